@@ -1,0 +1,45 @@
+// Models YAML: any text gives profiles whose speeds can be computed, or an error.
+
+#include "base/check.h"
+#include "model/cluster_file.h"
+#include "model/models_file.h"
+
+#include <string_view>
+
+namespace {
+
+using namespace fairlead;
+
+// One job of three GPUs per model.
+Workload one_job_each(const SpeedTable& table) {
+  Workload workload;
+  for (const ModelProfile& model : table.models) {
+    workload.jobs.user.push_back(UserId(0));
+    workload.jobs.model.push_back(workload.models.push_back(model.name));
+    workload.jobs.gpus.push_back(3);
+    workload.reference_types.push_back("");
+  }
+  return workload;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const Result<SpeedTable> table = parse_models_yaml(text, "fuzz.yaml");
+  if (!table) {
+    FL_CHECK(table.error().message.starts_with("fuzz.yaml:"), "{}", table.error().message);
+    return 0;
+  }
+  static const Cluster cluster = *load_cluster("2xV100:2,1xK80:4");
+  Workload workload = one_job_each(*table);
+  const Result<Speed> speed = Speed::make(cluster, *table, workload, "");
+  FL_CHECK(speed.has_value(), "{}", speed.error().message);
+  const Slice mixed[] = {{NodeId(0), 2}, {NodeId(2), 1}};
+  for (JobId job : ids<JobId>(workload.jobs.user.size())) {
+    const Rate rate = speed->rate(job, mixed);
+    FL_CHECK(rate.fixed >= 0 && rate <= Rate::of(1e6), "rate {}", rate.fixed);
+    FL_CHECK(speed->locality(job, mixed) <= Rate::one());
+  }
+  return 0;
+}

@@ -1,0 +1,33 @@
+// FL_CHECK states what must be true if the program has no bug. A failed check prints the place, the
+// condition and the message, and aborts in every build: a scheduler that goes on with a wrong table
+// would give wrong answers quietly. Bad input is never a bug: it is returned as an Error (result.h).
+//
+// FL_DCHECK is for checks that cost more than O(1) or sit in the innermost loops; release builds
+// compile it away.
+#pragma once
+
+#include <string>
+
+#include <fmt/format.h>
+
+namespace fairlead::internal {
+
+[[noreturn]] void check_failed(const char* file, int line, const char* condition,
+                               const std::string& message);
+
+}  // namespace fairlead::internal
+
+#define FL_CHECK(condition, ...)                                                  \
+  do {                                                                            \
+    if (!(condition)) [[unlikely]]                                                \
+      ::fairlead::internal::check_failed(__FILE__, __LINE__, #condition,          \
+                                         ::fmt::format("" __VA_ARGS__));          \
+  } while (false)
+
+#ifdef FAIRLEAD_DCHECKS
+#define FL_DCHECK(condition, ...) FL_CHECK(condition, ##__VA_ARGS__)
+#else
+#define FL_DCHECK(condition, ...) \
+  do {                            \
+  } while (false)
+#endif

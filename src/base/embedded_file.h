@@ -1,0 +1,13 @@
+// A data file that is part of the binary; cmake/Embed.cmake makes the tables of them.
+#pragma once
+
+#include <string_view>
+
+namespace fairlead {
+
+struct EmbeddedFile {
+  std::string_view name;  // without folder and extension
+  std::string_view text;
+};
+
+}  // namespace fairlead

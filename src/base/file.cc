@@ -1,0 +1,291 @@
+#include "base/file.h"
+
+#include "base/check.h"
+
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace fairlead {
+namespace {
+
+constexpr std::size_t kChunkBytes = std::size_t{1} << 18;  // chosen: a read costs little beside it
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+class DescriptorStream : public ByteStream {
+ public:
+  DescriptorStream(int descriptor, std::string name) : descriptor_(descriptor), name_(name) {}
+  DescriptorStream(const DescriptorStream&) = delete;
+  DescriptorStream& operator=(const DescriptorStream&) = delete;
+  ~DescriptorStream() override {
+    if (descriptor_ != STDIN_FILENO) ::close(descriptor_);
+  }
+
+  Result<std::size_t> read(std::span<char> into) override {
+    ssize_t count = 0;
+    do {
+      count = ::read(descriptor_, into.data(), into.size());
+    } while (count < 0 && errno == EINTR);
+    if (count < 0) return input_error("{}: cannot read: {}", name_, reason(errno));
+    return static_cast<std::size_t>(count);
+  }
+
+ private:
+  int descriptor_;
+  std::string name_;
+};
+
+class MemoryStream : public ByteStream {
+ public:
+  explicit MemoryStream(std::string_view bytes) : rest_(bytes) {}
+
+  Result<std::size_t> read(std::span<char> into) override {
+    const std::size_t count = rest_.copy(into.data(), into.size());
+    rest_.remove_prefix(count);
+    return count;
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+// One or several gzip members, one after the other.
+class GzipStream : public ByteStream {
+ public:
+  explicit GzipStream(ByteSource raw) : raw_(std::move(raw)) {
+    // 15 window bits, plus 16 for the gzip header.
+    FL_CHECK(inflateInit2(&inflater_, 15 + 16) == Z_OK);
+  }
+  GzipStream(const GzipStream&) = delete;
+  GzipStream& operator=(const GzipStream&) = delete;
+  ~GzipStream() override { inflateEnd(&inflater_); }
+
+  Result<std::size_t> read(std::span<char> into) override {
+    for (;;) {
+      FL_TRY_ASSIGN(bytes, raw_.peek(1));
+      if (bytes.empty() && !inside_) return std::size_t{0};
+      if (bytes.empty()) return input_error("{}: the gzip data is truncated", raw_.name());
+      FL_TRY_ASSIGN(written, inflate_some(bytes, into));
+      if (written > 0) return written;
+    }
+  }
+
+ private:
+  Result<std::size_t> inflate_some(std::string_view bytes, std::span<char> into) {
+    if (!inside_) inflateReset(&inflater_);
+    inside_ = true;
+    const std::size_t given = std::min<std::size_t>(bytes.size(), kChunkBytes);
+    // zlib's interface predates const; it does not write to its input.
+    inflater_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+    inflater_.avail_in = static_cast<uInt>(given);
+    inflater_.next_out = reinterpret_cast<Bytef*>(into.data());
+    inflater_.avail_out = static_cast<uInt>(std::min<std::size_t>(into.size(), kChunkBytes));
+    const std::size_t room = inflater_.avail_out;
+    const int status = inflate(&inflater_, Z_NO_FLUSH);
+    if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
+      return input_error("{}: the gzip data is damaged", raw_.name());
+    if (status == Z_STREAM_END) inside_ = false;
+    raw_.consume(given - inflater_.avail_in);
+    return room - inflater_.avail_out;
+  }
+
+  ByteSource raw_;
+  z_stream inflater_ = {};
+  bool inside_ = false;  // a member that has not ended
+};
+
+// One or several zstd frames, one after the other.
+class ZstdStream : public ByteStream {
+ public:
+  explicit ZstdStream(ByteSource raw)
+      : raw_(std::move(raw)), decoder_(ZSTD_createDCtx(), ZSTD_freeDCtx) {
+    FL_CHECK(decoder_ != nullptr);
+  }
+
+  Result<std::size_t> read(std::span<char> into) override {
+    for (;;) {
+      FL_TRY_ASSIGN(bytes, raw_.peek(1));
+      // After the last byte of input the decoder may still hold output.
+      if (bytes.empty() && !inside_) return std::size_t{0};
+      ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
+      ZSTD_outBuffer out{into.data(), into.size(), 0};
+      const std::size_t status = ZSTD_decompressStream(decoder_.get(), &out, &in);
+      if (ZSTD_isError(status))
+        return input_error("{}: the zstd data is damaged: {}", raw_.name(),
+                           ZSTD_getErrorName(status));
+      inside_ = status != 0;
+      raw_.consume(in.pos);
+      if (out.pos > 0) return out.pos;
+      if (bytes.empty() && inside_)
+        return input_error("{}: the zstd data is truncated", raw_.name());
+    }
+  }
+
+ private:
+  ByteSource raw_;
+  std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> decoder_;
+  bool inside_ = false;  // a frame that has not ended
+};
+
+}  // namespace
+
+ByteSource::ByteSource(std::unique_ptr<ByteStream> stream, std::string name)
+    : stream_(std::move(stream)), name_(std::move(name)) {}
+
+Result<ByteSource> ByteSource::open(const std::string& path) {
+  const bool is_stdin = path == "-";
+  const int descriptor = is_stdin ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return input_error("{}: cannot open: {}", path, reason(errno));
+  std::string name = is_stdin ? "stdin" : path;
+  auto stream = std::make_unique<DescriptorStream>(descriptor, name);
+  return decompressed(ByteSource(std::move(stream), std::move(name)));
+}
+
+Result<ByteSource> ByteSource::memory(std::string_view bytes, std::string name) {
+  return decompressed(ByteSource(std::make_unique<MemoryStream>(bytes), std::move(name)));
+}
+
+Result<ByteSource> ByteSource::decompressed(ByteSource raw) {
+  FL_TRY_ASSIGN(head, raw.peek(4));
+  std::string name = raw.name();
+  if (head.starts_with("\x1f\x8b"))
+    return ByteSource(std::make_unique<GzipStream>(std::move(raw)), std::move(name));
+  if (head.starts_with("\x28\xb5\x2f\xfd"))
+    return ByteSource(std::make_unique<ZstdStream>(std::move(raw)), std::move(name));
+  return raw;
+}
+
+Result<std::string_view> ByteSource::peek(std::size_t count) {
+  while (end_ - begin_ < count && !ended_) {
+    make_room(count);
+    FL_TRY_ASSIGN(read, stream_->read(std::span(buffer_).subspan(end_)));
+    end_ += read;
+    ended_ = read == 0;
+  }
+  return std::string_view(buffer_.data() + begin_, end_ - begin_);
+}
+
+void ByteSource::consume(std::size_t count) {
+  FL_DCHECK(count <= end_ - begin_);
+  begin_ += count;
+}
+
+// Moves what is left to the front, and grows if `count` bytes and a chunk do not fit.
+void ByteSource::make_room(std::size_t count) {
+  if (begin_ > 0) {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  if (buffer_.size() < std::max(count, end_) + kChunkBytes / 2)
+    buffer_.resize(std::max(2 * buffer_.size(), count + kChunkBytes));
+}
+
+Result<bool> LineReader::next() {
+  source_.consume(line_bytes_);
+  line_bytes_ = 0;
+  if (number_ == 0) {
+    FL_TRY_ASSIGN(head, source_.peek(3));
+    if (head.starts_with("\xef\xbb\xbf")) source_.consume(3);
+  }
+  FL_TRY_ASSIGN(length, find_end());
+  FL_TRY_ASSIGN(bytes, source_.peek(0));
+  if (bytes.empty()) return false;
+  line_bytes_ = std::min(length + 1, bytes.size());
+  line_ = bytes.substr(0, length);
+  if (line_.ends_with('\r')) line_.remove_suffix(1);
+  line_end_ = bytes.substr(line_.size(), line_bytes_ - line_.size());
+  ++number_;
+  return true;
+}
+
+// The length of the next line: up to its newline, or to the end of the source.
+Result<std::size_t> LineReader::find_end() {
+  for (std::size_t searched = 0;;) {
+    FL_TRY_ASSIGN(bytes, source_.peek(searched + 1));
+    if (const auto end = bytes.find('\n', searched); end != bytes.npos) return end;
+    if (bytes.size() <= searched) return bytes.size();
+    searched = bytes.size();
+    if (searched > kLineBytesMax)
+      return input_error("{}:{}: the line is longer than {} bytes", source_.name(), number_ + 1,
+                         kLineBytesMax);
+  }
+}
+
+Result<OutputFile> OutputFile::create(const std::filesystem::path& path) {
+  // Several files of one process may be under construction at once, even with one target.
+  static std::atomic<int> serial = 0;
+  std::filesystem::path temporary = path;
+  temporary += fmt::format(".{}.{}.tmp", ::getpid(), serial++);
+  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor < 0) return run_error("{}: cannot write: {}", path.string(), reason(errno));
+  return OutputFile(path, std::move(temporary), descriptor);
+}
+
+OutputFile::OutputFile(std::filesystem::path target, std::filesystem::path temporary,
+                       int descriptor)
+    : target_(std::move(target)), temporary_(std::move(temporary)), descriptor_(descriptor) {
+  buffer_.reserve(kChunkBytes);
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : target_(std::move(other.target_)),
+      temporary_(std::move(other.temporary_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      failure_(other.failure_),
+      buffer_(std::move(other.buffer_)) {}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) discard();
+}
+
+void OutputFile::write(std::string_view bytes) {
+  if (buffer_.size() + bytes.size() > kChunkBytes) flush();
+  buffer_ += bytes;
+}
+
+void OutputFile::flush() {
+  std::string_view rest = buffer_;
+  while (!rest.empty() && failure_ == 0) {
+    const ssize_t count = ::write(descriptor_, rest.data(), rest.size());
+    if (count >= 0) rest.remove_prefix(static_cast<std::size_t>(count));
+    if (count < 0 && errno != EINTR) note_failure();
+  }
+  buffer_.clear();
+}
+
+void OutputFile::note_failure() {
+  if (failure_ == 0) failure_ = errno;
+}
+
+void OutputFile::discard() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = -1;
+  ::unlink(temporary_.c_str());
+}
+
+Status OutputFile::commit() {
+  FL_CHECK(descriptor_ >= 0);
+  flush();
+  // Without fsync a crash after the rename may leave an empty file under the final name. Pipes and
+  // some file systems cannot sync.
+  if (failure_ == 0 && ::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS)
+    note_failure();
+  if (::close(std::exchange(descriptor_, -1)) != 0) note_failure();
+  if (failure_ == 0 && std::rename(temporary_.c_str(), target_.c_str()) != 0) note_failure();
+  if (failure_ == 0) return {};
+  discard();
+  return run_error("{}: cannot write: {}", target_.string(), reason(failure_));
+}
+
+}  // namespace fairlead

@@ -1,0 +1,32 @@
+// Numbers from text, exactly and without allocation.
+//
+// Each function takes the whole text (blanks around it are ignored) and returns the number, or a
+// fixed phrase that says what the text must be. The caller knows the place and the field's name:
+// "jobs.csv:12:7: gpus must be a whole number from 1 to 1000000: x3".
+#pragma once
+
+#include "base/units.h"
+
+#include <tl/expected.hpp>
+
+#include <cstdint>
+#include <string_view>
+
+namespace fairlead {
+
+template <class T>
+using Parsed = tl::expected<T, std::string_view>;
+
+// The text without blanks and tabs at its ends.
+std::string_view trimmed(std::string_view text);
+
+// A whole number, with or without sign. Zero decimals, as spreadsheets write them ("8.0"), are
+// accepted.
+Parsed<std::int64_t> parse_integer(std::string_view text);
+// A number with optional fraction and exponent; not "nan" or "inf".
+Parsed<double> parse_number(std::string_view text);
+// Seconds, with optional fraction and exponent, as milliseconds rounded up: exact however many
+// digits there are. Errors: negative, not a number, or more than kMsMax.
+Parsed<std::int64_t> parse_seconds(std::string_view text);
+
+}  // namespace fairlead

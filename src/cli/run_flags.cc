@@ -1,0 +1,72 @@
+#include "cli/run_flags.h"
+
+#include "base/parse.h"
+
+#include <fmt/format.h>
+
+namespace fairlead {
+
+void add_run_flags(CLI::App& app, RunFlags& flags) {
+  app.add_option("--cluster", flags.cluster,
+                 "preset (fairlead clusters), shorthand (12xV100:4 is 12 nodes of 4 V100) or file")
+      ->required()
+      ->type_name("FILE|NAME|SHORTHAND");
+  app.add_option("--trace", flags.trace, "jobs; gzip and zstd are undone, - is standard input")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--format", flags.format,
+                 fmt::format("format of the trace, else told by its content: {}", format_names()))
+      ->type_name("FORMAT");
+  app.add_option("--out", flags.out, "folder of the result files, created where missing")
+      ->required()
+      ->type_name("DIR");
+  app.add_option("--seed", flags.seed, "of everything random (default: 0)")->type_name("N");
+  app.add_option("--until", flags.until, "stop the clock there; what is unfinished is pending")
+      ->type_name("SECONDS");
+  app.add_option("--set", flags.settings, "a setting of the run, see below; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_flag("--audit", flags.audit, "check the journal independently; fail if it is wrong");
+  app.add_flag("--json", flags.json, "print JSON instead of a table");
+}
+
+Result<RunConfig> run_config(const RunFlags& flags, std::string policy) {
+  RunConfig config;
+  config.cluster = flags.cluster;
+  config.trace = flags.trace;
+  config.policy = std::move(policy);
+  config.seed = flags.seed;
+  config.audit = flags.audit;
+  config.out = flags.out;
+  if (flags.out.empty()) return input_error("--out takes the name of a folder");
+  if (!flags.format.empty()) {
+    config.format = format_named(flags.format);
+    if (!config.format) {
+      return input_error("--format takes one of {}: {}", format_names(), flags.format);
+    }
+  }
+  if (!flags.until.empty()) {
+    const auto until_ms = parse_seconds(flags.until);
+    if (!until_ms) return input_error("--until {}: {}", until_ms.error(), flags.until);
+    config.until = {*until_ms};
+  }
+  FL_TRY_ASSIGN(settings, parse_settings(flags.settings));
+  config.settings = std::move(settings);
+  return config;
+}
+
+std::vector<std::string> simulate_arguments(const RunFlags& flags, const std::string& policy,
+                                            std::uint64_t seed, const std::string& out) {
+  std::vector<std::string> arguments = {
+      "simulate",           "--cluster=" + flags.cluster,   "--trace=" + flags.trace,
+      "--policy=" + policy, fmt::format("--seed={}", seed), "--out=" + out};
+  if (!flags.format.empty()) arguments.push_back("--format=" + flags.format);
+  if (!flags.until.empty()) arguments.push_back("--until=" + flags.until);
+  for (const std::string& setting : flags.settings) arguments.push_back("--set=" + setting);
+  if (flags.audit) arguments.emplace_back("--audit");
+  return arguments;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,162 @@
+#include "cli/settings.h"
+
+#include "base/parse.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace fairlead {
+namespace {
+
+struct Setting {
+  std::string_view key;
+  std::string_view takes;  // what a value must be: "seconds, at least 0.001"
+  std::string_view help;
+  // False: the value is not what it takes.
+  bool (*apply)(std::string_view value, Settings& settings);
+};
+
+bool set_duration(std::string_view value, Duration& duration) {
+  const auto ms = parse_seconds(value);
+  if (ms) duration = {*ms};
+  return ms.has_value();
+}
+
+bool set_duration(std::string_view value, std::array<Duration, 3>& durations) {
+  Duration duration;
+  if (!set_duration(value, duration)) return false;
+  durations.fill(duration);
+  return true;
+}
+
+bool set_hours(std::string_view value, double min, double& hours_out) {
+  constexpr double kHoursMax = 1e6;
+  const auto parsed = parse_number(value);
+  if (!parsed || *parsed < min || *parsed > kHoursMax) return false;
+  hours_out = *parsed;
+  return true;
+}
+
+bool set_reading(std::string_view value, std::optional<Reading>& reading) {
+  if (value == "strict") reading = Reading::kStrict;
+  if (value == "lenient") reading = Reading::kLenient;
+  return value == "strict" || value == "lenient";
+}
+
+bool set_costs(std::string_view value, Costs& costs) {
+  if (value == "none") costs = Costs::none();
+  if (value == "default") costs = Costs();
+  return value == "none" || value == "default";
+}
+
+// The more bins there may be, the longer the timeline; a million is enough for anyone who asks.
+bool set_bin(std::string_view value, TimelineOptions& timeline) {
+  constexpr std::int64_t kBinsMax = 1'000'000;
+  Duration bin;
+  if (!set_duration(value, bin) || bin.ms < 1) return false;
+  timeline = {.bin = bin, .bins_max = kBinsMax};
+  return true;
+}
+
+bool set_text(std::string_view value, std::string& text) {
+  text = value;
+  return !value.empty();
+}
+
+constexpr std::string_view kSeconds = "seconds, at least 0";
+
+// By topic: the trace, speeds, costs, faults, output.
+constexpr Setting kSettings[] = {
+    {"reading", "strict or lenient",
+     "what a bad row of the trace is: an error, or counted and left out (default: strict for the "
+     "native format, lenient for others)",
+     [](std::string_view v, Settings& s) { return set_reading(v, s.reading); }},
+    {"reference_gpu", "a GPU type",
+     "the type that the trace's durations were measured on (default: the cluster's fastest)",
+     [](std::string_view v, Settings& s) { return set_text(v, s.reference_gpu); }},
+    {"models", "a built-in table or a file",
+     "speeds of models by GPU type; jobs without a model get one of them by weight (default: "
+     "slides, and no model is drawn)",
+     [](std::string_view v, Settings& s) { return set_text(v, s.models); }},
+    {"costs", "none or default", "dead time of starting and moving jobs (default: default)",
+     [](std::string_view v, Settings& s) { return set_costs(v, s.costs); }},
+    {"start_s", kSeconds, "dead time of a first start (default: 10)",
+     [](std::string_view v, Settings& s) { return set_duration(v, s.costs.start); }},
+    {"suspend_s", kSeconds, "part of the dead time of a resume in place (default: 0.5)",
+     [](std::string_view v, Settings& s) { return set_duration(v, s.costs.suspend); }},
+    {"resume_s", kSeconds, "the rest of the dead time of a resume in place (default: 0.5)",
+     [](std::string_view v, Settings& s) { return set_duration(v, s.costs.resume); }},
+    {"checkpoint_s", kSeconds,
+     "part of the dead time of a migration (default: 3.5, 15 or 30 for 1, up to 8 or more GPUs)",
+     [](std::string_view v, Settings& s) { return set_duration(v, s.costs.checkpoint); }},
+    {"migrate_s", kSeconds, "the rest of the dead time of a migration (default: as checkpoint_s)",
+     [](std::string_view v, Settings& s) { return set_duration(v, s.costs.migrate); }},
+    {"mtbf_h", "hours from 0 to 1000000",
+     "mean time between failures of one node; 0: none fails (default: 0)",
+     [](std::string_view v, Settings& s) { return set_hours(v, 0, s.faults.mtbf_h); }},
+    {"mttr_h", "hours from 0.001 to 1000000", "mean time to repair a node (default: 1)",
+     [](std::string_view v, Settings& s) { return set_hours(v, 0.001, s.faults.mttr_h); }},
+    {"checkpoint_interval_s", kSeconds,
+     "a job that loses a node loses the work since its last checkpoint; 0: none (default: 1800)",
+     [](std::string_view v, Settings& s) { return set_duration(v, s.faults.checkpoint_interval); }},
+    {"bin_s", "seconds, at least 0.001",
+     "width of the timeline's bins (default: 60, doubled as often as needed for at most 512 bins)",
+     [](std::string_view v, Settings& s) { return set_bin(v, s.timeline); }},
+};
+
+// Insertions, deletions and replacements that turn one text into the other.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+tl::unexpected<Error> unknown_key(std::string_view key) {
+  std::vector<std::string_view> keys;
+  for (const Setting& setting : kSettings) keys.push_back(setting.key);
+  std::ranges::stable_sort(
+      keys, {}, [&](std::string_view candidate) { return edit_distance(candidate, key); });
+  return input_error("--set: no such key (there are: {}): {}", fmt::join(keys, ", "), key);
+}
+
+}  // namespace
+
+Result<Settings> parse_settings(const std::vector<std::string>& assignments) {
+  Settings settings;
+  for (std::string_view assignment : assignments) {
+    const std::size_t at = assignment.find('=');
+    if (at == std::string_view::npos) {
+      return input_error("--set takes key=value: {}", assignment);
+    }
+    const std::string_view key = assignment.substr(0, at);
+    const std::string_view value = assignment.substr(at + 1);
+    const auto* setting = std::ranges::find(kSettings, key, &Setting::key);
+    if (setting == std::end(kSettings)) return unknown_key(key);
+    if (!setting->apply(value, settings)) {
+      return input_error("--set {} takes {}: {}", key, setting->takes, value);
+    }
+  }
+  return settings;
+}
+
+std::string settings_help() {
+  std::string help = "Keys of --set:\n";
+  for (const Setting& setting : kSettings) {
+    help += fmt::format("  {:<22}{}\n{:24}{}\n", setting.key, setting.takes, "", setting.help);
+  }
+  return help;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,35 @@
+// The settings of a run that are neither cluster, trace nor policy: `--set key=value`.
+//
+// One table holds every key with its unit, its help and what it does, so that parsing, error
+// messages and `--help` cannot disagree.
+#pragma once
+
+#include "base/result.h"
+#include "metrics/timeline.h"
+#include "model/workload.h"
+#include "sim/sim_backend.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlead {
+
+struct Settings {
+  std::string reference_gpu;         // empty: the cluster's fastest type
+  std::string models;                // empty: the built-in table, and no model is drawn
+  std::optional<Reading> reading{};  // none: strict for the native format, else lenient
+  Costs costs;
+  FaultOptions faults;
+  TimelineOptions timeline;
+};
+
+// Applies "key=value" texts in order. Errors name the key, what it takes, and the value last; an
+// unknown key names those that there are, nearest first.
+Result<Settings> parse_settings(const std::vector<std::string>& assignments);
+
+// One line per key for `--help`.
+std::string settings_help();
+
+}  // namespace fairlead

@@ -1,0 +1,51 @@
+#include "cli/commands.h"
+#include "cli/run_flags.h"
+#include "report/json.h"
+#include "report/summary_text.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace fairlead {
+namespace {
+
+struct Flags : RunFlags {
+  std::string policy;
+};
+
+constexpr std::string_view kExamples =
+    "Examples:\n"
+    "  fairlead simulate --cluster 4xV100:8 --trace jobs.csv --policy fifo --out out\n"
+    "  fairlead simulate --cluster slides --trace philly.csv.gz --policy tiresias:limits=3250/7200 "
+    "\\\n"
+    "      --set costs=none --until 86400 --out out\n"
+    "\n"
+    "Writes summary.json, jobs.csv, users.csv, timeline.csv, run.json and journal.flj.\n";
+
+Status simulate(const Flags& flags) {
+  FL_TRY_ASSIGN(config, run_config(flags, flags.policy));
+  FL_TRY_ASSIGN(outcome, run_simulation(config));
+  if (flags.json) {
+    fmt::print("{}", summary_json(outcome.summary));
+    return {};
+  }
+  fmt::print("{}\nresults in {}, {:.2f} s\n", summary_text(outcome.summary, stdout_style()),
+             flags.out, outcome.wall_s);
+  return {};
+}
+
+}  // namespace
+
+Command add_simulate(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("simulate", "Run one policy on a trace");
+  const auto flags = std::make_shared<Flags>();
+  add_run_flags(*app, *flags);
+  app->add_option("--policy", flags->policy, "which policy, with options (fairlead policies)")
+      ->required()
+      ->type_name("NAME[:OPT=V,...]");
+  app->footer(std::string(kExamples) + "\n" + settings_help());
+  return {app, [flags] { return simulate(*flags); }};
+}
+
+}  // namespace fairlead

@@ -1,0 +1,157 @@
+// `fairlead trace inspect | convert | generate`.
+
+#include "cli/commands.h"
+#include "model/cluster_file.h"
+#include "trace/convert.h"
+#include "trace/generate.h"
+#include "trace/inspect.h"
+#include "trace/trace.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace fairlead {
+namespace {
+
+// What inspect and convert read.
+struct Input {
+  std::string file;
+  std::string format;  // empty: recognised by content
+  bool strict = false;
+  bool lenient = false;
+};
+
+void add_input(CLI::App& app, Input& input) {
+  app.add_option("FILE", input.file, "trace; gzip and zstd are undone, - is standard input")
+      ->required();
+  app.add_option("--format", input.format,
+                 fmt::format("format, else told by the content: {}", format_names()))
+      ->type_name("FORMAT");
+  auto* strict = app.add_flag("--strict", input.strict, "a bad row is an error");
+  app.add_flag("--lenient", input.lenient, "a bad row is counted and left out")->excludes(strict);
+}
+
+Result<Workload> read(const Input& input) {
+  ReadOptions options;
+  if (input.strict) options.reading = Reading::kStrict;
+  if (input.lenient) options.reading = Reading::kLenient;
+  if (!input.format.empty()) {
+    options.format = format_named(input.format);
+    if (!options.format) {
+      return input_error("--format takes one of {}: {}", format_names(), input.format);
+    }
+  }
+  return read_trace(input.file, options);
+}
+
+// "-" is standard output.
+Status write_trace(const Workload& workload, const std::string& out) {
+  if (out != "-") return write_native(workload, out);
+  write_native(workload,
+               [](std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), stdout); });
+  return {};
+}
+
+void add_output(CLI::App& app, std::string& out) {
+  app.add_option("-o,--output", out, "native CSV to write, - is standard output")
+      ->required()
+      ->type_name("FILE");
+}
+
+Command add_inspect(CLI::App& trace) {
+  CLI::App* app = trace.add_subcommand("inspect", "Print statistics of a trace");
+  struct Flags : Input {
+    bool json = false;
+  };
+  const auto flags = std::make_shared<Flags>();
+  add_input(*app, *flags);
+  app->add_flag("--json", flags->json, "print JSON instead of a table");
+  app->footer("Example:\n  fairlead trace inspect philly.csv.gz\n");
+  return {app, [flags]() -> Status {
+            FL_TRY_ASSIGN(workload, read(*flags));
+            const TraceStats stats = inspect(workload);
+            fmt::print("{}", flags->json ? to_json(stats) : to_text(stats));
+            return {};
+          }};
+}
+
+Command add_convert(CLI::App& trace) {
+  CLI::App* app = trace.add_subcommand("convert", "Write any trace in the native format");
+  struct Flags : Input {
+    std::string out;
+  };
+  const auto flags = std::make_shared<Flags>();
+  add_input(*app, *flags);
+  add_output(*app, flags->out);
+  app->footer("Example:\n  fairlead trace convert cluster_log.csv --format helios -o jobs.csv\n");
+  return {app, [flags]() -> Status {
+            FL_TRY_ASSIGN(workload, read(*flags));
+            return write_trace(workload, flags->out);
+          }};
+}
+
+struct GenerateFlags {
+  GenerateOptions options;
+  std::string cluster;
+  std::int64_t users = 10;
+  std::vector<std::int64_t> tickets = {1};
+  std::string out;
+};
+
+void add_generate_flags(CLI::App& app, GenerateFlags& flags) {
+  GenerateOptions& options = flags.options;
+  app.add_option("--jobs", options.jobs, "how many jobs")->required()->type_name("N");
+  app.add_option("--cluster", flags.cluster, "whose GPUs --load is relative to")
+      ->required()
+      ->type_name("FILE|NAME|SHORTHAND");
+  auto* load = app.add_option("--load", options.load,
+                              "GPU time asked for per GPU time of the cluster (default: 0.9)");
+  load->type_name("X");
+  app.add_option("--rate", options.jobs_per_hour, "jobs per hour instead of a load")
+      ->excludes(load)
+      ->type_name("JOBS_PER_HOUR");
+  app.add_option("--seed", options.seed, "of everything random (default: 1)")->type_name("N");
+  app.add_option("--users", flags.users, "how many users; the n-th is 1/n as active (default: 10)")
+      ->check(CLI::Range(1, 1'000'000))
+      ->type_name("N");
+  app.add_option("--tickets", flags.tickets, "tickets of the users in turn (default: 1)")
+      ->delimiter('/')
+      ->check(CLI::Range(1, 1'000'000))
+      ->type_name("N/N/...");
+  app.add_option("--daily-swing", options.daily_swing,
+                 "how far arrivals per hour swing around their mean, 0 to 1 (default: 0.5)")
+      ->type_name("X");
+  app.add_option("--duration-scale", options.duration_scale, "multiplies durations (default: 1)")
+      ->type_name("X");
+  add_output(app, flags.out);
+}
+
+Status generate_trace(GenerateFlags flags) {
+  FL_TRY_ASSIGN(cluster, load_cluster(flags.cluster));
+  flags.options.capacity_gpus = cluster.gpus;
+  flags.options.users = unequal_users(flags.users, flags.tickets);
+  FL_TRY_ASSIGN(workload, generate(flags.options));
+  return write_trace(workload, flags.out);
+}
+
+Command add_generate(CLI::App& trace) {
+  CLI::App* app = trace.add_subcommand("generate", "Write a synthetic trace");
+  const auto flags = std::make_shared<GenerateFlags>();
+  add_generate_flags(*app, *flags);
+  app->footer(
+      "Example:\n"
+      "  fairlead trace generate --jobs 10000 --cluster 16xV100:8 --load 0.9 --seed 1 -o "
+      "jobs.csv\n");
+  return {app, [flags] { return generate_trace(*flags); }};
+}
+
+}  // namespace
+
+std::vector<Command> add_trace(CLI::App& root) {
+  CLI::App* trace = root.add_subcommand("trace", "Inspect, convert and generate traces");
+  trace->require_subcommand(1);
+  return {add_inspect(*trace), add_convert(*trace), add_generate(*trace)};
+}
+
+}  // namespace fairlead

@@ -1,0 +1,34 @@
+// The seam between the scheduler and the world it schedules: two methods.
+//
+// Nothing above a backend knows whether the world is simulated, one machine or a cluster.
+#pragma once
+
+#include <span>
+
+#include "model/event.h"
+#include "model/step.h"
+#include "policy/policy.h"
+
+namespace fairlead {
+
+// The events of one instant, in the order of EventKind, then by id. Valid until the next wait().
+struct Batch {
+  Time now;
+  std::span<const Event> events;
+  bool ended = false;  // nothing will ever happen again unless a wake-up does it
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  // Waits for the next event time, at most `until`, and returns all its events. Without an event up
+  // to `until`, returns no events at now == until; if nothing can ever happen, ended at once.
+  virtual Batch wait(Time until) = 0;
+  // Starts carrying the steps out, stops before places; fills in what it expects of each place step
+  // (Step::rate, dead, locality).
+  virtual void apply(Time now, std::span<Step> steps) = 0;
+  // Null where the future is not known.
+  virtual const Oracle* oracle() const { return nullptr; }
+};
+
+}  // namespace fairlead

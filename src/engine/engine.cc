@@ -1,0 +1,401 @@
+#include "engine/engine.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace fairlead {
+namespace {
+
+// The lowest `count` set bits of `mask`.
+std::uint64_t lowest_bits(std::uint64_t mask, std::uint32_t count) {
+  std::uint64_t taken = 0;
+  for (; count > 0; --count) {
+    FL_CHECK(mask != 0, "a node has fewer free GPUs than its index says");
+    const std::uint64_t bit = mask & (0 - mask);
+    taken |= bit;
+    mask ^= bit;
+  }
+  return taken;
+}
+
+bool equal(Gang a, Gang b) { return std::ranges::equal(a, b); }
+
+}  // namespace
+
+void Engine::JobSet::insert(JobId job) {
+  slots_[job] = static_cast<std::uint32_t>(members_.size());
+  members_.push_back(job);
+}
+
+void Engine::JobSet::erase(JobId job) {
+  const std::uint32_t slot = slots_[job];
+  FL_CHECK(slot < members_.size() && members_[slot] == job);
+  members_[slot] = members_.back();
+  slots_[members_[slot]] = slot;
+  members_.pop_back();
+}
+
+Engine::Engine(const Cluster& cluster, Workload& workload, const Speed& speed, Policy& policy,
+               Backend& backend, RecordSink& journal, Time until)
+    : cluster_(cluster),
+      workload_(workload),
+      jobs_(workload.jobs),
+      speed_(speed),
+      policy_(&policy),
+      backend_(backend),
+      journal_(journal),
+      until_(until),
+      plan_(cluster, workload.jobs),
+      waiting_(workload.jobs.size()),
+      running_(workload.jobs.size()),
+      changed_at_(workload.jobs.size(), -1) {
+  jobs_.start_serving();
+  for (std::uint16_t gpus : cluster.node_gpus) {
+    gpus_free_.push_back(gpus == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << gpus) - 1);
+  }
+}
+
+void Engine::run(const RunLabel& label) {
+  begin(label);
+  while (step()) {
+  }
+  end();
+}
+
+void Engine::begin(const RunLabel& label) {
+  std::vector<std::string> names = {label.policy, label.options, label.cluster, label.trace};
+  names.insert(names.end(), cluster_.type_names.begin(), cluster_.type_names.end());
+  Record run;
+  run.kind = RecordKind::kRun;
+  run.seed = label.seed;
+  run.count = static_cast<std::uint32_t>(jobs_.size());
+  run.names = names;
+  journal_.on(run);
+  for (UserId id : ids<UserId>(workload_.users.size())) {
+    Record user;
+    user.kind = RecordKind::kUser;
+    user.user = id;
+    user.name = workload_.users.names[id];
+    user.tickets = workload_.users.tickets[id];
+    journal_.on(user);
+  }
+  for (NodeId id : ids<NodeId>(cluster_.nodes())) {
+    Record node;
+    node.kind = RecordKind::kNode;
+    node.node = id;
+    node.name = cluster_.node_names[id];
+    node.type = cluster_.node_type[id];
+    node.host = cluster_.node_host[id];
+    node.rack = cluster_.node_rack[id];
+    node.count = cluster_.node_gpus[id];
+    journal_.on(node);
+  }
+}
+
+bool Engine::step() {
+  const Time wake = wakes_.empty() ? Time::never() : wakes_.top();
+  const Batch batch = backend_.wait(std::min(wake, until_));
+  if (batch.ended && wake > until_) return false;
+  if (batch.ended && wake == Time::never()) return false;
+  now_ = batch.ended ? wake : batch.now;
+  const bool woken = wake == now_;
+  if (batch.events.empty() && !woken) return false;  // the clock reached `until`
+  news_.clear();
+  apply_events(batch.events);
+  if (woken) {
+    while (!wakes_.empty() && wakes_.top() == now_) wakes_.pop();
+    news_.push_back({.kind = EventKind::kWoke});
+  }
+  decide();
+  return true;
+}
+
+void Engine::end() {
+  job_counts_.pending = static_cast<std::int64_t>(jobs_.size()) - job_counts_.finished -
+                        job_counts_.failed - job_counts_.rejected;
+  job_counts_.unsubmitted = std::ranges::count(jobs_.state, JobState::kUnsubmitted);
+  // A run that is cut off ends at `until` even if its last event came earlier.
+  if (until_ != Time::never()) now_ = std::max(now_, until_);
+  Record record;
+  record.kind = RecordKind::kEnd;
+  record.t = now_;
+  record.counts = job_counts_;
+  journal_.on(record);
+}
+
+void Engine::apply_events(std::span<const Event> events) {
+  counts_.events += static_cast<std::int64_t>(events.size());
+  for (const Event& event : events) apply_event(event);
+}
+
+void Engine::apply_event(const Event& event) {
+  switch (event.kind) {
+    case EventKind::kFinished:
+      emit(RecordKind::kFinished, event.job);
+      leave(event.job, JobState::kFinished);
+      break;
+    case EventKind::kFailed:
+      emit(RecordKind::kFailed, event.job);
+      leave(event.job, JobState::kFailed);
+      break;
+    case EventKind::kCancelled:
+      emit(RecordKind::kCancelled, event.job);
+      leave(event.job, JobState::kCancelled);
+      break;
+    case EventKind::kEvicted:
+    case EventKind::kStartFailed: {
+      Record record;
+      record.kind = RecordKind::kEvicted;
+      record.t = now_;
+      record.job = event.job;
+      record.dead = event.lost;
+      journal_.on(record);
+      plan_.world_took_away(event.job);
+      end_hold(event.job);
+      break;
+    }
+    case EventKind::kNodeDown:
+    case EventKind::kNodeUp: {
+      const bool down = event.kind == EventKind::kNodeDown;
+      Record record;
+      record.kind = down ? RecordKind::kNodeDown : RecordKind::kNodeUp;
+      record.t = now_;
+      record.node = event.node;
+      journal_.on(record);
+      down ? plan_.free_.set_down(event.node) : plan_.free_.set_up(event.node);
+      break;
+    }
+    case EventKind::kProgress: {
+      Record record;
+      record.kind = RecordKind::kSpeed;
+      record.t = now_;
+      record.job = event.job;
+      record.rate = event.rate;
+      journal_.on(record);
+      break;
+    }
+    case EventKind::kArrived:
+      return arrive(event.job);
+    case EventKind::kStopped:
+    case EventKind::kStarted:
+    case EventKind::kWoke:
+      break;
+  }
+  news_.push_back(event);
+}
+
+void Engine::arrive(JobId job) {
+  FL_CHECK(jobs_.state[job] == JobState::kUnsubmitted, "job {} arrived twice", job.row());
+  if (const std::string_view reason = unrunnable(job); !reason.empty()) {
+    emit_job(RecordKind::kRejected, job, reason);
+    jobs_.state[job] = JobState::kRejected;
+    ++job_counts_.rejected;
+    return;
+  }
+  emit_job(RecordKind::kArrived, job, {});
+  jobs_.state[job] = JobState::kWaiting;
+  waiting_.insert(job);
+  news_.push_back({.kind = EventKind::kArrived, .job = job});
+}
+
+std::string_view Engine::unrunnable(JobId job) const {
+  if (jobs_.gpus_min[job] > cluster_.gpus) return "larger than the cluster";
+  if (jobs_.types[job] == 0) return "its model runs on no GPU type of the cluster";
+  std::uint32_t gpus = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(cluster_.type_names.size())) {
+    if ((jobs_.types[job] & type_bit(type)) != 0) gpus += cluster_.type_gpus[type];
+  }
+  if (jobs_.gpus_min[job] > gpus) return "larger than the GPU types its model runs on";
+  return {};
+}
+
+void Engine::leave(JobId job, JobState state) {
+  if (jobs_.state[job] == JobState::kRunning) {
+    plan_.world_took_away(job);
+    end_hold(job);
+  }
+  FL_CHECK(jobs_.state[job] == JobState::kWaiting, "job {} is not here", job.row());
+  waiting_.erase(job);
+  jobs_.gangs.release(jobs_.last[job]);
+  jobs_.last[job] = {};
+  jobs_.state[job] = state;
+  ++(state == JobState::kFinished ? job_counts_.finished : job_counts_.failed);
+}
+
+void Engine::end_hold(JobId job) {
+  FL_CHECK(jobs_.state[job] == JobState::kRunning, "job {} does not run", job.row());
+  const GangRef ref = jobs_.last[job];
+  const auto masks = jobs_.gangs.gpu_masks(ref);
+  std::size_t i = 0;
+  for (Slice slice : jobs_.gangs.gang(ref)) {
+    FL_CHECK((gpus_free_[slice.node] & masks[i]) == 0);
+    gpus_free_[slice.node] |= masks[i++];
+  }
+  jobs_.attained_settled[job] = jobs_.attained(job, now_);
+  jobs_.held_gpus[job] = 0;
+  jobs_.state[job] = JobState::kWaiting;
+  running_.erase(job);
+  waiting_.insert(job);
+}
+
+void Engine::decide() {
+  plan_.begin(now_);
+  const View view{.now = now_,
+                  .cluster = cluster_,
+                  .users = workload_.users,
+                  .jobs = jobs_,
+                  .speed = speed_,
+                  .oracle = policy_->needs().remaining_work ? backend_.oracle() : nullptr,
+                  .news = news_,
+                  .waiting = waiting_.members(),
+                  .running = running_.members()};
+  policy_->decide(view, plan_);
+  ++counts_.decisions;
+  FL_CHECK(plan_.open_.empty(), "policy {} left a gang open", policy_->name());
+  for (Time wake : plan_.wakes_) wakes_.push(wake);
+  collect_changes();
+  commit();
+  for (const Note& note : plan_.notes_) {
+    Record record;
+    record.kind = RecordKind::kNote;
+    record.t = now_;
+    record.note = note;
+    journal_.on(record);
+  }
+}
+
+// Reduces the plan's edits to one change per job, and frees the gangs that lived only in the draft.
+void Engine::collect_changes() {
+  changes_.clear();
+  for (const Plan::Edit& edit : plan_.edits_) {
+    if (changed_at_[edit.job] == counts_.decisions) {
+      jobs_.gangs.release(edit.before);  // placed and stopped again within this plan
+      continue;
+    }
+    changed_at_[edit.job] = counts_.decisions;
+    changes_.push_back({edit.job, edit.before});
+  }
+}
+
+void Engine::commit() {
+  // Jobs that hold after all what they held before are no change.
+  std::erase_if(changes_, [this](const Change& change) {
+    const GangRef after = plan_.held_[change.job];
+    if (!equal(jobs_.gangs.gang(change.before), jobs_.gangs.gang(after))) return false;
+    plan_.held_[change.job] = change.before;
+    jobs_.gangs.release(after);
+    return true;
+  });
+  steps_.clear();
+  for (const Change& change : changes_) {
+    if (!change.before.empty()) commit_stop(change.job);
+  }
+  for (const Change& change : changes_) {
+    if (plan_.holds(change.job)) commit_place(change.job);
+  }
+  if (steps_.empty()) return;
+  counts_.steps += static_cast<std::int64_t>(steps_.size());
+  backend_.apply(now_, steps_);
+  for (const Step& step : steps_) {
+    step.kind == Step::Kind::kStop ? emit(RecordKind::kStop, step.job) : emit_place(step);
+  }
+}
+
+void Engine::commit_stop(JobId job) {
+  end_hold(job);
+  Step step;
+  step.kind = Step::Kind::kStop;
+  step.job = job;
+  steps_.push_back(step);
+}
+
+void Engine::commit_place(JobId job) {
+  check_gang(job);
+  const GangRef last = jobs_.last[job];
+  const GangRef gang = plan_.held_[job];
+  const bool same_slices = equal(jobs_.gangs.gang(last), jobs_.gangs.gang(gang));
+  grant_gpus(job, gang, same_slices);
+  jobs_.gangs.release(last);
+  jobs_.last[job] = gang;
+  jobs_.state[job] = JobState::kRunning;
+  jobs_.held_since[job] = now_;
+  jobs_.held_gpus[job] = gpus_of(jobs_.gangs.gang(gang));
+  waiting_.erase(job);
+  running_.insert(job);
+
+  Step step;
+  step.kind = Step::Kind::kPlace;
+  step.job = job;
+  step.place = last.empty()  ? PlaceKind::kStart
+               : same_slices ? PlaceKind::kResume
+                             : PlaceKind::kMigrate;
+  step.gang = jobs_.gangs.gang(gang);
+  step.gpu_masks = jobs_.gangs.gpu_masks(gang);
+  steps_.push_back(step);
+}
+
+void Engine::grant_gpus(JobId job, GangRef gang, bool same_slices) {
+  const auto masks = jobs_.gangs.gpu_masks(gang);
+  const auto last_masks = jobs_.gangs.gpu_masks(jobs_.last[job]);
+  std::size_t i = 0;
+  for (Slice slice : jobs_.gangs.gang(gang)) {
+    std::uint64_t& free = gpus_free_[slice.node];
+    const bool keep = same_slices && (free & last_masks[i]) == last_masks[i];
+    masks[i] = keep ? last_masks[i] : lowest_bits(free, slice.gpus);
+    free &= ~masks[i++];
+  }
+}
+
+void Engine::check_gang(JobId job) const {
+  FL_CHECK(jobs_.state[job] == JobState::kWaiting, "job {} cannot be placed", job.row());
+  const Gang gang = plan_.gang(job);
+  const std::uint32_t gpus = gpus_of(gang);
+  FL_CHECK(gpus >= jobs_.gpus_min[job] && gpus <= jobs_.gpus_max[job],
+           "job {} asks for {}..{} GPUs and was given {}", job.row(), jobs_.gpus_min[job],
+           jobs_.gpus_max[job], gpus);
+  for (Slice slice : gang) {
+    FL_CHECK((jobs_.types[job] & type_bit(cluster_.node_type[slice.node])) != 0,
+             "job {} cannot run on node {}", job.row(), slice.node.row());
+  }
+}
+
+void Engine::emit(RecordKind kind, JobId job) {
+  Record record;
+  record.kind = kind;
+  record.t = now_;
+  record.job = job;
+  journal_.on(record);
+}
+
+void Engine::emit_job(RecordKind kind, JobId job, std::string_view reason) {
+  Record record;
+  record.kind = kind;
+  record.t = now_;
+  record.job = job;
+  record.user = jobs_.user[job];
+  record.name = workload_.names[job];
+  const ModelId model = jobs_.model[job];
+  if (!model.is_none()) record.model_name = workload_.models[model];
+  record.gpus = jobs_.gpus[job];
+  record.gpus_min = jobs_.gpus_min[job];
+  record.gpus_max = jobs_.gpus_max[job];
+  record.work = workload_.durations[job];
+  record.reason = reason;
+  journal_.on(record);
+}
+
+void Engine::emit_place(const Step& step) {
+  Record record;
+  record.kind = RecordKind::kPlace;
+  record.t = now_;
+  record.job = step.job;
+  record.place = step.place;
+  record.gang = step.gang;
+  record.gpu_masks = step.gpu_masks;
+  record.rate = step.rate;
+  record.dead = step.dead;
+  record.locality = step.locality;
+  journal_.on(record);
+}
+
+}  // namespace fairlead

@@ -1,0 +1,125 @@
+// The one loop for all worlds: wait for the next event time; apply its events to the tables; call the
+// policy once; check the plan; journal it; let the backend carry it out.
+//
+// Invariants:
+//  1. One decide() per distinct event time, after all events of that time.
+//  2. A plan is an intention: what really happened comes back from the backend as events.
+//  3. Everything that happens is journalled in order, and nothing else changes the tables.
+//  4. GPU indices are assigned here, below the policies: the lowest free ones of each node, or the
+//     ones held last where a job resumes in place and they are free.
+//
+// Cost of one step beside the policy's: O(events + edits of the plan x slices). No allocation once
+// warm.
+#pragma once
+
+#include <cstdint>
+#include <queue>
+#include <string>
+#include <vector>
+
+#include "engine/backend.h"
+#include "model/journal.h"
+#include "model/workload.h"
+#include "policy/policy.h"
+
+namespace fairlead {
+
+// What the journal's first record says about the run.
+struct RunLabel {
+  std::string policy;
+  std::string options;
+  std::string cluster;
+  std::string trace;
+  std::uint64_t seed = 0;
+};
+
+struct EngineCounts {
+  std::int64_t decisions = 0;
+  std::int64_t events = 0;
+  std::int64_t steps = 0;
+};
+
+class Engine {
+ public:
+  // Everything passed must outlive the engine. The engine writes the served columns of
+  // workload.jobs; the rest of the workload is only read. `until`: the clock stops there.
+  Engine(const Cluster& cluster, Workload& workload, const Speed& speed, Policy& policy,
+         Backend& backend, RecordSink& journal, Time until = Time::never());
+
+  // Journals the run's header. REQUIRES: called once, before the first step.
+  void begin(const RunLabel& label);
+  // One event time. False when nothing can happen any more, or not before `until`.
+  bool step();
+  // Journals the end. REQUIRES: called once, last.
+  void end();
+  // begin, step until false, end.
+  void run(const RunLabel& label);
+
+  // Goes on with another policy object, which must have loaded the state of the one before.
+  void replace_policy(Policy& policy) { policy_ = &policy; }
+
+  Time now() const { return now_; }
+  const EngineCounts& counts() const { return counts_; }
+  const Record::Counts& job_counts() const { return job_counts_; }
+
+ private:
+  // A dense set of jobs with O(1) insert and erase; its order means nothing.
+  class JobSet {
+   public:
+    explicit JobSet(std::size_t jobs) : slots_(jobs) {}
+    void insert(JobId job);
+    void erase(JobId job);
+    std::span<const JobId> members() const { return members_; }
+
+   private:
+    std::vector<JobId> members_;
+    IdVector<JobId, std::uint32_t> slots_;
+  };
+  struct Change {
+    JobId job;
+    GangRef before;
+  };
+
+  void apply_events(std::span<const Event> events);
+  void apply_event(const Event& event);
+  void arrive(JobId job);
+  // The reason why the job can never run here, or empty.
+  std::string_view unrunnable(JobId job) const;
+  void leave(JobId job, JobState state);
+  // Ends the current hold: GPUs back to their nodes, attained service settled.
+  void end_hold(JobId job);
+  void decide();
+  void collect_changes();
+  void commit();
+  void commit_stop(JobId job);
+  void commit_place(JobId job);
+  void grant_gpus(JobId job, GangRef gang, bool same_slices);
+  void check_gang(JobId job) const;
+  void emit(RecordKind kind, JobId job);
+  void emit_job(RecordKind kind, JobId job, std::string_view reason);
+  void emit_place(const Step& step);
+
+  const Cluster& cluster_;
+  Workload& workload_;
+  Jobs& jobs_;
+  const Speed& speed_;
+  Policy* policy_;
+  Backend& backend_;
+  RecordSink& journal_;
+  const Time until_;
+
+  Time now_;
+  Plan plan_;
+  JobSet waiting_;
+  JobSet running_;
+  IdVector<NodeId, std::uint64_t> gpus_free_;  // by node: bit i set if GPU i is free
+  std::priority_queue<Time, std::vector<Time>, std::greater<>> wakes_;
+  std::vector<Event> news_;
+  std::vector<Change> changes_;
+  std::vector<Step> steps_;
+  IdVector<JobId, std::int64_t> changed_at_;  // the decision that last edited the job
+  EngineCounts counts_;
+  Record::Counts job_counts_;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,140 @@
+#include "metrics/job_table.h"
+
+#include <algorithm>
+
+namespace fairlead {
+
+void TextColumn::set(JobId job, std::string_view text) {
+  if (!spans_.has(job)) spans_.resize(job.row() + std::size_t{1});
+  spans_[job] = {bytes_.size(), static_cast<std::uint32_t>(text.size())};
+  bytes_.append(text);
+}
+
+std::string_view job_status_name(JobStatus status) {
+  switch (status) {
+    case JobStatus::kUnseen:
+      return "";
+    case JobStatus::kPending:
+      return "pending";
+    case JobStatus::kFinished:
+      return "finished";
+    case JobStatus::kFailed:
+      return "failed";
+    case JobStatus::kRejected:
+      return "rejected";
+  }
+  return "";
+}
+
+void JobTable::reserve(std::size_t jobs) {
+  names.reserve(jobs);
+  grow_to(jobs);
+}
+
+void JobTable::grow_to(std::size_t jobs) {
+  if (jobs <= size()) return;
+  status.resize(jobs, JobStatus::kUnseen);
+  user.resize(jobs);
+  gpus.resize(jobs);
+  work.resize(jobs);
+  submit.resize(jobs);
+  start.resize(jobs, Time::never());
+  finish.resize(jobs, Time::never());
+  held.resize(jobs);
+  preemptions.resize(jobs);
+  migrations.resize(jobs);
+  done_.resize(jobs);
+  hold_.resize(jobs);
+  types_.resize(jobs);
+  model_.resize(jobs);
+}
+
+void JobTable::arrive(const Record& record, JobStatus as) {
+  const JobId job = record.job;
+  grow_to(job.row() + std::size_t{1});
+  FL_CHECK(status[job] == JobStatus::kUnseen, "job {} arrived twice", job.row());
+  names.set(job, record.name);
+  status[job] = as;
+  user[job] = record.user;
+  gpus[job] = record.gpus;
+  work[job] = record.work;
+  submit[job] = record.t;
+  model_[job] = model_named(record.model_name);
+}
+
+void JobTable::reject(const Record& record) {
+  arrive(record, JobStatus::kRejected);
+  ++reasons_[std::string(record.reason)];
+}
+
+void JobTable::place(const Record& record, TypeMask types) {
+  const JobId job = record.job;
+  FL_CHECK(!holds(job), "job {} holds a gang already", job.row());
+  hold_[job] = {record.t, record.t + record.dead, record.rate, record.locality,
+                gpus_of(record.gang)};
+  if (start[job] == Time::never()) start[job] = record.t;
+  if (record.place == PlaceKind::kMigrate) ++migrations[job];
+  types_[job] |= types;
+}
+
+Service JobTable::change_rate(JobId job, Time t, Rate rate) {
+  Hold& hold = hold_[job];
+  Service service{};
+  if (t > hold.works_from) {
+    const Duration worked = t - hold.works_from;
+    done_[job] += progress(hold.rate, worked);
+    hold.works_from = t;
+    service.busy = occupancy(worked, hold.gpus);
+    service.lost_gpu_ms = static_cast<double>(service.busy.gpu_ms) * (1.0 - hold.locality.value());
+  }
+  hold.rate = rate;
+  return service;
+}
+
+Service JobTable::end_hold(JobId job, Time t) {
+  FL_CHECK(holds(job), "job {} holds nothing", job.row());
+  Hold& hold = hold_[job];
+  Service service = change_rate(job, t, hold.rate);
+  service.held = occupancy(t - hold.since, hold.gpus);
+  held[job] += t - hold.since;
+  hold.gpus = 0;
+  return service;
+}
+
+void JobTable::undo(JobId job, Duration lost) {
+  done_[job] = std::max(Work{}, done_[job] - progress(hold_[job].rate, lost));
+}
+
+void JobTable::leave(JobId job, Time t, JobStatus as) {
+  finish[job] = t;
+  status[job] = as;
+}
+
+Work JobTable::done(JobId job) const {
+  const Work all = reference_work(work[job]);
+  return status[job] == JobStatus::kFinished ? all : std::min(all, done_[job]);
+}
+
+ModelId JobTable::model_named(std::string_view name) {
+  if (name.empty()) return {};
+  const auto found = model_ids_.find(name);
+  if (found != model_ids_.end()) return found->second;
+  models_.emplace_back(name);
+  return model_ids_.emplace(name, ModelId(models_.size() - 1)).first->second;
+}
+
+std::string_view JobTable::model_name(JobId job) const {
+  return model_[job].is_none() ? std::string_view() : models_[model_[job].row()];
+}
+
+std::string JobTable::gpu_types(JobId job, const std::vector<std::string>& type_names) const {
+  std::string joined;
+  for (GpuTypeId type : ids<GpuTypeId>(type_names.size())) {
+    if ((types_[job] & type_bit(type)) == 0) continue;
+    if (!joined.empty()) joined += '+';
+    joined += type_names[type.row()];
+  }
+  return joined;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,120 @@
+// What happened to each job, as columns, built from the journal's records.
+//
+// A row per JobId, whatever the order of the records. Each record costs O(1), a place record
+// O(slices). About 140 bytes per job and its name.
+//
+// REQUIRES (of all functions that take a record): records in journal order, consistent as the audit
+// checks them.
+#pragma once
+
+#include "base/ids.h"
+#include "metrics/summary.h"
+#include "model/journal.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlead {
+
+// A text per row, in one buffer.
+class TextColumn {
+ public:
+  void reserve(std::size_t rows) { spans_.reserve(rows); }
+  void set(JobId job, std::string_view text);
+  std::string_view operator[](JobId job) const {
+    return std::string_view(bytes_).substr(spans_[job].offset, spans_[job].size);
+  }
+
+ private:
+  struct Span {
+    std::uint64_t offset = 0;
+    std::uint32_t size = 0;
+  };
+  std::string bytes_;
+  IdVector<JobId, Span> spans_;
+};
+
+enum class JobStatus : std::uint8_t {
+  kUnseen,   // no record names it: its submission lies after the end of the run
+  kPending,  // submitted, not done when the run ended
+  kFinished,
+  kFailed,    // cancelled jobs included
+  kRejected,  // it can never run here
+};
+// "finished", ...; empty for kUnseen.
+std::string_view job_status_name(JobStatus status);
+
+// What a job got from one stretch of a hold: from its placement to its stop, or to a change of
+// speed.
+struct Service {
+  GpuTime held;        // GPU time, dead time included
+  GpuTime busy;        // GPU time after the dead time
+  double lost_gpu_ms;  // the part of `busy` that was lost to the gang's spread
+};
+
+class JobTable {
+ public:
+  void reserve(std::size_t jobs);
+  std::size_t size() const { return status.size(); }
+
+  // kArrived, and a job like it that was never submitted.
+  void arrive(const Record& record, JobStatus as);
+  void reject(const Record& record);
+  // The job holds record.gang from record.t on. `types`: the GPU types of the gang's nodes.
+  void place(const Record& record, TypeMask types);
+  // Settles the job's hold up to `t`; it goes on at `rate`.
+  Service change_rate(JobId job, Time t, Rate rate);
+  // Ends the job's hold at `t`. REQUIRES: it holds GPUs.
+  Service end_hold(JobId job, Time t);
+  // Work done during `lost` at the rate of the hold that ended last is undone.
+  void undo(JobId job, Duration lost);
+  void leave(JobId job, Time t, JobStatus as);
+
+  bool holds(JobId job) const { return hold_[job].gpus > 0; }
+  std::uint32_t held_gpus(JobId job) const { return hold_[job].gpus; }
+  // Done so far; all of it once the job has finished, never more.
+  Work done(JobId job) const;
+  std::string_view model_name(JobId job) const;
+  // "K80+V100": the types the job ran on, in the cluster's order.
+  std::string gpu_types(JobId job, const std::vector<std::string>& type_names) const;
+  // Time without GPUs since its submission. REQUIRES: finished or failed.
+  Duration queued(JobId job) const { return finish[job] - submit[job] - held[job]; }
+  const CountByReason& rejected_by_reason() const { return reasons_; }
+
+  TextColumn names;
+  IdVector<JobId, JobStatus> status;
+  IdVector<JobId, UserId> user;
+  IdVector<JobId, std::uint32_t> gpus;  // asked
+  IdVector<JobId, Duration> work;       // at speed 1
+  IdVector<JobId, Time> submit;
+  IdVector<JobId, Time> start;   // first placement; Time::never() before
+  IdVector<JobId, Time> finish;  // or failure; Time::never() before
+  IdVector<JobId, Duration> held;
+  IdVector<JobId, std::uint32_t> preemptions;
+  IdVector<JobId, std::uint32_t> migrations;
+
+ private:
+  struct Hold {
+    Time since;
+    Time works_from;  // the end of its dead time, or of what is settled
+    Rate rate;
+    Rate locality;
+    std::uint32_t gpus = 0;  // 0: holds nothing
+  };
+
+  void grow_to(std::size_t jobs);
+  ModelId model_named(std::string_view name);
+
+  IdVector<JobId, Work> done_;
+  IdVector<JobId, Hold> hold_;
+  IdVector<JobId, TypeMask> types_;
+  IdVector<JobId, ModelId> model_;
+  std::vector<std::string> models_;
+  std::map<std::string, ModelId, std::less<>> model_ids_;
+  CountByReason reasons_;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,113 @@
+// Metrics: a journal sink that measures a run: the summary, the table of jobs and the timeline.
+//
+// Everything comes from the records, so a run can be measured while it happens or from its journal
+// file, with the same result; only what happened before the run (rows of the trace, bounds) is
+// passed in.
+//
+// O(1) per record, O(log users) per arrival and end of a job.
+#pragma once
+
+#include "metrics/job_table.h"
+#include "metrics/summary.h"
+#include "metrics/timeline.h"
+#include "model/journal.h"
+#include "model/workload.h"
+#include "solve/fair_share.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+// The least that a job needs on this cluster, whatever the policy.
+struct JobBound {
+  Duration time;     // at its best speed
+  GpuTime gpu_time;  // with the gang and GPU type that need the least
+};
+
+// What the journal does not know.
+struct RunFacts {
+  RowCounts rows;
+  std::int64_t models_unknown = 0;
+  std::string journal_hash;
+  IdVector<JobId, JobBound> bounds;  // empty: every job's best speed is 1, with the gang asked for
+};
+
+class Metrics : public RecordSink {
+ public:
+  explicit Metrics(TimelineOptions timeline = {});
+
+  // REQUIRES: the records of one run in journal order, up to kEnd.
+  void on(const Record& record) override;
+  // A job that the run ended before: its fields as in a record kArrived. After kEnd.
+  void unsubmitted(const Record& job);
+
+  // REQUIRES of all below: kEnd was passed.
+  Summary summary(const RunFacts& facts) const;
+  const JobTable& jobs() const { return jobs_; }
+  const Timeline& timeline() const { return timeline_; }
+  const std::vector<std::string>& user_names() const { return user_names_; }
+  const std::vector<std::string>& gpu_types() const { return gpu_types_; }
+
+ private:
+  struct UserTotals {
+    std::int64_t tickets = 1;
+    std::int64_t jobs = 0;
+    GpuTime held;
+  };
+
+  void on_run(const Record& record);
+  void on_user(const Record& record);
+  void on_node(const Record& record);
+  void on_node_change(const Record& record, bool up);
+  void on_arrived(const Record& record);
+  void on_place(const Record& record);
+  void on_hold_end(const Record& record);
+  void on_leave(const Record& record, JobStatus as);
+  void on_end(const Record& record);
+  void add_service(JobId job, const Service& service);
+  void advance(Time t);
+  void count_ftf(JobId job);
+
+  double entitled_gpu_ms(UserId user) const { return shares_.entitled_gpu_ms(user, journal_end_); }
+  void sum_times(Summary& summary) const;
+  void sum_users(Summary& summary) const;
+  void sum_fairness(Summary& summary) const;
+  void sum_bounds(Summary& summary, const RunFacts& facts) const;
+
+  Record label_;  // kRun; its views are copied below
+  std::vector<std::string> run_names_;
+  std::vector<std::string> gpu_types_;
+  std::vector<std::string> user_names_;
+  IdVector<UserId, UserTotals> users_;
+  IdVector<NodeId, GpuTypeId> node_type_;
+  IdVector<NodeId, std::uint32_t> node_gpus_;
+  JobTable jobs_;
+  Timeline timeline_;
+  FairShareMeter shares_;
+  Record::Counts counts_;
+
+  Time now_;
+  Time first_arrival_ = Time::never();
+  Time last_leave_;  // the latest finish or failure
+  Time journal_end_;
+  std::int64_t gpus_ = 0;     // installed
+  std::int64_t gpus_up_ = 0;  // on nodes that are up
+  GpuTime capacity_;          // of nodes that are up, from the first arrival to now
+  GpuTime capacity_at_leave_;
+  GpuTime held_;
+  GpuTime busy_;
+  double lost_gpu_ms_ = 0;
+  std::int64_t preemptions_ = 0;
+
+  // Finish-time fairness: the integral of the number of unfinished jobs, and each job's value of it
+  // at its submission. 10^6 jobs for 100 years fit.
+  std::int64_t unfinished_ = 0;
+  std::int64_t unfinished_ms_ = 0;
+  IdVector<JobId, std::int64_t> unfinished_ms_at_submit_;
+  double ftf_sum_ = 0;
+  double ftf_max_ = 0;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,235 @@
+#include "metrics/metrics.h"
+
+#include "metrics/testing_journal.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace fairlead {
+namespace {
+
+using Asked = TestJournal::Asked;
+
+const NodeId kV100Node(0);
+const NodeId kK80Node(1);
+
+// Two users with tickets 1 and 3 on 8 GPUs, times in ms:
+//   job 0 (u0, 4 GPUs, work 10 s) arrives at 1 s, runs on the V100 node from 2 s with 1 s dead
+//   time,
+//         is stopped at 5 s, moves to the K80 node at 5 s at speed 1/2, finishes at 21 s
+//   job 1 (u1, 4 GPUs, work 4 s) arrives at 3 s, runs on the V100 node from 5 s to 9 s
+//   job 2 (u1, 100 GPUs) is rejected at 3 s
+//   job 3 (u0, 1 GPU, work 1 s) arrives at 9 s and is cancelled at 11 s without having run
+void write_small_run(RecordSink& sink) {
+  TestJournal journal(sink);
+  journal.begin(4, {1, 3});
+  journal.arrive(1000, 0, {.user = 0, .gpus = 4, .work_ms = 10000, .model = "vgg"});
+  journal.place(2000, 0, {.gang = {{kV100Node, 4}}, .dead_ms = 1000});
+  journal.arrive(3000, 1, {.user = 1, .gpus = 4, .work_ms = 4000});
+  journal.reject(3000, 2, {.user = 1, .gpus = 100}, "larger than the cluster");
+  journal.happen(RecordKind::kStop, 5000, 0);
+  journal.place(
+      5000, 0,
+      {.gang = {{kK80Node, 4}}, .kind = PlaceKind::kMigrate, .rate = 0.5, .locality = 0.75});
+  journal.place(5000, 1, {.gang = {{kV100Node, 4}}});
+  journal.happen(RecordKind::kFinished, 9000, 1);
+  journal.arrive(9000, 3, {.user = 0, .gpus = 1, .work_ms = 1000});
+  journal.happen(RecordKind::kCancelled, 11000, 3);
+  journal.happen(RecordKind::kFinished, 21000, 0);
+  journal.end(30000, {.finished = 2, .failed = 1, .rejected = 1, .pending = 0, .unsubmitted = 0});
+}
+
+Summary small_run() {
+  Metrics metrics;
+  write_small_run(metrics);
+  return metrics.summary({});
+}
+
+TEST(Metrics, NamesTheRun) {
+  const Summary summary = small_run();
+  EXPECT_EQ(summary.policy, "fifo");
+  EXPECT_EQ(summary.options, "skip=true");
+  EXPECT_EQ(summary.cluster, "tiny");
+  EXPECT_EQ(summary.trace, "t.csv");
+  EXPECT_EQ(summary.seed, 7u);
+}
+
+TEST(Metrics, AccountsForEveryJob) {
+  const Summary summary = small_run();
+  EXPECT_EQ(summary.jobs_read, 4);
+  EXPECT_EQ(summary.finished + summary.failed + summary.rejected + summary.pending, 4);
+  EXPECT_EQ(summary.jobs_rejected, (CountByReason{{"larger than the cluster", 1}}));
+  EXPECT_EQ(summary.users[0].jobs, 2);
+  EXPECT_EQ(summary.users[1].jobs, 2);
+}
+
+TEST(Metrics, MeasuresTimesOfFinishedJobs) {
+  const Summary summary = small_run();
+  EXPECT_EQ(summary.makespan_s, 20);               // 1 s to 21 s
+  EXPECT_EQ(summary.jct_avg_s, (20.0 + 6.0) / 2);  // jobs 0 and 1
+  EXPECT_EQ(summary.jct_p50_s, 6);                 // nearest rank: the first of two
+  EXPECT_EQ(summary.jct_p90_s, 20);
+  EXPECT_EQ(summary.jct_p99_s, 20);
+  EXPECT_EQ(summary.queue_avg_s, (1.0 + 2.0) / 2);
+}
+
+TEST(Metrics, MeasuresGpuTime) {
+  const Summary summary = small_run();
+  // Job 0 holds 4 GPUs for 3 s and 16 s, job 1 for 4 s; 8 GPUs for 20 s.
+  const double held_gpu_s = 4 * 19 + 4 * 4;
+  EXPECT_DOUBLE_EQ(summary.gpu_hours, held_gpu_s / 3600);
+  EXPECT_DOUBLE_EQ(*summary.gpu_utilization, held_gpu_s / (8 * 20));
+  EXPECT_DOUBLE_EQ(summary.users[0].gpu_hours, 4 * 19 / 3600.0);
+  EXPECT_DOUBLE_EQ(summary.users[1].gpu_hours, 4 * 4 / 3600.0);
+  // A finished job has done its work, 10 s x 4 and 4 s x 4.
+  EXPECT_DOUBLE_EQ(summary.users[0].work_gpu_hours, 40 / 3600.0);
+  EXPECT_DOUBLE_EQ(summary.users[1].work_gpu_hours, 16 / 3600.0);
+  EXPECT_DOUBLE_EQ(summary.users[1].throughput_share, 16.0 / 56);
+  // After dead time job 0 holds for 2 s and 16 s, job 1 for 4 s; a quarter of the 16 s is lost.
+  EXPECT_DOUBLE_EQ(*summary.comm_time_share, 0.25 * 16 / (2 + 16 + 4));
+  EXPECT_EQ(summary.preemptions, 1);
+  EXPECT_EQ(summary.migrations, 1);
+}
+
+TEST(Metrics, MeasuresFairness) {
+  const Summary summary = small_run();
+  // Demand never exceeds 8 GPUs, so each user is entitled to its demand: u0 4 GPUs for 20 s and one
+  // for 2 s, u1 4 GPUs for 6 s.
+  const double received0 = 76.0 / 82;
+  const double received1 = 16.0 / 24;
+  EXPECT_DOUBLE_EQ(summary.users[0].entitled_gpu_hours, 82 / 3600.0);
+  EXPECT_DOUBLE_EQ(summary.users[1].entitled_gpu_hours, 24 / 3600.0);
+  EXPECT_DOUBLE_EQ(*summary.fairness.share_error_max, 1 - received1);
+  EXPECT_DOUBLE_EQ(*summary.fairness.share_error_avg, (2 - received0 - received1) / 2);
+  EXPECT_DOUBLE_EQ(*summary.fairness.jain,
+                   (received0 + received1) * (received0 + received1) /
+                       (2 * (received0 * received0 + received1 * received1)));
+}
+
+TEST(Metrics, MeasuresFinishTimeFairness) {
+  const Summary summary = small_run();
+  // Job 1 lives 6 s beside job 0: n = 2, an equal share is 4 GPUs, alone it takes its 4 s.
+  // Job 0 lives 20 s: n = (2 + 2x6 + 2x2 + 10) / 20 = 1.4, its share suffices, alone 10 s.
+  EXPECT_DOUBLE_EQ(*summary.fairness.ftf_max, 2);
+  EXPECT_DOUBLE_EQ(*summary.fairness.ftf_avg, (2 + 1.5) / 2);
+}
+
+TEST(Metrics, StretchesTheTimeAloneOfAJobLargerThanItsShare) {
+  Metrics metrics;
+  TestJournal journal(metrics);
+  journal.begin(2, {1});
+  for (std::size_t job : {0u, 1u}) journal.arrive(0, job, {.gpus = 8, .work_ms = 1000});
+  journal.place(0, 0, {.gang = {{kV100Node, 4}, {kK80Node, 4}}});
+  journal.happen(RecordKind::kFinished, 1000, 0);
+  journal.place(1000, 1, {.gang = {{kV100Node, 4}, {kK80Node, 4}}});
+  journal.happen(RecordKind::kFinished, 2000, 1);
+  journal.end(2000, {.finished = 2});
+  // Job 0: n = 2, alone on 4 of its 8 GPUs 2 s; JCT 1 s. Job 1: n = 1.5, alone 1.5 s; JCT 2 s.
+  EXPECT_DOUBLE_EQ(*metrics.summary({}).fairness.ftf_max, 2 / 1.5);
+  EXPECT_DOUBLE_EQ(*metrics.summary({}).fairness.ftf_avg, (0.5 + 2 / 1.5) / 2);
+}
+
+TEST(Metrics, BoundsAreOfTheFinishedJobs) {
+  const Summary plain = small_run();
+  EXPECT_DOUBLE_EQ(*plain.bounds.jct_avg_lower_s, (10.0 + 4.0) / 2);
+  EXPECT_DOUBLE_EQ(*plain.bounds.makespan_lower_s, 10);  // the longest job; packed: 56 / 8
+
+  Metrics metrics;
+  write_small_run(metrics);
+  RunFacts facts;
+  facts.bounds.resize(4);
+  facts.bounds[JobId(0)] = {{5000}, {200'000}};
+  facts.bounds[JobId(1)] = {{4000}, {16'000}};
+  const Summary faster = metrics.summary(facts);
+  EXPECT_DOUBLE_EQ(*faster.bounds.jct_avg_lower_s, 4.5);
+  EXPECT_DOUBLE_EQ(*faster.bounds.makespan_lower_s, 27);  // packed: 216 / 8
+}
+
+TEST(Metrics, ARunThatWasCutOffIsMeasuredUpToItsEnd) {
+  Metrics metrics;
+  TestJournal journal(metrics);
+  journal.begin(2, {1});
+  journal.arrive(0, 0, {.gpus = 4, .work_ms = 60000});
+  journal.place(0, 0, {.gang = {{kV100Node, 4}}, .dead_ms = 1000, .rate = 0.5});
+  journal.speed(5000, 0, 1);
+  journal.end(10000, {.pending = 2, .unsubmitted = 1});
+  metrics.unsubmitted(TestJournal::job(RecordKind::kArrived, 20000, 1, {.gpus = 2}, "late"));
+
+  const Summary summary = metrics.summary({});
+  EXPECT_EQ(summary.pending, 2);
+  EXPECT_EQ(summary.users[0].jobs, 2);
+  EXPECT_DOUBLE_EQ(*summary.gpu_utilization, 0.5);
+  EXPECT_DOUBLE_EQ(summary.users[0].work_gpu_hours, 4 * (0.5 * 4 + 5) / 3600);
+  EXPECT_DOUBLE_EQ(summary.users[0].entitled_gpu_hours, 40 / 3600.0);
+  EXPECT_FALSE(summary.makespan_s.has_value());
+  EXPECT_FALSE(summary.jct_avg_s.has_value());
+  EXPECT_FALSE(summary.fairness.ftf_avg.has_value());
+  EXPECT_EQ(metrics.jobs().status[JobId(1)], JobStatus::kPending);
+}
+
+TEST(Metrics, CountsOnlyNodesThatAreUpAsCapacity) {
+  Metrics metrics;
+  TestJournal journal(metrics);
+  journal.begin(1, {1});
+  journal.arrive(0, 0, {.gpus = 8, .work_ms = 4000});
+  journal.place(0, 0, {.gang = {{kV100Node, 4}, {kK80Node, 4}}});
+  journal.evict(2000, 0, 1500);
+  journal.node(RecordKind::kNodeDown, 2000, 1);
+  journal.node(RecordKind::kNodeUp, 4000, 1);
+  journal.place(4000, 0, {.gang = {{kV100Node, 4}, {kK80Node, 4}}, .kind = PlaceKind::kResume});
+  journal.end(5000, {.pending = 1});
+  const Summary summary = metrics.summary({});
+  EXPECT_DOUBLE_EQ(*summary.gpu_utilization, 24.0 / (16 + 8 + 8));
+  EXPECT_DOUBLE_EQ(summary.users[0].entitled_gpu_hours, 32 / 3600.0);
+  EXPECT_DOUBLE_EQ(summary.users[0].work_gpu_hours, 8 * (2 - 1.5 + 1) / 3600);
+  EXPECT_EQ(summary.preemptions, 0);  // a lost node is not the policy's doing
+}
+
+TEST(Metrics, AnEmptyRunHasNoAverages) {
+  Metrics metrics;
+  TestJournal(metrics).begin(0, {});
+  TestJournal(metrics).end(0, {});
+  const Summary summary = metrics.summary({});
+  EXPECT_EQ(summary.jobs_read, 0);
+  EXPECT_FALSE(summary.gpu_utilization.has_value());
+  EXPECT_FALSE(summary.bounds.makespan_lower_s.has_value());
+  EXPECT_FALSE(summary.fairness.jain.has_value());
+}
+
+TEST(Metrics, KeepsAJobTable) {
+  Metrics metrics;
+  write_small_run(metrics);
+  const JobTable& jobs = metrics.jobs();
+  const JobId job(0);
+  EXPECT_EQ(jobs.names[job], "job-0");
+  EXPECT_EQ(jobs.model_name(job), "vgg");
+  EXPECT_EQ(jobs.model_name(JobId(1)), "");
+  EXPECT_EQ(jobs.start[job].ms, 2000);
+  EXPECT_EQ(jobs.queued(job).ms, 1000);
+  EXPECT_EQ(jobs.gpu_types(job, metrics.gpu_types()), "V100+K80");
+  EXPECT_EQ(jobs.preemptions[job], 1u);
+  EXPECT_EQ(jobs.status[JobId(2)], JobStatus::kRejected);
+  EXPECT_EQ(jobs.status[JobId(3)], JobStatus::kFailed);
+  EXPECT_EQ(jobs.start[JobId(3)], Time::never());
+}
+
+TEST(Metrics, AreTheSameFromTheJournalFile) {
+  const std::filesystem::path path =
+      std::filesystem::path(testing::TempDir()) / "fairlead_metrics_test.journal";
+  Result<JournalFile> file = JournalFile::create(path);
+  ASSERT_TRUE(file.has_value()) << file.error().message;
+  Metrics live;
+  Tee tee({&*file, &live});
+  write_small_run(tee);
+  ASSERT_TRUE(file->close().has_value());
+  Metrics replayed;
+  const Status status = read_journal(path, replayed);
+  ASSERT_TRUE(status.has_value()) << status.error().message;
+  std::filesystem::remove(path);
+  EXPECT_EQ(live.summary({}), replayed.summary({}));
+  EXPECT_EQ(live.timeline().rows().size(), replayed.timeline().rows().size());
+}
+
+}  // namespace
+}  // namespace fairlead

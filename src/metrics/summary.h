@@ -1,0 +1,80 @@
+// The figures of one run, as summary.json has them. docs/formats.md gives each formula.
+//
+// Figures that need at least one job or user to mean anything are empty without one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+struct UserSummary {
+  std::string user;
+  std::int64_t tickets = 1;
+  std::int64_t jobs = 0;
+  double gpu_hours = 0;
+  double work_gpu_hours = 0;
+  double entitled_gpu_hours = 0;
+  double throughput_share = 0;
+  friend bool operator==(const UserSummary&, const UserSummary&) = default;
+};
+
+struct FairnessSummary {
+  std::optional<double> jain;
+  std::optional<double> share_error_max;
+  std::optional<double> share_error_avg;
+  std::optional<double> ftf_max;
+  std::optional<double> ftf_avg;
+  friend bool operator==(const FairnessSummary&, const FairnessSummary&) = default;
+};
+
+struct BoundsSummary {
+  std::optional<double> makespan_lower_s;
+  std::optional<double> jct_avg_lower_s;
+  friend bool operator==(const BoundsSummary&, const BoundsSummary&) = default;
+};
+
+using CountByReason = std::map<std::string, std::int64_t, std::less<>>;
+
+struct Summary {
+  std::string policy;
+  std::string options;
+  std::string cluster;
+  std::string trace;
+  std::uint64_t seed = 0;
+  std::string journal_hash;
+
+  std::int64_t rows_read = 0;
+  CountByReason rows_rejected;
+  CountByReason rows_mended;
+  std::int64_t jobs_read = 0;
+  std::int64_t finished = 0;
+  std::int64_t failed = 0;
+  std::int64_t rejected = 0;
+  std::int64_t pending = 0;
+  CountByReason jobs_rejected;
+  std::int64_t models_unknown = 0;
+
+  std::optional<double> makespan_s;
+  std::optional<double> jct_avg_s;
+  std::optional<double> jct_p50_s;
+  std::optional<double> jct_p90_s;
+  std::optional<double> jct_p99_s;
+  std::optional<double> queue_avg_s;
+  std::optional<double> gpu_utilization;
+  double gpu_hours = 0;
+  std::int64_t preemptions = 0;
+  std::int64_t migrations = 0;
+  std::optional<double> comm_time_share;
+
+  std::vector<UserSummary> users;
+  FairnessSummary fairness;
+  BoundsSummary bounds;
+  friend bool operator==(const Summary&, const Summary&) = default;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,135 @@
+#include "model/cluster.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+namespace fairlead {
+namespace {
+
+bool same_ignoring_case(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) {
+    return std::tolower(static_cast<unsigned char>(x)) ==
+           std::tolower(static_cast<unsigned char>(y));
+  });
+}
+
+// Numbers names by first appearance.
+template <class IdType>
+class Numbering {
+ public:
+  IdType of(const std::string& name) {
+    return numbers_.try_emplace(name, IdType(numbers_.size())).first->second;
+  }
+  std::size_t size() const { return numbers_.size(); }
+
+ private:
+  std::map<std::string, IdType> numbers_;
+};
+
+Status check_node(const NodeSpec& node, std::size_t number) {
+  if (node.gpu_type.empty()) return input_error("node {}: the GPU type is empty", number);
+  if (node.gpus == 0) return input_error("node {}: it has no GPU", number);
+  if (node.gpus > kNodeGpusMax) {
+    return input_error("node {}: a node has at most {} GPUs: {}", number, kNodeGpusMax, node.gpus);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::uint32_t gpus_of(Gang gang) {
+  std::uint32_t gpus = 0;
+  for (Slice slice : gang) gpus += slice.gpus;
+  return gpus;
+}
+
+std::string_view tier_name(Tier tier) {
+  constexpr std::string_view kNames[kTiers] = {"pair", "node", "rack", "spine"};
+  return kNames[static_cast<std::size_t>(tier)];
+}
+
+GpuTypeId Cluster::type_named(std::string_view type) const {
+  for (GpuTypeId id : ids<GpuTypeId>(type_names.size())) {
+    if (same_ignoring_case(type_names[id], type)) return id;
+  }
+  return GpuTypeId::none();
+}
+
+Tier Cluster::tier_of(Gang gang) const {
+  FL_DCHECK(!gang.empty());
+  if (gang.size() == 1) return gang[0].gpus <= 2 ? Tier::kPair : Tier::kNode;
+  Tier tier = Tier::kNode;
+  for (Slice slice : gang.subspan(1)) {
+    if (node_rack[slice.node] != node_rack[gang[0].node]) return Tier::kSpine;
+    if (node_host[slice.node] != node_host[gang[0].node]) tier = Tier::kRack;
+  }
+  return tier;
+}
+
+Tier Cluster::best_tier(std::uint32_t wanted) const {
+  IdVector<HostId, std::uint32_t> on_host(hosts, 0);
+  IdVector<RackId, std::uint32_t> in_rack(rack_nodes.size(), 0);
+  for (NodeId node : ids<NodeId>(nodes())) {
+    on_host[node_host[node]] += node_gpus[node];
+    in_rack[node_rack[node]] += node_gpus[node];
+  }
+  if (wanted <= 2 && node_gpus_max >= wanted) return Tier::kPair;
+  const auto fits = [wanted](std::uint32_t room) { return room >= wanted; };
+  if (std::ranges::any_of(on_host, fits)) return Tier::kNode;
+  if (std::ranges::any_of(in_rack, fits)) return Tier::kRack;
+  return Tier::kSpine;
+}
+
+Result<Cluster> Cluster::build(std::string name, Links links, const std::vector<NodeSpec>& nodes) {
+  if (nodes.empty()) return input_error("cluster {}: it has no node", name);
+  Cluster cluster;
+  cluster.name = std::move(name);
+  cluster.links = links;
+
+  Numbering<RackId> racks;
+  std::vector<RackId> rack_of;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (Status status = check_node(nodes[i], i); !status) {
+      return input_error("cluster {}: {}", cluster.name, status.error().message);
+    }
+    rack_of.push_back(racks.of(nodes[i].rack));
+  }
+  std::vector<std::size_t> order(nodes.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return rack_of[i]; });
+
+  Numbering<HostId> hosts;
+  cluster.rack_nodes.resize(racks.size());
+  for (std::size_t i : order) {
+    const NodeSpec& spec = nodes[i];
+    GpuTypeId type = cluster.type_named(spec.gpu_type);
+    if (type.is_none()) {
+      type = cluster.type_names.push_back(spec.gpu_type);
+      cluster.type_gpus.push_back(0);
+      cluster.type_node_gpus_max.push_back(0);
+    }
+    const std::string number = fmt::format("n{}", cluster.nodes());
+    cluster.node_names.push_back(spec.name.empty() ? number : spec.name);
+    cluster.node_type.push_back(type);
+    cluster.node_gpus.push_back(static_cast<std::uint16_t>(spec.gpus));
+    // A host named in the input cannot collide with the private ones, which start with '\n'.
+    cluster.node_host.push_back(hosts.of(spec.host.empty() ? "\n" + number : spec.host));
+    const NodeId node = cluster.node_rack.push_back(rack_of[i]);
+    NodeRange& range = cluster.rack_nodes[rack_of[i]];
+    if (range.end == 0) range.begin = node.row();
+    range.end = node.row() + 1;
+    cluster.type_gpus[type] += spec.gpus;
+    cluster.type_node_gpus_max[type] = std::max(cluster.type_node_gpus_max[type], spec.gpus);
+    cluster.gpus += spec.gpus;
+    cluster.node_gpus_max = std::max(cluster.node_gpus_max, spec.gpus);
+  }
+  cluster.hosts = static_cast<std::uint32_t>(hosts.size());
+  if (cluster.type_names.size() > kGpuTypesMax) {
+    return input_error("cluster {}: at most {} GPU types: {}", cluster.name, kGpuTypesMax,
+                       cluster.type_names.size());
+  }
+  return cluster;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,104 @@
+// The cluster: nodes of GPUs in racks, one GPU type per node, as columns.
+//
+// Invariants (build() establishes them):
+//  1. Nodes are numbered rack by rack: the nodes of rack r are rack_nodes(r), in input order.
+//  2. A node has 1..kNodeGpusMax GPUs of one type. A server with several GPU types is several nodes
+//     with one host.
+//  3. GPU types are numbered by first appearance; at most kGpuTypesMax.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+
+namespace fairlead {
+
+constexpr std::uint32_t kNodeGpusMax = 64;  // GPU indices of a node fit one 64-bit mask
+constexpr std::uint32_t kGpuTypesMax = 32;  // a set of types fits one TypeMask
+
+// A set of GPU types, one bit per GpuTypeId.
+using TypeMask = std::uint32_t;
+constexpr TypeMask kAllTypes = ~TypeMask{0};
+constexpr TypeMask type_bit(GpuTypeId type) { return TypeMask{1} << type.row(); }
+
+// GPUs of one node. A gang is a list of slices sorted by node, each node at most once; it runs whole
+// or not at all.
+struct Slice {
+  NodeId node;
+  std::uint16_t gpus = 0;
+  friend bool operator==(Slice, Slice) = default;
+};
+using Gang = std::span<const Slice>;
+
+std::uint32_t gpus_of(Gang gang);
+
+// How far apart the members of a gang are: the widest link they need.
+enum class Tier : std::uint8_t {
+  kPair,   // one GPU, or two of one node
+  kNode,   // one host
+  kRack,   // several hosts of one rack
+  kSpine,  // several racks
+};
+constexpr std::size_t kTiers = 4;
+std::string_view tier_name(Tier tier);
+
+// Nodes begin..end-1.
+struct NodeRange {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+};
+
+// One-way bandwidth between the members of a gang at each tier, in Gbit/s.
+struct Links {
+  double pair_gbps = 1200;  // chosen: NVLink-class, 150 GB/s
+  double node_gbps = 100;   // chosen: PCIe-class, 12.5 GB/s
+  double rack_gbps = 100;   // chosen: 100 Gbit/s Ethernet
+  double spine_gbps = 25;   // chosen: 4:1 oversubscription
+};
+
+// One node as input describes it; see Cluster::build.
+struct NodeSpec {
+  std::string name;      // empty: "n" and the node's number
+  std::string gpu_type;  // "V100"
+  std::uint32_t gpus = 0;
+  std::string host;  // empty: a host of its own
+  std::string rack;  // nodes with equal rack names share a rack
+};
+
+struct Cluster {
+  std::string name;
+  Links links;
+
+  IdVector<GpuTypeId, std::string> type_names;
+  IdVector<GpuTypeId, std::uint32_t> type_gpus;  // GPUs of each type in the cluster
+  IdVector<GpuTypeId, std::uint32_t> type_node_gpus_max;  // of the largest node of each type
+
+  IdVector<NodeId, std::string> node_names;
+  IdVector<NodeId, GpuTypeId> node_type;
+  IdVector<NodeId, std::uint16_t> node_gpus;
+  IdVector<NodeId, HostId> node_host;
+  IdVector<NodeId, RackId> node_rack;
+  IdVector<RackId, NodeRange> rack_nodes;
+  std::uint32_t hosts = 0;
+  std::uint32_t gpus = 0;           // in the whole cluster
+  std::uint32_t node_gpus_max = 0;  // of the largest node
+
+  std::size_t nodes() const { return node_type.size(); }
+  // The type of that name, ignoring case; none if the cluster has no such GPU.
+  GpuTypeId type_named(std::string_view type) const;
+  // The widest link that `gang` needs. REQUIRES: gang is not empty. O(slices).
+  Tier tier_of(Gang gang) const;
+  // The best tier that any gang of `gpus` GPUs can have here. O(nodes).
+  Tier best_tier(std::uint32_t gpus) const;
+
+  // Numbers the nodes (rack by rack, otherwise in the order given). Errors: no node, a node without
+  // GPUs or with more than kNodeGpusMax, more than kGpuTypesMax types, an empty type name.
+  static Result<Cluster> build(std::string name, Links links, const std::vector<NodeSpec>& nodes);
+};
+
+}  // namespace fairlead

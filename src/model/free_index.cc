@@ -1,0 +1,138 @@
+#include "model/free_index.h"
+
+#include <bit>
+
+namespace fairlead {
+namespace {
+
+constexpr std::uint32_t kBits = 64;
+
+void set_bit(std::vector<std::uint64_t>& row, NodeId node) {
+  row[node.row() / kBits] |= std::uint64_t{1} << (node.row() % kBits);
+}
+void clear_bit(std::vector<std::uint64_t>& row, NodeId node) {
+  row[node.row() / kBits] &= ~(std::uint64_t{1} << (node.row() % kBits));
+}
+
+// Calls `word_at` for each word of `range` in order until one has a bit inside the range.
+template <class WordAt>
+NodeId lowest_bit(NodeRange range, const WordAt& word_at) {
+  if (range.begin >= range.end) return NodeId::none();
+  const std::uint32_t last = (range.end - 1) / kBits;
+  for (std::uint32_t w = range.begin / kBits; w <= last; ++w) {
+    std::uint64_t word = word_at(w);
+    if (w == range.begin / kBits) word &= ~std::uint64_t{0} << (range.begin % kBits);
+    if (w == last && range.end % kBits != 0) word &= (std::uint64_t{1} << (range.end % kBits)) - 1;
+    if (word != 0) {
+      return NodeId(std::size_t{w} * kBits + static_cast<std::size_t>(std::countr_zero(word)));
+    }
+  }
+  return NodeId::none();
+}
+
+}  // namespace
+
+FreeIndex::FreeIndex(const Cluster& cluster)
+    : cluster_(&cluster),
+      row_count_(std::size_t{cluster.node_gpus_max} + 1),
+      rows_(row_count_ * cluster.type_names.size(), Row(cluster.nodes() / kBits + 1, 0)),
+      idle_(cluster.type_names.size(), Row(cluster.nodes() / kBits + 1, 0)),
+      free_(cluster.node_gpus),
+      down_(cluster.nodes(), true),
+      of_type_(cluster.type_names.size(), 0) {
+  for (NodeId node : ids<NodeId>(cluster.nodes())) set_up(node);
+}
+
+std::uint32_t FreeIndex::of(TypeMask types) const {
+  std::uint32_t gpus = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(of_type_.size())) {
+    if ((types & type_bit(type)) != 0) gpus += of_type_[type];
+  }
+  return gpus;
+}
+
+NodeRange FreeIndex::everywhere() const {
+  return {0, static_cast<std::uint32_t>(cluster_->nodes())};
+}
+
+NodeId FreeIndex::first(GpuTypeId type, std::uint32_t gpus, NodeRange range) const {
+  if (of_type_[type] < gpus || gpus >= row_count_) return NodeId::none();
+  return lowest_bit(range, [&](std::uint32_t w) {
+    std::uint64_t word = 0;
+    for (std::uint32_t free = gpus; free < row_count_; ++free) word |= row(type, free)[w];
+    return word;
+  });
+}
+
+NodeId FreeIndex::first_idle(GpuTypeId type, NodeRange range) const {
+  const Row& idle = idle_[type.row()];
+  return lowest_bit(range, [&](std::uint32_t w) { return idle[w]; });
+}
+
+NodeId FreeIndex::tightest(GpuTypeId type, std::uint32_t gpus, NodeRange range) const {
+  if (of_type_[type] < gpus) return NodeId::none();
+  for (std::uint32_t free = gpus; free < row_count_; ++free) {
+    const Row& nodes = row(type, free);
+    const NodeId node = lowest_bit(range, [&](std::uint32_t w) { return nodes[w]; });
+    if (!node.is_none()) return node;
+  }
+  return NodeId::none();
+}
+
+NodeId FreeIndex::freest(GpuTypeId type, NodeRange range) const {
+  for (auto free = static_cast<std::uint32_t>(row_count_ - 1); free > 0; --free) {
+    const Row& nodes = row(type, free);
+    const NodeId node = lowest_bit(range, [&](std::uint32_t w) { return nodes[w]; });
+    if (!node.is_none()) return node;
+  }
+  return NodeId::none();
+}
+
+void FreeIndex::take(NodeId node, std::uint32_t gpus) {
+  FL_CHECK(on(node) >= gpus, "node {} has {} free GPUs, not {}", node.row(), on(node), gpus);
+  set_free(node, free_[node] - gpus);
+}
+
+void FreeIndex::give(NodeId node, std::uint32_t gpus) {
+  FL_CHECK(free_[node] + gpus <= cluster_->node_gpus[node], "node {} would have {} free GPUs of {}",
+           node.row(), free_[node] + gpus, cluster_->node_gpus[node]);
+  set_free(node, free_[node] + gpus);
+}
+
+void FreeIndex::set_down(NodeId node) {
+  FL_CHECK(!down_[node]);
+  unlink(node);
+  down_[node] = true;
+  capacity_ -= cluster_->node_gpus[node];
+}
+
+void FreeIndex::set_up(NodeId node) {
+  FL_CHECK(down_[node]);
+  down_[node] = false;
+  link(node);
+  capacity_ += cluster_->node_gpus[node];
+}
+
+void FreeIndex::set_free(NodeId node, std::uint32_t free) {
+  if (!down_[node]) unlink(node);
+  free_[node] = static_cast<std::uint16_t>(free);
+  if (!down_[node]) link(node);
+}
+
+void FreeIndex::link(NodeId node) {
+  const GpuTypeId type = cluster_->node_type[node];
+  set_bit(row(type, free_[node]), node);
+  if (free_[node] == cluster_->node_gpus[node]) set_bit(idle_[type.row()], node);
+  of_type_[type] += free_[node];
+  total_ += free_[node];
+}
+
+void FreeIndex::unlink(NodeId node) {
+  const GpuTypeId type = cluster_->node_type[node];
+  clear_bit(row(type, free_[node]), node);
+  clear_bit(idle_[type.row()], node);
+  of_type_[type] -= free_[node];
+  total_ -= free_[node];
+}
+
+}  // namespace fairlead

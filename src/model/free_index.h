@@ -1,0 +1,73 @@
+// Which GPUs are free, indexed for placement.
+//
+// Per GPU type and per number of free GPUs there is a bitset of nodes, so "the lowest node with at
+// least 4 free V100" or "the node with the fewest free GPUs that still fits" is a scan of a few
+// words: 1,250 nodes are 20 words per row. Ties always go to the lowest node id.
+//
+// take, give: O(1). Queries: O(rows x words in the range). No allocation after construction.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/cluster.h"
+
+namespace fairlead {
+
+class FreeIndex {
+ public:
+  // Everything is free and up. The cluster must outlive the index.
+  explicit FreeIndex(const Cluster& cluster);
+
+  // Free GPUs on nodes that are up: in total, of one type, of a set of types, on one node.
+  std::uint32_t total() const { return total_; }
+  std::uint32_t of(GpuTypeId type) const { return of_type_[type]; }
+  std::uint32_t of(TypeMask types) const;
+  std::uint32_t on(NodeId node) const { return down_[node] ? 0 : free_[node]; }
+  // GPUs of nodes that are up, free or not.
+  std::uint32_t capacity() const { return capacity_; }
+
+  // The lowest node of `type` in `range` with at least `gpus` free, or none.
+  NodeId first(GpuTypeId type, std::uint32_t gpus, NodeRange range) const;
+  // The lowest node of `type` in `range` with every GPU free, or none.
+  NodeId first_idle(GpuTypeId type, NodeRange range) const;
+  // The node of `type` in `range` with the fewest free GPUs that are at least `gpus`, or none.
+  NodeId tightest(GpuTypeId type, std::uint32_t gpus, NodeRange range) const;
+  // The node of `type` in `range` with the most free GPUs, at least one, or none.
+  NodeId freest(GpuTypeId type, NodeRange range) const;
+  NodeRange everywhere() const;
+
+  // REQUIRES: on(node) >= gpus.
+  void take(NodeId node, std::uint32_t gpus);
+  // REQUIRES: that many GPUs of the node are taken.
+  void give(NodeId node, std::uint32_t gpus);
+  // A node that is down has no free GPU; what is given back meanwhile counts when it comes up.
+  void set_down(NodeId node);
+  void set_up(NodeId node);
+  bool is_down(NodeId node) const { return down_[node]; }
+
+ private:
+  using Row = std::vector<std::uint64_t>;
+
+  Row& row(GpuTypeId type, std::uint32_t free) {
+    return rows_[type.row() * row_count_ + free];
+  }
+  const Row& row(GpuTypeId type, std::uint32_t free) const {
+    return rows_[type.row() * row_count_ + free];
+  }
+  void set_free(NodeId node, std::uint32_t free);
+  void link(NodeId node);
+  void unlink(NodeId node);
+
+  const Cluster* cluster_;
+  std::size_t row_count_;
+  std::vector<Row> rows_;           // rows_[type * row_count_ + free GPUs]: the nodes in that state
+  std::vector<Row> idle_;           // by type: nodes with every GPU free
+  IdVector<NodeId, std::uint16_t> free_;
+  IdVector<NodeId, bool> down_;
+  IdVector<GpuTypeId, std::uint32_t> of_type_;
+  std::uint32_t total_ = 0;
+  std::uint32_t capacity_ = 0;
+};
+
+}  // namespace fairlead

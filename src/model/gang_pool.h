@@ -1,0 +1,44 @@
+// Storage for gangs: slices in one pool, with free lists by power-of-two size.
+//
+// Beside each slice the pool keeps the GPUs that were granted for it (bit i: GPU i of that node);
+// policies count GPUs, the engine fills the masks in. add and release are O(slices) and do not
+// allocate once the pool has reached its largest size.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "model/cluster.h"
+
+namespace fairlead {
+
+struct GangRef {
+  std::uint32_t offset = 0;
+  std::uint32_t slices = 0;  // 0: no gang
+  bool empty() const { return slices == 0; }
+};
+
+class GangPool {
+ public:
+  // Copies the slices. REQUIRES: gang is not empty.
+  GangRef add(Gang gang);
+  // Gives the storage back; an empty ref is ignored.
+  void release(GangRef ref);
+
+  // Both spans are valid until the next add.
+  Gang gang(GangRef ref) const { return {slices_.data() + ref.offset, ref.slices}; }
+  std::span<std::uint64_t> gpu_masks(GangRef ref) {
+    return {gpu_masks_.data() + ref.offset, ref.slices};
+  }
+  std::span<const std::uint64_t> gpu_masks(GangRef ref) const {
+    return {gpu_masks_.data() + ref.offset, ref.slices};
+  }
+
+ private:
+  std::vector<Slice> slices_;
+  std::vector<std::uint64_t> gpu_masks_;
+  std::array<std::vector<std::uint32_t>, 32> free_;  // offsets of released blocks of 2^i slices
+};
+
+}  // namespace fairlead

@@ -1,0 +1,13 @@
+#include "model/jobs.h"
+
+namespace fairlead {
+
+void Jobs::start_serving() {
+  attained_settled.resize(size());
+  held_since.resize(size());
+  held_gpus.resize(size());
+  state.resize(size(), JobState::kUnsubmitted);
+  last.resize(size());
+}
+
+}  // namespace fairlead

@@ -1,0 +1,32 @@
+// Typed facts that a policy leaves in the journal, on change only, so that reports and `why` can say
+// what the policy was thinking. Plain numbers, because notes are written from the hot loop.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/ids.h"
+
+namespace fairlead {
+
+enum class NoteKind : std::uint8_t {
+  kQueue,        // job: the priority queue it moved to (value)
+  kEntitlement,  // user: GPUs in thousandths (value) of one type (type)
+  kTrade,        // user sold value thousandths of a GPU of `type` to other_user
+  kPrice,        // type: price in millionths (value)
+  kTimer,        // job: milliseconds (value) it still waits for a better place
+  kPass,         // job: stride pass in millionths (value)
+};
+constexpr std::size_t kNoteKinds = 6;
+std::string_view note_kind_name(NoteKind kind);
+
+struct Note {
+  NoteKind kind = NoteKind::kQueue;
+  JobId job;
+  UserId user;
+  UserId other_user;
+  GpuTypeId type;
+  std::int64_t value = 0;
+};
+
+}  // namespace fairlead

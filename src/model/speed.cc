@@ -1,0 +1,294 @@
+#include "model/speed.h"
+
+#include <algorithm>
+#include <cctype>
+#include <limits>
+#include <map>
+
+namespace fairlead {
+namespace {
+
+std::size_t index_of(Tier tier) { return static_cast<std::size_t>(tier); }
+
+Rate quantised(double speed) {
+  if (!(speed > 0)) return {0};
+  return std::max(Rate::of(std::min(speed, 1e6)), Rate{1});
+}
+
+// A job without a profile runs at the speed of its asked gang, scaled by the gang it gets.
+Rate unprofiled(std::uint32_t gpus, std::uint32_t asked) {
+  if (gpus == asked) return Rate::one();
+  return {std::max<std::int64_t>(1, (Rate::kOne * gpus + asked / 2) / asked)};
+}
+
+// The row that holds for a gang of `gpus`: the next smaller one, or the first.
+const RateRow& row_for(const TypeRates& rates, std::uint32_t gpus) {
+  const auto above = std::ranges::upper_bound(rates.rows, gpus, {}, &RateRow::gpus);
+  return above == rates.rows.begin() ? *above : *(above - 1);
+}
+
+double rate_at(const RateRow& row, const ModelProfile& profile, Tier tier) {
+  const auto& locality = profile.locality;
+  if (tier < Tier::kRack || !row.spread) return row.consolidated * locality[index_of(tier)];
+  return *row.spread * (locality[index_of(tier)] / locality[index_of(Tier::kRack)]);
+}
+
+}  // namespace
+
+std::string type_key(std::string_view gpu_type) {
+  std::string key(gpu_type);
+  for (char& c : key) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return key;
+}
+
+const ModelProfile* SpeedTable::find(std::string_view model) const {
+  const auto found = std::ranges::find(models, model, &ModelProfile::name);
+  return found == models.end() ? nullptr : &*found;
+}
+
+// Applies the rules of the table once, so that Speed only looks up.
+class SpeedBuilder {
+ public:
+  SpeedBuilder(const Cluster& cluster, const SpeedTable& table, Workload& workload)
+      : cluster_(cluster), table_(table), workload_(workload) {
+    speed_.cluster_ = &cluster;
+    number_types();
+    measure_tiers();
+    resolve_models();
+  }
+
+  Result<Speed> build(std::string_view reference_gpu) {
+    std::size_t fallback = fastest_type();
+    if (!reference_gpu.empty()) {
+      FL_TRY_ASSIGN(named, type_named(reference_gpu));
+      fallback = named;
+    }
+    if (fallback < cluster_.type_names.size()) speed_.reference_type_ = GpuTypeId(fallback);
+    workload_.jobs.types.resize(workload_.jobs.user.size());
+    speed_.references_.resize(workload_.jobs.user.size());
+    for (JobId job : ids<JobId>(workload_.jobs.user.size())) FL_TRY(refer(job, fallback));
+    return std::move(speed_);
+  }
+
+ private:
+  using Resolved = Speed::Resolved;
+
+  // The types of the cluster keep their ids; those that only the table knows follow.
+  void number_types() {
+    for (const std::string& type : cluster_.type_names) {
+      types_.try_emplace(type_key(type), types_.size());
+    }
+    for (const ModelProfile& model : table_.models) {
+      for (const TypeRates& rates : model.rates) {
+        types_.try_emplace(type_key(rates.gpu_type), types_.size());
+      }
+    }
+  }
+
+  // Finds, per tier, the largest gang that can have it: the best tier widens with the size.
+  void measure_tiers() {
+    std::uint32_t fits = 0;
+    for (std::size_t tier = 0; tier + 1 < kTiers; ++tier) {
+      std::uint32_t too_many = cluster_.gpus + 1;
+      while (fits + 1 < too_many) {
+        const std::uint32_t middle = fits + (too_many - fits) / 2;
+        (index_of(cluster_.best_tier(middle)) <= tier ? fits : too_many) = middle;
+      }
+      speed_.tier_gpus_max_[tier] = fits;
+    }
+  }
+
+  void resolve_models() {
+    const Jobs& jobs = workload_.jobs;
+    profile_of_.resize(workload_.models.size(), Speed::kNoProfile);
+    IdVector<ModelId, bool> used(workload_.models.size(), false);
+    for (ModelId model : jobs.model) {
+      if (!model.is_none()) used[model] = true;
+    }
+    for (ModelId model : ids<ModelId>(used.size())) {
+      const ModelProfile* profile = table_.find(workload_.models[model]);
+      if (!used[model] || profile == nullptr || profile->rates.empty()) continue;
+      profile_of_[model] = static_cast<std::uint32_t>(speed_.models_.size());
+      speed_.models_.push_back(resolve(*profile));
+    }
+  }
+
+  Resolved resolve(const ModelProfile& profile) const {
+    Resolved model{profile, {}, {}};
+    std::vector<const TypeRates*> known(types_.size(), nullptr);
+    for (const TypeRates& rates : profile.rates) {
+      FL_CHECK(!rates.rows.empty(), "model {} on {}", profile.name, rates.gpu_type);
+      known[types_.at(type_key(rates.gpu_type))] = &rates;
+      for (const RateRow& row : rates.rows) model.sizes.push_back(row.gpus);
+    }
+    std::ranges::sort(model.sizes);
+    model.sizes.erase(std::unique(model.sizes.begin(), model.sizes.end()), model.sizes.end());
+    model.rates.resize(types_.size() * model.sizes.size());
+    for (std::size_t i = 0; i < model.sizes.size(); ++i) fill(model, i, known);
+    return model;
+  }
+
+  // Fills in the rates at size `i` of every type; unknown types get the slowest known rate above 0.
+  static void fill(Resolved& model, std::size_t i, const std::vector<const TypeRates*>& known) {
+    for (std::size_t tier = 0; tier < kTiers; ++tier) {
+      double slowest = std::numeric_limits<double>::infinity();
+      const auto rate = [&](std::size_t type) -> double& {
+        return model.rates[type * model.sizes.size() + i][tier];
+      };
+      for (std::size_t type = 0; type < known.size(); ++type) {
+        if (known[type] == nullptr) continue;
+        rate(type) = rate_at(row_for(*known[type], model.sizes[i]), model.profile, Tier(tier));
+        if (rate(type) > 0) slowest = std::min(slowest, rate(type));
+      }
+      if (slowest == std::numeric_limits<double>::infinity()) slowest = 0;
+      for (std::size_t type = 0; type < known.size(); ++type) {
+        if (known[type] == nullptr) rate(type) = slowest;
+      }
+    }
+  }
+
+  std::size_t fastest_type() const {
+    std::vector<double> score(cluster_.type_names.size(), 0);
+    for (const Resolved& model : speed_.models_) {
+      const auto rate = [&](std::size_t type) { return model.at(type, 1)[index_of(Tier::kPair)]; };
+      double fastest = 0;
+      for (std::size_t type = 0; type < score.size(); ++type) {
+        fastest = std::max(fastest, rate(type));
+      }
+      if (fastest == 0) continue;
+      for (std::size_t type = 0; type < score.size(); ++type) score[type] += rate(type) / fastest;
+    }
+    return static_cast<std::size_t>(std::ranges::max_element(score) - score.begin());
+  }
+
+  Result<std::size_t> type_named(std::string_view name) const {
+    if (const auto found = types_.find(type_key(name)); found != types_.end()) {
+      return found->second;
+    }
+    std::string known;
+    for (const auto& [type, number] : types_) known += (known.empty() ? "" : ", ") + type;
+    return input_error(
+        "the reference GPU type is known neither to the cluster nor to the models (known: {}): {}",
+        known, name);
+  }
+
+  // The row of the job's profile. Counts the named models that have none.
+  std::uint32_t profile_row(JobId job) {
+    const ModelId model = workload_.jobs.model[job];
+    if (model.is_none()) return Speed::kNoProfile;
+    if (profile_of_[model] == Speed::kNoProfile) ++speed_.models_unknown_;
+    return profile_of_[model];
+  }
+
+  Status refer(JobId job, std::size_t fallback) {
+    Speed::Reference& reference = speed_.references_[job];
+    reference.gpus = workload_.jobs.gpus[job];
+    reference.model = profile_row(job);
+    const std::string& named = workload_.reference_types[job];
+    if (!named.empty()) {
+      FL_TRY_ASSIGN(type, type_named(named));
+      fallback = type;
+    }
+    TypeMask& types = workload_.jobs.types[job];
+    if (reference.model == Speed::kNoProfile) {
+      types = mask_of_cluster();
+      return {};
+    }
+    const double fastest = feasible(speed_.models_[reference.model], reference.gpus, types);
+    double rate = speed_.models_[reference.model].at(
+        fallback, reference.gpus)[index_of(speed_.best_tier(reference.gpus))];
+    if (rate == 0) rate = fastest;
+    if (rate > 0) reference.rate = reference.gpus * rate;
+    return {};
+  }
+
+  TypeMask mask_of_cluster() const {
+    TypeMask types = 0;
+    for (GpuTypeId type : ids<GpuTypeId>(cluster_.type_names.size())) types |= type_bit(type);
+    return types;
+  }
+
+  // Collects the types on which a gang of `gpus` can run at some tier that it can have here, and
+  // returns its fastest rate per GPU.
+  double feasible(const Resolved& model, std::uint32_t gpus, TypeMask& types) const {
+    const std::size_t best = index_of(speed_.best_tier(gpus));
+    const std::size_t widest = std::max(best, index_of(speed_.best_tier(cluster_.gpus)));
+    double fastest = 0;
+    types = 0;
+    for (GpuTypeId type : ids<GpuTypeId>(cluster_.type_names.size())) {
+      for (std::size_t tier = best; tier <= widest; ++tier) {
+        const double rate = model.at(type.row(), gpus)[tier];
+        if (rate > 0) types |= type_bit(type);
+        fastest = std::max(fastest, rate);
+      }
+    }
+    return fastest;
+  }
+
+  const Cluster& cluster_;
+  const SpeedTable& table_;
+  Workload& workload_;
+  std::map<std::string, std::size_t> types_;  // by lower-case name
+  IdVector<ModelId, std::uint32_t> profile_of_;
+  Speed speed_;
+};
+
+Result<Speed> Speed::make(const Cluster& cluster, const SpeedTable& table, Workload& workload,
+                          std::string_view reference_gpu) {
+  return SpeedBuilder(cluster, table, workload).build(reference_gpu);
+}
+
+const Speed::TierRates& Speed::Resolved::at(std::size_t type, std::uint32_t gpus) const {
+  const auto above = std::ranges::upper_bound(sizes, gpus);
+  const auto row = above == sizes.begin() ? 0 : above - sizes.begin() - 1;
+  return rates[type * sizes.size() + static_cast<std::size_t>(row)];
+}
+
+double Speed::slowest_member(const Resolved& model, Gang gang, std::uint32_t gpus,
+                             Tier tier) const {
+  double slowest = std::numeric_limits<double>::infinity();
+  for (Slice slice : gang) {
+    const std::size_t type = cluster_->node_type[slice.node].row();
+    slowest = std::min(slowest, model.at(type, gpus)[index_of(tier)]);
+  }
+  return slowest;
+}
+
+std::optional<Rate> Speed::rate(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const {
+  const Reference& reference = references_[job];
+  if (reference.model == kNoProfile) return unprofiled(gpus, reference.gpus);
+  const double rate = models_[reference.model].at(type.row(), gpus)[index_of(tier)];
+  return quantised(gpus * rate / reference.rate);
+}
+
+Rate Speed::rate(JobId job, Gang gang) const {
+  FL_DCHECK(!gang.empty());
+  const Reference& reference = references_[job];
+  const std::uint32_t gpus = gpus_of(gang);
+  if (reference.model == kNoProfile) return unprofiled(gpus, reference.gpus);
+  const double rate = slowest_member(models_[reference.model], gang, gpus, cluster_->tier_of(gang));
+  return quantised(gpus * rate / reference.rate);
+}
+
+Rate Speed::locality(JobId job, Gang gang) const {
+  const Reference& reference = references_[job];
+  if (reference.model == kNoProfile) return Rate::one();
+  const Resolved& model = models_[reference.model];
+  const std::uint32_t gpus = gpus_of(gang);
+  const double here = slowest_member(model, gang, gpus, cluster_->tier_of(gang));
+  const double best = slowest_member(model, gang, gpus, best_tier(gpus));
+  return here >= best ? Rate::one() : quantised(here / best);
+}
+
+const ModelProfile* Speed::profile(JobId job) const {
+  const std::uint32_t model = references_[job].model;
+  return model == kNoProfile ? nullptr : &models_[model].profile;
+}
+
+Tier Speed::best_tier(std::uint32_t gpus) const {
+  std::size_t tier = 0;
+  while (tier < tier_gpus_max_.size() && gpus > tier_gpus_max_[tier]) ++tier;
+  return Tier(tier);
+}
+
+}  // namespace fairlead

@@ -1,0 +1,134 @@
+// How fast a job runs on a gang: the speed table, locality factors and each job's reference.
+//
+// The rate of a gang = gang size x its slowest member's per-GPU rate x the locality factor of the
+// widest tier it spans, divided by the same for the job's reference gang (the asked size, on the
+// reference GPU type, at the best tier it can have here). So a trace's duration is exact at
+// speed 1.
+//
+// Table rules (design contract):
+//  - A gang size between or beyond a model's rows takes the per-GPU rate of the next smaller row.
+//  - Zero means infeasible. Tables need not be monotone.
+//  - A GPU type that the model has no row for runs at its slowest known rate.
+//  - A model without a profile runs at speed 1 on every type, whatever the tier.
+#pragma once
+
+#include "base/result.h"
+#include "model/cluster.h"
+#include "model/jobs.h"
+#include "model/workload.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlead {
+
+// Per-GPU rate at one gang size, in any unit that is the same for all rows of one model.
+struct RateRow {
+  std::uint32_t gpus = 1;
+  double consolidated = 0;         // all members on one node; 0: infeasible
+  std::optional<double> spread{};  // measured across nodes; else consolidated x locality factor
+};
+
+// What GPU types are compared by: their names ignore case.
+std::string type_key(std::string_view gpu_type);
+
+struct TypeRates {
+  std::string gpu_type;
+  std::vector<RateRow> rows;  // by increasing gpus
+};
+
+// Dead time around a hold, in seconds. See sim/costs.h for what is charged when.
+struct ModelCosts {
+  std::optional<double> start_s;
+  std::optional<double> suspend_s;
+  std::optional<double> resume_s;
+  std::optional<double> checkpoint_s;
+  std::optional<double> migrate_s;
+};
+
+struct ModelProfile {
+  std::string name;
+  std::vector<TypeRates> rates;
+  std::array<double, kTiers> locality = {1, 1, 1, 1};  // by Tier, relative to the best
+  ModelCosts costs;
+  double weight = 0;  // of random draws for traces that name no model; 0: never drawn
+};
+
+class SpeedTable {
+ public:
+  std::vector<ModelProfile> models;
+  std::string source;  // what the report says was used
+
+  // The profile of that name, or null.
+  const ModelProfile* find(std::string_view model) const;
+};
+
+// The speeds of one workload on one cluster, which must outlive it.
+//
+// Every rule of the table is applied once, in make(); a query is a search among a few gang sizes, a
+// multiplication and a division by the reference. No query allocates. A speed above 0 is at least
+// one step of Rate and at most 1e6.
+class Speed {
+ public:
+  // `reference_gpu`: the type that trace durations refer to where the trace does not say; empty:
+  // the type of the cluster that is fastest by the table (each model's rates relative to its
+  // fastest type, summed over the models that jobs use), lowest id on ties. A job that cannot run
+  // on its reference type at all refers to the fastest type and tier at which it can run here. Also
+  // fills jobs.types: 0 where the gang asked for is infeasible on every type. Error:
+  // `reference_gpu` or a job's reference type is known neither to the cluster nor to the table.
+  static Result<Speed> make(const Cluster& cluster, const SpeedTable& table, Workload& workload,
+                            std::string_view reference_gpu);
+
+  // Speed, relative to the job's reference, of `gpus` GPUs of one type at one tier; nullopt where
+  // it is not known (profiled rates), Rate 0 where infeasible. O(log rows).
+  std::optional<Rate> rate(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const;
+  // The true speed of a gang; 0 where infeasible. O(slices).
+  Rate rate(JobId job, Gang gang) const;
+  // What the gang's tier leaves of its rate, 1 at the best tier that a gang of its size can have
+  // here. At most 1: some measured tables are faster at a wider tier, which is no loss.
+  Rate locality(JobId job, Gang gang) const;
+
+  // Null where the job's model has no profile.
+  const ModelProfile* profile(JobId job) const;
+  // Jobs whose model is named but has no profile.
+  std::int64_t models_unknown() const { return models_unknown_; }
+  // What durations refer to where the trace does not say; none if the cluster has no such GPU.
+  GpuTypeId reference_type() const { return reference_type_; }
+  // As Cluster::best_tier, in O(1).
+  Tier best_tier(std::uint32_t gpus) const;
+
+ private:
+  friend class SpeedBuilder;
+  using TierRates = std::array<double, kTiers>;  // per GPU, by Tier; 0: infeasible
+
+  // A profile after all table rules: rates[type * sizes.size() + i] holds for gangs of sizes[i]
+  // GPUs up to the next size. Types are those of the cluster, then those that only the table knows.
+  struct Resolved {
+    ModelProfile profile;
+    std::vector<std::uint32_t> sizes;
+    std::vector<TierRates> rates;
+
+    const TierRates& at(std::size_t type, std::uint32_t gpus) const;
+  };
+  static constexpr std::uint32_t kNoProfile = 0xffffffff;
+  struct Reference {
+    std::uint32_t model = kNoProfile;  // row of models_
+    std::uint32_t gpus = 1;            // asked
+    double rate = 1;                   // of the whole reference gang
+  };
+
+  double slowest_member(const Resolved& model, Gang gang, std::uint32_t gpus, Tier tier) const;
+
+  const Cluster* cluster_ = nullptr;
+  std::vector<Resolved> models_;
+  IdVector<JobId, Reference> references_;
+  std::array<std::uint32_t, kTiers - 1> tier_gpus_max_ = {};  // the largest gang each tier can hold
+  std::int64_t models_unknown_ = 0;
+  GpuTypeId reference_type_;
+};
+
+}  // namespace fairlead

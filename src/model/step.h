@@ -1,0 +1,37 @@
+// What the engine asks a backend to do: the difference between what jobs held and what the plan says.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/units.h"
+#include "model/cluster.h"
+
+namespace fairlead {
+
+// How a placement relates to the job's past.
+enum class PlaceKind : std::uint8_t {
+  kStart,    // it never ran before
+  kResume,   // on exactly the slices it held last
+  kMigrate,  // anywhere else
+};
+constexpr std::size_t kPlaceKinds = 3;
+std::string_view place_kind_name(PlaceKind kind);
+
+struct Step {
+  enum class Kind : std::uint8_t { kStop, kPlace };
+  Kind kind = Kind::kStop;
+  JobId job;
+  // Of a place step; valid during apply().
+  PlaceKind place = PlaceKind::kStart;
+  Gang gang;
+  std::span<const std::uint64_t> gpu_masks;  // beside gang: the GPUs granted on each node
+
+  // Filled in by the backend while it applies a place step: what it expects of the hold.
+  Rate rate;          // speed relative to the job's reference gang; 0 if not known beforehand
+  Duration dead;      // start, resume or migration time, during which no work is done
+  Rate locality;      // the part of `rate`'s loss that is due to the gang's tier; 1 at the best tier
+};
+
+}  // namespace fairlead

@@ -1,0 +1,206 @@
+#include "model/workload.h"
+
+#include "base/check.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+namespace fairlead {
+namespace {
+
+constexpr std::string_view kGpusRange = "gpus must be from 1 to 1000000";
+constexpr std::string_view kSubmitRange = "submission must be from 0 to 100 years";
+constexpr std::string_view kDurationRange = "duration must be from 1 ms to 100 years";
+
+void count(std::map<std::string, std::int64_t, std::less<>>& counts, std::string_view what) {
+  const auto found = counts.find(what);
+  if (found != counts.end()) ++found->second;
+  if (found == counts.end()) counts.emplace(what, 1);
+}
+
+// The standard hash may keep its entropy in any bits; the product's upper half has all of it.
+std::uint32_t hash_of(std::string_view name) {
+  const std::uint64_t product = std::hash<std::string_view>()(name) * 0x9e3779b97f4a7c15;
+  return static_cast<std::uint32_t>(product >> 32);
+}
+
+template <class IdType>
+IdType find(const NameIndex& index, const IdVector<IdType, std::string>& names,
+            std::string_view name) {
+  const std::uint32_t row =
+      index.find(hash_of(name), [&](std::uint32_t other) { return names[IdType(other)] == name; });
+  return row == NameIndex::kNone ? IdType::none() : IdType(row);
+}
+
+// The row of `name`, which gets a new one if it has none.
+template <class IdType>
+IdType find_or_add(NameIndex& index, IdVector<IdType, std::string>& names, std::string_view name) {
+  if (const IdType known = find(index, names, name); !known.is_none()) return known;
+  const IdType id = names.push_back(std::string(name));
+  index.insert(hash_of(name), id.row());
+  return id;
+}
+
+std::string_view user_name(const JobRow& row) { return row.user.empty() ? "default" : row.user; }
+
+}  // namespace
+
+JobId JobNames::push_back(std::string_view name) {
+  bytes_ += name;
+  ends_.push_back(bytes_.size());
+  return JobId(ends_.size() - 1);
+}
+
+std::string_view JobNames::operator[](JobId job) const {
+  FL_DCHECK(job.row() < ends_.size(), "row {} of {}", job.row(), ends_.size());
+  const std::uint64_t begin = job.row() == 0 ? 0 : ends_[job.row() - 1];
+  return std::string_view(bytes_).substr(begin, ends_[job.row()] - begin);
+}
+
+std::int64_t RowCounts::rejected() const {
+  return std::accumulate(rows_rejected.begin(), rows_rejected.end(), std::int64_t{0},
+                         [](std::int64_t sum, const auto& entry) { return sum + entry.second; });
+}
+
+std::string Where::text() const {
+  if (line == 0) return std::string(file);
+  if (column == 0) return fmt::format("{}:{}", file, line);
+  return fmt::format("{}:{}:{}", file, line, column);
+}
+
+void NameIndex::insert(std::uint32_t hash, std::uint32_t row) {
+  if (2 * (used_ + 1) > slots_.size()) {
+    const std::vector<Slot> old = std::exchange(slots_, {});
+    slots_.resize(std::max<std::size_t>(16, 2 * old.size()));
+    for (const Slot& slot : old) {
+      if (slot.row != kNone) put(slot);
+    }
+  }
+  put({hash, row});
+  ++used_;
+}
+
+void NameIndex::put(Slot slot) {
+  std::size_t at = slot.hash & (slots_.size() - 1);
+  while (slots_[at].row != kNone) at = (at + 1) & (slots_.size() - 1);
+  slots_[at] = slot;
+}
+
+WorkloadBuilder::WorkloadBuilder(std::string name, Reading reading) : reading_(reading) {
+  workload_.name = std::move(name);
+}
+
+Status WorkloadBuilder::add(const JobRow& row, Where where) {
+  const Fault fault = fault_of(row);
+  if (!fault.reason.empty()) {
+    if (fault.column != 0) where.column = fault.column;
+    return reject(fault.reason, where, fault.value);
+  }
+  if (!has_id(row.id)) {
+    append(row, row.id);
+    return {};
+  }
+  if (reading_ == Reading::kStrict) {
+    if (row.columns.id != 0) where.column = row.columns.id;
+    return input_error("{}: this job id occurred before: {}", where.text(), row.id);
+  }
+  count(workload_.rows.rows_mended, "duplicate id renamed");
+  append(row, unused_id(row.id));
+  return {};
+}
+
+WorkloadBuilder::Fault WorkloadBuilder::fault_of(const JobRow& row) const {
+  const JobRow::Columns& at = row.columns;
+  if (row.id.empty()) return {"job id must not be empty", at.id};
+  if (row.gpus < 1 || row.gpus > kJobGpusMax)
+    return {kGpusRange, at.gpus, fmt::to_string(row.gpus)};
+  if (row.gpus_min < 0 || row.gpus_min > row.gpus)
+    return {"gpus_min must be from 1 to gpus", at.gpus_min, fmt::to_string(row.gpus_min)};
+  if (row.gpus_max != 0 && (row.gpus_max < row.gpus || row.gpus_max > kJobGpusMax))
+    return {"gpus_max must be from gpus to 1000000", at.gpus_max, fmt::to_string(row.gpus_max)};
+  if (row.submit.ms < 0 || row.submit.ms > kMsMax)
+    return {kSubmitRange, at.submit, fmt::format("{} ms", row.submit.ms)};
+  if (row.duration.ms < 1 || row.duration.ms > kMsMax)
+    return {kDurationRange, at.duration, fmt::format("{} ms", row.duration.ms)};
+  if (row.tickets < 0 || row.tickets > kTicketsMax)
+    return {"tickets must be from 1 to 1000000", at.tickets, fmt::to_string(row.tickets)};
+  const UserId user = find(users_, workload_.users.names, user_name(row));
+  const std::int64_t before = user.is_none() ? 0 : tickets_[user];
+  if (row.tickets != 0 && before != 0 && row.tickets != before)
+    return {"tickets must be the same in all rows of a user", at.tickets,
+            fmt::format("{} after {}", row.tickets, before)};
+  return {};
+}
+
+bool WorkloadBuilder::has_id(std::string_view id) const {
+  const auto equals = [&](std::uint32_t row) { return workload_.names[JobId(row)] == id; };
+  return ids_.find(hash_of(id), equals) != NameIndex::kNone;
+}
+
+// `id` with the first suffix #2, #3, ... that no job has.
+std::string WorkloadBuilder::unused_id(std::string_view id) {
+  const auto times = repeats_.try_emplace(std::string(id), 1).first;
+  std::string renamed;
+  do {
+    renamed = fmt::format("{}#{}", id, ++times->second);
+  } while (has_id(renamed));
+  return renamed;
+}
+
+void WorkloadBuilder::append(const JobRow& row, std::string_view id) {
+  FL_CHECK(workload_.jobs.size() < NameIndex::kNone, "more jobs than ids");
+  ++workload_.rows.rows_read;
+  if (!row.mended.empty()) count(workload_.rows.rows_mended, row.mended);
+  const auto gpus = static_cast<std::uint32_t>(row.gpus);
+  Jobs& jobs = workload_.jobs;
+  ids_.insert(hash_of(id), workload_.names.push_back(id).row());
+  jobs.user.push_back(user_of(row));
+  jobs.model.push_back(row.model.empty() ? ModelId::none()
+                                         : find_or_add(models_, workload_.models, row.model));
+  jobs.gpus.push_back(gpus);
+  jobs.gpus_min.push_back(row.gpus_min == 0 ? gpus : static_cast<std::uint32_t>(row.gpus_min));
+  jobs.gpus_max.push_back(row.gpus_max == 0 ? gpus : static_cast<std::uint32_t>(row.gpus_max));
+  jobs.arrival.push_back(row.submit);
+  jobs.types.push_back(kAllTypes);
+  workload_.durations.push_back(row.duration);
+  workload_.reference_types.push_back(std::string(row.gpu_type));
+}
+
+UserId WorkloadBuilder::user_of(const JobRow& row) {
+  const UserId user = find_or_add(users_, workload_.users.names, user_name(row));
+  if (!tickets_.has(user)) tickets_.push_back(0);
+  if (row.tickets != 0) tickets_[user] = row.tickets;
+  return user;
+}
+
+Status WorkloadBuilder::reject(std::string_view reason, Where where, std::string_view value) {
+  if (reading_ == Reading::kStrict && value.empty())
+    return input_error("{}: {}", where.text(), reason);
+  if (reading_ == Reading::kStrict) return input_error("{}: {}: {}", where.text(), reason, value);
+  skip(reason);
+  return {};
+}
+
+void WorkloadBuilder::skip(std::string_view reason) {
+  ++workload_.rows.rows_read;
+  count(workload_.rows.rows_rejected, reason);
+}
+
+void WorkloadBuilder::start_at_zero() {
+  IdVector<JobId, Time>& arrivals = workload_.jobs.arrival;
+  if (arrivals.empty()) return;
+  const Duration first = *std::min_element(arrivals.begin(), arrivals.end()) - Time{0};
+  for (Time& arrival : arrivals) arrival = arrival - first;
+}
+
+Workload WorkloadBuilder::finish() {
+  Users& users = workload_.users;
+  for (const std::int64_t tickets : tickets_) {
+    users.tickets.push_back(std::max<std::int64_t>(tickets, 1));
+  }
+  return std::move(workload_);
+}
+
+}  // namespace fairlead

@@ -1,0 +1,177 @@
+// A workload: the users and jobs that a trace describes, and an account of every row read.
+//
+// Readers (trace/) fill it through WorkloadBuilder; the engine and the simulated backend consume
+// it.
+#pragma once
+
+#include "base/result.h"
+#include "model/jobs.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlead {
+
+// The jobs' own ids, in one buffer: a million ids cost their bytes and one offset each.
+class JobNames {
+ public:
+  JobId push_back(std::string_view name);
+  std::string_view operator[](JobId job) const;
+  std::size_t size() const { return ends_.size(); }
+
+ private:
+  std::string bytes_;
+  std::vector<std::uint64_t> ends_;
+};
+
+// What happened to the rows of a trace. Invariant: rows_read = jobs kept + all of rows_rejected.
+struct RowCounts {
+  std::int64_t rows_read = 0;
+  std::map<std::string, std::int64_t, std::less<>> rows_rejected;  // by reason
+  // Kept, but changed: "duplicate id renamed".
+  std::map<std::string, std::int64_t, std::less<>> rows_mended;
+  std::int64_t rejected() const;
+};
+
+struct Workload {
+  std::string name;  // of the trace, for reports
+  Users users;
+  IdVector<ModelId, std::string> models;
+  Jobs jobs;  // the asked columns
+  JobNames names;
+  // Running time on the reference GPU type with the gang asked for, at the best tier: at least 1
+  // ms.
+  IdVector<JobId, Duration> durations;
+  // The GPU type the duration was measured on; empty: the run's reference type.
+  IdVector<JobId, std::string> reference_types;
+  RowCounts rows;
+};
+
+// A position in a file, for errors. Line and column count from 1; 0 where there is none.
+struct Where {
+  std::string_view file;
+  std::int64_t line = 0;
+  std::int64_t column = 0;
+
+  Where(std::string_view in_file, std::int64_t at_line = 0, std::int64_t at_column = 0)
+      : file(in_file), line(at_line), column(at_column) {}
+  Where(const char* in_file) : file(in_file) {}
+  // "file:line:column", as far as known.
+  std::string text() const;
+};
+
+// One job as a reader sees it.
+struct JobRow {
+  std::string_view id{};
+  std::string_view user{};   // empty: "default"
+  std::string_view model{};  // empty: none
+  std::int64_t gpus = 1;
+  std::int64_t gpus_min = 0;  // 0: gpus
+  std::int64_t gpus_max = 0;  // 0: gpus
+  Time submit{};
+  Duration duration{};
+  std::string_view gpu_type{};  // reference type; empty: the run's
+  std::int64_t tickets = 0;     // 0: not named
+  std::string_view mended{};    // what the reader changed, for rows_mended; empty: nothing
+
+  // Where each field stands in its line, for errors; 0: not known.
+  struct Columns {
+    std::int64_t id = 0;
+    std::int64_t gpus = 0;
+    std::int64_t gpus_min = 0;
+    std::int64_t gpus_max = 0;
+    std::int64_t submit = 0;
+    std::int64_t duration = 0;
+    std::int64_t tickets = 0;
+  } columns{};
+};
+
+// The most GPUs that one job may ask for, and the most tickets that one user may have.
+constexpr std::int64_t kJobGpusMax = 1'000'000;
+constexpr std::int64_t kTicketsMax = 1'000'000;
+
+enum class Reading : std::uint8_t {
+  kStrict,   // a bad row is an error
+  kLenient,  // a bad row is counted by reason and left out
+};
+
+// The rows of a column of names by a hash of the name: an open-addressing table of row numbers, so
+// that a million names cost 16 MB beside the names themselves. find, insert: O(1) expected.
+class NameIndex {
+ public:
+  static constexpr std::uint32_t kNone = 0xffffffff;
+
+  // The row inserted with `hash` for which equals(row) holds, or kNone.
+  template <class Equals>
+  std::uint32_t find(std::uint32_t hash, Equals equals) const {
+    if (slots_.empty()) return kNone;
+    std::size_t at = hash & (slots_.size() - 1);
+    for (; slots_[at].row != kNone; at = (at + 1) & (slots_.size() - 1)) {
+      if (slots_[at].hash == hash && equals(slots_[at].row)) return slots_[at].row;
+    }
+    return kNone;
+  }
+  // REQUIRES: the row's name is not in the index.
+  void insert(std::uint32_t hash, std::uint32_t row);
+
+ private:
+  struct Slot {
+    std::uint32_t hash = 0;
+    std::uint32_t row = kNone;
+  };
+  void put(Slot slot);
+
+  std::vector<Slot> slots_;  // a power of two of them, at most half of them used
+  std::size_t used_ = 0;
+};
+
+// Collects rows into a Workload. Everything a row can get wrong, whatever its format, is checked
+// here; a reader adds what only its format can get wrong with reject(). O(1) expected per row.
+class WorkloadBuilder {
+ public:
+  WorkloadBuilder(std::string name, Reading reading);
+
+  // Adds one row, which stands at `where`. Bad rows, in strict reading, are errors that name the
+  // column of the bad field and its value; in lenient reading they are counted. Bad: an empty id;
+  // gpus < 1 or > kJobGpusMax; a negative or absurd time; a duration below 1 ms; gpus_min > gpus or
+  // gpus_max < gpus; tickets that differ from the user's earlier ones; an id that occurred before
+  // (lenient reading renames it id#2, id#3, ...).
+  Status add(const JobRow& row, Where where);
+  // Counts a row that its reader could not use. An error in strict reading.
+  Status reject(std::string_view reason, Where where, std::string_view value);
+  // Counts a row that is not a job and was never meant to be (a CPU-only row, a sub-step).
+  void skip(std::string_view reason);
+  Reading reading() const { return reading_; }
+
+  // Moves all arrivals so that the earliest is at time 0, for traces that tell calendar time.
+  void start_at_zero();
+  // REQUIRES: called once, last.
+  Workload finish();
+
+ private:
+  struct Fault {
+    std::string_view reason;  // empty: none
+    std::int64_t column = 0;
+    std::string value{};
+  };
+  Fault fault_of(const JobRow& row) const;
+  bool has_id(std::string_view id) const;
+  std::string unused_id(std::string_view id);
+  void append(const JobRow& row, std::string_view id);
+  UserId user_of(const JobRow& row);
+
+  Reading reading_;
+  Workload workload_;
+  NameIndex ids_;
+  NameIndex users_;
+  NameIndex models_;
+  IdVector<UserId, std::int64_t> tickets_;  // 0: not named yet
+  // Of the ids that occurred twice: how often.
+  std::map<std::string, std::int64_t, std::less<>> repeats_;
+};
+
+}  // namespace fairlead

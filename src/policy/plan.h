@@ -1,0 +1,76 @@
+// Plan: a draft of who holds what, which starts as "everyone keeps what they hold".
+//
+// A policy edits it with stop, take and place; the engine then derives steps from the difference.
+// Capacity seen is always the draft's. mark and rollback make what-if cheap: rollback(mark())
+// restores free(), all gangs, wake-ups and notes exactly.
+//
+// take, place, stop: O(slices). rollback: O(edits undone). No allocation once warm.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/free_index.h"
+#include "model/jobs.h"
+#include "model/note.h"
+
+namespace fairlead {
+
+class Plan {
+ public:
+  // `jobs` must outlive the plan; the plan writes only its gang pool.
+  Plan(const Cluster& cluster, Jobs& jobs);
+
+  // Capacity left by this draft.
+  const FreeIndex& free() const { return free_; }
+  // What the job holds in this draft; may be empty. Valid until the next place.
+  Gang gang(JobId job) const { return jobs_->gangs.gang(held_[job]); }
+  bool holds(JobId job) const { return !held_[job].empty(); }
+
+  // Adds a slice to the open gang; slices may come in any order, twice on one node adds up.
+  // REQUIRES: that many GPUs of the node are free in this draft.
+  void take(NodeId node, std::uint32_t gpus);
+  // Gives the open gang to a job that holds nothing.
+  // REQUIRES: the open gang is not empty; !holds(job); the job waits or runs.
+  void place(JobId job);
+  // Gives the GPUs of the open gang back.
+  void drop();
+  // Takes a job's gang away; its progress is kept. REQUIRES: holds(job).
+  void stop(JobId job);
+  // Asks for a decide() at that time; many may be pending, equal ones merge. REQUIRES: t > now.
+  void wake_at(Time t);
+  // Leaves a fact in the journal. Only on change.
+  void note(const Note& note);
+
+  struct Mark {
+    std::size_t edits, wakes, notes;
+  };
+  // REQUIRES: no open gang.
+  Mark mark() const;
+  void rollback(Mark mark);
+
+ private:
+  friend class Engine;
+
+  struct Edit {
+    JobId job;
+    GangRef before;  // what the edit replaced: a gang (stop) or nothing (place)
+    GangRef after;
+  };
+
+  // The engine's side: the world changed, or the draft became true.
+  void grow_to(std::size_t jobs) { held_.resize(jobs); }
+  void world_took_away(JobId job);  // a finish, a failure, an eviction
+  void begin(Time now);
+
+  Time now_;
+  Jobs* jobs_;
+  FreeIndex free_;
+  IdVector<JobId, GangRef> held_;
+  std::vector<Slice> open_;
+  std::vector<Edit> edits_;
+  std::vector<Time> wakes_;
+  std::vector<Note> notes_;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,126 @@
+#include "policy/plan.h"
+
+#include "base/rng.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace fairlead {
+namespace {
+
+Cluster small_cluster() {
+  std::vector<NodeSpec> nodes;
+  for (int i = 0; i < 3; ++i)
+    nodes.push_back({.name = "", .gpu_type = "V100", .gpus = 4, .host = "", .rack = ""});
+  return *Cluster::build("test", {}, nodes);
+}
+
+Jobs waiting_jobs(std::size_t count) {
+  Jobs jobs;
+  for (std::size_t i = 0; i < count; ++i) jobs.user.push_back(UserId(0));
+  jobs.start_serving();
+  for (JobState& state : jobs.state) state = JobState::kWaiting;
+  return jobs;
+}
+
+std::vector<Slice> copy(Gang gang) { return {gang.begin(), gang.end()}; }
+
+TEST(Plan, TakeSortsSlicesAndAddsUpThoseOfOneNode) {
+  const Cluster cluster = small_cluster();
+  Jobs jobs = waiting_jobs(1);
+  Plan plan(cluster, jobs);
+  plan.take(NodeId(2), 1);
+  plan.take(NodeId(0), 2);
+  plan.take(NodeId(2), 3);
+  plan.place(JobId(0));
+  EXPECT_EQ(copy(plan.gang(JobId(0))), (std::vector<Slice>{{NodeId(0), 2}, {NodeId(2), 4}}));
+  EXPECT_EQ(plan.free().total(), 6U);
+}
+
+TEST(Plan, StopGivesTheGangBackToTheDraft) {
+  const Cluster cluster = small_cluster();
+  Jobs jobs = waiting_jobs(1);
+  Plan plan(cluster, jobs);
+  plan.take(NodeId(1), 4);
+  plan.place(JobId(0));
+  plan.stop(JobId(0));
+  EXPECT_FALSE(plan.holds(JobId(0)));
+  EXPECT_EQ(plan.free().on(NodeId(1)), 4U);
+}
+
+TEST(Plan, DropGivesTheOpenGangBack) {
+  const Cluster cluster = small_cluster();
+  Jobs jobs = waiting_jobs(1);
+  Plan plan(cluster, jobs);
+  plan.take(NodeId(1), 4);
+  plan.drop();
+  EXPECT_EQ(plan.free().total(), 12U);
+}
+
+TEST(PlanDeath, MisuseAborts) {
+  const Cluster cluster = small_cluster();
+  Jobs jobs = waiting_jobs(1);
+  Plan plan(cluster, jobs);
+  EXPECT_DEATH(plan.place(JobId(0)), "place without a slice");
+  EXPECT_DEATH(plan.stop(JobId(0)), "holds nothing");
+  EXPECT_DEATH(plan.take(NodeId(0), 5), "4 free GPUs, not 5");
+  EXPECT_DEATH(plan.wake_at(Time{0}), "wake at 0 ms");
+}
+
+// What a plan says, for comparison.
+struct Picture {
+  std::vector<std::vector<Slice>> gangs;
+  std::vector<std::uint32_t> free;
+  friend bool operator==(const Picture&, const Picture&) = default;
+};
+
+Picture picture(const Plan& plan, std::size_t jobs, const Cluster& cluster) {
+  Picture picture;
+  for (JobId job : ids<JobId>(jobs)) picture.gangs.push_back(copy(plan.gang(job)));
+  for (NodeId node : ids<NodeId>(cluster.nodes())) picture.free.push_back(plan.free().on(node));
+  return picture;
+}
+
+void random_edit(Plan& plan, Rng& rng, std::size_t jobs) {
+  const JobId job(rng.below(jobs));
+  if (plan.holds(job)) return plan.stop(job);
+  for (std::size_t node = 0; node < 3; ++node) {
+    const std::uint32_t free = plan.free().on(NodeId(node));
+    if (free > 0 && rng.below(2) == 0) {
+      plan.take(NodeId(node), 1 + static_cast<std::uint32_t>(rng.below(free)));
+    }
+  }
+  // Half of the placements are given up, as what-if code does.
+  if (rng.below(2) == 0) return plan.drop();
+  const Plan::Mark before = [&] {
+    plan.drop();
+    return plan.mark();
+  }();
+  if (plan.free().total() == 0) return plan.rollback(before);
+  for (std::size_t node = 0; node < 3; ++node) {
+    if (plan.free().on(NodeId(node)) > 0) {
+      plan.take(NodeId(node), 1);
+      return plan.place(job);
+    }
+  }
+}
+
+TEST(Plan, RollbackRestoresEveryGangAndEveryFreeGpu) {
+  const Cluster cluster = small_cluster();
+  constexpr std::size_t kJobs = 6;
+  Jobs jobs = waiting_jobs(kJobs);
+  Plan plan(cluster, jobs);
+  Rng rng(1);
+  for (int round = 0; round < 2'000; ++round) {
+    random_edit(plan, rng, kJobs);
+    const Picture before = picture(plan, kJobs, cluster);
+    const Plan::Mark mark = plan.mark();
+    for (std::uint64_t edits = rng.below(8); edits > 0; --edits) random_edit(plan, rng, kJobs);
+    plan.rollback(mark);
+    ASSERT_EQ(picture(plan, kJobs, cluster), before) << "round " << round;
+  }
+}
+
+}  // namespace
+}  // namespace fairlead

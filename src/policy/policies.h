@@ -1,0 +1,18 @@
+// Every policy's entry in the registry, one line each. The definitions are in the policies' own
+// files.
+#pragma once
+
+#include "policy/registry.h"
+
+namespace fairlead {
+
+extern const PolicyEntry kFifo;
+extern const PolicyEntry kLas;
+extern const PolicyEntry kSjf;
+extern const PolicyEntry kSmallest;
+extern const PolicyEntry kSrsf;
+extern const PolicyEntry kSrtf;
+extern const PolicyEntry kTiresias;
+extern const PolicyEntry kYarnCs;
+
+}  // namespace fairlead

@@ -1,0 +1,215 @@
+#include "policy/registry.h"
+
+#include "base/parse.h"
+#include "policy/policies.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <optional>
+
+namespace fairlead {
+namespace {
+
+// By name.
+constexpr std::array kPolicies = {
+    &kFifo, &kLas, &kSjf, &kSmallest, &kSrsf, &kSrtf, &kTiresias, &kYarnCs,
+};
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+// Insertions, deletions and replacements that turn one name into the other (Levenshtein).
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+// The names, nearest to `wanted` first.
+std::string nearest_first(std::vector<std::string_view> names, std::string_view wanted) {
+  std::ranges::stable_sort(names, {},
+                           [&](std::string_view name) { return edit_distance(name, wanted); });
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// A number in the shortest text that reads back as the same number; none if it is no number in
+// range.
+std::optional<std::string> normalised_number(const OptionSpec& spec, std::string_view value) {
+  if (spec.type == OptionType::kInteger) {
+    const auto number = parse_integer(value);
+    if (!number) return std::nullopt;
+    const auto real = static_cast<double>(*number);
+    if (real < spec.min || real > spec.max) return std::nullopt;
+    return fmt::format("{}", *number);
+  }
+  const auto number = parse_number(value);
+  if (!number || !(*number >= spec.min && *number <= spec.max)) return std::nullopt;
+  return fmt::format("{}", *number);
+}
+
+std::optional<std::string> normalised_list(const OptionSpec& spec, std::string_view value) {
+  std::string list;
+  for (std::string_view part : split(value, '/')) {
+    const std::optional<std::string> number = normalised_number(spec, part);
+    if (!number) return std::nullopt;
+    if (!list.empty()) list += '/';
+    list += *number;
+  }
+  return list;
+}
+
+std::optional<std::string> normalised(const OptionSpec& spec, std::string_view value) {
+  switch (spec.type) {
+    case OptionType::kFlag:
+      if (value != "true" && value != "false") return std::nullopt;
+      return std::string(value);
+    case OptionType::kChoice:
+      if (std::ranges::count(split(spec.choices, '/'), value) == 0) return std::nullopt;
+      return std::string(value);
+    case OptionType::kInteger:
+    case OptionType::kReal:
+      return normalised_number(spec, value);
+    case OptionType::kList:
+      return normalised_list(spec, value);
+    case OptionType::kFile:
+      return std::string(value);
+  }
+  return std::nullopt;
+}
+
+std::string valid_values(const OptionSpec& spec, std::string_view value) {
+  const std::string unit = spec.unit.empty() ? "" : fmt::format(" {}", spec.unit);
+  switch (spec.type) {
+    case OptionType::kFlag:
+      return "true or false";
+    case OptionType::kChoice:
+      return "one of " + nearest_first(split(spec.choices, '/'), value);
+    case OptionType::kInteger:
+      return fmt::format("a whole number from {} to {}{}", spec.min, spec.max, unit);
+    case OptionType::kReal:
+      return fmt::format("a number from {} to {}{}", spec.min, spec.max, unit);
+    case OptionType::kList:
+      return fmt::format("numbers from {} to {}{}, separated by '/'", spec.min, spec.max, unit);
+    case OptionType::kFile:
+      return "a path";
+  }
+  return "";
+}
+
+const OptionSpec* find_option(const PolicyEntry& entry, std::string_view name) {
+  const auto found = std::ranges::find(entry.options, name, &OptionSpec::name);
+  return found == entry.options.end() ? nullptr : &*found;
+}
+
+tl::unexpected<Error> unknown_policy(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const PolicyEntry* entry : all_policies()) names.push_back(entry->name);
+  return input_error("no such policy (there are: {}): {}", nearest_first(names, name), name);
+}
+
+tl::unexpected<Error> unknown_option(const PolicyEntry& entry, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const OptionSpec& option : entry.options) names.push_back(option.name);
+  return input_error("policy {} has no such option (it has: {}): {}", entry.name,
+                     nearest_first(names, name), name);
+}
+
+}  // namespace
+
+std::span<const PolicyEntry* const> all_policies() { return kPolicies; }
+
+const PolicyEntry* find_policy(std::string_view name) {
+  const auto found = std::ranges::find(all_policies(), name, &PolicyEntry::name);
+  return found == all_policies().end() ? nullptr : *found;
+}
+
+Result<PolicyChoice> parse_policy(std::string_view text, std::uint64_t seed) {
+  const std::size_t colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  const PolicyEntry* const entry = find_policy(name);
+  if (entry == nullptr) return unknown_policy(name);
+
+  PolicyChoice choice{entry, {}};
+  choice.options.seed_ = seed;
+  for (const OptionSpec& option : entry->options) {
+    choice.options.values_.emplace_back(option.name, option.fallback);
+  }
+  if (colon == std::string_view::npos) return choice;
+
+  std::vector<std::string_view> given;
+  for (std::string_view assignment : split(text.substr(colon + 1), ',')) {
+    const std::size_t equals = assignment.find('=');
+    const std::string_view option_name = assignment.substr(0, equals);
+    const OptionSpec* const option = find_option(*entry, option_name);
+    if (option == nullptr) return unknown_option(*entry, option_name);
+    if (equals == std::string_view::npos) {
+      return input_error("policy {}: write {}=VALUE: {}", name, option_name, assignment);
+    }
+    if (std::ranges::count(given, option_name) > 0) {
+      return input_error("policy {}: the option is given twice: {}", name, option_name);
+    }
+    given.push_back(option_name);
+    const std::string_view value = assignment.substr(equals + 1);
+    std::optional<std::string> checked = normalised(*option, value);
+    if (!checked) {
+      return input_error("policy {}: option {} must be {}: {}", name, option_name,
+                         valid_values(*option, value), value);
+    }
+    choice.options.values_[static_cast<std::size_t>(option - entry->options.data())].second =
+        *std::move(checked);
+  }
+  return choice;
+}
+
+std::string_view PolicyOptions::text(std::string_view name) const {
+  const auto found = std::ranges::find(values_, name, &std::pair<std::string, std::string>::first);
+  FL_CHECK(found != values_.end(), "no option {}", name);
+  return found->second;
+}
+
+bool PolicyOptions::flag(std::string_view name) const { return text(name) == "true"; }
+
+std::int64_t PolicyOptions::integer(std::string_view name) const {
+  return parse_integer(text(name)).value();
+}
+
+double PolicyOptions::real(std::string_view name) const { return parse_number(text(name)).value(); }
+
+std::vector<double> PolicyOptions::list(std::string_view name) const {
+  std::vector<double> numbers;
+  for (std::string_view part : split(text(name), '/'))
+    numbers.push_back(parse_number(part).value());
+  return numbers;
+}
+
+Placement PolicyOptions::placement() const { return placement_named(text("placement")).value(); }
+
+std::string PolicyOptions::canonical() const {
+  std::string all;
+  for (const auto& [name, value] : values_) {
+    if (!all.empty()) all += ',';
+    all += fmt::format("{}={}", name, value);
+  }
+  return all;
+}
+
+}  // namespace fairlead

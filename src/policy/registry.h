@@ -1,0 +1,97 @@
+// The policies by name, with their options: what `fairlead policies` prints and what
+// "NAME:opt=value,opt=value" is checked against.
+//
+// A policy joins by one line in policies.h and one in registry.cc. parse_policy is the only maker
+// of PolicyOptions, so a policy's make() never meets an option that is missing or out of range.
+#pragma once
+
+#include "base/result.h"
+#include "policy/placement.h"
+#include "policy/policy.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace fairlead {
+
+enum class OptionType : std::uint8_t {
+  kFlag,  // true, false
+  kInteger,
+  kReal,
+  kChoice,  // one of `choices`
+  kList,    // numbers separated by '/'
+  kFile,    // a path, or empty
+};
+
+struct OptionSpec {
+  std::string_view name;
+  OptionType type;
+  std::string_view fallback;  // the default, as text
+  std::string_view unit;      // "GPU-seconds", "" for none
+  double min = 0;             // of kInteger, kReal and each number of kList
+  double max = 0;
+  std::string_view choices;  // of kChoice: "count/first-fit/..."
+  std::string_view help;     // one sentence, with the source of the default
+};
+
+// The placement= option that every policy that places has.
+constexpr OptionSpec placement_option(std::string_view fallback, std::string_view help) {
+  return {.name = "placement",
+          .type = OptionType::kChoice,
+          .fallback = fallback,
+          .unit = "",
+          .choices = kPlacementChoices,
+          .help = help};
+}
+
+// Options that were checked against their specs; every spec has a value.
+class PolicyOptions {
+ public:
+  // REQUIRES (all): the policy has an option of that name and type.
+  bool flag(std::string_view name) const;
+  std::int64_t integer(std::string_view name) const;
+  double real(std::string_view name) const;
+  std::string_view text(std::string_view name) const;
+  std::vector<double> list(std::string_view name) const;
+  Placement placement() const;  // the option "placement"
+  std::uint64_t seed() const { return seed_; }
+  // "limits=3250/7200,placement=count" in the order of the specs; what summary.json records.
+  std::string canonical() const;
+
+ private:
+  friend Result<struct PolicyChoice> parse_policy(std::string_view text, std::uint64_t seed);
+  std::vector<std::pair<std::string, std::string>> values_;
+  std::uint64_t seed_ = 0;
+};
+
+struct PolicyEntry {
+  std::string_view name;
+  std::string_view summary;  // one sentence
+  std::string_view paper;    // "Gu et al., Tiresias, NSDI 2019"
+  std::span<const OptionSpec> options;
+  // Errors: what only the policy can check, such as the contents of a file.
+  Result<std::unique_ptr<Policy>> (*make)(const PolicyOptions&);
+};
+
+// All policies, by name.
+std::span<const PolicyEntry* const> all_policies();
+// Null if there is none of that name.
+const PolicyEntry* find_policy(std::string_view name);
+
+struct PolicyChoice {
+  const PolicyEntry* entry;
+  PolicyOptions options;
+
+  Result<std::unique_ptr<Policy>> make() const { return entry->make(options); }
+};
+
+// Parses "tiresias:limits=3250/7200". Values are normalised: "limits=03250/7200.0" means the same.
+// Errors name the policy or option and what would be valid, nearest name first.
+Result<PolicyChoice> parse_policy(std::string_view text, std::uint64_t seed);
+
+}  // namespace fairlead

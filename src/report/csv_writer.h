@@ -1,0 +1,39 @@
+// Rows of comma-separated values (RFC 4180) into an OutputFile.
+//
+// A cell costs O(its length) and no allocation. Times are seconds with as many of three decimals as
+// are not zero, so no millisecond is lost.
+#pragma once
+
+#include "base/file.h"
+#include "base/units.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace fairlead {
+
+class CsvWriter {
+ public:
+  // Writes the header, "job,user,...". `file` must outlive the writer.
+  CsvWriter(OutputFile& file, std::string_view header);
+
+  // Quoted only where it must be.
+  void text(std::string_view value);
+  void integer(std::int64_t value);
+  // At most `decimals` decimals, without zeros at the end.
+  void number(double value, int decimals = 6);
+  void seconds(Duration value);
+  void empty();
+  void end_row();
+
+ private:
+  void begin_cell();
+  void trim_zeros(std::size_t from);
+
+  OutputFile& file_;
+  std::string row_;
+  bool first_ = true;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,37 @@
+// The JSON files of a run as text: sorted keys, two blanks of indent, a newline at the end.
+//
+// Numbers are the shortest decimals that read back as the same double, except that ratios and means
+// are rounded to nine decimals. A figure that means nothing for a run is null.
+#pragma once
+
+#include "metrics/summary.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace fairlead {
+
+// The program's version, "0.1.0".
+std::string_view version();
+// The compiler that built it, "GCC 12.2.0".
+std::string_view compiler();
+
+// What only this execution of the run knows.
+struct RunStats {
+  double wall_s = 0;
+  std::int64_t decisions = 0;
+  std::int64_t events = 0;
+  double peak_rss_mb = 0;
+};
+
+nlohmann::json to_json_value(const Summary& summary);
+// summary.json.
+std::string summary_json(const Summary& summary);
+// run.json.
+std::string run_json(const RunStats& stats);
+// Any value as a file's text; bytes that are not UTF-8 become U+FFFD.
+std::string json_text(const nlohmann::json& value);
+
+}  // namespace fairlead

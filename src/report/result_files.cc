@@ -1,0 +1,128 @@
+#include "report/result_files.h"
+
+#include "report/csv_writer.h"
+
+#include <system_error>
+
+namespace fairlead {
+namespace {
+
+void job_row(CsvWriter& csv, const Metrics& metrics, JobId job) {
+  const JobTable& jobs = metrics.jobs();
+  const bool started = jobs.start[job] != Time::never();
+  const bool done = jobs.finish[job] != Time::never();
+  csv.text(jobs.names[job]);
+  csv.text(metrics.user_names()[jobs.user[job].row()]);
+  csv.text(jobs.model_name(job));
+  csv.integer(jobs.gpus[job]);
+  csv.seconds(jobs.submit[job] - Time{});
+  started ? csv.seconds(jobs.start[job] - Time{}) : csv.empty();
+  done ? csv.seconds(jobs.finish[job] - Time{}) : csv.empty();
+  done ? csv.seconds(jobs.finish[job] - jobs.submit[job]) : csv.empty();
+  done ? csv.seconds(jobs.queued(job)) : csv.empty();
+  csv.text(jobs.gpu_types(job, metrics.gpu_types()));
+  csv.integer(jobs.preemptions[job]);
+  csv.integer(jobs.migrations[job]);
+  csv.text(job_status_name(jobs.status[job]));
+  csv.end_row();
+}
+
+Status write_jobs(ResultFolder& folder, const Metrics& metrics) {
+  FL_TRY_ASSIGN(file, OutputFile::create(folder.file("jobs.csv")));
+  CsvWriter csv(file,
+                "job,user,model,gpus,submit_s,start_s,finish_s,jct_s,queue_s,gpu_types,preemptions,"
+                "migrations,status");
+  for (JobId job : ids<JobId>(metrics.jobs().size())) {
+    if (metrics.jobs().status[job] != JobStatus::kUnseen) job_row(csv, metrics, job);
+  }
+  return folder.add(std::move(file), "jobs.csv");
+}
+
+Status write_users(ResultFolder& folder, const Summary& summary) {
+  FL_TRY_ASSIGN(file, OutputFile::create(folder.file("users.csv")));
+  CsvWriter csv(file,
+                "user,tickets,jobs,gpu_hours,work_gpu_hours,entitled_gpu_hours,throughput_share");
+  for (const UserSummary& user : summary.users) {
+    csv.text(user.user);
+    csv.integer(user.tickets);
+    csv.integer(user.jobs);
+    csv.number(user.gpu_hours);
+    csv.number(user.work_gpu_hours);
+    csv.number(user.entitled_gpu_hours);
+    csv.number(user.throughput_share);
+    csv.end_row();
+  }
+  return folder.add(std::move(file), "users.csv");
+}
+
+Status write_timeline(ResultFolder& folder, const Metrics& metrics) {
+  FL_TRY_ASSIGN(file, OutputFile::create(folder.file("timeline.csv")));
+  CsvWriter csv(file, "t_s,user,gpus_held,gpus_entitled,jobs_running,jobs_waiting");
+  const Timeline& timeline = metrics.timeline();
+  for (const TimelineRow& row : timeline.rows()) {
+    const auto duration_ms = static_cast<double>(timeline.duration(row.bin).ms);
+    csv.seconds(timeline.start(row.bin) - Time{});
+    csv.text(metrics.user_names()[row.user.row()]);
+    csv.number(static_cast<double>(row.held.gpu_ms) / duration_ms);
+    csv.number(row.entitled_gpu_ms / duration_ms);
+    csv.number(static_cast<double>(row.running_job_ms) / duration_ms);
+    csv.number(static_cast<double>(row.waiting_job_ms) / duration_ms);
+    csv.end_row();
+  }
+  return folder.add(std::move(file), "timeline.csv");
+}
+
+Status write_text(ResultFolder& folder, std::string_view name, const std::string& text) {
+  FL_TRY_ASSIGN(file, OutputFile::create(folder.file(name)));
+  file.write(text);
+  return folder.add(std::move(file), name);
+}
+
+}  // namespace
+
+Result<ResultFolder> ResultFolder::open(const std::filesystem::path& path) {
+  ResultFolder folder(path);
+  std::vector<std::filesystem::path> missing;
+  std::error_code error;
+  for (auto part = path.lexically_normal();
+       !part.empty() && !std::filesystem::exists(part, error);) {
+    missing.push_back(part);
+    part = part.has_filename() ? part.parent_path() : part.parent_path().parent_path();
+  }
+  for (auto part = missing.rbegin(); part != missing.rend(); ++part) {
+    if (!std::filesystem::create_directory(*part, error) && error) {
+      return run_error("{}: cannot create the folder: {}", part->string(), error.message());
+    }
+    folder.created_.push_back(*part);
+  }
+  if (!std::filesystem::is_directory(path, error)) {
+    return run_error("{}: not a folder", path.string());
+  }
+  return folder;
+}
+
+ResultFolder::~ResultFolder() {
+  std::error_code ignored;
+  for (const auto& file : added_) std::filesystem::remove(file, ignored);
+  // remove() leaves a folder alone that is not empty.
+  for (auto part = created_.rbegin(); part != created_.rend(); ++part) {
+    std::filesystem::remove(*part, ignored);
+  }
+}
+
+Status ResultFolder::add(OutputFile output, std::string_view name) {
+  FL_TRY(output.commit());
+  add(name);
+  return {};
+}
+
+Status write_results(ResultFolder& folder, const Metrics& metrics, const Summary& summary,
+                     const RunStats& stats) {
+  FL_TRY(write_jobs(folder, metrics));
+  FL_TRY(write_users(folder, summary));
+  FL_TRY(write_timeline(folder, metrics));
+  FL_TRY(write_text(folder, "run.json", run_json(stats)));
+  return write_text(folder, "summary.json", summary_json(summary));
+}
+
+}  // namespace fairlead

@@ -1,0 +1,48 @@
+// The files of a run: summary.json, run.json, jobs.csv, users.csv and timeline.csv in one folder.
+//
+// docs/formats.md describes every key and column. summary.json says nothing about wall-clock time
+// or the machine, so equal runs have equal files; run.json has what is left.
+#pragma once
+
+#include "base/file.h"
+#include "base/result.h"
+#include "metrics/metrics.h"
+#include "report/json.h"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+// A folder for results that holds all of them or none: until keep(), its destructor removes the
+// files added, and the folders that it had to create if they are empty.
+class ResultFolder {
+ public:
+  // Creates the folder where it is missing. Errors (Error::Kind::kRun): it cannot be created, or is
+  // a file.
+  static Result<ResultFolder> open(const std::filesystem::path& path);
+  ResultFolder(ResultFolder&&) = default;
+  ResultFolder& operator=(ResultFolder&&) = delete;
+  ~ResultFolder();
+
+  std::filesystem::path file(std::string_view name) const { return path_ / name; }
+  // The file exists now and is part of the results.
+  void add(std::string_view name) { added_.push_back(file(name)); }
+  // Commits `output`, which was created as file(name), and adds it.
+  Status add(OutputFile output, std::string_view name);
+  void keep() { created_.clear(), added_.clear(); }
+
+ private:
+  explicit ResultFolder(std::filesystem::path path) : path_(std::move(path)) {}
+
+  std::filesystem::path path_;
+  std::vector<std::filesystem::path> created_;  // outermost first
+  std::vector<std::filesystem::path> added_;
+};
+
+// Adds every file to `folder`, summary.json last: where it is, the results are complete.
+Status write_results(ResultFolder& folder, const Metrics& metrics, const Summary& summary,
+                     const RunStats& stats);
+
+}  // namespace fairlead

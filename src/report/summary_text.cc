@@ -1,0 +1,108 @@
+#include "report/summary_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fairlead {
+namespace {
+
+constexpr std::size_t kUsersShown = 10;
+
+std::string seconds_text(const std::optional<double>& value) {
+  return value ? number_text(*value, 1) + " s" : "-";
+}
+std::string share_text(const std::optional<double>& value) {
+  return value ? percent_text(*value) : "-";
+}
+std::string ratio_text(const std::optional<double>& value) {
+  return value ? number_text(*value, 3) : "-";
+}
+
+// ", 3 rejected (2 larger than the cluster, 1 ...)"; empty if there is none.
+std::string reasons_text(const CountByReason& counts, std::string_view what) {
+  std::int64_t total = 0;
+  std::string reasons;
+  for (const auto& [reason, count] : counts) {
+    total += count;
+    reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", count_text(count), reason);
+  }
+  return total == 0 ? "" : fmt::format(", {} {} ({})", count_text(total), what, reasons);
+}
+
+std::string jobs_text(const Summary& summary) {
+  std::string text =
+      fmt::format("{} of {} finished", count_text(summary.finished), count_text(summary.jobs_read));
+  if (summary.failed > 0) text += fmt::format(", {} failed", count_text(summary.failed));
+  if (summary.pending > 0) text += fmt::format(", {} pending", count_text(summary.pending));
+  return text + reasons_text(summary.jobs_rejected, "rejected");
+}
+
+std::string figures_text(const Summary& summary) {
+  const FairnessSummary& fairness = summary.fairness;
+  const std::pair<std::string_view, std::string> lines[] = {
+      {"jobs", jobs_text(summary)},
+      {"rows", count_text(summary.rows_read) + " read" +
+                   reasons_text(summary.rows_rejected, "left out") +
+                   reasons_text(summary.rows_mended, "mended")},
+      {"makespan", fmt::format("{} (at least {})", seconds_text(summary.makespan_s),
+                               seconds_text(summary.bounds.makespan_lower_s))},
+      {"JCT",
+       fmt::format("mean {} (at least {}), median {}, p90 {}, p99 {}",
+                   seconds_text(summary.jct_avg_s), seconds_text(summary.bounds.jct_avg_lower_s),
+                   seconds_text(summary.jct_p50_s), seconds_text(summary.jct_p90_s),
+                   seconds_text(summary.jct_p99_s))},
+      {"queueing", fmt::format("mean {}", seconds_text(summary.queue_avg_s))},
+      {"GPUs", fmt::format("{} utilised, {} GPU-hours, {} of the time lost to spread",
+                           share_text(summary.gpu_utilization), number_text(summary.gpu_hours, 1),
+                           share_text(summary.comm_time_share))},
+      {"moves", fmt::format("{} preemptions, {} migrations", count_text(summary.preemptions),
+                            count_text(summary.migrations))},
+      {"fairness", fmt::format("Jain {}, share error max {} mean {}, FTF max {} mean {}",
+                               ratio_text(fairness.jain), share_text(fairness.share_error_max),
+                               share_text(fairness.share_error_avg), ratio_text(fairness.ftf_max),
+                               ratio_text(fairness.ftf_avg))},
+      {"journal", summary.journal_hash}};
+  std::string text;
+  for (const auto& [name, value] : lines) text += fmt::format("{:<10}{}\n", name, value);
+  return text;
+}
+
+std::string users_text(const Summary& summary, TextStyle style) {
+  std::vector<const UserSummary*> users;
+  for (const UserSummary& user : summary.users) users.push_back(&user);
+  std::ranges::stable_sort(users, std::ranges::greater(),
+                           [](const UserSummary* user) { return user->gpu_hours; });
+  Table table({{"user", Align::kLeft},
+               {"tickets"},
+               {"jobs"},
+               {"GPU-hours"},
+               {"entitled"},
+               {"work"},
+               {"throughput"}});
+  for (std::size_t i = 0; i < std::min(users.size(), kUsersShown); ++i) {
+    const UserSummary& user = *users[i];
+    table.add_row({user.user, count_text(user.tickets), count_text(user.jobs),
+                   number_text(user.gpu_hours, 1), number_text(user.entitled_gpu_hours, 1),
+                   number_text(user.work_gpu_hours, 1), percent_text(user.throughput_share)});
+  }
+  std::string text = table.text(style);
+  if (users.size() > kUsersShown) {
+    text += fmt::format("... and {} more users in users.csv\n",
+                        count_text(static_cast<std::int64_t>(users.size() - kUsersShown)));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string summary_text(const Summary& summary, TextStyle style) {
+  const std::string options = summary.options.empty() ? "" : " (" + summary.options + ")";
+  std::string text =
+      fmt::format("{}{} on {}, {}\n", summary.policy, options, summary.cluster, summary.trace);
+  text += figures_text(summary);
+  if (!summary.users.empty()) text += "\n" + users_text(summary, style);
+  return text;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,41 @@
+#include "report/table.h"
+
+#include <gtest/gtest.h>
+
+namespace fairlead {
+namespace {
+
+TEST(Table, AlignsTextLeftAndNumbersRight) {
+  Table table({{"user", Align::kLeft}, {"jobs"}});
+  table.add_row({"ann", "1,000"});
+  table.add_row({"zoë", "7"});
+  EXPECT_EQ(table.text(TextStyle::kPlain),
+            "user   jobs\n"
+            "ann   1,000\n"
+            "zoë       7\n");
+}
+
+TEST(Table, EmphasisesItsHeaderOnlyOnATerminal) {
+  Table table({{"user", Align::kLeft}});
+  EXPECT_EQ(table.text(TextStyle::kPlain), "user\n");
+  EXPECT_NE(table.text(TextStyle::kTerminal).find("\x1b["), std::string::npos);
+}
+
+TEST(Table, KeepsControlCharactersOffTheTerminal) {
+  Table table({{"user", Align::kLeft}});
+  table.add_row({"a\x1b[31mb\n"});
+  EXPECT_EQ(table.text(TextStyle::kPlain), "user\na?[31mb?\n");
+}
+
+TEST(NumberText, GroupsThousands) {
+  EXPECT_EQ(count_text(0), "0");
+  EXPECT_EQ(count_text(999), "999");
+  EXPECT_EQ(count_text(1000), "1,000");
+  EXPECT_EQ(count_text(-1234567), "-1,234,567");
+  EXPECT_EQ(count_text(-123), "-123");
+  EXPECT_EQ(number_text(12345.678, 1), "12,345.7");
+  EXPECT_EQ(percent_text(0.1234), "12.3 %");
+}
+
+}  // namespace
+}  // namespace fairlead

@@ -1,0 +1,33 @@
+#include "sim/costs.h"
+
+#include <cmath>
+
+namespace fairlead {
+namespace {
+
+Duration own_or(const std::optional<double>& own_s, Duration otherwise) {
+  return own_s ? Duration{std::llround(*own_s * 1000.0)} : otherwise;
+}
+
+}  // namespace
+
+Costs Costs::none() {
+  return {.start = {}, .suspend = {}, .resume = {}, .checkpoint = {}, .migrate = {}};
+}
+
+Duration Costs::dead_time(PlaceKind place, std::uint32_t gpus, const ModelProfile* profile) const {
+  static const ModelCosts kNoneOwn;
+  const ModelCosts& own = profile != nullptr ? profile->costs : kNoneOwn;
+  const std::size_t size = gpus <= 1 ? 0 : gpus <= 8 ? 1 : 2;
+  switch (place) {
+    case PlaceKind::kStart:
+      return own_or(own.start_s, start);
+    case PlaceKind::kResume:
+      return own_or(own.suspend_s, suspend) + own_or(own.resume_s, resume);
+    case PlaceKind::kMigrate:
+      return own_or(own.checkpoint_s, checkpoint[size]) + own_or(own.migrate_s, migrate[size]);
+  }
+  return {};
+}
+
+}  // namespace fairlead

@@ -1,0 +1,40 @@
+// What starting, suspending and moving jobs costs in the simulated world.
+//
+// A hold begins with dead time, during which the gang is held and no work is done:
+//   start    start_s
+//   resume   suspend_s + resume_s: the job is still in its hosts' memory
+//   migrate  checkpoint_s + migrate_s: saved, moved, loaded elsewhere
+// Suspending and checkpointing happen when a gang is taken away, but are charged to the same job's
+// next hold: its GPUs are free for others at once, and nobody pays for what never runs again.
+//
+// Complexity: O(1). A model's own costs (ModelCosts) replace the ones here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/units.h"
+#include "model/speed.h"
+#include "model/step.h"
+
+namespace fairlead {
+
+struct Costs {
+  // 10 s, the most frequent start-up time of Muri's table (Zhao et al., SIGCOMM 2022, code).
+  Duration start = seconds(10);
+  // Together 1 s, the pessimistic end of Gandiva's 100 ms to 1 s (Xiao et al., OSDI 2018).
+  Duration suspend = milliseconds(500);
+  Duration resume = milliseconds(500);
+  // Together 7, 30 and 60 s for 1, 2 to 8 and more GPUs (Helios, Hu et al., SC 2021, code), split
+  // in halves.
+  std::array<Duration, 3> checkpoint = {milliseconds(3500), seconds(15), seconds(30)};
+  std::array<Duration, 3> migrate = {milliseconds(3500), seconds(15), seconds(30)};
+
+  // Free of charge, as most peers simulate.
+  static Costs none();
+
+  // `profile` may be null.
+  Duration dead_time(PlaceKind place, std::uint32_t gpus, const ModelProfile* profile) const;
+};
+
+}  // namespace fairlead

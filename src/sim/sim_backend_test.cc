@@ -1,0 +1,290 @@
+// The engine and the simulated world together, driven by a small FIFO policy of the test's own.
+
+#include "sim/sim_backend.h"
+
+#include "engine/audit.h"
+#include "engine/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <functional>
+#include <ostream>
+
+namespace fairlead {
+namespace {
+
+// Places waiting jobs in arrival order on the first nodes with free GPUs; evicted jobs wait again.
+class TestFifo : public Policy {
+ public:
+  std::string_view name() const override { return "test-fifo"; }
+  void decide(const View& view, Plan& plan) override {
+    for (const Event& event : view.news) {
+      seen.push_back({view.now.ms, event.kind, event.job});
+      if (event.kind == EventKind::kArrived || event.kind == EventKind::kEvicted) {
+        queue_.push_back(event.job);
+      }
+    }
+    while (!queue_.empty() && plan.free().total() >= view.jobs.gpus[queue_.front()]) {
+      std::uint32_t wanted = view.jobs.gpus[queue_.front()];
+      for (NodeId node : ids<NodeId>(view.cluster.nodes())) {
+        const std::uint32_t part = std::min(wanted, plan.free().on(node));
+        if (part > 0) plan.take(node, part);
+        wanted -= part;
+      }
+      plan.place(queue_.front());
+      queue_.pop_front();
+    }
+    if (extra) extra(view, plan);
+  }
+  void save(Writer&) const override {}
+  void load(Reader&) override {}
+
+  struct Seen {
+    std::int64_t ms;
+    EventKind kind;
+    JobId job;
+    friend bool operator==(const Seen&, const Seen&) = default;
+  };
+  std::vector<Seen> seen;
+  std::function<void(const View&, Plan&)> extra;
+
+ private:
+  std::deque<JobId> queue_;
+};
+
+struct Line {
+  std::int64_t ms;
+  RecordKind kind;
+  std::uint32_t row;
+  friend bool operator==(const Line&, const Line&) = default;
+  friend std::ostream& operator<<(std::ostream& out, const Line& line) {
+    return out << line.ms << " ms kind " << static_cast<int>(line.kind) << " row " << line.row;
+  }
+};
+
+class Lines : public RecordSink {
+ public:
+  void on(const Record& record) override {
+    if (record.kind == RecordKind::kPlace) places.push_back(record);
+    if (record.kind == RecordKind::kEnd) counts = record.counts;
+    if (record.kind == RecordKind::kRun || record.kind == RecordKind::kUser ||
+        record.kind == RecordKind::kNode || record.kind == RecordKind::kEnd) {
+      return;
+    }
+    const bool of_node = record.kind == RecordKind::kNodeDown || record.kind == RecordKind::kNodeUp;
+    lines.push_back({record.t.ms, record.kind, of_node ? record.node.row() : record.job.row()});
+  }
+  std::vector<Line> lines;
+  std::vector<Record> places;
+  Record::Counts counts;
+};
+
+struct World {
+  explicit World(SimOptions sim_options = {.costs = Costs::none(), .faults = {}})
+      : options(std::move(sim_options)) {
+    std::vector<NodeSpec> nodes(
+        2, {.name = "", .gpu_type = "V100", .gpus = 4, .host = "", .rack = ""});
+    cluster = *Cluster::build("test", {}, nodes);
+    workload.users.names.push_back("ann");
+    workload.users.tickets.push_back(1);
+  }
+  void job(std::int64_t submit_ms, std::uint32_t gpus, std::int64_t work_ms) {
+    Jobs& jobs = workload.jobs;
+    jobs.user.push_back(UserId(0));
+    jobs.model.push_back(ModelId::none());
+    jobs.gpus.push_back(gpus);
+    jobs.gpus_min.push_back(gpus);
+    jobs.gpus_max.push_back(gpus);
+    jobs.arrival.push_back({submit_ms});
+    jobs.types.push_back(kAllTypes);
+    workload.names.push_back(fmt::format("j{}", jobs.size() - 1));
+    workload.durations.push_back({work_ms});
+    workload.reference_types.push_back({});
+  }
+  void run(Time until = Time::never()) {
+    const SpeedTable table;
+    auto speed = Speed::make(cluster, table, workload, "");
+    ASSERT_TRUE(speed.has_value()) << speed.error().message;
+    SimBackend backend(cluster, workload, *speed, options);
+    Tee tee({&out, &audit});
+    Engine engine(cluster, workload, *speed, policy, backend, tee, until);
+    engine.run({});
+    EXPECT_EQ(audit.problems(), std::vector<std::string>{});
+    EXPECT_TRUE(audit.passed());
+  }
+
+  SimOptions options;
+  Cluster cluster;
+  Workload workload;
+  TestFifo policy;
+  Lines out;
+  Audit audit;
+};
+
+TEST(Simulation, JobsRunInTurnAndTheClockJumps) {
+  World world;
+  world.job(0, 4, 10'000);
+  world.job(1'000, 8, 5'000);
+  world.run();
+  const std::vector<Line> expected = {
+      {0, RecordKind::kArrived, 0},     {0, RecordKind::kPlace, 0},
+      {1'000, RecordKind::kArrived, 1}, {10'000, RecordKind::kFinished, 0},
+      {10'000, RecordKind::kPlace, 1},  {15'000, RecordKind::kFinished, 1},
+  };
+  EXPECT_EQ(world.out.lines, expected);
+  EXPECT_EQ(world.out.counts.finished, 2);
+}
+
+TEST(Simulation, EventsOfOneInstantComeTogetherFinishesFirst) {
+  World world;
+  world.job(0, 4, 10'000);
+  world.job(0, 4, 10'000);
+  world.job(10'000, 8, 1'000);
+  world.run();
+  const std::vector<TestFifo::Seen> expected = {
+      {0, EventKind::kArrived, JobId(0)},       {0, EventKind::kArrived, JobId(1)},
+      {10'000, EventKind::kFinished, JobId(0)}, {10'000, EventKind::kFinished, JobId(1)},
+      {10'000, EventKind::kArrived, JobId(2)},  {11'000, EventKind::kFinished, JobId(2)},
+  };
+  EXPECT_EQ(world.policy.seen, expected);
+}
+
+TEST(Simulation, CostsAreDeadTimeAtTheBeginningOfAHold) {
+  World world({.costs = {.start = seconds(10)}, .faults = {}});
+  world.job(0, 1, 5'000);
+  world.run();
+  EXPECT_EQ(world.out.lines.back(), (Line{15'000, RecordKind::kFinished, 0}));
+}
+
+TEST(Simulation, StopAndPlaceInOnePlanIsAMigration) {
+  World world({.costs = {.start = {}}, .faults = {}});
+  world.job(0, 1, 60'000);
+  world.policy.extra = [](const View& view, Plan& plan) {
+    if (view.now.ms == 0) plan.wake_at(Time{20'000});
+    if (view.news.front().kind != EventKind::kWoke) return;
+    plan.stop(JobId(0));
+    plan.take(NodeId(1), 1);
+    plan.place(JobId(0));
+  };
+  world.run();
+  const std::vector<Line> expected = {
+      {0, RecordKind::kArrived, 0},       {0, RecordKind::kPlace, 0},
+      {20'000, RecordKind::kStop, 0},     {20'000, RecordKind::kPlace, 0},
+      {67'000, RecordKind::kFinished, 0},
+  };
+  EXPECT_EQ(world.out.lines, expected);  // 7 s for moving one GPU's job
+  EXPECT_EQ(world.out.places[1].place, PlaceKind::kMigrate);
+}
+
+TEST(Simulation, StopAndPlaceOnTheSameSlicesIsNoStep) {
+  World world;
+  world.job(0, 2, 60'000);
+  world.policy.extra = [](const View& view, Plan& plan) {
+    if (view.now.ms == 0) plan.wake_at(Time{20'000});
+    if (view.news.front().kind != EventKind::kWoke) return;
+    plan.stop(JobId(0));
+    plan.take(NodeId(0), 2);
+    plan.place(JobId(0));
+    plan.stop(JobId(0));
+    plan.take(NodeId(0), 2);
+    plan.place(JobId(0));
+  };
+  world.run();
+  EXPECT_EQ(world.out.lines.size(), 3U);
+  EXPECT_EQ(world.out.lines.back(), (Line{60'000, RecordKind::kFinished, 0}));
+}
+
+TEST(Simulation, AJobLargerThanTheClusterIsRejectedWithAReason) {
+  World world;
+  world.job(0, 9, 1'000);
+  world.job(0, 1, 1'000);
+  world.run();
+  EXPECT_EQ(world.out.lines[0], (Line{0, RecordKind::kRejected, 0}));
+  EXPECT_EQ(world.out.counts,
+            (Record::Counts{.finished = 1, .failed = 0, .rejected = 1, .pending = 0}));
+}
+
+TEST(Simulation, UntilStopsTheClockAndCountsWhatIsPending) {
+  World world;
+  world.job(0, 1, 100'000);
+  world.job(10'000, 1, 100'000);
+  world.job(60'000, 1, 100'000);
+  world.run(Time{50'000});
+  EXPECT_EQ(world.out.counts.pending, 3);
+  EXPECT_EQ(world.out.counts.unsubmitted, 1);
+}
+
+TEST(Simulation, AFinishAtUntilStillCounts) {
+  World world;
+  world.job(0, 1, 50'000);
+  world.run(Time{50'000});
+  EXPECT_EQ(world.out.counts.finished, 1);
+}
+
+TEST(Simulation, ANodeThatGoesDownEvictsItsJobsWhichLoseWorkSinceTheirCheckpoint) {
+  FaultOptions faults;
+  faults.outages = {{NodeId(0), Time{25'000}, Time{40'000}}};
+  faults.checkpoint_interval = seconds(10);
+  World world({.costs = Costs::none(), .faults = faults});
+  world.job(0, 8, 60'000);  // on both nodes: 20 of 25 s are kept, 40 s are left at 40 s
+  world.run();
+  const std::vector<Line> expected = {
+      {0, RecordKind::kArrived, 0},      {0, RecordKind::kPlace, 0},
+      {25'000, RecordKind::kEvicted, 0}, {25'000, RecordKind::kNodeDown, 0},
+      {40'000, RecordKind::kNodeUp, 0},  {40'000, RecordKind::kPlace, 0},
+      {80'000, RecordKind::kFinished, 0}};
+  EXPECT_EQ(world.out.lines, expected);
+}
+
+TEST(Simulation, RandomFaultsAreRepeatableAndLoseNoJob) {
+  std::vector<std::vector<Line>> runs;
+  for (int i = 0; i < 2; ++i) {
+    FaultOptions faults;
+    faults.mtbf_h = 0.05;
+    faults.mttr_h = 0.01;
+    faults.checkpoint_interval = seconds(5);
+    World world({.costs = Costs::none(), .faults = faults, .seed = 7});
+    for (int job = 0; job < 50; ++job)
+      world.job(job * 1'000, 1 + static_cast<std::uint32_t>(job) % 8, 60'000);
+    world.run();
+    EXPECT_EQ(world.out.counts.finished, 50);
+    runs.push_back(world.out.lines);
+  }
+  EXPECT_EQ(runs[0], runs[1]);
+}
+
+// Settling a job at extra moments changes nothing: wake-ups stop and resume it in place for free.
+TEST(Simulation, TimeSlicesAtOddMomentsLoseNoWork) {
+  World world;
+  world.job(0, 3, 100'003);
+  Time next{1};
+  world.policy.extra = [&next](const View& view, Plan& plan) {
+    const bool woke = view.news.back().kind == EventKind::kWoke;
+    if (woke && plan.holds(JobId(0))) plan.stop(JobId(0));
+    if (woke && !view.running.empty()) {
+      plan.take(NodeId(1), 3);
+      plan.place(JobId(0));
+    }
+    next = Time{view.now.ms + 7 + view.now.ms % 13};
+    if (!view.running.empty() || view.now.ms == 0) plan.wake_at(next);
+  };
+  world.run();
+  EXPECT_EQ(world.out.lines.back(), (Line{100'003, RecordKind::kFinished, 0}));
+}
+
+TEST(Costs, AModelsOwnCostsReplaceTheDefaults) {
+  ModelProfile profile;
+  profile.costs.start_s = 46.0;
+  const Costs costs;
+  EXPECT_EQ(costs.dead_time(PlaceKind::kStart, 1, nullptr), seconds(10));
+  EXPECT_EQ(costs.dead_time(PlaceKind::kStart, 1, &profile), seconds(46));
+  EXPECT_EQ(costs.dead_time(PlaceKind::kResume, 16, &profile), seconds(1));
+  EXPECT_EQ(costs.dead_time(PlaceKind::kMigrate, 1, nullptr), seconds(7));
+  EXPECT_EQ(costs.dead_time(PlaceKind::kMigrate, 8, nullptr), seconds(30));
+  EXPECT_EQ(costs.dead_time(PlaceKind::kMigrate, 9, nullptr), seconds(60));
+  EXPECT_EQ(Costs::none().dead_time(PlaceKind::kMigrate, 9, nullptr), seconds(0));
+}
+
+}  // namespace
+}  // namespace fairlead

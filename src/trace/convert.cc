@@ -1,0 +1,103 @@
+#include "trace/convert.h"
+
+#include "base/file.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace fairlead {
+namespace {
+
+// The optional columns that some job needs.
+struct Extra {
+  bool gpus_min = false, gpus_max = false, tickets = false, gpu_type = false;
+};
+
+Extra extra_of(const Workload& workload) {
+  const Jobs& jobs = workload.jobs;
+  const auto& types = workload.reference_types;
+  const auto& tickets = workload.users.tickets;
+  return {.gpus_min = jobs.gpus_min != jobs.gpus,
+          .gpus_max = jobs.gpus_max != jobs.gpus,
+          .tickets = std::any_of(tickets.begin(), tickets.end(), [](auto n) { return n != 1; }),
+          .gpu_type = std::any_of(types.begin(), types.end(), [](auto& t) { return !t.empty(); })};
+}
+
+class NativeRows {
+ public:
+  explicit NativeRows(const Workload& workload) : workload_(workload), extra_(extra_of(workload)) {}
+
+  std::string_view header() {
+    text_ = "job,user,model,gpus,submit_s,duration_s";
+    if (extra_.gpus_min) text_ += ",gpus_min";
+    if (extra_.gpus_max) text_ += ",gpus_max";
+    if (extra_.tickets) text_ += ",tickets";
+    if (extra_.gpu_type) text_ += ",gpu_type";
+    text_ += '\n';
+    return text_;
+  }
+
+  // Valid until the next call.
+  std::string_view row(JobId job) {
+    const Jobs& jobs = workload_.jobs;
+    const UserId user = jobs.user[job];
+    const ModelId model = jobs.model[job];
+    text_.clear();
+    add_name(workload_.names[job]);
+    add_name(workload_.users.names[user]);
+    add_name(model.is_none() ? std::string_view() : workload_.models[model]);
+    add_number(jobs.gpus[job]);
+    add_seconds(jobs.arrival[job].ms);
+    add_seconds(workload_.durations[job].ms);
+    if (extra_.gpus_min) add_number(jobs.gpus_min[job]);
+    if (extra_.gpus_max) add_number(jobs.gpus_max[job]);
+    if (extra_.tickets) add_number(workload_.users.tickets[user]);
+    if (extra_.gpu_type) add_name(workload_.reference_types[job]);
+    text_.back() = '\n';
+    return text_;
+  }
+
+ private:
+  void add_name(std::string_view name) {
+    const bool blank_end = name.starts_with(' ') || name.starts_with('\t') || name.ends_with(' ') ||
+                           name.ends_with('\t');
+    if (!blank_end && name.find_first_of(",\"\r\n") == name.npos) {
+      text_ += name;
+    } else {
+      add_quoted(name);
+    }
+    text_ += ',';
+  }
+  void add_quoted(std::string_view name) {
+    text_ += '"';
+    for (const char c : name) text_.append(c == '"' ? 2 : 1, c);
+    text_ += '"';
+  }
+  void add_number(std::int64_t number) { fmt::format_to(std::back_inserter(text_), "{},", number); }
+  void add_seconds(std::int64_t ms) {
+    fmt::format_to(std::back_inserter(text_), "{}.{:03}", ms / 1000, ms % 1000);
+    text_.erase(text_.find_last_not_of('0') + 1);
+    if (text_.back() == '.') text_.pop_back();
+    text_ += ',';
+  }
+
+  const Workload& workload_;
+  Extra extra_;
+  std::string text_;
+};
+
+}  // namespace
+
+void write_native(const Workload& workload, const std::function<void(std::string_view)>& write) {
+  NativeRows rows(workload);
+  write(rows.header());
+  for (const JobId job : ids<JobId>(workload.jobs.size())) write(rows.row(job));
+}
+
+Status write_native(const Workload& workload, const std::filesystem::path& path) {
+  FL_TRY_ASSIGN(file, OutputFile::create(path));
+  write_native(workload, [&](std::string_view text) { file.write(text); });
+  return file.commit();
+}
+
+}  // namespace fairlead

@@ -1,0 +1,185 @@
+#include "trace/inspect.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <tuple>
+
+namespace fairlead {
+namespace {
+
+constexpr double kSecondsPerHour = 3600;
+
+// GPU-hours of one job. A double, because a hostile trace's sum passes 64 bits.
+double gpu_hours_of(const Workload& workload, JobId job) {
+  return to_seconds(workload.durations[job]) * workload.jobs.gpus[job] / kSecondsPerHour;
+}
+
+void add_durations(const Workload& workload, TraceStats& stats) {
+  std::vector<Duration> sorted(workload.durations.begin(), workload.durations.end());
+  std::sort(sorted.begin(), sorted.end());
+  const auto quantile = [&](double q) {
+    const double rank = std::ceil(q * static_cast<double>(sorted.size()));
+    return to_seconds(sorted[static_cast<std::size_t>(std::max(rank, 1.0)) - 1]);
+  };
+  stats.duration_p50_s = quantile(0.5);
+  stats.duration_p90_s = quantile(0.9);
+  stats.duration_p99_s = quantile(0.99);
+  stats.duration_max_s = quantile(1);
+  for (const Duration duration : sorted) stats.duration_mean_s += to_seconds(duration);
+  stats.duration_mean_s /= static_cast<double>(sorted.size());
+}
+
+// Sweeps over starts and ends; at one time, ends come first.
+void add_demand(const Workload& workload, TraceStats& stats) {
+  std::vector<std::pair<Time, std::int64_t>> changes;
+  changes.reserve(2 * workload.jobs.size());
+  for (const JobId job : ids<JobId>(workload.jobs.size())) {
+    const Time start = workload.jobs.arrival[job];
+    const std::int64_t gpus = workload.jobs.gpus[job];
+    changes.emplace_back(start, gpus);
+    changes.emplace_back(start + workload.durations[job], -gpus);
+    stats.gpu_hours += gpu_hours_of(workload, job);
+  }
+  std::sort(changes.begin(), changes.end());
+  std::int64_t demand = 0;
+  for (const auto& [time, gpus] : changes) {
+    demand += gpus;
+    stats.demand_peak_gpus = std::max(stats.demand_peak_gpus, demand);
+  }
+  stats.first_submit_s = to_seconds(changes.front().first);
+  stats.last_end_s = to_seconds(changes.back().first);
+  stats.demand_mean_gpus =
+      stats.gpu_hours / ((stats.last_end_s - stats.first_submit_s) / kSecondsPerHour);
+}
+
+void add_users(const Workload& workload, TraceStats& stats) {
+  std::vector<TraceStats::User> users;
+  for (const UserId user : ids<UserId>(workload.users.size()))
+    users.push_back({workload.users.names[user], workload.users.tickets[user]});
+  for (const JobId job : ids<JobId>(workload.jobs.size())) {
+    TraceStats::User& user = users[workload.jobs.user[job].row()];
+    ++user.jobs;
+    user.gpu_hours += gpu_hours_of(workload, job);
+  }
+  std::stable_sort(users.begin(), users.end(),
+                   [](const auto& a, const auto& b) { return a.gpu_hours > b.gpu_hours; });
+  users.resize(std::min(users.size(), kUsersTop));
+  stats.users_top = std::move(users);
+}
+
+using Text = std::back_insert_iterator<std::string>;
+
+void print_counts(Text out, std::string_view title, const auto& counts) {
+  if (counts.empty()) return;
+  fmt::format_to(out, "\n{}\n", title);
+  for (const auto& [what, count] : counts) fmt::format_to(out, "  {:<52} {:>12}\n", what, count);
+}
+
+void print_sizes(Text out, const TraceStats& stats) {
+  fmt::format_to(out, "\n{:<10} {:>12} {:>8}\n", "gpus", "jobs", "share");
+  for (const auto& [gpus, jobs] : stats.jobs_by_gpus) {
+    const double share = 100 * static_cast<double>(jobs) / static_cast<double>(stats.jobs);
+    fmt::format_to(out, "{:<10} {:>12} {:>7.2f}%\n", gpus, jobs, share);
+  }
+}
+
+void print_users(Text out, const TraceStats& stats) {
+  fmt::format_to(out, "\n{:<24} {:>8} {:>12} {:>14}\n", "user", "tickets", "jobs", "gpu_hours");
+  for (const TraceStats::User& user : stats.users_top)
+    fmt::format_to(out, "{:<24} {:>8} {:>12} {:>14.1f}\n", user.name, user.tickets, user.jobs,
+                   user.gpu_hours);
+  const auto more = stats.users - static_cast<std::int64_t>(stats.users_top.size());
+  if (more > 0) fmt::format_to(out, "and {} more\n", more);
+}
+
+void print_numbers(Text out, const TraceStats& stats) {
+  const auto line = [&](std::string_view name, double value) {
+    fmt::format_to(out, "{:<20} {:>16.3f}\n", name, value);
+  };
+  line("first_submit_s", stats.first_submit_s);
+  line("last_submit_s", stats.last_submit_s);
+  line("last_end_s", stats.last_end_s);
+  line("duration_p50_s", stats.duration_p50_s);
+  line("duration_p90_s", stats.duration_p90_s);
+  line("duration_p99_s", stats.duration_p99_s);
+  line("duration_max_s", stats.duration_max_s);
+  line("duration_mean_s", stats.duration_mean_s);
+  line("gpu_hours", stats.gpu_hours);
+  line("demand_mean_gpus", stats.demand_mean_gpus);
+  fmt::format_to(out, "{:<20} {:>16}\n", "demand_peak_gpus", stats.demand_peak_gpus);
+}
+
+nlohmann::json json_of(const TraceStats::User& user) {
+  return {{"user", user.name},
+          {"tickets", user.tickets},
+          {"jobs", user.jobs},
+          {"gpu_hours", user.gpu_hours}};
+}
+
+}  // namespace
+
+TraceStats inspect(const Workload& workload) {
+  TraceStats stats;
+  stats.trace = workload.name;
+  stats.jobs = static_cast<std::int64_t>(workload.jobs.size());
+  stats.users = static_cast<std::int64_t>(workload.users.size());
+  stats.models = static_cast<std::int64_t>(workload.models.size());
+  stats.rows = workload.rows;
+  if (stats.jobs == 0) return stats;
+  const auto& arrivals = workload.jobs.arrival;
+  stats.last_submit_s = to_seconds(*std::max_element(arrivals.begin(), arrivals.end()));
+  for (const std::uint32_t gpus : workload.jobs.gpus) ++stats.jobs_by_gpus[gpus];
+  add_durations(workload, stats);
+  add_demand(workload, stats);
+  add_users(workload, stats);
+  return stats;
+}
+
+std::string to_text(const TraceStats& stats) {
+  std::string text;
+  const auto out = std::back_inserter(text);
+  fmt::format_to(out, "{}: {} jobs of {} users, {} models\n", stats.trace, stats.jobs, stats.users,
+                 stats.models);
+  fmt::format_to(out, "rows: {} read, {} rejected\n", stats.rows.rows_read, stats.rows.rejected());
+  print_counts(out, "rejected rows, by reason", stats.rows.rows_rejected);
+  print_counts(out, "rows kept but changed", stats.rows.rows_mended);
+  if (stats.jobs == 0) return text;
+  text += '\n';
+  print_numbers(out, stats);
+  print_sizes(out, stats);
+  print_users(out, stats);
+  return text;
+}
+
+std::string to_json(const TraceStats& stats) {
+  nlohmann::json users = nlohmann::json::array();
+  for (const TraceStats::User& user : stats.users_top) users.push_back(json_of(user));
+  nlohmann::json sizes = nlohmann::json::object();
+  for (const auto& [gpus, jobs] : stats.jobs_by_gpus) sizes[std::to_string(gpus)] = jobs;
+  const nlohmann::json json = {{"trace", stats.trace},
+                               {"rows_read", stats.rows.rows_read},
+                               {"rows_rejected", stats.rows.rows_rejected},
+                               {"rows_mended", stats.rows.rows_mended},
+                               {"jobs", stats.jobs},
+                               {"users", stats.users},
+                               {"models", stats.models},
+                               {"first_submit_s", stats.first_submit_s},
+                               {"last_submit_s", stats.last_submit_s},
+                               {"last_end_s", stats.last_end_s},
+                               {"jobs_by_gpus", sizes},
+                               {"duration_p50_s", stats.duration_p50_s},
+                               {"duration_p90_s", stats.duration_p90_s},
+                               {"duration_p99_s", stats.duration_p99_s},
+                               {"duration_max_s", stats.duration_max_s},
+                               {"duration_mean_s", stats.duration_mean_s},
+                               {"gpu_hours", stats.gpu_hours},
+                               {"demand_mean_gpus", stats.demand_mean_gpus},
+                               {"demand_peak_gpus", stats.demand_peak_gpus},
+                               {"users_top", users}};
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace fairlead

@@ -1,0 +1,51 @@
+// What the tests of the readers share: workloads as lines of text, and texts read as traces.
+#pragma once
+
+#include "base/file.h"
+#include "trace/trace.h"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlead::testing {
+
+// "id user model gpus submit_ms duration_ms", with "-" for no model, and, where they say something,
+// "gpus_min..gpus_max" and the reference type behind it.
+inline std::vector<std::string> jobs_of(const Workload& workload) {
+  std::vector<std::string> lines;
+  const Jobs& jobs = workload.jobs;
+  for (const JobId job : ids<JobId>(jobs.size())) {
+    const ModelId model = jobs.model[job];
+    std::string line =
+        fmt::format("{} {} {} {} {} {}", workload.names[job], workload.users.names[jobs.user[job]],
+                    model.is_none() ? "-" : workload.models[model], jobs.gpus[job],
+                    jobs.arrival[job].ms, workload.durations[job].ms);
+    if (jobs.gpus_min[job] != jobs.gpus[job] || jobs.gpus_max[job] != jobs.gpus[job])
+      line += fmt::format(" {}..{}", jobs.gpus_min[job], jobs.gpus_max[job]);
+    if (!workload.reference_types[job].empty()) line += " " + workload.reference_types[job];
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+using Lines = std::vector<std::string>;
+using Counts = std::map<std::string, std::int64_t, std::less<>>;
+
+// Reads `text` as the file "t" and checks that every row is accounted for.
+inline Result<Workload> read_text(std::string_view text, const ReadOptions& options) {
+  FL_TRY_ASSIGN(source, ByteSource::memory(text, "t"));
+  FL_TRY_ASSIGN(workload, read_trace(source, options));
+  const auto jobs = static_cast<std::int64_t>(workload.jobs.size());
+  FL_CHECK(workload.rows.rows_read == jobs + workload.rows.rejected());
+  return workload;
+}
+
+// The message of the error that reading `text` gives; "" if it gives none.
+inline std::string error_of(std::string_view text, const ReadOptions& options) {
+  const auto workload = read_text(text, options);
+  return workload ? "" : workload.error().message;
+}
+
+}  // namespace fairlead::testing

@@ -1,0 +1,214 @@
+#include "trace/trace.h"
+
+#include "trace/testing.h"
+
+#include <gtest/gtest.h>
+
+namespace fairlead {
+namespace {
+
+using testing::Counts;
+using testing::error_of;
+using testing::jobs_of;
+using testing::Lines;
+using testing::read_text;
+
+ReadOptions with(TraceFormat format, Reading reading) {
+  return {.format = format, .reading = reading};
+}
+
+// Reads a file of tests/data/traces, its format recognised by content.
+Workload read_file(const std::string& name, const ReadOptions& options = {}) {
+  auto workload = read_trace("tests/data/traces/" + name, options);
+  EXPECT_TRUE(workload.has_value()) << workload.error().message;
+  return workload.value_or(Workload{});
+}
+
+TEST(ReadNative, ReadsEveryColumn) {
+  const Workload workload = read_file("native.csv");
+  EXPECT_EQ(workload.name, "native.csv");
+  EXPECT_EQ(jobs_of(workload), (Lines{"a ann ResNet50 4 0 3600000 1..8 V100", "b bob - 1 500 60001",
+                                      "c, the third ann Says \"hi\" 2 1000000 250"}));
+  EXPECT_EQ(workload.users.tickets[UserId(0)], 2);
+  EXPECT_EQ(workload.users.tickets[UserId(1)], 1);
+  EXPECT_EQ(workload.rows.rows_read, 3);
+}
+
+TEST(ReadNative, EveryBadFieldIsAnErrorWithItsPlace) {
+  const std::string header = "job,user,model,gpus,submit_s,duration_s\n";
+  EXPECT_EQ(error_of(header + "a,u,m,1,0,1\nb,u,m,x3,0,1\n", {}),
+            "t:3:7: gpus must be a whole number from 1 to 1000000: x3");
+  EXPECT_EQ(error_of(header + "a,u,m,0,0,1\n", {}),
+            "t:2:7: gpus must be a whole number from 1 to 1000000: 0");
+  EXPECT_EQ(error_of(header + "a,u,m,1.5,0,1\n", {}),
+            "t:2:7: gpus must be a whole number from 1 to 1000000: 1.5");
+  EXPECT_EQ(error_of(header + "a,u,m,1,-3,1\n", {}), "t:2:9: submit_s must not be negative: -3");
+  EXPECT_EQ(error_of(header + "a,u,m,1,0,nan\n", {}),
+            "t:2:11: duration_s must be seconds, such as 12 or 0.25: nan");
+  EXPECT_EQ(error_of(header + "a,u,m,1,0,1e12\n", {}),
+            "t:2:11: duration_s must be at most 100 years: 1e12");
+  EXPECT_EQ(error_of(header + "a,u,m,1,0,0\n", {}),
+            "t:2:11: duration must be from 1 ms to 100 years: 0 ms");
+  EXPECT_EQ(error_of(header + ",u,m,1,0,1\n", {}), "t:2:1: job id must not be empty");
+  EXPECT_EQ(error_of(header + "a,u,m,1,0,1\na,u,m,1,0,1\n", {}),
+            "t:3:1: this job id occurred before: a");
+  EXPECT_EQ(error_of(header + "a,u,m,1,0\n", {}),
+            "t:2: row must have as many fields as the header");
+}
+
+TEST(ReadNative, OptionalColumnsAreCheckedToo) {
+  const std::string header = "job,gpus,submit_s,duration_s,gpus_min,gpus_max,tickets,user\n";
+  EXPECT_EQ(error_of(header + "a,4,0,1,5,,,u\n", {}), "t:2:9: gpus_min must be from 1 to gpus: 5");
+  EXPECT_EQ(error_of(header + "a,4,0,1,,3,,u\n", {}),
+            "t:2:10: gpus_max must be from gpus to 1000000: 3");
+  EXPECT_EQ(error_of(header + "a,4,0,1,,,0,u\n", {}),
+            "t:2:11: tickets must be a whole number from 1 to 1000000: 0");
+  EXPECT_EQ(error_of(header + "a,4,0,1,,,2,u\nb,4,0,1,,,3,u\n", {}),
+            "t:3:11: tickets must be the same in all rows of a user: 3 after 2");
+}
+
+TEST(ReadNative, HeadersAreChecked) {
+  EXPECT_EQ(error_of("job,submit_s,duration_s\n", {}), "t:1: the header lacks the column: gpus");
+  EXPECT_EQ(error_of("job,gpus,submit_s,duration_s,priority\n", {}),
+            "t:1:30: unknown column: priority");
+  EXPECT_EQ(error_of("", {.format = TraceFormat::kNative}), "t: the file is empty");
+}
+
+TEST(ReadNative, LenientReadingCountsInstead) {
+  const auto workload = read_text(
+      "job,gpus,submit_s,duration_s,priority\n"
+      "a,1,0,1,9\n"
+      "a,1,0,1,9\n"
+      "b,x,0,1,9\n"
+      "c,1,0,0,9\n"
+      "d,1,0\n",
+      with(TraceFormat::kNative, Reading::kLenient));
+  EXPECT_EQ(jobs_of(*workload), (Lines{"a default - 1 0 1000", "a#2 default - 1 0 1000"}));
+  EXPECT_EQ(workload->rows.rows_rejected,
+            (Counts{{"gpus must be a whole number from 1 to 1000000", 1},
+                    {"duration must be from 1 ms to 100 years", 1},
+                    {"row must have as many fields as the header", 1}}));
+  EXPECT_EQ(workload->rows.rows_mended, (Counts{{"duplicate id renamed", 1}}));
+}
+
+TEST(ReadNormalized, TakesTenantsForUsers) {
+  const Workload workload = read_file("normalized.csv");
+  EXPECT_EQ(jobs_of(workload), (Lines{"n-0 t1 - 8 0 2240194000", "n-1 t2 - 1 235696000 32500",
+                                      "n-1#2 t2 - 1 235697000 33000"}));
+  EXPECT_EQ(workload.rows.rows_rejected, (Counts{{"duration must be from 1 ms to 100 years", 1}}));
+}
+
+TEST(ReadNormalized, RoundsPartsOfAGpuUp) {
+  const Workload workload = read_file("openb_normalized.csv");
+  EXPECT_EQ(jobs_of(workload), (Lines{"pod-0 LS - 1 0 125000", "pod-1 LS - 1 427000 124000",
+                                      "pod-3 BE - 2 431000 50000"}));
+  EXPECT_EQ(workload.rows.rows_rejected, (Counts{{"no GPU", 1}}));
+  EXPECT_EQ(workload.rows.rows_mended, (Counts{{"fractional GPU rounded up", 1}}));
+}
+
+TEST(ReadTiresias, ReadsTheSimulatorsTrace) {
+  EXPECT_EQ(jobs_of(read_file("tiresias.csv")),
+            (Lines{"0 default vgg19 1 0 164000", "1 default vgg11 8 30000 147000",
+                   "2 default inception4 2 53000 127000"}));
+}
+
+TEST(ReadGavel, TurnsStepsIntoTime) {
+  const Workload workload = read_file("gavel.tsv");
+  // 4395 / 4.395, 110997 / 110.997, and A3C's two GPUs at twice 7.176 steps per second.
+  EXPECT_EQ(jobs_of(workload), (Lines{"0 default ResNet-50 (batch size 64) 1 0 1000000 V100",
+                                      "1 default LM (batch size 20) 4 161000 1000000 V100",
+                                      "2 default A3C 2 226000 1000000 V100"}));
+  EXPECT_EQ(workload.rows.rows_mended, (Counts{{"throughput scaled from a smaller gang", 1}}));
+  EXPECT_EQ(workload.rows.rows_rejected, (Counts{{"job_type has no known throughput", 1}}));
+}
+
+TEST(ReadGavel, TakesAnotherTable) {
+  const auto table = [](std::string_view, std::int64_t gpus) { return gpus == 1 ? 2.0 : 0.0; };
+  const Workload workload = read_file("gavel.tsv", {.steps_per_second = table});
+  EXPECT_EQ(jobs_of(workload).back(), "3 default UnknownNet 1 227500 5000 V100");
+  EXPECT_EQ(jobs_of(workload).front(), "0 default ResNet-50 (batch size 64) 1 0 2197500 V100");
+}
+
+TEST(ReadGavel, ShockwaveTellsDurations) {
+  EXPECT_EQ(jobs_of(read_file("shockwave.tsv")),
+            (Lines{"0 default LM (batch size 10) 1 0 1418000 V100",
+                   "1 default ResNet-18 (batch size 32) 2 55000 3338000 V100"}));
+}
+
+TEST(ReadGavel, StrictErrorsHaveAPlace) {
+  const auto strict = with(TraceFormat::kGavel, Reading::kStrict);
+  EXPECT_EQ(error_of("A3C\tc\tw\ts\t1\tmany\t1\t1\t-1\t0\n", strict),
+            "t:1:13: total_steps must be a whole number from 1 to 1000000000000000: many");
+  EXPECT_EQ(error_of("X\tc\tw\ts\t1\t5\t1\t1\t-1\t0\n", strict),
+            "t:1:1: job_type has no known throughput: X");
+  EXPECT_EQ(error_of("A3C\tc\tw\ts\t1\t1000000000000000\t1\t1\t-1\t0\n", strict),
+            "t:1:13: total_steps must take at most 100 years: 1000000000000000");
+}
+
+TEST(PublishedThroughput, HasGavelsFigures) {
+  EXPECT_EQ(published_steps_per_second("ResNet-18 (batch size 256)", 1), 10.3);
+  EXPECT_EQ(published_steps_per_second("Transformer (batch size 64)", 8), 49.651);
+  EXPECT_EQ(published_steps_per_second("Transformer (batch size 32)", 8), 0);
+  EXPECT_EQ(published_steps_per_second("Nothing", 1), 0);
+}
+
+TEST(ReadHelios, LeavesOutCpuJobsAndStartsAtZero) {
+  const Workload workload = read_file("helios.csv");
+  EXPECT_EQ(jobs_of(workload), (Lines{"100 ua - 8 0 60000", "102 default - 1 86400000 3000"}));
+  EXPECT_EQ(workload.rows.rows_rejected,
+            (Counts{{"no GPU", 1}, {"duration must be from 1 ms to 100 years", 1}}));
+  EXPECT_EQ(error_of("job_id,user,vc,gpu_num,submit_time,duration\n1,u,v,1,yesterday,5\n",
+                     with(TraceFormat::kHelios, Reading::kStrict)),
+            "t:2:9: submit_time must be a time, such as 2017-10-09 07:01:59: yesterday");
+}
+
+TEST(ReadAcme, KnowsOffsets) {
+  const Workload workload = read_file("acme.csv");
+  EXPECT_EQ(jobs_of(workload), (Lines{"dlc1 u01 - 16 0 3600000", "dlc3 u02 - 8 0 55000"}));
+  EXPECT_EQ(workload.rows.rows_rejected, (Counts{{"no GPU", 1}}));
+}
+
+TEST(ReadPai, MakesAGangOfEveryTask) {
+  const Workload workload = read_file("pai.csv");
+  EXPECT_EQ(jobs_of(workload), (Lines{"j1/worker default - 2 0 100000",
+                                      "j2/tensorflow default - 2 5000 100500 V100"}));
+  EXPECT_EQ(workload.rows.rows_rejected, (Counts{{"no GPU", 1}, {"not ended", 1}}));
+  EXPECT_EQ(workload.rows.rows_mended, (Counts{{"fractional GPU rounded up", 1}}));
+}
+
+TEST(ReadOpenb, CountsFromTheScheduling) {
+  const Workload workload = read_file("openb.csv");
+  EXPECT_EQ(jobs_of(workload), (Lines{"openb-pod-0000 LS - 1 0 12537496000",
+                                      "openb-pod-0001 LS - 1 427061000 12475899000",
+                                      "openb-pod-0003 BE - 8 100000 50500"}));
+  EXPECT_EQ(workload.rows.rows_rejected, (Counts{{"no GPU", 1}}));
+}
+
+TEST(ReadSacct, KnowsResourceLists) {
+  const Workload workload = read_file("sacct.txt");
+  EXPECT_EQ(jobs_of(workload), (Lines{"77 ann - 8 5000 60000", "78_4 bob - 4 0 61000 v100",
+                                      "80 default - 6 20000 62000"}));
+  EXPECT_EQ(workload.rows.rows_rejected, (Counts{{"job step", 1}, {"no GPU", 1}}));
+  EXPECT_EQ(error_of("JobID|Submit|ElapsedRaw|AllocTRES\n"
+                     "1|2024-01-02T03:04:05|5|cpu=1,gres/gpu=1x\n",
+                     with(TraceFormat::kSacct, Reading::kStrict)),
+            "t:2:25: AllocTRES must name whole GPUs: cpu=1,gres/gpu=1x");
+}
+
+TEST(ReadTrace, RefusesUnknownFormats) {
+  EXPECT_EQ(error_of("time,load\n1,2\n", {}),
+            "t:1: cannot tell the format of this trace; name it (--format "
+            "native|tiresias|gavel|philly|helios|acme|pai|openb|sacct|normalized): time,load");
+}
+
+TEST(ReadTrace, NamesTheFileItCannotOpen) {
+  EXPECT_EQ(read_trace("no/such.csv", {}).error().message,
+            "no/such.csv: cannot open: No such file or directory");
+}
+
+TEST(ReadTrace, AHeaderAloneIsAnEmptyWorkload) {
+  EXPECT_EQ(read_text("job,gpus,submit_s,duration_s\n", {})->jobs.size(), 0u);
+}
+
+}  // namespace
+}  // namespace fairlead

@@ -1,0 +1,30 @@
+// Plain versions of the policies: lists that are sorted and walked from front to back at every
+// decision, as the papers and the public simulators say it. They are slow and obvious, and the fast
+// policies must give the same journals (reference_test.cc).
+#pragma once
+
+#include "policy/class_queue.h"
+#include "policy/placement.h"
+#include "policy/policy.h"
+#include "policy/tiresias.h"
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+namespace fairlead::reference {
+
+// A job's key as of now; the smallest comes first.
+using Key = std::function<std::int64_t(const View&, JobId)>;
+
+// A list stably sorted by key when jobs join it, served from the front, without preemption.
+std::unique_ptr<Policy> plain_queue(Key key, OnMisfit on_misfit, Placement placement);
+
+enum class Order : std::uint8_t { kStable, kById };
+// One list of all jobs, sorted by key at every decision; the first that fit run.
+std::unique_ptr<Policy> plain_priority(Key key, Order order, Duration quantum, Placement placement);
+
+// The Tiresias simulator's dlas schedules, demoting on time.
+std::unique_ptr<Policy> plain_tiresias(TiresiasOptions options);
+
+}  // namespace fairlead::reference

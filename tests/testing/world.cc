@@ -1,0 +1,193 @@
+#include "testing/world.h"
+
+#include "base/rng.h"
+#include "engine/audit.h"
+#include "model/cluster_file.h"
+#include "model/models_file.h"
+#include "policy/registry.h"
+
+#include <algorithm>
+
+namespace fairlead {
+namespace {
+
+class OutcomeSink : public RecordSink {
+ public:
+  explicit OutcomeSink(std::size_t jobs) : jobs_(jobs), since_(jobs), gpus_(jobs) {}
+
+  void on(const Record& record) override {
+    switch (record.kind) {
+      case RecordKind::kPlace: {
+        JobOutcome& job = jobs_[record.job.row()];
+        job.start = std::min(job.start, record.t);
+        job.migrations += record.place == PlaceKind::kMigrate;
+        since_[record.job.row()] = record.t;
+        gpus_[record.job.row()] = gpus_of(record.gang);
+        return;
+      }
+      case RecordKind::kStop:
+        ++jobs_[record.job.row()].preemptions;
+        return end_hold(record);
+      case RecordKind::kEvicted:
+        return end_hold(record);
+      case RecordKind::kFinished:
+        jobs_[record.job.row()].finish = record.t;
+        return end_hold(record);
+      case RecordKind::kRejected:
+        jobs_[record.job.row()].rejected = true;
+        return;
+      case RecordKind::kEnd:
+        counts = record.counts;
+        return;
+      default:
+        return;
+    }
+  }
+  std::vector<JobOutcome> take() { return std::move(jobs_); }
+  Record::Counts counts;
+
+ private:
+  void end_hold(const Record& record) {
+    const std::size_t job = record.job.row();
+    jobs_[job].held += occupancy(record.t - since_[job], gpus_[job]);
+  }
+
+  std::vector<JobOutcome> jobs_;
+  std::vector<Time> since_;
+  std::vector<std::uint32_t> gpus_;
+};
+
+Workload workload_of(const World& world) {
+  WorkloadBuilder builder("test", Reading::kStrict);
+  for (std::size_t i = 0; i < world.jobs.size(); ++i) {
+    const WorldJob& job = world.jobs[i];
+    const std::string id = fmt::format("j{}", i);
+    JobRow row;
+    row.id = id;
+    row.user = job.user;
+    row.model = job.model;
+    row.gpus = job.gpus;
+    row.submit = job.submit;
+    row.duration = job.work;
+    const Status status = builder.add(row, "world:1:1");
+    FL_CHECK(status.has_value(), "{}", status.error().message);
+  }
+  return builder.finish();
+}
+
+// What an engine needs, set up.
+struct Stage {
+  explicit Stage(const World& world)
+      : cluster(valid(load_cluster(world.cluster))),
+        workload(workload_of(world)),
+        speed(valid(Speed::make(cluster, builtin_models(), workload, ""))),
+        backend(cluster, workload, speed, world.sim) {}
+
+  template <class T>
+  static T valid(Result<T> result) {
+    FL_CHECK(result.has_value(), "{}", result.error().message);
+    return std::move(*result);
+  }
+
+  Cluster cluster;
+  Workload workload;
+  Speed speed;
+  SimBackend backend;
+};
+
+}  // namespace
+
+MakePolicy policy_named(std::string_view text, std::uint64_t seed) {
+  return [text = std::string(text), seed] {
+    const auto choice = parse_policy(text, seed);
+    FL_CHECK(choice.has_value(), "{}", choice.error().message);
+    auto policy = choice->make();
+    FL_CHECK(policy.has_value(), "{}", policy.error().message);
+    return std::move(*policy);
+  };
+}
+
+Outcome run(const World& world, const MakePolicy& make, const BetweenSteps& between,
+            RecordSink* also) {
+  Stage stage(world);
+  const std::unique_ptr<Policy> policy = make();
+  OutcomeSink outcome(world.jobs.size());
+  Audit audit;
+  JournalFile journal;
+  std::vector<RecordSink*> sinks = {&outcome, &audit, &journal};
+  if (also != nullptr) sinks.push_back(also);
+  Tee tee(sinks);
+  Engine engine(stage.cluster, stage.workload, stage.speed, *policy, stage.backend, tee,
+                world.until);
+  engine.begin({});
+  while (engine.step()) {
+    if (between) between(engine);
+  }
+  engine.end();
+  FL_CHECK(journal.close().has_value());
+  return {.hash = journal.hash(),
+          .jobs = outcome.take(),
+          .counts = outcome.counts,
+          .engine = engine.counts(),
+          .problems = audit.problems()};
+}
+
+std::int64_t run_bare(const World& world, std::string_view policy_text,
+                      const std::function<void(std::int64_t events)>& on_step) {
+  Stage stage(world);
+  const std::unique_ptr<Policy> policy = policy_named(policy_text, world.seed)();
+  JournalFile journal;
+  Engine engine(stage.cluster, stage.workload, stage.speed, *policy, stage.backend, journal,
+                world.until);
+  engine.begin({});
+  while (engine.step()) on_step(engine.counts().events);
+  engine.end();
+  return engine.counts().events;
+}
+
+Outcome run(const World& world, std::string_view policy) {
+  return run(world, policy_named(policy, world.seed));
+}
+
+World random_world(std::uint64_t seed) {
+  Rng rng(seed);
+  const std::uint64_t nodes = 1 + rng.below(6);
+  const std::uint64_t node_gpus = std::uint64_t{1} << rng.below(4);
+  World world;
+  world.cluster = fmt::format("{}xV100:{}", nodes, node_gpus);
+  if (rng.below(3) == 0) world.cluster += fmt::format(",{}xK80:{}", 1 + rng.below(3), node_gpus);
+  // Coarse times make equal times frequent; one world in three has odd milliseconds.
+  const std::int64_t grain = rng.below(3) == 0 ? 1 : 1'000;
+  const std::uint64_t span = 1 + rng.below(200);
+  const std::uint64_t jobs = 1 + rng.below(40);
+  for (std::uint64_t i = 0; i < jobs; ++i) {
+    std::uint64_t gpus = std::uint64_t{1} << rng.below(4);
+    if (rng.below(4) == 0) gpus = 1 + rng.below(nodes * node_gpus);
+    WorldJob job;
+    job.submit = {static_cast<std::int64_t>(rng.below(span)) * grain};
+    job.gpus = static_cast<std::uint32_t>(std::min(gpus, nodes * node_gpus));
+    job.work = {(1 + static_cast<std::int64_t>(rng.below(rng.below(5) == 0 ? 1'000 : 60))) * grain};
+    job.user = fmt::format("u{}", rng.below(4));
+    world.jobs.push_back(job);
+  }
+  return world;
+}
+
+std::vector<std::string> policy_variants() {
+  std::vector<std::string> variants;
+  for (const PolicyEntry* entry : all_policies()) variants.emplace_back(entry->name);
+  variants.insert(
+      variants.end(),
+      {"fifo:skip=true", "fifo:placement=best-fit", "fifo:skip=true,placement=consolidate",
+       "srtf:placement=consolidate", "srsf:placement=yarn", "las:placement=best-fit",
+       "smallest:placement=first-fit", "tiresias:limits=5/60", "tiresias:limits=5/60,promote=2",
+       "tiresias:limits=5/60,placement=yarn"});
+  return variants;
+}
+
+bool may_refuse_gangs(std::string_view variant) {
+  return variant == "sjf" || variant.find("yarn") != std::string_view::npos ||
+         variant.find("consolidate") != std::string_view::npos;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,86 @@
+// A small world in one object, for tests: a cluster, jobs, a policy, and what happened to each job.
+//
+//   World world{.cluster = "2xV100:4"};
+//   world.jobs = {{.submit = {0}, .gpus = 4, .work = seconds(10)}, ...};
+//   const Outcome outcome = run(world, "srtf");
+//   EXPECT_EQ(outcome.jobs[0].finish, Time{10'000});
+//
+// Every run is audited; Outcome::problems must be empty. Costs are none unless the test sets them.
+#pragma once
+
+#include "engine/engine.h"
+#include "policy/policy.h"
+#include "sim/sim_backend.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlead {
+
+struct WorldJob {
+  Time submit;
+  std::uint32_t gpus = 1;
+  Duration work = seconds(1);
+  std::string user = "ann";
+  std::string model{};
+};
+
+struct World {
+  std::string cluster = "2xV100:4";  // shorthand, preset or file
+  std::vector<WorldJob> jobs{};
+  SimOptions sim{.costs = Costs::none(), .faults = {}};
+  std::uint64_t seed = 0;  // of the policy
+  Time until = Time::never();
+};
+
+struct JobOutcome {
+  Time start = Time::never();  // of its first hold
+  Time finish = Time::never();
+  GpuTime held{};
+  std::int64_t preemptions = 0;  // every stop
+  std::int64_t migrations = 0;
+  bool rejected = false;
+  friend bool operator==(const JobOutcome&, const JobOutcome&) = default;
+};
+
+struct Outcome {
+  std::string hash;  // of the journal
+  std::vector<JobOutcome> jobs;
+  Record::Counts counts;
+  EngineCounts engine;
+  std::vector<std::string> problems;  // that the audit found
+};
+
+using MakePolicy = std::function<std::unique_ptr<Policy>()>;
+
+// A maker of the policy that `text` ("tiresias:limits=60/600") names. REQUIRES: it is valid.
+MakePolicy policy_named(std::string_view text, std::uint64_t seed = 0);
+
+// What a test may do between two steps of the engine, for instance replace the policy.
+using BetweenSteps = std::function<void(Engine&)>;
+
+Outcome run(const World& world, const MakePolicy& make, const BetweenSteps& between = {},
+            RecordSink* also = nullptr);
+Outcome run(const World& world, std::string_view policy);
+
+// Runs without any sink of the test's own but the journal's hash, and calls `on_step` after every
+// step with the events so far. Returns the events in all.
+std::int64_t run_bare(const World& world, std::string_view policy,
+                      const std::function<void(std::int64_t events)>& on_step);
+
+// A random small world: 1 to 6 nodes, 1 to 40 jobs, bursts and quiet times, gangs that fit and
+// gangs that hardly do.
+World random_world(std::uint64_t seed);
+
+// Every policy of the registry, in the variants that differ in code: strict and skipping, all
+// placements, queues with and without promotion, quanta.
+std::vector<std::string> policy_variants();
+
+// True if the variant's placement refuses some gangs for ever although enough GPUs are free: yarn
+// and consolidate, which is sjf's default.
+bool may_refuse_gangs(std::string_view variant);
+
+}  // namespace fairlead
