@@ -5,16 +5,24 @@
 
 #include <string_view>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace fairlead;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+namespace fairlead {
+namespace {
+
+void check(std::string_view text) {
   const Result<Cluster> cluster = parse_cluster_yaml(text, "fuzz.yaml");
   if (!cluster) {
     FL_CHECK(cluster.error().message.starts_with("fuzz.yaml:"), "{}", cluster.error().message);
-    return 0;
+    return;
   }
   std::uint32_t gpus = 0;
   for (std::uint32_t of_type : cluster->type_gpus) gpus += of_type;
   FL_CHECK(gpus == cluster->gpus && gpus > 0 && cluster->nodes() > 0, "{}", describe(*cluster));
+}
+
+}  // namespace
+}  // namespace fairlead
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fairlead::check({reinterpret_cast<const char*>(data), size});
   return 0;
 }

@@ -6,9 +6,8 @@
 
 #include <string_view>
 
+namespace fairlead {
 namespace {
-
-using namespace fairlead;
 
 // One job of three GPUs per model.
 Workload one_job_each(const SpeedTable& table) {
@@ -22,14 +21,11 @@ Workload one_job_each(const SpeedTable& table) {
   return workload;
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+void check(std::string_view text) {
   const Result<SpeedTable> table = parse_models_yaml(text, "fuzz.yaml");
   if (!table) {
     FL_CHECK(table.error().message.starts_with("fuzz.yaml:"), "{}", table.error().message);
-    return 0;
+    return;
   }
   static const Cluster cluster = *load_cluster("2xV100:2,1xK80:4");
   Workload workload = one_job_each(*table);
@@ -41,5 +37,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     FL_CHECK(rate.fixed >= 0 && rate <= Rate::of(1e6), "rate {}", rate.fixed);
     FL_CHECK(speed->locality(job, mixed) <= Rate::one());
   }
+}
+
+}  // namespace
+}  // namespace fairlead
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fairlead::check({reinterpret_cast<const char*>(data), size});
   return 0;
 }

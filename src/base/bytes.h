@@ -5,13 +5,13 @@
 // oversized item it is !ok(), and every later read returns zero or empty.
 #pragma once
 
+#include "base/ids.h"
+#include "base/units.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "base/ids.h"
-#include "base/units.h"
 
 namespace fairlead {
 

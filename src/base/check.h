@@ -1,14 +1,15 @@
 // FL_CHECK states what must be true if the program has no bug. A failed check prints the place, the
 // condition and the message, and aborts in every build: a scheduler that goes on with a wrong table
-// would give wrong answers quietly. Bad input is never a bug: it is returned as an Error (result.h).
+// would give wrong answers quietly. Bad input is never a bug: it is returned as an Error
+// (result.h).
 //
 // FL_DCHECK is for checks that cost more than O(1) or sit in the innermost loops; release builds
 // compile it away.
 #pragma once
 
-#include <string>
-
 #include <fmt/format.h>
+
+#include <string>
 
 namespace fairlead::internal {
 
@@ -17,11 +18,11 @@ namespace fairlead::internal {
 
 }  // namespace fairlead::internal
 
-#define FL_CHECK(condition, ...)                                                  \
-  do {                                                                            \
-    if (!(condition)) [[unlikely]]                                                \
-      ::fairlead::internal::check_failed(__FILE__, __LINE__, #condition,          \
-                                         ::fmt::format("" __VA_ARGS__));          \
+#define FL_CHECK(condition, ...)                                         \
+  do {                                                                   \
+    if (!(condition)) [[unlikely]]                                       \
+      ::fairlead::internal::check_failed(__FILE__, __LINE__, #condition, \
+                                         ::fmt::format("" __VA_ARGS__)); \
   } while (false)
 
 #ifdef FAIRLEAD_DCHECKS

@@ -24,7 +24,8 @@ std::string reason(int error) { return std::generic_category().message(error); }
 
 class DescriptorStream : public ByteStream {
  public:
-  DescriptorStream(int descriptor, std::string name) : descriptor_(descriptor), name_(name) {}
+  DescriptorStream(int descriptor, std::string name)
+      : descriptor_(descriptor), name_(std::move(name)) {}
   DescriptorStream(const DescriptorStream&) = delete;
   DescriptorStream& operator=(const DescriptorStream&) = delete;
   ~DescriptorStream() override {

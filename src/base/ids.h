@@ -5,6 +5,8 @@
 // jobs is the order of the input. sizeof(Id) == 4.
 #pragma once
 
+#include "base/check.h"
+
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -12,8 +14,6 @@
 #include <limits>
 #include <utility>
 #include <vector>
-
-#include "base/check.h"
 
 namespace fairlead {
 

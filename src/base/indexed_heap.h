@@ -5,13 +5,13 @@
 // seen plus one entry per member; no allocation once both have reached their largest size.
 #pragma once
 
+#include "base/check.h"
+#include "base/ids.h"
+
 #include <cstdint>
 #include <span>
 #include <tuple>
 #include <vector>
-
-#include "base/check.h"
-#include "base/ids.h"
 
 namespace fairlead {
 

@@ -5,11 +5,11 @@
 // last: "jobs.csv:12:7: gpus must be a whole number from 1 to 100000: x3".
 #pragma once
 
-#include <string>
-#include <utility>
-
 #include <fmt/format.h>
 #include <tl/expected.hpp>
+
+#include <string>
+#include <utility>
 
 namespace fairlead {
 
@@ -39,15 +39,16 @@ tl::unexpected<Error> run_error(fmt::format_string<Args...> format, Args&&... ar
 
 }  // namespace fairlead
 
-// Returns the error of `expression` (a Result or Status) from the enclosing function, if it has one.
-#define FL_TRY(expression)                                                        \
-  do {                                                                            \
-    if (auto fl_status = (expression); !fl_status)                                \
-      return ::tl::unexpected(std::move(fl_status).error());                      \
+// Returns the error of `expression` (a Result or Status) from the enclosing function, if it has
+// one.
+#define FL_TRY(expression)                                   \
+  do {                                                       \
+    if (auto fl_status = (expression); !fl_status)           \
+      return ::tl::unexpected(std::move(fl_status).error()); \
   } while (false)
 
 // Declares `name` with the value of `expression`, or returns its error.
-#define FL_TRY_ASSIGN(name, expression)                                           \
-  auto fl_result_##name = (expression);                                           \
+#define FL_TRY_ASSIGN(name, expression)                                                \
+  auto fl_result_##name = (expression);                                                \
   if (!fl_result_##name) return ::tl::unexpected(std::move(fl_result_##name).error()); \
   auto name = std::move(*fl_result_##name)

@@ -1,10 +1,10 @@
 #include "base/rng.h"
 
+#include "base/check.h"
+
 #include <bit>
 #include <cmath>
 #include <numbers>
-
-#include "base/check.h"
 
 namespace fairlead {
 namespace {

@@ -2,7 +2,8 @@
 //
 // xoshiro256** (Blackman and Vigna, 2018), seeded through splitmix64. The standard library's
 // distributions differ between implementations, so the few that are needed are here. `split` makes
-// an independent stream for one purpose, so that drawing more in one place changes nothing elsewhere.
+// an independent stream for one purpose, so that drawing more in one place changes nothing
+// elsewhere.
 #pragma once
 
 #include <array>

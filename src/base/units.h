@@ -17,11 +17,11 @@
 // Units never mix by operator: conversions are named functions.
 #pragma once
 
+#include "base/check.h"
+
 #include <compare>
 #include <cstdint>
 #include <limits>
-
-#include "base/check.h"
 
 namespace fairlead {
 

@@ -10,18 +10,25 @@
 namespace fairlead {
 namespace {
 
+// 1000000 as "1,000,000", 0.5 as "0.5".
+std::string bound_text(double bound) {
+  const auto whole = static_cast<std::int64_t>(bound);
+  return static_cast<double>(whole) == bound ? count_text(whole) : fmt::format("{}", bound);
+}
+
 std::string type_text(const OptionSpec& spec) {
   switch (spec.type) {
     case OptionType::kFlag:
       return "true or false";
     case OptionType::kInteger:
-      return fmt::format("whole number from {:g} to {:g}", spec.min, spec.max);
+      return fmt::format("whole number from {} to {}", bound_text(spec.min), bound_text(spec.max));
     case OptionType::kReal:
-      return fmt::format("number from {:g} to {:g}", spec.min, spec.max);
+      return fmt::format("number from {} to {}", bound_text(spec.min), bound_text(spec.max));
     case OptionType::kChoice:
       return fmt::format("one of {}", spec.choices);
     case OptionType::kList:
-      return fmt::format("numbers from {:g} to {:g} separated by /", spec.min, spec.max);
+      return fmt::format("numbers from {} to {} separated by /", bound_text(spec.min),
+                         bound_text(spec.max));
     case OptionType::kFile:
       return "file";
   }

@@ -1,5 +1,6 @@
 // The command line. Exit codes: 0 done, 1 the run failed, 2 bad usage or input.
 
+#include "base/nearest.h"
 #include "cli/commands.h"
 #include "report/json.h"
 
@@ -8,6 +9,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <optional>
 
 namespace fairlead {
 namespace {
@@ -43,6 +45,27 @@ int run_command(const std::vector<Command>& commands) {
   return kBadInput;
 }
 
+// The words of the command line that should have named a subcommand and do not, or none.
+std::optional<Error> unknown_command(const CLI::App& root, int argc, char** argv) {
+  const CLI::App* app = &root;
+  for (int i = 1; i < argc && app->get_require_subcommand_min() > 0; ++i) {
+    const std::string_view word = argv[i];
+    if (word.starts_with('-')) return std::nullopt;
+    std::vector<std::string> names;
+    const CLI::App* named = nullptr;
+    for (const CLI::App* sub : app->get_subcommands([](const CLI::App*) { return true; })) {
+      names.push_back(sub->get_name());
+      if (sub->get_name() == word) named = sub;
+    }
+    if (named == nullptr) {
+      const std::string known = nearest_first({names.begin(), names.end()}, word);
+      return Error{.message = fmt::format("no such command (there are: {}): {}", known, word)};
+    }
+    app = named;
+  }
+  return std::nullopt;
+}
+
 int run(int argc, char** argv) {
   CLI::App root("Fairlead schedules deep-learning training on shared GPU clusters.", "fairlead");
   root.set_version_flag("--version", fmt::format("fairlead {}", version()));
@@ -53,6 +76,7 @@ int run(int argc, char** argv) {
       "  fairlead compare --cluster slides --trace jobs.csv --policies \"fifo;las\" --out out\n"
       "  fairlead simulate --help\n");
   const std::vector<Command> commands = add_commands(root);
+  if (const auto error = unknown_command(root, argc, argv)) return report(*error);
   try {
     root.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

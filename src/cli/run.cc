@@ -26,9 +26,15 @@ double peak_rss_mb() {
 }
 
 Result<SpeedTable> speed_table(const RunConfig& config, Workload& workload) {
-  if (config.settings.models.empty()) return builtin_models();
-  FL_TRY_ASSIGN(table, load_models(config.settings.models));
-  draw_models(workload, table, config.seed);
+  SpeedTable table = builtin_models();
+  if (!config.settings.models.empty()) {
+    FL_TRY_ASSIGN(loaded, load_models(config.settings.models));
+    draw_models(workload, loaded, config.seed);
+    table = std::move(loaded);
+  }
+  if (!config.settings.model_costs) {
+    for (ModelProfile& model : table.models) model.costs = {};
+  }
   return table;
 }
 

@@ -20,7 +20,9 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
   app.add_option("--out", flags.out, "folder of the result files, created where missing")
       ->required()
       ->type_name("DIR");
-  app.add_option("--seed", flags.seed, "of everything random (default: 0)")->type_name("N");
+  app.add_option("--seed", flags.seed, "of everything random (default: 0)")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
   app.add_option("--until", flags.until, "stop the clock there; what is unfinished is pending")
       ->type_name("SECONDS");
   app.add_option("--set", flags.settings, "a setting of the run, see below; may be repeated")

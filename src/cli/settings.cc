@@ -1,13 +1,12 @@
 #include "cli/settings.h"
 
+#include "base/nearest.h"
 #include "base/parse.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 namespace fairlead {
 namespace {
@@ -47,10 +46,11 @@ bool set_reading(std::string_view value, std::optional<Reading>& reading) {
   return value == "strict" || value == "lenient";
 }
 
-bool set_costs(std::string_view value, Costs& costs) {
-  if (value == "none") costs = Costs::none();
-  if (value == "default") costs = Costs();
-  return value == "none" || value == "default";
+bool set_costs(std::string_view value, Settings& settings) {
+  if (value != "none" && value != "default") return false;
+  settings.model_costs = value == "default";
+  settings.costs = value == "default" ? Costs() : Costs::none();
+  return true;
 }
 
 // The more bins there may be, the longer the timeline; a million is enough for anyone who asks.
@@ -82,8 +82,9 @@ constexpr Setting kSettings[] = {
      "speeds of models by GPU type; jobs without a model get one of them by weight (default: "
      "slides, and no model is drawn)",
      [](std::string_view v, Settings& s) { return set_text(v, s.models); }},
-    {"costs", "none or default", "dead time of starting and moving jobs (default: default)",
-     [](std::string_view v, Settings& s) { return set_costs(v, s.costs); }},
+    {"costs", "none or default",
+     "dead time of starting and moving jobs; none drops that of models too (default: default)",
+     [](std::string_view v, Settings& s) { return set_costs(v, s); }},
     {"start_s", kSeconds, "dead time of a first start (default: 10)",
      [](std::string_view v, Settings& s) { return set_duration(v, s.costs.start); }},
     {"suspend_s", kSeconds, "part of the dead time of a resume in place (default: 0.5)",
@@ -108,27 +109,10 @@ constexpr Setting kSettings[] = {
      [](std::string_view v, Settings& s) { return set_bin(v, s.timeline); }},
 };
 
-// Insertions, deletions and replacements that turn one text into the other.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 tl::unexpected<Error> unknown_key(std::string_view key) {
   std::vector<std::string_view> keys;
   for (const Setting& setting : kSettings) keys.push_back(setting.key);
-  std::ranges::stable_sort(
-      keys, {}, [&](std::string_view candidate) { return edit_distance(candidate, key); });
-  return input_error("--set: no such key (there are: {}): {}", fmt::join(keys, ", "), key);
+  return input_error("--set: no such key (there are: {}): {}", nearest_first(keys, key), key);
 }
 
 }  // namespace

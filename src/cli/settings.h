@@ -21,6 +21,7 @@ struct Settings {
   std::string models;                // empty: the built-in table, and no model is drawn
   std::optional<Reading> reading{};  // none: strict for the native format, else lenient
   Costs costs;
+  bool model_costs = true;  // models' own costs take precedence over `costs`
   FaultOptions faults;
   TimelineOptions timeline;
 };

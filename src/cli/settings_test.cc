@@ -17,6 +17,7 @@ TEST(Settings, AreAppliedInOrder) {
                                         "reading=lenient", "reference_gpu=V100", "mtbf_h=100"});
   ASSERT_TRUE(settings.has_value()) << settings.error().message;
   EXPECT_EQ(settings->costs.start, milliseconds(2500));
+  EXPECT_FALSE(settings->model_costs);
   EXPECT_EQ(settings->costs.resume, seconds(0));
   EXPECT_EQ(settings->costs.migrate[2], seconds(7));
   EXPECT_EQ(settings->timeline.bin, seconds(3600));

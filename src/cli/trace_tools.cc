@@ -111,7 +111,9 @@ void add_generate_flags(CLI::App& app, GenerateFlags& flags) {
   app.add_option("--rate", options.jobs_per_hour, "jobs per hour instead of a load")
       ->excludes(load)
       ->type_name("JOBS_PER_HOUR");
-  app.add_option("--seed", options.seed, "of everything random (default: 1)")->type_name("N");
+  app.add_option("--seed", options.seed, "of everything random (default: 1)")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
   app.add_option("--users", flags.users, "how many users; the n-th is 1/n as active (default: 10)")
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("N");

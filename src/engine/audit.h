@@ -11,11 +11,11 @@
 // O(slices) per record. It never aborts: a damaged journal is a finding, not a bug.
 #pragma once
 
+#include "model/journal.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "model/journal.h"
 
 namespace fairlead {
 

@@ -3,11 +3,11 @@
 // Nothing above a backend knows whether the world is simulated, one machine or a cluster.
 #pragma once
 
-#include <span>
-
 #include "model/event.h"
 #include "model/step.h"
 #include "policy/policy.h"
+
+#include <span>
 
 namespace fairlead {
 

@@ -95,8 +95,9 @@ void Engine::begin(const RunLabel& label) {
 bool Engine::step() {
   const Time wake = wakes_.empty() ? Time::never() : wakes_.top();
   const Batch batch = backend_.wait(std::min(wake, until_));
-  if (batch.ended && wake > until_) return false;
-  if (batch.ended && wake == Time::never()) return false;
+  // Where nothing else can happen, a wake-up matters only to jobs that wait.
+  const bool idle = wake == Time::never() || wake > until_ || waiting_.members().empty();
+  if (batch.ended && idle) return false;
   now_ = batch.ended ? wake : batch.now;
   const bool woken = wake == now_;
   if (batch.events.empty() && !woken) return false;  // the clock reached `until`

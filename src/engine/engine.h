@@ -1,5 +1,5 @@
-// The one loop for all worlds: wait for the next event time; apply its events to the tables; call the
-// policy once; check the plan; journal it; let the backend carry it out.
+// The one loop for all worlds: wait for the next event time; apply its events to the tables; call
+// the policy once; check the plan; journal it; let the backend carry it out.
 //
 // Invariants:
 //  1. One decide() per distinct event time, after all events of that time.
@@ -12,15 +12,15 @@
 // warm.
 #pragma once
 
-#include <cstdint>
-#include <queue>
-#include <string>
-#include <vector>
-
 #include "engine/backend.h"
 #include "model/journal.h"
 #include "model/workload.h"
 #include "policy/policy.h"
+
+#include <cstdint>
+#include <queue>
+#include <string>
+#include <vector>
 
 namespace fairlead {
 

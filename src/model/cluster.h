@@ -7,14 +7,14 @@
 //  3. GPU types are numbered by first appearance; at most kGpuTypesMax.
 #pragma once
 
+#include "base/ids.h"
+#include "base/result.h"
+
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "base/ids.h"
-#include "base/result.h"
 
 namespace fairlead {
 
@@ -26,8 +26,8 @@ using TypeMask = std::uint32_t;
 constexpr TypeMask kAllTypes = ~TypeMask{0};
 constexpr TypeMask type_bit(GpuTypeId type) { return TypeMask{1} << type.row(); }
 
-// GPUs of one node. A gang is a list of slices sorted by node, each node at most once; it runs whole
-// or not at all.
+// GPUs of one node. A gang is a list of slices sorted by node, each node at most once; it runs
+// whole or not at all.
 struct Slice {
   NodeId node;
   std::uint16_t gpus = 0;
@@ -75,7 +75,7 @@ struct Cluster {
   Links links;
 
   IdVector<GpuTypeId, std::string> type_names;
-  IdVector<GpuTypeId, std::uint32_t> type_gpus;  // GPUs of each type in the cluster
+  IdVector<GpuTypeId, std::uint32_t> type_gpus;           // GPUs of each type in the cluster
   IdVector<GpuTypeId, std::uint32_t> type_node_gpus_max;  // of the largest node of each type
 
   IdVector<NodeId, std::string> node_names;

@@ -1,11 +1,11 @@
 // What the world tells the engine.
 #pragma once
 
-#include <compare>
-#include <cstdint>
-
 #include "base/ids.h"
 #include "base/units.h"
+
+#include <compare>
+#include <cstdint>
 
 namespace fairlead {
 
@@ -28,9 +28,9 @@ enum class EventKind : std::uint8_t {
 
 struct Event {
   EventKind kind;
-  JobId job;    // of job events
-  NodeId node;  // of node events
-  Rate rate;    // of kProgress: the new rate
+  JobId job;      // of job events
+  NodeId node;    // of node events
+  Rate rate;      // of kProgress: the new rate
   Duration lost;  // of kEvicted: running time whose work was lost
 };
 

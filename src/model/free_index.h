@@ -7,10 +7,10 @@
 // take, give: O(1). Queries: O(rows x words in the range). No allocation after construction.
 #pragma once
 
+#include "model/cluster.h"
+
 #include <cstdint>
 #include <vector>
-
-#include "model/cluster.h"
 
 namespace fairlead {
 
@@ -49,9 +49,7 @@ class FreeIndex {
  private:
   using Row = std::vector<std::uint64_t>;
 
-  Row& row(GpuTypeId type, std::uint32_t free) {
-    return rows_[type.row() * row_count_ + free];
-  }
+  Row& row(GpuTypeId type, std::uint32_t free) { return rows_[type.row() * row_count_ + free]; }
   const Row& row(GpuTypeId type, std::uint32_t free) const {
     return rows_[type.row() * row_count_ + free];
   }
@@ -61,8 +59,8 @@ class FreeIndex {
 
   const Cluster* cluster_;
   std::size_t row_count_;
-  std::vector<Row> rows_;           // rows_[type * row_count_ + free GPUs]: the nodes in that state
-  std::vector<Row> idle_;           // by type: nodes with every GPU free
+  std::vector<Row> rows_;  // rows_[type * row_count_ + free GPUs]: the nodes in that state
+  std::vector<Row> idle_;  // by type: nodes with every GPU free
   IdVector<NodeId, std::uint16_t> free_;
   IdVector<NodeId, bool> down_;
   IdVector<GpuTypeId, std::uint32_t> of_type_;

@@ -5,11 +5,11 @@
 // allocate once the pool has reached its largest size.
 #pragma once
 
+#include "model/cluster.h"
+
 #include <array>
 #include <cstdint>
 #include <vector>
-
-#include "model/cluster.h"
 
 namespace fairlead {
 

@@ -1,16 +1,16 @@
 // Users and jobs as columns: what was asked, and what was served so far.
 //
-// The engine owns the tables and writes the served columns; policies read them through View. A job's
-// row is its position in the input, so ordering by JobId is ordering by input.
+// The engine owns the tables and writes the served columns; policies read them through View. A
+// job's row is its position in the input, so ordering by JobId is ordering by input.
 #pragma once
-
-#include <cstdint>
-#include <string>
 
 #include "base/ids.h"
 #include "base/units.h"
 #include "model/cluster.h"
 #include "model/gang_pool.h"
+
+#include <cstdint>
+#include <string>
 
 namespace fairlead {
 
@@ -33,12 +33,12 @@ enum class JobState : std::uint8_t {
 struct Jobs {
   // Asked.
   IdVector<JobId, UserId> user;
-  IdVector<JobId, ModelId> model;            // none: the trace names no model
-  IdVector<JobId, std::uint32_t> gpus;       // the gang it asks for
-  IdVector<JobId, std::uint32_t> gpus_min;   // the smallest gang it can run with
-  IdVector<JobId, std::uint32_t> gpus_max;   // the largest
+  IdVector<JobId, ModelId> model;           // none: the trace names no model
+  IdVector<JobId, std::uint32_t> gpus;      // the gang it asks for
+  IdVector<JobId, std::uint32_t> gpus_min;  // the smallest gang it can run with
+  IdVector<JobId, std::uint32_t> gpus_max;  // the largest
   IdVector<JobId, Time> arrival;
-  IdVector<JobId, TypeMask> types;           // GPU types on which its model can run
+  IdVector<JobId, TypeMask> types;  // GPU types on which its model can run
 
   // Served; read attained() rather than the first two.
   IdVector<JobId, GpuTime> attained_settled;  // up to held_since

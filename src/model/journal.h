@@ -9,6 +9,13 @@
 // time's decision; last kEnd.
 #pragma once
 
+#include "base/bytes.h"
+#include "base/result.h"
+#include "model/event.h"
+#include "model/jobs.h"
+#include "model/note.h"
+#include "model/step.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -16,13 +23,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "base/bytes.h"
-#include "base/result.h"
-#include "model/event.h"
-#include "model/jobs.h"
-#include "model/note.h"
-#include "model/step.h"
 
 namespace fairlead {
 
@@ -110,8 +110,8 @@ class Tee : public RecordSink {
 
 // Encodes records and hashes the encoding; writes it, zstd-compressed, to a file if one is given.
 //
-// The hash (64-bit FNV-1a over 8-byte words of the uncompressed encoding) names the run: equal build
-// inputs, seed and trace give an equal hash on every compiler.
+// The hash (64-bit FNV-1a over 8-byte words of the uncompressed encoding) names the run: equal
+// build inputs, seed and trace give an equal hash on every compiler.
 class JournalFile : public RecordSink {
  public:
   // Only hashes.

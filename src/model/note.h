@@ -1,11 +1,11 @@
-// Typed facts that a policy leaves in the journal, on change only, so that reports and `why` can say
-// what the policy was thinking. Plain numbers, because notes are written from the hot loop.
+// Typed facts that a policy leaves in the journal, on change only, so that reports and `why` can
+// say what the policy was thinking. Plain numbers, because notes are written from the hot loop.
 #pragma once
+
+#include "base/ids.h"
 
 #include <cstdint>
 #include <string_view>
-
-#include "base/ids.h"
 
 namespace fairlead {
 

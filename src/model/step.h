@@ -1,12 +1,13 @@
-// What the engine asks a backend to do: the difference between what jobs held and what the plan says.
+// What the engine asks a backend to do: the difference between what jobs held and what the plan
+// says.
 #pragma once
+
+#include "base/units.h"
+#include "model/cluster.h"
 
 #include <cstdint>
 #include <span>
 #include <string_view>
-
-#include "base/units.h"
-#include "model/cluster.h"
 
 namespace fairlead {
 
@@ -29,9 +30,9 @@ struct Step {
   std::span<const std::uint64_t> gpu_masks;  // beside gang: the GPUs granted on each node
 
   // Filled in by the backend while it applies a place step: what it expects of the hold.
-  Rate rate;          // speed relative to the job's reference gang; 0 if not known beforehand
-  Duration dead;      // start, resume or migration time, during which no work is done
-  Rate locality;      // the part of `rate`'s loss that is due to the gang's tier; 1 at the best tier
+  Rate rate;      // speed relative to the job's reference gang; 0 if not known beforehand
+  Duration dead;  // start, resume or migration time, during which no work is done
+  Rate locality;  // the part of `rate`'s loss that is due to the gang's tier; 1 at the best tier
 };
 
 }  // namespace fairlead

@@ -64,7 +64,7 @@ class YamlNode {
   tl::unexpected<Error> bad_value(std::string_view what) const;
 
  private:
-  YamlNode(YAML::Node node, std::string_view file) : node_(std::move(node)), file_(file) {}
+  YamlNode(const YAML::Node& node, std::string_view file) : node_(node), file_(file) {}
 
   YAML::Node node_;
   std::string file_;

@@ -7,12 +7,12 @@
 // take, place, stop: O(slices). rollback: O(edits undone). No allocation once warm.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "model/free_index.h"
 #include "model/jobs.h"
 #include "model/note.h"
+
+#include <cstdint>
+#include <vector>
 
 namespace fairlead {
 

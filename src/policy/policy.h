@@ -2,12 +2,9 @@
 //
 // The engine calls decide once per distinct event time, after the events of that time have been
 // applied to the tables. A policy reads the view, edits the plan, and returns. It has no clock but
-// view.now, does no I/O, and draws no random number but from its own seed. Doing nothing is correct.
+// view.now, does no I/O, and draws no random number but from its own seed. Doing nothing is
+// correct.
 #pragma once
-
-#include <cstdint>
-#include <span>
-#include <string_view>
 
 #include "base/bytes.h"
 #include "base/units.h"
@@ -16,6 +13,10 @@
 #include "model/jobs.h"
 #include "model/speed.h"
 #include "policy/plan.h"
+
+#include <cstdint>
+#include <span>
+#include <string_view>
 
 namespace fairlead {
 
@@ -34,9 +35,9 @@ struct View {
   const Users& users;
   const Jobs& jobs;
   const Speed& speed;
-  const Oracle* oracle;                // null unless needs().remaining_work
-  std::span<const Event> news;         // since the last call, in event order
-  std::span<const JobId> waiting;      // unordered: a policy that needs an order keeps its own
+  const Oracle* oracle;            // null unless needs().remaining_work
+  std::span<const Event> news;     // since the last call, in event order
+  std::span<const JobId> waiting;  // unordered: a policy that needs an order keeps its own
   std::span<const JobId> running;
 };
 
@@ -57,8 +58,8 @@ class Policy {
   virtual std::string_view name() const = 0;
   virtual Needs needs() const { return {}; }
   virtual void decide(const View& view, Plan& plan) = 0;
-  // Everything that decide() remembers between calls. Saving, and loading into a new policy with the
-  // same options, at any moment between calls, changes no later step.
+  // Everything that decide() remembers between calls. Saving, and loading into a new policy with
+  // the same options, at any moment between calls, changes no later step.
   virtual void save(Writer& writer) const = 0;
   virtual void load(Reader& reader) = 0;
 };

@@ -24,9 +24,14 @@ TypeMask types_with(const Counts& counts, std::size_t type_count, std::uint32_t 
 
 }  // namespace
 
-void Preemption::begin(const View& view, const Plan& plan) {
+void Preemption::clear() {
   victims_.clear();
   chosen_.clear();
+  types_ = 0;
+}
+
+void Preemption::begin(const View& view, const Plan& plan) {
+  clear();
   types_ = view.cluster.type_names.size();
   if (types_ == 1) {
     left_[0] = plan.free().capacity();

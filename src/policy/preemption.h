@@ -46,6 +46,9 @@ class Preemption {
   // Nothing is chosen yet; the whole cluster is left. O(1), or O(running) with several GPU types.
   void begin(const View& view, const Plan& plan);
 
+  // Nothing is chosen, and nothing is left.
+  void clear();
+
   // GPUs that are left to choose for.
   std::uint32_t left() const;
   // Keeps a running job, or makes it a victim.

@@ -1,13 +1,11 @@
 #include "policy/registry.h"
 
+#include "base/nearest.h"
 #include "base/parse.h"
 #include "policy/policies.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <optional>
 
 namespace fairlead {
@@ -26,29 +24,6 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
     if (at == std::string_view::npos) return parts;
     text.remove_prefix(at + 1);
   }
-}
-
-// Insertions, deletions and replacements that turn one name into the other (Levenshtein).
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
-// The names, nearest to `wanted` first.
-std::string nearest_first(std::vector<std::string_view> names, std::string_view wanted) {
-  std::ranges::stable_sort(names, {},
-                           [&](std::string_view name) { return edit_distance(name, wanted); });
-  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 // A number in the shortest text that reads back as the same number; none if it is no number in

@@ -45,7 +45,7 @@ class Tiresias : public Policy {
 
   // The life of a job.
   void reserve(std::size_t jobs);
-  void apply_news(const View& view);
+  void apply_news(const View& view, Plan& plan);
   void enqueue(const View& view, JobId job, std::int64_t label);
   void start(const View& view, JobId job);
   void join_running(const View& view, JobId job);
@@ -54,6 +54,8 @@ class Tiresias : public Policy {
   // Moves between queues.
   void collect_due(IndexedHeap<Time, JobId>& heap, const View& view);
   void demote_due(const View& view, Plan& plan);
+  bool reached_limit(const View& view, JobId job) const;
+  void demote(const View& view, JobId job, Plan& plan);
   void promote_due(const View& view, Plan& plan);
   void note_queue(JobId job, Plan& plan) const;
   void watch_limit(const View& view, JobId job);
@@ -96,7 +98,7 @@ void Tiresias::decide(const View& view, Plan& plan) {
     return;  // The simulator would have replaced this wake-up by a later one.
   }
   reserve(view.jobs.size());
-  apply_news(view);
+  apply_news(view, plan);
   demote_due(view, plan);
   promote_due(view, plan);
   if (waiting_.empty() && !options_.gittins) {
@@ -132,12 +134,14 @@ OrderKey Tiresias::order(const View& view, JobId job, std::int64_t label) const 
           .job = job};
 }
 
-void Tiresias::apply_news(const View& view) {
+void Tiresias::apply_news(const View& view, Plan& plan) {
   // Backwards, because each goes ahead of those put there before.
   for (auto event = view.news.rbegin(); event != view.news.rend(); ++event) {
     if (event->kind != EventKind::kEvicted && event->kind != EventKind::kStartFailed) continue;
     leave_running(view, event->job);
-    enqueue(view, event->job, --head_label_);
+    const bool is_due = reached_limit(view, event->job);
+    if (is_due) demote(view, event->job, plan);
+    enqueue(view, event->job, is_due ? ++tail_label_ : --head_label_);
   }
   for (const Event& event : view.news) {
     switch (event.kind) {
@@ -211,14 +215,20 @@ void Tiresias::demote_due(const View& view, Plan& plan) {
   collect_due(limits_, view);
   for (JobId job : due_) {
     leave_running(view, job);
-    State& state = states_[job];
-    do {
-      ++state.queue;
-    } while (!options_.late_demotion && !is_last(state.queue) &&
-             served(view, job) >= limit(view, job));
+    demote(view, job, plan);
     demoted_.push_back(job);
-    note_queue(job, plan);
   }
+}
+
+bool Tiresias::reached_limit(const View& view, JobId job) const {
+  return !is_last(states_[job].queue) && served(view, job) >= limit(view, job);
+}
+
+void Tiresias::demote(const View& view, JobId job, Plan& plan) {
+  do {
+    ++states_[job].queue;
+  } while (!options_.late_demotion && reached_limit(view, job));
+  note_queue(job, plan);
 }
 
 void Tiresias::promote_due(const View& view, Plan& plan) {

@@ -10,12 +10,12 @@
 // Complexity: O(1). A model's own costs (ModelCosts) replace the ones here.
 #pragma once
 
-#include <array>
-#include <cstdint>
-
 #include "base/units.h"
 #include "model/speed.h"
 #include "model/step.h"
+
+#include <array>
+#include <cstdint>
 
 namespace fairlead {
 

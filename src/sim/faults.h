@@ -1,14 +1,14 @@
-// Node failures of the simulated world: from a list, or drawn per node from exponential times between
-// failures and to repair. Seeded, so a run with faults is as repeatable as one without.
+// Node failures of the simulated world: from a list, or drawn per node from exponential times
+// between failures and to repair. Seeded, so a run with faults is as repeatable as one without.
 #pragma once
-
-#include <cstdint>
-#include <vector>
 
 #include "base/indexed_heap.h"
 #include "base/rng.h"
 #include "base/units.h"
 #include "model/cluster.h"
+
+#include <cstdint>
+#include <vector>
 
 namespace fairlead {
 

@@ -7,14 +7,14 @@
 //  3. It ends when nothing can change any more: no arrival left, no job running, and every node up.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "base/indexed_heap.h"
 #include "engine/backend.h"
 #include "model/workload.h"
 #include "sim/costs.h"
 #include "sim/faults.h"
+
+#include <cstdint>
+#include <vector>
 
 namespace fairlead {
 

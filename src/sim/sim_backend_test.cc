@@ -67,7 +67,10 @@ class Lines : public RecordSink {
  public:
   void on(const Record& record) override {
     if (record.kind == RecordKind::kPlace) places.push_back(record);
-    if (record.kind == RecordKind::kEnd) counts = record.counts;
+    if (record.kind == RecordKind::kEnd) {
+      counts = record.counts;
+      end = record.t;
+    }
     if (record.kind == RecordKind::kRun || record.kind == RecordKind::kUser ||
         record.kind == RecordKind::kNode || record.kind == RecordKind::kEnd) {
       return;
@@ -78,6 +81,7 @@ class Lines : public RecordSink {
   std::vector<Line> lines;
   std::vector<Record> places;
   Record::Counts counts;
+  Time end;
 };
 
 struct World {
@@ -213,6 +217,16 @@ TEST(Simulation, UntilStopsTheClockAndCountsWhatIsPending) {
   world.run(Time{50'000});
   EXPECT_EQ(world.out.counts.pending, 3);
   EXPECT_EQ(world.out.counts.unsubmitted, 1);
+}
+
+TEST(Simulation, AWakeUpAfterTheLastJobDoesNotProlongTheRun) {
+  World world;
+  world.job(0, 1, 10'000);
+  world.policy.extra = [](const View& view, Plan& plan) {
+    if (view.now.ms == 0) plan.wake_at(Time{99'000});
+  };
+  world.run();
+  EXPECT_EQ(world.out.end, Time{10'000});
 }
 
 TEST(Simulation, AFinishAtUntilStillCounts) {

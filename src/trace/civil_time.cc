@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::string_view kNotATime = "must be a time, such as 2017-10-09 07:01:59";
 constexpr std::int64_t kHourMs = 3'600'000;
+constexpr std::int64_t kMinuteMs = 60'000;
 
 // Takes `count` digits from the front of `text`; -1 if they are not there.
 int take_digits(std::string_view& text, std::size_t count) {
@@ -56,7 +57,7 @@ std::int64_t take_time_of_day(std::string_view& text) {
   if (take(text, ".")) {
     while (take_digits(text, 1) >= 0) continue;
   }
-  return hour * kHourMs + minute * 60'000 + second * 1000;
+  return hour * kHourMs + minute * kMinuteMs + second * std::int64_t{1000};
 }
 
 std::int64_t take_wall_time(std::string_view& text) {
@@ -77,7 +78,7 @@ std::int64_t offset_ms(std::string_view text, bool& ok) {
   take(text, ":");
   const int minutes = text.empty() ? 0 : take_digits(text, 2);
   ok = has_sign && hours >= 0 && hours < 24 && minutes >= 0 && minutes < 60 && text.empty();
-  return sign * (hours * kHourMs + minutes * 60'000);
+  return sign * (hours * kHourMs + minutes * kMinuteMs);
 }
 
 // 02:00 of the `index`th Sunday of a month.

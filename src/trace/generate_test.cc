@@ -27,7 +27,9 @@ TEST(Generate, IsAFunctionOfItsOptions) {
 
 TEST(Generate, IsTheSameOnEveryCompiler) {
   const auto workload = generate({.jobs = 3, .seed = 1});
-  EXPECT_EQ(jobs_of(*workload), (testing::Lines{}));
+  EXPECT_EQ(jobs_of(*workload),
+            (testing::Lines{"job-1 user-9 ResNeXt50 1 4174 429100",
+                            "job-2 user-6 GRU 1 11339 154548", "job-3 user-4 LSTM 1 11500 79776"}));
 }
 
 TEST(Generate, DurationsFollowPhilly) {
@@ -117,8 +119,8 @@ TEST(Generate, RefusesWhatMakesNoTrace) {
   EXPECT_EQ(error_of({.users = {{"u", 0, 1}}}), "tickets must be from 1 to 1000000: 0");
   EXPECT_EQ(error_of({.models = {}}),
             "weights of gangs, models and users must not be negative or all zero");
-  EXPECT_EQ(error_of({.load = 1e-9}).substr(0, 63),
-            "the arrivals would take more than 100 years; raise the load: 3");
+  EXPECT_TRUE(error_of({.load = 1e-9})
+                  .starts_with("the arrivals would take more than 100 years; raise the load: "));
 }
 
 }  // namespace

@@ -76,16 +76,16 @@ TEST(ReadPhilly, StrictErrorsHaveLineAndColumn) {
   EXPECT_EQ(error_of(log_of("2017-11-06 00:00:00", ""), kStrict),
             "t:1:2: no attempt that started and ended: j");
   EXPECT_EQ(error_of(log_of("2017-11-06 00:00:00", attempt("2017-11-06 00:00:00", "x")), kStrict),
-            "t:2:61: attempt must have times, the end not before the start: x");
+            "t:2:60: attempt must have times, the end not before the start: x");
   EXPECT_EQ(
       error_of(log_of("2017-11-06 00:00:00", attempt("2017-11-06 00:00:01", "2017-11-06 00:00:00")),
                kStrict),
-      "t:2:61: attempt must have times, the end not before the start: 2017-11-06 00:00:00");
+      "t:2:60: attempt must have times, the end not before the start: 2017-11-06 00:00:00");
 }
 
 TEST(ReadPhilly, BrokenJsonIsAnErrorInEveryReading) {
   EXPECT_EQ(error_of("[{\"jobid\": ]", kPhilly), "t:1:12: this is not JSON: \"jobid\": ]");
-  EXPECT_EQ(error_of("[\n\n", kPhilly).substr(0, 27), "t:2:1: this is not JSON: \xef");
+  EXPECT_TRUE(error_of("[\n\n", kPhilly).starts_with("t:2:1: this is not JSON: "));
   EXPECT_EQ(error_of("{\"jobs\": []}", kPhilly), "t:1:1: the log must be an array of jobs");
   EXPECT_EQ(error_of("3", kPhilly), "t:1:1: the log must be an array of jobs");
 }

@@ -195,6 +195,23 @@ TEST(ReadSacct, KnowsResourceLists) {
             "t:2:25: AllocTRES must name whole GPUs: cpu=1,gres/gpu=1x");
 }
 
+TEST(ReadTrace, UndoesCompression) {
+  const auto plain = jobs_of(read_file("native.csv"));
+  for (const char* name : {"valid.csv.gz", "valid.csv.zst"}) {
+    const auto workload = read_trace(std::string("fuzz/corpus/native/") + name, {});
+    ASSERT_TRUE(workload.has_value()) << workload.error().message;
+    EXPECT_EQ(jobs_of(*workload), plain);
+    EXPECT_EQ(workload->name, name);
+  }
+}
+
+TEST(ReadTrace, ATruncatedFileIsAnErrorInEveryReading) {
+  const std::string path = "fuzz/corpus/native/truncated.csv.gz";
+  for (const Reading reading : {Reading::kStrict, Reading::kLenient})
+    EXPECT_EQ(read_trace(path, with(TraceFormat::kNative, reading)).error().message,
+              path + ": the gzip data is truncated");
+}
+
 TEST(ReadTrace, RefusesUnknownFormats) {
   EXPECT_EQ(error_of("time,load\n1,2\n", {}),
             "t:1: cannot tell the format of this trace; name it (--format "

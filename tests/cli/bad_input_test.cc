@@ -88,7 +88,7 @@ TEST_P(BadInputTest, IsRefusedWithoutATrace) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BadInputTest, testing::ValuesIn(bad_inputs()),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& bad) { return std::string(bad.param.name); });
 
 class BadWorldTest : public ProgramTest {};
 

@@ -2,6 +2,10 @@
 
 #include "program.h"
 
+#include <algorithm>
+#include <map>
+#include <sstream>
+
 namespace fairlead {
 namespace {
 
@@ -106,6 +110,86 @@ TEST_F(SimulateTest, BinsOfTheTimelineHaveTheWidthAskedFor) {
             "100,ann,0,1,0,1\n"
             "100,bob,4,3,2,0\n"
             "150,ann,1,1,1,0\n");
+}
+
+// The cells of each row of a CSV file without quotes, the header left out.
+std::vector<std::vector<std::string>> cells_of(const std::string& csv) {
+  std::vector<std::vector<std::string>> rows;
+  std::istringstream lines(csv);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream cells(line);
+    rows.emplace_back();
+    for (std::string cell; std::getline(cells, cell, ',');) rows.back().push_back(cell);
+  }
+  rows.erase(rows.begin());
+  return rows;
+}
+
+TEST_F(SimulateTest, TheFilesAddUp) {
+  ASSERT_EQ(fairlead("trace generate --jobs 300 --cluster 2xV100:4,1xK80:4 --load 0.9 --seed 2 "
+                     "--users 4 --tickets 1/2/3 -o jobs.csv")
+                .exit_code,
+            0);
+  const Ended ended = fairlead(
+      "simulate --cluster 2xV100:4,1xK80:4 --trace jobs.csv --policy tiresias --audit --out out "
+      "--set bin_s=600 --until 400000");
+  ASSERT_EQ(ended.exit_code, 0) << ended.errors;
+  const json summary = read_json("out/summary.json");
+  EXPECT_EQ(summary["jobs_read"].get<int>(),
+            summary["finished"].get<int>() + summary["failed"].get<int>() +
+                summary["rejected"].get<int>() + summary["pending"].get<int>());
+
+  std::map<std::string, int> jobs;
+  int preemptions = 0;
+  double first_s = 1e18;
+  for (const auto& row : cells_of(read("out/jobs.csv"))) {
+    ++jobs[row[12]];
+    preemptions += std::stoi(row[10]);
+    first_s = std::min(first_s, std::stod(row[4]));
+  }
+  EXPECT_EQ(jobs["finished"], summary["finished"]);
+  EXPECT_EQ(jobs["pending"], summary["pending"]);
+  EXPECT_EQ(preemptions, summary["preemptions"]);
+  EXPECT_GT(preemptions, 0);
+
+  double gpu_hours = 0;
+  double entitled_gpu_hours = 0;
+  for (const json& user : summary["users"]) {
+    gpu_hours += user["gpu_hours"].get<double>();
+    entitled_gpu_hours += user["entitled_gpu_hours"].get<double>();
+  }
+  EXPECT_NEAR(gpu_hours, summary["gpu_hours"].get<double>(), 1e-5);
+
+  double timeline_gpu_hours = 0;
+  double timeline_entitled_gpu_hours = 0;
+  for (const auto& row : cells_of(read("out/timeline.csv"))) {
+    const double width_h = std::min(600.0, 400000 - std::stod(row[0])) / 3600;
+    timeline_gpu_hours += std::stod(row[2]) * width_h;
+    timeline_entitled_gpu_hours += std::stod(row[3]) * width_h;
+  }
+  EXPECT_NEAR(timeline_gpu_hours, gpu_hours, 1e-3);
+  EXPECT_NEAR(timeline_entitled_gpu_hours, entitled_gpu_hours, 1e-3);
+  EXPECT_NEAR(summary["gpu_utilization"].get<double>(),
+              gpu_hours * 3600 / (12 * (400000 - first_s)), 1e-6);
+}
+
+TEST_F(SimulateTest, NoRunBeatsItsBounds) {
+  ASSERT_EQ(fairlead("trace generate --jobs 200 --cluster slides-100 --load 1.5 --seed 3 "
+                     "-o jobs.csv")
+                .exit_code,
+            0);
+  for (const char* policy : {"fifo", "srtf", "las"}) {
+    ASSERT_EQ(fairlead(std::string("simulate --cluster slides-100 --trace jobs.csv --out out "
+                                   "--audit --set costs=none --set reference_gpu=K80 --policy ") +
+                       policy)
+                  .exit_code,
+              0);
+    const json summary = read_json("out/summary.json");
+    const json& bounds = summary["bounds"];
+    EXPECT_LE(bounds["jct_avg_lower_s"], summary["jct_avg_s"]) << policy;
+    EXPECT_LE(bounds["makespan_lower_s"], summary["makespan_s"]) << policy;
+    EXPECT_GT(bounds["jct_avg_lower_s"], 0) << policy;
+  }
 }
 
 TEST_F(SimulateTest, SettingsMayBeRepeated) {

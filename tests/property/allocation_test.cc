@@ -1,34 +1,10 @@
 // The hot loop does not allocate once warm: counts every operator new while a steady load runs.
 
 #include "base/rng.h"
+#include "testing/allocation_counter.h"
 #include "testing/world.h"
 
 #include <gtest/gtest.h>
-
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
-#ifndef FAIRLEAD_SANITIZE  // the sanitizers bring their own allocator
-namespace {
-std::atomic<std::int64_t> allocations{0};
-
-void* counted(std::size_t size) {
-  ++allocations;
-  void* memory = std::malloc(size == 0 ? 1 : size);
-  if (memory == nullptr) std::abort();
-  return memory;
-}
-}  // namespace
-
-void* operator new(std::size_t size) { return counted(size); }
-void* operator new[](std::size_t size) { return counted(size); }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return counted(size); }
-void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return counted(size); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace fairlead {
 namespace {
@@ -59,9 +35,9 @@ TEST_P(Counting, NoAllocationInTheSecondHalfOfASteadyLoad) {
       static_cast<std::int64_t>(world.jobs.size());  // an arrival and a finish per job
   std::int64_t before = 0;
   const std::int64_t events = run_bare(world, GetParam(), [&](std::int64_t so_far) {
-    if (so_far <= half) before = allocations;
+    if (so_far <= half) before = allocations_so_far();
   });
-  const std::int64_t counted_allocations = allocations - before;
+  const std::int64_t counted_allocations = allocations_so_far() - before;
   EXPECT_GT(events, 30'000);
   // Columns with a row per job double once while the second half of the jobs arrives; a policy has
   // at most five. Everything else has its size.
@@ -82,4 +58,3 @@ INSTANTIATE_TEST_SUITE_P(Policies, Counting,
 
 }  // namespace
 }  // namespace fairlead
-#endif

@@ -102,8 +102,8 @@ class Nudged : public Policy {
 
 // las and the Gittins index weigh attained service, which grows between events, so for them a
 // moment more is a decision more; everybody else decides on what happened.
-// On clusters with several GPU types the types that jobs claim depend on who holds what at the moment
-// (Preemption), so the property is one of clusters with one type.
+// On clusters with several GPU types the types that jobs claim depend on who holds what at the
+// moment (Preemption), so the property is one of clusters with one type.
 RC_GTEST_PROP(Properties, DecidingAtRandomMomentsChangesNothing, ()) {
   World world = drawn_world();
   world.cluster = world.cluster.substr(0, world.cluster.find(','));

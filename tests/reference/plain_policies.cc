@@ -146,10 +146,14 @@ class PlainPriority : public Plain {
 
   void decide(const View& view, Plan& plan) override {
     for (const Event& event : view.news) {
-      if (has_ended(event.kind)) std::erase(list_, event.job);
-      if (event.kind == EventKind::kArrived) list_.push_back(event.job);
+      // A job that lost its gang joins the tail again.
+      if (has_ended(event.kind) || lost_gang(event.kind)) std::erase(list_, event.job);
+      if (event.kind == EventKind::kArrived || lost_gang(event.kind)) list_.push_back(event.job);
     }
-    if (order_ == Order::kById) std::ranges::sort(list_);
+    if (order_ == Order::kByArrival) {
+      std::ranges::sort(list_, {},
+                        [&](JobId job) { return std::pair(view.jobs.arrival[job], job); });
+    }
     std::ranges::stable_sort(list_, {}, [&](JobId job) { return key_(view, job); });
     give_out(view, plan, list_);
     fill(view, plan, list_);
@@ -219,6 +223,9 @@ class PlainTiresias : public Plain {
                      gpu_time ? 1 : view.jobs.gpus[job]);
   }
   bool is_in_last(JobId job) { return jobs_[job].queue + 1 == queues_.size(); }
+  bool reached_limit(const View& view, JobId job) {
+    return !is_in_last(job) && served(view, job) >= limit(view, job);
+  }
   Duration patience(const View& view, JobId job) {
     return {served(view, job).gpu_ms / view.jobs.gpus[job] * options_.promote_thousandths / 1000};
   }
@@ -236,20 +243,31 @@ class PlainTiresias : public Plain {
 
   // Jobs that lost their gang stand ahead of the others that wait in their queue.
   void put_evicted_first(const View& view, const Plan& plan) {
+    for (const Event& event : view.news) {
+      if (lost_gang(event.kind)) std::erase(queues_[jobs_[event.job].queue], event.job);
+    }
     for (auto event = view.news.rbegin(); event != view.news.rend(); ++event) {
       if (!lost_gang(event->kind)) continue;
+      jobs_[event->job].since = view.now;
+      if (reached_limit(view, event->job)) {
+        queues_[jobs_[event->job].queue + 1].push_back(event->job);
+        note_move(event->job, jobs_[event->job].queue + 1);
+        continue;
+      }
       auto& queue = queues_[jobs_[event->job].queue];
-      std::erase(queue, event->job);
       const auto first_waiting =
           std::ranges::find_if(queue, [&](JobId job) { return !plan.holds(job); });
       queue.insert(first_waiting, event->job);
-      jobs_[event->job].since = view.now;
     }
   }
 
   void move_to_tail(JobId job, std::size_t to) {
     std::erase(queues_[jobs_[job].queue], job);
     queues_[to].push_back(job);
+    note_move(job, to);
+  }
+
+  void note_move(JobId job, std::size_t to) {
     jobs_[job].queue = to;
     Note note;
     note.kind = NoteKind::kQueue;
@@ -260,9 +278,7 @@ class PlainTiresias : public Plain {
 
   void move_between_queues(const View& view, const Plan& plan, JobId job) {
     if (plan.holds(job)) {
-      if (!is_in_last(job) && served(view, job) >= limit(view, job)) {
-        move_to_tail(job, jobs_[job].queue + 1);
-      }
+      if (reached_limit(view, job)) move_to_tail(job, jobs_[job].queue + 1);
     } else if (may_be_promoted(view, job) && waited(view, job) >= patience(view, job)) {
       move_to_tail(job, 0);
       jobs_[job].forgotten = view.jobs.attained(job, view.now);
@@ -281,7 +297,7 @@ class PlainTiresias : public Plain {
 
   void running_first(const Plan& plan) {
     for (auto& queue : queues_) {
-      std::ranges::stable_partition(queue, [&](JobId job) { return plan.holds(job); });
+      std::stable_partition(queue.begin(), queue.end(), [&](JobId job) { return plan.holds(job); });
     }
   }
 
@@ -303,17 +319,23 @@ class PlainTiresias : public Plain {
       if (note.value == 0) plan.note(note);
     }
     demotions_and_promotions_.clear();
+    // Only the earliest, and only if no earlier wake-up is pending: every wake-up is a decision,
+    // and the journals can only be equal if decisions come at the same times.
+    Time next = Time::never();
     for (JobId job : runnable_) {
       const std::int64_t gpus = view.jobs.gpus[job];
       if (plan.holds(job) && !is_in_last(job)) {
         const std::int64_t left = (limit(view, job) - served(view, job)).gpu_ms;
-        plan.wake_at(view.now + milliseconds((left + gpus - 1) / gpus));
+        next = std::min(next, view.now + milliseconds((left + gpus - 1) / gpus));
       }
       if (!plan.holds(job) && may_be_promoted(view, job)) {
         const Duration left = patience(view, job) - waited(view, job);
-        plan.wake_at(view.now + std::max(left, milliseconds(1)));
+        next = std::min(next, view.now + std::max(left, milliseconds(1)));
       }
     }
+    if (next == Time::never() || (wake_ > view.now && wake_ <= next)) return;
+    wake_ = next;
+    plan.wake_at(wake_);
   }
 
   const TiresiasOptions options_;
@@ -321,6 +343,7 @@ class PlainTiresias : public Plain {
   std::vector<JobId> runnable_;
   std::map<JobId, Job> jobs_;
   std::vector<Note> demotions_and_promotions_;
+  Time wake_ = {-1};
 };
 
 }  // namespace

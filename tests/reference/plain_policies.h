@@ -20,7 +20,7 @@ using Key = std::function<std::int64_t(const View&, JobId)>;
 // A list stably sorted by key when jobs join it, served from the front, without preemption.
 std::unique_ptr<Policy> plain_queue(Key key, OnMisfit on_misfit, Placement placement);
 
-enum class Order : std::uint8_t { kStable, kById };
+enum class Order : std::uint8_t { kStable, kByArrival };
 // One list of all jobs, sorted by key at every decision; the first that fit run.
 std::unique_ptr<Policy> plain_priority(Key key, Order order, Duration quantum, Placement placement);
 

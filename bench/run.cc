@@ -1,0 +1,101 @@
+// One whole run of the engine on a generated workload, without files: what a decision costs.
+//
+//   bench_run POLICY JOBS GPUS LOAD
+//
+// Prints one JSON line: counts (events, decisions, steps, allocations in the second half of the
+// events), nanoseconds per event, and the longest queue. The journal is encoded and hashed, as in
+// every run, and not written.
+
+#include "engine/engine.h"
+#include "model/cluster_file.h"
+#include "model/models_file.h"
+#include "policy/registry.h"
+#include "sim/sim_backend.h"
+#include "testing/allocation_counter.h"
+#include "trace/generate.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <sys/resource.h>
+
+namespace fairlead {
+namespace {
+
+template <class T>
+T valid(Result<T> result) {
+  if (result) return std::move(*result);
+  std::fprintf(stderr, "bench_run: %s\n", result.error().message.c_str());
+  std::exit(2);
+}
+
+// Counts what waits as the journal tells it.
+class QueueLength : public RecordSink {
+ public:
+  explicit QueueLength(RecordSink& next) : next_(next) {}
+  void on(const Record& record) override {
+    next_.on(record);
+    if (record.kind == RecordKind::kArrived || record.kind == RecordKind::kStop) ++waiting_;
+    if (record.kind == RecordKind::kPlace) --waiting_;
+    if (record.kind == RecordKind::kFinished) ++finished;
+    // Steps of one decision come stops first, so look only where a new instant begins.
+    if (record.t != now_) longest = std::max(longest, waiting_);
+    now_ = record.t;
+  }
+  std::int64_t longest = 0;
+  std::int64_t finished = 0;
+
+ private:
+  RecordSink& next_;
+  std::int64_t waiting_ = 0;
+  Time now_;
+};
+
+void run(const std::string& policy_text, std::int64_t jobs, std::int64_t gpus, double load) {
+  using Clock = std::chrono::steady_clock;
+  GenerateOptions options;
+  options.jobs = jobs;
+  options.capacity_gpus = gpus;
+  options.load = load;
+  Workload workload = valid(generate(options));
+  const Cluster cluster = valid(load_cluster(fmt::format("{}xV100:8", gpus / 8)));
+  const SpeedTable no_models;
+  const Speed speed = valid(Speed::make(cluster, no_models, workload, ""));
+  const auto policy = valid(valid(parse_policy(policy_text, 1)).make());
+  SimBackend backend(cluster, workload, speed, {.costs = Costs::none()});
+  JournalFile journal;
+  QueueLength queue(journal);
+  Engine engine(cluster, workload, speed, *policy, backend, queue);
+
+  const auto begin = Clock::now();
+  std::int64_t allocations_at_half = 0;
+  engine.begin({});
+  while (engine.step()) {
+    if (engine.counts().events <= jobs) allocations_at_half = allocations_so_far();
+  }
+  engine.end();
+  const double run_s = std::chrono::duration<double>(Clock::now() - begin).count();
+  const std::int64_t allocations = allocations_so_far() - allocations_at_half;
+  struct rusage usage {};
+  getrusage(RUSAGE_SELF, &usage);
+  const EngineCounts& counts = engine.counts();
+  fmt::print(
+      "{{\"policy\":\"{}\",\"jobs\":{},\"gpus\":{},\"load\":{},\"finished\":{},\"events\":{},"
+      "\"decisions\":{},\"steps\":{},\"queue_max\":{},\"allocations_second_half\":{},"
+      "\"run_s\":{:.3f},\"ns_per_event\":{:.0f},\"peak_rss_mb\":{}}}\n",
+      policy_text, jobs, gpus, load, queue.finished, counts.events, counts.decisions, counts.steps,
+      queue.longest, allocations, run_s, run_s * 1e9 / static_cast<double>(counts.events),
+      usage.ru_maxrss / 1024);
+}
+
+}  // namespace
+}  // namespace fairlead
+
+int main(int argc, char** argv) {
+  if (argc != 5) {
+    std::fprintf(stderr, "usage: bench_run POLICY JOBS GPUS LOAD\n");
+    return 2;
+  }
+  fairlead::run(argv[1], std::atoll(argv[2]), std::atoll(argv[3]), std::atof(argv[4]));
+  return 0;
+}
