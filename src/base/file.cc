@@ -224,6 +224,13 @@ Result<std::size_t> LineReader::find_end() {
 }
 
 Result<OutputFile> OutputFile::create(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(path, ignored);
+  if (std::filesystem::is_other(status)) {
+    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor < 0) return run_error("{}: cannot write: {}", path.string(), reason(errno));
+    return OutputFile(path, {}, descriptor);
+  }
   // Several files of one process may be under construction at once, even with one target.
   static std::atomic<int> serial = 0;
   std::filesystem::path temporary = path;
@@ -272,7 +279,7 @@ void OutputFile::note_failure() {
 void OutputFile::discard() {
   if (descriptor_ >= 0) ::close(descriptor_);
   descriptor_ = -1;
-  ::unlink(temporary_.c_str());
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 Status OutputFile::commit() {
@@ -283,7 +290,10 @@ Status OutputFile::commit() {
   if (failure_ == 0 && ::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS)
     note_failure();
   if (::close(std::exchange(descriptor_, -1)) != 0) note_failure();
-  if (failure_ == 0 && std::rename(temporary_.c_str(), target_.c_str()) != 0) note_failure();
+  if (failure_ == 0 && !temporary_.empty() &&
+      std::rename(temporary_.c_str(), target_.c_str()) != 0) {
+    note_failure();
+  }
   if (failure_ == 0) return {};
   discard();
   return run_error("{}: cannot write: {}", target_.string(), reason(failure_));

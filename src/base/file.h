@@ -87,8 +87,9 @@ class LineReader {
   std::size_t line_bytes_ = 0;  // of the current line with its end, not consumed yet
 };
 
-// A file under construction. Errors are Error::Kind::kRun and name the path and the system's
-// reason.
+// A file under construction. A target that is no regular file (a pipe, /dev/null) is written as it
+// stands, because replacing it would take it away from others. Errors are Error::Kind::kRun and
+// name the path and the system's reason.
 class OutputFile {
  public:
   // Creates a temporary file beside `path`.
@@ -110,9 +111,9 @@ class OutputFile {
   void discard();
 
   std::filesystem::path target_;
-  std::filesystem::path temporary_;
-  int descriptor_;   // -1 once closed
-  int failure_ = 0;  // the first errno
+  std::filesystem::path temporary_;  // empty: target_ itself is open
+  int descriptor_;                   // -1 once closed
+  int failure_ = 0;                  // the first errno
   std::string buffer_;
 };
 

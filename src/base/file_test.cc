@@ -276,5 +276,19 @@ TEST_F(OutputFiles, AFullDiskIsAnErrorAndLeavesNothing) {
   EXPECT_EQ(files(), 0u);
 }
 
+TEST_F(OutputFiles, ADeviceIsWrittenAndStaysADevice) {
+  auto null = OutputFile::create("/dev/null");
+  ASSERT_TRUE(null.has_value());
+  null->write("text");
+  EXPECT_TRUE(null->commit().has_value());
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+
+  auto full = OutputFile::create("/dev/full");
+  ASSERT_TRUE(full.has_value());
+  full->write("text");
+  EXPECT_EQ(full->commit().error().message, "/dev/full: cannot write: No space left on device");
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+}
+
 }  // namespace
 }  // namespace fairlead

@@ -59,7 +59,7 @@ class Canary : public testing::Test {
   }
   void erase(std::size_t index) { records.erase(records.begin() + static_cast<long>(index)); }
 
-  static constexpr std::size_t kPlaceJob0 = 4, kFinishJob0 = 6, kPlaceJob1 = 7, kFinishJob1 = 8;
+  static constexpr std::size_t kFinishJob0 = 6, kPlaceJob1 = 7, kFinishJob1 = 8;
   std::vector<Record> records;
   std::vector<std::vector<Slice>> gangs;
   std::vector<std::vector<std::uint64_t>> gpu_masks;

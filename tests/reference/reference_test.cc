@@ -92,8 +92,14 @@ std::string first_difference(const World& world, const MakePolicy& fast, const M
 }
 
 // How many random worlds each test draws.
+#if defined(FAIRLEAD_SANITIZE) || \
+    !defined(__OPTIMIZE__)  // slow builds that look for something else
+constexpr std::uint64_t kWorlds = 40;
+constexpr std::uint64_t kWorldsWithFaults = 12;
+#else
 constexpr std::uint64_t kWorlds = 400;
 constexpr std::uint64_t kWorldsWithFaults = 120;
+#endif
 
 class Reference : public testing::TestWithParam<Pair> {};
 
