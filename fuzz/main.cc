@@ -1,5 +1,5 @@
-// Runs a fuzz target on every file of the folders given as arguments, so that what fuzzing once
-// found is tested in every build, without libFuzzer.
+// Runs a fuzz target on the files, and on every file of the folders, given as arguments, so that
+// what fuzzing once found is tested in every build, without libFuzzer.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -13,6 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 namespace {
 
 std::vector<std::filesystem::path> files_of(const char* folder) {
+  if (std::filesystem::is_regular_file(folder)) return {folder};
   std::vector<std::filesystem::path> files;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error))

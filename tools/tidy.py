@@ -32,7 +32,7 @@ BANS = [
     (r"\bstd::(rand|random_device|mt19937)|\bsrand\(", "use base/rng.h"),
     (r"\bsleep_for|\busleep\(|\bsleep\(", "no sleeping"),
     (r"^\s*throw\b", "return an Error (base/result.h)"),
-    (r"/work/|/root/", "a path of somebody's machine"),
+    (r"/home/|/root/", "a path of somebody's machine"),
     (r"DISABLED_|EXPECT_TRUE\(true\)", "a test that cannot fail"),
     (r"\busing namespace\b", "name what you use"),
 ]

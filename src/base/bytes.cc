@@ -17,6 +17,13 @@ std::uint64_t Reader::u64() {
   return 0;
 }
 
+std::uint32_t Reader::u32() {
+  const std::uint64_t value = u64();
+  if (value <= 0xffffffff) return static_cast<std::uint32_t>(value);
+  ok_ = false;
+  return 0;
+}
+
 std::int64_t Reader::i64() {
   const std::uint64_t value = u64();
   return static_cast<std::int64_t>((value >> 1) ^ (0 - (value & 1)));

@@ -50,15 +50,18 @@ class Reader {
   explicit Reader(const std::vector<std::uint8_t>& bytes) : rest_(bytes.data(), bytes.size()) {}
 
   std::uint64_t u64();
+  std::uint32_t u32();  // !ok() if it takes more than 32 bits
   std::int64_t i64();
   std::string text();
   Time time() { return {i64()}; }
   template <class IdType>
   IdType id() {
-    const std::uint64_t value = u64();
-    return value == 0 ? IdType() : IdType(static_cast<std::size_t>(value - 1));
+    const std::uint32_t value = u32();
+    return value == 0 ? IdType() : IdType(std::size_t{value} - 1);
   }
 
+  // Makes the reader !ok(): what was read makes no sense.
+  void fail() { ok_ = false; }
   bool ok() const { return ok_; }
   std::size_t left() const { return rest_.size(); }
 

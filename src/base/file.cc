@@ -223,8 +223,12 @@ Result<std::size_t> LineReader::find_end() {
   }
 }
 
-Result<OutputFile> OutputFile::create(const std::filesystem::path& path) {
+Result<OutputFile> OutputFile::create(const std::filesystem::path& given) {
   std::error_code ignored;
+  // What a link leads to is replaced, not the link.
+  const bool is_link = std::filesystem::is_symlink(given, ignored);
+  std::filesystem::path path = is_link ? std::filesystem::canonical(given, ignored) : given;
+  if (path.empty()) path = given;  // it leads nowhere
   const std::filesystem::file_status status = std::filesystem::status(path, ignored);
   if (std::filesystem::is_other(status)) {
     const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
@@ -235,6 +239,14 @@ Result<OutputFile> OutputFile::create(const std::filesystem::path& path) {
   static std::atomic<int> serial = 0;
   std::filesystem::path temporary = path;
   temporary += fmt::format(".{}.{}.tmp", ::getpid(), serial++);
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  // A file without a name vanishes with the process, however that ends.
+  if (const int nameless = ::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+      nameless >= 0) {
+    OutputFile file(path, std::move(temporary), nameless);
+    file.nameless_ = true;
+    return file;
+  }
   const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0) return run_error("{}: cannot write: {}", path.string(), reason(errno));
   return OutputFile(path, std::move(temporary), descriptor);
@@ -250,6 +262,7 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
     : target_(std::move(other.target_)),
       temporary_(std::move(other.temporary_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
+      nameless_(other.nameless_),
       failure_(other.failure_),
       buffer_(std::move(other.buffer_)) {}
 
@@ -279,7 +292,14 @@ void OutputFile::note_failure() {
 void OutputFile::discard() {
   if (descriptor_ >= 0) ::close(descriptor_);
   descriptor_ = -1;
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (!temporary_.empty() && !nameless_) ::unlink(temporary_.c_str());
+}
+
+void OutputFile::give_name() {
+  const std::string link = fmt::format("/proc/self/fd/{}", descriptor_);
+  const int done =
+      ::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW);
+  done == 0 ? void(nameless_ = false) : note_failure();
 }
 
 Status OutputFile::commit() {
@@ -289,6 +309,7 @@ Status OutputFile::commit() {
   // some file systems cannot sync.
   if (failure_ == 0 && ::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS)
     note_failure();
+  if (failure_ == 0 && nameless_) give_name();
   if (::close(std::exchange(descriptor_, -1)) != 0) note_failure();
   if (failure_ == 0 && !temporary_.empty() &&
       std::rename(temporary_.c_str(), target_.c_str()) != 0) {

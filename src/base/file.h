@@ -108,11 +108,13 @@ class OutputFile {
   OutputFile(std::filesystem::path target, std::filesystem::path temporary, int descriptor);
   void flush();
   void note_failure();
+  void give_name();
   void discard();
 
   std::filesystem::path target_;
   std::filesystem::path temporary_;  // empty: target_ itself is open
   int descriptor_;                   // -1 once closed
+  bool nameless_ = false;            // it has no name yet, not even the temporary one
   int failure_ = 0;                  // the first errno
   std::string buffer_;
 };

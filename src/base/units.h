@@ -2,7 +2,7 @@
 //
 //   Time      an instant, milliseconds since the trace's time 0
 //   Duration  a difference of instants, milliseconds
-//   GpuTime   GPUs times duration, GPU-milliseconds
+//   GpuTime   GPUs times duration, GPU-milliseconds, 128 bits
 //   Rate      speed relative to the job's reference gang; 1.0 is 2^32
 //   Work      rate times duration: reference-milliseconds scaled by 2^32, 128 bits
 //
@@ -48,7 +48,7 @@ struct Time {
 };
 
 struct GpuTime {
-  std::int64_t gpu_ms = 0;
+  Int128 gpu_ms = 0;
 
   friend constexpr auto operator<=>(GpuTime, GpuTime) = default;
   friend constexpr GpuTime operator+(GpuTime a, GpuTime b) { return {a.gpu_ms + b.gpu_ms}; }
@@ -88,7 +88,14 @@ constexpr double to_seconds(Duration d) { return static_cast<double>(d.ms) / 100
 constexpr double to_seconds(Time t) { return static_cast<double>(t.ms) / 1000.0; }
 constexpr double to_gpu_hours(GpuTime t) { return static_cast<double>(t.gpu_ms) / 3'600'000.0; }
 
-constexpr GpuTime occupancy(Duration d, std::int64_t gpus) { return {d.ms * gpus}; }
+constexpr GpuTime occupancy(Duration d, std::int64_t gpus) { return {Int128{d.ms} * gpus}; }
+
+// As a 64-bit number, for keys of an order: saturates where one job has held a million GPUs for 290
+// years.
+constexpr std::int64_t saturated_gpu_ms(GpuTime t) {
+  constexpr Int128 kMax = std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(t.gpu_ms < kMax ? t.gpu_ms : kMax);
+}
 
 constexpr Work progress(Rate rate, Duration d) { return {Int128{rate.fixed} * d.ms}; }
 

@@ -1,7 +1,10 @@
 #include "cli/child_runs.h"
 
+#include "base/check.h"
+
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
@@ -65,12 +68,14 @@ Status start(ChildRun& run, std::map<pid_t, Started>& started) {
   return {};
 }
 
+// REQUIRES: a child runs, and the end of children is not ignored (SIGCHLD).
 void wait_for_one(std::map<pid_t, Started>& started) {
   int status = 0;
   pid_t pid = 0;
   do {
     pid = waitpid(-1, &status, 0);
   } while (pid < 0 && errno == EINTR);
+  FL_CHECK(pid > 0, "no child to wait for: {}", std::strerror(errno));
   const auto child = started.find(pid);
   if (child == started.end()) return;
   ChildRun& run = *child->second.run;
@@ -83,6 +88,8 @@ void wait_for_one(std::map<pid_t, Started>& started) {
 
 Status run_children(std::vector<ChildRun>& children) {
   const std::size_t parallel = std::max(1u, std::thread::hardware_concurrency());
+  // A parent that ignores SIGCHLD hands that down, and children would vanish without a word.
+  std::signal(SIGCHLD, SIG_DFL);
   std::map<pid_t, Started> started;
   Status status;
   for (ChildRun& run : children) {

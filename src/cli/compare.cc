@@ -99,7 +99,8 @@ Result<Runs> plan_runs(const Flags& flags) {
   FL_TRY_ASSIGN(policies, split_policies(flags.policies, flags.seed));
   Runs runs{policies, folder_names(policies), {}};
   for (std::size_t i = 0; i < policies.size(); ++i) {
-    for (std::uint64_t seed = flags.seed; seed < flags.seed + flags.seeds; ++seed) {
+    for (std::uint64_t n = 0; n < flags.seeds; ++n) {
+      const std::uint64_t seed = flags.seed + n;  // goes on at 0 after the largest
       ChildRun child;
       child.arguments =
           simulate_arguments(flags, policies[i], seed, folder_of(flags, runs, i, seed).string());

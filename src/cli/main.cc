@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -91,6 +92,7 @@ int run(int argc, char** argv) {
 }  // namespace fairlead
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file at its size limit is an error like a full disk
   try {
     return fairlead::run(argc, argv);
   } catch (const std::bad_alloc&) {

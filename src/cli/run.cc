@@ -78,6 +78,10 @@ Result<World> read_inputs(const RunConfig& config) {
   FL_TRY_ASSIGN(policy, choice.make());
   FL_TRY_ASSIGN(workload, read_trace(config.trace, {.format = config.format,
                                                     .reading = config.settings.reading}));
+  if (workload.jobs.size() == 0) {
+    return input_error("{}: no job in it that can be used: {} rows read, {} of them left out",
+                       config.trace, workload.rows.rows_read, workload.rows.rejected());
+  }
   FL_TRY_ASSIGN(table, speed_table(config, workload));
   return World{std::move(cluster), std::move(choice), std::move(policy), std::move(workload),
                std::move(table)};
@@ -117,6 +121,7 @@ Result<RunOutcome> run_simulation(const RunConfig& config) {
     counts = engine.counts();
   }
   if (config.audit) FL_TRY(check(audit));
+  folder.begin_replacing();
   FL_TRY(journal.close());
   folder.add(kJournalName);
   add_unsubmitted(world.workload, metrics);

@@ -110,6 +110,7 @@ void add_generate_flags(CLI::App& app, GenerateFlags& flags) {
   load->type_name("X");
   app.add_option("--rate", options.jobs_per_hour, "jobs per hour instead of a load")
       ->excludes(load)
+      ->check(CLI::PositiveNumber)
       ->type_name("JOBS_PER_HOUR");
   app.add_option("--seed", options.seed, "of everything random (default: 1)")
       ->check(CLI::NonNegativeNumber)

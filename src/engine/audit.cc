@@ -34,6 +34,9 @@ void Audit::on(const Record& record) {
     case RecordKind::kStop:
       if (JobRow* job = running(record)) {
         settle(*job, Time{record.t.ms - record.dead.ms});
+        if (job->rate.fixed > 0 && job->left.fixed <= 0) {
+          problem("job {} is stopped, but its work is done", record.job.row());
+        }
         release(*job);
         job->state = State::kWaiting;
       }
@@ -61,7 +64,10 @@ Audit::JobRow* Audit::running(const Record& record) {
   return &jobs_[record.job];
 }
 
-void Audit::on_run(const Record& record) { jobs_.resize(record.count); }
+void Audit::on_run(const Record& record) {
+  if (record.count > kJobsMax) return problem("{} jobs are too many to audit", record.count);
+  jobs_.resize(record.count);
+}
 
 void Audit::on_node(const Record& record) {
   if (record.node.row() != nodes_.size()) problem("node {} is out of order", record.node.row());

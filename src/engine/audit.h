@@ -30,6 +30,7 @@ class Audit : public RecordSink {
   bool passed() const { return ended_ && problem_count_ == 0; }
 
   static constexpr std::size_t kProblemsMax = 20;
+  static constexpr std::size_t kJobsMax = std::size_t{1} << 24;  // a row is about 100 bytes
 
  private:
   enum class State : std::uint8_t { kUnsubmitted, kWaiting, kRunning, kDone, kRejected };

@@ -86,6 +86,12 @@ TEST_F(Canary, ALostJobIsFound) {
   EXPECT_EQ(audit()[0], "at 30000 ms: job 1 is lost: its work is done, but it did not finish");
 }
 
+TEST_F(Canary, AJobStoppedInsteadOfFinishedIsFound) {
+  records[kFinishJob1].kind = RecordKind::kStop;
+  ASSERT_FALSE(audit().empty());
+  EXPECT_EQ(audit()[0], "at 30000 ms: job 1 is stopped, but its work is done");
+}
+
 TEST_F(Canary, AJobMissingFromTheCountsIsFound) {
   records.back().counts.finished = 1;
   ASSERT_EQ(audit().size(), 1U);

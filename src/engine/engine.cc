@@ -153,6 +153,9 @@ void Engine::apply_event(const Event& event) {
       journal_.on(record);
       plan_.world_took_away(event.job);
       end_hold(event.job);
+      // What its hosts kept of it is gone, so it starts anew, wherever that is.
+      jobs_.gangs.release(jobs_.last[event.job]);
+      jobs_.last[event.job] = {};
       break;
     }
     case EventKind::kNodeDown:
@@ -200,13 +203,14 @@ void Engine::arrive(JobId job) {
 }
 
 std::string_view Engine::unrunnable(JobId job) const {
-  if (jobs_.gpus_min[job] > cluster_.gpus) return "larger than the cluster";
+  const std::uint32_t smallest = policy_->needs().elastic ? jobs_.gpus_min[job] : jobs_.gpus[job];
+  if (smallest > cluster_.gpus) return "larger than the cluster";
   if (jobs_.types[job] == 0) return "its model runs on no GPU type of the cluster";
   std::uint32_t gpus = 0;
   for (GpuTypeId type : ids<GpuTypeId>(cluster_.type_names.size())) {
     if ((jobs_.types[job] & type_bit(type)) != 0) gpus += cluster_.type_gpus[type];
   }
-  if (jobs_.gpus_min[job] > gpus) return "larger than the GPU types its model runs on";
+  if (smallest > gpus) return "larger than the GPU types its model runs on";
   return {};
 }
 

@@ -30,7 +30,7 @@ BestSpeed best_speed(const Cluster& cluster, const Jobs& jobs, JobId job, const 
 JobBound bound_of(Duration work, BestSpeed best) {
   if (best.speed.fixed == 0) return {};  // it never runs
   const double gpu_ms = static_cast<double>(work.ms) / best.per_gpu;
-  return {time_to_finish(reference_work(work), best.speed), {static_cast<std::int64_t>(gpu_ms)}};
+  return {time_to_finish(reference_work(work), best.speed), {static_cast<Int128>(gpu_ms)}};
 }
 
 }  // namespace

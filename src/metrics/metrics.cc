@@ -51,7 +51,7 @@ void Metrics::advance(Time t) {
   timeline_.advance(t, shares_);
   const Duration elapsed = t - now_;
   if (timeline_.begun()) capacity_ += occupancy(elapsed, gpus_up_);
-  unfinished_ms_ += elapsed.ms * unfinished_;
+  unfinished_ms_ += Int128{elapsed.ms} * unfinished_;
   now_ = t;
 }
 
@@ -138,7 +138,7 @@ void Metrics::on_leave(const Record& record, JobStatus as) {
 // Finish-time fairness (Mahajan et al., Themis, NSDI 2020) against an equal share of the cluster.
 void Metrics::count_ftf(JobId job) {
   const auto life_ms = static_cast<double>((jobs_.finish[job] - jobs_.submit[job]).ms);
-  const std::int64_t unfinished_ms = unfinished_ms_ - unfinished_ms_at_submit_[job];
+  const Int128 unfinished_ms = unfinished_ms_ - unfinished_ms_at_submit_[job];
   const double contenders = static_cast<double>(unfinished_ms) / life_ms;
   const double share = static_cast<double>(gpus_) / contenders;
   const double slowdown = std::max(1.0, static_cast<double>(jobs_.gpus[job]) / share);
@@ -150,7 +150,7 @@ void Metrics::count_ftf(JobId job) {
 void Metrics::on_end(const Record& record) {
   counts_ = record.counts;
   journal_end_ = record.t;
-  const bool cut_off = unfinished_ > 0;
+  const bool cut_off = record.counts.pending > 0;
   const Time end = cut_off ? record.t : last_leave_;
   timeline_.finish(record.t, end, shares_);
   if (!cut_off) capacity_ = capacity_at_leave_;

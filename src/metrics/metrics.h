@@ -102,10 +102,10 @@ class Metrics : public RecordSink {
   std::int64_t preemptions_ = 0;
 
   // Finish-time fairness: the integral of the number of unfinished jobs, and each job's value of it
-  // at its submission. 10^6 jobs for 100 years fit.
+  // at its submission.
   std::int64_t unfinished_ = 0;
-  std::int64_t unfinished_ms_ = 0;
-  IdVector<JobId, std::int64_t> unfinished_ms_at_submit_;
+  Int128 unfinished_ms_ = 0;
+  IdVector<JobId, Int128> unfinished_ms_at_submit_;
   double ftf_sum_ = 0;
   double ftf_max_ = 0;
 };

@@ -45,7 +45,8 @@ struct Jobs {
   IdVector<JobId, Time> held_since;           // start of the current hold; only while kRunning
   IdVector<JobId, std::uint32_t> held_gpus;   // 0 unless kRunning
   IdVector<JobId, JobState> state;
-  IdVector<JobId, GangRef> last;  // the gang held now or, while waiting, held last
+  // The gang held now or, while waiting, held last; empty after an eviction, which loses the hosts.
+  IdVector<JobId, GangRef> last;
   GangPool gangs;
 
   std::size_t size() const { return user.size(); }
@@ -53,7 +54,7 @@ struct Jobs {
   GpuTime attained(JobId job, Time now) const {
     return attained_settled[job] + occupancy(now - held_since[job], held_gpus[job]);
   }
-  // Empty before the first start. Valid until the next placement.
+  // Empty before the first start and after an eviction. Valid until the next placement.
   Gang last_gang(JobId job) const { return gangs.gang(last[job]); }
 
   // Sizes the served columns after the asked ones are filled.

@@ -110,8 +110,8 @@ class Tee : public RecordSink {
 
 // Encodes records and hashes the encoding; writes it, zstd-compressed, to a file if one is given.
 //
-// The hash (64-bit FNV-1a over 8-byte words of the uncompressed encoding) names the run: equal
-// build inputs, seed and trace give an equal hash on every compiler.
+// The hash (64 bits, in the manner of FNV-1a, over the uncompressed encoding block by block) names
+// the run: equal build inputs, seed and trace give an equal hash on every compiler.
 class JournalFile : public RecordSink {
  public:
   // Only hashes.

@@ -20,6 +20,7 @@ enum PlaceFlag : std::uint64_t {
 
 // No run lasts longer: the time of a record stays far from overflow whatever the bytes say.
 constexpr Time kTimeMax{std::int64_t{1} << 60};
+constexpr std::uint64_t kRowMax = 0xfffffffe;  // of an id
 
 void put_job_attributes(Writer& out, const Record& record) {
   out.id(record.user);
@@ -99,9 +100,9 @@ void get_job_attributes(Reader& in, Decoded& d) {
   d.record.user = in.id<UserId>();
   d.record.name = d.name = in.text();
   d.record.model_name = d.model_name = in.text();
-  d.record.gpus = static_cast<std::uint32_t>(in.u64());
-  d.record.gpus_min = static_cast<std::uint32_t>(in.u64());
-  d.record.gpus_max = static_cast<std::uint32_t>(in.u64());
+  d.record.gpus = in.u32();
+  d.record.gpus_min = in.u32();
+  d.record.gpus_max = in.u32();
   d.record.work = {in.i64()};
 }
 
@@ -113,7 +114,8 @@ void get_place(Reader& in, Decoded& d) {
   d.gpu_masks.clear();
   std::uint64_t node = 0;
   for (std::uint64_t i = 0; i < slices && in.ok(); ++i) {
-    node += in.u64();
+    node += in.u32();
+    if (node > kRowMax) return in.fail();
     d.gpu_masks.push_back(in.u64());
     d.gang.push_back({NodeId(static_cast<std::size_t>(node)),
                       static_cast<std::uint16_t>(std::popcount(d.gpu_masks.back()))});
@@ -123,10 +125,10 @@ void get_place(Reader& in, Decoded& d) {
   d.record.rate = (flags & kHasRate) != 0 ? Rate{in.i64()} : Rate::one();
   d.record.dead = {(flags & kHasDead) != 0 ? in.i64() : 0};
   d.record.locality = (flags & kHasLocality) != 0 ? Rate{in.i64()} : Rate::one();
-  if ((flags & kHasCopy) != 0) d.record.copy = static_cast<std::uint32_t>(in.u64());
+  if ((flags & kHasCopy) != 0) d.record.copy = in.u32();
   if ((flags & kHasShare) != 0) {
-    d.record.share_num = static_cast<std::uint32_t>(in.u64());
-    d.record.share_den = static_cast<std::uint32_t>(in.u64());
+    d.record.share_num = in.u32();
+    d.record.share_den = in.u32();
   }
 }
 
@@ -142,7 +144,7 @@ void get_note(Reader& in, Note& note) {
 void get_header(Reader& in, Decoded& d) {
   if (d.record.kind == RecordKind::kRun) {
     d.record.seed = in.u64();
-    d.record.count = static_cast<std::uint32_t>(in.u64());
+    d.record.count = in.u32();
     d.names.clear();
     for (std::uint64_t left = in.u64(); left > 0 && in.ok(); --left) d.names.push_back(in.text());
     d.record.names = d.names;
@@ -156,7 +158,7 @@ void get_header(Reader& in, Decoded& d) {
     d.record.type = in.id<GpuTypeId>();
     d.record.host = in.id<HostId>();
     d.record.rack = in.id<RackId>();
-    d.record.count = static_cast<std::uint32_t>(in.u64());
+    d.record.count = in.u32();
   }
 }
 
@@ -190,6 +192,17 @@ void get_fields(Reader& in, Decoded& d) {
       if (record.kind == RecordKind::kEvicted) record.dead = {in.i64()};
       if (record.kind == RecordKind::kSpeed) record.rate = {in.i64()};
   }
+}
+
+// What no run can have written, or empty. What a wrong run can have written is the audit's
+// business.
+std::string_view impossible(const Record& record) {
+  const auto in_range = [](std::int64_t ms) { return ms >= 0 && ms <= kTimeMax.ms; };
+  if (static_cast<std::size_t>(record.place) >= kPlaceKinds) return "unknown kind of placement";
+  if (static_cast<std::size_t>(record.note.kind) >= kNoteKinds) return "unknown kind of note";
+  if (!in_range(record.dead.ms) || !in_range(record.work.ms)) return "a duration out of range";
+  if (record.rate.fixed < 0 || record.locality.fixed < 0) return "a negative rate";
+  return {};
 }
 
 }  // namespace
@@ -249,6 +262,9 @@ Status decode_journal(Reader in, RecordSink& sink) {
     decoded.record.t = t;
     get_fields(in, decoded);
     if (!in.ok()) break;
+    if (const std::string_view wrong = impossible(decoded.record); !wrong.empty()) {
+      return input_error("record {}: {}", number, wrong);
+    }
     ended = decoded.record.kind == RecordKind::kEnd;
     sink.on(decoded.record);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -156,7 +157,11 @@ class SpeedBuilder {
         fastest = std::max(fastest, rate(type));
       }
       if (fastest == 0) continue;
-      for (std::size_t type = 0; type < score.size(); ++type) score[type] += rate(type) / fastest;
+      // The product of the ratios, so that no model's unit or size weighs more than another's; a
+      // type on which a model cannot run counts as a thousandth of the fastest.
+      for (std::size_t type = 0; type < score.size(); ++type) {
+        score[type] += std::log(std::max(rate(type) / fastest, 1e-3));
+      }
     }
     return static_cast<std::size_t>(std::ranges::max_element(score) - score.begin());
   }
@@ -186,8 +191,10 @@ class SpeedBuilder {
     reference.model = profile_row(job);
     const std::string& named = workload_.reference_types[job];
     if (!named.empty()) {
-      FL_TRY_ASSIGN(type, type_named(named));
-      fallback = type;
+      // A log of another cluster may name types that nobody here knows; its other rows are good.
+      const Result<std::size_t> type = type_named(named);
+      if (type) fallback = *type;
+      if (!type) ++workload_.rows.rows_mended["unknown reference GPU type"];
     }
     TypeMask& types = workload_.jobs.types[job];
     if (reference.model == Speed::kNoProfile) {
@@ -208,19 +215,20 @@ class SpeedBuilder {
     return types;
   }
 
-  // Collects the types on which a gang of `gpus` can run at some tier that it can have here, and
-  // returns its fastest rate per GPU.
+  // Collects the types on which a gang of `gpus` can run, and returns its fastest rate per GPU. A
+  // type counts only if the gang runs there at every tier that it can have here, because policies
+  // place by number and type: one that runs out of memory when spread is kept off that type.
   double feasible(const Resolved& model, std::uint32_t gpus, TypeMask& types) const {
     const std::size_t best = index_of(speed_.best_tier(gpus));
     const std::size_t widest = std::max(best, index_of(speed_.best_tier(cluster_.gpus)));
     double fastest = 0;
     types = 0;
     for (GpuTypeId type : ids<GpuTypeId>(cluster_.type_names.size())) {
-      for (std::size_t tier = best; tier <= widest; ++tier) {
-        const double rate = model.at(type.row(), gpus)[tier];
-        if (rate > 0) types |= type_bit(type);
-        fastest = std::max(fastest, rate);
-      }
+      const auto& rates = model.at(type.row(), gpus);
+      const auto first = rates.begin() + static_cast<std::ptrdiff_t>(best);
+      const auto last = rates.begin() + static_cast<std::ptrdiff_t>(widest) + 1;
+      if (std::find(first, last, 0.0) == last) types |= type_bit(type);
+      fastest = std::max(fastest, *std::max_element(first, last));
     }
     return fastest;
   }

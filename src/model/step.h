@@ -13,8 +13,8 @@ namespace fairlead {
 
 // How a placement relates to the job's past.
 enum class PlaceKind : std::uint8_t {
-  kStart,    // it never ran before
-  kResume,   // on exactly the slices it held last
+  kStart,    // no host keeps anything of it: it never ran, or lost its hosts
+  kResume,   // on exactly the slices it was stopped on
   kMigrate,  // anywhere else
 };
 constexpr std::size_t kPlaceKinds = 3;

@@ -46,7 +46,7 @@ GittinsIndex::GittinsIndex(std::vector<std::int64_t> samples, std::int64_t quant
 }
 
 std::int64_t GittinsIndex::of(GpuTime served) const {
-  const auto above = std::ranges::upper_bound(samples_, served.gpu_ms / 1000);
+  const auto above = std::ranges::upper_bound(samples_, saturated_gpu_ms(served) / 1000);
   if (above == samples_.end()) return 0;
   return index_[static_cast<std::size_t>(above - samples_.begin())];
 }

@@ -20,7 +20,7 @@ class Las : public PriorityPolicy {
 
  protected:
   std::int64_t key(const View& view, JobId job) const override {
-    const std::int64_t gpu_ms = view.jobs.attained(job, view.now).gpu_ms;
+    const std::int64_t gpu_ms = saturated_gpu_ms(view.jobs.attained(job, view.now));
     return attained_ == Attained::kGpuTime ? gpu_ms : gpu_ms / view.jobs.gpus[job];
   }
 

@@ -59,7 +59,6 @@ class Plan {
   };
 
   // The engine's side: the world changed, or the draft became true.
-  void grow_to(std::size_t jobs) { held_.resize(jobs); }
   void world_took_away(JobId job);  // a finish, a failure, an eviction
   void begin(Time now);
 

@@ -50,6 +50,7 @@ enum class RatesNeeded : std::uint8_t {
 struct Needs {
   RatesNeeded rates = RatesNeeded::kNone;
   bool remaining_work = false;
+  bool elastic = false;  // it may place gangs from gpus_min to gpus_max, not just the one asked for
 };
 
 class Policy {

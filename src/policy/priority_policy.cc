@@ -65,8 +65,8 @@ void PriorityPolicy::wait(const View& view, const OrderKey& key) {
 }
 
 void PriorityPolicy::start(const View& view, const OrderKey& key) {
-  // A victim that finds another place has its entry still.
-  if (std::ranges::count(preemption_.victims(), key.job) > 0) return;
+  // A victim that finds another place has its entry still, and runs in the tables still.
+  if (view.jobs.state[key.job] == JobState::kRunning) return;
   const bool has_waited = key.label < newcomer_label_;
   running_.push_back({.order = key,
                       .started = has_waited ? -decisions_ : decisions_,

@@ -15,7 +15,7 @@ class Srsf : public PriorityPolicy {
 
  protected:
   std::int64_t key(const View& view, JobId job) const override {
-    return occupancy(view.oracle->remaining(job), view.jobs.gpus[job]).gpu_ms;
+    return saturated_gpu_ms(occupancy(view.oracle->remaining(job), view.jobs.gpus[job]));
   }
 };
 

@@ -37,7 +37,7 @@ class Tiresias : public Policy {
     return view.jobs.attained(job, view.now) - states_[job].forgotten;
   }
   Duration ran(const View& view, JobId job) const {
-    return {served(view, job).gpu_ms / view.jobs.gpus[job]};
+    return {saturated_gpu_ms(served(view, job)) / view.jobs.gpus[job]};
   }
   bool is_last(std::uint32_t queue) const { return queue + 1 == queues_; }
   GpuTime limit(const View& view, JobId job) const;
@@ -189,7 +189,7 @@ void Tiresias::leave_running(const View& view, JobId job) {
 
 void Tiresias::watch_limit(const View& view, JobId job) {
   if (is_last(states_[job].queue)) return;
-  const std::int64_t left = (limit(view, job) - served(view, job)).gpu_ms;
+  const std::int64_t left = saturated_gpu_ms(limit(view, job) - served(view, job));
   const std::int64_t gpus = view.jobs.gpus[job];
   limits_.set(job, view.now + Duration{std::max(left + gpus - 1, std::int64_t{0}) / gpus});
 }
@@ -386,7 +386,7 @@ void Tiresias::save(Writer& writer) const {
   const auto save_state = [&](JobId job) {
     const State& state = states_[job];
     writer.id(job);
-    writer.i64(state.forgotten.gpu_ms);
+    writer.i64(saturated_gpu_ms(state.forgotten));
     writer.i64(state.waited.ms);
     writer.time(state.waiting_since);
     writer.u64(state.queue);

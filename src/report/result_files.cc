@@ -110,6 +110,11 @@ ResultFolder::~ResultFolder() {
   }
 }
 
+void ResultFolder::begin_replacing() const {
+  std::error_code ignored;
+  std::filesystem::remove(file("summary.json"), ignored);
+}
+
 Status ResultFolder::add(OutputFile output, std::string_view name) {
   FL_TRY(output.commit());
   add(name);

@@ -27,6 +27,9 @@ class ResultFolder {
   ~ResultFolder();
 
   std::filesystem::path file(std::string_view name) const { return path_ / name; }
+  // Takes the mark of completeness, summary.json, from an earlier run's results, before the first
+  // of its files is replaced.
+  void begin_replacing() const;
   // The file exists now and is part of the results.
   void add(std::string_view name) { added_.push_back(file(name)); }
   // Commits `output`, which was created as file(name), and adds it.

@@ -1,7 +1,7 @@
 // What starting, suspending and moving jobs costs in the simulated world.
 //
 // A hold begins with dead time, during which the gang is held and no work is done:
-//   start    start_s
+//   start    start_s; also after the loss of a node, where the job starts anew
 //   resume   suspend_s + resume_s: the job is still in its hosts' memory
 //   migrate  checkpoint_s + migrate_s: saved, moved, loaded elsewhere
 // Suspending and checkpointing happen when a gang is taken away, but are charged to the same job's

@@ -249,6 +249,7 @@ TEST(Simulation, ANodeThatGoesDownEvictsItsJobsWhichLoseWorkSinceTheirCheckpoint
       {40'000, RecordKind::kNodeUp, 0},  {40'000, RecordKind::kPlace, 0},
       {80'000, RecordKind::kFinished, 0}};
   EXPECT_EQ(world.out.lines, expected);
+  EXPECT_EQ(world.out.places[1].place, PlaceKind::kStart) << "its hosts' memory is gone";
 }
 
 TEST(Simulation, RandomFaultsAreRepeatableAndLoseNoJob) {

@@ -1,5 +1,5 @@
-// All tiny worlds, for every policy, under the audit: a policy that loses a job, splits a gang or
-// idles while somebody could run has no smaller place to hide.
+// All tiny worlds of three jobs, for every policy, under the audit: a policy that loses a job or
+// splits a gang has no smaller place to hide.
 
 #include "testing/world.h"
 
@@ -8,7 +8,7 @@
 namespace fairlead {
 namespace {
 
-// Every workload of up to three jobs over these values.
+// Every set of three jobs over these values.
 constexpr std::int64_t kSubmits_s[] = {0, 1};
 constexpr std::uint32_t kGpus[] = {1, 2, 3};
 constexpr std::int64_t kWorks_s[] = {1, 3};

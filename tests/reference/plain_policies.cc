@@ -227,7 +227,8 @@ class PlainTiresias : public Plain {
     return !is_in_last(job) && served(view, job) >= limit(view, job);
   }
   Duration patience(const View& view, JobId job) {
-    return {served(view, job).gpu_ms / view.jobs.gpus[job] * options_.promote_thousandths / 1000};
+    return {saturated_gpu_ms(served(view, job)) / view.jobs.gpus[job] *
+            options_.promote_thousandths / 1000};
   }
   bool may_be_promoted(const View& view, JobId job) {
     return options_.promote_thousandths > 0 && jobs_[job].queue > 0 && served(view, job).gpu_ms > 0;
@@ -325,7 +326,7 @@ class PlainTiresias : public Plain {
     for (JobId job : runnable_) {
       const std::int64_t gpus = view.jobs.gpus[job];
       if (plan.holds(job) && !is_in_last(job)) {
-        const std::int64_t left = (limit(view, job) - served(view, job)).gpu_ms;
+        const std::int64_t left = saturated_gpu_ms(limit(view, job) - served(view, job));
         next = std::min(next, view.now + milliseconds((left + gpus - 1) / gpus));
       }
       if (!plan.holds(job) && may_be_promoted(view, job)) {

@@ -21,7 +21,7 @@ std::int64_t remaining_service(const View& view, JobId job) {
   return remaining(view, job) * gpus(view, job);
 }
 std::int64_t attained(const View& view, JobId job) {
-  return view.jobs.attained(job, view.now).gpu_ms;
+  return saturated_gpu_ms(view.jobs.attained(job, view.now));
 }
 
 struct Pair {
