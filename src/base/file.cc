@@ -299,7 +299,8 @@ void OutputFile::give_name() {
   const std::string link = fmt::format("/proc/self/fd/{}", descriptor_);
   const int done =
       ::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW);
-  done == 0 ? void(nameless_ = false) : note_failure();
+  if (done != 0) return note_failure();
+  nameless_ = false;
 }
 
 Status OutputFile::commit() {

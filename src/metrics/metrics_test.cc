@@ -16,8 +16,7 @@ const NodeId kK80Node(1);
 
 // Two users with tickets 1 and 3 on 8 GPUs, times in ms:
 //   job 0 (u0, 4 GPUs, work 10 s) arrives at 1 s, runs on the V100 node from 2 s with 1 s dead
-//   time,
-//         is stopped at 5 s, moves to the K80 node at 5 s at speed 1/2, finishes at 21 s
+//         time, is stopped at 5 s, moves to the K80 node at 5 s at speed 1/2, finishes at 21 s
 //   job 1 (u1, 4 GPUs, work 4 s) arrives at 3 s, runs on the V100 node from 5 s to 9 s
 //   job 2 (u1, 100 GPUs) is rejected at 3 s
 //   job 3 (u0, 1 GPU, work 1 s) arrives at 9 s and is cancelled at 11 s without having run

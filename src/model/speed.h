@@ -75,16 +75,19 @@ class SpeedTable {
 class Speed {
  public:
   // `reference_gpu`: the type that trace durations refer to where the trace does not say; empty:
-  // the type of the cluster that is fastest by the table (each model's rates relative to its
-  // fastest type, summed over the models that jobs use), lowest id on ties. A job that cannot run
-  // on its reference type at all refers to the fastest type and tier at which it can run here. Also
-  // fills jobs.types: 0 where the gang asked for is infeasible on every type. Error:
-  // `reference_gpu` or a job's reference type is known neither to the cluster nor to the table.
+  // the type of the cluster that is fastest by the table (the product of the rates of the
+  // models that jobs use, each relative to the model's fastest type), lowest id on ties. A job that
+  // cannot run on its reference type at all refers to the fastest type and tier at which it can run
+  // here; one whose reference type is known neither to the cluster nor to the table, to
+  // `reference_gpu`, and is counted in workload.rows.rows_mended. Also fills jobs.types: the types
+  // on which the gang asked for runs at every tier that it can have here. Error: `reference_gpu` is
+  // known to neither.
   static Result<Speed> make(const Cluster& cluster, const SpeedTable& table, Workload& workload,
                             std::string_view reference_gpu);
 
   // Speed, relative to the job's reference, of `gpus` GPUs of one type at one tier; nullopt where
-  // it is not known (profiled rates), Rate 0 where infeasible. O(log rows).
+  // it is not known (nothing is hidden yet: every policy sees the table), Rate 0 where infeasible.
+  // O(log rows).
   std::optional<Rate> rate(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const;
   // The true speed of a gang; 0 where infeasible. O(slices).
   Rate rate(JobId job, Gang gang) const;

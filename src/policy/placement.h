@@ -6,13 +6,11 @@
 //
 //   count        any free GPUs, in node order
 //   first-fit    the first node with room for the whole gang; a gang that no free node can take
-//   fills
-//                nodes in index order
+//                fills nodes in index order
 //   best-fit     the node with the fewest free GPUs that has room; else the freest nodes first
 //   yarn         Tiresias' "yarn" scheme: a gang of at most a node's size on the first node with
-//   room;
-//                a larger one on the first whole nodes of one rack, and its remainder on the first
-//                other node of that rack with room
+//                room; a larger one on the first whole nodes of one rack, and its remainder on the
+//                first other node of that rack with room
 //   consolidate  Helios' placer: a gang of at most a node's size on the tightest node with room; a
 //                larger one on whole nodes, and its remainder on the freest other node
 //

@@ -41,6 +41,8 @@ struct View {
   std::span<const JobId> running;
 };
 
+// Declared, not enforced yet: profiles come with the first policy that learns them, and until then
+// every policy sees the table.
 enum class RatesNeeded : std::uint8_t {
   kNone,
   kProfiled,  // learnt from runs

@@ -9,8 +9,7 @@
 //  2. Chosen jobs are placed, in order, on the GPU types that the choice had in mind if possible.
 //     With a placement other than count some may find no place (fragmentation); they go on waiting.
 //  3. So that no GPU idles that somebody could use, victims whose gang is still free get it back,
-//  in
-//     order: their stop is undone and costs nothing. The policy then offers what is left to all
+//     in order: their stop is undone and costs nothing. The policy then offers what is left to all
 //     waiting jobs (start_waiting), victims included.
 //
 // With placement count and one GPU type, steps 2 and 3 find nothing to repair, and the outcome is

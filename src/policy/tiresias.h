@@ -7,8 +7,7 @@
 //
 // Invariants:
 //  1. A job is in exactly one place: in its queue's list of running jobs, or in the ClassQueue
-//  under
-//     its queue's number.
+//     under its queue's number.
 //  2. A job changes queue at the exact millisecond at which its service reaches the limit, unless
 //     late_demotion is set.
 // Cost of a decision: O(news + queues + classes + changes) on clusters with one GPU type; with
