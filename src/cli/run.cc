@@ -116,7 +116,10 @@ Result<RunOutcome> run_simulation(const RunConfig& config) {
     SimBackend backend(
         world.cluster, world.workload, speed,
         {.costs = config.settings.costs, .faults = config.settings.faults, .seed = config.seed});
-    Engine engine(world.cluster, world.workload, speed, *world.policy, backend, tee, config.until);
+    ProfileOptions profiles = config.settings.profiles;
+    profiles.seed = config.seed;
+    Engine engine(world.cluster, world.workload, speed, *world.policy, backend, tee, config.until,
+                  profiles);
     engine.run(label_of(config, world));
     counts = engine.counts();
   }

@@ -40,6 +40,13 @@ bool set_hours(std::string_view value, double min, double& hours_out) {
   return true;
 }
 
+bool set_part(std::string_view value, double max, double& part) {
+  const auto parsed = parse_number(value);
+  if (!parsed || *parsed < 0 || *parsed > max) return false;
+  part = *parsed;
+  return true;
+}
+
 bool set_reading(std::string_view value, std::optional<Reading>& reading) {
   if (value == "strict") reading = Reading::kStrict;
   if (value == "lenient") reading = Reading::kLenient;
@@ -104,6 +111,13 @@ constexpr Setting kSettings[] = {
     {"checkpoint_interval_s", kSeconds,
      "a job that loses a node loses the work since its last checkpoint; 0: none (default: 1800)",
      [](std::string_view v, Settings& s) { return set_duration(v, s.faults.checkpoint_interval); }},
+    {"profile_s", kSeconds,
+     "how long a job runs on a GPU type before policies that learn speeds know its speed there "
+     "(default: 10)",
+     [](std::string_view v, Settings& s) { return set_duration(v, s.profiles.length); }},
+    {"profile_noise", "a part from 0 to 0.9",
+     "each learnt speed is off by up to this part, seeded (default: 0)",
+     [](std::string_view v, Settings& s) { return set_part(v, 0.9, s.profiles.noise); }},
     {"bin_s", "seconds, at least 0.001",
      "width of the timeline's bins (default: 60, doubled as often as needed for at most 512 bins)",
      [](std::string_view v, Settings& s) { return set_bin(v, s.timeline); }},

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "metrics/timeline.h"
+#include "model/known_speed.h"
 #include "model/workload.h"
 #include "sim/sim_backend.h"
 
@@ -23,6 +24,7 @@ struct Settings {
   Costs costs;
   bool model_costs = true;  // models' own costs take precedence over `costs`
   FaultOptions faults;
+  ProfileOptions profiles;
   TimelineOptions timeline;
 };
 

@@ -15,15 +15,16 @@ namespace fairlead {
 struct Batch {
   Time now;
   std::span<const Event> events;
-  bool ended = false;  // nothing will ever happen again unless a wake-up does it
+  bool ended = false;  // nothing will ever happen again
 };
 
 class Backend {
  public:
   virtual ~Backend() = default;
   // Waits for the next event time, at most `until`, and returns all its events. Without an event up
-  // to `until`, returns no events at now == until; if nothing can ever happen, ended at once.
-  virtual Batch wait(Time until) = 0;
+  // to `until`, returns no events at now == until; if nothing that matters can happen of itself,
+  // ended at once, unless something is `awaited` at `until` that may start a job.
+  virtual Batch wait(Time until, bool awaited) = 0;
   // Starts carrying the steps out, stops before places; fills in what it expects of each place step
   // (Step::rate, dead, locality).
   virtual void apply(Time now, std::span<Step> steps) = 0;

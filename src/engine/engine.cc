@@ -36,11 +36,11 @@ void Engine::JobSet::erase(JobId job) {
 }
 
 Engine::Engine(const Cluster& cluster, Workload& workload, const Speed& speed, Policy& policy,
-               Backend& backend, RecordSink& journal, Time until)
+               Backend& backend, RecordSink& journal, Time until, const ProfileOptions& profiles)
     : cluster_(cluster),
       workload_(workload),
       jobs_(workload.jobs),
-      speed_(speed),
+      known_(speed, cluster, workload.jobs, policy.needs().rates, profiles),
       policy_(&policy),
       backend_(backend),
       journal_(journal),
@@ -94,11 +94,11 @@ void Engine::begin(const RunLabel& label) {
 
 bool Engine::step() {
   const Time wake = wakes_.empty() ? Time::never() : wakes_.top();
-  const Batch batch = backend_.wait(std::min(wake, until_));
   // Where nothing else can happen, a wake-up matters only to jobs that wait.
-  const bool idle = wake == Time::never() || wake > until_ || waiting_.members().empty();
-  if (batch.ended && idle) return false;
-  now_ = batch.ended ? wake : batch.now;
+  const bool awaited = wake != Time::never() && wake <= until_ && !waiting_.members().empty();
+  const Batch batch = backend_.wait(std::min(wake, until_), awaited);
+  if (batch.ended) return false;
+  now_ = batch.now;
   const bool woken = wake == now_;
   if (batch.events.empty() && !woken) return false;  // the clock reached `until`
   news_.clear();
@@ -245,11 +245,12 @@ void Engine::end_hold(JobId job) {
 
 void Engine::decide() {
   plan_.begin(now_);
+  known_.set_now(now_);
   const View view{.now = now_,
                   .cluster = cluster_,
                   .users = workload_.users,
                   .jobs = jobs_,
-                  .speed = speed_,
+                  .speed = known_,
                   .oracle = policy_->needs().remaining_work ? backend_.oracle() : nullptr,
                   .news = news_,
                   .waiting = waiting_.members(),
@@ -302,7 +303,12 @@ void Engine::commit() {
   counts_.steps += static_cast<std::int64_t>(steps_.size());
   backend_.apply(now_, steps_);
   for (const Step& step : steps_) {
-    step.kind == Step::Kind::kStop ? emit(RecordKind::kStop, step.job) : emit_place(step);
+    if (step.kind == Step::Kind::kStop) {
+      emit(RecordKind::kStop, step.job);
+    } else {
+      known_.on_hold(step.job, step.gang, step.dead);
+      emit_place(step);
+    }
   }
 }
 

@@ -43,8 +43,10 @@ class Engine {
  public:
   // Everything passed must outlive the engine. The engine writes the served columns of
   // workload.jobs; the rest of the workload is only read. `until`: the clock stops there.
+  // `profiles`: how policies that learn speeds from runs do so.
   Engine(const Cluster& cluster, Workload& workload, const Speed& speed, Policy& policy,
-         Backend& backend, RecordSink& journal, Time until = Time::never());
+         Backend& backend, RecordSink& journal, Time until = Time::never(),
+         const ProfileOptions& profiles = {});
 
   // Journals the run's header. REQUIRES: called once, before the first step.
   void begin(const RunLabel& label);
@@ -102,7 +104,7 @@ class Engine {
   const Cluster& cluster_;
   Workload& workload_;
   Jobs& jobs_;
-  const Speed& speed_;
+  KnownSpeed known_;
   Policy* policy_;
   Backend& backend_;
   RecordSink& journal_;

@@ -18,7 +18,7 @@ BestSpeed best_speed(const Cluster& cluster, const Jobs& jobs, JobId job, const 
   for (std::uint32_t gpus = jobs.gpus_min[job]; gpus <= gpus_max; ++gpus) {
     for (GpuTypeId type : ids<GpuTypeId>(cluster.type_names.size())) {
       for (std::size_t tier = 0; tier < kTiers; ++tier) {
-        const Rate rate = speed.rate(job, type, gpus, static_cast<Tier>(tier)).value_or(Rate{});
+        const Rate rate = speed.rate(job, type, gpus, static_cast<Tier>(tier));
         best.speed = std::max(best.speed, rate);
         best.per_gpu = std::max(best.per_gpu, rate.value() / gpus);
       }

@@ -262,7 +262,7 @@ double Speed::slowest_member(const Resolved& model, Gang gang, std::uint32_t gpu
   return slowest;
 }
 
-std::optional<Rate> Speed::rate(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const {
+Rate Speed::rate(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const {
   const Reference& reference = references_[job];
   if (reference.model == kNoProfile) return unprofiled(gpus, reference.gpus);
   const double rate = models_[reference.model].at(type.row(), gpus)[index_of(tier)];

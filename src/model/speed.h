@@ -85,11 +85,10 @@ class Speed {
   static Result<Speed> make(const Cluster& cluster, const SpeedTable& table, Workload& workload,
                             std::string_view reference_gpu);
 
-  // Speed, relative to the job's reference, of `gpus` GPUs of one type at one tier; nullopt where
-  // it is not known (nothing is hidden yet: every policy sees the table), Rate 0 where infeasible.
-  // O(log rows).
-  std::optional<Rate> rate(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const;
-  // The true speed of a gang; 0 where infeasible. O(slices).
+  // Speed, relative to the job's reference, of `gpus` GPUs of one type at one tier; Rate 0 where
+  // infeasible. O(log rows).
+  Rate rate(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const;
+  // The speed of a gang; 0 where infeasible. O(slices).
   Rate rate(JobId job, Gang gang) const;
   // What the gang's tier leaves of its rate, 1 at the best tier that a gang of its size can have
   // here. At most 1: some measured tables are faster at a wider tier, which is no loss.

@@ -28,6 +28,15 @@ class JobLists {
     (ends.last.is_none() ? ends.first : links_[ends.last].after) = job;
     ends.last = job;
   }
+  // REQUIRES: the job is in no list.
+  void push_front(std::size_t list, JobId job) {
+    FL_CHECK(!contains(job), "job {} is in a list already", job.row());
+    reserve(job.row() + std::size_t{1});
+    Ends& ends = ends_[list];
+    links_[job] = {.before = JobId::none(), .after = ends.first, .is_linked = true};
+    (ends.first.is_none() ? ends.last : links_[ends.first].before) = job;
+    ends.first = job;
+  }
   // REQUIRES: the job is in that list.
   void erase(std::size_t list, JobId job) {
     FL_CHECK(contains(job), "job {} is in no list", job.row());

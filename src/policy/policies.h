@@ -7,11 +7,15 @@
 namespace fairlead {
 
 extern const PolicyEntry kFifo;
+extern const PolicyEntry kGandivaFair;
+extern const PolicyEntry kGangStride;
 extern const PolicyEntry kLas;
+extern const PolicyEntry kProportional;
 extern const PolicyEntry kSjf;
 extern const PolicyEntry kSmallest;
 extern const PolicyEntry kSrsf;
 extern const PolicyEntry kSrtf;
+extern const PolicyEntry kStride;
 extern const PolicyEntry kTiresias;
 extern const PolicyEntry kYarnCs;
 

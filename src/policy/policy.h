@@ -11,7 +11,7 @@
 #include "model/cluster.h"
 #include "model/event.h"
 #include "model/jobs.h"
-#include "model/speed.h"
+#include "model/known_speed.h"
 #include "policy/plan.h"
 
 #include <cstdint>
@@ -34,19 +34,11 @@ struct View {
   const Cluster& cluster;
   const Users& users;
   const Jobs& jobs;
-  const Speed& speed;
+  const KnownSpeed& speed;         // as much as needs().rates asks for
   const Oracle* oracle;            // null unless needs().remaining_work
   std::span<const Event> news;     // since the last call, in event order
   std::span<const JobId> waiting;  // unordered: a policy that needs an order keeps its own
   std::span<const JobId> running;
-};
-
-// Declared, not enforced yet: profiles come with the first policy that learns them, and until then
-// every policy sees the table.
-enum class RatesNeeded : std::uint8_t {
-  kNone,
-  kProfiled,  // learnt from runs
-  kTable,     // the whole table from the start
 };
 
 struct Needs {

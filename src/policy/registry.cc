@@ -13,7 +13,8 @@ namespace {
 
 // By name.
 constexpr std::array kPolicies = {
-    &kFifo, &kLas, &kSjf, &kSmallest, &kSrsf, &kSrtf, &kTiresias, &kYarnCs,
+    &kFifo,     &kGandivaFair, &kGangStride, &kLas,    &kProportional, &kSjf,
+    &kSmallest, &kSrsf,        &kSrtf,       &kStride, &kTiresias,     &kYarnCs,
 };
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

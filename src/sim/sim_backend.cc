@@ -27,14 +27,14 @@ SimBackend::SimBackend(const Cluster& cluster, const Workload& workload, const S
   std::ranges::stable_sort(arrivals_, {}, [&](JobId job) { return workload.jobs.arrival[job]; });
 }
 
-Batch SimBackend::wait(Time until) {
+Batch SimBackend::wait(Time until, bool awaited) {
   const Time arrival = next_arrival_ == arrivals_.size()
                            ? Time::never()
                            : workload_.jobs.arrival[arrivals_[next_arrival_]];
   const Time finish = completions_.empty() ? Time::never() : completions_.top().key;
   events_.clear();
   // Nodes may go down and up for ever; they matter only while something waits for them.
-  if (arrival == Time::never() && finish == Time::never() && faults_.all_up()) {
+  if (!awaited && arrival == Time::never() && finish == Time::never() && faults_.all_up()) {
     return {.now = now_, .ended = true};
   }
   const Time next = std::min({arrival, finish, faults_.next()});

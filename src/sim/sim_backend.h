@@ -30,7 +30,7 @@ class SimBackend : public Backend, public Oracle {
   SimBackend(const Cluster& cluster, const Workload& workload, const Speed& speed,
              SimOptions options);
 
-  Batch wait(Time until) override;
+  Batch wait(Time until, bool awaited) override;
   void apply(Time now, std::span<Step> steps) override;
   const Oracle* oracle() const override { return this; }
   Duration remaining(JobId job) const override;

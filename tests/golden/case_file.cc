@@ -37,8 +37,11 @@ std::vector<std::string> words_of(const std::string& line) {
 }
 
 Result<WorldJob> parse_job(const std::vector<std::string>& words) {
-  if (words.size() != 8 || words[2] != "gpus" || words[4] != "arrive" || words[6] != "work") {
-    return input_error("write: job NAME gpus N arrive TIME work TIME");
+  const bool has_user = words.size() > 8 && words[8] == "user";
+  const bool has_tickets = words.size() > 10 && words[10] == "tickets";
+  const std::size_t size = has_tickets ? 12 : has_user ? 10 : 8;
+  if (words.size() != size || words[2] != "gpus" || words[4] != "arrive" || words[6] != "work") {
+    return input_error("write: job NAME gpus N arrive TIME work TIME [user NAME [tickets N]]");
   }
   const auto gpus = parse_integer(words[3]);
   if (!gpus || *gpus < 1) return input_error("not a number of GPUs: {}", words[3]);
@@ -48,6 +51,12 @@ Result<WorldJob> parse_job(const std::vector<std::string>& words) {
   job.submit = {submit_ms};
   job.gpus = static_cast<std::uint32_t>(*gpus);
   job.work = {work_ms};
+  if (has_user) job.user = words[9];
+  if (has_tickets) {
+    const auto tickets = parse_integer(words[11]);
+    if (!tickets || *tickets < 1) return input_error("not a number of tickets: {}", words[11]);
+    job.tickets = *tickets;
+  }
   return job;
 }
 
@@ -91,6 +100,11 @@ Status add_line(Case& golden, const std::vector<std::string>& words, const std::
   } else if (words[0] == "outage") {
     FL_TRY_ASSIGN(outage, parse_outage(words));
     golden.world.sim.faults.outages.push_back(outage);
+  } else if (words[0] == "until" && words.size() == 2) {
+    FL_TRY_ASSIGN(until_ms, parse_ms(words[1]));
+    golden.world.until = {until_ms};
+  } else if (words[0] == "show" && words.size() == 2 && words[1] == "pass") {
+    golden.shows_passes = true;
   } else {
     return input_error("no such line: {}", words[0]);
   }
@@ -107,7 +121,8 @@ std::string gang_text(Gang gang) {
 
 class Timeline : public RecordSink {
  public:
-  explicit Timeline(const std::vector<std::string>& job_names) : job_names_(job_names) {}
+  explicit Timeline(const Case& golden)
+      : job_names_(golden.job_names), shows_passes_(golden.shows_passes) {}
 
   void on(const Record& record) override {
     switch (record.kind) {
@@ -122,7 +137,7 @@ class Timeline : public RecordSink {
       case RecordKind::kRejected:
         return add(record, record.job, fmt::format("rejected  {}", record.reason));
       case RecordKind::kNote:
-        return add(record, record.note.job, fmt::format("queue  {}", record.note.value));
+        return add_note(record);
       case RecordKind::kEnd:
         if (record.counts.pending > 0) {
           lines.push_back(fmt::format("the end  {} pending", record.counts.pending));
@@ -139,7 +154,17 @@ class Timeline : public RecordSink {
     const std::string time = fmt::format("{}s", to_seconds(record.t));
     lines.push_back(fmt::format("{:<8} {:<3} {}", time, job_names_[job.row()], what));
   }
+  void add_note(const Record& record) {
+    const Note& note = record.note;
+    if (note.kind == NoteKind::kQueue) {
+      add(record, note.job, fmt::format("queue  {}", note.value));
+    } else if (note.kind == NoteKind::kPass && shows_passes_) {
+      add(record, note.job, fmt::format("pass  {}", static_cast<double>(note.value) / 1e6));
+    }
+  }
+
   const std::vector<std::string>& job_names_;
+  const bool shows_passes_;
 };
 
 }  // namespace
@@ -170,7 +195,7 @@ Result<Case> read_case(const std::filesystem::path& path) {
 }
 
 std::vector<std::string> timeline(const Case& golden) {
-  Timeline lines(golden.job_names);
+  Timeline lines(golden);
   const Outcome outcome = run(golden.world, policy_named(golden.policy), {}, &lines);
   for (const std::string& problem : outcome.problems) lines.lines.push_back("audit: " + problem);
   return lines.lines;

@@ -4,14 +4,16 @@
 //   cluster  2xV100:4 | 2xV100:4        shorthand; racks are separated by '|'
 //   policy   tiresias:limits=3600
 //   outage   n1  10s  30s               optional: a node that fails and comes back
+//   until    9m                         optional: the clock stops there
+//   show     pass                       optional: the passes of jobs, in quanta, on change
 //   job      a  gpus 4  arrive 0s     work 2h
-//   job      b  gpus 4  arrive 1h10m  work 10m
+//   job      b  gpus 4  arrive 1h10m  work 10m  user ben  tickets 2
 //   expect                              UPDATE_GOLDEN=1 rewrites what is below this line
 //     0s     a  place  n0:4
 //     4200s  a  stop
 //
-// Times are numbers with a unit, h, m, s or ms, and sums of those. Nothing costs anything, and a
-// job that loses its gang with a node keeps its work.
+// Times are numbers with a unit, h, m, s or ms, and sums of those. Jobs that name no user are those
+// of one. Nothing costs anything, and a job that loses its gang with a node keeps its work.
 #pragma once
 
 #include "base/result.h"
@@ -27,6 +29,7 @@ struct Case {
   std::string head;  // the file up to and with the line "expect"
   World world;
   std::string policy;
+  bool shows_passes = false;
   std::vector<std::string> job_names;
   std::vector<std::string> expected;  // lines of a timeline, without indent
 };

@@ -65,6 +65,7 @@ Workload workload_of(const World& world) {
     JobRow row;
     row.id = id;
     row.user = job.user;
+    row.tickets = job.tickets;
     row.model = job.model;
     row.gpus = job.gpus;
     row.submit = job.submit;
@@ -181,7 +182,12 @@ std::vector<std::string> policy_variants() {
       {"fifo:skip=true", "fifo:placement=best-fit", "fifo:skip=true,placement=consolidate",
        "srtf:placement=consolidate", "srsf:placement=yarn", "las:placement=best-fit",
        "smallest:placement=first-fit", "tiresias:limits=5/60", "tiresias:limits=5/60,promote=2",
-       "tiresias:limits=5/60,placement=yarn"});
+       "tiresias:limits=5/60,placement=yarn", "stride:quantum=5", "gang-stride:quantum=5",
+       "gang-stride:quantum=5,cap=false,placement=consolidate", "gang-stride:quantum=5,skip=false",
+       "proportional:round=5", "gandiva-fair:quantum=5",
+       "gandiva-fair:quantum=3,balance_every=1,gain=0,cool_down=0,moves=4,epoch=1,price=external",
+       "gandiva-fair:quantum=5,tickets=equal,skip=false,cap=false,balance=false",
+       "gandiva-fair:quantum=5,jobs_per_gpu_max=1.5,trade=false"});
   return variants;
 }
 

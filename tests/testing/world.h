@@ -26,6 +26,7 @@ struct WorldJob {
   Duration work = seconds(1);
   std::string user = "ann";
   std::string model{};
+  std::int64_t tickets = 0;  // of the user; 0: not named
 };
 
 struct World {

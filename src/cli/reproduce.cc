@@ -1,0 +1,318 @@
+// `fairlead reproduce`: published experiments run again, claim by claim.
+
+#include "base/parse.h"
+#include "cli/child_runs.h"
+#include "cli/commands.h"
+#include "cli/reproduce_experiment.h"
+#include "cli/reproduce_figures.h"
+#include "cli/reproduce_report.h"
+#include "cli/run_flags.h"
+#include "model/cluster_file.h"
+#include "report/result_files.h"
+#include "trace/convert.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <unistd.h>
+
+namespace fairlead {
+namespace {
+
+struct Flags {
+  std::vector<std::string> experiments;
+  bool all = false;
+  bool list = false;
+  std::string out;
+  std::string doc;
+};
+
+constexpr std::string_view kExamples =
+    "Examples:\n"
+    "  fairlead reproduce --list\n"
+    "  fairlead reproduce trading --out out\n"
+    "  fairlead reproduce my-experiment.yaml --out out\n"
+    "\n"
+    "DIR/NAME has a result folder for each run, DIR/reproduction.json the figures and verdicts "
+    "and\n"
+    "DIR/reproduction.md a page of them. Runs go on at the same time, one per core. A claim that "
+    "is\n"
+    "not reached is a result, not an error.\n";
+
+// The runs of one experiment: of case i, policy k and seed n at index(i, k, n).
+struct Runs {
+  std::size_t policies = 0;
+  std::size_t seeds = 0;
+  std::vector<std::string> skipped;  // by case: why it is not run; empty: it is
+  std::vector<std::filesystem::path> folders;
+  std::vector<ChildRun> children;
+
+  std::size_t index(std::size_t i, std::size_t k, std::size_t n) const {
+    return (i * policies + k) * seeds + n;
+  }
+};
+
+std::filesystem::path case_folder(const Experiment& experiment, std::size_t i,
+                                  const std::filesystem::path& out) {
+  const std::filesystem::path folder = out / experiment.name;
+  return experiment.cases.size() == 1 ? folder : folder / fmt::format("case-{}", i + 1);
+}
+
+// The trace of a case with a seed: the public one, or one written to the case's folder.
+Result<std::filesystem::path> prepare_trace(const Case& one, const std::filesystem::path& folder,
+                                            std::uint64_t seed) {
+  if (const auto* trace = std::get_if<TraceSpec>(&one.workload)) return trace->path;
+  FL_TRY_ASSIGN(cluster, load_cluster(one.cluster));
+  FL_TRY_ASSIGN(workload, make_workload(one.workload, cluster, seed));
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return run_error("cannot create a folder: {}: {}", error.message(), folder.string());
+  std::filesystem::path path = folder / fmt::format("jobs-seed-{}.csv", seed);
+  FL_TRY(write_native(workload, path));
+  return path;
+}
+
+// Why the case cannot be run here; empty: it can.
+std::string why_skipped(const Case& one) {
+  const auto* trace = std::get_if<TraceSpec>(&one.workload);
+  std::error_code ignored;
+  if (trace == nullptr || std::filesystem::exists(trace->path, ignored)) return "";
+  return fmt::format("$FAIRLEAD_SHARED has no {}", trace->shared_name);
+}
+
+ChildRun child_of(const Experiment& experiment, const Case& one, std::size_t policy,
+                  std::uint64_t seed, const std::filesystem::path& trace,
+                  const std::filesystem::path& folder) {
+  RunFlags flags;
+  flags.cluster = one.cluster;
+  flags.trace = trace.string();
+  flags.settings = experiment.settings;
+  if (experiment.until_h > 0) flags.until = fmt::format("{}", experiment.until_h * 3600);
+  ChildRun child;
+  child.arguments = simulate_arguments(flags, one.policies[policy].second, seed, folder.string());
+  return child;
+}
+
+Result<Runs> plan_runs(const Experiment& experiment, const std::filesystem::path& out) {
+  Runs runs;
+  runs.policies = experiment.cases.front().policies.size();
+  runs.seeds = static_cast<std::size_t>(experiment.seeds);
+  const std::size_t count = experiment.cases.size() * runs.policies * runs.seeds;
+  runs.children.resize(count);
+  runs.folders.resize(count);
+  for (std::size_t i = 0; i < experiment.cases.size(); ++i) {
+    const Case& one = experiment.cases[i];
+    runs.skipped.push_back(why_skipped(one));
+    if (runs.policies == 0 || !runs.skipped.back().empty()) continue;
+    const std::filesystem::path folder = case_folder(experiment, i, out);
+    for (std::size_t n = 0; n < runs.seeds; ++n) {
+      const std::uint64_t seed = n + 1;
+      FL_TRY_ASSIGN(trace, prepare_trace(one, folder, seed));
+      for (std::size_t k = 0; k < runs.policies; ++k) {
+        const std::size_t at = runs.index(i, k, n);
+        runs.folders[at] = folder / one.policies[k].first;
+        if (runs.seeds > 1) runs.folders[at] /= fmt::format("seed-{}", seed);
+        runs.children[at] = child_of(experiment, one, k, seed, trace, runs.folders[at]);
+      }
+    }
+  }
+  return runs;
+}
+
+// Runs what is not skipped.
+Status carry_out(const Experiment& experiment, Runs& runs) {
+  std::vector<ChildRun> wanted;
+  for (const ChildRun& child : runs.children) {
+    if (!child.arguments.empty()) wanted.push_back(child);
+  }
+  if (isatty(STDERR_FILENO) == 1 && !wanted.empty()) {
+    fmt::print(stderr, "{}: {} runs\n", experiment.name, wanted.size());
+  }
+  FL_TRY(run_children(wanted));
+  auto done = wanted.begin();
+  for (ChildRun& child : runs.children) {
+    if (!child.arguments.empty()) child = std::move(*done++);
+  }
+  return {};
+}
+
+// "fairlead: out of paper\n" says "out of paper".
+std::string message_of(const ChildRun& child) {
+  std::string_view message = child.errors;
+  constexpr std::string_view kPrefix = "fairlead: ";
+  if (message.starts_with(kPrefix)) message.remove_prefix(kPrefix.size());
+  while (message.ends_with('\n')) message.remove_suffix(1);
+  return message.empty() ? fmt::format("exit code {}", child.exit_code) : std::string(message);
+}
+
+using AllFigures = std::vector<Result<RunFigures>>;  // by index of the run
+
+AllFigures read_runs(const Experiment& experiment, const Runs& runs) {
+  const JournalQuestions questions = journal_questions(experiment);
+  AllFigures all;
+  for (std::size_t at = 0; at < runs.children.size(); ++at) {
+    const ChildRun& child = runs.children[at];
+    if (child.arguments.empty())
+      all.emplace_back(RunFigures{});
+    else if (child.exit_code != 0)
+      all.emplace_back(run_error("{}", message_of(child)));
+    else
+      all.push_back(read_run(runs.folders[at], questions));
+  }
+  return all;
+}
+
+std::size_t policy_row(const Case& one, const std::string& label) {
+  const auto found = std::ranges::find(one.policies, label, &Policies::value_type::first);
+  FL_CHECK(found != one.policies.end(), "no policy {}", label);
+  return static_cast<std::size_t>(found - one.policies.begin());
+}
+
+Outcome without_figure(Verdict verdict, std::string reason) {
+  Outcome outcome;
+  outcome.verdict = verdict;
+  outcome.reason = std::move(reason);
+  return outcome;
+}
+
+Outcome measured(const Runs& runs, const AllFigures& figures, const PublishedClaim& claim,
+                 const Case& one, std::size_t i, double expected) {
+  std::vector<double> values;
+  std::vector<std::string> where;
+  for (std::size_t n = 0; n < runs.seeds; ++n) {
+    const std::size_t row = policy_row(one, claim.policy);
+    const std::size_t other_row = claim.against.empty() ? row : policy_row(one, claim.against);
+    const auto& run = figures[runs.index(i, row, n)];
+    const auto& other = figures[runs.index(i, other_row, n)];
+    if (!run) return without_figure(Verdict::kFailed, run.error().message);
+    if (!other) return without_figure(Verdict::kFailed, other.error().message);
+    const auto value = measure(claim, *run, claim.against.empty() ? nullptr : &*other);
+    if (!value) return without_figure(Verdict::kSkipped, value.error().message);
+    if (!value->text.empty()) return judge_text(claim, value->text);
+    values.push_back(value->number);
+    if (!value->where.empty()) where.push_back(value->where);
+  }
+  Outcome outcome = judge(claim, std::move(values), expected);
+  outcome.where = std::move(where);
+  return outcome;
+}
+
+Outcome outcome_of(const Experiment& experiment, const Runs& runs, const AllFigures& figures,
+                   const PublishedClaim& claim, std::size_t i) {
+  const Case& one = experiment.cases[i];
+  double expected = claim.expected.empty() ? 0 : claim.expected_in(i);
+  const bool is_fluid = claim.figure->kind == FigureKind::kFluidGain;
+  if (is_fluid || claim.bound == Bound::kFluid) {
+    const auto fluid = fluid_gain(one, experiment.settings, claim);
+    if (!fluid) return without_figure(Verdict::kSkipped, fluid.error().message);
+    if (is_fluid) return judge(claim, {*fluid}, expected);
+    expected = *fluid;
+  }
+  if (!runs.skipped[i].empty()) return without_figure(Verdict::kSkipped, runs.skipped[i]);
+  return measured(runs, figures, claim, one, i, expected);
+}
+
+Result<ExperimentResult> run_experiment(const Experiment& experiment,
+                                        const std::filesystem::path& out) {
+  FL_TRY_ASSIGN(runs, plan_runs(experiment, out));
+  FL_TRY(carry_out(experiment, runs));
+  const AllFigures figures = read_runs(experiment, runs);
+  ExperimentResult result{experiment, {}};
+  for (const PublishedClaim& claim : experiment.claims) {
+    result.outcomes.emplace_back();
+    for (std::size_t i = 0; i < experiment.cases.size(); ++i) {
+      result.outcomes.back().push_back(outcome_of(experiment, runs, figures, claim, i));
+    }
+  }
+  return result;
+}
+
+// The first run that failed, or nothing.
+Status failure_of(const std::vector<ExperimentResult>& results) {
+  for (const ExperimentResult& result : results) {
+    for (const auto& by_case : result.outcomes) {
+      for (const Outcome& outcome : by_case) {
+        if (outcome.verdict != Verdict::kFailed) continue;
+        return run_error("a run of {} failed: {}", result.experiment.name, outcome.reason);
+      }
+    }
+  }
+  return {};
+}
+
+Status write_file(const std::filesystem::path& path, std::string_view text) {
+  FL_TRY_ASSIGN(file, OutputFile::create(path));
+  file.write(text);
+  return file.commit();
+}
+
+Status print_list() {
+  Table table({{"experiment", Align::kLeft}, {"what", Align::kLeft}});
+  for (const ExperimentTitle& one : builtin_experiments()) table.add_row({one.name, one.title});
+  fmt::print("{}", table.text(stdout_style()));
+  return {};
+}
+
+// Every experiment is read before the first is run.
+Result<std::vector<Experiment>> load_experiments(const Flags& flags) {
+  std::vector<std::string> names = flags.experiments;
+  if (flags.all) {
+    for (const ExperimentTitle& one : builtin_experiments()) names.push_back(one.name);
+  }
+  if (names.empty()) return input_error("name an experiment, or say --all or --list");
+  if (flags.out.empty()) return input_error("--out takes the name of a folder");
+  std::vector<Experiment> experiments;
+  for (const std::string& name : names) {
+    FL_TRY_ASSIGN(experiment, load_experiment(name));
+    const bool known =
+        std::ranges::find(experiments, experiment.name, &Experiment::name) != experiments.end();
+    if (known) return input_error("the experiment is named twice: {}", experiment.name);
+    experiments.push_back(std::move(experiment));
+  }
+  return experiments;
+}
+
+std::string figures_help() {
+  std::string text = "Figures that the claims of an experiment file can name:\n";
+  for (const FigureSpec& figure : figures()) {
+    const std::string keys = fmt::format("{} {}", figure.required, figure.optional);
+    text += fmt::format("  {}  {}\n      {}\n", figure.name, trimmed(keys), figure.help);
+  }
+  return text;
+}
+
+Status reproduce(const Flags& flags) {
+  if (flags.list) return print_list();
+  FL_TRY_ASSIGN(experiments, load_experiments(flags));
+  FL_TRY_ASSIGN(folder, ResultFolder::open(flags.out));
+  std::vector<ExperimentResult> results;
+  for (const Experiment& experiment : experiments) {
+    FL_TRY_ASSIGN(result, run_experiment(experiment, flags.out));
+    fmt::print("{}{}", results.empty() ? "" : "\n", result_text(result, stdout_style()));
+    std::fflush(stdout);
+    results.push_back(std::move(result));
+  }
+  const std::string page = results_page(results);
+  FL_TRY(write_file(folder.file("reproduction.json"), results_json(results)));
+  FL_TRY(write_file(folder.file("reproduction.md"), page));
+  if (!flags.doc.empty()) FL_TRY(write_file(flags.doc, page));
+  folder.keep();
+  return failure_of(results);
+}
+
+}  // namespace
+
+Command add_reproduce(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("reproduce", "Repeat published experiments, claim by claim");
+  const auto flags = std::make_shared<Flags>();
+  app->add_option("NAME", flags->experiments, "experiments by name, or files like them");
+  app->add_flag("--all", flags->all, "every experiment in the list");
+  app->add_flag("--list", flags->list, "list the experiments");
+  app->add_option("--out", flags->out, "folder of the results, created where missing")
+      ->type_name("DIR");
+  app->add_option("--doc", flags->doc, "also write the page of results there")->type_name("FILE");
+  app->footer(std::string(kExamples) + "\n" + figures_help());
+  return {app, [flags] { return reproduce(*flags); }};
+}
+
+}  // namespace fairlead

@@ -1,0 +1,186 @@
+#include "cli/reproduce_workload.h"
+
+#include "base/parse.h"
+#include "cli/reproduce_yaml.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <set>
+
+namespace fairlead {
+namespace {
+
+constexpr RealBounds kHours = {0, 1e6};
+constexpr RealBounds kLoad = {0.001, 1000};
+constexpr IntegerBounds kTickets = {1, kTicketsMax};
+constexpr IntegerBounds kGpus = {1, kJobGpusMax};
+constexpr IntegerBounds kJobs = {1, 1'000'000};
+constexpr IntegerBounds kUsers = {1, 1'000'000};
+
+Duration duration_of(double hours) { return {std::llround(hours * 3'600'000)}; }
+
+Result<UserSpec> read_user(const YamlNode& map) {
+  FL_TRY(map.expect_keys({"name", "tickets", "jobs", "gangs", "model", "duration_h", "submit_h"}));
+  UserSpec user;
+  FL_TRY(map.get("name"));
+  FL_TRY(read(map, "name", user.name));
+  FL_TRY(read(map, "tickets", kTickets, user.tickets));
+  FL_TRY(read(map, "jobs", kJobs, user.jobs));
+  FL_TRY(read(map, "gangs", kGpus, user.gangs));
+  FL_TRY(read(map, "model", user.model));
+  FL_TRY(read(map, "duration_h", {0.001, 1e5}, user.duration_h));
+  FL_TRY(read(map, "submit_h", kHours, user.submit_h));
+  return user;
+}
+
+Result<WorkloadSpec> read_users(const YamlNode& list) {
+  FL_TRY_ASSIGN(items, list.items());
+  std::vector<UserSpec> users;
+  std::set<std::string> names;
+  for (const YamlNode& item : items) {
+    FL_TRY_ASSIGN(user, read_user(item));
+    if (!names.insert(user.name).second) {
+      return item.error(fmt::format("two users have the same name: {}", user.name));
+    }
+    users.push_back(std::move(user));
+  }
+  return users;
+}
+
+Result<std::vector<GangShare>> read_gang_shares(const YamlNode& map) {
+  FL_TRY_ASSIGN(pairs, map.pairs());
+  std::vector<GangShare> shares;
+  for (const YamlNode::Pair& pair : pairs) {
+    const auto gpus = parse_integer(pair.key);
+    if (!gpus || *gpus < 1 || *gpus > kJobGpusMax) {
+      return pair.value.error(
+          fmt::format("a gang has from 1 to {} GPUs: {}", kJobGpusMax, pair.key));
+    }
+    FL_TRY_ASSIGN(weight, pair.value.real({1e-6, 1e6}));
+    shares.push_back({*gpus, weight});
+  }
+  if (shares.empty()) return map.error("expected at least one gang size and its weight");
+  return shares;
+}
+
+// [min, max].
+template <class Bounds, class T>
+Status read_range(const YamlNode& map, std::string_view key, Bounds bounds, T& min, T& max) {
+  const auto node = map.find(key);
+  if (!node) return {};
+  std::vector<T> range;
+  FL_TRY(read(map, key, bounds, range));
+  if (range.size() != 2 || range[0] > range[1]) return node->bad_value("expected [least, most]");
+  min = range[0];
+  max = range[1];
+  return {};
+}
+
+Result<WorkloadSpec> read_sessions(const YamlNode& map) {
+  FL_TRY(map.expect_keys(
+      {"hours", "load", "users", "tickets", "jobs", "burst_s", "duration_h", "gangs", "models"}));
+  SessionOptions options;
+  FL_TRY(read(map, "hours", {0.001, 1e5}, options.span_h));
+  FL_TRY(read(map, "load", kLoad, options.load));
+  FL_TRY(read(map, "users", kUsers, options.users));
+  FL_TRY(read(map, "tickets", kTickets, options.tickets));
+  FL_TRY(read_range(map, "jobs", kJobs, options.jobs_min, options.jobs_max));
+  double burst_s = to_seconds(options.burst);
+  FL_TRY(read(map, "burst_s", RealBounds{0, 1e6}, burst_s));
+  options.burst = duration_of(burst_s / 3600);
+  double shortest_h = to_seconds(options.duration_min) / 3600;
+  double longest_h = to_seconds(options.duration_max) / 3600;
+  FL_TRY(read_range(map, "duration_h", RealBounds{0.001, 1e5}, shortest_h, longest_h));
+  options.duration_min = duration_of(shortest_h);
+  options.duration_max = duration_of(longest_h);
+  if (const auto gangs = map.find("gangs")) {
+    FL_TRY_ASSIGN(shares, read_gang_shares(*gangs));
+    options.gangs = std::move(shares);
+  }
+  std::vector<std::string> models;
+  FL_TRY(read(map, "models", models));
+  if (!models.empty()) options.models.clear();
+  for (const std::string& model : models) options.models.push_back({model});
+  return options;
+}
+
+Result<WorkloadSpec> read_generate(const YamlNode& map) {
+  FL_TRY(map.expect_keys({"jobs", "load", "users", "tickets", "daily_swing", "duration_scale"}));
+  GenerateOptions options;
+  FL_TRY(read(map, "jobs", {1, 10'000'000}, options.jobs));
+  FL_TRY(read(map, "load", kLoad, options.load));
+  FL_TRY(read(map, "daily_swing", {0, 1}, options.daily_swing));
+  FL_TRY(read(map, "duration_scale", {1e-6, 600}, options.duration_scale));
+  std::int64_t users = 10;
+  std::vector<std::int64_t> tickets = {1};
+  FL_TRY(read(map, "users", kUsers, users));
+  FL_TRY(read(map, "tickets", kTickets, tickets));
+  options.users = unequal_users(users, tickets);
+  return options;
+}
+
+std::filesystem::path shared_folder() {
+  const char* folder = std::getenv("FAIRLEAD_SHARED");
+  return folder == nullptr ? "../shared" : folder;
+}
+
+std::string job_name(const UserSpec& user, std::int64_t number) {
+  return user.jobs == 1 ? user.name : fmt::format("{}-{}", user.name, number);
+}
+
+Result<Workload> make_users(const std::vector<UserSpec>& users) {
+  WorkloadBuilder builder("users", Reading::kStrict);
+  std::int64_t row = 0;
+  for (const UserSpec& user : users) {
+    for (std::int64_t i = 0; i < user.jobs; ++i) {
+      const std::string id = job_name(user, i + 1);
+      FL_TRY(builder.add({.id = id,
+                          .user = user.name,
+                          .model = user.model,
+                          .gpus = user.gangs[static_cast<std::size_t>(i) % user.gangs.size()],
+                          .submit = Time{} + duration_of(user.submit_h),
+                          .duration = duration_of(user.duration_h),
+                          .tickets = user.tickets},
+                         Where("users", ++row)));
+    }
+  }
+  return builder.finish();
+}
+
+}  // namespace
+
+Result<WorkloadSpec> read_workload(const YamlNode& map, const std::filesystem::path& folder) {
+  FL_TRY(map.expect_keys({"trace", "shared", "generate", "sessions", "users"}));
+  FL_TRY_ASSIGN(pairs, map.pairs());
+  if (pairs.size() != 1) {
+    return map.error("a workload is one of trace, shared, generate, sessions and users");
+  }
+  const YamlNode& value = pairs.front().value;
+  const std::string& kind = pairs.front().key;
+  if (kind == "users") return read_users(value);
+  if (kind == "sessions") return read_sessions(value);
+  if (kind == "generate") return read_generate(value);
+  FL_TRY_ASSIGN(path, value.text());
+  if (kind == "shared") return TraceSpec{shared_folder() / path, path};
+  std::error_code ignored;
+  if (std::filesystem::exists(folder / path, ignored)) return TraceSpec{folder / path, ""};
+  return value.error(fmt::format("no such file: {}", (folder / path).string()));
+}
+
+Result<Workload> make_workload(const WorkloadSpec& spec, const Cluster& cluster,
+                               std::uint64_t seed) {
+  if (const auto* users = std::get_if<std::vector<UserSpec>>(&spec)) return make_users(*users);
+  if (const auto* sessions = std::get_if<SessionOptions>(&spec)) {
+    SessionOptions options = *sessions;
+    options.capacity_gpus = cluster.gpus;
+    options.seed = seed;
+    return generate_sessions(options);
+  }
+  FL_CHECK(std::holds_alternative<GenerateOptions>(spec), "a trace is a file already");
+  GenerateOptions options = std::get<GenerateOptions>(spec);
+  options.capacity_gpus = cluster.gpus;
+  options.seed = seed;
+  return generate(options);
+}
+
+}  // namespace fairlead

@@ -1,0 +1,61 @@
+// The workload of a published experiment: users named one by one, drawn, or a trace.
+//
+//   workload: {trace: jobs.csv}             # a file, relative to the experiment's
+//   workload: {shared: data/traces/x.csv}   # a public trace, below $FAIRLEAD_SHARED
+//   workload: {generate: {...}}             # as `fairlead trace generate`: jobs, load, users,
+//                                           # tickets, daily_swing, duration_scale
+//   workload: {sessions: {...}}             # users who come and go (trace/sessions.h): hours,
+//   load,
+//                                           # users, tickets, jobs: [min, max], burst_s,
+//                                           # duration_h: [min, max], gangs: {1: weight, ...},
+//                                           # models: [...]
+//   workload:
+//     users:                                # each with so many equal jobs, the gangs in turn
+//       - {name: ann, tickets: 1, jobs: 40, gangs: [1, 2, 4], model: VAE, duration_h: 1000,
+//          submit_h: 0}
+#pragma once
+
+#include "base/result.h"
+#include "model/cluster.h"
+#include "model/workload.h"
+#include "model/yaml_reader.h"
+#include "trace/generate.h"
+#include "trace/sessions.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace fairlead {
+
+struct UserSpec {
+  std::string name;
+  std::int64_t tickets = 1;
+  std::int64_t jobs = 1;
+  std::vector<std::int64_t> gangs = {1};
+  std::string model;
+  double duration_h = 100'000;  // chosen: never ends
+  double submit_h = 0;
+};
+
+struct TraceSpec {
+  std::filesystem::path path;
+  std::string shared_name;  // of a public trace: its path below the shared folder
+};
+
+// The capacity and the seed of what is drawn are those of the run.
+using WorkloadSpec =
+    std::variant<std::vector<UserSpec>, SessionOptions, GenerateOptions, TraceSpec>;
+
+// `folder`: what the paths of traces are relative to. Errors, with position: also a trace that does
+// not exist, unless it is a public one.
+Result<WorkloadSpec> read_workload(const YamlNode& map, const std::filesystem::path& folder);
+
+// The jobs of any workload but a trace. A user's only job has the user's name, others get numbers.
+// REQUIRES: not a TraceSpec.
+Result<Workload> make_workload(const WorkloadSpec& spec, const Cluster& cluster,
+                               std::uint64_t seed);
+
+}  // namespace fairlead

@@ -1,0 +1,134 @@
+// Fairness over sliding windows of time: a journal sink that compares, in every window, what each
+// user held with what it was entitled to by tickets and demand (FairShareMeter). Ours.
+//
+// Windows end at multiples of `step` and begin at or after the first arrival. The error of a user
+// in a window is max(0, |received - entitled| - allowance) / entitled, where the allowance is what
+// one quantum of the user's largest job can shift: quantum x the largest gang among the jobs that
+// it had unfinished at any time in the window.
+//
+// It also measures how much stands idle while there is demand for all of it, and migrations.
+//
+// O(1) per record (O(log users) where demand changes, O(gang sizes of the user) where a job comes
+// or goes) and O(users x windows) per step. Memory: two numbers per user and step of the longest
+// window.
+#pragma once
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "model/journal.h"
+#include "solve/fair_share.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace fairlead {
+
+struct WindowFairnessOptions {
+  std::vector<Duration> windows = {hours(1), hours(8)};  // multiples of `step`
+  Duration step = seconds(60);                           // at least 1 ms
+  Duration quantum;                                      // zero: no allowance
+};
+
+// Over users and windows.
+struct WindowErrors {
+  double largest = 0;      // part of what the user was entitled to in the window
+  double mean = 0;         // the same
+  std::int64_t count = 0;  // of users' windows
+  UserId user;             // of the largest: the first one; none if every error is 0
+  Time window_end;         // of the largest
+};
+
+struct WindowFigures {
+  Duration window;
+  WindowErrors steady;  // windows in which the user was entitled to something all the time
+  WindowErrors all;     // windows in which it was entitled to something at any time
+};
+
+class WindowFairness : public RecordSink {
+ public:
+  // REQUIRES: every window is a positive multiple of the step.
+  explicit WindowFairness(WindowFairnessOptions options = {});
+
+  // REQUIRES: the records of one run in journal order, up to kEnd.
+  void on(const Record& record) override;
+
+  // REQUIRES of all below: kEnd was passed. The run ends at kEnd, or with its last job if none is
+  // left.
+  // In the order of the options.
+  const std::vector<WindowFigures>& windows() const { return figures_; }
+  // GPU time that nobody held while unfinished jobs asked for all GPUs that were up or more, as a
+  // part of the capacity at those times; 0 if there were none.
+  double idle_when_wanted() const;
+  // Per hour of the run, and per GPU-hour held; 0 if there is none.
+  double migrations_per_hour() const;
+  double migrations_per_gpu_hour() const;
+
+ private:
+  // How many of a user's unfinished jobs have gangs of one size.
+  struct GangCount {
+    std::uint32_t gpus = 0;
+    std::int64_t jobs = 0;
+    Time gone;  // the last time at which `jobs` became 0
+  };
+  struct User {
+    std::int64_t held_gpus = 0;
+    std::int64_t held_gpu_ms = 0;  // up to `since`
+    Time since;
+    std::int64_t jobs = 0;         // unfinished
+    Time first_job;                // when `jobs` last became positive
+    Time last_job = {-1};          // when `jobs` last became 0
+    std::vector<GangCount> gangs;  // from the largest
+  };
+  struct Job {
+    UserId user;
+    std::uint32_t gpus = 0;  // asked for
+    std::int64_t held_gpus = 0;
+  };
+  // What a user had received and was entitled to up to a multiple of the step.
+  struct Sample {
+    std::int64_t held_gpu_ms = 0;
+    double entitled_gpu_ms = 0;
+  };
+
+  void advance(Time t);
+  void sample(Time t);
+  void compare(WindowFigures& figures, Time t, UserId user, const Sample& before,
+               const Sample& now);
+  void on_node(Time t, std::int64_t gpus);
+  void on_arrived(const Record& record);
+  void on_leave(const Record& record);
+  void hold(Time t, JobId job, std::int64_t gpus);
+  void on_end(const Record& record);
+  static void settle(User& user, Time t);
+  static GangCount& gang_count(User& user, std::uint32_t gpus);
+  static std::uint32_t largest_gang(const User& user, Time since);
+  Sample& sample_of(std::int64_t number, UserId user);
+
+  WindowFairnessOptions options_;
+  std::vector<WindowFigures> figures_;  // `mean` is the sum up to the end
+  IdVector<UserId, User> users_;
+  IdVector<JobId, Job> jobs_;
+  IdVector<NodeId, std::int64_t> node_gpus_;
+  FairShareMeter shares_;
+
+  std::vector<Sample> ring_;  // of the last ring_steps_ samples, each with a row per user
+  std::int64_t ring_steps_ = 1;
+  std::int64_t samples_ = 0;  // taken so far
+  Time next_sample_ = Time::never();
+
+  Time now_;
+  Time first_arrival_ = Time::never();
+  Time last_leave_;
+  Duration length_;  // of the run
+  Time up_since_;    // when gpus_up_ last became positive
+  std::int64_t gpus_up_ = 0;
+  std::int64_t demand_ = 0;  // GPUs that unfinished jobs ask for
+  std::int64_t held_gpus_ = 0;
+  GpuTime held_;
+  GpuTime wanted_;  // capacity while demand_ >= gpus_up_
+  GpuTime idle_;    // of it
+  std::int64_t migrations_ = 0;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,67 @@
+// KnownSpeed: what a policy may know of speeds, which is less than what is true.
+//
+// A policy says what it needs (Needs::rates): nothing; the whole table; or profiles, learnt from
+// runs. A profile belongs to a user and a model, as jobs of one user's model are alike
+// (Gandiva_fair, EuroSys 2020): its rates on a GPU type become known once one of its jobs has held
+// GPUs of that type for its dead time and `length` more. A hold that is cut shorter counts all the
+// same: the mini-batches it lacks are few.
+//
+// rate: O(log rows). on_hold: O(slices). Memory: one word per job, one instant per profile and
+// type.
+#pragma once
+
+#include "base/rng.h"
+#include "model/speed.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace fairlead {
+
+enum class RatesNeeded : std::uint8_t {
+  kNone,
+  kProfiled,  // learnt from runs
+  kTable,     // the whole table from the start
+};
+
+struct ProfileOptions {
+  Duration length = seconds(10);  // of running after the dead time; chosen: some mini-batches
+  double noise = 0;        // each profiled rate is off by a factor of 1 +- up to this, 0..0.9
+  std::uint64_t seed = 0;  // of the noise
+};
+
+class KnownSpeed {
+ public:
+  // What is passed must outlive it.
+  KnownSpeed(const Speed& truth, const Cluster& cluster, const Jobs& jobs, RatesNeeded needed,
+             const ProfileOptions& options);
+
+  // Speed relative to the job's reference, of `gpus` GPUs of one type at one tier; nullopt where it
+  // is not known (yet), Rate 0 where it is known to be infeasible.
+  std::optional<Rate> rate(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const;
+  // The best tier that a gang of that size can have here.
+  Tier best_tier(std::uint32_t gpus) const { return truth_.best_tier(gpus); }
+
+  // The engine's side: the clock, and that a job holds a gang from now on, the first `dead` of it
+  // for nothing.
+  void set_now(Time now) { now_ = now; }
+  void on_hold(JobId job, Gang gang, Duration dead);
+
+ private:
+  std::size_t row(JobId job, GpuTypeId type) const {
+    return profile_[job] * cluster_.type_names.size() + type.row();
+  }
+  void number_profiles();
+  double error_of(std::size_t row) const;
+
+  const Speed& truth_;
+  const Cluster& cluster_;
+  const Jobs& jobs_;
+  const RatesNeeded needed_;
+  const ProfileOptions options_;
+  Time now_;
+  IdVector<JobId, std::uint32_t> profile_;
+  std::vector<Time> known_at_;  // by profile and type
+};
+
+}  // namespace fairlead

@@ -1,0 +1,234 @@
+// How Gandiva_fair moves jobs: between servers until what is due can be served, and between GPU
+// types until every user keeps enough jobs where it is entitled to GPUs.
+#include "policy/gandiva_fair.h"
+
+#include <algorithm>
+
+namespace fairlead {
+
+// --- What a server can serve ------------------------------------------------------------------
+
+// Brings the tickets of the server's jobs and its load up to date. What a job is ahead or behind in
+// GPU time stays the same, so its distance from the mean pass changes as its tickets do (as in
+// Waldspurger and Weihl's dynamic stride scheduling).
+void GandivaFair::refresh(const View& view, NodeId node) {
+  Server& server = servers_[node];
+  const double mean = mean_pass(server.queue);
+  double due = 0;
+  for (StrideClient& client : server.queue) {
+    set_tickets(client, tickets_of(view, client.job), mean);
+    due += std::min<double>(client.gpus, client.tickets);
+  }
+  for (JobId job : server.spreads) due += spread_need(job, node).gpus * spread_need(job, node).time;
+  server.load = due / server.gpus;
+}
+
+Need GandivaFair::spread_need(JobId job, NodeId node) const {
+  const Spread& spread = spreads_[states_[job].spread];
+  const auto slice = std::ranges::find(spread.slices, node, &Slice::node);
+  return {slice->gpus, std::min(1.0, spread.client.tickets / spread.client.gpus)};
+}
+
+// Into needs_: the needs of the server's jobs but one.
+void GandivaFair::list_needs(NodeId node, JobId without) {
+  needs_.clear();
+  const Server& server = servers_[node];
+  for (const StrideClient& client : server.queue) {
+    if (client.job == without) continue;
+    needs_.push_back({client.gpus, std::min(1.0, client.tickets / client.gpus)});
+  }
+  for (JobId job : server.spreads) needs_.push_back(spread_need(job, node));
+}
+
+double GandivaFair::unserved_without(NodeId node, JobId without) {
+  list_needs(node, without);
+  return unserved(needs_, servers_[node].gpus);
+}
+
+double GandivaFair::unserved_with(NodeId node, Need extra) {
+  list_needs(node, JobId::none());
+  needs_.push_back(extra);
+  return unserved(needs_, servers_[node].gpus);
+}
+
+// --- Between servers --------------------------------------------------------------------------
+
+void GandivaFair::balance(const View& view, Plan& plan) {
+  constexpr double kWorthALook = 0.2;  // GPUs
+  std::int64_t moves_left =
+      1 + static_cast<std::int64_t>(options_.moves * static_cast<double>(servers_.size()));
+  for (GpuTypeId type : ids<GpuTypeId>(nodes_of_type_.size())) {
+    sources_.clear();
+    for (NodeId node : contended_) {
+      if (view.cluster.node_type[node] != type) continue;
+      const double missing = unserved_without(node, JobId::none());
+      if (missing > kWorthALook) sources_.push_back({-missing, node});
+    }
+    if (sources_.empty()) continue;
+    std::ranges::sort(sources_, {}, [](const Candidate& c) { return std::pair(c.key, c.node); });
+    list_least_loaded(view, type);
+    std::int64_t stuck = 0;
+    for (const Candidate& source : sources_) {
+      if (moves_left == 0) break;
+      if (relieve(view, plan, source.node)) {
+        --moves_left;
+      } else {
+        ++stuck;
+      }
+    }
+    for (; stuck > 0 && moves_left > 0 && join_holes(view, plan, type); --moves_left) {
+    }
+  }
+}
+
+// Servers where all fit have holes that are each too small for those who wait elsewhere. Moves the
+// job that best makes one larger hole of two, counting a hole by the square of its size.
+bool GandivaFair::join_holes(const View& view, Plan& plan, GpuTypeId type) {
+  JobId best;
+  NodeId best_to;
+  double best_gain = 0;
+  for (NodeId node : nodes_of_type_[type]) {
+    const Server& server = servers_[node];
+    if (server.is_down || server.wanted == 0 || server.wanted >= server.gpus) continue;
+    const double hole = server.gpus - server.wanted;
+    for (const StrideClient& client : server.queue) {
+      if (!may_move(view, client.job)) continue;
+      const NodeId to = spare_->tightest(type, client.gpus, spare_->everywhere());
+      if (to.is_none() || to == node) continue;
+      const double other = servers_[to].gpus - servers_[to].wanted;
+      const double gain = hole - other + client.gpus;  // of the squares, per GPU moved
+      if (gain <= best_gain) continue;
+      best_gain = gain;
+      best = client.job;
+      best_to = to;
+    }
+  }
+  if (best.is_none()) return false;
+  move(view, plan, best, best_to);
+  return true;
+}
+
+void GandivaFair::list_least_loaded(const View& view, GpuTypeId type) {
+  candidates_.clear();
+  for (NodeId node : nodes_of_type_[type]) {
+    if (!servers_[node].is_down) candidates_.push_back({servers_[node].load, node});
+  }
+  std::ranges::sort(candidates_, {}, [](const Candidate& c) { return std::pair(c.key, c.node); });
+  constexpr std::size_t kLooks = 16;
+  if (candidates_.size() > kLooks) candidates_.resize(kLooks);
+  for (const Candidate& candidate : candidates_) refresh(view, candidate.node);
+}
+
+// Moves the job whose move gains the most; true if there is one that gains enough.
+bool GandivaFair::relieve(const View& view, Plan& plan, NodeId node) {
+  const double here = unserved_without(node, JobId::none());
+  JobId best;
+  NodeId best_to;
+  double best_gain = 0;
+  for (const StrideClient& client : servers_[node].queue) {
+    if (!may_move(view, client.job)) continue;
+    const double least_gain = options_.gain * client.gpus;
+    const double relief = here - unserved_without(node, client.job);
+    if (relief - least_gain <= best_gain) continue;
+    const Need need = {client.gpus, std::min(1.0, client.tickets / client.gpus)};
+    for (const Candidate& candidate : candidates_) {
+      if (candidate.node == node || client.gpus > servers_[candidate.node].gpus) continue;
+      if (!has_room(candidate.node, client.gpus)) continue;
+      const double there = unserved_without(candidate.node, JobId::none());
+      const double gain = relief - (unserved_with(candidate.node, need) - there) - least_gain;
+      if (gain <= best_gain) continue;
+      best_gain = gain;
+      best = client.job;
+      best_to = candidate.node;
+    }
+  }
+  if (best.is_none()) return false;
+  move(view, plan, best, best_to);
+  return true;
+}
+
+bool GandivaFair::may_move(const View& view, JobId job) const {
+  const JobState& state = states_[job];
+  const Duration rest = {options_.quantum.ms * options_.cool_down_quanta};
+  return state.moved.ms < 0 || view.now - state.moved >= rest;
+}
+
+// The job keeps what it is ahead or behind.
+void GandivaFair::move(const View& view, Plan& plan, JobId job, NodeId to) {
+  JobState& state = states_[job];
+  if (state.holds) stop(view, plan, job);
+  const NodeId from = state.home;
+  const double pass = std::ranges::find(servers_[from].queue, job, &StrideClient::job)->pass;
+  move_out(view, job);
+  move_in(view, job, to, pass - mean_pass(servers_[from].queue));
+  state.moved = view.now;
+}
+
+// --- Between GPU types ------------------------------------------------------------------------
+
+void GandivaFair::match_types(const View& view, Plan& plan) {
+  if (nodes_of_type_.size() < 2) return;
+  constexpr int kMovesOfUser = 4;
+  for (std::size_t i = 0; i < entitlements_.active().size(); ++i) {
+    const UserId user = entitlements_.active()[i];
+    for (int moves = 0; moves < kMovesOfUser && match_types_of(view, plan, user); ++moves) {
+    }
+  }
+}
+
+// What the user's jobs on the type are worth with `more` GPUs of them there: what it can use of its
+// entitlement, and a little for as much again, as jobs that take turns pack better.
+double GandivaFair::usable(UserId user, GpuTypeId type, std::int64_t more) const {
+  constexpr double kSpareWorth = 0.25;
+  const auto kept = static_cast<double>(entitlements_.kept(user, type) + more);
+  const double due = entitlements_.traded(user, type);
+  return std::min(kept, due) + kSpareWorth * std::clamp(kept - due, 0.0, due);
+}
+
+// What moving the job to the type adds to its user's throughput, in GPUs of the slower of the two
+// types.
+double GandivaFair::gain_of_move(const View& view, JobId job, GpuTypeId to) const {
+  const GpuTypeId from = states_[job].type;
+  const UserId user = view.jobs.user[job];
+  const std::int64_t gpus = view.jobs.gpus[job];
+  const double rate_from = rate(view, job, from);
+  const double rate_to = rate(view, job, to);
+  const double lost = usable(user, from, 0) - usable(user, from, -gpus);
+  const double won = usable(user, to, gpus) - usable(user, to, 0);
+  return (won * rate_to - lost * rate_from) / std::min(rate_from, rate_to);
+}
+
+// Moves the job of the user that gains the most by it; true if there is one that gains enough.
+bool GandivaFair::match_types_of(const View& view, Plan& plan, UserId user) {
+  constexpr double kWorthALook = 0.5;  // GPUs
+  constexpr int kLooks = 32;           // jobs of one type
+  const std::size_t types = nodes_of_type_.size();
+  JobId best;
+  NodeId best_to;
+  double best_gain = 0;
+  for (GpuTypeId to : ids<GpuTypeId>(types)) {
+    const double due = entitlements_.traded(user, to);
+    if (2 * due - static_cast<double>(entitlements_.kept(user, to)) < kWorthALook) continue;
+    for (GpuTypeId from : ids<GpuTypeId>(types)) {
+      if (from == to) continue;
+      JobId job = kept_.first(user.row() * types + from.row());
+      for (int looks = 0; looks < kLooks && !job.is_none(); ++looks, job = kept_.after(job)) {
+        if (!may_move(view, job) || states_[job].spread != kNotSpread) continue;
+        if ((view.jobs.types[job] & type_bit(to)) == 0) continue;
+        const std::uint32_t gpus = view.jobs.gpus[job];
+        const double gain = gain_of_move(view, job, to) - 2 * options_.gain * gpus;
+        if (gain <= best_gain || gpus > view.cluster.type_node_gpus_max[to]) continue;
+        const NodeId node = find_server(view, job, to);
+        if (node.is_none()) continue;
+        best_gain = gain;
+        best = job;
+        best_to = node;
+      }
+    }
+  }
+  if (best.is_none()) return false;
+  move(view, plan, best, best_to);
+  return true;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,38 @@
+// How much a user can gain in trading by lying: a search, for tests and experiments. Ours.
+//
+// A user can report false speedups, or truly run its jobs slower on its slowest GPUs, so that its
+// speedup rises though its slow GPUs are worth less. Everybody else is honest. What the user gets
+// is measured by its true speeds.
+#pragma once
+
+#include "solve/trading.h"
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace fairlead {
+
+// Gains: by how much the user's throughput exceeds the one when everybody is honest, in percent;
+// 0: nothing that was tried gains.
+struct BestLies {
+  double report_gain = 0;
+  // The reported speedup on each type over the user's slowest type is the true one times this;
+  // empty: the truth is best.
+  std::vector<double> report;
+  double slow_down_gain = 0;
+  // The user runs jobs on its slowest type so many times slower. Reports show it truly, so it needs
+  // no profiler that believes what it is told.
+  double slow_down = 1;
+};
+
+// The factors above 1 to try; reports also try their inverses and 1.
+std::span<const double> usual_lie_factors();
+
+// Each user's best lie against honest others. Arguments as of Trading::trade.
+// Cost: per user (2 x factors + 1)^(types - 1) + factors trades.
+std::vector<BestLies> best_lies(std::size_t types, std::span<const double> speeds,
+                                std::span<const double> entitled, TradePrice price,
+                                std::span<const double> factors = usual_lie_factors());
+
+}  // namespace fairlead

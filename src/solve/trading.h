@@ -1,0 +1,89 @@
+// Trading of fast for slow GPUs among users whose jobs gain differently from the fast ones.
+//
+// Every user is entitled to GPUs of each type. One whose jobs run s times faster on a fast GPU
+// gains by giving p < s slow GPUs for it; one with s < p gains by selling. s is the user's speedup
+// in the pair of types, p the price.
+//
+// Two rules of price. In both nobody's throughput (the sum over types of speed x GPUs) falls by any
+// trade, which is checked, and a user that does not know its speed on a type does not trade it.
+//
+//  kSlides    Gandiva_fair (EuroSys 2020, slides): the user with the highest speedup buys from the
+//             one with the lowest, at the second-highest speedup of those who still have slow GPUs
+//             to bid, and so on while both gain strictly. Pairs of types follow each other, the
+//             widest gap first, each with what the one before has left. A pair's gap is the median
+//             speedup over the users that know both types. Ours: users with equal lowest speedups
+//             sell together, in proportion to what each has, so no order of users shows.
+//  kExternal  Ours. A pair trades once, at the price at which demand meets supply; users whose own
+//             speedup is the price are left out (trade reduction, after McAfee 1992), and the
+//             longer side is rationed in proportion to what each offers. What a user offers is
+//             fixed before any report is read: of its GPUs of type a, the part gpus(b) / gpus(all
+//             but a) goes to the pair with b. So pairs do not depend on each other, and in each of
+//             them a user's report decides only on which side of the price it stands: no false
+//             report of one user gains anything. (Several users that act together can gain.)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace fairlead {
+
+enum class TradePrice : std::uint8_t { kSlides, kExternal };
+
+// The buyer gives price * fast_gpus GPUs of type `slow` for fast_gpus of type `fast`.
+struct Trade {
+  std::uint32_t buyer = 0;   // row
+  std::uint32_t seller = 0;  // row
+  std::uint32_t slow = 0;    // column
+  std::uint32_t fast = 0;    // column
+  double fast_gpus = 0;
+  double price = 0;  // slow GPUs for one fast GPU
+  friend bool operator==(const Trade&, const Trade&) = default;
+};
+
+// Holds the workspace: nothing is allocated once it and `out` have reached their largest size.
+class Trading {
+ public:
+  // Rows are users, columns GPU types, row by row. `speeds`: <= 0 where unknown or impossible; only
+  // the ratios within a row matter. `entitled`: GPUs, in and out. Writes the trades to `out`.
+  // REQUIRES: equal sizes, a multiple of types >= 1; entitled >= 0; everything finite.
+  // O(types^2 x users x log users).
+  void trade(std::size_t types, std::span<const double> speeds, std::span<double> entitled,
+             TradePrice price, std::vector<Trade>& out);
+
+ private:
+  // A user that knows its speeds on both types of a pair.
+  struct Party {
+    double speedup;
+    std::uint32_t user;
+  };
+  struct Pair {
+    double gap;
+    std::uint32_t slow;
+    std::uint32_t fast;
+  };
+
+  void find_pairs();
+  // The parties of the pair, in order of their speedup.
+  void find_parties(std::uint32_t slow, std::uint32_t fast);
+  void trade_by_second_price(Pair pair);
+  void trade_at_one_price(Pair pair);
+  double offer(std::uint32_t user, std::uint32_t type, std::uint32_t to) const;
+  double market_price(Pair pair) const;
+  void exchange(const Trade& trade);
+  double throughput(std::uint32_t user) const;
+  double& gpus(std::uint32_t user, std::uint32_t type) { return entitled_[user * types_ + type]; }
+
+  std::size_t types_ = 0;
+  std::span<const double> speeds_;
+  std::span<double> entitled_;
+  std::vector<Trade>* out_ = nullptr;
+  std::vector<Pair> pairs_;
+  std::vector<Party> parties_;
+  std::vector<double> before_;     // entitled, before any trade
+  std::vector<double> type_gpus_;  // its sum of each type
+  double all_gpus_ = 0;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,49 @@
+// A synthetic workload of users who come and go: hyper-parameter searches.
+//
+// Sessions begin in a Poisson process. In each, one user submits many jobs of one model within
+// minutes and then waits for them. So at every moment some users are active and others are not,
+// which is what fair shares have to follow. Sessions are drawn until together they ask for the load
+// wanted; then all durations shrink by the little that is too much.
+//
+// Equal options give an equal workload on every compiler. O(jobs log jobs) time.
+#pragma once
+
+#include "base/result.h"
+#include "model/workload.h"
+#include "trace/generate.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace fairlead {
+
+struct SessionOptions {
+  std::uint64_t seed = 1;
+  std::int64_t capacity_gpus = 64;
+  double span_h = 24;  // within which sessions begin
+  double load = 1.2;   // GPU time asked for per GPU time of the capacity over span_h
+
+  // How many users take turns, each session one of them at random; 0: each session is a new user's.
+  // user-1, user-2, ... in the order in which sessions are drawn, with the tickets in turn. A user
+  // has one model.
+  std::int64_t users = 0;
+  std::vector<std::int64_t> tickets = {1};
+
+  // A session has jobs_min to jobs_max jobs, equally likely, submitted within `burst` of its
+  // beginning.
+  std::int64_t jobs_min = 4;
+  std::int64_t jobs_max = 24;
+  Duration burst = seconds(300);
+  // The logarithm of a job's duration is uniform between these.
+  Duration duration_min = seconds(900);
+  Duration duration_max = hours(4);
+
+  // As in GenerateOptions.
+  std::vector<GangShare> gangs = GenerateOptions().gangs;
+  std::vector<ModelShare> models = GenerateOptions().models;
+};
+
+// Errors: an option out of its range, or more than a million jobs.
+Result<Workload> generate_sessions(const SessionOptions& options);
+
+}  // namespace fairlead

@@ -1,0 +1,139 @@
+// Published experiments from a file of one's own to verdicts.
+
+#include "program.h"
+
+namespace fairlead {
+namespace {
+
+using nlohmann::json;
+
+class ReproduceTest : public ProgramTest {
+ protected:
+  // Two users of one GPU each under first come, first served: the second waits for the first.
+  void write_experiment(const std::string& more) const {
+    write("mine.yaml",
+          "title: Mine\n"
+          "source: nobody\n"
+          "question: Who waits?\n"
+          "cluster: 1xV100:1\n"
+          "workload:\n"
+          "  users:\n"
+          "    - {name: ann, duration_h: 1}\n"
+          "    - {name: bob, duration_h: 1}\n"
+          "policies: {fifo: fifo, las: \"las:quantum_s=60\"}\n"
+          "quantum_s: 60\n"
+          "settings: {costs: none}\n" +
+              more);
+  }
+};
+
+constexpr const char* kClaims =
+    "claims:\n"
+    "  - {claim: the mean, figure: summary, key: jct_avg_s, policy: fifo, expect: 5400, "
+    "tolerance: 1}\n"
+    "  - {claim: fast, figure: summary, key: makespan_s, policy: fifo, at_most: 3600}\n"
+    "  - {claim: who runs, figure: schedule, quanta: 2, policy: fifo, expect: ann ann}\n"
+    "  - {claim: idle, figure: idle_when_wanted, policy: las, at_most: 0}\n"
+    "  - {claim: work, figure: gain, user: bob, policy: las, against: fifo}\n";
+
+TEST_F(ReproduceTest, GivesAVerdictOnEachClaim) {
+  write_experiment(kClaims);
+  const Ended ended = fairlead("reproduce mine.yaml --out out --doc page.md");
+  ASSERT_EQ(ended.exit_code, 0) << ended.errors;
+  EXPECT_NE(ended.out.find("3 of 4 reached"), std::string::npos) << ended.out;
+  EXPECT_EQ(files("out"),
+            (std::vector<std::string>{"mine", "reproduction.json", "reproduction.md"}));
+  EXPECT_EQ(files("out/mine"), (std::vector<std::string>{"fifo", "jobs-seed-1.csv", "las"}));
+  EXPECT_EQ(read("page.md"), read("out/reproduction.md"));
+  std::vector<std::string> verdicts;
+  const json result = read_json("out/reproduction.json");
+  for (const json& claim : result["experiments"][0]["claims"]) {
+    verdicts.push_back(claim["outcomes"][0]["verdict"].get<std::string>());
+  }
+  EXPECT_EQ(verdicts,
+            (std::vector<std::string>{"reached", "not reached", "reached", "reached", "measured"}))
+      << ended.out;
+}
+
+TEST_F(ReproduceTest, GivesTheSameAgain) {
+  write_experiment(kClaims);
+  ASSERT_EQ(fairlead("reproduce mine.yaml --out out").exit_code, 0);
+  const std::string first = read("out/reproduction.json");
+  ASSERT_EQ(fairlead("reproduce mine.yaml --out out").exit_code, 0);
+  EXPECT_EQ(read("out/reproduction.json"), first);
+}
+
+TEST_F(ReproduceTest, RunsCasesAndSeeds) {
+  write_experiment(
+      "seeds: 2\n"
+      "cases:\n"
+      "  - {label: one}\n"
+      "  - {label: two, cluster: \"1xV100:2\"}\n"
+      "claims:\n"
+      "  - {claim: c, figure: summary, key: makespan_s, policy: fifo, expect: [7200, 3600]}\n");
+  const Ended ended = fairlead("reproduce mine.yaml --out out");
+  ASSERT_EQ(ended.exit_code, 0) << ended.errors;
+  EXPECT_NE(ended.out.find("2 of 2 reached"), std::string::npos) << ended.out;
+  EXPECT_EQ(files("out/mine/case-2/las"), (std::vector<std::string>{"seed-1", "seed-2"}));
+}
+
+TEST_F(ReproduceTest, SkipsWhatNeedsPublicTracesThatAreNotThere) {
+  write_experiment("cases:\n  - {label: one, workload: {shared: data/none.csv}}\n" +
+                   std::string(kClaims));
+  const Ended ended = fairlead("reproduce mine.yaml --out out", "export FAIRLEAD_SHARED=nowhere");
+  ASSERT_EQ(ended.exit_code, 0) << ended.errors;
+  EXPECT_NE(ended.out.find("skipped: $FAIRLEAD_SHARED has no data/none.csv"), std::string::npos)
+      << ended.out;
+}
+
+TEST_F(ReproduceTest, SaysWhichRunFailed) {
+  write_experiment(kClaims);
+  std::filesystem::create_directories(path("out/mine"));
+  write("out/mine/las", "in the way");
+  const Ended ended = fairlead("reproduce mine.yaml --out out");
+  EXPECT_EQ(ended.exit_code, 1);
+  EXPECT_NE(ended.errors.find("a run of mine failed: "), std::string::npos) << ended.errors;
+  EXPECT_NE(ended.out.find("reached"), std::string::npos) << ended.out;
+  EXPECT_NE(read("out/reproduction.json"), "");
+}
+
+TEST_F(ReproduceTest, RefusesWhatItCannotRunBeforeItRunsAny) {
+  write_experiment("claims:\n  - {claim: c, figure: works}\n");
+  write("good.yaml", "");
+  for (const char* arguments :
+       {"mine.yaml --out out", "gone --out out", "--out out", "good.yaml --out out"}) {
+    const Ended ended = fairlead(std::string("reproduce ") + arguments);
+    EXPECT_EQ(ended.exit_code, 2) << arguments;
+    EXPECT_NE(ended.errors, "") << arguments;
+    EXPECT_EQ(files("out"), std::vector<std::string>()) << arguments;
+  }
+  write_experiment("cases:\n  - {label: one, workload: {trace: gone.csv}}\n" +
+                   std::string(kClaims));
+  const Ended ended = fairlead("reproduce mine.yaml --out out");
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_EQ(ended.errors, "fairlead: mine.yaml:13:36: no such file: gone.csv\n");
+  EXPECT_EQ(fairlead("reproduce trading-fluid").exit_code, 2);
+}
+
+TEST_F(ReproduceTest, ListsWhatComesWithIt) {
+  const Ended ended = fairlead("reproduce --list");
+  EXPECT_EQ(ended.exit_code, 0) << ended.errors;
+  EXPECT_NE(ended.out.find("\ntrading-fluid "), std::string::npos) << ended.out;
+}
+
+// The fluid calculation reaches the published rule's figures on both clusters and mixes.
+TEST_F(ReproduceTest, ReachesTheFluidFiguresOfTrading) {
+  const Ended ended = fairlead("reproduce trading-fluid --out out");
+  ASSERT_EQ(ended.exit_code, 0) << ended.errors;
+  EXPECT_NE(ended.out.find("16 of 16 reached"), std::string::npos) << ended.out;
+}
+
+TEST_F(ReproduceTest, ReachesTheStrideTables) {
+  const Ended ended = fairlead("reproduce stride-table gang-stride-table --out out");
+  ASSERT_EQ(ended.exit_code, 0) << ended.errors;
+  EXPECT_NE(ended.out.find("3 of 3 reached"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("4 of 4 reached"), std::string::npos) << ended.out;
+}
+
+}  // namespace
+}  // namespace fairlead
