@@ -130,7 +130,8 @@ void GandivaFair::run_quantum(const View& view, Plan& plan) {
     balance(view, plan);
     next_balance_ = view.now + Duration{options_.quantum.ms * options_.balance_quanta};
   }
-  choose_spreads();
+  find_lags();
+  choose_spreads(view);
   choose_and_stop(view, plan);
   start_chosen(view, plan);
   next_quantum_ = {(view.now.ms / options_.quantum.ms + 1) * options_.quantum.ms};
@@ -147,18 +148,27 @@ void GandivaFair::charge_all(const View& view) {
   for (NodeId node : contended_) {
     Server& server = servers_[node];
     for (StrideClient& client : server.queue) pay(client);
-    if (options_.cap) cap(server);
+    if (options_.cap) bound_passes(server);
   }
   for (Spread& spread : spreads_) pay(spread.client);
 }
 
+// Entitlements are the tickets, so a pass of one who gets what it is due advances by one a quantum.
+double GandivaFair::clock() const {
+  return static_cast<double>(now_.ms) / static_cast<double>(options_.quantum.ms);
+}
+
 // Nobody owes more than two of its own turns, however long it rode along on GPUs that no other job
-// could use, and nobody is owed more than four.
-void GandivaFair::cap(Server& server) {
+// could use, and nobody is owed more than four. A server with more or less to do than others drifts
+// from the clock; it forgets what it drifted beyond some quanta, so that spread jobs can compare
+// servers.
+void GandivaFair::bound_passes(Server& server) const {
+  constexpr double kDrift = 3;
   const double mean = mean_pass(server.queue);
+  const double shift = std::clamp(mean, clock() - kDrift, clock() + kDrift) - mean;
   for (StrideClient& client : server.queue) {
     const double turn = client.gpus / client.tickets;
-    client.pass = std::clamp(client.pass, mean - 4 * turn, mean + 2 * turn);
+    client.pass = std::clamp(client.pass, mean - 4 * turn, mean + 2 * turn) + shift;
   }
 }
 
@@ -167,23 +177,13 @@ void GandivaFair::set_tickets(StrideClient& client, double tickets, double mean)
   client.tickets = tickets;
 }
 
-// A spread job that could run when nobody else wanted to, or could not when everybody did, is at
-// most one turn ahead of or behind the servers that it shares.
+// The same for a spread job, with the clock as the mean.
 void GandivaFair::refresh(const View& view, Spread& spread) const {
-  double least = std::numeric_limits<double>::infinity();
-  double most = -least;
-  for (Slice slice : spread.slices) {
-    const Server& server = servers_[slice.node];
-    if (!server.is_contended || server.queue.empty()) continue;
-    const double pass = mean_pass(server.queue);
-    least = std::min(least, pass);
-    most = std::max(most, pass);
-  }
-  const bool is_alone = most < least;
-  set_tickets(spread.client, tickets_of(view, spread.client.job), is_alone ? 0 : least);
-  if (is_alone || !options_.cap) return;
-  const double turn = spread.client.gpus / spread.client.tickets;
-  spread.client.pass = std::clamp(spread.client.pass, least - turn, most + turn);
+  StrideClient& client = spread.client;
+  set_tickets(client, tickets_of(view, client.job), clock());
+  if (!options_.cap) return;
+  const double turn = client.gpus / client.tickets;
+  client.pass = std::clamp(client.pass, clock() - 4 * turn, clock() + 2 * turn);
 }
 
 double GandivaFair::tickets_of(const View& view, JobId job) const {
@@ -265,7 +265,7 @@ void GandivaFair::find_speeds(const View& view) {
 
 // The centre: jobs of several servers and the servers' aggregates in order of their passes. Whoever
 // comes first claims the server; where there is room for both, nobody needs to.
-void GandivaFair::choose_spreads() {
+void GandivaFair::choose_spreads(const View& view) {
   for (NodeId node : contended_) servers_[node].left = 0;
   for (const Spread& spread : spreads_) {
     for (Slice slice : spread.slices) {
@@ -274,18 +274,22 @@ void GandivaFair::choose_spreads() {
   }
   std::vector<Spread*>& order = spread_order_;
   order.clear();
-  for (Spread& spread : spreads_) order.push_back(&spread);
+  for (Spread& spread : spreads_) {
+    spread.key = spread.client.pass - head_start(view, spread.client);
+    order.push_back(&spread);
+  }
   std::ranges::sort(order, [](const Spread* a, const Spread* b) {
-    return std::pair(a->client.pass, a->client.order) < std::pair(b->client.pass, b->client.order);
+    return std::pair(a->key, a->client.order) < std::pair(b->key, b->client.order);
   });
   for (Spread* spread : order) {
     spread->client.chosen = std::ranges::all_of(spread->slices, [&](Slice slice) {
       const Server& server = servers_[slice.node];
       if (server.left < slice.gpus) return false;
       return !server.is_contended || server.queue.empty() ||
-             spread->client.pass <= mean_pass(server.queue);
+             spread->key <= mean_pass(server.queue);
     });
     if (!spread->client.chosen) continue;
+    count_turn(view, spread->client);
     for (Slice slice : spread->slices) servers_[slice.node].left -= slice.gpus;
   }
 }
@@ -314,34 +318,32 @@ void GandivaFair::count_turn(const View& view, const StrideClient& client) {
       client.gpus / std::max(kLeastShare, entitlements_.share(user, type));
 }
 
-// Gang-aware stride on one server. Before the slides' order by pass come two corrections of ours:
-// jobs of a user that is behind on the whole stand ahead, by four turns for each turn behind, and
-// so do jobs that are due all of the time, by three, as they can never make up for a lost turn.
-void GandivaFair::take_turns(const View& view, std::span<StrideClient> queue, std::uint32_t gpus) {
+// By how much a job stands ahead of its pass, two corrections of ours to the slides' order: jobs of
+// a user that is behind on the whole by four turns for each turn behind, and jobs that are due all
+// of the time by three, as they can never make up for a lost turn.
+double GandivaFair::head_start(const View& view, const StrideClient& client) const {
   constexpr double kOfUser = 4;
   constexpr double kOfAlwaysDue = 3;
-  const auto head_start = [&](const StrideClient& client) {
-    if (!options_.entitlements.filling) return 0.0;
-    const UserId user = view.jobs.user[client.job];
-    const GpuTypeId type = states_[client.job].type;
-    const bool is_always_due =
-        entitlements_.of_job(user, type, client.gpus) >= client.gpus * (1 - 1e-9);
-    return kOfUser * lags_[user.row() * nodes_of_type_.size() + type.row()] +
-           (is_always_due ? kOfAlwaysDue : 0);
-  };
-  for (StrideClient& client : queue) client.pass -= head_start(client);
+  if (!options_.entitlements.filling) return 0;
+  const UserId user = view.jobs.user[client.job];
+  const GpuTypeId type = states_[client.job].type;
+  const bool is_always_due =
+      entitlements_.of_job(user, type, client.gpus) >= client.gpus * (1 - 1e-9);
+  return kOfUser * lags_[user.row() * nodes_of_type_.size() + type.row()] +
+         (is_always_due ? kOfAlwaysDue : 0);
+}
+
+// Gang-aware stride on one server.
+void GandivaFair::take_turns(const View& view, std::span<StrideClient> queue, std::uint32_t gpus) {
+  for (StrideClient& client : queue) client.pass -= head_start(view, client);
   gang_stride(queue, gpus, options_.skip);
-  for (StrideClient& client : queue) client.pass += head_start(client);
+  for (StrideClient& client : queue) client.pass += head_start(view, client);
   for (const StrideClient& client : queue) {
     if (client.chosen) count_turn(view, client);
   }
 }
 
 void GandivaFair::choose_and_stop(const View& view, Plan& plan) {
-  find_lags();
-  for (const Spread& spread : spreads_) {
-    if (spread.client.chosen) count_turn(view, spread.client);
-  }
   for (Spread& spread : spreads_) {
     if (states_[spread.client.job].holds && !spread.client.chosen)
       stop(view, plan, spread.client.job);

@@ -86,6 +86,7 @@ class GandivaFair : public Policy {
   struct Spread {
     StrideClient client;
     std::vector<Slice> slices;
+    double key = 0;  // its pass less its head start, while choosing
   };
   struct Candidate {
     double key;
@@ -106,12 +107,14 @@ class GandivaFair : public Policy {
   void trade_if_due(const View& view, Plan& plan);
   void note_trades(std::span<const Trade> trades, Plan& plan) const;
   void find_speeds(const View& view);
-  static void cap(Server& server);
+  double clock() const;
+  void bound_passes(Server& server) const;
   static void set_tickets(StrideClient& client, double tickets, double mean);
   void refresh(const View& view, Spread& spread) const;
-  void choose_spreads();
+  void choose_spreads(const View& view);
   void find_lags();
   void count_turn(const View& view, const StrideClient& client);
+  double head_start(const View& view, const StrideClient& client) const;
   void take_turns(const View& view, std::span<StrideClient> queue, std::uint32_t gpus);
   void choose_and_stop(const View& view, Plan& plan);
   void start_chosen(const View& view, Plan& plan);
@@ -151,9 +154,9 @@ class GandivaFair : public Policy {
   // gandiva_fair_balance.cc
   void balance(const View& view, Plan& plan);
   void refresh(const View& view, NodeId node);
-  double unserved_without(NodeId node, JobId without);
-  double unserved_with(NodeId node, Need extra);
-  void list_needs(NodeId node, JobId without);
+  void look_at(std::size_t candidate);
+  Tiling tiling_of(NodeId node, JobId without = JobId::none()) const;
+  static Need need_of(const StrideClient& client);
   void list_least_loaded(const View& view, GpuTypeId type);
   Need spread_need(JobId job, NodeId node) const;
   double usable(UserId user, GpuTypeId type, std::int64_t more) const;
@@ -192,10 +195,10 @@ class GandivaFair : public Policy {
   std::vector<GpuTypeId> type_choice_;
   std::vector<double> type_scores_;
   std::vector<Candidate> candidates_;
+  std::vector<Tiling> tilings_;  // of the candidates, while balancing
   std::vector<Candidate> sources_;
   std::vector<Spread*> spread_order_;
   std::vector<Slice> slices_;
-  std::vector<Need> needs_;
   std::vector<double> speeds_;  // by user and type
   std::vector<double> lags_;    // by user and type, in turns
   std::vector<JobId> leaving_;

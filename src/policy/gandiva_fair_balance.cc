@@ -29,26 +29,19 @@ Need GandivaFair::spread_need(JobId job, NodeId node) const {
   return {slice->gpus, std::min(1.0, spread.client.tickets / spread.client.gpus)};
 }
 
-// Into needs_: the needs of the server's jobs but one.
-void GandivaFair::list_needs(NodeId node, JobId without) {
-  needs_.clear();
+// Of the needs of the server's jobs but one.
+Tiling GandivaFair::tiling_of(NodeId node, JobId without) const {
   const Server& server = servers_[node];
+  Tiling tiling(server.gpus);
   for (const StrideClient& client : server.queue) {
-    if (client.job == without) continue;
-    needs_.push_back({client.gpus, std::min(1.0, client.tickets / client.gpus)});
+    if (client.job != without) tiling.add(need_of(client));
   }
-  for (JobId job : server.spreads) needs_.push_back(spread_need(job, node));
+  for (JobId job : server.spreads) tiling.add(spread_need(job, node));
+  return tiling;
 }
 
-double GandivaFair::unserved_without(NodeId node, JobId without) {
-  list_needs(node, without);
-  return unserved(needs_, servers_[node].gpus);
-}
-
-double GandivaFair::unserved_with(NodeId node, Need extra) {
-  list_needs(node, JobId::none());
-  needs_.push_back(extra);
-  return unserved(needs_, servers_[node].gpus);
+Need GandivaFair::need_of(const StrideClient& client) {
+  return {client.gpus, std::min(1.0, client.tickets / client.gpus)};
 }
 
 // --- Between servers --------------------------------------------------------------------------
@@ -61,15 +54,17 @@ void GandivaFair::balance(const View& view, Plan& plan) {
     sources_.clear();
     for (NodeId node : contended_) {
       if (view.cluster.node_type[node] != type) continue;
-      const double missing = unserved_without(node, JobId::none());
+      const double missing = tiling_of(node).unserved();
       if (missing > kWorthALook) sources_.push_back({-missing, node});
     }
     if (sources_.empty()) continue;
     std::ranges::sort(sources_, {}, [](const Candidate& c) { return std::pair(c.key, c.node); });
     list_least_loaded(view, type);
-    std::int64_t stuck = 0;
+    // Where the worst off cannot be helped, the others hardly can.
+    constexpr std::size_t kTries = 32;
+    std::size_t stuck = 0;
     for (const Candidate& source : sources_) {
-      if (moves_left == 0) break;
+      if (moves_left == 0 || stuck == kTries) break;
       if (relieve(view, plan, source.node)) {
         --moves_left;
       } else {
@@ -116,34 +111,46 @@ void GandivaFair::list_least_loaded(const View& view, GpuTypeId type) {
   std::ranges::sort(candidates_, {}, [](const Candidate& c) { return std::pair(c.key, c.node); });
   constexpr std::size_t kLooks = 16;
   if (candidates_.size() > kLooks) candidates_.resize(kLooks);
-  for (const Candidate& candidate : candidates_) refresh(view, candidate.node);
+  tilings_.resize(candidates_.size());
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    refresh(view, candidates_[i].node);
+    look_at(i);
+  }
+}
+
+// Brings up to date what the candidate can serve.
+void GandivaFair::look_at(std::size_t candidate) {
+  tilings_[candidate] = tiling_of(candidates_[candidate].node);
+  candidates_[candidate].key = tilings_[candidate].unserved();
 }
 
 // Moves the job whose move gains the most; true if there is one that gains enough.
 bool GandivaFair::relieve(const View& view, Plan& plan, NodeId node) {
-  const double here = unserved_without(node, JobId::none());
+  const double here = tiling_of(node).unserved();
   JobId best;
   NodeId best_to;
   double best_gain = 0;
   for (const StrideClient& client : servers_[node].queue) {
     if (!may_move(view, client.job)) continue;
     const double least_gain = options_.gain * client.gpus;
-    const double relief = here - unserved_without(node, client.job);
+    const double relief = here - tiling_of(node, client.job).unserved();
     if (relief - least_gain <= best_gain) continue;
-    const Need need = {client.gpus, std::min(1.0, client.tickets / client.gpus)};
-    for (const Candidate& candidate : candidates_) {
-      if (candidate.node == node || client.gpus > servers_[candidate.node].gpus) continue;
-      if (!has_room(candidate.node, client.gpus)) continue;
-      const double there = unserved_without(candidate.node, JobId::none());
-      const double gain = relief - (unserved_with(candidate.node, need) - there) - least_gain;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const NodeId to = candidates_[i].node;
+      if (to == node || client.gpus > servers_[to].gpus || !has_room(to, client.gpus)) continue;
+      const double harm = tilings_[i].unserved_with(need_of(client)) - candidates_[i].key;
+      const double gain = relief - harm - least_gain;
       if (gain <= best_gain) continue;
       best_gain = gain;
       best = client.job;
-      best_to = candidate.node;
+      best_to = to;
     }
   }
   if (best.is_none()) return false;
   move(view, plan, best, best_to);
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    if (candidates_[i].node == node || candidates_[i].node == best_to) look_at(i);
+  }
   return true;
 }
 

@@ -164,8 +164,8 @@ NodeId GandivaFair::find_server(const View& view, JobId job, GpuTypeId type) {
   NodeId best;
   double least = std::numeric_limits<double>::infinity();
   for (const Candidate& candidate : candidates_) {
-    const double before = unserved_without(candidate.node, JobId::none());
-    const double worse = unserved_with(candidate.node, {gpus, due / gpus}) - before;
+    Tiling tiling = tiling_of(candidate.node);
+    const double worse = tiling.unserved_with({gpus, due / gpus}) - tiling.unserved();
     if (worse >= least) continue;
     least = worse;
     best = candidate.node;
@@ -230,7 +230,7 @@ void GandivaFair::move_in(const View& view, JobId job, NodeId node, double lead)
   client.job = job;
   client.order = next_order_++;
   client.tickets = tickets_of(view, job);
-  client.pass = mean_pass(server.queue) + lead;
+  client.pass = (server.queue.empty() ? clock() : mean_pass(server.queue)) + lead;
   server.queue.push_back(client);
   want(node, gpus);
   server.load += std::min<double>(gpus, client.tickets) / server.gpus;
@@ -251,9 +251,7 @@ void GandivaFair::spread_out(const View& view, JobId job, std::span<const Slice>
   spread.client.job = job;
   spread.client.order = next_order_++;
   spread.client.tickets = tickets_of(view, job);
-  double passes = 0;
-  for (Slice slice : slices) passes += mean_pass(servers_[slice.node].queue);
-  spread.client.pass = passes / static_cast<double>(slices.size());
+  spread.client.pass = clock();
   spreads_.push_back(std::move(spread));
   ++spread_waits_;
   for (Slice slice : slices) {
@@ -328,7 +326,7 @@ void GandivaFair::want(NodeId node, std::int64_t gpus) {
 // All were served alike until now, so they begin alike, and owe nothing.
 void GandivaFair::begin_turns(Server& server) {
   for (StrideClient& client : server.queue) {
-    client.pass = 0;
+    client.pass = clock();
     states_[client.job].charged = now_;
   }
 }

@@ -1,0 +1,218 @@
+#include "model/known_speed.h"
+
+#include "model/cluster_file.h"
+#include "model/models_file.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+namespace {
+
+const GpuTypeId kV100(0);
+const GpuTypeId kK80(1);
+const NodeId kV100Node(0);
+const NodeId kK80Node(1);
+
+// Jobs of the list below.
+const JobId kAnnVae(0);
+const JobId kAnnVaeAgain(1);
+const JobId kAnnDcgan(2);
+const JobId kBenVae(3);
+const JobId kAnnNameless(4);  // no model
+const JobId kJobs(5);         // how many
+
+Workload jobs_of_two_users() {
+  Workload workload;
+  const UserId ann(0);
+  const UserId ben(1);
+  const ModelId vae = workload.models.push_back("VAE");
+  const ModelId dcgan = workload.models.push_back("DCGAN");
+  const std::array<std::pair<UserId, ModelId>, 5> asked = {
+      {{ann, vae}, {ann, vae}, {ann, dcgan}, {ben, vae}, {ann, ModelId()}}};
+  for (const auto& [user, model] : asked) {
+    workload.jobs.user.push_back(user);
+    workload.jobs.model.push_back(model);
+    workload.jobs.gpus.push_back(2);
+    workload.reference_types.push_back("");
+  }
+  return workload;
+}
+
+// One V100 node and one K80 node, and what is known there.
+struct Known {
+  explicit Known(RatesNeeded needed, const ProfileOptions& options = {})
+      : cluster(*parse_cluster_shorthand("1xV100:4,1xK80:4")),
+        workload(jobs_of_two_users()),
+        truth(*Speed::make(cluster, builtin_models(), workload, "K80")),
+        speed(truth, cluster, workload.jobs, needed, options) {}
+  Known(const Known&) = delete;
+
+  void hold(std::int64_t at_ms, JobId job, const std::vector<Slice>& gang, Duration dead = {}) {
+    speed.set_now({at_ms});
+    speed.on_hold(job, gang, dead);
+  }
+  std::optional<Rate> rate_at(std::int64_t at_ms, JobId job, GpuTypeId type,
+                              std::uint32_t gpus = 2) {
+    speed.set_now({at_ms});
+    return speed.rate(job, type, gpus, Tier::kPair);
+  }
+  Rate true_rate(JobId job, GpuTypeId type, std::uint32_t gpus = 2) const {
+    return truth.rate(job, type, gpus, Tier::kPair);
+  }
+
+  Cluster cluster;
+  Workload workload;
+  Speed truth;
+  KnownSpeed speed;
+};
+
+TEST(KnownSpeed, IsNothingWhereNothingIsNeeded) {
+  Known known(RatesNeeded::kNone);
+  known.hold(0, kAnnVae, {{kV100Node, 2}});
+  for (JobId job : ids<JobId>(kJobs.row())) {
+    EXPECT_FALSE(known.rate_at(3'600'000, job, kV100).has_value());
+  }
+}
+
+TEST(KnownSpeed, IsTheTableWhereTheTableIsNeeded) {
+  // What noise profiles have does not touch the table.
+  Known known(RatesNeeded::kTable, {.noise = 0.5});
+  for (JobId job : ids<JobId>(kJobs.row())) {
+    for (GpuTypeId type : {kV100, kK80}) {
+      for (std::uint32_t gpus : {1U, 2U, 4U}) {
+        EXPECT_EQ(known.rate_at(0, job, type, gpus), known.true_rate(job, type, gpus));
+      }
+    }
+  }
+}
+
+TEST(ProfiledSpeed, IsNotKnownBeforeAnyRun) {
+  Known known(RatesNeeded::kProfiled);
+  for (JobId job : ids<JobId>(kJobs.row())) {
+    for (GpuTypeId type : {kV100, kK80}) {
+      EXPECT_FALSE(known.rate_at(3'600'000, job, type).has_value());
+    }
+  }
+}
+
+TEST(ProfiledSpeed, IsKnownOnceTheDeadTimeAndTheLengthAreOver) {
+  Known known(RatesNeeded::kProfiled, {.length = seconds(10)});
+  known.hold(5'000, kAnnVae, {{kV100Node, 2}}, seconds(2));
+  EXPECT_FALSE(known.rate_at(16'999, kAnnVae, kV100).has_value());
+  EXPECT_EQ(known.rate_at(17'000, kAnnVae, kV100), known.true_rate(kAnnVae, kV100));
+  // At every gang size.
+  EXPECT_EQ(known.rate_at(17'000, kAnnVae, kV100, 4), known.true_rate(kAnnVae, kV100, 4));
+}
+
+TEST(ProfiledSpeed, IsThatOfTheTypeThatRan) {
+  Known known(RatesNeeded::kProfiled);
+  known.hold(0, kAnnVae, {{kV100Node, 2}});
+  EXPECT_TRUE(known.rate_at(60'000, kAnnVae, kV100).has_value());
+  EXPECT_FALSE(known.rate_at(60'000, kAnnVae, kK80).has_value());
+}
+
+TEST(ProfiledSpeed, HoldsForAllJobsOfTheUserAndModelAndForNoOther) {
+  Known known(RatesNeeded::kProfiled);
+  known.hold(0, kAnnVae, {{kV100Node, 2}});
+  EXPECT_EQ(known.rate_at(60'000, kAnnVaeAgain, kV100), known.true_rate(kAnnVaeAgain, kV100));
+  EXPECT_FALSE(known.rate_at(60'000, kAnnDcgan, kV100).has_value());
+  EXPECT_FALSE(known.rate_at(60'000, kAnnNameless, kV100).has_value());
+  EXPECT_FALSE(known.rate_at(60'000, kBenVae, kV100).has_value());
+}
+
+TEST(ProfiledSpeed, OfAGangOfTwoTypesIsThatOfBoth) {
+  Known known(RatesNeeded::kProfiled);
+  known.hold(0, kAnnVae, {{kV100Node, 1}, {kK80Node, 1}});
+  EXPECT_TRUE(known.rate_at(60'000, kAnnVae, kV100).has_value());
+  EXPECT_TRUE(known.rate_at(60'000, kAnnVae, kK80).has_value());
+}
+
+TEST(ProfiledSpeed, StaysKnownAndCountsFromTheFirstRunThatEnds) {
+  Known known(RatesNeeded::kProfiled, {.length = seconds(10)});
+  known.hold(0, kAnnVae, {{kV100Node, 2}}, seconds(60));
+  known.hold(20'000, kAnnVaeAgain, {{kV100Node, 2}});  // known at 30 s, not at 70 s
+  EXPECT_FALSE(known.rate_at(29'999, kAnnVae, kV100).has_value());
+  EXPECT_TRUE(known.rate_at(30'000, kAnnVae, kV100).has_value());
+  known.hold(40'000, kAnnVae, {{kV100Node, 2}}, seconds(60));
+  EXPECT_TRUE(known.rate_at(40'000, kAnnVae, kV100).has_value());
+}
+
+// --- Noise ------------------------------------------------------------------------------------
+
+// Profiled over true rate of each job on each type.
+std::vector<double> errors(double noise, std::uint64_t seed) {
+  Known known(RatesNeeded::kProfiled, {.noise = noise, .seed = seed});
+  std::vector<double> errors;
+  for (JobId job : ids<JobId>(kJobs.row())) {
+    known.hold(0, job, {{kV100Node, 1}, {kK80Node, 1}});
+    for (GpuTypeId type : {kV100, kK80}) {
+      errors.push_back(known.rate_at(60'000, job, type)->value() /
+                       known.true_rate(job, type).value());
+    }
+  }
+  return errors;
+}
+
+TEST(ProfileNoise, IsBoundedAndReachesFar) {
+  double least = 1;
+  double most = 1;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    for (double error : errors(0.2, seed)) {
+      EXPECT_GE(error, 0.8 - 1e-6);
+      EXPECT_LE(error, 1.2 + 1e-6);
+      least = std::min(least, error);
+      most = std::max(most, error);
+    }
+  }
+  EXPECT_LT(least, 0.82);
+  EXPECT_GT(most, 1.18);
+}
+
+TEST(ProfileNoise, BelongsToAProfileAndType) {
+  const std::vector<double> all = errors(0.2, 7);
+  // Ann's two jobs of one model share theirs; every other profile and type has its own.
+  EXPECT_NEAR(all[0], all[2], 1e-6);
+  EXPECT_NEAR(all[1], all[3], 1e-6);
+  std::set<std::int64_t> different;
+  for (double error : all) different.insert(std::llround(error * 1e6));
+  EXPECT_EQ(different.size(), all.size() - 2);
+}
+
+TEST(ProfileNoise, IsTheSameEveryTimeItIsAsked) {
+  Known known(RatesNeeded::kProfiled, {.noise = 0.2, .seed = 7});
+  known.hold(0, kAnnVae, {{kV100Node, 2}});
+  const auto first = known.rate_at(60'000, kAnnVae, kV100);
+  known.hold(70'000, kAnnVae, {{kV100Node, 2}});
+  EXPECT_EQ(known.rate_at(90'000, kAnnVae, kV100), first);
+  // The same part at every gang size.
+  const auto four = known.rate_at(90'000, kAnnVae, kV100, 4);
+  EXPECT_NEAR(four->value() / first->value(), 2, 1e-6);
+}
+
+TEST(ProfileNoise, FollowsTheSeed) {
+  EXPECT_EQ(errors(0.2, 7), errors(0.2, 7));
+  EXPECT_NE(errors(0.2, 7), errors(0.2, 8));
+  for (double error : errors(0, 7)) EXPECT_EQ(error, 1);
+}
+
+TEST(ProfileNoise, LeavesWhatIsInfeasibleInfeasible) {
+  const Cluster cluster = *parse_cluster_shorthand("1xV100:4,1xK80:4");
+  Workload workload = jobs_of_two_users();
+  const SpeedTable table = *parse_models_yaml(
+      "models: [{name: VAE, rates: {V100: 1, K80: 0}}, {name: DCGAN, rates: {V100: 1, K80: 1}}]",
+      "test");
+  const Speed truth = *Speed::make(cluster, table, workload, "V100");
+  KnownSpeed speed(truth, cluster, workload.jobs, RatesNeeded::kProfiled, {.noise = 0.2});
+  speed.on_hold(kAnnVae, std::vector<Slice>{{kK80Node, 1}}, {});
+  speed.set_now({60'000});
+  EXPECT_EQ(speed.rate(kAnnVae, kK80, 1, Tier::kPair), Rate{0});
+}
+
+}  // namespace
+}  // namespace fairlead
