@@ -137,7 +137,8 @@ class GandivaFair : public Policy {
   NodeId find_server(const View& view, JobId job, GpuTypeId type);
   bool find_servers(const View& view, JobId job, TypeMask types);
   void move_in(const View& view, JobId job, NodeId node, double lead);
-  void spread_out(const View& view, JobId job, std::span<const Slice> slices);
+  double spread_time(NodeId node) const;
+  void spread_out(const View& view, JobId job);
   void move_out(const View& view, JobId job);
   StrideClient take_client(NodeId node, JobId job);
   void want(NodeId node, std::int64_t gpus);
@@ -160,9 +161,11 @@ class GandivaFair : public Policy {
   void list_least_loaded(const View& view, GpuTypeId type);
   Need spread_need(JobId job, NodeId node) const;
   double usable(UserId user, GpuTypeId type, std::int64_t more) const;
+  bool part_spreads(const View& view, Plan& plan);
   bool join_holes(const View& view, Plan& plan, GpuTypeId type);
   bool relieve(const View& view, Plan& plan, NodeId node);
   void move(const View& view, Plan& plan, JobId job, NodeId to);
+  bool is_tried(const StrideClient& client);
   bool may_move(const View& view, JobId job) const;
   void match_types(const View& view, Plan& plan);
   bool match_types_of(const View& view, Plan& plan, UserId user);
@@ -197,6 +200,7 @@ class GandivaFair : public Policy {
   std::vector<Candidate> candidates_;
   std::vector<Tiling> tilings_;  // of the candidates, while balancing
   std::vector<Candidate> sources_;
+  std::vector<std::pair<std::uint32_t, double>> tried_;
   std::vector<Spread*> spread_order_;
   std::vector<Slice> slices_;
   std::vector<double> speeds_;  // by user and type

@@ -50,6 +50,7 @@ void GandivaFair::balance(const View& view, Plan& plan) {
   constexpr double kWorthALook = 0.2;  // GPUs
   std::int64_t moves_left =
       1 + static_cast<std::int64_t>(options_.moves * static_cast<double>(servers_.size()));
+  if (part_spreads(view, plan)) --moves_left;
   for (GpuTypeId type : ids<GpuTypeId>(nodes_of_type_.size())) {
     sources_.clear();
     for (NodeId node : contended_) {
@@ -61,7 +62,7 @@ void GandivaFair::balance(const View& view, Plan& plan) {
     std::ranges::sort(sources_, {}, [](const Candidate& c) { return std::pair(c.key, c.node); });
     list_least_loaded(view, type);
     // Where the worst off cannot be helped, the others hardly can.
-    constexpr std::size_t kTries = 32;
+    constexpr std::size_t kTries = 8;
     std::size_t stuck = 0;
     for (const Candidate& source : sources_) {
       if (moves_left == 0 || stuck == kTries) break;
@@ -74,6 +75,30 @@ void GandivaFair::balance(const View& view, Plan& plan) {
     for (; stuck > 0 && moves_left > 0 && join_holes(view, plan, type); --moves_left) {
     }
   }
+}
+
+// Spread jobs that share a server must take turns. Where they are due more than all of the time,
+// moves one of them to servers where that is not so; true if it found any.
+bool GandivaFair::part_spreads(const View& view, Plan& plan) {
+  const auto crowd = [&](std::span<const Slice> slices) {
+    double most = 0;
+    for (Slice slice : slices) most = std::max(most, spread_time(slice.node));
+    return most;
+  };
+  for (std::size_t i = 0; i < spreads_.size(); ++i) {
+    const JobId job = spreads_[i].client.job;
+    constexpr double kTooMuch = 1.05;
+    if (crowd(spreads_[i].slices) <= kTooMuch || !may_move(view, job)) continue;
+    const TypeMask type = type_bit(states_[job].type);
+    const double own = std::min(1.0, spreads_[i].client.tickets / spreads_[i].client.gpus);
+    if (!find_servers(view, job, type) || crowd(slices_) + own > kTooMuch) continue;
+    if (states_[job].holds) stop(view, plan, job);
+    move_out(view, job);
+    spread_out(view, job);
+    states_[job].moved = view.now;
+    return true;
+  }
+  return false;
 }
 
 // Servers where all fit have holes that are each too small for those who wait elsewhere. Moves the
@@ -130,8 +155,10 @@ bool GandivaFair::relieve(const View& view, Plan& plan, NodeId node) {
   JobId best;
   NodeId best_to;
   double best_gain = 0;
+  tried_.clear();
   for (const StrideClient& client : servers_[node].queue) {
     if (!may_move(view, client.job)) continue;
+    if (is_tried(client)) continue;
     const double least_gain = options_.gain * client.gpus;
     const double relief = here - tiling_of(node, client.job).unserved();
     if (relief - least_gain <= best_gain) continue;
@@ -152,6 +179,14 @@ bool GandivaFair::relieve(const View& view, Plan& plan, NodeId node) {
     if (candidates_[i].node == node || candidates_[i].node == best_to) look_at(i);
   }
   return true;
+}
+
+// True for all but the first client with its need; jobs of one user are mostly alike.
+bool GandivaFair::is_tried(const StrideClient& client) {
+  const std::pair<std::uint32_t, double> need(client.gpus, client.tickets);
+  if (std::ranges::find(tried_, need) != tried_.end()) return true;
+  tried_.push_back(need);
+  return false;
 }
 
 bool GandivaFair::may_move(const View& view, JobId job) const {

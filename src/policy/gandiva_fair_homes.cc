@@ -77,15 +77,18 @@ bool GandivaFair::find_home(const View& view, JobId job) {
   for (GpuTypeId type : type_choice_) {
     largest = std::max(largest, view.cluster.type_gpus[type]);
     if (gpus > view.cluster.type_node_gpus_max[type]) {
-      if (find_servers(view, job, type_bit(type))) return true;
-      continue;
+      if (!find_servers(view, job, type_bit(type))) continue;
+      spread_out(view, job);
+      return true;
     }
     const NodeId node = find_server(view, job, type);
     if (node.is_none()) continue;
     move_in(view, job, node, 0);
     return true;
   }
-  return gpus > largest && find_servers(view, job, view.jobs.types[job]);
+  if (gpus <= largest || !find_servers(view, job, view.jobs.types[job])) return false;
+  spread_out(view, job);
+  return true;
 }
 
 // --- Which GPU type ---------------------------------------------------------------------------
@@ -173,16 +176,17 @@ NodeId GandivaFair::find_server(const View& view, JobId job, GpuTypeId type) {
   return best;
 }
 
-// Servers for a job that none is large enough for: a set that another such job uses, if it is no
-// more loaded than the least loaded servers are. Servers of several types only if no type has
-// enough; the job then counts on that of its first server.
+// Servers for a job that none is large enough for, into slices_: those with the least to do, where
+// other spread jobs count double as nothing runs beside them; but rather a set that another such job
+// uses, as long as it has hardly more to do. Servers of several types only if no type has enough;
+// the job then counts on that of its first server.
 bool GandivaFair::find_servers(const View& view, JobId job, TypeMask types) {
   const std::uint32_t gpus = view.jobs.gpus[job];
   candidates_.clear();
   for (NodeId node : ids<NodeId>(servers_.size())) {
     if (servers_[node].is_down) continue;
     if ((types & type_bit(view.cluster.node_type[node])) == 0) continue;
-    candidates_.push_back({servers_[node].load, node});
+    candidates_.push_back({servers_[node].load + spread_time(node), node});
   }
   std::ranges::sort(candidates_, {}, [](const Candidate& c) { return std::pair(c.key, c.node); });
   slices_.clear();
@@ -197,19 +201,26 @@ bool GandivaFair::find_servers(const View& view, JobId job, TypeMask types) {
     if (left == 0) break;
   }
   if (left > 0) return false;
-  constexpr double kNoWorse = 0.25;
+  constexpr double kHardlyMore = 0.25;
   for (const Spread& other : spreads_) {
-    if (other.client.gpus != gpus) continue;
+    if (other.client.gpus != gpus || other.client.job == job) continue;
     const bool is_good = std::ranges::all_of(other.slices, [&](Slice slice) {
       return (types & type_bit(view.cluster.node_type[slice.node])) != 0 &&
-             has_room(slice.node, slice.gpus) && servers_[slice.node].load <= highest + kNoWorse;
+             has_room(slice.node, slice.gpus) &&
+             servers_[slice.node].load + spread_time(slice.node) <= highest + kHardlyMore;
     });
     if (!is_good) continue;
     slices_ = other.slices;
     break;
   }
-  spread_out(view, job, slices_);
   return true;
+}
+
+// The part of the time that spread jobs are due on the server.
+double GandivaFair::spread_time(NodeId node) const {
+  double time = 0;
+  for (JobId job : servers_[node].spreads) time += spread_need(job, node).time;
+  return time;
 }
 
 // --- The books --------------------------------------------------------------------------------
@@ -237,16 +248,17 @@ void GandivaFair::move_in(const View& view, JobId job, NodeId node, double lead)
   touch(node);
 }
 
-void GandivaFair::spread_out(const View& view, JobId job, std::span<const Slice> slices) {
+// Onto slices_.
+void GandivaFair::spread_out(const View& view, JobId job) {
   JobState& state = states_[job];
   const UserId user = view.jobs.user[job];
   state.spread = static_cast<std::uint32_t>(spreads_.size());
-  state.type = view.cluster.node_type[slices.front().node];
+  state.type = view.cluster.node_type[slices_.front().node];
   state.charged = view.now;
   entitlements_.keep(user, state.type, view.jobs.gpus[job]);
   kept_.push_back(user.row() * nodes_of_type_.size() + state.type.row(), job);
   Spread spread;
-  spread.slices.assign(slices.begin(), slices.end());
+  spread.slices = slices_;
   spread.client.gpus = view.jobs.gpus[job];
   spread.client.job = job;
   spread.client.order = next_order_++;
@@ -254,7 +266,7 @@ void GandivaFair::spread_out(const View& view, JobId job, std::span<const Slice>
   spread.client.pass = clock();
   spreads_.push_back(std::move(spread));
   ++spread_waits_;
-  for (Slice slice : slices) {
+  for (Slice slice : slices_) {
     Server& server = servers_[slice.node];
     server.spreads.push_back(job);
     want(slice.node, slice.gpus);

@@ -1,7 +1,6 @@
 #include "policy/tiling.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace fairlead {
 namespace {
@@ -13,7 +12,7 @@ bool is_power_of_two(std::uint32_t n) { return n != 0 && (n & (n - 1)) == 0; }
 void Tiling::add(Need need) {
   const std::uint32_t gpus = std::min(need.gpus, gpus_);
   Size& size = sizes_[gpus];
-  size.count += 1;
+  ++size.count;
   size.time += need.time;
   size.longest = std::max(size.longest, need.time);
   area_ += gpus * need.time;
@@ -30,16 +29,19 @@ double Tiling::time_needed() const {
 // do on average, even numbers of them take turns.
 double Tiling::time_by_lanes() const {
   double lanes = sizes_[1].time;
-  double most = sizes_[1].count;
+  int most = sizes_[1].count;
   double longest = sizes_[1].longest;
   for (std::uint32_t width = 2; width <= gpus_; width *= 2) {
-    const double below = 2 * std::floor(lanes / 2);
-    const double above = std::min(below + 2, most);
-    const double turns = above > below ? (lanes - below) / (above - below) : 0;
-    const double paired = below / 2 + turns * (std::ceil(above / 2) - below / 2);
+    const int pairs = static_cast<int>(lanes / 2);
+    const int above = std::min(2 * pairs + 2, most);
+    double paired = pairs;
+    if (above > 2 * pairs) {
+      const double turns = (lanes - 2 * pairs) / (above - 2 * pairs);
+      paired += turns * ((above + 1) / 2 - pairs);
+    }
     const Size& size = sizes_[width];
     lanes = size.time + std::max(paired, longest);
-    most = size.count + std::ceil(most / 2);
+    most = size.count + (most + 1) / 2;
     longest = std::max(size.longest, longest);
   }
   return lanes;
@@ -81,7 +83,7 @@ double Tiling::conflict() const {
       if (big_time > 1) conflict += size * all.time * (1 - 1 / big_time);
     } else {
       const double taken = larger[gpus_ - size];
-      const double others = all.count - 1;
+      const int others = all.count - 1;
       const double mean = others > 0 ? (all.time - all.longest) / others : 0;
       conflict += size * (std::clamp(all.longest + taken - 1, 0.0, all.longest) +
                           others * std::clamp(mean + taken - 1, 0.0, std::max(mean, 0.0)));

@@ -42,7 +42,7 @@ class Tiling {
  private:
   // The needs of one size: how many, their times in sum, and the longest of them.
   struct Size {
-    double count = 0;
+    int count = 0;
     double time = 0;
     double longest = 0;
   };
