@@ -72,7 +72,7 @@ def growth(policy, sizes, gpus, load):
 
 def overload():
     rows = []
-    for policy in ["fifo:skip=true", "sjf", "tiresias", "srtf", "las"]:
+    for policy in ["fifo:skip=true", "sjf", "tiresias", "gandiva-fair", "srtf", "las"]:
         # las and srtf walk the running jobs at every decision, so fewer jobs tell as much.
         sizes = [25_000, 50_000, 100_000, 200_000] if policy not in ("srtf", "las") else [10_000, 20_000, 40_000]
         for jobs in sizes[: 2 if QUICK else 4]:
@@ -82,12 +82,43 @@ def overload():
     return table(["policy", "jobs", "longest queue", "decisions", "ns per decision"], rows)
 
 
+def time_slicing():
+    """Every GPU wanted twice over for 24 hours, so that every server takes turns every quantum."""
+    gangs = [1] * 14 + [2] * 2 + [4] * 3 + [8]  # 70:10:15:5, 1.9 GPUs each
+    rows, before = [], None
+    for gpus in [1_250, 2_500, 5_000] if QUICK else [1_250, 2_500, 5_000, 10_000, 20_000]:
+        jobs = gpus * 21 // 20
+        with tempfile.TemporaryDirectory() as folder:
+            trace = pathlib.Path(folder, "endless.csv")
+            lines = [f"j{i},u{i % 100},{gangs[i * 7 % 20]},0,100000000" for i in range(jobs)]
+            trace.write_text("job,user,gpus,submit_s,duration_s\n" + "\n".join(lines) + "\n")
+            out = pathlib.Path(folder, "out")
+            seconds = []
+            for _ in range(3):
+                begin = time.monotonic()
+                subprocess.run([BUILD / "fairlead", "simulate", "--cluster", f"{gpus // 8}xV100:8",
+                                "--trace", trace, "--policy", "gandiva-fair", "--until", "86400",
+                                "--out", out], check=True, capture_output=True)
+                seconds.append(time.monotonic() - begin)
+            summary = json.loads((out / "summary.json").read_text())
+            journal = (out / "journal.flj").stat().st_size
+        run_s = statistics.median(seconds)
+        ratio = f"{run_s / before:.2f}" if before else ""
+        before = run_s
+        rows.append([f"{gpus:,}", f"{jobs:,}", f"{run_s:.2f}", f"{run_s / 1440 * 1e3:.2f}",
+                     f"{summary['preemptions']:,}", f"{summary['migrations']:,}",
+                     f"{summary['gpu_utilization'] * 100:.1f} %", f"{journal / 1e6:.1f}", ratio])
+        print(f"  time slicing on {gpus:,} GPUs: {run_s:.2f} s", file=sys.stderr)
+    return table(["GPUs", "jobs", "s", "ms per quantum", "preemptions", "migrations", "utilised",
+                  "journal MB", "time ratio for twice the GPUs"], rows)
+
+
 def real_traces():
     rows = []
     cases = [
         ("Philly, 82,247 jobs, 48 nodes of 8",
          ["--cluster", "48xV100:8", "--trace", SHARED / "data/traces/philly_sia_82k.csv.gz"],
-         ["fifo", "fifo:skip=true", "tiresias", "srtf"]),
+         ["fifo", "fifo:skip=true", "tiresias", "srtf", "gandiva-fair"]),
         ("Tiresias' 5,000 jobs, 32 nodes of 8",
          ["--cluster", "32xV100:8", "--trace", SHARED / "gold/tiresias/5000_job__n32g8/trace.csv"],
          ["fifo", "tiresias"]),
@@ -107,7 +138,7 @@ def million_jobs_with_files():
         trace = pathlib.Path(folder, "million.csv")
         subprocess.run([BUILD / "fairlead", "trace", "generate", "--jobs", "1000000", "--cluster",
                         "1250xV100:8", "--load", "0.9", "-o", trace], check=True, capture_output=True)
-        for policy in ["fifo:skip=true", "tiresias"]:
+        for policy in ["fifo:skip=true", "tiresias", "gandiva-fair"]:
             seconds, memory, finished, jobs = tool_run(
                 ["--cluster", "1250xV100:8", "--trace", trace, "--policy", policy], 3)
             rows.append([f"`{policy}`", f"{seconds:.2f}", f"{memory:.0f}", f"{finished:,} of {jobs:,}"])
@@ -147,12 +178,25 @@ finish; allocations are calls of operator new after half of the events.
 
 {growth("tiresias", sizes, 10_000, 0.9)}
 
+### `gandiva-fair`
+
+Quanta of 60 s.
+
+{growth("gandiva-fair", sizes, 10_000, 0.9)}
+
 ## The same as a command
 
 `fairlead simulate` on a million-row CSV: reading, simulating, and writing jobs.csv, the timeline, the
 summary and the compressed journal.
 
 {million_jobs_with_files() if not QUICK else ""}
+
+## Time slicing everywhere
+
+`gandiva-fair` with quanta of 60 s for 24 hours; 100 users' jobs on 1, 2, 4 and 8 GPUs (70:10:15:5) that
+outlast the day want every GPU twice. The whole command, files and all.
+
+{time_slicing()}
 
 ## Overload
 

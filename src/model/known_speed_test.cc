@@ -5,10 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <set>
-#include <string>
+#include <utility>
 #include <vector>
 
 namespace fairlead {

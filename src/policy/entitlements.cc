@@ -238,6 +238,13 @@ void Entitlements::forgive_idle_time(GpuTypeId type) {
   }
 }
 
+double Entitlements::largest_gang(const Pool& p) {
+  for (auto at = p.gangs.rbegin(); at != p.gangs.rend(); ++at) {
+    if (at->second > 0) return at->first;
+  }
+  return 0;
+}
+
 void Entitlements::set_corrections() {
   for (GpuTypeId type : ids<GpuTypeId>(types_)) forgive_idle_time(type);
   const auto horizon = static_cast<double>(options_.horizon.ms);
@@ -249,7 +256,7 @@ void Entitlements::set_corrections() {
       // Debts beyond what the horizon could pay are forgotten: they come from what cannot be
       // served, and would outweigh everybody else when it can. The more so debts of users who have
       // all they ask for, as only what they lose from now on can be helped.
-      const double gang = p.gangs.empty() ? 0 : p.gangs.back().first;
+      const double gang = largest_gang(p);
       const bool has_all = p.share >= static_cast<double>(p.kept) * (1 - 1e-9);
       const double most = has_all ? 3 * gang * static_cast<double>(options_.quantum.ms)
                                   : (p.share + gang) * horizon;

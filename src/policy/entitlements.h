@@ -36,7 +36,7 @@ struct EntitlementOptions {
   TradePrice price = TradePrice::kSlides;
   Duration quantum = seconds(60);
   Duration horizon = seconds(600);  // within which a debt would be paid
-  Duration memory = seconds(2000);  // a debt as old as this counts half
+  Duration memory = seconds(2000);  // debts fade: settled every quantum, to 1/e in this time
 };
 
 class Entitlements {
@@ -120,6 +120,7 @@ class Entitlements {
   void apply_trades();
   void fill_shares();
   void set_level(Pool& pool) const;
+  static double largest_gang(const Pool& pool);
   void forgive_idle_time(GpuTypeId type);
   void set_corrections();
   void forget(UserId user);

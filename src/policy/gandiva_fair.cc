@@ -20,7 +20,7 @@ void GandivaFair::decide(const View& view, Plan& plan) {
   now_ = view.now;
   begin(view);
   apply_news(view);
-  const bool is_due = view.now >= next_quantum_;
+  bool is_due = view.now >= next_quantum_;
   if (is_due && outside_count_ > 0) {
     for (UserId user : entitlements_.active()) consider(user);
   }
@@ -30,9 +30,14 @@ void GandivaFair::decide(const View& view, Plan& plan) {
     entitlements_.update(view.now);
     entitlements_.forgive(view.now);
     next_quantum_ = {(view.now.ms / options_.quantum.ms + 1) * options_.quantum.ms};
+    is_due = false;
   }
   was_contended_ = is_contended();
-  if (was_contended_ && view.now >= next_quantum_) run_quantum(view, plan);
+  if (is_due && was_contended_) run_quantum(view, plan);
+  if (is_due && !was_contended_ && options_.balance && may_speed_up()) {
+    for (UserId user : entitlements_.active()) use_spare(view, plan, user);
+    next_quantum_ = {(view.now.ms / options_.quantum.ms + 1) * options_.quantum.ms};
+  }
   fill_touched(view, plan);
   ask_to_be_woken(view, plan);
 }
@@ -285,8 +290,7 @@ void GandivaFair::choose_spreads(const View& view) {
     spread->client.chosen = std::ranges::all_of(spread->slices, [&](Slice slice) {
       const Server& server = servers_[slice.node];
       if (server.left < slice.gpus) return false;
-      return !server.is_contended || server.queue.empty() ||
-             spread->key <= mean_pass(server.queue);
+      return !server.is_contended || server.queue.empty() || spread->key <= mean_pass(server.queue);
     });
     if (!spread->client.chosen) continue;
     count_turn(view, spread->client);
@@ -333,11 +337,25 @@ double GandivaFair::head_start(const View& view, const StrideClient& client) con
          (is_always_due ? kOfAlwaysDue : 0);
 }
 
+// True if the job has waited for so many of its turns that it comes before all others: a large gang
+// must not wait for ever for small ones to leave, nor a job for others of its own user.
+bool GandivaFair::has_waited_long(const StrideClient& client) const {
+  constexpr double kTurns = 6;
+  const JobState& state = states_[client.job];
+  return !state.holds &&
+         quanta(now_ - state.charged, options_.quantum) * client.tickets >= kTurns * client.gpus;
+}
+
 // Gang-aware stride on one server.
 void GandivaFair::take_turns(const View& view, std::span<StrideClient> queue, std::uint32_t gpus) {
-  for (StrideClient& client : queue) client.pass -= head_start(view, client);
+  constexpr double kFirst = 1e6;
+  for (StrideClient& client : queue) {
+    double& start = states_[client.job].head_start;
+    start = has_waited_long(client) ? kFirst : head_start(view, client);
+    client.pass -= start;
+  }
   gang_stride(queue, gpus, options_.skip);
-  for (StrideClient& client : queue) client.pass += head_start(view, client);
+  for (StrideClient& client : queue) client.pass += states_[client.job].head_start;
   for (const StrideClient& client : queue) {
     if (client.chosen) count_turn(view, client);
   }
@@ -368,6 +386,17 @@ void GandivaFair::start_chosen(const View& view, Plan& plan) {
       if (client.chosen && !states_[client.job].holds) start(view, plan, client.job);
     }
   }
+}
+
+// True if GPUs of some type are to spare while jobs are kept on another.
+bool GandivaFair::may_speed_up() const {
+  if (nodes_of_type_.size() < 2) return false;
+  std::int64_t kept = 0;
+  for (UserId user : entitlements_.active()) kept += entitlements_.kept(user);
+  for (GpuTypeId type : ids<GpuTypeId>(nodes_of_type_.size())) {
+    if (spare_->of(type) > 0 && kept > type_gpus_[type] - spare_->of(type)) return true;
+  }
+  return false;
 }
 
 // --- Starting and stopping --------------------------------------------------------------------
@@ -423,7 +452,11 @@ void GandivaFair::fill(const View& view, Plan& plan, NodeId node) {
 }
 
 void GandivaFair::ask_to_be_woken(const View& view, Plan& plan) {
-  if (!was_contended_ || wake_ == next_quantum_) return;
+  if (!was_contended_ && !may_speed_up()) return;
+  if (next_quantum_ <= view.now) {
+    next_quantum_ = {(view.now.ms / options_.quantum.ms + 1) * options_.quantum.ms};
+  }
+  if (wake_ == next_quantum_) return;
   wake_ = std::max(next_quantum_, view.now + milliseconds(1));
   plan.wake_at(wake_);
 }

@@ -69,6 +69,7 @@ class GandivaFair : public Policy {
     Time charged;                       // its hold is paid for up to here
     Time moved = {-1};                  // when it was last given a home elsewhere; -1: never
     bool holds = false;
+    double head_start = 0;  // while its server chooses
   };
   struct Server {
     std::vector<StrideClient> queue;
@@ -102,6 +103,7 @@ class GandivaFair : public Policy {
   bool is_contended() const {
     return !contended_.empty() || outside_count_ > 0 || spread_waits_ > 0;
   }
+  bool may_speed_up() const;
   void run_quantum(const View& view, Plan& plan);
   void charge_all(const View& view);
   void trade_if_due(const View& view, Plan& plan);
@@ -115,6 +117,7 @@ class GandivaFair : public Policy {
   void find_lags();
   void count_turn(const View& view, const StrideClient& client);
   double head_start(const View& view, const StrideClient& client) const;
+  bool has_waited_long(const StrideClient& client) const;
   void take_turns(const View& view, std::span<StrideClient> queue, std::uint32_t gpus);
   void choose_and_stop(const View& view, Plan& plan);
   void start_chosen(const View& view, Plan& plan);
@@ -168,6 +171,7 @@ class GandivaFair : public Policy {
   bool is_tried(const StrideClient& client);
   bool may_move(const View& view, JobId job) const;
   void match_types(const View& view, Plan& plan);
+  void use_spare(const View& view, Plan& plan, UserId user);
   bool match_types_of(const View& view, Plan& plan, UserId user);
   double gain_of_move(const View& view, JobId job, GpuTypeId to) const;
 
@@ -203,8 +207,8 @@ class GandivaFair : public Policy {
   std::vector<std::pair<std::uint32_t, double>> tried_;
   std::vector<Spread*> spread_order_;
   std::vector<Slice> slices_;
-  std::vector<double> speeds_;  // by user and type
-  std::vector<double> lags_;    // by user and type, in turns
+  std::vector<double> speeds_;   // by user and type
+  std::vector<double> lags_;     // by user and type, in turns
   std::vector<JobId> leaving_;
 };
 

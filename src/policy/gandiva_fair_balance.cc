@@ -198,12 +198,14 @@ bool GandivaFair::may_move(const View& view, JobId job) const {
 // The job keeps what it is ahead or behind.
 void GandivaFair::move(const View& view, Plan& plan, JobId job, NodeId to) {
   JobState& state = states_[job];
+  const Time waits_since = state.holds ? view.now : state.charged;
   if (state.holds) stop(view, plan, job);
   const NodeId from = state.home;
   const double pass = std::ranges::find(servers_[from].queue, job, &StrideClient::job)->pass;
   move_out(view, job);
   move_in(view, job, to, pass - mean_pass(servers_[from].queue));
   state.moved = view.now;
+  state.charged = waits_since;
 }
 
 // --- Between GPU types ------------------------------------------------------------------------
@@ -214,6 +216,34 @@ void GandivaFair::match_types(const View& view, Plan& plan) {
   for (std::size_t i = 0; i < entitlements_.active().size(); ++i) {
     const UserId user = entitlements_.active()[i];
     for (int moves = 0; moves < kMovesOfUser && match_types_of(view, plan, user); ++moves) {
+    }
+    use_spare(view, plan, user);
+  }
+}
+
+// Moves one job of the user to GPUs of another type that nobody wants, if it gets more done there
+// or if its speed there is not known yet.
+void GandivaFair::use_spare(const View& view, Plan& plan, UserId user) {
+  constexpr int kLooks = 8;  // jobs of one type
+  constexpr double kWorthAMove = 1.1;
+  const std::size_t types = nodes_of_type_.size();
+  for (GpuTypeId from : ids<GpuTypeId>(types)) {
+    JobId job = kept_.first(user.row() * types + from.row());
+    for (int looks = 0; looks < kLooks && !job.is_none(); ++looks, job = kept_.after(job)) {
+      const JobState& state = states_[job];
+      if (state.spread != kNotSpread || !may_move(view, job)) continue;
+      const std::uint32_t gpus = view.jobs.gpus[job];
+      const double part =
+          servers_[state.home].is_contended ? entitlements_.of_job(user, from, gpus) / gpus : 1;
+      const double here = std::min(1.0, part) * rate(view, job, from);
+      for (GpuTypeId to : ids<GpuTypeId>(types)) {
+        if (to == from || (view.jobs.types[job] & type_bit(to)) == 0) continue;
+        const bool is_known =
+            view.speed.rate(job, to, gpus, view.speed.best_tier(gpus)).has_value();
+        if (is_known && rate(view, job, to) < kWorthAMove * here) continue;
+        const NodeId node = spare_->tightest(to, gpus, spare_->everywhere());
+        if (!node.is_none()) return move(view, plan, job, node);
+      }
     }
   }
 }

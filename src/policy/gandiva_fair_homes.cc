@@ -177,9 +177,9 @@ NodeId GandivaFair::find_server(const View& view, JobId job, GpuTypeId type) {
 }
 
 // Servers for a job that none is large enough for, into slices_: those with the least to do, where
-// other spread jobs count double as nothing runs beside them; but rather a set that another such job
-// uses, as long as it has hardly more to do. Servers of several types only if no type has enough;
-// the job then counts on that of its first server.
+// other spread jobs count double as nothing runs beside them; but rather a set that another such
+// job uses, as long as it has hardly more to do. Servers of several types only if no type has
+// enough; the job then counts on that of its first server.
 bool GandivaFair::find_servers(const View& view, JobId job, TypeMask types) {
   const std::uint32_t gpus = view.jobs.gpus[job];
   candidates_.clear();

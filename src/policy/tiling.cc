@@ -69,8 +69,9 @@ double Tiling::time_at_least() const {
   return time;
 }
 
-// GPUs due to small gangs while a gang that leaves no room for them has its turn, and to large gangs
-// while other large ones have theirs. Gangs of one size count as equally long, but for the longest.
+// GPUs due to small gangs while a gang that leaves no room for them has its turn, and to large
+// gangs while other large ones have theirs. Gangs of one size count as equally long, but for the
+// longest.
 double Tiling::conflict() const {
   std::array<double, kNodeGpusMax + 1> larger;
   find_larger(larger);

@@ -1,11 +1,11 @@
 // Tiling: how much of what the jobs of one server are due cannot be served there, whatever the
 // order in which they take turns.
 //
-// A job needs `gpus` GPUs for a part `time` of the time. Beside the number of GPUs, two things stand
-// in its way. Gangs that do not fit beside each other must take turns: a gang of the whole server
-// that is due half of the time and a single GPU that is due all of it fit by area, and yet one of
-// them must do without. And what a small gang leaves of the room of a large one is used only by
-// gangs as small: a lone single GPU among pairs idles one more whenever it runs. (ours)
+// A job needs `gpus` GPUs for a part `time` of the time. Beside the number of GPUs, two things
+// stand in its way. Gangs that do not fit beside each other must take turns: a gang of the whole
+// server that is due half of the time and a single GPU that is due all of it fit by area, and yet
+// one of them must do without. And what a small gang leaves of the room of a large one is used only
+// by gangs as small: a lone single GPU among pairs idles one more whenever it runs. (ours)
 //
 // Needs larger than the server count as far as they fit. add: O(1). Questions: O(gpus of the
 // server).

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <numeric>
@@ -194,13 +195,12 @@ RC_GTEST_PROP(TimeNeeded, IsAtMostOneWhereAllCanBeServed, ()) {
 
 RC_GTEST_PROP(TimeNeeded, IsALowerBoundWhereGangsDoNotNest, ()) {
   const Drawn drawn = drawn_needs(false);
-  const bool nests = std::has_single_bit(drawn.gpus) &&
-                     std::ranges::all_of(drawn.needs, [&](Need need) {
-                       return std::has_single_bit(std::min(need.gpus, drawn.gpus));
-                     });
+  const bool nests =
+      std::has_single_bit(drawn.gpus) && std::ranges::all_of(drawn.needs, [&](Need need) {
+        return std::has_single_bit(std::min(need.gpus, drawn.gpus));
+      });
   if (nests) return;
-  RC_ASSERT(time_needed(drawn.needs, drawn.gpus) <=
-            true_time(drawn.needs, drawn.gpus) + kRounding);
+  RC_ASSERT(time_needed(drawn.needs, drawn.gpus) <= true_time(drawn.needs, drawn.gpus) + kRounding);
 }
 
 RC_GTEST_PROP(TimeNeeded, DoesNotDependOnTheOrder, ()) {
@@ -233,6 +233,17 @@ RC_GTEST_PROP(Unserved, IsNothingWhereAllCanBeServed, ()) {
   const Drawn drawn = drawn_needs();
   if (true_time(drawn.needs, drawn.gpus) > 1 + kRounding) return;
   RC_ASSERT(unserved(drawn.needs, drawn.gpus) <= kRounding);
+}
+
+RC_GTEST_PROP(Tiling, AnswersWhatIfAndStaysAsItWas, ()) {
+  const Drawn drawn = drawn_needs();
+  if (drawn.needs.empty()) return;
+  Tiling tiling(drawn.gpus);
+  for (std::size_t i = 0; i + 1 < drawn.needs.size(); ++i) tiling.add(drawn.needs[i]);
+  const double before = tiling.unserved();
+  RC_ASSERT(tiling.unserved_with(drawn.needs.back()) == unserved(drawn.needs, drawn.gpus));
+  RC_ASSERT(tiling.unserved() == before);
+  RC_ASSERT(tiling.unserved_with(drawn.needs.back()) == unserved(drawn.needs, drawn.gpus));
 }
 
 }  // namespace
