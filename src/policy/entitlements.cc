@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 namespace fairlead {
 namespace {
@@ -17,7 +18,10 @@ double read_real(Reader& reader) { return std::bit_cast<double>(reader.u64()); }
 void Entitlements::begin(const Users& users, const Cluster& cluster) {
   if (types_ != 0) return;
   types_ = cluster.type_names.size();
-  tickets_ = users.tickets;
+  // Only the ratios count; the smallest whole numbers make that exact.
+  std::int64_t divisor = 0;
+  for (std::int64_t tickets : users.tickets) divisor = std::gcd(divisor, tickets);
+  for (std::int64_t tickets : users.tickets) tickets_.push_back(tickets / divisor);
   size_columns();
   for (GpuTypeId type : ids<GpuTypeId>(types_)) {
     capacity_.push_back(cluster.type_gpus[type]);
@@ -121,6 +125,7 @@ void Entitlements::update(Time now) {
   for (UserId user : active_) {
     for (GpuTypeId type : ids<GpuTypeId>(types_)) settle(pool(user, type), now);
   }
+  for (GpuTypeId type : ids<GpuTypeId>(types_)) forgive_idle_time(type);
   if (stale_) {
     fill_base();
     apply_trades();
@@ -246,7 +251,6 @@ double Entitlements::largest_gang(const Pool& p) {
 }
 
 void Entitlements::set_corrections() {
-  for (GpuTypeId type : ids<GpuTypeId>(types_)) forgive_idle_time(type);
   const auto horizon = static_cast<double>(options_.horizon.ms);
   for (UserId user : active_) {
     for (GpuTypeId type : ids<GpuTypeId>(types_)) {

@@ -217,8 +217,8 @@ void GandivaFair::match_types(const View& view, Plan& plan) {
     const UserId user = entitlements_.active()[i];
     for (int moves = 0; moves < kMovesOfUser && match_types_of(view, plan, user); ++moves) {
     }
-    use_spare(view, plan, user);
   }
+  for (UserId user : entitlements_.active()) use_spare(view, plan, user);
 }
 
 // Moves one job of the user to GPUs of another type that nobody wants, if it gets more done there

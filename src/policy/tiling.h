@@ -29,8 +29,8 @@ class Tiling {
   explicit Tiling(std::uint32_t gpus = 0) : gpus_(gpus) {}
 
   void add(Need need);
-  // How much of the time the server would need to serve all, above 1 if it cannot. Exact for gangs
-  // that are powers of two on such a server; for others a lower bound.
+  // How much of the time the server would need to serve all: above 1 says that it cannot. For gangs
+  // that are powers of two on such a server an estimate, mostly exact; for others a lower bound.
   double time_needed() const;
   // GPUs due but not served: the mean of two estimates. By time: what is missing if all give way in
   // proportion. By gang: what is due to gangs that do not fit beside others, each size by itself,

@@ -37,11 +37,10 @@ std::vector<std::string> words_of(const std::string& line) {
 }
 
 Result<WorldJob> parse_job(const std::vector<std::string>& words) {
-  const bool has_user = words.size() > 8 && words[8] == "user";
-  const bool has_tickets = words.size() > 10 && words[10] == "tickets";
-  const std::size_t size = has_tickets ? 12 : has_user ? 10 : 8;
-  if (words.size() != size || words[2] != "gpus" || words[4] != "arrive" || words[6] != "work") {
-    return input_error("write: job NAME gpus N arrive TIME work TIME [user NAME [tickets N]]");
+  if (words.size() < 8 || words.size() % 2 != 0 || words[2] != "gpus" || words[4] != "arrive" ||
+      words[6] != "work") {
+    return input_error(
+        "write: job NAME gpus N arrive TIME work TIME [user NAME] [tickets N] [model NAME]");
   }
   const auto gpus = parse_integer(words[3]);
   if (!gpus || *gpus < 1) return input_error("not a number of GPUs: {}", words[3]);
@@ -51,11 +50,18 @@ Result<WorldJob> parse_job(const std::vector<std::string>& words) {
   job.submit = {submit_ms};
   job.gpus = static_cast<std::uint32_t>(*gpus);
   job.work = {work_ms};
-  if (has_user) job.user = words[9];
-  if (has_tickets) {
-    const auto tickets = parse_integer(words[11]);
-    if (!tickets || *tickets < 1) return input_error("not a number of tickets: {}", words[11]);
-    job.tickets = *tickets;
+  for (std::size_t i = 8; i < words.size(); i += 2) {
+    if (words[i] == "user") {
+      job.user = words[i + 1];
+    } else if (words[i] == "model") {
+      job.model = words[i + 1];
+    } else if (words[i] == "tickets") {
+      const auto tickets = parse_integer(words[i + 1]);
+      if (!tickets || *tickets < 1) return input_error("not a number of tickets: {}", words[i + 1]);
+      job.tickets = *tickets;
+    } else {
+      return input_error("no such part of a job: {}", words[i]);
+    }
   }
   return job;
 }
@@ -105,6 +111,8 @@ Status add_line(Case& golden, const std::vector<std::string>& words, const std::
     golden.world.until = {until_ms};
   } else if (words[0] == "show" && words.size() == 2 && words[1] == "pass") {
     golden.shows_passes = true;
+  } else if (words[0] == "show" && words.size() == 2 && words[1] == "trades") {
+    golden.shows_trades = true;
   } else {
     return input_error("no such line: {}", words[0]);
   }
@@ -122,10 +130,15 @@ std::string gang_text(Gang gang) {
 class Timeline : public RecordSink {
  public:
   explicit Timeline(const Case& golden)
-      : job_names_(golden.job_names), shows_passes_(golden.shows_passes) {}
+      : job_names_(golden.job_names),
+        shows_passes_(golden.shows_passes),
+        shows_trades_(golden.shows_trades) {}
 
   void on(const Record& record) override {
     switch (record.kind) {
+      case RecordKind::kUser:
+        user_names_.emplace_back(record.name);
+        return;
       case RecordKind::kPlace:
         return add(record, record.job, "place  " + gang_text(record.gang));
       case RecordKind::kStop:
@@ -160,11 +173,21 @@ class Timeline : public RecordSink {
       add(record, note.job, fmt::format("queue  {}", note.value));
     } else if (note.kind == NoteKind::kPass && shows_passes_) {
       add(record, note.job, fmt::format("pass  {}", static_cast<double>(note.value) / 1e6));
+    } else if (note.kind == NoteKind::kTrade && shows_trades_) {
+      lines.push_back(fmt::format("{:<8} {} sells {} GPUs of type {} to {}",
+                                  fmt::format("{}s", to_seconds(record.t)),
+                                  user_names_[note.user.row()],
+                                  static_cast<double>(note.value) / 1e3, note.type.row(),
+                                  user_names_[note.other_user.row()]));
+    } else if (note.kind == NoteKind::kPrice && shows_trades_) {
+      lines.back() += fmt::format(" for {} each", static_cast<double>(note.value) / 1e6);
     }
   }
 
   const std::vector<std::string>& job_names_;
   const bool shows_passes_;
+  const bool shows_trades_;
+  std::vector<std::string> user_names_;
 };
 
 }  // namespace

@@ -6,8 +6,9 @@
 //   outage   n1  10s  30s               optional: a node that fails and comes back
 //   until    9m                         optional: the clock stops there
 //   show     pass                       optional: the passes of jobs, in quanta, on change
+//   show     trades                     optional: who sells GPUs of a type to whom, and the price
 //   job      a  gpus 4  arrive 0s     work 2h
-//   job      b  gpus 4  arrive 1h10m  work 10m  user ben  tickets 2
+//   job      b  gpus 4  arrive 1h10m  work 10m  user ben  tickets 2  model VAE
 //   expect                              UPDATE_GOLDEN=1 rewrites what is below this line
 //     0s     a  place  n0:4
 //     4200s  a  stop
@@ -30,6 +31,7 @@ struct Case {
   World world;
   std::string policy;
   bool shows_passes = false;
+  bool shows_trades = false;
   std::vector<std::string> job_names;
   std::vector<std::string> expected;  // lines of a timeline, without indent
 };

@@ -315,31 +315,14 @@ RC_GTEST_PROP(GandivaFair, TreatsUsersAlikeWhateverTheirOrder, ()) {
   }
 }
 
-// By a power of two, which rounds nothing, so every step is the same.
 RC_GTEST_PROP(GandivaFair, ReadsTheRatioOfTicketsAndNotTheirNumber, ()) {
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   const bool is_mixed = *rc::gen::arbitrary<bool>();
   const World world =
       drawn_world(seed, is_mixed ? Gangs::kMixed : Gangs::kSingles, {1, 2, 5}).world;
   World scaled = world;
-  for (WorldJob& job : scaled.jobs) job.tickets *= 1024;
-  RC_ASSERT(run(world, "gandiva-fair").jobs == run(scaled, "gandiva-fair").jobs);
-}
-
-// By a thousand, last digits differ and may settle a tie otherwise, but hours do not.
-RC_GTEST_PROP(GandivaFair, GivesTheSameForAThousandTimesTheTickets, ()) {
-  const auto seed = *rc::gen::arbitrary<std::uint64_t>();
-  const DrawnWorld drawn = drawn_world(seed, Gangs::kSingles, {1, 2, 5});
-  World scaled = drawn.world;
   for (WorldJob& job : scaled.jobs) job.tickets *= 1000;
-  const History here = history_of(drawn.world);
-  const History there = history_of(scaled);
-  const std::vector<double> shares = fair_share(drawn.claims, drawn.gpus);
-  for (std::size_t user = 0; user < shares.size(); ++user) {
-    const double hours = here.gpu_hours(UserId(user), at_minute(60), kNineHours);
-    const double others = there.gpu_hours(UserId(user), at_minute(60), kNineHours);
-    RC_ASSERT(std::abs(hours - others) <= twice_the_error(shares[user]));
-  }
+  RC_ASSERT(run(world, "gandiva-fair").jobs == run(scaled, "gandiva-fair").jobs);
 }
 
 TEST(GandivaFair, GivesTheShareOfAUserThatLeavesToTheOthersAtOnce) {
