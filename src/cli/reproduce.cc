@@ -208,8 +208,10 @@ Outcome outcome_of(const Experiment& experiment, const Runs& runs, const AllFigu
     if (is_fluid) return judge(claim, {*fluid}, expected);
     expected = *fluid;
   }
-  if (!runs.skipped[i].empty()) return without_figure(Verdict::kSkipped, runs.skipped[i]);
-  return measured(runs, figures, claim, one, i, expected);
+  Outcome outcome = runs.skipped[i].empty() ? measured(runs, figures, claim, one, i, expected)
+                                            : without_figure(Verdict::kSkipped, runs.skipped[i]);
+  outcome.expected = expected;  // told even where nothing was measured
+  return outcome;
 }
 
 Result<ExperimentResult> run_experiment(const Experiment& experiment,

@@ -47,7 +47,8 @@ std::string number(const PublishedClaim& claim, double value) {
 std::string bound_number(double value) { return fmt::format("{}", std::round(value * 1e6) / 1e6); }
 
 std::string with_unit(const PublishedClaim& claim, std::string text) {
-  if (!claim.figure->unit.empty() && !text.empty()) text += fmt::format(" {}", claim.figure->unit);
+  if (!claim.figure->unit.empty() && !text.empty() && text != "-")
+    text += fmt::format(" {}", claim.figure->unit);
   return text;
 }
 

@@ -34,8 +34,10 @@ void GandivaFair::decide(const View& view, Plan& plan) {
   }
   was_contended_ = is_contended();
   if (is_due && was_contended_) run_quantum(view, plan);
-  if (is_due && !was_contended_ && options_.balance && may_speed_up()) {
-    for (UserId user : entitlements_.active()) use_spare(view, plan, user);
+  if (is_due && !was_contended_ && may_match_types()) {
+    entitlements_.update(view.now);
+    trade_if_due(view, plan);
+    match_types(view, plan);
     next_quantum_ = {(view.now.ms / options_.quantum.ms + 1) * options_.quantum.ms};
   }
   fill_touched(view, plan);
@@ -388,15 +390,9 @@ void GandivaFair::start_chosen(const View& view, Plan& plan) {
   }
 }
 
-// True if GPUs of some type are to spare while jobs are kept on another.
-bool GandivaFair::may_speed_up() const {
-  if (nodes_of_type_.size() < 2) return false;
-  std::int64_t kept = 0;
-  for (UserId user : entitlements_.active()) kept += entitlements_.kept(user);
-  for (GpuTypeId type : ids<GpuTypeId>(nodes_of_type_.size())) {
-    if (spare_->of(type) > 0 && kept > type_gpus_[type] - spare_->of(type)) return true;
-  }
-  return false;
+// Where nobody waits, jobs may still do better on GPUs of another type.
+bool GandivaFair::may_match_types() const {
+  return options_.balance && nodes_of_type_.size() > 1 && !entitlements_.active().empty();
 }
 
 // --- Starting and stopping --------------------------------------------------------------------
@@ -452,7 +448,7 @@ void GandivaFair::fill(const View& view, Plan& plan, NodeId node) {
 }
 
 void GandivaFair::ask_to_be_woken(const View& view, Plan& plan) {
-  if (!was_contended_ && !may_speed_up()) return;
+  if (!was_contended_ && !may_match_types()) return;
   if (next_quantum_ <= view.now) {
     next_quantum_ = {(view.now.ms / options_.quantum.ms + 1) * options_.quantum.ms};
   }

@@ -103,7 +103,7 @@ class GandivaFair : public Policy {
   bool is_contended() const {
     return !contended_.empty() || outside_count_ > 0 || spread_waits_ > 0;
   }
-  bool may_speed_up() const;
+  bool may_match_types() const;
   void run_quantum(const View& view, Plan& plan);
   void charge_all(const View& view);
   void trade_if_due(const View& view, Plan& plan);
@@ -207,8 +207,8 @@ class GandivaFair : public Policy {
   std::vector<std::pair<std::uint32_t, double>> tried_;
   std::vector<Spread*> spread_order_;
   std::vector<Slice> slices_;
-  std::vector<double> speeds_;   // by user and type
-  std::vector<double> lags_;     // by user and type, in turns
+  std::vector<double> speeds_;  // by user and type
+  std::vector<double> lags_;    // by user and type, in turns
   std::vector<JobId> leaving_;
 };
 

@@ -265,7 +265,11 @@ double GandivaFair::gain_of_move(const View& view, JobId job, GpuTypeId to) cons
   const std::int64_t gpus = view.jobs.gpus[job];
   const double rate_from = rate(view, job, from);
   const double rate_to = rate(view, job, to);
-  const double lost = usable(user, from, 0) - usable(user, from, -gpus);
+  // Where all fit it runs all the time, whatever its user is entitled to.
+  const NodeId home = states_[job].home;
+  const double lost = servers_[home].is_contended
+                          ? usable(user, from, 0) - usable(user, from, -gpus)
+                          : static_cast<double>(gpus);
   const double won = usable(user, to, gpus) - usable(user, to, 0);
   return (won * rate_to - lost * rate_from) / std::min(rate_from, rate_to);
 }

@@ -174,11 +174,10 @@ class Timeline : public RecordSink {
     } else if (note.kind == NoteKind::kPass && shows_passes_) {
       add(record, note.job, fmt::format("pass  {}", static_cast<double>(note.value) / 1e6));
     } else if (note.kind == NoteKind::kTrade && shows_trades_) {
-      lines.push_back(fmt::format("{:<8} {} sells {} GPUs of type {} to {}",
-                                  fmt::format("{}s", to_seconds(record.t)),
-                                  user_names_[note.user.row()],
-                                  static_cast<double>(note.value) / 1e3, note.type.row(),
-                                  user_names_[note.other_user.row()]));
+      lines.push_back(fmt::format(
+          "{:<8} {} sells {} GPUs of type {} to {}", fmt::format("{}s", to_seconds(record.t)),
+          user_names_[note.user.row()], static_cast<double>(note.value) / 1e3, note.type.row(),
+          user_names_[note.other_user.row()]));
     } else if (note.kind == NoteKind::kPrice && shows_trades_) {
       lines.back() += fmt::format(" for {} each", static_cast<double>(note.value) / 1e6);
     }
