@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 
 namespace fairlead {
@@ -97,11 +98,18 @@ class ExperimentReader {
   Status read_cases();
   Status read_world(const YamlNode& map, Case& one);
   Status replace_policies(const YamlNode& map, Case& one);
+  Status read_case(const YamlNode& map, const Case& base);
+  Status read_claims();
   Status add_case(const YamlNode& map, Case one);
   Result<PublishedClaim> read_claim(const YamlNode& map);
+  static Result<const FigureSpec*> find_figure(const YamlNode& map);
+  static Status check_keys(const YamlNode& map, const FigureSpec& figure);
   Status read_figure_keys(const YamlNode& map, PublishedClaim& claim);
+  Status read_labels(const YamlNode& map, PublishedClaim& claim);
   Status read_policy_label(const YamlNode& map, std::string_view key, std::string& label);
   Status read_expectation(const YamlNode& map, PublishedClaim& claim);
+  Status read_expected(const YamlNode& map, const char* key, const YamlNode& node,
+                       PublishedClaim& claim);
   Status check_users(const YamlNode& map, const PublishedClaim& claim);
 
   const YamlNode& root_;
@@ -118,16 +126,21 @@ Result<Experiment> ExperimentReader::read_all() {
   FL_TRY(read(root_, "until_h", {0.001, 1e6}, experiment_.until_h));
   double quantum_s = 0;
   FL_TRY(read(root_, "quantum_s", RealBounds{0.001, 1e6}, quantum_s));
-  experiment_.quantum = {static_cast<std::int64_t>(quantum_s * 1000 + 0.5)};
+  experiment_.quantum = {std::llround(quantum_s * 1000)};
   FL_TRY(read_settings());
   FL_TRY(read_cases());
+  FL_TRY(read_claims());
+  return std::move(experiment_);
+}
+
+Status ExperimentReader::read_claims() {
   FL_TRY_ASSIGN(list, root_.get("claims"));
   FL_TRY_ASSIGN(items, list.items());
   for (const YamlNode& item : items) {
     FL_TRY_ASSIGN(claim, read_claim(item));
     experiment_.claims.push_back(std::move(claim));
   }
-  return std::move(experiment_);
+  return {};
 }
 
 Status ExperimentReader::read_words() {
@@ -161,16 +174,19 @@ Status ExperimentReader::read_cases() {
   const auto list = root_.find("cases");
   if (!list) return add_case(root_, std::move(base));
   FL_TRY_ASSIGN(items, list->items());
-  for (const YamlNode& item : items) {
-    FL_TRY(item.expect_keys({"label", "cluster", "workload", "models", "policies"}));
-    FL_TRY(item.get("label"));
-    Case one = base;
-    FL_TRY(read(item, "label", one.label));
-    FL_TRY(read_world(item, one));
-    FL_TRY(replace_policies(item, one));
-    FL_TRY(add_case(item, std::move(one)));
-  }
+  for (const YamlNode& item : items) FL_TRY(read_case(item, base));
   return {};
+}
+
+// What the case does not say is as in the experiment.
+Status ExperimentReader::read_case(const YamlNode& map, const Case& base) {
+  FL_TRY(map.expect_keys({"label", "cluster", "workload", "models", "policies"}));
+  FL_TRY(map.get("label"));
+  Case one = base;
+  FL_TRY(read(map, "label", one.label));
+  FL_TRY(read_world(map, one));
+  FL_TRY(replace_policies(map, one));
+  return add_case(map, std::move(one));
 }
 
 Status ExperimentReader::add_case(const YamlNode& map, Case one) {
@@ -232,25 +248,29 @@ Result<PublishedClaim> ExperimentReader::read_claim(const YamlNode& map) {
   FL_TRY(read(map, "column", claim.column));
   FL_TRY(read(map, "source", claim.source));
   FL_TRY(read(map, "worst", claim.worst));
-  FL_TRY_ASSIGN(figure, map.get("figure"));
-  FL_TRY_ASSIGN(name, figure.text());
-  const auto spec = std::ranges::find(kFigures, name, &FigureSpec::name);
-  if (spec == kFigures.end()) {
-    std::vector<std::string_view> names;
-    for (const FigureSpec& one : kFigures) names.push_back(one.name);
-    return figure.bad_value(
-        fmt::format("no such figure (there are: {})", nearest_first(names, name)));
-  }
-  claim.figure = &*spec;
-  if (claim.column.empty()) claim.column = name;
+  FL_TRY_ASSIGN(figure, find_figure(map));
+  claim.figure = figure;
+  if (claim.column.empty()) claim.column = figure->name;
   FL_TRY(read_figure_keys(map, claim));
   FL_TRY(read_expectation(map, claim));
   FL_TRY(check_users(map, claim));
   return claim;
 }
 
-Status ExperimentReader::read_figure_keys(const YamlNode& map, PublishedClaim& claim) {
-  const FigureSpec& figure = *claim.figure;
+Result<const FigureSpec*> ExperimentReader::find_figure(const YamlNode& map) {
+  FL_TRY_ASSIGN(figure, map.get("figure"));
+  FL_TRY_ASSIGN(name, figure.text());
+  const auto* const spec = std::ranges::find(kFigures, name, &FigureSpec::name);
+  if (spec != kFigures.end()) return spec;
+  std::vector<std::string_view> names;
+  names.reserve(kFigures.size());
+  for (const FigureSpec& one : kFigures) names.push_back(one.name);
+  return figure.bad_value(
+      fmt::format("no such figure (there are: {})", nearest_first(names, name)));
+}
+
+// The claim has the keys that its figure needs, and none that it does not take.
+Status ExperimentReader::check_keys(const YamlNode& map, const FigureSpec& figure) {
   for (const char* key : {"against", "user", "key", "job", "price", "window_h", "quanta"}) {
     const auto node = map.find(key);
     if (node && !has_word(figure.required, key) && !has_word(figure.optional, key)) {
@@ -258,6 +278,12 @@ Status ExperimentReader::read_figure_keys(const YamlNode& map, PublishedClaim& c
     }
     if (!node && has_word(figure.required, key)) FL_TRY(map.get(key));
   }
+  return {};
+}
+
+Status ExperimentReader::read_figure_keys(const YamlNode& map, PublishedClaim& claim) {
+  const FigureSpec& figure = *claim.figure;
+  FL_TRY(check_keys(map, figure));
   FL_TRY(read(map, "user", claim.user));
   FL_TRY(read(map, "key", claim.key));
   FL_TRY(read(map, "job", claim.job));
@@ -270,17 +296,21 @@ Status ExperimentReader::read_figure_keys(const YamlNode& map, PublishedClaim& c
   if (is_text(figure.kind) && experiment_.quantum.ms == 0) {
     return map.error(fmt::format("the figure {} needs the experiment's quantum_s", figure.name));
   }
-  if (figure.kind == FigureKind::kFluidGain) {
-    if (const auto policy = map.find("policy")) {
-      return policy->error("the figure fluid_gain takes no policy");
-    }
-    return {};
+  return read_labels(map, claim);
+}
+
+// Whose runs the figure is of; the only policy need not be named.
+Status ExperimentReader::read_labels(const YamlNode& map, PublishedClaim& claim) {
+  const auto policy = map.find("policy");
+  if (claim.figure->kind == FigureKind::kFluidGain) {
+    return policy ? Status(policy->error("the figure fluid_gain takes no policy")) : Status();
   }
   const Policies& policies = experiment_.cases.front().policies;
-  if (!map.find("policy") && policies.size() == 1)
+  if (!policy && policies.size() == 1) {
     claim.policy = policies.front().first;
-  else
+  } else {
     FL_TRY(map.get("policy"));
+  }
   FL_TRY(read_policy_label(map, "policy", claim.policy));
   return read_policy_label(map, "against", claim.against);
 }
@@ -307,25 +337,32 @@ Status ExperimentReader::read_expectation(const YamlNode& map, PublishedClaim& c
       return node->error("a claim has one of expect, at_least and at_most");
     }
     claim.bound = bound;
-    if (is_text(claim.figure->kind) && bound == Bound::kEqual) {
-      claim.bound = Bound::kText;
-      FL_TRY(read(map, key, claim.expected_text));
-    } else if (bound == Bound::kEqual && node->is_scalar() &&
-               node->text().value_or("") == "fluid") {
-      if (claim.figure->kind != FigureKind::kGain) return node->error("only a gain is fluid");
-      claim.bound = Bound::kFluid;
-    } else {
-      FL_TRY(read(map, key, kAnyReal, claim.expected));
-      const std::size_t count = claim.expected.size();
-      if (is_text(claim.figure->kind) || (count != 1 && count != experiment_.cases.size())) {
-        return node->error("expected one value, or one for each case");
-      }
-    }
+    FL_TRY(read_expected(map, key, *node, claim));
   }
   const auto tolerance = map.find("tolerance");
   FL_TRY(read(map, "tolerance", RealBounds{0, 1e15}, claim.tolerance));
   const bool takes = claim.bound == Bound::kEqual || claim.bound == Bound::kFluid;
   if (tolerance && !takes) return tolerance->error("a tolerance belongs to expect");
+  return {};
+}
+
+Status ExperimentReader::read_expected(const YamlNode& map, const char* key, const YamlNode& node,
+                                       PublishedClaim& claim) {
+  const bool is_equal = claim.bound == Bound::kEqual;
+  if (is_text(claim.figure->kind) && is_equal) {
+    claim.bound = Bound::kText;
+    return read(map, key, claim.expected_text);
+  }
+  if (is_equal && node.is_scalar() && node.text().value_or("") == "fluid") {
+    if (claim.figure->kind != FigureKind::kGain) return node.error("only a gain is fluid");
+    claim.bound = Bound::kFluid;
+    return {};
+  }
+  FL_TRY(read(map, key, kAnyReal, claim.expected));
+  const std::size_t count = claim.expected.size();
+  if (is_text(claim.figure->kind) || (count != 1 && count != experiment_.cases.size())) {
+    return node.error("expected one value, or one for each case");
+  }
   return {};
 }
 

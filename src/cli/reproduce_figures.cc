@@ -222,8 +222,8 @@ JournalQuestions journal_questions(const Experiment& experiment) {
     }
   }
   std::ranges::sort(questions.windows);
-  const auto twice = std::ranges::unique(questions.windows);
-  questions.windows.erase(twice.begin(), twice.end());
+  const auto twice = std::unique(questions.windows.begin(), questions.windows.end());
+  questions.windows.erase(twice, questions.windows.end());
   return questions;
 }
 

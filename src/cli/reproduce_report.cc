@@ -66,8 +66,8 @@ std::string expected_text(const PublishedClaim& claim, const Outcome& outcome) {
     case Bound::kEqual:
       break;
   }
-  const std::string expected = claim.bound == Bound::kFluid ? number(claim, outcome.expected)
-                                                            : bound_number(outcome.expected);
+  std::string expected = claim.bound == Bound::kFluid ? number(claim, outcome.expected)
+                                                      : bound_number(outcome.expected);
   if (claim.tolerance == 0) return expected;
   return fmt::format("{} ± {}", expected, bound_number(claim.tolerance));
 }
@@ -77,7 +77,7 @@ std::string ours_text(const PublishedClaim& claim, const Outcome& outcome) {
   if (!outcome.reason.empty()) return "-";
   if (outcome.values.empty()) return outcome.text;
   const auto [least, most] = std::ranges::minmax(outcome.values);
-  const std::string mean = number(claim, mean_of(outcome.values));
+  std::string mean = number(claim, mean_of(outcome.values));
   if (number(claim, least) == number(claim, most)) return mean;
   return fmt::format("{} [{}, {}]", mean, number(claim, least), number(claim, most));
 }

@@ -19,17 +19,21 @@ constexpr IntegerBounds kUsers = {1, 1'000'000};
 
 Duration duration_of(double hours) { return {std::llround(hours * 3'600'000)}; }
 
+Status read_jobs(const YamlNode& map, UserSpec& user) {
+  FL_TRY(read(map, "jobs", kJobs, user.jobs));
+  FL_TRY(read(map, "gangs", kGpus, user.gangs));
+  FL_TRY(read(map, "model", user.model));
+  FL_TRY(read(map, "duration_h", {0.001, 1e5}, user.duration_h));
+  return read(map, "submit_h", kHours, user.submit_h);
+}
+
 Result<UserSpec> read_user(const YamlNode& map) {
   FL_TRY(map.expect_keys({"name", "tickets", "jobs", "gangs", "model", "duration_h", "submit_h"}));
   UserSpec user;
   FL_TRY(map.get("name"));
   FL_TRY(read(map, "name", user.name));
   FL_TRY(read(map, "tickets", kTickets, user.tickets));
-  FL_TRY(read(map, "jobs", kJobs, user.jobs));
-  FL_TRY(read(map, "gangs", kGpus, user.gangs));
-  FL_TRY(read(map, "model", user.model));
-  FL_TRY(read(map, "duration_h", {0.001, 1e5}, user.duration_h));
-  FL_TRY(read(map, "submit_h", kHours, user.submit_h));
+  FL_TRY(read_jobs(map, user));
   return user;
 }
 
@@ -76,14 +80,7 @@ Status read_range(const YamlNode& map, std::string_view key, Bounds bounds, T& m
   return {};
 }
 
-Result<WorkloadSpec> read_sessions(const YamlNode& map) {
-  FL_TRY(map.expect_keys(
-      {"hours", "load", "users", "tickets", "jobs", "burst_s", "duration_h", "gangs", "models"}));
-  SessionOptions options;
-  FL_TRY(read(map, "hours", {0.001, 1e5}, options.span_h));
-  FL_TRY(read(map, "load", kLoad, options.load));
-  FL_TRY(read(map, "users", kUsers, options.users));
-  FL_TRY(read(map, "tickets", kTickets, options.tickets));
+Status read_session_jobs(const YamlNode& map, SessionOptions& options) {
   FL_TRY(read_range(map, "jobs", kJobs, options.jobs_min, options.jobs_max));
   double burst_s = to_seconds(options.burst);
   FL_TRY(read(map, "burst_s", RealBounds{0, 1e6}, burst_s));
@@ -101,6 +98,18 @@ Result<WorkloadSpec> read_sessions(const YamlNode& map) {
   FL_TRY(read(map, "models", models));
   if (!models.empty()) options.models.clear();
   for (const std::string& model : models) options.models.push_back({model});
+  return {};
+}
+
+Result<WorkloadSpec> read_sessions(const YamlNode& map) {
+  FL_TRY(map.expect_keys(
+      {"hours", "load", "users", "tickets", "jobs", "burst_s", "duration_h", "gangs", "models"}));
+  SessionOptions options;
+  FL_TRY(read(map, "hours", {0.001, 1e5}, options.span_h));
+  FL_TRY(read(map, "load", kLoad, options.load));
+  FL_TRY(read(map, "users", kUsers, options.users));
+  FL_TRY(read(map, "tickets", kTickets, options.tickets));
+  FL_TRY(read_session_jobs(map, options));
   return options;
 }
 

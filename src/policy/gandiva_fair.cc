@@ -249,25 +249,32 @@ void GandivaFair::note_trades(std::span<const Trade> trades, Plan& plan) const {
 void GandivaFair::find_speeds(const View& view) {
   const std::size_t types = nodes_of_type_.size();
   speeds_.assign(view.users.size() * types, 0);
-  std::vector<double>& of_job = type_scores_;
   for (UserId user : entitlements_.active()) {
     double* const own = speeds_.data() + user.row() * types;
     double gpus = 0;
     for (std::size_t list = user.row() * types; list < (user.row() + 1) * types; ++list) {
       for (JobId job = kept_.first(list); !job.is_none(); job = kept_.after(job)) {
-        of_job.clear();
-        const std::uint32_t size = view.jobs.gpus[job];
-        for (GpuTypeId type : ids<GpuTypeId>(types)) {
-          const auto rate = view.speed.rate(job, type, size, view.speed.best_tier(size));
-          if (rate) of_job.push_back(rate->value());
-        }
-        if (of_job.size() < types) continue;
-        for (std::size_t type = 0; type < types; ++type) own[type] += of_job[type] * size;
-        gpus += size;
+        gpus += add_speeds(view, job, own);
       }
     }
     for (std::size_t type = 0; type < types && gpus > 0; ++type) own[type] /= gpus;
   }
+}
+
+// Adds the job's speed on each type times its GPUs, and returns those; 0 if one is not known.
+double GandivaFair::add_speeds(const View& view, JobId job, double* speeds) {
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  const Tier tier = view.speed.best_tier(gpus);
+  type_scores_.clear();
+  for (GpuTypeId type : ids<GpuTypeId>(nodes_of_type_.size())) {
+    const auto rate = view.speed.rate(job, type, gpus, tier);
+    if (!rate) return 0;
+    type_scores_.push_back(rate->value());
+  }
+  for (std::size_t type = 0; type < type_scores_.size(); ++type) {
+    speeds[type] += type_scores_[type] * gpus;
+  }
+  return gpus;
 }
 
 // The centre: jobs of several servers and the servers' aggregates in order of their passes. Whoever

@@ -89,6 +89,12 @@ class GandivaFair : public Policy {
     std::vector<Slice> slices;
     double key = 0;  // its pass less its head start, while choosing
   };
+  // A move between GPU types.
+  struct Match {
+    JobId job;
+    NodeId to;
+    double gain = 0;
+  };
   struct Candidate {
     double key;
     NodeId node;
@@ -109,6 +115,7 @@ class GandivaFair : public Policy {
   void trade_if_due(const View& view, Plan& plan);
   void note_trades(std::span<const Trade> trades, Plan& plan) const;
   void find_speeds(const View& view);
+  double add_speeds(const View& view, JobId job, double* speeds);
   double clock() const;
   void bound_passes(Server& server) const;
   static void set_tickets(StrideClient& client, double tickets, double mean);
@@ -172,6 +179,8 @@ class GandivaFair : public Policy {
   bool may_move(const View& view, JobId job) const;
   void match_types(const View& view, Plan& plan);
   void use_spare(const View& view, Plan& plan, UserId user);
+  NodeId find_spare(const View& view, JobId job);
+  void improve(const View& view, UserId user, GpuTypeId from, GpuTypeId to, Match& best);
   bool match_types_of(const View& view, Plan& plan, UserId user);
   double gain_of_move(const View& view, JobId job, GpuTypeId to) const;
 

@@ -221,31 +221,38 @@ void GandivaFair::match_types(const View& view, Plan& plan) {
   for (UserId user : entitlements_.active()) use_spare(view, plan, user);
 }
 
-// Moves one job of the user to GPUs of another type that nobody wants, if it gets more done there
-// or if its speed there is not known yet.
+// Moves one job of the user to GPUs of another type that nobody wants.
 void GandivaFair::use_spare(const View& view, Plan& plan, UserId user) {
   constexpr int kLooks = 8;  // jobs of one type
-  constexpr double kWorthAMove = 1.1;
   const std::size_t types = nodes_of_type_.size();
   for (GpuTypeId from : ids<GpuTypeId>(types)) {
     JobId job = kept_.first(user.row() * types + from.row());
     for (int looks = 0; looks < kLooks && !job.is_none(); ++looks, job = kept_.after(job)) {
-      const JobState& state = states_[job];
-      if (state.spread != kNotSpread || !may_move(view, job)) continue;
-      const std::uint32_t gpus = view.jobs.gpus[job];
-      const double part =
-          servers_[state.home].is_contended ? entitlements_.of_job(user, from, gpus) / gpus : 1;
-      const double here = std::min(1.0, part) * rate(view, job, from);
-      for (GpuTypeId to : ids<GpuTypeId>(types)) {
-        if (to == from || (view.jobs.types[job] & type_bit(to)) == 0) continue;
-        const bool is_known =
-            view.speed.rate(job, to, gpus, view.speed.best_tier(gpus)).has_value();
-        if (is_known && rate(view, job, to) < kWorthAMove * here) continue;
-        const NodeId node = spare_->tightest(to, gpus, spare_->everywhere());
-        if (!node.is_none()) return move(view, plan, job, node);
-      }
+      const NodeId node = find_spare(view, job);
+      if (!node.is_none()) return move(view, plan, job, node);
     }
   }
+}
+
+// Where another type has GPUs that nobody wants, if the job gets more done there or if its speed
+// there is not known yet; else none.
+NodeId GandivaFair::find_spare(const View& view, JobId job) {
+  constexpr double kWorthAMove = 1.1;
+  const JobState& state = states_[job];
+  if (state.spread != kNotSpread || !may_move(view, job)) return NodeId();
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  const double part = servers_[state.home].is_contended
+                          ? entitlements_.of_job(view.jobs.user[job], state.type, gpus) / gpus
+                          : 1;
+  const double here = std::min(1.0, part) * rate(view, job, state.type);
+  for (GpuTypeId to : ids<GpuTypeId>(nodes_of_type_.size())) {
+    if (to == state.type || (view.jobs.types[job] & type_bit(to)) == 0) continue;
+    const auto known = view.speed.rate(job, to, gpus, view.speed.best_tier(gpus));
+    if (known && known->value() < kWorthAMove * here) continue;
+    const NodeId node = spare_->tightest(to, gpus, spare_->everywhere());
+    if (!node.is_none()) return node;
+  }
+  return NodeId();
 }
 
 // What the user's jobs on the type are worth with `more` GPUs of them there: what it can use of its
@@ -277,34 +284,35 @@ double GandivaFair::gain_of_move(const View& view, JobId job, GpuTypeId to) cons
 // Moves the job of the user that gains the most by it; true if there is one that gains enough.
 bool GandivaFair::match_types_of(const View& view, Plan& plan, UserId user) {
   constexpr double kWorthALook = 0.5;  // GPUs
-  constexpr int kLooks = 32;           // jobs of one type
-  const std::size_t types = nodes_of_type_.size();
-  JobId best;
-  NodeId best_to;
-  double best_gain = 0;
-  for (GpuTypeId to : ids<GpuTypeId>(types)) {
+  Match best;
+  for (GpuTypeId to : ids<GpuTypeId>(nodes_of_type_.size())) {
     const double due = entitlements_.traded(user, to);
     if (2 * due - static_cast<double>(entitlements_.kept(user, to)) < kWorthALook) continue;
-    for (GpuTypeId from : ids<GpuTypeId>(types)) {
-      if (from == to) continue;
-      JobId job = kept_.first(user.row() * types + from.row());
-      for (int looks = 0; looks < kLooks && !job.is_none(); ++looks, job = kept_.after(job)) {
-        if (!may_move(view, job) || states_[job].spread != kNotSpread) continue;
-        if ((view.jobs.types[job] & type_bit(to)) == 0) continue;
-        const std::uint32_t gpus = view.jobs.gpus[job];
-        const double gain = gain_of_move(view, job, to) - 2 * options_.gain * gpus;
-        if (gain <= best_gain || gpus > view.cluster.type_node_gpus_max[to]) continue;
-        const NodeId node = find_server(view, job, to);
-        if (node.is_none()) continue;
-        best_gain = gain;
-        best = job;
-        best_to = node;
-      }
+    for (GpuTypeId from : ids<GpuTypeId>(nodes_of_type_.size())) {
+      if (from != to) improve(view, user, from, to, best);
     }
   }
-  if (best.is_none()) return false;
-  move(view, plan, best, best_to);
+  if (best.job.is_none()) return false;
+  move(view, plan, best.job, best.to);
   return true;
+}
+
+// Replaces the best match by one between these types if that gains more.
+void GandivaFair::improve(const View& view, UserId user, GpuTypeId from, GpuTypeId to,
+                          Match& best) {
+  constexpr int kLooks = 32;  // jobs
+  JobId job = kept_.first(user.row() * nodes_of_type_.size() + from.row());
+  for (int looks = 0; looks < kLooks && !job.is_none(); ++looks, job = kept_.after(job)) {
+    if (!may_move(view, job) || states_[job].spread != kNotSpread) continue;
+    const std::uint32_t gpus = view.jobs.gpus[job];
+    const bool can_run =
+        (view.jobs.types[job] & type_bit(to)) != 0 && gpus <= view.cluster.type_node_gpus_max[to];
+    if (!can_run) continue;
+    const double gain = gain_of_move(view, job, to) - 2 * options_.gain * gpus;
+    if (gain <= best.gain) continue;
+    const NodeId node = find_server(view, job, to);
+    if (!node.is_none()) best = {job, node, gain};
+  }
 }
 
 }  // namespace fairlead

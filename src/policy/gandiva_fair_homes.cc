@@ -161,9 +161,9 @@ NodeId GandivaFair::find_server(const View& view, JobId job, GpuTypeId type) {
     if (candidates_.size() > kLooks) candidates_.pop_back();
   }
   const UserId user = view.jobs.user[job];
+  const std::int64_t alike = 1 + entitlements_.kept(user, type) / gpus;
   const double due =
-      std::min<double>(gpus, entitlements_.traded(user, type) /
-                                 static_cast<double>(1 + entitlements_.kept(user, type) / gpus));
+      std::min<double>(gpus, entitlements_.traded(user, type) / static_cast<double>(alike));
   NodeId best;
   double least = std::numeric_limits<double>::infinity();
   for (const Candidate& candidate : candidates_) {

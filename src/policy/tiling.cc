@@ -37,7 +37,8 @@ double Tiling::time_by_lanes() const {
     double paired = pairs;
     if (above > 2 * pairs) {
       const double turns = (lanes - 2 * pairs) / (above - 2 * pairs);
-      paired += turns * ((above + 1) / 2 - pairs);
+      const int more = (above + 1) / 2 - pairs;
+      paired += turns * more;
     }
     const Size& size = sizes_[width];
     lanes = size.time + std::max(paired, longest);
