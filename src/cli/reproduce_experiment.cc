@@ -102,6 +102,7 @@ class ExperimentReader {
   Status read_claims();
   Status add_case(const YamlNode& map, Case one);
   Result<PublishedClaim> read_claim(const YamlNode& map);
+  static Status read_claim_words(const YamlNode& map, PublishedClaim& claim);
   static Result<const FigureSpec*> find_figure(const YamlNode& map);
   static Status check_keys(const YamlNode& map, const FigureSpec& figure);
   Status read_figure_keys(const YamlNode& map, PublishedClaim& claim);
@@ -238,16 +239,20 @@ Status ExperimentReader::replace_policies(const YamlNode& map, Case& one) {
   return {};
 }
 
+Status ExperimentReader::read_claim_words(const YamlNode& map, PublishedClaim& claim) {
+  FL_TRY(map.get("claim"));
+  FL_TRY(read(map, "claim", claim.text));
+  FL_TRY(read(map, "column", claim.column));
+  FL_TRY(read(map, "source", claim.source));
+  return read(map, "worst", claim.worst);
+}
+
 Result<PublishedClaim> ExperimentReader::read_claim(const YamlNode& map) {
   FL_TRY(map.expect_keys({"claim", "column", "source", "figure", "policy", "against", "user", "key",
                           "job", "price", "window_h", "quanta", "expect", "tolerance", "at_least",
                           "at_most", "worst"}));
   PublishedClaim claim;
-  FL_TRY(map.get("claim"));
-  FL_TRY(read(map, "claim", claim.text));
-  FL_TRY(read(map, "column", claim.column));
-  FL_TRY(read(map, "source", claim.source));
-  FL_TRY(read(map, "worst", claim.worst));
+  FL_TRY(read_claim_words(map, claim));
   FL_TRY_ASSIGN(figure, find_figure(map));
   claim.figure = figure;
   if (claim.column.empty()) claim.column = figure->name;

@@ -106,7 +106,8 @@ constexpr OptionSpec kOptions[] = {
      .min = 1,
      .max = 1000,
      .choices = "",
-     .help = "How many jobs take turns on a GPU, as suspended ones fill host memory; chosen."},
+     .help = "How much of its jobs a user has in, per GPU it is entitled to (a server: twice as "
+             "many per GPU); others wait outside, as suspended jobs fill host memory; chosen."},
 };
 
 Result<std::unique_ptr<Policy>> make(const PolicyOptions& options) {

@@ -21,6 +21,7 @@ struct DrawnJob {
 template <class Share>
 std::vector<double> weights_of(const std::vector<Share>& shares) {
   std::vector<double> weights;
+  weights.reserve(shares.size());
   for (const Share& share : shares) weights.push_back(share.weight);
   return weights;
 }
