@@ -266,12 +266,13 @@ Status decode_journal(Reader in, RecordSink& sink) {
       return input_error("record {}: {}", number, wrong);
     }
     ended = decoded.record.kind == RecordKind::kEnd;
+    // Before the sink hears of the end, as nothing tells it afterwards.
+    if (ended && in.left() > 0) return input_error("{} bytes after the end record", in.left());
     sink.on(decoded.record);
   }
   if (!in.ok()) return input_error("record {}: cut off", number);
   if (!ended)
     return input_error("the journal ends without its end record, after record {}", number);
-  if (in.left() > 0) return input_error("{} bytes after the end record", in.left());
   return {};
 }
 
