@@ -8,6 +8,7 @@
 #include "base/ids.h"
 #include "base/units.h"
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -32,6 +33,7 @@ class Writer {
     bytes_.insert(bytes_.end(), value.begin(), value.end());
   }
   void time(Time value) { i64(value.ms); }
+  void real(double value) { u64(std::bit_cast<std::uint64_t>(value)); }  // every bit of it
   template <class Tag>
   void id(Id<Tag> value) {
     u64(value.is_none() ? 0 : std::uint64_t{value.row()} + 1);
@@ -54,6 +56,7 @@ class Reader {
   std::int64_t i64();
   std::string text();
   Time time() { return {i64()}; }
+  double real() { return std::bit_cast<double>(u64()); }
   template <class IdType>
   IdType id() {
     const std::uint32_t value = u32();

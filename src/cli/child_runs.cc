@@ -2,6 +2,8 @@
 
 #include "base/check.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -99,6 +101,15 @@ Status run_children(std::vector<ChildRun>& children) {
   }
   while (!started.empty()) wait_for_one(started);
   return status;
+}
+
+// "fairlead: out of paper\n" says "out of paper".
+std::string message_of(const ChildRun& child) {
+  std::string_view message = child.errors;
+  constexpr std::string_view kPrefix = "fairlead: ";
+  if (message.starts_with(kPrefix)) message.remove_prefix(kPrefix.size());
+  while (message.ends_with('\n')) message.remove_suffix(1);
+  return message.empty() ? fmt::format("exit code {}", child.exit_code) : std::string(message);
 }
 
 }  // namespace fairlead

@@ -18,4 +18,7 @@ struct ChildRun {
 // output is thrown away. Error: a process cannot be started.
 Status run_children(std::vector<ChildRun>& children);
 
+// Why it failed: what it wrote, without the program's name, or else its exit code.
+std::string message_of(const ChildRun& child);
+
 }  // namespace fairlead

@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cctype>
-#include <fstream>
 #include <set>
 
 namespace fairlead {
@@ -66,21 +65,6 @@ std::vector<std::string> folder_names(const std::vector<std::string>& policies) 
     names.push_back(unique);
   }
   return names;
-}
-
-Result<nlohmann::json> read_summary(const std::filesystem::path& folder) {
-  std::ifstream file(folder / "summary.json");
-  nlohmann::json summary = nlohmann::json::parse(file, nullptr, false);
-  if (summary.is_discarded()) return run_error("{}: no summary.json", folder.string());
-  return summary;
-}
-
-// "fairlead: out of paper\n" says "out of paper".
-std::string message_of(const ChildRun& child) {
-  std::string message = CLI::detail::trim_copy(child.errors);
-  constexpr std::string_view kPrefix = "fairlead: ";
-  if (message.starts_with(kPrefix)) message.erase(0, kPrefix.size());
-  return message.empty() ? fmt::format("exit code {}", child.exit_code) : message;
 }
 
 struct Runs {

@@ -136,15 +136,6 @@ Status carry_out(const Experiment& experiment, Runs& runs) {
   return {};
 }
 
-// "fairlead: out of paper\n" says "out of paper".
-std::string message_of(const ChildRun& child) {
-  std::string_view message = child.errors;
-  constexpr std::string_view kPrefix = "fairlead: ";
-  if (message.starts_with(kPrefix)) message.remove_prefix(kPrefix.size());
-  while (message.ends_with('\n')) message.remove_suffix(1);
-  return message.empty() ? fmt::format("exit code {}", child.exit_code) : std::string(message);
-}
-
 using AllFigures = std::vector<Result<RunFigures>>;  // by index of the run
 
 AllFigures read_runs(const Experiment& experiment, const Runs& runs) {

@@ -4,13 +4,13 @@
 #include "model/cluster_file.h"
 #include "model/journal.h"
 #include "model/models_file.h"
+#include "report/result_files.h"
 #include "solve/trading.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -80,13 +80,6 @@ class ScheduleMeter : public RecordSink {
   std::map<JobId, std::vector<std::string>> samples_;
   std::vector<std::string> schedule_;
 };
-
-Result<json> read_summary(const std::filesystem::path& folder) {
-  std::ifstream file(folder / "summary.json");
-  json summary = json::parse(file, nullptr, false);
-  if (summary.is_discarded()) return run_error("{}: no summary.json", folder.string());
-  return summary;
-}
 
 // A number of summary.json at "fairness/jain".
 Result<double> number_at(const RunFigures& run, const std::string& key) {

@@ -1,7 +1,6 @@
 #include "policy/entitlements.h"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 
 namespace fairlead {
@@ -9,9 +8,6 @@ namespace {
 
 // A user who sold all it had of a type may still use what nobody else wants there.
 constexpr double kLeastTickets = 1e-6;
-
-void write_real(Writer& writer, double value) { writer.u64(std::bit_cast<std::uint64_t>(value)); }
-double read_real(Reader& reader) { return std::bit_cast<double>(reader.u64()); }
 
 }  // namespace
 
@@ -322,7 +318,7 @@ void Entitlements::save(Writer& writer) const {
         writer.i64(count);
       }
       for (double real : {p.base, p.ratio, p.traded, p.share, p.level, p.debt, p.correction}) {
-        write_real(writer, real);
+        writer.real(real);
       }
       writer.time(p.since);
     }
@@ -358,7 +354,7 @@ void Entitlements::load(Reader& reader) {
       }
       for (double* real :
            {&p.base, &p.ratio, &p.traded, &p.share, &p.level, &p.debt, &p.correction}) {
-        *real = read_real(reader);
+        *real = reader.real();
       }
       p.since = reader.time();
     }

@@ -4,18 +4,16 @@
 //   base     each GPU type is shared among users by tickets (progressive filling), the fastest type
 //            first, each user capped at what its unfinished jobs still ask for
 //   traded   base after trading fast for slow GPUs; between trades as a ratio to base, so that
-//   users
-//            who come and go change the base and not the terms of the last trade
+//            users who come and go change the base and not the terms of the last trade
 //   share    what a user gets of a type now: the type filled by traded entitlements as tickets,
-//   each
-//            user capped at the gangs it keeps there, so that nothing stays unused
+//            each user capped at the gangs it keeps there, so that nothing stays unused
 //   of_job   the user's share divided equally among its jobs on the type, each capped at its gang
 //
 // Behind the shares stands a ledger: per user and type, what the user was due less what it held.
 // correction() turns a debt into more tickets, such that it would be paid within the horizon; that
 // is how servers that know nothing of each other serve a user fairly in sum (ours).
 //
-// update() costs O(users with jobs x types, and a logarithm); everything else O(1) or O(gang
+// update() costs O(users with jobs x types), and a logarithm; everything else O(1) or O(gang
 // sizes).
 #pragma once
 

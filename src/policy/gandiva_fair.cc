@@ -29,7 +29,7 @@ void GandivaFair::decide(const View& view, Plan& plan) {
     // No debt outlives a time of plenty.
     entitlements_.update(view.now);
     entitlements_.forgive(view.now);
-    next_quantum_ = {(view.now.ms / options_.quantum.ms + 1) * options_.quantum.ms};
+    next_quantum_ = next_boundary();
     is_due = false;
   }
   was_contended_ = is_contended();
@@ -38,7 +38,7 @@ void GandivaFair::decide(const View& view, Plan& plan) {
     entitlements_.update(view.now);
     trade_if_due(view, plan);
     match_types(view, plan);
-    next_quantum_ = {(view.now.ms / options_.quantum.ms + 1) * options_.quantum.ms};
+    next_quantum_ = next_boundary();
   }
   fill_touched(view, plan);
   ask_to_be_woken(view, plan);
@@ -141,7 +141,7 @@ void GandivaFair::run_quantum(const View& view, Plan& plan) {
   choose_spreads(view);
   choose_and_stop(view, plan);
   start_chosen(view, plan);
-  next_quantum_ = {(view.now.ms / options_.quantum.ms + 1) * options_.quantum.ms};
+  next_quantum_ = next_boundary();
 }
 
 // Whoever held GPUs since it was charged last pays for them.
@@ -158,6 +158,11 @@ void GandivaFair::charge_all(const View& view) {
     if (options_.cap) bound_passes(server);
   }
   for (Spread& spread : spreads_) pay(spread.client);
+}
+
+// The first multiple of the quantum after now.
+Time GandivaFair::next_boundary() const {
+  return {(now_.ms / options_.quantum.ms + 1) * options_.quantum.ms};
 }
 
 // Entitlements are the tickets, so a pass of one who gets what it is due advances by one a quantum.
@@ -280,7 +285,6 @@ double GandivaFair::add_speeds(const View& view, JobId job, double* speeds) {
 // The centre: jobs of several servers and the servers' aggregates in order of their passes. Whoever
 // comes first claims the server; where there is room for both, nobody needs to.
 void GandivaFair::choose_spreads(const View& view) {
-  for (NodeId node : contended_) servers_[node].left = 0;
   for (const Spread& spread : spreads_) {
     for (Slice slice : spread.slices) {
       servers_[slice.node].left = servers_[slice.node].is_down ? 0 : servers_[slice.node].gpus;
@@ -457,7 +461,7 @@ void GandivaFair::fill(const View& view, Plan& plan, NodeId node) {
 void GandivaFair::ask_to_be_woken(const View& view, Plan& plan) {
   if (!was_contended_ && !may_match_types()) return;
   if (next_quantum_ <= view.now) {
-    next_quantum_ = {(view.now.ms / options_.quantum.ms + 1) * options_.quantum.ms};
+    next_quantum_ = next_boundary();
   }
   if (wake_ == next_quantum_) return;
   wake_ = std::max(next_quantum_, view.now + milliseconds(1));

@@ -81,7 +81,7 @@ class GandivaFair : public Policy {
     bool is_down = false;
     bool is_contended = false;
     bool is_touched = false;
-    std::uint32_t left = 0;  // GPUs for its own jobs in this quantum
+    std::uint32_t left = 0;  // of a server with spread jobs: GPUs for its own in this quantum
   };
   // A job larger than any server of its type.
   struct Spread {
@@ -116,6 +116,7 @@ class GandivaFair : public Policy {
   void note_trades(std::span<const Trade> trades, Plan& plan) const;
   void find_speeds(const View& view);
   double add_speeds(const View& view, JobId job, double* speeds);
+  Time next_boundary() const;
   double clock() const;
   void bound_passes(Server& server) const;
   static void set_tickets(StrideClient& client, double tickets, double mean);

@@ -1,17 +1,12 @@
 // Saving and loading Gandiva_fair: what decide() remembers between calls.
 #include "policy/gandiva_fair.h"
 
-#include <bit>
-
 namespace fairlead {
 namespace {
 
-void write_real(Writer& writer, double value) { writer.u64(std::bit_cast<std::uint64_t>(value)); }
-double read_real(Reader& reader) { return std::bit_cast<double>(reader.u64()); }
-
 void write_client(Writer& writer, const StrideClient& client) {
-  write_real(writer, client.pass);
-  write_real(writer, client.tickets);
+  writer.real(client.pass);
+  writer.real(client.tickets);
   writer.u64(client.gpus);
   writer.u64(client.order);
   writer.id(client.job);
@@ -20,8 +15,8 @@ void write_client(Writer& writer, const StrideClient& client) {
 
 StrideClient read_client(Reader& reader) {
   StrideClient client;
-  client.pass = read_real(reader);
-  client.tickets = read_real(reader);
+  client.pass = reader.real();
+  client.tickets = reader.real();
   client.gpus = reader.u32();
   client.order = reader.u32();
   client.job = reader.id<JobId>();
@@ -40,7 +35,7 @@ void GandivaFair::save(Writer& writer) const {
   for (const Server& server : servers_) {
     writer.u64(server.is_down ? 1 : 0);
     writer.u64(server.wanted);
-    write_real(writer, server.load);
+    writer.real(server.load);
     writer.u64(server.queue.size());
     for (const StrideClient& client : server.queue) write_client(writer, client);
     writer.u64(server.spreads.size());
@@ -60,7 +55,7 @@ void GandivaFair::save(Writer& writer) const {
   writer.u64(coming_in_.size());
   for (const auto& [key, user] : coming_in_.entries()) {
     writer.id(user);
-    write_real(writer, key);
+    writer.real(key);
   }
   save_lists(writer);
 }
@@ -95,7 +90,7 @@ void GandivaFair::load(Reader& reader) {
   for (Server& server : servers_) {
     server.is_down = reader.u64() != 0;
     server.wanted = reader.u32();
-    server.load = read_real(reader);
+    server.load = reader.real();
     for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
       server.queue.push_back(read_client(reader));
     }
@@ -120,7 +115,7 @@ void GandivaFair::load(Reader& reader) {
   }
   for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
     const UserId user = reader.id<UserId>();
-    coming_in_.set(user, read_real(reader));
+    coming_in_.set(user, reader.real());
   }
   load_lists(reader);
 }

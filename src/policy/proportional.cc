@@ -30,19 +30,19 @@ class Proportional : public StridePolicy {
   void save(Writer& writer) const override {
     StridePolicy::save(writer);
     writer.time(now_);
-    save_real(writer, part_);
-    save_real(writer, entitled_ms_);
-    for (const StrideClient& client : queue()) save_real(writer, joined_[client.job]);
+    writer.real(part_);
+    writer.real(entitled_ms_);
+    for (const StrideClient& client : queue()) writer.real(joined_[client.job]);
   }
 
   void load(Reader& reader) override {
     StridePolicy::load(reader);
     now_ = reader.time();
-    part_ = load_real(reader);
-    entitled_ms_ = load_real(reader);
+    part_ = reader.real();
+    entitled_ms_ = reader.real();
     for (const StrideClient& client : queue()) {
       if (!joined_.has(client.job)) joined_.resize(client.job.row() + std::size_t{1});
-      joined_[client.job] = load_real(reader);
+      joined_[client.job] = reader.real();
     }
   }
 

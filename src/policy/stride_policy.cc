@@ -1,7 +1,6 @@
 #include "policy/stride_policy.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace fairlead {
@@ -156,18 +155,12 @@ void StridePolicy::note_passes(Plan& plan) {
   }
 }
 
-void StridePolicy::save_real(Writer& writer, double value) {
-  writer.u64(std::bit_cast<std::uint64_t>(value));
-}
-
-double StridePolicy::load_real(Reader& reader) { return std::bit_cast<double>(reader.u64()); }
-
 void StridePolicy::save(Writer& writer) const {
   writer.u64(queue_.size());
   for (const StrideClient& client : queue_) {
     writer.id(client.job);
-    save_real(writer, client.pass);
-    save_real(writer, client.tickets);
+    writer.real(client.pass);
+    writer.real(client.tickets);
     writer.u64(client.gpus);
     writer.i64(saturated_gpu_ms(accounts_[client.job].charged));
     writer.i64(saturated_gpu_ms(accounts_[client.job].noted));
@@ -179,8 +172,8 @@ void StridePolicy::load(Reader& reader) {
   for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
     StrideClient client;
     client.job = reader.id<JobId>();
-    client.pass = load_real(reader);
-    client.tickets = load_real(reader);
+    client.pass = reader.real();
+    client.tickets = reader.real();
     client.gpus = reader.u32();
     client.order = client.job.row();
     const GpuTime charged{reader.i64()};

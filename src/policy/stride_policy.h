@@ -48,9 +48,6 @@ class StridePolicy : public Policy {
   // All jobs that are here, in an order that survives save and load.
   const std::vector<StrideClient>& queue() const { return queue_; }
 
-  static void save_real(Writer& writer, double value);
-  static double load_real(Reader& reader);
-
  private:
   struct Account {
     GpuTime charged;  // the service that is in the pass

@@ -2,6 +2,9 @@
 
 #include "report/csv_writer.h"
 
+#include <nlohmann/json.hpp>
+
+#include <fstream>
 #include <system_error>
 
 namespace fairlead {
@@ -128,6 +131,13 @@ Status write_results(ResultFolder& folder, const Metrics& metrics, const Summary
   FL_TRY(write_timeline(folder, metrics));
   FL_TRY(write_text(folder, "run.json", run_json(stats)));
   return write_text(folder, "summary.json", summary_json(summary));
+}
+
+Result<nlohmann::json> read_summary(const std::filesystem::path& folder) {
+  std::ifstream file(folder / "summary.json");
+  nlohmann::json summary = nlohmann::json::parse(file, nullptr, false);
+  if (summary.is_discarded()) return run_error("{}: no summary.json", folder.string());
+  return summary;
 }
 
 }  // namespace fairlead

@@ -48,4 +48,7 @@ class ResultFolder {
 Status write_results(ResultFolder& folder, const Metrics& metrics, const Summary& summary,
                      const RunStats& stats);
 
+// summary.json of a result folder. Error (Error::Kind::kRun): there is none, or it is damaged.
+Result<nlohmann::json> read_summary(const std::filesystem::path& folder);
+
 }  // namespace fairlead

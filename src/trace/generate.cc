@@ -109,16 +109,6 @@ std::vector<double> draw_points(std::size_t count, Rng rng) {
   return points;
 }
 
-template <class Share>
-bool weights_fit(const std::vector<Share>& shares) {
-  double sum = 0;
-  for (const Share& share : shares) {
-    if (!(share.weight >= 0) || !std::isfinite(share.weight)) return false;
-    sum += share.weight;
-  }
-  return sum > 0 && std::isfinite(sum);
-}
-
 Status check_numbers(const GenerateOptions& options) {
   if (options.jobs < 1 || options.jobs > 1'000'000'000)
     return input_error("jobs must be from 1 to 1000000000: {}", options.jobs);

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "model/workload.h"
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -62,6 +63,18 @@ struct GenerateOptions {
                                     {"LSTM"}, {"ResNet50"},        {"ResNeXt50"}};
   std::vector<UserShare> users = unequal_users(10, {1});
 };
+
+// True if such shares can be drawn from: no weight is negative or infinite, and their sum is above
+// 0.
+template <class Share>
+bool weights_fit(const std::vector<Share>& shares) {
+  double sum = 0;
+  for (const Share& share : shares) {
+    if (!(share.weight >= 0) || !std::isfinite(share.weight)) return false;
+    sum += share.weight;
+  }
+  return sum > 0 && std::isfinite(sum);
+}
 
 // Errors: an option out of its range, or arrivals that would take more than 100 years.
 Result<Workload> generate(const GenerateOptions& options);

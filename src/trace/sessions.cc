@@ -26,16 +26,6 @@ std::vector<double> weights_of(const std::vector<Share>& shares) {
   return weights;
 }
 
-template <class Share>
-bool weights_fit(const std::vector<Share>& shares) {
-  double sum = 0;
-  for (const Share& share : shares) {
-    if (!(share.weight >= 0) || !std::isfinite(share.weight)) return false;
-    sum += share.weight;
-  }
-  return sum > 0 && std::isfinite(sum);
-}
-
 Status check(const SessionOptions& options) {
   if (options.capacity_gpus < 1)
     return input_error("capacity must be at least 1 GPU: {}", options.capacity_gpus);
