@@ -40,9 +40,9 @@ bool set_hours(std::string_view value, double min, double& hours_out) {
   return true;
 }
 
-bool set_part(std::string_view value, double max, double& part) {
+bool set_part(std::string_view value, double min, double max, double& part) {
   const auto parsed = parse_number(value);
-  if (!parsed || *parsed < 0 || *parsed > max) return false;
+  if (!parsed || *parsed < min || *parsed > max) return false;
   part = *parsed;
   return true;
 }
@@ -103,6 +103,19 @@ constexpr Setting kSettings[] = {
      [](std::string_view v, Settings& s) { return set_duration(v, s.costs.checkpoint); }},
     {"migrate_s", kSeconds, "the rest of the dead time of a migration (default: as checkpoint_s)",
      [](std::string_view v, Settings& s) { return set_duration(v, s.costs.migrate); }},
+    {"copies_exchange_s", kSeconds,
+     "how long copies of a job take to exchange their parameters (default: 7)",
+     [](std::string_view v, Settings& s) { return set_duration(v, s.costs.copies_exchange); }},
+    {"copies_every_s", "seconds, at least 0.001",
+     "how long copies train between exchanges (default: 360)",
+     [](std::string_view v, Settings& s) {
+       return set_duration(v, s.costs.copies_every) && s.costs.copies_every.ms >= 1;
+     }},
+    {"copies_efficiency", "a part from 0.01 to 1",
+     "what the steps of one of several copies are worth (default: 1)",
+     [](std::string_view v, Settings& s) {
+       return set_part(v, 0.01, 1, s.costs.copies_efficiency);
+     }},
     {"mtbf_h", "hours from 0 to 1000000",
      "mean time between failures of one node; 0: none fails (default: 0)",
      [](std::string_view v, Settings& s) { return set_hours(v, 0, s.faults.mtbf_h); }},
@@ -117,7 +130,7 @@ constexpr Setting kSettings[] = {
      [](std::string_view v, Settings& s) { return set_duration(v, s.profiles.length); }},
     {"profile_noise", "a part from 0 to 0.9",
      "each learnt speed is off by up to this part, seeded (default: 0)",
-     [](std::string_view v, Settings& s) { return set_part(v, 0.9, s.profiles.noise); }},
+     [](std::string_view v, Settings& s) { return set_part(v, 0, 0.9, s.profiles.noise); }},
     {"bin_s", "seconds, at least 0.001",
      "width of the timeline's bins (default: 60, doubled as often as needed for at most 512 bins)",
      [](std::string_view v, Settings& s) { return set_bin(v, s.timeline); }},

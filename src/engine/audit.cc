@@ -1,5 +1,6 @@
 #include "engine/audit.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace fairlead {
@@ -111,10 +112,21 @@ void Audit::on_done(const Record& record) {
 }
 
 void Audit::on_place(const Record& record) {
-  if (!jobs_.has(record.job) || jobs_[record.job].state != State::kWaiting) {
+  if (!jobs_.has(record.job)) return problem("job {} is out of order", record.job.row());
+  JobRow& job = jobs_[record.job];
+  if (record.copy == 0 && job.state != State::kWaiting) {
     return problem("job {} is placed, but does not wait", record.job.row());
   }
-  JobRow& job = jobs_[record.job];
+  if (record.copy > 0 &&
+      (job.state != State::kRunning || job.placed_at != now_ || job.copies != record.copy)) {
+    return problem("job {}: copy {} is not placed together with those before it", record.job.row(),
+                   record.copy);
+  }
+  if (record.copy == 0) {
+    job.rate = {};
+    job.progress_from = job.placed_at = now_;
+  }
+  job.copies = record.copy + 1;
   grant(job, record);
   const std::uint32_t gpus = gpus_of(record.gang);
   if (gpus < job.gpus_min || gpus > job.gpus_max) {
@@ -122,8 +134,8 @@ void Audit::on_place(const Record& record) {
             job.gpus_min, job.gpus_max);
   }
   job.state = State::kRunning;
-  job.rate = record.rate;
-  job.progress_from = now_ + record.dead;
+  job.rate.fixed += record.rate.fixed;
+  job.progress_from = std::max(job.progress_from, now_ + record.dead);
 }
 
 void Audit::grant(JobRow& job, const Record& record) {
@@ -149,6 +161,9 @@ void Audit::grant(JobRow& job, const Record& record) {
     }
     if (node.down) {
       problem("job {} is placed on node {}, which is down", record.job.row(), slice.node.row());
+    }
+    if (std::ranges::find(job.grants, slice.node, &Grant::node) != job.grants.end()) {
+      problem("job {} is placed on node {} twice", record.job.row(), slice.node.row());
     }
     job.grants.push_back({slice.node, gpus & ~node.busy});
     node.busy |= gpus;

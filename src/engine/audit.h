@@ -2,7 +2,8 @@
 //
 // It shares no state with the engine. It checks that
 //  1. no GPU is granted twice, and none on a node that is down or does not have it;
-//  2. gangs are whole: sorted slices of distinct nodes, within what the job asks for;
+//  2. gangs are whole: sorted slices of distinct nodes, within what the job asks for; copies of a
+//     job are placed together, on different nodes;
 //  3. jobs go unsubmitted -> waiting <-> running -> finished or failed, and only so;
 //  4. a finish comes at the first millisecond at which the journalled rates have done the job's
 //     work, and no running job outlives that moment: no work is lost or invented;
@@ -45,6 +46,8 @@ class Audit : public RecordSink {
     Work left;
     Rate rate;
     Time progress_from;
+    Time placed_at;
+    std::uint32_t copies = 0;
     std::vector<Grant> grants;
   };
   struct NodeRow {

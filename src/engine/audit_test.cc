@@ -80,6 +80,31 @@ TEST_F(Canary, ASplitGangIsFound) {
                                               "its gang is split"});
 }
 
+TEST_F(Canary, CopiesOfAJobAddTheirWork) {
+  records[kPlaceJob1].gang = Gang(gangs[1]).first(1);
+  records[kPlaceJob1].gpu_masks = std::span(gpu_masks[1]).first(1);
+  records[5].gpus_min = records[5].gpus_max = 4;
+  records.insert(records.begin() + kFinishJob1, records[kPlaceJob1]);
+  Record& copy = records[kFinishJob1];
+  gangs.push_back({{NodeId(1), 4}});
+  gpu_masks.push_back({0xf});
+  copy.copy = 1;
+  copy.gang = gangs.back();
+  copy.gpu_masks = gpu_masks.back();
+  Record& finish = records[kFinishJob1 + 1];
+  finish.t = {20'000};  // 20 s of work at twice the speed
+  EXPECT_EQ(audit(), std::vector<std::string>{});
+
+  finish.t = {19'000};
+  EXPECT_EQ(audit()[0], "at 19000 ms: job 1 finishes with 2000 ms of work left");
+  copy.copy = 2;
+  EXPECT_EQ(audit()[0], "at 10000 ms: job 1: copy 2 is not placed together with those before it");
+  copy.copy = 1;
+  copy.gang = gangs[0];
+  EXPECT_EQ(audit()[0], "at 10000 ms: job 1 is granted GPUs 0xf of node 0, which are held already");
+  EXPECT_EQ(audit()[1], "at 10000 ms: job 1 is placed on node 0 twice");
+}
+
 TEST_F(Canary, ALostJobIsFound) {
   erase(kFinishJob1);
   ASSERT_FALSE(audit().empty());

@@ -340,9 +340,16 @@ void Engine::commit_place(JobId job) {
   step.place = last.empty()  ? PlaceKind::kStart
                : same_slices ? PlaceKind::kResume
                              : PlaceKind::kMigrate;
-  step.gang = jobs_.gangs.gang(gang);
-  step.gpu_masks = jobs_.gangs.gpu_masks(gang);
-  steps_.push_back(step);
+  Gang left = jobs_.gangs.gang(gang);
+  std::span<const std::uint64_t> masks = jobs_.gangs.gpu_masks(gang);
+  step.copies = copies_of(left);
+  for (; !left.empty(); ++step.copy) {
+    step.gang = first_copy(left);
+    step.gpu_masks = masks.first(step.gang.size());
+    left = left.subspan(step.gang.size());
+    masks = masks.subspan(step.gang.size());
+    steps_.push_back(step);
+  }
 }
 
 void Engine::grant_gpus(JobId job, GangRef gang, bool same_slices) {
@@ -359,12 +366,18 @@ void Engine::grant_gpus(JobId job, GangRef gang, bool same_slices) {
 
 void Engine::check_gang(JobId job) const {
   FL_CHECK(jobs_.state[job] == JobState::kWaiting, "job {} cannot be placed", job.row());
-  const Gang gang = plan_.gang(job);
-  const std::uint32_t gpus = gpus_of(gang);
-  FL_CHECK(gpus >= jobs_.gpus_min[job] && gpus <= jobs_.gpus_max[job],
-           "job {} asks for {}..{} GPUs and was given {}", job.row(), jobs_.gpus_min[job],
-           jobs_.gpus_max[job], gpus);
-  for (Slice slice : gang) {
+  const Gang held = plan_.gang(job);
+  FL_CHECK(copies_of(held) == 1 || policy_->needs().copies,
+           "policy {} did not say that it makes copies", policy_->name());
+  for (Gang left = held; !left.empty();) {
+    const Gang gang = first_copy(left);
+    left = left.subspan(gang.size());
+    const std::uint32_t gpus = gpus_of(gang);
+    FL_CHECK(gpus >= jobs_.gpus_min[job] && gpus <= jobs_.gpus_max[job],
+             "job {} asks for {}..{} GPUs and was given {}", job.row(), jobs_.gpus_min[job],
+             jobs_.gpus_max[job], gpus);
+  }
+  for (Slice slice : held) {
     FL_CHECK((jobs_.types[job] & type_bit(cluster_.node_type[slice.node])) != 0,
              "job {} cannot run on node {}", job.row(), slice.node.row());
   }
@@ -401,6 +414,7 @@ void Engine::emit_place(const Step& step) {
   record.t = now_;
   record.job = step.job;
   record.place = step.place;
+  record.copy = step.copy;
   record.gang = step.gang;
   record.gpu_masks = step.gpu_masks;
   record.rate = step.rate;

@@ -69,12 +69,22 @@ void JobTable::reject(const Record& record) {
 
 void JobTable::place(const Record& record, TypeMask types) {
   const JobId job = record.job;
+  Hold& hold = hold_[job];
+  const std::uint32_t added = gpus_of(record.gang);
+  types_[job] |= types;
+  if (record.copy > 0) {
+    FL_CHECK(hold.since == record.t, "job {}: a copy comes later", job.row());
+    hold.works_from = std::max(hold.works_from, record.t + record.dead);
+    hold.rate.fixed += record.rate.fixed;
+    const double locality = hold.gpus * hold.locality.value() + added * record.locality.value();
+    hold.gpus += added;
+    hold.locality = Rate::of(locality / hold.gpus);
+    return;
+  }
   FL_CHECK(!holds(job), "job {} holds a gang already", job.row());
-  hold_[job] = {record.t, record.t + record.dead, record.rate, record.locality,
-                gpus_of(record.gang)};
+  hold = {record.t, record.t + record.dead, record.rate, record.locality, added};
   if (start[job] == Time::never()) start[job] = record.t;
   if (record.place == PlaceKind::kMigrate) ++migrations[job];
-  types_[job] |= types;
 }
 
 Service JobTable::change_rate(JobId job, Time t, Rate rate) {

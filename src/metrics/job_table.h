@@ -63,7 +63,8 @@ class JobTable {
   // kArrived, and a job like it that was never submitted.
   void arrive(const Record& record, JobStatus as);
   void reject(const Record& record);
-  // The job holds record.gang from record.t on. `types`: the GPU types of the gang's nodes.
+  // The job holds record.gang from record.t on, beside the copies before it. `types`: the GPU types
+  // of the gang's nodes.
   void place(const Record& record, TypeMask types);
   // Settles the job's hold up to `t`; it goes on at `rate`.
   Service change_rate(JobId job, Time t, Rate rate);
@@ -101,7 +102,7 @@ class JobTable {
     Time since;
     Time works_from;  // the end of its dead time, or of what is settled
     Rate rate;
-    Rate locality;
+    Rate locality;           // mean of the copies' by GPUs
     std::uint32_t gpus = 0;  // 0: holds nothing
   };
 

@@ -104,8 +104,9 @@ void Metrics::on_place(const Record& record) {
   TypeMask types = 0;
   for (Slice slice : record.gang) types |= type_bit(node_type_[slice.node]);
   jobs_.place(record, types);
+  const int jobs = record.copy == 0 ? 1 : 0;
   timeline_.change(record.t, jobs_.user[record.job],
-                   {.gpus_held = jobs_.held_gpus(record.job), .running = 1, .waiting = -1});
+                   {.gpus_held = gpus_of(record.gang), .running = jobs, .waiting = -jobs});
 }
 
 void Metrics::on_hold_end(const Record& record) {

@@ -44,6 +44,7 @@ void WindowFairness::on(const Record& record) {
     case RecordKind::kPlace: {
       std::int64_t gpus = 0;
       for (Slice slice : record.gang) gpus += slice.gpus;
+      if (record.copy > 0) return hold(record.t, record.job, jobs_[record.job].held_gpus + gpus);
       if (record.place == PlaceKind::kMigrate) ++migrations_;
       return hold(record.t, record.job, gpus);
     }

@@ -44,6 +44,12 @@ std::uint32_t gpus_of(Gang gang) {
   return gpus;
 }
 
+Gang first_copy(Gang held) {
+  std::size_t slices = 0;
+  while (slices < held.size() && held[slices].copy == held[0].copy) ++slices;
+  return held.first(slices);
+}
+
 std::string_view tier_name(Tier tier) {
   constexpr std::string_view kNames[kTiers] = {"pair", "node", "rack", "spine"};
   return kNames[static_cast<std::size_t>(tier)];

@@ -28,14 +28,21 @@ constexpr TypeMask type_bit(GpuTypeId type) { return TypeMask{1} << type.row(); 
 
 // GPUs of one node. A gang is a list of slices sorted by node, each node at most once; it runs
 // whole or not at all.
+//
+// A job may hold several gangs that train copies of it (HadarE, arXiv 2503.10918). They share no
+// node and are listed one after another, numbered by their first nodes.
 struct Slice {
   NodeId node;
   std::uint16_t gpus = 0;
+  std::uint16_t copy = 0;
   friend bool operator==(Slice, Slice) = default;
 };
 using Gang = std::span<const Slice>;
 
 std::uint32_t gpus_of(Gang gang);
+inline std::uint32_t copies_of(Gang held) { return held.empty() ? 0 : held.back().copy + 1U; }
+// The first copy of those listed; the others follow from its end. Empty for nothing.
+Gang first_copy(Gang held);
 
 // How far apart the members of a gang are: the widest link they need.
 enum class Tier : std::uint8_t {

@@ -11,8 +11,8 @@ std::string_view place_kind_name(PlaceKind kind) {
 }
 
 std::string_view note_kind_name(NoteKind kind) {
-  constexpr std::string_view kNames[kNoteKinds] = {"queue", "entitlement", "trade",
-                                                   "price", "timer",       "pass"};
+  constexpr std::string_view kNames[kNoteKinds] = {"queue", "entitlement", "trade", "price",
+                                                   "timer", "pass",        "payoff"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -16,8 +16,9 @@ enum class NoteKind : std::uint8_t {
   kPrice,        // type: price in millionths (value)
   kTimer,        // job: milliseconds (value) it still waits for a better place
   kPass,         // job: stride pass in millionths (value)
+  kPayoff,       // job: what its gang is worth beyond its price, in millionths (value)
 };
-constexpr std::size_t kNoteKinds = 6;
+constexpr std::size_t kNoteKinds = 7;
 std::string_view note_kind_name(NoteKind kind);
 
 struct Note {

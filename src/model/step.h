@@ -24,8 +24,10 @@ struct Step {
   enum class Kind : std::uint8_t { kStop, kPlace };
   Kind kind = Kind::kStop;
   JobId job;
-  // Of a place step; valid during apply().
-  PlaceKind place = PlaceKind::kStart;
+  // Of a place step; valid during apply(). A job with copies has one step for each, in order.
+  PlaceKind place = PlaceKind::kStart;  // of all copies together
+  std::uint32_t copy = 0;
+  std::uint32_t copies = 1;
   Gang gang;
   std::span<const std::uint64_t> gpu_masks;  // beside gang: the GPUs granted on each node
 

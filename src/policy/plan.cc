@@ -17,6 +17,46 @@ void Plan::place(JobId job) {
   FL_CHECK(!holds(job), "job {} holds a gang already", job.row());
   FL_CHECK(jobs_->state[job] == JobState::kWaiting || jobs_->state[job] == JobState::kRunning,
            "job {} cannot run now", job.row());
+  tidy_open();
+  held_[job] = jobs_->gangs.add(open_);
+  edits_.push_back({job, {}, held_[job]});
+  open_.clear();
+}
+
+// The copies held and the new one are numbered anew, by their first nodes.
+void Plan::place_copy(JobId job) {
+  FL_CHECK(!open_.empty(), "job {}: place_copy without a slice", job.row());
+  FL_CHECK(holds(job), "job {} holds nothing to copy", job.row());
+  tidy_open();
+  copies_.clear();
+  bool is_added = false;
+  std::uint16_t copy = 0;
+  const auto add = [&](Gang gang) {
+    for (Slice slice : gang) copies_.push_back({slice.node, slice.gpus, copy});
+    ++copy;
+  };
+  for (Gang left = gang(job); !left.empty();) {
+    const Gang next = first_copy(left);
+    left = left.subspan(next.size());
+    for (Slice slice : next) {
+      FL_CHECK(std::ranges::find(open_, slice.node, &Slice::node) == open_.end(),
+               "job {} has a copy on node {} already", job.row(), slice.node.row());
+    }
+    if (!is_added && open_[0].node < next[0].node) {
+      add(open_);
+      is_added = true;
+    }
+    add(next);
+  }
+  if (!is_added) add(open_);
+  const GangRef before = held_[job];
+  held_[job] = jobs_->gangs.add(copies_);
+  edits_.push_back({job, before, held_[job]});
+  open_.clear();
+}
+
+// Sorts the open gang by node and adds up what was taken from one node.
+void Plan::tidy_open() {
   std::ranges::sort(open_, {}, &Slice::node);
   std::size_t last = 0;
   for (std::size_t i = 1; i < open_.size(); ++i) {
@@ -27,9 +67,6 @@ void Plan::place(JobId job) {
     }
   }
   open_.resize(last + 1);
-  held_[job] = jobs_->gangs.add(open_);
-  edits_.push_back({job, {}, held_[job]});
-  open_.clear();
 }
 
 void Plan::drop() {

@@ -23,7 +23,7 @@ class Plan {
 
   // Capacity left by this draft.
   const FreeIndex& free() const { return free_; }
-  // What the job holds in this draft; may be empty. Valid until the next place.
+  // What the job holds in this draft, all copies of it; may be empty. Valid until the next place.
   Gang gang(JobId job) const { return jobs_->gangs.gang(held_[job]); }
   bool holds(JobId job) const { return !held_[job].empty(); }
 
@@ -33,9 +33,12 @@ class Plan {
   // Gives the open gang to a job that holds nothing.
   // REQUIRES: the open gang is not empty; !holds(job); the job waits or runs.
   void place(JobId job);
+  // Gives the open gang to a job that holds a gang, as one more copy of it.
+  // REQUIRES: the open gang is not empty; holds(job); no copy of the job is on any of its nodes.
+  void place_copy(JobId job);
   // Gives the GPUs of the open gang back.
   void drop();
-  // Takes a job's gang away; its progress is kept. REQUIRES: holds(job).
+  // Takes all a job's gangs away; its progress is kept. REQUIRES: holds(job).
   void stop(JobId job);
   // Asks for a decide() at that time; many may be pending, equal ones merge. REQUIRES: t > now.
   void wake_at(Time t);
@@ -54,9 +57,11 @@ class Plan {
 
   struct Edit {
     JobId job;
-    GangRef before;  // what the edit replaced: a gang (stop) or nothing (place)
-    GangRef after;
+    GangRef before;  // what the edit replaced: nothing, if it was a place
+    GangRef after;   // nothing, if it was a stop
   };
+
+  void tidy_open();
 
   // The engine's side: the world changed, or the draft became true.
   void world_took_away(JobId job);  // a finish, a failure, an eviction
@@ -67,6 +72,7 @@ class Plan {
   FreeIndex free_;
   IdVector<JobId, GangRef> held_;
   std::vector<Slice> open_;
+  std::vector<Slice> copies_;  // used within place_copy
   std::vector<Edit> edits_;
   std::vector<Time> wakes_;
   std::vector<Note> notes_;

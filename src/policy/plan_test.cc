@@ -58,6 +58,45 @@ TEST(Plan, DropGivesTheOpenGangBack) {
   EXPECT_EQ(plan.free().total(), 12U);
 }
 
+TEST(Plan, CopiesAreNumberedByTheirFirstNodesAndAJobCanLoseThemOnlyTogether) {
+  const Cluster cluster = small_cluster();
+  Jobs jobs = waiting_jobs(1);
+  Plan plan(cluster, jobs);
+  plan.take(NodeId(1), 2);
+  plan.place(JobId(0));
+  const Plan::Mark mark = plan.mark();
+  plan.take(NodeId(2), 2);
+  plan.place_copy(JobId(0));
+  plan.take(NodeId(0), 2);
+  plan.place_copy(JobId(0));
+  const std::vector<Slice> copies = {{NodeId(0), 2, 0}, {NodeId(1), 2, 1}, {NodeId(2), 2, 2}};
+  EXPECT_EQ(copy(plan.gang(JobId(0))), copies);
+  EXPECT_EQ(copies_of(plan.gang(JobId(0))), 3U);
+  EXPECT_EQ(plan.free().total(), 6U);
+
+  plan.rollback(mark);
+  EXPECT_EQ(copy(plan.gang(JobId(0))), (std::vector<Slice>{{NodeId(1), 2, 0}}));
+  EXPECT_EQ(plan.free().total(), 10U);
+
+  plan.take(NodeId(0), 1);
+  plan.take(NodeId(2), 1);
+  plan.place_copy(JobId(0));
+  EXPECT_EQ(copies_of(plan.gang(JobId(0))), 2U);
+  plan.stop(JobId(0));
+  EXPECT_EQ(plan.free().total(), 12U);
+}
+
+TEST(PlanDeath, ACopyNeedsAGangAndOtherNodes) {
+  const Cluster cluster = small_cluster();
+  Jobs jobs = waiting_jobs(1);
+  Plan plan(cluster, jobs);
+  plan.take(NodeId(0), 1);
+  EXPECT_DEATH(plan.place_copy(JobId(0)), "holds nothing to copy");
+  plan.place(JobId(0));
+  plan.take(NodeId(0), 1);
+  EXPECT_DEATH(plan.place_copy(JobId(0)), "has a copy on node 0 already");
+}
+
 TEST(PlanDeath, MisuseAborts) {
   const Cluster cluster = small_cluster();
   Jobs jobs = waiting_jobs(1);

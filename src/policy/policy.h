@@ -45,6 +45,7 @@ struct Needs {
   RatesNeeded rates = RatesNeeded::kNone;
   bool remaining_work = false;
   bool elastic = false;  // it may place gangs from gpus_min to gpus_max, not just the one asked for
+  bool copies = false;   // it may place several copies of a job (Plan::place_copy)
 };
 
 class Policy {

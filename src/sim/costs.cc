@@ -12,7 +12,16 @@ Duration own_or(const std::optional<double>& own_s, Duration otherwise) {
 }  // namespace
 
 Costs Costs::none() {
-  return {.start = {}, .suspend = {}, .resume = {}, .checkpoint = {}, .migrate = {}};
+  Costs costs;
+  costs.start = costs.suspend = costs.resume = costs.copies_exchange = {};
+  costs.checkpoint = costs.migrate = {};
+  return costs;
+}
+
+Rate Costs::rate_of_copy(Rate alone) const {
+  const auto trains = static_cast<double>(copies_every.ms);
+  const double part = trains / (trains + static_cast<double>(copies_exchange.ms));
+  return Rate::of(alone.value() * part * copies_efficiency);
 }
 
 Duration Costs::dead_time(PlaceKind place, std::uint32_t gpus, const ModelProfile* profile) const {

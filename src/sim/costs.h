@@ -30,9 +30,18 @@ struct Costs {
   std::array<Duration, 3> checkpoint = {milliseconds(3500), seconds(15), seconds(30)};
   std::array<Duration, 3> migrate = {milliseconds(3500), seconds(15), seconds(30)};
 
+  // Copies of one job (HadarE) stop to exchange their parameters after every `copies_every` of
+  // training, for `copies_exchange`; and a part of what they learn apart from each other is lost.
+  // 7 s, as a migration of one GPU; six minutes, HadarE's round; nothing lost: chosen.
+  Duration copies_exchange = seconds(7);
+  Duration copies_every = seconds(360);
+  double copies_efficiency = 1;  // above 0, at most 1
+
   // Free of charge, as most peers simulate.
   static Costs none();
 
+  // What is left of the speed of one of several copies, on average over a round.
+  Rate rate_of_copy(Rate alone) const;
   // `profile` may be null.
   Duration dead_time(PlaceKind place, std::uint32_t gpus, const ModelProfile* profile) const;
 };

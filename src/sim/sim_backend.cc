@@ -104,13 +104,23 @@ void SimBackend::apply(Time now, std::span<Step> steps) {
       settle(step.job, now);
       continue;
     }
-    step.rate = speed_.rate(step.job, step.gang);
-    FL_CHECK(step.rate.fixed > 0, "job {} was placed where it cannot run", step.job.row());
-    step.locality = speed_.locality(step.job, step.gang);
-    step.dead = options_.costs.dead_time(step.place, gpus_of(step.gang), speed_.profile(step.job));
-    holds_[step.job] = {.progress_from = now + step.dead, .rate = step.rate};
-    completions_.set(step.job, now + step.dead + time_to_finish(left_[step.job], step.rate));
+    place(now, step);
   }
+}
+
+// Copies add their speeds and begin together, when the last of them is ready.
+void SimBackend::place(Time now, Step& step) {
+  step.rate = speed_.rate(step.job, step.gang);
+  if (step.copies > 1) step.rate = options_.costs.rate_of_copy(step.rate);
+  FL_CHECK(step.rate.fixed > 0, "job {} was placed where it cannot run", step.job.row());
+  step.locality = speed_.locality(step.job, step.gang);
+  step.dead = options_.costs.dead_time(step.place, gpus_of(step.gang), speed_.profile(step.job));
+  Hold& hold = holds_[step.job];
+  if (step.copy == 0) hold = {.progress_from = now, .rate = {}};
+  hold.progress_from = std::max(hold.progress_from, now + step.dead);
+  hold.rate.fixed += step.rate.fixed;
+  if (step.copy + 1 < step.copies) return;
+  completions_.set(step.job, hold.progress_from + time_to_finish(left_[step.job], hold.rate));
 }
 
 void SimBackend::settle(JobId job, Time now) {

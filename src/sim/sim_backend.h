@@ -42,6 +42,7 @@ class SimBackend : public Backend, public Oracle {
     Rate rate;
   };
 
+  void place(Time now, Step& step);
   void settle(JobId job, Time now);
   void collect_finished();
   void collect_node_changes();

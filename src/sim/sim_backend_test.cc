@@ -18,6 +18,7 @@ namespace {
 class TestFifo : public Policy {
  public:
   std::string_view name() const override { return "test-fifo"; }
+  Needs needs() const override { return {.copies = makes_copies}; }
   void decide(const View& view, Plan& plan) override {
     for (const Event& event : view.news) {
       seen.push_back({view.now.ms, event.kind, event.job});
@@ -48,6 +49,7 @@ class TestFifo : public Policy {
   };
   std::vector<Seen> seen;
   std::function<void(const View&, Plan&)> extra;
+  bool makes_copies = false;
 
  private:
   std::deque<JobId> queue_;
@@ -159,6 +161,29 @@ TEST(Simulation, CostsAreDeadTimeAtTheBeginningOfAHold) {
   world.job(0, 1, 5'000);
   world.run();
   EXPECT_EQ(world.out.lines.back(), (Line{15'000, RecordKind::kFinished, 0}));
+}
+
+// One copy from 0 s, which starts in 10 s; two copies from 20 s, after 10 s of work, which exchange
+// parameters for 10 s after every 40 s: 1.6 times one, from 27 s on.
+TEST(Simulation, CopiesAddTheirSpeedsLessTheExchangeAndBeginTogether) {
+  World world(
+      {.costs = {.copies_exchange = seconds(10), .copies_every = seconds(40)}, .faults = {}});
+  world.job(0, 1, 90'000);
+  world.policy.makes_copies = true;
+  world.policy.extra = [](const View& view, Plan& plan) {
+    if (view.now.ms == 0) plan.wake_at(Time{20'000});
+    if (view.news.front().kind != EventKind::kWoke) return;
+    plan.take(NodeId(1), 1);
+    plan.place_copy(JobId(0));
+  };
+  world.run();
+  const std::vector<Line> expected = {
+      {0, RecordKind::kArrived, 0},    {0, RecordKind::kPlace, 0},
+      {20'000, RecordKind::kStop, 0},  {20'000, RecordKind::kPlace, 0},
+      {20'000, RecordKind::kPlace, 0}, {77'000, RecordKind::kFinished, 0},
+  };
+  EXPECT_EQ(world.out.lines, expected);
+  EXPECT_EQ(world.out.places.back().copy, 1U);
 }
 
 TEST(Simulation, StopAndPlaceInOnePlanIsAMigration) {

@@ -140,7 +140,8 @@ class Timeline : public RecordSink {
         user_names_.emplace_back(record.name);
         return;
       case RecordKind::kPlace:
-        return add(record, record.job, "place  " + gang_text(record.gang));
+        return add(record, record.job,
+                   (record.copy == 0 ? "place  " : "copy   ") + gang_text(record.gang));
       case RecordKind::kStop:
         return add(record, record.job, "stop");
       case RecordKind::kEvicted:

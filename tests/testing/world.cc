@@ -19,6 +19,10 @@ class OutcomeSink : public RecordSink {
     switch (record.kind) {
       case RecordKind::kPlace: {
         JobOutcome& job = jobs_[record.job.row()];
+        if (record.copy > 0) {
+          gpus_[record.job.row()] += gpus_of(record.gang);
+          return;
+        }
         job.start = std::min(job.start, record.t);
         job.migrations += record.place == PlaceKind::kMigrate;
         since_[record.job.row()] = record.t;
@@ -68,6 +72,8 @@ Workload workload_of(const World& world) {
     row.tickets = job.tickets;
     row.model = job.model;
     row.gpus = job.gpus;
+    row.gpus_min = job.gpus_min;
+    row.gpus_max = job.gpus_max;
     row.submit = job.submit;
     row.duration = job.work;
     const Status status = builder.add(row, "world:1:1");
@@ -179,12 +185,24 @@ std::vector<std::string> policy_variants() {
   for (const PolicyEntry* entry : all_policies()) variants.emplace_back(entry->name);
   variants.insert(
       variants.end(),
-      {"fifo:skip=true", "fifo:placement=best-fit", "fifo:skip=true,placement=consolidate",
-       "srtf:placement=consolidate", "srsf:placement=yarn", "las:placement=best-fit",
-       "smallest:placement=first-fit", "tiresias:limits=5/60", "tiresias:limits=5/60,promote=2",
-       "tiresias:limits=5/60,placement=yarn", "stride:quantum=5", "gang-stride:quantum=5",
-       "gang-stride:quantum=5,cap=false,placement=consolidate", "gang-stride:quantum=5,skip=false",
-       "proportional:round=5", "gandiva-fair:quantum=5",
+      {"fifo:skip=true",
+       "fifo:placement=best-fit",
+       "fifo:skip=true,placement=consolidate",
+       "srtf:placement=consolidate",
+       "srsf:placement=yarn",
+       "las:placement=best-fit",
+       "smallest:placement=first-fit",
+       "tiresias:limits=5/60",
+       "tiresias:limits=5/60,promote=2",
+       "tiresias:limits=5/60,placement=yarn",
+       "stride:quantum=5",
+       "gang-stride:quantum=5",
+       "gang-stride:quantum=5,cap=false,placement=consolidate",
+       "gang-stride:quantum=5,skip=false",
+       "proportional:round=5",
+       "optimus:interval=5,resize_s=1",
+       "optimus:interval=7,speed=fit,remaining=fit",
+       "gandiva-fair:quantum=5",
        "gandiva-fair:quantum=3,balance_every=1,gain=0,cool_down=0,moves=4,epoch=1,price=external",
        "gandiva-fair:quantum=5,tickets=equal,skip=false,cap=false,balance=false",
        "gandiva-fair:quantum=5,jobs_per_gpu_max=1.5,trade=false"});
@@ -192,7 +210,8 @@ std::vector<std::string> policy_variants() {
 }
 
 bool may_refuse_gangs(std::string_view variant) {
-  return variant == "sjf" || variant.find("yarn") != std::string_view::npos ||
+  return variant == "sjf" || variant.starts_with("optimus") ||
+         variant.find("yarn") != std::string_view::npos ||
          variant.find("consolidate") != std::string_view::npos;
 }
 

@@ -23,6 +23,8 @@ namespace fairlead {
 struct WorldJob {
   Time submit;
   std::uint32_t gpus = 1;
+  std::uint32_t gpus_min = 0;  // 0: gpus
+  std::uint32_t gpus_max = 0;
   Duration work = seconds(1);
   std::string user = "ann";
   std::string model{};
