@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <optional>
 #include <unistd.h>
 
 namespace fairlead {
@@ -73,11 +74,14 @@ Result<std::filesystem::path> prepare_trace(const Case& one, const std::filesyst
 }
 
 // Why the case cannot be run here; empty: it can.
-std::string why_skipped(const Case& one) {
+std::string why_skipped(const Experiment& experiment, const Case& one) {
+  std::string missing = missing_models(experiment);
   const auto* trace = std::get_if<TraceSpec>(&one.workload);
   std::error_code ignored;
-  if (trace == nullptr || std::filesystem::exists(trace->path, ignored)) return "";
-  return fmt::format("$FAIRLEAD_SHARED has no {}", trace->shared_name);
+  if (trace != nullptr && !std::filesystem::exists(trace->path, ignored)) {
+    missing = trace->shared_name;
+  }
+  return missing.empty() ? "" : fmt::format("$FAIRLEAD_SHARED has no {}", missing);
 }
 
 ChildRun child_of(const Experiment& experiment, const Case& one, std::size_t policy,
@@ -86,7 +90,7 @@ ChildRun child_of(const Experiment& experiment, const Case& one, std::size_t pol
   RunFlags flags;
   flags.cluster = one.cluster;
   flags.trace = trace.string();
-  flags.settings = experiment.settings;
+  flags.settings = run_settings(experiment);
   if (experiment.until_h > 0) flags.until = fmt::format("{}", experiment.until_h * 3600);
   ChildRun child;
   child.arguments = simulate_arguments(flags, one.policies[policy].second, seed, folder.string());
@@ -102,7 +106,7 @@ Result<Runs> plan_runs(const Experiment& experiment, const std::filesystem::path
   runs.folders.resize(count);
   for (std::size_t i = 0; i < experiment.cases.size(); ++i) {
     const Case& one = experiment.cases[i];
-    runs.skipped.push_back(why_skipped(one));
+    runs.skipped.push_back(why_skipped(experiment, one));
     if (runs.policies == 0 || !runs.skipped.back().empty()) continue;
     const std::filesystem::path folder = case_folder(experiment, i, out);
     for (std::size_t n = 0; n < runs.seeds; ++n) {
@@ -139,7 +143,7 @@ Status carry_out(const Experiment& experiment, Runs& runs) {
 using AllFigures = std::vector<Result<RunFigures>>;  // by index of the run
 
 AllFigures read_runs(const Experiment& experiment, const Runs& runs) {
-  const JournalQuestions questions = journal_questions(experiment);
+  const RunQuestions questions = run_questions(experiment);
   AllFigures all;
   for (std::size_t at = 0; at < runs.children.size(); ++at) {
     const ChildRun& child = runs.children[at];
@@ -167,7 +171,7 @@ Outcome without_figure(Verdict verdict, std::string reason) {
 }
 
 Outcome measured(const Runs& runs, const AllFigures& figures, const PublishedClaim& claim,
-                 const Case& one, std::size_t i, double expected) {
+                 const Case& one, std::size_t i, std::optional<double> expected) {
   std::vector<double> values;
   std::vector<std::string> where;
   for (std::size_t n = 0; n < runs.seeds; ++n) {
@@ -191,10 +195,10 @@ Outcome measured(const Runs& runs, const AllFigures& figures, const PublishedCla
 Outcome outcome_of(const Experiment& experiment, const Runs& runs, const AllFigures& figures,
                    const PublishedClaim& claim, std::size_t i) {
   const Case& one = experiment.cases[i];
-  double expected = claim.expected.empty() ? 0 : claim.expected_in(i);
+  std::optional<double> expected = claim.expected_in(i);
   const bool is_fluid = claim.figure->kind == FigureKind::kFluidGain;
   if (is_fluid || claim.bound == Bound::kFluid) {
-    const auto fluid = fluid_gain(one, experiment.settings, claim);
+    const auto fluid = fluid_gain(one, run_settings(experiment), claim);
     if (!fluid) return without_figure(Verdict::kSkipped, fluid.error().message);
     if (is_fluid) return judge(claim, {*fluid}, expected);
     expected = *fluid;

@@ -21,10 +21,17 @@ std::span<const EmbeddedFile> embedded_experiments();  // data/experiments/*.yam
 namespace {
 
 constexpr RealBounds kAnyReal = {-1e15, 1e15};
+constexpr IntegerBounds kJobPositions = {1, 1'000'000'000};
+constexpr std::string_view kSharedModels = "models=shared:";
 
-constexpr std::array<FigureSpec, 12> kFigures = {{
+constexpr std::array<FigureSpec, 14> kFigures = {{
     {FigureKind::kSummary, "summary", "", 3, "key", "against",
      "a number of summary.json; with against, its ratio to the other policy's"},
+    {FigureKind::kSummaryHours, "summary_h", "h", 2, "key", "",
+     "a number of seconds of summary.json, as hours"},
+    {FigureKind::kWindowJct, "window_jct", "h", 2, "first_job last_job", "",
+     "mean job completion time of the jobs at these positions in the trace, counted from 1; all of "
+     "them must have finished"},
     {FigureKind::kWork, "work", "GPU-h", 1, "user", "", "the user's work_gpu_hours"},
     {FigureKind::kGain, "gain", "%", 1, "user against", "price",
      "how much more work the user gets done than under the other policy"},
@@ -109,8 +116,10 @@ class ExperimentReader {
   Status read_labels(const YamlNode& map, PublishedClaim& claim);
   Status read_policy_label(const YamlNode& map, std::string_view key, std::string& label);
   Status read_expectation(const YamlNode& map, PublishedClaim& claim);
+  static Status read_tolerance(const YamlNode& map, PublishedClaim& claim);
   Status read_expected(const YamlNode& map, const char* key, const YamlNode& node,
                        PublishedClaim& claim);
+  Status read_expected_values(const YamlNode& node, PublishedClaim& claim) const;
   Status check_users(const YamlNode& map, const PublishedClaim& claim);
 
   const YamlNode& root_;
@@ -248,9 +257,26 @@ Status ExperimentReader::read_claim_words(const YamlNode& map, PublishedClaim& c
 }
 
 Result<PublishedClaim> ExperimentReader::read_claim(const YamlNode& map) {
-  FL_TRY(map.expect_keys({"claim", "column", "source", "figure", "policy", "against", "user", "key",
-                          "job", "price", "window_h", "quanta", "expect", "tolerance", "at_least",
-                          "at_most", "worst"}));
+  FL_TRY(map.expect_keys({"claim",
+                          "column",
+                          "source",
+                          "figure",
+                          "policy",
+                          "against",
+                          "user",
+                          "key",
+                          "job",
+                          "price",
+                          "window_h",
+                          "quanta",
+                          "first_job",
+                          "last_job",
+                          "expect",
+                          "tolerance",
+                          "tolerance_percent",
+                          "at_least",
+                          "at_most",
+                          "worst"}));
   PublishedClaim claim;
   FL_TRY(read_claim_words(map, claim));
   FL_TRY_ASSIGN(figure, find_figure(map));
@@ -276,7 +302,8 @@ Result<const FigureSpec*> ExperimentReader::find_figure(const YamlNode& map) {
 
 // The claim has the keys that its figure needs, and none that it does not take.
 Status ExperimentReader::check_keys(const YamlNode& map, const FigureSpec& figure) {
-  for (const char* key : {"against", "user", "key", "job", "price", "window_h", "quanta"}) {
+  for (const char* key :
+       {"against", "user", "key", "job", "price", "window_h", "quanta", "first_job", "last_job"}) {
     const auto node = map.find(key);
     if (node && !has_word(figure.required, key) && !has_word(figure.optional, key)) {
       return node->error(fmt::format("the figure {} takes no {}", figure.name, key));
@@ -295,6 +322,11 @@ Status ExperimentReader::read_figure_keys(const YamlNode& map, PublishedClaim& c
   FL_TRY(read(map, "price", claim.price));
   FL_TRY(read(map, "window_h", RealBounds{0.001, 1e6}, claim.window_h));
   FL_TRY(read(map, "quanta", IntegerBounds{1, 10'000}, claim.quanta));
+  FL_TRY(read(map, "first_job", kJobPositions, claim.first_job));
+  FL_TRY(read(map, "last_job", kJobPositions, claim.last_job));
+  if (claim.last_job < claim.first_job) {
+    return map.find("last_job")->bad_value("expected first_job or more");
+  }
   if (claim.price != "slides" && claim.price != "external") {
     return map.find("price")->bad_value("expected slides or external");
   }
@@ -344,10 +376,40 @@ Status ExperimentReader::read_expectation(const YamlNode& map, PublishedClaim& c
     claim.bound = bound;
     FL_TRY(read_expected(map, key, *node, claim));
   }
-  const auto tolerance = map.find("tolerance");
-  FL_TRY(read(map, "tolerance", RealBounds{0, 1e15}, claim.tolerance));
+  return read_tolerance(map, claim);
+}
+
+Status ExperimentReader::read_tolerance(const YamlNode& map, PublishedClaim& claim) {
   const bool takes = claim.bound == Bound::kEqual || claim.bound == Bound::kFluid;
-  if (tolerance && !takes) return tolerance->error("a tolerance belongs to expect");
+  for (const auto& [key, value] : {std::pair("tolerance", &claim.tolerance),
+                                   {"tolerance_percent", &claim.tolerance_percent}}) {
+    const auto node = map.find(key);
+    FL_TRY(read(map, key, RealBounds{0, 1e15}, *value));
+    if (node && !takes) return node->error("a tolerance belongs to expect");
+  }
+  if (claim.tolerance > 0 && claim.tolerance_percent > 0) {
+    return map.find("tolerance_percent")->error("a claim has one tolerance");
+  }
+  return {};
+}
+
+// A value, or a list with one for each case; null where nothing is expected.
+Status ExperimentReader::read_expected_values(const YamlNode& node, PublishedClaim& claim) const {
+  std::vector<YamlNode> items = {node};
+  if (node.is_list()) {
+    FL_TRY_ASSIGN(list, node.items());
+    items = std::move(list);
+    if (items.size() != 1 && items.size() != experiment_.cases.size()) {
+      return node.error("expected one value, or one for each case");
+    }
+  }
+  for (const YamlNode& item : items) {
+    const bool is_null = !item.is_scalar() && !item.is_list() && !item.is_map();
+    claim.expected.emplace_back();
+    if (is_null && node.is_list()) continue;
+    FL_TRY_ASSIGN(value, item.real(kAnyReal));
+    claim.expected.back() = value;
+  }
   return {};
 }
 
@@ -363,12 +425,8 @@ Status ExperimentReader::read_expected(const YamlNode& map, const char* key, con
     claim.bound = Bound::kFluid;
     return {};
   }
-  FL_TRY(read(map, key, kAnyReal, claim.expected));
-  const std::size_t count = claim.expected.size();
-  if (is_text(claim.figure->kind) || (count != 1 && count != experiment_.cases.size())) {
-    return node.error("expected one value, or one for each case");
-  }
-  return {};
+  if (is_text(claim.figure->kind)) return node.error("a text has no least or most");
+  return read_expected_values(node, claim);
 }
 
 // The fluid calculation knows its users by name.
@@ -395,6 +453,26 @@ Result<Experiment> read_experiment(std::string_view text, std::string_view file,
   FL_TRY_ASSIGN(experiment, reader.read_all());
   experiment.name = name;
   return experiment;
+}
+
+std::vector<std::string> run_settings(const Experiment& experiment) {
+  std::vector<std::string> settings = experiment.settings;
+  for (std::string& setting : settings) {
+    if (!setting.starts_with(kSharedModels)) continue;
+    const std::filesystem::path path = shared_folder() / setting.substr(kSharedModels.size());
+    setting = "models=" + path.string();
+  }
+  return settings;
+}
+
+std::string missing_models(const Experiment& experiment) {
+  for (const std::string& setting : experiment.settings) {
+    if (!setting.starts_with(kSharedModels)) continue;
+    std::string name = setting.substr(kSharedModels.size());
+    std::error_code ignored;
+    if (!std::filesystem::exists(shared_folder() / name, ignored)) return name;
+  }
+  return "";
 }
 
 std::vector<ExperimentTitle> builtin_experiments() {

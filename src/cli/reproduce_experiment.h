@@ -12,7 +12,8 @@
 //   seeds: 3                             # runs of each policy, with seeds 1, 2, 3 (default: 1)
 //   until_h: 24                          # (default: to the end)
 //   quantum_s: 60                        # time slice of the policies, for the figures that need it
-//   settings: {costs: none}              # as --set
+//   settings: {costs: none}              # as --set; models may be a public file below
+//                                        # $FAIRLEAD_SHARED, as in "shared:data/profiles/x.csv"
 //   cases:                               # the experiment repeated; a row of the table for each
 //     - label: 128 K80                   # required
 //       cluster: slides                  # these replace the experiment's; policies by label,
@@ -28,8 +29,10 @@
 //       expect: 30                       # with tolerance; `fluid`: what trading among the
 //       tolerance: 3                     # workload's users would give with fluid GPUs; a text for
 //                                        # figures that are texts
+//       tolerance_percent: 10            # of what is expected, instead of tolerance
 //       at_least: 10                     # or at_most; each of expect, at_least and at_most is one
-//                                        # value or a list with one for each case; none: measured
+//                                        # value or a list with one for each case, null where
+//                                        # nothing is expected; none: measured
 //       worst: true                      # judge the worst seed (default: the mean of the seeds)
 #pragma once
 
@@ -38,6 +41,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,6 +52,8 @@ namespace fairlead {
 
 enum class FigureKind : std::uint8_t {
   kSummary,
+  kSummaryHours,
+  kWindowJct,
   kWork,
   kGain,
   kGainTotal,
@@ -96,14 +102,21 @@ struct PublishedClaim {
   std::string price = "slides";  // of the fluid calculation
   double window_h = 1;
   std::int64_t quanta = 0;  // of a schedule
+  // Of a mean JCT: positions in the trace, from 1.
+  std::int64_t first_job = 0;
+  std::int64_t last_job = 0;
 
   Bound bound = Bound::kNone;
-  std::vector<double> expected;  // one, or one for each case
+  std::vector<std::optional<double>> expected;  // one, or one for each case; none: measured only
   std::string expected_text;
   double tolerance = 0;
+  double tolerance_percent = 0;  // of what is expected; 0: `tolerance`
   bool worst = false;
 
-  double expected_in(std::size_t i) const { return expected[expected.size() == 1 ? 0 : i]; }
+  std::optional<double> expected_in(std::size_t i) const {
+    if (expected.empty()) return std::nullopt;
+    return expected[expected.size() == 1 ? 0 : i];
+  }
 };
 
 using Policies = std::vector<std::pair<std::string, std::string>>;  // label and policy, in order
@@ -124,7 +137,7 @@ struct Experiment {
   std::int64_t seeds = 1;
   double until_h = 0;  // 0: to the end
   Duration quantum;
-  std::vector<std::string> settings;  // "key=value"
+  std::vector<std::string> settings;  // "key=value", as written; see run_settings
   std::vector<Case> cases;            // at least one; all with the same labels of policies
   std::vector<PublishedClaim> claims;
 };
@@ -133,6 +146,11 @@ struct Experiment {
 // is: policies, clusters, settings, labels, figures. Errors say where.
 Result<Experiment> read_experiment(std::string_view text, std::string_view file,
                                    std::string_view name);
+
+// The settings as a run takes them: public files by their paths.
+std::vector<std::string> run_settings(const Experiment& experiment);
+// The public file of models that is missing here, by its path below $FAIRLEAD_SHARED; empty: none.
+std::string missing_models(const Experiment& experiment);
 
 // The experiments that are part of the binary (data/experiments/*.yaml), by name.
 struct ExperimentTitle {

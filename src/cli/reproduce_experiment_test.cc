@@ -49,7 +49,7 @@ TEST(Experiment, IsReadAsWritten) {
   const PublishedClaim& one = experiment->claims[0];
   EXPECT_EQ(one.figure->kind, FigureKind::kGain);
   EXPECT_EQ(one.bound, Bound::kEqual);
-  EXPECT_EQ(one.expected, std::vector<double>{5});
+  EXPECT_EQ(one.expected, std::vector<std::optional<double>>{5});
   EXPECT_EQ(one.tolerance, 1);
 }
 
@@ -77,6 +77,72 @@ TEST(Experiment, RepeatsItselfInCases) {
   EXPECT_EQ(experiment->cases[1].cluster, "2xK80:4");
   EXPECT_EQ(experiment->cases[1].policies, (Policies{{"a", "fifo"}, {"b", "srtf"}}));
   EXPECT_EQ(std::get<std::vector<UserSpec>>(experiment->cases[1].workload)[1].model, "GRU");
+}
+
+// The jobs of the only case of an experiment with this workload, one line each.
+std::vector<std::string> jobs_of(const std::string& workload) {
+  const auto experiment = read_text(with("cases:\n  - {label: x, workload: " + workload + "}"));
+  EXPECT_TRUE(experiment.has_value()) << experiment.error().message;
+  std::vector<std::string> jobs;
+  if (!experiment) return jobs;
+  const auto drawn = make_workload(experiment->cases[0].workload, Cluster{.gpus = 8}, 1);
+  EXPECT_TRUE(drawn.has_value()) << drawn.error().message;
+  if (!drawn) return jobs;
+  for (const JobId job : ids<JobId>(drawn->jobs.size())) {
+    jobs.push_back(fmt::format("{} {}..{}..{} {} s", drawn->names[job], drawn->jobs.gpus_min[job],
+                               drawn->jobs.gpus[job], drawn->jobs.gpus_max[job],
+                               to_seconds(drawn->durations[job])));
+  }
+  return jobs;
+}
+
+TEST(Experiment, DrawsJobsByClass) {
+  EXPECT_EQ(jobs_of("{classes: {jobs: 2, gangs: {4: 1}, classes: "
+                    "[{name: big, gpu_hours: [8, 8], models: [VAE]}]}}"),
+            (std::vector<std::string>{"big-1 4..4..4 7200 s", "big-2 4..4..4 7200 s"}));
+}
+
+TEST(Experiment, DrawsJobsAsGavelDoes) {
+  EXPECT_EQ(jobs_of("{gavel: {jobs: 30, jobs_per_hour: 2.5, gangs: {1: 1}}}").size(), 30u);
+}
+
+TEST(Experiment, StretchesWhatIsDrawn) {
+  const std::string big = "[{name: big, gpu_hours: [8, 8]}]";
+  EXPECT_EQ(jobs_of("{classes: {jobs: 1, gangs: {4: 1}, classes: " + big +
+                    "}, elastic: {min: 1, factor: 2}}"),
+            std::vector<std::string>{"big-1 1..4..8 7200 s"});
+  EXPECT_EQ(jobs_of("{classes: {jobs: 1, gangs: {4: 1}, classes: " + big + "}, elastic: {min: 8}}"),
+            std::vector<std::string>{"big-1 4..4..4 7200 s"});
+  for (const std::string drawn : {"{sessions: {hours: 1}", "{generate: {jobs: 3}"}) {
+    for (const std::string& job : jobs_of(drawn + ", elastic: {factor: 1000}}")) {
+      EXPECT_NE(job.find("000 "), std::string::npos) << job;
+    }
+  }
+}
+
+TEST(Experiment, TakesModelsOfAPublicFile) {
+  const auto experiment =
+      read_text(with("settings: {costs: none, models: \"shared:data/no/such.csv\"}"));
+  ASSERT_TRUE(experiment.has_value()) << experiment.error().message;
+  EXPECT_EQ(experiment->settings[1], "models=shared:data/no/such.csv") << "as it is reported";
+  const std::vector<std::string> settings = run_settings(*experiment);
+  EXPECT_EQ(settings[0], "costs=none");
+  EXPECT_EQ(settings[1], "models=" + (shared_folder() / "data/no/such.csv").string());
+  EXPECT_EQ(missing_models(*experiment), "data/no/such.csv");
+  EXPECT_EQ(missing_models(*read_text(with("settings: {models: gavel}"))), "");
+}
+
+TEST(Experiment, ExpectsNothingWhereACaseHasNull) {
+  const std::string cases = "cases: [{label: x}, {label: y}, {label: z}]\n";
+  const auto experiment = read_text(kWorld + cases +
+                                    "claims:\n  - {claim: c, figure: summary_h, key: makespan_s, "
+                                    "policy: a, expect: [1.5, null, ~], tolerance_percent: 10}\n");
+  ASSERT_TRUE(experiment.has_value()) << experiment.error().message;
+  const PublishedClaim& only = experiment->claims[0];
+  EXPECT_EQ(only.expected_in(0), 1.5);
+  EXPECT_EQ(only.expected_in(1), std::nullopt);
+  EXPECT_EQ(only.expected_in(2), std::nullopt);
+  EXPECT_EQ(only.tolerance_percent, 10);
 }
 
 TEST(Experiment, LooksForTracesBesideItself) {
@@ -114,14 +180,28 @@ TEST(Experiment, SaysWhatIsWrongWithItsWorkload) {
   const auto workload = [](const std::string& text) {
     return error_of(with("cases:\n  - {label: x, workload: " + text + "}"));
   };
-  EXPECT_EQ(workload("{}"),
-            "folder/e.yaml:8:26: a workload is one of trace, shared, generate, sessions and users");
+  EXPECT_EQ(
+      workload("{}"),
+      "folder/e.yaml:8:26: a workload is one of trace, shared, generate, sessions, gavel, classes "
+      "and users");
   EXPECT_EQ(workload("{users: [{name: a}, {name: a}]}"),
             "folder/e.yaml:8:46: two users have the same name: a");
   EXPECT_EQ(workload("{sessions: {jobs: [9, 4]}}"),
             "folder/e.yaml:8:44: expected [least, most]: a list");
   EXPECT_EQ(workload("{sessions: {gangs: {0: 1}}}"),
             "folder/e.yaml:8:49: a gang has from 1 to 1000000 GPUs: 0");
+  EXPECT_EQ(workload("{users: [{name: a}], elastic: {min: 1}}"),
+            "folder/e.yaml:8:56: elastic belongs to a workload that is drawn");
+  EXPECT_EQ(workload("{gavel: {}, elastic: {factor: 0}}"),
+            "folder/e.yaml:8:56: expected a whole number from 1 to 1000: 0");
+  EXPECT_EQ(workload("{gavel: {jobs_per_hour: 0.0001}}"),
+            "folder/e.yaml:8:50: expected 0, which is all at once, or at least 0.001: 0.0001");
+  EXPECT_EQ(workload("{classes: {jobs: 4}}"),
+            "folder/e.yaml:8:36: the key is missing here: classes");
+  EXPECT_EQ(workload("{classes: {classes: [{name: a}]}}"),
+            "folder/e.yaml:8:47: the key is missing here: gpu_hours");
+  EXPECT_EQ(workload("{classes: {classes: [{name: a, gpu_hours: [2, 1]}]}}"),
+            "folder/e.yaml:8:68: expected [least, most]: a list");
   EXPECT_EQ(workload("{generate: {jobs: 0}}"),
             "folder/e.yaml:8:44: expected a whole number from 1 to 10000000: 0");
 }
@@ -143,6 +223,16 @@ TEST(Experiment, SaysWhatIsWrongWithAClaim) {
             "folder/e.yaml:8:61: expected one value, or one for each case");
   EXPECT_EQ(error_of(claim("figure: work, policy: a, user: ann, at_most: 1, tolerance: 2")),
             "folder/e.yaml:8:75: a tolerance belongs to expect");
+  EXPECT_EQ(error_of(claim("figure: work, policy: a, user: ann, expect: 1, tolerance: 2, "
+                           "tolerance_percent: 3")),
+            "folder/e.yaml:8:96: a claim has one tolerance");
+  EXPECT_EQ(error_of(claim("figure: work, policy: a, user: ann, expect: null")),
+            "folder/e.yaml:8:60: expected a number from -1000000000000000 to 1000000000000000: "
+            "nothing");
+  EXPECT_EQ(error_of(claim("figure: window_jct, policy: a, first_job: 3, last_job: 2")),
+            "folder/e.yaml:8:71: expected first_job or more: 2");
+  EXPECT_EQ(error_of(claim("figure: window_jct, policy: a, first_job: 3")),
+            "folder/e.yaml:8:5: the key is missing here: last_job");
   EXPECT_EQ(error_of(claim("figure: fluid_gain, user: cy")),
             "folder/e.yaml:8:42: the workload has no such user: cy");
   EXPECT_EQ(error_of(claim("figure: schedule, policy: a, quanta: 3")),

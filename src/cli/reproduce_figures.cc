@@ -6,6 +6,7 @@
 #include "model/models_file.h"
 #include "report/result_files.h"
 #include "solve/trading.h"
+#include "trace/csv.h"
 
 #include <fmt/ranges.h>
 
@@ -117,6 +118,42 @@ Result<double> summary_figure(const PublishedClaim& claim, const RunFigures& run
   return ours / theirs;
 }
 
+// The column jct_s of jobs.csv, as hours.
+Result<std::vector<std::optional<double>>> read_job_times(const std::filesystem::path& path) {
+  const auto damaged = [&path] { return run_error("not a table of jobs: {}", path.string()); };
+  FL_TRY_ASSIGN(source, ByteSource::open(path.string()));
+  CsvReader csv(source);
+  FL_TRY(csv.read_header());
+  const CsvReader::Column jct = csv.find("jct_s");
+  const CsvReader::Column status = csv.find("status");
+  if (jct == CsvReader::kMissing || status == CsvReader::kMissing) return damaged();
+  std::vector<std::optional<double>> times;
+  for (;;) {
+    FL_TRY_ASSIGN(more, csv.next());
+    if (!more) return times;
+    times.emplace_back();
+    if (csv.text(status) == "finished") times.back() = csv.number(jct) / 3600;
+    if (csv.bad()) return damaged();
+  }
+}
+
+Result<double> window_jct(const PublishedClaim& claim, const RunFigures& run) {
+  const auto jobs = static_cast<std::int64_t>(run.jct_h.size());
+  if (claim.last_job > jobs) return run_error("the trace has fewer jobs: {}", jobs);
+  double sum = 0;
+  for (std::int64_t position = claim.first_job; position <= claim.last_job; ++position) {
+    const auto& jct_h = run.jct_h[static_cast<std::size_t>(position - 1)];
+    if (!jct_h) return run_error("did not finish: the job at position {}", position);
+    sum += *jct_h;
+  }
+  return sum / static_cast<double>(claim.last_job - claim.first_job + 1);
+}
+
+Result<double> summary_hours(const PublishedClaim& claim, const RunFigures& run) {
+  FL_TRY_ASSIGN(in_seconds, number_at(run, claim.key));
+  return in_seconds / 3600;
+}
+
 Result<double> gain_of(const PublishedClaim& claim, const RunFigures& run,
                        const RunFigures& against) {
   FL_TRY_ASSIGN(ours, work_of(run, claim.user));
@@ -198,8 +235,8 @@ Result<SpeedTable> speed_table(const std::vector<std::string>& settings) {
 
 }  // namespace
 
-JournalQuestions journal_questions(const Experiment& experiment) {
-  JournalQuestions questions;
+RunQuestions run_questions(const Experiment& experiment) {
+  RunQuestions questions;
   questions.quantum = experiment.quantum;
   for (const PublishedClaim& claim : experiment.claims) {
     switch (claim.figure->kind) {
@@ -208,6 +245,9 @@ JournalQuestions journal_questions(const Experiment& experiment) {
       case FigureKind::kIdleWhenWanted:
       case FigureKind::kMigrationsPerHour:
         questions.windows.push_back(window_of(claim));
+        break;
+      case FigureKind::kWindowJct:
+        questions.job_times = true;
         break;
       default:
         questions.quanta = std::max(questions.quanta, claim.quanta);
@@ -220,12 +260,15 @@ JournalQuestions journal_questions(const Experiment& experiment) {
   return questions;
 }
 
-Result<RunFigures> read_run(const std::filesystem::path& folder,
-                            const JournalQuestions& questions) {
+Result<RunFigures> read_run(const std::filesystem::path& folder, const RunQuestions& questions) {
   RunFigures figures;
   FL_TRY_ASSIGN(summary, read_summary(folder));
   figures.summary = std::move(summary);
-  if (!questions.any()) return figures;
+  if (questions.job_times) {
+    FL_TRY_ASSIGN(times, read_job_times(folder / "jobs.csv"));
+    figures.jct_h = std::move(times);
+  }
+  if (!questions.any_of_journal()) return figures;
   ScheduleMeter schedule(questions.quantum, questions.quanta);
   WindowFairness fairness({.windows = questions.windows, .quantum = questions.quantum});
   Tee tee({&schedule, &fairness});
@@ -246,6 +289,10 @@ Result<Value> measure(const PublishedClaim& claim, const RunFigures& run,
   switch (claim.figure->kind) {
     case FigureKind::kSummary:
       return number(summary_figure(claim, run, against));
+    case FigureKind::kSummaryHours:
+      return number(summary_hours(claim, run));
+    case FigureKind::kWindowJct:
+      return number(window_jct(claim, run));
     case FigureKind::kWork:
       return number(work_of(run, claim.user));
     case FigureKind::kGain:

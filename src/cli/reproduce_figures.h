@@ -9,20 +9,22 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace fairlead {
 
-// What the claims of an experiment ask of a run's journal.
-struct JournalQuestions {
+// What the claims of an experiment ask of a run beside its summary.
+struct RunQuestions {
   Duration quantum;
   std::vector<Duration> windows;  // of fairness, and whatever else WindowFairness measures
   std::int64_t quanta = 0;        // of a schedule
+  bool job_times = false;         // of jobs.csv, not of the journal
 
-  bool any() const { return !windows.empty() || quanta > 0; }
+  bool any_of_journal() const { return !windows.empty() || quanta > 0; }
 };
-JournalQuestions journal_questions(const Experiment& experiment);
+RunQuestions run_questions(const Experiment& experiment);
 
 // One run as far as the figures need it. (Moving JSON does not throw, though clang-tidy thinks so.)
 struct RunFigures {  // NOLINT(bugprone-exception-escape)
@@ -30,13 +32,14 @@ struct RunFigures {  // NOLINT(bugprone-exception-escape)
   std::vector<WindowFigures> windows;
   double idle_when_wanted = 0;
   double migrations_per_hour = 0;
-  std::vector<std::string> schedule;                       // jobs by quantum
+  std::vector<std::optional<double>> jct_h;  // by position in the trace; none: not finished
+  std::vector<std::string> schedule;         // jobs by quantum
   std::map<std::string, std::vector<std::string>> passes;  // of jobs, by quantum
 };
 
-// Reads summary.json and, where it is asked for something, the journal. Errors (Error::Kind::kRun):
-// a file is missing or damaged.
-Result<RunFigures> read_run(const std::filesystem::path& folder, const JournalQuestions& questions);
+// Reads summary.json and, where they are asked for something, jobs.csv and the journal. Errors
+// (Error::Kind::kRun): a file is missing or damaged.
+Result<RunFigures> read_run(const std::filesystem::path& folder, const RunQuestions& questions);
 
 // A number, or a text.
 struct Value {

@@ -58,6 +58,27 @@ TEST(Figures, OfTheSummaryAreReadByPath) {
   EXPECT_EQ(error_of(claim, run, nullptr), "summary.json has no such number: jct_avg_s");
 }
 
+TEST(Figures, OfTheSummaryAreGivenInHours) {
+  PublishedClaim claim = claim_of(FigureKind::kSummaryHours);
+  claim.key = "makespan_s";
+  RunFigures run;
+  run.summary = {{"makespan_s", 9000}};
+  EXPECT_DOUBLE_EQ(number(claim, run, nullptr), 2.5);
+}
+
+TEST(Figures, OfAWindowOfJobsNeedAllOfThemToHaveFinished) {
+  PublishedClaim claim = claim_of(FigureKind::kWindowJct);
+  claim.first_job = 2;
+  claim.last_job = 3;
+  RunFigures run;
+  run.jct_h = {100, 2, 5, std::nullopt};
+  EXPECT_DOUBLE_EQ(number(claim, run, nullptr), 3.5);
+  claim.last_job = 4;
+  EXPECT_EQ(error_of(claim, run, nullptr), "did not finish: the job at position 4");
+  claim.last_job = 5;
+  EXPECT_EQ(error_of(claim, run, nullptr), "the trace has fewer jobs: 4");
+}
+
 TEST(Figures, OfGainCompareWork) {
   const RunFigures run = run_of(12, 9);
   const RunFigures other = run_of(10, 10);
@@ -139,6 +160,20 @@ TEST_F(FiguresOfAJournal, AreItsFairness) {
   // Both jobs want half of the 8 GPUs until job 0 finishes, and one of them waits.
   EXPECT_NEAR(number(claim_of(FigureKind::kIdleWhenWanted), *run, nullptr), 50, 1e-9);
   EXPECT_EQ(number(claim_of(FigureKind::kMigrationsPerHour), *run, nullptr), 0);
+}
+
+TEST_F(FiguresOfAJournal, HaveTheTimesOfJobsBesideIt) {
+  EXPECT_FALSE(read_run(folder_, {.job_times = true}).has_value()) << "there is no jobs.csv";
+  std::ofstream(folder_ / "jobs.csv") << "job,jct_s,status\n"
+                                         "a,7200,finished\n"
+                                         "b,1800,failed\n"
+                                         "c,,pending\n"
+                                         "\"d,e\",900,finished\n";
+  const auto run = read_run(folder_, {.job_times = true});
+  ASSERT_TRUE(run.has_value()) << run.error().message;
+  EXPECT_EQ(run->jct_h, (std::vector<std::optional<double>>{2, std::nullopt, std::nullopt, 0.25}));
+  std::ofstream(folder_ / "jobs.csv") << "job,jct_s,status\na,soon,finished\n";
+  EXPECT_FALSE(read_run(folder_, {.job_times = true}).has_value()) << "it is damaged";
 }
 
 TEST_F(FiguresOfAJournal, AreMissedWithTheirFile) {

@@ -31,7 +31,8 @@ double excess(const PublishedClaim& claim, double value, double expected) {
       return value - expected;
     case Bound::kEqual:
     case Bound::kFluid:
-      return std::abs(value - expected) - claim.tolerance;
+      return std::abs(value - expected) -
+             std::max(claim.tolerance, claim.tolerance_percent / 100 * std::abs(expected));
     case Bound::kNone:
     case Bound::kText:
       break;
@@ -52,24 +53,37 @@ std::string with_unit(const PublishedClaim& claim, std::string text) {
   return text;
 }
 
-std::string expected_text(const PublishedClaim& claim, const Outcome& outcome) {
+// Without the tolerance.
+std::string bound_text(const PublishedClaim& claim, const Outcome& outcome) {
+  if (claim.bound == Bound::kText) return claim.expected_text;
+  if (!outcome.expected) return "";
   switch (claim.bound) {
-    case Bound::kNone:
-      return "";
-    case Bound::kText:
-      return claim.expected_text;
     case Bound::kAtLeast:
-      return "≥ " + bound_number(outcome.expected);
+      return "≥ " + bound_number(*outcome.expected);
     case Bound::kAtMost:
-      return "≤ " + bound_number(outcome.expected);
+      return "≤ " + bound_number(*outcome.expected);
     case Bound::kFluid:
+      return number(claim, *outcome.expected);
     case Bound::kEqual:
+      return bound_number(*outcome.expected);
+    case Bound::kNone:
+    case Bound::kText:
       break;
   }
-  std::string expected = claim.bound == Bound::kFluid ? number(claim, outcome.expected)
-                                                      : bound_number(outcome.expected);
-  if (claim.tolerance == 0) return expected;
-  return fmt::format("{} ± {}", expected, bound_number(claim.tolerance));
+  return "";
+}
+
+enum class Units : std::uint8_t { kTold, kLeftOut };
+
+std::string expected_text(const PublishedClaim& claim, const Outcome& outcome, Units units) {
+  std::string text = bound_text(claim, outcome);
+  if (text.empty()) return "";
+  if (claim.tolerance > 0) text += " ± " + bound_number(claim.tolerance);
+  if (units == Units::kTold) text = with_unit(claim, std::move(text));
+  if (claim.tolerance_percent > 0) {
+    text += fmt::format(" ± {} %", bound_number(claim.tolerance_percent));
+  }
+  return text;
 }
 
 // The mean, and the range where seeds differ.
@@ -109,7 +123,7 @@ Cells claim_rows(const ExperimentResult& result) {
   for (std::size_t i = 0; i < result.experiment.claims.size(); ++i) {
     const PublishedClaim& claim = result.experiment.claims[i];
     const Outcome& outcome = result.outcomes[i].front();
-    cells.push_back({claim.text, with_unit(claim, expected_text(claim, outcome)),
+    cells.push_back({claim.text, expected_text(claim, outcome, Units::kTold),
                      with_unit(claim, ours_text(claim, outcome)), verdict_text(outcome)});
   }
   return cells;
@@ -118,10 +132,17 @@ Cells claim_rows(const ExperimentResult& result) {
 std::string case_cell(const PublishedClaim& claim, const Outcome& outcome) {
   if (!outcome.reason.empty()) return std::string(verdict_name(outcome.verdict));
   std::string cell = ours_text(claim, outcome);
-  if (claim.bound != Bound::kNone) {
-    cell += fmt::format(" ({}) {}", expected_text(claim, outcome), mark(outcome.verdict));
-  }
+  const std::string expected = expected_text(claim, outcome, Units::kLeftOut);
+  if (!expected.empty()) cell += fmt::format(" ({}) {}", expected, mark(outcome.verdict));
   return cell;
+}
+
+Cells transposed(const Cells& cells) {
+  Cells columns(cells[0].size());
+  for (const auto& row : cells) {
+    for (std::size_t i = 0; i < row.size(); ++i) columns[i].push_back(row[i]);
+  }
+  return columns;
 }
 
 Cells case_rows(const ExperimentResult& result) {
@@ -138,7 +159,10 @@ Cells case_rows(const ExperimentResult& result) {
       cells.back().push_back(case_cell(experiment.claims[k], result.outcomes[k][i]));
     }
   }
-  return cells;
+  // The longer side goes down the page.
+  if (experiment.claims.size() <= experiment.cases.size()) return cells;
+  cells[0][0] = "figure";
+  return transposed(cells);
 }
 
 bool has_cases(const Experiment& experiment) { return !experiment.cases.front().label.empty(); }
@@ -261,7 +285,7 @@ json outcome_json(const PublishedClaim& claim, const Case& one, const Outcome& o
   value["max"] = most;
   value["values"] = outcome.values;
   if (!outcome.where.empty()) value["where"] = outcome.where;
-  if (claim.bound != Bound::kNone) value["expected"] = outcome.expected;
+  if (outcome.expected) value["expected"] = *outcome.expected;
   return value;
 }
 
@@ -273,6 +297,7 @@ json claim_json(const PublishedClaim& claim, const Experiment& experiment,
                 {"unit", claim.figure->unit},
                 {"bound", kBounds[static_cast<std::size_t>(claim.bound)]},
                 {"tolerance", claim.tolerance},
+                {"tolerance_percent", claim.tolerance_percent},
                 {"source", claim.source.empty() ? experiment.source : claim.source},
                 {"outcomes", json::array()}};
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
@@ -288,14 +313,15 @@ std::string_view verdict_name(Verdict verdict) {
   return kNames[static_cast<std::size_t>(verdict)];
 }
 
-Outcome judge(const PublishedClaim& claim, std::vector<double> values, double expected) {
+Outcome judge(const PublishedClaim& claim, std::vector<double> values,
+              std::optional<double> expected) {
   FL_CHECK(!values.empty());
   Outcome outcome;
   outcome.expected = expected;
-  if (claim.bound != Bound::kNone) {
-    double beyond = excess(claim, mean_of(values), expected);
+  if (claim.bound != Bound::kNone && expected) {
+    double beyond = excess(claim, mean_of(values), *expected);
     for (const double value : values) {
-      if (claim.worst) beyond = std::max(beyond, excess(claim, value, expected));
+      if (claim.worst) beyond = std::max(beyond, excess(claim, value, *expected));
     }
     outcome.verdict = beyond <= kSlack ? Verdict::kReached : Verdict::kMissed;
   }
@@ -353,9 +379,9 @@ std::string results_page(const std::vector<ExperimentResult>& results) {
       "not edit.\n"
       "Each experiment is a file of `data/experiments`. Figures are means over the seeds, with "
       "[least, most]\n"
-      "where seeds differ. In a table with a row per case, what is expected stands in parentheses, "
-      "and ✓ or ✗\n"
-      "says whether it was reached.\n"
+      "where seeds differ. In a table by case, what is expected stands in parentheses, and ✓ or ✗ "
+      "says whether\n"
+      "it was reached.\n"
       "\n";
   Cells overview = {{"experiment", "what", "verdicts"}};
   for (const ExperimentResult& result : results) {

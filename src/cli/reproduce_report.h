@@ -5,6 +5,7 @@
 #include "report/table.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,12 +26,13 @@ struct Outcome {
   std::vector<double> values;  // by seed; empty for texts, which are of the first seed
   std::string text;
   std::vector<std::string> where;  // the values were largest, by seed; only in the JSON
-  double expected = 0;             // where the claim is bounded by a number
+  std::optional<double> expected;  // none: only measured, or not bounded by a number
   std::string reason;              // why it was skipped or failed
 };
 
-// The verdict on values of which there is at least one. `expected`: the bound in this case.
-Outcome judge(const PublishedClaim& claim, std::vector<double> values, double expected);
+// The verdict on values of which there is at least one. `expected`: the bound in this case, if any.
+Outcome judge(const PublishedClaim& claim, std::vector<double> values,
+              std::optional<double> expected);
 Outcome judge_text(const PublishedClaim& claim, std::string text);
 
 struct ExperimentResult {
@@ -40,7 +42,8 @@ struct ExperimentResult {
 
 // reproduction.json.
 std::string results_json(const std::vector<ExperimentResult>& results);
-// A heading and a row per claim; with cases, a row per case and a column per claim.
+// A heading and a row per claim; with cases, a row per case and a column per claim, or the other
+// way round if there are fewer cases than claims.
 std::string result_text(const ExperimentResult& result, TextStyle style);
 // The page docs/reproduction.md, from the results of all experiments.
 std::string results_page(const std::vector<ExperimentResult>& results);

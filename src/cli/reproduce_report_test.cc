@@ -18,7 +18,7 @@ PublishedClaim claim_of(Bound bound, double expected, double tolerance = 0) {
 }
 
 Verdict verdict(const PublishedClaim& claim, std::vector<double> values) {
-  return judge(claim, std::move(values), claim.expected[0]).verdict;
+  return judge(claim, std::move(values), claim.expected_in(0)).verdict;
 }
 
 TEST(Verdict, ComparesTheMeanOfTheSeeds) {
@@ -45,6 +45,20 @@ TEST(Verdict, ComparesTheWorstSeedWhereAskedTo) {
 
 TEST(Verdict, IsNoneWhereNothingIsExpected) {
   EXPECT_EQ(verdict(claim_of(Bound::kNone, 0), {7}), Verdict::kMeasured);
+}
+
+TEST(Verdict, IsNoneInACaseWithoutExpectation) {
+  const PublishedClaim claim = claim_of(Bound::kAtMost, 3);
+  EXPECT_EQ(judge(claim, {7}, std::nullopt).verdict, Verdict::kMeasured);
+}
+
+TEST(Verdict, AllowsAPartOfWhatIsExpected) {
+  PublishedClaim claim = claim_of(Bound::kEqual, 20);
+  claim.tolerance_percent = 10;
+  EXPECT_EQ(verdict(claim, {22}), Verdict::kReached);
+  EXPECT_EQ(verdict(claim, {22.1}), Verdict::kMissed);
+  EXPECT_EQ(verdict(claim, {18}), Verdict::kReached);
+  EXPECT_EQ(verdict(claim, {17.9}), Verdict::kMissed);
 }
 
 TEST(Verdict, OfATextIsEquality) {
@@ -94,6 +108,42 @@ TEST(Report, HasARowForEachCase) {
             "y     skipped\n"
             "skipped: no data\n"
             "0 of 1 reached, 1 not measured\n");
+}
+
+TEST(Report, LeavesOutWhatACaseDoesNotExpect) {
+  PublishedClaim claim = claim_of(Bound::kEqual, 4);
+  claim.tolerance_percent = 10;
+  ExperimentResult result =
+      result_with({"x", "y"}, {judge(claim, {4.1}, 4), judge(claim, {9}, std::nullopt)});
+  result.experiment.claims = {claim};
+  EXPECT_EQ(result_text(result, TextStyle::kPlain),
+            "e: Title\n"
+            "case  gain, %\n"
+            "x     4.1 (4 ± 10 %) ✓\n"
+            "y     9.0\n"
+            "1 of 1 reached\n");
+  result = result_with({""}, {judge(claim, {4.1}, 4)});
+  result.experiment.claims = {claim};
+  EXPECT_EQ(result_text(result, TextStyle::kPlain),
+            "e: Title\n"
+            "claim     expected    ours   verdict\n"
+            "it gains  4 % ± 10 %  4.1 %  reached\n"
+            "1 of 1 reached\n");
+}
+
+TEST(Report, HasARowForEachClaimWhereThereAreFewerCases) {
+  const PublishedClaim claim = claim_of(Bound::kAtMost, 3);
+  PublishedClaim other = claim_of(Bound::kNone, 0);
+  other.column = "loss";
+  ExperimentResult result = result_with({"x"}, {judge(claim, {1}, 3)});
+  result.experiment.claims.push_back(other);
+  result.outcomes.push_back({judge(other, {7}, std::nullopt)});
+  EXPECT_EQ(result_text(result, TextStyle::kPlain),
+            "e: Title\n"
+            "figure   x\n"
+            "gain, %  1.0 (≤ 3) ✓\n"
+            "loss, %  7.0\n"
+            "1 of 1 reached\n");
 }
 
 TEST(Report, IsAPage) {

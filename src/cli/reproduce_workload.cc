@@ -3,6 +3,7 @@
 #include "base/parse.h"
 #include "cli/reproduce_yaml.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <set>
@@ -15,6 +16,8 @@ constexpr RealBounds kLoad = {0.001, 1000};
 constexpr IntegerBounds kTickets = {1, kTicketsMax};
 constexpr IntegerBounds kGpus = {1, kJobGpusMax};
 constexpr IntegerBounds kJobs = {1, 1'000'000};
+constexpr double kJobsPerHourMin = 0.001;
+constexpr IntegerBounds kStreamJobs = {1, 10'000'000};
 constexpr IntegerBounds kUsers = {1, 1'000'000};
 
 Duration duration_of(double hours) { return {std::llround(hours * 3'600'000)}; }
@@ -101,7 +104,7 @@ Status read_session_jobs(const YamlNode& map, SessionOptions& options) {
   return {};
 }
 
-Result<WorkloadSpec> read_sessions(const YamlNode& map) {
+Result<DrawnSpec> read_sessions(const YamlNode& map) {
   FL_TRY(map.expect_keys(
       {"hours", "load", "users", "tickets", "jobs", "burst_s", "duration_h", "gangs", "models"}));
   SessionOptions options;
@@ -110,13 +113,13 @@ Result<WorkloadSpec> read_sessions(const YamlNode& map) {
   FL_TRY(read(map, "users", kUsers, options.users));
   FL_TRY(read(map, "tickets", kTickets, options.tickets));
   FL_TRY(read_session_jobs(map, options));
-  return options;
+  return DrawnSpec{options, {}};
 }
 
-Result<WorkloadSpec> read_generate(const YamlNode& map) {
+Result<DrawnSpec> read_generate(const YamlNode& map) {
   FL_TRY(map.expect_keys({"jobs", "load", "users", "tickets", "daily_swing", "duration_scale"}));
   GenerateOptions options;
-  FL_TRY(read(map, "jobs", {1, 10'000'000}, options.jobs));
+  FL_TRY(read(map, "jobs", kStreamJobs, options.jobs));
   FL_TRY(read(map, "load", kLoad, options.load));
   FL_TRY(read(map, "daily_swing", {0, 1}, options.daily_swing));
   FL_TRY(read(map, "duration_scale", {1e-6, 600}, options.duration_scale));
@@ -125,12 +128,75 @@ Result<WorkloadSpec> read_generate(const YamlNode& map) {
   FL_TRY(read(map, "users", kUsers, users));
   FL_TRY(read(map, "tickets", kTickets, tickets));
   options.users = unequal_users(users, tickets);
-  return options;
+  return DrawnSpec{options, {}};
 }
 
-std::filesystem::path shared_folder() {
-  const char* folder = std::getenv("FAIRLEAD_SHARED");
-  return folder == nullptr ? "../shared" : folder;
+Status read_stream(const YamlNode& map, JobStream& stream) {
+  FL_TRY(read(map, "jobs", kStreamJobs, stream.jobs));
+  FL_TRY(read(map, "jobs_per_hour", RealBounds{0, 1e6}, stream.jobs_per_hour));
+  if (stream.jobs_per_hour > 0 && stream.jobs_per_hour < kJobsPerHourMin) {
+    return map.find("jobs_per_hour")
+        ->bad_value(
+            fmt::format("expected 0, which is all at once, or at least {}", kJobsPerHourMin));
+  }
+  const auto gangs = map.find("gangs");
+  if (!gangs) return {};
+  FL_TRY_ASSIGN(shares, read_gang_shares(*gangs));
+  stream.gangs = std::move(shares);
+  return {};
+}
+
+Result<DrawnSpec> read_gavel_stream(const YamlNode& map) {
+  FL_TRY(map.expect_keys({"jobs", "jobs_per_hour", "gangs"}));
+  JobStream stream;
+  FL_TRY(read_stream(map, stream));
+  return DrawnSpec{std::move(stream), {}};
+}
+
+Result<SizeClass> read_class(const YamlNode& map) {
+  FL_TRY(map.expect_keys({"name", "weight", "gpu_hours", "models"}));
+  SizeClass one;
+  for (const char* key : {"name", "gpu_hours"}) FL_TRY(map.get(key));
+  FL_TRY(read(map, "name", one.name));
+  FL_TRY(read(map, "weight", RealBounds{1e-6, 1e6}, one.weight));
+  FL_TRY(
+      read_range(map, "gpu_hours", RealBounds{0.001, 1e5}, one.gpu_hours_min, one.gpu_hours_max));
+  FL_TRY(read(map, "models", one.models));
+  return one;
+}
+
+Result<DrawnSpec> read_classes(const YamlNode& map) {
+  FL_TRY(map.expect_keys({"jobs", "jobs_per_hour", "gangs", "classes"}));
+  ClassOptions options;
+  FL_TRY(read_stream(map, options.stream));
+  FL_TRY_ASSIGN(list, map.get("classes"));
+  FL_TRY_ASSIGN(items, list.items());
+  for (const YamlNode& item : items) {
+    FL_TRY_ASSIGN(one, read_class(item));
+    options.classes.push_back(std::move(one));
+  }
+  return DrawnSpec{std::move(options), {}};
+}
+
+Result<DrawnSpec> read_drawn(std::string_view kind, const YamlNode& map) {
+  if (kind == "sessions") return read_sessions(map);
+  if (kind == "generate") return read_generate(map);
+  return kind == "gavel" ? read_gavel_stream(map) : read_classes(map);
+}
+
+Status read_elastic(const YamlNode& map, Elastic& elastic) {
+  FL_TRY(map.expect_keys({"min", "factor"}));
+  FL_TRY(read(map, "min", kGpus, elastic.gpus_min));
+  return read(map, "factor", {1, 1000}, elastic.factor);
+}
+
+Result<WorkloadSpec> read_trace_spec(std::string_view kind, const YamlNode& value,
+                                     const std::filesystem::path& folder) {
+  FL_TRY_ASSIGN(path, value.text());
+  if (kind == "shared") return TraceSpec{shared_folder() / path, path};
+  std::error_code ignored;
+  if (std::filesystem::exists(folder / path, ignored)) return TraceSpec{folder / path, ""};
+  return value.error(fmt::format("no such file: {}", (folder / path).string()));
 }
 
 std::string job_name(const UserSpec& user, std::int64_t number) {
@@ -156,40 +222,73 @@ Result<Workload> make_users(const std::vector<UserSpec>& users) {
   return builder.finish();
 }
 
-}  // namespace
-
-Result<WorkloadSpec> read_workload(const YamlNode& map, const std::filesystem::path& folder) {
-  FL_TRY(map.expect_keys({"trace", "shared", "generate", "sessions", "users"}));
-  FL_TRY_ASSIGN(pairs, map.pairs());
-  if (pairs.size() != 1) {
-    return map.error("a workload is one of trace, shared, generate, sessions and users");
+void stretch(const Elastic& elastic, Jobs& jobs) {
+  for (const JobId job : ids<JobId>(jobs.size())) {
+    const std::int64_t asked = jobs.gpus[job];
+    jobs.gpus_min[job] = static_cast<std::uint32_t>(std::min(elastic.gpus_min, asked));
+    jobs.gpus_max[job] = static_cast<std::uint32_t>(std::min(elastic.factor * asked, kJobGpusMax));
   }
-  const YamlNode& value = pairs.front().value;
-  const std::string& kind = pairs.front().key;
-  if (kind == "users") return read_users(value);
-  if (kind == "sessions") return read_sessions(value);
-  if (kind == "generate") return read_generate(value);
-  FL_TRY_ASSIGN(path, value.text());
-  if (kind == "shared") return TraceSpec{shared_folder() / path, path};
-  std::error_code ignored;
-  if (std::filesystem::exists(folder / path, ignored)) return TraceSpec{folder / path, ""};
-  return value.error(fmt::format("no such file: {}", (folder / path).string()));
 }
 
-Result<Workload> make_workload(const WorkloadSpec& spec, const Cluster& cluster,
-                               std::uint64_t seed) {
-  if (const auto* users = std::get_if<std::vector<UserSpec>>(&spec)) return make_users(*users);
-  if (const auto* sessions = std::get_if<SessionOptions>(&spec)) {
+Result<Workload> draw(const DrawnSpec& spec, const Cluster& cluster, std::uint64_t seed) {
+  if (auto* sessions = std::get_if<SessionOptions>(&spec.options)) {
     SessionOptions options = *sessions;
     options.capacity_gpus = cluster.gpus;
     options.seed = seed;
     return generate_sessions(options);
   }
-  FL_CHECK(std::holds_alternative<GenerateOptions>(spec), "a trace is a file already");
-  GenerateOptions options = std::get<GenerateOptions>(spec);
-  options.capacity_gpus = cluster.gpus;
-  options.seed = seed;
-  return generate(options);
+  if (auto* generated = std::get_if<GenerateOptions>(&spec.options)) {
+    GenerateOptions options = *generated;
+    options.capacity_gpus = cluster.gpus;
+    options.seed = seed;
+    return generate(options);
+  }
+  if (auto* classes = std::get_if<ClassOptions>(&spec.options)) {
+    ClassOptions options = *classes;
+    options.stream.seed = seed;
+    return generate_classes(options);
+  }
+  JobStream stream = std::get<JobStream>(spec.options);
+  stream.seed = seed;
+  return generate_gavel(stream);
+}
+
+}  // namespace
+
+std::filesystem::path shared_folder() {
+  const char* folder = std::getenv("FAIRLEAD_SHARED");
+  return folder == nullptr ? "../shared" : folder;
+}
+
+Result<WorkloadSpec> read_workload(const YamlNode& map, const std::filesystem::path& folder) {
+  FL_TRY(map.expect_keys(
+      {"trace", "shared", "generate", "sessions", "gavel", "classes", "users", "elastic"}));
+  FL_TRY_ASSIGN(pairs, map.pairs());
+  const auto elastic = map.find("elastic");
+  std::erase_if(pairs, [](const YamlNode::Pair& pair) { return pair.key == "elastic"; });
+  if (pairs.size() != 1) {
+    return map.error(
+        "a workload is one of trace, shared, generate, sessions, gavel, classes and users");
+  }
+  const YamlNode& value = pairs.front().value;
+  const std::string& kind = pairs.front().key;
+  const bool is_drawn = kind != "users" && kind != "shared" && kind != "trace";
+  if (elastic && !is_drawn) return elastic->error("elastic belongs to a workload that is drawn");
+  if (kind == "users") return read_users(value);
+  if (!is_drawn) return read_trace_spec(kind, value, folder);
+  FL_TRY_ASSIGN(drawn, read_drawn(kind, value));
+  if (elastic) FL_TRY(read_elastic(*elastic, drawn.elastic));
+  return drawn;
+}
+
+Result<Workload> make_workload(const WorkloadSpec& spec, const Cluster& cluster,
+                               std::uint64_t seed) {
+  if (const auto* users = std::get_if<std::vector<UserSpec>>(&spec)) return make_users(*users);
+  const auto* drawn = std::get_if<DrawnSpec>(&spec);
+  FL_CHECK(drawn != nullptr, "a trace is a file already");
+  FL_TRY_ASSIGN(workload, draw(*drawn, cluster, seed));
+  stretch(drawn->elastic, workload.jobs);
+  return workload;
 }
 
 }  // namespace fairlead

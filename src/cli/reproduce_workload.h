@@ -5,10 +5,17 @@
 //   workload: {generate: {...}}             # as `fairlead trace generate`: jobs, load, users,
 //                                           # tickets, daily_swing, duration_scale
 //   workload: {sessions: {...}}             # users who come and go (trace/sessions.h): hours,
-//   load,
-//                                           # users, tickets, jobs: [min, max], burst_s,
+//                                           # load, users, tickets, jobs: [min, max], burst_s,
 //                                           # duration_h: [min, max], gangs: {1: weight, ...},
 //                                           # models: [...]
+//   workload: {gavel: {...}}                # Gavel's (trace/gavel_workload.h): jobs,
+//                                           # jobs_per_hour, gangs
+//   workload: {classes: {...}}              # jobs by size (trace/size_classes.h): jobs,
+//                                           # jobs_per_hour, gangs, classes: a list of {name,
+//                                           # weight, gpu_hours: [min, max], models: [...]}
+//   workload: {gavel: {...}, elastic: {min: 1, factor: 2}}  # what is drawn may stretch: from min
+//                                           # GPUs (or what it asks for, if that is less) to factor
+//                                           # times what it asks for
 //   workload:
 //     users:                                # each with so many equal jobs, the gangs in turn
 //       - {name: ann, tickets: 1, jobs: 40, gangs: [1, 2, 4], model: VAE, duration_h: 1000,
@@ -19,8 +26,10 @@
 #include "model/cluster.h"
 #include "model/workload.h"
 #include "model/yaml_reader.h"
+#include "trace/gavel_workload.h"
 #include "trace/generate.h"
 #include "trace/sessions.h"
+#include "trace/size_classes.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -45,9 +54,23 @@ struct TraceSpec {
   std::string shared_name;  // of a public trace: its path below the shared folder
 };
 
+// The gangs that a drawn job accepts; by default only the one that it asks for.
+struct Elastic {
+  std::int64_t gpus_min = kJobGpusMax;  // if it asks for no less
+  std::int64_t factor = 1;              // gpus_max, in terms of what it asks for
+};
+
 // The capacity and the seed of what is drawn are those of the run.
-using WorkloadSpec =
-    std::variant<std::vector<UserSpec>, SessionOptions, GenerateOptions, TraceSpec>;
+struct DrawnSpec {
+  // A JobStream by itself stands for Gavel's.
+  std::variant<SessionOptions, GenerateOptions, JobStream, ClassOptions> options;
+  Elastic elastic;
+};
+
+using WorkloadSpec = std::variant<std::vector<UserSpec>, DrawnSpec, TraceSpec>;
+
+// Where public files are: $FAIRLEAD_SHARED, else ../shared.
+std::filesystem::path shared_folder();
 
 // `folder`: what the paths of traces are relative to. Errors, with position: also a trace that does
 // not exist, unless it is a public one.

@@ -53,6 +53,39 @@ TEST(BuiltinModels, AllTablesLoadAndCiteTheirSource) {
   EXPECT_EQ(load_models("gavel")->models.size(), 26U);
 }
 
+TEST(BuiltinModels, WithMeasuredGangsAreAsUnevenAsTheMeasurements) {
+  const Result<SpeedTable> table = load_models("published");
+  ASSERT_TRUE(table) << message(table);
+  EXPECT_EQ(table->models.size(), 26U);
+  const std::vector<RateRow>& lm = rates_of(*table->find("LM (batch size 20)"), "V100")->rows;
+  ASSERT_EQ(lm.size(), 4U);
+  EXPECT_EQ(lm[3].gpus, 8U);
+  EXPECT_EQ(lm[3].consolidated * 8, 497.295);
+  EXPECT_EQ(*lm[3].spread * 8, 58.888);
+  EXPECT_FALSE(lm[0].spread.has_value());
+  EXPECT_LT(lm[2].consolidated, lm[1].consolidated) << "four GPUs are slower than two";
+  EXPECT_GT(lm[3].consolidated, lm[2].consolidated) << "eight are faster per GPU than four";
+  const std::vector<RateRow>& resnet =
+      rates_of(*table->find("ResNet-50 (batch size 64)"), "V100")->rows;
+  EXPECT_GT(*resnet[2].spread, resnet[2].consolidated) << "four are faster across nodes";
+}
+
+// What one table says of one GPU, the other says as well.
+TEST(BuiltinModels, AgreeOnSingleGpus) {
+  const SpeedTable single = *load_models("gavel");
+  const SpeedTable published = *load_models("published");
+  ASSERT_EQ(single.models.size(), published.models.size());
+  for (const ModelProfile& model : single.models) {
+    const ModelProfile* other = published.find(model.name);
+    ASSERT_NE(other, nullptr) << model.name;
+    EXPECT_EQ(other->weight, model.weight);
+    for (const TypeRates& rates : model.rates) {
+      EXPECT_EQ(rates_of(*other, rates.gpu_type)->rows[0].consolidated, rates.rows[0].consolidated)
+          << model.name << " " << rates.gpu_type;
+    }
+  }
+}
+
 TEST(ModelsYaml, ReadsEverythingAModelCanHave) {
   const Result<SpeedTable> table = parse_models_yaml(
       "source: a test\n"
@@ -121,7 +154,8 @@ TEST(ModelsYaml, SaysWhereAndWhatIsWrong) {
 TEST(LoadModels, SaysWhatATableCanBe) {
   const std::string error = message(load_models("gavle"));
   EXPECT_EQ(error,
-            "models come from a built-in table (gavel, slides) or a file, and this is neither: "
+            "models come from a built-in table (gavel, published, slides) or a file, and this is "
+            "neither: "
             "gavle");
 }
 

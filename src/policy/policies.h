@@ -9,7 +9,11 @@ namespace fairlead {
 extern const PolicyEntry kFifo;
 extern const PolicyEntry kGandivaFair;
 extern const PolicyEntry kGangStride;
+extern const PolicyEntry kGavel;
+extern const PolicyEntry kHadar;
+extern const PolicyEntry kHadarE;
 extern const PolicyEntry kLas;
+extern const PolicyEntry kOptimus;
 extern const PolicyEntry kProportional;
 extern const PolicyEntry kSjf;
 extern const PolicyEntry kSmallest;

@@ -13,8 +13,8 @@ namespace {
 
 // By name.
 constexpr std::array kPolicies = {
-    &kFifo,     &kGandivaFair, &kGangStride, &kLas,    &kProportional, &kSjf,
-    &kSmallest, &kSrsf,        &kSrtf,       &kStride, &kTiresias,     &kYarnCs,
+    &kFifo,         &kGandivaFair, &kGangStride, &kGavel, &kHadar, &kHadarE, &kLas,      &kOptimus,
+    &kProportional, &kSjf,         &kSmallest,   &kSrsf,  &kSrtf,  &kStride, &kTiresias, &kYarnCs,
 };
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

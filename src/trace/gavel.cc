@@ -1,41 +1,16 @@
-#include "base/embedded_file.h"
+#include "model/models_file.h"
 #include "trace/csv.h"
 #include "trace/readers.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <map>
-#include <span>
-#include <utility>
 
 namespace fairlead {
-
-std::span<const EmbeddedFile> gavel_published_files();
 
 namespace {
 
 constexpr std::string_view kMeasuredOn = "V100";
-
-using Throughputs = std::map<std::pair<std::string, std::int64_t>, double, std::less<>>;
-
-// The V100 rows of data/profiles/gavel_published.csv, which is part of the binary.
-Throughputs read_published() {
-  const EmbeddedFile& file = gavel_published_files().front();
-  const std::string_view rows = file.text.substr(file.text.find("job_type,"));
-  auto source = ByteSource::memory(rows, std::string(file.name));
-  CsvReader csv(*source);
-  FL_CHECK(csv.read_header().has_value());
-  Throughputs throughputs;
-  while (csv.next().value_or(false)) {
-    if (csv.text(csv.find("gpu_type")) != kMeasuredOn) continue;
-    const std::string type(csv.text(csv.find("job_type")));
-    const std::int64_t gpus = csv.integer(csv.find("gpus"), 1, kJobGpusMax);
-    throughputs[{type, gpus}] = csv.number(csv.find("consolidated"));
-    FL_CHECK(!csv.bad(), "row of {}", type);
-  }
-  return throughputs;
-}
 
 class GavelRows {
  public:
@@ -101,10 +76,17 @@ std::vector<std::string> column_names(std::string_view head) {
 
 }  // namespace
 
+// Of the built-in table `published`; a gang whose size it does not name has no known throughput.
 double published_steps_per_second(std::string_view job_type, std::int64_t gpus) {
-  static const Throughputs kPublished = read_published();
-  const auto found = kPublished.find(std::pair(std::string(job_type), gpus));
-  return found == kPublished.end() ? 0 : found->second;
+  static const SpeedTable kPublished = load_models("published").value();
+  const ModelProfile* model = kPublished.find(job_type);
+  if (model == nullptr) return 0;
+  const auto rates = std::ranges::find(model->rates, kMeasuredOn, &TypeRates::gpu_type);
+  FL_CHECK(rates != model->rates.end(), "no {} of {}", kMeasuredOn, job_type);
+  for (const RateRow& row : rates->rows) {
+    if (row.gpus == gpus) return row.consolidated * static_cast<double>(gpus);
+  }
+  return 0;
 }
 
 Status read_gavel(ByteSource& source, const StepsPerSecond& steps_per_second,

@@ -205,12 +205,26 @@ std::vector<std::string> policy_variants() {
        "gandiva-fair:quantum=5",
        "gandiva-fair:quantum=3,balance_every=1,gain=0,cool_down=0,moves=4,epoch=1,price=external",
        "gandiva-fair:quantum=5,tickets=equal,skip=false,cap=false,balance=false",
-       "gandiva-fair:quantum=5,jobs_per_gpu_max=1.5,trade=false"});
+       "gandiva-fair:quantum=5,jobs_per_gpu_max=1.5,trade=false",
+       "gavel:round=5,reallocation=12",
+       "gavel:round=5,reallocation=0,objective=ftf,placement=yarn",
+       "gavel:round=7,reallocation=20,objective=makespan,between_rounds=fill",
+       "gavel:round=5,reallocation=12,objective=max-throughput,aware=false",
+       "gavel:round=5,reallocation=12,objective=fifo,between_rounds=fill",
+       "gavel:round=5,reallocation=12,objective=fifo,aware=false",
+       "gavel:round=5,reallocation=12,objective=isolated",
+       "gavel:round=5,reallocation=12,water_filling=true,aware=false",
+       "hadar:round=5",
+       "hadar:round=7,utility=ftf,prices=paper,beam=4,switch_s=0",
+       "hadar:round=5,utility=makespan,work_conserving=false,mixed=false",
+       "hadar:round=5,utility=throughput,prices=none,beam=1,preempt=false,between_rounds=wait",
+       "hadare:round=5,switch=1",
+       "hadare:round=5,switch=0,utility=jct,copies=2"});
   return variants;
 }
 
 bool may_refuse_gangs(std::string_view variant) {
-  return variant == "sjf" || variant.starts_with("optimus") ||
+  return variant == "sjf" || variant.starts_with("optimus") || variant.starts_with("gavel") ||
          variant.find("yarn") != std::string_view::npos ||
          variant.find("consolidate") != std::string_view::npos;
 }

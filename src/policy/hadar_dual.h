@@ -1,0 +1,103 @@
+// HadarDual: who runs in one round, Hadar's dual subroutine (IPDPS 2024; reconstructed).
+//
+// Chooses gangs for bids so that their worths add up to as much as can be, among the gangs that
+// HadarGangs finds. A job may buy a gang whose payoff is above 0: prices rise while GPUs are given
+// out, so the later a job is in the order, the better its reason must be.
+//
+// The search walks the bids in the order given and keeps the best `beam` drafts, at most one for
+// each number of free GPUs per type. Drafts are compared by what they have chosen and the bound of
+// hadar_clearing.h on what the others can add. In large rounds the beam covers the head of the
+// order, and one draft goes on.
+//
+// Cost: O(drafts tried x nodes), at most bids + a constant of drafts. No allocation once warm.
+#pragma once
+
+#include "policy/hadar_clearing.h"
+#include "policy/hadar_gangs.h"
+
+#include <vector>
+
+namespace fairlead {
+
+struct HadarSearch {
+  std::uint32_t beam = 64;
+  bool mixed = true;
+  bool work_conserving = true;  // what is left then goes to whoever fits, in order
+};
+
+class HadarDual {
+ public:
+  // The cluster must outlive it.
+  HadarDual(const Cluster& cluster, const HadarSearch& search);
+
+  // One round. Its parts must outlive the call.
+  struct Round {
+    std::span<const HadarBid> bids;  // results are best if ordered by falling worth per GPU
+    const HadarFree& free;
+    const HadarPrices& prices;
+    const HadarClearing& clearing;  // fitted to the bids and the free GPUs
+  };
+
+  void solve(const Round& round);
+  // The same by trying every gang that the bound does not rule out, for tests. Exponential.
+  void solve_exactly(const Round& round);
+
+  // What was chosen, until the next solve. By position among the bids; empty: it does not run.
+  Gang gang(std::size_t bid) const;
+  double payoff(std::size_t bid) const { return chosen_[bid].payoff; }
+  double worth() const { return worth_; }
+  const HadarFree& free() const { return free_; }
+
+ private:
+  // A gang given to a bid, and the one given before it.
+  struct Choice {
+    std::uint32_t before = 0;
+    std::uint32_t bid = 0;
+    HadarGang gang;
+  };
+  struct Draft {
+    HadarFree free;
+    std::uint32_t gpus = 0;  // free
+    double worth = 0;
+    std::uint32_t last = 0;  // choice; 0: none
+  };
+  // A draft that could be made of an old one by a gang for the next bid, or none.
+  struct Child {
+    double score = 0;
+    std::uint32_t draft = 0;
+    std::uint32_t gang = 0;  // of tried_, or kSkip
+    std::uint64_t key = 0;   // of its free GPUs by type
+  };
+  static constexpr std::uint32_t kSkip = 0xffffffff;
+
+  void begin(const Round& round);
+  double bound(const Round& round, const Draft& draft, std::size_t next) const;
+  std::uint64_t key(const HadarFree& free, Gang taken) const;
+  void try_gangs(const Round& round, std::size_t index, std::uint32_t draft);
+  void keep_best(std::uint32_t width);
+  void make_drafts(std::size_t index);
+  void give(Draft& draft, std::size_t index, const HadarGang& gang, Gang slices);
+  void branch(const Round& round, std::size_t index, const Draft& draft);
+  void read_back(const Draft& draft);
+  void fill(const Round& round);
+
+  const Cluster& cluster_;
+  const HadarSearch search_;
+  HadarGangs gangs_;
+
+  std::vector<double> gains_;            // by bid: what it and those behind it gain, at most
+  std::vector<std::uint32_t> smallest_;  // by bid: the smallest gang of it and those behind it
+  std::vector<Draft> drafts_, next_drafts_;
+  std::size_t draft_count_ = 0;
+  std::vector<Child> children_;
+  std::vector<HadarGang> tried_;
+  std::vector<Slice> tried_slices_;
+  std::vector<Choice> choices_;
+  std::vector<Slice> slices_;      // of the choices
+  std::vector<HadarGang> chosen_;  // by bid
+  double worth_ = 0;
+  Draft best_;  // of solve_exactly
+  HadarFree free_;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,71 @@
+// Linear programs: maximise or minimise a weighted sum of columns (variables) within bounds,
+// subject to bounds on rows (weighted sums of columns). Solved by COIN-OR Clp, which shows in no
+// type here.
+//
+// The answer is a function of the program alone: columns, rows and coefficients in the same order
+// give the same bits. Where several answers are best, which one comes out is Clp's choice, so
+// whoever orders things by an answer has to break the ties by himself (solve/allocations.h).
+#pragma once
+
+#include "base/result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace fairlead {
+
+class LinearProgram {
+ public:
+  enum class Sense : std::uint8_t { kMinimise, kMaximise };
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+  struct Bounds {
+    double lower = 0;
+    double upper = kInfinity;
+  };
+  struct Entry {
+    std::size_t row;
+    std::size_t column;
+    double coefficient;
+  };
+
+  explicit LinearProgram(Sense sense) : sense_(sense) {}
+
+  // Both return the index, counted from 0. `cost` is what one unit of the column adds to the
+  // objective.
+  std::size_t add_column(double cost, Bounds bounds);
+  std::size_t add_row(Bounds bounds);
+  // Adds coefficient * column to the row; several for the same pair add up.
+  // REQUIRES: a row and a column that were added.
+  void add(std::size_t row, std::size_t column, double coefficient);
+
+  Sense sense() const { return sense_; }
+  const std::vector<double>& costs() const { return costs_; }
+  const std::vector<Bounds>& columns() const { return columns_; }
+  const std::vector<Bounds>& rows() const { return rows_; }
+  const std::vector<Entry>& entries() const { return entries_; }
+
+ private:
+  Sense sense_;
+  std::vector<double> costs_;
+  std::vector<Bounds> columns_;
+  std::vector<Bounds> rows_;
+  std::vector<Entry> entries_;
+};
+
+struct LpSolution {
+  double objective = 0;
+  std::vector<double> values;  // of each column, within its bounds to 1e-9
+  // Of each row: by how much the objective changes per unit by which the bound that holds the row
+  // moves; 0 where none does. The dual values.
+  std::vector<double> row_prices;
+};
+
+// A best answer to the relative precision of doubles, or an error of a failed run that names the
+// size: the program is infeasible, unbounded, not finished by Clp, or has a cost, a coefficient or
+// a bound that is not a number (bounds may be infinite, outwards).
+Result<LpSolution> solve(const LinearProgram& program);
+
+}  // namespace fairlead

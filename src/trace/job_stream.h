@@ -1,0 +1,40 @@
+// Jobs drawn one by one: what the synthetic workloads with given kinds of jobs have in common.
+//
+// Equal options give an equal workload on every compiler. O(jobs) time.
+#pragma once
+
+#include "base/result.h"
+#include "base/rng.h"
+#include "model/workload.h"
+#include "trace/generate.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlead {
+
+// How many jobs there are, on how many GPUs, and when they come.
+struct JobStream {
+  std::uint64_t seed = 1;
+  std::int64_t jobs = 1000;
+  // Poisson arrivals, the first at time 0; 0: all at time 0. Neither gangs nor shapes depend on it.
+  double jobs_per_hour = 0;
+  std::vector<GangShare> gangs = GenerateOptions().gangs;
+};
+
+struct JobShape {
+  std::string_view kind = "job";  // of its id, as in "job-1"
+  std::string_view model{};
+  Duration duration;  // of the gang asked for
+};
+using ShapeDraw = std::function<JobShape(std::int64_t gpus, Rng& rng)>;
+
+// The jobs of `stream`, each with the shape that `draw` gives it. `gpu_type`: what the durations
+// refer to; empty: the run's reference type. Errors: an option out of its range.
+Result<Workload> draw_jobs(const JobStream& stream, std::string_view gpu_type,
+                           const ShapeDraw& draw);
+
+}  // namespace fairlead
