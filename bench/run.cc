@@ -14,6 +14,8 @@
 #include "testing/allocation_counter.h"
 #include "trace/generate.h"
 
+#include "valid.h"
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -21,13 +23,6 @@
 
 namespace fairlead {
 namespace {
-
-template <class T>
-T valid(Result<T> result) {
-  if (result) return std::move(*result);
-  std::fprintf(stderr, "bench_run: %s\n", result.error().message.c_str());
-  std::exit(2);
-}
 
 // Counts what waits as the journal tells it.
 class QueueLength : public RecordSink {

@@ -3,12 +3,15 @@
 
 Counts (events, decisions, allocations) are exact and repeatable; seconds depend on the machine, so
 every figure is the median of some repeats in this one run, and growth is given as ratios.
-`--quick` leaves out the largest sizes and writes nothing.
+`--quick` leaves out the largest sizes and writes nothing. `--only TITLE` measures the section of that
+title alone, and leaves the rest of the page as it is.
 """
 
+import argparse
 import json
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -18,17 +21,22 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build/release"
 SHARED = pathlib.Path(os.environ.get("FAIRLEAD_SHARED", ROOT.parent / "shared"))
-QUICK = "--quick" in sys.argv[1:]
+PAGE = ROOT / "docs/performance.md"
+QUICK = False
+
+
+def median_run(key, repeats, program, *arguments):
+    """The JSON that the benchmark prints, of the run that is the median by `key`."""
+    command = [BUILD / "bench" / program, *map(str, arguments)]
+    runs = [json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            for _ in range(repeats)]
+    runs.sort(key=lambda run: run[key])
+    print(f"  {' '.join(command[1:])}: {key} {runs[repeats // 2][key]}", file=sys.stderr)
+    return runs[repeats // 2]
 
 
 def engine_run(policy, jobs, gpus, load, repeats):
-    command = [BUILD / "bench/bench_run", policy, str(jobs), str(gpus), str(load)]
-    runs = [json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-            for _ in range(repeats)]
-    runs.sort(key=lambda run: run["run_s"])
-    print(f"  {policy}, {jobs:,} jobs, {gpus:,} GPUs, load {load}: {runs[len(runs) // 2]['run_s']} s",
-          file=sys.stderr)
-    return runs[len(runs) // 2]
+    return median_run("run_s", repeats, "bench_run", policy, jobs, gpus, load)
 
 
 def tool_run(arguments, repeats):
@@ -157,16 +165,9 @@ def parts():
     return table(["part", "ns"], rows)
 
 
-def main():
+def million_jobs():
     sizes = [10_000, 20_000, 40_000] if QUICK else [10_000, 30_000, 100_000, 300_000, 500_000, 1_000_000]
-    text = f"""# Performance
-
-Measured by `./dev bench`, which writes this page: {machine()}. Seconds are medians of three runs on a
-machine that does other things too; counts are exact.
-
-## A million jobs
-
-Synthetic Philly-like jobs (`fairlead trace generate`), 10,000 GPUs in nodes of 8, load 0.9. The engine
+    return f"""Synthetic Philly-like jobs (`fairlead trace generate`), 10,000 GPUs in nodes of 8, load 0.9. The engine
 with its journal encoded and hashed, without reading or writing files. An event is an arrival or a
 finish; allocations are calls of operator new after half of the events.
 
@@ -182,46 +183,150 @@ finish; allocations are calls of operator new after half of the events.
 
 Quanta of 60 s.
 
-{growth("gandiva-fair", sizes, 10_000, 0.9)}
+{growth("gandiva-fair", sizes, 10_000, 0.9)}"""
 
-## The same as a command
 
-`fairlead simulate` on a million-row CSV: reading, simulating, and writing jobs.csv, the timeline, the
+# Each with the options that make it reconsider everybody at every multiple of 360 s.
+ROUNDS = [
+    ("gavel:reallocation=0", "models"),
+    ("gavel:reallocation=0,water_filling=true", "models"),
+    ("gavel:reallocation=0,objective=max-throughput", "models"),
+    ("gavel:reallocation=0,objective=makespan", "models"),
+    ("gavel:reallocation=0,objective=ftf", "models"),
+    ("gavel:reallocation=0", "own"),
+    ("gavel:reallocation=0,water_filling=true", "own"),
+    ("gavel:reallocation=0,objective=max-throughput", "own"),
+    ("gavel:reallocation=0,objective=makespan", "own"),
+    ("gavel:reallocation=0,objective=ftf", "own"),
+    ("hadar", "models"),
+    ("hadar:utility=makespan", "models"),
+    ("hadar", "own"),
+    ("hadar:utility=makespan", "own"),
+    ("hadare", "models"),
+    ("hadare", "own"),
+    ("optimus:interval=360", "models"),
+    ("gandiva-fair:quantum=360,epoch=1", "models"),
+    ("tiresias", "models"),
+    ("srtf", "models"),
+]
+
+
+def ratios(runs):
+    return [f"{run['ms'] / before['ms']:.2f}" for before, run in zip(runs, runs[1:])]
+
+
+def rounds():
+    sizes = [32, 64, 128] if QUICK else [32, 64, 128, 256, 512, 1_024, 2_048]
+    times, doublings, programs = [], [], []
+    for policy, speeds in ROUNDS:
+        runs = [median_run("ms", 3, "bench_rounds", "decide", policy, jobs, speeds) for jobs in sizes]
+        last = runs[-1]
+        name = [f"`{policy}`", speeds]
+        times.append([*name, *(f"{run['ms']:.3g}" for run in runs), f"{last['ms_max']:.3g}",
+                      f"{last['first_ms']:.3g}"])
+        doublings.append([*name, *ratios(runs), last["decisions"], f"{last['steps']:,}",
+                          f"{last['allocations']:,}"])
+    for method in ["prices", "clp"]:
+        runs = [median_run("ms", 3, "bench_rounds", "shares", method, jobs, "own") for jobs in sizes]
+        programs.append([method, *(f"{run['ms']:.3g}" for run in runs), ratios(runs)[-1], runs[-1]["turns"]])
+    headings = [f"{jobs:,}" for jobs in sizes]
+    return f"""Milliseconds of one decision in which every job is reconsidered, by jobs that are here: the median of 15
+rounds, without the engine. A GPU for two jobs, of V100, P100 and K80 in equal parts, in nodes of 4; gangs of
+1, 2, 4 and 8 GPUs (70:10:15:5; `optimus` may choose from 1 to 8). Nobody finishes, and one job more arrives
+as each round begins. Speeds are those of Gavel's 26 models, by which many jobs are alike and become one row
+of Gavel's linear programs, or each job's own, up to a tenth from its model's. `hadar` hardly
+grows beyond 512 jobs, as its beam covers only the head of larger rounds (`src/policy/hadar_dual.h`).
+`tiresias` and `srtf` have no rounds: they decide when a job arrives.
+
+{table(["policy", "speeds", *headings, f"slowest, {headings[-1]}", f"all are new, {headings[-1]}"], times)}
+
+How many times longer twice the jobs take; and, at {headings[-1]} jobs, decisions of the whole run, and steps
+(starts and stops) and allocations of a round.
+
+{table(["policy", "speeds", *headings[1:], "decisions", "steps", "allocations"], doublings)}
+
+The linear program of Gavel's max-min alone, without breaking ties, each job a row of its own: by prices
+(`raise_level` in `src/solve/time_shares.h`), and left to Clp.
+
+{table(["ms", *headings, f"{headings[-1]} to {headings[-2]}", f"turns, {headings[-1]}"], programs)}"""
+
+
+def files():
+    return f"""`fairlead simulate` on a million-row CSV: reading, simulating, and writing jobs.csv, the timeline, the
 summary and the compressed journal.
 
-{million_jobs_with_files() if not QUICK else ""}
+{million_jobs_with_files() if not QUICK else ""}"""
 
-## Time slicing everywhere
 
-`gandiva-fair` with quanta of 60 s for 24 hours; 100 users' jobs on 1, 2, 4 and 8 GPUs (70:10:15:5) that
+def slicing():
+    return f"""`gandiva-fair` with quanta of 60 s for 24 hours; 100 users' jobs on 1, 2, 4 and 8 GPUs (70:10:15:5) that
 outlast the day want every GPU twice. The whole command, files and all.
 
-{time_slicing()}
+{time_slicing()}"""
 
-## Overload
 
-1,000 GPUs asked for four times over, so that the queue grows and grows: what a decision costs must not
+def overloaded():
+    return f"""1,000 GPUs asked for four times over, so that the queue grows and grows: what a decision costs must not
 depend on how many wait.
 
-{overload()}
+{overload()}"""
 
-## Real traces
 
-The whole command. The Tiresias simulator takes 8.7 s for its 5,000 jobs on a 2-core machine.
+def traces():
+    return f"""The whole command. The Tiresias simulator takes 8.7 s for its 5,000 jobs on a 2-core machine.
 
-{real_traces()}
+{real_traces()}"""
 
-## Parts
 
-Google Benchmark (`build/release/bench/bench_parts`).
+def small_parts():
+    return f"""Google Benchmark (`build/release/bench/bench_parts`).
 
-{parts()}
+{parts()}"""
+
+
+SECTIONS = {
+    "A million jobs": million_jobs,
+    "The same as a command": files,
+    "Time slicing everywhere": slicing,
+    "Scheduling time per round": rounds,
+    "Overload": overloaded,
+    "Real traces": traces,
+    "Parts": small_parts,
+}
+
+
+def whole_page():
+    text = f"""# Performance
+
+Measured by `./dev bench`, which writes this page: {machine()}. Seconds are medians of three runs on a
+machine that does other things too; counts are exact.
 """
+    for title, section in SECTIONS.items():
+        text += f"\n## {title}\n\n{section()}\n"
+    return text
+
+
+def page_with(title):
+    """The page as it is but for one section, which must be there."""
+    body = SECTIONS[title]()
+    pattern = rf"(?ms)^## {re.escape(title)}\n.*?(?=^## |\Z)"
+    text, found = re.subn(pattern, lambda _: f"## {title}\n\n{body}\n\n", PAGE.read_text())
+    assert found == 1, f"{PAGE} has no section {title}"
+    return text.rstrip("\n") + "\n"
+
+
+def main():
+    global QUICK
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", metavar="TITLE", choices=SECTIONS)
+    options = parser.parse_args()
+    QUICK = options.quick
     if QUICK:
-        print(text)
-    else:
-        (ROOT / "docs/performance.md").write_text(text)
-        print("wrote docs/performance.md", file=sys.stderr)
+        print(SECTIONS[options.only]() if options.only else whole_page())
+        return
+    PAGE.write_text(page_with(options.only) if options.only else whole_page())
+    print("wrote docs/performance.md", file=sys.stderr)
 
 
 if __name__ == "__main__":

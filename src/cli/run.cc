@@ -129,10 +129,11 @@ Result<RunOutcome> run_simulation(const RunConfig& config) {
   folder.add(kJournalName);
   add_unsubmitted(world.workload, metrics);
 
-  Summary summary = metrics.summary({.rows = world.workload.rows,
-                                     .models_unknown = speed.models_unknown(),
-                                     .journal_hash = journal.hash(),
-                                     .bounds = job_bounds(world.cluster, world.workload, speed)});
+  Summary summary = metrics.summary(
+      {.rows = world.workload.rows,
+       .models_unknown = speed.models_unknown(),
+       .journal_hash = journal.hash(),
+       .bounds = job_bounds(world.cluster, world.workload, speed, world.policy->needs().copies)});
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
   FL_TRY(write_results(folder, metrics, summary,
                        {.wall_s = wall.count(),

@@ -13,6 +13,7 @@
 // jobs that wait, if a GPU is idle; else O(news).
 #include "policy/hadar_dual.h"
 #include "policy/policies.h"
+#include "solve/time_shares.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,10 +30,14 @@ enum class Utility : std::uint8_t {
 };
 enum class Prices : std::uint8_t { kClearing, kPaper, kNone };
 
+// Who runs counts as that much more critical, so that nobody is stopped for a hair.
+constexpr double kAhead = 0.05;
+
 struct HadarOptions {
   Utility utility = Utility::kJct;
   Duration round = seconds(360);
   Duration dead = seconds(30);  // expected of a switch
+  double critical = 0.8;        // of the time for everything; 1: no job is
   HadarSearch search;
   Prices prices = Prices::kClearing;
   bool preempt = true;
@@ -56,11 +61,13 @@ class Hadar : public Policy {
     Duration remaining;  // at speed 1
     double area = 0;     // GPUs x remaining seconds
     double weight = 0;   // what progress at speed 1 of one GPU is worth
+    double alone_s = 0;  // time left on its fastest type
   };
 
   void apply_news(const View& view);
   void collect_bidders(const View& view, bool all);
   void weigh(const View& view);
+  void put_critical_first(const View& view, const Plan& plan);
   void collect_bids(const View& view, const Plan& plan, bool all);
   void add_bid(const View& view, Gang held, const Bidder& bidder);
   double worth(const Bidder& bidder, std::uint32_t gpus, double rate, Duration saved) const;
@@ -173,9 +180,60 @@ void Hadar::weigh(const View& view) {
   }
 }
 
+// Short jobs first leave the longest ones for the end, each on as many GPUs as its gang has, and
+// the others idle (ours). A job that needs nearly all the time in which everything could be done
+// goes before all others, so that it does not last beyond that.
+void Hadar::put_critical_first(const View& view, const Plan& plan) {
+  const std::size_t types = view.cluster.type_names.size();
+  ShareProblem everything;
+  everything.gpus.assign(types, 0);
+  for (NodeId node : ids<NodeId>(view.cluster.nodes())) {
+    if (plan.free().is_down(node)) continue;
+    everything.gpus[view.cluster.node_type[node].row()] += view.cluster.node_gpus[node];
+  }
+  for (Bidder& bidder : bidders_) {
+    const std::uint32_t gpus = view.jobs.gpus[bidder.job];
+    double fastest = 0;
+    for (GpuTypeId type : ids<GpuTypeId>(types)) {
+      const bool can_run = (view.jobs.types[bidder.job] & type_bit(type)) != 0 &&
+                           gpus <= everything.gpus[type.row()];
+      const Tier tier = view.speed.best_tier(gpus);
+      const double rate =
+          can_run ? view.speed.rate(bidder.job, type, gpus, tier).value_or(Rate{0}).value() : 0;
+      everything.rate.push_back(rate);
+      fastest = std::max(fastest, rate);
+    }
+    const bool runs_on_one_type = fastest > 0;
+    bidder.alone_s = runs_on_one_type ? to_seconds(bidder.remaining) / fastest : 0;
+    everything.gang.push_back(gpus);
+    everything.count.push_back(1);
+    everything.floor.push_back(0);
+    everything.part.push_back(runs_on_one_type ? to_seconds(bidder.remaining) : 0);
+  }
+  const Result<Shares> shares = raise_level(everything);
+  FL_CHECK(shares.has_value(), "{}", shares.error().message);
+  const auto part_of = [&](const Bidder& bidder) {  // of the time for everything
+    return bidder.alone_s * shares->objective + (plan.holds(bidder.job) ? kAhead : 0);
+  };
+  std::ranges::stable_sort(bidders_, std::greater<>(), part_of);
+  // Not at the cost of everybody else: at most half of the GPUs.
+  std::uint32_t left = view.cluster.gpus / 2;
+  const auto all = static_cast<double>(bidders_.size());
+  for (Bidder& bidder : bidders_) {
+    const double part = part_of(bidder);
+    if (part <= options_.critical) return;
+    const std::uint32_t gpus = view.jobs.gpus[bidder.job];
+    if (gpus > left) continue;
+    left -= gpus;
+    bidder.weight = all * (1 + part);
+  }
+}
+
 void Hadar::collect_bids(const View& view, const Plan& plan, bool all) {
   collect_bidders(view, all);
   weigh(view);
+  const bool has_horizon = options_.utility == Utility::kJct && options_.critical < 1;
+  if (has_horizon && all && !bidders_.empty()) put_critical_first(view, plan);
   bids_.clear();
   held_.clear();
   worths_.clear();
@@ -373,6 +431,16 @@ constexpr OptionSpec kOptions[] = {
      .choices = "",
      .help = "Dead time that keeping a gang is expected to save; the default is that of Helios' "
              "migration of 2 to 8 GPUs."},
+    {.name = "critical",
+     .type = OptionType::kReal,
+     .fallback = "0.8",
+     .unit = "",
+     .min = 0,
+     .max = 1,
+     .choices = "",
+     .help =
+         "With jct: a job goes before all others if it needs more than this part of the time in "
+         "which everything could be done; 1: none does (ours)."},
     {.name = "beam",
      .type = OptionType::kInteger,
      .fallback = "64",
@@ -416,6 +484,7 @@ const PolicyEntry kHadar = {
                                                             : Utility::kFtf,
                        .round = seconds(options.integer("round")),
                        .dead = seconds(options.integer("switch_s")),
+                       .critical = options.real("critical"),
                        .search = {.beam = static_cast<std::uint32_t>(options.integer("beam")),
                                   .mixed = options.flag("mixed"),
                                   .work_conserving = options.flag("work_conserving")},

@@ -7,9 +7,8 @@
 // question is only which job each node works for.
 //
 // Every round the jobs bid for nodes:
-//   makespan  each node's time is divided so that all that is here would be done soonest, which is
-//   a
-//             linear program; a round gives it in whole nodes, and the next one makes up for it
+//   makespan  each node's time is divided so that all that is here would be done soonest (a linear
+//             program); a round gives it in whole nodes, and the next one makes up for it
 //   jct       each node goes to the job that it brings nearest to its end
 // Then everybody who still fits gets copies until nothing more fits. GPUs that come free within a
 // round are given away at once, and nobody loses any then.
@@ -55,6 +54,7 @@ class HadarE : public Policy {
     std::uint32_t gpus = 1;
     double remaining_s = 0;  // at speed 1
     bool is_wide = false;    // larger than every node that it can run on
+    std::uint32_t held = 0;  // copies in the world
     double rate = 0;         // of what it holds in the draft
     std::uint32_t copies = 0;
   };
@@ -125,7 +125,7 @@ void HadarE::collect(const View& view, const Plan& plan) {
         const bool fits = fork.gpus <= view.cluster.type_node_gpus_max[type];
         if (fits && (view.jobs.types[job] & type_bit(type)) != 0) fork.is_wide = false;
       }
-      fork.copies = copies_of(plan.gang(job));
+      fork.held = fork.copies = copies_of(plan.gang(job));
       forks_.push_back(fork);
     }
   }
@@ -232,13 +232,12 @@ void HadarE::fill(const View& view, Plan& plan, GpuTypeId type) {
 // False if the job has no use for another copy, or there is no node for it.
 bool HadarE::add_copy(const View& view, Plan& plan, Fork& fork, GpuTypeId type) {
   if (options_.copies_max > 0 && fork.copies >= options_.copies_max) return false;
-  // A copy more delays those that run by the time it takes to begin.
+  // A copy more than it has in the world delays them all by the time it takes to begin.
   const double added =
       rates_[static_cast<std::size_t>(&fork - forks_.data()) * types(view) + type.row()];
   const double dead_s = to_seconds(options_.dead);
-  const bool runs_on = view.jobs.state[fork.job] == JobState::kRunning || fork.copies > 0;
-  if (runs_on && fork.rate > 0 &&
-      dead_s + fork.remaining_s / (fork.rate + added) >= fork.remaining_s / fork.rate) {
+  const bool is_new = fork.copies >= fork.held && view.jobs.state[fork.job] == JobState::kRunning;
+  if (is_new && dead_s + fork.remaining_s / (fork.rate + added) >= fork.remaining_s / fork.rate) {
     return false;
   }
   const NodeId node = node_for(view, plan, fork, type);

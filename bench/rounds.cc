@@ -1,0 +1,227 @@
+// What one round costs: a decision in which every job is reconsidered.
+//
+//   bench_rounds decide POLICY JOBS SPEEDS    # the policy's decide() alone
+//   bench_rounds shares METHOD JOBS SPEEDS    # Gavel's max-min program alone, by prices or clp
+//
+// Prints one JSON line: the median and the longest milliseconds, and counts. JOBS jobs share a GPU
+// by two; V100, P100 and K80 in equal parts, in nodes of 4. Nobody finishes. One job more arrives
+// as each round begins, so that no policy can do as it did the round before. Policies need rounds
+// of 360 s that begin at multiples of it, or none.
+//
+// SPEEDS `models`: those of Gavel's 26 models, so that many jobs are alike. `own`: each job's
+// differ by up to a tenth from its model's, so that no two are.
+
+#include "engine/engine.h"
+#include "model/cluster_file.h"
+#include "model/models_file.h"
+#include "policy/registry.h"
+#include "sim/sim_backend.h"
+#include "solve/time_shares.h"
+#include "testing/allocation_counter.h"
+#include "trace/gavel_workload.h"
+
+#include "valid.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlead {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kRounds = 15;
+constexpr Duration kRound = seconds(360);
+
+double milliseconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+ModelProfile own_profile(ModelProfile model, std::string name, Rng& rng) {
+  model.name = std::move(name);
+  for (TypeRates& type : model.rates) {
+    const double factor = 0.9 + 0.2 * rng.uniform();
+    for (RateRow& row : type.rows) {
+      row.consolidated *= factor;
+      if (row.spread) *row.spread *= factor;
+    }
+  }
+  return model;
+}
+
+// Gangs of 1, 2, 4 and 8 GPUs for 70, 10, 15 and 5 % of the jobs; a policy that may choose the size
+// chooses from 1 to 8. Replaces the table by one of a profile per job if each has its own speeds.
+Workload endless_jobs(SpeedTable& table, std::int64_t jobs, bool own_speeds) {
+  constexpr std::array<double, 4> kShares = {70, 10, 15, 5};
+  Rng rng(1);
+  Rng factors = rng.split(1);
+  SpeedTable own;
+  WorkloadBuilder builder("endless", Reading::kStrict);
+  for (std::int64_t i = 0; i < jobs + kRounds; ++i) {
+    const std::string id = fmt::format("j{}", i);
+    const std::string user = fmt::format("u{}", i % 10);
+    const std::int64_t gpus = std::int64_t{1} << rng.weighted(kShares);
+    std::size_t model = 0;
+    do {
+      model = rng.below(table.models.size());
+    } while (gpus > 1 && !gavel_distributes(table.models[model].name));
+    if (own_speeds) own.models.push_back(own_profile(table.models[model], id, factors));
+    const JobRow row{.id = id,
+                     .user = user,
+                     .model = own_speeds ? id : table.models[model].name,
+                     .gpus = gpus,
+                     .gpus_min = 1,
+                     .gpus_max = 8,
+                     .submit = {std::max<std::int64_t>(0, i - jobs + 1) * kRound.ms},
+                     .duration = seconds(3600 * (20 + static_cast<int>(rng.below(80))))};
+    FL_CHECK(builder.add(row, "endless").has_value());
+  }
+  if (own_speeds) table = std::move(own);
+  return builder.finish();
+}
+
+struct World {
+  World(std::int64_t jobs, bool own_speeds)
+      : table(valid(load_models("gavel"))),
+        workload(endless_jobs(table, jobs, own_speeds)),
+        cluster(valid(load_cluster(cluster_text(jobs)))),
+        speed(valid(Speed::make(cluster, table, workload, "V100"))) {}
+
+  // Rounded up to a whole number of nodes of each type.
+  static std::string cluster_text(std::int64_t jobs) {
+    const std::int64_t nodes = (jobs + 23) / 24;
+    return fmt::format("{}xV100:4,{}xP100:4,{}xK80:4", nodes, nodes, nodes);
+  }
+
+  SpeedTable table;
+  Workload workload;
+  Cluster cluster;
+  Speed speed;
+};
+
+// Another policy, and what its last decision cost.
+class Timed : public Policy {
+ public:
+  explicit Timed(Policy& policy) : policy_(policy) {}
+
+  std::string_view name() const override { return policy_.name(); }
+  Needs needs() const override { return policy_.needs(); }
+  void decide(const View& view, Plan& plan) override {
+    const std::int64_t allocations_before = allocations_so_far();
+    const auto begin = Clock::now();
+    policy_.decide(view, plan);
+    ms = milliseconds_since(begin);
+    allocations = allocations_so_far() - allocations_before;
+    jobs_here = view.waiting.size() + view.running.size();
+  }
+  void save(Writer& writer) const override { policy_.save(writer); }
+  void load(Reader& reader) override { policy_.load(reader); }
+
+  double ms = 0;
+  std::int64_t allocations = 0;
+  std::size_t jobs_here = 0;
+
+ private:
+  Policy& policy_;
+};
+
+// The round at time 0, in which everybody is new, counts by itself.
+void decide(const std::string& policy_text, std::int64_t jobs, bool own_speeds) {
+  World world(jobs, own_speeds);
+  const auto policy = valid(valid(parse_policy(policy_text, 1)).make());
+  Timed timed(*policy);
+  SimBackend backend(world.cluster, world.workload, world.speed, {});
+  JournalFile journal;
+  Engine engine(world.cluster, world.workload, world.speed, timed, backend, journal,
+                Time{kRounds * kRound.ms + 1});
+  engine.begin({});
+  std::vector<double> ms;
+  std::vector<double> steps;
+  std::vector<double> allocations;
+  double first_ms = 0;
+  std::int64_t steps_before = 0;
+  while (engine.step()) {
+    const std::int64_t steps_so_far = engine.counts().steps;
+    if (engine.now() == Time{}) {
+      first_ms = timed.ms;
+    } else if (engine.now().ms % kRound.ms == 0) {
+      FL_CHECK(timed.jobs_here == static_cast<std::size_t>(jobs) + ms.size() + 1);
+      ms.push_back(timed.ms);
+      steps.push_back(static_cast<double>(steps_so_far - steps_before));
+      allocations.push_back(static_cast<double>(timed.allocations));
+    }
+    steps_before = steps_so_far;
+  }
+  engine.end();
+  fmt::print(
+      "{{\"policy\":\"{}\",\"jobs\":{},\"gpus\":{},\"rounds\":{},\"decisions\":{},"
+      "\"first_ms\":{:.4f},\"ms\":{:.4f},\"ms_max\":{:.4f},\"steps\":{:.0f},"
+      "\"allocations\":{:.0f}}}\n",
+      policy_text, jobs, world.cluster.gpus, ms.size(), engine.counts().decisions, first_ms,
+      median(ms), std::ranges::max(ms), median(steps), median(allocations));
+}
+
+// The program of Gavel's max-min: a job's part is its rate on time spread over the types as their
+// GPUs are, per GPU.
+ShareProblem max_min(const World& world, std::int64_t jobs) {
+  ShareProblem problem;
+  const auto types = ids<GpuTypeId>(world.cluster.type_names.size());
+  for (GpuTypeId type : types) problem.gpus.push_back(world.cluster.type_gpus[type]);
+  for (JobId job : ids<JobId>(static_cast<std::size_t>(jobs))) {
+    const std::uint32_t gpus = world.workload.jobs.gpus[job];
+    double part = 0;
+    for (GpuTypeId type : types) {
+      const Rate rate = world.speed.rate(job, type, gpus, world.speed.best_tier(gpus));
+      problem.rate.push_back(rate.value());
+      part += rate.value() * world.cluster.type_gpus[type] / world.cluster.gpus / gpus;
+    }
+    problem.gang.push_back(gpus);
+    problem.count.push_back(1);
+    problem.floor.push_back(0);
+    problem.part.push_back(part);
+  }
+  return problem;
+}
+
+void shares(const std::string& method, std::int64_t jobs, bool own_speeds) {
+  const World world(jobs, own_speeds);
+  const ShareProblem problem = max_min(world, jobs);
+  std::vector<double> ms;
+  Shares last;
+  for (std::int64_t i = 0; i < kRounds; ++i) {
+    const auto begin = Clock::now();
+    last = valid(raise_level(problem, method == "clp" ? ShareMethod::kClp : ShareMethod::kPrices));
+    ms.push_back(milliseconds_since(begin));
+  }
+  fmt::print(
+      "{{\"method\":\"{}\",\"jobs\":{},\"gpus\":{},\"ms\":{:.4f},\"ms_max\":{:.4f},\"turns\":{},"
+      "\"by_clp\":{},\"level\":{:.12g}}}\n",
+      method, jobs, world.cluster.gpus, median(ms), std::ranges::max(ms), last.turns, last.by_clp,
+      last.objective);
+}
+
+}  // namespace
+}  // namespace fairlead
+
+int main(int argc, char** argv) {
+  const std::string_view what = argc == 5 ? argv[1] : "";
+  const std::string_view speeds = argc == 5 ? argv[4] : "";
+  if ((what != "decide" && what != "shares") || (speeds != "models" && speeds != "own")) {
+    std::fprintf(stderr,
+                 "usage: bench_rounds decide POLICY JOBS models|own\n"
+                 "       bench_rounds shares prices|clp JOBS models|own\n");
+    return 2;
+  }
+  const std::int64_t jobs = std::atoll(argv[3]);
+  (what == "decide" ? fairlead::decide : fairlead::shares)(argv[2], jobs, speeds == "own");
+  return 0;
+}
