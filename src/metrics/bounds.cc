@@ -1,45 +1,86 @@
 #include "metrics/bounds.h"
 
+#include "solve/time_shares.h"
+
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
+#include <vector>
 
 namespace fairlead {
 namespace {
 
-struct BestSpeed {
-  Rate speed;          // of any gang
-  double per_gpu = 0;  // of any gang, divided by its size
-  double of_all = 0;   // of all GPUs together, as copies
+// Jobs that are equal in what they may run on.
+struct Kind {
+  Rate speed;                   // best, of any gang
+  std::vector<double> per_gpu;  // best, by type, of any gang on the type, divided by its size
+  double work_ms = 0;           // of all its jobs
 };
 
-BestSpeed best_speed(const Cluster& cluster, const Jobs& jobs, JobId job, const Speed& speed) {
-  BestSpeed best;
+Kind kind_of_job(const Cluster& cluster, const Jobs& jobs, JobId job, const Speed& speed) {
+  Kind kind;
   const std::uint32_t gpus_max = std::min(jobs.gpus_max[job], cluster.gpus);
   for (GpuTypeId type : ids<GpuTypeId>(cluster.type_names.size())) {
-    double per_gpu = 0;
+    double& per_gpu = kind.per_gpu.emplace_back(0);
     for (std::uint32_t gpus = jobs.gpus_min[job]; gpus <= gpus_max; ++gpus) {
       for (std::size_t tier = 0; tier < kTiers; ++tier) {
         const Rate rate = speed.rate(job, type, gpus, static_cast<Tier>(tier));
-        best.speed = std::max(best.speed, rate);
+        kind.speed = std::max(kind.speed, rate);
         per_gpu = std::max(per_gpu, rate.value() / gpus);
       }
     }
-    best.per_gpu = std::max(best.per_gpu, per_gpu);
-    best.of_all += per_gpu * cluster.type_gpus[type];
   }
-  return best;
+  return kind;
 }
 
-JobBound bound_of(Duration work, BestSpeed best, bool copies) {
-  if (best.speed.fixed == 0) return {};  // it never runs
-  if (copies) {
-    // A little more than the sum, because the speeds of copies are rounded each.
-    const double of_all = std::min(best.of_all * (1 + 1e-7), 1e6);
-    best.speed = std::max(best.speed, Rate::of(of_all));
+using Kinds = std::vector<Kind>;
+
+// Prices per GPU at which the work of all kinds is worth the most of the cluster's time: those of
+// the program that does everything soonest, with GPUs as a fluid. Any prices give a bound, also
+// equal ones.
+std::vector<double> prices(const Cluster& cluster, const Kinds& kinds) {
+  const std::size_t types = cluster.type_names.size();
+  // A row of time_shares.h has at most all the time of one gang; here it may have all GPUs.
+  const double gpus = cluster.gpus;
+  ShareProblem everything;
+  everything.gpus.assign(cluster.type_gpus.begin(), cluster.type_gpus.end());
+  for (const Kind& kind : kinds) {
+    if (kind.speed.fixed == 0) continue;
+    everything.gang.push_back(gpus);
+    everything.count.push_back(1);
+    everything.floor.push_back(0);
+    everything.part.push_back(kind.work_ms);
+    for (double per_gpu : kind.per_gpu) everything.rate.push_back(per_gpu * gpus);
   }
-  const double gpu_ms = static_cast<double>(work.ms) / best.per_gpu;
-  return {time_to_finish(reference_work(work), best.speed), {static_cast<Int128>(gpu_ms)}};
+  const std::vector<double> equal(types, 1);
+  if (everything.gang.empty()) return equal;
+  const Result<Shares> shares = raise_level(everything);
+  const bool has_prices = shares && std::ranges::max(shares->gpu_price) > 0;
+  return has_prices ? shares->gpu_price : equal;
+}
+
+// The least part of the cluster's worth that a job's speed of 1 costs.
+double least_cost(const Cluster& cluster, const Kind& kind, const std::vector<double>& prices) {
+  double least = std::numeric_limits<double>::infinity();
+  double worth = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(cluster.type_names.size())) {
+    const std::size_t i = type.row();
+    worth += prices[i] * cluster.type_gpus[type];
+    if (kind.per_gpu[i] > 0) least = std::min(least, prices[i] / kind.per_gpu[i]);
+  }
+  // A little less, because prices and speeds are rounded.
+  return least / worth * (1 - 1e-7);
+}
+
+Rate best_speed(const Cluster& cluster, const Kind& kind, bool copies) {
+  if (!copies) return kind.speed;
+  double together = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(cluster.type_names.size())) {
+    together += kind.per_gpu[type.row()] * cluster.type_gpus[type];
+  }
+  // A little more than the sum, because the speeds of copies are rounded each.
+  return std::max(kind.speed, Rate::of(std::min(together * (1 + 1e-7), 1e6)));
 }
 
 }  // namespace
@@ -47,17 +88,27 @@ JobBound bound_of(Duration work, BestSpeed best, bool copies) {
 IdVector<JobId, JobBound> job_bounds(const Cluster& cluster, const Workload& workload,
                                      const Speed& speed, bool copies) {
   const Jobs& jobs = workload.jobs;
-  // Jobs that are equal in all of this have equal speeds.
-  const auto kind_of = [&](JobId job) {
+  const auto key_of = [&](JobId job) {
     return std::tuple(jobs.model[job], jobs.gpus[job], jobs.gpus_min[job], jobs.gpus_max[job],
                       std::string_view(workload.reference_types[job]));
   };
-  std::map<decltype(kind_of(JobId(0))), BestSpeed> speeds;
+  std::map<decltype(key_of(JobId(0))), std::size_t> numbers;
+  IdVector<JobId, std::size_t> kind_of(jobs.size());
+  Kinds kinds;
+  for (JobId job : ids<JobId>(jobs.size())) {
+    const auto [found, is_new] = numbers.try_emplace(key_of(job), kinds.size());
+    if (is_new) kinds.push_back(kind_of_job(cluster, jobs, job, speed));
+    kind_of[job] = found->second;
+    kinds[found->second].work_ms += static_cast<double>(workload.durations[job].ms);
+  }
+  const std::vector<double> at = prices(cluster, kinds);
   IdVector<JobId, JobBound> bounds(jobs.size());
   for (JobId job : ids<JobId>(jobs.size())) {
-    const auto [found, is_new] = speeds.try_emplace(kind_of(job));
-    if (is_new) found->second = best_speed(cluster, jobs, job, speed);
-    bounds[job] = bound_of(workload.durations[job], found->second, copies);
+    const Kind& kind = kinds[kind_of[job]];
+    if (kind.speed.fixed == 0) continue;  // it never runs
+    const Duration work = workload.durations[job];
+    bounds[job] = {.time = time_to_finish(reference_work(work), best_speed(cluster, kind, copies)),
+                   .cluster_ms = static_cast<double>(work.ms) * least_cost(cluster, kind, at)};
   }
   return bounds;
 }

@@ -22,8 +22,8 @@ namespace fairlead {
 
 // The least that a job needs on this cluster, whatever the policy.
 struct JobBound {
-  Duration time;     // at its best speed
-  GpuTime gpu_time;  // with the gang and GPU type that need the least
+  Duration time;          // at its best speed
+  double cluster_ms = 0;  // of the whole cluster's time, at prices per GPU type (metrics/bounds.h)
 };
 
 // What the journal does not know.

@@ -138,11 +138,11 @@ TEST(Metrics, BoundsAreOfTheFinishedJobs) {
   write_small_run(metrics);
   RunFacts facts;
   facts.bounds.resize(4);
-  facts.bounds[JobId(0)] = {{5000}, {200'000}};
-  facts.bounds[JobId(1)] = {{4000}, {16'000}};
+  facts.bounds[JobId(0)] = {{5000}, 25'000};
+  facts.bounds[JobId(1)] = {{4000}, 2'000};
   const Summary faster = metrics.summary(facts);
-  EXPECT_DOUBLE_EQ(*faster.bounds.jct_avg_lower_s, 4.5);
-  EXPECT_DOUBLE_EQ(*faster.bounds.makespan_lower_s, 27);  // packed: 216 / 8
+  EXPECT_DOUBLE_EQ(*faster.bounds.jct_avg_lower_s, (2.0 + 27.0) / 2);  // one machine, the short first
+  EXPECT_DOUBLE_EQ(*faster.bounds.makespan_lower_s, 27);  // one machine: 2 + 25
 }
 
 TEST(Metrics, ARunThatWasCutOffIsMeasuredUpToItsEnd) {

@@ -2,6 +2,7 @@
 
 #include "base/rng.h"
 #include "engine/audit.h"
+#include "metrics/bounds.h"
 #include "model/cluster_file.h"
 #include "model/models_file.h"
 #include "policy/registry.h"
@@ -178,6 +179,11 @@ World random_world(std::uint64_t seed) {
     world.jobs.push_back(job);
   }
   return world;
+}
+
+IdVector<JobId, JobBound> bounds_of(const World& world, bool copies) {
+  const Stage stage(world);
+  return job_bounds(stage.cluster, stage.workload, stage.speed, copies);
 }
 
 std::vector<std::string> policy_variants() {

@@ -20,6 +20,8 @@
 
 namespace fairlead {
 
+struct JobBound;  // metrics/metrics.h
+
 struct WorldJob {
   Time submit;
   std::uint32_t gpus = 1;
@@ -68,6 +70,9 @@ using BetweenSteps = std::function<void(Engine&)>;
 Outcome run(const World& world, const MakePolicy& make, const BetweenSteps& between = {},
             RecordSink* also = nullptr);
 Outcome run(const World& world, std::string_view policy);
+
+// The lower bounds of the world's jobs. `copies`: the policy makes copies of jobs.
+IdVector<JobId, JobBound> bounds_of(const World& world, bool copies);
 
 // Runs without any sink of the test's own but the journal's hash, and calls `on_step` after every
 // step with the events so far. Returns the events in all.
