@@ -112,6 +112,7 @@ class ExperimentReader {
   static Status read_claim_words(const YamlNode& map, PublishedClaim& claim);
   static Result<const FigureSpec*> find_figure(const YamlNode& map);
   static Status check_keys(const YamlNode& map, const FigureSpec& figure);
+  Status read_job_positions(const YamlNode& map, PublishedClaim& claim);
   Status read_figure_keys(const YamlNode& map, PublishedClaim& claim);
   Status read_labels(const YamlNode& map, PublishedClaim& claim);
   Status read_policy_label(const YamlNode& map, std::string_view key, std::string& label);
@@ -313,6 +314,13 @@ Status ExperimentReader::check_keys(const YamlNode& map, const FigureSpec& figur
   return {};
 }
 
+Status ExperimentReader::read_job_positions(const YamlNode& map, PublishedClaim& claim) {
+  FL_TRY(read(map, "first_job", kJobPositions, claim.first_job));
+  FL_TRY(read(map, "last_job", kJobPositions, claim.last_job));
+  if (claim.last_job >= claim.first_job) return {};
+  return map.find("last_job")->bad_value("expected first_job or more");
+}
+
 Status ExperimentReader::read_figure_keys(const YamlNode& map, PublishedClaim& claim) {
   const FigureSpec& figure = *claim.figure;
   FL_TRY(check_keys(map, figure));
@@ -322,11 +330,7 @@ Status ExperimentReader::read_figure_keys(const YamlNode& map, PublishedClaim& c
   FL_TRY(read(map, "price", claim.price));
   FL_TRY(read(map, "window_h", RealBounds{0.001, 1e6}, claim.window_h));
   FL_TRY(read(map, "quanta", IntegerBounds{1, 10'000}, claim.quanta));
-  FL_TRY(read(map, "first_job", kJobPositions, claim.first_job));
-  FL_TRY(read(map, "last_job", kJobPositions, claim.last_job));
-  if (claim.last_job < claim.first_job) {
-    return map.find("last_job")->bad_value("expected first_job or more");
-  }
+  FL_TRY(read_job_positions(map, claim));
   if (claim.price != "slides" && claim.price != "external") {
     return map.find("price")->bad_value("expected slides or external");
   }

@@ -101,7 +101,7 @@ Result<RunOutcome> run_simulation(const RunConfig& config) {
   const auto begin = std::chrono::steady_clock::now();
   FL_TRY_ASSIGN(world, read_inputs(config));
   FL_TRY_ASSIGN(speed, Speed::make(world.cluster, world.table, world.workload,
-                                   config.settings.reference_gpu));
+                                   config.settings.reference_gpu, config.settings.network));
   FL_TRY_ASSIGN(folder, ResultFolder::open(config.out));
   FL_TRY_ASSIGN(journal, JournalFile::create(folder.file(kJournalName)));
 
@@ -113,9 +113,11 @@ Result<RunOutcome> run_simulation(const RunConfig& config) {
     std::vector<RecordSink*> sinks = {&journal, &metrics, &progress};
     if (config.audit) sinks.push_back(&audit);
     Tee tee(sinks);
-    SimBackend backend(
-        world.cluster, world.workload, speed,
-        {.costs = config.settings.costs, .faults = config.settings.faults, .seed = config.seed});
+    SimBackend backend(world.cluster, world.workload, speed,
+                       {.costs = config.settings.costs,
+                        .faults = config.settings.faults,
+                        .network = config.settings.network,
+                        .seed = config.seed});
     ProfileOptions profiles = config.settings.profiles;
     profiles.seed = config.seed;
     Engine engine(world.cluster, world.workload, speed, *world.policy, backend, tee, config.until,

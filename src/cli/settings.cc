@@ -69,6 +69,31 @@ bool set_bin(std::string_view value, TimelineOptions& timeline) {
   return true;
 }
 
+bool set_network(std::string_view value, NetworkKind& kind) {
+  constexpr std::string_view kNames[] = {"profiled", "analytic", "contention"};
+  const auto* name = std::ranges::find(kNames, value);
+  if (name == std::end(kNames)) return false;
+  kind = NetworkKind(name - kNames);
+  return true;
+}
+
+// "rack:4,spine:8"; tiers that are not named are not congested.
+bool set_congestion(std::string_view value, std::array<double, kTiers>& congestion) {
+  constexpr double kFactorMax = 1e6;
+  congestion.fill(1);
+  while (true) {
+    const std::string_view part = value.substr(0, value.find(','));
+    const std::size_t colon = part.find(':');
+    if (colon == std::string_view::npos) return false;
+    std::size_t tier = 0;
+    while (tier < kTiers && tier_name(Tier(tier)) != part.substr(0, colon)) ++tier;
+    if (tier == kTiers) return false;
+    if (!set_part(part.substr(colon + 1), 1, kFactorMax, congestion[tier])) return false;
+    if (part.size() == value.size()) return true;
+    value.remove_prefix(part.size() + 1);
+  }
+}
+
 bool set_text(std::string_view value, std::string& text) {
   text = value;
   return !value.empty();
@@ -76,7 +101,7 @@ bool set_text(std::string_view value, std::string& text) {
 
 constexpr std::string_view kSeconds = "seconds, at least 0";
 
-// By topic: the trace, speeds, costs, faults, output.
+// By topic: the trace, speeds, the network, costs, faults, output.
 constexpr Setting kSettings[] = {
     {"reading", "strict or lenient",
      "what a bad row of the trace is: an error, or counted and left out (default: strict for the "
@@ -89,6 +114,20 @@ constexpr Setting kSettings[] = {
      "speeds of models by GPU type; jobs without a model get one of them by weight (default: "
      "slides, and no model is drawn)",
      [](std::string_view v, Settings& s) { return set_text(v, s.models); }},
+    {"network", "profiled, analytic or contention",
+     "where a gang's locality factor comes from: measured; what its model communicates and the "
+     "cluster's links; the same, with links shared by the gangs that cross them (default: "
+     "profiled)",
+     [](std::string_view v, Settings& s) { return set_network(v, s.network.kind); }},
+    {"congestion", "tier:factor,... with factors from 1 to 1000000",
+     "divides the speed of the links pair, node, rack or spine; not with network=profiled",
+     [](std::string_view v, Settings& s) { return set_congestion(v, s.network.congestion); }},
+    {"contention_penalty_ms_per_mb", "milliseconds from 0 to 1000000",
+     "what each MB takes longer for each other gang on the busiest link; with network=contention "
+     "(default: 0)",
+     [](std::string_view v, Settings& s) {
+       return set_part(v, 0, 1e6, s.network.penalty_ms_per_mb);
+     }},
     {"costs", "none or default",
      "dead time of starting and moving jobs; none drops that of models too (default: default)",
      [](std::string_view v, Settings& s) { return set_costs(v, s); }},
@@ -142,6 +181,19 @@ tl::unexpected<Error> unknown_key(std::string_view key) {
   return input_error("--set: no such key (there are: {}): {}", nearest_first(keys, key), key);
 }
 
+// A setting that would do nothing is more likely a mistake.
+Status check_network(const NetworkOptions& network) {
+  const std::array<double, kTiers> none = NetworkOptions().congestion;
+  if (network.kind == NetworkKind::kProfiled && network.congestion != none) {
+    return input_error("--set congestion needs network=analytic or contention: profiled");
+  }
+  if (network.kind != NetworkKind::kContention && network.penalty_ms_per_mb != 0) {
+    return input_error("--set contention_penalty_ms_per_mb needs network=contention: {}",
+                       network.kind == NetworkKind::kProfiled ? "profiled" : "analytic");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Settings> parse_settings(const std::vector<std::string>& assignments) {
@@ -159,13 +211,14 @@ Result<Settings> parse_settings(const std::vector<std::string>& assignments) {
       return input_error("--set {} takes {}: {}", key, setting->takes, value);
     }
   }
+  FL_TRY(check_network(settings.network));
   return settings;
 }
 
 std::string settings_help() {
   std::string help = "Keys of --set:\n";
   for (const Setting& setting : kSettings) {
-    help += fmt::format("  {:<22}{}\n{:24}{}\n", setting.key, setting.takes, "", setting.help);
+    help += fmt::format("  {:<30}{}\n{:32}{}\n", setting.key, setting.takes, "", setting.help);
   }
   return help;
 }

@@ -24,12 +24,14 @@ struct Settings {
   Costs costs;
   bool model_costs = true;  // models' own costs take precedence over `costs`
   FaultOptions faults;
+  NetworkOptions network;
   ProfileOptions profiles;
   TimelineOptions timeline;
 };
 
 // Applies "key=value" texts in order. Errors name the key, what it takes, and the value last; an
-// unknown key names those that there are, nearest first.
+// unknown key names those that there are, nearest first. A setting that the network does not have
+// is an error too.
 Result<Settings> parse_settings(const std::vector<std::string>& assignments);
 
 // One line per key for `--help`.

@@ -31,6 +31,30 @@ std::string error_of(const char* assignment) {
   return settings ? "" : settings.error().message;
 }
 
+TEST(Settings, DescribeTheNetwork) {
+  EXPECT_EQ(parse_settings({})->network.kind, NetworkKind::kProfiled);
+  const auto settings = parse_settings(
+      {"network=contention", "congestion=rack:4,spine:8", "contention_penalty_ms_per_mb=0.235"});
+  ASSERT_TRUE(settings.has_value()) << settings.error().message;
+  EXPECT_EQ(settings->network.kind, NetworkKind::kContention);
+  EXPECT_EQ(settings->network.congestion, (std::array<double, kTiers>{1, 1, 4, 8}));
+  EXPECT_EQ(settings->network.penalty_ms_per_mb, 0.235);
+}
+
+TEST(Settings, RefuseWhatTheNetworkDoesNotHave) {
+  EXPECT_EQ(error_of("congestion=rack:4"),
+            "--set congestion needs network=analytic or contention: profiled");
+  EXPECT_EQ(error_of("contention_penalty_ms_per_mb=1"),
+            "--set contention_penalty_ms_per_mb needs network=contention: profiled");
+  EXPECT_EQ(error_of("network=fast"), "--set network takes profiled, analytic or contention: fast");
+  for (const char* value :
+       {"", "rack", "rack:", "rack:0.5", "rack:4,", "row:4", "rack:4,,spine:2"}) {
+    EXPECT_TRUE(error_of((std::string("congestion=") + value).c_str())
+                    .starts_with("--set congestion takes tier:factor"))
+        << value;
+  }
+}
+
 TEST(Settings, RefuseUnknownKeysAndNameTheNearestFirst) {
   EXPECT_TRUE(error_of("cost=none").starts_with("--set: no such key (there are: costs, "));
   EXPECT_TRUE(error_of("cost=none").ends_with(": cost"));

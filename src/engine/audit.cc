@@ -34,11 +34,15 @@ void Audit::on(const Record& record) {
     case RecordKind::kEvicted:
     case RecordKind::kStop:
       if (JobRow* job = running(record)) {
-        settle(*job, Time{record.t.ms - record.dead.ms});
+        const Work lost = rates_.done_in_last(
+            record.job, record.dead, {.from = job->progress_from, .to = now_, .rate = job->rate});
+        settle(*job, now_);
+        job->left += lost;
         if (job->rate.fixed > 0 && job->left.fixed <= 0) {
           problem("job {} is stopped, but its work is done", record.job.row());
         }
         release(*job);
+        rates_.clear(record.job);
         job->state = State::kWaiting;
       }
       return;
@@ -106,6 +110,7 @@ void Audit::on_done(const Record& record) {
               static_cast<std::int64_t>(job->left.fixed / Rate::kOne));
     }
     release(*job);
+    rates_.clear(record.job);
   }
   jobs_[record.job].state = State::kDone;
   ++(record.kind == RecordKind::kFinished ? counts_.finished : counts_.failed);
@@ -195,6 +200,9 @@ void Audit::on_node_change(const Record& record) {
 void Audit::on_speed(const Record& record) {
   JobRow* job = running(record);
   if (job == nullptr) return;
+  if (now_ > job->progress_from) {
+    rates_.add(record.job, {.from = job->progress_from, .to = now_, .rate = job->rate});
+  }
   settle(*job, now_);
   job->rate = record.rate;
 }

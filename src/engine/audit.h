@@ -13,6 +13,7 @@
 #pragma once
 
 #include "model/journal.h"
+#include "model/rate_history.h"
 
 #include <cstdint>
 #include <string>
@@ -73,6 +74,7 @@ class Audit : public RecordSink {
 
   IdVector<JobId, JobRow> jobs_;
   IdVector<NodeId, NodeRow> nodes_;
+  RateHistory rates_;  // of running jobs
   Record::Counts counts_;
   Time now_;
   bool begun_ = false;

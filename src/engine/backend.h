@@ -18,6 +18,12 @@ struct Batch {
   bool ended = false;  // nothing will ever happen again
 };
 
+// The speed of a job that holds its gang already.
+struct SpeedChange {
+  JobId job;
+  Rate rate;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -26,8 +32,9 @@ class Backend {
   // ended at once, unless something is `awaited` at `until` that may start a job.
   virtual Batch wait(Time until, bool awaited) = 0;
   // Starts carrying the steps out, stops before places; fills in what it expects of each place step
-  // (Step::rate, dead, locality).
-  virtual void apply(Time now, std::span<Step> steps) = 0;
+  // (Step::rate, dead, locality). Returns the jobs that run on and whose speed the steps changed,
+  // by id; valid until the next call.
+  virtual std::span<const SpeedChange> apply(Time now, std::span<Step> steps) = 0;
   // Null where the future is not known.
   virtual const Oracle* oracle() const { return nullptr; }
 };

@@ -169,15 +169,8 @@ void Engine::apply_event(const Event& event) {
       down ? plan_.free_.set_down(event.node) : plan_.free_.set_up(event.node);
       break;
     }
-    case EventKind::kProgress: {
-      Record record;
-      record.kind = RecordKind::kSpeed;
-      record.t = now_;
-      record.job = event.job;
-      record.rate = event.rate;
-      journal_.on(record);
-      break;
-    }
+    case EventKind::kProgress:  // for the journal: nothing for a policy to decide on
+      return emit_speed(event.job, event.rate);
     case EventKind::kArrived:
       return arrive(event.job);
     case EventKind::kStopped:
@@ -301,7 +294,7 @@ void Engine::commit() {
   }
   if (steps_.empty()) return;
   counts_.steps += static_cast<std::int64_t>(steps_.size());
-  backend_.apply(now_, steps_);
+  const std::span<const SpeedChange> changes = backend_.apply(now_, steps_);
   for (const Step& step : steps_) {
     if (step.kind == Step::Kind::kStop) {
       emit(RecordKind::kStop, step.job);
@@ -310,6 +303,7 @@ void Engine::commit() {
       emit_place(step);
     }
   }
+  for (const SpeedChange& change : changes) emit_speed(change.job, change.rate);
 }
 
 void Engine::commit_stop(JobId job) {
@@ -420,6 +414,15 @@ void Engine::emit_place(const Step& step) {
   record.rate = step.rate;
   record.dead = step.dead;
   record.locality = step.locality;
+  journal_.on(record);
+}
+
+void Engine::emit_speed(JobId job, Rate rate) {
+  Record record;
+  record.kind = RecordKind::kSpeed;
+  record.t = now_;
+  record.job = job;
+  record.rate = rate;
   journal_.on(record);
 }
 

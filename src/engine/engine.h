@@ -100,6 +100,7 @@ class Engine {
   void emit(RecordKind kind, JobId job);
   void emit_job(RecordKind kind, JobId job, std::string_view reason);
   void emit_place(const Step& step);
+  void emit_speed(JobId job, Rate rate);
 
   const Cluster& cluster_;
   Workload& workload_;

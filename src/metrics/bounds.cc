@@ -53,7 +53,7 @@ std::vector<double> prices(const Cluster& cluster, const Kinds& kinds) {
     everything.part.push_back(kind.work_ms);
     for (double per_gpu : kind.per_gpu) everything.rate.push_back(per_gpu * gpus);
   }
-  const std::vector<double> equal(types, 1);
+  std::vector<double> equal(types, 1);
   if (everything.gang.empty()) return equal;
   const Result<Shares> shares = raise_level(everything);
   const bool has_prices = shares && std::ranges::max(shares->gpu_price) > 0;

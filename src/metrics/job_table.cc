@@ -75,14 +75,19 @@ void JobTable::place(const Record& record, TypeMask types) {
   if (record.copy > 0) {
     FL_CHECK(hold.since == record.t, "job {}: a copy comes later", job.row());
     hold.works_from = std::max(hold.works_from, record.t + record.dead);
-    hold.rate.fixed += record.rate.fixed;
-    const double locality = hold.gpus * hold.locality.value() + added * record.locality.value();
+    // The mean of the copies' by GPUs.
+    const double locality = hold.gpus * hold.locality() + added * record.locality.value();
     hold.gpus += added;
-    hold.locality = Rate::of(locality / hold.gpus);
+    hold.rate.fixed += record.rate.fixed;
+    hold.unhindered = hold.rate.value() * hold.gpus / locality;
     return;
   }
   FL_CHECK(!holds(job), "job {} holds a gang already", job.row());
-  hold = {record.t, record.t + record.dead, record.rate, record.locality, added};
+  hold = {.since = record.t,
+          .works_from = record.t + record.dead,
+          .rate = record.rate,
+          .unhindered = record.rate.value() / record.locality.value(),
+          .gpus = added};
   if (start[job] == Time::never()) start[job] = record.t;
   if (record.place == PlaceKind::kMigrate) ++migrations[job];
 }
@@ -93,26 +98,27 @@ Service JobTable::change_rate(JobId job, Time t, Rate rate) {
   if (t > hold.works_from) {
     const Duration worked = t - hold.works_from;
     done_[job] += progress(hold.rate, worked);
+    if (rate != hold.rate) rates_.add(job, {.from = hold.works_from, .to = t, .rate = hold.rate});
     hold.works_from = t;
     service.busy = occupancy(worked, hold.gpus);
-    service.lost_gpu_ms = static_cast<double>(service.busy.gpu_ms) * (1.0 - hold.locality.value());
+    service.lost_gpu_ms = static_cast<double>(service.busy.gpu_ms) * (1.0 - hold.locality());
   }
   hold.rate = rate;
   return service;
 }
 
-Service JobTable::end_hold(JobId job, Time t) {
+Service JobTable::end_hold(JobId job, Time t, Duration lost) {
   FL_CHECK(holds(job), "job {} holds nothing", job.row());
   Hold& hold = hold_[job];
+  const Work undone =
+      rates_.done_in_last(job, lost, {.from = hold.works_from, .to = t, .rate = hold.rate});
   Service service = change_rate(job, t, hold.rate);
   service.held = occupancy(t - hold.since, hold.gpus);
   held[job] += t - hold.since;
+  done_[job] = std::max(Work{}, done_[job] - undone);
+  rates_.clear(job);
   hold.gpus = 0;
   return service;
-}
-
-void JobTable::undo(JobId job, Duration lost) {
-  done_[job] = std::max(Work{}, done_[job] - progress(hold_[job].rate, lost));
 }
 
 void JobTable::leave(JobId job, Time t, JobStatus as) {

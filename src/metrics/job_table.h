@@ -10,7 +10,9 @@
 #include "base/ids.h"
 #include "metrics/summary.h"
 #include "model/journal.h"
+#include "model/rate_history.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -52,7 +54,7 @@ std::string_view job_status_name(JobStatus status);
 struct Service {
   GpuTime held;        // GPU time, dead time included
   GpuTime busy;        // GPU time after the dead time
-  double lost_gpu_ms;  // the part of `busy` that was lost to the gang's spread
+  double lost_gpu_ms;  // the part of `busy` that was lost to communication
 };
 
 class JobTable {
@@ -68,10 +70,8 @@ class JobTable {
   void place(const Record& record, TypeMask types);
   // Settles the job's hold up to `t`; it goes on at `rate`.
   Service change_rate(JobId job, Time t, Rate rate);
-  // Ends the job's hold at `t`. REQUIRES: it holds GPUs.
-  Service end_hold(JobId job, Time t);
-  // Work done during `lost` at the rate of the hold that ended last is undone.
-  void undo(JobId job, Duration lost);
+  // Ends the job's hold at `t`; the work of its last `lost` is undone. REQUIRES: it holds GPUs.
+  Service end_hold(JobId job, Time t, Duration lost = {});
   void leave(JobId job, Time t, JobStatus as);
 
   bool holds(JobId job) const { return hold_[job].gpus > 0; }
@@ -102,8 +102,13 @@ class JobTable {
     Time since;
     Time works_from;  // the end of its dead time, or of what is settled
     Rate rate;
-    Rate locality;           // mean of the copies' by GPUs
+    double unhindered = 0;   // the speed that communication leaves `rate` of; 0: not known
     std::uint32_t gpus = 0;  // 0: holds nothing
+
+    // A measured rate may be above what was thought possible: nothing is lost then.
+    double locality() const {
+      return unhindered > 0 ? std::min(1.0, rate.value() / unhindered) : 1;
+    }
   };
 
   void grow_to(std::size_t jobs);
@@ -111,6 +116,7 @@ class JobTable {
 
   IdVector<JobId, Work> done_;
   IdVector<JobId, Hold> hold_;
+  RateHistory rates_;  // of running jobs
   IdVector<JobId, TypeMask> types_;
   IdVector<JobId, ModelId> model_;
   std::vector<std::string> models_;

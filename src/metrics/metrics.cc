@@ -26,8 +26,7 @@ void Metrics::on(const Record& record) {
     case RecordKind::kCancelled:
       return on_leave(record, JobStatus::kFailed);
     case RecordKind::kEvicted:
-      on_hold_end(record);
-      return jobs_.undo(record.job, record.dead);
+      return on_hold_end(record);
     case RecordKind::kNodeDown:
     case RecordKind::kNodeUp:
       return on_node_change(record, record.kind == RecordKind::kNodeUp);
@@ -75,6 +74,8 @@ void Metrics::on_user(const Record& record) {
 
 void Metrics::on_node(const Record& record) {
   node_type_.push_back(record.type);
+  node_host_.push_back(record.host);
+  node_rack_.push_back(record.rack);
   node_gpus_.push_back(record.count);
   gpus_ += record.count;
   gpus_up_ += record.count;
@@ -104,6 +105,7 @@ void Metrics::on_place(const Record& record) {
   TypeMask types = 0;
   for (Slice slice : record.gang) types |= type_bit(node_type_[slice.node]);
   jobs_.place(record, types);
+  ++placements_[static_cast<std::size_t>(tier_of(record.gang, node_host_, node_rack_))];
   const int jobs = record.copy == 0 ? 1 : 0;
   timeline_.change(record.t, jobs_.user[record.job],
                    {.gpus_held = gpus_of(record.gang), .running = jobs, .waiting = -jobs});
@@ -111,7 +113,7 @@ void Metrics::on_place(const Record& record) {
 
 void Metrics::on_hold_end(const Record& record) {
   const std::int64_t gpus = jobs_.held_gpus(record.job);
-  add_service(record.job, jobs_.end_hold(record.job, record.t));
+  add_service(record.job, jobs_.end_hold(record.job, record.t, record.dead));
   timeline_.change(record.t, jobs_.user[record.job],
                    {.gpus_held = -gpus, .running = -1, .waiting = 1});
 }

@@ -14,6 +14,7 @@
 #include "model/workload.h"
 #include "solve/fair_share.h"
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -82,6 +83,8 @@ class Metrics : public RecordSink {
   std::vector<std::string> user_names_;
   IdVector<UserId, UserTotals> users_;
   IdVector<NodeId, GpuTypeId> node_type_;
+  IdVector<NodeId, HostId> node_host_;
+  IdVector<NodeId, RackId> node_rack_;
   IdVector<NodeId, std::uint32_t> node_gpus_;
   JobTable jobs_;
   Timeline timeline_;
@@ -100,6 +103,7 @@ class Metrics : public RecordSink {
   GpuTime busy_;
   double lost_gpu_ms_ = 0;
   std::int64_t preemptions_ = 0;
+  std::array<std::int64_t, kTiers> placements_ = {};
 
   // Finish-time fairness: the integral of the number of unfinished jobs, and each job's value of it
   // at its submission.

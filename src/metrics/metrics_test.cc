@@ -91,6 +91,47 @@ TEST(Metrics, MeasuresGpuTime) {
   EXPECT_EQ(summary.migrations, 1);
 }
 
+TEST(Metrics, CountsPlacementsByTheWidestLinkOfTheGang) {
+  Metrics metrics;
+  TestJournal journal(metrics);
+  journal.begin(3, {1});
+  for (std::size_t id : {0U, 1U, 2U}) journal.arrive(0, id, {.gpus = 2});
+  journal.place(0, 0, {.gang = {{kV100Node, 2}}});
+  journal.place(0, 1, {.gang = {{kV100Node, 1}, {kK80Node, 1}}});
+  journal.place(0, 2, {.gang = {{kK80Node, 3}}});
+  journal.happen(RecordKind::kStop, 500, 2);
+  journal.place(500, 2, {.gang = {{kK80Node, 2}}});
+  journal.end(1000, {.pending = 3});
+  EXPECT_EQ(metrics.summary({}).placements, (std::array<std::int64_t, kTiers>{2, 1, 1, 0}));
+}
+
+// 4 GPUs for 10 s: at first a fifth of the speed is lost; from 4 s on, at half the speed, three
+// fifths.
+TEST(Metrics, TimeLostToCommunicationFollowsTheSpeed) {
+  Metrics metrics;
+  TestJournal journal(metrics);
+  journal.begin(1, {1});
+  journal.arrive(0, 0, {.gpus = 4, .work_ms = 5600});
+  journal.place(0, 0, {.gang = {{kV100Node, 4}}, .rate = 0.8, .locality = 0.8});
+  journal.speed(4000, 0, 0.4);
+  journal.happen(RecordKind::kFinished, 10000, 0);
+  journal.end(10000, {.finished = 1});
+  EXPECT_NEAR(*metrics.summary({}).comm_time_share, (0.2 * 4 + 0.6 * 6) / 10, 1e-9);
+}
+
+// Of the 5 s that are lost, 2 s ran at speed 0.5 and 3 s at speed 1.
+TEST(Metrics, WorkLostWithANodeIsLostAtTheSpeedAtWhichItWasDone) {
+  Metrics metrics;
+  TestJournal journal(metrics);
+  journal.begin(1, {1});
+  journal.arrive(0, 0, {.gpus = 1, .work_ms = 60000});
+  journal.place(0, 0, {.gang = {{kV100Node, 1}}});
+  journal.speed(10000, 0, 0.5);
+  journal.evict(12000, 0, 5000);
+  journal.end(20000, {.pending = 1});
+  EXPECT_DOUBLE_EQ(metrics.summary({}).users[0].work_gpu_hours, (10 + 1 - 1 - 3) / 3600.0);
+}
+
 TEST(Metrics, MeasuresFairness) {
   const Summary summary = small_run();
   // Demand never exceeds 8 GPUs, so each user is entitled to its demand: u0 4 GPUs for 20 s and one
@@ -141,7 +182,8 @@ TEST(Metrics, BoundsAreOfTheFinishedJobs) {
   facts.bounds[JobId(0)] = {{5000}, 25'000};
   facts.bounds[JobId(1)] = {{4000}, 2'000};
   const Summary faster = metrics.summary(facts);
-  EXPECT_DOUBLE_EQ(*faster.bounds.jct_avg_lower_s, (2.0 + 27.0) / 2);  // one machine, the short first
+  EXPECT_DOUBLE_EQ(*faster.bounds.jct_avg_lower_s,
+                   (2.0 + 27.0) / 2);                     // one machine, the short first
   EXPECT_DOUBLE_EQ(*faster.bounds.makespan_lower_s, 27);  // one machine: 2 + 25
 }
 

@@ -48,6 +48,7 @@ Summary Metrics::summary(const RunFacts& facts) const {
   summary.models_unknown = facts.models_unknown;
   summary.gpu_hours = to_gpu_hours(held_);
   summary.preemptions = preemptions_;
+  summary.placements = placements_;
   if (capacity_.gpu_ms > 0) {
     summary.gpu_utilization =
         static_cast<double>(held_.gpu_ms) / static_cast<double>(capacity_.gpu_ms);

@@ -3,6 +3,9 @@
 // Figures that need at least one job or user to mean anything are empty without one.
 #pragma once
 
+#include "model/cluster.h"
+
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -69,6 +72,7 @@ struct Summary {
   double gpu_hours = 0;
   std::int64_t preemptions = 0;
   std::int64_t migrations = 0;
+  std::array<std::int64_t, kTiers> placements = {};  // by Tier
   std::optional<double> comm_time_share;
 
   std::vector<UserSummary> users;

@@ -62,13 +62,14 @@ GpuTypeId Cluster::type_named(std::string_view type) const {
   return GpuTypeId::none();
 }
 
-Tier Cluster::tier_of(Gang gang) const {
+Tier tier_of(Gang gang, const IdVector<NodeId, HostId>& hosts,
+             const IdVector<NodeId, RackId>& racks) {
   FL_DCHECK(!gang.empty());
   if (gang.size() == 1) return gang[0].gpus <= 2 ? Tier::kPair : Tier::kNode;
   Tier tier = Tier::kNode;
   for (Slice slice : gang.subspan(1)) {
-    if (node_rack[slice.node] != node_rack[gang[0].node]) return Tier::kSpine;
-    if (node_host[slice.node] != node_host[gang[0].node]) tier = Tier::kRack;
+    if (racks[slice.node] != racks[gang[0].node]) return Tier::kSpine;
+    if (hosts[slice.node] != hosts[gang[0].node]) tier = Tier::kRack;
   }
   return tier;
 }

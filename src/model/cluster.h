@@ -11,6 +11,7 @@
 #include "base/result.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,6 +67,9 @@ struct Links {
   double node_gbps = 100;   // chosen: PCIe-class, 12.5 GB/s
   double rack_gbps = 100;   // chosen: 100 Gbit/s Ethernet
   double spine_gbps = 25;   // chosen: 4:1 oversubscription
+  double latency_us = 0;    // of one step between two members, at every tier
+  // A rack's uplink carries what its hosts can send, divided by this; none: spine_gbps in all.
+  std::optional<double> oversubscription{};
 };
 
 // One node as input describes it; see Cluster::build.
@@ -76,6 +80,11 @@ struct NodeSpec {
   std::string host;  // empty: a host of its own
   std::string rack;  // nodes with equal rack names share a rack
 };
+
+// The widest link that `gang` needs, if its nodes are on these hosts and racks. O(slices).
+// REQUIRES: gang is not empty.
+Tier tier_of(Gang gang, const IdVector<NodeId, HostId>& hosts,
+             const IdVector<NodeId, RackId>& racks);
 
 struct Cluster {
   std::string name;
@@ -98,8 +107,7 @@ struct Cluster {
   std::size_t nodes() const { return node_type.size(); }
   // The type of that name, ignoring case; none if the cluster has no such GPU.
   GpuTypeId type_named(std::string_view type) const;
-  // The widest link that `gang` needs. REQUIRES: gang is not empty. O(slices).
-  Tier tier_of(Gang gang) const;
+  Tier tier_of(Gang gang) const { return fairlead::tier_of(gang, node_host, node_rack); }
   // The best tier that any gang of `gpus` GPUs can have here. O(nodes).
   Tier best_tier(std::uint32_t gpus) const;
 

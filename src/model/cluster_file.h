@@ -4,7 +4,8 @@
 //
 //   name: slides               # else the file's name
 //   about: one line            # what the preset list prints
-//   links: {pair_gbps: 1200, node_gbps: 100, rack_gbps: 100, spine_gbps: 25}   # Gbit/s, one way
+//   links: {pair_gbps: 1200, node_gbps: 100, rack_gbps: 100, spine_gbps: 25,   # Gbit/s, one way
+//           latency_us: 0, oversubscription: 4}   # see Links
 //   racks:                     # required
 //     - name: left             # else "r" and the rack's number
 //       count: 1               # that many such racks; a name gets "-0", "-1", ... if it is above 1

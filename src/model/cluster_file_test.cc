@@ -28,7 +28,7 @@ std::string list_error(std::string_view text) {
 TEST(ClusterYaml, ReadsRacksOfNodes) {
   const Result<Cluster> cluster = parse_cluster_yaml(
       "name: lab\n"
-      "links: {pair_gbps: 2400, spine_gbps: 2.5}\n"
+      "links: {pair_gbps: 2400, spine_gbps: 2.5, latency_us: 5, oversubscription: 4}\n"
       "racks:\n"
       "  - name: left\n"
       "    nodes: {count: 3, gpu_type: V100, gpus: 4}\n"
@@ -40,6 +40,8 @@ TEST(ClusterYaml, ReadsRacksOfNodes) {
   EXPECT_EQ(cluster->links.pair_gbps, 2400);
   EXPECT_EQ(cluster->links.node_gbps, Links().node_gbps);
   EXPECT_EQ(cluster->links.spine_gbps, 2.5);
+  EXPECT_EQ(cluster->links.latency_us, 5);
+  EXPECT_EQ(cluster->links.oversubscription, 4);
   EXPECT_EQ(cluster->rack_nodes.size(), 2U);
   EXPECT_EQ(cluster->rack_nodes[RackId(0)].end, 3U);
   EXPECT_EQ(cluster->node_names[NodeId(0)], "n0");

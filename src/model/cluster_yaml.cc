@@ -11,6 +11,8 @@ namespace {
 constexpr IntegerBounds kCountBounds = {1, kNodesMax};
 constexpr IntegerBounds kGpusBounds = {1, kNodeGpusMax};
 constexpr RealBounds kGbpsBounds = {1e-6, 1e6};
+constexpr RealBounds kLatencyBounds = {0, 1e6};
+constexpr RealBounds kOversubscriptionBounds = {1e-3, 1e3};
 
 // `name`, numbered if there are several such things.
 std::string numbered(std::string_view name, std::int64_t number, std::int64_t count) {
@@ -40,12 +42,21 @@ Result<Links> read_links(const YamlNode& map) {
                                                          {"node_gbps", &links.node_gbps},
                                                          {"rack_gbps", &links.rack_gbps},
                                                          {"spine_gbps", &links.spine_gbps}};
-  FL_TRY(map.expect_keys({"pair_gbps", "node_gbps", "rack_gbps", "spine_gbps"}));
+  FL_TRY(map.expect_keys(
+      {"pair_gbps", "node_gbps", "rack_gbps", "spine_gbps", "latency_us", "oversubscription"}));
   for (const auto& [key, field] : fields) {
     const auto node = map.find(key);
     if (!node) continue;
     FL_TRY_ASSIGN(gbps, node->real(kGbpsBounds));
     *field = gbps;
+  }
+  if (const auto node = map.find("latency_us")) {
+    FL_TRY_ASSIGN(latency_us, node->real(kLatencyBounds));
+    links.latency_us = latency_us;
+  }
+  if (const auto node = map.find("oversubscription")) {
+    FL_TRY_ASSIGN(oversubscription, node->real(kOversubscriptionBounds));
+    links.oversubscription = oversubscription;
   }
   return links;
 }

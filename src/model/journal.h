@@ -5,8 +5,8 @@
 // the encoding and compresses it to disk. read_journal gives the same records back, so a run can be
 // measured from memory or from its file with the same result.
 //
-// Order of records: kRun, kUser*, kNode* , then by time: events, then the steps and notes of that
-// time's decision; last kEnd.
+// Order of records: kRun, kUser*, kNode* , then by time: events, then the steps of that time's
+// decision, the speeds that they changed, and the notes; last kEnd.
 #pragma once
 
 #include "base/bytes.h"

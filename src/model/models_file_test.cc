@@ -96,6 +96,7 @@ TEST(ModelsYaml, ReadsEverythingAModelCanHave) {
       "      K80: 1\n"
       "      V100: [{gpus: 1, consolidated: 5}, {gpus: 4, consolidated: 4, spread: 0}]\n"
       "    locality: {rack: 0.8, spine: 0.4}\n"
+      "    communication: {bytes_mb: 99.2, compute_ms: 62, overlap: 0.5, gpu_type: v100}\n"
       "    costs: {start_s: 10, migrate_s: 30.5}\n"
       "  - {name: small, rates: {K80: 0}}\n",
       "a.yaml");
@@ -110,6 +111,10 @@ TEST(ModelsYaml, ReadsEverythingAModelCanHave) {
   EXPECT_EQ(four.spread, 0.0);
   EXPECT_FALSE(rates_of(big, "V100")->rows[0].spread.has_value());
   EXPECT_EQ(big.locality, (std::array<double, kTiers>{1, 1, 0.8, 0.4}));
+  EXPECT_EQ(big.communication->gradients_mb, 99.2);
+  EXPECT_EQ(big.communication->compute_ms, 62);
+  EXPECT_EQ(big.communication->overlap, 0.5);
+  EXPECT_EQ(big.communication->gpu_type, "V100");
   EXPECT_EQ(big.costs.start_s, 10.0);
   EXPECT_EQ(big.costs.migrate_s, 30.5);
   EXPECT_FALSE(big.costs.suspend_s.has_value());
@@ -128,8 +133,16 @@ TEST(ModelsYaml, SaysWhereAndWhatIsWrong) {
   EXPECT_EQ(yaml_error("models: [{name: a, rates: {}}]"),
             "models.yaml:1:27: a model needs the rate of at least one GPU type");
   EXPECT_EQ(yaml_error("models: [{name: a, speed: 3}]"),
-            "models.yaml:1:20: unknown key; known here are name, weight, rates, locality, costs: "
-            "speed");
+            "models.yaml:1:20: unknown key; known here are name, weight, rates, locality, "
+            "communication, costs: speed");
+  EXPECT_EQ(yaml_error("models: [{name: a, rates: {K80: 1}, communication: {bytes_mb: 1}}]"),
+            "models.yaml:1:52: the key is missing here: compute_ms");
+  EXPECT_EQ(yaml_error("models: [{name: a, rates: {K80: 1},\n"
+                       "communication: {bytes_mb: 1, compute_ms: 2, overlap: 1.5}}]"),
+            "models.yaml:2:54: expected a number from 0 to 1: 1.5");
+  EXPECT_EQ(yaml_error("models: [{name: a, rates: {K80: 1},\n"
+                       "communication: {bytes_mb: 1, compute_ms: 2, gpu_type: T4}}]"),
+            "models.yaml:2:55: the model has no rate of this GPU type: T4");
   EXPECT_EQ(yaml_error("models: [{name: a, rates: {K80: -1}}]"),
             "models.yaml:1:33: expected a number from 0 to 1000000000000: -1");
   EXPECT_EQ(yaml_error("models: [{name: a, rates: {K80: fast}}]"),

@@ -12,6 +12,9 @@ constexpr RealBounds kRateBounds = {0, 1e12};
 constexpr RealBounds kFactorBounds = {1e-6, 1e6};
 constexpr RealBounds kWeightBounds = {0, 1e6};
 constexpr RealBounds kCostBounds = {0, 1e6};
+constexpr RealBounds kMegabyteBounds = {0, 1e9};
+constexpr RealBounds kComputeBounds = {1e-6, 1e9};
+constexpr RealBounds kPartBounds = {0, 1};
 constexpr IntegerBounds kGangBounds = {1, 1'000'000};
 
 Result<std::optional<double>> read_real(const YamlNode& map, std::string_view key,
@@ -88,8 +91,31 @@ Status read_costs(const YamlNode& map, ModelCosts& costs) {
   return {};
 }
 
+Result<Communication> read_communication(const YamlNode& map, const ModelProfile& model) {
+  FL_TRY(map.expect_keys({"bytes_mb", "compute_ms", "overlap", "gpu_type"}));
+  Communication communication;
+  FL_TRY_ASSIGN(bytes_node, map.get("bytes_mb"));
+  FL_TRY_ASSIGN(gradients_mb, bytes_node.real(kMegabyteBounds));
+  communication.gradients_mb = gradients_mb;
+  FL_TRY_ASSIGN(compute_node, map.get("compute_ms"));
+  FL_TRY_ASSIGN(compute_ms, compute_node.real(kComputeBounds));
+  communication.compute_ms = compute_ms;
+  FL_TRY_ASSIGN(overlap, read_real(map, "overlap", kPartBounds));
+  communication.overlap = overlap.value_or(0);
+  const auto type = map.find("gpu_type");
+  if (!type) return communication;
+  FL_TRY_ASSIGN(gpu_type, type->text());
+  for (const TypeRates& rates : model.rates) {
+    if (type_key(rates.gpu_type) == type_key(gpu_type)) communication.gpu_type = rates.gpu_type;
+  }
+  if (communication.gpu_type.empty()) {
+    return type->bad_value("the model has no rate of this GPU type");
+  }
+  return communication;
+}
+
 Result<ModelProfile> read_model(const YamlNode& map) {
-  FL_TRY(map.expect_keys({"name", "weight", "rates", "locality", "costs"}));
+  FL_TRY(map.expect_keys({"name", "weight", "rates", "locality", "communication", "costs"}));
   ModelProfile model;
   FL_TRY_ASSIGN(name_node, map.get("name"));
   FL_TRY_ASSIGN(name, name_node.text());
@@ -99,6 +125,10 @@ Result<ModelProfile> read_model(const YamlNode& map) {
   FL_TRY_ASSIGN(rates, map.get("rates"));
   FL_TRY(read_rates(rates, model));
   if (const auto locality = map.find("locality")) FL_TRY(read_locality(*locality, model));
+  if (const auto communication = map.find("communication")) {
+    FL_TRY_ASSIGN(read, read_communication(*communication, model));
+    model.communication = std::move(read);
+  }
   if (const auto costs = map.find("costs")) FL_TRY(read_costs(*costs, model.costs));
   return model;
 }

@@ -28,7 +28,10 @@ const RateRow& row_for(const TypeRates& rates, std::uint32_t gpus) {
   return above == rates.rows.begin() ? *above : *(above - 1);
 }
 
-double rate_at(const RateRow& row, const ModelProfile& profile, Tier tier) {
+// `analytic`: the tier is left to what the model communicates.
+double rate_at(const RateRow& row, const ModelProfile& profile, Tier tier, bool analytic) {
+  const bool fits = tier < Tier::kRack || !row.spread || *row.spread > 0;
+  if (analytic) return fits ? row.consolidated : 0;
   const auto& locality = profile.locality;
   if (tier < Tier::kRack || !row.spread) return row.consolidated * locality[index_of(tier)];
   return *row.spread * (locality[index_of(tier)] / locality[index_of(Tier::kRack)]);
@@ -50,9 +53,11 @@ const ModelProfile* SpeedTable::find(std::string_view model) const {
 // Applies the rules of the table once, so that Speed only looks up.
 class SpeedBuilder {
  public:
-  SpeedBuilder(const Cluster& cluster, const SpeedTable& table, Workload& workload)
-      : cluster_(cluster), table_(table), workload_(workload) {
+  SpeedBuilder(const Cluster& cluster, const SpeedTable& table, Workload& workload,
+               const NetworkOptions& network)
+      : cluster_(cluster), table_(table), workload_(workload), network_(network.kind) {
     speed_.cluster_ = &cluster;
+    speed_.links_ = congested(cluster.links, network.congestion);
     number_types();
     measure_tiers();
     resolve_models();
@@ -115,7 +120,7 @@ class SpeedBuilder {
   }
 
   Resolved resolve(const ModelProfile& profile) const {
-    Resolved model{profile, {}, {}};
+    Resolved model{profile, {}, {}, {}};
     std::vector<const TypeRates*> known(types_.size(), nullptr);
     for (const TypeRates& rates : profile.rates) {
       FL_CHECK(!rates.rows.empty(), "model {} on {}", profile.name, rates.gpu_type);
@@ -125,12 +130,35 @@ class SpeedBuilder {
     std::ranges::sort(model.sizes);
     model.sizes.erase(std::unique(model.sizes.begin(), model.sizes.end()), model.sizes.end());
     model.rates.resize(types_.size() * model.sizes.size());
-    for (std::size_t i = 0; i < model.sizes.size(); ++i) fill(model, i, known);
+    const bool analytic = network_ != NetworkKind::kProfiled && profile.communication.has_value();
+    for (std::size_t i = 0; i < model.sizes.size(); ++i) fill(model, i, known, analytic);
+    if (analytic) model.compute_ms = compute_by_type(model);
     return model;
   }
 
+  // The time of one iteration on each type, by the types' rates at the smallest gang that both the
+  // type and the one that was timed have a rate for.
+  std::vector<double> compute_by_type(const Resolved& model) const {
+    const Communication& timed = *model.profile.communication;
+    const std::string& name =
+        timed.gpu_type.empty() ? model.profile.rates[0].gpu_type : timed.gpu_type;
+    const std::size_t reference = types_.at(type_key(name));
+    std::vector<double> compute_ms(types_.size(), timed.compute_ms);
+    for (std::size_t type = 0; type < types_.size(); ++type) {
+      for (std::uint32_t gpus : model.sizes) {
+        const double there = model.at(reference, gpus)[index_of(Tier::kPair)];
+        const double here = model.at(type, gpus)[index_of(Tier::kPair)];
+        if (there <= 0 || here <= 0) continue;
+        compute_ms[type] = timed.compute_ms * there / here;
+        break;
+      }
+    }
+    return compute_ms;
+  }
+
   // Fills in the rates at size `i` of every type; unknown types get the slowest known rate above 0.
-  static void fill(Resolved& model, std::size_t i, const std::vector<const TypeRates*>& known) {
+  static void fill(Resolved& model, std::size_t i, const std::vector<const TypeRates*>& known,
+                   bool analytic) {
     for (std::size_t tier = 0; tier < kTiers; ++tier) {
       double slowest = std::numeric_limits<double>::infinity();
       const auto rate = [&](std::size_t type) -> double& {
@@ -138,7 +166,8 @@ class SpeedBuilder {
       };
       for (std::size_t type = 0; type < known.size(); ++type) {
         if (known[type] == nullptr) continue;
-        rate(type) = rate_at(row_for(*known[type], model.sizes[i]), model.profile, Tier(tier));
+        const RateRow& row = row_for(*known[type], model.sizes[i]);
+        rate(type) = rate_at(row, model.profile, Tier(tier), analytic);
         if (rate(type) > 0) slowest = std::min(slowest, rate(type));
       }
       if (slowest == std::numeric_limits<double>::infinity()) slowest = 0;
@@ -202,8 +231,8 @@ class SpeedBuilder {
       return {};
     }
     const double fastest = feasible(speed_.models_[reference.model], reference.gpus, types);
-    double rate = speed_.models_[reference.model].at(
-        fallback, reference.gpus)[index_of(speed_.best_tier(reference.gpus))];
+    double rate = speed_.rate_per_gpu(speed_.models_[reference.model], fallback, reference.gpus,
+                                      speed_.best_tier(reference.gpus));
     if (rate == 0) rate = fastest;
     if (rate > 0) reference.rate = reference.gpus * rate;
     return {};
@@ -224,11 +253,13 @@ class SpeedBuilder {
     double fastest = 0;
     types = 0;
     for (GpuTypeId type : ids<GpuTypeId>(cluster_.type_names.size())) {
-      const auto& rates = model.at(type.row(), gpus);
-      const auto first = rates.begin() + static_cast<std::ptrdiff_t>(best);
-      const auto last = rates.begin() + static_cast<std::ptrdiff_t>(widest) + 1;
-      if (std::find(first, last, 0.0) == last) types |= type_bit(type);
-      fastest = std::max(fastest, *std::max_element(first, last));
+      bool everywhere = true;
+      for (std::size_t tier = best; tier <= widest; ++tier) {
+        const double rate = speed_.rate_per_gpu(model, type.row(), gpus, Tier(tier));
+        everywhere = everywhere && rate > 0;
+        fastest = std::max(fastest, rate);
+      }
+      if (everywhere) types |= type_bit(type);
     }
     return fastest;
   }
@@ -236,14 +267,15 @@ class SpeedBuilder {
   const Cluster& cluster_;
   const SpeedTable& table_;
   Workload& workload_;
+  const NetworkKind network_;
   std::map<std::string, std::size_t> types_;  // by lower-case name
   IdVector<ModelId, std::uint32_t> profile_of_;
   Speed speed_;
 };
 
 Result<Speed> Speed::make(const Cluster& cluster, const SpeedTable& table, Workload& workload,
-                          std::string_view reference_gpu) {
-  return SpeedBuilder(cluster, table, workload).build(reference_gpu);
+                          std::string_view reference_gpu, const NetworkOptions& network) {
+  return SpeedBuilder(cluster, table, workload, network).build(reference_gpu);
 }
 
 const Speed::TierRates& Speed::Resolved::at(std::size_t type, std::uint32_t gpus) const {
@@ -252,12 +284,23 @@ const Speed::TierRates& Speed::Resolved::at(std::size_t type, std::uint32_t gpus
   return rates[type * sizes.size() + static_cast<std::size_t>(row)];
 }
 
+double Speed::rate_per_gpu(const Resolved& model, std::size_t type, std::uint32_t gpus,
+                           Tier tier) const {
+  const double rate = model.at(type, gpus)[index_of(tier)];
+  if (model.compute_ms.empty()) return rate;
+  const auto length_ms = [&](Tier at) {
+    return iteration_of(*model.profile.communication, model.compute_ms[type], gpus, at, links_)
+        .alone_ms();
+  };
+  return rate * (length_ms(gpus <= 2 ? Tier::kPair : Tier::kNode) / length_ms(tier));
+}
+
 double Speed::slowest_member(const Resolved& model, Gang gang, std::uint32_t gpus,
                              Tier tier) const {
   double slowest = std::numeric_limits<double>::infinity();
   for (Slice slice : gang) {
     const std::size_t type = cluster_->node_type[slice.node].row();
-    slowest = std::min(slowest, model.at(type, gpus)[index_of(tier)]);
+    slowest = std::min(slowest, rate_per_gpu(model, type, gpus, tier));
   }
   return slowest;
 }
@@ -265,7 +308,7 @@ double Speed::slowest_member(const Resolved& model, Gang gang, std::uint32_t gpu
 Rate Speed::rate(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const {
   const Reference& reference = references_[job];
   if (reference.model == kNoProfile) return unprofiled(gpus, reference.gpus);
-  const double rate = models_[reference.model].at(type.row(), gpus)[index_of(tier)];
+  const double rate = rate_per_gpu(models_[reference.model], type.row(), gpus, tier);
   return quantised(gpus * rate / reference.rate);
 }
 
@@ -281,11 +324,24 @@ Rate Speed::rate(JobId job, Gang gang) const {
 Rate Speed::locality(JobId job, Gang gang) const {
   const Reference& reference = references_[job];
   if (reference.model == kNoProfile) return Rate::one();
+  if (const auto one = iteration(job, gang)) return quantised(one->compute_ms / one->alone_ms());
   const Resolved& model = models_[reference.model];
   const std::uint32_t gpus = gpus_of(gang);
   const double here = slowest_member(model, gang, gpus, cluster_->tier_of(gang));
   const double best = slowest_member(model, gang, gpus, best_tier(gpus));
   return here >= best ? Rate::one() : quantised(here / best);
+}
+
+std::optional<Iteration> Speed::iteration(JobId job, Gang gang) const {
+  const std::uint32_t row = references_[job].model;
+  if (row == kNoProfile || models_[row].compute_ms.empty()) return std::nullopt;
+  const Resolved& model = models_[row];
+  double compute_ms = 0;
+  for (Slice slice : gang) {
+    compute_ms = std::max(compute_ms, model.compute_ms[cluster_->node_type[slice.node].row()]);
+  }
+  return iteration_of(*model.profile.communication, compute_ms, gpus_of(gang),
+                      cluster_->tier_of(gang), links_);
 }
 
 const ModelProfile* Speed::profile(JobId job) const {

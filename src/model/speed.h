@@ -10,10 +10,16 @@
 //  - Zero means infeasible. Tables need not be monotone.
 //  - A GPU type that the model has no row for runs at its slowest known rate.
 //  - A model without a profile runs at speed 1 on every type, whatever the tier.
+//
+// Where the network is not `profiled`, a model that says what it communicates takes the place of
+// its locality factors: the rates of one node are as measured, and a tier has the factor by which
+// its iterations are longer than on one node (model/communication.h). With contention, that is the
+// speed of a gang that shares its links with nobody.
 #pragma once
 
 #include "base/result.h"
 #include "model/cluster.h"
+#include "model/communication.h"
 #include "model/jobs.h"
 #include "model/workload.h"
 
@@ -54,6 +60,7 @@ struct ModelProfile {
   std::string name;
   std::vector<TypeRates> rates;
   std::array<double, kTiers> locality = {1, 1, 1, 1};  // by Tier, relative to the best
+  std::optional<Communication> communication{};
   ModelCosts costs;
   double weight = 0;  // of random draws for traces that name no model; 0: never drawn
 };
@@ -83,16 +90,20 @@ class Speed {
   // on which the gang asked for runs at every tier that it can have here. Error: `reference_gpu` is
   // known to neither.
   static Result<Speed> make(const Cluster& cluster, const SpeedTable& table, Workload& workload,
-                            std::string_view reference_gpu);
+                            std::string_view reference_gpu, const NetworkOptions& network = {});
 
   // Speed, relative to the job's reference, of `gpus` GPUs of one type at one tier; Rate 0 where
   // infeasible. O(log rows).
   Rate rate(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const;
   // The speed of a gang; 0 where infeasible. O(slices).
   Rate rate(JobId job, Gang gang) const;
-  // What the gang's tier leaves of its rate, 1 at the best tier that a gang of its size can have
+  // What communication leaves of the gang's rate. Where iteration() is known, the part of it that
+  // computes; else what the gang's tier leaves, 1 at the best tier that a gang of its size can have
   // here. At most 1: some measured tables are faster at a wider tier, which is no loss.
   Rate locality(JobId job, Gang gang) const;
+  // An iteration of the gang, if it shares its links with nobody; nullopt where the job's speed
+  // does not come from what it communicates. O(slices).
+  std::optional<Iteration> iteration(JobId job, Gang gang) const;
 
   // Null where the job's model has no profile.
   const ModelProfile* profile(JobId job) const;
@@ -113,6 +124,7 @@ class Speed {
     ModelProfile profile;
     std::vector<std::uint32_t> sizes;
     std::vector<TierRates> rates;
+    std::vector<double> compute_ms;  // of one iteration, by type; empty: the locality is measured
 
     const TierRates& at(std::size_t type, std::uint32_t gpus) const;
   };
@@ -123,9 +135,11 @@ class Speed {
     double rate = 1;                   // of the whole reference gang
   };
 
+  double rate_per_gpu(const Resolved& model, std::size_t type, std::uint32_t gpus, Tier tier) const;
   double slowest_member(const Resolved& model, Gang gang, std::uint32_t gpus, Tier tier) const;
 
   const Cluster* cluster_ = nullptr;
+  Links links_;  // congestion included
   std::vector<Resolved> models_;
   IdVector<JobId, Reference> references_;
   std::array<std::uint32_t, kTiers - 1> tier_gpus_max_ = {};  // the largest gang each tier can hold

@@ -52,10 +52,10 @@ SpeedTable table_of(std::string_view yaml) { return *parse_models_yaml(yaml, "te
 // A cluster, the jobs and their speeds, kept together.
 struct World {
   World(Cluster c, const SpeedTable& table, const std::vector<AskedJob>& asked,
-        std::string_view reference = "")
+        std::string_view reference = "", const NetworkOptions& network = {})
       : cluster(std::move(c)),
         workload(workload_of(asked)),
-        speed(*Speed::make(cluster, table, workload, reference)) {}
+        speed(*Speed::make(cluster, table, workload, reference, network)) {}
 
   Rate rate(std::vector<Slice> gang, std::size_t job = 0) const {
     return speed.rate(JobId(job), Gang(gang));
@@ -107,6 +107,70 @@ TEST(Speed, OfAnElasticGangFollowsItsSize) {
     EXPECT_EQ(world.rate({{NodeId(0), 4}, {NodeId(1), 4}}, job), Rate::of(2));
   }
   EXPECT_EQ(world.rate({{NodeId(0), 1}}, 2), Rate::of(1.0 / 3));
+}
+
+// An iteration of two V100 takes 100 ms and, for 100 MB, 10 ms as a pair, 100 ms in a rack, 400 ms
+// over the spine.
+constexpr NetworkOptions kAnalytic = {.kind = NetworkKind::kAnalytic};
+Cluster slow_racks() {
+  Cluster cluster = two_racks();
+  cluster.links = {.pair_gbps = 80, .node_gbps = 40, .rack_gbps = 8, .spine_gbps = 2};
+  return cluster;
+}
+const char* const kTalkative =
+    "models: [{name: m, rates: {V100: 4, K80: 1}, locality: {rack: 0.9},"
+    "          communication: {bytes_mb: 100, compute_ms: 100}}]";
+
+TEST(Speed, OfAnAnalyticNetworkIsThatOfOneNodeTimesTheRatioOfIterations) {
+  const World world(slow_racks(), table_of(kTalkative), {{"m", 2}}, "", kAnalytic);
+  EXPECT_EQ(world.rate({{NodeId(0), 2}}), Rate::one());
+  EXPECT_EQ(world.rate({{NodeId(0), 1}, {NodeId(1), 1}}), Rate::of(110.0 / 200));
+  EXPECT_EQ(world.rate({{NodeId(0), 1}, {NodeId(4), 1}}), Rate::of(110.0 / 500));
+  EXPECT_EQ(world.locality({{NodeId(0), 1}, {NodeId(4), 1}}), Rate::of(100.0 / 500));
+  EXPECT_EQ(world.speed.rate(JobId(0), kV100, 2, Tier::kSpine), Rate::of(110.0 / 500));
+}
+
+// A K80 computes for 400 ms, so communication weighs less.
+TEST(Speed, OfAnAnalyticNetworkScalesComputationByTheSlowestType) {
+  const World world(slow_racks(), table_of(kTalkative), {{"m", 2}}, "", kAnalytic);
+  EXPECT_EQ(world.rate({{NodeId(2), 1}, {NodeId(3), 1}}), Rate::of(0.25 * 410 / 500));
+  EXPECT_EQ(world.rate({{NodeId(0), 1}, {NodeId(3), 1}}), Rate::of(0.25 * 410 / 500));
+  EXPECT_EQ(world.speed.iteration(JobId(0), std::vector<Slice>{{NodeId(2), 1}})->compute_ms, 400);
+}
+
+TEST(Speed, OfAnAnalyticNetworkFollowsCongestion) {
+  const World world(slow_racks(), table_of(kTalkative), {{"m", 2}}, "",
+                    {.kind = NetworkKind::kAnalytic, .congestion = {1, 1, 4, 1}});
+  EXPECT_EQ(world.rate({{NodeId(0), 1}, {NodeId(1), 1}}), Rate::of(110.0 / 500));
+}
+
+TEST(Speed, StaysAsMeasuredWhereTheModelDoesNotSayWhatItCommunicates) {
+  const char* const table =
+      "models: [{name: m, rates: {V100: [{gpus: 2, consolidated: 4, spread: 1}]},"
+      "          locality: {spine: 0.5}}]";
+  const World profiled(slow_racks(), table_of(table), {{"m", 2}});
+  const World analytic(slow_racks(), table_of(table), {{"m", 2}}, "", kAnalytic);
+  for (std::size_t other : {0U, 1U, 4U}) {
+    std::vector<Slice> gang = {{NodeId(0), 2}};
+    if (other > 0) gang = {{NodeId(0), 1}, {NodeId(other), 1}};
+    EXPECT_EQ(analytic.rate(gang), profiled.rate(gang)) << other;
+    EXPECT_EQ(analytic.locality(gang), profiled.locality(gang)) << other;
+    EXPECT_FALSE(analytic.speed.iteration(JobId(0), gang).has_value());
+  }
+}
+
+TEST(Speed, AsMeasuredIgnoresWhatTheModelCommunicates) {
+  const World world(slow_racks(), table_of(kTalkative), {{"m", 2}});
+  EXPECT_EQ(world.rate({{NodeId(0), 1}, {NodeId(1), 1}}), Rate::of(0.9));
+}
+
+TEST(Speed, OfAnAnalyticNetworkKeepsGangsOffTypesWhereTheyDoNotFitWhenSpread) {
+  const World world(slow_racks(),
+                    table_of("models: [{name: m, rates: {V100: [{gpus: 1, consolidated: 4, "
+                             "spread: 0}], K80: 1},"
+                             "          communication: {bytes_mb: 100, compute_ms: 100}}]"),
+                    {{"m", 2}}, "", kAnalytic);
+  EXPECT_EQ(world.types(0), type_bit(kK80));
 }
 
 TEST(Speed, IsOneEverywhereForModelsWithoutAProfile) {

@@ -33,7 +33,7 @@ struct RealBounds {
 constexpr std::size_t kYamlBytesMax = std::size_t{1} << 24;
 Result<std::string_view> yaml_text(ByteSource& source);
 
-class YamlNode {
+class YamlNode {  // NOLINT(bugprone-exception-escape): moving it does not throw
  public:
   // The first document of `text`. `file` names it in errors.
   static Result<YamlNode> parse(std::string_view text, std::string_view file);
@@ -70,7 +70,7 @@ class YamlNode {
   std::string file_;
 };
 
-struct YamlNode::Pair {
+struct YamlNode::Pair {  // NOLINT(bugprone-exception-escape)
   std::string key;
   YamlNode value;
 };

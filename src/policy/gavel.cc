@@ -320,7 +320,8 @@ void Gavel::fill(const View& view, Plan& plan) {
   }
   waiting.throughputs = throughputs;
   const bool fill_idle = options_.rule.objective != GavelObjective::kFifo;
-  const std::span<const RoundPick> picks = selection_.select(waiting, free, type_order(), fill_idle);
+  const std::span<const RoundPick> picks =
+      selection_.select(waiting, free, type_order(), fill_idle);
   for (const RoundPick& pick : picks) start(view, plan, pick);
 }
 

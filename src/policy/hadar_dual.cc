@@ -101,8 +101,8 @@ void HadarDual::keep_best(std::uint32_t width) {
     return std::pair(a.draft, a.gang) < std::pair(b.draft, b.gang);
   };
   std::ranges::sort(children_, is_before);
-  const auto duplicates = std::ranges::unique(children_, {}, &Child::key);
-  children_.erase(duplicates.begin(), duplicates.end());
+  const auto is_alike = [](const Child& a, const Child& b) { return a.key == b.key; };
+  children_.erase(std::unique(children_.begin(), children_.end(), is_alike), children_.end());
   std::ranges::sort(children_, [](const Child& a, const Child& b) {
     if (a.score != b.score) return a.score > b.score;
     return std::pair(a.draft, a.gang) < std::pair(b.draft, b.gang);

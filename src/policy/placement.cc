@@ -5,7 +5,8 @@
 namespace fairlead {
 namespace {
 
-constexpr std::string_view kNames[] = {"count", "first-fit", "best-fit", "yarn", "consolidate"};
+constexpr std::string_view kNames[] = {"count",       "first-fit", "best-fit", "yarn",
+                                       "consolidate", "rack",      "spread"};
 
 struct Search {
   const Cluster& cluster;
@@ -55,11 +56,11 @@ NodeId tightest_node(const Search& search) {
 }
 
 // The node of any allowed type with the most free GPUs.
-NodeId freest_node(const Search& search) {
+NodeId freest_node(const Search& search, NodeRange range) {
   const FreeIndex& free = search.free();
   NodeId best;
   search.any_type([&](GpuTypeId type) {
-    const NodeId node = free.freest(type, free.everywhere());
+    const NodeId node = free.freest(type, range);
     if (node.is_none()) return false;
     if (best.is_none() || free.on(node) > free.on(best) ||
         (free.on(node) == free.on(best) && node < best)) {
@@ -76,17 +77,22 @@ bool take_whole(const Search& search, NodeId node) {
   return true;
 }
 
-enum class Spill : std::uint8_t { kNodeOrder, kFreestFirst };
+enum class Spill : std::uint8_t {
+  kNodeOrder,
+  kFreestFirst,
+  kEvenly,  // one GPU at a time from the freest
+};
 
-// Takes what is free, node after node, until the gang is complete.
-// REQUIRES: the allowed types together have enough.
-void spill(const Search& search, Spill order) {
-  NodeRange rest = search.free().everywhere();
+// Takes what is free in `range`, node after node, until the gang is complete.
+// REQUIRES: the allowed types together have enough there.
+void spill(const Search& search, Spill order, NodeRange range) {
+  NodeRange rest = range;
   std::uint32_t need = search.gpus;
   while (need > 0) {
     const NodeId node =
-        order == Spill::kNodeOrder ? first_node(search, 1, rest) : freest_node(search);
-    const std::uint32_t taken = std::min(need, search.free().on(node));
+        order == Spill::kNodeOrder ? first_node(search, 1, rest) : freest_node(search, range);
+    const std::uint32_t taken =
+        order == Spill::kEvenly ? 1 : std::min(need, search.free().on(node));
     search.plan.take(node, taken);
     rest.begin = node.row() + 1;
     need -= taken;
@@ -95,12 +101,13 @@ void spill(const Search& search, Spill order) {
 
 // Spills over nodes of one type if one has enough, else over all allowed types.
 bool spill_over_few_types(const Search& search, Spill order) {
+  const NodeRange everywhere = search.free().everywhere();
   const bool one_type = search.any_type([&](GpuTypeId type) {
     if (search.free().of(type) < search.gpus) return false;
-    spill({search.cluster, search.plan, search.gpus, type_bit(type)}, order);
+    spill({search.cluster, search.plan, search.gpus, type_bit(type)}, order, everywhere);
     return true;
   });
-  if (!one_type) spill(search, order);
+  if (!one_type) spill(search, order, everywhere);
   return true;
 }
 
@@ -170,6 +177,31 @@ bool consolidate(const Search& search) {
   });
 }
 
+// Free GPUs of `type` in `range`; `enough` ends the count.
+std::uint32_t free_in(const Search& search, GpuTypeId type, NodeRange range, std::uint32_t enough) {
+  std::uint32_t gpus = 0;
+  while (gpus < enough) {
+    const NodeId node = search.free().first(type, 1, range);
+    if (node.is_none()) break;
+    gpus += search.free().on(node);
+    range.begin = node.row() + 1;
+  }
+  return gpus;
+}
+
+bool within_rack(const Search& search) {
+  if (take_whole(search, tightest_node(search))) return true;
+  return search.any_type([&](GpuTypeId type) {
+    if (search.free().of(type) < search.gpus) return false;
+    for (NodeRange rack : search.cluster.rack_nodes) {
+      if (free_in(search, type, rack, search.gpus) < search.gpus) continue;
+      spill({search.cluster, search.plan, search.gpus, type_bit(type)}, Spill::kFreestFirst, rack);
+      return true;
+    }
+    return false;
+  });
+}
+
 bool take_gang(Placement placement, const Search& search) {
   const NodeRange everywhere = search.free().everywhere();
   switch (placement) {
@@ -185,6 +217,10 @@ bool take_gang(Placement placement, const Search& search) {
       return yarn(search);
     case Placement::kConsolidate:
       return consolidate(search);
+    case Placement::kRack:
+      return within_rack(search);
+    case Placement::kSpread:
+      return spill_over_few_types(search, Spill::kEvenly);
   }
   return false;
 }

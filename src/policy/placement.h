@@ -13,11 +13,14 @@
 //                first other node of that rack with room
 //   consolidate  Helios' placer: a gang of at most a node's size on the tightest node with room; a
 //                larger one on whole nodes, and its remainder on the freest other node
+//   rack         as best-fit, but a gang that spans nodes stays in one rack, the first with enough
+//   spread       GPU by GPU, each on the node with the most free ones then: what Kubernetes does by
+//                default with learners of one GPU
 //
 // GPU types: a node has one. A gang goes to one node of any allowed type if the placement finds
 // one; a gang that spans nodes takes them of one type, trying the allowed types in the cluster's
-// order. Only count, first-fit and best-fit then mix types, because the two strict placements would
-// rather wait than spread.
+// order. Only count, first-fit, best-fit and spread then mix types, because the strict placements
+// (yarn, consolidate, rack) would rather wait.
 //
 // Node sizes: "a node's size" is that of the largest node of the type, and a whole node is an idle
 // one of that size; smaller nodes of the type can take a small gang or the remainder of a large
@@ -26,7 +29,8 @@
 // All are monotone: a gang that finds no place finds none after more GPUs are taken either.
 // Policies rely on it to try each gang size once per decision.
 //
-// Cost: O(words of the free index that are scanned), per slice of the gang.
+// Cost: O(words of the free index that are scanned), per slice of the gang; per GPU of it under
+// spread; for rack O(nodes) more where no node has room.
 #pragma once
 
 #include "model/cluster.h"
@@ -38,10 +42,19 @@
 
 namespace fairlead {
 
-enum class Placement : std::uint8_t { kCount, kFirstFit, kBestFit, kYarn, kConsolidate };
+enum class Placement : std::uint8_t {
+  kCount,
+  kFirstFit,
+  kBestFit,
+  kYarn,
+  kConsolidate,
+  kRack,
+  kSpread
+};
 
 // The names above separated by '/', as an option's choices; and the placement of one name.
-constexpr std::string_view kPlacementChoices = "count/first-fit/best-fit/yarn/consolidate";
+constexpr std::string_view kPlacementChoices =
+    "count/first-fit/best-fit/yarn/consolidate/rack/spread";
 std::optional<Placement> placement_named(std::string_view name);
 
 // Gives `job` a gang of `gpus` GPUs of the allowed types; false, and no change, if there is no

@@ -142,6 +142,26 @@ TEST(Placement, ConsolidatePutsALargeGangOnIdleNodesAndItsRemainderOnTheFreestOt
   EXPECT_EQ(draft.place(Placement::kConsolidate, 8), "none");
 }
 
+TEST(Placement, RackTakesTheTightestNodeAndOnlyElseTheFreestOfTheFirstRackWithEnough) {
+  const std::vector<Node> nodes = {
+      {"V100", 4, "a"}, {"V100", 4, "a"}, {"V100", 4, "b"}, {"V100", 4, "b"}};
+  Draft draft(nodes, {1, 2, 1, 0});
+  EXPECT_EQ(draft.place(Placement::kRack, 2), "n1:2");
+  EXPECT_EQ(draft.place(Placement::kRack, 4), "n3:4");
+  EXPECT_EQ(draft.place(Placement::kRack, 5), "n0:3 n1:2");
+  EXPECT_EQ(draft.place(Placement::kRack, 6), "n2:2 n3:4");
+  EXPECT_EQ(draft.place(Placement::kRack, 8), "none");
+}
+
+TEST(Placement, SpreadGivesEachGpuToTheNodeThatIsEmptiestThen) {
+  Draft draft(kThreeOfFour, {3, 1, 0});
+  EXPECT_EQ(draft.place(Placement::kSpread, 1), "n2:1");
+  EXPECT_EQ(draft.place(Placement::kSpread, 2), "n1:1 n2:1");
+  EXPECT_EQ(draft.place(Placement::kSpread, 4), "n1:2 n2:2");
+  EXPECT_EQ(draft.place(Placement::kSpread, 8), "n0:1 n1:3 n2:4");
+  EXPECT_EQ(draft.place(Placement::kSpread, 9), "none");
+}
+
 TEST(Placement, AGangThatSpansNodesTakesOneTypeIfItCan) {
   const std::vector<Node> nodes = {{"V100", 2}, {"K80", 2}, {"V100", 2}, {"K80", 2}, {"K80", 2}};
   Draft draft(nodes, {1, 0, 0, 0, 0});
@@ -149,6 +169,10 @@ TEST(Placement, AGangThatSpansNodesTakesOneTypeIfItCan) {
   EXPECT_EQ(draft.place(Placement::kCount, 6), "n1:2 n3:2 n4:2");
   EXPECT_EQ(draft.place(Placement::kCount, 7), "n0:1 n1:2 n2:2 n3:2");
   EXPECT_EQ(draft.place(Placement::kBestFit, 6), "n1:2 n3:2 n4:2");
+  EXPECT_EQ(draft.place(Placement::kSpread, 3), "n0:1 n2:2");
+  EXPECT_EQ(draft.place(Placement::kSpread, 7), "n0:1 n1:2 n2:2 n3:1 n4:1");
+  EXPECT_EQ(draft.place(Placement::kRack, 6), "n1:2 n3:2 n4:2");
+  EXPECT_EQ(draft.place(Placement::kRack, 7), "none");
   EXPECT_EQ(draft.place(Placement::kYarn, 4), "n1:2 n3:2");
   EXPECT_EQ(draft.place(Placement::kYarn, 7), "none");
   EXPECT_EQ(draft.place(Placement::kConsolidate, 7), "none");
@@ -185,12 +209,13 @@ std::vector<Slice> plain_gang(Placement placement, const Cluster& cluster, const
     return std::pair(free[b], a) < std::pair(free[a], b);
   };
 
-  if (placement != Placement::kCount) {
+  if (placement != Placement::kCount && placement != Placement::kSpread) {
     std::vector<std::size_t> fitting;
     for (std::size_t node : order) {
       if (free[node] >= gpus) fitting.push_back(node);
     }
-    const bool tight = placement == Placement::kBestFit || placement == Placement::kConsolidate;
+    const bool tight = placement == Placement::kBestFit || placement == Placement::kConsolidate ||
+                       placement == Placement::kRack;
     if (tight) {
       std::ranges::stable_sort(fitting, {}, [&](std::size_t node) { return free[node]; });
     }
@@ -202,7 +227,25 @@ std::vector<Slice> plain_gang(Placement placement, const Cluster& cluster, const
     free[node] -= count;
     gpus -= count;
   };
-  if (placement == Placement::kYarn || placement == Placement::kConsolidate) {
+  if (placement == Placement::kSpread) {
+    std::vector<std::uint32_t> left = free;
+    for (std::uint32_t taken = 0; taken < gpus; ++taken) --*std::ranges::max_element(left);
+    for (std::size_t node : order) {
+      if (free[node] > left[node]) take(node, free[node] - left[node]);
+    }
+  } else if (placement == Placement::kRack) {
+    std::ranges::sort(order, freest_first);
+    for (NodeRange rack : cluster.rack_nodes) {
+      const std::uint32_t in_rack =
+          std::accumulate(free.begin() + rack.begin, free.begin() + rack.end, 0U);
+      if (in_rack < gpus) continue;
+      for (std::size_t node : order) {
+        if (node < rack.begin || node >= rack.end || gpus == 0 || free[node] == 0) continue;
+        take(node, std::min(gpus, free[node]));
+      }
+      break;
+    }
+  } else if (placement == Placement::kYarn || placement == Placement::kConsolidate) {
     if (gpus <= size) return {};
     const std::uint32_t all = gpus;
     for (NodeRange rack : cluster.rack_nodes) {
@@ -248,8 +291,9 @@ TEST(Placement, AgreesWithASearchOfEveryNode) {
       taken.push_back(idle ? 0 : static_cast<std::uint32_t>(rng.below(nodes[i].gpus + 1)));
     }
     Draft draft(nodes, taken);
-    for (Placement placement : {Placement::kCount, Placement::kFirstFit, Placement::kBestFit,
-                                Placement::kYarn, Placement::kConsolidate}) {
+    for (Placement placement :
+         {Placement::kCount, Placement::kFirstFit, Placement::kBestFit, Placement::kYarn,
+          Placement::kConsolidate, Placement::kRack, Placement::kSpread}) {
       for (std::uint32_t gpus = 1; gpus <= 20; ++gpus) {
         std::string want;
         for (Slice slice : plain_gang(placement, draft.cluster(), draft.free(), gpus)) {

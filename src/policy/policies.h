@@ -6,14 +6,19 @@
 
 namespace fairlead {
 
+extern const PolicyEntry kDally;
+extern const PolicyEntry kFfdl;
 extern const PolicyEntry kFifo;
+extern const PolicyEntry kGandiva;
 extern const PolicyEntry kGandivaFair;
 extern const PolicyEntry kGangStride;
 extern const PolicyEntry kGavel;
 extern const PolicyEntry kHadar;
 extern const PolicyEntry kHadarE;
 extern const PolicyEntry kLas;
+extern const PolicyEntry kLwf;
 extern const PolicyEntry kOptimus;
+extern const PolicyEntry kPhilly;
 extern const PolicyEntry kProportional;
 extern const PolicyEntry kSjf;
 extern const PolicyEntry kSmallest;

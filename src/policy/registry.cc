@@ -13,8 +13,9 @@ namespace {
 
 // By name.
 constexpr std::array kPolicies = {
-    &kFifo,         &kGandivaFair, &kGangStride, &kGavel, &kHadar, &kHadarE, &kLas,      &kOptimus,
-    &kProportional, &kSjf,         &kSmallest,   &kSrsf,  &kSrtf,  &kStride, &kTiresias, &kYarnCs,
+    &kDally, &kFfdl,     &kFifo, &kGandiva, &kGandivaFair, &kGangStride, &kGavel,
+    &kHadar, &kHadarE,   &kLas,  &kLwf,     &kOptimus,     &kPhilly,     &kProportional,
+    &kSjf,   &kSmallest, &kSrsf, &kSrtf,    &kStride,      &kTiresias,   &kYarnCs,
 };
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

@@ -43,6 +43,9 @@ void add_times(json& value, const Summary& summary) {
   value["gpu_hours"] = rounded(summary.gpu_hours);
   value["preemptions"] = summary.preemptions;
   value["migrations"] = summary.migrations;
+  for (std::size_t tier = 0; tier < kTiers; ++tier) {
+    value["placements"][tier_name(Tier(tier))] = summary.placements[tier];
+  }
   value["comm_time_share"] = rounded(summary.comm_time_share);
 }
 

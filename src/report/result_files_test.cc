@@ -74,7 +74,7 @@ TEST_F(ResultFilesTest, SummaryHasEveryKeyOfTheContract) {
         "failed",          "rejected",  "pending",       "models_unknown", "makespan_s",
         "jct_avg_s",       "jct_p50_s", "jct_p90_s",     "jct_p99_s",      "queue_avg_s",
         "gpu_utilization", "gpu_hours", "preemptions",   "migrations",     "comm_time_share",
-        "users",           "fairness",  "bounds"}) {
+        "users",           "fairness",  "bounds",        "placements"}) {
     EXPECT_TRUE(value.contains(key)) << key;
   }
   for (const char* key : {"user", "tickets", "jobs", "gpu_hours", "work_gpu_hours",

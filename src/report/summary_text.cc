@@ -38,6 +38,16 @@ std::string jobs_text(const Summary& summary) {
   return text + reasons_text(summary.jobs_rejected, "rejected");
 }
 
+// "3 pair, 2 node, 1 rack, 0 spine".
+std::string placements_text(const Summary& summary) {
+  std::string text;
+  for (std::size_t tier = 0; tier < kTiers; ++tier) {
+    text += fmt::format("{}{} {}", tier == 0 ? "" : ", ", count_text(summary.placements[tier]),
+                        tier_name(Tier(tier)));
+  }
+  return text;
+}
+
 std::string figures_text(const Summary& summary) {
   const FairnessSummary& fairness = summary.fairness;
   const std::pair<std::string_view, std::string> lines[] = {
@@ -53,11 +63,12 @@ std::string figures_text(const Summary& summary) {
                    seconds_text(summary.jct_p50_s), seconds_text(summary.jct_p90_s),
                    seconds_text(summary.jct_p99_s))},
       {"queueing", fmt::format("mean {}", seconds_text(summary.queue_avg_s))},
-      {"GPUs", fmt::format("{} utilised, {} GPU-hours, {} of the time lost to spread",
+      {"GPUs", fmt::format("{} utilised, {} GPU-hours, {} of the time lost to communication",
                            share_text(summary.gpu_utilization), number_text(summary.gpu_hours, 1),
                            share_text(summary.comm_time_share))},
       {"moves", fmt::format("{} preemptions, {} migrations", count_text(summary.preemptions),
                             count_text(summary.migrations))},
+      {"gangs", placements_text(summary)},
       {"fairness", fmt::format("Jain {}, share error max {} mean {}, FTF max {} mean {}",
                                ratio_text(fairness.jain), share_text(fairness.share_error_max),
                                share_text(fairness.share_error_avg), ratio_text(fairness.ftf_max),

@@ -17,6 +17,9 @@ SimBackend::SimBackend(const Cluster& cluster, const Workload& workload, const S
       options_(std::move(options)),
       faults_(cluster, options_.faults, options_.seed),
       holds_(workload.jobs.size()) {
+  if (options_.network.kind == NetworkKind::kContention) {
+    network_.emplace(cluster, speed, options_.network, workload.jobs.size());
+  }
   left_.reserve(workload.jobs.size());
   arrivals_.reserve(workload.jobs.size());
   completions_.reserve(workload.jobs.size());
@@ -46,6 +49,7 @@ Batch SimBackend::wait(Time until, bool awaited) {
   now_ = next;
   collect_finished();
   collect_node_changes();
+  collect_speed_changes();
   collect_arrivals();
   return {.now = now_, .events = events_};
 }
@@ -53,6 +57,7 @@ Batch SimBackend::wait(Time until, bool awaited) {
 void SimBackend::collect_finished() {
   while (!completions_.empty() && completions_.top().key == now_) {
     const JobId job = completions_.pop().id;
+    end_hold(job);
     left_[job] = {};
     events_.push_back(job_event(EventKind::kFinished, job));
   }
@@ -80,10 +85,14 @@ void SimBackend::evict_from(NodeId node) {
   }
   for (JobId job : victims_) {
     // The work since the last checkpoint of this hold is lost: the job goes back to that moment.
-    const Duration ran{std::max<std::int64_t>(0, (now_ - holds_[job].progress_from).ms)};
+    const Hold& hold = holds_[job];
+    const Duration ran{std::max<std::int64_t>(0, (now_ - hold.works_from).ms)};
     const std::int64_t interval = options_.faults.checkpoint_interval.ms;
     const Duration lost{interval == 0 ? 0 : ran.ms % interval};
-    settle(job, now_ - lost);
+    const Work undone =
+        rates_.done_in_last(job, lost, {.from = hold.progress_from, .to = now_, .rate = hold.rate});
+    end_hold(job);
+    left_[job] += undone;
     Event event = job_event(EventKind::kEvicted, job);
     event.lost = lost;
     events_.push_back(event);
@@ -98,34 +107,83 @@ void SimBackend::collect_arrivals() {
   }
 }
 
-void SimBackend::apply(Time now, std::span<Step> steps) {
+std::span<const SpeedChange> SimBackend::apply(Time now, std::span<Step> steps) {
+  now_ = now;
   for (Step& step : steps) {
-    if (step.kind == Step::Kind::kStop) {
-      settle(step.job, now);
-      continue;
-    }
-    place(now, step);
+    step.kind == Step::Kind::kStop ? end_hold(step.job) : begin_hold(now, step);
   }
+  // What a gang gets of its links is known once all of them are there.
+  change_rates();
+  for (Step& step : steps) {
+    if (step.kind == Step::Kind::kPlace) start(step);
+  }
+  return speed_changes_;
 }
 
 // Copies add their speeds and begin together, when the last of them is ready.
-void SimBackend::place(Time now, Step& step) {
+void SimBackend::begin_hold(Time now, Step& step) {
   step.rate = speed_.rate(step.job, step.gang);
   if (step.copies > 1) step.rate = options_.costs.rate_of_copy(step.rate);
   FL_CHECK(step.rate.fixed > 0, "job {} was placed where it cannot run", step.job.row());
   step.locality = speed_.locality(step.job, step.gang);
   step.dead = options_.costs.dead_time(step.place, gpus_of(step.gang), speed_.profile(step.job));
   Hold& hold = holds_[step.job];
-  if (step.copy == 0) hold = {.progress_from = now, .rate = {}};
-  hold.progress_from = std::max(hold.progress_from, now + step.dead);
+  if (step.copy == 0) hold = {.works_from = now, .progress_from = now, .alone = {}, .rate = {}};
+  hold.works_from = hold.progress_from = std::max(hold.works_from, now + step.dead);
+  hold.alone.fixed += step.rate.fixed;
+  if (network_) network_->begin(step.job, step.copy, step.gang, step.rate);
+}
+
+void SimBackend::start(Step& step) {
+  if (const auto* share = network_ ? network_->share(step.job, step.copy) : nullptr) {
+    step.rate = share->rate;
+    step.locality = share->locality;
+  }
+  Hold& hold = holds_[step.job];
   hold.rate.fixed += step.rate.fixed;
   if (step.copy + 1 < step.copies) return;
   completions_.set(step.job, hold.progress_from + time_to_finish(left_[step.job], hold.rate));
 }
 
-void SimBackend::settle(JobId job, Time now) {
-  left_[job] = left_at(job, now);
+// Settles the job's work at now_.
+void SimBackend::end_hold(JobId job) {
+  left_[job] = left_at(job, now_);
   completions_.erase(job);
+  rates_.clear(job);
+  if (network_) network_->end(job);
+}
+
+// Gives the jobs that run the speeds that contention leaves them now, and lists the changes.
+void SimBackend::change_rates() {
+  speed_changes_.clear();
+  if (!network_) return;
+  for (JobId job : network_->update()) {
+    if (!completions_.contains(job)) continue;  // it starts just now
+    const Rate rate{holds_[job].alone.fixed - network_->lost(job).fixed};
+    if (rate == holds_[job].rate) continue;
+    change_rate(job, rate);
+    speed_changes_.push_back({job, rate});
+  }
+}
+
+void SimBackend::change_rate(JobId job, Rate rate) {
+  Hold& hold = holds_[job];
+  if (now_ > hold.progress_from) {
+    left_[job] = left_at(job, now_);
+    rates_.add(job, {.from = hold.progress_from, .to = now_, .rate = hold.rate});
+    hold.progress_from = now_;
+  }
+  hold.rate = rate;
+  completions_.set(job, hold.progress_from + time_to_finish(left_[job], rate));
+}
+
+void SimBackend::collect_speed_changes() {
+  change_rates();
+  for (const auto& [job, rate] : speed_changes_) {
+    Event event = job_event(EventKind::kProgress, job);
+    event.rate = rate;
+    events_.push_back(event);
+  }
 }
 
 Work SimBackend::left_at(JobId job, Time now) const {

@@ -1,19 +1,25 @@
 // The simulated world: clock, arrivals, progress of running jobs, completions, costs and faults.
 //
 // Invariants:
-//  1. Progress is exact: work left is settled only when a hold begins or ends, by integer products.
+//  1. Progress is exact: work left is settled only when a hold begins or ends or, with contention,
+//     its rate changes; by integer products.
 //  2. Arrivals are a sorted array with a cursor, completions an indexed heap: O(log running) per
 //     start, stop and finish; no allocation once warm.
-//  3. It ends when nothing can change any more: no arrival left, no job running, and every node up.
+//  3. A rate changes at the very moment at which a gang that shares links with the job's begins or
+//     ends its hold: by kProgress after events, as a result of apply() after steps.
+//  4. It ends when nothing can change any more: no arrival left, no job running, and every node up.
 #pragma once
 
 #include "base/indexed_heap.h"
 #include "engine/backend.h"
+#include "model/rate_history.h"
 #include "model/workload.h"
 #include "sim/costs.h"
 #include "sim/faults.h"
+#include "sim/network.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace fairlead {
@@ -21,6 +27,7 @@ namespace fairlead {
 struct SimOptions {
   Costs costs;
   FaultOptions faults;
+  NetworkOptions network{};  // that of Speed
   std::uint64_t seed = 0;
 };
 
@@ -31,21 +38,27 @@ class SimBackend : public Backend, public Oracle {
              SimOptions options);
 
   Batch wait(Time until, bool awaited) override;
-  void apply(Time now, std::span<Step> steps) override;
+  std::span<const SpeedChange> apply(Time now, std::span<Step> steps) override;
   const Oracle* oracle() const override { return this; }
   Duration remaining(JobId job) const override;
 
  private:
   // The hold of a running job.
   struct Hold {
-    Time progress_from;  // the end of its dead time
+    Time works_from;     // the end of its dead time
+    Time progress_from;  // the same, or when its rate changed last
+    Rate alone;          // its rate if it shared its links with nobody
     Rate rate;
   };
 
-  void place(Time now, Step& step);
-  void settle(JobId job, Time now);
+  void begin_hold(Time now, Step& step);
+  void start(Step& step);
+  void end_hold(JobId job);
+  void change_rates();
+  void change_rate(JobId job, Rate rate);
   void collect_finished();
   void collect_node_changes();
+  void collect_speed_changes();
   void collect_arrivals();
   void evict_from(NodeId node);
   Work left_at(JobId job, Time now) const;
@@ -60,6 +73,9 @@ class SimBackend : public Backend, public Oracle {
   IndexedHeap<Time, JobId> completions_;
   IdVector<JobId, Work> left_;  // at progress_from, for a running job
   IdVector<JobId, Hold> holds_;
+  std::optional<Network> network_;  // with contention
+  RateHistory rates_;
+  std::vector<SpeedChange> speed_changes_;
   std::vector<Event> events_;
   std::vector<JobId> victims_;
 };

@@ -34,6 +34,7 @@ Result<Workload> generate_classes(const ClassOptions& options) {
   const std::vector<SizeClass>& classes = options.classes;
   FL_TRY(check(classes));
   std::vector<double> weights;
+  weights.reserve(classes.size());
   for (const SizeClass& one : classes) weights.push_back(one.weight);
   return draw_jobs(options.stream, "", [&](std::int64_t gpus, Rng& rng) {
     const SizeClass& one = classes[rng.weighted(weights)];

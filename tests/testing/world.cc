@@ -194,6 +194,14 @@ std::vector<std::string> policy_variants() {
       {"fifo:skip=true",
        "fifo:placement=best-fit",
        "fifo:skip=true,placement=consolidate",
+       "ffdl:placement=spread",
+       "gandiva:quantum=5",
+       "gandiva:quantum=3,migrate=false",
+       "lwf:kappa=4,skip=true",
+       "philly:relax=3",
+       "philly:relax=2,preempt_above=0,skip=true",
+       "philly:quota=none,relax=0",
+       "fifo:skip=true,placement=rack",
        "srtf:placement=consolidate",
        "srsf:placement=yarn",
        "las:placement=best-fit",
@@ -225,14 +233,19 @@ std::vector<std::string> policy_variants() {
        "hadar:round=5,utility=makespan,work_conserving=false,mixed=false",
        "hadar:round=5,utility=throughput,prices=none,beam=1,preempt=false,between_rounds=wait",
        "hadare:round=5,switch=1",
-       "hadare:round=5,switch=0,utility=jct,copies=2"});
+       "hadare:round=5,switch=0,utility=jct,copies=2",
+       "dally:machine_s=5,rack_s=9,round=7,limits=5/60,switch_s=0",
+       "dally:machine_s=5,rack_s=9,mode=manual,preempt=none",
+       "dally:mode=no-wait,preempt=las,round=3,limits=5/60,switch_s=1",
+       "dally:mode=fully-consolidated,preempt=network,score=slowdown,round=5"});
   return variants;
 }
 
 bool may_refuse_gangs(std::string_view variant) {
   return variant == "sjf" || variant.starts_with("optimus") || variant.starts_with("gavel") ||
          variant.find("yarn") != std::string_view::npos ||
-         variant.find("consolidate") != std::string_view::npos;
+         variant.find("consolidate") != std::string_view::npos ||
+         variant.find("placement=rack") != std::string_view::npos;
 }
 
 }  // namespace fairlead

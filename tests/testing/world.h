@@ -88,7 +88,8 @@ World random_world(std::uint64_t seed);
 std::vector<std::string> policy_variants();
 
 // True if the variant refuses some gangs for ever although enough GPUs are free: the placements
-// yarn and consolidate, which is sjf's default, do, and gavel and optimus never mix GPU types.
+// yarn, rack and consolidate, which is sjf's default, do, and gavel and optimus never mix GPU
+// types.
 bool may_refuse_gangs(std::string_view variant);
 
 }  // namespace fairlead

@@ -1,0 +1,67 @@
+// What data-parallel training exchanges, and how long that takes.
+//
+// Each iteration computes, and adds up the gradients of its n workers by a ring all-reduce
+// (Patarasuk and Yuan, 2009): 2 (n - 1) steps, in which each worker sends 2 (n - 1) / n of the
+// gradients over the slowest link that the ring crosses. A part of this hides behind the
+// computation; what is left lengthens the iteration.
+//
+// Units: MB are 10^6 bytes, Gbit/s one way, milliseconds. Every function is O(1).
+#pragma once
+
+#include "model/cluster.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace fairlead {
+
+// How the speed of a gang follows from where it runs.
+enum class NetworkKind : std::uint8_t {
+  kProfiled,    // a factor per model and tier, as measured
+  kAnalytic,    // from what the model exchanges and the links of the tier
+  kContention,  // the same, but gangs that cross the same links share them
+};
+
+struct NetworkOptions {
+  NetworkKind kind = NetworkKind::kProfiled;
+  std::array<double, kTiers> congestion = {1, 1, 1, 1};  // by Tier: divides the links' speed
+  // Of kContention: what each MB takes longer for each gang beyond the first on the busiest link.
+  double penalty_ms_per_mb = 0;
+};
+
+// One model's figures; the time is that of one GPU of `gpu_type`.
+struct Communication {
+  double gradients_mb = 0;
+  double compute_ms = 0;
+  double overlap = 0;    // the part of compute_ms behind which communication can hide, 0 to 1
+  std::string gpu_type;  // empty: the first type of the model's rates
+};
+
+// One iteration of a gang.
+struct Iteration {
+  double compute_ms = 0;
+  double hidden_ms = 0;  // of communication at most
+  double traffic_mb = 0;
+  double latency_ms = 0;
+  double gbps = 0;  // of the slowest link it crosses, where nobody else uses it
+
+  // Its length at a bandwidth, if it also waits for others. At least compute_ms.
+  double ms(double at_gbps, double waits_ms = 0) const;
+  double alone_ms() const { return ms(gbps); }
+};
+
+// How long `mb` take at `gbps`.
+double transfer_ms(double mb, double gbps);
+
+// The links after congestion.
+Links congested(Links links, const std::array<double, kTiers>& congestion);
+
+// The bandwidth of a ring of that tier by itself: of the slowest link from node to tier.
+double ring_gbps(const Links& links, Tier tier);
+
+// `compute_ms`: of the slowest member. REQUIRES: gpus >= 1.
+Iteration iteration_of(const Communication& model, double compute_ms, std::uint32_t gpus, Tier tier,
+                       const Links& links);
+
+}  // namespace fairlead

@@ -1,0 +1,91 @@
+#include "model/communication.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <string>
+
+namespace fairlead {
+namespace {
+
+// 8 Gbit/s are 1 MB in a millisecond.
+const Links kLinks = {.pair_gbps = 80, .node_gbps = 16, .rack_gbps = 8, .spine_gbps = 2};
+
+TEST(Communication, OfOneWorkerTakesNoTime) {
+  const Iteration one =
+      iteration_of({.gradients_mb = 100, .compute_ms = 50}, 50, 1, Tier::kPair, kLinks);
+  EXPECT_DOUBLE_EQ(one.alone_ms(), 50);
+}
+
+TEST(Communication, SendsTheGradientsAlmostTwiceOverTheSlowestLink) {
+  const Communication model = {.gradients_mb = 100, .compute_ms = 50};
+  const auto length_ms = [&](std::uint32_t gpus, Tier tier) {
+    return iteration_of(model, 50, gpus, tier, kLinks).alone_ms();
+  };
+  EXPECT_DOUBLE_EQ(length_ms(2, Tier::kPair), 50 + 100 * 0.1);
+  EXPECT_DOUBLE_EQ(length_ms(4, Tier::kNode), 50 + 150 * 0.5);
+  EXPECT_DOUBLE_EQ(length_ms(4, Tier::kRack), 50 + 150);
+  EXPECT_DOUBLE_EQ(length_ms(4, Tier::kSpine), 50 + 150 * 4);
+}
+
+TEST(Communication, IsNeverFasterThanTheLinksWithinAHost) {
+  const Links links = {.pair_gbps = 80, .node_gbps = 16, .rack_gbps = 100, .spine_gbps = 100};
+  EXPECT_EQ(ring_gbps(links, Tier::kSpine), 16);
+  EXPECT_EQ(ring_gbps(links, Tier::kPair), 80);
+}
+
+TEST(Communication, HidesBehindComputationAsFarAsItOverlaps) {
+  const Communication model = {.gradients_mb = 100, .compute_ms = 200, .overlap = 0.25};
+  EXPECT_DOUBLE_EQ(iteration_of(model, 200, 2, Tier::kRack, kLinks).alone_ms(), 250);
+  EXPECT_DOUBLE_EQ(iteration_of(model, 200, 2, Tier::kPair, kLinks).alone_ms(), 200);
+  EXPECT_DOUBLE_EQ(iteration_of(model, 400, 2, Tier::kRack, kLinks).alone_ms(), 400)
+      << "a slower GPU hides more";
+}
+
+TEST(Communication, PaysTheLatencyOfEveryStep) {
+  Links links = kLinks;
+  links.latency_us = 500;
+  const Iteration one =
+      iteration_of({.gradients_mb = 0, .compute_ms = 1}, 1, 4, Tier::kRack, links);
+  EXPECT_DOUBLE_EQ(one.alone_ms(), 1 + 2 * 3 * 0.5);
+}
+
+TEST(Communication, CongestionDividesTheLinksOfItsTier) {
+  const Links links = congested(kLinks, {1, 1, 4, 8});
+  EXPECT_EQ(links.node_gbps, 16);
+  EXPECT_EQ(links.rack_gbps, 2);
+  EXPECT_EQ(links.spine_gbps, 0.25);
+}
+
+// Of 8 GPUs on 4 nodes Chronus (Gao et al., SoCC 2021) measured what is left of the speed on one
+// node. Gradients and computation are those of Wang et al. (arXiv 2002.10105); 26 Gbit/s and an
+// overlap of 0.4 are fitted, the same for both models.
+TEST(Communication, IsNearWhatWasMeasuredOnFourNodes) {
+  const char* shared = std::getenv("FAIRLEAD_SHARED");
+  std::ifstream file(std::string(shared != nullptr ? shared : "../shared") +
+                     "/data/profiles/chronus_spread.csv");
+  if (!file) GTEST_SKIP() << "no data/profiles/chronus_spread.csv below FAIRLEAD_SHARED";
+  const std::map<std::string, Communication> models = {
+      {"vgg16,8,4,", {.gradients_mb = 526.4, .compute_ms = 90, .overlap = 0.4}},
+      {"inception_v3,8,4,", {.gradients_mb = 103, .compute_ms = 87, .overlap = 0.4}}};
+  const Links links = {.pair_gbps = 1200, .node_gbps = 1200, .rack_gbps = 26, .spine_gbps = 26};
+  std::size_t compared = 0;
+  for (std::string line; std::getline(file, line);) {
+    for (const auto& [row, model] : models) {
+      if (!line.starts_with(row)) continue;
+      const auto length_ms = [&](Tier tier) {
+        return iteration_of(model, model.compute_ms, 8, tier, links).alone_ms();
+      };
+      EXPECT_NEAR(length_ms(Tier::kNode) / length_ms(Tier::kRack),
+                  std::stod(line.substr(row.size())), 0.08)
+          << line;
+      ++compared;
+    }
+  }
+  EXPECT_EQ(compared, models.size());
+}
+
+}  // namespace
+}  // namespace fairlead

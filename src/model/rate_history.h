@@ -1,0 +1,36 @@
+// At which rates jobs ran earlier in their holds, to tell the work of a hold's last part.
+//
+// A hold whose rate never changes, by far the most frequent one, has no row here and costs nothing.
+// Otherwise O(log jobs with a row) per call, and O(changes within `lost`) for the work.
+#pragma once
+
+#include "base/ids.h"
+#include "base/units.h"
+
+#include <map>
+#include <vector>
+
+namespace fairlead {
+
+class RateHistory {
+ public:
+  struct Stretch {
+    Time from;
+    Time to;
+    Rate rate;
+  };
+  // The job's rate changes: `past` is over. REQUIRES: stretches of a hold follow one another.
+  void add(JobId job, const Stretch& past) { past_[job].push_back(past); }
+  // The job's hold is over.
+  void clear(JobId job) {
+    if (!past_.empty()) past_.erase(job);
+  }
+  // Work that the job did in the last `lost` before present.to. `present`: what follows the
+  // stretches added; empty if it does not begin before its end.
+  Work done_in_last(JobId job, Duration lost, const Stretch& present) const;
+
+ private:
+  std::map<JobId, std::vector<Stretch>> past_;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,366 @@
+#include "policy/dally.h"
+
+#include "policy/placement.h"
+#include "policy/policies.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace fairlead {
+namespace {
+
+std::size_t index_of(DallyTier tier) { return static_cast<std::size_t>(tier); }
+
+// The largest gang of that type that one domain of the tier can have.
+std::uint32_t largest(const Cluster& cluster, GpuTypeId type, DallyTier tier) {
+  if (tier == DallyTier::kMachine) return cluster.type_node_gpus_max[type];
+  if (tier == DallyTier::kNetwork) return cluster.type_gpus[type];
+  std::uint32_t most = 0;
+  for (NodeRange rack : cluster.rack_nodes) {
+    std::uint32_t gpus = 0;
+    for (std::uint32_t node = rack.begin; node < rack.end; ++node) {
+      if (cluster.node_type[NodeId(node)] == type) gpus += cluster.node_gpus[NodeId(node)];
+    }
+    most = std::max(most, gpus);
+  }
+  return most;
+}
+
+}  // namespace
+
+void Dally::decide(const View& view, Plan& plan) {
+  if (states_.size() < view.jobs.size()) states_.resize(view.jobs.size());
+  apply_news(view);
+  refresh_timers(view.now);
+  start_waiting(view, plan);
+  if (options_.preempt != DallyPreempt::kNone && view.now.ms % options_.round.ms == 0) {
+    run_round(view, plan);
+    start_waiting(view, plan);  // those who had to make room, elsewhere
+  }
+  refresh_timers(view.now);
+  note_timers(view, plan);
+  ask_to_be_woken(view, plan);
+}
+
+const Dally::State& Dally::state(const View& view, JobId job) {
+  State& state = states_[job];
+  if (!state.is_known) {
+    state.runs = types_with_room(view, job);
+    state.is_known = true;
+  }
+  return state;
+}
+
+Dally::TierTypes Dally::types_with_room(const View& view, JobId job) const {
+  TierTypes runs{};
+  for (DallyTier tier : kDallyTierList) {
+    if (tier > DallyTier::kMachine && view.jobs.gpus[job] == 1) break;  // it cannot be spread
+    for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
+      if ((view.jobs.types[job] & type_bit(type)) == 0) continue;
+      if (largest(view.cluster, type, tier) < view.jobs.gpus[job]) continue;
+      if (rate(view, job, type, tier) > 0) runs[index_of(tier)] |= type_bit(type);
+    }
+  }
+  return runs;
+}
+
+Tier Dally::tier_for(DallyTier tier, std::uint32_t gpus) {
+  if (tier == DallyTier::kNetwork) return Tier::kSpine;
+  if (tier == DallyTier::kRack) return Tier::kRack;
+  return gpus <= 2 ? Tier::kPair : Tier::kNode;
+}
+
+// The network if the gang fits nowhere but on several types.
+DallyTier Dally::best_tier(const State& state) {
+  for (DallyTier tier : kDallyTierList) {
+    if (state.runs[index_of(tier)] != 0) return tier;
+  }
+  return DallyTier::kNetwork;
+}
+
+double Dally::rate(const View& view, JobId job, GpuTypeId type, DallyTier tier) {
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  return view.speed.rate(job, type, gpus, tier_for(tier, gpus)).value_or(Rate{0}).value();
+}
+
+// Of all types that have room at the tier; 0 if none has.
+double Dally::fastest(const View& view, JobId job, DallyTier tier) {
+  double fastest = 0;
+  const TypeMask types = state(view, job).runs[index_of(tier)];
+  for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
+    if ((types & type_bit(type)) != 0) fastest = std::max(fastest, rate(view, job, type, tier));
+  }
+  return fastest;
+}
+
+// The rate at the widest tier at which the job runs.
+double Dally::widest(const View& view, JobId job) {
+  for (DallyTier tier : {DallyTier::kNetwork, DallyTier::kRack, DallyTier::kMachine}) {
+    if (const double found = fastest(view, job, tier); found > 0) return found;
+  }
+  return 0;
+}
+
+// What communication is expected to cost the job, from how much slower it is at its widest tier
+// than at its best one. 0 for a gang that must mix types.
+double Dally::score(const View& view, JobId job) {
+  const double best = fastest(view, job, best_tier(state(view, job)));
+  if (!(best > 0)) return 0;
+  const double slow = std::max(best / widest(view, job), 1.0);
+  if (options_.score == DallyScore::kSlowdown) return slow - 1;
+  const double communication = 1 - 1 / slow;
+  const double left = to_seconds(view.oracle->remaining(job)) / to_seconds(states_[job].total);
+  return (slow - 1) * communication * left;
+}
+
+std::int64_t Dally::service_class(const View& view, JobId job) const {
+  const GpuTime served = view.jobs.attained(job, view.now);
+  return std::ranges::count_if(options_.limits_s, [&](std::int64_t limit_s) {
+    return served >= occupancy(seconds(limit_s), 1);
+  });
+}
+
+OrderKey Dally::order(const View& view, JobId job) {
+  OrderKey key{.label = view.jobs.arrival[job].ms, .job = job};
+  if (options_.preempt != DallyPreempt::kNetwork) key.major = service_class(view, job);
+  if (moves_closer()) key.minor = -std::llround(std::min(score(view, job), 1e9) * 1e6);
+  return key;
+}
+
+void Dally::apply_news(const View& view) {
+  for (const Event& event : view.news) {
+    switch (event.kind) {
+      case EventKind::kArrived:
+        states_[event.job].total = view.oracle->remaining(event.job);
+        enqueue(view, event.job);
+        break;
+      case EventKind::kEvicted:
+      case EventKind::kStartFailed:
+        enqueue(view, event.job);
+        break;
+      case EventKind::kFinished:
+      case EventKind::kFailed:
+      case EventKind::kCancelled:
+        dequeue(event.job);
+        states_[event.job] = {};
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+void Dally::enqueue(const View& view, JobId job) {
+  states_[job].since = view.now;
+  states_[job].noted = {-1};
+  const OrderKey key = order(view, job);
+  waiting_.insert(std::ranges::lower_bound(waiting_, key), key);
+}
+
+void Dally::dequeue(JobId job) {
+  std::erase_if(waiting_, [&](const OrderKey& key) { return key.job == job; });
+}
+
+void Dally::refresh_timers(Time now) {
+  for (std::size_t i = 0; i < now_.size(); ++i) now_[i] = timers_.of(i, now);
+}
+
+Dally::Want Dally::want(const View& view, JobId job) {
+  const State& known = state(view, job);
+  const DallyTimers::Timers timers = now_[DallyTimers::size_class(view.jobs.gpus[job])];
+  const Duration waited = view.now - known.since;
+  Want want{.gpus = view.jobs.gpus[job], .types = view.jobs.types[job]};
+  const DallyTier best = best_tier(known);
+  for (DallyTier tier : kDallyTierList) {
+    const bool accepts = tier == best || (tier == DallyTier::kRack && waited >= timers.machine) ||
+                         (tier == DallyTier::kNetwork && waited >= timers.rack);
+    if (accepts) want.at[index_of(tier)] = known.runs[index_of(tier)];
+  }
+  return want;
+}
+
+// When a waiting job begins to accept the next tier; never if there is none.
+Time Dally::next_tier_at(const View& view, JobId job) {
+  const State& known = state(view, job);
+  const DallyTimers::Timers timers = now_[DallyTimers::size_class(view.jobs.gpus[job])];
+  const DallyTier best = best_tier(known);
+  const auto end = [&](DallyTier tier, Duration timer) {
+    const bool is_ahead = tier > best && known.runs[index_of(tier)] != 0 &&
+                          timer < DallyTimers::kForever && known.since + timer > view.now;
+    return is_ahead ? known.since + timer : Time::never();
+  };
+  return std::min(end(DallyTier::kRack, timers.machine), end(DallyTier::kNetwork, timers.rack));
+}
+
+// Capacity only shrinks meanwhile, so who wants what was refused already is refused at once.
+void Dally::start_waiting(const View& view, Plan& plan) {
+  refused_.clear();
+  std::erase_if(waiting_, [&](const OrderKey& key) {
+    if (plan.free().total() < view.jobs.gpus[key.job]) return false;
+    const Want wanted = want(view, key.job);
+    if (std::ranges::find(refused_, wanted) != refused_.end()) return false;
+    if (start(view, plan, key.job, wanted)) return true;
+    refused_.push_back(wanted);
+    return false;
+  });
+}
+
+bool Dally::start(const View& view, Plan& plan, JobId job, const Want& want) {
+  for (DallyTier tier : kDallyTierList) {
+    const TypeMask types = want.at[index_of(tier)];
+    if (types == 0 || !place_at(view, plan, job, tier, types)) continue;
+    timers_.accepted(DallyTimers::size_class(want.gpus), tier, view.now,
+                     view.now - states_[job].since);
+    return true;
+  }
+  const bool must_mix = std::ranges::all_of(states_[job].runs, [](TypeMask m) { return m == 0; });
+  return must_mix && place(Placement::kBestFit, view.cluster, plan, job, want.gpus, want.types);
+}
+
+// The domain that would have the fewest GPUs of the type left over, or none.
+std::optional<NodeRange> Dally::domain(const View& view, const Plan& plan, GpuTypeId type,
+                                       DallyTier tier, std::uint32_t gpus) {
+  const FreeIndex& free = plan.free();
+  if (free.of(type) < gpus) return std::nullopt;
+  if (tier == DallyTier::kNetwork) return free.everywhere();
+  if (tier == DallyTier::kMachine) {
+    const NodeId node = free.tightest(type, gpus, free.everywhere());
+    if (node.is_none()) return std::nullopt;
+    return NodeRange{node.row(), node.row() + 1};
+  }
+  std::optional<NodeRange> best;
+  std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
+  for (NodeRange rack : view.cluster.rack_nodes) {
+    std::uint32_t in_rack = 0;
+    for (std::uint32_t node = rack.begin; node < rack.end; ++node) {
+      if (view.cluster.node_type[NodeId(node)] == type) in_rack += free.on(NodeId(node));
+    }
+    if (in_rack < gpus || in_rack >= least) continue;
+    least = in_rack;
+    best = rack;
+  }
+  return best;
+}
+
+// On the type on which the job has the least time left among those with room.
+bool Dally::place_at(const View& view, Plan& plan, JobId job, DallyTier tier, TypeMask types) {
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  double best = 0;
+  GpuTypeId best_type;
+  NodeRange best_range;
+  for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
+    if ((types & type_bit(type)) == 0) continue;
+    const double speed = rate(view, job, type, tier);
+    if (speed <= best) continue;
+    const std::optional<NodeRange> range = domain(view, plan, type, tier, gpus);
+    if (!range) continue;
+    best = speed;
+    best_type = type;
+    best_range = *range;
+  }
+  if (best_type.is_none()) return false;
+  fill(plan, best_type, best_range, gpus);
+  plan.place(job);
+  return true;
+}
+
+// Whole nodes first, the freest, and what is left on the tightest node with room.
+void Dally::fill(Plan& plan, GpuTypeId type, NodeRange range, std::uint32_t gpus) {
+  while (gpus > 0) {
+    NodeId node = plan.free().tightest(type, gpus, range);
+    if (node.is_none()) node = plan.free().freest(type, range);
+    const std::uint32_t taken = std::min(gpus, plan.free().on(node));
+    plan.take(node, taken);
+    gpus -= taken;
+  }
+}
+
+void Dally::note_timers(const View& view, Plan& plan) {
+  for (const OrderKey& key : waiting_) {
+    State& state = states_[key.job];
+    const bool is_noted = state.noted.ms >= 0;
+    const Time end = next_tier_at(view, key.job);
+    if (end == Time::never()) {
+      if (!is_noted || state.noted == Time::never()) continue;
+    } else if (is_noted && state.noted > view.now && state.noted != Time::never()) {
+      // The tuner moves timers all the time; a tenth of what is left is no news.
+      if (std::abs((end - state.noted).ms) * 10 < (end - view.now).ms) continue;
+    }
+    state.noted = end;
+    Note note;
+    note.kind = NoteKind::kTimer;
+    note.job = key.job;
+    note.value = end == Time::never() ? 0 : (end - view.now).ms;
+    plan.note(note);
+  }
+}
+
+void Dally::ask_to_be_woken(const View& view, Plan& plan) {
+  Time next = Time::never();
+  for (const OrderKey& key : waiting_) next = std::min(next, next_tier_at(view, key.job));
+  if (next != Time::never() && (wake_ <= view.now || next < wake_)) {
+    wake_ = next;
+    plan.wake_at(wake_);
+  }
+  if (options_.preempt == DallyPreempt::kNone) return;
+  // Where nothing runs, a round changes nothing.
+  if (plan.free().total() == plan.free().capacity()) return;
+  const auto could = [&](JobId job) { return could_be_closer(view, plan, job); };
+  const bool is_of_use = !waiting_.empty() || std::ranges::any_of(view.running, could) ||
+                         std::ranges::any_of(view.waiting, could);  // if it was placed just now
+  if (is_of_use) plan.wake_at({(view.now.ms / options_.round.ms + 1) * options_.round.ms});
+}
+
+void Dally::save(Writer& writer) const {
+  timers_.save(writer);
+  writer.time(wake_);
+  writer.u64(waiting_.size());
+  for (const OrderKey& key : waiting_) {
+    writer.i64(key.major);
+    writer.i64(key.minor);
+    writer.i64(key.label);
+    writer.id(key.job);
+    writer.time(states_[key.job].since);
+    writer.time(states_[key.job].noted);
+  }
+  const auto is_here = [](const State& state) { return state.total.ms > 0; };
+  writer.u64(static_cast<std::uint64_t>(std::ranges::count_if(states_, is_here)));
+  for (JobId job : ids<JobId>(states_.size())) {
+    if (!is_here(states_[job])) continue;
+    writer.id(job);
+    writer.i64(states_[job].total.ms);
+  }
+}
+
+void Dally::load(Reader& reader) {
+  states_.clear();
+  waiting_.clear();
+  const auto state_of = [&](JobId job) -> State* {
+    if (!reader.ok() || job.is_none()) return nullptr;
+    if (!states_.has(job)) states_.resize(job.row() + std::size_t{1});
+    return &states_[job];
+  };
+  timers_.load(reader);
+  wake_ = reader.time();
+  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
+    OrderKey key;
+    key.major = reader.i64();
+    key.minor = reader.i64();
+    key.label = reader.i64();
+    key.job = reader.id<JobId>();
+    State* const state = state_of(key.job);
+    if (state == nullptr) return reader.fail();
+    state->since = reader.time();
+    state->noted = reader.time();
+    waiting_.push_back(key);
+  }
+  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
+    State* const state = state_of(reader.id<JobId>());
+    if (state == nullptr) return reader.fail();
+    state->total = {reader.i64()};
+  }
+}
+
+}  // namespace fairlead

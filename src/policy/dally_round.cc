@@ -1,0 +1,257 @@
+// A round of Dally: who takes GPUs from whom, and who moves closer together.
+#include "policy/dally.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace fairlead {
+namespace {
+
+// What a victim may lose by being spread counts twice. Two jobs of which each would gain at the
+// other's cost exchange places only while one has more than twice as much to gain; what both have
+// left falls, so they do so a few times at most, and not in every round (ours).
+constexpr double kLossWeight = 2;
+
+std::size_t index_of(DallyTier tier) { return static_cast<std::size_t>(tier); }
+
+}  // namespace
+
+DallyTier Dally::tier_of(const View& view, Gang gang) {
+  const Tier tier = view.cluster.tier_of(gang);
+  if (tier == Tier::kSpine) return DallyTier::kNetwork;
+  return tier == Tier::kRack ? DallyTier::kRack : DallyTier::kMachine;
+}
+
+double Dally::held_rate(const View& view, const Plan& plan, JobId job) const {
+  double slowest = std::numeric_limits<double>::infinity();
+  const Gang gang = plan.gang(job);
+  const DallyTier tier = tier_of(view, gang);
+  for (Slice slice : gang) {
+    slowest = std::min(slowest, rate(view, job, view.cluster.node_type[slice.node], tier));
+  }
+  return slowest;
+}
+
+// What the job saves by running at one rate instead of another to its end.
+double Dally::gpu_seconds(const View& view, JobId job, double slow, double fast) const {
+  if (!(slow > 0) || !(fast > 0)) return 0;
+  return view.jobs.gpus[job] * to_seconds(view.oracle->remaining(job)) * (1 / slow - 1 / fast);
+}
+
+// A running job with a strictly better tier that would pay for its own restart.
+bool Dally::could_be_closer(const View& view, const Plan& plan, JobId job) {
+  if (!moves_closer() || !plan.holds(job)) return false;
+  const DallyTier best = best_tier(state(view, job));
+  if (best >= tier_of(view, plan.gang(job))) return false;
+  return gpu_seconds(view, job, held_rate(view, plan, job), fastest(view, job, best)) >
+         view.jobs.gpus[job] * to_seconds(options_.dead);
+}
+
+void Dally::run_round(const View& view, Plan& plan) {
+  collect_candidates(view, plan);
+  if (candidates_.empty()) return;
+  collect_runners(view, plan);
+  for (const Candidate& candidate : candidates_) {
+    if (states_[candidate.key.job].moved != view.now) improve(view, plan, candidate);
+  }
+}
+
+// What a waiting job could have at once if it did not wait for better; 0 if nothing.
+double Dally::rate_of_what_is_free(const View& view, const Plan& plan, JobId job) {
+  for (DallyTier tier : kDallyTierList) {
+    double fastest = 0;
+    for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
+      if ((state(view, job).runs[index_of(tier)] & type_bit(type)) == 0) continue;
+      if (!domain(view, plan, type, tier, view.jobs.gpus[job])) continue;
+      fastest = std::max(fastest, rate(view, job, type, tier));
+    }
+    if (fastest > 0) return fastest;
+  }
+  return 0;
+}
+
+void Dally::collect_candidates(const View& view, const Plan& plan) {
+  candidates_.clear();
+  for (const OrderKey& key : waiting_) {
+    candidates_.push_back({.key = key,
+                           .is_running = false,
+                           .want = want(view, key.job),
+                           .alternative = rate_of_what_is_free(view, plan, key.job),
+                           .best = fastest(view, key.job, best_tier(states_[key.job]))});
+  }
+  for (JobId job : view.running) {
+    if (!could_be_closer(view, plan, job)) continue;
+    Candidate candidate{.key = order(view, job),
+                        .is_running = true,
+                        .want = {.gpus = view.jobs.gpus[job]},
+                        .alternative = held_rate(view, plan, job)};
+    const DallyTier held = tier_of(view, plan.gang(job));
+    for (DallyTier tier : kDallyTierList) {
+      if (tier < held) candidate.want.at[index_of(tier)] = states_[job].runs[index_of(tier)];
+    }
+    candidates_.push_back(candidate);
+  }
+  std::ranges::sort(candidates_, {}, &Candidate::key);
+}
+
+void Dally::collect_runners(const View& view, const Plan& plan) {
+  runners_.clear();
+  const auto add = [&](JobId job) {
+    const double held = held_rate(view, plan, job);
+    const double loss = gpu_seconds(view, job, widest(view, job), held);
+    runners_.push_back({order(view, job), view.jobs.gpus[job], std::max(loss, 0.0)});
+  };
+  // Whoever was placed in this decision is left alone.
+  for (JobId job : view.running) {
+    if (plan.holds(job) && states_[job].moved != view.now) add(job);
+  }
+  std::ranges::sort(runners_, std::greater<>(), &Runner::key);
+  holders_.resize(view.cluster.nodes());
+  for (NodeId node : ids<NodeId>(holders_.size())) holders_[node].clear();
+  for (std::size_t i = 0; i < runners_.size(); ++i) {
+    for (Slice slice : plan.gang(runners_[i].key.job)) {
+      holders_[slice.node].push_back({i, slice.gpus});
+    }
+  }
+}
+
+bool Dally::may_stop(const View& view, const Plan& plan, const Candidate& candidate,
+                     const Runner& runner) const {
+  const JobId job = runner.key.job;
+  if (job == candidate.key.job || !plan.holds(job) || states_[job].moved == view.now) return false;
+  // Input order and arrival are no reason to stop anybody.
+  return std::pair(candidate.key.major, candidate.key.minor) <
+         std::pair(runner.key.major, runner.key.minor);
+}
+
+void Dally::improve(const View& view, Plan& plan, const Candidate& candidate) {
+  const Plan::Mark before = plan.mark();
+  if (candidate.is_running) plan.stop(candidate.key.job);  // it may stay on some of its GPUs
+  count_available(view, plan, candidate);
+  const std::optional<Offer> offer = best_offer(view, plan, candidate);
+  if (offer) return carry_out(view, plan, candidate, *offer);
+  plan.rollback(before);
+}
+
+void Dally::count_available(const View& view, const Plan& plan, const Candidate& candidate) {
+  available_.resize(view.cluster.nodes());
+  for (NodeId node : ids<NodeId>(view.cluster.nodes())) {
+    available_[node] = plan.free().on(node);
+    if (plan.free().is_down(node)) continue;
+    for (const Holder& holder : holders_[node]) {
+      if (may_stop(view, plan, candidate, runners_[holder.runner])) {
+        available_[node] += holder.gpus;
+      }
+    }
+  }
+}
+
+// Of all domains that the candidate may have, the one that saves most; none if none pays.
+std::optional<Dally::Offer> Dally::best_offer(const View& view, const Plan& plan,
+                                              const Candidate& candidate) {
+  std::optional<Offer> best;
+  const auto consider = [&](GpuTypeId type, DallyTier tier, NodeRange range) {
+    std::uint32_t available = 0;
+    for (std::uint32_t node = range.begin; node < range.end; ++node) {
+      if (view.cluster.node_type[NodeId(node)] == type) available += available_[NodeId(node)];
+    }
+    if (available < candidate.want.gpus) return;
+    Offer offer{.tier = tier, .type = type, .range = range, .gain = 0, .victims = {}};
+    if (!choose_victims(view, plan, candidate, offer)) return;
+    offer.gain = gain(view, candidate, offer);
+    if (offer.gain > (best ? best->gain : 0)) best = std::move(offer);
+  };
+  for (DallyTier tier : kDallyTierList) {
+    for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
+      if ((candidate.want.at[index_of(tier)] & type_bit(type)) == 0) continue;
+      if (tier == DallyTier::kNetwork) {
+        consider(type, tier, plan.free().everywhere());
+      } else if (tier == DallyTier::kRack) {
+        for (NodeRange rack : view.cluster.rack_nodes) consider(type, tier, rack);
+      } else {
+        for (std::uint32_t node = 0; node < view.cluster.nodes(); ++node) {
+          consider(type, tier, {node, node + 1});
+        }
+      }
+    }
+  }
+  return best;
+}
+
+// The last in order whose GPUs are enough together, less those who turn out not to be needed.
+bool Dally::choose_victims(const View& view, const Plan& plan, const Candidate& candidate,
+                           Offer& offer) {
+  in_domain_.clear();
+  std::uint32_t gpus = 0;
+  for (std::uint32_t row = offer.range.begin; row < offer.range.end; ++row) {
+    const NodeId node(row);
+    if (view.cluster.node_type[node] != offer.type || plan.free().is_down(node)) continue;
+    gpus += plan.free().on(node);
+    for (const Holder& holder : holders_[node]) {
+      if (may_stop(view, plan, candidate, runners_[holder.runner])) in_domain_.push_back(holder);
+    }
+  }
+  std::ranges::sort(in_domain_, {}, &Holder::runner);
+  std::vector<Holder> chosen;
+  for (const Holder& holder : in_domain_) {
+    const bool goes_on = !chosen.empty() && chosen.back().runner == holder.runner;
+    if (gpus >= candidate.want.gpus && !goes_on) break;
+    goes_on ? static_cast<void>(chosen.back().gpus += holder.gpus) : chosen.push_back(holder);
+    gpus += holder.gpus;
+  }
+  if (gpus < candidate.want.gpus) return false;
+  for (auto holder = chosen.rbegin(); holder != chosen.rend(); ++holder) {
+    if (gpus - holder->gpus < candidate.want.gpus) {
+      offer.victims.push_back(holder->runner);
+    } else {
+      gpus -= holder->gpus;
+    }
+  }
+  return true;
+}
+
+// What the candidate saves less what it costs everybody, in GPU-seconds.
+double Dally::gain(const View& view, const Candidate& candidate, const Offer& offer) const {
+  const JobId job = candidate.key.job;
+  const double dead_s = to_seconds(options_.dead);
+  const double fast = rate(view, job, offer.type, offer.tier);
+  double gain = moves_closer() ? gpu_seconds(view, job, candidate.alternative, fast) : 0;
+  if (candidate.is_running) gain -= view.jobs.gpus[job] * dead_s;
+  bool by_class = !candidate.is_running && !offer.victims.empty();
+  for (std::size_t victim : offer.victims) {
+    const Runner& runner = runners_[victim];
+    gain -= runner.gpus * dead_s;
+    const bool is_of_later_class = runner.key.major > candidate.key.major;
+    by_class &= is_of_later_class;
+    if (candidate.is_running || !is_of_later_class) gain -= kLossWeight * runner.loss;
+  }
+  if (!by_class) return gain;
+  // Whoever was served less goes first: what it is served before it leaves its class, if it lives
+  // that long, is what it would otherwise wait for.
+  const auto level = static_cast<std::size_t>(candidate.key.major);
+  const GpuTime until = occupancy(seconds(options_.limits_s[level]), 1);
+  const auto left_ms = static_cast<double>((until - view.jobs.attained(job, view.now)).gpu_ms);
+  const double to_end_s = view.jobs.gpus[job] * to_seconds(view.oracle->remaining(job));
+  return gain + std::min(left_ms / 1000, to_end_s / candidate.best);
+}
+
+void Dally::carry_out(const View& view, Plan& plan, const Candidate& candidate,
+                      const Offer& offer) {
+  const JobId job = candidate.key.job;
+  for (std::size_t victim : offer.victims) {
+    const JobId stopped = runners_[victim].key.job;
+    plan.stop(stopped);
+    states_[stopped].moved = view.now;
+    enqueue(view, stopped);
+  }
+  if (!candidate.is_running) {
+    dequeue(job);
+    timers_.accepted(DallyTimers::size_class(candidate.want.gpus), offer.tier, view.now,
+                     view.now - states_[job].since);
+  }
+  states_[job].moved = view.now;
+  fill(plan, offer.type, offer.range, candidate.want.gpus);
+  plan.place(job);
+}
+
+}  // namespace fairlead

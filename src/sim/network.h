@@ -1,0 +1,75 @@
+// Contention: gangs that cross the same links slow each other down.
+//
+// A gang on several hosts crosses the uplink of each of them and, on several racks, the uplink of
+// each rack. Gangs that cross a link share it max-min fairly (sim/link_sharing.h), from placement
+// to the end of the hold and as if all of them exchanged gradients all the time: phases of
+// computation do not make room for others. A gang that has its links to itself runs at the speed
+// that Speed gives it; at less bandwidth its iterations are longer. With a penalty, each MB takes
+// longer for every other gang on the busiest link, as measured for 10 Gbit/s Ethernet (Wang et al.,
+// arXiv 2002.10105).
+//
+// Capacities: a host's uplink has rack_gbps, a rack's spine_gbps or, with an oversubscription, its
+// hosts' uplinks / oversubscription.
+//
+// Cost: that of LinkSharing, and O(slices) per gang.
+#pragma once
+
+#include "model/communication.h"
+#include "model/speed.h"
+#include "sim/link_sharing.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace fairlead {
+
+class Network {
+ public:
+  // What is passed must outlive it.
+  Network(const Cluster& cluster, const Speed& speed, const NetworkOptions& options,
+          std::size_t jobs);
+
+  // A copy of the job holds a gang from now on, in which its speed is `alone` if it shares its
+  // links with nobody.
+  void begin(JobId job, std::uint32_t copy, Gang gang, Rate alone);
+  // The job holds nothing any more.
+  void end(JobId job);
+  // The jobs whose speed is not what it was, or not what it would be alone, by what began and ended
+  // since the last call; by id. Valid until the next.
+  std::span<const JobId> update();
+
+  // As of the last update: how a copy of a job that crosses links fares. Null for all others, which
+  // run at the speed they have alone.
+  struct Share {
+    Rate rate;
+    Rate locality;  // the part of its time that computes
+  };
+  const Share* share(JobId job, std::uint32_t copy) const;
+  // What contention takes from the job's speed, all copies together.
+  Rate lost(JobId job) const;
+
+ private:
+  struct Row {
+    JobId job;
+    std::uint32_t copy = 0;
+    Iteration iteration;
+    Rate alone;
+    Share share;
+    FlowId next;  // of the same job
+  };
+
+  static IdVector<LinkId, double> capacities(const Cluster& cluster, const Links& links);
+  void cross(LinkId link);
+
+  const Cluster& cluster_;
+  const Speed& speed_;
+  const double penalty_ms_per_mb_;
+  LinkSharing links_;
+  IdVector<FlowId, Row> rows_;
+  IdVector<JobId, FlowId> first_;
+  std::vector<LinkId> crossed_;
+  std::vector<JobId> changed_;
+};
+
+}  // namespace fairlead
