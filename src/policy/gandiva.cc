@@ -301,8 +301,8 @@ void Gandiva::migrate(const View& view, Plan& plan) {
 
 // Those who ran go behind those who waited.
 void Gandiva::take_turns(Plan& plan) {
-  std::ranges::stable_partition(tenants_,
-                                [&](const Tenant& tenant) { return !plan.holds(tenant.job); });
+  std::stable_partition(tenants_.begin(), tenants_.end(),
+                        [&](const Tenant& tenant) { return !plan.holds(tenant.job); });
   for (const Tenant& tenant : tenants_) {
     if (plan.holds(tenant.job)) plan.stop(tenant.job);
   }

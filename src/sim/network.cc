@@ -22,7 +22,8 @@ IdVector<LinkId, double> Network::capacities(const Cluster& cluster, const Links
       hosts.push_back(cluster.node_host[NodeId(node)]);
     }
     std::ranges::sort(hosts);
-    const auto count = static_cast<double>(std::ranges::unique(hosts).begin() - hosts.begin());
+    hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+    const auto count = static_cast<double>(hosts.size());
     gbps.push_back(links.oversubscription ? count * links.rack_gbps / *links.oversubscription
                                           : links.spine_gbps);
   }
