@@ -62,7 +62,8 @@ std::filesystem::path case_folder(const Experiment& experiment, std::size_t i,
 // The trace of a case with a seed: the public one, or one written to the case's folder.
 Result<std::filesystem::path> prepare_trace(const Case& one, const std::filesystem::path& folder,
                                             std::uint64_t seed) {
-  if (const auto* trace = std::get_if<TraceSpec>(&one.workload)) return trace->path;
+  const auto* trace = std::get_if<TraceSpec>(&one.workload);
+  if (trace != nullptr && trace->is_whole_file()) return trace->path;
   FL_TRY_ASSIGN(cluster, load_cluster(one.cluster));
   FL_TRY_ASSIGN(workload, make_workload(one.workload, cluster, seed));
   std::error_code error;
@@ -74,8 +75,8 @@ Result<std::filesystem::path> prepare_trace(const Case& one, const std::filesyst
 }
 
 // Why the case cannot be run here; empty: it can.
-std::string why_skipped(const Experiment& experiment, const Case& one) {
-  std::string missing = missing_models(experiment);
+std::string why_skipped(const Case& one) {
+  std::string missing = missing_models(one);
   const auto* trace = std::get_if<TraceSpec>(&one.workload);
   std::error_code ignored;
   if (trace != nullptr && !std::filesystem::exists(trace->path, ignored)) {
@@ -90,7 +91,7 @@ ChildRun child_of(const Experiment& experiment, const Case& one, std::size_t pol
   RunFlags flags;
   flags.cluster = one.cluster;
   flags.trace = trace.string();
-  flags.settings = run_settings(experiment);
+  flags.settings = run_settings(one);
   if (experiment.until_h > 0) flags.until = fmt::format("{}", experiment.until_h * 3600);
   ChildRun child;
   child.arguments = simulate_arguments(flags, one.policies[policy].second, seed, folder.string());
@@ -106,7 +107,7 @@ Result<Runs> plan_runs(const Experiment& experiment, const std::filesystem::path
   runs.folders.resize(count);
   for (std::size_t i = 0; i < experiment.cases.size(); ++i) {
     const Case& one = experiment.cases[i];
-    runs.skipped.push_back(why_skipped(experiment, one));
+    runs.skipped.push_back(why_skipped(one));
     if (runs.policies == 0 || !runs.skipped.back().empty()) continue;
     const std::filesystem::path folder = case_folder(experiment, i, out);
     for (std::size_t n = 0; n < runs.seeds; ++n) {
@@ -198,7 +199,7 @@ Outcome outcome_of(const Experiment& experiment, const Runs& runs, const AllFigu
   std::optional<double> expected = claim.expected_in(i);
   const bool is_fluid = claim.figure->kind == FigureKind::kFluidGain;
   if (is_fluid || claim.bound == Bound::kFluid) {
-    const auto fluid = fluid_gain(one, run_settings(experiment), claim);
+    const auto fluid = fluid_gain(one, run_settings(one), claim);
     if (!fluid) return without_figure(Verdict::kSkipped, fluid.error().message);
     if (is_fluid) return judge(claim, {*fluid}, expected);
     expected = *fluid;

@@ -101,7 +101,7 @@ class ExperimentReader {
 
  private:
   Status read_words();
-  Status read_settings();
+  static Status read_settings(const YamlNode& map, Case& one);
   Status read_cases();
   Status read_world(const YamlNode& map, Case& one);
   Status replace_policies(const YamlNode& map, Case& one);
@@ -138,7 +138,6 @@ Result<Experiment> ExperimentReader::read_all() {
   double quantum_s = 0;
   FL_TRY(read(root_, "quantum_s", RealBounds{0.001, 1e6}, quantum_s));
   experiment_.quantum = {std::llround(quantum_s * 1000)};
-  FL_TRY(read_settings());
   FL_TRY(read_cases());
   FL_TRY(read_claims());
   return std::move(experiment_);
@@ -162,15 +161,15 @@ Status ExperimentReader::read_words() {
   return read(root_, "setup", experiment_.setup);
 }
 
-Status ExperimentReader::read_settings() {
-  const auto map = root_.find("settings");
-  if (!map) return {};
-  FL_TRY_ASSIGN(pairs, map->pairs());
+Status ExperimentReader::read_settings(const YamlNode& map, Case& one) {
+  const auto settings = map.find("settings");
+  if (!settings) return {};
+  FL_TRY_ASSIGN(pairs, settings->pairs());
   for (const YamlNode::Pair& pair : pairs) {
     FL_TRY_ASSIGN(value, pair.value.text());
-    experiment_.settings.push_back(pair.key + "=" + value);
-    const auto settings = parse_settings({experiment_.settings.back()});
-    if (!settings) return pair.value.error(settings.error().message);
+    one.settings.push_back(pair.key + "=" + value);
+    const auto parsed = parse_settings({one.settings.back()});
+    if (!parsed) return pair.value.error(parsed.error().message);
   }
   return {};
 }
@@ -191,7 +190,7 @@ Status ExperimentReader::read_cases() {
 
 // What the case does not say is as in the experiment.
 Status ExperimentReader::read_case(const YamlNode& map, const Case& base) {
-  FL_TRY(map.expect_keys({"label", "cluster", "workload", "models", "policies"}));
+  FL_TRY(map.expect_keys({"label", "cluster", "workload", "models", "policies", "settings"}));
   FL_TRY(map.get("label"));
   Case one = base;
   FL_TRY(read(map, "label", one.label));
@@ -214,6 +213,7 @@ Status ExperimentReader::add_case(const YamlNode& map, Case one) {
 }
 
 Status ExperimentReader::read_world(const YamlNode& map, Case& one) {
+  FL_TRY(read_settings(map, one));
   if (const auto node = map.find("cluster")) {
     FL_TRY(read(map, "cluster", one.cluster));
     const auto cluster = load_cluster(one.cluster);
@@ -324,10 +324,10 @@ Status ExperimentReader::read_job_positions(const YamlNode& map, PublishedClaim&
 Status ExperimentReader::read_figure_keys(const YamlNode& map, PublishedClaim& claim) {
   const FigureSpec& figure = *claim.figure;
   FL_TRY(check_keys(map, figure));
-  FL_TRY(read(map, "user", claim.user));
-  FL_TRY(read(map, "key", claim.key));
-  FL_TRY(read(map, "job", claim.job));
-  FL_TRY(read(map, "price", claim.price));
+  for (const auto& [key, text] : {std::pair{"user", &claim.user}, std::pair{"key", &claim.key},
+                                  std::pair{"job", &claim.job}, std::pair{"price", &claim.price}}) {
+    FL_TRY(read(map, key, *text));
+  }
   FL_TRY(read(map, "window_h", RealBounds{0.001, 1e6}, claim.window_h));
   FL_TRY(read(map, "quanta", IntegerBounds{1, 10'000}, claim.quanta));
   FL_TRY(read_job_positions(map, claim));
@@ -459,8 +459,8 @@ Result<Experiment> read_experiment(std::string_view text, std::string_view file,
   return experiment;
 }
 
-std::vector<std::string> run_settings(const Experiment& experiment) {
-  std::vector<std::string> settings = experiment.settings;
+std::vector<std::string> run_settings(const Case& one) {
+  std::vector<std::string> settings = one.settings;
   for (std::string& setting : settings) {
     if (!setting.starts_with(kSharedModels)) continue;
     const std::filesystem::path path = shared_folder() / setting.substr(kSharedModels.size());
@@ -469,8 +469,8 @@ std::vector<std::string> run_settings(const Experiment& experiment) {
   return settings;
 }
 
-std::string missing_models(const Experiment& experiment) {
-  for (const std::string& setting : experiment.settings) {
+std::string missing_models(const Case& one) {
+  for (const std::string& setting : one.settings) {
     if (!setting.starts_with(kSharedModels)) continue;
     std::string name = setting.substr(kSharedModels.size());
     std::error_code ignored;

@@ -17,7 +17,8 @@
 //   cases:                               # the experiment repeated; a row of the table for each
 //     - label: 128 K80                   # required
 //       cluster: slides                  # these replace the experiment's; policies by label,
-//       models: [VAE, DCGAN]             # models those of the workload's users, in order
+//       models: [VAE, DCGAN]             # models those of the workload's users, in order;
+//       settings: {congestion: rack:4}   # settings come on top of the experiment's
 //   claims:                              # required; in each case
 //     - claim: one sentence              # required
 //       column: short title of its column, where there are cases
@@ -126,6 +127,7 @@ struct Case {
   std::string cluster;
   WorkloadSpec workload;
   Policies policies;
+  std::vector<std::string> settings;  // "key=value", as written; see run_settings
 };
 
 struct Experiment {
@@ -137,8 +139,7 @@ struct Experiment {
   std::int64_t seeds = 1;
   double until_h = 0;  // 0: to the end
   Duration quantum;
-  std::vector<std::string> settings;  // "key=value", as written; see run_settings
-  std::vector<Case> cases;            // at least one; all with the same labels of policies
+  std::vector<Case> cases;  // at least one; all with the same labels of policies
   std::vector<PublishedClaim> claims;
 };
 
@@ -148,9 +149,9 @@ Result<Experiment> read_experiment(std::string_view text, std::string_view file,
                                    std::string_view name);
 
 // The settings as a run takes them: public files by their paths.
-std::vector<std::string> run_settings(const Experiment& experiment);
+std::vector<std::string> run_settings(const Case& one);
 // The public file of models that is missing here, by its path below $FAIRLEAD_SHARED; empty: none.
-std::string missing_models(const Experiment& experiment);
+std::string missing_models(const Case& one);
 
 // The experiments that are part of the binary (data/experiments/*.yaml), by name.
 struct ExperimentTitle {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 namespace fairlead {
 namespace {
 
@@ -32,6 +35,12 @@ std::string claim(const std::string& keys) {
   return std::string(kWorld) + "claims:\n  - {claim: c, " + keys + "}\n";
 }
 
+std::string with_workload(const std::string& keys) {
+  return "title: t\nsource: s\nquestion: q\ncluster: 1xV100:4\npolicies: {a: fifo, b: las}\n"
+         "workload: {" +
+         keys + "}\n" + "claims: [{claim: c, figure: summary, key: jct_avg_s, policy: a}]\n";
+}
+
 TEST(Experiment, IsReadAsWritten) {
   const auto experiment = read_text(
       with("seeds: 3\nuntil_h: 2.5\nquantum_s: 60\nsettings: {costs: none}\nsetup: chosen"));
@@ -40,7 +49,7 @@ TEST(Experiment, IsReadAsWritten) {
   EXPECT_EQ(experiment->seeds, 3);
   EXPECT_EQ(experiment->until_h, 2.5);
   EXPECT_EQ(experiment->quantum, seconds(60));
-  EXPECT_EQ(experiment->settings, std::vector<std::string>{"costs=none"});
+  EXPECT_EQ(experiment->cases[0].settings, std::vector<std::string>{"costs=none"});
   ASSERT_EQ(experiment->cases.size(), 1u);
   const Case& only = experiment->cases[0];
   EXPECT_EQ(only.cluster, "1xV100:4");
@@ -124,12 +133,55 @@ TEST(Experiment, TakesModelsOfAPublicFile) {
   const auto experiment =
       read_text(with("settings: {costs: none, models: \"shared:data/no/such.csv\"}"));
   ASSERT_TRUE(experiment.has_value()) << experiment.error().message;
-  EXPECT_EQ(experiment->settings[1], "models=shared:data/no/such.csv") << "as it is reported";
-  const std::vector<std::string> settings = run_settings(*experiment);
+  EXPECT_EQ(experiment->cases[0].settings[1], "models=shared:data/no/such.csv")
+      << "as it is reported";
+  const std::vector<std::string> settings = run_settings(experiment->cases[0]);
   EXPECT_EQ(settings[0], "costs=none");
   EXPECT_EQ(settings[1], "models=" + (shared_folder() / "data/no/such.csv").string());
-  EXPECT_EQ(missing_models(*experiment), "data/no/such.csv");
-  EXPECT_EQ(missing_models(*read_text(with("settings: {models: gavel}"))), "");
+  EXPECT_EQ(missing_models(experiment->cases[0]), "data/no/such.csv");
+  EXPECT_EQ(missing_models(read_text(with("settings: {models: gavel}"))->cases[0]), "");
+}
+
+TEST(Experiment, ACaseAddsSettings) {
+  const auto experiment = read_text(with(
+      "settings: {costs: none}\ncases: [{label: a}, {label: b, settings: {network: analytic}}]"));
+  ASSERT_TRUE(experiment.has_value()) << experiment.error().message;
+  EXPECT_EQ(experiment->cases[0].settings, std::vector<std::string>{"costs=none"});
+  EXPECT_EQ(experiment->cases[1].settings,
+            (std::vector<std::string>{"costs=none", "network=analytic"}));
+}
+
+TEST(Experiment, RunsAPartOfATraceInTheOrderOfSubmission) {
+  const std::filesystem::path folder = testing::TempDir();
+  std::ofstream(folder / "part.csv") << "job,user,gpus,submit_s,duration_s\n"
+                                        "c,u,1,30,5\na,u,2,10,6\nb,v,4,20,7\n";
+  const auto read_part = [&](const std::string& keys) {
+    return read_experiment(with_workload("trace: part.csv, " + keys),
+                           (folder / "test.yaml").string(), "test");
+  };
+  const auto later = read_part("jobs: [2, 3]");
+  ASSERT_TRUE(later.has_value()) << later.error().message;
+  const auto jobs = make_workload(later->cases[0].workload, Cluster{}, 1);
+  ASSERT_TRUE(jobs.has_value()) << jobs.error().message;
+  ASSERT_EQ(jobs->jobs.size(), 2U);
+  EXPECT_EQ(jobs->names[JobId(0)], "b");
+  EXPECT_EQ(jobs->jobs.gpus[JobId(0)], 4U);
+  EXPECT_EQ(jobs->jobs.arrival[JobId(0)], Time{}) << "the part begins at 0";
+  EXPECT_EQ(jobs->jobs.arrival[JobId(1)], Time{10'000});
+  EXPECT_EQ(jobs->durations[JobId(1)], seconds(5));
+
+  const auto batch = read_part("at_once: true");
+  ASSERT_TRUE(batch.has_value()) << batch.error().message;
+  const auto together = make_workload(batch->cases[0].workload, Cluster{}, 1);
+  ASSERT_TRUE(together.has_value()) << together.error().message;
+  ASSERT_EQ(together->jobs.size(), 3U);
+  for (const JobId job : ids<JobId>(3)) EXPECT_EQ(together->jobs.arrival[job], Time{});
+
+  const auto none = read_part("jobs: [4, 9]");
+  ASSERT_TRUE(none.has_value()) << none.error().message;
+  EXPECT_FALSE(make_workload(none->cases[0].workload, Cluster{}, 1).has_value());
+  EXPECT_NE(error_of(with_workload("gavel: {jobs: 5}, at_once: true")).find("belongs to a trace"),
+            std::string::npos);
 }
 
 TEST(Experiment, ExpectsNothingWhereACaseHasNull) {

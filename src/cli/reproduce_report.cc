@@ -237,6 +237,27 @@ std::string quoted(const std::vector<Case>& cases, TextOf text_of) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
+// Each setting, with the cases that have it where not all do.
+std::vector<std::string> settings_of(const std::vector<Case>& cases) {
+  std::vector<std::string> texts;
+  std::vector<std::string> seen;
+  for (const Case& one : cases) {
+    for (const std::string& setting : one.settings) {
+      if (std::ranges::find(seen, setting) != seen.end()) continue;
+      seen.push_back(setting);
+      std::vector<std::string> labels;
+      for (const Case& other : cases) {
+        if (std::ranges::find(other.settings, setting) == other.settings.end()) continue;
+        labels.push_back(other.label);
+      }
+      std::string text = fmt::format("`{}`", setting);
+      if (labels.size() < cases.size()) text += fmt::format(" ({})", fmt::join(labels, ", "));
+      texts.push_back(std::move(text));
+    }
+  }
+  return texts;
+}
+
 // What the runs have in common, in one line; where cases differ, all that there are.
 std::string conditions(const Experiment& experiment) {
   const auto& cases = experiment.cases;
@@ -251,7 +272,7 @@ std::string conditions(const Experiment& experiment) {
     parts.push_back(fmt::format("{} seed{}", experiment.seeds, experiment.seeds == 1 ? "" : "s"));
   }
   if (experiment.until_h > 0) parts.push_back(fmt::format("{} h", experiment.until_h));
-  for (const std::string& setting : experiment.settings) parts.push_back("`" + setting + "`");
+  for (std::string& setting : settings_of(cases)) parts.push_back(std::move(setting));
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/parse.h"
 #include "cli/reproduce_yaml.h"
+#include "trace/trace.h"
 
 #include <algorithm>
 #include <cmath>
@@ -190,13 +191,52 @@ Status read_elastic(const YamlNode& map, Elastic& elastic) {
   return read(map, "factor", {1, 1000}, elastic.factor);
 }
 
-Result<WorkloadSpec> read_trace_spec(std::string_view kind, const YamlNode& value,
-                                     const std::filesystem::path& folder) {
+Result<TraceSpec> read_trace_spec(std::string_view kind, const YamlNode& value,
+                                  const std::filesystem::path& folder) {
   FL_TRY_ASSIGN(path, value.text());
-  if (kind == "shared") return TraceSpec{shared_folder() / path, path};
+  if (kind == "shared") return TraceSpec{.path = shared_folder() / path, .shared_name = path};
   std::error_code ignored;
-  if (std::filesystem::exists(folder / path, ignored)) return TraceSpec{folder / path, ""};
+  if (std::filesystem::exists(folder / path, ignored)) return TraceSpec{.path = folder / path};
   return value.error(fmt::format("no such file: {}", (folder / path).string()));
+}
+
+Status read_part(const YamlNode& map, TraceSpec& trace) {
+  FL_TRY(read_range(map, "jobs", IntegerBounds{1, TraceSpec::kAllJobs}, trace.first_job,
+                    trace.last_job));
+  return read(map, "at_once", trace.at_once);
+}
+
+JobRow row_of(const Workload& from, JobId job, bool at_once) {
+  const ModelId model = from.jobs.model[job];
+  return {.id = from.names[job],
+          .user = from.users.names[from.jobs.user[job]],
+          .model = model.is_none() ? std::string_view() : from.models[model],
+          .gpus = from.jobs.gpus[job],
+          .gpus_min = from.jobs.gpus_min[job],
+          .gpus_max = from.jobs.gpus_max[job],
+          .submit = at_once ? Time{} : from.jobs.arrival[job],
+          .duration = from.durations[job],
+          .gpu_type = from.reference_types[job],
+          .tickets = from.users.tickets[from.jobs.user[job]]};
+}
+
+Result<Workload> part_of(const TraceSpec& spec) {
+  FL_TRY_ASSIGN(whole, read_trace(spec.path.string(), {}));
+  std::vector<JobId> order;
+  for (const JobId job : ids<JobId>(whole.jobs.size())) order.push_back(job);
+  std::ranges::stable_sort(order, {}, [&](JobId job) { return whole.jobs.arrival[job]; });
+  const auto first = static_cast<std::size_t>(spec.first_job - 1);
+  const std::size_t end = std::min(order.size(), static_cast<std::size_t>(spec.last_job));
+  if (first >= end) {
+    return run_error("{}: it has {} jobs; none from {} on", spec.path.string(), order.size(),
+                     spec.first_job);
+  }
+  WorkloadBuilder builder(whole.name, Reading::kStrict);
+  for (std::size_t i = first; i < end; ++i) {
+    FL_TRY(builder.add(row_of(whole, order[i], spec.at_once), Where(whole.name)));
+  }
+  builder.start_at_zero();
+  return builder.finish();
 }
 
 std::string job_name(const UserSpec& user, std::int64_t number) {
@@ -261,21 +301,33 @@ std::filesystem::path shared_folder() {
 }
 
 Result<WorkloadSpec> read_workload(const YamlNode& map, const std::filesystem::path& folder) {
-  FL_TRY(map.expect_keys(
-      {"trace", "shared", "generate", "sessions", "gavel", "classes", "users", "elastic"}));
+  FL_TRY(map.expect_keys({"trace", "shared", "generate", "sessions", "gavel", "classes", "users",
+                          "elastic", "jobs", "at_once"}));
   FL_TRY_ASSIGN(pairs, map.pairs());
   const auto elastic = map.find("elastic");
-  std::erase_if(pairs, [](const YamlNode::Pair& pair) { return pair.key == "elastic"; });
+  std::erase_if(pairs, [](const YamlNode::Pair& pair) {
+    return pair.key == "elastic" || pair.key == "jobs" || pair.key == "at_once";
+  });
   if (pairs.size() != 1) {
     return map.error(
         "a workload is one of trace, shared, generate, sessions, gavel, classes and users");
   }
   const YamlNode& value = pairs.front().value;
   const std::string& kind = pairs.front().key;
-  const bool is_drawn = kind != "users" && kind != "shared" && kind != "trace";
-  if (elastic && !is_drawn) return elastic->error("elastic belongs to a workload that is drawn");
+  const bool is_trace = kind == "shared" || kind == "trace";
+  if (elastic && (is_trace || kind == "users")) {
+    return elastic->error("elastic belongs to a workload that is drawn");
+  }
+  for (const char* key : {"jobs", "at_once"}) {
+    const auto part = map.find(key);
+    if (part && !is_trace) return part->error(fmt::format("{} belongs to a trace", key));
+  }
   if (kind == "users") return read_users(value);
-  if (!is_drawn) return read_trace_spec(kind, value, folder);
+  if (is_trace) {
+    FL_TRY_ASSIGN(trace, read_trace_spec(kind, value, folder));
+    FL_TRY(read_part(map, trace));
+    return trace;
+  }
   FL_TRY_ASSIGN(drawn, read_drawn(kind, value));
   if (elastic) FL_TRY(read_elastic(*elastic, drawn.elastic));
   return drawn;
@@ -284,10 +336,10 @@ Result<WorkloadSpec> read_workload(const YamlNode& map, const std::filesystem::p
 Result<Workload> make_workload(const WorkloadSpec& spec, const Cluster& cluster,
                                std::uint64_t seed) {
   if (const auto* users = std::get_if<std::vector<UserSpec>>(&spec)) return make_users(*users);
-  const auto* drawn = std::get_if<DrawnSpec>(&spec);
-  FL_CHECK(drawn != nullptr, "a trace is a file already");
-  FL_TRY_ASSIGN(workload, draw(*drawn, cluster, seed));
-  stretch(drawn->elastic, workload.jobs);
+  if (const auto* trace = std::get_if<TraceSpec>(&spec)) return part_of(*trace);
+  const auto& drawn = std::get<DrawnSpec>(spec);
+  FL_TRY_ASSIGN(workload, draw(drawn, cluster, seed));
+  stretch(drawn.elastic, workload.jobs);
   return workload;
 }
 

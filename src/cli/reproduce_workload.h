@@ -2,6 +2,8 @@
 //
 //   workload: {trace: jobs.csv}             # a file, relative to the experiment's
 //   workload: {shared: data/traces/x.csv}   # a public trace, below $FAIRLEAD_SHARED
+//   workload: {shared: x.csv, jobs: [1, 500], at_once: true}  # of any trace: these of its jobs, in
+//                                           # the order of submission; all submitted at once
 //   workload: {generate: {...}}             # as `fairlead trace generate`: jobs, load, users,
 //                                           # tickets, daily_swing, duration_scale
 //   workload: {sessions: {...}}             # users who come and go (trace/sessions.h): hours,
@@ -51,7 +53,14 @@ struct UserSpec {
 
 struct TraceSpec {
   std::filesystem::path path;
-  std::string shared_name;  // of a public trace: its path below the shared folder
+  std::string shared_name{};  // of a public trace: its path below the shared folder
+  // The jobs of it that are run, counted from 1 in the order of submission.
+  std::int64_t first_job = 1;
+  std::int64_t last_job = kAllJobs;
+  bool at_once = false;  // all submitted at time 0
+
+  static constexpr std::int64_t kAllJobs = 1'000'000'000;
+  bool is_whole_file() const { return first_job == 1 && last_job == kAllJobs && !at_once; }
 };
 
 // The gangs that a drawn job accepts; by default only the one that it asks for.
@@ -76,8 +85,8 @@ std::filesystem::path shared_folder();
 // not exist, unless it is a public one.
 Result<WorkloadSpec> read_workload(const YamlNode& map, const std::filesystem::path& folder);
 
-// The jobs of any workload but a trace. A user's only job has the user's name, others get numbers.
-// REQUIRES: not a TraceSpec.
+// The jobs. A user's only job has the user's name, others get numbers. Errors: a trace that cannot
+// be read, or has no such jobs.
 Result<Workload> make_workload(const WorkloadSpec& spec, const Cluster& cluster,
                                std::uint64_t seed);
 

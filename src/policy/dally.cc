@@ -48,6 +48,7 @@ const Dally::State& Dally::state(const View& view, JobId job) {
   State& state = states_[job];
   if (!state.is_known) {
     state.runs = types_with_room(view, job);
+    state.fastest = fastest_rates(view, job, state.runs);
     state.is_known = true;
   }
   return state;
@@ -85,14 +86,20 @@ double Dally::rate(const View& view, JobId job, GpuTypeId type, DallyTier tier) 
   return view.speed.rate(job, type, gpus, tier_for(tier, gpus)).value_or(Rate{0}).value();
 }
 
-// Of all types that have room at the tier; 0 if none has.
-double Dally::fastest(const View& view, JobId job, DallyTier tier) {
-  double fastest = 0;
-  const TypeMask types = state(view, job).runs[index_of(tier)];
-  for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
-    if ((types & type_bit(type)) != 0) fastest = std::max(fastest, rate(view, job, type, tier));
+// By tier, of all types that have room there; 0 where none has.
+Dally::TierRates Dally::fastest_rates(const View& view, JobId job, const TierTypes& runs) {
+  TierRates fastest{};
+  for (DallyTier tier : kDallyTierList) {
+    for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
+      if ((runs[index_of(tier)] & type_bit(type)) == 0) continue;
+      fastest[index_of(tier)] = std::max(fastest[index_of(tier)], rate(view, job, type, tier));
+    }
   }
   return fastest;
+}
+
+double Dally::fastest(const View& view, JobId job, DallyTier tier) {
+  return state(view, job).fastest[index_of(tier)];
 }
 
 // The rate at the widest tier at which the job runs.

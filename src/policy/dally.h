@@ -58,6 +58,7 @@ class Dally : public Policy {
 
  private:
   using TierTypes = std::array<TypeMask, kDallyTiers>;
+  using TierRates = std::array<double, kDallyTiers>;
 
   struct State {
     Duration total;         // work at speed 1, as it was at first; zero: the job is not here
@@ -65,7 +66,8 @@ class Dally : public Policy {
     Time noted{-1};         // while it waits: when it accepts the next tier, as last noted
     Time moved{-1};         // the round that last touched it
     TierTypes runs{};       // by tier: types that have room there for its gang, if idle
-    bool is_known = false;  // `runs` is filled in
+    TierRates fastest{};    // by tier: of these types
+    bool is_known = false;  // `runs` and `fastest` are filled in
   };
   // What a waiting job takes now.
   struct Want {
@@ -106,6 +108,7 @@ class Dally : public Policy {
   static Tier tier_for(DallyTier tier, std::uint32_t gpus);
   static DallyTier best_tier(const State& state);
   static double rate(const View& view, JobId job, GpuTypeId type, DallyTier tier);
+  static TierRates fastest_rates(const View& view, JobId job, const TierTypes& runs);
   double fastest(const View& view, JobId job, DallyTier tier);
   double widest(const View& view, JobId job);
   double score(const View& view, JobId job);
@@ -141,11 +144,15 @@ class Dally : public Policy {
   void run_round(const View& view, Plan& plan);
   void collect_runners(const View& view, const Plan& plan);
   double rate_of_what_is_free(const View& view, const Plan& plan, JobId job);
+  bool may_gain_by_preemption(const View& view, const OrderKey& key);
   void collect_candidates(const View& view, const Plan& plan);
   void improve(const View& view, Plan& plan, const Candidate& candidate);
-  void count_available(const View& view, const Plan& plan, const Candidate& candidate);
+  void list_domains(const View& view, const Plan& plan);
   std::optional<Offer> best_offer(const View& view, const Plan& plan, const Candidate& candidate);
   bool choose_victims(const View& view, const Plan& plan, const Candidate& candidate, Offer& offer);
+  static std::uint32_t held_in(const View& view, const Plan& plan, JobId job, const Offer& offer);
+  double saving(const View& view, const Candidate& candidate, const Offer& offer) const;
+  double value_of_turn(const View& view, const Candidate& candidate) const;
   double gain(const View& view, const Candidate& candidate, const Offer& offer) const;
   bool may_stop(const View& view, const Plan& plan, const Candidate& candidate,
                 const Runner& runner) const;
@@ -155,7 +162,8 @@ class Dally : public Policy {
   DallyTimers timers_;
   IdVector<JobId, State> states_;
   std::vector<OrderKey> waiting_;
-  Time wake_{-1};  // the last timer's end asked for
+  Time wake_{-1};                                            // the last timer's end asked for
+  std::array<std::vector<NodeRange>, kDallyTiers> domains_;  // by DallyTier; of the whole cluster
 
   // Of the decision under way.
   std::array<DallyTimers::Timers, DallyTimers::kSizeClasses> now_{};
@@ -163,8 +171,7 @@ class Dally : public Policy {
   std::vector<Runner> runners_;  // the last in order first
   std::vector<Candidate> candidates_;
   IdVector<NodeId, std::vector<Holder>> holders_;
-  IdVector<NodeId, std::uint32_t> available_;  // free, or held by those whom the candidate may stop
-  std::vector<Holder> in_domain_;
+  std::vector<Holder> chosen_;  // victims, until it is known who is needed
 };
 
 }  // namespace fairlead

@@ -51,6 +51,7 @@ void Dally::run_round(const View& view, Plan& plan) {
   collect_candidates(view, plan);
   if (candidates_.empty()) return;
   collect_runners(view, plan);
+  if (domains_[0].empty()) list_domains(view, plan);
   for (const Candidate& candidate : candidates_) {
     if (states_[candidate.key.job].moved != view.now) improve(view, plan, candidate);
   }
@@ -70,14 +71,23 @@ double Dally::rate_of_what_is_free(const View& view, const Plan& plan, JobId job
   return 0;
 }
 
+// Whoever is of the last class and as fast at any distance has nothing to gain at others' cost.
+bool Dally::may_gain_by_preemption(const View& view, const OrderKey& key) {
+  return static_cast<std::size_t>(key.major) < options_.limits_s.size() ||
+         (moves_closer() &&
+          widest(view, key.job) < fastest(view, key.job, best_tier(state(view, key.job))));
+}
+
 void Dally::collect_candidates(const View& view, const Plan& plan) {
   candidates_.clear();
   for (const OrderKey& key : waiting_) {
-    candidates_.push_back({.key = key,
-                           .is_running = false,
-                           .want = want(view, key.job),
-                           .alternative = rate_of_what_is_free(view, plan, key.job),
-                           .best = fastest(view, key.job, best_tier(states_[key.job]))});
+    if (may_gain_by_preemption(view, key)) {
+      candidates_.push_back({.key = key,
+                             .is_running = false,
+                             .want = want(view, key.job),
+                             .alternative = rate_of_what_is_free(view, plan, key.job),
+                             .best = fastest(view, key.job, best_tier(states_[key.job]))});
+    }
   }
   for (JobId job : view.running) {
     if (!could_be_closer(view, plan, job)) continue;
@@ -127,80 +137,81 @@ bool Dally::may_stop(const View& view, const Plan& plan, const Candidate& candid
 void Dally::improve(const View& view, Plan& plan, const Candidate& candidate) {
   const Plan::Mark before = plan.mark();
   if (candidate.is_running) plan.stop(candidate.key.job);  // it may stay on some of its GPUs
-  count_available(view, plan, candidate);
   const std::optional<Offer> offer = best_offer(view, plan, candidate);
   if (offer) return carry_out(view, plan, candidate, *offer);
   plan.rollback(before);
 }
 
-void Dally::count_available(const View& view, const Plan& plan, const Candidate& candidate) {
-  available_.resize(view.cluster.nodes());
-  for (NodeId node : ids<NodeId>(view.cluster.nodes())) {
-    available_[node] = plan.free().on(node);
-    if (plan.free().is_down(node)) continue;
-    for (const Holder& holder : holders_[node]) {
-      if (may_stop(view, plan, candidate, runners_[holder.runner])) {
-        available_[node] += holder.gpus;
-      }
-    }
+void Dally::list_domains(const View& view, const Plan& plan) {
+  for (std::uint32_t node = 0; node < view.cluster.nodes(); ++node) {
+    domains_[index_of(DallyTier::kMachine)].push_back({node, node + 1});
   }
+  for (NodeRange rack : view.cluster.rack_nodes) {
+    domains_[index_of(DallyTier::kRack)].push_back(rack);
+  }
+  domains_[index_of(DallyTier::kNetwork)] = {plan.free().everywhere()};
 }
 
 // Of all domains that the candidate may have, the one that saves most; none if none pays.
 std::optional<Dally::Offer> Dally::best_offer(const View& view, const Plan& plan,
                                               const Candidate& candidate) {
   std::optional<Offer> best;
-  const auto consider = [&](GpuTypeId type, DallyTier tier, NodeRange range) {
-    std::uint32_t available = 0;
-    for (std::uint32_t node = range.begin; node < range.end; ++node) {
-      if (view.cluster.node_type[NodeId(node)] == type) available += available_[NodeId(node)];
-    }
-    if (available < candidate.want.gpus) return;
-    Offer offer{.tier = tier, .type = type, .range = range, .gain = 0, .victims = {}};
-    if (!choose_victims(view, plan, candidate, offer)) return;
-    offer.gain = gain(view, candidate, offer);
-    if (offer.gain > (best ? best->gain : 0)) best = std::move(offer);
-  };
   for (DallyTier tier : kDallyTierList) {
     for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
       if ((candidate.want.at[index_of(tier)] & type_bit(type)) == 0) continue;
-      if (tier == DallyTier::kNetwork) {
-        consider(type, tier, plan.free().everywhere());
-      } else if (tier == DallyTier::kRack) {
-        for (NodeRange rack : view.cluster.rack_nodes) consider(type, tier, rack);
-      } else {
-        for (std::uint32_t node = 0; node < view.cluster.nodes(); ++node) {
-          consider(type, tier, {node, node + 1});
-        }
+      Offer offer{.tier = tier, .type = type, .range = {}, .gain = 0, .victims = {}};
+      const double most = saving(view, candidate, offer) + value_of_turn(view, candidate);
+      for (NodeRange range : domains_[index_of(tier)]) {
+        if (most <= (best ? best->gain : 0)) break;
+        offer.range = range;
+        if (!choose_victims(view, plan, candidate, offer)) continue;
+        offer.gain = gain(view, candidate, offer);
+        if (offer.gain > (best ? best->gain : 0)) best = offer;
       }
     }
   }
   return best;
 }
 
+std::uint32_t Dally::held_in(const View& view, const Plan& plan, JobId job, const Offer& offer) {
+  std::uint32_t gpus = 0;
+  for (Slice slice : plan.gang(job)) {
+    const std::uint32_t row = slice.node.row();
+    const bool is_there = row >= offer.range.begin && row < offer.range.end;
+    if (is_there && view.cluster.node_type[slice.node] == offer.type) gpus += slice.gpus;
+  }
+  return gpus;
+}
+
 // The last in order whose GPUs are enough together, less those who turn out not to be needed.
 bool Dally::choose_victims(const View& view, const Plan& plan, const Candidate& candidate,
                            Offer& offer) {
-  in_domain_.clear();
+  offer.victims.clear();
   std::uint32_t gpus = 0;
   for (std::uint32_t row = offer.range.begin; row < offer.range.end; ++row) {
     const NodeId node(row);
-    if (view.cluster.node_type[node] != offer.type || plan.free().is_down(node)) continue;
-    gpus += plan.free().on(node);
-    for (const Holder& holder : holders_[node]) {
-      if (may_stop(view, plan, candidate, runners_[holder.runner])) in_domain_.push_back(holder);
+    if (view.cluster.node_type[node] == offer.type) gpus += plan.free().on(node);
+  }
+  chosen_.clear();
+  const auto take = [&](Holder holder) {
+    if (!may_stop(view, plan, candidate, runners_[holder.runner])) return;
+    chosen_.push_back(holder);
+    gpus += holder.gpus;
+  };
+  if (offer.range.end - offer.range.begin == 1) {
+    if (view.cluster.node_type[NodeId(offer.range.begin)] != offer.type) return false;
+    for (Holder holder : holders_[NodeId(offer.range.begin)]) {
+      if (gpus >= candidate.want.gpus) break;
+      take(holder);
+    }
+  } else {
+    for (std::size_t i = 0; i < runners_.size() && gpus < candidate.want.gpus; ++i) {
+      const std::uint32_t held = held_in(view, plan, runners_[i].key.job, offer);
+      if (held > 0) take({i, held});
     }
   }
-  std::ranges::sort(in_domain_, {}, &Holder::runner);
-  std::vector<Holder> chosen;
-  for (const Holder& holder : in_domain_) {
-    const bool goes_on = !chosen.empty() && chosen.back().runner == holder.runner;
-    if (gpus >= candidate.want.gpus && !goes_on) break;
-    goes_on ? static_cast<void>(chosen.back().gpus += holder.gpus) : chosen.push_back(holder);
-    gpus += holder.gpus;
-  }
   if (gpus < candidate.want.gpus) return false;
-  for (auto holder = chosen.rbegin(); holder != chosen.rend(); ++holder) {
+  for (auto holder = chosen_.rbegin(); holder != chosen_.rend(); ++holder) {
     if (gpus - holder->gpus < candidate.want.gpus) {
       offer.victims.push_back(holder->runner);
     } else {
@@ -210,29 +221,40 @@ bool Dally::choose_victims(const View& view, const Plan& plan, const Candidate& 
   return true;
 }
 
+// What the candidate saves by being closer together, less its own restart, in GPU-seconds.
+double Dally::saving(const View& view, const Candidate& candidate, const Offer& offer) const {
+  if (!moves_closer()) return 0;
+  const JobId job = candidate.key.job;
+  const double fast = rate(view, job, offer.type, offer.tier);
+  const double saved = gpu_seconds(view, job, candidate.alternative, fast);
+  if (!candidate.is_running) return saved;
+  return saved - view.jobs.gpus[job] * to_seconds(options_.dead);
+}
+
+// Whoever was served less goes first: what a waiting job is served before it leaves its class, if
+// it lives that long, is what it would otherwise wait for. In GPU-seconds.
+double Dally::value_of_turn(const View& view, const Candidate& candidate) const {
+  const auto level = static_cast<std::size_t>(candidate.key.major);
+  if (candidate.is_running || level >= options_.limits_s.size()) return 0;
+  const JobId job = candidate.key.job;
+  const GpuTime until = occupancy(seconds(options_.limits_s[level]), 1);
+  const auto left_ms = static_cast<double>((until - view.jobs.attained(job, view.now)).gpu_ms);
+  const double to_end_s = view.jobs.gpus[job] * to_seconds(view.oracle->remaining(job));
+  return std::min(left_ms / 1000, to_end_s / candidate.best);
+}
+
 // What the candidate saves less what it costs everybody, in GPU-seconds.
 double Dally::gain(const View& view, const Candidate& candidate, const Offer& offer) const {
-  const JobId job = candidate.key.job;
-  const double dead_s = to_seconds(options_.dead);
-  const double fast = rate(view, job, offer.type, offer.tier);
-  double gain = moves_closer() ? gpu_seconds(view, job, candidate.alternative, fast) : 0;
-  if (candidate.is_running) gain -= view.jobs.gpus[job] * dead_s;
-  bool by_class = !candidate.is_running && !offer.victims.empty();
+  double gain = saving(view, candidate, offer);
+  bool by_class = !offer.victims.empty();
   for (std::size_t victim : offer.victims) {
     const Runner& runner = runners_[victim];
-    gain -= runner.gpus * dead_s;
+    gain -= runner.gpus * to_seconds(options_.dead);
     const bool is_of_later_class = runner.key.major > candidate.key.major;
     by_class &= is_of_later_class;
     if (candidate.is_running || !is_of_later_class) gain -= kLossWeight * runner.loss;
   }
-  if (!by_class) return gain;
-  // Whoever was served less goes first: what it is served before it leaves its class, if it lives
-  // that long, is what it would otherwise wait for.
-  const auto level = static_cast<std::size_t>(candidate.key.major);
-  const GpuTime until = occupancy(seconds(options_.limits_s[level]), 1);
-  const auto left_ms = static_cast<double>((until - view.jobs.attained(job, view.now)).gpu_ms);
-  const double to_end_s = view.jobs.gpus[job] * to_seconds(view.oracle->remaining(job));
-  return gain + std::min(left_ms / 1000, to_end_s / candidate.best);
+  return by_class ? gain + value_of_turn(view, candidate) : gain;
 }
 
 void Dally::carry_out(const View& view, Plan& plan, const Candidate& candidate,
