@@ -177,6 +177,13 @@ TEST(Experiment, RunsAPartOfATraceInTheOrderOfSubmission) {
   ASSERT_EQ(together->jobs.size(), 3U);
   for (const JobId job : ids<JobId>(3)) EXPECT_EQ(together->jobs.arrival[job], Time{});
 
+  const auto some = read_part("of_users: [v, w], submit_h: [0, 1]");
+  ASSERT_TRUE(some.has_value()) << some.error().message;
+  const auto of_v = make_workload(some->cases[0].workload, Cluster{}, 1);
+  ASSERT_TRUE(of_v.has_value()) << of_v.error().message;
+  ASSERT_EQ(of_v->jobs.size(), 1U);
+  EXPECT_EQ(of_v->names[JobId(0)], "b");
+
   const auto none = read_part("jobs: [4, 9]");
   ASSERT_TRUE(none.has_value()) << none.error().message;
   EXPECT_FALSE(make_workload(none->cases[0].workload, Cluster{}, 1).has_value());

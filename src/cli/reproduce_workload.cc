@@ -201,6 +201,9 @@ Result<TraceSpec> read_trace_spec(std::string_view kind, const YamlNode& value,
 }
 
 Status read_part(const YamlNode& map, TraceSpec& trace) {
+  FL_TRY(read(map, "of_users", trace.users));
+  FL_TRY(read_range(map, "submit_h", RealBounds{0, TraceSpec::kEndH}, trace.submit_from_h,
+                    trace.submit_to_h));
   FL_TRY(read_range(map, "jobs", IntegerBounds{1, TraceSpec::kAllJobs}, trace.first_job,
                     trace.last_job));
   return read(map, "at_once", trace.at_once);
@@ -220,15 +223,26 @@ JobRow row_of(const Workload& from, JobId job, bool at_once) {
           .tickets = from.users.tickets[from.jobs.user[job]]};
 }
 
+bool is_in(const TraceSpec& spec, const Workload& whole, JobId job) {
+  const Time submit = whole.jobs.arrival[job];
+  if (submit < Time{} + duration_of(spec.submit_from_h)) return false;
+  if (submit >= Time{} + duration_of(spec.submit_to_h)) return false;
+  if (spec.users.empty()) return true;
+  const std::string& user = whole.users.names[whole.jobs.user[job]];
+  return std::ranges::find(spec.users, user) != spec.users.end();
+}
+
 Result<Workload> part_of(const TraceSpec& spec) {
   FL_TRY_ASSIGN(whole, read_trace(spec.path.string(), {}));
   std::vector<JobId> order;
-  for (const JobId job : ids<JobId>(whole.jobs.size())) order.push_back(job);
+  for (const JobId job : ids<JobId>(whole.jobs.size())) {
+    if (is_in(spec, whole, job)) order.push_back(job);
+  }
   std::ranges::stable_sort(order, {}, [&](JobId job) { return whole.jobs.arrival[job]; });
   const auto first = static_cast<std::size_t>(spec.first_job - 1);
   const std::size_t end = std::min(order.size(), static_cast<std::size_t>(spec.last_job));
   if (first >= end) {
-    return run_error("{}: it has {} jobs; none from {} on", spec.path.string(), order.size(),
+    return run_error("{}: it has {} such jobs; none from {} on", spec.path.string(), order.size(),
                      spec.first_job);
   }
   WorkloadBuilder builder(whole.name, Reading::kStrict);
@@ -302,25 +316,25 @@ std::filesystem::path shared_folder() {
 
 Result<WorkloadSpec> read_workload(const YamlNode& map, const std::filesystem::path& folder) {
   FL_TRY(map.expect_keys({"trace", "shared", "generate", "sessions", "gavel", "classes", "users",
-                          "elastic", "jobs", "at_once"}));
-  FL_TRY_ASSIGN(pairs, map.pairs());
-  const auto elastic = map.find("elastic");
-  std::erase_if(pairs, [](const YamlNode::Pair& pair) {
-    return pair.key == "elastic" || pair.key == "jobs" || pair.key == "at_once";
-  });
-  if (pairs.size() != 1) {
+                          "elastic", "of_users", "submit_h", "jobs", "at_once"}));
+  std::vector<std::string_view> kinds;
+  for (const char* key : {"trace", "shared", "generate", "sessions", "gavel", "classes", "users"}) {
+    if (map.find(key)) kinds.emplace_back(key);
+  }
+  if (kinds.size() != 1) {
     return map.error(
         "a workload is one of trace, shared, generate, sessions, gavel, classes and users");
   }
-  const YamlNode& value = pairs.front().value;
-  const std::string& kind = pairs.front().key;
-  const bool is_trace = kind == "shared" || kind == "trace";
-  if (elastic && (is_trace || kind == "users")) {
-    return elastic->error("elastic belongs to a workload that is drawn");
-  }
-  for (const char* key : {"jobs", "at_once"}) {
+  const std::string_view kind = kinds.front();
+  const YamlNode value = *map.find(kind);
+  const bool is_trace = kind == "trace" || kind == "shared";
+  for (const char* key : {"of_users", "submit_h", "jobs", "at_once"}) {
     const auto part = map.find(key);
     if (part && !is_trace) return part->error(fmt::format("{} belongs to a trace", key));
+  }
+  const auto elastic = map.find("elastic");
+  if (elastic && (is_trace || kind == "users")) {
+    return elastic->error("elastic belongs to a workload that is drawn");
   }
   if (kind == "users") return read_users(value);
   if (is_trace) {

@@ -2,8 +2,10 @@
 //
 //   workload: {trace: jobs.csv}             # a file, relative to the experiment's
 //   workload: {shared: data/traces/x.csv}   # a public trace, below $FAIRLEAD_SHARED
-//   workload: {shared: x.csv, jobs: [1, 500], at_once: true}  # of any trace: these of its jobs, in
-//                                           # the order of submission; all submitted at once
+//   workload: {shared: x.csv, of_users: [a, b], submit_h: [0, 48], jobs: [1, 500], at_once: true}
+//                                           # of any trace, the jobs of these users, submitted
+//                                           within # these hours; of those the first 500 in the
+//                                           order of # submission; all submitted at once
 //   workload: {generate: {...}}             # as `fairlead trace generate`: jobs, load, users,
 //                                           # tickets, daily_swing, duration_scale
 //   workload: {sessions: {...}}             # users who come and go (trace/sessions.h): hours,
@@ -54,13 +56,21 @@ struct UserSpec {
 struct TraceSpec {
   std::filesystem::path path;
   std::string shared_name{};  // of a public trace: its path below the shared folder
-  // The jobs of it that are run, counted from 1 in the order of submission.
+  // The jobs of it that are run: those of these users (none named: of all) that were submitted in
+  // these hours, and of them the first to the last, from 1 on in the order of submission.
+  std::vector<std::string> users;
+  double submit_from_h = 0;
+  double submit_to_h = kEndH;
   std::int64_t first_job = 1;
   std::int64_t last_job = kAllJobs;
   bool at_once = false;  // all submitted at time 0
 
   static constexpr std::int64_t kAllJobs = 1'000'000'000;
-  bool is_whole_file() const { return first_job == 1 && last_job == kAllJobs && !at_once; }
+  static constexpr double kEndH = 1e6;
+  bool is_whole_file() const {
+    return users.empty() && submit_from_h == 0 && submit_to_h == kEndH && first_job == 1 &&
+           last_job == kAllJobs && !at_once;
+  }
 };
 
 // The gangs that a drawn job accepts; by default only the one that it asks for.
