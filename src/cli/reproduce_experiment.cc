@@ -107,6 +107,7 @@ class ExperimentReader {
   Status replace_policies(const YamlNode& map, Case& one);
   Status read_case(const YamlNode& map, const Case& base);
   Status read_claims();
+  Status read_measures();
   Status add_case(const YamlNode& map, Case one);
   Result<PublishedClaim> read_claim(const YamlNode& map);
   static Status read_claim_words(const YamlNode& map, PublishedClaim& claim);
@@ -129,9 +130,9 @@ class ExperimentReader {
 };
 
 Result<Experiment> ExperimentReader::read_all() {
-  FL_TRY(
-      root_.expect_keys({"title", "source", "question", "setup", "cluster", "workload", "policies",
-                         "seeds", "until_h", "quantum_s", "settings", "cases", "claims"}));
+  FL_TRY(root_.expect_keys({"title", "source", "question", "setup", "cluster", "workload",
+                            "policies", "seeds", "until_h", "quantum_s", "settings", "cases",
+                            "claims", "measures"}));
   FL_TRY(read_words());
   FL_TRY(read(root_, "seeds", {1, 1000}, experiment_.seeds));
   FL_TRY(read(root_, "until_h", {0.001, 1e6}, experiment_.until_h));
@@ -140,10 +141,34 @@ Result<Experiment> ExperimentReader::read_all() {
   experiment_.quantum = {std::llround(quantum_s * 1000)};
   FL_TRY(read_cases());
   FL_TRY(read_claims());
+  FL_TRY(read_measures());
   return std::move(experiment_);
 }
 
+Status ExperimentReader::read_measures() {
+  const auto list = root_.find("measures");
+  if (!list) return {};
+  FL_TRY_ASSIGN(items, list->items());
+  for (const YamlNode& item : items) {
+    FL_TRY(item.expect_keys(
+        {"column", "figure", "user", "key", "job", "window_h", "first_job", "last_job"}));
+    PublishedClaim measure{.is_measure = true};
+    FL_TRY(item.get("column"));
+    FL_TRY(read(item, "column", measure.column));
+    FL_TRY_ASSIGN(figure, find_figure(item));
+    measure.figure = figure;
+    for (const auto& [label, policy] : experiment_.cases.front().policies) {
+      measure.policy = label;
+      measure.text = fmt::format("{}, {}", measure.column, label);
+      FL_TRY(read_figure_keys(item, measure));
+      experiment_.claims.push_back(measure);
+    }
+  }
+  return {};
+}
+
 Status ExperimentReader::read_claims() {
+  if (!root_.find("claims") && root_.find("measures")) return {};
   FL_TRY_ASSIGN(list, root_.get("claims"));
   FL_TRY_ASSIGN(items, list.items());
   for (const YamlNode& item : items) {
@@ -337,7 +362,7 @@ Status ExperimentReader::read_figure_keys(const YamlNode& map, PublishedClaim& c
   if (is_text(figure.kind) && experiment_.quantum.ms == 0) {
     return map.error(fmt::format("the figure {} needs the experiment's quantum_s", figure.name));
   }
-  return read_labels(map, claim);
+  return claim.is_measure ? Status() : read_labels(map, claim);
 }
 
 // Whose runs the figure is of; the only policy need not be named.

@@ -19,7 +19,7 @@
 //       cluster: slides                  # these replace the experiment's; policies by label,
 //       models: [VAE, DCGAN]             # models those of the workload's users, in order;
 //       settings: {congestion: rack:4}   # settings come on top of the experiment's
-//   claims:                              # required; in each case
+//   claims:                              # in each case; required unless there are measures
 //     - claim: one sentence              # required
 //       column: short title of its column, where there are cases
 //       source: where exactly it was claimed
@@ -35,6 +35,9 @@
 //                                        # value or a list with one for each case, null where
 //                                        # nothing is expected; none: measured
 //       worst: true                      # judge the worst seed (default: the mean of the seeds)
+//   measures:                            # what the table of all runs has of each policy: figures
+//     - column: makespan                 # required; and the keys of a claim that its figure takes,
+//       figure: summary_h                # but not policy and against
 #pragma once
 
 #include "base/result.h"
@@ -113,6 +116,7 @@ struct PublishedClaim {
   double tolerance = 0;
   double tolerance_percent = 0;  // of what is expected; 0: `tolerance`
   bool worst = false;
+  bool is_measure = false;  // one of `measures`, with a policy
 
   std::optional<double> expected_in(std::size_t i) const {
     if (expected.empty()) return std::nullopt;
@@ -139,8 +143,8 @@ struct Experiment {
   std::int64_t seeds = 1;
   double until_h = 0;  // 0: to the end
   Duration quantum;
-  std::vector<Case> cases;  // at least one; all with the same labels of policies
-  std::vector<PublishedClaim> claims;
+  std::vector<Case> cases;             // at least one; all with the same labels of policies
+  std::vector<PublishedClaim> claims;  // then the measures, for each of them all policies in order
 };
 
 // Reads the experiment `name` from the text of `file`. Everything that can be checked without a run

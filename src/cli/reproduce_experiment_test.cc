@@ -151,6 +151,22 @@ TEST(Experiment, ACaseAddsSettings) {
             (std::vector<std::string>{"costs=none", "network=analytic"}));
 }
 
+TEST(Experiment, MeasuresEachPolicy) {
+  const auto experiment = read_text(std::string(kWorld) +
+                                    "measures: [{column: JCT, figure: summary_h, key: jct_avg_s}]");
+  ASSERT_TRUE(experiment.has_value()) << experiment.error().message;
+  ASSERT_EQ(experiment->claims.size(), 2U) << "one for each policy";
+  EXPECT_TRUE(experiment->claims[0].is_measure);
+  EXPECT_EQ(experiment->claims[0].policy, "a");
+  EXPECT_EQ(experiment->claims[1].policy, "b");
+  EXPECT_EQ(experiment->claims[1].column, "JCT");
+  EXPECT_NE(error_of(std::string(kWorld) +
+                     "measures: [{column: JCT, figure: summary_h, key: jct_avg_s, policy: a}]")
+                .find("unknown key"),
+            std::string::npos);
+  EXPECT_NE(error_of(kWorld).find("claims"), std::string::npos) << "or claims";
+}
+
 TEST(Experiment, RunsAPartOfATraceInTheOrderOfSubmission) {
   const std::filesystem::path folder = testing::TempDir();
   std::ofstream(folder / "part.csv") << "job,user,gpus,submit_s,duration_s\n"

@@ -118,9 +118,15 @@ std::string verdict_text(const Outcome& outcome) {
   return outcome.reason.empty() ? name : fmt::format("{}: {}", name, outcome.reason);
 }
 
+// Without the measures, which come last.
+std::size_t claims_to_judge(const Experiment& experiment) {
+  return static_cast<std::size_t>(
+      std::ranges::count(experiment.claims, false, &PublishedClaim::is_measure));
+}
+
 Cells claim_rows(const ExperimentResult& result) {
   Cells cells = {{"claim", "expected", "ours", "verdict"}};
-  for (std::size_t i = 0; i < result.experiment.claims.size(); ++i) {
+  for (std::size_t i = 0; i < claims_to_judge(result.experiment); ++i) {
     const PublishedClaim& claim = result.experiment.claims[i];
     const Outcome& outcome = result.outcomes[i].front();
     cells.push_back({claim.text, expected_text(claim, outcome, Units::kTold),
@@ -145,22 +151,26 @@ Cells transposed(const Cells& cells) {
   return columns;
 }
 
+std::string column_header(const PublishedClaim& claim) {
+  if (claim.figure->unit.empty()) return claim.column;
+  return fmt::format("{}, {}", claim.column, claim.figure->unit);
+}
+
 Cells case_rows(const ExperimentResult& result) {
   const Experiment& experiment = result.experiment;
+  const std::size_t claims = claims_to_judge(experiment);
   Cells cells = {{"case"}};
-  for (const PublishedClaim& claim : experiment.claims) {
-    cells[0].push_back(claim.figure->unit.empty()
-                           ? claim.column
-                           : fmt::format("{}, {}", claim.column, claim.figure->unit));
+  for (std::size_t k = 0; k < claims; ++k) {
+    cells[0].push_back(column_header(experiment.claims[k]));
   }
   for (std::size_t i = 0; i < experiment.cases.size(); ++i) {
     cells.push_back({experiment.cases[i].label});
-    for (std::size_t k = 0; k < experiment.claims.size(); ++k) {
+    for (std::size_t k = 0; k < claims; ++k) {
       cells.back().push_back(case_cell(experiment.claims[k], result.outcomes[k][i]));
     }
   }
   // The longer side goes down the page.
-  if (experiment.claims.size() <= experiment.cases.size()) return cells;
+  if (claims <= experiment.cases.size()) return cells;
   cells[0][0] = "figure";
   return transposed(cells);
 }
@@ -168,7 +178,29 @@ Cells case_rows(const ExperimentResult& result) {
 bool has_cases(const Experiment& experiment) { return !experiment.cases.front().label.empty(); }
 
 Cells cells_of(const ExperimentResult& result) {
+  if (claims_to_judge(result.experiment) == 0) return {};
   return has_cases(result.experiment) ? case_rows(result) : claim_rows(result);
+}
+
+// A row for each policy in each case, a column for each measure; none if there are no measures.
+Cells measure_rows(const ExperimentResult& result) {
+  const Experiment& experiment = result.experiment;
+  const std::size_t policies = experiment.cases.front().policies.size();
+  const std::size_t begin = claims_to_judge(experiment);
+  if (begin == experiment.claims.size()) return {};
+  Cells cells = {{"case", "policy"}};
+  for (std::size_t k = begin; k < experiment.claims.size(); k += policies) {
+    cells[0].push_back(column_header(experiment.claims[k]));
+  }
+  for (std::size_t i = 0; i < experiment.cases.size(); ++i) {
+    for (std::size_t policy = 0; policy < policies; ++policy) {
+      cells.push_back({experiment.cases[i].label, experiment.claims[begin + policy].policy});
+      for (std::size_t k = begin + policy; k < experiment.claims.size(); k += policies) {
+        cells.back().push_back(case_cell(experiment.claims[k], result.outcomes[k][i]));
+      }
+    }
+  }
+  return cells;
 }
 
 // Why outcomes are missing, each reason once.
@@ -283,14 +315,20 @@ void add_section(std::string& page, const ExperimentResult& result) {
   if (!experiment.setup.empty()) page += fmt::format("- Set up: {}\n", experiment.setup);
   page += fmt::format("- Run: `fairlead reproduce {} --out out/{}`; {}\n\n", experiment.name,
                       experiment.name, conditions(experiment));
-  add_table(page, cells_of(result));
-  const bool by_case = has_cases(experiment);
-  if (by_case) page += '\n';
-  for (const PublishedClaim& claim : experiment.claims) {
-    if (by_case) page += fmt::format("- *{}*: {}\n", claim.column, claim.text);
+  const Cells claims = cells_of(result);
+  if (!claims.empty()) add_table(page, claims);
+  if (has_cases(experiment) && !claims.empty()) {
+    page += '\n';
+    for (std::size_t i = 0; i < claims_to_judge(experiment); ++i) {
+      const PublishedClaim& claim = experiment.claims[i];
+      page += fmt::format("- *{}*: {}\n", claim.column, claim.text);
+    }
+    for (const std::string& reason : reasons(result)) page += fmt::format("- {}\n", reason);
   }
-  if (!by_case) return;
-  for (const std::string& reason : reasons(result)) page += fmt::format("- {}\n", reason);
+  const Cells measures = measure_rows(result);
+  if (measures.empty()) return;
+  if (!claims.empty()) page += "\nAll runs:\n\n";
+  add_table(page, measures);
 }
 
 json outcome_json(const PublishedClaim& claim, const Case& one, const Outcome& outcome) {
@@ -379,13 +417,15 @@ std::string results_json(const std::vector<ExperimentResult>& results) {
 }
 
 std::string result_text(const ExperimentResult& result, TextStyle style) {
-  const Cells cells = cells_of(result);
-  std::vector<Table::Column> columns;
-  for (const std::string& header : cells[0]) columns.push_back({header, Align::kLeft});
-  Table table(std::move(columns));
-  for (std::size_t row = 1; row < cells.size(); ++row) table.add_row(cells[row]);
-  std::string text =
-      fmt::format("{}: {}\n{}", result.experiment.name, result.experiment.title, table.text(style));
+  std::string text = fmt::format("{}: {}\n", result.experiment.name, result.experiment.title);
+  for (const Cells& cells : {cells_of(result), measure_rows(result)}) {
+    if (cells.size() < 2) continue;
+    std::vector<Table::Column> columns;
+    for (const std::string& header : cells[0]) columns.push_back({header, Align::kLeft});
+    Table table(std::move(columns));
+    for (std::size_t row = 1; row < cells.size(); ++row) table.add_row(cells[row]);
+    text += table.text(style);
+  }
   if (has_cases(result.experiment)) {
     for (const std::string& reason : reasons(result)) text += reason + '\n';
   }

@@ -43,7 +43,7 @@ struct ExperimentResult {
 // reproduction.json.
 std::string results_json(const std::vector<ExperimentResult>& results);
 // A heading and a row per claim; with cases, a row per case and a column per claim, or the other
-// way round if there are fewer cases than claims.
+// way round if there are fewer cases than claims. Then the measures, a row per case and policy.
 std::string result_text(const ExperimentResult& result, TextStyle style);
 // The page docs/reproduction.md, from the results of all experiments.
 std::string results_page(const std::vector<ExperimentResult>& results);

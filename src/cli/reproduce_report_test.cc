@@ -177,5 +177,32 @@ TEST(Report, IsJson) {
   EXPECT_EQ(value["experiments"][0]["reached"], 1);
 }
 
+TEST(Report, ListsTheMeasuresOfAllPoliciesByCase) {
+  ExperimentResult result;
+  result.experiment.name = "e";
+  result.experiment.title = "t";
+  for (const char* label : {"small", "large"}) {
+    result.experiment.cases.push_back(
+        {.label = label, .policies = {{"first", "fifo"}, {"second", "las"}}});
+  }
+  double value = 1;
+  for (const char* policy : {"first", "second"}) {
+    PublishedClaim measure = claim_of(Bound::kNone, 0);
+    measure.is_measure = true;
+    measure.policy = policy;
+    result.experiment.claims.push_back(measure);
+    result.outcomes.push_back({judge(measure, {value}, {}), judge(measure, {value + 10}, {})});
+    ++value;
+  }
+  EXPECT_EQ(result_text(result, TextStyle::kPlain),
+            "e: t\n"
+            "case   policy  gain, %\n"
+            "small  first   1.0\n"
+            "small  second  2.0\n"
+            "large  first   11.0\n"
+            "large  second  12.0\n"
+            "nothing to judge\n");
+}
+
 }  // namespace
 }  // namespace fairlead

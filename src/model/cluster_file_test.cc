@@ -180,7 +180,7 @@ TEST(ClusterPresets, HaveThePublishedSizes) {
   EXPECT_EQ(size_of("blox"), "32 nodes, 128 GPUs: 128 V100");
   EXPECT_EQ(size_of("philly"), "48 nodes, 384 GPUs: 384 GPU");
   EXPECT_EQ(size_of("philly-vcs"), "352 nodes, 2816 GPUs: 2816 GPU");
-  EXPECT_EQ(load_cluster("dally")->rack_nodes.size(), 8U);
+  EXPECT_EQ(load_cluster("dally")->rack_nodes.size(), 4U);
   EXPECT_EQ(load_cluster("openb")->nodes(), 1213U);
   EXPECT_EQ(load_cluster("openb")->type_names.size(), 7U);
 }
