@@ -9,66 +9,38 @@ namespace {
 
 constexpr double kDay = 86'400;
 
-constexpr OptionSpec whole(std::string_view name, std::string_view fallback, std::string_view unit,
-                           double min, double max, std::string_view help) {
-  return {.name = name,
-          .type = OptionType::kInteger,
-          .fallback = fallback,
-          .unit = unit,
-          .min = min,
-          .max = max,
-          .choices = "",
-          .help = help};
-}
-
-constexpr OptionSpec choice(std::string_view name, std::string_view fallback,
-                            std::string_view choices, std::string_view help) {
-  return {.name = name,
-          .type = OptionType::kChoice,
-          .fallback = fallback,
-          .unit = "",
-          .choices = choices,
-          .help = help};
-}
-
 constexpr OptionSpec kOptions[] = {
-    choice("mode", "auto", "auto/manual/no-wait/fully-consolidated",
-           "The delay timers: tuned, fixed, zero, or without end."),
-    whole("machine_s", "300", "seconds", 0, 30 * kDay,
-          "Waiting time until a job accepts a rack; with auto, where nothing is known; chosen."),
-    whole("rack_s", "900", "seconds", 0, 30 * kDay,
-          "Waiting time until a job accepts GPUs anywhere, at least machine_s; chosen."),
-    whole("least_s", "1", "seconds", 0, kDay, "With auto: the shortest timer; chosen."),
-    whole("most_s", "43200", "seconds", 1, 30 * kDay, "With auto: the longest timer; chosen."),
-    whole("samples", "30", "jobs", 1, 1000, "With auto: how many past waits count; chosen."),
-    whole("age_h", "24", "hours", 1, 720, "With auto: for how long a past wait counts; chosen."),
-    {.name = "quantile",
-     .type = OptionType::kReal,
-     .fallback = "0",
-     .unit = "",
-     .min = 0,
-     .max = 1,
-     .choices = "",
-     .help = "With auto: a timer is this quantile of the past waits; 0: their mean; chosen."},
-    choice("preempt", "both", "none/las/network/both",
-           "Who may take GPUs from whom: nobody, by attained service, by sensitivity to the "
-           "network, or by service and then sensitivity."),
-    choice("score", "nw-sens", "nw-sens/slowdown",
-           "Sensitivity: slowdown x communication x work left, or slowdown alone."),
-    {.name = "limits",
-     .type = OptionType::kList,
-     .fallback = "3250/7200",
-     .unit = "GPU-seconds",
-     .min = 1,
-     .max = 1e9,
-     .choices = "",
-     .help = "Service at which a job leaves each class but the last, increasing; the defaults are "
-             "those of Tiresias' artefact."},
-    whole("round", "300", "seconds", 1, kDay,
-          "Time between looks at who should make room or move; the default is Blox'."),
-    whole("switch_s", "30", "seconds", 0, 3600,
-          "Dead time expected of a restart; the default is that of Helios' migration of 2 to 8 "
-          "GPUs."),
+    choice_option("mode", "auto", "auto/manual/no-wait/fully-consolidated",
+                  "The delay timers: tuned, fixed, zero, or without end."),
+    integer_option(
+        "machine_s", "300", "seconds", 0, 30 * kDay,
+        "Waiting time until a job accepts a rack; with auto, where nothing is known; chosen."),
+    integer_option("rack_s", "900", "seconds", 0, 30 * kDay,
+                   "Waiting time until a job accepts GPUs anywhere, at least machine_s; chosen."),
+    integer_option("least_s", "1", "seconds", 0, kDay, "With auto: the shortest timer; chosen."),
+    integer_option("most_s", "43200", "seconds", 1, 30 * kDay,
+                   "With auto: the longest timer; chosen."),
+    integer_option("samples", "30", "jobs", 1, 1000,
+                   "With auto: how many past waits count; chosen."),
+    integer_option("age_h", "24", "hours", 1, 720,
+                   "With auto: for how long a past wait counts; chosen."),
+    real_option("quantile", "0", "", 0, 1,
+                "With auto: a timer is this quantile of the past waits; 0: their mean; chosen."),
+    choice_option("preempt", "both", "none/las/network/both",
+                  "Who may take GPUs from whom: nobody, by attained service, by sensitivity to the "
+                  "network, or by service and then sensitivity."),
+    choice_option("score", "nw-sens", "nw-sens/slowdown",
+                  "Sensitivity: slowdown x communication x work left, or slowdown alone."),
+    list_option(
+        "limits", "3250/7200", "GPU-seconds", 1, 1e9,
+        "Service at which a job leaves each class but the last, increasing; the defaults are "
+        "those of Tiresias' artefact."),
+    integer_option("round", "300", "seconds", 1, kDay,
+                   "Time between looks at who should make room or move; the default is Blox'."),
+    integer_option(
+        "switch_s", "30", "seconds", 0, 3600,
+        "Dead time expected of a restart; the default is that of Helios' migration of 2 to 8 "
+        "GPUs."),
 };
 
 DallyTimerOptions::Mode mode_named(std::string_view name) {

@@ -21,13 +21,9 @@ class Ffdl : public QueuePolicy {
 };
 
 constexpr OptionSpec kOptions[] = {
-    {.name = "placement",
-     .type = OptionType::kChoice,
-     .fallback = "pack",
-     .unit = "",
-     .choices = "pack/spread",
-     .help = "Fewest nodes, or GPU by GPU the emptiest node; the default is ours, spread is "
-             "Kubernetes'."},
+    choice_option("placement", "pack", "pack/spread",
+                  "Fewest nodes, or GPU by GPU the emptiest node; the default is ours, spread is "
+                  "Kubernetes'."),
 };
 
 }  // namespace

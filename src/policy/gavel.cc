@@ -381,58 +381,29 @@ void Gavel::load(Reader& reader) {
 }
 
 constexpr OptionSpec kOptions[] = {
-    {.name = "objective",
-     .type = OptionType::kChoice,
-     .fallback = "max-min",
-     .unit = "",
-     .choices = "max-min/ftf/makespan/max-throughput/fifo/isolated",
-     .help = "What the shares of time are for: the least normalised throughput, finish-time "
-             "fairness, the end of all work, total throughput, order of arrival, or equal parts of "
-             "every type."},
-    {.name = "aware",
-     .type = OptionType::kFlag,
-     .fallback = "true",
-     .unit = "",
-     .choices = "",
-     .help = "Takes into account how much faster each job is on each GPU type; false is the "
-             "baseline of the paper."},
-    {.name = "water_filling",
-     .type = OptionType::kFlag,
-     .fallback = "false",
-     .unit = "",
-     .choices = "",
-     .help = "With max-min: raises also the shares of those who do not have the least, one level "
-             "after another."},
-    {.name = "weights",
-     .type = OptionType::kChoice,
-     .fallback = "tickets",
-     .unit = "",
-     .choices = "tickets/equal",
-     .help = "With max-min: a job's weight is its user's tickets, or 1."},
-    {.name = "round",
-     .type = OptionType::kInteger,
-     .fallback = "360",
-     .unit = "seconds",
-     .min = 1,
-     .max = 86400,
-     .choices = "",
-     .help = "Longest round; the default is the paper's six minutes."},
-    {.name = "reallocation",
-     .type = OptionType::kInteger,
-     .fallback = "1920",
-     .unit = "seconds",
-     .min = 0,
-     .max = 864000,
-     .choices = "",
-     .help = "Least time between computations of the shares; the default is the authors' "
-             "simulator's."},
-    {.name = "between_rounds",
-     .type = OptionType::kChoice,
-     .fallback = "wait",
-     .unit = "",
-     .choices = "wait/fill",
-     .help = "GPUs that come free within a round: they idle to its end, as in the paper, or go to "
-             "who waits."},
+    choice_option(
+        "objective", "max-min", "max-min/ftf/makespan/max-throughput/fifo/isolated",
+        "What the shares of time are for: the least normalised throughput, finish-time "
+        "fairness, the end of all work, total throughput, order of arrival, or equal parts of "
+        "every type."),
+    flag_option("aware", "true",
+                "Takes into account how much faster each job is on each GPU type; false is the "
+                "baseline of the paper."),
+    flag_option(
+        "water_filling", "false",
+        "With max-min: raises also the shares of those who do not have the least, one level "
+        "after another."),
+    choice_option("weights", "tickets", "tickets/equal",
+                  "With max-min: a job's weight is its user's tickets, or 1."),
+    integer_option("round", "360", "seconds", 1, 86400,
+                   "Longest round; the default is the paper's six minutes."),
+    integer_option("reallocation", "1920", "seconds", 0, 864000,
+                   "Least time between computations of the shares; the default is the authors' "
+                   "simulator's."),
+    choice_option(
+        "between_rounds", "wait", "wait/fill",
+        "GPUs that come free within a round: they idle to its end, as in the paper, or go to "
+        "who waits."),
     placement_option("best-fit",
                      "How GPUs of a type are found; the default keeps gangs together "
                      "(ours)."),

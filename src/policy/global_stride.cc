@@ -16,29 +16,15 @@ class GlobalStride : public StridePolicy {
 };
 
 constexpr OptionSpec kOptions[] = {
-    {.name = "quantum",
-     .type = OptionType::kInteger,
-     .fallback = "60",
-     .unit = "seconds",
-     .min = 1,
-     .max = 86400,
-     .choices = "",
-     .help = "Length of a turn; the default is Gandiva's time slice (OSDI 2018)."},
+    integer_option("quantum", "60", "seconds", 1, 86400,
+                   "Length of a turn; the default is Gandiva's time slice (OSDI 2018)."),
     placement_option("best-fit", "How GPUs are found; the default keeps gangs together (ours)."),
-    {.name = "cap",
-     .type = OptionType::kFlag,
-     .fallback = "true",
-     .unit = "",
-     .choices = "",
-     .help = "Forgives what a job owes beyond the largest gang per ticket (ours); the slides do "
-             "not."},
-    {.name = "skip",
-     .type = OptionType::kFlag,
-     .fallback = "true",
-     .unit = "",
-     .choices = "",
-     .help = "Jobs behind one that does not fit are tried, as in the slides; false is "
-             "head-of-line."},
+    flag_option("cap", "true",
+                "Forgives what a job owes beyond the largest gang per ticket (ours); the slides do "
+                "not."),
+    flag_option("skip", "true",
+                "Jobs behind one that does not fit are tried, as in the slides; false is "
+                "head-of-line."),
 };
 
 }  // namespace

@@ -397,74 +397,33 @@ void Hadar::load(Reader& reader) {
   }
 }
 
-constexpr OptionSpec flag(std::string_view name, std::string_view fallback, std::string_view help) {
-  return {.name = name,
-          .type = OptionType::kFlag,
-          .fallback = fallback,
-          .unit = "",
-          .choices = "",
-          .help = help};
-}
-
 constexpr OptionSpec kOptions[] = {
-    {.name = "utility",
-     .type = OptionType::kChoice,
-     .fallback = "jct",
-     .unit = "",
-     .choices = "jct/throughput/makespan/ftf",
-     .help = "What progress is worth: by the jobs it lets through (ours), by work per time since "
-             "arrival (the paper's), by work left, or by how late the job is."},
-    {.name = "round",
-     .type = OptionType::kInteger,
-     .fallback = "360",
-     .unit = "seconds",
-     .min = 1,
-     .max = 86'400,
-     .choices = "",
-     .help = "Time between rounds; the default is Gavel's."},
-    {.name = "switch_s",
-     .type = OptionType::kInteger,
-     .fallback = "30",
-     .unit = "seconds",
-     .min = 0,
-     .max = 3600,
-     .choices = "",
-     .help = "Dead time that keeping a gang is expected to save; the default is that of Helios' "
-             "migration of 2 to 8 GPUs."},
-    {.name = "critical",
-     .type = OptionType::kReal,
-     .fallback = "0.8",
-     .unit = "",
-     .min = 0,
-     .max = 1,
-     .choices = "",
-     .help =
-         "With jct: a job goes before all others if it needs more than this part of the time in "
-         "which everything could be done; 1: none does (ours)."},
-    {.name = "beam",
-     .type = OptionType::kInteger,
-     .fallback = "64",
-     .unit = "drafts",
-     .min = 1,
-     .max = 1024,
-     .choices = "",
-     .help = "How many drafts of a round the search keeps; chosen."},
-    {.name = "prices",
-     .type = OptionType::kChoice,
-     .fallback = "clearing",
-     .unit = "",
-     .choices = "clearing/paper/none",
-     .help = "What a full type costs: what the first job that gets none would pay (ours), or the "
-             "most that any would; or all is free of charge."},
-    flag("mixed", "true", "Gangs may mix GPU types, as in the paper."),
-    flag("preempt", "true", "Running jobs bid again each round, as in the paper."),
-    flag("work_conserving", "true", "GPUs that nobody would buy are given to whoever fits (ours)."),
-    {.name = "between_rounds",
-     .type = OptionType::kChoice,
-     .fallback = "fill",
-     .unit = "",
-     .choices = "fill/wait",
-     .help = "GPUs that are idle between rounds go to waiting jobs at once (ours), or wait."},
+    choice_option(
+        "utility", "jct", "jct/throughput/makespan/ftf",
+        "What progress is worth: by the jobs it lets through (ours), by work per time since "
+        "arrival (the paper's), by work left, or by how late the job is."),
+    integer_option("round", "360", "seconds", 1, 86'400,
+                   "Time between rounds; the default is Gavel's."),
+    integer_option(
+        "switch_s", "30", "seconds", 0, 3600,
+        "Dead time that keeping a gang is expected to save; the default is that of Helios' "
+        "migration of 2 to 8 GPUs."),
+    real_option(
+        "critical", "0.8", "", 0, 1,
+        "With jct: a job goes before all others if it needs more than this part of the time in "
+        "which everything could be done; 1: none does (ours)."),
+    integer_option("beam", "64", "drafts", 1, 1024,
+                   "How many drafts of a round the search keeps; chosen."),
+    choice_option(
+        "prices", "clearing", "clearing/paper/none",
+        "What a full type costs: what the first job that gets none would pay (ours), or the "
+        "most that any would; or all is free of charge."),
+    flag_option("mixed", "true", "Gangs may mix GPU types, as in the paper."),
+    flag_option("preempt", "true", "Running jobs bid again each round, as in the paper."),
+    flag_option("work_conserving", "true",
+                "GPUs that nobody would buy are given to whoever fits (ours)."),
+    choice_option("between_rounds", "fill", "fill/wait",
+                  "GPUs that are idle between rounds go to waiting jobs at once (ours), or wait."),
 };
 
 }  // namespace

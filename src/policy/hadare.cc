@@ -276,38 +276,17 @@ NodeId HadarE::node_for(const View& view, const Plan& plan, const Fork& fork,
 }
 
 constexpr OptionSpec kOptions[] = {
-    {.name = "utility",
-     .type = OptionType::kChoice,
-     .fallback = "makespan",
-     .unit = "",
-     .choices = "makespan/jct",
-     .help = "Whom a node works for: so that all work is done soonest (the paper's total time "
-             "duration), or for the job that it brings nearest to its end."},
-    {.name = "round",
-     .type = OptionType::kInteger,
-     .fallback = "360",
-     .unit = "seconds",
-     .min = 1,
-     .max = 86400,
-     .choices = "",
-     .help = "Length of a round; the default is Gavel's six minutes."},
-    {.name = "copies",
-     .type = OptionType::kInteger,
-     .fallback = "0",
-     .unit = "",
-     .min = 0,
-     .max = 65535,
-     .choices = "",
-     .help = "Most copies of a job; 0: as many as there are nodes, which is enough."},
-    {.name = "switch",
-     .type = OptionType::kInteger,
-     .fallback = "14",
-     .unit = "seconds",
-     .min = 0,
-     .max = 86400,
-     .choices = "",
-     .help = "Expected cost of one more copy: a copy that saves less is not made. The default is "
-             "a migration and an exchange of the simulated world."},
+    choice_option("utility", "makespan", "makespan/jct",
+                  "Whom a node works for: so that all work is done soonest (the paper's total time "
+                  "duration), or for the job that it brings nearest to its end."),
+    integer_option("round", "360", "seconds", 1, 86400,
+                   "Length of a round; the default is Gavel's six minutes."),
+    integer_option("copies", "0", "", 0, 65535,
+                   "Most copies of a job; 0: as many as there are nodes, which is enough."),
+    integer_option(
+        "switch", "14", "seconds", 0, 86400,
+        "Expected cost of one more copy: a copy that saves less is not made. The default is "
+        "a migration and an exchange of the simulated world."),
     placement_option("best-fit", "How gangs larger than every node are placed (ours)."),
 };
 

@@ -30,20 +30,11 @@ class Las : public PriorityPolicy {
 
 constexpr OptionSpec kOptions[] = {
     placement_option("count", "How GPUs are found; the default is the Tiresias simulator's."),
-    {.name = "attained",
-     .type = OptionType::kChoice,
-     .fallback = "gpu-time",
-     .unit = "",
-     .choices = "gpu-time/time",
-     .help = "What counts as service; the default is Tiresias' two-dimensional one."},
-    {.name = "quantum_s",
-     .type = OptionType::kInteger,
-     .fallback = "60",
-     .unit = "seconds",
-     .min = 1,
-     .max = 86400,
-     .choices = "",
-     .help = "Time between looks at the order; the default is Gandiva's time slice (OSDI 2018)."},
+    choice_option("attained", "gpu-time", "gpu-time/time",
+                  "What counts as service; the default is Tiresias' two-dimensional one."),
+    integer_option(
+        "quantum_s", "60", "seconds", 1, 86400,
+        "Time between looks at the order; the default is Gandiva's time slice (OSDI 2018)."),
 };
 
 }  // namespace

@@ -139,21 +139,13 @@ void Lwf::add_workload(const View& view, const Plan& plan, JobId job) {
 }
 
 constexpr OptionSpec kOptions[] = {
-    {.name = "kappa",
-     .type = OptionType::kInteger,
-     .fallback = "1",
-     .unit = "GPUs",
-     .min = 0,
-     .max = 1'000'000,
-     .choices = "",
-     .help = "Gangs up to this size take any free GPUs, larger ones the least loaded nodes; the "
-             "published range is 1 to 32."},
-    {.name = "skip",
-     .type = OptionType::kFlag,
-     .fallback = "false",
-     .unit = "",
-     .choices = "",
-     .help = "Try the jobs behind one that finds no room; the default is a strict order (ours)."},
+    integer_option(
+        "kappa", "1", "GPUs", 0, 1'000'000,
+        "Gangs up to this size take any free GPUs, larger ones the least loaded nodes; the "
+        "published range is 1 to 32."),
+    flag_option(
+        "skip", "false",
+        "Try the jobs behind one that finds no room; the default is a strict order (ours)."),
 };
 
 }  // namespace

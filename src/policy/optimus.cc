@@ -254,35 +254,16 @@ void Optimus::load(Reader& reader) {
 }
 
 constexpr OptionSpec kOptions[] = {
-    {.name = "interval",
-     .type = OptionType::kInteger,
-     .fallback = "600",
-     .unit = "seconds",
-     .min = 1,
-     .max = 86400,
-     .choices = "",
-     .help = "Time between looks at the division of GPUs; the default is the paper's."},
-    {.name = "resize_s",
-     .type = OptionType::kReal,
-     .fallback = "30",
-     .unit = "seconds",
-     .min = 0,
-     .max = 86400,
-     .choices = "",
-     .help = "What a changed gang is taken to cost its job; the default is the simulated cost of "
-             "moving 2 to 8 GPUs."},
-    {.name = "speed",
-     .type = OptionType::kChoice,
-     .fallback = "table",
-     .unit = "",
-     .choices = "table/fit",
-     .help = "Whether speeds are known, or fitted to those of a few sizes as in the paper."},
-    {.name = "remaining",
-     .type = OptionType::kChoice,
-     .fallback = "known",
-     .unit = "",
-     .choices = "known/fit",
-     .help = "Whether the work left is known, or fitted to losses that are made up by seed."},
+    integer_option("interval", "600", "seconds", 1, 86400,
+                   "Time between looks at the division of GPUs; the default is the paper's."),
+    real_option(
+        "resize_s", "30", "seconds", 0, 86400,
+        "What a changed gang is taken to cost its job; the default is the simulated cost of "
+        "moving 2 to 8 GPUs."),
+    choice_option("speed", "table", "table/fit",
+                  "Whether speeds are known, or fitted to those of a few sizes as in the paper."),
+    choice_option("remaining", "known", "known/fit",
+                  "Whether the work left is known, or fitted to losses that are made up by seed."),
 };
 
 }  // namespace

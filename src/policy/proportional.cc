@@ -67,14 +67,8 @@ class Proportional : public StridePolicy {
 };
 
 constexpr OptionSpec kOptions[] = {
-    {.name = "round",
-     .type = OptionType::kInteger,
-     .fallback = "120",
-     .unit = "seconds",
-     .min = 1,
-     .max = 86400,
-     .choices = "",
-     .help = "Time between looks at the order; the default is Shockwave's."},
+    integer_option("round", "120", "seconds", 1, 86400,
+                   "Time between looks at the order; the default is Shockwave's."),
     placement_option("best-fit", "How GPUs are found; the default keeps gangs together (ours)."),
 };
 

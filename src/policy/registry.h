@@ -32,21 +32,54 @@ struct OptionSpec {
   std::string_view name;
   OptionType type;
   std::string_view fallback;  // the default, as text
-  std::string_view unit;      // "GPU-seconds", "" for none
+  std::string_view unit{};    // "GPU-seconds", "" for none
   double min = 0;             // of kInteger, kReal and each number of kList
   double max = 0;
-  std::string_view choices;  // of kChoice: "count/first-fit/..."
-  std::string_view help;     // one sentence, with the source of the default
+  std::string_view choices{};  // of kChoice: "count/first-fit/..."
+  std::string_view help{};     // one sentence, with the source of the default
 };
 
-// The placement= option that every policy that places has.
-constexpr OptionSpec placement_option(std::string_view fallback, std::string_view help) {
-  return {.name = "placement",
+constexpr OptionSpec flag_option(std::string_view name, std::string_view fallback,
+                                 std::string_view help) {
+  return {.name = name, .type = OptionType::kFlag, .fallback = fallback, .help = help};
+}
+constexpr OptionSpec choice_option(std::string_view name, std::string_view fallback,
+                                   std::string_view choices, std::string_view help) {
+  return {.name = name,
           .type = OptionType::kChoice,
           .fallback = fallback,
-          .unit = "",
-          .choices = kPlacementChoices,
+          .choices = choices,
           .help = help};
+}
+constexpr OptionSpec number_option(OptionType type, std::string_view name,
+                                   std::string_view fallback, std::string_view unit, double min,
+                                   double max, std::string_view help) {
+  return {.name = name,
+          .type = type,
+          .fallback = fallback,
+          .unit = unit,
+          .min = min,
+          .max = max,
+          .help = help};
+}
+constexpr OptionSpec integer_option(std::string_view name, std::string_view fallback,
+                                    std::string_view unit, double min, double max,
+                                    std::string_view help) {
+  return number_option(OptionType::kInteger, name, fallback, unit, min, max, help);
+}
+constexpr OptionSpec real_option(std::string_view name, std::string_view fallback,
+                                 std::string_view unit, double min, double max,
+                                 std::string_view help) {
+  return number_option(OptionType::kReal, name, fallback, unit, min, max, help);
+}
+constexpr OptionSpec list_option(std::string_view name, std::string_view fallback,
+                                 std::string_view unit, double min, double max,
+                                 std::string_view help) {
+  return number_option(OptionType::kList, name, fallback, unit, min, max, help);
+}
+// The placement= option that every policy that places has.
+constexpr OptionSpec placement_option(std::string_view fallback, std::string_view help) {
+  return choice_option("placement", fallback, kPlacementChoices, help);
 }
 
 // Options that were checked against their specs; every spec has a value.

@@ -15,14 +15,8 @@ class Stride : public StridePolicy {
 };
 
 constexpr OptionSpec kOptions[] = {
-    {.name = "quantum",
-     .type = OptionType::kInteger,
-     .fallback = "60",
-     .unit = "seconds",
-     .min = 1,
-     .max = 86400,
-     .choices = "",
-     .help = "Length of a turn; the default is Gandiva's time slice (OSDI 2018)."},
+    integer_option("quantum", "60", "seconds", 1, 86400,
+                   "Length of a turn; the default is Gandiva's time slice (OSDI 2018)."),
     placement_option("best-fit", "How GPUs are found; the default keeps gangs together (ours)."),
 };
 
