@@ -1,0 +1,39 @@
+// Makes docs/images/report.png from a report: the demo's, unless another is named.
+//
+//   node tests/browser/picture.mjs [REPORT.html]
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { launch, open, root } from "./browser.mjs";
+
+const file = process.argv[2] ?? join(root, "out/demo/report.html");
+const folder = join(root, "docs/images");
+mkdirSync(folder, { recursive: true });
+const browser = await launch();
+const { page } = await open(browser, file, { colorScheme: "light" });
+// What a reader sees who chose a run, looked at its timeline, and scrolled past the rest.
+const labels = await page.locator(".top select option").allInnerTexts();
+await page
+  .locator(".top select")
+  .selectOption({ index: Math.max(0, labels.indexOf("gandiva-fair")) });
+await page.evaluate(() => {
+  for (const id of ["load", "users", "trades", "placements", "jobs"])
+    document.getElementById(id).hidden = true;
+  document.querySelector("#summary .compare").closest("#summary > div").hidden = true;
+  document
+    .querySelectorAll("#timeline .note, #timeline h3")
+    .forEach((part) => (part.hidden = true));
+  document.querySelector("#timeline .map").parentElement.hidden = true;
+  document.querySelector("footer").hidden = true;
+});
+const timeline = page.locator("#timeline .canvas-box").first();
+await timeline.focus();
+for (let i = 0; i < 7; i++) await page.keyboard.press("+");
+for (let i = 0; i < 1; i++) await page.keyboard.press(".");
+await page.evaluate(() => {
+  document.activeElement.blur();
+  scrollTo(0, 0);
+});
+const height = await page.evaluate(() => document.getElementById("report").offsetHeight);
+await page.setViewportSize({ width: 1280, height });
+await page.screenshot({ path: join(folder, "report.png") });
+await browser.close();

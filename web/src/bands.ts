@@ -1,0 +1,67 @@
+// The rows of the timeline: single GPUs where there is room for them, else nodes, else groups of
+// neighbouring nodes of a rack, doubled until they fit.
+import type { Layout } from "./cluster";
+import type { View } from "./raster";
+import type { Cluster } from "./schema";
+
+const ROW_PX = 2; // the least height at which a row can still be seen
+
+export interface Bands {
+  unit: string; // what a row is, as a reader would say it
+  single: boolean; // one GPU per row
+  rows: number;
+  edge: number[]; // row r holds places [edge[r], edge[r + 1])
+  rowOf: Int32Array; // of each place; meaningless outside of the edges
+  weight: Float32Array;
+}
+
+// Places at which a unit of `size` nodes begins, and the end; units do not cross racks.
+export function unitEdges(cluster: Cluster, layout: Layout, size: number): number[] {
+  const edges: number[] = [];
+  let place = 0;
+  let inUnit = 0;
+  layout.order.forEach((node, k) => {
+    const newRack = k > 0 && cluster.nodes.rack[node] !== cluster.nodes.rack[layout.order[k - 1]];
+    if (k === 0 || newRack || inUnit === size) {
+      edges.push(place);
+      inUnit = 0;
+    }
+    inUnit++;
+    place += cluster.nodes.gpus[node];
+  });
+  edges.push(place);
+  return edges;
+}
+
+export function bandsOf(cluster: Cluster, layout: Layout, view: View, height: number): Bands {
+  const most = Math.max(1, Math.floor(height / ROW_PX));
+  const all = Array.from({ length: layout.gpus + 1 }, (_, i) => i);
+  let edge = seen(all, view);
+  if (edge.length - 1 <= most) return make("GPU", true, edge, layout.gpus);
+  for (let size = 1; ; size *= 2) {
+    edge = seen(unitEdges(cluster, layout, size), view);
+    const rack = size >= layout.order.length;
+    if (edge.length - 1 > most && !rack) continue;
+    const unit = size === 1 ? "node" : rack ? "rack" : `group of up to ${size} nodes`;
+    return make(unit, false, edge, layout.gpus);
+  }
+}
+
+// The edges of the units that lie in the view in part or whole.
+function seen(edges: number[], { p0, p1 }: View): number[] {
+  let first = 0;
+  while (first + 2 < edges.length && edges[first + 1] <= p0) first++;
+  let last = edges.length - 1;
+  while (last - 1 > first && edges[last - 1] >= p1) last--;
+  return edges.slice(first, last + 1);
+}
+
+function make(unit: string, single: boolean, edge: number[], places: number): Bands {
+  const rowOf = new Int32Array(places);
+  const weight = new Float32Array(places);
+  for (let row = 0; row + 1 < edge.length; row++) {
+    rowOf.fill(row, edge[row], edge[row + 1]);
+    weight.fill(1 / (edge[row + 1] - edge[row]), edge[row], edge[row + 1]);
+  }
+  return { unit, single, rows: edge.length - 1, edge, rowOf, weight };
+}

@@ -1,0 +1,180 @@
+// Line charts: uPlot with the page's colours, a box that names the values under the pointer, arrow
+// keys that do what the pointer does, and a sentence for those who cannot see the lines.
+import uPlot from "uplot";
+import { onWidth } from "./canvas";
+import { bdi, el } from "./dom";
+import { duration, LOG_TICKS_S, moment, tick, timeTicks } from "./format";
+import { readTheme } from "./palette";
+
+export interface Line {
+  label: string;
+  colour: string;
+  dash: number[];
+  bold: boolean;
+  dots?: boolean; // marks at the values and lines across gaps
+  values: (number | null)[];
+}
+
+export interface ChartSpec {
+  x: number[]; // seconds
+  lines: Line[];
+  logX?: boolean;
+  stepped?: boolean;
+  yMax?: number; // else as the values need it
+  format: (value: number | null) => string;
+  summary: string;
+}
+
+const HEIGHT = 230;
+const FONT = "11px system-ui, sans-serif";
+
+// A figure with a title, a sentence, and the chart. Charts of one `group` share their cursor.
+export class Chart {
+  readonly element: HTMLElement;
+  private readonly sentence = el("p", { class: "finding" });
+  private readonly host: HTMLElement;
+  private spec: ChartSpec | null = null;
+  private plot: uPlot | null = null;
+  private width = 0;
+
+  constructor(
+    title: string,
+    private readonly group = "",
+  ) {
+    this.host = el("div", {
+      class: "chart",
+      tabindex: 0,
+      role: "application",
+      "aria-roledescription": "line chart",
+      "aria-label": `${title}. Arrow keys read the values.`,
+      onkeydown: (event) => this.press(event as KeyboardEvent),
+    });
+    this.element = el(
+      "figure",
+      {},
+      el("figcaption", {}, el("h3", {}, title), this.sentence),
+      this.host,
+    );
+    onWidth(this.host, (width) => {
+      this.width = width;
+      if (this.plot) this.plot.setSize({ width, height: HEIGHT });
+      else this.draw();
+    });
+  }
+
+  show(spec: ChartSpec): void {
+    this.spec = spec;
+    this.sentence.textContent = spec.summary;
+    this.draw();
+  }
+
+  private draw(): void {
+    if (!this.spec || !this.width) return;
+    this.plot?.destroy();
+    const { spec } = this;
+    const options = optionsOf(spec, this.width, this.group);
+    this.plot = new uPlot(options, [spec.x, ...spec.lines.map((line) => line.values)], this.host);
+  }
+
+  private press(event: KeyboardEvent): void {
+    const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 }[event.key];
+    if (step === undefined || !this.plot || !this.spec) return;
+    event.preventDefault();
+    const now = this.plot.cursor.idx ?? 0;
+    const index = Math.min(this.spec.x.length - 1, Math.max(0, now + step));
+    this.plot.setCursor({ left: this.plot.valToPos(this.spec.x[index], "x"), top: 10 });
+  }
+}
+
+function optionsOf(spec: ChartSpec, width: number, group: string): uPlot.Options {
+  const theme = readTheme();
+  const axis = {
+    font: FONT,
+    stroke: theme.muted,
+    grid: { stroke: theme.rule, width: 1 },
+    ticks: { stroke: theme.rule, width: 1, size: 4 },
+  };
+  const splits = (_: uPlot, __: number, min: number, max: number): number[] =>
+    spec.logX
+      ? LOG_TICKS_S.filter((t) => min <= t && t <= max)
+      : timeTicks(min, max, Math.max(2, width / 75));
+  return {
+    width,
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: {
+      y: false,
+      points: { size: 6 },
+      ...(group ? { sync: { key: group } } : {}),
+    },
+    scales: {
+      x: { time: false, distr: spec.logX ? 3 : 1 },
+      y: { range: (_, __, max) => [0, spec.yMax ?? Math.max(1e-9, max * 1.05)] },
+    },
+    axes: [
+      {
+        ...axis,
+        size: 30,
+        space: 50,
+        splits,
+        filter: (_, values) => values,
+        values: (_, values) => values.map(tick),
+      },
+      { ...axis, size: 52, values: (_, values) => values.map((v) => spec.format(v)) },
+    ],
+    series: [
+      {},
+      ...spec.lines.map((line) => ({
+        label: line.label,
+        stroke: line.colour,
+        dash: line.dash,
+        width: line.bold ? 2.5 : 1.25,
+        points: { show: line.dots ?? false, size: 4 },
+        spanGaps: line.dots ?? false,
+        ...(spec.stepped ? { paths: uPlot.paths.stepped!({ align: 1 }) } : {}),
+      })),
+    ],
+    plugins: [valueBox(spec)],
+  };
+}
+
+// The values under the cursor, largest first. It is read out where keys move the cursor.
+function valueBox(spec: ChartSpec): uPlot.Plugin {
+  const box = el("div", { class: "tip", role: "status", hidden: true });
+  return {
+    hooks: {
+      init: (plot) => {
+        plot.over.append(box);
+        plot.over.addEventListener("mouseleave", () => (box.hidden = true));
+      },
+      setCursor: (plot) => {
+        const { idx, left = -1 } = plot.cursor;
+        // Charts that only follow another's cursor show the line without the box.
+        const own =
+          plot.over.matches(":hover") || plot.root.parentElement === document.activeElement;
+        box.hidden = idx === null || idx === undefined || left < 0 || !own;
+        if (box.hidden || idx === null || idx === undefined) return;
+        const rows = spec.lines
+          .map((line) => ({ line, value: line.values[idx] ?? null }))
+          .filter(({ value }) => value !== null)
+          .sort((a, b) => b.value! - a.value!);
+        box.replaceChildren(
+          el("b", {}, spec.logX ? duration(spec.x[idx]) : moment(spec.x[idx])),
+          ...rows.map(valueRow(spec)),
+        );
+        const room = plot.over.clientWidth;
+        if (left > room / 2) box.style.left = `${Math.max(0, left - box.offsetWidth - 10)}px`;
+        else box.style.left = `${Math.min(left + 10, room - box.offsetWidth)}px`;
+        box.style.top = "4px";
+      },
+    },
+  };
+}
+
+function valueRow(spec: ChartSpec) {
+  return ({ line, value }: { line: Line; value: number | null }): HTMLElement => {
+    const mark = el("span", { class: "box", "aria-hidden": "true" });
+    mark.style.background = line.colour;
+    return el("div", {}, mark, `${spec.format(value)}  `, bdi(line.label));
+  };
+}

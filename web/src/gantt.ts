@@ -1,0 +1,322 @@
+// The timeline: GPUs from top to bottom, time from left to right, jobs as bars. gantt_input.ts lets
+// the reader move in it.
+import type { App } from "./app";
+import { bandsOf, unitEdges, type Bands } from "./bands";
+import { sizeCanvas } from "./canvas";
+import { tick, timeTicks } from "./format";
+import { holdAt, holdsOf, type Holds } from "./holds";
+import { readTheme, rgb, type Classes, type Theme } from "./palette";
+import { rasterize, toPixels, type View } from "./raster";
+
+const HEIGHT = 440;
+const BOTTOM = 24;
+const LABEL_PX = 12; // least distance of row labels
+
+export class Gantt {
+  readonly canvas = document.createElement("canvas");
+  view: View = { t0: 0, t1: 1, p0: 0, p1: 1 };
+  hover: { t: number; gpu: number } | null = null;
+  onview: (unit: string) => void = () => undefined; // told what a row is after the view changed
+
+  private readonly base = document.createElement("canvas"); // all but cursor and highlight
+  private bands!: Bands;
+  private holds!: Holds;
+  private classes!: Classes;
+  private theme!: Theme;
+  private end = 1; // of time
+  private width = 0;
+  private stale = true;
+  private frame = 0;
+
+  constructor(private readonly app: App) {
+    // Paper does not wait for the next frame.
+    addEventListener("beforeprint", () => this.width && this.draw());
+  }
+
+  // After another run, other colours or another theme was chosen.
+  reload(classes: Classes): void {
+    const holds = holdsOf(this.app.run);
+    if (holds !== this.holds) {
+      const whole = this.holds === undefined || this.isWhole();
+      this.holds = holds;
+      this.end = Math.max(
+        1e-3,
+        holds.end.reduce((a, b) => Math.max(a, b), 0),
+      );
+      if (whole) this.view = this.whole();
+      else this.look(this.view);
+    }
+    this.classes = classes;
+    this.theme = readTheme();
+    this.redraw();
+  }
+
+  resize(width: number): void {
+    this.width = width;
+    this.redraw();
+  }
+
+  whole(): View {
+    return { t0: 0, t1: this.end, p0: 0, p1: this.app.layout.gpus };
+  }
+
+  private isWhole(): boolean {
+    const { t0, t1, p0, p1 } = this.whole();
+    const v = this.view;
+    return v.t0 <= t0 && v.t1 >= t1 && v.p0 <= p0 && v.p1 >= p1;
+  }
+
+  // Shows `view`, moved and narrowed to what there is.
+  look(view: View): void {
+    const [t0, t1] = clamp(view.t0, view.t1, Math.min(this.end, 1e-2), this.end);
+    const gpus = this.app.layout.gpus;
+    const [p0, p1] = clamp(view.p0, view.p1, Math.min(gpus, 2), gpus);
+    this.view = { t0, t1, p0, p1 };
+    this.redraw();
+  }
+
+  // Redraws everything at the next frame; `stale` false: cursor and highlight only.
+  redraw(stale = true): void {
+    this.stale ||= stale;
+    if (this.frame || !this.width) return;
+    this.frame = requestAnimationFrame(() => this.draw());
+  }
+
+  get left(): number {
+    return this.width < 600 ? 66 : 120;
+  }
+  private get plotWidth(): number {
+    return Math.max(10, this.width - this.left - 2);
+  }
+  private readonly plotHeight = HEIGHT - BOTTOM;
+
+  x(t: number): number {
+    return this.left + ((t - this.view.t0) / (this.view.t1 - this.view.t0)) * this.plotWidth;
+  }
+  y(place: number): number {
+    return ((place - this.view.p0) / (this.view.p1 - this.view.p0)) * this.plotHeight;
+  }
+  // Time and place at a point of the canvas.
+  at(x: number, y: number): { t: number; place: number } {
+    const { t0, t1, p0, p1 } = this.view;
+    return {
+      t: t0 + ((x - this.left) / this.plotWidth) * (t1 - t0),
+      place: p0 + (y / this.plotHeight) * (p1 - p0),
+    };
+  }
+  gpuAt(place: number): number {
+    const last = this.app.layout.gpus - 1;
+    return this.app.layout.gpuAtPlace[Math.min(last, Math.max(0, Math.floor(place)))];
+  }
+
+  private draw(): void {
+    this.frame = 0;
+    if (this.stale) this.drawBase();
+    this.stale = false;
+    const pen = sizeCanvas(this.canvas, this.width, HEIGHT);
+    pen.drawImage(this.base, 0, 0, this.width, HEIGHT);
+    pen.save();
+    pen.beginPath();
+    pen.rect(this.left, 0, this.plotWidth, this.plotHeight);
+    pen.clip();
+    this.drawCursor(pen);
+    pen.restore();
+  }
+
+  private drawBase(): void {
+    const pen = sizeCanvas(this.base, this.width, HEIGHT);
+    pen.fillStyle = this.theme.paper;
+    pen.fillRect(0, 0, this.width, HEIGHT);
+    this.bands = bandsOf(this.app.data.cluster, this.app.layout, this.view, this.plotHeight);
+    this.onview(this.bands.unit);
+    pen.save();
+    pen.beginPath();
+    pen.rect(this.left, 0, this.plotWidth, this.plotHeight);
+    pen.clip();
+    this.drawCells(pen);
+    this.drawEdges(pen);
+    if (this.bands.single) this.drawBars(pen);
+    pen.restore();
+    this.drawTimeAxis(pen);
+    this.drawRowAxis(pen);
+  }
+
+  private drawCells(pen: CanvasRenderingContext2D): void {
+    const { edge } = this.bands;
+    const seen = { ...this.view, p0: edge[0], p1: edge[edge.length - 1] };
+    const columns = Math.round(this.plotWidth * (this.base.width / this.width));
+    const raster = rasterize(
+      this.holds,
+      this.app.layout.placeOfGpu,
+      seen,
+      columns,
+      this.bands,
+      this.classes.of,
+      this.classes.colours.map(rgb),
+    );
+    const single = this.bands.single ? null : rgb(this.theme.accent);
+    const pixels = toPixels(raster, rgb(this.theme.paper), single);
+    const picture = document.createElement("canvas");
+    picture.width = columns;
+    picture.height = raster.rows;
+    picture.getContext("2d")!.putImageData(new ImageData(pixels, columns, raster.rows), 0, 0);
+    pen.imageSmoothingEnabled = false;
+    for (let row = 0; row < raster.rows; row++) {
+      const top = this.y(edge[row]);
+      const height = this.y(edge[row + 1]) - top;
+      pen.drawImage(picture, 0, row, columns, 1, this.left, top, this.plotWidth, height);
+    }
+  }
+
+  // Lines between rows, nodes and racks, each where there is room between them.
+  private drawEdges(pen: CanvasRenderingContext2D): void {
+    const { cluster } = this.app.data;
+    const lines = (edges: number[], room: number, colour: string) => {
+      const most = this.plotHeight / room;
+      const inside = edges.filter((p) => this.view.p0 < p && p < this.view.p1);
+      if (inside.length > most) return;
+      pen.fillStyle = colour;
+      for (const p of inside)
+        pen.fillRect(this.left, Math.round(this.y(p)) - 0.5, this.plotWidth, 1);
+    };
+    if (!this.bands.single) lines(this.bands.edge, 5, this.theme.paper); // else bars have ends
+    lines(unitEdges(cluster, this.app.layout, 1), 6, this.theme.rule);
+    lines(
+      unitEdges(cluster, this.app.layout, Infinity),
+      8,
+      this.bands.single ? this.theme.muted : this.theme.rule,
+    );
+  }
+
+  // Ends and names of bars that are wide enough to have them.
+  private drawBars(pen: CanvasRenderingContext2D): void {
+    const { holds } = this;
+    const colours = this.classes.colours.map((colour) => labelInk(rgb(colour)));
+    pen.font = "11px system-ui, sans-serif";
+    pen.textBaseline = "middle";
+    this.eachBar((i, x, y, width, height) => {
+      if (width < 4 || height < 3) return;
+      pen.fillStyle = this.theme.paper;
+      pen.fillRect(x + width - 1, y, 1, height);
+      if (height >= 5) pen.fillRect(x, y + height - 1, width, 1);
+      if (width < 34 || height < 11) return;
+      pen.fillStyle = colours[this.classes.of[holds.job[i]]];
+      const from = Math.max(x, this.left) + 4;
+      const room = Math.min(x + width, this.width) - from - 4;
+      const text = fit(pen, this.app.data.jobs.id[holds.job[i]], room);
+      if (text) pen.fillText(text, from, y + height / 2);
+    });
+  }
+
+  private eachBar(visit: (i: number, x: number, y: number, w: number, h: number) => void): void {
+    const { holds, view } = this;
+    for (let i = 0; i < holds.count; i++) {
+      if (holds.end[i] <= view.t0 || view.t1 <= holds.begin[i]) continue;
+      const place = this.app.layout.placeOfGpu[holds.gpu[i]];
+      if (place >= view.p1 || place + holds.gpus[i] <= view.p0) continue;
+      const x = this.x(holds.begin[i]);
+      const y = this.y(place);
+      visit(i, x, y, this.x(holds.end[i]) - x, this.y(place + holds.gpus[i]) - y);
+    }
+  }
+
+  private drawTimeAxis(pen: CanvasRenderingContext2D): void {
+    const { t0, t1 } = this.view;
+    pen.font = "11px system-ui, sans-serif";
+    pen.textBaseline = "top";
+    pen.textAlign = "center";
+    for (const t of timeTicks(t0, t1, Math.max(2, this.plotWidth / 90))) {
+      const text = tick(t);
+      const half = pen.measureText(text).width / 2;
+      const x = Math.min(this.width - half, this.x(t));
+      pen.fillStyle = this.theme.rule;
+      pen.fillRect(Math.round(this.x(t)), this.plotHeight, 1, 4);
+      pen.fillStyle = this.theme.muted;
+      pen.fillText(text, x, this.plotHeight + 7);
+    }
+    pen.textAlign = "left";
+    pen.fillStyle = this.theme.rule;
+    pen.fillRect(this.left, this.plotHeight, this.plotWidth, 1);
+  }
+
+  // Names of the smallest of GPU, node, rack that are far enough apart.
+  private drawRowAxis(pen: CanvasRenderingContext2D): void {
+    const { cluster } = this.app.data;
+    const { nodes } = cluster;
+    const { layout } = this.app;
+    const gpuPx = this.plotHeight / (this.view.p1 - this.view.p0);
+    const nodeEdges = unitEdges(cluster, layout, 1);
+    const nodePx = (gpuPx * layout.gpus) / Math.max(1, nodeEdges.length - 1);
+    const nodeAt = (place: number) => layout.nodeOfGpu[layout.gpuAtPlace[place]];
+    const byGpu = gpuPx >= LABEL_PX && this.bands.single;
+    // One rack's name says little; then rather those of some nodes.
+    const byNode = nodePx >= LABEL_PX || (cluster.racks <= 2 && nodePx >= 2);
+    const edges = byGpu
+      ? this.bands.edge
+      : byNode
+        ? nodeEdges
+        : unitEdges(cluster, layout, Infinity);
+    const label = (place: number) => {
+      const node = nodeAt(place);
+      if (byGpu) return `${nodes.name[node]}:${layout.gpuAtPlace[place] - layout.firstGpu[node]}`;
+      return byNode ? nodes.name[node] : `rack ${nodes.rack[node]}`;
+    };
+    pen.font = "11px system-ui, sans-serif";
+    pen.fillStyle = this.theme.muted;
+    pen.textBaseline = "middle";
+    pen.textAlign = "right";
+    let last = -LABEL_PX;
+    for (let k = 0; k + 1 < edges.length; k++) {
+      if (edges[k + 1] <= this.view.p0 || this.view.p1 <= edges[k]) continue;
+      const top = Math.max(0, this.y(edges[k]));
+      const y = Math.max(6, (top + Math.min(this.plotHeight, this.y(edges[k + 1]))) / 2);
+      if (y - last < LABEL_PX) continue;
+      pen.fillText(fit(pen, label(edges[k]), this.left - 10), this.left - 6, y);
+      last = y;
+    }
+    pen.textAlign = "left";
+  }
+
+  // The cursor, and all bars of the job under it or under the pointer.
+  private drawCursor(pen: CanvasRenderingContext2D): void {
+    const { store, layout } = this.app;
+    const cursor = { t: store.get("time_s"), gpu: store.get("gpu") };
+    for (const point of this.hover ? [cursor, this.hover] : [cursor]) {
+      const hold = holdAt(this.holds, point.gpu, point.t);
+      if (hold < 0) continue;
+      const job = this.holds.job[hold];
+      pen.strokeStyle = this.theme.ink;
+      pen.lineWidth = point === cursor ? 2 : 1.5;
+      this.eachBar((i, x, y, w, h) => {
+        if (this.holds.job[i] === job) pen.strokeRect(x, y, Math.max(1, w), Math.max(1, h));
+      });
+    }
+    pen.fillStyle = this.theme.cursor;
+    pen.fillRect(Math.round(this.x(cursor.t)) - 1, 0, 2, this.plotHeight);
+    const y = this.y(layout.placeOfGpu[cursor.gpu] + 0.5);
+    pen.fillRect(this.x(cursor.t) - 6, y - 1, 12, 2);
+  }
+}
+
+// [from, to) moved into [0, end) and made no narrower than `least`, no wider than `end`.
+export function clamp(from: number, to: number, least: number, end: number): [number, number] {
+  const width = Math.min(end, Math.max(least, to - from));
+  const middle = (from + to) / 2;
+  const start = Math.min(end - width, Math.max(0, middle - width / 2));
+  return [start, start + width];
+}
+
+// Black or white, whichever has the higher contrast with the colour (WCAG 2, relative luminance).
+function labelInk(colour: [number, number, number]): string {
+  const [r, g, b] = colour.map((v) => (v / 255) ** 2.2);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
+}
+
+// The text, cut to the width; "" where not even three letters fit.
+function fit(pen: CanvasRenderingContext2D, text: string, room: number): string {
+  if (pen.measureText(text).width <= room) return text;
+  const letters = [...text.slice(0, 60)];
+  while (letters.length > 3 && pen.measureText(`${letters.join("")}…`).width > room) letters.pop();
+  const cut = `${letters.join("")}…`;
+  return pen.measureText(cut).width <= room ? cut : "";
+}

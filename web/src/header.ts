@@ -1,0 +1,56 @@
+// The head of the report, and the bar that stays in sight: the focused run, the sections, the
+// theme.
+import type { App } from "./app";
+import { typesText } from "./cluster";
+import { bdi, button, choice, el } from "./dom";
+import { duration, plural } from "./format";
+
+export function header(app: App): HTMLElement {
+  const { data, layout } = app;
+  const { cluster } = data;
+  const span = Math.max(...data.runs.map((run) => run.summary.makespan_s ?? 0));
+  return el(
+    "header",
+    { class: "head" },
+    el("h1", {}, bdi(data.title)),
+    el(
+      "p",
+      {},
+      `${plural(data.jobs.id.length, "job")} of ${plural(data.users.length, "user")} on `,
+      bdi(cluster.name),
+      `: ${plural(layout.gpus, "GPU")} (`,
+      bdi(typesText(cluster)),
+      `) in ${plural(cluster.nodes.name.length, "node")} and ${plural(cluster.racks, "rack")}. `,
+      `${plural(data.runs.length, "run")}, the longest over ${duration(span)}. Times count from the first submission.`,
+    ),
+  );
+}
+
+export function controlBar(app: App, sections: [string, string][]): HTMLElement {
+  const labels = app.data.runs.map((run) => run.label);
+  const focus = choice("Run", labels, app.store.get("focus"), (i) => app.store.set({ focus: i }));
+  app.store.watch(["focus"], () => (focus.select.selectedIndex = app.store.get("focus")));
+  const theme = button("", () =>
+    app.store.set({ theme: app.store.get("theme") === "dark" ? "light" : "dark" }),
+  );
+  app.store.watch(["theme"], () => {
+    theme.textContent = app.store.get("theme") === "dark" ? "Light" : "Dark";
+    theme.setAttribute("aria-label", `Switch to the ${theme.textContent.toLowerCase()} theme`);
+  });
+  const links = sections.map(([id, text]) => el("a", { href: `#${id}` }, text));
+  return el(
+    "div",
+    { class: "top" },
+    focus.element,
+    el("nav", { "aria-label": "Sections" }, ...links),
+    theme,
+  );
+}
+
+export function footer(app: App): HTMLElement {
+  return el(
+    "footer",
+    {},
+    `Made by ${app.data.program}. This file is complete in itself and loads nothing.`,
+  );
+}

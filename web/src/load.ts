@@ -1,0 +1,71 @@
+// The cluster over time: how full, how fragmented, how long the queue.
+import type { App } from "./app";
+import { Chart } from "./charts";
+import { el, section } from "./dom";
+import { duration, number, percent } from "./format";
+import { runChips, runLines } from "./runs";
+import type { Run } from "./schema";
+import { resample } from "./series";
+
+const MOST_BINS = 1500;
+
+type Values = (run: Run) => number[];
+
+export function loadSection(app: App): HTMLElement {
+  const utilisation: Values = ({ load }) =>
+    load.gpus_held.map((held, i) => (load.gpus_up[i] > 0 ? held / load.gpus_up[i] : 0));
+  return section(
+    "load",
+    "The cluster over time",
+    runChips(app),
+    el(
+      "div",
+      { class: "charts" },
+      loadChart(app, "GPUs held, % of those that are up", utilisation, (v) => percent(v, 0), 1),
+      loadChart(
+        app,
+        "GPUs free on nodes that are partly held",
+        (r) => r.load.gpus_fragmented,
+        number,
+      ),
+      loadChart(app, "Jobs running", (r) => r.load.jobs_running, number),
+      loadChart(app, "Jobs waiting", (r) => r.load.jobs_waiting, number),
+    ),
+  );
+}
+
+function loadChart(
+  app: App,
+  title: string,
+  values: Values,
+  format: (value: number | null) => string,
+  yMax?: number,
+): HTMLElement {
+  const chart = new Chart(title, "load");
+  app.store.watch(["shown", "focus", "theme"], () => {
+    const { runs } = app.data;
+    const end = Math.max(
+      ...app.shown.map((i) => runs[i].load.bin_s * runs[i].load.gpus_held.length),
+    );
+    // Bins of the coarsest run, so that lines are equally smooth; no more of them than can be seen.
+    const bin = Math.max(end / MOST_BINS, ...app.shown.map((i) => runs[i].load.bin_s));
+    const n = Math.max(1, Math.ceil(end / bin));
+    chart.show({
+      x: Array.from({ length: n }, (_, k) => k * bin),
+      lines: runLines(app, (i) => resample(values(runs[i]), runs[i].load.bin_s, bin, n)),
+      ...(yMax === undefined ? {} : { yMax }),
+      stepped: true,
+      format,
+      summary: sentence(app, values(app.run), format),
+    });
+  });
+  return chart.element;
+}
+
+function sentence(app: App, values: number[], format: (v: number | null) => string): string {
+  if (values.length === 0) return `${app.run.label}: no data.`;
+  const peak = values.reduce((a, b) => Math.max(a, b), 0);
+  const mean = values.reduce((a, b) => a + b, 0) / values.length;
+  const when = duration(values.indexOf(peak) * app.run.load.bin_s);
+  return `${app.run.label}: ${format(mean)} on average, at most ${format(peak)}, at ${when}.`;
+}

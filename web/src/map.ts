@@ -1,0 +1,167 @@
+// The map: every GPU as a square, by node and rack, coloured by the job that holds it at the
+// cursor's time. Free GPUs are hollow.
+import type { App } from "./app";
+import { sizeCanvas } from "./canvas";
+import { holdsAt, holdsOf } from "./holds";
+import { readTheme, type Classes } from "./palette";
+
+const MOST_HEIGHT = 440;
+const LABEL = 15; // height of a rack's name
+
+interface Plan {
+  size: number; // of a square and its gap
+  height: number;
+  x: Int32Array; // of each GPU
+  y: Int32Array;
+  racks: { rack: number; x: number; y: number; width: number }[];
+}
+
+// Columns of GPUs that a node is drawn with.
+const columnsOf = (gpus: number) => (gpus <= 4 ? gpus : Math.ceil(gpus / Math.ceil(gpus / 8)));
+
+// The largest squares with which the cluster fits into the width and the greatest height.
+function planFor(app: App, width: number): Plan {
+  for (let size = 18; ; size--) {
+    const plan = planWith(app, width, size);
+    if (plan.height <= MOST_HEIGHT || size <= 4) return plan;
+  }
+}
+
+function planWith({ data, layout }: App, width: number, size: number): Plan {
+  const { nodes } = data.cluster;
+  const gap = Math.max(2, Math.round(size / 3)); // between nodes
+  const plan: Plan = {
+    size,
+    height: 0,
+    x: new Int32Array(layout.gpus),
+    y: new Int32Array(layout.gpus),
+    racks: [],
+  };
+  let [left, top, bottom] = [0, 0, 0]; // where the next rack begins, and how far this line reaches
+  for (const members of racksOf(data.cluster.nodes.rack, layout.order)) {
+    const wide = Math.max(...members.map((node) => columnsOf(nodes.gpus[node]))) * size + gap;
+    const tall =
+      Math.max(...members.map((n) => Math.ceil(nodes.gpus[n] / columnsOf(nodes.gpus[n])))) * size +
+      gap;
+    const fitting = Math.max(1, Math.floor(width / wide));
+    const square = Math.ceil(Math.sqrt((members.length * tall * 2.2) / wide));
+    const columns = Math.min(members.length, fitting, Math.max(square, Math.ceil(70 / wide)));
+    const rackWidth = Math.max(columns * wide, 60);
+    const rackHeight = LABEL + Math.ceil(members.length / columns) * tall;
+    if (left > 0 && left + rackWidth > width) [left, top] = [0, bottom + 8];
+    plan.racks.push({ rack: nodes.rack[members[0]], x: left, y: top, width: rackWidth });
+    members.forEach((node, k) => {
+      const x = left + (k % columns) * wide;
+      const y = top + LABEL + Math.floor(k / columns) * tall;
+      const across = columnsOf(nodes.gpus[node]);
+      for (let i = 0; i < nodes.gpus[node]; i++) {
+        plan.x[layout.firstGpu[node] + i] = x + (i % across) * size;
+        plan.y[layout.firstGpu[node] + i] = y + Math.floor(i / across) * size;
+      }
+    });
+    bottom = Math.max(bottom, top + rackHeight);
+    left += rackWidth + 14;
+  }
+  plan.height = bottom;
+  return plan;
+}
+
+// The nodes of each rack, in the order shown.
+function racksOf(rack: number[], order: number[]): number[][] {
+  const racks: number[][] = [];
+  order.forEach((node, k) => {
+    if (k === 0 || rack[node] !== rack[order[k - 1]]) racks.push([]);
+    racks[racks.length - 1].push(node);
+  });
+  return racks;
+}
+
+export class ClusterMap {
+  readonly canvas = document.createElement("canvas");
+  hover = -1; // GPU under the pointer
+  private plan: Plan | null = null;
+  private classes!: Classes;
+  private frame = 0;
+  private width = 0;
+
+  constructor(private readonly app: App) {
+    addEventListener("beforeprint", () => this.plan && this.draw(this.plan));
+  }
+
+  reload(classes: Classes): void {
+    this.classes = classes;
+    this.redraw();
+  }
+
+  resize(width: number): void {
+    this.width = width;
+    this.plan = planFor(this.app, width);
+    this.redraw();
+  }
+
+  redraw(): void {
+    if (!this.plan || this.frame) return;
+    this.frame = requestAnimationFrame(() => this.draw(this.plan!));
+  }
+
+  // The GPU at a point of the canvas, or -1.
+  gpuAt(x: number, y: number): number {
+    if (!this.plan) return -1;
+    const { size } = this.plan;
+    return this.plan.x.findIndex((left, gpu) => {
+      const top = this.plan!.y[gpu];
+      return left <= x && x < left + size && top <= y && y < top + size;
+    });
+  }
+
+  // The nearest GPU from `gpu` in a direction; `gpu` itself where there is none.
+  neighbour(gpu: number, dx: number, dy: number): number {
+    if (!this.plan) return gpu;
+    const { x, y } = this.plan;
+    let best = gpu;
+    let least = Infinity;
+    for (let other = 0; other < x.length; other++) {
+      const ahead = (x[other] - x[gpu]) * dx + (y[other] - y[gpu]) * dy;
+      const aside = Math.abs((x[other] - x[gpu]) * dy) + Math.abs((y[other] - y[gpu]) * dx);
+      if (ahead <= 0 || aside > ahead) continue;
+      if (ahead + 2 * aside < least) [best, least] = [other, ahead + 2 * aside];
+    }
+    return best;
+  }
+
+  private draw(plan: Plan): void {
+    this.frame = 0;
+    const { store, layout, run } = this.app;
+    const theme = readTheme();
+    const pen = sizeCanvas(this.canvas, this.width, plan.height);
+    const holds = holdsOf(run);
+    const held = holdsAt(holds, layout.gpus, store.get("time_s"));
+    const cell = plan.size - (plan.size >= 8 ? 2 : 1);
+    pen.font = "11px system-ui, sans-serif";
+    pen.textBaseline = "top";
+    pen.fillStyle = theme.muted;
+    for (const { rack, x, y } of plan.racks) pen.fillText(`rack ${rack}`, x, y);
+    pen.strokeStyle = theme.rule;
+    pen.lineWidth = 1;
+    for (let gpu = 0; gpu < layout.gpus; gpu++) {
+      if (held[gpu] < 0) {
+        pen.strokeRect(plan.x[gpu] + 0.5, plan.y[gpu] + 0.5, cell - 1, cell - 1);
+      } else {
+        pen.fillStyle = this.classes.colours[this.classes.of[holds.job[held[gpu]]]];
+        pen.fillRect(plan.x[gpu], plan.y[gpu], cell, cell);
+      }
+    }
+    const chosen = store.get("gpu");
+    const around = [held[chosen], this.hover >= 0 ? held[this.hover] : -1];
+    const jobs = around.filter((hold) => hold >= 0).map((hold) => holds.job[hold]);
+    pen.strokeStyle = theme.ink;
+    pen.lineWidth = plan.size >= 8 ? 2 : 1;
+    for (let gpu = 0; gpu < layout.gpus; gpu++) {
+      if (held[gpu] < 0 || !jobs.includes(holds.job[held[gpu]])) continue;
+      pen.strokeRect(plan.x[gpu] + 0.5, plan.y[gpu] + 0.5, cell - 1, cell - 1);
+    }
+    pen.strokeStyle = theme.cursor;
+    pen.lineWidth = 2;
+    pen.strokeRect(plan.x[chosen] - 1, plan.y[chosen] - 1, cell + 2, cell + 2);
+  }
+}

@@ -1,0 +1,41 @@
+// What the reader has chosen. Views watch the keys that they draw and are told after a change.
+
+export type ColourBy = "user" | "model" | "size";
+
+export interface State {
+  focus: number; // the run of the detail views
+  shown: boolean[]; // runs that are compared
+  baseline: number;
+  user: number; // of the chart of one user
+  time_s: number; // cursor of map and timeline
+  gpu: number;
+  colourBy: ColourBy;
+  theme: "light" | "dark"; // told last, so that views read the new colours
+}
+
+export class Store {
+  private readonly watchers: { keys: (keyof State)[]; tell: () => void }[] = [];
+
+  constructor(private state: State) {}
+
+  get<K extends keyof State>(key: K): State[K] {
+    return this.state[key];
+  }
+
+  set(change: Partial<State>): void {
+    const changed = (Object.keys(change) as (keyof State)[]).filter(
+      (key) => this.state[key] !== change[key],
+    );
+    if (changed.length === 0) return;
+    this.state = { ...this.state, ...change };
+    for (const { keys, tell } of this.watchers) {
+      if (keys.some((key) => changed.includes(key))) tell();
+    }
+  }
+
+  // Calls `tell` now and after each change of one of the keys.
+  watch(keys: (keyof State)[], tell: () => void): void {
+    this.watchers.push({ keys, tell });
+    tell();
+  }
+}

@@ -1,0 +1,148 @@
+// What each user received and was entitled to.
+import type { App } from "./app";
+import { Chart } from "./charts";
+import { sizeCanvas } from "./canvas";
+import { bdi, button, el, scroller, section, table, type Column } from "./dom";
+import { count, number, percent } from "./format";
+import { lineColour, readTheme } from "./palette";
+import type { Summary } from "./schema";
+import { resample } from "./series";
+
+type UserRow = Summary["users"][number];
+const FEW = 20;
+const SPARK = { width: 150, height: 20 };
+
+export function usersSection(app: App): HTMLElement {
+  const rowOf = new Map(app.data.users.map((user, row) => [user, row]));
+  const chart = new Chart("GPUs held by one user, and entitled to");
+  const place = el("div");
+  let all = false;
+  const draw = () => {
+    const rows = [...app.run.summary.users].sort((a, b) => b.gpu_hours - a.gpu_hours);
+    const shown = all ? rows : rows.slice(0, FEW);
+    place.replaceChildren(scroller("Users", table("Users", columns(app, rowOf), shown)));
+    if (shown.length < rows.length) {
+      const more = button(`Show all ${count(rows.length)} users`, () => {
+        all = true;
+        draw();
+      });
+      place.append(more);
+    }
+  };
+  app.store.watch(["focus", "user", "theme"], () => {
+    draw();
+    drawChart(app, chart);
+  });
+  return section(
+    "users",
+    "Users",
+    chart.element,
+    place,
+    el(
+      "p",
+      { class: "note" },
+      "Entitled: the user's part of the GPUs by tickets, never more than its jobs ask for. Work: GPU-hours of the " +
+        "reference type. In the small pictures the area is held and the line entitled.",
+    ),
+  );
+}
+
+function drawChart(app: App, chart: Chart): void {
+  const { shares, load } = app.run;
+  const index = Math.max(0, shares.user.indexOf(app.store.get("user")));
+  if (shares.user.length === 0) {
+    chart.show({
+      x: [0],
+      lines: [],
+      format: number,
+      summary: "This run has no users with tickets.",
+    });
+    return;
+  }
+  const user = app.user(shares.user[index]);
+  const held = shares.held[index];
+  const entitled = shares.entitled[index];
+  const facts = app.run.summary.users.find((row) => row.user === user);
+  const part =
+    facts && facts.entitled_gpu_hours > 0 ? facts.gpu_hours / facts.entitled_gpu_hours : null;
+  chart.show({
+    x: held.map((_, i) => i * load.bin_s),
+    stepped: true,
+    lines: [
+      { label: "held", colour: lineColour(0), dash: [], bold: true, values: held },
+      { label: "entitled", colour: lineColour(1), dash: [6, 3], bold: false, values: entitled },
+    ],
+    format: number,
+    summary:
+      `${user} under ${app.run.label} (held: solid, entitled: dashed)` +
+      (part === null ? "." : `: received ${percent(part, 0)} of what it was entitled to.`),
+  });
+}
+
+function columns(app: App, rowOf: Map<string, number>): Column<UserRow>[] {
+  const { shares } = app.run;
+  return [
+    { title: "User", text: true, cell: (u) => userButton(app, u.user, rowOf.get(u.user) ?? -1) },
+    { title: "Tickets", cell: (u) => number(u.tickets) },
+    { title: "Jobs", cell: (u) => count(u.jobs) },
+    { title: "GPU-hours held", cell: (u) => number(u.gpu_hours) },
+    { title: "entitled", cell: (u) => number(u.entitled_gpu_hours) },
+    {
+      title: "held / entitled",
+      cell: (u) => percent(u.entitled_gpu_hours > 0 ? u.gpu_hours / u.entitled_gpu_hours : null, 0),
+    },
+    { title: "Work, GPU-hours", cell: (u) => number(u.work_gpu_hours) },
+    { title: "of all work", cell: (u) => percent(u.throughput_share) },
+    {
+      title: "Over time",
+      text: true,
+      cell: (u) => {
+        const index = shares.user.indexOf(rowOf.get(u.user) ?? -1);
+        return index < 0 ? "" : spark(shares.held[index], shares.entitled[index]);
+      },
+    },
+  ];
+}
+
+function userButton(app: App, user: string, row: number): Node {
+  if (!app.run.shares.user.includes(row)) return bdi(user);
+  const result = button("", () => app.store.set({ user: row }), {
+    class: "quiet",
+    title: "Show in the chart",
+    "aria-pressed": String(app.store.get("user") === row),
+  });
+  result.append(bdi(user));
+  return result;
+}
+
+// Held as an area, entitled as a line, on the user's own scale.
+function spark(held: number[], entitled: number[]): HTMLCanvasElement {
+  const canvas = el("canvas", { "aria-hidden": "true" });
+  const { width, height } = SPARK;
+  const pen = sizeCanvas(canvas, width, height);
+  const shrink = (values: number[]) =>
+    resample(values, 1, values.length / width, width).map((v) => v ?? 0);
+  const lines = [shrink(held), shrink(entitled)];
+  const most = Math.max(1e-9, ...lines[0], ...lines[1]);
+  const trace = (values: number[]) => {
+    values.forEach((v, i) => {
+      pen.lineTo((i / values.length) * width, height - 1 - (v / most) * (height - 3));
+      pen.lineTo(((i + 1) / values.length) * width, height - 1 - (v / most) * (height - 3));
+    });
+  };
+  pen.fillStyle = lineColour(0);
+  pen.globalAlpha = 0.55;
+  pen.beginPath();
+  pen.moveTo(0, height - 1);
+  trace(lines[0]);
+  pen.lineTo(width, height - 1);
+  pen.fill();
+  pen.globalAlpha = 1;
+  pen.strokeStyle = lineColour(1);
+  pen.beginPath();
+  trace(lines[1]);
+  pen.stroke();
+  pen.fillStyle = readTheme().rule;
+  pen.fillRect(0, height - 1, width, 1);
+  return canvas;
+}
