@@ -108,6 +108,7 @@ class ExperimentReader {
   Status read_case(const YamlNode& map, const Case& base);
   Status read_claims();
   Status read_measures();
+  Status read_measure(const YamlNode& map);
   Status add_case(const YamlNode& map, Case one);
   Result<PublishedClaim> read_claim(const YamlNode& map);
   static Status read_claim_words(const YamlNode& map, PublishedClaim& claim);
@@ -149,20 +150,24 @@ Status ExperimentReader::read_measures() {
   const auto list = root_.find("measures");
   if (!list) return {};
   FL_TRY_ASSIGN(items, list->items());
-  for (const YamlNode& item : items) {
-    FL_TRY(item.expect_keys(
-        {"column", "figure", "user", "key", "job", "window_h", "first_job", "last_job"}));
-    PublishedClaim measure{.is_measure = true};
-    FL_TRY(item.get("column"));
-    FL_TRY(read(item, "column", measure.column));
-    FL_TRY_ASSIGN(figure, find_figure(item));
-    measure.figure = figure;
-    for (const auto& [label, policy] : experiment_.cases.front().policies) {
-      measure.policy = label;
-      measure.text = fmt::format("{}, {}", measure.column, label);
-      FL_TRY(read_figure_keys(item, measure));
-      experiment_.claims.push_back(measure);
-    }
+  for (const YamlNode& item : items) FL_TRY(read_measure(item));
+  return {};
+}
+
+// One claim for each policy.
+Status ExperimentReader::read_measure(const YamlNode& map) {
+  FL_TRY(map.expect_keys(
+      {"column", "figure", "user", "key", "job", "window_h", "first_job", "last_job"}));
+  PublishedClaim measure{.is_measure = true};
+  FL_TRY(map.get("column"));
+  FL_TRY(read(map, "column", measure.column));
+  FL_TRY_ASSIGN(figure, find_figure(map));
+  measure.figure = figure;
+  FL_TRY(read_figure_keys(map, measure));
+  for (const auto& [label, policy] : experiment_.cases.front().policies) {
+    measure.policy = label;
+    measure.text = fmt::format("{}, {}", measure.column, label);
+    experiment_.claims.push_back(measure);
   }
   return {};
 }

@@ -307,6 +307,37 @@ Result<Workload> draw(const DrawnSpec& spec, const Cluster& cluster, std::uint64
   return generate_gavel(stream);
 }
 
+// The one key that says what kind of workload it is.
+Result<std::string> kind_of(const YamlNode& map) {
+  std::string kind;
+  for (const char* key : {"trace", "shared", "generate", "sessions", "gavel", "classes", "users"}) {
+    if (!map.find(key)) continue;
+    if (kind.empty()) {
+      kind = key;
+    } else {
+      kind.clear();
+      break;
+    }
+  }
+  if (!kind.empty()) return kind;
+  return map.error(
+      "a workload is one of trace, shared, generate, sessions, gavel, classes and users");
+}
+
+bool is_trace(std::string_view kind) { return kind == "trace" || kind == "shared"; }
+
+Status check_additions(const YamlNode& map, std::string_view kind) {
+  for (const char* key : {"of_users", "submit_h", "jobs", "at_once"}) {
+    const auto part = map.find(key);
+    if (part && !is_trace(kind)) return part->error(fmt::format("{} belongs to a trace", key));
+  }
+  const auto elastic = map.find("elastic");
+  if (elastic && (is_trace(kind) || kind == "users")) {
+    return elastic->error("elastic belongs to a workload that is drawn");
+  }
+  return {};
+}
+
 }  // namespace
 
 std::filesystem::path shared_folder() {
@@ -317,33 +348,17 @@ std::filesystem::path shared_folder() {
 Result<WorkloadSpec> read_workload(const YamlNode& map, const std::filesystem::path& folder) {
   FL_TRY(map.expect_keys({"trace", "shared", "generate", "sessions", "gavel", "classes", "users",
                           "elastic", "of_users", "submit_h", "jobs", "at_once"}));
-  std::vector<std::string_view> kinds;
-  for (const char* key : {"trace", "shared", "generate", "sessions", "gavel", "classes", "users"}) {
-    if (map.find(key)) kinds.emplace_back(key);
-  }
-  if (kinds.size() != 1) {
-    return map.error(
-        "a workload is one of trace, shared, generate, sessions, gavel, classes and users");
-  }
-  const std::string_view kind = kinds.front();
+  FL_TRY_ASSIGN(kind, kind_of(map));
+  FL_TRY(check_additions(map, kind));
   const YamlNode value = *map.find(kind);
-  const bool is_trace = kind == "trace" || kind == "shared";
-  for (const char* key : {"of_users", "submit_h", "jobs", "at_once"}) {
-    const auto part = map.find(key);
-    if (part && !is_trace) return part->error(fmt::format("{} belongs to a trace", key));
-  }
-  const auto elastic = map.find("elastic");
-  if (elastic && (is_trace || kind == "users")) {
-    return elastic->error("elastic belongs to a workload that is drawn");
-  }
   if (kind == "users") return read_users(value);
-  if (is_trace) {
+  if (is_trace(kind)) {
     FL_TRY_ASSIGN(trace, read_trace_spec(kind, value, folder));
     FL_TRY(read_part(map, trace));
     return trace;
   }
   FL_TRY_ASSIGN(drawn, read_drawn(kind, value));
-  if (elastic) FL_TRY(read_elastic(*elastic, drawn.elastic));
+  if (const auto elastic = map.find("elastic")) FL_TRY(read_elastic(*elastic, drawn.elastic));
   return drawn;
 }
 

@@ -150,6 +150,8 @@ class Dally : public Policy {
   void list_domains(const View& view, const Plan& plan);
   std::optional<Offer> best_offer(const View& view, const Plan& plan, const Candidate& candidate);
   bool choose_victims(const View& view, const Plan& plan, const Candidate& candidate, Offer& offer);
+  void look_for_better(const View& view, const Plan& plan, const Candidate& candidate, Offer offer,
+                       std::optional<Offer>& best);
   static std::uint32_t held_in(const View& view, const Plan& plan, JobId job, const Offer& offer);
   double saving(const View& view, const Candidate& candidate, const Offer& offer) const;
   double value_of_turn(const View& view, const Candidate& candidate) const;

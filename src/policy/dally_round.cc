@@ -159,18 +159,23 @@ std::optional<Dally::Offer> Dally::best_offer(const View& view, const Plan& plan
   for (DallyTier tier : kDallyTierList) {
     for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
       if ((candidate.want.at[index_of(tier)] & type_bit(type)) == 0) continue;
-      Offer offer{.tier = tier, .type = type, .range = {}, .gain = 0, .victims = {}};
-      const double most = saving(view, candidate, offer) + value_of_turn(view, candidate);
-      for (NodeRange range : domains_[index_of(tier)]) {
-        if (most <= (best ? best->gain : 0)) break;
-        offer.range = range;
-        if (!choose_victims(view, plan, candidate, offer)) continue;
-        offer.gain = gain(view, candidate, offer);
-        if (offer.gain > (best ? best->gain : 0)) best = offer;
-      }
+      look_for_better(view, plan, candidate, {.tier = tier, .type = type}, best);
     }
   }
   return best;
+}
+
+// Through the domains of the offer's tier.
+void Dally::look_for_better(const View& view, const Plan& plan, const Candidate& candidate,
+                            Offer offer, std::optional<Offer>& best) {
+  const double most = saving(view, candidate, offer) + value_of_turn(view, candidate);
+  for (NodeRange range : domains_[index_of(offer.tier)]) {
+    if (most <= (best ? best->gain : 0)) return;
+    offer.range = range;
+    if (!choose_victims(view, plan, candidate, offer)) continue;
+    offer.gain = gain(view, candidate, offer);
+    if (offer.gain > (best ? best->gain : 0)) best = offer;
+  }
 }
 
 std::uint32_t Dally::held_in(const View& view, const Plan& plan, JobId job, const Offer& offer) {
