@@ -20,7 +20,9 @@
 // Node lists are CSV files recognised by their header:
 //   sn,cpu_milli,memory_mib,gpu,model     Alibaba openb 2023
 //   ,machineId,number of GPUs             Philly (ATC'19); the type is unpublished: "GPU"
-//   ip,DSW,PSW,ASW                        Alibaba Lingjun: hosts of 8 "GPU"; rack = its ToR switch
+//   ip,DSW,PSW,ASW                        Alibaba Lingjun (SIGCOMM'24): a host's core, aggregation
+//                        and rack switches; rack = all three, as their names repeat. The list has
+//                        no GPUs: 8 of the unpublished type "GPU", as Alibaba's HPN paper describes
 // A machine that has no GPU is left out.
 //
 // Shorthand: 12xV100:4,6xP100:4 is 12 nodes of 4 V100 and 6 nodes of 4 P100 in one rack.

@@ -222,7 +222,12 @@ TEST(NodeList, NamesARackByAllItsSwitches) {
   const Result<Cluster> cluster = read_node_list(*source);
   ASSERT_TRUE(cluster) << message(cluster);
   EXPECT_EQ(cluster->rack_nodes.size(), 2U);
-  EXPECT_EQ(cluster->gpus, 24U);
+  EXPECT_EQ(describe(*cluster), "3 nodes, 24 GPUs: 24 GPU");
+  EXPECT_EQ(cluster->node_names[NodeId(1)], "c") << "rack by rack";
+  const std::vector<Slice> within = {{NodeId(0), 8}, {NodeId(1), 8}};
+  const std::vector<Slice> between = {{NodeId(0), 8}, {NodeId(2), 8}};
+  EXPECT_EQ(cluster->tier_of(within), Tier::kRack);
+  EXPECT_EQ(cluster->tier_of(between), Tier::kSpine);
 }
 
 TEST(NodeList, SaysWhereAndWhatIsWrong) {
@@ -241,6 +246,9 @@ TEST(NodeList, SaysWhereAndWhatIsWrong) {
             "nodes.csv:2:6: number of GPUs must be a whole number from 0 to 64: many");
   EXPECT_EQ(list_error(header + "0,m0,65\n"),
             "nodes.csv:2:6: number of GPUs must be a whole number from 0 to 64: 65");
+  const std::string switches = "ip,DSW,PSW,ASW\n";
+  EXPECT_EQ(list_error(switches + "a,G6,P8\n"), "nodes.csv:2:1: a row must have 4 fields: 3");
+  EXPECT_EQ(list_error(switches + "a,G6,P8,S1\na,G6,P8,S2\n"), "nodes.csv:3:1: ip occurs twice: a");
 }
 
 // The published lists in full.

@@ -2,11 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <map>
-#include <string>
-
 namespace fairlead {
 namespace {
 
@@ -57,34 +52,6 @@ TEST(Communication, CongestionDividesTheLinksOfItsTier) {
   EXPECT_EQ(links.node_gbps, 16);
   EXPECT_EQ(links.rack_gbps, 2);
   EXPECT_EQ(links.spine_gbps, 0.25);
-}
-
-// Of 8 GPUs on 4 nodes Chronus (Gao et al., SoCC 2021) measured what is left of the speed on one
-// node. Gradients and computation are those of Wang et al. (arXiv 2002.10105); 26 Gbit/s and an
-// overlap of 0.4 are fitted, the same for both models.
-TEST(Communication, IsNearWhatWasMeasuredOnFourNodes) {
-  const char* shared = std::getenv("FAIRLEAD_SHARED");
-  std::ifstream file(std::string(shared != nullptr ? shared : "../shared") +
-                     "/data/profiles/chronus_spread.csv");
-  if (!file) GTEST_SKIP() << "no data/profiles/chronus_spread.csv below FAIRLEAD_SHARED";
-  const std::map<std::string, Communication> models = {
-      {"vgg16,8,4,", {.gradients_mb = 526.4, .compute_ms = 90, .overlap = 0.4}},
-      {"inception_v3,8,4,", {.gradients_mb = 103, .compute_ms = 87, .overlap = 0.4}}};
-  const Links links = {.pair_gbps = 1200, .node_gbps = 1200, .rack_gbps = 26, .spine_gbps = 26};
-  std::size_t compared = 0;
-  for (std::string line; std::getline(file, line);) {
-    for (const auto& [row, model] : models) {
-      if (!line.starts_with(row)) continue;
-      const auto length_ms = [&](Tier tier) {
-        return iteration_of(model, model.compute_ms, 8, tier, links).alone_ms();
-      };
-      EXPECT_NEAR(length_ms(Tier::kNode) / length_ms(Tier::kRack),
-                  std::stod(line.substr(row.size())), 0.08)
-          << line;
-      ++compared;
-    }
-  }
-  EXPECT_EQ(compared, models.size());
 }
 
 }  // namespace

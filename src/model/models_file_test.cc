@@ -70,6 +70,24 @@ TEST(BuiltinModels, WithMeasuredGangsAreAsUnevenAsTheMeasurements) {
   EXPECT_GT(*resnet[2].spread, resnet[2].consolidated) << "four are faster across nodes";
 }
 
+// compute_ms is the time of the very iteration whose rate stands beside it.
+TEST(BuiltinModels, ComputeAsLongAsTheirRatesSay) {
+  for (const char* name : {"gavel", "published", "wang"}) {
+    const SpeedTable table = *load_models(name);
+    std::size_t told = 0;
+    for (const ModelProfile& model : table.models) {
+      if (!model.communication) continue;
+      const double rate = rates_of(model, "V100")->rows[0].consolidated;
+      EXPECT_NEAR(model.communication->compute_ms, 1000 / rate, 0.01) << model.name;
+      ++told;
+    }
+    EXPECT_GE(told, 4U) << name;
+  }
+  const SpeedTable slides = *load_models("slides");
+  EXPECT_EQ(slides.find("ResNet50")->communication->compute_ms, 134);
+  EXPECT_EQ(slides.find("VAE")->communication, std::nullopt);
+}
+
 // What one table says of one GPU, the other says as well.
 TEST(BuiltinModels, AgreeOnSingleGpus) {
   const SpeedTable single = *load_models("gavel");
@@ -166,10 +184,12 @@ TEST(ModelsYaml, SaysWhereAndWhatIsWrong) {
 
 TEST(LoadModels, SaysWhatATableCanBe) {
   const std::string error = message(load_models("gavle"));
-  EXPECT_EQ(error,
-            "models come from a built-in table (gavel, published, slides) or a file, and this is "
-            "neither: "
-            "gavle");
+  EXPECT_EQ(
+      error,
+      "models come from a built-in table (gavel, published, slides, wang) or a file, and this "
+      "is "
+      "neither: "
+      "gavle");
 }
 
 TEST(GavelTable, ReadsRatesPerGpu) {

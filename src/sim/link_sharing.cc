@@ -1,15 +1,22 @@
 #include "sim/link_sharing.h"
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
 
 namespace fairlead {
 
-LinkSharing::LinkSharing(IdVector<LinkId, double> capacities) : links_(capacities.size()) {
+LinkSharing::LinkSharing(const IdVector<LinkId, double>& capacities, bool contenders)
+    : contenders_(contenders), links_(capacities.size()) {
+  double largest = 1e-300;
   for (LinkId link : ids<LinkId>(capacities.size())) {
     FL_CHECK(capacities[link] > 0, "link {} has no capacity", link.row());
-    links_[link].capacity = capacities[link];
+    largest = std::max(largest, capacities[link]);
   }
+  units_ = std::exp2(61 - std::ceil(std::log2(largest)));
+  for (LinkId link : ids<LinkId>(capacities.size())) {
+    links_[link].capacity = std::max<Units>(1, std::llround(capacities[link] * units_));
+  }
+  queue_.reserve(capacities.size());
 }
 
 FlowId LinkSharing::add(std::span<const LinkId> links, double demand) {
@@ -17,20 +24,30 @@ FlowId LinkSharing::add(std::span<const LinkId> links, double demand) {
   FlowId id;
   if (unused_.empty()) {
     id = flows_.push_back({});
+    bandwidth_.push_back(0);
   } else {
     id = unused_.back();
     unused_.pop_back();
   }
   Flow& flow = flows_[id];
   flow.links.assign(links.begin(), links.end());
-  flow.demand = demand;
-  flow.bandwidth = 0;
-  flow.contenders = 0;
+  // More than the narrowest link has is the same as all of it.
+  flow.demand_units = kUnlimited;
+  for (LinkId link : links) flow.demand_units = std::min(flow.demand_units, links_[link].capacity);
+  flow.demand = static_cast<double>(flow.demand_units) / units_;
+  if (demand < 2 * flow.demand) {
+    const Units wanted = std::max<Units>(1, std::llround(demand * units_));
+    if (wanted <= flow.demand_units) flow.demand = demand;
+    flow.demand_units = std::min(flow.demand_units, wanted);
+  }
   flow.present = true;
   for (LinkId link : links) {
     links_[link].flows.push_back(id);
     touch(link);
   }
+  bandwidth_[id] = 0;
+  set_bandwidth(id, flow.demand_units);
+  flow.before = 0;
   return id;
 }
 
@@ -38,6 +55,7 @@ void LinkSharing::remove(FlowId id) {
   Flow& flow = flows_[id];
   FL_CHECK(flow.present, "flow {} is not here", id.row());
   flow.present = false;
+  set_bandwidth(id, 0);
   for (LinkId link : flow.links) {
     auto& flows = links_[link].flows;
     *std::ranges::find(flows, id) = flows.back();
@@ -47,101 +65,163 @@ void LinkSharing::remove(FlowId id) {
   unused_.push_back(id);
 }
 
+double LinkSharing::bandwidth(FlowId id) const {
+  const Flow& flow = flows_[id];
+  if (bandwidth_[id] == flow.demand_units) return flow.demand;
+  return static_cast<double>(bandwidth_[id]) / units_;
+}
+
+std::size_t LinkSharing::contenders(FlowId flow) const {
+  std::size_t most = 0;
+  for (LinkId link : flows_[flow].links) most = std::max(most, links_[link].flows.size());
+  return most;
+}
+
 void LinkSharing::touch(LinkId link) {
   if (links_[link].touched) return;
   links_[link].touched = true;
   touched_.push_back(link);
 }
 
+void LinkSharing::set_bandwidth(FlowId id, Units units) {
+  Flow& flow = flows_[id];
+  if (!flow.edited) {
+    flow.edited = true;
+    flow.before = bandwidth_[id];
+    edited_.push_back(id);
+  }
+  for (LinkId link : flow.links) links_[link].load += units - bandwidth_[id];
+  bandwidth_[id] = units;
+}
+
 std::span<const FlowId> LinkSharing::update() {
-  changed_.clear();
-  if (touched_.empty()) return changed_;
-  reach();
-  fill();
+  for (LinkId link : touched_) queue(link, 0);
+  while (!queue_.empty()) settle_level();
+  collect_changes();
   return changed_;
 }
 
-// Collects the links and flows that are connected to what was touched.
-void LinkSharing::reach() {
-  reached_links_.clear();
-  reached_flows_.clear();
-  const auto reach_link = [this](LinkId id) {
-    if (links_[id].reached) return;
-    links_[id].reached = true;
-    reached_links_.push_back(id);
-  };
-  for (LinkId id : touched_) {
-    links_[id].touched = false;
-    reach_link(id);
+// True if its flows can have what they have and one unit more each.
+bool LinkSharing::has_room(const Link& link) {
+  return link.load + static_cast<Units>(link.flows.size()) <= link.capacity;
+}
+
+// What each flow gets that has at least `level` so far, if the others keep what they have.
+LinkSharing::Units LinkSharing::share_at(const Link& link, Units level) {
+  ++link_updates_;
+  Units left = link.capacity;
+  Units growing = 0;
+  for (FlowId flow : link.flows) {
+    const Units has = bandwidth_[flow];
+    has < level ? left -= has : ++growing;
   }
+  return growing == 0 ? kUnlimited : left / growing;
+}
+
+// The lowest level from `level` up at which the link is full, by what its flows have so far.
+LinkSharing::Units LinkSharing::level_from(const Link& link, Units level) {
+  for (;;) {
+    const Units share = share_at(link, level);
+    if (share <= level || share == kUnlimited) return share;
+    level = share;
+  }
+}
+
+// A link is due where it becomes full, or where it was and may be no more.
+void LinkSharing::queue(LinkId id, Units from) {
+  const Link& link = links_[id];
+  Units due = link.level;
+  if (!has_room(link)) due = std::min(due, level_from(link, from));
+  due == kUnlimited ? queue_.erase(id) : queue_.set(id, due);
+}
+
+void LinkSharing::requeue(LinkId link) {
+  if (links_[link].requeued) return;
+  links_[link].requeued = true;
+  requeued_.push_back(link);
+}
+
+// Settles the links that are due lowest. What has less than their level is final by now, so whether
+// they are full there is, too; and all of them are asked before any flow is let go.
+void LinkSharing::settle_level() {
+  const Units level = queue_.top().key;
+  while (!queue_.empty() && queue_.top().key == level) {
+    const LinkId id = queue_.pop().id;
+    Link& link = links_[id];
+    if (!has_room(link) && share_at(link, level) <= level) {
+      link.level = level;
+      limit_flows(link, level);
+      continue;
+    }
+    if (link.level == level) {
+      link.level = kUnlimited;
+      released_.push_back(id);
+    }
+    requeue(id);
+  }
+  for (LinkId id : released_) release_flows(links_[id], level);
+  released_.clear();
+  for (LinkId id : requeued_) {
+    links_[id].requeued = false;
+    queue(id, level);
+  }
+  requeued_.clear();
+}
+
+// Takes from the link's flows what is above its level. Other full links of theirs may be so no
+// more.
+void LinkSharing::limit_flows(const Link& link, Units level) {
+  for (FlowId flow : link.flows) {
+    if (bandwidth_[flow] <= level) continue;
+    set_bandwidth(flow, level);
+    for (LinkId other : flows_[flow].links) {
+      const Units was_full = links_[other].level;
+      if (was_full > level && was_full != kUnlimited && !queue_.contains(other)) {
+        queue_.set(other, was_full);
+      }
+    }
+  }
+}
+
+bool LinkSharing::is_limited(FlowId id, Units level) const {
+  const Flow& flow = flows_[id];
+  return flow.demand_units == level ||
+         std::ranges::any_of(flow.links, [&](LinkId link) { return links_[link].level == level; });
+}
+
+// The link is no longer full at `level`: flows that no other link limits there may have more. They
+// get what fills it if nobody else changes, and the link is due there.
+void LinkSharing::release_flows(Link& link, Units level) {
+  growing_.clear();
+  for (FlowId flow : link.flows) {
+    if (bandwidth_[flow] == level && !is_limited(flow, level)) growing_.push_back(flow);
+  }
+  for (FlowId flow : growing_) bandwidth_[flow] = flows_[flow].demand_units;
+  const Units full_at = level_from(link, level);
+  for (FlowId flow : growing_) {
+    bandwidth_[flow] = level;
+    const Flow& row = flows_[flow];
+    set_bandwidth(flow, std::min(row.demand_units, full_at));
+    if (row.demand_units > full_at) link.level = full_at;
+    for (LinkId crossed : row.links) requeue(crossed);
+  }
+}
+
+void LinkSharing::collect_changes() {
+  changed_.clear();
+  if (contenders_) {
+    for (LinkId link : touched_) {
+      for (FlowId flow : links_[link].flows) set_bandwidth(flow, bandwidth_[flow]);
+    }
+  }
+  for (FlowId id : edited_) {
+    Flow& flow = flows_[id];
+    flow.edited = false;
+    if (flow.present && (contenders_ || bandwidth_[id] != flow.before)) changed_.push_back(id);
+  }
+  edited_.clear();
+  for (LinkId link : touched_) links_[link].touched = false;
   touched_.clear();
-  for (std::size_t i = 0; i < reached_links_.size(); ++i) {
-    Link& link = links_[reached_links_[i]];
-    link.left = link.capacity;
-    link.growing = static_cast<std::uint32_t>(link.flows.size());
-    for (FlowId id : link.flows) {
-      Flow& flow = flows_[id];
-      if (flow.reached) continue;
-      flow.reached = true;
-      flow.fixed = false;
-      reached_flows_.push_back(id);
-      for (LinkId crossed : flow.links) reach_link(crossed);
-    }
-  }
-}
-
-// Every flow fixed in a round gets the round's level, and a link loses that level as often: no sum
-// depends on the order of flows or links.
-void LinkSharing::fill() {
-  std::ranges::sort(reached_flows_, {}, [this](FlowId id) { return flows_[id].demand; });
-  std::size_t growing = 0;  // flows before it in the order of demands are fixed
-  while (true) {
-    while (growing < reached_flows_.size() && flows_[reached_flows_[growing]].fixed) ++growing;
-    if (growing == reached_flows_.size()) break;
-    const double level = next_level(growing);
-    // Which links are full is decided before any flow is fixed, as fixing changes what is left.
-    full_.clear();
-    for (LinkId id : reached_links_) {
-      const Link& link = links_[id];
-      if (link.growing > 0 && link.left / link.growing <= level) full_.push_back(id);
-    }
-    for (LinkId id : full_) {
-      for (FlowId flow : links_[id].flows) fix(flow, level);
-    }
-    for (std::size_t i = growing; i < reached_flows_.size(); ++i) {
-      if (flows_[reached_flows_[i]].demand > level) break;
-      fix(reached_flows_[i], level);
-    }
-  }
-  for (LinkId id : reached_links_) links_[id].reached = false;
-  for (FlowId id : reached_flows_) flows_[id].reached = false;
-}
-
-// The bandwidth at which the growing flows stop first: at a link's equal shares or at a demand.
-double LinkSharing::next_level(std::size_t first_growing) const {
-  double level = flows_[reached_flows_[first_growing]].demand;
-  for (LinkId id : reached_links_) {
-    const Link& link = links_[id];
-    if (link.growing > 0) level = std::min(level, link.left / link.growing);
-  }
-  return level;
-}
-
-void LinkSharing::fix(FlowId id, double level) {
-  Flow& flow = flows_[id];
-  if (flow.fixed) return;
-  flow.fixed = true;
-  std::size_t contenders = 0;
-  for (LinkId crossed : flow.links) {
-    Link& link = links_[crossed];
-    link.left -= level;
-    --link.growing;
-    contenders = std::max(contenders, link.flows.size());
-  }
-  if (flow.bandwidth == level && flow.contenders == contenders) return;
-  flow.bandwidth = level;
-  flow.contenders = static_cast<std::uint32_t>(contenders);
-  changed_.push_back(id);
 }
 
 }  // namespace fairlead

@@ -1,24 +1,33 @@
 // Max-min fair sharing of links: who gets how much bandwidth where several flows cross one link.
 //
 // Every flow crosses some links and wants at most its demand. The bandwidths are max-min fair: no
-// flow can get more without taking from one that has no more than it. They are found by progressive
-// filling (Bertsekas and Gallager, Data Networks, 1992, section 6.5): all flows grow alike until a
-// link is full or a demand is met, which fixes the flows concerned, and so on.
+// flow can get more without taking from one that has no more than it. They are what progressive
+// filling gives (Bertsekas and Gallager, Data Networks, 1992, section 6.5): all flows grow alike
+// until a link is full or a demand is met, which fixes the flows concerned, and so on. The
+// bandwidth at which a link is full is its level.
 //
-// Flows that share no link, not even through others, do not matter to each other: only the parts of
-// the cluster that are connected to what changed are filled anew.
+// Ours: only what changes is filled again. Levels are settled from the lowest up, and a link is
+// looked at only if flows that cross it came, went or changed, and from the lowest level at which
+// that can matter. Below it, and behind links whose level stays, nothing is touched.
 //
-// Invariant: after update(), bandwidths depend on the present flows alone, not on the order in
-// which they came. No randomness, no rounding beyond double precision.
+// Invariants:
+//  1. Bandwidth is a whole number of units, about 2^-61 of the largest link; a full link's share
+//     is rounded down. All sums are exact.
+//  2. Hence, after update(), bandwidths depend on the present flows alone, not on the order in
+//  which
+//     they came, to the last bit.
 //
-// add, remove: O(links of the flow + flows on them). update: O(rounds x links + flows x (their
-// links + log flows)) of what is connected to changes, with a round for each different bandwidth
-// that comes out. No allocation once warm.
+// add, remove: O(links of the flow + flows on them). update: O(flows on the links looked at + links
+// of the flows that change), times the few passes that a level takes, + log links for each. No
+// allocation once warm.
 #pragma once
 
 #include "base/ids.h"
+#include "base/indexed_heap.h"
+#include "base/units.h"
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -29,57 +38,78 @@ using FlowId = Id<struct FlowTag>;
 
 class LinkSharing {
  public:
-  // By LinkId, in any one unit of bandwidth, above 0.
-  explicit LinkSharing(IdVector<LinkId, double> capacities);
+  // By LinkId, in any one unit of bandwidth, above 0. `contenders`: a change of how many flows a
+  // flow meets counts as a change of the flow.
+  explicit LinkSharing(const IdVector<LinkId, double>& capacities, bool contenders = false);
 
   // A new flow; rows of removed flows are used again. REQUIRES: links are distinct and not none,
   // demand > 0.
   FlowId add(std::span<const LinkId> links, double demand);
   // REQUIRES: `flow` is present.
   void remove(FlowId flow);
-  // Fills anew what add() and remove() touched since the last update. Returns the flows whose
-  // bandwidth or contenders changed, new ones included, in no useful order; valid until the next.
+  // Fills anew what add() and remove() touched since the last update. Returns the flows that
+  // changed, new ones included, in no useful order; valid until the next.
   std::span<const FlowId> update();
 
   // As of the last update.
-  double bandwidth(FlowId flow) const { return flows_[flow].bandwidth; }
-  // How many flows, itself included, are on the busiest of its links.
-  std::uint32_t contenders(FlowId flow) const { return flows_[flow].contenders; }
+  double bandwidth(FlowId flow) const;
+  // How many flows, itself included, are on the busiest of its links now.
+  std::size_t contenders(FlowId flow) const;
+
+  // How often a link was looked at so far: what all updates cost.
+  std::int64_t link_updates() const { return link_updates_; }
 
  private:
+  using Units = std::int64_t;
+  static constexpr Units kUnlimited = std::numeric_limits<Units>::max();
+
   struct Flow {
     std::vector<LinkId> links;
     double demand = 0;
-    double bandwidth = 0;
-    std::uint32_t contenders = 0;
+    Units demand_units = 0;
+    Units before = 0;  // the bandwidth at the last update
     bool present = false;
-    bool reached = false;  // by the present update
-    bool fixed = false;
+    bool edited = false;  // is in edited_
   };
   struct Link {
-    double capacity = 0;
+    Units capacity = 0;
+    Units level = kUnlimited;  // what the flows that it limits get; unlimited: it is not full
+    Int128 load = 0;           // what its flows have
     std::vector<FlowId> flows;
-    double left = 0;            // of capacity, beside the flows that are fixed
-    std::uint32_t growing = 0;  // flows that are not fixed
-    bool touched = false;       // is in touched_
-    bool reached = false;       // by the present update
+    bool touched = false;   // is in touched_
+    bool requeued = false;  // is in requeued_
   };
 
   void touch(LinkId link);
-  void reach();
-  void fill();
-  double next_level(std::size_t first_growing) const;
-  void fix(FlowId flow, double level);  // once per update
+  void set_bandwidth(FlowId flow, Units units);
+  static bool has_room(const Link& link);
+  Units share_at(const Link& link, Units level);
+  Units level_from(const Link& link, Units level);
+  void queue(LinkId link, Units from);
+  void requeue(LinkId link);
+  void settle_level();
+  void limit_flows(const Link& link, Units level);
+  bool is_limited(FlowId flow, Units level) const;
+  void release_flows(Link& link, Units level);
+  void collect_changes();
 
+  const bool contenders_;
+  double units_ = 1;  // in one of the caller's
   IdVector<LinkId, Link> links_;
   IdVector<FlowId, Flow> flows_;
+  // During an update: what a flow has as far as is known. It is final below the level that is
+  // settled next; above, a flow has what it had, or more if a link let it go.
+  IdVector<FlowId, Units> bandwidth_;
   std::vector<FlowId> unused_;
   std::vector<LinkId> touched_;
-  // What the present update fills, and what came out different.
-  std::vector<LinkId> reached_links_;
-  std::vector<FlowId> reached_flows_;
-  std::vector<LinkId> full_;
+  std::vector<FlowId> edited_;
+  // Links whose level may change, by the lowest bandwidth at which it can.
+  IndexedHeap<Units, LinkId> queue_;
+  std::vector<LinkId> released_;
+  std::vector<FlowId> growing_;
+  std::vector<LinkId> requeued_;
   std::vector<FlowId> changed_;
+  std::int64_t link_updates_ = 0;
 };
 
 }  // namespace fairlead

@@ -116,7 +116,7 @@ TEST(LinkSharing, GivesThePublishedTimesOfTransfersThatMeet) {
   net.add({.links = {0}, .demand = gbps});
   const auto time_ms = [&](double penalty_ms_per_mb) {
     net.links.update();
-    const double others = net.links.contenders(net.flows[0]) - 1.0;
+    const auto others = static_cast<double>(net.links.contenders(net.flows[0]) - 1);
     return transfer_ms(kMb, net.links.bandwidth(net.flows[0])) + penalty_ms_per_mb * kMb * others;
   };
   EXPECT_NEAR(time_ms(0.235), 450.6, 0.05);
@@ -207,6 +207,83 @@ RC_GTEST_PROP(LinkSharing, EqualsThePlainFillingOfAllFlowsWhateverCameAndWent, (
       ++i;
     }
   }
+}
+
+// Hosts and racks as clusters have them: most uplinks are equal, so that many levels tie, and
+// nearly all flows are connected.
+RC_GTEST_PROP(LinkSharing, EqualsThePlainFillingOnRacksOfHosts, ()) {
+  const auto racks = *rc::gen::inRange<std::size_t>(2, 8);
+  const auto hosts = racks * 4;
+  std::vector<double> capacities(hosts, *rc::gen::element(10.0, 25.0, 100.0));
+  capacities.resize(hosts + racks, *rc::gen::element(10.0, 40.0, 100.0, 1e-3));
+  const auto drawn_gang = [&] {
+    std::set<std::size_t> rows;
+    for (int i = *rc::gen::inRange(2, 6); i > 0; --i) {
+      const auto host = *rc::gen::inRange<std::size_t>(0, hosts);
+      rows.insert(host);
+      rows.insert(hosts + host / 4);
+    }
+    return PlainFlow{.links = {rows.begin(), rows.end()},
+                     .demand = *rc::gen::element(10.0, 25.0, 100.0, kFree)};
+  };
+  Net net(capacities);
+  std::vector<PlainFlow> flows;
+  for (int step = *rc::gen::inRange(1, 80); step > 0; --step) {
+    if (flows.size() > 2 && *rc::gen::inRange(0, 5) < 2) {
+      const auto gone = *rc::gen::inRange<std::ptrdiff_t>(0, std::ssize(flows));
+      net.links.remove(net.flows[static_cast<std::size_t>(gone)]);
+      net.flows.erase(net.flows.begin() + gone);
+      flows.erase(flows.begin() + gone);
+    } else {
+      flows.push_back(drawn_gang());
+      net.add(flows.back());
+    }
+    const Bandwidths got = net.bandwidths();
+    const Bandwidths expected = plain_filling(capacities, flows);
+    for (std::size_t i = 0; i < flows.size(); ++i) {
+      RC_ASSERT(std::abs(got[i] - expected[i]) <= 1e-9 * expected[i]);
+    }
+  }
+}
+
+TEST(LinkSharing, LooksOnlyAtLinksWhereSomethingCanChange) {
+  constexpr std::size_t kPairs = 100;
+  // Pairs on a link of their own, and all on one that has room for everybody.
+  std::vector<double> capacities(kPairs, 1);
+  capacities.push_back(1'000);
+  Net net(capacities);
+  for (std::size_t i = 0; i < kPairs; ++i) {
+    net.add({.links = {i, kPairs}});
+    net.add({.links = {i, kPairs}});
+  }
+  net.links.update();
+  const std::int64_t before = net.links.link_updates();
+  net.add({.links = {7, kPairs}});
+  const auto changed = net.links.update();
+  EXPECT_EQ(std::set(changed.begin(), changed.end()),
+            (std::set{net.flows[14], net.flows[15], net.flows.back()}));
+  EXPECT_LE(net.links.link_updates() - before, 10);
+}
+
+TEST(LinkSharing, GivesADemandThatFitsToTheLastBit) {
+  const double demand = 8.0 / 0.856;
+  Net net({1'600, demand, 3});
+  net.add({.links = {0}, .demand = demand});
+  net.add({.links = {0, 1}, .demand = demand});
+  net.add({.links = {2}, .demand = 1e9});
+  EXPECT_EQ(net.bandwidths(), (Bandwidths{demand, demand, 3}));
+}
+
+TEST(LinkSharing, ReportsWhoMeetsMoreOrFewerOthersIfAsked) {
+  LinkSharing links(Net::column({10, 10}), true);
+  const FlowId first = links.add(link_ids({0}), 1);
+  links.add(link_ids({1}), 1);
+  links.update();
+  links.add(link_ids({0}), 1);
+  const auto changed = links.update();
+  EXPECT_NE(std::ranges::find(changed, first), changed.end());
+  EXPECT_EQ(changed.size(), 2U);
+  EXPECT_EQ(links.contenders(first), 2U);
 }
 
 // What max-min fairness means: whoever has less than it wants shares a full link with nobody who

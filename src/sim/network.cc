@@ -9,7 +9,8 @@ Network::Network(const Cluster& cluster, const Speed& speed, const NetworkOption
     : cluster_(cluster),
       speed_(speed),
       penalty_ms_per_mb_(options.penalty_ms_per_mb),
-      links_(capacities(cluster, congested(cluster.links, options.congestion))),
+      links_(capacities(cluster, congested(cluster.links, options.congestion)),
+             options.penalty_ms_per_mb > 0),
       first_(jobs) {}
 
 // The hosts' uplinks, then the racks'.
@@ -47,6 +48,7 @@ void Network::begin(JobId job, std::uint32_t copy, Gang gang, Rate alone) {
     }
   }
   const FlowId flow = links_.add(crossed_, iteration->gbps);
+  ++gangs_;
   if (!rows_.has(flow)) rows_.push_back({});
   rows_[flow] = {.job = job,
                  .copy = copy,
@@ -67,8 +69,11 @@ std::span<const JobId> Network::update() {
   for (FlowId flow : links_.update()) {
     Row& row = rows_[flow];
     const Iteration& iteration = row.iteration;
-    const double waits_ms =
-        penalty_ms_per_mb_ * iteration.traffic_mb * (links_.contenders(flow) - 1.0);
+    double waits_ms = 0;
+    if (penalty_ms_per_mb_ > 0) {
+      const auto others = static_cast<double>(links_.contenders(flow) - 1);
+      waits_ms = penalty_ms_per_mb_ * iteration.traffic_mb * others;
+    }
     const double length_ms = iteration.ms(links_.bandwidth(flow), waits_ms);
     const double speed = row.alone.value() * (iteration.alone_ms() / length_ms);
     const Rate before = row.share.rate;

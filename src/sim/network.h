@@ -49,6 +49,10 @@ class Network {
   // What contention takes from the job's speed, all copies together.
   Rate lost(JobId job) const;
 
+  // So far: gangs that crossed links, and what sharing those cost (LinkSharing::link_updates).
+  std::int64_t gangs() const { return gangs_; }
+  std::int64_t link_updates() const { return links_.link_updates(); }
+
  private:
   struct Row {
     JobId job;
@@ -70,6 +74,7 @@ class Network {
   IdVector<JobId, FlowId> first_;
   std::vector<LinkId> crossed_;
   std::vector<JobId> changed_;
+  std::int64_t gangs_ = 0;
 };
 
 }  // namespace fairlead

@@ -170,7 +170,9 @@ void SimBackend::change_rate(JobId job, Rate rate) {
   Hold& hold = holds_[job];
   if (now_ > hold.progress_from) {
     left_[job] = left_at(job, now_);
-    rates_.add(job, {.from = hold.progress_from, .to = now_, .rate = hold.rate});
+    if (options_.faults.checkpoint_interval.ms > 0) {
+      rates_.add(job, {.from = hold.progress_from, .to = now_, .rate = hold.rate});
+    }
     hold.progress_from = now_;
   }
   hold.rate = rate;

@@ -41,6 +41,8 @@ class SimBackend : public Backend, public Oracle {
   std::span<const SpeedChange> apply(Time now, std::span<Step> steps) override;
   const Oracle* oracle() const override { return this; }
   Duration remaining(JobId job) const override;
+  // Null without contention.
+  const Network* network() const { return network_ ? &*network_ : nullptr; }
 
  private:
   // The hold of a running job.

@@ -88,7 +88,7 @@ struct Stage {
   explicit Stage(const World& world)
       : cluster(valid(load_cluster(world.cluster))),
         workload(workload_of(world)),
-        speed(valid(Speed::make(cluster, builtin_models(), workload, ""))),
+        speed(valid(Speed::make(cluster, builtin_models(), workload, "", world.sim.network))),
         backend(cluster, workload, speed, world.sim) {}
 
   template <class T>
