@@ -19,6 +19,8 @@ struct Command {
 Command add_simulate(CLI::App& root);
 Command add_compare(CLI::App& root);
 Command add_reproduce(CLI::App& root);
+Command add_report(CLI::App& root);
+Command add_replay(CLI::App& root);
 Command add_policies(CLI::App& root);
 Command add_clusters(CLI::App& root);
 // inspect, convert and generate, below one `trace`.

@@ -1,23 +1,25 @@
-#include "cli/child_runs.h"
 #include "cli/commands.h"
-#include "cli/comparison.h"
-#include "cli/run_flags.h"
-#include "model/cluster_file.h"
-#include "policy/registry.h"
+#include "cli/compare_plan.h"
+#include "cli/export_jobs.h"
+#include "cli/progress.h"
+#include "cli/settings.h"
 #include "report/result_files.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <cctype>
+#include <algorithm>
 #include <set>
 
 namespace fairlead {
 namespace {
 
-struct Flags : RunFlags {
-  std::string policies;
-  std::uint64_t seeds = 1;
+namespace fs = std::filesystem;
+
+struct Flags : CompareFlags {
+  std::string export_to;  // empty: run here
+  std::string image = "REPLACE-WITH-AN-IMAGE";
+  std::string claim = "REPLACE-WITH-A-CLAIM";
 };
 
 constexpr std::string_view kExamples =
@@ -27,126 +29,188 @@ constexpr std::string_view kExamples =
     "  fairlead compare --cluster slides --trace jobs.csv --policies "
     "\"fifo;tiresias:limits=500;las\" \\\n"
     "      --seeds 5 --out out\n"
+    "  fairlead compare --cluster slides --trace jobs.csv --policies \"fifo;las\" \\\n"
+    "      --sweep load=0.5..1.5/5 --out out\n"
     "\n"
-    "Each policy's files go to a folder of its own below DIR, with --seeds one per seed below "
-    "that;\n"
-    "DIR/compare.json has the figures of all. Policies run at the same time, one per core.\n";
+    "Each policy's files go to a folder of its own below DIR, with --sweep one per point above "
+    "that and\n"
+    "with --seeds one per seed below it. DIR/compare.json has the figures of all, DIR/runs.csv and "
+    "\n"
+    "DIR/runs.jsonl a row per run. Policies run at the same time, one per core. Runs that are "
+    "there\n"
+    "already, made from the same inputs by the same program, are not made again: after an "
+    "interruption\n"
+    "the same command goes on. More: docs/comparing.md.\n";
 
-// The policies between semicolons. Errors: none, or one that cannot be.
-Result<std::vector<std::string>> split_policies(std::string_view text, std::uint64_t seed) {
-  std::vector<std::string> policies;
-  while (!text.empty()) {
-    const std::size_t at = std::min(text.find(';'), text.size());
-    const std::string policy = CLI::detail::trim_copy(std::string(text.substr(0, at)));
-    if (!policy.empty()) {
-      FL_TRY(parse_policy(policy, seed));
-      policies.push_back(policy);
-    }
-    text.remove_prefix(std::min(at + 1, text.size()));
+constexpr const char* kTables[] = {"compare.json", "runs.csv", "runs.jsonl"};
+
+// They would not fit what is about to be made.
+void remove_tables(const fs::path& out, const Comparison& comparison) {
+  std::error_code ignored;
+  for (const char* name : kTables) fs::remove(out / name, ignored);
+  for (const ComparedPoint& point : comparison.points) {
+    fs::remove(out / point.folder / "compare.json", ignored);
   }
-  if (policies.empty()) return input_error("--policies takes policies separated by ';'");
-  return policies;
 }
 
-// A folder name for each policy: its text with nothing that a path or a shell could mistake.
-std::vector<std::string> folder_names(const std::vector<std::string>& policies) {
-  constexpr std::size_t kLengthMax = 80;
-  std::set<std::string> taken;
-  std::vector<std::string> names;
-  for (const std::string& policy : policies) {
-    std::string name = policy.substr(0, kLengthMax);
-    for (char& c : name) {
-      const bool safe = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' ||
-                        c == '=' || c == '+';
-      if (!safe) c = '-';
-    }
-    std::string unique = name;
-    for (int i = 2; !taken.insert(unique).second; ++i) unique = fmt::format("{}~{}", name, i);
-    names.push_back(unique);
+// Makes the runs that are not there.
+Status carry_out(const Flags& flags, ComparePlan& plan) {
+  std::vector<ChildRun> children;
+  for (const PlannedRun& run : plan.runs) {
+    if (!run.complete) children.push_back(run.child);
   }
-  return names;
-}
-
-struct Runs {
-  std::vector<std::string> policies;
-  std::vector<std::string> folders;  // of each policy, below --out
-  std::vector<ChildRun> children;    // policy by policy, seed by seed
-};
-
-std::filesystem::path folder_of(const Flags& flags, const Runs& runs, std::size_t policy,
-                                std::uint64_t seed) {
-  const auto folder = std::filesystem::path(flags.out) / runs.folders[policy];
-  return flags.seeds == 1 ? folder : folder / fmt::format("seed-{}", seed);
-}
-
-Result<Runs> plan_runs(const Flags& flags) {
-  FL_TRY_ASSIGN(policies, split_policies(flags.policies, flags.seed));
-  Runs runs{policies, folder_names(policies), {}};
-  for (std::size_t i = 0; i < policies.size(); ++i) {
-    for (std::uint64_t n = 0; n < flags.seeds; ++n) {
-      const std::uint64_t seed = flags.seed + n;  // goes on at 0 after the largest
-      ChildRun child;
-      child.arguments =
-          simulate_arguments(flags, policies[i], seed, folder_of(flags, runs, i, seed).string());
-      runs.children.push_back(std::move(child));
-    }
+  if (children.empty()) return {};
+  remove_tables(flags.out, plan.comparison);
+  RunsProgress progress(
+      children.size(),
+      fmt::format("complete runs are kept, and the same command{} makes the others",
+                  flags.again ? " without --again" : ""));
+  FL_TRY(run_children(children, &progress));
+  auto done = children.begin();
+  for (PlannedRun& run : plan.runs) {
+    if (!run.complete) run.child = std::move(*done++);
   }
-  return runs;
+  return {};
 }
 
-Result<Comparison> collect(const Flags& flags, const Runs& runs) {
-  Comparison comparison;
-  for (std::size_t i = 0; i < runs.children.size(); ++i) {
-    const std::size_t policy = i / flags.seeds;
-    const std::uint64_t seed = flags.seed + i % flags.seeds;
-    if (i % flags.seeds == 0) {
-      comparison.policies.push_back({runs.policies[policy], runs.folders[policy], {}});
-    }
-    const ChildRun& child = runs.children[i];
-    if (child.exit_code != 0) {
-      comparison.failures.push_back(
-          {runs.policies[policy], seed, child.exit_code, message_of(child)});
+Status collect(ComparePlan& plan) {
+  for (const PlannedRun& run : plan.runs) {
+    ComparedPoint& point = plan.comparison.points[run.point];
+    ComparedPolicy& policy = point.policies[run.policy];
+    if (run.child.exit_code != 0) {
+      point.failures.push_back(
+          {policy.policy, run.seed, run.child.exit_code, message_of(run.child)});
       continue;
     }
-    FL_TRY_ASSIGN(summary, read_summary(folder_of(flags, runs, policy, seed)));
-    comparison.policies.back().summaries.push_back(std::move(summary));
+    FL_TRY_ASSIGN(summary, read_summary(run.folder));
+    policy.summaries.push_back(std::move(summary));
   }
-  return comparison;
+  return {};
 }
 
 // What went wrong, each message once; exit code 2 if every failure is one of input.
 Status failure_of(const Comparison& comparison) {
-  if (comparison.failures.empty()) return {};
   Error error;
   std::set<std::string> seen;
-  for (const FailedRun& failure : comparison.failures) {
-    if (failure.exit_code != 2) error.kind = Error::Kind::kRun;
-    if (!seen.insert(failure.message).second) continue;
-    if (!error.message.empty()) error.message += "\nfairlead: ";
-    error.message += fmt::format("{} (seed {}): {}", failure.policy, failure.seed, failure.message);
+  for (const ComparedPoint& point : comparison.points) {
+    for (const FailedRun& failure : point.failures) {
+      if (failure.exit_code != 2) error.kind = Error::Kind::kRun;
+      if (!seen.insert(failure.message).second) continue;
+      if (!error.message.empty()) error.message += "\nfairlead: ";
+      error.message += failure.policy;
+      for (const auto& [key, value] : point.values)
+        error.message += fmt::format(" {}={}", key, value);
+      error.message += fmt::format(" (seed {}): {}", failure.seed, failure.message);
+    }
   }
+  if (seen.empty()) return {};
   return tl::unexpected(std::move(error));
 }
 
-Status compare(const Flags& flags) {
-  FL_TRY(run_config(flags, {}));
-  FL_TRY(load_cluster(flags.cluster));
-  if (flags.trace == "-") {
-    return input_error("compare reads the trace once per policy, so it takes a file: -");
-  }
-  FL_TRY_ASSIGN(runs, plan_runs(flags));
-  FL_TRY_ASSIGN(folder, ResultFolder::open(flags.out));
-  FL_TRY(run_children(runs.children));
-  FL_TRY_ASSIGN(comparison, collect(flags, runs));
-  if (comparison.failures.size() == runs.children.size()) return failure_of(comparison);
+bool has_runs(const ComparedPoint& point) {
+  return std::ranges::any_of(point.policies,
+                             [](const auto& one) { return !one.summaries.empty(); });
+}
 
-  FL_TRY_ASSIGN(file, OutputFile::create(folder.file("compare.json")));
-  const std::string json = comparison_json(comparison);
-  file.write(json);
-  FL_TRY(folder.add(std::move(file), "compare.json"));
+Status write_text(ResultFolder& folder, const std::string& name, const std::string& text) {
+  FL_TRY_ASSIGN(file, OutputFile::create(folder.file(name)));
+  file.write(text);
+  return folder.add(std::move(file), name);
+}
+
+// compare.json last: where it is, the tables are complete.
+Status write_tables(ResultFolder& folder, const Comparison& comparison) {
+  for (const ComparedPoint& point : comparison.points) {
+    // Each point's folder is a comparison by itself.
+    if (point.folder.empty() || !has_runs(point)) continue;
+    FL_TRY(write_text(folder, point.folder + "/compare.json",
+                      comparison_json(point, comparison.seeds)));
+  }
+  FL_TRY(write_runs(comparison, folder));
+  return write_text(folder, "compare.json", comparison_json(comparison));
+}
+
+// What was there before: runs that were taken as they are, and results that were left alone.
+std::string earlier_text(const Flags& flags, const ComparePlan& plan) {
+  std::string text;
+  const auto complete = std::ranges::count(plan.runs, true, &PlannedRun::complete);
+  if (complete > 0) {
+    text += fmt::format("\n{} of {} runs were there already; --again makes them anew.\n", complete,
+                        plan.runs.size());
+  }
+  const std::vector<std::string> others = other_results(flags.out, plan);
+  if (others.empty()) return text;
+  constexpr std::size_t kNamed = 3;
+  text += fmt::format("\nLeft alone in {}, and not part of this comparison: ", flags.out);
+  for (std::size_t i = 0; i < std::min(kNamed, others.size()); ++i) {
+    text += (i == 0 ? "" : ", ") + others[i];
+  }
+  if (others.size() > kNamed) text += fmt::format(" and {} more", others.size() - kNamed);
+  return text + "\n";
+}
+
+Status compare_here(const Flags& flags, ComparePlan plan) {
+  FL_TRY_ASSIGN(folder, ResultFolder::open(flags.out));
+  FL_TRY(carry_out(flags, plan));
+  FL_TRY(collect(plan));
+  if (std::ranges::none_of(plan.comparison.points, has_runs)) return failure_of(plan.comparison);
+  FL_TRY(write_tables(folder, plan.comparison));
   folder.keep();
-  fmt::print("{}", flags.json ? json : comparison_text(comparison, stdout_style()));
-  return failure_of(comparison);
+  if (flags.json) {
+    fmt::print("{}", comparison_json(plan.comparison));
+  } else {
+    fmt::print("{}{}", comparison_text(plan.comparison, stdout_style()), earlier_text(flags, plan));
+  }
+  return failure_of(plan.comparison);
+}
+
+Status export_runs(const Flags& flags, const ComparePlan& plan) {
+  JobExport jobs{.runs = {},
+                 .working_folder = fs::current_path(),
+                 .program = fs::read_symlink("/proc/self/exe"),
+                 .list = fs::path(flags.out) / "jobs.list",
+                 .image = flags.image,
+                 .claim = flags.claim};
+  for (const PlannedRun& run : plan.runs) {
+    if (!run.complete) jobs.runs.push_back(run.child.arguments);
+  }
+  if (jobs.runs.empty()) {
+    fmt::print("All {} runs are there already; without --export this makes the tables.\n",
+               plan.runs.size());
+    return {};
+  }
+  const bool slurm = flags.export_to == "slurm";
+  const std::string name = slurm ? "jobs.sbatch" : "jobs.yaml";
+  FL_TRY_ASSIGN(text, slurm ? slurm_script(jobs) : kubernetes_job(jobs));
+  FL_TRY_ASSIGN(folder, ResultFolder::open(flags.out));
+  FL_TRY(write_text(folder, "jobs.list", jobs_list(jobs.runs)));
+  FL_TRY(write_text(folder, name, text));
+  folder.keep();
+  fmt::print(
+      "{} runs in {}. Start them: {} {}\n"
+      "Then, for the tables: the same command without --export.\n",
+      jobs.runs.size(), jobs.list.string(), slurm ? "sbatch" : "kubectl apply -f",
+      bash_word(folder.file(name).string()));
+  return {};
+}
+
+Status compare(const Flags& flags) {
+  FL_TRY_ASSIGN(plan, plan_comparison(flags));
+  return flags.export_to.empty() ? compare_here(flags, std::move(plan)) : export_runs(flags, plan);
+}
+
+void add_export_flags(CLI::App& app, Flags& flags) {
+  auto* to = app.add_option("--export", flags.export_to,
+                            "instead of running, write jobs for a cluster that makes the runs")
+                 ->check(CLI::IsMember({"slurm", "kubernetes"}))
+                 ->excludes(app.get_option("--json"))
+                 ->type_name("slurm|kubernetes");
+  app.add_option("--image", flags.image, "container image that has this program, for kubernetes")
+      ->needs(to)
+      ->type_name("IMAGE");
+  app.add_option("--claim", flags.claim, "volume claim of the working folder, for kubernetes")
+      ->needs(to)
+      ->type_name("NAME");
 }
 
 }  // namespace
@@ -162,6 +226,15 @@ Command add_compare(CLI::App& root) {
   app->add_option("--seeds", flags->seeds, "run each with so many seeds, from --seed on")
       ->check(CLI::Range(std::uint64_t{1}, kSeedsMax))
       ->type_name("N");
+  app->add_option("--sweep", flags->sweeps,
+                  "repeat for each value of a key of --set or an option POLICY.OPT; A..B/N are N "
+                  "values evenly from A to B; may be repeated, for all combinations")
+      ->type_name("KEY=A..B/N|V,V,...")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app->add_flag("--again", flags->again, "make every run, even if it is there already");
+  add_export_flags(*app, *flags);
   app->footer(std::string(kExamples) + "\n" + settings_help());
   return {app, [flags] { return compare(*flags); }};
 }

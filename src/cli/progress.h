@@ -1,16 +1,19 @@
-// A progress bar on a terminal: the share of the trace's jobs that are done, and the simulated
-// time.
+// Progress of one run, and of several: a bar on a terminal.
 #pragma once
 
+#include "cli/child_runs.h"
 #include "model/journal.h"
 
 #include <chrono>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace fairlead {
 
-// A journal sink. Looks at the clock once in a few thousand records, draws at most five times a
-// second, and nothing in the first second; where standard error is not a terminal, nothing at all.
+// The share of the trace's jobs that are done, and the simulated time. A journal sink. Looks at the
+// clock once in a few thousand records, draws at most five times a second, and nothing in the first
+// second; where standard error is not a terminal, nothing at all.
 class Progress : public RecordSink {
  public:
   Progress();
@@ -28,6 +31,47 @@ class Progress : public RecordSink {
   std::uint64_t records_ = 0;
   std::int64_t jobs_ = 0;
   std::int64_t done_ = 0;
+};
+
+// How far several runs are.
+struct RunsState {
+  std::size_t runs = 0;
+  std::size_t done = 0;
+  double elapsed_s = 0;
+  std::vector<std::string> running = {};  // names
+};
+
+// "3 of 12 runs, 2 min, about 6 min left; now: fifo, las". The estimate takes the runs to come to
+// be as long as those done.
+std::string runs_text(const RunsState& state);
+
+// Shows runs_text on standard error: with a bar on a terminal, drawn anew about twice a second;
+// else as a line at the end of a run, but not more often than every ten seconds.
+class RunsProgress : public ChildObserver {
+ public:
+  // `runs` are to come; `on_interrupt` says what an interruption leaves and how to go on.
+  RunsProgress(std::size_t runs, std::string on_interrupt);
+  // Removes the bar.
+  ~RunsProgress() override;
+  RunsProgress(const RunsProgress&) = delete;
+  RunsProgress& operator=(const RunsProgress&) = delete;
+
+  void started(const ChildRun& child) override;
+  void ended(const ChildRun& child) override;
+  void waiting() override;
+  void interrupted() override;
+
+ private:
+  void draw();
+  void remove();
+
+  using Clock = std::chrono::steady_clock;
+  bool terminal_;
+  bool drawn_ = false;
+  std::string on_interrupt_;
+  Clock::time_point begin_;
+  Clock::time_point next_line_;
+  RunsState state_;
 };
 
 }  // namespace fairlead

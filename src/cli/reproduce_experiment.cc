@@ -198,10 +198,16 @@ Status ExperimentReader::read_settings(const YamlNode& map, Case& one) {
   for (const YamlNode::Pair& pair : pairs) {
     FL_TRY_ASSIGN(value, pair.value.text());
     one.settings.push_back(pair.key + "=" + value);
-    const auto parsed = parse_settings({one.settings.back()});
-    if (!parsed) return pair.value.error(parsed.error().message);
   }
-  return {};
+  // Some go only with others, which may come from the experiment.
+  const auto together = parse_settings(one.settings);
+  if (together) return {};
+  for (const YamlNode::Pair& pair : pairs) {
+    if (together.error().message.find(pair.key) != std::string::npos) {
+      return pair.value.error(together.error().message);
+    }
+  }
+  return settings->error(together.error().message);
 }
 
 Status ExperimentReader::read_cases() {

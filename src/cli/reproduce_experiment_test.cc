@@ -149,6 +149,12 @@ TEST(Experiment, ACaseAddsSettings) {
   EXPECT_EQ(experiment->cases[0].settings, std::vector<std::string>{"costs=none"});
   EXPECT_EQ(experiment->cases[1].settings,
             (std::vector<std::string>{"costs=none", "network=analytic"}));
+  EXPECT_TRUE(
+      read_text(with("settings: {network: analytic}\n"
+                     "cases: [{label: a, settings: {congestion: \"rack:4\"}}]")))
+      << "a setting may go only with one of the experiment's";
+  EXPECT_NE(error_of(with("settings: {congestion: \"rack:4\"}")).find("e.yaml:7"),
+            std::string::npos);
 }
 
 TEST(Experiment, MeasuresEachPolicy) {

@@ -9,6 +9,7 @@
 #include "model/models_file.h"
 #include "policy/registry.h"
 #include "report/result_files.h"
+#include "trace/load.h"
 #include "trace/trace.h"
 
 #include <chrono>
@@ -17,25 +18,10 @@
 namespace fairlead {
 namespace {
 
-constexpr std::string_view kJournalName = "journal.flj";
-
 double peak_rss_mb() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<double>(usage.ru_maxrss) / 1024;  // Linux reports KiB
-}
-
-Result<SpeedTable> speed_table(const RunConfig& config, Workload& workload) {
-  SpeedTable table = builtin_models();
-  if (!config.settings.models.empty()) {
-    FL_TRY_ASSIGN(loaded, load_models(config.settings.models));
-    draw_models(workload, loaded, config.seed);
-    table = std::move(loaded);
-  }
-  if (!config.settings.model_costs) {
-    for (ModelProfile& model : table.models) model.costs = {};
-  }
-  return table;
 }
 
 // Jobs that the clock stopped before are in no record.
@@ -82,7 +68,10 @@ Result<World> read_inputs(const RunConfig& config) {
     return input_error("{}: no job in it that can be used: {} rows read, {} of them left out",
                        config.trace, workload.rows.rows_read, workload.rows.rejected());
   }
-  FL_TRY_ASSIGN(table, speed_table(config, workload));
+  if (config.settings.load > 0) {
+    FL_TRY(scale_to_load(workload, config.settings.load, cluster.gpus));
+  }
+  FL_TRY_ASSIGN(table, speed_table(config.settings, config.seed, workload));
   return World{std::move(cluster), std::move(choice), std::move(policy), std::move(workload),
                std::move(table)};
 }
@@ -96,6 +85,19 @@ RunLabel label_of(const RunConfig& config, const World& world) {
 }
 
 }  // namespace
+
+Result<SpeedTable> speed_table(const Settings& settings, std::uint64_t seed, Workload& workload) {
+  SpeedTable table = builtin_models();
+  if (!settings.models.empty()) {
+    FL_TRY_ASSIGN(loaded, load_models(settings.models));
+    draw_models(workload, loaded, seed);
+    table = std::move(loaded);
+  }
+  if (!settings.model_costs) {
+    for (ModelProfile& model : table.models) model.costs = {};
+  }
+  return table;
+}
 
 Result<RunOutcome> run_simulation(const RunConfig& config) {
   const auto begin = std::chrono::steady_clock::now();
@@ -141,7 +143,8 @@ Result<RunOutcome> run_simulation(const RunConfig& config) {
                        {.wall_s = wall.count(),
                         .decisions = counts.decisions,
                         .events = counts.events,
-                        .peak_rss_mb = peak_rss_mb()}));
+                        .peak_rss_mb = peak_rss_mb(),
+                        .inputs_hash = config.inputs_hash}));
   folder.keep();
   return RunOutcome{std::move(summary), wall.count()};
 }

@@ -4,14 +4,20 @@
 #include "base/result.h"
 #include "cli/settings.h"
 #include "metrics/summary.h"
+#include "model/speed.h"
+#include "model/workload.h"
 #include "trace/format.h"
 
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace fairlead {
+
+// The journal's name in a result folder.
+constexpr std::string_view kJournalName = "journal.flj";
 
 struct RunConfig {
   std::string cluster;  // a preset, a shorthand or a file
@@ -23,12 +29,17 @@ struct RunConfig {
   Settings settings;
   bool audit = false;
   std::filesystem::path out;
+  std::string inputs_hash;  // for run.json; see cli/run_inputs.h
 };
 
 struct RunOutcome {
   Summary summary;
   double wall_s = 0;
 };
+
+// The speeds that the settings ask for. Jobs without a model get one where the settings name models
+// with weights, drawn from the seed.
+Result<SpeedTable> speed_table(const Settings& settings, std::uint64_t seed, Workload& workload);
 
 // Reads the inputs, runs, and writes the result files and journal.flj to config.out. After an error
 // nothing new is left there. Shows a progress bar where standard error is a terminal.

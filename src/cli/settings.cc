@@ -107,6 +107,10 @@ constexpr Setting kSettings[] = {
      "what a bad row of the trace is: an error, or counted and left out (default: strict for the "
      "native format, lenient for others)",
      [](std::string_view v, Settings& s) { return set_reading(v, s.reading); }},
+    {"load", "a number from 0.001 to 1000",
+     "stretches or squeezes the times between submissions, so that the GPU time asked for is so "
+     "many times that of the cluster (default: as they are)",
+     [](std::string_view v, Settings& s) { return set_part(v, 0.001, 1000, s.load); }},
     {"reference_gpu", "a GPU type",
      "the type that the trace's durations were measured on (default: the cluster's fastest)",
      [](std::string_view v, Settings& s) { return set_text(v, s.reference_gpu); }},

@@ -21,6 +21,7 @@ struct Settings {
   std::string reference_gpu;         // empty: the cluster's fastest type
   std::string models;                // empty: the built-in table, and no model is drawn
   std::optional<Reading> reading{};  // none: strict for the native format, else lenient
+  double load = 0;                   // scale submissions to it (trace/load.h); 0: leave them
   Costs costs;
   bool model_costs = true;  // models' own costs take precedence over `costs`
   FaultOptions faults;

@@ -1,5 +1,6 @@
 #include "cli/commands.h"
 #include "cli/run_flags.h"
+#include "cli/run_inputs.h"
 #include "report/json.h"
 #include "report/summary_text.h"
 
@@ -25,6 +26,7 @@ constexpr std::string_view kExamples =
 
 Status simulate(const Flags& flags) {
   FL_TRY_ASSIGN(config, run_config(flags, flags.policy));
+  config.inputs_hash = RunInputs().hash(flags, flags.policy, flags.seed);
   FL_TRY_ASSIGN(outcome, run_simulation(config));
   if (flags.json) {
     fmt::print("{}", summary_json(outcome.summary));

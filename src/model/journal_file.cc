@@ -1,6 +1,7 @@
 // The journal on disk: one zstd stream of "FLJ1" and the encoded records.
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "model/journal.h"
 
 #include <zstd.h>
@@ -10,20 +11,6 @@ namespace {
 
 constexpr std::string_view kMagic = "FLJ1";
 constexpr std::size_t kFlushBytes = std::size_t{1} << 16;
-constexpr std::uint64_t kFnvOffset = 0xcbf29ce484222325;
-constexpr std::uint64_t kFnvPrime = 0x100000001b3;
-
-std::uint64_t hash_words(std::uint64_t hash, const std::vector<std::uint8_t>& bytes) {
-  for (std::size_t i = 0; i < bytes.size(); i += 8) {
-    std::uint64_t word = 0;
-    const std::size_t count = bytes.size() - i < 8 ? bytes.size() - i : 8;
-    // Byte by byte where the last word is short, so that the hash is the same on any byte order.
-    for (std::size_t b = 0; b < count; ++b) word |= std::uint64_t{bytes[i + b]} << (8 * b);
-    hash = (hash ^ word) * kFnvPrime;
-    hash ^= hash >> 29;  // multiplication alone never carries high bits down
-  }
-  return hash;
-}
 
 }  // namespace
 
@@ -53,7 +40,7 @@ struct JournalFile::Output {
   std::vector<char> compressed;
 };
 
-JournalFile::JournalFile() : hash_(kFnvOffset) {}
+JournalFile::JournalFile() : hash_(kHashStart) {}
 JournalFile::JournalFile(JournalFile&&) noexcept = default;
 JournalFile::~JournalFile() = default;
 
@@ -72,7 +59,7 @@ void JournalFile::on(const Record& record) {
 }
 
 void JournalFile::flush() {
-  hash_ = hash_words(hash_, buffer_.bytes());
+  hash_ = hash_bytes(hash_, buffer_.bytes());
   if (output_) output_->write(buffer_.bytes().data(), buffer_.bytes().size(), ZSTD_e_continue);
   buffer_.clear();
 }

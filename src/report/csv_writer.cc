@@ -18,11 +18,15 @@ void CsvWriter::begin_cell() {
 
 void CsvWriter::text(std::string_view value) {
   begin_cell();
+  constexpr std::string_view kFormulaBegins = "=+-@\t\r";
+  const bool formula = !value.empty() && kFormulaBegins.find(value.front()) != value.npos;
   if (value.find_first_of(",\"\r\n") == std::string_view::npos) {
+    if (formula) row_ += '\'';
     row_ += value;
     return;
   }
   row_ += '"';
+  if (formula) row_ += '\'';
   for (char c : value) {
     if (c == '"') row_ += '"';
     row_ += c;

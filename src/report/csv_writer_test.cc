@@ -44,6 +44,28 @@ TEST(CsvWriter, QuotesWhatWouldBreakARow) {
             "a,b\n\"a,b\",\"say \"\"hi\"\"\",\"two\nlines\"\n");
 }
 
+TEST(CsvWriter, TextsAreNoFormulasInASpreadsheet) {
+  EXPECT_EQ(written([](CsvWriter& csv) {
+              for (const char* name : {"=1+1", "+a", "-a", "@a", "\ta", "a=1", "'a"})
+                csv.text(name);
+              csv.end_row();
+              csv.text("=cmd|' /C calc'!A0,\"x\"");
+              csv.text("\rb");
+              csv.text("");
+              csv.end_row();
+            }),
+            "a,b\n'=1+1,'+a,'-a,'@a,'\ta,a=1,'a\n\"'=cmd|' /C calc'!A0,\"\"x\"\"\",\"'\rb\",\n");
+}
+
+TEST(CsvWriter, NegativeNumbersStayNumbers) {
+  EXPECT_EQ(written([](CsvWriter& csv) {
+              csv.integer(-1);
+              csv.number(-0.5);
+              csv.end_row();
+            }),
+            "a,b\n-1,-0.5\n");
+}
+
 TEST(CsvWriter, LosesNoMillisecond) {
   EXPECT_EQ(written([](CsvWriter& csv) {
               for (std::int64_t ms : {0, 1, 10, 100, 1000, 1050, 123456789}) csv.seconds({ms});

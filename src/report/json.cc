@@ -98,6 +98,7 @@ std::string run_json(const RunStats& stats) {
                     {"decisions", stats.decisions},
                     {"events", stats.events},
                     {"peak_rss_mb", stats.peak_rss_mb},
+                    {"inputs_hash", stats.inputs_hash.empty() ? json() : json(stats.inputs_hash)},
                     {"version", version()},
                     {"compiler", compiler()}});
 }

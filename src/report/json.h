@@ -24,6 +24,7 @@ struct RunStats {
   std::int64_t decisions = 0;
   std::int64_t events = 0;
   double peak_rss_mb = 0;
+  std::string inputs_hash;  // names what the run was made from; empty: unknown
 };
 
 nlohmann::json to_json_value(const Summary& summary);

@@ -12,6 +12,13 @@ constexpr std::size_t kUsersShown = 10;
 std::string seconds_text(const std::optional<double>& value) {
   return value ? number_text(*value, 1) + " s" : "-";
 }
+// "9,330.0 s (1.03 x the lower bound of 9,037.5 s)".
+std::string bounded_text(const std::optional<double>& value, const std::optional<double>& lower) {
+  if (!value || !lower || *lower <= 0) return seconds_text(value);
+  return fmt::format("{} ({} x the lower bound of {})", seconds_text(value),
+                     number_text(*value / *lower, 2), seconds_text(lower));
+}
+
 std::string share_text(const std::optional<double>& value) {
   return value ? percent_text(*value) : "-";
 }
@@ -55,13 +62,11 @@ std::string figures_text(const Summary& summary) {
       {"rows", count_text(summary.rows_read) + " read" +
                    reasons_text(summary.rows_rejected, "left out") +
                    reasons_text(summary.rows_mended, "mended")},
-      {"makespan", fmt::format("{} (at least {})", seconds_text(summary.makespan_s),
-                               seconds_text(summary.bounds.makespan_lower_s))},
-      {"JCT",
-       fmt::format("mean {} (at least {}), median {}, p90 {}, p99 {}",
-                   seconds_text(summary.jct_avg_s), seconds_text(summary.bounds.jct_avg_lower_s),
-                   seconds_text(summary.jct_p50_s), seconds_text(summary.jct_p90_s),
-                   seconds_text(summary.jct_p99_s))},
+      {"makespan", bounded_text(summary.makespan_s, summary.bounds.makespan_lower_s)},
+      {"JCT", fmt::format("mean {}, median {}, p90 {}, p99 {}",
+                          bounded_text(summary.jct_avg_s, summary.bounds.jct_avg_lower_s),
+                          seconds_text(summary.jct_p50_s), seconds_text(summary.jct_p90_s),
+                          seconds_text(summary.jct_p99_s))},
       {"queueing", fmt::format("mean {}", seconds_text(summary.queue_avg_s))},
       {"GPUs", fmt::format("{} utilised, {} GPU-hours, {} of the time lost to communication",
                            share_text(summary.gpu_utilization), number_text(summary.gpu_hours, 1),

@@ -16,12 +16,6 @@ std::size_t width_of(std::string_view text) {
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-std::string printable(std::string text) {
-  std::ranges::replace_if(
-      text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
-  return text;
-}
-
 std::string grouped(std::string digits) {
   const std::size_t end = std::min(digits.find('.'), digits.size());
   const std::size_t begin = digits.front() == '-' ? 1 : 0;
@@ -30,6 +24,12 @@ std::string grouped(std::string digits) {
 }
 
 }  // namespace
+
+std::string printable(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+  return text;
+}
 
 TextStyle stdout_style() {
   return isatty(STDOUT_FILENO) == 1 ? TextStyle::kTerminal : TextStyle::kPlain;

@@ -1,6 +1,7 @@
 #include "trace/generate.h"
 
 #include "base/rng.h"
+#include "trace/load.h"
 
 #include <algorithm>
 #include <array>
@@ -96,7 +97,7 @@ double span_hours(const GenerateOptions& options, const std::vector<Shape>& shap
   double gpu_hours = 0;
   for (const Shape& shape : shapes)
     gpu_hours += static_cast<double>(shape.gpus) * to_seconds(shape.duration) / 3600;
-  return gpu_hours / (options.load * static_cast<double>(options.capacity_gpus));
+  return hours_at_load(gpu_hours, options.load, options.capacity_gpus);
 }
 
 // A Poisson process that has `count` arrivals in a span: its gaps are exponential, scaled to fit.

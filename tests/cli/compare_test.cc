@@ -2,6 +2,9 @@
 
 #include "program.h"
 
+#include <algorithm>
+#include <sstream>
+
 namespace fairlead {
 namespace {
 
@@ -18,14 +21,17 @@ TEST_F(CompareTest, RunsEachPolicyInAFolderOfItsOwn) {
   small_trace();
   const Ended ended = compare("--policies 'fifo; fifo:placement=first-fit;fifo' --audit");
   ASSERT_EQ(ended.exit_code, 0) << ended.errors;
-  EXPECT_EQ(files("out"), (std::vector<std::string>{"compare.json", "fifo",
-                                                    "fifo-placement=first-fit", "fifo~2"}));
+  EXPECT_EQ(files("out"),
+            (std::vector<std::string>{"compare.json", "fifo", "fifo-placement=first-fit", "fifo~2",
+                                      "runs.csv", "runs.jsonl"}));
   const json value = read_json("out/compare.json");
   ASSERT_EQ(value["policies"].size(), 3u);
   EXPECT_EQ(value["policies"][1]["policy"], "fifo:placement=first-fit");
   EXPECT_EQ(value["policies"][1]["folder"], "fifo-placement=first-fit");
   const json summary = read_json("out/fifo/summary.json");
   EXPECT_EQ(value["policies"][0]["mean"]["jct_avg_s"], summary["jct_avg_s"]);
+  EXPECT_EQ(value["policies"][0]["mean"]["placements"], summary["placements"]);
+  EXPECT_FALSE(value["policies"][0].contains("difference_to_first"));
   EXPECT_EQ(value["policies"][0]["runs"][0]["journal_hash"], summary["journal_hash"]);
   EXPECT_TRUE(value["failures"].empty());
   EXPECT_NE(ended.out.find("\nfifo:placement=first-fit "), std::string::npos) << ended.out;
@@ -41,6 +47,72 @@ TEST_F(CompareTest, RunsSeveralSeeds) {
   for (const json& run : policy["runs"]) sum += run["jct_avg_s"].get<double>();
   EXPECT_NEAR(policy["mean"]["jct_avg_s"].get<double>(), sum / 3, 1e-6);
   EXPECT_EQ(policy["runs"][2]["seed"], 7);
+}
+
+TEST_F(CompareTest, TellsRangesAndDifferencesSeedBySeed) {
+  small_trace();
+  const Ended ended =
+      compare("--policies 'fifo;las:quantum_s=20' --seeds 4 --set mtbf_h=0.02 --set mttr_h=0.005");
+  ASSERT_EQ(ended.exit_code, 0) << ended.errors;
+  const json value = read_json("out/compare.json");
+  const json& fifo = value["policies"][0];
+  const json& las = value["policies"][1];
+  const json& difference = las["difference_to_first"]["jct_avg_s"];
+  ASSERT_EQ(difference["n"], 4);
+  EXPECT_EQ(difference["is"], "95 % interval");
+  double low = 1e9;
+  double sum = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const double jct_s = las["runs"][i]["jct_avg_s"];
+    low = std::min(low, jct_s);
+    sum += jct_s - fifo["runs"][i]["jct_avg_s"].get<double>();
+    EXPECT_NEAR(difference["by_seed"][i].get<double>(),
+                jct_s - fifo["runs"][i]["jct_avg_s"].get<double>(), 1e-9);
+  }
+  EXPECT_NEAR(difference["mean"].get<double>(), sum / 4, 1e-6);
+  EXPECT_LT(difference["low"], difference["mean"]);
+  EXPECT_EQ(las["min"]["jct_avg_s"], low);
+  EXPECT_GT(las["max"]["jct_avg_s"], low);
+  EXPECT_EQ(las["seeds_alike"], false);
+  EXPECT_NE(ended.out.find("\nJCT mean s "), std::string::npos) << ended.out;
+  EXPECT_EQ(ended.out.find("seed changes nothing"), std::string::npos) << ended.out;
+}
+
+TEST_F(CompareTest, SaysWhereTheSeedChangesNothing) {
+  small_trace();
+  Ended ended = compare("--policies 'fifo;las' --seeds 2");
+  ASSERT_EQ(ended.exit_code, 0) << ended.errors;
+  EXPECT_NE(ended.out.find("\nThe seed changes nothing here"), std::string::npos) << ended.out;
+  const json policy = read_json("out/compare.json")["policies"][1];
+  EXPECT_EQ(policy["seeds_alike"], true);
+  const json& difference = policy["difference_to_first"]["jct_avg_s"];
+  EXPECT_EQ(difference["is"], "range");
+  EXPECT_EQ(difference["low"], difference["high"]);
+}
+
+TEST_F(CompareTest, WritesARowPerRunForOtherTools) {
+  small_trace();
+  ASSERT_EQ(compare("--policies 'fifo:skip=true;las' --seeds 2").exit_code, 0);
+  const std::string table = read("out/runs.csv");
+  EXPECT_TRUE(table.starts_with("policy,seed,folder,")) << table;
+  EXPECT_NE(table.find("\nfifo:skip=true,1,fifo-skip=true/seed-1,"), std::string::npos) << table;
+  EXPECT_EQ(std::ranges::count(table, '\n'), 5);
+  std::istringstream lines(read("out/runs.jsonl"));
+  std::string header = table.substr(0, table.find('\n')) + ",";
+  std::string line;
+  std::int64_t rows = 0;
+  for (; std::getline(lines, line); ++rows) {
+    const auto run = nlohmann::ordered_json::parse(line);
+    std::string columns;
+    for (const auto& [key, value] : run.items()) columns += key + ",";
+    EXPECT_EQ(columns, header);
+    const json summary = read_json("out/" + run["folder"].get<std::string>() + "/summary.json");
+    EXPECT_EQ(run["jct_avg_s"], summary["jct_avg_s"]);
+    EXPECT_EQ(run["fairness_jain"], summary["fairness"]["jain"]);
+    EXPECT_EQ(run["placements_pair"], summary["placements"]["pair"]);
+    EXPECT_EQ(run["seed"], summary["seed"]);
+  }
+  EXPECT_EQ(rows, 4);
 }
 
 TEST_F(CompareTest, RefusesABadPolicyBeforeItRunsAny) {

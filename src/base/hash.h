@@ -1,0 +1,28 @@
+// A 64-bit hash of bytes, in the manner of FNV-1a but a word of 8 bytes at a time: to name contents
+// that nobody forges, equal on every machine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace fairlead {
+
+constexpr std::uint64_t kHashStart = 0xcbf29ce484222325;  // FNV's offset
+
+// The hash of what `hash` stands for and then `bytes`. Where a stream is cut into blocks is part of
+// the hash, unless all blocks but the last are whole words. O(bytes).
+inline std::uint64_t hash_bytes(std::uint64_t hash, std::span<const std::uint8_t> bytes) {
+  constexpr std::uint64_t kFnvPrime = 0x100000001b3;
+  for (std::size_t i = 0; i < bytes.size(); i += 8) {
+    std::uint64_t word = 0;
+    const std::size_t count = bytes.size() - i < 8 ? bytes.size() - i : 8;
+    // Byte by byte where the last word is short, so that the hash is the same on any byte order.
+    for (std::size_t b = 0; b < count; ++b) word |= std::uint64_t{bytes[i + b]} << (8 * b);
+    hash = (hash ^ word) * kFnvPrime;
+    hash ^= hash >> 29;  // multiplication alone never carries high bits down
+  }
+  return hash;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,31 @@
+// Figures over seeds: their mean and range, and how far one policy is from another when both met
+// the same seeds.
+#pragma once
+
+#include <vector>
+
+namespace fairlead {
+
+struct Range {
+  double mean = 0;
+  double min = 0;
+  double max = 0;
+};
+// REQUIRES: values is not empty.
+Range range_of(const std::vector<double>& values);
+
+// The mean of differences between runs with the same seed, and how sure it is.
+struct PairedDifference {
+  double mean = 0;
+  double low = 0;
+  double high = 0;
+  // True: low..high is the 95 % interval of the mean by Student's t, for independent seeds. False:
+  // there are too few, and it is their range.
+  bool is_interval = false;
+};
+constexpr std::size_t kIntervalSeedsMin = 3;
+
+// REQUIRES: differences is not empty. O(differences).
+PairedDifference paired_difference(const std::vector<double>& differences);
+
+}  // namespace fairlead

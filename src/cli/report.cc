@@ -1,0 +1,117 @@
+// `fairlead report`.
+
+#include "base/embedded_file.h"
+#include "cli/commands.h"
+#include "cli/report_runs.h"
+#include "cli/run.h"
+#include "engine/checked_journal.h"
+#include "report/report_data.h"
+#include "report/report_page.h"
+#include "report/result_files.h"
+#include "report/table.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <span>
+
+namespace fairlead {
+
+// The page, or nothing where the program was built without it.
+std::span<const EmbeddedFile> embedded_report_page();
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Flags {
+  std::string folder;
+  std::string output;  // empty: report.html in the folder
+  std::string page;    // empty: the program's own
+};
+
+constexpr std::string_view kHelp =
+    "DIR is the result folder of simulate, or the folder of compare or of one experiment of\n"
+    "reproduce: then the policies stand side by side, of several seeds the first. The file needs\n"
+    "nothing beside it and no network; send it to whoever should see it.\n"
+    "\n"
+    "Examples:\n"
+    "  fairlead report out                      writes out/report.html\n"
+    "  fairlead report out/cmp -o cmp.html\n";
+
+Result<std::string> read_page(const std::string& path) {
+  std::string text;
+  if (path.empty()) {
+    const auto embedded = embedded_report_page();
+    if (embedded.empty()) {
+      return run_error(
+          "this program was built without the report page; install Node.js 18 or newer and npm, "
+          "and build again");
+    }
+    return std::string(embedded.front().text);
+  }
+  FL_TRY_ASSIGN(source, ByteSource::open(path));
+  for (;;) {
+    FL_TRY_ASSIGN(bytes, source.peek(1));
+    if (bytes.empty()) return text;
+    text += bytes;
+    source.consume(bytes.size());
+  }
+}
+
+// The last part of the folder's path, also of "." and "out/".
+std::string title_of(const fs::path& folder) {
+  std::error_code error;
+  fs::path path = fs::weakly_canonical(folder, error);
+  if (error) path = folder;
+  return path.filename().string();
+}
+
+Status report(const Flags& flags) {
+  FL_TRY_ASSIGN(page, read_page(flags.page));
+  const fs::path folder = flags.folder;
+  FL_TRY_ASSIGN(found, find_runs(folder));
+  const fs::path output = flags.output.empty() ? folder / "report.html" : fs::path(flags.output);
+  FL_TRY_ASSIGN(html, ReportPage::create(output, page));
+  ReportData data([&](std::string_view json) { html.write(json); }, title_of(folder));
+  std::size_t jobs = 0;
+  for (const ReportedRun& run : found.runs) {
+    const fs::path run_folder = (folder / run.folder).lexically_normal();
+    FL_TRY_ASSIGN(summary, read_summary(run_folder));
+    RunRecords records;
+    FL_TRY(read_checked_journal(run_folder / kJournalName, records));
+    FL_TRY(data.add({run.folder, run.label, summary, records}));
+    jobs = records.jobs().size();
+  }
+  data.finish();
+  FL_TRY_ASSIGN(bytes, html.commit());
+  constexpr double kMb = 1e6;
+  fmt::print("{}: {} of {} jobs, {} MB\n", output.string(),
+             found.runs.size() == 1 ? "1 run" : fmt::format("{} runs", found.runs.size()),
+             count_text(static_cast<std::int64_t>(jobs)),
+             number_text(static_cast<double>(bytes) / kMb, 1));
+  if (found.seeds_left_out > 0) {
+    fmt::print("of each policy the first seed only; {} other runs are left out\n",
+               count_text(found.seeds_left_out));
+  }
+  return {};
+}
+
+}  // namespace
+
+Command add_report(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("report", "Write an HTML page about finished runs");
+  const auto flags = std::make_shared<Flags>();
+  app->add_option("DIR", flags->folder, "folder with results")->required();
+  app->add_option("-o,--output", flags->output, "file to write (default: DIR/report.html)")
+      ->type_name("FILE");
+  app->add_option("--page", flags->page,
+                  fmt::format("a page of your own; its text {} is replaced by base64 of gzip of "
+                              "the data (docs/formats.md)",
+                              kReportPlaceholder))
+      ->type_name("FILE");
+  app->footer(std::string(kHelp));
+  return {app, [flags] { return report(*flags); }};
+}
+
+}  // namespace fairlead

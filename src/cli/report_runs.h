@@ -1,0 +1,27 @@
+// Which runs a folder has: the result folder of one run, the folder of `compare`, or any folder of
+// result folders (those of `reproduce`).
+#pragma once
+
+#include "base/result.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+struct ReportedRun {
+  std::string folder;  // relative to the reported one; "." for itself
+  std::string label;   // as its policy is called there
+};
+
+struct ReportedRuns {
+  std::vector<ReportedRun> runs;  // compare's in its order, else by name
+  std::int64_t seeds_left_out = 0;
+};
+
+// Of several seeds of a policy it takes the smallest. Errors: no such folder, or no run in it.
+Result<ReportedRuns> find_runs(const std::filesystem::path& folder);
+
+}  // namespace fairlead

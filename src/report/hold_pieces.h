@@ -1,0 +1,62 @@
+// Who held which GPUs when, in as many pieces as a picture can use.
+//
+// A gang is one piece per node and run of neighbouring GPUs. A policy that divides time makes
+// millions of them, so pieces of one job on one place that are less than `resolution` apart are
+// joined: the resolution is 0 (nothing is joined), 1 s, 2 s, 4 s, ..., the least at which few
+// enough are left. Where even the places are many, "few enough" is twice as many pieces as places.
+//
+// Joining at a finer resolution first changes nothing at a coarser one, so pieces are joined while
+// they come: memory for some times the limit, O(log pieces) per piece at most.
+#pragma once
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "model/cluster.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace fairlead {
+
+struct HoldPiece {
+  JobId job;
+  std::uint32_t gpu = 0;  // the first; GPUs are numbered through the cluster, node after node
+  std::uint16_t gpus = 0;
+  Tier tier = Tier::kPair;  // of the gang
+  Time begin;
+  Time end;
+  friend bool operator==(const HoldPiece&, const HoldPiece&) = default;
+};
+
+class HoldPieces {
+ public:
+  explicit HoldPieces(std::size_t limit = 300'000);
+
+  // In any order of jobs; the pieces of one job on one place do not overlap.
+  void add(const HoldPiece& piece);
+  // REQUIRES: called once, last.
+  void finish();
+  // After finish(): by job, begin, GPU.
+  const std::vector<HoldPiece>& pieces() const { return pieces_; }
+  Duration resolution() const { return resolution_of(level_); }
+
+ private:
+  static constexpr std::size_t kRoom = 4;
+  static constexpr int kLevels = 64;  // level 0 joins nothing, level n what is < 2^(n-1) s apart
+
+  static Duration resolution_of(int level);
+  static int level_joining(Duration gap);
+  bool continues(std::size_t row, const HoldPiece& piece) const;
+  void join();
+
+  std::size_t limit_;
+  std::size_t room_;  // join() is worth its while from so many on
+  int level_ = 0;
+  std::vector<HoldPiece> pieces_;
+  // By a hash of job and GPU, the row where the latest piece there was, so that most turns find it
+  // without any sorting. It may be wrong.
+  std::vector<std::size_t> latest_;
+};
+
+}  // namespace fairlead

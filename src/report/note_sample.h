@@ -1,0 +1,47 @@
+// What a policy noted, in no more notes than a page can use.
+//
+// While there are too many, the kind that has most of them keeps every second one, spread over the
+// run, so that the rare kinds (trades) stay whole beside the frequent ones (passes). O(1) amortised
+// per note.
+#pragma once
+
+#include "base/units.h"
+#include "model/note.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace fairlead {
+
+class NoteSample {
+ public:
+  struct Noted {
+    Time t;
+    Note note;
+  };
+
+  explicit NoteSample(std::size_t limit = 200'000) : limit_(limit) {}
+
+  // REQUIRES: in order of time.
+  void add(Time t, const Note& note);
+  // By time.
+  const std::vector<Noted>& notes() const { return notes_; }
+  std::int64_t omitted() const { return seen_ - static_cast<std::int64_t>(notes_.size()); }
+
+ private:
+  struct Kind {
+    std::size_t kept = 0;
+    std::int64_t seen = 0;
+    std::int64_t every = 1;  // the first of so many is kept
+  };
+  void thin();
+
+  std::size_t limit_;
+  std::int64_t seen_ = 0;
+  std::array<Kind, kNoteKinds> kinds_;
+  std::vector<Noted> notes_;
+};
+
+}  // namespace fairlead

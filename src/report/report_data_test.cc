@@ -1,0 +1,247 @@
+#include "report/report_data.h"
+
+#include "metrics/testing_journal.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <functional>
+
+namespace fairlead {
+namespace {
+
+using nlohmann::json;
+using Write = std::function<void(TestJournal&, RecordSink&)>;
+
+// The data of one report on runs whose journals `runs` write.
+json report_of(const std::vector<Write>& runs, const ReportLimits& limits = {}) {
+  std::string text;
+  ReportData data([&](std::string_view piece) { text += piece; }, "out");
+  for (const Write& write : runs) {
+    RunRecords records(limits);
+    TestJournal journal(records);
+    write(journal, records);
+    const json summary = {{"policy", "fifo"}};
+    EXPECT_TRUE(data.add({".", "fifo", summary, records}).has_value());
+  }
+  data.finish();
+  const json value = json::parse(text, nullptr, false);
+  EXPECT_FALSE(value.is_discarded()) << text;
+  return value;
+}
+
+// Two jobs on the two nodes of 4 GPUs, by hand: job 0 of u0 holds 4 + 2 GPUs from 1 s to 3 s and
+// from 4 s to 6 s; job 1 of u1 holds 1 GPU of the second node from 3 s to 7 s.
+void two_jobs(TestJournal& journal, RecordSink&) {
+  const std::vector<Slice> wide = {{NodeId(0), 4}, {NodeId(1), 2}};
+  journal.begin(2, {1, 1});
+  journal.arrive(500, 0, {.user = 0, .gpus = 6, .work_ms = 4000, .model = "VAE"});
+  journal.place(1000, 0, {.gang = wide});
+  journal.arrive(2500, 1, {.user = 1, .gpus = 1, .work_ms = 4000});
+  journal.happen(RecordKind::kStop, 3000, 0);
+  journal.place(3000, 1, {.gang = {{NodeId(1), 1}}});
+  journal.place(4000, 0, {.gang = wide, .kind = PlaceKind::kMigrate});
+  journal.happen(RecordKind::kFinished, 6000, 0);
+  journal.happen(RecordKind::kFinished, 7000, 1);
+  journal.end(7000, {.finished = 2});
+}
+
+TEST(ReportData, TellsWhatTheClusterAndItsJobsAre) {
+  const json data = report_of({two_jobs});
+  EXPECT_EQ(data["version"], 1);
+  EXPECT_EQ(data["title"], "out");
+  EXPECT_TRUE(data["program"].get<std::string>().starts_with("fairlead "));
+  EXPECT_EQ(data["cluster"], json::parse(R"({"name": "tiny", "gpu_types": ["V100", "K80"],
+    "racks": 1, "nodes": {"name": ["n0", "n1"], "rack": [0, 0], "type": [0, 1], "gpus": [4, 4]}})"));
+  EXPECT_EQ(data["users"], json({"u0", "u1"}));
+  EXPECT_EQ(data["models"], json({"VAE", ""}));
+  EXPECT_EQ(data["jobs"], json::parse(R"({"id": ["job-0", "job-1"], "user": [0, 1],
+    "model": [0, 1], "gpus": [6, 1], "submit_s": [0, 2]})"));
+}
+
+TEST(ReportData, TellsHowEachJobFared) {
+  const json run = report_of({two_jobs})["runs"][0];
+  EXPECT_EQ(run["folder"], ".");
+  EXPECT_EQ(run["label"], "fifo");
+  EXPECT_EQ(run["summary"], json({{"policy", "fifo"}}));
+  EXPECT_EQ(run["outcome"], json::parse(R"({"start_s": [0.5, 2.5], "finish_s": [5.5, 6.5],
+    "queue_s": [1.5, 0.5], "preemptions": [1, 0], "migrations": [1, 0], "status": [0, 0]})"));
+}
+
+TEST(ReportData, TellsWhoHeldWhichGpusWhen) {
+  const json holds = report_of({two_jobs})["runs"][0]["holds"];
+  EXPECT_EQ(holds, json::parse(R"({"resolution_s": 0, "job": [0, 0, 0, 0, 1],
+    "gpu": [0, 4, 0, 4, 4], "gpus": [4, 2, 4, 2, 1], "begin_s": [0.5, 0.5, 3.5, 3.5, 2.5],
+    "end_s": [2.5, 2.5, 5.5, 5.5, 6.5], "tier": [2, 2, 2, 2, 0]})"));
+}
+
+TEST(ReportData, TellsLoadAndSharesAsMeansOverBins) {
+  const json run = report_of({two_jobs})["runs"][0];
+  const json& load = run["load"];
+  EXPECT_EQ(load["bin_s"], 1);
+  // Bins from 0.5 s on; the last is half as long.
+  EXPECT_EQ(load["gpus_held"], json({3, 6, 3.5, 4, 7, 4, 1}));
+  EXPECT_EQ(load["gpus_up"], json({8, 8, 8, 8, 8, 8, 8}));
+  EXPECT_EQ(load["gpus_fragmented"], json({1, 2, 2.5, 2, 1, 2, 3}));
+  EXPECT_EQ(load["jobs_running"], json({0.5, 1, 1, 1.5, 2, 1.5, 1}));
+  EXPECT_EQ(load["jobs_waiting"], json({0.5, 0, 1, 0.5, 0, 0, 0}));
+  const json& shares = run["shares"];
+  EXPECT_EQ(shares["user"], json({0, 1}));
+  EXPECT_EQ(shares["held"][1], json({0, 0, 0.5, 1, 1, 1, 1}));
+  EXPECT_EQ(shares["entitled"][0], json({6, 6, 6, 6, 6, 3, 0}));
+  EXPECT_EQ(shares["entitled"][1], json({0, 0, 1, 1, 1, 1, 1}));
+}
+
+TEST(ReportData, JobsThatGotNothingHaveNoTimes) {
+  const json data = report_of({[](TestJournal& journal, RecordSink&) {
+    journal.begin(4, {1});
+    journal.reject(1000, 3, {.gpus = 99}, "larger than the cluster");
+    journal.arrive(2000, 0, {});
+    journal.arrive(3000, 1, {});
+    journal.happen(RecordKind::kFailed, 4000, 1);
+    journal.end(5000, {.failed = 1, .rejected = 1, .pending = 2, .unsubmitted = 1});
+  }});
+  EXPECT_EQ(data["jobs"]["id"], json({"job-0", "job-1", "job-3"}));  // job 2 never came
+  EXPECT_EQ(data["jobs"]["submit_s"], json({1, 2, 0}));
+  const json& outcome = data["runs"][0]["outcome"];
+  EXPECT_EQ(outcome["start_s"], json({nullptr, nullptr, nullptr}));
+  EXPECT_EQ(outcome["finish_s"], json({nullptr, 3, nullptr}));
+  EXPECT_EQ(outcome["queue_s"], json({nullptr, 1, nullptr}));
+  EXPECT_EQ(outcome["status"], json({3, 1, 2}));
+  EXPECT_EQ(data["runs"][0]["load"]["jobs_waiting"], json({0, 1, 2, 1}));
+}
+
+TEST(ReportData, AHoldThatTheEndCutsOffEndsThere) {
+  const json run = report_of({[](TestJournal& journal, RecordSink&) {
+    journal.begin(1, {1});
+    journal.arrive(0, 0, {.gpus = 4, .work_ms = 9000});
+    journal.place(0, 0, {.gang = {{NodeId(0), 4}}});
+    journal.end(2500, {.pending = 1});
+  }})["runs"][0];
+  EXPECT_EQ(run["holds"]["end_s"], json({2.5}));
+  EXPECT_EQ(run["holds"]["tier"], json({1}));
+  EXPECT_EQ(run["load"]["gpus_held"], json({4, 4, 4}));
+}
+
+TEST(ReportData, GpusOfOneNodeThatAreNotNeighboursAreSeveralHolds) {
+  const json holds = report_of({[](TestJournal& journal, RecordSink& sink) {
+    journal.begin(1, {1});
+    journal.arrive(0, 0, {.gpus = 3, .work_ms = 1000});
+    const std::vector<Slice> gang = {{NodeId(1), 3}};
+    const std::vector<std::uint64_t> masks = {0b1011};
+    Record place;
+    place.kind = RecordKind::kPlace;
+    place.job = JobId(0);
+    place.gang = gang;
+    place.gpu_masks = masks;
+    place.rate = place.locality = Rate::one();
+    sink.on(place);
+    journal.happen(RecordKind::kFinished, 1000, 0);
+    journal.end(1000, {.finished = 1});
+  }})["runs"][0]["holds"];
+  EXPECT_EQ(holds["gpu"], json({4, 7}));
+  EXPECT_EQ(holds["gpus"], json({2, 1}));
+}
+
+TEST(ReportData, NodesThatAreDownAreNotUp) {
+  const json load = report_of({[](TestJournal& journal, RecordSink&) {
+    journal.begin(1, {1});
+    journal.node(RecordKind::kNodeDown, 0, 1);
+    journal.arrive(1000, 0, {.gpus = 1, .work_ms = 3000});
+    journal.place(1000, 0, {.gang = {{NodeId(0), 1}}});
+    journal.node(RecordKind::kNodeUp, 2000, 1);
+    journal.evict(3000, 0, 0);
+    journal.node(RecordKind::kNodeDown, 3000, 0);
+    journal.place(3000, 0, {.gang = {{NodeId(1), 1}}});
+    journal.happen(RecordKind::kFinished, 4000, 0);
+    journal.node(RecordKind::kNodeUp, 9000, 0);
+    journal.end(9000, {.finished = 1});
+  }})["runs"][0]["load"];
+  EXPECT_EQ(load["gpus_up"], json({4, 8, 4}));
+  EXPECT_EQ(load["gpus_fragmented"], json({3, 3, 3}));
+}
+
+TEST(ReportData, NotesAreInTheUnitOfTheirKind) {
+  const json notes = report_of({[](TestJournal& journal, RecordSink& sink) {
+    journal.begin(1, {1, 1});
+    journal.arrive(0, 0, {});
+    Record note;
+    note.kind = RecordKind::kNote;
+    note.t = {2000};
+    note.note = {.kind = NoteKind::kTrade,
+                 .user = UserId(0),
+                 .other_user = UserId(1),
+                 .type = GpuTypeId(0),
+                 .value = 2500};
+    sink.on(note);
+    note.note = {.kind = NoteKind::kTimer, .job = JobId(0), .value = 42'000};
+    sink.on(note);
+    note.note = {.kind = NoteKind::kPass, .job = JobId(0), .value = 1'250'000};
+    sink.on(note);
+    note.note = {.kind = NoteKind::kQueue, .job = JobId(0), .value = 2};
+    sink.on(note);
+    journal.end(3000, {.pending = 1});
+  }})["runs"][0]["notes"];
+  EXPECT_EQ(notes, json::parse(R"({"omitted": 0, "t_s": [2, 2, 2, 2], "kind": [2, 4, 5, 0],
+    "job": [-1, 0, 0, 0], "user": [0, -1, -1, -1], "other_user": [1, -1, -1, -1],
+    "gpu_type": [0, -1, -1, -1], "value": [2.5, 42, 1.25, 2]})"));
+}
+
+TEST(ReportData, KeepsToItsLimits) {
+  const auto turns = [](TestJournal& journal, RecordSink& sink) {
+    journal.begin(2, {1, 1, 1});
+    journal.arrive(0, 0, {.user = 1, .work_ms = 100'000});
+    journal.arrive(0, 1, {.user = 2, .work_ms = 100'000});
+    for (std::int64_t turn = 0; turn < 100; ++turn) {
+      const auto job = static_cast<std::size_t>(turn % 2);
+      journal.place(turn * 1000, job, {.gang = {{NodeId(0), 1}}});
+      Record note;
+      note.kind = RecordKind::kNote;
+      note.t = {turn * 1000};
+      note.note = {.kind = NoteKind::kPass, .job = JobId(job)};
+      sink.on(note);
+      journal.happen(RecordKind::kStop, turn * 1000 + 900, job);
+    }
+    journal.end(100'000, {.pending = 2});
+  };
+  const json run = report_of({turns}, {.holds = 10, .notes = 30, .users = 2})["runs"][0];
+  EXPECT_EQ(run["holds"]["resolution_s"], 2);  // turns of one job are 1.1 s apart
+  EXPECT_EQ(run["holds"]["job"], json({0, 1}));
+  EXPECT_EQ(run["holds"]["end_s"], json({98.9, 99.9}));
+  EXPECT_EQ(run["notes"]["t_s"].size(), 25U);
+  EXPECT_EQ(run["notes"]["omitted"], 75);
+  EXPECT_EQ(run["shares"]["user"], json({1, 2}));
+}
+
+TEST(ReportData, RunsOfOneComparisonShareTheirJobs) {
+  EXPECT_EQ(report_of({two_jobs, two_jobs})["runs"].size(), 2U);
+
+  std::string text;
+  ReportData data([&](std::string_view piece) { text += piece; }, "out");
+  const json summary;
+  RunRecords first;
+  TestJournal journal(first);
+  two_jobs(journal, first);
+  ASSERT_TRUE(data.add({"a", "a", summary, first}).has_value());
+  RunRecords second;
+  TestJournal other(second);
+  other.begin(1, {1, 1});
+  other.arrive(0, 0, {});
+  other.end(0, {.pending = 1});
+  const Status status = data.add({"b", "b", summary, second});
+  ASSERT_FALSE(status.has_value());
+  EXPECT_TRUE(status.error().message.ends_with("unlike: b")) << status.error().message;
+}
+
+TEST(ReportData, ARunWithoutJobsIsEmpty) {
+  const json data = report_of({[](TestJournal& journal, RecordSink&) {
+    journal.begin(0, {});
+    journal.end(0, {});
+  }});
+  EXPECT_EQ(data["jobs"]["id"], json::array());
+  EXPECT_EQ(data["runs"][0]["load"]["gpus_up"], json::array());
+  EXPECT_EQ(data["runs"][0]["holds"]["job"], json::array());
+}
+
+}  // namespace
+}  // namespace fairlead

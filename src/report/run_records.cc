@@ -1,0 +1,203 @@
+#include "report/run_records.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace fairlead {
+namespace {
+
+// As fine as pictures are, however short the run.
+constexpr TimelineOptions kTimeline = {.bin = seconds(1), .bins_max = DoublingBins::kBinsMax};
+
+// Free GPUs of a node beside gangs.
+std::int64_t fragmented(const RunRecords::Node& node) {
+  return node.held > 0 ? std::int64_t{node.gpus} - node.held : 0;
+}
+
+}  // namespace
+
+RunRecords::RunRecords(const ReportLimits& limits)
+    : users_max_(limits.users), metrics_(kTimeline), holds_(limits.holds), notes_(limits.notes) {}
+
+void RunRecords::on(const Record& record) {
+  metrics_.on(record);
+  switch (record.kind) {
+    case RecordKind::kRun:
+      cluster_name_ = record.names[2];
+      return open_.resize(record.count);
+    case RecordKind::kNode:
+      return on_node(record);
+    case RecordKind::kArrived:
+      if (!arrived_) fragmented_.begin(record.t);
+      if (!arrived_) fragmented_now_.since = record.t;
+      arrived_ = true;
+      return;
+    case RecordKind::kPlace:
+      return on_place(record);
+    case RecordKind::kStop:
+    case RecordKind::kEvicted:
+      return on_hold_end(record.job, record.t);
+    case RecordKind::kFinished:
+    case RecordKind::kFailed:
+    case RecordKind::kCancelled:
+      last_leave_ = record.t;
+      on_hold_end(record.job, record.t);
+      open_[record.job] = {};
+      return;
+    case RecordKind::kNodeDown:
+      return set_up(record.t, up_.back().gpus - nodes_[record.node].gpus);
+    case RecordKind::kNodeUp:
+      return set_up(record.t, up_.back().gpus + nodes_[record.node].gpus);
+    case RecordKind::kNote:
+      return notes_.add(record.t, record.note);
+    case RecordKind::kEnd:
+      return on_end(record);
+    case RecordKind::kUser:
+    case RecordKind::kRejected:
+    case RecordKind::kSpeed:
+      return;
+  }
+}
+
+void RunRecords::on_node(const Record& record) {
+  nodes_.push_back({.name = std::string(record.name),
+                    .rack = record.rack,
+                    .type = record.type,
+                    .gpus = record.count,
+                    .first_gpu = gpus_});
+  node_host_.push_back(record.host);
+  node_rack_.push_back(record.rack);
+  racks_ = std::max<std::size_t>(racks_, record.rack.row() + 1);
+  gpus_ += record.count;
+  set_up(record.t, gpus_);
+}
+
+void RunRecords::set_up(Time t, std::int64_t gpus) {
+  if (up_.empty() || up_.back().since != t) up_.push_back({.since = t});
+  up_.back().gpus = gpus;
+}
+
+void RunRecords::on_place(const Record& record) {
+  const Tier tier = tier_of(record.gang, node_host_, node_rack_);
+  for (std::size_t i = 0; i < record.gang.size(); ++i) {
+    const NodeId node = record.gang[i].node;
+    hold(record.t, node, record.gang[i].gpus);
+    // One piece per run of ones in the mask.
+    std::uint64_t mask = record.gpu_masks[i];
+    for (int at = 0; mask != 0;) {
+      const int skipped = std::countr_zero(mask);
+      at += skipped;
+      mask >>= skipped;
+      const int length = std::countr_one(mask);
+      open_[record.job].push_back({node,
+                                   {.job = record.job,
+                                    .gpu = nodes_[node].first_gpu + static_cast<std::uint32_t>(at),
+                                    .gpus = static_cast<std::uint16_t>(length),
+                                    .tier = tier,
+                                    .begin = record.t}});
+      at += length;
+      mask = length == 64 ? 0 : mask >> length;
+    }
+  }
+}
+
+void RunRecords::on_hold_end(JobId job, Time t) {
+  for (Open& open : open_[job]) {
+    hold(t, open.node, -std::int64_t{open.piece.gpus});
+    open.piece.end = t;
+    holds_.add(open.piece);
+  }
+  open_[job].clear();
+}
+
+void RunRecords::hold(Time t, NodeId node, std::int64_t gpus) {
+  settle_fragmented(t);
+  Node& row = nodes_[node];
+  fragmented_now_.gpus -= fragmented(row);
+  row.held = static_cast<std::uint32_t>(row.held + gpus);
+  fragmented_now_.gpus += fragmented(row);
+}
+
+void RunRecords::settle_fragmented(Time t) {
+  if (t == fragmented_now_.since) return;
+  fragmented_.add(fragmented_now_.since, t, fragmented_now_.gpus);
+  fragmented_now_.since = t;
+}
+
+void RunRecords::on_end(const Record& record) {
+  end_ = record.counts.pending > 0 ? record.t : last_leave_;
+  if (arrived_) settle_fragmented(record.t);
+  for (JobId job : ids<JobId>(open_.size())) on_hold_end(job, record.t);
+  open_.clear();
+  holds_.finish();
+}
+
+Time RunRecords::first_submission() const {
+  Time first = Time::never();
+  for (JobId job : ids<JobId>(jobs().size())) {
+    if (jobs().status[job] != JobStatus::kUnseen) first = std::min(first, jobs().submit[job]);
+  }
+  return first == Time::never() ? Time{} : first;
+}
+
+std::vector<UserId> RunRecords::users_shown() const {
+  IdVector<UserId, GpuTime> held(user_names().size());
+  for (const TimelineRow& row : metrics_.timeline().rows()) held[row.user] += row.held;
+  std::vector<UserId> users;
+  for (UserId user : ids<UserId>(held.size())) users.push_back(user);
+  std::ranges::stable_sort(users, std::ranges::greater(), [&](UserId user) { return held[user]; });
+  users.resize(std::min(users.size(), users_max_));
+  return users;
+}
+
+RunLoad RunRecords::load() const {
+  const Time origin = first_submission();
+  const TimeGrid grid(origin, std::max(origin, end_));
+  const std::vector<double> zeros(grid.bins());
+  RunLoad load = {.bin = grid.width(),
+                  .gpus_held = zeros,
+                  .gpus_up = zeros,
+                  .gpus_fragmented = zeros,
+                  .jobs_running = zeros,
+                  .jobs_waiting = zeros,
+                  .shares = {}};
+  constexpr std::size_t kHidden = ~std::size_t{0};
+  IdVector<UserId, std::size_t> share_of(user_names().size(), kHidden);
+  for (UserId user : users_shown()) {
+    share_of[user] = load.shares.size();
+    load.shares.push_back({user, zeros, zeros});
+  }
+
+  const Timeline& timeline = metrics_.timeline();
+  for (const TimelineRow& row : timeline.rows()) {
+    const Time from = timeline.start(row.bin);
+    const Time to = from + timeline.duration(row.bin);
+    const auto held_gpu_ms = static_cast<double>(row.held.gpu_ms);
+    if (to <= from) continue;
+    grid.spread(load.gpus_held, from, to, held_gpu_ms);
+    grid.spread(load.jobs_running, from, to, static_cast<double>(row.running_job_ms));
+    grid.spread(load.jobs_waiting, from, to, static_cast<double>(row.waiting_job_ms));
+    if (share_of[row.user] == kHidden) continue;
+    RunLoad::Share& share = load.shares[share_of[row.user]];
+    grid.spread(share.held, from, to, held_gpu_ms);
+    grid.spread(share.entitled, from, to, row.entitled_gpu_ms);
+  }
+  fragmented_.spread_to(grid, load.gpus_fragmented);
+  for (std::size_t i = 0; i < up_.size(); ++i) {
+    const Time to = i + 1 < up_.size() ? up_[i + 1].since : end_;
+    if (to <= up_[i].since) continue;
+    grid.spread(load.gpus_up, up_[i].since, to,
+                static_cast<double>(up_[i].gpus) * static_cast<double>((to - up_[i].since).ms));
+  }
+  for (auto* amounts : {&load.gpus_held, &load.gpus_up, &load.gpus_fragmented, &load.jobs_running,
+                        &load.jobs_waiting}) {
+    grid.divide_by_time(*amounts);
+  }
+  for (RunLoad::Share& share : load.shares) {
+    grid.divide_by_time(share.held);
+    grid.divide_by_time(share.entitled);
+  }
+  return load;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,106 @@
+// What a report shows of one run: a journal sink.
+//
+// Metrics measures what it can; holds, notes and the state of the nodes are collected beside it.
+// O(slices) per record beyond Metrics.
+#pragma once
+
+#include "metrics/metrics.h"
+#include "report/hold_pieces.h"
+#include "report/note_sample.h"
+#include "report/time_grid.h"
+
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+struct ReportLimits {
+  std::size_t holds = 300'000;
+  std::size_t notes = 200'000;
+  std::size_t users = 50;  // whose shares are shown
+};
+
+// Means over the bins of one grid; empty if no time passed.
+struct RunLoad {
+  Duration bin;
+  std::vector<double> gpus_held;
+  std::vector<double> gpus_up;
+  std::vector<double> gpus_fragmented;  // free on nodes that are partly held
+  std::vector<double> jobs_running;
+  std::vector<double> jobs_waiting;
+  struct Share {
+    UserId user;
+    std::vector<double> held;
+    std::vector<double> entitled;
+  };
+  std::vector<Share> shares;  // of the users that held most GPU time, from the first
+};
+
+class RunRecords : public RecordSink {
+ public:
+  explicit RunRecords(const ReportLimits& limits = {});
+
+  // REQUIRES: the records of one run in journal order, up to kEnd.
+  void on(const Record& record) override;
+
+  // REQUIRES of all below: kEnd was passed.
+  const JobTable& jobs() const { return metrics_.jobs(); }
+  const std::vector<std::string>& user_names() const { return metrics_.user_names(); }
+  const std::vector<std::string>& gpu_types() const { return metrics_.gpu_types(); }
+  const std::string& cluster_name() const { return cluster_name_; }
+  struct Node {
+    std::string name;
+    RackId rack;
+    GpuTypeId type;
+    std::uint32_t gpus = 0;
+    std::uint32_t first_gpu = 0;
+    std::uint32_t held = 0;
+  };
+  const IdVector<NodeId, Node>& nodes() const { return nodes_; }
+  std::size_t racks() const { return racks_; }
+  // Of any job, rejected or not; 0 if there is none.
+  Time first_submission() const;
+  RunLoad load() const;
+  const HoldPieces& holds() const { return holds_; }
+  const NoteSample& notes() const { return notes_; }
+
+ private:
+  struct Open {
+    NodeId node;
+    HoldPiece piece;
+  };
+  struct Level {
+    Time since;
+    std::int64_t gpus = 0;
+  };
+
+  void on_node(const Record& record);
+  void on_place(const Record& record);
+  void on_hold_end(JobId job, Time t);
+  void on_end(const Record& record);
+  void set_up(Time t, std::int64_t gpus);
+  void hold(Time t, NodeId node, std::int64_t gpus);
+  void settle_fragmented(Time t);
+  std::vector<UserId> users_shown() const;
+
+  std::size_t users_max_;
+  Metrics metrics_;
+  HoldPieces holds_;
+  NoteSample notes_;
+  std::string cluster_name_;
+  IdVector<NodeId, Node> nodes_;
+  IdVector<NodeId, HostId> node_host_;
+  IdVector<NodeId, RackId> node_rack_;
+  std::size_t racks_ = 0;
+  std::uint32_t gpus_ = 0;
+  IdVector<JobId, std::vector<Open>> open_;
+
+  std::vector<Level> up_;  // by time
+  DoublingBins fragmented_;
+  Level fragmented_now_;
+  bool arrived_ = false;
+  Time last_leave_;
+  Time end_;  // of measuring
+};
+
+}  // namespace fairlead

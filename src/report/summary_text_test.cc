@@ -1,0 +1,31 @@
+#include "report/summary_text.h"
+
+#include <gtest/gtest.h>
+
+namespace fairlead {
+namespace {
+
+TEST(SummaryText, TellsHowFarTimesAreFromTheirLowerBounds) {
+  Summary summary;
+  summary.makespan_s = 9000;
+  summary.jct_avg_s = 150;
+  summary.bounds = {.makespan_lower_s = 8000, .jct_avg_lower_s = 100};
+  const std::string text = summary_text(summary, TextStyle::kPlain);
+  EXPECT_NE(text.find("makespan  9,000.0 s (1.12 x the lower bound of 8,000.0 s)\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("mean 150.0 s (1.50 x the lower bound of 100.0 s), median -"),
+            std::string::npos)
+      << text;
+}
+
+TEST(SummaryText, SaysNothingOfBoundsThatAreNotKnown) {
+  Summary summary;
+  summary.makespan_s = 9000;
+  const std::string text = summary_text(summary, TextStyle::kPlain);
+  EXPECT_NE(text.find("makespan  9,000.0 s\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("bound"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace fairlead
