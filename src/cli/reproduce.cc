@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/reproduce_experiment.h"
 #include "cli/reproduce_figures.h"
+#include "cli/reproduce_iterations.h"
 #include "cli/reproduce_report.h"
 #include "cli/run_flags.h"
 #include "model/cluster_file.h"
@@ -108,7 +109,7 @@ Result<Runs> plan_runs(const Experiment& experiment, const std::filesystem::path
   for (std::size_t i = 0; i < experiment.cases.size(); ++i) {
     const Case& one = experiment.cases[i];
     runs.skipped.push_back(why_skipped(one));
-    if (runs.policies == 0 || !runs.skipped.back().empty()) continue;
+    if (runs.policies == 0 || experiment.iterations || !runs.skipped.back().empty()) continue;
     const std::filesystem::path folder = case_folder(experiment, i, out);
     for (std::size_t n = 0; n < runs.seeds; ++n) {
       const std::uint64_t seed = n + 1;
@@ -214,7 +215,8 @@ Result<ExperimentResult> run_experiment(const Experiment& experiment,
                                         const std::filesystem::path& out) {
   FL_TRY_ASSIGN(runs, plan_runs(experiment, out));
   FL_TRY(carry_out(experiment, runs));
-  const AllFigures figures = read_runs(experiment, runs);
+  const AllFigures figures =
+      experiment.iterations ? run_iterations(experiment) : read_runs(experiment, runs);
   ExperimentResult result{experiment, {}};
   for (const PublishedClaim& claim : experiment.claims) {
     result.outcomes.emplace_back();

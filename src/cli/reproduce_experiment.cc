@@ -2,10 +2,12 @@
 
 #include "base/embedded_file.h"
 #include "base/nearest.h"
+#include "cli/reproduce_iterations.h"
 #include "cli/reproduce_yaml.h"
 #include "cli/settings.h"
 #include "model/cluster_file.h"
 #include "policy/registry.h"
+#include "sim/iteration_sim.h"
 
 #include <fmt/format.h>
 
@@ -76,7 +78,17 @@ bool is_label(std::string_view text) {
          !text.starts_with('.');
 }
 
-Result<Policies> read_policies(const YamlNode& map) {
+enum class PolicyKind : std::uint8_t { kEngine, kIterations };
+
+// Whether the text names a policy.
+Status check_policy(const std::string& text, PolicyKind kind) {
+  if (kind == PolicyKind::kIterations) {
+    return parse_iteration_policy(text).map([](const auto&) {});
+  }
+  return parse_policy(text, 0).map([](const auto&) {});
+}
+
+Result<Policies> read_policies(const YamlNode& map, PolicyKind kind) {
   FL_TRY_ASSIGN(pairs, map.pairs());
   Policies policies;
   for (const YamlNode::Pair& pair : pairs) {
@@ -85,8 +97,8 @@ Result<Policies> read_policies(const YamlNode& map) {
           fmt::format("a policy's label has letters, digits, '-', '_' and '.': {}", pair.key));
     }
     FL_TRY_ASSIGN(text, pair.value.text());
-    const auto choice = parse_policy(text, 0);
-    if (!choice) return pair.value.error(choice.error().message);
+    const Status checked = check_policy(text, kind);
+    if (!checked) return pair.value.error(checked.error().message);
     policies.emplace_back(pair.key, text);
   }
   return policies;
@@ -101,6 +113,10 @@ class ExperimentReader {
 
  private:
   Status read_words();
+  Status read_iteration_options();
+  PolicyKind policy_kind() const {
+    return experiment_.iterations ? PolicyKind::kIterations : PolicyKind::kEngine;
+  }
   static Status read_settings(const YamlNode& map, Case& one);
   Status read_cases();
   Status read_world(const YamlNode& map, Case& one);
@@ -112,7 +128,7 @@ class ExperimentReader {
   Status add_case(const YamlNode& map, Case one);
   Result<PublishedClaim> read_claim(const YamlNode& map);
   static Status read_claim_words(const YamlNode& map, PublishedClaim& claim);
-  static Result<const FigureSpec*> find_figure(const YamlNode& map);
+  Result<const FigureSpec*> find_figure(const YamlNode& map) const;
   static Status check_keys(const YamlNode& map, const FigureSpec& figure);
   Status read_job_positions(const YamlNode& map, PublishedClaim& claim);
   Status read_figure_keys(const YamlNode& map, PublishedClaim& claim);
@@ -132,14 +148,15 @@ class ExperimentReader {
 
 Result<Experiment> ExperimentReader::read_all() {
   FL_TRY(root_.expect_keys({"title", "source", "question", "setup", "cluster", "workload",
-                            "policies", "seeds", "until_h", "quantum_s", "settings", "cases",
-                            "claims", "measures"}));
+                            "iterations", "policies", "seeds", "until_h", "quantum_s", "settings",
+                            "cases", "claims", "measures"}));
   FL_TRY(read_words());
   FL_TRY(read(root_, "seeds", {1, 1000}, experiment_.seeds));
   FL_TRY(read(root_, "until_h", {0.001, 1e6}, experiment_.until_h));
   double quantum_s = 0;
   FL_TRY(read(root_, "quantum_s", RealBounds{0.001, 1e6}, quantum_s));
   experiment_.quantum = {std::llround(quantum_s * 1000)};
+  FL_TRY(read_iteration_options());
   FL_TRY(read_cases());
   FL_TRY(read_claims());
   FL_TRY(read_measures());
@@ -169,6 +186,17 @@ Status ExperimentReader::read_measure(const YamlNode& map) {
     measure.text = fmt::format("{}, {}", measure.column, label);
     experiment_.claims.push_back(measure);
   }
+  return {};
+}
+
+Status ExperimentReader::read_iteration_options() {
+  const auto node = root_.find("iterations");
+  if (!node) return {};
+  for (const char* key : {"until_h", "quantum_s"}) {
+    if (const auto other = root_.find(key)) return other->error("does not go with iterations");
+  }
+  FL_TRY_ASSIGN(options, read_iterations(*node));
+  experiment_.iterations = std::move(options);
   return {};
 }
 
@@ -214,7 +242,7 @@ Status ExperimentReader::read_cases() {
   Case base;
   FL_TRY(read_world(root_, base));
   if (const auto policies = root_.find("policies")) {
-    FL_TRY_ASSIGN(read_all, read_policies(*policies));
+    FL_TRY_ASSIGN(read_all, read_policies(*policies, policy_kind()));
     base.policies = std::move(read_all);
   }
   const auto list = root_.find("cases");
@@ -238,7 +266,9 @@ Status ExperimentReader::read_case(const YamlNode& map, const Case& base) {
 Status ExperimentReader::add_case(const YamlNode& map, Case one) {
   if (one.cluster.empty()) return map.error("the key is missing here: cluster");
   const auto* users = std::get_if<std::vector<UserSpec>>(&one.workload);
-  if (users != nullptr && users->empty()) return map.error("the key is missing here: workload");
+  if (users != nullptr && users->empty() && !experiment_.iterations) {
+    return map.error("the key is missing here: workload");
+  }
   for (const Case& other : experiment_.cases) {
     if (other.label == one.label) {
       return map.error(fmt::format("two cases have the same label: {}", one.label));
@@ -249,6 +279,10 @@ Status ExperimentReader::add_case(const YamlNode& map, Case one) {
 }
 
 Status ExperimentReader::read_world(const YamlNode& map, Case& one) {
+  for (const char* key : {"workload", "settings"}) {
+    const auto node = map.find(key);
+    if (node && experiment_.iterations) return node->error("does not go with iterations");
+  }
   FL_TRY(read_settings(map, one));
   if (const auto node = map.find("cluster")) {
     FL_TRY(read(map, "cluster", one.cluster));
@@ -274,7 +308,7 @@ Status ExperimentReader::read_world(const YamlNode& map, Case& one) {
 Status ExperimentReader::replace_policies(const YamlNode& map, Case& one) {
   const auto node = map.find("policies");
   if (!node) return {};
-  FL_TRY_ASSIGN(policies, read_policies(*node));
+  FL_TRY_ASSIGN(policies, read_policies(*node, policy_kind()));
   for (auto& [label, policy] : policies) {
     const auto known = std::ranges::find(one.policies, label, &Policies::value_type::first);
     if (known == one.policies.end()) {
@@ -325,11 +359,16 @@ Result<PublishedClaim> ExperimentReader::read_claim(const YamlNode& map) {
   return claim;
 }
 
-Result<const FigureSpec*> ExperimentReader::find_figure(const YamlNode& map) {
+Result<const FigureSpec*> ExperimentReader::find_figure(const YamlNode& map) const {
   FL_TRY_ASSIGN(figure, map.get("figure"));
   FL_TRY_ASSIGN(name, figure.text());
   const auto* const spec = std::ranges::find(kFigures, name, &FigureSpec::name);
-  if (spec != kFigures.end()) return spec;
+  if (spec != kFigures.end()) {
+    const bool is_summary =
+        spec->kind == FigureKind::kSummary || spec->kind == FigureKind::kSummaryHours;
+    if (is_summary || !experiment_.iterations) return spec;
+    return figure.bad_value("expected summary or summary_h, as the runs are of iterations");
+  }
   std::vector<std::string_view> names;
   names.reserve(kFigures.size());
   for (const FigureSpec& one : kFigures) names.push_back(one.name);

@@ -8,6 +8,7 @@
 //   setup: what was chosen here, because the publication does not say
 //   cluster: slides                      # as --cluster; required here or in every case
 //   workload: {...}                      # see reproduce_workload.h; likewise
+//   iterations: {...}                    # instead of workload; see reproduce_iterations.h
 //   policies: {fair: gandiva-fair}       # by label; none where no figure needs a run
 //   seeds: 3                             # runs of each policy, with seeds 1, 2, 3 (default: 1)
 //   until_h: 24                          # (default: to the end)
@@ -42,6 +43,7 @@
 
 #include "base/result.h"
 #include "cli/reproduce_workload.h"
+#include "sim/iteration_jobs.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -143,7 +145,8 @@ struct Experiment {
   std::int64_t seeds = 1;
   double until_h = 0;  // 0: to the end
   Duration quantum;
-  std::vector<Case> cases;             // at least one; all with the same labels of policies
+  std::optional<IterationOptions> iterations;  // instead of the cases' workloads
+  std::vector<Case> cases;                     // at least one; all with the same labels of policies
   std::vector<PublishedClaim> claims;  // then the measures, for each of them all policies in order
 };
 

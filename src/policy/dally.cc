@@ -11,6 +11,8 @@
 namespace fairlead {
 namespace {
 
+constexpr double kLongestWaitS = 1e9;
+
 std::size_t index_of(DallyTier tier) { return static_cast<std::size_t>(tier); }
 
 // The largest gang of that type that one domain of the tier can have.
@@ -130,6 +132,12 @@ std::int64_t Dally::service_class(const View& view, JobId job) const {
 }
 
 OrderKey Dally::order(const View& view, JobId job) {
+  if (options_.preempt == DallyPreempt::kNetwork) return order_in_round(view, job);
+  return {.major = service_class(view, job), .label = view.jobs.arrival[job].ms, .job = job};
+}
+
+// As the queue, but of one class the more sensitive first.
+OrderKey Dally::order_in_round(const View& view, JobId job) {
   OrderKey key{.label = view.jobs.arrival[job].ms, .job = job};
   if (options_.preempt != DallyPreempt::kNetwork) key.major = service_class(view, job);
   if (moves_closer()) key.minor = -std::llround(std::min(score(view, job), 1e9) * 1e6);
@@ -174,9 +182,29 @@ void Dally::refresh_timers(Time now) {
   for (std::size_t i = 0; i < now_.size(); ++i) now_[i] = timers_.of(i, now);
 }
 
+// Those of its size and, if they are tuned, until it has waited as long as being further apart
+// would take it longer: whoever waits so long loses at most twice what it must (ours; the rule for
+// renting before one buys, Karlin et al., 1988).
+DallyTimers::Timers Dally::timers_of(const View& view, JobId job) {
+  DallyTimers::Timers timers = now_[DallyTimers::size_class(view.jobs.gpus[job])];
+  if (options_.timers.mode != DallyTimerOptions::Mode::kAuto || options_.patience == 0) {
+    return timers;
+  }
+  const double best = fastest(view, job, best_tier(state(view, job)));
+  const auto loss = [&](DallyTier tier) {
+    const double there = fastest(view, job, tier);
+    if (!(there > 0) || !(best > there)) return Duration{};
+    const double loss_s = to_seconds(view.oracle->remaining(job)) * (1 / there - 1 / best);
+    return seconds(std::llround(std::min(options_.patience * loss_s, kLongestWaitS)));
+  };
+  timers.machine = std::max(timers.machine, loss(DallyTier::kRack));
+  timers.rack = std::max({timers.rack, timers.machine, loss(DallyTier::kNetwork)});
+  return timers;
+}
+
 Dally::Want Dally::want(const View& view, JobId job) {
   const State& known = state(view, job);
-  const DallyTimers::Timers timers = now_[DallyTimers::size_class(view.jobs.gpus[job])];
+  const DallyTimers::Timers timers = timers_of(view, job);
   const Duration waited = view.now - known.since;
   Want want{.gpus = view.jobs.gpus[job], .types = view.jobs.types[job]};
   const DallyTier best = best_tier(known);
@@ -191,7 +219,7 @@ Dally::Want Dally::want(const View& view, JobId job) {
 // When a waiting job begins to accept the next tier; never if there is none.
 Time Dally::next_tier_at(const View& view, JobId job) {
   const State& known = state(view, job);
-  const DallyTimers::Timers timers = now_[DallyTimers::size_class(view.jobs.gpus[job])];
+  const DallyTimers::Timers timers = timers_of(view, job);
   const DallyTier best = best_tier(known);
   const auto end = [&](DallyTier tier, Duration timer) {
     const bool is_ahead = tier > best && known.runs[index_of(tier)] != 0 &&

@@ -39,6 +39,7 @@ enum class DallyScore : std::uint8_t {
 
 struct DallyOptions {
   DallyTimerOptions timers;
+  double patience = 1;  // of tuned timers: how much of what it would lose a job waits at least
   DallyPreempt preempt = DallyPreempt::kBoth;
   DallyScore score = DallyScore::kNwSens;
   std::vector<std::int64_t> limits_s;  // GPU-seconds at which a job leaves its class, increasing
@@ -114,12 +115,14 @@ class Dally : public Policy {
   double score(const View& view, JobId job);
   std::int64_t service_class(const View& view, JobId job) const;
   OrderKey order(const View& view, JobId job);
+  OrderKey order_in_round(const View& view, JobId job);
 
   // The life of a job.
   void apply_news(const View& view);
   void enqueue(const View& view, JobId job);
   void dequeue(JobId job);
   void refresh_timers(Time now);
+  DallyTimers::Timers timers_of(const View& view, JobId job);
   Want want(const View& view, JobId job);
   Time next_tier_at(const View& view, JobId job);
   void start_waiting(const View& view, Plan& plan);

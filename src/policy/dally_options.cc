@@ -26,6 +26,9 @@ constexpr OptionSpec kOptions[] = {
                    "With auto: for how long a past wait counts; chosen."),
     real_option("quantile", "0", "", 0, 1,
                 "With auto: a timer is this quantile of the past waits; 0: their mean; chosen."),
+    real_option("patience", "1", "", 0, 1000,
+                "With auto: a job waits at least this many times what it would lose further apart "
+                "(ours)."),
     choice_option("preempt", "both", "none/las/network/both",
                   "Who may take GPUs from whom: nobody, by attained service, by sensitivity to the "
                   "network, or by service and then sensitivity."),
@@ -75,6 +78,7 @@ Result<std::unique_ptr<Policy>> make(const PolicyOptions& options) {
                  .samples = static_cast<std::size_t>(options.integer("samples")),
                  .age = hours(options.integer("age_h")),
                  .quantile = options.real("quantile")},
+      .patience = options.real("patience"),
       .preempt = preempt_named(options.text("preempt")),
       .score = options.text("score") == "slowdown" ? DallyScore::kSlowdown : DallyScore::kNwSens,
       .limits_s = std::move(limits),

@@ -82,7 +82,7 @@ void Dally::collect_candidates(const View& view, const Plan& plan) {
   candidates_.clear();
   for (const OrderKey& key : waiting_) {
     if (may_gain_by_preemption(view, key)) {
-      candidates_.push_back({.key = key,
+      candidates_.push_back({.key = order_in_round(view, key.job),
                              .is_running = false,
                              .want = want(view, key.job),
                              .alternative = rate_of_what_is_free(view, plan, key.job),
@@ -91,7 +91,7 @@ void Dally::collect_candidates(const View& view, const Plan& plan) {
   }
   for (JobId job : view.running) {
     if (!could_be_closer(view, plan, job)) continue;
-    Candidate candidate{.key = order(view, job),
+    Candidate candidate{.key = order_in_round(view, job),
                         .is_running = true,
                         .want = {.gpus = view.jobs.gpus[job]},
                         .alternative = held_rate(view, plan, job)};
@@ -109,7 +109,7 @@ void Dally::collect_runners(const View& view, const Plan& plan) {
   const auto add = [&](JobId job) {
     const double held = held_rate(view, plan, job);
     const double loss = gpu_seconds(view, job, widest(view, job), held);
-    runners_.push_back({order(view, job), view.jobs.gpus[job], std::max(loss, 0.0)});
+    runners_.push_back({order_in_round(view, job), view.jobs.gpus[job], std::max(loss, 0.0)});
   };
   // Whoever was placed in this decision is left alone.
   for (JobId job : view.running) {

@@ -231,6 +231,31 @@ TEST(Dally, ModesAreTimersOfZeroAndWithoutEnd) {
   EXPECT_EQ(consolidated.events().back(), "100s j2 n0:2");
 }
 
+TEST(Dally, WithTunedTimersAJobWaitsAsLongAsItWouldLose) {
+  // In a rack it needs 20 s instead of 10 s, so it loses 10 s; the timer without samples is 1 s.
+  std::vector<Row> rows = half_full({.submit = at_s(5), .gpus = 2, .work = seconds(10)});
+  const auto start = [&](const std::string& patience) {
+    RackWorld world(kOneRack, rows);
+    world.run("dally:machine_s=1,rack_s=1,preempt=none" + patience);
+    return world.events().back();
+  };
+  EXPECT_EQ(start(""), "15s j2 n0:1 n1:1");
+  EXPECT_EQ(start(",patience=3"), "35s j2 n0:1 n1:1");
+  EXPECT_EQ(start(",patience=0"), "6s j2 n0:1 n1:1");
+  rows.back().model = "quiet";
+  EXPECT_EQ(start(""), "6s j2 n0:1 n1:1") << "it loses nothing";
+}
+
+TEST(Dally, OfOneClassTheQueueGoesByArrivalAndNotBySensitivity) {
+  // Both arrive while the machine is full; the one that came first does not care for the network.
+  RackWorld world({.racks = 1, .nodes = 1, .gpus = 4},
+                  {{.gpus = 4, .work = seconds(50)},
+                   {.submit = at_s(1), .gpus = 4, .work = seconds(10), .model = "quiet"},
+                   {.submit = at_s(2), .gpus = 4, .work = seconds(10)}});
+  world.run("dally:preempt=both");
+  EXPECT_EQ(world.events(), (Lines{"0s j0 n0:4", "50s j1 n0:4", "60s j2 n0:4"}));
+}
+
 TEST(Dally, TheTunerWaitsAsLongAsOffersLatelyTook) {
   // j2 waits 7 s for a machine; so 7 s after j4 has come, it takes the rack.
   std::vector<Row> rows = half_full({.submit = at_s(5), .gpus = 2, .work = seconds(1)});
