@@ -182,28 +182,37 @@ void Dally::refresh_timers(Time now) {
   for (std::size_t i = 0; i < now_.size(); ++i) now_[i] = timers_.of(i, now);
 }
 
+// What it would lose by being at the tier, as a time to wait.
+Duration Dally::worth_waiting(const View& view, JobId job, DallyTier tier) {
+  const double best = fastest(view, job, best_tier(states_[job]));
+  const double there = fastest(view, job, tier);
+  if (!(there > 0) || !(best > there)) return {};
+  const double loss_s = to_seconds(view.oracle->remaining(job)) * (1 / there - 1 / best);
+  return seconds(std::llround(std::min(options_.patience * loss_s, kLongestWaitS)));
+}
+
 // Those of its size and, if they are tuned, until it has waited as long as being further apart
 // would take it longer: whoever waits so long loses at most twice what it must (ours; the rule for
 // renting before one buys, Karlin et al., 1988).
 DallyTimers::Timers Dally::timers_of(const View& view, JobId job) {
   DallyTimers::Timers timers = now_[DallyTimers::size_class(view.jobs.gpus[job])];
-  if (options_.timers.mode != DallyTimerOptions::Mode::kAuto || options_.patience == 0) {
-    return timers;
+  if (options_.timers.mode != DallyTimerOptions::Mode::kAuto) return timers;
+  State& known = states_[job];
+  if (known.patience_since != known.since) {  // nothing changes while it waits
+    known.patience_since = known.since;
+    known.patience = {.machine = worth_waiting(view, job, DallyTier::kRack),
+                      .rack = worth_waiting(view, job, DallyTier::kNetwork)};
   }
-  const double best = fastest(view, job, best_tier(state(view, job)));
-  const auto loss = [&](DallyTier tier) {
-    const double there = fastest(view, job, tier);
-    if (!(there > 0) || !(best > there)) return Duration{};
-    const double loss_s = to_seconds(view.oracle->remaining(job)) * (1 / there - 1 / best);
-    return seconds(std::llround(std::min(options_.patience * loss_s, kLongestWaitS)));
-  };
-  timers.machine = std::max(timers.machine, loss(DallyTier::kRack));
-  timers.rack = std::max({timers.rack, timers.machine, loss(DallyTier::kNetwork)});
+  timers.machine = std::max(timers.machine, known.patience.machine);
+  timers.rack = std::max({timers.rack, timers.machine, known.patience.rack});
   return timers;
 }
 
 Dally::Want Dally::want(const View& view, JobId job) {
   const State& known = state(view, job);
+  if (view.jobs.gpus[job] == 1) {
+    return {.gpus = 1, .types = view.jobs.types[job], .at = known.runs};
+  }
   const DallyTimers::Timers timers = timers_of(view, job);
   const Duration waited = view.now - known.since;
   Want want{.gpus = view.jobs.gpus[job], .types = view.jobs.types[job]};
@@ -218,6 +227,7 @@ Dally::Want Dally::want(const View& view, JobId job) {
 
 // When a waiting job begins to accept the next tier; never if there is none.
 Time Dally::next_tier_at(const View& view, JobId job) {
+  if (view.jobs.gpus[job] == 1) return Time::never();
   const State& known = state(view, job);
   const DallyTimers::Timers timers = timers_of(view, job);
   const DallyTier best = best_tier(known);

@@ -62,13 +62,15 @@ class Dally : public Policy {
   using TierRates = std::array<double, kDallyTiers>;
 
   struct State {
-    Duration total;         // work at speed 1, as it was at first; zero: the job is not here
-    Time since;             // while it waits: when it last held GPUs, or came
-    Time noted{-1};         // while it waits: when it accepts the next tier, as last noted
-    Time moved{-1};         // the round that last touched it
-    TierTypes runs{};       // by tier: types that have room there for its gang, if idle
-    TierRates fastest{};    // by tier: of these types
-    bool is_known = false;  // `runs` and `fastest` are filled in
+    Duration total;                // work at speed 1, as it was at first; zero: the job is not here
+    Time since;                    // while it waits: when it last held GPUs, or came
+    Time noted{-1};                // while it waits: when it accepts the next tier, as last noted
+    Time moved{-1};                // the round that last touched it
+    DallyTimers::Timers patience;  // while it waits: the least timers that its losses are worth
+    Time patience_since{-1};       // the `since` of which it is
+    TierTypes runs{};              // by tier: types that have room there for its gang, if idle
+    TierRates fastest{};           // by tier: of these types
+    bool is_known = false;         // `runs` and `fastest` are filled in
   };
   // What a waiting job takes now.
   struct Want {
@@ -122,6 +124,7 @@ class Dally : public Policy {
   void enqueue(const View& view, JobId job);
   void dequeue(JobId job);
   void refresh_timers(Time now);
+  Duration worth_waiting(const View& view, JobId job, DallyTier tier);
   DallyTimers::Timers timers_of(const View& view, JobId job);
   Want want(const View& view, JobId job);
   Time next_tier_at(const View& view, JobId job);
