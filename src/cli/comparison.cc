@@ -288,7 +288,7 @@ std::filesystem::path run_folder(const ComparedPoint& point, const ComparedPolic
 }
 
 json number_or_text(const std::string& text) {
-  const json value = json::parse(text, nullptr, false);
+  json value = json::parse(text, nullptr, false);
   if (value.is_number()) return value;  // a whole number stays one
   const auto number = parse_number(text);
   return number ? json(*number) : json(text);

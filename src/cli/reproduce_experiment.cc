@@ -113,6 +113,7 @@ class ExperimentReader {
 
  private:
   Status read_words();
+  Status read_numbers();
   Status read_iteration_options();
   PolicyKind policy_kind() const {
     return experiment_.iterations ? PolicyKind::kIterations : PolicyKind::kEngine;
@@ -120,6 +121,7 @@ class ExperimentReader {
   static Status read_settings(const YamlNode& map, Case& one);
   Status read_cases();
   Status read_world(const YamlNode& map, Case& one);
+  static Status read_models(const YamlNode& map, Case& one);
   Status replace_policies(const YamlNode& map, Case& one);
   Status read_case(const YamlNode& map, const Case& base);
   Status read_claims();
@@ -151,16 +153,21 @@ Result<Experiment> ExperimentReader::read_all() {
                             "iterations", "policies", "seeds", "until_h", "quantum_s", "settings",
                             "cases", "claims", "measures"}));
   FL_TRY(read_words());
-  FL_TRY(read(root_, "seeds", {1, 1000}, experiment_.seeds));
-  FL_TRY(read(root_, "until_h", {0.001, 1e6}, experiment_.until_h));
-  double quantum_s = 0;
-  FL_TRY(read(root_, "quantum_s", RealBounds{0.001, 1e6}, quantum_s));
-  experiment_.quantum = {std::llround(quantum_s * 1000)};
+  FL_TRY(read_numbers());
   FL_TRY(read_iteration_options());
   FL_TRY(read_cases());
   FL_TRY(read_claims());
   FL_TRY(read_measures());
   return std::move(experiment_);
+}
+
+Status ExperimentReader::read_numbers() {
+  FL_TRY(read(root_, "seeds", {1, 1000}, experiment_.seeds));
+  FL_TRY(read(root_, "until_h", {0.001, 1e6}, experiment_.until_h));
+  double quantum_s = 0;
+  FL_TRY(read(root_, "quantum_s", RealBounds{0.001, 1e6}, quantum_s));
+  experiment_.quantum = {std::llround(quantum_s * 1000)};
+  return {};
 }
 
 Status ExperimentReader::read_measures() {
@@ -293,15 +300,20 @@ Status ExperimentReader::read_world(const YamlNode& map, Case& one) {
     FL_TRY_ASSIGN(workload, read_workload(*node, folder_));
     one.workload = std::move(workload);
   }
-  if (const auto node = map.find("models")) {
-    std::vector<std::string> models;
-    FL_TRY(read(map, "models", models));
-    auto* users = std::get_if<std::vector<UserSpec>>(&one.workload);
-    if (users == nullptr || users->size() != models.size()) {
-      return node->error("models take a workload of as many users");
-    }
-    for (std::size_t i = 0; i < models.size(); ++i) (*users)[i].model = models[i];
+  return read_models(map, one);
+}
+
+// Those of the workload's users, in order.
+Status ExperimentReader::read_models(const YamlNode& map, Case& one) {
+  const auto node = map.find("models");
+  if (!node) return {};
+  std::vector<std::string> models;
+  FL_TRY(read(map, "models", models));
+  auto* users = std::get_if<std::vector<UserSpec>>(&one.workload);
+  if (users == nullptr || users->size() != models.size()) {
+    return node->error("models take a workload of as many users");
   }
+  for (std::size_t i = 0; i < models.size(); ++i) (*users)[i].model = models[i];
   return {};
 }
 

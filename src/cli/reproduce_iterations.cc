@@ -118,19 +118,27 @@ Result<RunFigures> run_one(const IterationOptions& options, const std::string& c
   return figures;
 }
 
+Status read_jobs(const YamlNode& map, IterationOptions& options) {
+  FL_TRY(read(map, "jobs", kCount, options.jobs));
+  FL_TRY(read_gangs(map, options));
+  FL_TRY(read_iteration_range(map, options));
+  return read_parts(map, "submit_span_s", {0.001, 1e6}, 1000, options.submit_span_ms);
+}
+
+Status read_world(const YamlNode& map, IterationOptions& options) {
+  FL_TRY(read(map, "gpu_memory_mb", kCount, options.gpu_memory_mb));
+  FL_TRY(read_parts(map, "transfer_ms_per_mb", kCostMs, 1000, options.cost.alone_ns));
+  return read_parts(map, "penalty_ms_per_mb", {0, kCostMs.max}, 1000, options.cost.penalty_ns);
+}
+
 }  // namespace
 
 Result<IterationOptions> read_iterations(const YamlNode& map) {
   FL_TRY(map.expect_keys({"jobs", "gangs", "iterations", "submit_span_s", "gpu_memory_mb",
                           "transfer_ms_per_mb", "penalty_ms_per_mb", "models"}));
   IterationOptions options;
-  FL_TRY(read(map, "jobs", kCount, options.jobs));
-  FL_TRY(read_gangs(map, options));
-  FL_TRY(read_iteration_range(map, options));
-  FL_TRY(read_parts(map, "submit_span_s", {0.001, 1e6}, 1000, options.submit_span_ms));
-  FL_TRY(read(map, "gpu_memory_mb", kCount, options.gpu_memory_mb));
-  FL_TRY(read_parts(map, "transfer_ms_per_mb", kCostMs, 1000, options.cost.alone_ns));
-  FL_TRY(read_parts(map, "penalty_ms_per_mb", {0, kCostMs.max}, 1000, options.cost.penalty_ns));
+  FL_TRY(read_jobs(map, options));
+  FL_TRY(read_world(map, options));
   FL_TRY(read_models(map, options));
   const auto drawn = draw_iteration_jobs(options, 1);  // what is wrong with it is so for any seed
   if (!drawn) return map.error(drawn.error().message);

@@ -89,6 +89,22 @@ Status check_keys(const std::vector<Sweep>& sweeps) {
   return {};
 }
 
+// Each point once for every value.
+Result<std::vector<SweepPoint>> widened(const std::vector<SweepPoint>& points, const Sweep& sweep) {
+  std::vector<std::string> texts;
+  for (const std::string& value : sweep.values) texts.push_back(sweep.key + "=" + value);
+  const std::vector<std::string> names = folder_names(texts);
+  std::vector<SweepPoint> wider;
+  for (const SweepPoint& point : points) {
+    for (std::size_t i = 0; i < sweep.values.size(); ++i) {
+      wider.push_back(point);
+      wider.back().folder += (point.folder.empty() ? "" : "/") + names[i];
+      FL_TRY(add_value(wider.back(), sweep.key, sweep.values[i]));
+    }
+  }
+  return wider;
+}
+
 }  // namespace
 
 Result<Sweep> parse_sweep(std::string_view text) {
@@ -120,17 +136,7 @@ Result<std::vector<SweepPoint>> points_of(const std::vector<Sweep>& sweeps,
     if (points.size() * sweep.values.size() > kSweepPointsMax) {
       return input_error("--sweep: more than {} combinations: {}", kSweepPointsMax, sweep.key);
     }
-    std::vector<std::string> texts;
-    for (const std::string& value : sweep.values) texts.push_back(sweep.key + "=" + value);
-    const std::vector<std::string> names = folder_names(texts);
-    std::vector<SweepPoint> wider;
-    for (const SweepPoint& point : points) {
-      for (std::size_t i = 0; i < sweep.values.size(); ++i) {
-        wider.push_back(point);
-        wider.back().folder += (point.folder.empty() ? "" : "/") + names[i];
-        FL_TRY(add_value(wider.back(), sweep.key, sweep.values[i]));
-      }
-    }
+    FL_TRY_ASSIGN(wider, widened(points, sweep));
     points = std::move(wider);
   }
   return points;

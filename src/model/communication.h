@@ -33,6 +33,7 @@ struct NetworkOptions {
 // One model's figures; the time is that of one GPU of `gpu_type`.
 struct Communication {
   double gradients_mb = 0;
+  double largest_tensor_mb = 0;  // the largest single tensor; 0: not known
   double compute_ms = 0;
   double overlap = 0;    // the part of compute_ms behind which communication can hide, 0 to 1
   std::string gpu_type;  // empty: the first type of the model's rates

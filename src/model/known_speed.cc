@@ -38,6 +38,14 @@ std::optional<Rate> KnownSpeed::rate(JobId job, GpuTypeId type, std::uint32_t gp
   return Rate::of(std::min(rate.value() * error_of(at), 1e6));
 }
 
+std::optional<double> KnownSpeed::skew(JobId job) const {
+  const ModelProfile* const model = truth_.profile(job);
+  if (model == nullptr || !model->communication) return std::nullopt;
+  const Communication& exchanged = *model->communication;
+  if (exchanged.largest_tensor_mb == 0) return std::nullopt;
+  return exchanged.largest_tensor_mb / exchanged.gradients_mb;
+}
+
 double KnownSpeed::error_of(std::size_t row) const {
   Rng rng = Rng(options_.seed).split(row);
   return 1 + options_.noise * (2 * rng.uniform() - 1);

@@ -216,5 +216,34 @@ TEST(ProfileNoise, LeavesWhatIsInfeasibleInfeasible) {
   EXPECT_EQ(speed.rate(kAnnVae, kK80, 1, Tier::kPair), Rate{0});
 }
 
+// What a policy may ask before any run: part of what is exchanged that is in one tensor.
+TEST(KnownSpeed, TheSkewOfAModelIsKnownFromTheStartIfTheModelSaysIt) {
+  const Cluster cluster = *parse_cluster_shorthand("1xV100:4");
+  const std::string_view half = "{bytes_mb: 100, largest_tensor_mb: 50, compute_ms: 1}";
+  const std::string text = fmt::format(
+      "models:\n"
+      "  - {{name: VAE, rates: {{V100: 1}}, communication: {}}}\n"
+      "  - {{name: DCGAN, rates: {{V100: 1}}, communication: {{bytes_mb: 1, compute_ms: 1}}}}\n",
+      half);
+  const SpeedTable table = *parse_models_yaml(text, "m.yaml");
+  Workload workload = jobs_of_two_users();
+  const Speed truth = *Speed::make(cluster, table, workload, "V100");
+  const KnownSpeed speed(truth, cluster, workload.jobs, RatesNeeded::kNone, {});
+  EXPECT_EQ(speed.skew(kAnnVae), 0.5);
+  EXPECT_EQ(speed.skew(kBenVae), 0.5);
+  EXPECT_EQ(speed.skew(kAnnDcgan), std::nullopt);
+  EXPECT_EQ(speed.skew(kAnnNameless), std::nullopt);
+}
+
+TEST(KnownSpeed, ATensorIsNotLargerThanAllThatIsExchanged) {
+  const auto parsed = parse_models_yaml(
+      "models: [{name: a, rates: {V100: 1}, communication: "
+      "{bytes_mb: 10, largest_tensor_mb: 11, compute_ms: 1}}]",
+      "m.yaml");
+  ASSERT_FALSE(parsed.has_value());
+  EXPECT_NE(parsed.error().message.find("from 0 to 10"), std::string::npos)
+      << parsed.error().message;
+}
+
 }  // namespace
 }  // namespace fairlead

@@ -92,11 +92,13 @@ Status read_costs(const YamlNode& map, ModelCosts& costs) {
 }
 
 Result<Communication> read_communication(const YamlNode& map, const ModelProfile& model) {
-  FL_TRY(map.expect_keys({"bytes_mb", "compute_ms", "overlap", "gpu_type"}));
+  FL_TRY(map.expect_keys({"bytes_mb", "largest_tensor_mb", "compute_ms", "overlap", "gpu_type"}));
   Communication communication;
   FL_TRY_ASSIGN(bytes_node, map.get("bytes_mb"));
   FL_TRY_ASSIGN(gradients_mb, bytes_node.real(kMegabyteBounds));
   communication.gradients_mb = gradients_mb;
+  FL_TRY_ASSIGN(largest_mb, read_real(map, "largest_tensor_mb", RealBounds{0, gradients_mb}));
+  communication.largest_tensor_mb = largest_mb.value_or(0);
   FL_TRY_ASSIGN(compute_node, map.get("compute_ms"));
   FL_TRY_ASSIGN(compute_ms, compute_node.real(kComputeBounds));
   communication.compute_ms = compute_ms;

@@ -31,30 +31,53 @@ void ClassQueue::add(std::uint32_t level, std::uint32_t gpus, TypeMask types, co
   sift_up(in, in.heap_.size() - 1, key);
   ++size_;
   gpus_ += gpus;
+  is_open_stale_ = true;
 }
 
 void ClassQueue::erase(JobId job) {
   if (!contains(job)) return;
   const Slot slot = slots_[job];
+  is_open_stale_ = true;
   remove(classes_[slot.class_index], slot.position);
 }
 
 void ClassQueue::unblock() {
   for (Class& each : classes_) each.blocked_ = false;
+  is_open_stale_ = true;
 }
 
 ClassQueue::Class* ClassQueue::first_open() {
-  Class* first = nullptr;
-  for (Class& each : classes_) {
-    if (each.blocked_ || each.heap_.empty()) continue;
-    if (first == nullptr || each.head() < first->head()) first = &each;
+  const auto later = [this](std::uint32_t a, std::uint32_t b) { return is_later(a, b); };
+  if (is_open_stale_) {
+    open_.clear();
+    for (std::uint32_t i = 0; i < classes_.size(); ++i) {
+      if (!classes_[i].blocked_ && !classes_[i].heap_.empty()) open_.push_back(i);
+    }
+    std::ranges::make_heap(open_, later);
+    is_open_stale_ = false;
   }
-  return first;
+  while (!open_.empty()) {
+    Class& first = classes_[open_.front()];
+    if (!first.blocked_) return &first;
+    std::ranges::pop_heap(open_, later);
+    open_.pop_back();
+  }
+  return nullptr;
 }
 
 OrderKey ClassQueue::pop(Class& from) {
   const OrderKey head = from.head();
+  const auto later = [this](std::uint32_t a, std::uint32_t b) { return is_later(a, b); };
+  const bool is_first = !is_open_stale_ && !open_.empty() && &classes_[open_.front()] == &from;
+  if (is_first) std::ranges::pop_heap(open_, later);
   remove(from, 0);
+  if (!is_first) {
+    is_open_stale_ = true;
+  } else if (from.heap_.empty()) {
+    open_.pop_back();
+  } else {
+    std::ranges::push_heap(open_, later);
+  }
   return head;
 }
 

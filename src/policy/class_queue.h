@@ -3,7 +3,8 @@
 //
 // Within one pass over the waiting jobs free capacity only shrinks, so once a job finds no room, no
 // later job of its class does: the class is blocked for the rest of the pass. A pass therefore
-// costs O(classes) per job that it starts, however many jobs wait.
+// costs O(classes), and O(log classes) per job that it starts and class that it blocks, however
+// many jobs wait.
 //
 // Invariants:
 //  1. A job is in the queue at most once.
@@ -75,9 +76,10 @@ class ClassQueue {
   // Starts a new pass: no class is blocked.
   void unblock();
   // The class with the first head among those that are not blocked; null if there is none.
-  // O(classes).
+  // O(classes) after unblock, add and erase, else O(log classes) per class blocked since.
   Class* first_open();
-  // Takes the head out. REQUIRES: a job of the class waits.
+  // Takes the head out. O(log of the class's jobs + log classes), if first_open() gave the class.
+  // REQUIRES: a job of the class waits.
   OrderKey pop(Class& from);
 
   // Calls visit(key) for every waiting job, in an order that survives save and load.
@@ -104,8 +106,15 @@ class ClassQueue {
   void sift_up(Class& in, std::size_t position, const OrderKey& key);
   void sift_down(Class& in, std::size_t position, const OrderKey& key);
   void remove(Class& from, std::size_t position);
+  bool is_later(std::uint32_t a, std::uint32_t b) const {
+    return classes_[a].head() > classes_[b].head();
+  }
 
   std::vector<Class> classes_;
+  // A heap by head, the first on top, of classes that were open when it was made; stale: to be
+  // made.
+  std::vector<std::uint32_t> open_;
+  bool is_open_stale_ = true;
   std::map<std::pair<std::uint64_t, TypeMask>, std::uint32_t> index_;  // (level, gpus), types
   IdVector<JobId, Slot> slots_;
   std::size_t size_ = 0;
@@ -118,15 +127,17 @@ enum class OnMisfit : std::uint8_t {
 };
 
 // Places waiting jobs in order, as far as there is room, and calls started(key, level) for each.
-// Blocked classes are left out; classes that find no room are blocked.
-template <class Started>
-void start_waiting(ClassQueue& waiting, OnMisfit on_misfit, Placement placement, const View& view,
-                   Plan& plan, const Started& started) {
+// placement_of(level) says how the jobs of a level are placed. Blocked classes are left out;
+// classes that find no room are blocked.
+template <class PlacementOf, class Started>
+void start_waiting(ClassQueue& waiting, OnMisfit on_misfit, const PlacementOf& placement_of,
+                   const View& view, Plan& plan, const Started& started) {
   while (plan.free().total() > 0) {
     ClassQueue::Class* const next = waiting.first_open();
     if (next == nullptr) return;
-    if (place(placement, view.cluster, plan, next->head().job, next->gpus(), next->types())) {
-      const std::uint32_t level = next->level();
+    const std::uint32_t level = next->level();
+    if (place(placement_of(level), view.cluster, plan, next->head().job, next->gpus(),
+              next->types())) {
       started(waiting.pop(*next), level);
     } else if (on_misfit == OnMisfit::kStop) {
       return;
@@ -134,6 +145,13 @@ void start_waiting(ClassQueue& waiting, OnMisfit on_misfit, Placement placement,
       next->block();
     }
   }
+}
+
+template <class Started>
+void start_waiting(ClassQueue& waiting, OnMisfit on_misfit, Placement placement, const View& view,
+                   Plan& plan, const Started& started) {
+  const auto the_same = [placement](std::uint32_t) { return placement; };
+  start_waiting(waiting, on_misfit, the_same, view, plan, started);
 }
 
 }  // namespace fairlead

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <set>
+#include <vector>
 
 namespace fairlead {
 namespace {
@@ -32,6 +34,50 @@ TEST(ClassQueue, ABlockedClassIsLeftOutUntilTheNextPass) {
   EXPECT_EQ(queue.first_open(), nullptr);
   queue.unblock();
   EXPECT_EQ(queue.first_open()->head().job, JobId(0));
+}
+
+// Passes over a queue that changes meanwhile, compared with a look at every class.
+TEST(ClassQueue, FirstOpenKeepsUpWithWhatIsAddedTakenAndBlocked) {
+  constexpr std::uint32_t kSizes = 6;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Rng rng(seed);
+    ClassQueue queue;
+    std::vector<std::set<OrderKey>> plain(kSizes);
+    std::vector<bool> blocked(kSizes);
+    for (std::size_t job = 0; job < 300; ++job) {
+      const auto size = static_cast<std::uint32_t>(rng.below(kSizes));
+      const OrderKey added = key(static_cast<std::int64_t>(rng.below(100)), job);
+      const std::uint64_t what = rng.below(6);
+      if (what < 2) {
+        queue.add(0, size + 1, 1, added);
+        plain[size].insert(added);
+      } else if (what == 2 && !plain[size].empty()) {
+        queue.erase(plain[size].rbegin()->job);
+        plain[size].erase(std::prev(plain[size].end()));
+      } else if (what == 3 && rng.below(4) == 0) {
+        queue.unblock();
+        blocked.assign(kSizes, false);
+      }
+      const OrderKey* expected = nullptr;
+      for (std::uint32_t each = 0; each < kSizes; ++each) {
+        if (blocked[each] || plain[each].empty()) continue;
+        const OrderKey& head = *plain[each].begin();
+        if (expected == nullptr || head < *expected) expected = &head;
+      }
+      ClassQueue::Class* const first = queue.first_open();
+      ASSERT_EQ(first == nullptr, expected == nullptr);
+      if (first == nullptr) continue;
+      ASSERT_EQ(first->head(), *expected);
+      const std::uint32_t taken = first->gpus() - 1;
+      if (what == 4) {
+        first->block();
+        blocked[taken] = true;
+      } else if (what == 5) {
+        queue.pop(*first);
+        plain[taken].erase(plain[taken].begin());
+      }
+    }
+  }
 }
 
 // Random adds, erases and pops, compared with a sorted set; saved and loaded on the way.

@@ -4,7 +4,7 @@
 // GPUs before anybody gets more than theirs. What idles then is bonus for whoever waits; when the
 // cluster is nearly full, a virtual cluster within its quota takes it back.
 //
-// A decision costs O(running), and O((virtual clusters x gang sizes that wait)^2) while jobs wait;
+// A decision costs O(running), and O(c log c) while jobs of c virtual clusters x gang sizes wait;
 // one that looks for GPUs to take back also O(bonus jobs) placements for each of those.
 #include "policy/class_queue.h"
 #include "policy/policies.h"
@@ -257,38 +257,18 @@ void Philly::load(Reader& reader) {
 }
 
 constexpr OptionSpec kOptions[] = {
-    {.name = "quota",
-     .type = OptionType::kChoice,
-     .fallback = "tickets",
-     .unit = "",
-     .choices = "tickets/none",
-     .help = "A virtual cluster's GPUs: in proportion to its user's tickets, or no limit (ours)."},
-    {.name = "relax",
-     .type = OptionType::kInteger,
-     .fallback = "120",
-     .unit = "seconds",
-     .min = 0,
-     .max = 31'536'000,
-     .choices = "",
-     .help =
-         "A job that has waited so long may span a rack, and after as long again any nodes; the "
-         "default is chosen."},
-    {.name = "preempt_above",
-     .type = OptionType::kReal,
-     .fallback = "0.9",
-     .unit = "of the GPUs",
-     .min = 0,
-     .max = 1,
-     .choices = "",
-     .help = "GPUs above quotas are taken back where more than this part of the cluster is held; 1 "
-             "is never."},
-    {.name = "skip",
-     .type = OptionType::kFlag,
-     .fallback = "false",
-     .unit = "",
-     .choices = "",
-     .help = "Try the jobs behind one that finds no room in its virtual cluster; the default is a "
-             "strict order (ours)."},
+    choice_option(
+        "quota", "tickets", "tickets/none",
+        "A virtual cluster's GPUs: in proportion to its user's tickets, or no limit (ours)."),
+    integer_option("relax", "120", "seconds", 0, 31'536'000,
+                   "A job that has waited so long may span a rack, and after as long again any "
+                   "nodes; the default is chosen."),
+    real_option("preempt_above", "0.9", "of the GPUs", 0, 1,
+                "GPUs above quotas are taken back where more than this part of the cluster is "
+                "held; 1 is never."),
+    flag_option("skip", "false",
+                "Try the jobs behind one that finds no room in its virtual cluster; the default is "
+                "a strict order (ours)."),
 };
 
 }  // namespace

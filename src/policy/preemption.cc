@@ -96,10 +96,11 @@ TypeMask Preemption::claim(std::uint32_t gpus, TypeMask types) {
   return claimed;
 }
 
-void Preemption::carry_out(Placement placement, const View& view, Plan& plan) {
+void Preemption::carry_out(const PlacementOf& placement_of, const View& view, Plan& plan) {
   for (JobId job : victims_) plan.stop(job);
   for (const Chosen& chosen : chosen_) {
     const JobId job = chosen.key.job;
+    const Placement placement = placement_of(chosen.level);
     if (place(placement, view.cluster, plan, job, chosen.gpus, chosen.claim)) continue;
     if (chosen.claim != chosen.types) {
       place(placement, view.cluster, plan, job, chosen.gpus, chosen.types);

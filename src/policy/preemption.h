@@ -27,6 +27,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -57,7 +58,12 @@ class Preemption {
   // Takes the head of the class out of the queue and chooses it, or blocks the class.
   void admit(ClassQueue& waiting, ClassQueue::Class& from);
 
-  void carry_out(Placement placement, const View& view, Plan& plan);
+  // How the jobs of a level are placed.
+  using PlacementOf = std::function<Placement(std::uint32_t level)>;
+  void carry_out(const PlacementOf& placement_of, const View& view, Plan& plan);
+  void carry_out(Placement placement, const View& view, Plan& plan) {
+    carry_out([placement](std::uint32_t) { return placement; }, view, plan);
+  }
 
   // In order. After carry_out, Plan::holds says who runs.
   std::span<const JobId> victims() const { return victims_; }

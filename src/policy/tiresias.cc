@@ -39,6 +39,13 @@ class Tiresias : public Policy {
   Duration ran(const View& view, JobId job) const {
     return {saturated_gpu_ms(served(view, job)) / view.jobs.gpus[job]};
   }
+  // A queue has two levels of waiting jobs, so that those who insist on consolidation, and so may
+  // find no room where others do, do not block these.
+  std::uint32_t level_of(const View& view, JobId job) const;
+  static std::uint32_t queue_of(std::uint32_t level) { return level / 2; }
+  Placement placement_of(std::uint32_t level) const {
+    return level % 2 == 0 ? options_.placement : Placement::kConsolidate;
+  }
   bool is_last(std::uint32_t queue) const { return queue + 1 == queues_; }
   GpuTime limit(const View& view, JobId job) const;
   OrderKey order(const View& view, JobId job, std::int64_t label) const;
@@ -77,7 +84,7 @@ class Tiresias : public Policy {
   IdVector<JobId, State> states_;
   JobLists running_;                 // by queue
   std::vector<std::int64_t> held_;   // GPUs of the jobs in each of those lists
-  ClassQueue waiting_;               // its levels are the queues
+  ClassQueue waiting_;               // its levels: level_of()
   std::int64_t head_label_ = 0;      // of the last job put ahead of all waiting ones
   std::int64_t tail_label_ = 0;      // of the last job put behind them
   IndexedHeap<Time, JobId> limits_;  // when running jobs reach the limit of their queue
@@ -123,6 +130,14 @@ GpuTime Tiresias::limit(const View& view, JobId job) const {
   return occupancy(seconds(options_.limits_s[states_[job].queue]), gpus);
 }
 
+// Gu et al. section 3.3: one large tensor makes the exchange between nodes uneven. A job of which
+// the skew is not known has none.
+std::uint32_t Tiresias::level_of(const View& view, JobId job) const {
+  const bool is_skewed = options_.consolidate_above.has_value() &&
+                         view.speed.skew(job).value_or(0) > *options_.consolidate_above;
+  return states_[job].queue * 2 + (is_skewed ? 1 : 0);
+}
+
 OrderKey Tiresias::order(const View& view, JobId job, std::int64_t label) const {
   const std::int64_t queue = states_[job].queue;
   if (!options_.gittins) return {.major = queue, .label = label, .job = job};
@@ -163,7 +178,7 @@ void Tiresias::apply_news(const View& view, Plan& plan) {
 
 void Tiresias::enqueue(const View& view, JobId job, std::int64_t label) {
   states_[job].waiting_since = view.now;
-  waiting_.add(states_[job].queue, view.jobs.gpus[job], view.jobs.types[job],
+  waiting_.add(level_of(view, job), view.jobs.gpus[job], view.jobs.types[job],
                order(view, job, label));
   watch_wait(view, job);
 }
@@ -271,7 +286,7 @@ void Tiresias::choose(const View& view, const Plan& plan) {
 
 ClassQueue::Class* Tiresias::first_open(std::uint32_t queue) {
   ClassQueue::Class* const next = waiting_.first_open();
-  return next != nullptr && next->level() == queue ? next : nullptr;
+  return next != nullptr && queue_of(next->level()) == queue ? next : nullptr;
 }
 
 void Tiresias::choose_running(const View& view, std::uint32_t queue) {
@@ -313,7 +328,8 @@ void Tiresias::choose_by_index(const View& view, std::uint32_t queue) {
 }
 
 void Tiresias::carry_out(const View& view, Plan& plan) {
-  preemption_.carry_out(options_.placement, view, plan);
+  const auto placement = [this](std::uint32_t level) { return placement_of(level); };
+  preemption_.carry_out(placement, view, plan);
   for (const Preemption::Chosen& chosen : preemption_.chosen()) {
     if (plan.holds(chosen.key.job)) {
       start(view, chosen.key.job);
@@ -332,7 +348,7 @@ void Tiresias::carry_out(const View& view, Plan& plan) {
     }
   }
   waiting_.unblock();
-  start_waiting(waiting_, OnMisfit::kSkip, options_.placement, view, plan,
+  start_waiting(waiting_, OnMisfit::kSkip, placement, view, plan,
                 [&](const OrderKey& key, std::uint32_t) { start(view, key.job); });
 }
 
@@ -449,35 +465,25 @@ void Tiresias::load(Reader& reader) {
   waiting_.for_each([&](const OrderKey&) { load_state(); });
 }
 
+constexpr std::string_view kPlacements =
+    "count/first-fit/best-fit/yarn/consolidate/rack/spread/skew";
+
 constexpr OptionSpec kOptions[] = {
-    {.name = "limits",
-     .type = OptionType::kList,
-     .fallback = "3250/7200",
-     .unit = "GPU-seconds or seconds",
-     .min = 1,
-     .max = 1e9,
-     .choices = "",
-     .help =
-         "Service at which a job leaves each queue but the last, increasing; the defaults are the "
-         "artefact's."},
-    placement_option("count", "How GPUs are found; the default is the Tiresias simulator's."),
-    {.name = "promote",
-     .type = OptionType::kReal,
-     .fallback = "0",
-     .unit = "times the running time",
-     .min = 0,
-     .max = 1000,
-     .choices = "",
-     .help =
-         "How long a preempted job waits before it returns to the first queue; 0, the artefact's "
-         "default, is never."},
-    {.name = "gittins",
-     .type = OptionType::kFlag,
-     .fallback = "false",
-     .unit = "",
-     .choices = "",
-     .help = "Orders each queue by Gittins index instead of arrival; off by default, as in the "
-             "artefact."},
+    list_option("limits", "3250/7200", "GPU-seconds or seconds", 1, 1e9,
+                "Service at which a job leaves each queue but the last, increasing; the defaults "
+                "are the artefact's."),
+    choice_option("placement", "count", kPlacements,
+                  "How GPUs are found, or skew: jobs of skewed models consolidated, others "
+                  "best-fit; the default is the Tiresias simulator's."),
+    real_option("skew", "0.4", "of what is exchanged", 0, 1,
+                "With placement=skew, models of which more than this is in one tensor are skewed; "
+                "the default is ours, between VGG and the others."),
+    real_option("promote", "0", "times the running time", 0, 1000,
+                "How long a preempted job waits before it returns to the first queue; 0, the "
+                "artefact's default, is never."),
+    flag_option("gittins", "false",
+                "Orders each queue by Gittins index instead of arrival; off by default, as in the "
+                "artefact."),
     {.name = "gittins_file",
      .type = OptionType::kFile,
      .fallback = "",
@@ -486,20 +492,11 @@ constexpr OptionSpec kOptions[] = {
      .help =
          "Service that earlier jobs needed, one number per line; by default 21 quantiles of the "
          "artefact's file."},
-    {.name = "gittins_quantum",
-     .type = OptionType::kInteger,
-     .fallback = "3250",
-     .unit = "GPU-seconds",
-     .min = 1,
-     .max = 1e9,
-     .choices = "",
-     .help = "How far ahead the Gittins index looks; the default is the artefact's."},
-    {.name = "unit",
-     .type = OptionType::kChoice,
-     .fallback = "gpu-seconds",
-     .unit = "",
-     .choices = "gpu-seconds/seconds",
-     .help = "What counts as service (dlas-gpu or dlas); the default is the two-dimensional one."},
+    integer_option("gittins_quantum", "3250", "GPU-seconds", 1, 1e9,
+                   "How far ahead the Gittins index looks; the default is the artefact's."),
+    choice_option(
+        "unit", "gpu-seconds", "gpu-seconds/seconds",
+        "What counts as service (dlas-gpu or dlas); the default is the two-dimensional one."),
 };
 
 Result<std::vector<std::int64_t>> checked_limits(const PolicyOptions& options) {
@@ -529,14 +526,20 @@ Result<std::optional<GittinsIndex>> gittins(const PolicyOptions& options) {
 }
 
 Result<std::unique_ptr<Policy>> make(const PolicyOptions& options) {
+  TiresiasOptions made;
+  if (options.text("placement") == "skew") {
+    made.placement = Placement::kBestFit;
+    made.consolidate_above = options.real("skew");
+  } else {
+    made.placement = options.placement();
+  }
+  made.unit = options.text("unit") == "seconds" ? ServiceUnit::kTime : ServiceUnit::kGpuTime;
   FL_TRY_ASSIGN(limits, checked_limits(options));
+  made.limits_s = std::move(limits);
+  made.promote_thousandths = static_cast<std::int64_t>(options.real("promote") * 1000);
   FL_TRY_ASSIGN(index, gittins(options));
-  return make_tiresias(
-      {.placement = options.placement(),
-       .unit = options.text("unit") == "seconds" ? ServiceUnit::kTime : ServiceUnit::kGpuTime,
-       .limits_s = std::move(limits),
-       .promote_thousandths = static_cast<std::int64_t>(options.real("promote") * 1000),
-       .gittins = std::move(index)});
+  made.gittins = std::move(index);
+  return make_tiresias(std::move(made));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 //
 // Invariants:
 //  1. A job is in exactly one place: in its queue's list of running jobs, or in the ClassQueue
-//     under its queue's number.
+//     under its queue's number, apart from those of other jobs if it insists on consolidation.
 //  2. A job changes queue at the exact millisecond at which its service reaches the limit, unless
 //     late_demotion is set.
 // Cost of a decision: O(news + queues + classes + changes) on clusters with one GPU type; with
@@ -33,6 +33,8 @@ enum class ServiceUnit : std::uint8_t {
 
 struct TiresiasOptions {
   Placement placement = Placement::kCount;
+  // Jobs whose model's skew (KnownSpeed::skew) is above this are consolidated instead.
+  std::optional<double> consolidate_above = {};
   ServiceUnit unit = ServiceUnit::kGpuTime;
   // Of all queues but the last, increasing; seconds or GPU-seconds.
   std::vector<std::int64_t> limits_s = {3250, 7200};
