@@ -84,7 +84,8 @@ TEST(TurnOrder, IsAStablePartitionAtTheEndOfEachTurn) {
         std::ranges::copy_if(plain, std::back_inserter(running),
                              [&](JobId job) { return !turns.waits(job); });
         turns.end_turn(running);
-        std::ranges::stable_partition(plain, [&](JobId job) { return turns.waits(job); });
+        std::stable_partition(plain.begin(), plain.end(),
+                              [&](JobId job) { return turns.waits(job); });
       } else if (what == 3) {
         Writer writer;
         turns.save(writer);
