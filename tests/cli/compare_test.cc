@@ -102,10 +102,11 @@ TEST_F(CompareTest, WritesARowPerRunForOtherTools) {
   std::string line;
   std::int64_t rows = 0;
   for (; std::getline(lines, line); ++rows) {
-    const auto run = nlohmann::ordered_json::parse(line);
+    const auto in_order = nlohmann::ordered_json::parse(line);
     std::string columns;
-    for (const auto& [key, value] : run.items()) columns += key + ",";
+    for (const auto& [key, value] : in_order.items()) columns += key + ",";
     EXPECT_EQ(columns, header);
+    const json run = json::parse(line);
     const json summary = read_json("out/" + run["folder"].get<std::string>() + "/summary.json");
     EXPECT_EQ(run["jct_avg_s"], summary["jct_avg_s"]);
     EXPECT_EQ(run["fairness_jain"], summary["fairness"]["jain"]);
