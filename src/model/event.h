@@ -26,6 +26,17 @@ enum class EventKind : std::uint8_t {
   kWoke,  // a wake-up that the policy asked for
 };
 
+// Events after which a job wants a gang: it is new, or its gang was lost or never came about.
+constexpr bool begins_to_wait(EventKind kind) {
+  return kind == EventKind::kArrived || kind == EventKind::kEvicted ||
+         kind == EventKind::kStartFailed;
+}
+// Events after which a job never wants one again.
+constexpr bool ends_job(EventKind kind) {
+  return kind == EventKind::kFinished || kind == EventKind::kFailed ||
+         kind == EventKind::kCancelled;
+}
+
 struct Event {
   EventKind kind;
   JobId job;      // of job events

@@ -146,24 +146,13 @@ OrderKey Dally::order_in_round(const View& view, JobId job) {
 
 void Dally::apply_news(const View& view) {
   for (const Event& event : view.news) {
-    switch (event.kind) {
-      case EventKind::kArrived:
-        states_[event.job].total = view.oracle->remaining(event.job);
-        enqueue(view, event.job);
-        break;
-      case EventKind::kEvicted:
-      case EventKind::kStartFailed:
-        enqueue(view, event.job);
-        break;
-      case EventKind::kFinished:
-      case EventKind::kFailed:
-      case EventKind::kCancelled:
-        dequeue(event.job);
-        states_[event.job] = {};
-        break;
-      default:
-        break;
+    if (event.kind == EventKind::kArrived) {
+      states_[event.job].total = view.oracle->remaining(event.job);
     }
+    if (begins_to_wait(event.kind)) enqueue(view, event.job);
+    if (!ends_job(event.kind)) continue;
+    dequeue(event.job);
+    states_[event.job] = {};
   }
 }
 

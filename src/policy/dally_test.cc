@@ -1,14 +1,9 @@
-#include "base/rng.h"
-#include "engine/audit.h"
-#include "engine/engine.h"
-#include "policy/registry.h"
-#include "sim/sim_backend.h"
+#include "testing/steps.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -75,28 +70,8 @@ class RackWorld : public RecordSink {
         backend_(cluster_, workload_, speed_, {.costs = Costs::none(), .faults = {}}) {}
 
   RackWorld& run(std::string_view policy, std::optional<std::uint64_t> reload_seed = {}) {
-    const auto make = [&] { return std::move(*parse_policy(policy, 3)->make()); };
-    std::vector<std::unique_ptr<Policy>> used;
-    used.push_back(make());
-    JournalFile journal;
-    std::vector<RecordSink*> sinks = {this, &audit_, &journal};
-    Tee tee(sinks);
-    Engine engine(cluster_, workload_, speed_, *used.back(), backend_, tee, Time::never());
-    Rng rng(reload_seed.value_or(0));
-    engine.begin({});
-    while (engine.step()) {
-      if (!reload_seed || rng.below(3) != 0) continue;
-      Writer writer;
-      used.back()->save(writer);
-      used.push_back(make());
-      Reader reader(writer.bytes());
-      used.back()->load(reader);
-      FL_CHECK(reader.ok() && reader.left() == 0);
-      engine.replace_policy(*used.back());
-    }
-    engine.end();
-    FL_CHECK(journal.close().has_value());
-    hash_ = journal.hash();
+    hash_ = run_policy(cluster_, workload_, speed_, backend_, {this, &audit_}, policy,
+                       Time::never(), reload_seed);
     return *this;
   }
 
@@ -129,18 +104,12 @@ class RackWorld : public RecordSink {
 
  private:
   static Workload workload_of(const std::vector<Row>& rows) {
-    WorkloadBuilder builder("test", Reading::kStrict);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const std::string id = fmt::format("j{}", i);
-      JobRow row;
-      row.id = id;
-      row.model = rows[i].model;
-      row.gpus = rows[i].gpus;
-      row.submit = rows[i].submit;
-      row.duration = rows[i].work;
-      FL_CHECK(builder.add(row, "test:1:1").has_value());
-    }
-    return builder.finish();
+    return numbered_jobs(rows, [](JobRow& row, const Row& from) {
+      row.model = from.model;
+      row.gpus = from.gpus;
+      row.submit = from.submit;
+      row.duration = from.work;
+    });
   }
 
   Cluster cluster_;

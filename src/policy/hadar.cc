@@ -120,18 +120,10 @@ void Hadar::decide(const View& view, Plan& plan) {
 void Hadar::apply_news(const View& view) {
   if (total_.size() < view.jobs.size()) total_.resize(view.jobs.size());
   for (const Event& event : view.news) {
-    switch (event.kind) {
-      case EventKind::kArrived:
-        total_[event.job] = view.oracle->remaining(event.job);
-        break;
-      case EventKind::kFinished:
-      case EventKind::kFailed:
-      case EventKind::kCancelled:
-        total_[event.job] = {};
-        break;
-      default:
-        break;
+    if (event.kind == EventKind::kArrived) {
+      total_[event.job] = view.oracle->remaining(event.job);
     }
+    if (ends_job(event.kind)) total_[event.job] = {};
   }
 }
 

@@ -63,26 +63,14 @@ void Lwf::decide(const View& view, Plan& plan) {
 void Lwf::apply_news(const View& view) {
   waiting_.reserve(view.jobs.size());
   for (const Event& event : view.news) {
-    switch (event.kind) {
-      case EventKind::kArrived:
-      case EventKind::kEvicted:
-      case EventKind::kStartFailed: {
-        const std::uint32_t gpus = view.jobs.gpus[event.job];
-        const GpuTime service = occupancy(view.oracle->remaining(event.job), gpus);
-        waiting_.add(0, gpus, view.jobs.types[event.job],
-                     {.major = saturated_gpu_ms(service),
-                      .minor = view.jobs.arrival[event.job].ms,
-                      .job = event.job});
-        break;
-      }
-      case EventKind::kFinished:
-      case EventKind::kFailed:
-      case EventKind::kCancelled:
-        waiting_.erase(event.job);
-        break;
-      default:
-        break;
-    }
+    if (ends_job(event.kind)) waiting_.erase(event.job);
+    if (!begins_to_wait(event.kind)) continue;
+    const std::uint32_t gpus = view.jobs.gpus[event.job];
+    const GpuTime service = occupancy(view.oracle->remaining(event.job), gpus);
+    waiting_.add(0, gpus, view.jobs.types[event.job],
+                 {.major = saturated_gpu_ms(service),
+                  .minor = view.jobs.arrival[event.job].ms,
+                  .job = event.job});
   }
 }
 

@@ -1,11 +1,7 @@
-#include "base/rng.h"
-#include "engine/audit.h"
-#include "engine/engine.h"
 #include "model/cluster_file.h"
 #include "policy/optimus_estimates.h"
 #include "policy/optimus_shares.h"
-#include "policy/registry.h"
-#include "sim/sim_backend.h"
+#include "testing/steps.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -13,7 +9,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -234,28 +229,8 @@ class ElasticWorld : public RecordSink {
   // Runs the policy of that name; with a seed, it is replaced by a copy of itself now and then.
   void run(std::string_view policy, Time until = Time::never(),
            std::optional<std::uint64_t> reload_seed = {}) {
-    const auto make = [&] { return std::move(*parse_policy(policy, 3)->make()); };
-    std::vector<std::unique_ptr<Policy>> used;
-    used.push_back(make());
-    JournalFile journal;
-    std::vector<RecordSink*> sinks = {this, &audit_, &journal};
-    Tee tee(sinks);
-    Engine engine(cluster_, workload_, speed_, *used.back(), backend_, tee, until);
-    Rng rng(reload_seed.value_or(0));
-    engine.begin({});
-    while (engine.step()) {
-      if (!reload_seed || rng.below(3) != 0) continue;
-      Writer writer;
-      used.back()->save(writer);
-      used.push_back(make());
-      Reader reader(writer.bytes());
-      used.back()->load(reader);
-      FL_CHECK(reader.ok() && reader.left() == 0);
-      engine.replace_policy(*used.back());
-    }
-    engine.end();
-    FL_CHECK(journal.close().has_value());
-    hash_ = journal.hash();
+    hash_ = run_policy(cluster_, workload_, speed_, backend_, {this, &audit_}, policy, until,
+                       reload_seed);
   }
 
   void on(const Record& record) override {
@@ -276,20 +251,14 @@ class ElasticWorld : public RecordSink {
 
  private:
   static Workload workload_of(const std::vector<ElasticRow>& rows) {
-    WorkloadBuilder builder("test", Reading::kStrict);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const std::string id = fmt::format("j{}", i);
-      JobRow row;
-      row.id = id;
-      row.model = rows[i].model;
-      row.gpus = rows[i].gpus;
-      row.gpus_min = rows[i].gpus_min;
-      row.gpus_max = rows[i].gpus_max;
-      row.submit = rows[i].submit;
-      row.duration = rows[i].work;
-      FL_CHECK(builder.add(row, "test:1:1").has_value());
-    }
-    return builder.finish();
+    return numbered_jobs(rows, [](JobRow& row, const ElasticRow& from) {
+      row.model = from.model;
+      row.gpus = from.gpus;
+      row.gpus_min = from.gpus_min;
+      row.gpus_max = from.gpus_max;
+      row.submit = from.submit;
+      row.duration = from.work;
+    });
   }
 
   Cluster cluster_;

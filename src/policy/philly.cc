@@ -87,23 +87,9 @@ void Philly::apply_news(const View& view) {
   if (since_.size() < view.jobs.size()) since_.resize(view.jobs.size());
   if (founded_.size() < view.users.size()) founded_.resize(view.users.size());
   for (const Event& event : view.news) {
-    switch (event.kind) {
-      case EventKind::kArrived:
-        found(view, view.jobs.user[event.job]);
-        enqueue(view, event.job);
-        break;
-      case EventKind::kEvicted:
-      case EventKind::kStartFailed:
-        enqueue(view, event.job);
-        break;
-      case EventKind::kFinished:
-      case EventKind::kFailed:
-      case EventKind::kCancelled:
-        waiting_.erase(event.job);
-        break;
-      default:
-        break;
-    }
+    if (event.kind == EventKind::kArrived) found(view, view.jobs.user[event.job]);
+    if (begins_to_wait(event.kind)) enqueue(view, event.job);
+    if (ends_job(event.kind)) waiting_.erase(event.job);
   }
 }
 

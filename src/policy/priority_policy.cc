@@ -34,23 +34,11 @@ void PriorityPolicy::decide(const View& view, Plan& plan) {
 
 void PriorityPolicy::apply_news(const View& view) {
   for (const Event& event : view.news) {
-    switch (event.kind) {
-      case EventKind::kEvicted:
-      case EventKind::kStartFailed:
-        std::erase_if(running_, [&](const Running& each) { return each.order.job == event.job; });
-        wait(view, newcomer(view, event.job));
-        break;
-      case EventKind::kArrived:
-        wait(view, newcomer(view, event.job));
-        break;
-      case EventKind::kFinished:
-      case EventKind::kFailed:
-      case EventKind::kCancelled:
-        waiting_.erase(event.job);
-        break;
-      default:
-        break;
+    if (event.kind == EventKind::kEvicted || event.kind == EventKind::kStartFailed) {
+      std::erase_if(running_, [&](const Running& each) { return each.order.job == event.job; });
     }
+    if (begins_to_wait(event.kind)) wait(view, newcomer(view, event.job));
+    if (ends_job(event.kind)) waiting_.erase(event.job);
   }
 }
 

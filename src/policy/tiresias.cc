@@ -159,20 +159,11 @@ void Tiresias::apply_news(const View& view, Plan& plan) {
     enqueue(view, event->job, is_due ? ++tail_label_ : --head_label_);
   }
   for (const Event& event : view.news) {
-    switch (event.kind) {
-      case EventKind::kArrived:
-        enqueue(view, event.job, ++tail_label_);
-        break;
-      case EventKind::kFinished:
-      case EventKind::kFailed:
-      case EventKind::kCancelled:
-        if (running_.contains(event.job)) leave_running(view, event.job);
-        waiting_.erase(event.job);
-        waits_.erase(event.job);
-        break;
-      default:
-        break;
-    }
+    if (event.kind == EventKind::kArrived) enqueue(view, event.job, ++tail_label_);
+    if (!ends_job(event.kind)) continue;
+    if (running_.contains(event.job)) leave_running(view, event.job);
+    waiting_.erase(event.job);
+    waits_.erase(event.job);
   }
 }
 
@@ -475,7 +466,7 @@ constexpr OptionSpec kOptions[] = {
     choice_option("placement", "count", kPlacements,
                   "How GPUs are found, or skew: jobs of skewed models consolidated, others "
                   "best-fit; the default is the Tiresias simulator's."),
-    real_option("skew", "0.4", "of what is exchanged", 0, 1,
+    real_option("skew", "0.4", "", 0, 1,
                 "With placement=skew, models of which more than this is in one tensor are skewed; "
                 "the default is ours, between VGG and the others."),
     real_option("promote", "0", "times the running time", 0, 1000,

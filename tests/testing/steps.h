@@ -1,6 +1,7 @@
 // For tests of one policy: a few jobs on a small cluster, and everything that happened, as text.
 #pragma once
 
+#include "base/rng.h"
 #include "engine/audit.h"
 #include "engine/engine.h"
 #include "model/cluster_file.h"
@@ -8,6 +9,8 @@
 #include "policy/registry.h"
 #include "sim/sim_backend.h"
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +44,50 @@ inline Cluster racks_of_nodes(std::uint32_t racks, std::uint32_t nodes, std::uin
   return Cluster::build("racks", {}, specs).value();
 }
 
+// The jobs j0, j1, ...; fill(row, one of `of`) says what each is. REQUIRES: all are valid.
+template <class T, class Fill>
+Workload numbered_jobs(const std::vector<T>& of, const Fill& fill) {
+  WorkloadBuilder builder("test", Reading::kStrict);
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    const std::string id = fmt::format("j{}", i);
+    JobRow row;
+    row.id = id;
+    fill(row, of[i]);
+    FL_CHECK(builder.add(row, "test:1:1").has_value());
+  }
+  return builder.finish();
+}
+
+// Runs the policy of that text to the end; with a seed, it is replaced by a copy of itself now and
+// then. Gives the journal's hash. REQUIRES: there is such a policy.
+inline std::string run_policy(const Cluster& cluster, Workload& workload, const Speed& speed,
+                              SimBackend& backend, std::vector<RecordSink*> sinks,
+                              std::string_view policy, Time until = Time::never(),
+                              std::optional<std::uint64_t> reload_seed = {}) {
+  const auto make = [&] { return std::move(*parse_policy(policy, 3)->make()); };
+  std::vector<std::unique_ptr<Policy>> used;
+  used.push_back(make());
+  JournalFile journal;
+  sinks.push_back(&journal);
+  Tee tee(sinks);
+  Engine engine(cluster, workload, speed, *used.back(), backend, tee, until);
+  Rng rng(reload_seed.value_or(0));
+  engine.begin({});
+  while (engine.step()) {
+    if (!reload_seed || rng.below(3) != 0) continue;
+    Writer writer;
+    used.back()->save(writer);
+    used.push_back(make());
+    Reader reader(writer.bytes());
+    used.back()->load(reader);
+    FL_CHECK(reader.ok() && reader.left() == 0);
+    engine.replace_policy(*used.back());
+  }
+  engine.end();
+  FL_CHECK(journal.close().has_value());
+  return journal.hash();
+}
+
 // What happens up to and with second `until_s`. Nothing costs anything. `models`: a models file.
 // REQUIRES: all of it is valid.
 inline Happened happens(Cluster cluster, const std::vector<TestJob>& jobs, std::string_view policy,
@@ -57,32 +104,20 @@ inline Happened happens(Cluster cluster, const std::vector<TestJob>& jobs, std::
     }
     Happened happened;
   };
-  WorkloadBuilder builder("test", Reading::kStrict);
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const std::string id = fmt::format("j{}", i);
-    JobRow row;
-    row.id = id;
-    row.user = jobs[i].user;
-    row.model = jobs[i].model;
-    row.gpus = jobs[i].gpus;
-    row.submit = {jobs[i].submit_s * 1000};
-    row.duration = seconds(jobs[i].work_s);
-    FL_CHECK(builder.add(row, "test:1:1").has_value());
-  }
-  Workload workload = builder.finish();
+  Workload workload = numbered_jobs(jobs, [](JobRow& row, const TestJob& job) {
+    row.user = job.user;
+    row.model = job.model;
+    row.gpus = job.gpus;
+    row.submit = {job.submit_s * 1000};
+    row.duration = seconds(job.work_s);
+  });
   const SpeedTable table =
       models.empty() ? builtin_models() : parse_models_yaml(models, "test").value();
   const Speed speed = Speed::make(cluster, table, workload, "").value();
   SimBackend backend(cluster, workload, speed, {.costs = Costs::none(), .faults = {}});
-  const std::unique_ptr<Policy> made = std::move(*parse_policy(policy, 0)->make());
   Sink sink;
   Audit audit;
-  Tee tee({&sink, &audit});
-  Engine engine(cluster, workload, speed, *made, backend, tee, {until_s * 1000});
-  engine.begin({});
-  while (engine.step()) {
-  }
-  engine.end();
+  run_policy(cluster, workload, speed, backend, {&sink, &audit}, policy, {until_s * 1000});
   sink.happened.problems = audit.problems();
   return std::move(sink.happened);
 }
