@@ -69,11 +69,12 @@ bool set_bin(std::string_view value, TimelineOptions& timeline) {
   return true;
 }
 
-bool set_network(std::string_view value, NetworkKind& kind) {
-  constexpr std::string_view kNames[] = {"profiled", "analytic", "contention"};
-  const auto* name = std::ranges::find(kNames, value);
-  if (name == std::end(kNames)) return false;
-  kind = NetworkKind(name - kNames);
+// One of the names, in the order of the enumerators.
+template <typename Enum>
+bool set_choice(std::string_view value, std::initializer_list<std::string_view> names, Enum& into) {
+  const auto* name = std::ranges::find(names, value);
+  if (name == names.end()) return false;
+  into = Enum(name - names.begin());
   return true;
 }
 
@@ -122,7 +123,16 @@ constexpr Setting kSettings[] = {
      "where a gang's locality factor comes from: measured; what its model communicates and the "
      "cluster's links; the same, with links shared by the gangs that cross them (default: "
      "profiled)",
-     [](std::string_view v, Settings& s) { return set_network(v, s.network.kind); }},
+     [](std::string_view v, Settings& s) {
+       return set_choice(v, {"profiled", "analytic", "contention"}, s.network.kind);
+     }},
+    {"exchange", "ring or parameter-servers",
+     "how workers add up gradients: by a ring all-reduce; by a server beside each worker, where "
+     "the "
+     "largest tensor's server is the bottleneck; not with network=profiled (default: ring)",
+     [](std::string_view v, Settings& s) {
+       return set_choice(v, {"ring", "parameter-servers"}, s.network.exchange);
+     }},
     {"congestion", "tier:factor,... with factors from 1 to 1000000",
      "divides the speed of the links pair, node, rack or spine; not with network=profiled",
      [](std::string_view v, Settings& s) { return set_congestion(v, s.network.congestion); }},
@@ -190,6 +200,9 @@ Status check_network(const NetworkOptions& network) {
   const std::array<double, kTiers> none = NetworkOptions().congestion;
   if (network.kind == NetworkKind::kProfiled && network.congestion != none) {
     return input_error("--set congestion needs network=analytic or contention: profiled");
+  }
+  if (network.kind == NetworkKind::kProfiled && network.exchange != Exchange::kRing) {
+    return input_error("--set exchange needs network=analytic or contention: profiled");
   }
   if (network.kind != NetworkKind::kContention && network.penalty_ms_per_mb != 0) {
     return input_error("--set contention_penalty_ms_per_mb needs network=contention: {}",

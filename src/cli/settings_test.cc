@@ -33,10 +33,12 @@ std::string error_of(const char* assignment) {
 
 TEST(Settings, DescribeTheNetwork) {
   EXPECT_EQ(parse_settings({})->network.kind, NetworkKind::kProfiled);
-  const auto settings = parse_settings(
-      {"network=contention", "congestion=rack:4,spine:8", "contention_penalty_ms_per_mb=0.235"});
+  const auto settings =
+      parse_settings({"network=contention", "exchange=parameter-servers",
+                      "congestion=rack:4,spine:8", "contention_penalty_ms_per_mb=0.235"});
   ASSERT_TRUE(settings.has_value()) << settings.error().message;
   EXPECT_EQ(settings->network.kind, NetworkKind::kContention);
+  EXPECT_EQ(settings->network.exchange, Exchange::kParameterServers);
   EXPECT_EQ(settings->network.congestion, (std::array<double, kTiers>{1, 1, 4, 8}));
   EXPECT_EQ(settings->network.penalty_ms_per_mb, 0.235);
 }
@@ -44,6 +46,9 @@ TEST(Settings, DescribeTheNetwork) {
 TEST(Settings, RefuseWhatTheNetworkDoesNotHave) {
   EXPECT_EQ(error_of("congestion=rack:4"),
             "--set congestion needs network=analytic or contention: profiled");
+  EXPECT_EQ(error_of("exchange=parameter-servers"),
+            "--set exchange needs network=analytic or contention: profiled");
+  EXPECT_EQ(error_of("exchange=star"), "--set exchange takes ring or parameter-servers: star");
   EXPECT_EQ(error_of("contention_penalty_ms_per_mb=1"),
             "--set contention_penalty_ms_per_mb needs network=contention: profiled");
   EXPECT_EQ(error_of("network=fast"), "--set network takes profiled, analytic or contention: fast");

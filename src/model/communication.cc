@@ -28,13 +28,16 @@ double ring_gbps(const Links& links, Tier tier) {
 }
 
 Iteration iteration_of(const Communication& model, double compute_ms, std::uint32_t gpus, Tier tier,
-                       const Links& links) {
+                       const Links& links, Exchange exchange) {
   const double others = gpus - 1.0;
-  return {.compute_ms = compute_ms,
-          .hidden_ms = model.overlap * compute_ms,
-          .traffic_mb = 2 * others / gpus * model.gradients_mb,
-          .latency_ms = 2 * others * links.latency_us / 1000.0,
-          .gbps = ring_gbps(links, tier)};
+  const bool is_ring = exchange == Exchange::kRing;
+  const double part_mb = model.gradients_mb / gpus;
+  return {
+      .compute_ms = compute_ms,
+      .hidden_ms = model.overlap * compute_ms,
+      .traffic_mb = 2 * others * (is_ring ? part_mb : std::max(part_mb, model.largest_tensor_mb)),
+      .latency_ms = 2 * (is_ring ? others : std::min(others, 1.0)) * links.latency_us / 1000.0,
+      .gbps = ring_gbps(links, tier)};
 }
 
 }  // namespace fairlead

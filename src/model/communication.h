@@ -1,9 +1,13 @@
 // What data-parallel training exchanges, and how long that takes.
 //
-// Each iteration computes, and adds up the gradients of its n workers by a ring all-reduce
-// (Patarasuk and Yuan, 2009): 2 (n - 1) steps, in which each worker sends 2 (n - 1) / n of the
-// gradients over the slowest link that the ring crosses. A part of this hides behind the
-// computation; what is left lengthens the iteration.
+// Each iteration computes, and adds up the gradients of its n workers. By a ring all-reduce
+// (Patarasuk and Yuan, 2009) these are 2 (n - 1) steps, in which each worker sends 2 (n - 1) / n of
+// the gradients over the slowest link that the ring crosses. By parameter servers, one beside every
+// worker, workers send gradients and fetch parameters: 2 steps. A tensor lies on one server, so the
+// server of the largest one sends and receives at least that much for each of the n - 1 others,
+// which is why Tiresias consolidates models of high skew (Gu et al., NSDI 2019, section 3.3); evenly
+// spread tensors cost what a ring does. A part of the exchange hides behind the computation; what is
+// left lengthens the iteration.
 //
 // Units: MB are 10^6 bytes, Gbit/s one way, milliseconds. Every function is O(1).
 #pragma once
@@ -23,8 +27,12 @@ enum class NetworkKind : std::uint8_t {
   kContention,  // the same, but gangs that cross the same links share them
 };
 
+// How workers add up their gradients.
+enum class Exchange : std::uint8_t { kRing, kParameterServers };
+
 struct NetworkOptions {
   NetworkKind kind = NetworkKind::kProfiled;
+  Exchange exchange = Exchange::kRing;
   std::array<double, kTiers> congestion = {1, 1, 1, 1};  // by Tier: divides the links' speed
   // Of kContention: what each MB takes longer for each gang beyond the first on the busiest link.
   double penalty_ms_per_mb = 0;
@@ -43,7 +51,7 @@ struct Communication {
 struct Iteration {
   double compute_ms = 0;
   double hidden_ms = 0;  // of communication at most
-  double traffic_mb = 0;
+  double traffic_mb = 0;  // one way over the busiest link
   double latency_ms = 0;
   double gbps = 0;  // of the slowest link it crosses, where nobody else uses it
 
@@ -63,6 +71,6 @@ double ring_gbps(const Links& links, Tier tier);
 
 // `compute_ms`: of the slowest member. REQUIRES: gpus >= 1.
 Iteration iteration_of(const Communication& model, double compute_ms, std::uint32_t gpus, Tier tier,
-                       const Links& links);
+                       const Links& links, Exchange exchange = Exchange::kRing);
 
 }  // namespace fairlead

@@ -47,6 +47,22 @@ TEST(Communication, PaysTheLatencyOfEveryStep) {
   EXPECT_DOUBLE_EQ(one.alone_ms(), 1 + 2 * 3 * 0.5);
 }
 
+// 100 MB in tensors of at most 40 MB: with 2 workers a server has half of all; with 4 one has 40.
+TEST(Communication, ByParameterServersTheLargestTensorIsTheBottleneck) {
+  Communication model = {.gradients_mb = 100, .largest_tensor_mb = 40, .compute_ms = 50};
+  Links links = kLinks;
+  links.latency_us = 500;
+  const auto length_ms = [&](std::uint32_t gpus) {
+    return iteration_of(model, 50, gpus, Tier::kRack, links, Exchange::kParameterServers)
+        .alone_ms();
+  };
+  EXPECT_DOUBLE_EQ(length_ms(1), 50);
+  EXPECT_DOUBLE_EQ(length_ms(2), 50 + 2 * 50 + 1);
+  EXPECT_DOUBLE_EQ(length_ms(4), 50 + 2 * 3 * 40 + 1);
+  model.largest_tensor_mb = 0;
+  EXPECT_DOUBLE_EQ(length_ms(4), 50 + 2 * 3 * 25 + 1) << "evenly spread, as by a ring";
+}
+
 TEST(Communication, CongestionDividesTheLinksOfItsTier) {
   const Links links = congested(kLinks, {1, 1, 4, 8});
   EXPECT_EQ(links.node_gbps, 16);

@@ -11,8 +11,9 @@ std::string_view place_kind_name(PlaceKind kind) {
 }
 
 std::string_view note_kind_name(NoteKind kind) {
-  constexpr std::string_view kNames[kNoteKinds] = {"queue", "entitlement", "trade", "price",
-                                                   "timer", "pass",        "payoff"};
+  constexpr std::string_view kNames[kNoteKinds] = {
+      "queue", "entitlement", "trade",      "price", "machine_timer",
+      "pass",  "payoff",      "rack_timer", "score", "saving"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

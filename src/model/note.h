@@ -10,15 +10,18 @@
 namespace fairlead {
 
 enum class NoteKind : std::uint8_t {
-  kQueue,        // job: the priority queue it moved to (value)
-  kEntitlement,  // user: GPUs in thousandths (value) of one type (type)
-  kTrade,        // user sold value thousandths of a GPU of `type` to other_user
-  kPrice,        // type: price in millionths (value)
-  kTimer,        // job: milliseconds (value) it still waits for a better place
-  kPass,         // job: stride pass in millionths (value)
-  kPayoff,       // job: what its gang is worth beyond its price, in millionths (value)
+  kQueue,         // job: the priority queue it moved to (value)
+  kEntitlement,   // user: GPUs in thousandths (value) of one type (type)
+  kTrade,         // user sold value thousandths of a GPU of `type` to other_user
+  kPrice,         // type: price in millionths (value)
+  kMachineTimer,  // job: milliseconds (value) that it still insists on one node; 0: no more
+  kPass,          // job: stride pass in millionths (value)
+  kPayoff,        // job: what its gang is worth beyond its price, in millionths (value)
+  kRackTimer,     // job: milliseconds (value) that it still insists on one rack; 0: no more
+  kScore,         // job: how much the network matters to it, in millionths (value)
+  kSaving,        // job: GPU-milliseconds (value) that giving it this place saves, all counted
 };
-constexpr std::size_t kNoteKinds = 7;
+constexpr std::size_t kNoteKinds = 10;
 std::string_view note_kind_name(NoteKind kind);
 
 struct Note {

@@ -58,6 +58,7 @@ class SpeedBuilder {
       : cluster_(cluster), table_(table), workload_(workload), network_(network.kind) {
     speed_.cluster_ = &cluster;
     speed_.links_ = congested(cluster.links, network.congestion);
+    speed_.exchange_ = network.exchange;
     number_types();
     measure_tiers();
     resolve_models();
@@ -289,7 +290,8 @@ double Speed::rate_per_gpu(const Resolved& model, std::size_t type, std::uint32_
   const double rate = model.at(type, gpus)[index_of(tier)];
   if (model.compute_ms.empty()) return rate;
   const auto length_ms = [&](Tier at) {
-    return iteration_of(*model.profile.communication, model.compute_ms[type], gpus, at, links_)
+    return iteration_of(*model.profile.communication, model.compute_ms[type], gpus, at, links_,
+                        exchange_)
         .alone_ms();
   };
   return rate * (length_ms(gpus <= 2 ? Tier::kPair : Tier::kNode) / length_ms(tier));
@@ -341,7 +343,7 @@ std::optional<Iteration> Speed::iteration(JobId job, Gang gang) const {
     compute_ms = std::max(compute_ms, model.compute_ms[cluster_->node_type[slice.node].row()]);
   }
   return iteration_of(*model.profile.communication, compute_ms, gpus_of(gang),
-                      cluster_->tier_of(gang), links_);
+                      cluster_->tier_of(gang), links_, exchange_);
 }
 
 const ModelProfile* Speed::profile(JobId job) const {

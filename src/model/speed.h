@@ -140,6 +140,7 @@ class Speed {
 
   const Cluster* cluster_ = nullptr;
   Links links_;  // congestion included
+  Exchange exchange_ = Exchange::kRing;
   std::vector<Resolved> models_;
   IdVector<JobId, Reference> references_;
   std::array<std::uint32_t, kTiers - 1> tier_gpus_max_ = {};  // the largest gang each tier can hold

@@ -12,6 +12,7 @@ namespace fairlead {
 namespace {
 
 constexpr double kLongestWaitS = 1e9;
+constexpr double kMostScore = 1e9;
 
 std::size_t index_of(DallyTier tier) { return static_cast<std::size_t>(tier); }
 
@@ -60,6 +61,7 @@ Dally::TierTypes Dally::types_with_room(const View& view, JobId job) const {
   TierTypes runs{};
   for (DallyTier tier : kDallyTierList) {
     if (tier > DallyTier::kMachine && view.jobs.gpus[job] == 1) break;  // it cannot be spread
+    if (tier == DallyTier::kNetwork && view.cluster.rack_nodes.size() == 1) break;
     for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
       if ((view.jobs.types[job] & type_bit(type)) == 0) continue;
       if (largest(view.cluster, type, tier) < view.jobs.gpus[job]) continue;
@@ -117,7 +119,7 @@ double Dally::widest(const View& view, JobId job) {
 double Dally::score(const View& view, JobId job) {
   const double best = fastest(view, job, best_tier(state(view, job)));
   if (!(best > 0)) return 0;
-  const double slow = std::max(best / widest(view, job), 1.0);
+  const double slow = std::clamp(best / widest(view, job), 1.0, kMostScore);
   if (options_.score == DallyScore::kSlowdown) return slow - 1;
   const double communication = 1 - 1 / slow;
   const double left = to_seconds(view.oracle->remaining(job)) / to_seconds(states_[job].total);
@@ -140,7 +142,7 @@ OrderKey Dally::order(const View& view, JobId job) {
 OrderKey Dally::order_in_round(const View& view, JobId job) {
   OrderKey key{.label = view.jobs.arrival[job].ms, .job = job};
   if (options_.preempt != DallyPreempt::kNetwork) key.major = service_class(view, job);
-  if (moves_closer()) key.minor = -std::llround(std::min(score(view, job), 1e9) * 1e6);
+  if (moves_closer()) key.minor = -std::llround(score(view, job) * 1e6);
   return key;
 }
 
@@ -214,9 +216,8 @@ Dally::Want Dally::want(const View& view, JobId job) {
   return want;
 }
 
-// When a waiting job begins to accept the next tier; never if there is none.
-Time Dally::next_tier_at(const View& view, JobId job) {
-  if (view.jobs.gpus[job] == 1) return Time::never();
+Dally::NextTier Dally::next_tier(const View& view, JobId job) {
+  if (view.jobs.gpus[job] == 1) return {};
   const State& known = state(view, job);
   const DallyTimers::Timers timers = timers_of(view, job);
   const DallyTier best = best_tier(known);
@@ -225,7 +226,10 @@ Time Dally::next_tier_at(const View& view, JobId job) {
                           timer < DallyTimers::kForever && known.since + timer > view.now;
     return is_ahead ? known.since + timer : Time::never();
   };
-  return std::min(end(DallyTier::kRack, timers.machine), end(DallyTier::kNetwork, timers.rack));
+  const Time rack = end(DallyTier::kRack, timers.machine);
+  const Time network = end(DallyTier::kNetwork, timers.rack);
+  if (rack <= network && rack != Time::never()) return {DallyTier::kRack, rack};
+  return {DallyTier::kNetwork, network};
 }
 
 // Capacity only shrinks meanwhile, so who wants what was refused already is refused at once.
@@ -315,25 +319,25 @@ void Dally::note_timers(const View& view, Plan& plan) {
   for (const OrderKey& key : waiting_) {
     State& state = states_[key.job];
     const bool is_noted = state.noted.ms >= 0;
-    const Time end = next_tier_at(view, key.job);
-    if (end == Time::never()) {
+    const NextTier next = next_tier(view, key.job);
+    if (next.at == Time::never()) {
       if (!is_noted || state.noted == Time::never()) continue;
     } else if (is_noted && state.noted > view.now && state.noted != Time::never()) {
       // The tuner moves timers all the time; a tenth of what is left is no news.
-      if (std::abs((end - state.noted).ms) * 10 < (end - view.now).ms) continue;
+      if (std::abs((next.at - state.noted).ms) * 10 < (next.at - view.now).ms) continue;
     }
-    state.noted = end;
+    state.noted = next.at;
     Note note;
-    note.kind = NoteKind::kTimer;
+    note.kind = next.tier == DallyTier::kRack ? NoteKind::kMachineTimer : NoteKind::kRackTimer;
     note.job = key.job;
-    note.value = end == Time::never() ? 0 : (end - view.now).ms;
+    note.value = next.at == Time::never() ? 0 : (next.at - view.now).ms;
     plan.note(note);
   }
 }
 
 void Dally::ask_to_be_woken(const View& view, Plan& plan) {
   Time next = Time::never();
-  for (const OrderKey& key : waiting_) next = std::min(next, next_tier_at(view, key.job));
+  for (const OrderKey& key : waiting_) next = std::min(next, next_tier(view, key.job).at);
   if (next != Time::never() && (wake_ <= view.now || next < wake_)) {
     wake_ = next;
     plan.wake_at(wake_);

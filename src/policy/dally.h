@@ -79,6 +79,11 @@ class Dally : public Policy {
     TierTypes at{};  // 0 where it refuses the tier
     friend bool operator==(const Want&, const Want&) = default;
   };
+  // When a waiting job begins to accept what is further apart; never if it accepts all it can have.
+  struct NextTier {
+    DallyTier tier = DallyTier::kNetwork;
+    Time at = Time::never();
+  };
   // A job that holds a gang at the beginning of a round.
   struct Runner {
     OrderKey key;
@@ -127,7 +132,7 @@ class Dally : public Policy {
   Duration worth_waiting(const View& view, JobId job, DallyTier tier);
   DallyTimers::Timers timers_of(const View& view, JobId job);
   Want want(const View& view, JobId job);
-  Time next_tier_at(const View& view, JobId job);
+  NextTier next_tier(const View& view, JobId job);
   void start_waiting(const View& view, Plan& plan);
   bool start(const View& view, Plan& plan, JobId job, const Want& want);
   void note_timers(const View& view, Plan& plan);
@@ -165,6 +170,7 @@ class Dally : public Policy {
   bool may_stop(const View& view, const Plan& plan, const Candidate& candidate,
                 const Runner& runner) const;
   void carry_out(const View& view, Plan& plan, const Candidate& candidate, const Offer& offer);
+  void note_score(const View& view, Plan& plan, JobId job);
 
   const DallyOptions options_;
   DallyTimers timers_;

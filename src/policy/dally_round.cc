@@ -2,6 +2,7 @@
 #include "policy/dally.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace fairlead {
@@ -11,6 +12,8 @@ namespace {
 // other's cost exchange places only while one has more than twice as much to gain; what both have
 // left falls, so they do so a few times at most, and not in every round (ours).
 constexpr double kLossWeight = 2;
+
+constexpr double kMostSavedS = 1e12;  // so that notes hold it
 
 std::size_t index_of(DallyTier tier) { return static_cast<std::size_t>(tier); }
 
@@ -270,6 +273,7 @@ void Dally::carry_out(const View& view, Plan& plan, const Candidate& candidate,
     plan.stop(stopped);
     states_[stopped].moved = view.now;
     enqueue(view, stopped);
+    note_score(view, plan, stopped);
   }
   if (!candidate.is_running) {
     dequeue(job);
@@ -279,6 +283,20 @@ void Dally::carry_out(const View& view, Plan& plan, const Candidate& candidate,
   states_[job].moved = view.now;
   fill(plan, offer.type, offer.range, candidate.want.gpus);
   plan.place(job);
+  note_score(view, plan, job);
+  Note note;
+  note.kind = NoteKind::kSaving;
+  note.job = job;
+  note.value = std::llround(std::min(offer.gain, kMostSavedS) * 1000);
+  plan.note(note);
+}
+
+void Dally::note_score(const View& view, Plan& plan, JobId job) {
+  Note note;
+  note.kind = NoteKind::kScore;
+  note.job = job;
+  note.value = std::llround(score(view, job) * 1e6);
+  plan.note(note);
 }
 
 }  // namespace fairlead

@@ -60,7 +60,7 @@ struct Row {
 
 constexpr Time at_s(std::int64_t s) { return {s * 1000}; }
 
-// What happened: places and stops as text, timers as noted.
+// What happened: places and stops as text, and what was noted.
 class RackWorld : public RecordSink {
  public:
   RackWorld(const Racks& racks, const std::vector<Row>& rows)
@@ -88,15 +88,15 @@ class RackWorld : public RecordSink {
       add(gang);
       widest_ = std::max(widest_, cluster_.tier_of(record.gang));
     }
-    if (record.kind == RecordKind::kNote && record.note.kind == NoteKind::kTimer) {
-      timers_.push_back(fmt::format("{}s j{} {}s", to_seconds(record.t), record.note.job.row(),
-                                    to_seconds(Duration{record.note.value})));
+    if (record.kind == RecordKind::kNote) {
+      notes_.push_back(fmt::format("{}s j{} {} {}", to_seconds(record.t), record.note.job.row(),
+                                   note_kind_name(record.note.kind), record.note.value));
     }
     if (record.kind == RecordKind::kEnd) counts_ = record.counts;
   }
 
   const std::vector<std::string>& events() const { return events_; }
-  const std::vector<std::string>& timers() const { return timers_; }
+  const std::vector<std::string>& notes() const { return notes_; }
   const std::vector<std::string>& problems() const { return audit_.problems(); }
   const std::string& hash() const { return hash_; }
   const Record::Counts& counts() const { return counts_; }
@@ -118,7 +118,7 @@ class RackWorld : public RecordSink {
   SimBackend backend_;
   Audit audit_;
   std::vector<std::string> events_;
-  std::vector<std::string> timers_;
+  std::vector<std::string> notes_;
   std::string hash_;
   Record::Counts counts_;
   Tier widest_ = Tier::kPair;
@@ -138,7 +138,7 @@ TEST(Dally, AJobWaitsForAMachineUntilItsTimerEndsAndThenTakesARack) {
   RackWorld world(kOneRack, half_full({.submit = at_s(5), .gpus = 2, .work = seconds(10)}));
   world.run(kManual);
   EXPECT_EQ(world.events(), (Lines{"0s j0 n0:3", "0s j1 n1:3", "25s j2 n0:1 n1:1"}));
-  EXPECT_EQ(world.timers(), (Lines{"5s j2 20s"}));
+  EXPECT_EQ(world.notes(), (Lines{"5s j2 machine_timer 20000"}));
   EXPECT_EQ(world.problems(), Lines{});
 }
 
@@ -156,7 +156,7 @@ TEST(Dally, TheNetworkIsTakenAfterTheSecondTimer) {
                   half_full({.submit = at_s(5), .gpus = 2, .work = seconds(10)}));
   world.run(kManual);
   EXPECT_EQ(world.events().back(), "55s j2 n0:1 n1:1");
-  EXPECT_EQ(world.timers(), (Lines{"5s j2 20s", "25s j2 30s"}));
+  EXPECT_EQ(world.notes(), (Lines{"5s j2 machine_timer 20000", "25s j2 rack_timer 30000"}));
 }
 
 TEST(Dally, TheBestTierThatAGangCanHaveIsTakenAtOnce) {
@@ -194,7 +194,7 @@ TEST(Dally, ModesAreTimersOfZeroAndWithoutEnd) {
   RackWorld no_wait(kOneRack, rows);
   no_wait.run("dally:mode=no-wait,preempt=none");
   EXPECT_EQ(no_wait.events().back(), "5s j2 n0:1 n1:1");
-  EXPECT_EQ(no_wait.timers(), Lines{});
+  EXPECT_EQ(no_wait.notes(), Lines{});
   RackWorld consolidated(kOneRack, rows);
   consolidated.run("dally:mode=fully-consolidated,preempt=none");
   EXPECT_EQ(consolidated.events().back(), "100s j2 n0:2");
@@ -235,7 +235,7 @@ TEST(Dally, TheTunerWaitsAsLongAsOffersLatelyTook) {
   world.run("dally:machine_s=20,rack_s=50,preempt=none");
   EXPECT_EQ(world.events(),
             (Lines{"0s j0 n0:3", "0s j1 n1:3", "12s j2 n1:2", "20s j3 n1:3", "37s j4 n0:1 n1:1"}));
-  EXPECT_EQ(world.timers(), (Lines{"5s j2 20s", "30s j4 7s"}));
+  EXPECT_EQ(world.notes(), (Lines{"5s j2 machine_timer 20000", "30s j4 machine_timer 7000"}));
 }
 
 TEST(Dally, AmongTypesWithRoomTheFastestIsTaken) {
@@ -268,6 +268,9 @@ TEST(Dally, ASensitiveJobTakesTheMachineFromOneThatDoesNotCare) {
   EXPECT_EQ(world.events()[2], "1s j2 n0:1 n1:1");
   EXPECT_EQ(Lines(world.events().begin() + 3, world.events().begin() + 7),
             (Lines{"300s j2 stop", "300s j0 stop", "300s j2 n0:2", "300s j0 n0:2 n1:1"}));
+  // Its score is (2 - 1) x 1/2 x 1,700.5/1,850; it saves 3,401 GPU-seconds less 60 and 90.
+  EXPECT_EQ(Lines(world.notes().begin(), world.notes().begin() + 3),
+            (Lines{"300s j0 score 0", "300s j2 score 459595", "300s j2 saving 3251000"}));
   EXPECT_EQ(world.problems(), Lines{});
 }
 

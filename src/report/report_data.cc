@@ -45,11 +45,14 @@ double value_of(const Note& note) {
       return value;
     case NoteKind::kEntitlement:
     case NoteKind::kTrade:
-    case NoteKind::kTimer:
+    case NoteKind::kMachineTimer:
+    case NoteKind::kRackTimer:
+    case NoteKind::kSaving:
       return value / 1e3;
     case NoteKind::kPrice:
     case NoteKind::kPass:
     case NoteKind::kPayoff:
+    case NoteKind::kScore:
       return value / 1e6;
   }
   return value;

@@ -166,13 +166,32 @@ function stayList(app: App, job: number): HTMLElement {
   return section;
 }
 
-// A note in words.
-export function noteText(kind: string, value: number): string {
+// How long the job had been without GPUs at a time.
+function waitedAt(app: App, job: number, t: number): number {
+  let since = app.data.jobs.submit_s[job];
+  for (const stay of staysOf(holdsOf(app.run), job)) if (stay.end <= t) since = stay.end;
+  return t - since;
+}
+
+function timerText(domain: string, waited: number, left: number): string {
+  if (left === 0) return `no longer insists on one ${domain}`;
+  const whole = duration(waited + left);
+  return `insists on one ${domain}: has waited ${duration(waited)} of ${whole}`;
+}
+
+// A note in words; `waited`: how long its job had been without GPUs, seconds.
+export function noteText(kind: string, value: number, waited: number): string {
   switch (kind) {
     case "queue":
       return `moved to priority queue ${number(value)}`;
-    case "timer":
-      return `waits for a better place: ${duration(value)} still to wait`;
+    case "machine_timer":
+      return timerText("node", waited, value);
+    case "rack_timer":
+      return timerText("rack", waited, value);
+    case "score":
+      return `the network matters to it by a score of ${number(value)}`;
+    case "saving":
+      return `its new place saves ${number(value)} GPU-seconds, all counted`;
     case "pass":
       return `stride pass ${number(value)}`;
     case "payoff":
@@ -195,7 +214,7 @@ function noteList(app: App, job: number): HTMLElement {
         "li",
         {},
         el("b", {}, moment(notes.t_s[i])),
-        ` ${noteText(NOTE_KINDS[notes.kind[i]], notes.value[i])}`,
+        ` ${noteText(NOTE_KINDS[notes.kind[i]], notes.value[i], waitedAt(app, job, notes.t_s[i]))}`,
       ),
     );
   const section = el("section", {}, el("h2", {}, "What the policy noted"));

@@ -87,10 +87,22 @@ export interface Run {
 }
 
 // queue: the priority queue moved to; entitlement: GPUs of a type; trade: GPUs of a type that user
-// sold to other_user; price: of a type; timer: seconds the job still waits for a better place;
-// pass: stride pass; payoff: what a gang is worth beyond its price.
-export type NoteKind = 0 | 1 | 2 | 3 | 4 | 5 | 6;
-export const NOTE_KINDS = ["queue", "entitlement", "trade", "price", "timer", "pass", "payoff"];
+// sold to other_user; price: of a type; machine_timer, rack_timer: seconds that the job still insists
+// on one node, one rack; pass: stride pass; payoff: what a gang is worth beyond its price; score: how
+// much the network matters to the job; saving: GPU-seconds that giving it this place saves.
+export type NoteKind = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9;
+export const NOTE_KINDS = [
+  "queue",
+  "entitlement",
+  "trade",
+  "price",
+  "machine_timer",
+  "pass",
+  "payoff",
+  "rack_timer",
+  "score",
+  "saving",
+];
 
 // summary.json as it is (docs/formats.md); the keys that the page uses.
 export interface Summary {
