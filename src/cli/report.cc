@@ -1,6 +1,5 @@
 // `fairlead report`.
 
-#include "base/embedded_file.h"
 #include "cli/commands.h"
 #include "cli/report_runs.h"
 #include "cli/run.h"
@@ -16,9 +15,6 @@
 #include <span>
 
 namespace fairlead {
-
-// The page, or nothing where the program was built without it.
-std::span<const EmbeddedFile> embedded_report_page();
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include "base/parse.h"
 #include "cli/child_runs.h"
 #include "cli/commands.h"
+#include "cli/report_runs.h"
 #include "cli/reproduce_experiment.h"
 #include "cli/reproduce_figures.h"
 #include "cli/reproduce_iterations.h"
@@ -35,8 +36,9 @@ constexpr std::string_view kExamples =
     "  fairlead reproduce trading --out out\n"
     "  fairlead reproduce my-experiment.yaml --out out\n"
     "\n"
-    "DIR/NAME has a result folder for each run, DIR/reproduction.json the figures and verdicts "
-    "and\n"
+    "DIR/NAME has a result folder for each run, and report.html, a page for a browser that shows\n"
+    "the policies side by side, for each case; DIR/reproduction.json has the figures and "
+    "verdicts,\n"
     "DIR/reproduction.md a page of them. Runs go on at the same time, one per core. A claim that "
     "is\n"
     "not reached is a result, not an error.\n";
@@ -142,6 +144,30 @@ Status carry_out(const Experiment& experiment, Runs& runs) {
   return {};
 }
 
+// A page for a browser beside the runs of each case, where this program can write it.
+Status write_reports(const Experiment& experiment, const Runs& runs,
+                     const std::filesystem::path& out) {
+  if (embedded_report_page().empty()) return {};
+  std::vector<ChildRun> reports;
+  for (std::size_t i = 0; i < experiment.cases.size(); ++i) {
+    const std::string folder = case_folder(experiment, i, out).string();
+    const auto runs_of_case = std::span(runs.children).subspan(runs.index(i, 0, 0));
+    const auto went_well = [](const ChildRun& run) {
+      return !run.arguments.empty() && run.exit_code == 0;
+    };
+    const std::size_t count = runs.policies * runs.seeds;
+    if (!std::ranges::any_of(runs_of_case.first(count), went_well)) continue;
+    reports.emplace_back().arguments = {"report", folder};
+  }
+  FL_TRY(run_children(reports));
+  for (const ChildRun& report : reports) {
+    if (report.exit_code != 0) {
+      return run_error("no page for {}: {}", report.arguments.back(), message_of(report));
+    }
+  }
+  return {};
+}
+
 using AllFigures = std::vector<Result<RunFigures>>;  // by index of the run
 
 AllFigures read_runs(const Experiment& experiment, const Runs& runs) {
@@ -215,6 +241,7 @@ Result<ExperimentResult> run_experiment(const Experiment& experiment,
                                         const std::filesystem::path& out) {
   FL_TRY_ASSIGN(runs, plan_runs(experiment, out));
   FL_TRY(carry_out(experiment, runs));
+  FL_TRY(write_reports(experiment, runs, out));
   const AllFigures figures =
       experiment.iterations ? run_iterations(experiment) : read_runs(experiment, runs);
   ExperimentResult result{experiment, {}};

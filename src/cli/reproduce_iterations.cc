@@ -8,9 +8,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <map>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace fairlead {
 namespace {
@@ -106,15 +109,36 @@ nlohmann::json summary_of(const Cluster& cluster, const std::vector<IterationJob
           {"network_shared", part_of(outcome.shared_ns, cluster.nodes())}};
 }
 
-Result<RunFigures> run_one(const IterationOptions& options, const std::string& cluster_text,
-                           const std::string& policy_text, std::uint64_t seed) {
-  FL_TRY_ASSIGN(cluster, load_cluster(cluster_text));
-  FL_TRY_ASSIGN(policy, parse_iteration_policy(policy_text));
-  FL_TRY_ASSIGN(jobs, draw_iteration_jobs(options, seed));
+struct IterationRun {
+  std::string cluster;
+  std::string policy;
+  std::uint64_t seed = 0;
+};
+
+Result<RunFigures> run_one(const IterationOptions& options, const IterationRun& run) {
+  FL_TRY_ASSIGN(cluster, load_cluster(run.cluster));
+  FL_TRY_ASSIGN(policy, parse_iteration_policy(run.policy));
+  FL_TRY_ASSIGN(jobs, draw_iteration_jobs(options, run.seed));
   const IterationWorld world = {cluster, options.gpu_memory_mb, options.cost};
-  FL_TRY_ASSIGN(outcome, simulate_iterations(world, jobs, policy, seed));
+  FL_TRY_ASSIGN(outcome, simulate_iterations(world, jobs, policy, run.seed));
   RunFigures figures;
   figures.summary = summary_of(cluster, jobs, outcome);
+  return figures;
+}
+
+// As many at a time as there are cores; none knows of another.
+std::vector<Result<RunFigures>> run_each(const IterationOptions& options,
+                                         const std::vector<IterationRun>& runs) {
+  std::vector<Result<RunFigures>> figures(runs.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < runs.size(); i = next++)
+      figures[i] = run_one(options, runs[i]);
+  };
+  std::vector<std::jthread> others(std::max(1u, std::thread::hardware_concurrency()) - 1);
+  for (std::jthread& other : others) other = std::jthread(work);
+  work();
+  others.clear();  // waits for them
   return figures;
 }
 
@@ -146,22 +170,22 @@ Result<IterationOptions> read_iterations(const YamlNode& map) {
 }
 
 std::vector<Result<RunFigures>> run_iterations(const Experiment& experiment) {
-  std::vector<Result<RunFigures>> all;
+  std::vector<IterationRun> runs;
+  std::vector<std::size_t> which;            // of `runs`, in the order of the answer
   std::map<std::string, std::size_t> known;  // cases may have runs in common
   for (const Case& one : experiment.cases) {
     for (const auto& [label, policy] : one.policies) {
       for (std::int64_t seed = 1; seed <= experiment.seeds; ++seed) {
         const auto [run, is_new] =
-            known.emplace(fmt::format("{}|{}|{}", one.cluster, policy, seed), all.size());
-        if (is_new) {
-          all.push_back(run_one(*experiment.iterations, one.cluster, policy,
-                                static_cast<std::uint64_t>(seed)));
-        } else {
-          all.push_back(all[run->second]);
-        }
+            known.emplace(fmt::format("{}|{}|{}", one.cluster, policy, seed), runs.size());
+        if (is_new) runs.push_back({one.cluster, policy, static_cast<std::uint64_t>(seed)});
+        which.push_back(run->second);
       }
     }
   }
+  const std::vector<Result<RunFigures>> figures = run_each(*experiment.iterations, runs);
+  std::vector<Result<RunFigures>> all;
+  for (std::size_t run : which) all.push_back(figures[run]);
   return all;
 }
 

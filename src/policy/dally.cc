@@ -43,21 +43,31 @@ void Dally::decide(const View& view, Plan& plan) {
     start_waiting(view, plan);  // those who had to make room, elsewhere
   }
   refresh_timers(view.now);
-  note_timers(view, plan);
-  ask_to_be_woken(view, plan);
+  ask_to_be_woken(view, plan, note_timers(view, plan));
 }
 
-const Dally::State& Dally::state(const View& view, JobId job) {
+const Dally::State& Dally::know(const View& view, JobId job) {
   State& state = states_[job];
-  if (!state.is_known) {
-    state.runs = types_with_room(view, job);
-    state.fastest = fastest_rates(view, job, state.runs);
-    state.is_known = true;
-  }
+  state.rates = all_rates(view, job);
+  state.runs = types_with_room(view, job, state);
+  state.fastest = fastest_rates(state);
+  state.is_known = true;
   return state;
 }
 
-Dally::TierTypes Dally::types_with_room(const View& view, JobId job) const {
+IdVector<GpuTypeId, Dally::TierRates> Dally::all_rates(const View& view, JobId job) {
+  IdVector<GpuTypeId, TierRates> rates(view.cluster.type_names.size());
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  for (GpuTypeId type : ids<GpuTypeId>(rates.size())) {
+    for (DallyTier tier : kDallyTierList) {
+      const std::optional<Rate> known = view.speed.rate(job, type, gpus, tier_for(tier, gpus));
+      rates[type][index_of(tier)] = known.value_or(Rate{0}).value();
+    }
+  }
+  return rates;
+}
+
+Dally::TierTypes Dally::types_with_room(const View& view, JobId job, const State& state) {
   TierTypes runs{};
   for (DallyTier tier : kDallyTierList) {
     if (tier > DallyTier::kMachine && view.jobs.gpus[job] == 1) break;  // it cannot be spread
@@ -65,7 +75,7 @@ Dally::TierTypes Dally::types_with_room(const View& view, JobId job) const {
     for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
       if ((view.jobs.types[job] & type_bit(type)) == 0) continue;
       if (largest(view.cluster, type, tier) < view.jobs.gpus[job]) continue;
-      if (rate(view, job, type, tier) > 0) runs[index_of(tier)] |= type_bit(type);
+      if (state.rates[type][index_of(tier)] > 0) runs[index_of(tier)] |= type_bit(type);
     }
   }
   return runs;
@@ -86,17 +96,17 @@ DallyTier Dally::best_tier(const State& state) {
 }
 
 double Dally::rate(const View& view, JobId job, GpuTypeId type, DallyTier tier) {
-  const std::uint32_t gpus = view.jobs.gpus[job];
-  return view.speed.rate(job, type, gpus, tier_for(tier, gpus)).value_or(Rate{0}).value();
+  return state(view, job).rates[type][index_of(tier)];
 }
 
 // By tier, of all types that have room there; 0 where none has.
-Dally::TierRates Dally::fastest_rates(const View& view, JobId job, const TierTypes& runs) {
+Dally::TierRates Dally::fastest_rates(const State& state) {
   TierRates fastest{};
-  for (DallyTier tier : kDallyTierList) {
-    for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
-      if ((runs[index_of(tier)] & type_bit(type)) == 0) continue;
-      fastest[index_of(tier)] = std::max(fastest[index_of(tier)], rate(view, job, type, tier));
+  for (GpuTypeId type : ids<GpuTypeId>(state.rates.size())) {
+    for (DallyTier tier : kDallyTierList) {
+      const std::size_t i = index_of(tier);
+      if ((state.runs[i] & type_bit(type)) == 0) continue;
+      fastest[i] = std::max(fastest[i], state.rates[type][i]);
     }
   }
   return fastest;
@@ -315,11 +325,14 @@ void Dally::fill(Plan& plan, GpuTypeId type, NodeRange range, std::uint32_t gpus
   }
 }
 
-void Dally::note_timers(const View& view, Plan& plan) {
+// When the first timer of a waiting job ends.
+Time Dally::note_timers(const View& view, Plan& plan) {
+  Time first = Time::never();
   for (const OrderKey& key : waiting_) {
     State& state = states_[key.job];
     const bool is_noted = state.noted.ms >= 0;
     const NextTier next = next_tier(view, key.job);
+    first = std::min(first, next.at);
     if (next.at == Time::never()) {
       if (!is_noted || state.noted == Time::never()) continue;
     } else if (is_noted && state.noted > view.now && state.noted != Time::never()) {
@@ -333,13 +346,12 @@ void Dally::note_timers(const View& view, Plan& plan) {
     note.value = next.at == Time::never() ? 0 : (next.at - view.now).ms;
     plan.note(note);
   }
+  return first;
 }
 
-void Dally::ask_to_be_woken(const View& view, Plan& plan) {
-  Time next = Time::never();
-  for (const OrderKey& key : waiting_) next = std::min(next, next_tier(view, key.job).at);
-  if (next != Time::never() && (wake_ <= view.now || next < wake_)) {
-    wake_ = next;
+void Dally::ask_to_be_woken(const View& view, Plan& plan, Time next_tier) {
+  if (next_tier != Time::never() && (wake_ <= view.now || next_tier < wake_)) {
+    wake_ = next_tier;
     plan.wake_at(wake_);
   }
   if (options_.preempt == DallyPreempt::kNone) return;

@@ -68,9 +68,10 @@ class Dally : public Policy {
     Time moved{-1};                // the round that last touched it
     DallyTimers::Timers patience;  // while it waits: the least timers that its losses are worth
     Time patience_since{-1};       // the `since` of which it is
-    TierTypes runs{};              // by tier: types that have room there for its gang, if idle
-    TierRates fastest{};           // by tier: of these types
-    bool is_known = false;         // `runs` and `fastest` are filled in
+    IdVector<GpuTypeId, TierRates> rates;
+    TierTypes runs{};       // by tier: types that have room there for its gang, if idle
+    TierRates fastest{};    // by tier: of these types
+    bool is_known = false;  // `rates`, `runs` and `fastest` are filled in
   };
   // What a waiting job takes now.
   struct Want {
@@ -111,12 +112,16 @@ class Dally : public Policy {
   };
 
   // Of jobs.
-  const State& state(const View& view, JobId job);
-  TierTypes types_with_room(const View& view, JobId job) const;
+  const State& state(const View& view, JobId job) {
+    return states_[job].is_known ? states_[job] : know(view, job);
+  }
+  const State& know(const View& view, JobId job);
+  static IdVector<GpuTypeId, TierRates> all_rates(const View& view, JobId job);
+  static TierTypes types_with_room(const View& view, JobId job, const State& state);
   static Tier tier_for(DallyTier tier, std::uint32_t gpus);
   static DallyTier best_tier(const State& state);
-  static double rate(const View& view, JobId job, GpuTypeId type, DallyTier tier);
-  static TierRates fastest_rates(const View& view, JobId job, const TierTypes& runs);
+  static TierRates fastest_rates(const State& state);
+  double rate(const View& view, JobId job, GpuTypeId type, DallyTier tier);
   double fastest(const View& view, JobId job, DallyTier tier);
   double widest(const View& view, JobId job);
   double score(const View& view, JobId job);
@@ -135,8 +140,8 @@ class Dally : public Policy {
   NextTier next_tier(const View& view, JobId job);
   void start_waiting(const View& view, Plan& plan);
   bool start(const View& view, Plan& plan, JobId job, const Want& want);
-  void note_timers(const View& view, Plan& plan);
-  void ask_to_be_woken(const View& view, Plan& plan);
+  Time note_timers(const View& view, Plan& plan);
+  void ask_to_be_woken(const View& view, Plan& plan, Time next_tier);
 
   // Where to.
   static std::optional<NodeRange> domain(const View& view, const Plan& plan, GpuTypeId type,
@@ -149,7 +154,7 @@ class Dally : public Policy {
     return options_.preempt == DallyPreempt::kNetwork || options_.preempt == DallyPreempt::kBoth;
   }
   static DallyTier tier_of(const View& view, Gang gang);
-  double held_rate(const View& view, const Plan& plan, JobId job) const;
+  double held_rate(const View& view, const Plan& plan, JobId job);
   double gpu_seconds(const View& view, JobId job, double slow, double fast) const;
   bool could_be_closer(const View& view, const Plan& plan, JobId job);
   void run_round(const View& view, Plan& plan);
@@ -164,9 +169,9 @@ class Dally : public Policy {
   void look_for_better(const View& view, const Plan& plan, const Candidate& candidate, Offer offer,
                        std::optional<Offer>& best);
   static std::uint32_t held_in(const View& view, const Plan& plan, JobId job, const Offer& offer);
-  double saving(const View& view, const Candidate& candidate, const Offer& offer) const;
+  double saving(const View& view, const Candidate& candidate, const Offer& offer);
   double value_of_turn(const View& view, const Candidate& candidate) const;
-  double gain(const View& view, const Candidate& candidate, const Offer& offer) const;
+  double gain(const View& view, const Candidate& candidate, const Offer& offer);
   bool may_stop(const View& view, const Plan& plan, const Candidate& candidate,
                 const Runner& runner) const;
   void carry_out(const View& view, Plan& plan, const Candidate& candidate, const Offer& offer);

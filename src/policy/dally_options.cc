@@ -35,9 +35,9 @@ constexpr OptionSpec kOptions[] = {
     choice_option("score", "nw-sens", "nw-sens/slowdown",
                   "Sensitivity: slowdown x communication x work left, or slowdown alone."),
     list_option(
-        "limits", "3250/7200", "GPU-seconds", 1, 1e9,
-        "Service at which a job leaves each class but the last, increasing; the defaults are "
-        "those of Tiresias' artefact."),
+        "limits", "3250/13000/52000/208000/832000", "GPU-seconds", 1, 1e9,
+        "Service at which a job leaves each class but the last, increasing; the first is that of "
+        "Tiresias' artefact, each other four times the one before (ours)."),
     integer_option("round", "300", "seconds", 1, kDay,
                    "Time between looks at who should make room or move; the default is Blox'."),
     integer_option(

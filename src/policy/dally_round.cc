@@ -25,7 +25,7 @@ DallyTier Dally::tier_of(const View& view, Gang gang) {
   return tier == Tier::kRack ? DallyTier::kRack : DallyTier::kMachine;
 }
 
-double Dally::held_rate(const View& view, const Plan& plan, JobId job) const {
+double Dally::held_rate(const View& view, const Plan& plan, JobId job) {
   double slowest = std::numeric_limits<double>::infinity();
   const Gang gang = plan.gang(job);
   const DallyTier tier = tier_of(view, gang);
@@ -230,7 +230,7 @@ bool Dally::choose_victims(const View& view, const Plan& plan, const Candidate& 
 }
 
 // What the candidate saves by being closer together, less its own restart, in GPU-seconds.
-double Dally::saving(const View& view, const Candidate& candidate, const Offer& offer) const {
+double Dally::saving(const View& view, const Candidate& candidate, const Offer& offer) {
   if (!moves_closer()) return 0;
   const JobId job = candidate.key.job;
   const double fast = rate(view, job, offer.type, offer.tier);
@@ -252,7 +252,7 @@ double Dally::value_of_turn(const View& view, const Candidate& candidate) const 
 }
 
 // What the candidate saves less what it costs everybody, in GPU-seconds.
-double Dally::gain(const View& view, const Candidate& candidate, const Offer& offer) const {
+double Dally::gain(const View& view, const Candidate& candidate, const Offer& offer) {
   double gain = saving(view, candidate, offer);
   bool by_class = !offer.victims.empty();
   for (std::size_t victim : offer.victims) {

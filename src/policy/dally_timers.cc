@@ -13,7 +13,7 @@ std::size_t DallyTimers::size_class(std::uint32_t gpus) {
   return static_cast<std::size_t>(std::bit_width(gpus - 1));
 }
 
-DallyTimers::Timers DallyTimers::of(std::size_t size_class, Time now) const {
+DallyTimers::Timers DallyTimers::of(std::size_t size_class, Time now) {
   using Mode = DallyTimerOptions::Mode;
   switch (options_.mode) {
     case Mode::kNoWait:
@@ -25,44 +25,51 @@ DallyTimers::Timers DallyTimers::of(std::size_t size_class, Time now) const {
     case Mode::kAuto:
       break;
   }
-  const auto& [machines, racks] = windows_[size_class];
+  auto& [machines, racks] = windows_[size_class];
   const Duration machine = tuned(machines, now, options_.machine);
   return {machine, std::max(machine, tuned(racks, now, options_.rack))};
 }
 
-Duration DallyTimers::tuned(const Window& window, Time now, Duration fallback) const {
+Duration DallyTimers::tuned(Window& window, Time now, Duration fallback) const {
+  if (now <= window.until) return window.timer;
   std::vector<std::int64_t> waits_ms;
   Int128 sum = 0;
-  for (const Sample& sample : window) {
+  window.until = Time::never();
+  for (const Sample& sample : window.samples) {
     if (now - sample.at > options_.age) continue;
+    window.until = std::min(window.until, sample.at + options_.age);
     waits_ms.push_back(sample.waited.ms);
     sum += sample.waited.ms;
   }
-  if (waits_ms.empty()) return std::clamp(fallback, options_.least, options_.most);
-  const auto count = static_cast<double>(waits_ms.size());
-  Duration timer{static_cast<std::int64_t>(sum / static_cast<std::int64_t>(waits_ms.size()))};
-  if (options_.quantile > 0) {
-    const auto rank = static_cast<std::int64_t>(std::ceil(options_.quantile * count)) - 1;
-    const auto at = waits_ms.begin() + std::max(rank, std::int64_t{0});
-    std::ranges::nth_element(waits_ms, at);
-    timer.ms = *at;
+  Duration timer = fallback;
+  if (!waits_ms.empty()) {
+    timer.ms = static_cast<std::int64_t>(sum / static_cast<std::int64_t>(waits_ms.size()));
+    if (options_.quantile > 0) {
+      const double rank = std::ceil(options_.quantile * static_cast<double>(waits_ms.size())) - 1;
+      const auto at = waits_ms.begin() + std::max(static_cast<std::ptrdiff_t>(rank), {});
+      std::ranges::nth_element(waits_ms, at);
+      timer.ms = *at;
+    }
   }
-  return std::clamp(timer, options_.least, options_.most);
+  window.timer = std::clamp(timer, options_.least, options_.most);
+  return window.timer;
 }
 
 void DallyTimers::accepted(std::size_t size_class, DallyTier tier, Time now, Duration waited) {
   if (options_.mode != DallyTimerOptions::Mode::kAuto || tier == DallyTier::kNetwork) return;
   Window& window = windows_[size_class][tier == DallyTier::kMachine ? 0 : 1];
-  FL_CHECK(window.empty() || window.back().at <= now);
-  if (window.size() >= options_.samples) window.erase(window.begin());
-  window.push_back({now, waited});
+  std::vector<Sample>& samples = window.samples;
+  FL_CHECK(samples.empty() || samples.back().at <= now);
+  if (samples.size() >= options_.samples) samples.erase(samples.begin());
+  samples.push_back({now, waited});
+  window.until = {-1};
 }
 
 void DallyTimers::save(Writer& writer) const {
   for (const auto& tiers : windows_) {
     for (const Window& window : tiers) {
-      writer.u64(window.size());
-      for (const Sample& sample : window) {
+      writer.u64(window.samples.size());
+      for (const Sample& sample : window.samples) {
         writer.time(sample.at);
         writer.i64(sample.waited.ms);
       }
@@ -73,10 +80,10 @@ void DallyTimers::save(Writer& writer) const {
 void DallyTimers::load(Reader& reader) {
   for (auto& tiers : windows_) {
     for (Window& window : tiers) {
-      window.clear();
+      window = {};
       for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
         const Time at = reader.time();
-        window.push_back({at, {reader.i64()}});
+        window.samples.push_back({at, {reader.i64()}});
       }
     }
   }

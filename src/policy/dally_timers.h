@@ -54,8 +54,8 @@ class DallyTimers {
   static std::size_t size_class(std::uint32_t gpus);
   static constexpr std::size_t kSizeClasses = 33;
 
-  // O(samples log samples) in auto mode.
-  Timers of(std::size_t size_class, Time now) const;
+  // O(1); after a sample was added or grew too old, O(samples). REQUIRES: now never goes back.
+  Timers of(std::size_t size_class, Time now);
   // A job of that class accepted a gang of that tier after `waited`. REQUIRES: now never goes back.
   // O(samples).
   void accepted(std::size_t size_class, DallyTier tier, Time now, Duration waited);
@@ -68,9 +68,14 @@ class DallyTimers {
     Time at;
     Duration waited;
   };
-  using Window = std::vector<Sample>;
+  struct Window {
+    std::vector<Sample> samples;
+    // Follows from them: the timer, and until when it is that.
+    Duration timer;
+    Time until{-1};
+  };
 
-  Duration tuned(const Window& window, Time now, Duration fallback) const;
+  Duration tuned(Window& window, Time now, Duration fallback) const;
 
   DallyTimerOptions options_;
   std::array<std::array<Window, 2>, kSizeClasses> windows_;  // of machines, of racks

@@ -32,7 +32,7 @@ TEST(DallyTimers, SizeClassesArePowersOfTwo) {
 }
 
 TEST(DallyTimers, WithoutSamplesATimerIsItsDefault) {
-  const DallyTimers timers(small_options());
+  DallyTimers timers(small_options());
   EXPECT_EQ(timers.of(3, at_s(0)).machine, seconds(300));
   EXPECT_EQ(timers.of(3, at_s(0)).rack, seconds(900));
 }

@@ -12,7 +12,7 @@ const page = {};
 
 before(async () => {
   const esbuild = createRequire(join(root, "web/package.json"))("esbuild");
-  const names = ["format", "series", "cluster", "holds", "bands", "raster"];
+  const names = ["format", "series", "cluster", "holds", "bands", "raster", "notes"];
   const contents = names.map((name) => `export * from "./src/${name}";`).join("\n");
   const outfile = join(out, "parts.mjs");
   await esbuild.build({
@@ -26,6 +26,18 @@ before(async () => {
 });
 
 const plain = (text) => text.replaceAll("\u00a0", " ");
+
+describe("notes", () => {
+  test("say how much of its timer a job has waited", () => {
+    const text = (...note) => plain(page.noteText(...note));
+    assert.equal(
+      text("rack_timer", 258, 42),
+      "insists on one rack: has waited 42 s of 5 min",
+    );
+    assert.equal(text("machine_timer", 0, 300), "no longer insists on one node");
+    assert.equal(text("saving", 3251, 0), "its new place saves 3,251 GPU-seconds, all counted");
+  });
+});
 
 describe("numbers", () => {
   test("durations have two units at most, and carry over correctly", () => {

@@ -4,10 +4,11 @@ import { App } from "./app";
 import { onWidth } from "./canvas";
 import { placeText } from "./cluster";
 import { bdi, button, choice, el, scroller, table } from "./dom";
-import { count, duration, moment, number, plural } from "./format";
+import { count, duration, moment, plural } from "./format";
 import { holdsOf, staysOf, type Stay } from "./holds";
 import { STATUS } from "./jobs";
 import { drawLife } from "./life";
+import { noteText } from "./notes";
 import { TIERS } from "./palette";
 import { tierEntry } from "./placements";
 import { NOTE_KINDS, type Run } from "./schema";
@@ -171,34 +172,6 @@ function waitedAt(app: App, job: number, t: number): number {
   let since = app.data.jobs.submit_s[job];
   for (const stay of staysOf(holdsOf(app.run), job)) if (stay.end <= t) since = stay.end;
   return t - since;
-}
-
-function timerText(domain: string, waited: number, left: number): string {
-  if (left === 0) return `no longer insists on one ${domain}`;
-  const whole = duration(waited + left);
-  return `insists on one ${domain}: has waited ${duration(waited)} of ${whole}`;
-}
-
-// A note in words; `waited`: how long its job had been without GPUs, seconds.
-export function noteText(kind: string, value: number, waited: number): string {
-  switch (kind) {
-    case "queue":
-      return `moved to priority queue ${number(value)}`;
-    case "machine_timer":
-      return timerText("node", waited, value);
-    case "rack_timer":
-      return timerText("rack", waited, value);
-    case "score":
-      return `the network matters to it by a score of ${number(value)}`;
-    case "saving":
-      return `its new place saves ${number(value)} GPU-seconds, all counted`;
-    case "pass":
-      return `stride pass ${number(value)}`;
-    case "payoff":
-      return `its gang is worth ${number(value)} beyond its price`;
-    default:
-      return `${kind} ${number(value)}`;
-  }
 }
 
 function noteList(app: App, job: number): HTMLElement {

@@ -1,0 +1,30 @@
+// What a policy noted about a job, in words.
+import { duration, number } from "./format";
+
+function timerText(domain: string, waited: number, left: number): string {
+  if (left === 0) return `no longer insists on one ${domain}`;
+  const whole = duration(waited + left);
+  return `insists on one ${domain}: has waited ${duration(waited)} of ${whole}`;
+}
+
+// A note in words; `waited`: how long its job had been without GPUs, seconds.
+export function noteText(kind: string, value: number, waited: number): string {
+  switch (kind) {
+    case "queue":
+      return `moved to priority queue ${number(value)}`;
+    case "machine_timer":
+      return timerText("node", waited, value);
+    case "rack_timer":
+      return timerText("rack", waited, value);
+    case "score":
+      return `the network matters to it by a score of ${number(value)}`;
+    case "saving":
+      return `its new place saves ${number(value)} GPU-seconds, all counted`;
+    case "pass":
+      return `stride pass ${number(value)}`;
+    case "payoff":
+      return `its gang is worth ${number(value)} beyond its price`;
+    default:
+      return `${kind} ${number(value)}`;
+  }
+}
