@@ -185,6 +185,7 @@ std::vector<Result<RunFigures>> run_iterations(const Experiment& experiment) {
   }
   const std::vector<Result<RunFigures>> figures = run_each(*experiment.iterations, runs);
   std::vector<Result<RunFigures>> all;
+  all.reserve(which.size());
   for (std::size_t run : which) all.push_back(figures[run]);
   return all;
 }

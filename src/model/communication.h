@@ -5,9 +5,9 @@
 // the gradients over the slowest link that the ring crosses. By parameter servers, one beside every
 // worker, workers send gradients and fetch parameters: 2 steps. A tensor lies on one server, so the
 // server of the largest one sends and receives at least that much for each of the n - 1 others,
-// which is why Tiresias consolidates models of high skew (Gu et al., NSDI 2019, section 3.3); evenly
-// spread tensors cost what a ring does. A part of the exchange hides behind the computation; what is
-// left lengthens the iteration.
+// which is why Tiresias consolidates models of high skew (Gu et al., NSDI 2019, section 3.3);
+// evenly spread tensors cost what a ring does. A part of the exchange hides behind the computation;
+// what is left lengthens the iteration.
 //
 // Units: MB are 10^6 bytes, Gbit/s one way, milliseconds. Every function is O(1).
 #pragma once
@@ -50,7 +50,7 @@ struct Communication {
 // One iteration of a gang.
 struct Iteration {
   double compute_ms = 0;
-  double hidden_ms = 0;  // of communication at most
+  double hidden_ms = 0;   // of communication at most
   double traffic_mb = 0;  // one way over the busiest link
   double latency_ms = 0;
   double gbps = 0;  // of the slowest link it crosses, where nobody else uses it
