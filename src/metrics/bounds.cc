@@ -24,7 +24,8 @@ Kind kind_of_job(const Cluster& cluster, const Jobs& jobs, JobId job, const Spee
   for (GpuTypeId type : ids<GpuTypeId>(cluster.type_names.size())) {
     double& per_gpu = kind.per_gpu.emplace_back(0);
     for (std::uint32_t gpus = jobs.gpus_min[job]; gpus <= gpus_max; ++gpus) {
-      for (std::size_t tier = 0; tier < kTiers; ++tier) {
+      // It cannot be closer together than that.
+      for (auto tier = static_cast<std::size_t>(speed.best_tier(gpus)); tier < kTiers; ++tier) {
         const Rate rate = speed.rate(job, type, gpus, static_cast<Tier>(tier));
         kind.speed = std::max(kind.speed, rate);
         per_gpu = std::max(per_gpu, rate.value() / gpus);

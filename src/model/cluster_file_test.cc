@@ -48,6 +48,17 @@ TEST(ClusterYaml, ReadsRacksOfNodes) {
   EXPECT_EQ(cluster->node_names[NodeId(5)], "big");
 }
 
+TEST(ClusterYaml, WithOversubscriptionOneJobAcrossRacksIsLimitedByItsHostsLinks) {
+  const auto spine_gbps = [](const char* links) {
+    const std::string text = fmt::format(
+        "links: {}\nracks: [{{nodes: {{count: 3, gpu_type: V100, gpus: 4}}}}]\n", links);
+    return parse_cluster_yaml(text, "a.yaml")->links.spine_gbps;
+  };
+  EXPECT_EQ(spine_gbps("{rack_gbps: 200, oversubscription: 4}"), 200);
+  EXPECT_EQ(spine_gbps("{rack_gbps: 200, oversubscription: 4, spine_gbps: 40}"), 40);
+  EXPECT_EQ(spine_gbps("{rack_gbps: 200}"), Links().spine_gbps);
+}
+
 TEST(ClusterYaml, MakesAMixedServerSeveralNodesOfOneHost) {
   const Result<Cluster> cluster = parse_cluster_yaml(
       "racks:\n"

@@ -12,8 +12,8 @@ std::string_view place_kind_name(PlaceKind kind) {
 
 std::string_view note_kind_name(NoteKind kind) {
   constexpr std::string_view kNames[kNoteKinds] = {
-      "queue", "entitlement", "trade",      "price", "machine_timer",
-      "pass",  "payoff",      "rack_timer", "score", "saving"};
+      "queue",  "entitlement", "trade", "price",  "machine_timer", "pass",
+      "payoff", "rack_timer",  "score", "saving", "made_room"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

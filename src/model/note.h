@@ -20,8 +20,9 @@ enum class NoteKind : std::uint8_t {
   kRackTimer,     // job: milliseconds (value) that it still insists on one rack; 0: no more
   kScore,         // job: how much the network matters to it, in millionths (value)
   kSaving,        // job: GPU-milliseconds (value) that giving it this place saves, all counted
+  kMadeRoom,      // job: was stopped for the job with the row `value`
 };
-constexpr std::size_t kNoteKinds = 10;
+constexpr std::size_t kNoteKinds = 11;
 std::string_view note_kind_name(NoteKind kind);
 
 struct Note {

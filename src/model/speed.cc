@@ -233,7 +233,7 @@ class SpeedBuilder {
     }
     const double fastest = feasible(speed_.models_[reference.model], reference.gpus, types);
     double rate = speed_.rate_per_gpu(speed_.models_[reference.model], fallback, reference.gpus,
-                                      speed_.best_tier(reference.gpus));
+                                      speed_.best_tier(reference.gpus), cluster_.links);
     if (rate == 0) rate = fastest;
     if (rate > 0) reference.rate = reference.gpus * rate;
     return {};
@@ -256,7 +256,8 @@ class SpeedBuilder {
     for (GpuTypeId type : ids<GpuTypeId>(cluster_.type_names.size())) {
       bool everywhere = true;
       for (std::size_t tier = best; tier <= widest; ++tier) {
-        const double rate = speed_.rate_per_gpu(model, type.row(), gpus, Tier(tier));
+        const double rate =
+            speed_.rate_per_gpu(model, type.row(), gpus, Tier(tier), cluster_.links);
         everywhere = everywhere && rate > 0;
         fastest = std::max(fastest, rate);
       }
@@ -285,12 +286,12 @@ const Speed::TierRates& Speed::Resolved::at(std::size_t type, std::uint32_t gpus
   return rates[type * sizes.size() + static_cast<std::size_t>(row)];
 }
 
-double Speed::rate_per_gpu(const Resolved& model, std::size_t type, std::uint32_t gpus,
-                           Tier tier) const {
+double Speed::rate_per_gpu(const Resolved& model, std::size_t type, std::uint32_t gpus, Tier tier,
+                           const Links& links) const {
   const double rate = model.at(type, gpus)[index_of(tier)];
   if (model.compute_ms.empty()) return rate;
   const auto length_ms = [&](Tier at) {
-    return iteration_of(*model.profile.communication, model.compute_ms[type], gpus, at, links_,
+    return iteration_of(*model.profile.communication, model.compute_ms[type], gpus, at, links,
                         exchange_)
         .alone_ms();
   };
@@ -302,7 +303,7 @@ double Speed::slowest_member(const Resolved& model, Gang gang, std::uint32_t gpu
   double slowest = std::numeric_limits<double>::infinity();
   for (Slice slice : gang) {
     const std::size_t type = cluster_->node_type[slice.node].row();
-    slowest = std::min(slowest, rate_per_gpu(model, type, gpus, tier));
+    slowest = std::min(slowest, rate_per_gpu(model, type, gpus, tier, links_));
   }
   return slowest;
 }
@@ -310,7 +311,7 @@ double Speed::slowest_member(const Resolved& model, Gang gang, std::uint32_t gpu
 Rate Speed::rate(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const {
   const Reference& reference = references_[job];
   if (reference.model == kNoProfile) return unprofiled(gpus, reference.gpus);
-  const double rate = rate_per_gpu(models_[reference.model], type.row(), gpus, tier);
+  const double rate = rate_per_gpu(models_[reference.model], type.row(), gpus, tier, links_);
   return quantised(gpus * rate / reference.rate);
 }
 

@@ -2,8 +2,8 @@
 //
 // The rate of a gang = gang size x its slowest member's per-GPU rate x the locality factor of the
 // widest tier it spans, divided by the same for the job's reference gang (the asked size, on the
-// reference GPU type, at the best tier it can have here). So a trace's duration is exact at
-// speed 1.
+// reference GPU type, at the best tier it can have here, without congestion). So a trace's duration
+// is exact at speed 1.
 //
 // Table rules (design contract):
 //  - A gang size between or beyond a model's rows takes the per-GPU rate of the next smaller row.
@@ -135,7 +135,8 @@ class Speed {
     double rate = 1;                   // of the whole reference gang
   };
 
-  double rate_per_gpu(const Resolved& model, std::size_t type, std::uint32_t gpus, Tier tier) const;
+  double rate_per_gpu(const Resolved& model, std::size_t type, std::uint32_t gpus, Tier tier,
+                      const Links& links) const;
   double slowest_member(const Resolved& model, Gang gang, std::uint32_t gpus, Tier tier) const;
 
   const Cluster* cluster_ = nullptr;

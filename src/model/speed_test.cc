@@ -144,6 +144,13 @@ TEST(Speed, OfAnAnalyticNetworkFollowsCongestion) {
   EXPECT_EQ(world.rate({{NodeId(0), 1}, {NodeId(1), 1}}), Rate::of(110.0 / 500));
 }
 
+// Eight need a rack: 175 MB in 175 ms, as the trace has it, and in 700 ms with congestion.
+TEST(Speed, CongestionSlowsAlsoGangsThatAlwaysCrossItsLinks) {
+  const World world(slow_racks(), table_of(kTalkative), {{"m", 8}}, "",
+                    {.kind = NetworkKind::kAnalytic, .congestion = {1, 1, 4, 1}});
+  EXPECT_EQ(world.rate({{NodeId(0), 4}, {NodeId(1), 4}}), Rate::of(275.0 / 800));
+}
+
 TEST(Speed, StaysAsMeasuredWhereTheModelDoesNotSayWhatItCommunicates) {
   const char* const table =
       "models: [{name: m, rates: {V100: [{gpus: 2, consolidated: 4, spread: 1}]},"

@@ -325,6 +325,14 @@ void Dally::fill(Plan& plan, GpuTypeId type, NodeRange range, std::uint32_t gpus
   }
 }
 
+void Dally::note(Plan& plan, NoteKind kind, JobId job, std::int64_t value) {
+  Note note;
+  note.kind = kind;
+  note.job = job;
+  note.value = value;
+  plan.note(note);
+}
+
 // When the first timer of a waiting job ends.
 Time Dally::note_timers(const View& view, Plan& plan) {
   Time first = Time::never();
@@ -340,11 +348,8 @@ Time Dally::note_timers(const View& view, Plan& plan) {
       if (std::abs((next.at - state.noted).ms) * 10 < (next.at - view.now).ms) continue;
     }
     state.noted = next.at;
-    Note note;
-    note.kind = next.tier == DallyTier::kRack ? NoteKind::kMachineTimer : NoteKind::kRackTimer;
-    note.job = key.job;
-    note.value = next.at == Time::never() ? 0 : (next.at - view.now).ms;
-    plan.note(note);
+    note(plan, next.tier == DallyTier::kRack ? NoteKind::kMachineTimer : NoteKind::kRackTimer,
+         key.job, next.at == Time::never() ? 0 : (next.at - view.now).ms);
   }
   return first;
 }
@@ -357,7 +362,7 @@ void Dally::ask_to_be_woken(const View& view, Plan& plan, Time next_tier) {
   if (options_.preempt == DallyPreempt::kNone) return;
   // Where nothing runs, a round changes nothing.
   if (plan.free().total() == plan.free().capacity()) return;
-  const auto could = [&](JobId job) { return could_be_closer(view, plan, job); };
+  const auto could = [&](JobId job) { return could_be_faster(view, plan, job); };
   const bool is_of_use = !waiting_.empty() || std::ranges::any_of(view.running, could) ||
                          std::ranges::any_of(view.waiting, could);  // if it was placed just now
   if (is_of_use) plan.wake_at({(view.now.ms / options_.round.ms + 1) * options_.round.ms});

@@ -3,7 +3,8 @@
 // A job accepts GPUs as close together as its gang can be here at once; a rack only after it has
 // waited for its machine timer, and GPUs anywhere after its rack timer (dally_timers.h). Who does
 // not accept is skipped. In rounds, jobs that suffer most from the network take GPUs from those who
-// do not, or move closer together, where that saves more than the restarts that it costs.
+// do not, and move closer together or to faster GPUs, where that saves more than the restarts that
+// it costs.
 //
 // Invariants:
 //  1. Every job that is here holds a gang in the plan, or stands in waiting_ once, in OrderKey
@@ -11,7 +12,7 @@
 //  2. A gang has one GPU type, unless no type has enough GPUs.
 // Cost of a decision: O(news + waiting), or O(running) if nobody waits; O(nodes) per newcomer and
 // per kind of gang that finds no machine. A round in addition: O(nodes + slices held) per job that
-// waits or could be closer together.
+// waits or could be faster elsewhere.
 #pragma once
 
 #include "policy/class_queue.h"
@@ -95,7 +96,7 @@ class Dally : public Policy {
     std::size_t runner;
     std::uint32_t gpus;
   };
-  // Who wants to run, or to be closer together, in a round.
+  // Who wants to run, or to run faster, in a round.
   struct Candidate {
     OrderKey key;
     bool is_running = false;
@@ -140,6 +141,7 @@ class Dally : public Policy {
   NextTier next_tier(const View& view, JobId job);
   void start_waiting(const View& view, Plan& plan);
   bool start(const View& view, Plan& plan, JobId job, const Want& want);
+  static void note(Plan& plan, NoteKind kind, JobId job, std::int64_t value);
   Time note_timers(const View& view, Plan& plan);
   void ask_to_be_woken(const View& view, Plan& plan, Time next_tier);
 
@@ -156,7 +158,8 @@ class Dally : public Policy {
   static DallyTier tier_of(const View& view, Gang gang);
   double held_rate(const View& view, const Plan& plan, JobId job);
   double gpu_seconds(const View& view, JobId job, double slow, double fast) const;
-  bool could_be_closer(const View& view, const Plan& plan, JobId job);
+  bool could_be_faster(const View& view, const Plan& plan, JobId job);
+  TypeMask faster_than(const View& view, JobId job, DallyTier tier, double rate);
   void run_round(const View& view, Plan& plan);
   void collect_runners(const View& view, const Plan& plan);
   double rate_of_what_is_free(const View& view, const Plan& plan, JobId job);
@@ -175,7 +178,6 @@ class Dally : public Policy {
   bool may_stop(const View& view, const Plan& plan, const Candidate& candidate,
                 const Runner& runner) const;
   void carry_out(const View& view, Plan& plan, const Candidate& candidate, const Offer& offer);
-  void note_score(const View& view, Plan& plan, JobId job);
 
   const DallyOptions options_;
   DallyTimers timers_;

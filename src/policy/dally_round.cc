@@ -41,12 +41,11 @@ double Dally::gpu_seconds(const View& view, JobId job, double slow, double fast)
   return view.jobs.gpus[job] * to_seconds(view.oracle->remaining(job)) * (1 / slow - 1 / fast);
 }
 
-// A running job with a strictly better tier that would pay for its own restart.
-bool Dally::could_be_closer(const View& view, const Plan& plan, JobId job) {
+// A running job that would be faster elsewhere by so much that it would pay for its own restart.
+bool Dally::could_be_faster(const View& view, const Plan& plan, JobId job) {
   if (!moves_closer() || !plan.holds(job)) return false;
-  const DallyTier best = best_tier(state(view, job));
-  if (best >= tier_of(view, plan.gang(job))) return false;
-  return gpu_seconds(view, job, held_rate(view, plan, job), fastest(view, job, best)) >
+  const double best = std::ranges::max(state(view, job).fastest);
+  return gpu_seconds(view, job, held_rate(view, plan, job), best) >
          view.jobs.gpus[job] * to_seconds(options_.dead);
 }
 
@@ -74,6 +73,16 @@ double Dally::rate_of_what_is_free(const View& view, const Plan& plan, JobId job
   return 0;
 }
 
+// The types that have room for the job at the tier, where it is faster than that.
+TypeMask Dally::faster_than(const View& view, JobId job, DallyTier tier, double rate) {
+  TypeMask faster = 0;
+  const State& known = state(view, job);
+  for (GpuTypeId type : ids<GpuTypeId>(known.rates.size())) {
+    if (known.rates[type][index_of(tier)] > rate) faster |= type_bit(type);
+  }
+  return faster & known.runs[index_of(tier)];
+}
+
 // Whoever is of the last class and as fast at any distance has nothing to gain at others' cost.
 bool Dally::may_gain_by_preemption(const View& view, const OrderKey& key) {
   return static_cast<std::size_t>(key.major) < options_.limits_s.size() ||
@@ -93,14 +102,13 @@ void Dally::collect_candidates(const View& view, const Plan& plan) {
     }
   }
   for (JobId job : view.running) {
-    if (!could_be_closer(view, plan, job)) continue;
+    if (!could_be_faster(view, plan, job)) continue;
     Candidate candidate{.key = order_in_round(view, job),
                         .is_running = true,
                         .want = {.gpus = view.jobs.gpus[job]},
                         .alternative = held_rate(view, plan, job)};
-    const DallyTier held = tier_of(view, plan.gang(job));
     for (DallyTier tier : kDallyTierList) {
-      if (tier < held) candidate.want.at[index_of(tier)] = states_[job].runs[index_of(tier)];
+      candidate.want.at[index_of(tier)] = faster_than(view, job, tier, candidate.alternative);
     }
     candidates_.push_back(candidate);
   }
@@ -273,7 +281,7 @@ void Dally::carry_out(const View& view, Plan& plan, const Candidate& candidate,
     plan.stop(stopped);
     states_[stopped].moved = view.now;
     enqueue(view, stopped);
-    note_score(view, plan, stopped);
+    note(plan, NoteKind::kMadeRoom, stopped, job.row());
   }
   if (!candidate.is_running) {
     dequeue(job);
@@ -283,20 +291,8 @@ void Dally::carry_out(const View& view, Plan& plan, const Candidate& candidate,
   states_[job].moved = view.now;
   fill(plan, offer.type, offer.range, candidate.want.gpus);
   plan.place(job);
-  note_score(view, plan, job);
-  Note note;
-  note.kind = NoteKind::kSaving;
-  note.job = job;
-  note.value = std::llround(std::min(offer.gain, kMostSavedS) * 1000);
-  plan.note(note);
-}
-
-void Dally::note_score(const View& view, Plan& plan, JobId job) {
-  Note note;
-  note.kind = NoteKind::kScore;
-  note.job = job;
-  note.value = std::llround(score(view, job) * 1e6);
-  plan.note(note);
+  note(plan, NoteKind::kScore, job, std::llround(score(view, job) * 1e6));
+  note(plan, NoteKind::kSaving, job, std::llround(std::min(offer.gain, kMostSavedS) * 1000));
 }
 
 }  // namespace fairlead

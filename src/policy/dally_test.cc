@@ -270,7 +270,7 @@ TEST(Dally, ASensitiveJobTakesTheMachineFromOneThatDoesNotCare) {
             (Lines{"300s j2 stop", "300s j0 stop", "300s j2 n0:2", "300s j0 n0:2 n1:1"}));
   // Its score is (2 - 1) x 1/2 x 1,700.5/1,850; it saves 3,401 GPU-seconds less 60 and 90.
   EXPECT_EQ(Lines(world.notes().begin(), world.notes().begin() + 3),
-            (Lines{"300s j0 score 0", "300s j2 score 459595", "300s j2 saving 3251000"}));
+            (Lines{"300s j0 made_room 2", "300s j2 score 459595", "300s j2 saving 3251000"}));
   EXPECT_EQ(world.problems(), Lines{});
 }
 
@@ -312,6 +312,14 @@ TEST(Dally, AJobMovesCloserTogetherIntoFreeGpusIfThatPays) {
   RackWorld las(kOneRack, rows);
   las.run("dally:mode=no-wait,preempt=las");
   EXPECT_EQ(las.events().size(), 3U);
+}
+
+TEST(Dally, AJobMovesToAFasterTypeWhenItComesFree) {
+  // "A" is twice as fast as "B", and free from 100 s on.
+  RackWorld world({.racks = 2, .nodes = 1, .gpus = 4, .types = {"B", "A"}},
+                  {{.gpus = 4, .work = seconds(100)}, {.gpus = 4, .work = seconds(1000)}});
+  world.run("dally:mode=no-wait,preempt=network");
+  EXPECT_EQ(world.events(), (Lines{"0s j0 n1:4", "0s j1 n0:4", "300s j1 stop", "300s j1 n1:4"}));
 }
 
 TEST(Dally, WhoWasServedLessGoesFirstUnlessRestartsCostMore) {

@@ -165,8 +165,13 @@ bool GandivaFair::relieve(const View& view, Plan& plan, NodeId node) {
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       const NodeId to = candidates_[i].node;
       if (to == node || client.gpus > servers_[to].gpus || !has_room(to, client.gpus)) continue;
-      const double harm = tilings_[i].unserved_with(need_of(client)) - candidates_[i].key;
-      const double gain = relief - harm - least_gain;
+      const auto gain_if = [&](double unserved) {
+        return relief - (unserved - candidates_[i].key) - least_gain;
+      };
+      constexpr double kRounding = 1e-9;
+      const Need need = need_of(client);
+      if (gain_if(tilings_[i].least_unserved_with(need)) + kRounding <= best_gain) continue;
+      const double gain = gain_if(tilings_[i].unserved_with(need));
       if (gain <= best_gain) continue;
       best_gain = gain;
       best = client.job;

@@ -113,6 +113,10 @@ double Tiling::unserved_with(Need need) {
   return missing;
 }
 
+double Tiling::least_unserved_with(Need need) const {
+  return std::max(0.0, area_ + std::min(need.gpus, gpus_) * need.time - gpus_);
+}
+
 double time_needed(std::span<const Need> needs, std::uint32_t gpus) {
   Tiling tiling(gpus);
   for (Need need : needs) tiling.add(need);

@@ -38,6 +38,8 @@ class Tiling {
   double unserved() const;
   // The same with one need more; the tiling is as before afterwards.
   double unserved_with(Need need);
+  // What unserved_with cannot be below, but for rounding: who is due more than there is. O(1).
+  double least_unserved_with(Need need) const;
 
  private:
   // The needs of one size: how many, their times in sum, and the longest of them.

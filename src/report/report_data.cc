@@ -42,6 +42,7 @@ double value_of(const Note& note) {
   const auto value = static_cast<double>(note.value);
   switch (note.kind) {
     case NoteKind::kQueue:
+    case NoteKind::kMadeRoom:
       return value;
     case NoteKind::kEntitlement:
     case NoteKind::kTrade:
@@ -236,11 +237,21 @@ void ReportData::write_notes(const NoteSample& sample) {
                [&](const auto& noted) { json_.integer(row_or_none(noted.note.other_user)); });
   json_.column("gpu_type", notes,
                [&](const auto& noted) { json_.integer(row_or_none(noted.note.type)); });
-  json_.column("value", notes, [&](const auto& noted) { json_.number(value_of(noted.note)); });
+  json_.column("value", notes, [&](const auto& noted) {
+    if (noted.note.kind == NoteKind::kMadeRoom)
+      return json_.integer(row_of_number(noted.note.value));
+    json_.number(value_of(noted.note));
+  });
   json_.end('}');
 }
 
 // A run of other jobs than the first is refused, so every job of a run has a row.
 std::int64_t ReportData::row_of(JobId job) const { return job.is_none() ? -1 : rows_[job]; }
+
+// Of a job that a note names by its number; -1: there is none.
+std::int64_t ReportData::row_of_number(std::int64_t number) const {
+  const bool is_job = number >= 0 && number < static_cast<std::int64_t>(rows_.size());
+  return is_job ? rows_[JobId(static_cast<std::size_t>(number))] : -1;
+}
 
 }  // namespace fairlead

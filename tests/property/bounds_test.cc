@@ -1,5 +1,9 @@
 // No policy is better than the lower bounds of the summary say.
-#include "metrics/metrics.h"
+#include "metrics/bounds.h"
+
+#include "model/cluster_file.h"
+#include "model/models_file.h"
+#include "testing/steps.h"
 #include "testing/world.h"
 
 #include <gtest/gtest.h>
@@ -25,6 +29,23 @@ RC_GTEST_PROP(Bounds, NoPolicyIsBelowThem, ()) {
   RC_PRE(summary.jct_avg_s.has_value());
   RC_ASSERT(*summary.jct_avg_s >= *summary.bounds.jct_avg_lower_s - 1e-9);
   RC_ASSERT(*summary.makespan_s >= *summary.bounds.makespan_lower_s - 1e-9);
+}
+
+// Of a job that runs alone, as close together as its gang can be, the bound is what it takes.
+TEST(Bounds, KnowHowCloseTogetherAGangCanBe) {
+  const Cluster cluster = load_cluster("4xV100:4").value();
+  const SpeedTable table = load_models("wang").value();
+  Workload workload =
+      numbered_jobs(std::vector<std::uint32_t>{2, 4, 8}, [](JobRow& row, std::uint32_t gpus) {
+        row.model = "VGG-16";
+        row.gpus = gpus;
+        row.duration = seconds(1000);
+      });
+  const NetworkOptions analytic = {.kind = NetworkKind::kAnalytic};
+  const Speed speed = Speed::make(cluster, table, workload, "", analytic).value();
+  for (const JobBound& bound : job_bounds(cluster, workload, speed, false)) {
+    EXPECT_EQ(bound.time, seconds(1000));
+  }
 }
 
 // GRU is 4.81 times as fast on the V100, VAE 1.25 times. Soonest done if GRU has the V100 for its

@@ -174,6 +174,20 @@ function waitedAt(app: App, job: number, t: number): number {
   return t - since;
 }
 
+function noteWords(app: App, job: number, i: number): (Node | string)[] {
+  const { notes } = app.run;
+  const kind = NOTE_KINDS[notes.kind[i]];
+  const other = app.data.jobs.id[notes.value[i]];
+  if (kind === "made_room" && other !== undefined) {
+    return ["had to make room for ", jobLink(other)];
+  }
+  return [noteText(kind, notes.value[i], waitedAt(app, job, notes.t_s[i]))];
+}
+
+function jobLink(id: string): HTMLElement {
+  return el("a", { href: `#job/${encodeURIComponent(id)}` }, bdi(id));
+}
+
 function noteList(app: App, job: number): HTMLElement {
   const { notes } = app.run;
   const rows: number[] = [];
@@ -187,7 +201,8 @@ function noteList(app: App, job: number): HTMLElement {
         "li",
         {},
         el("b", {}, moment(notes.t_s[i])),
-        ` ${noteText(NOTE_KINDS[notes.kind[i]], notes.value[i], waitedAt(app, job, notes.t_s[i]))}`,
+        " ",
+        ...noteWords(app, job, i),
       ),
     );
   const section = el("section", {}, el("h2", {}, "What the policy noted"));

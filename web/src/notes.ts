@@ -17,13 +17,15 @@ export function noteText(kind: string, value: number, waited: number): string {
     case "rack_timer":
       return timerText("rack", waited, value);
     case "score":
-      return `the network matters to it by a score of ${number(value)}`;
+      return `got a place by its score: the network matters to it by ${number(value)}`;
     case "saving":
       return `its new place saves ${number(value)} GPU-seconds, all counted`;
     case "pass":
       return `stride pass ${number(value)}`;
     case "payoff":
       return `its gang is worth ${number(value)} beyond its price`;
+    case "made_room":
+      return "had to make room for another job";
     default:
       return `${kind} ${number(value)}`;
   }

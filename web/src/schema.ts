@@ -89,8 +89,9 @@ export interface Run {
 // queue: the priority queue moved to; entitlement: GPUs of a type; trade: GPUs of a type that user
 // sold to other_user; price: of a type; machine_timer, rack_timer: seconds that the job still insists
 // on one node, one rack; pass: stride pass; payoff: what a gang is worth beyond its price; score: how
-// much the network matters to the job; saving: GPU-seconds that giving it this place saves.
-export type NoteKind = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9;
+// much the network matters to the job; saving: GPU-seconds that giving it this place saves;
+// made_room: stopped for the job of that row.
+export type NoteKind = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10;
 export const NOTE_KINDS = [
   "queue",
   "entitlement",
@@ -102,6 +103,7 @@ export const NOTE_KINDS = [
   "rack_timer",
   "score",
   "saving",
+  "made_room",
 ];
 
 // summary.json as it is (docs/formats.md); the keys that the page uses.
