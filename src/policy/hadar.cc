@@ -64,12 +64,19 @@ class Hadar : public Policy {
     double alone_s = 0;  // time left on its fastest type
   };
 
+  struct Rank {
+    double density = 0;  // best worth per GPU
+    JobId job;
+    std::uint32_t bid = 0;
+  };
+
   void apply_news(const View& view);
   void collect_bidders(const View& view, bool all);
   void weigh(const View& view);
   void put_critical_first(const View& view, const Plan& plan);
   void collect_bids(const View& view, const Plan& plan, bool all);
   void add_bid(const View& view, Gang held, const Bidder& bidder);
+  void sort_bids();
   double worth(const Bidder& bidder, std::uint32_t gpus, double rate, Duration saved) const;
   bool all_are_content() const;
   void collect_free(const View& view, const Plan& plan, bool all);
@@ -84,7 +91,8 @@ class Hadar : public Policy {
   // Of the decision under way.
   std::optional<HadarDual> dual_;
   std::vector<Bidder> bidders_;
-  std::vector<HadarBid> bids_;
+  std::vector<HadarBid> bids_, sorted_bids_;
+  std::vector<Rank> order_;
   std::vector<double> worths_;  // the bids point here
   std::vector<Slice> held_;     // and here
   std::vector<std::uint32_t> capacity_;
@@ -235,12 +243,21 @@ void Hadar::collect_bids(const View& view, const Plan& plan, bool all) {
   for (const Bidder& bidder : bidders_) slices += plan.gang(bidder.job).size();
   held_.reserve(slices);
   for (const Bidder& bidder : bidders_) add_bid(view, plan.gang(bidder.job), bidder);
-  const auto density = [](const HadarBid& bid) { return bid.best() / bid.gpus; };
-  std::ranges::sort(bids_, [&](const HadarBid& a, const HadarBid& b) {
-    const double density_a = density(a);
-    const double density_b = density(b);
-    return density_a != density_b ? density_a > density_b : a.job < b.job;
+  sort_bids();
+}
+
+// By falling worth per GPU.
+void Hadar::sort_bids() {
+  order_.clear();
+  for (std::uint32_t i = 0; i < bids_.size(); ++i) {
+    order_.push_back({.density = bids_[i].best() / bids_[i].gpus, .job = bids_[i].job, .bid = i});
+  }
+  std::ranges::sort(order_, [](const Rank& a, const Rank& b) {
+    return a.density != b.density ? a.density > b.density : a.job < b.job;
   });
+  sorted_bids_.clear();
+  for (const Rank& rank : order_) sorted_bids_.push_back(bids_[rank.bid]);
+  std::swap(bids_, sorted_bids_);
 }
 
 void Hadar::add_bid(const View& view, Gang held, const Bidder& bidder) {
@@ -312,9 +329,11 @@ void Hadar::set_prices(const View& view) {
   // When idle, a quarter of the least that anybody would pay for anything: so everybody buys.
   double idle = std::numeric_limits<double>::infinity();
   for (const HadarBid& bid : bids_) {
+    double least = std::numeric_limits<double>::infinity();
     for (double worth : bid.worth) {
-      if (worth > 0) idle = std::min(idle, worth / bid.gpus / 4);
+      if (worth > 0) least = std::min(least, worth);
     }
+    idle = std::min(idle, least / bid.gpus / 4);
   }
   for (GpuTypeId type : ids<GpuTypeId>(ranges_.size())) {
     double full = 0;

@@ -1,6 +1,7 @@
 #include "policy/hadar_clearing.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace fairlead {
 namespace {
@@ -13,11 +14,19 @@ constexpr int kPasses = 5;
 void HadarClearing::fit(const Cluster& cluster, std::span<const HadarBid> bids,
                         const HadarFree& free) {
   prices_.assign(cluster.type_names.size(), 0);
+  best_.clear();
+  for (const HadarBid& bid : bids) {
+    for (GpuTypeId type : ids<GpuTypeId>(prices_.size())) best_.push_back(bid.best_on(type));
+  }
   for (int pass = 0; pass < kPasses; ++pass) {
+    last_prices_ = prices_;
     for (GpuTypeId type : ids<GpuTypeId>(prices_.size())) {
       prices_[type.row()] = clear(cluster, bids, type, free.of_type[type]);
     }
+    if (prices_ == last_prices_) break;  // more passes would find the same
   }
+  surplus_.resize(bids.size());
+  for (std::size_t i = 0; i < bids.size(); ++i) surplus_[i] = find_surplus(cluster, bids, i);
 }
 
 // The price of one type, the others' being given.
@@ -25,14 +34,20 @@ double HadarClearing::clear(const Cluster& cluster, std::span<const HadarBid> bi
                             std::uint32_t gpus) {
   prices_[type.row()] = std::numeric_limits<double>::infinity();
   offers_.clear();
-  for (const HadarBid& bid : bids) {
-    const double offer = (bid.best_on(type) - gain(cluster, bid)) / bid.gpus;
-    if (offer > 0) offers_.emplace_back(offer, bid.gpus);
+  const std::size_t types = prices_.size();
+  for (std::size_t i = 0; i < bids.size(); ++i) {
+    const double without = std::max(0.0, find_surplus(cluster, bids, i));
+    const double offer = (best_[i * types + type.row()] - without) / bids[i].gpus;
+    if (offer > 0) offers_.emplace_back(offer, bids[i].gpus);
   }
-  std::ranges::sort(offers_, std::greater());
-  for (const auto& [offer, wanted] : offers_) {
+  // The highest come first. Only those of winners are put in order.
+  std::ranges::make_heap(offers_);
+  while (!offers_.empty()) {
+    const auto [offer, wanted] = offers_.front();
     if (wanted > gpus) return offer;
     gpus -= wanted;
+    std::ranges::pop_heap(offers_);
+    offers_.pop_back();
   }
   return 0;
 }
@@ -49,14 +64,17 @@ double HadarClearing::cost(const HadarFree& free) const {
   return cost;
 }
 
-double HadarClearing::gain(const Cluster& cluster, const HadarBid& bid) const {
+double HadarClearing::find_surplus(const Cluster& cluster, std::span<const HadarBid> bids,
+                                   std::size_t bid) const {
+  const HadarBid& asked = bids[bid];
+  const std::size_t types = prices_.size();
   // A mix gains no more than a gang of the cheapest of its types would.
-  double gain = 0;
-  for (GpuTypeId type : ids<GpuTypeId>(prices_.size())) {
-    gain = std::max(gain, bid.best_on(type) - bid.gpus * price(type));
+  double surplus = -std::numeric_limits<double>::infinity();
+  for (std::size_t type = 0; type < types; ++type) {
+    surplus = std::max(surplus, best_[bid * types + type] - asked.gpus * prices_[type]);
   }
-  if (bid.held.empty()) return gain;
-  return std::max(gain, bid.held_worth - cost(cluster, bid.held));
+  if (asked.held.empty()) return surplus;
+  return std::max(surplus, asked.held_worth - cost(cluster, asked.held));
 }
 
 }  // namespace fairlead

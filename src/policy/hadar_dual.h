@@ -9,9 +9,14 @@
 // hadar_clearing.h on what the others can add. In large rounds the beam covers the head of the
 // order, and one draft goes on.
 //
+// What cannot change the choice is left out: drafts whose bound is below what another has already,
+// and gangs that at clearing prices gain too little to stay in the beam. So most bids behind those
+// that win cost a few comparisons, and the walk ends before the last bid.
+//
 // Cost: O(drafts tried x nodes), at most bids + a constant of drafts. No allocation once warm.
 #pragma once
 
+#include "policy/hadar_beam.h"
 #include "policy/hadar_clearing.h"
 #include "policy/hadar_gangs.h"
 
@@ -57,26 +62,35 @@ class HadarDual {
   };
   struct Draft {
     HadarFree free;
+    std::uint64_t key = 0;   // of the free GPUs by type
     std::uint32_t gpus = 0;  // free
+    double free_cost = 0;    // of them, at clearing prices
     double worth = 0;
+    double idle = 0;         // bound if it skips the bid at hand
     std::uint32_t last = 0;  // choice; 0: none
   };
-  // A draft that could be made of an old one by a gang for the next bid, or none.
-  struct Child {
-    double score = 0;
-    std::uint32_t draft = 0;
-    std::uint32_t gang = 0;  // of tried_, or kSkip
-    std::uint64_t key = 0;   // of its free GPUs by type
+  // At most what a kind of gang adds to a draft's bound, and what it takes off the key.
+  struct Addition {
+    double gain = 0;
+    std::uint64_t key = 0;
   };
-  static constexpr std::uint32_t kSkip = 0xffffffff;
+  using Child = HadarBeam::Child;
+  static constexpr std::uint32_t kSkip = 0xffffffff;  // instead of a gang of tried_
 
   void begin(const Round& round);
-  double bound(const Round& round, const Draft& draft, std::size_t next) const;
-  std::uint64_t key(const HadarFree& free, Gang taken) const;
+  // The most that a draft can come to with the bids from `next` on.
+  double bound(const Draft& draft, std::size_t next) const {
+    return draft.worth + gains_[next] + draft.free_cost;
+  }
+  // Of so many GPUs by type; keys of disjoint gangs add up.
+  std::uint64_t key(Gang gang) const;
+  void skip(std::size_t index, std::uint32_t width);
+  void look_at(const Round& round, std::size_t index);
+  HadarGangs::Wanted wanted(const HadarBid& bid, const Draft& draft) const;
   void try_gangs(const Round& round, std::size_t index, std::uint32_t draft);
-  void keep_best(std::uint32_t width);
-  void make_drafts(std::size_t index);
-  void give(Draft& draft, std::size_t index, const HadarGang& gang, Gang slices);
+  void make_drafts(const Round& round, std::size_t index, std::span<const Child> children);
+  void give(const Round& round, Draft& draft, std::size_t index, const HadarGang& gang,
+            Gang slices);
   void branch(const Round& round, std::size_t index, const Draft& draft);
   void read_back(const Draft& draft);
   void fill(const Round& round);
@@ -85,11 +99,16 @@ class HadarDual {
   const HadarSearch search_;
   HadarGangs gangs_;
 
-  std::vector<double> gains_;            // by bid: what it and those behind it gain, at most
-  std::vector<std::uint32_t> smallest_;  // by bid: the smallest gang of it and those behind it
+  std::vector<std::uint64_t> key_units_;  // by type: what one GPU adds to a key
+  std::vector<double> gains_;             // by bid: what it and those behind it gain, at most
+  std::vector<std::uint32_t> smallest_;   // by bid: the smallest gang of it and those behind it
   std::vector<Draft> drafts_, next_drafts_;
   std::size_t draft_count_ = 0;
-  std::vector<Child> children_;
+  bool is_full_ = false;  // there are, or were, as many drafts as the beam holds
+  double cutoff_ = 0;     // children of lower score are of no use
+  HadarBeam beam_;
+  std::vector<Addition> of_type_;  // by type: of gangs for the bid at hand
+  Addition of_held_;               // of the one it has
   std::vector<HadarGang> tried_;
   std::vector<Slice> tried_slices_;
   std::vector<Choice> choices_;

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 
 namespace fairlead {
 namespace {
@@ -103,7 +105,7 @@ TEST(HadarDual, TheClearingPricesBoundWhatAnyChoiceIsWorth) {
     HadarStage stage = random_round(seed);
     const HadarDual::Round round = stage.round();
     double bound = stage.clearing.cost(stage.free);
-    for (const HadarBid& bid : stage.bids) bound += stage.clearing.gain(stage.cluster, bid);
+    for (std::size_t i = 0; i < stage.bids.size(); ++i) bound += stage.clearing.gain(i);
     HadarDual dual(stage.cluster, {});
     dual.solve_exactly(round);
     ASSERT_LE(dual.worth(), bound * (1 + 1e-12)) << seed;
@@ -153,9 +155,161 @@ TEST(HadarDual, ALargeRoundIsCloseToTheBound) {
   HadarDual dual(stage.cluster, {});
   dual.solve(stage.round());
   double bound = stage.clearing.cost(stage.free);
-  for (const HadarBid& bid : stage.bids) bound += stage.clearing.gain(stage.cluster, bid);
+  for (std::size_t i = 0; i < stage.bids.size(); ++i) bound += stage.clearing.gain(i);
   RecordProperty("below_bound", std::to_string(1 - dual.worth() / bound));
   EXPECT_LT(1 - dual.worth() / bound, 0.01);
+}
+
+// A random round of more jobs than there is room for, some of which run already. In every other one
+// many values are equal.
+HadarStage crowded_round(std::uint64_t seed) {
+  Rng rng(seed);
+  HadarStage stage(rng.below(2) == 0 ? "3xV100:4,2xP100:2,2xK80:4" : "2xV100:4,1xK80:8,2xK80:2");
+  const double kinds = seed % 2 == 0 ? 1000 : 3;
+  const auto drawn = [&] { return std::floor(1 + kinds * rng.uniform()); };
+  HadarFree unheld = stage.free;
+  const std::uint64_t jobs = 10 + rng.below(40);
+  for (std::uint64_t i = 0; i < jobs; ++i) {
+    std::vector<double> per_gpu(stage.cluster.type_names.size());
+    for (double& each : per_gpu) each = drawn();
+    const std::uint32_t gpus = std::uint32_t{1} << rng.below(4);
+    HadarBid& bid = stage.bid(gpus, per_gpu, static_cast<double>(rng.below(3)) / 4);
+    const NodeId node(rng.below(stage.cluster.nodes()));
+    if (rng.below(3) == 0 || unheld.on[node] < gpus) continue;
+    bid.held = stage.held.emplace_back(1, Slice{node, static_cast<std::uint16_t>(gpus)});
+    bid.held_worth = gpus * drawn();
+    unheld.take(stage.cluster, bid.held);
+  }
+  std::ranges::sort(stage.bids, [](const HadarBid& a, const HadarBid& b) {
+    const double density_a = a.best() / a.gpus;
+    const double density_b = b.best() / b.gpus;
+    return density_a != density_b ? density_a > density_b : a.job < b.job;
+  });
+  if (rng.below(2) == 0) stage.set_prices(0.1, kinds);
+  return stage;
+}
+
+// The same search with nothing left out.
+struct PlainDraft {
+  HadarFree free;
+  double worth = 0;
+  std::vector<std::vector<Slice>> gangs;  // by bid
+  double score = 0;
+};
+
+PlainDraft plainly_solved(const HadarStage& stage, const HadarDual::Round& round,
+                          const HadarSearch& search) {
+  HadarGangs gangs(stage.cluster, search.mixed);
+  std::vector<double> gains(stage.bids.size() + 1);
+  for (std::size_t i = stage.bids.size(); i-- > 0;) {
+    gains[i] = gains[i + 1] + round.clearing.gain(i);
+  }
+  std::vector<PlainDraft> drafts = {{.free = stage.free, .gangs = {}}};
+  for (std::size_t i = 0; i < stage.bids.size(); ++i) {
+    std::vector<PlainDraft> children;
+    gangs.ask(stage.bids[i]);
+    for (const PlainDraft& draft : drafts) {
+      const double idle = draft.worth + gains[i + 1] + round.clearing.cost(draft.free);
+      for (const HadarGang& gang : gangs.find(draft.free, stage.prices)) {
+        if (!(gang.payoff > 0)) continue;
+        const Gang taken = gangs.slices(gang);
+        PlainDraft& child = children.emplace_back(draft);
+        child.free.take(stage.cluster, taken);
+        child.worth += gang.worth;
+        child.gangs.push_back(slices(taken));
+        child.score = idle + gang.worth - round.clearing.cost(stage.cluster, taken);
+      }
+      children.push_back(draft);
+      children.back().gangs.emplace_back();
+      children.back().score = idle;
+    }
+    std::ranges::stable_sort(children, std::greater(), &PlainDraft::score);
+    drafts.clear();
+    for (PlainDraft& child : children) {
+      const auto is_alike = [&](const PlainDraft& kept) {
+        return kept.free.of_type == child.free.of_type;
+      };
+      if (drafts.size() == search.beam || std::ranges::any_of(drafts, is_alike)) continue;
+      drafts.push_back(std::move(child));
+    }
+  }
+  return *std::ranges::max_element(drafts, {}, &PlainDraft::worth);
+}
+
+TEST(HadarDual, WhatTheSearchLeavesOutChangesNothing) {
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    HadarStage stage = crowded_round(seed);
+    const HadarDual::Round round = stage.round();
+    const HadarSearch search{
+        .beam = std::uint32_t{1} << seed % 7, .mixed = seed % 3 != 0, .work_conserving = false};
+    HadarDual dual(stage.cluster, search);
+    dual.solve(round);
+    const PlainDraft plain = plainly_solved(stage, round, search);
+    ASSERT_EQ(dual.worth(), plain.worth) << seed;
+    ASSERT_EQ(dual.free().on, plain.free.on) << seed;
+    for (std::size_t i = 0; i < stage.bids.size(); ++i) {
+      ASSERT_EQ(slices(dual.gang(i)), plain.gangs[i]) << seed << ", bid " << i;
+    }
+  }
+}
+
+TEST(HadarClearing, PricesAreThoseOfFivePlainPasses) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    HadarStage stage = crowded_round(seed);
+    const auto types = ids<GpuTypeId>(stage.cluster.type_names.size());
+    std::vector<double> prices(stage.cluster.type_names.size());
+    for (int step = 0; step < 5 * static_cast<int>(prices.size()); ++step) {
+      const GpuTypeId type(static_cast<std::size_t>(step) % prices.size());
+      std::vector<std::pair<double, std::uint32_t>> offers;
+      for (const HadarBid& bid : stage.bids) {
+        double without = 0;
+        for (GpuTypeId other : types) {
+          if (other == type) continue;
+          without = std::max(without, bid.best_on(other) - bid.gpus * prices[other.row()]);
+        }
+        const bool may_keep =
+            !bid.held.empty() && stage.cluster.node_type[bid.held.front().node] != type;
+        if (may_keep) {
+          const GpuTypeId held = stage.cluster.node_type[bid.held.front().node];
+          without = std::max(without, bid.held_worth - bid.gpus * prices[held.row()]);
+        }
+        offers.emplace_back((bid.best_on(type) - without) / bid.gpus, bid.gpus);
+      }
+      std::ranges::sort(offers, std::greater());
+      std::uint32_t left = stage.free.of_type[type];
+      auto offer = offers.begin();
+      for (; offer != offers.end() && offer->second <= left; ++offer) left -= offer->second;
+      prices[type.row()] = offer == offers.end() ? 0 : std::max(0.0, offer->first);
+    }
+    stage.clearing.fit(stage.cluster, stage.bids, stage.free);
+    for (GpuTypeId type : types) ASSERT_EQ(stage.clearing.price(type), prices[type.row()]) << seed;
+  }
+}
+
+TEST(HadarBeam, KeepsTheBestChildOfEachKeyInOrder) {
+  HadarBeam beam;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Rng rng(seed);
+    std::vector<HadarBeam::Child> offered;
+    for (std::uint32_t i = 0; i < 100; ++i) {
+      offered.push_back({static_cast<double>(rng.below(20)), i / 4, i % 4, rng.below(60)});
+    }
+    const std::size_t width = 1 + rng.below(60);
+    beam.clear(offered.size());
+    for (const HadarBeam::Child& child : offered) beam.offer(child);
+    std::ranges::stable_sort(offered, std::greater(), &HadarBeam::Child::score);
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> expected, kept;
+    std::set<std::uint64_t> keys;
+    for (const HadarBeam::Child& child : offered) {
+      ASSERT_TRUE(beam.has_better(child.key, child.score - 1));
+      if (!keys.insert(child.key).second) continue;
+      ASSERT_FALSE(beam.has_better(child.key, child.score));
+      if (expected.size() < width) expected.emplace_back(child.draft, child.gang);
+    }
+    for (const HadarBeam::Child& child : beam.keep(width))
+      kept.emplace_back(child.draft, child.gang);
+    ASSERT_EQ(kept, expected) << seed;
+  }
 }
 
 TEST(HadarDual, EveryGpuGivenOutIsInOneGang) {

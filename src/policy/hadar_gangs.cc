@@ -43,19 +43,38 @@ HadarGangs::HadarGangs(const Cluster& cluster, bool mixed)
   }
 }
 
-std::span<const HadarGang> HadarGangs::find(const HadarFree& free, const HadarBid& bid,
-                                            const HadarPrices& prices) {
+void HadarGangs::ask(const HadarBid& bid) {
+  bid_ = &bid;
+  types_.clear();
+  for (GpuTypeId type : ids<GpuTypeId>(cluster_.type_names.size())) {
+    if (bid.best_on(type) > 0) types_.push_back(type);
+  }
+  const auto is_before = [&](GpuTypeId a, GpuTypeId b) {
+    const double worth_a = bid.best_on(a);
+    const double worth_b = bid.best_on(b);
+    return worth_a != worth_b ? worth_a > worth_b : a < b;
+  };
+  // A handful of types; a sort that moves equal ones about is not needed.
+  std::sort(types_.begin(), types_.end(), is_before);
+}
+
+std::span<const HadarGang> HadarGangs::find(const HadarFree& free, const HadarPrices& prices,
+                                            Wanted wanted) {
+  const HadarBid& bid = *bid_;
   const Ask ask{free, bid, prices};
   found_.clear();
   slices_.clear();
-  if (!bid.held.empty() && free.has(bid.held)) {
+  if (wanted.held && !bid.held.empty() && free.has(bid.held)) {
     slices_.insert(slices_.end(), bid.held.begin(), bid.held.end());
     close(ask, 0);
     found_.back().payoff += bid.held_worth - found_.back().worth;
     found_.back().worth = bid.held_worth;
   }
-  sort_types(ask);
-  offer_nodes(ask);
+  free_types_.clear();
+  for (GpuTypeId type : types_) {
+    if (free.of_type[type] > 0) free_types_.push_back(type);
+  }
+  if (wanted.types != 0) offer_nodes(ask, wanted.types);
   if (mixed_ || bid.gpus > type_gpus_max_) {
     offer_host_mix(ask);
     offer_spread_mix(ask);
@@ -63,28 +82,15 @@ std::span<const HadarGang> HadarGangs::find(const HadarFree& free, const HadarBi
   return found_;
 }
 
-void HadarGangs::sort_types(const Ask& ask) {
-  types_.clear();
-  for (GpuTypeId type : ids<GpuTypeId>(cluster_.type_names.size())) {
-    if (ask.free.of_type[type] > 0 && ask.bid.best_on(type) > 0) types_.push_back(type);
-  }
-  const auto is_before = [&](GpuTypeId a, GpuTypeId b) {
-    const double worth_a = ask.bid.best_on(a);
-    const double worth_b = ask.bid.best_on(b);
-    return worth_a != worth_b ? worth_a > worth_b : a < b;
-  };
-  // A handful of types; a sort that moves equal ones about is not needed.
-  std::sort(types_.begin(), types_.end(), is_before);
-}
-
-void HadarGangs::offer_nodes(const Ask& ask) {
+void HadarGangs::offer_nodes(const Ask& ask, TypeMask wanted) {
   std::ranges::fill(tightest_, NodeId::none());
   for (NodeId node : ids<NodeId>(cluster_.nodes())) {
     if (ask.free.on[node] < ask.bid.gpus) continue;
     NodeId& tightest = tightest_[cluster_.node_type[node].row()];
     if (tightest.is_none() || ask.free.on[node] < ask.free.on[tightest]) tightest = node;
   }
-  for (GpuTypeId type : types_) {
+  for (GpuTypeId type : free_types_) {
+    if ((wanted & type_bit(type)) == 0) continue;
     const std::size_t first = slices_.size();
     if (!tightest_[type.row()].is_none()) {
       slices_.push_back({tightest_[type.row()], static_cast<std::uint16_t>(ask.bid.gpus)});
@@ -120,7 +126,7 @@ void HadarGangs::offer_host_mix(const Ask& ask) {
 
 void HadarGangs::gather_host(const Ask& ask, std::span<const NodeId> host) {
   std::uint32_t missing = ask.bid.gpus;
-  for (GpuTypeId type : types_) {
+  for (GpuTypeId type : free_types_) {
     for (NodeId node : host) {
       const std::uint32_t taken = std::min<std::uint32_t>(missing, ask.free.on[node]);
       if (cluster_.node_type[node] != type || taken == 0) continue;
@@ -135,15 +141,15 @@ void HadarGangs::offer_spread_mix(const Ask& ask) {
   TypeMask mask = 0;
   std::uint32_t gpus = 0;
   std::size_t count = 0;
-  while (count < types_.size() && gpus < ask.bid.gpus) {
-    mask |= type_bit(types_[count]);
-    gpus += ask.free.of_type[types_[count++]];
+  while (count < free_types_.size() && gpus < ask.bid.gpus) {
+    mask |= type_bit(free_types_[count]);
+    gpus += ask.free.of_type[free_types_[count++]];
   }
   if (count < 2 || gpus < ask.bid.gpus) return;
   // A faster member is of no use to the others, so the cheapest come first.
-  const auto set_end = types_.begin() + static_cast<std::ptrdiff_t>(count);
+  const auto set_end = free_types_.begin() + static_cast<std::ptrdiff_t>(count);
   const auto price = [&](GpuTypeId type) { return ask.prices.price(type, ask.free.of_type[type]); };
-  std::sort(types_.begin(), set_end, [&](GpuTypeId a, GpuTypeId b) {
+  std::sort(free_types_.begin(), set_end, [&](GpuTypeId a, GpuTypeId b) {
     if (price(a) != price(b)) return price(a) < price(b);
     const double worth_a = ask.bid.best_on(a);
     const double worth_b = ask.bid.best_on(b);
@@ -152,7 +158,7 @@ void HadarGangs::offer_spread_mix(const Ask& ask) {
   const NodeRange range = narrowest(ask, mask);
   const std::size_t first = slices_.size();
   std::uint32_t missing = ask.bid.gpus;
-  for (auto type = types_.begin(); type != set_end && missing > 0; ++type) {
+  for (auto type = free_types_.begin(); type != set_end && missing > 0; ++type) {
     missing = gather(ask, *type, range, missing);
   }
   FL_CHECK(missing == 0);

@@ -12,7 +12,7 @@
 // least of them, as its slowest member sets the pace. So the cost of communication and of a switch
 // is in the worths, and no gang needs to be timed here.
 //
-// find: O(nodes x slices of the largest gang). No allocation once warm.
+// ask: O(types log types). find: O(nodes x slices of the largest gang). No allocation once warm.
 #pragma once
 
 #include "model/cluster.h"
@@ -63,9 +63,18 @@ class HadarGangs {
   // outlive it.
   HadarGangs(const Cluster& cluster, bool mixed);
 
+  // Whom the next finds are for. The bid must outlive them.
+  void ask(const HadarBid& bid);
+  // Which gangs to find beside mixes: those of one type, by type, and the one it has.
+  struct Wanted {
+    TypeMask types = kAllTypes;
+    bool held = true;
+  };
   // The gangs that `free` has for the bid. They and their slices are valid until the next find.
-  std::span<const HadarGang> find(const HadarFree& free, const HadarBid& bid,
-                                  const HadarPrices& prices);
+  std::span<const HadarGang> find(const HadarFree& free, const HadarPrices& prices) {
+    return find(free, prices, Wanted());
+  }
+  std::span<const HadarGang> find(const HadarFree& free, const HadarPrices& prices, Wanted wanted);
   Gang slices(const HadarGang& gang) const { return {slices_.data() + gang.first, gang.slices}; }
 
  private:
@@ -76,13 +85,12 @@ class HadarGangs {
   };
   // How much there is of a set of types in one rack or everywhere.
   NodeRange narrowest(const Ask& ask, TypeMask types) const;
-  void offer_nodes(const Ask& ask);
+  void offer_nodes(const Ask& ask, TypeMask wanted);
   void offer_host_mix(const Ask& ask);
   void offer_spread_mix(const Ask& ask);
   // Takes up to `gpus` GPUs of the type, on few nodes; returns what is missing.
   std::uint32_t gather(const Ask& ask, GpuTypeId type, NodeRange range, std::uint32_t gpus);
   void gather_host(const Ask& ask, std::span<const NodeId> host);
-  void sort_types(const Ask& ask);
   // Makes a gang of the slices added since `first`.
   void close(const Ask& ask, std::size_t first);
 
@@ -90,7 +98,9 @@ class HadarGangs {
   const bool mixed_;
   std::uint32_t type_gpus_max_ = 0;
   std::vector<std::vector<NodeId>> hosts_;  // those with several nodes
-  std::vector<GpuTypeId> types_;            // of the bid at hand, the most worth first
+  const HadarBid* bid_ = nullptr;           // at hand
+  std::vector<GpuTypeId> types_;            // that it can run on, the most worth first
+  std::vector<GpuTypeId> free_types_;       // those of them that there are
   std::vector<NodeId> tightest_;            // by type
   std::vector<HadarGang> found_;
   std::vector<Slice> slices_;

@@ -15,7 +15,8 @@ using Found = std::vector<std::pair<std::vector<Slice>, double>>;
 Found found(const HadarStage& stage, const HadarBid& bid, bool mixed = true) {
   HadarGangs gangs(stage.cluster, mixed);
   Found all;
-  for (const HadarGang& gang : gangs.find(stage.free, bid, stage.prices)) {
+  gangs.ask(bid);
+  for (const HadarGang& gang : gangs.find(stage.free, stage.prices)) {
     all.emplace_back(slices(gangs.slices(gang)), gang.worth);
   }
   return all;
@@ -27,6 +28,21 @@ TEST(HadarGangs, EachTypeOffersItsTightestNodeWithRoom) {
   stage.free.take(stage.cluster, taken);
   const Found expected = {{{{n1, 2}}, 6}, {{{n3, 2}}, 2}};
   EXPECT_EQ(found(stage, stage.bid(2, {3, 1})), expected);
+}
+
+TEST(HadarGangs, OnlyWhatIsWantedIsFound) {
+  HadarStage stage("2xV100:4,2xK80:4");
+  HadarBid& bid = stage.bid(2, {3, 1});
+  const Slice held[] = {{n1, 2}};
+  bid.held = held;
+  bid.held_worth = 7;
+  HadarGangs gangs(stage.cluster, true);
+  gangs.ask(bid);
+  EXPECT_EQ(gangs.find(stage.free, stage.prices).size(), 3U);
+  const auto slow = gangs.find(stage.free, stage.prices, {.types = 0b10, .held = false});
+  ASSERT_EQ(slow.size(), 1U);
+  EXPECT_EQ(slices(gangs.slices(slow[0])), (std::vector<Slice>{{n2, 2}}));
+  EXPECT_EQ(gangs.find(stage.free, stage.prices, {.types = 0})[0].worth, 7);
 }
 
 TEST(HadarGangs, WhereNoNodeHasRoomAGangSpreadsAndIsWorthLess) {
@@ -112,10 +128,12 @@ TEST(HadarGangs, APayoffIsTheWorthLessThePriceOfEveryGpu) {
   HadarStage stage("1xV100:2");
   stage.set_prices(1, 4);
   HadarGangs gangs(stage.cluster, true);
-  EXPECT_DOUBLE_EQ(gangs.find(stage.free, stage.bid(2, {3}), stage.prices)[0].payoff, 4);
+  gangs.ask(stage.bid(2, {3}));
+  EXPECT_DOUBLE_EQ(gangs.find(stage.free, stage.prices)[0].payoff, 4);
   const Slice taken[] = {{n0, 1}};
   stage.free.take(stage.cluster, taken);
-  EXPECT_DOUBLE_EQ(gangs.find(stage.free, stage.bid(1, {3}), stage.prices)[0].payoff, 1);
+  gangs.ask(stage.bid(1, {3}));
+  EXPECT_DOUBLE_EQ(gangs.find(stage.free, stage.prices)[0].payoff, 1);
 }
 
 }  // namespace

@@ -1,0 +1,94 @@
+// HadarBeam: the best drafts that a step of Hadar's search could make of those it has, at most one
+// for each number of free GPUs per type.
+//
+// offer, has_better: O(1). keep: O(offered + width log width). No allocation once warm.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace fairlead {
+
+class HadarBeam {
+ public:
+  // A draft that could be made of an old one by a gang for the next bid, or none.
+  struct Child {
+    double score = 0;
+    std::uint32_t draft = 0;
+    std::uint32_t gang = 0;
+    std::uint64_t key = 0;  // of its free GPUs by type
+  };
+  // Higher scores come first, then the lower numbers.
+  struct Before {
+    bool operator()(const Child& a, const Child& b) const {
+      if (a.score != b.score) return a.score > b.score;
+      return a.draft != b.draft ? a.draft < b.draft : a.gang < b.gang;
+    }
+  };
+
+  // For at most so many offers.
+  void clear(std::size_t offers_max) {
+    children_.clear();
+    std::size_t slots = 16;
+    while (slots < 2 * offers_max) slots *= 2;
+    if (slots > slots_.size()) slots_.assign(slots, {});
+    if (++step_ == 0) {  // stamps of long ago would be taken for new ones
+      std::ranges::fill(slots_, Slot{});
+      step_ = 1;
+    }
+  }
+
+  // Of children with the same key the better stays.
+  void offer(const Child& child) {
+    Slot& slot = slots_[slot_of(child.key)];
+    if (slot.step != step_) {
+      slot = {.step = step_, .child = static_cast<std::uint32_t>(children_.size())};
+      children_.push_back(child);
+    } else if (Before()(child, children_[slot.child])) {
+      children_[slot.child] = child;
+    }
+  }
+  // Whether a child with that key and a higher score was offered.
+  bool has_better(std::uint64_t key, double score) const {
+    const Slot& slot = slots_[slot_of(key)];
+    return slot.step == step_ && children_[slot.child].score > score;
+  }
+
+  // The best that were offered, in order.
+  std::span<const Child> keep(std::size_t width) {
+    if (children_.size() > width) {
+      const auto end = children_.begin() + static_cast<std::ptrdiff_t>(width);
+      std::nth_element(children_.begin(), end, children_.end(), Before());
+      children_.erase(end, children_.end());
+    }
+    // Where nobody bought anything they are in order already.
+    if (!std::ranges::is_sorted(children_, Before())) std::ranges::sort(children_, Before());
+    return children_;
+  }
+
+ private:
+  struct Slot {
+    std::uint32_t step = 0;  // in which it was filled
+    std::uint32_t child = 0;
+  };
+
+  // Where the key is, or would be.
+  std::size_t slot_of(std::uint64_t key) const {
+    const std::size_t mask = slots_.size() - 1;
+    // The upper bits of the product depend on all of the key.
+    std::size_t at = ((key * 0x9e3779b97f4a7c15U) >> 32) & mask;
+    const auto is_another = [&](const Slot& slot) {
+      return slot.step == step_ && children_[slot.child].key != key;
+    };
+    while (is_another(slots_[at])) at = (at + 1) & mask;
+    return at;
+  }
+
+  std::vector<Child> children_;
+  std::vector<Slot> slots_;  // a hash table of the children by key
+  std::uint32_t step_ = 0;
+};
+
+}  // namespace fairlead
