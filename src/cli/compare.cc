@@ -16,10 +16,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kNoImage = "REPLACE-WITH-AN-IMAGE";
+constexpr std::string_view kNoClaim = "REPLACE-WITH-A-CLAIM";
+
 struct Flags : CompareFlags {
   std::string export_to;  // empty: run here
-  std::string image = "REPLACE-WITH-AN-IMAGE";
-  std::string claim = "REPLACE-WITH-A-CLAIM";
+  std::string image = std::string(kNoImage);
+  std::string claim = std::string(kNoClaim);
 };
 
 constexpr std::string_view kExamples =
@@ -186,11 +189,13 @@ Status export_runs(const Flags& flags, const ComparePlan& plan) {
   FL_TRY(write_text(folder, "jobs.list", jobs_list(jobs.runs)));
   FL_TRY(write_text(folder, name, text));
   folder.keep();
+  const bool is_open = !slurm && (jobs.image == kNoImage || jobs.claim == kNoClaim);
   fmt::print(
-      "{} runs in {}. Start them: {} {}\n"
+      "{} runs in {}. {}tart them: {} {}\n"
       "Then, for the tables: the same command without --export.\n",
-      jobs.runs.size(), jobs.list.string(), slurm ? "sbatch" : "kubectl apply -f",
-      bash_word(folder.file(name).string()));
+      jobs.runs.size(), jobs.list.string(),
+      is_open ? "Name the image and the claim in the file (or --image, --claim), then s" : "S",
+      slurm ? "sbatch" : "kubectl apply -f", bash_word(folder.file(name).string()));
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include "base/parse.h"
 #include "cli/paired.h"
 #include "report/json.h"
+#include "report/summary_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -148,6 +149,17 @@ json values_json(const ComparedPoint& point) {
   return values;
 }
 
+// Whether a run is as asked; until one is, all are looked at.
+template <class Test>
+bool any_run(const Comparison& comparison, const Test& test) {
+  for (const ComparedPoint& point : comparison.points) {
+    for (const ComparedPolicy& policy : point.policies) {
+      if (std::ranges::any_of(policy.summaries, test)) return true;
+    }
+  }
+  return false;
+}
+
 using Format = std::string (*)(double);
 
 std::string seconds_cell(double value) { return number_text(value, 1); }
@@ -168,12 +180,23 @@ constexpr Figure kFigures[] = {
     {"queue s", "/queue_avg_s", seconds_cell, true},
     {"makespan s", "/makespan_s", seconds_cell, true},
     {"utilised", "/gpu_utilization", percent_text, true},
+    {"communicating", "/comm_time_share", percent_text, true},
     {"Jain", "/fairness/jain", ratio_cell, true},
     {"share error max", "/fairness/share_error_max", percent_text, true},
     {"FTF max", "/fairness/ftf_max", ratio_cell, true},
     {"preemptions", "/preemptions", count_cell, false},
     {"migrations", "/migrations", count_cell, false},
 };
+
+std::string network_of(const json& summary) {
+  return summary.value("/settings/network"_json_pointer, std::string());
+}
+
+// Time lost to communication matters where the network is computed.
+bool is_shown(const Figure& figure, const Comparison& comparison) {
+  if (std::string_view(figure.pointer) != "/comm_time_share") return true;
+  return any_run(comparison, [](const json& summary) { return !network_of(summary).empty(); });
+}
 
 // A table that begins with a column for each thing that is swept.
 std::vector<Table::Column> swept_columns(const Comparison& comparison) {
@@ -192,7 +215,9 @@ std::vector<std::string> swept_cells(const ComparedPoint& point) {
 Table means_table(const Comparison& comparison) {
   std::vector<Table::Column> columns = swept_columns(comparison);
   columns.push_back({"policy", Align::kLeft});
-  for (const Figure& figure : kFigures) columns.push_back({figure.header});
+  for (const Figure& figure : kFigures) {
+    if (is_shown(figure, comparison)) columns.push_back({figure.header});
+  }
   Table table(std::move(columns));
   for (const ComparedPoint& point : comparison.points) {
     for (const ComparedPolicy& policy : point.policies) {
@@ -200,6 +225,7 @@ Table means_table(const Comparison& comparison) {
       std::vector<std::string> cells = swept_cells(point);
       cells.push_back(policy.policy);
       for (const Figure& figure : kFigures) {
+        if (!is_shown(figure, comparison)) continue;
         const auto range = range_over_seeds(policy, figure.pointer);
         cells.push_back(range ? figure.format(range->mean) : "-");
       }
@@ -249,7 +275,7 @@ Table seeds_table(const Comparison& comparison) {
   Table table(std::move(columns));
   for (const ComparedPoint& point : comparison.points) {
     for (const Figure& figure : kFigures) {
-      if (!figure.over_seeds) continue;
+      if (!figure.over_seeds || !is_shown(figure, comparison)) continue;
       for (const ComparedPolicy& policy : point.policies) {
         add_seeds_row(table, point, policy, figure);
       }
@@ -258,6 +284,9 @@ Table seeds_table(const Comparison& comparison) {
   }
   return table;
 }
+
+constexpr std::string_view kAllAlike =
+    "The seed changes nothing here: the trace stays the same, and nothing else is random.\n";
 
 // The policies that gave the same with every seed at every point, or nothing.
 std::string alike_text(const Comparison& comparison) {
@@ -274,9 +303,24 @@ std::string alike_text(const Comparison& comparison) {
   }
   if (names.empty()) return {};
   if (names.size() < alike.size()) {
-    return fmt::format("\nThe seed changes nothing for: {}\n", fmt::join(names, "; "));
+    return fmt::format("The seed changes nothing for: {}\n", fmt::join(names, "; "));
   }
-  return "\nThe seed changes nothing here: the trace stays the same, and nothing else is random.\n";
+  return std::string(kAllAlike);
+}
+
+// Of the run with the most jobs of unknown speed; a sweep may change the models.
+std::string remarks_of(const Comparison& comparison) {
+  RemarkedRun worst;
+  any_run(comparison, [&](const json& summary) {
+    RemarkedRun run;
+    run.jobs = summary.value("jobs_read", std::int64_t{0});
+    run.models_unknown = summary.value("models_unknown", std::int64_t{0});
+    run.models_communicating = summary.value("models_communicating", std::int64_t{0});
+    run.network = network_of(summary);
+    if (worst.jobs == 0 || run.models_unknown > worst.models_unknown) worst = std::move(run);
+    return false;
+  });
+  return remarks_text(worst);
 }
 
 }  // namespace
@@ -313,9 +357,12 @@ std::string comparison_json(const Comparison& comparison) {
 }
 
 std::string comparison_text(const Comparison& comparison, TextStyle style) {
-  std::string text = means_table(comparison).text(style);
+  std::string text = means_table(comparison).text(style) + remarks_of(comparison);
   if (comparison.seeds == 1) return text;
-  return text + "\n" + seeds_table(comparison).text(style) + alike_text(comparison);
+  const std::string alike = alike_text(comparison);
+  if (alike == kAllAlike) return text + "\n" + alike;
+  text += "\n" + seeds_table(comparison).text(style);
+  return alike.empty() ? text : text + "\n" + alike;
 }
 
 }  // namespace fairlead

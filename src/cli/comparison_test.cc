@@ -53,6 +53,19 @@ TEST(Comparison, TellsOfSeedsThatOnlyTheSeedTellsApart) {
   EXPECT_EQ(json::parse(comparison_json(other, 2))["policies"][0]["seeds_alike"], false);
 }
 
+TEST(Comparison, ShowsTimeLostToCommunicationWhereTheNetworkIsComputed) {
+  nlohmann::json run = summary(1, 10, 1);
+  run["comm_time_share"] = 0.25;
+  const auto text = [&] {
+    return comparison_text({.seeds = 1, .points = {{.policies = {{"fifo", "fifo", {run}}}}}},
+                           TextStyle::kPlain);
+  };
+  EXPECT_EQ(text().find("communicating"), std::string::npos);
+  run["settings"] = {{"network", "analytic"}};
+  EXPECT_NE(text().find("communicating"), std::string::npos);
+  EXPECT_NE(text().find("25.0 %"), std::string::npos);
+}
+
 TEST(Comparison, SaysThatTheSeedChangesNothingOnlyOfPoliciesThatAreAlikeAtEveryPoint) {
   const ComparedPolicy alike{"fifo", "fifo", {summary(1, 10, 1), summary(2, 10, 1)}};
   const ComparedPolicy differs{"fifo", "fifo", {summary(1, 10, 1), summary(2, 11, 1)}};

@@ -14,9 +14,11 @@
 #include "engine/engine.h"
 #include "model/cluster_file.h"
 #include "policy/registry.h"
+#include "report/result_files.h"
 #include "trace/trace.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -37,9 +39,10 @@ constexpr std::string_view kHelp =
     "  fairlead replay out/fifo --policy fifo:skip=true\n"
     "  fairlead replay out/cmp/tiresias/journal.flj --policy las --set costs=none\n"
     "\n"
-    "Give the --set of the recorded run: the journal has its cluster, jobs and outages, not its\n"
-    "settings. --cluster is needed where the network is computed, since the journal has no links;\n"
-    "--trace where it has a column gpu_type. Whether the run was rebuilt is checked: its own\n"
+    "The journal has the run's cluster, jobs and outages, not its settings: these are taken from\n"
+    "the summary.json beside it, and from --set. --cluster is needed where the network is\n"
+    "computed, since the journal has no links; --trace where it has a column gpu_type. Whether the "
+    "run was rebuilt is checked: its own\n"
     "policy must decide as it did. It exits with 0 whether there is a difference or not.\n";
 
 // A recorded run, and everything needed to run another policy in its world.
@@ -79,12 +82,29 @@ Status take_reference_types(Workload& workload, const std::string& trace,
   return {};
 }
 
+// Those of the recorded run, if its summary is still beside the journal, and then those given.
+Result<Settings> settings_of(const Flags& flags, const std::filesystem::path& journal) {
+  std::vector<std::string> assignments;
+  std::error_code ignored;
+  if (std::filesystem::exists(journal.parent_path() / "summary.json", ignored)) {
+    FL_TRY_ASSIGN(summary, read_summary(journal.parent_path()));
+    const auto given = summary.find("settings");
+    if (given != summary.end() && given->is_object()) {
+      for (const auto& [key, value] : given->items()) {
+        if (value.is_string()) assignments.push_back(key + "=" + value.get<std::string>());
+      }
+    }
+  }
+  assignments.insert(assignments.end(), flags.settings.begin(), flags.settings.end());
+  return parse_settings(assignments);
+}
+
 Result<Replay> read_recorded(const Flags& flags) {
   Replay replay;
   replay.journal = flags.recorded;
   std::error_code ignored;
   if (std::filesystem::is_directory(replay.journal, ignored)) replay.journal /= kJournalName;
-  FL_TRY_ASSIGN(settings, parse_settings(flags.settings));
+  FL_TRY_ASSIGN(settings, settings_of(flags, replay.journal));
   WorldRecorder world;
   DecisionReader decisions(
       [&](const Decision& decision) { replay.decisions.push_back(decision.digest()); });
@@ -155,7 +175,7 @@ Status check_rebuilt(const Replay& replay, std::size_t enough) {
   const Time t = again.other ? std::min(was->t, again.other->t) : was->t;
   return input_error(
       "{}: this run cannot be rebuilt with these settings: its own policy does otherwise at {} s. "
-      "Give the --set of the run; about --cluster and --trace see fairlead replay --help: {}",
+      "Give its --set; about --cluster and --trace see fairlead replay --help: {}",
       replay.journal.string(), to_seconds(t), replay.world.policy);
 }
 

@@ -148,8 +148,9 @@ std::string replay_text(const ReplayResult& result) {
   const auto difference = difference_of(result);
   if (!difference) return text + fmt::format("no difference in {} decisions\n", agreed);
 
-  text += fmt::format("they differ first at {} s, after {} equal decisions\n",
-                      number_text(to_seconds(difference->t), 3), agreed);
+  text +=
+      fmt::format("they differ first at {} s, after {} equal decision{}\n",
+                  number_text(to_seconds(difference->t), 3), agreed, result.agreed == 1 ? "" : "s");
   const auto event = [&](const auto& item) { return event_text(world, item); };
   const auto step = [&](const auto& item) { return step_text(world, item); };
   text += "\nwhat happened\n";

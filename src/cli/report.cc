@@ -27,8 +27,10 @@ struct Flags {
 };
 
 constexpr std::string_view kHelp =
-    "DIR is the result folder of simulate, or the folder of compare or of one experiment of\n"
-    "reproduce: then the policies stand side by side, of several seeds the first. The file needs\n"
+    "DIR is the result folder of simulate, or the folder of compare or of one case of an "
+    "experiment\n"
+    "of reproduce: then the policies stand side by side, of several seeds the first. The file "
+    "needs\n"
     "nothing beside it and no network; send it to whoever should see it.\n"
     "\n"
     "Examples:\n"
@@ -82,9 +84,9 @@ Status report(const Flags& flags) {
   data.finish();
   FL_TRY_ASSIGN(bytes, html.commit());
   constexpr double kMb = 1e6;
-  fmt::print("{}: {} of {} jobs, {} MB\n", output.string(),
+  fmt::print("{}: {} of {} job{}, {} MB\n", output.string(),
              found.runs.size() == 1 ? "1 run" : fmt::format("{} runs", found.runs.size()),
-             count_text(static_cast<std::int64_t>(jobs)),
+             count_text(static_cast<std::int64_t>(jobs)), jobs == 1 ? "" : "s",
              number_text(static_cast<double>(bytes) / kMb, 1));
   if (found.seeds_left_out > 0) {
     fmt::print("of each policy the first seed only; {} other runs are left out\n",

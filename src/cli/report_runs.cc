@@ -111,6 +111,12 @@ Result<ReportedRuns> find_runs(const fs::path& folder) {
     found.runs.push_back(std::move(run));
   }
   if (found.runs.empty()) {
+    const fs::path first_case = folder / "case-1";
+    if (fs::is_directory(first_case, ignored)) {
+      return input_error(
+          "{}: it has several cases, each with a report of its own, such as that of {}",
+          folder.string(), first_case.string());
+    }
     return input_error("{}: neither results of simulate nor of compare are in it", folder.string());
   }
   return found;

@@ -324,6 +324,9 @@ Status reproduce(const Flags& flags) {
   FL_TRY(write_file(folder.file("reproduction.md"), page));
   if (!flags.doc.empty()) FL_TRY(write_file(flags.doc, page));
   folder.keep();
+  fmt::print(
+      "\nresults in {}{}\n", folder.file("reproduction.md").string(),
+      embedded_report_page().empty() ? "" : ", and report.html beside the runs of each case");
   return failure_of(results);
 }
 

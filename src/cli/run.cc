@@ -76,6 +76,16 @@ Result<World> read_inputs(const RunConfig& config) {
                std::move(table)};
 }
 
+// Jobs whose model says what it communicates.
+std::int64_t communicating(const Workload& workload, const Speed& speed) {
+  std::int64_t jobs = 0;
+  for (JobId job : ids<JobId>(workload.jobs.size())) {
+    const ModelProfile* profile = speed.profile(job);
+    if (profile != nullptr && profile->communication.has_value()) ++jobs;
+  }
+  return jobs;
+}
+
 RunLabel label_of(const RunConfig& config, const World& world) {
   return {.policy = std::string(world.choice.entry->name),
           .options = world.choice.options.canonical(),
@@ -136,6 +146,8 @@ Result<RunOutcome> run_simulation(const RunConfig& config) {
   Summary summary = metrics.summary(
       {.rows = world.workload.rows,
        .models_unknown = speed.models_unknown(),
+       .models_communicating = communicating(world.workload, speed),
+       .settings = config.settings.given,
        .journal_hash = journal.hash(),
        .bounds = job_bounds(world.cluster, world.workload, speed, world.policy->needs().copies)});
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;

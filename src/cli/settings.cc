@@ -82,13 +82,14 @@ bool set_choice(std::string_view value, std::initializer_list<std::string_view> 
 bool set_congestion(std::string_view value, std::array<double, kTiers>& congestion) {
   constexpr double kFactorMax = 1e6;
   congestion.fill(1);
+  std::array<bool, kTiers> is_named = {};
   while (true) {
     const std::string_view part = value.substr(0, value.find(','));
     const std::size_t colon = part.find(':');
     if (colon == std::string_view::npos) return false;
     std::size_t tier = 0;
     while (tier < kTiers && tier_name(Tier(tier)) != part.substr(0, colon)) ++tier;
-    if (tier == kTiers) return false;
+    if (tier == kTiers || std::exchange(is_named[tier], true)) return false;
     if (!set_part(part.substr(colon + 1), 1, kFactorMax, congestion[tier])) return false;
     if (part.size() == value.size()) return true;
     value.remove_prefix(part.size() + 1);
@@ -133,8 +134,9 @@ constexpr Setting kSettings[] = {
      [](std::string_view v, Settings& s) {
        return set_choice(v, {"ring", "parameter-servers"}, s.network.exchange);
      }},
-    {"congestion", "tier:factor,... with factors from 1 to 1000000",
-     "divides the speed of the links pair, node, rack or spine; not with network=profiled",
+    {"congestion", "tier:factor,... of pair, node, rack and spine with factors from 1 to 1000000",
+     "divides the speed of links, of which the trace's durations know nothing; not with "
+     "network=profiled",
      [](std::string_view v, Settings& s) { return set_congestion(v, s.network.congestion); }},
     {"contention_penalty_ms_per_mb", "milliseconds from 0 to 1000000",
      "what each MB takes longer for each other gang on the busiest link; with network=contention "
@@ -227,6 +229,7 @@ Result<Settings> parse_settings(const std::vector<std::string>& assignments) {
     if (!setting->apply(value, settings)) {
       return input_error("--set {} takes {}: {}", key, setting->takes, value);
     }
+    settings.given[std::string(key)] = value;
   }
   FL_TRY(check_network(settings.network));
   return settings;

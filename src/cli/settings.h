@@ -10,6 +10,7 @@
 #include "model/workload.h"
 #include "sim/sim_backend.h"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,10 +19,11 @@
 namespace fairlead {
 
 struct Settings {
-  std::string reference_gpu;         // empty: the cluster's fastest type
-  std::string models;                // empty: the built-in table, and no model is drawn
-  std::optional<Reading> reading{};  // none: strict for the native format, else lenient
-  double load = 0;                   // scale submissions to it (trace/load.h); 0: leave them
+  std::map<std::string, std::string> given;  // the texts that the rest was read from, by key
+  std::string reference_gpu;                 // empty: the cluster's fastest type
+  std::string models;                        // empty: the built-in table, and no model is drawn
+  std::optional<Reading> reading{};          // none: strict for the native format, else lenient
+  double load = 0;  // scale submissions to it (trace/load.h); 0: leave them
   Costs costs;
   bool model_costs = true;  // models' own costs take precedence over `costs`
   FaultOptions faults;

@@ -53,7 +53,7 @@ TEST(Settings, RefuseWhatTheNetworkDoesNotHave) {
             "--set contention_penalty_ms_per_mb needs network=contention: profiled");
   EXPECT_EQ(error_of("network=fast"), "--set network takes profiled, analytic or contention: fast");
   for (const char* value :
-       {"", "rack", "rack:", "rack:0.5", "rack:4,", "row:4", "rack:4,,spine:2"}) {
+       {"", "rack", "rack:", "rack:0.5", "rack:4,", "row:4", "rack:4,,spine:2", "rack:4,rack:8"}) {
     EXPECT_TRUE(error_of((std::string("congestion=") + value).c_str())
                     .starts_with("--set congestion takes tier:factor"))
         << value;

@@ -31,6 +31,8 @@ struct JobBound {
 struct RunFacts {
   RowCounts rows;
   std::int64_t models_unknown = 0;
+  std::int64_t models_communicating = 0;
+  std::map<std::string, std::string> settings;
   std::string journal_hash;
   IdVector<JobId, JobBound> bounds;  // empty: every job's best speed is 1, with the gang asked for
 };

@@ -46,6 +46,8 @@ Summary Metrics::summary(const RunFacts& facts) const {
   summary.pending = counts_.pending;
   summary.jobs_rejected = jobs_.rejected_by_reason();
   summary.models_unknown = facts.models_unknown;
+  summary.models_communicating = facts.models_communicating;
+  summary.settings = facts.settings;
   summary.gpu_hours = to_gpu_hours(held_);
   summary.preemptions = preemptions_;
   summary.placements = placements_;

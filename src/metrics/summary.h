@@ -50,6 +50,7 @@ struct Summary {
   std::string trace;
   std::uint64_t seed = 0;
   std::string journal_hash;
+  std::map<std::string, std::string> settings;  // those that were given, as text
 
   std::int64_t rows_read = 0;
   CountByReason rows_rejected;
@@ -61,6 +62,7 @@ struct Summary {
   std::int64_t pending = 0;
   CountByReason jobs_rejected;
   std::int64_t models_unknown = 0;
+  std::int64_t models_communicating = 0;
 
   std::optional<double> makespan_s;
   std::optional<double> jct_avg_s;

@@ -249,7 +249,7 @@ constexpr OptionSpec kOptions[] = {
     integer_option("relax", "120", "seconds", 0, 31'536'000,
                    "A job that has waited so long may span a rack, and after as long again any "
                    "nodes; the default is chosen."),
-    real_option("preempt_above", "0.9", "of the GPUs", 0, 1,
+    real_option("preempt_above", "0.9", "", 0, 1,
                 "GPUs above quotas are taken back where more than this part of the cluster is "
                 "held; 1 is never."),
     flag_option("skip", "false",

@@ -78,6 +78,8 @@ json to_json_value(const Summary& summary) {
                 {"pending", summary.pending},
                 {"jobs_rejected", json::object()},
                 {"models_unknown", summary.models_unknown},
+                {"models_communicating", summary.models_communicating},
+                {"settings", summary.settings.empty() ? json::object() : json(summary.settings)},
                 {"users", json::array()},
                 {"fairness", to_json(summary.fairness)},
                 {"bounds",

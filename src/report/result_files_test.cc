@@ -68,13 +68,37 @@ TEST_F(ResultFilesTest, SummaryHasEveryKeyOfTheContract) {
   Metrics metrics;
   write_run(metrics);
   const auto value = nlohmann::json::parse(summary_json(metrics.summary({})));
-  for (const char* key :
-       {"policy",          "options",   "seed",          "cluster",        "trace",
-        "journal_hash",    "rows_read", "rows_rejected", "jobs_read",      "finished",
-        "failed",          "rejected",  "pending",       "models_unknown", "makespan_s",
-        "jct_avg_s",       "jct_p50_s", "jct_p90_s",     "jct_p99_s",      "queue_avg_s",
-        "gpu_utilization", "gpu_hours", "preemptions",   "migrations",     "comm_time_share",
-        "users",           "fairness",  "bounds",        "placements"}) {
+  for (const char* key : {"policy",
+                          "options",
+                          "seed",
+                          "cluster",
+                          "trace",
+                          "journal_hash",
+                          "rows_read",
+                          "rows_rejected",
+                          "jobs_read",
+                          "finished",
+                          "failed",
+                          "rejected",
+                          "pending",
+                          "models_unknown",
+                          "makespan_s",
+                          "jct_avg_s",
+                          "jct_p50_s",
+                          "jct_p90_s",
+                          "jct_p99_s",
+                          "queue_avg_s",
+                          "gpu_utilization",
+                          "gpu_hours",
+                          "preemptions",
+                          "migrations",
+                          "comm_time_share",
+                          "users",
+                          "fairness",
+                          "bounds",
+                          "placements",
+                          "settings",
+                          "models_communicating"}) {
     EXPECT_TRUE(value.contains(key)) << key;
   }
   for (const char* key : {"user", "tickets", "jobs", "gpu_hours", "work_gpu_hours",

@@ -112,11 +112,35 @@ std::string users_text(const Summary& summary, TextStyle style) {
 
 }  // namespace
 
+std::string remarks_text(const RemarkedRun& run) {
+  std::string text;
+  if (run.models_unknown > 0) {
+    text += fmt::format(
+        "note      the table of models does not have those of {} of {} jobs: they run at speed 1 "
+        "on every GPU, anywhere (--set models=)\n",
+        count_text(run.models_unknown), count_text(run.jobs));
+  }
+  const bool is_computed = !run.network.empty() && run.network != "profiled";
+  if (is_computed && run.models_communicating == 0) {
+    text += fmt::format(
+        "note      network={} changes nothing: no job has a model that says what it communicates "
+        "(--set models=wang draws such models)\n",
+        run.network);
+  }
+  return text;
+}
+
 std::string summary_text(const Summary& summary, TextStyle style) {
   const std::string options = summary.options.empty() ? "" : " (" + summary.options + ")";
   std::string text =
-      fmt::format("{}{} on {}, {}\n", summary.policy, options, summary.cluster, summary.trace);
-  text += figures_text(summary);
+      fmt::format("{}{} on {}, {}", summary.policy, options, summary.cluster, summary.trace);
+  for (const auto& [key, value] : summary.settings) text += fmt::format(", {}={}", key, value);
+  text += "\n" + figures_text(summary);
+  const auto network = summary.settings.find("network");
+  text += remarks_text({.jobs = summary.jobs_read,
+                        .models_unknown = summary.models_unknown,
+                        .models_communicating = summary.models_communicating,
+                        .network = network == summary.settings.end() ? "" : network->second});
   if (!summary.users.empty()) text += "\n" + users_text(summary, style);
   return text;
 }

@@ -4,9 +4,22 @@
 #include "metrics/summary.h"
 #include "report/table.h"
 
+#include <cstdint>
 #include <string>
 
 namespace fairlead {
+
+// What remarks are about, of one run or of several alike.
+struct RemarkedRun {
+  std::int64_t jobs = 0;
+  std::int64_t models_unknown = 0;
+  std::int64_t models_communicating = 0;
+  std::string network;  // as the setting says; empty: profiled
+};
+
+// What the figures do not say by themselves: jobs whose speeds are not known, a network that nobody
+// uses. A line each, or nothing.
+std::string remarks_text(const RemarkedRun& run);
 
 // The figures of the run and the users that received most.
 std::string summary_text(const Summary& summary, TextStyle style);

@@ -19,6 +19,24 @@ TEST(SummaryText, TellsHowFarTimesAreFromTheirLowerBounds) {
       << text;
 }
 
+TEST(SummaryText, NamesTheSettingsAndWhatTheyDoNotReach) {
+  Summary summary;
+  summary.policy = "fifo";
+  summary.cluster = "lab";
+  summary.trace = "jobs.csv";
+  summary.jobs_read = 11;
+  const auto text = [&] { return summary_text(summary, TextStyle::kPlain); };
+  EXPECT_EQ(text().find("note"), std::string::npos) << text();
+  summary.models_unknown = 10;
+  summary.settings = {{"models", "wang"}, {"network", "contention"}};
+  EXPECT_TRUE(text().starts_with("fifo on lab, jobs.csv, models=wang, network=contention\n"));
+  EXPECT_NE(text().find("note      the table of models does not have those of 10 of 11 jobs"),
+            std::string::npos);
+  EXPECT_NE(text().find("note      network=contention changes nothing"), std::string::npos);
+  summary.models_communicating = 1;
+  EXPECT_EQ(text().find("changes nothing"), std::string::npos);
+}
+
 TEST(SummaryText, SaysNothingOfBoundsThatAreNotKnown) {
   Summary summary;
   summary.makespan_s = 9000;

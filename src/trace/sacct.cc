@@ -71,6 +71,7 @@ JobRow row_of(CsvReader& csv, const Columns& at) {
   row.gpu_type = gpus.type;
   row.user = csv.text(at.user);
   row.submit = csv.utc_time(at.submit);
+  if (csv.text(at.elapsed) == "0") csv.skip("never started");
   row.duration = csv.duration(at.elapsed);
   row.columns.id = csv.column_number(at.job);
   row.columns.duration = csv.column_number(at.elapsed);

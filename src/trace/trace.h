@@ -32,8 +32,9 @@
 //   openb       pod lists: name, num_gpu, gpu_milli, qos, creation_time, deletion_time,
 //               scheduled_time. Duration: deletion - scheduled_time, or - creation_time.
 //   sacct       --parsable2 output with at least JobID, Submit, ElapsedRaw and AllocTRES or
-//   ReqTRES.
-//               Steps (ids with a dot) are not jobs. Times have no zone and are taken as UTC.
+//               ReqTRES. Steps (ids with a dot) are not jobs. Times have no zone and are taken as
+//               UTC. A job counts with the time that it ran, however it ended; State is not read,
+//               so leave out jobs that still run (sacct --state). Elapsed 0: never started.
 //
 // Rows without GPUs are counted as "no GPU". A duration of 0 is a bad row everywhere. Philly,
 // Helios, Acme, PAI and sacct tell calendar times: there the earliest submission becomes time 0.

@@ -195,6 +195,15 @@ TEST(ReadSacct, KnowsResourceLists) {
             "t:2:25: AllocTRES must name whole GPUs: cpu=1,gres/gpu=1x");
 }
 
+TEST(ReadSacct, LeavesOutWhatNeverStarted) {
+  const auto workload = read_text(
+      "JobID|Submit|ElapsedRaw|AllocTRES|ReqTRES\n"
+      "1|2024-01-02T03:04:05|5|gres/gpu=1|gres/gpu=1\n"
+      "2|2024-01-02T03:04:05|0||gres/gpu=1\n",
+      with(TraceFormat::kSacct, Reading::kLenient));
+  EXPECT_EQ(workload->rows.rows_rejected, (Counts{{"never started", 1}}));
+}
+
 TEST(ReadTrace, UndoesCompression) {
   const auto plain = jobs_of(read_file("native.csv"));
   for (const char* name : {"valid.csv.gz", "valid.csv.zst"}) {

@@ -168,8 +168,15 @@ TEST_F(ReplayTest, AJobThatOnlyOnePolicyRefusesIsADifference) {
   EXPECT_EQ(difference["events"][0]["event"], "rejected");
 }
 
+TEST_F(ReplayTest, TakesTheSettingsOfTheRunFromItsSummary) {
+  record("fifo", "--set costs=none");
+  EXPECT_TRUE(replay("out --policy fifo")["difference"].is_null());
+  EXPECT_EQ(fairlead("replay out --policy srtf").exit_code, 0);
+}
+
 TEST_F(ReplayTest, WrongSettingsAreNoticed) {
   record("fifo", "--set costs=none");
+  std::filesystem::remove(path("out/summary.json"));
   const Ended ended = fairlead("replay out --policy srtf");
   EXPECT_EQ(ended.exit_code, 2);
   EXPECT_EQ(ended.out, "");

@@ -41,6 +41,7 @@ TEST_F(ReproduceTest, GivesAVerdictOnEachClaim) {
   const Ended ended = fairlead("reproduce mine.yaml --out out --doc page.md");
   ASSERT_EQ(ended.exit_code, 0) << ended.errors;
   EXPECT_NE(ended.out.find("3 of 4 reached"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("\nresults in out/reproduction.md"), std::string::npos) << ended.out;
   EXPECT_EQ(files("out"),
             (std::vector<std::string>{"mine", "reproduction.json", "reproduction.md"}));
   std::vector<std::string> expected = {"fifo", "jobs-seed-1.csv", "las"};
