@@ -50,6 +50,7 @@ describe("the page", () => {
         head,
         /400 jobs of 12 users on sample: 192 GPUs \(64 V100, 56 P100, 72 K80\) in 24 nodes and 2 racks/,
       );
+      assert.match(head, /Settings: models=wang, network=contention/);
     });
   });
 

@@ -23,6 +23,21 @@ export function header(app: App): HTMLElement {
       `) in ${plural(cluster.nodes.name.length, "node")} and ${plural(cluster.racks, "rack")}. `,
       `${plural(data.runs.length, "run")}, the longest over ${duration(span)}. Times count from the first submission.`,
     ),
+    ...settings(app),
+  );
+}
+
+// What `--set` gave, once if it was the same for all runs.
+function settings(app: App): HTMLElement[] {
+  const texts = app.data.runs.map((run) =>
+    Object.entries(run.summary.settings ?? {})
+      .map(([key, value]) => `${key}=${value}`)
+      .join(", "),
+  );
+  if (texts.every((text) => text === "")) return [];
+  if (new Set(texts).size === 1) return [el("p", {}, "Settings: ", bdi(texts[0]))];
+  return app.data.runs.map((run, i) =>
+    el("p", {}, "Settings of ", bdi(run.label), ": ", bdi(texts[i] || "none")),
   );
 }
 

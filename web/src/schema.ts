@@ -113,6 +113,7 @@ export interface Summary {
   seed: number;
   cluster: string;
   trace: string;
+  settings?: Record<string, string>; // what --set gave
   jobs_read: number;
   finished: number;
   failed: number;

@@ -139,6 +139,7 @@ function summarize(policy, run, jobs, work, shares, load, names, seed) {
   const placed = [0, 1, 2, 3].map((tier) => run.tiers.filter((t) => t === tier).length);
   return {
     policy: policy.label.split(":")[0],
+    settings: { models: "wang", network: "contention" },
     options: policy.slice_s === Infinity ? "" : `slice=${policy.slice_s}`,
     seed,
     cluster: "sample",
