@@ -190,12 +190,11 @@ Status export_runs(const Flags& flags, const ComparePlan& plan) {
   FL_TRY(write_text(folder, name, text));
   folder.keep();
   const bool is_open = !slurm && (jobs.image == kNoImage || jobs.claim == kNoClaim);
-  fmt::print(
-      "{} runs in {}. {}tart them: {} {}\n"
-      "Then, for the tables: the same command without --export.\n",
-      jobs.runs.size(), jobs.list.string(),
-      is_open ? "Name the image and the claim in the file (or --image, --claim), then s" : "S",
-      slurm ? "sbatch" : "kubectl apply -f", bash_word(folder.file(name).string()));
+  fmt::print("{} runs in {}.\n", jobs.runs.size(), jobs.list.string());
+  if (is_open) fmt::print("Name image and claim, in the file or by --image and --claim.\n");
+  fmt::print("Start them: {} {}\n", slurm ? "sbatch" : "kubectl apply -f",
+             bash_word(folder.file(name).string()));
+  fmt::print("Then, for the tables: the same command without --export.\n");
   return {};
 }
 

@@ -149,15 +149,13 @@ json values_json(const ComparedPoint& point) {
   return values;
 }
 
-// Whether a run is as asked; until one is, all are looked at.
-template <class Test>
-bool any_run(const Comparison& comparison, const Test& test) {
+template <class Visit>
+void visit_runs(const Comparison& comparison, const Visit& visit) {
   for (const ComparedPoint& point : comparison.points) {
     for (const ComparedPolicy& policy : point.policies) {
-      if (std::ranges::any_of(policy.summaries, test)) return true;
+      for (const json& summary : policy.summaries) visit(summary);
     }
   }
-  return false;
 }
 
 using Format = std::string (*)(double);
@@ -188,14 +186,18 @@ constexpr Figure kFigures[] = {
     {"migrations", "/migrations", count_cell, false},
 };
 
+// Empty if the network was not computed.
 std::string network_of(const json& summary) {
-  return summary.value("/settings/network"_json_pointer, std::string());
+  std::string network = summary.value("/settings/network"_json_pointer, std::string());
+  return is_computed_network(network) ? network : "";
 }
 
 // Time lost to communication matters where the network is computed.
 bool is_shown(const Figure& figure, const Comparison& comparison) {
   if (std::string_view(figure.pointer) != "/comm_time_share") return true;
-  return any_run(comparison, [](const json& summary) { return !network_of(summary).empty(); });
+  bool computed = false;
+  visit_runs(comparison, [&](const json& run) { computed = computed || !network_of(run).empty(); });
+  return computed;
 }
 
 // A table that begins with a column for each thing that is swept.
@@ -308,19 +310,19 @@ std::string alike_text(const Comparison& comparison) {
   return std::string(kAllAlike);
 }
 
-// Of the run with the most jobs of unknown speed; a sweep may change the models.
+// Of all runs: the most jobs whose speed is not known, and the most of those who communicate where
+// the network is computed.
 std::string remarks_of(const Comparison& comparison) {
-  RemarkedRun worst;
-  any_run(comparison, [&](const json& summary) {
-    RemarkedRun run;
-    run.jobs = summary.value("jobs_read", std::int64_t{0});
-    run.models_unknown = summary.value("models_unknown", std::int64_t{0});
-    run.models_communicating = summary.value("models_communicating", std::int64_t{0});
-    run.network = network_of(summary);
-    if (worst.jobs == 0 || run.models_unknown > worst.models_unknown) worst = std::move(run);
-    return false;
+  RemarkedRun all;
+  visit_runs(comparison, [&](const json& run) {
+    const auto count = [&](const char* key) { return run.value(key, std::int64_t{0}); };
+    all.jobs = std::max(all.jobs, count("jobs_read"));
+    all.models_unknown = std::max(all.models_unknown, count("models_unknown"));
+    if (network_of(run).empty()) return;
+    all.network = network_of(run);
+    all.models_communicating = std::max(all.models_communicating, count("models_communicating"));
   });
-  return remarks_text(worst);
+  return remarks_text(all);
 }
 
 }  // namespace

@@ -41,9 +41,9 @@ constexpr std::string_view kHelp =
     "\n"
     "The journal has the run's cluster, jobs and outages, not its settings: these are taken from\n"
     "the summary.json beside it, and from --set. --cluster is needed where the network is\n"
-    "computed, since the journal has no links; --trace where it has a column gpu_type. Whether the "
-    "run was rebuilt is checked: its own\n"
-    "policy must decide as it did. It exits with 0 whether there is a difference or not.\n";
+    "computed, since the journal has no links; --trace where it has a column gpu_type. Whether\n"
+    "the run was rebuilt is checked: its own policy must decide as it did. It exits with 0\n"
+    "whether there is a difference or not.\n";
 
 // A recorded run, and everything needed to run another policy in its world.
 struct Replay {
@@ -214,7 +214,8 @@ Command add_replay(CLI::App& root) {
       ->type_name("FILE|NAME|SHORTHAND");
   app->add_option("--trace", flags->trace, "that of the run, for its column gpu_type")
       ->type_name("FILE");
-  app->add_option("--set", flags->settings, "the settings of the run, see below; may be repeated")
+  app->add_option("--set", flags->settings,
+                  "a setting instead of the run's, see below; may be repeated")
       ->type_name("KEY=VALUE")
       ->expected(1)
       ->allow_extra_args(false)

@@ -27,11 +27,9 @@ struct Flags {
 };
 
 constexpr std::string_view kHelp =
-    "DIR is the result folder of simulate, or the folder of compare or of one case of an "
-    "experiment\n"
-    "of reproduce: then the policies stand side by side, of several seeds the first. The file "
-    "needs\n"
-    "nothing beside it and no network; send it to whoever should see it.\n"
+    "DIR is the result folder of simulate, or the folder of compare or of one case of an\n"
+    "experiment of reproduce: then the policies stand side by side, of several seeds the first.\n"
+    "The file needs nothing beside it and no network; send it to whoever should see it.\n"
     "\n"
     "Examples:\n"
     "  fairlead report out                      writes out/report.html\n"

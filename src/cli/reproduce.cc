@@ -161,8 +161,11 @@ Status write_reports(const Experiment& experiment, const Runs& runs,
   }
   FL_TRY(run_children(reports));
   for (const ChildRun& report : reports) {
-    if (report.exit_code != 0) {
-      return run_error("no page for {}: {}", report.arguments.back(), message_of(report));
+    const std::string& folder = report.arguments.back();
+    if (report.exit_code == 0) {
+      fmt::print("page: {}\n", (std::filesystem::path(folder) / "report.html").string());
+    } else {
+      fmt::print(stderr, "no page for {}: {}\n", folder, message_of(report));
     }
   }
   return {};
@@ -241,7 +244,6 @@ Result<ExperimentResult> run_experiment(const Experiment& experiment,
                                         const std::filesystem::path& out) {
   FL_TRY_ASSIGN(runs, plan_runs(experiment, out));
   FL_TRY(carry_out(experiment, runs));
-  FL_TRY(write_reports(experiment, runs, out));
   const AllFigures figures =
       experiment.iterations ? run_iterations(experiment) : read_runs(experiment, runs);
   ExperimentResult result{experiment, {}};
@@ -251,6 +253,8 @@ Result<ExperimentResult> run_experiment(const Experiment& experiment,
       result.outcomes.back().push_back(outcome_of(experiment, runs, figures, claim, i));
     }
   }
+  fmt::print("{}", result_text(result, stdout_style()));
+  FL_TRY(write_reports(experiment, runs, out));
   return result;
 }
 
@@ -314,8 +318,8 @@ Status reproduce(const Flags& flags) {
   FL_TRY_ASSIGN(folder, ResultFolder::open(flags.out));
   std::vector<ExperimentResult> results;
   for (const Experiment& experiment : experiments) {
+    if (!results.empty()) fmt::print("\n");
     FL_TRY_ASSIGN(result, run_experiment(experiment, flags.out));
-    fmt::print("{}{}", results.empty() ? "" : "\n", result_text(result, stdout_style()));
     std::fflush(stdout);
     results.push_back(std::move(result));
   }
@@ -324,9 +328,7 @@ Status reproduce(const Flags& flags) {
   FL_TRY(write_file(folder.file("reproduction.md"), page));
   if (!flags.doc.empty()) FL_TRY(write_file(flags.doc, page));
   folder.keep();
-  fmt::print(
-      "\nresults in {}{}\n", folder.file("reproduction.md").string(),
-      embedded_report_page().empty() ? "" : ", and report.html beside the runs of each case");
+  fmt::print("\nresults in {}\n", folder.file("reproduction.md").string());
   return failure_of(results);
 }
 

@@ -129,14 +129,13 @@ constexpr Setting kSettings[] = {
      }},
     {"exchange", "ring or parameter-servers",
      "how workers add up gradients: by a ring all-reduce; by a server beside each worker, where "
-     "the "
-     "largest tensor's server is the bottleneck; not with network=profiled (default: ring)",
+     "the largest tensor's server is the bottleneck; not with network=profiled (default: ring)",
      [](std::string_view v, Settings& s) {
        return set_choice(v, {"ring", "parameter-servers"}, s.network.exchange);
      }},
     {"congestion", "tier:factor,... of pair, node, rack and spine with factors from 1 to 1000000",
-     "divides the speed of links, of which the trace's durations know nothing; not with "
-     "network=profiled",
+     "divides what one gang has at most on links of the tiers; the trace's durations are without; "
+     "not with network=profiled",
      [](std::string_view v, Settings& s) { return set_congestion(v, s.network.congestion); }},
     {"contention_penalty_ms_per_mb", "milliseconds from 0 to 1000000",
      "what each MB takes longer for each other gang on the busiest link; with network=contention "
@@ -217,7 +216,12 @@ Status check_network(const NetworkOptions& network) {
 
 Result<Settings> parse_settings(const std::vector<std::string>& assignments) {
   Settings settings;
-  for (std::string_view assignment : assignments) {
+  // The base of the other costs, wherever it stands.
+  std::vector<std::string_view> ordered(assignments.begin(), assignments.end());
+  std::stable_sort(ordered.begin(), ordered.end(), [](std::string_view a, std::string_view b) {
+    return a.starts_with("costs=") && !b.starts_with("costs=");
+  });
+  for (std::string_view assignment : ordered) {
     const std::size_t at = assignment.find('=');
     if (at == std::string_view::npos) {
       return input_error("--set takes key=value: {}", assignment);

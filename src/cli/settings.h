@@ -32,9 +32,9 @@ struct Settings {
   TimelineOptions timeline;
 };
 
-// Applies "key=value" texts in order. Errors name the key, what it takes, and the value last; an
-// unknown key names those that there are, nearest first. A setting that the network does not have
-// is an error too.
+// Applies "key=value" texts in order, but costs before all others. Errors name the key, what it
+// takes, and the value last; an unknown key names those that there are, nearest first. A setting
+// that the network does not have is an error too.
 Result<Settings> parse_settings(const std::vector<std::string>& assignments);
 
 // One line per key for `--help`.

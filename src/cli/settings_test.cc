@@ -60,6 +60,15 @@ TEST(Settings, RefuseWhatTheNetworkDoesNotHave) {
   }
 }
 
+TEST(Settings, CostsIsTheBaseOfTheOthersWhereverItStands) {
+  for (const auto& given : {std::vector<std::string>{"costs=none", "start_s=5"},
+                            std::vector<std::string>{"start_s=5", "costs=none"}}) {
+    const auto settings = parse_settings(given);
+    EXPECT_EQ(settings->costs.start, seconds(5));
+    EXPECT_EQ(settings->costs.resume, Duration{});
+  }
+}
+
 TEST(Settings, RefuseUnknownKeysAndNameTheNearestFirst) {
   EXPECT_TRUE(error_of("cost=none").starts_with("--set: no such key (there are: costs, "));
   EXPECT_TRUE(error_of("cost=none").ends_with(": cost"));

@@ -66,7 +66,7 @@ struct Links {
   double pair_gbps = 1200;  // chosen: NVLink-class, 150 GB/s
   double node_gbps = 100;   // chosen: PCIe-class, 12.5 GB/s
   double rack_gbps = 100;   // chosen: 100 Gbit/s Ethernet
-  double spine_gbps = 25;   // chosen: 4:1 oversubscription; what one gang has at most
+  double spine_gbps = 25;   // of one gang; chosen: 4:1 oversubscription
   double latency_us = 0;    // of one step between two members, at every tier
   // A rack's uplink carries what its hosts can send, divided by this; none: spine_gbps in all.
   std::optional<double> oversubscription{};

@@ -57,7 +57,7 @@ Result<Links> read_links(const YamlNode& map) {
   if (const auto node = map.find("oversubscription")) {
     FL_TRY_ASSIGN(oversubscription, node->real(kOversubscriptionBounds));
     links.oversubscription = oversubscription;
-    // What limits one job across racks is then its hosts' links, unless the file says otherwise.
+    // One job across racks then has what its hosts' links and the uplinks leave.
     if (!map.find("spine_gbps")) links.spine_gbps = links.rack_gbps;
   }
   return links;

@@ -6,8 +6,8 @@
 // worker, workers send gradients and fetch parameters: 2 steps. A tensor lies on one server, so the
 // server of the largest one sends and receives at least that much for each of the n - 1 others,
 // which is why Tiresias consolidates models of high skew (Gu et al., NSDI 2019, section 3.3);
-// evenly spread tensors cost what a ring does. A part of the exchange hides behind the computation;
-// what is left lengthens the iteration.
+// evenly spread tensors cost what a ring does but for latency. A part of the exchange hides behind
+// the computation; what is left lengthens the iteration.
 //
 // Units: MB are 10^6 bytes, Gbit/s one way, milliseconds. Every function is O(1).
 #pragma once

@@ -60,7 +60,7 @@ TEST(Communication, ByParameterServersTheLargestTensorIsTheBottleneck) {
   EXPECT_DOUBLE_EQ(length_ms(2), 50 + 2 * 50 + 1);
   EXPECT_DOUBLE_EQ(length_ms(4), 50 + 2 * 3 * 40 + 1);
   model.largest_tensor_mb = 0;
-  EXPECT_DOUBLE_EQ(length_ms(4), 50 + 2 * 3 * 25 + 1) << "evenly spread, as by a ring";
+  EXPECT_DOUBLE_EQ(length_ms(4), 50 + 2 * 3 * 25 + 1) << "evenly spread";
 }
 
 TEST(Communication, CongestionDividesTheLinksOfItsTier) {

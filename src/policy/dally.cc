@@ -152,7 +152,7 @@ OrderKey Dally::order(const View& view, JobId job) {
 OrderKey Dally::order_in_round(const View& view, JobId job) {
   OrderKey key{.label = view.jobs.arrival[job].ms, .job = job};
   if (options_.preempt != DallyPreempt::kNetwork) key.major = service_class(view, job);
-  if (moves_closer()) key.minor = -std::llround(score(view, job) * 1e6);
+  if (moves_for_speed()) key.minor = -std::llround(score(view, job) * 1e6);
   return key;
 }
 
@@ -170,7 +170,7 @@ void Dally::apply_news(const View& view) {
 
 void Dally::enqueue(const View& view, JobId job) {
   states_[job].since = view.now;
-  states_[job].noted = {-1};
+  states_[job].noted = {.at = {-1}};
   const OrderKey key = order(view, job);
   waiting_.insert(std::ranges::lower_bound(waiting_, key), key);
 }
@@ -338,18 +338,22 @@ Time Dally::note_timers(const View& view, Plan& plan) {
   Time first = Time::never();
   for (const OrderKey& key : waiting_) {
     State& state = states_[key.job];
-    const bool is_noted = state.noted.ms >= 0;
+    const NextTier noted = state.noted;
+    const bool is_noted = noted.at.ms >= 0;
     const NextTier next = next_tier(view, key.job);
     first = std::min(first, next.at);
     if (next.at == Time::never()) {
-      if (!is_noted || state.noted == Time::never()) continue;
-    } else if (is_noted && state.noted > view.now && state.noted != Time::never()) {
+      if (!is_noted || noted.at == Time::never()) continue;
+    } else if (is_noted && noted.at > view.now && noted.at != Time::never() &&
+               noted.tier == next.tier) {
       // The tuner moves timers all the time; a tenth of what is left is no news.
-      if (std::abs((next.at - state.noted).ms) * 10 < (next.at - view.now).ms) continue;
+      if (std::abs((next.at - noted.at).ms) * 10 < (next.at - view.now).ms) continue;
     }
-    state.noted = next.at;
-    note(plan, next.tier == DallyTier::kRack ? NoteKind::kMachineTimer : NoteKind::kRackTimer,
-         key.job, next.at == Time::never() ? 0 : (next.at - view.now).ms);
+    // The last timer is over: it is said of the tier that it was about.
+    const DallyTier about = next.at == Time::never() ? noted.tier : next.tier;
+    state.noted = {about, next.at};
+    note(plan, about == DallyTier::kRack ? NoteKind::kMachineTimer : NoteKind::kRackTimer, key.job,
+         next.at == Time::never() ? 0 : (next.at - view.now).ms);
   }
   return first;
 }
@@ -378,7 +382,8 @@ void Dally::save(Writer& writer) const {
     writer.i64(key.label);
     writer.id(key.job);
     writer.time(states_[key.job].since);
-    writer.time(states_[key.job].noted);
+    writer.time(states_[key.job].noted.at);
+    writer.u64(index_of(states_[key.job].noted.tier));
   }
   const auto is_here = [](const State& state) { return state.total.ms > 0; };
   writer.u64(static_cast<std::uint64_t>(std::ranges::count_if(states_, is_here)));
@@ -408,7 +413,10 @@ void Dally::load(Reader& reader) {
     State* const state = state_of(key.job);
     if (state == nullptr) return reader.fail();
     state->since = reader.time();
-    state->noted = reader.time();
+    state->noted.at = reader.time();
+    const std::uint64_t tier = reader.u64();
+    if (tier >= kDallyTiers) return reader.fail();
+    state->noted.tier = static_cast<DallyTier>(tier);
     waiting_.push_back(key);
   }
   for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {

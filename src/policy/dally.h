@@ -62,10 +62,15 @@ class Dally : public Policy {
   using TierTypes = std::array<TypeMask, kDallyTiers>;
   using TierRates = std::array<double, kDallyTiers>;
 
+  // When a waiting job begins to accept what is further apart; never if it accepts all it can have.
+  struct NextTier {
+    DallyTier tier = DallyTier::kNetwork;
+    Time at = Time::never();
+  };
   struct State {
     Duration total;                // work at speed 1, as it was at first; zero: the job is not here
     Time since;                    // while it waits: when it last held GPUs, or came
-    Time noted{-1};                // while it waits: when it accepts the next tier, as last noted
+    NextTier noted{.at = {-1}};    // while it waits: as last noted
     Time moved{-1};                // the round that last touched it
     DallyTimers::Timers patience;  // while it waits: the least timers that its losses are worth
     Time patience_since{-1};       // the `since` of which it is
@@ -81,16 +86,11 @@ class Dally : public Policy {
     TierTypes at{};  // 0 where it refuses the tier
     friend bool operator==(const Want&, const Want&) = default;
   };
-  // When a waiting job begins to accept what is further apart; never if it accepts all it can have.
-  struct NextTier {
-    DallyTier tier = DallyTier::kNetwork;
-    Time at = Time::never();
-  };
   // A job that holds a gang at the beginning of a round.
   struct Runner {
     OrderKey key;
     std::uint32_t gpus = 0;
-    double loss = 0;  // GPU-seconds that it would lose by being spread as wide as can be
+    double loss = 0;  // GPU-seconds that it would lose in the slowest place for it
   };
   struct Holder {
     std::size_t runner;
@@ -125,6 +125,7 @@ class Dally : public Policy {
   double rate(const View& view, JobId job, GpuTypeId type, DallyTier tier);
   double fastest(const View& view, JobId job, DallyTier tier);
   double widest(const View& view, JobId job);
+  double slowest(const View& view, JobId job);
   double score(const View& view, JobId job);
   std::int64_t service_class(const View& view, JobId job) const;
   OrderKey order(const View& view, JobId job);
@@ -152,7 +153,7 @@ class Dally : public Policy {
   static void fill(Plan& plan, GpuTypeId type, NodeRange range, std::uint32_t gpus);
 
   // A round (dally_round.cc).
-  bool moves_closer() const {
+  bool moves_for_speed() const {
     return options_.preempt == DallyPreempt::kNetwork || options_.preempt == DallyPreempt::kBoth;
   }
   static DallyTier tier_of(const View& view, Gang gang);

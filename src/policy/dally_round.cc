@@ -1,4 +1,4 @@
-// A round of Dally: who takes GPUs from whom, and who moves closer together.
+// A round of Dally: who takes GPUs from whom, and who moves to where it is faster.
 #include "policy/dally.h"
 
 #include <algorithm>
@@ -8,9 +8,9 @@
 namespace fairlead {
 namespace {
 
-// What a victim may lose by being spread counts twice. Two jobs of which each would gain at the
-// other's cost exchange places only while one has more than twice as much to gain; what both have
-// left falls, so they do so a few times at most, and not in every round (ours).
+// What a victim may lose by being sent elsewhere counts twice. Two jobs of which each would gain at
+// the other's cost exchange places only while one has more than twice as much to gain; what both
+// have left falls, so they do so a few times at most, and not in every round (ours).
 constexpr double kLossWeight = 2;
 
 constexpr double kMostSavedS = 1e12;  // so that notes hold it
@@ -43,7 +43,7 @@ double Dally::gpu_seconds(const View& view, JobId job, double slow, double fast)
 
 // A running job that would be faster elsewhere by so much that it would pay for its own restart.
 bool Dally::could_be_faster(const View& view, const Plan& plan, JobId job) {
-  if (!moves_closer() || !plan.holds(job)) return false;
+  if (!moves_for_speed() || !plan.holds(job)) return false;
   const double best = std::ranges::max(state(view, job).fastest);
   return gpu_seconds(view, job, held_rate(view, plan, job), best) >
          view.jobs.gpus[job] * to_seconds(options_.dead);
@@ -86,7 +86,7 @@ TypeMask Dally::faster_than(const View& view, JobId job, DallyTier tier, double 
 // Whoever is of the last class and as fast at any distance has nothing to gain at others' cost.
 bool Dally::may_gain_by_preemption(const View& view, const OrderKey& key) {
   return static_cast<std::size_t>(key.major) < options_.limits_s.size() ||
-         (moves_closer() &&
+         (moves_for_speed() &&
           widest(view, key.job) < fastest(view, key.job, best_tier(state(view, key.job))));
 }
 
@@ -115,11 +115,25 @@ void Dally::collect_candidates(const View& view, const Plan& plan) {
   std::ranges::sort(candidates_, {}, &Candidate::key);
 }
 
+// The least rate of all places that have room for the job; 0 if none has.
+double Dally::slowest(const View& view, JobId job) {
+  const State& known = state(view, job);
+  double slowest = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(known.rates.size())) {
+    for (DallyTier tier : kDallyTierList) {
+      if ((known.runs[index_of(tier)] & type_bit(type)) == 0) continue;
+      const double there = known.rates[type][index_of(tier)];
+      if (slowest == 0 || there < slowest) slowest = there;
+    }
+  }
+  return slowest;
+}
+
 void Dally::collect_runners(const View& view, const Plan& plan) {
   runners_.clear();
   const auto add = [&](JobId job) {
     const double held = held_rate(view, plan, job);
-    const double loss = gpu_seconds(view, job, widest(view, job), held);
+    const double loss = gpu_seconds(view, job, slowest(view, job), held);
     runners_.push_back({order_in_round(view, job), view.jobs.gpus[job], std::max(loss, 0.0)});
   };
   // Whoever was placed in this decision is left alone.
@@ -237,9 +251,9 @@ bool Dally::choose_victims(const View& view, const Plan& plan, const Candidate& 
   return true;
 }
 
-// What the candidate saves by being closer together, less its own restart, in GPU-seconds.
+// What the candidate saves by its new place, less its own restart, in GPU-seconds.
 double Dally::saving(const View& view, const Candidate& candidate, const Offer& offer) {
-  if (!moves_closer()) return 0;
+  if (!moves_for_speed()) return 0;
   const JobId job = candidate.key.job;
   const double fast = rate(view, job, offer.type, offer.tier);
   const double saved = gpu_seconds(view, job, candidate.alternative, fast);

@@ -142,6 +142,14 @@ TEST(Dally, AJobWaitsForAMachineUntilItsTimerEndsAndThenTakesARack) {
   EXPECT_EQ(world.problems(), Lines{});
 }
 
+TEST(Dally, SaysThatATimerIsOverOfTheTierThatItWasAbout) {
+  std::vector<Row> rows = half_full({.submit = at_s(5), .gpus = 2, .work = seconds(10)});
+  rows[1].gpus = 4;  // no room in the rack either
+  RackWorld world(kOneRack, rows);
+  world.run(kManual);
+  EXPECT_EQ(world.notes(), (Lines{"5s j2 machine_timer 20000", "25s j2 machine_timer 0"}));
+}
+
 TEST(Dally, AJobTakesTheBestTierAtOnceWhenItComesFree) {
   std::vector<Row> rows = half_full({.submit = at_s(5), .gpus = 2, .work = seconds(10)});
   rows[1].work = seconds(12);
@@ -320,6 +328,17 @@ TEST(Dally, AJobMovesToAFasterTypeWhenItComesFree) {
                   {{.gpus = 4, .work = seconds(100)}, {.gpus = 4, .work = seconds(1000)}});
   world.run("dally:mode=no-wait,preempt=network");
   EXPECT_EQ(world.events(), (Lines{"0s j0 n1:4", "0s j1 n0:4", "300s j1 stop", "300s j1 n1:4"}));
+}
+
+TEST(Dally, JobsDoNotSwapTheFasterTypeAgainAndAgain) {
+  // Both want "A". At 8,100 s j1 would save 4 x 5,950 GPU-seconds; j0 would lose 4 x 1,900 x 1.5 in
+  // the slowest place for it, spread over "B", which counts twice; restarts cost 240.
+  RackWorld world({.racks = 2, .nodes = 1, .gpus = 4, .types = {"B", "A"}},
+                  {{.gpus = 4, .work = seconds(10'000), .model = "fair"},
+                   {.gpus = 4, .work = seconds(10'000), .model = "fair"}});
+  world.run("dally:mode=no-wait");
+  EXPECT_EQ(world.events(), (Lines{"0s j0 n1:4", "0s j1 n0:4", "8100s j1 stop", "8100s j0 stop",
+                                   "8100s j1 n1:4", "8100s j0 n0:4"}));
 }
 
 TEST(Dally, WhoWasServedLessGoesFirstUnlessRestartsCostMore) {

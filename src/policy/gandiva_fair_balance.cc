@@ -168,9 +168,8 @@ bool GandivaFair::relieve(const View& view, Plan& plan, NodeId node) {
       const auto gain_if = [&](double unserved) {
         return relief - (unserved - candidates_[i].key) - least_gain;
       };
-      constexpr double kRounding = 1e-9;
       const Need need = need_of(client);
-      if (gain_if(tilings_[i].least_unserved_with(need)) + kRounding <= best_gain) continue;
+      if (gain_if(tilings_[i].least_unserved_with(need)) <= best_gain) continue;
       const double gain = gain_if(tilings_[i].unserved_with(need));
       if (gain <= best_gain) continue;
       best_gain = gain;

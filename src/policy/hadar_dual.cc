@@ -5,7 +5,7 @@
 namespace fairlead {
 namespace {
 
-// Nodes looked at while several drafts are kept: chosen, some 5 ms.
+// Nodes that a search which leaves nothing out looks at while several drafts are kept: chosen.
 constexpr std::size_t kBeamNodes = 2'000'000;
 // Gangs of one bid beside one for each type: what it holds and two mixes; and none.
 constexpr std::size_t kOtherGangs = 4;

@@ -114,7 +114,8 @@ double Tiling::unserved_with(Need need) {
 }
 
 double Tiling::least_unserved_with(Need need) const {
-  return std::max(0.0, area_ + std::min(need.gpus, gpus_) * need.time - gpus_);
+  constexpr double kRounding = 1e-9;
+  return std::max(0.0, area_ + std::min(need.gpus, gpus_) * need.time - gpus_) - kRounding;
 }
 
 double time_needed(std::span<const Need> needs, std::uint32_t gpus) {

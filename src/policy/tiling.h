@@ -38,7 +38,7 @@ class Tiling {
   double unserved() const;
   // The same with one need more; the tiling is as before afterwards.
   double unserved_with(Need need);
-  // What unserved_with cannot be below, but for rounding: who is due more than there is. O(1).
+  // What unserved_with is not below: what is due beyond what there is, and a little less. O(1).
   double least_unserved_with(Need need) const;
 
  private:

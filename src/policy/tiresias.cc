@@ -481,8 +481,7 @@ constexpr OptionSpec kOptions[] = {
      .unit = "",
      .choices = "",
      .help = "GPU-seconds that earlier jobs needed, one number per line; by default 21 quantiles "
-             "of the "
-             "artefact's file."},
+             "of the artefact's file."},
     integer_option("gittins_quantum", "3250", "GPU-seconds", 1, 1e9,
                    "How far ahead the Gittins index looks; the default is the artefact's."),
     choice_option(

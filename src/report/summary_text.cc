@@ -112,6 +112,10 @@ std::string users_text(const Summary& summary, TextStyle style) {
 
 }  // namespace
 
+bool is_computed_network(std::string_view network) {
+  return !network.empty() && network != "profiled";
+}
+
 std::string remarks_text(const RemarkedRun& run) {
   std::string text;
   if (run.models_unknown > 0) {
@@ -120,8 +124,7 @@ std::string remarks_text(const RemarkedRun& run) {
         "on every GPU, anywhere (--set models=)\n",
         count_text(run.models_unknown), count_text(run.jobs));
   }
-  const bool is_computed = !run.network.empty() && run.network != "profiled";
-  if (is_computed && run.models_communicating == 0) {
+  if (is_computed_network(run.network) && run.models_communicating == 0) {
     text += fmt::format(
         "note      network={} changes nothing: no job has a model that says what it communicates "
         "(--set models=wang draws such models)\n",

@@ -14,8 +14,11 @@ struct RemarkedRun {
   std::int64_t jobs = 0;
   std::int64_t models_unknown = 0;
   std::int64_t models_communicating = 0;
-  std::string network;  // as the setting says; empty: profiled
+  std::string network;  // as the setting says, where it is computed
 };
+
+// Whether the setting's value, empty if not given, has the network computed.
+bool is_computed_network(std::string_view network);
 
 // What the figures do not say by themselves: jobs whose speeds are not known, a network that nobody
 // uses. A line each, or nothing.

@@ -36,7 +36,7 @@
 //               UTC. A job counts with the time that it ran, however it ended; State is not read,
 //               so leave out jobs that still run (sacct --state). Elapsed 0: never started.
 //
-// Rows without GPUs are counted as "no GPU". A duration of 0 is a bad row everywhere. Philly,
+// Rows without GPUs are counted as "no GPU". A duration of 0 is a bad row, but in sacct. Philly,
 // Helios, Acme, PAI and sacct tell calendar times: there the earliest submission becomes time 0.
 #pragma once
 

@@ -167,21 +167,15 @@ function stayList(app: App, job: number): HTMLElement {
   return section;
 }
 
-// How long the job had been without GPUs at a time.
-function waitedAt(app: App, job: number, t: number): number {
-  let since = app.data.jobs.submit_s[job];
-  for (const stay of staysOf(holdsOf(app.run), job)) if (stay.end <= t) since = stay.end;
-  return t - since;
-}
-
-function noteWords(app: App, job: number, i: number): (Node | string)[] {
+// `idleFrom`: since when the job was without GPUs, each time, in order.
+function noteWords(app: App, i: number, idleFrom: number[]): (Node | string)[] {
   const { notes } = app.run;
   const kind = NOTE_KINDS[notes.kind[i]];
-  const other = app.data.jobs.id[notes.value[i]];
-  if (kind === "made_room" && other !== undefined) {
-    return ["had to make room for ", jobLink(other)];
+  if (kind === "made_room" && notes.value[i] >= 0) {
+    return ["had to make room for ", jobLink(app.data.jobs.id[notes.value[i]])];
   }
-  return [noteText(kind, notes.value[i], waitedAt(app, job, notes.t_s[i]))];
+  const since = idleFrom.filter((t) => t <= notes.t_s[i]).at(-1) ?? notes.t_s[i];
+  return [noteText(kind, notes.value[i], notes.t_s[i] - since)];
 }
 
 function jobLink(id: string): HTMLElement {
@@ -190,6 +184,8 @@ function jobLink(id: string): HTMLElement {
 
 function noteList(app: App, job: number): HTMLElement {
   const { notes } = app.run;
+  const idleFrom = [app.data.jobs.submit_s[job]];
+  for (const stay of staysOf(holdsOf(app.run), job)) idleFrom.push(stay.end);
   const rows: number[] = [];
   notes.job.forEach((row, i) => {
     if (row === job) rows.push(i);
@@ -202,7 +198,7 @@ function noteList(app: App, job: number): HTMLElement {
         {},
         el("b", {}, moment(notes.t_s[i])),
         " ",
-        ...noteWords(app, job, i),
+        ...noteWords(app, i, idleFrom),
       ),
     );
   const section = el("section", {}, el("h2", {}, "What the policy noted"));
