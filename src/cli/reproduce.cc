@@ -37,8 +37,7 @@ constexpr std::string_view kExamples =
     "  fairlead reproduce my-experiment.yaml --out out\n"
     "\n"
     "DIR/NAME has a result folder for each run, and report.html, a page for a browser that shows\n"
-    "the policies side by side, for each case; DIR/reproduction.json has the figures and "
-    "verdicts,\n"
+    "the policies side by side, for each case. DIR/reproduction.json has figures and verdicts,\n"
     "DIR/reproduction.md a page of them. Runs go on at the same time, one per core. A claim that "
     "is\n"
     "not reached is a result, not an error.\n";

@@ -35,10 +35,8 @@ constexpr std::array<FigureSpec, 14> kFigures = {{
      "what trading gives the user if GPUs are a fluid, by calculation"},
     {FigureKind::kWindowError, "window_error", "%", 1, "window_h", "",
      "the largest difference between GPU time received and entitled in any window of whole "
-     "minutes, "
-     "beyond one quantum of the user's largest gang, as a part of the entitled; only windows in "
-     "which "
-     "the user was entitled to something all the time"},
+     "minutes, beyond one quantum of the user's largest gang, as a part of the entitled; only "
+     "windows in which the user was entitled to something all the time"},
     {FigureKind::kWindowErrorMean, "window_error_mean", "%", 1, "window_h", "",
      "the mean of the same over users and windows"},
     {FigureKind::kIdleWhenWanted, "idle_when_wanted", "%", 1, "", "",
