@@ -14,11 +14,11 @@
 // `scattered`: gangs of 2 to 5 of which each GPU is on another node, so that nearly all cross racks
 // and every uplink is full.
 
-#include "engine/engine.h"
-#include "model/cluster_file.h"
-#include "model/models_file.h"
-#include "policy/registry.h"
-#include "sim/sim_backend.h"
+#include "fairlead/engine/engine.h"
+#include "fairlead/input/cluster_file.h"
+#include "fairlead/input/models_file.h"
+#include "fairlead/policy/registry.h"
+#include "fairlead/sim/sim_backend.h"
 
 #include "valid.h"
 

@@ -1,11 +1,11 @@
 // Google Benchmark over the parts that the hot loop is made of. Times are noisy on shared machines:
 // read them as ratios within one run.
 
-#include "base/indexed_heap.h"
-#include "base/rng.h"
-#include "base/units.h"
-#include "model/free_index.h"
-#include "model/journal.h"
+#include "fairlead/base/indexed_heap.h"
+#include "fairlead/base/rng.h"
+#include "fairlead/base/units.h"
+#include "fairlead/journal/journal.h"
+#include "fairlead/model/free_index.h"
 
 #include <benchmark/benchmark.h>
 

@@ -11,14 +11,14 @@
 // SPEEDS `models`: those of Gavel's 26 models, so that many jobs are alike. `own`: each job's
 // differ by up to a tenth from its model's, so that no two are.
 
-#include "engine/engine.h"
-#include "model/cluster_file.h"
-#include "model/models_file.h"
-#include "policy/registry.h"
-#include "sim/sim_backend.h"
-#include "solve/time_shares.h"
+#include "fairlead/engine/engine.h"
+#include "fairlead/input/cluster_file.h"
+#include "fairlead/input/models_file.h"
+#include "fairlead/policy/registry.h"
+#include "fairlead/sim/sim_backend.h"
+#include "fairlead/solve/time_shares.h"
+#include "fairlead/trace/gavel_workload.h"
 #include "testing/allocation_counter.h"
-#include "trace/gavel_workload.h"
 
 #include "valid.h"
 

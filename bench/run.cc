@@ -6,13 +6,13 @@
 // events), nanoseconds per event, and the longest queue. The journal is encoded and hashed, as in
 // every run, and not written.
 
-#include "engine/engine.h"
-#include "model/cluster_file.h"
-#include "model/models_file.h"
-#include "policy/registry.h"
-#include "sim/sim_backend.h"
+#include "fairlead/engine/engine.h"
+#include "fairlead/input/cluster_file.h"
+#include "fairlead/input/models_file.h"
+#include "fairlead/policy/registry.h"
+#include "fairlead/sim/sim_backend.h"
+#include "fairlead/trace/generate.h"
 #include "testing/allocation_counter.h"
-#include "trace/generate.h"
 
 #include "valid.h"
 

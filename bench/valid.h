@@ -1,7 +1,7 @@
 // Results that a benchmark cannot go on without.
 #pragma once
 
-#include "base/result.h"
+#include "fairlead/base/result.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -15,7 +15,6 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # An empty __VA_ARGS__ is C++20; Clang 14 still warns.
   target_compile_options(fl_flags INTERFACE -Wno-gnu-zero-variadic-macro-arguments)
 endif()
-target_include_directories(fl_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
 if(FAIRLEAD_DCHECKS)
   target_compile_definitions(fl_flags INTERFACE FAIRLEAD_DCHECKS)
 endif()
@@ -27,12 +26,17 @@ if(FAIRLEAD_SANITIZE)
 endif()
 
 # fl_module(NAME SOURCES a.cc ... LINKS fl_base ... [TESTS a_test.cc ...] [TEST_LINKS ...])
-# A static library fl_NAME of src/NAME. LINKS are PUBLIC: they are the include edges that
-# docs/architecture.md allows. TESTS become one GoogleTest program.
+# A static library fl_NAME of src/NAME, whose headers are included as "fairlead/NAME/x.h". Only those
+# who link it, or a module that does, find them: LINKS are PUBLIC, and they are the include edges that
+# docs/architecture.md draws. TESTS become one GoogleTest program.
 function(fl_module name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINKS;PRIVATE_LINKS;TESTS;TEST_LINKS" ${ARGN})
   add_library(fl_${name} STATIC ${arg_SOURCES})
   target_link_libraries(fl_${name} PUBLIC fl_flags ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
+  set(include ${PROJECT_BINARY_DIR}/include/${name})
+  file(MAKE_DIRECTORY ${include}/fairlead)
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${include}/fairlead/${name} SYMBOLIC)
+  target_include_directories(fl_${name} PUBLIC ${include})
   if(arg_TESTS AND FAIRLEAD_TESTS)
     fl_test(${name}_test SOURCES ${arg_TESTS} LINKS fl_${name} ${arg_TEST_LINKS})
   endif()

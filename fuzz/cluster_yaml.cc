@@ -1,7 +1,7 @@
 // Cluster YAML: any text gives a cluster that adds up, or an error.
 
-#include "base/check.h"
-#include "model/cluster_file.h"
+#include "fairlead/base/check.h"
+#include "fairlead/input/cluster_file.h"
 
 #include <string_view>
 

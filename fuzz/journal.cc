@@ -1,7 +1,7 @@
 // The journal decoder, and the audit behind it: whatever the bytes say, an error or problems, no
 // crash.
 
-#include "engine/audit.h"
+#include "fairlead/journal/audit.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // Models YAML: any text gives profiles whose speeds can be computed, or an error.
 
-#include "base/check.h"
-#include "model/cluster_file.h"
-#include "model/models_file.h"
+#include "fairlead/base/check.h"
+#include "fairlead/input/cluster_file.h"
+#include "fairlead/input/models_file.h"
 
 #include <string_view>
 

@@ -1,10 +1,10 @@
 #include "reader.h"
 
-#include "base/check.h"
-#include "base/file.h"
-#include "trace/convert.h"
-#include "trace/inspect.h"
-#include "trace/trace.h"
+#include "fairlead/base/check.h"
+#include "fairlead/base/file.h"
+#include "fairlead/trace/convert.h"
+#include "fairlead/trace/inspect.h"
+#include "fairlead/trace/trace.h"
 
 #include <string>
 

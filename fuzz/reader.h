@@ -1,7 +1,7 @@
 // What the fuzz targets of the trace readers share: the bytes are a file of one format.
 #pragma once
 
-#include "trace/format.h"
+#include "fairlead/trace/format.h"
 
 #include <cstddef>
 #include <cstdint>

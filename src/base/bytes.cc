@@ -1,4 +1,4 @@
-#include "base/bytes.h"
+#include "fairlead/base/bytes.h"
 
 namespace fairlead {
 

@@ -5,8 +5,8 @@
 // oversized item it is !ok(), and every later read returns zero or empty.
 #pragma once
 
-#include "base/ids.h"
-#include "base/units.h"
+#include "fairlead/base/ids.h"
+#include "fairlead/base/units.h"
 
 #include <bit>
 #include <cstdint>

@@ -1,6 +1,6 @@
-#include "base/file.h"
+#include "fairlead/base/file.h"
 
-#include "base/check.h"
+#include "fairlead/base/check.h"
 
 #include <zlib.h>
 #include <zstd.h>

@@ -8,7 +8,7 @@
 // Reading costs O(bytes), without allocation once the buffer has its size.
 #pragma once
 
-#include "base/result.h"
+#include "fairlead/base/result.h"
 
 #include <cstdint>
 #include <filesystem>

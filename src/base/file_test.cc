@@ -1,4 +1,4 @@
-#include "base/file.h"
+#include "fairlead/base/file.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

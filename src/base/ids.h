@@ -5,7 +5,7 @@
 // jobs is the order of the input. sizeof(Id) == 4.
 #pragma once
 
-#include "base/check.h"
+#include "fairlead/base/check.h"
 
 #include <compare>
 #include <cstddef>

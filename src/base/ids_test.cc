@@ -1,4 +1,4 @@
-#include "base/ids.h"
+#include "fairlead/base/ids.h"
 
 #include <gtest/gtest.h>
 

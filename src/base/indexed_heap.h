@@ -5,8 +5,8 @@
 // seen plus one entry per member; no allocation once both have reached their largest size.
 #pragma once
 
-#include "base/check.h"
-#include "base/ids.h"
+#include "fairlead/base/check.h"
+#include "fairlead/base/ids.h"
 
 #include <cstdint>
 #include <span>

@@ -1,6 +1,6 @@
-#include "base/indexed_heap.h"
+#include "fairlead/base/indexed_heap.h"
 
-#include "base/rng.h"
+#include "fairlead/base/rng.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/nearest.h"
+#include "fairlead/base/nearest.h"
 
 #include <gtest/gtest.h>
 

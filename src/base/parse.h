@@ -5,7 +5,7 @@
 // "jobs.csv:12:7: gpus must be a whole number from 1 to 1000000: x3".
 #pragma once
 
-#include "base/units.h"
+#include "fairlead/base/units.h"
 
 #include <tl/expected.hpp>
 

@@ -1,4 +1,4 @@
-#include "base/parse.h"
+#include "fairlead/base/parse.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

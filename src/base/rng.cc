@@ -1,6 +1,6 @@
-#include "base/rng.h"
+#include "fairlead/base/rng.h"
 
-#include "base/check.h"
+#include "fairlead/base/check.h"
 
 #include <bit>
 #include <cmath>

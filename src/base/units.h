@@ -17,7 +17,7 @@
 // Units never mix by operator: conversions are named functions.
 #pragma once
 
-#include "base/check.h"
+#include "fairlead/base/check.h"
 
 #include <compare>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "base/units.h"
+#include "fairlead/base/units.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

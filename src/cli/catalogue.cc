@@ -1,9 +1,9 @@
 // What there is to choose from: `fairlead policies` and `fairlead clusters`.
 
-#include "cli/commands.h"
-#include "model/cluster_file.h"
-#include "policy/registry.h"
-#include "report/table.h"
+#include "fairlead/cli/commands.h"
+#include "fairlead/input/cluster_file.h"
+#include "fairlead/policy/registry.h"
+#include "fairlead/report/table.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 // returns what runs it after the command line was parsed.
 #pragma once
 
-#include "base/result.h"
+#include "fairlead/base/result.h"
 
 #include <CLI/CLI.hpp>
 

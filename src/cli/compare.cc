@@ -1,9 +1,9 @@
-#include "cli/commands.h"
-#include "cli/compare_plan.h"
-#include "cli/export_jobs.h"
-#include "cli/progress.h"
-#include "cli/settings.h"
-#include "report/result_files.h"
+#include "fairlead/cli/commands.h"
+#include "fairlead/cli/progress.h"
+#include "fairlead/compare/export_jobs.h"
+#include "fairlead/compare/plan.h"
+#include "fairlead/report/result_files.h"
+#include "fairlead/run/settings.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,11 +1,11 @@
 // Journals with wrong bytes: what reads them refuses them or reads something, and never crashes.
 
-#include "base/rng.h"
-#include "cli/replay_decisions.h"
-#include "cli/replay_world.h"
-#include "engine/checked_journal.h"
-#include "metrics/testing_journal.h"
-#include "report/report_data.h"
+#include "fairlead/base/rng.h"
+#include "fairlead/journal/checked_journal.h"
+#include "fairlead/journal/testing_journal.h"
+#include "fairlead/replay/decisions.h"
+#include "fairlead/replay/recorded_world.h"
+#include "fairlead/report/report_data.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

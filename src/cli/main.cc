@@ -1,8 +1,8 @@
 // The command line. Exit codes: 0 done, 1 the run failed, 2 bad usage or input.
 
-#include "base/nearest.h"
-#include "cli/commands.h"
-#include "report/json.h"
+#include "fairlead/base/nearest.h"
+#include "fairlead/cli/commands.h"
+#include "fairlead/report/json.h"
 
 #include <fmt/format.h>
 

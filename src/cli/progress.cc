@@ -1,4 +1,4 @@
-#include "cli/progress.h"
+#include "fairlead/cli/progress.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,8 +1,8 @@
 // Progress of one run, and of several: a bar on a terminal.
 #pragma once
 
-#include "cli/child_runs.h"
-#include "model/journal.h"
+#include "fairlead/compare/child_runs.h"
+#include "fairlead/journal/journal.h"
 
 #include <chrono>
 #include <cstdint>

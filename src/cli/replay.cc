@@ -5,17 +5,17 @@
 // first difference the recorded future is no longer its own, so the replay ends there. That the
 // world is the same is checked: in it, the recorded policy must do again what it did up to there.
 
-#include "cli/commands.h"
-#include "cli/replay_decisions.h"
-#include "cli/replay_text.h"
-#include "cli/replay_world.h"
-#include "cli/run.h"
-#include "engine/checked_journal.h"
-#include "engine/engine.h"
-#include "model/cluster_file.h"
-#include "policy/registry.h"
-#include "report/result_files.h"
-#include "trace/trace.h"
+#include "fairlead/cli/commands.h"
+#include "fairlead/cli/replay_text.h"
+#include "fairlead/cli/run.h"
+#include "fairlead/engine/engine.h"
+#include "fairlead/input/cluster_file.h"
+#include "fairlead/journal/checked_journal.h"
+#include "fairlead/policy/registry.h"
+#include "fairlead/replay/decisions.h"
+#include "fairlead/replay/recorded_world.h"
+#include "fairlead/report/result_files.h"
+#include "fairlead/trace/trace.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

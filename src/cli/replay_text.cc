@@ -1,7 +1,7 @@
-#include "cli/replay_text.h"
+#include "fairlead/cli/replay_text.h"
 
-#include "report/json.h"
-#include "report/table.h"
+#include "fairlead/report/json.h"
+#include "fairlead/report/table.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,8 +1,8 @@
 // The first difference of a replay, for people and for scripts.
 #pragma once
 
-#include "cli/replay_decisions.h"
-#include "cli/replay_world.h"
+#include "fairlead/replay/decisions.h"
+#include "fairlead/replay/recorded_world.h"
 
 #include <cstddef>
 #include <optional>

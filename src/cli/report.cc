@@ -1,13 +1,13 @@
 // `fairlead report`.
 
-#include "cli/commands.h"
-#include "cli/report_runs.h"
-#include "cli/run.h"
-#include "engine/checked_journal.h"
-#include "report/report_data.h"
-#include "report/report_page.h"
-#include "report/result_files.h"
-#include "report/table.h"
+#include "fairlead/cli/commands.h"
+#include "fairlead/cli/run.h"
+#include "fairlead/journal/checked_journal.h"
+#include "fairlead/report/report_data.h"
+#include "fairlead/report/report_page.h"
+#include "fairlead/report/report_runs.h"
+#include "fairlead/report/result_files.h"
+#include "fairlead/report/table.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,17 +1,17 @@
 // `fairlead reproduce`: published experiments run again, claim by claim.
 
-#include "base/parse.h"
-#include "cli/child_runs.h"
-#include "cli/commands.h"
-#include "cli/report_runs.h"
-#include "cli/reproduce_experiment.h"
-#include "cli/reproduce_figures.h"
-#include "cli/reproduce_iterations.h"
-#include "cli/reproduce_report.h"
-#include "cli/run_flags.h"
-#include "model/cluster_file.h"
-#include "report/result_files.h"
-#include "trace/convert.h"
+#include "fairlead/base/parse.h"
+#include "fairlead/cli/commands.h"
+#include "fairlead/cli/run_flags.h"
+#include "fairlead/compare/child_runs.h"
+#include "fairlead/experiment/experiment.h"
+#include "fairlead/experiment/figures.h"
+#include "fairlead/experiment/iterations.h"
+#include "fairlead/experiment/report.h"
+#include "fairlead/input/cluster_file.h"
+#include "fairlead/report/report_runs.h"
+#include "fairlead/report/result_files.h"
+#include "fairlead/trace/convert.h"
 
 #include <fmt/format.h>
 

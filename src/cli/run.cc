@@ -1,16 +1,16 @@
-#include "cli/run.h"
+#include "fairlead/cli/run.h"
 
-#include "cli/progress.h"
-#include "engine/audit.h"
-#include "engine/engine.h"
-#include "metrics/bounds.h"
-#include "metrics/metrics.h"
-#include "model/cluster_file.h"
-#include "model/models_file.h"
-#include "policy/registry.h"
-#include "report/result_files.h"
-#include "trace/load.h"
-#include "trace/trace.h"
+#include "fairlead/cli/progress.h"
+#include "fairlead/engine/engine.h"
+#include "fairlead/input/cluster_file.h"
+#include "fairlead/input/models_file.h"
+#include "fairlead/journal/audit.h"
+#include "fairlead/metrics/bounds.h"
+#include "fairlead/metrics/metrics.h"
+#include "fairlead/policy/registry.h"
+#include "fairlead/report/result_files.h"
+#include "fairlead/trace/load.h"
+#include "fairlead/trace/trace.h"
 
 #include <chrono>
 #include <sys/resource.h>

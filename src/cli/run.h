@@ -1,12 +1,12 @@
 // One simulated run from its inputs to its result files.
 #pragma once
 
-#include "base/result.h"
-#include "cli/settings.h"
-#include "metrics/summary.h"
-#include "model/speed.h"
-#include "model/workload.h"
-#include "trace/format.h"
+#include "fairlead/base/result.h"
+#include "fairlead/metrics/summary.h"
+#include "fairlead/model/speed.h"
+#include "fairlead/model/workload.h"
+#include "fairlead/run/settings.h"
+#include "fairlead/trace/format.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -15,9 +15,6 @@
 #include <string_view>
 
 namespace fairlead {
-
-// The journal's name in a result folder.
-constexpr std::string_view kJournalName = "journal.flj";
 
 struct RunConfig {
   std::string cluster;  // a preset, a shorthand or a file

@@ -1,6 +1,6 @@
-#include "cli/run_flags.h"
+#include "fairlead/cli/run_flags.h"
 
-#include "base/parse.h"
+#include "fairlead/base/parse.h"
 
 #include <fmt/format.h>
 
@@ -57,18 +57,6 @@ Result<RunConfig> run_config(const RunFlags& flags, std::string policy) {
   FL_TRY_ASSIGN(settings, parse_settings(flags.settings));
   config.settings = std::move(settings);
   return config;
-}
-
-std::vector<std::string> simulate_arguments(const RunFlags& flags, const std::string& policy,
-                                            std::uint64_t seed, const std::string& out) {
-  std::vector<std::string> arguments = {
-      "simulate",           "--cluster=" + flags.cluster,   "--trace=" + flags.trace,
-      "--policy=" + policy, fmt::format("--seed={}", seed), "--out=" + out};
-  if (!flags.format.empty()) arguments.push_back("--format=" + flags.format);
-  if (!flags.until.empty()) arguments.push_back("--until=" + flags.until);
-  for (const std::string& setting : flags.settings) arguments.push_back("--set=" + setting);
-  if (flags.audit) arguments.emplace_back("--audit");
-  return arguments;
 }
 
 }  // namespace fairlead

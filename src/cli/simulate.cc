@@ -1,8 +1,8 @@
-#include "cli/commands.h"
-#include "cli/run_flags.h"
-#include "cli/run_inputs.h"
-#include "report/json.h"
-#include "report/summary_text.h"
+#include "fairlead/cli/commands.h"
+#include "fairlead/cli/run_flags.h"
+#include "fairlead/compare/run_inputs.h"
+#include "fairlead/report/json.h"
+#include "fairlead/report/summary_text.h"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
 // `fairlead trace inspect | convert | generate`.
 
-#include "cli/commands.h"
-#include "model/cluster_file.h"
-#include "trace/convert.h"
-#include "trace/generate.h"
-#include "trace/inspect.h"
-#include "trace/trace.h"
+#include "fairlead/cli/commands.h"
+#include "fairlead/input/cluster_file.h"
+#include "fairlead/trace/convert.h"
+#include "fairlead/trace/generate.h"
+#include "fairlead/trace/inspect.h"
+#include "fairlead/trace/trace.h"
 
 #include <fmt/format.h>
 

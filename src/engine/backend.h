@@ -3,9 +3,9 @@
 // Nothing above a backend knows whether the world is simulated, one machine or a cluster.
 #pragma once
 
-#include "model/event.h"
-#include "model/step.h"
-#include "policy/policy.h"
+#include "fairlead/model/event.h"
+#include "fairlead/model/step.h"
+#include "fairlead/policy/policy.h"
 
 #include <span>
 

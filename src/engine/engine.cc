@@ -1,4 +1,4 @@
-#include "engine/engine.h"
+#include "fairlead/engine/engine.h"
 
 #include <algorithm>
 #include <bit>

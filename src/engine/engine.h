@@ -12,10 +12,10 @@
 // warm.
 #pragma once
 
-#include "engine/backend.h"
-#include "model/journal.h"
-#include "model/workload.h"
-#include "policy/policy.h"
+#include "fairlead/engine/backend.h"
+#include "fairlead/journal/journal.h"
+#include "fairlead/model/workload.h"
+#include "fairlead/policy/policy.h"
 
 #include <cstdint>
 #include <queue>

@@ -1,6 +1,6 @@
-#include "metrics/bounds.h"
+#include "fairlead/metrics/bounds.h"
 
-#include "solve/time_shares.h"
+#include "fairlead/solve/time_shares.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,10 +1,10 @@
 // Simple lower bounds: what each job needs at least on a cluster, whatever the policy does.
 #pragma once
 
-#include "metrics/metrics.h"
-#include "model/cluster.h"
-#include "model/speed.h"
-#include "model/workload.h"
+#include "fairlead/metrics/metrics.h"
+#include "fairlead/model/cluster.h"
+#include "fairlead/model/speed.h"
+#include "fairlead/model/workload.h"
 
 namespace fairlead {
 

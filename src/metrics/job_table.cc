@@ -1,4 +1,4 @@
-#include "metrics/job_table.h"
+#include "fairlead/metrics/job_table.h"
 
 #include <algorithm>
 

@@ -7,10 +7,10 @@
 // checks them.
 #pragma once
 
-#include "base/ids.h"
-#include "metrics/summary.h"
-#include "model/journal.h"
-#include "model/rate_history.h"
+#include "fairlead/base/ids.h"
+#include "fairlead/journal/journal.h"
+#include "fairlead/metrics/summary.h"
+#include "fairlead/model/rate_history.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "metrics/metrics.h"
+#include "fairlead/metrics/metrics.h"
 
 #include <algorithm>
 

@@ -7,12 +7,12 @@
 // O(1) per record, O(log users) per arrival and end of a job.
 #pragma once
 
-#include "metrics/job_table.h"
-#include "metrics/summary.h"
-#include "metrics/timeline.h"
-#include "model/journal.h"
-#include "model/workload.h"
-#include "solve/fair_share.h"
+#include "fairlead/journal/journal.h"
+#include "fairlead/metrics/job_table.h"
+#include "fairlead/metrics/summary.h"
+#include "fairlead/metrics/timeline.h"
+#include "fairlead/model/workload.h"
+#include "fairlead/solve/fair_share.h"
 
 #include <array>
 #include <cstdint>

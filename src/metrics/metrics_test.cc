@@ -1,6 +1,6 @@
-#include "metrics/metrics.h"
+#include "fairlead/metrics/metrics.h"
 
-#include "metrics/testing_journal.h"
+#include "fairlead/journal/testing_journal.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "metrics/summary.h"
+#include "fairlead/metrics/summary.h"
 
-#include "metrics/metrics.h"
-#include "solve/single_machine.h"
+#include "fairlead/metrics/metrics.h"
+#include "fairlead/solve/single_machine.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 // Figures that need at least one job or user to mean anything are empty without one.
 #pragma once
 
-#include "model/cluster.h"
+#include "fairlead/model/cluster.h"
 
 #include <array>
 #include <cstdint>

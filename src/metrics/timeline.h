@@ -8,9 +8,9 @@
 // A change costs O(1), a bin O(users).
 #pragma once
 
-#include "base/ids.h"
-#include "base/units.h"
-#include "solve/fair_share.h"
+#include "fairlead/base/ids.h"
+#include "fairlead/base/units.h"
+#include "fairlead/solve/fair_share.h"
 
 #include <cstdint>
 #include <vector>

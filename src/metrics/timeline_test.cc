@@ -1,4 +1,4 @@
-#include "metrics/timeline.h"
+#include "fairlead/metrics/timeline.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "metrics/window_fairness.h"
+#include "fairlead/metrics/window_fairness.h"
 
 #include <algorithm>
 #include <cmath>

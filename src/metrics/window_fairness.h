@@ -13,10 +13,10 @@
 // window.
 #pragma once
 
-#include "base/ids.h"
-#include "base/units.h"
-#include "model/journal.h"
-#include "solve/fair_share.h"
+#include "fairlead/base/ids.h"
+#include "fairlead/base/units.h"
+#include "fairlead/journal/journal.h"
+#include "fairlead/solve/fair_share.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include "metrics/window_fairness.h"
+#include "fairlead/metrics/window_fairness.h"
 
-#include "base/rng.h"
-#include "metrics/testing_journal.h"
+#include "fairlead/base/rng.h"
+#include "fairlead/journal/testing_journal.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "model/cluster.h"
+#include "fairlead/model/cluster.h"
 
 #include <algorithm>
 #include <cctype>

@@ -7,8 +7,8 @@
 //  3. GPU types are numbered by first appearance; at most kGpuTypesMax.
 #pragma once
 
-#include "base/ids.h"
-#include "base/result.h"
+#include "fairlead/base/ids.h"
+#include "fairlead/base/result.h"
 
 #include <cstdint>
 #include <optional>

@@ -12,7 +12,7 @@
 // Units: MB are 10^6 bytes, Gbit/s one way, milliseconds. Every function is O(1).
 #pragma once
 
-#include "model/cluster.h"
+#include "fairlead/model/cluster.h"
 
 #include <array>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "model/communication.h"
+#include "fairlead/model/communication.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // What the world tells the engine.
 #pragma once
 
-#include "base/ids.h"
-#include "base/units.h"
+#include "fairlead/base/ids.h"
+#include "fairlead/base/units.h"
 
 #include <compare>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "model/free_index.h"
+#include "fairlead/model/free_index.h"
 
 #include <bit>
 

@@ -7,7 +7,7 @@
 // take, give: O(1). Queries: O(rows x words in the range). No allocation after construction.
 #pragma once
 
-#include "model/cluster.h"
+#include "fairlead/model/cluster.h"
 
 #include <cstdint>
 #include <vector>

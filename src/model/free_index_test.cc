@@ -1,6 +1,6 @@
-#include "model/free_index.h"
+#include "fairlead/model/free_index.h"
 
-#include "base/rng.h"
+#include "fairlead/base/rng.h"
 
 #include <gtest/gtest.h>
 

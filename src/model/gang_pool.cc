@@ -1,4 +1,4 @@
-#include "model/gang_pool.h"
+#include "fairlead/model/gang_pool.h"
 
 #include <algorithm>
 #include <bit>

@@ -5,7 +5,7 @@
 // allocate once the pool has reached its largest size.
 #pragma once
 
-#include "model/cluster.h"
+#include "fairlead/model/cluster.h"
 
 #include <array>
 #include <cstdint>

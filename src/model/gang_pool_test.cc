@@ -1,6 +1,6 @@
-#include "model/gang_pool.h"
+#include "fairlead/model/gang_pool.h"
 
-#include "base/rng.h"
+#include "fairlead/base/rng.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "model/jobs.h"
+#include "fairlead/model/jobs.h"
 
 namespace fairlead {
 

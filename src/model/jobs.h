@@ -4,10 +4,10 @@
 // job's row is its position in the input, so ordering by JobId is ordering by input.
 #pragma once
 
-#include "base/ids.h"
-#include "base/units.h"
-#include "model/cluster.h"
-#include "model/gang_pool.h"
+#include "fairlead/base/ids.h"
+#include "fairlead/base/units.h"
+#include "fairlead/model/cluster.h"
+#include "fairlead/model/gang_pool.h"
 
 #include <cstdint>
 #include <string>

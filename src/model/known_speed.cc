@@ -1,4 +1,4 @@
-#include "model/known_speed.h"
+#include "fairlead/model/known_speed.h"
 
 #include <algorithm>
 #include <tuple>

@@ -10,8 +10,8 @@
 // type.
 #pragma once
 
-#include "base/rng.h"
-#include "model/speed.h"
+#include "fairlead/base/rng.h"
+#include "fairlead/model/speed.h"
 
 #include <cstdint>
 #include <optional>

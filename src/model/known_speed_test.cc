@@ -1,7 +1,7 @@
-#include "model/known_speed.h"
+#include "fairlead/model/known_speed.h"
 
-#include "model/cluster_file.h"
-#include "model/models_file.h"
+#include "fairlead/input/cluster_file.h"
+#include "fairlead/input/models_file.h"
 
 #include <gtest/gtest.h>
 

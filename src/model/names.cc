@@ -1,7 +1,7 @@
 // The words that files and reports use for enumerators.
 
-#include "model/note.h"
-#include "model/step.h"
+#include "fairlead/model/note.h"
+#include "fairlead/model/step.h"
 
 namespace fairlead {
 

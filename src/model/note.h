@@ -2,7 +2,7 @@
 // say what the policy was thinking. Plain numbers, because notes are written from the hot loop.
 #pragma once
 
-#include "base/ids.h"
+#include "fairlead/base/ids.h"
 
 #include <cstdint>
 #include <string_view>

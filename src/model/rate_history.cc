@@ -1,4 +1,4 @@
-#include "model/rate_history.h"
+#include "fairlead/model/rate_history.h"
 
 #include <algorithm>
 

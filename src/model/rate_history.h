@@ -4,8 +4,8 @@
 // Otherwise O(log jobs with a row) per call, and O(changes within `lost`) for the work.
 #pragma once
 
-#include "base/ids.h"
-#include "base/units.h"
+#include "fairlead/base/ids.h"
+#include "fairlead/base/units.h"
 
 #include <map>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "model/speed.h"
+#include "fairlead/model/speed.h"
 
 #include <algorithm>
 #include <cctype>

@@ -17,11 +17,11 @@
 // speed of a gang that shares its links with nobody.
 #pragma once
 
-#include "base/result.h"
-#include "model/cluster.h"
-#include "model/communication.h"
-#include "model/jobs.h"
-#include "model/workload.h"
+#include "fairlead/base/result.h"
+#include "fairlead/model/cluster.h"
+#include "fairlead/model/communication.h"
+#include "fairlead/model/jobs.h"
+#include "fairlead/model/workload.h"
 
 #include <array>
 #include <cstdint>

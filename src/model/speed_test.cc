@@ -1,7 +1,7 @@
-#include "model/speed.h"
+#include "fairlead/model/speed.h"
 
-#include "model/cluster_file.h"
-#include "model/models_file.h"
+#include "fairlead/input/cluster_file.h"
+#include "fairlead/input/models_file.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

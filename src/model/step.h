@@ -2,8 +2,8 @@
 // says.
 #pragma once
 
-#include "base/units.h"
-#include "model/cluster.h"
+#include "fairlead/base/units.h"
+#include "fairlead/model/cluster.h"
 
 #include <cstdint>
 #include <span>

@@ -1,6 +1,6 @@
-#include "model/workload.h"
+#include "fairlead/model/workload.h"
 
-#include "base/check.h"
+#include "fairlead/base/check.h"
 
 #include <algorithm>
 #include <functional>

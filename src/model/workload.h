@@ -4,8 +4,8 @@
 // it.
 #pragma once
 
-#include "base/result.h"
-#include "model/jobs.h"
+#include "fairlead/base/result.h"
+#include "fairlead/model/jobs.h"
 
 #include <cstdint>
 #include <functional>

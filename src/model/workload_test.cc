@@ -1,4 +1,4 @@
-#include "model/workload.h"
+#include "fairlead/model/workload.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

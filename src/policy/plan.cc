@@ -1,4 +1,4 @@
-#include "policy/plan.h"
+#include "fairlead/policy/plan.h"
 
 #include <algorithm>
 

@@ -7,9 +7,9 @@
 // take, place, stop: O(slices). rollback: O(edits undone). No allocation once warm.
 #pragma once
 
-#include "model/free_index.h"
-#include "model/jobs.h"
-#include "model/note.h"
+#include "fairlead/model/free_index.h"
+#include "fairlead/model/jobs.h"
+#include "fairlead/model/note.h"
 
 #include <cstdint>
 #include <vector>

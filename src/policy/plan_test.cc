@@ -1,6 +1,6 @@
-#include "policy/plan.h"
+#include "fairlead/policy/plan.h"
 
-#include "base/rng.h"
+#include "fairlead/base/rng.h"
 
 #include <gtest/gtest.h>
 

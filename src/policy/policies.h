@@ -2,7 +2,7 @@
 // files.
 #pragma once
 
-#include "policy/registry.h"
+#include "fairlead/policy/registry.h"
 
 namespace fairlead {
 

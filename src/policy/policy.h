@@ -6,13 +6,13 @@
 // correct.
 #pragma once
 
-#include "base/bytes.h"
-#include "base/units.h"
-#include "model/cluster.h"
-#include "model/event.h"
-#include "model/jobs.h"
-#include "model/known_speed.h"
-#include "policy/plan.h"
+#include "fairlead/base/bytes.h"
+#include "fairlead/base/units.h"
+#include "fairlead/model/cluster.h"
+#include "fairlead/model/event.h"
+#include "fairlead/model/jobs.h"
+#include "fairlead/model/known_speed.h"
+#include "fairlead/policy/plan.h"
 
 #include <cstdint>
 #include <span>

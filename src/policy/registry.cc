@@ -1,8 +1,8 @@
-#include "policy/registry.h"
+#include "fairlead/policy/registry.h"
 
-#include "base/nearest.h"
-#include "base/parse.h"
-#include "policy/policies.h"
+#include "fairlead/base/nearest.h"
+#include "fairlead/base/parse.h"
+#include "fairlead/policy/policies.h"
 
 #include <algorithm>
 #include <array>

@@ -5,9 +5,9 @@
 // of PolicyOptions, so a policy's make() never meets an option that is missing or out of range.
 #pragma once
 
-#include "base/result.h"
-#include "policy/placement.h"
-#include "policy/policy.h"
+#include "fairlead/base/result.h"
+#include "fairlead/policy/kit/placement.h"
+#include "fairlead/policy/policy.h"
 
 #include <cstdint>
 #include <memory>

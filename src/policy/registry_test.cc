@@ -1,4 +1,4 @@
-#include "policy/registry.h"
+#include "fairlead/policy/registry.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "report/csv_writer.h"
+#include "fairlead/report/csv_writer.h"
 
 #include <fmt/format.h>
 

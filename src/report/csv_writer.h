@@ -4,8 +4,8 @@
 // are not zero, so no millisecond is lost.
 #pragma once
 
-#include "base/file.h"
-#include "base/units.h"
+#include "fairlead/base/file.h"
+#include "fairlead/base/units.h"
 
 #include <cstdint>
 #include <string>

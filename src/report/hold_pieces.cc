@@ -1,4 +1,4 @@
-#include "report/hold_pieces.h"
+#include "fairlead/report/hold_pieces.h"
 
 #include <algorithm>
 #include <array>

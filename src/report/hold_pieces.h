@@ -9,9 +9,9 @@
 // they come: memory for some times the limit, O(log pieces) per piece at most.
 #pragma once
 
-#include "base/ids.h"
-#include "base/units.h"
-#include "model/cluster.h"
+#include "fairlead/base/ids.h"
+#include "fairlead/base/units.h"
+#include "fairlead/model/cluster.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
-#include "report/hold_pieces.h"
+#include "fairlead/report/hold_pieces.h"
 
-#include "base/rng.h"
+#include "fairlead/base/rng.h"
 
 #include <gtest/gtest.h>
 

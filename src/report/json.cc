@@ -1,4 +1,4 @@
-#include "report/json.h"
+#include "fairlead/report/json.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -4,7 +4,7 @@
 // are rounded to nine decimals. A figure that means nothing for a run is null.
 #pragma once
 
-#include "metrics/summary.h"
+#include "fairlead/metrics/summary.h"
 
 #include <nlohmann/json_fwd.hpp>
 

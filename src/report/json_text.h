@@ -4,7 +4,7 @@
 // caller's to close. Numbers have no more digits than they need.
 #pragma once
 
-#include "base/units.h"
+#include "fairlead/base/units.h"
 
 #include <cstdint>
 #include <functional>

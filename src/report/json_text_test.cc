@@ -1,4 +1,4 @@
-#include "report/json_text.h"
+#include "fairlead/report/json_text.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

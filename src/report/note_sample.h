@@ -5,8 +5,8 @@
 // per note.
 #pragma once
 
-#include "base/units.h"
-#include "model/note.h"
+#include "fairlead/base/units.h"
+#include "fairlead/model/note.h"
 
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "report/note_sample.h"
+#include "fairlead/report/note_sample.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "report/report_data.h"
+#include "fairlead/report/report_data.h"
 
-#include "report/json.h"
+#include "fairlead/report/json.h"
 
 #include <nlohmann/json.hpp>
 

@@ -5,9 +5,9 @@
 // text.
 #pragma once
 
-#include "base/result.h"
-#include "report/json_text.h"
-#include "report/run_records.h"
+#include "fairlead/base/result.h"
+#include "fairlead/report/json_text.h"
+#include "fairlead/report/run_records.h"
 
 #include <nlohmann/json_fwd.hpp>
 

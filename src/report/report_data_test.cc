@@ -1,6 +1,6 @@
-#include "report/report_data.h"
+#include "fairlead/report/report_data.h"
 
-#include "metrics/testing_journal.h"
+#include "fairlead/journal/testing_journal.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
-#include "report/report_page.h"
+#include "fairlead/report/report_page.h"
 
-#include "base/check.h"
+#include "fairlead/base/check.h"
 
 #include <zlib.h>
 

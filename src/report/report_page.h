@@ -5,8 +5,8 @@
 // and data give an equal file with one version of zlib.
 #pragma once
 
-#include "base/file.h"
-#include "base/result.h"
+#include "fairlead/base/file.h"
+#include "fairlead/base/result.h"
 
 #include <cstdint>
 #include <filesystem>

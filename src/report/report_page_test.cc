@@ -1,7 +1,7 @@
-#include "report/report_page.h"
+#include "fairlead/report/report_page.h"
 
-#include "base/rng.h"
-#include "report/testing_page.h"
+#include "fairlead/base/rng.h"
+#include "fairlead/report/testing_page.h"
 
 #include <gtest/gtest.h>
 

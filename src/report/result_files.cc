@@ -1,6 +1,6 @@
-#include "report/result_files.h"
+#include "fairlead/report/result_files.h"
 
-#include "report/csv_writer.h"
+#include "fairlead/report/csv_writer.h"
 
 #include <nlohmann/json.hpp>
 

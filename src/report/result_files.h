@@ -4,10 +4,10 @@
 // or the machine, so equal runs have equal files; run.json has what is left.
 #pragma once
 
-#include "base/file.h"
-#include "base/result.h"
-#include "metrics/metrics.h"
-#include "report/json.h"
+#include "fairlead/base/file.h"
+#include "fairlead/base/result.h"
+#include "fairlead/metrics/metrics.h"
+#include "fairlead/report/json.h"
 
 #include <filesystem>
 #include <string>

@@ -1,6 +1,6 @@
-#include "report/result_files.h"
+#include "fairlead/report/result_files.h"
 
-#include "metrics/testing_journal.h"
+#include "fairlead/journal/testing_journal.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

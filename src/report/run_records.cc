@@ -1,4 +1,4 @@
-#include "report/run_records.h"
+#include "fairlead/report/run_records.h"
 
 #include <algorithm>
 #include <bit>

@@ -4,10 +4,10 @@
 // O(slices) per record beyond Metrics.
 #pragma once
 
-#include "metrics/metrics.h"
-#include "report/hold_pieces.h"
-#include "report/note_sample.h"
-#include "report/time_grid.h"
+#include "fairlead/metrics/metrics.h"
+#include "fairlead/report/hold_pieces.h"
+#include "fairlead/report/note_sample.h"
+#include "fairlead/report/time_grid.h"
 
 #include <string>
 #include <vector>

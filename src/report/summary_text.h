@@ -1,8 +1,8 @@
 // The summary of a run as a person reads it on a terminal.
 #pragma once
 
-#include "metrics/summary.h"
-#include "report/table.h"
+#include "fairlead/metrics/summary.h"
+#include "fairlead/report/table.h"
 
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-#include "report/summary_text.h"
+#include "fairlead/report/summary_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "report/table.h"
+#include "fairlead/report/table.h"
 
-#include "base/check.h"
+#include "fairlead/base/check.h"
 
 #include <fmt/format.h>
 

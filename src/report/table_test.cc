@@ -1,4 +1,4 @@
-#include "report/table.h"
+#include "fairlead/report/table.h"
 
 #include <gtest/gtest.h>
 

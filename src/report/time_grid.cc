@@ -1,6 +1,6 @@
-#include "report/time_grid.h"
+#include "fairlead/report/time_grid.h"
 
-#include "base/check.h"
+#include "fairlead/base/check.h"
 
 #include <algorithm>
 #include <utility>

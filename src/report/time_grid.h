@@ -4,7 +4,7 @@
 // `bins_max` of them reach the end.
 #pragma once
 
-#include "base/units.h"
+#include "fairlead/base/units.h"
 
 #include <cstdint>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "report/time_grid.h"
+#include "fairlead/report/time_grid.h"
 
 #include <gtest/gtest.h>
 

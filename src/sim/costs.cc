@@ -1,4 +1,4 @@
-#include "sim/costs.h"
+#include "fairlead/sim/costs.h"
 
 #include <cmath>
 

@@ -10,9 +10,9 @@
 // Complexity: O(1). A model's own costs (ModelCosts) replace the ones here.
 #pragma once
 
-#include "base/units.h"
-#include "model/speed.h"
-#include "model/step.h"
+#include "fairlead/base/units.h"
+#include "fairlead/model/speed.h"
+#include "fairlead/model/step.h"
 
 #include <array>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "sim/faults.h"
+#include "fairlead/sim/faults.h"
 
 #include <algorithm>
 #include <cmath>

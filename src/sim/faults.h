@@ -2,10 +2,10 @@
 // between failures and to repair. Seeded, so a run with faults is as repeatable as one without.
 #pragma once
 
-#include "base/indexed_heap.h"
-#include "base/rng.h"
-#include "base/units.h"
-#include "model/cluster.h"
+#include "fairlead/base/indexed_heap.h"
+#include "fairlead/base/rng.h"
+#include "fairlead/base/units.h"
+#include "fairlead/model/cluster.h"
 
 #include <cstdint>
 #include <vector>

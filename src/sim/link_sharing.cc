@@ -1,4 +1,4 @@
-#include "sim/link_sharing.h"
+#include "fairlead/sim/link_sharing.h"
 
 #include <algorithm>
 #include <cmath>

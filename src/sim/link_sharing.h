@@ -22,9 +22,9 @@
 // allocation once warm.
 #pragma once
 
-#include "base/ids.h"
-#include "base/indexed_heap.h"
-#include "base/units.h"
+#include "fairlead/base/ids.h"
+#include "fairlead/base/indexed_heap.h"
+#include "fairlead/base/units.h"
 
 #include <cstdint>
 #include <limits>

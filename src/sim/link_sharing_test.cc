@@ -1,6 +1,6 @@
-#include "sim/link_sharing.h"
+#include "fairlead/sim/link_sharing.h"
 
-#include "model/communication.h"
+#include "fairlead/model/communication.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

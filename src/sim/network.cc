@@ -1,4 +1,4 @@
-#include "sim/network.h"
+#include "fairlead/sim/network.h"
 
 #include <algorithm>
 

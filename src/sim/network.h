@@ -14,9 +14,9 @@
 // Cost: that of LinkSharing, and O(slices) per gang.
 #pragma once
 
-#include "model/communication.h"
-#include "model/speed.h"
-#include "sim/link_sharing.h"
+#include "fairlead/model/communication.h"
+#include "fairlead/model/speed.h"
+#include "fairlead/sim/link_sharing.h"
 
 #include <cstdint>
 #include <span>

@@ -1,14 +1,14 @@
 // Contention in the whole simulated world: the engine, a policy, the backend and the audit.
 
-#include "sim/network.h"
+#include "fairlead/sim/network.h"
 
-#include "base/rng.h"
-#include "engine/audit.h"
-#include "engine/engine.h"
-#include "model/cluster_file.h"
-#include "model/models_file.h"
-#include "policy/registry.h"
-#include "sim/sim_backend.h"
+#include "fairlead/base/rng.h"
+#include "fairlead/engine/engine.h"
+#include "fairlead/input/cluster_file.h"
+#include "fairlead/input/models_file.h"
+#include "fairlead/journal/audit.h"
+#include "fairlead/policy/registry.h"
+#include "fairlead/sim/sim_backend.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,4 +1,4 @@
-#include "sim/sim_backend.h"
+#include "fairlead/sim/sim_backend.h"
 
 #include <algorithm>
 #include <tuple>

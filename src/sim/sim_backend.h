@@ -10,13 +10,13 @@
 //  4. It ends when nothing can change any more: no arrival left, no job running, and every node up.
 #pragma once
 
-#include "base/indexed_heap.h"
-#include "engine/backend.h"
-#include "model/rate_history.h"
-#include "model/workload.h"
-#include "sim/costs.h"
-#include "sim/faults.h"
-#include "sim/network.h"
+#include "fairlead/base/indexed_heap.h"
+#include "fairlead/engine/backend.h"
+#include "fairlead/model/rate_history.h"
+#include "fairlead/model/workload.h"
+#include "fairlead/sim/costs.h"
+#include "fairlead/sim/faults.h"
+#include "fairlead/sim/network.h"
 
 #include <cstdint>
 #include <optional>

@@ -1,9 +1,9 @@
 // The engine and the simulated world together, driven by a small FIFO policy of the test's own.
 
-#include "sim/sim_backend.h"
+#include "fairlead/sim/sim_backend.h"
 
-#include "engine/audit.h"
-#include "engine/engine.h"
+#include "fairlead/engine/engine.h"
+#include "fairlead/journal/audit.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "solve/allocations.h"
+#include "fairlead/solve/allocations.h"
 
-#include "base/check.h"
+#include "fairlead/base/check.h"
 
 #include <algorithm>
 #include <cmath>

@@ -14,7 +14,7 @@
 // answer then. The cost is one to some calls of time_shares.h: milliseconds for thousands of rows.
 #pragma once
 
-#include "solve/time_shares.h"
+#include "fairlead/solve/time_shares.h"
 
 #include <span>
 #include <vector>

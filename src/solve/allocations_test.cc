@@ -1,6 +1,6 @@
-#include "solve/allocations.h"
+#include "fairlead/solve/allocations.h"
 
-#include "solve/testing_shares.h"
+#include "fairlead/solve/testing_shares.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -1,7 +1,7 @@
-#include "solve/convergence.h"
+#include "fairlead/solve/convergence.h"
 
-#include "base/check.h"
-#include "solve/least_squares.h"
+#include "fairlead/base/check.h"
+#include "fairlead/solve/least_squares.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
-#include "solve/convergence.h"
+#include "fairlead/solve/convergence.h"
 
-#include "base/rng.h"
+#include "fairlead/base/rng.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

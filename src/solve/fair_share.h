@@ -8,9 +8,9 @@
 // time.
 #pragma once
 
-#include "base/ids.h"
-#include "base/indexed_heap.h"
-#include "base/units.h"
+#include "fairlead/base/ids.h"
+#include "fairlead/base/indexed_heap.h"
+#include "fairlead/base/units.h"
 
 #include <compare>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "solve/fair_share.h"
+#include "fairlead/solve/fair_share.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -1,6 +1,6 @@
-#include "solve/filling.h"
+#include "fairlead/solve/filling.h"
 
-#include "base/check.h"
+#include "fairlead/base/check.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,6 +1,6 @@
-#include "solve/filling.h"
+#include "fairlead/solve/filling.h"
 
-#include "solve/fair_share.h"
+#include "fairlead/solve/fair_share.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

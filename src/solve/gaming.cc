@@ -1,6 +1,6 @@
-#include "solve/gaming.h"
+#include "fairlead/solve/gaming.h"
 
-#include "base/check.h"
+#include "fairlead/base/check.h"
 
 #include <algorithm>
 

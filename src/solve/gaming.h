@@ -5,7 +5,7 @@
 // is measured by its true speeds.
 #pragma once
 
-#include "solve/trading.h"
+#include "fairlead/solve/trading.h"
 
 #include <cstddef>
 #include <span>

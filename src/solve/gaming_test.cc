@@ -1,6 +1,6 @@
-#include "solve/gaming.h"
+#include "fairlead/solve/gaming.h"
 
-#include "solve/testing_market.h"
+#include "fairlead/solve/testing_market.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

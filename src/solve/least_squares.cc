@@ -1,6 +1,6 @@
-#include "solve/least_squares.h"
+#include "fairlead/solve/least_squares.h"
 
-#include "base/check.h"
+#include "fairlead/base/check.h"
 
 #include <cmath>
 

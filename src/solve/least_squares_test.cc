@@ -1,4 +1,4 @@
-#include "solve/least_squares.h"
+#include "fairlead/solve/least_squares.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,6 +1,6 @@
-#include "solve/linear_program.h"
+#include "fairlead/solve/linear_program.h"
 
-#include "base/check.h"
+#include "fairlead/base/check.h"
 
 #include <ClpSimplex.hpp>
 #include <algorithm>

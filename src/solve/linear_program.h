@@ -7,7 +7,7 @@
 // whoever orders things by an answer has to break the ties by himself (solve/allocations.h).
 #pragma once
 
-#include "base/result.h"
+#include "fairlead/base/result.h"
 
 #include <cstddef>
 #include <cstdint>

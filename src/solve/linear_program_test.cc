@@ -1,4 +1,4 @@
-#include "solve/linear_program.h"
+#include "fairlead/solve/linear_program.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

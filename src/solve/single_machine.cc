@@ -1,4 +1,4 @@
-#include "solve/single_machine.h"
+#include "fairlead/solve/single_machine.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "solve/single_machine.h"
+#include "fairlead/solve/single_machine.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

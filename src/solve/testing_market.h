@@ -1,7 +1,7 @@
 // Users, their speeds and their entitlements to GPUs of several types, for tests of trading.
 #pragma once
 
-#include "solve/trading.h"
+#include "fairlead/solve/trading.h"
 
 #include <cstddef>
 #include <initializer_list>

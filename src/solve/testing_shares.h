@@ -1,8 +1,8 @@
 // Random problems of time shares and their solution as one plain linear program, for tests.
 #pragma once
 
-#include "solve/linear_program.h"
-#include "solve/time_shares.h"
+#include "fairlead/solve/linear_program.h"
+#include "fairlead/solve/time_shares.h"
 
 #include <rapidcheck.h>
 

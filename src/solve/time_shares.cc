@@ -1,9 +1,9 @@
-#include "solve/time_shares.h"
+#include "fairlead/solve/time_shares.h"
 
-#include "base/check.h"
-#include "solve/linear_program.h"
-#include "solve/time_shares_master.h"
-#include "solve/time_shares_rows.h"
+#include "fairlead/base/check.h"
+#include "fairlead/solve/linear_program.h"
+#include "fairlead/solve/time_shares_master.h"
+#include "fairlead/solve/time_shares_rows.h"
 
 #include <algorithm>
 #include <cmath>

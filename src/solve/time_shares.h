@@ -13,7 +13,7 @@
 // one: solve/allocations.h breaks ties.
 #pragma once
 
-#include "base/result.h"
+#include "fairlead/base/result.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
-#include "solve/time_shares_rows.h"
+#include "fairlead/solve/time_shares_rows.h"
 
-#include "base/check.h"
+#include "fairlead/base/check.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
-#include "solve/time_shares.h"
+#include "fairlead/solve/time_shares.h"
 
-#include "base/rng.h"
-#include "solve/testing_shares.h"
+#include "fairlead/base/rng.h"
+#include "fairlead/solve/testing_shares.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

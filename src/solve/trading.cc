@@ -1,6 +1,6 @@
-#include "solve/trading.h"
+#include "fairlead/solve/trading.h"
 
-#include "base/check.h"
+#include "fairlead/base/check.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
-#include "solve/trading.h"
+#include "fairlead/solve/trading.h"
 
-#include "solve/testing_market.h"
+#include "fairlead/solve/testing_market.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -1,6 +1,6 @@
-#include "trace/convert.h"
+#include "fairlead/trace/convert.h"
 
-#include "base/file.h"
+#include "fairlead/base/file.h"
 
 #include <algorithm>
 #include <iterator>

@@ -5,8 +5,8 @@
 // needed.
 #pragma once
 
-#include "base/result.h"
-#include "model/workload.h"
+#include "fairlead/base/result.h"
+#include "fairlead/model/workload.h"
 
 #include <filesystem>
 #include <functional>

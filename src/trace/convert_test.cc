@@ -1,7 +1,7 @@
-#include "trace/convert.h"
+#include "fairlead/trace/convert.h"
 
-#include "trace/testing.h"
-#include "trace/trace.h"
+#include "fairlead/trace/testing.h"
+#include "fairlead/trace/trace.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,6 +1,6 @@
-#include "trace/format.h"
+#include "fairlead/trace/format.h"
 
-#include "base/parse.h"
+#include "fairlead/base/parse.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // The trace formats that can be read, by name and by content.
 #pragma once
 
-#include "model/workload.h"
+#include "fairlead/model/workload.h"
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
-#include "trace/format.h"
+#include "fairlead/trace/format.h"
 
-#include "base/file.h"
+#include "fairlead/base/file.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "trace/gavel_workload.h"
+#include "fairlead/trace/gavel_workload.h"
 
-#include "model/models_file.h"
+#include "fairlead/input/models_file.h"
 
 #include <cmath>
 

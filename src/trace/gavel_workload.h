@@ -5,7 +5,7 @@
 // many V100, with x uniform in 1.5..3 for four jobs of five and in 3..4 for the fifth.
 #pragma once
 
-#include "trace/job_stream.h"
+#include "fairlead/trace/job_stream.h"
 
 #include <string_view>
 

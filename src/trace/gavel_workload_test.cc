@@ -1,7 +1,7 @@
-#include "trace/gavel_workload.h"
+#include "fairlead/trace/gavel_workload.h"
 
-#include "model/models_file.h"
-#include "trace/testing.h"
+#include "fairlead/input/models_file.h"
+#include "fairlead/trace/testing.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "trace/generate.h"
+#include "fairlead/trace/generate.h"
 
-#include "base/rng.h"
-#include "trace/load.h"
+#include "fairlead/base/rng.h"
+#include "fairlead/trace/load.h"
 
 #include <algorithm>
 #include <array>

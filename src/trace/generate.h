@@ -11,8 +11,8 @@
 // Equal options give an equal workload on every compiler. O(jobs) time.
 #pragma once
 
-#include "base/result.h"
-#include "model/workload.h"
+#include "fairlead/base/result.h"
+#include "fairlead/model/workload.h"
 
 #include <cmath>
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include "trace/generate.h"
+#include "fairlead/trace/generate.h"
 
-#include "trace/inspect.h"
-#include "trace/testing.h"
+#include "fairlead/trace/inspect.h"
+#include "fairlead/trace/testing.h"
 
 #include <gtest/gtest.h>
 

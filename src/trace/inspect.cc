@@ -1,4 +1,4 @@
-#include "trace/inspect.h"
+#include "fairlead/trace/inspect.h"
 
 #include <nlohmann/json.hpp>
 

@@ -3,7 +3,7 @@
 // O(jobs log jobs) time.
 #pragma once
 
-#include "model/workload.h"
+#include "fairlead/model/workload.h"
 
 #include <cstdint>
 #include <map>

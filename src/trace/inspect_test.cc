@@ -1,6 +1,6 @@
-#include "trace/inspect.h"
+#include "fairlead/trace/inspect.h"
 
-#include "trace/testing.h"
+#include "fairlead/trace/testing.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "trace/job_stream.h"
+#include "fairlead/trace/job_stream.h"
 
 #include <cmath>
 

@@ -3,10 +3,10 @@
 // Equal options give an equal workload on every compiler. O(jobs) time.
 #pragma once
 
-#include "base/result.h"
-#include "base/rng.h"
-#include "model/workload.h"
-#include "trace/generate.h"
+#include "fairlead/base/result.h"
+#include "fairlead/base/rng.h"
+#include "fairlead/model/workload.h"
+#include "fairlead/trace/generate.h"
 
 #include <cstdint>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "trace/load.h"
+#include "fairlead/trace/load.h"
 
 #include <algorithm>
 #include <cmath>

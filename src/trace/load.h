@@ -3,8 +3,8 @@
 // submission.
 #pragma once
 
-#include "base/result.h"
-#include "model/workload.h"
+#include "fairlead/base/result.h"
+#include "fairlead/model/workload.h"
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
-#include "trace/load.h"
+#include "fairlead/trace/load.h"
 
-#include "trace/generate.h"
+#include "fairlead/trace/generate.h"
 
 #include <gtest/gtest.h>
 

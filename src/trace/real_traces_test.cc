@@ -1,6 +1,6 @@
 // The public traces themselves, where they are at hand: FAIRLEAD_SHARED names the folder.
-#include "trace/inspect.h"
-#include "trace/testing.h"
+#include "fairlead/trace/inspect.h"
+#include "fairlead/trace/testing.h"
 
 #include <gtest/gtest.h>
 

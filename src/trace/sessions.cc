@@ -1,6 +1,6 @@
-#include "trace/sessions.h"
+#include "fairlead/trace/sessions.h"
 
-#include "base/rng.h"
+#include "fairlead/base/rng.h"
 
 #include <algorithm>
 #include <cmath>

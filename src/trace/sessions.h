@@ -8,9 +8,9 @@
 // Equal options give an equal workload on every compiler. O(jobs log jobs) time.
 #pragma once
 
-#include "base/result.h"
-#include "model/workload.h"
-#include "trace/generate.h"
+#include "fairlead/base/result.h"
+#include "fairlead/model/workload.h"
+#include "fairlead/trace/generate.h"
 
 #include <cstdint>
 #include <vector>

@@ -1,7 +1,7 @@
-#include "trace/sessions.h"
+#include "fairlead/trace/sessions.h"
 
-#include "trace/inspect.h"
-#include "trace/testing.h"
+#include "fairlead/trace/inspect.h"
+#include "fairlead/trace/testing.h"
 
 #include <gtest/gtest.h>
 

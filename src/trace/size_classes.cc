@@ -1,4 +1,4 @@
-#include "trace/size_classes.h"
+#include "fairlead/trace/size_classes.h"
 
 #include <algorithm>
 #include <cmath>

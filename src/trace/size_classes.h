@@ -2,7 +2,7 @@
 // 2024): small, medium, large and extra large by GPU-hours, each class with models of its own.
 #pragma once
 
-#include "trace/job_stream.h"
+#include "fairlead/trace/job_stream.h"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
-#include "trace/size_classes.h"
+#include "fairlead/trace/size_classes.h"
 
-#include "trace/testing.h"
+#include "fairlead/trace/testing.h"
 
 #include <gtest/gtest.h>
 

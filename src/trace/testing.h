@@ -1,8 +1,8 @@
 // What the tests of the readers share: workloads as lines of text, and texts read as traces.
 #pragma once
 
-#include "base/file.h"
-#include "trace/trace.h"
+#include "fairlead/base/file.h"
+#include "fairlead/trace/trace.h"
 
 #include <map>
 #include <string>

@@ -1,6 +1,6 @@
-#include "trace/trace.h"
+#include "fairlead/trace/trace.h"
 
-#include "trace/readers.h"
+#include "fairlead/trace/readers/readers.h"
 
 #include <algorithm>
 #include <filesystem>

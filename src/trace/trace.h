@@ -40,10 +40,10 @@
 // Helios, Acme, PAI and sacct tell calendar times: there the earliest submission becomes time 0.
 #pragma once
 
-#include "base/file.h"
-#include "base/result.h"
-#include "model/workload.h"
-#include "trace/format.h"
+#include "fairlead/base/file.h"
+#include "fairlead/base/result.h"
+#include "fairlead/model/workload.h"
+#include "fairlead/trace/format.h"
 
 #include <functional>
 #include <optional>

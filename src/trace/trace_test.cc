@@ -1,6 +1,6 @@
-#include "trace/trace.h"
+#include "fairlead/trace/trace.h"
 
-#include "trace/testing.h"
+#include "fairlead/trace/testing.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The report: what it embeds is what happened, whatever jobs and users are called.
 
-#include "report/testing_page.h"
+#include "fairlead/report/testing_page.h"
 
 #include "program.h"
 

@@ -1,8 +1,8 @@
 #include "gavel_files.h"
 
-#include "base/check.h"
-#include "base/file.h"
-#include "base/parse.h"
+#include "fairlead/base/check.h"
+#include "fairlead/base/file.h"
+#include "fairlead/base/parse.h"
 
 #include "gold_csv.h"
 #include <nlohmann/json.hpp>

@@ -5,7 +5,7 @@
 //
 // Both objectives are computed from the shares, by one plain function. The test finds cases and
 // policies by itself and says what it compared and what it left out, and why.
-#include "solve/allocations.h"
+#include "fairlead/solve/allocations.h"
 
 #include "gavel_files.h"
 #include "gavel_replay.h"

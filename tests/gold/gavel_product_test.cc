@@ -3,14 +3,14 @@
 // time is in milliseconds, work is not cut to whole steps, newcomers may run before they have a
 // share, and no job is dropped. So averages agree, not jobs. That the mechanism is the simulator's
 // is shown by gavel_test.
-#include "engine/engine.h"
-#include "metrics/metrics.h"
-#include "model/cluster_file.h"
-#include "model/models_file.h"
-#include "policy/gavel_objectives.h"
-#include "policy/registry.h"
-#include "sim/sim_backend.h"
-#include "trace/gavel_workload.h"
+#include "fairlead/engine/engine.h"
+#include "fairlead/input/cluster_file.h"
+#include "fairlead/input/models_file.h"
+#include "fairlead/metrics/metrics.h"
+#include "fairlead/policy/gavel/objectives.h"
+#include "fairlead/policy/registry.h"
+#include "fairlead/sim/sim_backend.h"
+#include "fairlead/trace/gavel_workload.h"
 
 #include "gavel_replay.h"
 #include <gtest/gtest.h>

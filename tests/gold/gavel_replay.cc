@@ -1,7 +1,7 @@
 #include "gavel_replay.h"
 
-#include "base/check.h"
-#include "policy/gavel_rounds.h"
+#include "fairlead/base/check.h"
+#include "fairlead/policy/gavel/rounds.h"
 
 #include "gavel_shuffle.h"
 

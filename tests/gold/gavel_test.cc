@@ -7,7 +7,7 @@
 //
 // The test finds cases and policies by itself and says what it compared and what it left out, and
 // why. A case in which nothing was compared fails. Without the gold folder everything is skipped.
-#include "base/check.h"
+#include "fairlead/base/check.h"
 
 #include "gavel_files.h"
 #include "gavel_replay.h"

@@ -1,6 +1,6 @@
 #include "gold_csv.h"
 
-#include "base/check.h"
+#include "fairlead/base/check.h"
 
 #include <cstdlib>
 #include <fstream>

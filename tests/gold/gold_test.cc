@@ -5,8 +5,8 @@
 // The test finds the cases and results by itself and says what it compared and what it left out,
 // and why. A case in which nothing was compared fails. Without the gold folder everything is
 // skipped.
-#include "base/parse.h"
-#include "policy/tiresias.h"
+#include "fairlead/base/parse.h"
+#include "fairlead/policy/tiresias/tiresias.h"
 #include "testing/world.h"
 
 #include "gold_csv.h"

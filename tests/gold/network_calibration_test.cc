@@ -2,7 +2,7 @@
 // hosts (Chronus, Gao et al., SoCC 2021), and how long an all-reduce takes (Vidur, Agrawal et al.,
 // MLSys 2024). docs/network.md tells what the errors come from; the figures asserted here are those
 // of its tables, good and bad. Nothing is fitted to what it is compared with.
-#include "model/communication.h"
+#include "fairlead/model/communication.h"
 
 #include "gold_csv.h"
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "case_file.h"
 
-#include "base/parse.h"
+#include "fairlead/base/parse.h"
 
 #include <algorithm>
 #include <fstream>

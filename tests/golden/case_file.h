@@ -17,7 +17,7 @@
 // of one. Nothing costs anything, and a job that loses its gang with a node keeps its work.
 #pragma once
 
-#include "base/result.h"
+#include "fairlead/base/result.h"
 #include "testing/world.h"
 
 #include <filesystem>

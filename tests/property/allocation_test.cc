@@ -1,6 +1,6 @@
 // The hot loop does not allocate once warm: counts every operator new while a steady load runs.
 
-#include "base/rng.h"
+#include "fairlead/base/rng.h"
 #include "testing/allocation_counter.h"
 #include "testing/world.h"
 

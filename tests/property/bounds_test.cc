@@ -1,8 +1,8 @@
 // No policy is better than the lower bounds of the summary say.
-#include "metrics/bounds.h"
+#include "fairlead/metrics/bounds.h"
 
-#include "model/cluster_file.h"
-#include "model/models_file.h"
+#include "fairlead/input/cluster_file.h"
+#include "fairlead/input/models_file.h"
 #include "testing/steps.h"
 #include "testing/world.h"
 

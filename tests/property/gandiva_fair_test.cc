@@ -2,9 +2,9 @@
 // a state that can be saved at any moment. Jobs are endless unless a test says otherwise, so shares
 // stay as they are and can be compared over hours.
 
-#include "base/rng.h"
-#include "metrics/window_fairness.h"
-#include "solve/fair_share.h"
+#include "fairlead/base/rng.h"
+#include "fairlead/metrics/window_fairness.h"
+#include "fairlead/solve/fair_share.h"
 #include "testing/world.h"
 
 #include <gtest/gtest.h>

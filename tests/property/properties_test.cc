@@ -1,6 +1,6 @@
 // What must hold for every policy in every world, on random ones (RapidCheck draws the seeds).
 
-#include "base/rng.h"
+#include "fairlead/base/rng.h"
 #include "testing/world.h"
 
 #include <gtest/gtest.h>

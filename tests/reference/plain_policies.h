@@ -3,10 +3,10 @@
 // policies must give the same journals (reference_test.cc).
 #pragma once
 
-#include "policy/class_queue.h"
-#include "policy/placement.h"
-#include "policy/policy.h"
-#include "policy/tiresias.h"
+#include "fairlead/policy/kit/class_queue.h"
+#include "fairlead/policy/kit/placement.h"
+#include "fairlead/policy/policy.h"
+#include "fairlead/policy/tiresias/tiresias.h"
 
 #include <functional>
 #include <memory>

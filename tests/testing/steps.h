@@ -1,13 +1,13 @@
 // For tests of one policy: a few jobs on a small cluster, and everything that happened, as text.
 #pragma once
 
-#include "base/rng.h"
-#include "engine/audit.h"
-#include "engine/engine.h"
-#include "model/cluster_file.h"
-#include "model/models_file.h"
-#include "policy/registry.h"
-#include "sim/sim_backend.h"
+#include "fairlead/base/rng.h"
+#include "fairlead/engine/engine.h"
+#include "fairlead/input/cluster_file.h"
+#include "fairlead/input/models_file.h"
+#include "fairlead/journal/audit.h"
+#include "fairlead/policy/registry.h"
+#include "fairlead/sim/sim_backend.h"
 
 #include <memory>
 #include <optional>

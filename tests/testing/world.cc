@@ -1,11 +1,11 @@
 #include "testing/world.h"
 
-#include "base/rng.h"
-#include "engine/audit.h"
-#include "metrics/bounds.h"
-#include "model/cluster_file.h"
-#include "model/models_file.h"
-#include "policy/registry.h"
+#include "fairlead/base/rng.h"
+#include "fairlead/input/cluster_file.h"
+#include "fairlead/input/models_file.h"
+#include "fairlead/journal/audit.h"
+#include "fairlead/metrics/bounds.h"
+#include "fairlead/policy/registry.h"
 
 #include <algorithm>
 

@@ -8,9 +8,9 @@
 // Every run is audited; Outcome::problems must be empty. Costs are none unless the test sets them.
 #pragma once
 
-#include "engine/engine.h"
-#include "policy/policy.h"
-#include "sim/sim_backend.h"
+#include "fairlead/engine/engine.h"
+#include "fairlead/policy/policy.h"
+#include "fairlead/sim/sim_backend.h"
 
 #include <functional>
 #include <memory>

@@ -1,0 +1,189 @@
+#include "fairlead/compare/child_runs.h"
+
+#include "fairlead/base/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <map>
+#include <memory>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace fairlead {
+namespace {
+
+constexpr const char* kThisProgram = "/proc/self/exe";
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using TemporaryFile = std::unique_ptr<std::FILE, CloseFile>;
+
+// The signals that this program waits for instead of dying: held back from construction to
+// destruction.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    // A parent that ignores SIGCHLD hands that down, and children would vanish without a word.
+    std::signal(SIGCHLD, SIG_DFL);
+    sigemptyset(&held_);
+    sigaddset(&held_, SIGCHLD);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction action {};
+      sigaction(number, nullptr, &action);
+      if (action.sa_handler != SIG_IGN) sigaddset(&held_, number);
+    }
+    sigprocmask(SIG_BLOCK, &held_, &before_);
+  }
+  ~HeldSignals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+  // The next signal, or 0 after half a second without one.
+  int next() const {
+    constexpr timespec kTick = {0, 500'000'000};
+    return std::max(0, sigtimedwait(&held_, nullptr, &kTick));
+  }
+  const sigset_t& before() const { return before_; }
+
+ private:
+  sigset_t held_{};
+  sigset_t before_{};
+};
+
+int spawn(const ChildRun& run, std::FILE* errors, const sigset_t& signals, pid_t& pid) {
+  std::vector<char*> argv = {const_cast<char*>("fairlead")};
+  for (const std::string& argument : run.arguments) {
+    argv.push_back(const_cast<char*>(argument.c_str()));
+  }
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, fileno(errors), STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  posix_spawnattr_setsigmask(&attributes, &signals);
+  const int failure = posix_spawn(&pid, kThisProgram, &actions, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return failure;
+}
+
+std::string contents(std::FILE* file) {
+  std::string text;
+  char chunk[4096];
+  std::rewind(file);
+  for (std::size_t n = 0; (n = std::fread(chunk, 1, sizeof chunk, file)) > 0;) {
+    text.append(chunk, n);
+  }
+  return text;
+}
+
+// The children that run now, and who is told about them.
+class Children {
+ public:
+  explicit Children(ChildObserver* observer) : observer_(observer) {}
+
+  std::size_t size() const { return started_.size(); }
+
+  Status start(ChildRun& run) {
+    TemporaryFile errors(std::tmpfile());
+    if (!errors) return run_error("cannot create a temporary file: {}", std::strerror(errno));
+    pid_t pid = 0;
+    if (const int failure = spawn(run, errors.get(), signals_.before(), pid); failure != 0) {
+      return run_error("cannot start a process: {}", std::strerror(failure));
+    }
+    started_.emplace(pid, Started{&run, std::move(errors)});
+    if (observer_ != nullptr) observer_->started(run);
+    return {};
+  }
+
+  // Returns when fewer run than before. REQUIRES: a child runs.
+  void wait_for_one() {
+    const std::size_t before = started_.size();
+    for (;;) {
+      while (started_.size() > 0 && reap(WNOHANG)) {
+      }
+      if (started_.size() < before) return;
+      const int number = signals_.next();
+      if (number != 0 && number != SIGCHLD) end_by(number);
+      if (observer_ != nullptr) observer_->waiting();
+    }
+  }
+
+ private:
+  struct Started {
+    ChildRun* run;
+    TemporaryFile errors;
+  };
+
+  // Takes note of a child that ended; false if there is none.
+  bool reap(int flags) {
+    int status = 0;
+    const pid_t pid = waitpid(-1, &status, flags);
+    FL_CHECK(pid >= 0 || errno == EINTR, "no child to wait for: {}", std::strerror(errno));
+    if (pid <= 0) return false;
+    const auto child = started_.find(pid);
+    if (child == started_.end()) return true;
+    ChildRun& run = *child->second.run;
+    run.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    run.errors = contents(child->second.errors.get());
+    started_.erase(child);
+    if (observer_ != nullptr) observer_->ended(run);
+    return true;
+  }
+
+  // As if the signal had not been held back, so that a shell's loop around this program ends too.
+  [[noreturn]] void end_by(int number) {
+    for (const auto& [pid, child] : started_) kill(pid, SIGTERM);
+    while (!started_.empty()) reap(0);
+    if (observer_ != nullptr) observer_->interrupted();
+    std::signal(number, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &signals_.before(), nullptr);
+    std::raise(number);
+    std::_Exit(128 + number);
+  }
+
+  HeldSignals signals_;
+  ChildObserver* observer_;
+  std::map<pid_t, Started> started_;
+};
+
+}  // namespace
+
+Status run_children(std::vector<ChildRun>& children, ChildObserver* observer) {
+  const std::size_t parallel = std::max(1u, std::thread::hardware_concurrency());
+  Children running(observer);
+  Status status;
+  for (ChildRun& run : children) {
+    if (running.size() == parallel) running.wait_for_one();
+    status = running.start(run);
+    if (!status) break;
+  }
+  while (running.size() > 0) running.wait_for_one();
+  return status;
+}
+
+// "fairlead: out of paper\n" says "out of paper".
+std::string message_of(const ChildRun& child) {
+  std::string_view message = child.errors;
+  constexpr std::string_view kPrefix = "fairlead: ";
+  if (message.starts_with(kPrefix)) message.remove_prefix(kPrefix.size());
+  while (message.ends_with('\n')) message.remove_suffix(1);
+  return message.empty() ? fmt::format("exit code {}", child.exit_code) : std::string(message);
+}
+
+}  // namespace fairlead

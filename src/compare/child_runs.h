@@ -1,0 +1,38 @@
+// Runs of this program in parallel child processes.
+#pragma once
+
+#include "fairlead/base/result.h"
+
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+struct ChildRun {
+  std::vector<std::string> arguments;  // after the program's name
+  std::string name = {};               // for people
+  int exit_code = 0;                   // 128 + the signal's number if a signal ended it
+  std::string errors = {};             // what it wrote to standard error
+};
+
+// Is told how children get on.
+class ChildObserver {
+ public:
+  virtual ~ChildObserver() = default;
+  virtual void started(const ChildRun& child) = 0;
+  virtual void ended(const ChildRun& child) = 0;
+  // Some time passed; called about twice a second.
+  virtual void waiting() = 0;
+  // A signal is about to end this program; all children have ended.
+  virtual void interrupted() = 0;
+};
+
+// Runs every child, as many at a time as there are cores, and fills in how it went. Their standard
+// output is thrown away. SIGINT, SIGTERM and SIGHUP, where they are not ignored, end the children
+// first and then this program. Error: a process cannot be started.
+Status run_children(std::vector<ChildRun>& children, ChildObserver* observer = nullptr);
+
+// Why it failed: what it wrote, without the program's name, or else its exit code.
+std::string message_of(const ChildRun& child);
+
+}  // namespace fairlead

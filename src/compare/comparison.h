@@ -1,0 +1,65 @@
+// What several runs have to say side by side: compare.json, its table, runs.csv and runs.jsonl.
+#pragma once
+
+#include "fairlead/report/result_files.h"
+#include "fairlead/report/table.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fairlead {
+
+struct ComparedPolicy {
+  std::string policy;
+  std::string folder;  // below the point's
+  // summary.json of each seed that ran, in order of the seeds
+  std::vector<nlohmann::json> summaries = {};
+};
+
+struct FailedRun {
+  std::string policy;
+  std::uint64_t seed = 0;
+  int exit_code = 0;
+  std::string message;
+};
+
+// Policies on one trace under the same conditions.
+struct ComparedPoint {
+  std::vector<std::pair<std::string, std::string>> values = {};  // of the sweeps, as text
+  std::string folder = {};                                       // below the comparison's
+  std::vector<ComparedPolicy> policies = {};
+  std::vector<FailedRun> failures = {};
+};
+
+struct Comparison {
+  std::uint64_t seeds = 1;            // of each policy
+  std::vector<ComparedPoint> points;  // one without values, if nothing is swept
+};
+
+// Where one run's results are, below the comparison's folder.
+std::filesystem::path run_folder(const ComparedPoint& point, const ComparedPolicy& policy,
+                                 std::uint64_t seed, std::uint64_t seeds);
+
+// A swept value as JSON: a number where the text is one, since plots want numbers.
+nlohmann::json number_or_text(const std::string& text);
+
+// compare.json of one point by itself. Users are left out: they are in each run's summary.json.
+// With several seeds, also ranges, and differences to the first policy.
+std::string comparison_json(const ComparedPoint& point, std::uint64_t seeds);
+// compare.json of all: as that of the point if nothing is swept, else a list of points.
+std::string comparison_json(const Comparison& comparison);
+
+// A row per point and policy with means over its seeds; policies without any run are left out. With
+// several seeds, also a table of ranges and of differences to the first policy.
+std::string comparison_text(const Comparison& comparison, TextStyle style);
+
+// Adds runs.csv and runs.jsonl: a row per point, policy and seed with every number and text of
+// summary.json but the users and the counts by reason.
+Status write_runs(const Comparison& comparison, ResultFolder& folder);
+
+}  // namespace fairlead

@@ -1,0 +1,39 @@
+// Runs for a cluster to carry out instead of this machine: as a Slurm job array or a Kubernetes
+// Indexed Job.
+//
+// Both read a list with one run per line: the arguments of `fairlead`, quoted for bash. They work
+// in the folder in which they were made, so that relative paths mean the same there.
+#pragma once
+
+#include "fairlead/base/result.h"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlead {
+
+struct JobExport {
+  std::vector<std::vector<std::string>> runs;  // arguments of `fairlead`; at least one run
+  std::filesystem::path working_folder;        // absolute
+  std::filesystem::path program;               // `fairlead`, absolute; for Slurm
+  std::filesystem::path list;                  // the list's file, from working_folder
+  std::string image;                           // for Kubernetes, where `fairlead` is on the path
+  std::string claim;                           // for Kubernetes: of the volume at working_folder
+};
+
+// One word of bash that stands for `text`, whatever bytes it has but NUL, without line breaks.
+std::string bash_word(std::string_view text);
+
+// The list's text.
+std::string jobs_list(const std::vector<std::vector<std::string>>& runs);
+
+// A script for sbatch: an array of one task per run, but not more than Slurm takes by default; then
+// each task makes several.
+std::string slurm_script(const JobExport& jobs);
+
+// A manifest for kubectl, a pod per run. Error: a path is not UTF-8, which YAML cannot say.
+Result<std::string> kubernetes_job(const JobExport& jobs);
+
+}  // namespace fairlead

@@ -1,0 +1,45 @@
+// Which runs a comparison is made of, and which of them are there already.
+#pragma once
+
+#include "fairlead/compare/child_runs.h"
+#include "fairlead/compare/comparison.h"
+#include "fairlead/compare/run_flags.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+struct CompareFlags : RunFlags {
+  std::string policies;  // separated by ';'
+  std::uint64_t seeds = 1;
+  std::vector<std::string> sweeps;
+  bool again = false;  // make every run, complete or not
+};
+
+struct PlannedRun {
+  std::size_t point = 0;   // row in Comparison::points ...
+  std::size_t policy = 0;  // ... and in its policies
+  std::uint64_t seed = 0;
+  std::filesystem::path folder;
+  bool complete = false;  // its folder has the results of just this run
+  ChildRun child;
+};
+constexpr std::size_t kPlannedRunsMax = 100'000;
+
+struct ComparePlan {
+  Comparison comparison;         // without summaries and failures yet
+  std::vector<PlannedRun> runs;  // point by point, policy by policy, seed by seed
+};
+
+// Everything about the flags that can be checked without a run is; errors name the flag. Reads the
+// files that the runs depend on, once each.
+Result<ComparePlan> plan_comparison(const CompareFlags& flags);
+
+// Folders of complete results below `out`, relative to it and sorted, that are not part of the
+// plan.
+std::vector<std::string> other_results(const std::filesystem::path& out, const ComparePlan& plan);
+
+}  // namespace fairlead

@@ -1,0 +1,44 @@
+// What a run was made from, as one hash: the program, the flags, and the contents of the files that
+// they name. A result folder whose run.json has the hash of a planned run need not be made again.
+//
+// Names that are no file (presets, shorthands) count as text; the program's own bytes stand for
+// what they mean. A trace, a cluster and a table of models count by their content and by their
+// names without folders, which results show: the same run from another working directory, or on
+// another machine, has the same hash.
+#pragma once
+
+#include "fairlead/compare/run_flags.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace fairlead {
+
+// Hashes runs, and each file once. A file must not change while this is in use.
+class RunInputs {
+ public:
+  // 16 hexadecimal digits; empty where a file can be read only once (standard input, a pipe).
+  // `policy` and `seed` stand for those of `flags`; where its results go does not count. Costs
+  // O(bytes) of the files at their first use.
+  std::string hash(const RunFlags& flags, const std::string& policy, std::uint64_t seed);
+
+ private:
+  bool add(std::uint64_t& hash, const std::string& name);
+
+  struct Content {
+    bool is_file = false;
+    bool readable_twice = true;
+    std::uint64_t hash = 0;
+  };
+  const Content& content(const std::string& path);
+
+  std::map<std::string, Content> contents_;
+};
+
+// True if `folder` has complete results of a run with these inputs. False if `inputs_hash` is
+// empty.
+bool has_results_of(const std::filesystem::path& folder, const std::string& inputs_hash);
+
+}  // namespace fairlead

@@ -1,0 +1,44 @@
+// What a comparison is repeated for: `--sweep KEY=A..B/N` or `KEY=v1,v2`, and the points that
+// several of them span.
+//
+// KEY is a key of --set, or POLICY.OPTION for an option of the policies of that name.
+#pragma once
+
+#include "fairlead/base/result.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace fairlead {
+
+struct Sweep {
+  std::string key;
+  std::vector<std::string> values;  // as text, at least one
+};
+
+// Errors: not of the form KEY=VALUES, or no key; the same value twice; more than kSweepValuesMax.
+Result<Sweep> parse_sweep(std::string_view text);
+constexpr std::size_t kSweepValuesMax = 10'000;
+
+// One combination of values.
+struct SweepPoint {
+  std::vector<std::pair<std::string, std::string>> values;  // key and value, as the sweeps stand
+  std::string folder;                 // "load=0.5/mtbf_h=24"; empty without a sweep
+  std::vector<std::string> settings;  // for --set
+  std::vector<std::string> policies;  // with their options at this point
+};
+constexpr std::size_t kSweepPointsMax = 100'000;
+
+// All combinations, the last sweep's values changing fastest; without sweeps, one point. Errors:
+// a key twice; a policy that is not compared, or whose option is set already; too many points.
+// Settings and options themselves are not checked. O(points x policies).
+Result<std::vector<SweepPoint>> points_of(const std::vector<Sweep>& sweeps,
+                                          const std::vector<std::string>& policies);
+
+// A folder name for each text: the text with nothing that a path or a shell could mistake, "~2",
+// "~3", ... where names coincide.
+std::vector<std::string> folder_names(const std::vector<std::string>& texts);
+
+}  // namespace fairlead

@@ -1,0 +1,317 @@
+#include "fairlead/experiment/claims.h"
+
+#include "fairlead/base/nearest.h"
+#include "fairlead/experiment/yaml.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <variant>
+
+namespace fairlead {
+namespace {
+
+constexpr RealBounds kAnyReal = {-1e15, 1e15};
+constexpr IntegerBounds kJobPositions = {1, 1'000'000'000};
+
+constexpr std::array<FigureSpec, 14> kFigures = {{
+    {FigureKind::kSummary, "summary", "", 3, "key", "against",
+     "a number of summary.json; with against, its ratio to the other policy's"},
+    {FigureKind::kSummaryHours, "summary_h", "h", 2, "key", "",
+     "a number of seconds of summary.json, as hours"},
+    {FigureKind::kWindowJct, "window_jct", "h", 2, "first_job last_job", "",
+     "mean job completion time of the jobs at these positions in the trace, counted from 1; all of "
+     "them must have finished"},
+    {FigureKind::kWork, "work", "GPU-h", 1, "user", "", "the user's work_gpu_hours"},
+    {FigureKind::kGain, "gain", "%", 1, "user against", "price",
+     "how much more work the user gets done than under the other policy"},
+    {FigureKind::kGainTotal, "gain_total", "%", 1, "against", "",
+     "the same for all users together"},
+    {FigureKind::kGainLeast, "gain_least", "%", 1, "against", "",
+     "the same for the user that gains least"},
+    {FigureKind::kFluidGain, "fluid_gain", "%", 2, "user", "price",
+     "what trading gives the user if GPUs are a fluid, by calculation"},
+    {FigureKind::kWindowError, "window_error", "%", 1, "window_h", "",
+     "the largest difference between GPU time received and entitled in any window of whole "
+     "minutes, beyond one quantum of the user's largest gang, as a part of the entitled; only "
+     "windows in which the user was entitled to something all the time"},
+    {FigureKind::kWindowErrorMean, "window_error_mean", "%", 1, "window_h", "",
+     "the mean of the same over users and windows"},
+    {FigureKind::kIdleWhenWanted, "idle_when_wanted", "%", 1, "", "",
+     "GPU time idle while jobs want more than there is, as a part of the capacity then"},
+    {FigureKind::kMigrationsPerHour, "migrations_per_hour", "/h", 1, "", "", "migrations"},
+    {FigureKind::kSchedule, "schedule", "", 0, "quanta", "", "the jobs that run in each quantum"},
+    {FigureKind::kPasses, "passes", "", 0, "job quanta", "",
+     "a job's stride pass at the beginning of each quantum"},
+}};
+
+bool is_text(FigureKind kind) {
+  return kind == FigureKind::kSchedule || kind == FigureKind::kPasses;
+}
+
+bool has_word(std::string_view words, std::string_view word) {
+  const std::string all = fmt::format(" {} ", words);
+  return all.find(fmt::format(" {} ", word)) != std::string::npos;
+}
+
+// Of one item of `claims` or `measures`.
+class ClaimReader {
+ public:
+  ClaimReader(const YamlNode& map, const Experiment& experiment)
+      : map_(map), experiment_(experiment) {}
+
+  Result<PublishedClaim> claim();
+  Result<std::vector<PublishedClaim>> measure();
+
+ private:
+  Status read_claim_words(PublishedClaim& claim);
+  Result<const FigureSpec*> find_figure() const;
+  Status check_keys(const FigureSpec& figure) const;
+  Status read_job_positions(PublishedClaim& claim);
+  Status read_figure_keys(PublishedClaim& claim);
+  Status read_labels(PublishedClaim& claim);
+  Status read_policy_label(std::string_view key, std::string& label);
+  Status read_expectation(PublishedClaim& claim);
+  Status read_tolerance(PublishedClaim& claim);
+  Status read_expected(const char* key, const YamlNode& node, PublishedClaim& claim);
+  Status read_expected_values(const YamlNode& node, PublishedClaim& claim) const;
+  Status check_users(const PublishedClaim& claim) const;
+
+  const YamlNode& map_;
+  const Experiment& experiment_;
+};
+
+Status ClaimReader::read_claim_words(PublishedClaim& claim) {
+  FL_TRY(map_.get("claim"));
+  FL_TRY(read(map_, "claim", claim.text));
+  FL_TRY(read(map_, "column", claim.column));
+  FL_TRY(read(map_, "source", claim.source));
+  return read(map_, "worst", claim.worst);
+}
+
+Result<PublishedClaim> ClaimReader::claim() {
+  FL_TRY(map_.expect_keys({"claim",
+                           "column",
+                           "source",
+                           "figure",
+                           "policy",
+                           "against",
+                           "user",
+                           "key",
+                           "job",
+                           "price",
+                           "window_h",
+                           "quanta",
+                           "first_job",
+                           "last_job",
+                           "expect",
+                           "tolerance",
+                           "tolerance_percent",
+                           "at_least",
+                           "at_most",
+                           "worst"}));
+  PublishedClaim claim;
+  FL_TRY(read_claim_words(claim));
+  FL_TRY_ASSIGN(figure, find_figure());
+  claim.figure = figure;
+  if (claim.column.empty()) claim.column = figure->name;
+  FL_TRY(read_figure_keys(claim));
+  FL_TRY(read_expectation(claim));
+  FL_TRY(check_users(claim));
+  return claim;
+}
+
+Result<const FigureSpec*> ClaimReader::find_figure() const {
+  FL_TRY_ASSIGN(figure, map_.get("figure"));
+  FL_TRY_ASSIGN(name, figure.text());
+  const auto* const spec = std::ranges::find(kFigures, name, &FigureSpec::name);
+  if (spec != kFigures.end()) {
+    const bool is_summary =
+        spec->kind == FigureKind::kSummary || spec->kind == FigureKind::kSummaryHours;
+    if (is_summary || !experiment_.iterations) return spec;
+    return figure.bad_value("expected summary or summary_h, as the runs are of iterations");
+  }
+  std::vector<std::string_view> names;
+  names.reserve(kFigures.size());
+  for (const FigureSpec& one : kFigures) names.push_back(one.name);
+  return figure.bad_value(
+      fmt::format("no such figure (there are: {})", nearest_first(names, name)));
+}
+
+// The claim has the keys that its figure needs, and none that it does not take.
+Status ClaimReader::check_keys(const FigureSpec& figure) const {
+  for (const char* key :
+       {"against", "user", "key", "job", "price", "window_h", "quanta", "first_job", "last_job"}) {
+    const auto node = map_.find(key);
+    if (node && !has_word(figure.required, key) && !has_word(figure.optional, key)) {
+      return node->error(fmt::format("the figure {} takes no {}", figure.name, key));
+    }
+    if (!node && has_word(figure.required, key)) FL_TRY(map_.get(key));
+  }
+  return {};
+}
+
+Status ClaimReader::read_job_positions(PublishedClaim& claim) {
+  FL_TRY(read(map_, "first_job", kJobPositions, claim.first_job));
+  FL_TRY(read(map_, "last_job", kJobPositions, claim.last_job));
+  if (claim.last_job >= claim.first_job) return {};
+  return map_.find("last_job")->bad_value("expected first_job or more");
+}
+
+Status ClaimReader::read_figure_keys(PublishedClaim& claim) {
+  const FigureSpec& figure = *claim.figure;
+  FL_TRY(check_keys(figure));
+  for (const auto& [key, text] : {std::pair{"user", &claim.user}, std::pair{"key", &claim.key},
+                                  std::pair{"job", &claim.job}, std::pair{"price", &claim.price}}) {
+    FL_TRY(read(map_, key, *text));
+  }
+  FL_TRY(read(map_, "window_h", RealBounds{0.001, 1e6}, claim.window_h));
+  FL_TRY(read(map_, "quanta", IntegerBounds{1, 10'000}, claim.quanta));
+  FL_TRY(read_job_positions(claim));
+  if (claim.price != "slides" && claim.price != "external") {
+    return map_.find("price")->bad_value("expected slides or external");
+  }
+  if (is_text(figure.kind) && experiment_.quantum.ms == 0) {
+    return map_.error(fmt::format("the figure {} needs the experiment's quantum_s", figure.name));
+  }
+  return claim.is_measure ? Status() : read_labels(claim);
+}
+
+// Whose runs the figure is of; the only policy need not be named.
+Status ClaimReader::read_labels(PublishedClaim& claim) {
+  const auto policy = map_.find("policy");
+  if (claim.figure->kind == FigureKind::kFluidGain) {
+    return policy ? Status(policy->error("the figure fluid_gain takes no policy")) : Status();
+  }
+  const Policies& policies = experiment_.cases.front().policies;
+  if (!policy && policies.size() == 1) {
+    claim.policy = policies.front().first;
+  } else {
+    FL_TRY(map_.get("policy"));
+  }
+  FL_TRY(read_policy_label("policy", claim.policy));
+  return read_policy_label("against", claim.against);
+}
+
+Status ClaimReader::read_policy_label(std::string_view key, std::string& label) {
+  const auto node = map_.find(key);
+  if (!node) return {};
+  FL_TRY(read(map_, key, label));
+  std::vector<std::string_view> labels;
+  for (const auto& [known, policy] : experiment_.cases.front().policies) labels.push_back(known);
+  if (std::ranges::find(labels, label) != labels.end()) return {};
+  return node->bad_value(
+      fmt::format("no policy has this label (there are: {})", nearest_first(labels, label)));
+}
+
+Status ClaimReader::read_expectation(PublishedClaim& claim) {
+  constexpr std::pair<const char*, Bound> kBounds[] = {
+      {"expect", Bound::kEqual}, {"at_least", Bound::kAtLeast}, {"at_most", Bound::kAtMost}};
+  for (const auto& [key, bound] : kBounds) {
+    const auto node = map_.find(key);
+    if (!node) continue;
+    if (claim.bound != Bound::kNone) {
+      return node->error("a claim has one of expect, at_least and at_most");
+    }
+    claim.bound = bound;
+    FL_TRY(read_expected(key, *node, claim));
+  }
+  return read_tolerance(claim);
+}
+
+Status ClaimReader::read_tolerance(PublishedClaim& claim) {
+  const bool takes = claim.bound == Bound::kEqual || claim.bound == Bound::kFluid;
+  for (const auto& [key, value] : {std::pair("tolerance", &claim.tolerance),
+                                   {"tolerance_percent", &claim.tolerance_percent}}) {
+    const auto node = map_.find(key);
+    FL_TRY(read(map_, key, RealBounds{0, 1e15}, *value));
+    if (node && !takes) return node->error("a tolerance belongs to expect");
+  }
+  if (claim.tolerance > 0 && claim.tolerance_percent > 0) {
+    return map_.find("tolerance_percent")->error("a claim has one tolerance");
+  }
+  return {};
+}
+
+// A value, or a list with one for each case; null where nothing is expected.
+Status ClaimReader::read_expected_values(const YamlNode& node, PublishedClaim& claim) const {
+  std::vector<YamlNode> items = {node};
+  if (node.is_list()) {
+    FL_TRY_ASSIGN(list, node.items());
+    items = std::move(list);
+    if (items.size() != 1 && items.size() != experiment_.cases.size()) {
+      return node.error("expected one value, or one for each case");
+    }
+  }
+  for (const YamlNode& item : items) {
+    const bool is_null = !item.is_scalar() && !item.is_list() && !item.is_map();
+    claim.expected.emplace_back();
+    if (is_null && node.is_list()) continue;
+    FL_TRY_ASSIGN(value, item.real(kAnyReal));
+    claim.expected.back() = value;
+  }
+  return {};
+}
+
+Status ClaimReader::read_expected(const char* key, const YamlNode& node, PublishedClaim& claim) {
+  const bool is_equal = claim.bound == Bound::kEqual;
+  if (is_text(claim.figure->kind) && is_equal) {
+    claim.bound = Bound::kText;
+    return read(map_, key, claim.expected_text);
+  }
+  if (is_equal && node.is_scalar() && node.text().value_or("") == "fluid") {
+    if (claim.figure->kind != FigureKind::kGain) return node.error("only a gain is fluid");
+    claim.bound = Bound::kFluid;
+    return {};
+  }
+  if (is_text(claim.figure->kind)) return node.error("a text has no least or most");
+  return read_expected_values(node, claim);
+}
+
+// The fluid calculation knows its users by name.
+Status ClaimReader::check_users(const PublishedClaim& claim) const {
+  if (claim.bound != Bound::kFluid && claim.figure->kind != FigureKind::kFluidGain) return {};
+  for (const Case& one : experiment_.cases) {
+    const auto* users = std::get_if<std::vector<UserSpec>>(&one.workload);
+    if (users == nullptr) return map_.error("the fluid calculation takes a workload of users");
+    if (std::ranges::find(*users, claim.user, &UserSpec::name) == users->end()) {
+      return map_.find("user")->bad_value("the workload has no such user");
+    }
+  }
+  return {};
+}
+
+Result<std::vector<PublishedClaim>> ClaimReader::measure() {
+  FL_TRY(map_.expect_keys(
+      {"column", "figure", "user", "key", "job", "window_h", "first_job", "last_job"}));
+  PublishedClaim measure{.is_measure = true};
+  FL_TRY(map_.get("column"));
+  FL_TRY(read(map_, "column", measure.column));
+  FL_TRY_ASSIGN(figure, find_figure());
+  measure.figure = figure;
+  FL_TRY(read_figure_keys(measure));
+  std::vector<PublishedClaim> measures;
+  for (const auto& [label, policy] : experiment_.cases.front().policies) {
+    measure.policy = label;
+    measure.text = fmt::format("{}, {}", measure.column, label);
+    measures.push_back(measure);
+  }
+  return measures;
+}
+
+}  // namespace
+
+std::span<const FigureSpec> figures() { return kFigures; }
+
+Result<PublishedClaim> read_claim(const YamlNode& map, const Experiment& experiment) {
+  return ClaimReader(map, experiment).claim();
+}
+
+Result<std::vector<PublishedClaim>> read_measure(const YamlNode& map,
+                                                 const Experiment& experiment) {
+  return ClaimReader(map, experiment).measure();
+}
+
+}  // namespace fairlead

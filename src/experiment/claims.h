@@ -1,0 +1,19 @@
+// The claims and measures of an experiment, read from its file; reproduce_experiment.h says how
+// they are written.
+#pragma once
+
+#include "fairlead/base/result.h"
+#include "fairlead/experiment/experiment.h"
+#include "fairlead/input/yaml_reader.h"
+
+#include <vector>
+
+namespace fairlead {
+
+// `experiment`: all but its claims. Errors, with position: keys that a figure does not take or
+// lacks, labels and users that the experiment does not have.
+Result<PublishedClaim> read_claim(const YamlNode& map, const Experiment& experiment);
+// One for each policy, in order.
+Result<std::vector<PublishedClaim>> read_measure(const YamlNode& map, const Experiment& experiment);
+
+}  // namespace fairlead

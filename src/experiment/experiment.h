@@ -1,0 +1,173 @@
+// A published experiment as a data file: what to run, and what was claimed about it.
+//
+// Every key that is not marked required may be left out; unknown keys are errors.
+//
+//   title: one line                      # required
+//   source: where it was published       # required
+//   question: one or two sentences       # required
+//   setup: what was chosen here, because the publication does not say
+//   cluster: slides                      # as --cluster; required here or in every case
+//   workload: {...}                      # see reproduce_workload.h; likewise
+//   iterations: {...}                    # instead of workload; see reproduce_iterations.h
+//   policies: {fair: gandiva-fair}       # by label; none where no figure needs a run
+//   seeds: 3                             # runs of each policy, with seeds 1, 2, 3 (default: 1)
+//   until_h: 24                          # (default: to the end)
+//   quantum_s: 60                        # time slice of the policies, for the figures that need it
+//   settings: {costs: none}              # as --set; models may be a public file below
+//                                        # $FAIRLEAD_SHARED, as in "shared:data/profiles/x.csv"
+//   cases:                               # the experiment repeated; a row of the table for each
+//     - label: 128 K80                   # required
+//       cluster: slides                  # these replace the experiment's; policies by label,
+//       models: [VAE, DCGAN]             # models those of the workload's users, in order;
+//       settings: {congestion: rack:4}   # settings come on top of the experiment's
+//   claims:                              # in each case; required unless there are measures
+//     - claim: one sentence              # required
+//       column: short title of its column, where there are cases
+//       source: where exactly it was claimed
+//       figure: gain                     # required: see figures(), with the keys that it takes
+//       policy: trade                    # a label, such as the only one there is (default)
+//       against: no-trade
+//       user: user-1
+//       expect: 30                       # with tolerance; `fluid`: what trading among the
+//       tolerance: 3                     # workload's users would give with fluid GPUs; a text for
+//                                        # figures that are texts
+//       tolerance_percent: 10            # of what is expected, instead of tolerance
+//       at_least: 10                     # or at_most; each of expect, at_least and at_most is one
+//                                        # value or a list with one for each case, null where
+//                                        # nothing is expected; none: measured
+//       worst: true                      # judge the worst seed (default: the mean of the seeds)
+//   measures:                            # what the table of all runs has of each policy: figures
+//     - column: makespan                 # required; and the keys of a claim that its figure takes,
+//       figure: summary_h                # but not policy and against
+#pragma once
+
+#include "fairlead/base/result.h"
+#include "fairlead/experiment/workload.h"
+#include "fairlead/iteration/jobs.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace fairlead {
+
+enum class FigureKind : std::uint8_t {
+  kSummary,
+  kSummaryHours,
+  kWindowJct,
+  kWork,
+  kGain,
+  kGainTotal,
+  kGainLeast,
+  kFluidGain,
+  kWindowError,
+  kWindowErrorMean,
+  kIdleWhenWanted,
+  kMigrationsPerHour,
+  kSchedule,
+  kPasses,
+};
+
+// What a figure is and which keys of a claim it takes beside `policy`.
+struct FigureSpec {
+  FigureKind kind;
+  std::string_view name;
+  std::string_view unit;      // "" for none
+  int decimals;               // shown
+  std::string_view required;  // keys, separated by blanks
+  std::string_view optional;
+  std::string_view help;
+};
+// All figures, in the order of FigureKind.
+std::span<const FigureSpec> figures();
+
+enum class Bound : std::uint8_t {
+  kNone,   // nothing is expected
+  kEqual,  // within the tolerance
+  kAtLeast,
+  kAtMost,
+  kFluid,  // the user's gain in the fluid calculation, within the tolerance
+  kText,   // equal to the text
+};
+
+struct PublishedClaim {
+  std::string text;
+  std::string column;
+  std::string source;
+  const FigureSpec* figure = nullptr;
+  std::string policy;  // labels; empty where the figure needs no run
+  std::string against;
+  std::string user;
+  std::string key;  // of summary.json, as in "fairness/jain"
+  std::string job;
+  std::string price = "slides";  // of the fluid calculation
+  double window_h = 1;
+  std::int64_t quanta = 0;  // of a schedule
+  // Of a mean JCT: positions in the trace, from 1.
+  std::int64_t first_job = 0;
+  std::int64_t last_job = 0;
+
+  Bound bound = Bound::kNone;
+  std::vector<std::optional<double>> expected;  // one, or one for each case; none: measured only
+  std::string expected_text;
+  double tolerance = 0;
+  double tolerance_percent = 0;  // of what is expected; 0: `tolerance`
+  bool worst = false;
+  bool is_measure = false;  // one of `measures`, with a policy
+
+  std::optional<double> expected_in(std::size_t i) const {
+    if (expected.empty()) return std::nullopt;
+    return expected[expected.size() == 1 ? 0 : i];
+  }
+};
+
+using Policies = std::vector<std::pair<std::string, std::string>>;  // label and policy, in order
+
+struct Case {
+  std::string label;  // empty: the experiment has no cases
+  std::string cluster;
+  WorkloadSpec workload;
+  Policies policies;
+  std::vector<std::string> settings;  // "key=value", as written; see run_settings
+};
+
+struct Experiment {
+  std::string name;
+  std::string title;
+  std::string source;
+  std::string question;
+  std::string setup;
+  std::int64_t seeds = 1;
+  double until_h = 0;  // 0: to the end
+  Duration quantum;
+  std::optional<IterationOptions> iterations;  // instead of the cases' workloads
+  std::vector<Case> cases;                     // at least one; all with the same labels of policies
+  std::vector<PublishedClaim> claims;  // then the measures, for each of them all policies in order
+};
+
+// Reads the experiment `name` from the text of `file`. Everything that can be checked without a run
+// is: policies, clusters, settings, labels, figures. Errors say where.
+Result<Experiment> read_experiment(std::string_view text, std::string_view file,
+                                   std::string_view name);
+
+// The settings as a run takes them: public files by their paths.
+std::vector<std::string> run_settings(const Case& one);
+// The public file of models that is missing here, by its path below $FAIRLEAD_SHARED; empty: none.
+std::string missing_models(const Case& one);
+
+// The experiments that are part of the binary (data/experiments/*.yaml), by name.
+struct ExperimentTitle {
+  std::string name;
+  std::string title;
+};
+std::vector<ExperimentTitle> builtin_experiments();
+
+// `spec` is the name of one that is part of the binary, or the path of a file.
+Result<Experiment> load_experiment(const std::string& spec);
+
+}  // namespace fairlead

@@ -1,0 +1,214 @@
+#include "fairlead/experiment/figures.h"
+
+#include "fairlead/journal/testing_journal.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <unistd.h>
+
+namespace fairlead {
+namespace {
+
+using nlohmann::json;
+
+PublishedClaim claim_of(FigureKind kind) {
+  PublishedClaim claim;
+  claim.figure = &figures()[static_cast<std::size_t>(kind)];
+  return claim;
+}
+
+RunFigures run_of(double ann, double bob) {
+  RunFigures run;
+  run.summary = {{"fairness", {{"jain", ann / bob}}},
+                 {"jct_avg_s", nullptr},
+                 {"users",
+                  {{{"user", "ann"}, {"work_gpu_hours", ann}},
+                   {{"user", "bob"}, {"work_gpu_hours", bob}},
+                   {{"user", "idle"}, {"work_gpu_hours", 0}}}}};
+  return run;
+}
+
+double number(const PublishedClaim& claim, const RunFigures& run, const RunFigures* against) {
+  const auto value = measure(claim, run, against);
+  EXPECT_TRUE(value.has_value()) << value.error().message;
+  return value ? value->number : 0;
+}
+
+std::string error_of(const PublishedClaim& claim, const RunFigures& run,
+                     const RunFigures* against) {
+  const auto value = measure(claim, run, against);
+  return value ? "" : value.error().message;
+}
+
+TEST(Figures, StandInTheOrderOfTheirKinds) {
+  for (std::size_t i = 0; i < figures().size(); ++i) {
+    EXPECT_EQ(static_cast<std::size_t>(figures()[i].kind), i);
+  }
+}
+
+TEST(Figures, OfTheSummaryAreReadByPath) {
+  PublishedClaim claim = claim_of(FigureKind::kSummary);
+  claim.key = "fairness/jain";
+  const RunFigures run = run_of(3, 4);
+  EXPECT_DOUBLE_EQ(number(claim, run, nullptr), 0.75);
+  const RunFigures other = run_of(3, 2);
+  EXPECT_DOUBLE_EQ(number(claim, run, &other), 0.5);
+  claim.key = "jct_avg_s";
+  EXPECT_EQ(error_of(claim, run, nullptr), "summary.json has no such number: jct_avg_s");
+}
+
+TEST(Figures, OfTheSummaryAreGivenInHours) {
+  PublishedClaim claim = claim_of(FigureKind::kSummaryHours);
+  claim.key = "makespan_s";
+  RunFigures run;
+  run.summary = {{"makespan_s", 9000}};
+  EXPECT_DOUBLE_EQ(number(claim, run, nullptr), 2.5);
+}
+
+TEST(Figures, OfAWindowOfJobsNeedAllOfThemToHaveFinished) {
+  PublishedClaim claim = claim_of(FigureKind::kWindowJct);
+  claim.first_job = 2;
+  claim.last_job = 3;
+  RunFigures run;
+  run.jct_h = {100, 2, 5, std::nullopt};
+  EXPECT_DOUBLE_EQ(number(claim, run, nullptr), 3.5);
+  claim.last_job = 4;
+  EXPECT_EQ(error_of(claim, run, nullptr), "did not finish: the job at position 4");
+  claim.last_job = 5;
+  EXPECT_EQ(error_of(claim, run, nullptr), "the trace has fewer jobs: 4");
+}
+
+TEST(Figures, OfGainCompareWork) {
+  const RunFigures run = run_of(12, 9);
+  const RunFigures other = run_of(10, 10);
+  PublishedClaim gain = claim_of(FigureKind::kGain);
+  gain.user = "ann";
+  EXPECT_NEAR(number(gain, run, &other), 20, 1e-9);
+  EXPECT_NEAR(number(claim_of(FigureKind::kGainTotal), run, &other), 5, 1e-9);
+  EXPECT_NEAR(number(claim_of(FigureKind::kGainLeast), run, &other), -10, 1e-9);
+  gain.user = "idle";
+  EXPECT_NE(error_of(gain, run, &other), "");
+  gain.user = "cy";
+  EXPECT_EQ(error_of(gain, run, &other), "the run has no such user: cy");
+}
+
+// Two jobs take turns on the V100 node in quanta of a second.
+class FiguresOfAJournal : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ =
+        std::filesystem::path(testing::TempDir()) / fmt::format("fairlead-figures-{}", getpid());
+    std::filesystem::create_directories(folder_);
+    std::ofstream(folder_ / "summary.json") << "{}";
+    auto file = JournalFile::create(folder_ / "journal.flj");
+    ASSERT_TRUE(file.has_value());
+    TestJournal journal(*file);
+    journal.begin(2, {1, 1});
+    journal.arrive(0, 0, {.user = 0, .gpus = 4, .work_ms = 2000});
+    journal.arrive(0, 1, {.user = 1, .gpus = 4, .work_ms = 60'000});
+    place(journal, 0, 0);
+    note_pass(*file, 0, 0, 250'000);
+    journal.happen(RecordKind::kStop, 1000, 0);
+    place(journal, 1000, 1);
+    journal.happen(RecordKind::kStop, 2000, 1);
+    place(journal, 2000, 0);
+    note_pass(*file, 2000, 0, 500'000);
+    journal.happen(RecordKind::kFinished, 3000, 0);
+    journal.end(10'000, {.finished = 1, .pending = 1});
+    ASSERT_TRUE(file->close().has_value());
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  static void place(TestJournal& journal, std::int64_t t_ms, std::size_t job) {
+    journal.place(t_ms, job, {.gang = {{NodeId(0), 4}}});
+  }
+  static void note_pass(RecordSink& sink, std::int64_t t_ms, std::size_t job, std::int64_t pass) {
+    Record record;
+    record.kind = RecordKind::kNote;
+    record.t = {t_ms};
+    record.note = {.kind = NoteKind::kPass, .job = JobId(job), .value = pass};
+    sink.on(record);
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(FiguresOfAJournal, AreWhoRunsInEachQuantumAndWithWhatPass) {
+  const auto run = read_run(folder_, {.quantum = seconds(1), .quanta = 5});
+  ASSERT_TRUE(run.has_value()) << run.error().message;
+  EXPECT_EQ(run->schedule, (std::vector<std::string>{"job-0", "job-1", "job-0", "-", "-"}));
+  EXPECT_EQ(run->passes.at("job-0"),
+            (std::vector<std::string>{"0.25", "0.25", "0.5", "0.5", "0.5"}));
+
+  PublishedClaim schedule = claim_of(FigureKind::kSchedule);
+  schedule.quanta = 3;
+  EXPECT_EQ(measure(schedule, *run, nullptr)->text, "job-0 job-1 job-0");
+  schedule.quanta = 6;
+  EXPECT_EQ(error_of(schedule, *run, nullptr), "the run ended before quantum 5");
+  PublishedClaim passes = claim_of(FigureKind::kPasses);
+  passes.quanta = 1;
+  passes.job = "job-1";
+  EXPECT_EQ(error_of(passes, *run, nullptr), "no pass was noted of job job-1");
+}
+
+TEST_F(FiguresOfAJournal, AreItsFairness) {
+  const auto run = read_run(folder_, {.windows = {hours(1)}});
+  ASSERT_TRUE(run.has_value()) << run.error().message;
+  ASSERT_EQ(run->windows.size(), 1u);
+  EXPECT_EQ(number(claim_of(FigureKind::kWindowError), *run, nullptr), 0) << "no hour has passed";
+  // Both jobs want half of the 8 GPUs until job 0 finishes, and one of them waits.
+  EXPECT_NEAR(number(claim_of(FigureKind::kIdleWhenWanted), *run, nullptr), 50, 1e-9);
+  EXPECT_EQ(number(claim_of(FigureKind::kMigrationsPerHour), *run, nullptr), 0);
+}
+
+TEST_F(FiguresOfAJournal, HaveTheTimesOfJobsBesideIt) {
+  EXPECT_FALSE(read_run(folder_, {.job_times = true}).has_value()) << "there is no jobs.csv";
+  std::ofstream(folder_ / "jobs.csv") << "job,jct_s,status\n"
+                                         "a,7200,finished\n"
+                                         "b,1800,failed\n"
+                                         "c,,pending\n"
+                                         "\"d,e\",900,finished\n";
+  const auto run = read_run(folder_, {.job_times = true});
+  ASSERT_TRUE(run.has_value()) << run.error().message;
+  EXPECT_EQ(run->jct_h, (std::vector<std::optional<double>>{2, std::nullopt, std::nullopt, 0.25}));
+  std::ofstream(folder_ / "jobs.csv") << "job,jct_s,status\na,soon,finished\n";
+  EXPECT_FALSE(read_run(folder_, {.job_times = true}).has_value()) << "it is damaged";
+}
+
+TEST_F(FiguresOfAJournal, AreMissedWithTheirFile) {
+  std::filesystem::remove(folder_ / "journal.flj");
+  EXPECT_TRUE(read_run(folder_, {}).has_value());
+  EXPECT_FALSE(read_run(folder_, {.quantum = seconds(1), .quanta = 1}).has_value());
+  std::filesystem::remove(folder_ / "summary.json");
+  EXPECT_FALSE(read_run(folder_, {}).has_value());
+}
+
+// Everybody has 2/3 of a V100 and 8/3 K80. User b buys a's V100 at the speedup of c, 1.87.
+TEST(FluidGain, FollowsTheTrades) {
+  Case one;
+  one.cluster = "1xV100:2,1xK80:8";
+  one.workload = std::vector<UserSpec>{{.name = "a", .model = "VAE"},
+                                       {.name = "b", .model = "ResNeXt50"},
+                                       {.name = "c", .model = "SuperResolution"}};
+  PublishedClaim claim = claim_of(FigureKind::kFluidGain);
+  const auto gain_of = [&](const char* user) {
+    claim.user = user;
+    return fluid_gain(one, {}, claim).value_or(-1);
+  };
+  EXPECT_NEAR(gain_of("a"), 100 * 2.0 / 3 * (1.87 - 1.25) / 3.5, 1e-9);
+  EXPECT_NEAR(gain_of("b"), 100 * 2.0 / 3 * (6.33 - 1.87) / (8.0 / 3 + 2.0 / 3 * 6.33), 1e-9);
+  EXPECT_NEAR(gain_of("c"), 0, 1e-9);
+}
+
+TEST(FluidGain, NeedsTheSpeedsOfEveryModel) {
+  Case one;
+  one.cluster = "1xV100:2";
+  one.workload = std::vector<UserSpec>{{.name = "a", .model = "nobody's"}};
+  PublishedClaim claim = claim_of(FigureKind::kFluidGain);
+  claim.user = "a";
+  EXPECT_EQ(fluid_gain(one, {}, claim).error().message, "no speeds are known of model nobody's");
+}
+
+}  // namespace
+}  // namespace fairlead

@@ -1,0 +1,457 @@
+#include "fairlead/experiment/report.h"
+
+#include "fairlead/base/check.h"
+#include "fairlead/report/json.h"
+
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace fairlead {
+namespace {
+
+using nlohmann::json;
+
+// Figures are rounded to nine decimals in files, so equal ones may differ by so much.
+constexpr double kSlack = 1e-9;
+
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+// How far beyond what the claim allows.
+double excess(const PublishedClaim& claim, double value, double expected) {
+  switch (claim.bound) {
+    case Bound::kAtLeast:
+      return expected - value;
+    case Bound::kAtMost:
+      return value - expected;
+    case Bound::kEqual:
+    case Bound::kFluid:
+      return std::abs(value - expected) -
+             std::max(claim.tolerance, claim.tolerance_percent / 100 * std::abs(expected));
+    case Bound::kNone:
+    case Bound::kText:
+      break;
+  }
+  return 0;
+}
+
+std::string number(const PublishedClaim& claim, double value) {
+  return number_text(value, claim.figure->decimals);
+}
+
+// As many decimals as it was written with.
+std::string bound_number(double value) { return fmt::format("{}", std::round(value * 1e6) / 1e6); }
+
+std::string with_unit(const PublishedClaim& claim, std::string text) {
+  if (!claim.figure->unit.empty() && !text.empty() && text != "-")
+    text += fmt::format(" {}", claim.figure->unit);
+  return text;
+}
+
+// Without the tolerance.
+std::string bound_text(const PublishedClaim& claim, const Outcome& outcome) {
+  if (claim.bound == Bound::kText) return claim.expected_text;
+  if (!outcome.expected) return "";
+  switch (claim.bound) {
+    case Bound::kAtLeast:
+      return "≥ " + bound_number(*outcome.expected);
+    case Bound::kAtMost:
+      return "≤ " + bound_number(*outcome.expected);
+    case Bound::kFluid:
+      return number(claim, *outcome.expected);
+    case Bound::kEqual:
+      return bound_number(*outcome.expected);
+    case Bound::kNone:
+    case Bound::kText:
+      break;
+  }
+  return "";
+}
+
+enum class Units : std::uint8_t { kTold, kLeftOut };
+
+std::string expected_text(const PublishedClaim& claim, const Outcome& outcome, Units units) {
+  std::string text = bound_text(claim, outcome);
+  if (text.empty()) return "";
+  if (claim.tolerance > 0) text += " ± " + bound_number(claim.tolerance);
+  if (units == Units::kTold) text = with_unit(claim, std::move(text));
+  if (claim.tolerance_percent > 0) {
+    text += fmt::format(" ± {} %", bound_number(claim.tolerance_percent));
+  }
+  return text;
+}
+
+// The mean, and the range where seeds differ.
+std::string ours_text(const PublishedClaim& claim, const Outcome& outcome) {
+  if (!outcome.reason.empty()) return "-";
+  if (outcome.values.empty()) return outcome.text;
+  const auto [least, most] = std::ranges::minmax(outcome.values);
+  std::string mean = number(claim, mean_of(outcome.values));
+  if (number(claim, least) == number(claim, most)) return mean;
+  return fmt::format("{} [{}, {}]", mean, number(claim, least), number(claim, most));
+}
+
+std::string_view mark(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kReached:
+      return "✓";
+    case Verdict::kMissed:
+      return "✗";
+    case Verdict::kMeasured:
+    case Verdict::kSkipped:
+    case Verdict::kFailed:
+      break;
+  }
+  return "";
+}
+
+// A table as cells, to be drawn for a terminal or a page; the first row is the header.
+using Cells = std::vector<std::vector<std::string>>;
+
+std::string verdict_text(const Outcome& outcome) {
+  const std::string name(verdict_name(outcome.verdict));
+  return outcome.reason.empty() ? name : fmt::format("{}: {}", name, outcome.reason);
+}
+
+// Without the measures, which come last.
+std::size_t claims_to_judge(const Experiment& experiment) {
+  return static_cast<std::size_t>(
+      std::ranges::count(experiment.claims, false, &PublishedClaim::is_measure));
+}
+
+Cells claim_rows(const ExperimentResult& result) {
+  Cells cells = {{"claim", "expected", "ours", "verdict"}};
+  for (std::size_t i = 0; i < claims_to_judge(result.experiment); ++i) {
+    const PublishedClaim& claim = result.experiment.claims[i];
+    const Outcome& outcome = result.outcomes[i].front();
+    cells.push_back({claim.text, expected_text(claim, outcome, Units::kTold),
+                     with_unit(claim, ours_text(claim, outcome)), verdict_text(outcome)});
+  }
+  return cells;
+}
+
+std::string case_cell(const PublishedClaim& claim, const Outcome& outcome) {
+  if (!outcome.reason.empty()) return std::string(verdict_name(outcome.verdict));
+  std::string cell = ours_text(claim, outcome);
+  const std::string expected = expected_text(claim, outcome, Units::kLeftOut);
+  if (!expected.empty()) cell += fmt::format(" ({}) {}", expected, mark(outcome.verdict));
+  return cell;
+}
+
+Cells transposed(const Cells& cells) {
+  Cells columns(cells[0].size());
+  for (const auto& row : cells) {
+    for (std::size_t i = 0; i < row.size(); ++i) columns[i].push_back(row[i]);
+  }
+  return columns;
+}
+
+std::string column_header(const PublishedClaim& claim) {
+  if (claim.figure->unit.empty()) return claim.column;
+  return fmt::format("{}, {}", claim.column, claim.figure->unit);
+}
+
+Cells case_rows(const ExperimentResult& result) {
+  const Experiment& experiment = result.experiment;
+  const std::size_t claims = claims_to_judge(experiment);
+  Cells cells = {{"case"}};
+  for (std::size_t k = 0; k < claims; ++k) {
+    cells[0].push_back(column_header(experiment.claims[k]));
+  }
+  for (std::size_t i = 0; i < experiment.cases.size(); ++i) {
+    cells.push_back({experiment.cases[i].label});
+    for (std::size_t k = 0; k < claims; ++k) {
+      cells.back().push_back(case_cell(experiment.claims[k], result.outcomes[k][i]));
+    }
+  }
+  // The longer side goes down the page.
+  if (claims <= experiment.cases.size()) return cells;
+  cells[0][0] = "figure";
+  return transposed(cells);
+}
+
+bool has_cases(const Experiment& experiment) { return !experiment.cases.front().label.empty(); }
+
+Cells cells_of(const ExperimentResult& result) {
+  if (claims_to_judge(result.experiment) == 0) return {};
+  return has_cases(result.experiment) ? case_rows(result) : claim_rows(result);
+}
+
+// A row for each policy in each case, a column for each measure; none if there are no measures.
+Cells measure_rows(const ExperimentResult& result) {
+  const Experiment& experiment = result.experiment;
+  const std::size_t policies = experiment.cases.front().policies.size();
+  const std::size_t begin = claims_to_judge(experiment);
+  if (begin == experiment.claims.size()) return {};
+  Cells cells = {{"case", "policy"}};
+  for (std::size_t k = begin; k < experiment.claims.size(); k += policies) {
+    cells[0].push_back(column_header(experiment.claims[k]));
+  }
+  for (std::size_t i = 0; i < experiment.cases.size(); ++i) {
+    for (std::size_t policy = 0; policy < policies; ++policy) {
+      cells.push_back({experiment.cases[i].label, experiment.claims[begin + policy].policy});
+      for (std::size_t k = begin + policy; k < experiment.claims.size(); k += policies) {
+        cells.back().push_back(case_cell(experiment.claims[k], result.outcomes[k][i]));
+      }
+    }
+  }
+  return cells;
+}
+
+// Why outcomes are missing, each reason once.
+std::vector<std::string> reasons(const ExperimentResult& result) {
+  std::vector<std::string> all;
+  for (const auto& by_case : result.outcomes) {
+    for (const Outcome& outcome : by_case) {
+      const bool known = std::ranges::find(all, verdict_text(outcome)) != all.end();
+      if (!outcome.reason.empty() && !known) all.push_back(verdict_text(outcome));
+    }
+  }
+  return all;
+}
+
+struct Tally {
+  std::int64_t reached = 0;
+  std::int64_t judged = 0;
+  std::int64_t skipped = 0;
+};
+
+Tally tally(const ExperimentResult& result) {
+  Tally tally;
+  for (const auto& by_case : result.outcomes) {
+    for (const Outcome& outcome : by_case) {
+      tally.reached += outcome.verdict == Verdict::kReached;
+      tally.judged += outcome.verdict == Verdict::kReached || outcome.verdict == Verdict::kMissed;
+      tally.skipped += outcome.verdict == Verdict::kSkipped || outcome.verdict == Verdict::kFailed;
+    }
+  }
+  return tally;
+}
+
+std::string tally_text(const ExperimentResult& result) {
+  const Tally sum = tally(result);
+  std::string text = sum.judged == 0 ? "nothing to judge"
+                                     : fmt::format("{} of {} reached", sum.reached, sum.judged);
+  if (sum.skipped > 0) text += fmt::format(", {} not measured", sum.skipped);
+  return text;
+}
+
+std::string escaped(std::string text) {
+  for (std::size_t at = 0; (at = text.find('|', at)) != text.npos; at += 2) text.insert(at, "\\");
+  return text;
+}
+
+void add_table(std::string& page, const Cells& cells) {
+  for (std::size_t row = 0; row < cells.size(); ++row) {
+    page += '|';
+    for (const std::string& cell : cells[row]) page += fmt::format(" {} |", escaped(cell));
+    page += '\n';
+    if (row > 0) continue;
+    page += '|';
+    for (std::size_t i = 0; i < cells[0].size(); ++i) page += "---|";
+    page += '\n';
+  }
+}
+
+// The different texts, in order, in code quotes: "`a`, `b`".
+template <class TextOf>
+std::string quoted(const std::vector<Case>& cases, TextOf text_of) {
+  std::vector<std::string> texts;
+  for (const Case& one : cases) {
+    std::string text = fmt::format("`{}`", text_of(one));
+    if (std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+// Each setting, with the cases that have it where not all do.
+std::vector<std::string> settings_of(const std::vector<Case>& cases) {
+  std::vector<std::string> texts;
+  std::vector<std::string> seen;
+  for (const Case& one : cases) {
+    for (const std::string& setting : one.settings) {
+      if (std::ranges::find(seen, setting) != seen.end()) continue;
+      seen.push_back(setting);
+      std::vector<std::string> labels;
+      for (const Case& other : cases) {
+        if (std::ranges::find(other.settings, setting) == other.settings.end()) continue;
+        labels.push_back(other.label);
+      }
+      std::string text = fmt::format("`{}`", setting);
+      if (labels.size() < cases.size()) text += fmt::format(" ({})", fmt::join(labels, ", "));
+      texts.push_back(std::move(text));
+    }
+  }
+  return texts;
+}
+
+// What the runs have in common, in one line; where cases differ, all that there are.
+std::string conditions(const Experiment& experiment) {
+  const auto& cases = experiment.cases;
+  std::vector<std::string> parts;
+  parts.push_back("cluster " + quoted(cases, [](const Case& one) { return one.cluster; }));
+  for (std::size_t i = 0; i < cases.front().policies.size(); ++i) {
+    const std::string policies =
+        quoted(cases, [&](const Case& one) { return one.policies[i].second; });
+    parts.push_back(fmt::format("*{}*: {}", cases.front().policies[i].first, policies));
+  }
+  if (!cases.front().policies.empty()) {
+    parts.push_back(fmt::format("{} seed{}", experiment.seeds, experiment.seeds == 1 ? "" : "s"));
+  }
+  if (experiment.until_h > 0) parts.push_back(fmt::format("{} h", experiment.until_h));
+  for (std::string& setting : settings_of(cases)) parts.push_back(std::move(setting));
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+void add_section(std::string& page, const ExperimentResult& result) {
+  const Experiment& experiment = result.experiment;
+  page += fmt::format("\n## {}\n\n{}\n\n", experiment.title, experiment.question);
+  page += fmt::format("- Source: {}\n", experiment.source);
+  if (!experiment.setup.empty()) page += fmt::format("- Set up: {}\n", experiment.setup);
+  page += fmt::format("- Run: `fairlead reproduce {} --out out/{}`; {}\n\n", experiment.name,
+                      experiment.name, conditions(experiment));
+  const Cells claims = cells_of(result);
+  if (!claims.empty()) add_table(page, claims);
+  if (has_cases(experiment) && !claims.empty()) {
+    page += '\n';
+    for (std::size_t i = 0; i < claims_to_judge(experiment); ++i) {
+      const PublishedClaim& claim = experiment.claims[i];
+      page += fmt::format("- *{}*: {}\n", claim.column, claim.text);
+    }
+    for (const std::string& reason : reasons(result)) page += fmt::format("- {}\n", reason);
+  }
+  const Cells measures = measure_rows(result);
+  if (measures.empty()) return;
+  if (!claims.empty()) page += "\nAll runs:\n\n";
+  add_table(page, measures);
+}
+
+json outcome_json(const PublishedClaim& claim, const Case& one, const Outcome& outcome) {
+  json value = {{"verdict", verdict_name(outcome.verdict)}};
+  if (!one.label.empty()) value["case"] = one.label;
+  if (!outcome.reason.empty()) value["reason"] = outcome.reason;
+  if (claim.bound == Bound::kText) value["expected"] = claim.expected_text;
+  if (!outcome.text.empty()) value["ours"] = outcome.text;
+  if (outcome.values.empty()) return value;
+  const auto [least, most] = std::ranges::minmax(outcome.values);
+  value["mean"] = mean_of(outcome.values);
+  value["min"] = least;
+  value["max"] = most;
+  value["values"] = outcome.values;
+  if (!outcome.where.empty()) value["where"] = outcome.where;
+  if (outcome.expected) value["expected"] = *outcome.expected;
+  return value;
+}
+
+json claim_json(const PublishedClaim& claim, const Experiment& experiment,
+                const std::vector<Outcome>& outcomes) {
+  constexpr std::string_view kBounds[] = {"none", "equal", "at_least", "at_most", "fluid", "text"};
+  json value = {{"claim", claim.text},
+                {"figure", claim.figure->name},
+                {"unit", claim.figure->unit},
+                {"bound", kBounds[static_cast<std::size_t>(claim.bound)]},
+                {"tolerance", claim.tolerance},
+                {"tolerance_percent", claim.tolerance_percent},
+                {"source", claim.source.empty() ? experiment.source : claim.source},
+                {"outcomes", json::array()}};
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    value["outcomes"].push_back(outcome_json(claim, experiment.cases[i], outcomes[i]));
+  }
+  return value;
+}
+
+}  // namespace
+
+std::string_view verdict_name(Verdict verdict) {
+  constexpr std::string_view kNames[] = {"reached", "not reached", "measured", "skipped", "failed"};
+  return kNames[static_cast<std::size_t>(verdict)];
+}
+
+Outcome judge(const PublishedClaim& claim, std::vector<double> values,
+              std::optional<double> expected) {
+  FL_CHECK(!values.empty());
+  Outcome outcome;
+  outcome.expected = expected;
+  if (claim.bound != Bound::kNone && expected) {
+    double beyond = excess(claim, mean_of(values), *expected);
+    for (const double value : values) {
+      if (claim.worst) beyond = std::max(beyond, excess(claim, value, *expected));
+    }
+    outcome.verdict = beyond <= kSlack ? Verdict::kReached : Verdict::kMissed;
+  }
+  outcome.values = std::move(values);
+  return outcome;
+}
+
+Outcome judge_text(const PublishedClaim& claim, std::string text) {
+  Outcome outcome;
+  if (claim.bound == Bound::kText) {
+    outcome.verdict = text == claim.expected_text ? Verdict::kReached : Verdict::kMissed;
+  }
+  outcome.text = std::move(text);
+  return outcome;
+}
+
+std::string results_json(const std::vector<ExperimentResult>& results) {
+  json experiments = json::array();
+  for (const ExperimentResult& result : results) {
+    const Experiment& experiment = result.experiment;
+    json claims = json::array();
+    for (std::size_t i = 0; i < experiment.claims.size(); ++i) {
+      claims.push_back(claim_json(experiment.claims[i], experiment, result.outcomes[i]));
+    }
+    const Tally sum = tally(result);
+    experiments.push_back({{"name", experiment.name},
+                           {"title", experiment.title},
+                           {"source", experiment.source},
+                           {"reached", sum.reached},
+                           {"judged", sum.judged},
+                           {"claims", std::move(claims)}});
+  }
+  return json_text({{"experiments", std::move(experiments)}});
+}
+
+std::string result_text(const ExperimentResult& result, TextStyle style) {
+  std::string text = fmt::format("{}: {}\n", result.experiment.name, result.experiment.title);
+  for (const Cells& cells : {cells_of(result), measure_rows(result)}) {
+    if (cells.size() < 2) continue;
+    std::vector<Table::Column> columns;
+    for (const std::string& header : cells[0]) columns.push_back({header, Align::kLeft});
+    Table table(std::move(columns));
+    for (std::size_t row = 1; row < cells.size(); ++row) table.add_row(cells[row]);
+    text += table.text(style);
+  }
+  if (has_cases(result.experiment)) {
+    for (const std::string& reason : reasons(result)) text += reason + '\n';
+  }
+  return text + tally_text(result) + '\n';
+}
+
+std::string results_page(const std::vector<ExperimentResult>& results) {
+  std::string page =
+      "# Published experiments, repeated\n"
+      "\n"
+      "Generated by `fairlead reproduce --all --out out/reproduce --doc docs/reproduction.md`; do "
+      "not edit.\n"
+      "Each experiment is a file of `data/experiments`. Figures are means over the seeds, with "
+      "[least, most]\n"
+      "where seeds differ. In a table by case, what is expected stands in parentheses, and ✓ or ✗ "
+      "says whether\n"
+      "it was reached.\n"
+      "\n";
+  Cells overview = {{"experiment", "what", "verdicts"}};
+  for (const ExperimentResult& result : results) {
+    overview.push_back(
+        {fmt::format("`{}`", result.experiment.name), result.experiment.title, tally_text(result)});
+  }
+  add_table(page, overview);
+  for (const ExperimentResult& result : results) add_section(page, result);
+  return page;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,208 @@
+#include "fairlead/experiment/report.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace fairlead {
+namespace {
+
+PublishedClaim claim_of(Bound bound, double expected, double tolerance = 0) {
+  PublishedClaim claim;
+  claim.text = "it gains";
+  claim.column = "gain";
+  claim.figure = &figures()[static_cast<std::size_t>(FigureKind::kGain)];
+  claim.bound = bound;
+  claim.expected = {expected};
+  claim.tolerance = tolerance;
+  return claim;
+}
+
+Verdict verdict(const PublishedClaim& claim, std::vector<double> values) {
+  return judge(claim, std::move(values), claim.expected_in(0)).verdict;
+}
+
+TEST(Verdict, ComparesTheMeanOfTheSeeds) {
+  EXPECT_EQ(verdict(claim_of(Bound::kAtMost, 3), {1, 5}), Verdict::kReached);
+  EXPECT_EQ(verdict(claim_of(Bound::kAtMost, 3), {1, 5.1}), Verdict::kMissed);
+  EXPECT_EQ(verdict(claim_of(Bound::kAtLeast, 3), {1, 5}), Verdict::kReached);
+  EXPECT_EQ(verdict(claim_of(Bound::kAtLeast, 3), {1, 4.9}), Verdict::kMissed);
+  EXPECT_EQ(verdict(claim_of(Bound::kEqual, 3, 0.5), {3.5}), Verdict::kReached);
+  EXPECT_EQ(verdict(claim_of(Bound::kEqual, 3, 0.5), {2.5}), Verdict::kReached);
+  EXPECT_EQ(verdict(claim_of(Bound::kEqual, 3, 0.5), {2.4}), Verdict::kMissed);
+  EXPECT_EQ(verdict(claim_of(Bound::kFluid, 3, 0.5), {3.6}), Verdict::kMissed);
+}
+
+TEST(Verdict, ComparesTheWorstSeedWhereAskedTo) {
+  PublishedClaim most = claim_of(Bound::kAtMost, 3);
+  most.worst = true;
+  EXPECT_EQ(verdict(most, {1, 5}), Verdict::kMissed);
+  EXPECT_EQ(verdict(most, {1, 3}), Verdict::kReached);
+  PublishedClaim equal = claim_of(Bound::kEqual, 3, 1);
+  equal.worst = true;
+  EXPECT_EQ(verdict(equal, {1, 5}), Verdict::kMissed);
+  EXPECT_EQ(verdict(equal, {2, 4}), Verdict::kReached);
+}
+
+TEST(Verdict, IsNoneWhereNothingIsExpected) {
+  EXPECT_EQ(verdict(claim_of(Bound::kNone, 0), {7}), Verdict::kMeasured);
+}
+
+TEST(Verdict, IsNoneInACaseWithoutExpectation) {
+  const PublishedClaim claim = claim_of(Bound::kAtMost, 3);
+  EXPECT_EQ(judge(claim, {7}, std::nullopt).verdict, Verdict::kMeasured);
+}
+
+TEST(Verdict, AllowsAPartOfWhatIsExpected) {
+  PublishedClaim claim = claim_of(Bound::kEqual, 20);
+  claim.tolerance_percent = 10;
+  EXPECT_EQ(verdict(claim, {22}), Verdict::kReached);
+  EXPECT_EQ(verdict(claim, {22.1}), Verdict::kMissed);
+  EXPECT_EQ(verdict(claim, {18}), Verdict::kReached);
+  EXPECT_EQ(verdict(claim, {17.9}), Verdict::kMissed);
+}
+
+TEST(Verdict, OfATextIsEquality) {
+  PublishedClaim claim = claim_of(Bound::kText, 0);
+  claim.expected_text = "B A A";
+  EXPECT_EQ(judge_text(claim, "B A A").verdict, Verdict::kReached);
+  EXPECT_EQ(judge_text(claim, "B A B").verdict, Verdict::kMissed);
+  claim.bound = Bound::kNone;
+  EXPECT_EQ(judge_text(claim, "B").verdict, Verdict::kMeasured);
+}
+
+ExperimentResult result_with(std::vector<std::string> labels, std::vector<Outcome> outcomes) {
+  ExperimentResult result;
+  result.experiment.name = "e";
+  result.experiment.title = "Title";
+  result.experiment.source = "Paper";
+  result.experiment.question = "Why?";
+  result.experiment.until_h = 2.5;
+  for (const std::string& label : labels) {
+    result.experiment.cases.push_back({label, "1xV100:4", {}, {{"a", "fifo"}}});
+  }
+  result.experiment.claims = {claim_of(Bound::kAtMost, 3)};
+  result.outcomes = {std::move(outcomes)};
+  return result;
+}
+
+TEST(Report, HasARowForEachClaim) {
+  const ExperimentResult result =
+      result_with({""}, {judge(claim_of(Bound::kAtMost, 3), {1, 2}, 3)});
+  EXPECT_EQ(result_text(result, TextStyle::kPlain),
+            "e: Title\n"
+            "claim     expected  ours              verdict\n"
+            "it gains  ≤ 3 %     1.5 [1.0, 2.0] %  reached\n"
+            "1 of 1 reached\n");
+}
+
+TEST(Report, HasARowForEachCase) {
+  Outcome skipped;
+  skipped.verdict = Verdict::kSkipped;
+  skipped.reason = "no data";
+  const ExperimentResult result =
+      result_with({"x", "y"}, {judge(claim_of(Bound::kAtMost, 3), {4}, 3), skipped});
+  EXPECT_EQ(result_text(result, TextStyle::kPlain),
+            "e: Title\n"
+            "case  gain, %\n"
+            "x     4.0 (≤ 3) ✗\n"
+            "y     skipped\n"
+            "skipped: no data\n"
+            "0 of 1 reached, 1 not measured\n");
+}
+
+TEST(Report, LeavesOutWhatACaseDoesNotExpect) {
+  PublishedClaim claim = claim_of(Bound::kEqual, 4);
+  claim.tolerance_percent = 10;
+  ExperimentResult result =
+      result_with({"x", "y"}, {judge(claim, {4.1}, 4), judge(claim, {9}, std::nullopt)});
+  result.experiment.claims = {claim};
+  EXPECT_EQ(result_text(result, TextStyle::kPlain),
+            "e: Title\n"
+            "case  gain, %\n"
+            "x     4.1 (4 ± 10 %) ✓\n"
+            "y     9.0\n"
+            "1 of 1 reached\n");
+  result = result_with({""}, {judge(claim, {4.1}, 4)});
+  result.experiment.claims = {claim};
+  EXPECT_EQ(result_text(result, TextStyle::kPlain),
+            "e: Title\n"
+            "claim     expected    ours   verdict\n"
+            "it gains  4 % ± 10 %  4.1 %  reached\n"
+            "1 of 1 reached\n");
+}
+
+TEST(Report, HasARowForEachClaimWhereThereAreFewerCases) {
+  const PublishedClaim claim = claim_of(Bound::kAtMost, 3);
+  PublishedClaim other = claim_of(Bound::kNone, 0);
+  other.column = "loss";
+  ExperimentResult result = result_with({"x"}, {judge(claim, {1}, 3)});
+  result.experiment.claims.push_back(other);
+  result.outcomes.push_back({judge(other, {7}, std::nullopt)});
+  EXPECT_EQ(result_text(result, TextStyle::kPlain),
+            "e: Title\n"
+            "figure   x\n"
+            "gain, %  1.0 (≤ 3) ✓\n"
+            "loss, %  7.0\n"
+            "1 of 1 reached\n");
+}
+
+TEST(Report, IsAPage) {
+  const ExperimentResult result = result_with({""}, {judge(claim_of(Bound::kAtMost, 3), {1}, 3)});
+  const std::string page = results_page({result});
+  EXPECT_TRUE(page.starts_with("# "));
+  EXPECT_TRUE(page.ends_with(
+      "## Title\n"
+      "\n"
+      "Why?\n"
+      "\n"
+      "- Source: Paper\n"
+      "- Run: `fairlead reproduce e --out out/e`; cluster `1xV100:4`; *a*: `fifo`; 1 seed; "
+      "2.5 h\n"
+      "\n"
+      "| claim | expected | ours | verdict |\n"
+      "|---|---|---|---|\n"
+      "| it gains | ≤ 3 % | 1.0 % | reached |\n"))
+      << page;
+}
+
+TEST(Report, IsJson) {
+  const ExperimentResult result =
+      result_with({""}, {judge(claim_of(Bound::kAtMost, 3), {1, 2}, 3)});
+  const auto value = nlohmann::json::parse(results_json({result}));
+  const auto& claim = value["experiments"][0]["claims"][0];
+  EXPECT_EQ(claim["bound"], "at_most");
+  EXPECT_EQ(claim["outcomes"][0]["mean"], 1.5);
+  EXPECT_EQ(claim["outcomes"][0]["expected"], 3);
+  EXPECT_EQ(claim["outcomes"][0]["verdict"], "reached");
+  EXPECT_EQ(value["experiments"][0]["reached"], 1);
+}
+
+TEST(Report, ListsTheMeasuresOfAllPoliciesByCase) {
+  ExperimentResult result;
+  result.experiment.name = "e";
+  result.experiment.title = "t";
+  for (const char* label : {"small", "large"}) {
+    result.experiment.cases.push_back(
+        {.label = label, .policies = {{"first", "fifo"}, {"second", "las"}}});
+  }
+  double value = 1;
+  for (const char* policy : {"first", "second"}) {
+    PublishedClaim measure = claim_of(Bound::kNone, 0);
+    measure.is_measure = true;
+    measure.policy = policy;
+    result.experiment.claims.push_back(measure);
+    result.outcomes.push_back({judge(measure, {value}, {}), judge(measure, {value + 10}, {})});
+    ++value;
+  }
+  EXPECT_EQ(result_text(result, TextStyle::kPlain),
+            "e: t\n"
+            "case   policy  gain, %\n"
+            "small  first   1.0\n"
+            "small  second  2.0\n"
+            "large  first   11.0\n"
+            "large  second  12.0\n"
+            "nothing to judge\n");
+}
+
+}  // namespace
+}  // namespace fairlead

@@ -1,0 +1,204 @@
+#include "fairlead/input/csv.h"
+
+#include "fairlead/base/parse.h"
+#include "fairlead/input/civil_time.h"
+
+#include <algorithm>
+
+namespace fairlead {
+namespace {
+
+// Whether a quoted field is open at the end of each line of a record. Only a quote at the beginning
+// of a field opens one; elsewhere it is a character.
+class QuoteScan {
+ public:
+  explicit QuoteScan(char separator) : separator_(separator) {}
+
+  bool ends_inside(std::string_view line) {
+    for (const char c : line) step(c);
+    if (inside_) return true;
+    at_start_ = true;
+    return false;
+  }
+
+ private:
+  void step(char c) {
+    if (c == '"' && (inside_ || at_start_ || closed_)) {
+      // A quote right after a closing one was a doubled quote: the field is open again.
+      closed_ = inside_;
+      inside_ = !inside_;
+    } else if (!inside_) {
+      closed_ = false;
+    }
+    at_start_ = !inside_ && c == separator_;
+  }
+
+  char separator_;
+  bool inside_ = false;
+  bool at_start_ = true;
+  bool closed_ = false;  // the last character was a closing quote
+};
+
+}  // namespace
+
+Status CsvReader::read_header() {
+  FL_TRY_ASSIGN(any, next());
+  if (!any) return input_error("{}: the file is empty", lines_.name());
+  if (bad()) return input_error("{}: {}", where().text(), reason_);
+  for (Column column = 0; column < fields_.size(); ++column) {
+    const std::string_view name = trimmed(fields_[column].text);
+    if (!name.empty() && find(name) != kMissing)
+      return input_error("{}: the header names a column twice: {}", where(column).text(), name);
+    names_.emplace_back(name);
+  }
+  return {};
+}
+
+CsvReader::Column CsvReader::find(std::string_view name) const {
+  const auto found = std::find(names_.begin(), names_.end(), name);
+  return found == names_.end() ? kMissing : static_cast<Column>(found - names_.begin());
+}
+
+Result<CsvReader::Column> CsvReader::require(std::initializer_list<std::string_view> names) const {
+  for (const std::string_view name : names) {
+    if (const Column column = find(name); column != kMissing) return column;
+  }
+  return input_error("{}:1: the header lacks the column: {}", lines_.name(),
+                     fmt::join(names, " or "));
+}
+
+Result<bool> CsvReader::next() {
+  reason_.clear();
+  bad_column_ = kMissing;
+  skipped_ = false;
+  fields_.clear();
+  do {
+    FL_TRY_ASSIGN(more, lines_.next());
+    if (!more) return false;
+  } while (trimmed(lines_.line()).empty());
+  line_ = lines_.number();
+  const std::string_view line = lines_.line();
+  const bool quoted = dialect_.quotes && line.find('"') != line.npos;
+  if (!quoted) split(line);
+  if (quoted) FL_TRY(split_quoted());
+  if (!bad() && !names_.empty() && fields_.size() != names_.size())
+    fault_row("row must have as many fields as the header");
+  return true;
+}
+
+void CsvReader::split(std::string_view line) {
+  std::size_t begin = 0;
+  for (std::size_t at = 0; at <= line.size(); ++at) {
+    if (at < line.size() && line[at] != dialect_.separator) continue;
+    fields_.push_back({line.substr(begin, at - begin), static_cast<std::int64_t>(begin) + 1});
+    begin = at + 1;
+  }
+}
+
+// A quoted field may go on over several lines.
+Status CsvReader::split_quoted() {
+  record_ = lines_.line();
+  for (QuoteScan scan(dialect_.separator); scan.ends_inside(lines_.line());) {
+    record_ += lines_.line_end();
+    FL_TRY_ASSIGN(more, lines_.next());
+    // To go on would count all rows after a stray quote as one.
+    if (!more || record_.size() > kLineBytesMax)
+      return input_error("{}: a quote is not closed", where().text());
+    record_ += lines_.line();
+  }
+  for (std::size_t at = 0; at <= record_.size() && !bad();) take_quoted_field(at);
+  return {};
+}
+
+// Takes the field that begins at `at`, and steps behind its separator. A doubled quote becomes one,
+// in place: the text only gets shorter. REQUIRES: every quote of record_ is closed.
+void CsvReader::take_quoted_field(std::size_t& at) {
+  const std::size_t begin = at;
+  std::size_t end = std::min(record_.find(dialect_.separator, at), record_.size());
+  const bool quoted = record_[at] == '"';
+  if (quoted) {
+    end = begin;
+    // One behind the end, a std::string has a zero.
+    for (++at; record_[at] != '"' || record_[at + 1] == '"'; ++at) {
+      if (record_[at] == '"') ++at;
+      record_[end++] = record_[at];
+    }
+    ++at;
+  } else {
+    at = end;
+  }
+  fields_.push_back({std::string_view(record_).substr(begin, end - begin),
+                     static_cast<std::int64_t>(begin) + 1, quoted});
+  if (at < record_.size() && record_[at] != dialect_.separator)
+    fault_row("row has text after a closing quote");
+  ++at;
+}
+
+std::string_view CsvReader::text(Column column) const {
+  if (bad() || column >= fields_.size()) return {};
+  const Field& field = fields_[column];
+  return field.quoted ? field.text : trimmed(field.text);
+}
+
+std::int64_t CsvReader::integer(Column column, std::int64_t min, std::int64_t max) {
+  if (column == kMissing || bad()) return 0;
+  const Parsed<std::int64_t> value = parse_integer(text(column));
+  if (value && *value >= min && *value <= max) return *value;
+  fault(column, fmt::format("must be a whole number from {} to {}", min, max));
+  return 0;
+}
+
+double CsvReader::number(Column column) {
+  if (column == kMissing || bad()) return 0;
+  const Parsed<double> value = parse_number(text(column));
+  if (!value) fault(column, value.error());
+  return value.value_or(0);
+}
+
+Time CsvReader::time(Column column) { return Time{0} + duration(column); }
+
+Duration CsvReader::duration(Column column) {
+  if (column == kMissing || bad()) return {};
+  const Parsed<std::int64_t> ms = parse_seconds(text(column));
+  if (!ms) fault(column, ms.error());
+  return {ms.value_or(0)};
+}
+
+Time CsvReader::utc_time(Column column) {
+  if (column == kMissing || bad()) return {};
+  const Parsed<Time> time = parse_utc_time(text(column));
+  if (!time) fault(column, time.error());
+  return time.value_or(Time{0});
+}
+
+void CsvReader::fault(Column column, std::string_view phrase) {
+  if (bad()) return;
+  bad_column_ = column;
+  reason_ = fmt::format("{} {}", names_[column], phrase);
+}
+
+void CsvReader::skip(std::string_view reason) {
+  if (bad()) return;
+  skipped_ = true;
+  fault_row(reason);
+}
+
+Status CsvReader::reject(WorkloadBuilder& builder) const {
+  if (skipped_) {
+    builder.skip(reason_);
+    return {};
+  }
+  const bool has_value = bad_column_ < fields_.size();
+  return builder.reject(reason_, where(bad_column_),
+                        has_value ? trimmed(fields_[bad_column_].text) : std::string_view());
+}
+
+Where CsvReader::where(Column column) const {
+  return Where(lines_.name(), line_, column_number(column));
+}
+
+std::int64_t CsvReader::column_number(Column column) const {
+  return column < fields_.size() ? fields_[column].column : 0;
+}
+
+}  // namespace fairlead

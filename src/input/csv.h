@@ -1,0 +1,113 @@
+// Tables of separated values: a header, rows, and typed fields with their positions.
+//
+// Quoting is RFC 4180's: a field in double quotes may hold separators, line ends and doubled
+// quotes. A row remembers its first bad field, so a reader takes all fields first and asks once:
+//
+//   FL_TRY_ASSIGN(gpus, csv.require("gpus"));
+//   return add_rows(csv, builder, [&] { return JobRow{.gpus = csv.integer(gpus, 1, kJobGpusMax)};
+//   });
+//
+// Rows without quotes cost one pass over the line and no allocation.
+#pragma once
+
+#include "fairlead/base/file.h"
+#include "fairlead/base/units.h"
+#include "fairlead/model/workload.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlead {
+
+struct CsvDialect {
+  char separator = ',';
+  bool quotes = true;
+};
+
+class CsvReader {
+ public:
+  // A column's place in each row.
+  using Column = std::size_t;
+  static constexpr Column kMissing = ~std::size_t{0};
+
+  // Reads `source`, which must outlive this.
+  explicit CsvReader(ByteSource& source, CsvDialect dialect = {})
+      : lines_(source), dialect_(dialect) {}
+
+  // The first line names the columns. Error: the file is empty, or a name occurs twice.
+  Status read_header();
+  // The file has no header: its columns are these.
+  void set_header(std::vector<std::string> names) { names_ = std::move(names); }
+  const std::vector<std::string>& header() const { return names_; }
+
+  // The column of that name, or kMissing.
+  Column find(std::string_view name) const;
+  // The first of `names` that the header has. Error: it has none of them.
+  Result<Column> require(std::initializer_list<std::string_view> names) const;
+  Result<Column> require(std::string_view name) const { return require({name}); }
+
+  // Goes to the next row, over empty lines; false at the end. Errors: those of the source, and a
+  // quote that is never closed. A row with text behind a quote, or with another number of fields
+  // than the header, is bad().
+  Result<bool> next();
+
+  // Fields of the current row. A missing column, and every field of a bad row, is empty or 0; a
+  // field that does not parse makes the row bad.
+  std::string_view text(Column column) const;
+  std::int64_t integer(Column column, std::int64_t min, std::int64_t max);
+  double number(Column column);
+  Time time(Column column);
+  Duration duration(Column column);
+  // A calendar time, in milliseconds since 1970 (civil_time.h).
+  Time utc_time(Column column);
+  // Makes the row bad because of one field, unless it is already.
+  void fault(Column column, std::string_view phrase);
+
+  // Makes the row bad, but no error in any reading: it was never meant to be a job.
+  void skip(std::string_view reason);
+
+  bool bad() const { return !reason_.empty(); }
+  // Reports the bad row. REQUIRES: bad().
+  Status reject(WorkloadBuilder& builder) const;
+  // Where the row, or one of its fields, begins.
+  Where where(Column column = kMissing) const;
+  std::int64_t column_number(Column column) const;
+
+ private:
+  struct Field {
+    std::string_view text;
+    std::int64_t column = 0;
+    bool quoted = false;  // blanks at its ends belong to it
+  };
+  void split(std::string_view line);
+  Status split_quoted();
+  void take_quoted_field(std::size_t& at);
+  void fault_row(std::string_view reason) { reason_ = reason; }
+
+  LineReader lines_;
+  CsvDialect dialect_;
+  std::vector<std::string> names_;
+  std::vector<Field> fields_;
+  std::int64_t line_ = 0;  // the first of the row
+  std::string record_;     // of a row with quotes, which are removed in place
+  std::string reason_;     // why the row is bad; empty: it is not
+  Column bad_column_ = kMissing;
+  bool skipped_ = false;  // the row is bad because of skip()
+};
+
+// Passes the rest of `csv` to `builder`. `row_of()` makes a JobRow of the current row; a row of 0
+// GPUs is counted as "no GPU".
+template <class RowOf>
+Status add_rows(CsvReader& csv, WorkloadBuilder& builder, RowOf row_of) {
+  for (;;) {
+    FL_TRY_ASSIGN(more, csv.next());
+    if (!more) return {};
+    const JobRow row = row_of();
+    if (!csv.bad() && row.gpus == 0) csv.skip("no GPU");
+    FL_TRY(csv.bad() ? csv.reject(builder) : builder.add(row, csv.where()));
+  }
+}
+
+}  // namespace fairlead

@@ -1,0 +1,13 @@
+// The data files that are part of the binary, by name (cmake/Embed.cmake).
+#pragma once
+
+#include "fairlead/base/embedded_file.h"
+
+#include <span>
+
+namespace fairlead {
+
+std::span<const EmbeddedFile> embedded_clusters();  // data/clusters/*.yaml
+std::span<const EmbeddedFile> embedded_models();    // data/models/*.yaml
+
+}  // namespace fairlead

@@ -1,0 +1,56 @@
+// Speed tables from outside: the built-in profiles, YAML files and Gavel's throughput table.
+//
+// Models YAML. Every key that is not marked required may be left out; unknown keys are errors.
+//
+//   source: where the figures come from     # else the file's name; printed by reports
+//   models:                                 # required
+//     - name: ResNet50                      # required
+//       weight: 2                           # of random draws (draw_models); else 0: never drawn
+//       rates:                              # required: per GPU and by GPU type, in any one unit
+//         K80: 1                            # the same per GPU at every gang size
+//         V100:                             # or by gang size, increasing
+//           - {gpus: 1, consolidated: 5.14}
+//           - {gpus: 4, consolidated: 4.9, spread: 3.1}   # on one node, across nodes
+//       locality: {pair: 1, node: 1, rack: 0.8, spine: 0.4}  # factors where no spread was measured
+//       communication: {bytes_mb: 99.2, compute_ms: 62, overlap: 0, gpu_type: V100}   # the first
+//                        # two required; compute_ms on one GPU of gpu_type, else the first of rates
+//       costs: {start_s: 10, suspend_s: 1, resume_s: 5, checkpoint_s: 2, migrate_s: 30}
+//
+// A rate of 0 is infeasible (it does not fit the GPU's memory).
+//
+// Gavel's table (simulation_throughputs.json of Narayanan et al., OSDI 2020, as CSV) has the header
+//   gpu_type,placement,job_type,scale_factor,colocated_job_type,colocated_scale_factor,
+//   throughput_steps_per_s,colocated_throughput_steps_per_s
+// Rows about two jobs on one GPU are left out; each model gets weight 1, as Gavel draws them.
+#pragma once
+
+#include "fairlead/base/file.h"
+#include "fairlead/base/result.h"
+#include "fairlead/model/speed.h"
+#include "fairlead/model/workload.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlead {
+
+// The seven models of the Gandiva_fair talk ("slides").
+SpeedTable builtin_models();
+// The tables that are part of the binary, by name.
+std::vector<std::string> model_tables();
+
+// `spec` is the name of a table that is part of the binary or the path of a file.
+Result<SpeedTable> load_models(std::string_view spec);
+
+// The formats by themselves. `file` names the text in errors.
+Result<SpeedTable> parse_models_yaml(std::string_view text, std::string_view file);
+bool is_gavel_table(std::string_view text);  // begins with Gavel's header
+Result<SpeedTable> read_gavel_table(ByteSource& source);
+
+// Gives each job that names no model one of the table's, drawn by weight. The draws depend on the
+// seed and on the jobs' order alone. Does nothing if all weights are 0.
+void draw_models(Workload& workload, const SpeedTable& table, std::uint64_t seed);
+
+}  // namespace fairlead

@@ -1,0 +1,104 @@
+#include "fairlead/input/yaml_reader.h"
+
+#include "fairlead/base/parse.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace fairlead {
+namespace {
+
+std::string position(std::string_view file, const YAML::Mark& mark) {
+  if (mark.is_null()) return fmt::format("{}:1:1", file);
+  return fmt::format("{}:{}:{}", file, mark.line + 1, mark.column + 1);
+}
+
+}  // namespace
+
+Result<std::string_view> yaml_text(ByteSource& source) {
+  FL_TRY_ASSIGN(text, source.peek(kYamlBytesMax + 1));
+  if (text.size() <= kYamlBytesMax) return text;
+  return input_error("{}: a YAML file has at most {} bytes", source.name(), kYamlBytesMax);
+}
+
+Result<YamlNode> YamlNode::parse(std::string_view text, std::string_view file) {
+  try {
+    return YamlNode(YAML::Load(std::string(text)), file);
+  } catch (const YAML::Exception& e) {
+    return input_error("{}: not valid YAML: {}", position(file, e.mark), e.msg);
+  }
+}
+
+tl::unexpected<Error> YamlNode::error(std::string_view what) const {
+  return input_error("{}: {}", position(file_, node_.Mark()), what);
+}
+
+tl::unexpected<Error> YamlNode::bad_value(std::string_view what) const {
+  const std::string_view kind = is_map() ? "a map" : is_list() ? "a list" : "nothing";
+  return error(fmt::format("{}: {}", what, is_scalar() ? std::string_view(node_.Scalar()) : kind));
+}
+
+Result<std::vector<YamlNode::Pair>> YamlNode::pairs() const {
+  if (!is_map()) return bad_value("expected a map of keys and values");
+  std::vector<Pair> pairs;
+  for (const auto& entry : node_) {
+    const YamlNode key(entry.first, file_);
+    FL_TRY_ASSIGN(name, key.text());
+    if (std::ranges::find(pairs, name, &Pair::key) != pairs.end()) {
+      return key.bad_value("this key occurs twice");
+    }
+    pairs.push_back(Pair{std::move(name), YamlNode(entry.second, file_)});
+  }
+  return pairs;
+}
+
+Status YamlNode::expect_keys(std::initializer_list<std::string_view> keys) const {
+  FL_TRY(pairs());
+  for (const auto& entry : node_) {
+    if (std::ranges::find(keys, entry.first.Scalar()) == keys.end()) {
+      return YamlNode(entry.first, file_)
+          .bad_value(fmt::format("unknown key; known here are {}", fmt::join(keys, ", ")));
+    }
+  }
+  return {};
+}
+
+std::optional<YamlNode> YamlNode::find(std::string_view key) const {
+  if (!is_map()) return std::nullopt;
+  for (const auto& entry : node_) {
+    if (entry.first.IsScalar() && entry.first.Scalar() == key) return YamlNode(entry.second, file_);
+  }
+  return std::nullopt;
+}
+
+Result<YamlNode> YamlNode::get(std::string_view key) const {
+  if (std::optional<YamlNode> value = find(key)) return *std::move(value);
+  return error(fmt::format("the key is missing here: {}", key));
+}
+
+Result<std::vector<YamlNode>> YamlNode::items() const {
+  if (!is_list() || node_.size() == 0) return bad_value("expected a list with at least one item");
+  std::vector<YamlNode> items;
+  for (const auto& item : node_) items.push_back(YamlNode(item, file_));
+  return items;
+}
+
+Result<std::string> YamlNode::text() const {
+  if (!is_scalar() || node_.Scalar().empty()) return bad_value("expected a word");
+  return node_.Scalar();
+}
+
+Result<std::int64_t> YamlNode::integer(IntegerBounds bounds) const {
+  const Parsed<std::int64_t> number = parse_integer(is_scalar() ? node_.Scalar() : "");
+  if (number && *number >= bounds.min && *number <= bounds.max) return *number;
+  return bad_value(fmt::format("expected a whole number from {} to {}", bounds.min, bounds.max));
+}
+
+Result<double> YamlNode::real(RealBounds bounds) const {
+  const Parsed<double> number = parse_number(is_scalar() ? node_.Scalar() : "");
+  if (number && *number >= bounds.min && *number <= bounds.max) return *number;
+  return bad_value(fmt::format("expected a number from {} to {}", bounds.min, bounds.max));
+}
+
+}  // namespace fairlead

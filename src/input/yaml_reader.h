@@ -1,0 +1,78 @@
+// YAML with errors that say where: file:line:column, what would be valid, the offending value last.
+//
+// A YamlNode is one value of a document together with the name of its file. yaml-cpp throws;
+// nothing that goes through here does. Every accessor checks, so a reader is a list of what it
+// expects. Keys that a reader does not name are errors, and so are keys that occur twice.
+#pragma once
+
+#include "fairlead/base/file.h"
+#include "fairlead/base/result.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlead {
+
+// Inclusive bounds of a number in a file.
+struct IntegerBounds {
+  std::int64_t min;
+  std::int64_t max;
+};
+struct RealBounds {
+  double min;
+  double max;
+};
+
+// The whole text of a source, valid as long as it. Error: longer than kYamlBytesMax.
+constexpr std::size_t kYamlBytesMax = std::size_t{1} << 24;
+Result<std::string_view> yaml_text(ByteSource& source);
+
+class YamlNode {  // NOLINT(bugprone-exception-escape): moving it does not throw
+ public:
+  // The first document of `text`. `file` names it in errors.
+  static Result<YamlNode> parse(std::string_view text, std::string_view file);
+
+  bool is_map() const { return node_.IsMap(); }
+  bool is_list() const { return node_.IsSequence(); }
+  bool is_scalar() const { return node_.IsScalar(); }
+
+  // Error: this is not a map, has a key that is not among `keys`, or has one twice.
+  Status expect_keys(std::initializer_list<std::string_view> keys) const;
+  std::optional<YamlNode> find(std::string_view key) const;
+  // Error: the key is missing.
+  Result<YamlNode> get(std::string_view key) const;
+  struct Pair;
+  // The keys and values of a map, in file order. Error: not a map, or a key twice.
+  Result<std::vector<Pair>> pairs() const;
+  // The items of a list, in order. Error: not a list, or an empty one.
+  Result<std::vector<YamlNode>> items() const;
+
+  // Error: not a scalar, or empty.
+  Result<std::string> text() const;
+  Result<std::int64_t> integer(IntegerBounds bounds) const;
+  Result<double> real(RealBounds bounds) const;
+
+  // "FILE:LINE:COLUMN: WHAT".
+  tl::unexpected<Error> error(std::string_view what) const;
+  // "FILE:LINE:COLUMN: WHAT: VALUE", where VALUE is this scalar or the kind of this node.
+  tl::unexpected<Error> bad_value(std::string_view what) const;
+
+ private:
+  YamlNode(const YAML::Node& node, std::string_view file) : node_(node), file_(file) {}
+
+  YAML::Node node_;
+  std::string file_;
+};
+
+struct YamlNode::Pair {  // NOLINT(bugprone-exception-escape)
+  std::string key;
+  YamlNode value;
+};
+
+}  // namespace fairlead

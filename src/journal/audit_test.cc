@@ -1,0 +1,166 @@
+#include "fairlead/journal/audit.h"
+
+#include <gtest/gtest.h>
+
+namespace fairlead {
+namespace {
+
+// A correct journal of two nodes of four GPUs: job 0 (4 GPUs, 10 s) and job 1 (6 GPUs, 20 s on both
+// nodes, after job 0). Tests damage one record of it.
+class Canary : public testing::Test {
+ protected:
+  Canary() {
+    add(RecordKind::kRun, 0).count = 2;
+    for (std::size_t n : {0U, 1U}) {
+      Record& node = add(RecordKind::kNode, 0);
+      node.node = NodeId(n);
+      node.count = 4;
+    }
+    arrived(0, 4, seconds(10));
+    place(0, 0, {{NodeId(0), 4}}, {0xf});
+    arrived(1, 6, seconds(20));
+    job(RecordKind::kFinished, 0, 10'000);
+    place(1, 10'000, {{NodeId(0), 4}, {NodeId(1), 2}}, {0xf, 0x3});
+    job(RecordKind::kFinished, 1, 30'000);
+    add(RecordKind::kEnd, 30'000).counts.finished = 2;
+  }
+
+  Record& add(RecordKind kind, std::int64_t ms) {
+    Record record;
+    record.kind = kind;
+    record.t = {ms};
+    records.push_back(record);
+    return records.back();
+  }
+  Record& job(RecordKind kind, std::size_t number, std::int64_t ms) {
+    Record& record = add(kind, ms);
+    record.job = JobId(number);
+    return record;
+  }
+  void arrived(std::size_t number, std::uint32_t gpus, Duration work) {
+    Record& record = job(RecordKind::kArrived, number, 0);
+    record.gpus = record.gpus_min = record.gpus_max = gpus;
+    record.work = work;
+  }
+  void place(std::size_t number, std::int64_t ms, std::vector<Slice> gang,
+             std::vector<std::uint64_t> masks) {
+    gangs.push_back(std::move(gang));
+    gpu_masks.push_back(std::move(masks));
+    Record& record = job(RecordKind::kPlace, number, ms);
+    record.gang = gangs.back();
+    record.gpu_masks = gpu_masks.back();
+    record.rate = record.locality = Rate::one();
+  }
+  std::vector<std::string> audit() const {
+    Audit audit;
+    for (const Record& record : records) audit.on(record);
+    EXPECT_EQ(audit.passed(), audit.problems().empty());
+    return audit.problems();
+  }
+  void erase(std::size_t index) { records.erase(records.begin() + static_cast<long>(index)); }
+
+  static constexpr std::size_t kFinishJob0 = 6, kPlaceJob1 = 7, kFinishJob1 = 8;
+  std::vector<Record> records;
+  std::vector<std::vector<Slice>> gangs;
+  std::vector<std::vector<std::uint64_t>> gpu_masks;
+};
+
+TEST_F(Canary, ACorrectJournalPasses) { EXPECT_EQ(audit(), std::vector<std::string>{}); }
+
+TEST_F(Canary, ADoubleGrantIsFound) {
+  records[kPlaceJob1].t = {5'000};
+  std::swap(records[kPlaceJob1], records[kFinishJob0]);
+  ASSERT_FALSE(audit().empty());
+  EXPECT_EQ(audit()[0], "at 5000 ms: job 1 is granted GPUs 0xf of node 0, which are held already");
+}
+
+TEST_F(Canary, ASplitGangIsFound) {
+  records[kPlaceJob1].gang = Gang(gangs[1]).first(1);
+  EXPECT_EQ(audit(), std::vector<std::string>{"at 10000 ms: job 1 gets 4 GPUs and asks for 6 to 6: "
+                                              "its gang is split"});
+}
+
+TEST_F(Canary, CopiesOfAJobAddTheirWork) {
+  records[kPlaceJob1].gang = Gang(gangs[1]).first(1);
+  records[kPlaceJob1].gpu_masks = std::span(gpu_masks[1]).first(1);
+  records[5].gpus_min = records[5].gpus_max = 4;
+  records.insert(records.begin() + kFinishJob1, records[kPlaceJob1]);
+  Record& copy = records[kFinishJob1];
+  gangs.push_back({{NodeId(1), 4}});
+  gpu_masks.push_back({0xf});
+  copy.copy = 1;
+  copy.gang = gangs.back();
+  copy.gpu_masks = gpu_masks.back();
+  Record& finish = records[kFinishJob1 + 1];
+  finish.t = {20'000};  // 20 s of work at twice the speed
+  EXPECT_EQ(audit(), std::vector<std::string>{});
+
+  finish.t = {19'000};
+  EXPECT_EQ(audit()[0], "at 19000 ms: job 1 finishes with 2000 ms of work left");
+  copy.copy = 2;
+  EXPECT_EQ(audit()[0], "at 10000 ms: job 1: copy 2 is not placed together with those before it");
+  copy.copy = 1;
+  copy.gang = gangs[0];
+  EXPECT_EQ(audit()[0], "at 10000 ms: job 1 is granted GPUs 0xf of node 0, which are held already");
+  EXPECT_EQ(audit()[1], "at 10000 ms: job 1 is placed on node 0 twice");
+}
+
+TEST_F(Canary, ALostJobIsFound) {
+  erase(kFinishJob1);
+  ASSERT_FALSE(audit().empty());
+  EXPECT_EQ(audit()[0], "at 30000 ms: job 1 is lost: its work is done, but it did not finish");
+}
+
+TEST_F(Canary, AJobStoppedInsteadOfFinishedIsFound) {
+  records[kFinishJob1].kind = RecordKind::kStop;
+  ASSERT_FALSE(audit().empty());
+  EXPECT_EQ(audit()[0], "at 30000 ms: job 1 is stopped, but its work is done");
+}
+
+TEST_F(Canary, AJobMissingFromTheCountsIsFound) {
+  records.back().counts.finished = 1;
+  ASSERT_EQ(audit().size(), 1U);
+  EXPECT_TRUE(audit()[0].find("the end record counts 1 finished") != std::string::npos);
+}
+
+TEST_F(Canary, AnEarlyFinishIsFound) {
+  records[kFinishJob1].t = {29'000};
+  EXPECT_EQ(audit()[0], "at 29000 ms: job 1 finishes with 1000 ms of work left");
+}
+
+TEST_F(Canary, ALateFinishIsFound) {
+  records[kFinishJob1].t = {30'001};
+  EXPECT_EQ(audit()[0], "at 30001 ms: job 1 finishes with -1 ms of work left");
+}
+
+TEST_F(Canary, AGpuThatTheNodeDoesNotHaveIsFound) {
+  gpu_masks[0] = {0x17};
+  EXPECT_EQ(audit()[0], "at 0 ms: job 0 is granted GPUs 0x17 of node 0, which has 0xf");
+}
+
+TEST_F(Canary, APlacementOnANodeThatIsDownIsFound) {
+  Record down = records[kFinishJob0];
+  down.kind = RecordKind::kNodeDown;
+  down.node = NodeId(1);
+  records.insert(records.begin() + kPlaceJob1, down);
+  EXPECT_EQ(audit()[0], "at 10000 ms: job 1 is placed on node 1, which is down");
+}
+
+TEST_F(Canary, TimeRunningBackwardsIsFound) {
+  records[kFinishJob1].t = {1};
+  EXPECT_FALSE(audit().empty());
+}
+
+TEST_F(Canary, ASecondSubmissionIsFound) {
+  records.insert(records.begin() + kFinishJob0, records[3]);
+  EXPECT_EQ(audit()[0], "at 0 ms: job 0 is submitted twice");
+}
+
+TEST_F(Canary, AJournalCutOffDoesNotPass) {
+  Audit audit;
+  for (std::size_t i = 0; i + 1 < records.size(); ++i) audit.on(records[i]);
+  EXPECT_FALSE(audit.passed());
+}
+
+}  // namespace
+}  // namespace fairlead

@@ -1,0 +1,312 @@
+// A round of Dally: who takes GPUs from whom, and who moves to where it is faster.
+#include "fairlead/policy/dally/dally.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace fairlead {
+namespace {
+
+// What a victim may lose by being sent elsewhere counts twice. Two jobs of which each would gain at
+// the other's cost exchange places only while one has more than twice as much to gain; what both
+// have left falls, so they do so a few times at most, and not in every round (ours).
+constexpr double kLossWeight = 2;
+
+constexpr double kMostSavedS = 1e12;  // so that notes hold it
+
+std::size_t index_of(DallyTier tier) { return static_cast<std::size_t>(tier); }
+
+}  // namespace
+
+DallyTier Dally::tier_of(const View& view, Gang gang) {
+  const Tier tier = view.cluster.tier_of(gang);
+  if (tier == Tier::kSpine) return DallyTier::kNetwork;
+  return tier == Tier::kRack ? DallyTier::kRack : DallyTier::kMachine;
+}
+
+double Dally::held_rate(const View& view, const Plan& plan, JobId job) {
+  double slowest = std::numeric_limits<double>::infinity();
+  const Gang gang = plan.gang(job);
+  const DallyTier tier = tier_of(view, gang);
+  for (Slice slice : gang) {
+    slowest = std::min(slowest, rate(view, job, view.cluster.node_type[slice.node], tier));
+  }
+  return slowest;
+}
+
+// What the job saves by running at one rate instead of another to its end.
+double Dally::gpu_seconds(const View& view, JobId job, double slow, double fast) const {
+  if (!(slow > 0) || !(fast > 0)) return 0;
+  return view.jobs.gpus[job] * to_seconds(view.oracle->remaining(job)) * (1 / slow - 1 / fast);
+}
+
+// A running job that would be faster elsewhere by so much that it would pay for its own restart.
+bool Dally::could_be_faster(const View& view, const Plan& plan, JobId job) {
+  if (!moves_for_speed() || !plan.holds(job)) return false;
+  const double best = std::ranges::max(state(view, job).fastest);
+  return gpu_seconds(view, job, held_rate(view, plan, job), best) >
+         view.jobs.gpus[job] * to_seconds(options_.dead);
+}
+
+void Dally::run_round(const View& view, Plan& plan) {
+  collect_candidates(view, plan);
+  if (candidates_.empty()) return;
+  collect_runners(view, plan);
+  if (domains_[0].empty()) list_domains(view, plan);
+  for (const Candidate& candidate : candidates_) {
+    if (states_[candidate.key.job].moved != view.now) improve(view, plan, candidate);
+  }
+}
+
+// What a waiting job could have at once if it did not wait for better; 0 if nothing.
+double Dally::rate_of_what_is_free(const View& view, const Plan& plan, JobId job) {
+  for (DallyTier tier : kDallyTierList) {
+    double fastest = 0;
+    for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
+      if ((state(view, job).runs[index_of(tier)] & type_bit(type)) == 0) continue;
+      if (!domain(view, plan, type, tier, view.jobs.gpus[job])) continue;
+      fastest = std::max(fastest, rate(view, job, type, tier));
+    }
+    if (fastest > 0) return fastest;
+  }
+  return 0;
+}
+
+// The types that have room for the job at the tier, where it is faster than that.
+TypeMask Dally::faster_than(const View& view, JobId job, DallyTier tier, double rate) {
+  TypeMask faster = 0;
+  const State& known = state(view, job);
+  for (GpuTypeId type : ids<GpuTypeId>(known.rates.size())) {
+    if (known.rates[type][index_of(tier)] > rate) faster |= type_bit(type);
+  }
+  return faster & known.runs[index_of(tier)];
+}
+
+// Whoever is of the last class and as fast at any distance has nothing to gain at others' cost.
+bool Dally::may_gain_by_preemption(const View& view, const OrderKey& key) {
+  return static_cast<std::size_t>(key.major) < options_.limits_s.size() ||
+         (moves_for_speed() &&
+          widest(view, key.job) < fastest(view, key.job, best_tier(state(view, key.job))));
+}
+
+void Dally::collect_candidates(const View& view, const Plan& plan) {
+  candidates_.clear();
+  for (const OrderKey& key : waiting_) {
+    if (may_gain_by_preemption(view, key)) {
+      candidates_.push_back({.key = order_in_round(view, key.job),
+                             .is_running = false,
+                             .want = want(view, key.job),
+                             .alternative = rate_of_what_is_free(view, plan, key.job),
+                             .best = fastest(view, key.job, best_tier(states_[key.job]))});
+    }
+  }
+  for (JobId job : view.running) {
+    if (!could_be_faster(view, plan, job)) continue;
+    Candidate candidate{.key = order_in_round(view, job),
+                        .is_running = true,
+                        .want = {.gpus = view.jobs.gpus[job]},
+                        .alternative = held_rate(view, plan, job)};
+    for (DallyTier tier : kDallyTierList) {
+      candidate.want.at[index_of(tier)] = faster_than(view, job, tier, candidate.alternative);
+    }
+    candidates_.push_back(candidate);
+  }
+  std::ranges::sort(candidates_, {}, &Candidate::key);
+}
+
+// The least rate of all places that have room for the job; 0 if none has.
+double Dally::slowest(const View& view, JobId job) {
+  const State& known = state(view, job);
+  double slowest = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(known.rates.size())) {
+    for (DallyTier tier : kDallyTierList) {
+      if ((known.runs[index_of(tier)] & type_bit(type)) == 0) continue;
+      const double there = known.rates[type][index_of(tier)];
+      if (slowest == 0 || there < slowest) slowest = there;
+    }
+  }
+  return slowest;
+}
+
+void Dally::collect_runners(const View& view, const Plan& plan) {
+  runners_.clear();
+  const auto add = [&](JobId job) {
+    const double held = held_rate(view, plan, job);
+    const double loss = gpu_seconds(view, job, slowest(view, job), held);
+    runners_.push_back({order_in_round(view, job), view.jobs.gpus[job], std::max(loss, 0.0)});
+  };
+  // Whoever was placed in this decision is left alone.
+  for (JobId job : view.running) {
+    if (plan.holds(job) && states_[job].moved != view.now) add(job);
+  }
+  std::ranges::sort(runners_, std::greater<>(), &Runner::key);
+  holders_.resize(view.cluster.nodes());
+  for (NodeId node : ids<NodeId>(holders_.size())) holders_[node].clear();
+  for (std::size_t i = 0; i < runners_.size(); ++i) {
+    for (Slice slice : plan.gang(runners_[i].key.job)) {
+      holders_[slice.node].push_back({i, slice.gpus});
+    }
+  }
+}
+
+bool Dally::may_stop(const View& view, const Plan& plan, const Candidate& candidate,
+                     const Runner& runner) const {
+  const JobId job = runner.key.job;
+  if (job == candidate.key.job || !plan.holds(job) || states_[job].moved == view.now) return false;
+  // Input order and arrival are no reason to stop anybody.
+  return std::pair(candidate.key.major, candidate.key.minor) <
+         std::pair(runner.key.major, runner.key.minor);
+}
+
+void Dally::improve(const View& view, Plan& plan, const Candidate& candidate) {
+  const Plan::Mark before = plan.mark();
+  if (candidate.is_running) plan.stop(candidate.key.job);  // it may stay on some of its GPUs
+  const std::optional<Offer> offer = best_offer(view, plan, candidate);
+  if (offer) return carry_out(view, plan, candidate, *offer);
+  plan.rollback(before);
+}
+
+void Dally::list_domains(const View& view, const Plan& plan) {
+  for (std::uint32_t node = 0; node < view.cluster.nodes(); ++node) {
+    domains_[index_of(DallyTier::kMachine)].push_back({node, node + 1});
+  }
+  for (NodeRange rack : view.cluster.rack_nodes) {
+    domains_[index_of(DallyTier::kRack)].push_back(rack);
+  }
+  domains_[index_of(DallyTier::kNetwork)] = {plan.free().everywhere()};
+}
+
+// Of all domains that the candidate may have, the one that saves most; none if none pays.
+std::optional<Dally::Offer> Dally::best_offer(const View& view, const Plan& plan,
+                                              const Candidate& candidate) {
+  std::optional<Offer> best;
+  for (DallyTier tier : kDallyTierList) {
+    for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
+      if ((candidate.want.at[index_of(tier)] & type_bit(type)) == 0) continue;
+      look_for_better(view, plan, candidate, {.tier = tier, .type = type}, best);
+    }
+  }
+  return best;
+}
+
+// Through the domains of the offer's tier.
+void Dally::look_for_better(const View& view, const Plan& plan, const Candidate& candidate,
+                            Offer offer, std::optional<Offer>& best) {
+  const double most = saving(view, candidate, offer) + value_of_turn(view, candidate);
+  for (NodeRange range : domains_[index_of(offer.tier)]) {
+    if (most <= (best ? best->gain : 0)) return;
+    offer.range = range;
+    if (!choose_victims(view, plan, candidate, offer)) continue;
+    offer.gain = gain(view, candidate, offer);
+    if (offer.gain > (best ? best->gain : 0)) best = offer;
+  }
+}
+
+std::uint32_t Dally::held_in(const View& view, const Plan& plan, JobId job, const Offer& offer) {
+  std::uint32_t gpus = 0;
+  for (Slice slice : plan.gang(job)) {
+    const std::uint32_t row = slice.node.row();
+    const bool is_there = row >= offer.range.begin && row < offer.range.end;
+    if (is_there && view.cluster.node_type[slice.node] == offer.type) gpus += slice.gpus;
+  }
+  return gpus;
+}
+
+// The last in order whose GPUs are enough together, less those who turn out not to be needed.
+bool Dally::choose_victims(const View& view, const Plan& plan, const Candidate& candidate,
+                           Offer& offer) {
+  offer.victims.clear();
+  std::uint32_t gpus = 0;
+  for (std::uint32_t row = offer.range.begin; row < offer.range.end; ++row) {
+    const NodeId node(row);
+    if (view.cluster.node_type[node] == offer.type) gpus += plan.free().on(node);
+  }
+  chosen_.clear();
+  const auto take = [&](Holder holder) {
+    if (!may_stop(view, plan, candidate, runners_[holder.runner])) return;
+    chosen_.push_back(holder);
+    gpus += holder.gpus;
+  };
+  if (offer.range.end - offer.range.begin == 1) {
+    if (view.cluster.node_type[NodeId(offer.range.begin)] != offer.type) return false;
+    for (Holder holder : holders_[NodeId(offer.range.begin)]) {
+      if (gpus >= candidate.want.gpus) break;
+      take(holder);
+    }
+  } else {
+    for (std::size_t i = 0; i < runners_.size() && gpus < candidate.want.gpus; ++i) {
+      const std::uint32_t held = held_in(view, plan, runners_[i].key.job, offer);
+      if (held > 0) take({i, held});
+    }
+  }
+  if (gpus < candidate.want.gpus) return false;
+  for (auto holder = chosen_.rbegin(); holder != chosen_.rend(); ++holder) {
+    if (gpus - holder->gpus < candidate.want.gpus) {
+      offer.victims.push_back(holder->runner);
+    } else {
+      gpus -= holder->gpus;
+    }
+  }
+  return true;
+}
+
+// What the candidate saves by its new place, less its own restart, in GPU-seconds.
+double Dally::saving(const View& view, const Candidate& candidate, const Offer& offer) {
+  if (!moves_for_speed()) return 0;
+  const JobId job = candidate.key.job;
+  const double fast = rate(view, job, offer.type, offer.tier);
+  const double saved = gpu_seconds(view, job, candidate.alternative, fast);
+  if (!candidate.is_running) return saved;
+  return saved - view.jobs.gpus[job] * to_seconds(options_.dead);
+}
+
+// Whoever was served less goes first: what a waiting job is served before it leaves its class, if
+// it lives that long, is what it would otherwise wait for. In GPU-seconds.
+double Dally::value_of_turn(const View& view, const Candidate& candidate) const {
+  const auto level = static_cast<std::size_t>(candidate.key.major);
+  if (candidate.is_running || level >= options_.limits_s.size()) return 0;
+  const JobId job = candidate.key.job;
+  const GpuTime until = occupancy(seconds(options_.limits_s[level]), 1);
+  const auto left_ms = static_cast<double>((until - view.jobs.attained(job, view.now)).gpu_ms);
+  const double to_end_s = view.jobs.gpus[job] * to_seconds(view.oracle->remaining(job));
+  return std::min(left_ms / 1000, to_end_s / candidate.best);
+}
+
+// What the candidate saves less what it costs everybody, in GPU-seconds.
+double Dally::gain(const View& view, const Candidate& candidate, const Offer& offer) {
+  double gain = saving(view, candidate, offer);
+  bool by_class = !offer.victims.empty();
+  for (std::size_t victim : offer.victims) {
+    const Runner& runner = runners_[victim];
+    gain -= runner.gpus * to_seconds(options_.dead);
+    const bool is_of_later_class = runner.key.major > candidate.key.major;
+    by_class &= is_of_later_class;
+    if (candidate.is_running || !is_of_later_class) gain -= kLossWeight * runner.loss;
+  }
+  return by_class ? gain + value_of_turn(view, candidate) : gain;
+}
+
+void Dally::carry_out(const View& view, Plan& plan, const Candidate& candidate,
+                      const Offer& offer) {
+  const JobId job = candidate.key.job;
+  for (std::size_t victim : offer.victims) {
+    const JobId stopped = runners_[victim].key.job;
+    plan.stop(stopped);
+    states_[stopped].moved = view.now;
+    enqueue(view, stopped);
+    note(plan, NoteKind::kMadeRoom, stopped, job.row());
+  }
+  if (!candidate.is_running) {
+    dequeue(job);
+    timers_.accepted(DallyTimers::size_class(candidate.want.gpus), offer.tier, view.now,
+                     view.now - states_[job].since);
+  }
+  states_[job].moved = view.now;
+  fill(plan, offer.type, offer.range, candidate.want.gpus);
+  plan.place(job);
+  note(plan, NoteKind::kScore, job, std::llround(score(view, job) * 1e6));
+  note(plan, NoteKind::kSaving, job, std::llround(std::min(offer.gain, kMostSavedS) * 1000));
+}
+
+}  // namespace fairlead

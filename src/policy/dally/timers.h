@@ -1,0 +1,84 @@
+// The delay timers of Dally: how long a job waits for GPUs close together before it accepts wider
+// tiers, by size of its gang. Rule: arXiv 2401.16492, of which only the abstract was at hand; the
+// tuner is ours.
+//
+// The tuner keeps, per size class and tier, how long the last jobs had waited when they accepted
+// that tier, in a sliding window: at most `samples` of them, none older than `age`. A timer is the
+// mean or a quantile of its window: it pays to wait as long as offers have lately taken to come.
+// Where there is no sample it falls back to the fixed value, so a tier that is never offered any
+// more is not waited for longer than that.
+//
+// A timer of racks is never shorter than that of machines, in any mode. Invariant: samples of a
+// window are in order of time.
+#pragma once
+
+#include "fairlead/base/bytes.h"
+#include "fairlead/base/units.h"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace fairlead {
+
+// How far apart a gang is, as Dally sees it.
+enum class DallyTier : std::uint8_t { kMachine, kRack, kNetwork };
+constexpr std::size_t kDallyTiers = 3;
+constexpr DallyTier kDallyTierList[] = {DallyTier::kMachine, DallyTier::kRack, DallyTier::kNetwork};
+
+struct DallyTimerOptions {
+  enum class Mode : std::uint8_t { kAuto, kManual, kNoWait, kFullyConsolidated };
+  Mode mode = Mode::kAuto;
+  Duration machine = seconds(300);  // fixed in manual mode, else the default without samples
+  Duration rack = seconds(900);
+  Duration least = seconds(1);  // a tuned timer is clamped
+  Duration most = hours(12);
+  std::size_t samples = 30;
+  Duration age = hours(24);
+  double quantile = 0;  // 0: the mean
+};
+
+class DallyTimers {
+ public:
+  static constexpr Duration kForever = {kMsMax};
+
+  // Waiting time after which a job accepts a rack, and the network. machine <= rack.
+  struct Timers {
+    Duration machine;
+    Duration rack;
+  };
+
+  explicit DallyTimers(const DallyTimerOptions& options) : options_(options) {}
+
+  // 1 GPU is class 0, 2 are 1, 3 and 4 are 2, 5 to 8 are 3, and so on.
+  static std::size_t size_class(std::uint32_t gpus);
+  static constexpr std::size_t kSizeClasses = 33;
+
+  // O(1); after a sample was added or grew too old, O(samples). REQUIRES: now never goes back.
+  Timers of(std::size_t size_class, Time now);
+  // A job of that class accepted a gang of that tier after `waited`. REQUIRES: now never goes back.
+  // O(samples).
+  void accepted(std::size_t size_class, DallyTier tier, Time now, Duration waited);
+
+  void save(Writer& writer) const;
+  void load(Reader& reader);
+
+ private:
+  struct Sample {
+    Time at;
+    Duration waited;
+  };
+  struct Window {
+    std::vector<Sample> samples;
+    // Follows from them: the timer, and until when it is that.
+    Duration timer;
+    Time until{-1};
+  };
+
+  Duration tuned(Window& window, Time now, Duration fallback) const;
+
+  DallyTimerOptions options_;
+  std::array<std::array<Window, 2>, kSizeClasses> windows_;  // of machines, of racks
+};
+
+}  // namespace fairlead

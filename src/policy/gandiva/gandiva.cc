@@ -1,0 +1,525 @@
+// Gandiva: jobs of one gang size share nodes, and take turns where there are more than fit.
+//
+// Every job has a home, the slices of nodes that it runs on. A node's affinity is the gang size of
+// the first job that came to it when it was empty. Homes may promise more GPUs than a node has: the
+// jobs of such a crowded node take turns. When a job leaves, others move into its room.
+//
+// Invariant: a job that has a home holds it or waits for a turn, in the queue of its node or in
+// that of the jobs whose homes span nodes. Between decisions the homes of those who wait are
+// crowded.
+//
+// Cost of a decision: O(nodes) while somebody waits for a turn, and for each job that gets another
+// home; O(log nodes) for each turn given. The end of a turn also O(running); a departure that
+// leaves room also O(nodes) for each job that is spread over more nodes than it needs.
+#include "fairlead/policy/gandiva/turns.h"
+#include "fairlead/policy/kit/class_queue.h"
+#include "fairlead/policy/policies.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace fairlead {
+namespace {
+
+struct GandivaOptions {
+  Duration quantum;
+  bool migrate = true;
+};
+
+class Gandiva : public Policy {
+ public:
+  explicit Gandiva(GandivaOptions options) : options_(options) {}
+
+  std::string_view name() const override { return kGandiva.name; }
+  void decide(const View& view, Plan& plan) override;
+  void save(Writer& writer) const override;
+  void load(Reader& reader) override;
+
+ private:
+  using Home = std::vector<Slice>;
+  struct Server {
+    GpuTypeId type;
+    std::uint32_t gpus = 0;
+    std::uint32_t affinity = 0;  // means nothing while nobody lives here
+    std::uint32_t promised = 0;  // GPUs of all homes here
+    std::uint32_t suited = 0;    // jobs of that gang size that live on this node alone
+    bool is_down = false;
+    std::uint32_t room() const { return is_down ? 0 : gpus - std::min(gpus, promised); }
+  };
+  enum class Among : std::uint8_t { kEmptyNodes, kAllNodes };
+
+  // Who lives here.
+  void begin(const View& view, const Plan& plan);
+  bool apply_news(const View& view);
+  void set_down(NodeId node, bool is_down);
+  void wait_for_home(const View& view, JobId job);
+  void leave_node(const View& view, NodeId node);
+  void move_in(JobId job);
+  void move_out(JobId job);
+  void leave_home(JobId job);
+  void set_promised(NodeId node, std::uint32_t gpus);
+  void set_affinity(const Home& home, std::uint32_t gpus);
+
+  // Homes.
+  void give_homes(const View& view);
+  Home find_room(const View& view, JobId job) const;
+  Home find_node(std::uint32_t gpus, TypeMask types) const;
+  Home find_nodes(Among among, std::uint32_t gpus, TypeMask types) const;
+  Home find_shared(std::uint32_t gpus, TypeMask types) const;
+  std::uint32_t room_of(TypeMask types) const;
+  bool is_crowded(const Home& home) const;
+  void migrate(const View& view, Plan& plan);
+  void consider_moving(const View& view, Plan& plan, JobId job);
+
+  // Turns.
+  std::size_t queue_of(const Home& home) const {
+    return home.size() == 1 ? home[0].node.row() : servers_.size();
+  }
+  void end_turn(const View& view, const Plan& plan);
+  void give_turns(Plan& plan);
+  bool take_spare(const Home& home);
+
+  const GandivaOptions options_;
+  ClassQueue waiting_;           // jobs without a home
+  IdVector<JobId, Home> homes_;  // empty: none
+  TurnOrder turns_;              // of jobs with one
+  IdVector<NodeId, Server> servers_;
+
+  // These follow from the above.
+  std::uint32_t largest_ = 0;                // GPUs of a node
+  IdVector<GpuTypeId, std::uint32_t> room_;  // of all nodes of a type; no types: not begun
+  std::vector<JobId> spread_;                // jobs whose homes span nodes, in no order
+
+  // Of the decision under way.
+  std::vector<JobId> ending_;  // they hold crowded homes, and their turn ends
+  std::vector<JobId> starts_;
+  std::vector<JobId> sorted_;
+  IdVector<NodeId, std::uint32_t> spare_;  // GPUs that nobody has claimed yet
+};
+
+void Gandiva::decide(const View& view, Plan& plan) {
+  if (room_.empty()) begin(view, plan);
+  const bool has_more_room = apply_news(view);
+  give_homes(view);
+  if (has_more_room && options_.migrate) {
+    migrate(view, plan);
+    waiting_.unblock();
+    give_homes(view);
+  }
+  ending_.clear();
+  if (view.now.ms % options_.quantum.ms == 0) end_turn(view, plan);
+  if (turns_.waiting() == 0) return;
+  give_turns(plan);
+  if (turns_.waiting() > 0) {
+    plan.wake_at({(view.now.ms / options_.quantum.ms + 1) * options_.quantum.ms});
+  }
+}
+
+// ---- who lives here ----
+
+// Sets up what follows from the homes, of which there are none but after load().
+void Gandiva::begin(const View& view, const Plan& plan) {
+  servers_.resize(view.cluster.nodes());
+  spare_.resize(view.cluster.nodes());
+  room_.resize(view.cluster.type_names.size());
+  turns_.reserve(servers_.size() + 1, view.jobs.size());
+  for (NodeId node : ids<NodeId>(servers_.size())) {
+    Server& server = servers_[node];
+    server.type = view.cluster.node_type[node];
+    server.gpus = view.cluster.node_gpus[node];
+    server.is_down = plan.free().is_down(node);
+    room_[server.type] += server.room();
+    largest_ = std::max(largest_, server.gpus);
+  }
+  for (JobId job : ids<JobId>(homes_.size())) {
+    if (!homes_[job].empty()) move_in(job);
+  }
+}
+
+// True if there may be more room than before.
+bool Gandiva::apply_news(const View& view) {
+  waiting_.reserve(view.jobs.size());
+  if (homes_.size() < view.jobs.size()) homes_.resize(view.jobs.size());
+  turns_.reserve(0, view.jobs.size());
+  bool has_more_room = false;
+  for (const Event& event : view.news) {
+    if (event.kind != EventKind::kWoke) waiting_.unblock();
+    switch (event.kind) {
+      case EventKind::kArrived:
+        wait_for_home(view, event.job);
+        break;
+      case EventKind::kEvicted:
+      case EventKind::kStartFailed:
+        leave_home(event.job);
+        wait_for_home(view, event.job);
+        has_more_room = true;
+        break;
+      case EventKind::kFinished:
+      case EventKind::kFailed:
+      case EventKind::kCancelled:
+        leave_home(event.job);
+        waiting_.erase(event.job);
+        has_more_room = true;
+        break;
+      case EventKind::kNodeDown:
+        leave_node(view, event.node);
+        set_down(event.node, true);
+        break;
+      case EventKind::kNodeUp:
+        set_down(event.node, false);
+        has_more_room = true;
+        break;
+      default:
+        break;
+    }
+  }
+  return has_more_room;
+}
+
+void Gandiva::set_down(NodeId node, bool is_down) {
+  Server& server = servers_[node];
+  room_[server.type] -= server.room();
+  server.is_down = is_down;
+  room_[server.type] += server.room();
+}
+
+void Gandiva::wait_for_home(const View& view, JobId job) {
+  waiting_.add(0, view.jobs.gpus[job], view.jobs.types[job],
+               {.major = view.jobs.arrival[job].ms, .job = job});
+}
+
+// Those who ran there were evicted; those who waited for their turn must find another home too.
+void Gandiva::leave_node(const View& view, NodeId node) {
+  const std::span<const JobId> alone = turns_.queue(node.row());
+  std::vector<JobId> leaving(alone.begin(), alone.end());
+  std::ranges::copy_if(spread_, std::back_inserter(leaving), [&](JobId job) {
+    return std::ranges::count(homes_[job], node, &Slice::node) > 0;
+  });
+  for (JobId job : leaving) {
+    leave_home(job);
+    wait_for_home(view, job);
+  }
+}
+
+// Enters a job that has a home into what follows from homes.
+void Gandiva::move_in(JobId job) {
+  const Home& home = homes_[job];
+  for (Slice slice : home) set_promised(slice.node, servers_[slice.node].promised + slice.gpus);
+  Server& first = servers_[home[0].node];
+  if (home.size() > 1) {
+    spread_.push_back(job);
+  } else if (first.affinity == home[0].gpus) {
+    ++first.suited;
+  }
+}
+
+void Gandiva::move_out(JobId job) {
+  const Home& home = homes_[job];
+  for (Slice slice : home) set_promised(slice.node, servers_[slice.node].promised - slice.gpus);
+  Server& first = servers_[home[0].node];
+  if (home.size() > 1) {
+    std::erase(spread_, job);
+  } else if (first.affinity == home[0].gpus) {
+    --first.suited;
+  }
+}
+
+void Gandiva::set_promised(NodeId node, std::uint32_t gpus) {
+  Server& server = servers_[node];
+  room_[server.type] -= server.room();
+  server.promised = gpus;
+  room_[server.type] += server.room();
+}
+
+// Does nothing if the job has no home.
+void Gandiva::leave_home(JobId job) {
+  if (homes_[job].empty()) return;
+  turns_.remove(job);
+  move_out(job);
+  homes_[job].clear();
+}
+
+void Gandiva::set_affinity(const Home& home, std::uint32_t gpus) {
+  for (Slice slice : home) {
+    if (servers_[slice.node].promised == 0) servers_[slice.node].affinity = gpus;
+  }
+}
+
+// ---- homes ----
+
+// A class that found none stays blocked until there is news.
+void Gandiva::give_homes(const View& view) {
+  while (ClassQueue::Class* const next = waiting_.first_open()) {
+    const JobId job = next->head().job;
+    Home home = find_room(view, job);
+    if (home.empty()) home = find_shared(next->gpus(), next->types());
+    if (home.empty()) {
+      next->block();
+      continue;
+    }
+    waiting_.pop(*next);
+    set_affinity(home, view.jobs.gpus[job]);
+    turns_.add(job);
+    turns_.wait(job, queue_of(home));
+    homes_[job] = std::move(home);
+    move_in(job);
+  }
+}
+
+// A home that crowds nobody, or none: there is one wherever there is enough room.
+Gandiva::Home Gandiva::find_room(const View& view, JobId job) const {
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  const TypeMask types = view.jobs.types[job];
+  if (room_of(types) < gpus) return {};
+  Home home = find_node(gpus, types);
+  for (Among among : {Among::kEmptyNodes, Among::kAllNodes}) {
+    for (GpuTypeId type : ids<GpuTypeId>(room_.size())) {
+      if (home.empty()) home = find_nodes(among, gpus, types & type_bit(type));
+    }
+  }
+  if (home.empty()) home = find_nodes(Among::kAllNodes, gpus, types);
+  return home;
+}
+
+// One node for the whole gang: of the same affinity the least loaded one, else an empty one, the
+// smallest that will do, else the one with the least room.
+Gandiva::Home Gandiva::find_node(std::uint32_t gpus, TypeMask types) const {
+  std::tuple<int, std::int64_t, NodeId> best{3, 0, NodeId()};
+  for (NodeId node : ids<NodeId>(servers_.size())) {
+    const Server& server = servers_[node];
+    const std::int64_t left = server.room();
+    if (left < gpus || (types & type_bit(server.type)) == 0) continue;
+    if (server.promised == 0) {
+      best = std::min(best, {1, left, node});
+    } else if (server.affinity == gpus) {
+      best = std::min(best, {0, -left, node});
+    } else {
+      best = std::min(best, {2, left, node});
+    }
+  }
+  const NodeId node = std::get<NodeId>(best);
+  if (node.is_none()) return {};
+  return {Slice{.node = node, .gpus = static_cast<std::uint16_t>(gpus)}};
+}
+
+// Several nodes, those with the most room first; none if they have too little together.
+Gandiva::Home Gandiva::find_nodes(Among among, std::uint32_t gpus, TypeMask types) const {
+  if (room_of(types) < gpus) return {};
+  Home home;
+  std::uint32_t together = 0;
+  for (NodeId node : ids<NodeId>(servers_.size())) {
+    const Server& server = servers_[node];
+    if ((types & type_bit(server.type)) == 0) continue;
+    if (among == Among::kEmptyNodes && server.promised > 0) continue;
+    const std::uint32_t left = server.room();
+    if (left == 0) continue;
+    home.push_back({.node = node, .gpus = static_cast<std::uint16_t>(left)});
+    together += left;
+  }
+  if (together < gpus) return {};
+  std::ranges::stable_sort(home, std::ranges::greater(), &Slice::gpus);
+  for (std::size_t used = 0; used < home.size(); ++used) {
+    if (home[used].gpus >= gpus) {
+      home[used].gpus = static_cast<std::uint16_t>(gpus);
+      home.resize(used + 1);
+      break;
+    }
+    gpus -= home[used].gpus;
+  }
+  std::ranges::sort(home, {}, &Slice::node);
+  return home;
+}
+
+// The least crowded home of a job of the same gang size, on nodes of that affinity; then the first
+// one, then one on a single node.
+Gandiva::Home Gandiva::find_shared(std::uint32_t gpus, TypeMask types) const {
+  const auto suits = [&](const Server& server) {
+    return server.affinity == gpus && (types & type_bit(server.type)) != 0;
+  };
+  const auto load = [](const Server& server) {
+    return static_cast<double>(server.promised) / static_cast<double>(server.gpus);
+  };
+  std::pair<double, NodeId> best;
+  Home home;
+  for (NodeId node : ids<NodeId>(servers_.size())) {
+    const Server& server = servers_[node];
+    if (server.suited == 0 || !suits(server)) continue;
+    const std::pair at(load(server), node);
+    if (!home.empty() && best <= at) continue;
+    home = {Slice{.node = node, .gpus = static_cast<std::uint16_t>(gpus)}};
+    best = at;
+  }
+  JobId shared;  // whose home it is, if it is spread
+  for (JobId job : spread_) {
+    std::uint32_t gang = 0;
+    std::pair at(0.0, homes_[job][0].node);
+    bool all_suit = true;
+    for (Slice slice : homes_[job]) {
+      gang += slice.gpus;
+      at.first = std::max(at.first, load(servers_[slice.node]));
+      all_suit = all_suit && suits(servers_[slice.node]);
+    }
+    if (gang != gpus || !all_suit) continue;
+    const bool is_better =
+        at < best || (at == best && !shared.is_none() && turns_.precedes(job, shared));
+    if (!home.empty() && !is_better) continue;
+    home = homes_[job];
+    best = at;
+    shared = job;
+  }
+  return home;
+}
+
+std::uint32_t Gandiva::room_of(TypeMask types) const {
+  std::uint32_t room = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(room_.size())) {
+    if ((types & type_bit(type)) != 0) room += room_[type];
+  }
+  return room;
+}
+
+bool Gandiva::is_crowded(const Home& home) const {
+  return std::ranges::any_of(
+      home, [&](Slice slice) { return servers_[slice.node].promised > servers_[slice.node].gpus; });
+}
+
+// Jobs between turns move to where they need not take turns, and spread jobs onto fewer nodes, in
+// the order of turns. Where there is no room at all nobody can: what a job leaves is too small for
+// it, or as spread as it was.
+void Gandiva::migrate(const View& view, Plan& plan) {
+  const auto has_room = [&] { return room_of(~TypeMask{0}) > 0; };
+  if (!has_room()) return;
+  sorted_ = spread_;
+  turns_.sort(sorted_);
+  auto spread = sorted_.begin();
+  turns_.visit_waiting([&](std::size_t queue) { return queue != servers_.size() && has_room(); },
+                       [&](JobId job) {
+                         for (; spread != sorted_.end() && turns_.precedes(*spread, job);
+                              ++spread) {
+                           consider_moving(view, plan, *spread);
+                         }
+                         consider_moving(view, plan, job);
+                       });
+  for (; spread != sorted_.end() && has_room(); ++spread) consider_moving(view, plan, *spread);
+}
+
+void Gandiva::consider_moving(const View& view, Plan& plan, JobId job) {
+  const std::size_t nodes = homes_[job].size();
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  const bool waits = turns_.waits(job) && is_crowded(homes_[job]);
+  if (!waits && (nodes - 1) * largest_ < gpus) return;  // no home has fewer nodes
+  move_out(job);
+  Home home = find_room(view, job);
+  if (!home.empty() && (waits || home.size() < nodes)) {
+    if (turns_.waits(job)) turns_.end_wait(job);
+    if (plan.holds(job)) plan.stop(job);
+    turns_.wait(job, queue_of(home));
+    set_affinity(home, gpus);
+    homes_[job] = std::move(home);
+  }
+  move_in(job);
+}
+
+// ---- turns ----
+
+// Those who waited go ahead of those who ran. Lists those whose turn ends, in the new order.
+void Gandiva::end_turn(const View& view, const Plan& plan) {
+  sorted_.clear();
+  std::ranges::copy_if(view.running, std::back_inserter(sorted_),
+                       [&](JobId job) { return plan.holds(job); });
+  turns_.end_turn(sorted_);
+  std::ranges::copy_if(sorted_, std::back_inserter(ending_),
+                       [&](JobId job) { return is_crowded(homes_[job]); });
+  turns_.sort(ending_);
+}
+
+// In the order of turns, to all whose home is free; those whose turn ends come last.
+void Gandiva::give_turns(Plan& plan) {
+  for (NodeId node : ids<NodeId>(spare_.size())) spare_[node] = plan.free().on(node);
+  for (JobId job : ending_) {
+    for (Slice slice : homes_[job]) spare_[slice.node] += slice.gpus;
+  }
+  starts_.clear();
+  turns_.visit_waiting(
+      [&](std::size_t queue) { return queue == spare_.size() || spare_[NodeId(queue)] > 0; },
+      [&](JobId job) {
+        if (take_spare(homes_[job])) starts_.push_back(job);
+      });
+  for (JobId job : ending_) {
+    if (take_spare(homes_[job])) continue;
+    plan.stop(job);
+    turns_.wait(job, queue_of(homes_[job]));
+  }
+  for (JobId job : starts_) {
+    turns_.end_wait(job);
+    for (Slice slice : homes_[job]) plan.take(slice.node, slice.gpus);
+    plan.place(job);
+  }
+}
+
+// False, and nothing taken, if there is too little.
+bool Gandiva::take_spare(const Home& home) {
+  const bool is_spare =
+      std::ranges::all_of(home, [&](Slice slice) { return spare_[slice.node] >= slice.gpus; });
+  if (!is_spare) return false;
+  for (Slice slice : home) spare_[slice.node] -= slice.gpus;
+  return true;
+}
+
+// ---- state ----
+
+void Gandiva::save(Writer& writer) const {
+  writer.u64(servers_.size());
+  for (const Server& server : servers_) writer.u64(server.affinity);
+  for (JobId job : ids<JobId>(homes_.size())) {
+    if (homes_[job].empty()) continue;
+    writer.id(job);
+    writer.u64(homes_[job].size());
+    for (Slice slice : homes_[job]) {
+      writer.id(slice.node);
+      writer.u64(slice.gpus);
+    }
+  }
+  writer.id(JobId::none());
+  turns_.save(writer);
+  waiting_.save(writer);
+}
+
+// begin() does the rest.
+void Gandiva::load(Reader& reader) {
+  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
+    servers_.push_back({.type = {}, .affinity = reader.u32()});
+  }
+  for (JobId job = reader.id<JobId>(); !job.is_none() && reader.ok(); job = reader.id<JobId>()) {
+    if (!homes_.has(job)) homes_.resize(job.row() + std::size_t{1});
+    for (std::uint64_t slices = reader.u64(); slices > 0 && reader.ok(); --slices) {
+      const auto node = reader.id<NodeId>();
+      if (!servers_.has(node)) return reader.fail();
+      homes_[job].push_back({.node = node, .gpus = static_cast<std::uint16_t>(reader.u32())});
+    }
+  }
+  turns_.load(reader);
+  waiting_.load(reader);
+}
+
+constexpr OptionSpec kOptions[] = {
+    integer_option("quantum", "60", "seconds", 1, 86400,
+                   "How long a turn on a crowded node lasts; the default is the paper's."),
+    flag_option(
+        "migrate", "true",
+        "When a job leaves, move spread jobs together, and jobs between turns to free GPUs."),
+};
+
+}  // namespace
+
+const PolicyEntry kGandiva = {
+    .name = "gandiva",
+    .summary = "Jobs of one gang size share nodes and take turns; migration when jobs leave.",
+    .paper = "Xiao et al., Gandiva, OSDI 2018",
+    .options = kOptions,
+    .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
+      return std::make_unique<Gandiva>(GandivaOptions{
+          .quantum = seconds(options.integer("quantum")), .migrate = options.flag("migrate")});
+    }};
+
+}  // namespace fairlead

@@ -1,0 +1,376 @@
+// Where Gandiva_fair keeps jobs: the choice of GPU type and server, and the books about it.
+#include "fairlead/policy/gandiva_fair/gandiva_fair.h"
+
+#include <algorithm>
+
+namespace fairlead {
+
+// --- Outside ----------------------------------------------------------------------------------
+
+void GandivaFair::put_outside(const View& view, JobId job, bool first) {
+  const UserId user = view.jobs.user[job];
+  if (first) {
+    outside_.push_front(user.row(), job);
+  } else {
+    outside_.push_back(user.row(), job);
+  }
+  ++outside_count_;
+  consider(user);
+}
+
+// The user's next job outside is tried when settling in.
+void GandivaFair::consider(UserId user) {
+  if (outside_.first(user.row()).is_none()) return coming_in_.erase(user);
+  coming_in_.set(user, static_cast<double>(entitlements_.kept(user)) /
+                           static_cast<double>(entitlements_.tickets(user)));
+}
+
+// How many GPUs' worth of jobs a user may have in follows what it is entitled to, so that one who
+// asks for much fills no room that others need. At least one job is always let in.
+bool GandivaFair::may_come_in(const View& view, JobId job) {
+  const UserId user = view.jobs.user[job];
+  if (entitlements_.kept(user) == 0) return true;
+  double due = entitlements_.base(user);
+  if (due == 0) {
+    entitlements_.update(view.now);
+    due = entitlements_.base(user);
+  }
+  const auto kept = static_cast<double>(entitlements_.kept(user));
+  return kept + view.jobs.gpus[job] <= options_.jobs_per_gpu_max * due;
+}
+
+// Lets jobs in, one at a time from the user with the fewest GPUs kept per ticket. One that finds no
+// room holds up the others, or small jobs would take what little room there is from large ones for
+// ever; only what the servers that are up cannot hold is passed over.
+void GandivaFair::settle_in(const View& view) {
+  if (nodes_of_type_.size() > 1) entitlements_.update(view.now);
+  while (!coming_in_.empty()) {
+    const UserId user = coming_in_.top().id;
+    const JobId job = outside_.first(user.row());
+    if (job.is_none() || !may_come_in(view, job)) {
+      coming_in_.erase(user);
+      continue;
+    }
+    if (!find_home(view, job)) {
+      if (fits_when_empty(view, job)) return;
+      coming_in_.erase(user);
+      continue;
+    }
+    outside_.erase(user.row(), job);
+    --outside_count_;
+    consider(user);
+  }
+}
+
+bool GandivaFair::fits_when_empty(const View& view, JobId job) const {
+  std::int64_t gpus = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(nodes_of_type_.size())) {
+    if ((view.jobs.types[job] & type_bit(type)) != 0) gpus += type_gpus_[type];
+  }
+  return gpus >= view.jobs.gpus[job];
+}
+
+bool GandivaFair::find_home(const View& view, JobId job) {
+  order_types(view, job);
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  std::uint32_t largest = 0;
+  for (GpuTypeId type : type_choice_) {
+    largest = std::max(largest, view.cluster.type_gpus[type]);
+    if (gpus > view.cluster.type_node_gpus_max[type]) {
+      if (!find_servers(view, job, type_bit(type))) continue;
+      spread_out(view, job);
+      return true;
+    }
+    const NodeId node = find_server(view, job, type);
+    if (node.is_none()) continue;
+    move_in(view, job, node, 0);
+    return true;
+  }
+  if (gpus <= largest || !find_servers(view, job, view.jobs.types[job])) return false;
+  spread_out(view, job);
+  return true;
+}
+
+// --- Which GPU type ---------------------------------------------------------------------------
+
+// The job's speed on the type; unknown: the slowest that is known of it.
+double GandivaFair::rate(const View& view, JobId job, GpuTypeId type) const {
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  const Tier tier = view.speed.best_tier(gpus);
+  if (const auto known = view.speed.rate(job, type, gpus, tier)) return known->value();
+  double slowest = 0;
+  for (GpuTypeId other : ids<GpuTypeId>(nodes_of_type_.size())) {
+    const auto known = view.speed.rate(job, other, gpus, tier);
+    if (known && known->fixed > 0 && (slowest == 0 || known->value() < slowest)) {
+      slowest = known->value();
+    }
+  }
+  return slowest == 0 ? 1 : slowest;
+}
+
+// The types on which the job can run, best first: where its user keeps less than it is entitled to,
+// the fastest first; then where GPUs are to spare, the fastest first; then where the user keeps the
+// least for what it is entitled to ("the fastest GPU subject to contention").
+void GandivaFair::order_types(const View& view, JobId job) {
+  const UserId user = view.jobs.user[job];
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  type_choice_.clear();
+  type_scores_.assign(nodes_of_type_.size(), 0);
+  for (GpuTypeId type : ids<GpuTypeId>(nodes_of_type_.size())) {
+    if ((view.jobs.types[job] & type_bit(type)) == 0) continue;
+    type_choice_.push_back(type);
+    if (nodes_of_type_.size() == 1) return;
+    const double due = entitlements_.traded(user, type);
+    const auto kept = static_cast<double>(entitlements_.kept(user, type));
+    constexpr double kFirst = 2e9;
+    constexpr double kSecond = 1e9;
+    double& score = type_scores_[type.row()];
+    if (due - kept >= gpus / 2.0) {
+      score = kFirst + rate(view, job, type);
+    } else if (!spare_->tightest(type, gpus, spare_->everywhere()).is_none()) {
+      score = kSecond + rate(view, job, type);
+    } else {
+      score = due / (kept + gpus);
+    }
+  }
+  std::ranges::stable_sort(type_choice_, std::greater(),
+                           [&](GpuTypeId type) { return type_scores_[type.row()]; });
+}
+
+// --- Which server -----------------------------------------------------------------------------
+
+bool GandivaFair::has_room(NodeId node, std::uint32_t gpus) const {
+  const Server& server = servers_[node];
+  return !server.is_down && server.wanted + gpus <= 2 * options_.jobs_per_gpu_max * server.gpus;
+}
+
+// The tightest server where the job and all others fit; else, of the least loaded ones, the one
+// that can serve it best.
+NodeId GandivaFair::find_server(const View& view, JobId job, GpuTypeId type) {
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  const NodeId spare = spare_->tightest(type, gpus, spare_->everywhere());
+  if (!spare.is_none()) return spare;
+  constexpr std::size_t kLooks = 8;
+  candidates_.clear();
+  for (NodeId node : nodes_of_type_[type]) {
+    if (gpus > servers_[node].gpus || !has_room(node, gpus)) continue;
+    const double key = servers_[node].load;
+    if (candidates_.size() == kLooks && key >= candidates_.back().key) continue;
+    const auto at = std::ranges::upper_bound(candidates_, key, {}, &Candidate::key);
+    candidates_.insert(at, {key, node});
+    if (candidates_.size() > kLooks) candidates_.pop_back();
+  }
+  const UserId user = view.jobs.user[job];
+  const std::int64_t alike = 1 + entitlements_.kept(user, type) / gpus;
+  const double due =
+      std::min<double>(gpus, entitlements_.traded(user, type) / static_cast<double>(alike));
+  NodeId best;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Candidate& candidate : candidates_) {
+    Tiling tiling = tiling_of(candidate.node);
+    const double worse = tiling.unserved_with({gpus, due / gpus}) - tiling.unserved();
+    if (worse >= least) continue;
+    least = worse;
+    best = candidate.node;
+  }
+  return best;
+}
+
+// Servers for a job that none is large enough for, into slices_: those with the least to do, where
+// other spread jobs count double as nothing runs beside them; but rather a set that another such
+// job uses, as long as it has hardly more to do. Servers of several types only if no type has
+// enough; the job then counts on that of its first server.
+bool GandivaFair::find_servers(const View& view, JobId job, TypeMask types) {
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  candidates_.clear();
+  for (NodeId node : ids<NodeId>(servers_.size())) {
+    if (servers_[node].is_down) continue;
+    if ((types & type_bit(view.cluster.node_type[node])) == 0) continue;
+    candidates_.push_back({servers_[node].load + spread_time(node), node});
+  }
+  std::ranges::sort(candidates_, {}, [](const Candidate& c) { return std::pair(c.key, c.node); });
+  slices_.clear();
+  std::uint32_t left = gpus;
+  double highest = 0;
+  for (const Candidate& candidate : candidates_) {
+    const std::uint32_t take = std::min<std::uint32_t>(left, servers_[candidate.node].gpus);
+    if (!has_room(candidate.node, take)) continue;
+    slices_.push_back({candidate.node, static_cast<std::uint16_t>(take)});
+    highest = std::max(highest, candidate.key);
+    left -= take;
+    if (left == 0) break;
+  }
+  if (left > 0) return false;
+  constexpr double kHardlyMore = 0.25;
+  for (const Spread& other : spreads_) {
+    if (other.client.gpus != gpus || other.client.job == job) continue;
+    const bool is_good = std::ranges::all_of(other.slices, [&](Slice slice) {
+      return (types & type_bit(view.cluster.node_type[slice.node])) != 0 &&
+             has_room(slice.node, slice.gpus) &&
+             servers_[slice.node].load + spread_time(slice.node) <= highest + kHardlyMore;
+    });
+    if (!is_good) continue;
+    slices_ = other.slices;
+    break;
+  }
+  return true;
+}
+
+// The part of the time that spread jobs are due on the server.
+double GandivaFair::spread_time(NodeId node) const {
+  double time = 0;
+  for (JobId job : servers_[node].spreads) time += spread_need(job, node).time;
+  return time;
+}
+
+// --- The books --------------------------------------------------------------------------------
+
+// `lead`: the job's pass less the mean pass of those it meets.
+void GandivaFair::move_in(const View& view, JobId job, NodeId node, double lead) {
+  JobState& state = states_[job];
+  Server& server = servers_[node];
+  const UserId user = view.jobs.user[job];
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  state.home = node;
+  state.type = view.cluster.node_type[node];
+  state.charged = view.now;
+  entitlements_.keep(user, state.type, gpus);
+  kept_.push_back(user.row() * nodes_of_type_.size() + state.type.row(), job);
+  StrideClient client;
+  client.gpus = gpus;
+  client.job = job;
+  client.order = next_order_++;
+  client.tickets = tickets_of(view, job);
+  client.pass = (server.queue.empty() ? clock() : mean_pass(server.queue)) + lead;
+  server.queue.push_back(client);
+  want(node, gpus);
+  server.load += std::min<double>(gpus, client.tickets) / server.gpus;
+  touch(node);
+}
+
+// Onto slices_.
+void GandivaFair::spread_out(const View& view, JobId job) {
+  JobState& state = states_[job];
+  const UserId user = view.jobs.user[job];
+  state.spread = static_cast<std::uint32_t>(spreads_.size());
+  state.type = view.cluster.node_type[slices_.front().node];
+  state.charged = view.now;
+  entitlements_.keep(user, state.type, view.jobs.gpus[job]);
+  kept_.push_back(user.row() * nodes_of_type_.size() + state.type.row(), job);
+  Spread spread;
+  spread.slices = slices_;
+  spread.client.gpus = view.jobs.gpus[job];
+  spread.client.job = job;
+  spread.client.order = next_order_++;
+  spread.client.tickets = tickets_of(view, job);
+  spread.client.pass = clock();
+  spreads_.push_back(std::move(spread));
+  ++spread_waits_;
+  for (Slice slice : slices_) {
+    Server& server = servers_[slice.node];
+    server.spreads.push_back(job);
+    want(slice.node, slice.gpus);
+    server.load += std::min<double>(1, spreads_.back().client.tickets / view.jobs.gpus[job]) *
+                   slice.gpus / server.gpus;
+    touch(slice.node);
+  }
+}
+
+void GandivaFair::move_out(const View& view, JobId job) {
+  JobState& state = states_[job];
+  const UserId user = view.jobs.user[job];
+  entitlements_.drop(user, state.type, view.jobs.gpus[job]);
+  kept_.erase(user.row() * nodes_of_type_.size() + state.type.row(), job);
+  if (state.spread == kNotSpread) {
+    const StrideClient client = take_client(state.home, job);
+    want(state.home, -std::int64_t{client.gpus});
+    Server& server = servers_[state.home];
+    server.load -= std::min<double>(client.gpus, client.tickets) / server.gpus;
+    touch(state.home);
+  } else {
+    for (Slice slice : spreads_[state.spread].slices) {
+      std::erase(servers_[slice.node].spreads, job);
+      want(slice.node, -std::int64_t{slice.gpus});
+      touch(slice.node);
+    }
+    if (!state.holds) --spread_waits_;
+    std::swap(spreads_[state.spread], spreads_.back());
+    states_[spreads_[state.spread].client.job].spread = state.spread;
+    spreads_.pop_back();
+    state.spread = kNotSpread;
+  }
+  state.home = NodeId();
+  state.type = GpuTypeId();
+}
+
+StrideClient GandivaFair::take_client(NodeId node, JobId job) {
+  std::vector<StrideClient>& queue = servers_[node].queue;
+  const auto at = std::ranges::find(queue, job, &StrideClient::job);
+  FL_CHECK(at != queue.end(), "job {} is not on its server", job.row());
+  const StrideClient client = *at;
+  queue.erase(at);
+  return client;
+}
+
+// The server's jobs want so many GPUs more, or less.
+void GandivaFair::want(NodeId node, std::int64_t gpus) {
+  Server& server = servers_[node];
+  const std::uint32_t has = server.gpus;
+  const std::uint32_t before = std::min(server.wanted, has);
+  server.wanted = static_cast<std::uint32_t>(server.wanted + gpus);
+  const std::uint32_t after = std::min(server.wanted, has);
+  if (after > before) spare_->take(node, after - before);
+  if (after < before) spare_->give(node, before - after);
+  const bool is_contended = server.wanted > has;
+  if (is_contended == server.is_contended) return;
+  server.is_contended = is_contended;
+  if (is_contended) {
+    server.slot = static_cast<std::uint32_t>(contended_.size());
+    contended_.push_back(node);
+    begin_turns(server);
+  } else {
+    contended_[server.slot] = contended_.back();
+    servers_[contended_[server.slot]].slot = server.slot;
+    contended_.pop_back();
+  }
+}
+
+// All were served alike until now, so they begin alike, and owe nothing.
+void GandivaFair::begin_turns(Server& server) {
+  for (StrideClient& client : server.queue) {
+    client.pass = clock();
+    states_[client.job].charged = now_;
+  }
+}
+
+void GandivaFair::touch(NodeId node) {
+  if (servers_[node].is_touched) return;
+  servers_[node].is_touched = true;
+  touched_.push_back(node);
+}
+
+void GandivaFair::close_node(const View& view, NodeId node) {
+  const GpuTypeId type = view.cluster.node_type[node];
+  spare_->set_down(node);
+  servers_[node].is_down = true;
+  type_gpus_[type] -= view.cluster.node_gpus[node];
+  entitlements_.set_capacity(type, type_gpus_[type]);
+  leaving_ = servers_[node].spreads;
+  for (const StrideClient& client : servers_[node].queue) leaving_.push_back(client.job);
+  for (auto job = leaving_.rbegin(); job != leaving_.rend(); ++job) {
+    FL_CHECK(!states_[*job].holds, "job {} holds GPUs of a node that is down", job->row());
+    move_out(view, *job);
+    put_outside(view, *job, true);
+  }
+}
+
+void GandivaFair::open_node(const View& view, NodeId node) {
+  const GpuTypeId type = view.cluster.node_type[node];
+  spare_->set_up(node);
+  servers_[node].is_down = false;
+  for (UserId user : entitlements_.active()) consider(user);
+  type_gpus_[type] += view.cluster.node_gpus[node];
+  entitlements_.set_capacity(type, type_gpus_[type]);
+}
+
+}  // namespace fairlead

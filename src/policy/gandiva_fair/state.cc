@@ -1,0 +1,153 @@
+// Saving and loading Gandiva_fair: what decide() remembers between calls.
+#include "fairlead/policy/gandiva_fair/gandiva_fair.h"
+
+namespace fairlead {
+namespace {
+
+void write_client(Writer& writer, const StrideClient& client) {
+  writer.real(client.pass);
+  writer.real(client.tickets);
+  writer.u64(client.gpus);
+  writer.u64(client.order);
+  writer.id(client.job);
+  writer.u64(client.chosen ? 1 : 0);
+}
+
+StrideClient read_client(Reader& reader) {
+  StrideClient client;
+  client.pass = reader.real();
+  client.tickets = reader.real();
+  client.gpus = reader.u32();
+  client.order = reader.u32();
+  client.job = reader.id<JobId>();
+  client.chosen = reader.u64() != 0;
+  return client;
+}
+
+}  // namespace
+
+void GandivaFair::save(Writer& writer) const {
+  entitlements_.save(writer);
+  for (Time time : {next_quantum_, next_balance_, next_trade_, wake_}) writer.time(time);
+  writer.u64(was_contended_ ? 1 : 0);
+  writer.u64(next_order_);
+  writer.u64(servers_.size());
+  for (const Server& server : servers_) {
+    writer.u64(server.is_down ? 1 : 0);
+    writer.u64(server.wanted);
+    writer.real(server.load);
+    writer.u64(server.queue.size());
+    for (const StrideClient& client : server.queue) write_client(writer, client);
+    writer.u64(server.spreads.size());
+    for (JobId job : server.spreads) writer.id(job);
+  }
+  writer.u64(contended_.size());
+  for (NodeId node : contended_) writer.id(node);
+  writer.u64(spreads_.size());
+  for (const Spread& spread : spreads_) {
+    write_client(writer, spread.client);
+    writer.u64(spread.slices.size());
+    for (Slice slice : spread.slices) {
+      writer.id(slice.node);
+      writer.u64(slice.gpus);
+    }
+  }
+  writer.u64(coming_in_.size());
+  for (const auto& [key, user] : coming_in_.entries()) {
+    writer.id(user);
+    writer.real(key);
+  }
+  save_lists(writer);
+}
+
+void GandivaFair::save_lists(Writer& writer) const {
+  const auto save_list = [&](const JobLists& lists, std::size_t list) {
+    for (JobId job = lists.first(list); !job.is_none(); job = lists.after(job)) {
+      const JobState& state = states_[job];
+      writer.id(job);
+      writer.id(state.home);
+      writer.u64(state.spread);
+      writer.id(state.type);
+      writer.time(state.charged);
+      writer.time(state.moved);
+      writer.u64(state.holds ? 1 : 0);
+    }
+    writer.id(JobId::none());
+  };
+  const std::size_t users = entitlements_.users();
+  for (std::size_t user = 0; user < users; ++user) save_list(outside_, user);
+  for (std::size_t list = 0; list < users * entitlements_.types(); ++list) save_list(kept_, list);
+}
+
+void GandivaFair::load(Reader& reader) {
+  entitlements_.load(reader);
+  for (Time* time : {&next_quantum_, &next_balance_, &next_trade_, &wake_}) *time = reader.time();
+  was_contended_ = reader.u64() != 0;
+  next_order_ = reader.u32();
+  const std::uint64_t servers = reader.u64();
+  if (servers > reader.left()) return reader.fail();
+  servers_.resize(servers);
+  for (Server& server : servers_) {
+    server.is_down = reader.u64() != 0;
+    server.wanted = reader.u32();
+    server.load = reader.real();
+    for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
+      server.queue.push_back(read_client(reader));
+    }
+    for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
+      server.spreads.push_back(reader.id<JobId>());
+    }
+  }
+  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
+    const NodeId node = reader.id<NodeId>();
+    if (!servers_.has(node)) return reader.fail();
+    servers_[node].is_contended = true;
+    servers_[node].slot = static_cast<std::uint32_t>(contended_.size());
+    contended_.push_back(node);
+  }
+  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
+    Spread& spread = spreads_.emplace_back();
+    spread.client = read_client(reader);
+    for (std::uint64_t slices = reader.u64(); slices > 0 && reader.ok(); --slices) {
+      const NodeId node = reader.id<NodeId>();
+      spread.slices.push_back({node, static_cast<std::uint16_t>(reader.u32())});
+    }
+  }
+  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
+    const UserId user = reader.id<UserId>();
+    coming_in_.set(user, reader.real());
+  }
+  load_lists(reader);
+}
+
+void GandivaFair::load_lists(Reader& reader) {
+  const auto load_list = [&](JobLists& lists, std::size_t list) {
+    std::int64_t length = 0;
+    for (JobId job = reader.id<JobId>(); !job.is_none() && reader.ok(); job = reader.id<JobId>()) {
+      if (!states_.has(job)) states_.resize(job.row() + std::size_t{1});
+      JobState& state = states_[job];
+      state.home = reader.id<NodeId>();
+      state.spread = reader.u32();
+      state.type = reader.id<GpuTypeId>();
+      state.charged = reader.time();
+      state.moved = reader.time();
+      state.holds = reader.u64() != 0;
+      lists.push_back(list, job);
+      ++length;
+    }
+    return length;
+  };
+  const std::size_t users = entitlements_.users();
+  const std::size_t kept_lists = users * entitlements_.types();
+  outside_ = JobLists(users);
+  kept_ = JobLists(kept_lists);
+  for (std::size_t user = 0; user < users; ++user) {
+    outside_count_ += load_list(outside_, user);
+  }
+  for (std::size_t list = 0; list < kept_lists; ++list) load_list(kept_, list);
+  for (const Spread& spread : spreads_) {
+    if (!states_[spread.client.job].holds) ++spread_waits_;
+  }
+}
+
+}  // namespace fairlead

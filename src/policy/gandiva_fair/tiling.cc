@@ -1,0 +1,133 @@
+#include "fairlead/policy/gandiva_fair/tiling.h"
+
+#include <algorithm>
+
+namespace fairlead {
+namespace {
+
+bool is_power_of_two(std::uint32_t n) { return n != 0 && (n & (n - 1)) == 0; }
+
+}  // namespace
+
+void Tiling::add(Need need) {
+  const std::uint32_t gpus = std::min(need.gpus, gpus_);
+  Size& size = sizes_[gpus];
+  ++size.count;
+  size.time += need.time;
+  size.longest = std::max(size.longest, need.time);
+  area_ += gpus * need.time;
+  nests_ = nests_ && is_power_of_two(gpus);
+}
+
+double Tiling::time_needed() const {
+  return nests_ && is_power_of_two(gpus_) ? time_by_lanes() : time_at_least();
+}
+
+// Gangs that are powers of two nest: two lanes of one width are one of the next. `lanes` of a width
+// are needed on average, `most` at most at once, and one of them for `longest` of the time. Only an
+// odd number at once wastes half a lane of the next width, so as long as more can run at once than
+// do on average, even numbers of them take turns.
+double Tiling::time_by_lanes() const {
+  double lanes = sizes_[1].time;
+  int most = sizes_[1].count;
+  double longest = sizes_[1].longest;
+  for (std::uint32_t width = 2; width <= gpus_; width *= 2) {
+    const int pairs = static_cast<int>(lanes / 2);
+    const int above = std::min(2 * pairs + 2, most);
+    double paired = pairs;
+    if (above > 2 * pairs) {
+      const double turns = (lanes - 2 * pairs) / (above - 2 * pairs);
+      const int more = (above + 1) / 2 - pairs;
+      paired += turns * more;
+    }
+    const Size& size = sizes_[width];
+    lanes = size.time + std::max(paired, longest);
+    most = size.count + (most + 1) / 2;
+    longest = std::max(size.longest, longest);
+  }
+  return lanes;
+}
+
+// [n]: how long gangs of more than n GPUs need the server; those above half of it run one by one.
+void Tiling::find_larger(std::array<double, kNodeGpusMax + 1>& larger) const {
+  larger[gpus_] = 0;
+  for (std::uint32_t size = gpus_; size > 0; --size) {
+    larger[size - 1] = larger[size] + (2 * size > gpus_ ? sizes_[size].time : 0);
+  }
+}
+
+// By area, and by who cannot run beside whom.
+double Tiling::time_at_least() const {
+  if (gpus_ == 0) return area_ > 0 ? 2 : 0;
+  std::array<double, kNodeGpusMax + 1> larger;
+  find_larger(larger);
+  double time = std::max(area_ / gpus_, larger[gpus_ / 2]);
+  for (std::uint32_t size = 1; 2 * size <= gpus_; ++size) {
+    if (sizes_[size].count > 0) {
+      time = std::max(time, sizes_[size].longest + larger[gpus_ - size]);
+    }
+  }
+  return time;
+}
+
+// GPUs due to small gangs while a gang that leaves no room for them has its turn, and to large
+// gangs while other large ones have theirs. Gangs of one size count as equally long, but for the
+// longest.
+double Tiling::conflict() const {
+  std::array<double, kNodeGpusMax + 1> larger;
+  find_larger(larger);
+  const double big_time = larger[gpus_ / 2];
+  double conflict = 0;
+  for (std::uint32_t size = 1; size <= gpus_; ++size) {
+    const Size& all = sizes_[size];
+    if (all.count == 0) continue;
+    if (2 * size > gpus_) {
+      if (big_time > 1) conflict += size * all.time * (1 - 1 / big_time);
+    } else {
+      const double taken = larger[gpus_ - size];
+      const int others = all.count - 1;
+      const double mean = others > 0 ? (all.time - all.longest) / others : 0;
+      conflict += size * (std::clamp(all.longest + taken - 1, 0.0, all.longest) +
+                          others * std::clamp(mean + taken - 1, 0.0, std::max(mean, 0.0)));
+    }
+  }
+  return conflict;
+}
+
+double Tiling::unserved() const {
+  const double time = time_needed();
+  const double by_time = time <= 1 ? 0 : area_ * (1 - 1 / time);
+  return (by_time + std::max(area_ - gpus_, conflict())) / 2;
+}
+
+double Tiling::unserved_with(Need need) {
+  Size& size = sizes_[std::min(need.gpus, gpus_)];
+  const Size before = size;
+  const double area = area_;
+  const bool nested = nests_;
+  add(need);
+  const double missing = unserved();
+  size = before;
+  area_ = area;
+  nests_ = nested;
+  return missing;
+}
+
+double Tiling::least_unserved_with(Need need) const {
+  constexpr double kRounding = 1e-9;
+  return std::max(0.0, area_ + std::min(need.gpus, gpus_) * need.time - gpus_) - kRounding;
+}
+
+double time_needed(std::span<const Need> needs, std::uint32_t gpus) {
+  Tiling tiling(gpus);
+  for (Need need : needs) tiling.add(need);
+  return tiling.time_needed();
+}
+
+double unserved(std::span<const Need> needs, std::uint32_t gpus) {
+  Tiling tiling(gpus);
+  for (Need need : needs) tiling.add(need);
+  return tiling.unserved();
+}
+
+}  // namespace fairlead

@@ -1,0 +1,445 @@
+// Gavel (Narayanan et al., OSDI 2020): shares of time on each GPU type from a linear program, and
+// rounds that give everybody its share over time.
+//
+// A round is `round` seconds, or shorter if all its jobs are done. At its beginning everybody
+// stands in order of share over received time, and the GPUs of each type go to those who fit
+// (gavel_rounds.h). Shares are computed anew when jobs have come or gone, at most every
+// `reallocation` seconds (gavel_objectives.h).
+//
+// DEVIATION: GPUs are placed with regard to who holds what, so that nobody moves without need; the
+// authors' simulator gives larger gangs their choice first. Where nobody here has a share yet,
+// shares are computed at once. No job is ever dropped.
+//
+// Cost of a round: O(types x jobs x log jobs); of shares: the linear program's.
+#include "fairlead/policy/gavel/objectives.h"
+#include "fairlead/policy/gavel/rounds.h"
+#include "fairlead/policy/kit/placement.h"
+#include "fairlead/policy/policies.h"
+
+#include <algorithm>
+
+namespace fairlead {
+namespace {
+
+struct GavelOptions {
+  GavelRule rule;
+  Duration round = seconds(360);
+  Duration reallocation = seconds(1920);
+  bool weighs_tickets = true;
+  bool fills_between_rounds = false;
+  Placement placement = Placement::kBestFit;
+  std::uint64_t seed = 0;
+};
+
+class Gavel : public Policy {
+ public:
+  explicit Gavel(const GavelOptions& options) : options_(options) {}
+
+  std::string_view name() const override { return kGavel.name; }
+  Needs needs() const override {
+    const GavelObjective objective = options_.rule.objective;
+    return {.rates = RatesNeeded::kTable,
+            .remaining_work =
+                objective == GavelObjective::kFtf || objective == GavelObjective::kMakespan};
+  }
+  void decide(const View& view, Plan& plan) override;
+  void save(Writer& writer) const override;
+  void load(Reader& reader) override;
+
+ private:
+  static constexpr std::uint32_t kNoType = 0xffffffff;
+  // A job that is here. Its numbers by type are in the tables below, at the same row.
+  struct Row {
+    JobId job;
+    std::uint32_t type = kNoType;  // that it runs on in this round
+    Time since;                    // when its time there was last credited
+    double isolated_s = 0;         // what an isolated share would have needed for the work done
+    double isolated_rate = 0;      // since the last reset
+    double remaining_s = 0;        // at the last reset
+  };
+  using Table = std::vector<double>;  // rows x types
+
+  std::size_t types() const { return handed_out_s_.size(); }
+  void apply_news(const View& view, const Plan& plan);
+  void join(const View& view, JobId job);
+  void credit(Row& row, Time now);
+  void erase(std::size_t at);
+  void find_capacity(const View& view, const Plan& plan);
+  void find_throughputs(const View& view, std::size_t at);
+  void begin_round(const View& view, Plan& plan);
+  void reset(const View& view);
+  GavelJobs jobs_for_rule(const View& view);
+  void note_isolated(const View& view, GavelJobs& jobs);
+  RoundBooks books();
+  std::vector<std::uint32_t> type_order() const;
+  void run(const View& view, Plan& plan, std::span<const RoundPick> picks);
+  void start(const View& view, Plan& plan, RoundPick pick);
+  void fill(const View& view, Plan& plan);
+
+  const GavelOptions options_;
+  std::vector<Row> rows_;  // by JobId
+  Table throughputs_;
+  Table shares_;
+  Table received_s_;
+  Table deficits_s_;
+  std::vector<double> handed_out_s_;     // by type
+  std::vector<std::uint32_t> capacity_;  // by type: GPUs on nodes that are up
+  std::vector<std::uint32_t> gangs_;     // by row
+  bool needs_shares_ = false;
+  bool capacity_changed_ = true;
+  std::uint64_t rounds_ = 0;
+  Time round_end_;
+  Time last_reset_;
+  RoundSelection selection_;
+};
+
+void Gavel::decide(const View& view, Plan& plan) {
+  if (handed_out_s_.empty()) handed_out_s_.assign(view.cluster.type_names.size(), 0);
+  apply_news(view, plan);
+  const bool round_runs = view.now < round_end_ && std::ranges::any_of(rows_, [&](const Row& row) {
+                            return plan.holds(row.job);
+                          });
+  if (!round_runs) return begin_round(view, plan);
+  if (options_.fills_between_rounds) fill(view, plan);
+}
+
+void Gavel::apply_news(const View& view, const Plan& plan) {
+  for (const Event& event : view.news) {
+    capacity_changed_ |= event.kind == EventKind::kNodeDown || event.kind == EventKind::kNodeUp;
+  }
+  if (capacity_changed_) find_capacity(view, plan);
+  for (std::size_t at = rows_.size(); at-- > 0;) {
+    Row& row = rows_[at];
+    const JobState state = view.jobs.state[row.job];
+    if (row.type != kNoType && state != JobState::kRunning) {
+      credit(row, view.now);
+      row.type = kNoType;
+    }
+    if (state == JobState::kWaiting || state == JobState::kRunning) continue;
+    erase(at);
+    needs_shares_ = true;
+  }
+  for (const Event& event : view.news) {
+    if (event.kind == EventKind::kArrived) join(view, event.job);
+  }
+}
+
+void Gavel::join(const View& view, JobId job) {
+  const auto place = std::ranges::lower_bound(rows_, job, {}, &Row::job);
+  const std::size_t at = static_cast<std::size_t>(place - rows_.begin());
+  rows_.insert(place, Row{.job = job, .since = view.now});
+  gangs_.insert(gangs_.begin() + static_cast<std::ptrdiff_t>(at), view.jobs.gpus[job]);
+  const double head_start_s = to_seconds(options_.round) / 2;
+  const auto cell = static_cast<std::ptrdiff_t>(at * types());
+  throughputs_.insert(throughputs_.begin() + cell, types(), 0.0);
+  shares_.insert(shares_.begin() + cell, types(), 0.0);
+  received_s_.insert(received_s_.begin() + cell, types(), head_start_s);
+  deficits_s_.insert(deficits_s_.begin() + cell, types(), 0.0);
+  find_throughputs(view, at);
+  needs_shares_ = true;
+}
+
+void Gavel::credit(Row& row, Time now) {
+  const std::size_t at = static_cast<std::size_t>(&row - rows_.data());
+  const double ran_s = to_seconds(now - row.since);
+  received_s_[at * types() + row.type] += ran_s;
+  handed_out_s_[row.type] += ran_s;
+  row.since = now;
+}
+
+void Gavel::erase(std::size_t at) {
+  rows_.erase(rows_.begin() + static_cast<std::ptrdiff_t>(at));
+  gangs_.erase(gangs_.begin() + static_cast<std::ptrdiff_t>(at));
+  for (Table* table : {&throughputs_, &shares_, &received_s_, &deficits_s_}) {
+    const auto first = table->begin() + static_cast<std::ptrdiff_t>(at * types());
+    table->erase(first, first + static_cast<std::ptrdiff_t>(types()));
+  }
+}
+
+void Gavel::find_capacity(const View& view, const Plan& plan) {
+  capacity_.assign(types(), 0);
+  for (NodeId node : ids<NodeId>(view.cluster.nodes())) {
+    if (plan.free().is_down(node)) continue;
+    capacity_[view.cluster.node_type[node].row()] += view.cluster.node_gpus[node];
+  }
+  for (std::size_t at = 0; at < rows_.size(); ++at) find_throughputs(view, at);
+  capacity_changed_ = false;
+  needs_shares_ = true;
+}
+
+// Of a gang as close together as can be, on one type; 0 where so many GPUs are not there.
+void Gavel::find_throughputs(const View& view, std::size_t at) {
+  const JobId job = rows_[at].job;
+  const std::uint32_t gpus = gangs_[at];
+  const Tier tier = view.speed.best_tier(gpus);
+  for (GpuTypeId type : ids<GpuTypeId>(types())) {
+    const bool can_run =
+        (view.jobs.types[job] & type_bit(type)) != 0 && gpus <= capacity_[type.row()];
+    throughputs_[at * types() + type.row()] =
+        can_run ? view.speed.rate(job, type, gpus, tier).value_or(Rate{}).value() : 0;
+  }
+}
+
+void Gavel::begin_round(const View& view, Plan& plan) {
+  for (Row& row : rows_) {
+    if (row.type != kNoType) credit(row, view.now);
+  }
+  if (rows_.empty()) return;
+  const bool nobody_has_shares =
+      std::ranges::all_of(shares_, [](double share) { return share == 0; });
+  if (needs_shares_ && (nobody_has_shares || view.now - last_reset_ >= options_.reallocation)) {
+    reset(view);
+  }
+  const bool fill_idle = options_.rule.objective != GavelObjective::kFifo;
+  run(view, plan, selection_.select(books(), capacity_, type_order(), fill_idle));
+  ++rounds_;
+  round_end_ = view.now + options_.round;
+  if (std::ranges::any_of(rows_, [&](const Row& row) { return plan.holds(row.job); })) {
+    plan.wake_at(round_end_);
+  }
+}
+
+RoundBooks Gavel::books() {
+  return {.types = types(),
+          .gangs = gangs_,
+          .throughputs = throughputs_,
+          .shares = shares_,
+          .received_s = received_s_,
+          .deficits_s = deficits_s_,
+          .handed_out_s = handed_out_s_};
+}
+
+void Gavel::reset(const View& view) {
+  settle(books(), to_seconds(view.now - last_reset_), to_seconds(options_.round) / 2);
+  last_reset_ = view.now;
+  needs_shares_ = false;
+  Rng rng = Rng(options_.seed).split(rounds_);
+  shares_ = gavel_shares(options_.rule, jobs_for_rule(view), rng);
+}
+
+GavelJobs Gavel::jobs_for_rule(const View& view) {
+  GavelJobs jobs;
+  jobs.gpus.assign(capacity_.begin(), capacity_.end());
+  jobs.gangs = gangs_;
+  jobs.throughputs = throughputs_;
+  jobs.shares = shares_;
+  for (const Row& row : rows_) {
+    const std::int64_t tickets = view.users.tickets[view.jobs.user[row.job]];
+    jobs.weights.push_back(options_.weighs_tickets ? static_cast<double>(tickets) : 1.0);
+  }
+  if (needs().remaining_work) note_isolated(view, jobs);
+  return jobs;
+}
+
+// Accounts for how long an isolated share would have taken for what was done since the last reset.
+void Gavel::note_isolated(const View& view, GavelJobs& jobs) {
+  const std::vector<double> rates = isolated_throughputs(jobs, throughputs_);
+  for (std::size_t at = 0; at < rows_.size(); ++at) {
+    Row& row = rows_[at];
+    const double remaining_s = to_seconds(view.oracle->remaining(row.job));
+    if (row.isolated_rate > 0) {
+      row.isolated_s += std::max(0.0, row.remaining_s - remaining_s) / row.isolated_rate;
+    }
+    row.isolated_rate = rates[at];
+    row.remaining_s = remaining_s;
+    jobs.remaining_s.push_back(remaining_s);
+    jobs.age_s.push_back(to_seconds(view.now - view.jobs.arrival[row.job]));
+    jobs.isolated_s.push_back(row.isolated_s);
+  }
+}
+
+// Fast types choose first; without regard to speeds, the order is drawn anew each round, as in the
+// authors' simulator.
+std::vector<std::uint32_t> Gavel::type_order() const {
+  std::vector<std::uint32_t> order(types());
+  for (std::uint32_t type = 0; type < order.size(); ++type) order[type] = type;
+  if (!options_.rule.aware || options_.rule.objective == GavelObjective::kIsolated) {
+    Rng rng = Rng(options_.seed).split(rounds_);
+    for (std::size_t left = order.size(); left > 1; --left) {
+      std::swap(order[left - 1], order[rng.below(left)]);
+    }
+    return order;
+  }
+  std::vector<double> speed(types());  // sum over jobs, each relative to its fastest type
+  for (std::size_t at = 0; at < rows_.size(); ++at) {
+    const std::span row = std::span(throughputs_).subspan(at * types(), types());
+    const double fastest = std::ranges::max(row);
+    for (std::size_t type = 0; type < types() && fastest > 0; ++type) {
+      speed[type] += row[type] / fastest;
+    }
+  }
+  std::ranges::stable_sort(order, std::greater<>(),
+                           [&](std::uint32_t type) { return speed[type]; });
+  return order;
+}
+
+// Those who stay on their type keep their gangs; then larger gangs choose first.
+void Gavel::run(const View& view, Plan& plan, std::span<const RoundPick> picks) {
+  std::vector<RoundPick> moving;
+  std::vector<bool> keeps(rows_.size(), false);
+  for (const RoundPick& pick : picks) {
+    const Row& row = rows_[pick.row];
+    if (plan.holds(row.job) && row.type == pick.type) {
+      keeps[pick.row] = true;
+    } else {
+      moving.push_back(pick);
+    }
+  }
+  for (std::size_t at = 0; at < rows_.size(); ++at) {
+    if (keeps[at]) continue;
+    if (plan.holds(rows_[at].job)) plan.stop(rows_[at].job);
+    rows_[at].type = kNoType;
+  }
+  std::ranges::stable_sort(moving, std::greater<>(),
+                           [&](const RoundPick& pick) { return gangs_[pick.row]; });
+  for (const RoundPick& pick : moving) start(view, plan, pick);
+}
+
+// Unless the placement would rather wait.
+void Gavel::start(const View& view, Plan& plan, RoundPick pick) {
+  Row& row = rows_[pick.row];
+  const TypeMask type = type_bit(GpuTypeId(std::size_t{pick.type}));
+  if (!place(options_.placement, view.cluster, plan, row.job, gangs_[pick.row], type)) return;
+  row.type = pick.type;
+  row.since = view.now;
+}
+
+// Idle GPUs go to who would have been next; they join the round that runs.
+void Gavel::fill(const View& view, Plan& plan) {
+  if (plan.free().total() == 0) return;
+  std::vector<std::uint32_t> free(types());
+  for (GpuTypeId type : ids<GpuTypeId>(types())) free[type.row()] = plan.free().of(type);
+  for (Row& row : rows_) {
+    if (row.type != kNoType) credit(row, view.now);
+  }
+  RoundBooks waiting = books();
+  Table throughputs = throughputs_;
+  for (std::size_t at = 0; at < rows_.size(); ++at) {
+    if (!plan.holds(rows_[at].job)) continue;
+    std::fill_n(throughputs.begin() + static_cast<std::ptrdiff_t>(at * types()), types(), 0.0);
+  }
+  waiting.throughputs = throughputs;
+  const bool fill_idle = options_.rule.objective != GavelObjective::kFifo;
+  const std::span<const RoundPick> picks =
+      selection_.select(waiting, free, type_order(), fill_idle);
+  for (const RoundPick& pick : picks) start(view, plan, pick);
+}
+
+void Gavel::save(Writer& writer) const {
+  writer.u64(types());
+  writer.u64(rows_.size());
+  for (const Row& row : rows_) {
+    writer.id(row.job);
+    writer.u64(row.type);
+    writer.time(row.since);
+    writer.real(row.isolated_s);
+    writer.real(row.isolated_rate);
+    writer.real(row.remaining_s);
+  }
+  for (std::uint32_t gang : gangs_) writer.u64(gang);
+  for (const Table* table : {&throughputs_, &shares_, &received_s_, &deficits_s_, &handed_out_s_}) {
+    for (double value : *table) writer.real(value);
+  }
+  for (std::uint32_t gpus : capacity_) writer.u64(gpus);
+  writer.u64(needs_shares_);
+  writer.u64(capacity_changed_);
+  writer.u64(rounds_);
+  writer.time(round_end_);
+  writer.time(last_reset_);
+}
+
+void Gavel::load(Reader& reader) {
+  const std::uint64_t types = reader.u64();
+  const std::uint64_t rows = reader.u64();
+  if (types > kGpuTypesMax || rows > reader.left()) return reader.fail();
+  rows_.resize(rows);
+  for (Row& row : rows_) {
+    row.job = reader.id<JobId>();
+    row.type = reader.u32();
+    row.since = reader.time();
+    row.isolated_s = reader.real();
+    row.isolated_rate = reader.real();
+    row.remaining_s = reader.real();
+    const bool makes_sense = !row.job.is_none() && (row.type == kNoType || row.type < types);
+    if (!reader.ok() || !makes_sense) return reader.fail();
+  }
+  gangs_.resize(rows);
+  for (std::uint32_t& gang : gangs_) gang = reader.u32();
+  for (Table* table : {&throughputs_, &shares_, &received_s_, &deficits_s_}) {
+    table->resize(rows * types);
+    for (double& value : *table) value = reader.real();
+  }
+  handed_out_s_.resize(types);
+  for (double& value : handed_out_s_) value = reader.real();
+  capacity_.resize(types);
+  for (std::uint32_t& gpus : capacity_) gpus = reader.u32();
+  needs_shares_ = reader.u64() != 0;
+  capacity_changed_ = reader.u64() != 0;
+  rounds_ = reader.u64();
+  round_end_ = reader.time();
+  last_reset_ = reader.time();
+}
+
+constexpr OptionSpec kOptions[] = {
+    choice_option(
+        "objective", "max-min", "max-min/ftf/makespan/max-throughput/fifo/isolated",
+        "What the shares of time are for: the least normalised throughput, finish-time "
+        "fairness, the end of all work, total throughput, order of arrival, or equal parts of "
+        "every type."),
+    flag_option("aware", "true",
+                "Takes into account how much faster each job is on each GPU type; false is the "
+                "baseline of the paper."),
+    flag_option(
+        "water_filling", "false",
+        "With max-min: raises also the shares of those who do not have the least, one level "
+        "after another."),
+    choice_option("weights", "tickets", "tickets/equal",
+                  "With max-min: a job's weight is its user's tickets, or 1."),
+    integer_option("round", "360", "seconds", 1, 86400,
+                   "Longest round; the default is the paper's six minutes."),
+    integer_option("reallocation", "1920", "seconds", 0, 864000,
+                   "Least time between computations of the shares; the default is the authors' "
+                   "simulator's."),
+    choice_option(
+        "between_rounds", "wait", "wait/fill",
+        "GPUs that come free within a round: they idle to its end, as in the paper, or go to "
+        "who waits."),
+    placement_option("best-fit",
+                     "How GPUs of a type are found; the default keeps gangs together "
+                     "(ours)."),
+};
+
+GavelObjective objective_named(std::string_view name) {
+  if (name == "ftf") return GavelObjective::kFtf;
+  if (name == "makespan") return GavelObjective::kMakespan;
+  if (name == "max-throughput") return GavelObjective::kMaxThroughput;
+  if (name == "fifo") return GavelObjective::kFifo;
+  if (name == "isolated") return GavelObjective::kIsolated;
+  return GavelObjective::kMaxMin;
+}
+
+}  // namespace
+
+const PolicyEntry kGavel = {
+    .name = "gavel",
+    .summary = "Shares of time on each GPU type from a linear program, given out in rounds.",
+    .paper = "Narayanan et al., Gavel, OSDI 2020",
+    .options = kOptions,
+    .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
+      const GavelRule rule{.objective = objective_named(options.text("objective")),
+                           .aware = options.flag("aware"),
+                           .water_filling = options.flag("water_filling")};
+      if (rule.water_filling && rule.objective != GavelObjective::kMaxMin) {
+        return input_error("gavel: water_filling=true needs objective=max-min");
+      }
+      return std::make_unique<Gavel>(
+          GavelOptions{.rule = rule,
+                       .round = seconds(options.integer("round")),
+                       .reallocation = seconds(options.integer("reallocation")),
+                       .weighs_tickets = options.text("weights") == "tickets",
+                       .fills_between_rounds = options.text("between_rounds") == "fill",
+                       .placement = options.placement(),
+                       .seed = options.seed()});
+    }};
+
+}  // namespace fairlead

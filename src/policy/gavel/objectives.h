@@ -1,0 +1,52 @@
+// Gavel's objectives (Narayanan et al., OSDI 2020, section 4): which part of its time each job is
+// due on each GPU type. The calculation alone; rounds turn it into gangs (gavel_rounds.h).
+#pragma once
+
+#include "fairlead/base/rng.h"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace fairlead {
+
+enum class GavelObjective : std::uint8_t {
+  kMaxMin,         // the least normalised throughput (LAS over time shares)
+  kFtf,            // the worst finish time against an isolated share (Themis)
+  kMakespan,       // the time at which all that is here would be done
+  kMaxThroughput,  // the sum of normalised throughputs
+  kFifo,           // jobs in order of arrival, each wholly on one type
+  kIsolated,       // an equal part of every type
+};
+
+// Jobs as rows, in order of arrival, and GPU types. Tables are row-major.
+struct GavelJobs {
+  std::vector<double> gpus;          // of each type
+  std::vector<std::uint32_t> gangs;  // of each row
+  std::vector<double> weights;       // above 0
+  std::vector<double> throughputs;   // table; 0 where the job cannot run
+  std::vector<double> remaining_s;   // at throughput 1; of kFtf and kMakespan
+  std::vector<double> age_s;         // since submission; of kFtf
+  std::vector<double> isolated_s;    // what an isolated share would have needed for what is done;
+                                     // of kFtf
+  std::vector<double> shares;        // table: those of before; of kFifo without `aware`
+
+  std::size_t types() const { return gpus.size(); }
+  std::size_t rows() const { return gangs.size(); }
+};
+
+struct GavelRule {
+  GavelObjective objective = GavelObjective::kMaxMin;
+  bool aware = true;           // of how much faster each job is on each type
+  bool water_filling = false;  // kMaxMin: raises also those who are not the least
+};
+
+// The shares, a table. A row that cannot run anywhere is due nothing. `rng` is drawn from by kFifo
+// without `aware` alone. Linear programs that find no answer are bugs, and abort with their size.
+std::vector<double> gavel_shares(const GavelRule& rule, const GavelJobs& jobs, Rng& rng);
+
+// The throughput of each row on an equal part of every type, at most its whole time.
+std::vector<double> isolated_throughputs(const GavelJobs& jobs,
+                                         const std::vector<double>& throughputs);
+
+}  // namespace fairlead

@@ -1,0 +1,231 @@
+#include "fairlead/policy/hadar/gangs.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace fairlead {
+
+void HadarFree::take(const Cluster& cluster, Gang gang) {
+  for (Slice slice : gang) {
+    FL_DCHECK(on[slice.node] >= slice.gpus);
+    on[slice.node] = static_cast<std::uint16_t>(on[slice.node] - slice.gpus);
+    of_type[cluster.node_type[slice.node]] -= slice.gpus;
+  }
+}
+
+void HadarFree::give(const Cluster& cluster, Gang gang) {
+  for (Slice slice : gang) {
+    on[slice.node] = static_cast<std::uint16_t>(on[slice.node] + slice.gpus);
+    of_type[cluster.node_type[slice.node]] += slice.gpus;
+  }
+}
+
+bool HadarFree::has(Gang gang) const {
+  return std::ranges::all_of(gang, [&](Slice slice) { return on[slice.node] >= slice.gpus; });
+}
+
+double HadarBid::best_on(GpuTypeId type) const {
+  const auto row = worth.subspan(type.row() * kTiers, kTiers);
+  return *std::ranges::max_element(row);
+}
+
+double HadarBid::best() const { return std::max(held_worth, *std::ranges::max_element(worth)); }
+
+HadarGangs::HadarGangs(const Cluster& cluster, bool mixed)
+    : cluster_(cluster), mixed_(mixed), tightest_(cluster.type_names.size()) {
+  for (std::uint32_t gpus : cluster.type_gpus) type_gpus_max_ = std::max(type_gpus_max_, gpus);
+  std::vector<std::vector<NodeId>> hosts(cluster.hosts);
+  for (NodeId node : ids<NodeId>(cluster.nodes())) {
+    hosts[cluster.node_host[node].row()].push_back(node);
+  }
+  for (std::vector<NodeId>& host : hosts) {
+    if (host.size() > 1) hosts_.push_back(std::move(host));
+  }
+}
+
+void HadarGangs::ask(const HadarBid& bid) {
+  bid_ = &bid;
+  types_.clear();
+  for (GpuTypeId type : ids<GpuTypeId>(cluster_.type_names.size())) {
+    if (bid.best_on(type) > 0) types_.push_back(type);
+  }
+  const auto is_before = [&](GpuTypeId a, GpuTypeId b) {
+    const double worth_a = bid.best_on(a);
+    const double worth_b = bid.best_on(b);
+    return worth_a != worth_b ? worth_a > worth_b : a < b;
+  };
+  // A handful of types; a sort that moves equal ones about is not needed.
+  std::sort(types_.begin(), types_.end(), is_before);
+}
+
+std::span<const HadarGang> HadarGangs::find(const HadarFree& free, const HadarPrices& prices,
+                                            Wanted wanted) {
+  const HadarBid& bid = *bid_;
+  const Ask ask{free, bid, prices};
+  found_.clear();
+  slices_.clear();
+  if (wanted.held && !bid.held.empty() && free.has(bid.held)) {
+    slices_.insert(slices_.end(), bid.held.begin(), bid.held.end());
+    close(ask, 0);
+    found_.back().payoff += bid.held_worth - found_.back().worth;
+    found_.back().worth = bid.held_worth;
+  }
+  free_types_.clear();
+  for (GpuTypeId type : types_) {
+    if (free.of_type[type] > 0) free_types_.push_back(type);
+  }
+  if (wanted.types != 0) offer_nodes(ask, wanted.types);
+  if (mixed_ || bid.gpus > type_gpus_max_) {
+    offer_host_mix(ask);
+    offer_spread_mix(ask);
+  }
+  return found_;
+}
+
+void HadarGangs::offer_nodes(const Ask& ask, TypeMask wanted) {
+  std::ranges::fill(tightest_, NodeId::none());
+  for (NodeId node : ids<NodeId>(cluster_.nodes())) {
+    if (ask.free.on[node] < ask.bid.gpus) continue;
+    NodeId& tightest = tightest_[cluster_.node_type[node].row()];
+    if (tightest.is_none() || ask.free.on[node] < ask.free.on[tightest]) tightest = node;
+  }
+  for (GpuTypeId type : free_types_) {
+    if ((wanted & type_bit(type)) == 0) continue;
+    const std::size_t first = slices_.size();
+    if (!tightest_[type.row()].is_none()) {
+      slices_.push_back({tightest_[type.row()], static_cast<std::uint16_t>(ask.bid.gpus)});
+    } else if (ask.free.of_type[type] >= ask.bid.gpus) {
+      gather(ask, type, narrowest(ask, type_bit(type)), ask.bid.gpus);
+    } else {
+      continue;
+    }
+    close(ask, first);
+  }
+}
+
+void HadarGangs::offer_host_mix(const Ask& ask) {
+  std::size_t best = found_.size();
+  for (const std::vector<NodeId>& host : hosts_) {
+    std::uint32_t gpus = 0;
+    bool fits_one = false;
+    for (NodeId node : host) {
+      if (ask.bid.best_on(cluster_.node_type[node]) == 0) continue;
+      gpus += ask.free.on[node];
+      fits_one = fits_one || ask.free.on[node] >= ask.bid.gpus;
+    }
+    if (gpus < ask.bid.gpus || fits_one) continue;
+    const std::size_t first = slices_.size();
+    gather_host(ask, host);
+    close(ask, first);
+    if (best + 1 == found_.size()) continue;
+    // Of two hosts the one worth more stays; its slices may lie behind a gap.
+    if (found_.back().worth > found_[best].worth) found_[best] = found_.back();
+    found_.pop_back();
+  }
+}
+
+void HadarGangs::gather_host(const Ask& ask, std::span<const NodeId> host) {
+  std::uint32_t missing = ask.bid.gpus;
+  for (GpuTypeId type : free_types_) {
+    for (NodeId node : host) {
+      const std::uint32_t taken = std::min<std::uint32_t>(missing, ask.free.on[node]);
+      if (cluster_.node_type[node] != type || taken == 0) continue;
+      slices_.push_back({node, static_cast<std::uint16_t>(taken)});
+      missing -= taken;
+    }
+  }
+}
+
+void HadarGangs::offer_spread_mix(const Ask& ask) {
+  // The fewest of the best types that have enough together: no other mix has a faster slowest.
+  TypeMask mask = 0;
+  std::uint32_t gpus = 0;
+  std::size_t count = 0;
+  while (count < free_types_.size() && gpus < ask.bid.gpus) {
+    mask |= type_bit(free_types_[count]);
+    gpus += ask.free.of_type[free_types_[count++]];
+  }
+  if (count < 2 || gpus < ask.bid.gpus) return;
+  // A faster member is of no use to the others, so the cheapest come first.
+  const auto set_end = free_types_.begin() + static_cast<std::ptrdiff_t>(count);
+  const auto price = [&](GpuTypeId type) { return ask.prices.price(type, ask.free.of_type[type]); };
+  std::sort(free_types_.begin(), set_end, [&](GpuTypeId a, GpuTypeId b) {
+    if (price(a) != price(b)) return price(a) < price(b);
+    const double worth_a = ask.bid.best_on(a);
+    const double worth_b = ask.bid.best_on(b);
+    return worth_a != worth_b ? worth_a > worth_b : a < b;
+  });
+  const NodeRange range = narrowest(ask, mask);
+  const std::size_t first = slices_.size();
+  std::uint32_t missing = ask.bid.gpus;
+  for (auto type = free_types_.begin(); type != set_end && missing > 0; ++type) {
+    missing = gather(ask, *type, range, missing);
+  }
+  FL_CHECK(missing == 0);
+  close(ask, first);
+}
+
+NodeRange HadarGangs::narrowest(const Ask& ask, TypeMask types) const {
+  NodeRange narrowest{0, static_cast<std::uint32_t>(cluster_.nodes())};
+  std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
+  if (cluster_.rack_nodes.size() == 1) return narrowest;
+  for (NodeRange rack : cluster_.rack_nodes) {
+    std::uint32_t gpus = 0;
+    for (std::uint32_t row = rack.begin; row < rack.end; ++row) {
+      const NodeId node(row);
+      if ((types & type_bit(cluster_.node_type[node])) != 0) gpus += ask.free.on[node];
+    }
+    if (gpus < ask.bid.gpus || gpus >= least) continue;
+    least = gpus;
+    narrowest = rack;
+  }
+  return narrowest;
+}
+
+std::uint32_t HadarGangs::gather(const Ask& ask, GpuTypeId type, NodeRange range,
+                                 std::uint32_t gpus) {
+  // Nodes are taken by falling free GPUs, then by number, until one can take the rest.
+  std::uint32_t last_free = kNodeGpusMax + 1;
+  std::uint32_t last_row = 0;
+  while (gpus > 0) {
+    NodeId freest;
+    NodeId tightest;  // with room for the rest
+    for (std::uint32_t row = range.begin; row < range.end; ++row) {
+      const NodeId node(row);
+      const std::uint32_t free = ask.free.on[node];
+      const bool is_taken = free > last_free || (free == last_free && row <= last_row);
+      if (free == 0 || is_taken || cluster_.node_type[node] != type) continue;
+      if (freest.is_none() || free > ask.free.on[freest]) freest = node;
+      if (free < gpus) continue;
+      if (tightest.is_none() || free < ask.free.on[tightest]) tightest = node;
+    }
+    if (freest.is_none()) return gpus;
+    const NodeId node = tightest.is_none() ? freest : tightest;
+    last_free = ask.free.on[node];
+    last_row = node.row();
+    const std::uint32_t taken = std::min(gpus, last_free);
+    slices_.push_back({node, static_cast<std::uint16_t>(taken)});
+    gpus -= taken;
+  }
+  return 0;
+}
+
+void HadarGangs::close(const Ask& ask, std::size_t first) {
+  const auto begin = slices_.begin() + static_cast<std::ptrdiff_t>(first);
+  std::sort(begin, slices_.end(), [](Slice a, Slice b) { return a.node < b.node; });
+  HadarGang gang;
+  gang.first = static_cast<std::uint32_t>(first);
+  gang.slices = static_cast<std::uint32_t>(slices_.size() - first);
+  const Tier tier = cluster_.tier_of(slices(gang));
+  gang.worth = std::numeric_limits<double>::infinity();
+  double cost = 0;
+  for (Slice slice : slices(gang)) {
+    const GpuTypeId type = cluster_.node_type[slice.node];
+    gang.worth = std::min(gang.worth, ask.bid.worth_on(type, tier));
+    cost += slice.gpus * ask.prices.price(type, ask.free.of_type[type]);
+  }
+  gang.payoff = gang.worth - cost;
+  found_.push_back(gang);
+}
+
+}  // namespace fairlead

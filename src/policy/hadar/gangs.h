@@ -1,0 +1,109 @@
+// HadarGangs: the gangs that a job could have in a round, Hadar's FIND_ALLOC (IPDPS 2024; its
+// structure is reconstructed).
+//
+//   held     the gang it has now, which saves a switch
+//   node     per GPU type, the tightest node with room
+//   host     a mix of types within one host, the fastest types first
+//   spread   per GPU type without such a node, several nodes: of the tightest rack with room, else
+//            of all, as few nodes as there can be
+//   mix      several nodes of several types: the types whose slowest is fastest, the cheapest first
+//
+// A job says what each GPU type is worth to it at each tier; a gang of several types is worth the
+// least of them, as its slowest member sets the pace. So the cost of communication and of a switch
+// is in the worths, and no gang needs to be timed here.
+//
+// ask: O(types log types). find: O(nodes x slices of the largest gang). No allocation once warm.
+#pragma once
+
+#include "fairlead/model/cluster.h"
+#include "fairlead/policy/hadar/prices.h"
+
+#include <span>
+#include <vector>
+
+namespace fairlead {
+
+// GPUs that a draft of a round has not given out.
+struct HadarFree {
+  IdVector<NodeId, std::uint16_t> on;
+  IdVector<GpuTypeId, std::uint32_t> of_type;
+
+  void take(const Cluster& cluster, Gang gang);
+  void give(const Cluster& cluster, Gang gang);
+  bool has(Gang gang) const;
+};
+
+// What a job asks for, and what it would pay.
+struct HadarBid {
+  JobId job;
+  std::uint32_t gpus = 0;
+  Gang held;                      // empty if it waits
+  double held_worth = 0;          // of that gang
+  std::span<const double> worth;  // of a new gang, by GPU type and tier; 0: it cannot run there
+
+  double worth_on(GpuTypeId type, Tier tier) const {
+    return worth[type.row() * kTiers + static_cast<std::size_t>(tier)];
+  }
+  // The most it pays for a whole gang of that type. O(1).
+  double best_on(GpuTypeId type) const;
+  // The most it pays for any gang, its own included. O(types).
+  double best() const;
+};
+
+struct HadarGang {
+  double worth = 0;
+  double payoff = 0;  // worth less the price of the GPUs
+  std::uint32_t first = 0;
+  std::uint32_t slices = 0;
+};
+
+class HadarGangs {
+ public:
+  // `mixed`: gangs may have several types; else only gangs larger than every type. The cluster must
+  // outlive it.
+  HadarGangs(const Cluster& cluster, bool mixed);
+
+  // Whom the next finds are for. The bid must outlive them.
+  void ask(const HadarBid& bid);
+  // Which gangs to find beside mixes: those of one type, by type, and the one it has.
+  struct Wanted {
+    TypeMask types = kAllTypes;
+    bool held = true;
+  };
+  // The gangs that `free` has for the bid. They and their slices are valid until the next find.
+  std::span<const HadarGang> find(const HadarFree& free, const HadarPrices& prices) {
+    return find(free, prices, Wanted());
+  }
+  std::span<const HadarGang> find(const HadarFree& free, const HadarPrices& prices, Wanted wanted);
+  Gang slices(const HadarGang& gang) const { return {slices_.data() + gang.first, gang.slices}; }
+
+ private:
+  struct Ask {
+    const HadarFree& free;
+    const HadarBid& bid;
+    const HadarPrices& prices;
+  };
+  // How much there is of a set of types in one rack or everywhere.
+  NodeRange narrowest(const Ask& ask, TypeMask types) const;
+  void offer_nodes(const Ask& ask, TypeMask wanted);
+  void offer_host_mix(const Ask& ask);
+  void offer_spread_mix(const Ask& ask);
+  // Takes up to `gpus` GPUs of the type, on few nodes; returns what is missing.
+  std::uint32_t gather(const Ask& ask, GpuTypeId type, NodeRange range, std::uint32_t gpus);
+  void gather_host(const Ask& ask, std::span<const NodeId> host);
+  // Makes a gang of the slices added since `first`.
+  void close(const Ask& ask, std::size_t first);
+
+  const Cluster& cluster_;
+  const bool mixed_;
+  std::uint32_t type_gpus_max_ = 0;
+  std::vector<std::vector<NodeId>> hosts_;  // those with several nodes
+  const HadarBid* bid_ = nullptr;           // at hand
+  std::vector<GpuTypeId> types_;            // that it can run on, the most worth first
+  std::vector<GpuTypeId> free_types_;       // those of them that there are
+  std::vector<NodeId> tightest_;            // by type
+  std::vector<HadarGang> found_;
+  std::vector<Slice> slices_;
+};
+
+}  // namespace fairlead

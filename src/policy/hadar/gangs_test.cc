@@ -1,0 +1,140 @@
+#include "fairlead/policy/hadar/testing.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace fairlead {
+namespace {
+
+constexpr NodeId n0{0}, n1{1}, n2{2}, n3{3};
+
+// Every gang found, as slices and worth.
+using Found = std::vector<std::pair<std::vector<Slice>, double>>;
+
+Found found(const HadarStage& stage, const HadarBid& bid, bool mixed = true) {
+  HadarGangs gangs(stage.cluster, mixed);
+  Found all;
+  gangs.ask(bid);
+  for (const HadarGang& gang : gangs.find(stage.free, stage.prices)) {
+    all.emplace_back(slices(gangs.slices(gang)), gang.worth);
+  }
+  return all;
+}
+
+TEST(HadarGangs, EachTypeOffersItsTightestNodeWithRoom) {
+  HadarStage stage("2xV100:4,2xK80:4");
+  const Slice taken[] = {{n1, 2}, {n3, 1}};
+  stage.free.take(stage.cluster, taken);
+  const Found expected = {{{{n1, 2}}, 6}, {{{n3, 2}}, 2}};
+  EXPECT_EQ(found(stage, stage.bid(2, {3, 1})), expected);
+}
+
+TEST(HadarGangs, OnlyWhatIsWantedIsFound) {
+  HadarStage stage("2xV100:4,2xK80:4");
+  HadarBid& bid = stage.bid(2, {3, 1});
+  const Slice held[] = {{n1, 2}};
+  bid.held = held;
+  bid.held_worth = 7;
+  HadarGangs gangs(stage.cluster, true);
+  gangs.ask(bid);
+  EXPECT_EQ(gangs.find(stage.free, stage.prices).size(), 3U);
+  const auto slow = gangs.find(stage.free, stage.prices, {.types = 0b10, .held = false});
+  ASSERT_EQ(slow.size(), 1U);
+  EXPECT_EQ(slices(gangs.slices(slow[0])), (std::vector<Slice>{{n2, 2}}));
+  EXPECT_EQ(gangs.find(stage.free, stage.prices, {.types = 0})[0].worth, 7);
+}
+
+TEST(HadarGangs, WhereNoNodeHasRoomAGangSpreadsAndIsWorthLess) {
+  HadarStage stage("3xV100:2");
+  const Slice taken[] = {{n1, 1}};
+  stage.free.take(stage.cluster, taken);
+  // The remainder goes to the tightest node that can take it.
+  const Found expected = {{{{n0, 2}, {n1, 1}}, 4.5}};
+  EXPECT_EQ(found(stage, stage.bid(3, {3}, 0.5)), expected);
+}
+
+TEST(HadarGangs, AGangThatSpreadsStaysInTheTightestRackWithRoom) {
+  std::vector<NodeSpec> nodes;
+  for (const std::uint32_t gpus : {4U, 4U, 3U, 3U}) {
+    nodes.push_back({.gpu_type = "V100", .gpus = gpus, .rack = gpus == 4 ? "a" : "b"});
+  }
+  HadarStage stage(*Cluster::build("racks", {}, nodes));
+  const Found expected = {{{{n2, 3}, {n3, 2}}, 5}};
+  EXPECT_EQ(found(stage, stage.bid(5, {1})), expected);
+}
+
+TEST(HadarGangs, ThreeGpusOnTwoFastAndOneSlowRunAtTheSlowOnesPace) {
+  HadarStage stage("1xV100:2,1xK80:1");
+  const Found expected = {{{{n0, 2}, {n1, 1}}, 3}};
+  EXPECT_EQ(found(stage, stage.bid(3, {4, 1})), expected);
+}
+
+TEST(HadarGangs, WithoutMixesOnlyAGangLargerThanEveryTypeMixes) {
+  HadarStage stage("1xV100:2,1xK80:2");
+  const Slice taken[] = {{n0, 1}};
+  stage.free.take(stage.cluster, taken);
+  EXPECT_EQ(found(stage, stage.bid(3, {4, 1}), false).size(), 1U);
+  const Slice more[] = {{n1, 1}};
+  stage.free.take(stage.cluster, more);
+  EXPECT_EQ(found(stage, stage.bid(2, {4, 1}), false).size(), 0U);
+  EXPECT_EQ(found(stage, stage.bid(2, {4, 1}), true).size(), 1U);
+}
+
+TEST(HadarGangs, AMixTakesTheTypesWhoseSlowestIsFastestAndLeavesTheOthers) {
+  HadarStage stage("1xV100:1,1xP100:1,1xK80:1");
+  const Found expected = {{{{n0, 1}, {n1, 1}}, 4}};
+  EXPECT_EQ(found(stage, stage.bid(2, {4, 2, 1})), expected);
+}
+
+TEST(HadarGangs, AMixTakesAsMuchAsItCanOfItsCheapestType) {
+  HadarStage stage("1xV100:3,1xK80:3");
+  const std::vector<HadarPrices::Range> ranges = {{.idle = 2, .full = 8}, {.idle = 1, .full = 2}};
+  const std::vector<std::uint32_t> capacity = {3, 3};
+  stage.prices.set(ranges, capacity);
+  const Found expected = {{{{n0, 1}, {n1, 3}}, 4}};
+  EXPECT_EQ(found(stage, stage.bid(4, {4, 1})), expected);
+}
+
+TEST(HadarGangs, AMixWithinOneHostNeedsNoNetwork) {
+  std::vector<NodeSpec> nodes(3, {.gpu_type = "K80", .gpus = 1, .host = "a"});
+  nodes[0].gpu_type = "V100";
+  nodes[1].host = "b";
+  HadarStage stage(*Cluster::build("two", {}, nodes));
+  const Found all = found(stage, stage.bid(2, {4, 2}, 0.5));
+  const Found::value_type in_host = {{{n0, 1}, {n2, 1}}, 4};
+  EXPECT_EQ(std::ranges::count(all, in_host), 1);
+}
+
+TEST(HadarGangs, TheGangHeldIsOfferedAtItsOwnWorthIfItIsFree) {
+  HadarStage stage("2xV100:2");
+  HadarBid& bid = stage.bid(1, {3});
+  const Slice held[] = {{n1, 1}};
+  bid.held = held;
+  bid.held_worth = 3.5;
+  const Found expected = {{{{n1, 1}}, 3.5}, {{{n0, 1}}, 3}};
+  EXPECT_EQ(found(stage, bid), expected);
+  const Slice all[] = {{n1, 2}};
+  stage.free.take(stage.cluster, all);
+  EXPECT_EQ(found(stage, bid).size(), 1U);
+}
+
+TEST(HadarGangs, TypesOnWhichAJobCannotRunAreNeverOffered) {
+  HadarStage stage("1xV100:2,1xK80:4");
+  EXPECT_EQ(found(stage, stage.bid(3, {1, 0})), Found());
+}
+
+TEST(HadarGangs, APayoffIsTheWorthLessThePriceOfEveryGpu) {
+  HadarStage stage("1xV100:2");
+  stage.set_prices(1, 4);
+  HadarGangs gangs(stage.cluster, true);
+  gangs.ask(stage.bid(2, {3}));
+  EXPECT_DOUBLE_EQ(gangs.find(stage.free, stage.prices)[0].payoff, 4);
+  const Slice taken[] = {{n0, 1}};
+  stage.free.take(stage.cluster, taken);
+  gangs.ask(stage.bid(1, {3}));
+  EXPECT_DOUBLE_EQ(gangs.find(stage.free, stage.prices)[0].payoff, 1);
+}
+
+}  // namespace
+}  // namespace fairlead

@@ -1,0 +1,468 @@
+// Hadar: rounds in which all jobs bid for all GPUs, and gangs may mix GPU types (IPDPS 2024; only
+// its abstract and accounts by others were at hand, the rest is reconstructed).
+//
+// Every round each job, running or waiting, says what gangs are worth to it, the dual subroutine
+// (hadar_dual.h) chooses at prices that rise with what is given out (hadar_prices.h), and who keeps
+// its gang goes on undisturbed. Between rounds nobody is stopped; idle GPUs are sold among those
+// who wait.
+//
+// What a gang is worth: its job's weight x GPUs x rate, and the switch that is saved if it is held
+// already. The weight is the objective (Utility); progress is what a round can add to it.
+//
+// Cost of a round: O(jobs log jobs x types) and that of the search; between rounds the same for the
+// jobs that wait, if a GPU is idle; else O(news).
+#include "fairlead/policy/hadar/dual.h"
+#include "fairlead/policy/policies.h"
+#include "fairlead/solve/time_shares.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace fairlead {
+namespace {
+
+enum class Utility : std::uint8_t {
+  kJct,         // progress lets through everybody who has more left: how many that are
+  kThroughput,  // work per time since arrival, as in the paper
+  kMakespan,    // work left
+  kFtf,         // time in the system per running time alone, to the fourth: the worst comes first
+};
+enum class Prices : std::uint8_t { kClearing, kPaper, kNone };
+
+// Who runs counts as that much more critical, so that nobody is stopped for a hair.
+constexpr double kAhead = 0.05;
+
+struct HadarOptions {
+  Utility utility = Utility::kJct;
+  Duration round = seconds(360);
+  Duration dead = seconds(30);  // expected of a switch
+  double critical = 0.8;        // of the time for everything; 1: no job is
+  HadarSearch search;
+  Prices prices = Prices::kClearing;
+  bool preempt = true;
+  bool fill = true;  // between rounds
+};
+
+class Hadar : public Policy {
+ public:
+  explicit Hadar(const HadarOptions& options) : options_(options) {}
+
+  std::string_view name() const override { return kHadar.name; }
+  Needs needs() const override { return {.rates = RatesNeeded::kTable, .remaining_work = true}; }
+  void decide(const View& view, Plan& plan) override;
+  void save(Writer& writer) const override;
+  void load(Reader& reader) override;
+
+ private:
+  // A job that bids.
+  struct Bidder {
+    JobId job;
+    Duration remaining;  // at speed 1
+    double area = 0;     // GPUs x remaining seconds
+    double weight = 0;   // what progress at speed 1 of one GPU is worth
+    double alone_s = 0;  // time left on its fastest type
+  };
+
+  struct Rank {
+    double density = 0;  // best worth per GPU
+    JobId job;
+    std::uint32_t bid = 0;
+  };
+
+  void apply_news(const View& view);
+  void collect_bidders(const View& view, bool all);
+  void weigh(const View& view);
+  void put_critical_first(const View& view, const Plan& plan);
+  void collect_bids(const View& view, const Plan& plan, bool all);
+  void add_bid(const View& view, Gang held, const Bidder& bidder);
+  void sort_bids();
+  double worth(const Bidder& bidder, std::uint32_t gpus, double rate, Duration saved) const;
+  bool all_are_content() const;
+  void collect_free(const View& view, const Plan& plan, bool all);
+  void set_prices(const View& view);
+  void carry_out(Plan& plan);
+  void note_prices(Plan& plan);
+
+  const HadarOptions options_;
+  IdVector<JobId, Duration> total_;         // of jobs here: work at speed 1, as it was at first
+  std::vector<std::int64_t> noted_prices_;  // by type, as last noted
+
+  // Of the decision under way.
+  std::optional<HadarDual> dual_;
+  std::vector<Bidder> bidders_;
+  std::vector<HadarBid> bids_, sorted_bids_;
+  std::vector<Rank> order_;
+  std::vector<double> worths_;  // the bids point here
+  std::vector<Slice> held_;     // and here
+  std::vector<std::uint32_t> capacity_;
+  HadarFree free_;
+  HadarClearing clearing_;
+  std::vector<HadarPrices::Range> ranges_;
+  HadarPrices prices_;
+};
+
+void Hadar::decide(const View& view, Plan& plan) {
+  if (!dual_) dual_.emplace(view.cluster, options_.search);
+  apply_news(view);
+  const bool is_round = view.now.ms % options_.round.ms == 0;
+  const bool all = is_round && options_.preempt;
+  const bool is_time = all || ((is_round || options_.fill) && plan.free().total() > 0);
+  if (is_time) collect_bids(view, plan, all);
+  if (is_time && !all_are_content()) {
+    collect_free(view, plan, all);
+    clearing_.fit(view.cluster, bids_, free_);
+    set_prices(view);
+    dual_->solve({bids_, free_, prices_, clearing_});
+    carry_out(plan);
+    if (is_round) note_prices(plan);
+  }
+  const bool somebody_runs = plan.free().total() < plan.free().capacity();
+  const bool somebody_waits =
+      std::ranges::any_of(view.waiting, [&](JobId job) { return !plan.holds(job); });
+  const bool is_of_use = somebody_runs ? somebody_waits || options_.preempt
+                                       : somebody_waits && !is_round && !options_.fill;
+  if (is_of_use) plan.wake_at({(view.now.ms / options_.round.ms + 1) * options_.round.ms});
+}
+
+void Hadar::apply_news(const View& view) {
+  if (total_.size() < view.jobs.size()) total_.resize(view.jobs.size());
+  for (const Event& event : view.news) {
+    if (event.kind == EventKind::kArrived) {
+      total_[event.job] = view.oracle->remaining(event.job);
+    }
+    if (ends_job(event.kind)) total_[event.job] = {};
+  }
+}
+
+void Hadar::collect_bidders(const View& view, bool all) {
+  bidders_.clear();
+  const auto add = [&](JobId job) {
+    const Duration remaining = view.oracle->remaining(job);
+    // One that runs counts as a round shorter: who is ahead by less is not worth two switches.
+    const Duration head_start =
+        view.jobs.state[job] == JobState::kRunning ? options_.round : Duration{};
+    bidders_.push_back({.job = job,
+                        .remaining = remaining,
+                        .area = to_seconds(remaining - head_start) * view.jobs.gpus[job]});
+  };
+  for (JobId job : view.waiting) add(job);
+  if (!all) return;
+  for (JobId job : view.running) add(job);
+}
+
+void Hadar::weigh(const View& view) {
+  // DEVIATION: the paper's family maximises work / time for the average completion time, which
+  // serves short jobs no sooner than long ones. What a step of one job saves in the sum of all
+  // completion times is a step of its own and of everybody's who comes after it.
+  std::ranges::sort(bidders_, [](const Bidder& a, const Bidder& b) {
+    return a.area != b.area ? a.area < b.area : a.job < b.job;
+  });
+  double behind = static_cast<double>(bidders_.size());
+  for (Bidder& bidder : bidders_) {
+    const double remaining_s = to_seconds(bidder.remaining);
+    const double age_s = to_seconds(view.now - view.jobs.arrival[bidder.job]);
+    const double slowdown = (age_s + remaining_s) / to_seconds(total_[bidder.job]);
+    switch (options_.utility) {
+      case Utility::kJct:
+        bidder.weight = behind--;
+        break;
+      case Utility::kThroughput:
+        bidder.weight = 1 / slowdown;
+        break;
+      case Utility::kMakespan:
+        bidder.weight = remaining_s / 3600;
+        break;
+      case Utility::kFtf:
+        bidder.weight = slowdown * slowdown * slowdown * slowdown;
+        break;
+    }
+  }
+}
+
+// Short jobs first leave the longest ones for the end, each on as many GPUs as its gang has, and
+// the others idle (ours). A job that needs nearly all the time in which everything could be done
+// goes before all others, so that it does not last beyond that.
+void Hadar::put_critical_first(const View& view, const Plan& plan) {
+  const std::size_t types = view.cluster.type_names.size();
+  ShareProblem everything;
+  everything.gpus.assign(types, 0);
+  for (NodeId node : ids<NodeId>(view.cluster.nodes())) {
+    if (plan.free().is_down(node)) continue;
+    everything.gpus[view.cluster.node_type[node].row()] += view.cluster.node_gpus[node];
+  }
+  for (Bidder& bidder : bidders_) {
+    const std::uint32_t gpus = view.jobs.gpus[bidder.job];
+    double fastest = 0;
+    for (GpuTypeId type : ids<GpuTypeId>(types)) {
+      const bool can_run = (view.jobs.types[bidder.job] & type_bit(type)) != 0 &&
+                           gpus <= everything.gpus[type.row()];
+      const Tier tier = view.speed.best_tier(gpus);
+      const double rate =
+          can_run ? view.speed.rate(bidder.job, type, gpus, tier).value_or(Rate{0}).value() : 0;
+      everything.rate.push_back(rate);
+      fastest = std::max(fastest, rate);
+    }
+    const bool runs_on_one_type = fastest > 0;
+    bidder.alone_s = runs_on_one_type ? to_seconds(bidder.remaining) / fastest : 0;
+    everything.gang.push_back(gpus);
+    everything.count.push_back(1);
+    everything.floor.push_back(0);
+    everything.part.push_back(runs_on_one_type ? to_seconds(bidder.remaining) : 0);
+  }
+  const Result<Shares> shares = raise_level(everything);
+  FL_CHECK(shares.has_value(), "{}", shares.error().message);
+  const auto part_of = [&](const Bidder& bidder) {  // of the time for everything
+    return bidder.alone_s * shares->objective + (plan.holds(bidder.job) ? kAhead : 0);
+  };
+  std::ranges::stable_sort(bidders_, std::greater<>(), part_of);
+  // Not at the cost of everybody else: at most half of the GPUs.
+  std::uint32_t left = view.cluster.gpus / 2;
+  const auto all = static_cast<double>(bidders_.size());
+  for (Bidder& bidder : bidders_) {
+    const double part = part_of(bidder);
+    if (part <= options_.critical) return;
+    const std::uint32_t gpus = view.jobs.gpus[bidder.job];
+    if (gpus > left) continue;
+    left -= gpus;
+    bidder.weight = all * (1 + part);
+  }
+}
+
+void Hadar::collect_bids(const View& view, const Plan& plan, bool all) {
+  collect_bidders(view, all);
+  weigh(view);
+  const bool has_horizon = options_.utility == Utility::kJct && options_.critical < 1;
+  if (has_horizon && all && !bidders_.empty()) put_critical_first(view, plan);
+  bids_.clear();
+  held_.clear();
+  worths_.clear();
+  // Bids point into both.
+  worths_.reserve(bidders_.size() * view.cluster.type_names.size() * kTiers);
+  std::size_t slices = 0;
+  for (const Bidder& bidder : bidders_) slices += plan.gang(bidder.job).size();
+  held_.reserve(slices);
+  for (const Bidder& bidder : bidders_) add_bid(view, plan.gang(bidder.job), bidder);
+  sort_bids();
+}
+
+// By falling worth per GPU.
+void Hadar::sort_bids() {
+  order_.clear();
+  for (std::uint32_t i = 0; i < bids_.size(); ++i) {
+    order_.push_back({.density = bids_[i].best() / bids_[i].gpus, .job = bids_[i].job, .bid = i});
+  }
+  std::ranges::sort(order_, [](const Rank& a, const Rank& b) {
+    return a.density != b.density ? a.density > b.density : a.job < b.job;
+  });
+  sorted_bids_.clear();
+  for (const Rank& rank : order_) sorted_bids_.push_back(bids_[rank.bid]);
+  std::swap(bids_, sorted_bids_);
+}
+
+void Hadar::add_bid(const View& view, Gang held, const Bidder& bidder) {
+  const JobId job = bidder.job;
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  const auto rate = [&](GpuTypeId type, Tier tier) {
+    return view.speed.rate(job, type, gpus, tier).value_or(Rate{0}).value();
+  };
+  HadarBid bid{.job = job, .gpus = gpus, .held = {}, .held_worth = 0, .worth = {}};
+  const std::size_t first = worths_.size();
+  for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
+    const bool can_run = (view.jobs.types[job] & type_bit(type)) != 0;
+    for (std::size_t tier = 0; tier < kTiers; ++tier) {
+      const bool exists = can_run && Tier(tier) >= view.speed.best_tier(gpus);
+      worths_.push_back(exists ? worth(bidder, gpus, rate(type, Tier(tier)), {}) : 0);
+    }
+  }
+  bid.worth = std::span(worths_).subspan(first);
+  if (!held.empty()) {
+    const Tier tier = view.cluster.tier_of(held);
+    double slowest = std::numeric_limits<double>::infinity();
+    for (Slice slice : held) {
+      slowest = std::min(slowest, rate(view.cluster.node_type[slice.node], tier));
+    }
+    bid.held_worth = worth(bidder, gpus, slowest, options_.dead);
+    const std::size_t first_held = held_.size();
+    held_.insert(held_.end(), held.begin(), held.end());
+    bid.held = Gang(held_).subspan(first_held);
+  }
+  bids_.push_back(bid);
+}
+
+// Of a round on a gang of that rate. Whoever goes on where it is saves a switch, of its own if it
+// would move, or of its next start if it would wait. It may have to be saved every round, or once
+// if the job ends sooner. A job that waits must start some time, so it is not charged for that.
+double Hadar::worth(const Bidder& bidder, std::uint32_t gpus, double rate, Duration saved) const {
+  if (!(rate > 0)) return 0;
+  const double running_s =
+      std::min(to_seconds(options_.round), to_seconds(bidder.remaining) / rate);
+  return bidder.weight * gpus * rate * (running_s + to_seconds(saved)) / running_s;
+}
+
+// Everybody runs, and nobody could have anything better.
+bool Hadar::all_are_content() const {
+  return std::ranges::all_of(
+      bids_, [](const HadarBid& bid) { return !bid.held.empty() && bid.held_worth >= bid.best(); });
+}
+
+void Hadar::collect_free(const View& view, const Plan& plan, bool all) {
+  free_.on.resize(view.cluster.nodes());
+  free_.of_type.clear();
+  free_.of_type.resize(view.cluster.type_names.size());
+  capacity_.assign(view.cluster.type_names.size(), 0);
+  for (NodeId node : ids<NodeId>(view.cluster.nodes())) {
+    const std::uint32_t gpus = plan.free().on(node);
+    free_.on[node] = static_cast<std::uint16_t>(gpus);
+    free_.of_type[view.cluster.node_type[node]] += gpus;
+    if (!plan.free().is_down(node)) {
+      capacity_[view.cluster.node_type[node].row()] += view.cluster.node_gpus[node];
+    }
+  }
+  if (!all) return;
+  for (JobId job : view.running) free_.give(view.cluster, plan.gang(job));
+}
+
+void Hadar::set_prices(const View& view) {
+  ranges_.assign(view.cluster.type_names.size(), {});
+  if (options_.prices == Prices::kNone) return prices_.set(ranges_, capacity_);
+  // When idle, a quarter of the least that anybody would pay for anything: so everybody buys.
+  double idle = std::numeric_limits<double>::infinity();
+  for (const HadarBid& bid : bids_) {
+    double least = std::numeric_limits<double>::infinity();
+    for (double worth : bid.worth) {
+      if (worth > 0) least = std::min(least, worth);
+    }
+    idle = std::min(idle, least / bid.gpus / 4);
+  }
+  for (GpuTypeId type : ids<GpuTypeId>(ranges_.size())) {
+    double full = 0;
+    for (const HadarBid& bid : bids_) full = std::max(full, bid.best_on(type) / bid.gpus);
+    // DEVIATION: a full type costs what the first job that gets none would pay, not the most that
+    // any would: at that price the last GPUs are bought by nobody but the first in order.
+    if (options_.prices == Prices::kClearing) full = std::min(full, clearing_.price(type));
+    ranges_[type.row()] = {.idle = std::min(idle, full), .full = full};
+  }
+  prices_.set(ranges_, capacity_);
+}
+
+void Hadar::carry_out(Plan& plan) {
+  const auto keeps = [&](std::size_t i) {
+    return std::ranges::equal(bids_[i].held, dual_->gang(i));
+  };
+  for (std::size_t i = 0; i < bids_.size(); ++i) {
+    if (!bids_[i].held.empty() && !keeps(i)) plan.stop(bids_[i].job);
+  }
+  for (std::size_t i = 0; i < bids_.size(); ++i) {
+    const Gang gang = dual_->gang(i);
+    if (gang.empty() || keeps(i)) continue;
+    for (Slice slice : gang) plan.take(slice.node, slice.gpus);
+    plan.place(bids_[i].job);
+    Note note;
+    note.kind = NoteKind::kPayoff;
+    note.job = bids_[i].job;
+    note.value = std::llround(dual_->payoff(i) * 1e6);
+    plan.note(note);
+  }
+}
+
+void Hadar::note_prices(Plan& plan) {
+  noted_prices_.resize(capacity_.size());
+  for (GpuTypeId type : ids<GpuTypeId>(capacity_.size())) {
+    const double price = prices_.price(type, dual_->free().of_type[type]);
+    const std::int64_t value = std::llround(price * 1e6);
+    if (value == noted_prices_[type.row()]) continue;
+    noted_prices_[type.row()] = value;
+    Note note;
+    note.kind = NoteKind::kPrice;
+    note.type = type;
+    note.value = value;
+    plan.note(note);
+  }
+}
+
+void Hadar::save(Writer& writer) const {
+  writer.u64(noted_prices_.size());
+  for (std::int64_t price : noted_prices_) writer.i64(price);
+  const auto is_here = [](Duration total) { return total.ms > 0; };
+  writer.u64(static_cast<std::uint64_t>(std::ranges::count_if(total_, is_here)));
+  for (JobId job : ids<JobId>(total_.size())) {
+    if (!is_here(total_[job])) continue;
+    writer.id(job);
+    writer.i64(total_[job].ms);
+  }
+}
+
+void Hadar::load(Reader& reader) {
+  noted_prices_.clear();
+  total_.clear();
+  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
+    noted_prices_.push_back(reader.i64());
+  }
+  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
+    const auto job = reader.id<JobId>();
+    const Duration total{reader.i64()};
+    if (!reader.ok() || job.is_none() || total.ms <= 0) return reader.fail();
+    if (!total_.has(job)) total_.resize(job.row() + std::size_t{1});
+    total_[job] = total;
+  }
+}
+
+constexpr OptionSpec kOptions[] = {
+    choice_option(
+        "utility", "jct", "jct/throughput/makespan/ftf",
+        "What progress is worth: by the jobs it lets through (ours), by work per time since "
+        "arrival (the paper's), by work left, or by how late the job is."),
+    integer_option("round", "360", "seconds", 1, 86'400,
+                   "Time between rounds; the default is Gavel's."),
+    integer_option(
+        "switch_s", "30", "seconds", 0, 3600,
+        "Dead time that keeping a gang is expected to save; the default is that of Helios' "
+        "migration of 2 to 8 GPUs."),
+    real_option(
+        "critical", "0.8", "", 0, 1,
+        "With jct: a job goes before all others if it needs more than this part of the time in "
+        "which everything could be done; 1: none does (ours)."),
+    integer_option("beam", "64", "drafts", 1, 1024,
+                   "How many drafts of a round the search keeps; chosen."),
+    choice_option(
+        "prices", "clearing", "clearing/paper/none",
+        "What a full type costs: what the first job that gets none would pay (ours), or the "
+        "most that any would; or all is free of charge."),
+    flag_option("mixed", "true", "Gangs may mix GPU types, as in the paper."),
+    flag_option("preempt", "true", "Running jobs bid again each round, as in the paper."),
+    flag_option("work_conserving", "true",
+                "GPUs that nobody would buy are given to whoever fits (ours)."),
+    choice_option("between_rounds", "fill", "fill/wait",
+                  "GPUs that are idle between rounds go to waiting jobs at once (ours), or wait."),
+};
+
+}  // namespace
+
+const PolicyEntry kHadar = {
+    .name = "hadar",
+    .summary = "Jobs bid for gangs, also of mixed GPU types, at prices that rise as GPUs run out.",
+    .paper = "Sultana et al., Hadar, IPDPS 2024",
+    .options = kOptions,
+    .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
+      const std::string_view utility = options.text("utility");
+      const std::string_view prices = options.text("prices");
+      return std::make_unique<Hadar>(
+          HadarOptions{.utility = utility == "jct"          ? Utility::kJct
+                                  : utility == "throughput" ? Utility::kThroughput
+                                  : utility == "makespan"   ? Utility::kMakespan
+                                                            : Utility::kFtf,
+                       .round = seconds(options.integer("round")),
+                       .dead = seconds(options.integer("switch_s")),
+                       .critical = options.real("critical"),
+                       .search = {.beam = static_cast<std::uint32_t>(options.integer("beam")),
+                                  .mixed = options.flag("mixed"),
+                                  .work_conserving = options.flag("work_conserving")},
+                       .prices = prices == "clearing" ? Prices::kClearing
+                                 : prices == "paper"  ? Prices::kPaper
+                                                      : Prices::kNone,
+                       .preempt = options.flag("preempt"),
+                       .fill = options.text("between_rounds") == "fill"});
+    }};
+
+}  // namespace fairlead

@@ -1,0 +1,57 @@
+// For tests of Hadar's parts: a cluster whose GPUs are all free, and bids with chosen worths.
+#pragma once
+
+#include "fairlead/input/cluster_file.h"
+#include "fairlead/policy/hadar/dual.h"
+
+#include <initializer_list>
+#include <list>
+#include <string_view>
+#include <vector>
+
+namespace fairlead {
+
+struct HadarStage {
+  explicit HadarStage(std::string_view shorthand) : HadarStage(*load_cluster(shorthand)) {}
+  explicit HadarStage(Cluster built) : cluster(std::move(built)) {
+    free.on = cluster.node_gpus;
+    free.of_type = cluster.type_gpus;
+    set_prices(0, 0);
+  }
+
+  // A job that waits. `per_gpu`: what a GPU of each type is worth to it; it loses the part `lost`
+  // of that on several nodes.
+  HadarBid& bid(std::uint32_t gpus, const std::vector<double>& per_gpu, double lost = 0) {
+    std::vector<double>& worth = worths.emplace_back();
+    for (double each : per_gpu) {
+      for (double kept : {1.0, 1.0, 1 - lost, 1 - lost}) worth.push_back(gpus * each * kept);
+    }
+    HadarBid made;
+    made.job = JobId(bids.size());
+    made.gpus = gpus;
+    made.worth = worth;
+    return bids.emplace_back(made);
+  }
+  // The same for each type.
+  void set_prices(double idle, double full) {
+    const std::vector<HadarPrices::Range> ranges(cluster.type_names.size(), {idle, full});
+    const std::vector<std::uint32_t> capacity(cluster.type_gpus.begin(), cluster.type_gpus.end());
+    prices.set(ranges, capacity);
+  }
+  HadarDual::Round round() {
+    clearing.fit(cluster, bids, free);
+    return {bids, free, prices, clearing};
+  }
+
+  Cluster cluster;
+  HadarFree free;
+  HadarPrices prices;
+  HadarClearing clearing;
+  std::list<std::vector<double>> worths;
+  std::list<std::vector<Slice>> held;
+  std::vector<HadarBid> bids;
+};
+
+inline std::vector<Slice> slices(Gang gang) { return {gang.begin(), gang.end()}; }
+
+}  // namespace fairlead

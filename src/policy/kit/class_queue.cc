@@ -1,0 +1,161 @@
+#include "fairlead/policy/kit/class_queue.h"
+
+#include <algorithm>
+
+namespace fairlead {
+namespace {
+
+constexpr std::size_t kArity = 4;
+
+}  // namespace
+
+ClassQueue::Class& ClassQueue::class_of(std::uint32_t level, std::uint32_t gpus, TypeMask types) {
+  const std::uint64_t level_gpus = (std::uint64_t{level} << 32) | gpus;
+  const auto [at, is_new] =
+      index_.try_emplace({level_gpus, types}, static_cast<std::uint32_t>(classes_.size()));
+  if (is_new) {
+    Class& made = classes_.emplace_back();
+    made.level_ = level;
+    made.gpus_ = gpus;
+    made.types_ = types;
+  }
+  return classes_[at->second];
+}
+
+void ClassQueue::add(std::uint32_t level, std::uint32_t gpus, TypeMask types, const OrderKey& key) {
+  FL_CHECK(!contains(key.job), "job {} waits already", key.job.row());
+  reserve(key.job.row() + std::size_t{1});
+  Class& in = class_of(level, gpus, types);
+  slots_[key.job].class_index = static_cast<std::uint32_t>(&in - classes_.data());
+  in.heap_.push_back(key);
+  sift_up(in, in.heap_.size() - 1, key);
+  ++size_;
+  gpus_ += gpus;
+  is_open_stale_ = true;
+}
+
+void ClassQueue::erase(JobId job) {
+  if (!contains(job)) return;
+  const Slot slot = slots_[job];
+  is_open_stale_ = true;
+  remove(classes_[slot.class_index], slot.position);
+}
+
+void ClassQueue::unblock() {
+  for (Class& each : classes_) each.blocked_ = false;
+  is_open_stale_ = true;
+}
+
+ClassQueue::Class* ClassQueue::first_open() {
+  const auto later = [this](std::uint32_t a, std::uint32_t b) { return is_later(a, b); };
+  if (is_open_stale_) {
+    open_.clear();
+    for (std::uint32_t i = 0; i < classes_.size(); ++i) {
+      if (!classes_[i].blocked_ && !classes_[i].heap_.empty()) open_.push_back(i);
+    }
+    std::ranges::make_heap(open_, later);
+    is_open_stale_ = false;
+  }
+  while (!open_.empty()) {
+    Class& first = classes_[open_.front()];
+    if (!first.blocked_) return &first;
+    std::ranges::pop_heap(open_, later);
+    open_.pop_back();
+  }
+  return nullptr;
+}
+
+OrderKey ClassQueue::pop(Class& from) {
+  const OrderKey head = from.head();
+  const auto later = [this](std::uint32_t a, std::uint32_t b) { return is_later(a, b); };
+  const bool is_first = !is_open_stale_ && !open_.empty() && &classes_[open_.front()] == &from;
+  if (is_first) std::ranges::pop_heap(open_, later);
+  remove(from, 0);
+  if (!is_first) {
+    is_open_stale_ = true;
+  } else if (from.heap_.empty()) {
+    open_.pop_back();
+  } else {
+    std::ranges::push_heap(open_, later);
+  }
+  return head;
+}
+
+void ClassQueue::remove(Class& from, std::size_t position) {
+  slots_[from.heap_[position].job].class_index = kAbsent;
+  const OrderKey last = from.heap_.back();
+  from.heap_.pop_back();
+  --size_;
+  gpus_ -= from.gpus_;
+  if (position == from.heap_.size()) return;
+  sift_up(from, position, last);
+  sift_down(from, slots_[last.job].position, last);
+}
+
+void ClassQueue::put(Class& in, std::size_t position, const OrderKey& key) {
+  in.heap_[position] = key;
+  slots_[key.job].position = static_cast<std::uint32_t>(position);
+}
+
+void ClassQueue::sift_up(Class& in, std::size_t position, const OrderKey& key) {
+  while (position > 0) {
+    const std::size_t parent = (position - 1) / kArity;
+    if (in.heap_[parent] <= key) break;
+    put(in, position, in.heap_[parent]);
+    position = parent;
+  }
+  put(in, position, key);
+}
+
+void ClassQueue::sift_down(Class& in, std::size_t position, const OrderKey& key) {
+  for (;;) {
+    const std::size_t first = position * kArity + 1;
+    if (first >= in.heap_.size()) break;
+    const std::size_t end = std::min(first + kArity, in.heap_.size());
+    std::size_t least = first;
+    for (std::size_t child = first + 1; child < end; ++child) {
+      if (in.heap_[child] < in.heap_[least]) least = child;
+    }
+    if (key <= in.heap_[least]) break;
+    put(in, position, in.heap_[least]);
+    position = least;
+  }
+  put(in, position, key);
+}
+
+void ClassQueue::save(Writer& writer) const {
+  writer.u64(classes_.size());
+  for (const Class& each : classes_) {
+    writer.u64(each.level_);
+    writer.u64(each.gpus_);
+    writer.u64(each.types_);
+    writer.u64(each.blocked_ ? 1 : 0);
+    writer.u64(each.heap_.size());
+    for (const OrderKey& key : each.heap_) {
+      writer.i64(key.major);
+      writer.i64(key.minor);
+      writer.i64(key.label);
+      writer.id(key.job);
+    }
+  }
+}
+
+void ClassQueue::load(Reader& reader) {
+  *this = ClassQueue();
+  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
+    const auto level = static_cast<std::uint32_t>(reader.u64());
+    const auto gpus = static_cast<std::uint32_t>(reader.u64());
+    const auto types = static_cast<TypeMask>(reader.u64());
+    class_of(level, gpus, types).blocked_ = reader.u64() != 0;
+    for (std::uint64_t jobs = reader.u64(); jobs > 0 && reader.ok(); --jobs) {
+      OrderKey key;
+      key.major = reader.i64();
+      key.minor = reader.i64();
+      key.label = reader.i64();
+      key.job = reader.id<JobId>();
+      add(level, gpus, types, key);
+    }
+  }
+}
+
+}  // namespace fairlead

@@ -1,0 +1,157 @@
+// Waiting jobs in order, kept per class: jobs of one class ask for the same number of GPUs of the
+// same types (and are in the same queue of a policy that has several).
+//
+// Within one pass over the waiting jobs free capacity only shrinks, so once a job finds no room, no
+// later job of its class does: the class is blocked for the rest of the pass. A pass therefore
+// costs O(classes), and O(log classes) per job that it starts and class that it blocks, however
+// many jobs wait.
+//
+// Invariants:
+//  1. A job is in the queue at most once.
+//  2. Order is OrderKey order, across classes too; keys of members never change.
+// add, pop, erase: O(log of the class's jobs). No allocation once room is reserved and every class
+// has reached its largest size.
+#pragma once
+
+#include "fairlead/base/bytes.h"
+#include "fairlead/base/ids.h"
+#include "fairlead/model/cluster.h"
+#include "fairlead/policy/kit/placement.h"
+#include "fairlead/policy/policy.h"
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace fairlead {
+
+// Where a job stands in a policy's order; smaller comes first. `label` tells apart jobs that have
+// stood there for different times, JobId the rest.
+struct OrderKey {
+  std::int64_t major = 0;
+  std::int64_t minor = 0;
+  std::int64_t label = 0;
+  JobId job;
+  friend constexpr auto operator<=>(const OrderKey&, const OrderKey&) = default;
+};
+
+class ClassQueue {
+ public:
+  class Class {
+   public:
+    std::uint32_t level() const { return level_; }
+    std::uint32_t gpus() const { return gpus_; }
+    TypeMask types() const { return types_; }
+    // REQUIRES: a job of the class waits.
+    const OrderKey& head() const { return heap_.front(); }
+    // Leaves the class out of first_open() until the next unblock().
+    void block() { blocked_ = true; }
+
+   private:
+    friend class ClassQueue;
+    std::uint32_t level_ = 0;
+    std::uint32_t gpus_ = 0;
+    TypeMask types_ = 0;
+    bool blocked_ = false;
+    std::vector<OrderKey> heap_;
+  };
+
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
+  // What all waiting jobs ask for together.
+  std::int64_t gpus() const { return gpus_; }
+  // Makes room for jobs 0..jobs-1.
+  void reserve(std::size_t jobs) {
+    if (slots_.size() < jobs) slots_.resize(jobs);
+  }
+  bool contains(JobId job) const { return slots_.has(job) && slots_[job].class_index != kAbsent; }
+
+  // REQUIRES: the job is not in the queue; key.job is the job.
+  void add(std::uint32_t level, std::uint32_t gpus, TypeMask types, const OrderKey& key);
+  // Does nothing if the job is not in the queue.
+  void erase(JobId job);
+
+  // Starts a new pass: no class is blocked.
+  void unblock();
+  // The class with the first head among those that are not blocked; null if there is none.
+  // O(classes) after unblock, add and erase, else O(log classes) per class blocked since.
+  Class* first_open();
+  // Takes the head out. O(log of the class's jobs + log classes), if first_open() gave the class.
+  // REQUIRES: a job of the class waits.
+  OrderKey pop(Class& from);
+
+  // Calls visit(key) for every waiting job, in an order that survives save and load.
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    for (const Class& each : classes_) {
+      for (const OrderKey& key : each.heap_) visit(key);
+    }
+  }
+
+  void save(Writer& writer) const;
+  // Replaces the contents.
+  void load(Reader& reader);
+
+ private:
+  static constexpr std::uint32_t kAbsent = 0xffffffff;
+  struct Slot {
+    std::uint32_t class_index = kAbsent;
+    std::uint32_t position = 0;
+  };
+
+  Class& class_of(std::uint32_t level, std::uint32_t gpus, TypeMask types);
+  void put(Class& in, std::size_t position, const OrderKey& key);
+  void sift_up(Class& in, std::size_t position, const OrderKey& key);
+  void sift_down(Class& in, std::size_t position, const OrderKey& key);
+  void remove(Class& from, std::size_t position);
+  bool is_later(std::uint32_t a, std::uint32_t b) const {
+    return classes_[a].head() > classes_[b].head();
+  }
+
+  std::vector<Class> classes_;
+  // A heap by head, the first on top, of classes that were open when it was made; stale: to be
+  // made.
+  std::vector<std::uint32_t> open_;
+  bool is_open_stale_ = true;
+  std::map<std::pair<std::uint64_t, TypeMask>, std::uint32_t> index_;  // (level, gpus), types
+  IdVector<JobId, Slot> slots_;
+  std::size_t size_ = 0;
+  std::int64_t gpus_ = 0;
+};
+
+enum class OnMisfit : std::uint8_t {
+  kStop,  // a job that finds no room holds up everyone behind it
+  kSkip,  // jobs behind it are tried
+};
+
+// Places waiting jobs in order, as far as there is room, and calls started(key, level) for each.
+// placement_of(level) says how the jobs of a level are placed. Blocked classes are left out;
+// classes that find no room are blocked.
+template <class PlacementOf, class Started>
+void start_waiting(ClassQueue& waiting, OnMisfit on_misfit, const PlacementOf& placement_of,
+                   const View& view, Plan& plan, const Started& started) {
+  while (plan.free().total() > 0) {
+    ClassQueue::Class* const next = waiting.first_open();
+    if (next == nullptr) return;
+    const std::uint32_t level = next->level();
+    if (place(placement_of(level), view.cluster, plan, next->head().job, next->gpus(),
+              next->types())) {
+      started(waiting.pop(*next), level);
+    } else if (on_misfit == OnMisfit::kStop) {
+      return;
+    } else {
+      next->block();
+    }
+  }
+}
+
+template <class Started>
+void start_waiting(ClassQueue& waiting, OnMisfit on_misfit, Placement placement, const View& view,
+                   Plan& plan, const Started& started) {
+  const auto the_same = [placement](std::uint32_t) { return placement; };
+  start_waiting(waiting, on_misfit, the_same, view, plan, started);
+}
+
+}  // namespace fairlead

@@ -1,0 +1,62 @@
+#include "fairlead/policy/kit/gang_stride.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace fairlead {
+namespace {
+
+bool is_ahead(const StrideClient& a, const StrideClient& b) {
+  return a.pass != b.pass ? a.pass < b.pass : a.order < b.order;
+}
+
+// What one quantum costs the client.
+double stride(const StrideClient& client) { return client.gpus / client.tickets; }
+
+}  // namespace
+
+void sort_by_pass(std::span<StrideClient> queue) {
+  if (!std::ranges::is_sorted(queue, is_ahead)) std::ranges::sort(queue, is_ahead);
+}
+
+std::uint32_t gang_stride(std::span<StrideClient> queue, std::uint32_t gpus, bool skip) {
+  sort_by_pass(queue);
+  for (StrideClient& client : queue) client.chosen = false;
+  for (StrideClient& client : queue) {
+    if (gpus == 0) break;
+    if (client.gpus <= gpus) {
+      client.chosen = true;
+      gpus -= client.gpus;
+    } else if (!skip) {
+      break;
+    }
+  }
+  return gpus;
+}
+
+void charge(StrideClient& client, double quanta) { client.pass += quanta * stride(client); }
+
+void cap_passes(std::span<StrideClient> queue, std::uint32_t gpus) {
+  double smallest = std::numeric_limits<double>::infinity();
+  double largest_stride = 0;
+  for (const StrideClient& client : queue) {
+    if (client.gpus > gpus) continue;
+    smallest = std::min(smallest, client.pass);
+    largest_stride = std::max(largest_stride, stride(client));
+  }
+  for (StrideClient& client : queue) {
+    client.pass = std::min(client.pass, smallest + largest_stride);
+  }
+}
+
+double mean_pass(std::span<const StrideClient> queue) {
+  double tickets = 0;
+  double weighted = 0;
+  for (const StrideClient& client : queue) {
+    tickets += client.tickets;
+    weighted += client.tickets * client.pass;
+  }
+  return tickets > 0 ? weighted / tickets : 0;
+}
+
+}  // namespace fairlead

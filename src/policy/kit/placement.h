@@ -1,0 +1,65 @@
+// Placements: how a policy that thinks in numbers of GPUs gets nodes for them.
+//
+// place() takes GPUs of the draft and gives them to a waiting job, or leaves the draft as it was.
+// Nodes are tried in index order and every tie goes to the lowest node, so that equal drafts give
+// equal gangs.
+//
+//   count        any free GPUs, in node order
+//   first-fit    the first node with room for the whole gang; a gang that no free node can take
+//                fills nodes in index order
+//   best-fit     the node with the fewest free GPUs that has room; else the freest nodes first
+//   yarn         Tiresias' "yarn" scheme: a gang of at most a node's size on the first node with
+//                room; a larger one on the first whole nodes of one rack, and its remainder on the
+//                first other node of that rack with room
+//   consolidate  Helios' placer: a gang of at most a node's size on the tightest node with room; a
+//                larger one on whole nodes, and its remainder on the freest other node
+//   rack         as best-fit, but a gang that spans nodes stays in one rack, the first with enough
+//   spread       GPU by GPU, each on the node with the most free ones then: what Kubernetes does by
+//                default with learners of one GPU
+//
+// GPU types: a node has one. A gang goes to one node of any allowed type if the placement finds
+// one; a gang that spans nodes takes them of one type, trying the allowed types in the cluster's
+// order. Only count, first-fit, best-fit and spread then mix types, because the strict placements
+// (yarn, consolidate, rack) would rather wait.
+//
+// Node sizes: "a node's size" is that of the largest node of the type, and a whole node is an idle
+// one of that size; smaller nodes of the type can take a small gang or the remainder of a large
+// one.
+//
+// All are monotone: a gang that finds no place finds none after more GPUs are taken either.
+// Policies rely on it to try each gang size once per decision.
+//
+// Cost: O(words of the free index that are scanned), per slice of the gang; per GPU of it under
+// spread; for rack O(nodes) more where no node has room.
+#pragma once
+
+#include "fairlead/model/cluster.h"
+#include "fairlead/policy/plan.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace fairlead {
+
+enum class Placement : std::uint8_t {
+  kCount,
+  kFirstFit,
+  kBestFit,
+  kYarn,
+  kConsolidate,
+  kRack,
+  kSpread
+};
+
+// The names above separated by '/', as an option's choices; and the placement of one name.
+constexpr std::string_view kPlacementChoices =
+    "count/first-fit/best-fit/yarn/consolidate/rack/spread";
+std::optional<Placement> placement_named(std::string_view name);
+
+// Gives `job` a gang of `gpus` GPUs of the allowed types; false, and no change, if there is no
+// place. REQUIRES: the job holds nothing in the draft; gpus > 0; the draft has no open gang.
+bool place(Placement placement, const Cluster& cluster, Plan& plan, JobId job, std::uint32_t gpus,
+           TypeMask types);
+
+}  // namespace fairlead

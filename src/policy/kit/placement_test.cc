@@ -1,0 +1,317 @@
+#include "fairlead/policy/kit/placement.h"
+
+#include "fairlead/base/rng.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+namespace fairlead {
+namespace {
+
+struct Node {
+  std::string type;
+  std::uint32_t gpus;
+  std::string rack = "r";
+};
+
+Cluster cluster_of(const std::vector<Node>& nodes) {
+  std::vector<NodeSpec> specs;
+  for (const Node& node : nodes) {
+    NodeSpec spec;
+    spec.gpu_type = node.type;
+    spec.gpus = node.gpus;
+    spec.rack = node.rack;
+    specs.push_back(spec);
+  }
+  return Cluster::build("test", {}, specs).value();
+}
+
+// A plan on a cluster some of whose GPUs are taken.
+class Draft {
+ public:
+  Draft(const std::vector<Node>& nodes, const std::vector<std::uint32_t>& taken)
+      : cluster_(cluster_of(nodes)), jobs_(waiting_jobs()), plan_(cluster_, jobs_) {
+    bool any = false;
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+      if (taken[i] == 0) continue;
+      plan_.take(NodeId(i), taken[i]);
+      any = true;
+    }
+    if (any) plan_.place(JobId(0));
+  }
+
+  // The gang as "n0:2 n1:4", or "none".
+  std::string place(Placement placement, std::uint32_t gpus, TypeMask types = kAllTypes) {
+    const std::uint32_t before = plan_.free().total();
+    if (!fairlead::place(placement, cluster_, plan_, JobId(1), gpus, types)) {
+      EXPECT_EQ(plan_.free().total(), before);
+      return "none";
+    }
+    std::string text;
+    for (Slice slice : plan_.gang(JobId(1))) {
+      if (!text.empty()) text += ' ';
+      text += fmt::format("n{}:{}", slice.node.row(), slice.gpus);
+    }
+    plan_.stop(JobId(1));
+    return text;
+  }
+
+  const Cluster& cluster() const { return cluster_; }
+  const FreeIndex& free() const { return plan_.free(); }
+
+ private:
+  static Jobs waiting_jobs() {
+    Jobs jobs;
+    for (int i = 0; i < 2; ++i) jobs.user.push_back(UserId(0));
+    jobs.start_serving();
+    for (JobState& state : jobs.state) state = JobState::kWaiting;
+    return jobs;
+  }
+
+  Cluster cluster_;
+  Jobs jobs_;
+  Plan plan_;
+};
+
+const std::vector<Node> kThreeOfFour = {{"V100", 4}, {"V100", 4}, {"V100", 4}};
+
+TEST(Placement, CountTakesAnyFreeGpusInNodeOrder) {
+  Draft draft(kThreeOfFour, {3, 1, 0});
+  EXPECT_EQ(draft.place(Placement::kCount, 1), "n0:1");
+  EXPECT_EQ(draft.place(Placement::kCount, 3), "n0:1 n1:2");
+  EXPECT_EQ(draft.place(Placement::kCount, 8), "n0:1 n1:3 n2:4");
+  EXPECT_EQ(draft.place(Placement::kCount, 9), "none");
+}
+
+TEST(Placement, FirstFitTakesTheFirstNodeWithRoomAndOnlyElseSpills) {
+  Draft draft(kThreeOfFour, {3, 1, 0});
+  EXPECT_EQ(draft.place(Placement::kFirstFit, 1), "n0:1");
+  EXPECT_EQ(draft.place(Placement::kFirstFit, 2), "n1:2");
+  EXPECT_EQ(draft.place(Placement::kFirstFit, 4), "n2:4");
+  EXPECT_EQ(draft.place(Placement::kFirstFit, 5), "n0:1 n1:3 n2:1");
+}
+
+TEST(Placement, BestFitTakesTheTightestNodeAndOnlyElseTheFreest) {
+  Draft draft(kThreeOfFour, {1, 2, 0});
+  EXPECT_EQ(draft.place(Placement::kBestFit, 1), "n1:1");
+  EXPECT_EQ(draft.place(Placement::kBestFit, 3), "n0:3");
+  EXPECT_EQ(draft.place(Placement::kBestFit, 6), "n0:2 n2:4");
+  EXPECT_EQ(draft.place(Placement::kBestFit, 8), "n0:3 n1:1 n2:4");
+}
+
+TEST(Placement, YarnPutsASmallGangOnTheFirstNodeWithRoomOrNowhere) {
+  Draft draft(kThreeOfFour, {3, 2, 2});
+  EXPECT_EQ(draft.place(Placement::kYarn, 1), "n0:1");
+  EXPECT_EQ(draft.place(Placement::kYarn, 2), "n1:2");
+  EXPECT_EQ(draft.place(Placement::kYarn, 3), "none");
+}
+
+TEST(Placement, YarnPutsALargeGangOnIdleNodesAndItsRemainderOnTheFirstOtherNode) {
+  Draft draft(kThreeOfFour, {2, 0, 0});
+  EXPECT_EQ(draft.place(Placement::kYarn, 4), "n1:4");
+  EXPECT_EQ(draft.place(Placement::kYarn, 6), "n0:2 n1:4");
+  EXPECT_EQ(draft.place(Placement::kYarn, 8), "n1:4 n2:4");
+  EXPECT_EQ(draft.place(Placement::kYarn, 7), "n1:4 n2:3");
+  EXPECT_EQ(draft.place(Placement::kYarn, 10), "n0:2 n1:4 n2:4");
+  EXPECT_EQ(draft.place(Placement::kYarn, 9), "n0:1 n1:4 n2:4");
+}
+
+TEST(Placement, YarnStaysInOneRack) {
+  const std::vector<Node> nodes = {
+      {"V100", 4, "a"}, {"V100", 4, "a"}, {"V100", 4, "b"}, {"V100", 4, "b"}};
+  Draft draft(nodes, {1, 0, 0, 0});
+  EXPECT_EQ(draft.place(Placement::kYarn, 8), "n2:4 n3:4");
+  EXPECT_EQ(draft.place(Placement::kYarn, 7), "n0:3 n1:4");
+  EXPECT_EQ(draft.place(Placement::kYarn, 9), "none");
+}
+
+TEST(Placement, ConsolidatePutsASmallGangOnTheTightestNodeOrNowhere) {
+  Draft draft(kThreeOfFour, {1, 2, 2});
+  EXPECT_EQ(draft.place(Placement::kConsolidate, 1), "n1:1");
+  EXPECT_EQ(draft.place(Placement::kConsolidate, 3), "n0:3");
+  EXPECT_EQ(draft.place(Placement::kConsolidate, 4), "none");
+}
+
+TEST(Placement, ConsolidatePutsALargeGangOnIdleNodesAndItsRemainderOnTheFreestOtherNode) {
+  Draft draft({{"V100", 4}, {"V100", 4}, {"V100", 4}, {"V100", 4}}, {3, 1, 0, 2});
+  EXPECT_EQ(draft.place(Placement::kConsolidate, 5), "n1:1 n2:4");
+  EXPECT_EQ(draft.place(Placement::kConsolidate, 7), "n1:3 n2:4");
+  EXPECT_EQ(draft.place(Placement::kConsolidate, 8), "none");
+}
+
+TEST(Placement, RackTakesTheTightestNodeAndOnlyElseTheFreestOfTheFirstRackWithEnough) {
+  const std::vector<Node> nodes = {
+      {"V100", 4, "a"}, {"V100", 4, "a"}, {"V100", 4, "b"}, {"V100", 4, "b"}};
+  Draft draft(nodes, {1, 2, 1, 0});
+  EXPECT_EQ(draft.place(Placement::kRack, 2), "n1:2");
+  EXPECT_EQ(draft.place(Placement::kRack, 4), "n3:4");
+  EXPECT_EQ(draft.place(Placement::kRack, 5), "n0:3 n1:2");
+  EXPECT_EQ(draft.place(Placement::kRack, 6), "n2:2 n3:4");
+  EXPECT_EQ(draft.place(Placement::kRack, 8), "none");
+}
+
+TEST(Placement, SpreadGivesEachGpuToTheNodeThatIsEmptiestThen) {
+  Draft draft(kThreeOfFour, {3, 1, 0});
+  EXPECT_EQ(draft.place(Placement::kSpread, 1), "n2:1");
+  EXPECT_EQ(draft.place(Placement::kSpread, 2), "n1:1 n2:1");
+  EXPECT_EQ(draft.place(Placement::kSpread, 4), "n1:2 n2:2");
+  EXPECT_EQ(draft.place(Placement::kSpread, 8), "n0:1 n1:3 n2:4");
+  EXPECT_EQ(draft.place(Placement::kSpread, 9), "none");
+}
+
+TEST(Placement, AGangThatSpansNodesTakesOneTypeIfItCan) {
+  const std::vector<Node> nodes = {{"V100", 2}, {"K80", 2}, {"V100", 2}, {"K80", 2}, {"K80", 2}};
+  Draft draft(nodes, {1, 0, 0, 0, 0});
+  EXPECT_EQ(draft.place(Placement::kCount, 3), "n0:1 n2:2");
+  EXPECT_EQ(draft.place(Placement::kCount, 6), "n1:2 n3:2 n4:2");
+  EXPECT_EQ(draft.place(Placement::kCount, 7), "n0:1 n1:2 n2:2 n3:2");
+  EXPECT_EQ(draft.place(Placement::kBestFit, 6), "n1:2 n3:2 n4:2");
+  EXPECT_EQ(draft.place(Placement::kSpread, 3), "n0:1 n2:2");
+  EXPECT_EQ(draft.place(Placement::kSpread, 7), "n0:1 n1:2 n2:2 n3:1 n4:1");
+  EXPECT_EQ(draft.place(Placement::kRack, 6), "n1:2 n3:2 n4:2");
+  EXPECT_EQ(draft.place(Placement::kRack, 7), "none");
+  EXPECT_EQ(draft.place(Placement::kYarn, 4), "n1:2 n3:2");
+  EXPECT_EQ(draft.place(Placement::kYarn, 7), "none");
+  EXPECT_EQ(draft.place(Placement::kConsolidate, 7), "none");
+}
+
+TEST(Placement, TakesAllowedTypesOnly) {
+  Draft draft({{"V100", 2}, {"K80", 2}, {"P100", 2}}, {});
+  const TypeMask k80 = type_bit(GpuTypeId(1));
+  const TypeMask p100 = type_bit(GpuTypeId(2));
+  EXPECT_EQ(draft.place(Placement::kFirstFit, 2, k80), "n1:2");
+  EXPECT_EQ(draft.place(Placement::kCount, 3, k80), "none");
+  EXPECT_EQ(draft.place(Placement::kCount, 3, k80 | p100), "n1:2 n2:1");
+}
+
+TEST(Placement, ASmallerNodeTakesARemainderButIsNoWholeNode) {
+  Draft draft({{"V100", 2}, {"V100", 4}, {"V100", 4}}, {});
+  EXPECT_EQ(draft.place(Placement::kYarn, 8), "n1:4 n2:4");
+  EXPECT_EQ(draft.place(Placement::kYarn, 6), "n0:2 n1:4");
+  EXPECT_EQ(draft.place(Placement::kYarn, 10), "n0:2 n1:4 n2:4");
+}
+
+// ---- against a search of every node ----
+
+// What the placements say, on one GPU type, by looking at every node. Empty: no place.
+std::vector<Slice> plain_gang(Placement placement, const Cluster& cluster, const FreeIndex& index,
+                              std::uint32_t gpus) {
+  std::vector<std::uint32_t> free;
+  for (NodeId node : ids<NodeId>(cluster.nodes())) free.push_back(index.on(node));
+  if (std::accumulate(free.begin(), free.end(), 0U) < gpus) return {};
+  const std::uint32_t size = *std::ranges::max_element(cluster.node_gpus);
+  std::vector<std::size_t> order(free.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto freest_first = [&](std::size_t a, std::size_t b) {
+    return std::pair(free[b], a) < std::pair(free[a], b);
+  };
+
+  if (placement != Placement::kCount && placement != Placement::kSpread) {
+    std::vector<std::size_t> fitting;
+    for (std::size_t node : order) {
+      if (free[node] >= gpus) fitting.push_back(node);
+    }
+    const bool tight = placement == Placement::kBestFit || placement == Placement::kConsolidate ||
+                       placement == Placement::kRack;
+    if (tight) {
+      std::ranges::stable_sort(fitting, {}, [&](std::size_t node) { return free[node]; });
+    }
+    if (!fitting.empty()) return {{NodeId(fitting[0]), static_cast<std::uint16_t>(gpus)}};
+  }
+  std::vector<Slice> gang;
+  const auto take = [&](std::size_t node, std::uint32_t count) {
+    gang.push_back({NodeId(node), static_cast<std::uint16_t>(count)});
+    free[node] -= count;
+    gpus -= count;
+  };
+  if (placement == Placement::kSpread) {
+    std::vector<std::uint32_t> left = free;
+    for (std::uint32_t taken = 0; taken < gpus; ++taken) --*std::ranges::max_element(left);
+    for (std::size_t node : order) {
+      if (free[node] > left[node]) take(node, free[node] - left[node]);
+    }
+  } else if (placement == Placement::kRack) {
+    std::ranges::sort(order, freest_first);
+    for (NodeRange rack : cluster.rack_nodes) {
+      const std::uint32_t in_rack =
+          std::accumulate(free.begin() + rack.begin, free.begin() + rack.end, 0U);
+      if (in_rack < gpus) continue;
+      for (std::size_t node : order) {
+        if (node < rack.begin || node >= rack.end || gpus == 0 || free[node] == 0) continue;
+        take(node, std::min(gpus, free[node]));
+      }
+      break;
+    }
+  } else if (placement == Placement::kYarn || placement == Placement::kConsolidate) {
+    if (gpus <= size) return {};
+    const std::uint32_t all = gpus;
+    for (NodeRange rack : cluster.rack_nodes) {
+      const bool anywhere = placement == Placement::kConsolidate;
+      const std::size_t begin = anywhere ? 0 : rack.begin;
+      const std::size_t end = anywhere ? free.size() : rack.end;
+      const std::vector<std::uint32_t> before = free;
+      for (std::size_t node = begin; node < end && gpus >= size; ++node) {
+        if (free[node] == size) take(node, size);
+      }
+      std::vector<std::size_t> others(order.begin() + static_cast<std::ptrdiff_t>(begin),
+                                      order.begin() + static_cast<std::ptrdiff_t>(end));
+      if (anywhere) std::ranges::sort(others, freest_first);
+      for (std::size_t node : others) {
+        if (gpus > 0 && gpus < size && free[node] >= gpus) take(node, gpus);
+      }
+      if (gpus == 0) break;
+      free = before;
+      gang.clear();
+      gpus = all;
+      if (anywhere) break;
+    }
+  } else {
+    if (placement == Placement::kBestFit) std::ranges::sort(order, freest_first);
+    for (std::size_t node : order) {
+      if (gpus > 0 && free[node] > 0) take(node, std::min(gpus, free[node]));
+    }
+  }
+  std::ranges::sort(gang, {}, &Slice::node);
+  return gang;
+}
+
+TEST(Placement, AgreesWithASearchOfEveryNode) {
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    Rng rng(seed);
+    std::vector<Node> nodes(1 + rng.below(9),
+                            {"V100", static_cast<std::uint32_t>(1 + rng.below(8))});
+    std::vector<std::uint32_t> taken;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      nodes[i].rack = fmt::format("r{}", i / 3);
+      if (rng.below(4) == 0) nodes[i].gpus = static_cast<std::uint32_t>(1 + rng.below(8));
+      const bool idle = rng.below(2) == 0;
+      taken.push_back(idle ? 0 : static_cast<std::uint32_t>(rng.below(nodes[i].gpus + 1)));
+    }
+    Draft draft(nodes, taken);
+    for (Placement placement :
+         {Placement::kCount, Placement::kFirstFit, Placement::kBestFit, Placement::kYarn,
+          Placement::kConsolidate, Placement::kRack, Placement::kSpread}) {
+      for (std::uint32_t gpus = 1; gpus <= 20; ++gpus) {
+        std::string want;
+        for (Slice slice : plain_gang(placement, draft.cluster(), draft.free(), gpus)) {
+          want += fmt::format("{}n{}:{}", want.empty() ? "" : " ", slice.node.row(), slice.gpus);
+        }
+        ASSERT_EQ(draft.place(placement, gpus), want.empty() ? "none" : want)
+            << "seed " << seed << ", placement " << static_cast<int>(placement) << ", " << gpus
+            << " GPUs";
+      }
+    }
+  }
+}
+
+TEST(Placement, NamesAreThoseOfTheOption) {
+  EXPECT_EQ(placement_named("best-fit"), Placement::kBestFit);
+  EXPECT_EQ(placement_named("consolidate"), Placement::kConsolidate);
+  EXPECT_EQ(placement_named("worst-fit"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace fairlead

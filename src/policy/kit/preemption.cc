@@ -1,0 +1,121 @@
+#include "fairlead/policy/kit/preemption.h"
+
+#include <algorithm>
+
+namespace fairlead {
+namespace {
+
+using Counts = std::array<std::uint32_t, kGpuTypesMax>;
+
+TypeMask bit(std::size_t type) { return TypeMask{1} << type; }
+
+// The types that `gpus` GPUs can come from: the first allowed one that has enough, else all allowed
+// ones if they have enough together, else none.
+TypeMask types_with(const Counts& counts, std::size_t type_count, std::uint32_t gpus,
+                    TypeMask types) {
+  std::uint64_t together = 0;
+  for (std::size_t type = 0; type < type_count; ++type) {
+    if ((types & bit(type)) == 0) continue;
+    if (counts[type] >= gpus) return bit(type);
+    together += counts[type];
+  }
+  return together >= gpus ? types : TypeMask{0};
+}
+
+}  // namespace
+
+void Preemption::clear() {
+  victims_.clear();
+  chosen_.clear();
+  types_ = 0;
+}
+
+void Preemption::begin(const View& view, const Plan& plan) {
+  clear();
+  types_ = view.cluster.type_names.size();
+  if (types_ == 1) {
+    left_[0] = plan.free().capacity();
+    idle_[0] = plan.free().total();
+    return;
+  }
+  for (std::size_t type = 0; type < types_; ++type) {
+    left_[type] = idle_[type] = plan.free().of(GpuTypeId(type));
+  }
+  for (JobId job : view.running) {
+    for (Slice slice : plan.gang(job))
+      left_[view.cluster.node_type[slice.node].row()] += slice.gpus;
+  }
+}
+
+std::uint32_t Preemption::left() const {
+  std::uint32_t gpus = 0;
+  for (std::size_t type = 0; type < types_; ++type) gpus += left_[type];
+  return gpus;
+}
+
+void Preemption::keep(const View& view, JobId job) {
+  if (!take_held(view, job)) victims_.push_back(job);
+}
+
+bool Preemption::take_held(const View& view, JobId job) {
+  if (types_ == 1) {
+    if (left_[0] < view.jobs.held_gpus[job]) return false;
+    left_[0] -= view.jobs.held_gpus[job];
+    return true;
+  }
+  const Counts before = left_;
+  for (Slice slice : view.jobs.last_gang(job)) {
+    std::uint32_t& left = left_[view.cluster.node_type[slice.node].row()];
+    if (left < slice.gpus) {
+      left_ = before;
+      return false;
+    }
+    left -= slice.gpus;
+  }
+  return true;
+}
+
+void Preemption::admit(ClassQueue& waiting, ClassQueue::Class& from) {
+  const TypeMask claimed = claim(from.gpus(), from.types());
+  if (claimed == 0) return from.block();
+  const std::uint32_t level = from.level();
+  chosen_.push_back({waiting.pop(from), level, from.gpus(), from.types(), claimed});
+}
+
+TypeMask Preemption::claim(std::uint32_t gpus, TypeMask types) {
+  TypeMask claimed = types_with(idle_, types_, gpus, types);
+  if (claimed == 0) claimed = types_with(left_, types_, gpus, types);
+  if (claimed == 0) return 0;
+  for (std::size_t type = 0; type < types_ && gpus > 0; ++type) {
+    if ((claimed & bit(type)) == 0) continue;
+    const std::uint32_t taken = std::min(gpus, left_[type]);
+    left_[type] -= taken;
+    idle_[type] -= std::min(taken, idle_[type]);
+    gpus -= taken;
+  }
+  return claimed;
+}
+
+void Preemption::carry_out(const PlacementOf& placement_of, const View& view, Plan& plan) {
+  for (JobId job : victims_) plan.stop(job);
+  for (const Chosen& chosen : chosen_) {
+    const JobId job = chosen.key.job;
+    const Placement placement = placement_of(chosen.level);
+    if (place(placement, view.cluster, plan, job, chosen.gpus, chosen.claim)) continue;
+    if (chosen.claim != chosen.types) {
+      place(placement, view.cluster, plan, job, chosen.gpus, chosen.types);
+    }
+  }
+  for (JobId job : victims_) restore(view, plan, job);
+}
+
+void Preemption::restore(const View& view, Plan& plan, JobId job) const {
+  const Gang held = view.jobs.last_gang(job);
+  const bool is_free = std::ranges::all_of(
+      held, [&](Slice slice) { return plan.free().on(slice.node) >= slice.gpus; });
+  if (!is_free) return;
+  for (Slice slice : held) plan.take(slice.node, slice.gpus);
+  plan.place(job);
+}
+
+}  // namespace fairlead

@@ -1,0 +1,84 @@
+// Preemption: re-deciding who runs, the step that all preemptive-priority policies share.
+//
+// A policy walks all its jobs, running and waiting, in its order of priority. First it chooses by
+// number of GPUs, as if every GPU could serve every gang: keep() for a running job, admit() for a
+// waiting one; each takes from what is left of the cluster (per GPU type), and a job that does not
+// fit is skipped. Then carry_out() edits the plan:
+//
+//  1. Running jobs that were not kept (victims) are stopped.
+//  2. Chosen jobs are placed, in order, on the GPU types that the choice had in mind if possible.
+//     With a placement other than count some may find no place (fragmentation); they go on waiting.
+//  3. So that no GPU idles that somebody could use, victims whose gang is still free get it back,
+//     in order: their stop is undone and costs nothing. The policy then offers what is left to all
+//     waiting jobs (start_waiting), victims included.
+//
+// With placement count and one GPU type, steps 2 and 3 find nothing to repair, and the outcome is
+// that of "free all GPUs, then give them out in order": the semantics of the Tiresias simulator.
+//
+// On clusters with several types a waiting job claims idle GPUs before GPUs that running jobs of
+// lower priority hold, and GPUs of one type before a mix; a running job is kept only where it is.
+//
+// Cost: O(1) per keep and admit, O(slices) on clusters with several GPU types.
+#pragma once
+
+#include "fairlead/policy/kit/class_queue.h"
+#include "fairlead/policy/kit/placement.h"
+#include "fairlead/policy/policy.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace fairlead {
+
+class Preemption {
+ public:
+  struct Chosen {
+    OrderKey key;
+    std::uint32_t level;
+    std::uint32_t gpus;
+    TypeMask types;  // allowed
+    TypeMask claim;  // what the choice had in mind
+  };
+
+  // Nothing is chosen yet; the whole cluster is left. O(1), or O(running) with several GPU types.
+  void begin(const View& view, const Plan& plan);
+
+  // Nothing is chosen, and nothing is left.
+  void clear();
+
+  // GPUs that are left to choose for.
+  std::uint32_t left() const;
+  // Keeps a running job, or makes it a victim.
+  void keep(const View& view, JobId job);
+  // Keeps running jobs that hold `gpus` GPUs together. REQUIRES: one GPU type; gpus <= left().
+  void keep_all(std::uint32_t gpus) { left_[0] -= gpus; }
+  // Takes the head of the class out of the queue and chooses it, or blocks the class.
+  void admit(ClassQueue& waiting, ClassQueue::Class& from);
+
+  // How the jobs of a level are placed.
+  using PlacementOf = std::function<Placement(std::uint32_t level)>;
+  void carry_out(const PlacementOf& placement_of, const View& view, Plan& plan);
+  void carry_out(Placement placement, const View& view, Plan& plan) {
+    carry_out([placement](std::uint32_t) { return placement; }, view, plan);
+  }
+
+  // In order. After carry_out, Plan::holds says who runs.
+  std::span<const JobId> victims() const { return victims_; }
+  std::span<const Chosen> chosen() const { return chosen_; }
+
+ private:
+  bool take_held(const View& view, JobId job);
+  TypeMask claim(std::uint32_t gpus, TypeMask types);
+  void restore(const View& view, Plan& plan, JobId job) const;
+
+  std::size_t types_ = 0;
+  std::array<std::uint32_t, kGpuTypesMax> left_ = {};
+  std::array<std::uint32_t, kGpuTypesMax> idle_ = {};  // the part of left_ that nobody holds
+  std::vector<JobId> victims_;
+  std::vector<Chosen> chosen_;
+};
+
+}  // namespace fairlead

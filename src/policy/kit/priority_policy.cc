@@ -1,0 +1,159 @@
+#include "fairlead/policy/kit/priority_policy.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fairlead {
+
+void PriorityPolicy::decide(const View& view, Plan& plan) {
+  waiting_.reserve(view.jobs.size());
+  ++decisions_;
+  running_label_ = next_label_;
+  next_label_ += static_cast<std::int64_t>(running_.size());
+  newcomer_label_ = next_label_;
+  apply_news(view);
+  if (running_.size() > 2 * view.running.size() + 64) drop_ended(plan);
+  if (waiting_.empty()) return;
+
+  const bool everybody_fits =
+      view.cluster.type_names.size() == 1 && waiting_.gpus() <= std::int64_t{plan.free().total()};
+  if (everybody_fits) {
+    preemption_.clear();
+    start_fitting(view, plan);
+  } else {
+    refresh_running(view, plan);
+    choose(view, plan);
+    carry_out(view, plan);
+  }
+  // Where nothing runs, time alone changes nothing.
+  const bool something_runs = plan.free().total() < plan.free().capacity();
+  if (quantum_.ms > 0 && !waiting_.empty() && something_runs) {
+    plan.wake_at({(view.now.ms / quantum_.ms + 1) * quantum_.ms});
+  }
+}
+
+void PriorityPolicy::apply_news(const View& view) {
+  for (const Event& event : view.news) {
+    if (event.kind == EventKind::kEvicted || event.kind == EventKind::kStartFailed) {
+      std::erase_if(running_, [&](const Running& each) { return each.order.job == event.job; });
+    }
+    if (begins_to_wait(event.kind)) wait(view, newcomer(view, event.job));
+    if (ends_job(event.kind)) waiting_.erase(event.job);
+  }
+}
+
+OrderKey PriorityPolicy::newcomer(const View& view, JobId job) {
+  const std::int64_t now = key(view, job);
+  if (ties_ == Ties::kStable) return {.major = now, .label = next_label_++, .job = job};
+  return {.major = now, .minor = view.jobs.arrival[job].ms, .job = job};
+}
+
+void PriorityPolicy::wait(const View& view, const OrderKey& key) {
+  waiting_.add(0, view.jobs.gpus[key.job], view.jobs.types[key.job], key);
+}
+
+void PriorityPolicy::start(const View& view, const OrderKey& key) {
+  // A victim that finds another place has its entry still, and runs in the tables still.
+  if (view.jobs.state[key.job] == JobState::kRunning) return;
+  const bool has_waited = key.label < newcomer_label_;
+  running_.push_back({.order = key,
+                      .started = has_waited ? -decisions_ : decisions_,
+                      .label_at_start = key.label,
+                      .seen = view.now});
+}
+
+void PriorityPolicy::drop_ended(const Plan& plan) {
+  std::erase_if(running_, [&](const Running& each) { return !plan.holds(each.order.job); });
+}
+
+void PriorityPolicy::refresh_running(const View& view, const Plan& plan) {
+  drop_ended(plan);
+  for (Running& each : running_) {
+    const std::int64_t now = key(view, each.order.job);
+    each.fallen = each.order.major - now;
+    each.during = view.now - each.seen;
+    each.order.major = now;
+    each.seen = view.now;
+  }
+  const auto is_before = [this](const Running& a, const Running& b) { return is_ahead(a, b); };
+  // The order has rarely changed.
+  if (!std::ranges::is_sorted(running_, is_before)) std::ranges::sort(running_, is_before);
+  if (ties_ == Ties::kByArrival) return;
+  std::int64_t label = running_label_;
+  for (Running& each : running_) each.order.label = label++;
+}
+
+bool PriorityPolicy::is_ahead(const Running& a, const Running& b) const {
+  if (ties_ == Ties::kByArrival || a.order.major != b.order.major) return a.order < b.order;
+  const Int128 pace_a = Int128{a.fallen} * b.during.ms;
+  const Int128 pace_b = Int128{b.fallen} * a.during.ms;
+  if (pace_a != pace_b) return pace_a < pace_b;
+  return std::pair(a.started, a.label_at_start) < std::pair(b.started, b.label_at_start);
+}
+
+void PriorityPolicy::choose(const View& view, const Plan& plan) {
+  preemption_.begin(view, plan);
+  waiting_.unblock();
+  auto running = running_.begin();
+  for (;;) {
+    ClassQueue::Class* const next = waiting_.first_open();
+    for (; running != running_.end() && (next == nullptr || running->order < next->head());
+         ++running) {
+      preemption_.keep(view, running->order.job);
+    }
+    if (next == nullptr) return;
+    preemption_.admit(waiting_, *next);
+  }
+}
+
+void PriorityPolicy::carry_out(const View& view, Plan& plan) {
+  preemption_.carry_out(placement_, view, plan);
+  for (const Running& each : running_) {
+    if (!plan.holds(each.order.job)) wait(view, each.order);
+  }
+  for (const Preemption::Chosen& chosen : preemption_.chosen()) {
+    plan.holds(chosen.key.job) ? start(view, chosen.key) : wait(view, chosen.key);
+  }
+  start_fitting(view, plan);
+  drop_ended(plan);
+}
+
+void PriorityPolicy::start_fitting(const View& view, Plan& plan) {
+  waiting_.unblock();
+  start_waiting(waiting_, OnMisfit::kSkip, placement_, view, plan,
+                [&](const OrderKey& key, std::uint32_t) { start(view, key); });
+}
+
+void PriorityPolicy::save(Writer& writer) const {
+  waiting_.save(writer);
+  writer.i64(next_label_);
+  writer.i64(decisions_);
+  writer.u64(running_.size());
+  for (const Running& each : running_) {
+    writer.id(each.order.job);
+    writer.i64(each.order.major);
+    writer.i64(each.order.minor);
+    writer.i64(each.started);
+    writer.i64(each.label_at_start);
+    writer.time(each.seen);
+  }
+}
+
+void PriorityPolicy::load(Reader& reader) {
+  waiting_.load(reader);
+  next_label_ = reader.i64();
+  decisions_ = reader.i64();
+  running_.clear();
+  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
+    Running each;
+    each.order.job = reader.id<JobId>();
+    each.order.major = reader.i64();
+    each.order.minor = reader.i64();
+    each.started = reader.i64();
+    each.label_at_start = reader.i64();
+    each.seen = reader.time();
+    running_.push_back(each);
+  }
+}
+
+}  // namespace fairlead

@@ -1,0 +1,33 @@
+// QueuePolicy: the non-preemptive policies. Waiting jobs stand in one order and start as GPUs come
+// free; a job that runs keeps its gang to the end.
+//
+// A job's place in the order is fixed when it arrives. One that loses its gang with a node is put
+// back by the same rule, so under FIFO it returns to its old place.
+//
+// Cost of a decision: O(news + started jobs x classes), whatever the number of waiting jobs.
+#pragma once
+
+#include "fairlead/policy/kit/class_queue.h"
+
+namespace fairlead {
+
+class QueuePolicy : public Policy {
+ public:
+  QueuePolicy(OnMisfit on_misfit, Placement placement)
+      : on_misfit_(on_misfit), placement_(placement) {}
+
+  void decide(const View& view, Plan& plan) override;
+  void save(Writer& writer) const override { waiting_.save(writer); }
+  void load(Reader& reader) override { waiting_.load(reader); }
+
+ protected:
+  // The job's place in the order, as of now; the label is not used.
+  virtual OrderKey order(const View& view, JobId job) const = 0;
+
+ private:
+  const OnMisfit on_misfit_;
+  const Placement placement_;
+  ClassQueue waiting_;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,284 @@
+// Optimus (Peng et al., EuroSys 2018): GPUs go to whom they bring forward most.
+//
+// Every interval all GPUs are divided anew by marginal gain (optimus_shares.h), each job's time
+// left being its work left over its speed on that many GPUs. Gangs that change are stopped and
+// placed anew; in between nobody is stopped, and what comes free is offered to waiting jobs.
+//
+// Cost: between looks O(news + classes per start), as a waiting job's smallest gang does not
+// change; a look O(jobs here x (log + GPU types) + GPUs x log + sizes looked at).
+#include "fairlead/policy/kit/class_queue.h"
+#include "fairlead/policy/optimus/estimates.h"
+#include "fairlead/policy/optimus/shares.h"
+#include "fairlead/policy/policies.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+namespace fairlead {
+namespace {
+
+struct Options {
+  Duration interval;
+  double resize_s = 0;
+  bool fit_speed = false;
+  bool fit_remaining = false;
+  std::uint64_t seed = 0;
+};
+
+class Optimus : public Policy {
+ public:
+  explicit Optimus(const Options& options) : options_(options) {}
+
+  std::string_view name() const override { return kOptimus.name; }
+  Needs needs() const override {
+    return {.rates = RatesNeeded::kTable, .remaining_work = true, .elastic = true};
+  }
+  void decide(const View& view, Plan& plan) override;
+  void save(Writer& writer) const override;
+  void load(Reader& reader) override;
+
+ private:
+  void apply_news(const View& view);
+  void wait(const View& view, JobId job);
+  void offer_idle(const View& view, Plan& plan);
+  void look(const View& view, Plan& plan);
+  void fit(const View& view);
+  double believed_work_s(const View& view, JobId job) const;
+  double time_left_s(const View& view, std::size_t i, GpuTypeId type, std::uint32_t gpus) const;
+  void carry_out(const View& view, Plan& plan);
+
+  const Options options_;
+  ClassQueue waiting_;              // by smallest gang; without jobs that have none here
+  IdVector<JobId, Duration> work_;  // in all; 0 unless the job is here
+
+  // Of the look under way, beside each other.
+  std::vector<JobId> jobs_;
+  std::vector<ElasticJob> shares_;
+  std::vector<double> work_left_s_;               // believed, at rate 1
+  std::vector<std::optional<FittedSpeed>> fits_;  // by job and type; unless speed=fit, none
+};
+
+// The smallest gang of the job that runs here, and the types that run it; no types if there is
+// none.
+ElasticJob smallest_gang(const View& view, JobId job) {
+  const Jobs& jobs = view.jobs;
+  ElasticJob gang{.gpus_min = jobs.gpus_min[job], .gpus_max = jobs.gpus_max[job]};
+  for (; gang.gpus_min <= std::min(gang.gpus_max, view.cluster.gpus); ++gang.gpus_min) {
+    for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_gpus.size())) {
+      const bool fits =
+          (jobs.types[job] & type_bit(type)) != 0 && gang.gpus_min <= view.cluster.type_gpus[type];
+      if (fits && can_run(view, job, type, gang.gpus_min)) gang.types |= type_bit(type);
+    }
+    if (gang.types != 0) break;
+  }
+  return gang;
+}
+
+// Takes the freest nodes of the type, one after the other.
+// DEVIATION: section 4.2 spreads a job evenly over as few servers as can take it; this is the rule
+// of the implementation in Sia's artefact (SOSP 2023).
+// REQUIRES: the type has that many free GPUs.
+void place_freest(Plan& plan, JobId job, GpuTypeId type, std::uint32_t gpus) {
+  while (gpus > 0) {
+    const NodeId node = plan.free().freest(type, plan.free().everywhere());
+    const std::uint32_t taken = std::min(gpus, plan.free().on(node));
+    plan.take(node, taken);
+    gpus -= taken;
+  }
+  plan.place(job);
+}
+
+void Optimus::decide(const View& view, Plan& plan) {
+  apply_news(view);
+  if (view.now.ms % options_.interval.ms == 0) {
+    look(view, plan);
+  } else {
+    offer_idle(view, plan);
+  }
+  // Where nobody runs, everything is on offer already.
+  const bool somebody_runs = plan.free().total() < plan.free().capacity();
+  if (!somebody_runs) return;
+  plan.wake_at({(view.now.ms / options_.interval.ms + 1) * options_.interval.ms});
+}
+
+void Optimus::apply_news(const View& view) {
+  if (work_.size() < view.jobs.size()) work_.resize(view.jobs.size());
+  for (const Event& event : view.news) {
+    if (event.job.is_none()) continue;
+    if (event.kind == EventKind::kArrived) work_[event.job] = view.oracle->remaining(event.job);
+    switch (view.jobs.state[event.job]) {
+      case JobState::kWaiting:
+        if (!waiting_.contains(event.job)) wait(view, event.job);
+        break;
+      case JobState::kRunning:
+        break;
+      default:
+        waiting_.erase(event.job);
+        work_[event.job] = {};
+    }
+  }
+}
+
+void Optimus::wait(const View& view, JobId job) {
+  const ElasticJob gang = smallest_gang(view, job);
+  if (gang.types == 0) return;
+  waiting_.add(0, gang.gpus_min, gang.types, {.major = gang.gpus_min, .job = job});
+}
+
+void Optimus::offer_idle(const View& view, Plan& plan) {
+  waiting_.unblock();
+  while (plan.free().total() > 0) {
+    ClassQueue::Class* const next = waiting_.first_open();
+    if (next == nullptr) return;
+    const JobId job = next->head().job;
+    GpuTypeId best;
+    Rate fastest;
+    for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_gpus.size())) {
+      if ((next->types() & type_bit(type)) == 0 || plan.free().of(type) < next->gpus()) continue;
+      const Rate rate = best_rate(view, job, type, next->gpus());
+      if (rate <= fastest) continue;
+      best = type;
+      fastest = rate;
+    }
+    if (best.is_none()) {
+      next->block();
+      continue;
+    }
+    place_freest(plan, job, best, next->gpus());
+    waiting_.pop(*next);
+  }
+}
+
+void Optimus::look(const View& view, Plan& plan) {
+  jobs_.assign(view.waiting.begin(), view.waiting.end());
+  jobs_.insert(jobs_.end(), view.running.begin(), view.running.end());
+  std::ranges::sort(jobs_);
+
+  std::vector<std::uint32_t> left;
+  for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_gpus.size())) {
+    left.push_back(plan.free().of(type));
+  }
+  shares_.clear();
+  work_left_s_.clear();
+  for (JobId job : jobs_) {
+    ElasticJob share = smallest_gang(view, job);
+    if (plan.holds(job)) {
+      share.held = gpus_of(plan.gang(job));
+      share.held_type = view.cluster.node_type[plan.gang(job).front().node];
+      left[share.held_type.row()] += share.held;
+    }
+    shares_.push_back(share);
+    work_left_s_.push_back(believed_work_s(view, job));
+  }
+  if (options_.fit_speed) fit(view);
+  const auto time_left = [&](std::size_t i, GpuTypeId type, std::uint32_t gpus) {
+    return time_left_s(view, i, type, gpus);
+  };
+  share_by_gain(shares_, left, time_left, options_.resize_s);
+  carry_out(view, plan);
+}
+
+void Optimus::fit(const View& view) {
+  fits_.clear();
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    const ElasticJob& share = shares_[i];
+    for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_gpus.size())) {
+      fits_.emplace_back();
+      if ((share.types & type_bit(type)) == 0) continue;
+      const std::uint32_t largest = std::min(share.gpus_max, view.cluster.type_gpus[type]);
+      const std::uint32_t asked = std::clamp(view.jobs.gpus[jobs_[i]], share.gpus_min, largest);
+      fits_.back().emplace(view, jobs_[i], type, share.gpus_min, asked, largest);
+    }
+  }
+}
+
+double Optimus::believed_work_s(const View& view, JobId job) const {
+  const double left_s = to_seconds(view.oracle->remaining(job));
+  if (!options_.fit_remaining) return left_s;
+  const double all_s = to_seconds(work_[job]);
+  const double progress = std::clamp(1 - left_s / all_s, 0.0, 1.0);
+  return all_s * MadeUpTraining(options_.seed, job).believed_left(progress);
+}
+
+double Optimus::time_left_s(const View& view, std::size_t i, GpuTypeId type,
+                            std::uint32_t gpus) const {
+  const JobId job = jobs_[i];
+  if (!can_run(view, job, type, gpus)) return std::numeric_limits<double>::infinity();
+  if (options_.fit_speed) {
+    const std::size_t at = i * view.cluster.type_gpus.size() + type.row();
+    return work_left_s_[i] / fits_[at]->rate(gpus);
+  }
+  return work_left_s_[i] / best_rate(view, job, type, gpus).value();
+}
+
+// Who keeps type and number keeps its gang; the others are placed in increasing size.
+void Optimus::carry_out(const View& view, Plan& plan) {
+  std::vector<std::size_t> moved;
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    const ElasticJob& share = shares_[i];
+    const bool keeps =
+        share.gpus == share.held && (share.gpus == 0 || share.type == share.held_type);
+    if (keeps) continue;
+    if (share.held > 0) plan.stop(jobs_[i]);
+    if (share.gpus > 0) moved.push_back(i);
+  }
+  std::ranges::stable_sort(moved, {}, [&](std::size_t i) { return shares_[i].gpus; });
+  for (std::size_t i : moved) place_freest(plan, jobs_[i], shares_[i].type, shares_[i].gpus);
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    if (shares_[i].gpus > 0) {
+      waiting_.erase(jobs_[i]);
+    } else if (!waiting_.contains(jobs_[i])) {
+      wait(view, jobs_[i]);
+    }
+  }
+}
+
+void Optimus::save(Writer& writer) const {
+  waiting_.save(writer);
+  for (JobId job : ids<JobId>(work_.size())) {
+    if (work_[job] == Duration{}) continue;
+    writer.id(job);
+    writer.i64(work_[job].ms);
+  }
+  writer.id(JobId::none());
+}
+
+void Optimus::load(Reader& reader) {
+  waiting_.load(reader);
+  work_.clear();
+  for (JobId job = reader.id<JobId>(); !job.is_none(); job = reader.id<JobId>()) {
+    if (!work_.has(job)) work_.resize(job.row() + std::size_t{1});
+    work_[job] = {reader.i64()};
+  }
+}
+
+constexpr OptionSpec kOptions[] = {
+    integer_option("interval", "600", "seconds", 1, 86400,
+                   "Time between looks at the division of GPUs; the default is the paper's."),
+    real_option(
+        "resize_s", "30", "seconds", 0, 86400,
+        "What a changed gang is taken to cost its job; the default is the simulated cost of "
+        "moving 2 to 8 GPUs."),
+    choice_option("speed", "table", "table/fit",
+                  "Whether speeds are known, or fitted to those of a few sizes as in the paper."),
+    choice_option("remaining", "known", "known/fit",
+                  "Whether the work left is known, or fitted to losses that are made up by seed."),
+};
+
+}  // namespace
+
+const PolicyEntry kOptimus = {
+    .name = "optimus",
+    .summary = "Elastic gangs: GPUs go to whom they bring forward most; work left is known.",
+    .paper = "Peng et al., Optimus, EuroSys 2018",
+    .options = kOptions,
+    .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
+      return std::make_unique<Optimus>(Options{.interval = seconds(options.integer("interval")),
+                                               .resize_s = options.real("resize_s"),
+                                               .fit_speed = options.text("speed") == "fit",
+                                               .fit_remaining = options.text("remaining") == "fit",
+                                               .seed = options.seed()});
+    }};
+
+}  // namespace fairlead

@@ -1,0 +1,41 @@
+// FfDL: jobs queue in order of arrival and are admitted whole, on nodes that Kubernetes would pick.
+//
+// All learners of a job or none: the gang scheduling that FfDL adds to Kubernetes. The first job
+// that finds no room holds up everyone behind it. Nobody is preempted.
+#include "fairlead/policy/kit/queue_policy.h"
+#include "fairlead/policy/policies.h"
+
+namespace fairlead {
+namespace {
+
+class Ffdl : public QueuePolicy {
+ public:
+  explicit Ffdl(Placement placement) : QueuePolicy(OnMisfit::kStop, placement) {}
+
+  std::string_view name() const override { return kFfdl.name; }
+
+ protected:
+  OrderKey order(const View& view, JobId job) const override {
+    return {.major = view.jobs.arrival[job].ms, .job = job};
+  }
+};
+
+constexpr OptionSpec kOptions[] = {
+    choice_option("placement", "pack", "pack/spread",
+                  "Fewest nodes, or GPU by GPU the emptiest node; the default is ours, spread is "
+                  "Kubernetes'."),
+};
+
+}  // namespace
+
+const PolicyEntry kFfdl = {
+    .name = "ffdl",
+    .summary = "First come, first served by whole gangs on Kubernetes, packed or spread.",
+    .paper = "Jayaram et al., FfDL, Middleware 2019",
+    .options = kOptions,
+    .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
+      const bool pack = options.text("placement") == "pack";
+      return std::make_unique<Ffdl>(pack ? Placement::kBestFit : Placement::kSpread);
+    }};
+
+}  // namespace fairlead

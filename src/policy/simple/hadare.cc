@@ -1,0 +1,309 @@
+// HadarE: jobs forked into copies that train on several nodes at once (arXiv 2503.10918; only its
+// abstract and accounts by others were at hand, the rest is reconstructed).
+//
+// A job may have a copy on every node. Copies add their speeds: the steps of a round are split in
+// proportion to them, so that all copies end together, and the parameters are averaged. So no node
+// need idle while any job is here (its theorem: as many copies as nodes are enough), and the
+// question is only which job each node works for.
+//
+// Every round the jobs bid for nodes:
+//   makespan  each node's time is divided so that all that is here would be done soonest (a linear
+//             program); a round gives it in whole nodes, and the next one makes up for it
+//   jct       each node goes to the job that it brings nearest to its end
+// Then everybody who still fits gets copies until nothing more fits. GPUs that come free within a
+// round are given away at once, and nobody loses any then.
+//
+// A gang larger than every node is not forked; such jobs choose first, in order of arrival.
+//
+// Cost of a round: the linear program's, and O(copies x log jobs + copies x nodes) at most.
+#include "fairlead/policy/kit/placement.h"
+#include "fairlead/policy/policies.h"
+#include "fairlead/solve/time_shares.h"
+
+#include <algorithm>
+#include <numeric>
+#include <queue>
+
+namespace fairlead {
+namespace {
+
+struct HadarEOptions {
+  bool shortest_first = false;  // the utility is jct, not makespan
+  Duration round = seconds(360);
+  Duration dead = seconds(14);  // expected of a new copy
+  std::uint32_t copies_max = 0;
+  Placement placement = Placement::kBestFit;
+};
+
+class HadarE : public Policy {
+ public:
+  explicit HadarE(const HadarEOptions& options) : options_(options) {}
+
+  std::string_view name() const override { return kHadarE.name; }
+  Needs needs() const override {
+    return {.rates = RatesNeeded::kTable, .remaining_work = true, .copies = true};
+  }
+  void decide(const View& view, Plan& plan) override;
+  void save(Writer& writer) const override { writer.time(round_end_); }
+  void load(Reader& reader) override { round_end_ = reader.time(); }
+
+ private:
+  // A job, running or waiting.
+  struct Fork {
+    JobId job;
+    std::uint32_t gpus = 1;
+    double remaining_s = 0;  // at speed 1
+    bool is_wide = false;    // larger than every node that it can run on
+    std::uint32_t held = 0;  // copies in the world
+    double rate = 0;         // of what it holds in the draft
+    std::uint32_t copies = 0;
+  };
+  struct Bid {
+    double score;
+    std::uint32_t fork;
+    friend bool operator<(const Bid& a, const Bid& b) {
+      return a.score != b.score ? a.score < b.score : a.fork > b.fork;
+    }
+  };
+
+  std::size_t types(const View& view) const { return view.cluster.type_names.size(); }
+  double& rate(const View& view, std::size_t fork, GpuTypeId type) {
+    return rates_[fork * types(view) + type.row()];
+  }
+  void collect(const View& view, const Plan& plan);
+  void find_scores(const View& view, const Plan& plan);
+  void share_for_makespan(const View& view, std::vector<double> gpus);
+  void place_wide(const View& view, Plan& plan);
+  void fill(const View& view, Plan& plan, GpuTypeId type);
+  bool add_copy(const View& view, Plan& plan, Fork& fork, GpuTypeId type);
+  NodeId node_for(const View& view, const Plan& plan, const Fork& fork, GpuTypeId type) const;
+
+  const HadarEOptions options_;
+  Time round_end_;
+
+  // Of the decision under way.
+  std::vector<Fork> forks_;     // by JobId
+  std::vector<double> rates_;   // forks x types: of one copy
+  std::vector<double> scores_;  // forks x types: who gets the next node of the type
+  std::vector<double> steps_;   // forks x types: by what a node given lowers the score
+};
+
+Tier tier_on_node(std::uint32_t gpus) { return gpus <= 2 ? Tier::kPair : Tier::kNode; }
+
+bool has_copy_on(Gang held, NodeId node) {
+  return std::ranges::find(held, node, &Slice::node) != held.end();
+}
+
+void HadarE::decide(const View& view, Plan& plan) {
+  collect(view, plan);
+  const bool is_round = view.now >= round_end_ || view.running.empty();
+  if (is_round) {
+    for (Fork& fork : forks_) {
+      if (plan.holds(fork.job)) plan.stop(fork.job);
+      fork.rate = 0;
+      fork.copies = 0;
+    }
+    round_end_ = view.now + options_.round;
+  }
+  if (plan.free().total() > 0 && !forks_.empty()) {
+    find_scores(view, plan);
+    place_wide(view, plan);
+    for (GpuTypeId type : ids<GpuTypeId>(types(view))) fill(view, plan, type);
+  }
+  const bool somebody_runs = plan.free().total() < plan.free().capacity();
+  if (is_round && somebody_runs) plan.wake_at(round_end_);
+}
+
+void HadarE::collect(const View& view, const Plan& plan) {
+  forks_.clear();
+  for (std::span<const JobId> jobs : {view.waiting, view.running}) {
+    for (JobId job : jobs) {
+      Fork fork{.job = job, .gpus = view.jobs.gpus[job]};
+      fork.remaining_s = to_seconds(view.oracle->remaining(job));
+      fork.is_wide = true;
+      for (GpuTypeId type : ids<GpuTypeId>(types(view))) {
+        const bool fits = fork.gpus <= view.cluster.type_node_gpus_max[type];
+        if (fits && (view.jobs.types[job] & type_bit(type)) != 0) fork.is_wide = false;
+      }
+      fork.held = fork.copies = copies_of(plan.gang(job));
+      forks_.push_back(fork);
+    }
+  }
+  std::ranges::sort(forks_, {}, &Fork::job);
+  rates_.assign(forks_.size() * types(view), 0);
+  for (std::size_t i = 0; i < forks_.size(); ++i) {
+    Fork& fork = forks_[i];
+    const Tier tier = fork.is_wide ? view.speed.best_tier(fork.gpus) : tier_on_node(fork.gpus);
+    for (GpuTypeId type : ids<GpuTypeId>(types(view))) {
+      const bool fits = fork.is_wide || fork.gpus <= view.cluster.type_node_gpus_max[type];
+      const bool can_run = (view.jobs.types[fork.job] & type_bit(type)) != 0;
+      if (!fits || !can_run) continue;
+      rate(view, i, type) = view.speed.rate(fork.job, type, fork.gpus, tier)->value();
+    }
+    for (Gang left = plan.gang(fork.job); !left.empty();) {
+      const Gang copy = first_copy(left);
+      left = left.subspan(copy.size());
+      fork.rate += rate(view, i, view.cluster.node_type[copy[0].node]);
+    }
+  }
+}
+
+void HadarE::find_scores(const View& view, const Plan& plan) {
+  steps_.assign(rates_.size(), 0);
+  if (!options_.shortest_first) {
+    std::vector<double> gpus(types(view));
+    for (GpuTypeId type : ids<GpuTypeId>(types(view))) gpus[type.row()] = plan.free().of(type);
+    return share_for_makespan(view, std::move(gpus));
+  }
+  scores_ = rates_;
+  for (std::size_t i = 0; i < rates_.size(); ++i) {
+    scores_[i] /= forks_[i / types(view)].remaining_s;
+  }
+}
+
+// The score is the number of copies that the job should have on the type and has not yet. Who holds
+// copies there is half a copy ahead, so that nobody moves because of a hair.
+void HadarE::share_for_makespan(const View& view, std::vector<double> gpus) {
+  const std::size_t columns = types(view);
+  ShareProblem problem;
+  problem.gpus = std::move(gpus);
+  // With n copies a job can have n times the time of a type; the row's bound of 1 stands for n.
+  const auto nodes = static_cast<double>(view.cluster.nodes());
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < forks_.size(); ++i) {
+    const std::span own = std::span(rates_).subspan(i * columns, columns);
+    if (std::ranges::max(own) <= 0) continue;
+    const double copies = forks_[i].is_wide ? 1 : nodes;
+    rows.push_back(i);
+    problem.gang.push_back(forks_[i].gpus * copies);
+    problem.count.push_back(1);
+    problem.floor.push_back(0);
+    problem.part.push_back(forks_[i].remaining_s);
+    for (double rate : own) problem.rate.push_back(rate * copies);
+  }
+  scores_.assign(rates_.size(), 0);
+  if (rows.empty()) return;
+  const Result<Shares> shares = raise_level(problem);
+  FL_CHECK(shares.has_value(), "{}", shares.error().message);
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const double copies = problem.gang[row] / forks_[rows[row]].gpus;
+    for (std::size_t type = 0; type < columns; ++type) {
+      const std::size_t cell = rows[row] * columns + type;
+      scores_[cell] = shares->share[row * columns + type] * copies;
+      steps_[cell] = 1;
+    }
+  }
+  for (std::size_t i = 0; i < forks_.size(); ++i) {
+    const JobId job = forks_[i].job;
+    if (view.jobs.state[job] != JobState::kRunning) continue;
+    for (Slice slice : view.jobs.last_gang(job)) {
+      scores_[i * columns + view.cluster.node_type[slice.node].row()] += 0.5;
+    }
+  }
+}
+
+void HadarE::place_wide(const View& view, Plan& plan) {
+  for (Fork& fork : forks_) {
+    if (!fork.is_wide || plan.holds(fork.job)) continue;
+    if (place(options_.placement, view.cluster, plan, fork.job, fork.gpus,
+              view.jobs.types[fork.job])) {
+      fork.copies = 1;
+    }
+  }
+}
+
+// Gives nodes of the type to whose score is highest until nothing more fits.
+void HadarE::fill(const View& view, Plan& plan, GpuTypeId type) {
+  std::priority_queue<Bid> bids;
+  for (std::uint32_t i = 0; i < forks_.size(); ++i) {
+    if (forks_[i].is_wide || rate(view, i, type) <= 0) continue;
+    bids.push({scores_[i * types(view) + type.row()], i});
+  }
+  while (!bids.empty() && plan.free().of(type) > 0) {
+    Bid bid = bids.top();
+    bids.pop();
+    if (!add_copy(view, plan, forks_[bid.fork], type)) continue;
+    forks_[bid.fork].rate += rate(view, bid.fork, type);
+    bid.score -= steps_[bid.fork * types(view) + type.row()];
+    bids.push(bid);
+  }
+}
+
+// False if the job has no use for another copy, or there is no node for it.
+bool HadarE::add_copy(const View& view, Plan& plan, Fork& fork, GpuTypeId type) {
+  if (options_.copies_max > 0 && fork.copies >= options_.copies_max) return false;
+  // A copy more than it has in the world delays them all by the time it takes to begin.
+  const double added =
+      rates_[static_cast<std::size_t>(&fork - forks_.data()) * types(view) + type.row()];
+  const double dead_s = to_seconds(options_.dead);
+  const bool is_new = fork.copies >= fork.held && view.jobs.state[fork.job] == JobState::kRunning;
+  if (is_new && dead_s + fork.remaining_s / (fork.rate + added) >= fork.remaining_s / fork.rate) {
+    return false;
+  }
+  const NodeId node = node_for(view, plan, fork, type);
+  if (node.is_none()) return false;
+  plan.take(node, fork.gpus);
+  if (fork.copies == 0) {
+    plan.place(fork.job);
+  } else {
+    plan.place_copy(fork.job);
+  }
+  ++fork.copies;
+  return true;
+}
+
+// A node where the job has a copy in the world; else the tightest that has room.
+NodeId HadarE::node_for(const View& view, const Plan& plan, const Fork& fork,
+                        GpuTypeId type) const {
+  const Gang held = plan.gang(fork.job);
+  const auto is_open = [&](NodeId node) {
+    return view.cluster.node_type[node] == type && plan.free().on(node) >= fork.gpus &&
+           !has_copy_on(held, node);
+  };
+  if (view.jobs.state[fork.job] == JobState::kRunning) {
+    for (Slice slice : view.jobs.last_gang(fork.job)) {
+      if (is_open(slice.node)) return slice.node;
+    }
+  }
+  const NodeId tightest = plan.free().tightest(type, fork.gpus, plan.free().everywhere());
+  if (tightest.is_none() || is_open(tightest)) return tightest;
+  NodeId best;
+  for (NodeId node : ids<NodeId>(view.cluster.nodes())) {
+    if (!is_open(node)) continue;
+    if (best.is_none() || plan.free().on(node) < plan.free().on(best)) best = node;
+  }
+  return best;
+}
+
+constexpr OptionSpec kOptions[] = {
+    choice_option("utility", "makespan", "makespan/jct",
+                  "Whom a node works for: so that all work is done soonest (the paper's total time "
+                  "duration), or for the job that it brings nearest to its end."),
+    integer_option("round", "360", "seconds", 1, 86400,
+                   "Length of a round; the default is Gavel's six minutes."),
+    integer_option("copies", "0", "", 0, 65535,
+                   "Most copies of a job; 0: as many as there are nodes, which is enough."),
+    integer_option(
+        "switch", "14", "seconds", 0, 86400,
+        "Expected cost of one more copy: a copy that saves less is not made. The default is "
+        "a migration and an exchange of the simulated world."),
+    placement_option("best-fit", "How gangs larger than every node are placed (ours)."),
+};
+
+}  // namespace
+
+const PolicyEntry kHadarE = {
+    .name = "hadare",
+    .summary = "Jobs forked into copies on several nodes, which add their speeds.",
+    .paper = "Sultana et al., HadarE, arXiv 2503.10918",
+    .options = kOptions,
+    .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
+      return std::make_unique<HadarE>(
+          HadarEOptions{.shortest_first = options.text("utility") == "jct",
+                        .round = seconds(options.integer("round")),
+                        .dead = seconds(options.integer("switch")),
+                        .copies_max = static_cast<std::uint32_t>(options.integer("copies")),
+                        .placement = options.placement()});
+    }};
+
+}  // namespace fairlead

@@ -1,0 +1,151 @@
+// LWF-kappa: least workload first, the placement of arXiv 2002.10105, under shortest service first.
+//
+// Waiting jobs stand by running time multiplied by GPUs. A job of at most kappa GPUs takes the GPUs
+// with the least workload, wherever they are; a larger one goes through the nodes by the mean
+// workload of their GPUs and fills one after another, which keeps it on few nodes.
+//
+// DEVIATION: published, jobs share GPUs. Here a GPU has one job, so free GPUs all have no workload,
+// and the first rule takes them in node order.
+//
+// Cost of a decision: O(news), and where a job starts O(running + nodes x log nodes per job).
+#include "fairlead/policy/kit/class_queue.h"
+#include "fairlead/policy/policies.h"
+
+#include <algorithm>
+
+namespace fairlead {
+namespace {
+
+class Lwf : public Policy {
+ public:
+  Lwf(std::int64_t kappa, OnMisfit on_misfit) : kappa_(kappa), on_misfit_(on_misfit) {}
+
+  std::string_view name() const override { return kLwf.name; }
+  Needs needs() const override { return {.remaining_work = true}; }
+  void decide(const View& view, Plan& plan) override;
+  void save(Writer& writer) const override { waiting_.save(writer); }
+  void load(Reader& reader) override { waiting_.load(reader); }
+
+ private:
+  void apply_news(const View& view);
+  bool start(const View& view, Plan& plan, JobId job);
+  bool take_least_loaded(const View& view, Plan& plan, std::uint32_t gpus, TypeMask types);
+  void measure(const View& view, const Plan& plan);
+  void add_workload(const View& view, const Plan& plan, JobId job);
+
+  const std::int64_t kappa_;
+  const OnMisfit on_misfit_;
+  ClassQueue waiting_;
+
+  // Of the decision under way.
+  bool is_measured_ = false;
+  IdVector<NodeId, GpuTime> workload_;  // what the jobs of a node will still hold it for
+  std::vector<NodeId> by_load_;
+};
+
+void Lwf::decide(const View& view, Plan& plan) {
+  apply_news(view);
+  is_measured_ = false;
+  waiting_.unblock();
+  while (plan.free().total() > 0) {
+    ClassQueue::Class* const next = waiting_.first_open();
+    if (next == nullptr) return;
+    if (start(view, plan, next->head().job)) {
+      waiting_.pop(*next);
+    } else if (on_misfit_ == OnMisfit::kStop) {
+      return;
+    } else {
+      next->block();
+    }
+  }
+}
+
+void Lwf::apply_news(const View& view) {
+  waiting_.reserve(view.jobs.size());
+  for (const Event& event : view.news) {
+    if (ends_job(event.kind)) waiting_.erase(event.job);
+    if (!begins_to_wait(event.kind)) continue;
+    const std::uint32_t gpus = view.jobs.gpus[event.job];
+    const GpuTime service = occupancy(view.oracle->remaining(event.job), gpus);
+    waiting_.add(0, gpus, view.jobs.types[event.job],
+                 {.major = saturated_gpu_ms(service),
+                  .minor = view.jobs.arrival[event.job].ms,
+                  .job = event.job});
+  }
+}
+
+bool Lwf::start(const View& view, Plan& plan, JobId job) {
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  const TypeMask types = view.jobs.types[job];
+  if (plan.free().of(types) < gpus) return false;
+  if (!is_measured_) measure(view, plan);
+  if (gpus <= kappa_) {
+    place(Placement::kCount, view.cluster, plan, job, gpus, types);
+  } else {
+    bool is_taken = false;
+    for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
+      is_taken = is_taken || take_least_loaded(view, plan, gpus, types & type_bit(type));
+    }
+    if (!is_taken) take_least_loaded(view, plan, gpus, types);
+    plan.place(job);
+  }
+  add_workload(view, plan, job);
+  return true;
+}
+
+// Takes nothing, and returns false, if there are fewer free GPUs of these types.
+bool Lwf::take_least_loaded(const View& view, Plan& plan, std::uint32_t gpus, TypeMask types) {
+  if (plan.free().of(types) < gpus) return false;
+  by_load_.clear();
+  for (NodeId node : ids<NodeId>(view.cluster.nodes())) {
+    if ((types & type_bit(view.cluster.node_type[node])) != 0) by_load_.push_back(node);
+  }
+  // By workload per GPU, compared without rounding.
+  std::ranges::sort(by_load_, [&](NodeId a, NodeId b) {
+    const Int128 of_a = workload_[a].gpu_ms * view.cluster.node_gpus[b];
+    const Int128 of_b = workload_[b].gpu_ms * view.cluster.node_gpus[a];
+    return of_a != of_b ? of_a < of_b : a < b;
+  });
+  for (NodeId node : by_load_) {
+    const std::uint32_t taken = std::min(gpus, plan.free().on(node));
+    if (taken > 0) plan.take(node, taken);
+    gpus -= taken;
+  }
+  return true;
+}
+
+void Lwf::measure(const View& view, const Plan& plan) {
+  is_measured_ = true;
+  workload_.resize(view.cluster.nodes());
+  std::ranges::fill(workload_, GpuTime());
+  for (JobId job : view.running) add_workload(view, plan, job);
+}
+
+void Lwf::add_workload(const View& view, const Plan& plan, JobId job) {
+  const Duration remaining = view.oracle->remaining(job);
+  for (Slice slice : plan.gang(job)) workload_[slice.node] += occupancy(remaining, slice.gpus);
+}
+
+constexpr OptionSpec kOptions[] = {
+    integer_option(
+        "kappa", "1", "GPUs", 0, 1'000'000,
+        "Gangs up to this size take any free GPUs, larger ones the least loaded nodes; the "
+        "published range is 1 to 32."),
+    flag_option(
+        "skip", "false",
+        "Try the jobs behind one that finds no room; the default is a strict order (ours)."),
+};
+
+}  // namespace
+
+const PolicyEntry kLwf = {
+    .name = "lwf",
+    .summary = "Least GPU time first, on the least loaded nodes; durations are known beforehand.",
+    .paper = "Wang et al., Communication Contention Aware Scheduling, arXiv 2002.10105",
+    .options = kOptions,
+    .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
+      return std::make_unique<Lwf>(options.integer("kappa"),
+                                   options.flag("skip") ? OnMisfit::kSkip : OnMisfit::kStop);
+    }};
+
+}  // namespace fairlead

@@ -1,0 +1,40 @@
+// Shortest job first, without preemption and with durations known beforehand (Helios' sjf).
+//
+// Waiting jobs stand by remaining running time on their reference gang, then by arrival; the first
+// that finds no room holds up everyone behind it.
+#include "fairlead/policy/kit/queue_policy.h"
+#include "fairlead/policy/policies.h"
+
+namespace fairlead {
+namespace {
+
+class Sjf : public QueuePolicy {
+ public:
+  explicit Sjf(Placement placement) : QueuePolicy(OnMisfit::kStop, placement) {}
+
+  std::string_view name() const override { return kSjf.name; }
+  Needs needs() const override { return {.remaining_work = true}; }
+
+ protected:
+  OrderKey order(const View& view, JobId job) const override {
+    return {
+        .major = view.oracle->remaining(job).ms, .minor = view.jobs.arrival[job].ms, .job = job};
+  }
+};
+
+constexpr OptionSpec kOptions[] = {
+    placement_option("count", "How GPUs are found; Helios itself uses consolidate."),
+};
+
+}  // namespace
+
+const PolicyEntry kSjf = {
+    .name = "sjf",
+    .summary = "Shortest job first, without preemption; durations are known beforehand.",
+    .paper = "Hu et al., Helios, SC 2021 (baseline SJF)",
+    .options = kOptions,
+    .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
+      return std::make_unique<Sjf>(options.placement());
+    }};
+
+}  // namespace fairlead

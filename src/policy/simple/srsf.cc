@@ -1,0 +1,37 @@
+// Shortest remaining service first, with preemption (the Tiresias simulator's "shortest-gpu"):
+// service is running time multiplied by GPUs.
+#include "fairlead/policy/kit/priority_policy.h"
+#include "fairlead/policy/policies.h"
+
+namespace fairlead {
+namespace {
+
+class Srsf : public PriorityPolicy {
+ public:
+  explicit Srsf(Placement placement) : PriorityPolicy(placement, Ties::kStable, {}) {}
+
+  std::string_view name() const override { return kSrsf.name; }
+  Needs needs() const override { return {.remaining_work = true}; }
+
+ protected:
+  std::int64_t key(const View& view, JobId job) const override {
+    return saturated_gpu_ms(occupancy(view.oracle->remaining(job), view.jobs.gpus[job]));
+  }
+};
+
+constexpr OptionSpec kOptions[] = {
+    placement_option("count", "How GPUs are found; the default is the Tiresias simulator's."),
+};
+
+}  // namespace
+
+const PolicyEntry kSrsf = {
+    .name = "srsf",
+    .summary = "Least remaining GPU time first, with preemption; durations are known beforehand.",
+    .paper = "Gu et al., Tiresias, NSDI 2019 (baseline SRSF; simulator schedule shortest-gpu)",
+    .options = kOptions,
+    .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
+      return std::make_unique<Srsf>(options.placement());
+    }};
+
+}  // namespace fairlead

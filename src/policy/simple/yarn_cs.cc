@@ -1,0 +1,23 @@
+// First come, first served on whole nodes of one rack: what the Tiresias paper compares with as
+// YARN-CS.
+#include "fairlead/policy/kit/arrival_queue.h"
+#include "fairlead/policy/policies.h"
+
+namespace fairlead {
+namespace {
+
+constexpr OptionSpec kOptions[] = {
+    placement_option("yarn", "How GPUs are found; the default is YARN-CS's."),
+    kSkipOption,
+};
+
+}  // namespace
+
+const PolicyEntry kYarnCs = {
+    .name = "yarn-cs",
+    .summary = "First come, first served on whole nodes of one rack, without preemption.",
+    .paper = "Gu et al., Tiresias, NSDI 2019 (baseline YARN-CS)",
+    .options = kOptions,
+    .make = make_arrival_queue<kYarnCs>};
+
+}  // namespace fairlead

@@ -1,0 +1,87 @@
+// Every job an equal part of time, whatever its gang: the "gandiva_fair" of Shockwave's simulator
+// (NSDI 2023), which has no tickets and no trading and is a lower bound for fair policies.
+//
+// Of G GPUs and n jobs each job is entitled to min(1, G / n) of time. Who has received least of
+// what it was entitled to runs first. A gang of four thus receives four times the GPU time of a
+// gang of one.
+#include "fairlead/policy/policies.h"
+#include "fairlead/policy/stride/stride_policy.h"
+
+#include <algorithm>
+
+namespace fairlead {
+namespace {
+
+// The pass of a job is received time / entitled time.
+class Proportional : public StridePolicy {
+ public:
+  using StridePolicy::StridePolicy;
+  std::string_view name() const override { return kProportional.name; }
+
+  void decide(const View& view, Plan& plan) override {
+    if (joined_.size() < view.jobs.size()) joined_.resize(view.jobs.size());
+    entitled_ms_ += part_ * static_cast<double>((view.now - now_).ms);
+    now_ = view.now;
+    StridePolicy::decide(view, plan);
+    const auto gpus = static_cast<double>(plan.free().capacity());
+    part_ = queue().empty() ? 0 : std::min(1.0, gpus / static_cast<double>(queue().size()));
+  }
+
+  void save(Writer& writer) const override {
+    StridePolicy::save(writer);
+    writer.time(now_);
+    writer.real(part_);
+    writer.real(entitled_ms_);
+    for (const StrideClient& client : queue()) writer.real(joined_[client.job]);
+  }
+
+  void load(Reader& reader) override {
+    StridePolicy::load(reader);
+    now_ = reader.time();
+    part_ = reader.real();
+    entitled_ms_ = reader.real();
+    for (const StrideClient& client : queue()) {
+      if (!joined_.has(client.job)) joined_.resize(client.job.row() + std::size_t{1});
+      joined_[client.job] = reader.real();
+    }
+  }
+
+ protected:
+  void update(const View& view, StrideClient& client, GpuTime) override {
+    const double entitled_ms = entitled_ms_ - joined_[client.job];
+    const GpuTime received = view.jobs.attained(client.job, view.now);
+    const double received_ms = static_cast<double>(received.gpu_ms) / client.gpus;
+    client.pass = entitled_ms > 0 ? received_ms / entitled_ms : 0;
+  }
+
+  void join(StrideClient& newcomer) override {
+    joined_[newcomer.job] = entitled_ms_;
+    newcomer.pass = 0;
+  }
+
+ private:
+  Time now_;
+  double part_ = 0;                 // of time that each job is entitled to, since now_
+  double entitled_ms_ = 0;          // its integral: what a job here from the start was entitled to
+  IdVector<JobId, double> joined_;  // that integral when the job came
+};
+
+constexpr OptionSpec kOptions[] = {
+    integer_option("round", "120", "seconds", 1, 86400,
+                   "Time between looks at the order; the default is Shockwave's."),
+    placement_option("best-fit", "How GPUs are found; the default keeps gangs together (ours)."),
+};
+
+}  // namespace
+
+const PolicyEntry kProportional = {
+    .name = "proportional",
+    .summary = "Every job an equal part of time, whatever its gang; no tickets.",
+    .paper = "Zheng et al., Shockwave, NSDI 2023 (its simulator's gandiva_fair)",
+    .options = kOptions,
+    .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
+      return std::make_unique<Proportional>(StrideOptions{
+          .placement = options.placement(), .quantum = seconds(options.integer("round"))});
+    }};
+
+}  // namespace fairlead

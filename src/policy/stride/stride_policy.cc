@@ -1,0 +1,188 @@
+#include "fairlead/policy/stride/stride_policy.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fairlead {
+
+void StridePolicy::decide(const View& view, Plan& plan) {
+  if (accounts_.size() < view.jobs.size()) accounts_.resize(view.jobs.size());
+  charge_held(view, plan);
+  apply_news(view);
+  if (view.waiting.empty()) return;
+  if (view.now.ms % options_.quantum.ms == 0) {
+    take_turns(view, plan);
+  } else {
+    sort_by_pass(queue_);
+    offer_idle(view, plan);
+  }
+  const bool somebody_waits =
+      std::ranges::any_of(queue_, [&](const StrideClient& each) { return !plan.holds(each.job); });
+  const bool somebody_runs = plan.free().total() < plan.free().capacity();
+  if (somebody_waits && somebody_runs) {
+    plan.wake_at({(view.now.ms / options_.quantum.ms + 1) * options_.quantum.ms});
+  }
+}
+
+std::uint32_t StridePolicy::pool(const Plan& plan) const {
+  return options_.one_at_a_time ? 1 : plan.free().capacity();
+}
+
+void StridePolicy::charge_held(const View& view, const Plan& plan) {
+  for (StrideClient& client : queue_) {
+    const GpuTime attained = view.jobs.attained(client.job, view.now);
+    GpuTime& charged = accounts_[client.job].charged;
+    update(view, client, attained - charged);
+    charged = attained;
+  }
+  if (options_.cap) cap_passes(queue_, pool(plan));
+}
+
+void StridePolicy::update(const View& view, StrideClient& client, GpuTime held) {
+  const std::int64_t quantum_gpu_ms = options_.quantum.ms * view.jobs.gpus[client.job];
+  charge(client, static_cast<double>(held.gpu_ms) / static_cast<double>(quantum_gpu_ms));
+}
+
+void StridePolicy::join(StrideClient& newcomer) { newcomer.pass = mean_pass(queue_); }
+
+void StridePolicy::apply_news(const View& view) {
+  const auto is_gone = [&](const StrideClient& client) {
+    const JobState state = view.jobs.state[client.job];
+    return state != JobState::kWaiting && state != JobState::kRunning;
+  };
+  bool has_changed = std::erase_if(queue_, is_gone) > 0;
+  for (const Event& event : view.news) {
+    if (event.kind != EventKind::kArrived) continue;
+    StrideClient newcomer{.gpus = options_.one_at_a_time ? 1 : view.jobs.gpus[event.job],
+                          .order = event.job.row(),
+                          .job = event.job};
+    join(newcomer);
+    queue_.push_back(newcomer);
+    has_changed = true;
+  }
+  if (has_changed) divide_tickets(view);
+}
+
+void StridePolicy::divide_tickets(const View& view) {
+  jobs_of_.resize(view.users.size());
+  std::ranges::fill(jobs_of_, 0);
+  for (const StrideClient& client : queue_) ++jobs_of_[view.jobs.user[client.job]];
+  for (StrideClient& client : queue_) {
+    const UserId user = view.jobs.user[client.job];
+    client.tickets =
+        static_cast<double>(view.users.tickets[user]) / static_cast<double>(jobs_of_[user]);
+  }
+}
+
+void StridePolicy::take_turns(const View& view, Plan& plan) {
+  note_passes(plan);
+  gang_stride(queue_, pool(plan), options_.skip);
+  const Plan::Mark mark = plan.mark();
+  if (!keep_and_place(view, plan)) {
+    plan.rollback(mark);
+    place_in_order(view, plan);
+  }
+  lift_those_who_cannot_run(plan);
+}
+
+bool StridePolicy::keep_and_place(const View& view, Plan& plan) const {
+  for (const StrideClient& client : queue_) {
+    if (!client.chosen && plan.holds(client.job)) plan.stop(client.job);
+  }
+  return std::ranges::all_of(queue_, [&](const StrideClient& client) {
+    return !client.chosen || plan.holds(client.job) || give_place(view, plan, client);
+  });
+}
+
+void StridePolicy::place_in_order(const View& view, Plan& plan) const {
+  for (const StrideClient& client : queue_) {
+    if (plan.holds(client.job)) plan.stop(client.job);
+  }
+  offer_idle(view, plan);
+}
+
+// Walks the queue and places those who fit beside those who hold GPUs.
+void StridePolicy::offer_idle(const View& view, Plan& plan) const {
+  std::uint32_t left = pool(plan);
+  for (const StrideClient& client : queue_) {
+    if (plan.holds(client.job)) left -= client.gpus;
+  }
+  for (const StrideClient& client : queue_) {
+    if (left == 0) return;
+    if (plan.holds(client.job)) continue;
+    if (client.gpus <= left && give_place(view, plan, client)) {
+      left -= client.gpus;
+    } else if (!options_.skip) {
+      return;
+    }
+  }
+}
+
+// The gang that the job holds in the world if nobody took it, else any that the placement finds.
+bool StridePolicy::give_place(const View& view, Plan& plan, const StrideClient& client) const {
+  const JobId job = client.job;
+  if (view.jobs.state[job] == JobState::kRunning) {
+    const Gang held = view.jobs.last_gang(job);
+    const bool is_free = std::ranges::all_of(
+        held, [&](Slice slice) { return plan.free().on(slice.node) >= slice.gpus; });
+    if (is_free) {
+      for (Slice slice : held) plan.take(slice.node, slice.gpus);
+      plan.place(job);
+      return true;
+    }
+  }
+  return place(options_.placement, view.cluster, plan, job, view.jobs.gpus[job],
+               view.jobs.types[job]);
+}
+
+void StridePolicy::lift_those_who_cannot_run(const Plan& plan) {
+  const auto first = std::ranges::find_if(
+      queue_, [&](const StrideClient& client) { return plan.holds(client.job); });
+  if (first == queue_.end()) return;
+  for (auto client = queue_.begin(); client != first; ++client) client->pass = first->pass;
+}
+
+void StridePolicy::note_passes(Plan& plan) {
+  for (const StrideClient& client : queue_) {
+    Account& account = accounts_[client.job];
+    if (account.noted == account.charged) continue;
+    account.noted = account.charged;
+    Note note;
+    note.kind = NoteKind::kPass;
+    note.job = client.job;
+    note.value = std::llround(client.pass * 1e6);
+    plan.note(note);
+  }
+}
+
+void StridePolicy::save(Writer& writer) const {
+  writer.u64(queue_.size());
+  for (const StrideClient& client : queue_) {
+    writer.id(client.job);
+    writer.real(client.pass);
+    writer.real(client.tickets);
+    writer.u64(client.gpus);
+    writer.i64(saturated_gpu_ms(accounts_[client.job].charged));
+    writer.i64(saturated_gpu_ms(accounts_[client.job].noted));
+  }
+}
+
+void StridePolicy::load(Reader& reader) {
+  queue_.clear();
+  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
+    StrideClient client;
+    client.job = reader.id<JobId>();
+    client.pass = reader.real();
+    client.tickets = reader.real();
+    client.gpus = reader.u32();
+    client.order = client.job.row();
+    const GpuTime charged{reader.i64()};
+    const GpuTime noted{reader.i64()};
+    if (!reader.ok() || client.job.is_none()) return reader.fail();
+    if (!accounts_.has(client.job)) accounts_.resize(client.job.row() + std::size_t{1});
+    accounts_[client.job] = {charged, noted};
+    queue_.push_back(client);
+  }
+}
+
+}  // namespace fairlead

@@ -1,0 +1,75 @@
+// StridePolicy: the policies that let all jobs of the cluster take turns by pass (gang_stride.h).
+// Every quantum everybody stands in order again; who is chosen again keeps its gang.
+//
+// Passes are charged by GPU time held, so a turn cut short by an arrival or an end costs its part.
+// A job's tickets are its user's, divided equally among the user's jobs that are here.
+//
+// From turn to turn. The walk counts GPUs; if a job that it chose then finds no place (GPU types,
+// strict placements), the turn is decided again by walking in order of pass and placing for real,
+// everybody's gang being free. What comes free between turns is offered in order of pass at once.
+//
+// A job ahead of all that were chosen cannot run even alone (nodes are down, or the placement
+// refuses it): it waits without saving up, its pass rising with that of the first who can run.
+//
+// Cost of a decision: O(jobs here), at a turn x log. These policies are baselines: that one queue
+// for the whole cluster does not scale is what they are there to show.
+#pragma once
+
+#include "fairlead/policy/kit/gang_stride.h"
+#include "fairlead/policy/kit/placement.h"
+#include "fairlead/policy/policy.h"
+
+#include <vector>
+
+namespace fairlead {
+
+struct StrideOptions {
+  Placement placement = Placement::kBestFit;
+  Duration quantum = seconds(60);
+  bool one_at_a_time = false;  // a turn is for the whole cluster, whatever the gang
+  bool skip = true;            // jobs behind one that does not fit are tried
+  bool cap = false;            // cap_passes
+};
+
+class StridePolicy : public Policy {
+ public:
+  explicit StridePolicy(StrideOptions options) : options_(options) {}
+
+  void decide(const View& view, Plan& plan) override;
+  void save(Writer& writer) const override;
+  void load(Reader& reader) override;
+
+ protected:
+  // Brings the pass up to now; `held` is what the job was served since the last decision.
+  virtual void update(const View& view, StrideClient& client, GpuTime held);
+  // Sets the pass of a job that arrives now and is not in the queue yet.
+  virtual void join(StrideClient& newcomer);
+
+  // All jobs that are here, in an order that survives save and load.
+  const std::vector<StrideClient>& queue() const { return queue_; }
+
+ private:
+  struct Account {
+    GpuTime charged;  // the service that is in the pass
+    GpuTime noted;    // that was in it when it was last noted
+  };
+
+  std::uint32_t pool(const Plan& plan) const;
+  void charge_held(const View& view, const Plan& plan);
+  void apply_news(const View& view);
+  void divide_tickets(const View& view);
+  void take_turns(const View& view, Plan& plan);
+  void lift_those_who_cannot_run(const Plan& plan);
+  void note_passes(Plan& plan);
+  bool keep_and_place(const View& view, Plan& plan) const;
+  void place_in_order(const View& view, Plan& plan) const;
+  void offer_idle(const View& view, Plan& plan) const;
+  bool give_place(const View& view, Plan& plan, const StrideClient& client) const;
+
+  const StrideOptions options_;
+  std::vector<StrideClient> queue_;
+  IdVector<JobId, Account> accounts_;
+  IdVector<UserId, std::int64_t> jobs_of_;  // used within a decision
+};
+
+}  // namespace fairlead

@@ -1,0 +1,548 @@
+#include "fairlead/policy/tiresias/tiresias.h"
+
+#include "fairlead/base/indexed_heap.h"
+#include "fairlead/policy/kit/job_lists.h"
+#include "fairlead/policy/kit/preemption.h"
+#include "fairlead/policy/policies.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace fairlead {
+namespace {
+
+class Tiresias : public Policy {
+ public:
+  explicit Tiresias(TiresiasOptions options)
+      : options_(std::move(options)),
+        queues_(static_cast<std::uint32_t>(options_.limits_s.size()) + 1),
+        running_(queues_),
+        held_(queues_) {}
+
+  std::string_view name() const override { return kTiresias.name; }
+  void decide(const View& view, Plan& plan) override;
+  void save(Writer& writer) const override;
+  void load(Reader& reader) override;
+
+ private:
+  struct State {
+    GpuTime forgotten;   // service before the last promotion, which no longer counts
+    Duration waited;     // since that promotion and after its first service, up to waiting_since
+    Time waiting_since;  // only while it waits
+    std::uint32_t queue = 0;
+  };
+
+  GpuTime served(const View& view, JobId job) const {
+    return view.jobs.attained(job, view.now) - states_[job].forgotten;
+  }
+  Duration ran(const View& view, JobId job) const {
+    return {saturated_gpu_ms(served(view, job)) / view.jobs.gpus[job]};
+  }
+  // A queue has two levels of waiting jobs, so that those who insist on consolidation, and so may
+  // find no room where others do, do not block these.
+  std::uint32_t level_of(const View& view, JobId job) const;
+  static std::uint32_t queue_of(std::uint32_t level) { return level / 2; }
+  Placement placement_of(std::uint32_t level) const {
+    return level % 2 == 0 ? options_.placement : Placement::kConsolidate;
+  }
+  bool is_last(std::uint32_t queue) const { return queue + 1 == queues_; }
+  GpuTime limit(const View& view, JobId job) const;
+  OrderKey order(const View& view, JobId job, std::int64_t label) const;
+
+  // The life of a job.
+  void reserve(std::size_t jobs);
+  void apply_news(const View& view, Plan& plan);
+  void enqueue(const View& view, JobId job, std::int64_t label);
+  void start(const View& view, JobId job);
+  void join_running(const View& view, JobId job);
+  void leave_running(const View& view, JobId job);
+
+  // Moves between queues.
+  void collect_due(IndexedHeap<Time, JobId>& heap, const View& view);
+  void demote_due(const View& view, Plan& plan);
+  bool reached_limit(const View& view, JobId job) const;
+  void demote(const View& view, JobId job, Plan& plan);
+  void promote_due(const View& view, Plan& plan);
+  void note_queue(JobId job, Plan& plan) const;
+  void watch_limit(const View& view, JobId job);
+  void watch_wait(const View& view, JobId job);
+
+  // Who runs.
+  void choose(const View& view, const Plan& plan);
+  void choose_running(const View& view, std::uint32_t queue);
+  void choose_by_index(const View& view, std::uint32_t queue);
+  ClassQueue::Class* first_open(std::uint32_t queue);
+  void carry_out(const View& view, Plan& plan);
+  void file_victims(const View& view, const Plan& plan);
+  void ask_to_be_woken(const View& view, Plan& plan);
+  Time late_jump(const View& view) const;
+
+  const TiresiasOptions options_;
+  const std::uint32_t queues_;
+
+  IdVector<JobId, State> states_;
+  JobLists running_;                 // by queue
+  std::vector<std::int64_t> held_;   // GPUs of the jobs in each of those lists
+  ClassQueue waiting_;               // its levels: level_of()
+  std::int64_t head_label_ = 0;      // of the last job put ahead of all waiting ones
+  std::int64_t tail_label_ = 0;      // of the last job put behind them
+  IndexedHeap<Time, JobId> limits_;  // when running jobs reach the limit of their queue
+  IndexedHeap<Time, JobId> waits_;   // when waiting jobs have waited long enough to be promoted
+  Time wake_ = {-1};                 // the last wake-up asked for
+
+  // Of the decision under way.
+  std::vector<JobId> due_;
+  std::vector<JobId> demoted_;      // they run, but are in no list until it is known who does
+  std::vector<OrderKey> by_index_;  // of one queue
+  std::vector<JobId> walked_;       // with the Gittins index: who may run, in order
+  Preemption preemption_;
+};
+
+void Tiresias::decide(const View& view, Plan& plan) {
+  const auto woke = [](const Event& event) { return event.kind == EventKind::kWoke; };
+  if (options_.late_demotion && view.now != wake_ && std::ranges::all_of(view.news, woke)) {
+    return;  // The simulator would have replaced this wake-up by a later one.
+  }
+  reserve(view.jobs.size());
+  apply_news(view, plan);
+  demote_due(view, plan);
+  promote_due(view, plan);
+  if (waiting_.empty() && !options_.gittins) {
+    for (JobId job : demoted_) join_running(view, job);
+  } else {
+    choose(view, plan);
+    carry_out(view, plan);
+  }
+  ask_to_be_woken(view, plan);
+}
+
+void Tiresias::reserve(std::size_t jobs) {
+  if (states_.size() < jobs) states_.resize(jobs);
+  running_.reserve(jobs);
+  waiting_.reserve(jobs);
+  limits_.reserve(jobs);
+  waits_.reserve(jobs);
+}
+
+GpuTime Tiresias::limit(const View& view, JobId job) const {
+  const std::int64_t gpus = options_.unit == ServiceUnit::kGpuTime ? 1 : view.jobs.gpus[job];
+  return occupancy(seconds(options_.limits_s[states_[job].queue]), gpus);
+}
+
+// Gu et al. section 3.3: one large tensor makes the exchange between nodes uneven. A job of which
+// the skew is not known has none.
+std::uint32_t Tiresias::level_of(const View& view, JobId job) const {
+  const bool is_skewed = options_.consolidate_above.has_value() &&
+                         view.speed.skew(job).value_or(0) > *options_.consolidate_above;
+  return states_[job].queue * 2 + (is_skewed ? 1 : 0);
+}
+
+OrderKey Tiresias::order(const View& view, JobId job, std::int64_t label) const {
+  const std::int64_t queue = states_[job].queue;
+  if (!options_.gittins) return {.major = queue, .label = label, .job = job};
+  static_assert(GittinsIndex::kMax < std::int64_t{1} << 40);
+  const std::int64_t index = options_.gittins->of(served(view, job));
+  return {.major = (queue << 40) + GittinsIndex::kMax - index,
+          .minor = view.jobs.arrival[job].ms,
+          .label = label,
+          .job = job};
+}
+
+void Tiresias::apply_news(const View& view, Plan& plan) {
+  // Backwards, because each goes ahead of those put there before.
+  for (auto event = view.news.rbegin(); event != view.news.rend(); ++event) {
+    if (event->kind != EventKind::kEvicted && event->kind != EventKind::kStartFailed) continue;
+    leave_running(view, event->job);
+    const bool is_due = reached_limit(view, event->job);
+    if (is_due) demote(view, event->job, plan);
+    enqueue(view, event->job, is_due ? ++tail_label_ : --head_label_);
+  }
+  for (const Event& event : view.news) {
+    if (event.kind == EventKind::kArrived) enqueue(view, event.job, ++tail_label_);
+    if (!ends_job(event.kind)) continue;
+    if (running_.contains(event.job)) leave_running(view, event.job);
+    waiting_.erase(event.job);
+    waits_.erase(event.job);
+  }
+}
+
+void Tiresias::enqueue(const View& view, JobId job, std::int64_t label) {
+  states_[job].waiting_since = view.now;
+  waiting_.add(level_of(view, job), view.jobs.gpus[job], view.jobs.types[job],
+               order(view, job, label));
+  watch_wait(view, job);
+}
+
+void Tiresias::start(const View& view, JobId job) {
+  State& state = states_[job];
+  if (served(view, job).gpu_ms > 0) state.waited += view.now - state.waiting_since;
+  waits_.erase(job);
+  join_running(view, job);
+}
+
+void Tiresias::join_running(const View& view, JobId job) {
+  running_.push_back(states_[job].queue, job);
+  held_[states_[job].queue] += view.jobs.gpus[job];
+  watch_limit(view, job);
+}
+
+void Tiresias::leave_running(const View& view, JobId job) {
+  running_.erase(states_[job].queue, job);
+  held_[states_[job].queue] -= view.jobs.gpus[job];
+  limits_.erase(job);
+}
+
+void Tiresias::watch_limit(const View& view, JobId job) {
+  if (is_last(states_[job].queue)) return;
+  const std::int64_t left = saturated_gpu_ms(limit(view, job) - served(view, job));
+  const std::int64_t gpus = view.jobs.gpus[job];
+  limits_.set(job, view.now + Duration{std::max(left + gpus - 1, std::int64_t{0}) / gpus});
+}
+
+void Tiresias::watch_wait(const View& view, JobId job) {
+  const State& state = states_[job];
+  if (options_.promote_thousandths == 0 || state.queue == 0 || served(view, job).gpu_ms == 0)
+    return;
+  Duration patience = {ran(view, job).ms * options_.promote_thousandths / 1000};
+  if (options_.late_demotion) patience = seconds(patience.ms / 1000);  // it counts whole seconds
+  waits_.set(job, state.waiting_since + (patience - state.waited));
+}
+
+// Takes the jobs whose time has come out of the heap, in order of arrival.
+void Tiresias::collect_due(IndexedHeap<Time, JobId>& heap, const View& view) {
+  due_.clear();
+  while (!heap.empty() && heap.top().key <= view.now) due_.push_back(heap.pop().id);
+  std::ranges::sort(due_, {}, [&](JobId job) { return std::pair(view.jobs.arrival[job], job); });
+}
+
+void Tiresias::demote_due(const View& view, Plan& plan) {
+  demoted_.clear();
+  collect_due(limits_, view);
+  for (JobId job : due_) {
+    leave_running(view, job);
+    demote(view, job, plan);
+    demoted_.push_back(job);
+  }
+}
+
+bool Tiresias::reached_limit(const View& view, JobId job) const {
+  return !is_last(states_[job].queue) && served(view, job) >= limit(view, job);
+}
+
+void Tiresias::demote(const View& view, JobId job, Plan& plan) {
+  do {
+    ++states_[job].queue;
+  } while (!options_.late_demotion && reached_limit(view, job));
+  note_queue(job, plan);
+}
+
+void Tiresias::promote_due(const View& view, Plan& plan) {
+  collect_due(waits_, view);
+  for (JobId job : due_) {
+    waiting_.erase(job);
+    states_[job] = State();
+    states_[job].forgotten = view.jobs.attained(job, view.now);
+    enqueue(view, job, ++tail_label_);
+    note_queue(job, plan);
+  }
+}
+
+void Tiresias::note_queue(JobId job, Plan& plan) const {
+  Note note;
+  note.kind = NoteKind::kQueue;
+  note.job = job;
+  note.value = states_[job].queue;
+  plan.note(note);
+}
+
+// Walks the queues: in each those who run, then those who wait, then those who were just demoted
+// into it.
+void Tiresias::choose(const View& view, const Plan& plan) {
+  preemption_.begin(view, plan);
+  waiting_.unblock();
+  walked_.clear();
+  for (std::uint32_t queue = 0; queue < queues_; ++queue) {
+    if (options_.gittins) {
+      choose_by_index(view, queue);
+      continue;
+    }
+    choose_running(view, queue);
+    while (ClassQueue::Class* const next = first_open(queue)) preemption_.admit(waiting_, *next);
+    for (JobId job : demoted_) {
+      if (states_[job].queue == queue) preemption_.keep(view, job);
+    }
+  }
+}
+
+ClassQueue::Class* Tiresias::first_open(std::uint32_t queue) {
+  ClassQueue::Class* const next = waiting_.first_open();
+  return next != nullptr && queue_of(next->level()) == queue ? next : nullptr;
+}
+
+void Tiresias::choose_running(const View& view, std::uint32_t queue) {
+  JobId job = running_.first(queue);
+  if (view.cluster.type_names.size() == 1) {
+    // All of them usually fit. Otherwise those at the tail are looked at one by one, from the first
+    // that does not fit behind all the others.
+    std::int64_t ahead = held_[queue];
+    for (job = JobId::none(); ahead > preemption_.left(); ahead -= view.jobs.gpus[job]) {
+      job = job.is_none() ? running_.last(queue) : running_.before(job);
+    }
+    preemption_.keep_all(static_cast<std::uint32_t>(ahead));
+  }
+  for (; !job.is_none(); job = running_.after(job)) preemption_.keep(view, job);
+}
+
+// The artefact sorts each queue by index, largest first, then by arrival; the sort is stable.
+void Tiresias::choose_by_index(const View& view, std::uint32_t queue) {
+  by_index_.clear();
+  std::int64_t label = std::numeric_limits<std::int64_t>::min();
+  for (JobId job = running_.first(queue); !job.is_none(); job = running_.after(job)) {
+    by_index_.push_back(order(view, job, label++));
+  }
+  for (JobId job : demoted_) {
+    if (states_[job].queue == queue) by_index_.push_back(order(view, job, ++tail_label_));
+  }
+  std::ranges::sort(by_index_);
+  auto running = by_index_.begin();
+  for (;;) {
+    ClassQueue::Class* const next = first_open(queue);
+    for (; running != by_index_.end() && (next == nullptr || *running < next->head()); ++running) {
+      preemption_.keep(view, running->job);
+      walked_.push_back(running->job);
+    }
+    if (next == nullptr) return;
+    walked_.push_back(next->head().job);
+    preemption_.admit(waiting_, *next);
+  }
+}
+
+void Tiresias::carry_out(const View& view, Plan& plan) {
+  const auto placement = [this](std::uint32_t level) { return placement_of(level); };
+  preemption_.carry_out(placement, view, plan);
+  for (const Preemption::Chosen& chosen : preemption_.chosen()) {
+    if (plan.holds(chosen.key.job)) {
+      start(view, chosen.key.job);
+    } else {
+      waiting_.add(chosen.level, chosen.gpus, chosen.types, chosen.key);
+    }
+  }
+  file_victims(view, plan);
+  for (JobId job : demoted_) {
+    if (plan.holds(job)) join_running(view, job);
+  }
+  if (options_.gittins) {
+    running_.clear();
+    for (JobId job : walked_) {
+      if (plan.holds(job)) running_.push_back(states_[job].queue, job);
+    }
+  }
+  waiting_.unblock();
+  start_waiting(waiting_, OnMisfit::kSkip, placement, view, plan,
+                [&](const OrderKey& key, std::uint32_t) { start(view, key.job); });
+}
+
+// Those who ran in their queue go ahead of its waiting jobs, those who just came into it behind
+// them.
+void Tiresias::file_victims(const View& view, const Plan& plan) {
+  const std::span<const JobId> victims = preemption_.victims();
+  for (auto job = victims.rbegin(); job != victims.rend(); ++job) {
+    if (plan.holds(*job) || !running_.contains(*job)) continue;
+    leave_running(view, *job);
+    enqueue(view, *job, --head_label_);
+  }
+  for (JobId job : demoted_) {
+    if (!plan.holds(job)) enqueue(view, job, ++tail_label_);
+  }
+}
+
+void Tiresias::ask_to_be_woken(const View& view, Plan& plan) {
+  if (options_.late_demotion) {
+    wake_ = late_jump(view);
+    if (wake_ != Time::never()) plan.wake_at(wake_);
+    return;
+  }
+  Time next = Time::never();
+  if (!limits_.empty()) next = std::min(next, limits_.top().key);
+  if (!waits_.empty()) next = std::min(next, waits_.top().key);
+  if (next == Time::never() || (wake_ > view.now && wake_ <= next)) return;
+  wake_ = std::max(next, view.now + milliseconds(1));
+  plan.wake_at(wake_);
+}
+
+// The artefact's next queue jump: it divides what is missing in seconds, not GPU-seconds, by the
+// GPUs.
+Time Tiresias::late_jump(const View& view) const {
+  Time jump = Time::never();
+  const auto consider = [&](Time t) {
+    if (t > view.now) jump = std::min(jump, t);
+  };
+  for (std::uint32_t queue = 0; !is_last(queue); ++queue) {
+    for (JobId job = running_.first(queue); !job.is_none(); job = running_.after(job)) {
+      const std::int64_t gpus = options_.unit == ServiceUnit::kGpuTime ? view.jobs.gpus[job] : 1;
+      const std::int64_t missing_s = options_.limits_s[queue] - ran(view, job).ms / 1000;
+      consider(view.now + seconds(missing_s / gpus));
+    }
+  }
+  for (const auto& wait : waits_.entries()) consider(wait.key);
+  return jump;
+}
+
+void Tiresias::save(Writer& writer) const {
+  const auto save_state = [&](JobId job) {
+    const State& state = states_[job];
+    writer.id(job);
+    writer.i64(saturated_gpu_ms(state.forgotten));
+    writer.i64(state.waited.ms);
+    writer.time(state.waiting_since);
+    writer.u64(state.queue);
+  };
+  const auto save_heap = [&](const IndexedHeap<Time, JobId>& heap) {
+    writer.u64(heap.size());
+    for (const auto& entry : heap.entries()) {
+      writer.time(entry.key);
+      writer.id(entry.id);
+    }
+  };
+  writer.i64(head_label_);
+  writer.i64(tail_label_);
+  writer.time(wake_);
+  save_heap(limits_);
+  save_heap(waits_);
+  for (std::uint32_t queue = 0; queue < queues_; ++queue) {
+    writer.i64(held_[queue]);
+    for (JobId job = running_.first(queue); !job.is_none(); job = running_.after(job)) {
+      save_state(job);
+    }
+    writer.id(JobId::none());
+  }
+  waiting_.save(writer);
+  waiting_.for_each([&](const OrderKey& key) { save_state(key.job); });
+}
+
+void Tiresias::load(Reader& reader) {
+  const auto load_state = [&]() {
+    const JobId job = reader.id<JobId>();
+    if (job.is_none() || !reader.ok()) return JobId::none();
+    if (!states_.has(job)) states_.resize(job.row() + std::size_t{1});
+    State& state = states_[job];
+    state.forgotten.gpu_ms = reader.i64();
+    state.waited.ms = reader.i64();
+    state.waiting_since = reader.time();
+    state.queue = static_cast<std::uint32_t>(reader.u64());
+    return job;
+  };
+  const auto load_heap = [&](IndexedHeap<Time, JobId>& heap) {
+    heap = {};
+    for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
+      const Time time = reader.time();
+      heap.set(reader.id<JobId>(), time);
+    }
+  };
+  head_label_ = reader.i64();
+  tail_label_ = reader.i64();
+  wake_ = reader.time();
+  load_heap(limits_);
+  load_heap(waits_);
+  running_.clear();
+  for (std::uint32_t queue = 0; queue < queues_; ++queue) {
+    held_[queue] = reader.i64();
+    for (JobId job = load_state(); !job.is_none(); job = load_state()) {
+      running_.push_back(queue, job);
+    }
+  }
+  waiting_.load(reader);
+  waiting_.for_each([&](const OrderKey&) { load_state(); });
+}
+
+constexpr std::string_view kPlacements =
+    "count/first-fit/best-fit/yarn/consolidate/rack/spread/skew";
+
+constexpr OptionSpec kOptions[] = {
+    list_option("limits", "3250/7200", "GPU-seconds or seconds", 1, 1e9,
+                "Service at which a job leaves each queue but the last, increasing; the defaults "
+                "are the artefact's."),
+    choice_option("placement", "count", kPlacements,
+                  "How GPUs are found, or skew: jobs of skewed models consolidated, others "
+                  "best-fit; the default is the Tiresias simulator's."),
+    real_option("skew", "0.4", "", 0, 1,
+                "With placement=skew, models of which more than this is in one tensor are skewed; "
+                "the default is ours, between VGG and the others."),
+    real_option("promote", "0", "times the running time", 0, 1000,
+                "How long a preempted job waits before it returns to the first queue; 0, the "
+                "artefact's default, is never."),
+    flag_option("gittins", "false",
+                "Orders each queue by Gittins index instead of arrival; off by default, as in the "
+                "artefact."),
+    {.name = "gittins_file",
+     .type = OptionType::kFile,
+     .fallback = "",
+     .unit = "",
+     .choices = "",
+     .help = "GPU-seconds that earlier jobs needed, one number per line; by default 21 quantiles "
+             "of the artefact's file."},
+    integer_option("gittins_quantum", "3250", "GPU-seconds", 1, 1e9,
+                   "How far ahead the Gittins index looks; the default is the artefact's."),
+    choice_option(
+        "unit", "gpu-seconds", "gpu-seconds/seconds",
+        "What counts as service (dlas-gpu or dlas); the default is the two-dimensional one."),
+};
+
+Result<std::vector<std::int64_t>> checked_limits(const PolicyOptions& options) {
+  std::vector<std::int64_t> limits;
+  for (double limit : options.list("limits")) {
+    limits.push_back(static_cast<std::int64_t>(limit));
+    if (static_cast<double>(limits.back()) != limit) {
+      return input_error("policy tiresias: limits must be whole numbers: {}",
+                         options.text("limits"));
+    }
+  }
+  if (std::ranges::adjacent_find(limits, std::greater_equal<>()) != limits.end()) {
+    return input_error("policy tiresias: limits must increase: {}", options.text("limits"));
+  }
+  return limits;
+}
+
+Result<std::optional<GittinsIndex>> gittins(const PolicyOptions& options) {
+  if (!options.flag("gittins")) return std::nullopt;
+  std::vector<std::int64_t> samples(builtin_service_samples().begin(),
+                                    builtin_service_samples().end());
+  if (!options.text("gittins_file").empty()) {
+    FL_TRY_ASSIGN(read, read_service_samples(options.text("gittins_file")));
+    samples = std::move(read);
+  }
+  return GittinsIndex(std::move(samples), options.integer("gittins_quantum"));
+}
+
+Result<std::unique_ptr<Policy>> make(const PolicyOptions& options) {
+  TiresiasOptions made;
+  if (options.text("placement") == "skew") {
+    made.placement = Placement::kBestFit;
+    made.consolidate_above = options.real("skew");
+  } else {
+    made.placement = options.placement();
+  }
+  made.unit = options.text("unit") == "seconds" ? ServiceUnit::kTime : ServiceUnit::kGpuTime;
+  FL_TRY_ASSIGN(limits, checked_limits(options));
+  made.limits_s = std::move(limits);
+  made.promote_thousandths = static_cast<std::int64_t>(options.real("promote") * 1000);
+  FL_TRY_ASSIGN(index, gittins(options));
+  made.gittins = std::move(index);
+  return make_tiresias(std::move(made));
+}
+
+}  // namespace
+
+std::unique_ptr<Policy> make_tiresias(TiresiasOptions options) {
+  return std::make_unique<Tiresias>(std::move(options));
+}
+
+const PolicyEntry kTiresias = {
+    .name = "tiresias",
+    .summary = "Queues by attained service, with preemption; durations are not known.",
+    .paper = "Gu et al., Tiresias, NSDI 2019",
+    .options = kOptions,
+    .make = make};
+
+}  // namespace fairlead

@@ -1,0 +1,56 @@
+// The world of a finished run, rebuilt from its journal: cluster, users, jobs and outages.
+//
+// The journal has all that a run was given but its settings (costs, speeds, network), the links of
+// its cluster, and the GPU types on which the durations of single jobs were measured.
+#pragma once
+
+#include "fairlead/base/result.h"
+#include "fairlead/journal/journal.h"
+#include "fairlead/model/workload.h"
+#include "fairlead/sim/faults.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+struct RecordedWorld {
+  std::string policy;  // "NAME:opt=value,...", as --policy takes it
+  std::uint64_t seed = 0;
+  Cluster cluster;  // with default links
+  // Jobs that the end of the run came before are there, but come after it.
+  Workload workload;
+  std::vector<NodeOutage> outages;
+  Time until = Time::never();  // where the run was cut off, if it was
+};
+
+class WorldRecorder : public RecordSink {
+ public:
+  // REQUIRES: what a CheckedJournal lets through.
+  void on(const Record& record) override;
+  // Error: no cluster can have these nodes. REQUIRES: kEnd was passed; called once.
+  Result<RecordedWorld> world();
+
+ private:
+  struct Job {
+    std::string name;
+    UserId user;
+    ModelId model;
+    std::uint32_t gpus = 1, gpus_min = 1, gpus_max = 1;
+    Time arrival = Time::never();
+    Duration work = {1};
+  };
+  void on_job(const Record& record);
+
+  RecordedWorld world_;
+  std::string cluster_name_;
+  std::vector<std::string> types_;
+  std::vector<NodeSpec> nodes_;
+  IdVector<JobId, Job> jobs_;
+  IdVector<JobId, std::string> models_;
+  IdVector<NodeId, Time> down_since_;  // never: up
+  Time end_;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,125 @@
+#include "fairlead/report/report_runs.h"
+
+#include "fairlead/base/parse.h"
+#include "fairlead/journal/journal.h"
+#include "fairlead/report/result_files.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <system_error>
+
+namespace fairlead {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+bool is_result_folder(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / "summary.json", ignored) && fs::exists(folder / kJournalName, ignored);
+}
+
+std::vector<std::string> folders_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code ignored;
+    if (at->is_directory(ignored)) names.push_back(at->path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+// The seeds that ran below a policy's folder, smallest first.
+std::vector<std::int64_t> seeds_in(const fs::path& folder) {
+  constexpr std::string_view kPrefix = "seed-";
+  std::vector<std::int64_t> seeds;
+  for (const std::string& name : folders_in(folder)) {
+    if (!name.starts_with(kPrefix) || !is_result_folder(folder / name)) continue;
+    const auto seed = parse_integer(std::string_view(name).substr(kPrefix.size()));
+    if (seed && fmt::format("{}{}", kPrefix, *seed) == name) seeds.push_back(*seed);
+  }
+  std::ranges::sort(seeds);
+  return seeds;
+}
+
+// compare.json, or null where there is none.
+json read_comparison(const fs::path& folder) {
+  std::ifstream file(folder / "compare.json");
+  json value = json::parse(file, nullptr, false);
+  return value.is_object() ? value : json();
+}
+
+std::string text_of(const json& object, const char* key) {
+  if (!object.is_object()) return {};
+  const auto at = object.find(key);
+  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+// The folders of the policies as compare.json lists them, else all.
+std::vector<ReportedRun> candidates(const fs::path& folder, const json& comparison) {
+  std::vector<ReportedRun> policies;
+  if (comparison.contains("policies")) {
+    for (const json& policy : comparison["policies"]) {
+      policies.push_back({text_of(policy, "folder"), text_of(policy, "policy")});
+    }
+  } else {
+    for (const std::string& name : folders_in(folder)) policies.push_back({name, name});
+  }
+  return policies;
+}
+
+std::string label_of_single(const fs::path& folder) {
+  const auto summary = read_summary(folder);
+  return summary ? text_of(*summary, "policy") : std::string();
+}
+
+}  // namespace
+
+Result<ReportedRuns> find_runs(const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) {
+    return input_error("{}: no such folder", folder.string());
+  }
+  if (is_result_folder(folder)) return ReportedRuns{{{".", label_of_single(folder)}}};
+
+  const json comparison = read_comparison(folder);
+  if (comparison.contains("points") && !comparison["points"].empty()) {
+    const fs::path point = folder / text_of(comparison["points"].front(), "folder");
+    return input_error(
+        "{}: it has several points of a sweep, each with a report of its own, such "
+        "as that of {}",
+        folder.string(), point.string());
+  }
+  ReportedRuns found;
+  std::set<std::string> labels;
+  for (const ReportedRun& policy : candidates(folder, comparison)) {
+    ReportedRun run = policy;
+    if (policy.folder.empty()) continue;
+    if (!is_result_folder(folder / policy.folder)) {
+      const std::vector<std::int64_t> seeds = seeds_in(folder / policy.folder);
+      if (seeds.empty()) continue;
+      run.folder = fmt::format("{}/seed-{}", policy.folder, seeds.front());
+      run.label = fmt::format("{}, seed {}", policy.label, seeds.front());
+      found.seeds_left_out += static_cast<std::int64_t>(seeds.size()) - 1;
+    }
+    // The same policy twice is told apart by its folder.
+    if (!labels.insert(run.label).second) run.label += fmt::format(" ({})", policy.folder);
+    found.runs.push_back(std::move(run));
+  }
+  if (found.runs.empty()) {
+    const fs::path first_case = folder / "case-1";
+    if (fs::is_directory(first_case, ignored)) {
+      return input_error(
+          "{}: it has several cases, each with a report of its own, such as that of {}",
+          folder.string(), first_case.string());
+    }
+    return input_error("{}: neither results of simulate nor of compare are in it", folder.string());
+  }
+  return found;
+}
+
+}  // namespace fairlead

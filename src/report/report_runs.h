@@ -1,0 +1,32 @@
+// What `fairlead report` shows: which runs a folder has, be it the result folder of one run, the
+// folder of `compare`, or any folder of result folders (those of `reproduce`).
+#pragma once
+
+#include "fairlead/base/embedded_file.h"
+#include "fairlead/base/result.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+struct ReportedRun {
+  std::string folder;  // relative to the reported one; "." for itself
+  std::string label;   // as its policy is called there
+};
+
+struct ReportedRuns {
+  std::vector<ReportedRun> runs;  // compare's in its order, else by name
+  std::int64_t seeds_left_out = 0;
+};
+
+// The page, or nothing where the program was built without it.
+std::span<const EmbeddedFile> embedded_report_page();
+
+// Of several seeds of a policy it takes the smallest. Errors: no such folder, or no run in it.
+Result<ReportedRuns> find_runs(const std::filesystem::path& folder);
+
+}  // namespace fairlead

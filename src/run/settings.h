@@ -1,0 +1,43 @@
+// The settings of a run that are neither cluster, trace nor policy: `--set key=value`.
+//
+// One table holds every key with its unit, its help and what it does, so that parsing, error
+// messages and `--help` cannot disagree.
+#pragma once
+
+#include "fairlead/base/result.h"
+#include "fairlead/metrics/timeline.h"
+#include "fairlead/model/known_speed.h"
+#include "fairlead/model/workload.h"
+#include "fairlead/sim/sim_backend.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlead {
+
+struct Settings {
+  std::map<std::string, std::string> given;  // the texts that the rest was read from, by key
+  std::string reference_gpu;                 // empty: the cluster's fastest type
+  std::string models;                        // empty: the built-in table, and no model is drawn
+  std::optional<Reading> reading{};          // none: strict for the native format, else lenient
+  double load = 0;  // scale submissions to it (trace/load.h); 0: leave them
+  Costs costs;
+  bool model_costs = true;  // models' own costs take precedence over `costs`
+  FaultOptions faults;
+  NetworkOptions network;
+  ProfileOptions profiles;
+  TimelineOptions timeline;
+};
+
+// Applies "key=value" texts in order, but costs before all others. Errors name the key, what it
+// takes, and the value last; an unknown key names those that there are, nearest first. A setting
+// that the network does not have is an error too.
+Result<Settings> parse_settings(const std::vector<std::string>& assignments);
+
+// One line per key for `--help`.
+std::string settings_help();
+
+}  // namespace fairlead

@@ -1,0 +1,99 @@
+#include "fairlead/run/settings.h"
+
+#include <gtest/gtest.h>
+
+namespace fairlead {
+namespace {
+
+TEST(Settings, HaveDefaults) {
+  const auto settings = parse_settings({});
+  ASSERT_TRUE(settings.has_value());
+  EXPECT_EQ(settings->costs.start, seconds(10));
+  EXPECT_FALSE(settings->reading.has_value());
+}
+
+TEST(Settings, AreAppliedInOrder) {
+  const auto settings = parse_settings({"costs=none", "start_s=2.5", "migrate_s=7", "bin_s=3600",
+                                        "reading=lenient", "reference_gpu=V100", "mtbf_h=100"});
+  ASSERT_TRUE(settings.has_value()) << settings.error().message;
+  EXPECT_EQ(settings->costs.start, milliseconds(2500));
+  EXPECT_FALSE(settings->model_costs);
+  EXPECT_EQ(settings->costs.resume, seconds(0));
+  EXPECT_EQ(settings->costs.migrate[2], seconds(7));
+  EXPECT_EQ(settings->timeline.bin, seconds(3600));
+  EXPECT_EQ(settings->reading, Reading::kLenient);
+  EXPECT_EQ(settings->reference_gpu, "V100");
+  EXPECT_EQ(settings->faults.mtbf_h, 100);
+}
+
+std::string error_of(const char* assignment) {
+  const auto settings = parse_settings({assignment});
+  return settings ? "" : settings.error().message;
+}
+
+TEST(Settings, DescribeTheNetwork) {
+  EXPECT_EQ(parse_settings({})->network.kind, NetworkKind::kProfiled);
+  const auto settings =
+      parse_settings({"network=contention", "exchange=parameter-servers",
+                      "congestion=rack:4,spine:8", "contention_penalty_ms_per_mb=0.235"});
+  ASSERT_TRUE(settings.has_value()) << settings.error().message;
+  EXPECT_EQ(settings->network.kind, NetworkKind::kContention);
+  EXPECT_EQ(settings->network.exchange, Exchange::kParameterServers);
+  EXPECT_EQ(settings->network.congestion, (std::array<double, kTiers>{1, 1, 4, 8}));
+  EXPECT_EQ(settings->network.penalty_ms_per_mb, 0.235);
+}
+
+TEST(Settings, RefuseWhatTheNetworkDoesNotHave) {
+  EXPECT_EQ(error_of("congestion=rack:4"),
+            "--set congestion needs network=analytic or contention: profiled");
+  EXPECT_EQ(error_of("exchange=parameter-servers"),
+            "--set exchange needs network=analytic or contention: profiled");
+  EXPECT_EQ(error_of("exchange=star"), "--set exchange takes ring or parameter-servers: star");
+  EXPECT_EQ(error_of("contention_penalty_ms_per_mb=1"),
+            "--set contention_penalty_ms_per_mb needs network=contention: profiled");
+  EXPECT_EQ(error_of("network=fast"), "--set network takes profiled, analytic or contention: fast");
+  for (const char* value :
+       {"", "rack", "rack:", "rack:0.5", "rack:4,", "row:4", "rack:4,,spine:2", "rack:4,rack:8"}) {
+    EXPECT_TRUE(error_of((std::string("congestion=") + value).c_str())
+                    .starts_with("--set congestion takes tier:factor"))
+        << value;
+  }
+}
+
+TEST(Settings, CostsIsTheBaseOfTheOthersWhereverItStands) {
+  for (const auto& given : {std::vector<std::string>{"costs=none", "start_s=5"},
+                            std::vector<std::string>{"start_s=5", "costs=none"}}) {
+    const auto settings = parse_settings(given);
+    EXPECT_EQ(settings->costs.start, seconds(5));
+    EXPECT_EQ(settings->costs.resume, Duration{});
+  }
+}
+
+TEST(Settings, RefuseUnknownKeysAndNameTheNearestFirst) {
+  EXPECT_TRUE(error_of("cost=none").starts_with("--set: no such key (there are: costs, "));
+  EXPECT_TRUE(error_of("cost=none").ends_with(": cost"));
+  EXPECT_EQ(error_of("costs"), "--set takes key=value: costs");
+}
+
+TEST(Settings, RefuseValuesOutOfRange) {
+  EXPECT_EQ(error_of("costs=cheap"), "--set costs takes none or default: cheap");
+  EXPECT_EQ(error_of("bin_s=0"), "--set bin_s takes seconds, at least 0.001: 0");
+  EXPECT_EQ(error_of("start_s=-1"), "--set start_s takes seconds, at least 0: -1");
+  EXPECT_NE(error_of("start_s=1e300"), "");
+  EXPECT_NE(error_of("mtbf_h=nan"), "");
+  EXPECT_NE(error_of("mttr_h=0"), "");
+  EXPECT_NE(error_of("reading="), "");
+}
+
+TEST(Settings, HelpNamesEveryKeyThatAnErrorNames) {
+  const std::string error = error_of("x=1");
+  std::size_t at = error.find("there are: ") + 11;
+  while (error[at - 1] != ')') {
+    const std::size_t end = error.find_first_of(",)", at);
+    EXPECT_NE(settings_help().find("\n  " + error.substr(at, end - at) + " "), std::string::npos);
+    at = error[end] == ',' ? end + 2 : end + 1;
+  }
+}
+
+}  // namespace
+}  // namespace fairlead

@@ -1,0 +1,101 @@
+#include "fairlead/input/csv.h"
+#include "fairlead/input/models_file.h"
+#include "fairlead/trace/readers/readers.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace fairlead {
+
+namespace {
+
+constexpr std::string_view kMeasuredOn = "V100";
+
+class GavelRows {
+ public:
+  GavelRows(CsvReader& csv, const StepsPerSecond& steps_per_second)
+      : csv_(csv), steps_per_second_(steps_per_second) {}
+
+  // REQUIRES: the row that it returned before is no longer used.
+  JobRow row() {
+    id_ = fmt::to_string(index_++);
+    JobRow row;
+    row.id = id_;
+    row.model = csv_.text(csv_.find("job_type"));
+    row.gpu_type = kMeasuredOn;
+    row.gpus = csv_.integer(csv_.find("scale_factor"), 1, kJobGpusMax);
+    row.submit = csv_.time(csv_.find("arrival_time"));
+    const CsvReader::Column duration = csv_.find("duration");
+    row.duration = duration == CsvReader::kMissing ? steps_duration(row) : csv_.duration(duration);
+    row.columns.duration = csv_.column_number(duration);
+    return row;
+  }
+
+ private:
+  Duration steps_duration(JobRow& row) {
+    const CsvReader::Column steps = csv_.find("total_steps");
+    const auto count = static_cast<double>(csv_.integer(steps, 1, 1'000'000'000'000'000));
+    if (csv_.bad()) return {};
+    const double speed = throughput(row);
+    // A part in 10^12 less, or the rounding of the quotient would add a millisecond.
+    const double ms = std::ceil(count / speed * 1000 * (1 - 1e-12));
+    if (!(speed > 0)) csv_.fault(csv_.find("job_type"), "has no known throughput");
+    if (!(ms <= static_cast<double>(kMsMax))) csv_.fault(steps, "must take at most 100 years");
+    return {csv_.bad() ? 0 : static_cast<std::int64_t>(ms)};
+  }
+
+  // Tables have powers of two: from the next smaller one that is known, throughput scales linearly.
+  double throughput(JobRow& row) const {
+    if (const double known = steps_per_second_(row.model, row.gpus); known > 0) return known;
+    row.mended = "throughput scaled from a smaller gang";
+    auto smaller = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(row.gpus)));
+    for (; smaller > 0; smaller /= 2) {
+      const double known = steps_per_second_(row.model, smaller);
+      if (known > 0) return known * static_cast<double>(row.gpus) / static_cast<double>(smaller);
+    }
+    return 0;
+  }
+
+  CsvReader& csv_;
+  const StepsPerSecond& steps_per_second_;
+  std::int64_t index_ = 0;
+  std::string id_;
+};
+
+// Neither simulator writes a header; Shockwave's rows have two columns more than Gavel's.
+std::vector<std::string> column_names(std::string_view head) {
+  std::string_view line = head.substr(0, head.find('\n'));
+  if (std::count(line.begin(), line.end(), '\t') == 11)
+    return {"job_type",   "command",     "working_directory", "num_steps_arg",
+            "needs_data", "total_steps", "scale_factor",      "mode",
+            "priority",   "slo",         "duration",          "arrival_time"};
+  return {"job_type",    "command",      "working_directory", "num_steps_arg", "needs_data",
+          "total_steps", "scale_factor", "priority",          "slo",           "arrival_time"};
+}
+
+}  // namespace
+
+// Of the built-in table `published`; a gang whose size it does not name has no known throughput.
+double published_steps_per_second(std::string_view job_type, std::int64_t gpus) {
+  static const SpeedTable kPublished = load_models("published").value();
+  const ModelProfile* model = kPublished.find(job_type);
+  if (model == nullptr) return 0;
+  const auto rates = std::ranges::find(model->rates, kMeasuredOn, &TypeRates::gpu_type);
+  FL_CHECK(rates != model->rates.end(), "no {} of {}", kMeasuredOn, job_type);
+  for (const RateRow& row : rates->rows) {
+    if (row.gpus == gpus) return row.consolidated * static_cast<double>(gpus);
+  }
+  return 0;
+}
+
+Status read_gavel(ByteSource& source, const StepsPerSecond& steps_per_second,
+                  WorkloadBuilder& builder) {
+  FL_TRY_ASSIGN(head, source.peek(1 << 14));
+  CsvReader csv(source, {.separator = '\t', .quotes = false});
+  csv.set_header(column_names(head));
+  GavelRows rows(csv, steps_per_second);
+  return add_rows(csv, builder, [&] { return rows.row(); });
+}
+
+}  // namespace fairlead

@@ -1,0 +1,45 @@
+#include "fairlead/input/csv.h"
+#include "fairlead/trace/readers/readers.h"
+
+namespace fairlead {
+namespace {
+
+struct Columns {
+  CsvReader::Column job, user, gpus, submit, duration;
+};
+
+Result<Columns> find_columns(const CsvReader& csv) {
+  FL_TRY_ASSIGN(job, csv.require("job_id"));
+  FL_TRY_ASSIGN(gpus, csv.require("gpu_num"));
+  FL_TRY_ASSIGN(submit, csv.require("submit_time"));
+  FL_TRY_ASSIGN(duration, csv.require("duration"));
+  const auto user = csv.require({"user", "vc"});
+  return Columns{job, user.value_or(CsvReader::kMissing), gpus, submit, duration};
+}
+
+JobRow row_of(CsvReader& csv, const Columns& at) {
+  JobRow row;
+  row.id = csv.text(at.job);
+  row.user = csv.text(at.user);
+  row.gpus = csv.integer(at.gpus, 0, kJobGpusMax);
+  // Of a CPU job nothing else matters.
+  if (row.gpus == 0) return row;
+  row.submit = csv.utc_time(at.submit);
+  row.duration = csv.duration(at.duration);
+  row.columns.id = csv.column_number(at.job);
+  row.columns.duration = csv.column_number(at.duration);
+  return row;
+}
+
+}  // namespace
+
+Status read_helios(ByteSource& source, WorkloadBuilder& builder) {
+  CsvReader csv(source);
+  FL_TRY(csv.read_header());
+  FL_TRY_ASSIGN(columns, find_columns(csv));
+  FL_TRY(add_rows(csv, builder, [&] { return row_of(csv, columns); }));
+  builder.start_at_zero();
+  return {};
+}
+
+}  // namespace fairlead

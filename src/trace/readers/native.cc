@@ -1,0 +1,81 @@
+#include "fairlead/input/csv.h"
+#include "fairlead/trace/readers/readers.h"
+
+#include <algorithm>
+#include <array>
+
+namespace fairlead {
+namespace {
+
+struct Columns {
+  CsvReader::Column job, user, model, gpus, gpus_min, gpus_max, submit, duration, gpu_type, tickets;
+};
+
+constexpr std::array<std::string_view, 11> kKnown = {
+    "job",      "user",     "model",   "gpus",     "submit_s",  "duration_s",
+    "gpus_min", "gpus_max", "tickets", "gpu_type", "iterations"};
+
+Status check_names(const CsvReader& csv) {
+  const auto& names = csv.header();
+  for (CsvReader::Column column = 0; column < names.size(); ++column) {
+    if (std::find(kKnown.begin(), kKnown.end(), names[column]) == kKnown.end())
+      return input_error("{}: unknown column: {}", csv.where(column).text(), names[column]);
+  }
+  return {};
+}
+
+Result<Columns> find_columns(const CsvReader& csv) {
+  FL_TRY_ASSIGN(job, csv.require("job"));
+  FL_TRY_ASSIGN(gpus, csv.require("gpus"));
+  FL_TRY_ASSIGN(submit, csv.require("submit_s"));
+  FL_TRY_ASSIGN(duration, csv.require("duration_s"));
+  return Columns{job,
+                 csv.find("user"),
+                 csv.find("model"),
+                 gpus,
+                 csv.find("gpus_min"),
+                 csv.find("gpus_max"),
+                 submit,
+                 duration,
+                 csv.find("gpu_type"),
+                 csv.find("tickets")};
+}
+
+// An empty field of an optional column stands for its default.
+std::int64_t optional_count(CsvReader& csv, CsvReader::Column column, std::int64_t max) {
+  return csv.text(column).empty() ? 0 : csv.integer(column, 1, max);
+}
+
+JobRow row_of(CsvReader& csv, const Columns& at) {
+  JobRow row;
+  row.id = csv.text(at.job);
+  row.user = csv.text(at.user);
+  row.model = csv.text(at.model);
+  row.gpus = csv.integer(at.gpus, 1, kJobGpusMax);
+  row.gpus_min = optional_count(csv, at.gpus_min, kJobGpusMax);
+  row.gpus_max = optional_count(csv, at.gpus_max, kJobGpusMax);
+  row.submit = csv.time(at.submit);
+  row.duration = csv.duration(at.duration);
+  row.gpu_type = csv.text(at.gpu_type);
+  row.tickets = optional_count(csv, at.tickets, kTicketsMax);
+  row.columns = {.id = csv.column_number(at.job),
+                 .gpus = csv.column_number(at.gpus),
+                 .gpus_min = csv.column_number(at.gpus_min),
+                 .gpus_max = csv.column_number(at.gpus_max),
+                 .submit = csv.column_number(at.submit),
+                 .duration = csv.column_number(at.duration),
+                 .tickets = csv.column_number(at.tickets)};
+  return row;
+}
+
+}  // namespace
+
+Status read_native(ByteSource& source, WorkloadBuilder& builder) {
+  CsvReader csv(source);
+  FL_TRY(csv.read_header());
+  if (builder.reading() == Reading::kStrict) FL_TRY(check_names(csv));
+  FL_TRY_ASSIGN(columns, find_columns(csv));
+  return add_rows(csv, builder, [&] { return row_of(csv, columns); });
+}
+
+}  // namespace fairlead

@@ -1,0 +1,46 @@
+#include "fairlead/input/csv.h"
+#include "fairlead/trace/readers/readers.h"
+
+namespace fairlead {
+namespace {
+
+struct Columns {
+  CsvReader::Column job, user, submit, gpus, duration, gpu_milli;
+};
+
+Result<Columns> find_columns(const CsvReader& csv) {
+  FL_TRY_ASSIGN(job, csv.require("job_id"));
+  FL_TRY_ASSIGN(submit, csv.require("submit_s"));
+  FL_TRY_ASSIGN(gpus, csv.require({"num_gpus", "num_gpu"}));
+  FL_TRY_ASSIGN(duration, csv.require("duration_s"));
+  const auto user = csv.require({"user", "tenant", "qos_class"});
+  return Columns{
+      job, user.value_or(CsvReader::kMissing), submit, gpus, duration, csv.find("gpu_milli")};
+}
+
+JobRow row_of(CsvReader& csv, const Columns& at) {
+  JobRow row;
+  row.id = csv.text(at.job);
+  row.user = csv.text(at.user);
+  row.gpus = csv.integer(at.gpus, 0, kJobGpusMax);
+  row.submit = csv.time(at.submit);
+  row.duration = csv.duration(at.duration);
+  if (at.gpu_milli != CsvReader::kMissing) {
+    const std::int64_t milli = csv.integer(at.gpu_milli, 0, 1000);
+    if (milli > 0 && milli < 1000) row.mended = "fractional GPU rounded up";
+  }
+  row.columns.id = csv.column_number(at.job);
+  row.columns.duration = csv.column_number(at.duration);
+  return row;
+}
+
+}  // namespace
+
+Status read_normalized(ByteSource& source, WorkloadBuilder& builder) {
+  CsvReader csv(source);
+  FL_TRY(csv.read_header());
+  FL_TRY_ASSIGN(columns, find_columns(csv));
+  return add_rows(csv, builder, [&] { return row_of(csv, columns); });
+}
+
+}  // namespace fairlead

@@ -1,0 +1,46 @@
+#include "fairlead/input/csv.h"
+#include "fairlead/trace/readers/readers.h"
+
+namespace fairlead {
+namespace {
+
+struct Columns {
+  CsvReader::Column job, user, gpus, gpu_milli, created, scheduled, deleted;
+};
+
+Result<Columns> find_columns(const CsvReader& csv) {
+  FL_TRY_ASSIGN(job, csv.require("name"));
+  FL_TRY_ASSIGN(gpus, csv.require("num_gpu"));
+  FL_TRY_ASSIGN(created, csv.require("creation_time"));
+  FL_TRY_ASSIGN(deleted, csv.require("deletion_time"));
+  return Columns{
+      job,    csv.find("qos"), gpus, csv.find("gpu_milli"), created, csv.find("scheduled_time"),
+      deleted};
+}
+
+JobRow row_of(CsvReader& csv, const Columns& at) {
+  JobRow row;
+  row.id = csv.text(at.job);
+  row.user = csv.text(at.user);
+  row.gpus = csv.integer(at.gpus, 0, kJobGpusMax);
+  if (row.gpus == 0) return row;
+  row.submit = csv.time(at.created);
+  const bool scheduled = !csv.text(at.scheduled).empty();
+  row.duration = csv.time(at.deleted) - (scheduled ? csv.time(at.scheduled) : row.submit);
+  const std::int64_t milli = csv.integer(at.gpu_milli, 0, 1000);
+  if (milli > 0 && milli < 1000) row.mended = "fractional GPU rounded up";
+  row.columns.id = csv.column_number(at.job);
+  row.columns.duration = csv.column_number(at.deleted);
+  return row;
+}
+
+}  // namespace
+
+Status read_openb(ByteSource& source, WorkloadBuilder& builder) {
+  CsvReader csv(source);
+  FL_TRY(csv.read_header());
+  FL_TRY_ASSIGN(columns, find_columns(csv));
+  return add_rows(csv, builder, [&] { return row_of(csv, columns); });
+}
+
+}  // namespace fairlead

@@ -1,0 +1,67 @@
+#include "fairlead/input/csv.h"
+#include "fairlead/trace/readers/readers.h"
+
+#include <cmath>
+
+namespace fairlead {
+namespace {
+
+// The columns of pai_task_table.csv, which has no header.
+enum : CsvReader::Column {
+  kJob,
+  kTask,
+  kInstances,
+  kState,
+  kStart,
+  kEnd,
+  kCpu,
+  kMemory,
+  kGpu,
+  kType
+};
+
+class PaiRows {
+ public:
+  explicit PaiRows(CsvReader& csv) : csv_(csv) {}
+
+  // REQUIRES: the row that it returned before is no longer used.
+  JobRow row() {
+    id_ = fmt::format("{}/{}", csv_.text(kJob), csv_.text(kTask));
+    JobRow row;
+    row.id = id_;
+    if (csv_.text(kGpu).empty()) csv_.skip("no GPU");
+    // Percent of one GPU.
+    const double percent = csv_.number(kGpu);
+    if (percent < 0 || percent > 1e8) csv_.fault(kGpu, "must be from 0 to 100000000");
+    const double instance_gpus = std::ceil(percent / 100);
+    if (percent > 0 && instance_gpus * 100 > percent) row.mended = "fractional GPU rounded up";
+    row.gpus = csv_.integer(kInstances, 1, kJobGpusMax);
+    row.gpus *= csv_.bad() ? 1 : static_cast<std::int64_t>(instance_gpus);
+    // The tables call a mix of older types MISC.
+    if (csv_.text(kType) != "MISC") row.gpu_type = csv_.text(kType);
+    if (csv_.text(kEnd).empty()) csv_.skip("not ended");
+    row.submit = csv_.time(kStart);
+    row.duration = csv_.time(kEnd) - row.submit;
+    row.columns.gpus = csv_.column_number(kInstances);
+    row.columns.duration = csv_.column_number(kEnd);
+    return row;
+  }
+
+ private:
+  CsvReader& csv_;
+  std::string id_;
+};
+
+}  // namespace
+
+Status read_pai(ByteSource& source, WorkloadBuilder& builder) {
+  CsvReader csv(source);
+  csv.set_header({"job_name", "task_name", "inst_num", "status", "start_time", "end_time",
+                  "plan_cpu", "plan_mem", "plan_gpu", "gpu_type"});
+  PaiRows rows(csv);
+  FL_TRY(add_rows(csv, builder, [&] { return rows.row(); }));
+  builder.start_at_zero();
+  return {};
+}
+
+}  // namespace fairlead

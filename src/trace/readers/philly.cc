@@ -1,0 +1,281 @@
+// Microsoft Philly's cluster_job_log (Jeon et al., ATC 2019): an array of jobs, read as a stream of
+// JSON events, so that memory does not grow with the log.
+#include "fairlead/input/civil_time.h"
+#include "fairlead/trace/readers/readers.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <istream>
+#include <optional>
+#include <streambuf>
+#include <string>
+#include <utility>
+
+namespace fairlead {
+namespace {
+
+// Makes a ByteSource a stream for the JSON parser, and knows the position that the parser reached.
+class SourceBuffer : public std::streambuf {
+ public:
+  explicit SourceBuffer(ByteSource& source) : source_(source) {}
+
+  const std::optional<Error>& error() const { return error_; }
+  // Of the last character taken. Amortised O(1) per character.
+  Where where() {
+    for (; counted_ < gptr(); ++counted_) {
+      column_ = at_line_end_ ? 1 : column_ + 1;
+      line_ += at_line_end_ ? 1 : 0;
+      at_line_end_ = *counted_ == '\n';
+    }
+    return Where(source_.name(), line_, column_);
+  }
+
+ protected:
+  int_type underflow() override {
+    where();
+    source_.consume(static_cast<std::size_t>(egptr() - eback()));
+    auto bytes = source_.peek(1);
+    if (!bytes) error_ = bytes.error();
+    if (!bytes || bytes->empty()) {
+      setg(nullptr, nullptr, nullptr);
+      counted_ = nullptr;
+      return traits_type::eof();
+    }
+    // A streambuf's interface predates const; reading does not write.
+    char* begin = const_cast<char*>(bytes->data());
+    setg(begin, begin, begin + bytes->size());
+    counted_ = begin;
+    return traits_type::to_int_type(*begin);
+  }
+
+ private:
+  ByteSource& source_;
+  std::optional<Error> error_;
+  const char* counted_ = nullptr;  // up to here, line_ and column_ count
+  std::int64_t line_ = 1;
+  std::int64_t column_ = 0;
+  bool at_line_end_ = false;
+};
+
+// A text value and where it ends.
+struct Value {
+  std::string text;  // "None" and null are empty
+  std::int64_t line = 0;
+  std::int64_t column = 0;
+};
+
+struct Attempt {
+  Value start, end;
+  std::int64_t gpus = 0;
+};
+
+struct Job {
+  Value id, user, vc, submitted;
+  std::int64_t line = 0;
+  std::int64_t column = 0;
+  Duration ran;
+  bool any_attempt = false;  // that has both times
+  std::int64_t gpus = 0;
+};
+
+// Takes the parser's events. The nesting is fixed, so a level says what a container is; what is
+// not part of the schema is skipped as a whole.
+class PhillyLog : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  PhillyLog(SourceBuffer& buffer, std::string_view file, WorkloadBuilder& builder)
+      : buffer_(buffer), file_(file), builder_(builder) {}
+
+  const Status& status() const { return status_; }
+
+  bool start_object(std::size_t) override {
+    const bool known = level_ == kJobs || level_ == kAttempts || level_ == kDetail;
+    if (skipped_ > 0 || !known) return skip();
+    ++level_;
+    if (level_ == kJob) begin_job();
+    if (level_ == kAttempt) attempt_ = {};
+    return true;
+  }
+  bool end_object() override {
+    if (skipped_ > 0) return --skipped_, true;
+    const Level ended = level_--;
+    if (ended == kAttempt) end_attempt();
+    if (ended == kJob) end_job();
+    return status_.has_value();
+  }
+  bool start_array(std::size_t) override {
+    const bool known = level_ == kTop || (level_ == kJob && key_ == "attempts") ||
+                       (level_ == kAttempt && key_ == "detail") ||
+                       (level_ == kServer && key_ == "gpus");
+    if (skipped_ > 0 || !known) return skip();
+    ++level_;
+    return true;
+  }
+  bool end_array() override {
+    if (skipped_ > 0) return --skipped_, true;
+    --level_;
+    return true;
+  }
+  bool key(string_t& name) override {
+    if (skipped_ == 0) key_ = name;
+    return true;
+  }
+  bool string(string_t& text) override {
+    if (skipped_ > 0 || level_ <= kJobs) return scalar();
+    if (level_ == kGpus) ++attempt_.gpus;
+    if (Value* value = field()) set(*value, text);
+    return true;
+  }
+  bool null() override { return scalar(); }
+  bool boolean(bool) override { return scalar(); }
+  bool number_integer(number_integer_t) override { return scalar(); }
+  bool number_unsigned(number_unsigned_t) override { return scalar(); }
+  bool number_float(number_float_t, const string_t&) override { return scalar(); }
+  bool binary(binary_t&) override { return true; }
+  bool parse_error(std::size_t, const std::string& token,
+                   const nlohmann::json::exception&) override {
+    status_ = input_error("{}: this is not JSON: {}", buffer_.where().text(),
+                          std::string_view(token).substr(0, 40));
+    return false;
+  }
+
+ private:
+  using Level = int;
+  static constexpr Level kTop = 0, kJobs = 1, kJob = 2, kAttempts = 3, kAttempt = 4, kDetail = 5,
+                         kServer = 6, kGpus = 7;
+
+  // A value that no field takes: fine inside a job, an error where the array of jobs must be.
+  bool scalar() {
+    if (skipped_ > 0 || level_ > kJobs) return true;
+    const Where here = buffer_.where();
+    status_ = level_ == kTop ? input_error("{}: the log must be an array of jobs", here.text())
+                             : builder_.reject("job must be an object", here, "");
+    return status_.has_value();
+  }
+  bool skip() {
+    const bool go_on = scalar();
+    ++skipped_;
+    return go_on;
+  }
+
+  void begin_job() {
+    const Where here = buffer_.where();
+    job_ = {};
+    job_.line = here.line;
+    job_.column = here.column;
+  }
+
+  // The field of the schema that the current key names, if any.
+  Value* field() {
+    if (level_ == kAttempt && key_ == "start_time") return &attempt_.start;
+    if (level_ == kAttempt && key_ == "end_time") return &attempt_.end;
+    if (level_ != kJob) return nullptr;
+    if (key_ == "jobid") return &job_.id;
+    if (key_ == "user") return &job_.user;
+    if (key_ == "vc") return &job_.vc;
+    if (key_ == "submitted_time") return &job_.submitted;
+    return nullptr;
+  }
+
+  // The parser has taken the closing quote; the value began as many columns before, unless it was
+  // written with escapes.
+  void set(Value& value, const std::string& text) {
+    const Where here = buffer_.where();
+    const auto width = static_cast<std::int64_t>(text.size()) + 1;
+    value.text = text == "None" ? "" : text;
+    value.line = here.line;
+    value.column = std::max<std::int64_t>(1, here.column - width);
+  }
+
+  // Remembers the job's first bad time; the job is reported when it ends.
+  std::optional<WallTime> time(const Value& value) {
+    const Parsed<WallTime> parsed = parse_wall_time(value.text);
+    if (parsed) return *parsed;
+    if (bad_time_.text.empty()) bad_time_ = value;
+    return std::nullopt;
+  }
+
+  void end_attempt() {
+    if (attempt_.gpus > 0) job_.gpus = attempt_.gpus;
+    if (attempt_.start.text.empty() || attempt_.end.text.empty()) return;
+    const auto start = time(attempt_.start);
+    const auto end = time(attempt_.end);
+    if (!start || !end) return;
+    Duration ran = pacific_to_utc(*end) - pacific_to_utc(*start);
+    if (ran.ms < 0) ran += second_pass(*end);
+    if (ran.ms < 0 && bad_time_.text.empty()) bad_time_ = attempt_.end;
+    job_.any_attempt = true;
+    // The sum of a hostile log must not overflow; what is longer is rejected anyway.
+    job_.ran = {std::min(job_.ran.ms + ran.ms, kMsMax + 1)};
+  }
+
+  // How much later the wall clock shows `wall` again: an hour if it does.
+  static Duration second_pass(WallTime wall) {
+    const Duration to_next = pacific_to_utc({wall.ms + 3'600'000}) - pacific_to_utc(wall);
+    return to_next > hours(1) ? hours(1) : Duration{0};
+  }
+
+  void end_job() {
+    const Value bad = std::exchange(bad_time_, {});
+    const Where here(file_, job_.line, job_.column);
+    const auto submitted = parse_wall_time(job_.submitted.text);
+    if (!bad.text.empty()) {
+      status_ = builder_.reject("attempt must have times, the end not before the start",
+                                Where(file_, bad.line, bad.column), bad.text);
+    } else if (!submitted) {
+      status_ = reject_submission();
+    } else if (!job_.any_attempt) {
+      status_ = builder_.reject("no attempt that started and ended", here, job_.id.text);
+    } else if (job_.gpus == 0) {
+      builder_.skip("no GPU");
+    } else {
+      status_ = builder_.add(row(pacific_to_utc(*submitted)), here);
+    }
+  }
+
+  Status reject_submission() {
+    const Value& value = job_.submitted;
+    const bool given = !value.text.empty();
+    return builder_.reject(
+        "submitted_time must be a time, such as 2017-10-09 07:01:59",
+        Where(file_, given ? value.line : job_.line, given ? value.column : job_.column),
+        given ? value.text : job_.id.text);
+  }
+
+  JobRow row(Time submit) const {
+    JobRow row;
+    row.id = job_.id.text;
+    row.user = job_.user.text.empty() ? job_.vc.text : job_.user.text;
+    row.gpus = job_.gpus;
+    row.submit = submit;
+    row.duration = job_.ran;
+    row.columns.id = job_.column;
+    return row;
+  }
+
+  SourceBuffer& buffer_;
+  std::string_view file_;
+  WorkloadBuilder& builder_;
+  Status status_;
+  Level level_ = kTop;
+  std::size_t skipped_ = 0;  // containers open that are not part of the schema
+  std::string key_;
+  Job job_;
+  Attempt attempt_;
+  Value bad_time_;  // of the current job; empty text: none
+};
+
+}  // namespace
+
+Status read_philly(ByteSource& source, WorkloadBuilder& builder) {
+  SourceBuffer buffer(source);
+  std::istream stream(&buffer);
+  PhillyLog log(buffer, source.name(), builder);
+  nlohmann::json::sax_parse(stream, &log);
+  if (buffer.error()) return tl::unexpected(*buffer.error());
+  FL_TRY(log.status());
+  builder.start_at_zero();
+  return {};
+}
+
+}  // namespace fairlead

@@ -1,0 +1,92 @@
+#include "fairlead/base/parse.h"
+#include "fairlead/input/csv.h"
+#include "fairlead/trace/readers/readers.h"
+
+namespace fairlead {
+namespace {
+
+// The GPUs that a list of trackable resources names, as "cpu=8,gres/gpu=8" or
+// "gres/gpu:v100=4,gres/gpu:a100=4"; Slurm may write both, the sum and its parts.
+struct Gpus {
+  std::int64_t all = 0;
+  std::int64_t typed = 0;
+  std::string_view type;  // if there is just one
+  bool bad = false;
+
+  std::int64_t count() const { return all > 0 ? all : typed; }
+};
+
+void add_resource(std::string_view name, std::string_view amount, Gpus& gpus) {
+  if (!name.starts_with("gres/gpu")) return;
+  name.remove_prefix(std::string_view("gres/gpu").size());
+  if (!name.empty() && name.front() != ':') return;  // such as gres/gpumem
+  const Parsed<std::int64_t> count = parse_integer(amount);
+  gpus.bad = gpus.bad || !count || *count < 0 || *count > kJobGpusMax;
+  if (gpus.bad) return;
+  if (name.empty()) gpus.all = *count;
+  if (name.empty()) return;
+  gpus.type = gpus.typed == 0 ? name.substr(1) : std::string_view();
+  gpus.typed += *count;
+}
+
+Gpus gpus_of(std::string_view resources) {
+  Gpus gpus;
+  while (!resources.empty() && !gpus.bad) {
+    const std::string_view one = resources.substr(0, resources.find(','));
+    resources.remove_prefix(std::min(one.size() + 1, resources.size()));
+    const std::size_t equals = one.find('=');
+    if (equals != one.npos) add_resource(one.substr(0, equals), one.substr(equals + 1), gpus);
+  }
+  return gpus;
+}
+
+struct Columns {
+  CsvReader::Column job, user, submit, elapsed, allocated, requested;
+};
+
+Result<Columns> find_columns(const CsvReader& csv) {
+  FL_TRY_ASSIGN(job, csv.require("JobID"));
+  FL_TRY_ASSIGN(submit, csv.require("Submit"));
+  FL_TRY_ASSIGN(elapsed, csv.require("ElapsedRaw"));
+  FL_TRY(csv.require({"AllocTRES", "ReqTRES"}));
+  const auto user = csv.require({"User", "Account"});
+  return Columns{job,
+                 user.value_or(CsvReader::kMissing),
+                 submit,
+                 elapsed,
+                 csv.find("AllocTRES"),
+                 csv.find("ReqTRES")};
+}
+
+JobRow row_of(CsvReader& csv, const Columns& at) {
+  JobRow row;
+  row.id = csv.text(at.job);
+  if (row.id.find('.') != row.id.npos) csv.skip("job step");
+  const bool allocated = !csv.text(at.allocated).empty();
+  const CsvReader::Column resources = allocated ? at.allocated : at.requested;
+  const Gpus gpus = gpus_of(csv.text(resources));
+  if (gpus.bad) csv.fault(resources, "must name whole GPUs");
+  row.gpus = gpus.count();
+  if (row.gpus == 0) return row;
+  row.gpu_type = gpus.type;
+  row.user = csv.text(at.user);
+  row.submit = csv.utc_time(at.submit);
+  if (csv.text(at.elapsed) == "0") csv.skip("never started");
+  row.duration = csv.duration(at.elapsed);
+  row.columns.id = csv.column_number(at.job);
+  row.columns.duration = csv.column_number(at.elapsed);
+  return row;
+}
+
+}  // namespace
+
+Status read_sacct(ByteSource& source, WorkloadBuilder& builder) {
+  CsvReader csv(source, {.separator = '|', .quotes = false});
+  FL_TRY(csv.read_header());
+  FL_TRY_ASSIGN(columns, find_columns(csv));
+  FL_TRY(add_rows(csv, builder, [&] { return row_of(csv, columns); }));
+  builder.start_at_zero();
+  return {};
+}
+
+}  // namespace fairlead
