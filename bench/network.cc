@@ -14,11 +14,10 @@
 // `scattered`: gangs of 2 to 5 of which each GPU is on another node, so that nearly all cross racks
 // and every uplink is full.
 
-#include "fairlead/engine/engine.h"
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/input/models_file.h"
-#include "fairlead/policy/registry.h"
-#include "fairlead/sim/sim_backend.h"
+#include "fairlead/model/workload.h"
+#include "fairlead/run/simulation.h"
 
 #include "valid.h"
 
@@ -159,23 +158,30 @@ void run(const Mix& mix, std::int64_t running, NetworkKind kind) {
   const Cluster cluster = valid(parse_cluster_yaml(cluster_of(mix, running), "network"));
   const SpeedTable table = valid(load_models("wang"));
   Workload workload = jobs_of(mix, table, running, static_cast<double>(cluster.gpus));
-  const NetworkOptions network{.kind = kind};
-  const Speed speed = valid(Speed::make(cluster, table, workload, "", network));
-  const auto policy = valid(valid(parse_policy(mix.policy, 1)).make());
-  SimBackend backend(cluster, workload, speed, {.costs = Costs::none(), .network = network});
+  const std::size_t jobs = workload.jobs.size();
+  Settings settings;
+  settings.costs = Costs::none();
+  settings.network = {.kind = kind};
+  SimulationInputs inputs{.cluster = cluster,
+                          .trace = Trace(std::move(workload)),
+                          .settings = settings,
+                          .models = table,
+                          .seed = 1,
+                          .measured = false};
+  FL_CHECK(inputs.use_policy(mix.policy).has_value(), "{}", mix.policy);
+  Simulation simulation = valid(Simulation::make(std::move(inputs)));
   JournalFile journal;
   Watch watch(journal);
-  Engine engine(cluster, workload, speed, *policy, backend, watch);
+  simulation.add_sink(watch);
   const auto begin = Clock::now();
-  engine.run({});
+  FL_CHECK(simulation.run().has_value());
   const double run_s = std::chrono::duration<double>(Clock::now() - begin).count();
-  const Network* links = backend.network();
+  const SimulationCounts counts = simulation.counts();
   fmt::print(
       "{{\"mix\":\"{}\",\"gpus\":{},\"jobs\":{},\"running\":{:.0f},\"placements\":{},"
       "\"crossing\":{},\"link_updates\":{},\"speed_changes\":{},\"run_s\":{:.4f}}}\n",
-      mix.name, cluster.gpus, workload.jobs.size(), watch.running, watch.placements,
-      links == nullptr ? 0 : links->gangs(), links == nullptr ? 0 : links->link_updates(),
-      watch.speeds, run_s);
+      mix.name, cluster.gpus, jobs, watch.running, watch.placements, counts.gangs_on_links,
+      counts.link_updates, watch.speeds, run_s);
 }
 
 int run_command(int argc, char** argv) {

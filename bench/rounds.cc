@@ -11,11 +11,10 @@
 // SPEEDS `models`: those of Gavel's 26 models, so that many jobs are alike. `own`: each job's
 // differ by up to a tenth from its model's, so that no two are.
 
-#include "fairlead/engine/engine.h"
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/input/models_file.h"
 #include "fairlead/policy/registry.h"
-#include "fairlead/sim/sim_backend.h"
+#include "fairlead/run/simulation.h"
 #include "fairlead/solve/time_shares.h"
 #include "fairlead/trace/gavel_workload.h"
 #include "testing/allocation_counter.h"
@@ -25,6 +24,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -111,49 +111,54 @@ struct World {
 // Another policy, and what its last decision cost.
 class Timed : public Policy {
  public:
-  explicit Timed(Policy& policy) : policy_(policy) {}
+  explicit Timed(std::unique_ptr<Policy> policy) : policy_(std::move(policy)) {}
 
-  std::string_view name() const override { return policy_.name(); }
-  Needs needs() const override { return policy_.needs(); }
+  std::string_view name() const override { return policy_->name(); }
+  Needs needs() const override { return policy_->needs(); }
   void decide(const View& view, Plan& plan) override {
     const std::int64_t allocations_before = allocations_so_far();
     const auto begin = Clock::now();
-    policy_.decide(view, plan);
+    policy_->decide(view, plan);
     ms = milliseconds_since(begin);
     allocations = allocations_so_far() - allocations_before;
     jobs_here = view.waiting.size() + view.running.size();
   }
-  void save(Writer& writer) const override { policy_.save(writer); }
-  void load(Reader& reader) override { policy_.load(reader); }
+  void save(Writer& writer) const override { policy_->save(writer); }
+  void load(Reader& reader) override { policy_->load(reader); }
 
   double ms = 0;
   std::int64_t allocations = 0;
   std::size_t jobs_here = 0;
 
  private:
-  Policy& policy_;
+  std::unique_ptr<Policy> policy_;
 };
 
 // The round at time 0, in which everybody is new, counts by itself.
 void decide(const std::string& policy_text, std::int64_t jobs, bool own_speeds) {
   World world(jobs, own_speeds);
-  const auto policy = valid(valid(parse_policy(policy_text, 1)).make());
-  Timed timed(*policy);
-  SimBackend backend(world.cluster, world.workload, world.speed, {});
+  auto owned = std::make_unique<Timed>(valid(valid(parse_policy(policy_text, 1)).make()));
+  const Timed& timed = *owned;
+  const std::uint32_t gpus = world.cluster.gpus;
+  Simulation simulation = valid(Simulation::make({.cluster = std::move(world.cluster),
+                                                  .trace = Trace(std::move(world.workload)),
+                                                  .policy = std::move(owned),
+                                                  .settings = {.reference_gpu = "V100"},
+                                                  .models = std::move(world.table),
+                                                  .until = Time{kRounds * kRound.ms + 1},
+                                                  .measured = false}));
   JournalFile journal;
-  Engine engine(world.cluster, world.workload, world.speed, timed, backend, journal,
-                Time{kRounds * kRound.ms + 1});
-  engine.begin({});
+  simulation.add_sink(journal);
   std::vector<double> ms;
   std::vector<double> steps;
   std::vector<double> allocations;
   double first_ms = 0;
   std::int64_t steps_before = 0;
-  while (engine.step()) {
-    const std::int64_t steps_so_far = engine.counts().steps;
-    if (engine.now() == Time{}) {
+  while (valid(simulation.step())) {
+    const std::int64_t steps_so_far = simulation.counts().steps;
+    if (simulation.now() == Time{}) {
       first_ms = timed.ms;
-    } else if (engine.now().ms % kRound.ms == 0) {
+    } else if (simulation.now().ms % kRound.ms == 0) {
       FL_CHECK(timed.jobs_here == static_cast<std::size_t>(jobs) + ms.size() + 1);
       ms.push_back(timed.ms);
       steps.push_back(static_cast<double>(steps_so_far - steps_before));
@@ -161,13 +166,12 @@ void decide(const std::string& policy_text, std::int64_t jobs, bool own_speeds) 
     }
     steps_before = steps_so_far;
   }
-  engine.end();
   fmt::print(
       "{{\"policy\":\"{}\",\"jobs\":{},\"gpus\":{},\"rounds\":{},\"decisions\":{},"
       "\"first_ms\":{:.4f},\"ms\":{:.4f},\"ms_max\":{:.4f},\"steps\":{:.0f},"
       "\"allocations\":{:.0f}}}\n",
-      policy_text, jobs, world.cluster.gpus, ms.size(), engine.counts().decisions, first_ms,
-      median(ms), std::ranges::max(ms), median(steps), median(allocations));
+      policy_text, jobs, gpus, ms.size(), simulation.counts().decisions, first_ms, median(ms),
+      std::ranges::max(ms), median(steps), median(allocations));
 }
 
 // The program of Gavel's max-min: a job's part is its rate on time spread over the types as their

@@ -6,11 +6,9 @@
 // events), nanoseconds per event, and the longest queue. The journal is encoded and hashed, as in
 // every run, and not written.
 
-#include "fairlead/engine/engine.h"
 #include "fairlead/input/cluster_file.h"
-#include "fairlead/input/models_file.h"
-#include "fairlead/policy/registry.h"
-#include "fairlead/sim/sim_backend.h"
+#include "fairlead/model/workload.h"
+#include "fairlead/run/simulation.h"
 #include "fairlead/trace/generate.h"
 #include "testing/allocation_counter.h"
 
@@ -52,28 +50,30 @@ void run(const std::string& policy_text, std::int64_t jobs, std::int64_t gpus, d
   options.jobs = jobs;
   options.capacity_gpus = gpus;
   options.load = load;
-  Workload workload = valid(generate(options));
-  const Cluster cluster = valid(load_cluster(fmt::format("{}xV100:8", gpus / 8)));
-  const SpeedTable no_models;
-  const Speed speed = valid(Speed::make(cluster, no_models, workload, ""));
-  const auto policy = valid(valid(parse_policy(policy_text, 1)).make());
-  SimBackend backend(cluster, workload, speed, {.costs = Costs::none()});
+  Settings settings;
+  settings.costs = Costs::none();
+  SimulationInputs inputs{.cluster = valid(load_cluster(fmt::format("{}xV100:8", gpus / 8))),
+                          .trace = Trace(valid(generate(options))),
+                          .settings = settings,
+                          .models = SpeedTable(),
+                          .seed = 1,
+                          .measured = false};
+  FL_CHECK(inputs.use_policy(policy_text).has_value(), "{}", policy_text);
+  Simulation simulation = valid(Simulation::make(std::move(inputs)));
   JournalFile journal;
   QueueLength queue(journal);
-  Engine engine(cluster, workload, speed, *policy, backend, queue);
+  simulation.add_sink(queue);
 
   const auto begin = Clock::now();
   std::int64_t allocations_at_half = 0;
-  engine.begin({});
-  while (engine.step()) {
-    if (engine.counts().events <= jobs) allocations_at_half = allocations_so_far();
+  while (valid(simulation.step())) {
+    if (simulation.counts().events <= jobs) allocations_at_half = allocations_so_far();
   }
-  engine.end();
   const double run_s = std::chrono::duration<double>(Clock::now() - begin).count();
   const std::int64_t allocations = allocations_so_far() - allocations_at_half;
   struct rusage usage {};
   getrusage(RUSAGE_SELF, &usage);
-  const EngineCounts& counts = engine.counts();
+  const SimulationCounts counts = simulation.counts();
   fmt::print(
       "{{\"policy\":\"{}\",\"jobs\":{},\"gpus\":{},\"load\":{},\"finished\":{},\"events\":{},"
       "\"decisions\":{},\"steps\":{},\"queue_max\":{},\"allocations_second_half\":{},"

@@ -1,5 +1,6 @@
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/progress.h"
+#include "fairlead/cli/run_flags.h"
 #include "fairlead/compare/export_jobs.h"
 #include "fairlead/compare/plan.h"
 #include "fairlead/report/result_files.h"

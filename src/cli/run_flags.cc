@@ -1,7 +1,5 @@
 #include "fairlead/cli/run_flags.h"
 
-#include "fairlead/base/parse.h"
-
 #include <fmt/format.h>
 
 namespace fairlead {
@@ -32,31 +30,6 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag("--audit", flags.audit, "check the journal independently; fail if it is wrong");
   app.add_flag("--json", flags.json, "print JSON instead of a table");
-}
-
-Result<RunConfig> run_config(const RunFlags& flags, std::string policy) {
-  RunConfig config;
-  config.cluster = flags.cluster;
-  config.trace = flags.trace;
-  config.policy = std::move(policy);
-  config.seed = flags.seed;
-  config.audit = flags.audit;
-  config.out = flags.out;
-  if (flags.out.empty()) return input_error("--out takes the name of a folder");
-  if (!flags.format.empty()) {
-    config.format = format_named(flags.format);
-    if (!config.format) {
-      return input_error("--format takes one of {}: {}", format_names(), flags.format);
-    }
-  }
-  if (!flags.until.empty()) {
-    const auto until_ms = parse_seconds(flags.until);
-    if (!until_ms) return input_error("--until {}: {}", until_ms.error(), flags.until);
-    config.until = {*until_ms};
-  }
-  FL_TRY_ASSIGN(settings, parse_settings(flags.settings));
-  config.settings = std::move(settings);
-  return config;
 }
 
 }  // namespace fairlead

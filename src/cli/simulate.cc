@@ -1,4 +1,5 @@
 #include "fairlead/cli/commands.h"
+#include "fairlead/cli/run.h"
 #include "fairlead/cli/run_flags.h"
 #include "fairlead/compare/run_inputs.h"
 #include "fairlead/report/json.h"

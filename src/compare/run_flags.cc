@@ -1,8 +1,35 @@
 #include "fairlead/compare/run_flags.h"
 
+#include "fairlead/base/parse.h"
+
 #include <fmt/format.h>
 
 namespace fairlead {
+
+Result<RunConfig> run_config(const RunFlags& flags, std::string policy) {
+  RunConfig config;
+  config.cluster = flags.cluster;
+  config.trace = flags.trace;
+  config.policy = std::move(policy);
+  config.seed = flags.seed;
+  config.audit = flags.audit;
+  config.out = flags.out;
+  if (flags.out.empty()) return input_error("--out takes the name of a folder");
+  if (!flags.format.empty()) {
+    config.format = format_named(flags.format);
+    if (!config.format) {
+      return input_error("--format takes one of {}: {}", format_names(), flags.format);
+    }
+  }
+  if (!flags.until.empty()) {
+    const auto until_ms = parse_seconds(flags.until);
+    if (!until_ms) return input_error("--until {}: {}", until_ms.error(), flags.until);
+    config.until = {*until_ms};
+  }
+  FL_TRY_ASSIGN(settings, parse_settings(flags.settings));
+  config.settings = std::move(settings);
+  return config;
+}
 
 std::vector<std::string> simulate_arguments(const RunFlags& flags, const std::string& policy,
                                             std::uint64_t seed, const std::string& out) {

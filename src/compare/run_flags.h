@@ -2,7 +2,13 @@
 // with.
 #pragma once
 
+#include "fairlead/base/result.h"
+#include "fairlead/run/settings.h"
+#include "fairlead/trace/format.h"
+
 #include <cstdint>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +25,22 @@ struct RunFlags {
   bool audit = false;
   bool json = false;
 };
+
+struct RunConfig {
+  std::string cluster;  // a preset, a shorthand or a file
+  std::string trace;
+  std::optional<TraceFormat> format{};
+  std::string policy;  // "NAME:opt=value,..."
+  std::uint64_t seed = 0;
+  Time until = Time::never();
+  Settings settings;
+  bool audit = false;
+  std::filesystem::path out;
+  std::string inputs_hash;  // for run.json; see cli/run_inputs.h
+};
+
+// The run that the flags ask for. Errors name the flag.
+Result<RunConfig> run_config(const RunFlags& flags, std::string policy);
 
 // The arguments of `fairlead` for one run of `flags` with another policy, seed and folder.
 std::vector<std::string> simulate_arguments(const RunFlags& flags, const std::string& policy,

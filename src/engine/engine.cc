@@ -48,18 +48,12 @@ Engine::Engine(const Cluster& cluster, Workload& workload, const Speed& speed, P
       plan_(cluster, workload.jobs),
       waiting_(workload.jobs.size()),
       running_(workload.jobs.size()),
-      changed_at_(workload.jobs.size(), -1) {
+      changed_at_(workload.jobs.size(), -1),
+      standstill_(workload.jobs.size()) {
   jobs_.start_serving();
   for (std::uint16_t gpus : cluster.node_gpus) {
     gpus_free_.push_back(gpus == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << gpus) - 1);
   }
-}
-
-void Engine::run(const RunLabel& label) {
-  begin(label);
-  while (step()) {
-  }
-  end();
 }
 
 void Engine::begin(const RunLabel& label) {
@@ -92,7 +86,7 @@ void Engine::begin(const RunLabel& label) {
   }
 }
 
-bool Engine::step() {
+Result<bool> Engine::step() {
   const Time wake = wakes_.empty() ? Time::never() : wakes_.top();
   // Where nothing else can happen, a wake-up matters only to jobs that wait.
   const bool awaited = wake != Time::never() && wake <= until_ && !waiting_.members().empty();
@@ -107,16 +101,20 @@ bool Engine::step() {
     while (!wakes_.empty() && wakes_.top() == now_) wakes_.pop();
     news_.push_back({.kind = EventKind::kWoke});
   }
-  decide();
+  FL_TRY(decide(batch.events.empty()));
   return true;
 }
 
 void Engine::end() {
   job_counts_.pending = static_cast<std::int64_t>(jobs_.size()) - job_counts_.finished -
                         job_counts_.failed - job_counts_.rejected;
-  job_counts_.unsubmitted = std::ranges::count(jobs_.state, JobState::kUnsubmitted);
   // A run that is cut off ends at `until` even if its last event came earlier.
   if (until_ != Time::never()) now_ = std::max(now_, until_);
+  for (JobId job : ids<JobId>(jobs_.size())) {
+    if (jobs_.state[job] != JobState::kUnsubmitted) continue;
+    emit_job(RecordKind::kUnsubmitted, job, {});
+    ++job_counts_.unsubmitted;
+  }
   Record record;
   record.kind = RecordKind::kEnd;
   record.t = now_;
@@ -189,6 +187,7 @@ void Engine::arrive(JobId job) {
     ++job_counts_.rejected;
     return;
   }
+  standstill_.on_progress();
   emit_job(RecordKind::kArrived, job, {});
   jobs_.state[job] = JobState::kWaiting;
   waiting_.insert(job);
@@ -213,6 +212,7 @@ void Engine::leave(JobId job, JobState state) {
     end_hold(job);
   }
   FL_CHECK(jobs_.state[job] == JobState::kWaiting, "job {} is not here", job.row());
+  standstill_.on_progress();
   waiting_.erase(job);
   jobs_.gangs.release(jobs_.last[job]);
   jobs_.last[job] = {};
@@ -229,6 +229,7 @@ void Engine::end_hold(JobId job) {
     FL_CHECK((gpus_free_[slice.node] & masks[i]) == 0);
     gpus_free_[slice.node] |= masks[i++];
   }
+  standstill_.on_hold_end(job, now_);
   jobs_.attained_settled[job] = jobs_.attained(job, now_);
   jobs_.held_gpus[job] = 0;
   jobs_.state[job] = JobState::kWaiting;
@@ -236,7 +237,7 @@ void Engine::end_hold(JobId job) {
   waiting_.insert(job);
 }
 
-void Engine::decide() {
+Status Engine::decide(bool only_woke) {
   plan_.begin(now_);
   known_.set_now(now_);
   const View view{.now = now_,
@@ -250,9 +251,10 @@ void Engine::decide() {
                   .running = running_.members()};
   policy_->decide(view, plan_);
   ++counts_.decisions;
-  FL_CHECK(plan_.open_.empty(), "policy {} left a gang open", policy_->name());
-  for (Time wake : plan_.wakes_) wakes_.push(wake);
   collect_changes();
+  drop_unchanged();
+  FL_TRY(check_plan());
+  for (Time wake : plan_.wakes_) wakes_.push(wake);
   commit();
   for (const Note& note : plan_.notes_) {
     Record record;
@@ -261,6 +263,73 @@ void Engine::decide() {
     record.note = note;
     journal_.on(record);
   }
+  const bool all_up = plan_.free().capacity() == cluster_.gpus;
+  if (!standstill_.after_decision(only_woke && all_up, running_.members(), now_)) return {};
+  return run_error("policy {} has brought the jobs to a standstill at {} s: {}", policy_->name(),
+                   to_seconds(now_), standstill_cause());
+}
+
+Status Engine::check_plan() {
+  const Plan::Misuse& first = plan_.misuse();
+  if (!first.what.empty()) return misuse(first.job, first.what);
+  if (!plan_.open_.empty()) return misuse(JobId::none(), "decide: a gang is left open");
+  for (const Change& change : changes_) {
+    if (plan_.holds(change.job)) FL_TRY(check_gang(change.job));
+  }
+  return {};
+}
+
+Status Engine::check_gang(JobId job) const {
+  const Gang held = plan_.gang(job);
+  if (copies_of(held) > 1 && !policy_->needs().copies) {
+    return misuse(job, "place_copy: its needs() do not ask for copies");
+  }
+  const bool elastic = policy_->needs().elastic;
+  const std::uint32_t gpus_min = elastic ? jobs_.gpus_min[job] : jobs_.gpus[job];
+  const std::uint32_t gpus_max = elastic ? jobs_.gpus_max[job] : jobs_.gpus[job];
+  for (Gang left = held; !left.empty();) {
+    const Gang gang = first_copy(left);
+    left = left.subspan(gang.size());
+    const std::uint32_t gpus = gpus_of(gang);
+    if (gpus < gpus_min || gpus > gpus_max) {
+      return misuse(job, fmt::format("place: a gang of {} GPUs, where {} to {} are allowed", gpus,
+                                     gpus_min, gpus_max));
+    }
+  }
+  for (Slice slice : held) {
+    if ((jobs_.types[job] & type_bit(cluster_.node_type[slice.node])) == 0) {
+      return misuse(job, fmt::format("place: its model does not run on node {}",
+                                     cluster_.node_names[slice.node]));
+    }
+  }
+  return {};
+}
+
+// What keeps the jobs from getting anywhere, and an example.
+std::string Engine::standstill_cause() const {
+  if (const JobId job = standstill_.stopped_early(); !job.is_none()) {
+    return fmt::format(
+        "no job has worked in its last {} decisions, as it stops each before the overhead of its "
+        "start or move is over; a longer quantum or lower costs would let them: job {}",
+        Standstill::kIdleMax, workload_.names[job]);
+  }
+  if (waiting_.members().empty()) {
+    return fmt::format("it asked to be woken {} times without a job that waits or works",
+                       Standstill::kIdleMax);
+  }
+  const JobId job = std::ranges::min(waiting_.members());
+  return fmt::format(
+      "it was woken {} times without placing any of {} waiting jobs; {} GPUs are free, and the "
+      "first that waits asks for {}: job {}",
+      Standstill::kIdleMax, waiting_.members().size(), plan_.free().total(), jobs_.gpus[job],
+      workload_.names[job]);
+}
+
+tl::unexpected<Error> Engine::misuse(JobId job, std::string_view what) const {
+  const std::string about =
+      job.is_none() || !jobs_.user.has(job) ? "" : fmt::format(": job {}", workload_.names[job]);
+  return run_error("policy {} broke a rule of Plan at {} s: {}{}", policy_->name(),
+                   to_seconds(now_), what, about);
 }
 
 // Reduces the plan's edits to one change per job, and frees the gangs that lived only in the draft.
@@ -276,8 +345,8 @@ void Engine::collect_changes() {
   }
 }
 
-void Engine::commit() {
-  // Jobs that hold after all what they held before are no change.
+// Jobs that hold after all what they held before are no change.
+void Engine::drop_unchanged() {
   std::erase_if(changes_, [this](const Change& change) {
     const GangRef after = plan_.held_[change.job];
     if (!equal(jobs_.gangs.gang(change.before), jobs_.gangs.gang(after))) return false;
@@ -285,6 +354,9 @@ void Engine::commit() {
     jobs_.gangs.release(after);
     return true;
   });
+}
+
+void Engine::commit() {
   steps_.clear();
   for (const Change& change : changes_) {
     if (!change.before.empty()) commit_stop(change.job);
@@ -300,6 +372,7 @@ void Engine::commit() {
       emit(RecordKind::kStop, step.job);
     } else {
       known_.on_hold(step.job, step.gang, step.dead);
+      standstill_.on_hold(step.job, now_ + step.dead);
       emit_place(step);
     }
   }
@@ -315,7 +388,7 @@ void Engine::commit_stop(JobId job) {
 }
 
 void Engine::commit_place(JobId job) {
-  check_gang(job);
+  FL_CHECK(jobs_.state[job] == JobState::kWaiting, "job {} cannot be placed", job.row());
   const GangRef last = jobs_.last[job];
   const GangRef gang = plan_.held_[job];
   const bool same_slices = equal(jobs_.gangs.gang(last), jobs_.gangs.gang(gang));
@@ -358,25 +431,6 @@ void Engine::grant_gpus(JobId job, GangRef gang, bool same_slices) {
   }
 }
 
-void Engine::check_gang(JobId job) const {
-  FL_CHECK(jobs_.state[job] == JobState::kWaiting, "job {} cannot be placed", job.row());
-  const Gang held = plan_.gang(job);
-  FL_CHECK(copies_of(held) == 1 || policy_->needs().copies,
-           "policy {} did not say that it makes copies", policy_->name());
-  for (Gang left = held; !left.empty();) {
-    const Gang gang = first_copy(left);
-    left = left.subspan(gang.size());
-    const std::uint32_t gpus = gpus_of(gang);
-    FL_CHECK(gpus >= jobs_.gpus_min[job] && gpus <= jobs_.gpus_max[job],
-             "job {} asks for {}..{} GPUs and was given {}", job.row(), jobs_.gpus_min[job],
-             jobs_.gpus_max[job], gpus);
-  }
-  for (Slice slice : held) {
-    FL_CHECK((jobs_.types[job] & type_bit(cluster_.node_type[slice.node])) != 0,
-             "job {} cannot run on node {}", job.row(), slice.node.row());
-  }
-}
-
 void Engine::emit(RecordKind kind, JobId job) {
   Record record;
   record.kind = kind;
@@ -399,6 +453,7 @@ void Engine::emit_job(RecordKind kind, JobId job, std::string_view reason) {
   record.gpus_max = jobs_.gpus_max[job];
   record.work = workload_.durations[job];
   record.reason = reason;
+  if (kind == RecordKind::kUnsubmitted) record.submit = jobs_.arrival[job];
   journal_.on(record);
 }
 

@@ -5,14 +5,18 @@
 //  1. One decide() per distinct event time, after all events of that time.
 //  2. A plan is an intention: what really happened comes back from the backend as events.
 //  3. Everything that happens is journalled in order, and nothing else changes the tables.
-//  4. GPU indices are assigned here, below the policies: the lowest free ones of each node, or the
+//  4. A policy cannot break the engine, nor hang it: a plan against the rules of policy/plan.h ends
+//     the run with an error, and so does a standstill (engine/standstill.h).
+//  5. GPU indices are assigned here, below the policies: the lowest free ones of each node, or the
 //     ones held last where a job resumes in place and they are free.
 //
 // Cost of one step beside the policy's: O(events + edits of the plan x slices). No allocation once
 // warm.
 #pragma once
 
+#include "fairlead/base/result.h"
 #include "fairlead/engine/backend.h"
+#include "fairlead/engine/standstill.h"
 #include "fairlead/journal/journal.h"
 #include "fairlead/model/workload.h"
 #include "fairlead/policy/policy.h"
@@ -50,12 +54,12 @@ class Engine {
 
   // Journals the run's header. REQUIRES: called once, before the first step.
   void begin(const RunLabel& label);
-  // One event time. False when nothing can happen any more, or not before `until`.
-  bool step();
-  // Journals the end. REQUIRES: called once, last.
+  // One event time. False when nothing can happen any more, or not before `until`. Errors
+  // (Error::Kind::kRun), which name the policy and the job, and after which the engine is of no
+  // further use: the policy's plan breaks a rule; it has brought the jobs to a standstill.
+  Result<bool> step();
+  // Journals the jobs that were never submitted, and the end. REQUIRES: called once, last.
   void end();
-  // begin, step until false, end.
-  void run(const RunLabel& label);
 
   // Goes on with another policy object, which must have loaded the state of the one before.
   void replace_policy(Policy& policy) { policy_ = &policy; }
@@ -90,13 +94,17 @@ class Engine {
   void leave(JobId job, JobState state);
   // Ends the current hold: GPUs back to their nodes, attained service settled.
   void end_hold(JobId job);
-  void decide();
+  Status decide(bool only_woke);
+  Status check_plan();
+  Status check_gang(JobId job) const;
+  std::string standstill_cause() const;
+  tl::unexpected<Error> misuse(JobId job, std::string_view what) const;
   void collect_changes();
+  void drop_unchanged();
   void commit();
   void commit_stop(JobId job);
   void commit_place(JobId job);
   void grant_gpus(JobId job, GangRef gang, bool same_slices);
-  void check_gang(JobId job) const;
   void emit(RecordKind kind, JobId job);
   void emit_job(RecordKind kind, JobId job, std::string_view reason);
   void emit_place(const Step& step);
@@ -121,6 +129,7 @@ class Engine {
   std::vector<Change> changes_;
   std::vector<Step> steps_;
   IdVector<JobId, std::int64_t> changed_at_;  // the decision that last edited the job
+  Standstill standstill_;
   EngineCounts counts_;
   Record::Counts job_counts_;
 };

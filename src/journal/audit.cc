@@ -26,6 +26,7 @@ void Audit::on(const Record& record) {
       return on_node(record);
     case RecordKind::kArrived:
     case RecordKind::kRejected:
+    case RecordKind::kUnsubmitted:
       return on_arrived(record);
     case RecordKind::kFinished:
     case RecordKind::kFailed:
@@ -89,10 +90,15 @@ void Audit::on_arrived(const Record& record) {
   if (record.job.row() == jobs_.size())
     jobs_.push_back({});  // a live run learns of jobs as it goes
   JobRow& job = jobs_[record.job];
-  if (job.state != State::kUnsubmitted) problem("job {} is submitted twice", record.job.row());
+  if (job.state != State::kUnseen) problem("job {} is submitted twice", record.job.row());
   job.gpus_min = record.gpus_min;
   job.gpus_max = record.gpus_max;
   job.left = reference_work(record.work);
+  if (record.kind == RecordKind::kUnsubmitted) {
+    job.state = State::kUnsubmitted;
+    if (record.submit < now_) problem("job {} was submitted before the end", record.job.row());
+    return;
+  }
   job.state = record.kind == RecordKind::kArrived ? State::kWaiting : State::kRejected;
   if (record.kind == RecordKind::kRejected) ++counts_.rejected;
 }
@@ -215,6 +221,7 @@ void Audit::on_end(const Record& record) {
     if (job.state == State::kRunning && job.rate.fixed > 0 && job.left.fixed <= 0) {
       problem("job {} is lost: its work is done, but it did not finish", id.row());
     }
+    if (job.state == State::kUnseen) problem("no record accounts for job {}", id.row());
     const bool pending = job.state == State::kUnsubmitted || job.state == State::kWaiting ||
                          job.state == State::kRunning;
     counts_.pending += pending;

@@ -4,10 +4,10 @@
 //  1. no GPU is granted twice, and none on a node that is down or does not have it;
 //  2. gangs are whole: sorted slices of distinct nodes, within what the job asks for; copies of a
 //     job are placed together, on different nodes;
-//  3. jobs go unsubmitted -> waiting <-> running -> finished or failed, and only so;
+//  3. jobs go unseen -> waiting <-> running -> finished or failed, and only so;
 //  4. a finish comes at the first millisecond at which the journalled rates have done the job's
 //     work, and no running job outlives that moment: no work is lost or invented;
-//  5. at the end every job is accounted for, as kEnd says.
+//  5. at the end every job is accounted for, as kEnd says: also those never submitted.
 //
 // O(slices) per record. It never aborts: a damaged journal is a finding, not a bug.
 #pragma once
@@ -35,13 +35,13 @@ class Audit : public RecordSink {
   static constexpr std::size_t kJobsMax = std::size_t{1} << 24;  // a row is about 100 bytes
 
  private:
-  enum class State : std::uint8_t { kUnsubmitted, kWaiting, kRunning, kDone, kRejected };
+  enum class State : std::uint8_t { kUnseen, kWaiting, kRunning, kDone, kRejected, kUnsubmitted };
   struct Grant {
     NodeId node;
     std::uint64_t gpus;
   };
   struct JobRow {
-    State state = State::kUnsubmitted;
+    State state = State::kUnseen;
     std::uint32_t gpus_min = 0;
     std::uint32_t gpus_max = 0;
     Work left;

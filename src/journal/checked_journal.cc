@@ -30,6 +30,7 @@ std::string CheckedJournal::wrong(const Record& record) {
       return wrong_in_header(record);
     case RecordKind::kArrived:
     case RecordKind::kRejected:
+    case RecordKind::kUnsubmitted:
       if (record.job.row() >= jobs_) return fmt::format("job {} of {}", record.job.row(), jobs_);
       if (record.user.is_none() || record.user.row() >= users_) {
         return fmt::format("job {} is of user {} of {}", record.job.row(), record.user.row(),

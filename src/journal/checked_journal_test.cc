@@ -26,6 +26,7 @@ std::string problem_of(const std::function<void(TestJournal&, RecordSink&)>& wri
   journal.place(0, 0, {.gang = {{NodeId(0), 2}}});
   write(journal, checked);
   journal.happen(RecordKind::kFinished, 1000, 0);
+  journal.unsubmitted(1000, 1, {}, 2000);
   journal.end(1000, {.finished = 1, .pending = 1, .unsubmitted = 1});
   if (checked.status()) {
     EXPECT_EQ(kinds.seen.back(), RecordKind::kEnd);

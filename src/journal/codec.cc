@@ -171,9 +171,11 @@ void get_fields(Reader& in, Decoded& d) {
       return get_header(in, d);
     case RecordKind::kArrived:
     case RecordKind::kRejected:
+    case RecordKind::kUnsubmitted:
       record.job = in.id<JobId>();
       get_job_attributes(in, d);
       if (record.kind == RecordKind::kRejected) record.reason = d.reason = in.text();
+      if (record.kind == RecordKind::kUnsubmitted) record.submit = {in.i64()};
       return;
     case RecordKind::kNodeDown:
     case RecordKind::kNodeUp:
@@ -201,6 +203,7 @@ std::string_view impossible(const Record& record) {
   if (static_cast<std::size_t>(record.place) >= kPlaceKinds) return "unknown kind of placement";
   if (static_cast<std::size_t>(record.note.kind) >= kNoteKinds) return "unknown kind of note";
   if (!in_range(record.dead.ms) || !in_range(record.work.ms)) return "a duration out of range";
+  if (record.submit.ms < 0 || record.submit > kTimeMax) return "a submission out of range";
   if (record.rate.fixed < 0 || record.locality.fixed < 0) return "a negative rate";
   return {};
 }
@@ -217,9 +220,11 @@ void encode_record(Writer& out, const Record& record, Time before) {
       return put_header(out, record);
     case RecordKind::kArrived:
     case RecordKind::kRejected:
+    case RecordKind::kUnsubmitted:
       out.id(record.job);
       put_job_attributes(out, record);
       if (record.kind == RecordKind::kRejected) out.text(record.reason);
+      if (record.kind == RecordKind::kUnsubmitted) out.i64(record.submit.ms);
       return;
     case RecordKind::kNodeDown:
     case RecordKind::kNodeUp:

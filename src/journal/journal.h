@@ -6,7 +6,7 @@
 // measured from memory or from its file with the same result.
 //
 // Order of records: kRun, kUser*, kNode* , then by time: events, then the steps of that time's
-// decision, the speeds that they changed, and the notes; last kEnd.
+// decision, the speeds that they changed, and the notes; then kUnsubmitted*, last kEnd.
 #pragma once
 
 #include "fairlead/base/bytes.h"
@@ -27,25 +27,26 @@
 namespace fairlead {
 
 enum class RecordKind : std::uint8_t {
-  kRun,        // first: seed; count = jobs of the trace; names: policy, options, cluster, trace,
-               // then the GPU types
-  kUser,       // name, tickets
-  kNode,       // node, type, host, rack, count = GPUs, name
-  kArrived,    // job, user, name, model_name, gpus, gpus_min, gpus_max, work; t = submission
-  kRejected,   // job as kArrived; reason
-  kFinished,   // job
-  kFailed,     // job
-  kCancelled,  // job
-  kEvicted,    // job lost its gang with a node; dead: running time whose work was lost
-  kNodeDown,   // node
-  kNodeUp,     // node
-  kStop,       // job: the policy took its gang away
-  kPlace,      // job, place, gang, gpu_masks, rate, dead, locality, copy, share
-  kSpeed,      // job: its rate changed to `rate`
-  kNote,       // note
-  kEnd,        // last: counts of jobs by final state
+  kRun,          // first: seed; count = jobs of the trace; names: policy, options, cluster, trace,
+                 // then the GPU types
+  kUser,         // name, tickets
+  kNode,         // node, type, host, rack, count = GPUs, name
+  kArrived,      // job, user, name, model_name, gpus, gpus_min, gpus_max, work; t = submission
+  kRejected,     // job as kArrived; reason
+  kFinished,     // job
+  kFailed,       // job
+  kCancelled,    // job
+  kEvicted,      // job lost its gang with a node; dead: running time whose work was lost
+  kNodeDown,     // node
+  kNodeUp,       // node
+  kStop,         // job: the policy took its gang away
+  kPlace,        // job, place, gang, gpu_masks, rate, dead, locality, copy, share
+  kSpeed,        // job: its rate changed to `rate`
+  kNote,         // note
+  kEnd,          // last: counts of jobs by final state
+  kUnsubmitted,  // just before kEnd: job as kArrived; submit, which lies after the end
 };
-constexpr std::size_t kRecordKinds = 16;
+constexpr std::size_t kRecordKinds = 17;
 
 // One record. Only the fields named beside its kind mean something; the rest are left as they are
 // here. Spans and views are valid during the call that passes the record.
@@ -67,6 +68,7 @@ struct Record {
   std::uint32_t gpus = 0;
   std::uint32_t gpus_min = 0;
   std::uint32_t gpus_max = 0;
+  Time submit;    // when it would have been submitted
   Duration work;  // at speed 1, that is with the reference gang
   PlaceKind place = PlaceKind::kStart;
   Gang gang;

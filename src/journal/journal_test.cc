@@ -15,6 +15,7 @@ std::string render(const Record& r) {
                       r.host.row(), r.rack.row(), r.name, r.model_name, r.reason);
   text += fmt::format(" {} {} {} {} {} {} {}", r.tickets, r.seed, r.count, r.gpus, r.gpus_min,
                       r.gpus_max, r.work.ms);
+  text += fmt::format(" submit={}", r.submit.ms);
   text += fmt::format(" place={} rate={} dead={} locality={} copy={} share={}/{}",
                       place_kind_name(r.place), r.rate.fixed, r.dead.ms, r.locality.fixed, r.copy,
                       r.share_num, r.share_den);
@@ -109,6 +110,9 @@ struct Fixture {
                  .other_user = UserId(1),
                  .type = GpuTypeId(1),
                  .value = -7};
+    Record unsubmitted = arrived(1'000'000'000'000);
+    unsubmitted.kind = RecordKind::kUnsubmitted;
+    unsubmitted.submit = {2'000'000'000'000};
     Record end = at(RecordKind::kEnd, 1'000'000'000'000);
     end.counts = {.finished = 1, .failed = 2, .rejected = 3, .pending = 4, .unsubmitted = 1};
     return {run(),
@@ -126,6 +130,7 @@ struct Fixture {
             job(RecordKind::kFinished, 70),
             job(RecordKind::kFailed, 71),
             job(RecordKind::kCancelled, 72),
+            unsubmitted,
             end};
   }
 };

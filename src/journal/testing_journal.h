@@ -65,6 +65,13 @@ class TestJournal {
     record.reason = reason;
     sink_.on(record);
   }
+  // At the end, `t_ms`.
+  void unsubmitted(std::int64_t t_ms, std::size_t id, const Asked& asked, std::int64_t submit_ms) {
+    const std::string name = "job-" + std::to_string(id);
+    Record record = job(RecordKind::kUnsubmitted, t_ms, id, asked, name);
+    record.submit = {submit_ms};
+    sink_.on(record);
+  }
   struct Placed {
     std::vector<Slice> gang;
     PlaceKind kind = PlaceKind::kStart;

@@ -15,6 +15,7 @@ std::string_view job_status_name(JobStatus status) {
     case JobStatus::kUnseen:
       return "";
     case JobStatus::kPending:
+    case JobStatus::kUnsubmitted:
       return "pending";
     case JobStatus::kFinished:
       return "finished";

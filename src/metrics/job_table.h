@@ -40,13 +40,14 @@ class TextColumn {
 };
 
 enum class JobStatus : std::uint8_t {
-  kUnseen,   // no record names it: its submission lies after the end of the run
+  kUnseen,   // no record has named it yet
   kPending,  // submitted, not done when the run ended
   kFinished,
-  kFailed,    // cancelled jobs included
-  kRejected,  // it can never run here
+  kFailed,       // cancelled jobs included
+  kRejected,     // it can never run here
+  kUnsubmitted,  // its submission lies after the end of the run
 };
-// "finished", ...; empty for kUnseen.
+// "finished", ...; "pending" for kUnsubmitted, empty for kUnseen.
 std::string_view job_status_name(JobStatus status);
 
 // What a job got from one stretch of a hold: from its placement to its stop, or to a change of
@@ -62,7 +63,7 @@ class JobTable {
   void reserve(std::size_t jobs);
   std::size_t size() const { return status.size(); }
 
-  // kArrived, and a job like it that was never submitted.
+  // kArrived and kUnsubmitted.
   void arrive(const Record& record, JobStatus as);
   void reject(const Record& record);
   // The job holds record.gang from record.t on, beside the copies before it. `types`: the GPU types
@@ -74,6 +75,10 @@ class JobTable {
   Service end_hold(JobId job, Time t, Duration lost = {});
   void leave(JobId job, Time t, JobStatus as);
 
+  // Before the end of the run, or rejected then.
+  bool was_submitted(JobId job) const {
+    return status[job] != JobStatus::kUnseen && status[job] != JobStatus::kUnsubmitted;
+  }
   bool holds(JobId job) const { return hold_[job].gpus > 0; }
   std::uint32_t held_gpus(JobId job) const { return hold_[job].gpus; }
   // Done so far; all of it once the job has finished, never more.

@@ -40,6 +40,8 @@ void Metrics::on(const Record& record) {
       return add_service(record.job, jobs_.change_rate(record.job, record.t, record.rate));
     case RecordKind::kNote:
       return;
+    case RecordKind::kUnsubmitted:
+      return on_unsubmitted(record);
     case RecordKind::kEnd:
       return on_end(record);
   }
@@ -162,9 +164,10 @@ void Metrics::on_end(const Record& record) {
   }
 }
 
-void Metrics::unsubmitted(const Record& job) {
-  jobs_.arrive(job, JobStatus::kPending);
-  ++users_[job.user].jobs;
+void Metrics::on_unsubmitted(const Record& record) {
+  jobs_.arrive(record, JobStatus::kUnsubmitted);
+  jobs_.submit[record.job] = record.submit;
+  ++users_[record.user].jobs;
 }
 
 }  // namespace fairlead

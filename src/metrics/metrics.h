@@ -43,8 +43,6 @@ class Metrics : public RecordSink {
 
   // REQUIRES: the records of one run in journal order, up to kEnd.
   void on(const Record& record) override;
-  // A job that the run ended before: its fields as in a record kArrived. After kEnd.
-  void unsubmitted(const Record& job);
 
   // REQUIRES of all below: kEnd was passed.
   Summary summary(const RunFacts& facts) const;
@@ -69,6 +67,7 @@ class Metrics : public RecordSink {
   void on_hold_end(const Record& record);
   void on_leave(const Record& record, JobStatus as);
   void on_end(const Record& record);
+  void on_unsubmitted(const Record& record);
   void add_service(JobId job, const Service& service);
   void advance(Time t);
   void count_ftf(JobId job);

@@ -194,8 +194,8 @@ TEST(Metrics, ARunThatWasCutOffIsMeasuredUpToItsEnd) {
   journal.arrive(0, 0, {.gpus = 4, .work_ms = 60000});
   journal.place(0, 0, {.gang = {{kV100Node, 4}}, .dead_ms = 1000, .rate = 0.5});
   journal.speed(5000, 0, 1);
+  journal.unsubmitted(10000, 1, {.gpus = 2}, 20000);
   journal.end(10000, {.pending = 2, .unsubmitted = 1});
-  metrics.unsubmitted(TestJournal::job(RecordKind::kArrived, 20000, 1, {.gpus = 2}, "late"));
 
   const Summary summary = metrics.summary({});
   EXPECT_EQ(summary.pending, 2);
@@ -206,7 +206,8 @@ TEST(Metrics, ARunThatWasCutOffIsMeasuredUpToItsEnd) {
   EXPECT_FALSE(summary.makespan_s.has_value());
   EXPECT_FALSE(summary.jct_avg_s.has_value());
   EXPECT_FALSE(summary.fairness.ftf_avg.has_value());
-  EXPECT_EQ(metrics.jobs().status[JobId(1)], JobStatus::kPending);
+  EXPECT_EQ(metrics.jobs().status[JobId(1)], JobStatus::kUnsubmitted);
+  EXPECT_EQ(metrics.jobs().submit[JobId(1)], Time{20000});
 }
 
 TEST(Metrics, CountsOnlyNodesThatAreUpAsCapacity) {

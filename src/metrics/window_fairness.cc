@@ -17,6 +17,7 @@ WindowFairness::WindowFairness(WindowFairnessOptions options) : options_(std::mo
 }
 
 void WindowFairness::on(const Record& record) {
+  if (record.kind == RecordKind::kUnsubmitted) return;
   if (record.kind != RecordKind::kEnd) advance(record.t);
   switch (record.kind) {
     case RecordKind::kRun:
@@ -51,6 +52,7 @@ void WindowFairness::on(const Record& record) {
     case RecordKind::kRejected:
     case RecordKind::kSpeed:
     case RecordKind::kNote:
+    case RecordKind::kUnsubmitted:
       return;
     case RecordKind::kEnd:
       return on_end(record);

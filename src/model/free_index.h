@@ -24,6 +24,7 @@ class FreeIndex {
   std::uint32_t of(GpuTypeId type) const { return of_type_[type]; }
   std::uint32_t of(TypeMask types) const;
   std::uint32_t on(NodeId node) const { return down_[node] ? 0 : free_[node]; }
+  bool has(NodeId node) const { return free_.has(node); }
   // GPUs of nodes that are up, free or not.
   std::uint32_t capacity() const { return capacity_; }
 

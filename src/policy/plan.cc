@@ -6,27 +6,45 @@ namespace fairlead {
 
 Plan::Plan(const Cluster& cluster, Jobs& jobs) : jobs_(&jobs), free_(cluster), held_(jobs.size()) {}
 
+void Plan::refuse(JobId job, std::string_view why) {
+  if (misuse_.what.empty()) misuse_ = {std::string(why), job};
+}
+
 void Plan::take(NodeId node, std::uint32_t gpus) {
-  FL_CHECK(gpus > 0);
+  if (!allow(free_.has(node), JobId::none(), "take: there is no such node")) return;
+  if (!allow(gpus > 0, JobId::none(), "take: no GPU at all")) return;
+  if (!allow(gpus <= free_.on(node), JobId::none(), "take: the node has fewer GPUs free")) return;
   free_.take(node, gpus);
   open_.push_back({node, static_cast<std::uint16_t>(gpus)});
 }
 
 void Plan::place(JobId job) {
-  FL_CHECK(!open_.empty(), "job {}: place without a slice", job.row());
-  FL_CHECK(!holds(job), "job {} holds a gang already", job.row());
-  FL_CHECK(jobs_->state[job] == JobState::kWaiting || jobs_->state[job] == JobState::kRunning,
-           "job {} cannot run now", job.row());
+  if (!allow(held_.has(job), job, "place: there is no such job")) return;
+  if (!allow(!open_.empty(), job, "place: no slice was taken for it")) return;
+  if (!allow(!holds(job), job, "place: it holds a gang already")) return;
+  const JobState state = jobs_->state[job];
+  if (!allow(state == JobState::kWaiting || state == JobState::kRunning, job,
+             "place: it neither waits nor runs")) {
+    return;
+  }
   tidy_open();
   held_[job] = jobs_->gangs.add(open_);
   edits_.push_back({job, {}, held_[job]});
   open_.clear();
 }
 
+bool Plan::has_copy_on_open_nodes(JobId job) const {
+  return std::ranges::any_of(gang(job), [&](Slice slice) {
+    return std::ranges::find(open_, slice.node, &Slice::node) != open_.end();
+  });
+}
+
 // The copies held and the new one are numbered anew, by their first nodes.
 void Plan::place_copy(JobId job) {
-  FL_CHECK(!open_.empty(), "job {}: place_copy without a slice", job.row());
-  FL_CHECK(holds(job), "job {} holds nothing to copy", job.row());
+  if (!allow(held_.has(job), job, "place_copy: there is no such job")) return;
+  if (!allow(!open_.empty(), job, "place_copy: no slice was taken for it")) return;
+  if (!allow(holds(job), job, "place_copy: it holds no gang to copy")) return;
+  if (!allow(!has_copy_on_open_nodes(job), job, "place_copy: it has a copy on that node")) return;
   tidy_open();
   copies_.clear();
   bool is_added = false;
@@ -38,10 +56,6 @@ void Plan::place_copy(JobId job) {
   for (Gang left = gang(job); !left.empty();) {
     const Gang next = first_copy(left);
     left = left.subspan(next.size());
-    for (Slice slice : next) {
-      FL_CHECK(std::ranges::find(open_, slice.node, &Slice::node) == open_.end(),
-               "job {} has a copy on node {} already", job.row(), slice.node.row());
-    }
     if (!is_added && open_[0].node < next[0].node) {
       add(open_);
       is_added = true;
@@ -75,25 +89,26 @@ void Plan::drop() {
 }
 
 void Plan::stop(JobId job) {
-  FL_CHECK(holds(job), "job {} holds nothing", job.row());
+  if (!allow(held_.has(job) && holds(job), job, "stop: it holds no gang")) return;
   for (Slice slice : gang(job)) free_.give(slice.node, slice.gpus);
   edits_.push_back({job, held_[job], {}});
   held_[job] = {};
 }
 
 void Plan::wake_at(Time t) {
-  FL_CHECK(t > now_, "wake at {} ms, now {} ms", t.ms, now_.ms);
+  if (!allow(t > now_, JobId::none(), "wake_at: a time that is not later than now")) return;
   wakes_.push_back(t);
 }
 
 void Plan::note(const Note& note) { notes_.push_back(note); }
 
-Plan::Mark Plan::mark() const {
-  FL_CHECK(open_.empty());
+Plan::Mark Plan::mark() {
+  allow(open_.empty(), JobId::none(), "mark: a gang is open");
   return {edits_.size(), wakes_.size(), notes_.size()};
 }
 
 void Plan::rollback(Mark mark) {
+  if (!misuse_.what.empty()) return;
   drop();
   while (edits_.size() > mark.edits) {
     const Edit edit = edits_.back();

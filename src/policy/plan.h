@@ -4,6 +4,9 @@
 // Capacity seen is always the draft's. mark and rollback make what-if cheap: rollback(mark())
 // restores free(), all gangs, wake-ups and notes exactly.
 //
+// A policy that breaks a REQUIRES below gets no abort: the first such call is remembered, this and
+// all later edits do nothing, and the engine ends the run with an error that names it.
+//
 // take, place, stop: O(slices). rollback: O(edits undone). No allocation once warm.
 #pragma once
 
@@ -12,6 +15,8 @@
 #include "fairlead/model/note.h"
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace fairlead {
@@ -49,8 +54,15 @@ class Plan {
     std::size_t edits, wakes, notes;
   };
   // REQUIRES: no open gang.
-  Mark mark() const;
+  Mark mark();
   void rollback(Mark mark);
+
+  // The first broken REQUIRES: "place: it holds a gang already", and the job where it is about one.
+  struct Misuse {
+    std::string what;  // empty: there was none
+    JobId job = JobId::none();
+  };
+  const Misuse& misuse() const { return misuse_; }
 
  private:
   friend class Engine;
@@ -61,6 +73,16 @@ class Plan {
     GangRef after;   // nothing, if it was a stop
   };
 
+  // True if a call is allowed: it is, and so were all before. Else remembers why the first was not.
+  bool allow(bool is_allowed, JobId job, std::string_view why) {
+    if (is_allowed && misuse_.what.empty()) [[likely]] {
+      return true;
+    }
+    refuse(job, why);
+    return false;
+  }
+  void refuse(JobId job, std::string_view why);
+  bool has_copy_on_open_nodes(JobId job) const;
   void tidy_open();
 
   // The engine's side: the world changed, or the draft became true.
@@ -76,6 +98,7 @@ class Plan {
   std::vector<Edit> edits_;
   std::vector<Time> wakes_;
   std::vector<Note> notes_;
+  Misuse misuse_;
 };
 
 }  // namespace fairlead

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
+#include <string>
 
 namespace fairlead {
 namespace {
@@ -86,25 +88,56 @@ TEST(Plan, CopiesAreNumberedByTheirFirstNodesAndAJobCanLoseThemOnlyTogether) {
   EXPECT_EQ(plan.free().total(), 12U);
 }
 
-TEST(PlanDeath, ACopyNeedsAGangAndOtherNodes) {
+// What is wrong with a plan after `edit`.
+std::string misuse_of(const std::function<void(Plan&)>& edit) {
   const Cluster cluster = small_cluster();
-  Jobs jobs = waiting_jobs(1);
+  Jobs jobs = waiting_jobs(2);
   Plan plan(cluster, jobs);
-  plan.take(NodeId(0), 1);
-  EXPECT_DEATH(plan.place_copy(JobId(0)), "holds nothing to copy");
-  plan.place(JobId(0));
-  plan.take(NodeId(0), 1);
-  EXPECT_DEATH(plan.place_copy(JobId(0)), "has a copy on node 0 already");
+  edit(plan);
+  return plan.misuse().what;
 }
 
-TEST(PlanDeath, MisuseAborts) {
+TEST(Plan, NamesTheFirstRuleThatIsBroken) {
+  const JobId job(0);
+  const NodeId node(0);
+  EXPECT_EQ(misuse_of([&](Plan& plan) { plan.take(node, 2), plan.place(job), plan.stop(job); }),
+            "");
+  EXPECT_EQ(misuse_of([&](Plan& plan) { plan.place(job); }), "place: no slice was taken for it");
+  EXPECT_EQ(misuse_of([&](Plan& plan) { plan.take(node, 1), plan.place(JobId(7)); }),
+            "place: there is no such job");
+  EXPECT_EQ(misuse_of([&](Plan& plan) {
+              for (int i = 0; i < 2; ++i) plan.take(node, 1), plan.place(job);
+            }),
+            "place: it holds a gang already");
+  EXPECT_EQ(misuse_of([&](Plan& plan) { plan.stop(job); }), "stop: it holds no gang");
+  EXPECT_EQ(misuse_of([&](Plan& plan) { plan.take(node, 5); }),
+            "take: the node has fewer GPUs free");
+  EXPECT_EQ(misuse_of([&](Plan& plan) { plan.take(node, 0); }), "take: no GPU at all");
+  EXPECT_EQ(misuse_of([&](Plan& plan) { plan.take(NodeId(9), 1); }), "take: there is no such node");
+  EXPECT_EQ(misuse_of([&](Plan& plan) { plan.wake_at(Time{0}); }),
+            "wake_at: a time that is not later than now");
+  EXPECT_EQ(misuse_of([&](Plan& plan) { plan.take(node, 1), plan.place_copy(job); }),
+            "place_copy: it holds no gang to copy");
+  EXPECT_EQ(misuse_of([&](Plan& plan) {
+              plan.take(node, 1), plan.place(job);
+              plan.take(node, 1), plan.place_copy(job);
+            }),
+            "place_copy: it has a copy on that node");
+}
+
+TEST(Plan, DoesNothingAfterARuleIsBroken) {
   const Cluster cluster = small_cluster();
-  Jobs jobs = waiting_jobs(1);
+  Jobs jobs = waiting_jobs(2);
   Plan plan(cluster, jobs);
-  EXPECT_DEATH(plan.place(JobId(0)), "place without a slice");
-  EXPECT_DEATH(plan.stop(JobId(0)), "holds nothing");
-  EXPECT_DEATH(plan.take(NodeId(0), 5), "4 free GPUs, not 5");
-  EXPECT_DEATH(plan.wake_at(Time{0}), "wake at 0 ms");
+  plan.take(NodeId(0), 1);
+  plan.place(JobId(0));
+  plan.place(JobId(0));
+  plan.stop(JobId(0));
+  plan.take(NodeId(0), 1);
+  EXPECT_EQ(plan.misuse().what, "place: no slice was taken for it");
+  EXPECT_EQ(plan.misuse().job, JobId(0));
+  EXPECT_TRUE(plan.holds(JobId(0)));
+  EXPECT_EQ(plan.free().on(NodeId(0)), 3U);
 }
 
 // What a plan says, for comparison.

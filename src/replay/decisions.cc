@@ -71,6 +71,7 @@ void DecisionReader::on(const Record& record) {
     case RecordKind::kNode:
     case RecordKind::kSpeed:
     case RecordKind::kNote:
+    case RecordKind::kUnsubmitted:
       return;
   }
 }

@@ -30,6 +30,7 @@ void WorldRecorder::on(const Record& record) {
       return;
     case RecordKind::kArrived:
     case RecordKind::kRejected:
+    case RecordKind::kUnsubmitted:
       return on_job(record);
     case RecordKind::kNodeDown:
       down_since_[record.node] = record.t;
@@ -39,7 +40,6 @@ void WorldRecorder::on(const Record& record) {
       down_since_[record.node] = Time::never();
       return;
     case RecordKind::kEnd:
-      end_ = record.t;
       if (record.counts.pending > 0) world_.until = record.t;
       return;
     default:
@@ -48,14 +48,15 @@ void WorldRecorder::on(const Record& record) {
 }
 
 void WorldRecorder::on_job(const Record& record) {
-  jobs_[record.job] = {.name = std::string(record.name),
-                       .user = record.user,
-                       .model = {},
-                       .gpus = record.gpus,
-                       .gpus_min = record.gpus_min,
-                       .gpus_max = record.gpus_max,
-                       .arrival = record.t,
-                       .work = record.work};
+  jobs_[record.job] = {
+      .name = std::string(record.name),
+      .user = record.user,
+      .model = {},
+      .gpus = record.gpus,
+      .gpus_min = record.gpus_min,
+      .gpus_max = record.gpus_max,
+      .arrival = record.kind == RecordKind::kUnsubmitted ? record.submit : record.t,
+      .work = record.work};
   models_[record.job] = record.model_name;
 }
 
@@ -63,9 +64,6 @@ Result<RecordedWorld> WorldRecorder::world() {
   FL_TRY_ASSIGN(cluster, Cluster::build(cluster_name_, {}, nodes_));
   world_.cluster = std::move(cluster);
   Workload& workload = world_.workload;
-  if (jobs_.size() > 0 && workload.users.size() == 0) {
-    return input_error("the journal has jobs, but no users");
-  }
   std::map<std::string_view, ModelId> numbers;
   for (JobId id : ids<JobId>(jobs_.size())) {
     Job& job = jobs_[id];
@@ -74,11 +72,6 @@ Result<RecordedWorld> WorldRecorder::world() {
           numbers.try_emplace(models_[id], ModelId(workload.models.size()));
       if (is_new) workload.models.push_back(models_[id]);
       job.model = number->second;
-    }
-    // In journals of runs that were not cut off, all jobs were submitted.
-    if (job.arrival == Time::never()) {
-      job.arrival = end_ + Duration{1};
-      job.user = UserId(0);
     }
     if (job.gpus_min < 1 || job.gpus_min > job.gpus || job.gpus > job.gpus_max ||
         job.gpus_max > kJobGpusMax || job.work.ms < 1 || job.work.ms > kMsMax) {

@@ -19,7 +19,6 @@ struct RecordedWorld {
   std::string policy;  // "NAME:opt=value,...", as --policy takes it
   std::uint64_t seed = 0;
   Cluster cluster;  // with default links
-  // Jobs that the end of the run came before are there, but come after it.
   Workload workload;
   std::vector<NodeOutage> outages;
   Time until = Time::never();  // where the run was cut off, if it was
@@ -50,7 +49,6 @@ class WorldRecorder : public RecordSink {
   IdVector<JobId, Job> jobs_;
   IdVector<JobId, std::string> models_;
   IdVector<NodeId, Time> down_since_;  // never: up
-  Time end_;
 };
 
 }  // namespace fairlead

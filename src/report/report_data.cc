@@ -17,7 +17,7 @@ std::int64_t row_or_none(IdType id) {
 std::vector<JobId> submitted(const JobTable& jobs) {
   std::vector<JobId> rows;
   for (JobId job : ids<JobId>(jobs.size())) {
-    if (jobs.status[job] != JobStatus::kUnseen) rows.push_back(job);
+    if (jobs.was_submitted(job)) rows.push_back(job);
   }
   return rows;
 }
@@ -31,6 +31,7 @@ int status_number(JobStatus status) {
     case JobStatus::kRejected:
       return 2;
     case JobStatus::kPending:
+    case JobStatus::kUnsubmitted:
     case JobStatus::kUnseen:
       break;
   }

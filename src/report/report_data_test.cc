@@ -99,6 +99,7 @@ TEST(ReportData, JobsThatGotNothingHaveNoTimes) {
     journal.arrive(2000, 0, {});
     journal.arrive(3000, 1, {});
     journal.happen(RecordKind::kFailed, 4000, 1);
+    journal.unsubmitted(5000, 2, {}, 6000);
     journal.end(5000, {.failed = 1, .rejected = 1, .pending = 2, .unsubmitted = 1});
   }});
   EXPECT_EQ(data["jobs"]["id"], json({"job-0", "job-1", "job-3"}));  // job 2 never came

@@ -1,5 +1,6 @@
 #include "fairlead/report/result_files.h"
 
+#include "fairlead/metrics/run_result.h"
 #include "fairlead/report/csv_writer.h"
 
 #include <nlohmann/json.hpp>
@@ -10,23 +11,28 @@
 namespace fairlead {
 namespace {
 
-void job_row(CsvWriter& csv, const Metrics& metrics, JobId job) {
-  const JobTable& jobs = metrics.jobs();
-  const bool started = jobs.start[job] != Time::never();
-  const bool done = jobs.finish[job] != Time::never();
-  csv.text(jobs.names[job]);
-  csv.text(metrics.user_names()[jobs.user[job].row()]);
-  csv.text(jobs.model_name(job));
-  csv.integer(jobs.gpus[job]);
-  csv.seconds(jobs.submit[job] - Time{});
-  started ? csv.seconds(jobs.start[job] - Time{}) : csv.empty();
-  done ? csv.seconds(jobs.finish[job] - Time{}) : csv.empty();
-  done ? csv.seconds(jobs.finish[job] - jobs.submit[job]) : csv.empty();
-  done ? csv.seconds(jobs.queued(job)) : csv.empty();
-  csv.text(jobs.gpu_types(job, metrics.gpu_types()));
-  csv.integer(jobs.preemptions[job]);
-  csv.integer(jobs.migrations[job]);
-  csv.text(job_status_name(jobs.status[job]));
+void optional_seconds(CsvWriter& csv, std::optional<Duration> value) {
+  value ? csv.seconds(*value) : csv.empty();
+}
+
+std::optional<Duration> since_start(std::optional<Time> t) {
+  return t ? std::optional(*t - Time{}) : std::nullopt;
+}
+
+void job_row(CsvWriter& csv, const JobResult& job) {
+  csv.text(job.job);
+  csv.text(job.user);
+  csv.text(job.model);
+  csv.integer(job.gpus);
+  csv.seconds(job.submit - Time{});
+  optional_seconds(csv, since_start(job.start));
+  optional_seconds(csv, since_start(job.finish));
+  optional_seconds(csv, job.jct);
+  optional_seconds(csv, job.queue);
+  csv.text(job.gpu_types);
+  csv.integer(job.preemptions);
+  csv.integer(job.migrations);
+  csv.text(job.status);
   csv.end_row();
 }
 
@@ -36,7 +42,9 @@ Status write_jobs(ResultFolder& folder, const Metrics& metrics) {
                 "job,user,model,gpus,submit_s,start_s,finish_s,jct_s,queue_s,gpu_types,preemptions,"
                 "migrations,status");
   for (JobId job : ids<JobId>(metrics.jobs().size())) {
-    if (metrics.jobs().status[job] != JobStatus::kUnseen) job_row(csv, metrics, job);
+    if (metrics.jobs().status[job] != JobStatus::kUnseen) {
+      job_row(csv, job_result(metrics, job));
+    }
   }
   return folder.add(std::move(file), "jobs.csv");
 }
@@ -61,15 +69,13 @@ Status write_users(ResultFolder& folder, const Summary& summary) {
 Status write_timeline(ResultFolder& folder, const Metrics& metrics) {
   FL_TRY_ASSIGN(file, OutputFile::create(folder.file("timeline.csv")));
   CsvWriter csv(file, "t_s,user,gpus_held,gpus_entitled,jobs_running,jobs_waiting");
-  const Timeline& timeline = metrics.timeline();
-  for (const TimelineRow& row : timeline.rows()) {
-    const auto duration_ms = static_cast<double>(timeline.duration(row.bin).ms);
-    csv.seconds(timeline.start(row.bin) - Time{});
-    csv.text(metrics.user_names()[row.user.row()]);
-    csv.number(static_cast<double>(row.held.gpu_ms) / duration_ms);
-    csv.number(row.entitled_gpu_ms / duration_ms);
-    csv.number(static_cast<double>(row.running_job_ms) / duration_ms);
-    csv.number(static_cast<double>(row.waiting_job_ms) / duration_ms);
+  for (const TimelinePoint& point : timeline_of(metrics)) {
+    csv.seconds(point.t - Time{});
+    csv.text(point.user);
+    csv.number(point.gpus_held);
+    csv.number(point.gpus_entitled);
+    csv.number(point.jobs_running);
+    csv.number(point.jobs_waiting);
     csv.end_row();
   }
   return folder.add(std::move(file), "timeline.csv");

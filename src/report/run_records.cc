@@ -50,6 +50,8 @@ void RunRecords::on(const Record& record) {
       return set_up(record.t, up_.back().gpus + nodes_[record.node].gpus);
     case RecordKind::kNote:
       return notes_.add(record.t, record.note);
+    case RecordKind::kUnsubmitted:
+      return;
     case RecordKind::kEnd:
       return on_end(record);
     case RecordKind::kUser:
@@ -135,7 +137,7 @@ void RunRecords::on_end(const Record& record) {
 Time RunRecords::first_submission() const {
   Time first = Time::never();
   for (JobId job : ids<JobId>(jobs().size())) {
-    if (jobs().status[job] != JobStatus::kUnseen) first = std::min(first, jobs().submit[job]);
+    if (jobs().was_submitted(job)) first = std::min(first, jobs().submit[job]);
   }
   return first == Time::never() ? Time{} : first;
 }

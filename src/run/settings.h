@@ -6,9 +6,11 @@
 
 #include "fairlead/base/result.h"
 #include "fairlead/metrics/timeline.h"
+#include "fairlead/model/communication.h"
+#include "fairlead/model/job_row.h"
 #include "fairlead/model/known_speed.h"
-#include "fairlead/model/workload.h"
-#include "fairlead/sim/sim_backend.h"
+#include "fairlead/sim/costs.h"
+#include "fairlead/sim/faults.h"
 
 #include <map>
 #include <optional>

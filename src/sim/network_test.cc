@@ -3,12 +3,12 @@
 #include "fairlead/sim/network.h"
 
 #include "fairlead/base/rng.h"
-#include "fairlead/engine/engine.h"
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/input/models_file.h"
 #include "fairlead/journal/audit.h"
 #include "fairlead/policy/registry.h"
-#include "fairlead/sim/sim_backend.h"
+#include "fairlead/run/simulation.h"
+#include "testing/borrowed_policy.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -96,43 +96,44 @@ struct Bench {
   FaultOptions faults;
   std::string models = kModels;
 
-  Seen run(Policy& policy) const {
-    const Cluster world = *parse_cluster_yaml(cluster, "lab");
-    const SpeedTable table = *parse_models_yaml(models, "test");
-    WorkloadBuilder builder("test", Reading::kStrict);
+  Seen run(std::unique_ptr<Policy> policy) const {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < jobs.size(); ++i) names.push_back(fmt::format("j{}", i));
+    std::vector<JobRow> rows;
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-      const std::string id = fmt::format("j{}", i);
-      JobRow row;
-      row.id = id;
-      row.user = "ann";
-      row.model = jobs[i].model;
-      row.gpus = jobs[i].gpus;
-      row.submit = {jobs[i].submit_ms};
-      row.duration = {jobs[i].work_ms};
-      FL_CHECK(builder.add(row, "test:1:1").has_value());
+      rows.push_back({.id = names[i],
+                      .user = "ann",
+                      .model = jobs[i].model,
+                      .gpus = jobs[i].gpus,
+                      .submit = {jobs[i].submit_ms},
+                      .duration = {jobs[i].work_ms}});
     }
-    Workload workload = builder.finish();
-    const Speed speed = *Speed::make(world, table, workload, "", network);
-    SimBackend backend(world, workload, speed,
-                       {.costs = Costs::none(), .faults = faults, .network = network});
+    Settings settings{.costs = Costs::none()};
+    settings.faults = faults;
+    settings.network = network;
+    Simulation simulation = Simulation::make({.cluster = *parse_cluster_yaml(cluster, "lab"),
+                                              .trace = Trace::of("test", rows).value(),
+                                              .policy = std::move(policy),
+                                              .settings = settings,
+                                              .models = *parse_models_yaml(models, "test"),
+                                              .measured = false})
+                                .value();
     Seen seen(jobs.size());
     Audit audit;
     JournalFile journal;
-    Tee tee({&seen, &audit, &journal});
-    Engine engine(world, workload, speed, policy, backend, tee);
-    engine.run({});
+    simulation.add_sink(seen);
+    simulation.add_sink(audit);
+    simulation.add_sink(journal);
+    EXPECT_TRUE(simulation.run().has_value());
     EXPECT_EQ(audit.problems(), std::vector<std::string>{});
     EXPECT_TRUE(journal.close().has_value());
     seen.hash = journal.hash();
     return seen;
   }
-  Seen run(const std::string& text) const {
-    const auto policy = parse_policy(text, 0)->make();
-    return run(**policy);
-  }
+  Seen run(const std::string& text) const { return run(parse_policy(text, 0)->make().value()); }
   Seen run(std::vector<std::vector<Slice>> gangs) const {
     Script script(std::move(gangs));
-    const Seen seen = run(script);
+    const Seen seen = run(std::make_unique<BorrowedPolicy>(script));
     EXPECT_FALSE(script.told_of_speed);
     return seen;
   }

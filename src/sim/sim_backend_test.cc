@@ -2,8 +2,10 @@
 
 #include "fairlead/sim/sim_backend.h"
 
-#include "fairlead/engine/engine.h"
 #include "fairlead/journal/audit.h"
+#include "fairlead/model/workload.h"
+#include "fairlead/run/simulation.h"
+#include "testing/borrowed_policy.h"
 
 #include <gtest/gtest.h>
 
@@ -87,8 +89,8 @@ class Lines : public RecordSink {
 };
 
 struct World {
-  explicit World(SimOptions sim_options = {.costs = Costs::none(), .faults = {}})
-      : options(std::move(sim_options)) {
+  explicit World(Settings given = {.costs = Costs::none()}, std::uint64_t given_seed = 0)
+      : settings(std::move(given)), seed(given_seed) {
     std::vector<NodeSpec> nodes(
         2, {.name = "", .gpu_type = "V100", .gpus = 4, .host = "", .rack = ""});
     cluster = *Cluster::build("test", {}, nodes);
@@ -109,18 +111,24 @@ struct World {
     workload.reference_types.push_back({});
   }
   void run(Time until = Time::never()) {
-    const SpeedTable table;
-    auto speed = Speed::make(cluster, table, workload, "");
-    ASSERT_TRUE(speed.has_value()) << speed.error().message;
-    SimBackend backend(cluster, workload, *speed, options);
-    Tee tee({&out, &audit});
-    Engine engine(cluster, workload, *speed, policy, backend, tee, until);
-    engine.run({});
+    auto simulation = Simulation::make({.cluster = cluster,
+                                        .trace = Trace(workload),
+                                        .policy = std::make_unique<BorrowedPolicy>(policy),
+                                        .settings = settings,
+                                        .models = SpeedTable(),
+                                        .seed = seed,
+                                        .until = until,
+                                        .measured = false});
+    ASSERT_TRUE(simulation.has_value()) << simulation.error().message;
+    simulation->add_sink(out);
+    simulation->add_sink(audit);
+    ASSERT_TRUE(simulation->run().has_value());
     EXPECT_EQ(audit.problems(), std::vector<std::string>{});
     EXPECT_TRUE(audit.passed());
   }
 
-  SimOptions options;
+  Settings settings;
+  std::uint64_t seed = 0;
   Cluster cluster;
   Workload workload;
   TestFifo policy;
@@ -284,7 +292,7 @@ TEST(Simulation, RandomFaultsAreRepeatableAndLoseNoJob) {
     faults.mtbf_h = 0.05;
     faults.mttr_h = 0.01;
     faults.checkpoint_interval = seconds(5);
-    World world({.costs = Costs::none(), .faults = faults, .seed = 7});
+    World world({.costs = Costs::none(), .faults = faults}, 7);
     for (int job = 0; job < 50; ++job)
       world.job(job * 1'000, 1 + static_cast<std::uint32_t>(job) % 8, 60'000);
     world.run();

@@ -23,10 +23,10 @@ std::string hashes_of_all_policies() {
     std::uint64_t mixed = 0;
     for (std::uint64_t seed = 0; seed < kWorlds; ++seed) {
       World world = random_world(seed);
-      world.sim.costs = Costs();
-      world.sim.faults.mtbf_h = seed % 2 == 0 ? 0.05 : 0;
-      world.sim.faults.mttr_h = 0.01;
-      world.sim.seed = seed;
+      world.settings.costs = Costs();
+      world.settings.faults.mtbf_h = seed % 2 == 0 ? 0.05 : 0;
+      world.settings.faults.mttr_h = 0.01;
+      world.sim_seed = seed;
       world.until = {3'600'000};
       for (std::size_t i = 0; i < world.jobs.size(); i += 2) world.jobs[i].model = "ResNet50";
       const Outcome outcome = run(world, policy);

@@ -3,13 +3,13 @@
 // time is in milliseconds, work is not cut to whole steps, newcomers may run before they have a
 // share, and no job is dropped. So averages agree, not jobs. That the mechanism is the simulator's
 // is shown by gavel_test.
-#include "fairlead/engine/engine.h"
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/input/models_file.h"
 #include "fairlead/metrics/metrics.h"
+#include "fairlead/model/speed.h"
 #include "fairlead/policy/gavel/objectives.h"
 #include "fairlead/policy/registry.h"
-#include "fairlead/sim/sim_backend.h"
+#include "fairlead/run/simulation.h"
 #include "fairlead/trace/gavel_workload.h"
 
 #include "gavel_replay.h"
@@ -43,14 +43,17 @@ Scene scene_of(std::uint64_t seed) {
 // By job.
 std::vector<double> product_finish_s(std::uint64_t seed, const std::string& policy) {
   Scene scene = scene_of(seed);
-  const auto made = parse_policy(policy, 1)->make();
-  SimBackend backend(scene.cluster, scene.workload, scene.speed,
-                     {.costs = Costs::none(), .faults = {}});
-  Metrics metrics;
-  Engine engine(scene.cluster, scene.workload, scene.speed, **made, backend, metrics);
-  engine.run({});
+  Settings settings{.reference_gpu = "V100"};
+  settings.costs = Costs::none();
+  Simulation simulation = Simulation::make({.cluster = scene.cluster,
+                                            .trace = Trace(scene.workload),
+                                            .policy = parse_policy(policy, 1)->make().value(),
+                                            .settings = settings,
+                                            .models = *load_models("gavel")})
+                              .value();
+  FL_CHECK(simulation.run().has_value());
   std::vector<double> finish_s;
-  for (Time finish : metrics.jobs().finish) finish_s.push_back(to_seconds(finish));
+  for (Time finish : simulation.metrics().jobs().finish) finish_s.push_back(to_seconds(finish));
   return finish_s;
 }
 

@@ -105,7 +105,7 @@ Status add_line(Case& golden, const std::vector<std::string>& words, const std::
     golden.job_names.push_back(words[1]);
   } else if (words[0] == "outage") {
     FL_TRY_ASSIGN(outage, parse_outage(words));
-    golden.world.sim.faults.outages.push_back(outage);
+    golden.world.settings.faults.outages.push_back(outage);
   } else if (words[0] == "until" && words.size() == 2) {
     FL_TRY_ASSIGN(until_ms, parse_ms(words[1]));
     golden.world.until = {until_ms};
@@ -127,9 +127,9 @@ std::string gang_text(Gang gang) {
   return text;
 }
 
-class Timeline : public RecordSink {
+class EventLines : public RecordSink {
  public:
-  explicit Timeline(const Case& golden)
+  explicit EventLines(const Case& golden)
       : job_names_(golden.job_names),
         shows_passes_(golden.shows_passes),
         shows_trades_(golden.shows_trades) {}
@@ -195,7 +195,7 @@ class Timeline : public RecordSink {
 Result<Case> read_case(const std::filesystem::path& path) {
   std::ifstream file(path);
   Case golden;
-  golden.world.sim.faults.checkpoint_interval = {};
+  golden.world.settings.faults.checkpoint_interval = {};
   std::int64_t number = 0;
   bool in_head = true;
   for (std::string line; std::getline(file, line);) {
@@ -218,7 +218,7 @@ Result<Case> read_case(const std::filesystem::path& path) {
 }
 
 std::vector<std::string> timeline(const Case& golden) {
-  Timeline lines(golden);
+  EventLines lines(golden);
   const Outcome outcome = run(golden.world, policy_named(golden.policy), {}, &lines);
   for (const std::string& problem : outcome.problems) lines.lines.push_back("audit: " + problem);
   return lines.lines;

@@ -69,7 +69,7 @@ TEST(HadarE, WithFewerCopiesNodesIdleAndTheGainIsTheSumOfSpeedsOverTheFastest) {
 // though a new copy would not pay any more.
 TEST(HadarE, CopiesThatRunGoOnToTheEnd) {
   World world{.cluster = "2xV100:1", .jobs = {{.work = seconds(690)}}};
-  world.sim.costs.start = seconds(20);
+  world.settings.costs.start = seconds(20);
   EXPECT_EQ(end_of(run(world, "hadare")).ms, 365'000);
 }
 

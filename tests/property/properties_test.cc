@@ -27,10 +27,10 @@ RC_GTEST_PROP(Properties, GpusAreNeverHeldTwiceGangsAreWholeJobsAreConserved, ()
 
 RC_GTEST_PROP(Properties, JobsSurviveNodesThatFail, ()) {
   World world = drawn_world();
-  world.sim.faults.mtbf_h = 0.02;
-  world.sim.faults.mttr_h = 0.005;
-  world.sim.faults.checkpoint_interval = *rc::gen::element(seconds(0), seconds(1), seconds(7));
-  world.sim.seed = *rc::gen::arbitrary<std::uint64_t>();
+  world.settings.faults.mtbf_h = 0.02;
+  world.settings.faults.mttr_h = 0.005;
+  world.settings.faults.checkpoint_interval = *rc::gen::element(seconds(0), seconds(1), seconds(7));
+  world.sim_seed = *rc::gen::arbitrary<std::uint64_t>();
   world.until = {24 * 3'600'000};
   const std::string policy = drawn_policy();
   RC_ASSERT(run(world, policy).problems == std::vector<std::string>{});
@@ -125,35 +125,9 @@ RC_GTEST_PROP(Properties, SavingAndLoadingAtRandomMomentsChangesNothing, ()) {
   const std::string policy = drawn_policy();
   const MakePolicy make = policy_named(policy);
   Rng rng(*rc::gen::arbitrary<std::uint64_t>());
-  std::vector<std::unique_ptr<Policy>> policies;  // the last one is in use
-  const auto remember = [&] {
-    policies.push_back(make());
-    return policies.back().get();
-  };
-  Policy* in_use = nullptr;
-  // The engine owns the first object through a shim that a test can look through.
-  struct Shim : Policy {
-    explicit Shim(Policy*& target) : inner(target) {}
-    std::string_view name() const override { return inner->name(); }
-    Needs needs() const override { return inner->needs(); }
-    void decide(const View& view, Plan& plan) override { inner->decide(view, plan); }
-    void save(Writer& writer) const override { inner->save(writer); }
-    void load(Reader& reader) override { inner->load(reader); }
-    Policy*& inner;
-  };
-  in_use = remember();
-  const Outcome reloaded = run(
-      world, [&] { return std::make_unique<Shim>(in_use); },
-      [&](Engine&) {
-        if (rng.below(3) != 0) return;
-        Writer writer;
-        in_use->save(writer);
-        in_use = remember();
-        Reader reader(writer.bytes());
-        in_use->load(reader);
-        RC_ASSERT(reader.ok());
-        RC_ASSERT(reader.left() == 0U);
-      });
+  const Outcome reloaded = run(world, make, [&](Simulation& simulation) {
+    if (rng.below(3) == 0) simulation.reload_policy(make());
+  });
   RC_ASSERT(run(world, policy).hash == reloaded.hash);
 }
 

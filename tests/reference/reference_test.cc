@@ -126,9 +126,9 @@ TEST_P(Reference, GivesTheSameJournal) {
 TEST_P(Reference, GivesTheSameJournalWhereNodesFail) {
   for (std::uint64_t seed = 0; seed < kWorldsWithFaults; ++seed) {
     World world = random_world(seed);
-    world.sim.faults.mtbf_h = 0.02;
-    world.sim.faults.mttr_h = 0.005;
-    world.sim.seed = seed;
+    world.settings.faults.mtbf_h = 0.02;
+    world.settings.faults.mttr_h = 0.005;
+    world.sim_seed = seed;
     world.until = {3'600'000};
     expect_equal_journals(GetParam(), world, fmt::format("seed {}, with faults", seed));
     if (HasFatalFailure()) return;

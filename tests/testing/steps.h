@@ -2,12 +2,12 @@
 #pragma once
 
 #include "fairlead/base/rng.h"
-#include "fairlead/engine/engine.h"
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/input/models_file.h"
 #include "fairlead/journal/audit.h"
+#include "fairlead/model/workload.h"
 #include "fairlead/policy/registry.h"
-#include "fairlead/sim/sim_backend.h"
+#include "fairlead/run/simulation.h"
 
 #include <memory>
 #include <optional>
@@ -58,32 +58,23 @@ Workload numbered_jobs(const std::vector<T>& of, const Fill& fill) {
   return builder.finish();
 }
 
-// Runs the policy of that text to the end; with a seed, it is replaced by a copy of itself now and
-// then. Gives the journal's hash. REQUIRES: there is such a policy.
-inline std::string run_policy(const Cluster& cluster, Workload& workload, const Speed& speed,
-                              SimBackend& backend, std::vector<RecordSink*> sinks,
-                              std::string_view policy, Time until = Time::never(),
+// Runs to the end; with a seed, the policy is replaced by a copy of itself now and then. Gives the
+// journal's hash. `inputs` needs no policy. REQUIRES: there is a policy of that text.
+inline std::string run_policy(SimulationInputs inputs, std::string_view policy,
+                              const std::vector<RecordSink*>& sinks,
                               std::optional<std::uint64_t> reload_seed = {}) {
-  const auto make = [&] { return std::move(*parse_policy(policy, 3)->make()); };
-  std::vector<std::unique_ptr<Policy>> used;
-  used.push_back(make());
+  inputs.measured = false;
+  FL_CHECK(inputs.use_policy(policy).has_value(), "{}", policy);
+  const std::uint64_t seed = inputs.seed;
+  Simulation simulation = Simulation::make(std::move(inputs)).value();
   JournalFile journal;
-  sinks.push_back(&journal);
-  Tee tee(sinks);
-  Engine engine(cluster, workload, speed, *used.back(), backend, tee, until);
+  for (RecordSink* sink : sinks) simulation.add_sink(*sink);
+  simulation.add_sink(journal);
   Rng rng(reload_seed.value_or(0));
-  engine.begin({});
-  while (engine.step()) {
+  while (simulation.step().value()) {
     if (!reload_seed || rng.below(3) != 0) continue;
-    Writer writer;
-    used.back()->save(writer);
-    used.push_back(make());
-    Reader reader(writer.bytes());
-    used.back()->load(reader);
-    FL_CHECK(reader.ok() && reader.left() == 0);
-    engine.replace_policy(*used.back());
+    simulation.reload_policy(parse_policy(policy, seed)->make().value());
   }
-  engine.end();
   FL_CHECK(journal.close().has_value());
   return journal.hash();
 }
@@ -104,20 +95,22 @@ inline Happened happens(Cluster cluster, const std::vector<TestJob>& jobs, std::
     }
     Happened happened;
   };
-  Workload workload = numbered_jobs(jobs, [](JobRow& row, const TestJob& job) {
-    row.user = job.user;
-    row.model = job.model;
-    row.gpus = job.gpus;
-    row.submit = {job.submit_s * 1000};
-    row.duration = seconds(job.work_s);
-  });
-  const SpeedTable table =
-      models.empty() ? builtin_models() : parse_models_yaml(models, "test").value();
-  const Speed speed = Speed::make(cluster, table, workload, "").value();
-  SimBackend backend(cluster, workload, speed, {.costs = Costs::none(), .faults = {}});
+  SimulationInputs inputs{.cluster = std::move(cluster),
+                          .trace = Trace(numbered_jobs(jobs,
+                                                       [](JobRow& row, const TestJob& job) {
+                                                         row.user = job.user;
+                                                         row.model = job.model;
+                                                         row.gpus = job.gpus;
+                                                         row.submit = {job.submit_s * 1000};
+                                                         row.duration = seconds(job.work_s);
+                                                       })),
+                          .settings = {.costs = Costs::none()},
+                          .seed = 3,
+                          .until = {until_s * 1000}};
+  if (!models.empty()) inputs.models = parse_models_yaml(models, "test").value();
   Sink sink;
   Audit audit;
-  run_policy(cluster, workload, speed, backend, {&sink, &audit}, policy, {until_s * 1000});
+  run_policy(std::move(inputs), policy, {&sink, &audit});
   sink.happened.problems = audit.problems();
   return std::move(sink.happened);
 }

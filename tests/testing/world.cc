@@ -83,25 +83,44 @@ Workload workload_of(const World& world) {
   return builder.finish();
 }
 
-// What an engine needs, set up.
-struct Stage {
-  explicit Stage(const World& world)
-      : cluster(valid(load_cluster(world.cluster))),
-        workload(workload_of(world)),
-        speed(valid(Speed::make(cluster, builtin_models(), workload, "", world.sim.network))),
-        backend(cluster, workload, speed, world.sim) {}
-
-  template <class T>
-  static T valid(Result<T> result) {
-    FL_CHECK(result.has_value(), "{}", result.error().message);
-    return std::move(*result);
+// A journal without the names of policy, options, cluster and trace: policies that decide alike have
+// equal hashes.
+class UnlabelledJournal : public RecordSink {
+ public:
+  void on(const Record& record) override {
+    if (record.kind != RecordKind::kRun) return journal_.on(record);
+    constexpr std::size_t kLabels = 4;
+    std::vector<std::string> names(record.names.begin(), record.names.end());
+    std::fill_n(names.begin(), kLabels, "");
+    Record unlabelled = record;
+    unlabelled.seed = 0;
+    unlabelled.names = names;
+    journal_.on(unlabelled);
+  }
+  std::string hash() {
+    FL_CHECK(journal_.close().has_value());
+    return journal_.hash();
   }
 
-  Cluster cluster;
-  Workload workload;
-  Speed speed;
-  SimBackend backend;
+ private:
+  JournalFile journal_;
 };
+
+template <class T>
+T valid(Result<T> result) {
+  FL_CHECK(result.has_value(), "{}", result.error().message);
+  return std::move(*result);
+}
+
+Simulation simulation_of(const World& world, std::unique_ptr<Policy> policy) {
+  return valid(Simulation::make({.cluster = valid(load_cluster(world.cluster)),
+                                 .trace = Trace(workload_of(world)),
+                                 .policy = std::move(policy),
+                                 .settings = world.settings,
+                                 .seed = world.sim_seed,
+                                 .until = world.until,
+                                 .measured = false}));
+}
 
 }  // namespace
 
@@ -117,40 +136,31 @@ MakePolicy policy_named(std::string_view text, std::uint64_t seed) {
 
 Outcome run(const World& world, const MakePolicy& make, const BetweenSteps& between,
             RecordSink* also) {
-  Stage stage(world);
-  const std::unique_ptr<Policy> policy = make();
+  Simulation simulation = simulation_of(world, make());
   OutcomeSink outcome(world.jobs.size());
   Audit audit;
-  JournalFile journal;
-  std::vector<RecordSink*> sinks = {&outcome, &audit, &journal};
-  if (also != nullptr) sinks.push_back(also);
-  Tee tee(sinks);
-  Engine engine(stage.cluster, stage.workload, stage.speed, *policy, stage.backend, tee,
-                world.until);
-  engine.begin({});
-  while (engine.step()) {
-    if (between) between(engine);
+  UnlabelledJournal journal;
+  simulation.add_sink(outcome);
+  simulation.add_sink(audit);
+  simulation.add_sink(journal);
+  if (also != nullptr) simulation.add_sink(*also);
+  while (valid(simulation.step())) {
+    if (between) between(simulation);
   }
-  engine.end();
-  FL_CHECK(journal.close().has_value());
   return {.hash = journal.hash(),
           .jobs = outcome.take(),
           .counts = outcome.counts,
-          .engine = engine.counts(),
+          .engine = simulation.counts(),
           .problems = audit.problems()};
 }
 
 std::int64_t run_bare(const World& world, std::string_view policy_text,
                       const std::function<void(std::int64_t events)>& on_step) {
-  Stage stage(world);
-  const std::unique_ptr<Policy> policy = policy_named(policy_text, world.seed)();
+  Simulation simulation = simulation_of(world, policy_named(policy_text, world.seed)());
   JournalFile journal;
-  Engine engine(stage.cluster, stage.workload, stage.speed, *policy, stage.backend, journal,
-                world.until);
-  engine.begin({});
-  while (engine.step()) on_step(engine.counts().events);
-  engine.end();
-  return engine.counts().events;
+  simulation.add_sink(journal);
+  while (valid(simulation.step())) on_step(simulation.counts().events);
+  return simulation.counts().events;
 }
 
 Outcome run(const World& world, std::string_view policy) {
@@ -182,8 +192,11 @@ World random_world(std::uint64_t seed) {
 }
 
 IdVector<JobId, JobBound> bounds_of(const World& world, bool copies) {
-  const Stage stage(world);
-  return job_bounds(stage.cluster, stage.workload, stage.speed, copies);
+  const Cluster cluster = valid(load_cluster(world.cluster));
+  Workload workload = workload_of(world);
+  const Speed speed =
+      valid(Speed::make(cluster, builtin_models(), workload, "", world.settings.network));
+  return job_bounds(cluster, workload, speed, copies);
 }
 
 std::vector<std::string> policy_variants() {

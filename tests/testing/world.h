@@ -8,9 +8,7 @@
 // Every run is audited; Outcome::problems must be empty. Costs are none unless the test sets them.
 #pragma once
 
-#include "fairlead/engine/engine.h"
-#include "fairlead/policy/policy.h"
-#include "fairlead/sim/sim_backend.h"
+#include "fairlead/run/simulation.h"
 
 #include <functional>
 #include <memory>
@@ -36,8 +34,9 @@ struct WorldJob {
 struct World {
   std::string cluster = "2xV100:4";  // shorthand, preset or file
   std::vector<WorldJob> jobs{};
-  SimOptions sim{.costs = Costs::none(), .faults = {}};
-  std::uint64_t seed = 0;  // of the policy
+  Settings settings{.costs = Costs::none()};
+  std::uint64_t seed = 0;      // of the policy
+  std::uint64_t sim_seed = 0;  // of faults
   Time until = Time::never();
 };
 
@@ -52,10 +51,10 @@ struct JobOutcome {
 };
 
 struct Outcome {
-  std::string hash;  // of the journal
+  std::string hash;  // of the journal, without the run's label
   std::vector<JobOutcome> jobs;
   Record::Counts counts;
-  EngineCounts engine;
+  SimulationCounts engine;
   std::vector<std::string> problems;  // that the audit found
 };
 
@@ -64,8 +63,8 @@ using MakePolicy = std::function<std::unique_ptr<Policy>()>;
 // A maker of the policy that `text` ("tiresias:limits=60/600") names. REQUIRES: it is valid.
 MakePolicy policy_named(std::string_view text, std::uint64_t seed = 0);
 
-// What a test may do between two steps of the engine, for instance replace the policy.
-using BetweenSteps = std::function<void(Engine&)>;
+// What a test may do between two steps, for instance reload the policy.
+using BetweenSteps = std::function<void(Simulation&)>;
 
 Outcome run(const World& world, const MakePolicy& make, const BetweenSteps& between = {},
             RecordSink* also = nullptr);

@@ -64,14 +64,15 @@ constexpr Time at_s(std::int64_t s) { return {s * 1000}; }
 class RackWorld : public RecordSink {
  public:
   RackWorld(const Racks& racks, const std::vector<Row>& rows)
-      : cluster_(cluster_of(racks)),
-        workload_(workload_of(rows)),
-        speed_(Speed::make(cluster_, speeds(), workload_, "").value()),
-        backend_(cluster_, workload_, speed_, {.costs = Costs::none(), .faults = {}}) {}
+      : cluster_(cluster_of(racks)), trace_(workload_of(rows)) {}
 
   RackWorld& run(std::string_view policy, std::optional<std::uint64_t> reload_seed = {}) {
-    hash_ = run_policy(cluster_, workload_, speed_, backend_, {this, &audit_}, policy,
-                       Time::never(), reload_seed);
+    hash_ = run_policy({.cluster = cluster_,
+                        .trace = trace_,
+                        .settings = {.costs = Costs::none()},
+                        .models = speeds(),
+                        .seed = 3},
+                       policy, {this, &audit_}, reload_seed);
     return *this;
   }
 
@@ -113,9 +114,7 @@ class RackWorld : public RecordSink {
   }
 
   Cluster cluster_;
-  Workload workload_;
-  Speed speed_;
-  SimBackend backend_;
+  Trace trace_;
   Audit audit_;
   std::vector<std::string> events_;
   std::vector<std::string> notes_;

@@ -219,18 +219,23 @@ SpeedTable speeds() {
 class ElasticWorld : public RecordSink {
  public:
   ElasticWorld(std::string_view cluster, const std::vector<ElasticRow>& rows,
-               const SimOptions& sim = {.costs = Costs::none(), .faults = {}})
+               Settings settings = {.costs = Costs::none()}, std::uint64_t seed = 3)
       : cluster_(load_cluster(std::string(cluster)).value()),
-        workload_(workload_of(rows)),
-        speed_(Speed::make(cluster_, speeds(), workload_, "").value()),
-        backend_(cluster_, workload_, speed_, sim),
+        trace_(workload_of(rows)),
+        settings_(std::move(settings)),
+        seed_(seed),
         finishes_s_(rows.size(), -1) {}
 
   // Runs the policy of that name; with a seed, it is replaced by a copy of itself now and then.
   void run(std::string_view policy, Time until = Time::never(),
            std::optional<std::uint64_t> reload_seed = {}) {
-    hash_ = run_policy(cluster_, workload_, speed_, backend_, {this, &audit_}, policy, until,
-                       reload_seed);
+    hash_ = run_policy({.cluster = cluster_,
+                        .trace = trace_,
+                        .settings = settings_,
+                        .models = speeds(),
+                        .seed = seed_,
+                        .until = until},
+                       policy, {this, &audit_}, reload_seed);
   }
 
   void on(const Record& record) override {
@@ -262,9 +267,9 @@ class ElasticWorld : public RecordSink {
   }
 
   Cluster cluster_;
-  Workload workload_;
-  Speed speed_;
-  SimBackend backend_;
+  Trace trace_;
+  Settings settings_;
+  std::uint64_t seed_;
   Audit audit_;
   std::vector<std::string> places_;
   std::vector<double> finishes_s_;
@@ -370,10 +375,10 @@ std::string drawn_variant() {
 RC_GTEST_PROP(Optimus, FinishesEveryElasticJobWithWholeGangs, ()) {
   Rng rng(*rc::gen::arbitrary<std::uint64_t>());
   const std::string cluster = *rc::gen::element<std::string>("2xA:3", "1xA:6,2xB:4", "6xB:1");
-  SimOptions sim{.costs = {}, .faults = {}};
-  if (rng.below(2) == 0) sim.costs = Costs::none();
+  Settings settings;
+  if (rng.below(2) == 0) settings.costs = Costs::none();
   const std::vector<ElasticRow> rows = drawn_rows(rng);
-  ElasticWorld world(cluster, rows, sim);
+  ElasticWorld world(cluster, rows, settings);
   world.run(drawn_variant());
   RC_ASSERT(world.problems() == std::vector<std::string>{});
   RC_ASSERT(std::ranges::min(world.finishes_s()) > 0);
@@ -381,11 +386,10 @@ RC_GTEST_PROP(Optimus, FinishesEveryElasticJobWithWholeGangs, ()) {
 
 RC_GTEST_PROP(Optimus, SurvivesNodesThatFail, ()) {
   Rng rng(*rc::gen::arbitrary<std::uint64_t>());
-  SimOptions sim{.costs = Costs::none(), .faults = {}};
-  sim.faults.mtbf_h = 0.02;
-  sim.faults.mttr_h = 0.005;
-  sim.seed = rng.next();
-  ElasticWorld world("3xA:2,1xB:6", drawn_rows(rng), sim);
+  Settings settings{.costs = Costs::none()};
+  settings.faults.mtbf_h = 0.02;
+  settings.faults.mttr_h = 0.005;
+  ElasticWorld world("3xA:2,1xB:6", drawn_rows(rng), settings, rng.next());
   world.run(drawn_variant(), {24 * 3'600'000});
   RC_ASSERT(world.problems() == std::vector<std::string>{});
 }

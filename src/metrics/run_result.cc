@@ -1,0 +1,53 @@
+#include "fairlead/metrics/run_result.h"
+
+#include "fairlead/metrics/metrics.h"
+
+namespace fairlead {
+
+JobResult job_result(const Metrics& metrics, JobId job) {
+  const JobTable& jobs = metrics.jobs();
+  JobResult result{.job = std::string(jobs.names[job]),
+                   .user = metrics.user_names()[jobs.user[job].row()],
+                   .model = std::string(jobs.model_name(job)),
+                   .gpus = jobs.gpus[job],
+                   .submit = jobs.submit[job],
+                   .gpu_types = jobs.gpu_types(job, metrics.gpu_types()),
+                   .preemptions = jobs.preemptions[job],
+                   .migrations = jobs.migrations[job],
+                   .status = std::string(job_status_name(jobs.status[job]))};
+  if (jobs.start[job] != Time::never()) result.start = jobs.start[job];
+  if (jobs.finish[job] != Time::never()) {
+    result.finish = jobs.finish[job];
+    result.jct = jobs.finish[job] - jobs.submit[job];
+    result.queue = jobs.queued(job);
+  }
+  return result;
+}
+
+std::vector<JobResult> job_results(const Metrics& metrics) {
+  std::vector<JobResult> results;
+  results.reserve(metrics.jobs().size());
+  for (JobId job : ids<JobId>(metrics.jobs().size())) {
+    if (metrics.jobs().status[job] != JobStatus::kUnseen)
+      results.push_back(job_result(metrics, job));
+  }
+  return results;
+}
+
+std::vector<TimelinePoint> timeline_of(const Metrics& metrics) {
+  const Timeline& timeline = metrics.timeline();
+  std::vector<TimelinePoint> points;
+  points.reserve(timeline.rows().size());
+  for (const TimelineRow& row : timeline.rows()) {
+    const auto duration_ms = static_cast<double>(timeline.duration(row.bin).ms);
+    points.push_back({.t = timeline.start(row.bin),
+                      .user = metrics.user_names()[row.user.row()],
+                      .gpus_held = static_cast<double>(row.held.gpu_ms) / duration_ms,
+                      .gpus_entitled = row.entitled_gpu_ms / duration_ms,
+                      .jobs_running = static_cast<double>(row.running_job_ms) / duration_ms,
+                      .jobs_waiting = static_cast<double>(row.waiting_job_ms) / duration_ms});
+  }
+  return points;
+}
+
+}  // namespace fairlead

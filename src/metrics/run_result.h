@@ -1,0 +1,54 @@
+// What came of a run, as rows in memory: those that jobs.csv, users.csv (Summary::users) and
+// timeline.csv have. docs/formats.md says what each field means.
+#pragma once
+
+#include "fairlead/base/units.h"
+#include "fairlead/metrics/summary.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+class Metrics;
+
+struct JobResult {
+  std::string job;  // the trace's own id
+  std::string user;
+  std::string model;  // empty: none
+  std::uint32_t gpus = 0;
+  Time submit;
+  std::optional<Time> start;   // none: it never held a GPU
+  std::optional<Time> finish;  // or failure; none: it was pending at the end, or rejected
+  std::optional<Duration> jct;
+  std::optional<Duration> queue;
+  std::string gpu_types;  // "K80+V100": those it ran on
+  std::uint32_t preemptions = 0;
+  std::uint32_t migrations = 0;
+  std::string status;  // "finished", "failed", "rejected", "pending"
+};
+
+// Means over one bin of time.
+struct TimelinePoint {
+  Time t;  // where the bin begins
+  std::string user;
+  double gpus_held = 0;
+  double gpus_entitled = 0;
+  double jobs_running = 0;
+  double jobs_waiting = 0;
+};
+
+struct RunResult {
+  Summary summary;
+  std::vector<JobResult> jobs;  // in input order
+  std::vector<TimelinePoint> timeline;
+};
+
+// REQUIRES of all: kEnd was passed to `metrics`; of the first, that a record named the job.
+JobResult job_result(const Metrics& metrics, JobId job);
+std::vector<JobResult> job_results(const Metrics& metrics);
+std::vector<TimelinePoint> timeline_of(const Metrics& metrics);
+
+}  // namespace fairlead

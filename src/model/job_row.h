@@ -1,0 +1,46 @@
+// One job as it is asked for: a row of a trace, or of a program that makes its jobs itself.
+#pragma once
+
+#include "fairlead/base/units.h"
+
+#include <cstdint>
+#include <string_view>
+
+namespace fairlead {
+
+// One job as a reader sees it.
+struct JobRow {
+  std::string_view id{};
+  std::string_view user{};   // empty: "default"
+  std::string_view model{};  // empty: none
+  std::int64_t gpus = 1;
+  std::int64_t gpus_min = 0;  // 0: gpus
+  std::int64_t gpus_max = 0;  // 0: gpus
+  Time submit{};
+  Duration duration{};
+  std::string_view gpu_type{};  // reference type; empty: the run's
+  std::int64_t tickets = 0;     // 0: not named
+  std::string_view mended{};    // what the reader changed, for rows_mended; empty: nothing
+
+  // Where each field stands in its line, for errors; 0: not known.
+  struct Columns {
+    std::int64_t id = 0;
+    std::int64_t gpus = 0;
+    std::int64_t gpus_min = 0;
+    std::int64_t gpus_max = 0;
+    std::int64_t submit = 0;
+    std::int64_t duration = 0;
+    std::int64_t tickets = 0;
+  } columns{};
+};
+
+// The most GPUs that one job may ask for, and the most tickets that one user may have.
+constexpr std::int64_t kJobGpusMax = 1'000'000;
+constexpr std::int64_t kTicketsMax = 1'000'000;
+
+enum class Reading : std::uint8_t {
+  kStrict,   // a bad row is an error
+  kLenient,  // a bad row is counted by reason and left out
+};
+
+}  // namespace fairlead

@@ -1,0 +1,160 @@
+#include "fairlead/replay/replay.h"
+
+#include "fairlead/input/cluster_file.h"
+#include "fairlead/journal/checked_journal.h"
+#include "fairlead/policy/registry.h"
+#include "fairlead/report/result_files.h"
+#include "fairlead/run/simulation.h"
+#include "fairlead/trace/trace.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace fairlead {
+namespace {
+
+// A recorded run, and everything needed to run another policy in its world.
+struct Recording {
+  std::filesystem::path journal;
+  RecordedWorld world;
+  std::vector<std::uint64_t> decisions;  // digests
+  Settings settings;
+};
+
+bool same_nodes(const Cluster& a, const Cluster& b) {
+  return a.node_names == b.node_names && a.node_type == b.node_type &&
+         a.type_names == b.type_names && a.node_gpus == b.node_gpus && a.node_host == b.node_host &&
+         a.node_rack == b.node_rack;
+}
+
+Status take_cluster(RecordedWorld& world, const std::string& spec) {
+  FL_TRY_ASSIGN(cluster, load_cluster(spec));
+  if (!same_nodes(cluster, world.cluster)) {
+    return input_error("--cluster has other nodes than the recorded run: {}", spec);
+  }
+  world.cluster = std::move(cluster);
+  return {};
+}
+
+Status take_reference_types(Workload& workload, const std::string& trace,
+                            const Settings& settings) {
+  FL_TRY_ASSIGN(read, read_trace(trace, {.reading = settings.reading}));
+  bool same = read.names.size() == workload.names.size();
+  for (JobId job : ids<JobId>(same ? read.names.size() : 0)) {
+    same = same && workload.names[job] == read.names[job];
+  }
+  if (!same) return input_error("--trace has other jobs than the recorded run: {}", trace);
+  workload.reference_types = std::move(read.reference_types);
+  return {};
+}
+
+// Those of the recorded run, if its summary is still beside the journal, and then those given.
+Result<Settings> settings_of(const ReplayRequest& request, const std::filesystem::path& journal) {
+  std::vector<std::string> assignments;
+  std::error_code ignored;
+  if (std::filesystem::exists(journal.parent_path() / "summary.json", ignored)) {
+    FL_TRY_ASSIGN(summary, read_summary(journal.parent_path()));
+    const auto given = summary.find("settings");
+    if (given != summary.end() && given->is_object()) {
+      for (const auto& [key, value] : given->items()) {
+        if (value.is_string()) assignments.push_back(key + "=" + value.get<std::string>());
+      }
+    }
+  }
+  assignments.insert(assignments.end(), request.settings.begin(), request.settings.end());
+  return parse_settings(assignments);
+}
+
+Result<Recording> read_recorded(const ReplayRequest& request) {
+  Recording recording;
+  recording.journal = request.recorded;
+  std::error_code ignored;
+  if (std::filesystem::is_directory(recording.journal, ignored)) recording.journal /= kJournalName;
+  FL_TRY_ASSIGN(settings, settings_of(request, recording.journal));
+  WorldRecorder world;
+  DecisionReader decisions(
+      [&](const Decision& decision) { recording.decisions.push_back(decision.digest()); });
+  Tee tee({&world, &decisions});
+  FL_TRY(read_checked_journal(recording.journal, tee));
+  FL_TRY_ASSIGN(recorded, world.world());
+  recording.world = std::move(recorded);
+  if (!request.cluster.empty()) FL_TRY(take_cluster(recording.world, request.cluster));
+  if (!request.trace.empty()) {
+    FL_TRY(take_reference_types(recording.world.workload, request.trace, settings));
+  }
+  settings.load = 0;  // the recorded arrivals are scaled already
+  // What was recorded of the nodes, and nothing else, happens to them.
+  settings.faults.mtbf_h = 0;
+  settings.faults.outages = recording.world.outages;
+  recording.settings = std::move(settings);
+  return recording;
+}
+
+// Runs the policy until it decides differently or has made `enough` decisions as recorded.
+Result<DecisionMatch> match_with(const Recording& recording, std::string_view policy,
+                                 std::size_t enough) {
+  SimulationInputs inputs{.cluster = recording.world.cluster,
+                          .trace = Trace(recording.world.workload),
+                          .settings = recording.settings,
+                          .seed = recording.world.seed,
+                          .until = recording.world.until,
+                          .measured = false};
+  FL_TRY(inputs.use_policy(policy));
+  FL_TRY_ASSIGN(simulation, Simulation::make(std::move(inputs)));
+  DecisionMatcher matcher(recording.decisions);
+  simulation.add_sink(matcher);
+  while (!matcher.match().other && matcher.match().agreed < enough) {
+    FL_TRY_ASSIGN(goes_on, simulation.step());
+    if (!goes_on) break;
+  }
+  return matcher.match();
+}
+
+// The recorded decision of that number, or none where there are not so many.
+Result<std::optional<Decision>> recorded_decision(const Recording& recording, std::size_t number) {
+  std::optional<Decision> found;
+  std::size_t next = 0;
+  DecisionReader reader([&](const Decision& decision) {
+    if (next++ == number) found = decision;
+  });
+  FL_TRY(read_journal(recording.journal, reader));
+  return found;
+}
+
+// Error: in the world as it was rebuilt, the recorded policy does not make the first `enough`
+// decisions as it made them.
+Status check_rebuilt(const Recording& recording, std::size_t enough) {
+  FL_TRY_ASSIGN(again, match_with(recording, recording.world.policy, enough));
+  if (again.agreed >= enough) return {};
+  FL_TRY_ASSIGN(was, recorded_decision(recording, again.agreed));
+  const Time t = again.other ? std::min(was->t, again.other->t) : was->t;
+  return input_error(
+      "{}: this run cannot be rebuilt with these settings: its own policy does otherwise at {} s. "
+      "Give its --set; about --cluster and --trace see fairlead replay --help: {}",
+      recording.journal.string(), to_seconds(t), recording.world.policy);
+}
+
+}  // namespace
+
+Result<ReplayResult> replay(const ReplayRequest& request) {
+  FL_TRY_ASSIGN(recording, read_recorded(request));
+  const std::size_t recorded = recording.decisions.size();
+  // One more than recorded shows that there is no more.
+  FL_TRY_ASSIGN(match, match_with(recording, request.policy, recorded + 1));
+  ReplayResult result{.world = {},
+                      .policy = request.policy,
+                      .agreed = match.agreed,
+                      .recorded = {},
+                      .replayed = match.other};
+  if (match.other || match.agreed < recorded) {
+    FL_TRY(check_rebuilt(recording, std::min(match.agreed + 1, recorded)));
+    FL_TRY_ASSIGN(was, recorded_decision(recording, match.agreed));
+    result.recorded = std::move(was);
+  }
+  result.world = std::move(recording.world);
+  return result;
+}
+
+}  // namespace fairlead

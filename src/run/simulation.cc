@@ -1,0 +1,179 @@
+#include "fairlead/run/simulation.h"
+
+#include "fairlead/engine/engine.h"
+#include "fairlead/input/models_file.h"
+#include "fairlead/metrics/bounds.h"
+#include "fairlead/metrics/metrics.h"
+#include "fairlead/policy/registry.h"
+#include "fairlead/sim/sim_backend.h"
+#include "fairlead/trace/load.h"
+
+#include <utility>
+#include <vector>
+
+namespace fairlead {
+namespace {
+
+// The speeds that the settings ask for.
+Result<SpeedTable> speed_table(const SimulationInputs& inputs) {
+  if (inputs.models) return *inputs.models;
+  if (inputs.settings.models.empty()) return builtin_models();
+  return load_models(inputs.settings.models);
+}
+
+// Jobs whose model says what it communicates.
+std::int64_t communicating(const Workload& workload, const Speed& speed) {
+  std::int64_t jobs = 0;
+  for (JobId job : ids<JobId>(workload.jobs.size())) {
+    const ModelProfile* profile = speed.profile(job);
+    if (profile != nullptr && profile->communication.has_value()) ++jobs;
+  }
+  return jobs;
+}
+
+}  // namespace
+
+Status SimulationInputs::use_policy(std::string_view text) {
+  FL_TRY_ASSIGN(choice, parse_policy(text, seed));
+  FL_TRY_ASSIGN(made, choice.make());
+  policy = std::move(made);
+  policy_options = choice.options.canonical();
+  return {};
+}
+
+// Everything that lives as long as the run, in one place: its parts refer to each other. They are
+// made in the order in which they stand here.
+struct Simulation::World : RecordSink {
+  World(SimulationInputs given, Workload jobs)
+      : inputs(std::move(given)), workload(std::move(jobs)), metrics(inputs.settings.timeline) {
+    if (inputs.measured) sinks.push_back(&metrics);
+  }
+
+  Status set_up(const SpeedTable& table) {
+    const Settings& settings = inputs.settings;
+    FL_TRY_ASSIGN(speeds, Speed::make(inputs.cluster, table, workload, settings.reference_gpu,
+                                      settings.network));
+    speed = std::move(speeds);
+    backend.emplace(inputs.cluster, workload, speed,
+                    SimOptions{.costs = settings.costs,
+                               .faults = settings.faults,
+                               .network = settings.network,
+                               .seed = inputs.seed});
+    ProfileOptions profiles = settings.profiles;
+    profiles.seed = inputs.seed;
+    engine.emplace(inputs.cluster, workload, speed, *inputs.policy, *backend, *this, inputs.until,
+                   profiles);
+    return {};
+  }
+  void on(const Record& record) override {
+    for (RecordSink* sink : sinks) sink->on(record);
+  }
+  RunLabel label() const {
+    return {.policy = std::string(inputs.policy->name()),
+            .options = inputs.policy_options,
+            .cluster = inputs.cluster.name,
+            .trace = workload.name,
+            .seed = inputs.seed};
+  }
+
+  SimulationInputs inputs;
+  Workload workload;
+  Metrics metrics;
+  std::vector<RecordSink*> sinks;
+  Speed speed;
+  std::optional<SimBackend> backend;
+  std::optional<Engine> engine;
+  bool has_begun = false;
+  bool is_over = false;
+};
+
+Simulation::Simulation(std::unique_ptr<World> world) : world_(std::move(world)) {}
+Simulation::Simulation(Simulation&&) noexcept = default;
+Simulation& Simulation::operator=(Simulation&&) noexcept = default;
+Simulation::~Simulation() = default;
+
+Result<Simulation> Simulation::make(SimulationInputs inputs) {
+  FL_CHECK(inputs.policy != nullptr, "a simulation without a policy");
+  Workload workload = std::move(*inputs.trace.workload_);
+  const Settings& settings = inputs.settings;
+  if (settings.load > 0) FL_TRY(scale_to_load(workload, settings.load, inputs.cluster.gpus));
+  FL_TRY_ASSIGN(table, speed_table(inputs));
+  if (!settings.models.empty()) draw_models(workload, table, inputs.seed);
+  if (!settings.model_costs) {
+    for (ModelProfile& model : table.models) model.costs = {};
+  }
+  auto world = std::make_unique<World>(std::move(inputs), std::move(workload));
+  FL_TRY(world->set_up(table));
+  return Simulation(std::move(world));
+}
+
+void Simulation::add_sink(RecordSink& sink) {
+  FL_CHECK(!world_->has_begun, "a sink that misses the beginning");
+  world_->sinks.push_back(&sink);
+}
+
+Result<bool> Simulation::step() {
+  World& world = *world_;
+  if (world.is_over) return false;
+  if (!std::exchange(world.has_begun, true)) world.engine->begin(world.label());
+  FL_TRY_ASSIGN(goes_on, world.engine->step());
+  if (goes_on) return true;
+  world.engine->end();
+  world.is_over = true;
+  return false;
+}
+
+Status Simulation::run() {
+  for (;;) {
+    FL_TRY_ASSIGN(goes_on, step());
+    if (!goes_on) return {};
+  }
+}
+
+bool Simulation::is_over() const { return world_->is_over; }
+
+Time Simulation::now() const { return world_->engine->now(); }
+
+SimulationCounts Simulation::counts() const {
+  const EngineCounts& engine = world_->engine->counts();
+  const Network* network = world_->backend->network();
+  return {.events = engine.events,
+          .decisions = engine.decisions,
+          .steps = engine.steps,
+          .gangs_on_links = network == nullptr ? 0 : network->gangs(),
+          .link_updates = network == nullptr ? 0 : network->link_updates()};
+}
+
+const Metrics& Simulation::metrics() const {
+  FL_CHECK(world_->is_over && world_->inputs.measured, "no result, or not yet");
+  return world_->metrics;
+}
+
+Summary Simulation::summary() const {
+  const World& world = *world_;
+  const bool copies = world.inputs.policy->needs().copies;
+  return metrics().summary(
+      {.rows = world.workload.rows,
+       .models_unknown = world.speed.models_unknown(),
+       .models_communicating = communicating(world.workload, world.speed),
+       .settings = world.inputs.settings.given,
+       .journal_hash = {},
+       .bounds = job_bounds(world.inputs.cluster, world.workload, world.speed, copies)});
+}
+
+RunResult Simulation::result() const {
+  return {.summary = summary(), .jobs = job_results(metrics()), .timeline = timeline_of(metrics())};
+}
+
+void Simulation::reload_policy(std::unique_ptr<Policy> fresh) {
+  World& world = *world_;
+  Writer writer;
+  world.inputs.policy->save(writer);
+  Reader reader(writer.bytes());
+  fresh->load(reader);
+  FL_CHECK(reader.ok() && reader.left() == 0, "{}: loads other than it saved", fresh->name());
+  world.engine->replace_policy(*fresh);
+  world.inputs.policy = std::move(fresh);
+}
+
+}  // namespace fairlead

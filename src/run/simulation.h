@@ -1,0 +1,98 @@
+// Simulation: what a policy would do to a cluster, as a library: no file, no terminal, no exit.
+//
+//   SimulationInputs inputs{.cluster = load_cluster("12xV100:4").value(),
+//                           .trace = Trace::read("jobs.csv").value()};
+//   FL_TRY(inputs.use_policy("tiresias"));            // or inputs.policy = std::make_unique<Mine>()
+//   FL_TRY_ASSIGN(simulation, Simulation::make(std::move(inputs)));
+//   FL_TRY(simulation.run());
+//   const RunResult result = simulation.result();      // summary, jobs, timeline
+//
+// Equal inputs give equal records and results, to the byte. A simulation is used from one thread;
+// several may run at once, each on a thread of its own, as they share nothing that changes.
+//
+// Time and memory: docs/performance.md; a million jobs take some seconds and 400 MB.
+#pragma once
+
+#include "fairlead/base/result.h"
+#include "fairlead/journal/journal.h"
+#include "fairlead/metrics/run_result.h"
+#include "fairlead/model/cluster.h"
+#include "fairlead/policy/policy.h"
+#include "fairlead/run/settings.h"
+#include "fairlead/run/trace.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fairlead {
+
+class Metrics;  // metrics/metrics.h
+
+struct SimulationInputs {
+  Cluster cluster;  // load_cluster() of input/cluster_file.h, or Cluster::build()
+  Trace trace;
+  std::unique_ptr<Policy> policy{};
+  std::string policy_options{};  // of the policy as text, for the journal and the summary
+  Settings settings{};
+  std::optional<SpeedTable> models{};  // speeds; none: those that settings.models names
+  std::uint64_t seed = 0;              // of everything random
+  Time until = Time::never();          // the clock stops there; what is unfinished is pending
+  bool measured = true;                // false: sinks hear of it, but there is no result
+
+  // Takes a policy by name: "NAME:opt=value,...", with `seed` as it is now. Error: no such policy or
+  // option.
+  Status use_policy(std::string_view text);
+};
+
+struct SimulationCounts {
+  std::int64_t events = 0;
+  std::int64_t decisions = 0;
+  std::int64_t steps = 0;
+  // With network=contention: gangs that share links, and bandwidths computed anew.
+  std::int64_t gangs_on_links = 0;
+  std::int64_t link_updates = 0;
+};
+
+class Simulation {
+ public:
+  // Errors (Error::Kind::kInput): the settings ask for what there is not, such as a model table or a
+  // load that no factor gives. REQUIRES: inputs.policy is not null.
+  static Result<Simulation> make(SimulationInputs inputs);
+  Simulation(Simulation&&) noexcept;
+  Simulation& operator=(Simulation&&) noexcept;
+  ~Simulation();
+
+  // Every record goes to each sink, in the order in which they were added: a JournalFile, an Audit,
+  // Metrics of one's own. A sink must outlive the simulation. REQUIRES: before the first step.
+  void add_sink(RecordSink& sink);
+
+  // One instant: its events, one decision, its steps. False once the run is over: nothing can happen
+  // any more, or not before `until`. Errors (Error::Kind::kRun), after which it is of no further
+  // use: the policy broke a rule of Plan, or has brought the jobs to a standstill.
+  Result<bool> step();
+  // Steps until the run is over.
+  Status run();
+  bool is_over() const;
+  Time now() const;
+  SimulationCounts counts() const;
+
+  // REQUIRES of these three: is_over(), and `measured`.
+  Summary summary() const;
+  RunResult result() const;  // O(jobs) copies; for files, Metrics gives the same row by row
+  const Metrics& metrics() const;
+
+  // Goes on with another object of the same policy and options, which takes over what the one
+  // before remembers (Policy::save, load). Nothing changes by it, which is what tests use it for.
+  void reload_policy(std::unique_ptr<Policy> fresh);
+
+ private:
+  struct World;
+  explicit Simulation(std::unique_ptr<World> world);
+
+  std::unique_ptr<World> world_;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,170 @@
+#include "fairlead/run/simulation.h"
+
+#include "fairlead/input/cluster_file.h"
+#include "fairlead/journal/audit.h"
+#include "fairlead/metrics/metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace fairlead {
+namespace {
+
+// Does what a test says.
+class Scripted : public Policy {
+ public:
+  using Decide = std::function<void(const View&, Plan&)>;
+  explicit Scripted(Decide decide) : decide_(std::move(decide)) {}
+  std::string_view name() const override { return "scripted"; }
+  void decide(const View& view, Plan& plan) override { decide_(view, plan); }
+  void save(Writer&) const override {}
+  void load(Reader&) override {}
+
+ private:
+  Decide decide_;
+};
+
+const JobRow kTwoJobs[] = {
+    {.id = "a", .user = "ann", .gpus = 2, .duration = seconds(100)},
+    {.id = "b", .user = "bob", .gpus = 4, .submit = {5000}, .duration = seconds(50)}};
+
+SimulationInputs inputs_of(std::span<const JobRow> jobs, Costs costs = Costs::none()) {
+  SimulationInputs inputs{.cluster = load_cluster("1xV100:4").value(),
+                          .trace = Trace::of("test", jobs).value()};
+  inputs.settings.costs = costs;
+  return inputs;
+}
+
+// The error of a run under a policy that does that.
+std::string error_of(Scripted::Decide decide) {
+  SimulationInputs inputs = inputs_of(kTwoJobs);
+  inputs.policy = std::make_unique<Scripted>(std::move(decide));
+  Simulation simulation = Simulation::make(std::move(inputs)).value();
+  const Status status = simulation.run();
+  return status ? "" : status.error().message;
+}
+
+TEST(Simulation, GivesItsResultInMemory) {
+  SimulationInputs inputs = inputs_of(kTwoJobs);
+  ASSERT_TRUE(inputs.use_policy("fifo").has_value());
+  Simulation simulation = Simulation::make(std::move(inputs)).value();
+  Audit audit;
+  simulation.add_sink(audit);
+  ASSERT_TRUE(simulation.run().has_value());
+  EXPECT_TRUE(simulation.is_over());
+  EXPECT_TRUE(audit.passed());
+  const RunResult result = simulation.result();
+  EXPECT_EQ(result.summary.policy, "fifo");
+  EXPECT_EQ(result.summary.finished, 2);
+  EXPECT_EQ(result.summary.users[1].user, "bob");
+  ASSERT_EQ(result.jobs.size(), 2U);
+  EXPECT_EQ(result.jobs[1].job, "b");
+  EXPECT_EQ(result.jobs[1].start, Time{100'000});
+  EXPECT_EQ(result.jobs[1].finish, Time{150'000});
+  EXPECT_EQ(result.jobs[1].queue, seconds(95));
+  EXPECT_EQ(result.jobs[1].status, "finished");
+  EXPECT_EQ(result.timeline.front().user, "ann");
+  EXPECT_DOUBLE_EQ(result.timeline.front().gpus_held, 2);
+}
+
+TEST(Simulation, StepsOneInstantAtATime) {
+  SimulationInputs inputs = inputs_of(kTwoJobs);
+  ASSERT_TRUE(inputs.use_policy("fifo").has_value());
+  Simulation simulation = Simulation::make(std::move(inputs)).value();
+  std::vector<std::int64_t> instants;
+  while (simulation.step().value()) instants.push_back(simulation.now().ms);
+  EXPECT_EQ(instants, (std::vector<std::int64_t>{0, 5000, 100'000, 150'000}));
+  EXPECT_EQ(simulation.counts().decisions, 4);
+  EXPECT_FALSE(simulation.step().value());
+}
+
+TEST(Simulation, AJobThatTheEndCameBeforeIsInTheJournalAndPending) {
+  SimulationInputs inputs = inputs_of(kTwoJobs);
+  inputs.until = Time{1000};
+  ASSERT_TRUE(inputs.use_policy("fifo").has_value());
+  Simulation simulation = Simulation::make(std::move(inputs)).value();
+  Audit audit;
+  simulation.add_sink(audit);
+  ASSERT_TRUE(simulation.run().has_value());
+  EXPECT_EQ(audit.problems(), std::vector<std::string>{});
+  const RunResult result = simulation.result();
+  EXPECT_EQ(result.summary.pending, 2);
+  EXPECT_EQ(result.jobs[1].submit, Time{5000});
+  EXPECT_EQ(result.jobs[1].status, "pending");
+  EXPECT_FALSE(result.jobs[1].start.has_value());
+}
+
+TEST(Simulation, EqualInputsOnTwoThreadsGiveEqualJournals) {
+  const auto hash = [](std::string& into) {
+    SimulationInputs inputs = inputs_of(kTwoJobs);
+    FL_CHECK(inputs.use_policy("tiresias").has_value());
+    Simulation simulation = Simulation::make(std::move(inputs)).value();
+    JournalFile journal;
+    simulation.add_sink(journal);
+    FL_CHECK(simulation.run().has_value() && journal.close().has_value());
+    into = journal.hash();
+  };
+  std::string here;
+  std::string there;
+  std::thread thread([&] { hash(there); });
+  hash(here);
+  thread.join();
+  EXPECT_EQ(here, there);
+}
+
+TEST(Simulation, ARefusedRowIsNamed) {
+  const JobRow rows[] = {{.id = "a", .duration = seconds(1)}, {.id = "b", .gpus = 0}};
+  EXPECT_EQ(Trace::of("mine", rows).error().message.substr(0, 7), "mine:2:");
+}
+
+TEST(Simulation, APolicyThatBreaksARuleOfPlanEndsTheRunWithItsName) {
+  EXPECT_EQ(error_of([](const View& view, Plan& plan) {
+              plan.take(NodeId(0), 2);
+              plan.place(view.waiting[0]);
+              plan.place(view.waiting[0]);
+            }),
+            "policy scripted broke a rule of Plan at 0 s: place: no slice was taken for it: job a");
+  EXPECT_EQ(error_of([](const View&, Plan& plan) { plan.take(NodeId(0), 1); }),
+            "policy scripted broke a rule of Plan at 0 s: decide: a gang is left open");
+  EXPECT_EQ(
+      error_of([](const View& view, Plan& plan) {
+        plan.take(NodeId(0), 3);
+        plan.place(view.waiting[0]);
+      }),
+      "policy scripted broke a rule of Plan at 0 s: place: a gang of 3 GPUs, where 2 to 2 are "
+      "allowed: job a");
+}
+
+TEST(Simulation, APolicyThatIsWokenForEverWithoutPlacingAnythingEndsTheRun) {
+  const std::string error =
+      error_of([](const View& view, Plan& plan) { plan.wake_at(view.now + seconds(1)); });
+  EXPECT_EQ(
+      error,
+      "policy scripted has brought the jobs to a standstill at 10005 s: it was woken 10000 "
+      "times without placing any of 2 waiting jobs; 4 GPUs are free, and the first that waits "
+      "asks for 2: job a");
+}
+
+// The quantum is a tenth of what a start costs, so no job works in its turn.
+TEST(Simulation, AQuantumShorterThanTheOverheadOfAStartEndsTheRun) {
+  std::vector<JobRow> jobs;
+  for (const char* id : {"a", "b", "c", "d", "e", "f"}) {
+    jobs.push_back({.id = id, .gpus = 4, .duration = seconds(100)});
+  }
+  for (const char* policy : {"gandiva:quantum=1", "gandiva-fair:quantum=1"}) {
+    SimulationInputs inputs = inputs_of(jobs, Costs());
+    ASSERT_TRUE(inputs.use_policy(policy).has_value());
+    Simulation simulation = Simulation::make(std::move(inputs)).value();
+    const Status status = simulation.run();
+    ASSERT_FALSE(status.has_value()) << policy;
+    EXPECT_NE(status.error().message.find("before the overhead of its start or move is over"),
+              std::string::npos)
+        << status.error().message;
+  }
+}
+
+}  // namespace
+}  // namespace fairlead

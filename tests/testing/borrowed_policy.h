@@ -1,0 +1,23 @@
+// A policy that a test keeps, so that it can look at it while a simulation runs it.
+#pragma once
+
+#include "fairlead/policy/policy.h"
+
+namespace fairlead {
+
+class BorrowedPolicy : public Policy {
+ public:
+  // `policy` must outlive it.
+  explicit BorrowedPolicy(Policy& policy) : policy_(policy) {}
+
+  std::string_view name() const override { return policy_.name(); }
+  Needs needs() const override { return policy_.needs(); }
+  void decide(const View& view, Plan& plan) override { policy_.decide(view, plan); }
+  void save(Writer& writer) const override { policy_.save(writer); }
+  void load(Reader& reader) override { policy_.load(reader); }
+
+ private:
+  Policy& policy_;
+};
+
+}  // namespace fairlead
