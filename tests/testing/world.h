@@ -9,7 +9,7 @@
 #pragma once
 
 #include "fairlead/engine/engine.h"
-#include "fairlead/policy/policy.h"
+#include "fairlead/policy/registry.h"
 #include "fairlead/sim/sim_backend.h"
 
 #include <functional>
@@ -63,6 +63,9 @@ using MakePolicy = std::function<std::unique_ptr<Policy>()>;
 
 // A maker of the policy that `text` ("tiresias:limits=60/600") names. REQUIRES: it is valid.
 MakePolicy policy_named(std::string_view text, std::uint64_t seed = 0);
+
+// The options in it, defaults included. REQUIRES: it is valid.
+PolicyOptions options_named(std::string_view text);
 
 // What a test may do between two steps of the engine, for instance replace the policy.
 using BetweenSteps = std::function<void(Engine&)>;
