@@ -1,8 +1,10 @@
-// Every policy's entry in the registry, one line each. The definitions are in the policies' own
-// files.
+// The list of all policies: a policy joins the registry by two lines here. Its entry is defined at
+// the end of its own file.
 #pragma once
 
 #include "fairlead/policy/registry.h"
+
+#include <array>
 
 namespace fairlead {
 
@@ -27,5 +29,11 @@ extern const PolicyEntry kSrtf;
 extern const PolicyEntry kStride;
 extern const PolicyEntry kTiresias;
 extern const PolicyEntry kYarnCs;
+
+// By name.
+inline constexpr std::array kPolicies = {
+    &kDally, &kFfdl,     &kFifo, &kGandiva, &kGandivaFair, &kGangStride, &kGavel,
+    &kHadar, &kHadarE,   &kLas,  &kLwf,     &kOptimus,     &kPhilly,     &kProportional,
+    &kSjf,   &kSmallest, &kSrsf, &kSrtf,    &kStride,      &kTiresias,   &kYarnCs};
 
 }  // namespace fairlead

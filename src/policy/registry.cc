@@ -5,18 +5,10 @@
 #include "fairlead/policy/policies.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 namespace fairlead {
 namespace {
-
-// By name.
-constexpr std::array kPolicies = {
-    &kDally, &kFfdl,     &kFifo, &kGandiva, &kGandivaFair, &kGangStride, &kGavel,
-    &kHadar, &kHadarE,   &kLas,  &kLwf,     &kOptimus,     &kPhilly,     &kProportional,
-    &kSjf,   &kSmallest, &kSrsf, &kSrtf,    &kStride,      &kTiresias,   &kYarnCs,
-};
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -128,7 +120,7 @@ Result<PolicyChoice> parse_policy(std::string_view text, std::uint64_t seed) {
   PolicyChoice choice{entry, {}};
   choice.options.seed_ = seed;
   for (const OptionSpec& option : entry->options) {
-    choice.options.values_.emplace_back(option.name, option.fallback);
+    choice.options.values_.push_back({&option, std::string(option.fallback)});
   }
   if (colon == std::string_view::npos) return choice;
 
@@ -151,40 +143,75 @@ Result<PolicyChoice> parse_policy(std::string_view text, std::uint64_t seed) {
       return input_error("policy {}: option {} must be {}: {}", name, option_name,
                          valid_values(*option, value), value);
     }
-    choice.options.values_[static_cast<std::size_t>(option - entry->options.data())].second =
+    choice.options.values_[static_cast<std::size_t>(option - entry->options.data())].text =
         *std::move(checked);
   }
   return choice;
 }
 
-std::string_view PolicyOptions::text(std::string_view name) const {
-  const auto found = std::ranges::find(values_, name, &std::pair<std::string, std::string>::first);
+const PolicyOptions::Value& PolicyOptions::value(std::string_view name) const {
+  const auto found =
+      std::ranges::find(values_, name, [](const Value& value) { return value.spec->name; });
   FL_CHECK(found != values_.end(), "no option {}", name);
-  return found->second;
+  return *found;
 }
 
-bool PolicyOptions::flag(std::string_view name) const { return text(name) == "true"; }
+const PolicyOptions::Value& PolicyOptions::value(std::string_view name, OptionType type) const {
+  const Value& found = value(name);
+  FL_CHECK(found.spec->type == type, "option {} has another type", name);
+  return found;
+}
+
+bool PolicyOptions::flag(std::string_view name) const {
+  return value(name, OptionType::kFlag).text == "true";
+}
 
 std::int64_t PolicyOptions::integer(std::string_view name) const {
-  return parse_integer(text(name)).value();
+  return parse_integer(value(name, OptionType::kInteger).text).value();
 }
 
-double PolicyOptions::real(std::string_view name) const { return parse_number(text(name)).value(); }
+double PolicyOptions::real(std::string_view name) const {
+  return parse_number(value(name, OptionType::kReal).text).value();
+}
 
 std::vector<double> PolicyOptions::list(std::string_view name) const {
   std::vector<double> numbers;
-  for (std::string_view part : split(text(name), '/'))
+  for (std::string_view part : split(value(name, OptionType::kList).text, '/')) {
     numbers.push_back(parse_number(part).value());
+  }
   return numbers;
+}
+
+Duration PolicyOptions::duration(std::string_view name) const {
+  const std::string_view unit = value(name).spec->unit;
+  FL_CHECK(unit == "seconds" || unit == "hours", "option {} is no duration", name);
+  return unit == "hours" ? hours(integer(name)) : seconds(integer(name));
+}
+
+bool PolicyOptions::is(std::string_view name, std::string_view value_asked) const {
+  const Value& found = value(name, OptionType::kChoice);
+  FL_CHECK(std::ranges::count(split(found.spec->choices, '/'), value_asked) == 1,
+           "option {} is never {}", name, value_asked);
+  return found.text == value_asked;
+}
+
+std::size_t PolicyOptions::chosen(std::string_view name, std::size_t count) const {
+  const Value& found = value(name, OptionType::kChoice);
+  const std::vector<std::string_view> choices = split(found.spec->choices, '/');
+  FL_CHECK(choices.size() == count, "option {} has {} choices, not {}", name, choices.size(),
+           count);
+  return static_cast<std::size_t>(std::ranges::find(choices, found.text) - choices.begin());
 }
 
 Placement PolicyOptions::placement() const { return placement_named(text("placement")).value(); }
 
+std::string_view PolicyOptions::text(std::string_view name) const { return value(name).text; }
+
 std::string PolicyOptions::canonical() const {
   std::string all;
-  for (const auto& [name, value] : values_) {
+  for (const auto& [spec, text] : values_) {
     if (!all.empty()) all += ',';
-    all += fmt::format("{}={}", name, value);
+    all += fmt::format("{}={}", spec->name, text);
   }
   return all;
 }

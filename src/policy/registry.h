@@ -1,20 +1,23 @@
 // The policies by name, with their options: what `fairlead policies` prints and what
 // "NAME:opt=value,opt=value" is checked against.
 //
-// A policy joins by one line in policies.h and one in registry.cc. parse_policy is the only maker
-// of PolicyOptions, so a policy's make() never meets an option that is missing or out of range.
+// An option's default, unit and range stand in its spec alone: the structs that make() fills from
+// PolicyOptions have no defaults, and the table of docs/policies/NAME.md is compared with the specs
+// (option_pages_test). parse_policy is the only maker of PolicyOptions, so make() never meets an
+// option that is missing or out of range.
 #pragma once
 
 #include "fairlead/base/result.h"
+#include "fairlead/base/units.h"
 #include "fairlead/policy/kit/placement.h"
 #include "fairlead/policy/policy.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace fairlead {
@@ -29,6 +32,7 @@ enum class OptionType : std::uint8_t {
 };
 
 struct OptionSpec {
+  // Ends in _s, _h, _gpu_s or _quanta if the unit is seconds, hours, GPU-seconds or quanta.
   std::string_view name;
   OptionType type;
   std::string_view fallback;  // the default, as text
@@ -36,7 +40,7 @@ struct OptionSpec {
   double min = 0;             // of kInteger, kReal and each number of kList
   double max = 0;
   std::string_view choices{};  // of kChoice: "count/first-fit/..."
-  std::string_view help{};     // one sentence, with the source of the default
+  std::string_view help{};     // one sentence: what it does, and the source of the default
 };
 
 constexpr OptionSpec flag_option(std::string_view name, std::string_view fallback,
@@ -85,20 +89,39 @@ constexpr OptionSpec placement_option(std::string_view fallback, std::string_vie
 // Options that were checked against their specs; every spec has a value.
 class PolicyOptions {
  public:
-  // REQUIRES (all): the policy has an option of that name and type.
+  // REQUIRES (all): the policy has an option of that name, of the type that is read.
   bool flag(std::string_view name) const;
   std::int64_t integer(std::string_view name) const;
   double real(std::string_view name) const;
-  std::string_view text(std::string_view name) const;
   std::vector<double> list(std::string_view name) const;
-  Placement placement() const;  // the option "placement"
+  // An integer whose unit is seconds or hours.
+  Duration duration(std::string_view name) const;
+  // Whether a choice is `value`. REQUIRES: `value` is one of the choices.
+  bool is(std::string_view name, std::string_view value) const;
+  // The element of `values` that stands where the chosen value stands among the choices.
+  // REQUIRES: as many elements as choices.
+  template <typename T, std::size_t count>
+  T choice(std::string_view name, const T (&values)[count]) const {
+    return values[chosen(name, count)];
+  }
+  Placement placement() const;  // the choice "placement"
+  // The value of an option of any type as normalised text.
+  std::string_view text(std::string_view name) const;
   std::uint64_t seed() const { return seed_; }
   // "limits=3250/7200,placement=count" in the order of the specs; what summary.json records.
   std::string canonical() const;
 
  private:
   friend Result<struct PolicyChoice> parse_policy(std::string_view text, std::uint64_t seed);
-  std::vector<std::pair<std::string, std::string>> values_;
+  struct Value {
+    const OptionSpec* spec;
+    std::string text;
+  };
+  const Value& value(std::string_view name) const;
+  const Value& value(std::string_view name, OptionType type) const;
+  std::size_t chosen(std::string_view name, std::size_t count) const;
+
+  std::vector<Value> values_;  // in the order of the specs
   std::uint64_t seed_ = 0;
 };
 

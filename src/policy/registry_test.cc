@@ -81,6 +81,28 @@ TEST(Registry, ValuesAreCheckedByTypeAndRange) {
             "seconds, separated by '/': 10//20");
 }
 
+TEST(Registry, ValuesAreReadInTheirUnitsAndChoicesByTheirPlace) {
+  const auto choice = parse_policy("dally:age_h=2,machine_s=7,preempt=network", 0);
+  ASSERT_TRUE(choice.has_value()) << choice.error().message;
+  const PolicyOptions& options = choice->options;
+  EXPECT_EQ(options.duration("age_h"), hours(2));
+  EXPECT_EQ(options.duration("machine_s"), seconds(7));
+  EXPECT_EQ(options.choice("preempt", {0, 1, 2, 3}), 2);  // none/las/network/both
+  EXPECT_TRUE(options.is("preempt", "network"));
+  EXPECT_FALSE(options.is("preempt", "both"));
+}
+
+TEST(RegistryDeathTest, AnOptionIsReadAsWhatItIs) {
+  const auto choice = parse_policy("dally", 0);
+  ASSERT_TRUE(choice.has_value()) << choice.error().message;
+  const PolicyOptions& options = choice->options;
+  EXPECT_DEATH(options.integer("machine"), "no option machine");
+  EXPECT_DEATH(options.integer("quantile"), "option quantile has another type");
+  EXPECT_DEATH(options.duration("samples"), "option samples is no duration");
+  EXPECT_DEATH(options.is("preempt", "all"), "option preempt is never all");
+  EXPECT_DEATH(options.choice("preempt", {0, 1, 2}), "option preempt has 4 choices, not 3");
+}
+
 TEST(Registry, MalformedOptionsAreErrors) {
   EXPECT_EQ(error_of("fifo:skip"), "policy fifo: write skip=VALUE: skip");
   EXPECT_EQ(error_of("fifo:skip=true,skip=true"), "policy fifo: the option is given twice: skip");

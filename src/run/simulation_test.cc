@@ -154,7 +154,7 @@ TEST(Simulation, AQuantumShorterThanTheOverheadOfAStartEndsTheRun) {
   for (const char* id : {"a", "b", "c", "d", "e", "f"}) {
     jobs.push_back({.id = id, .gpus = 4, .duration = seconds(100)});
   }
-  for (const char* policy : {"gandiva:quantum=1", "gandiva-fair:quantum=1"}) {
+  for (const char* policy : {"gandiva:quantum_s=1", "gandiva-fair:quantum_s=1"}) {
     SimulationInputs inputs = inputs_of(jobs, Costs());
     ASSERT_TRUE(inputs.use_policy(policy).has_value());
     Simulation simulation = Simulation::make(std::move(inputs)).value();

@@ -236,7 +236,7 @@ Bench drawn_bench() {
 
 std::string drawn_policy() {
   return *rc::gen::element<std::string>("fifo:skip=true", "srtf", "tiresias:limits=5/60",
-                                        "gang-stride:quantum=5", "las:placement=best-fit");
+                                        "gang-stride:quantum_s=5", "las:placement=best-fit");
 }
 
 // run() audits: rates, finishes, lost work.

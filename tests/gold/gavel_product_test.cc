@@ -92,7 +92,7 @@ GavelOutcome simulate(const GavelWorld& world, GavelObjective objective) {
     }
     jobs.shares.assign(jobs.throughputs.size(), 0);
     Rng rng(0);
-    return gavel_shares({.objective = objective}, jobs, rng);
+    return gavel_shares({.objective = objective, .aware = true, .water_filling = false}, jobs, rng);
   };
   const GavelRules rules{.fill_idle = objective != GavelObjective::kFifo};
   return replay(world, rules, allocate);

@@ -33,32 +33,33 @@ Recipe recipe(std::string_view policy) { return {policy_named(policy), ""}; }
 Recipe left_out(std::string why) { return {nullptr, std::move(why)}; }
 
 // The schedules of the simulator whose demotions are late; see TiresiasOptions::late_demotion.
-Recipe late(TiresiasOptions options) {
-  options.late_demotion = true;
-  return {[options] { return make_tiresias(options); }, ""};
+Recipe late(std::string_view policy) {
+  auto options = tiresias_options(options_named(policy));
+  FL_CHECK(options.has_value(), "{}", options.error().message);
+  options->late_demotion = true;
+  return {[options = *options] { return make_tiresias(options); }, ""};
 }
 
-GittinsIndex artefact_gittins() {
-  auto samples = read_service_samples(gold_folder() / "tiresias" / "yarn-gput1000.csv");
-  FL_CHECK(samples.has_value(), "{}", samples.error().message);
-  return {*samples, 3250};
+Recipe late_by_gittins() {
+  const fs::path samples = gold_folder() / "tiresias" / "yarn-gput1000.csv";
+  return late("tiresias:gittins=true,gittins_file=" + samples.string());
 }
 
 // "dlas-gpu-05" promotes after half the running time, "dlas-gpu-8" after eight times it.
-std::optional<std::int64_t> promotion(std::string_view schedule) {
+std::optional<std::string> promotion(std::string_view schedule) {
   constexpr std::string_view kPrefix = "dlas-gpu-";
   if (!schedule.starts_with(kPrefix)) return std::nullopt;
-  if (schedule == "dlas-gpu-05") return 500;
-  const auto knob = parse_integer(schedule.substr(kPrefix.size()));
-  return knob ? std::optional(*knob * 1000) : std::nullopt;
+  if (schedule == "dlas-gpu-05") return "0.5";
+  const std::string_view knob = schedule.substr(kPrefix.size());
+  return parse_integer(knob) ? std::optional<std::string>(knob) : std::nullopt;
 }
 
 Recipe tiresias_recipe(const std::string& schedule, const std::string& scheme) {
   // The dlas schedules ignore the placement scheme, so theirs are all results of count.
-  if (schedule == "dlas-gpu") return late({});
+  if (schedule == "dlas-gpu") return late("tiresias");
   if (schedule == "dlas") return recipe("tiresias:unit=seconds");
-  if (const auto knob = promotion(schedule)) return late({.promote_thousandths = *knob});
-  if (schedule == "dlas-gpu-gittins") return late({.gittins = artefact_gittins()});
+  if (const auto knob = promotion(schedule)) return late("tiresias:promote=" + *knob);
+  if (schedule == "dlas-gpu-gittins") return late_by_gittins();
 
   if (schedule == "fifo" || schedule == "fjf") {
     const std::string skip = schedule == "fjf" ? "skip=true," : "";
@@ -197,14 +198,14 @@ struct Published {
 std::vector<Published> published() {
   return {
       {"dlas, limit 250", recipe("tiresias:unit=seconds,limits=250"), 562.067, 4934, 7},
-      {"dlas-gpu, limit 250", late({.limits_s = {250}}), 853.967, 4806, 28},
-      {"dlas-gpu, limits 250 1000", late({.limits_s = {250, 1000}}), 764.200, 4806, 31},
-      {"dlas-gpu, limits 500 1500", late({.limits_s = {500, 1500}}), 800.567, 4880, 16},
-      {"dlas-gpu-2, limits 250 1000", late({.limits_s = {250, 1000}, .promote_thousandths = 2000}),
-       692.950, 4937, 44},
-      {"dlas-gpu-8, limits 250 1000", late({.limits_s = {250, 1000}, .promote_thousandths = 8000}),
-       725.283, 4919, 52},
-      {"dlas-gpu-gittins", late({.gittins = artefact_gittins()}), 821.233, 4753, 88},
+      {"dlas-gpu, limit 250", late("tiresias:limits=250"), 853.967, 4806, 28},
+      {"dlas-gpu, limits 250 1000", late("tiresias:limits=250/1000"), 764.200, 4806, 31},
+      {"dlas-gpu, limits 500 1500", late("tiresias:limits=500/1500"), 800.567, 4880, 16},
+      {"dlas-gpu-2, limits 250 1000", late("tiresias:limits=250/1000,promote=2"), 692.950, 4937,
+       44},
+      {"dlas-gpu-8, limits 250 1000", late("tiresias:limits=250/1000,promote=8"), 725.283, 4919,
+       52},
+      {"dlas-gpu-gittins", late_by_gittins(), 821.233, 4753, 88},
       {"fifo", recipe("fifo"), 1556.483, 5747, 0},
       {"fjf", recipe("fifo:skip=true"), 715.267, 4806, 0},
       {"fjf, yarn", recipe("fifo:skip=true,placement=yarn"), 782.550, std::nullopt, 0},

@@ -51,8 +51,8 @@ GpuTime held(const Outcome& outcome) {
 RC_GTEST_PROP(HadarE, WithAsManyCopiesAsNodesNoNodeIdlesWhileAJobIsHere, ()) {
   const Mix mix = drawn_mix();
   const std::string policy = *rc::gen::element<std::string>(
-      "hadare:switch=0", "hadare:switch=0,round=30", "hadare:switch=0,utility=jct",
-      "hadare:switch=0,round=7,utility=jct");
+      "hadare:switch_s=0", "hadare:switch_s=0,round_s=30", "hadare:switch_s=0,utility=jct",
+      "hadare:switch_s=0,round_s=7,utility=jct");
   const Outcome outcome = run(mix.world, policy);
   RC_ASSERT(outcome.problems == std::vector<std::string>{});
   RC_ASSERT(held(outcome) == occupancy(end_of(outcome) - Time{}, mix.nodes));
@@ -60,9 +60,9 @@ RC_GTEST_PROP(HadarE, WithAsManyCopiesAsNodesNoNodeIdlesWhileAJobIsHere, ()) {
 
 TEST(HadarE, WithFewerCopiesNodesIdleAndTheGainIsTheSumOfSpeedsOverTheFastest) {
   World world{.cluster = "4xV100:1", .jobs = {{.work = seconds(120)}}};
-  EXPECT_EQ(end_of(run(world, "hadare:switch=0")).ms, 30'000);
-  EXPECT_EQ(end_of(run(world, "hadare:switch=0,copies=2")).ms, 60'000);
-  EXPECT_EQ(end_of(run(world, "hadare:switch=0,copies=1")).ms, 120'000);
+  EXPECT_EQ(end_of(run(world, "hadare:switch_s=0")).ms, 30'000);
+  EXPECT_EQ(end_of(run(world, "hadare:switch_s=0,copies=2")).ms, 60'000);
+  EXPECT_EQ(end_of(run(world, "hadare:switch_s=0,copies=1")).ms, 120'000);
 }
 
 // 690 s of work on two nodes take 345 s and a start; the round's end at 360 s changes nothing,

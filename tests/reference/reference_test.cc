@@ -40,14 +40,14 @@ std::vector<Pair> pairs() {
       return reference::plain_priority(key, order, quantum, placement);
     };
   };
-  const auto tiresias = [](TiresiasOptions options) {
-    return [=](Placement placement) mutable {
-      options.placement = placement;
-      return reference::plain_tiresias(options);
+  const auto tiresias = [](const std::string& options) -> Pair {
+    const auto plain = [options](Placement placement) {
+      auto made = tiresias_options(options_named("tiresias:" + options)).value();
+      made.placement = placement;
+      return reference::plain_tiresias(std::move(made));
     };
+    return {"tiresias:" + options + ",", plain};
   };
-  const std::span<const std::int64_t> samples = builtin_service_samples();
-  const GittinsIndex index({samples.begin(), samples.end()}, 60);
   return {
       {"fifo:", queue(arrival, OnMisfit::kStop)},
       {"fifo:skip=true,", queue(arrival, OnMisfit::kSkip)},
@@ -56,13 +56,10 @@ std::vector<Pair> pairs() {
       {"srtf:", priority(remaining, Order::kStable, {})},
       {"srsf:", priority(remaining_service, Order::kStable, {})},
       {"las:quantum_s=7,", priority(attained, Order::kByArrival, seconds(7))},
-      {"tiresias:limits=5/60,", tiresias({.limits_s = {5, 60}})},
-      {"tiresias:limits=3/9/27/81,unit=seconds,",
-       tiresias({.unit = ServiceUnit::kTime, .limits_s = {3, 9, 27, 81}})},
-      {"tiresias:limits=5/60,promote=1.5,",
-       tiresias({.limits_s = {5, 60}, .promote_thousandths = 1500})},
-      {"tiresias:limits=20/200,gittins=true,gittins_quantum=60,",
-       tiresias({.limits_s = {20, 200}, .gittins = index})},
+      tiresias("limits=5/60"),
+      tiresias("limits=3/9/27/81,unit=seconds"),
+      tiresias("limits=5/60,promote=1.5"),
+      tiresias("limits=20/200,gittins=true,gittins_quantum_gpu_s=60"),
   };
 }
 

@@ -5,7 +5,6 @@
 #include "fairlead/input/models_file.h"
 #include "fairlead/journal/audit.h"
 #include "fairlead/metrics/bounds.h"
-#include "fairlead/policy/registry.h"
 
 #include <algorithm>
 
@@ -124,6 +123,12 @@ Simulation simulation_of(const World& world, std::unique_ptr<Policy> policy) {
 
 }  // namespace
 
+PolicyOptions options_named(std::string_view text) {
+  auto choice = parse_policy(text, 0);
+  FL_CHECK(choice.has_value(), "{}", choice.error().message);
+  return std::move(choice->options);
+}
+
 MakePolicy policy_named(std::string_view text, std::uint64_t seed) {
   return [text = std::string(text), seed] {
     const auto choice = parse_policy(text, seed);
@@ -208,12 +213,12 @@ std::vector<std::string> policy_variants() {
        "fifo:placement=best-fit",
        "fifo:skip=true,placement=consolidate",
        "ffdl:placement=spread",
-       "gandiva:quantum=5",
-       "gandiva:quantum=3,migrate=false",
+       "gandiva:quantum_s=5",
+       "gandiva:quantum_s=3,migrate=false",
        "lwf:kappa=4,skip=true",
-       "philly:relax=3",
-       "philly:relax=2,preempt_above=0,skip=true",
-       "philly:quota=none,relax=0",
+       "philly:relax_s=3",
+       "philly:relax_s=2,preempt_above=0,skip=true",
+       "philly:quota=none,relax_s=0",
        "fifo:skip=true,placement=rack",
        "srtf:placement=consolidate",
        "srsf:placement=yarn",
@@ -222,35 +227,36 @@ std::vector<std::string> policy_variants() {
        "tiresias:limits=5/60",
        "tiresias:limits=5/60,promote=2",
        "tiresias:limits=5/60,placement=yarn",
-       "stride:quantum=5",
-       "gang-stride:quantum=5",
-       "gang-stride:quantum=5,cap=false,placement=consolidate",
-       "gang-stride:quantum=5,skip=false",
-       "proportional:round=5",
-       "optimus:interval=5,resize_s=1",
-       "optimus:interval=7,speed=fit,remaining=fit",
-       "gandiva-fair:quantum=5",
-       "gandiva-fair:quantum=3,balance_every=1,gain=0,cool_down=0,moves=4,epoch=1,price=external",
-       "gandiva-fair:quantum=5,tickets=equal,skip=false,cap=false,balance=false",
-       "gandiva-fair:quantum=5,jobs_per_gpu_max=1.5,trade=false",
-       "gavel:round=5,reallocation=12",
-       "gavel:round=5,reallocation=0,objective=ftf,placement=yarn",
-       "gavel:round=7,reallocation=20,objective=makespan,between_rounds=fill",
-       "gavel:round=5,reallocation=12,objective=max-throughput,aware=false",
-       "gavel:round=5,reallocation=12,objective=fifo,between_rounds=fill",
-       "gavel:round=5,reallocation=12,objective=fifo,aware=false",
-       "gavel:round=5,reallocation=12,objective=isolated",
-       "gavel:round=5,reallocation=12,water_filling=true,aware=false",
-       "hadar:round=5",
-       "hadar:round=7,utility=ftf,prices=paper,beam=4,switch_s=0",
-       "hadar:round=5,utility=makespan,work_conserving=false,mixed=false",
-       "hadar:round=5,utility=throughput,prices=none,beam=1,preempt=false,between_rounds=wait",
-       "hadare:round=5,switch=1",
-       "hadare:round=5,switch=0,utility=jct,copies=2",
-       "dally:machine_s=5,rack_s=9,round=7,limits=5/60,switch_s=0",
+       "stride:quantum_s=5",
+       "gang-stride:quantum_s=5",
+       "gang-stride:quantum_s=5,cap=false,placement=consolidate",
+       "gang-stride:quantum_s=5,skip=false",
+       "proportional:round_s=5",
+       "optimus:round_s=5,switch_s=1",
+       "optimus:round_s=7,speed=fit,remaining=fit",
+       "gandiva-fair:quantum_s=5",
+       "gandiva-fair:quantum_s=3,balance_quanta=1,gain=0,cool_down_quanta=0,moves=4,trade_quanta=1,"
+       "price=external",
+       "gandiva-fair:quantum_s=5,tickets=equal,skip=false,cap=false,balance=false",
+       "gandiva-fair:quantum_s=5,jobs_per_gpu_max=1.5,trade=false",
+       "gavel:round_s=5,reallocation_s=12",
+       "gavel:round_s=5,reallocation_s=0,objective=ftf,placement=yarn",
+       "gavel:round_s=7,reallocation_s=20,objective=makespan,between_rounds=fill",
+       "gavel:round_s=5,reallocation_s=12,objective=max-throughput,aware=false",
+       "gavel:round_s=5,reallocation_s=12,objective=fifo,between_rounds=fill",
+       "gavel:round_s=5,reallocation_s=12,objective=fifo,aware=false",
+       "gavel:round_s=5,reallocation_s=12,objective=isolated",
+       "gavel:round_s=5,reallocation_s=12,water_filling=true,aware=false",
+       "hadar:round_s=5",
+       "hadar:round_s=7,utility=ftf,prices=paper,beam=4,switch_s=0",
+       "hadar:round_s=5,utility=makespan,work_conserving=false,mixed=false",
+       "hadar:round_s=5,utility=throughput,prices=none,beam=1,preempt=false,between_rounds=wait",
+       "hadare:round_s=5,switch_s=1",
+       "hadare:round_s=5,switch_s=0,utility=jct,copies=2",
+       "dally:machine_s=5,rack_s=9,round_s=7,limits_gpu_s=5/60,switch_s=0",
        "dally:machine_s=5,rack_s=9,mode=manual,preempt=none",
-       "dally:mode=no-wait,preempt=las,round=3,limits=5/60,switch_s=1",
-       "dally:mode=fully-consolidated,preempt=network,score=slowdown,round=5"});
+       "dally:mode=no-wait,preempt=las,round_s=3,limits_gpu_s=5/60,switch_s=1",
+       "dally:mode=fully-consolidated,preempt=network,score=slowdown,round_s=5"});
   return variants;
 }
 

@@ -8,6 +8,7 @@
 // Every run is audited; Outcome::problems must be empty. Costs are none unless the test sets them.
 #pragma once
 
+#include "fairlead/policy/registry.h"
 #include "fairlead/run/simulation.h"
 
 #include <functional>
@@ -62,6 +63,9 @@ using MakePolicy = std::function<std::unique_ptr<Policy>()>;
 
 // A maker of the policy that `text` ("tiresias:limits=60/600") names. REQUIRES: it is valid.
 MakePolicy policy_named(std::string_view text, std::uint64_t seed = 0);
+
+// The options in it, defaults included. REQUIRES: it is valid.
+PolicyOptions options_named(std::string_view text);
 
 // What a test may do between two steps, for instance reload the policy.
 using BetweenSteps = std::function<void(Simulation&)>;

@@ -138,7 +138,7 @@ double Dally::score(const View& view, JobId job) {
 
 std::int64_t Dally::service_class(const View& view, JobId job) const {
   const GpuTime served = view.jobs.attained(job, view.now);
-  return std::ranges::count_if(options_.limits_s, [&](std::int64_t limit_s) {
+  return std::ranges::count_if(options_.limits_gpu_s, [&](std::int64_t limit_s) {
     return served >= occupancy(seconds(limit_s), 1);
   });
 }

@@ -17,7 +17,7 @@
 
 #include "fairlead/policy/dally/timers.h"
 #include "fairlead/policy/kit/class_queue.h"
-#include "fairlead/policy/policy.h"
+#include "fairlead/policy/registry.h"
 
 #include <array>
 #include <cstdint>
@@ -40,13 +40,17 @@ enum class DallyScore : std::uint8_t {
 
 struct DallyOptions {
   DallyTimerOptions timers;
-  double patience = 1;  // of tuned timers: how much of what it would lose a job waits at least
-  DallyPreempt preempt = DallyPreempt::kBoth;
-  DallyScore score = DallyScore::kNwSens;
-  std::vector<std::int64_t> limits_s;  // GPU-seconds at which a job leaves its class, increasing
-  Duration round = seconds(300);
-  Duration dead = seconds(30);  // expected of a restart
+  double patience;  // of tuned timers: a job waits at least this multiple of what it would lose
+  DallyPreempt preempt;
+  DallyScore score;
+  std::vector<std::int64_t> limits_gpu_s;  // at which a job leaves its class, increasing
+  Duration round;
+  Duration switch_cost;  // expected of a restart
 };
+
+// Errors: limits that do not increase, bounds of the timers that contradict each other.
+// REQUIRES: they are options of "dally".
+Result<DallyOptions> dally_options(const PolicyOptions& options);
 
 class Dally : public Policy {
  public:
@@ -96,8 +100,8 @@ class Dally : public Policy {
     std::size_t runner;
     std::uint32_t gpus;
   };
-  // Who wants to run, or to run faster, in a round.
-  struct Candidate {
+  // A job that looks for a better place in a round: one that waits, or would run faster there.
+  struct Seeker {
     OrderKey key;
     bool is_running = false;
     Want want;               // where it would go
@@ -107,9 +111,9 @@ class Dally : public Policy {
   struct Offer {
     DallyTier tier = DallyTier::kMachine;
     GpuTypeId type;
-    NodeRange range;
+    NodeRange range{};
     double gain = 0;  // what it saves beyond its cost, GPU-seconds
-    std::vector<std::size_t> victims;
+    std::vector<std::size_t> victims{};
   };
 
   // Of jobs.
@@ -165,20 +169,20 @@ class Dally : public Policy {
   void collect_runners(const View& view, const Plan& plan);
   double rate_of_what_is_free(const View& view, const Plan& plan, JobId job);
   bool may_gain_by_preemption(const View& view, const OrderKey& key);
-  void collect_candidates(const View& view, const Plan& plan);
-  void improve(const View& view, Plan& plan, const Candidate& candidate);
+  void collect_seekers(const View& view, const Plan& plan);
+  void improve(const View& view, Plan& plan, const Seeker& seeker);
   void list_domains(const View& view, const Plan& plan);
-  std::optional<Offer> best_offer(const View& view, const Plan& plan, const Candidate& candidate);
-  bool choose_victims(const View& view, const Plan& plan, const Candidate& candidate, Offer& offer);
-  void look_for_better(const View& view, const Plan& plan, const Candidate& candidate, Offer offer,
+  std::optional<Offer> best_offer(const View& view, const Plan& plan, const Seeker& seeker);
+  bool choose_victims(const View& view, const Plan& plan, const Seeker& seeker, Offer& offer);
+  void look_for_better(const View& view, const Plan& plan, const Seeker& seeker, Offer offer,
                        std::optional<Offer>& best);
   static std::uint32_t held_in(const View& view, const Plan& plan, JobId job, const Offer& offer);
-  double saving(const View& view, const Candidate& candidate, const Offer& offer);
-  double value_of_turn(const View& view, const Candidate& candidate) const;
-  double gain(const View& view, const Candidate& candidate, const Offer& offer);
-  bool may_stop(const View& view, const Plan& plan, const Candidate& candidate,
+  double saving(const View& view, const Seeker& seeker, const Offer& offer);
+  double value_of_turn(const View& view, const Seeker& seeker) const;
+  double gain(const View& view, const Seeker& seeker, const Offer& offer);
+  bool may_stop(const View& view, const Plan& plan, const Seeker& seeker,
                 const Runner& runner) const;
-  void carry_out(const View& view, Plan& plan, const Candidate& candidate, const Offer& offer);
+  void carry_out(const View& view, Plan& plan, const Seeker& seeker, const Offer& offer);
 
   const DallyOptions options_;
   DallyTimers timers_;
@@ -191,7 +195,7 @@ class Dally : public Policy {
   std::array<DallyTimers::Timers, DallyTimers::kSizeClasses> now_{};
   std::vector<Want> refused_;
   std::vector<Runner> runners_;  // the last in order first
-  std::vector<Candidate> candidates_;
+  std::vector<Seeker> seekers_;
   IdVector<NodeId, std::vector<Holder>> holders_;
   std::vector<Holder> chosen_;  // victims, until it is known who is needed
 };

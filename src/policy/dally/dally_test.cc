@@ -346,18 +346,18 @@ TEST(Dally, WhoWasServedLessGoesFirstUnlessRestartsCostMore) {
                                  {.submit = at_s(400), .gpus = 4, .work = seconds(100)}};
   const Racks one{.racks = 1, .nodes = 1, .gpus = 4};
   RackWorld las(one, rows);
-  las.run("dally:preempt=las,limits=1000");
+  las.run("dally:preempt=las,limits_gpu_s=1000");
   EXPECT_EQ(las.events(), (Lines{"0s j0 n0:4", "600s j0 stop", "600s j1 n0:4", "700s j0 n0:4"}));
   RackWorld costly(one, rows);
-  costly.run("dally:preempt=las,limits=1000,switch_s=100");
+  costly.run("dally:preempt=las,limits_gpu_s=1000,switch_s=100");
   EXPECT_EQ(costly.events(), (Lines{"0s j0 n0:4", "5000s j1 n0:4"}));
   RackWorld none(one, rows);
-  none.run("dally:preempt=none,limits=1000");
+  none.run("dally:preempt=none,limits_gpu_s=1000");
   EXPECT_EQ(none.events(), (Lines{"0s j0 n0:4", "5000s j1 n0:4"}));
 }
 
 TEST(Dally, RefusesLimitsThatDoNotIncreaseAndTimersThatAreUpsideDown) {
-  EXPECT_FALSE(parse_policy("dally:limits=60/60", 0)->make().has_value());
+  EXPECT_FALSE(parse_policy("dally:limits_gpu_s=60/60", 0)->make().has_value());
   EXPECT_FALSE(parse_policy("dally:least_s=60,most_s=30", 0)->make().has_value());
 }
 
@@ -379,7 +379,7 @@ std::vector<Row> drawn_rows(std::uint64_t seed) {
 
 std::string drawn_policy() {
   return fmt::format(
-      "dally:mode={},preempt={},score={},round={},limits=100/"
+      "dally:mode={},preempt={},score={},round_s={},limits_gpu_s=100/"
       "1000,switch_s={},machine_s=30,rack_s=90",
       *rc::gen::element("auto", "manual", "no-wait", "fully-consolidated"),
       *rc::gen::element("none", "las", "network", "both"), *rc::gen::element("nw-sens", "slowdown"),

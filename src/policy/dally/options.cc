@@ -11,88 +11,88 @@ constexpr double kDay = 86'400;
 
 constexpr OptionSpec kOptions[] = {
     choice_option("mode", "auto", "auto/manual/no-wait/fully-consolidated",
-                  "The delay timers: tuned, fixed, zero, or without end."),
-    integer_option(
-        "machine_s", "300", "seconds", 0, 30 * kDay,
-        "Waiting time until a job accepts a rack; with auto, where nothing is known; chosen."),
+                  "Delay timers: tuned from past waits (auto), fixed (manual), zero (no-wait) or "
+                  "infinite (fully-consolidated)."),
+    integer_option("machine_s", "300", "seconds", 0, 30 * kDay,
+                   "How long a job waits for GPUs of one machine before it accepts a rack; with "
+                   "auto, until waits are recorded; chosen."),
     integer_option("rack_s", "900", "seconds", 0, 30 * kDay,
-                   "Waiting time until a job accepts GPUs anywhere, at least machine_s; chosen."),
-    integer_option("least_s", "1", "seconds", 0, kDay, "With auto: the shortest timer; chosen."),
+                   "How long a job waits before it accepts GPUs anywhere, at least machine_s; with "
+                   "auto, until waits are recorded; chosen."),
+    integer_option("least_s", "1", "seconds", 0, kDay,
+                   "With auto: lower bound of a timer; chosen."),
     integer_option("most_s", "43200", "seconds", 1, 30 * kDay,
-                   "With auto: the longest timer; chosen."),
+                   "With auto: upper bound of a timer; chosen."),
     integer_option("samples", "30", "jobs", 1, 1000,
-                   "With auto: how many past waits count; chosen."),
+                   "With auto: number of most recent waits that a timer is computed from; chosen."),
     integer_option("age_h", "24", "hours", 1, 720,
-                   "With auto: for how long a past wait counts; chosen."),
-    real_option("quantile", "0", "", 0, 1,
-                "With auto: a timer is this quantile of the past waits; 0: their mean; chosen."),
+                   "With auto: ignore waits recorded longer ago than this; chosen."),
+    real_option(
+        "quantile", "0", "", 0, 1,
+        "With auto: a timer is this quantile of the recorded waits, or their mean if 0; chosen."),
     real_option("patience", "1", "", 0, 1000,
-                "With auto: a job waits at least this many times what it would lose further apart "
-                "(ours)."),
+                "With auto: a job waits at least this multiple of the running time that it would "
+                "lose at the wider tier; 0: timers alone; ours."),
     choice_option("preempt", "both", "none/las/network/both",
-                  "Who may take GPUs from whom: nobody, by attained service, by sensitivity to the "
-                  "network, or by service and then sensitivity."),
+                  "Which running jobs a job may stop: none, those of a later class (las), those "
+                  "less sensitive to the network (network), or either (both)."),
     choice_option("score", "nw-sens", "nw-sens/slowdown",
-                  "Sensitivity: slowdown x communication x work left, or slowdown alone."),
+                  "Sensitivity to the network: slowdown x communication x work left (nw-sens), or "
+                  "slowdown alone."),
     list_option(
-        "limits", "3250/13000/52000/208000/832000", "GPU-seconds", 1, 1e9,
-        "Service at which a job leaves each class but the last, increasing; the first is that of "
-        "Tiresias' artefact, each other four times the one before (ours)."),
-    integer_option("round", "300", "seconds", 1, kDay,
-                   "Time between looks at who should make room or move; the default is Blox'."),
+        "limits_gpu_s", "3250/13000/52000/208000/832000", "GPU-seconds", 1, 1e9,
+        "Attained service at which a job leaves each class but the last, increasing; the first is "
+        "the Tiresias artefact's, each of the others four times the one before (ours)."),
+    integer_option(
+        "round_s", "300", "seconds", 1, kDay,
+        "Interval at which preemptions and migrations are decided; the default is Blox's."),
     integer_option(
         "switch_s", "30", "seconds", 0, 3600,
-        "Dead time expected of a restart; the default is that of Helios' migration of 2 to 8 "
-        "GPUs."),
+        "Expected overhead of a restart; the default is Helios' for a migration of 2 to 8 GPUs."),
 };
 
-DallyTimerOptions::Mode mode_named(std::string_view name) {
+}  // namespace
+
+Result<DallyOptions> dally_options(const PolicyOptions& options) {
   using Mode = DallyTimerOptions::Mode;
-  if (name == "manual") return Mode::kManual;
-  if (name == "no-wait") return Mode::kNoWait;
-  return name == "auto" ? Mode::kAuto : Mode::kFullyConsolidated;
-}
-
-DallyPreempt preempt_named(std::string_view name) {
-  if (name == "none") return DallyPreempt::kNone;
-  if (name == "las") return DallyPreempt::kLas;
-  return name == "network" ? DallyPreempt::kNetwork : DallyPreempt::kBoth;
-}
-
-Result<std::unique_ptr<Policy>> make(const PolicyOptions& options) {
+  using Preempt = DallyPreempt;
   std::vector<std::int64_t> limits;
-  for (double limit : options.list("limits")) limits.push_back(static_cast<std::int64_t>(limit));
+  for (double limit : options.list("limits_gpu_s"))
+    limits.push_back(static_cast<std::int64_t>(limit));
   if (std::ranges::adjacent_find(limits, std::greater_equal<>()) != limits.end()) {
-    return input_error("policy dally: limits must increase by whole numbers: {}",
-                       options.text("limits"));
+    return input_error("policy dally: limits_gpu_s must increase by whole numbers: {}",
+                       options.text("limits_gpu_s"));
   }
   if (options.integer("least_s") > options.integer("most_s")) {
     return input_error("policy dally: least_s is above most_s: {}", options.integer("least_s"));
   }
-  return std::make_unique<Dally>(DallyOptions{
-      .timers = {.mode = mode_named(options.text("mode")),
-                 .machine = seconds(options.integer("machine_s")),
-                 .rack = seconds(options.integer("rack_s")),
-                 .least = seconds(options.integer("least_s")),
-                 .most = seconds(options.integer("most_s")),
+  return DallyOptions{
+      .timers = {.mode = options.choice(
+                     "mode", {Mode::kAuto, Mode::kManual, Mode::kNoWait, Mode::kFullyConsolidated}),
+                 .machine = options.duration("machine_s"),
+                 .rack = options.duration("rack_s"),
+                 .least = options.duration("least_s"),
+                 .most = options.duration("most_s"),
                  .samples = static_cast<std::size_t>(options.integer("samples")),
-                 .age = hours(options.integer("age_h")),
+                 .age = options.duration("age_h"),
                  .quantile = options.real("quantile")},
       .patience = options.real("patience"),
-      .preempt = preempt_named(options.text("preempt")),
-      .score = options.text("score") == "slowdown" ? DallyScore::kSlowdown : DallyScore::kNwSens,
-      .limits_s = std::move(limits),
-      .round = seconds(options.integer("round")),
-      .dead = seconds(options.integer("switch_s"))});
+      .preempt = options.choice("preempt",
+                                {Preempt::kNone, Preempt::kLas, Preempt::kNetwork, Preempt::kBoth}),
+      .score = options.choice("score", {DallyScore::kNwSens, DallyScore::kSlowdown}),
+      .limits_gpu_s = std::move(limits),
+      .round = options.duration("round_s"),
+      .switch_cost = options.duration("switch_s")};
 }
-
-}  // namespace
 
 const PolicyEntry kDally = {
     .name = "dally",
     .summary = "Jobs wait for GPUs close together as long as it lately paid, then accept wider.",
     .paper = "Sharma et al., Dally, arXiv 2401.16492",
     .options = kOptions,
-    .make = make};
+    .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
+      FL_TRY_ASSIGN(made, dally_options(options));
+      return std::make_unique<Dally>(std::move(made));
+    }};
 
 }  // namespace fairlead

@@ -46,16 +46,16 @@ bool Dally::could_be_faster(const View& view, const Plan& plan, JobId job) {
   if (!moves_for_speed() || !plan.holds(job)) return false;
   const double best = std::ranges::max(state(view, job).fastest);
   return gpu_seconds(view, job, held_rate(view, plan, job), best) >
-         view.jobs.gpus[job] * to_seconds(options_.dead);
+         view.jobs.gpus[job] * to_seconds(options_.switch_cost);
 }
 
 void Dally::run_round(const View& view, Plan& plan) {
-  collect_candidates(view, plan);
-  if (candidates_.empty()) return;
+  collect_seekers(view, plan);
+  if (seekers_.empty()) return;
   collect_runners(view, plan);
   if (domains_[0].empty()) list_domains(view, plan);
-  for (const Candidate& candidate : candidates_) {
-    if (states_[candidate.key.job].moved != view.now) improve(view, plan, candidate);
+  for (const Seeker& seeker : seekers_) {
+    if (states_[seeker.key.job].moved != view.now) improve(view, plan, seeker);
   }
 }
 
@@ -85,34 +85,34 @@ TypeMask Dally::faster_than(const View& view, JobId job, DallyTier tier, double 
 
 // Whoever is of the last class and as fast at any distance has nothing to gain at others' cost.
 bool Dally::may_gain_by_preemption(const View& view, const OrderKey& key) {
-  return static_cast<std::size_t>(key.major) < options_.limits_s.size() ||
+  return static_cast<std::size_t>(key.major) < options_.limits_gpu_s.size() ||
          (moves_for_speed() &&
           widest(view, key.job) < fastest(view, key.job, best_tier(state(view, key.job))));
 }
 
-void Dally::collect_candidates(const View& view, const Plan& plan) {
-  candidates_.clear();
+void Dally::collect_seekers(const View& view, const Plan& plan) {
+  seekers_.clear();
   for (const OrderKey& key : waiting_) {
     if (may_gain_by_preemption(view, key)) {
-      candidates_.push_back({.key = order_in_round(view, key.job),
-                             .is_running = false,
-                             .want = want(view, key.job),
-                             .alternative = rate_of_what_is_free(view, plan, key.job),
-                             .best = fastest(view, key.job, best_tier(states_[key.job]))});
+      seekers_.push_back({.key = order_in_round(view, key.job),
+                          .is_running = false,
+                          .want = want(view, key.job),
+                          .alternative = rate_of_what_is_free(view, plan, key.job),
+                          .best = fastest(view, key.job, best_tier(states_[key.job]))});
     }
   }
   for (JobId job : view.running) {
     if (!could_be_faster(view, plan, job)) continue;
-    Candidate candidate{.key = order_in_round(view, job),
-                        .is_running = true,
-                        .want = {.gpus = view.jobs.gpus[job]},
-                        .alternative = held_rate(view, plan, job)};
+    Seeker seeker{.key = order_in_round(view, job),
+                  .is_running = true,
+                  .want = {.gpus = view.jobs.gpus[job]},
+                  .alternative = held_rate(view, plan, job)};
     for (DallyTier tier : kDallyTierList) {
-      candidate.want.at[index_of(tier)] = faster_than(view, job, tier, candidate.alternative);
+      seeker.want.at[index_of(tier)] = faster_than(view, job, tier, seeker.alternative);
     }
-    candidates_.push_back(candidate);
+    seekers_.push_back(seeker);
   }
-  std::ranges::sort(candidates_, {}, &Candidate::key);
+  std::ranges::sort(seekers_, {}, &Seeker::key);
 }
 
 // The least rate of all places that have room for the job; 0 if none has.
@@ -150,20 +150,20 @@ void Dally::collect_runners(const View& view, const Plan& plan) {
   }
 }
 
-bool Dally::may_stop(const View& view, const Plan& plan, const Candidate& candidate,
+bool Dally::may_stop(const View& view, const Plan& plan, const Seeker& seeker,
                      const Runner& runner) const {
   const JobId job = runner.key.job;
-  if (job == candidate.key.job || !plan.holds(job) || states_[job].moved == view.now) return false;
+  if (job == seeker.key.job || !plan.holds(job) || states_[job].moved == view.now) return false;
   // Input order and arrival are no reason to stop anybody.
-  return std::pair(candidate.key.major, candidate.key.minor) <
+  return std::pair(seeker.key.major, seeker.key.minor) <
          std::pair(runner.key.major, runner.key.minor);
 }
 
-void Dally::improve(const View& view, Plan& plan, const Candidate& candidate) {
+void Dally::improve(const View& view, Plan& plan, const Seeker& seeker) {
   const Plan::Mark before = plan.mark();
-  if (candidate.is_running) plan.stop(candidate.key.job);  // it may stay on some of its GPUs
-  const std::optional<Offer> offer = best_offer(view, plan, candidate);
-  if (offer) return carry_out(view, plan, candidate, *offer);
+  if (seeker.is_running) plan.stop(seeker.key.job);  // it may stay on some of its GPUs
+  const std::optional<Offer> offer = best_offer(view, plan, seeker);
+  if (offer) return carry_out(view, plan, seeker, *offer);
   plan.rollback(before);
 }
 
@@ -177,28 +177,28 @@ void Dally::list_domains(const View& view, const Plan& plan) {
   domains_[index_of(DallyTier::kNetwork)] = {plan.free().everywhere()};
 }
 
-// Of all domains that the candidate may have, the one that saves most; none if none pays.
+// Of all domains that the seeker may have, the one that saves most; none if none pays.
 std::optional<Dally::Offer> Dally::best_offer(const View& view, const Plan& plan,
-                                              const Candidate& candidate) {
+                                              const Seeker& seeker) {
   std::optional<Offer> best;
   for (DallyTier tier : kDallyTierList) {
     for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
-      if ((candidate.want.at[index_of(tier)] & type_bit(type)) == 0) continue;
-      look_for_better(view, plan, candidate, {.tier = tier, .type = type}, best);
+      if ((seeker.want.at[index_of(tier)] & type_bit(type)) == 0) continue;
+      look_for_better(view, plan, seeker, {.tier = tier, .type = type}, best);
     }
   }
   return best;
 }
 
 // Through the domains of the offer's tier.
-void Dally::look_for_better(const View& view, const Plan& plan, const Candidate& candidate,
-                            Offer offer, std::optional<Offer>& best) {
-  const double most = saving(view, candidate, offer) + value_of_turn(view, candidate);
+void Dally::look_for_better(const View& view, const Plan& plan, const Seeker& seeker, Offer offer,
+                            std::optional<Offer>& best) {
+  const double most = saving(view, seeker, offer) + value_of_turn(view, seeker);
   for (NodeRange range : domains_[index_of(offer.tier)]) {
     if (most <= (best ? best->gain : 0)) return;
     offer.range = range;
-    if (!choose_victims(view, plan, candidate, offer)) continue;
-    offer.gain = gain(view, candidate, offer);
+    if (!choose_victims(view, plan, seeker, offer)) continue;
+    offer.gain = gain(view, seeker, offer);
     if (offer.gain > (best ? best->gain : 0)) best = offer;
   }
 }
@@ -214,8 +214,7 @@ std::uint32_t Dally::held_in(const View& view, const Plan& plan, JobId job, cons
 }
 
 // The last in order whose GPUs are enough together, less those who turn out not to be needed.
-bool Dally::choose_victims(const View& view, const Plan& plan, const Candidate& candidate,
-                           Offer& offer) {
+bool Dally::choose_victims(const View& view, const Plan& plan, const Seeker& seeker, Offer& offer) {
   offer.victims.clear();
   std::uint32_t gpus = 0;
   for (std::uint32_t row = offer.range.begin; row < offer.range.end; ++row) {
@@ -224,25 +223,25 @@ bool Dally::choose_victims(const View& view, const Plan& plan, const Candidate& 
   }
   chosen_.clear();
   const auto take = [&](Holder holder) {
-    if (!may_stop(view, plan, candidate, runners_[holder.runner])) return;
+    if (!may_stop(view, plan, seeker, runners_[holder.runner])) return;
     chosen_.push_back(holder);
     gpus += holder.gpus;
   };
   if (offer.range.end - offer.range.begin == 1) {
     if (view.cluster.node_type[NodeId(offer.range.begin)] != offer.type) return false;
     for (Holder holder : holders_[NodeId(offer.range.begin)]) {
-      if (gpus >= candidate.want.gpus) break;
+      if (gpus >= seeker.want.gpus) break;
       take(holder);
     }
   } else {
-    for (std::size_t i = 0; i < runners_.size() && gpus < candidate.want.gpus; ++i) {
+    for (std::size_t i = 0; i < runners_.size() && gpus < seeker.want.gpus; ++i) {
       const std::uint32_t held = held_in(view, plan, runners_[i].key.job, offer);
       if (held > 0) take({i, held});
     }
   }
-  if (gpus < candidate.want.gpus) return false;
+  if (gpus < seeker.want.gpus) return false;
   for (auto holder = chosen_.rbegin(); holder != chosen_.rend(); ++holder) {
-    if (gpus - holder->gpus < candidate.want.gpus) {
+    if (gpus - holder->gpus < seeker.want.gpus) {
       offer.victims.push_back(holder->runner);
     } else {
       gpus -= holder->gpus;
@@ -251,45 +250,44 @@ bool Dally::choose_victims(const View& view, const Plan& plan, const Candidate& 
   return true;
 }
 
-// What the candidate saves by its new place, less its own restart, in GPU-seconds.
-double Dally::saving(const View& view, const Candidate& candidate, const Offer& offer) {
+// What the seeker saves by its new place, less its own restart, in GPU-seconds.
+double Dally::saving(const View& view, const Seeker& seeker, const Offer& offer) {
   if (!moves_for_speed()) return 0;
-  const JobId job = candidate.key.job;
+  const JobId job = seeker.key.job;
   const double fast = rate(view, job, offer.type, offer.tier);
-  const double saved = gpu_seconds(view, job, candidate.alternative, fast);
-  if (!candidate.is_running) return saved;
-  return saved - view.jobs.gpus[job] * to_seconds(options_.dead);
+  const double saved = gpu_seconds(view, job, seeker.alternative, fast);
+  if (!seeker.is_running) return saved;
+  return saved - view.jobs.gpus[job] * to_seconds(options_.switch_cost);
 }
 
 // Whoever was served less goes first: what a waiting job is served before it leaves its class, if
 // it lives that long, is what it would otherwise wait for. In GPU-seconds.
-double Dally::value_of_turn(const View& view, const Candidate& candidate) const {
-  const auto level = static_cast<std::size_t>(candidate.key.major);
-  if (candidate.is_running || level >= options_.limits_s.size()) return 0;
-  const JobId job = candidate.key.job;
-  const GpuTime until = occupancy(seconds(options_.limits_s[level]), 1);
+double Dally::value_of_turn(const View& view, const Seeker& seeker) const {
+  const auto level = static_cast<std::size_t>(seeker.key.major);
+  if (seeker.is_running || level >= options_.limits_gpu_s.size()) return 0;
+  const JobId job = seeker.key.job;
+  const GpuTime until = occupancy(seconds(options_.limits_gpu_s[level]), 1);
   const auto left_ms = static_cast<double>((until - view.jobs.attained(job, view.now)).gpu_ms);
   const double to_end_s = view.jobs.gpus[job] * to_seconds(view.oracle->remaining(job));
-  return std::min(left_ms / 1000, to_end_s / candidate.best);
+  return std::min(left_ms / 1000, to_end_s / seeker.best);
 }
 
-// What the candidate saves less what it costs everybody, in GPU-seconds.
-double Dally::gain(const View& view, const Candidate& candidate, const Offer& offer) {
-  double gain = saving(view, candidate, offer);
+// What the seeker saves less what it costs everybody, in GPU-seconds.
+double Dally::gain(const View& view, const Seeker& seeker, const Offer& offer) {
+  double gain = saving(view, seeker, offer);
   bool by_class = !offer.victims.empty();
   for (std::size_t victim : offer.victims) {
     const Runner& runner = runners_[victim];
-    gain -= runner.gpus * to_seconds(options_.dead);
-    const bool is_of_later_class = runner.key.major > candidate.key.major;
+    gain -= runner.gpus * to_seconds(options_.switch_cost);
+    const bool is_of_later_class = runner.key.major > seeker.key.major;
     by_class &= is_of_later_class;
-    if (candidate.is_running || !is_of_later_class) gain -= kLossWeight * runner.loss;
+    if (seeker.is_running || !is_of_later_class) gain -= kLossWeight * runner.loss;
   }
-  return by_class ? gain + value_of_turn(view, candidate) : gain;
+  return by_class ? gain + value_of_turn(view, seeker) : gain;
 }
 
-void Dally::carry_out(const View& view, Plan& plan, const Candidate& candidate,
-                      const Offer& offer) {
-  const JobId job = candidate.key.job;
+void Dally::carry_out(const View& view, Plan& plan, const Seeker& seeker, const Offer& offer) {
+  const JobId job = seeker.key.job;
   for (std::size_t victim : offer.victims) {
     const JobId stopped = runners_[victim].key.job;
     plan.stop(stopped);
@@ -297,13 +295,13 @@ void Dally::carry_out(const View& view, Plan& plan, const Candidate& candidate,
     enqueue(view, stopped);
     note(plan, NoteKind::kMadeRoom, stopped, job.row());
   }
-  if (!candidate.is_running) {
+  if (!seeker.is_running) {
     dequeue(job);
-    timers_.accepted(DallyTimers::size_class(candidate.want.gpus), offer.tier, view.now,
+    timers_.accepted(DallyTimers::size_class(seeker.want.gpus), offer.tier, view.now,
                      view.now - states_[job].since);
   }
   states_[job].moved = view.now;
-  fill(plan, offer.type, offer.range, candidate.want.gpus);
+  fill(plan, offer.type, offer.range, seeker.want.gpus);
   plan.place(job);
   note(plan, NoteKind::kScore, job, std::llround(score(view, job) * 1e6));
   note(plan, NoteKind::kSaving, job, std::llround(std::min(offer.gain, kMostSavedS) * 1000));

@@ -28,14 +28,14 @@ constexpr DallyTier kDallyTierList[] = {DallyTier::kMachine, DallyTier::kRack, D
 
 struct DallyTimerOptions {
   enum class Mode : std::uint8_t { kAuto, kManual, kNoWait, kFullyConsolidated };
-  Mode mode = Mode::kAuto;
-  Duration machine = seconds(300);  // fixed in manual mode, else the default without samples
-  Duration rack = seconds(900);
-  Duration least = seconds(1);  // a tuned timer is clamped
-  Duration most = hours(12);
-  std::size_t samples = 30;
-  Duration age = hours(24);
-  double quantile = 0;  // 0: the mean
+  Mode mode;
+  Duration machine;  // fixed in manual mode, else the timer without samples
+  Duration rack;
+  Duration least;  // a tuned timer is clamped
+  Duration most;
+  std::size_t samples;
+  Duration age;
+  double quantile;  // 0: the mean
 };
 
 class DallyTimers {

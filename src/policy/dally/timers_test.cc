@@ -1,4 +1,5 @@
-#include "fairlead/policy/dally/timers.h"
+#include "fairlead/policy/dally/dally.h"
+#include "testing/world.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -13,12 +14,7 @@ using Mode = DallyTimerOptions::Mode;
 constexpr Time at_s(std::int64_t s) { return {s * 1000}; }
 
 DallyTimerOptions small_options() {
-  DallyTimerOptions options;
-  options.samples = 3;
-  options.age = hours(1);
-  options.least = seconds(10);
-  options.most = seconds(1000);
-  return options;
+  return dally_options(options_named("dally:samples=3,age_h=1,least_s=10,most_s=1000"))->timers;
 }
 
 TEST(DallyTimers, SizeClassesArePowersOfTwo) {

@@ -23,7 +23,7 @@ namespace {
 
 struct GandivaOptions {
   Duration quantum;
-  bool migrate = true;
+  bool migrate;
 };
 
 class Gandiva : public Policy {
@@ -503,11 +503,11 @@ void Gandiva::load(Reader& reader) {
 }
 
 constexpr OptionSpec kOptions[] = {
-    integer_option("quantum", "60", "seconds", 1, 86400,
-                   "How long a turn on a crowded node lasts; the default is the paper's."),
-    flag_option(
-        "migrate", "true",
-        "When a job leaves, move spread jobs together, and jobs between turns to free GPUs."),
+    integer_option("quantum_s", "60", "seconds", 1, 86400,
+                   "Time slice on a node whose jobs take turns; the default is the paper's."),
+    flag_option("migrate", "true",
+                "When a job leaves, migrate spread jobs onto fewer nodes, and jobs that wait for "
+                "their turn onto idle GPUs."),
 };
 
 }  // namespace
@@ -518,8 +518,8 @@ const PolicyEntry kGandiva = {
     .paper = "Xiao et al., Gandiva, OSDI 2018",
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
-      return std::make_unique<Gandiva>(GandivaOptions{
-          .quantum = seconds(options.integer("quantum")), .migrate = options.flag("migrate")});
+      return std::make_unique<Gandiva>(GandivaOptions{.quantum = options.duration("quantum_s"),
+                                                      .migrate = options.flag("migrate")});
     }};
 
 }  // namespace fairlead

@@ -111,7 +111,7 @@ RC_GTEST_PROP(Gandiva, NobodyStarves, ()) {
   const auto turns = *rc::gen::inRange<std::int64_t>(1, 50);
   const std::size_t at_once = 8 / gpus;
   const std::vector<TestJob> jobs(count, TestJob{.gpus = gpus, .work_s = 1'000'000});
-  const Happened happened = happens(racks_of_nodes(1, 1, 8), jobs, "gandiva:quantum=1", turns);
+  const Happened happened = happens(racks_of_nodes(1, 1, 8), jobs, "gandiva:quantum_s=1", turns);
   std::vector<std::int64_t> first(count, -1);
   std::vector<std::int64_t> since(count, -1);
   std::vector<std::int64_t> had(count, 0);

@@ -24,7 +24,7 @@ void GandivaFair::refresh(const View& view, NodeId node) {
 }
 
 Need GandivaFair::spread_need(JobId job, NodeId node) const {
-  const Spread& spread = spreads_[states_[job].spread];
+  const Spread& spread = spreads_[residences_[job].spread];
   const auto slice = std::ranges::find(spread.slices, node, &Slice::node);
   return {slice->gpus, std::min(1.0, spread.client.tickets / spread.client.gpus)};
 }
@@ -59,12 +59,12 @@ void GandivaFair::balance(const View& view, Plan& plan) {
       if (missing > kWorthALook) sources_.push_back({-missing, node});
     }
     if (sources_.empty()) continue;
-    std::ranges::sort(sources_, {}, [](const Candidate& c) { return std::pair(c.key, c.node); });
+    std::ranges::sort(sources_, {}, [](const RankedNode& c) { return std::pair(c.key, c.node); });
     list_least_loaded(view, type);
     // Where the worst off cannot be helped, the others hardly can.
     constexpr std::size_t kTries = 8;
     std::size_t stuck = 0;
-    for (const Candidate& source : sources_) {
+    for (const RankedNode& source : sources_) {
       if (moves_left == 0 || stuck == kTries) break;
       if (relieve(view, plan, source.node)) {
         --moves_left;
@@ -89,13 +89,13 @@ bool GandivaFair::part_spreads(const View& view, Plan& plan) {
     const JobId job = spreads_[i].client.job;
     constexpr double kTooMuch = 1.05;
     if (crowd(spreads_[i].slices) <= kTooMuch || !may_move(view, job)) continue;
-    const TypeMask type = type_bit(states_[job].type);
+    const TypeMask type = type_bit(residences_[job].type);
     const double own = std::min(1.0, spreads_[i].client.tickets / spreads_[i].client.gpus);
     if (!find_servers(view, job, type) || crowd(slices_) + own > kTooMuch) continue;
-    if (states_[job].holds) stop(view, plan, job);
+    if (residences_[job].holds) stop(view, plan, job);
     move_out(view, job);
     spread_out(view, job);
-    states_[job].moved = view.now;
+    residences_[job].moved = view.now;
     return true;
   }
   return false;
@@ -133,7 +133,7 @@ void GandivaFair::list_least_loaded(const View& view, GpuTypeId type) {
   for (NodeId node : nodes_of_type_[type]) {
     if (!servers_[node].is_down) candidates_.push_back({servers_[node].load, node});
   }
-  std::ranges::sort(candidates_, {}, [](const Candidate& c) { return std::pair(c.key, c.node); });
+  std::ranges::sort(candidates_, {}, [](const RankedNode& c) { return std::pair(c.key, c.node); });
   constexpr std::size_t kLooks = 16;
   if (candidates_.size() > kLooks) candidates_.resize(kLooks);
   tilings_.resize(candidates_.size());
@@ -194,22 +194,22 @@ bool GandivaFair::is_tried(const StrideClient& client) {
 }
 
 bool GandivaFair::may_move(const View& view, JobId job) const {
-  const JobState& state = states_[job];
+  const Residence& residence = residences_[job];
   const Duration rest = {options_.quantum.ms * options_.cool_down_quanta};
-  return state.moved.ms < 0 || view.now - state.moved >= rest;
+  return residence.moved.ms < 0 || view.now - residence.moved >= rest;
 }
 
 // The job keeps what it is ahead or behind.
 void GandivaFair::move(const View& view, Plan& plan, JobId job, NodeId to) {
-  JobState& state = states_[job];
-  const Time waits_since = state.holds ? view.now : state.charged;
-  if (state.holds) stop(view, plan, job);
-  const NodeId from = state.home;
+  Residence& residence = residences_[job];
+  const Time waits_since = residence.holds ? view.now : residence.charged;
+  if (residence.holds) stop(view, plan, job);
+  const NodeId from = residence.home;
   const double pass = std::ranges::find(servers_[from].queue, job, &StrideClient::job)->pass;
   move_out(view, job);
   move_in(view, job, to, pass - mean_pass(servers_[from].queue));
-  state.moved = view.now;
-  state.charged = waits_since;
+  residence.moved = view.now;
+  residence.charged = waits_since;
 }
 
 // --- Between GPU types ------------------------------------------------------------------------
@@ -242,15 +242,15 @@ void GandivaFair::use_spare(const View& view, Plan& plan, UserId user) {
 // there is not known yet; else none.
 NodeId GandivaFair::find_spare(const View& view, JobId job) {
   constexpr double kWorthAMove = 1.1;
-  const JobState& state = states_[job];
-  if (state.spread != kNotSpread || !may_move(view, job)) return NodeId();
+  const Residence& residence = residences_[job];
+  if (residence.spread != kNotSpread || !may_move(view, job)) return NodeId();
   const std::uint32_t gpus = view.jobs.gpus[job];
-  const double part = servers_[state.home].is_contended
-                          ? entitlements_.of_job(view.jobs.user[job], state.type, gpus) / gpus
+  const double part = servers_[residence.home].is_contended
+                          ? entitlements_.of_job(view.jobs.user[job], residence.type, gpus) / gpus
                           : 1;
-  const double here = std::min(1.0, part) * rate(view, job, state.type);
+  const double here = std::min(1.0, part) * rate(view, job, residence.type);
   for (GpuTypeId to : ids<GpuTypeId>(nodes_of_type_.size())) {
-    if (to == state.type || (view.jobs.types[job] & type_bit(to)) == 0) continue;
+    if (to == residence.type || (view.jobs.types[job] & type_bit(to)) == 0) continue;
     const auto known = view.speed.rate(job, to, gpus, view.speed.best_tier(gpus));
     if (known && known->value() < kWorthAMove * here) continue;
     const NodeId node = spare_->tightest(to, gpus, spare_->everywhere());
@@ -271,13 +271,13 @@ double GandivaFair::usable(UserId user, GpuTypeId type, std::int64_t more) const
 // What moving the job to the type adds to its user's throughput, in GPUs of the slower of the two
 // types.
 double GandivaFair::gain_of_move(const View& view, JobId job, GpuTypeId to) const {
-  const GpuTypeId from = states_[job].type;
+  const GpuTypeId from = residences_[job].type;
   const UserId user = view.jobs.user[job];
   const std::int64_t gpus = view.jobs.gpus[job];
   const double rate_from = rate(view, job, from);
   const double rate_to = rate(view, job, to);
   // Where all fit it runs all the time, whatever its user is entitled to.
-  const NodeId home = states_[job].home;
+  const NodeId home = residences_[job].home;
   const double lost = servers_[home].is_contended
                           ? usable(user, from, 0) - usable(user, from, -gpus)
                           : static_cast<double>(gpus);
@@ -307,7 +307,7 @@ void GandivaFair::improve(const View& view, UserId user, GpuTypeId from, GpuType
   constexpr int kLooks = 32;  // jobs
   JobId job = kept_.first(user.row() * nodes_of_type_.size() + from.row());
   for (int looks = 0; looks < kLooks && !job.is_none(); ++looks, job = kept_.after(job)) {
-    if (!may_move(view, job) || states_[job].spread != kNotSpread) continue;
+    if (!may_move(view, job) || residences_[job].spread != kNotSpread) continue;
     const std::uint32_t gpus = view.jobs.gpus[job];
     const bool can_run =
         (view.jobs.types[job] & type_bit(to)) != 0 && gpus <= view.cluster.type_node_gpus_max[to];

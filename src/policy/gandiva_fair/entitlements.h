@@ -30,11 +30,12 @@
 namespace fairlead {
 
 struct EntitlementOptions {
-  bool filling = true;  // false: every active user's tickets count alike, whatever it can use
-  TradePrice price = TradePrice::kSlides;
-  Duration quantum = seconds(60);
-  Duration horizon = seconds(600);  // within which a debt would be paid
-  Duration memory = seconds(2000);  // debts fade: settled every quantum, to 1/e in this time
+  bool filling;  // false: every active user's tickets count alike, whatever it can use
+  TradePrice price;
+  Duration quantum;
+  Duration horizon;  // within which a debt would be paid
+  // Debts fade: settled every quantum, to 1/e in this time. No option of the policy.
+  Duration memory = seconds(2000);
 };
 
 class Entitlements {

@@ -1,7 +1,5 @@
-#include "fairlead/policy/gandiva_fair/entitlements.h"
-
 #include "fairlead/base/rng.h"
-#include "fairlead/input/cluster_file.h"
+#include "fairlead/policy/gandiva_fair/testing.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -21,34 +19,6 @@ const GpuTypeId kSlow(1);
 const UserId kAnn(0);
 const UserId kBen(1);
 const UserId kEve(2);
-
-// So long that nothing is forgotten in a test, for the sake of round figures.
-constexpr Duration kForEver = hours(1'000'000'000);
-
-struct Market {
-  Market(std::string_view shorthand, const std::vector<std::int64_t>& tickets,
-         const EntitlementOptions& options = {.memory = kForEver})
-      : cluster(*parse_cluster_shorthand(shorthand)), entitlements(options) {
-    for (std::size_t i = 0; i < tickets.size(); ++i) {
-      users.names.push_back("u" + std::to_string(i));
-      users.tickets.push_back(tickets[i]);
-    }
-    entitlements.begin(users, cluster);
-  }
-
-  // The user has `jobs` more jobs, all kept on the type.
-  void add(UserId user, GpuTypeId type, std::uint32_t gpus, int jobs = 1) {
-    for (int i = 0; i < jobs; ++i) {
-      entitlements.add_demand(user, gpus);
-      entitlements.keep(user, type, gpus);
-    }
-  }
-  double share(UserId user, GpuTypeId type = kFast) const { return entitlements.share(user, type); }
-
-  Cluster cluster;
-  Users users;
-  Entitlements entitlements;
-};
 
 // --- Shares -----------------------------------------------------------------------------------
 
@@ -81,7 +51,7 @@ TEST(Entitlements, GiveNobodyMoreThanItsJobsAskFor) {
 }
 
 TEST(Entitlements, CountTheTicketsOfAllAlikeWithoutFilling) {
-  Market market("2xV100:4", {1, 1}, {.filling = false});
+  Market market("2xV100:4", {1, 1}, options_of("gandiva-fair:tickets=equal"));
   market.add(kAnn, kFast, 2);
   market.add(kBen, kFast, 1, 8);
   market.entitlements.update({0});
@@ -141,7 +111,7 @@ TEST(Entitlements, LeaveToOthersWhatAUserKeepsNoJobsFor) {
 // Two users that are entitled to four GPUs each, and hold what is said from 0 s on.
 struct Ledger : Market {
   Ledger(std::int64_t of_ann, std::int64_t of_ben,
-         const EntitlementOptions& options = {.memory = kForEver})
+         const EntitlementOptions& options = without_fading())
       : Market("2xV100:4", {1, 1}, options) {
     for (UserId user : {kAnn, kBen}) add(user, kFast, 1, 8);
     entitlements.update({0});
@@ -210,7 +180,7 @@ TEST(Ledger, HasNoDebtForWhatStoodIdle) {
 }
 
 TEST(Ledger, CorrectsTicketsToPayWithinTheHorizon) {
-  Ledger ledger(6, 2, {.horizon = seconds(600), .memory = kForEver});
+  Ledger ledger(6, 2, without_fading("gandiva-fair:horizon_s=600"));
   ledger.entitlements.update({60'000});
   // 120 GPU-seconds of the 4 x 600 that the user is due until then.
   EXPECT_NEAR(ledger.correction(kAnn), 0.95, 1e-9);
@@ -218,7 +188,7 @@ TEST(Ledger, CorrectsTicketsToPayWithinTheHorizon) {
 }
 
 TEST(Ledger, ForgetsWhatTheHorizonCouldNotPay) {
-  Ledger ledger(8, 0, {.horizon = seconds(600), .memory = kForEver});
+  Ledger ledger(8, 0, without_fading("gandiva-fair:horizon_s=600"));
   ledger.entitlements.update({7'200'000});
   // A debt of 4 x 7200, held down to the share and a gang for the horizon.
   EXPECT_NEAR(ledger.debt(kBen), (4 + 1) * 600'000, 1e-3);
@@ -346,7 +316,7 @@ double sum_of_users(const Market& market, const auto& amount) {
 }
 
 RC_GTEST_PROP(Entitlements, AddUpToWhatThereIsOrIsAskedFor, ()) {
-  Market market(kThreeTypes, drawn_tickets(), {});
+  Market market(kThreeTypes, drawn_tickets(), options_of("gandiva-fair"));
   add_drawn_jobs(market);
   const Entitlements& all = market.entitlements;
   const double demand = sum_of_users(market, [&](UserId user) { return all.demand(user); });
@@ -360,8 +330,8 @@ RC_GTEST_PROP(Entitlements, AddUpToWhatThereIsOrIsAskedFor, ()) {
 }
 
 RC_GTEST_PROP(EntitlementTrading, KeepsTotalsAndHarmsNobody, ()) {
-  const TradePrice price = *rc::gen::element(TradePrice::kSlides, TradePrice::kExternal);
-  Market market(kThreeTypes, drawn_tickets(), {.price = price});
+  const std::string price = *rc::gen::element<std::string>("slides", "external");
+  Market market(kThreeTypes, drawn_tickets(), options_of("gandiva-fair:price=" + price));
   add_drawn_jobs(market);
   const Entitlements& all = market.entitlements;
   std::vector<double> speeds;
@@ -460,7 +430,7 @@ class Happenings {
 
 RC_GTEST_PROP(Ledger, CorrectsByAFactorOfFourAtMost, ()) {
   const auto tickets = drawn_tickets();
-  Market market(kThreeTypes, tickets, {});
+  Market market(kThreeTypes, tickets, options_of("gandiva-fair"));
   Happenings world(tickets.size(), *rc::gen::arbitrary<std::uint64_t>());
   for (int step = 0; step < 60; ++step) {
     world.happen(market.entitlements);
@@ -489,7 +459,8 @@ std::vector<double> figures_of(const Entitlements& entitlements) {
 
 RC_GTEST_PROP(Entitlements, AreSavedAndLoadedAtAnyMoment, ()) {
   const auto tickets = drawn_tickets();
-  const EntitlementOptions options = {.filling = *rc::gen::inRange(0, 4) != 0};
+  const EntitlementOptions options =
+      options_of(*rc::gen::inRange(0, 4) != 0 ? "gandiva-fair" : "gandiva-fair:tickets=equal");
   Market plain(kThreeTypes, tickets, options);
   Market first(kThreeTypes, tickets, options);
   auto reloaded = std::make_unique<Entitlements>(first.entitlements);
@@ -522,7 +493,7 @@ TEST(Entitlements, OfAUserThatIsAwayAreSavedToo) {
     market.entitlements.update({0});
     market.entitlements.drop(kAnn, kFast, 8);
     market.entitlements.add_demand(kAnn, -8);
-    Entitlements loaded({.memory = kForEver});
+    Entitlements loaded(without_fading());
     if (is_saved) {
       Writer writer;
       market.entitlements.save(writer);
@@ -549,7 +520,7 @@ TEST(Entitlements, RefuseDamagedBytes) {
   market.entitlements.save(writer);
   for (std::size_t size = 0; size < writer.bytes().size(); ++size) {
     Reader reader({writer.bytes().data(), size});
-    Entitlements({}).load(reader);
+    Entitlements(options_of("gandiva-fair")).load(reader);
     EXPECT_FALSE(reader.ok()) << size << " of " << writer.bytes().size() << " bytes";
   }
 }
@@ -558,8 +529,8 @@ TEST(Entitlements, RefuseDamagedBytes) {
 RC_GTEST_PROP(Entitlements, DoNotDependOnTheOrderOfUsers, ()) {
   const auto tickets = drawn_tickets();
   const std::size_t users = tickets.size();
-  Market market(kThreeTypes, tickets, {});
-  Market reversed(kThreeTypes, {tickets.rbegin(), tickets.rend()}, {});
+  Market market(kThreeTypes, tickets, options_of("gandiva-fair"));
+  Market reversed(kThreeTypes, {tickets.rbegin(), tickets.rend()}, options_of("gandiva-fair"));
   for (std::size_t user = 0; user < users; ++user) {
     const auto jobs = *rc::gen::inRange(0, 12);
     for (int job = 0; job < jobs; ++job) {
@@ -584,8 +555,8 @@ RC_GTEST_PROP(Entitlements, FollowTheRatioOfTicketsAndNotTheirNumber, ()) {
   const auto tickets = drawn_tickets();
   std::vector<std::int64_t> scaled = tickets;
   for (std::int64_t& each : scaled) each *= 1024;  // a power of two: exact
-  Market market(kThreeTypes, tickets, {});
-  Market large(kThreeTypes, scaled, {});
+  Market market(kThreeTypes, tickets, options_of("gandiva-fair"));
+  Market large(kThreeTypes, scaled, options_of("gandiva-fair"));
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   Happenings world(tickets.size(), seed);
   Happenings same_world(tickets.size(), seed);

@@ -46,7 +46,7 @@ void GandivaFair::decide(const View& view, Plan& plan) {
 
 void GandivaFair::begin(const View& view) {
   entitlements_.begin(view.users, view.cluster);
-  if (states_.size() < view.jobs.size()) states_.resize(view.jobs.size());
+  if (residences_.size() < view.jobs.size()) residences_.resize(view.jobs.size());
   if (spare_) return;
   const std::size_t types = view.cluster.type_names.size();
   if (servers_.empty()) {
@@ -104,11 +104,11 @@ void GandivaFair::apply_event(const View& view, const Event& event) {
 
 void GandivaFair::leave(const View& view, JobId job) {
   const UserId user = view.jobs.user[job];
-  if (states_[job].type.is_none()) {
+  if (residences_[job].type.is_none()) {
     outside_.erase(user.row(), job);
     --outside_count_;
   } else {
-    if (states_[job].holds) set_holds(view, job, false);
+    if (residences_[job].holds) set_holds(view, job, false);
     move_out(view, job);
   }
   entitlements_.add_demand(user, -std::int64_t{view.jobs.gpus[job]});
@@ -116,12 +116,12 @@ void GandivaFair::leave(const View& view, JobId job) {
 }
 
 void GandivaFair::set_holds(const View& view, JobId job, bool holds) {
-  JobState& state = states_[job];
-  state.holds = holds;
-  state.charged = view.now;
-  if (state.spread != kNotSpread) spread_waits_ += holds ? -1u : 1u;
+  Residence& residence = residences_[job];
+  residence.holds = holds;
+  residence.charged = view.now;
+  if (residence.spread != kNotSpread) spread_waits_ += holds ? -1u : 1u;
   const std::int64_t gpus = view.jobs.gpus[job];
-  entitlements_.add_held(view.now, view.jobs.user[job], state.type, holds ? gpus : -gpus);
+  entitlements_.add_held(view.now, view.jobs.user[job], residence.type, holds ? gpus : -gpus);
 }
 
 // --- The quantum ------------------------------------------------------------------------------
@@ -147,10 +147,10 @@ void GandivaFair::run_quantum(const View& view, Plan& plan) {
 // Whoever held GPUs since it was charged last pays for them.
 void GandivaFair::charge_all(const View& view) {
   const auto pay = [&](StrideClient& client) {
-    JobState& state = states_[client.job];
-    if (!state.holds) return;
-    charge(client, quanta(view.now - state.charged, options_.quantum));
-    state.charged = view.now;
+    Residence& residence = residences_[client.job];
+    if (!residence.holds) return;
+    charge(client, quanta(view.now - residence.charged, options_.quantum));
+    residence.charged = view.now;
   };
   for (NodeId node : contended_) {
     Server& server = servers_[node];
@@ -203,7 +203,7 @@ double GandivaFair::tickets_of(const View& view, JobId job) const {
   constexpr double kLeast = 0.001;
   constexpr double kUntilKnown = 0.25;
   const UserId user = view.jobs.user[job];
-  const GpuTypeId type = states_[job].type;
+  const GpuTypeId type = residences_[job].type;
   const std::uint32_t gpus = view.jobs.gpus[job];
   if (entitlements_.base(user) == 0) return kUntilKnown * gpus;
   return std::max(kLeast * gpus,
@@ -231,7 +231,7 @@ void GandivaFair::trade_if_due(const View& view, Plan& plan) {
   entitlements_.set_type_order(type_choice_);
   entitlements_.update(view.now);
   if (options_.trade) note_trades(entitlements_.trade(speeds_), plan);
-  next_trade_ = view.now + Duration{options_.quantum.ms * options_.epoch_quanta};
+  next_trade_ = view.now + Duration{options_.quantum.ms * options_.trade_quanta};
 }
 
 void GandivaFair::note_trades(std::span<const Trade> trades, Plan& plan) const {
@@ -329,7 +329,7 @@ void GandivaFair::find_lags() {
 // The job runs in this quantum, which counts at once, so that the next server knows.
 void GandivaFair::count_turn(const View& view, const StrideClient& client) {
   const UserId user = view.jobs.user[client.job];
-  const GpuTypeId type = states_[client.job].type;
+  const GpuTypeId type = residences_[client.job].type;
   constexpr double kLeastShare = 1e-3;
   lags_[user.row() * nodes_of_type_.size() + type.row()] -=
       client.gpus / std::max(kLeastShare, entitlements_.share(user, type));
@@ -343,7 +343,7 @@ double GandivaFair::head_start(const View& view, const StrideClient& client) con
   constexpr double kOfAlwaysDue = 3;
   if (!options_.entitlements.filling) return 0;
   const UserId user = view.jobs.user[client.job];
-  const GpuTypeId type = states_[client.job].type;
+  const GpuTypeId type = residences_[client.job].type;
   const bool is_always_due =
       entitlements_.of_job(user, type, client.gpus) >= client.gpus * (1 - 1e-9);
   return kOfUser * lags_[user.row() * nodes_of_type_.size() + type.row()] +
@@ -354,21 +354,21 @@ double GandivaFair::head_start(const View& view, const StrideClient& client) con
 // must not wait for ever for small ones to leave, nor a job for others of its own user.
 bool GandivaFair::has_waited_long(const StrideClient& client) const {
   constexpr double kTurns = 6;
-  const JobState& state = states_[client.job];
-  return !state.holds &&
-         quanta(now_ - state.charged, options_.quantum) * client.tickets >= kTurns * client.gpus;
+  const Residence& residence = residences_[client.job];
+  return !residence.holds && quanta(now_ - residence.charged, options_.quantum) * client.tickets >=
+                                 kTurns * client.gpus;
 }
 
 // Gang-aware stride on one server.
 void GandivaFair::take_turns(const View& view, std::span<StrideClient> queue, std::uint32_t gpus) {
   constexpr double kFirst = 1e6;
   for (StrideClient& client : queue) {
-    double& start = states_[client.job].head_start;
+    double& start = residences_[client.job].head_start;
     start = has_waited_long(client) ? kFirst : head_start(view, client);
     client.pass -= start;
   }
   gang_stride(queue, gpus, options_.skip);
-  for (StrideClient& client : queue) client.pass += states_[client.job].head_start;
+  for (StrideClient& client : queue) client.pass += residences_[client.job].head_start;
   for (const StrideClient& client : queue) {
     if (client.chosen) count_turn(view, client);
   }
@@ -376,7 +376,7 @@ void GandivaFair::take_turns(const View& view, std::span<StrideClient> queue, st
 
 void GandivaFair::choose_and_stop(const View& view, Plan& plan) {
   for (Spread& spread : spreads_) {
-    if (states_[spread.client.job].holds && !spread.client.chosen)
+    if (residences_[spread.client.job].holds && !spread.client.chosen)
       stop(view, plan, spread.client.job);
   }
   for (NodeId node : contended_) {
@@ -384,19 +384,19 @@ void GandivaFair::choose_and_stop(const View& view, Plan& plan) {
     const std::uint32_t gpus = server.spreads.empty() ? server.gpus : server.left;
     take_turns(view, server.queue, gpus);
     for (const StrideClient& client : server.queue) {
-      if (states_[client.job].holds && !client.chosen) stop(view, plan, client.job);
+      if (residences_[client.job].holds && !client.chosen) stop(view, plan, client.job);
     }
   }
 }
 
 void GandivaFair::start_chosen(const View& view, Plan& plan) {
   for (Spread& spread : spreads_) {
-    if (spread.client.chosen && !states_[spread.client.job].holds)
+    if (spread.client.chosen && !residences_[spread.client.job].holds)
       start(view, plan, spread.client.job);
   }
   for (NodeId node : contended_) {
     for (const StrideClient& client : servers_[node].queue) {
-      if (client.chosen && !states_[client.job].holds) start(view, plan, client.job);
+      if (client.chosen && !residences_[client.job].holds) start(view, plan, client.job);
     }
   }
 }
@@ -409,11 +409,11 @@ bool GandivaFair::may_match_types() const {
 // --- Starting and stopping --------------------------------------------------------------------
 
 void GandivaFair::start(const View& view, Plan& plan, JobId job) {
-  const JobState& state = states_[job];
-  if (state.spread == kNotSpread) {
-    plan.take(state.home, view.jobs.gpus[job]);
+  const Residence& residence = residences_[job];
+  if (residence.spread == kNotSpread) {
+    plan.take(residence.home, view.jobs.gpus[job]);
   } else {
-    for (Slice slice : spreads_[state.spread].slices) plan.take(slice.node, slice.gpus);
+    for (Slice slice : spreads_[residence.spread].slices) plan.take(slice.node, slice.gpus);
   }
   plan.place(job);
   set_holds(view, job, true);
@@ -432,7 +432,7 @@ void GandivaFair::fill_touched(const View& view, Plan& plan) {
   touched_.clear();
   if (spread_waits_ == 0) return;
   for (Spread& spread : spreads_) {
-    if (states_[spread.client.job].holds) continue;
+    if (residences_[spread.client.job].holds) continue;
     const bool fits = std::ranges::all_of(
         spread.slices, [&](Slice slice) { return plan.free().on(slice.node) >= slice.gpus; });
     if (fits) start(view, plan, spread.client.job);
@@ -447,7 +447,7 @@ void GandivaFair::fill(const View& view, Plan& plan, NodeId node) {
     if (free == 0) return;
     const StrideClient* next = nullptr;
     for (const StrideClient& client : server.queue) {
-      if (states_[client.job].holds || client.gpus > free) continue;
+      if (residences_[client.job].holds || client.gpus > free) continue;
       if (next == nullptr ||
           std::pair(client.pass, client.order) < std::pair(next->pass, next->order)) {
         next = &client;

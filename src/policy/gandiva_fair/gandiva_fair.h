@@ -24,7 +24,7 @@
 #include "fairlead/policy/gandiva_fair/tiling.h"
 #include "fairlead/policy/kit/gang_stride.h"
 #include "fairlead/policy/kit/job_lists.h"
-#include "fairlead/policy/policy.h"
+#include "fairlead/policy/registry.h"
 
 #include <limits>
 #include <vector>
@@ -32,21 +32,24 @@
 namespace fairlead {
 
 struct GandivaFairOptions {
-  Duration quantum = seconds(60);
-  bool skip = true;
-  bool cap = true;
-  bool balance = true;
-  std::int64_t balance_quanta = 1;     // between rounds of balancing
-  std::int64_t cool_down_quanta = 10;  // a job that moved stays so long
-  double gain = 0.05;                  // GPUs that a move must gain per GPU it moves
-  double moves = 0.25;                 // per server and round, at most
-  std::int64_t epoch_quanta = 10;      // between trades
+  Duration quantum;
+  bool skip;
+  bool cap;
+  bool balance;
+  std::int64_t balance_quanta;    // between rounds of balancing
+  std::int64_t cool_down_quanta;  // a job that moved stays so long
+  double gain;                    // GPUs that a move must gain per GPU it moves
+  double moves;                   // per server and round, at most
+  std::int64_t trade_quanta;      // between trades
   // GPUs' worth of jobs that a user has in, per GPU that it is entitled to; twice as many at most
   // on a server, per GPU.
-  double jobs_per_gpu_max = 4;
+  double jobs_per_gpu_max;
   EntitlementOptions entitlements;
-  bool trade = true;
+  bool trade;
 };
+
+// REQUIRES: they are options of "gandiva-fair".
+GandivaFairOptions gandiva_fair_options(const PolicyOptions& options);
 
 class GandivaFair : public Policy {
  public:
@@ -62,7 +65,8 @@ class GandivaFair : public Policy {
  private:
   static constexpr std::uint32_t kNotSpread = std::numeric_limits<std::uint32_t>::max();
 
-  struct JobState {
+  // Where a job is kept, and up to when its hold there is paid for.
+  struct Residence {
     NodeId home;                        // of a job that one server keeps
     std::uint32_t spread = kNotSpread;  // row of spreads_
     GpuTypeId type;                     // where it is kept; none: outside
@@ -95,7 +99,8 @@ class GandivaFair : public Policy {
     NodeId to;
     double gain = 0;
   };
-  struct Candidate {
+  // A server in an order by `key`.
+  struct RankedNode {
     double key;
     NodeId node;
   };
@@ -187,7 +192,7 @@ class GandivaFair : public Policy {
 
   const GandivaFairOptions options_;
   Entitlements entitlements_;
-  IdVector<JobId, JobState> states_;
+  IdVector<JobId, Residence> residences_;
   IdVector<NodeId, Server> servers_;
   IdVector<GpuTypeId, std::vector<NodeId>> nodes_of_type_;
   std::vector<Spread> spreads_;
@@ -211,9 +216,9 @@ class GandivaFair : public Policy {
   std::vector<NodeId> touched_;
   std::vector<GpuTypeId> type_choice_;
   std::vector<double> type_scores_;
-  std::vector<Candidate> candidates_;
+  std::vector<RankedNode> candidates_;
   std::vector<Tiling> tilings_;  // of the candidates, while balancing
-  std::vector<Candidate> sources_;
+  std::vector<RankedNode> sources_;
   std::vector<std::pair<std::uint32_t, double>> tried_;
   std::vector<Spread*> spread_order_;
   std::vector<Slice> slices_;

@@ -156,7 +156,7 @@ NodeId GandivaFair::find_server(const View& view, JobId job, GpuTypeId type) {
     if (gpus > servers_[node].gpus || !has_room(node, gpus)) continue;
     const double key = servers_[node].load;
     if (candidates_.size() == kLooks && key >= candidates_.back().key) continue;
-    const auto at = std::ranges::upper_bound(candidates_, key, {}, &Candidate::key);
+    const auto at = std::ranges::upper_bound(candidates_, key, {}, &RankedNode::key);
     candidates_.insert(at, {key, node});
     if (candidates_.size() > kLooks) candidates_.pop_back();
   }
@@ -166,7 +166,7 @@ NodeId GandivaFair::find_server(const View& view, JobId job, GpuTypeId type) {
       std::min<double>(gpus, entitlements_.traded(user, type) / static_cast<double>(alike));
   NodeId best;
   double least = std::numeric_limits<double>::infinity();
-  for (const Candidate& candidate : candidates_) {
+  for (const RankedNode& candidate : candidates_) {
     Tiling tiling = tiling_of(candidate.node);
     const double worse = tiling.unserved_with({gpus, due / gpus}) - tiling.unserved();
     if (worse >= least) continue;
@@ -188,11 +188,11 @@ bool GandivaFair::find_servers(const View& view, JobId job, TypeMask types) {
     if ((types & type_bit(view.cluster.node_type[node])) == 0) continue;
     candidates_.push_back({servers_[node].load + spread_time(node), node});
   }
-  std::ranges::sort(candidates_, {}, [](const Candidate& c) { return std::pair(c.key, c.node); });
+  std::ranges::sort(candidates_, {}, [](const RankedNode& c) { return std::pair(c.key, c.node); });
   slices_.clear();
   std::uint32_t left = gpus;
   double highest = 0;
-  for (const Candidate& candidate : candidates_) {
+  for (const RankedNode& candidate : candidates_) {
     const std::uint32_t take = std::min<std::uint32_t>(left, servers_[candidate.node].gpus);
     if (!has_room(candidate.node, take)) continue;
     slices_.push_back({candidate.node, static_cast<std::uint16_t>(take)});
@@ -227,15 +227,15 @@ double GandivaFair::spread_time(NodeId node) const {
 
 // `lead`: the job's pass less the mean pass of those it meets.
 void GandivaFair::move_in(const View& view, JobId job, NodeId node, double lead) {
-  JobState& state = states_[job];
+  Residence& residence = residences_[job];
   Server& server = servers_[node];
   const UserId user = view.jobs.user[job];
   const std::uint32_t gpus = view.jobs.gpus[job];
-  state.home = node;
-  state.type = view.cluster.node_type[node];
-  state.charged = view.now;
-  entitlements_.keep(user, state.type, gpus);
-  kept_.push_back(user.row() * nodes_of_type_.size() + state.type.row(), job);
+  residence.home = node;
+  residence.type = view.cluster.node_type[node];
+  residence.charged = view.now;
+  entitlements_.keep(user, residence.type, gpus);
+  kept_.push_back(user.row() * nodes_of_type_.size() + residence.type.row(), job);
   StrideClient client;
   client.gpus = gpus;
   client.job = job;
@@ -250,13 +250,13 @@ void GandivaFair::move_in(const View& view, JobId job, NodeId node, double lead)
 
 // Onto slices_.
 void GandivaFair::spread_out(const View& view, JobId job) {
-  JobState& state = states_[job];
+  Residence& residence = residences_[job];
   const UserId user = view.jobs.user[job];
-  state.spread = static_cast<std::uint32_t>(spreads_.size());
-  state.type = view.cluster.node_type[slices_.front().node];
-  state.charged = view.now;
-  entitlements_.keep(user, state.type, view.jobs.gpus[job]);
-  kept_.push_back(user.row() * nodes_of_type_.size() + state.type.row(), job);
+  residence.spread = static_cast<std::uint32_t>(spreads_.size());
+  residence.type = view.cluster.node_type[slices_.front().node];
+  residence.charged = view.now;
+  entitlements_.keep(user, residence.type, view.jobs.gpus[job]);
+  kept_.push_back(user.row() * nodes_of_type_.size() + residence.type.row(), job);
   Spread spread;
   spread.slices = slices_;
   spread.client.gpus = view.jobs.gpus[job];
@@ -277,30 +277,30 @@ void GandivaFair::spread_out(const View& view, JobId job) {
 }
 
 void GandivaFair::move_out(const View& view, JobId job) {
-  JobState& state = states_[job];
+  Residence& residence = residences_[job];
   const UserId user = view.jobs.user[job];
-  entitlements_.drop(user, state.type, view.jobs.gpus[job]);
-  kept_.erase(user.row() * nodes_of_type_.size() + state.type.row(), job);
-  if (state.spread == kNotSpread) {
-    const StrideClient client = take_client(state.home, job);
-    want(state.home, -std::int64_t{client.gpus});
-    Server& server = servers_[state.home];
+  entitlements_.drop(user, residence.type, view.jobs.gpus[job]);
+  kept_.erase(user.row() * nodes_of_type_.size() + residence.type.row(), job);
+  if (residence.spread == kNotSpread) {
+    const StrideClient client = take_client(residence.home, job);
+    want(residence.home, -std::int64_t{client.gpus});
+    Server& server = servers_[residence.home];
     server.load -= std::min<double>(client.gpus, client.tickets) / server.gpus;
-    touch(state.home);
+    touch(residence.home);
   } else {
-    for (Slice slice : spreads_[state.spread].slices) {
+    for (Slice slice : spreads_[residence.spread].slices) {
       std::erase(servers_[slice.node].spreads, job);
       want(slice.node, -std::int64_t{slice.gpus});
       touch(slice.node);
     }
-    if (!state.holds) --spread_waits_;
-    std::swap(spreads_[state.spread], spreads_.back());
-    states_[spreads_[state.spread].client.job].spread = state.spread;
+    if (!residence.holds) --spread_waits_;
+    std::swap(spreads_[residence.spread], spreads_.back());
+    residences_[spreads_[residence.spread].client.job].spread = residence.spread;
     spreads_.pop_back();
-    state.spread = kNotSpread;
+    residence.spread = kNotSpread;
   }
-  state.home = NodeId();
-  state.type = GpuTypeId();
+  residence.home = NodeId();
+  residence.type = GpuTypeId();
 }
 
 StrideClient GandivaFair::take_client(NodeId node, JobId job) {
@@ -339,7 +339,7 @@ void GandivaFair::want(NodeId node, std::int64_t gpus) {
 void GandivaFair::begin_turns(Server& server) {
   for (StrideClient& client : server.queue) {
     client.pass = clock();
-    states_[client.job].charged = now_;
+    residences_[client.job].charged = now_;
   }
 }
 
@@ -358,7 +358,7 @@ void GandivaFair::close_node(const View& view, NodeId node) {
   leaving_ = servers_[node].spreads;
   for (const StrideClient& client : servers_[node].queue) leaving_.push_back(client.job);
   for (auto job = leaving_.rbegin(); job != leaving_.rend(); ++job) {
-    FL_CHECK(!states_[*job].holds, "job {} holds GPUs of a node that is down", job->row());
+    FL_CHECK(!residences_[*job].holds, "job {} holds GPUs of a node that is down", job->row());
     move_out(view, *job);
     put_outside(view, *job, true);
   }

@@ -63,14 +63,14 @@ void GandivaFair::save(Writer& writer) const {
 void GandivaFair::save_lists(Writer& writer) const {
   const auto save_list = [&](const JobLists& lists, std::size_t list) {
     for (JobId job = lists.first(list); !job.is_none(); job = lists.after(job)) {
-      const JobState& state = states_[job];
+      const Residence& residence = residences_[job];
       writer.id(job);
-      writer.id(state.home);
-      writer.u64(state.spread);
-      writer.id(state.type);
-      writer.time(state.charged);
-      writer.time(state.moved);
-      writer.u64(state.holds ? 1 : 0);
+      writer.id(residence.home);
+      writer.u64(residence.spread);
+      writer.id(residence.type);
+      writer.time(residence.charged);
+      writer.time(residence.moved);
+      writer.u64(residence.holds ? 1 : 0);
     }
     writer.id(JobId::none());
   };
@@ -124,14 +124,14 @@ void GandivaFair::load_lists(Reader& reader) {
   const auto load_list = [&](JobLists& lists, std::size_t list) {
     std::int64_t length = 0;
     for (JobId job = reader.id<JobId>(); !job.is_none() && reader.ok(); job = reader.id<JobId>()) {
-      if (!states_.has(job)) states_.resize(job.row() + std::size_t{1});
-      JobState& state = states_[job];
-      state.home = reader.id<NodeId>();
-      state.spread = reader.u32();
-      state.type = reader.id<GpuTypeId>();
-      state.charged = reader.time();
-      state.moved = reader.time();
-      state.holds = reader.u64() != 0;
+      if (!residences_.has(job)) residences_.resize(job.row() + std::size_t{1});
+      Residence& residence = residences_[job];
+      residence.home = reader.id<NodeId>();
+      residence.spread = reader.u32();
+      residence.type = reader.id<GpuTypeId>();
+      residence.charged = reader.time();
+      residence.moved = reader.time();
+      residence.holds = reader.u64() != 0;
       lists.push_back(list, job);
       ++length;
     }
@@ -146,7 +146,7 @@ void GandivaFair::load_lists(Reader& reader) {
   }
   for (std::size_t list = 0; list < kept_lists; ++list) load_list(kept_, list);
   for (const Spread& spread : spreads_) {
-    if (!states_[spread.client.job].holds) ++spread_waits_;
+    if (!residences_[spread.client.job].holds) ++spread_waits_;
   }
 }
 

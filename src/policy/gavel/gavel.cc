@@ -23,12 +23,12 @@ namespace {
 
 struct GavelOptions {
   GavelRule rule;
-  Duration round = seconds(360);
-  Duration reallocation = seconds(1920);
-  bool weighs_tickets = true;
-  bool fills_between_rounds = false;
-  Placement placement = Placement::kBestFit;
-  std::uint64_t seed = 0;
+  Duration round;
+  Duration reallocation;
+  bool weighs_tickets;
+  bool fills_between_rounds;
+  Placement placement;
+  std::uint64_t seed;
 };
 
 class Gavel : public Policy {
@@ -381,42 +381,29 @@ void Gavel::load(Reader& reader) {
 }
 
 constexpr OptionSpec kOptions[] = {
-    choice_option(
-        "objective", "max-min", "max-min/ftf/makespan/max-throughput/fifo/isolated",
-        "What the shares of time are for: the least normalised throughput, finish-time "
-        "fairness, the end of all work, total throughput, order of arrival, or equal parts of "
-        "every type."),
+    choice_option("objective", "max-min", "max-min/ftf/makespan/max-throughput/fifo/isolated",
+                  "What the shares of time optimise: the least normalised throughput, finish-time "
+                  "fairness, makespan, total throughput, order of arrival, or nothing (isolated: "
+                  "equal shares of every type)."),
     flag_option("aware", "true",
-                "Takes into account how much faster each job is on each GPU type; false is the "
-                "baseline of the paper."),
-    flag_option(
-        "water_filling", "false",
-        "With max-min: raises also the shares of those who do not have the least, one level "
-        "after another."),
+                "Use each job's speed on each GPU type; false, the paper's baseline: one speed for "
+                "all types."),
+    flag_option("water_filling", "false",
+                "With max-min: raise the second least throughput too, then the third and so on."),
     choice_option("weights", "tickets", "tickets/equal",
-                  "With max-min: a job's weight is its user's tickets, or 1."),
-    integer_option("round", "360", "seconds", 1, 86400,
-                   "Longest round; the default is the paper's six minutes."),
-    integer_option("reallocation", "1920", "seconds", 0, 864000,
-                   "Least time between computations of the shares; the default is the authors' "
+                  "With max-min: weight of a job, which is its user's tickets, or 1 (equal)."),
+    integer_option("round_s", "360", "seconds", 1, 86400,
+                   "Maximum length of a round; the default is the paper's."),
+    integer_option("reallocation_s", "1920", "seconds", 0, 864000,
+                   "Minimum time between computations of the shares; the default is the authors' "
                    "simulator's."),
-    choice_option(
-        "between_rounds", "wait", "wait/fill",
-        "GPUs that come free within a round: they idle to its end, as in the paper, or go to "
-        "who waits."),
-    placement_option("best-fit",
-                     "How GPUs of a type are found; the default keeps gangs together "
-                     "(ours)."),
+    choice_option("between_rounds", "wait", "wait/fill",
+                  "GPUs that come free within a round stay idle to its end, as in the paper "
+                  "(wait), or go to waiting jobs at once (fill)."),
+    placement_option(
+        "best-fit",
+        "Placement of a gang on its GPU type; the default keeps gangs together (ours)."),
 };
-
-GavelObjective objective_named(std::string_view name) {
-  if (name == "ftf") return GavelObjective::kFtf;
-  if (name == "makespan") return GavelObjective::kMakespan;
-  if (name == "max-throughput") return GavelObjective::kMaxThroughput;
-  if (name == "fifo") return GavelObjective::kFifo;
-  if (name == "isolated") return GavelObjective::kIsolated;
-  return GavelObjective::kMaxMin;
-}
 
 }  // namespace
 
@@ -426,18 +413,22 @@ const PolicyEntry kGavel = {
     .paper = "Narayanan et al., Gavel, OSDI 2020",
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
-      const GavelRule rule{.objective = objective_named(options.text("objective")),
-                           .aware = options.flag("aware"),
-                           .water_filling = options.flag("water_filling")};
+      using Objective = GavelObjective;
+      const GavelRule rule{
+          .objective = options.choice(
+              "objective", {Objective::kMaxMin, Objective::kFtf, Objective::kMakespan,
+                            Objective::kMaxThroughput, Objective::kFifo, Objective::kIsolated}),
+          .aware = options.flag("aware"),
+          .water_filling = options.flag("water_filling")};
       if (rule.water_filling && rule.objective != GavelObjective::kMaxMin) {
         return input_error("gavel: water_filling=true needs objective=max-min");
       }
       return std::make_unique<Gavel>(
           GavelOptions{.rule = rule,
-                       .round = seconds(options.integer("round")),
-                       .reallocation = seconds(options.integer("reallocation")),
-                       .weighs_tickets = options.text("weights") == "tickets",
-                       .fills_between_rounds = options.text("between_rounds") == "fill",
+                       .round = options.duration("round_s"),
+                       .reallocation = options.duration("reallocation_s"),
+                       .weighs_tickets = options.is("weights", "tickets"),
+                       .fills_between_rounds = options.is("between_rounds", "fill"),
                        .placement = options.placement(),
                        .seed = options.seed()});
     }};

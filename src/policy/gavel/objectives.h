@@ -36,9 +36,9 @@ struct GavelJobs {
 };
 
 struct GavelRule {
-  GavelObjective objective = GavelObjective::kMaxMin;
-  bool aware = true;           // of how much faster each job is on each type
-  bool water_filling = false;  // kMaxMin: raises also those who are not the least
+  GavelObjective objective;
+  bool aware;          // of how much faster each job is on each type
+  bool water_filling;  // kMaxMin: raises also those who are not the least
 };
 
 // The shares, a table. A row that cannot run anywhere is due nothing. `rng` is drawn from by kFifo

@@ -50,30 +50,30 @@ std::span<const RoundPick> RoundSelection::select(const RoundBooks& books,
   taken_.assign(books.gangs.size(), false);
   for (const std::uint32_t type : type_order) {
     std::uint32_t left = gpus[type];
-    find_candidates(books, type, left, fill_idle);
-    for (const Candidate& candidate : candidates_) {
+    rank_rows(books, type, left, fill_idle);
+    for (const RankedRow& ranked : ranking_) {
       if (left == 0) break;
-      if (books.gangs[candidate.row] > left) continue;
-      left -= books.gangs[candidate.row];
-      taken_[candidate.row] = true;
-      picks_.push_back({candidate.row, type});
+      if (books.gangs[ranked.row] > left) continue;
+      left -= books.gangs[ranked.row];
+      taken_[ranked.row] = true;
+      picks_.push_back({ranked.row, type});
     }
   }
   return picks_;
 }
 
-void RoundSelection::find_candidates(const RoundBooks& books, std::uint32_t type,
-                                     std::uint32_t gpus, bool fill_idle) {
-  candidates_.clear();
+void RoundSelection::rank_rows(const RoundBooks& books, std::uint32_t type, std::uint32_t gpus,
+                               bool fill_idle) {
+  ranking_.clear();
   for (std::uint32_t row = 0; row < books.gangs.size(); ++row) {
     const std::size_t cell = row * books.types + type;
     if (taken_[row] || books.gangs[row] > gpus || books.throughputs[cell] <= 0) continue;
     const double priority = round_priority(books.shares[cell], books.throughputs[cell],
                                            books.received_s[cell], books.handed_out_s[type]);
     if (priority <= 0 && !fill_idle) continue;
-    candidates_.push_back({priority, books.deficits_s[cell], books.shares[cell], row});
+    ranking_.push_back({priority, books.deficits_s[cell], books.shares[cell], row});
   }
-  std::ranges::sort(candidates_, [](const Candidate& a, const Candidate& b) {
+  std::ranges::sort(ranking_, [](const RankedRow& a, const RankedRow& b) {
     return std::tie(a.priority, a.deficit, a.share, b.row) >
            std::tie(b.priority, b.deficit, b.share, a.row);
   });

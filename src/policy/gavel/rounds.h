@@ -65,18 +65,18 @@ class RoundSelection {
                                     bool fill_idle = true);
 
  private:
-  struct Candidate {
+  // A job that may run on the type at hand.
+  struct RankedRow {
     double priority;
     double deficit;
     double share;
     std::uint32_t row;
   };
 
-  void find_candidates(const RoundBooks& books, std::uint32_t type, std::uint32_t gpus,
-                       bool fill_idle);
+  void rank_rows(const RoundBooks& books, std::uint32_t type, std::uint32_t gpus, bool fill_idle);
 
   std::vector<bool> taken_;  // by row
-  std::vector<Candidate> candidates_;
+  std::vector<RankedRow> ranking_;
   std::vector<RoundPick> picks_;
 };
 

@@ -17,6 +17,7 @@ constexpr double kRounding = 1e-9;
 
 HadarDual::HadarDual(const Cluster& cluster, const HadarSearch& search)
     : cluster_(cluster), search_(search), gangs_(cluster, search.mixed) {
+  FL_CHECK(search.beam > 0);
   drafts_.resize(search.beam);
   next_drafts_.resize(search.beam);
   key_units_.assign(cluster.type_names.size(), 1);

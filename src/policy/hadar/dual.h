@@ -25,14 +25,14 @@
 namespace fairlead {
 
 struct HadarSearch {
-  std::uint32_t beam = 64;
-  bool mixed = true;
-  bool work_conserving = true;  // what is left then goes to whoever fits, in order
+  std::uint32_t beam;    // how many drafts it keeps
+  bool mixed;            // gangs may mix types
+  bool work_conserving;  // what is left then goes to whoever fits, in order
 };
 
 class HadarDual {
  public:
-  // The cluster must outlive it.
+  // The cluster must outlive it. REQUIRES: search.beam > 0.
   HadarDual(const Cluster& cluster, const HadarSearch& search);
 
   // One round. Its parts must outlive the call.

@@ -12,6 +12,10 @@ namespace {
 
 constexpr NodeId n0{0}, n1{1};
 
+constexpr HadarSearch kSearch{.beam = 64, .mixed = true, .work_conserving = true};
+// What no job would buy is left.
+constexpr HadarSearch kSearchWithoutRest{.beam = 64, .mixed = true, .work_conserving = false};
+
 double solved(HadarStage& stage, const HadarSearch& search) {
   HadarDual dual(stage.cluster, search);
   dual.solve(stage.round());
@@ -19,7 +23,7 @@ double solved(HadarStage& stage, const HadarSearch& search) {
 }
 
 double exact(HadarStage& stage) {
-  HadarDual dual(stage.cluster, {});
+  HadarDual dual(stage.cluster, kSearch);
   dual.solve_exactly(stage.round());
   return dual.worth();
 }
@@ -28,7 +32,7 @@ TEST(HadarDual, ThreeGpusOnTwoFastAndOneSlowRunMixed) {
   HadarStage stage("1xV100:2,1xK80:1");
   stage.bid(3, {4, 1});
   stage.set_prices(0.25, 4);
-  HadarDual dual(stage.cluster, {});
+  HadarDual dual(stage.cluster, kSearch);
   dual.solve(stage.round());
   EXPECT_EQ(slices(dual.gang(0)), (std::vector<Slice>{{n0, 2}, {n1, 1}}));
   EXPECT_DOUBLE_EQ(dual.payoff(0), 3 - 0.75);
@@ -38,7 +42,7 @@ TEST(HadarDual, FastGpusGoToWhoGainsMostFromThem) {
   HadarStage stage("1xV100:1,1xK80:1");
   stage.bid(1, {10, 9});
   stage.bid(1, {8, 1});
-  HadarDual dual(stage.cluster, {});
+  HadarDual dual(stage.cluster, kSearch);
   dual.solve(stage.round());
   EXPECT_EQ(slices(dual.gang(0)), (std::vector<Slice>{{n1, 1}}));
   EXPECT_EQ(slices(dual.gang(1)), (std::vector<Slice>{{n0, 1}}));
@@ -50,11 +54,11 @@ TEST(HadarDual, NobodyBuysAbovePriceUnlessGpusWouldIdle) {
   stage.bid(1, {4});
   stage.bid(1, {1.5});
   stage.set_prices(1, 4);  // 2 once one is given out
-  HadarDual strict(stage.cluster, {.work_conserving = false});
+  HadarDual strict(stage.cluster, kSearchWithoutRest);
   strict.solve(stage.round());
   EXPECT_FALSE(strict.gang(0).empty());
   EXPECT_TRUE(strict.gang(1).empty());
-  HadarDual conserving(stage.cluster, {});
+  HadarDual conserving(stage.cluster, kSearch);
   conserving.solve(stage.round());
   EXPECT_FALSE(conserving.gang(1).empty());
   EXPECT_DOUBLE_EQ(conserving.payoff(1), -0.5);
@@ -67,7 +71,7 @@ TEST(HadarDual, AJobKeepsItsGangUnlessAnotherIsWorthMoreThanTheSwitch) {
   const Slice held[] = {{n1, 1}};
   bid.held = held;
   bid.held_worth = 3.2;
-  HadarDual dual(stage.cluster, {});
+  HadarDual dual(stage.cluster, kSearch);
   dual.solve(stage.round());
   EXPECT_EQ(slices(dual.gang(0)), (std::vector<Slice>{{n1, 1}}));
   stage.bids[0].held_worth = 2.9;
@@ -79,7 +83,7 @@ TEST(HadarDual, ALargeGangIsNotShutOutBySmallOnesOfLessWorth) {
   HadarStage stage("1xV100:4");
   stage.bid(1, {5});
   stage.bid(4, {4});
-  EXPECT_DOUBLE_EQ(solved(stage, {}), 16);
+  EXPECT_DOUBLE_EQ(solved(stage, kSearch), 16);
 }
 
 // A random round of up to eight jobs, in the order in which Hadar has them.
@@ -106,7 +110,7 @@ TEST(HadarDual, TheClearingPricesBoundWhatAnyChoiceIsWorth) {
     const HadarDual::Round round = stage.round();
     double bound = stage.clearing.cost(stage.free);
     for (std::size_t i = 0; i < stage.bids.size(); ++i) bound += stage.clearing.gain(i);
-    HadarDual dual(stage.cluster, {});
+    HadarDual dual(stage.cluster, kSearch);
     dual.solve_exactly(round);
     ASSERT_LE(dual.worth(), bound * (1 + 1e-12)) << seed;
   }
@@ -122,8 +126,9 @@ TEST(HadarDual, TheBeamIsCloseToTheExactChoice) {
   for (std::uint64_t seed = 0; seed < kRounds; ++seed) {
     HadarStage stage = random_round(seed);
     const double best = exact(stage);
-    const double gap = 1 - solved(stage, {.work_conserving = false}) / best;
-    const double gap_of_one = 1 - solved(stage, {.beam = 1, .work_conserving = false}) / best;
+    const double gap = 1 - solved(stage, kSearchWithoutRest) / best;
+    const double gap_of_one =
+        1 - solved(stage, {.beam = 1, .mixed = true, .work_conserving = false}) / best;
     ASSERT_GE(gap, -1e-12) << seed;
     mean += gap / kRounds;
     worst = std::max(worst, gap);
@@ -152,7 +157,7 @@ TEST(HadarDual, ALargeRoundIsCloseToTheBound) {
   std::ranges::sort(stage.bids, [](const HadarBid& a, const HadarBid& b) {
     return a.best() / a.gpus > b.best() / b.gpus;
   });
-  HadarDual dual(stage.cluster, {});
+  HadarDual dual(stage.cluster, kSearch);
   dual.solve(stage.round());
   double bound = stage.clearing.cost(stage.free);
   for (std::size_t i = 0; i < stage.bids.size(); ++i) bound += stage.clearing.gain(i);
@@ -316,7 +321,7 @@ TEST(HadarDual, EveryGpuGivenOutIsInOneGang) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     HadarStage stage = random_round(seed);
     stage.set_prices(0.1, 50);
-    HadarDual dual(stage.cluster, {.beam = 8});
+    HadarDual dual(stage.cluster, {.beam = 8, .mixed = true, .work_conserving = true});
     dual.solve(stage.round());
     HadarFree left = stage.free;
     for (std::size_t i = 0; i < stage.bids.size(); ++i) {

@@ -34,14 +34,14 @@ enum class Prices : std::uint8_t { kClearing, kPaper, kNone };
 constexpr double kAhead = 0.05;
 
 struct HadarOptions {
-  Utility utility = Utility::kJct;
-  Duration round = seconds(360);
-  Duration dead = seconds(30);  // expected of a switch
-  double critical = 0.8;        // of the time for everything; 1: no job is
+  Utility utility;
+  Duration round;
+  Duration switch_cost;  // expected
+  double critical;       // fraction of the makespan lower bound; 1: no job is critical
   HadarSearch search;
-  Prices prices = Prices::kClearing;
-  bool preempt = true;
-  bool fill = true;  // between rounds
+  Prices prices;
+  bool preempt;
+  bool fill;  // between rounds
 };
 
 class Hadar : public Policy {
@@ -282,7 +282,7 @@ void Hadar::add_bid(const View& view, Gang held, const Bidder& bidder) {
     for (Slice slice : held) {
       slowest = std::min(slowest, rate(view.cluster.node_type[slice.node], tier));
     }
-    bid.held_worth = worth(bidder, gpus, slowest, options_.dead);
+    bid.held_worth = worth(bidder, gpus, slowest, options_.switch_cost);
     const std::size_t first_held = held_.size();
     held_.insert(held_.end(), held.begin(), held.end());
     bid.held = Gang(held_).subspan(first_held);
@@ -409,32 +409,33 @@ void Hadar::load(Reader& reader) {
 }
 
 constexpr OptionSpec kOptions[] = {
-    choice_option(
-        "utility", "jct", "jct/throughput/makespan/ftf",
-        "What progress is worth: by the jobs it lets through (ours), by work per time since "
-        "arrival (the paper's), by work left, or by how late the job is."),
-    integer_option("round", "360", "seconds", 1, 86'400,
-                   "Time between rounds; the default is Gavel's."),
-    integer_option(
-        "switch_s", "30", "seconds", 0, 3600,
-        "Dead time that keeping a gang is expected to save; the default is that of Helios' "
-        "migration of 2 to 8 GPUs."),
-    real_option(
-        "critical", "0.8", "", 0, 1,
-        "With jct: a job goes before all others if it needs more than this part of the time in "
-        "which everything could be done; 1: none does (ours)."),
+    choice_option("utility", "jct", "jct/throughput/makespan/ftf",
+                  "Objective: completion times (jct, ours), throughput (the paper's), makespan, or "
+                  "finish-time fairness (ftf)."),
+    integer_option("round_s", "360", "seconds", 1, 86'400,
+                   "Interval of decisions; the default is Gavel's."),
+    integer_option("switch_s", "30", "seconds", 0, 3600,
+                   "Expected overhead of a migration, which a job that keeps its gang saves; the "
+                   "default is Helios' for 2 to 8 GPUs."),
+    real_option("critical", "0.8", "", 0, 1,
+                "With jct: run a job first if its remaining time alone exceeds this fraction of "
+                "the makespan lower bound; 1: none; ours."),
     integer_option("beam", "64", "drafts", 1, 1024,
-                   "How many drafts of a round the search keeps; chosen."),
-    choice_option(
-        "prices", "clearing", "clearing/paper/none",
-        "What a full type costs: what the first job that gets none would pay (ours), or the "
-        "most that any would; or all is free of charge."),
-    flag_option("mixed", "true", "Gangs may mix GPU types, as in the paper."),
-    flag_option("preempt", "true", "Running jobs bid again each round, as in the paper."),
+                   "Beam width of the search: how many partial assignments it keeps; chosen."),
+    choice_option("prices", "clearing", "clearing/paper/none",
+                  "Price of a GPU type in full use: the bid of the first job that gets none "
+                  "(clearing, ours), the highest bid (paper), or zero at any use (none)."),
+    flag_option("mixed", "true",
+                "Allow gangs of several GPU types, as in the paper; false: only gangs larger than "
+                "every type."),
+    flag_option("preempt", "true",
+                "Let running jobs bid again in each round, as in the paper; false: a job keeps its "
+                "gang to the end."),
     flag_option("work_conserving", "true",
-                "GPUs that nobody would buy are given to whoever fits (ours)."),
+                "Give GPUs that no job would buy to jobs that fit, in order, at any price; ours."),
     choice_option("between_rounds", "fill", "fill/wait",
-                  "GPUs that are idle between rounds go to waiting jobs at once (ours), or wait."),
+                  "GPUs that are idle between rounds are sold to waiting jobs at once (fill, "
+                  "ours), or stay idle (wait)."),
 };
 
 }  // namespace
@@ -445,24 +446,18 @@ const PolicyEntry kHadar = {
     .paper = "Sultana et al., Hadar, IPDPS 2024",
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
-      const std::string_view utility = options.text("utility");
-      const std::string_view prices = options.text("prices");
-      return std::make_unique<Hadar>(
-          HadarOptions{.utility = utility == "jct"          ? Utility::kJct
-                                  : utility == "throughput" ? Utility::kThroughput
-                                  : utility == "makespan"   ? Utility::kMakespan
-                                                            : Utility::kFtf,
-                       .round = seconds(options.integer("round")),
-                       .dead = seconds(options.integer("switch_s")),
-                       .critical = options.real("critical"),
-                       .search = {.beam = static_cast<std::uint32_t>(options.integer("beam")),
-                                  .mixed = options.flag("mixed"),
-                                  .work_conserving = options.flag("work_conserving")},
-                       .prices = prices == "clearing" ? Prices::kClearing
-                                 : prices == "paper"  ? Prices::kPaper
-                                                      : Prices::kNone,
-                       .preempt = options.flag("preempt"),
-                       .fill = options.text("between_rounds") == "fill"});
+      return std::make_unique<Hadar>(HadarOptions{
+          .utility = options.choice(
+              "utility", {Utility::kJct, Utility::kThroughput, Utility::kMakespan, Utility::kFtf}),
+          .round = options.duration("round_s"),
+          .switch_cost = options.duration("switch_s"),
+          .critical = options.real("critical"),
+          .search = {.beam = static_cast<std::uint32_t>(options.integer("beam")),
+                     .mixed = options.flag("mixed"),
+                     .work_conserving = options.flag("work_conserving")},
+          .prices = options.choice("prices", {Prices::kClearing, Prices::kPaper, Prices::kNone}),
+          .preempt = options.flag("preempt"),
+          .fill = options.is("between_rounds", "fill")});
     }};
 
 }  // namespace fairlead

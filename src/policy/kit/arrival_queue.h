@@ -24,9 +24,10 @@ class ArrivalQueue : public QueuePolicy {
   const std::string_view name_;
 };
 
-inline constexpr OptionSpec kSkipOption = flag_option(
-    "skip", "false",
-    "Try the jobs behind one that finds no room; the default is the peers' strict FIFO.");
+inline constexpr OptionSpec kSkipOption =
+    flag_option("skip", "false",
+                "Try the jobs behind one that finds no room; the default is the strict order of "
+                "the Tiresias and Helios simulators.");
 
 template <const PolicyEntry& entry>
 Result<std::unique_ptr<Policy>> make_arrival_queue(const PolicyOptions& options) {

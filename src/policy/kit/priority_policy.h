@@ -50,7 +50,7 @@ class PriorityPolicy : public Policy {
     // By how much the key fell before `seen`, and during what time: its pace. Used within a
     // decision.
     std::int64_t fallen = 0;
-    Duration during;
+    Duration during{};
   };
 
   void apply_news(const View& view);

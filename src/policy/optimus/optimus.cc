@@ -18,17 +18,17 @@
 namespace fairlead {
 namespace {
 
-struct Options {
-  Duration interval;
-  double resize_s = 0;
-  bool fit_speed = false;
-  bool fit_remaining = false;
-  std::uint64_t seed = 0;
+struct OptimusOptions {
+  Duration round;
+  double switch_s;  // expected cost of changing a gang
+  bool fit_speed;
+  bool fit_remaining;
+  std::uint64_t seed;
 };
 
 class Optimus : public Policy {
  public:
-  explicit Optimus(const Options& options) : options_(options) {}
+  explicit Optimus(const OptimusOptions& options) : options_(options) {}
 
   std::string_view name() const override { return kOptimus.name; }
   Needs needs() const override {
@@ -48,7 +48,7 @@ class Optimus : public Policy {
   double time_left_s(const View& view, std::size_t i, GpuTypeId type, std::uint32_t gpus) const;
   void carry_out(const View& view, Plan& plan);
 
-  const Options options_;
+  const OptimusOptions options_;
   ClassQueue waiting_;              // by smallest gang; without jobs that have none here
   IdVector<JobId, Duration> work_;  // in all; 0 unless the job is here
 
@@ -91,7 +91,7 @@ void place_freest(Plan& plan, JobId job, GpuTypeId type, std::uint32_t gpus) {
 
 void Optimus::decide(const View& view, Plan& plan) {
   apply_news(view);
-  if (view.now.ms % options_.interval.ms == 0) {
+  if (view.now.ms % options_.round.ms == 0) {
     look(view, plan);
   } else {
     offer_idle(view, plan);
@@ -99,7 +99,7 @@ void Optimus::decide(const View& view, Plan& plan) {
   // Where nobody runs, everything is on offer already.
   const bool somebody_runs = plan.free().total() < plan.free().capacity();
   if (!somebody_runs) return;
-  plan.wake_at({(view.now.ms / options_.interval.ms + 1) * options_.interval.ms});
+  plan.wake_at({(view.now.ms / options_.round.ms + 1) * options_.round.ms});
 }
 
 void Optimus::apply_news(const View& view) {
@@ -175,7 +175,7 @@ void Optimus::look(const View& view, Plan& plan) {
   const auto time_left = [&](std::size_t i, GpuTypeId type, std::uint32_t gpus) {
     return time_left_s(view, i, type, gpus);
   };
-  share_by_gain(shares_, left, time_left, options_.resize_s);
+  share_by_gain(shares_, left, time_left, options_.switch_s);
   carry_out(view, plan);
 }
 
@@ -254,16 +254,17 @@ void Optimus::load(Reader& reader) {
 }
 
 constexpr OptionSpec kOptions[] = {
-    integer_option("interval", "600", "seconds", 1, 86400,
-                   "Time between looks at the division of GPUs; the default is the paper's."),
-    real_option(
-        "resize_s", "30", "seconds", 0, 86400,
-        "What a changed gang is taken to cost its job; the default is the simulated cost of "
-        "moving 2 to 8 GPUs."),
-    choice_option("speed", "table", "table/fit",
-                  "Whether speeds are known, or fitted to those of a few sizes as in the paper."),
+    integer_option("round_s", "600", "seconds", 1, 86400,
+                   "Interval at which GPUs are divided anew; the default is the paper's."),
+    real_option("switch_s", "30", "seconds", 0, 86400,
+                "Expected overhead of changing a gang; the default is the simulated cost of moving "
+                "2 to 8 GPUs."),
+    choice_option(
+        "speed", "table", "table/fit",
+        "Speeds are known (table), or fitted to those of a few gang sizes, as in the paper (fit)."),
     choice_option("remaining", "known", "known/fit",
-                  "Whether the work left is known, or fitted to losses that are made up by seed."),
+                  "Remaining work is known, or estimated by fitting a curve to losses that are "
+                  "generated from the seed (fit)."),
 };
 
 }  // namespace
@@ -274,11 +275,12 @@ const PolicyEntry kOptimus = {
     .paper = "Peng et al., Optimus, EuroSys 2018",
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
-      return std::make_unique<Optimus>(Options{.interval = seconds(options.integer("interval")),
-                                               .resize_s = options.real("resize_s"),
-                                               .fit_speed = options.text("speed") == "fit",
-                                               .fit_remaining = options.text("remaining") == "fit",
-                                               .seed = options.seed()});
+      return std::make_unique<Optimus>(
+          OptimusOptions{.round = options.duration("round_s"),
+                         .switch_s = options.real("switch_s"),
+                         .fit_speed = options.is("speed", "fit"),
+                         .fit_remaining = options.is("remaining", "fit"),
+                         .seed = options.seed()});
     }};
 
 }  // namespace fairlead

@@ -308,7 +308,7 @@ TEST(Optimus, MakesRoomForNewcomersAtTheNextLookAndGrowsBack) {
   rows[1].submit = {100'000};
   rows[1].work = seconds(1200);
   ElasticWorld world("1xA:4", rows);
-  world.run("optimus:resize_s=0");
+  world.run("optimus:switch_s=0");
   // At 600 s j0 has 1600 s of work left and j1 1200 s: GPUs 2 and 3 gain 800 and 267 s against 600
   // and 200 s. At 1200 s j1 is done.
   EXPECT_EQ(world.places(),
@@ -330,10 +330,10 @@ TEST(Optimus, KeepsAGangThatHasLittleToGain) {
   const ElasticRow fixed{.gpus_min = 3, .gpus = 3, .gpus_max = 3, .work = seconds(50)};
   const ElasticRow elastic{.gpus = 1, .gpus_max = 4, .work = seconds(639), .model = "none"};
   ElasticWorld kept("1xA:4", {fixed, elastic});
-  kept.run("optimus:resize_s=30");
+  kept.run("optimus:switch_s=30");
   EXPECT_EQ(kept.places(), (Places{"0s j1 n0:1", "0s j0 n0:3"}));
   ElasticWorld moved("1xA:4", {fixed, elastic});
-  moved.run("optimus:resize_s=29");
+  moved.run("optimus:switch_s=29");
   EXPECT_EQ(moved.places(), (Places{"0s j1 n0:1", "0s j0 n0:3", "600s j1 n0:4"}));
 }
 
@@ -367,8 +367,8 @@ std::vector<ElasticRow> drawn_rows(Rng& rng) {
 
 std::string drawn_variant() {
   return *rc::gen::element<std::string>(
-      "optimus:interval=5,resize_s=1", "optimus:interval=9,resize_s=0,speed=fit",
-      "optimus:interval=5,resize_s=3,remaining=fit", "optimus:interval=60,speed=fit,remaining=fit");
+      "optimus:round_s=5,switch_s=1", "optimus:round_s=9,switch_s=0,speed=fit",
+      "optimus:round_s=5,switch_s=3,remaining=fit", "optimus:round_s=60,speed=fit,remaining=fit");
 }
 
 // The audit and the engine look at gangs; jobs here are never larger than one type.

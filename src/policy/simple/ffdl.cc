@@ -22,8 +22,8 @@ class Ffdl : public QueuePolicy {
 
 constexpr OptionSpec kOptions[] = {
     choice_option("placement", "pack", "pack/spread",
-                  "Fewest nodes, or GPU by GPU the emptiest node; the default is ours, spread is "
-                  "Kubernetes'."),
+                  "Fewest nodes (pack, ours), or each GPU on the node with the most free GPUs at "
+                  "that moment (spread, Kubernetes' default)."),
 };
 
 }  // namespace
@@ -34,8 +34,8 @@ const PolicyEntry kFfdl = {
     .paper = "Jayaram et al., FfDL, Middleware 2019",
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
-      const bool pack = options.text("placement") == "pack";
-      return std::make_unique<Ffdl>(pack ? Placement::kBestFit : Placement::kSpread);
+      return std::make_unique<Ffdl>(
+          options.choice("placement", {Placement::kBestFit, Placement::kSpread}));
     }};
 
 }  // namespace fairlead

@@ -28,11 +28,11 @@ namespace fairlead {
 namespace {
 
 struct HadarEOptions {
-  bool shortest_first = false;  // the utility is jct, not makespan
-  Duration round = seconds(360);
-  Duration dead = seconds(14);  // expected of a new copy
-  std::uint32_t copies_max = 0;
-  Placement placement = Placement::kBestFit;
+  bool shortest_first;  // the utility is jct, not makespan
+  Duration round;
+  Duration switch_cost;      // expected of a new copy
+  std::uint32_t copies_max;  // 0: no limit
+  Placement placement;
 };
 
 class HadarE : public Policy {
@@ -235,9 +235,9 @@ bool HadarE::add_copy(const View& view, Plan& plan, Fork& fork, GpuTypeId type) 
   // A copy more than it has in the world delays them all by the time it takes to begin.
   const double added =
       rates_[static_cast<std::size_t>(&fork - forks_.data()) * types(view) + type.row()];
-  const double dead_s = to_seconds(options_.dead);
+  const double switch_s = to_seconds(options_.switch_cost);
   const bool is_new = fork.copies >= fork.held && view.jobs.state[fork.job] == JobState::kRunning;
-  if (is_new && dead_s + fork.remaining_s / (fork.rate + added) >= fork.remaining_s / fork.rate) {
+  if (is_new && switch_s + fork.remaining_s / (fork.rate + added) >= fork.remaining_s / fork.rate) {
     return false;
   }
   const NodeId node = node_for(view, plan, fork, type);
@@ -277,17 +277,17 @@ NodeId HadarE::node_for(const View& view, const Plan& plan, const Fork& fork,
 
 constexpr OptionSpec kOptions[] = {
     choice_option("utility", "makespan", "makespan/jct",
-                  "Whom a node works for: so that all work is done soonest (the paper's total time "
-                  "duration), or for the job that it brings nearest to its end."),
-    integer_option("round", "360", "seconds", 1, 86400,
-                   "Length of a round; the default is Gavel's six minutes."),
-    integer_option("copies", "0", "", 0, 65535,
-                   "Most copies of a job; 0: as many as there are nodes, which is enough."),
+                  "Objective: makespan (the paper's total time duration), or completion times, by "
+                  "joining a node to the job that it brings nearest to its end (jct)."),
+    integer_option("round_s", "360", "seconds", 1, 86400,
+                   "Maximum length of a round; the default is Gavel's."),
     integer_option(
-        "switch", "14", "seconds", 0, 86400,
-        "Expected cost of one more copy: a copy that saves less is not made. The default is "
-        "a migration and an exchange of the simulated world."),
-    placement_option("best-fit", "How gangs larger than every node are placed (ours)."),
+        "copies", "0", "", 0, 65535,
+        "Maximum number of copies of a job; 0: as many as there are nodes, which is enough."),
+    integer_option("switch_s", "14", "seconds", 0, 86400,
+                   "Expected overhead of one more copy, which is not made if it saves less; the "
+                   "default is a migration and an exchange of the simulated world."),
+    placement_option("best-fit", "Placement of gangs larger than every node (ours)."),
 };
 
 }  // namespace
@@ -299,9 +299,9 @@ const PolicyEntry kHadarE = {
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
       return std::make_unique<HadarE>(
-          HadarEOptions{.shortest_first = options.text("utility") == "jct",
-                        .round = seconds(options.integer("round")),
-                        .dead = seconds(options.integer("switch")),
+          HadarEOptions{.shortest_first = options.is("utility", "jct"),
+                        .round = options.duration("round_s"),
+                        .switch_cost = options.duration("switch_s"),
                         .copies_max = static_cast<std::uint32_t>(options.integer("copies")),
                         .placement = options.placement()});
     }};

@@ -29,12 +29,13 @@ class Las : public PriorityPolicy {
 };
 
 constexpr OptionSpec kOptions[] = {
-    placement_option("count", "How GPUs are found; the default is the Tiresias simulator's."),
-    choice_option("attained", "gpu-time", "gpu-time/time",
-                  "What counts as service; the default is Tiresias' two-dimensional one."),
+    placement_option("count", "Placement of a gang; the default is the Tiresias simulator's."),
+    choice_option(
+        "attained", "gpu-time", "gpu-time/time",
+        "Attained service: GPUs x running time (Tiresias' two-dimensional LAS), or running time."),
     integer_option(
         "quantum_s", "60", "seconds", 1, 86400,
-        "Time between looks at the order; the default is Gandiva's time slice (OSDI 2018)."),
+        "Time slice after which waiting jobs may preempt; the default is Gandiva's (OSDI 2018)."),
 };
 
 }  // namespace
@@ -46,9 +47,8 @@ const PolicyEntry kLas = {
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
       return std::make_unique<Las>(
-          options.placement(),
-          options.text("attained") == "time" ? Attained::kTime : Attained::kGpuTime,
-          seconds(options.integer("quantum_s")));
+          options.placement(), options.choice("attained", {Attained::kGpuTime, Attained::kTime}),
+          options.duration("quantum_s"));
     }};
 
 }  // namespace fairlead

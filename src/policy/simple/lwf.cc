@@ -127,10 +127,9 @@ void Lwf::add_workload(const View& view, const Plan& plan, JobId job) {
 }
 
 constexpr OptionSpec kOptions[] = {
-    integer_option(
-        "kappa", "1", "GPUs", 0, 1'000'000,
-        "Gangs up to this size take any free GPUs, larger ones the least loaded nodes; the "
-        "published range is 1 to 32."),
+    integer_option("kappa", "1", "GPUs", 0, 1'000'000,
+                   "Gangs of at most this size take any free GPUs in node order, larger ones the "
+                   "least loaded nodes; published values are 1, 2, 4, 8 and 32."),
     flag_option(
         "skip", "false",
         "Try the jobs behind one that finds no room; the default is a strict order (ours)."),

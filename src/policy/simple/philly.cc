@@ -21,10 +21,10 @@ namespace {
 constexpr Placement kLevels[] = {Placement::kConsolidate, Placement::kRack, Placement::kBestFit};
 
 struct PhillyOptions {
-  bool quotas = true;
+  bool quotas;
   Duration relax;
-  double preempt_above = 1;
-  bool skip = false;
+  double preempt_above;
+  bool skip;
 };
 
 class Philly : public Policy {
@@ -243,15 +243,15 @@ void Philly::load(Reader& reader) {
 }
 
 constexpr OptionSpec kOptions[] = {
-    choice_option(
-        "quota", "tickets", "tickets/none",
-        "A virtual cluster's GPUs: in proportion to its user's tickets, or no limit (ours)."),
-    integer_option("relax", "120", "seconds", 0, 31'536'000,
-                   "A job that has waited so long may span a rack, and after as long again any "
-                   "nodes; the default is chosen."),
-    real_option("preempt_above", "0.9", "", 0, 1,
-                "GPUs above quotas are taken back where more than this part of the cluster is "
-                "held; 1 is never."),
+    choice_option("quota", "tickets", "tickets/none",
+                  "Quota of a virtual cluster: GPUs in proportion to its user's tickets, or no "
+                  "quotas, and so no bonus jobs and no preemption (none, ours)."),
+    integer_option("relax_s", "120", "seconds", 0, 31'536'000,
+                   "Waiting time after which a gang may span a rack, and after as long again any "
+                   "nodes; 0: any nodes at once; chosen."),
+    real_option(
+        "preempt_above", "0.9", "", 0, 1,
+        "Preempt bonus jobs only where more than this fraction of the GPUs is held; 1: never."),
     flag_option("skip", "false",
                 "Try the jobs behind one that finds no room in its virtual cluster; the default is "
                 "a strict order (ours)."),
@@ -265,8 +265,8 @@ const PolicyEntry kPhilly = {
     .paper = "Jeon et al., Analysis of Large-Scale Multi-Tenant GPU Clusters, USENIX ATC 2019",
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
-      return std::make_unique<Philly>(PhillyOptions{.quotas = options.text("quota") == "tickets",
-                                                    .relax = seconds(options.integer("relax")),
+      return std::make_unique<Philly>(PhillyOptions{.quotas = options.is("quota", "tickets"),
+                                                    .relax = options.duration("relax_s"),
                                                     .preempt_above = options.real("preempt_above"),
                                                     .skip = options.flag("skip")});
     }};

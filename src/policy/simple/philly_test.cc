@@ -90,11 +90,11 @@ std::vector<TestJob> fragments(std::uint32_t nodes, const TestJob& last) {
 
 TEST(Philly, AGangInsistsOnANodeThenOnARackThenTakesAnyGpus) {
   const TestJob pair{.gpus = 2, .submit_s = 10};
-  EXPECT_EQ(happens(racks_of_nodes(1, 2, 3), fragments(2, pair), "philly:relax=100").steps.back(),
+  EXPECT_EQ(happens(racks_of_nodes(1, 2, 3), fragments(2, pair), "philly:relax_s=100").steps.back(),
             "110s j2 n0:1 n1:1");
-  EXPECT_EQ(happens(racks_of_nodes(2, 1, 3), fragments(2, pair), "philly:relax=100").steps.back(),
+  EXPECT_EQ(happens(racks_of_nodes(2, 1, 3), fragments(2, pair), "philly:relax_s=100").steps.back(),
             "210s j2 n0:1 n1:1");
-  EXPECT_EQ(happens(racks_of_nodes(2, 1, 3), fragments(2, pair), "philly:relax=0").steps.back(),
+  EXPECT_EQ(happens(racks_of_nodes(2, 1, 3), fragments(2, pair), "philly:relax_s=0").steps.back(),
             "10s j2 n0:1 n1:1");
 }
 
@@ -108,7 +108,7 @@ TEST(Philly, ThePatienceOfAGangBeginsAnewWhenItIsStopped) {
                                {.gpus = 2, .submit_s = 5, .work_s = 400},
                                {.gpus = 2, .submit_s = 6, .work_s = 400},
                                {.gpus = 2, .submit_s = 10, .user = "bob"}};
-  const Happened happened = happens(two_racks(), jobs, "philly:relax=100", 300);
+  const Happened happened = happens(two_racks(), jobs, "philly:relax_s=100", 300);
   const Lines last(happened.steps.end() - 3, happened.steps.end());
   EXPECT_EQ(last[0], "10s j6 stop");
   EXPECT_EQ(last[1], "10s j7 n3:2");

@@ -23,7 +23,7 @@ class Sjf : public QueuePolicy {
 };
 
 constexpr OptionSpec kOptions[] = {
-    placement_option("count", "How GPUs are found; Helios itself uses consolidate."),
+    placement_option("count", "Placement of a gang; Helios itself uses consolidate."),
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ class Smallest : public PriorityPolicy {
 };
 
 constexpr OptionSpec kOptions[] = {
-    placement_option("count", "How GPUs are found; the default is the Tiresias simulator's."),
+    placement_option("count", "Placement of a gang; the default is the Tiresias simulator's."),
 };
 
 }  // namespace

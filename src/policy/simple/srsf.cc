@@ -20,7 +20,7 @@ class Srsf : public PriorityPolicy {
 };
 
 constexpr OptionSpec kOptions[] = {
-    placement_option("count", "How GPUs are found; the default is the Tiresias simulator's."),
+    placement_option("count", "Placement of a gang; the default is the Tiresias simulator's."),
 };
 
 }  // namespace

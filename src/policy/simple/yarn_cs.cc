@@ -7,7 +7,7 @@ namespace fairlead {
 namespace {
 
 constexpr OptionSpec kOptions[] = {
-    placement_option("yarn", "How GPUs are found; the default is YARN-CS's."),
+    placement_option("yarn", "Placement of a gang; the default is YARN-CS's."),
     kSkipOption,
 };
 

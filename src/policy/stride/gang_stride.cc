@@ -16,15 +16,16 @@ class GlobalStride : public StridePolicy {
 };
 
 constexpr OptionSpec kOptions[] = {
-    integer_option("quantum", "60", "seconds", 1, 86400,
-                   "Length of a turn; the default is Gandiva's time slice (OSDI 2018)."),
-    placement_option("best-fit", "How GPUs are found; the default keeps gangs together (ours)."),
+    integer_option("quantum_s", "60", "seconds", 1, 86400,
+                   "Time slice; the default is Gandiva's (OSDI 2018)."),
+    placement_option("best-fit", "Placement of a gang; the default keeps gangs together (ours)."),
+
     flag_option("cap", "true",
-                "Forgives what a job owes beyond the largest gang per ticket (ours); the slides do "
-                "not."),
+                "Forgive what a job owes beyond one quantum of the largest gang per ticket; ours, "
+                "not in the slides."),
     flag_option("skip", "true",
-                "Jobs behind one that does not fit are tried, as in the slides; false is "
-                "head-of-line."),
+                "Try the jobs behind one that does not fit, as in the slides; false is "
+                "head-of-line blocking, an ablation."),
 };
 
 }  // namespace
@@ -35,11 +36,11 @@ const PolicyEntry kGangStride = {
     .paper = "Chaudhary et al., Gandiva_fair, EuroSys 2020 (slides: the rule before it is split)",
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
-      return std::make_unique<GlobalStride>(
-          StrideOptions{.placement = options.placement(),
-                        .quantum = seconds(options.integer("quantum")),
-                        .skip = options.flag("skip"),
-                        .cap = options.flag("cap")});
+      return std::make_unique<GlobalStride>(StrideOptions{.placement = options.placement(),
+                                                          .quantum = options.duration("quantum_s"),
+                                                          .one_at_a_time = false,
+                                                          .skip = options.flag("skip"),
+                                                          .cap = options.flag("cap")});
     }};
 
 }  // namespace fairlead

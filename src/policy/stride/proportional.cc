@@ -67,9 +67,9 @@ class Proportional : public StridePolicy {
 };
 
 constexpr OptionSpec kOptions[] = {
-    integer_option("round", "120", "seconds", 1, 86400,
-                   "Time between looks at the order; the default is Shockwave's."),
-    placement_option("best-fit", "How GPUs are found; the default keeps gangs together (ours)."),
+    integer_option("round_s", "120", "seconds", 1, 86400,
+                   "Interval of decisions; the default is Shockwave's."),
+    placement_option("best-fit", "Placement of a gang; the default keeps gangs together (ours)."),
 };
 
 }  // namespace
@@ -80,8 +80,11 @@ const PolicyEntry kProportional = {
     .paper = "Zheng et al., Shockwave, NSDI 2023 (its simulator's gandiva_fair)",
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
-      return std::make_unique<Proportional>(StrideOptions{
-          .placement = options.placement(), .quantum = seconds(options.integer("round"))});
+      return std::make_unique<Proportional>(StrideOptions{.placement = options.placement(),
+                                                          .quantum = options.duration("round_s"),
+                                                          .one_at_a_time = false,
+                                                          .skip = true,
+                                                          .cap = false});
     }};
 
 }  // namespace fairlead

@@ -15,9 +15,9 @@ class Stride : public StridePolicy {
 };
 
 constexpr OptionSpec kOptions[] = {
-    integer_option("quantum", "60", "seconds", 1, 86400,
-                   "Length of a turn; the default is Gandiva's time slice (OSDI 2018)."),
-    placement_option("best-fit", "How GPUs are found; the default keeps gangs together (ours)."),
+    integer_option("quantum_s", "60", "seconds", 1, 86400,
+                   "Time slice; the default is Gandiva's (OSDI 2018)."),
+    placement_option("best-fit", "Placement of a gang; the default keeps gangs together (ours)."),
 };
 
 }  // namespace
@@ -31,8 +31,10 @@ const PolicyEntry kStride = {
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
       return std::make_unique<Stride>(StrideOptions{.placement = options.placement(),
-                                                    .quantum = seconds(options.integer("quantum")),
-                                                    .one_at_a_time = true});
+                                                    .quantum = options.duration("quantum_s"),
+                                                    .one_at_a_time = true,
+                                                    .skip = true,
+                                                    .cap = false});
     }};
 
 }  // namespace fairlead

@@ -24,11 +24,11 @@
 namespace fairlead {
 
 struct StrideOptions {
-  Placement placement = Placement::kBestFit;
-  Duration quantum = seconds(60);
-  bool one_at_a_time = false;  // a turn is for the whole cluster, whatever the gang
-  bool skip = true;            // jobs behind one that does not fit are tried
-  bool cap = false;            // cap_passes
+  Placement placement;
+  Duration quantum;
+  bool one_at_a_time;  // a turn is for the whole cluster, whatever the gang
+  bool skip;           // jobs behind one that does not fit are tried
+  bool cap;            // cap_passes
 };
 
 class StridePolicy : public Policy {

@@ -458,35 +458,38 @@ void Tiresias::load(Reader& reader) {
 
 constexpr std::string_view kPlacements =
     "count/first-fit/best-fit/yarn/consolidate/rack/spread/skew";
+static_assert(kPlacements.starts_with(kPlacementChoices));
 
 constexpr OptionSpec kOptions[] = {
     list_option("limits", "3250/7200", "GPU-seconds or seconds", 1, 1e9,
-                "Service at which a job leaves each queue but the last, increasing; the defaults "
-                "are the artefact's."),
+                "Attained service at which a job leaves each queue but the last, increasing; the "
+                "defaults are the artefact's."),
     choice_option("placement", "count", kPlacements,
-                  "How GPUs are found, or skew: jobs of skewed models consolidated, others "
-                  "best-fit; the default is the Tiresias simulator's."),
-    real_option("skew", "0.4", "", 0, 1,
-                "With placement=skew, models of which more than this is in one tensor are skewed; "
-                "the default is ours, between VGG and the others."),
+                  "Placement of a gang, or skew: consolidate for jobs of skewed models, best-fit "
+                  "for others; the default is the Tiresias simulator's."),
+    real_option(
+        "skew", "0.4", "", 0, 1,
+        "With placement=skew: a model is skewed if more than this fraction of what it exchanges is "
+        "in one tensor (largest_tensor_mb); chosen, between VGG and the others."),
     real_option("promote", "0", "times the running time", 0, 1000,
                 "How long a preempted job waits before it returns to the first queue; 0, the "
-                "artefact's default, is never."),
-    flag_option("gittins", "false",
-                "Orders each queue by Gittins index instead of arrival; off by default, as in the "
-                "artefact."),
+                "artefact's default: for ever."),
+    flag_option(
+        "gittins", "false",
+        "Order each queue by Gittins index instead of arrival; the default is the artefact's."),
     {.name = "gittins_file",
      .type = OptionType::kFile,
      .fallback = "",
      .unit = "",
      .choices = "",
-     .help = "GPU-seconds that earlier jobs needed, one number per line; by default 21 quantiles "
-             "of the artefact's file."},
-    integer_option("gittins_quantum", "3250", "GPU-seconds", 1, 1e9,
-                   "How far ahead the Gittins index looks; the default is the artefact's."),
+     .help = "GPU-seconds of service that earlier jobs needed, one whole number per line; by "
+             "default 21 quantiles of the artefact's yarn-gput1000.csv."},
+    integer_option("gittins_quantum_gpu_s", "3250", "GPU-seconds", 1, 1e9,
+                   "Service quantum of the Gittins index, which is how far ahead it looks; the "
+                   "default is the artefact's."),
     choice_option(
         "unit", "gpu-seconds", "gpu-seconds/seconds",
-        "What counts as service (dlas-gpu or dlas); the default is the two-dimensional one."),
+        "Unit of service: GPUs x running time (the artefact's dlas-gpu), or running time (dlas)."),
 };
 
 Result<std::vector<std::int64_t>> checked_limits(const PolicyOptions& options) {
@@ -504,35 +507,34 @@ Result<std::vector<std::int64_t>> checked_limits(const PolicyOptions& options) {
   return limits;
 }
 
-Result<std::optional<GittinsIndex>> gittins(const PolicyOptions& options) {
-  if (!options.flag("gittins")) return std::nullopt;
+Result<GittinsIndex> gittins_index(const PolicyOptions& options) {
   std::vector<std::int64_t> samples(builtin_service_samples().begin(),
                                     builtin_service_samples().end());
   if (!options.text("gittins_file").empty()) {
     FL_TRY_ASSIGN(read, read_service_samples(options.text("gittins_file")));
     samples = std::move(read);
   }
-  return GittinsIndex(std::move(samples), options.integer("gittins_quantum"));
-}
-
-Result<std::unique_ptr<Policy>> make(const PolicyOptions& options) {
-  TiresiasOptions made;
-  if (options.text("placement") == "skew") {
-    made.placement = Placement::kBestFit;
-    made.consolidate_above = options.real("skew");
-  } else {
-    made.placement = options.placement();
-  }
-  made.unit = options.text("unit") == "seconds" ? ServiceUnit::kTime : ServiceUnit::kGpuTime;
-  FL_TRY_ASSIGN(limits, checked_limits(options));
-  made.limits_s = std::move(limits);
-  made.promote_thousandths = static_cast<std::int64_t>(options.real("promote") * 1000);
-  FL_TRY_ASSIGN(index, gittins(options));
-  made.gittins = std::move(index);
-  return make_tiresias(std::move(made));
+  return GittinsIndex(std::move(samples), options.integer("gittins_quantum_gpu_s"));
 }
 
 }  // namespace
+
+Result<TiresiasOptions> tiresias_options(const PolicyOptions& options) {
+  const bool by_skew = options.is("placement", "skew");
+  FL_TRY_ASSIGN(limits, checked_limits(options));
+  TiresiasOptions made{
+      .placement = by_skew ? Placement::kBestFit : options.placement(),
+      .consolidate_above = by_skew ? std::optional(options.real("skew")) : std::nullopt,
+      .unit = options.choice("unit", {ServiceUnit::kGpuTime, ServiceUnit::kTime}),
+      .limits_s = std::move(limits),
+      .promote_thousandths = static_cast<std::int64_t>(options.real("promote") * 1000),
+      .gittins = std::nullopt};
+  if (options.flag("gittins")) {
+    FL_TRY_ASSIGN(index, gittins_index(options));
+    made.gittins = std::move(index);
+  }
+  return made;
+}
 
 std::unique_ptr<Policy> make_tiresias(TiresiasOptions options) {
   return std::make_unique<Tiresias>(std::move(options));
@@ -543,6 +545,9 @@ const PolicyEntry kTiresias = {
     .summary = "Queues by attained service, with preemption; durations are not known.",
     .paper = "Gu et al., Tiresias, NSDI 2019",
     .options = kOptions,
-    .make = make};
+    .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
+      FL_TRY_ASSIGN(made, tiresias_options(options));
+      return make_tiresias(std::move(made));
+    }};
 
 }  // namespace fairlead

@@ -16,7 +16,7 @@
 
 #include "fairlead/base/units.h"
 #include "fairlead/policy/kit/placement.h"
-#include "fairlead/policy/policy.h"
+#include "fairlead/policy/registry.h"
 #include "fairlead/policy/tiresias/gittins.h"
 
 #include <cstdint>
@@ -32,22 +32,25 @@ enum class ServiceUnit : std::uint8_t {
 };
 
 struct TiresiasOptions {
-  Placement placement = Placement::kCount;
+  Placement placement;
   // Jobs whose model's skew (KnownSpeed::skew) is above this are consolidated instead.
-  std::optional<double> consolidate_above = {};
-  ServiceUnit unit = ServiceUnit::kGpuTime;
+  std::optional<double> consolidate_above;
+  ServiceUnit unit;
   // Of all queues but the last, increasing; seconds or GPU-seconds.
-  std::vector<std::int64_t> limits_s = {3250, 7200};
+  std::vector<std::int64_t> limits_s;
   // A waiting job that ran before returns to the first queue once it has waited for this many
   // thousandths of its running time; 0: never.
-  std::int64_t promote_thousandths = 0;
+  std::int64_t promote_thousandths;
   // Orders each queue by Gittins index.
-  std::optional<GittinsIndex> gittins = {};
+  std::optional<GittinsIndex> gittins;
   // For conformance tests only: the Tiresias simulator forgets a job's GPUs when it computes when
   // the job will reach its limit, and so looks too late unless something else happens before.
   bool late_demotion = false;
 };
 
+// Errors: limits that do not increase by whole numbers, a gittins_file that cannot be read.
+// REQUIRES: they are options of "tiresias".
+Result<TiresiasOptions> tiresias_options(const PolicyOptions& options);
 std::unique_ptr<Policy> make_tiresias(TiresiasOptions options);
 
 }  // namespace fairlead
