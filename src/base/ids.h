@@ -64,6 +64,13 @@ class IdVector {
     rows_.push_back(std::move(value));
     return IdType(rows_.size() - 1);
   }
+  // The value of that row; a column that is too short for it grows by default values first.
+  // REQUIRES: !id.is_none().
+  decltype(auto) grow_to(IdType id) {
+    FL_CHECK(!id.is_none());
+    if (!has(id)) rows_.resize(id.row() + std::size_t{1});
+    return rows_[id.row()];
+  }
   void resize(std::size_t size, const T& value = T()) { rows_.resize(size, value); }
   void reserve(std::size_t size) { rows_.reserve(size); }
   void clear() { rows_.clear(); }

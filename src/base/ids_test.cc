@@ -80,6 +80,14 @@ TEST(IdVector, ResizesWithTheGivenValue) {
   EXPECT_EQ(std::vector<int>(column.begin(), column.end()), (std::vector<int>{5, 5, 9, 9}));
 }
 
+TEST(IdVector, GrowsToAnIdAndKeepsWhatItHas) {
+  IdVector<NodeId, int> column(1, 5);
+  column.grow_to(NodeId(2)) = 7;
+  EXPECT_EQ(std::vector<int>(column.begin(), column.end()), (std::vector<int>{5, 0, 7}));
+  column.grow_to(NodeId(0)) = 6;
+  EXPECT_EQ(std::vector<int>(column.begin(), column.end()), (std::vector<int>{6, 0, 7}));
+}
+
 #ifdef FAIRLEAD_DCHECKS
 TEST(IdVectorDeathTest, ChecksTheRow) {
   const IdVector<NodeId, int> column(2, 0);

@@ -39,7 +39,8 @@ FreeIndex::FreeIndex(const Cluster& cluster)
       idle_(cluster.type_names.size(), Row(cluster.nodes() / kBits + 1, 0)),
       free_(cluster.node_gpus),
       down_(cluster.nodes(), true),
-      of_type_(cluster.type_names.size(), 0) {
+      of_type_(cluster.type_names.size(), 0),
+      capacity_of_type_(cluster.type_names.size(), 0) {
   for (NodeId node : ids<NodeId>(cluster.nodes())) set_up(node);
 }
 
@@ -104,6 +105,7 @@ void FreeIndex::set_down(NodeId node) {
   unlink(node);
   down_[node] = true;
   capacity_ -= cluster_->node_gpus[node];
+  capacity_of_type_[cluster_->node_type[node]] -= cluster_->node_gpus[node];
 }
 
 void FreeIndex::set_up(NodeId node) {
@@ -111,6 +113,7 @@ void FreeIndex::set_up(NodeId node) {
   down_[node] = false;
   link(node);
   capacity_ += cluster_->node_gpus[node];
+  capacity_of_type_[cluster_->node_type[node]] += cluster_->node_gpus[node];
 }
 
 void FreeIndex::set_free(NodeId node, std::uint32_t free) {

@@ -25,8 +25,11 @@ class FreeIndex {
   std::uint32_t of(TypeMask types) const;
   std::uint32_t on(NodeId node) const { return down_[node] ? 0 : free_[node]; }
   bool has(NodeId node) const { return free_.has(node); }
-  // GPUs of nodes that are up, free or not.
+  // GPUs of nodes that are up, free or not: in total, of one type.
   std::uint32_t capacity() const { return capacity_; }
+  std::uint32_t capacity(GpuTypeId type) const { return capacity_of_type_[type]; }
+  // No GPU of a node that is up is taken.
+  bool all_free() const { return total_ == capacity_; }
 
   // The lowest node of `type` in `range` with at least `gpus` free, or none.
   NodeId first(GpuTypeId type, std::uint32_t gpus, NodeRange range) const;
@@ -65,6 +68,7 @@ class FreeIndex {
   IdVector<NodeId, std::uint16_t> free_;
   IdVector<NodeId, bool> down_;
   IdVector<GpuTypeId, std::uint32_t> of_type_;
+  IdVector<GpuTypeId, std::uint32_t> capacity_of_type_;
   std::uint32_t total_ = 0;
   std::uint32_t capacity_ = 0;
 };

@@ -23,8 +23,10 @@ class PlainFree {
   std::uint32_t of(TypeMask types) const {
     return sum([&](NodeId node) { return has(types, node) ? on(node) : 0; });
   }
-  std::uint32_t capacity() const {
-    return sum([&](NodeId node) { return down_[node] ? 0U : cluster_.node_gpus[node]; });
+  std::uint32_t capacity(TypeMask types) const {
+    return sum([&](NodeId node) {
+      return down_[node] || !has(types, node) ? 0U : cluster_.node_gpus[node];
+    });
   }
 
   NodeId first(GpuTypeId type, std::uint32_t gpus, NodeRange range) const {
@@ -96,9 +98,11 @@ Cluster mixed_cluster(Rng& rng) {
 
 void expect_counts(const FreeIndex& index, const PlainFree& plain, const Cluster& cluster) {
   ASSERT_EQ(index.total(), plain.of(kAllTypes));
-  ASSERT_EQ(index.capacity(), plain.capacity());
+  ASSERT_EQ(index.capacity(), plain.capacity(kAllTypes));
+  ASSERT_EQ(index.all_free(), plain.of(kAllTypes) == plain.capacity(kAllTypes));
   for (GpuTypeId type : ids<GpuTypeId>(cluster.type_names.size())) {
     ASSERT_EQ(index.of(type), plain.of(type_bit(type)));
+    ASSERT_EQ(index.capacity(type), plain.capacity(type_bit(type)));
   }
   ASSERT_EQ(index.of(TypeMask{5}), plain.of(TypeMask{5}));
   for (NodeId node : ids<NodeId>(cluster.nodes())) {
@@ -193,6 +197,7 @@ TEST(FreeIndex, CountsWhatWasGivenBackWhileTheNodeWasDown) {
   index.set_down(NodeId(0));
   EXPECT_EQ(index.total(), 2U);
   EXPECT_EQ(index.capacity(), 2U);
+  EXPECT_TRUE(index.all_free()) << "what is taken is on the node that is down";
   index.give(NodeId(0), 3);
   EXPECT_EQ(index.on(NodeId(0)), 0U);
   index.set_up(NodeId(0));

@@ -39,6 +39,10 @@ class KnownSpeed {
   // Speed relative to the job's reference, of `gpus` GPUs of one type at one tier; nullopt where it
   // is not known (yet), Rate 0 where it is known to be infeasible.
   std::optional<Rate> rate(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const;
+  // At the best tier that a gang of that size can have here; 0 also where that is not known yet.
+  Rate best_rate(JobId job, GpuTypeId type, std::uint32_t gpus) const {
+    return rate(job, type, gpus, best_tier(gpus)).value_or(Rate{});
+  }
   // The largest tensor of the job's model / all that the model exchanges, 0 to 1 (Gu et al.,
   // Tiresias, NSDI 2019, section 3.3); nullopt where the model does not say. It shows in the model
   // itself, so no run is needed to know it. O(1).
