@@ -1,5 +1,6 @@
 #include "fairlead/policy/dally/dally.h"
 
+#include "fairlead/policy/kit/domains.h"
 #include "fairlead/policy/kit/placement.h"
 #include "fairlead/policy/policies.h"
 
@@ -18,17 +19,8 @@ std::size_t index_of(DallyTier tier) { return static_cast<std::size_t>(tier); }
 
 // The largest gang of that type that one domain of the tier can have.
 std::uint32_t largest(const Cluster& cluster, GpuTypeId type, DallyTier tier) {
-  if (tier == DallyTier::kMachine) return cluster.type_node_gpus_max[type];
-  if (tier == DallyTier::kNetwork) return cluster.type_gpus[type];
-  std::uint32_t most = 0;
-  for (NodeRange rack : cluster.rack_nodes) {
-    std::uint32_t gpus = 0;
-    for (std::uint32_t node = rack.begin; node < rack.end; ++node) {
-      if (cluster.node_type[NodeId(node)] == type) gpus += cluster.node_gpus[NodeId(node)];
-    }
-    most = std::max(most, gpus);
-  }
-  return most;
+  return most_in_domain(cluster, domain_tier(tier), type_bit(type),
+                        [&](NodeId node) { return cluster.node_gpus[node]; });
 }
 
 }  // namespace
@@ -38,7 +30,7 @@ void Dally::decide(const View& view, Plan& plan) {
   apply_news(view);
   refresh_timers(view.now);
   start_waiting(view, plan);
-  if (options_.preempt != DallyPreempt::kNone && view.now.ms % options_.round.ms == 0) {
+  if (options_.preempt != DallyPreempt::kNone && rounds_.due(view.now)) {
     run_round(view, plan);
     start_waiting(view, plan);  // those who had to make room, elsewhere
   }
@@ -82,9 +74,7 @@ Dally::TierTypes Dally::types_with_room(const View& view, JobId job, const State
 }
 
 Tier Dally::tier_for(DallyTier tier, std::uint32_t gpus) {
-  if (tier == DallyTier::kNetwork) return Tier::kSpine;
-  if (tier == DallyTier::kRack) return Tier::kRack;
-  return gpus <= 2 ? Tier::kPair : Tier::kNode;
+  return tier == DallyTier::kMachine && gpus <= 2 ? Tier::kPair : domain_tier(tier);
 }
 
 // The network if the gang fits nowhere but on several types.
@@ -132,7 +122,7 @@ double Dally::score(const View& view, JobId job) {
   const double slow = std::clamp(best / widest(view, job), 1.0, kMostScore);
   if (options_.score == DallyScore::kSlowdown) return slow - 1;
   const double communication = 1 - 1 / slow;
-  const double left = to_seconds(view.oracle->remaining(job)) / to_seconds(states_[job].total);
+  const double left = to_seconds(view.oracle->remaining(job)) / to_seconds(total_work_.of(job));
   return (slow - 1) * communication * left;
 }
 
@@ -157,10 +147,8 @@ OrderKey Dally::order_in_round(const View& view, JobId job) {
 }
 
 void Dally::apply_news(const View& view) {
+  total_work_.apply_news(view);
   for (const Event& event : view.news) {
-    if (event.kind == EventKind::kArrived) {
-      states_[event.job].total = view.oracle->remaining(event.job);
-    }
     if (begins_to_wait(event.kind)) enqueue(view, event.job);
     if (!ends_job(event.kind)) continue;
     dequeue(event.job);
@@ -278,18 +266,8 @@ std::optional<NodeRange> Dally::domain(const View& view, const Plan& plan, GpuTy
     if (node.is_none()) return std::nullopt;
     return NodeRange{node.row(), node.row() + 1};
   }
-  std::optional<NodeRange> best;
-  std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
-  for (NodeRange rack : view.cluster.rack_nodes) {
-    std::uint32_t in_rack = 0;
-    for (std::uint32_t node = rack.begin; node < rack.end; ++node) {
-      if (view.cluster.node_type[NodeId(node)] == type) in_rack += free.on(NodeId(node));
-    }
-    if (in_rack < gpus || in_rack >= least) continue;
-    least = in_rack;
-    best = rack;
-  }
-  return best;
+  return tightest_domain(view.cluster, Tier::kRack, type_bit(type), gpus,
+                         [&](NodeId node) { return free.on(node); });
 }
 
 // On the type on which the job has the least time left among those with room.
@@ -365,64 +343,44 @@ void Dally::ask_to_be_woken(const View& view, Plan& plan, Time next_tier) {
   }
   if (options_.preempt == DallyPreempt::kNone) return;
   // Where nothing runs, a round changes nothing.
-  if (plan.free().total() == plan.free().capacity()) return;
+  if (plan.free().all_free()) return;
   const auto could = [&](JobId job) { return could_be_faster(view, plan, job); };
   const bool is_of_use = !waiting_.empty() || std::ranges::any_of(view.running, could) ||
                          std::ranges::any_of(view.waiting, could);  // if it was placed just now
-  if (is_of_use) plan.wake_at({(view.now.ms / options_.round.ms + 1) * options_.round.ms});
+  if (is_of_use) rounds_.wake(view.now, plan);
 }
 
 void Dally::save(Writer& writer) const {
+  rounds_.save(writer);
   timers_.save(writer);
+  total_work_.save(writer);
   writer.time(wake_);
   writer.u64(waiting_.size());
   for (const OrderKey& key : waiting_) {
-    writer.i64(key.major);
-    writer.i64(key.minor);
-    writer.i64(key.label);
-    writer.id(key.job);
+    key.save(writer);
     writer.time(states_[key.job].since);
     writer.time(states_[key.job].noted.at);
     writer.u64(index_of(states_[key.job].noted.tier));
-  }
-  const auto is_here = [](const State& state) { return state.total.ms > 0; };
-  writer.u64(static_cast<std::uint64_t>(std::ranges::count_if(states_, is_here)));
-  for (JobId job : ids<JobId>(states_.size())) {
-    if (!is_here(states_[job])) continue;
-    writer.id(job);
-    writer.i64(states_[job].total.ms);
   }
 }
 
 void Dally::load(Reader& reader) {
   states_.clear();
   waiting_.clear();
-  const auto state_of = [&](JobId job) -> State* {
-    if (!reader.ok() || job.is_none()) return nullptr;
-    if (!states_.has(job)) states_.resize(job.row() + std::size_t{1});
-    return &states_[job];
-  };
+  rounds_.load(reader);
   timers_.load(reader);
+  total_work_.load(reader);
   wake_ = reader.time();
   for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-    OrderKey key;
-    key.major = reader.i64();
-    key.minor = reader.i64();
-    key.label = reader.i64();
-    key.job = reader.id<JobId>();
-    State* const state = state_of(key.job);
-    if (state == nullptr) return reader.fail();
-    state->since = reader.time();
-    state->noted.at = reader.time();
+    const OrderKey key = OrderKey::load(reader);
+    if (!reader.ok() || key.job.is_none()) return reader.fail();
+    State& state = states_.grow_to(key.job);
+    state.since = reader.time();
+    state.noted.at = reader.time();
     const std::uint64_t tier = reader.u64();
     if (tier >= kDallyTiers) return reader.fail();
-    state->noted.tier = static_cast<DallyTier>(tier);
+    state.noted.tier = static_cast<DallyTier>(tier);
     waiting_.push_back(key);
-  }
-  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-    State* const state = state_of(reader.id<JobId>());
-    if (state == nullptr) return reader.fail();
-    state->total = {reader.i64()};
   }
 }
 

@@ -17,6 +17,8 @@
 
 #include "fairlead/policy/dally/timers.h"
 #include "fairlead/policy/kit/class_queue.h"
+#include "fairlead/policy/kit/rounds.h"
+#include "fairlead/policy/kit/total_work.h"
 #include "fairlead/policy/registry.h"
 
 #include <array>
@@ -38,6 +40,12 @@ enum class DallyScore : std::uint8_t {
   kSlowdown,  // slow - 1
 };
 
+// How far apart the nodes of a domain of that tier are.
+constexpr Tier domain_tier(DallyTier tier) {
+  if (tier == DallyTier::kNetwork) return Tier::kSpine;
+  return tier == DallyTier::kRack ? Tier::kRack : Tier::kNode;
+}
+
 struct DallyOptions {
   DallyTimerOptions timers;
   double patience;  // of tuned timers: a job waits at least this multiple of what it would lose
@@ -54,7 +62,8 @@ Result<DallyOptions> dally_options(const PolicyOptions& options);
 
 class Dally : public Policy {
  public:
-  explicit Dally(DallyOptions options) : options_(std::move(options)), timers_(options_.timers) {}
+  explicit Dally(DallyOptions options)
+      : options_(std::move(options)), rounds_(options_.round), timers_(options_.timers) {}
 
   std::string_view name() const override { return "dally"; }
   Needs needs() const override { return {.rates = RatesNeeded::kTable, .remaining_work = true}; }
@@ -72,7 +81,6 @@ class Dally : public Policy {
     Time at = Time::never();
   };
   struct State {
-    Duration total;                // work at speed 1, as it was at first; zero: the job is not here
     Time since;                    // while it waits: when it last held GPUs, or came
     NextTier noted{.at = {-1}};    // while it waits: as last noted
     Time moved{-1};                // the round that last touched it
@@ -171,7 +179,6 @@ class Dally : public Policy {
   bool may_gain_by_preemption(const View& view, const OrderKey& key);
   void collect_seekers(const View& view, const Plan& plan);
   void improve(const View& view, Plan& plan, const Seeker& seeker);
-  void list_domains(const View& view, const Plan& plan);
   std::optional<Offer> best_offer(const View& view, const Plan& plan, const Seeker& seeker);
   bool choose_victims(const View& view, const Plan& plan, const Seeker& seeker, Offer& offer);
   void look_for_better(const View& view, const Plan& plan, const Seeker& seeker, Offer offer,
@@ -185,11 +192,12 @@ class Dally : public Policy {
   void carry_out(const View& view, Plan& plan, const Seeker& seeker, const Offer& offer);
 
   const DallyOptions options_;
+  Rounds rounds_;
   DallyTimers timers_;
+  TotalWork total_work_;
   IdVector<JobId, State> states_;
   std::vector<OrderKey> waiting_;
-  Time wake_{-1};                                            // the last timer's end asked for
-  std::array<std::vector<NodeRange>, kDallyTiers> domains_;  // by DallyTier; of the whole cluster
+  Time wake_{-1};  // the last timer's end asked for
 
   // Of the decision under way.
   std::array<DallyTimers::Timers, DallyTimers::kSizeClasses> now_{};

@@ -1,5 +1,6 @@
 // A round of Dally: who takes GPUs from whom, and who moves to where it is faster.
 #include "fairlead/policy/dally/dally.h"
+#include "fairlead/policy/kit/domains.h"
 
 #include <algorithm>
 #include <cmath>
@@ -53,7 +54,6 @@ void Dally::run_round(const View& view, Plan& plan) {
   collect_seekers(view, plan);
   if (seekers_.empty()) return;
   collect_runners(view, plan);
-  if (domains_[0].empty()) list_domains(view, plan);
   for (const Seeker& seeker : seekers_) {
     if (states_[seeker.key.job].moved != view.now) improve(view, plan, seeker);
   }
@@ -167,16 +167,6 @@ void Dally::improve(const View& view, Plan& plan, const Seeker& seeker) {
   plan.rollback(before);
 }
 
-void Dally::list_domains(const View& view, const Plan& plan) {
-  for (std::uint32_t node = 0; node < view.cluster.nodes(); ++node) {
-    domains_[index_of(DallyTier::kMachine)].push_back({node, node + 1});
-  }
-  for (NodeRange rack : view.cluster.rack_nodes) {
-    domains_[index_of(DallyTier::kRack)].push_back(rack);
-  }
-  domains_[index_of(DallyTier::kNetwork)] = {plan.free().everywhere()};
-}
-
 // Of all domains that the seeker may have, the one that saves most; none if none pays.
 std::optional<Dally::Offer> Dally::best_offer(const View& view, const Plan& plan,
                                               const Seeker& seeker) {
@@ -194,7 +184,7 @@ std::optional<Dally::Offer> Dally::best_offer(const View& view, const Plan& plan
 void Dally::look_for_better(const View& view, const Plan& plan, const Seeker& seeker, Offer offer,
                             std::optional<Offer>& best) {
   const double most = saving(view, seeker, offer) + value_of_turn(view, seeker);
-  for (NodeRange range : domains_[index_of(offer.tier)]) {
+  for (NodeRange range : Domains(view.cluster, domain_tier(offer.tier))) {
     if (most <= (best ? best->gain : 0)) return;
     offer.range = range;
     if (!choose_victims(view, plan, seeker, offer)) continue;
@@ -216,11 +206,8 @@ std::uint32_t Dally::held_in(const View& view, const Plan& plan, JobId job, cons
 // The last in order whose GPUs are enough together, less those who turn out not to be needed.
 bool Dally::choose_victims(const View& view, const Plan& plan, const Seeker& seeker, Offer& offer) {
   offer.victims.clear();
-  std::uint32_t gpus = 0;
-  for (std::uint32_t row = offer.range.begin; row < offer.range.end; ++row) {
-    const NodeId node(row);
-    if (view.cluster.node_type[node] == offer.type) gpus += plan.free().on(node);
-  }
+  std::uint32_t gpus = gpus_in(view.cluster, offer.range, type_bit(offer.type),
+                               [&](NodeId node) { return plan.free().on(node); });
   chosen_.clear();
   const auto take = [&](Holder holder) {
     if (!may_stop(view, plan, seeker, runners_[holder.runner])) return;

@@ -13,6 +13,7 @@
 // leaves room also O(nodes) for each job that is spread over more nodes than it needs.
 #include "fairlead/policy/gandiva/turns.h"
 #include "fairlead/policy/kit/class_queue.h"
+#include "fairlead/policy/kit/rounds.h"
 #include "fairlead/policy/policies.h"
 
 #include <algorithm>
@@ -28,7 +29,7 @@ struct GandivaOptions {
 
 class Gandiva : public Policy {
  public:
-  explicit Gandiva(GandivaOptions options) : options_(options) {}
+  explicit Gandiva(GandivaOptions options) : options_(options), rounds_(options.quantum) {}
 
   std::string_view name() const override { return kGandiva.name; }
   void decide(const View& view, Plan& plan) override;
@@ -80,6 +81,7 @@ class Gandiva : public Policy {
   bool take_spare(const Home& home);
 
   const GandivaOptions options_;
+  Rounds rounds_;
   ClassQueue waiting_;           // jobs without a home
   IdVector<JobId, Home> homes_;  // empty: none
   TurnOrder turns_;              // of jobs with one
@@ -107,12 +109,10 @@ void Gandiva::decide(const View& view, Plan& plan) {
     give_homes(view);
   }
   ending_.clear();
-  if (view.now.ms % options_.quantum.ms == 0) end_turn(view, plan);
+  if (rounds_.due(view.now)) end_turn(view, plan);
   if (turns_.waiting() == 0) return;
   give_turns(plan);
-  if (turns_.waiting() > 0) {
-    plan.wake_at({(view.now.ms / options_.quantum.ms + 1) * options_.quantum.ms});
-  }
+  if (turns_.waiting() > 0) rounds_.wake(view.now, plan);
 }
 
 // ---- who lives here ----
@@ -469,6 +469,7 @@ bool Gandiva::take_spare(const Home& home) {
 // ---- state ----
 
 void Gandiva::save(Writer& writer) const {
+  rounds_.save(writer);
   writer.u64(servers_.size());
   for (const Server& server : servers_) writer.u64(server.affinity);
   for (JobId job : ids<JobId>(homes_.size())) {
@@ -487,15 +488,16 @@ void Gandiva::save(Writer& writer) const {
 
 // begin() does the rest.
 void Gandiva::load(Reader& reader) {
+  rounds_.load(reader);
   for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
     servers_.push_back({.type = {}, .affinity = reader.u32()});
   }
   for (JobId job = reader.id<JobId>(); !job.is_none() && reader.ok(); job = reader.id<JobId>()) {
-    if (!homes_.has(job)) homes_.resize(job.row() + std::size_t{1});
+    Home& home = homes_.grow_to(job);
     for (std::uint64_t slices = reader.u64(); slices > 0 && reader.ok(); --slices) {
       const auto node = reader.id<NodeId>();
       if (!servers_.has(node)) return reader.fail();
-      homes_[job].push_back({.node = node, .gpus = static_cast<std::uint16_t>(reader.u32())});
+      home.push_back({.node = node, .gpus = static_cast<std::uint16_t>(reader.u32())});
     }
   }
   turns_.load(reader);

@@ -1,5 +1,6 @@
 #include "fairlead/policy/gandiva_fair/gandiva_fair.h"
 
+#include "fairlead/policy/kit/rounds.h"
 #include "fairlead/policy/policies.h"
 
 #include <algorithm>
@@ -161,9 +162,7 @@ void GandivaFair::charge_all(const View& view) {
 }
 
 // The first multiple of the quantum after now.
-Time GandivaFair::next_boundary() const {
-  return {(now_.ms / options_.quantum.ms + 1) * options_.quantum.ms};
-}
+Time GandivaFair::next_boundary() const { return Rounds(options_.quantum).next(now_); }
 
 // Entitlements are the tickets, so a pass of one who gets what it is due advances by one a quantum.
 double GandivaFair::clock() const {

@@ -2,30 +2,6 @@
 #include "fairlead/policy/gandiva_fair/gandiva_fair.h"
 
 namespace fairlead {
-namespace {
-
-void write_client(Writer& writer, const StrideClient& client) {
-  writer.real(client.pass);
-  writer.real(client.tickets);
-  writer.u64(client.gpus);
-  writer.u64(client.order);
-  writer.id(client.job);
-  writer.u64(client.chosen ? 1 : 0);
-}
-
-StrideClient read_client(Reader& reader) {
-  StrideClient client;
-  client.pass = reader.real();
-  client.tickets = reader.real();
-  client.gpus = reader.u32();
-  client.order = reader.u32();
-  client.job = reader.id<JobId>();
-  client.chosen = reader.u64() != 0;
-  return client;
-}
-
-}  // namespace
-
 void GandivaFair::save(Writer& writer) const {
   entitlements_.save(writer);
   for (Time time : {next_quantum_, next_balance_, next_trade_, wake_}) writer.time(time);
@@ -37,7 +13,7 @@ void GandivaFair::save(Writer& writer) const {
     writer.u64(server.wanted);
     writer.real(server.load);
     writer.u64(server.queue.size());
-    for (const StrideClient& client : server.queue) write_client(writer, client);
+    for (const StrideClient& client : server.queue) client.save(writer);
     writer.u64(server.spreads.size());
     for (JobId job : server.spreads) writer.id(job);
   }
@@ -45,7 +21,7 @@ void GandivaFair::save(Writer& writer) const {
   for (NodeId node : contended_) writer.id(node);
   writer.u64(spreads_.size());
   for (const Spread& spread : spreads_) {
-    write_client(writer, spread.client);
+    spread.client.save(writer);
     writer.u64(spread.slices.size());
     for (Slice slice : spread.slices) {
       writer.id(slice.node);
@@ -92,7 +68,7 @@ void GandivaFair::load(Reader& reader) {
     server.wanted = reader.u32();
     server.load = reader.real();
     for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-      server.queue.push_back(read_client(reader));
+      server.queue.push_back(StrideClient::load(reader));
     }
     for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
       server.spreads.push_back(reader.id<JobId>());
@@ -107,7 +83,7 @@ void GandivaFair::load(Reader& reader) {
   }
   for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
     Spread& spread = spreads_.emplace_back();
-    spread.client = read_client(reader);
+    spread.client = StrideClient::load(reader);
     for (std::uint64_t slices = reader.u64(); slices > 0 && reader.ok(); --slices) {
       const NodeId node = reader.id<NodeId>();
       spread.slices.push_back({node, static_cast<std::uint16_t>(reader.u32())});
@@ -124,8 +100,7 @@ void GandivaFair::load_lists(Reader& reader) {
   const auto load_list = [&](JobLists& lists, std::size_t list) {
     std::int64_t length = 0;
     for (JobId job = reader.id<JobId>(); !job.is_none() && reader.ok(); job = reader.id<JobId>()) {
-      if (!residences_.has(job)) residences_.resize(job.row() + std::size_t{1});
-      Residence& residence = residences_[job];
+      Residence& residence = residences_.grow_to(job);
       residence.home = reader.id<NodeId>();
       residence.spread = reader.u32();
       residence.type = reader.id<GpuTypeId>();

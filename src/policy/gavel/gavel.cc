@@ -157,11 +157,8 @@ void Gavel::erase(std::size_t at) {
 }
 
 void Gavel::find_capacity(const View& view, const Plan& plan) {
-  capacity_.assign(types(), 0);
-  for (NodeId node : ids<NodeId>(view.cluster.nodes())) {
-    if (plan.free().is_down(node)) continue;
-    capacity_[view.cluster.node_type[node].row()] += view.cluster.node_gpus[node];
-  }
+  capacity_.clear();
+  for (GpuTypeId type : ids<GpuTypeId>(types())) capacity_.push_back(plan.free().capacity(type));
   for (std::size_t at = 0; at < rows_.size(); ++at) find_throughputs(view, at);
   capacity_changed_ = false;
   needs_shares_ = true;
@@ -171,12 +168,11 @@ void Gavel::find_capacity(const View& view, const Plan& plan) {
 void Gavel::find_throughputs(const View& view, std::size_t at) {
   const JobId job = rows_[at].job;
   const std::uint32_t gpus = gangs_[at];
-  const Tier tier = view.speed.best_tier(gpus);
   for (GpuTypeId type : ids<GpuTypeId>(types())) {
     const bool can_run =
         (view.jobs.types[job] & type_bit(type)) != 0 && gpus <= capacity_[type.row()];
     throughputs_[at * types() + type.row()] =
-        can_run ? view.speed.rate(job, type, gpus, tier).value_or(Rate{}).value() : 0;
+        can_run ? view.speed.best_rate(job, type, gpus).value() : 0;
   }
 }
 

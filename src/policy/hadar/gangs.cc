@@ -1,5 +1,7 @@
 #include "fairlead/policy/hadar/gangs.h"
 
+#include "fairlead/policy/kit/domains.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -166,20 +168,10 @@ void HadarGangs::offer_spread_mix(const Ask& ask) {
 }
 
 NodeRange HadarGangs::narrowest(const Ask& ask, TypeMask types) const {
-  NodeRange narrowest{0, static_cast<std::uint32_t>(cluster_.nodes())};
-  std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
-  if (cluster_.rack_nodes.size() == 1) return narrowest;
-  for (NodeRange rack : cluster_.rack_nodes) {
-    std::uint32_t gpus = 0;
-    for (std::uint32_t row = rack.begin; row < rack.end; ++row) {
-      const NodeId node(row);
-      if ((types & type_bit(cluster_.node_type[node])) != 0) gpus += ask.free.on[node];
-    }
-    if (gpus < ask.bid.gpus || gpus >= least) continue;
-    least = gpus;
-    narrowest = rack;
-  }
-  return narrowest;
+  const NodeRange everywhere = Domains(cluster_, Tier::kSpine)[0];
+  if (cluster_.rack_nodes.size() == 1) return everywhere;
+  const auto free_on = [&](NodeId node) { return ask.free.on[node]; };
+  return tightest_domain(cluster_, Tier::kRack, types, ask.bid.gpus, free_on).value_or(everywhere);
 }
 
 std::uint32_t HadarGangs::gather(const Ask& ask, GpuTypeId type, NodeRange range,

@@ -83,7 +83,7 @@ class HadarGangs {
     const HadarBid& bid;
     const HadarPrices& prices;
   };
-  // How much there is of a set of types in one rack or everywhere.
+  // The tightest rack that has enough of the types, or everything.
   NodeRange narrowest(const Ask& ask, TypeMask types) const;
   void offer_nodes(const Ask& ask, TypeMask wanted);
   void offer_host_mix(const Ask& ask);

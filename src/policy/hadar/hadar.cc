@@ -12,6 +12,8 @@
 // Cost of a round: O(jobs log jobs x types) and that of the search; between rounds the same for the
 // jobs that wait, if a GPU is idle; else O(news).
 #include "fairlead/policy/hadar/dual.h"
+#include "fairlead/policy/kit/rounds.h"
+#include "fairlead/policy/kit/total_work.h"
 #include "fairlead/policy/policies.h"
 #include "fairlead/solve/time_shares.h"
 
@@ -46,7 +48,7 @@ struct HadarOptions {
 
 class Hadar : public Policy {
  public:
-  explicit Hadar(const HadarOptions& options) : options_(options) {}
+  explicit Hadar(const HadarOptions& options) : options_(options), rounds_(options.round) {}
 
   std::string_view name() const override { return kHadar.name; }
   Needs needs() const override { return {.rates = RatesNeeded::kTable, .remaining_work = true}; }
@@ -70,7 +72,6 @@ class Hadar : public Policy {
     std::uint32_t bid = 0;
   };
 
-  void apply_news(const View& view);
   void collect_bidders(const View& view, bool all);
   void weigh(const View& view);
   void put_critical_first(const View& view, const Plan& plan);
@@ -85,7 +86,8 @@ class Hadar : public Policy {
   void note_prices(Plan& plan);
 
   const HadarOptions options_;
-  IdVector<JobId, Duration> total_;         // of jobs here: work at speed 1, as it was at first
+  Rounds rounds_;
+  TotalWork total_work_;
   std::vector<std::int64_t> noted_prices_;  // by type, as last noted
 
   // Of the decision under way.
@@ -93,9 +95,9 @@ class Hadar : public Policy {
   std::vector<Bidder> bidders_;
   std::vector<HadarBid> bids_, sorted_bids_;
   std::vector<Rank> order_;
-  std::vector<double> worths_;  // the bids point here
-  std::vector<Slice> held_;     // and here
-  std::vector<std::uint32_t> capacity_;
+  std::vector<double> worths_;           // the bids point here
+  std::vector<Slice> held_;              // and here
+  std::vector<std::uint32_t> capacity_;  // by type: GPUs on nodes that are up
   HadarFree free_;
   HadarClearing clearing_;
   std::vector<HadarPrices::Range> ranges_;
@@ -104,8 +106,8 @@ class Hadar : public Policy {
 
 void Hadar::decide(const View& view, Plan& plan) {
   if (!dual_) dual_.emplace(view.cluster, options_.search);
-  apply_news(view);
-  const bool is_round = view.now.ms % options_.round.ms == 0;
+  total_work_.apply_news(view);
+  const bool is_round = rounds_.due(view.now);
   const bool all = is_round && options_.preempt;
   const bool is_time = all || ((is_round || options_.fill) && plan.free().total() > 0);
   if (is_time) collect_bids(view, plan, all);
@@ -117,22 +119,12 @@ void Hadar::decide(const View& view, Plan& plan) {
     carry_out(plan);
     if (is_round) note_prices(plan);
   }
-  const bool somebody_runs = plan.free().total() < plan.free().capacity();
+  const bool somebody_runs = !plan.free().all_free();
   const bool somebody_waits =
       std::ranges::any_of(view.waiting, [&](JobId job) { return !plan.holds(job); });
   const bool is_of_use = somebody_runs ? somebody_waits || options_.preempt
                                        : somebody_waits && !is_round && !options_.fill;
-  if (is_of_use) plan.wake_at({(view.now.ms / options_.round.ms + 1) * options_.round.ms});
-}
-
-void Hadar::apply_news(const View& view) {
-  if (total_.size() < view.jobs.size()) total_.resize(view.jobs.size());
-  for (const Event& event : view.news) {
-    if (event.kind == EventKind::kArrived) {
-      total_[event.job] = view.oracle->remaining(event.job);
-    }
-    if (ends_job(event.kind)) total_[event.job] = {};
-  }
+  if (is_of_use) rounds_.wake(view.now, plan);
 }
 
 void Hadar::collect_bidders(const View& view, bool all) {
@@ -162,7 +154,7 @@ void Hadar::weigh(const View& view) {
   for (Bidder& bidder : bidders_) {
     const double remaining_s = to_seconds(bidder.remaining);
     const double age_s = to_seconds(view.now - view.jobs.arrival[bidder.job]);
-    const double slowdown = (age_s + remaining_s) / to_seconds(total_[bidder.job]);
+    const double slowdown = (age_s + remaining_s) / to_seconds(total_work_.of(bidder.job));
     switch (options_.utility) {
       case Utility::kJct:
         bidder.weight = behind--;
@@ -186,10 +178,8 @@ void Hadar::weigh(const View& view) {
 void Hadar::put_critical_first(const View& view, const Plan& plan) {
   const std::size_t types = view.cluster.type_names.size();
   ShareProblem everything;
-  everything.gpus.assign(types, 0);
-  for (NodeId node : ids<NodeId>(view.cluster.nodes())) {
-    if (plan.free().is_down(node)) continue;
-    everything.gpus[view.cluster.node_type[node].row()] += view.cluster.node_gpus[node];
+  for (GpuTypeId type : ids<GpuTypeId>(types)) {
+    everything.gpus.push_back(plan.free().capacity(type));
   }
   for (Bidder& bidder : bidders_) {
     const std::uint32_t gpus = view.jobs.gpus[bidder.job];
@@ -197,9 +187,7 @@ void Hadar::put_critical_first(const View& view, const Plan& plan) {
     for (GpuTypeId type : ids<GpuTypeId>(types)) {
       const bool can_run = (view.jobs.types[bidder.job] & type_bit(type)) != 0 &&
                            gpus <= everything.gpus[type.row()];
-      const Tier tier = view.speed.best_tier(gpus);
-      const double rate =
-          can_run ? view.speed.rate(bidder.job, type, gpus, tier).value_or(Rate{0}).value() : 0;
+      const double rate = can_run ? view.speed.best_rate(bidder.job, type, gpus).value() : 0;
       everything.rate.push_back(rate);
       fastest = std::max(fastest, rate);
     }
@@ -308,16 +296,14 @@ bool Hadar::all_are_content() const {
 
 void Hadar::collect_free(const View& view, const Plan& plan, bool all) {
   free_.on.resize(view.cluster.nodes());
-  free_.of_type.clear();
+  for (NodeId node : ids<NodeId>(free_.on.size())) {
+    free_.on[node] = static_cast<std::uint16_t>(plan.free().on(node));
+  }
   free_.of_type.resize(view.cluster.type_names.size());
-  capacity_.assign(view.cluster.type_names.size(), 0);
-  for (NodeId node : ids<NodeId>(view.cluster.nodes())) {
-    const std::uint32_t gpus = plan.free().on(node);
-    free_.on[node] = static_cast<std::uint16_t>(gpus);
-    free_.of_type[view.cluster.node_type[node]] += gpus;
-    if (!plan.free().is_down(node)) {
-      capacity_[view.cluster.node_type[node].row()] += view.cluster.node_gpus[node];
-    }
+  capacity_.resize(free_.of_type.size());
+  for (GpuTypeId type : ids<GpuTypeId>(free_.of_type.size())) {
+    free_.of_type[type] = plan.free().of(type);
+    capacity_[type.row()] = plan.free().capacity(type);
   }
   if (!all) return;
   for (JobId job : view.running) free_.give(view.cluster, plan.gang(job));
@@ -382,29 +368,18 @@ void Hadar::note_prices(Plan& plan) {
 }
 
 void Hadar::save(Writer& writer) const {
+  rounds_.save(writer);
+  total_work_.save(writer);
   writer.u64(noted_prices_.size());
   for (std::int64_t price : noted_prices_) writer.i64(price);
-  const auto is_here = [](Duration total) { return total.ms > 0; };
-  writer.u64(static_cast<std::uint64_t>(std::ranges::count_if(total_, is_here)));
-  for (JobId job : ids<JobId>(total_.size())) {
-    if (!is_here(total_[job])) continue;
-    writer.id(job);
-    writer.i64(total_[job].ms);
-  }
 }
 
 void Hadar::load(Reader& reader) {
+  rounds_.load(reader);
+  total_work_.load(reader);
   noted_prices_.clear();
-  total_.clear();
   for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
     noted_prices_.push_back(reader.i64());
-  }
-  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-    const auto job = reader.id<JobId>();
-    const Duration total{reader.i64()};
-    if (!reader.ok() || job.is_none() || total.ms <= 0) return reader.fail();
-    if (!total_.has(job)) total_.resize(job.row() + std::size_t{1});
-    total_[job] = total;
   }
 }
 

@@ -9,6 +9,22 @@ constexpr std::size_t kArity = 4;
 
 }  // namespace
 
+void OrderKey::save(Writer& writer) const {
+  writer.i64(major);
+  writer.i64(minor);
+  writer.i64(label);
+  writer.id(job);
+}
+
+OrderKey OrderKey::load(Reader& reader) {
+  OrderKey key;
+  key.major = reader.i64();
+  key.minor = reader.i64();
+  key.label = reader.i64();
+  key.job = reader.id<JobId>();
+  return key;
+}
+
 ClassQueue::Class& ClassQueue::class_of(std::uint32_t level, std::uint32_t gpus, TypeMask types) {
   const std::uint64_t level_gpus = (std::uint64_t{level} << 32) | gpus;
   const auto [at, is_new] =
@@ -131,12 +147,7 @@ void ClassQueue::save(Writer& writer) const {
     writer.u64(each.types_);
     writer.u64(each.blocked_ ? 1 : 0);
     writer.u64(each.heap_.size());
-    for (const OrderKey& key : each.heap_) {
-      writer.i64(key.major);
-      writer.i64(key.minor);
-      writer.i64(key.label);
-      writer.id(key.job);
-    }
+    for (const OrderKey& key : each.heap_) key.save(writer);
   }
 }
 
@@ -148,12 +159,7 @@ void ClassQueue::load(Reader& reader) {
     const auto types = static_cast<TypeMask>(reader.u64());
     class_of(level, gpus, types).blocked_ = reader.u64() != 0;
     for (std::uint64_t jobs = reader.u64(); jobs > 0 && reader.ok(); --jobs) {
-      OrderKey key;
-      key.major = reader.i64();
-      key.minor = reader.i64();
-      key.label = reader.i64();
-      key.job = reader.id<JobId>();
-      add(level, gpus, types, key);
+      add(level, gpus, types, OrderKey::load(reader));
     }
   }
 }

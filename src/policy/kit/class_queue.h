@@ -35,6 +35,9 @@ struct OrderKey {
   std::int64_t label = 0;
   JobId job;
   friend constexpr auto operator<=>(const OrderKey&, const OrderKey&) = default;
+
+  void save(Writer& writer) const;
+  static OrderKey load(Reader& reader);
 };
 
 class ClassQueue {
@@ -127,17 +130,16 @@ enum class OnMisfit : std::uint8_t {
 };
 
 // Places waiting jobs in order, as far as there is room, and calls started(key, level) for each.
-// placement_of(level) says how the jobs of a level are placed. Blocked classes are left out;
-// classes that find no room are blocked.
-template <class PlacementOf, class Started>
-void start_waiting(ClassQueue& waiting, OnMisfit on_misfit, const PlacementOf& placement_of,
-                   const View& view, Plan& plan, const Started& started) {
+// start(next) places the head of that class or returns false. Blocked classes are left out; classes
+// that find no room are blocked.
+template <class Start, class Started>
+void start_waiting(ClassQueue& waiting, OnMisfit on_misfit, const Plan& plan, const Start& start,
+                   const Started& started) {
   while (plan.free().total() > 0) {
     ClassQueue::Class* const next = waiting.first_open();
     if (next == nullptr) return;
     const std::uint32_t level = next->level();
-    if (place(placement_of(level), view.cluster, plan, next->head().job, next->gpus(),
-              next->types())) {
+    if (start(*next)) {
       started(waiting.pop(*next), level);
     } else if (on_misfit == OnMisfit::kStop) {
       return;
@@ -145,6 +147,17 @@ void start_waiting(ClassQueue& waiting, OnMisfit on_misfit, const PlacementOf& p
       next->block();
     }
   }
+}
+
+// The same, where placement_of(level) says how the jobs of a level are placed.
+template <class PlacementOf, class Started>
+void start_waiting(ClassQueue& waiting, OnMisfit on_misfit, const PlacementOf& placement_of,
+                   const View& view, Plan& plan, const Started& started) {
+  const auto start = [&](const ClassQueue::Class& next) {
+    return place(placement_of(next.level()), view.cluster, plan, next.head().job, next.gpus(),
+                 next.types());
+  };
+  start_waiting(waiting, on_misfit, plan, start, started);
 }
 
 template <class Started>

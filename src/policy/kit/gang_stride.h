@@ -22,6 +22,7 @@
 // its share, while its pass runs away; cap_passes() bounds the debt.
 #pragma once
 
+#include "fairlead/base/bytes.h"
 #include "fairlead/base/ids.h"
 
 #include <cstdint>
@@ -36,6 +37,9 @@ struct StrideClient {
   std::uint32_t order = 0;  // settles ties, smallest first; different for each client of a pool
   JobId job;
   bool chosen = false;
+
+  void save(Writer& writer) const;
+  static StrideClient load(Reader& reader);
 };
 
 // Sorts by pass, then order. O(n log n), O(n) if sorted already; no allocation.

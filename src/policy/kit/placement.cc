@@ -241,4 +241,15 @@ bool place(Placement placement, const Cluster& cluster, Plan& plan, JobId job, s
   return true;
 }
 
+bool place_back(const Jobs& jobs, Plan& plan, JobId job) {
+  const Gang gang = jobs.last_gang(job);
+  const bool is_free = !gang.empty() && std::ranges::all_of(gang, [&](Slice slice) {
+    return plan.free().on(slice.node) >= slice.gpus;
+  });
+  if (!is_free) return false;
+  for (Slice slice : gang) plan.take(slice.node, slice.gpus);
+  plan.place(job);
+  return true;
+}
+
 }  // namespace fairlead

@@ -62,4 +62,9 @@ std::optional<Placement> placement_named(std::string_view name);
 bool place(Placement placement, const Cluster& cluster, Plan& plan, JobId job, std::uint32_t gpus,
            TypeMask types);
 
+// Gives `job` the gang that it holds in the world, or held last, if those GPUs are free in the draft;
+// false, and no change, if they are not or there is no such gang. O(slices).
+// REQUIRES: the job holds nothing in the draft, and has no copies; the draft has no open gang.
+bool place_back(const Jobs& jobs, Plan& plan, JobId job);
+
 }  // namespace fairlead

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <string>
 
 namespace fairlead {
@@ -311,6 +312,43 @@ TEST(Placement, NamesAreThoseOfTheOption) {
   EXPECT_EQ(placement_named("best-fit"), Placement::kBestFit);
   EXPECT_EQ(placement_named("consolidate"), Placement::kConsolidate);
   EXPECT_EQ(placement_named("worst-fit"), std::nullopt);
+}
+
+class PlaceBack : public ::testing::Test {
+ protected:
+  PlaceBack() : cluster_(cluster_of(kThreeOfFour)) {
+    for (int i = 0; i < 2; ++i) jobs_.user.push_back(UserId(0));
+    jobs_.start_serving();
+    for (JobState& state : jobs_.state) state = JobState::kWaiting;
+    const std::vector<Slice> held = {{NodeId(0), 2}, {NodeId(2), 4}};
+    jobs_.last[kJob] = jobs_.gangs.add(held);
+    plan_.emplace(cluster_, jobs_);
+  }
+
+  static constexpr JobId kJob = JobId(0);
+  Cluster cluster_;
+  Jobs jobs_;
+  std::optional<Plan> plan_;
+};
+
+TEST_F(PlaceBack, GivesTheGangThatWasHeldLastIfAllOfItIsFree) {
+  ASSERT_TRUE(place_back(jobs_, *plan_, kJob));
+  const Gang gang = plan_->gang(kJob);
+  EXPECT_TRUE(std::ranges::equal(gang, jobs_.last_gang(kJob)));
+  EXPECT_EQ(plan_->free().total(), 6U);
+}
+
+TEST_F(PlaceBack, LeavesTheDraftAsItWasIfPartOfTheGangIsTaken) {
+  plan_->take(NodeId(2), 1);
+  plan_->place(JobId(1));
+  EXPECT_FALSE(place_back(jobs_, *plan_, kJob));
+  EXPECT_FALSE(plan_->holds(kJob));
+  EXPECT_EQ(plan_->free().total(), 11U);
+}
+
+TEST_F(PlaceBack, HasNothingForAJobThatNeverHeldAny) {
+  EXPECT_FALSE(place_back(jobs_, *plan_, JobId(1)));
+  EXPECT_FALSE(plan_->holds(JobId(1)));
 }
 
 }  // namespace

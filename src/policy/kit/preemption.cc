@@ -106,16 +106,7 @@ void Preemption::carry_out(const PlacementOf& placement_of, const View& view, Pl
       place(placement, view.cluster, plan, job, chosen.gpus, chosen.types);
     }
   }
-  for (JobId job : victims_) restore(view, plan, job);
-}
-
-void Preemption::restore(const View& view, Plan& plan, JobId job) const {
-  const Gang held = view.jobs.last_gang(job);
-  const bool is_free = std::ranges::all_of(
-      held, [&](Slice slice) { return plan.free().on(slice.node) >= slice.gpus; });
-  if (!is_free) return;
-  for (Slice slice : held) plan.take(slice.node, slice.gpus);
-  plan.place(job);
+  for (JobId job : victims_) place_back(view.jobs, plan, job);
 }
 
 }  // namespace fairlead

@@ -72,7 +72,6 @@ class Preemption {
  private:
   bool take_held(const View& view, JobId job);
   TypeMask claim(std::uint32_t gpus, TypeMask types);
-  void restore(const View& view, Plan& plan, JobId job) const;
 
   std::size_t types_ = 0;
   std::array<std::uint32_t, kGpuTypesMax> left_ = {};

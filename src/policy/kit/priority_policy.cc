@@ -1,5 +1,7 @@
 #include "fairlead/policy/kit/priority_policy.h"
 
+#include "fairlead/policy/kit/rounds.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -26,9 +28,8 @@ void PriorityPolicy::decide(const View& view, Plan& plan) {
     carry_out(view, plan);
   }
   // Where nothing runs, time alone changes nothing.
-  const bool something_runs = plan.free().total() < plan.free().capacity();
-  if (quantum_.ms > 0 && !waiting_.empty() && something_runs) {
-    plan.wake_at({(view.now.ms / quantum_.ms + 1) * quantum_.ms});
+  if (quantum_.ms > 0 && !waiting_.empty() && !plan.free().all_free()) {
+    plan.wake_at(Rounds(quantum_).next(view.now));
   }
 }
 
@@ -130,9 +131,7 @@ void PriorityPolicy::save(Writer& writer) const {
   writer.i64(decisions_);
   writer.u64(running_.size());
   for (const Running& each : running_) {
-    writer.id(each.order.job);
-    writer.i64(each.order.major);
-    writer.i64(each.order.minor);
+    each.order.save(writer);
     writer.i64(each.started);
     writer.i64(each.label_at_start);
     writer.time(each.seen);
@@ -146,9 +145,7 @@ void PriorityPolicy::load(Reader& reader) {
   running_.clear();
   for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
     Running each;
-    each.order.job = reader.id<JobId>();
-    each.order.major = reader.i64();
-    each.order.minor = reader.i64();
+    each.order = OrderKey::load(reader);
     each.started = reader.i64();
     each.label_at_start = reader.i64();
     each.seen = reader.time();

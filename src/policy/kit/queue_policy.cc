@@ -16,8 +16,10 @@ void QueuePolicy::decide(const View& view, Plan& plan) {
   }
   // A class that found no room finds none until GPUs come free.
   if (has_more_room) waiting_.unblock();
-  start_waiting(waiting_, on_misfit_, placement_, view, plan,
-                [](const OrderKey&, std::uint32_t) {});
+  start_waiting(
+      waiting_, on_misfit_, plan,
+      [&](const ClassQueue::Class& next) { return start(view, plan, next.head().job); },
+      [](const OrderKey&, std::uint32_t) {});
 }
 
 }  // namespace fairlead

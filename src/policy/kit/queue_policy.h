@@ -23,6 +23,11 @@ class QueuePolicy : public Policy {
  protected:
   // The job's place in the order, as of now; the label is not used.
   virtual OrderKey order(const View& view, JobId job) const = 0;
+  // Places the job, or leaves the draft as it was and returns false. It must be monotone as the
+  // placements are (placement.h).
+  virtual bool start(const View& view, Plan& plan, JobId job) {
+    return place(placement_, view.cluster, plan, job, view.jobs.gpus[job], view.jobs.types[job]);
+  }
 
  private:
   const OnMisfit on_misfit_;

@@ -17,10 +17,6 @@ double between(double low, double high, Rng& rng) { return low + (high - low) * 
 
 }  // namespace
 
-Rate best_rate(const View& view, JobId job, GpuTypeId type, std::uint32_t gpus) {
-  return view.speed.rate(job, type, gpus, view.speed.best_tier(gpus)).value_or(Rate{});
-}
-
 bool can_run(const View& view, JobId job, GpuTypeId type, std::uint32_t gpus) {
   const Tier widest = gpus == 1 ? Tier::kPair : view.speed.best_tier(view.cluster.gpus);
   for (Tier tier = view.speed.best_tier(gpus); tier <= widest;
@@ -40,7 +36,7 @@ FittedSpeed::FittedSpeed(const View& view, JobId job, GpuTypeId type, std::uint3
   std::array<Equation, 4> equations;
   std::uint32_t before = 0;
   for (std::uint32_t gpus : sizes) {
-    const double rate = best_rate(view, job, type, gpus).value();
+    const double rate = view.speed.best_rate(job, type, gpus).value();
     if (gpus == before || rate == 0) continue;
     before = gpus;
     // The time of a mini-batch is 1 / rate; times the rate, so that errors are relative.

@@ -10,9 +10,6 @@
 
 namespace fairlead {
 
-// The job's rate on a gang of that type at the best tier that it can have here; 0 if it does not
-// run. O(log rows).
-Rate best_rate(const View& view, JobId job, GpuTypeId type, std::uint32_t gpus);
 // True if the job runs on `gpus` GPUs of that type at every tier that such a gang can have here, so
 // that it does wherever the GPUs are. O(tiers log rows).
 bool can_run(const View& view, JobId job, GpuTypeId type, std::uint32_t gpus);

@@ -7,6 +7,8 @@
 // Cost: between looks O(news + classes per start), as a waiting job's smallest gang does not
 // change; a look O(jobs here x (log + GPU types) + GPUs x log + sizes looked at).
 #include "fairlead/policy/kit/class_queue.h"
+#include "fairlead/policy/kit/rounds.h"
+#include "fairlead/policy/kit/total_work.h"
 #include "fairlead/policy/optimus/estimates.h"
 #include "fairlead/policy/optimus/shares.h"
 #include "fairlead/policy/policies.h"
@@ -28,7 +30,7 @@ struct OptimusOptions {
 
 class Optimus : public Policy {
  public:
-  explicit Optimus(const OptimusOptions& options) : options_(options) {}
+  explicit Optimus(const OptimusOptions& options) : options_(options), rounds_(options.round) {}
 
   std::string_view name() const override { return kOptimus.name; }
   Needs needs() const override {
@@ -49,8 +51,9 @@ class Optimus : public Policy {
   void carry_out(const View& view, Plan& plan);
 
   const OptimusOptions options_;
-  ClassQueue waiting_;              // by smallest gang; without jobs that have none here
-  IdVector<JobId, Duration> work_;  // in all; 0 unless the job is here
+  Rounds rounds_;
+  ClassQueue waiting_;  // by smallest gang; without jobs that have none here
+  TotalWork total_work_;
 
   // Of the look under way, beside each other.
   std::vector<JobId> jobs_;
@@ -91,22 +94,19 @@ void place_freest(Plan& plan, JobId job, GpuTypeId type, std::uint32_t gpus) {
 
 void Optimus::decide(const View& view, Plan& plan) {
   apply_news(view);
-  if (view.now.ms % options_.round.ms == 0) {
+  if (rounds_.due(view.now)) {
     look(view, plan);
   } else {
     offer_idle(view, plan);
   }
   // Where nobody runs, everything is on offer already.
-  const bool somebody_runs = plan.free().total() < plan.free().capacity();
-  if (!somebody_runs) return;
-  plan.wake_at({(view.now.ms / options_.round.ms + 1) * options_.round.ms});
+  if (!plan.free().all_free()) rounds_.wake(view.now, plan);
 }
 
 void Optimus::apply_news(const View& view) {
-  if (work_.size() < view.jobs.size()) work_.resize(view.jobs.size());
+  total_work_.apply_news(view);
   for (const Event& event : view.news) {
     if (event.job.is_none()) continue;
-    if (event.kind == EventKind::kArrived) work_[event.job] = view.oracle->remaining(event.job);
     switch (view.jobs.state[event.job]) {
       case JobState::kWaiting:
         if (!waiting_.contains(event.job)) wait(view, event.job);
@@ -115,7 +115,6 @@ void Optimus::apply_news(const View& view) {
         break;
       default:
         waiting_.erase(event.job);
-        work_[event.job] = {};
     }
   }
 }
@@ -136,7 +135,7 @@ void Optimus::offer_idle(const View& view, Plan& plan) {
     Rate fastest;
     for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_gpus.size())) {
       if ((next->types() & type_bit(type)) == 0 || plan.free().of(type) < next->gpus()) continue;
-      const Rate rate = best_rate(view, job, type, next->gpus());
+      const Rate rate = view.speed.best_rate(job, type, next->gpus());
       if (rate <= fastest) continue;
       best = type;
       fastest = rate;
@@ -196,7 +195,7 @@ void Optimus::fit(const View& view) {
 double Optimus::believed_work_s(const View& view, JobId job) const {
   const double left_s = to_seconds(view.oracle->remaining(job));
   if (!options_.fit_remaining) return left_s;
-  const double all_s = to_seconds(work_[job]);
+  const double all_s = to_seconds(total_work_.of(job));
   const double progress = std::clamp(1 - left_s / all_s, 0.0, 1.0);
   return all_s * MadeUpTraining(options_.seed, job).believed_left(progress);
 }
@@ -209,7 +208,7 @@ double Optimus::time_left_s(const View& view, std::size_t i, GpuTypeId type,
     const std::size_t at = i * view.cluster.type_gpus.size() + type.row();
     return work_left_s_[i] / fits_[at]->rate(gpus);
   }
-  return work_left_s_[i] / best_rate(view, job, type, gpus).value();
+  return work_left_s_[i] / view.speed.best_rate(job, type, gpus).value();
 }
 
 // Who keeps type and number keeps its gang; the others are placed in increasing size.
@@ -235,22 +234,15 @@ void Optimus::carry_out(const View& view, Plan& plan) {
 }
 
 void Optimus::save(Writer& writer) const {
+  rounds_.save(writer);
   waiting_.save(writer);
-  for (JobId job : ids<JobId>(work_.size())) {
-    if (work_[job] == Duration{}) continue;
-    writer.id(job);
-    writer.i64(work_[job].ms);
-  }
-  writer.id(JobId::none());
+  total_work_.save(writer);
 }
 
 void Optimus::load(Reader& reader) {
+  rounds_.load(reader);
   waiting_.load(reader);
-  work_.clear();
-  for (JobId job = reader.id<JobId>(); !job.is_none(); job = reader.id<JobId>()) {
-    if (!work_.has(job)) work_.resize(job.row() + std::size_t{1});
-    work_[job] = {reader.i64()};
-  }
+  total_work_.load(reader);
 }
 
 constexpr OptionSpec kOptions[] = {

@@ -443,7 +443,7 @@ TEST(OptimusSpeed, RecoversSpeedsThatFollowTheModel) {
   const JobView job({.gpus = 2}, 16);
   const FittedSpeed fitted(job.view(), JobId(0), kFirst, 1, 2, 16);
   for (std::uint32_t gpus = 1; gpus <= 16; ++gpus) {
-    const double truth = best_rate(job.view(), JobId(0), kFirst, gpus).value();
+    const double truth = job.view().speed.best_rate(JobId(0), kFirst, gpus).value();
     EXPECT_NEAR(fitted.rate(gpus) / truth, 1, 1e-6) << gpus;
   }
 }

@@ -110,8 +110,7 @@ void HadarE::decide(const View& view, Plan& plan) {
     place_wide(view, plan);
     for (GpuTypeId type : ids<GpuTypeId>(types(view))) fill(view, plan, type);
   }
-  const bool somebody_runs = plan.free().total() < plan.free().capacity();
-  if (is_round && somebody_runs) plan.wake_at(round_end_);
+  if (is_round && !plan.free().all_free()) plan.wake_at(round_end_);
 }
 
 void HadarE::collect(const View& view, const Plan& plan) {

@@ -8,7 +8,7 @@
 // and the first rule takes them in node order.
 //
 // Cost of a decision: O(news), and where a job starts O(running + nodes x log nodes per job).
-#include "fairlead/policy/kit/class_queue.h"
+#include "fairlead/policy/kit/queue_policy.h"
 #include "fairlead/policy/policies.h"
 
 #include <algorithm>
@@ -16,26 +16,31 @@
 namespace fairlead {
 namespace {
 
-class Lwf : public Policy {
+class Lwf : public QueuePolicy {
  public:
-  Lwf(std::int64_t kappa, OnMisfit on_misfit) : kappa_(kappa), on_misfit_(on_misfit) {}
+  Lwf(std::int64_t kappa, OnMisfit on_misfit)
+      : QueuePolicy(on_misfit, Placement::kCount), kappa_(kappa) {}
 
   std::string_view name() const override { return kLwf.name; }
   Needs needs() const override { return {.remaining_work = true}; }
-  void decide(const View& view, Plan& plan) override;
-  void save(Writer& writer) const override { waiting_.save(writer); }
-  void load(Reader& reader) override { waiting_.load(reader); }
+  void decide(const View& view, Plan& plan) override {
+    is_measured_ = false;
+    QueuePolicy::decide(view, plan);
+  }
+
+ protected:
+  OrderKey order(const View& view, JobId job) const override {
+    const GpuTime service = occupancy(view.oracle->remaining(job), view.jobs.gpus[job]);
+    return {.major = saturated_gpu_ms(service), .minor = view.jobs.arrival[job].ms, .job = job};
+  }
+  bool start(const View& view, Plan& plan, JobId job) override;
 
  private:
-  void apply_news(const View& view);
-  bool start(const View& view, Plan& plan, JobId job);
   bool take_least_loaded(const View& view, Plan& plan, std::uint32_t gpus, TypeMask types);
   void measure(const View& view, const Plan& plan);
   void add_workload(const View& view, const Plan& plan, JobId job);
 
   const std::int64_t kappa_;
-  const OnMisfit on_misfit_;
-  ClassQueue waiting_;
 
   // Of the decision under way.
   bool is_measured_ = false;
@@ -43,44 +48,13 @@ class Lwf : public Policy {
   std::vector<NodeId> by_load_;
 };
 
-void Lwf::decide(const View& view, Plan& plan) {
-  apply_news(view);
-  is_measured_ = false;
-  waiting_.unblock();
-  while (plan.free().total() > 0) {
-    ClassQueue::Class* const next = waiting_.first_open();
-    if (next == nullptr) return;
-    if (start(view, plan, next->head().job)) {
-      waiting_.pop(*next);
-    } else if (on_misfit_ == OnMisfit::kStop) {
-      return;
-    } else {
-      next->block();
-    }
-  }
-}
-
-void Lwf::apply_news(const View& view) {
-  waiting_.reserve(view.jobs.size());
-  for (const Event& event : view.news) {
-    if (ends_job(event.kind)) waiting_.erase(event.job);
-    if (!begins_to_wait(event.kind)) continue;
-    const std::uint32_t gpus = view.jobs.gpus[event.job];
-    const GpuTime service = occupancy(view.oracle->remaining(event.job), gpus);
-    waiting_.add(0, gpus, view.jobs.types[event.job],
-                 {.major = saturated_gpu_ms(service),
-                  .minor = view.jobs.arrival[event.job].ms,
-                  .job = event.job});
-  }
-}
-
 bool Lwf::start(const View& view, Plan& plan, JobId job) {
   const std::uint32_t gpus = view.jobs.gpus[job];
   const TypeMask types = view.jobs.types[job];
   if (plan.free().of(types) < gpus) return false;
   if (!is_measured_) measure(view, plan);
   if (gpus <= kappa_) {
-    place(Placement::kCount, view.cluster, plan, job, gpus, types);
+    QueuePolicy::start(view, plan, job);
   } else {
     bool is_taken = false;
     for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {

@@ -163,14 +163,7 @@ bool Philly::take_back(const View& view, Plan& plan, JobId job) {
   while (stopped_ < bonus_.size()) {
     plan.stop(bonus_[stopped_++].job);
     if (!place_near(view, plan, job)) continue;
-    for (std::size_t i = stopped_; i-- > 0;) {
-      const Gang held = view.jobs.last_gang(bonus_[i].job);
-      const bool is_free = std::ranges::all_of(
-          held, [&](Slice slice) { return plan.free().on(slice.node) >= slice.gpus; });
-      if (!is_free) continue;
-      for (Slice slice : held) plan.take(slice.node, slice.gpus);
-      plan.place(bonus_[i].job);
-    }
+    for (std::size_t i = stopped_; i-- > 0;) place_back(view.jobs, plan, bonus_[i].job);
     return true;
   }
   plan.rollback(mark);
@@ -236,10 +229,7 @@ void Philly::load(Reader& reader) {
     founded_.push_back(reader.u64() != 0);
   }
   waiting_.load(reader);
-  waiting_.for_each([&](const OrderKey& key) {
-    if (!since_.has(key.job)) since_.resize(key.job.row() + std::size_t{1});
-    since_[key.job] = reader.time();
-  });
+  waiting_.for_each([&](const OrderKey& key) { since_.grow_to(key.job) = reader.time(); });
 }
 
 constexpr OptionSpec kOptions[] = {

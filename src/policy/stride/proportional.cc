@@ -41,8 +41,7 @@ class Proportional : public StridePolicy {
     part_ = reader.real();
     entitled_ms_ = reader.real();
     for (const StrideClient& client : queue()) {
-      if (!joined_.has(client.job)) joined_.resize(client.job.row() + std::size_t{1});
-      joined_[client.job] = reader.real();
+      joined_.grow_to(client.job) = reader.real();
     }
   }
 

@@ -9,8 +9,9 @@ void StridePolicy::decide(const View& view, Plan& plan) {
   if (accounts_.size() < view.jobs.size()) accounts_.resize(view.jobs.size());
   charge_held(view, plan);
   apply_news(view);
+  const bool is_round = rounds_.due(view.now);
   if (view.waiting.empty()) return;
-  if (view.now.ms % options_.quantum.ms == 0) {
+  if (is_round) {
     take_turns(view, plan);
   } else {
     sort_by_pass(queue_);
@@ -18,10 +19,7 @@ void StridePolicy::decide(const View& view, Plan& plan) {
   }
   const bool somebody_waits =
       std::ranges::any_of(queue_, [&](const StrideClient& each) { return !plan.holds(each.job); });
-  const bool somebody_runs = plan.free().total() < plan.free().capacity();
-  if (somebody_waits && somebody_runs) {
-    plan.wake_at({(view.now.ms / options_.quantum.ms + 1) * options_.quantum.ms});
-  }
+  if (somebody_waits && !plan.free().all_free()) rounds_.wake(view.now, plan);
 }
 
 std::uint32_t StridePolicy::pool(const Plan& plan) const {
@@ -121,16 +119,7 @@ void StridePolicy::offer_idle(const View& view, Plan& plan) const {
 // The gang that the job holds in the world if nobody took it, else any that the placement finds.
 bool StridePolicy::give_place(const View& view, Plan& plan, const StrideClient& client) const {
   const JobId job = client.job;
-  if (view.jobs.state[job] == JobState::kRunning) {
-    const Gang held = view.jobs.last_gang(job);
-    const bool is_free = std::ranges::all_of(
-        held, [&](Slice slice) { return plan.free().on(slice.node) >= slice.gpus; });
-    if (is_free) {
-      for (Slice slice : held) plan.take(slice.node, slice.gpus);
-      plan.place(job);
-      return true;
-    }
-  }
+  if (view.jobs.state[job] == JobState::kRunning && place_back(view.jobs, plan, job)) return true;
   return place(options_.placement, view.cluster, plan, job, view.jobs.gpus[job],
                view.jobs.types[job]);
 }
@@ -156,31 +145,24 @@ void StridePolicy::note_passes(Plan& plan) {
 }
 
 void StridePolicy::save(Writer& writer) const {
+  rounds_.save(writer);
   writer.u64(queue_.size());
   for (const StrideClient& client : queue_) {
-    writer.id(client.job);
-    writer.real(client.pass);
-    writer.real(client.tickets);
-    writer.u64(client.gpus);
+    client.save(writer);
     writer.i64(saturated_gpu_ms(accounts_[client.job].charged));
     writer.i64(saturated_gpu_ms(accounts_[client.job].noted));
   }
 }
 
 void StridePolicy::load(Reader& reader) {
+  rounds_.load(reader);
   queue_.clear();
   for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-    StrideClient client;
-    client.job = reader.id<JobId>();
-    client.pass = reader.real();
-    client.tickets = reader.real();
-    client.gpus = reader.u32();
-    client.order = client.job.row();
+    const StrideClient client = StrideClient::load(reader);
     const GpuTime charged{reader.i64()};
     const GpuTime noted{reader.i64()};
     if (!reader.ok() || client.job.is_none()) return reader.fail();
-    if (!accounts_.has(client.job)) accounts_.resize(client.job.row() + std::size_t{1});
-    accounts_[client.job] = {charged, noted};
+    accounts_.grow_to(client.job) = {charged, noted};
     queue_.push_back(client);
   }
 }

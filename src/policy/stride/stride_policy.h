@@ -17,6 +17,7 @@
 
 #include "fairlead/policy/kit/gang_stride.h"
 #include "fairlead/policy/kit/placement.h"
+#include "fairlead/policy/kit/rounds.h"
 #include "fairlead/policy/policy.h"
 
 #include <vector>
@@ -33,7 +34,7 @@ struct StrideOptions {
 
 class StridePolicy : public Policy {
  public:
-  explicit StridePolicy(StrideOptions options) : options_(options) {}
+  explicit StridePolicy(StrideOptions options) : options_(options), rounds_(options.quantum) {}
 
   void decide(const View& view, Plan& plan) override;
   void save(Writer& writer) const override;
@@ -67,6 +68,7 @@ class StridePolicy : public Policy {
   bool give_place(const View& view, Plan& plan, const StrideClient& client) const;
 
   const StrideOptions options_;
+  Rounds rounds_;
   std::vector<StrideClient> queue_;
   IdVector<JobId, Account> accounts_;
   IdVector<UserId, std::int64_t> jobs_of_;  // used within a decision

@@ -425,8 +425,7 @@ void Tiresias::load(Reader& reader) {
   const auto load_state = [&]() {
     const JobId job = reader.id<JobId>();
     if (job.is_none() || !reader.ok()) return JobId::none();
-    if (!states_.has(job)) states_.resize(job.row() + std::size_t{1});
-    State& state = states_[job];
+    State& state = states_.grow_to(job);
     state.forgotten.gpu_ms = reader.i64();
     state.waited.ms = reader.i64();
     state.waiting_since = reader.time();
