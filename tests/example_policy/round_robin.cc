@@ -1,0 +1,78 @@
+// Round robin: every quantum the jobs that have gone without GPUs for longest come first.
+#include "fairlead/policy/kit/placement.h"
+#include "fairlead/policy/kit/rounds.h"
+#include "fairlead/policy/policies.h"
+
+#include <algorithm>
+
+namespace fairlead {
+namespace {
+
+class RoundRobin : public Policy {
+ public:
+  RoundRobin(Placement placement, Duration quantum) : placement_(placement), rounds_(quantum) {}
+
+  std::string_view name() const override { return "round-robin"; }
+
+  void decide(const View& view, Plan& plan) override {
+    for (const Event& event : view.news) {
+      if (event.kind == EventKind::kArrived) served_.grow_to(event.job) = view.now;
+    }
+    const bool is_round = rounds_.due(view.now);
+    if (view.waiting.empty()) return;
+    order_.assign(view.waiting.begin(), view.waiting.end());
+    for (JobId job : view.running) {
+      served_[job] = view.now;
+      if (!is_round) continue;
+      plan.stop(job);
+      order_.push_back(job);
+    }
+    std::ranges::sort(order_, {}, [&](JobId job) { return std::pair(served_[job], job); });
+    bool all_run = true;
+    for (JobId job : order_) {
+      const bool goes_on =
+          view.jobs.state[job] == JobState::kRunning && place_back(view.jobs, plan, job);
+      all_run &= goes_on || place(placement_, view.cluster, plan, job, view.jobs.gpus[job],
+                                  view.jobs.types[job]);
+    }
+    if (!all_run && !plan.free().all_free()) rounds_.wake(view.now, plan);
+  }
+
+  void save(Writer& writer) const override {
+    rounds_.save(writer);
+    writer.u64(served_.size());
+    for (Time time : served_) writer.time(time);
+  }
+  void load(Reader& reader) override {
+    rounds_.load(reader);
+    for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
+      served_.push_back(reader.time());
+    }
+  }
+
+ private:
+  const Placement placement_;
+  Rounds rounds_;
+  IdVector<JobId, Time> served_;  // when the job last held GPUs, or arrived
+  std::vector<JobId> order_;      // of the decision under way
+};
+
+constexpr OptionSpec kOptions[] = {
+    placement_option("best-fit", "Placement of a gang (ours)."),
+    integer_option("quantum_s", "60", "seconds", 1, 86'400,
+                   "Time slice of a job while others wait (ours)."),
+};
+
+}  // namespace
+
+extern const PolicyEntry kRoundRobin;
+const PolicyEntry kRoundRobin = {
+    .name = "round-robin",
+    .summary = "Jobs take turns; the one that went without GPUs for longest is next.",
+    .paper = "none: an example",
+    .options = kOptions,
+    .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
+      return std::make_unique<RoundRobin>(options.placement(), options.duration("quantum_s"));
+    }};
+
+}  // namespace fairlead
