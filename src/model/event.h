@@ -26,15 +26,23 @@ enum class EventKind : std::uint8_t {
   kWoke,  // a wake-up that the policy asked for
 };
 
-// Events after which a job wants a gang: it is new, or its gang was lost or never came about.
+// Events after which a job is still here without its gang, which was lost or never came about.
+constexpr bool loses_gang(EventKind kind) {
+  return kind == EventKind::kEvicted || kind == EventKind::kStartFailed;
+}
+// Events after which a job wants a gang: it is new, or lost the one it had.
 constexpr bool begins_to_wait(EventKind kind) {
-  return kind == EventKind::kArrived || kind == EventKind::kEvicted ||
-         kind == EventKind::kStartFailed;
+  return kind == EventKind::kArrived || loses_gang(kind);
 }
 // Events after which a job never wants one again.
 constexpr bool ends_job(EventKind kind) {
   return kind == EventKind::kFinished || kind == EventKind::kFailed ||
          kind == EventKind::kCancelled;
+}
+
+// Events after which GPUs may be free that were not.
+constexpr bool frees_gpus(EventKind kind) {
+  return ends_job(kind) || loses_gang(kind) || kind == EventKind::kNodeUp;
 }
 
 struct Event {

@@ -144,33 +144,13 @@ bool Gandiva::apply_news(const View& view) {
   bool has_more_room = false;
   for (const Event& event : view.news) {
     if (event.kind != EventKind::kWoke) waiting_.unblock();
-    switch (event.kind) {
-      case EventKind::kArrived:
-        wait_for_home(view, event.job);
-        break;
-      case EventKind::kEvicted:
-      case EventKind::kStartFailed:
-        leave_home(event.job);
-        wait_for_home(view, event.job);
-        has_more_room = true;
-        break;
-      case EventKind::kFinished:
-      case EventKind::kFailed:
-      case EventKind::kCancelled:
-        leave_home(event.job);
-        waiting_.erase(event.job);
-        has_more_room = true;
-        break;
-      case EventKind::kNodeDown:
-        leave_node(view, event.node);
-        set_down(event.node, true);
-        break;
-      case EventKind::kNodeUp:
-        set_down(event.node, false);
-        has_more_room = true;
-        break;
-      default:
-        break;
+    has_more_room |= frees_gpus(event.kind);
+    if (loses_gang(event.kind) || ends_job(event.kind)) leave_home(event.job);
+    if (begins_to_wait(event.kind)) wait_for_home(view, event.job);
+    if (ends_job(event.kind)) waiting_.erase(event.job);
+    if (event.kind == EventKind::kNodeDown) leave_node(view, event.node);
+    if (event.kind == EventKind::kNodeDown || event.kind == EventKind::kNodeUp) {
+      set_down(event.node, event.kind == EventKind::kNodeDown);
     }
   }
   return has_more_room;

@@ -35,7 +35,7 @@ void PriorityPolicy::decide(const View& view, Plan& plan) {
 
 void PriorityPolicy::apply_news(const View& view) {
   for (const Event& event : view.news) {
-    if (event.kind == EventKind::kEvicted || event.kind == EventKind::kStartFailed) {
+    if (loses_gang(event.kind)) {
       std::erase_if(running_, [&](const Running& each) { return each.order.job == event.job; });
     }
     if (begins_to_wait(event.kind)) wait(view, newcomer(view, event.job));

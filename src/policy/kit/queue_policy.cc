@@ -11,8 +11,7 @@ void QueuePolicy::decide(const View& view, Plan& plan) {
                    order(view, event.job));
     }
     if (ends_job(event.kind)) waiting_.erase(event.job);
-    const bool lost_gpus = begins_to_wait(event.kind) && event.kind != EventKind::kArrived;
-    has_more_room |= lost_gpus || ends_job(event.kind) || event.kind == EventKind::kNodeUp;
+    has_more_room |= frees_gpus(event.kind);
   }
   // A class that found no room finds none until GPUs come free.
   if (has_more_room) waiting_.unblock();

@@ -152,7 +152,7 @@ OrderKey Tiresias::order(const View& view, JobId job, std::int64_t label) const 
 void Tiresias::apply_news(const View& view, Plan& plan) {
   // Backwards, because each goes ahead of those put there before.
   for (auto event = view.news.rbegin(); event != view.news.rend(); ++event) {
-    if (event->kind != EventKind::kEvicted && event->kind != EventKind::kStartFailed) continue;
+    if (!loses_gang(event->kind)) continue;
     leave_running(view, event->job);
     const bool is_due = reached_limit(view, event->job);
     if (is_due) demote(view, event->job, plan);
