@@ -1,4 +1,6 @@
-#include "reader.h"
+// The bytes are a trace of the format FAIRLEAD_FORMAT, read in strict and in lenient reading. Aborts
+// if the rows do not add up, if a job breaks the contract of a workload, or if the workload does not
+// survive conversion to native CSV.
 
 #include "fairlead/base/check.h"
 #include "fairlead/base/file.h"
@@ -6,12 +8,16 @@
 #include "fairlead/trace/inspect.h"
 #include "fairlead/trace/trace.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace fairlead {
 namespace {
 
-Result<Workload> read(std::string_view bytes, TraceFormat format, Reading reading) {
+Result<Workload> read(std::string_view bytes, std::string_view name, Reading reading) {
+  const TraceFormat* format = find_format(name);
+  FL_CHECK(format != nullptr, "no format {}", name);
   FL_TRY_ASSIGN(source, ByteSource::memory(bytes, "fuzz"));
   return read_trace(source, {.format = format, .reading = reading});
 }
@@ -36,20 +42,26 @@ std::string native_text(const Workload& workload) {
   return text;
 }
 
-}  // namespace
-
-void fuzz_reader(TraceFormat format, const std::uint8_t* data, std::size_t size) {
+void fuzz_reader(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  const auto strict = read(bytes, format, Reading::kStrict);
-  const auto lenient = read(bytes, format, Reading::kLenient);
+  const auto strict = read(bytes, FAIRLEAD_FORMAT, Reading::kStrict);
+  const auto lenient = read(bytes, FAIRLEAD_FORMAT, Reading::kLenient);
   FL_CHECK(lenient || !strict, "strict reading took what lenient reading refused");
   if (!lenient) return;
   check_jobs(*lenient);
   to_json(inspect(*lenient));
   const std::string text = native_text(*lenient);
-  const auto again = read(text, TraceFormat::kNative, Reading::kStrict);
+  const auto again = read(text, "native", Reading::kStrict);
   FL_CHECK(again.has_value(), "{}", again.error().message);
   FL_CHECK(native_text(*again) == text);
 }
 
+}  // namespace
 }  // namespace fairlead
+
+// The entry point that libFuzzer and main.cc call.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fairlead::fuzz_reader(data, size);
+  return 0;
+}

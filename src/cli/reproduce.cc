@@ -211,7 +211,8 @@ Outcome measured(const Runs& runs, const AllFigures& figures, const PublishedCla
     const auto& other = figures[runs.index(i, other_row, n)];
     if (!run) return without_figure(Verdict::kFailed, run.error().message);
     if (!other) return without_figure(Verdict::kFailed, other.error().message);
-    const auto value = measure(claim, *run, claim.against.empty() ? nullptr : &*other);
+    const auto value =
+        claim.figure->measure(claim, *run, claim.against.empty() ? nullptr : &*other);
     if (!value) return without_figure(Verdict::kSkipped, value.error().message);
     if (!value->text.empty()) return judge_text(claim, value->text);
     values.push_back(value->number);
@@ -226,7 +227,7 @@ Outcome outcome_of(const Experiment& experiment, const Runs& runs, const AllFigu
                    const PublishedClaim& claim, std::size_t i) {
   const Case& one = experiment.cases[i];
   std::optional<double> expected = claim.expected_in(i);
-  const bool is_fluid = claim.figure->kind == FigureKind::kFluidGain;
+  const bool is_fluid = !claim.figure->needs_run();
   if (is_fluid || claim.bound == Bound::kFluid) {
     const auto fluid = fluid_gain(one, run_settings(one), claim);
     if (!fluid) return without_figure(Verdict::kSkipped, fluid.error().message);
@@ -304,7 +305,7 @@ Result<std::vector<Experiment>> load_experiments(const Flags& flags) {
 
 std::string figures_help() {
   std::string text = "Figures that the claims of an experiment file can name:\n";
-  for (const FigureSpec& figure : figures()) {
+  for (const ClaimFigure& figure : claim_figures()) {
     const std::string keys = fmt::format("{} {}", figure.required, figure.optional);
     text += fmt::format("  {}  {}\n      {}\n", figure.name, trimmed(keys), figure.help);
   }

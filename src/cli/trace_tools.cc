@@ -37,8 +37,8 @@ Result<Workload> read(const Input& input) {
   if (input.strict) options.reading = Reading::kStrict;
   if (input.lenient) options.reading = Reading::kLenient;
   if (!input.format.empty()) {
-    options.format = format_named(input.format);
-    if (!options.format) {
+    options.format = find_format(input.format);
+    if (options.format == nullptr) {
       return input_error("--format takes one of {}: {}", format_names(), input.format);
     }
   }

@@ -9,6 +9,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <map>
 #include <optional>
 
@@ -16,61 +18,42 @@ namespace fairlead {
 namespace {
 
 using nlohmann::json;
-using Pointer = json::json_pointer;
-
-constexpr const char* kMeansOf[] = {
-    "/finished",
-    "/makespan_s",
-    "/jct_avg_s",
-    "/jct_p50_s",
-    "/jct_p90_s",
-    "/jct_p99_s",
-    "/queue_avg_s",
-    "/gpu_utilization",
-    "/gpu_hours",
-    "/preemptions",
-    "/migrations",
-    "/placements/pair",
-    "/placements/node",
-    "/placements/rack",
-    "/placements/spine",
-    "/comm_time_share",
-    "/fairness/jain",
-    "/fairness/share_error_max",
-    "/fairness/share_error_avg",
-    "/fairness/ftf_max",
-    "/fairness/ftf_avg",
-};
 
 // A figure of the seeds that have it.
 using BySeed = std::map<std::uint64_t, double>;
 
-BySeed figure_of(const ComparedPolicy& policy, const char* pointer) {
-  BySeed figure;
+BySeed by_seed(const ComparedPolicy& policy, const Figure& figure) {
+  BySeed values;
   for (const json& summary : policy.summaries) {
-    const json value = summary.value(Pointer(pointer), json());
     const auto seed = summary.value("seed", std::uint64_t{0});
-    if (value.is_number()) figure[seed] = value.get<double>();
+    if (const auto value = figure_in(summary, figure)) values[seed] = *value;
   }
-  return figure;
+  return values;
 }
 
-std::optional<Range> range_over_seeds(const ComparedPolicy& policy, const char* pointer) {
+std::optional<Range> range_over_seeds(const ComparedPolicy& policy, const Figure& figure) {
   std::vector<double> values;
-  for (const auto& [seed, value] : figure_of(policy, pointer)) values.push_back(value);
+  for (const auto& [seed, value] : by_seed(policy, figure)) values.push_back(value);
   return values.empty() ? std::nullopt : std::optional(range_of(values));
 }
 
 // Of the seeds that both have, in order.
 std::vector<double> differences_of(const ComparedPolicy& policy, const ComparedPolicy& base,
-                                   const char* pointer) {
-  const BySeed of_base = figure_of(base, pointer);
+                                   const Figure& figure) {
+  const BySeed of_base = by_seed(base, figure);
   std::vector<double> differences;
-  for (const auto& [seed, value] : figure_of(policy, pointer)) {
+  for (const auto& [seed, value] : by_seed(policy, figure)) {
     const auto found = of_base.find(seed);
     if (found != of_base.end()) differences.push_back(value - found->second);
   }
   return differences;
+}
+
+// Those that are means, ranges and differences over the seeds.
+std::vector<Figure> compared_figures() {
+  std::vector<Figure> figures;
+  std::ranges::copy_if(run_figures(), std::back_inserter(figures), &Figure::is_compared);
+  return figures;
 }
 
 // True if there are several seeds and all give the same.
@@ -86,21 +69,21 @@ bool seeds_are_alike(const ComparedPolicy& policy) {
 
 void add_ranges(const ComparedPolicy& policy, json& value) {
   for (const char* key : {"min", "max"}) value[key] = json::object();
-  for (const char* pointer : kMeansOf) {
-    const auto range = range_over_seeds(policy, pointer);
-    value["min"][Pointer(pointer)] = range ? json(range->min) : json();
-    value["max"][Pointer(pointer)] = range ? json(range->max) : json();
+  for (const Figure& figure : compared_figures()) {
+    const auto range = range_over_seeds(policy, figure);
+    figure_at(value["min"], figure) = range ? json(range->min) : json();
+    figure_at(value["max"], figure) = range ? json(range->max) : json();
   }
 }
 
 json difference_json(const ComparedPolicy& policy, const ComparedPolicy& base) {
   json value = json::object();
-  for (const char* pointer : kMeansOf) {
-    const std::vector<double> differences = differences_of(policy, base, pointer);
-    value[Pointer(pointer)] = json();
+  for (const Figure& figure : compared_figures()) {
+    const std::vector<double> differences = differences_of(policy, base, figure);
+    figure_at(value, figure) = json();
     if (differences.empty()) continue;
     const PairedDifference paired = paired_difference(differences);
-    value[Pointer(pointer)] = {
+    figure_at(value, figure) = {
         {"by_seed", differences}, {"n", differences.size()},
         {"mean", paired.mean},    {"low", paired.low},
         {"high", paired.high},    {"is", paired.is_interval ? "95 % interval" : "range"}};
@@ -110,9 +93,9 @@ json difference_json(const ComparedPolicy& policy, const ComparedPolicy& base) {
 
 json policy_json(const ComparedPolicy& policy) {
   json means = json::object();
-  for (const char* pointer : kMeansOf) {
-    const auto range = range_over_seeds(policy, pointer);
-    means[Pointer(pointer)] = range ? json(range->mean) : json();
+  for (const Figure& figure : compared_figures()) {
+    const auto range = range_over_seeds(policy, figure);
+    figure_at(means, figure) = range ? json(range->mean) : json();
   }
   json runs = json::array();
   for (json summary : policy.summaries) {
@@ -158,33 +141,20 @@ void visit_runs(const Comparison& comparison, const Visit& visit) {
   }
 }
 
-using Format = std::string (*)(double);
-
-std::string seconds_cell(double value) { return number_text(value, 1); }
-std::string ratio_cell(double value) { return number_text(value, 3); }
-std::string count_cell(double value) { return number_text(value, 0); }
-
-struct Figure {
-  const char* header;
-  const char* pointer;
-  Format format;
-  bool over_seeds;  // part of the second table
-};
-
-constexpr Figure kFigures[] = {
-    {"finished", "/finished", count_cell, false},
-    {"JCT mean s", "/jct_avg_s", seconds_cell, true},
-    {"p99 s", "/jct_p99_s", seconds_cell, true},
-    {"queue s", "/queue_avg_s", seconds_cell, true},
-    {"makespan s", "/makespan_s", seconds_cell, true},
-    {"utilised", "/gpu_utilization", percent_text, true},
-    {"communicating", "/comm_time_share", percent_text, true},
-    {"Jain", "/fairness/jain", ratio_cell, true},
-    {"share error max", "/fairness/share_error_max", percent_text, true},
-    {"FTF max", "/fairness/ftf_max", ratio_cell, true},
-    {"preemptions", "/preemptions", count_cell, false},
-    {"migrations", "/migrations", count_cell, false},
-};
+std::string cell_of(const Figure& figure, double value) {
+  switch (figure.unit) {
+    case FigureUnit::kCount:
+      return number_text(value, 0);
+    case FigureUnit::kSeconds:
+    case FigureUnit::kGpuHours:
+      return number_text(value, 1);
+    case FigureUnit::kFraction:
+      return percent_text(value);
+    case FigureUnit::kRatio:
+      break;
+  }
+  return number_text(value, 3);
+}
 
 // Empty if the network was not computed.
 std::string network_of(const json& summary) {
@@ -192,12 +162,17 @@ std::string network_of(const json& summary) {
   return is_computed_network(network) ? network : "";
 }
 
-// Time lost to communication matters where the network is computed.
-bool is_shown(const Figure& figure, const Comparison& comparison) {
-  if (std::string_view(figure.pointer) != "/comm_time_share") return true;
+// The figures that the tables show. Time lost to communication matters where the network is
+// computed.
+std::vector<Figure> shown_figures(const Comparison& comparison) {
   bool computed = false;
   visit_runs(comparison, [&](const json& run) { computed = computed || !network_of(run).empty(); });
-  return computed;
+  std::vector<Figure> shown;
+  for (const Figure& figure : run_figures()) {
+    if (figure.header.empty() || (figure.key == "comm_time_share" && !computed)) continue;
+    shown.push_back(figure);
+  }
+  return shown;
 }
 
 // A table that begins with a column for each thing that is swept.
@@ -217,19 +192,17 @@ std::vector<std::string> swept_cells(const ComparedPoint& point) {
 Table means_table(const Comparison& comparison) {
   std::vector<Table::Column> columns = swept_columns(comparison);
   columns.push_back({"policy", Align::kLeft});
-  for (const Figure& figure : kFigures) {
-    if (is_shown(figure, comparison)) columns.push_back({figure.header});
-  }
+  const std::vector<Figure> figures = shown_figures(comparison);
+  for (const Figure& figure : figures) columns.push_back({std::string(figure.header)});
   Table table(std::move(columns));
   for (const ComparedPoint& point : comparison.points) {
     for (const ComparedPolicy& policy : point.policies) {
       if (policy.summaries.empty()) continue;
       std::vector<std::string> cells = swept_cells(point);
       cells.push_back(policy.policy);
-      for (const Figure& figure : kFigures) {
-        if (!is_shown(figure, comparison)) continue;
-        const auto range = range_over_seeds(policy, figure.pointer);
-        cells.push_back(range ? figure.format(range->mean) : "-");
+      for (const Figure& figure : figures) {
+        const auto range = range_over_seeds(policy, figure);
+        cells.push_back(range ? cell_of(figure, range->mean) : "-");
       }
       table.add_row(std::move(cells));
     }
@@ -237,33 +210,33 @@ Table means_table(const Comparison& comparison) {
   return table;
 }
 
-std::string interval_cell(const PairedDifference& paired, Format format) {
-  return fmt::format("{} .. {}{}", format(paired.low), format(paired.high),
+std::string interval_cell(const PairedDifference& paired, const Figure& figure) {
+  return fmt::format("{} .. {}{}", cell_of(figure, paired.low), cell_of(figure, paired.high),
                      paired.is_interval ? "" : " (range)");
 }
 
 void add_seeds_row(Table& table, const ComparedPoint& point, const ComparedPolicy& policy,
                    const Figure& figure) {
-  const auto range = range_over_seeds(policy, figure.pointer);
+  const auto range = range_over_seeds(policy, figure);
   if (!range) return;
   std::vector<std::string> cells = swept_cells(point);
-  const auto differences = differences_of(policy, point.policies.front(), figure.pointer);
-  for (std::string cell : {std::string(figure.header), policy.policy, figure.format(range->mean),
-                           figure.format(range->min), figure.format(range->max)}) {
+  const auto differences = differences_of(policy, point.policies.front(), figure);
+  for (std::string cell : {std::string(figure.header), policy.policy, cell_of(figure, range->mean),
+                           cell_of(figure, range->min), cell_of(figure, range->max)}) {
     cells.push_back(std::move(cell));
   }
   if (differences.empty() || &policy == &point.policies.front()) {
     cells.insert(cells.end(), {"-", "-", "-"});
   } else {
     const PairedDifference paired = paired_difference(differences);
-    cells.push_back(figure.format(paired.mean));
-    cells.push_back(interval_cell(paired, figure.format));
+    cells.push_back(cell_of(figure, paired.mean));
+    cells.push_back(interval_cell(paired, figure));
     cells.push_back(fmt::format("{}", differences.size()));
   }
   table.add_row(std::move(cells));
 }
 
-// Of a sweep, only the first figure: all of them would fill screens.
+// Of figures that are no counts; of a sweep only the first: all of them would fill screens.
 Table seeds_table(const Comparison& comparison) {
   std::vector<Table::Column> columns = swept_columns(comparison);
   columns.insert(columns.end(), {{"over seeds", Align::kLeft},
@@ -275,9 +248,10 @@ Table seeds_table(const Comparison& comparison) {
                                  {"95 % interval"},
                                  {"n"}});
   Table table(std::move(columns));
+  std::vector<Figure> figures = shown_figures(comparison);
+  std::erase_if(figures, [](const Figure& one) { return one.unit == FigureUnit::kCount; });
   for (const ComparedPoint& point : comparison.points) {
-    for (const Figure& figure : kFigures) {
-      if (!figure.over_seeds || !is_shown(figure, comparison)) continue;
+    for (const Figure& figure : figures) {
       for (const ComparedPolicy& policy : point.policies) {
         add_seeds_row(table, point, policy, figure);
       }
@@ -315,12 +289,15 @@ std::string alike_text(const Comparison& comparison) {
 std::string remarks_of(const Comparison& comparison) {
   RemarkedRun all;
   visit_runs(comparison, [&](const json& run) {
-    const auto count = [&](const char* key) { return run.value(key, std::int64_t{0}); };
-    all.jobs = std::max(all.jobs, count("jobs_read"));
-    all.models_unknown = std::max(all.models_unknown, count("models_unknown"));
+    const auto count = [&](std::string_view key) {
+      return std::llround(figure_in(run, *find_figure(key)).value_or(0));
+    };
+    all.jobs = std::max<std::int64_t>(all.jobs, count("jobs_read"));
+    all.models_unknown = std::max<std::int64_t>(all.models_unknown, count("models_unknown"));
     if (network_of(run).empty()) return;
     all.network = network_of(run);
-    all.models_communicating = std::max(all.models_communicating, count("models_communicating"));
+    all.models_communicating =
+        std::max<std::int64_t>(all.models_communicating, count("models_communicating"));
   });
   return remarks_text(all);
 }

@@ -16,8 +16,8 @@ Result<RunConfig> run_config(const RunFlags& flags, std::string policy) {
   config.out = flags.out;
   if (flags.out.empty()) return input_error("--out takes the name of a folder");
   if (!flags.format.empty()) {
-    config.format = format_named(flags.format);
-    if (!config.format) {
+    config.format = find_format(flags.format);
+    if (config.format == nullptr) {
       return input_error("--format takes one of {}: {}", format_names(), flags.format);
     }
   }

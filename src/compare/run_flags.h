@@ -29,8 +29,8 @@ struct RunFlags {
 struct RunConfig {
   std::string cluster;  // a preset, a shorthand or a file
   std::string trace;
-  std::optional<TraceFormat> format{};
-  std::string policy;  // "NAME:opt=value,..."
+  const TraceFormat* format = nullptr;  // null: recognised by content
+  std::string policy;                   // "NAME:opt=value,..."
   std::uint64_t seed = 0;
   Time until = Time::never();
   Settings settings;

@@ -1,12 +1,14 @@
 #include "fairlead/experiment/claims.h"
 
 #include "fairlead/base/nearest.h"
+#include "fairlead/experiment/figures.h"
+#include "fairlead/experiment/iterations.h"
 #include "fairlead/experiment/yaml.h"
+#include "fairlead/metrics/figures.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 #include <variant>
 
@@ -15,46 +17,6 @@ namespace {
 
 constexpr RealBounds kAnyReal = {-1e15, 1e15};
 constexpr IntegerBounds kJobPositions = {1, 1'000'000'000};
-
-constexpr std::array<FigureSpec, 14> kFigures = {{
-    {FigureKind::kSummary, "summary", "", 3, "key", "against",
-     "a number of summary.json; with against, its ratio to the other policy's"},
-    {FigureKind::kSummaryHours, "summary_h", "h", 2, "key", "",
-     "a number of seconds of summary.json, as hours"},
-    {FigureKind::kWindowJct, "window_jct", "h", 2, "first_job last_job", "",
-     "mean job completion time of the jobs at these positions in the trace, counted from 1; all of "
-     "them must have finished"},
-    {FigureKind::kWork, "work", "GPU-h", 1, "user", "", "the user's work_gpu_hours"},
-    {FigureKind::kGain, "gain", "%", 1, "user against", "price",
-     "how much more work the user gets done than under the other policy"},
-    {FigureKind::kGainTotal, "gain_total", "%", 1, "against", "",
-     "the same for all users together"},
-    {FigureKind::kGainLeast, "gain_least", "%", 1, "against", "",
-     "the same for the user that gains least"},
-    {FigureKind::kFluidGain, "fluid_gain", "%", 2, "user", "price",
-     "what trading gives the user if GPUs are a fluid, by calculation"},
-    {FigureKind::kWindowError, "window_error", "%", 1, "window_h", "",
-     "the largest difference between GPU time received and entitled in any window of whole "
-     "minutes, beyond one quantum of the user's largest gang, as a part of the entitled; only "
-     "windows in which the user was entitled to something all the time"},
-    {FigureKind::kWindowErrorMean, "window_error_mean", "%", 1, "window_h", "",
-     "the mean of the same over users and windows"},
-    {FigureKind::kIdleWhenWanted, "idle_when_wanted", "%", 1, "", "",
-     "GPU time idle while jobs want more than there is, as a part of the capacity then"},
-    {FigureKind::kMigrationsPerHour, "migrations_per_hour", "/h", 1, "", "", "migrations"},
-    {FigureKind::kSchedule, "schedule", "", 0, "quanta", "", "the jobs that run in each quantum"},
-    {FigureKind::kPasses, "passes", "", 0, "job quanta", "",
-     "a job's stride pass at the beginning of each quantum"},
-}};
-
-bool is_text(FigureKind kind) {
-  return kind == FigureKind::kSchedule || kind == FigureKind::kPasses;
-}
-
-bool has_word(std::string_view words, std::string_view word) {
-  const std::string all = fmt::format(" {} ", words);
-  return all.find(fmt::format(" {} ", word)) != std::string::npos;
-}
 
 // Of one item of `claims` or `measures`.
 class ClaimReader {
@@ -67,8 +29,9 @@ class ClaimReader {
 
  private:
   Status read_claim_words(PublishedClaim& claim);
-  Result<const FigureSpec*> find_figure() const;
-  Status check_keys(const FigureSpec& figure) const;
+  Result<const ClaimFigure*> find_figure() const;
+  Status check_keys(const ClaimFigure& figure) const;
+  Status check_summary_key(const PublishedClaim& claim) const;
   Status read_job_positions(PublishedClaim& claim);
   Status read_figure_keys(PublishedClaim& claim);
   Status read_labels(PublishedClaim& claim);
@@ -123,34 +86,49 @@ Result<PublishedClaim> ClaimReader::claim() {
   return claim;
 }
 
-Result<const FigureSpec*> ClaimReader::find_figure() const {
+Result<const ClaimFigure*> ClaimReader::find_figure() const {
   FL_TRY_ASSIGN(figure, map_.get("figure"));
   FL_TRY_ASSIGN(name, figure.text());
-  const auto* const spec = std::ranges::find(kFigures, name, &FigureSpec::name);
-  if (spec != kFigures.end()) {
-    const bool is_summary =
-        spec->kind == FigureKind::kSummary || spec->kind == FigureKind::kSummaryHours;
-    if (is_summary || !experiment_.iterations) return spec;
+  if (const ClaimFigure* known = find_claim_figure(name)) {
+    if (known->requires_key("key") || !experiment_.iterations) return known;
     return figure.bad_value("expected summary or summary_h, as the runs are of iterations");
   }
   std::vector<std::string_view> names;
-  names.reserve(kFigures.size());
-  for (const FigureSpec& one : kFigures) names.push_back(one.name);
+  for (const ClaimFigure& one : claim_figures()) names.push_back(one.name);
   return figure.bad_value(
       fmt::format("no such figure (there are: {})", nearest_first(names, name)));
 }
 
 // The claim has the keys that its figure needs, and none that it does not take.
-Status ClaimReader::check_keys(const FigureSpec& figure) const {
+Status ClaimReader::check_keys(const ClaimFigure& figure) const {
   for (const char* key :
        {"against", "user", "key", "job", "price", "window_h", "quanta", "first_job", "last_job"}) {
     const auto node = map_.find(key);
-    if (node && !has_word(figure.required, key) && !has_word(figure.optional, key)) {
+    if (node && !figure.takes_key(key)) {
       return node->error(fmt::format("the figure {} takes no {}", figure.name, key));
     }
-    if (!node && has_word(figure.required, key)) FL_TRY(map_.get(key));
+    if (!node && figure.requires_key(key)) FL_TRY(map_.get(key));
   }
   return {};
+}
+
+// The figures that a run of the experiment has: of summary_h, those in seconds.
+Status ClaimReader::check_summary_key(const PublishedClaim& claim) const {
+  const auto node = map_.find("key");
+  if (!node) return {};
+  std::vector<std::string_view> keys;
+  const auto add = [&](std::string_view key, FigureUnit unit) {
+    if (claim.figure->unit == "h" && unit != FigureUnit::kSeconds) return;
+    keys.push_back(key);
+  };
+  if (experiment_.iterations) {
+    for (const IterationFigure& figure : iteration_figures()) add(figure.key, figure.unit);
+  } else {
+    for (const Figure& figure : run_figures()) add(figure.key, figure.unit);
+  }
+  if (std::ranges::find(keys, claim.key) != keys.end()) return {};
+  return node->bad_value(
+      fmt::format("no such figure of a run (there are: {})", nearest_first(keys, claim.key)));
 }
 
 Status ClaimReader::read_job_positions(PublishedClaim& claim) {
@@ -161,7 +139,7 @@ Status ClaimReader::read_job_positions(PublishedClaim& claim) {
 }
 
 Status ClaimReader::read_figure_keys(PublishedClaim& claim) {
-  const FigureSpec& figure = *claim.figure;
+  const ClaimFigure& figure = *claim.figure;
   FL_TRY(check_keys(figure));
   for (const auto& [key, text] : {std::pair{"user", &claim.user}, std::pair{"key", &claim.key},
                                   std::pair{"job", &claim.job}, std::pair{"price", &claim.price}}) {
@@ -170,10 +148,11 @@ Status ClaimReader::read_figure_keys(PublishedClaim& claim) {
   FL_TRY(read(map_, "window_h", RealBounds{0.001, 1e6}, claim.window_h));
   FL_TRY(read(map_, "quanta", IntegerBounds{1, 10'000}, claim.quanta));
   FL_TRY(read_job_positions(claim));
+  FL_TRY(check_summary_key(claim));
   if (claim.price != "slides" && claim.price != "external") {
     return map_.find("price")->bad_value("expected slides or external");
   }
-  if (is_text(figure.kind) && experiment_.quantum.ms == 0) {
+  if (figure.is_text() && experiment_.quantum.ms == 0) {
     return map_.error(fmt::format("the figure {} needs the experiment's quantum_s", figure.name));
   }
   return claim.is_measure ? Status() : read_labels(claim);
@@ -182,8 +161,9 @@ Status ClaimReader::read_figure_keys(PublishedClaim& claim) {
 // Whose runs the figure is of; the only policy need not be named.
 Status ClaimReader::read_labels(PublishedClaim& claim) {
   const auto policy = map_.find("policy");
-  if (claim.figure->kind == FigureKind::kFluidGain) {
-    return policy ? Status(policy->error("the figure fluid_gain takes no policy")) : Status();
+  if (!claim.figure->needs_run()) {
+    if (!policy) return {};
+    return policy->error(fmt::format("the figure {} takes no policy", claim.figure->name));
   }
   const Policies& policies = experiment_.cases.front().policies;
   if (!policy && policies.size() == 1) {
@@ -257,22 +237,22 @@ Status ClaimReader::read_expected_values(const YamlNode& node, PublishedClaim& c
 
 Status ClaimReader::read_expected(const char* key, const YamlNode& node, PublishedClaim& claim) {
   const bool is_equal = claim.bound == Bound::kEqual;
-  if (is_text(claim.figure->kind) && is_equal) {
+  if (claim.figure->is_text() && is_equal) {
     claim.bound = Bound::kText;
     return read(map_, key, claim.expected_text);
   }
   if (is_equal && node.is_scalar() && node.text().value_or("") == "fluid") {
-    if (claim.figure->kind != FigureKind::kGain) return node.error("only a gain is fluid");
+    if (claim.figure->name != "gain") return node.error("only a gain is fluid");
     claim.bound = Bound::kFluid;
     return {};
   }
-  if (is_text(claim.figure->kind)) return node.error("a text has no least or most");
+  if (claim.figure->is_text()) return node.error("a text has no least or most");
   return read_expected_values(node, claim);
 }
 
 // The fluid calculation knows its users by name.
 Status ClaimReader::check_users(const PublishedClaim& claim) const {
-  if (claim.bound != Bound::kFluid && claim.figure->kind != FigureKind::kFluidGain) return {};
+  if (claim.bound != Bound::kFluid && claim.figure->needs_run()) return {};
   for (const Case& one : experiment_.cases) {
     const auto* users = std::get_if<std::vector<UserSpec>>(&one.workload);
     if (users == nullptr) return map_.error("the fluid calculation takes a workload of users");
@@ -302,8 +282,6 @@ Result<std::vector<PublishedClaim>> ClaimReader::measure() {
 }
 
 }  // namespace
-
-std::span<const FigureSpec> figures() { return kFigures; }
 
 Result<PublishedClaim> read_claim(const YamlNode& map, const Experiment& experiment) {
   return ClaimReader(map, experiment).claim();

@@ -24,7 +24,7 @@
 //     - claim: one sentence              # required
 //       column: short title of its column, where there are cases
 //       source: where exactly it was claimed
-//       figure: gain                     # required: see figures(), with the keys that it takes
+//       figure: gain                     # required: see claim_figures(), with the keys that it takes
 //       policy: trade                    # a label, such as the only one there is (default)
 //       against: no-trade
 //       user: user-1
@@ -48,7 +48,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,35 +55,7 @@
 
 namespace fairlead {
 
-enum class FigureKind : std::uint8_t {
-  kSummary,
-  kSummaryHours,
-  kWindowJct,
-  kWork,
-  kGain,
-  kGainTotal,
-  kGainLeast,
-  kFluidGain,
-  kWindowError,
-  kWindowErrorMean,
-  kIdleWhenWanted,
-  kMigrationsPerHour,
-  kSchedule,
-  kPasses,
-};
-
-// What a figure is and which keys of a claim it takes beside `policy`.
-struct FigureSpec {
-  FigureKind kind;
-  std::string_view name;
-  std::string_view unit;      // "" for none
-  int decimals;               // shown
-  std::string_view required;  // keys, separated by blanks
-  std::string_view optional;
-  std::string_view help;
-};
-// All figures, in the order of FigureKind.
-std::span<const FigureSpec> figures();
+struct ClaimFigure;  // experiment/figures.h
 
 enum class Bound : std::uint8_t {
   kNone,   // nothing is expected
@@ -99,7 +70,7 @@ struct PublishedClaim {
   std::string text;
   std::string column;
   std::string source;
-  const FigureSpec* figure = nullptr;
+  const ClaimFigure* figure = nullptr;
   std::string policy;  // labels; empty where the figure needs no run
   std::string against;
   std::string user;

@@ -1,5 +1,7 @@
 #include "fairlead/experiment/experiment.h"
 
+#include "fairlead/experiment/figures.h"
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -56,7 +58,7 @@ TEST(Experiment, IsReadAsWritten) {
   EXPECT_EQ(only.policies, (Policies{{"a", "fifo"}, {"b", "las:quantum_s=60"}}));
   ASSERT_EQ(experiment->claims.size(), 1u);
   const PublishedClaim& one = experiment->claims[0];
-  EXPECT_EQ(one.figure->kind, FigureKind::kGain);
+  EXPECT_EQ(one.figure->name, "gain");
   EXPECT_EQ(one.bound, Bound::kEqual);
   EXPECT_EQ(one.expected, std::vector<std::optional<double>>{5});
   EXPECT_EQ(one.tolerance, 1);
@@ -294,6 +296,13 @@ TEST(Experiment, SaysWhatIsWrongWithAClaim) {
             "folder/e.yaml:8:5: the key is missing here: user");
   EXPECT_EQ(error_of(claim("figure: work, policy: a, user: ann, key: x")),
             "folder/e.yaml:8:57: the figure work takes no key");
+  EXPECT_TRUE(error_of(claim("figure: summary, policy: a, key: jct_s"))
+                  .starts_with("folder/e.yaml:8:49: no such figure of a run (there are: jct_"))
+      << error_of(claim("figure: summary, policy: a, key: jct_s"));
+  EXPECT_NE(error_of(claim("figure: summary_h, policy: a, key: gpu_hours")), "")
+      << "it is not in seconds";
+  EXPECT_NE(error_of(claim("figure: summary, policy: a, key: gpu_busy")), "")
+      << "only runs of iterations have it";
   EXPECT_EQ(error_of(claim("figure: work, policy: c, user: ann")),
             "folder/e.yaml:8:38: no policy has this label (there are: a, b): c");
   EXPECT_EQ(error_of(claim("figure: work, user: ann")),

@@ -4,11 +4,13 @@
 #include "fairlead/input/csv.h"
 #include "fairlead/input/models_file.h"
 #include "fairlead/journal/journal.h"
+#include "fairlead/metrics/figures.h"
 #include "fairlead/report/result_files.h"
 #include "fairlead/run/settings.h"
 #include "fairlead/solve/trading.h"
 
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -61,13 +63,13 @@ class ScheduleMeter : public RecordSink {
 
  private:
   void sample() {
-    constexpr double kPassUnits = 1e6;  // notes are in millionths
     std::vector<std::string_view> names;
     for (const JobId job : running_) names.push_back(names_[job]);
     schedule_.push_back(names.empty() ? "-" : fmt::format("{}", fmt::join(names, "+")));
     for (const auto& [job, pass] : passes_) {
       samples_[job].resize(schedule_.size() - 1, "0");  // passes are noted when they change
-      samples_[job].push_back(fmt::format("{}", static_cast<double>(pass) / kPassUnits));
+      samples_[job].push_back(
+          fmt::format("{}", scaled_value({.kind = NoteKind::kPass, .value = pass})));
     }
     ++sampled_;
   }
@@ -82,18 +84,15 @@ class ScheduleMeter : public RecordSink {
   std::vector<std::string> schedule_;
 };
 
-// A number of summary.json at "fairness/jain".
 Result<double> number_at(const RunFigures& run, const std::string& key) {
-  const json value = run.summary.value(json::json_pointer("/" + key), json());
-  if (value.is_number()) return value.get<double>();
+  const auto found = run.summary.find(key);
+  if (found != run.summary.end()) return found->second;
   return run_error("summary.json has no such number: {}", key);
 }
 
 std::map<std::string, double> work_by_user(const RunFigures& run) {
   std::map<std::string, double> work;
-  for (const json& user : run.summary.value("users", json::array())) {
-    work[user.value("user", "")] = user.value("work_gpu_hours", 0.0);
-  }
+  for (const UserWork& user : run.users) work[user.user] = user.gpu_hours;
   return work;
 }
 
@@ -137,7 +136,8 @@ Result<std::vector<std::optional<double>>> read_job_times(const std::filesystem:
   }
 }
 
-Result<double> window_jct(const PublishedClaim& claim, const RunFigures& run) {
+Result<double> window_jct(const PublishedClaim& claim, const RunFigures& run,
+                          const RunFigures* /*against*/) {
   const auto jobs = static_cast<std::int64_t>(run.jct_h.size());
   if (claim.last_job > jobs) return run_error("the trace has fewer jobs: {}", jobs);
   double sum = 0;
@@ -149,31 +149,39 @@ Result<double> window_jct(const PublishedClaim& claim, const RunFigures& run) {
   return sum / static_cast<double>(claim.last_job - claim.first_job + 1);
 }
 
-Result<double> summary_hours(const PublishedClaim& claim, const RunFigures& run) {
+Result<double> summary_hours(const PublishedClaim& claim, const RunFigures& run,
+                             const RunFigures* /*against*/) {
   FL_TRY_ASSIGN(in_seconds, number_at(run, claim.key));
   return in_seconds / 3600;
 }
 
+Result<double> user_work(const PublishedClaim& claim, const RunFigures& run,
+                         const RunFigures* /*against*/) {
+  return work_of(run, claim.user);
+}
+
 Result<double> gain_of(const PublishedClaim& claim, const RunFigures& run,
-                       const RunFigures& against) {
+                       const RunFigures* against) {
   FL_TRY_ASSIGN(ours, work_of(run, claim.user));
-  FL_TRY_ASSIGN(theirs, work_of(against, claim.user));
+  FL_TRY_ASSIGN(theirs, work_of(*against, claim.user));
   return percent_more(ours, theirs);
 }
 
-Result<double> total_gain(const RunFigures& run, const RunFigures& against) {
+Result<double> total_gain(const PublishedClaim& /*claim*/, const RunFigures& run,
+                          const RunFigures* against) {
   double ours = 0;
   double theirs = 0;
   for (const auto& [user, work] : work_by_user(run)) ours += work;
-  for (const auto& [user, work] : work_by_user(against)) theirs += work;
+  for (const auto& [user, work] : work_by_user(*against)) theirs += work;
   return percent_more(ours, theirs);
 }
 
 // Of users that got anything done under the other policy.
-Result<double> least_gain(const RunFigures& run, const RunFigures& against) {
+Result<double> least_gain(const PublishedClaim& /*claim*/, const RunFigures& run,
+                          const RunFigures* against) {
   std::optional<double> least;
   const auto ours = work_by_user(run);
-  for (const auto& [user, theirs] : work_by_user(against)) {
+  for (const auto& [user, theirs] : work_by_user(*against)) {
     const auto found = ours.find(user);
     if (theirs <= 0 || found == ours.end()) continue;
     const double gain = 100 * (found->second / theirs - 1);
@@ -189,7 +197,13 @@ Result<Value> text_of(const std::vector<std::string>& quanta, std::int64_t count
   return Value{.text = fmt::format("{}", fmt::join(quanta.begin(), quanta.begin() + count, " "))};
 }
 
-Result<Value> passes_of(const PublishedClaim& claim, const RunFigures& run) {
+Result<Value> schedule_of(const PublishedClaim& claim, const RunFigures& run,
+                          const RunFigures* /*against*/) {
+  return text_of(run.schedule, claim.quanta);
+}
+
+Result<Value> passes_of(const PublishedClaim& claim, const RunFigures& run,
+                        const RunFigures* /*against*/) {
   const auto passes = run.passes.find(claim.job);
   if (passes == run.passes.end()) return run_error("no pass was noted of job {}", claim.job);
   return text_of(passes->second, claim.quanta);
@@ -206,14 +220,98 @@ const WindowErrors& errors_of(const PublishedClaim& claim, const RunFigures& run
   return window->steady;
 }
 
-Value largest_error(const PublishedClaim& claim, const RunFigures& run) {
+Result<Value> largest_error(const PublishedClaim& claim, const RunFigures& run,
+                            const RunFigures* /*against*/) {
   const WindowErrors& errors = errors_of(claim, run);
   Value value{.number = 100 * errors.largest};
   if (errors.user.is_none()) return value;
-  const json& user = run.summary["users"][errors.user.row()]["user"];
-  value.where = fmt::format("{}, the {} h up to {:.2f} h", user.get<std::string>(), claim.window_h,
-                            to_seconds(errors.window_end) / 3600);
+  FL_CHECK(errors.user.row() < run.users.size(), "no user {}", errors.user.row());
+  value.where = fmt::format("{}, the {} h up to {:.2f} h", run.users[errors.user.row()].user,
+                            claim.window_h, to_seconds(errors.window_end) / 3600);
   return value;
+}
+
+Result<double> mean_error(const PublishedClaim& claim, const RunFigures& run,
+                          const RunFigures* /*against*/) {
+  return 100 * errors_of(claim, run).mean;
+}
+
+Result<double> idle_when_wanted(const PublishedClaim& /*claim*/, const RunFigures& run,
+                                const RunFigures* /*against*/) {
+  return 100 * run.idle_when_wanted;
+}
+
+Result<double> migrations_per_hour(const PublishedClaim& /*claim*/, const RunFigures& run,
+                                   const RunFigures* /*against*/) {
+  return run.migrations_per_hour;
+}
+
+// A figure that is a number.
+template <auto Measure>
+Result<Value> number(const PublishedClaim& claim, const RunFigures& run,
+                     const RunFigures* against) {
+  FL_TRY_ASSIGN(figure, Measure(claim, run, against));
+  return Value{.number = figure};
+}
+
+using enum ClaimFigure::Source;
+
+constexpr ClaimFigure kFigures[] = {
+    {"summary", "", 3, kSummary, "key", "against",
+     "a figure of summary.json, as `fairness/jain`; with `against`, its ratio to the other "
+     "policy's",
+     &number<&summary_figure>},
+    {"summary_h", "h", 2, kSummary, "key", "", "a figure of summary.json in seconds, as hours",
+     &number<&summary_hours>},
+    {"window_jct", "h", 2, kJobTimes, "first_job last_job", "",
+     "mean JCT of the jobs at these positions in the trace, counted from 1, both included; the "
+     "claim is skipped if one of them did not finish",
+     &number<&window_jct>},
+    {"work", "GPU-h", 1, kSummary, "user", "", "the user's `work_gpu_hours`", &number<&user_work>},
+    {"gain", "%", 1, kSummary, "user against", "price",
+     "the user's `work_gpu_hours` / that under the policy `against`, - 1; `price` is that of "
+     "`expect: fluid`",
+     &number<&gain_of>},
+    {"gain_total", "%", 1, kSummary, "against", "", "the same of all users together",
+     &number<&total_gain>},
+    {"gain_least", "%", 1, kSummary, "against", "",
+     "the same of the user that gains least, of those that got anything done under `against`",
+     &number<&least_gain>},
+    {"fluid_gain", "%", 2, kWorkload, "user", "price",
+     "what trading gives the user by calculation: entitlements are each type's GPUs by tickets, "
+     "speeds those of one GPU in the table of models, and all users want more than they have. "
+     "`price`: `slides` (default) or `external`. Takes no `policy`, needs no run",
+     nullptr},
+    {"window_error", "%", 1, kWindows, "window_h", "",
+     "the largest difference between GPU time received and entitled in any window of whole "
+     "minutes, beyond one quantum of the user's largest gang, as a fraction of the entitled; only "
+     "windows in which the user was entitled to something all the time",
+     &largest_error},
+    {"window_error_mean", "%", 1, kWindows, "window_h", "",
+     "the mean of the same over users and windows", &number<&mean_error>},
+    {"idle_when_wanted", "%", 1, kWindows, "", "",
+     "GPU time idle while jobs want at least what there is, as a fraction of the capacity then",
+     &number<&idle_when_wanted>},
+    {"migrations_per_hour", "/h", 1, kWindows, "", "", "migrations", &number<&migrations_per_hour>},
+    {"schedule", "", 0, kQuanta, "quanta", "",
+     "the jobs that run in each of the first quanta, joined by `+`, `-` for none", &schedule_of},
+    {"passes", "", 0, kQuanta, "job quanta", "",
+     "the job's noted stride pass at the beginning of each of the first quanta", &passes_of},
+};
+
+bool has_word(std::string_view words, std::string_view word) {
+  return fmt::format(" {} ", words).find(fmt::format(" {} ", word)) != std::string::npos;
+}
+
+// What claims may ask of summary.json.
+void read_summary_figures(const json& summary, RunFigures& figures) {
+  for (const Figure& figure : run_figures()) {
+    const auto value = figure_in(summary, figure);
+    if (value) figures.summary.emplace(figure.key, *value);
+  }
+  for (const json& user : summary.value("users", json::array())) {
+    figures.users.push_back({user.value("user", ""), user.value("work_gpu_hours", 0.0)});
+  }
 }
 
 // Per GPU and relative to nothing, as the table has it; 0 where the type is infeasible or unknown.
@@ -239,20 +337,10 @@ RunQuestions run_questions(const Experiment& experiment) {
   RunQuestions questions;
   questions.quantum = experiment.quantum;
   for (const PublishedClaim& claim : experiment.claims) {
-    switch (claim.figure->kind) {
-      case FigureKind::kWindowError:
-      case FigureKind::kWindowErrorMean:
-      case FigureKind::kIdleWhenWanted:
-      case FigureKind::kMigrationsPerHour:
-        questions.windows.push_back(window_of(claim));
-        break;
-      case FigureKind::kWindowJct:
-        questions.job_times = true;
-        break;
-      default:
-        questions.quanta = std::max(questions.quanta, claim.quanta);
-        break;
-    }
+    const ClaimFigure& figure = *claim.figure;
+    if (figure.source == kWindows) questions.windows.push_back(window_of(claim));
+    questions.job_times = questions.job_times || figure.source == kJobTimes;
+    questions.quanta = std::max(questions.quanta, claim.quanta);
   }
   std::ranges::sort(questions.windows);
   const auto twice = std::unique(questions.windows.begin(), questions.windows.end());
@@ -263,7 +351,7 @@ RunQuestions run_questions(const Experiment& experiment) {
 Result<RunFigures> read_run(const std::filesystem::path& folder, const RunQuestions& questions) {
   RunFigures figures;
   FL_TRY_ASSIGN(summary, read_summary(folder));
-  figures.summary = std::move(summary);
+  read_summary_figures(summary, figures);
   if (questions.job_times) {
     FL_TRY_ASSIGN(times, read_job_times(folder / "jobs.csv"));
     figures.jct_h = std::move(times);
@@ -280,44 +368,17 @@ Result<RunFigures> read_run(const std::filesystem::path& folder, const RunQuesti
   return figures;
 }
 
-Result<Value> measure(const PublishedClaim& claim, const RunFigures& run,
-                      const RunFigures* against) {
-  const auto number = [](const Result<double>& figure) -> Result<Value> {
-    if (!figure) return tl::unexpected(figure.error());
-    return Value{.number = *figure};
-  };
-  switch (claim.figure->kind) {
-    case FigureKind::kSummary:
-      return number(summary_figure(claim, run, against));
-    case FigureKind::kSummaryHours:
-      return number(summary_hours(claim, run));
-    case FigureKind::kWindowJct:
-      return number(window_jct(claim, run));
-    case FigureKind::kWork:
-      return number(work_of(run, claim.user));
-    case FigureKind::kGain:
-      return number(gain_of(claim, run, *against));
-    case FigureKind::kGainTotal:
-      return number(total_gain(run, *against));
-    case FigureKind::kGainLeast:
-      return number(least_gain(run, *against));
-    case FigureKind::kWindowError:
-      return largest_error(claim, run);
-    case FigureKind::kWindowErrorMean:
-      return Value{.number = 100 * errors_of(claim, run).mean};
-    case FigureKind::kIdleWhenWanted:
-      return Value{.number = 100 * run.idle_when_wanted};
-    case FigureKind::kMigrationsPerHour:
-      return Value{.number = run.migrations_per_hour};
-    case FigureKind::kSchedule:
-      return text_of(run.schedule, claim.quanta);
-    case FigureKind::kPasses:
-      return passes_of(claim, run);
-    case FigureKind::kFluidGain:
-      break;
-  }
-  FL_CHECK(false, "{} is no figure of a run", claim.figure->name);
-  return Value{};
+bool ClaimFigure::requires_key(std::string_view key) const { return has_word(required, key); }
+
+bool ClaimFigure::takes_key(std::string_view key) const {
+  return has_word(required, key) || has_word(optional, key);
+}
+
+std::span<const ClaimFigure> claim_figures() { return kFigures; }
+
+const ClaimFigure* find_claim_figure(std::string_view name) {
+  const auto* const found = std::ranges::find(kFigures, name, &ClaimFigure::name);
+  return found == std::end(kFigures) ? nullptr : found;
 }
 
 Result<double> fluid_gain(const Case& one, const std::vector<std::string>& settings,

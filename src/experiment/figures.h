@@ -1,16 +1,19 @@
-// The figures of a published experiment, measured from the folders of its runs.
+// The figures that claims of an experiment can name: what each is, and how it is measured from the
+// folder of a run.
 #pragma once
 
 #include "fairlead/base/result.h"
 #include "fairlead/experiment/experiment.h"
 #include "fairlead/metrics/window_fairness.h"
 
-#include <nlohmann/json.hpp>
-
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fairlead {
@@ -26,9 +29,15 @@ struct RunQuestions {
 };
 RunQuestions run_questions(const Experiment& experiment);
 
-// One run as far as the figures need it. (Moving JSON does not throw, though clang-tidy thinks so.)
-struct RunFigures {  // NOLINT(bugprone-exception-escape)
-  nlohmann::json summary;
+struct UserWork {
+  std::string user;
+  double gpu_hours = 0;  // work_gpu_hours of summary.json
+};
+
+// One run as far as the figures need it.
+struct RunFigures {
+  std::map<std::string, double, std::less<>> summary;  // by key; only those that mean something
+  std::vector<UserWork> users;                         // in the order of the trace
   std::vector<WindowFigures> windows;
   double idle_when_wanted = 0;
   double migrations_per_hour = 0;
@@ -48,10 +57,37 @@ struct Value {
   std::string where;  // it was largest: "ann, the 8 h up to 26.5 h"; empty where that means nothing
 };
 
-// `against` is null unless the claim names one. Error: the run has no such figure.
-// REQUIRES: the figure is not a fluid one.
-Result<Value> measure(const PublishedClaim& claim, const RunFigures& run,
-                      const RunFigures* against);
+// What a claim can name as its `figure`, and which keys it takes then beside `policy`.
+struct ClaimFigure {
+  enum class Source : std::uint8_t {
+    kSummary,
+    kJobTimes,
+    kWindows,   // fairness over windows, from the journal
+    kQuanta,    // who runs in each quantum, from the journal; the figure is a text
+    kWorkload,  // by calculation, without a run
+  };
+  std::string_view name;
+  std::string_view unit;  // "" for none
+  int decimals;           // shown
+  Source source;
+  std::string_view required;  // keys, separated by blanks
+  std::string_view optional;
+  std::string_view help;
+  // Null if it needs no run. `against` is null unless the claim names one. Error: the run has no
+  // such figure.
+  Result<Value> (*measure)(const PublishedClaim& claim, const RunFigures& run,
+                           const RunFigures* against);
+
+  bool is_text() const { return source == Source::kQuanta; }
+  bool needs_run() const { return source != Source::kWorkload; }
+  // Of the keys of a claim.
+  bool requires_key(std::string_view key) const;
+  bool takes_key(std::string_view key) const;
+};
+// All of them, in the order in which they are listed.
+std::span<const ClaimFigure> claim_figures();
+// Null if there is none of this name.
+const ClaimFigure* find_claim_figure(std::string_view name);
 
 // What trading gives `user`, in percent of its throughput without, if GPUs are a fluid and all
 // users want more than they are entitled to. REQUIRES: the workload has users, that one among them.

@@ -1,54 +1,69 @@
 #include "fairlead/experiment/figures.h"
 
+#include "fairlead/base/testing_docs.h"
 #include "fairlead/journal/testing_journal.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <sstream>
 #include <unistd.h>
 
 namespace fairlead {
 namespace {
 
-using nlohmann::json;
-
-PublishedClaim claim_of(FigureKind kind) {
+PublishedClaim claim_of(std::string_view figure) {
   PublishedClaim claim;
-  claim.figure = &figures()[static_cast<std::size_t>(kind)];
+  claim.figure = find_claim_figure(figure);
   return claim;
 }
 
 RunFigures run_of(double ann, double bob) {
   RunFigures run;
-  run.summary = {{"fairness", {{"jain", ann / bob}}},
-                 {"jct_avg_s", nullptr},
-                 {"users",
-                  {{{"user", "ann"}, {"work_gpu_hours", ann}},
-                   {{"user", "bob"}, {"work_gpu_hours", bob}},
-                   {{"user", "idle"}, {"work_gpu_hours", 0}}}}};
+  run.summary = {{"fairness/jain", ann / bob}};
+  run.users = {{"ann", ann}, {"bob", bob}, {"idle", 0}};
   return run;
 }
 
 double number(const PublishedClaim& claim, const RunFigures& run, const RunFigures* against) {
-  const auto value = measure(claim, run, against);
+  const auto value = claim.figure->measure(claim, run, against);
   EXPECT_TRUE(value.has_value()) << value.error().message;
   return value ? value->number : 0;
 }
 
 std::string error_of(const PublishedClaim& claim, const RunFigures& run,
                      const RunFigures* against) {
-  const auto value = measure(claim, run, against);
+  const auto value = claim.figure->measure(claim, run, against);
   return value ? "" : value.error().message;
 }
 
-TEST(Figures, StandInTheOrderOfTheirKinds) {
-  for (std::size_t i = 0; i < figures().size(); ++i) {
-    EXPECT_EQ(static_cast<std::size_t>(figures()[i].kind), i);
+// "`user`, `against`, (`price`)".
+std::string keys_of(const ClaimFigure& figure) {
+  std::string text;
+  for (const auto& [keys, format] :
+       {std::pair(figure.required, "{}`{}`"), {figure.optional, "{}(`{}`)"}}) {
+    std::istringstream words{std::string(keys)};
+    for (std::string word; words >> word;) {
+      text += fmt::format(fmt::runtime(format), text.empty() ? "" : ", ", word);
+    }
   }
+  return text;
 }
 
-TEST(Figures, OfTheSummaryAreReadByPath) {
-  PublishedClaim claim = claim_of(FigureKind::kSummary);
+TEST(Figures, AreExplainedInTheDocumentation) {
+  std::vector<DocRow> rows;
+  for (const ClaimFigure& figure : claim_figures()) {
+    rows.push_back({fmt::format("`{}`", figure.name),
+                    std::string(figure.is_text() ? "text" : figure.unit), keys_of(figure),
+                    std::string(figure.help)});
+  }
+  EXPECT_EQ(doc_table("docs/formats.md",
+                      "| `figure` | unit | its keys (optional ones in parentheses) | meaning |"),
+            rows);
+}
+
+TEST(Figures, OfTheSummaryAreFoundByKey) {
+  PublishedClaim claim = claim_of("summary");
   claim.key = "fairness/jain";
   const RunFigures run = run_of(3, 4);
   EXPECT_DOUBLE_EQ(number(claim, run, nullptr), 0.75);
@@ -59,7 +74,7 @@ TEST(Figures, OfTheSummaryAreReadByPath) {
 }
 
 TEST(Figures, OfTheSummaryAreGivenInHours) {
-  PublishedClaim claim = claim_of(FigureKind::kSummaryHours);
+  PublishedClaim claim = claim_of("summary_h");
   claim.key = "makespan_s";
   RunFigures run;
   run.summary = {{"makespan_s", 9000}};
@@ -67,7 +82,7 @@ TEST(Figures, OfTheSummaryAreGivenInHours) {
 }
 
 TEST(Figures, OfAWindowOfJobsNeedAllOfThemToHaveFinished) {
-  PublishedClaim claim = claim_of(FigureKind::kWindowJct);
+  PublishedClaim claim = claim_of("window_jct");
   claim.first_job = 2;
   claim.last_job = 3;
   RunFigures run;
@@ -82,11 +97,11 @@ TEST(Figures, OfAWindowOfJobsNeedAllOfThemToHaveFinished) {
 TEST(Figures, OfGainCompareWork) {
   const RunFigures run = run_of(12, 9);
   const RunFigures other = run_of(10, 10);
-  PublishedClaim gain = claim_of(FigureKind::kGain);
+  PublishedClaim gain = claim_of("gain");
   gain.user = "ann";
   EXPECT_NEAR(number(gain, run, &other), 20, 1e-9);
-  EXPECT_NEAR(number(claim_of(FigureKind::kGainTotal), run, &other), 5, 1e-9);
-  EXPECT_NEAR(number(claim_of(FigureKind::kGainLeast), run, &other), -10, 1e-9);
+  EXPECT_NEAR(number(claim_of("gain_total"), run, &other), 5, 1e-9);
+  EXPECT_NEAR(number(claim_of("gain_least"), run, &other), -10, 1e-9);
   gain.user = "idle";
   EXPECT_NE(error_of(gain, run, &other), "");
   gain.user = "cy";
@@ -100,7 +115,9 @@ class FiguresOfAJournal : public testing::Test {
     folder_ =
         std::filesystem::path(testing::TempDir()) / fmt::format("fairlead-figures-{}", getpid());
     std::filesystem::create_directories(folder_);
-    std::ofstream(folder_ / "summary.json") << "{}";
+    std::ofstream(folder_ / "summary.json")
+        << R"({"jct_avg_s": null, "finished": 1, "fairness": {"jain": 0.5}, "seed": 3,
+               "users": [{"user": "ann", "work_gpu_hours": 2}]})";
     auto file = JournalFile::create(folder_ / "journal.flj");
     ASSERT_TRUE(file.has_value());
     TestJournal journal(*file);
@@ -141,25 +158,36 @@ TEST_F(FiguresOfAJournal, AreWhoRunsInEachQuantumAndWithWhatPass) {
   EXPECT_EQ(run->passes.at("job-0"),
             (std::vector<std::string>{"0.25", "0.25", "0.5", "0.5", "0.5"}));
 
-  PublishedClaim schedule = claim_of(FigureKind::kSchedule);
+  PublishedClaim schedule = claim_of("schedule");
   schedule.quanta = 3;
-  EXPECT_EQ(measure(schedule, *run, nullptr)->text, "job-0 job-1 job-0");
+  EXPECT_EQ(schedule.figure->measure(schedule, *run, nullptr)->text, "job-0 job-1 job-0");
   schedule.quanta = 6;
   EXPECT_EQ(error_of(schedule, *run, nullptr), "the run ended before quantum 5");
-  PublishedClaim passes = claim_of(FigureKind::kPasses);
+  PublishedClaim passes = claim_of("passes");
   passes.quanta = 1;
   passes.job = "job-1";
   EXPECT_EQ(error_of(passes, *run, nullptr), "no pass was noted of job job-1");
+}
+
+TEST_F(FiguresOfAJournal, HaveThoseOfTheSummaryThatMeanSomething) {
+  const auto run = read_run(folder_, {});
+  ASSERT_TRUE(run.has_value()) << run.error().message;
+  const std::map<std::string, double, std::less<>> expected = {{"fairness/jain", 0.5},
+                                                               {"finished", 1}};
+  EXPECT_EQ(run->summary, expected);
+  ASSERT_EQ(run->users.size(), 1u);
+  EXPECT_EQ(run->users[0].user, "ann");
+  EXPECT_EQ(run->users[0].gpu_hours, 2);
 }
 
 TEST_F(FiguresOfAJournal, AreItsFairness) {
   const auto run = read_run(folder_, {.windows = {hours(1)}});
   ASSERT_TRUE(run.has_value()) << run.error().message;
   ASSERT_EQ(run->windows.size(), 1u);
-  EXPECT_EQ(number(claim_of(FigureKind::kWindowError), *run, nullptr), 0) << "no hour has passed";
+  EXPECT_EQ(number(claim_of("window_error"), *run, nullptr), 0) << "no hour has passed";
   // Both jobs want half of the 8 GPUs until job 0 finishes, and one of them waits.
-  EXPECT_NEAR(number(claim_of(FigureKind::kIdleWhenWanted), *run, nullptr), 50, 1e-9);
-  EXPECT_EQ(number(claim_of(FigureKind::kMigrationsPerHour), *run, nullptr), 0);
+  EXPECT_NEAR(number(claim_of("idle_when_wanted"), *run, nullptr), 50, 1e-9);
+  EXPECT_EQ(number(claim_of("migrations_per_hour"), *run, nullptr), 0);
 }
 
 TEST_F(FiguresOfAJournal, HaveTheTimesOfJobsBesideIt) {
@@ -191,7 +219,7 @@ TEST(FluidGain, FollowsTheTrades) {
   one.workload = std::vector<UserSpec>{{.name = "a", .model = "VAE"},
                                        {.name = "b", .model = "ResNeXt50"},
                                        {.name = "c", .model = "SuperResolution"}};
-  PublishedClaim claim = claim_of(FigureKind::kFluidGain);
+  PublishedClaim claim = claim_of("fluid_gain");
   const auto gain_of = [&](const char* user) {
     claim.user = user;
     return fluid_gain(one, {}, claim).value_or(-1);
@@ -205,7 +233,7 @@ TEST(FluidGain, NeedsTheSpeedsOfEveryModel) {
   Case one;
   one.cluster = "1xV100:2";
   one.workload = std::vector<UserSpec>{{.name = "a", .model = "nobody's"}};
-  PublishedClaim claim = claim_of(FigureKind::kFluidGain);
+  PublishedClaim claim = claim_of("fluid_gain");
   claim.user = "a";
   EXPECT_EQ(fluid_gain(one, {}, claim).error().message, "no speeds are known of model nobody's");
 }

@@ -85,8 +85,15 @@ Status read_iteration_range(const YamlNode& map, IterationOptions& options) {
 
 double seconds_of(double ns) { return ns / kNsPerS; }
 
-nlohmann::json summary_of(const Cluster& cluster, const std::vector<IterationJob>& jobs,
-                          const IterationOutcome& outcome) {
+constexpr IterationFigure kFigures[] = {
+    {"jct_avg_s", FigureUnit::kSeconds},     {"queue_avg_s", FigureUnit::kSeconds},
+    {"makespan_s", FigureUnit::kSeconds},    {"gpu_busy", FigureUnit::kFraction},
+    {"network_busy", FigureUnit::kFraction}, {"network_shared", FigureUnit::kFraction},
+};
+
+std::map<std::string, double, std::less<>> summary_of(const Cluster& cluster,
+                                                      const std::vector<IterationJob>& jobs,
+                                                      const IterationOutcome& outcome) {
   double jct_ns = 0;
   double queue_ns = 0;
   std::int64_t first_ns = jobs.front().submit_ns;
@@ -156,6 +163,8 @@ Status read_world(const YamlNode& map, IterationOptions& options) {
 }
 
 }  // namespace
+
+std::span<const IterationFigure> iteration_figures() { return kFigures; }
 
 Result<IterationOptions> read_iterations(const YamlNode& map) {
   FL_TRY(map.expect_keys({"jobs", "gangs", "iterations", "submit_span_s", "gpu_memory_mb",

@@ -22,10 +22,20 @@
 #include "fairlead/base/result.h"
 #include "fairlead/experiment/experiment.h"
 #include "fairlead/experiment/figures.h"
+#include "fairlead/metrics/figures.h"
 
+#include <span>
+#include <string_view>
 #include <vector>
 
 namespace fairlead {
+
+// What the summary of such a run has.
+struct IterationFigure {
+  std::string_view key;
+  FigureUnit unit;
+};
+std::span<const IterationFigure> iteration_figures();
 
 // Errors say where.
 Result<IterationOptions> read_iterations(const YamlNode& map);

@@ -93,14 +93,18 @@ TEST(Iterations, AreRunByCasePolicyAndSeed) {
   ASSERT_EQ(runs.size(), 2u * 2 * 2);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     ASSERT_TRUE(runs[i].has_value());
-    const nlohmann::json& summary = runs[i]->summary;
+    const auto& summary = runs[i]->summary;
+    for (const IterationFigure& figure : iteration_figures()) {
+      EXPECT_TRUE(summary.contains(figure.key)) << figure.key;
+    }
+    EXPECT_EQ(summary.size(), iteration_figures().size());
     const bool spans_nodes = i < 4;
-    EXPECT_DOUBLE_EQ(summary["jct_avg_s"], spans_nodes ? 0.0075 : 0.0045);
-    EXPECT_DOUBLE_EQ(summary["makespan_s"], spans_nodes ? 0.0075 : 0.0045);
-    EXPECT_DOUBLE_EQ(summary["queue_avg_s"], 0);
-    EXPECT_DOUBLE_EQ(summary["gpu_busy"], spans_nodes ? 0.6 : 1);
-    EXPECT_DOUBLE_EQ(summary["network_busy"], spans_nodes ? 0.4 : 0);
-    EXPECT_DOUBLE_EQ(summary["network_shared"], 0);
+    EXPECT_DOUBLE_EQ(summary.at("jct_avg_s"), spans_nodes ? 0.0075 : 0.0045);
+    EXPECT_DOUBLE_EQ(summary.at("makespan_s"), spans_nodes ? 0.0075 : 0.0045);
+    EXPECT_DOUBLE_EQ(summary.at("queue_avg_s"), 0);
+    EXPECT_DOUBLE_EQ(summary.at("gpu_busy"), spans_nodes ? 0.6 : 1);
+    EXPECT_DOUBLE_EQ(summary.at("network_busy"), spans_nodes ? 0.4 : 0);
+    EXPECT_DOUBLE_EQ(summary.at("network_shared"), 0);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "fairlead/experiment/report.h"
 
 #include "fairlead/base/check.h"
+#include "fairlead/experiment/figures.h"
 #include "fairlead/report/json.h"
 
 #include <fmt/ranges.h>

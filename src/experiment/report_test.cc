@@ -1,5 +1,7 @@
 #include "fairlead/experiment/report.h"
 
+#include "fairlead/experiment/figures.h"
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -10,7 +12,7 @@ PublishedClaim claim_of(Bound bound, double expected, double tolerance = 0) {
   PublishedClaim claim;
   claim.text = "it gains";
   claim.column = "gain";
-  claim.figure = &figures()[static_cast<std::size_t>(FigureKind::kGain)];
+  claim.figure = find_claim_figure("gain");
   claim.bound = bound;
   claim.expected = {expected};
   claim.tolerance = tolerance;

@@ -22,7 +22,7 @@ std::string render(const Record& r) {
   for (std::size_t i = 0; i < r.gang.size(); ++i) {
     text += fmt::format(" n{}:{}={:x}", r.gang[i].node.row(), r.gang[i].gpus, r.gpu_masks[i]);
   }
-  text += fmt::format(" note={}/{}/{}/{}/{}/{}", note_kind_name(r.note.kind), r.note.job.row(),
+  text += fmt::format(" note={}/{}/{}/{}/{}/{}", note_info(r.note.kind).name, r.note.job.row(),
                       r.note.user.row(), r.note.other_user.row(), r.note.type.row(), r.note.value);
   for (const std::string& name : r.names) text += " " + name;
   text += fmt::format(" end={}/{}/{}/{}/{}", r.counts.finished, r.counts.failed, r.counts.rejected,

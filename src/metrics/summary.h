@@ -1,4 +1,4 @@
-// The figures of one run, as summary.json has them. docs/formats.md gives each formula.
+// What a run amounts to, as summary.json has it. figures.h names its figures and gives formulas.
 //
 // Figures that need at least one job or user to mean anything are empty without one.
 #pragma once

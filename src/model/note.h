@@ -1,5 +1,7 @@
 // Typed facts that a policy leaves in the journal, on change only, so that reports and `why` can
 // say what the policy was thinking. Plain numbers, because notes are written from the hot loop.
+//
+// What each kind is about and what its value means stands once, in note.cc.
 #pragma once
 
 #include "fairlead/base/ids.h"
@@ -10,20 +12,27 @@
 namespace fairlead {
 
 enum class NoteKind : std::uint8_t {
-  kQueue,         // job: the priority queue it moved to (value)
-  kEntitlement,   // user: GPUs in thousandths (value) of one type (type)
-  kTrade,         // user sold value thousandths of a GPU of `type` to other_user
-  kPrice,         // type: price in millionths (value)
-  kMachineTimer,  // job: milliseconds (value) that it still insists on one node; 0: no more
-  kPass,          // job: stride pass in millionths (value)
-  kPayoff,        // job: what its gang is worth beyond its price, in millionths (value)
-  kRackTimer,     // job: milliseconds (value) that it still insists on one rack; 0: no more
-  kScore,         // job: how much the network matters to it, in millionths (value)
-  kSaving,        // job: GPU-milliseconds (value) that giving it this place saves, all counted
-  kMadeRoom,      // job: was stopped for the job with the row `value`
+  kQueue,
+  kEntitlement,
+  kTrade,
+  kPrice,
+  kMachineTimer,
+  kPass,
+  kPayoff,
+  kRackTimer,
+  kScore,
+  kSaving,
+  kMadeRoom,
 };
 constexpr std::size_t kNoteKinds = 11;
-std::string_view note_kind_name(NoteKind kind);
+
+struct NoteInfo {
+  std::string_view name;
+  std::string_view about;  // what it uses of job, user, other user and GPU type
+  double scale;            // value = quantity x scale: 1e3 where the value is in thousandths
+  std::string_view value;  // what that means
+};
+const NoteInfo& note_info(NoteKind kind);
 
 struct Note {
   NoteKind kind = NoteKind::kQueue;
@@ -33,5 +42,8 @@ struct Note {
   GpuTypeId type;
   std::int64_t value = 0;
 };
+
+// The value as the quantity that it stands for: a timer in seconds, a pass as a number of passes.
+double scaled_value(const Note& note);
 
 }  // namespace fairlead

@@ -12,8 +12,6 @@ using nlohmann::json;
 
 json rounded(double value) { return std::round(value * 1e9) / 1e9; }
 
-json rounded(const std::optional<double>& value) { return value ? rounded(*value) : json(); }
-
 json to_json(const UserSummary& user) {
   return {{"user", user.user},
           {"tickets", user.tickets},
@@ -24,29 +22,14 @@ json to_json(const UserSummary& user) {
           {"throughput_share", rounded(user.throughput_share)}};
 }
 
-json to_json(const FairnessSummary& fairness) {
-  return {{"jain", rounded(fairness.jain)},
-          {"share_error_max", rounded(fairness.share_error_max)},
-          {"share_error_avg", rounded(fairness.share_error_avg)},
-          {"ftf_max", rounded(fairness.ftf_max)},
-          {"ftf_avg", rounded(fairness.ftf_avg)}};
+json to_json(const Figure& figure, const Summary& summary) {
+  const std::optional<double> value = figure.of(summary);
+  if (!value) return {};
+  return figure.unit == FigureUnit::kCount ? json(std::llround(*value)) : rounded(*value);
 }
 
-void add_times(json& value, const Summary& summary) {
-  value["makespan_s"] = rounded(summary.makespan_s);
-  value["jct_avg_s"] = rounded(summary.jct_avg_s);
-  value["jct_p50_s"] = rounded(summary.jct_p50_s);
-  value["jct_p90_s"] = rounded(summary.jct_p90_s);
-  value["jct_p99_s"] = rounded(summary.jct_p99_s);
-  value["queue_avg_s"] = rounded(summary.queue_avg_s);
-  value["gpu_utilization"] = rounded(summary.gpu_utilization);
-  value["gpu_hours"] = rounded(summary.gpu_hours);
-  value["preemptions"] = summary.preemptions;
-  value["migrations"] = summary.migrations;
-  for (std::size_t tier = 0; tier < kTiers; ++tier) {
-    value["placements"][tier_name(Tier(tier))] = summary.placements[tier];
-  }
-  value["comm_time_share"] = rounded(summary.comm_time_share);
+json::json_pointer path_of(const Figure& figure) {
+  return json::json_pointer(fmt::format("/{}", figure.key));
 }
 
 }  // namespace
@@ -68,29 +51,24 @@ json to_json_value(const Summary& summary) {
                 {"cluster", summary.cluster},
                 {"trace", summary.trace},
                 {"journal_hash", summary.journal_hash},
-                {"rows_read", summary.rows_read},
                 {"rows_rejected", json::object()},
                 {"rows_mended", json::object()},
-                {"jobs_read", summary.jobs_read},
-                {"finished", summary.finished},
-                {"failed", summary.failed},
-                {"rejected", summary.rejected},
-                {"pending", summary.pending},
                 {"jobs_rejected", json::object()},
-                {"models_unknown", summary.models_unknown},
-                {"models_communicating", summary.models_communicating},
                 {"settings", summary.settings.empty() ? json::object() : json(summary.settings)},
-                {"users", json::array()},
-                {"fairness", to_json(summary.fairness)},
-                {"bounds",
-                 {{"makespan_lower_s", rounded(summary.bounds.makespan_lower_s)},
-                  {"jct_avg_lower_s", rounded(summary.bounds.jct_avg_lower_s)}}}};
+                {"users", json::array()}};
   for (const auto& [reason, rows] : summary.rows_rejected) value["rows_rejected"][reason] = rows;
   for (const auto& [reason, rows] : summary.rows_mended) value["rows_mended"][reason] = rows;
   for (const auto& [reason, jobs] : summary.jobs_rejected) value["jobs_rejected"][reason] = jobs;
   for (const UserSummary& user : summary.users) value["users"].push_back(to_json(user));
-  add_times(value, summary);
+  for (const Figure& figure : run_figures()) figure_at(value, figure) = to_json(figure, summary);
   return value;
+}
+
+json& figure_at(json& summary, const Figure& figure) { return summary[path_of(figure)]; }
+
+std::optional<double> figure_in(const json& summary, const Figure& figure) {
+  const json value = summary.value(path_of(figure), json());
+  return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
 }
 
 std::string summary_json(const Summary& summary) { return json_text(to_json_value(summary)); }

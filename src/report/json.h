@@ -4,10 +4,11 @@
 // are rounded to nine decimals. A figure that means nothing for a run is null.
 #pragma once
 
-#include "fairlead/metrics/summary.h"
+#include "fairlead/metrics/figures.h"
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,6 +31,10 @@ struct RunStats {
 nlohmann::json to_json_value(const Summary& summary);
 // summary.json.
 std::string summary_json(const Summary& summary);
+// The place of a figure in summary.json, and in an object of the same form; made if it is missing.
+nlohmann::json& figure_at(nlohmann::json& summary, const Figure& figure);
+// A figure of summary.json, read back; none if it is null or missing there.
+std::optional<double> figure_in(const nlohmann::json& summary, const Figure& figure);
 // run.json.
 std::string run_json(const RunStats& stats);
 // Any value as a file's text; bytes that are not UTF-8 become U+FFFD.

@@ -38,28 +38,6 @@ int status_number(JobStatus status) {
   return 3;
 }
 
-// A note's value in the unit that the schema gives for its kind.
-double value_of(const Note& note) {
-  const auto value = static_cast<double>(note.value);
-  switch (note.kind) {
-    case NoteKind::kQueue:
-    case NoteKind::kMadeRoom:
-      return value;
-    case NoteKind::kEntitlement:
-    case NoteKind::kTrade:
-    case NoteKind::kMachineTimer:
-    case NoteKind::kRackTimer:
-    case NoteKind::kSaving:
-      return value / 1e3;
-    case NoteKind::kPrice:
-    case NoteKind::kPass:
-    case NoteKind::kPayoff:
-    case NoteKind::kScore:
-      return value / 1e6;
-  }
-  return value;
-}
-
 void write_cluster(JsonText& json, const RunRecords& records) {
   const auto& nodes = records.nodes();
   json.key("cluster");
@@ -241,7 +219,7 @@ void ReportData::write_notes(const NoteSample& sample) {
   json_.column("value", notes, [&](const auto& noted) {
     if (noted.note.kind == NoteKind::kMadeRoom)
       return json_.integer(row_of_number(noted.note.value));
-    json_.number(value_of(noted.note));
+    json_.number(scaled_value(noted.note));
   });
   json_.end('}');
 }

@@ -1,38 +1,63 @@
-// The trace formats that can be read, by name and by content.
+// The trace formats that can be read: one table, as policies have.
+//
+// A format joins by a file of its own in trace/readers with its entry, and one line each in
+// trace/readers/readers.h and format.cc.
 #pragma once
 
+#include "fairlead/base/file.h"
+#include "fairlead/base/result.h"
 #include "fairlead/model/workload.h"
 
 #include <cstdint>
-#include <optional>
+#include <functional>
+#include <initializer_list>
+#include <span>
 #include <string_view>
+#include <vector>
 
 namespace fairlead {
 
-enum class TraceFormat : std::uint8_t {
-  kNative,      // ours: job,user,model,gpus,submit_s,duration_s
-  kTiresias,    // the Tiresias simulator's CSV
-  kGavel,       // Gavel's and Shockwave's TSV
-  kPhilly,      // Microsoft Philly's cluster_job_log (JSON)
-  kHelios,      // SenseTime Helios's cluster_log.csv
-  kAcme,        // Shanghai AI Laboratory Acme's trace_seren.csv and trace_kalos.csv
-  kPai,         // Alibaba PAI 2020's pai_task_table.csv (no header)
-  kOpenb,       // Alibaba openb 2023's pod lists
-  kSacct,       // Slurm's sacct --parsable2
-  kNormalized,  // job_id,tenant,submit_s,num_gpus,duration_s
-};
-constexpr std::size_t kTraceFormats = 10;
+// Training steps per second of a Gavel job type, such as "ResNet-50 (batch size 64)", on `gpus`
+// V100 GPUs of one node; 0 if not known.
+using StepsPerSecond = std::function<double(std::string_view job_type, std::int64_t gpus)>;
 
-// "native", "tiresias", ...
-std::string_view format_name(TraceFormat format);
-std::optional<TraceFormat> format_named(std::string_view name);
+// How a file begins (a few kilobytes, decompressed), as formats are told by it.
+class TraceHead {
+ public:
+  explicit TraceHead(std::string_view bytes);
+
+  // Of the whole beginning, the first byte that is not blank; '\0' if there is none.
+  char first_byte() const;
+  // The first line's fields, without quotes and blanks around them.
+  std::vector<std::string_view> fields(char separator) const;
+  // Whether all of `names` are among them.
+  bool has(char separator, std::initializer_list<std::string_view> names) const;
+
+ private:
+  std::string_view bytes_;
+  std::string_view line_;
+};
+
+struct TraceFormat {
+  std::string_view name;  // of --format
+  std::string_view file;  // what it is, as a cell of a Markdown table
+  Reading reading;        // by default
+  // A file may look like several formats: that of the lowest rank is taken, and of equal ranks the
+  // first in the table.
+  int rank;
+  bool (*is)(const TraceHead& head);
+  // Passes every row of `source` to `builder` and stops at the first error.
+  Status (*read)(ByteSource& source, const StepsPerSecond& steps_per_second,
+                 WorkloadBuilder& builder);
+};
+
+// All formats, in the order in which they are listed.
+std::span<const TraceFormat* const> all_formats();
+// Null if there is none of that name.
+const TraceFormat* find_format(std::string_view name);
 // All names, separated by '|', for messages.
 std::string_view format_names();
-
-// The format of a file that begins with `head` (a few kilobytes, decompressed), if it can be told.
-std::optional<TraceFormat> format_of(std::string_view head);
-
-// Strict for the native format, lenient for public ones.
-Reading default_reading(TraceFormat format);
+// The format of a file that begins with `head`; null if it cannot be told.
+const TraceFormat* format_of(std::string_view head);
 
 }  // namespace fairlead

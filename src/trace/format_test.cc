@@ -1,56 +1,81 @@
 #include "fairlead/trace/format.h"
 
 #include "fairlead/base/file.h"
+#include "fairlead/base/testing_docs.h"
+#include "fairlead/trace/readers/readers.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
 
 namespace fairlead {
 namespace {
 
-std::optional<TraceFormat> format_of_file(const std::string& name) {
+const TraceFormat* format_of_file(const std::string& name) {
   auto source = ByteSource::open("tests/data/traces/" + name);
   return format_of(source->peek(1 << 14).value());
 }
 
 TEST(TraceFormat, NamesAreUniqueAndReadBack) {
-  std::string joined;
-  for (std::size_t i = 0; i < kTraceFormats; ++i) {
-    const auto format = static_cast<TraceFormat>(i);
-    EXPECT_EQ(format_named(format_name(format)), format);
-    joined += (i == 0 ? "" : "|") + std::string(format_name(format));
+  for (const TraceFormat* format : all_formats()) EXPECT_EQ(find_format(format->name), format);
+  EXPECT_EQ(format_names(), "native|tiresias|gavel|philly|helios|acme|pai|openb|sacct|normalized");
+  EXPECT_EQ(find_format("csv"), nullptr);
+}
+
+TEST(TraceFormat, IsExplainedInTheDocumentation) {
+  const std::vector<DocRow> explained = doc_table("docs/formats.md", "| `--format` | file |");
+  for (const TraceFormat* format : all_formats()) {
+    const DocRow row = {fmt::format("`{}`", format->name), std::string(format->file)};
+    EXPECT_EQ(std::ranges::count(explained, row), 1) << row[0] << ": " << row[1];
   }
-  EXPECT_EQ(format_names(), joined);
-  EXPECT_EQ(format_named("csv"), std::nullopt);
+  EXPECT_EQ(explained.size(), all_formats().size());
+}
+
+TEST(TraceFormat, IsFuzzed) {
+  for (const TraceFormat* format : all_formats()) {
+    EXPECT_TRUE(std::filesystem::exists(fmt::format("fuzz/corpus/{}", format->name)))
+        << format->name;
+  }
 }
 
 TEST(TraceFormat, IsToldByContent) {
-  EXPECT_EQ(format_of_file("native.csv"), TraceFormat::kNative);
-  EXPECT_EQ(format_of_file("normalized.csv"), TraceFormat::kNormalized);
-  EXPECT_EQ(format_of_file("openb_normalized.csv"), TraceFormat::kNormalized);
-  EXPECT_EQ(format_of_file("tiresias.csv"), TraceFormat::kTiresias);
-  EXPECT_EQ(format_of_file("gavel.tsv"), TraceFormat::kGavel);
-  EXPECT_EQ(format_of_file("shockwave.tsv"), TraceFormat::kGavel);
-  EXPECT_EQ(format_of_file("philly.json"), TraceFormat::kPhilly);
-  EXPECT_EQ(format_of_file("helios.csv"), TraceFormat::kHelios);
-  EXPECT_EQ(format_of_file("acme.csv"), TraceFormat::kAcme);
-  EXPECT_EQ(format_of_file("pai.csv"), TraceFormat::kPai);
-  EXPECT_EQ(format_of_file("openb.csv"), TraceFormat::kOpenb);
-  EXPECT_EQ(format_of_file("sacct.txt"), TraceFormat::kSacct);
+  EXPECT_EQ(format_of_file("native.csv"), &kNativeFormat);
+  EXPECT_EQ(format_of_file("normalized.csv"), &kNormalizedFormat);
+  EXPECT_EQ(format_of_file("openb_normalized.csv"), &kNormalizedFormat);
+  EXPECT_EQ(format_of_file("tiresias.csv"), &kTiresiasFormat);
+  EXPECT_EQ(format_of_file("gavel.tsv"), &kGavelFormat);
+  EXPECT_EQ(format_of_file("shockwave.tsv"), &kGavelFormat);
+  EXPECT_EQ(format_of_file("philly.json"), &kPhillyFormat);
+  EXPECT_EQ(format_of_file("helios.csv"), &kHeliosFormat);
+  EXPECT_EQ(format_of_file("acme.csv"), &kAcmeFormat);
+  EXPECT_EQ(format_of_file("pai.csv"), &kPaiFormat);
+  EXPECT_EQ(format_of_file("openb.csv"), &kOpenbFormat);
+  EXPECT_EQ(format_of_file("sacct.txt"), &kSacctFormat);
 }
 
 TEST(TraceFormat, IsToldDespiteQuotesAndByteOrderMarks) {
-  EXPECT_EQ(format_of("\xef\xbb\xbf\"job\",\"submit_s\"\r\n"), TraceFormat::kNative);
-  EXPECT_EQ(format_of("\xef\xbb\xbf \n [ {"), TraceFormat::kPhilly);
+  EXPECT_EQ(format_of("\xef\xbb\xbf\"job\",\"submit_s\"\r\n"), &kNativeFormat);
+  EXPECT_EQ(format_of("\xef\xbb\xbf \n [ {"), &kPhillyFormat);
 }
 
 TEST(TraceFormat, IsNotGuessed) {
   for (const char* head : {"", "\n", "a,b,c\n", "{\"jobid\": 1}", "1,2,3,4,5,6,7,8,9,10\n"})
-    EXPECT_EQ(format_of(head), std::nullopt) << head;
+    EXPECT_EQ(format_of(head), nullptr) << head;
+}
+
+// Headers that keep the columns of the log which they were made from.
+TEST(TraceFormat, OfLowestRankWinsWhereAHeaderFitsSeveral) {
+  EXPECT_EQ(format_of("job_id,num_gpu,submit_time,submit_s\n"), &kNormalizedFormat);
+  EXPECT_EQ(format_of("job_id,num_gpu,gpu_num,vc,submit_time\n"), &kHeliosFormat);
+  EXPECT_EQ(format_of("job,job_id,submit_s\n"), &kNativeFormat);
 }
 
 TEST(TraceFormat, OnlyNativeIsStrictByDefault) {
-  EXPECT_EQ(default_reading(TraceFormat::kNative), Reading::kStrict);
-  EXPECT_EQ(default_reading(TraceFormat::kPhilly), Reading::kLenient);
+  for (const TraceFormat* format : all_formats()) {
+    EXPECT_EQ(format->reading == Reading::kStrict, format == &kNativeFormat) << format->name;
+  }
 }
 
 }  // namespace

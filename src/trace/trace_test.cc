@@ -1,5 +1,6 @@
 #include "fairlead/trace/trace.h"
 
+#include "fairlead/trace/readers/readers.h"
 #include "fairlead/trace/testing.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,7 @@ using testing::jobs_of;
 using testing::Lines;
 using testing::read_text;
 
-ReadOptions with(TraceFormat format, Reading reading) {
+ReadOptions with(const TraceFormat* format, Reading reading) {
   return {.format = format, .reading = reading};
 }
 
@@ -71,7 +72,7 @@ TEST(ReadNative, HeadersAreChecked) {
   EXPECT_EQ(error_of("job,submit_s,duration_s\n", {}), "t:1: the header lacks the column: gpus");
   EXPECT_EQ(error_of("job,gpus,submit_s,duration_s,priority\n", {}),
             "t:1:30: unknown column: priority");
-  EXPECT_EQ(error_of("", {.format = TraceFormat::kNative}), "t: the file is empty");
+  EXPECT_EQ(error_of("", {.format = &kNativeFormat}), "t: the file is empty");
 }
 
 TEST(ReadNative, LenientReadingCountsInstead) {
@@ -82,7 +83,7 @@ TEST(ReadNative, LenientReadingCountsInstead) {
       "b,x,0,1,9\n"
       "c,1,0,0,9\n"
       "d,1,0\n",
-      with(TraceFormat::kNative, Reading::kLenient));
+      with(&kNativeFormat, Reading::kLenient));
   EXPECT_EQ(jobs_of(*workload), (Lines{"a default - 1 0 1000", "a#2 default - 1 0 1000"}));
   EXPECT_EQ(workload->rows.rows_rejected,
             (Counts{{"gpus must be a whole number from 1 to 1000000", 1},
@@ -136,7 +137,7 @@ TEST(ReadGavel, ShockwaveTellsDurations) {
 }
 
 TEST(ReadGavel, StrictErrorsHaveAPlace) {
-  const auto strict = with(TraceFormat::kGavel, Reading::kStrict);
+  const auto strict = with(&kGavelFormat, Reading::kStrict);
   EXPECT_EQ(error_of("A3C\tc\tw\ts\t1\tmany\t1\t1\t-1\t0\n", strict),
             "t:1:13: total_steps must be a whole number from 1 to 1000000000000000: many");
   EXPECT_EQ(error_of("X\tc\tw\ts\t1\t5\t1\t1\t-1\t0\n", strict),
@@ -158,7 +159,7 @@ TEST(ReadHelios, LeavesOutCpuJobsAndStartsAtZero) {
   EXPECT_EQ(workload.rows.rows_rejected,
             (Counts{{"no GPU", 1}, {"duration must be from 1 ms to 100 years", 1}}));
   EXPECT_EQ(error_of("job_id,user,vc,gpu_num,submit_time,duration\n1,u,v,1,yesterday,5\n",
-                     with(TraceFormat::kHelios, Reading::kStrict)),
+                     with(&kHeliosFormat, Reading::kStrict)),
             "t:2:9: submit_time must be a time, such as 2017-10-09 07:01:59: yesterday");
 }
 
@@ -191,7 +192,7 @@ TEST(ReadSacct, KnowsResourceLists) {
   EXPECT_EQ(workload.rows.rows_rejected, (Counts{{"job step", 1}, {"no GPU", 1}}));
   EXPECT_EQ(error_of("JobID|Submit|ElapsedRaw|AllocTRES\n"
                      "1|2024-01-02T03:04:05|5|cpu=1,gres/gpu=1x\n",
-                     with(TraceFormat::kSacct, Reading::kStrict)),
+                     with(&kSacctFormat, Reading::kStrict)),
             "t:2:25: AllocTRES must name whole GPUs: cpu=1,gres/gpu=1x");
 }
 
@@ -200,7 +201,7 @@ TEST(ReadSacct, LeavesOutWhatNeverStarted) {
       "JobID|Submit|ElapsedRaw|AllocTRES|ReqTRES\n"
       "1|2024-01-02T03:04:05|5|gres/gpu=1|gres/gpu=1\n"
       "2|2024-01-02T03:04:05|0||gres/gpu=1\n",
-      with(TraceFormat::kSacct, Reading::kLenient));
+      with(&kSacctFormat, Reading::kLenient));
   EXPECT_EQ(workload->rows.rows_rejected, (Counts{{"never started", 1}}));
 }
 
@@ -217,7 +218,7 @@ TEST(ReadTrace, UndoesCompression) {
 TEST(ReadTrace, ATruncatedFileIsAnErrorInEveryReading) {
   const std::string path = "fuzz/corpus/native/truncated.csv.gz";
   for (const Reading reading : {Reading::kStrict, Reading::kLenient})
-    EXPECT_EQ(read_trace(path, with(TraceFormat::kNative, reading)).error().message,
+    EXPECT_EQ(read_trace(path, with(&kNativeFormat, reading)).error().message,
               path + ": the gzip data is truncated");
 }
 

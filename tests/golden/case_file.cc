@@ -173,14 +173,14 @@ class EventLines : public RecordSink {
     if (note.kind == NoteKind::kQueue) {
       add(record, note.job, fmt::format("queue  {}", note.value));
     } else if (note.kind == NoteKind::kPass && shows_passes_) {
-      add(record, note.job, fmt::format("pass  {}", static_cast<double>(note.value) / 1e6));
+      add(record, note.job, fmt::format("pass  {}", scaled_value(note)));
     } else if (note.kind == NoteKind::kTrade && shows_trades_) {
-      lines.push_back(fmt::format(
-          "{:<8} {} sells {} GPUs of type {} to {}", fmt::format("{}s", to_seconds(record.t)),
-          user_names_[note.user.row()], static_cast<double>(note.value) / 1e3, note.type.row(),
-          user_names_[note.other_user.row()]));
+      lines.push_back(fmt::format("{:<8} {} sells {} GPUs of type {} to {}",
+                                  fmt::format("{}s", to_seconds(record.t)),
+                                  user_names_[note.user.row()], scaled_value(note), note.type.row(),
+                                  user_names_[note.other_user.row()]));
     } else if (note.kind == NoteKind::kPrice && shows_trades_) {
-      lines.back() += fmt::format(" for {} each", static_cast<double>(note.value) / 1e6);
+      lines.back() += fmt::format(" for {} each", scaled_value(note));
     }
   }
 

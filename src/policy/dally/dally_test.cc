@@ -91,7 +91,7 @@ class RackWorld : public RecordSink {
     }
     if (record.kind == RecordKind::kNote) {
       notes_.push_back(fmt::format("{}s j{} {} {}", to_seconds(record.t), record.note.job.row(),
-                                   note_kind_name(record.note.kind), record.note.value));
+                                   note_info(record.note.kind).name, record.note.value));
     }
     if (record.kind == RecordKind::kEnd) counts_ = record.counts;
   }

@@ -1,6 +1,12 @@
+// Gavel's 10 columns carry training steps: duration = steps / the job type's published steps per
+// second on as many V100 GPUs, the reference type. Jobs are numbered from 0, as Gavel does.
+// Shockwave's 12 columns carry the duration. A gang size that the table lacks scales linearly from
+// the next smaller one, and the row counts as repaired.
+
 #include "fairlead/input/csv.h"
 #include "fairlead/input/models_file.h"
 #include "fairlead/trace/readers/readers.h"
+#include "fairlead/trace/trace.h"
 
 #include <algorithm>
 #include <bit>
@@ -74,6 +80,20 @@ std::vector<std::string> column_names(std::string_view head) {
           "total_steps", "scale_factor", "priority",          "slo",           "arrival_time"};
 }
 
+bool is_gavel(const TraceHead& head) {
+  const std::size_t columns = head.fields('\t').size();
+  return columns == 10 || columns == 12;
+}
+
+Status read_gavel(ByteSource& source, const StepsPerSecond& steps_per_second,
+                  WorkloadBuilder& builder) {
+  FL_TRY_ASSIGN(head, source.peek(1 << 14));
+  CsvReader csv(source, {.separator = '\t', .quotes = false});
+  csv.set_header(column_names(head));
+  GavelRows rows(csv, steps_per_second);
+  return add_rows(csv, builder, [&] { return rows.row(); });
+}
+
 }  // namespace
 
 // Of the built-in table `published`; a gang whose size it does not name has no known throughput.
@@ -89,13 +109,13 @@ double published_steps_per_second(std::string_view job_type, std::int64_t gpus) 
   return 0;
 }
 
-Status read_gavel(ByteSource& source, const StepsPerSecond& steps_per_second,
-                  WorkloadBuilder& builder) {
-  FL_TRY_ASSIGN(head, source.peek(1 << 14));
-  CsvReader csv(source, {.separator = '\t', .quotes = false});
-  csv.set_header(column_names(head));
-  GavelRows rows(csv, steps_per_second);
-  return add_rows(csv, builder, [&] { return rows.row(); });
-}
+const TraceFormat kGavelFormat = {
+    .name = "gavel",
+    .file = "Gavel's TSV of 10 columns and Shockwave's of 12",
+    .reading = Reading::kLenient,
+    .rank = 1,
+    .is = &is_gavel,
+    .read = &read_gavel,
+};
 
 }  // namespace fairlead

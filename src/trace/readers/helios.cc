@@ -1,3 +1,6 @@
+// SenseTime Helios's cluster_log.csv, and Acme's trace_seren.csv and trace_kalos.csv, which name the
+// columns we need alike. Times have no zone and are taken as UTC.
+
 #include "fairlead/input/csv.h"
 #include "fairlead/trace/readers/readers.h"
 
@@ -31,9 +34,12 @@ JobRow row_of(CsvReader& csv, const Columns& at) {
   return row;
 }
 
-}  // namespace
+bool is_helios(const TraceHead& head) { return head.has(',', {"job_id", "vc", "gpu_num"}); }
 
-Status read_helios(ByteSource& source, WorkloadBuilder& builder) {
+bool is_acme(const TraceHead& head) { return head.has(',', {"job_id", "gpu_num", "submit_time"}); }
+
+Status read_helios(ByteSource& source, const StepsPerSecond& /*of_gavel*/,
+                   WorkloadBuilder& builder) {
   CsvReader csv(source);
   FL_TRY(csv.read_header());
   FL_TRY_ASSIGN(columns, find_columns(csv));
@@ -41,5 +47,25 @@ Status read_helios(ByteSource& source, WorkloadBuilder& builder) {
   builder.start_at_zero();
   return {};
 }
+
+}  // namespace
+
+const TraceFormat kHeliosFormat = {
+    .name = "helios",
+    .file = "SenseTime Helios, `cluster_log.csv`",
+    .reading = Reading::kLenient,
+    .rank = 3,
+    .is = &is_helios,
+    .read = &read_helios,
+};
+
+const TraceFormat kAcmeFormat = {
+    .name = "acme",
+    .file = "Shanghai AI Laboratory Acme, `trace_seren.csv`, `trace_kalos.csv`",
+    .reading = Reading::kLenient,
+    .rank = 3,
+    .is = &is_acme,
+    .read = &read_helios,
+};
 
 }  // namespace fairlead

@@ -1,3 +1,7 @@
+// Fairlead's own format: job,user,model,gpus,submit_s,duration_s and optional gpus_min, gpus_max,
+// tickets, gpu_type; iterations is accepted and ignored. job, gpus, submit_s and duration_s are
+// required. In strict reading an unknown column is an error.
+
 #include "fairlead/input/csv.h"
 #include "fairlead/trace/readers/readers.h"
 
@@ -68,14 +72,26 @@ JobRow row_of(CsvReader& csv, const Columns& at) {
   return row;
 }
 
-}  // namespace
+bool is_native(const TraceHead& head) { return head.has(',', {"job", "submit_s"}); }
 
-Status read_native(ByteSource& source, WorkloadBuilder& builder) {
+Status read_native(ByteSource& source, const StepsPerSecond& /*of_gavel*/,
+                   WorkloadBuilder& builder) {
   CsvReader csv(source);
   FL_TRY(csv.read_header());
   if (builder.reading() == Reading::kStrict) FL_TRY(check_names(csv));
   FL_TRY_ASSIGN(columns, find_columns(csv));
   return add_rows(csv, builder, [&] { return row_of(csv, columns); });
 }
+
+}  // namespace
+
+const TraceFormat kNativeFormat = {
+    .name = "native",
+    .file = "Fairlead's own CSV, described above",
+    .reading = Reading::kStrict,
+    .rank = 2,
+    .is = &is_native,
+    .read = &read_native,
+};
 
 }  // namespace fairlead

@@ -1,3 +1,6 @@
+// job_id, user or tenant or qos_class, submit_s, num_gpus or num_gpu, duration_s. With gpu_milli, a
+// fraction of a GPU becomes a whole one, and the row counts as repaired.
+
 #include "fairlead/input/csv.h"
 #include "fairlead/trace/readers/readers.h"
 
@@ -34,13 +37,27 @@ JobRow row_of(CsvReader& csv, const Columns& at) {
   return row;
 }
 
-}  // namespace
+bool is_normalized(const TraceHead& head) { return head.has(',', {"job_id", "submit_s"}); }
 
-Status read_normalized(ByteSource& source, WorkloadBuilder& builder) {
+Status read_normalized(ByteSource& source, const StepsPerSecond& /*of_gavel*/,
+                       WorkloadBuilder& builder) {
   CsvReader csv(source);
   FL_TRY(csv.read_header());
   FL_TRY_ASSIGN(columns, find_columns(csv));
   return add_rows(csv, builder, [&] { return row_of(csv, columns); });
 }
+
+}  // namespace
+
+const TraceFormat kNormalizedFormat = {
+    .name = "normalized",
+    .file =
+        "`job_id`, `user` or `tenant` or `qos_class`, `submit_s`, `num_gpus` or `num_gpu`, "
+        "`duration_s`",
+    .reading = Reading::kLenient,
+    .rank = 2,
+    .is = &is_normalized,
+    .read = &read_normalized,
+};
 
 }  // namespace fairlead

@@ -1,3 +1,6 @@
+// Alibaba openb 2023's pod lists: name, num_gpu, gpu_milli, qos, creation_time, deletion_time,
+// scheduled_time. Duration: deletion - scheduled_time, or - creation_time.
+
 #include "fairlead/input/csv.h"
 #include "fairlead/trace/readers/readers.h"
 
@@ -34,13 +37,25 @@ JobRow row_of(CsvReader& csv, const Columns& at) {
   return row;
 }
 
-}  // namespace
+bool is_openb(const TraceHead& head) { return head.has(',', {"name", "num_gpu", "creation_time"}); }
 
-Status read_openb(ByteSource& source, WorkloadBuilder& builder) {
+Status read_openb(ByteSource& source, const StepsPerSecond& /*of_gavel*/,
+                  WorkloadBuilder& builder) {
   CsvReader csv(source);
   FL_TRY(csv.read_header());
   FL_TRY_ASSIGN(columns, find_columns(csv));
   return add_rows(csv, builder, [&] { return row_of(csv, columns); });
 }
+
+}  // namespace
+
+const TraceFormat kOpenbFormat = {
+    .name = "openb",
+    .file = "Alibaba openb 2023, pod lists",
+    .reading = Reading::kLenient,
+    .rank = 4,
+    .is = &is_openb,
+    .read = &read_openb,
+};
 
 }  // namespace fairlead

@@ -1,6 +1,11 @@
+// Alibaba PAI 2020's pai_task_table.csv, without header. Each task row is a gang of inst_num
+// instances with plan_gpu percent of a GPU each, rounded up. Submission: start_time, the only time
+// before the end that the table has.
+
 #include "fairlead/input/csv.h"
 #include "fairlead/trace/readers/readers.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace fairlead {
@@ -52,9 +57,14 @@ class PaiRows {
   std::string id_;
 };
 
-}  // namespace
+// The fourth of its ten fields is a state.
+bool is_pai(const TraceHead& head) {
+  constexpr std::string_view kStates[] = {"Terminated", "Failed", "Running", "Waiting"};
+  const std::vector<std::string_view> fields = head.fields(',');
+  return fields.size() == 10 && std::ranges::find(kStates, fields[kState]) != std::end(kStates);
+}
 
-Status read_pai(ByteSource& source, WorkloadBuilder& builder) {
+Status read_pai(ByteSource& source, const StepsPerSecond& /*of_gavel*/, WorkloadBuilder& builder) {
   CsvReader csv(source);
   csv.set_header({"job_name", "task_name", "inst_num", "status", "start_time", "end_time",
                   "plan_cpu", "plan_mem", "plan_gpu", "gpu_type"});
@@ -63,5 +73,16 @@ Status read_pai(ByteSource& source, WorkloadBuilder& builder) {
   builder.start_at_zero();
   return {};
 }
+
+}  // namespace
+
+const TraceFormat kPaiFormat = {
+    .name = "pai",
+    .file = "Alibaba PAI 2020, `pai_task_table.csv`",
+    .reading = Reading::kLenient,
+    .rank = 5,
+    .is = &is_pai,
+    .read = &read_pai,
+};
 
 }  // namespace fairlead

@@ -1,3 +1,8 @@
+// Microsoft Philly's cluster_job_log. GPUs: those of the last attempt with any. Duration: the sum of
+// the attempts that have both times, of whatever status. Times are US Pacific local time
+// (civil_time.h); an attempt that seems to end before it began, within the hour that occurs twice,
+// ended in its second pass.
+
 // Microsoft Philly's cluster_job_log (Jeon et al., ATC 2019): an array of jobs, read as a stream of
 // JSON events, so that memory does not grow with the log.
 #include "fairlead/input/civil_time.h"
@@ -265,9 +270,11 @@ class PhillyLog : public nlohmann::json_sax<nlohmann::json> {
   Value bad_time_;  // of the current job; empty text: none
 };
 
-}  // namespace
+// The only JSON: an array of objects.
+bool is_philly(const TraceHead& head) { return head.first_byte() == '['; }
 
-Status read_philly(ByteSource& source, WorkloadBuilder& builder) {
+Status read_philly(ByteSource& source, const StepsPerSecond& /*of_gavel*/,
+                   WorkloadBuilder& builder) {
   SourceBuffer buffer(source);
   std::istream stream(&buffer);
   PhillyLog log(buffer, source.name(), builder);
@@ -277,5 +284,16 @@ Status read_philly(ByteSource& source, WorkloadBuilder& builder) {
   builder.start_at_zero();
   return {};
 }
+
+}  // namespace
+
+const TraceFormat kPhillyFormat = {
+    .name = "philly",
+    .file = "Microsoft Philly, `cluster_job_log` (JSON)",
+    .reading = Reading::kLenient,
+    .rank = 0,
+    .is = &is_philly,
+    .read = &read_philly,
+};
 
 }  // namespace fairlead

@@ -1,3 +1,4 @@
+#include "fairlead/trace/readers/readers.h"
 #include "fairlead/trace/testing.h"
 #include "fairlead/trace/trace.h"
 
@@ -12,8 +13,8 @@ using testing::jobs_of;
 using testing::Lines;
 using testing::read_text;
 
-const ReadOptions kPhilly = {.format = TraceFormat::kPhilly};
-const ReadOptions kStrict = {.format = TraceFormat::kPhilly, .reading = Reading::kStrict};
+const ReadOptions kPhilly = {.format = &kPhillyFormat};
+const ReadOptions kStrict = {.format = &kPhillyFormat, .reading = Reading::kStrict};
 
 // A log of one job with the given submission and attempts.
 std::string log_of(std::string_view submitted, std::string_view attempts) {

@@ -1,25 +1,19 @@
-// One reader per format; trace.h says what each means and dispatches to them.
-//
-// A reader passes every row of `source` to `builder` and stops at the first error.
+// Every trace format's entry, one line each. The definitions are in the readers' own files.
 #pragma once
 
-#include "fairlead/base/file.h"
-#include "fairlead/base/result.h"
-#include "fairlead/model/workload.h"
-#include "fairlead/trace/trace.h"
+#include "fairlead/trace/format.h"
 
 namespace fairlead {
 
-Status read_native(ByteSource& source, WorkloadBuilder& builder);
-Status read_normalized(ByteSource& source, WorkloadBuilder& builder);
-Status read_tiresias(ByteSource& source, WorkloadBuilder& builder);
-Status read_gavel(ByteSource& source, const StepsPerSecond& steps_per_second,
-                  WorkloadBuilder& builder);
-Status read_philly(ByteSource& source, WorkloadBuilder& builder);
-// Helios's and Acme's logs, which name the columns we need alike.
-Status read_helios(ByteSource& source, WorkloadBuilder& builder);
-Status read_pai(ByteSource& source, WorkloadBuilder& builder);
-Status read_openb(ByteSource& source, WorkloadBuilder& builder);
-Status read_sacct(ByteSource& source, WorkloadBuilder& builder);
+extern const TraceFormat kAcmeFormat;
+extern const TraceFormat kGavelFormat;
+extern const TraceFormat kHeliosFormat;
+extern const TraceFormat kNativeFormat;
+extern const TraceFormat kNormalizedFormat;
+extern const TraceFormat kOpenbFormat;
+extern const TraceFormat kPaiFormat;
+extern const TraceFormat kPhillyFormat;
+extern const TraceFormat kSacctFormat;
+extern const TraceFormat kTiresiasFormat;
 
 }  // namespace fairlead

@@ -1,3 +1,8 @@
+// Slurm's sacct --parsable2 with at least JobID, Submit, ElapsedRaw and AllocTRES or ReqTRES. Steps
+// (ids with a dot) are not jobs. Times have no zone and are taken as UTC. A job counts with the time
+// that it ran, however it ended; State is not read, so leave out jobs that still run (sacct
+// --state). Elapsed 0: never started.
+
 #include "fairlead/base/parse.h"
 #include "fairlead/input/csv.h"
 #include "fairlead/trace/readers/readers.h"
@@ -78,9 +83,10 @@ JobRow row_of(CsvReader& csv, const Columns& at) {
   return row;
 }
 
-}  // namespace
+bool is_sacct(const TraceHead& head) { return head.has('|', {"JobID", "Submit"}); }
 
-Status read_sacct(ByteSource& source, WorkloadBuilder& builder) {
+Status read_sacct(ByteSource& source, const StepsPerSecond& /*of_gavel*/,
+                  WorkloadBuilder& builder) {
   CsvReader csv(source, {.separator = '|', .quotes = false});
   FL_TRY(csv.read_header());
   FL_TRY_ASSIGN(columns, find_columns(csv));
@@ -88,5 +94,20 @@ Status read_sacct(ByteSource& source, WorkloadBuilder& builder) {
   builder.start_at_zero();
   return {};
 }
+
+}  // namespace
+
+const TraceFormat kSacctFormat = {
+    .name = "sacct",
+    .file =
+        "Slurm: `sacct --allusers --allocations --parsable2 --starttime 2026-01-01 --state "
+        "CD,F,CA,TO,NF,OOM,PR -o JobID,User,Submit,ElapsedRaw,AllocTRES`; needed are JobID, "
+        "Submit, ElapsedRaw, and AllocTRES or ReqTRES; a job counts with the time that it "
+        "ran, however it ended",
+    .reading = Reading::kLenient,
+    .rank = 1,
+    .is = &is_sacct,
+    .read = &read_sacct,
+};
 
 }  // namespace fairlead

@@ -1,3 +1,5 @@
+// The Tiresias simulator's CSV: job_id,num_gpu,submit_time,iterations,model_name,duration,interval.
+
 #include "fairlead/input/csv.h"
 #include "fairlead/trace/readers/readers.h"
 
@@ -28,13 +30,27 @@ JobRow row_of(CsvReader& csv, const Columns& at) {
   return row;
 }
 
-}  // namespace
+bool is_tiresias(const TraceHead& head) {
+  return head.has(',', {"job_id", "num_gpu", "submit_time"});
+}
 
-Status read_tiresias(ByteSource& source, WorkloadBuilder& builder) {
+Status read_tiresias(ByteSource& source, const StepsPerSecond& /*of_gavel*/,
+                     WorkloadBuilder& builder) {
   CsvReader csv(source);
   FL_TRY(csv.read_header());
   FL_TRY_ASSIGN(columns, find_columns(csv));
   return add_rows(csv, builder, [&] { return row_of(csv, columns); });
 }
+
+}  // namespace
+
+const TraceFormat kTiresiasFormat = {
+    .name = "tiresias",
+    .file = "the Tiresias simulator's CSV",
+    .reading = Reading::kLenient,
+    .rank = 4,
+    .is = &is_tiresias,
+    .read = &read_tiresias,
+};
 
 }  // namespace fairlead

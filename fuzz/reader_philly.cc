@@ -1,6 +1,0 @@
-#include "reader.h"
-
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  fairlead::fuzz_reader(fairlead::TraceFormat::kPhilly, data, size);
-  return 0;
-}

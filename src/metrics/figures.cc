@@ -1,0 +1,136 @@
+#include "fairlead/metrics/figures.h"
+
+#include <algorithm>
+#include <type_traits>
+
+namespace fairlead {
+namespace {
+
+using enum FigureUnit;
+
+// The member of the summary at the end of the path.
+template <auto... Path>
+std::optional<double> at(const Summary& summary) {
+  const auto& value = (summary.*....*Path);
+  if constexpr (std::is_same_v<decltype(value), const std::optional<double>&>) {
+    return value;
+  } else {
+    return static_cast<double>(value);
+  }
+}
+
+template <auto Member>
+constexpr auto kFairness = &at<&Summary::fairness, Member>;
+template <auto Member>
+constexpr auto kBounds = &at<&Summary::bounds, Member>;
+
+template <Tier tier>
+std::optional<double> placed_at(const Summary& summary) {
+  return static_cast<double>(summary.placements[static_cast<std::size_t>(tier)]);
+}
+
+constexpr Figure kFigures[] = {
+    {"rows_read", kCount, false, "", "rows of the trace = `jobs_read` + all of `rows_rejected`",
+     &at<&Summary::rows_read>},
+    {"jobs_read", kCount, false, "", "jobs = `finished` + `failed` + `rejected` + `pending`",
+     &at<&Summary::jobs_read>},
+    {"finished", kCount, true, "finished", "jobs whose work is done", &at<&Summary::finished>},
+    {"failed", kCount, false, "", "jobs that ended by themselves or were cancelled",
+     &at<&Summary::failed>},
+    {"rejected", kCount, false, "",
+     "jobs that can never run on this cluster; `jobs_rejected` counts them by reason",
+     &at<&Summary::rejected>},
+    {"pending", kCount, false, "",
+     "jobs that were unfinished, or not submitted yet, when the run ended", &at<&Summary::pending>},
+    {"models_unknown", kCount, false, "",
+     "jobs whose model is named but not in the table; they run at speed 1 everywhere",
+     &at<&Summary::models_unknown>},
+    {"models_communicating", kCount, false, "",
+     "jobs whose model says what it communicates; only they see `network=analytic` and "
+     "`contention`",
+     &at<&Summary::models_communicating>},
+    {"jct_avg_s", kSeconds, true, "JCT mean s",
+     "mean over finished jobs of the job completion time (JCT) = finish - submission",
+     &at<&Summary::jct_avg_s>},
+    {"jct_p50_s", kSeconds, true, "",
+     "median JCT of finished jobs by nearest rank: the smallest that at least 50 % of them do not "
+     "exceed",
+     &at<&Summary::jct_p50_s>},
+    {"jct_p90_s", kSeconds, true, "", "the smallest JCT that at least 90 % do not exceed",
+     &at<&Summary::jct_p90_s>},
+    {"jct_p99_s", kSeconds, true, "p99 s", "the smallest JCT that at least 99 % do not exceed",
+     &at<&Summary::jct_p99_s>},
+    {"queue_avg_s", kSeconds, true, "queue s",
+     "mean over finished jobs of the time without GPUs between submission and finish: JCT - time "
+     "held",
+     &at<&Summary::queue_avg_s>},
+    {"makespan_s", kSeconds, true, "makespan s", "last finish or failure - first arrival",
+     &at<&Summary::makespan_s>},
+    {"gpu_utilization", kFraction, true, "utilised",
+     "held GPU time / GPU time of the nodes that are up, from first arrival to end of measuring",
+     &at<&Summary::gpu_utilization>},
+    {"gpu_hours", kGpuHours, true, "", "held GPU time of all jobs", &at<&Summary::gpu_hours>},
+    {"comm_time_share", kFraction, true, "communicating",
+     "GPU time lost to communication / held GPU time after overhead. A gang of which communication "
+     "leaves the fraction *f* of its rate loses 1 - *f* of its GPU time. With a "
+     "[network](#settings-of-a-run) that is computed, *f* is the fraction of an iteration that "
+     "computes; with measured factors, what its tier leaves, 1 at its best tier. When its speed "
+     "changes, *f* changes in proportion",
+     &at<&Summary::comm_time_share>},
+    {"fairness/jain", kRatio, true, "Jain",
+     "with *x* = received / entitled: (sum of *x*)² / (users x sum of *x*²); 1 if all are equal "
+     "(Jain, Chiu and Hawe 1984)",
+     kFairness<&FairnessSummary::jain>},
+    {"fairness/share_error_max", kFraction, true, "share error max",
+     "largest abs(received - entitled) / entitled", kFairness<&FairnessSummary::share_error_max>},
+    {"fairness/share_error_avg", kFraction, true, "", "mean of the same over users",
+     kFairness<&FairnessSummary::share_error_avg>},
+    {"fairness/ftf_max", kRatio, true, "FTF max",
+     "largest finish-time fairness of finished jobs (after Themis, NSDI 2020): JCT / JCT alone on "
+     "an equal share. The equal share is (GPUs of the cluster) / *n*, with *n* the time-average "
+     "number of submitted, unfinished jobs, the job itself included, during the job's life; the "
+     "JCT alone is work x max(1, gang asked for / equal share)",
+     kFairness<&FairnessSummary::ftf_max>},
+    {"fairness/ftf_avg", kRatio, true, "", "mean of the same over finished jobs",
+     kFairness<&FairnessSummary::ftf_avg>},
+    {"preemptions", kCount, true, "preemptions",
+     "how often a policy took a gang away: every stop record. Time slices and the stop that begins "
+     "a migration count; a gang lost with its node does not",
+     &at<&Summary::preemptions>},
+    {"migrations", kCount, true, "migrations",
+     "placements of a job that ran before, on other slices than it held last",
+     &at<&Summary::migrations>},
+    {"placements/pair", kCount, true, "",
+     "placements whose widest link is that of a pair: one GPU, or two of one node; in all "
+     "`placements` each copy of a job counts",
+     &placed_at<Tier::kPair>},
+    {"placements/node", kCount, true, "", "placements on one host that are no pair",
+     &placed_at<Tier::kNode>},
+    {"placements/rack", kCount, true, "", "placements on several hosts of one rack",
+     &placed_at<Tier::kRack>},
+    {"placements/spine", kCount, true, "", "placements on several racks", &placed_at<Tier::kSpine>},
+    {"bounds/jct_avg_lower_s", kSeconds, false, "",
+     "over finished jobs, the larger of: mean best time; mean time in the system if one machine "
+     "serves jobs of those sizes, shortest remaining first",
+     kBounds<&BoundsSummary::jct_avg_lower_s>},
+    {"bounds/makespan_lower_s", kSeconds, false, "",
+     "over finished jobs, the larger of: the latest (submission + best time) - first arrival; the "
+     "time at which that machine has served all",
+     kBounds<&BoundsSummary::makespan_lower_s>},
+};
+
+}  // namespace
+
+std::string_view unit_name(FigureUnit unit) {
+  constexpr std::string_view kNames[] = {"count", "s", "GPU-h", "fraction", "ratio"};
+  return kNames[static_cast<std::size_t>(unit)];
+}
+
+std::span<const Figure> run_figures() { return kFigures; }
+
+const Figure* find_figure(std::string_view key) {
+  const auto* const found = std::ranges::find(kFigures, key, &Figure::key);
+  return found == std::end(kFigures) ? nullptr : found;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,44 @@
+#include "fairlead/model/note.h"
+
+#include "fairlead/base/testing_docs.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace fairlead {
+namespace {
+
+const NoteInfo& info(std::size_t kind) { return note_info(static_cast<NoteKind>(kind)); }
+
+TEST(Notes, AreExplainedInTheDocumentation) {
+  std::vector<DocRow> explained =
+      doc_table("docs/formats.md", "| note | fields | value | written by |");
+  for (DocRow& row : explained) row.resize(3);  // which policies write one is theirs to say
+  std::vector<DocRow> rows;
+  for (std::size_t kind = 0; kind < kNoteKinds; ++kind) {
+    rows.push_back({std::string(info(kind).name), std::string(info(kind).about),
+                    std::string(info(kind).value)});
+  }
+  EXPECT_EQ(explained, rows);
+}
+
+TEST(Notes, HaveTheNumbersThatTheJournalGivesThem) {
+  std::string names;
+  for (std::size_t kind = 0; kind < kNoteKinds; ++kind) {
+    names += fmt::format("{}{}", kind == 0 ? "" : ", ", info(kind).name);
+    if (kind == 0 || kind == kNoteKinds - 1) names += fmt::format(" {}", kind);
+  }
+  const std::vector<DocRow> records = doc_table("docs/formats.md", "| # | kind | fields |");
+  ASSERT_GT(records.size(), 14u);
+  EXPECT_EQ(records[14],
+            (DocRow{"14", "note", "kind (" + names + "), job, user, other user, GPU type, value"}));
+}
+
+TEST(Notes, AreWholeNumbersOfTheirUnit) {
+  EXPECT_EQ(scaled_value({.kind = NoteKind::kQueue, .value = 2}), 2);
+  EXPECT_EQ(scaled_value({.kind = NoteKind::kMachineTimer, .value = 42'500}), 42.5);
+  EXPECT_EQ(scaled_value({.kind = NoteKind::kPass, .value = 1'250'000}), 1.25);
+}
+
+}  // namespace
+}  // namespace fairlead
