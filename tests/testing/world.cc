@@ -1,10 +1,10 @@
 #include "testing/world.h"
 
 #include "fairlead/base/rng.h"
-#include "fairlead/input/cluster_file.h"
 #include "fairlead/input/models_file.h"
 #include "fairlead/journal/audit.h"
 #include "fairlead/metrics/bounds.h"
+#include "testing/racks.h"
 
 #include <algorithm>
 
@@ -112,7 +112,7 @@ T valid(Result<T> result) {
 }
 
 Simulation simulation_of(const World& world, std::unique_ptr<Policy> policy) {
-  return valid(Simulation::make({.cluster = valid(load_cluster(world.cluster)),
+  return valid(Simulation::make({.cluster = valid(cluster_of(world.cluster)),
                                  .trace = Trace(workload_of(world)),
                                  .policy = std::move(policy),
                                  .settings = world.settings,
@@ -197,7 +197,7 @@ World random_world(std::uint64_t seed) {
 }
 
 IdVector<JobId, JobBound> bounds_of(const World& world, bool copies) {
-  const Cluster cluster = valid(load_cluster(world.cluster));
+  const Cluster cluster = valid(cluster_of(world.cluster));
   Workload workload = workload_of(world);
   const Speed speed =
       valid(Speed::make(cluster, builtin_models(), workload, "", world.settings.network));

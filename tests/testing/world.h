@@ -33,7 +33,7 @@ struct WorldJob {
 };
 
 struct World {
-  std::string cluster = "2xV100:4";  // shorthand, preset or file
+  std::string cluster = "2xV100:4";  // shorthand, preset or file; see also racks.h
   std::vector<WorldJob> jobs{};
   Settings settings{.costs = Costs::none()};
   std::uint64_t seed = 0;      // of the policy
