@@ -13,22 +13,22 @@ namespace {
 // Whether this world has what it may have.
 bool has(Rng& rng, bool may) { return rng.below(2) == 0 && may; }
 
-// One of 0 and up to `most`, in tenths of a second or odd milliseconds.
+// One of 0 and up to `most`.
 Duration drawn_cost(Rng& rng, Duration most) {
   if (rng.below(2) == 0) return {};
-  const std::int64_t grain = rng.below(2) == 0 ? 1 : 100;
-  return {static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(most.ms / grain))) *
-              grain +
-          grain};
+  return {1 + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(most.ms)))};
 }
 
-Costs drawn_costs(Rng& rng) {
+// The overhead of one hold is at most 2 s, and at most 4 GPU-seconds of the largest gang.
+Costs drawn_costs(Rng& rng, std::uint32_t gang_max) {
+  const Duration whole = {std::min<std::int64_t>(2'000, 4'000 / gang_max)};
+  const Duration half = {std::max<std::int64_t>(whole.ms / 2, 1)};
   Costs costs = Costs::none();
-  costs.start = drawn_cost(rng, seconds(2));
-  costs.suspend = drawn_cost(rng, seconds(1));
-  costs.resume = drawn_cost(rng, seconds(1));
-  for (Duration& cost : costs.checkpoint) cost = drawn_cost(rng, seconds(1));
-  for (Duration& cost : costs.migrate) cost = drawn_cost(rng, seconds(1));
+  costs.start = drawn_cost(rng, whole);
+  costs.suspend = drawn_cost(rng, half);
+  costs.resume = drawn_cost(rng, half);
+  for (Duration& cost : costs.checkpoint) cost = drawn_cost(rng, half);
+  for (Duration& cost : costs.migrate) cost = drawn_cost(rng, half);
   costs.copies_exchange = drawn_cost(rng, seconds(2));
   return costs;
 }
@@ -83,7 +83,7 @@ World drawn_world(std::uint64_t seed, const Ingredients& may) {
   const DrawnCluster cluster = drawn_cluster(rng, may);
   World world{.cluster = cluster.text, .until = kWorldEnd};
   world.settings.faults.checkpoint_interval = {};
-  if (has(rng, may.costs)) world.settings.costs = drawn_costs(rng);
+  const bool costs = has(rng, may.costs);
   if (may.faults) world.settings.faults = drawn_faults(rng);
   world.sim_seed = rng.below(1'000);
   const bool models = has(rng, may.models);
@@ -104,6 +104,8 @@ World drawn_world(std::uint64_t seed, const Ingredients& may) {
     if (elastic && rng.below(2) == 0) draw_elastic(rng, job);
     world.jobs.push_back(job);
   }
+  const std::uint32_t gang_max = std::ranges::max(world.jobs, {}, &WorldJob::gpus).gpus;
+  if (costs) world.settings.costs = drawn_costs(rng, gang_max);
   return world;
 }
 
