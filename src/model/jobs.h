@@ -58,7 +58,7 @@ struct Jobs {
   // Empty before the first start and after an eviction. Valid until the next placement.
   Gang last_gang(JobId job) const { return gangs.gang(last[job]); }
 
-  // Sizes the served columns. REQUIRES: the asked ones are filled, equally long; called once.
+  // Sizes the served columns. REQUIRES: the asked ones are filled; called once.
   void start_serving();
 };
 

@@ -203,6 +203,12 @@ Workload WorkloadBuilder::finish() {
   Users& users = workload_.users;
   const auto jobs = static_cast<std::int64_t>(workload_.jobs.size());
   FL_CHECK(users.tickets.empty() && tickets_.size() == users.size(), "finished twice");
+  const Jobs& asked = workload_.jobs;
+  for (std::size_t rows : {asked.model.size(), asked.gpus.size(), asked.gpus_min.size(),
+                           asked.gpus_max.size(), asked.arrival.size(), asked.types.size(),
+                           workload_.names.size(), workload_.durations.size()}) {
+    FL_CHECK(rows == asked.size(), "a column of {} rows for {} jobs", rows, asked.size());
+  }
   FL_CHECK(workload_.rows.rows_read == jobs + workload_.rows.rejected(),
            "{} rows were read, {} are jobs, {} rejected", workload_.rows.rows_read, jobs,
            workload_.rows.rejected());
