@@ -37,9 +37,9 @@ TEST(CaseFile, SaysAllThatAWorldHas) {
   world.settings.costs = Costs();
   world.settings.costs.copies_exchange = {};
   world.settings.faults = {.mtbf_h = 0.02,
-                      .mttr_h = 0.005,
-                      .outages = {{NodeId(1), {10'000}, {20'500}}},
-                      .checkpoint_interval = seconds(7)};
+                           .mttr_h = 0.005,
+                           .outages = {{NodeId(1), {10'000}, {20'500}}},
+                           .checkpoint_interval = seconds(7)};
   world.sim_seed = 9;
   EXPECT_EQ(case_text(world, "las", "All."),
             "# All.\n"

@@ -149,14 +149,17 @@ Outcome run(const World& world, const MakePolicy& make, const BetweenSteps& betw
   simulation.add_sink(audit);
   simulation.add_sink(journal);
   if (also != nullptr) simulation.add_sink(*also);
-  while (valid(simulation.step())) {
+  Result<bool> more = simulation.step();
+  for (; more.has_value() && *more; more = simulation.step()) {
     if (between) between(simulation);
   }
+  std::vector<std::string> problems = audit.problems();
+  if (!more) problems.push_back(more.error().message);
   return {.hash = journal.hash(),
           .jobs = outcome.take(),
           .counts = outcome.counts,
           .engine = simulation.counts(),
-          .problems = audit.problems()};
+          .problems = std::move(problems)};
 }
 
 std::int64_t run_bare(const World& world, std::string_view policy_text,

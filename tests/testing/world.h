@@ -56,7 +56,8 @@ struct Outcome {
   std::vector<JobOutcome> jobs;
   Record::Counts counts;
   SimulationCounts engine;
-  std::vector<std::string> problems;  // that the audit found
+  // That the audit found; last, the error that ended the run, if one did.
+  std::vector<std::string> problems;
 };
 
 using MakePolicy = std::function<std::unique_ptr<Policy>()>;
