@@ -1,5 +1,6 @@
 # Run by the build (cmake/ReportPage.cmake): installs what web/ needs if package-lock.json changed,
-# builds the page into OUTDIR, and writes SOURCE with its text, then STAMP.
+# builds the page into OUTDIR, and writes SOURCE with its text, then STAMP; or SOURCE with the reason why
+# there is none.
 
 include("${CMAKE_CURRENT_LIST_DIR}/Embed.cmake")
 
@@ -12,7 +13,8 @@ macro(run_npm)
       message(FATAL_ERROR "npm ${ARGV0} failed in ${WEB}:\n${log}")
     endif()
     message(WARNING "Building without the report page, because npm ${ARGV0} failed:\n${log}")
-    fl_write_embedded("${SOURCE}" embedded_report_page "")
+    string(STRIP "${log}" log)
+    fl_write_no_page("${SOURCE}" "`npm ${ARGV0}` failed when it was built:\n${log}")
     return()
   endif()
 endmacro()

@@ -3,9 +3,21 @@
 # FAIRLEAD_REPORT says whether: AUTO where it can be built, ON always, OFF never. Without the
 # page the program has everything else.
 
+# fl_why_no_page(OUT)
+# Sets OUT to the reason why no page is to be built; to nothing if one is.
+function(fl_why_no_page out)
+  set(why "")
+  if(FAIRLEAD_REPORT STREQUAL "OFF")
+    set(why "it was built with FAIRLEAD_REPORT=OFF")
+  elseif(NOT (FAIRLEAD_NODE AND FAIRLEAD_NPM))
+    set(why "Node.js 18 or newer and npm were missing when it was built")
+  endif()
+  set(${out} "${why}" PARENT_SCOPE)
+endfunction()
+
 # fl_report_page(OUT)
-# Sets OUT to a C++ source that defines embedded_report_page(), which gives no file or the page
-# (cmake/Embed.cmake).
+# Sets OUT to a C++ source that defines embedded_report_page(), which gives the page, called "report", or
+# why there is none, called "missing" (cmake/Embed.cmake).
 function(fl_report_page out)
   set(path "${CMAKE_CURRENT_BINARY_DIR}/embedded_report_page.cc")
   set(${out} "${path}" PARENT_SCOPE)
@@ -16,8 +28,9 @@ function(fl_report_page out)
   if(FAIRLEAD_REPORT STREQUAL "ON" AND NOT (FAIRLEAD_NODE AND FAIRLEAD_NPM))
     message(FATAL_ERROR "FAIRLEAD_REPORT=ON needs node and npm")
   endif()
-  if(FAIRLEAD_REPORT STREQUAL "OFF" OR NOT (FAIRLEAD_NODE AND FAIRLEAD_NPM))
-    fl_write_embedded("${path}" embedded_report_page "")
+  fl_why_no_page(why)
+  if(why)
+    fl_write_no_page("${path}" "${why}")
     return()
   endif()
 

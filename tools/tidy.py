@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Checks project rules that no compiler checks. Prints file:line: what; exits 1 if there is any.
 
-The rules are the functions named check_*; each takes a file and yields (line, message). `--self-test`
-feeds each rule a text that must fail it, so that a rule cannot rot silently.
+A rule is a function named check_*: it takes the tree, a Source by path, and yields (path, line, message).
+`--self-test`, which every run begins with, feeds each rule a small tree that it must accept and changes of
+that tree that it must report (VIOLATIONS), so that no rule can rot silently. A rule without one fails it.
 """
 
 import pathlib
@@ -12,20 +13,23 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FILE_LINES_MAX = 600
+READ = (".h", ".cc", ".md", ".case", "CMakeLists.txt")
 
+# What no line of C++ may match, why, and a line that does.
 BANS = [
-    (r"\b(TODO|FIXME|XXX|HACK)\b", "unfinished work belongs in an issue"),
-    (r"\bstd::(rand|random_device|mt19937)|\bsrand\(", "use base/rng.h"),
-    (r"\bsleep_for|\busleep\(|\bsleep\(", "no sleeping"),
-    (r"^\s*throw\b", "return an Error (base/result.h)"),
-    (r"/home/|/root/", "a path of somebody's machine"),
-    (r"DISABLED_|EXPECT_TRUE\(true\)", "a test that cannot fail"),
-    (r"\busing namespace\b", "name what you use"),
+    (r"\b(TODO|FIXME|XXX|HACK)\b", "unfinished work belongs in an issue", "// TODO: all of it"),
+    (r"\bstd::(rand|random_device|mt19937)|\bsrand\(", "use base/rng.h", "std::mt19937 rng;"),
+    (r"\bsleep_for|\busleep\(|\bsleep\(", "no sleeping", "sleep(1);"),
+    (r"^\s*throw\b", "return an Error (base/result.h)", "  throw 1;"),
+    (r"/home/|/root/", "a path of somebody's machine", 'open("/home/ann/trace.csv");'),
+    (r"DISABLED_|EXPECT_TRUE\(true\)", "a test that cannot fail", "TEST(A, DISABLED_B) {}"),
+    (r"\busing namespace\b", "name what you use", "using namespace std;"),
     (r"\branges::(stable_partition|partition|unique|remove|remove_if|subrange)\b",
-     "Clang 14 cannot compile it: take the algorithm of std"),
+     "Clang 14 cannot compile it: take the algorithm of std", "std::ranges::unique(a);"),
 ]
 CLOCK = re.compile(r"\b(system_clock|steady_clock|high_resolution_clock|gettimeofday|std::time\()")
-INCLUDE = re.compile(r'^#include "([a-z]+)/')
+POLICY = re.compile(r'\bPolicyEntry (k\w+)\s*=?\s*\{\s*\.name = "([a-z0-9-]+)"')
+REGISTRY = "src/policy/policies.h"
 
 
 class Source:
@@ -37,115 +41,161 @@ class Source:
         self.module = path.split("/")[1] if path.startswith("src/") else None
 
 
-def check_length(source):
-    if source.is_cpp and len(source.lines) > FILE_LINES_MAX:
-        yield FILE_LINES_MAX, f"longer than {FILE_LINES_MAX} lines: {len(source.lines)}"
+def check_length(tree):
+    for path, source in tree.items():
+        if source.is_cpp and len(source.lines) > FILE_LINES_MAX:
+            yield path, FILE_LINES_MAX, f"longer than {FILE_LINES_MAX} lines: {len(source.lines)}"
 
 
-def check_bans(source):
-    if not source.is_cpp:
-        return
-    for number, line in enumerate(source.lines, 1):
-        for pattern, why in BANS:
-            if re.search(pattern, line):
-                yield number, f"{why}: {line.strip()}"
+def check_bans(tree):
+    for path, source in tree.items():
+        for number, line in enumerate(source.lines if source.is_cpp else [], 1):
+            for pattern, why, _ in BANS:
+                if re.search(pattern, line):
+                    yield path, number, f"{why}: {line.strip()}"
 
 
-def check_clock(source):
+def check_clock(tree):
     """Wall time is for the command line's run.json and progress, and for benchmarks."""
-    if not source.is_cpp or not source.module or source.module == "cli":
-        return
-    for number, line in enumerate(source.lines, 1):
-        if CLOCK.search(line):
-            yield number, f"no wall clock below cli: {line.strip()}"
+    for path, source in tree.items():
+        if not source.is_cpp or not source.module or source.module == "cli":
+            continue
+        for number, line in enumerate(source.lines, 1):
+            if CLOCK.search(line):
+                yield path, number, f"no wall clock below cli: {line.strip()}"
 
 
-def check_header(source):
-    if not source.path.endswith(".h"):
-        return
-    if not source.text.startswith("//"):
-        yield 1, "a header begins with a paragraph that says what it is"
-    if "#pragma once" not in source.text:
-        yield 1, "#pragma once is missing"
+def check_header(tree):
+    for path, source in tree.items():
+        if not path.endswith(".h"):
+            continue
+        if not source.text.startswith("//"):
+            yield path, 1, "a header begins with a paragraph that says what it is"
+        if "#pragma once" not in source.text:
+            yield path, 1, "#pragma once is missing"
 
 
-def check_title(source):
-    if not source.path.endswith(".md"):
-        return
-    in_code, titles = False, 0
-    for line in source.lines:
-        in_code ^= line.startswith("```")
-        titles += not in_code and line.startswith("# ")
-    if titles != 1:
-        yield 1, f"a document has one title, not {titles}"
+def check_title(tree):
+    for path, source in tree.items():
+        if not path.endswith(".md"):
+            continue
+        in_code, titles = False, 0
+        for line in source.lines:
+            in_code ^= line.startswith("```")
+            titles += not in_code and line.startswith("# ")
+        if titles != 1:
+            yield path, 1, f"a document has one title, not {titles}"
 
 
-RULES = [check_length, check_bans, check_clock, check_header, check_title]
-
-
-def tracked_files():
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True,
-                            capture_output=True, text=True).stdout
-    return [path for path in listed.splitlines()
-            if path.endswith((".h", ".cc", ".md")) and (ROOT / path).is_file()]
-
-
-def check_listed_in_cmake(paths):
-    """Every source file is built, or it is dead."""
-    for path in paths:
+def check_listed_in_cmake(tree):
+    """Every source file is built, or it is dead: the CMakeLists.txt of a folder above names it."""
+    for path in tree:
         if not path.endswith(".cc"):
             continue
-        folder = ROOT / path
-        names = {folder.name}
-        while folder != ROOT:
-            names.add(str((ROOT / path).relative_to(folder.parent)))
-            folder = folder.parent
-            lists = folder / "CMakeLists.txt"
-            if lists.is_file() and any(re.search(rf"(?<![\w/]){re.escape(name)}", lists.read_text())
-                                       for name in names):
+        for folder in pathlib.PurePosixPath(path).parents:
+            lists = tree.get(str(folder / "CMakeLists.txt"))
+            name = re.escape(str(pathlib.PurePosixPath(path).relative_to(folder)))
+            if lists and re.search(rf"(?<![\w/]){name}(?!\w)", lists.text):
                 break
         else:
             yield path, 1, "not listed in any CMakeLists.txt"
 
 
-def check_policies_documented():
-    registry = (ROOT / "src/policy/registry.cc").read_text()
-    entries = set(re.findall(r"k(\w+)Entry", registry))
-    names = {re.sub(r"(?<!^)(?=[A-Z])", "-", entry).lower() for entry in entries}
-    cases = "\n".join(path.read_text() for path in (ROOT / "tests/golden").glob("*.case"))
-    for name in sorted(names):
-        if not (ROOT / f"docs/policies/{name}.md").is_file():
-            yield "src/policy/registry.cc", 1, f"docs/policies/{name}.md is missing"
-        if not re.search(rf"^policy\s+{name}\b", cases, re.M):
-            yield "src/policy/registry.cc", 1, f"no golden case runs {name}"
+def check_policies_documented(tree):
+    """Every policy of the registry has a page and a golden case."""
+    names = {}
+    for path, source in tree.items():
+        if path.startswith("src/policy/") and path.endswith(".cc"):
+            names.update((entry, (name, path)) for entry, name in POLICY.findall(source.text))
+    cases = "\n".join(source.text for path, source in tree.items() if path.endswith(".case"))
+    registered = re.findall(r"&(k\w+)", tree[REGISTRY].text)
+    if not registered:
+        yield REGISTRY, 1, "no policy (&kName) is found here: repair this rule"
+    for entry in registered:
+        if entry not in names:
+            yield REGISTRY, 1, f"the name of {entry} is not found: repair this rule"
+            continue
+        name, path = names[entry]
+        if f"docs/policies/{name}.md" not in tree:
+            yield path, 1, f"docs/policies/{name}.md is missing"
+        if not re.search(rf"^policy\s+{name}(:|\s|$)", cases, re.M):
+            yield path, 1, f"no case of tests/golden runs {name}"
+
+
+# What every rule accepts.
+CLEAN = {
+    "CMakeLists.txt": "add_executable(a bench/b.cc)\n",
+    "bench/b.cc": "auto t = std::chrono::steady_clock::now();\n",
+    "src/base/CMakeLists.txt": "fl_module(base SOURCES a.cc part/b.cc)\n",
+    "src/base/a.h": "// What it is.\n#pragma once\n",
+    "src/base/a.cc": '#include "a.h"\n',
+    "src/base/part/b.cc": "int b;\n",
+    "src/cli/CMakeLists.txt": "fl_module(cli SOURCES run.cc)\n",
+    "src/cli/run.cc": "auto t = std::chrono::steady_clock::now();\n",
+    "src/policy/CMakeLists.txt": "fl_module(policy SOURCES simple/las.cc)\n",
+    "src/policy/policies.h": "// All of them.\n#pragma once\nconstexpr std::array kPolicies = {&kLas};\n",
+    "src/policy/simple/las.cc": 'const PolicyEntry kLas = {\n    .name = "las",\n};\n',
+    "docs/policies/las.md": "# las\n```\n# not a title\n```\n",
+    "tests/golden/las.case": "# What it shows.\npolicy   las:placement=yarn\n",
+}
+
+# A rule, a change of CLEAN that it must report (a text of None removes the file), and what it says.
+VIOLATIONS = [
+    (check_length, {"src/base/a.cc": "\n" * (FILE_LINES_MAX + 1)}, "src/base/a.cc:600: longer than"),
+    *[(check_bans, {"src/base/a.cc": f"int a;\n{line}\n"}, f"src/base/a.cc:2: {why}: {line.strip()}")
+      for _, why, line in BANS],
+    (check_clock, {"src/base/a.cc": CLEAN["src/cli/run.cc"]}, "src/base/a.cc:1: no wall clock"),
+    (check_header, {"src/base/a.h": "#pragma once\n"}, "src/base/a.h:1: a header begins"),
+    (check_header, {"src/base/a.h": "// What it is.\n"}, "src/base/a.h:1: #pragma once is missing"),
+    (check_title, {"docs/a.md": "# One\n# Two\n"}, "docs/a.md:1: a document has one title, not 2"),
+    (check_title, {"docs/a.md": "```\n# not one\n```\n"}, "docs/a.md:1: a document has one title, not 0"),
+    (check_listed_in_cmake, {"src/base/c.cc": ""}, "src/base/c.cc:1: not listed"),
+    (check_listed_in_cmake, {"src/base/part/a.cc": ""}, "src/base/part/a.cc:1: not listed"),
+    (check_policies_documented, {"docs/policies/las.md": None},
+     "src/policy/simple/las.cc:1: docs/policies/las.md is missing"),
+    (check_policies_documented, {"tests/golden/las.case": "policy   las-2\n"},
+     "src/policy/simple/las.cc:1: no case of tests/golden runs las"),
+    (check_policies_documented, {REGISTRY: CLEAN[REGISTRY].replace("&kLas", "&kLas, &kFifo")},
+     f"{REGISTRY}:1: the name of kFifo is not found"),
+    (check_policies_documented, {REGISTRY: "// None.\n#pragma once\n"}, f"{REGISTRY}:1: no policy"),
+]
+
+
+def rules():
+    return [value for name, value in sorted(globals().items()) if name.startswith("check_")]
+
+
+def reported(rule, texts):
+    """What a rule reports of a tree of texts, in the order of lines."""
+    tree = {path: Source(path, text) for path, text in texts.items() if text is not None}
+    return [f"{path}:{line}: {message}" for path, line, message in sorted(rule(tree))]
 
 
 def self_test():
-    bad = {
-        check_length: Source("src/base/a.cc", "\n" * (FILE_LINES_MAX + 1)),
-        check_bans: Source("src/base/a.cc", "  throw 1;"),
-        check_clock: Source("src/sim/a.cc", "auto t = std::chrono::steady_clock::now();"),
-        check_header: Source("src/base/a.h", "#pragma once"),
-        check_title: Source("docs/a.md", "# One\n# Two\n"),
-    }
-    good = Source("src/cli/a.h", '// What it is.\n#pragma once\n')
-    assert set(bad) == set(RULES)
-    for rule, source in bad.items():
-        assert list(rule(source)), rule.__name__
-        assert not list(rule(good)), rule.__name__
+    for rule in rules():
+        assert not reported(rule, CLEAN), f"{rule.__name__} reports a clean tree: {reported(rule, CLEAN)}"
+        assert any(rule is tested for tested, _, _ in VIOLATIONS), f"{rule.__name__} has no violation here"
+    for rule, change, expected in VIOLATIONS:
+        found = reported(rule, CLEAN | change)
+        assert len(found) == 1 and found[0].startswith(expected), f"{rule.__name__}: {expected}: {found}"
+
+
+def read_tree():
+    """The texts of files that are tracked, or new and not ignored."""
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True,
+                            capture_output=True, text=True).stdout
+    return {path: (ROOT / path).read_text() for path in listed.splitlines()
+            if path.endswith(READ) and (ROOT / path).is_file()}
 
 
 def main():
     self_test()
     if sys.argv[1:] == ["--self-test"]:
         return 0
-    paths = tracked_files()
-    problems = list(check_listed_in_cmake(paths)) + list(check_policies_documented())
-    for path in paths:
-        source = Source(path, (ROOT / path).read_text())
-        problems += [(path, *problem) for rule in RULES for problem in rule(source)]
-    for path, line, message in sorted(problems):
-        print(f"{path}:{line}: {message}")
+    texts = read_tree()
+    problems = [problem for rule in rules() for problem in reported(rule, texts)]
+    for problem in problems:
+        print(problem)
     return 1 if problems else 0
 
 

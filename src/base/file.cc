@@ -33,6 +33,7 @@ class DescriptorStream : public ByteStream {
   }
 
   Result<std::size_t> read(std::span<char> into) override {
+    FL_CHECK(!into.empty());
     ssize_t count = 0;
     do {
       count = ::read(descriptor_, into.data(), into.size());
@@ -51,6 +52,7 @@ class MemoryStream : public ByteStream {
   explicit MemoryStream(std::string_view bytes) : rest_(bytes) {}
 
   Result<std::size_t> read(std::span<char> into) override {
+    FL_CHECK(!into.empty());
     const std::size_t count = rest_.copy(into.data(), into.size());
     rest_.remove_prefix(count);
     return count;
@@ -96,6 +98,7 @@ class GzipStream : public ByteStream {
     if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
       return input_error("{}: the gzip data is damaged", raw_.name());
     if (status == Z_STREAM_END) inside_ = false;
+    FL_CHECK(inflater_.avail_in <= given && inflater_.avail_out <= room, "zlib went past its ends");
     raw_.consume(given - inflater_.avail_in);
     return room - inflater_.avail_out;
   }
@@ -125,6 +128,7 @@ class ZstdStream : public ByteStream {
         return input_error("{}: the zstd data is damaged: {}", raw_.name(),
                            ZSTD_getErrorName(status));
       inside_ = status != 0;
+      FL_CHECK(in.pos <= in.size && out.pos <= out.size, "zstd went past its ends");
       raw_.consume(in.pos);
       if (out.pos > 0) return out.pos;
       if (bytes.empty() && inside_)
@@ -141,7 +145,9 @@ class ZstdStream : public ByteStream {
 }  // namespace
 
 ByteSource::ByteSource(std::unique_ptr<ByteStream> stream, std::string name)
-    : stream_(std::move(stream)), name_(std::move(name)) {}
+    : stream_(std::move(stream)), name_(std::move(name)) {
+  FL_CHECK(stream_ != nullptr, "{}", name_);
+}
 
 Result<ByteSource> ByteSource::open(const std::string& path) {
   const bool is_stdin = path == "-";
@@ -170,6 +176,8 @@ Result<std::string_view> ByteSource::peek(std::size_t count) {
   while (end_ - begin_ < count && !ended_) {
     make_room(count);
     FL_TRY_ASSIGN(read, stream_->read(std::span(buffer_).subspan(end_)));
+    FL_CHECK(read <= buffer_.size() - end_, "{} read {} bytes into {}", name_, read,
+             buffer_.size() - end_);
     end_ += read;
     ended_ = read == 0;
   }
@@ -177,7 +185,7 @@ Result<std::string_view> ByteSource::peek(std::size_t count) {
 }
 
 void ByteSource::consume(std::size_t count) {
-  FL_DCHECK(count <= end_ - begin_);
+  FL_CHECK(count <= end_ - begin_, "{} bytes of {}", count, end_ - begin_);
   begin_ += count;
 }
 
@@ -271,6 +279,7 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::write(std::string_view bytes) {
+  FL_DCHECK(descriptor_ >= 0, "{} is written after its end", target_.string());
   if (buffer_.size() + bytes.size() > kChunkBytes) flush();
   buffer_ += bytes;
 }
@@ -304,7 +313,7 @@ void OutputFile::give_name() {
 }
 
 Status OutputFile::commit() {
-  FL_CHECK(descriptor_ >= 0);
+  FL_CHECK(descriptor_ >= 0, "{} is ended twice", target_.string());
   flush();
   // Without fsync a crash after the rename may leave an empty file under the final name. Pipes and
   // some file systems cannot sync.

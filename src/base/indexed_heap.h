@@ -39,10 +39,14 @@ class IndexedHeap {
     return entries_.front();
   }
   // REQUIRES: contains(id).
-  const Key& key(IdType id) const { return entries_[slots_[id]].key; }
+  const Key& key(IdType id) const {
+    FL_DCHECK(contains(id), "row {} is not in the heap", id.row());
+    return entries_[slots_[id]].key;
+  }
 
   // Inserts `id`, or changes its key if it is in the heap.
   void set(IdType id, Key key) {
+    FL_DCHECK(!id.is_none());
     reserve(id.row() + std::size_t{1});
     if (slots_[id] == kAbsent) {
       slots_[id] = static_cast<std::uint32_t>(entries_.size());
@@ -64,6 +68,7 @@ class IndexedHeap {
     const Entry last = entries_.back();
     entries_.pop_back();
     if (slot == entries_.size()) return;
+    FL_DCHECK(slot < entries_.size() && last.id != id, "row {} was in the heap twice", id.row());
     put(slot, last);
     sift_up(slot);
     sift_down(slots_[last.id]);

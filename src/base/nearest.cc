@@ -1,5 +1,7 @@
 #include "fairlead/base/nearest.h"
 
+#include "fairlead/base/check.h"
+
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -21,7 +23,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
       row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
     }
   }
-  return row.back();
+  const std::size_t distance = row.back();
+  FL_DCHECK(distance <= std::max(a.size(), b.size()));
+  return distance;
 }
 
 }  // namespace

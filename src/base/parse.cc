@@ -108,6 +108,7 @@ Parsed<std::int64_t> parse_seconds(std::string_view text) {
     return tl::unexpected(kNotSeconds);
   number.exponent += 3;  // to milliseconds
   const Int128 ms = round_up(number, kMsMax);
+  FL_CHECK(ms >= 0);
   if (negative && ms > 0) return tl::unexpected<std::string_view>("must not be negative");
   if (ms > kMsMax) return tl::unexpected<std::string_view>("must be at most 100 years");
   return static_cast<std::int64_t>(ms);

@@ -51,7 +51,10 @@ std::uint64_t Rng::below(std::uint64_t bound) {
 
 double Rng::uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 
-double Rng::exponential(double mean) { return -mean * std::log1p(-uniform()); }
+double Rng::exponential(double mean) {
+  FL_CHECK(mean > 0, "mean {}", mean);
+  return -mean * std::log1p(-uniform());
+}
 
 double Rng::normal() {
   const double radius = std::sqrt(-2.0 * std::log1p(-uniform()));
@@ -60,8 +63,11 @@ double Rng::normal() {
 
 std::size_t Rng::weighted(std::span<const double> weights) {
   double total = 0;
-  for (double weight : weights) total += weight;
-  FL_CHECK(total > 0);
+  for (double weight : weights) {
+    FL_DCHECK(weight >= 0, "weight {}", weight);
+    total += weight;
+  }
+  FL_CHECK(total > 0 && std::isfinite(total), "weights of {} in all", total);
   double point = uniform() * total;
   std::size_t last = 0;
   for (std::size_t i = 0; i < weights.size(); ++i) {

@@ -25,7 +25,7 @@ class Rng {
   std::uint64_t below(std::uint64_t bound);
   // Uniform in [0, 1) with 53 bits.
   double uniform();
-  // Exponential with the given mean.
+  // Exponential with the given mean. REQUIRES: mean > 0.
   double exponential(double mean);
   // Normal with mean 0 and standard deviation 1 (two uniforms per call).
   double normal();

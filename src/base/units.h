@@ -88,7 +88,11 @@ constexpr double to_seconds(Duration d) { return static_cast<double>(d.ms) / 100
 constexpr double to_seconds(Time t) { return static_cast<double>(t.ms) / 1000.0; }
 constexpr double to_gpu_hours(GpuTime t) { return static_cast<double>(t.gpu_ms) / 3'600'000.0; }
 
-constexpr GpuTime occupancy(Duration d, std::int64_t gpus) { return {Int128{d.ms} * gpus}; }
+// REQUIRES: gpus >= 0.
+constexpr GpuTime occupancy(Duration d, std::int64_t gpus) {
+  FL_DCHECK(gpus >= 0, "{} GPUs", gpus);
+  return {Int128{d.ms} * gpus};
+}
 
 // As a 64-bit number, for keys of an order: saturates where one job has held a million GPUs for 290
 // years.
@@ -110,11 +114,12 @@ constexpr Duration reference_duration(Work work) {
 // The first whole millisecond at which `work` is done at `rate`; at least 1 ms.
 // REQUIRES: rate > 0.
 inline Duration time_to_finish(Work work, Rate rate) {
-  FL_CHECK(rate.fixed > 0);
+  FL_CHECK(rate.fixed > 0, "rate {}", rate.fixed);
   if (work.fixed <= rate.fixed) return {1};
   const Int128 ms = (work.fixed + rate.fixed - 1) / rate.fixed;
   // 10^17 ms leaves room to add any instant; nothing that slow ever ends.
   constexpr std::int64_t kLongest = 100'000'000'000'000'000;
+  FL_DCHECK(ms >= 1 && ms * rate.fixed >= work.fixed && (ms - 1) * rate.fixed < work.fixed);
   return {ms > kLongest ? kLongest : static_cast<std::int64_t>(ms)};
 }
 

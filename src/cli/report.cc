@@ -38,13 +38,8 @@ constexpr std::string_view kHelp =
 Result<std::string> read_page(const std::string& path) {
   std::string text;
   if (path.empty()) {
-    const auto embedded = embedded_report_page();
-    if (embedded.empty()) {
-      return run_error(
-          "this program was built without the report page; install Node.js 18 or newer and npm, "
-          "and build again");
-    }
-    return std::string(embedded.front().text);
+    FL_TRY_ASSIGN(page, report_page_text());
+    return std::string(page);
   }
   FL_TRY_ASSIGN(source, ByteSource::open(path));
   for (;;) {

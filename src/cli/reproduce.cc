@@ -146,7 +146,7 @@ Status carry_out(const Experiment& experiment, Runs& runs) {
 // A page for a browser beside the runs of each case, where this program can write it.
 Status write_reports(const Experiment& experiment, const Runs& runs,
                      const std::filesystem::path& out) {
-  if (embedded_report_page().empty()) return {};
+  if (!report_page_text()) return {};
   std::vector<ChildRun> reports;
   for (std::size_t i = 0; i < experiment.cases.size(); ++i) {
     const std::string folder = case_folder(experiment, i, out).string();

@@ -141,6 +141,7 @@ std::string_view CsvReader::text(Column column) const {
 }
 
 std::int64_t CsvReader::integer(Column column, std::int64_t min, std::int64_t max) {
+  FL_DCHECK(min <= max, "from {} to {}", min, max);
   if (column == kMissing || bad()) return 0;
   const Parsed<std::int64_t> value = parse_integer(text(column));
   if (value && *value >= min && *value <= max) return *value;
@@ -172,18 +173,21 @@ Time CsvReader::utc_time(Column column) {
 }
 
 void CsvReader::fault(Column column, std::string_view phrase) {
+  FL_CHECK(column < names_.size() && !phrase.empty(), "column {} of {}", column, names_.size());
   if (bad()) return;
   bad_column_ = column;
   reason_ = fmt::format("{} {}", names_[column], phrase);
 }
 
 void CsvReader::skip(std::string_view reason) {
+  FL_CHECK(!reason.empty());
   if (bad()) return;
   skipped_ = true;
   fault_row(reason);
 }
 
 Status CsvReader::reject(WorkloadBuilder& builder) const {
+  FL_CHECK(bad(), "{}: the row is good", where().text());
   if (skipped_) {
     builder.skip(reason_);
     return {};

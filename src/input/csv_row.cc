@@ -16,6 +16,7 @@ Status CsvRow::read(const LineReader& lines) {
 }
 
 tl::unexpected<Error> CsvRow::bad(std::string_view column, std::string_view what) const {
+  FL_CHECK(!fields_.empty() && !what.empty(), "no row was read");
   const std::string_view value = (*this)[column];
   return input_error("{}:{}:{}: {} {}: {}", file_, line_, value.data() - fields_[0].data() + 1,
                      column, what, value);

@@ -39,11 +39,14 @@ void put_place(Writer& out, const Record& record) {
   if (record.locality != Rate::one()) flags |= kHasLocality;
   if (record.copy != 0) flags |= kHasCopy;
   if (record.share_num != record.share_den) flags |= kHasShare;
+  FL_CHECK(record.gpu_masks.size() == record.gang.size(), "{} masks of {} slices",
+           record.gpu_masks.size(), record.gang.size());
   out.u64(flags);
   out.u64(record.gang.size());
   std::uint64_t node_before = 0;
   for (std::size_t i = 0; i < record.gang.size(); ++i) {
     const std::uint64_t node = record.gang[i].node.row();
+    FL_DCHECK(node >= node_before, "node {} after {}", node, node_before);
     out.u64(node - node_before);
     out.u64(record.gpu_masks[i]);
     node_before = node;
@@ -211,6 +214,8 @@ std::string_view impossible(const Record& record) {
 }  // namespace
 
 void encode_record(Writer& out, const Record& record, Time before) {
+  FL_CHECK(record.t >= before, "a record at {} ms follows one at {} ms", record.t.ms, before.ms);
+  FL_DCHECK(static_cast<std::size_t>(record.kind) < kRecordKinds);
   out.u64(static_cast<std::uint64_t>(record.kind));
   out.i64((record.t - before).ms);
   switch (record.kind) {

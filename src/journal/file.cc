@@ -7,6 +7,8 @@
 
 #include <zstd.h>
 
+#include <utility>
+
 namespace fairlead {
 namespace {
 
@@ -19,6 +21,7 @@ struct JournalFile::Output {
   explicit Output(OutputFile opened) : file(std::move(opened)), stream(ZSTD_createCCtx()) {
     // The fastest level: the journal is written while the simulation waits.
     ZSTD_CCtx_setParameter(stream, ZSTD_c_compressionLevel, 1);
+    FL_CHECK(stream != nullptr, "zstd has no memory");
     compressed.resize(ZSTD_CStreamOutSize());
   }
   ~Output() { ZSTD_freeCCtx(stream); }
@@ -54,6 +57,7 @@ Result<JournalFile> JournalFile::create(const std::filesystem::path& path) {
 }
 
 void JournalFile::on(const Record& record) {
+  FL_CHECK(!closed_, "a record follows the end of the journal");
   encode_record(buffer_, record, last_);
   last_ = record.t;
   if (buffer_.bytes().size() >= kFlushBytes) flush();
@@ -66,6 +70,7 @@ void JournalFile::flush() {
 }
 
 Status JournalFile::close() {
+  FL_CHECK(!std::exchange(closed_, true), "the journal is closed twice");
   flush();
   if (!output_) return {};
   output_->write(nullptr, 0, ZSTD_e_end);
@@ -73,7 +78,10 @@ Status JournalFile::close() {
   return output->file.commit();
 }
 
-std::string JournalFile::hash() const { return fmt::format("{:016x}", hash_); }
+std::string JournalFile::hash() const {
+  FL_CHECK(closed_, "the journal may go on");
+  return fmt::format("{:016x}", hash_);
+}
 
 Status read_journal(const std::filesystem::path& path, RecordSink& sink) {
   FL_TRY_ASSIGN(source, ByteSource::open(path.string()));

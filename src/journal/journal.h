@@ -126,8 +126,9 @@ class JournalFile : public RecordSink {
   JournalFile(JournalFile&&) noexcept;
   ~JournalFile() override;
 
+  // REQUIRES: not closed; the record is not earlier than the one before.
   void on(const Record& record) override;
-  // Finishes the file. Error: it could not be written in full.
+  // Finishes the file. Error: it could not be written in full. REQUIRES: called once.
   Status close();
   // 16 hexadecimal digits. REQUIRES: close() was called.
   std::string hash() const;
@@ -138,11 +139,13 @@ class JournalFile : public RecordSink {
 
   Writer buffer_;
   Time last_;
+  bool closed_ = false;
   std::uint64_t hash_;
   std::unique_ptr<Output> output_;
 };
 
 // Appends the encoding of `record` to `out`; `before` is the time of the record before it.
+// REQUIRES: record.t >= before; of a place, a mask for each slice, and nodes in increasing order.
 void encode_record(Writer& out, const Record& record, Time before);
 
 // Passes every record of the journal at `path` to `sink`. Errors: not a journal, or damaged.

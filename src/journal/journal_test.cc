@@ -246,5 +246,17 @@ TEST(Journal, HashTellsOneBitApart) {
   EXPECT_EQ(hashes[1], hashes[2]);
 }
 
+TEST(JournalDeathTest, IsWrittenInOrderOnceAndToItsEnd) {
+  const Fixture fixture;
+  JournalFile journal;
+  journal.on(fixture.run());
+  EXPECT_DEATH((void)journal.hash(), "the journal may go on");
+  journal.on(Fixture::at(RecordKind::kNodeDown, 20));
+  EXPECT_DEATH(journal.on(Fixture::at(RecordKind::kNodeUp, 19)), "at 19 ms follows one at 20 ms");
+  ASSERT_TRUE(journal.close().has_value());
+  EXPECT_DEATH(journal.on(Fixture::at(RecordKind::kEnd, 30)), "follows the end of the journal");
+  EXPECT_DEATH((void)journal.close(), "closed twice");
+}
+
 }  // namespace
 }  // namespace fairlead

@@ -84,6 +84,8 @@ void JobTable::place(const Record& record, TypeMask types) {
     return;
   }
   FL_CHECK(!holds(job), "job {} holds a gang already", job.row());
+  FL_CHECK(status[job] == JobStatus::kPending && added > 0, "job {} is placed on {} GPUs",
+           job.row(), added);
   hold = {.since = record.t,
           .works_from = record.t + record.dead,
           .rate = record.rate,
@@ -94,7 +96,9 @@ void JobTable::place(const Record& record, TypeMask types) {
 }
 
 Service JobTable::change_rate(JobId job, Time t, Rate rate) {
+  FL_CHECK(holds(job), "job {} holds nothing", job.row());
   Hold& hold = hold_[job];
+  FL_DCHECK(t >= hold.since, "job {}: {} ms is before {} ms", job.row(), t.ms, hold.since.ms);
   Service service{};
   if (t > hold.works_from) {
     const Duration worked = t - hold.works_from;
@@ -123,6 +127,8 @@ Service JobTable::end_hold(JobId job, Time t, Duration lost) {
 }
 
 void JobTable::leave(JobId job, Time t, JobStatus as) {
+  FL_CHECK(status[job] == JobStatus::kPending && !holds(job), "job {} cannot leave", job.row());
+  FL_CHECK(as == JobStatus::kFinished || as == JobStatus::kFailed, "job {}", job.row());
   finish[job] = t;
   status[job] = as;
 }

@@ -69,10 +69,11 @@ class JobTable {
   // The job holds record.gang from record.t on, beside the copies before it. `types`: the GPU types
   // of the gang's nodes.
   void place(const Record& record, TypeMask types);
-  // Settles the job's hold up to `t`; it goes on at `rate`.
+  // Settles the job's hold up to `t`; it goes on at `rate`. REQUIRES: it holds GPUs.
   Service change_rate(JobId job, Time t, Rate rate);
   // Ends the job's hold at `t`; the work of its last `lost` is undone. REQUIRES: it holds GPUs.
   Service end_hold(JobId job, Time t, Duration lost = {});
+  // The job finished or failed. REQUIRES: it was submitted and holds nothing.
   void leave(JobId job, Time t, JobStatus as);
 
   // Before the end of the run, or rejected then.
@@ -87,7 +88,10 @@ class JobTable {
   // "K80+V100": the types the job ran on, in the cluster's order.
   std::string gpu_types(JobId job, const std::vector<std::string>& type_names) const;
   // Time without GPUs since its submission. REQUIRES: finished or failed.
-  Duration queued(JobId job) const { return finish[job] - submit[job] - held[job]; }
+  Duration queued(JobId job) const {
+    FL_DCHECK(finish[job] != Time::never(), "job {} is not done", job.row());
+    return finish[job] - submit[job] - held[job];
+  }
   const CountByReason& rejected_by_reason() const { return reasons_; }
 
   TextColumn names;

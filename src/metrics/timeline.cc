@@ -6,10 +6,11 @@
 namespace fairlead {
 
 Timeline::Timeline(TimelineOptions options) : bins_max_(options.bins_max), width_(options.bin) {
-  FL_CHECK(width_.ms >= 1 && bins_max_ >= 1);
+  FL_CHECK(width_.ms >= 1 && bins_max_ >= 1, "{} bins of {} ms", bins_max_, width_.ms);
 }
 
 void Timeline::begin(Time t) {
+  FL_CHECK(!begun_, "the timeline begins twice");
   origin_ = t;
   begun_ = true;
   for (Load& load : loads_) load.since = t;
@@ -33,6 +34,9 @@ void Timeline::change(Time t, UserId user, Delta delta) {
   load.now.running += delta.running;
   load.now.waiting += delta.waiting;
   jobs_ += delta.running + delta.waiting;
+  FL_DCHECK(load.now.gpus_held >= 0 && load.now.running >= 0 && load.now.waiting >= 0,
+            "user {} holds {} GPUs, {} jobs run, {} wait", user.row(), load.now.gpus_held,
+            load.now.running, load.now.waiting);
 }
 
 void Timeline::finish(Time t, Time end, const FairShareMeter& shares) {
@@ -50,6 +54,7 @@ Duration Timeline::duration(std::int64_t bin) const {
 
 void Timeline::settle(Load& load, Time t) {
   const Duration elapsed = t - load.since;
+  FL_DCHECK(elapsed >= Duration{}, "{} ms is before {} ms", t.ms, load.since.ms);
   load.held += occupancy(elapsed, load.now.gpus_held);
   load.running_job_ms += elapsed.ms * load.now.running;
   load.waiting_job_ms += elapsed.ms * load.now.waiting;

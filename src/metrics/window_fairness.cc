@@ -69,7 +69,7 @@ void WindowFairness::advance(Time t) {
   held_ += occupancy(elapsed, held_gpus_);
   if (gpus_up_ > 0 && demand_ >= gpus_up_) {
     wanted_ += occupancy(elapsed, gpus_up_);
-    idle_ += occupancy(elapsed, gpus_up_ - held_gpus_);
+    idle_ += occupancy(elapsed, gpus_up_) - occupancy(elapsed, held_gpus_);
   }
   now_ = t;
 }
@@ -138,6 +138,8 @@ void WindowFairness::on_leave(const Record& record) {
   hold(t, record.job, 0);
   const Job& job = jobs_[record.job];
   User& user = users_[job.user];
+  FL_CHECK(user.jobs > 0 && demand_ >= job.gpus, "job {} leaves, but is not here",
+           record.job.row());
   if (--user.jobs == 0) user.last_job = t;
   GangCount& gang = gang_count(user, job.gpus);
   if (--gang.jobs == 0) gang.gone = t;
@@ -151,6 +153,7 @@ void WindowFairness::hold(Time t, JobId id, std::int64_t gpus) {
   Job& job = jobs_[id];
   User& user = users_[job.user];
   settle(user, t);
+  FL_DCHECK(gpus >= 0 && user.held_gpus + gpus >= job.held_gpus, "job {}", id.row());
   user.held_gpus += gpus - job.held_gpus;
   held_gpus_ += gpus - job.held_gpus;
   job.held_gpus = gpus;

@@ -52,6 +52,7 @@ Gang first_copy(Gang held) {
 
 std::string_view tier_name(Tier tier) {
   constexpr std::string_view kNames[kTiers] = {"pair", "node", "rack", "spine"};
+  FL_DCHECK(static_cast<std::size_t>(tier) < kTiers);
   return kNames[static_cast<std::size_t>(tier)];
 }
 
@@ -64,7 +65,8 @@ GpuTypeId Cluster::type_named(std::string_view type) const {
 
 Tier tier_of(Gang gang, const IdVector<NodeId, HostId>& hosts,
              const IdVector<NodeId, RackId>& racks) {
-  FL_DCHECK(!gang.empty());
+  FL_CHECK(!gang.empty());
+  FL_DCHECK(std::ranges::all_of(gang, [&](Slice slice) { return hosts.has(slice.node); }));
   if (gang.size() == 1) return gang[0].gpus <= 2 ? Tier::kPair : Tier::kNode;
   Tier tier = Tier::kNode;
   for (Slice slice : gang.subspan(1)) {
@@ -125,6 +127,8 @@ Result<Cluster> Cluster::build(std::string name, Links links, const std::vector<
     const NodeId node = cluster.node_rack.push_back(rack_of[i]);
     NodeRange& range = cluster.rack_nodes[rack_of[i]];
     if (range.end == 0) range.begin = node.row();
+    FL_CHECK(range.end == 0 || range.end == node.row(), "rack {} is not one range of nodes",
+             rack_of[i].row());
     range.end = node.row() + 1;
     cluster.type_gpus[type] += spec.gpus;
     cluster.type_node_gpus_max[type] = std::max(cluster.type_node_gpus_max[type], spec.gpus);
@@ -136,6 +140,7 @@ Result<Cluster> Cluster::build(std::string name, Links links, const std::vector<
     return input_error("cluster {}: at most {} GPU types: {}", cluster.name, kGpuTypesMax,
                        cluster.type_names.size());
   }
+  FL_CHECK(cluster.nodes() == nodes.size() && cluster.hosts <= nodes.size());
   return cluster;
 }
 

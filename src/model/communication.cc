@@ -4,7 +4,10 @@
 
 namespace fairlead {
 
-double transfer_ms(double mb, double gbps) { return mb * 8.0 / gbps; }
+double transfer_ms(double mb, double gbps) {
+  FL_DCHECK(mb >= 0 && gbps > 0, "{} MB at {} Gbit/s", mb, gbps);
+  return mb * 8.0 / gbps;
+}
 
 double Iteration::ms(double at_gbps, double waits_ms) const {
   const double exchange_ms = transfer_ms(traffic_mb, at_gbps) + latency_ms + waits_ms;
@@ -12,6 +15,7 @@ double Iteration::ms(double at_gbps, double waits_ms) const {
 }
 
 Links congested(Links links, const std::array<double, kTiers>& congestion) {
+  for (double factor : congestion) FL_CHECK(factor > 0, "congestion {}", factor);
   links.pair_gbps /= congestion[static_cast<std::size_t>(Tier::kPair)];
   links.node_gbps /= congestion[static_cast<std::size_t>(Tier::kNode)];
   links.rack_gbps /= congestion[static_cast<std::size_t>(Tier::kRack)];
@@ -29,6 +33,8 @@ double ring_gbps(const Links& links, Tier tier) {
 
 Iteration iteration_of(const Communication& model, double compute_ms, std::uint32_t gpus, Tier tier,
                        const Links& links, Exchange exchange) {
+  FL_CHECK(gpus >= 1 && compute_ms >= 0, "{} GPUs, {} ms", gpus, compute_ms);
+  FL_DCHECK(model.overlap >= 0 && model.overlap <= 1, "overlap {}", model.overlap);
   const double others = gpus - 1.0;
   const bool is_ring = exchange == Exchange::kRing;
   const double part_mb = model.gradients_mb / gpus;

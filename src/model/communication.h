@@ -60,10 +60,10 @@ struct Iteration {
   double alone_ms() const { return ms(gbps); }
 };
 
-// How long `mb` take at `gbps`.
+// How long `mb` take at `gbps`. REQUIRES: mb >= 0, gbps > 0.
 double transfer_ms(double mb, double gbps);
 
-// The links after congestion.
+// The links after congestion. REQUIRES: every factor is above 0.
 Links congested(Links links, const std::array<double, kTiers>& congestion);
 
 // The bandwidth of a ring of that tier by itself: of the slowest link from node to tier.

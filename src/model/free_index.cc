@@ -17,6 +17,7 @@ void clear_bit(std::vector<std::uint64_t>& row, NodeId node) {
 // Calls `word_at` for each word of `range` in order until one has a bit inside the range.
 template <class WordAt>
 NodeId lowest_bit(NodeRange range, const WordAt& word_at) {
+  FL_DCHECK(range.begin <= range.end, "nodes {} to {}", range.begin, range.end);
   if (range.begin >= range.end) return NodeId::none();
   const std::uint32_t last = (range.end - 1) / kBits;
   for (std::uint32_t w = range.begin / kBits; w <= last; ++w) {
@@ -42,6 +43,8 @@ FreeIndex::FreeIndex(const Cluster& cluster)
       of_type_(cluster.type_names.size(), 0),
       capacity_of_type_(cluster.type_names.size(), 0) {
   for (NodeId node : ids<NodeId>(cluster.nodes())) set_up(node);
+  FL_CHECK(total_ == cluster.gpus && capacity_ == cluster.gpus,
+           "{} free GPUs of {} in a cluster of {}", total_, capacity_, cluster.gpus);
 }
 
 std::uint32_t FreeIndex::of(TypeMask types) const {
@@ -101,7 +104,7 @@ void FreeIndex::give(NodeId node, std::uint32_t gpus) {
 }
 
 void FreeIndex::set_down(NodeId node) {
-  FL_CHECK(!down_[node]);
+  FL_CHECK(!down_[node], "node {} is down already", node.row());
   unlink(node);
   down_[node] = true;
   capacity_ -= cluster_->node_gpus[node];
@@ -109,7 +112,7 @@ void FreeIndex::set_down(NodeId node) {
 }
 
 void FreeIndex::set_up(NodeId node) {
-  FL_CHECK(down_[node]);
+  FL_CHECK(down_[node], "node {} is up already", node.row());
   down_[node] = false;
   link(node);
   capacity_ += cluster_->node_gpus[node];
@@ -117,6 +120,7 @@ void FreeIndex::set_up(NodeId node) {
 }
 
 void FreeIndex::set_free(NodeId node, std::uint32_t free) {
+  FL_DCHECK(free <= cluster_->node_gpus[node]);
   if (!down_[node]) unlink(node);
   free_[node] = static_cast<std::uint16_t>(free);
   if (!down_[node]) link(node);
@@ -124,6 +128,7 @@ void FreeIndex::set_free(NodeId node, std::uint32_t free) {
 
 void FreeIndex::link(NodeId node) {
   const GpuTypeId type = cluster_->node_type[node];
+  FL_DCHECK(total_ + free_[node] <= cluster_->gpus);
   set_bit(row(type, free_[node]), node);
   if (free_[node] == cluster_->node_gpus[node]) set_bit(idle_[type.row()], node);
   of_type_[type] += free_[node];
@@ -132,6 +137,7 @@ void FreeIndex::link(NodeId node) {
 
 void FreeIndex::unlink(NodeId node) {
   const GpuTypeId type = cluster_->node_type[node];
+  FL_DCHECK(of_type_[type] >= free_[node] && total_ >= free_[node]);
   clear_bit(row(type, free_[node]), node);
   clear_bit(idle_[type.row()], node);
   of_type_[type] -= free_[node];

@@ -46,6 +46,7 @@ class FreeIndex {
   // REQUIRES: that many GPUs of the node are taken.
   void give(NodeId node, std::uint32_t gpus);
   // A node that is down has no free GPU; what is given back meanwhile counts when it comes up.
+  // REQUIRES: the node is up; the node is down.
   void set_down(NodeId node);
   void set_up(NodeId node);
   bool is_down(NodeId node) const { return down_[node]; }

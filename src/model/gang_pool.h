@@ -23,19 +23,29 @@ class GangPool {
  public:
   // Copies the slices. REQUIRES: gang is not empty.
   GangRef add(Gang gang);
-  // Gives the storage back; an empty ref is ignored.
+  // Gives the storage back; an empty ref is ignored. REQUIRES: not released before.
   void release(GangRef ref);
 
   // Both spans are valid until the next add.
-  Gang gang(GangRef ref) const { return {slices_.data() + ref.offset, ref.slices}; }
+  // REQUIRES of both: `ref` came from add and was not released.
+  Gang gang(GangRef ref) const {
+    FL_DCHECK(is_block(ref));
+    return {slices_.data() + ref.offset, ref.slices};
+  }
   std::span<std::uint64_t> gpu_masks(GangRef ref) {
+    FL_DCHECK(is_block(ref));
     return {gpu_masks_.data() + ref.offset, ref.slices};
   }
   std::span<const std::uint64_t> gpu_masks(GangRef ref) const {
+    FL_DCHECK(is_block(ref));
     return {gpu_masks_.data() + ref.offset, ref.slices};
   }
 
  private:
+  bool is_block(GangRef ref) const {
+    return std::size_t{ref.offset} + ref.slices <= slices_.size();
+  }
+
   std::vector<Slice> slices_;
   std::vector<std::uint64_t> gpu_masks_;
   std::array<std::vector<std::uint32_t>, 32> free_;  // offsets of released blocks of 2^i slices

@@ -3,6 +3,7 @@
 namespace fairlead {
 
 void Jobs::start_serving() {
+  FL_CHECK(state.empty(), "these jobs are served already");
   attained_settled.resize(size());
   held_since.resize(size());
   held_gpus.resize(size());

@@ -52,12 +52,13 @@ struct Jobs {
   std::size_t size() const { return user.size(); }
   // GPU time served up to `now`.
   GpuTime attained(JobId job, Time now) const {
+    FL_DCHECK(now >= held_since[job] || held_gpus[job] == 0);
     return attained_settled[job] + occupancy(now - held_since[job], held_gpus[job]);
   }
   // Empty before the first start and after an eviction. Valid until the next placement.
   Gang last_gang(JobId job) const { return gangs.gang(last[job]); }
 
-  // Sizes the served columns after the asked ones are filled.
+  // Sizes the served columns. REQUIRES: the asked ones are filled; called once.
   void start_serving();
 };
 

@@ -8,6 +8,7 @@ namespace fairlead {
 KnownSpeed::KnownSpeed(const Speed& truth, const Cluster& cluster, const Jobs& jobs,
                        RatesNeeded needed, const ProfileOptions& options)
     : truth_(truth), cluster_(cluster), jobs_(jobs), needed_(needed), options_(options) {
+  FL_CHECK(options_.noise >= 0 && options_.noise <= 1, "noise {}", options_.noise);
   if (needed_ == RatesNeeded::kProfiled) number_profiles();
 }
 
@@ -24,6 +25,7 @@ void KnownSpeed::number_profiles() {
     if (i > 0 && key(order[i]) != key(order[i - 1])) ++profiles;
     profile_[order[i]] = profiles;
   }
+  FL_CHECK(profiles < std::max<std::size_t>(order.size(), 1), "{} profiles", profiles);
   known_at_.resize((std::size_t{profiles} + 1) * cluster_.type_names.size(), Time::never());
 }
 
@@ -52,6 +54,7 @@ double KnownSpeed::error_of(std::size_t row) const {
 }
 
 void KnownSpeed::on_hold(JobId job, Gang gang, Duration dead) {
+  FL_DCHECK(!gang.empty() && dead >= Duration{}, "job {}, {} ms", job.row(), dead.ms);
   if (needed_ != RatesNeeded::kProfiled) return;
   for (Slice slice : gang) {
     Time& known = known_at_[row(job, cluster_.node_type[slice.node])];

@@ -20,7 +20,7 @@ class RateHistory {
     Rate rate;
   };
   // The job's rate changes: `past` is over. REQUIRES: stretches of a hold follow one another.
-  void add(JobId job, const Stretch& past) { past_[job].push_back(past); }
+  void add(JobId job, const Stretch& past);
   // The job's hold is over.
   void clear(JobId job) {
     if (!past_.empty()) past_.erase(job);

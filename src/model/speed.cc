@@ -236,6 +236,7 @@ class SpeedBuilder {
                                       speed_.best_tier(reference.gpus), cluster_.links);
     if (rate == 0) rate = fastest;
     if (rate > 0) reference.rate = reference.gpus * rate;
+    FL_CHECK(reference.rate > 0, "job {} has no reference speed", job.row());
     return {};
   }
 
@@ -310,6 +311,7 @@ double Speed::slowest_member(const Resolved& model, Gang gang, std::uint32_t gpu
 
 Rate Speed::rate(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const {
   const Reference& reference = references_[job];
+  FL_DCHECK(gpus >= 1 && cluster_->type_names.has(type), "{} GPUs of type {}", gpus, type.row());
   if (reference.model == kNoProfile) return unprofiled(gpus, reference.gpus);
   const double rate = rate_per_gpu(models_[reference.model], type.row(), gpus, tier, links_);
   return quantised(gpus * rate / reference.rate);
@@ -325,6 +327,7 @@ Rate Speed::rate(JobId job, Gang gang) const {
 }
 
 Rate Speed::locality(JobId job, Gang gang) const {
+  FL_DCHECK(!gang.empty());
   const Reference& reference = references_[job];
   if (reference.model == kNoProfile) return Rate::one();
   if (const auto one = iteration(job, gang)) return quantised(one->compute_ms / one->alone_ms());

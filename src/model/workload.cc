@@ -78,8 +78,10 @@ void NameIndex::insert(std::uint32_t hash, std::uint32_t row) {
       if (slot.row != kNone) put(slot);
     }
   }
+  FL_CHECK(row != kNone);
   put({hash, row});
   ++used_;
+  FL_DCHECK(2 * used_ <= slots_.size(), "{} of {} slots", used_, slots_.size());
 }
 
 void NameIndex::put(Slot slot) {
@@ -163,6 +165,7 @@ void WorkloadBuilder::append(const JobRow& row, std::string_view id) {
   jobs.gpus_min.push_back(row.gpus_min == 0 ? gpus : static_cast<std::uint32_t>(row.gpus_min));
   jobs.gpus_max.push_back(row.gpus_max == 0 ? gpus : static_cast<std::uint32_t>(row.gpus_max));
   jobs.arrival.push_back(row.submit);
+  FL_DCHECK(jobs.gpus_min[JobId(jobs.gpus_min.size() - 1)] >= 1);
   jobs.types.push_back(kAllTypes);
   workload_.durations.push_back(row.duration);
   workload_.reference_types.push_back(std::string(row.gpu_type));
@@ -176,6 +179,7 @@ UserId WorkloadBuilder::user_of(const JobRow& row) {
 }
 
 Status WorkloadBuilder::reject(std::string_view reason, Where where, std::string_view value) {
+  FL_CHECK(!reason.empty(), "{}", where.text());
   if (reading_ == Reading::kStrict && value.empty())
     return input_error("{}: {}", where.text(), reason);
   if (reading_ == Reading::kStrict) return input_error("{}: {}: {}", where.text(), reason, value);
@@ -197,6 +201,17 @@ void WorkloadBuilder::start_at_zero() {
 
 Workload WorkloadBuilder::finish() {
   Users& users = workload_.users;
+  const auto jobs = static_cast<std::int64_t>(workload_.jobs.size());
+  FL_CHECK(users.tickets.empty() && tickets_.size() == users.size(), "finished twice");
+  const Jobs& asked = workload_.jobs;
+  for (std::size_t rows : {asked.model.size(), asked.gpus.size(), asked.gpus_min.size(),
+                           asked.gpus_max.size(), asked.arrival.size(), asked.types.size(),
+                           workload_.names.size(), workload_.durations.size()}) {
+    FL_CHECK(rows == asked.size(), "a column of {} rows for {} jobs", rows, asked.size());
+  }
+  FL_CHECK(workload_.rows.rows_read == jobs + workload_.rows.rejected(),
+           "{} rows were read, {} are jobs, {} rejected", workload_.rows.rows_read, jobs,
+           workload_.rows.rejected());
   for (const std::int64_t tickets : tickets_) {
     users.tickets.push_back(std::max<std::int64_t>(tickets, 1));
   }

@@ -79,6 +79,14 @@ std::string label_of_single(const fs::path& folder) {
 
 }  // namespace
 
+Result<std::string_view> report_page_text() {
+  const auto embedded = embedded_report_page();
+  FL_CHECK(embedded.size() == 1, "{} pages", embedded.size());
+  const EmbeddedFile& file = embedded.front();
+  if (file.name == "report") return file.text;
+  return run_error("this program has no report page: {}", file.text);
+}
+
 Result<ReportedRuns> find_runs(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored)) {

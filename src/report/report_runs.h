@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fairlead {
@@ -23,8 +24,11 @@ struct ReportedRuns {
   std::int64_t seeds_left_out = 0;
 };
 
-// The page, or nothing where the program was built without it.
+// One file: the page, called "report"; or, where the program was built without it, the reason why,
+// called "missing".
 std::span<const EmbeddedFile> embedded_report_page();
+// The text of the page. Error: the program was built without it, and why.
+Result<std::string_view> report_page_text();
 
 // Of several seeds of a policy it takes the smallest. Errors: no such folder, or no run in it.
 Result<ReportedRuns> find_runs(const std::filesystem::path& folder);

@@ -19,12 +19,17 @@ Costs Costs::none() {
 }
 
 Rate Costs::rate_of_copy(Rate alone) const {
+  FL_CHECK(copies_every > Duration{} && copies_exchange >= Duration{} && copies_efficiency > 0 &&
+               copies_efficiency <= 1,
+           "copies exchange for {} ms every {} ms, efficiency {}", copies_exchange.ms,
+           copies_every.ms, copies_efficiency);
   const auto trains = static_cast<double>(copies_every.ms);
   const double part = trains / (trains + static_cast<double>(copies_exchange.ms));
   return Rate::of(alone.value() * part * copies_efficiency);
 }
 
 Duration Costs::dead_time(PlaceKind place, std::uint32_t gpus, const ModelProfile* profile) const {
+  FL_DCHECK(gpus >= 1);
   static const ModelCosts kNoneOwn;
   const ModelCosts& own = profile != nullptr ? profile->costs : kNoneOwn;
   const std::size_t size = gpus <= 1 ? 0 : gpus <= 8 ? 1 : 2;

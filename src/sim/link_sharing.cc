@@ -20,7 +20,11 @@ LinkSharing::LinkSharing(const IdVector<LinkId, double>& capacities, bool conten
 }
 
 FlowId LinkSharing::add(std::span<const LinkId> links, double demand) {
-  FL_CHECK(!links.empty() && demand > 0);
+  FL_CHECK(!links.empty() && demand > 0, "{} links, {} Gbit/s", links.size(), demand);
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    FL_CHECK(links_.has(links[i]), "link {} of {}", links[i].row(), links_.size());
+    FL_DCHECK(std::ranges::count(links, links[i]) == 1, "link {} twice", links[i].row());
+  }
   FlowId id;
   if (unused_.empty()) {
     id = flows_.push_back({});
@@ -58,6 +62,7 @@ void LinkSharing::remove(FlowId id) {
   set_bandwidth(id, 0);
   for (LinkId link : flow.links) {
     auto& flows = links_[link].flows;
+    FL_DCHECK(std::ranges::count(flows, id) == 1);
     *std::ranges::find(flows, id) = flows.back();
     flows.pop_back();
     touch(link);
@@ -67,11 +72,13 @@ void LinkSharing::remove(FlowId id) {
 
 double LinkSharing::bandwidth(FlowId id) const {
   const Flow& flow = flows_[id];
+  FL_DCHECK(flow.present, "flow {} is not here", id.row());
   if (bandwidth_[id] == flow.demand_units) return flow.demand;
   return static_cast<double>(bandwidth_[id]) / units_;
 }
 
 std::size_t LinkSharing::contenders(FlowId flow) const {
+  FL_DCHECK(flows_[flow].present, "flow {} is not here", flow.row());
   std::size_t most = 0;
   for (LinkId link : flows_[flow].links) most = std::max(most, links_[link].flows.size());
   return most;
@@ -90,6 +97,7 @@ void LinkSharing::set_bandwidth(FlowId id, Units units) {
     flow.before = bandwidth_[id];
     edited_.push_back(id);
   }
+  FL_DCHECK(units >= 0 && units <= flow.demand_units, "flow {}", id.row());
   for (LinkId link : flow.links) links_[link].load += units - bandwidth_[id];
   bandwidth_[id] = units;
 }
@@ -217,10 +225,15 @@ void LinkSharing::collect_changes() {
   for (FlowId id : edited_) {
     Flow& flow = flows_[id];
     flow.edited = false;
+    FL_DCHECK(!flow.present || bandwidth_[id] > 0, "flow {} gets nothing", id.row());
     if (flow.present && (contenders_ || bandwidth_[id] != flow.before)) changed_.push_back(id);
   }
   edited_.clear();
-  for (LinkId link : touched_) links_[link].touched = false;
+  for (LinkId link : touched_) {
+    FL_DCHECK(links_[link].load <= links_[link].capacity, "link {} carries more than it can",
+              link.row());
+    links_[link].touched = false;
+  }
   touched_.clear();
 }
 

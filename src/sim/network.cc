@@ -47,6 +47,7 @@ void Network::begin(JobId job, std::uint32_t copy, Gang gang, Rate alone) {
       cross(LinkId(std::size_t{cluster_.hosts} + cluster_.node_rack[slice.node].row()));
     }
   }
+  FL_DCHECK(job.row() < first_.size() && alone.fixed > 0, "job {}", job.row());
   const FlowId flow = links_.add(crossed_, iteration->gbps);
   ++gangs_;
   if (!rows_.has(flow)) rows_.push_back({});
@@ -75,6 +76,7 @@ std::span<const JobId> Network::update() {
       waits_ms = penalty_ms_per_mb_ * iteration.traffic_mb * others;
     }
     const double length_ms = iteration.ms(links_.bandwidth(flow), waits_ms);
+    FL_DCHECK(length_ms > 0, "job {}: an iteration of {} ms", row.job.row(), length_ms);
     const double speed = row.alone.value() * (iteration.alone_ms() / length_ms);
     const Rate before = row.share.rate;
     row.share = {.rate = std::max(Rate::of(speed), Rate{1}),

@@ -20,6 +20,8 @@ SimBackend::SimBackend(const Cluster& cluster, const Workload& workload, const S
   if (options_.network.kind == NetworkKind::kContention) {
     network_.emplace(cluster, speed, options_.network, workload.jobs.size());
   }
+  FL_CHECK(workload.durations.size() == workload.jobs.size(), "{} durations of {} jobs",
+           workload.durations.size(), workload.jobs.size());
   left_.reserve(workload.jobs.size());
   arrivals_.reserve(workload.jobs.size());
   completions_.reserve(workload.jobs.size());
@@ -31,6 +33,7 @@ SimBackend::SimBackend(const Cluster& cluster, const Workload& workload, const S
 }
 
 Batch SimBackend::wait(Time until, bool awaited) {
+  FL_CHECK(until >= now_, "{} ms is before {} ms", until.ms, now_.ms);
   const Time arrival = next_arrival_ == arrivals_.size()
                            ? Time::never()
                            : workload_.jobs.arrival[arrivals_[next_arrival_]];
@@ -46,11 +49,13 @@ Batch SimBackend::wait(Time until, bool awaited) {
     return {.now = now_};
   }
   if (next == Time::never()) return {.now = now_, .ended = true};
+  FL_CHECK(next >= now_, "an event at {} ms comes at {} ms", next.ms, now_.ms);
   now_ = next;
   collect_finished();
   collect_node_changes();
   collect_speed_changes();
   collect_arrivals();
+  FL_DCHECK(std::ranges::is_sorted(events_, {}, &Event::kind));
   return {.now = now_, .events = events_};
 }
 
@@ -58,6 +63,7 @@ void SimBackend::collect_finished() {
   while (!completions_.empty() && completions_.top().key == now_) {
     const JobId job = completions_.pop().id;
     end_hold(job);
+    FL_CHECK(left_[job].fixed <= 0, "job {} finishes with work left", job.row());
     left_[job] = {};
     events_.push_back(job_event(EventKind::kFinished, job));
   }
@@ -93,6 +99,8 @@ void SimBackend::evict_from(NodeId node) {
         rates_.done_in_last(job, lost, {.from = hold.progress_from, .to = now_, .rate = hold.rate});
     end_hold(job);
     left_[job] += undone;
+    FL_CHECK(left_[job] <= reference_work(workload_.durations[job]),
+             "job {} loses work it never did", job.row());
     Event event = job_event(EventKind::kEvicted, job);
     event.lost = lost;
     events_.push_back(event);
@@ -108,6 +116,7 @@ void SimBackend::collect_arrivals() {
 }
 
 std::span<const SpeedChange> SimBackend::apply(Time now, std::span<Step> steps) {
+  FL_CHECK(now >= now_, "steps of {} ms come at {} ms", now.ms, now_.ms);
   now_ = now;
   for (Step& step : steps) {
     step.kind == Step::Kind::kStop ? end_hold(step.job) : begin_hold(now, step);
@@ -127,6 +136,7 @@ void SimBackend::begin_hold(Time now, Step& step) {
   FL_CHECK(step.rate.fixed > 0, "job {} was placed where it cannot run", step.job.row());
   step.locality = speed_.locality(step.job, step.gang);
   step.dead = options_.costs.dead_time(step.place, gpus_of(step.gang), speed_.profile(step.job));
+  FL_CHECK(!completions_.contains(step.job), "job {} runs already", step.job.row());
   Hold& hold = holds_[step.job];
   if (step.copy == 0) hold = {.works_from = now, .progress_from = now, .alone = {}, .rate = {}};
   hold.works_from = hold.progress_from = std::max(hold.works_from, now + step.dead);
@@ -142,6 +152,7 @@ void SimBackend::start(Step& step) {
   Hold& hold = holds_[step.job];
   hold.rate.fixed += step.rate.fixed;
   if (step.copy + 1 < step.copies) return;
+  FL_CHECK(left_[step.job].fixed > 0, "job {} has no work left", step.job.row());
   completions_.set(step.job, hold.progress_from + time_to_finish(left_[step.job], hold.rate));
 }
 

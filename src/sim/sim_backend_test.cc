@@ -334,5 +334,19 @@ TEST(Costs, AModelsOwnCostsReplaceTheDefaults) {
   EXPECT_EQ(Costs::none().dead_time(PlaceKind::kMigrate, 9, nullptr), seconds(0));
 }
 
+TEST(FaultsDeathTest, TakesTheOutagesOfANodeInOrderAndApart) {
+  const Cluster cluster =
+      Cluster::build("one", {},
+                     {{.name = "", .gpu_type = "V100", .gpus = 1, .host = "", .rack = ""}})
+          .value();
+  const auto make = [&](std::vector<NodeOutage> outages) {
+    return Faults(cluster, {.outages = std::move(outages)}, 1);
+  };
+  EXPECT_EQ(make({{NodeId(0), {5}, {9}}, {NodeId(0), {9}, {12}}}).next(), Time{5});
+  EXPECT_DEATH(make({{NodeId(0), {5}, {9}}, {NodeId(0), {8}, {12}}}), "to fail while it is down");
+  EXPECT_DEATH(make({{NodeId(0), {9}, {5}}}), "an outage of node 0 from 9 ms to 5 ms");
+  EXPECT_DEATH(make({{NodeId(1), {5}, {9}}}), "an outage of node 1");
+}
+
 }  // namespace
 }  // namespace fairlead

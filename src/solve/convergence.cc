@@ -57,6 +57,8 @@ LossCurve fit_loss(std::span<const LossPoint> points) {
     }
     from = best.curve.b2 - step;
   }
+  FL_CHECK(best.curve.b2 >= 0 && best.curve.b2 < lowest, "a limit of {} for losses from {}",
+           best.curve.b2, lowest);
   return best.curve;
 }
 

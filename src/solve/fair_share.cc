@@ -5,6 +5,7 @@
 namespace fairlead {
 
 std::vector<double> fair_share(std::span<const Claim> claims, std::int64_t gpus) {
+  FL_CHECK(gpus >= 0, "{} GPUs", gpus);
   std::vector<double> shares(claims.size(), 0.0);
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < claims.size(); ++i) {
@@ -43,12 +44,14 @@ UserId FairShareMeter::add_user(std::int64_t tickets) {
 }
 
 void FairShareMeter::set_gpus(Time now, std::int64_t gpus) {
+  FL_CHECK(gpus >= 0, "{} GPUs", gpus);
   advance(now);
   gpus_ = gpus;
   rebalance();
 }
 
 void FairShareMeter::add_demand(Time now, UserId user, std::int64_t gpus) {
+  FL_CHECK(user.row() < claims_.size(), "user {} of {}", user.row(), claims_.size());
   Claim& claim = claims_[user.row()];
   FL_CHECK(claim.demand + gpus >= 0, "user {} with demand {}", user.row(), claim.demand + gpus);
   advance(now);
@@ -61,6 +64,7 @@ void FairShareMeter::add_demand(Time now, UserId user, std::int64_t gpus) {
 }
 
 double FairShareMeter::share(UserId user) const {
+  FL_DCHECK(user.row() < claims_.size(), "user {} of {}", user.row(), claims_.size());
   const Claim& claim = claims_[user.row()];
   return is_short(user) ? level_ * static_cast<double>(claim.tickets)
                         : static_cast<double>(claim.demand);

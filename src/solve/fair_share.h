@@ -39,7 +39,7 @@ class FairShareMeter {
  public:
   // Adds the next user, with no demand. REQUIRES: tickets >= 1.
   UserId add_user(std::int64_t tickets);
-  // The pool has `gpus` GPUs from `now` on.
+  // The pool has `gpus` GPUs from `now` on. REQUIRES: gpus >= 0.
   void set_gpus(Time now, std::int64_t gpus);
   // The user's demand changes by `gpus` at `now`. REQUIRES: it does not become negative.
   void add_demand(Time now, UserId user, std::int64_t gpus);

@@ -39,6 +39,7 @@ void ProgressiveFilling::fill(double amount, std::span<const double> weights,
     }
     left = std::max(0.0, left - claim.cap);
   }
+  FL_DCHECK(left >= 0 && level >= 0, "{} left at level {}", left, level);
   for (const Claim& claim : claims_) {
     shares[claim.row] = claim.need <= level ? claim.cap : std::min(claim.cap, level * claim.weight);
   }
@@ -59,6 +60,7 @@ void NestedFilling::fill(const NestedClaims& claims, std::span<double> user_shar
   FL_CHECK(job_shares.size() == claims.gangs.size());
   FL_CHECK(users == 0 || claims.jobs_end.back() == claims.gangs.size());
   FL_CHECK(claims.groups.empty() || claims.groups.size() == users);
+  FL_DCHECK(std::ranges::is_sorted(claims.jobs_end), "the jobs of users overlap");
   sum_user_caps(claims);
   if (claims.groups.empty()) {
     filling_.fill(claims.gpus, claims.tickets, user_caps_, user_shares);

@@ -109,6 +109,9 @@ Result<LpSolution> solve(const LinearProgram& program) {
   if (!clp.isProvenOptimal()) return failure("was not finished");
 
   LpSolution solution;
+  FL_CHECK(clp.getNumCols() == static_cast<int>(program.columns().size()) &&
+               clp.getNumRows() == static_cast<int>(program.rows().size()),
+           "Clp solved {} rows and {} columns", clp.getNumRows(), clp.getNumCols());
   solution.values.assign(clp.getColSolution(), clp.getColSolution() + program.columns().size());
   solution.row_prices.assign(clp.getRowPrice(), clp.getRowPrice() + program.rows().size());
   for (double& price : solution.row_prices) price *= sign;

@@ -1,5 +1,7 @@
 #include "fairlead/solve/single_machine.h"
 
+#include "fairlead/base/check.h"
+
 #include <algorithm>
 #include <functional>
 #include <queue>
@@ -9,6 +11,10 @@ namespace fairlead {
 namespace {
 
 std::vector<MachineJob> by_release(std::span<const MachineJob> jobs) {
+  for (const MachineJob& job : jobs) {
+    FL_DCHECK(job.release_ms >= 0 && job.size_ms >= 0, "{} ms from {} ms", job.size_ms,
+              job.release_ms);
+  }
   std::vector<MachineJob> sorted(jobs.begin(), jobs.end());
   std::ranges::sort(sorted, {}, &MachineJob::release_ms);
   return sorted;

@@ -60,6 +60,7 @@ class DailyCycle {
 
   // REQUIRES: points come in increasing order.
   Time time(double point) {
+    FL_DCHECK(point >= 0 && point < 1 && point * total_ >= before_, "point {}", point);
     const double target = point * total_;
     for (; before_ + rate(hour_) <= target; ++hour_) before_ += rate(hour_);
     const double hours = hour_ + (target - before_) / rate(hour_);
@@ -145,7 +146,7 @@ Status check_shares(const GenerateOptions& options) {
 }  // namespace
 
 std::vector<UserShare> unequal_users(std::int64_t count, const std::vector<std::int64_t>& tickets) {
-  FL_CHECK(!tickets.empty());
+  FL_CHECK(!tickets.empty() && count >= 0, "{} users", count);
   std::vector<UserShare> users;
   for (std::int64_t n = 1; n <= count; ++n) {
     const std::size_t turn = static_cast<std::size_t>(n - 1) % tickets.size();

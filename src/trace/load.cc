@@ -20,11 +20,14 @@ double gpu_hours_of(const Workload& workload) {
 }  // namespace
 
 double hours_at_load(double gpu_hours, double load, std::int64_t capacity_gpus) {
+  FL_CHECK(gpu_hours >= 0 && load > 0 && capacity_gpus > 0, "{} GPU-hours at load {} on {} GPUs",
+           gpu_hours, load, capacity_gpus);
   return gpu_hours / (load * static_cast<double>(capacity_gpus));
 }
 
 Status scale_to_load(Workload& workload, double load, std::int64_t capacity_gpus) {
   IdVector<JobId, Time>& arrivals = workload.jobs.arrival;
+  FL_CHECK(!arrivals.empty(), "no job to scale");
   const auto [first, last] = std::ranges::minmax(arrivals);
   const auto span_ms = static_cast<double>((last - first).ms);
   if (span_ms == 0) {

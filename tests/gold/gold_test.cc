@@ -7,9 +7,11 @@
 // skipped.
 #include "fairlead/base/parse.h"
 #include "fairlead/policy/tiresias/tiresias.h"
+#include "testing/racks.h"
 #include "testing/world.h"
 
 #include "gold_csv.h"
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -155,10 +157,14 @@ int compare_case(const fs::path& folder, const std::string& cluster, const MakeR
   return compared;
 }
 
+// A switch of the simulator is a rack: its nodes stand behind it, and the yarn scheme keeps a gang
+// behind one.
 std::string tiresias_cluster(const fs::path& folder) {
   auto row = read_csv(folder / "cluster.csv").at(0);
-  const int nodes = std::stoi(row.at("num_switch")) * std::stoi(row.at("num_node_p_switch"));
-  return fmt::format("{}xV100:{}", nodes, row.at("num_gpu_p_node"));
+  const std::vector<std::string> racks(
+      std::stoul(row.at("num_switch")),
+      fmt::format("{}xV100:{}", row.at("num_node_p_switch"), row.at("num_gpu_p_node")));
+  return fmt::format("{}", fmt::join(racks, " | "));
 }
 
 // "60_job__n2g8" ran on 2 nodes of 8 GPUs.
@@ -179,6 +185,15 @@ void compare_peer(const std::string& peer, std::string (*cluster_of)(const fs::p
     EXPECT_GT(compare_case(folder, cluster_of(folder), make), 0)
         << "nothing was compared in " << folder.filename().string();
   }
+}
+
+TEST(Gold, TheSwitchesOfTiresiasAreRacks) {
+  const fs::path folder = gold_folder() / "tiresias" / "5000_job__n32g8";
+  if (!fs::exists(folder)) GTEST_SKIP() << "no results at " << folder.string();
+  const Cluster cluster = cluster_of(tiresias_cluster(folder)).value();
+  EXPECT_EQ(cluster.rack_nodes.size(), 4U);
+  EXPECT_EQ(cluster.nodes(), 32U);
+  EXPECT_EQ(cluster.gpus, 256U);
 }
 
 TEST(Gold, Tiresias) { compare_peer("tiresias", tiresias_cluster, tiresias_recipe); }

@@ -1,6 +1,7 @@
 // Runs every *.case beside it. UPDATE_GOLDEN=1 rewrites the expectations; read the difference like
 // code.
-#include "case_file.h"
+#include "testing/case_file.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>

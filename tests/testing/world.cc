@@ -1,10 +1,10 @@
 #include "testing/world.h"
 
 #include "fairlead/base/rng.h"
-#include "fairlead/input/cluster_file.h"
 #include "fairlead/input/models_file.h"
 #include "fairlead/journal/audit.h"
 #include "fairlead/metrics/bounds.h"
+#include "testing/racks.h"
 
 #include <algorithm>
 
@@ -112,7 +112,7 @@ T valid(Result<T> result) {
 }
 
 Simulation simulation_of(const World& world, std::unique_ptr<Policy> policy) {
-  return valid(Simulation::make({.cluster = valid(load_cluster(world.cluster)),
+  return valid(Simulation::make({.cluster = valid(cluster_of(world.cluster)),
                                  .trace = Trace(workload_of(world)),
                                  .policy = std::move(policy),
                                  .settings = world.settings,
@@ -149,14 +149,17 @@ Outcome run(const World& world, const MakePolicy& make, const BetweenSteps& betw
   simulation.add_sink(audit);
   simulation.add_sink(journal);
   if (also != nullptr) simulation.add_sink(*also);
-  while (valid(simulation.step())) {
+  Result<bool> more = simulation.step();
+  for (; more.has_value() && *more; more = simulation.step()) {
     if (between) between(simulation);
   }
+  std::vector<std::string> problems = audit.problems();
+  if (!more) problems.push_back(more.error().message);
   return {.hash = journal.hash(),
           .jobs = outcome.take(),
           .counts = outcome.counts,
           .engine = simulation.counts(),
-          .problems = audit.problems()};
+          .problems = std::move(problems)};
 }
 
 std::int64_t run_bare(const World& world, std::string_view policy_text,
@@ -197,7 +200,7 @@ World random_world(std::uint64_t seed) {
 }
 
 IdVector<JobId, JobBound> bounds_of(const World& world, bool copies) {
-  const Cluster cluster = valid(load_cluster(world.cluster));
+  const Cluster cluster = valid(cluster_of(world.cluster));
   Workload workload = workload_of(world);
   const Speed speed =
       valid(Speed::make(cluster, builtin_models(), workload, "", world.settings.network));

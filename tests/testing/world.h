@@ -33,7 +33,7 @@ struct WorldJob {
 };
 
 struct World {
-  std::string cluster = "2xV100:4";  // shorthand, preset or file
+  std::string cluster = "2xV100:4";  // shorthand, preset or file; see also racks.h
   std::vector<WorldJob> jobs{};
   Settings settings{.costs = Costs::none()};
   std::uint64_t seed = 0;      // of the policy
@@ -56,7 +56,8 @@ struct Outcome {
   std::vector<JobOutcome> jobs;
   Record::Counts counts;
   SimulationCounts engine;
-  std::vector<std::string> problems;  // that the audit found
+  // That the audit found; last, the error that ended the run, if one did.
+  std::vector<std::string> problems;
 };
 
 using MakePolicy = std::function<std::unique_ptr<Policy>()>;

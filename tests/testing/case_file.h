@@ -5,16 +5,22 @@
 //   policy   tiresias:limits=3600
 //   outage   n1  10s  30s               optional: a node that fails and comes back
 //   until    9m                         optional: the clock stops there
+//   costs    start 10s  suspend 1s  resume 1s  checkpoint 2s/3s/4s  migrate 2s/3s/4s  exchange 7s
+//   faults   mtbf 72s  mttr 18s  seed 5   optional: nodes fail at random
+//   checkpoint  7s                      optional: work since then is lost with a node
+//   seed     3                          optional: the policy's
 //   show     pass                       optional: the passes of jobs, in quanta, on change
 //   show     trades                     optional: who sells GPUs of a type to whom, and the price
 //   job      a  gpus 4  arrive 0s     work 2h
-//   job      b  gpus 4  arrive 1h10m  work 10m  user ben  tickets 2  model VAE
+//   job      b  gpus 4  arrive 1h10m  work 10m  user ben  tickets 2  model VAE  min 1  max 8
 //   expect                              UPDATE_GOLDEN=1 rewrites what is below this line
 //     0s     a  place  n0:4
 //     4200s  a  stop
 //
 // Times are numbers with a unit, h, m, s or ms, and sums of those. Jobs that name no user are those
-// of one. Nothing costs anything, and a job that loses its gang with a node keeps its work.
+// of one. What is left out of `costs`, or all of it, costs nothing; a job that loses its gang with a
+// node keeps its work unless `checkpoint` says otherwise. tests/golden has the cases that must pass;
+// a property that fails prints one (property.h).
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -22,6 +28,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fairlead {
@@ -38,6 +45,13 @@ struct Case {
 
 // Errors name file and line.
 Result<Case> read_case(const std::filesystem::path& path);
+// The same from text; `name` takes the file's place in errors.
+Result<Case> parse_case(std::string_view text, std::string_view name);
+
+// The text of a case, up to and with "expect", of that world under that policy; `about` says what it
+// shows. Read again, it gives the same run. REQUIRES: costs and network are what a case can say:
+// nothing but the costs named above, and a network that is not shared.
+std::string case_text(const World& world, std::string_view policy, std::string_view about);
 
 // What happens, one line per event that a reader cares about.
 std::vector<std::string> timeline(const Case& golden);

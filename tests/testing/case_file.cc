@@ -1,0 +1,363 @@
+#include "testing/case_file.h"
+
+#include "fairlead/base/parse.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <span>
+#include <sstream>
+
+namespace fairlead {
+namespace {
+
+// "1h10m", "90s", "1.5s".
+Result<std::int64_t> parse_ms(std::string_view text) {
+  const std::map<std::string_view, double> units = {
+      {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}};
+  std::string_view rest = text;
+  std::int64_t sum = 0;
+  while (!rest.empty()) {
+    const std::size_t digits = std::min(rest.find_first_not_of("0123456789."), rest.size());
+    const auto number = parse_number(rest.substr(0, digits));
+    rest.remove_prefix(digits);
+    const std::size_t letters = std::min(rest.find_first_of("0123456789."), rest.size());
+    const auto unit = units.find(rest.substr(0, letters));
+    if (!number || unit == units.end()) return input_error("not a time: {}", text);
+    sum += static_cast<std::int64_t>(*number * unit->second);
+    rest.remove_prefix(letters);
+  }
+  return sum;
+}
+
+double hours_of(Duration duration) { return static_cast<double>(duration.ms) / 3'600'000; }
+
+std::string time_text(std::int64_t ms) {
+  return ms % 1000 == 0 ? fmt::format("{}s", ms / 1000) : fmt::format("{}ms", ms);
+}
+std::string hours_text(double hours) { return time_text(std::llround(hours * 3'600'000)); }
+
+std::vector<std::string> words_of(const std::string& line) {
+  std::istringstream stream(line);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word && !word.starts_with('#');) words.push_back(word);
+  return words;
+}
+
+Result<WorldJob> parse_job(const std::vector<std::string>& words) {
+  if (words.size() < 8 || words.size() % 2 != 0 || words[2] != "gpus" || words[4] != "arrive" ||
+      words[6] != "work") {
+    return input_error(
+        "write: job NAME gpus N arrive TIME work TIME [user NAME] [tickets N] [model NAME] [min N] "
+        "[max N]");
+  }
+  const auto gpus = parse_integer(words[3]);
+  if (!gpus || *gpus < 1) return input_error("not a number of GPUs: {}", words[3]);
+  FL_TRY_ASSIGN(submit_ms, parse_ms(words[5]));
+  FL_TRY_ASSIGN(work_ms, parse_ms(words[7]));
+  WorldJob job;
+  job.submit = {submit_ms};
+  job.gpus = static_cast<std::uint32_t>(*gpus);
+  job.work = {work_ms};
+  for (std::size_t i = 8; i < words.size(); i += 2) {
+    if (words[i] == "user") {
+      job.user = words[i + 1];
+    } else if (words[i] == "model") {
+      job.model = words[i + 1];
+    } else if (words[i] == "tickets") {
+      const auto tickets = parse_integer(words[i + 1]);
+      if (!tickets || *tickets < 1) return input_error("not a number of tickets: {}", words[i + 1]);
+      job.tickets = *tickets;
+    } else if (words[i] == "min" || words[i] == "max") {
+      const auto bound = parse_integer(words[i + 1]);
+      if (!bound || *bound < 1) return input_error("not a number of GPUs: {}", words[i + 1]);
+      (words[i] == "min" ? job.gpus_min : job.gpus_max) = static_cast<std::uint32_t>(*bound);
+    } else {
+      return input_error("a job has no such word: {}", words[i]);
+    }
+  }
+  return job;
+}
+
+Result<NodeOutage> parse_outage(const std::vector<std::string>& words) {
+  if (words.size() != 4 || !words[1].starts_with('n')) {
+    return input_error("write: outage nNUMBER TIME TIME");
+  }
+  const auto node = parse_integer(std::string_view(words[1]).substr(1));
+  if (!node) return input_error("not a node: {}", words[1]);
+  FL_TRY_ASSIGN(down_ms, parse_ms(words[2]));
+  FL_TRY_ASSIGN(up_ms, parse_ms(words[3]));
+  return NodeOutage{NodeId(static_cast<std::size_t>(*node)), {down_ms}, {up_ms}};
+}
+
+// "1s" or "1s/2s/3s": by the size of the gang.
+Result<std::array<Duration, 3>> parse_by_size(std::string_view text) {
+  std::array<Duration, 3> by_size{};
+  for (Duration& duration : by_size) {
+    const std::size_t slash = std::min(text.find('/'), text.size());
+    FL_TRY_ASSIGN(ms, parse_ms(text.substr(0, slash)));
+    duration = {ms};
+    if (slash < text.size()) text.remove_prefix(slash + 1);
+  }
+  return by_size;
+}
+
+Result<Costs> parse_costs(const std::vector<std::string>& words) {
+  Costs costs = Costs::none();
+  const std::map<std::string, Duration*> durations = {{"start", &costs.start},
+                                                      {"suspend", &costs.suspend},
+                                                      {"resume", &costs.resume},
+                                                      {"exchange", &costs.copies_exchange}};
+  for (std::size_t i = 1; i + 1 < words.size(); i += 2) {
+    FL_TRY_ASSIGN(by_size, parse_by_size(words[i + 1]));
+    if (words[i] == "checkpoint") {
+      costs.checkpoint = by_size;
+    } else if (words[i] == "migrate") {
+      costs.migrate = by_size;
+    } else if (const auto one = durations.find(words[i]); one != durations.end()) {
+      *one->second = by_size[0];
+    } else {
+      return input_error("no such cost: {}", words[i]);
+    }
+  }
+  return costs;
+}
+
+Status parse_faults(const std::vector<std::string>& words, World& world) {
+  if (words.size() != 7 || words[1] != "mtbf" || words[3] != "mttr" || words[5] != "seed") {
+    return input_error("write: faults mtbf TIME mttr TIME seed NUMBER");
+  }
+  FL_TRY_ASSIGN(mtbf_ms, parse_ms(words[2]));
+  FL_TRY_ASSIGN(mttr_ms, parse_ms(words[4]));
+  const auto seed = parse_integer(words[6]);
+  if (!seed || *seed < 0) return input_error("not a seed: {}", words[6]);
+  world.settings.faults.mtbf_h = hours_of({mtbf_ms});
+  world.settings.faults.mttr_h = hours_of({mttr_ms});
+  world.sim_seed = static_cast<std::uint64_t>(*seed);
+  return {};
+}
+
+// What words[0] says of the world beside its cluster and its jobs; false if it says nothing.
+Result<bool> add_setting(World& world, const std::vector<std::string>& words) {
+  if (words[0] == "costs" && words.size() % 2 == 1) {
+    FL_TRY_ASSIGN(costs, parse_costs(words));
+    world.settings.costs = costs;
+  } else if (words[0] == "outage") {
+    FL_TRY_ASSIGN(outage, parse_outage(words));
+    world.settings.faults.outages.push_back(outage);
+  } else if (words[0] == "faults") {
+    FL_TRY(parse_faults(words, world));
+  } else if (words[0] == "checkpoint" && words.size() == 2) {
+    FL_TRY_ASSIGN(interval_ms, parse_ms(words[1]));
+    world.settings.faults.checkpoint_interval = {interval_ms};
+  } else if (words[0] == "until" && words.size() == 2) {
+    FL_TRY_ASSIGN(until_ms, parse_ms(words[1]));
+    world.until = {until_ms};
+  } else if (words[0] == "seed" && words.size() == 2) {
+    const auto seed = parse_integer(words[1]);
+    if (!seed || *seed < 0) return input_error("not a seed: {}", words[1]);
+    world.seed = static_cast<std::uint64_t>(*seed);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+Status add_line(Case& golden, const std::vector<std::string>& words) {
+  FL_TRY_ASSIGN(is_setting, add_setting(golden.world, words));
+  if (is_setting) return {};
+  if (words[0] == "cluster" && words.size() >= 2) {
+    golden.world.cluster = fmt::format("{}", fmt::join(words.begin() + 1, words.end(), " "));
+  } else if (words[0] == "policy" && words.size() == 2) {
+    golden.policy = words[1];
+  } else if (words[0] == "job") {
+    FL_TRY_ASSIGN(job, parse_job(words));
+    golden.world.jobs.push_back(job);
+    golden.job_names.push_back(words[1]);
+  } else if (words[0] == "show" && words.size() == 2 && words[1] == "pass") {
+    golden.shows_passes = true;
+  } else if (words[0] == "show" && words.size() == 2 && words[1] == "trades") {
+    golden.shows_trades = true;
+  } else {
+    return input_error("no such line: {}", words[0]);
+  }
+  return {};
+}
+
+// Empty if nothing costs anything.
+std::string costs_text(const Costs& costs) {
+  std::string text;
+  const auto add = [&](std::string_view name, std::span<const Duration> by_size) {
+    if (std::ranges::count(by_size, Duration{}) == std::ssize(by_size)) return;
+    text += fmt::format("  {} ", name);
+    for (Duration duration : by_size) text += time_text(duration.ms) + "/";
+    text.pop_back();
+  };
+  add("start", {&costs.start, 1});
+  add("suspend", {&costs.suspend, 1});
+  add("resume", {&costs.resume, 1});
+  add("checkpoint", costs.checkpoint);
+  add("migrate", costs.migrate);
+  add("exchange", {&costs.copies_exchange, 1});
+  return text;
+}
+
+std::string job_text(const WorldJob& job) {
+  std::string text = fmt::format("gpus {}  arrive {}  work {}  user {}", job.gpus,
+                                 time_text(job.submit.ms), time_text(job.work.ms), job.user);
+  if (job.tickets != 0) text += fmt::format("  tickets {}", job.tickets);
+  if (!job.model.empty()) text += fmt::format("  model {}", job.model);
+  if (job.gpus_min != 0) text += fmt::format("  min {}", job.gpus_min);
+  if (job.gpus_max != 0) text += fmt::format("  max {}", job.gpus_max);
+  return text;
+}
+
+std::string gang_text(Gang gang) {
+  std::string text;
+  for (Slice slice : gang) {
+    text += fmt::format("{}n{}:{}", text.empty() ? "" : " ", slice.node.row(), slice.gpus);
+  }
+  return text;
+}
+
+class EventLines : public RecordSink {
+ public:
+  explicit EventLines(const Case& golden)
+      : job_names_(golden.job_names),
+        shows_passes_(golden.shows_passes),
+        shows_trades_(golden.shows_trades) {}
+
+  void on(const Record& record) override {
+    switch (record.kind) {
+      case RecordKind::kUser:
+        user_names_.emplace_back(record.name);
+        return;
+      case RecordKind::kPlace:
+        return add(record, record.job,
+                   (record.copy == 0 ? "place  " : "copy   ") + gang_text(record.gang));
+      case RecordKind::kStop:
+        return add(record, record.job, "stop");
+      case RecordKind::kEvicted:
+        return add(record, record.job, "evicted");
+      case RecordKind::kFinished:
+        return add(record, record.job, "finish");
+      case RecordKind::kRejected:
+        return add(record, record.job, fmt::format("rejected  {}", record.reason));
+      case RecordKind::kNote:
+        return add_note(record);
+      case RecordKind::kEnd:
+        if (record.counts.pending > 0) {
+          lines.push_back(fmt::format("the end  {} pending", record.counts.pending));
+        }
+        return;
+      default:
+        return;
+    }
+  }
+  std::vector<std::string> lines;
+
+ private:
+  void add(const Record& record, JobId job, const std::string& what) {
+    const std::string time = fmt::format("{}s", to_seconds(record.t));
+    lines.push_back(fmt::format("{:<8} {:<3} {}", time, job_names_[job.row()], what));
+  }
+  void add_note(const Record& record) {
+    const Note& note = record.note;
+    if (note.kind == NoteKind::kQueue) {
+      add(record, note.job, fmt::format("queue  {}", note.value));
+    } else if (note.kind == NoteKind::kPass && shows_passes_) {
+      add(record, note.job, fmt::format("pass  {}", scaled_value(note)));
+    } else if (note.kind == NoteKind::kTrade && shows_trades_) {
+      lines.push_back(fmt::format("{:<8} {} sells {} GPUs of type {} to {}",
+                                  fmt::format("{}s", to_seconds(record.t)),
+                                  user_names_[note.user.row()], scaled_value(note), note.type.row(),
+                                  user_names_[note.other_user.row()]));
+    } else if (note.kind == NoteKind::kPrice && shows_trades_) {
+      lines.back() += fmt::format(" for {} each", scaled_value(note));
+    }
+  }
+
+  const std::vector<std::string>& job_names_;
+  const bool shows_passes_;
+  const bool shows_trades_;
+  std::vector<std::string> user_names_;
+};
+
+}  // namespace
+
+Result<Case> read_case(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return parse_case(text.str(), path.string());
+}
+
+Result<Case> parse_case(std::string_view text, std::string_view name) {
+  std::istringstream lines{std::string(text)};
+  Case golden;
+  golden.world.settings.faults.checkpoint_interval = {};
+  std::int64_t number = 0;
+  bool in_head = true;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    const std::vector<std::string> words = words_of(line);
+    if (!in_head) {
+      if (!words.empty()) golden.expected.push_back(line.substr(line.find_first_not_of(' ')));
+      continue;
+    }
+    golden.head += line + "\n";
+    if (words.empty()) continue;
+    in_head = words[0] != "expect";
+    if (!in_head) continue;
+    if (Status status = add_line(golden, words); !status) {
+      return input_error("{}:{}: {}", name, number, status.error().message);
+    }
+  }
+  if (in_head) return input_error("{}: it has no line \"expect\"", name);
+  return golden;
+}
+
+std::string case_text(const World& world, std::string_view policy, std::string_view about) {
+  const Settings& settings = world.settings;
+  FL_CHECK(settings.network.kind == NetworkKind::kProfiled, "a case has no network of its own");
+  std::string text = fmt::format("# {}\ncluster  {}\npolicy   {}\n", about, world.cluster, policy);
+  if (world.seed != 0) text += fmt::format("seed     {}\n", world.seed);
+  if (const std::string costs = costs_text(settings.costs); !costs.empty()) {
+    text += fmt::format("costs  {}\n", costs);
+  }
+  if (settings.faults.mtbf_h > 0) {
+    text += fmt::format("faults   mtbf {}  mttr {}  seed {}\n", hours_text(settings.faults.mtbf_h),
+                        hours_text(settings.faults.mttr_h), world.sim_seed);
+  }
+  for (const NodeOutage& outage : settings.faults.outages) {
+    text += fmt::format("outage   n{}  {}  {}\n", outage.node.row(), time_text(outage.down.ms),
+                        time_text(outage.up.ms));
+  }
+  if (settings.faults.checkpoint_interval > Duration{}) {
+    text += fmt::format("checkpoint  {}\n", time_text(settings.faults.checkpoint_interval.ms));
+  }
+  if (world.until != Time::never()) text += fmt::format("until    {}\n", time_text(world.until.ms));
+  for (std::size_t i = 0; i < world.jobs.size(); ++i) {
+    text += fmt::format("job      j{}  {}\n", i, job_text(world.jobs[i]));
+  }
+  return text + "expect\n";
+}
+
+std::vector<std::string> timeline(const Case& golden) {
+  EventLines lines(golden);
+  const Outcome outcome = run(golden.world, policy_named(golden.policy), {}, &lines);
+  for (const std::string& problem : outcome.problems) lines.lines.push_back("audit: " + problem);
+  return lines.lines;
+}
+
+std::string with_timeline(const Case& golden, const std::vector<std::string>& lines) {
+  std::string text = golden.head;
+  for (const std::string& line : lines) text += "  " + line + "\n";
+  return text;
+}
+
+}  // namespace fairlead

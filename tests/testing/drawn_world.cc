@@ -1,0 +1,112 @@
+#include "testing/drawn_world.h"
+
+#include "fairlead/base/rng.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace fairlead {
+namespace {
+
+// Whether this world has what it may have.
+bool has(Rng& rng, bool may) { return rng.below(2) == 0 && may; }
+
+// One of 0 and up to `most`.
+Duration drawn_cost(Rng& rng, Duration most) {
+  if (rng.below(2) == 0) return {};
+  return {1 + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(most.ms)))};
+}
+
+// The overhead of one hold is at most 2 s, and at most 4 GPU-seconds of the largest gang.
+Costs drawn_costs(Rng& rng, std::uint32_t gang_max) {
+  const Duration whole = {std::min<std::int64_t>(2'000, 4'000 / gang_max)};
+  const Duration half = {std::max<std::int64_t>(whole.ms / 2, 1)};
+  Costs costs = Costs::none();
+  costs.start = drawn_cost(rng, whole);
+  costs.suspend = drawn_cost(rng, half);
+  costs.resume = drawn_cost(rng, half);
+  for (Duration& cost : costs.checkpoint) cost = drawn_cost(rng, half);
+  for (Duration& cost : costs.migrate) cost = drawn_cost(rng, half);
+  costs.copies_exchange = drawn_cost(rng, seconds(2));
+  return costs;
+}
+
+FaultOptions drawn_faults(Rng& rng) {
+  constexpr std::array<std::int64_t, 3> kIntervals_s = {0, 1, 7};
+  FaultOptions faults;
+  faults.mtbf_h = 0.02 * static_cast<double>(1 + rng.below(5));
+  faults.mttr_h = 0.005;
+  faults.checkpoint_interval = seconds(kIntervals_s[rng.below(kIntervals_s.size())]);
+  return faults;
+}
+
+struct DrawnCluster {
+  std::string text;
+  std::uint64_t gpus = 0;
+  std::uint64_t node_gpus = 0;
+};
+
+DrawnCluster drawn_cluster(Rng& rng, const Ingredients& may) {
+  constexpr std::array<std::string_view, 3> kTypes = {"V100", "K80", "P100"};
+  DrawnCluster cluster;
+  cluster.node_gpus = std::uint64_t{1} << rng.below(4);
+  const std::uint64_t racks = has(rng, may.racks) ? 2 + rng.below(2) : 1;
+  const std::uint64_t types = has(rng, may.types) ? 2 + rng.below(2) : 1;
+  for (std::uint64_t rack = 0; rack < racks; ++rack) {
+    std::string groups;
+    for (std::uint64_t type = 0; type < types; ++type) {
+      const std::uint64_t nodes = rng.below(racks * types > 1 ? 3 : 7);
+      if (nodes == 0) continue;
+      groups += fmt::format("{}{}x{}:{}", groups.empty() ? "" : ",", nodes, kTypes[type],
+                            cluster.node_gpus);
+      cluster.gpus += nodes * cluster.node_gpus;
+    }
+    if (groups.empty()) continue;
+    cluster.text += (cluster.text.empty() ? "" : " | ") + groups;
+  }
+  if (cluster.gpus > 0) return cluster;
+  return {fmt::format("1xV100:{}", cluster.node_gpus), cluster.node_gpus, cluster.node_gpus};
+}
+
+void draw_elastic(Rng& rng, WorldJob& job) {
+  job.gpus_min = std::max(1U, job.gpus / (1U << rng.below(3)));
+  job.gpus_max = job.gpus << rng.below(3);
+}
+
+}  // namespace
+
+World drawn_world(std::uint64_t seed, const Ingredients& may) {
+  constexpr std::array<std::string_view, 5> kModels = {"", "VAE", "GRU", "ResNeXt50", "ResNet50"};
+  Rng rng(seed);
+  const DrawnCluster cluster = drawn_cluster(rng, may);
+  World world{.cluster = cluster.text, .until = kWorldEnd};
+  world.settings.faults.checkpoint_interval = {};
+  const bool costs = has(rng, may.costs);
+  if (may.faults) world.settings.faults = drawn_faults(rng);
+  world.sim_seed = rng.below(1'000);
+  const bool models = has(rng, may.models);
+  const bool elastic = has(rng, may.elastic);
+  // Coarse times make equal times frequent; one world in three has odd milliseconds.
+  const std::int64_t grain = rng.below(3) == 0 ? 1 : 1'000;
+  const std::uint64_t span = 1 + rng.below(200);
+  const std::uint64_t jobs = 1 + rng.below(40);
+  for (std::uint64_t i = 0; i < jobs; ++i) {
+    std::uint64_t gpus = std::uint64_t{1} << rng.below(4);
+    if (rng.below(4) == 0) gpus = 1 + rng.below(cluster.gpus);
+    WorldJob job;
+    job.submit = {static_cast<std::int64_t>(rng.below(span)) * grain};
+    job.gpus = static_cast<std::uint32_t>(std::min(gpus, cluster.gpus));
+    job.work = {(1 + static_cast<std::int64_t>(rng.below(rng.below(5) == 0 ? 1'000 : 60))) * grain};
+    job.user = fmt::format("u{}", rng.below(4));
+    if (models) job.model = kModels[rng.below(kModels.size())];
+    if (elastic && rng.below(2) == 0) draw_elastic(rng, job);
+    world.jobs.push_back(job);
+  }
+  const std::uint32_t gang_max = std::ranges::max(world.jobs, {}, &WorldJob::gpus).gpus;
+  if (costs) world.settings.costs = drawn_costs(rng, gang_max);
+  return world;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,29 @@
+// Random worlds that have of everything a little: several GPU types and racks, jobs with models and
+// elastic gangs, costs, nodes that fail. Every world leaves some of it out altogether, so that what
+// only shows where the rest is simple is not drowned.
+#pragma once
+
+#include "testing/world.h"
+
+#include <cstdint>
+
+namespace fairlead {
+
+// What a world may have; the draw decides whether it does.
+struct Ingredients {
+  bool racks = true;
+  bool types = true;    // several GPU types
+  bool models = true;   // speeds that depend on GPU type and tier
+  bool elastic = true;  // jobs that take from gpus_min to gpus_max GPUs
+  bool costs = true;
+  bool faults = false;
+};
+
+// 1 to 18 nodes, 1 to 40 jobs, bursts and quiet times, gangs that fit and gangs that hardly do. The
+// overhead of a hold is below the shortest slices of policy_variants(), 3 s and 5 GPU-seconds: a
+// job that only ever pays for its switches never ends. The clock stops at kWorldEnd all the same.
+// The same seed gives the same world.
+constexpr Time kWorldEnd = {100 * 3'600'000};
+World drawn_world(std::uint64_t seed, const Ingredients& may);
+
+}  // namespace fairlead
