@@ -1,5 +1,5 @@
 // Published experiments whose jobs share GPUs and are simulated iteration by iteration
-// (sim/iteration_sim.h): an experiment that has `iterations` instead of `workload`.
+// (iteration/sim.h): an experiment that has `iterations` instead of `workload`.
 //
 //   iterations:
 //     jobs: 160                            # as many of each size as the weights say

@@ -4,8 +4,8 @@
 // quotes. A row remembers its first bad field, so a reader takes all fields first and asks once:
 //
 //   FL_TRY_ASSIGN(gpus, csv.require("gpus"));
-//   return add_rows(csv, builder, [&] { return JobRow{.gpus = csv.integer(gpus, 1, kJobGpusMax)};
-//   });
+//   return add_rows(csv, builder,
+//                   [&] { return JobRow{.gpus = csv.integer(gpus, 1, kJobGpusMax)}; });
 //
 // Rows without quotes cost one pass over the line and no allocation.
 #pragma once

@@ -45,8 +45,8 @@ struct IterationOptions {
   // Uniform, both ends included.
   std::int64_t iterations_min = 1000;
   std::int64_t iterations_max = 6000;
-  std::int64_t submit_span_ms =
-      1'200'000;                         // uniform in whole milliseconds from 0, the end excluded
+  // Submissions are uniform in whole milliseconds from 0, the end excluded.
+  std::int64_t submit_span_ms = 1'200'000;
   std::vector<IterationModel> models{};  // equally likely
   std::int64_t gpu_memory_mb = 32'768;
   TransferCost cost{};

@@ -11,11 +11,10 @@
 // that can matter. Below it, and behind links whose level stays, nothing is touched.
 //
 // Invariants:
-//  1. Bandwidth is a whole number of units, about 2^-61 of the largest link; a full link's share
-//     is rounded down. All sums are exact.
+//  1. Bandwidth is a whole number of units, about 2^-61 of the largest link; a full link's share is
+//     rounded down. All sums are exact.
 //  2. Hence, after update(), bandwidths depend on the present flows alone, not on the order in
-//  which
-//     they came, to the last bit.
+//     which they came, to the last bit.
 //
 // add, remove: O(links of the flow + flows on them). update: O(flows on the links looked at + links
 // of the flows that change), times the few passes that a level takes, + log links for each. No

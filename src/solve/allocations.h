@@ -29,8 +29,8 @@ struct Allocation {
 };
 
 // The highest common level (section 4.1, and with parts by weight, gang and speed Gavel's LAS). The
-// objective is that level. Of the best divisions the one with the most progress over all jobs,
-// each measured in its part (ours).
+// objective is that level. Of the best divisions the one with the most progress over all jobs, each
+// measured in its part (ours).
 Result<Allocation> max_min(const ShareProblem& problem);
 
 // Raises the level again and again for the jobs that a higher one is still possible for, so that
@@ -55,10 +55,10 @@ struct FinishTimes {
   std::vector<double> isolated_s;  // from arrival to finish with an equal part of the cluster, > 0
 };
 
-// The least rho such that every job with work left, at its share from now on, has age + remaining /
-// progress <= rho
-// * isolated. The objective is rho to a relative 1e-9. Otherwise as max_min. Floors and parts play
-// no role. Newton's method on the prices of a fixed rho, which comes from below (ours).
+// The least rho such that every job with work left, at its share from now on, has
+//   age + remaining / progress <= rho * isolated
+// The objective is rho to a relative 1e-9. Otherwise as max_min. Floors and parts play no role.
+// Newton's method on the prices of a fixed rho, which comes from below (ours).
 Result<Allocation> finish_time_fairness(const ShareProblem& problem, const FinishTimes& times);
 
 }  // namespace fairlead

@@ -33,6 +33,7 @@ std::vector<double> fair_share(std::span<const Claim> claims, std::int64_t gpus)
 //  2. level = (GPUs - demand of the satisfied) / tickets of the short.
 //  3. A user's integral is settled when its demand changes or it crosses the split; a short user's
 //     share between is tickets x the integral of the level.
+//
 // A change costs O(log users) for the user and for each user that crosses the split by it.
 // Times passed never go back.
 class FairShareMeter {

@@ -14,16 +14,17 @@
 //               gpu_type; iterations is accepted and ignored. job, gpus, submit_s and duration_s
 //               are required. In strict reading an unknown column is an error.
 //   normalized  job_id, user or tenant or qos_class, submit_s, num_gpus or num_gpu, duration_s.
-//               With gpu_milli, a part of a GPU becomes a whole one, counted as mended.
+//               With gpu_milli, a fraction of a GPU becomes a whole one, counted as repaired.
 //   tiresias    job_id,num_gpu,submit_time,iterations,model_name,duration,interval.
 //   gavel       Gavel's 10 columns carry training steps: duration = steps / the job type's
 //               published steps per second on as many V100 GPUs, the reference type. Jobs are
 //               numbered from 0, as Gavel does. Shockwave's 12 columns carry the duration. A gang
 //               size that the table lacks scales linearly from the next smaller one and is counted
-//   as mended. philly      cluster_job_log. GPUs: those of the last attempt with any. Duration: the
-//               sum of the attempts that have both times, of whatever status. Times are US Pacific
-//               local time (civil_time.h); an attempt that seems to end before it began, within the
-//               hour that occurs twice, ended in its second pass.
+//               as repaired (Workload::rows.rows_mended).
+//   philly      cluster_job_log. GPUs: those of the last attempt with any. Duration: the sum of the
+//               attempts that have both times, of whatever status. Times are US Pacific local time
+//               (civil_time.h); an attempt that seems to end before it began, within the hour that
+//               occurs twice, ended in its second pass.
 //   helios      cluster_log.csv. Times have no zone and are taken as UTC.
 //   acme        trace_seren.csv, trace_kalos.csv.
 //   pai         pai_task_table.csv, without header. Each task row is a gang of inst_num instances
