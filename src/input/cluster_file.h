@@ -1,4 +1,4 @@
-// Clusters from outside: presets, a shorthand, YAML files and published lists of nodes.
+// Reading clusters: presets, a shorthand, YAML files and published lists of nodes.
 //
 // Cluster YAML. Every key that is not marked required may be left out; unknown keys are errors.
 //

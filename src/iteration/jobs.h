@@ -30,13 +30,13 @@ struct IterationModel {
 // How long an all-reduce takes per kB, as measured on 10 Gbit/s Ethernet in section 3 of the paper.
 struct TransferCost {
   std::int64_t alone_ns = 856;    // b
-  std::int64_t penalty_ns = 235;  // eta: more for each other one on its busiest node
+  std::int64_t penalty_ns = 235;  // eta: added for each other all-reduce on its busiest node
 
   // Of each of two that share a node.
   std::int64_t shared_ns() const { return 2 * alone_ns + penalty_ns; }
 };
 
-// What is drawn, and the world that it runs in.
+// What is drawn, and the cluster's properties.
 struct IterationOptions {
   std::int64_t jobs = 160;
   // GPUs and weight. There are exactly as many jobs of each size as the weights say.

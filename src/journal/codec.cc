@@ -1,5 +1,5 @@
 // The byte encoding of records: a kind byte, the time as a difference to the record before, then
-// the fields that journal.h names for the kind. A place record with speed 1, no dead time, the best
+// the fields that journal.h names for the kind. A place record with speed 1, no overhead, the best
 // tier and no sharing, by far the most frequent one, is about a dozen bytes.
 
 #include "fairlead/journal/journal.h"

@@ -61,7 +61,7 @@ std::vector<double> prices(const Cluster& cluster, const Kinds& kinds) {
   return has_prices ? shares->gpu_price : equal;
 }
 
-// The least part of the cluster's worth that a job's speed of 1 costs.
+// The least fraction of the cluster's worth that a job's speed of 1 costs.
 double least_cost(const Cluster& cluster, const Kind& kind, const std::vector<double>& prices) {
   double least = std::numeric_limits<double>::infinity();
   double worth = 0;

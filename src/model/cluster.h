@@ -30,7 +30,7 @@ constexpr TypeMask type_bit(GpuTypeId type) { return TypeMask{1} << type.row(); 
 // GPUs of one node. A gang is a list of slices sorted by node, each node at most once; it runs
 // whole or not at all.
 //
-// A job may hold several gangs that train copies of it (HadarE, arXiv 2503.10918). They share no
+// A job may hold several gangs that train copies of it (HadarE, arXiv 2503.10918). Copies share no
 // node and are listed one after another, numbered by their first nodes.
 struct Slice {
   NodeId node;

@@ -1,6 +1,6 @@
 // Fair shares of a pool of GPUs by tickets: progressive filling (weighted max-min).
 //
-// Every user gets the same level of GPUs per ticket, except that nobody gets more than it can use:
+// Every user gets the same level of GPUs per ticket, except that no user gets more than it can use:
 // what a satisfied user leaves over raises the level of the others.
 //
 // fair_share is the plain version: it reads like the definition and is the oracle of the tests.

@@ -145,7 +145,7 @@ std::string to_text(const TraceStats& stats) {
                  stats.models);
   fmt::format_to(out, "rows: {} read, {} rejected\n", stats.rows.rows_read, stats.rows.rejected());
   print_counts(out, "rejected rows, by reason", stats.rows.rows_rejected);
-  print_counts(out, "rows kept but changed", stats.rows.rows_mended);
+  print_counts(out, "rows repaired", stats.rows.rows_mended);
   if (stats.jobs == 0) return text;
   text += '\n';
   print_numbers(out, stats);
