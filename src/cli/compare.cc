@@ -44,7 +44,7 @@ constexpr std::string_view kExamples =
 
 constexpr const char* kTables[] = {"compare.json", "runs.csv", "runs.jsonl"};
 
-// They would not fit what is about to be made.
+// Tables of an earlier comparison, which would not match the new runs.
 void remove_tables(const fs::path& out, const Comparison& comparison) {
   std::error_code ignored;
   for (const char* name : kTables) fs::remove(out / name, ignored);
@@ -53,7 +53,7 @@ void remove_tables(const fs::path& out, const Comparison& comparison) {
   }
 }
 
-// Makes the runs that are not there.
+// Makes the runs that are not complete.
 Status carry_out(const Flags& flags, ComparePlan& plan) {
   std::vector<ChildRun> children;
   for (const PlannedRun& run : plan.runs) {
@@ -130,7 +130,7 @@ Status write_tables(ResultFolder& folder, const Comparison& comparison) {
   return write_text(folder, "compare.json", comparison_json(comparison));
 }
 
-// What was there before: runs that were taken as they are, and results that were left alone.
+// What was there before: complete runs, which are not repeated, and results of other comparisons.
 std::string earlier_text(const Flags& flags, const ComparePlan& plan) {
   std::string text;
   const auto complete = std::ranges::count(plan.runs, true, &PlannedRun::complete);

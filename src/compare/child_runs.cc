@@ -146,7 +146,7 @@ class Children {
     return true;
   }
 
-  // As if the signal had not been held back, so that a shell's loop around this program ends too.
+  // Ends by the signal itself, so that a shell's loop around this program ends too.
   [[noreturn]] void end_by(int number) {
     for (const auto& [pid, child] : started_) kill(pid, SIGTERM);
     while (!started_.empty()) reap(0);

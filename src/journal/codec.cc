@@ -87,7 +87,7 @@ void put_header(Writer& out, const Record& record) {
   }
 }
 
-// Where the variable parts of a decoded record live while its sink looks at it.
+// Storage of the variable parts of a decoded record while its sink reads it.
 struct Decoded {
   Record record;
   std::string name, model_name, reason;
@@ -196,8 +196,7 @@ void get_fields(Reader& in, Decoded& d) {
   }
 }
 
-// What no run can have written, or empty. What a wrong run can have written is the audit's
-// business.
+// What no run can have written, or empty. What a faulty run can have written is left to the audit.
 std::string_view impossible(const Record& record) {
   const auto in_range = [](std::int64_t ms) { return ms >= 0 && ms <= kTimeMax.ms; };
   if (static_cast<std::size_t>(record.place) >= kPlaceKinds) return "unknown kind of placement";

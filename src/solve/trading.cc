@@ -71,7 +71,7 @@ void Trading::find_parties(std::uint32_t slow, std::uint32_t fast) {
 }
 
 void Trading::trade_by_second_price(Pair pair) {
-  // Whoever has sold gets slow GPUs to bid, but bids less than everybody that buys after; so both
+  // A user that has sold gets slow GPUs to bid, but bids less than all that buy after; so both
   // walks go one way only.
   const auto next_bidder = [&](std::size_t end) {  // 1 + the last one before `end`; 0: none
     while (end > 0 && gpus(parties_[end - 1].user, pair.slow) <= kDust) --end;

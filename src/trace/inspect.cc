@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kSecondsPerHour = 3600;
 
-// GPU-hours of one job. A double, because a hostile trace's sum passes 64 bits.
+// GPU-hours of one job. A double, because the sum over a crafted trace can exceed 64 bits.
 double gpu_hours_of(const Workload& workload, JobId job) {
   return to_seconds(workload.durations[job]) * workload.jobs.gpus[job] / kSecondsPerHour;
 }
