@@ -9,12 +9,12 @@
 //   racks:                     # required
 //     - name: left             # else "r" and the rack's number
 //       count: 1               # that many such racks; a name gets "-0", "-1", ... if it is above 1
-//       nodes:                 # required: one group of equal servers, or a list of groups
-//         - {count: 6, gpu_type: P100, gpus: 4}                      # 6 servers of 4 P100
+//       nodes:                 # required: one group of equal hosts, or a list of groups
+//         - {count: 6, gpu_type: P100, gpus: 4}                      # 6 hosts of 4 P100
 //         - name: lab          # else "n" and the node's number; "-0", "-1", ... as for racks
 //           count: 2           # else 1
-//           gpus: [{type: V100, count: 2}, {type: K80, count: 2}]    # a mixed server: one host,
-//                              # one node per type, named "lab-0/V100", "lab-0/K80"
+//           gpus: [{type: V100, count: 2}, {type: K80, count: 2}]    # a mixed host:
+//                              # a node per type, named "lab-0/V100", "lab-0/K80"
 //
 // Node lists are CSV files recognised by their header:
 //   sn,cpu_milli,memory_mib,gpu,model     Alibaba openb 2023

@@ -14,7 +14,7 @@ namespace {
 struct ListFormat {
   std::string_view header;
   std::string_view node;
-  std::string_view gpus;                   // else 8 per machine
+  std::string_view gpus;                   // else 8 per node
   std::string_view gpu_type;               // else "GPU"
   std::vector<std::string_view> switches;  // from the top; together they name the rack
 };

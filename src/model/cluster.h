@@ -2,8 +2,7 @@
 //
 // Invariants (build() establishes them):
 //  1. Nodes are numbered rack by rack: the nodes of rack r are rack_nodes(r), in input order.
-//  2. A node has 1..kNodeGpusMax GPUs of one type. A server with several GPU types is several nodes
-//     with one host.
+//  2. A node has 1..kNodeGpusMax GPUs of one type. A host with several GPU types is several nodes.
 //  3. GPU types are numbered by first appearance; at most kGpuTypesMax.
 #pragma once
 
