@@ -36,9 +36,9 @@ constexpr std::string_view kExamples =
     "  fairlead compare --cluster slides --trace jobs.csv --policies \"fifo;las\" \\\n"
     "      --sweep load=0.5..1.5/5 --out out\n"
     "\n"
-    "Each policy has a folder below DIR: with --sweep one in the folder of each point, and with\n"
-    "--seeds with a folder for each seed in it. DIR/compare.json has the figures of all runs,\n"
-    "DIR/runs.csv and DIR/runs.jsonl a row per run. Runs are made in parallel, one per core.\n"
+    "A run's files are in DIR/POLICY; with --sweep in DIR/POINT/POLICY, and with --seeds in\n"
+    "seed-N below that. DIR/compare.json has the figures of all runs, DIR/runs.csv and\n"
+    "DIR/runs.jsonl a row per run. Runs are made in parallel, one per core.\n"
     "A run whose results are complete, from the same inputs and the same program, is not made\n"
     "again, so after an interruption the same command resumes. More: docs/comparing.md.\n";
 
