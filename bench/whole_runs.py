@@ -232,10 +232,10 @@ def rounds():
     headings = [f"{jobs:,}" for jobs in sizes]
     return f"""Milliseconds of one decision in which every job is reconsidered, by jobs that are here: the median of 15
 rounds, without the engine. A GPU for two jobs, of V100, P100 and K80 in equal parts, in nodes of 4; gangs of
-1, 2, 4 and 8 GPUs (70:10:15:5; `optimus` may choose from 1 to 8). Nobody finishes, and one job more arrives
+1, 2, 4 and 8 GPUs (70:10:15:5; `optimus` may choose from 1 to 8). No job finishes, and one more arrives
 as each round begins. Speeds are those of Gavel's 26 models, by which many jobs are alike and become one row
 of Gavel's linear programs, or each job's own, up to a tenth from its model's. `hadar` hardly
-grows beyond 512 jobs, as its beam covers only the head of larger rounds (`src/policy/hadar_dual.h`).
+grows beyond 512 jobs, as its beam covers only the head of larger rounds (`src/policy/hadar/dual.h`).
 `tiresias` and `srtf` have no rounds: they decide when a job arrives.
 
 {table(["policy", "speeds", *headings, f"slowest, {headings[-1]}", f"all are new, {headings[-1]}"], times)}
@@ -322,8 +322,8 @@ The whole command at 3,000 jobs: reading, simulating, auditing, writing.
 
 What contention costs is the number of jobs whose speed changes, because each has its work settled, its finish moved
 and a record written; finding their bandwidths is about half of that. Where gangs are packed or the fabric does
-not oversubscribe, that is a few per placement. Where all uplinks are full, everyone on the uplinks that a gang
-crosses runs at another speed when it comes and when it goes: no exact method can touch fewer."""
+not oversubscribe, that is a few per placement. Where all uplinks are full, every gang on the uplinks that a gang
+crosses changes speed when that gang comes and when it goes: no exact method can touch fewer."""
 
 
 def files():
@@ -335,14 +335,14 @@ summary and the compressed journal.
 
 def slicing():
     return f"""`gandiva-fair` with quanta of 60 s for 24 hours; 100 users' jobs on 1, 2, 4 and 8 GPUs (70:10:15:5) that
-outlast the day want every GPU twice. The whole command, files and all.
+outlast the day request every GPU twice. The whole command, files and all.
 
 {time_slicing()}"""
 
 
 def overloaded():
-    return f"""1,000 GPUs asked for four times over, so that the queue grows and grows: what a decision costs must not
-depend on how many wait.
+    return f"""An offered load of 4 on 1,000 GPUs, so that the queue keeps growing: the cost of a decision must not
+depend on the number of waiting jobs.
 
 {overload()}"""
 

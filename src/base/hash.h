@@ -1,5 +1,5 @@
-// A 64-bit hash of bytes, in the manner of FNV-1a but a word of 8 bytes at a time: to name contents
-// that nobody forges, equal on every machine.
+// A 64-bit hash of bytes, in the manner of FNV-1a but a word of 8 bytes at a time: to name
+// contents, equal on every machine; not cryptographic.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // Dense typed ids and the vectors they index.
 //
-// An entity (job, node, user, ...) is a row number. Each kind of row has its own type, so a NodeId
-// cannot index a table of jobs and an id cannot be added to anything. Ids order by row, which for
-// jobs is the order of the input. sizeof(Id) == 4.
+// An entity (job, node, user, ...) is identified by its row number. Each kind of row has its own
+// type, so a NodeId cannot index a table of jobs, and ids have no arithmetic. Ids order by row,
+// which for jobs is the order of the input. sizeof(Id) == 4.
 #pragma once
 
 #include "fairlead/base/check.h"

@@ -7,7 +7,7 @@
 
 namespace fairlead {
 
-// The names, separated by commas, those first that `wanted` most likely stands for: what it
+// The names, separated by commas, the most likely meanings of `wanted` first: names that it
 // abbreviates, then by Levenshtein distance. O(names x lengths).
 std::string nearest_first(std::vector<std::string_view> names, std::string_view wanted);
 

@@ -1,5 +1,5 @@
-// A seeded random number generator with the same sequence on every compiler and machine (the
-// exponential and normal draws as far as its C library rounds log1p and cos alike).
+// A seeded random number generator with the same sequence on every compiler and machine (for the
+// exponential and normal draws, where the C library rounds log1p and cos alike).
 //
 // xoshiro256** (Blackman and Vigna, 2018), seeded through splitmix64. The standard library's
 // distributions differ between implementations, so the few that are needed are here. `split` makes

@@ -1,4 +1,4 @@
-// What there is to choose from: `fairlead policies` and `fairlead clusters`.
+// `fairlead policies` and `fairlead clusters`.
 
 #include "fairlead/cli/commands.h"
 #include "fairlead/input/cluster_file.h"

@@ -36,19 +36,15 @@ constexpr std::string_view kExamples =
     "  fairlead compare --cluster slides --trace jobs.csv --policies \"fifo;las\" \\\n"
     "      --sweep load=0.5..1.5/5 --out out\n"
     "\n"
-    "Each policy's files go to a folder of its own below DIR, with --sweep one per point above "
-    "that and\n"
-    "with --seeds one per seed below it. DIR/compare.json has the figures of all, DIR/runs.csv and "
-    "\n"
-    "DIR/runs.jsonl a row per run. Policies run at the same time, one per core. Runs that are "
-    "there\n"
-    "already, made from the same inputs by the same program, are not made again: after an "
-    "interruption\n"
-    "the same command goes on. More: docs/comparing.md.\n";
+    "A run's files are in DIR/POLICY; with --sweep in DIR/POINT/POLICY, and with --seeds in\n"
+    "seed-N below that. DIR/compare.json has the figures of all runs, DIR/runs.csv and\n"
+    "DIR/runs.jsonl a row per run. Runs are made in parallel, one per core.\n"
+    "A run whose results are complete, from the same inputs and the same program, is not made\n"
+    "again, so after an interruption the same command resumes. More: docs/comparing.md.\n";
 
 constexpr const char* kTables[] = {"compare.json", "runs.csv", "runs.jsonl"};
 
-// They would not fit what is about to be made.
+// Tables of an earlier comparison, which would not match the new runs.
 void remove_tables(const fs::path& out, const Comparison& comparison) {
   std::error_code ignored;
   for (const char* name : kTables) fs::remove(out / name, ignored);
@@ -57,7 +53,7 @@ void remove_tables(const fs::path& out, const Comparison& comparison) {
   }
 }
 
-// Makes the runs that are not there.
+// Makes the runs that are not complete.
 Status carry_out(const Flags& flags, ComparePlan& plan) {
   std::vector<ChildRun> children;
   for (const PlannedRun& run : plan.runs) {
@@ -67,7 +63,7 @@ Status carry_out(const Flags& flags, ComparePlan& plan) {
   remove_tables(flags.out, plan.comparison);
   RunsProgress progress(
       children.size(),
-      fmt::format("complete runs are kept, and the same command{} makes the others",
+      fmt::format("complete runs are kept; the same command{} resumes with the others",
                   flags.again ? " without --again" : ""));
   FL_TRY(run_children(children, &progress));
   auto done = children.begin();
@@ -134,18 +130,18 @@ Status write_tables(ResultFolder& folder, const Comparison& comparison) {
   return write_text(folder, "compare.json", comparison_json(comparison));
 }
 
-// What was there before: runs that were taken as they are, and results that were left alone.
+// What was there before: complete runs, which are not repeated, and results of other comparisons.
 std::string earlier_text(const Flags& flags, const ComparePlan& plan) {
   std::string text;
   const auto complete = std::ranges::count(plan.runs, true, &PlannedRun::complete);
   if (complete > 0) {
-    text += fmt::format("\n{} of {} runs were there already; --again makes them anew.\n", complete,
+    text += fmt::format("\n{} of {} runs were there already; --again repeats them.\n", complete,
                         plan.runs.size());
   }
   const std::vector<std::string> others = other_results(flags.out, plan);
   if (others.empty()) return text;
   constexpr std::size_t kNamed = 3;
-  text += fmt::format("\nLeft alone in {}, and not part of this comparison: ", flags.out);
+  text += fmt::format("\nOther results in {}, not part of this comparison: ", flags.out);
   for (std::size_t i = 0; i < std::min(kNamed, others.size()); ++i) {
     text += (i == 0 ? "" : ", ") + others[i];
   }
@@ -205,15 +201,18 @@ Status compare(const Flags& flags) {
 }
 
 void add_export_flags(CLI::App& app, Flags& flags) {
-  auto* to = app.add_option("--export", flags.export_to,
-                            "instead of running, write jobs for a cluster that makes the runs")
-                 ->check(CLI::IsMember({"slurm", "kubernetes"}))
-                 ->excludes(app.get_option("--json"))
-                 ->type_name("slurm|kubernetes");
-  app.add_option("--image", flags.image, "container image that has this program, for kubernetes")
+  auto* to =
+      app.add_option(
+             "--export", flags.export_to,
+             "write a Slurm job array or a Kubernetes Job that makes the runs, and run nothing")
+          ->check(CLI::IsMember({"slurm", "kubernetes"}))
+          ->excludes(app.get_option("--json"))
+          ->type_name("slurm|kubernetes");
+  app.add_option("--image", flags.image, "container image with this program, for kubernetes")
       ->needs(to)
       ->type_name("IMAGE");
-  app.add_option("--claim", flags.claim, "volume claim of the working folder, for kubernetes")
+  app.add_option("--claim", flags.claim,
+                 "PersistentVolumeClaim that holds the working folder, for kubernetes")
       ->needs(to)
       ->type_name("NAME");
 }
@@ -224,21 +223,23 @@ Command add_compare(CLI::App& root) {
   CLI::App* app = root.add_subcommand("compare", "Run several policies on one trace");
   const auto flags = std::make_shared<Flags>();
   add_run_flags(*app, *flags);
-  app->add_option("--policies", flags->policies, "policies with options, separated by ';'")
+  app->add_option("--policies", flags->policies, "policies with their options, separated by ';'")
       ->required()
       ->type_name("\"A;B:OPT=V;...\"");
   constexpr std::uint64_t kSeedsMax = 1000;
-  app->add_option("--seeds", flags->seeds, "run each with so many seeds, from --seed on")
+  app->add_option("--seeds", flags->seeds,
+                  "runs of each policy, with the seeds from --seed on (default: 1)")
       ->check(CLI::Range(std::uint64_t{1}, kSeedsMax))
       ->type_name("N");
-  app->add_option("--sweep", flags->sweeps,
-                  "repeat for each value of a key of --set or an option POLICY.OPT; A..B/N are N "
-                  "values evenly from A to B; may be repeated, for all combinations")
+  app->add_option(
+         "--sweep", flags->sweeps,
+         "repeat for each value of a --set key, or of a policy's option as POLICY.OPT; A..B/N "
+         "is N evenly spaced values from A to B; may be repeated, for all combinations")
       ->type_name("KEY=A..B/N|V,V,...")
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app->add_flag("--again", flags->again, "make every run, even if it is there already");
+  app->add_flag("--again", flags->again, "make every run, even if its results are complete");
   add_export_flags(*app, *flags);
   app->footer(std::string(kExamples) + "\n" + settings_help());
   return {app, [flags] { return compare(*flags); }};

@@ -23,7 +23,7 @@ int report(const Error& error) {
   return error.kind == Error::Kind::kInput ? kBadInput : kRunFailed;
 }
 
-// What was printed may still be in a buffer, and the disk full.
+// The output may still be in a buffer, and writing it may fail.
 Status flush_output() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return {};
   return run_error("cannot write to standard output");

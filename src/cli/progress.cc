@@ -25,7 +25,7 @@ std::string bar_text(std::int64_t done, std::int64_t all) {
 
 void remove_bar() { fmt::print(stderr, "\r\x1b[K"); }
 
-// A longer line would wrap, and stay when the bar is drawn anew.
+// A longer line would wrap, and remain when the bar is redrawn.
 std::size_t terminal_columns() {
   winsize size{};
   constexpr std::size_t kUsual = 80;

@@ -11,7 +11,7 @@
 
 namespace fairlead {
 
-// The share of the trace's jobs that are done, and the simulated time. A journal sink. Looks at the
+// The fraction of the trace's jobs that are done, and the simulated time. A journal sink. Reads the
 // clock once in a few thousand records, draws at most five times a second, and nothing in the first
 // second; where standard error is not a terminal, nothing at all.
 class Progress : public RecordSink {
@@ -33,7 +33,7 @@ class Progress : public RecordSink {
   std::int64_t done_ = 0;
 };
 
-// How far several runs are.
+// The progress of several runs.
 struct RunsState {
   std::size_t runs = 0;
   std::size_t done = 0;
@@ -41,15 +41,16 @@ struct RunsState {
   std::vector<std::string> running = {};  // names
 };
 
-// "3 of 12 runs, 2 min, about 6 min left; now: fifo, las". The estimate takes the runs to come to
-// be as long as those done.
+// "3 of 12 runs, 2 min, about 6 min left; now: fifo, las". The estimate assumes that the remaining
+// runs take as long as those done.
 std::string runs_text(const RunsState& state);
 
-// Shows runs_text on standard error: with a bar on a terminal, drawn anew about twice a second;
+// Shows runs_text on standard error: as a bar on a terminal, redrawn about twice a second;
 // else as a line at the end of a run, but not more often than every ten seconds.
 class RunsProgress : public ChildObserver {
  public:
-  // `runs` are to come; `on_interrupt` says what an interruption leaves and how to go on.
+  // `runs`: how many there will be; `on_interrupt`: text that says what an interruption leaves and
+  // how to resume.
   RunsProgress(std::size_t runs, std::string on_interrupt);
   // Removes the bar.
   ~RunsProgress() override;

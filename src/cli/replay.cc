@@ -23,30 +23,32 @@ constexpr std::string_view kHelp =
     "  fairlead replay out/fifo --policy fifo:skip=true\n"
     "  fairlead replay out/cmp/tiresias/journal.flj --policy las --set costs=none\n"
     "\n"
-    "The journal has the run's cluster, jobs and outages, not its settings: these are taken from\n"
-    "the summary.json beside it, and from --set. --cluster is needed where the network is\n"
-    "computed, since the journal has no links; --trace where it has a column gpu_type. Whether\n"
-    "the run was rebuilt is checked: its own policy must decide as it did. It exits with 0\n"
-    "whether there is a difference or not.\n";
+    "Cluster, jobs and outages come from the journal; settings from the summary.json beside it\n"
+    "and from --set. --cluster is needed with network=analytic or contention, as the journal has\n"
+    "no links, and --trace if the trace has a column gpu_type. The rebuilt run is verified: the\n"
+    "recorded policy must repeat its decisions. A difference does not change the exit code, 0.\n";
 
 }  // namespace
 
 Command add_replay(CLI::App& root) {
   CLI::App* app = root.add_subcommand(
-      "replay", "Say where another policy would first have decided differently");
+      "replay", "Find the first decision at which another policy differs from a recorded run");
   const auto flags = std::make_shared<Flags>();
   app->add_option("DIR|JOURNAL", flags->request.recorded,
                   "result folder of simulate, or its journal.flj")
       ->required();
-  app->add_option("--policy", flags->request.policy, "the other policy (fairlead policies)")
+  app->add_option("--policy", flags->request.policy,
+                  "the other policy with its options (fairlead policies)")
       ->required()
       ->type_name("NAME[:OPT=V,...]");
-  app->add_option("--cluster", flags->request.cluster, "that of the run, for its links")
+  app->add_option("--cluster", flags->request.cluster,
+                  "the cluster of the recorded run, for its links")
       ->type_name("FILE|NAME|SHORTHAND");
-  app->add_option("--trace", flags->request.trace, "that of the run, for its column gpu_type")
+  app->add_option("--trace", flags->request.trace,
+                  "the trace of the recorded run, for its column gpu_type")
       ->type_name("FILE");
   app->add_option("--set", flags->request.settings,
-                  "a setting instead of the run's, see below; may be repeated")
+                  "replaces a setting of the recorded run, see below; may be repeated")
       ->type_name("KEY=VALUE")
       ->expected(1)
       ->allow_extra_args(false)

@@ -37,7 +37,8 @@ std::string_view event_name(RecordKind kind) {
   }
 }
 
-// What both did at the time of the difference. Whoever decided later did nothing then.
+// What both policies did at the time of the difference. The one that decided later did nothing
+// then.
 struct Difference {
   Time t;
   std::vector<Decision::Event> events;

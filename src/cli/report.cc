@@ -27,9 +27,9 @@ struct Flags {
 };
 
 constexpr std::string_view kHelp =
-    "DIR is the result folder of simulate, or the folder of compare or of one case of an\n"
-    "experiment of reproduce: then the policies stand side by side, of several seeds the first.\n"
-    "The file needs nothing beside it and no network; send it to whoever should see it.\n"
+    "DIR is a result folder of simulate, or the folder of compare, or that of one case of an\n"
+    "experiment of reproduce; policies are then shown side by side, each with its first seed.\n"
+    "The page is one self-contained file that needs no network.\n"
     "\n"
     "Examples:\n"
     "  fairlead report out                      writes out/report.html\n"
@@ -93,12 +93,12 @@ Status report(const Flags& flags) {
 Command add_report(CLI::App& root) {
   CLI::App* app = root.add_subcommand("report", "Write an HTML page about finished runs");
   const auto flags = std::make_shared<Flags>();
-  app->add_option("DIR", flags->folder, "folder with results")->required();
-  app->add_option("-o,--output", flags->output, "file to write (default: DIR/report.html)")
+  app->add_option("DIR", flags->folder, "folder of results")->required();
+  app->add_option("-o,--output", flags->output, "output file (default: DIR/report.html)")
       ->type_name("FILE");
   app->add_option("--page", flags->page,
-                  fmt::format("a page of your own; its text {} is replaced by base64 of gzip of "
-                              "the data (docs/formats.md)",
+                  fmt::format("an HTML page of your own; its text {} is replaced by the data, "
+                              "gzipped and in base64 (docs/formats.md)",
                               kReportPlaceholder))
       ->type_name("FILE");
   app->footer(std::string(kHelp));

@@ -36,11 +36,10 @@ constexpr std::string_view kExamples =
     "  fairlead reproduce trading --out out\n"
     "  fairlead reproduce my-experiment.yaml --out out\n"
     "\n"
-    "DIR/NAME has a result folder for each run, and report.html, a page for a browser that shows\n"
-    "the policies side by side, for each case. DIR/reproduction.json has figures and verdicts,\n"
-    "DIR/reproduction.md a page of them. Runs go on at the same time, one per core. A claim that "
-    "is\n"
-    "not reached is a result, not an error.\n";
+    "DIR/NAME has a result folder for each run and, for each case, report.html: a page for a\n"
+    "browser that shows the policies side by side. DIR/reproduction.json has the figures and\n"
+    "verdicts, DIR/reproduction.md the same as a page. Runs are made in parallel, one per core.\n"
+    "A claim that is not reached is a result, not an error.\n";
 
 // The runs of one experiment: of case i, policy k and seed n at index(i, k, n).
 struct Runs {
@@ -337,12 +336,13 @@ Status reproduce(const Flags& flags) {
 Command add_reproduce(CLI::App& root) {
   CLI::App* app = root.add_subcommand("reproduce", "Repeat published experiments, claim by claim");
   const auto flags = std::make_shared<Flags>();
-  app->add_option("NAME", flags->experiments, "experiments by name, or files like them");
-  app->add_flag("--all", flags->all, "every experiment in the list");
-  app->add_flag("--list", flags->list, "list the experiments");
-  app->add_option("--out", flags->out, "folder of the results, created where missing")
+  app->add_option("NAME", flags->experiments, "built-in experiments by name, or experiment files");
+  app->add_flag("--all", flags->all, "run all built-in experiments");
+  app->add_flag("--list", flags->list, "list the built-in experiments");
+  app->add_option("--out", flags->out, "folder of the results, created if missing")
       ->type_name("DIR");
-  app->add_option("--doc", flags->doc, "also write the page of results there")->type_name("FILE");
+  app->add_option("--doc", flags->doc, "also write the page of results to this file")
+      ->type_name("FILE");
   app->footer(std::string(kExamples) + "\n" + figures_help());
   return {app, [flags] { return reproduce(*flags); }};
 }

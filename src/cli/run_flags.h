@@ -1,4 +1,4 @@
-// The flags that simulate and compare share.
+// The flags that simulate and compare have in common.
 #pragma once
 
 #include "fairlead/compare/run_flags.h"

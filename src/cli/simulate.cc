@@ -44,7 +44,7 @@ Command add_simulate(CLI::App& root) {
   CLI::App* app = root.add_subcommand("simulate", "Run one policy on a trace");
   const auto flags = std::make_shared<Flags>();
   add_run_flags(*app, *flags);
-  app->add_option("--policy", flags->policy, "which policy, with options (fairlead policies)")
+  app->add_option("--policy", flags->policy, "policy with its options (fairlead policies)")
       ->required()
       ->type_name("NAME[:OPT=V,...]");
   app->footer(std::string(kExamples) + "\n" + settings_help());

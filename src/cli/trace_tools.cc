@@ -23,13 +23,14 @@ struct Input {
 };
 
 void add_input(CLI::App& app, Input& input) {
-  app.add_option("FILE", input.file, "trace; gzip and zstd are undone, - is standard input")
+  app.add_option("FILE", input.file,
+                 "the trace; may be compressed with gzip or zstd; - is standard input")
       ->required();
   app.add_option("--format", input.format,
-                 fmt::format("format, else told by the content: {}", format_names()))
+                 fmt::format("format (default: detected from the content): {}", format_names()))
       ->type_name("FORMAT");
   auto* strict = app.add_flag("--strict", input.strict, "a bad row is an error");
-  app.add_flag("--lenient", input.lenient, "a bad row is counted and left out")->excludes(strict);
+  app.add_flag("--lenient", input.lenient, "a bad row is counted and skipped")->excludes(strict);
 }
 
 Result<Workload> read(const Input& input) {
@@ -54,7 +55,7 @@ Status write_trace(const Workload& workload, const std::string& out) {
 }
 
 void add_output(CLI::App& app, std::string& out) {
-  app.add_option("-o,--output", out, "native CSV to write, - is standard output")
+  app.add_option("-o,--output", out, "native CSV file to write; - is standard output")
       ->required()
       ->type_name("FILE");
 }
@@ -101,31 +102,35 @@ struct GenerateFlags {
 
 void add_generate_flags(CLI::App& app, GenerateFlags& flags) {
   GenerateOptions& options = flags.options;
-  app.add_option("--jobs", options.jobs, "how many jobs")->required()->type_name("N");
-  app.add_option("--cluster", flags.cluster, "whose GPUs --load is relative to")
+  app.add_option("--jobs", options.jobs, "number of jobs")->required()->type_name("N");
+  app.add_option("--cluster", flags.cluster, "cluster whose GPUs are the capacity of --load")
       ->required()
       ->type_name("FILE|NAME|SHORTHAND");
   auto* load = app.add_option("--load", options.load,
-                              "GPU time asked for per GPU time of the cluster (default: 0.9)");
+                              "offered load: GPU time requested / capacity (default: 0.9)");
   load->type_name("X");
-  app.add_option("--rate", options.jobs_per_hour, "jobs per hour instead of a load")
+  app.add_option("--rate", options.jobs_per_hour, "mean arrivals per hour, instead of --load")
       ->excludes(load)
       ->check(CLI::PositiveNumber)
       ->type_name("JOBS_PER_HOUR");
-  app.add_option("--seed", options.seed, "of everything random (default: 1)")
+  app.add_option("--seed", options.seed, "seed of all random draws (default: 1)")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
-  app.add_option("--users", flags.users, "how many users; the n-th is 1/n as active (default: 10)")
+  app.add_option("--users", flags.users,
+                 "number of users; the n-th submits in proportion to 1/n (default: 10)")
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("N");
-  app.add_option("--tickets", flags.tickets, "tickets of the users in turn (default: 1)")
+  app.add_option("--tickets", flags.tickets,
+                 "tickets of the first user, the second, ..., repeated as needed (default: 1)")
       ->delimiter('/')
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("N/N/...");
   app.add_option("--daily-swing", options.daily_swing,
-                 "how far arrivals per hour swing around their mean, 0 to 1 (default: 0.5)")
+                 "amplitude of the daily cycle of arrivals, as a fraction of their mean, 0 to 1 "
+                 "(default: 0.5)")
       ->type_name("X");
-  app.add_option("--duration-scale", options.duration_scale, "multiplies durations (default: 1)")
+  app.add_option("--duration-scale", options.duration_scale,
+                 "factor on every duration (default: 1)")
       ->type_name("X");
   add_output(app, flags.out);
 }

@@ -30,12 +30,12 @@ struct CloseFile {
 };
 using TemporaryFile = std::unique_ptr<std::FILE, CloseFile>;
 
-// The signals that this program waits for instead of dying: held back from construction to
-// destruction.
+// The signals that this program waits for instead of being ended by them: blocked from construction
+// to destruction.
 class HeldSignals {
  public:
   HeldSignals() {
-    // A parent that ignores SIGCHLD hands that down, and children would vanish without a word.
+    // A parent that ignores SIGCHLD passes that on, and the ends of children would go unnoticed.
     std::signal(SIGCHLD, SIG_DFL);
     sigemptyset(&held_);
     sigaddset(&held_, SIGCHLD);
@@ -92,7 +92,7 @@ std::string contents(std::FILE* file) {
   return text;
 }
 
-// The children that run now, and who is told about them.
+// The children that run now, and their observer.
 class Children {
  public:
   explicit Children(ChildObserver* observer) : observer_(observer) {}
@@ -146,7 +146,7 @@ class Children {
     return true;
   }
 
-  // As if the signal had not been held back, so that a shell's loop around this program ends too.
+  // Ends by the signal itself, so that a shell's loop around this program ends too.
   [[noreturn]] void end_by(int number) {
     for (const auto& [pid, child] : started_) kill(pid, SIGTERM);
     while (!started_.empty()) reap(0);

@@ -15,21 +15,22 @@ struct ChildRun {
   std::string errors = {};             // what it wrote to standard error
 };
 
-// Is told how children get on.
+// Observes the children.
 class ChildObserver {
  public:
   virtual ~ChildObserver() = default;
   virtual void started(const ChildRun& child) = 0;
   virtual void ended(const ChildRun& child) = 0;
-  // Some time passed; called about twice a second.
+  // Called about twice a second.
   virtual void waiting() = 0;
   // A signal is about to end this program; all children have ended.
   virtual void interrupted() = 0;
 };
 
 // Runs every child, as many at a time as there are cores, and fills in how it went. Their standard
-// output is thrown away. SIGINT, SIGTERM and SIGHUP, where they are not ignored, end the children
-// first and then this program. Error: a process cannot be started.
+// output is discarded. SIGINT, SIGTERM and SIGHUP, unless ignored, end the children first and then
+// this program. Changes the process's signal mask and waits for any child, so only one thread may
+// call it, in a program without other children. Error: a process cannot be started.
 Status run_children(std::vector<ChildRun>& children, ChildObserver* observer = nullptr);
 
 // Why it failed: what it wrote, without the program's name, or else its exit code.

@@ -284,7 +284,7 @@ std::string alike_text(const Comparison& comparison) {
   return std::string(kAllAlike);
 }
 
-// Of all runs: the most jobs whose speed is not known, and the most of those who communicate where
+// Of all runs: the most jobs whose speed is not known, and the most of those that communicate where
 // the network is computed.
 std::string remarks_of(const Comparison& comparison) {
   RemarkedRun all;

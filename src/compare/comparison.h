@@ -1,4 +1,4 @@
-// What several runs have to say side by side: compare.json, its table, runs.csv and runs.jsonl.
+// The figures of several runs side by side: compare.json, its table, runs.csv and runs.jsonl.
 #pragma once
 
 #include "fairlead/report/result_files.h"

@@ -1,5 +1,4 @@
-// Runs for a cluster to carry out instead of this machine: as a Slurm job array or a Kubernetes
-// Indexed Job.
+// Runs as jobs of a cluster: a Slurm job array or a Kubernetes Indexed Job.
 //
 // Both read a list with one run per line: the arguments of `fairlead`, quoted for bash. They work
 // in the folder in which they were made, so that relative paths mean the same there.

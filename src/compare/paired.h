@@ -1,5 +1,5 @@
-// Figures over seeds: their mean and range, and how far one policy is from another when both met
-// the same seeds.
+// Figures over seeds: their mean and range, and the difference between two policies under the same
+// seeds.
 #pragma once
 
 #include <vector>
@@ -14,13 +14,13 @@ struct Range {
 // REQUIRES: values is not empty.
 Range range_of(const std::vector<double>& values);
 
-// The mean of differences between runs with the same seed, and how sure it is.
+// The mean of differences between runs with the same seed, and its confidence interval.
 struct PairedDifference {
   double mean = 0;
   double low = 0;
   double high = 0;
   // True: low..high is the 95 % interval of the mean by Student's t, for independent seeds. False:
-  // there are too few, and it is their range.
+  // there are too few seeds, and it is their range.
   bool is_interval = false;
 };
 constexpr std::size_t kIntervalSeedsMin = 3;

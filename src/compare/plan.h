@@ -1,4 +1,4 @@
-// Which runs a comparison is made of, and which of them are there already.
+// The runs of a comparison, and which of them are complete already.
 #pragma once
 
 #include "fairlead/compare/child_runs.h"
@@ -16,7 +16,7 @@ struct CompareFlags : RunFlags {
   std::string policies;  // separated by ';'
   std::uint64_t seeds = 1;
   std::vector<std::string> sweeps;
-  bool again = false;  // make every run, complete or not
+  bool again = false;  // make every run, even if it is complete
 };
 
 struct PlannedRun {
@@ -24,7 +24,7 @@ struct PlannedRun {
   std::size_t policy = 0;  // ... and in its policies
   std::uint64_t seed = 0;
   std::filesystem::path folder;
-  bool complete = false;  // its folder has the results of just this run
+  bool complete = false;  // its folder has the results of exactly this run
   ChildRun child;
 };
 constexpr std::size_t kPlannedRunsMax = 100'000;
@@ -34,8 +34,8 @@ struct ComparePlan {
   std::vector<PlannedRun> runs;  // point by point, policy by policy, seed by seed
 };
 
-// Everything about the flags that can be checked without a run is; errors name the flag. Reads the
-// files that the runs depend on, once each.
+// Checks everything about the flags that can be checked without a run; errors name the flag. Reads
+// the files that the runs depend on, once each.
 Result<ComparePlan> plan_comparison(const CompareFlags& flags);
 
 // Folders of complete results below `out`, relative to it and sorted, that are not part of the

@@ -1,5 +1,5 @@
-// What a run was made from, as one hash: the program, the flags, and the contents of the files that
-// they name. A result folder whose run.json has the hash of a planned run need not be made again.
+// The inputs of a run as one hash: the program, the flags, and the contents of the files that they
+// name. A planned run whose hash stands in the run.json of a result folder need not be made again.
 //
 // Names that are no file (presets, shorthands) count as text; the program's own bytes stand for
 // what they mean. A trace, a cluster and a table of models count by their content and by their

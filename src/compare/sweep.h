@@ -1,5 +1,4 @@
-// What a comparison is repeated for: `--sweep KEY=A..B/N` or `KEY=v1,v2`, and the points that
-// several of them span.
+// Sweeps: `--sweep KEY=A..B/N` or `KEY=v1,v2`, and the points that several of them span.
 //
 // KEY is a key of --set, or POLICY.OPTION for an option of the policies of that name.
 #pragma once
@@ -24,7 +23,7 @@ constexpr std::size_t kSweepValuesMax = 10'000;
 
 // One combination of values.
 struct SweepPoint {
-  std::vector<std::pair<std::string, std::string>> values;  // key and value, as the sweeps stand
+  std::vector<std::pair<std::string, std::string>> values;  // key, value: in the order of sweeps
   std::string folder;                 // "load=0.5/mtbf_h=24"; empty without a sweep
   std::vector<std::string> settings;  // for --set
   std::vector<std::string> policies;  // with their options at this point
@@ -37,8 +36,8 @@ constexpr std::size_t kSweepPointsMax = 100'000;
 Result<std::vector<SweepPoint>> points_of(const std::vector<Sweep>& sweeps,
                                           const std::vector<std::string>& policies);
 
-// A folder name for each text: the text with nothing that a path or a shell could mistake, "~2",
-// "~3", ... where names coincide.
+// A folder name for each text: the text without characters that are special in a path or a shell,
+// "~2", "~3", ... where names coincide.
 std::vector<std::string> folder_names(const std::vector<std::string>& texts);
 
 }  // namespace fairlead

@@ -1,5 +1,5 @@
-// The claims and measures of an experiment, read from its file; reproduce_experiment.h says how
-// they are written.
+// The claims and measures of an experiment, read from its file; experiment.h says how they are
+// written.
 #pragma once
 
 #include "fairlead/base/result.h"

@@ -7,8 +7,8 @@
 //   question: one or two sentences       # required
 //   setup: what was chosen here, because the publication does not say
 //   cluster: slides                      # as --cluster; required here or in every case
-//   workload: {...}                      # see reproduce_workload.h; likewise
-//   iterations: {...}                    # instead of workload; see reproduce_iterations.h
+//   workload: {...}                      # see workload.h; likewise
+//   iterations: {...}                    # instead of workload; see iterations.h
 //   policies: {fair: gandiva-fair}       # by label; none where no figure needs a run
 //   seeds: 3                             # runs of each policy, with seeds 1, 2, 3 (default: 1)
 //   until_h: 24                          # (default: to the end)

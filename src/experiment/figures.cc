@@ -23,7 +23,7 @@ namespace {
 
 using nlohmann::json;
 
-// Who runs, and each job's stride pass, at the beginning of every quantum.
+// The running jobs, and each job's stride pass, at the beginning of every quantum.
 class ScheduleMeter : public RecordSink {
  public:
   ScheduleMeter(Duration quantum, std::int64_t quanta) : quantum_(quantum), quanta_(quanta) {}

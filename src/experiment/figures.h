@@ -18,10 +18,10 @@
 
 namespace fairlead {
 
-// What the claims of an experiment ask of a run beside its summary.
+// What the claims of an experiment need of a run beside its summary.
 struct RunQuestions {
   Duration quantum;
-  std::vector<Duration> windows;  // of fairness, and whatever else WindowFairness measures
+  std::vector<Duration> windows;  // of fairness, and of the other figures of WindowFairness
   std::int64_t quanta = 0;        // of a schedule
   bool job_times = false;         // of jobs.csv, not of the journal
 
@@ -46,7 +46,7 @@ struct RunFigures {
   std::map<std::string, std::vector<std::string>> passes;  // of jobs, by quantum
 };
 
-// Reads summary.json and, where they are asked for something, jobs.csv and the journal. Errors
+// Reads summary.json and, where the questions need them, jobs.csv and the journal. Errors
 // (Error::Kind::kRun): a file is missing or damaged.
 Result<RunFigures> read_run(const std::filesystem::path& folder, const RunQuestions& questions);
 

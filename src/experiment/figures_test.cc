@@ -212,7 +212,7 @@ TEST_F(FiguresOfAJournal, AreMissedWithTheirFile) {
   EXPECT_FALSE(read_run(folder_, {}).has_value());
 }
 
-// Everybody has 2/3 of a V100 and 8/3 K80. User b buys a's V100 at the speedup of c, 1.87.
+// Every user has 2/3 of a V100 and 8/3 K80. User b buys a's V100 at the speedup of c, 1.87.
 TEST(FluidGain, FollowsTheTrades) {
   Case one;
   one.cluster = "1xV100:2,1xK80:8";

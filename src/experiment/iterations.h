@@ -1,5 +1,5 @@
 // Published experiments whose jobs share GPUs and are simulated iteration by iteration
-// (sim/iteration_sim.h): an experiment that has `iterations` instead of `workload`.
+// (iteration/sim.h): an experiment that has `iterations` instead of `workload`.
 //
 //   iterations:
 //     jobs: 160                            # as many of each size as the weights say
@@ -15,7 +15,7 @@
 // Values shown are defaults. Its policies are those of parse_iteration_policy; of the cluster only
 // the nodes matter, and how many GPUs each has. Its figures are `summary` and `summary_h`; the
 // summary of a run has jct_avg_s, makespan_s, queue_avg_s (from submission to placement) and, as
-// parts of all time from 0 to the last finish: gpu_busy, of GPUs that compute; network_busy and
+// fractions of all time from 0 to the last finish: gpu_busy, of GPUs that compute; network_busy and
 // network_shared, of nodes with one all-reduce or more, and with two.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What came of published experiments: verdicts, and their table, JSON and page.
+// The results of published experiments: verdicts, and their table, JSON and page.
 #pragma once
 
 #include "fairlead/experiment/experiment.h"

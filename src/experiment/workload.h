@@ -4,8 +4,8 @@
 //   workload: {shared: data/traces/x.csv}   # a public trace, below $FAIRLEAD_SHARED
 //   workload: {shared: x.csv, of_users: [a, b], submit_h: [0, 48], jobs: [1, 500], at_once: true}
 //                                           # of any trace, the jobs of these users, submitted
-//                                           within # these hours; of those the first 500 in the
-//                                           order of # submission; all submitted at once
+//                                           # within these hours; of those the first 500 in the
+//                                           # order of submission; all submitted at once
 //   workload: {generate: {...}}             # as `fairlead trace generate`: jobs, load, users,
 //                                           # tickets, daily_swing, duration_scale
 //   workload: {sessions: {...}}             # users who come and go (trace/sessions.h): hours,

@@ -1,4 +1,4 @@
-// Clusters from outside: presets, a shorthand, YAML files and published lists of nodes.
+// Reading clusters: presets, a shorthand, YAML files and published lists of nodes.
 //
 // Cluster YAML. Every key that is not marked required may be left out; unknown keys are errors.
 //
@@ -9,21 +9,21 @@
 //   racks:                     # required
 //     - name: left             # else "r" and the rack's number
 //       count: 1               # that many such racks; a name gets "-0", "-1", ... if it is above 1
-//       nodes:                 # required: one group of equal servers, or a list of groups
-//         - {count: 6, gpu_type: P100, gpus: 4}                      # 6 servers of 4 P100
-//         - name: lab          # else "n" and the node's number; "-0", "-1", ... if count is above
-//         1
+//       nodes:                 # required: one group of equal hosts, or a list of groups
+//         - {count: 6, gpu_type: P100, gpus: 4}                      # 6 hosts of 4 P100
+//         - name: lab          # else "n" and the node's number; "-0", "-1", ... as for racks
 //           count: 2           # else 1
-//           gpus: [{type: V100, count: 2}, {type: K80, count: 2}]    # a mixed server: one host,
-//                                            # one node per type, named "lab-0/V100", "lab-0/K80"
+//           gpus: [{type: V100, count: 2}, {type: K80, count: 2}]    # a mixed host:
+//                              # a node per type, named "lab-0/V100", "lab-0/K80"
 //
 // Node lists are CSV files recognised by their header:
 //   sn,cpu_milli,memory_mib,gpu,model     Alibaba openb 2023
 //   ,machineId,number of GPUs             Philly (ATC'19); the type is unpublished: "GPU"
 //   ip,DSW,PSW,ASW                        Alibaba Lingjun (SIGCOMM'24): a host's core, aggregation
-//                        and rack switches; rack = all three, as their names repeat. The list has
-//                        no GPUs: 8 of the unpublished type "GPU", as Alibaba's HPN paper describes
-// A machine that has no GPU is left out.
+//                                         and rack switches. The rack is all three, as their names
+//                                         repeat. The list has no GPUs: each host gets 8 of the
+//                                         unpublished type "GPU", as in Alibaba's HPN paper.
+// A host that has no GPU is left out.
 //
 // Shorthand: 12xV100:4,6xP100:4 is 12 nodes of 4 V100 and 6 nodes of 4 P100 in one rack.
 #pragma once

@@ -103,7 +103,7 @@ TEST(ClusterYaml, SaysWhereAndWhatIsWrong) {
   EXPECT_EQ(yaml_error("racks: [{nodes: {gpu_type: [V100], gpus: 1}}]"),
             "lab.yaml:1:28: expected a word: a list");
   EXPECT_EQ(yaml_error("racks: [{nodes: {gpu_type: V100, gpus: [{type: K80, count: 1}]}}]"),
-            "lab.yaml:1:28: a server with a list of GPUs names their types in the list: V100");
+            "lab.yaml:1:28: a host with a list of GPUs names their types in the list: V100");
 }
 
 TEST(ClusterYaml, RefusesAbsurdCounts) {

@@ -68,7 +68,7 @@ struct GpuGroup {
   std::uint32_t gpus = 0;
 };
 
-// Equal servers; several GPU groups make a mixed server.
+// Equal hosts; one with several GPU groups is a mixed host of several nodes.
 struct Group {
   std::string name;  // empty: unnamed
   std::int64_t count = 1;
@@ -93,7 +93,7 @@ Result<std::vector<GpuGroup>> read_gpu_groups(const YamlNode& map) {
     return groups;
   }
   if (const auto type = map.find("gpu_type")) {
-    return type->bad_value("a server with a list of GPUs names their types in the list");
+    return type->bad_value("a host with a list of GPUs names their types in the list");
   }
   FL_TRY_ASSIGN(items, gpus->items());
   for (const YamlNode& item : items) {

@@ -1,11 +1,11 @@
 // Tables of separated values: a header, rows, and typed fields with their positions.
 //
 // Quoting is RFC 4180's: a field in double quotes may hold separators, line ends and doubled
-// quotes. A row remembers its first bad field, so a reader takes all fields first and asks once:
+// quotes. A row remembers its first bad field, so a reader takes all fields first and checks once:
 //
 //   FL_TRY_ASSIGN(gpus, csv.require("gpus"));
-//   return add_rows(csv, builder, [&] { return JobRow{.gpus = csv.integer(gpus, 1, kJobGpusMax)};
-//   });
+//   return add_rows(csv, builder,
+//                   [&] { return JobRow{.gpus = csv.integer(gpus, 1, kJobGpusMax)}; });
 //
 // Rows without quotes cost one pass over the line and no allocation.
 #pragma once
@@ -65,7 +65,7 @@ class CsvReader {
   // Makes the row bad because of one field, unless it is already.
   void fault(Column column, std::string_view phrase);
 
-  // Makes the row bad, but no error in any reading: it was never meant to be a job.
+  // Makes the row bad, but no error in any reading: it is not meant to be a job.
   void skip(std::string_view reason);
 
   bool bad() const { return !reason_.empty(); }

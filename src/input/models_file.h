@@ -1,4 +1,4 @@
-// Speed tables from outside: the built-in profiles, YAML files and Gavel's throughput table.
+// Reading speed tables: the built-in profiles, YAML files and Gavel's throughput table.
 //
 // Models YAML. Every key that is not marked required may be left out; unknown keys are errors.
 //

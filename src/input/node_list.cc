@@ -1,4 +1,4 @@
-// Published lists of machines as CSV; the known headers are in cluster_file.h.
+// Published lists of nodes as CSV; the known headers are in cluster_file.h.
 
 #include "fairlead/base/parse.h"
 #include "fairlead/input/cluster_file.h"
@@ -14,7 +14,7 @@ namespace {
 struct ListFormat {
   std::string_view header;
   std::string_view node;
-  std::string_view gpus;                   // else 8 per machine
+  std::string_view gpus;                   // else 8 per node
   std::string_view gpu_type;               // else "GPU"
   std::vector<std::string_view> switches;  // from the top; together they name the rack
 };
@@ -32,7 +32,7 @@ class ListReader {
  public:
   explicit ListReader(const ListFormat& format) : format_(format), row_(format.header) {}
 
-  // Adds the machine that `lines` is at.
+  // Adds the node that `lines` is at.
   Status read(const LineReader& lines) {
     FL_TRY(row_.read(lines));
     const std::string name(row_[format_.node]);

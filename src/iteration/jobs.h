@@ -30,13 +30,13 @@ struct IterationModel {
 // How long an all-reduce takes per kB, as measured on 10 Gbit/s Ethernet in section 3 of the paper.
 struct TransferCost {
   std::int64_t alone_ns = 856;    // b
-  std::int64_t penalty_ns = 235;  // eta: more for each other one on its busiest node
+  std::int64_t penalty_ns = 235;  // eta: added for each other all-reduce on its busiest node
 
   // Of each of two that share a node.
   std::int64_t shared_ns() const { return 2 * alone_ns + penalty_ns; }
 };
 
-// What is drawn, and the world that it runs in.
+// What is drawn, and the cluster's properties.
 struct IterationOptions {
   std::int64_t jobs = 160;
   // GPUs and weight. There are exactly as many jobs of each size as the weights say.
@@ -45,8 +45,8 @@ struct IterationOptions {
   // Uniform, both ends included.
   std::int64_t iterations_min = 1000;
   std::int64_t iterations_max = 6000;
-  std::int64_t submit_span_ms =
-      1'200'000;                         // uniform in whole milliseconds from 0, the end excluded
+  // Submissions are uniform in whole milliseconds from 0, the end excluded.
+  std::int64_t submit_span_ms = 1'200'000;
   std::vector<IterationModel> models{};  // equally likely
   std::int64_t gpu_memory_mb = 32'768;
   TransferCost cost{};

@@ -1,5 +1,5 @@
-// Which GPUs a job gets that is simulated iteration by iteration: several jobs share a GPU if its
-// memory allows (Wang et al., arXiv 2002.10105, LWF-kappa and what it is compared with).
+// The GPUs of a job that is simulated iteration by iteration: several jobs share a GPU if its
+// memory allows (Wang et al., arXiv 2002.10105: LWF-kappa and its baselines).
 #pragma once
 
 #include "fairlead/base/ids.h"
@@ -16,8 +16,8 @@ using GpuId = Id<struct GpuTag>;  // over all nodes, node by node
 
 struct GpuLoad {
   NodeId node;
-  std::int64_t memory_mb = 0;    // that is free
-  std::int64_t workload_ns = 0;  // what its jobs have left: computation, and communication
+  std::int64_t memory_mb = 0;    // free
+  std::int64_t workload_ns = 0;  // what its jobs have left, of computation and communication
 };
 
 struct GpuRule {

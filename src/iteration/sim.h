@@ -4,9 +4,9 @@
 // A GPU computes one phase of one of its jobs at a time, to its end. Everything chooses the job
 // with the shortest remaining service first (SRSF): its remaining computation over all of its GPUs.
 // That holds for waiting jobs when memory comes free, for phases when a GPU does, and for
-// all-reduces when a node does (sim/iteration_transfers.h). Ties go to the lower JobId, which is
-// the job's row. At each time, first all that ends ends; then jobs are placed, all-reduces start,
-// and phases start.
+// all-reduces when a node does (transfers.h). Ties go to the lower JobId, which is the job's row.
+// At each time, first all that ends ends; then jobs are placed, all-reduces start, and phases
+// start.
 //
 // Cost: O(jobs on the GPU + log GPUs) for each phase; O(all-reduces that wait x nodes of each) for
 // each all-reduce; O(GPUs log GPUs + jobs on them) for each job that waits when one comes or ends.

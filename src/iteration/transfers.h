@@ -3,8 +3,8 @@
 //
 // An all-reduce uses every node of its job. While k of them are under way on the busiest of its
 // nodes, a kB takes k b + (k - 1) eta. No rule lets more than two share a node, so there are two
-// speeds, and what is left is a whole number of parts of a kB of which either makes a whole number
-// per nanosecond. All is exact but the end, which is rounded up to a whole nanosecond.
+// speeds, and what is left is counted in a fraction of a kB of which either speed moves a whole
+// number per nanosecond. All is exact but the end, which is rounded up to a whole nanosecond.
 //
 // may_start: O(nodes of the job). start, end_next: O(nodes of it and of those it meets, + log of
 // those under way).
@@ -39,7 +39,7 @@ class Transfers {
   Transfers(TransferRule rule, const TransferCost& cost, std::size_t nodes, std::size_t jobs);
 
   bool may_start(std::int64_t now_ns, std::int64_t kb, std::span<const NodeId> nodes) const;
-  // Who waits from now on, by the nodes of each. Matters to kAdaSrsfReleased only.
+  // The all-reduces that wait from now on, by their nodes. Matters to kAdaSrsfReleased only.
   // O(nodes of all + all-reduces under way).
   void set_waiting(std::int64_t now_ns, std::span<const std::span<const NodeId>> waiting);
   // `nodes` must live until the end. REQUIRES: no node has two; nothing ends before now_ns; kb > 0.

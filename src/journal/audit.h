@@ -1,4 +1,5 @@
-// The audit: recomputes every GPU, gang and job from the journal alone, and says what is wrong.
+// The audit: recomputes every GPU, gang and job from the journal alone, and reports
+// inconsistencies.
 //
 // It shares no state with the engine. It checks that
 //  1. no GPU is granted twice, and none on a node that is down or does not have it;

@@ -1,9 +1,9 @@
-// Journals from disk, for sinks that rely on what their records say.
+// Journals from disk, for sinks that require consistent records.
 //
-// Metrics and what is built on them require the records of one run, and abort or worse where they
-// get anything else. A file may hold anything. Between the two stands this sink: it passes records
-// on as long as one run can have written them, as the audit and the header's own rules say, and
-// nothing after the first that is wrong. O(slices) per record.
+// Metrics and what is built on them require the records of one run and check it only by FL_CHECK,
+// while a file may hold anything. This sink stands between the two: it passes records on as long as
+// one run can have written them, by the rules of the audit and of the header, and nothing after the
+// first that is wrong. O(slices) per record.
 #pragma once
 
 #include "fairlead/journal/audit.h"
@@ -24,7 +24,7 @@ class CheckedJournal : public RecordSink {
   Status status() const;
 
  private:
-  // What the audit does not look at; empty: nothing is wrong.
+  // What the audit does not check; empty: nothing is wrong.
   std::string wrong(const Record& record);
   std::string wrong_in_header(const Record& record);
   std::string wrong_in_note(const Note& note) const;

@@ -66,7 +66,7 @@ TEST(CheckedJournal, RefusesAJournalWithoutItsEnd) {
   EXPECT_FALSE(checked.status().has_value());
 }
 
-TEST(CheckedJournal, RefusesAJobOfNobody) {
+TEST(CheckedJournal, RefusesAJobWithoutAUser) {
   const std::string problem = problem_of(
       [](TestJournal& journal, RecordSink&) { journal.arrive(0, 1, {.user = 2, .gpus = 1}); });
   EXPECT_NE(problem.find("job 1 is of user 2 of 2"), std::string::npos) << problem;

@@ -1,5 +1,5 @@
 // The byte encoding of records: a kind byte, the time as a difference to the record before, then
-// the fields that journal.h names for the kind. A place record with speed 1, no dead time, the best
+// the fields that journal.h names for the kind. A place record with speed 1, no overhead, the best
 // tier and no sharing, by far the most frequent one, is about a dozen bytes.
 
 #include "fairlead/journal/journal.h"
@@ -90,7 +90,7 @@ void put_header(Writer& out, const Record& record) {
   }
 }
 
-// Where the variable parts of a decoded record live while its sink looks at it.
+// Storage of the variable parts of a decoded record while its sink reads it.
 struct Decoded {
   Record record;
   std::string name, model_name, reason;
@@ -199,8 +199,7 @@ void get_fields(Reader& in, Decoded& d) {
   }
 }
 
-// What no run can have written, or empty. What a wrong run can have written is the audit's
-// business.
+// What no run can have written, or empty. What a faulty run can have written is left to the audit.
 std::string_view impossible(const Record& record) {
   const auto in_range = [](std::int64_t ms) { return ms >= 0 && ms <= kTimeMax.ms; };
   if (static_cast<std::size_t>(record.place) >= kPlaceKinds) return "unknown kind of placement";

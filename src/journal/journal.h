@@ -76,7 +76,8 @@ struct Record {
   Rate rate;
   Duration dead;
   Rate locality;
-  // Copies (HadarE) and shared GPUs (Gandiva's packing) are in the format from the first day.
+  // Copies (HadarE); shared GPUs (Gandiva's packing) are in the format, but no policy places them
+  // yet.
   std::uint32_t copy = 0;
   std::uint32_t share_num = 1;
   std::uint32_t share_den = 1;

@@ -38,8 +38,8 @@ Kind kind_of_job(const Cluster& cluster, const Jobs& jobs, JobId job, const Spee
 using Kinds = std::vector<Kind>;
 
 // Prices per GPU at which the work of all kinds is worth the most of the cluster's time: those of
-// the program that does everything soonest, with GPUs as a fluid. Any prices give a bound, also
-// equal ones.
+// the program with the least makespan, with GPUs as a fluid. Any prices give a bound, also equal
+// ones.
 std::vector<double> prices(const Cluster& cluster, const Kinds& kinds) {
   const std::size_t types = cluster.type_names.size();
   // A row of time_shares.h has at most all the time of one gang; here it may have all GPUs.
@@ -61,7 +61,7 @@ std::vector<double> prices(const Cluster& cluster, const Kinds& kinds) {
   return has_prices ? shares->gpu_price : equal;
 }
 
-// The least part of the cluster's worth that a job's speed of 1 costs.
+// The least fraction of the cluster's worth that a job's speed of 1 costs.
 double least_cost(const Cluster& cluster, const Kind& kind, const std::vector<double>& prices) {
   double least = std::numeric_limits<double>::infinity();
   double worth = 0;

@@ -1,4 +1,4 @@
-// Simple lower bounds: what each job needs at least on a cluster, whatever the policy does.
+// Lower bounds: what each job needs at least on a cluster, under any policy.
 #pragma once
 
 #include "fairlead/metrics/metrics.h"
@@ -10,14 +10,14 @@ namespace fairlead {
 
 // For each job `time` is that at its best speed over all GPU types, gang sizes and the tiers that a
 // gang of that size can have here. It is a bound because a gang is as fast as its slowest member
-// and dead time only adds. Where a job may run as several `copies` at once: that of all GPUs
-// working for it, each as fast as a GPU of its type is in any gang.
+// and overhead only adds. Where a job may run as several `copies` at once: that of all GPUs working
+// for it, each as fast as a GPU of its type is in any gang.
 //
-// `cluster_ms` is the least part of the cluster's time that its work takes: each GPU type has a
-// price, and the work costs at least its time on the type where that is cheapest. So no schedule is
-// better than that of one machine which all jobs share one after another (solve/single_machine.h).
-// Any prices give a bound; those of the linear program that does everything soonest make the one
-// for the makespan largest (ours).
+// `cluster_ms` is the least fraction of the cluster's time that its work takes, in milliseconds of
+// the whole cluster: each GPU type has a price, and the work costs at least its time on the type
+// where that is cheapest. So no schedule is better than that of one machine which all jobs share
+// one after another (solve/single_machine.h). Any prices give a bound; those of the linear program
+// with the least makespan give the largest bound of the makespan (ours).
 //
 // Both admit copies, elastic gangs and tables that are not monotone.
 // O(jobs + distinct kinds of jobs x gang sizes x types + the linear program of the kinds).

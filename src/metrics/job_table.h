@@ -53,9 +53,9 @@ std::string_view job_status_name(JobStatus status);
 // What a job got from one stretch of a hold: from its placement to its stop, or to a change of
 // speed.
 struct Service {
-  GpuTime held;        // GPU time, dead time included
-  GpuTime busy;        // GPU time after the dead time
-  double lost_gpu_ms;  // the part of `busy` that was lost to communication
+  GpuTime held;        // GPU time, overhead included
+  GpuTime busy;        // GPU time after the overhead
+  double lost_gpu_ms;  // of `busy`, lost to communication
 };
 
 class JobTable {
@@ -71,7 +71,7 @@ class JobTable {
   void place(const Record& record, TypeMask types);
   // Settles the job's hold up to `t`; it goes on at `rate`. REQUIRES: it holds GPUs.
   Service change_rate(JobId job, Time t, Rate rate);
-  // Ends the job's hold at `t`; the work of its last `lost` is undone. REQUIRES: it holds GPUs.
+  // Ends the job's hold at `t`; the work of its last `lost` is taken back. REQUIRES: it holds GPUs.
   Service end_hold(JobId job, Time t, Duration lost = {});
   // The job finished or failed. REQUIRES: it was submitted and holds nothing.
   void leave(JobId job, Time t, JobStatus as);
@@ -109,12 +109,12 @@ class JobTable {
  private:
   struct Hold {
     Time since;
-    Time works_from;  // the end of its dead time, or of what is settled
+    Time works_from;  // the end of its overhead, or of what is settled
     Rate rate;
     double unhindered = 0;   // the speed that communication leaves `rate` of; 0: not known
     std::uint32_t gpus = 0;  // 0: holds nothing
 
-    // A measured rate may be above what was thought possible: nothing is lost then.
+    // A measured rate may be above the unhindered one: nothing is lost then.
     double locality() const {
       return unhindered > 0 ? std::min(1.0, rate.value() / unhindered) : 1;
     }

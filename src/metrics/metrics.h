@@ -27,7 +27,7 @@ struct JobBound {
   double cluster_ms = 0;  // of the whole cluster's time, at prices per GPU type (metrics/bounds.h)
 };
 
-// What the journal does not know.
+// Facts that the journal does not have.
 struct RunFacts {
   RowCounts rows;
   std::int64_t models_unknown = 0;

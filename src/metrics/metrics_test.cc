@@ -15,8 +15,8 @@ const NodeId kV100Node(0);
 const NodeId kK80Node(1);
 
 // Two users with tickets 1 and 3 on 8 GPUs, times in ms:
-//   job 0 (u0, 4 GPUs, work 10 s) arrives at 1 s, runs on the V100 node from 2 s with 1 s dead
-//         time, is stopped at 5 s, moves to the K80 node at 5 s at speed 1/2, finishes at 21 s
+//   job 0 (u0, 4 GPUs, work 10 s) arrives at 1 s, runs on the V100 node from 2 s with 1 s of
+//         overhead, is stopped at 5 s, moves to the K80 node at 5 s at speed 1/2, finishes at 21 s
 //   job 1 (u1, 4 GPUs, work 4 s) arrives at 3 s, runs on the V100 node from 5 s to 9 s
 //   job 2 (u1, 100 GPUs) is rejected at 3 s
 //   job 3 (u0, 1 GPU, work 1 s) arrives at 9 s and is cancelled at 11 s without having run
@@ -85,7 +85,7 @@ TEST(Metrics, MeasuresGpuTime) {
   EXPECT_DOUBLE_EQ(summary.users[0].work_gpu_hours, 40 / 3600.0);
   EXPECT_DOUBLE_EQ(summary.users[1].work_gpu_hours, 16 / 3600.0);
   EXPECT_DOUBLE_EQ(summary.users[1].throughput_share, 16.0 / 56);
-  // After dead time job 0 holds for 2 s and 16 s, job 1 for 4 s; a quarter of the 16 s is lost.
+  // After its overhead job 0 holds for 2 s and 16 s, job 1 for 4 s; a quarter of the 16 s is lost.
   EXPECT_DOUBLE_EQ(*summary.comm_time_share, 0.25 * 16 / (2 + 16 + 4));
   EXPECT_EQ(summary.preemptions, 1);
   EXPECT_EQ(summary.migrations, 1);

@@ -75,7 +75,7 @@ void Timeline::close_bin(Time t, const FairShareMeter& shares) {
     load.held = {};
     load.running_job_ms = load.waiting_job_ms = 0;
     load.entitled_before = entitled;
-    // Whoever has a job runs it or waits, and only they are entitled to anything.
+    // A user with a job runs it or waits, and only such users are entitled to anything.
     if (row.running_job_ms > 0 || row.waiting_job_ms > 0) rows_.push_back(row);
   }
 }

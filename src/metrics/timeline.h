@@ -1,4 +1,5 @@
-// What each user held, was entitled to, ran and waited for, as means over equal bins of time.
+// GPUs held and entitled to, and jobs running and waiting, by user, as means over equal bins of
+// time.
 //
 // The first bin begins at the first arrival. Bins begin at the width asked for; whenever there
 // would be more than `bins_max` of them, neighbours are merged and the width doubles. So the end
@@ -56,7 +57,7 @@ class Timeline {
   // By bin, then user.
   const std::vector<TimelineRow>& rows() const { return rows_; }
   Time start(std::int64_t bin) const { return origin_ + Duration{bin * width_.ms}; }
-  // The part of the bin before the end of measuring.
+  // The length of the bin up to the end of measuring.
   Duration duration(std::int64_t bin) const;
 
  private:

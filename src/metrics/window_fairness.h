@@ -6,7 +6,7 @@
 // one quantum of the user's largest job can shift: quantum x the largest gang among the jobs that
 // it had unfinished at any time in the window.
 //
-// It also measures how much stands idle while there is demand for all of it, and migrations.
+// It also measures how much capacity is idle while there is demand for all of it, and migrations.
 //
 // O(1) per record (O(log users) where demand changes, O(gang sizes of the user) where a job comes
 // or goes) and O(users x windows) per step. Memory: two numbers per user and step of the longest
@@ -32,7 +32,7 @@ struct WindowFairnessOptions {
 
 // Over users and windows.
 struct WindowErrors {
-  double largest = 0;      // part of what the user was entitled to in the window
+  double largest = 0;      // fraction of what the user was entitled to in the window
   double mean = 0;         // the same
   std::int64_t count = 0;  // of users' windows
   UserId user;             // of the largest: the first one; none if every error is 0
@@ -54,11 +54,10 @@ class WindowFairness : public RecordSink {
   void on(const Record& record) override;
 
   // REQUIRES of all below: kEnd was passed. The run ends at kEnd, or with its last job if none is
-  // left.
-  // In the order of the options.
+  // left. By window, in the order of the options.
   const std::vector<WindowFigures>& windows() const { return figures_; }
-  // GPU time that nobody held while unfinished jobs asked for all GPUs that were up or more, as a
-  // part of the capacity at those times; 0 if there were none.
+  // GPU time idle while unfinished jobs asked for at least all GPUs that were up, as a fraction of
+  // the capacity at those times; 0 if there were none.
   double idle_when_wanted() const;
   // Per hour of the run, and per GPU-hour held; 0 if there is none.
   double migrations_per_hour() const;

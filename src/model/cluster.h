@@ -2,8 +2,7 @@
 //
 // Invariants (build() establishes them):
 //  1. Nodes are numbered rack by rack: the nodes of rack r are rack_nodes(r), in input order.
-//  2. A node has 1..kNodeGpusMax GPUs of one type. A server with several GPU types is several nodes
-//     with one host.
+//  2. A node has 1..kNodeGpusMax GPUs of one type. A host with several GPU types is several nodes.
 //  3. GPU types are numbered by first appearance; at most kGpuTypesMax.
 #pragma once
 
@@ -30,7 +29,7 @@ constexpr TypeMask type_bit(GpuTypeId type) { return TypeMask{1} << type.row(); 
 // GPUs of one node. A gang is a list of slices sorted by node, each node at most once; it runs
 // whole or not at all.
 //
-// A job may hold several gangs that train copies of it (HadarE, arXiv 2503.10918). They share no
+// A job may hold several gangs that train copies of it (HadarE, arXiv 2503.10918). Copies share no
 // node and are listed one after another, numbered by their first nodes.
 struct Slice {
   NodeId node;

@@ -6,8 +6,8 @@
 // worker, workers send gradients and fetch parameters: 2 steps. A tensor lies on one server, so the
 // server of the largest one sends and receives at least that much for each of the n - 1 others,
 // which is why Tiresias consolidates models of high skew (Gu et al., NSDI 2019, section 3.3);
-// evenly spread tensors cost what a ring does but for latency. A part of the exchange hides behind
-// the computation; what is left lengthens the iteration.
+// evenly spread tensors cost what a ring does but for latency. A fraction of the exchange overlaps
+// computation; the rest lengthens the iteration.
 //
 // Units: MB are 10^6 bytes, Gbit/s one way, milliseconds. Every function is O(1).
 #pragma once
@@ -34,7 +34,7 @@ struct NetworkOptions {
   NetworkKind kind = NetworkKind::kProfiled;
   Exchange exchange = Exchange::kRing;
   std::array<double, kTiers> congestion = {1, 1, 1, 1};  // by Tier: divides the links' speed
-  // Of kContention: what each MB takes longer for each gang beyond the first on the busiest link.
+  // Of kContention: extra time per MB for each gang beyond the first on the busiest link.
   double penalty_ms_per_mb = 0;
 };
 
@@ -43,7 +43,7 @@ struct Communication {
   double gradients_mb = 0;
   double largest_tensor_mb = 0;  // the largest single tensor; 0: not known
   double compute_ms = 0;
-  double overlap = 0;    // the part of compute_ms behind which communication can hide, 0 to 1
+  double overlap = 0;    // the fraction of compute_ms that can overlap communication, 0 to 1
   std::string gpu_type;  // empty: the first type of the model's rates
 };
 
@@ -53,7 +53,7 @@ struct Iteration {
   double hidden_ms = 0;   // of communication at most
   double traffic_mb = 0;  // one way over the busiest link
   double latency_ms = 0;
-  double gbps = 0;  // of the slowest link it crosses, where nobody else uses it
+  double gbps = 0;  // of the slowest link it crosses, used by no other gang
 
   // Its length at a bandwidth, if it also waits for others. At least compute_ms.
   double ms(double at_gbps, double waits_ms = 0) const;

@@ -1,4 +1,4 @@
-// What the world tells the engine.
+// Events: what the world reports to the engine.
 #pragma once
 
 #include "fairlead/base/ids.h"

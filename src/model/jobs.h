@@ -45,7 +45,8 @@ struct Jobs {
   IdVector<JobId, Time> held_since;           // start of the current hold; only while kRunning
   IdVector<JobId, std::uint32_t> held_gpus;   // 0 unless kRunning
   IdVector<JobId, JobState> state;
-  // The gang held now or, while waiting, held last; empty after an eviction, which loses the hosts.
+  // The gang held now or, while waiting, held last; empty after an eviction, which loses the state
+  // kept on the hosts.
   IdVector<JobId, GangRef> last;
   GangPool gangs;
 

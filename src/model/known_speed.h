@@ -1,10 +1,10 @@
 // KnownSpeed: what a policy may know of speeds, which is less than what is true.
 //
-// A policy says what it needs (Needs::rates): nothing; the whole table; or profiles, learnt from
-// runs. A profile belongs to a user and a model, as jobs of one user's model are alike
+// A policy says what it needs (Needs::rates): nothing; the whole table; or profiles, measured
+// during runs. A profile belongs to a user and a model, as jobs of one user's model are alike
 // (Gandiva_fair, EuroSys 2020): its rates on a GPU type become known once one of its jobs has held
-// GPUs of that type for its dead time and `length` more. A hold that is cut shorter counts all the
-// same: the mini-batches it lacks are few.
+// GPUs of that type for its overhead and `length` more. A hold that is cut shorter counts as well:
+// it lacks only a few mini-batches.
 //
 // rate: O(log rows). on_hold: O(slices). Memory: one word per job, one instant per profile and
 // type.
@@ -20,14 +20,14 @@ namespace fairlead {
 
 enum class RatesNeeded : std::uint8_t {
   kNone,
-  kProfiled,  // learnt from runs
+  kProfiled,  // measured during runs
   kTable,     // the whole table from the start
 };
 
 struct ProfileOptions {
-  Duration length = seconds(10);  // of running after the dead time; chosen: some mini-batches
-  double noise = 0;        // each profiled rate is off by a factor of 1 +- up to this, 0..0.9
-  std::uint64_t seed = 0;  // of the noise
+  Duration length = seconds(10);  // of running after the overhead; chosen: some mini-batches
+  double noise = 0;               // largest relative error of a profiled rate, 0..0.9
+  std::uint64_t seed = 0;         // of the noise
 };
 
 class KnownSpeed {
@@ -44,14 +44,14 @@ class KnownSpeed {
     return rate(job, type, gpus, best_tier(gpus)).value_or(Rate{});
   }
   // The largest tensor of the job's model / all that the model exchanges, 0 to 1 (Gu et al.,
-  // Tiresias, NSDI 2019, section 3.3); nullopt where the model does not say. It shows in the model
-  // itself, so no run is needed to know it. O(1).
+  // Tiresias, NSDI 2019, section 3.3); nullopt where the model does not say. It is a property of
+  // the model, known without a run. O(1).
   std::optional<double> skew(JobId job) const;
   // The best tier that a gang of that size can have here.
   Tier best_tier(std::uint32_t gpus) const { return truth_.best_tier(gpus); }
 
   // The engine's side: the clock, and that a job holds a gang from now on, the first `dead` of it
-  // for nothing.
+  // as overhead.
   void set_now(Time now) { now_ = now; }
   void on_hold(JobId job, Gang gang, Duration dead);
 

@@ -1,4 +1,5 @@
-// At which rates jobs ran earlier in their holds, to tell the work of a hold's last part.
+// The rates at which jobs ran earlier in their holds, from which the work of a hold's last stretch
+// follows.
 //
 // A hold whose rate never changes, by far the most frequent one, has no row here and costs nothing.
 // Otherwise O(log jobs with a row) per call, and O(changes within `lost`) for the work.

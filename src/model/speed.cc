@@ -221,7 +221,7 @@ class SpeedBuilder {
     reference.model = profile_row(job);
     const std::string& named = workload_.reference_types[job];
     if (!named.empty()) {
-      // A log of another cluster may name types that nobody here knows; its other rows are good.
+      // A log of another cluster may name types that are unknown here; its other rows are good.
       const Result<std::size_t> type = type_named(named);
       if (type) fallback = *type;
       if (!type) ++workload_.rows.rows_mended["unknown reference GPU type"];

@@ -5,7 +5,7 @@
 // reference GPU type, at the best tier it can have here, without congestion). So a trace's duration
 // is exact at speed 1.
 //
-// Table rules (design contract):
+// Rules of the table:
 //  - A gang size between or beyond a model's rows takes the per-GPU rate of the next smaller row.
 //  - Zero means infeasible. Tables need not be monotone.
 //  - A GPU type that the model has no row for runs at its slowest known rate.
@@ -14,7 +14,7 @@
 // Where the network is not `profiled`, a model that says what it communicates takes the place of
 // its locality factors: the rates of one node are as measured, and a tier has the factor by which
 // its iterations are longer than on one node (model/communication.h). With contention, that is the
-// speed of a gang that shares its links with nobody.
+// speed of a gang that shares its links with no other.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -39,7 +39,7 @@ struct RateRow {
   std::optional<double> spread{};  // measured across nodes; else consolidated x locality factor
 };
 
-// What GPU types are compared by: their names ignore case.
+// The key by which GPU types are compared: their names ignore case.
 std::string type_key(std::string_view gpu_type);
 
 struct TypeRates {
@@ -47,7 +47,7 @@ struct TypeRates {
   std::vector<RateRow> rows;  // by increasing gpus
 };
 
-// Dead time around a hold, in seconds. See sim/costs.h for what is charged when.
+// Overheads of a hold, in seconds. See sim/costs.h for what is charged when.
 struct ModelCosts {
   std::optional<double> start_s;
   std::optional<double> suspend_s;
@@ -82,13 +82,12 @@ class SpeedTable {
 class Speed {
  public:
   // `reference_gpu`: the type that trace durations refer to where the trace does not say; empty:
-  // the type of the cluster that is fastest by the table (the product of the rates of the
-  // models that jobs use, each relative to the model's fastest type), lowest id on ties. A job that
-  // cannot run on its reference type at all refers to the fastest type and tier at which it can run
-  // here; one whose reference type is known neither to the cluster nor to the table, to
-  // `reference_gpu`, and is counted in workload.rows.rows_mended. Also fills jobs.types: the types
-  // on which the gang asked for runs at every tier that it can have here. Error: `reference_gpu` is
-  // known to neither.
+  // the type of the cluster that is fastest by the table (the product of the rates of the models
+  // that jobs use, each relative to the model's fastest type), lowest id on ties. A job that cannot
+  // run on its reference type at all refers to the fastest type and tier at which it can run here;
+  // one whose reference type is known neither to the cluster nor to the table, to `reference_gpu`,
+  // and is counted in workload.rows.rows_mended. Also fills jobs.types: the types on which the gang
+  // asked for runs at every tier that it can have here. Error: `reference_gpu` is known to neither.
   static Result<Speed> make(const Cluster& cluster, const SpeedTable& table, Workload& workload,
                             std::string_view reference_gpu, const NetworkOptions& network = {});
 
@@ -97,11 +96,11 @@ class Speed {
   Rate rate(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const;
   // The speed of a gang; 0 where infeasible. O(slices).
   Rate rate(JobId job, Gang gang) const;
-  // What communication leaves of the gang's rate. Where iteration() is known, the part of it that
-  // computes; else what the gang's tier leaves, 1 at the best tier that a gang of its size can have
-  // here. At most 1: some measured tables are faster at a wider tier, which is no loss.
+  // What communication leaves of the gang's rate. Where iteration() is known, the fraction of it
+  // that computes; else what the gang's tier leaves, 1 at the best tier that a gang of its size can
+  // have here. At most 1: some measured tables are faster at a wider tier, which is no loss.
   Rate locality(JobId job, Gang gang) const;
-  // An iteration of the gang, if it shares its links with nobody; nullopt where the job's speed
+  // An iteration of the gang, if it shares its links with no other; nullopt where the job's speed
   // does not come from what it communicates. O(slices).
   std::optional<Iteration> iteration(JobId job, Gang gang) const;
 

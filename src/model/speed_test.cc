@@ -300,11 +300,11 @@ TEST(Speed, HasNoReferenceTypeIdForATypeThatTheClusterLacks) {
   EXPECT_EQ(world.rate({{NodeId(0), 1}}), Rate::of(5.14 / 3.34));
 }
 
-TEST(Speed, RefusesAReferenceThatNobodyKnows) {
+TEST(Speed, RefusesAnUnknownReference) {
   EXPECT_EQ(make_error({{"VAE", 1}}, "A100"),
             "the reference GPU type is known neither to the cluster nor to the models (known: k80, "
             "p100, p40, v100): A100");
-  EXPECT_EQ(make_error({{"VAE", 1, "TPU"}}, ""), "no error") << "a row's type is mended instead";
+  EXPECT_EQ(make_error({{"VAE", 1, "TPU"}}, ""), "no error") << "a row's type is repaired instead";
   EXPECT_EQ(make_error({{"VAE", 1, "P40"}}, "K80"), "no error");
 }
 

@@ -34,7 +34,7 @@ struct Step {
   // Filled in by the backend while it applies a place step: what it expects of the hold.
   Rate rate;      // speed relative to the job's reference gang; 0 if not known beforehand
   Duration dead;  // start, resume or migration time, during which no work is done
-  Rate locality;  // the part of `rate`'s loss that is due to the gang's tier; 1 at the best tier
+  Rate locality;  // the factor in `rate` that is due to the gang's tier; 1 at the best tier
 };
 
 }  // namespace fairlead

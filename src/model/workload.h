@@ -33,7 +33,7 @@ class JobNames {
 struct RowCounts {
   std::int64_t rows_read = 0;
   std::map<std::string, std::int64_t, std::less<>> rows_rejected;  // by reason
-  // Kept, but changed: "duplicate id renamed".
+  // Repaired and kept, by reason: "duplicate id renamed".
   std::map<std::string, std::int64_t, std::less<>> rows_mended;
   std::int64_t rejected() const;
 };
@@ -95,21 +95,21 @@ class NameIndex {
   std::size_t used_ = 0;
 };
 
-// Collects rows into a Workload. Everything a row can get wrong, whatever its format, is checked
-// here; a reader adds what only its format can get wrong with reject(). O(1) expected per row.
+// Collects rows into a Workload. Checks every row for errors that any format can have; a reader
+// reports errors of its own format with reject(). O(1) expected per row.
 class WorkloadBuilder {
  public:
   WorkloadBuilder(std::string name, Reading reading);
 
   // Adds one row, which stands at `where`. Bad rows, in strict reading, are errors that name the
   // column of the bad field and its value; in lenient reading they are counted. Bad: an empty id;
-  // gpus < 1 or > kJobGpusMax; a negative or absurd time; a duration below 1 ms; gpus_min > gpus or
-  // gpus_max < gpus; tickets that differ from the user's earlier ones; an id that occurred before
-  // (lenient reading renames it id#2, id#3, ...).
+  // gpus < 1 or > kJobGpusMax; a negative time or one above kMsMax; a duration below 1 ms; gpus_min
+  // > gpus or gpus_max < gpus; tickets that differ from the user's earlier ones; an id that
+  // occurred before (lenient reading renames it id#2, id#3, ...).
   Status add(const JobRow& row, Where where);
   // Counts a row that its reader could not use. An error in strict reading.
   Status reject(std::string_view reason, Where where, std::string_view value);
-  // Counts a row that is not a job and was never meant to be (a CPU-only row, a sub-step).
+  // Counts a row that is not meant to be a job (a CPU-only row, a sub-step).
   void skip(std::string_view reason);
   Reading reading() const { return reading_; }
 

@@ -138,7 +138,7 @@ TEST(WorkloadBuilder, TicketsAreOneUnlessNamed) {
   EXPECT_EQ(workload.users.tickets[UserId(1)], 1);
 }
 
-TEST(WorkloadBuilder, CountsWhatReadersMendedOnlyForRowsThatAreKept) {
+TEST(WorkloadBuilder, CountsRepairsOnlyOfRowsThatAreKept) {
   WorkloadBuilder builder("w", Reading::kLenient);
   JobRow mended = row("a");
   mended.mended = "rounded";

@@ -1,8 +1,8 @@
 // The decisions of a run, from its records, and where two runs first decide differently.
 //
 // A decision is all that happens at one time: the events, and the steps that the policy answers
-// with. Of steps only job and gang count, not their order nor which GPUs of a node it is; notes do
-// not count. Decisions without event and step leave no trace and are none.
+// with. Steps are compared by job and gang, neither by their order nor by GPUs within a node; notes
+// are ignored. A decision without event and step leaves no record and is not counted.
 #pragma once
 
 #include "fairlead/journal/journal.h"
@@ -31,11 +31,11 @@ struct Decision {
   Time t;
   std::vector<Event> events;  // as they came
   std::vector<Step> steps;    // by job, stops first
-  // 64 bits that differ where two decisions do, but for one chance in 2^64.
+  // A 64-bit hash of time, events and steps.
   std::uint64_t digest() const;
 };
 
-// Puts records together to decisions. REQUIRES: the records of one run in journal order.
+// Assembles decisions from records. REQUIRES: the records of one run in journal order.
 class DecisionReader : public RecordSink {
  public:
   // The decision is valid during the call.
@@ -49,10 +49,10 @@ class DecisionReader : public RecordSink {
   Decision decision_;
 };
 
-// How far a run decides as another did.
+// How far two runs decide alike.
 struct DecisionMatch {
-  std::size_t agreed = 0;  // from the first on
-  // The first that is another, or one too many; none if there is none.
+  std::size_t agreed = 0;  // decisions, from the first on
+  // The first decision that differs or is not expected; none if there is none.
   std::optional<Decision> other{};
 };
 

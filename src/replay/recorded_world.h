@@ -1,7 +1,7 @@
 // The world of a finished run, rebuilt from its journal: cluster, users, jobs and outages.
 //
-// The journal has all that a run was given but its settings (costs, speeds, network), the links of
-// its cluster, and the GPU types on which the durations of single jobs were measured.
+// The journal has all inputs of a run but its settings (costs, speeds, network), the links of its
+// cluster, and the GPU types on which the durations of single jobs were measured.
 #pragma once
 
 #include "fairlead/base/result.h"

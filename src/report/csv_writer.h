@@ -19,7 +19,7 @@ class CsvWriter {
   CsvWriter(OutputFile& file, std::string_view header);
 
   // Quoted only where it must be. A text that a spreadsheet would take for a formula gets a "'" in
-  // front, so that a job's name cannot act on whoever opens the file.
+  // front, so that a job's name cannot run anything in the program that opens the file.
   void text(std::string_view value);
   void integer(std::int64_t value);
   // At most `decimals` decimals, without zeros at the end.

@@ -1,9 +1,9 @@
-// Who held which GPUs when, in as many pieces as a picture can use.
+// Which jobs held which GPUs when, in as many pieces as a picture can use.
 //
 // A gang is one piece per node and run of neighbouring GPUs. A policy that divides time makes
 // millions of them, so pieces of one job on one place that are less than `resolution` apart are
 // joined: the resolution is 0 (nothing is joined), 1 s, 2 s, 4 s, ..., the least at which few
-// enough are left. Where even the places are many, "few enough" is twice as many pieces as places.
+// enough are left. Where there are many places, "few enough" is twice as many pieces as places.
 //
 // Joining at a finer resolution first changes nothing at a coarser one, so pieces are joined while
 // they come: memory for some times the limit, O(log pieces) per piece at most.
@@ -51,10 +51,10 @@ class HoldPieces {
   void join();
 
   std::size_t limit_;
-  std::size_t room_;  // join() is worth its while from so many on
+  std::size_t room_;  // join() pays from so many on
   int level_ = 0;
   std::vector<HoldPiece> pieces_;
-  // By a hash of job and GPU, the row where the latest piece there was, so that most turns find it
+  // By a hash of job and GPU, the row where the latest piece there was, so that most pieces find it
   // without any sorting. It may be wrong.
   std::vector<std::size_t> latest_;
 };

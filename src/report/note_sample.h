@@ -1,4 +1,4 @@
-// What a policy noted, in no more notes than a page can use.
+// A sample of a policy's notes, in no more notes than a page can use.
 //
 // While there are too many, the kind that has most of them keeps every second one, spread over the
 // run, so that the rare kinds (trades) stay whole beside the frequent ones (passes). O(1) amortised

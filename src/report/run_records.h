@@ -1,6 +1,6 @@
 // What a report shows of one run: a journal sink.
 //
-// Metrics measures what it can; holds, notes and the state of the nodes are collected beside it.
+// Metrics measures its figures; holds, notes and the state of the nodes are collected beside it.
 // O(slices) per record beyond Metrics.
 #pragma once
 

@@ -9,7 +9,7 @@
 
 namespace fairlead {
 
-// What remarks are about, of one run or of several alike.
+// The facts that remarks need, of one run or of several alike.
 struct RemarkedRun {
   std::int64_t jobs = 0;
   std::int64_t models_unknown = 0;
@@ -20,8 +20,8 @@ struct RemarkedRun {
 // Whether the setting's value, empty if not given, has the network computed.
 bool is_computed_network(std::string_view network);
 
-// What the figures do not say by themselves: jobs whose speeds are not known, a network that nobody
-// uses. A line each, or nothing.
+// What the figures do not show: jobs whose speeds are not known, a network that no job uses. A line
+// each, or nothing.
 std::string remarks_text(const RemarkedRun& run);
 
 // The figures of the run and the users that received most.

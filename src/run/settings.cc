@@ -40,10 +40,10 @@ bool set_hours(std::string_view value, double min, double& hours_out) {
   return true;
 }
 
-bool set_part(std::string_view value, double min, double max, double& part) {
+bool set_number(std::string_view value, double min, double max, double& number) {
   const auto parsed = parse_number(value);
   if (!parsed || *parsed < min || *parsed > max) return false;
-  part = *parsed;
+  number = *parsed;
   return true;
 }
 
@@ -60,7 +60,7 @@ bool set_costs(std::string_view value, Settings& settings) {
   return true;
 }
 
-// The more bins there may be, the longer the timeline; a million is enough for anyone who asks.
+// A width that was asked for is kept up to a million bins.
 bool set_bin(std::string_view value, TimelineOptions& timeline) {
   constexpr std::int64_t kBinsMax = 1'000'000;
   Duration bin;
@@ -90,7 +90,7 @@ bool set_congestion(std::string_view value, std::array<double, kTiers>& congesti
     std::size_t tier = 0;
     while (tier < kTiers && tier_name(Tier(tier)) != part.substr(0, colon)) ++tier;
     if (tier == kTiers || std::exchange(is_named[tier], true)) return false;
-    if (!set_part(part.substr(colon + 1), 1, kFactorMax, congestion[tier])) return false;
+    if (!set_number(part.substr(colon + 1), 1, kFactorMax, congestion[tier])) return false;
     if (part.size() == value.size()) return true;
     value.remove_prefix(part.size() + 1);
   }
@@ -106,87 +106,98 @@ constexpr std::string_view kSeconds = "seconds, at least 0";
 // By topic: the trace, speeds, the network, costs, faults, output.
 constexpr Setting kSettings[] = {
     {"reading", "strict or lenient",
-     "what a bad row of the trace is: an error, or counted and left out (default: strict for the "
-     "native format, lenient for others)",
+     "whether a bad row of the trace is an error (strict) or is counted and skipped (lenient) "
+     "(default: strict for the native format, lenient for others)",
      [](std::string_view v, Settings& s) { return set_reading(v, s.reading); }},
     {"load", "a number from 0.001 to 1000",
-     "stretches or squeezes the times between submissions, so that the GPU time asked for is so "
-     "many times that of the cluster (default: as they are)",
-     [](std::string_view v, Settings& s) { return set_part(v, 0.001, 1000, s.load); }},
+     "rescale interarrival times to this offered load (GPU time requested / capacity) (default: "
+     "those of the trace)",
+     [](std::string_view v, Settings& s) { return set_number(v, 0.001, 1000, s.load); }},
     {"reference_gpu", "a GPU type",
-     "the type that the trace's durations were measured on (default: the cluster's fastest)",
+     "type on which durations were measured, for jobs whose row names none (default: the fastest "
+     "type of the cluster)",
      [](std::string_view v, Settings& s) { return set_text(v, s.reference_gpu); }},
     {"models", "a built-in table or a file",
-     "speeds of models by GPU type; jobs without a model get one of them by weight (default: "
-     "slides, and no model is drawn)",
+     "speeds of models by GPU type; jobs that name no model get one, drawn by weight (default: the "
+     "built-in table slides, and no model is drawn)",
      [](std::string_view v, Settings& s) { return set_text(v, s.models); }},
     {"network", "profiled, analytic or contention",
-     "where a gang's locality factor comes from: measured; what its model communicates and the "
-     "cluster's links; the same, with links shared by the gangs that cross them (default: "
-     "profiled)",
+     "locality factor of a gang: measured per model and tier (profiled); computed from what the "
+     "model communicates and the bandwidth of the links (analytic); likewise, with links shared "
+     "among the gangs that cross them (contention) (default: profiled)",
      [](std::string_view v, Settings& s) {
        return set_choice(v, {"profiled", "analytic", "contention"}, s.network.kind);
      }},
     {"exchange", "ring or parameter-servers",
-     "how workers add up gradients: by a ring all-reduce; by a server beside each worker, where "
-     "the largest tensor's server is the bottleneck; not with network=profiled (default: ring)",
+     "how workers exchange gradients: ring all-reduce, or a parameter server beside each worker, "
+     "of which the one with the largest tensor is the bottleneck; needs network=analytic or "
+     "contention (default: ring)",
      [](std::string_view v, Settings& s) {
        return set_choice(v, {"ring", "parameter-servers"}, s.network.exchange);
      }},
     {"congestion", "tier:factor,... of pair, node, rack and spine with factors from 1 to 1000000",
-     "divides what one gang has at most on links of the tiers; the trace's durations are without; "
-     "not with network=profiled",
+     "divide the bandwidth available to a gang at each named tier by this factor; durations of the "
+     "trace are without congestion; needs network=analytic or contention (default: 1)",
      [](std::string_view v, Settings& s) { return set_congestion(v, s.network.congestion); }},
     {"contention_penalty_ms_per_mb", "milliseconds from 0 to 1000000",
-     "what each MB takes longer for each other gang on the busiest link; with network=contention "
-     "(default: 0)",
+     "extra time per MB for each other gang on the busiest link of a gang; needs "
+     "network=contention (default: 0)",
      [](std::string_view v, Settings& s) {
-       return set_part(v, 0, 1e6, s.network.penalty_ms_per_mb);
+       return set_number(v, 0, 1e6, s.network.penalty_ms_per_mb);
      }},
     {"costs", "none or default",
-     "dead time of starting and moving jobs; none drops that of models too (default: default)",
+     "overheads of starting, resuming and migrating jobs; none: all 0, those of models too; the "
+     "keys below replace single ones (default: default)",
      [](std::string_view v, Settings& s) { return set_costs(v, s); }},
-    {"start_s", kSeconds, "dead time of a first start (default: 10)",
+    {"start_s", kSeconds,
+     "overhead of a first start, and of a restart after the loss of a node (default: 10)",
      [](std::string_view v, Settings& s) { return set_duration(v, s.costs.start); }},
-    {"suspend_s", kSeconds, "part of the dead time of a resume in place (default: 0.5)",
+    {"suspend_s", kSeconds,
+     "time to suspend a job, charged when it resumes on the GPUs it had (default: 0.5)",
      [](std::string_view v, Settings& s) { return set_duration(v, s.costs.suspend); }},
-    {"resume_s", kSeconds, "the rest of the dead time of a resume in place (default: 0.5)",
+    {"resume_s", kSeconds,
+     "time to resume a job on the GPUs it had, charged in addition to suspend_s (default: 0.5)",
      [](std::string_view v, Settings& s) { return set_duration(v, s.costs.resume); }},
     {"checkpoint_s", kSeconds,
-     "part of the dead time of a migration (default: 3.5, 15 or 30 for 1, up to 8 or more GPUs)",
+     "time to save a job, charged when it migrates (default: 3.5 for gangs of 1 GPU, 15 for 2 to "
+     "8, 30 for more)",
      [](std::string_view v, Settings& s) { return set_duration(v, s.costs.checkpoint); }},
-    {"migrate_s", kSeconds, "the rest of the dead time of a migration (default: as checkpoint_s)",
+    {"migrate_s", kSeconds,
+     "time to move and load a job, charged in addition to checkpoint_s (default: 3.5, 15 or 30 "
+     "likewise)",
      [](std::string_view v, Settings& s) { return set_duration(v, s.costs.migrate); }},
     {"copies_exchange_s", kSeconds,
-     "how long copies of a job take to exchange their parameters (default: 7)",
+     "pause of the copies of a job while they exchange parameters (default: 7)",
      [](std::string_view v, Settings& s) { return set_duration(v, s.costs.copies_exchange); }},
     {"copies_every_s", "seconds, at least 0.001",
-     "how long copies train between exchanges (default: 360)",
+     "training time of copies between two exchanges (default: 360)",
      [](std::string_view v, Settings& s) {
        return set_duration(v, s.costs.copies_every) && s.costs.copies_every.ms >= 1;
      }},
-    {"copies_efficiency", "a part from 0.01 to 1",
-     "what the steps of one of several copies are worth (default: 1)",
+    {"copies_efficiency", "a fraction from 0.01 to 1",
+     "fraction of its speed that each of several copies of a job contributes (default: 1)",
      [](std::string_view v, Settings& s) {
-       return set_part(v, 0.01, 1, s.costs.copies_efficiency);
+       return set_number(v, 0.01, 1, s.costs.copies_efficiency);
      }},
     {"mtbf_h", "hours from 0 to 1000000",
-     "mean time between failures of one node; 0: none fails (default: 0)",
+     "mean time between failures of a node, exponential; 0: no failures (default: 0)",
      [](std::string_view v, Settings& s) { return set_hours(v, 0, s.faults.mtbf_h); }},
-    {"mttr_h", "hours from 0.001 to 1000000", "mean time to repair a node (default: 1)",
+    {"mttr_h", "hours from 0.001 to 1000000",
+     "mean time to repair a node, exponential (default: 1)",
      [](std::string_view v, Settings& s) { return set_hours(v, 0.001, s.faults.mttr_h); }},
     {"checkpoint_interval_s", kSeconds,
-     "a job that loses a node loses the work since its last checkpoint; 0: none (default: 1800)",
+     "time between periodic checkpoints: a job that loses a node loses its work since the last; 0: "
+     "it loses none (default: 1800)",
      [](std::string_view v, Settings& s) { return set_duration(v, s.faults.checkpoint_interval); }},
     {"profile_s", kSeconds,
-     "how long a job runs on a GPU type before policies that learn speeds know its speed there "
+     "running time on a GPU type after which a job's speed there is known to policies that profile "
      "(default: 10)",
      [](std::string_view v, Settings& s) { return set_duration(v, s.profiles.length); }},
-    {"profile_noise", "a part from 0 to 0.9",
-     "each learnt speed is off by up to this part, seeded (default: 0)",
-     [](std::string_view v, Settings& s) { return set_part(v, 0, 0.9, s.profiles.noise); }},
+    {"profile_noise", "a fraction from 0 to 0.9",
+     "largest relative error of a profiled speed, drawn uniformly from the seed (default: 0)",
+     [](std::string_view v, Settings& s) { return set_number(v, 0, 0.9, s.profiles.noise); }},
     {"bin_s", "seconds, at least 0.001",
-     "width of the timeline's bins (default: 60, doubled as often as needed for at most 512 bins)",
+     "width of the bins of timeline.csv (default: 60, doubled until there are at most 512 bins)",
      [](std::string_view v, Settings& s) { return set_bin(v, s.timeline); }},
 };
 
@@ -196,7 +207,7 @@ tl::unexpected<Error> unknown_key(std::string_view key) {
   return input_error("--set: no such key (there are: {}): {}", nearest_first(keys, key), key);
 }
 
-// A setting that would do nothing is more likely a mistake.
+// A setting without effect is most likely a mistake.
 Status check_network(const NetworkOptions& network) {
   const std::array<double, kTiers> none = NetworkOptions().congestion;
   if (network.kind == NetworkKind::kProfiled && network.congestion != none) {

@@ -1,4 +1,4 @@
-// The settings of a run that are neither cluster, trace nor policy: `--set key=value`.
+// The settings of a run beside cluster, trace and policy: `--set key=value`.
 //
 // One table holds every key with its unit, its help and what it does, so that parsing, error
 // messages and `--help` cannot disagree.
@@ -25,7 +25,7 @@ struct Settings {
   std::string reference_gpu;                 // empty: the cluster's fastest type
   std::string models;                        // empty: the built-in table, and no model is drawn
   std::optional<Reading> reading{};          // none: strict for the native format, else lenient
-  double load = 0;  // scale submissions to it (trace/load.h); 0: leave them
+  double load = 0;  // offered load to rescale to (trace/load.h); 0: interarrival times stay
   Costs costs;
   bool model_costs = true;  // models' own costs take precedence over `costs`
   FaultOptions faults;
@@ -34,9 +34,9 @@ struct Settings {
   TimelineOptions timeline;
 };
 
-// Applies "key=value" texts in order, but costs before all others. Errors name the key, what it
-// takes, and the value last; an unknown key names those that there are, nearest first. A setting
-// that the network does not have is an error too.
+// Applies "key=value" texts in order, but costs before all others. Errors name the key, the values
+// it takes, and the value last; an unknown key lists the known ones, nearest first. A setting
+// without effect under the chosen network is an error too.
 Result<Settings> parse_settings(const std::vector<std::string>& assignments);
 
 // One line per key for `--help`.

@@ -1,11 +1,11 @@
 // What starting, suspending and moving jobs costs in the simulated world.
 //
-// A hold begins with dead time, during which the gang is held and no work is done:
+// A hold begins with overhead, during which the gang is held and no work is done:
 //   start    start_s; also after the loss of a node, where the job starts anew
 //   resume   suspend_s + resume_s: the job is still in its hosts' memory
 //   migrate  checkpoint_s + migrate_s: saved, moved, loaded elsewhere
 // Suspending and checkpointing happen when a gang is taken away, but are charged to the same job's
-// next hold: its GPUs are free for others at once, and nobody pays for what never runs again.
+// next hold: its GPUs are free for others at once, and a job that never runs again is not charged.
 //
 // Complexity: O(1). A model's own costs (ModelCosts) replace the ones here.
 #pragma once
@@ -31,8 +31,9 @@ struct Costs {
   std::array<Duration, 3> migrate = {milliseconds(3500), seconds(15), seconds(30)};
 
   // Copies of one job (HadarE) stop to exchange their parameters after every `copies_every` of
-  // training, for `copies_exchange`; and a part of what they learn apart from each other is lost.
-  // 7 s, as a migration of one GPU; six minutes, HadarE's round; nothing lost: chosen.
+  // training, for `copies_exchange`; of what they learn in between the fraction
+  // `copies_efficiency` counts. 7 s, as a migration of one GPU; six minutes, HadarE's round; all of
+  // it: chosen.
   Duration copies_exchange = seconds(7);
   Duration copies_every = seconds(360);
   double copies_efficiency = 1;  // above 0, at most 1
@@ -40,7 +41,7 @@ struct Costs {
   // Free of charge, as most peers simulate.
   static Costs none();
 
-  // What is left of the speed of one of several copies, on average over a round.
+  // The speed that one of several copies contributes, exchanges included.
   Rate rate_of_copy(Rate alone) const;
   // `profile` may be null.
   Duration dead_time(PlaceKind place, std::uint32_t gpus, const ModelProfile* profile) const;

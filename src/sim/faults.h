@@ -1,5 +1,5 @@
 // Node failures of the simulated world: from a list, or drawn per node from exponential times
-// between failures and to repair. Seeded, so a run with faults is as repeatable as one without.
+// between failures and to repair. Seeded, so runs with faults are repeatable.
 #pragma once
 
 #include "fairlead/base/indexed_heap.h"

@@ -198,7 +198,7 @@ bool LinkSharing::is_limited(FlowId id, Units level) const {
 }
 
 // The link is no longer full at `level`: flows that no other link limits there may have more. They
-// get what fills it if nobody else changes, and the link is due there.
+// get what fills it if no other flow changes, and the link is due there.
 void LinkSharing::release_flows(Link& link, Units level) {
   growing_.clear();
   for (FlowId flow : link.flows) {

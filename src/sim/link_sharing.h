@@ -1,23 +1,22 @@
-// Max-min fair sharing of links: who gets how much bandwidth where several flows cross one link.
+// Max-min fair sharing of links: the bandwidth of each flow where several cross one link.
 //
-// Every flow crosses some links and wants at most its demand. The bandwidths are max-min fair: no
+// Every flow crosses some links and uses at most its demand. The bandwidths are max-min fair: no
 // flow can get more without taking from one that has no more than it. They are what progressive
 // filling gives (Bertsekas and Gallager, Data Networks, 1992, section 6.5): all flows grow alike
 // until a link is full or a demand is met, which fixes the flows concerned, and so on. The
 // bandwidth at which a link is full is its level.
 //
-// Ours: only what changes is filled again. Levels are settled from the lowest up, and a link is
-// looked at only if flows that cross it came, went or changed, and from the lowest level at which
+// Ours: only what changes is computed again. Levels are settled from the lowest up, and a link is
+// visited only if flows that cross it came, went or changed, and from the lowest level at which
 // that can matter. Below it, and behind links whose level stays, nothing is touched.
 //
 // Invariants:
-//  1. Bandwidth is a whole number of units, about 2^-61 of the largest link; a full link's share
-//     is rounded down. All sums are exact.
+//  1. Bandwidth is a whole number of units, about 2^-61 of the largest link; a full link's share is
+//     rounded down. All sums are exact.
 //  2. Hence, after update(), bandwidths depend on the present flows alone, not on the order in
-//  which
-//     they came, to the last bit.
+//     which they came, to the last bit.
 //
-// add, remove: O(links of the flow + flows on them). update: O(flows on the links looked at + links
+// add, remove: O(links of the flow + flows on them). update: O(flows on the visited links + links
 // of the flows that change), times the few passes that a level takes, + log links for each. No
 // allocation once warm.
 #pragma once
@@ -47,7 +46,7 @@ class LinkSharing {
   FlowId add(std::span<const LinkId> links, double demand);
   // REQUIRES: `flow` is present.
   void remove(FlowId flow);
-  // Fills anew what add() and remove() touched since the last update. Returns the flows that
+  // Recomputes what add() and remove() affected since the last update. Returns the flows that
   // changed, new ones included, in no useful order; valid until the next.
   std::span<const FlowId> update();
 
@@ -56,7 +55,7 @@ class LinkSharing {
   // How many flows, itself included, are on the busiest of its links now.
   std::size_t contenders(FlowId flow) const;
 
-  // How often a link was looked at so far: what all updates cost.
+  // How often a link was visited so far: the cost of all updates.
   std::int64_t link_updates() const { return link_updates_; }
 
  private:

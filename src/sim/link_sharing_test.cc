@@ -99,7 +99,7 @@ TEST(LinkSharing, ReportsOnlyFlowsThatChanged) {
   EXPECT_EQ(std::set(changed.begin(), changed.end()), (std::set{net.flows[1], net.flows[2]}));
 }
 
-TEST(LinkSharing, AFlowWithinWhatItsLinksLeaveMeetsNobody) {
+TEST(LinkSharing, AFlowWithinWhatItsLinksLeaveMeetsNoOther) {
   Net net({10});
   net.add({.links = {0}, .demand = 3});
   net.links.update();
@@ -248,7 +248,7 @@ RC_GTEST_PROP(LinkSharing, EqualsThePlainFillingOnRacksOfHosts, ()) {
 
 TEST(LinkSharing, LooksOnlyAtLinksWhereSomethingCanChange) {
   constexpr std::size_t kPairs = 100;
-  // Pairs on a link of their own, and all on one that has room for everybody.
+  // Pairs on a link of their own, and all on one that has room for all.
   std::vector<double> capacities(kPairs, 1);
   capacities.push_back(1'000);
   Net net(capacities);
@@ -286,7 +286,7 @@ TEST(LinkSharing, ReportsWhoMeetsMoreOrFewerOthersIfAsked) {
   EXPECT_EQ(links.contenders(first), 2U);
 }
 
-// What max-min fairness means: whoever has less than it wants shares a full link with nobody who
+// What max-min fairness means: a flow with less than its demand shares a full link with none that
 // has more.
 RC_GTEST_PROP(LinkSharing, LeavesNoFlowThatCouldHaveMore, ()) {
   const auto capacities = drawn_capacities();

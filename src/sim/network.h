@@ -3,7 +3,7 @@
 // A gang on several hosts crosses the uplink of each of them and, on several racks, the uplink of
 // each rack. Gangs that cross a link share it max-min fairly (sim/link_sharing.h), from placement
 // to the end of the hold and as if all of them exchanged gradients all the time: phases of
-// computation do not make room for others. A gang that has its links to itself runs at the speed
+// computation leave no bandwidth to others. A gang that has its links to itself runs at the speed
 // that Speed gives it; at less bandwidth its iterations are longer. With a penalty, each MB takes
 // longer for every other gang on the busiest link, as measured for 10 Gbit/s Ethernet (Wang et al.,
 // arXiv 2002.10105).
@@ -30,8 +30,8 @@ class Network {
   Network(const Cluster& cluster, const Speed& speed, const NetworkOptions& options,
           std::size_t jobs);
 
-  // A copy of the job holds a gang from now on, in which its speed is `alone` if it shares its
-  // links with nobody.
+  // A copy of the job holds a gang from now on; `alone` is its speed if it shares its links with no
+  // other gang.
   void begin(JobId job, std::uint32_t copy, Gang gang, Rate alone);
   // The job holds nothing any more.
   void end(JobId job);
@@ -39,11 +39,11 @@ class Network {
   // since the last call; by id. Valid until the next.
   std::span<const JobId> update();
 
-  // As of the last update: how a copy of a job that crosses links fares. Null for all others, which
-  // run at the speed they have alone.
+  // As of the last update: the speed of a copy of a job that crosses links. Null for all others,
+  // which run at the speed they have alone.
   struct Share {
     Rate rate;
-    Rate locality;  // the part of its time that computes
+    Rate locality;  // the fraction of its time that computes
   };
   const Share* share(JobId job, std::uint32_t copy) const;
   // What contention takes from the job's speed, all copies together.

@@ -47,9 +47,9 @@ class SimBackend : public Backend, public Oracle {
  private:
   // The hold of a running job.
   struct Hold {
-    Time works_from;     // the end of its dead time
+    Time works_from;     // the end of its overhead
     Time progress_from;  // the same, or when its rate changed last
-    Rate alone;          // its rate if it shared its links with nobody
+    Rate alone;          // its rate if it shared its links with no other gang
     Rate rate;
   };
 

@@ -12,7 +12,7 @@ namespace {
 
 // By so much of its level a job may fall short, so that there is room to choose among divisions.
 constexpr double kHair = 1e-9;
-// A row holds the level if its price is at least this part of an equal share of all prices.
+// A row holds the level if its price is at least this fraction of an equal share of all prices.
 constexpr double kHolds = 1e-3;
 // Of a demand that is possible.
 constexpr double kPossible = 1e-11;
@@ -258,7 +258,8 @@ struct Deadlines {
   }
 };
 
-// No rho below is possible: at it the first job needs its full speed. Who is done does not count.
+// No rho below is possible: at it the first job needs its full speed. Jobs that are done do not
+// count.
 double rho_from_below(const Deadlines& deadlines) {
   double rho = 0;
   for (std::size_t row = 0; row < deadlines.remaining.size(); ++row) {
@@ -269,8 +270,8 @@ double rho_from_below(const Deadlines& deadlines) {
   return rho;
 }
 
-// Of the demands at rho only the part `met` can be met, and the prices prove it: demand at prices
-// has to fall to `met`. Newton's method on a decreasing convex function, from the left.
+// Of the demands at rho only the fraction `met` can be met, and the prices prove it: demand at
+// prices has to fall to `met`. Newton's method on a decreasing convex function, from the left.
 double next_rho(const ShareProblem& problem, const Deadlines& deadlines, const Shares& raised,
                 double rho) {
   const double met = raised.objective;

@@ -1,6 +1,6 @@
 // Gavel's objectives (OSDI 2020, sections 4.1 to 4.4) as divisions of the time of GPUs among jobs,
-// on time_shares.h. Each function says which of several best divisions it gives, because orders of
-// jobs are made from them and the choice alone moves average completion times.
+// on time_shares.h. Each function says which of several best divisions it gives, because jobs are
+// ordered by them and the choice alone changes average completion times.
 //
 // All divide alike jobs alike: rows with the same gang, rates in proportion, floor, part and other
 // columns get the same shares. The result does not depend on the order of the rows, nor on the
@@ -29,8 +29,8 @@ struct Allocation {
 };
 
 // The highest common level (section 4.1, and with parts by weight, gang and speed Gavel's LAS). The
-// objective is that level. Of the best divisions the one with the most progress over all jobs,
-// each measured in its part (ours).
+// objective is that level. Of the best divisions the one with the most progress over all jobs, each
+// measured in its part (ours).
 Result<Allocation> max_min(const ShareProblem& problem);
 
 // Raises the level again and again for the jobs that a higher one is still possible for, so that
@@ -52,13 +52,13 @@ Result<Allocation> least_makespan(const ShareProblem& problem, std::span<const d
 struct FinishTimes {
   std::vector<double> remaining;   // units of progress, >= 0
   std::vector<double> age_s;       // since arrival, >= 0
-  std::vector<double> isolated_s;  // from arrival to finish with an equal part of the cluster, > 0
+  std::vector<double> isolated_s;  // from arrival to finish with an equal share of the cluster, > 0
 };
 
-// The least rho such that every job with work left, at its share from now on, has age + remaining /
-// progress <= rho
-// * isolated. The objective is rho to a relative 1e-9. Otherwise as max_min. Floors and parts play
-// no role. Newton's method on the prices of a fixed rho, which comes from below (ours).
+// The least rho such that every job with work left, at its share from now on, has
+//   age + remaining / progress <= rho * isolated
+// The objective is rho to a relative 1e-9. Otherwise as max_min. Floors and parts play no role.
+// Newton's method on the prices of a fixed rho, which comes from below (ours).
 Result<Allocation> finish_time_fairness(const ShareProblem& problem, const FinishTimes& times);
 
 }  // namespace fairlead

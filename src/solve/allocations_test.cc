@@ -195,7 +195,7 @@ TEST(WaterFill, RaisesTheOthersWhenOneIsFull) {
   EXPECT_NEAR(allocation->share[2], 0.75, 1e-8);
 }
 
-TEST(WaterFill, GivesEverybodyFullTimeWhereThereIsRoom) {
+TEST(WaterFill, GivesAllRowsFullTimeWhereThereIsRoom) {
   const auto allocation = water_fill(one_type(8, {1, 2, 4}));
   ASSERT_TRUE(allocation);
   EXPECT_EQ(allocation->share, std::vector(3, 1.0));
@@ -213,7 +213,7 @@ TEST(WaterFill, LeavesNothingToWhoCannotRunBesideTheFloors) {
   EXPECT_NEAR(allocation->share[1], 0, 1e-8);
 }
 
-TEST(WaterFill, RaisesNobodyFurtherWithoutLoweringOneWhoHasNoMore) {
+TEST(WaterFill, RaisesNoRowFurtherWithoutLoweringOneThatHasNoMore) {
   EXPECT_TRUE(rc::check([] {
     ShareProblem problem = any_problem();
     const auto filled = water_fill(problem);

@@ -1,6 +1,6 @@
 // Fair shares of a pool of GPUs by tickets: progressive filling (weighted max-min).
 //
-// Every user gets the same level of GPUs per ticket, except that nobody gets more than it can use:
+// Every user gets the same level of GPUs per ticket, except that no user gets more than it can use:
 // what a satisfied user leaves over raises the level of the others.
 //
 // fair_share is the plain version: it reads like the definition and is the oracle of the tests.
@@ -33,6 +33,7 @@ std::vector<double> fair_share(std::span<const Claim> claims, std::int64_t gpus)
 //  2. level = (GPUs - demand of the satisfied) / tickets of the short.
 //  3. A user's integral is settled when its demand changes or it crosses the split; a short user's
 //     share between is tickets x the integral of the level.
+//
 // A change costs O(log users) for the user and for each user that crosses the split by it.
 // Times passed never go back.
 class FairShareMeter {

@@ -6,7 +6,7 @@
 namespace fairlead {
 namespace {
 
-TEST(FairShare, SplitsByTicketsWhenEveryoneIsShort) {
+TEST(FairShare, SplitsByTicketsWhenAllUsersAreShort) {
   const std::vector<Claim> claims = {{1, 100}, {3, 100}};
   EXPECT_EQ(fair_share(claims, 8), (std::vector<double>{2, 6}));
 }
@@ -17,7 +17,7 @@ TEST(FairShare, GivesWhatASatisfiedUserLeavesToTheOthers) {
   EXPECT_EQ(fair_share(claims, 8), (std::vector<double>{2, 3, 3}));
 }
 
-TEST(FairShare, SatisfiesEveryoneWhenThereIsEnough) {
+TEST(FairShare, SatisfiesAllUsersWhenThereIsEnough) {
   const std::vector<Claim> claims = {{5, 2}, {1, 3}, {1, 0}};
   EXPECT_EQ(fair_share(claims, 8), (std::vector<double>{2, 3, 0}));
   EXPECT_EQ(fair_share({}, 8), std::vector<double>());

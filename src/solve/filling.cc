@@ -137,8 +137,8 @@ struct PlainClaim {
   double cap = 0;
 };
 
-// Round after round, whoever needs no more than an equal level gets all it can use; when nobody is
-// satisfied any more, the rest is split by weight.
+// Round after round, a claim that needs no more than an equal level gets all it can use; when no
+// further claim is satisfied, the rest is split by weight.
 std::vector<double> plain_filling(double amount, std::span<const PlainClaim> claims) {
   std::vector<double> shares(claims.size(), 0.0);
   std::vector<std::size_t> open(claims.size());

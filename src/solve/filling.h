@@ -1,6 +1,6 @@
 // Progressive filling with real amounts, as policies need it every quantum.
 //
-// Weighted max-min: every claim gets the same level per unit of weight, except that nobody gets
+// Weighted max-min: every claim gets the same level per unit of weight, except that no claim gets
 // more than its cap; what a satisfied claim leaves over raises the level of the others.
 //
 // ProgressiveFilling shares one amount among equals. NestedFilling shares GPUs by tickets: among
@@ -25,8 +25,8 @@ namespace fairlead {
 class ProgressiveFilling {
  public:
   // shares[i] = min(caps[i], level * weights[i]) with the level at which the shares add up to
-  // min(amount, sum of caps). REQUIRES: equal lengths, amount >= 0, finite weights > 0, finite
-  // caps >= 0. O(n log n).
+  // min(amount, sum of caps). REQUIRES: equal lengths, amount >= 0, finite weights > 0, finite caps
+  // >= 0. O(n log n).
   void fill(double amount, std::span<const double> weights, std::span<const double> caps,
             std::span<double> shares);
 
@@ -51,7 +51,7 @@ struct NestedClaims {
   std::span<const double> tickets;          // of each user, > 0
   std::span<const std::uint32_t> jobs_end;  // user u's jobs: rows jobs_end[u-1] .. jobs_end[u]-1
   std::span<const double> gangs;            // of each job, the most it can use, >= 0
-  std::span<const std::uint32_t> groups;    // of each user, or kNoGroup; empty: nobody has one
+  std::span<const std::uint32_t> groups;    // of each user, or kNoGroup; empty: no user has one
   std::span<const double> group_tickets;    // of each group, > 0
 };
 

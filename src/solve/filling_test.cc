@@ -22,7 +22,7 @@ std::vector<double> fill(double amount, const std::vector<double>& weights,
   return shares;
 }
 
-TEST(ProgressiveFilling, SplitsByWeightWhenEveryoneIsShort) {
+TEST(ProgressiveFilling, SplitsByWeightWhenAllClaimsAreShort) {
   EXPECT_EQ(fill(8, {1, 3}, {100, 100}), (std::vector<double>{2, 6}));
   const std::vector<double> shares = fill(8, {1, 1, 1}, {8, 8, 8});
   for (double share : shares) EXPECT_DOUBLE_EQ(share, 8.0 / 3);
@@ -33,7 +33,7 @@ TEST(ProgressiveFilling, RaisesTheOthersByWhatASatisfiedClaimLeaves) {
   EXPECT_EQ(fill(12, {1, 1, 1, 1}, {9, 4, 3, 1}), (std::vector<double>{4, 4, 3, 1}));
 }
 
-TEST(ProgressiveFilling, GivesNobodyMoreThanItsCap) {
+TEST(ProgressiveFilling, GivesNoClaimMoreThanItsCap) {
   EXPECT_EQ(fill(100, {5, 1, 2}, {2, 3, 0}), (std::vector<double>{2, 3, 0}));
   EXPECT_EQ(fill(0, {1, 2}, {4, 4}), (std::vector<double>{0, 0}));
   EXPECT_EQ(fill(8, {}, {}), std::vector<double>());
@@ -73,7 +73,7 @@ TEST(ProgressiveFilling, SharesOutAllThatCanBeUsed) {
   }));
 }
 
-TEST(ProgressiveFilling, LetsNobodyGainWithoutAPoorerOneLosing) {
+TEST(ProgressiveFilling, LetsNoClaimGainWithoutAPoorerOneLosing) {
   EXPECT_TRUE(rc::check([] {
     const Case made = any_case();
     const auto shares = fill(made.amount, made.weights, made.caps);

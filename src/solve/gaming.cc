@@ -7,7 +7,7 @@
 namespace fairlead {
 namespace {
 
-// One user's search. `truth` holds the true speeds of everybody.
+// One user's search. `truth` holds the true speeds of all users.
 class Search {
  public:
   Search(std::size_t types, std::span<const double> truth, std::span<const double> entitled,
@@ -90,7 +90,7 @@ class Search {
     return gain > 1e-6 ? gain : 0;
   }
 
-  // What the user's own share is worth to it after everybody has traded by the reports.
+  // What the user's own share is worth to it after all have traded by the reports.
   double throughput(std::span<const double> speeds) {
     shares_.assign(entitled_.begin(), entitled_.end());
     trading_.trade(types_, reported_, shares_, price_, trades_);
@@ -109,7 +109,7 @@ class Search {
   std::vector<double> factors_;  // of reports
   std::vector<double> reported_;
   std::size_t user_ = 0;
-  double honest_ = 0;  // the user's throughput when everybody is honest
+  double honest_ = 0;  // the user's throughput when all are honest
   BestLies best_;
   std::vector<std::size_t> known_;
   std::vector<std::size_t> choice_;  // of a factor, for each known type

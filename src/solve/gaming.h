@@ -1,8 +1,8 @@
-// How much a user can gain in trading by lying: a search, for tests and experiments. Ours.
+// How much a user can gain in trading by misreporting: a search, for tests and experiments. Ours.
 //
 // A user can report false speedups, or truly run its jobs slower on its slowest GPUs, so that its
-// speedup rises though its slow GPUs are worth less. Everybody else is honest. What the user gets
-// is measured by its true speeds.
+// speedup rises though its slow GPUs are worth less. All others are honest. What the user gets is
+// measured by its true speeds.
 #pragma once
 
 #include "fairlead/solve/trading.h"
@@ -13,7 +13,7 @@
 
 namespace fairlead {
 
-// Gains: by how much the user's throughput exceeds the one when everybody is honest, in percent;
+// Gains: by how much the user's throughput exceeds the one when all users are honest, in percent;
 // 0: nothing that was tried gains.
 struct BestLies {
   double report_gain = 0;

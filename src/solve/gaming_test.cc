@@ -15,8 +15,8 @@ std::vector<BestLies> lies_of(const TestMarket& market, TradePrice price) {
 }
 
 TEST(Gaming, FindsTheReportThatPaysUnderTheSecondPrice) {
-  // Two users with the same highest speedup leave no price strictly below it, so nobody trades. If
-  // one of them says a little less, the other buys, and then it does so itself.
+  // Two users with the same highest speedup leave no price strictly below it, so there is no trade.
+  // If one of them says a little less, the other buys, and then it does so itself.
   const std::vector<SlideModel> models = {kVae, kSuperRes, kDcgan, kDcgan};
   const auto lies = lies_of(slide_market(models, {64, 24, 12}), TradePrice::kSlides);
   EXPECT_NEAR(lies[2].report_gain, 28.18, 0.01);
@@ -40,7 +40,7 @@ TEST(Gaming, CountsASlowDownByWhatTheSlowGpusAreThenWorth) {
   EXPECT_EQ(lies.slow_down, 1.25);
 }
 
-TEST(Gaming, FindsNothingWhereNobodyCanTrade) {
+TEST(Gaming, FindsNothingWhereNoUserCanTrade) {
   const TestMarket market{2, {1, 0, 1, 2}, {12, 9, 12, 1}};
   for (const BestLies& lies : lies_of(market, TradePrice::kSlides)) {
     EXPECT_EQ(lies.report_gain, 0);

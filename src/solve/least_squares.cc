@@ -7,7 +7,7 @@
 namespace fairlead {
 namespace {
 
-// Below this part of a column's square, what other columns do not explain of it is rounding.
+// Below this fraction of a column's square, what other columns do not explain of it is rounding.
 constexpr double kDependent = 1e-10;
 // By this part a solution with more columns must be better, lest rounding choose.
 constexpr double kBetter = 1e-12;

@@ -3,8 +3,8 @@
 // type here.
 //
 // The answer is a function of the program alone: columns, rows and coefficients in the same order
-// give the same bits. Where several answers are best, which one comes out is Clp's choice, so
-// whoever orders things by an answer has to break the ties by himself (solve/allocations.h).
+// give the same bits. Where several answers are best, which one comes out is Clp's choice, so a
+// caller that orders things by an answer has to break ties itself (solve/allocations.h).
 #pragma once
 
 #include "fairlead/base/result.h"

@@ -44,7 +44,7 @@ inline Result<LpSolution> solve_plainly(const ShareProblem& problem,
 }
 
 // Few distinct values, so that ties are common, or many; types without GPUs; gangs larger than a
-// type; rows that cannot run. Somebody has a part.
+// type; rows that cannot run. Some row has a part.
 inline ShareProblem any_share_problem(std::size_t rows_max, std::size_t types_max) {
   ShareProblem problem;
   const auto types = *rc::gen::inRange<std::size_t>(1, types_max + 1);

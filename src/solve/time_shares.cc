@@ -21,10 +21,10 @@ constexpr double kRoundingGap = 1e-6;
 constexpr double kRoundingUnit = 1e-15;  // of values of at most 1
 constexpr double kCapacitySlack = 1e-9;
 constexpr int kIdleTurns = 40;
-// Part of the way from the master's prices to the best ones known, at which is asked: the master's
-// own swing widely (Wentges 1997).
+// Fraction of the way from the master's prices to the best ones known, at which is asked: the
+// master's own swing widely (Wentges 1997).
 constexpr double kPull = 0.3;
-// A row that could gain no more than this part of its largest rate is full.
+// A row that could gain no more than this fraction of its largest rate is full.
 constexpr double kFull = 1e-12;
 
 void check(const ShareProblem& problem) {

@@ -1,7 +1,7 @@
 // Division of the time of GPUs of several types among jobs, as a linear program with one price per
-// type: x[j][k] >= 0 is the part of time that job j runs on type k, a job's parts add up to at most
-// 1, and the gangs of all jobs, times their parts, to at most the GPUs of each type (Gavel, OSDI
-// 2020, sections 3 and 4). A job's progress is the sum of rate x share over the types.
+// type: x[j][k] >= 0 is the fraction of time that job j runs on type k, a job's fractions add up to
+// at most 1, and the gangs of all jobs, times their fractions, to at most the GPUs of each type
+// (Gavel, OSDI 2020, sections 3 and 4). A job's progress is the sum of rate x share over the types.
 //
 // Both functions decompose by prices: at given prices every row of jobs answers alone, with at most
 // two types, and a master program of types + 1 rows mixes the answers (Dantzig and Wolfe 1960; the

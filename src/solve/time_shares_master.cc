@@ -11,8 +11,8 @@
 namespace fairlead {
 namespace {
 
-// A gain below this part of the value is not worth a step; one below this part of the terms that
-// make it is rounding.
+// A gain below this fraction of the value is not worth a step; one below this fraction of the terms
+// that make it is rounding.
 constexpr double kGain = 1e-13;
 constexpr double kRounding = 2e-15;
 constexpr double kPivot = 1e-11;

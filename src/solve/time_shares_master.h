@@ -1,8 +1,8 @@
 // The small linear program inside ShareSolver (time_shares.h): mixes whole answers so that the mix
 // keeps within the capacity of every GPU type and has the largest value. It has one row per type
 // and one for the weights, which add up to 1; answers are added to it one by one (Dantzig and
-// Wolfe, "Decomposition principle for linear programs", 1960). Solved by the simplex method with
-// a dense inverse, recomputed at each pivot: there are few rows.
+// Wolfe, "Decomposition principle for linear programs", 1960). Solved by the simplex method with a
+// dense inverse, recomputed at each pivot: there are few rows.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace fairlead {
 
 class ShareMaster {
  public:
-  // Begins with the answer of this value that uses this part of each type's capacity.
-  // REQUIRES: no part above 1 (by more than rounding).
+  // Begins with the answer of this value that uses this fraction of each type's capacity. REQUIRES:
+  // no fraction above 1 (by more than rounding).
   void start(double value, std::span<const double> usage);
   // One more answer; `usage` may be above 1.
   void add(double value, std::span<const double> usage);
@@ -31,7 +31,7 @@ class ShareMaster {
   double gain(double value, std::span<const double> usage) const;
 
  private:
-  // Columns: the idle part of each type, then the answers.
+  // Columns: the idle fraction of each type, then the answers.
   std::size_t size() const { return types_ + 1; }
   double coefficient(std::size_t column, std::size_t row) const;
   double value_of(std::size_t column) const {

@@ -16,7 +16,7 @@ struct ShareRows {
   std::vector<double> floor;  // of each row, <= 1
   std::vector<double> part;   // of each row; floor + part <= 1
   std::vector<double> rate;   // rows x types; 0 where the row cannot run
-  std::vector<double> cost;   // rows x types: the part of the capacity one job takes at full share
+  std::vector<double> cost;   // rows x types: fraction of the capacity that a full share takes
 
   std::size_t rows() const { return count.size(); }
 };

@@ -83,7 +83,7 @@ TEST(TimeShares, GivesTheFastTypeToWhoGainsMostFromIt) {
   EXPECT_FALSE(shares->by_clp);
 }
 
-TEST(TimeShares, RaisesNobodyAboveItsFullTime) {
+TEST(TimeShares, RaisesNoRowAboveItsFullTime) {
   const ShareProblem problem{.gpus = {8},
                              .gang = {1, 1},
                              .count = {1, 2},
@@ -124,7 +124,7 @@ TEST(TimeShares, HoldsTheLevelAtZeroForAJobThatCannotRun) {
   expect_fits(problem, *shares, 0);
 }
 
-TEST(TimeShares, OfNobodyAreEmpty) {
+TEST(TimeShares, OfNoJobsAreEmpty) {
   const auto shares = raise_level({.gpus = {1, 2}});
   ASSERT_TRUE(shares);
   EXPECT_EQ(shares->objective, 0);

@@ -12,7 +12,7 @@ namespace {
 
 // Speedups this close, relative to each other, are equal: they come from divisions.
 constexpr double kEqual = 1e-9;
-// Fewer GPUs are what rounding left over: nobody bids or sells them.
+// Fewer GPUs are a rounding error: they are neither bid nor sold.
 constexpr double kDust = 1e-9;
 
 bool is_below(double a, double b) { return a * (1 + kEqual) < b; }
@@ -71,7 +71,7 @@ void Trading::find_parties(std::uint32_t slow, std::uint32_t fast) {
 }
 
 void Trading::trade_by_second_price(Pair pair) {
-  // Whoever has sold gets slow GPUs to bid, but bids less than everybody that buys after; so both
+  // A user that has sold gets slow GPUs to bid, but bids less than all that buy after; so both
   // walks go one way only.
   const auto next_bidder = [&](std::size_t end) {  // 1 + the last one before `end`; 0: none
     while (end > 0 && gpus(parties_[end - 1].user, pair.slow) <= kDust) --end;
@@ -109,7 +109,7 @@ void Trading::trade_by_second_price(Pair pair) {
   }
 }
 
-// The part of a user's GPUs of `type` that it offers for GPUs of type `to`. It depends on the
+// The fraction of a user's GPUs of `type` that it offers for GPUs of type `to`. It depends on the
 // entitlements alone.
 double Trading::offer(std::uint32_t user, std::uint32_t type, std::uint32_t to) const {
   const double others = all_gpus_ - type_gpus_[type];
@@ -117,7 +117,7 @@ double Trading::offer(std::uint32_t user, std::uint32_t type, std::uint32_t to) 
 }
 
 // The price at which the slow GPUs of all above it pay for the fast GPUs of all below it: between
-// two speedups, or a speedup whose own users take a part. 0: there is no demand or no supply.
+// two speedups, or a speedup whose own users trade a fraction. 0: there is no demand or no supply.
 double Trading::market_price(Pair pair) const {
   double bids = 0;  // slow GPUs of the parties not yet passed
   for (auto it = parties_.rbegin(); it != parties_.rend(); ++it) {

@@ -4,11 +4,11 @@
 // gains by giving p < s slow GPUs for it; one with s < p gains by selling. s is the user's speedup
 // in the pair of types, p the price.
 //
-// Two rules of price. In both nobody's throughput (the sum over types of speed x GPUs) falls by any
-// trade, which is checked, and a user that does not know its speed on a type does not trade it.
+// Two rules of price. In both no user's throughput (the sum over types of speed x GPUs) falls by
+// any trade, which is checked, and a user that does not know its speed on a type does not trade it.
 //
 //  kSlides    Gandiva_fair (EuroSys 2020, slides): the user with the highest speedup buys from the
-//             one with the lowest, at the second-highest speedup of those who still have slow GPUs
+//             one with the lowest, at the second-highest speedup of those that still have slow GPUs
 //             to bid, and so on while both gain strictly. Pairs of types follow each other, the
 //             widest gap first, each with what the one before has left. A pair's gap is the median
 //             speedup over the users that know both types. Ours: users with equal lowest speedups
@@ -16,10 +16,11 @@
 //  kExternal  Ours. A pair trades once, at the price at which demand meets supply; users whose own
 //             speedup is the price are left out (trade reduction, after McAfee 1992), and the
 //             longer side is rationed in proportion to what each offers. What a user offers is
-//             fixed before any report is read: of its GPUs of type a, the part gpus(b) / gpus(all
-//             but a) goes to the pair with b. So pairs do not depend on each other, and in each of
-//             them a user's report decides only on which side of the price it stands: no false
-//             report of one user gains anything. (Several users that act together can gain.)
+//             fixed before any report is read: of its GPUs of type a, the fraction
+//             gpus(b) / gpus(all but a) goes to the pair with b. So pairs do not depend on each
+//             other, and in each of them a user's report decides only on which side of the price it
+//             stands: no false report of one user gains anything. (Several users that act together
+//             can gain.)
 #pragma once
 
 #include <cstddef>

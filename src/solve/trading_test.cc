@@ -121,7 +121,7 @@ TradePrice any_price() { return *rc::gen::element(TradePrice::kSlides, TradePric
 
 bool is_close(double a, double b) { return std::abs(a - b) <= 1e-6 * (1 + std::abs(a)); }
 
-TEST(Trading, LetsNobodyLose) {
+TEST(Trading, LetsNoUserLose) {
   EXPECT_TRUE(rc::check([] {
     const TestMarket market = any_market();
     const auto shares = market.traded(any_price());

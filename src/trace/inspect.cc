@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kSecondsPerHour = 3600;
 
-// GPU-hours of one job. A double, because a hostile trace's sum passes 64 bits.
+// GPU-hours of one job. A double, because the sum over a crafted trace can exceed 64 bits.
 double gpu_hours_of(const Workload& workload, JobId job) {
   return to_seconds(workload.durations[job]) * workload.jobs.gpus[job] / kSecondsPerHour;
 }
@@ -145,7 +145,7 @@ std::string to_text(const TraceStats& stats) {
                  stats.models);
   fmt::format_to(out, "rows: {} read, {} rejected\n", stats.rows.rows_read, stats.rows.rejected());
   print_counts(out, "rejected rows, by reason", stats.rows.rows_rejected);
-  print_counts(out, "rows kept but changed", stats.rows.rows_mended);
+  print_counts(out, "rows repaired", stats.rows.rows_mended);
   if (stats.jobs == 0) return text;
   text += '\n';
   print_numbers(out, stats);

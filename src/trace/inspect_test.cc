@@ -66,7 +66,7 @@ TEST(Inspect, AnEmptyTraceIsAllZero) {
   EXPECT_EQ(to_text(stats), "t: 0 jobs of 0 users, 0 models\nrows: 0 read, 0 rejected\n");
 }
 
-TEST(Inspect, TextShowsRejectedAndMendedRows) {
+TEST(Inspect, TextShowsRejectedAndRepairedRows) {
   const auto workload = read_trace("tests/data/traces/openb_normalized.csv", {});
   const std::string text = to_text(inspect(*workload));
   for (const char* part :

@@ -1,4 +1,4 @@
-// Jobs drawn one by one: what the synthetic workloads with given kinds of jobs have in common.
+// Jobs drawn one by one: the common base of the synthetic workloads with given kinds of jobs.
 //
 // Equal options give an equal workload on every compiler. O(jobs) time.
 #pragma once

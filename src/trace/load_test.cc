@@ -43,7 +43,7 @@ TEST(Load, OfATraceThatHasItAlreadyChangesNothing) {
   EXPECT_EQ(arrivals_ms(workload), (std::vector<std::int64_t>{0, 7'000, 7'000, 100'000}));
 }
 
-TEST(Load, KeepsTheOrderOfSubmissionsHoweverMuchItSqueezes) {
+TEST(Load, KeepsTheOrderOfSubmissionsAtAnyLoad) {
   Workload workload = *generate({.jobs = 200, .capacity_gpus = 16});
   const std::vector<std::int64_t> before = arrivals_ms(workload);
   ASSERT_TRUE(std::ranges::is_sorted(before));

@@ -1,9 +1,9 @@
-// A synthetic workload of users who come and go: hyper-parameter searches.
+// A synthetic workload of users with bursts of activity: hyper-parameter searches.
 //
 // Sessions begin in a Poisson process. In each, one user submits many jobs of one model within
 // minutes and then waits for them. So at every moment some users are active and others are not,
-// which is what fair shares have to follow. Sessions are drawn until together they ask for the load
-// wanted; then all durations shrink by the little that is too much.
+// which is what fair shares have to follow. Sessions are drawn until together they reach the
+// offered load; then all durations are scaled down to match it exactly.
 //
 // Equal options give an equal workload on every compiler. O(jobs log jobs) time.
 #pragma once

@@ -12,8 +12,8 @@ namespace fairlead {
 struct SizeClass {
   std::string name;  // jobs are called after it: "small-1"
   double weight = 1;
-  // Uniform between these, on the run's reference GPU type; a gang of g GPUs takes the g-th part of
-  // so many hours.
+  // Uniform between these, on the run's reference GPU type; a gang of g GPUs takes 1/g of so many
+  // hours.
   double gpu_hours_min = 1;
   double gpu_hours_max = 1;
   std::vector<std::string> models;  // equally likely; none: jobs without a model

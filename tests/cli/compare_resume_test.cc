@@ -147,8 +147,8 @@ TEST_F(CompareResumeTest, AnInterruptionLeavesWhatIsCompleteAndNoProcess) {
       " & until [ -e out/fifo/summary.json ]; do :; done; kill -TERM $!; wait $!; echo ended $?";
   const Ended ended = fairlead("--version", in_background);
   EXPECT_NE(ended.out.find("ended 143"), std::string::npos) << ended.out;
-  EXPECT_NE(ended.errors.find("fairlead: interrupted; complete runs are kept, and the same command "
-                              "makes the others\n"),
+  EXPECT_NE(ended.errors.find("fairlead: interrupted; complete runs are kept; the same command "
+                              "resumes with the others\n"),
             std::string::npos)
       << ended.errors;
   // Had the child survived, it would still wait for a writer.

@@ -1,5 +1,5 @@
 // The world of the Gavel simulator in its own arithmetic: seconds in double precision, whole steps,
-// rounds that end with their last job. It runs our rule of rounds (policy/gavel_rounds.h) with
+// rounds that end with their last job. It runs our rule of rounds (policy/gavel/rounds.h) with
 // allocations from outside, and thus tells whether the rule is the simulator's. The order of
 // operations is the simulator's, also where it is odd, because equal priorities must stay equal.
 #pragma once

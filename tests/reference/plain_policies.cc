@@ -61,7 +61,7 @@ class Plain : public Policy {
     return claimed;
   }
 
-  // Frees every GPU and gives them out along `order`; see policy/preemption.h for what happens
+  // Frees every GPU and gives them out along `order`; see policy/kit/preemption.h for what happens
   // where counting and placing differ.
   void give_out(const View& view, Plan& plan, const std::vector<JobId>& order) const {
     Left left;

@@ -1,15 +1,16 @@
 // Dally: delay scheduling over the tiers of the network (arXiv 2401.16492).
 //
 // A job accepts GPUs as close together as its gang can be here at once; a rack only after it has
-// waited for its machine timer, and GPUs anywhere after its rack timer (dally_timers.h). Who does
-// not accept is skipped. In rounds, jobs that suffer most from the network take GPUs from those who
-// do not, and move closer together or to faster GPUs, where that saves more than the restarts that
-// it costs.
+// waited for its machine timer, and GPUs anywhere after its rack timer (timers.h). Who does not
+// accept is skipped. In rounds, jobs that suffer most from the network take GPUs from those who do
+// not, and move closer together or to faster GPUs, where that saves more than the restarts that it
+// costs.
 //
 // Invariants:
 //  1. Every job that is here holds a gang in the plan, or stands in waiting_ once, in OrderKey
 //     order.
 //  2. A gang has one GPU type, unless no type has enough GPUs.
+//
 // Cost of a decision: O(news + waiting), or O(running) if nobody waits; O(nodes) per newcomer and
 // per kind of gang that finds no machine. A round in addition: O(nodes + slices held) per job that
 // waits or could be faster elsewhere.
@@ -164,7 +165,7 @@ class Dally : public Policy {
   bool place_at(const View& view, Plan& plan, JobId job, DallyTier tier, TypeMask types);
   static void fill(Plan& plan, GpuTypeId type, NodeRange range, std::uint32_t gpus);
 
-  // A round (dally_round.cc).
+  // A round (round.cc).
   bool moves_for_speed() const {
     return options_.preempt == DallyPreempt::kNetwork || options_.preempt == DallyPreempt::kBoth;
   }

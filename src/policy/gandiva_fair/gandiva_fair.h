@@ -141,7 +141,7 @@ class GandivaFair : public Policy {
   void ask_to_be_woken(const View& view, Plan& plan);
   double tickets_of(const View& view, JobId job) const;
 
-  // gandiva_fair_homes.cc: where jobs are kept.
+  // homes.cc: where jobs are kept.
   void put_outside(const View& view, JobId job, bool first);
   void consider(UserId user);
   bool may_come_in(const View& view, JobId job);
@@ -164,11 +164,11 @@ class GandivaFair : public Policy {
   void close_node(const View& view, NodeId node);
   void open_node(const View& view, NodeId node);
 
-  // gandiva_fair_state.cc
+  // state.cc
   void save_lists(Writer& writer) const;
   void load_lists(Reader& reader);
 
-  // gandiva_fair_balance.cc
+  // balance.cc
   void balance(const View& view, Plan& plan);
   void refresh(const View& view, NodeId node);
   void look_at(std::size_t candidate);

@@ -1,5 +1,5 @@
 // Gavel's objectives (Narayanan et al., OSDI 2020, section 4): which part of its time each job is
-// due on each GPU type. The calculation alone; rounds turn it into gangs (gavel_rounds.h).
+// due on each GPU type. The calculation alone; rounds turn it into gangs (rounds.h).
 #pragma once
 
 #include "fairlead/base/rng.h"

@@ -6,8 +6,8 @@
 //
 // The search walks the bids in the order given and keeps the best `beam` drafts, at most one for
 // each number of free GPUs per type. Drafts are compared by what they have chosen and the bound of
-// hadar_clearing.h on what the others can add. In large rounds the beam covers the head of the
-// order, and one draft goes on.
+// clearing.h on what the others can add. In large rounds the beam covers the head of the order, and
+// one draft goes on.
 //
 // What cannot change the choice is left out: drafts whose bound is below what another has already,
 // and gangs that at clearing prices gain too little to stay in the beam. So most bids behind those

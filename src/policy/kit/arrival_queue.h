@@ -1,4 +1,4 @@
-// The queue policy of first come, first served, which fifo and yarn-cs are with different placements.
+// First come, first served: the queue policy of fifo and of yarn-cs, which place differently.
 #pragma once
 
 #include "fairlead/policy/kit/queue_policy.h"

@@ -9,6 +9,7 @@
 // Invariants:
 //  1. A job is in the queue at most once.
 //  2. Order is OrderKey order, across classes too; keys of members never change.
+//
 // add, pop, erase: O(log of the class's jobs). No allocation once room is reserved and every class
 // has reached its largest size.
 #pragma once

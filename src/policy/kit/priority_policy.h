@@ -10,7 +10,8 @@
 // job runs, at a steady pace:
 //  1. A running job reaches a waiting one's key from above: the waiting job is ahead, unless it
 //     came just now. So the labels of running jobs lie between those of old and of new waiting
-//  jobs. 2. Of two running jobs whose keys meet, the one whose key falls more slowly was ahead.
+//     jobs.
+//  2. Of two running jobs whose keys meet, the one whose key falls more slowly was ahead.
 //  3. Two that fall at one pace met when the later one started. By rule 1 that one is ahead if it
 //     had waited, and behind if it had just come: `started` says so.
 #pragma once

@@ -10,6 +10,7 @@
 //     under its queue's number, apart from those of other jobs if it insists on consolidation.
 //  2. A job changes queue at the exact millisecond at which its service reaches the limit, unless
 //     late_demotion is set.
+//
 // Cost of a decision: O(news + queues + classes + changes) on clusters with one GPU type; with
 // several types, or with the Gittins index, O(running) where somebody waits.
 #pragma once

@@ -44,7 +44,7 @@ class GavelRows {
     const auto count = static_cast<double>(csv_.integer(steps, 1, 1'000'000'000'000'000));
     if (csv_.bad()) return {};
     const double speed = throughput(row);
-    // A part in 10^12 less, or the rounding of the quotient would add a millisecond.
+    // Less by 1e-12 of it, or the rounding of the quotient would add a millisecond.
     const double ms = std::ceil(count / speed * 1000 * (1 - 1e-12));
     if (!(speed > 0)) csv_.fault(csv_.find("job_type"), "has no known throughput");
     if (!(ms <= static_cast<double>(kMsMax))) csv_.fault(steps, "must take at most 100 years");

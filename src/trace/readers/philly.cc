@@ -84,8 +84,8 @@ struct Job {
   std::int64_t gpus = 0;
 };
 
-// Takes the parser's events. The nesting is fixed, so a level says what a container is; what is
-// not part of the schema is skipped as a whole.
+// Takes the parser's events. The nesting is fixed, so a level says what a container is; what is not
+// part of the schema is skipped as a whole.
 class PhillyLog : public nlohmann::json_sax<nlohmann::json> {
  public:
   PhillyLog(SourceBuffer& buffer, std::string_view file, WorkloadBuilder& builder)
@@ -210,7 +210,7 @@ class PhillyLog : public nlohmann::json_sax<nlohmann::json> {
     if (ran.ms < 0) ran += second_pass(*end);
     if (ran.ms < 0 && bad_time_.text.empty()) bad_time_ = attempt_.end;
     job_.any_attempt = true;
-    // The sum of a hostile log must not overflow; what is longer is rejected anyway.
+    // The sum over a crafted log must not overflow; what is longer is rejected anyway.
     job_.ran = {std::min(job_.ran.ms + ran.ms, kMsMax + 1)};
   }
 
