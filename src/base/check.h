@@ -4,7 +4,7 @@
 // as an Error (result.h).
 //
 // FL_DCHECK is for checks that cost more than O(1) or sit in the innermost loops; release builds
-// compile it away.
+// compile them, but never evaluate them.
 #pragma once
 
 #include <fmt/format.h>
@@ -28,7 +28,8 @@ namespace fairlead::internal {
 #ifdef FAIRLEAD_DCHECKS
 #define FL_DCHECK(condition, ...) FL_CHECK(condition, ##__VA_ARGS__)
 #else
-#define FL_DCHECK(condition, ...) \
-  do {                            \
+#define FL_DCHECK(condition, ...)                  \
+  do {                                             \
+    if (false) FL_CHECK(condition, ##__VA_ARGS__); \
   } while (false)
 #endif
