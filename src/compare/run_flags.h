@@ -36,7 +36,7 @@ struct RunConfig {
   Settings settings;
   bool audit = false;
   std::filesystem::path out;
-  std::string inputs_hash;  // for run.json; see cli/run_inputs.h
+  std::string inputs_hash;  // for run.json; see compare/run_inputs.h
 };
 
 // The run that the flags ask for. Errors name the flag.

@@ -264,7 +264,7 @@ Status Engine::decide(bool only_woke) {
     journal_.on(record);
   }
   const bool all_up = plan_.free().capacity() == cluster_.gpus;
-  if (!standstill_.after_decision(only_woke && all_up, running_.members(), now_)) return {};
+  if (!standstill_.after_decision(only_woke, all_up, running_.members(), now_)) return {};
   return run_error("policy {} has brought the jobs to a standstill at {} s: {}", policy_->name(),
                    to_seconds(now_), standstill_cause());
 }
@@ -311,17 +311,17 @@ std::string Engine::standstill_cause() const {
     return fmt::format(
         "no job has worked in its last {} decisions, as it stops each before the overhead of its "
         "start or move is over; a longer quantum or lower costs would let them: job {}",
-        Standstill::kIdleMax, workload_.names[job]);
+        standstill_.idle(), workload_.names[job]);
   }
   if (waiting_.members().empty()) {
     return fmt::format("it asked to be woken {} times without a job that waits or works",
-                       Standstill::kIdleMax);
+                       standstill_.idle());
   }
   const JobId job = std::ranges::min(waiting_.members());
   return fmt::format(
       "it was woken {} times without placing any of {} waiting jobs; {} GPUs are free, and the "
       "first that waits asks for {}: job {}",
-      Standstill::kIdleMax, waiting_.members().size(), plan_.free().total(), jobs_.gpus[job],
+      standstill_.idle(), waiting_.members().size(), plan_.free().total(), jobs_.gpus[job],
       workload_.names[job]);
 }
 

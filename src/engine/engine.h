@@ -66,7 +66,6 @@ class Engine {
 
   Time now() const { return now_; }
   const EngineCounts& counts() const { return counts_; }
-  const Record::Counts& job_counts() const { return job_counts_; }
 
  private:
   // A dense set of jobs with O(1) insert and erase; its order means nothing.

@@ -34,7 +34,7 @@ void Audit::on(const Record& record) {
       return on_done(record);
     case RecordKind::kEvicted:
     case RecordKind::kStop:
-      if (JobRow* job = running(record)) {
+      if (AuditedJob* job = running(record)) {
         const Work lost = rates_.done_in_last(
             record.job, record.dead, {.from = job->progress_from, .to = now_, .rate = job->rate});
         settle(*job, now_);
@@ -62,7 +62,7 @@ void Audit::on(const Record& record) {
   }
 }
 
-Audit::JobRow* Audit::running(const Record& record) {
+Audit::AuditedJob* Audit::running(const Record& record) {
   if (!jobs_.has(record.job) || jobs_[record.job].state != State::kRunning) {
     problem("job {} loses a gang that it does not hold", record.job.row());
     return nullptr;
@@ -89,7 +89,7 @@ void Audit::on_arrived(const Record& record) {
   }
   if (record.job.row() == jobs_.size())
     jobs_.push_back({});  // a live run learns of jobs as it goes
-  JobRow& job = jobs_[record.job];
+  AuditedJob& job = jobs_[record.job];
   if (job.state != State::kUnseen) problem("job {} is submitted twice", record.job.row());
   job.gpus_min = record.gpus_min;
   job.gpus_max = record.gpus_max;
@@ -106,7 +106,7 @@ void Audit::on_arrived(const Record& record) {
 void Audit::on_done(const Record& record) {
   const bool was_waiting = jobs_.has(record.job) && jobs_[record.job].state == State::kWaiting;
   if (record.kind == RecordKind::kFinished || !was_waiting) {
-    JobRow* job = running(record);
+    AuditedJob* job = running(record);
     if (job == nullptr) return;
     settle(*job, now_);
     if (record.kind == RecordKind::kFinished && job->rate.fixed > 0 &&
@@ -124,7 +124,7 @@ void Audit::on_done(const Record& record) {
 
 void Audit::on_place(const Record& record) {
   if (!jobs_.has(record.job)) return problem("job {} is out of order", record.job.row());
-  JobRow& job = jobs_[record.job];
+  AuditedJob& job = jobs_[record.job];
   if (record.copy == 0 && job.state != State::kWaiting) {
     return problem("job {} is placed, but does not wait", record.job.row());
   }
@@ -149,7 +149,7 @@ void Audit::on_place(const Record& record) {
   job.progress_from = std::max(job.progress_from, now_ + record.dead);
 }
 
-void Audit::grant(JobRow& job, const Record& record) {
+void Audit::grant(AuditedJob& job, const Record& record) {
   for (std::size_t i = 0; i < record.gang.size(); ++i) {
     const Slice slice = record.gang[i];
     const std::uint64_t gpus = record.gpu_masks[i];
@@ -158,7 +158,7 @@ void Audit::grant(JobRow& job, const Record& record) {
               slice.node.row());
       continue;
     }
-    NodeRow& node = nodes_[slice.node];
+    AuditedNode& node = nodes_[slice.node];
     if (i > 0 && record.gang[i - 1].node >= slice.node) {
       problem("job {}: the slices of its gang are not sorted", record.job.row());
     }
@@ -181,12 +181,12 @@ void Audit::grant(JobRow& job, const Record& record) {
   }
 }
 
-void Audit::release(JobRow& job) {
+void Audit::release(AuditedJob& job) {
   for (const Grant& grant : job.grants) nodes_[grant.node].busy &= ~grant.gpus;
   job.grants.clear();
 }
 
-void Audit::settle(JobRow& job, Time now) {
+void Audit::settle(AuditedJob& job, Time now) {
   if (now <= job.progress_from) return;
   job.left = job.left - progress(job.rate, now - job.progress_from);
   job.progress_from = now;
@@ -194,7 +194,7 @@ void Audit::settle(JobRow& job, Time now) {
 
 void Audit::on_node_change(const Record& record) {
   if (!nodes_.has(record.node)) return problem("node {} does not exist", record.node.row());
-  NodeRow& node = nodes_[record.node];
+  AuditedNode& node = nodes_[record.node];
   const bool down = record.kind == RecordKind::kNodeDown;
   if (node.down == down) problem("node {} changes to the state it is in", record.node.row());
   if (down && node.busy != 0) {
@@ -204,7 +204,7 @@ void Audit::on_node_change(const Record& record) {
 }
 
 void Audit::on_speed(const Record& record) {
-  JobRow* job = running(record);
+  AuditedJob* job = running(record);
   if (job == nullptr) return;
   if (now_ > job->progress_from) {
     rates_.add(record.job, {.from = job->progress_from, .to = now_, .rate = job->rate});
@@ -216,7 +216,7 @@ void Audit::on_speed(const Record& record) {
 void Audit::on_end(const Record& record) {
   ended_ = true;
   for (JobId id : ids<JobId>(jobs_.size())) {
-    JobRow& job = jobs_[id];
+    AuditedJob& job = jobs_[id];
     if (job.state == State::kRunning) settle(job, now_);
     if (job.state == State::kRunning && job.rate.fixed > 0 && job.left.fixed <= 0) {
       problem("job {} is lost: its work is done, but it did not finish", id.row());

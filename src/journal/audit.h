@@ -41,7 +41,7 @@ class Audit : public RecordSink {
     NodeId node;
     std::uint64_t gpus;
   };
-  struct JobRow {
+  struct AuditedJob {
     State state = State::kUnseen;
     std::uint32_t gpus_min = 0;
     std::uint32_t gpus_max = 0;
@@ -52,7 +52,7 @@ class Audit : public RecordSink {
     std::uint32_t copies = 0;
     std::vector<Grant> grants;
   };
-  struct NodeRow {
+  struct AuditedNode {
     std::uint64_t gpus = 0;  // every GPU it has
     std::uint64_t busy = 0;
     bool down = false;
@@ -60,7 +60,7 @@ class Audit : public RecordSink {
 
   template <class... Args>
   void problem(fmt::format_string<Args...> format, Args&&... args);
-  JobRow* running(const Record& record);
+  AuditedJob* running(const Record& record);
   void on_run(const Record& record);
   void on_node(const Record& record);
   void on_arrived(const Record& record);
@@ -69,12 +69,12 @@ class Audit : public RecordSink {
   void on_node_change(const Record& record);
   void on_speed(const Record& record);
   void on_end(const Record& record);
-  void grant(JobRow& job, const Record& record);
-  void release(JobRow& job);
-  void settle(JobRow& job, Time now);
+  void grant(AuditedJob& job, const Record& record);
+  void release(AuditedJob& job);
+  void settle(AuditedJob& job, Time now);
 
-  IdVector<JobId, JobRow> jobs_;
-  IdVector<NodeId, NodeRow> nodes_;
+  IdVector<JobId, AuditedJob> jobs_;
+  IdVector<NodeId, AuditedNode> nodes_;
   RateHistory rates_;  // of running jobs
   Record::Counts counts_;
   Time now_;

@@ -94,6 +94,7 @@ Simulation::~Simulation() = default;
 
 Result<Simulation> Simulation::make(SimulationInputs inputs) {
   FL_CHECK(inputs.policy != nullptr, "a simulation without a policy");
+  FL_CHECK(inputs.trace.workload_ != nullptr, "a trace that was moved from");
   Workload workload = std::move(*inputs.trace.workload_);
   const Settings& settings = inputs.settings;
   if (settings.load > 0) FL_TRY(scale_to_load(workload, settings.load, inputs.cluster.gpus));

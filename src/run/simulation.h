@@ -1,4 +1,5 @@
-// Simulation: what a policy would do to a cluster, as a library: no file, no terminal, no exit.
+// Simulation: what a policy would do to a cluster, as a library: no terminal, no exit, and no file
+// but the table of speeds that settings.models may name.
 //
 //   SimulationInputs inputs{.cluster = load_cluster("12xV100:4").value(),
 //                           .trace = Trace::read("jobs.csv").value()};
@@ -59,7 +60,8 @@ struct SimulationCounts {
 class Simulation {
  public:
   // Errors (Error::Kind::kInput): the settings ask for what there is not, such as a model table or a
-  // load that no factor gives. REQUIRES: inputs.policy is not null.
+  // load that no factor gives. settings.reading says how Trace::read reads, and nothing here.
+  // REQUIRES: inputs.policy is not null; inputs.trace was not moved from.
   static Result<Simulation> make(SimulationInputs inputs);
   Simulation(Simulation&&) noexcept;
   Simulation& operator=(Simulation&&) noexcept;

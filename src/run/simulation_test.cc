@@ -166,5 +166,17 @@ TEST(Simulation, AQuantumShorterThanTheOverheadOfAStartEndsTheRun) {
   }
 }
 
+TEST(Simulation, ANodeThatNeverComesBackHidesNoStandstill) {
+  std::vector<JobRow> jobs;
+  for (const char* id : {"a", "b", "c"})
+    jobs.push_back({.id = id, .gpus = 4, .duration = seconds(9)});
+  SimulationInputs inputs = inputs_of(jobs, Costs());
+  inputs.cluster = load_cluster("2xV100:4").value();
+  inputs.settings.faults.outages = {{NodeId(1), Time{0}, Time::never()}};
+  ASSERT_TRUE(inputs.use_policy("gandiva:quantum_s=1").has_value());
+  Simulation simulation = Simulation::make(std::move(inputs)).value();
+  EXPECT_FALSE(simulation.run().has_value());
+}
+
 }  // namespace
 }  // namespace fairlead

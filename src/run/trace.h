@@ -26,6 +26,7 @@ class Trace {
   // Error: a row that no job can be, named by its number, from 1.
   static Result<Trace> of(std::string name, std::span<const JobRow> rows);
 
+  // What a generator of the module trace made, or another part of Fairlead has changed.
   explicit Trace(Workload workload);
   Trace(const Trace& other);
   Trace(Trace&& other) noexcept;
@@ -34,7 +35,7 @@ class Trace {
 
   const std::string& name() const;
   std::size_t jobs() const;
-  // What was read, as the modules below this one see it.
+  // What was read, as the modules below this one see it. REQUIRES: not moved from.
   const Workload& workload() const { return *workload_; }
 
  private:
