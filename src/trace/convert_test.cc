@@ -40,7 +40,7 @@ TEST(WriteNative, WritesOnlyTheColumnsItNeeds) {
 
 TEST(WriteNative, ReadsBackEqual) {
   for (const char* name : {"native.csv", "normalized.csv", "tiresias.csv", "gavel.tsv",
-                           "philly.json", "helios.csv", "pai.csv", "sacct.txt"}) {
+                           "philly.json", "helios.csv", "pai.csv", "sacct.txt", "swf.swf"}) {
     const auto workload = read_trace(std::string("tests/data/traces/") + name, {});
     ASSERT_TRUE(workload.has_value()) << name;
     const auto again = read_text(native_text(*workload), {});

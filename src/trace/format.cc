@@ -10,8 +10,9 @@ namespace fairlead {
 namespace {
 
 constexpr const TraceFormat* kFormats[] = {
-    &kNativeFormat, &kTiresiasFormat, &kGavelFormat, &kPhillyFormat, &kHeliosFormat,
-    &kAcmeFormat,   &kPaiFormat,      &kOpenbFormat, &kSacctFormat,  &kNormalizedFormat,
+    &kNativeFormat, &kTiresiasFormat, &kGavelFormat,      &kPhillyFormat,
+    &kHeliosFormat, &kAcmeFormat,     &kPaiFormat,        &kOpenbFormat,
+    &kSacctFormat,  &kSwfFormat,      &kNormalizedFormat,
 };
 
 std::string_view unquoted(std::string_view field) {

@@ -20,7 +20,8 @@ const TraceFormat* format_of_file(const std::string& name) {
 
 TEST(TraceFormat, NamesAreUniqueAndReadBack) {
   for (const TraceFormat* format : all_formats()) EXPECT_EQ(find_format(format->name), format);
-  EXPECT_EQ(format_names(), "native|tiresias|gavel|philly|helios|acme|pai|openb|sacct|normalized");
+  EXPECT_EQ(format_names(),
+            "native|tiresias|gavel|philly|helios|acme|pai|openb|sacct|swf|normalized");
   EXPECT_EQ(find_format("csv"), nullptr);
 }
 
@@ -53,6 +54,7 @@ TEST(TraceFormat, IsToldByContent) {
   EXPECT_EQ(format_of_file("pai.csv"), &kPaiFormat);
   EXPECT_EQ(format_of_file("openb.csv"), &kOpenbFormat);
   EXPECT_EQ(format_of_file("sacct.txt"), &kSacctFormat);
+  EXPECT_EQ(format_of_file("swf.swf"), &kSwfFormat);
 }
 
 TEST(TraceFormat, IsToldDespiteQuotesAndByteOrderMarks) {

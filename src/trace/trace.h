@@ -10,8 +10,8 @@
 //
 // What each format means here is said at the top of its reader in trace/readers.
 //
-// Rows without GPUs are counted as "no GPU". A duration of 0 is a bad row, but in sacct. Philly,
-// Helios, Acme, PAI and sacct tell calendar times: there the earliest submission becomes time 0.
+// Rows without GPUs are counted as "no GPU". A duration of 0 is a bad row, unless a format means
+// something by it. Where a format tells calendar times, the earliest submission becomes time 0.
 #pragma once
 
 #include "fairlead/base/file.h"

@@ -14,6 +14,7 @@ extern const TraceFormat kOpenbFormat;
 extern const TraceFormat kPaiFormat;
 extern const TraceFormat kPhillyFormat;
 extern const TraceFormat kSacctFormat;
+extern const TraceFormat kSwfFormat;
 extern const TraceFormat kTiresiasFormat;
 
 }  // namespace fairlead
