@@ -146,6 +146,37 @@ TEST_F(Canary, APlacementOnANodeThatIsDownIsFound) {
   EXPECT_EQ(audit()[0], "at 10000 ms: job 1 is placed on node 1, which is down");
 }
 
+TEST_F(Canary, ANodeThatGoesDownUnderAJobIsFound) {
+  Record down = records[kFinishJob0];
+  down.t = {5'000};
+  down.kind = RecordKind::kNodeDown;
+  down.node = NodeId(1);
+  Record up = down;
+  up.kind = RecordKind::kNodeUp;
+  records.insert(records.begin() + kFinishJob0, {down, up});
+  EXPECT_EQ(audit(), std::vector<std::string>{}) << "nobody holds its GPUs";
+  records[kFinishJob0].node = records[kFinishJob0 + 1].node = NodeId(0);
+  records[kFinishJob0 + 1].t = {10'000};
+  std::swap(records[kFinishJob0 + 1], records[kFinishJob0 + 2]);  // up after its job has ended
+  EXPECT_EQ(audit(),
+            std::vector<std::string>{"at 5000 ms: node 0 goes down while its GPUs 0xf are held"});
+}
+
+// Job 1 works at speed 1 for 4 s and at half the speed for the other 16 s of its work.
+TEST_F(Canary, AChangedSpeedCountsFromItsMoment) {
+  Record speed = records[kFinishJob1];
+  speed.t = {14'000};
+  speed.kind = RecordKind::kSpeed;
+  speed.rate = Rate::of(0.5);
+  records.insert(records.begin() + kFinishJob1, speed);
+  Record& finish = records[kFinishJob1 + 1];
+  finish.t = {46'000};
+  records.back().t = {46'000};
+  EXPECT_EQ(audit(), std::vector<std::string>{});
+  finish.t = {45'000};
+  EXPECT_EQ(audit()[0], "at 45000 ms: job 1 finishes with 500 ms of work left");
+}
+
 TEST_F(Canary, TimeRunningBackwardsIsFound) {
   records[kFinishJob1].t = {1};
   EXPECT_FALSE(audit().empty());

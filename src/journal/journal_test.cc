@@ -60,11 +60,11 @@ struct Fixture {
   }
   Record arrived(std::int64_t ms) const {
     Record record = job(RecordKind::kArrived, ms);
-    record.user = UserId(0);
+    record.user = UserId(2);
     record.name = "application_1 \"quoted\"";
     record.model_name = "ResNet50";
     record.gpus = 6;
-    record.gpus_min = 6;
+    record.gpus_min = 3;
     record.gpus_max = 12;
     record.work = hours(3);
     return record;
@@ -79,18 +79,19 @@ struct Fixture {
     record.locality = Rate::of(0.5);
     return record;
   }
-  // One record of each kind, each with every field that its kind has.
+  // One record of each kind, each with every field that its kind has. No two numbers of a record are
+  // equal, as one written in the place of the other would go unnoticed.
   std::vector<Record> one_of_each() const {
     Record user = at(RecordKind::kUser, 0);
-    user.user = UserId(0);
+    user.user = UserId(1);
     user.name = "Ann";
     user.tickets = 3;
     Record node = at(RecordKind::kNode, 0);
-    node.node = NodeId(0);
-    node.name = "n0";
+    node.node = NodeId(5);
+    node.name = "n5";
     node.type = GpuTypeId(1);
     node.host = HostId(2);
-    node.rack = RackId(0);
+    node.rack = RackId(3);
     node.count = 4;
     Record rejected = arrived(5);
     rejected.kind = RecordKind::kRejected;
@@ -106,15 +107,15 @@ struct Fixture {
     Record note = at(RecordKind::kNote, 62);
     note.note = {.kind = NoteKind::kTrade,
                  .job = JobId(1),
-                 .user = UserId(0),
-                 .other_user = UserId(1),
-                 .type = GpuTypeId(1),
+                 .user = UserId(2),
+                 .other_user = UserId(3),
+                 .type = GpuTypeId(4),
                  .value = -7};
     Record unsubmitted = arrived(1'000'000'000'000);
     unsubmitted.kind = RecordKind::kUnsubmitted;
     unsubmitted.submit = {2'000'000'000'000};
     Record end = at(RecordKind::kEnd, 1'000'000'000'000);
-    end.counts = {.finished = 1, .failed = 2, .rejected = 3, .pending = 4, .unsubmitted = 1};
+    end.counts = {.finished = 1, .failed = 2, .rejected = 3, .pending = 5, .unsubmitted = 4};
     return {run(),
             user,
             node,

@@ -78,12 +78,14 @@ class TestJournal {
     std::int64_t dead_ms = 0;
     double rate = 1;
     double locality = 1;
+    std::uint32_t copy = 0;
   };
   void place(std::int64_t t_ms, std::size_t id, const Placed& placed) {
     Record record = of(RecordKind::kPlace, t_ms, id);
     std::vector<std::uint64_t> masks;
     for (Slice slice : placed.gang) masks.push_back((std::uint64_t{1} << slice.gpus) - 1);
     record.place = placed.kind;
+    record.copy = placed.copy;
     record.gang = placed.gang;
     record.gpu_masks = masks;
     record.rate = Rate::of(placed.rate);

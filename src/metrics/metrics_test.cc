@@ -119,6 +119,23 @@ TEST(Metrics, TimeLostToCommunicationFollowsTheSpeed) {
   EXPECT_NEAR(*metrics.summary({}).comm_time_share, (0.2 * 4 + 0.6 * 6) / 10, 1e-9);
 }
 
+// Both copies work from 2 s on, 8 s at a speed of 1.25 together.
+TEST(Metrics, CopiesOfAJobAreOneJobThatHoldsAndWorksMore) {
+  Metrics metrics({.bin = {10000}, .bins_max = 8});
+  TestJournal journal(metrics);
+  journal.begin(1, {1});
+  journal.arrive(0, 0, {.gpus = 2, .work_ms = 60000});
+  journal.place(0, 0, {.gang = {{kV100Node, 2}}, .dead_ms = 1000, .rate = 0.75});
+  journal.place(0, 0, {.gang = {{kK80Node, 2}}, .dead_ms = 2000, .rate = 0.5, .copy = 1});
+  journal.end(10000, {.pending = 1});
+  const Summary summary = metrics.summary({});
+  EXPECT_DOUBLE_EQ(summary.gpu_hours, (2 + 2) * 10 / 3600.0);
+  EXPECT_DOUBLE_EQ(summary.users[0].work_gpu_hours, 2 * 1.25 * 8 / 3600);
+  ASSERT_EQ(metrics.timeline().rows().size(), 1U);
+  EXPECT_EQ(metrics.timeline().rows()[0].running_job_ms, 10000);
+  EXPECT_EQ(metrics.timeline().rows()[0].waiting_job_ms, 0);
+}
+
 // Of the 5 s that are lost, 2 s ran at speed 0.5 and 3 s at speed 1.
 TEST(Metrics, WorkLostWithANodeIsLostAtTheSpeedAtWhichItWasDone) {
   Metrics metrics;

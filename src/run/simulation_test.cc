@@ -1,6 +1,7 @@
 #include "fairlead/run/simulation.h"
 
 #include "fairlead/input/cluster_file.h"
+#include "fairlead/input/models_file.h"
 #include "fairlead/journal/audit.h"
 #include "fairlead/metrics/metrics.h"
 
@@ -25,6 +26,23 @@ class Scripted : public Policy {
 
  private:
   Decide decide_;
+};
+
+// Notes the rate on 2 GPUs that it knows of job a once that has run.
+class Profiling : public Scripted {
+ public:
+  explicit Profiling(Rate& known)
+      : Scripted([&known](const View& view, Plan& plan) {
+          if (view.now.ms == 0) {
+            plan.take(NodeId(0), 2);
+            plan.place(JobId(0));
+            plan.wake_at(Time{50'000});
+          }
+          if (view.now.ms == 50'000) {
+            known = view.speed.best_rate(JobId(0), GpuTypeId(0), 2);
+          }
+        }) {}
+  Needs needs() const override { return {.rates = RatesNeeded::kProfiled}; }
 };
 
 const JobRow kTwoJobs[] = {
@@ -146,6 +164,78 @@ TEST(Simulation, APolicyThatIsWokenForEverWithoutPlacingAnythingEndsTheRun) {
       "policy scripted has brought the jobs to a standstill at 10005 s: it was woken 10000 "
       "times without placing any of 2 waiting jobs; 4 GPUs are free, and the first that waits "
       "asks for 2: job a");
+}
+
+// It waits longer than a standstill takes: it is the node that it waits for, not the policy.
+TEST(Simulation, APolicyThatWaitsForANodeToComeBackEndsNoRun) {
+  SimulationInputs inputs = inputs_of(std::span(kTwoJobs).first(1));
+  inputs.settings.faults.outages = {{NodeId(0), Time{1000}, Time{30'000'000}}};
+  inputs.policy = std::make_unique<Scripted>([](const View& view, Plan& plan) {
+    plan.wake_at(view.now + seconds(1));
+    if (view.waiting.empty() || plan.free().total() < 2) return;
+    plan.take(NodeId(0), 2);
+    plan.place(view.waiting[0]);
+  });
+  Simulation simulation = Simulation::make(std::move(inputs)).value();
+  const Status status = simulation.run();
+  ASSERT_TRUE(status.has_value()) << status.error().message;
+  EXPECT_EQ(simulation.result().summary.finished, 1);
+}
+
+// Job b arrives at 5 s; nothing else happens, and nothing is noted.
+TEST(Simulation, WakeUpsAndNotesOfADraftThatIsRolledBackNeverWere) {
+  class Notes : public RecordSink {
+   public:
+    void on(const Record& record) override { count += record.kind == RecordKind::kNote ? 1 : 0; }
+    int count = 0;
+  };
+  SimulationInputs inputs = inputs_of(kTwoJobs);
+  inputs.policy = std::make_unique<Scripted>([](const View& view, Plan& plan) {
+    const Plan::Mark mark = plan.mark();
+    plan.wake_at(view.now + seconds(1));
+    plan.note({.kind = NoteKind::kQueue, .job = JobId(0)});
+    plan.rollback(mark);
+  });
+  Simulation simulation = Simulation::make(std::move(inputs)).value();
+  Notes notes;
+  simulation.add_sink(notes);
+  std::vector<std::int64_t> instants;
+  while (simulation.step().value()) instants.push_back(simulation.now().ms);
+  EXPECT_EQ(instants, (std::vector<std::int64_t>{0, 5000}));
+  EXPECT_EQ(notes.count, 0);
+}
+
+TEST(Simulation, TheNoiseOfProfilesFollowsTheSeedOfTheRun) {
+  const auto known = [](std::uint64_t seed) {
+    const JobRow job[] = {{.id = "a", .model = "VAE", .gpus = 2, .duration = seconds(100)}};
+    Rate rate;
+    SimulationInputs inputs = inputs_of(job);
+    inputs.seed = seed;
+    inputs.settings.profiles.noise = 0.5;
+    inputs.policy = std::make_unique<Profiling>(rate);
+    Simulation simulation = Simulation::make(std::move(inputs)).value();
+    EXPECT_TRUE(simulation.run().has_value());
+    EXPECT_GT(rate.fixed, 0);
+    return rate.fixed;
+  };
+  EXPECT_EQ(known(1), known(1));
+  EXPECT_NE(known(1), known(2));
+}
+
+TEST(Simulation, AModelsOwnCostsAreChargedUnlessTheSettingsLeaveThemOut) {
+  const auto finish_ms = [](bool model_costs) {
+    const JobRow job[] = {{.id = "a", .model = "VAE", .gpus = 2, .duration = seconds(100)}};
+    SimulationInputs inputs = inputs_of(job);
+    inputs.models = builtin_models();
+    for (ModelProfile& model : inputs.models->models) model.costs.start_s = 46;
+    inputs.settings.model_costs = model_costs;
+    FL_CHECK(inputs.use_policy("fifo").has_value());
+    Simulation simulation = Simulation::make(std::move(inputs)).value();
+    EXPECT_TRUE(simulation.run().has_value());
+    return simulation.result().jobs[0].finish.value().ms;
+  };
+  EXPECT_EQ(finish_ms(true), 146'000);
+  EXPECT_EQ(finish_ms(false), 100'000);
 }
 
 // The quantum is a tenth of what a start costs, so no job works in its turn.

@@ -194,6 +194,16 @@ TEST(Network, RacksHaveOneUplinkThatAllTheirHostsShare) {
       << "the uplink carries 2 x 8 / 2 Gbit/s, which both can have";
 }
 
+// The links between hosts carry 4 instead of 8 Gbit/s. Alone a gang gets all of it, so an iteration
+// takes 100 + 200 ms where it took 200; two share it and take 100 + 400 ms.
+TEST(Network, CongestionLeavesLessOfALinkToShare) {
+  Bench bench{.jobs = {{}},
+              .network = {.kind = NetworkKind::kContention, .congestion = {1, 1, 2, 1}}};
+  EXPECT_NEAR(bench.run({kFirstRack}).placed[0].rate, 200.0 / 300, 1e-9);
+  bench.jobs.push_back({});
+  EXPECT_NEAR(bench.run({kFirstRack, kFirstRack}).placed[0].rate, 200.0 / 500, 1e-9);
+}
+
 TEST(Network, AModelThatSaysNothingOfItsCommunicationNeitherSlowsNorIsSlowed) {
   const Bench bench{.jobs = {{}, {.model = "quiet"}, {.model = "quiet"}}};
   const Seen seen = bench.run({kFirstRack, kFirstRack, kFirstRack});

@@ -12,6 +12,7 @@
 #include <deque>
 #include <functional>
 #include <ostream>
+#include <set>
 
 namespace fairlead {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 class TestFifo : public Policy {
  public:
   std::string_view name() const override { return "test-fifo"; }
-  Needs needs() const override { return {.copies = makes_copies}; }
+  Needs needs() const override { return {.elastic = is_elastic, .copies = makes_copies}; }
   void decide(const View& view, Plan& plan) override {
     for (const Event& event : view.news) {
       seen.push_back({view.now.ms, event.kind, event.job});
@@ -51,6 +52,7 @@ class TestFifo : public Policy {
   };
   std::vector<Seen> seen;
   std::function<void(const View&, Plan&)> extra;
+  bool is_elastic = false;
   bool makes_copies = false;
 
  private:
@@ -242,6 +244,55 @@ TEST(Simulation, AJobLargerThanTheClusterIsRejectedWithAReason) {
             (Record::Counts{.finished = 1, .failed = 0, .rejected = 1, .pending = 0}));
 }
 
+// What a policy may not shrink must fit as it is.
+TEST(Simulation, AJobThatWouldFitWithFewerGpusIsRejectedOnlyIfThePolicyIsNotElastic) {
+  for (const bool is_elastic : {true, false}) {
+    World world;
+    world.job(0, 9, 1'000);
+    world.workload.jobs.gpus_min[JobId(0)] = 8;
+    world.policy.is_elastic = is_elastic;
+    world.run();
+    ASSERT_FALSE(world.out.lines.empty());
+    EXPECT_EQ(world.out.lines[0],
+              (Line{0, is_elastic ? RecordKind::kArrived : RecordKind::kRejected, 0}));
+  }
+}
+
+// 2 GPUs for 20 s, none for 10 s, 2 for 10 s.
+TEST(Simulation, AttainedServiceAddsUpOverTheHoldsOfAJob) {
+  World world;
+  world.job(0, 2, 60'000);
+  std::vector<std::int64_t> attained_gpu_s;
+  world.policy.extra = [&](const View& view, Plan& plan) {
+    if (view.now.ms == 0) {
+      for (const std::int64_t ms : {20'000, 30'000, 40'000}) plan.wake_at({ms});
+    }
+    if (view.news.front().kind != EventKind::kWoke) return;
+    const Int128 gpu_ms = view.jobs.attained(JobId(0), view.now).gpu_ms;
+    attained_gpu_s.push_back(static_cast<std::int64_t>(gpu_ms / 1000));
+    if (view.now.ms == 20'000) plan.stop(JobId(0));
+    if (view.now.ms != 30'000) return;
+    plan.take(NodeId(0), 2);
+    plan.place(JobId(0));
+  };
+  world.run();
+  EXPECT_EQ(attained_gpu_s, (std::vector<std::int64_t>{40, 40, 60}));
+}
+
+// So that a long run needs no more room than its largest moment.
+TEST(Simulation, AJobThatLeavesGivesTheStorageOfItsGangBack) {
+  World world;
+  for (int i = 0; i < 5; ++i) world.job(i * 1'000, 4, 500);
+  std::set<std::uint32_t> offsets;
+  world.policy.extra = [&](const View& view, Plan& plan) {
+    for (JobId job : view.running) offsets.insert(view.jobs.last[job].offset);
+    if (view.news.front().kind == EventKind::kArrived) plan.wake_at(view.now + milliseconds(100));
+  };
+  world.run();
+  EXPECT_EQ(world.out.counts.finished, 5);
+  EXPECT_EQ(offsets.size(), 1U);
+}
+
 TEST(Simulation, UntilStopsTheClockAndCountsWhatIsPending) {
   World world;
   world.job(0, 1, 100'000);
@@ -250,6 +301,17 @@ TEST(Simulation, UntilStopsTheClockAndCountsWhatIsPending) {
   world.run(Time{50'000});
   EXPECT_EQ(world.out.counts.pending, 3);
   EXPECT_EQ(world.out.counts.unsubmitted, 1);
+}
+
+// The job waits for ever, as its policy could shrink it and does not.
+TEST(Simulation, ARunThatIsCutOffLastsUntilThenThoughNothingMoreHappens) {
+  World world;
+  world.job(10'000, 9, 1'000);
+  world.workload.jobs.gpus_min[JobId(0)] = 8;
+  world.policy.is_elastic = true;
+  world.run(Time{50'000});
+  EXPECT_EQ(world.out.counts.pending, 1);
+  EXPECT_EQ(world.out.end, Time{50'000});
 }
 
 TEST(Simulation, AWakeUpAfterTheLastJobDoesNotProlongTheRun) {
@@ -283,6 +345,25 @@ TEST(Simulation, ANodeThatGoesDownEvictsItsJobsWhichLoseWorkSinceTheirCheckpoint
       {80'000, RecordKind::kFinished, 0}};
   EXPECT_EQ(world.out.lines, expected);
   EXPECT_EQ(world.out.places[1].place, PlaceKind::kStart) << "its hosts' memory is gone";
+}
+
+// Whichever of them would finish first.
+TEST(Simulation, JobsEvictedAtOneInstantAreEvictedInTheirOrderBeforeTheirNodesGoDown) {
+  FaultOptions faults;
+  faults.outages = {{NodeId(0), Time{10'000}, Time{20'000}},
+                    {NodeId(1), Time{10'000}, Time{20'000}}};
+  World world({.costs = Costs::none(), .faults = faults});
+  world.job(0, 1, 90'000);
+  world.job(0, 1, 30'000);
+  world.job(0, 2, 60'000);
+  world.job(0, 4, 20'000);  // on the other node
+  world.run(Time{15'000});
+  ASSERT_EQ(world.out.lines.size(), 14U);
+  const std::vector<Line> expected = {
+      {10'000, RecordKind::kEvicted, 0},  {10'000, RecordKind::kEvicted, 1},
+      {10'000, RecordKind::kEvicted, 2},  {10'000, RecordKind::kEvicted, 3},
+      {10'000, RecordKind::kNodeDown, 0}, {10'000, RecordKind::kNodeDown, 1}};
+  EXPECT_EQ(std::vector<Line>(world.out.lines.begin() + 8, world.out.lines.end()), expected);
 }
 
 TEST(Simulation, RandomFaultsAreRepeatableAndLoseNoJob) {
@@ -334,11 +415,38 @@ TEST(Costs, AModelsOwnCostsReplaceTheDefaults) {
   EXPECT_EQ(Costs::none().dead_time(PlaceKind::kMigrate, 9, nullptr), seconds(0));
 }
 
+Cluster one_node() {
+  return Cluster::build("one", {},
+                        {{.name = "", .gpu_type = "V100", .gpus = 1, .host = "", .rack = ""}})
+      .value();
+}
+
+TEST(Faults, ComeAndGoAfterTheirMeanTimes) {
+  Faults faults(one_node(), {.mtbf_h = 9, .mttr_h = 1}, 1);
+  Duration up;
+  Duration down;
+  Time before;
+  for (int i = 0; i < 4'000; ++i) {
+    const Time t = faults.next();
+    Duration& state = faults.pop().up ? down : up;
+    state.ms += (t - before).ms;
+    before = t;
+  }
+  EXPECT_NEAR(to_seconds(up) / 3600 / 2'000, 9, 0.9);
+  EXPECT_NEAR(to_seconds(down) / 3600 / 2'000, 1, 0.1);
+}
+
+TEST(Faults, OfAListAreNoOthers) {
+  Faults faults(one_node(), {.mtbf_h = 9, .mttr_h = 1, .outages = {{NodeId(0), {5}, {9}}}}, 1);
+  EXPECT_EQ(faults.next(), Time{5});
+  EXPECT_FALSE(faults.pop().up);
+  EXPECT_EQ(faults.next(), Time{9});
+  EXPECT_TRUE(faults.pop().up);
+  EXPECT_EQ(faults.next(), Time::never());
+}
+
 TEST(FaultsDeathTest, TakesTheOutagesOfANodeInOrderAndApart) {
-  const Cluster cluster =
-      Cluster::build("one", {},
-                     {{.name = "", .gpu_type = "V100", .gpus = 1, .host = "", .rack = ""}})
-          .value();
+  const Cluster cluster = one_node();
   const auto make = [&](std::vector<NodeOutage> outages) {
     return Faults(cluster, {.outages = std::move(outages)}, 1);
   };
