@@ -34,6 +34,7 @@ class ClaimReader {
   Status check_summary_key(const PublishedClaim& claim) const;
   Status read_job_positions(PublishedClaim& claim);
   Status read_figure_keys(PublishedClaim& claim);
+  Status check_values(const PublishedClaim& claim);
   Status read_labels(PublishedClaim& claim);
   Status read_policy_label(std::string_view key, std::string& label);
   Status read_expectation(PublishedClaim& claim);
@@ -149,13 +150,19 @@ Status ClaimReader::read_figure_keys(PublishedClaim& claim) {
   FL_TRY(read(map_, "quanta", IntegerBounds{1, 10'000}, claim.quanta));
   FL_TRY(read_job_positions(claim));
   FL_TRY(check_summary_key(claim));
+  FL_TRY(check_values(claim));
+  return claim.is_measure ? Status() : read_labels(claim);
+}
+
+Status ClaimReader::check_values(const PublishedClaim& claim) {
   if (claim.price != "slides" && claim.price != "external") {
     return map_.find("price")->bad_value("expected slides or external");
   }
-  if (figure.is_text() && experiment_.quantum.ms == 0) {
-    return map_.error(fmt::format("the figure {} needs the experiment's quantum_s", figure.name));
+  if (claim.figure->is_text() && experiment_.quantum.ms == 0) {
+    return map_.error(
+        fmt::format("the figure {} needs the experiment's quantum_s", claim.figure->name));
   }
-  return claim.is_measure ? Status() : read_labels(claim);
+  return {};
 }
 
 // Whose runs the figure is of; the only policy need not be named.

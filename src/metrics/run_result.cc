@@ -4,24 +4,26 @@
 
 namespace fairlead {
 
-JobResult job_result(const Metrics& metrics, JobId job) {
+void get_job_result(const Metrics& metrics, JobId job, JobResult& result) {
   const JobTable& jobs = metrics.jobs();
-  JobResult result{.job = std::string(jobs.names[job]),
-                   .user = metrics.user_names()[jobs.user[job].row()],
-                   .model = std::string(jobs.model_name(job)),
-                   .gpus = jobs.gpus[job],
-                   .submit = jobs.submit[job],
-                   .gpu_types = jobs.gpu_types(job, metrics.gpu_types()),
-                   .preemptions = jobs.preemptions[job],
-                   .migrations = jobs.migrations[job],
-                   .status = std::string(job_status_name(jobs.status[job]))};
-  if (jobs.start[job] != Time::never()) result.start = jobs.start[job];
+  result.job = jobs.names[job];
+  result.user = metrics.user_names()[jobs.user[job].row()];
+  result.model = jobs.model_name(job);
+  result.gpus = jobs.gpus[job];
+  result.submit = jobs.submit[job];
+  result.start = jobs.start[job] == Time::never() ? std::nullopt : std::optional(jobs.start[job]);
+  result.finish.reset();
+  result.jct.reset();
+  result.queue.reset();
   if (jobs.finish[job] != Time::never()) {
     result.finish = jobs.finish[job];
     result.jct = jobs.finish[job] - jobs.submit[job];
     result.queue = jobs.queued(job);
   }
-  return result;
+  result.gpu_types = jobs.gpu_types(job, metrics.gpu_types());
+  result.preemptions = jobs.preemptions[job];
+  result.migrations = jobs.migrations[job];
+  result.status = job_status_name(jobs.status[job]);
 }
 
 std::vector<JobResult> job_results(const Metrics& metrics) {

@@ -46,8 +46,10 @@ struct RunResult {
   std::vector<TimelinePoint> timeline;
 };
 
-// REQUIRES of all: kEnd was passed to `metrics`; of the first, that a record named the job.
-JobResult job_result(const Metrics& metrics, JobId job);
+// REQUIRES of all: kEnd was passed to `metrics`.
+// Fills `result`, whose texts keep their room, so that a million rows in turn allocate little.
+// REQUIRES: a record named the job.
+void get_job_result(const Metrics& metrics, JobId job, JobResult& result);
 std::vector<JobResult> job_results(const Metrics& metrics);
 std::vector<TimelinePoint> timeline_of(const Metrics& metrics);
 

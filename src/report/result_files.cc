@@ -41,10 +41,11 @@ Status write_jobs(ResultFolder& folder, const Metrics& metrics) {
   CsvWriter csv(file,
                 "job,user,model,gpus,submit_s,start_s,finish_s,jct_s,queue_s,gpu_types,preemptions,"
                 "migrations,status");
+  JobResult row;
   for (JobId job : ids<JobId>(metrics.jobs().size())) {
-    if (metrics.jobs().status[job] != JobStatus::kUnseen) {
-      job_row(csv, job_result(metrics, job));
-    }
+    if (metrics.jobs().status[job] == JobStatus::kUnseen) continue;
+    get_job_result(metrics, job, row);
+    job_row(csv, row);
   }
   return folder.add(std::move(file), "jobs.csv");
 }
