@@ -27,13 +27,14 @@ extern const PolicyEntry kSmallest;
 extern const PolicyEntry kSrsf;
 extern const PolicyEntry kSrtf;
 extern const PolicyEntry kStride;
+extern const PolicyEntry kThemis;
 extern const PolicyEntry kTiresias;
 extern const PolicyEntry kYarnCs;
 
 // By name.
 inline constexpr std::array kPolicies = {
-    &kDally, &kFfdl,     &kFifo, &kGandiva, &kGandivaFair, &kGangStride, &kGavel,
-    &kHadar, &kHadarE,   &kLas,  &kLwf,     &kOptimus,     &kPhilly,     &kProportional,
-    &kSjf,   &kSmallest, &kSrsf, &kSrtf,    &kStride,      &kTiresias,   &kYarnCs};
+    &kDally,  &kFfdl, &kFifo,   &kGandiva, &kGandivaFair, &kGangStride,   &kGavel, &kHadar,
+    &kHadarE, &kLas,  &kLwf,    &kOptimus, &kPhilly,      &kProportional, &kSjf,   &kSmallest,
+    &kSrsf,   &kSrtf, &kStride, &kThemis,  &kTiresias,    &kYarnCs};
 
 }  // namespace fairlead

@@ -227,6 +227,8 @@ std::vector<std::string> policy_variants() {
        "srsf:placement=yarn",
        "las:placement=best-fit",
        "smallest:placement=first-fit",
+       "themis:lease_s=5",
+       "themis:lease_s=3,f=0,placement=consolidate",
        "tiresias:limits=5/60",
        "tiresias:limits=5/60,promote=2",
        "tiresias:limits=5/60,placement=yarn",
