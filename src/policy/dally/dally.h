@@ -1,7 +1,7 @@
 // Dally: delay scheduling over the tiers of the network (arXiv 2401.16492).
 //
 // A job accepts GPUs as close together as its gang can be here at once; a rack only after it has
-// waited for its machine timer, and GPUs anywhere after its rack timer (timers.h). Who does not
+// waited for its node timer, and GPUs anywhere after its rack timer (timers.h). Who does not
 // accept is skipped. In rounds, jobs that suffer most from the network take GPUs from those who do
 // not, and move closer together or to faster GPUs, where that saves more than the restarts that it
 // costs.
@@ -12,7 +12,7 @@
 //  2. A gang has one GPU type, unless no type has enough GPUs.
 //
 // Cost of a decision: O(news + waiting), or O(running) if nobody waits; O(nodes) per newcomer and
-// per kind of gang that finds no machine. A round in addition: O(nodes + slices held) per job that
+// per kind of gang that finds no node. A round in addition: O(nodes + slices held) per job that
 // waits or could be faster elsewhere.
 #pragma once
 
@@ -118,7 +118,7 @@ class Dally : public Policy {
     double best = 0;         // of one that waits: its rate at its best tier
   };
   struct Offer {
-    DallyTier tier = DallyTier::kMachine;
+    DallyTier tier = DallyTier::kNode;
     GpuTypeId type;
     NodeRange range{};
     double gain = 0;  // what it saves beyond its cost, GPU-seconds

@@ -23,7 +23,7 @@ std::size_t index_of(DallyTier tier) { return static_cast<std::size_t>(tier); }
 DallyTier Dally::tier_of(const View& view, Gang gang) {
   const Tier tier = view.cluster.tier_of(gang);
   if (tier == Tier::kSpine) return DallyTier::kNetwork;
-  return tier == Tier::kRack ? DallyTier::kRack : DallyTier::kMachine;
+  return tier == Tier::kRack ? DallyTier::kRack : DallyTier::kNode;
 }
 
 double Dally::held_rate(const View& view, const Plan& plan, JobId job) {
