@@ -181,8 +181,8 @@ Duration Dally::worth_waiting(const View& view, JobId job, DallyTier tier) {
 }
 
 // Those of its size and, if they are tuned, until it has waited as long as being further apart
-// would take it longer: whoever waits so long loses at most twice what it must (ours; the rule for
-// renting before one buys, Karlin et al., 1988).
+// would take it longer: a job that waits so long loses at most twice what it must (ours; the rule
+// for renting before one buys, Karlin et al., 1988).
 DallyTimers::Timers Dally::timers_of(const View& view, JobId job) {
   DallyTimers::Timers timers = now_[DallyTimers::size_class(view.jobs.gpus[job])];
   if (options_.timers.mode != DallyTimerOptions::Mode::kAuto) return timers;

@@ -174,7 +174,7 @@ TEST(Dally, TheBestTierThatAGangCanHaveIsTakenAtOnce) {
   EXPECT_EQ(world.events(), (Lines{"0s j0 n0:4 n1:2", "0s j1 n1:2 n2:4 n3:4"}));
 }
 
-TEST(Dally, NobodyIsHeldUpByAJobThatWaitsForItsTimer) {
+TEST(Dally, NoJobIsHeldUpByOneThatWaitsForItsTimer) {
   std::vector<Row> rows = half_full({.submit = at_s(5), .gpus = 2, .work = seconds(10)});
   rows.push_back({.submit = at_s(6), .gpus = 1, .work = seconds(1)});
   RackWorld world(kOneRack, rows);
@@ -281,7 +281,7 @@ TEST(Dally, ASensitiveJobTakesTheNodeFromOneThatDoesNotCare) {
   EXPECT_EQ(world.problems(), Lines{});
 }
 
-TEST(Dally, NobodyIsStoppedForLessThanTheRestartsCost) {
+TEST(Dally, NoJobIsStoppedForLessThanTheRestartsCost) {
   // 70 s of work left at 300 s save 2 x 70 GPU-seconds; restarts of 5 GPUs cost 150.
   RackWorld world(kOneRack, quiet_holds_the_node(seconds(220)));
   world.run("dally:mode=no-wait,preempt=network");
@@ -291,7 +291,7 @@ TEST(Dally, NobodyIsStoppedForLessThanTheRestartsCost) {
   EXPECT_GT(cheap.events().size(), 3U);
 }
 
-TEST(Dally, ASensitiveJobThatHasNothingToRunOnStopsNobody) {
+TEST(Dally, ASensitiveJobThatHasNothingToRunOnStopsNoJob) {
   // It would wait, not run slowly, so there is nothing to save but by making others wait.
   RackWorld world({.racks = 2, .nodes = 1, .gpus = 4},
                   {{.gpus = 4, .work = seconds(3000), .model = "quiet"},
@@ -301,7 +301,7 @@ TEST(Dally, ASensitiveJobThatHasNothingToRunOnStopsNobody) {
   EXPECT_EQ(world.events(), (Lines{"0s j0 n0:4", "0s j1 n1:4", "3000s j2 n0:2"}));
 }
 
-TEST(Dally, NobodyIsStoppedForAJobThatSuffersAsMuch) {
+TEST(Dally, NoJobIsStoppedForOneThatSuffersAsMuch) {
   std::vector<Row> rows = quiet_holds_the_node(seconds(1000));
   for (Row& row : rows) row.model = "chatty";
   RackWorld world(kOneRack, rows);

@@ -143,7 +143,7 @@ RC_GTEST_PROP(DallyTimersProperty, AreThoseOfAllSamplesLookedThroughAnew, ()) {
     for (std::int64_t wait : waits) sum += wait;
     const auto count = static_cast<std::int64_t>(waits.size());
     expected = sum / count;
-    if (options.quantile > 0) {  // the first with that part of all at or below it
+    if (options.quantile > 0) {  // the first with that fraction of all at or below it
       std::size_t rank = 0;
       while (static_cast<double>(rank + 1) < options.quantile * static_cast<double>(count)) ++rank;
       expected = waits[rank];
