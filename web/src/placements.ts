@@ -7,8 +7,8 @@ import type { Run } from "./schema";
 
 const MEANINGS = [
   "one GPU, or two of one node",
-  "more GPUs of one node",
-  "several nodes of one rack",
+  "other gangs on one host",
+  "several hosts of one rack",
   "several racks",
 ];
 
