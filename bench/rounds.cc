@@ -4,7 +4,7 @@
 //   bench_rounds shares METHOD JOBS SPEEDS    # Gavel's max-min program alone, by prices or clp
 //
 // Prints one JSON line: the median and the longest milliseconds, and counts. JOBS jobs share a GPU
-// by two; V100, P100 and K80 in equal parts, in nodes of 4. Nobody finishes. One job more arrives
+// by two; V100, P100 and K80 in equal numbers, in nodes of 4. No job ends. One job more arrives
 // as each round begins, so that no policy can do as it did the round before. Policies need rounds
 // of 360 s that begin at multiples of it, or none.
 //
@@ -134,7 +134,7 @@ class Timed : public Policy {
   std::unique_ptr<Policy> policy_;
 };
 
-// The round at time 0, in which everybody is new, counts by itself.
+// The round at time 0, in which all jobs are new, counts by itself.
 void decide(const std::string& policy_text, std::int64_t jobs, bool own_speeds) {
   World world(jobs, own_speeds);
   auto owned = std::make_unique<Timed>(valid(valid(parse_policy(policy_text, 1)).make()));

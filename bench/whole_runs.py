@@ -186,7 +186,7 @@ Quanta of 60 s.
 {growth("gandiva-fair", sizes, 10_000, 0.9)}"""
 
 
-# Each with the options that make it reconsider everybody at every multiple of 360 s.
+# Each with the options that make it reconsider all jobs at every multiple of 360 s.
 ROUNDS = [
     ("gavel:reallocation_s=0", "models"),
     ("gavel:reallocation_s=0,water_filling=true", "models"),

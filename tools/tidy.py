@@ -13,7 +13,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FILE_LINES_MAX = 600
-READ = (".h", ".cc", ".md", ".case", "CMakeLists.txt")
+READ = (".h", ".cc", ".md", ".case", ".ts", ".yaml", "CMakeLists.txt")
 
 # What no line of C++ may match, why, and a line that does.
 BANS = [
@@ -27,6 +27,14 @@ BANS = [
     (r"\branges::(stable_partition|partition|unique|remove|remove_if|subrange)\b",
      "Clang 14 cannot compile it: take the algorithm of std", "std::ranges::unique(a);"),
 ]
+# Words with a plainer term, which is named behind them, and where they must not stand.
+WORDS = [
+    (r"\b[Ww]hoever\b|[Nn]obody|[Ss]omebody|[Ee]verybody", "jobs, users or nodes", "Nobody waits."),
+    (r"[Dd]ead[- _]?[Tt]ime\b", "overhead", "Dead time is charged."),
+    (r"\b[Mm]ended\b|_mended\b", "repaired", "A mended row."),
+]
+WORDED = ("src/", "docs/", "data/experiments/", "web/src/", "README.md")
+HISTORY = "docs/decisions/"
 CLOCK = re.compile(r"\b(system_clock|steady_clock|high_resolution_clock|gettimeofday|std::time\()")
 POLICY = re.compile(r'\bPolicyEntry (k\w+)\s*=?\s*\{\s*\.name = "([a-z0-9-]+)"')
 REGISTRY = "src/policy/policies.h"
@@ -53,6 +61,17 @@ def check_bans(tree):
             for pattern, why, _ in BANS:
                 if re.search(pattern, line):
                     yield path, number, f"{why}: {line.strip()}"
+
+
+def check_words(tree):
+    """One plain term for one thing, in code and text; decisions stay as they were written."""
+    for path, source in tree.items():
+        if not path.startswith(WORDED) or path.startswith(HISTORY):
+            continue
+        for number, line in enumerate(source.lines, 1):
+            for pattern, term, _ in WORDS:
+                if re.search(pattern, line):
+                    yield path, number, f"say {term}: {line.strip()}"
 
 
 def check_clock(tree):
@@ -135,6 +154,7 @@ CLEAN = {
     "src/policy/CMakeLists.txt": "fl_module(policy SOURCES simple/las.cc)\n",
     "src/policy/policies.h": "// All of them.\n#pragma once\nconstexpr std::array kPolicies = {&kLas};\n",
     "src/policy/simple/las.cc": 'const PolicyEntry kLas = {\n    .name = "las",\n};\n',
+    "docs/decisions/0001-rows.md": "# Mended rows\n",
     "docs/policies/las.md": "# las\n```\n# not a title\n```\n",
     "tests/golden/las.case": "# What it shows.\npolicy   las:placement=yarn\n",
 }
@@ -144,6 +164,9 @@ VIOLATIONS = [
     (check_length, {"src/base/a.cc": "\n" * (FILE_LINES_MAX + 1)}, "src/base/a.cc:600: longer than"),
     *[(check_bans, {"src/base/a.cc": f"int a;\n{line}\n"}, f"src/base/a.cc:2: {why}: {line.strip()}")
       for _, why, line in BANS],
+    *[(check_words, {path: f"# a\n{line}\n"}, f"{path}:2: say {term}: {line}")
+      for _, term, line in WORDS for path in ("docs/a.md", "web/src/a.ts", "data/experiments/a.yaml")],
+    (check_words, {"src/base/a.cc": "int b;\nint dead_time;\n"}, "src/base/a.cc:2: say overhead"),
     (check_clock, {"src/base/a.cc": CLEAN["src/cli/run.cc"]}, "src/base/a.cc:1: no wall clock"),
     (check_header, {"src/base/a.h": "#pragma once\n"}, "src/base/a.h:1: a header begins"),
     (check_header, {"src/base/a.h": "// What it is.\n"}, "src/base/a.h:1: #pragma once is missing"),

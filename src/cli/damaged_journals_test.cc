@@ -28,7 +28,7 @@ std::vector<std::uint8_t> small_journal() {
   const std::vector<Slice> wide = {{NodeId(0), 4}, {NodeId(1), 2}};
   journal.begin(3, {1, 2});
   journal.arrive(100, 0, {.user = 0, .gpus = 6, .work_ms = 4000, .model = "VAE"});
-  journal.place(100, 0, {.gang = wide, .dead_ms = 50});
+  journal.place(100, 0, {.gang = wide, .overhead_ms = 50});
   journal.reject(200, 1, {.user = 1, .gpus = 99}, "larger than the cluster");
   journal.arrive(300, 2, {.user = 1, .gpus = 1, .work_ms = 1000});
   journal.happen(RecordKind::kStop, 400, 0);

@@ -15,7 +15,7 @@ using nlohmann::json;
 using Row = nlohmann::ordered_json;  // a run's cells by column
 
 // Their keys are reasons and differ from run to run.
-constexpr std::string_view kByReason[] = {"rows_rejected", "rows_mended", "jobs_rejected"};
+constexpr std::string_view kByReason[] = {"rows_rejected", "rows_repaired", "jobs_rejected"};
 
 // {"fairness": {"jain": 1}} as {"fairness_jain": 1}; lists are left out.
 void flatten(const json& object, const std::string& prefix, Row& row) {

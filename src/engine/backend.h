@@ -32,8 +32,8 @@ class Backend {
   // ended at once, unless something is `awaited` at `until` that may start a job.
   virtual Batch wait(Time until, bool awaited) = 0;
   // Starts carrying the steps out, stops before places; fills in what it expects of each place step
-  // (Step::rate, dead, locality). Returns the jobs that run on and whose speed the steps changed,
-  // by id; valid until the next call.
+  // (Step::rate, overhead, locality). Returns the jobs that run on and whose speed the steps
+  // changed, by id; valid until the next call.
   virtual std::span<const SpeedChange> apply(Time now, std::span<Step> steps) = 0;
   // Null where the future is not known.
   virtual const Oracle* oracle() const { return nullptr; }

@@ -147,7 +147,7 @@ void Engine::apply_event(const Event& event) {
       record.kind = RecordKind::kEvicted;
       record.t = now_;
       record.job = event.job;
-      record.dead = event.lost;
+      record.lost = event.lost;
       journal_.on(record);
       plan_.world_took_away(event.job);
       end_hold(event.job);
@@ -371,8 +371,8 @@ void Engine::commit() {
     if (step.kind == Step::Kind::kStop) {
       emit(RecordKind::kStop, step.job);
     } else {
-      known_.on_hold(step.job, step.gang, step.dead);
-      standstill_.on_hold(step.job, now_ + step.dead);
+      known_.on_hold(step.job, step.gang, step.overhead);
+      standstill_.on_hold(step.job, now_ + step.overhead);
       emit_place(step);
     }
   }
@@ -467,7 +467,7 @@ void Engine::emit_place(const Step& step) {
   record.gang = step.gang;
   record.gpu_masks = step.gpu_masks;
   record.rate = step.rate;
-  record.dead = step.dead;
+  record.overhead = step.overhead;
   record.locality = step.locality;
   journal_.on(record);
 }

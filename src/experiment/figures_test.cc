@@ -232,10 +232,10 @@ TEST(FluidGain, FollowsTheTrades) {
 TEST(FluidGain, NeedsTheSpeedsOfEveryModel) {
   Case one;
   one.cluster = "1xV100:2";
-  one.workload = std::vector<UserSpec>{{.name = "a", .model = "nobody's"}};
+  one.workload = std::vector<UserSpec>{{.name = "a", .model = "unknown"}};
   PublishedClaim claim = claim_of("fluid_gain");
   claim.user = "a";
-  EXPECT_EQ(fluid_gain(one, {}, claim).error().message, "no speeds are known of model nobody's");
+  EXPECT_EQ(fluid_gain(one, {}, claim).error().message, "no speeds are known of model unknown");
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ void Audit::on(const Record& record) {
     case RecordKind::kStop:
       if (AuditedJob* job = running(record)) {
         const Work lost = rates_.done_in_last(
-            record.job, record.dead, {.from = job->progress_from, .to = now_, .rate = job->rate});
+            record.job, record.lost, {.from = job->progress_from, .to = now_, .rate = job->rate});
         settle(*job, now_);
         job->left += lost;
         if (job->rate.fixed > 0 && job->left.fixed <= 0) {
@@ -146,7 +146,7 @@ void Audit::on_place(const Record& record) {
   }
   job.state = State::kRunning;
   job.rate.fixed += record.rate.fixed;
-  job.progress_from = std::max(job.progress_from, now_ + record.dead);
+  job.progress_from = std::max(job.progress_from, now_ + record.overhead);
 }
 
 void Audit::grant(AuditedJob& job, const Record& record) {

@@ -154,7 +154,7 @@ TEST_F(Canary, ANodeThatGoesDownUnderAJobIsFound) {
   Record up = down;
   up.kind = RecordKind::kNodeUp;
   records.insert(records.begin() + kFinishJob0, {down, up});
-  EXPECT_EQ(audit(), std::vector<std::string>{}) << "nobody holds its GPUs";
+  EXPECT_EQ(audit(), std::vector<std::string>{}) << "no job holds its GPUs";
   records[kFinishJob0].node = records[kFinishJob0 + 1].node = NodeId(0);
   records[kFinishJob0 + 1].t = {10'000};
   std::swap(records[kFinishJob0 + 1], records[kFinishJob0 + 2]);  // up after its job has ended

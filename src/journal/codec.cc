@@ -12,7 +12,7 @@ namespace {
 enum PlaceFlag : std::uint64_t {
   kPlaceKindMask = 3,
   kHasRate = 4,
-  kHasDead = 8,
+  kHasOverhead = 8,
   kHasLocality = 16,
   kHasCopy = 32,
   kHasShare = 64,
@@ -35,7 +35,7 @@ void put_job_attributes(Writer& out, const Record& record) {
 void put_place(Writer& out, const Record& record) {
   std::uint64_t flags = static_cast<std::uint64_t>(record.place);
   if (record.rate != Rate::one()) flags |= kHasRate;
-  if (record.dead.ms != 0) flags |= kHasDead;
+  if (record.overhead.ms != 0) flags |= kHasOverhead;
   if (record.locality != Rate::one()) flags |= kHasLocality;
   if (record.copy != 0) flags |= kHasCopy;
   if (record.share_num != record.share_den) flags |= kHasShare;
@@ -52,7 +52,7 @@ void put_place(Writer& out, const Record& record) {
     node_before = node;
   }
   if ((flags & kHasRate) != 0) out.i64(record.rate.fixed);
-  if ((flags & kHasDead) != 0) out.i64(record.dead.ms);
+  if ((flags & kHasOverhead) != 0) out.i64(record.overhead.ms);
   if ((flags & kHasLocality) != 0) out.i64(record.locality.fixed);
   if ((flags & kHasCopy) != 0) out.u64(record.copy);
   if ((flags & kHasShare) != 0) {
@@ -126,7 +126,7 @@ void get_place(Reader& in, Decoded& d) {
   d.record.gang = d.gang;
   d.record.gpu_masks = d.gpu_masks;
   d.record.rate = (flags & kHasRate) != 0 ? Rate{in.i64()} : Rate::one();
-  d.record.dead = {(flags & kHasDead) != 0 ? in.i64() : 0};
+  d.record.overhead = {(flags & kHasOverhead) != 0 ? in.i64() : 0};
   d.record.locality = (flags & kHasLocality) != 0 ? Rate{in.i64()} : Rate::one();
   if ((flags & kHasCopy) != 0) d.record.copy = in.u32();
   if ((flags & kHasShare) != 0) {
@@ -194,7 +194,7 @@ void get_fields(Reader& in, Decoded& d) {
       return;
     default:
       record.job = in.id<JobId>();
-      if (record.kind == RecordKind::kEvicted) record.dead = {in.i64()};
+      if (record.kind == RecordKind::kEvicted) record.lost = {in.i64()};
       if (record.kind == RecordKind::kSpeed) record.rate = {in.i64()};
   }
 }
@@ -204,7 +204,9 @@ std::string_view impossible(const Record& record) {
   const auto in_range = [](std::int64_t ms) { return ms >= 0 && ms <= kTimeMax.ms; };
   if (static_cast<std::size_t>(record.place) >= kPlaceKinds) return "unknown kind of placement";
   if (static_cast<std::size_t>(record.note.kind) >= kNoteKinds) return "unknown kind of note";
-  if (!in_range(record.dead.ms) || !in_range(record.work.ms)) return "a duration out of range";
+  for (Duration duration : {record.work, record.overhead, record.lost}) {
+    if (!in_range(duration.ms)) return "a duration out of range";
+  }
   if (record.submit.ms < 0 || record.submit > kTimeMax) return "a submission out of range";
   if (record.rate.fixed < 0 || record.locality.fixed < 0) return "a negative rate";
   return {};
@@ -247,7 +249,7 @@ void encode_record(Writer& out, const Record& record, Time before) {
       return;
     default:
       out.id(record.job);
-      if (record.kind == RecordKind::kEvicted) out.i64(record.dead.ms);
+      if (record.kind == RecordKind::kEvicted) out.i64(record.lost.ms);
       if (record.kind == RecordKind::kSpeed) out.i64(record.rate.fixed);
   }
 }

@@ -36,11 +36,11 @@ enum class RecordKind : std::uint8_t {
   kFinished,     // job
   kFailed,       // job
   kCancelled,    // job
-  kEvicted,      // job lost its gang with a node; dead: running time whose work was lost
+  kEvicted,      // job lost its gang with a node; lost: running time whose work was lost
   kNodeDown,     // node
   kNodeUp,       // node
   kStop,         // job: the policy took its gang away
-  kPlace,        // job, place, gang, gpu_masks, rate, dead, locality, copy, share
+  kPlace,        // job, place, gang, gpu_masks, rate, overhead, locality, copy, share
   kSpeed,        // job: its rate changed to `rate`
   kNote,         // note
   kEnd,          // last: counts of jobs by final state
@@ -74,7 +74,8 @@ struct Record {
   Gang gang;
   std::span<const std::uint64_t> gpu_masks;
   Rate rate;
-  Duration dead;
+  Duration overhead;  // of a place: before the gang does any work
+  Duration lost;      // of an eviction
   Rate locality;
   // Copies (HadarE); shared GPUs (Gandiva's packing) are in the format, but no policy places them
   // yet.

@@ -16,9 +16,9 @@ std::string render(const Record& r) {
   text += fmt::format(" {} {} {} {} {} {} {}", r.tickets, r.seed, r.count, r.gpus, r.gpus_min,
                       r.gpus_max, r.work.ms);
   text += fmt::format(" submit={}", r.submit.ms);
-  text += fmt::format(" place={} rate={} dead={} locality={} copy={} share={}/{}",
-                      place_kind_name(r.place), r.rate.fixed, r.dead.ms, r.locality.fixed, r.copy,
-                      r.share_num, r.share_den);
+  text += fmt::format(" place={} rate={} overhead={} lost={} locality={} copy={} share={}/{}",
+                      place_kind_name(r.place), r.rate.fixed, r.overhead.ms, r.lost.ms,
+                      r.locality.fixed, r.copy, r.share_num, r.share_den);
   for (std::size_t i = 0; i < r.gang.size(); ++i) {
     text += fmt::format(" n{}:{}={:x}", r.gang[i].node.row(), r.gang[i].gpus, r.gpu_masks[i]);
   }
@@ -75,7 +75,7 @@ struct Fixture {
     record.gang = gang;
     record.gpu_masks = masks;
     record.rate = Rate::of(0.25);
-    record.dead = seconds(10);
+    record.overhead = seconds(10);
     record.locality = Rate::of(0.5);
     return record;
   }
@@ -97,7 +97,7 @@ struct Fixture {
     rejected.kind = RecordKind::kRejected;
     rejected.reason = "larger than the cluster";
     Record evicted = job(RecordKind::kEvicted, 50);
-    evicted.dead = seconds(2);
+    evicted.lost = seconds(2);
     Record down = at(RecordKind::kNodeDown, 50);
     down.node = NodeId(3);
     Record up = at(RecordKind::kNodeUp, 60);

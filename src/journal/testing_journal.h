@@ -75,7 +75,7 @@ class TestJournal {
   struct Placed {
     std::vector<Slice> gang;
     PlaceKind kind = PlaceKind::kStart;
-    std::int64_t dead_ms = 0;
+    std::int64_t overhead_ms = 0;
     double rate = 1;
     double locality = 1;
     std::uint32_t copy = 0;
@@ -89,7 +89,7 @@ class TestJournal {
     record.gang = placed.gang;
     record.gpu_masks = masks;
     record.rate = Rate::of(placed.rate);
-    record.dead = {placed.dead_ms};
+    record.overhead = {placed.overhead_ms};
     record.locality = Rate::of(placed.locality);
     sink_.on(record);
   }
@@ -97,7 +97,7 @@ class TestJournal {
   void happen(RecordKind kind, std::int64_t t_ms, std::size_t id) { sink_.on(of(kind, t_ms, id)); }
   void evict(std::int64_t t_ms, std::size_t id, std::int64_t lost_ms) {
     Record record = of(RecordKind::kEvicted, t_ms, id);
-    record.dead = {lost_ms};
+    record.lost = {lost_ms};
     sink_.on(record);
   }
   void speed(std::int64_t t_ms, std::size_t id, double rate) {

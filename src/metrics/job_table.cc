@@ -75,7 +75,7 @@ void JobTable::place(const Record& record, TypeMask types) {
   types_[job] |= types;
   if (record.copy > 0) {
     FL_CHECK(hold.since == record.t, "job {}: a copy comes later", job.row());
-    hold.works_from = std::max(hold.works_from, record.t + record.dead);
+    hold.works_from = std::max(hold.works_from, record.t + record.overhead);
     // The mean of the copies' by GPUs.
     const double locality = hold.gpus * hold.locality() + added * record.locality.value();
     hold.gpus += added;
@@ -87,7 +87,7 @@ void JobTable::place(const Record& record, TypeMask types) {
   FL_CHECK(status[job] == JobStatus::kPending && added > 0, "job {} is placed on {} GPUs",
            job.row(), added);
   hold = {.since = record.t,
-          .works_from = record.t + record.dead,
+          .works_from = record.t + record.overhead,
           .rate = record.rate,
           .unhindered = record.rate.value() / record.locality.value(),
           .gpus = added};

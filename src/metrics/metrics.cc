@@ -115,7 +115,7 @@ void Metrics::on_place(const Record& record) {
 
 void Metrics::on_hold_end(const Record& record) {
   const std::int64_t gpus = jobs_.held_gpus(record.job);
-  add_service(record.job, jobs_.end_hold(record.job, record.t, record.dead));
+  add_service(record.job, jobs_.end_hold(record.job, record.t, record.lost));
   timeline_.change(record.t, jobs_.user[record.job],
                    {.gpus_held = -gpus, .running = -1, .waiting = 1});
 }

@@ -24,7 +24,7 @@ void write_small_run(RecordSink& sink) {
   TestJournal journal(sink);
   journal.begin(4, {1, 3});
   journal.arrive(1000, 0, {.user = 0, .gpus = 4, .work_ms = 10000, .model = "vgg"});
-  journal.place(2000, 0, {.gang = {{kV100Node, 4}}, .dead_ms = 1000});
+  journal.place(2000, 0, {.gang = {{kV100Node, 4}}, .overhead_ms = 1000});
   journal.arrive(3000, 1, {.user = 1, .gpus = 4, .work_ms = 4000});
   journal.reject(3000, 2, {.user = 1, .gpus = 100}, "larger than the cluster");
   journal.happen(RecordKind::kStop, 5000, 0);
@@ -125,8 +125,8 @@ TEST(Metrics, CopiesOfAJobAreOneJobThatHoldsAndWorksMore) {
   TestJournal journal(metrics);
   journal.begin(1, {1});
   journal.arrive(0, 0, {.gpus = 2, .work_ms = 60000});
-  journal.place(0, 0, {.gang = {{kV100Node, 2}}, .dead_ms = 1000, .rate = 0.75});
-  journal.place(0, 0, {.gang = {{kK80Node, 2}}, .dead_ms = 2000, .rate = 0.5, .copy = 1});
+  journal.place(0, 0, {.gang = {{kV100Node, 2}}, .overhead_ms = 1000, .rate = 0.75});
+  journal.place(0, 0, {.gang = {{kK80Node, 2}}, .overhead_ms = 2000, .rate = 0.5, .copy = 1});
   journal.end(10000, {.pending = 1});
   const Summary summary = metrics.summary({});
   EXPECT_DOUBLE_EQ(summary.gpu_hours, (2 + 2) * 10 / 3600.0);
@@ -209,7 +209,7 @@ TEST(Metrics, ARunThatWasCutOffIsMeasuredUpToItsEnd) {
   TestJournal journal(metrics);
   journal.begin(2, {1});
   journal.arrive(0, 0, {.gpus = 4, .work_ms = 60000});
-  journal.place(0, 0, {.gang = {{kV100Node, 4}}, .dead_ms = 1000, .rate = 0.5});
+  journal.place(0, 0, {.gang = {{kV100Node, 4}}, .overhead_ms = 1000, .rate = 0.5});
   journal.speed(5000, 0, 1);
   journal.unsubmitted(10000, 1, {.gpus = 2}, 20000);
   journal.end(10000, {.pending = 2, .unsubmitted = 1});

@@ -38,7 +38,7 @@ Summary Metrics::summary(const RunFacts& facts) const {
   summary.journal_hash = facts.journal_hash;
   summary.rows_read = facts.rows.rows_read;
   summary.rows_rejected = facts.rows.rows_rejected;
-  summary.rows_mended = facts.rows.rows_mended;
+  summary.rows_repaired = facts.rows.rows_repaired;
   summary.jobs_read = label_.count;
   summary.finished = counts_.finished;
   summary.failed = counts_.failed;

@@ -54,7 +54,7 @@ struct Summary {
 
   std::int64_t rows_read = 0;
   CountByReason rows_rejected;
-  CountByReason rows_mended;
+  CountByReason rows_repaired;
   std::int64_t jobs_read = 0;
   std::int64_t finished = 0;
   std::int64_t failed = 0;

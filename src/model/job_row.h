@@ -20,7 +20,7 @@ struct JobRow {
   Duration duration{};
   std::string_view gpu_type{};  // reference type; empty: the run's
   std::int64_t tickets = 0;     // 0: not named
-  std::string_view mended{};    // what the reader changed, for rows_mended; empty: nothing
+  std::string_view repaired{};  // what the reader changed, for rows_repaired; empty: nothing
 
   // Where each field stands in its line, for errors; 0: not known.
   struct Columns {

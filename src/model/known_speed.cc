@@ -53,12 +53,12 @@ double KnownSpeed::error_of(std::size_t row) const {
   return 1 + options_.noise * (2 * rng.uniform() - 1);
 }
 
-void KnownSpeed::on_hold(JobId job, Gang gang, Duration dead) {
-  FL_DCHECK(!gang.empty() && dead >= Duration{}, "job {}, {} ms", job.row(), dead.ms);
+void KnownSpeed::on_hold(JobId job, Gang gang, Duration overhead) {
+  FL_DCHECK(!gang.empty() && overhead >= Duration{}, "job {}, {} ms", job.row(), overhead.ms);
   if (needed_ != RatesNeeded::kProfiled) return;
   for (Slice slice : gang) {
     Time& known = known_at_[row(job, cluster_.node_type[slice.node])];
-    known = std::min(known, now_ + dead + options_.length);
+    known = std::min(known, now_ + overhead + options_.length);
   }
 }
 

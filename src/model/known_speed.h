@@ -50,10 +50,10 @@ class KnownSpeed {
   // The best tier that a gang of that size can have here.
   Tier best_tier(std::uint32_t gpus) const { return truth_.best_tier(gpus); }
 
-  // The engine's side: the clock, and that a job holds a gang from now on, the first `dead` of it
-  // as overhead.
+  // The engine's side: the clock, and that a job holds a gang from now on, idle for the first
+  // `overhead`.
   void set_now(Time now) { now_ = now; }
-  void on_hold(JobId job, Gang gang, Duration dead);
+  void on_hold(JobId job, Gang gang, Duration overhead);
 
  private:
   std::size_t row(JobId job, GpuTypeId type) const {

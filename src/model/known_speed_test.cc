@@ -55,9 +55,9 @@ struct Known {
         speed(truth, cluster, workload.jobs, needed, options) {}
   Known(const Known&) = delete;
 
-  void hold(std::int64_t at_ms, JobId job, const std::vector<Slice>& gang, Duration dead = {}) {
+  void hold(std::int64_t at_ms, JobId job, const std::vector<Slice>& gang, Duration overhead = {}) {
     speed.set_now({at_ms});
-    speed.on_hold(job, gang, dead);
+    speed.on_hold(job, gang, overhead);
   }
   std::optional<Rate> rate_at(std::int64_t at_ms, JobId job, GpuTypeId type,
                               std::uint32_t gpus = 2) {
@@ -103,7 +103,7 @@ TEST(ProfiledSpeed, IsNotKnownBeforeAnyRun) {
   }
 }
 
-TEST(ProfiledSpeed, IsKnownOnceTheDeadTimeAndTheLengthAreOver) {
+TEST(ProfiledSpeed, IsKnownOnceTheOverheadAndTheLengthAreOver) {
   Known known(RatesNeeded::kProfiled, {.length = seconds(10)});
   known.hold(5'000, kAnnVae, {{kV100Node, 2}}, seconds(2));
   EXPECT_FALSE(known.rate_at(16'999, kAnnVae, kV100).has_value());

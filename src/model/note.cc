@@ -12,7 +12,7 @@ constexpr std::array<NoteInfo, kNoteKinds> kNotes = {{
      "fast GPUs sold, in thousandths"},
     {"price", "GPU type; of a trade also its users", 1e6,
      "what a GPU costs, or what the trade before it pays in slow GPUs per fast GPU, in millionths"},
-    {"machine_timer", "job", 1e3, "milliseconds that it still insists on one node; 0: no more"},
+    {"node_timer", "job", 1e3, "milliseconds that it still insists on one node; 0: no more"},
     {"pass", "job", 1e6, "stride pass in millionths"},
     {"payoff", "job", 1e6, "what its gang is worth beyond its price, in millionths"},
     {"rack_timer", "job", 1e3, "milliseconds that it still insists on one rack; 0: no more"},

@@ -16,7 +16,7 @@ enum class NoteKind : std::uint8_t {
   kEntitlement,
   kTrade,
   kPrice,
-  kMachineTimer,
+  kNodeTimer,
   kPass,
   kPayoff,
   kRackTimer,

@@ -36,7 +36,7 @@ TEST(Notes, HaveTheNumbersThatTheJournalGivesThem) {
 
 TEST(Notes, AreWholeNumbersOfTheirUnit) {
   EXPECT_EQ(scaled_value({.kind = NoteKind::kQueue, .value = 2}), 2);
-  EXPECT_EQ(scaled_value({.kind = NoteKind::kMachineTimer, .value = 42'500}), 42.5);
+  EXPECT_EQ(scaled_value({.kind = NoteKind::kNodeTimer, .value = 42'500}), 42.5);
   EXPECT_EQ(scaled_value({.kind = NoteKind::kPass, .value = 1'250'000}), 1.25);
 }
 

@@ -224,7 +224,7 @@ class SpeedBuilder {
       // A log of another cluster may name types that are unknown here; its other rows are good.
       const Result<std::size_t> type = type_named(named);
       if (type) fallback = *type;
-      if (!type) ++workload_.rows.rows_mended["unknown reference GPU type"];
+      if (!type) ++workload_.rows.rows_repaired["unknown reference GPU type"];
     }
     TypeMask& types = workload_.jobs.types[job];
     if (reference.model == Speed::kNoProfile) {

@@ -86,8 +86,9 @@ class Speed {
   // that jobs use, each relative to the model's fastest type), lowest id on ties. A job that cannot
   // run on its reference type at all refers to the fastest type and tier at which it can run here;
   // one whose reference type is known neither to the cluster nor to the table, to `reference_gpu`,
-  // and is counted in workload.rows.rows_mended. Also fills jobs.types: the types on which the gang
-  // asked for runs at every tier that it can have here. Error: `reference_gpu` is known to neither.
+  // and is counted in workload.rows.rows_repaired. Also fills jobs.types: the types on which the
+  // gang asked for runs at every tier that it can have here. Error: `reference_gpu` is known to
+  // neither.
   static Result<Speed> make(const Cluster& cluster, const SpeedTable& table, Workload& workload,
                             std::string_view reference_gpu, const NetworkOptions& network = {});
 

@@ -32,9 +32,9 @@ struct Step {
   std::span<const std::uint64_t> gpu_masks;  // beside gang: the GPUs granted on each node
 
   // Filled in by the backend while it applies a place step: what it expects of the hold.
-  Rate rate;      // speed relative to the job's reference gang; 0 if not known beforehand
-  Duration dead;  // start, resume or migration time, during which no work is done
-  Rate locality;  // the factor in `rate` that is due to the gang's tier; 1 at the best tier
+  Rate rate;          // speed relative to the job's reference gang; 0 if not known beforehand
+  Duration overhead;  // start, resume or migration time, during which no work is done
+  Rate locality;      // the factor in `rate` that is due to the gang's tier; 1 at the best tier
 };
 
 }  // namespace fairlead

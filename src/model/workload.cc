@@ -108,7 +108,7 @@ Status WorkloadBuilder::add(const JobRow& row, Where where) {
     if (row.columns.id != 0) where.column = row.columns.id;
     return input_error("{}: this job id occurred before: {}", where.text(), row.id);
   }
-  count(workload_.rows.rows_mended, "duplicate id renamed");
+  count(workload_.rows.rows_repaired, "duplicate id renamed");
   append(row, unused_id(row.id));
   return {};
 }
@@ -154,7 +154,7 @@ std::string WorkloadBuilder::unused_id(std::string_view id) {
 void WorkloadBuilder::append(const JobRow& row, std::string_view id) {
   FL_CHECK(workload_.jobs.size() < NameIndex::kNone, "more jobs than ids");
   ++workload_.rows.rows_read;
-  if (!row.mended.empty()) count(workload_.rows.rows_mended, row.mended);
+  if (!row.repaired.empty()) count(workload_.rows.rows_repaired, row.repaired);
   const auto gpus = static_cast<std::uint32_t>(row.gpus);
   Jobs& jobs = workload_.jobs;
   ids_.insert(hash_of(id), workload_.names.push_back(id).row());

@@ -34,7 +34,7 @@ struct RowCounts {
   std::int64_t rows_read = 0;
   std::map<std::string, std::int64_t, std::less<>> rows_rejected;  // by reason
   // Repaired and kept, by reason: "duplicate id renamed".
-  std::map<std::string, std::int64_t, std::less<>> rows_mended;
+  std::map<std::string, std::int64_t, std::less<>> rows_repaired;
   std::int64_t rejected() const;
 };
 

@@ -114,7 +114,7 @@ TEST(WorkloadBuilder, LenientReadingRenamesIdsThatOccurredBefore) {
   std::vector<std::string> names;
   for (const JobId job : ids<JobId>(6)) names.emplace_back(workload.names[job]);
   EXPECT_EQ(names, (std::vector<std::string>{"a", "a#2", "b", "a#3", "a#4", "b#2"}));
-  EXPECT_EQ(workload.rows.rows_mended.at("duplicate id renamed"), 3);
+  EXPECT_EQ(workload.rows.rows_repaired.at("duplicate id renamed"), 3);
 }
 
 TEST(WorkloadBuilder, TicketsAreOneUnlessNamed) {
@@ -140,12 +140,12 @@ TEST(WorkloadBuilder, TicketsAreOneUnlessNamed) {
 
 TEST(WorkloadBuilder, CountsRepairsOnlyOfRowsThatAreKept) {
   WorkloadBuilder builder("w", Reading::kLenient);
-  JobRow mended = row("a");
-  mended.mended = "rounded";
-  EXPECT_TRUE(builder.add(mended, "f"));
-  mended.duration.ms = 0;
-  EXPECT_TRUE(builder.add(mended, "f"));
-  EXPECT_EQ(builder.finish().rows.rows_mended.at("rounded"), 1);
+  JobRow repaired = row("a");
+  repaired.repaired = "rounded";
+  EXPECT_TRUE(builder.add(repaired, "f"));
+  repaired.duration.ms = 0;
+  EXPECT_TRUE(builder.add(repaired, "f"));
+  EXPECT_EQ(builder.finish().rows.rows_repaired.at("rounded"), 1);
 }
 
 TEST(WorkloadBuilder, StartAtZeroMovesAllArrivals) {

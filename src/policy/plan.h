@@ -1,4 +1,4 @@
-// Plan: a draft of who holds what, which starts as "everyone keeps what they hold".
+// Plan: a draft of who holds what, which starts as "every job keeps what it holds".
 //
 // A policy edits it with stop, take and place; the engine then derives steps from the difference.
 // Capacity seen is always the draft's. mark and rollback make what-if cheap: rollback(mark())

@@ -82,11 +82,11 @@ TEST(Registry, ValuesAreCheckedByTypeAndRange) {
 }
 
 TEST(Registry, ValuesAreReadInTheirUnitsAndChoicesByTheirPlace) {
-  const auto choice = parse_policy("dally:age_h=2,machine_s=7,preempt=network", 0);
+  const auto choice = parse_policy("dally:age_h=2,node_s=7,preempt=network", 0);
   ASSERT_TRUE(choice.has_value()) << choice.error().message;
   const PolicyOptions& options = choice->options;
   EXPECT_EQ(options.duration("age_h"), hours(2));
-  EXPECT_EQ(options.duration("machine_s"), seconds(7));
+  EXPECT_EQ(options.duration("node_s"), seconds(7));
   EXPECT_EQ(options.choice("preempt", {0, 1, 2, 3}), 2);  // none/las/network/both
   EXPECT_TRUE(options.is("preempt", "network"));
   EXPECT_FALSE(options.is("preempt", "both"));

@@ -52,12 +52,12 @@ json to_json_value(const Summary& summary) {
                 {"trace", summary.trace},
                 {"journal_hash", summary.journal_hash},
                 {"rows_rejected", json::object()},
-                {"rows_mended", json::object()},
+                {"rows_repaired", json::object()},
                 {"jobs_rejected", json::object()},
                 {"settings", summary.settings.empty() ? json::object() : json(summary.settings)},
                 {"users", json::array()}};
   for (const auto& [reason, rows] : summary.rows_rejected) value["rows_rejected"][reason] = rows;
-  for (const auto& [reason, rows] : summary.rows_mended) value["rows_mended"][reason] = rows;
+  for (const auto& [reason, rows] : summary.rows_repaired) value["rows_repaired"][reason] = rows;
   for (const auto& [reason, jobs] : summary.jobs_rejected) value["jobs_rejected"][reason] = jobs;
   for (const UserSummary& user : summary.users) value["users"].push_back(to_json(user));
   for (const Figure& figure : run_figures()) figure_at(value, figure) = to_json(figure, summary);

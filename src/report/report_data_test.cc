@@ -175,7 +175,7 @@ TEST(ReportData, NotesAreInTheUnitOfTheirKind) {
                  .type = GpuTypeId(0),
                  .value = 2500};
     sink.on(note);
-    note.note = {.kind = NoteKind::kMachineTimer, .job = JobId(0), .value = 42'000};
+    note.note = {.kind = NoteKind::kNodeTimer, .job = JobId(0), .value = 42'000};
     sink.on(note);
     note.note = {.kind = NoteKind::kPass, .job = JobId(0), .value = 1'250'000};
     sink.on(note);

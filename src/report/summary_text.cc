@@ -61,7 +61,7 @@ std::string figures_text(const Summary& summary) {
       {"jobs", jobs_text(summary)},
       {"rows", count_text(summary.rows_read) + " read" +
                    reasons_text(summary.rows_rejected, "left out") +
-                   reasons_text(summary.rows_mended, "repaired")},
+                   reasons_text(summary.rows_repaired, "repaired")},
       {"makespan", bounded_text(summary.makespan_s, summary.bounds.makespan_lower_s)},
       {"JCT", fmt::format("mean {}, median {}, p90 {}, p99 {}",
                           bounded_text(summary.jct_avg_s, summary.bounds.jct_avg_lower_s),

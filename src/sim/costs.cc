@@ -28,7 +28,7 @@ Rate Costs::rate_of_copy(Rate alone) const {
   return Rate::of(alone.value() * part * copies_efficiency);
 }
 
-Duration Costs::dead_time(PlaceKind place, std::uint32_t gpus, const ModelProfile* profile) const {
+Duration Costs::overhead(PlaceKind place, std::uint32_t gpus, const ModelProfile* profile) const {
   FL_DCHECK(gpus >= 1);
   static const ModelCosts kNoneOwn;
   const ModelCosts& own = profile != nullptr ? profile->costs : kNoneOwn;

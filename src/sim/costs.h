@@ -44,7 +44,7 @@ struct Costs {
   // The speed that one of several copies contributes, exchanges included.
   Rate rate_of_copy(Rate alone) const;
   // `profile` may be null.
-  Duration dead_time(PlaceKind place, std::uint32_t gpus, const ModelProfile* profile) const;
+  Duration overhead(PlaceKind place, std::uint32_t gpus, const ModelProfile* profile) const;
 };
 
 }  // namespace fairlead

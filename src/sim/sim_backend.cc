@@ -135,11 +135,11 @@ void SimBackend::begin_hold(Time now, Step& step) {
   if (step.copies > 1) step.rate = options_.costs.rate_of_copy(step.rate);
   FL_CHECK(step.rate.fixed > 0, "job {} was placed where it cannot run", step.job.row());
   step.locality = speed_.locality(step.job, step.gang);
-  step.dead = options_.costs.dead_time(step.place, gpus_of(step.gang), speed_.profile(step.job));
+  step.overhead = options_.costs.overhead(step.place, gpus_of(step.gang), speed_.profile(step.job));
   FL_CHECK(!completions_.contains(step.job), "job {} runs already", step.job.row());
   Hold& hold = holds_[step.job];
   if (step.copy == 0) hold = {.works_from = now, .progress_from = now, .alone = {}, .rate = {}};
-  hold.works_from = hold.progress_from = std::max(hold.works_from, now + step.dead);
+  hold.works_from = hold.progress_from = std::max(hold.works_from, now + step.overhead);
   hold.alone.fixed += step.rate.fixed;
   if (network_) network_->begin(step.job, step.copy, step.gang, step.rate);
 }

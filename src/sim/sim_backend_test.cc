@@ -166,7 +166,7 @@ TEST(Simulation, EventsOfOneInstantComeTogetherFinishesFirst) {
   EXPECT_EQ(world.policy.seen, expected);
 }
 
-TEST(Simulation, CostsAreDeadTimeAtTheBeginningOfAHold) {
+TEST(Simulation, CostsAreOverheadAtTheBeginningOfAHold) {
   World world({.costs = {.start = seconds(10)}, .faults = {}});
   world.job(0, 1, 5'000);
   world.run();
@@ -406,13 +406,13 @@ TEST(Costs, AModelsOwnCostsReplaceTheDefaults) {
   ModelProfile profile;
   profile.costs.start_s = 46.0;
   const Costs costs;
-  EXPECT_EQ(costs.dead_time(PlaceKind::kStart, 1, nullptr), seconds(10));
-  EXPECT_EQ(costs.dead_time(PlaceKind::kStart, 1, &profile), seconds(46));
-  EXPECT_EQ(costs.dead_time(PlaceKind::kResume, 16, &profile), seconds(1));
-  EXPECT_EQ(costs.dead_time(PlaceKind::kMigrate, 1, nullptr), seconds(7));
-  EXPECT_EQ(costs.dead_time(PlaceKind::kMigrate, 8, nullptr), seconds(30));
-  EXPECT_EQ(costs.dead_time(PlaceKind::kMigrate, 9, nullptr), seconds(60));
-  EXPECT_EQ(Costs::none().dead_time(PlaceKind::kMigrate, 9, nullptr), seconds(0));
+  EXPECT_EQ(costs.overhead(PlaceKind::kStart, 1, nullptr), seconds(10));
+  EXPECT_EQ(costs.overhead(PlaceKind::kStart, 1, &profile), seconds(46));
+  EXPECT_EQ(costs.overhead(PlaceKind::kResume, 16, &profile), seconds(1));
+  EXPECT_EQ(costs.overhead(PlaceKind::kMigrate, 1, nullptr), seconds(7));
+  EXPECT_EQ(costs.overhead(PlaceKind::kMigrate, 8, nullptr), seconds(30));
+  EXPECT_EQ(costs.overhead(PlaceKind::kMigrate, 9, nullptr), seconds(60));
+  EXPECT_EQ(Costs::none().overhead(PlaceKind::kMigrate, 9, nullptr), seconds(0));
 }
 
 Cluster one_node() {

@@ -145,7 +145,7 @@ std::string to_text(const TraceStats& stats) {
                  stats.models);
   fmt::format_to(out, "rows: {} read, {} rejected\n", stats.rows.rows_read, stats.rows.rejected());
   print_counts(out, "rejected rows, by reason", stats.rows.rows_rejected);
-  print_counts(out, "rows repaired", stats.rows.rows_mended);
+  print_counts(out, "rows repaired", stats.rows.rows_repaired);
   if (stats.jobs == 0) return text;
   text += '\n';
   print_numbers(out, stats);
@@ -162,7 +162,7 @@ std::string to_json(const TraceStats& stats) {
   const nlohmann::json json = {{"trace", stats.trace},
                                {"rows_read", stats.rows.rows_read},
                                {"rows_rejected", stats.rows.rows_rejected},
-                               {"rows_mended", stats.rows.rows_mended},
+                               {"rows_repaired", stats.rows.rows_repaired},
                                {"jobs", stats.jobs},
                                {"users", stats.users},
                                {"models", stats.models},

@@ -49,7 +49,7 @@ TEST_F(RealTraces, Openb) {
   read("data/traces/openb_2023_default.csv.gz");
   if (IsSkipped()) return;
   EXPECT_EQ(stats_.rows.rows_read, 8'152);
-  EXPECT_GT(stats_.rows.rows_mended.at("fractional GPU rounded up"), 0);
+  EXPECT_GT(stats_.rows.rows_repaired.at("fractional GPU rounded up"), 0);
 }
 
 TEST_F(RealTraces, Tiresias) {

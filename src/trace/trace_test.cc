@@ -89,7 +89,7 @@ TEST(ReadNative, LenientReadingCountsInstead) {
             (Counts{{"gpus must be a whole number from 1 to 1000000", 1},
                     {"duration must be from 1 ms to 100 years", 1},
                     {"row must have as many fields as the header", 1}}));
-  EXPECT_EQ(workload->rows.rows_mended, (Counts{{"duplicate id renamed", 1}}));
+  EXPECT_EQ(workload->rows.rows_repaired, (Counts{{"duplicate id renamed", 1}}));
 }
 
 TEST(ReadNormalized, TakesTenantsForUsers) {
@@ -104,7 +104,7 @@ TEST(ReadNormalized, RoundsPartsOfAGpuUp) {
   EXPECT_EQ(jobs_of(workload), (Lines{"pod-0 LS - 1 0 125000", "pod-1 LS - 1 427000 124000",
                                       "pod-3 BE - 2 431000 50000"}));
   EXPECT_EQ(workload.rows.rows_rejected, (Counts{{"no GPU", 1}}));
-  EXPECT_EQ(workload.rows.rows_mended, (Counts{{"fractional GPU rounded up", 1}}));
+  EXPECT_EQ(workload.rows.rows_repaired, (Counts{{"fractional GPU rounded up", 1}}));
 }
 
 TEST(ReadTiresias, ReadsTheSimulatorsTrace) {
@@ -119,7 +119,7 @@ TEST(ReadGavel, TurnsStepsIntoTime) {
   EXPECT_EQ(jobs_of(workload), (Lines{"0 default ResNet-50 (batch size 64) 1 0 1000000 V100",
                                       "1 default LM (batch size 20) 4 161000 1000000 V100",
                                       "2 default A3C 2 226000 1000000 V100"}));
-  EXPECT_EQ(workload.rows.rows_mended, (Counts{{"throughput scaled from a smaller gang", 1}}));
+  EXPECT_EQ(workload.rows.rows_repaired, (Counts{{"throughput scaled from a smaller gang", 1}}));
   EXPECT_EQ(workload.rows.rows_rejected, (Counts{{"job_type has no known throughput", 1}}));
 }
 
@@ -174,7 +174,7 @@ TEST(ReadPai, MakesAGangOfEveryTask) {
   EXPECT_EQ(jobs_of(workload), (Lines{"j1/worker default - 2 0 100000",
                                       "j2/tensorflow default - 2 5000 100500 V100"}));
   EXPECT_EQ(workload.rows.rows_rejected, (Counts{{"no GPU", 1}, {"not ended", 1}}));
-  EXPECT_EQ(workload.rows.rows_mended, (Counts{{"fractional GPU rounded up", 1}}));
+  EXPECT_EQ(workload.rows.rows_repaired, (Counts{{"fractional GPU rounded up", 1}}));
 }
 
 TEST(ReadOpenb, CountsFromTheScheduling) {

@@ -135,7 +135,7 @@ TEST_F(CompareResumeTest, JsonHasNothingButTheTables) {
   EXPECT_EQ(second.errors, "");
 }
 
-// The second policy reads a pipe that nobody writes to, so it never begins.
+// The second policy reads a pipe that no process writes to, so it never begins.
 constexpr const char* kStuck =
     "--cluster 1xV100:4 --policies 'fifo;tiresias:gittins=true,gittins_file=pipe'";
 

@@ -45,7 +45,7 @@ TEST(ExamplePolicy, JobsTakeTurns) {
   EXPECT_EQ(outcome.jobs[0].finish, Time{40'000});
 }
 
-TEST(ExamplePolicy, AJobThatNobodyWaitsForKeepsItsGang) {
+TEST(ExamplePolicy, AJobThatNoOtherWaitsForKeepsItsGang) {
   const Outcome outcome = run(
       one_node({{.gpus = 1, .work = seconds(95)}, {.gpus = 1, .work = seconds(95)}}), round_robin);
   for (const JobOutcome& job : outcome.jobs) {

@@ -1,4 +1,4 @@
-// What Gandiva_fair promises: shares by tickets, turns for everybody, trades that harm nobody, and
+// What Gandiva_fair promises: shares by tickets, turns for all jobs, trades that harm no user, and
 // a state that can be saved at any moment. Jobs are endless unless a test says otherwise, so shares
 // stay as they are and can be compared over hours.
 
@@ -248,10 +248,10 @@ double least_part(const DrawnWorld& drawn) {
   return least;
 }
 
-// Gangs that must take turns leave less than everybody is entitled to: beside three users with a
-// gang of the server, three with a single GPU each have less than half of the time left. So nobody
+// Gangs that must take turns leave less than all are entitled to: beside three users with a
+// gang of the node, three with a single GPU each have less than half of the time left. So no user
 // is promised its share, but a good part of it, and nearly all in most worlds.
-TEST(GandivaFair, LeavesNobodyFarBehindAmongGangsOfAllSizes) {
+TEST(GandivaFair, LeavesNoUserFarBehindAmongGangsOfAllSizes) {
   constexpr std::uint64_t kWorlds = 150;
   double sum = 0;
   for (std::uint64_t seed = 0; seed < kWorlds; ++seed) {
@@ -264,7 +264,7 @@ TEST(GandivaFair, LeavesNobodyFarBehindAmongGangsOfAllSizes) {
   EXPECT_GE(sum / kWorlds, 0.93);
 }
 
-// --- Turns for everybody ----------------------------------------------------------------------
+// --- Turns for all jobs -----------------------------------------------------------------------
 
 // Every job here is due a quarter of the time or more, so a turn comes in four quanta on average.
 // Passes stay between two turns ahead and four behind, so none waits for more than six turns.
@@ -372,7 +372,7 @@ std::vector<double> work_of_users(const World& world, std::size_t users, std::st
   return work;
 }
 
-TEST(GandivaFairTrading, HelpsTheHighestAndTheLowestAndHarmsNobody) {
+TEST(GandivaFairTrading, HelpsTheHighestAndTheLowestAndHarmsNoUser) {
   // Speedups of 1.25, 1.87 and 6.33 on a V100.
   const World world = two_types({"VAE", "SuperResolution", "ResNeXt50"}, 32);
   const auto before = work_of_users(world, 3, kNotTraded);
@@ -386,7 +386,7 @@ TEST(GandivaFairTrading, HelpsTheHighestAndTheLowestAndHarmsNobody) {
 }
 
 // Over the models of the slides. One in a hundred of the work is what turns and migrations shift.
-TEST(GandivaFairTrading, HarmsNobodyWhateverTheModels) {
+TEST(GandivaFairTrading, HarmsNoUserWhateverTheModels) {
   const std::vector<std::string> models = {"VAE",  "SuperResolution", "DCGAN",    "GRU",
                                            "LSTM", "ResNet50",        "ResNeXt50"};
   Rng rng(1);
@@ -404,7 +404,7 @@ TEST(GandivaFairTrading, HarmsNobodyWhateverTheModels) {
 }
 
 // The slides' price is a third user's speedup; the external one may also lie between two.
-TEST(GandivaFairTrading, NeedsSomebodyToTradeWith) {
+TEST(GandivaFairTrading, NeedsAUserToTradeWith) {
   for (std::string_view policy : {kTraded, kTradedOutside}) {
     EXPECT_EQ(history_of(two_types({"ResNeXt50"}, 64), policy).trades, 0) << policy;
   }

@@ -46,11 +46,12 @@ class Overheads : public RecordSink {
     if (record.kind == RecordKind::kPlace) {
       Hold& hold = holds_[record.job.row()];
       if (record.copy == 0) hold = {.since = record.t};
-      hold.dead = std::max(hold.dead, record.dead);
+      hold.overhead = std::max(hold.overhead, record.overhead);
       hold.gpus += gpus_of(record.gang);
     } else if (record.kind == RecordKind::kStop || record.kind == RecordKind::kFinished) {
       const Hold& hold = holds_[record.job.row()];
-      sums[record.job.row()] += occupancy(std::min(hold.dead, record.t - hold.since), hold.gpus);
+      sums[record.job.row()] +=
+          occupancy(std::min(hold.overhead, record.t - hold.since), hold.gpus);
     }
   }
   std::vector<GpuTime> sums;
@@ -58,7 +59,7 @@ class Overheads : public RecordSink {
  private:
   struct Hold {
     Time since;
-    Duration dead;
+    Duration overhead;
     std::uint32_t gpus = 0;
   };
   std::vector<Hold> holds_;

@@ -23,7 +23,7 @@ class Plain : public Policy {
     return place(placement_, view.cluster, plan, job, view.jobs.gpus[job], types);
   }
 
-  // GPUs left to give out, and those that nobody holds, by type.
+  // GPUs left to give out, and those that no job holds, by type.
   struct Left {
     std::map<GpuTypeId, std::uint32_t> all;
     std::map<GpuTypeId, std::uint32_t> idle;

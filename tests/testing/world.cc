@@ -258,8 +258,8 @@ std::vector<std::string> policy_variants() {
        "hadar:round_s=5,utility=throughput,prices=none,beam=1,preempt=false,between_rounds=wait",
        "hadare:round_s=5,switch_s=1",
        "hadare:round_s=5,switch_s=0,utility=jct,copies=2",
-       "dally:machine_s=5,rack_s=9,round_s=7,limits_gpu_s=5/60,switch_s=0",
-       "dally:machine_s=5,rack_s=9,mode=manual,preempt=none",
+       "dally:node_s=5,rack_s=9,round_s=7,limits_gpu_s=5/60,switch_s=0",
+       "dally:node_s=5,rack_s=9,mode=manual,preempt=none",
        "dally:mode=no-wait,preempt=las,round_s=3,limits_gpu_s=5/60,switch_s=1",
        "dally:mode=fully-consolidated,preempt=network,score=slowdown,round_s=5"});
   return variants;

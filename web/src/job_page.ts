@@ -148,7 +148,7 @@ function stayList(app: App, job: number): HTMLElement {
           { title: "For", cell: (stay) => duration(stay.end - stay.begin) },
           { title: "How", text: true, cell: kind },
           { title: "GPUs", cell: (stay) => count(stay.gpus) },
-          { title: "Within", text: true, cell: (stay) => TIERS[stay.tier] },
+          { title: "Tier", text: true, cell: (stay) => TIERS[stay.tier] },
           { title: "Where", text: true, cell: (stay) => bdi(where(stay)) },
         ],
         stays,

@@ -12,7 +12,7 @@ export function noteText(kind: string, value: number, waited: number): string {
   switch (kind) {
     case "queue":
       return `moved to priority queue ${number(value)}`;
-    case "machine_timer":
+    case "node_timer":
       return timerText("node", waited, value);
     case "rack_timer":
       return timerText("rack", waited, value);

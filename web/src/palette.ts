@@ -43,7 +43,7 @@ export function lineDash(run: number): number[] {
 }
 
 // Widest link of a gang, near to far; the same order as schema.ts numbers them.
-export const TIERS = ["one GPU or pair", "one node", "one rack", "spine"];
+export const TIERS = ["pair", "node", "rack", "spine"];
 export function tierColour(tier: number): string {
   const light = ["#9ac7e3", "#3f95c8", "#0b5c92", "#d55e00"];
   const dark = ["#bfe2f7", "#63b4e6", "#2b7db3", "#e8793a"];

@@ -5,14 +5,19 @@ import { count, percent } from "./format";
 import { tierColour, TIERS } from "./palette";
 import type { Run } from "./schema";
 
-const KEYS = ["pair", "node", "rack", "spine"];
+const MEANINGS = [
+  "one GPU, or two of one node",
+  "other gangs on one host",
+  "several hosts of one rack",
+  "several racks",
+];
 
 export function placementsSection(app: App): HTMLElement {
   const place = el("div");
   app.store.watch(["shown", "theme"], () => {
     const runs = app.shown.map((i) => app.data.runs[i]);
-    const of = (run: Run, tier: number) => run.summary.placements[KEYS[tier]] ?? 0;
-    const all = (run: Run) => KEYS.reduce((sum, _, tier) => sum + of(run, tier), 0);
+    const of = (run: Run, tier: number) => run.summary.placements[TIERS[tier]] ?? 0;
+    const all = (run: Run) => TIERS.reduce((sum, _, tier) => sum + of(run, tier), 0);
     place.replaceChildren(
       scroller(
         "Placements by tier",
@@ -23,10 +28,10 @@ export function placementsSection(app: App): HTMLElement {
             {
               title: "Shares",
               text: true,
-              cell: (run) => stack(KEYS.map((_, tier) => of(run, tier) / (all(run) || 1))),
+              cell: (run) => stack(TIERS.map((_, tier) => of(run, tier) / (all(run) || 1))),
             },
-            ...KEYS.map((_, tier) => ({
-              title: `within ${TIERS[tier]}`.replace("within spine", "across the spine"),
+            ...TIERS.map((title, tier) => ({
+              title,
               cell: (run: Run) => cell(of(run, tier), all(run)),
             })),
             {
@@ -49,11 +54,11 @@ export function placementsSection(app: App): HTMLElement {
 export function tierEntry(text: string, tier: number): HTMLElement {
   const box = el("span", { class: "box", "aria-hidden": "true" });
   box.style.background = tierColour(tier);
-  return el("li", {}, box, text);
+  return el("li", { title: MEANINGS[tier] }, box, text);
 }
 
-function cell(part: number, all: number): Node {
-  return el("span", {}, percent(all ? part / all : null), el("small", {}, count(part)));
+function cell(some: number, all: number): Node {
+  return el("span", {}, percent(all ? some / all : null), el("small", {}, count(some)));
 }
 
 // One bar in as many parts as there are tiers; the columns beside it say the same in numbers.

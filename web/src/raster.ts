@@ -1,5 +1,5 @@
 // The timeline as a picture of cells, one column per pixel and one row per band of GPUs. Each hold
-// adds to the cells it covers the part of them that it covers, so the picture is right at every
+// adds to the cells it covers the fraction of them that it covers, so the picture is right at every
 // zoom: bars where there is room, the share of GPUs held where there is none.
 //
 // A picture costs O(holds + cells): every moment of a GPU belongs to one hold at most.

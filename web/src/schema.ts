@@ -87,7 +87,7 @@ export interface Run {
 }
 
 // queue: the priority queue moved to; entitlement: GPUs of a type; trade: GPUs of a type that user
-// sold to other_user; price: of a type; machine_timer, rack_timer: seconds that the job still insists
+// sold to other_user; price: of a type; node_timer, rack_timer: seconds that the job still insists
 // on one node, one rack; pass: stride pass; payoff: what a gang is worth beyond its price; score: how
 // much the network matters to the job; saving: GPU-seconds that giving it this place saves;
 // made_room: stopped for the job of that row.
@@ -97,7 +97,7 @@ export const NOTE_KINDS = [
   "entitlement",
   "trade",
   "price",
-  "machine_timer",
+  "node_timer",
   "pass",
   "payoff",
   "rack_timer",

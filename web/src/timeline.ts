@@ -126,7 +126,7 @@ function cursorLine(app: App): HTMLElement {
       " of ",
       bdi(app.user(data.jobs.user[job])),
       ` (${data.models[data.jobs.model[job]] || "no model named"}, ${plural(data.jobs.gpus[job], "GPU")}), `,
-      `here from ${moment(holds.begin[hold])} to ${moment(holds.end[hold])}, within ${TIERS[holds.tier[hold]]}.`,
+      `here from ${moment(holds.begin[hold])} to ${moment(holds.end[hold])}, tier ${TIERS[holds.tier[hold]]}.`,
     );
   });
   return el("p", { class: "cursor-line" }, text, " ", open);

@@ -120,7 +120,7 @@ function pairTable(app: App, pairs: Pair[]): HTMLElement {
   );
 }
 
-// A user gains where its part of all work done exceeds its part of what was due.
+// A user gains where its share of all work done exceeds its share of what was due.
 function gainTable(app: App, pairs: Pair[]): HTMLElement {
   const rowOf = new Map(app.data.users.map((user, row) => [user, row]));
   const { users } = app.run.summary;
@@ -143,7 +143,7 @@ function gainTable(app: App, pairs: Pair[]): HTMLElement {
     return sells && buys ? "both" : sells ? "seller" : "buyer";
   };
   return table<Row>(
-    "Part of the work done against part entitled to, of users who traded",
+    "Share of the work done against share entitled to, of users who traded",
     [
       { title: "User", text: true, cell: (row) => bdi(row.user) },
       { title: "Role", text: true, cell: role },

@@ -41,7 +41,7 @@ export function usersSection(app: App): HTMLElement {
     el(
       "p",
       { class: "note" },
-      "Entitled: the user's part of the GPUs by tickets, never more than its jobs ask for. Work: GPU-hours of the " +
+      "Entitled: the user's share of the GPUs by tickets, never more than its jobs ask for. Work: GPU-hours of the " +
         "reference type. In the small pictures the area is held and the line entitled.",
     ),
   );
@@ -63,7 +63,7 @@ function drawChart(app: App, chart: Chart): void {
   const held = shares.held[index];
   const entitled = shares.entitled[index];
   const facts = app.run.summary.users.find((row) => row.user === user);
-  const part =
+  const fraction =
     facts && facts.entitled_gpu_hours > 0 ? facts.gpu_hours / facts.entitled_gpu_hours : null;
   chart.show({
     x: held.map((_, i) => i * load.bin_s),
@@ -75,7 +75,7 @@ function drawChart(app: App, chart: Chart): void {
     format: number,
     summary:
       `${user} under ${app.run.label} (held: solid, entitled: dashed)` +
-      (part === null ? "." : `: received ${percent(part, 0)} of what it was entitled to.`),
+      (fraction === null ? "." : `: received ${percent(fraction, 0)} of what it was entitled to.`),
   });
 }
 

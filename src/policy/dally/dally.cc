@@ -62,7 +62,7 @@ IdVector<GpuTypeId, Dally::TierRates> Dally::all_rates(const View& view, JobId j
 Dally::TierTypes Dally::types_with_room(const View& view, JobId job, const State& state) {
   TierTypes runs{};
   for (DallyTier tier : kDallyTierList) {
-    if (tier > DallyTier::kMachine && view.jobs.gpus[job] == 1) break;  // it cannot be spread
+    if (tier > DallyTier::kNode && view.jobs.gpus[job] == 1) break;  // it cannot be spread
     if (tier == DallyTier::kNetwork && view.cluster.rack_nodes.size() == 1) break;
     for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
       if ((view.jobs.types[job] & type_bit(type)) == 0) continue;
@@ -74,7 +74,7 @@ Dally::TierTypes Dally::types_with_room(const View& view, JobId job, const State
 }
 
 Tier Dally::tier_for(DallyTier tier, std::uint32_t gpus) {
-  return tier == DallyTier::kMachine && gpus <= 2 ? Tier::kPair : domain_tier(tier);
+  return tier == DallyTier::kNode && gpus <= 2 ? Tier::kPair : domain_tier(tier);
 }
 
 // The network if the gang fits nowhere but on several types.
@@ -108,7 +108,7 @@ double Dally::fastest(const View& view, JobId job, DallyTier tier) {
 
 // The rate at the widest tier at which the job runs.
 double Dally::widest(const View& view, JobId job) {
-  for (DallyTier tier : {DallyTier::kNetwork, DallyTier::kRack, DallyTier::kMachine}) {
+  for (DallyTier tier : {DallyTier::kNetwork, DallyTier::kRack, DallyTier::kNode}) {
     if (const double found = fastest(view, job, tier); found > 0) return found;
   }
   return 0;
@@ -181,19 +181,19 @@ Duration Dally::worth_waiting(const View& view, JobId job, DallyTier tier) {
 }
 
 // Those of its size and, if they are tuned, until it has waited as long as being further apart
-// would take it longer: whoever waits so long loses at most twice what it must (ours; the rule for
-// renting before one buys, Karlin et al., 1988).
+// would take it longer: a job that waits so long loses at most twice what it must (ours; the rule
+// for renting before one buys, Karlin et al., 1988).
 DallyTimers::Timers Dally::timers_of(const View& view, JobId job) {
   DallyTimers::Timers timers = now_[DallyTimers::size_class(view.jobs.gpus[job])];
   if (options_.timers.mode != DallyTimerOptions::Mode::kAuto) return timers;
   State& known = states_[job];
   if (known.patience_since != known.since) {  // nothing changes while it waits
     known.patience_since = known.since;
-    known.patience = {.machine = worth_waiting(view, job, DallyTier::kRack),
+    known.patience = {.node = worth_waiting(view, job, DallyTier::kRack),
                       .rack = worth_waiting(view, job, DallyTier::kNetwork)};
   }
-  timers.machine = std::max(timers.machine, known.patience.machine);
-  timers.rack = std::max({timers.rack, timers.machine, known.patience.rack});
+  timers.node = std::max(timers.node, known.patience.node);
+  timers.rack = std::max({timers.rack, timers.node, known.patience.rack});
   return timers;
 }
 
@@ -207,7 +207,7 @@ Dally::Want Dally::want(const View& view, JobId job) {
   Want want{.gpus = view.jobs.gpus[job], .types = view.jobs.types[job]};
   const DallyTier best = best_tier(known);
   for (DallyTier tier : kDallyTierList) {
-    const bool accepts = tier == best || (tier == DallyTier::kRack && waited >= timers.machine) ||
+    const bool accepts = tier == best || (tier == DallyTier::kRack && waited >= timers.node) ||
                          (tier == DallyTier::kNetwork && waited >= timers.rack);
     if (accepts) want.at[index_of(tier)] = known.runs[index_of(tier)];
   }
@@ -224,7 +224,7 @@ Dally::NextTier Dally::next_tier(const View& view, JobId job) {
                           timer < DallyTimers::kForever && known.since + timer > view.now;
     return is_ahead ? known.since + timer : Time::never();
   };
-  const Time rack = end(DallyTier::kRack, timers.machine);
+  const Time rack = end(DallyTier::kRack, timers.node);
   const Time network = end(DallyTier::kNetwork, timers.rack);
   if (rack <= network && rack != Time::never()) return {DallyTier::kRack, rack};
   return {DallyTier::kNetwork, network};
@@ -261,7 +261,7 @@ std::optional<NodeRange> Dally::domain(const View& view, const Plan& plan, GpuTy
   const FreeIndex& free = plan.free();
   if (free.of(type) < gpus) return std::nullopt;
   if (tier == DallyTier::kNetwork) return free.everywhere();
-  if (tier == DallyTier::kMachine) {
+  if (tier == DallyTier::kNode) {
     const NodeId node = free.tightest(type, gpus, free.everywhere());
     if (node.is_none()) return std::nullopt;
     return NodeRange{node.row(), node.row() + 1};
@@ -330,7 +330,7 @@ Time Dally::note_timers(const View& view, Plan& plan) {
     // The last timer is over: it is said of the tier that it was about.
     const DallyTier about = next.at == Time::never() ? noted.tier : next.tier;
     state.noted = {about, next.at};
-    note(plan, about == DallyTier::kRack ? NoteKind::kMachineTimer : NoteKind::kRackTimer, key.job,
+    note(plan, about == DallyTier::kRack ? NoteKind::kNodeTimer : NoteKind::kRackTimer, key.job,
          next.at == Time::never() ? 0 : (next.at - view.now).ms);
   }
   return first;

@@ -1,18 +1,18 @@
 // Dally: delay scheduling over the tiers of the network (arXiv 2401.16492).
 //
 // A job accepts GPUs as close together as its gang can be here at once; a rack only after it has
-// waited for its machine timer, and GPUs anywhere after its rack timer (timers.h). Who does not
-// accept is skipped. In rounds, jobs that suffer most from the network take GPUs from those who do
-// not, and move closer together or to faster GPUs, where that saves more than the restarts that it
-// costs.
+// waited for its node timer, and GPUs anywhere after its rack timer (timers.h). A job that
+// does not accept is skipped. In rounds, jobs that suffer most from the network take GPUs from
+// those that do not, and move closer together or to faster GPUs, where that saves more than the
+// restarts that it costs.
 //
 // Invariants:
 //  1. Every job that is here holds a gang in the plan, or stands in waiting_ once, in OrderKey
 //     order.
 //  2. A gang has one GPU type, unless no type has enough GPUs.
 //
-// Cost of a decision: O(news + waiting), or O(running) if nobody waits; O(nodes) per newcomer and
-// per kind of gang that finds no machine. A round in addition: O(nodes + slices held) per job that
+// Cost of a decision: O(news + waiting), or O(running) if no job waits; O(nodes) per newcomer and
+// per kind of gang that finds no node. A round in addition: O(nodes + slices held) per job that
 // waits or could be faster elsewhere.
 #pragma once
 
@@ -32,12 +32,12 @@ namespace fairlead {
 
 enum class DallyPreempt : std::uint8_t {
   kNone,
-  kLas,      // who was served less, by classes as in Tiresias, goes first
-  kNetwork,  // who suffers more from the network goes first
+  kLas,      // jobs served less, by classes as in Tiresias, go first
+  kNetwork,  // jobs that suffer more from the network go first
   kBoth,     // by class, then by sensitivity
 };
 enum class DallyScore : std::uint8_t {
-  kNwSens,    // (slow - 1) x part of the time spent on communication x part of the work left
+  kNwSens,    // (slow - 1) x fraction of time spent on communication x fraction of work left
   kSlowdown,  // slow - 1
 };
 
@@ -118,7 +118,7 @@ class Dally : public Policy {
     double best = 0;         // of one that waits: its rate at its best tier
   };
   struct Offer {
-    DallyTier tier = DallyTier::kMachine;
+    DallyTier tier = DallyTier::kNode;
     GpuTypeId type;
     NodeRange range{};
     double gain = 0;  // what it saves beyond its cost, GPU-seconds

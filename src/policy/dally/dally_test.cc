@@ -125,7 +125,7 @@ class RackWorld : public RecordSink {
 
 using Lines = std::vector<std::string>;
 
-constexpr std::string_view kManual = "dally:mode=manual,machine_s=20,rack_s=50,preempt=none";
+constexpr std::string_view kManual = "dally:mode=manual,node_s=20,rack_s=50,preempt=none";
 
 // One rack of two nodes of four; each node has two GPUs taken for 100 s.
 const Racks kOneRack{.racks = 1, .nodes = 2, .gpus = 4};
@@ -133,11 +133,11 @@ std::vector<Row> half_full(const Row& last) {
   return {{.gpus = 3, .work = seconds(100)}, {.gpus = 3, .work = seconds(100)}, last};
 }
 
-TEST(Dally, AJobWaitsForAMachineUntilItsTimerEndsAndThenTakesARack) {
+TEST(Dally, AJobWaitsForANodeUntilItsTimerEndsAndThenTakesARack) {
   RackWorld world(kOneRack, half_full({.submit = at_s(5), .gpus = 2, .work = seconds(10)}));
   world.run(kManual);
   EXPECT_EQ(world.events(), (Lines{"0s j0 n0:3", "0s j1 n1:3", "25s j2 n0:1 n1:1"}));
-  EXPECT_EQ(world.notes(), (Lines{"5s j2 machine_timer 20000"}));
+  EXPECT_EQ(world.notes(), (Lines{"5s j2 node_timer 20000"}));
   EXPECT_EQ(world.problems(), Lines{});
 }
 
@@ -146,7 +146,7 @@ TEST(Dally, SaysThatATimerIsOverOfTheTierThatItWasAbout) {
   rows[1].gpus = 4;  // no room in the rack either
   RackWorld world(kOneRack, rows);
   world.run(kManual);
-  EXPECT_EQ(world.notes(), (Lines{"5s j2 machine_timer 20000", "25s j2 machine_timer 0"}));
+  EXPECT_EQ(world.notes(), (Lines{"5s j2 node_timer 20000", "25s j2 node_timer 0"}));
 }
 
 TEST(Dally, AJobTakesTheBestTierAtOnceWhenItComesFree) {
@@ -158,12 +158,12 @@ TEST(Dally, AJobTakesTheBestTierAtOnceWhenItComesFree) {
 }
 
 TEST(Dally, TheNetworkIsTakenAfterTheSecondTimer) {
-  // Two racks of one node; the rack timer says nothing new after 20 s, as a rack is a machine here.
+  // Two racks of one node; the rack timer says nothing new after 20 s, as a rack is a node here.
   RackWorld world({.racks = 2, .nodes = 1, .gpus = 4},
                   half_full({.submit = at_s(5), .gpus = 2, .work = seconds(10)}));
   world.run(kManual);
   EXPECT_EQ(world.events().back(), "55s j2 n0:1 n1:1");
-  EXPECT_EQ(world.notes(), (Lines{"5s j2 machine_timer 20000", "25s j2 rack_timer 30000"}));
+  EXPECT_EQ(world.notes(), (Lines{"5s j2 node_timer 20000", "25s j2 rack_timer 30000"}));
 }
 
 TEST(Dally, TheBestTierThatAGangCanHaveIsTakenAtOnce) {
@@ -174,7 +174,7 @@ TEST(Dally, TheBestTierThatAGangCanHaveIsTakenAtOnce) {
   EXPECT_EQ(world.events(), (Lines{"0s j0 n0:4 n1:2", "0s j1 n1:2 n2:4 n3:4"}));
 }
 
-TEST(Dally, NobodyIsHeldUpByAJobThatWaitsForItsTimer) {
+TEST(Dally, NoJobIsHeldUpByOneThatWaitsForItsTimer) {
   std::vector<Row> rows = half_full({.submit = at_s(5), .gpus = 2, .work = seconds(10)});
   rows.push_back({.submit = at_s(6), .gpus = 1, .work = seconds(1)});
   RackWorld world(kOneRack, rows);
@@ -183,7 +183,7 @@ TEST(Dally, NobodyIsHeldUpByAJobThatWaitsForItsTimer) {
 }
 
 TEST(Dally, AGangGoesWhereTheLeastIsLeftOver) {
-  // Each goes to the fullest machine with room; the six, which need a rack, to the empty one.
+  // Each goes to the fullest node with room; the six, which need a rack, to the empty one.
   RackWorld world({.racks = 2, .nodes = 2, .gpus = 4},
                   {{.gpus = 3, .work = seconds(100)},  // n0
                    {.gpus = 2, .work = seconds(100)},  // n1: n0 has no room
@@ -212,7 +212,7 @@ TEST(Dally, WithTunedTimersAJobWaitsAsLongAsItWouldLose) {
   std::vector<Row> rows = half_full({.submit = at_s(5), .gpus = 2, .work = seconds(10)});
   const auto start = [&](const std::string& patience) {
     RackWorld world(kOneRack, rows);
-    world.run("dally:machine_s=1,rack_s=1,preempt=none" + patience);
+    world.run("dally:node_s=1,rack_s=1,preempt=none" + patience);
     return world.events().back();
   };
   EXPECT_EQ(start(""), "15s j2 n0:1 n1:1");
@@ -223,7 +223,7 @@ TEST(Dally, WithTunedTimersAJobWaitsAsLongAsItWouldLose) {
 }
 
 TEST(Dally, OfOneClassTheQueueGoesByArrivalAndNotBySensitivity) {
-  // Both arrive while the machine is full; the one that came first does not care for the network.
+  // Both arrive while the node is full; the one that came first does not care for the network.
   RackWorld world({.racks = 1, .nodes = 1, .gpus = 4},
                   {{.gpus = 4, .work = seconds(50)},
                    {.submit = at_s(1), .gpus = 4, .work = seconds(10), .model = "quiet"},
@@ -233,16 +233,16 @@ TEST(Dally, OfOneClassTheQueueGoesByArrivalAndNotBySensitivity) {
 }
 
 TEST(Dally, TheTunerWaitsAsLongAsOffersLatelyTook) {
-  // j2 waits 7 s for a machine; so 7 s after j4 has come, it takes the rack.
+  // j2 waits 7 s for a node; so 7 s after j4 has come, it takes the rack.
   std::vector<Row> rows = half_full({.submit = at_s(5), .gpus = 2, .work = seconds(1)});
   rows[1].work = seconds(12);
   rows.push_back({.submit = at_s(20), .gpus = 3, .work = seconds(100)});
   rows.push_back({.submit = at_s(30), .gpus = 2, .work = seconds(1)});
   RackWorld world(kOneRack, rows);
-  world.run("dally:machine_s=20,rack_s=50,preempt=none");
+  world.run("dally:node_s=20,rack_s=50,preempt=none");
   EXPECT_EQ(world.events(),
             (Lines{"0s j0 n0:3", "0s j1 n1:3", "12s j2 n1:2", "20s j3 n1:3", "37s j4 n0:1 n1:1"}));
-  EXPECT_EQ(world.notes(), (Lines{"5s j2 machine_timer 20000", "30s j4 machine_timer 7000"}));
+  EXPECT_EQ(world.notes(), (Lines{"5s j2 node_timer 20000", "30s j4 node_timer 7000"}));
 }
 
 TEST(Dally, AmongTypesWithRoomTheFastestIsTaken) {
@@ -260,17 +260,17 @@ TEST(Dally, OnlyAGangLargerThanEveryTypeMixesTypes) {
   EXPECT_EQ(world.counts().finished, 2);
 }
 
-// A job that the network hurts came second and runs spread; a quiet one has the machine.
-std::vector<Row> quiet_holds_the_machine(Duration chatty_work) {
+// A job that the network hurts came second and runs spread; a quiet one has the node.
+std::vector<Row> quiet_holds_the_node(Duration chatty_work) {
   return {{.gpus = 3, .work = seconds(3000), .model = "quiet"},
           {.gpus = 3, .work = seconds(3000), .model = "quiet"},
           {.submit = at_s(1), .gpus = 2, .work = chatty_work, .model = "chatty"}};
 }
 
-TEST(Dally, ASensitiveJobTakesTheMachineFromOneThatDoesNotCare) {
+TEST(Dally, ASensitiveJobTakesTheNodeFromOneThatDoesNotCare) {
   // At half speed it has 1,700 s of work left at 300 s: it saves 2 x 1,700 GPU-seconds for two
   // restarts of 5 GPUs in all.
-  RackWorld world(kOneRack, quiet_holds_the_machine(seconds(1850)));
+  RackWorld world(kOneRack, quiet_holds_the_node(seconds(1850)));
   world.run("dally:mode=no-wait,preempt=network");
   EXPECT_EQ(world.events()[2], "1s j2 n0:1 n1:1");
   EXPECT_EQ(Lines(world.events().begin() + 3, world.events().begin() + 7),
@@ -281,17 +281,17 @@ TEST(Dally, ASensitiveJobTakesTheMachineFromOneThatDoesNotCare) {
   EXPECT_EQ(world.problems(), Lines{});
 }
 
-TEST(Dally, NobodyIsStoppedForLessThanTheRestartsCost) {
+TEST(Dally, NoJobIsStoppedForLessThanTheRestartsCost) {
   // 70 s of work left at 300 s save 2 x 70 GPU-seconds; restarts of 5 GPUs cost 150.
-  RackWorld world(kOneRack, quiet_holds_the_machine(seconds(220)));
+  RackWorld world(kOneRack, quiet_holds_the_node(seconds(220)));
   world.run("dally:mode=no-wait,preempt=network");
   EXPECT_EQ(world.events().size(), 3U);
-  RackWorld cheap(kOneRack, quiet_holds_the_machine(seconds(220)));
+  RackWorld cheap(kOneRack, quiet_holds_the_node(seconds(220)));
   cheap.run("dally:mode=no-wait,preempt=network,switch_s=27");
   EXPECT_GT(cheap.events().size(), 3U);
 }
 
-TEST(Dally, ASensitiveJobThatHasNothingToRunOnStopsNobody) {
+TEST(Dally, ASensitiveJobThatHasNothingToRunOnStopsNoJob) {
   // It would wait, not run slowly, so there is nothing to save but by making others wait.
   RackWorld world({.racks = 2, .nodes = 1, .gpus = 4},
                   {{.gpus = 4, .work = seconds(3000), .model = "quiet"},
@@ -301,8 +301,8 @@ TEST(Dally, ASensitiveJobThatHasNothingToRunOnStopsNobody) {
   EXPECT_EQ(world.events(), (Lines{"0s j0 n0:4", "0s j1 n1:4", "3000s j2 n0:2"}));
 }
 
-TEST(Dally, NobodyIsStoppedForAJobThatSuffersAsMuch) {
-  std::vector<Row> rows = quiet_holds_the_machine(seconds(1000));
+TEST(Dally, NoJobIsStoppedForOneThatSuffersAsMuch) {
+  std::vector<Row> rows = quiet_holds_the_node(seconds(1000));
   for (Row& row : rows) row.model = "chatty";
   RackWorld world(kOneRack, rows);
   world.run("dally:mode=no-wait,preempt=network,score=slowdown");
@@ -310,7 +310,7 @@ TEST(Dally, NobodyIsStoppedForAJobThatSuffersAsMuch) {
 }
 
 TEST(Dally, AJobMovesCloserTogetherIntoFreeGpusIfThatPays) {
-  std::vector<Row> rows = quiet_holds_the_machine(seconds(1000));
+  std::vector<Row> rows = quiet_holds_the_node(seconds(1000));
   rows[1].work = seconds(200);
   const Lines moved = {"300s j2 stop", "300s j2 n1:2"};
   RackWorld world(kOneRack, rows);
@@ -380,7 +380,7 @@ std::vector<Row> drawn_rows(std::uint64_t seed) {
 std::string drawn_policy() {
   return fmt::format(
       "dally:mode={},preempt={},score={},round_s={},limits_gpu_s=100/"
-      "1000,switch_s={},machine_s=30,rack_s=90",
+      "1000,switch_s={},node_s=30,rack_s=90",
       *rc::gen::element("auto", "manual", "no-wait", "fully-consolidated"),
       *rc::gen::element("none", "las", "network", "both"), *rc::gen::element("nw-sens", "slowdown"),
       *rc::gen::element(7, 60), *rc::gen::element(0, 5));

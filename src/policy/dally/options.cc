@@ -13,11 +13,11 @@ constexpr OptionSpec kOptions[] = {
     choice_option("mode", "auto", "auto/manual/no-wait/fully-consolidated",
                   "Delay timers: tuned from past waits (auto), fixed (manual), zero (no-wait) or "
                   "infinite (fully-consolidated)."),
-    integer_option("machine_s", "300", "seconds", 0, 30 * kDay,
-                   "How long a job waits for GPUs of one machine before it accepts a rack; with "
+    integer_option("node_s", "300", "seconds", 0, 30 * kDay,
+                   "How long a job waits for GPUs of one node before it accepts a rack; with "
                    "auto, until waits are recorded; chosen."),
     integer_option("rack_s", "900", "seconds", 0, 30 * kDay,
-                   "How long a job waits before it accepts GPUs anywhere, at least machine_s; with "
+                   "How long a job waits before it accepts GPUs anywhere, at least node_s; with "
                    "auto, until waits are recorded; chosen."),
     integer_option("least_s", "1", "seconds", 0, kDay,
                    "With auto: lower bound of a timer; chosen."),
@@ -69,7 +69,7 @@ Result<DallyOptions> dally_options(const PolicyOptions& options) {
   return DallyOptions{
       .timers = {.mode = options.choice(
                      "mode", {Mode::kAuto, Mode::kManual, Mode::kNoWait, Mode::kFullyConsolidated}),
-                 .machine = options.duration("machine_s"),
+                 .node = options.duration("node_s"),
                  .rack = options.duration("rack_s"),
                  .least = options.duration("least_s"),
                  .most = options.duration("most_s"),

@@ -23,7 +23,7 @@ std::size_t index_of(DallyTier tier) { return static_cast<std::size_t>(tier); }
 DallyTier Dally::tier_of(const View& view, Gang gang) {
   const Tier tier = view.cluster.tier_of(gang);
   if (tier == Tier::kSpine) return DallyTier::kNetwork;
-  return tier == Tier::kRack ? DallyTier::kRack : DallyTier::kMachine;
+  return tier == Tier::kRack ? DallyTier::kRack : DallyTier::kNode;
 }
 
 double Dally::held_rate(const View& view, const Plan& plan, JobId job) {
@@ -83,7 +83,7 @@ TypeMask Dally::faster_than(const View& view, JobId job, DallyTier tier, double 
   return faster & known.runs[index_of(tier)];
 }
 
-// Whoever is of the last class and as fast at any distance has nothing to gain at others' cost.
+// A job of the last class that is as fast at any distance has nothing to gain at others' cost.
 bool Dally::may_gain_by_preemption(const View& view, const OrderKey& key) {
   return static_cast<std::size_t>(key.major) < options_.limits_gpu_s.size() ||
          (moves_for_speed() &&
@@ -136,7 +136,7 @@ void Dally::collect_runners(const View& view, const Plan& plan) {
     const double loss = gpu_seconds(view, job, slowest(view, job), held);
     runners_.push_back({order_in_round(view, job), view.jobs.gpus[job], std::max(loss, 0.0)});
   };
-  // Whoever was placed in this decision is left alone.
+  // A job placed in this decision is left alone.
   for (JobId job : view.running) {
     if (plan.holds(job) && states_[job].moved != view.now) add(job);
   }
@@ -154,7 +154,7 @@ bool Dally::may_stop(const View& view, const Plan& plan, const Seeker& seeker,
                      const Runner& runner) const {
   const JobId job = runner.key.job;
   if (job == seeker.key.job || !plan.holds(job) || states_[job].moved == view.now) return false;
-  // Input order and arrival are no reason to stop anybody.
+  // Input order and arrival are no reason to stop a job.
   return std::pair(seeker.key.major, seeker.key.minor) <
          std::pair(runner.key.major, runner.key.minor);
 }
@@ -247,7 +247,7 @@ double Dally::saving(const View& view, const Seeker& seeker, const Offer& offer)
   return saved - view.jobs.gpus[job] * to_seconds(options_.switch_cost);
 }
 
-// Whoever was served less goes first: what a waiting job is served before it leaves its class, if
+// Jobs served less go first: what a waiting job is served before it leaves its class, if
 // it lives that long, is what it would otherwise wait for. In GPU-seconds.
 double Dally::value_of_turn(const View& view, const Seeker& seeker) const {
   const auto level = static_cast<std::size_t>(seeker.key.major);
@@ -259,7 +259,7 @@ double Dally::value_of_turn(const View& view, const Seeker& seeker) const {
   return std::min(left_ms / 1000, to_end_s / seeker.best);
 }
 
-// What the seeker saves less what it costs everybody, in GPU-seconds.
+// What the seeker saves less what it costs all jobs, in GPU-seconds.
 double Dally::gain(const View& view, const Seeker& seeker, const Offer& offer) {
   double gain = saving(view, seeker, offer);
   bool by_class = !offer.victims.empty();

@@ -21,13 +21,13 @@ DallyTimers::Timers DallyTimers::of(std::size_t size_class, Time now) {
     case Mode::kFullyConsolidated:
       return {kForever, kForever};
     case Mode::kManual:
-      return {options_.machine, std::max(options_.machine, options_.rack)};
+      return {options_.node, std::max(options_.node, options_.rack)};
     case Mode::kAuto:
       break;
   }
-  auto& [machines, racks] = windows_[size_class];
-  const Duration machine = tuned(machines, now, options_.machine);
-  return {machine, std::max(machine, tuned(racks, now, options_.rack))};
+  auto& [nodes, racks] = windows_[size_class];
+  const Duration node = tuned(nodes, now, options_.node);
+  return {node, std::max(node, tuned(racks, now, options_.rack))};
 }
 
 Duration DallyTimers::tuned(Window& window, Time now, Duration fallback) const {
@@ -57,7 +57,7 @@ Duration DallyTimers::tuned(Window& window, Time now, Duration fallback) const {
 
 void DallyTimers::accepted(std::size_t size_class, DallyTier tier, Time now, Duration waited) {
   if (options_.mode != DallyTimerOptions::Mode::kAuto || tier == DallyTier::kNetwork) return;
-  Window& window = windows_[size_class][tier == DallyTier::kMachine ? 0 : 1];
+  Window& window = windows_[size_class][tier == DallyTier::kNode ? 0 : 1];
   std::vector<Sample>& samples = window.samples;
   FL_CHECK(samples.empty() || samples.back().at <= now);
   if (samples.size() >= options_.samples) samples.erase(samples.begin());

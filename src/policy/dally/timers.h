@@ -8,7 +8,7 @@
 // Where there is no sample it falls back to the fixed value, so a tier that is never offered any
 // more is not waited for longer than that.
 //
-// A timer of racks is never shorter than that of machines, in any mode. Invariant: samples of a
+// A timer of racks is never shorter than that of nodes, in any mode. Invariant: samples of a
 // window are in order of time.
 #pragma once
 
@@ -22,14 +22,14 @@
 namespace fairlead {
 
 // How far apart a gang is, as Dally sees it.
-enum class DallyTier : std::uint8_t { kMachine, kRack, kNetwork };
+enum class DallyTier : std::uint8_t { kNode, kRack, kNetwork };
 constexpr std::size_t kDallyTiers = 3;
-constexpr DallyTier kDallyTierList[] = {DallyTier::kMachine, DallyTier::kRack, DallyTier::kNetwork};
+constexpr DallyTier kDallyTierList[] = {DallyTier::kNode, DallyTier::kRack, DallyTier::kNetwork};
 
 struct DallyTimerOptions {
   enum class Mode : std::uint8_t { kAuto, kManual, kNoWait, kFullyConsolidated };
   Mode mode;
-  Duration machine;  // fixed in manual mode, else the timer without samples
+  Duration node;  // fixed in manual mode, else the timer without samples
   Duration rack;
   Duration least;  // a tuned timer is clamped
   Duration most;
@@ -42,9 +42,9 @@ class DallyTimers {
  public:
   static constexpr Duration kForever = {kMsMax};
 
-  // Waiting time after which a job accepts a rack, and the network. machine <= rack.
+  // Waiting time after which a job accepts a rack, and the network. node <= rack.
   struct Timers {
-    Duration machine;
+    Duration node;
     Duration rack;
   };
 
@@ -78,7 +78,7 @@ class DallyTimers {
   Duration tuned(Window& window, Time now, Duration fallback) const;
 
   DallyTimerOptions options_;
-  std::array<std::array<Window, 2>, kSizeClasses> windows_;  // of machines, of racks
+  std::array<std::array<Window, 2>, kSizeClasses> windows_;  // of nodes, of racks
 };
 
 }  // namespace fairlead

@@ -29,19 +29,19 @@ TEST(DallyTimers, SizeClassesArePowersOfTwo) {
 
 TEST(DallyTimers, WithoutSamplesATimerIsItsDefault) {
   DallyTimers timers(small_options());
-  EXPECT_EQ(timers.of(3, at_s(0)).machine, seconds(300));
+  EXPECT_EQ(timers.of(3, at_s(0)).node, seconds(300));
   EXPECT_EQ(timers.of(3, at_s(0)).rack, seconds(900));
 }
 
 TEST(DallyTimers, AreTheMeanOfTheLastWaits) {
   DallyTimers timers(small_options());
-  timers.accepted(3, DallyTier::kMachine, at_s(0), seconds(100));
-  EXPECT_EQ(timers.of(3, at_s(0)).machine, seconds(100));
-  timers.accepted(3, DallyTier::kMachine, at_s(1), seconds(200));
-  timers.accepted(3, DallyTier::kMachine, at_s(2), seconds(300));
-  EXPECT_EQ(timers.of(3, at_s(2)).machine, seconds(200));
-  timers.accepted(3, DallyTier::kMachine, at_s(3), seconds(700));  // the first leaves the window
-  EXPECT_EQ(timers.of(3, at_s(3)).machine, seconds(400));
+  timers.accepted(3, DallyTier::kNode, at_s(0), seconds(100));
+  EXPECT_EQ(timers.of(3, at_s(0)).node, seconds(100));
+  timers.accepted(3, DallyTier::kNode, at_s(1), seconds(200));
+  timers.accepted(3, DallyTier::kNode, at_s(2), seconds(300));
+  EXPECT_EQ(timers.of(3, at_s(2)).node, seconds(200));
+  timers.accepted(3, DallyTier::kNode, at_s(3), seconds(700));  // the first leaves the window
+  EXPECT_EQ(timers.of(3, at_s(3)).node, seconds(400));
 }
 
 TEST(DallyTimers, AreAQuantileByNearestRank) {
@@ -52,42 +52,42 @@ TEST(DallyTimers, AreAQuantileByNearestRank) {
     options.quantile = quantile;
     DallyTimers timers(options);
     for (std::int64_t wait_s : {400, 100, 300, 200}) {
-      timers.accepted(3, DallyTier::kMachine, at_s(0), seconds(wait_s));
+      timers.accepted(3, DallyTier::kNode, at_s(0), seconds(wait_s));
     }
-    EXPECT_EQ(timers.of(3, at_s(0)).machine, seconds(expected_s)) << quantile;
+    EXPECT_EQ(timers.of(3, at_s(0)).node, seconds(expected_s)) << quantile;
   }
 }
 
 TEST(DallyTimers, ForgetWhatIsOld) {
   DallyTimers timers(small_options());
-  timers.accepted(3, DallyTier::kMachine, at_s(0), seconds(100));
-  timers.accepted(3, DallyTier::kMachine, at_s(600), seconds(200));
-  EXPECT_EQ(timers.of(3, at_s(3600)).machine, seconds(150));
-  EXPECT_EQ(timers.of(3, at_s(3601)).machine, seconds(200));
-  EXPECT_EQ(timers.of(3, at_s(4201)).machine, seconds(300));  // the default
+  timers.accepted(3, DallyTier::kNode, at_s(0), seconds(100));
+  timers.accepted(3, DallyTier::kNode, at_s(600), seconds(200));
+  EXPECT_EQ(timers.of(3, at_s(3600)).node, seconds(150));
+  EXPECT_EQ(timers.of(3, at_s(3601)).node, seconds(200));
+  EXPECT_EQ(timers.of(3, at_s(4201)).node, seconds(300));  // the default
 }
 
 TEST(DallyTimers, AreClamped) {
   DallyTimers timers(small_options());
-  timers.accepted(3, DallyTier::kMachine, at_s(0), seconds(0));
-  EXPECT_EQ(timers.of(3, at_s(0)).machine, seconds(10));
-  timers.accepted(4, DallyTier::kMachine, at_s(0), seconds(5000));
-  EXPECT_EQ(timers.of(4, at_s(0)).machine, seconds(1000));
+  timers.accepted(3, DallyTier::kNode, at_s(0), seconds(0));
+  EXPECT_EQ(timers.of(3, at_s(0)).node, seconds(10));
+  timers.accepted(4, DallyTier::kNode, at_s(0), seconds(5000));
+  EXPECT_EQ(timers.of(4, at_s(0)).node, seconds(1000));
 }
 
-TEST(DallyTimers, OfRacksAreAtLeastThoseOfMachines) {
+TEST(DallyTimers, OfRacksAreAtLeastThoseOfNodes) {
   DallyTimers timers(small_options());
   timers.accepted(3, DallyTier::kRack, at_s(0), seconds(50));
   EXPECT_EQ(timers.of(3, at_s(0)).rack, seconds(300));
-  timers.accepted(3, DallyTier::kMachine, at_s(0), seconds(20));
+  timers.accepted(3, DallyTier::kNode, at_s(0), seconds(20));
   EXPECT_EQ(timers.of(3, at_s(0)).rack, seconds(50));
 }
 
 TEST(DallyTimers, OfOneSizeAndTierSayNothingAboutOthers) {
   DallyTimers timers(small_options());
-  timers.accepted(3, DallyTier::kMachine, at_s(0), seconds(20));
+  timers.accepted(3, DallyTier::kNode, at_s(0), seconds(20));
   timers.accepted(3, DallyTier::kNetwork, at_s(0), seconds(999));
-  EXPECT_EQ(timers.of(2, at_s(0)).machine, seconds(300));
+  EXPECT_EQ(timers.of(2, at_s(0)).node, seconds(300));
   EXPECT_EQ(timers.of(3, at_s(0)).rack, seconds(900));
 }
 
@@ -96,12 +96,12 @@ TEST(DallyTimers, OtherModesDoNotTune) {
   const auto of = [&](Mode mode) {
     options.mode = mode;
     DallyTimers timers(options);
-    timers.accepted(3, DallyTier::kMachine, at_s(0), seconds(100));
+    timers.accepted(3, DallyTier::kNode, at_s(0), seconds(100));
     return timers.of(3, at_s(0));
   };
-  EXPECT_EQ(of(Mode::kManual).machine, seconds(300));
+  EXPECT_EQ(of(Mode::kManual).node, seconds(300));
   EXPECT_EQ(of(Mode::kNoWait).rack, seconds(0));
-  EXPECT_EQ(of(Mode::kFullyConsolidated).machine, DallyTimers::kForever);
+  EXPECT_EQ(of(Mode::kFullyConsolidated).node, DallyTimers::kForever);
   options.rack = seconds(1);
   EXPECT_EQ(of(Mode::kManual).rack, seconds(300));
 }
@@ -121,7 +121,7 @@ RC_GTEST_PROP(DallyTimersProperty, AreThoseOfAllSamplesLookedThroughAnew, ()) {
   for (int i = *rc::gen::inRange(1, 40); i > 0; --i) {
     now = now + milliseconds(*rc::gen::inRange(0, 1'000'000));
     seen.push_back({now, *rc::gen::inRange(0, 2'000'000)});
-    timers.accepted(5, DallyTier::kMachine, now, milliseconds(seen.back().waited_ms));
+    timers.accepted(5, DallyTier::kNode, now, milliseconds(seen.back().waited_ms));
     Writer writer;
     timers.save(writer);
     timers = DallyTimers(options);
@@ -137,13 +137,13 @@ RC_GTEST_PROP(DallyTimersProperty, AreThoseOfAllSamplesLookedThroughAnew, ()) {
     waits.push_back(seen[i].waited_ms);
   }
   std::ranges::sort(waits);
-  std::int64_t expected = options.machine.ms;
+  std::int64_t expected = options.node.ms;
   if (!waits.empty()) {
     std::int64_t sum = 0;
     for (std::int64_t wait : waits) sum += wait;
     const auto count = static_cast<std::int64_t>(waits.size());
     expected = sum / count;
-    if (options.quantile > 0) {  // the first with that part of all at or below it
+    if (options.quantile > 0) {  // the first with that fraction of all at or below it
       std::size_t rank = 0;
       while (static_cast<double>(rank + 1) < options.quantile * static_cast<double>(count)) ++rank;
       expected = waits[rank];
@@ -151,8 +151,8 @@ RC_GTEST_PROP(DallyTimersProperty, AreThoseOfAllSamplesLookedThroughAnew, ()) {
   }
   expected = std::clamp(expected, options.least.ms, options.most.ms);
   const DallyTimers::Timers found = timers.of(5, now);
-  RC_ASSERT(found.machine.ms == expected);
-  RC_ASSERT(found.rack >= found.machine);
+  RC_ASSERT(found.node.ms == expected);
+  RC_ASSERT(found.rack >= found.node);
 }
 
 }  // namespace

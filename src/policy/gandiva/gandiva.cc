@@ -5,10 +5,10 @@
 // jobs of such a crowded node take turns. When a job leaves, others move into its room.
 //
 // Invariant: a job that has a home holds it or waits for a turn, in the queue of its node or in
-// that of the jobs whose homes span nodes. Between decisions the homes of those who wait are
+// that of the jobs whose homes span nodes. Between decisions the homes of waiting jobs are
 // crowded.
 //
-// Cost of a decision: O(nodes) while somebody waits for a turn, and for each job that gets another
+// Cost of a decision: O(nodes) while a job waits for a turn, and for each job that gets another
 // home; O(log nodes) for each turn given. The end of a turn also O(running); a departure that
 // leaves room also O(nodes) for each job that is spread over more nodes than it needs.
 #include "fairlead/policy/gandiva/turns.h"
@@ -38,10 +38,10 @@ class Gandiva : public Policy {
 
  private:
   using Home = std::vector<Slice>;
-  struct Server {
+  struct NodeState {
     GpuTypeId type;
     std::uint32_t gpus = 0;
-    std::uint32_t affinity = 0;  // means nothing while nobody lives here
+    std::uint32_t affinity = 0;  // means nothing while no job lives here
     std::uint32_t promised = 0;  // GPUs of all homes here
     std::uint32_t suited = 0;    // jobs of that gang size that live on this node alone
     bool is_down = false;
@@ -74,7 +74,7 @@ class Gandiva : public Policy {
 
   // Turns.
   std::size_t queue_of(const Home& home) const {
-    return home.size() == 1 ? home[0].node.row() : servers_.size();
+    return home.size() == 1 ? home[0].node.row() : nodes_.size();
   }
   void end_turn(const View& view, const Plan& plan);
   void give_turns(Plan& plan);
@@ -85,7 +85,7 @@ class Gandiva : public Policy {
   ClassQueue waiting_;           // jobs without a home
   IdVector<JobId, Home> homes_;  // empty: none
   TurnOrder turns_;              // of jobs with one
-  IdVector<NodeId, Server> servers_;
+  IdVector<NodeId, NodeState> nodes_;
 
   // These follow from the above.
   std::uint32_t largest_ = 0;                // GPUs of a node
@@ -96,7 +96,7 @@ class Gandiva : public Policy {
   std::vector<JobId> ending_;  // they hold crowded homes, and their turn ends
   std::vector<JobId> starts_;
   std::vector<JobId> sorted_;
-  IdVector<NodeId, std::uint32_t> spare_;  // GPUs that nobody has claimed yet
+  IdVector<NodeId, std::uint32_t> spare_;  // GPUs that no job has claimed yet
 };
 
 void Gandiva::decide(const View& view, Plan& plan) {
@@ -119,17 +119,17 @@ void Gandiva::decide(const View& view, Plan& plan) {
 
 // Sets up what follows from the homes, of which there are none but after load().
 void Gandiva::begin(const View& view, const Plan& plan) {
-  servers_.resize(view.cluster.nodes());
+  nodes_.resize(view.cluster.nodes());
   spare_.resize(view.cluster.nodes());
   room_.resize(view.cluster.type_names.size());
-  turns_.reserve(servers_.size() + 1, view.jobs.size());
-  for (NodeId node : ids<NodeId>(servers_.size())) {
-    Server& server = servers_[node];
-    server.type = view.cluster.node_type[node];
-    server.gpus = view.cluster.node_gpus[node];
-    server.is_down = plan.free().is_down(node);
-    room_[server.type] += server.room();
-    largest_ = std::max(largest_, server.gpus);
+  turns_.reserve(nodes_.size() + 1, view.jobs.size());
+  for (NodeId node : ids<NodeId>(nodes_.size())) {
+    NodeState& state = nodes_[node];
+    state.type = view.cluster.node_type[node];
+    state.gpus = view.cluster.node_gpus[node];
+    state.is_down = plan.free().is_down(node);
+    room_[state.type] += state.room();
+    largest_ = std::max(largest_, state.gpus);
   }
   for (JobId job : ids<JobId>(homes_.size())) {
     if (!homes_[job].empty()) move_in(job);
@@ -157,10 +157,10 @@ bool Gandiva::apply_news(const View& view) {
 }
 
 void Gandiva::set_down(NodeId node, bool is_down) {
-  Server& server = servers_[node];
-  room_[server.type] -= server.room();
-  server.is_down = is_down;
-  room_[server.type] += server.room();
+  NodeState& state = nodes_[node];
+  room_[state.type] -= state.room();
+  state.is_down = is_down;
+  room_[state.type] += state.room();
 }
 
 void Gandiva::wait_for_home(const View& view, JobId job) {
@@ -184,8 +184,8 @@ void Gandiva::leave_node(const View& view, NodeId node) {
 // Enters a job that has a home into what follows from homes.
 void Gandiva::move_in(JobId job) {
   const Home& home = homes_[job];
-  for (Slice slice : home) set_promised(slice.node, servers_[slice.node].promised + slice.gpus);
-  Server& first = servers_[home[0].node];
+  for (Slice slice : home) set_promised(slice.node, nodes_[slice.node].promised + slice.gpus);
+  NodeState& first = nodes_[home[0].node];
   if (home.size() > 1) {
     spread_.push_back(job);
   } else if (first.affinity == home[0].gpus) {
@@ -195,8 +195,8 @@ void Gandiva::move_in(JobId job) {
 
 void Gandiva::move_out(JobId job) {
   const Home& home = homes_[job];
-  for (Slice slice : home) set_promised(slice.node, servers_[slice.node].promised - slice.gpus);
-  Server& first = servers_[home[0].node];
+  for (Slice slice : home) set_promised(slice.node, nodes_[slice.node].promised - slice.gpus);
+  NodeState& first = nodes_[home[0].node];
   if (home.size() > 1) {
     std::erase(spread_, job);
   } else if (first.affinity == home[0].gpus) {
@@ -205,10 +205,10 @@ void Gandiva::move_out(JobId job) {
 }
 
 void Gandiva::set_promised(NodeId node, std::uint32_t gpus) {
-  Server& server = servers_[node];
-  room_[server.type] -= server.room();
-  server.promised = gpus;
-  room_[server.type] += server.room();
+  NodeState& state = nodes_[node];
+  room_[state.type] -= state.room();
+  state.promised = gpus;
+  room_[state.type] += state.room();
 }
 
 // Does nothing if the job has no home.
@@ -221,7 +221,7 @@ void Gandiva::leave_home(JobId job) {
 
 void Gandiva::set_affinity(const Home& home, std::uint32_t gpus) {
   for (Slice slice : home) {
-    if (servers_[slice.node].promised == 0) servers_[slice.node].affinity = gpus;
+    if (nodes_[slice.node].promised == 0) nodes_[slice.node].affinity = gpus;
   }
 }
 
@@ -246,7 +246,7 @@ void Gandiva::give_homes(const View& view) {
   }
 }
 
-// A home that crowds nobody, or none: there is one wherever there is enough room.
+// A home that crowds no job, or none: there is one wherever there is enough room.
 Gandiva::Home Gandiva::find_room(const View& view, JobId job) const {
   const std::uint32_t gpus = view.jobs.gpus[job];
   const TypeMask types = view.jobs.types[job];
@@ -265,13 +265,13 @@ Gandiva::Home Gandiva::find_room(const View& view, JobId job) const {
 // smallest that will do, else the one with the least room.
 Gandiva::Home Gandiva::find_node(std::uint32_t gpus, TypeMask types) const {
   std::tuple<int, std::int64_t, NodeId> best{3, 0, NodeId()};
-  for (NodeId node : ids<NodeId>(servers_.size())) {
-    const Server& server = servers_[node];
-    const std::int64_t left = server.room();
-    if (left < gpus || (types & type_bit(server.type)) == 0) continue;
-    if (server.promised == 0) {
+  for (NodeId node : ids<NodeId>(nodes_.size())) {
+    const NodeState& state = nodes_[node];
+    const std::int64_t left = state.room();
+    if (left < gpus || (types & type_bit(state.type)) == 0) continue;
+    if (state.promised == 0) {
       best = std::min(best, {1, left, node});
-    } else if (server.affinity == gpus) {
+    } else if (state.affinity == gpus) {
       best = std::min(best, {0, -left, node});
     } else {
       best = std::min(best, {2, left, node});
@@ -287,11 +287,11 @@ Gandiva::Home Gandiva::find_nodes(Among among, std::uint32_t gpus, TypeMask type
   if (room_of(types) < gpus) return {};
   Home home;
   std::uint32_t together = 0;
-  for (NodeId node : ids<NodeId>(servers_.size())) {
-    const Server& server = servers_[node];
-    if ((types & type_bit(server.type)) == 0) continue;
-    if (among == Among::kEmptyNodes && server.promised > 0) continue;
-    const std::uint32_t left = server.room();
+  for (NodeId node : ids<NodeId>(nodes_.size())) {
+    const NodeState& state = nodes_[node];
+    if ((types & type_bit(state.type)) == 0) continue;
+    if (among == Among::kEmptyNodes && state.promised > 0) continue;
+    const std::uint32_t left = state.room();
     if (left == 0) continue;
     home.push_back({.node = node, .gpus = static_cast<std::uint16_t>(left)});
     together += left;
@@ -313,18 +313,18 @@ Gandiva::Home Gandiva::find_nodes(Among among, std::uint32_t gpus, TypeMask type
 // The least crowded home of a job of the same gang size, on nodes of that affinity; then the first
 // one, then one on a single node.
 Gandiva::Home Gandiva::find_shared(std::uint32_t gpus, TypeMask types) const {
-  const auto suits = [&](const Server& server) {
-    return server.affinity == gpus && (types & type_bit(server.type)) != 0;
+  const auto suits = [&](const NodeState& state) {
+    return state.affinity == gpus && (types & type_bit(state.type)) != 0;
   };
-  const auto load = [](const Server& server) {
-    return static_cast<double>(server.promised) / static_cast<double>(server.gpus);
+  const auto load = [](const NodeState& state) {
+    return static_cast<double>(state.promised) / static_cast<double>(state.gpus);
   };
   std::pair<double, NodeId> best;
   Home home;
-  for (NodeId node : ids<NodeId>(servers_.size())) {
-    const Server& server = servers_[node];
-    if (server.suited == 0 || !suits(server)) continue;
-    const std::pair at(load(server), node);
+  for (NodeId node : ids<NodeId>(nodes_.size())) {
+    const NodeState& state = nodes_[node];
+    if (state.suited == 0 || !suits(state)) continue;
+    const std::pair at(load(state), node);
     if (!home.empty() && best <= at) continue;
     home = {Slice{.node = node, .gpus = static_cast<std::uint16_t>(gpus)}};
     best = at;
@@ -336,8 +336,8 @@ Gandiva::Home Gandiva::find_shared(std::uint32_t gpus, TypeMask types) const {
     bool all_suit = true;
     for (Slice slice : homes_[job]) {
       gang += slice.gpus;
-      at.first = std::max(at.first, load(servers_[slice.node]));
-      all_suit = all_suit && suits(servers_[slice.node]);
+      at.first = std::max(at.first, load(nodes_[slice.node]));
+      all_suit = all_suit && suits(nodes_[slice.node]);
     }
     if (gang != gpus || !all_suit) continue;
     const bool is_better =
@@ -360,11 +360,11 @@ std::uint32_t Gandiva::room_of(TypeMask types) const {
 
 bool Gandiva::is_crowded(const Home& home) const {
   return std::ranges::any_of(
-      home, [&](Slice slice) { return servers_[slice.node].promised > servers_[slice.node].gpus; });
+      home, [&](Slice slice) { return nodes_[slice.node].promised > nodes_[slice.node].gpus; });
 }
 
 // Jobs between turns move to where they need not take turns, and spread jobs onto fewer nodes, in
-// the order of turns. Where there is no room at all nobody can: what a job leaves is too small for
+// the order of turns. Where there is no room at all none can: what a job leaves is too small for
 // it, or as spread as it was.
 void Gandiva::migrate(const View& view, Plan& plan) {
   const auto has_room = [&] { return room_of(~TypeMask{0}) > 0; };
@@ -372,7 +372,7 @@ void Gandiva::migrate(const View& view, Plan& plan) {
   sorted_ = spread_;
   turns_.sort(sorted_);
   auto spread = sorted_.begin();
-  turns_.visit_waiting([&](std::size_t queue) { return queue != servers_.size() && has_room(); },
+  turns_.visit_waiting([&](std::size_t queue) { return queue != nodes_.size() && has_room(); },
                        [&](JobId job) {
                          for (; spread != sorted_.end() && turns_.precedes(*spread, job);
                               ++spread) {
@@ -450,8 +450,8 @@ bool Gandiva::take_spare(const Home& home) {
 
 void Gandiva::save(Writer& writer) const {
   rounds_.save(writer);
-  writer.u64(servers_.size());
-  for (const Server& server : servers_) writer.u64(server.affinity);
+  writer.u64(nodes_.size());
+  for (const NodeState& state : nodes_) writer.u64(state.affinity);
   for (JobId job : ids<JobId>(homes_.size())) {
     if (homes_[job].empty()) continue;
     writer.id(job);
@@ -470,13 +470,13 @@ void Gandiva::save(Writer& writer) const {
 void Gandiva::load(Reader& reader) {
   rounds_.load(reader);
   for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-    servers_.push_back({.type = {}, .affinity = reader.u32()});
+    nodes_.push_back({.type = {}, .affinity = reader.u32()});
   }
   for (JobId job = reader.id<JobId>(); !job.is_none() && reader.ok(); job = reader.id<JobId>()) {
     Home& home = homes_.grow_to(job);
     for (std::uint64_t slices = reader.u64(); slices > 0 && reader.ok(); --slices) {
       const auto node = reader.id<NodeId>();
-      if (!servers_.has(node)) return reader.fail();
+      if (!nodes_.has(node)) return reader.fail();
       home.push_back({.node = node, .gpus = static_cast<std::uint16_t>(reader.u32())});
     }
   }

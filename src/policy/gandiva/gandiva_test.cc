@@ -75,7 +75,7 @@ TEST(Gandiva, OnlyJobsOfTheSizeThatLivesThereCrowdANode) {
 }
 
 TEST(Gandiva, AmongEquallyCrowdedHomesOneOnASingleNodeIsShared) {
-  // j2 is spread over both nodes, which it makes full. At 60 s nobody has had to wait for a turn.
+  // j2 is spread over both nodes, which it makes full. At 60 s no job has had to wait for a turn.
   const Happened happened =
       happens(racks_of_nodes(1, 2, 3),
               {{.gpus = 2}, {.gpus = 2}, {.gpus = 2}, {.gpus = 2, .submit_s = 61}}, "gandiva", 130);
@@ -105,7 +105,7 @@ TEST(Gandiva, AJobThatWaitsForItsTurnMovesToRoomThatALeavingJobMakes) {
 // Gangs of one size on one node, all there from the start: a job runs for the first time after as
 // many turns as there are full nodes of jobs ahead of it, and no two ever differ by more than a
 // turn in what they had.
-RC_GTEST_PROP(Gandiva, NobodyStarves, ()) {
+RC_GTEST_PROP(Gandiva, NoJobStarves, ()) {
   const auto gpus = *rc::gen::element<std::uint32_t>(1, 2, 4, 8);
   const auto count = *rc::gen::inRange<std::size_t>(1, 30);
   const auto turns = *rc::gen::inRange<std::int64_t>(1, 50);

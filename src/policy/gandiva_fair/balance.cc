@@ -1,4 +1,4 @@
-// How Gandiva_fair moves jobs: between servers until what is due can be served, and between GPU
+// How Gandiva_fair moves jobs: between nodes until what is due can be served, and between GPU
 // types until every user keeps enough jobs where it is entitled to GPUs.
 #include "fairlead/policy/gandiva_fair/gandiva_fair.h"
 
@@ -6,21 +6,21 @@
 
 namespace fairlead {
 
-// --- What a server can serve ------------------------------------------------------------------
+// --- What a node can serve --------------------------------------------------------------------
 
-// Brings the tickets of the server's jobs and its load up to date. What a job is ahead or behind in
+// Brings the tickets of the node's jobs and its load up to date. What a job is ahead or behind in
 // GPU time stays the same, so its distance from the mean pass changes as its tickets do (as in
 // Waldspurger and Weihl's dynamic stride scheduling).
 void GandivaFair::refresh(const View& view, NodeId node) {
-  Server& server = servers_[node];
-  const double mean = mean_pass(server.queue);
+  NodeState& state = nodes_[node];
+  const double mean = mean_pass(state.queue);
   double due = 0;
-  for (StrideClient& client : server.queue) {
+  for (StrideClient& client : state.queue) {
     set_tickets(client, tickets_of(view, client.job), mean);
     due += std::min<double>(client.gpus, client.tickets);
   }
-  for (JobId job : server.spreads) due += spread_need(job, node).gpus * spread_need(job, node).time;
-  server.load = due / server.gpus;
+  for (JobId job : state.spreads) due += spread_need(job, node).gpus * spread_need(job, node).time;
+  state.load = due / state.gpus;
 }
 
 Need GandivaFair::spread_need(JobId job, NodeId node) const {
@@ -29,14 +29,14 @@ Need GandivaFair::spread_need(JobId job, NodeId node) const {
   return {slice->gpus, std::min(1.0, spread.client.tickets / spread.client.gpus)};
 }
 
-// Of the needs of the server's jobs but one.
+// Of the needs of the node's jobs but one.
 Tiling GandivaFair::tiling_of(NodeId node, JobId without) const {
-  const Server& server = servers_[node];
-  Tiling tiling(server.gpus);
-  for (const StrideClient& client : server.queue) {
+  const NodeState& state = nodes_[node];
+  Tiling tiling(state.gpus);
+  for (const StrideClient& client : state.queue) {
     if (client.job != without) tiling.add(need_of(client));
   }
-  for (JobId job : server.spreads) tiling.add(spread_need(job, node));
+  for (JobId job : state.spreads) tiling.add(spread_need(job, node));
   return tiling;
 }
 
@@ -44,12 +44,12 @@ Need GandivaFair::need_of(const StrideClient& client) {
   return {client.gpus, std::min(1.0, client.tickets / client.gpus)};
 }
 
-// --- Between servers --------------------------------------------------------------------------
+// --- Between nodes ----------------------------------------------------------------------------
 
 void GandivaFair::balance(const View& view, Plan& plan) {
   constexpr double kWorthALook = 0.2;  // GPUs
   std::int64_t moves_left =
-      1 + static_cast<std::int64_t>(options_.moves * static_cast<double>(servers_.size()));
+      1 + static_cast<std::int64_t>(options_.moves * static_cast<double>(nodes_.size()));
   if (part_spreads(view, plan)) --moves_left;
   for (GpuTypeId type : ids<GpuTypeId>(nodes_of_type_.size())) {
     sources_.clear();
@@ -77,8 +77,8 @@ void GandivaFair::balance(const View& view, Plan& plan) {
   }
 }
 
-// Spread jobs that share a server must take turns. Where they are due more than all of the time,
-// moves one of them to servers where that is not so; true if it found any.
+// Spread jobs that share a node must take turns. Where they are due more than all of the time,
+// moves one of them to nodes where that is not so; true if it found any.
 bool GandivaFair::part_spreads(const View& view, Plan& plan) {
   const auto crowd = [&](std::span<const Slice> slices) {
     double most = 0;
@@ -101,21 +101,21 @@ bool GandivaFair::part_spreads(const View& view, Plan& plan) {
   return false;
 }
 
-// Servers where all fit have holes that are each too small for those who wait elsewhere. Moves the
+// Nodes where all fit have holes that are each too small for those who wait elsewhere. Moves the
 // job that best makes one larger hole of two, counting a hole by the square of its size.
 bool GandivaFair::join_holes(const View& view, Plan& plan, GpuTypeId type) {
   JobId best;
   NodeId best_to;
   double best_gain = 0;
   for (NodeId node : nodes_of_type_[type]) {
-    const Server& server = servers_[node];
-    if (server.is_down || server.wanted == 0 || server.wanted >= server.gpus) continue;
-    const double hole = server.gpus - server.wanted;
-    for (const StrideClient& client : server.queue) {
+    const NodeState& state = nodes_[node];
+    if (state.is_down || state.wanted == 0 || state.wanted >= state.gpus) continue;
+    const double hole = state.gpus - state.wanted;
+    for (const StrideClient& client : state.queue) {
       if (!may_move(view, client.job)) continue;
       const NodeId to = spare_->tightest(type, client.gpus, spare_->everywhere());
       if (to.is_none() || to == node) continue;
-      const double other = servers_[to].gpus - servers_[to].wanted;
+      const double other = nodes_[to].gpus - nodes_[to].wanted;
       const double gain = hole - other + client.gpus;  // of the squares, per GPU moved
       if (gain <= best_gain) continue;
       best_gain = gain;
@@ -131,7 +131,7 @@ bool GandivaFair::join_holes(const View& view, Plan& plan, GpuTypeId type) {
 void GandivaFair::list_least_loaded(const View& view, GpuTypeId type) {
   candidates_.clear();
   for (NodeId node : nodes_of_type_[type]) {
-    if (!servers_[node].is_down) candidates_.push_back({servers_[node].load, node});
+    if (!nodes_[node].is_down) candidates_.push_back({nodes_[node].load, node});
   }
   std::ranges::sort(candidates_, {}, [](const RankedNode& c) { return std::pair(c.key, c.node); });
   constexpr std::size_t kLooks = 16;
@@ -156,7 +156,7 @@ bool GandivaFair::relieve(const View& view, Plan& plan, NodeId node) {
   NodeId best_to;
   double best_gain = 0;
   tried_.clear();
-  for (const StrideClient& client : servers_[node].queue) {
+  for (const StrideClient& client : nodes_[node].queue) {
     if (!may_move(view, client.job)) continue;
     if (is_tried(client)) continue;
     const double least_gain = options_.gain * client.gpus;
@@ -164,7 +164,7 @@ bool GandivaFair::relieve(const View& view, Plan& plan, NodeId node) {
     if (relief - least_gain <= best_gain) continue;
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       const NodeId to = candidates_[i].node;
-      if (to == node || client.gpus > servers_[to].gpus || !has_room(to, client.gpus)) continue;
+      if (to == node || client.gpus > nodes_[to].gpus || !has_room(to, client.gpus)) continue;
       const auto gain_if = [&](double unserved) {
         return relief - (unserved - candidates_[i].key) - least_gain;
       };
@@ -205,9 +205,9 @@ void GandivaFair::move(const View& view, Plan& plan, JobId job, NodeId to) {
   const Time waits_since = residence.holds ? view.now : residence.charged;
   if (residence.holds) stop(view, plan, job);
   const NodeId from = residence.home;
-  const double pass = std::ranges::find(servers_[from].queue, job, &StrideClient::job)->pass;
+  const double pass = std::ranges::find(nodes_[from].queue, job, &StrideClient::job)->pass;
   move_out(view, job);
-  move_in(view, job, to, pass - mean_pass(servers_[from].queue));
+  move_in(view, job, to, pass - mean_pass(nodes_[from].queue));
   residence.moved = view.now;
   residence.charged = waits_since;
 }
@@ -225,7 +225,7 @@ void GandivaFair::match_types(const View& view, Plan& plan) {
   for (UserId user : entitlements_.active()) use_spare(view, plan, user);
 }
 
-// Moves one job of the user to GPUs of another type that nobody wants.
+// Moves one job of the user to GPUs of another type that no job wants.
 void GandivaFair::use_spare(const View& view, Plan& plan, UserId user) {
   constexpr int kLooks = 8;  // jobs of one type
   const std::size_t types = nodes_of_type_.size();
@@ -238,17 +238,18 @@ void GandivaFair::use_spare(const View& view, Plan& plan, UserId user) {
   }
 }
 
-// Where another type has GPUs that nobody wants, if the job gets more done there or if its speed
+// Where another type has GPUs that no job wants, if the job gets more done there or if its speed
 // there is not known yet; else none.
 NodeId GandivaFair::find_spare(const View& view, JobId job) {
   constexpr double kWorthAMove = 1.1;
   const Residence& residence = residences_[job];
   if (residence.spread != kNotSpread || !may_move(view, job)) return NodeId();
   const std::uint32_t gpus = view.jobs.gpus[job];
-  const double part = servers_[residence.home].is_contended
-                          ? entitlements_.of_job(view.jobs.user[job], residence.type, gpus) / gpus
-                          : 1;
-  const double here = std::min(1.0, part) * rate(view, job, residence.type);
+  const double fraction =
+      nodes_[residence.home].is_contended
+          ? entitlements_.of_job(view.jobs.user[job], residence.type, gpus) / gpus
+          : 1;
+  const double here = std::min(1.0, fraction) * rate(view, job, residence.type);
   for (GpuTypeId to : ids<GpuTypeId>(nodes_of_type_.size())) {
     if (to == residence.type || (view.jobs.types[job] & type_bit(to)) == 0) continue;
     const auto known = view.speed.rate(job, to, gpus, view.speed.best_tier(gpus));
@@ -278,9 +279,8 @@ double GandivaFair::gain_of_move(const View& view, JobId job, GpuTypeId to) cons
   const double rate_to = rate(view, job, to);
   // Where all fit it runs all the time, whatever its user is entitled to.
   const NodeId home = residences_[job].home;
-  const double lost = servers_[home].is_contended
-                          ? usable(user, from, 0) - usable(user, from, -gpus)
-                          : static_cast<double>(gpus);
+  const double lost = nodes_[home].is_contended ? usable(user, from, 0) - usable(user, from, -gpus)
+                                                : static_cast<double>(gpus);
   const double won = usable(user, to, gpus) - usable(user, to, 0);
   return (won * rate_to - lost * rate_from) / std::min(rate_from, rate_to);
 }

@@ -6,7 +6,7 @@
 namespace fairlead {
 namespace {
 
-// A user who sold all it had of a type may still use what nobody else wants there.
+// A user who sold all it had of a type may still use what no other user wants there.
 constexpr double kLeastTickets = 1e-6;
 
 }  // namespace
@@ -224,7 +224,8 @@ void Entitlements::set_level(Pool& p) const {
   }
 }
 
-// What nobody received is nobody's debt: time that a type stood idle is lost to all in proportion.
+// What no user received is no user's debt: time that a type stood idle is lost to all in
+// proportion.
 void Entitlements::forgive_idle_time(GpuTypeId type) {
   double debt = 0;
   double share = 0;
@@ -254,7 +255,7 @@ void Entitlements::set_corrections() {
       p.correction = 1;
       if (!options_.filling || p.share <= 0) continue;
       // Debts beyond what the horizon could pay are forgotten: they come from what cannot be
-      // served, and would outweigh everybody else when it can. The more so debts of users who have
+      // served, and would outweigh all others when it can. The more so debts of users who have
       // all they ask for, as only what they lose from now on can be helped.
       const double gang = largest_gang(p);
       const bool has_all = p.share >= static_cast<double>(p.kept) * (1 - 1e-9);

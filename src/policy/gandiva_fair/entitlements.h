@@ -11,7 +11,7 @@
 //
 // Behind the shares stands a ledger: per user and type, what the user was due less what it held.
 // correction() turns a debt into more tickets, such that it would be paid within the horizon; that
-// is how servers that know nothing of each other serve a user fairly in sum (ours).
+// is how nodes that know nothing of each other serve a user fairly in sum (ours).
 //
 // update() costs O(users with jobs x types), and a logarithm; everything else O(1) or O(gang
 // sizes).

@@ -37,7 +37,7 @@ TEST(Entitlements, DivideEightGpusAmongThreeUsersByTickets) {
   EXPECT_DOUBLE_EQ(uneven.share(kEve), 5);
 }
 
-TEST(Entitlements, GiveNobodyMoreThanItsJobsAskFor) {
+TEST(Entitlements, GiveNoUserMoreThanItsJobsAskFor) {
   Market market("2xV100:4", {1, 1, 1});
   market.add(kAnn, kFast, 2);
   market.add(kBen, kFast, 1, 8);
@@ -168,10 +168,10 @@ TEST(Ledger, HalvesADebtAsOldAsTheMemory) {
 }
 
 TEST(Ledger, HasNoDebtForWhatStoodIdle) {
-  Ledger nobody(0, 0);
-  nobody.entitlements.update({60'000});
-  EXPECT_NEAR(nobody.debt(kAnn), 0, 1e-3);
-  EXPECT_NEAR(nobody.debt(kBen), 0, 1e-3);
+  Ledger unserved(0, 0);
+  unserved.entitlements.update({60'000});
+  EXPECT_NEAR(unserved.debt(kAnn), 0, 1e-3);
+  EXPECT_NEAR(unserved.debt(kBen), 0, 1e-3);
   // Two GPUs idle, which each would have had half of: Ben is behind by one, Ann ahead by one.
   Ledger uneven(4, 2);
   uneven.entitlements.update({60'000});
@@ -329,7 +329,7 @@ RC_GTEST_PROP(Entitlements, AddUpToWhatThereIsOrIsAskedFor, ()) {
   }
 }
 
-RC_GTEST_PROP(EntitlementTrading, KeepsTotalsAndHarmsNobody, ()) {
+RC_GTEST_PROP(EntitlementTrading, KeepsTotalsAndHarmsNoUser, ()) {
   const std::string price = *rc::gen::element<std::string>("slides", "external");
   Market market(kThreeTypes, drawn_tickets(), options_of("gandiva-fair:price=" + price));
   add_drawn_jobs(market);

@@ -50,25 +50,25 @@ void GandivaFair::begin(const View& view) {
   if (residences_.size() < view.jobs.size()) residences_.resize(view.jobs.size());
   if (spare_) return;
   const std::size_t types = view.cluster.type_names.size();
-  if (servers_.empty()) {
-    servers_.resize(view.cluster.nodes());
+  if (nodes_.empty()) {
+    nodes_.resize(view.cluster.nodes());
     outside_ = JobLists(view.users.size());
     kept_ = JobLists(view.users.size() * types);
   }
-  // What follows from the cluster and the servers' state, which may have been loaded.
+  // What follows from the cluster and the nodes' state, which may have been loaded.
   spare_.emplace(view.cluster);
   nodes_of_type_.resize(types);
   type_gpus_.resize(types);
-  for (NodeId node : ids<NodeId>(servers_.size())) {
-    Server& server = servers_[node];
+  for (NodeId node : ids<NodeId>(nodes_.size())) {
+    NodeState& state = nodes_[node];
     const GpuTypeId type = view.cluster.node_type[node];
-    server.gpus = view.cluster.node_gpus[node];
+    state.gpus = view.cluster.node_gpus[node];
     nodes_of_type_[type].push_back(node);
-    if (server.wanted > 0) spare_->take(node, std::min(server.wanted, server.gpus));
-    if (server.is_down) {
+    if (state.wanted > 0) spare_->take(node, std::min(state.wanted, state.gpus));
+    if (state.is_down) {
       spare_->set_down(node);
     } else {
-      type_gpus_[type] += server.gpus;
+      type_gpus_[type] += state.gpus;
     }
   }
 }
@@ -145,7 +145,7 @@ void GandivaFair::run_quantum(const View& view, Plan& plan) {
   next_quantum_ = next_boundary();
 }
 
-// Whoever held GPUs since it was charged last pays for them.
+// A job that held GPUs since it was charged last pays for them.
 void GandivaFair::charge_all(const View& view) {
   const auto pay = [&](StrideClient& client) {
     Residence& residence = residences_[client.job];
@@ -154,9 +154,9 @@ void GandivaFair::charge_all(const View& view) {
     residence.charged = view.now;
   };
   for (NodeId node : contended_) {
-    Server& server = servers_[node];
-    for (StrideClient& client : server.queue) pay(client);
-    if (options_.cap) bound_passes(server);
+    NodeState& state = nodes_[node];
+    for (StrideClient& client : state.queue) pay(client);
+    if (options_.cap) bound_passes(state);
   }
   for (Spread& spread : spreads_) pay(spread.client);
 }
@@ -169,15 +169,15 @@ double GandivaFair::clock() const {
   return static_cast<double>(now_.ms) / static_cast<double>(options_.quantum.ms);
 }
 
-// Nobody owes more than two of its own turns, however long it rode along on GPUs that no other job
-// could use, and nobody is owed more than four. A server with more or less to do than others drifts
+// No job owes more than two of its own turns, however long it rode along on GPUs that no other job
+// could use, and none is owed more than four. A node with more or less to do than others drifts
 // from the clock; it forgets what it drifted beyond some quanta, so that spread jobs can compare
-// servers.
-void GandivaFair::bound_passes(Server& server) const {
+// nodes.
+void GandivaFair::bound_passes(NodeState& state) const {
   constexpr double kDrift = 3;
-  const double mean = mean_pass(server.queue);
+  const double mean = mean_pass(state.queue);
   const double shift = std::clamp(mean, clock() - kDrift, clock() + kDrift) - mean;
-  for (StrideClient& client : server.queue) {
+  for (StrideClient& client : state.queue) {
     const double turn = client.gpus / client.tickets;
     client.pass = std::clamp(client.pass, mean - 4 * turn, mean + 2 * turn) + shift;
   }
@@ -198,7 +198,7 @@ void GandivaFair::refresh(const View& view, Spread& spread) const {
 }
 
 double GandivaFair::tickets_of(const View& view, JobId job) const {
-  // Of the time: who is due nothing still takes what nobody else wants.
+  // Of the time: a job that is due nothing still takes what no other wants.
   constexpr double kLeast = 0.001;
   constexpr double kUntilKnown = 0.25;
   const UserId user = view.jobs.user[job];
@@ -281,12 +281,12 @@ double GandivaFair::add_speeds(const View& view, JobId job, double* speeds) {
   return gpus;
 }
 
-// The centre: jobs of several servers and the servers' aggregates in order of their passes. Whoever
-// comes first claims the server; where there is room for both, nobody needs to.
+// The centre: jobs of several nodes and the nodes' aggregates in order of their passes. The
+// first claims the node; where there is room for both, neither needs to.
 void GandivaFair::choose_spreads(const View& view) {
   for (const Spread& spread : spreads_) {
     for (Slice slice : spread.slices) {
-      servers_[slice.node].left = servers_[slice.node].is_down ? 0 : servers_[slice.node].gpus;
+      nodes_[slice.node].left = nodes_[slice.node].is_down ? 0 : nodes_[slice.node].gpus;
     }
   }
   std::vector<Spread*>& order = spread_order_;
@@ -300,13 +300,13 @@ void GandivaFair::choose_spreads(const View& view) {
   });
   for (Spread* spread : order) {
     spread->client.chosen = std::ranges::all_of(spread->slices, [&](Slice slice) {
-      const Server& server = servers_[slice.node];
-      if (server.left < slice.gpus) return false;
-      return !server.is_contended || server.queue.empty() || spread->key <= mean_pass(server.queue);
+      const NodeState& state = nodes_[slice.node];
+      if (state.left < slice.gpus) return false;
+      return !state.is_contended || state.queue.empty() || spread->key <= mean_pass(state.queue);
     });
     if (!spread->client.chosen) continue;
     count_turn(view, spread->client);
-    for (Slice slice : spread->slices) servers_[slice.node].left -= slice.gpus;
+    for (Slice slice : spread->slices) nodes_[slice.node].left -= slice.gpus;
   }
 }
 
@@ -325,7 +325,7 @@ void GandivaFair::find_lags() {
   }
 }
 
-// The job runs in this quantum, which counts at once, so that the next server knows.
+// The job runs in this quantum, which counts at once, so that the next node knows.
 void GandivaFair::count_turn(const View& view, const StrideClient& client) {
   const UserId user = view.jobs.user[client.job];
   const GpuTypeId type = residences_[client.job].type;
@@ -358,7 +358,7 @@ bool GandivaFair::has_waited_long(const StrideClient& client) const {
                                  kTurns * client.gpus;
 }
 
-// Gang-aware stride on one server.
+// Gang-aware stride on one node.
 void GandivaFair::take_turns(const View& view, std::span<StrideClient> queue, std::uint32_t gpus) {
   constexpr double kFirst = 1e6;
   for (StrideClient& client : queue) {
@@ -379,10 +379,10 @@ void GandivaFair::choose_and_stop(const View& view, Plan& plan) {
       stop(view, plan, spread.client.job);
   }
   for (NodeId node : contended_) {
-    Server& server = servers_[node];
-    const std::uint32_t gpus = server.spreads.empty() ? server.gpus : server.left;
-    take_turns(view, server.queue, gpus);
-    for (const StrideClient& client : server.queue) {
+    NodeState& state = nodes_[node];
+    const std::uint32_t gpus = state.spreads.empty() ? state.gpus : state.left;
+    take_turns(view, state.queue, gpus);
+    for (const StrideClient& client : state.queue) {
       if (residences_[client.job].holds && !client.chosen) stop(view, plan, client.job);
     }
   }
@@ -394,13 +394,13 @@ void GandivaFair::start_chosen(const View& view, Plan& plan) {
       start(view, plan, spread.client.job);
   }
   for (NodeId node : contended_) {
-    for (const StrideClient& client : servers_[node].queue) {
+    for (const StrideClient& client : nodes_[node].queue) {
       if (client.chosen && !residences_[client.job].holds) start(view, plan, client.job);
     }
   }
 }
 
-// Where nobody waits, jobs may still do better on GPUs of another type.
+// Where no job waits, jobs may still do better on GPUs of another type.
 bool GandivaFair::may_match_types() const {
   return options_.balance && nodes_of_type_.size() > 1 && !entitlements_.active().empty();
 }
@@ -425,7 +425,7 @@ void GandivaFair::stop(const View& view, Plan& plan, JobId job) {
 
 void GandivaFair::fill_touched(const View& view, Plan& plan) {
   for (std::size_t i = 0; i < touched_.size(); ++i) {
-    servers_[touched_[i]].is_touched = false;
+    nodes_[touched_[i]].is_touched = false;
     fill(view, plan, touched_[i]);
   }
   touched_.clear();
@@ -440,12 +440,12 @@ void GandivaFair::fill_touched(const View& view, Plan& plan) {
 
 // GPUs that are free go to those who wait, in the order of their passes.
 void GandivaFair::fill(const View& view, Plan& plan, NodeId node) {
-  Server& server = servers_[node];
+  NodeState& state = nodes_[node];
   for (;;) {
     const std::uint32_t free = plan.free().on(node);
     if (free == 0) return;
     const StrideClient* next = nullptr;
-    for (const StrideClient& client : server.queue) {
+    for (const StrideClient& client : state.queue) {
       if (residences_[client.job].holds || client.gpus > free) continue;
       if (next == nullptr ||
           std::pair(client.pass, client.order) < std::pair(next->pass, next->order)) {

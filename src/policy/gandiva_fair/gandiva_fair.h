@@ -1,22 +1,22 @@
 // Gandiva_fair: users hold tickets; GPU time is shared in proportion (Chaudhary et al., EuroSys
 // 2020). docs/policies/gandiva-fair.md tells what is the paper's and what is ours.
 //
-// How the parts fit:
+// How it fits together:
 //   Entitlements  who is due what: tickets, trading, and a ledger of debts
-//   homes         every job is kept on one server, or, if larger, on a fixed set of servers; a job
+//   homes         every job is kept on one node, or, if larger, on a fixed set of nodes; a job
 //                 that finds no room waits outside, and users with the least kept come in first
-//   split stride  every quantum each server chooses among its jobs by gang-aware stride, with the
-//                 entitlements as tickets; jobs of several servers are weighed at the centre
-//                 against the aggregate of each of their servers
-//   balancing     moves jobs from servers that cannot serve what their jobs are due (Tiling), and
+//   split stride  every quantum each node chooses among its jobs by gang-aware stride, with the
+//                 entitlements as tickets; jobs of several nodes are weighed at the centre
+//                 against the aggregate of each of their nodes
+//   balancing     moves jobs from nodes that cannot serve what their jobs are due (Tiling), and
 //                 between GPU types where a user has fewer jobs than it is entitled to GPUs
 //
-// A server whose jobs all fit runs them all and is never looked at. Between quanta, GPUs that come
-// free go to the next jobs of the same server.
+// A node whose jobs all fit runs them all and is never looked at. Between quanta, GPUs that come
+// free go to the next jobs of the same node.
 //
-// Cost: an event O(log users + jobs of the server), and O(servers) to find a home in a full
-// cluster; a quantum O(jobs on servers where some wait + users x types); a round of balancing
-// O(servers log servers + moves x jobs of a server).
+// Cost: an event O(log users + jobs of the node), and O(nodes) to find a home in a full
+// cluster; a quantum O(jobs on nodes where some wait + users x types); a round of balancing
+// O(nodes log nodes + moves x jobs of a node).
 #pragma once
 
 #include "fairlead/base/indexed_heap.h"
@@ -39,10 +39,10 @@ struct GandivaFairOptions {
   std::int64_t balance_quanta;    // between rounds of balancing
   std::int64_t cool_down_quanta;  // a job that moved stays so long
   double gain;                    // GPUs that a move must gain per GPU it moves
-  double moves;                   // per server and round, at most
+  double moves;                   // per node and round, at most
   std::int64_t trade_quanta;      // between trades
   // GPUs' worth of jobs that a user has in, per GPU that it is entitled to; twice as many at most
-  // on a server, per GPU.
+  // on a node, per GPU.
   double jobs_per_gpu_max;
   EntitlementOptions entitlements;
   bool trade;
@@ -67,17 +67,17 @@ class GandivaFair : public Policy {
 
   // Where a job is kept, and up to when its hold there is paid for.
   struct Residence {
-    NodeId home;                        // of a job that one server keeps
+    NodeId home;                        // of a job that one node keeps
     std::uint32_t spread = kNotSpread;  // row of spreads_
     GpuTypeId type;                     // where it is kept; none: outside
     Time charged;                       // its hold is paid for up to here
     Time moved = {-1};                  // when it was last given a home elsewhere; -1: never
     bool holds = false;
-    double head_start = 0;  // while its server chooses
+    double head_start = 0;  // while its node chooses
   };
-  struct Server {
+  struct NodeState {
     std::vector<StrideClient> queue;
-    std::vector<JobId> spreads;  // jobs of several servers that use this one
+    std::vector<JobId> spreads;  // jobs of several nodes that use this one
     std::uint32_t gpus = 0;      // it has, up or down
     std::uint32_t wanted = 0;    // GPUs of all of them
     double load = 0;             // GPUs that its jobs are due / its GPUs, as of the last look
@@ -85,9 +85,9 @@ class GandivaFair : public Policy {
     bool is_down = false;
     bool is_contended = false;
     bool is_touched = false;
-    std::uint32_t left = 0;  // of a server with spread jobs: GPUs for its own in this quantum
+    std::uint32_t left = 0;  // of a node with spread jobs: GPUs for its own in this quantum
   };
-  // A job larger than any server of its type.
+  // A job larger than any node of its type.
   struct Spread {
     StrideClient client;
     std::vector<Slice> slices;
@@ -99,7 +99,7 @@ class GandivaFair : public Policy {
     NodeId to;
     double gain = 0;
   };
-  // A server in an order by `key`.
+  // A node in an order by `key`.
   struct RankedNode {
     double key;
     NodeId node;
@@ -123,7 +123,7 @@ class GandivaFair : public Policy {
   double add_speeds(const View& view, JobId job, double* speeds);
   Time next_boundary() const;
   double clock() const;
-  void bound_passes(Server& server) const;
+  void bound_passes(NodeState& state) const;
   static void set_tickets(StrideClient& client, double tickets, double mean);
   void refresh(const View& view, Spread& spread) const;
   void choose_spreads(const View& view);
@@ -159,7 +159,7 @@ class GandivaFair : public Policy {
   StrideClient take_client(NodeId node, JobId job);
   void want(NodeId node, std::int64_t gpus);
   void touch(NodeId node);
-  void begin_turns(Server& server);
+  void begin_turns(NodeState& state);
   bool has_room(NodeId node, std::uint32_t gpus) const;
   void close_node(const View& view, NodeId node);
   void open_node(const View& view, NodeId node);
@@ -193,17 +193,17 @@ class GandivaFair : public Policy {
   const GandivaFairOptions options_;
   Entitlements entitlements_;
   IdVector<JobId, Residence> residences_;
-  IdVector<NodeId, Server> servers_;
+  IdVector<NodeId, NodeState> nodes_;
   IdVector<GpuTypeId, std::vector<NodeId>> nodes_of_type_;
   std::vector<Spread> spreads_;
   std::uint32_t spread_waits_ = 0;         // spread jobs that hold nothing
-  std::vector<NodeId> contended_;          // servers that want more GPUs than they have
+  std::vector<NodeId> contended_;          // nodes that want more GPUs than they have
   std::optional<FreeIndex> spare_;         // GPUs that no kept job wants
   JobLists outside_;                       // by user: jobs without a home, in order of arrival
   IndexedHeap<double, UserId> coming_in_;  // users to let jobs in of, by GPUs kept per ticket
   std::int64_t outside_count_ = 0;
   JobLists kept_;                                // by user and type
-  IdVector<GpuTypeId, std::int64_t> type_gpus_;  // on servers that are up
+  IdVector<GpuTypeId, std::int64_t> type_gpus_;  // on nodes that are up
   Time next_quantum_;
   Time next_balance_;
   Time next_trade_;

@@ -1,4 +1,4 @@
-// Where Gandiva_fair keeps jobs: the choice of GPU type and server, and the books about it.
+// Where Gandiva_fair keeps jobs: the choice of GPU type and node, and the books about it.
 #include "fairlead/policy/gandiva_fair/gandiva_fair.h"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ bool GandivaFair::may_come_in(const View& view, JobId job) {
 
 // Lets jobs in, one at a time from the user with the fewest GPUs kept per ticket. One that finds no
 // room holds up the others, or small jobs would take what little room there is from large ones for
-// ever; only what the servers that are up cannot hold is passed over.
+// ever; only what the nodes that are up cannot hold is passed over.
 void GandivaFair::settle_in(const View& view) {
   if (nodes_of_type_.size() > 1) entitlements_.update(view.now);
   while (!coming_in_.empty()) {
@@ -137,14 +137,14 @@ void GandivaFair::order_types(const View& view, JobId job) {
                            [&](GpuTypeId type) { return type_scores_[type.row()]; });
 }
 
-// --- Which server -----------------------------------------------------------------------------
+// --- Which node -------------------------------------------------------------------------------
 
 bool GandivaFair::has_room(NodeId node, std::uint32_t gpus) const {
-  const Server& server = servers_[node];
-  return !server.is_down && server.wanted + gpus <= 2 * options_.jobs_per_gpu_max * server.gpus;
+  const NodeState& state = nodes_[node];
+  return !state.is_down && state.wanted + gpus <= 2 * options_.jobs_per_gpu_max * state.gpus;
 }
 
-// The tightest server where the job and all others fit; else, of the least loaded ones, the one
+// The tightest node where the job and all others fit; else, of the least loaded ones, the one
 // that can serve it best.
 NodeId GandivaFair::find_server(const View& view, JobId job, GpuTypeId type) {
   const std::uint32_t gpus = view.jobs.gpus[job];
@@ -153,8 +153,8 @@ NodeId GandivaFair::find_server(const View& view, JobId job, GpuTypeId type) {
   constexpr std::size_t kLooks = 8;
   candidates_.clear();
   for (NodeId node : nodes_of_type_[type]) {
-    if (gpus > servers_[node].gpus || !has_room(node, gpus)) continue;
-    const double key = servers_[node].load;
+    if (gpus > nodes_[node].gpus || !has_room(node, gpus)) continue;
+    const double key = nodes_[node].load;
     if (candidates_.size() == kLooks && key >= candidates_.back().key) continue;
     const auto at = std::ranges::upper_bound(candidates_, key, {}, &RankedNode::key);
     candidates_.insert(at, {key, node});
@@ -176,24 +176,24 @@ NodeId GandivaFair::find_server(const View& view, JobId job, GpuTypeId type) {
   return best;
 }
 
-// Servers for a job that none is large enough for, into slices_: those with the least to do, where
+// Nodes for a job that none is large enough for, into slices_: those with the least to do, where
 // other spread jobs count double as nothing runs beside them; but rather a set that another such
-// job uses, as long as it has hardly more to do. Servers of several types only if no type has
-// enough; the job then counts on that of its first server.
+// job uses, as long as it has hardly more to do. Nodes of several types only if no type has
+// enough; the job then counts on that of its first node.
 bool GandivaFair::find_servers(const View& view, JobId job, TypeMask types) {
   const std::uint32_t gpus = view.jobs.gpus[job];
   candidates_.clear();
-  for (NodeId node : ids<NodeId>(servers_.size())) {
-    if (servers_[node].is_down) continue;
+  for (NodeId node : ids<NodeId>(nodes_.size())) {
+    if (nodes_[node].is_down) continue;
     if ((types & type_bit(view.cluster.node_type[node])) == 0) continue;
-    candidates_.push_back({servers_[node].load + spread_time(node), node});
+    candidates_.push_back({nodes_[node].load + spread_time(node), node});
   }
   std::ranges::sort(candidates_, {}, [](const RankedNode& c) { return std::pair(c.key, c.node); });
   slices_.clear();
   std::uint32_t left = gpus;
   double highest = 0;
   for (const RankedNode& candidate : candidates_) {
-    const std::uint32_t take = std::min<std::uint32_t>(left, servers_[candidate.node].gpus);
+    const std::uint32_t take = std::min<std::uint32_t>(left, nodes_[candidate.node].gpus);
     if (!has_room(candidate.node, take)) continue;
     slices_.push_back({candidate.node, static_cast<std::uint16_t>(take)});
     highest = std::max(highest, candidate.key);
@@ -207,7 +207,7 @@ bool GandivaFair::find_servers(const View& view, JobId job, TypeMask types) {
     const bool is_good = std::ranges::all_of(other.slices, [&](Slice slice) {
       return (types & type_bit(view.cluster.node_type[slice.node])) != 0 &&
              has_room(slice.node, slice.gpus) &&
-             servers_[slice.node].load + spread_time(slice.node) <= highest + kHardlyMore;
+             nodes_[slice.node].load + spread_time(slice.node) <= highest + kHardlyMore;
     });
     if (!is_good) continue;
     slices_ = other.slices;
@@ -216,10 +216,10 @@ bool GandivaFair::find_servers(const View& view, JobId job, TypeMask types) {
   return true;
 }
 
-// The part of the time that spread jobs are due on the server.
+// The fraction of the time that spread jobs are due on the node.
 double GandivaFair::spread_time(NodeId node) const {
   double time = 0;
-  for (JobId job : servers_[node].spreads) time += spread_need(job, node).time;
+  for (JobId job : nodes_[node].spreads) time += spread_need(job, node).time;
   return time;
 }
 
@@ -228,7 +228,7 @@ double GandivaFair::spread_time(NodeId node) const {
 // `lead`: the job's pass less the mean pass of those it meets.
 void GandivaFair::move_in(const View& view, JobId job, NodeId node, double lead) {
   Residence& residence = residences_[job];
-  Server& server = servers_[node];
+  NodeState& state = nodes_[node];
   const UserId user = view.jobs.user[job];
   const std::uint32_t gpus = view.jobs.gpus[job];
   residence.home = node;
@@ -241,10 +241,10 @@ void GandivaFair::move_in(const View& view, JobId job, NodeId node, double lead)
   client.job = job;
   client.order = next_order_++;
   client.tickets = tickets_of(view, job);
-  client.pass = (server.queue.empty() ? clock() : mean_pass(server.queue)) + lead;
-  server.queue.push_back(client);
+  client.pass = (state.queue.empty() ? clock() : mean_pass(state.queue)) + lead;
+  state.queue.push_back(client);
   want(node, gpus);
-  server.load += std::min<double>(gpus, client.tickets) / server.gpus;
+  state.load += std::min<double>(gpus, client.tickets) / state.gpus;
   touch(node);
 }
 
@@ -267,11 +267,11 @@ void GandivaFair::spread_out(const View& view, JobId job) {
   spreads_.push_back(std::move(spread));
   ++spread_waits_;
   for (Slice slice : slices_) {
-    Server& server = servers_[slice.node];
-    server.spreads.push_back(job);
+    NodeState& state = nodes_[slice.node];
+    state.spreads.push_back(job);
     want(slice.node, slice.gpus);
-    server.load += std::min<double>(1, spreads_.back().client.tickets / view.jobs.gpus[job]) *
-                   slice.gpus / server.gpus;
+    state.load += std::min<double>(1, spreads_.back().client.tickets / view.jobs.gpus[job]) *
+                  slice.gpus / state.gpus;
     touch(slice.node);
   }
 }
@@ -284,12 +284,12 @@ void GandivaFair::move_out(const View& view, JobId job) {
   if (residence.spread == kNotSpread) {
     const StrideClient client = take_client(residence.home, job);
     want(residence.home, -std::int64_t{client.gpus});
-    Server& server = servers_[residence.home];
-    server.load -= std::min<double>(client.gpus, client.tickets) / server.gpus;
+    NodeState& state = nodes_[residence.home];
+    state.load -= std::min<double>(client.gpus, client.tickets) / state.gpus;
     touch(residence.home);
   } else {
     for (Slice slice : spreads_[residence.spread].slices) {
-      std::erase(servers_[slice.node].spreads, job);
+      std::erase(nodes_[slice.node].spreads, job);
       want(slice.node, -std::int64_t{slice.gpus});
       touch(slice.node);
     }
@@ -304,59 +304,59 @@ void GandivaFair::move_out(const View& view, JobId job) {
 }
 
 StrideClient GandivaFair::take_client(NodeId node, JobId job) {
-  std::vector<StrideClient>& queue = servers_[node].queue;
+  std::vector<StrideClient>& queue = nodes_[node].queue;
   const auto at = std::ranges::find(queue, job, &StrideClient::job);
-  FL_CHECK(at != queue.end(), "job {} is not on its server", job.row());
+  FL_CHECK(at != queue.end(), "job {} is not on its node", job.row());
   const StrideClient client = *at;
   queue.erase(at);
   return client;
 }
 
-// The server's jobs want so many GPUs more, or less.
+// The node's jobs want so many GPUs more, or less.
 void GandivaFair::want(NodeId node, std::int64_t gpus) {
-  Server& server = servers_[node];
-  const std::uint32_t has = server.gpus;
-  const std::uint32_t before = std::min(server.wanted, has);
-  server.wanted = static_cast<std::uint32_t>(server.wanted + gpus);
-  const std::uint32_t after = std::min(server.wanted, has);
+  NodeState& state = nodes_[node];
+  const std::uint32_t has = state.gpus;
+  const std::uint32_t before = std::min(state.wanted, has);
+  state.wanted = static_cast<std::uint32_t>(state.wanted + gpus);
+  const std::uint32_t after = std::min(state.wanted, has);
   if (after > before) spare_->take(node, after - before);
   if (after < before) spare_->give(node, before - after);
-  const bool is_contended = server.wanted > has;
-  if (is_contended == server.is_contended) return;
-  server.is_contended = is_contended;
+  const bool is_contended = state.wanted > has;
+  if (is_contended == state.is_contended) return;
+  state.is_contended = is_contended;
   if (is_contended) {
-    server.slot = static_cast<std::uint32_t>(contended_.size());
+    state.slot = static_cast<std::uint32_t>(contended_.size());
     contended_.push_back(node);
-    begin_turns(server);
+    begin_turns(state);
   } else {
-    contended_[server.slot] = contended_.back();
-    servers_[contended_[server.slot]].slot = server.slot;
+    contended_[state.slot] = contended_.back();
+    nodes_[contended_[state.slot]].slot = state.slot;
     contended_.pop_back();
   }
 }
 
 // All were served alike until now, so they begin alike, and owe nothing.
-void GandivaFair::begin_turns(Server& server) {
-  for (StrideClient& client : server.queue) {
+void GandivaFair::begin_turns(NodeState& state) {
+  for (StrideClient& client : state.queue) {
     client.pass = clock();
     residences_[client.job].charged = now_;
   }
 }
 
 void GandivaFair::touch(NodeId node) {
-  if (servers_[node].is_touched) return;
-  servers_[node].is_touched = true;
+  if (nodes_[node].is_touched) return;
+  nodes_[node].is_touched = true;
   touched_.push_back(node);
 }
 
 void GandivaFair::close_node(const View& view, NodeId node) {
   const GpuTypeId type = view.cluster.node_type[node];
   spare_->set_down(node);
-  servers_[node].is_down = true;
+  nodes_[node].is_down = true;
   type_gpus_[type] -= view.cluster.node_gpus[node];
   entitlements_.set_capacity(type, type_gpus_[type]);
-  leaving_ = servers_[node].spreads;
-  for (const StrideClient& client : servers_[node].queue) leaving_.push_back(client.job);
+  leaving_ = nodes_[node].spreads;
+  for (const StrideClient& client : nodes_[node].queue) leaving_.push_back(client.job);
   for (auto job = leaving_.rbegin(); job != leaving_.rend(); ++job) {
     FL_CHECK(!residences_[*job].holds, "job {} holds GPUs of a node that is down", job->row());
     move_out(view, *job);
@@ -367,7 +367,7 @@ void GandivaFair::close_node(const View& view, NodeId node) {
 void GandivaFair::open_node(const View& view, NodeId node) {
   const GpuTypeId type = view.cluster.node_type[node];
   spare_->set_up(node);
-  servers_[node].is_down = false;
+  nodes_[node].is_down = false;
   for (UserId user : entitlements_.active()) consider(user);
   type_gpus_[type] += view.cluster.node_gpus[node];
   entitlements_.set_capacity(type, type_gpus_[type]);

@@ -17,16 +17,15 @@ constexpr OptionSpec kOptions[] = {
                   "party of the trade can influence (ours)."),
     integer_option("trade_quanta", "10", "quanta", 1, 100'000,
                    "Interval of trades; chosen, because trades cause migrations."),
-    flag_option(
-        "balance", "true",
-        "Migrate jobs between servers and GPU types to balance load; false is an ablation."),
+    flag_option("balance", "true",
+                "Migrate jobs between nodes and GPU types to balance load; false is an ablation."),
     integer_option("balance_quanta", "1", "quanta", 1, 100'000,
                    "Interval of load balancing; chosen."),
     real_option("gain", "0.05", "GPUs per GPU moved", 0, 100,
                 "Minimum gain of a migration, twice this between GPU types; chosen: 30 s of "
                 "overhead in ten minutes."),
-    real_option("moves", "0.25", "per server and round", 0, 100,
-                "Maximum number of migrations between servers in a round of balancing, beyond one; "
+    real_option("moves", "0.25", "per node and round", 0, 100,
+                "Maximum number of migrations between nodes in a round of balancing, beyond one; "
                 "chosen."),
     integer_option("cool_down_quanta", "10", "quanta", 0, 100'000,
                    "How long a migrated job is not migrated again; chosen."),
@@ -40,7 +39,7 @@ constexpr OptionSpec kOptions[] = {
                 "Keep a job's pass within a few turns of the mean, so that it does not pay for "
                 "ever for GPUs that no other job could use; ours."),
     real_option("jobs_per_gpu_max", "4", "GPUs of gangs per GPU", 1, 1000,
-                "Maximum of a user's jobs on servers per GPU of its entitlement (of a server: "
+                "Maximum of a user's jobs on nodes per GPU of its entitlement (of a node: "
                 "twice as many per GPU), as suspended jobs fill host memory; chosen."),
 };
 

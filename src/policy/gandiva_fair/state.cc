@@ -7,15 +7,15 @@ void GandivaFair::save(Writer& writer) const {
   for (Time time : {next_quantum_, next_balance_, next_trade_, wake_}) writer.time(time);
   writer.u64(was_contended_ ? 1 : 0);
   writer.u64(next_order_);
-  writer.u64(servers_.size());
-  for (const Server& server : servers_) {
-    writer.u64(server.is_down ? 1 : 0);
-    writer.u64(server.wanted);
-    writer.real(server.load);
-    writer.u64(server.queue.size());
-    for (const StrideClient& client : server.queue) client.save(writer);
-    writer.u64(server.spreads.size());
-    for (JobId job : server.spreads) writer.id(job);
+  writer.u64(nodes_.size());
+  for (const NodeState& state : nodes_) {
+    writer.u64(state.is_down ? 1 : 0);
+    writer.u64(state.wanted);
+    writer.real(state.load);
+    writer.u64(state.queue.size());
+    for (const StrideClient& client : state.queue) client.save(writer);
+    writer.u64(state.spreads.size());
+    for (JobId job : state.spreads) writer.id(job);
   }
   writer.u64(contended_.size());
   for (NodeId node : contended_) writer.id(node);
@@ -60,25 +60,25 @@ void GandivaFair::load(Reader& reader) {
   for (Time* time : {&next_quantum_, &next_balance_, &next_trade_, &wake_}) *time = reader.time();
   was_contended_ = reader.u64() != 0;
   next_order_ = reader.u32();
-  const std::uint64_t servers = reader.u64();
-  if (servers > reader.left()) return reader.fail();
-  servers_.resize(servers);
-  for (Server& server : servers_) {
-    server.is_down = reader.u64() != 0;
-    server.wanted = reader.u32();
-    server.load = reader.real();
+  const std::uint64_t nodes = reader.u64();
+  if (nodes > reader.left()) return reader.fail();
+  nodes_.resize(nodes);
+  for (NodeState& state : nodes_) {
+    state.is_down = reader.u64() != 0;
+    state.wanted = reader.u32();
+    state.load = reader.real();
     for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-      server.queue.push_back(StrideClient::load(reader));
+      state.queue.push_back(StrideClient::load(reader));
     }
     for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-      server.spreads.push_back(reader.id<JobId>());
+      state.spreads.push_back(reader.id<JobId>());
     }
   }
   for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
     const NodeId node = reader.id<NodeId>();
-    if (!servers_.has(node)) return reader.fail();
-    servers_[node].is_contended = true;
-    servers_[node].slot = static_cast<std::uint32_t>(contended_.size());
+    if (!nodes_.has(node)) return reader.fail();
+    nodes_[node].is_contended = true;
+    nodes_[node].slot = static_cast<std::uint32_t>(contended_.size());
     contended_.push_back(node);
   }
   for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {

@@ -48,7 +48,7 @@ double Tiling::time_by_lanes() const {
   return lanes;
 }
 
-// [n]: how long gangs of more than n GPUs need the server; those above half of it run one by one.
+// [n]: how long gangs of more than n GPUs need the node; those above half of it run one by one.
 void Tiling::find_larger(std::array<double, kNodeGpusMax + 1>& larger) const {
   larger[gpus_] = 0;
   for (std::uint32_t size = gpus_; size > 0; --size) {

@@ -1,14 +1,14 @@
-// Tiling: how much of what the jobs of one server are due cannot be served there, whatever the
+// Tiling: how much of what the jobs of one node are due cannot be served there, whatever the
 // order in which they take turns.
 //
-// A job needs `gpus` GPUs for a part `time` of the time. Beside the number of GPUs, two things
+// A job needs `gpus` GPUs for a fraction `time` of the time. Beside the number of GPUs, two things
 // stand in its way. Gangs that do not fit beside each other must take turns: a gang of the whole
-// server that is due half of the time and a single GPU that is due all of it fit by area, and yet
+// node that is due half of the time and a single GPU that is due all of it fit by area, and yet
 // one of them must do without. And what a small gang leaves of the room of a large one is used only
 // by gangs as small: a lone single GPU among pairs idles one more whenever it runs. (ours)
 //
-// Needs larger than the server count as far as they fit. add: O(1). Questions: O(gpus of the
-// server).
+// Needs larger than the node count as far as they fit. add: O(1). Questions: O(gpus of the
+// node).
 #pragma once
 
 #include "fairlead/model/cluster.h"
@@ -21,7 +21,7 @@ namespace fairlead {
 
 struct Need {
   std::uint32_t gpus = 1;  // at least 1
-  double time = 0;         // part of the time, 0..1
+  double time = 0;         // fraction of the time, 0..1
 };
 
 class Tiling {
@@ -29,8 +29,8 @@ class Tiling {
   explicit Tiling(std::uint32_t gpus = 0) : gpus_(gpus) {}
 
   void add(Need need);
-  // How much of the time the server would need to serve all: above 1 says that it cannot. For gangs
-  // that are powers of two on such a server an estimate, mostly exact; for others a lower bound.
+  // How much of the time the node would need to serve all: above 1 says that it cannot. For gangs
+  // that are powers of two on such a node an estimate, mostly exact; for others a lower bound.
   double time_needed() const;
   // GPUs due but not served: the mean of two estimates. By time: what is missing if all give way in
   // proportion. By gang: what is due to gangs that do not fit beside others, each size by itself,

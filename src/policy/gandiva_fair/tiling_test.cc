@@ -33,7 +33,7 @@ std::vector<unsigned> sets_at_once(const Needs& needs, std::uint32_t gpus) {
   return sets;
 }
 
-// How much of the time the server really needs, by linear programming: sets of jobs that fit beside
+// How much of the time the node really needs, by linear programming: sets of jobs that fit beside
 // each other take turns. The simplex method solves the dual, the largest sum of time x value over
 // the jobs with no set worth more than 1, because it may start from values of 0.
 double true_time(const Needs& needs, std::uint32_t gpus) {
@@ -186,7 +186,7 @@ RC_GTEST_PROP(TimeNeeded, IsAtLeastTheAreaAndTheLongest, ()) {
   for (Need need : drawn.needs) RC_ASSERT(time >= need.time - kRounding);
 }
 
-// A server is never called too small for what it can serve.
+// A node is never called too small for what it can serve.
 RC_GTEST_PROP(TimeNeeded, IsAtMostOneWhereAllCanBeServed, ()) {
   const Drawn drawn = drawn_needs();
   if (true_time(drawn.needs, drawn.gpus) > 1 + kRounding) return;

@@ -1,13 +1,13 @@
 // Gavel (Narayanan et al., OSDI 2020): shares of time on each GPU type from a linear program, and
-// rounds that give everybody its share over time.
+// rounds that give every job its share over time.
 //
-// A round is `round` seconds, or shorter if all its jobs are done. At its beginning everybody
-// stands in order of share over received time, and the GPUs of each type go to those who fit
-// (gavel_rounds.h). Shares are computed anew when jobs have come or gone, at most every
-// `reallocation` seconds (gavel_objectives.h).
+// A round is `round_s` seconds, or shorter if all its jobs are done. At its beginning all jobs
+// stand in order of share over received time, and the GPUs of each type go to those that fit
+// (rounds.h). Shares are computed anew when jobs have come or gone, at most every `reallocation_s`
+// seconds (objectives.h).
 //
-// DEVIATION: GPUs are placed with regard to who holds what, so that nobody moves without need; the
-// authors' simulator gives larger gangs their choice first. Where nobody here has a share yet,
+// DEVIATION: GPUs are placed with regard to who holds what, so that no job moves without need; the
+// authors' simulator gives larger gangs their choice first. Where no job here has a share yet,
 // shares are computed at once. No job is ever dropped.
 //
 // Cost of a round: O(types x jobs x log jobs); of shares: the linear program's.
@@ -181,9 +181,9 @@ void Gavel::begin_round(const View& view, Plan& plan) {
     if (row.type != kNoType) credit(row, view.now);
   }
   if (rows_.empty()) return;
-  const bool nobody_has_shares =
+  const bool no_job_has_shares =
       std::ranges::all_of(shares_, [](double share) { return share == 0; });
-  if (needs_shares_ && (nobody_has_shares || view.now - last_reset_ >= options_.reallocation)) {
+  if (needs_shares_ && (no_job_has_shares || view.now - last_reset_ >= options_.reallocation)) {
     reset(view);
   }
   const bool fill_idle = options_.rule.objective != GavelObjective::kFifo;

@@ -119,7 +119,7 @@ Result<Allocation> by_program(const GavelRule& rule, const GavelJobs& jobs, Runn
   }
 }
 
-// In order of arrival, everybody the fastest type that has room; nobody overtakes.
+// In order of arrival, each job the fastest type that has room; none overtakes.
 Table fifo_aware(const GavelJobs& jobs) {
   Table shares(jobs.rows() * jobs.types());
   std::vector<double> left = jobs.gpus;
@@ -168,7 +168,7 @@ Table fifo_agnostic(const GavelJobs& jobs, Rng& rng) {
   return shares;
 }
 
-// An equal part of every type for each job, but no more than its whole time.
+// An equal share of every type for each job, but no more than its whole time.
 Table isolated_shares(const GavelJobs& jobs) {
   Table shares(jobs.rows() * jobs.types());
   for (std::size_t row = 0; row < jobs.rows(); ++row) {

@@ -1,5 +1,5 @@
-// Gavel's objectives (Narayanan et al., OSDI 2020, section 4): which part of its time each job is
-// due on each GPU type. The calculation alone; rounds turn it into gangs (rounds.h).
+// Gavel's objectives (Narayanan et al., OSDI 2020, section 4): which fraction of its time each job
+// is due on each GPU type. The calculation alone; rounds turn it into gangs (rounds.h).
 #pragma once
 
 #include "fairlead/base/rng.h"
@@ -16,7 +16,7 @@ enum class GavelObjective : std::uint8_t {
   kMakespan,       // the time at which all that is here would be done
   kMaxThroughput,  // the sum of normalised throughputs
   kFifo,           // jobs in order of arrival, each wholly on one type
-  kIsolated,       // an equal part of every type
+  kIsolated,       // an equal share of every type
 };
 
 // Jobs as rows, in order of arrival, and GPU types. Tables are row-major.
@@ -45,7 +45,7 @@ struct GavelRule {
 // without `aware` alone. Linear programs that find no answer are bugs, and abort with their size.
 std::vector<double> gavel_shares(const GavelRule& rule, const GavelJobs& jobs, Rng& rng);
 
-// The throughput of each row on an equal part of every type, at most its whole time.
+// The throughput of each row on an equal share of every type, at most its whole time.
 std::vector<double> isolated_throughputs(const GavelJobs& jobs,
                                          const std::vector<double>& throughputs);
 

@@ -38,7 +38,7 @@ void expect_near(const Table& have, const Table& want) {
 TEST(GavelObjectives, MaxMinPutsEachJobWhereItIsComparativelyFast) {
   const GavelJobs jobs = jobs_of({1, 1}, {4, 1, 1, 1});
   expect_near(shares_of(kMaxMin, jobs), {1, 0, 0, 1});
-  // Without regard to speeds all GPUs are alike, and everybody has one.
+  // Without regard to speeds all GPUs are alike, and every job has one.
   const Table agnostic = shares_of(
       {.objective = GavelObjective::kMaxMin, .aware = false, .water_filling = false}, jobs);
   EXPECT_NEAR(agnostic[0] + agnostic[1], 1, 1e-6);
@@ -87,13 +87,13 @@ TEST(GavelObjectives, MaxThroughputServesWhoIsFastestRelativeToItself) {
   expect_near(shares_of(rule(GavelObjective::kMaxThroughput), jobs), {1, 0, 0, 1});
 }
 
-TEST(GavelObjectives, FifoGivesTheFastestTypeWithRoomAndNobodyOvertakes) {
+TEST(GavelObjectives, FifoGivesTheFastestTypeWithRoomAndNoJobOvertakes) {
   GavelJobs jobs = jobs_of({1, 2}, {2, 1, 2, 1, 2, 1, 2, 1});
   jobs.gangs = {1, 1, 2, 1};
   expect_near(shares_of(rule(GavelObjective::kFifo), jobs), {1, 0, 0, 1, 0, 0, 0, 0});
 }
 
-TEST(GavelObjectives, FifoThatKnowsNoSpeedsMovesNobody) {
+TEST(GavelObjectives, FifoThatKnowsNoSpeedsMovesNoJob) {
   GavelJobs jobs = jobs_of({1, 1}, {2, 1, 2, 1});
   jobs.shares = {0, 1, 0, 0};
   expect_near(
@@ -108,7 +108,7 @@ TEST(GavelObjectives, IsolatedIsAnEqualPartOfEveryTypeUpToAllOfOnesTime) {
   expect_near(shares_of(rule(GavelObjective::kIsolated), jobs), {0.25, 0.75, 0.125, 0.375});
 }
 
-TEST(GavelObjectives, AJobThatCanRunNowhereIsDueNothingAndHoldsNobodyUp) {
+TEST(GavelObjectives, AJobThatCanRunNowhereIsDueNothingAndHoldsNoOtherUp) {
   GavelJobs jobs = jobs_of({1}, {0, 1});
   jobs.remaining_s = {100, 100};
   jobs.age_s = jobs.isolated_s = {0, 0};

@@ -89,7 +89,7 @@ TEST(Settle, AddsWhatWasDueAndNotReceived) {
   EXPECT_EQ(ledger.received_s, std::vector<double>(4, kHeadStart));
   EXPECT_EQ(ledger.handed_out_s, std::vector<double>(2, 2 * kHeadStart));
 
-  settle(ledger.books(), 100, kHeadStart);  // nobody ran: the deficits grow by what was due
+  settle(ledger.books(), 100, kHeadStart);  // no job ran: the deficits grow by what was due
   EXPECT_EQ(ledger.deficits_s, (std::vector<double>{465, 0, 275, 380}));
 }
 
@@ -104,7 +104,7 @@ TEST(RoundSelection, TakesFirstWhoReceivedLeastOfWhatItIsDue) {
   EXPECT_EQ(ledger.rows(2), (Rows{2, 1}));
 }
 
-TEST(RoundSelection, GivesEveryoneItsShareOfTheRounds) {
+TEST(RoundSelection, GivesEachJobItsShareOfTheRounds) {
   Ledger ledger{.types = 1};
   for (const double share : {0.5, 0.3, 0.2}) ledger.add(1, {share});
   std::vector<int> rounds(3);
@@ -170,7 +170,7 @@ TEST(RoundSelection, NeverRunsAJobWhereItsThroughputIsZero) {
   EXPECT_EQ(ledger.select({1, 1}, {0, 1}), Picks{});
 }
 
-TEST(RoundSelection, OfNobodyOrOfNoGpusIsEmpty) {
+TEST(RoundSelection, OfNoJobsOrNoGpusIsEmpty) {
   Ledger ledger{.types = 1};
   EXPECT_EQ(ledger.rows(4), Rows{});
   ledger.add(1, {1});

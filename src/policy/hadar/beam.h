@@ -63,7 +63,7 @@ class HadarBeam {
       std::nth_element(children_.begin(), end, children_.end(), Before());
       children_.erase(end, children_.end());
     }
-    // Where nobody bought anything they are in order already.
+    // Where no job bought anything they are in order already.
     if (!std::ranges::is_sorted(children_, Before())) std::ranges::sort(children_, Before());
     return children_;
   }

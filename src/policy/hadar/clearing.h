@@ -23,7 +23,7 @@ class HadarClearing {
   // Finds the prices for these bids and GPUs.
   void fit(const Cluster& cluster, std::span<const HadarBid> bids, const HadarFree& free);
 
-  // 0 where everybody can have the type.
+  // 0 where every bidder can have the type.
   double price(GpuTypeId type) const { return prices_[type.row()]; }
   // What the GPUs of the gang, or all that are free, cost.
   double cost(const Cluster& cluster, Gang gang) const;

@@ -10,7 +10,7 @@ constexpr std::size_t kBeamNodes = 2'000'000;
 // Gangs of one bid beside one for each type: what it holds and two mixes; and none.
 constexpr std::size_t kOtherGangs = 4;
 constexpr std::uint64_t kKeyFactor = 0x9e3779b97f4a7c15U;  // any odd number that mixes well
-// Bounds are sums of rounded values: what is below by less than this part of them may be equal.
+// Bounds are sums of rounded values: what is below by less than this fraction of them may be equal.
 constexpr double kRounding = 1e-9;
 
 }  // namespace
@@ -148,7 +148,7 @@ void HadarDual::try_gangs(const Round& round, std::size_t index, std::uint32_t d
 
 void HadarDual::make_drafts(const Round& round, std::size_t index,
                             std::span<const Child> children) {
-  // Behind those that win usually nobody buys, and drafts stay as they are.
+  // Behind those that win usually no job buys, and drafts stay as they are.
   std::uint32_t same = 0;
   while (same < children.size() && children[same].gang == kSkip && children[same].draft == same) {
     ++same;
@@ -199,7 +199,7 @@ void HadarDual::read_back(const Draft& draft) {
   }
 }
 
-// Gives what is left to whoever fits, in order, also at a price above its worth.
+// Gives what is left to the jobs that fit, in order, also at a price above its worth.
 void HadarDual::fill(const Round& round) {
   Draft& rest = drafts_.front();
   std::swap(rest.free, free_);

@@ -27,7 +27,7 @@ namespace fairlead {
 struct HadarSearch {
   std::uint32_t beam;    // how many drafts it keeps
   bool mixed;            // gangs may mix types
-  bool work_conserving;  // what is left then goes to whoever fits, in order
+  bool work_conserving;  // what is left then goes to the jobs that fit, in order
 };
 
 class HadarDual {
@@ -35,7 +35,7 @@ class HadarDual {
   // The cluster must outlive it. REQUIRES: search.beam > 0.
   HadarDual(const Cluster& cluster, const HadarSearch& search);
 
-  // One round. Its parts must outlive the call.
+  // One round. What it refers to must outlive the call.
   struct Round {
     std::span<const HadarBid> bids;  // results are best if ordered by falling worth per GPU
     const HadarFree& free;

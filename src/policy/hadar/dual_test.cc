@@ -49,7 +49,7 @@ TEST(HadarDual, FastGpusGoToWhoGainsMostFromThem) {
   EXPECT_DOUBLE_EQ(dual.worth(), 17);
 }
 
-TEST(HadarDual, NobodyBuysAbovePriceUnlessGpusWouldIdle) {
+TEST(HadarDual, NoJobBuysAbovePriceUnlessGpusWouldIdle) {
   HadarStage stage("1xV100:2");
   stage.bid(1, {4});
   stage.bid(1, {1.5});

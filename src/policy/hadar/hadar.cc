@@ -2,9 +2,9 @@
 // its abstract and accounts by others were at hand, the rest is reconstructed).
 //
 // Every round each job, running or waiting, says what gangs are worth to it, the dual subroutine
-// (hadar_dual.h) chooses at prices that rise with what is given out (hadar_prices.h), and who keeps
-// its gang goes on undisturbed. Between rounds nobody is stopped; idle GPUs are sold among those
-// who wait.
+// (dual.h) chooses at prices that rise with what is given out (prices.h), and a job that
+// keeps its gang goes on undisturbed. Between rounds no job is stopped; idle GPUs are sold among
+// the waiting jobs.
 //
 // What a gang is worth: its job's weight x GPUs x rate, and the switch that is saved if it is held
 // already. The weight is the objective (Utility); progress is what a round can add to it.
@@ -25,14 +25,15 @@ namespace fairlead {
 namespace {
 
 enum class Utility : std::uint8_t {
-  kJct,         // progress lets through everybody who has more left: how many that are
+  kJct,         // progress lets through all jobs that have more left: their number
   kThroughput,  // work per time since arrival, as in the paper
   kMakespan,    // work left
   kFtf,         // time in the system per running time alone, to the fourth: the worst comes first
 };
 enum class Prices : std::uint8_t { kClearing, kPaper, kNone };
 
-// Who runs counts as that much more critical, so that nobody is stopped for a hair.
+// Hysteresis: a running job counts as that much more critical, so that a small difference stops
+// no job.
 constexpr double kAhead = 0.05;
 
 struct HadarOptions {
@@ -119,11 +120,11 @@ void Hadar::decide(const View& view, Plan& plan) {
     carry_out(plan);
     if (is_round) note_prices(plan);
   }
-  const bool somebody_runs = !plan.free().all_free();
-  const bool somebody_waits =
+  const bool any_runs = !plan.free().all_free();
+  const bool any_waits =
       std::ranges::any_of(view.waiting, [&](JobId job) { return !plan.holds(job); });
-  const bool is_of_use = somebody_runs ? somebody_waits || options_.preempt
-                                       : somebody_waits && !is_round && !options_.fill;
+  const bool is_of_use =
+      any_runs ? any_waits || options_.preempt : any_waits && !is_round && !options_.fill;
   if (is_of_use) rounds_.wake(view.now, plan);
 }
 
@@ -131,7 +132,7 @@ void Hadar::collect_bidders(const View& view, bool all) {
   bidders_.clear();
   const auto add = [&](JobId job) {
     const Duration remaining = view.oracle->remaining(job);
-    // One that runs counts as a round shorter: who is ahead by less is not worth two switches.
+    // One that runs counts as a round shorter: a smaller lead is not worth two switches.
     const Duration head_start =
         view.jobs.state[job] == JobState::kRunning ? options_.round : Duration{};
     bidders_.push_back({.job = job,
@@ -146,7 +147,7 @@ void Hadar::collect_bidders(const View& view, bool all) {
 void Hadar::weigh(const View& view) {
   // DEVIATION: the paper's family maximises work / time for the average completion time, which
   // serves short jobs no sooner than long ones. What a step of one job saves in the sum of all
-  // completion times is a step of its own and of everybody's who comes after it.
+  // completion times is a step of its own and of each job that comes after it.
   std::ranges::sort(bidders_, [](const Bidder& a, const Bidder& b) {
     return a.area != b.area ? a.area < b.area : a.job < b.job;
   });
@@ -200,20 +201,20 @@ void Hadar::put_critical_first(const View& view, const Plan& plan) {
   }
   const Result<Shares> shares = raise_level(everything);
   FL_CHECK(shares.has_value(), "{}", shares.error().message);
-  const auto part_of = [&](const Bidder& bidder) {  // of the time for everything
+  const auto fraction_of = [&](const Bidder& bidder) {  // of the time for all jobs
     return bidder.alone_s * shares->objective + (plan.holds(bidder.job) ? kAhead : 0);
   };
-  std::ranges::stable_sort(bidders_, std::greater<>(), part_of);
-  // Not at the cost of everybody else: at most half of the GPUs.
+  std::ranges::stable_sort(bidders_, std::greater<>(), fraction_of);
+  // Not at the cost of all other jobs: at most half of the GPUs.
   std::uint32_t left = view.cluster.gpus / 2;
   const auto all = static_cast<double>(bidders_.size());
   for (Bidder& bidder : bidders_) {
-    const double part = part_of(bidder);
-    if (part <= options_.critical) return;
+    const double fraction = fraction_of(bidder);
+    if (fraction <= options_.critical) return;
     const std::uint32_t gpus = view.jobs.gpus[bidder.job];
     if (gpus > left) continue;
     left -= gpus;
-    bidder.weight = all * (1 + part);
+    bidder.weight = all * (1 + fraction);
   }
 }
 
@@ -278,9 +279,10 @@ void Hadar::add_bid(const View& view, Gang held, const Bidder& bidder) {
   bids_.push_back(bid);
 }
 
-// Of a round on a gang of that rate. Whoever goes on where it is saves a switch, of its own if it
-// would move, or of its next start if it would wait. It may have to be saved every round, or once
-// if the job ends sooner. A job that waits must start some time, so it is not charged for that.
+// Of a round on a gang of that rate. A job that goes on where it is saves a switch, of its own
+// if it would move, or of its next start if it would wait. It may have to be saved every round, or
+// once if the job ends sooner. A job that waits must start some time, so it is not charged for
+// that.
 double Hadar::worth(const Bidder& bidder, std::uint32_t gpus, double rate, Duration saved) const {
   if (!(rate > 0)) return 0;
   const double running_s =
@@ -288,7 +290,7 @@ double Hadar::worth(const Bidder& bidder, std::uint32_t gpus, double rate, Durat
   return bidder.weight * gpus * rate * (running_s + to_seconds(saved)) / running_s;
 }
 
-// Everybody runs, and nobody could have anything better.
+// Every job runs, and none could have anything better.
 bool Hadar::all_are_content() const {
   return std::ranges::all_of(
       bids_, [](const HadarBid& bid) { return !bid.held.empty() && bid.held_worth >= bid.best(); });
@@ -312,7 +314,7 @@ void Hadar::collect_free(const View& view, const Plan& plan, bool all) {
 void Hadar::set_prices(const View& view) {
   ranges_.assign(view.cluster.type_names.size(), {});
   if (options_.prices == Prices::kNone) return prices_.set(ranges_, capacity_);
-  // When idle, a quarter of the least that anybody would pay for anything: so everybody buys.
+  // When idle, a quarter of the least that any job would pay for anything: so every job buys.
   double idle = std::numeric_limits<double>::infinity();
   for (const HadarBid& bid : bids_) {
     double least = std::numeric_limits<double>::infinity();
@@ -325,7 +327,7 @@ void Hadar::set_prices(const View& view) {
     double full = 0;
     for (const HadarBid& bid : bids_) full = std::max(full, bid.best_on(type) / bid.gpus);
     // DEVIATION: a full type costs what the first job that gets none would pay, not the most that
-    // any would: at that price the last GPUs are bought by nobody but the first in order.
+    // any would: at that price the last GPUs are bought by no job but the first in order.
     if (options_.prices == Prices::kClearing) full = std::min(full, clearing_.price(type));
     ranges_[type.row()] = {.idle = std::min(idle, full), .full = full};
   }

@@ -2,9 +2,9 @@
 // reconstructed).
 //
 // k = Umin * (Umax / Umin) ^ (given / capacity), per type, with `given` of `capacity` GPUs given
-// out so far: Umin when idle, so that everybody buys, Umax when full, so that nobody does.
+// out so far: Umin when idle, so that every job buys, Umax when full, so that none does.
 //
-// DEVIATION: the paper prices each machine. The cheapest machine is then the emptiest, and buying
+// DEVIATION: the paper prices each node. The cheapest node is then the emptiest, and buying
 // there breaks up what larger gangs need; so a type has one price, and its nodes are chosen by fit.
 //
 // set: O(capacity). price: O(1). No allocation once warm.

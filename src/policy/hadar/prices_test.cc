@@ -33,7 +33,7 @@ TEST_F(HadarPricesTest, EveryGpuGivenOutMakesTheNextDearer) {
   }
 }
 
-TEST_F(HadarPricesTest, ATypeThatNobodyCompetesForIsFreeOfCharge) {
+TEST_F(HadarPricesTest, ATypeWithoutCompetitionIsFreeOfCharge) {
   EXPECT_EQ(prices_.price(kSlow, 2), 0);
   EXPECT_EQ(prices_.price(kSlow, 0), 0);
 }

@@ -126,7 +126,7 @@ class ClassQueue {
 };
 
 enum class OnMisfit : std::uint8_t {
-  kStop,  // a job that finds no room holds up everyone behind it
+  kStop,  // a job that finds no room holds up all behind it
   kSkip,  // jobs behind it are tried
 };
 

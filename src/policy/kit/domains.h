@@ -1,4 +1,4 @@
-// Domains: the parts of a cluster whose members are at most a tier apart. A node (a server with
+// Domains: the sections of a cluster whose members are at most a tier apart. A node (a host with
 // several GPU types is several), a rack, or everything.
 //
 //   for (NodeRange rack : Domains(cluster, Tier::kRack)) ...

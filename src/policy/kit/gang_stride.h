@@ -46,17 +46,17 @@ struct StrideClient {
 void sort_by_pass(std::span<StrideClient> queue);
 
 // Sorts the queue by pass and sets `chosen` for one quantum on `gpus` idle GPUs.
-// Charges nobody. Without `skip` the first client that does not fit ends the walk (head-of-line
+// Charges no client. Without `skip` the first client that does not fit ends the walk (head-of-line
 // blocking, an ablation). Returns the GPUs left idle. Costs the sort.
 std::uint32_t gang_stride(std::span<StrideClient> queue, std::uint32_t gpus, bool skip = true);
 
-// The client held its gang for that many quanta; parts of one count in proportion.
+// The client held its gang for that many quanta; fractions of one count in proportion.
 void charge(StrideClient& client, double quanta);
 
-// Nobody's pass is further above the smallest than the largest gang per ticket: the debt of a
+// No client's pass is further above the smallest than the largest gang per ticket: the debt of a
 // client that rode along while no other could use its GPUs is forgiven beyond that (ours).
-// Clients that do not fit an empty pool of `gpus` are left out of both, or they would hold everyone
-// back. O(n).
+// Clients that do not fit an empty pool of `gpus` are left out of both, or they would hold all
+// others back. O(n).
 void cap_passes(std::span<StrideClient> queue, std::uint32_t gpus);
 
 // The mean weighted by tickets; 0 of no clients. O(n).

@@ -108,7 +108,7 @@ TEST(GangStride, EveryClientOfTheSlidesGetsFourGpuQuantaOfFive) {
   for (const auto& [name, gpus] : pool.received) EXPECT_EQ(gpus, 4) << name;
 }
 
-TEST(GangStride, WithoutSkipTheFirstMisfitHoldsUpEverybodyBehindIt) {
+TEST(GangStride, WithoutSkipTheFirstMisfitHoldsUpAllBehindIt) {
   std::vector<StrideClient> queue = {
       {.gpus = 3, .order = 0}, {.gpus = 2, .order = 1}, {.gpus = 1, .order = 2}};
   EXPECT_EQ(gang_stride(queue, 4, false), 1U);
@@ -236,7 +236,7 @@ RC_GTEST_PROP(GangStrideProperties, TheSmallestPassAlwaysRunsAndSoAdvances, ()) 
   RC_ASSERT(later > 0);
 }
 
-RC_GTEST_PROP(GangStrideProperties, NobodyWhoFitsIsLeftOutAndThePoolIsNeverOverfull, ()) {
+RC_GTEST_PROP(GangStrideProperties, NoneThatFitsIsLeftOutAndThePoolIsNeverOverfull, ()) {
   Pool pool = drawn_pool(Cap::kNo);
   const std::uint32_t idle = gang_stride(pool.queue, pool.gpus);
   std::uint32_t held = 0;
@@ -247,8 +247,8 @@ RC_GTEST_PROP(GangStrideProperties, NobodyWhoFitsIsLeftOutAndThePoolIsNeverOverf
   RC_ASSERT(held + idle == pool.gpus);
 }
 
-// With the cap nobody waits longer than it takes all others to work off the spread of passes.
-RC_GTEST_PROP(GangStrideProperties, UnderTheCapEverybodyRunsWithinABoundedTime, ()) {
+// With the cap no client waits longer than it takes all others to work off the spread of passes.
+RC_GTEST_PROP(GangStrideProperties, UnderTheCapEveryClientRunsWithinABoundedTime, ()) {
   Pool pool = drawn_pool(Cap::kYes);
   pool.quantum();
   double largest_stride = 0;
@@ -280,7 +280,7 @@ RC_GTEST_PROP(GangStrideProperties, PermutingTheClientsPermutesWhoRuns, ()) {
   }
 }
 
-// Where all gangs are of one GPU, everybody can be chosen for every GPU, and tickets buy exactly
+// Where all gangs are of one GPU, every client can be chosen for every GPU, and tickets buy exactly
 // their share, to within a quantum per client.
 RC_GTEST_PROP(GangStrideProperties, GangsOfOneGpuReceiveByTicketsToWithinAQuantumPerClient, ()) {
   const auto tickets =

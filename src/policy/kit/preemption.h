@@ -8,7 +8,7 @@
 //  1. Running jobs that were not kept (victims) are stopped.
 //  2. Chosen jobs are placed, in order, on the GPU types that the choice had in mind if possible.
 //     With a placement other than count some may find no place (fragmentation); they go on waiting.
-//  3. So that no GPU idles that somebody could use, victims whose gang is still free get it back,
+//  3. So that no GPU idles that a job could use, victims whose gang is still free get it back,
 //     in order: their stop is undone and costs nothing. The policy then offers what is left to all
 //     waiting jobs (start_waiting), victims included.
 //
@@ -75,7 +75,7 @@ class Preemption {
 
   std::size_t types_ = 0;
   std::array<std::uint32_t, kGpuTypesMax> left_ = {};
-  std::array<std::uint32_t, kGpuTypesMax> idle_ = {};  // the part of left_ that nobody holds
+  std::array<std::uint32_t, kGpuTypesMax> idle_ = {};  // those of left_ that no job holds
   std::vector<JobId> victims_;
   std::vector<Chosen> chosen_;
 };

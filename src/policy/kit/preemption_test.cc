@@ -33,7 +33,7 @@ TEST(Preemption, AGpuIsClaimedOnce) {
 // From 1 s on job 1 holds a GPU of the first node, and jobs 2 and 3 those of the second. Job 4 needs
 // a whole node; taking the GPU of job 3, the last in the order, would be enough by number. It is
 // not, and job 3 stays where it is though the first node has a GPU for it as well.
-TEST(Preemption, AVictimWhoseGpusNobodyTookKeepsThem) {
+TEST(Preemption, AVictimWhoseGpusNoJobTookKeepsThem) {
   World world{.cluster = "2xV100:2"};
   world.jobs = {{.work = seconds(1)},
                 {.work = seconds(10)},

@@ -17,9 +17,9 @@ void PriorityPolicy::decide(const View& view, Plan& plan) {
   if (running_.size() > 2 * view.running.size() + 64) drop_ended(plan);
   if (waiting_.empty()) return;
 
-  const bool everybody_fits =
+  const bool all_fit =
       view.cluster.type_names.size() == 1 && waiting_.gpus() <= std::int64_t{plan.free().total()};
-  if (everybody_fits) {
+  if (all_fit) {
     preemption_.clear();
     start_fitting(view, plan);
   } else {

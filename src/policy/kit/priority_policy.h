@@ -1,7 +1,7 @@
 // PriorityPolicy: the preemptive policies that keep all jobs, running and waiting, in one order by
 // a key that changes while a job runs, and give the cluster to the first that fit (Preemption).
 //
-// Cost of a decision: O(news) when nobody waits or everybody fits, else O(running + classes): a
+// Cost of a decision: O(news) when no job waits or all fit, else O(running + classes): a
 // waiting job's key does not change, so waiting jobs stand in a ClassQueue, running ones in one
 // sorted array, and a decision merges the two.
 //

@@ -32,7 +32,7 @@ TEST_F(RoundsTest, TheNextBoundaryIsTheFirstMultipleAfterNow) {
   EXPECT_EQ(rounds_.next(at(60'000)), at(120'000));
 }
 
-TEST_F(RoundsTest, ADecisionOnABoundaryIsARoundThoughNobodyAsked) {
+TEST_F(RoundsTest, ADecisionOnABoundaryIsARoundThoughNoneWasAskedFor) {
   EXPECT_TRUE(rounds_.due(at(0)));
   EXPECT_FALSE(rounds_.due(at(59'999)));
   EXPECT_TRUE(rounds_.due(at(120'000)));

@@ -1,11 +1,11 @@
 // Optimus (Peng et al., EuroSys 2018): GPUs go to whom they bring forward most.
 //
-// Every interval all GPUs are divided anew by marginal gain (optimus_shares.h), each job's time
-// left being its work left over its speed on that many GPUs. Gangs that change are stopped and
-// placed anew; in between nobody is stopped, and what comes free is offered to waiting jobs.
+// Every round all GPUs are divided anew by marginal gain (shares.h), each job's time left
+// being its work left over its speed on that many GPUs. Gangs that change are stopped and
+// placed anew; in between no job is stopped, and what comes free is offered to waiting jobs.
 //
-// Cost: between looks O(news + classes per start), as a waiting job's smallest gang does not
-// change; a look O(jobs here x (log + GPU types) + GPUs x log + sizes looked at).
+// Cost: between rounds O(news + classes per start), as a waiting job's smallest gang does not
+// change; a round O(jobs here x (log + GPU types) + GPUs x log + sizes tried).
 #include "fairlead/policy/kit/class_queue.h"
 #include "fairlead/policy/kit/rounds.h"
 #include "fairlead/policy/kit/total_work.h"
@@ -44,7 +44,7 @@ class Optimus : public Policy {
   void apply_news(const View& view);
   void wait(const View& view, JobId job);
   void offer_idle(const View& view, Plan& plan);
-  void look(const View& view, Plan& plan);
+  void divide(const View& view, Plan& plan);
   void fit(const View& view);
   double believed_work_s(const View& view, JobId job) const;
   double time_left_s(const View& view, std::size_t i, GpuTypeId type, std::uint32_t gpus) const;
@@ -55,7 +55,7 @@ class Optimus : public Policy {
   ClassQueue waiting_;  // by smallest gang; without jobs that have none here
   TotalWork total_work_;
 
-  // Of the look under way, beside each other.
+  // Of the round under way, beside each other.
   std::vector<JobId> jobs_;
   std::vector<ElasticJob> shares_;
   std::vector<double> work_left_s_;               // believed, at rate 1
@@ -79,7 +79,7 @@ ElasticJob smallest_gang(const View& view, JobId job) {
 }
 
 // Takes the freest nodes of the type, one after the other.
-// DEVIATION: section 4.2 spreads a job evenly over as few servers as can take it; this is the rule
+// DEVIATION: section 4.2 spreads a job evenly over as few nodes as can take it; this is the rule
 // of the implementation in Sia's artefact (SOSP 2023).
 // REQUIRES: the type has that many free GPUs.
 void place_freest(Plan& plan, JobId job, GpuTypeId type, std::uint32_t gpus) {
@@ -95,11 +95,11 @@ void place_freest(Plan& plan, JobId job, GpuTypeId type, std::uint32_t gpus) {
 void Optimus::decide(const View& view, Plan& plan) {
   apply_news(view);
   if (rounds_.due(view.now)) {
-    look(view, plan);
+    divide(view, plan);
   } else {
     offer_idle(view, plan);
   }
-  // Where nobody runs, everything is on offer already.
+  // Where no job runs, everything is on offer already.
   if (!plan.free().all_free()) rounds_.wake(view.now, plan);
 }
 
@@ -149,7 +149,7 @@ void Optimus::offer_idle(const View& view, Plan& plan) {
   }
 }
 
-void Optimus::look(const View& view, Plan& plan) {
+void Optimus::divide(const View& view, Plan& plan) {
   jobs_.assign(view.waiting.begin(), view.waiting.end());
   jobs_.insert(jobs_.end(), view.running.begin(), view.running.end());
   std::ranges::sort(jobs_);

@@ -79,7 +79,7 @@ TEST(OptimusShares, GiveTheSmallestGangsFirstToThoseWhoNeedLeast) {
   EXPECT_EQ(shares(jobs, 9), (Gpus{4, 2, 2, 1}));
 }
 
-TEST(OptimusShares, GiveNobodyAGpuThatWouldNotHelp) {
+TEST(OptimusShares, GiveNoJobAGpuThatWouldNotHelp) {
   EXPECT_EQ(shares({{.times = {10, 10, 12}}}, 8), (Gpus{1}));
 }
 
@@ -98,7 +98,7 @@ TEST(OptimusShares, ResizeAJobOnlyForMoreThanARestart) {
   EXPECT_EQ(shares({grows}, 4, 19), (Gpus{4}));  // once it restarts, every GPU more is free
   EXPECT_EQ(shares({grows}, 3, 20), (Gpus{2}));
   EXPECT_EQ(shares({grows}, 4, 30), (Gpus{2}));
-  // A shrink is worth it if somebody else gains more than the holder loses.
+  // A shrink is worth it if another job gains more than the holder loses.
   const TimedJob newcomer{.times = {100, 50}};
   EXPECT_EQ(shares({grows, newcomer}, 3, 20), (Gpus{1, 2}));
   EXPECT_EQ(shares({grows, newcomer}, 3, 31), (Gpus{2, 1}));
@@ -133,7 +133,7 @@ std::vector<TimedJob> drawn_jobs(Rng& rng, bool is_convex) {
   return jobs;
 }
 
-RC_GTEST_PROP(OptimusShares, StayWithinCapacityAndLeaveNoGpuThatSomebodyWouldGainBy, ()) {
+RC_GTEST_PROP(OptimusShares, StayWithinCapacityAndLeaveNoGpuThatAJobWouldGainBy, ()) {
   Rng rng(*rc::gen::arbitrary<std::uint64_t>());
   const std::vector<TimedJob> timed = drawn_jobs(rng, false);
   const double restart = static_cast<double>(rng.below(20));

@@ -1,10 +1,10 @@
 // How many GPUs each job gets by marginal gain (Optimus, EuroSys 2018, section 4.1).
 //
-//  1. Everybody gets its smallest gang, in increasing order of that (ties in input order), as long
+//  1. Every job gets its smallest gang, in increasing order of that (ties in input order), as long
 //     as there is room: on the type where the job then has the least time left, the first of
 //     equals. To leave the type that it runs on costs it a restart.
 //  2. Step by step the job whose time left falls most per GPU given gets more GPUs of its type,
-//     until nobody gains (ties in input order). A step is one GPU, or, where that would not help,
+//     until no job gains (ties in input order). A step is one GPU, or, where that would not help,
 //     as many as the next size that is better needs: tables need not be monotone, and some sizes do
 //     not run at all. Every gang but the one it holds costs a job a restart, which is why one that
 //     has little to gain keeps its gang. (ours)
@@ -41,7 +41,7 @@ using TimeLeft = std::function<double(std::size_t job, GpuTypeId type, std::uint
 
 // Fills in the outcome of every job. `left`: GPUs per type to be divided, those held among them,
 // and what is left of them afterwards. `restart`: what it costs, in the unit of the times. O(jobs
-// log jobs + GPUs log jobs + the sizes looked at, each once per job).
+// log jobs + GPUs log jobs + the sizes tried, each once per job).
 void share_by_gain(std::span<ElasticJob> jobs, std::span<std::uint32_t> left,
                    const TimeLeft& time_left, double restart);
 

@@ -1,7 +1,7 @@
 // FfDL: jobs queue in order of arrival and are admitted whole, on nodes that Kubernetes would pick.
 //
 // All learners of a job or none: the gang scheduling that FfDL adds to Kubernetes. The first job
-// that finds no room holds up everyone behind it. Nobody is preempted.
+// that finds no room holds up all behind it. No job is preempted.
 #include "fairlead/policy/kit/queue_policy.h"
 #include "fairlead/policy/policies.h"
 

@@ -1,5 +1,5 @@
 // First come, first served: jobs start in order of arrival. Strictly, the first job that finds no
-// room holds up everyone behind it; with skip=true those behind are tried (Tiresias' fjf, "fit job
+// room holds up all behind it; with skip=true those behind are tried (Tiresias' fjf, "fit job
 // first").
 #include "fairlead/policy/kit/arrival_queue.h"
 #include "fairlead/policy/policies.h"

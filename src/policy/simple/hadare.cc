@@ -10,8 +10,8 @@
 //   makespan  each node's time is divided so that all that is here would be done soonest (a linear
 //             program); a round gives it in whole nodes, and the next one makes up for it
 //   jct       each node goes to the job that it brings nearest to its end
-// Then everybody who still fits gets copies until nothing more fits. GPUs that come free within a
-// round are given away at once, and nobody loses any then.
+// Then every job that still fits gets copies until nothing more fits. GPUs that come free within a
+// round are given away at once, and no job loses any then.
 //
 // A gang larger than every node is not forked; such jobs choose first, in order of arrival.
 //
@@ -160,8 +160,9 @@ void HadarE::find_scores(const View& view, const Plan& plan) {
   }
 }
 
-// The score is the number of copies that the job should have on the type and has not yet. Who holds
-// copies there is half a copy ahead, so that nobody moves because of a hair.
+// The score is the number of copies that the job should have on the type and has not yet.
+// Hysteresis: a job that holds copies there is half a copy ahead, so that none moves for a small
+// difference.
 void HadarE::share_for_makespan(const View& view, std::vector<double> gpus) {
   const std::size_t columns = types(view);
   ShareProblem problem;

@@ -1,8 +1,8 @@
 // Philly: virtual clusters with quotas, gangs that first insist on locality and then relax.
 //
 // A user is a virtual cluster. Its jobs stand in order of arrival, and within its quota it gets
-// GPUs before anybody gets more than theirs. What idles then is bonus for whoever waits; when the
-// cluster is nearly full, a virtual cluster within its quota takes it back.
+// GPUs before any user gets more than its quota. What idles then is bonus for waiting jobs; when
+// the cluster is nearly full, a virtual cluster within its quota takes it back.
 //
 // A decision costs O(running), and O(c log c) while jobs of c virtual clusters x gang sizes wait;
 // one that looks for GPUs to take back also O(bonus jobs) placements for each of those.

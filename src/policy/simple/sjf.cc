@@ -1,7 +1,7 @@
 // Shortest job first, without preemption and with durations known beforehand (Helios' sjf).
 //
 // Waiting jobs stand by remaining running time on their reference gang, then by arrival; the first
-// that finds no room holds up everyone behind it.
+// that finds no room holds up all behind it.
 #include "fairlead/policy/kit/queue_policy.h"
 #include "fairlead/policy/policies.h"
 

@@ -1,15 +1,15 @@
 // One gang-aware stride over the whole cluster (Gandiva_fair's slides, table 2).
 //
 // Every quantum all jobs stand in order of pass and the cluster goes to those who fit. Nothing ties
-// a job to a server, so it resumes wherever there is room: migrations without bound, which is why
-// the paper splits the stride by server.
+// a job to a node, so it resumes wherever there is room: migrations without bound, which is why
+// the paper splits the stride by node.
 #include "fairlead/policy/policies.h"
 #include "fairlead/policy/stride/stride_policy.h"
 
 namespace fairlead {
 namespace {
 
-class GlobalStride : public StridePolicy {
+class GangStridePolicy : public StridePolicy {
  public:
   using StridePolicy::StridePolicy;
   std::string_view name() const override { return kGangStride.name; }
@@ -36,11 +36,12 @@ const PolicyEntry kGangStride = {
     .paper = "Chaudhary et al., Gandiva_fair, EuroSys 2020 (slides: the rule before it is split)",
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
-      return std::make_unique<GlobalStride>(StrideOptions{.placement = options.placement(),
-                                                          .quantum = options.duration("quantum_s"),
-                                                          .one_at_a_time = false,
-                                                          .skip = options.flag("skip"),
-                                                          .cap = options.flag("cap")});
+      return std::make_unique<GangStridePolicy>(
+          StrideOptions{.placement = options.placement(),
+                        .quantum = options.duration("quantum_s"),
+                        .one_at_a_time = false,
+                        .skip = options.flag("skip"),
+                        .cap = options.flag("cap")});
     }};
 
 }  // namespace fairlead

@@ -1,4 +1,4 @@
-// Every job an equal part of time, whatever its gang: the "gandiva_fair" of Shockwave's simulator
+// Every job an equal share of time, whatever its gang: the "gandiva_fair" of Shockwave's simulator
 // (NSDI 2023), which has no tickets and no trading and is a lower bound for fair policies.
 //
 // Of G GPUs and n jobs each job is entitled to min(1, G / n) of time. Who has received least of
@@ -75,7 +75,7 @@ constexpr OptionSpec kOptions[] = {
 
 const PolicyEntry kProportional = {
     .name = "proportional",
-    .summary = "Every job an equal part of time, whatever its gang; no tickets.",
+    .summary = "Every job an equal share of time, whatever its gang; no tickets.",
     .paper = "Zheng et al., Shockwave, NSDI 2023 (its simulator's gandiva_fair)",
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {

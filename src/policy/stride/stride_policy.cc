@@ -17,9 +17,9 @@ void StridePolicy::decide(const View& view, Plan& plan) {
     sort_by_pass(queue_);
     offer_idle(view, plan);
   }
-  const bool somebody_waits =
+  const bool any_waits =
       std::ranges::any_of(queue_, [&](const StrideClient& each) { return !plan.holds(each.job); });
-  if (somebody_waits && !plan.free().all_free()) rounds_.wake(view.now, plan);
+  if (any_waits && !plan.free().all_free()) rounds_.wake(view.now, plan);
 }
 
 std::uint32_t StridePolicy::pool(const Plan& plan) const {
@@ -116,7 +116,7 @@ void StridePolicy::offer_idle(const View& view, Plan& plan) const {
   }
 }
 
-// The gang that the job holds in the world if nobody took it, else any that the placement finds.
+// The gang that the job holds in the world if no job took it, else any that the placement finds.
 bool StridePolicy::give_place(const View& view, Plan& plan, const StrideClient& client) const {
   const JobId job = client.job;
   if (view.jobs.state[job] == JobState::kRunning && place_back(view.jobs, plan, job)) return true;

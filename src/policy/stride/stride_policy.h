@@ -1,12 +1,12 @@
 // StridePolicy: the policies that let all jobs of the cluster take turns by pass (gang_stride.h).
-// Every quantum everybody stands in order again; who is chosen again keeps its gang.
+// Every quantum all jobs stand in order again; a job that is chosen again keeps its gang.
 //
-// Passes are charged by GPU time held, so a turn cut short by an arrival or an end costs its part.
-// A job's tickets are its user's, divided equally among the user's jobs that are here.
+// Passes are charged by GPU time held, so a turn cut short by an arrival or an end costs its
+// fraction. A job's tickets are its user's, divided equally among the user's jobs that are here.
 //
 // From turn to turn. The walk counts GPUs; if a job that it chose then finds no place (GPU types,
 // strict placements), the turn is decided again by walking in order of pass and placing for real,
-// everybody's gang being free. What comes free between turns is offered in order of pass at once.
+// all gangs being free. What comes free between turns is offered in order of pass at once.
 //
 // A job ahead of all that were chosen cannot run even alone (nodes are down, or the placement
 // refuses it): it waits without saving up, its pass rising with that of the first who can run.

@@ -12,7 +12,7 @@
 //     late_demotion is set.
 //
 // Cost of a decision: O(news + queues + classes + changes) on clusters with one GPU type; with
-// several types, or with the Gittins index, O(running) where somebody waits.
+// several types, or with the Gittins index, O(running) where a job waits.
 #pragma once
 
 #include "fairlead/base/units.h"

@@ -54,7 +54,7 @@ class GavelRows {
   // Tables have powers of two: from the next smaller one that is known, throughput scales linearly.
   double throughput(JobRow& row) const {
     if (const double known = steps_per_second_(row.model, row.gpus); known > 0) return known;
-    row.mended = "throughput scaled from a smaller gang";
+    row.repaired = "throughput scaled from a smaller gang";
     auto smaller = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(row.gpus)));
     for (; smaller > 0; smaller /= 2) {
       const double known = steps_per_second_(row.model, smaller);

@@ -30,7 +30,7 @@ JobRow row_of(CsvReader& csv, const Columns& at) {
   row.duration = csv.duration(at.duration);
   if (at.gpu_milli != CsvReader::kMissing) {
     const std::int64_t milli = csv.integer(at.gpu_milli, 0, 1000);
-    if (milli > 0 && milli < 1000) row.mended = "fractional GPU rounded up";
+    if (milli > 0 && milli < 1000) row.repaired = "fractional GPU rounded up";
   }
   row.columns.id = csv.column_number(at.job);
   row.columns.duration = csv.column_number(at.duration);

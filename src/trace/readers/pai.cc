@@ -39,7 +39,7 @@ class PaiRows {
     const double percent = csv_.number(kGpu);
     if (percent < 0 || percent > 1e8) csv_.fault(kGpu, "must be from 0 to 100000000");
     const double instance_gpus = std::ceil(percent / 100);
-    if (percent > 0 && instance_gpus * 100 > percent) row.mended = "fractional GPU rounded up";
+    if (percent > 0 && instance_gpus * 100 > percent) row.repaired = "fractional GPU rounded up";
     row.gpus = csv_.integer(kInstances, 1, kJobGpusMax);
     row.gpus *= csv_.bad() ? 1 : static_cast<std::int64_t>(instance_gpus);
     // The tables call a mix of older types MISC.

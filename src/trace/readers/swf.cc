@@ -102,7 +102,7 @@ class SwfReader {
     if (row.duration.ms == 0 && status == kCancelled) skip("cancelled before it ran");
     if (row.duration.ms == 0) {
       row.duration = {500};
-      row.mended = "run time of 0 s taken as 0.5 s";
+      row.repaired = "run time of 0 s taken as 0.5 s";
     }
     const bool requested = integer(kRequested) > 0;
     const Field& processors = requested ? kRequested : kAllocated;

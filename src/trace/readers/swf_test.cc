@@ -55,7 +55,7 @@ TEST(ReadSwf, ReadsALog) {
                                                   {"processors unknown", 1},
                                                   {"run time unknown", 1},
                                                   {"submit time unknown", 1}}));
-  EXPECT_EQ(workload->rows.rows_mended, (Counts{{"run time of 0 s taken as 0.5 s", 1}}));
+  EXPECT_EQ(workload->rows.rows_repaired, (Counts{{"run time of 0 s taken as 0.5 s", 1}}));
 }
 
 TEST(ReadSwf, WhatIsLeftOutIsNoErrorInStrictReading) {
