@@ -13,7 +13,7 @@ Result<Trace> Trace::read(const std::string& path, const ReadOptions& options) {
   return Trace(std::move(workload));
 }
 
-Result<Trace> Trace::of(std::string name, std::span<const JobRow> rows) {
+Result<Trace> Trace::of(const std::string& name, std::span<const JobRow> rows) {
   WorkloadBuilder builder(name, Reading::kStrict);
   std::int64_t number = 0;
   for (const JobRow& row : rows) FL_TRY(builder.add(row, Where(name, ++number)));

@@ -24,7 +24,7 @@ class Trace {
   static Result<Trace> read(const std::string& path);
   static Result<Trace> read(const std::string& path, const ReadOptions& options);
   // Error: a row that no job can be, named by its number, from 1.
-  static Result<Trace> of(std::string name, std::span<const JobRow> rows);
+  static Result<Trace> of(const std::string& name, std::span<const JobRow> rows);
 
   // What a generator of the module trace made, or another part of Fairlead has changed.
   explicit Trace(Workload workload);
