@@ -227,6 +227,21 @@ TEST(Metrics, ARunThatWasCutOffIsMeasuredUpToItsEnd) {
   EXPECT_EQ(metrics.jobs().submit[JobId(1)], Time{20000});
 }
 
+// 4 of 8 GPUs for 5 s, and then nothing until the other job is cancelled.
+TEST(Metrics, ARunIsMeasuredUntilItsLastJobLeavesHoweverThatEnds) {
+  Metrics metrics;
+  TestJournal journal(metrics);
+  journal.begin(2, {1});
+  journal.arrive(0, 0, {.gpus = 4, .work_ms = 5000});
+  journal.arrive(0, 1, {.gpus = 8});
+  journal.place(0, 0, {.gang = {{kV100Node, 4}}});
+  journal.happen(RecordKind::kFinished, 5000, 0);
+  journal.happen(RecordKind::kCancelled, 10000, 1);
+  journal.end(20000, {.finished = 1, .failed = 1});
+  EXPECT_DOUBLE_EQ(*metrics.summary({}).gpu_utilization, 4.0 * 5 / (8 * 10));
+  EXPECT_EQ(metrics.summary({}).makespan_s, 10);
+}
+
 TEST(Metrics, CountsOnlyNodesThatAreUpAsCapacity) {
   Metrics metrics;
   TestJournal journal(metrics);

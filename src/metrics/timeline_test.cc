@@ -86,6 +86,20 @@ TEST_F(TimelineTest, MergesNeighboursRatherThanGrow) {
   EXPECT_EQ(timeline.start(2).ms, 80);
 }
 
+TEST_F(TimelineTest, AMergedBinHasWhatItsPartsHad) {
+  Timeline timeline = begin({.bin = {10}, .bins_max = 4}, {0});
+  submit(timeline, {0}, kAnn, 1);
+  start(timeline, {50}, kAnn, 1);
+  finish(timeline, {95}, kAnn, 1);
+  timeline.finish({95}, {95}, shares_);
+  ASSERT_EQ(timeline.rows().size(), 3u);
+  EXPECT_EQ(timeline.rows()[0].waiting_job_ms, 40);
+  EXPECT_EQ(timeline.rows()[1].waiting_job_ms, 10);
+  EXPECT_EQ(timeline.rows()[1].running_job_ms, 30);
+  EXPECT_DOUBLE_EQ(timeline.rows()[1].entitled_gpu_ms, 40);
+  EXPECT_EQ(timeline.rows()[2].running_job_ms, 15);
+}
+
 TEST_F(TimelineTest, LeapsOverIdleTimeWithoutLosingAny) {
   Timeline timeline = begin({.bin = {1}, .bins_max = 4}, {0});
   submit(timeline, {0}, kAnn, 1);

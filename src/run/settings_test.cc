@@ -31,6 +31,26 @@ std::string error_of(const char* assignment) {
   return settings ? "" : settings.error().message;
 }
 
+TEST(Settings, EveryTimeIsThatOfItsKey) {
+  const Settings settings =
+      parse_settings({"start_s=1", "suspend_s=2", "resume_s=3", "checkpoint_s=4", "migrate_s=5",
+                      "copies_exchange_s=6", "copies_every_s=7", "checkpoint_interval_s=8",
+                      "profile_s=9", "bin_s=10", "mtbf_h=11", "mttr_h=12"})
+          .value();
+  EXPECT_EQ(settings.costs.start, seconds(1));
+  EXPECT_EQ(settings.costs.suspend, seconds(2));
+  EXPECT_EQ(settings.costs.resume, seconds(3));
+  EXPECT_EQ(settings.costs.checkpoint[2], seconds(4));
+  EXPECT_EQ(settings.costs.migrate[2], seconds(5));
+  EXPECT_EQ(settings.costs.copies_exchange, seconds(6));
+  EXPECT_EQ(settings.costs.copies_every, seconds(7));
+  EXPECT_EQ(settings.faults.checkpoint_interval, seconds(8));
+  EXPECT_EQ(settings.profiles.length, seconds(9));
+  EXPECT_EQ(settings.timeline.bin, seconds(10));
+  EXPECT_EQ(settings.faults.mtbf_h, 11);
+  EXPECT_EQ(settings.faults.mttr_h, 12);
+}
+
 TEST(Settings, DescribeTheNetwork) {
   EXPECT_EQ(parse_settings({})->network.kind, NetworkKind::kProfiled);
   const auto settings =

@@ -28,22 +28,18 @@ class Scripted : public Policy {
   Decide decide_;
 };
 
-// Notes the rate on 2 GPUs that it knows of job a once that has run.
 class Profiling : public Scripted {
  public:
-  explicit Profiling(Rate& known)
-      : Scripted([&known](const View& view, Plan& plan) {
-          if (view.now.ms == 0) {
-            plan.take(NodeId(0), 2);
-            plan.place(JobId(0));
-            plan.wake_at(Time{50'000});
-          }
-          if (view.now.ms == 50'000) {
-            known = view.speed.best_rate(JobId(0), GpuTypeId(0), 2);
-          }
-        }) {}
+  using Scripted::Scripted;
   Needs needs() const override { return {.rates = RatesNeeded::kProfiled}; }
 };
+
+// Places job 0 on 2 GPUs of node 0 at once.
+void place_first(const View& view, Plan& plan) {
+  if (view.now.ms != 0) return;
+  plan.take(NodeId(0), 2);
+  plan.place(JobId(0));
+}
 
 const JobRow kTwoJobs[] = {
     {.id = "a", .user = "ann", .gpus = 2, .duration = seconds(100)},
@@ -156,6 +152,50 @@ TEST(Simulation, APolicyThatBreaksARuleOfPlanEndsTheRunWithItsName) {
       "allowed: job a");
 }
 
+// The job may have 1 to 4 GPUs of either node, but not where its model does not run; the policy asks
+// for neither elastic jobs nor copies.
+TEST(Simulation, APlacementThatTheJobOrTheNeedsDoNotAllowEndsTheRun) {
+  const auto error_on = [](const char* rates, Scripted::Decide decide) {
+    const JobRow job[] = {{.id = "a",
+                           .model = "m",
+                           .gpus = 2,
+                           .gpus_min = 1,
+                           .gpus_max = 4,
+                           .duration = seconds(100)}};
+    SimulationInputs inputs = inputs_of(job);
+    inputs.cluster = load_cluster("1xV100:4,1xK80:4").value();
+    inputs.models =
+        parse_models_yaml(fmt::format("models: [{{name: m, rates: {}}}]", rates), "test").value();
+    inputs.policy = std::make_unique<Scripted>(std::move(decide));
+    const Status status = Simulation::make(std::move(inputs)).value().run();
+    return status ? "" : status.error().message;
+  };
+  const std::string broke = "policy scripted broke a rule of Plan at 0 s: ";
+  const char* const both = "{V100: 1, K80: 1}";
+  EXPECT_EQ(error_on(both, place_first), "");
+  for (const std::uint32_t gpus : {1U, 4U}) {
+    const auto resize = [gpus](const View&, Plan& plan) {
+      plan.take(NodeId(0), gpus);
+      plan.place(JobId(0));
+    };
+    EXPECT_EQ(
+        error_on(both, resize),
+        broke + fmt::format("place: a gang of {} GPUs, where 2 to 2 are allowed: job a", gpus));
+  }
+  const auto copy = [](const View& view, Plan& plan) {
+    place_first(view, plan);
+    plan.take(NodeId(1), 2);
+    plan.place_copy(JobId(0));
+  };
+  EXPECT_EQ(error_on(both, copy), broke + "place_copy: its needs() do not ask for copies: job a");
+  const auto on_k80 = [](const View&, Plan& plan) {
+    plan.take(NodeId(1), 2);
+    plan.place(JobId(0));
+  };
+  EXPECT_EQ(error_on("{V100: 1, K80: 0}", on_k80),
+            broke + "place: its model does not run on node n1: job a");
+}
+
 TEST(Simulation, APolicyThatIsWokenForEverWithoutPlacingAnythingEndsTheRun) {
   const std::string error =
       error_of([](const View& view, Plan& plan) { plan.wake_at(view.now + seconds(1)); });
@@ -205,6 +245,24 @@ TEST(Simulation, WakeUpsAndNotesOfADraftThatIsRolledBackNeverWere) {
   EXPECT_EQ(notes.count, 0);
 }
 
+// A start takes 30 s, and a profile 10 s of work.
+TEST(Simulation, AProfileIsKnownOnceItsJobHasWorkedForItsLength) {
+  const JobRow job[] = {{.id = "a", .model = "VAE", .gpus = 2, .duration = seconds(100)}};
+  SimulationInputs inputs = inputs_of(job);
+  inputs.settings.costs.start = seconds(30);
+  std::vector<std::int64_t> known_at;
+  inputs.policy = std::make_unique<Profiling>([&known_at](const View& view, Plan& plan) {
+    place_first(view, plan);
+    for (const std::int64_t ms : {20'000, 39'999, 40'000}) {
+      if (view.now.ms == 0) plan.wake_at({ms});
+      const bool is_known = view.speed.best_rate(JobId(0), GpuTypeId(0), 2).fixed > 0;
+      if (view.now.ms == ms && is_known) known_at.push_back(ms);
+    }
+  });
+  ASSERT_TRUE(Simulation::make(std::move(inputs)).value().run().has_value());
+  EXPECT_EQ(known_at, std::vector<std::int64_t>{40'000});
+}
+
 TEST(Simulation, TheNoiseOfProfilesFollowsTheSeedOfTheRun) {
   const auto known = [](std::uint64_t seed) {
     const JobRow job[] = {{.id = "a", .model = "VAE", .gpus = 2, .duration = seconds(100)}};
@@ -212,7 +270,11 @@ TEST(Simulation, TheNoiseOfProfilesFollowsTheSeedOfTheRun) {
     SimulationInputs inputs = inputs_of(job);
     inputs.seed = seed;
     inputs.settings.profiles.noise = 0.5;
-    inputs.policy = std::make_unique<Profiling>(rate);
+    inputs.policy = std::make_unique<Profiling>([&rate](const View& view, Plan& plan) {
+      place_first(view, plan);
+      if (view.now.ms == 0) plan.wake_at(Time{50'000});
+      if (view.now.ms == 50'000) rate = view.speed.best_rate(JobId(0), GpuTypeId(0), 2);
+    });
     Simulation simulation = Simulation::make(std::move(inputs)).value();
     EXPECT_TRUE(simulation.run().has_value());
     EXPECT_GT(rate.fixed, 0);
@@ -236,6 +298,37 @@ TEST(Simulation, AModelsOwnCostsAreChargedUnlessTheSettingsLeaveThemOut) {
   };
   EXPECT_EQ(finish_ms(true), 146'000);
   EXPECT_EQ(finish_ms(false), 100'000);
+}
+
+// 800 GPU-seconds are half of what 8 GPUs have in 200 s.
+TEST(Simulation, ALoadIsThatOfTheWholeCluster) {
+  const JobRow jobs[] = {{.id = "a", .gpus = 4, .duration = seconds(100)},
+                         {.id = "b", .gpus = 4, .submit = {1000}, .duration = seconds(100)}};
+  SimulationInputs inputs = inputs_of(jobs);
+  inputs.cluster = load_cluster("2xV100:4").value();
+  inputs.settings.load = 0.5;
+  ASSERT_TRUE(inputs.use_policy("fifo").has_value());
+  Simulation simulation = Simulation::make(std::move(inputs)).value();
+  ASSERT_TRUE(simulation.run().has_value());
+  EXPECT_EQ(simulation.result().jobs[1].submit, Time{200'000});
+}
+
+// A V100 is twice as fast: it does in 50 s what took a K80 100 s.
+TEST(Simulation, ABoundIsOfTheTypeOnWhichTheJobWasMeasured) {
+  const JobRow jobs[] = {{.id = "a", .model = "m", .duration = seconds(100), .gpu_type = "V100"},
+                         {.id = "b",
+                          .model = "m",
+                          .submit = {1'000'000},
+                          .duration = seconds(100),
+                          .gpu_type = "K80"}};
+  SimulationInputs inputs = inputs_of(jobs);
+  inputs.cluster = load_cluster("1xV100:1,1xK80:1").value();
+  inputs.models =
+      parse_models_yaml("models: [{name: m, rates: {V100: 2, K80: 1}}]", "test").value();
+  ASSERT_TRUE(inputs.use_policy("fifo").has_value());
+  Simulation simulation = Simulation::make(std::move(inputs)).value();
+  ASSERT_TRUE(simulation.run().has_value());
+  EXPECT_NEAR(*simulation.result().summary.bounds.jct_avg_lower_s, (100.0 + 50) / 2, 0.001);
 }
 
 // The quantum is a tenth of what a start costs, so no job works in its turn.

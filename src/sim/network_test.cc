@@ -194,6 +194,17 @@ TEST(Network, RacksHaveOneUplinkThatAllTheirHostsShare) {
       << "the uplink carries 2 x 8 / 2 Gbit/s, which both can have";
 }
 
+// Each rack is one host of two nodes, so its uplink carries 8 / 2 Gbit/s. Two gangs share them: an
+// iteration takes 100 + 400 ms where it took 200.
+TEST(Network, AnUplinkCountsTheHostsOfItsRackNotTheirNodes) {
+  Bench bench{.jobs = {{}, {}}};
+  bench.cluster =
+      "links: {pair_gbps: 8, node_gbps: 8, rack_gbps: 8, spine_gbps: 4, oversubscription: 2}\n"
+      "racks: [{count: 2, nodes: {count: 1, gpus: [{type: V100, count: 2}, {type: K80, count: "
+      "2}]}}]";
+  EXPECT_NEAR(bench.run({kBothRacks, kBothRacks}).placed[0].rate, 200.0 / 500, 1e-9);
+}
+
 // The links between hosts carry 4 instead of 8 Gbit/s. Alone a gang gets all of it, so an iteration
 // takes 100 + 200 ms where it took 200; two share it and take 100 + 400 ms.
 TEST(Network, CongestionLeavesLessOfALinkToShare) {

@@ -293,6 +293,20 @@ TEST(Simulation, AJobThatLeavesGivesTheStorageOfItsGangBack) {
   EXPECT_EQ(offsets.size(), 1U);
 }
 
+TEST(Simulation, AnEvictedJobGivesTheStorageOfItsGangBack) {
+  FaultOptions faults;
+  faults.outages = {{NodeId(0), Time{1'000}, Time{2'000}}, {NodeId(1), Time{3'000}, Time{4'000}}};
+  World world({.costs = Costs::none(), .faults = faults});
+  world.job(0, 4, 60'000);
+  std::set<std::uint32_t> offsets;
+  world.policy.extra = [&](const View& view, Plan&) {
+    for (JobId job : view.running) offsets.insert(view.jobs.last[job].offset);
+  };
+  world.run();
+  EXPECT_EQ(world.out.places.size(), 3U);
+  EXPECT_EQ(offsets.size(), 1U);
+}
+
 TEST(Simulation, UntilStopsTheClockAndCountsWhatIsPending) {
   World world;
   world.job(0, 1, 100'000);
@@ -329,6 +343,29 @@ TEST(Simulation, AFinishAtUntilStillCounts) {
   world.job(0, 1, 50'000);
   world.run(Time{50'000});
   EXPECT_EQ(world.out.counts.finished, 1);
+}
+
+// The job waits for ever, as its policy could shrink it and does not.
+TEST(Simulation, AWakeUpAtUntilIsServed) {
+  World world;
+  world.job(0, 9, 1'000);
+  world.workload.jobs.gpus_min[JobId(0)] = 8;
+  world.policy.is_elastic = true;
+  world.policy.extra = [](const View& view, Plan& plan) {
+    if (view.now.ms == 0) plan.wake_at(Time{50'000});
+  };
+  world.run(Time{50'000});
+  EXPECT_EQ(world.policy.seen.back(), (TestFifo::Seen{50'000, EventKind::kWoke, JobId::none()}));
+}
+
+TEST(Simulation, AJobKeepsAllItsWorkWhereItSavesItAllTheTime) {
+  FaultOptions faults;
+  faults.outages = {{NodeId(0), Time{25'000}, Time{40'000}}};
+  faults.checkpoint_interval = {};
+  World world({.costs = Costs::none(), .faults = faults});
+  world.job(0, 8, 60'000);
+  world.run();
+  EXPECT_EQ(world.out.lines.back(), (Line{75'000, RecordKind::kFinished, 0}));
 }
 
 TEST(Simulation, ANodeThatGoesDownEvictsItsJobsWhichLoseWorkSinceTheirCheckpoint) {
@@ -413,6 +450,15 @@ TEST(Costs, AModelsOwnCostsReplaceTheDefaults) {
   EXPECT_EQ(costs.overhead(PlaceKind::kMigrate, 8, nullptr), seconds(30));
   EXPECT_EQ(costs.overhead(PlaceKind::kMigrate, 9, nullptr), seconds(60));
   EXPECT_EQ(Costs::none().overhead(PlaceKind::kMigrate, 9, nullptr), seconds(0));
+}
+
+// Of a speed of 2, copies that exchange for 10 s after every 40 s leave 1.6, and half of that counts.
+TEST(Costs, OfACopyAreItsExchangesAndItsEfficiency) {
+  const Costs costs{.copies_exchange = seconds(10), .copies_every = seconds(40)};
+  EXPECT_EQ(costs.rate_of_copy(Rate::of(2)), Rate::of(1.6));
+  Costs half = costs;
+  half.copies_efficiency = 0.5;
+  EXPECT_EQ(half.rate_of_copy(Rate::of(2)), Rate::of(0.8));
 }
 
 Cluster one_node() {

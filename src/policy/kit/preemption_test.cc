@@ -30,6 +30,26 @@ TEST(Preemption, AGpuIsClaimedOnce) {
   EXPECT_EQ(outcome.jobs[1].preemptions, 1);
 }
 
+// Job 0 holds a V100. The shorter job 1 finds both K80 idle, so it needs no V100.
+TEST(Preemption, IdleGpusOfOneTypeAreClaimedBeforeAMix) {
+  World world{.cluster = "1xV100:2,1xK80:2"};
+  world.jobs = {{.work = seconds(100)}, {.submit = {1'000}, .gpus = 2, .work = seconds(5)}};
+  const Outcome outcome = checked(world, "srtf");
+  EXPECT_EQ(outcome.jobs[1].start, Time{1'000});
+  EXPECT_EQ(outcome.jobs[0].preemptions, 0);
+}
+
+// One GPU is left of two, so the shortest job takes it from the one that holds it.
+TEST(Preemption, GpusOfANodeThatIsDownAreNotGivenOut) {
+  World world{.cluster = "2xV100:1"};
+  world.settings.faults.outages = {{NodeId(1), Time{500}, Time{50'000}}};
+  world.jobs = {
+      {.work = seconds(100)}, {.work = seconds(100)}, {.submit = {1'000}, .work = seconds(5)}};
+  const Outcome outcome = checked(world, "srtf");
+  EXPECT_EQ(outcome.jobs[2].start, Time{1'000});
+  EXPECT_EQ(outcome.jobs[2].finish, Time{6'000});
+}
+
 // From 1 s on job 1 holds a GPU of the first node, and jobs 2 and 3 those of the second. Job 4 needs
 // a whole node; taking the GPU of job 3, the last in the order, would be enough by number. It is
 // not, and job 3 stays where it is though the first node has a GPU for it as well.
