@@ -30,8 +30,8 @@ std::vector<JobResult> job_results(const Metrics& metrics) {
   std::vector<JobResult> results;
   results.reserve(metrics.jobs().size());
   for (JobId job : ids<JobId>(metrics.jobs().size())) {
-    if (metrics.jobs().status[job] != JobStatus::kUnseen)
-      results.push_back(job_result(metrics, job));
+    if (metrics.jobs().status[job] == JobStatus::kUnseen) continue;
+    get_job_result(metrics, job, results.emplace_back());
   }
   return results;
 }
