@@ -253,7 +253,8 @@ Status Engine::decide(bool only_woke) {
   ++counts_.decisions;
   collect_changes();
   drop_unchanged();
-  FL_TRY(check_plan());
+  const bool keeps_the_rules = plan_.misuse().what.empty() && plan_.open_.empty();
+  if (!keeps_the_rules || !changes_.empty()) FL_TRY(check_plan());
   for (Time wake : plan_.wakes_) wakes_.push(wake);
   commit();
   for (const Note& note : plan_.notes_) {

@@ -68,6 +68,13 @@ struct Simulation::World : RecordSink {
   void on(const Record& record) override {
     for (RecordSink* sink : sinks) sink->on(record);
   }
+  void begin() {
+    if (!std::exchange(has_begun, true)) engine->begin(label());
+  }
+  void end() {
+    engine->end();
+    is_over = true;
+  }
   RunLabel label() const {
     return {.policy = std::string(inputs.policy->name()),
             .options = inputs.policy_options,
@@ -116,18 +123,22 @@ void Simulation::add_sink(RecordSink& sink) {
 Result<bool> Simulation::step() {
   World& world = *world_;
   if (world.is_over) return false;
-  if (!std::exchange(world.has_begun, true)) world.engine->begin(world.label());
-  FL_TRY_ASSIGN(goes_on, world.engine->step());
-  if (goes_on) return true;
-  world.engine->end();
-  world.is_over = true;
-  return false;
+  world.begin();
+  Result<bool> goes_on = world.engine->step();
+  if (goes_on && !*goes_on) world.end();
+  return goes_on;
 }
 
 Status Simulation::run() {
+  World& world = *world_;
+  if (world.is_over) return {};
+  world.begin();
   for (;;) {
-    FL_TRY_ASSIGN(goes_on, step());
-    if (!goes_on) return {};
+    const Result<bool> goes_on = world.engine->step();
+    if (!goes_on) return tl::unexpected(goes_on.error());
+    if (*goes_on) continue;
+    world.end();
+    return {};
   }
 }
 
