@@ -71,9 +71,22 @@ struct Simulation::World : RecordSink {
   void begin() {
     if (!std::exchange(has_begun, true)) engine->begin(label());
   }
+  // The tables of engine and backend, some 70 bytes a job, are of no use after the end.
   void end() {
     engine->end();
-    is_over = true;
+    end_time = engine->now();
+    end_counts = counts();
+    engine.reset();
+    backend.reset();
+  }
+  bool is_over() const { return !engine.has_value(); }
+  SimulationCounts counts() const {
+    const Network* network = backend->network();
+    return {.events = engine->counts().events,
+            .decisions = engine->counts().decisions,
+            .steps = engine->counts().steps,
+            .gangs_on_links = network == nullptr ? 0 : network->gangs(),
+            .link_updates = network == nullptr ? 0 : network->link_updates()};
   }
   RunLabel label() const {
     return {.policy = std::string(inputs.policy->name()),
@@ -89,9 +102,10 @@ struct Simulation::World : RecordSink {
   std::vector<RecordSink*> sinks;
   Speed speed;
   std::optional<SimBackend> backend;
-  std::optional<Engine> engine;
+  std::optional<Engine> engine;  // none once the run is over
   bool has_begun = false;
-  bool is_over = false;
+  Time end_time;
+  SimulationCounts end_counts;
 };
 
 Simulation::Simulation(std::unique_ptr<World> world) : world_(std::move(world)) {}
@@ -122,7 +136,7 @@ void Simulation::add_sink(RecordSink& sink) {
 
 Result<bool> Simulation::step() {
   World& world = *world_;
-  if (world.is_over) return false;
+  if (world.is_over()) return false;
   world.begin();
   Result<bool> goes_on = world.engine->step();
   if (goes_on && !*goes_on) world.end();
@@ -131,7 +145,7 @@ Result<bool> Simulation::step() {
 
 Status Simulation::run() {
   World& world = *world_;
-  if (world.is_over) return {};
+  if (world.is_over()) return {};
   world.begin();
   for (;;) {
     const Result<bool> goes_on = world.engine->step();
@@ -142,22 +156,16 @@ Status Simulation::run() {
   }
 }
 
-bool Simulation::is_over() const { return world_->is_over; }
+bool Simulation::is_over() const { return world_->is_over(); }
 
-Time Simulation::now() const { return world_->engine->now(); }
+Time Simulation::now() const { return is_over() ? world_->end_time : world_->engine->now(); }
 
 SimulationCounts Simulation::counts() const {
-  const EngineCounts& engine = world_->engine->counts();
-  const Network* network = world_->backend->network();
-  return {.events = engine.events,
-          .decisions = engine.decisions,
-          .steps = engine.steps,
-          .gangs_on_links = network == nullptr ? 0 : network->gangs(),
-          .link_updates = network == nullptr ? 0 : network->link_updates()};
+  return is_over() ? world_->end_counts : world_->counts();
 }
 
 const Metrics& Simulation::metrics() const {
-  FL_CHECK(world_->is_over && world_->inputs.measured, "no result, or not yet");
+  FL_CHECK(is_over() && world_->inputs.measured, "no result, or not yet");
   return world_->metrics;
 }
 
@@ -178,6 +186,7 @@ RunResult Simulation::result() const {
 }
 
 void Simulation::reload_policy(std::unique_ptr<Policy> fresh) {
+  FL_CHECK(!is_over(), "a policy for a run that is over");
   World& world = *world_;
   Writer writer;
   world.inputs.policy->save(writer);

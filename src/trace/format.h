@@ -1,7 +1,7 @@
 // The trace formats that can be read: one table, as policies have.
 //
 // A format joins by a file of its own in trace/readers with its entry, and one line each in
-// trace/readers/readers.h and format.cc.
+// trace/readers/readers.h, format.cc and CMakeLists.txt.
 #pragma once
 
 #include "fairlead/base/file.h"
