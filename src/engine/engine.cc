@@ -57,32 +57,24 @@ Engine::Engine(const Cluster& cluster, Workload& workload, const Speed& speed, P
 }
 
 void Engine::begin(const RunLabel& label) {
-  std::vector<std::string> names = {label.policy, label.options, label.cluster, label.trace};
-  names.insert(names.end(), cluster_.type_names.begin(), cluster_.type_names.end());
-  Record run;
-  run.kind = RecordKind::kRun;
-  run.seed = label.seed;
-  run.count = static_cast<std::uint32_t>(jobs_.size());
-  run.names = names;
-  journal_.on(run);
+  emit(record::Run{.seed = label.seed,
+                   .jobs = static_cast<std::uint32_t>(jobs_.size()),
+                   .policy = label.policy,
+                   .options = label.options,
+                   .cluster = label.cluster,
+                   .trace = label.trace,
+                   .gpu_types = cluster_.type_names});
   for (UserId id : ids<UserId>(workload_.users.size())) {
-    Record user;
-    user.kind = RecordKind::kUser;
-    user.user = id;
-    user.name = workload_.users.names[id];
-    user.tickets = workload_.users.tickets[id];
-    journal_.on(user);
+    emit(record::User{
+        .user = id, .name = workload_.users.names[id], .tickets = workload_.users.tickets[id]});
   }
   for (NodeId id : ids<NodeId>(cluster_.nodes())) {
-    Record node;
-    node.kind = RecordKind::kNode;
-    node.node = id;
-    node.name = cluster_.node_names[id];
-    node.type = cluster_.node_type[id];
-    node.host = cluster_.node_host[id];
-    node.rack = cluster_.node_rack[id];
-    node.count = cluster_.node_gpus[id];
-    journal_.on(node);
+    emit(record::Node{.node = id,
+                      .name = cluster_.node_names[id],
+                      .type = cluster_.node_type[id],
+                      .host = cluster_.node_host[id],
+                      .rack = cluster_.node_rack[id],
+                      .gpus = cluster_.node_gpus[id]});
   }
 }
 
@@ -112,14 +104,10 @@ void Engine::end() {
   if (until_ != Time::never()) now_ = std::max(now_, until_);
   for (JobId job : ids<JobId>(jobs_.size())) {
     if (jobs_.state[job] != JobState::kUnsubmitted) continue;
-    emit_job(RecordKind::kUnsubmitted, job, {});
+    emit(record::Unsubmitted{asked(job), jobs_.arrival[job]});
     ++job_counts_.unsubmitted;
   }
-  Record record;
-  record.kind = RecordKind::kEnd;
-  record.t = now_;
-  record.counts = job_counts_;
-  journal_.on(record);
+  emit(record::End{job_counts_});
 }
 
 void Engine::apply_events(std::span<const Event> events) {
@@ -130,45 +118,36 @@ void Engine::apply_events(std::span<const Event> events) {
 void Engine::apply_event(const Event& event) {
   switch (event.kind) {
     case EventKind::kFinished:
-      emit(RecordKind::kFinished, event.job);
+      emit(record::Finished{event.job});
       leave(event.job, JobState::kFinished);
       break;
     case EventKind::kFailed:
-      emit(RecordKind::kFailed, event.job);
+      emit(record::Failed{event.job});
       leave(event.job, JobState::kFailed);
       break;
     case EventKind::kCancelled:
-      emit(RecordKind::kCancelled, event.job);
+      emit(record::Cancelled{event.job});
       leave(event.job, JobState::kCancelled);
       break;
     case EventKind::kEvicted:
-    case EventKind::kStartFailed: {
-      Record record;
-      record.kind = RecordKind::kEvicted;
-      record.t = now_;
-      record.job = event.job;
-      record.lost = event.lost;
-      journal_.on(record);
+    case EventKind::kStartFailed:
+      emit(record::Evicted{event.job, event.lost});
       plan_.world_took_away(event.job);
       end_hold(event.job);
       // What its hosts kept of it is gone, so it starts anew, wherever that is.
       jobs_.gangs.release(jobs_.last[event.job]);
       jobs_.last[event.job] = {};
       break;
-    }
     case EventKind::kNodeDown:
-    case EventKind::kNodeUp: {
-      const bool down = event.kind == EventKind::kNodeDown;
-      Record record;
-      record.kind = down ? RecordKind::kNodeDown : RecordKind::kNodeUp;
-      record.t = now_;
-      record.node = event.node;
-      journal_.on(record);
-      down ? plan_.free_.set_down(event.node) : plan_.free_.set_up(event.node);
+      emit(record::NodeDown{event.node});
+      plan_.free_.set_down(event.node);
       break;
-    }
+    case EventKind::kNodeUp:
+      emit(record::NodeUp{event.node});
+      plan_.free_.set_up(event.node);
+      break;
     case EventKind::kProgress:  // for the journal: nothing for a policy to decide on
-      return emit_speed(event.job, event.rate);
+      return emit(record::Speed{event.job, event.rate});
     case EventKind::kArrived:
       return arrive(event.job);
     case EventKind::kStopped:
@@ -182,13 +161,13 @@ void Engine::apply_event(const Event& event) {
 void Engine::arrive(JobId job) {
   FL_CHECK(jobs_.state[job] == JobState::kUnsubmitted, "job {} arrived twice", job.row());
   if (const std::string_view reason = unrunnable(job); !reason.empty()) {
-    emit_job(RecordKind::kRejected, job, reason);
+    emit(record::Rejected{asked(job), reason});
     jobs_.state[job] = JobState::kRejected;
     ++job_counts_.rejected;
     return;
   }
   standstill_.on_progress();
-  emit_job(RecordKind::kArrived, job, {});
+  emit(record::Arrived{asked(job)});
   jobs_.state[job] = JobState::kWaiting;
   waiting_.insert(job);
   news_.push_back({.kind = EventKind::kArrived, .job = job});
@@ -257,13 +236,7 @@ Status Engine::decide(bool only_woke) {
   if (!keeps_the_rules || !changes_.empty()) FL_TRY(check_plan());
   for (Time wake : plan_.wakes_) wakes_.push(wake);
   commit();
-  for (const Note& note : plan_.notes_) {
-    Record record;
-    record.kind = RecordKind::kNote;
-    record.t = now_;
-    record.note = note;
-    journal_.on(record);
-  }
+  for (const Note& note : plan_.notes_) emit(note);
   const bool all_up = plan_.free().capacity() == cluster_.gpus;
   if (!standstill_.after_decision(only_woke, all_up, running_.members(), now_)) return {};
   return run_error("policy {} has brought the jobs to a standstill at {} s: {}", policy_->name(),
@@ -370,14 +343,14 @@ void Engine::commit() {
   const std::span<const SpeedChange> changes = backend_.apply(now_, steps_);
   for (const Step& step : steps_) {
     if (step.kind == Step::Kind::kStop) {
-      emit(RecordKind::kStop, step.job);
+      emit(record::Stop{step.job});
     } else {
       known_.on_hold(step.job, step.gang, step.overhead);
       standstill_.on_hold(step.job, now_ + step.overhead);
       emit_place(step);
     }
   }
-  for (const SpeedChange& change : changes) emit_speed(change.job, change.rate);
+  for (const SpeedChange& change : changes) emit(record::Speed{change.job, change.rate});
 }
 
 void Engine::commit_stop(JobId job) {
@@ -432,54 +405,27 @@ void Engine::grant_gpus(JobId job, GangRef gang, bool same_slices) {
   }
 }
 
-void Engine::emit(RecordKind kind, JobId job) {
-  Record record;
-  record.kind = kind;
-  record.t = now_;
-  record.job = job;
-  journal_.on(record);
-}
-
-void Engine::emit_job(RecordKind kind, JobId job, std::string_view reason) {
-  Record record;
-  record.kind = kind;
-  record.t = now_;
-  record.job = job;
-  record.user = jobs_.user[job];
-  record.name = workload_.names[job];
+record::Asked Engine::asked(JobId job) const {
   const ModelId model = jobs_.model[job];
-  if (!model.is_none()) record.model_name = workload_.models[model];
-  record.gpus = jobs_.gpus[job];
-  record.gpus_min = jobs_.gpus_min[job];
-  record.gpus_max = jobs_.gpus_max[job];
-  record.work = workload_.durations[job];
-  record.reason = reason;
-  if (kind == RecordKind::kUnsubmitted) record.submit = jobs_.arrival[job];
-  journal_.on(record);
+  return {.job = job,
+          .user = jobs_.user[job],
+          .name = workload_.names[job],
+          .model = model.is_none() ? std::string_view() : workload_.models[model],
+          .gpus = jobs_.gpus[job],
+          .gpus_min = jobs_.gpus_min[job],
+          .gpus_max = jobs_.gpus_max[job],
+          .work = workload_.durations[job]};
 }
 
 void Engine::emit_place(const Step& step) {
-  Record record;
-  record.kind = RecordKind::kPlace;
-  record.t = now_;
-  record.job = step.job;
-  record.place = step.place;
-  record.copy = step.copy;
-  record.gang = step.gang;
-  record.gpu_masks = step.gpu_masks;
-  record.rate = step.rate;
-  record.overhead = step.overhead;
-  record.locality = step.locality;
-  journal_.on(record);
-}
-
-void Engine::emit_speed(JobId job, Rate rate) {
-  Record record;
-  record.kind = RecordKind::kSpeed;
-  record.t = now_;
-  record.job = job;
-  record.rate = rate;
-  journal_.on(record);
+  emit(record::Place{.job = step.job,
+                     .kind = step.place,
+                     .gang = step.gang,
+                     .gpu_masks = step.gpu_masks,
+                     .rate = step.rate,
+                     .overhead = step.overhead,
+                     .locality = step.locality,
+                     .copy = step.copy});
 }
 
 }  // namespace fairlead

@@ -104,10 +104,12 @@ class Engine {
   void commit_stop(JobId job);
   void commit_place(JobId job);
   void grant_gpus(JobId job, GangRef gang, bool same_slices);
-  void emit(RecordKind kind, JobId job);
-  void emit_job(RecordKind kind, JobId job, std::string_view reason);
+  template <class What>
+  void emit(const What& what) {
+    journal_.on({now_, what});
+  }
+  record::Asked asked(JobId job) const;
   void emit_place(const Step& step);
-  void emit_speed(JobId job, Rate rate);
 
   const Cluster& cluster_;
   Workload& workload_;
@@ -130,7 +132,7 @@ class Engine {
   IdVector<JobId, std::int64_t> changed_at_;  // the decision that last edited the job
   Standstill standstill_;
   EngineCounts counts_;
-  Record::Counts job_counts_;
+  JobCounts job_counts_;
 };
 
 }  // namespace fairlead

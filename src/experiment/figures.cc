@@ -1,5 +1,6 @@
 #include "fairlead/experiment/figures.h"
 
+#include "fairlead/base/overloaded.h"
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/input/csv.h"
 #include "fairlead/input/models_file.h"
@@ -31,26 +32,18 @@ class ScheduleMeter : public RecordSink {
   void on(const Record& record) override {
     // What is decided at the beginning of a quantum belongs to it.
     while (sampled_ < quanta_ && record.t > Time{sampled_ * quantum_.ms}) sample();
-    switch (record.kind) {
-      case RecordKind::kArrived:
-        names_[record.job] = record.name;
-        break;
-      case RecordKind::kPlace:
-        running_.insert(record.job);
-        break;
-      case RecordKind::kStop:
-      case RecordKind::kFinished:
-      case RecordKind::kFailed:
-      case RecordKind::kCancelled:
-      case RecordKind::kEvicted:
-        running_.erase(record.job);
-        break;
-      case RecordKind::kNote:
-        if (record.note.kind == NoteKind::kPass) passes_[record.note.job] = record.note.value;
-        break;
-      default:
-        break;
-    }
+    std::visit(
+        Overloaded{
+            [&](const record::Arrived& arrived) { names_[arrived.asked.job] = arrived.asked.name; },
+            [&](const record::Place& place) { running_.insert(place.job); },
+            [&](const OneOf<record::Stop, record::Finished, record::Failed, record::Cancelled,
+                            record::Evicted> auto& end) { running_.erase(end.job); },
+            [&](const Note& note) {
+              if (note.kind == NoteKind::kPass) passes_[note.job] = note.value;
+            },
+            [](const auto&) {},
+        },
+        record.what);
   }
 
   void add_to(RunFigures& figures) const {

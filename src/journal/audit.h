@@ -8,7 +8,7 @@
 //  3. jobs go unseen -> waiting <-> running -> finished or failed, and only so;
 //  4. a finish comes at the first millisecond at which the journalled rates have done the job's
 //     work, and no running job outlives that moment: no work is lost or invented;
-//  5. at the end every job is accounted for, as kEnd says: also those never submitted.
+//  5. at the end every job is accounted for, as End says: also those never submitted.
 //
 // O(slices) per record. It never aborts: a damaged journal is a finding, not a bug.
 #pragma once
@@ -60,23 +60,24 @@ class Audit : public RecordSink {
 
   template <class... Args>
   void problem(fmt::format_string<Args...> format, Args&&... args);
-  AuditedJob* running(const Record& record);
-  void on_run(const Record& record);
-  void on_node(const Record& record);
-  void on_arrived(const Record& record);
-  void on_done(const Record& record);
-  void on_place(const Record& record);
-  void on_node_change(const Record& record);
-  void on_speed(const Record& record);
-  void on_end(const Record& record);
-  void grant(AuditedJob& job, const Record& record);
+  AuditedJob* running(JobId job);
+  void on_run(const record::Run& run);
+  void on_node(const record::Node& node);
+  void on_known(const record::Asked& asked, State state);
+  void on_stop(JobId id, Duration lost);
+  void on_done(JobId id, bool finished);
+  void on_place(const record::Place& place);
+  void on_node_change(NodeId id, bool down);
+  void on_speed(const record::Speed& speed);
+  void on_end(const JobCounts& counts);
+  void grant(AuditedJob& job, const record::Place& place);
   void release(AuditedJob& job);
   void settle(AuditedJob& job, Time now);
 
   IdVector<JobId, AuditedJob> jobs_;
   IdVector<NodeId, AuditedNode> nodes_;
   RateHistory rates_;  // of running jobs
-  Record::Counts counts_;
+  JobCounts counts_;
   Time now_;
   bool begun_ = false;
   bool ended_ = false;

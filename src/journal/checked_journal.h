@@ -26,7 +26,10 @@ class CheckedJournal : public RecordSink {
  private:
   // What the audit does not check; empty: nothing is wrong.
   std::string wrong(const Record& record);
-  std::string wrong_in_header(const Record& record);
+  std::string wrong_in_header(const record::Run& run);
+  std::string wrong_in_header(const record::User& user);
+  std::string wrong_in_header(const record::Node& node);
+  std::string wrong_in_job(const record::Asked& asked) const;
   std::string wrong_in_note(const Note& note) const;
 
   RecordSink& next_;

@@ -1,7 +1,8 @@
 // Record: one thing that happened in a run, and when. The journal is a sequence of them.
 //
-// A record is a time and one of the structs below; sinks tell them apart with std::visit, or with
-// get_if where they want one kind. Views and spans are valid during the call that passes the record.
+// A record is a time and one of the structs below; sinks tell them apart with std::visit
+// (base/overloaded.h), or with std::get_if where they want one kind. Views and spans are valid
+// during the call that passes the record.
 //
 // Order of records: Run, User*, Node*, then by time: events, then the steps of that time's decision
 // (Stop*, Place*), the speeds that they changed, and the notes; then Unsubmitted*, last End.
@@ -20,6 +21,16 @@
 #include <variant>
 
 namespace fairlead {
+
+// Jobs by their final state.
+struct JobCounts {
+  std::int64_t finished = 0;
+  std::int64_t failed = 0;  // cancelled jobs included
+  std::int64_t rejected = 0;
+  std::int64_t pending = 0;
+  std::int64_t unsubmitted = 0;  // of the pending: the clock stopped before their submission
+  friend bool operator==(const JobCounts&, const JobCounts&) = default;
+};
 
 namespace record {
 
@@ -119,14 +130,7 @@ struct Speed {  // the job's rate changed
 };
 
 struct End {
-  struct Counts {
-    std::int64_t finished = 0;
-    std::int64_t failed = 0;  // cancelled jobs included
-    std::int64_t rejected = 0;
-    std::int64_t pending = 0;
-    std::int64_t unsubmitted = 0;  // of the pending: the clock stopped before their submission
-    friend bool operator==(const Counts&, const Counts&) = default;
-  } counts;
+  JobCounts counts;
 };
 
 struct Unsubmitted {  // just before End
@@ -138,11 +142,10 @@ struct Unsubmitted {  // just before End
 
 struct Record {
   // In the order of their numbers in the file.
-  using What =
-      std::variant<record::Run, record::User, record::Node, record::Arrived, record::Rejected,
-                   record::Finished, record::Failed, record::Cancelled, record::Evicted,
-                   record::NodeDown, record::NodeUp, record::Stop, record::Place, record::Speed,
-                   Note, record::End, record::Unsubmitted>;
+  using What = std::variant<record::Run, record::User, record::Node, record::Arrived,
+                            record::Rejected, record::Finished, record::Failed, record::Cancelled,
+                            record::Evicted, record::NodeDown, record::NodeUp, record::Stop,
+                            record::Place, record::Speed, Note, record::End, record::Unsubmitted>;
   Time t;
   What what;
 };

@@ -226,7 +226,7 @@ TEST(Simulation, APolicyThatWaitsForANodeToComeBackEndsNoRun) {
 TEST(Simulation, WakeUpsAndNotesOfADraftThatIsRolledBackNeverWere) {
   class Notes : public RecordSink {
    public:
-    void on(const Record& record) override { count += record.kind == RecordKind::kNote ? 1 : 0; }
+    void on(const Record& record) override { count += std::holds_alternative<Note>(record.what); }
     int count = 0;
   };
   SimulationInputs inputs = inputs_of(kTwoJobs);

@@ -1,5 +1,6 @@
 // What must hold for every policy in every world: each property, each variant, in random ones.
 
+#include "fairlead/base/overloaded.h"
 #include "fairlead/base/rng.h"
 #include "testing/property.h"
 #include "testing/racks.h"
@@ -18,7 +19,7 @@ TEST(Properties, GpusAreNeverHeldTwiceGangsAreWholeJobsAreConserved) {
   const auto property = [](const World& world, const std::string& policy) -> std::string {
     const Outcome outcome = run(world, policy);
     if (!outcome.problems.empty()) return outcome.problems.front();
-    const Record::Counts& counts = outcome.counts;
+    const JobCounts& counts = outcome.counts;
     if (counts.finished + counts.rejected + counts.pending != std::ssize(world.jobs)) {
       return fmt::format("of {} jobs {} finished, {} were rejected, {} are pending",
                          world.jobs.size(), counts.finished, counts.rejected, counts.pending);
@@ -43,16 +44,21 @@ class Overheads : public RecordSink {
   explicit Overheads(std::size_t jobs) : sums(jobs), holds_(jobs) {}
 
   void on(const Record& record) override {
-    if (record.kind == RecordKind::kPlace) {
-      Hold& hold = holds_[record.job.row()];
-      if (record.copy == 0) hold = {.since = record.t};
-      hold.overhead = std::max(hold.overhead, record.overhead);
-      hold.gpus += gpus_of(record.gang);
-    } else if (record.kind == RecordKind::kStop || record.kind == RecordKind::kFinished) {
-      const Hold& hold = holds_[record.job.row()];
-      sums[record.job.row()] +=
-          occupancy(std::min(hold.overhead, record.t - hold.since), hold.gpus);
-    }
+    std::visit(Overloaded{
+                   [&](const record::Place& place) {
+                     Hold& hold = holds_[place.job.row()];
+                     if (place.copy == 0) hold = {.since = record.t};
+                     hold.overhead = std::max(hold.overhead, place.overhead);
+                     hold.gpus += gpus_of(place.gang);
+                   },
+                   [&](const OneOf<record::Stop, record::Finished> auto& end) {
+                     const Hold& hold = holds_[end.job.row()];
+                     sums[end.job.row()] +=
+                         occupancy(std::min(hold.overhead, record.t - hold.since), hold.gpus);
+                   },
+                   [](const auto&) {},
+               },
+               record.what);
   }
   std::vector<GpuTime> sums;
 

@@ -1,5 +1,6 @@
 #include "testing/case_file.h"
 
+#include "fairlead/base/overloaded.h"
 #include "fairlead/base/parse.h"
 
 #include <fmt/ranges.h>
@@ -233,49 +234,44 @@ class EventLines : public RecordSink {
         shows_trades_(golden.shows_trades) {}
 
   void on(const Record& record) override {
-    switch (record.kind) {
-      case RecordKind::kUser:
-        user_names_.emplace_back(record.name);
-        return;
-      case RecordKind::kPlace:
-        return add(record, record.job,
-                   (record.copy == 0 ? "place  " : "copy   ") + gang_text(record.gang));
-      case RecordKind::kStop:
-        return add(record, record.job, "stop");
-      case RecordKind::kEvicted:
-        return add(record, record.job, "evicted");
-      case RecordKind::kFinished:
-        return add(record, record.job, "finish");
-      case RecordKind::kRejected:
-        return add(record, record.job, fmt::format("rejected  {}", record.reason));
-      case RecordKind::kNote:
-        return add_note(record);
-      case RecordKind::kEnd:
-        if (record.counts.pending > 0) {
-          lines.push_back(fmt::format("the end  {} pending", record.counts.pending));
-        }
-        return;
-      default:
-        return;
-    }
+    const Time t = record.t;
+    std::visit(Overloaded{
+                   [&](const record::User& user) { user_names_.emplace_back(user.name); },
+                   [&](const record::Place& place) {
+                     add(t, place.job,
+                         (place.copy == 0 ? "place  " : "copy   ") + gang_text(place.gang));
+                   },
+                   [&](const record::Stop& stop) { add(t, stop.job, "stop"); },
+                   [&](const record::Evicted& evicted) { add(t, evicted.job, "evicted"); },
+                   [&](const record::Finished& finished) { add(t, finished.job, "finish"); },
+                   [&](const record::Rejected& rejected) {
+                     add(t, rejected.asked.job, fmt::format("rejected  {}", rejected.reason));
+                   },
+                   [&](const Note& note) { add_note(t, note); },
+                   [&](const record::End& end) {
+                     if (end.counts.pending == 0) return;
+                     lines.push_back(fmt::format("the end  {} pending", end.counts.pending));
+                   },
+                   [](const auto&) {},
+               },
+               record.what);
   }
   std::vector<std::string> lines;
 
  private:
-  void add(const Record& record, JobId job, const std::string& what) {
-    const std::string time = fmt::format("{}s", to_seconds(record.t));
+  void add(Time t, JobId job, const std::string& what) {
+    const std::string time = fmt::format("{}s", to_seconds(t));
     lines.push_back(fmt::format("{:<8} {:<3} {}", time, job_names_[job.row()], what));
   }
-  void add_note(const Record& record) {
-    const Note& note = record.note;
+  void add_note(Time t, const Note& note) {
     if (note.kind == NoteKind::kQueue) {
-      add(record, note.job, fmt::format("queue  {}", note.value));
+      add(t, note.job, fmt::format("queue  {}", note.value));
     } else if (note.kind == NoteKind::kPass && shows_passes_) {
-      add(record, note.job, fmt::format("pass  {}", scaled_value(note)));
+      add(t, note.job, fmt::format("pass  {}", scaled_value(note)));
     } else if (note.kind == NoteKind::kTrade && shows_trades_) {
       lines.push_back(fmt::format("{:<8} {} sells {} GPUs of type {} to {}",
-                                  fmt::format("{}s", to_seconds(record.t)),
-                                  user_names_[note.user.row()], scaled_value(note), note.type.row(),
+                                  fmt::format("{}s", to_seconds(t)), user_names_[note.user.row()],
+                                  scaled_value(note), note.type.row(),
                                   user_names_[note.other_user.row()]));
     } else if (note.kind == NoteKind::kPrice && shows_trades_) {
       lines.back() += fmt::format(" for {} each", scaled_value(note));
