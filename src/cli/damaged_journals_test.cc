@@ -37,7 +37,7 @@ std::vector<std::uint8_t> small_journal() {
   journal.evict(1000, 2, 100);
   journal.node<record::NodeDown>(1000, 1);
   journal.node<record::NodeUp>(1500, 1);
-  journal.note(1500, {.kind = NoteKind::kTrade, .user = UserId(0), .other_user = UserId(1)});
+  journal.note(1500, note::Trade{UserId(0), UserId(1), GpuTypeId(0), {}});
   journal.happen<record::Failed>(1600, 2);
   journal.end(2000, {.failed = 1, .rejected = 1, .pending = 1});
   return encoded.out.bytes();

@@ -39,7 +39,8 @@ class ScheduleMeter : public RecordSink {
             [&](const OneOf<record::Stop, record::Finished, record::Failed, record::Cancelled,
                             record::Evicted> auto& end) { running_.erase(end.job); },
             [&](const Note& note) {
-              if (note.kind == NoteKind::kPass) passes_[note.job] = note.value;
+              const auto* pass = std::get_if<note::Pass>(&note);
+              if (pass != nullptr) passes_[pass->job] = pass->pass;
             },
             [](const auto&) {},
         },
@@ -61,8 +62,7 @@ class ScheduleMeter : public RecordSink {
     schedule_.push_back(names.empty() ? "-" : fmt::format("{}", fmt::join(names, "+")));
     for (const auto& [job, pass] : passes_) {
       samples_[job].resize(schedule_.size() - 1, "0");  // passes are noted when they change
-      samples_[job].push_back(
-          fmt::format("{}", scaled_value({.kind = NoteKind::kPass, .value = pass})));
+      samples_[job].push_back(fmt::format("{}", pass.value()));
     }
     ++sampled_;
   }
@@ -72,7 +72,7 @@ class ScheduleMeter : public RecordSink {
   std::int64_t sampled_ = 0;
   std::map<JobId, std::string> names_;
   std::set<JobId> running_;
-  std::map<JobId, std::int64_t> passes_;
+  std::map<JobId, note::Millionths> passes_;
   std::map<JobId, std::vector<std::string>> samples_;
   std::vector<std::string> schedule_;
 };

@@ -142,7 +142,7 @@ class FiguresOfAJournal : public testing::Test {
   }
   static void note_pass(TestJournal& journal, std::int64_t t_ms, std::size_t job,
                         std::int64_t pass) {
-    journal.note(t_ms, {.kind = NoteKind::kPass, .job = JobId(job), .value = pass});
+    journal.note(t_ms, note::Pass{JobId(job), {pass}});
   }
 
   std::filesystem::path folder_;

@@ -85,8 +85,10 @@ std::string CheckedJournal::wrong_in_job(const record::Asked& asked) const {
 
 std::string CheckedJournal::wrong_in_note(const Note& note) const {
   const auto fits = [](auto id, std::size_t size) { return id.is_none() || id.row() < size; };
-  if (fits(note.job, jobs_) && fits(note.user, users_) && fits(note.other_user, users_) &&
-      fits(note.type, types_)) {
+  const NoteFields fields = fields_of(note);
+  const auto* made_room = std::get_if<note::MadeRoom>(&note);
+  if (fits(fields.job, jobs_) && fits(fields.user, users_) && fits(fields.other_user, users_) &&
+      fits(fields.type, types_) && (made_room == nullptr || fits(made_room->stopped_for, jobs_))) {
     return {};
   }
   return "a note about something that does not exist";

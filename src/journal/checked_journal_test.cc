@@ -98,7 +98,7 @@ TEST(CheckedJournal, RefusesANodeOfATypeThatIsNotThere) {
 
 TEST(CheckedJournal, RefusesANoteAboutNothing) {
   const std::string problem = problem_of([](TestJournal& journal, RecordSink&) {
-    journal.note(0, {.kind = NoteKind::kQueue, .job = JobId(2)});
+    journal.note(0, note::Queue{JobId(2), 0});
   });
   EXPECT_NE(problem.find("a note about something"), std::string::npos) << problem;
 }

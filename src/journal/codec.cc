@@ -235,21 +235,26 @@ void get(Reader& in, record::Place& place, Storage& storage) {
 }
 
 void put(Writer& out, const Note& note) {
-  out.u64(static_cast<std::uint64_t>(note.kind));
-  out.id(note.job);
-  out.id(note.user);
-  out.id(note.other_user);
-  out.id(note.type);
-  out.i64(note.value);
+  const NoteFields fields = fields_of(note);
+  out.u64(note.index());
+  out.id(fields.job);
+  out.id(fields.user);
+  out.id(fields.other_user);
+  out.id(fields.type);
+  out.i64(fields.value);
 }
 
 void get(Reader& in, Note& note, Storage&) {
-  note.kind = static_cast<NoteKind>(in.u64());
-  note.job = in.id<JobId>();
-  note.user = in.id<UserId>();
-  note.other_user = in.id<UserId>();
-  note.type = in.id<GpuTypeId>();
-  note.value = in.i64();
+  const std::uint64_t kind = in.u64();
+  NoteFields fields;
+  fields.job = in.id<JobId>();
+  fields.user = in.id<UserId>();
+  fields.other_user = in.id<UserId>();
+  fields.type = in.id<GpuTypeId>();
+  fields.value = in.i64();
+  if (kind >= kNoteKinds) return in.fail();
+  note = note_of(kind, fields);
+  if (fields_of(note) != fields) in.fail();  // it says what its kind does not
 }
 
 void put(Writer& out, const record::End& end) {
@@ -296,10 +301,6 @@ std::string_view impossible(const Record& record) {
             return place.rate.fixed >= 0 && place.locality.fixed >= 0 ? "" : kRate;
           },
           [&](const record::Speed& speed) -> Wrong { return speed.rate.fixed >= 0 ? "" : kRate; },
-          [](const Note& note) -> Wrong {
-            const auto kind = static_cast<std::size_t>(note.kind);
-            return kind < kNoteKinds ? "" : "unknown kind of note";
-          },
           [](const auto&) -> Wrong { return {}; },
       },
       record.what);

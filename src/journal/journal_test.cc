@@ -56,8 +56,9 @@ std::string text_of(const record::Place& place) {
 }
 
 std::string text_of(const Note& note) {
-  return fmt::format("{}/{}/{}/{}/{}/{}", note_info(note.kind).name, note.job.row(),
-                     note.user.row(), note.other_user.row(), note.type.row(), note.value);
+  const NoteFields fields = fields_of(note);
+  return fmt::format("{}/{}/{}/{}/{}/{}", note_info(note.index()).name, fields.job.row(),
+                     fields.user.row(), fields.other_user.row(), fields.type.row(), fields.value);
 }
 
 std::string text_of(const record::End& end) {
@@ -121,12 +122,7 @@ struct Fixture {
   // One record of each kind, each with every field that its kind has. No two numbers of a record are
   // equal, as one written in the place of the other would go unnoticed.
   std::vector<Record> one_of_each() const {
-    const Note trade = {.kind = NoteKind::kTrade,
-                        .job = JobId(1),
-                        .user = UserId(2),
-                        .other_user = UserId(3),
-                        .type = GpuTypeId(4),
-                        .value = -7};
+    const Note trade = note::Trade{UserId(2), UserId(3), GpuTypeId(4), {-7}};
     const Time end{1'000'000'000'000};
     return {
         run(),

@@ -160,14 +160,10 @@ TEST(ReportData, NotesAreInTheUnitOfTheirKind) {
   const json notes = report_of({[](TestJournal& journal, RecordSink&) {
     journal.begin(1, {1, 1});
     journal.arrive(0, 0, {});
-    journal.note(2000, {.kind = NoteKind::kTrade,
-                        .user = UserId(0),
-                        .other_user = UserId(1),
-                        .type = GpuTypeId(0),
-                        .value = 2500});
-    journal.note(2000, {.kind = NoteKind::kNodeTimer, .job = JobId(0), .value = 42'000});
-    journal.note(2000, {.kind = NoteKind::kPass, .job = JobId(0), .value = 1'250'000});
-    journal.note(2000, {.kind = NoteKind::kQueue, .job = JobId(0), .value = 2});
+    journal.note(2000, note::Trade{UserId(0), UserId(1), GpuTypeId(0), {2500}});
+    journal.note(2000, note::NodeTimer{JobId(0), seconds(42)});
+    journal.note(2000, note::Pass{JobId(0), {1'250'000}});
+    journal.note(2000, note::Queue{JobId(0), 2});
     journal.end(3000, {.pending = 1});
   }})["runs"][0]["notes"];
   EXPECT_EQ(notes, json::parse(R"({"omitted": 0, "t_s": [2, 2, 2, 2], "kind": [2, 4, 5, 0],
@@ -183,7 +179,7 @@ TEST(ReportData, KeepsToItsLimits) {
     for (std::int64_t turn = 0; turn < 100; ++turn) {
       const auto job = static_cast<std::size_t>(turn % 2);
       journal.place(turn * 1000, job, {.gang = {{NodeId(0), 1}}});
-      journal.note(turn * 1000, {.kind = NoteKind::kPass, .job = JobId(job)});
+      journal.note(turn * 1000, note::Pass{JobId(job), {}});
       journal.happen<record::Stop>(turn * 1000 + 900, job);
     }
     journal.end(100'000, {.pending = 2});

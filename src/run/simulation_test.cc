@@ -233,7 +233,7 @@ TEST(Simulation, WakeUpsAndNotesOfADraftThatIsRolledBackNeverWere) {
   inputs.policy = std::make_unique<Scripted>([](const View& view, Plan& plan) {
     const Plan::Mark mark = plan.mark();
     plan.wake_at(view.now + seconds(1));
-    plan.note({.kind = NoteKind::kQueue, .job = JobId(0)});
+    plan.note(note::Queue{JobId(0), 0});
     plan.rollback(mark);
   });
   Simulation simulation = Simulation::make(std::move(inputs)).value();

@@ -83,7 +83,7 @@ class Lines : public RecordSink {
     };
     std::visit(
         Overloaded{
-            [](const OneOf<record::Run, record::User, record::Node> auto&) {},
+            [](const OneOf<record::Run, record::User, record::Node, Note> auto&) {},
             [&](const OneOf<record::Arrived, record::Rejected, record::Unsubmitted> auto& job) {
               add(job.asked.job);
             },

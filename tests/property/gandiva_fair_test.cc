@@ -135,7 +135,7 @@ class History : public RecordSink {
               job(finished.job).is_here = false;
               end_hold(finished.job, t);
             },
-            [&](const Note& note) { trades += note.kind == NoteKind::kTrade; },
+            [&](const Note& note) { trades += std::holds_alternative<note::Trade>(note); },
             [&](const record::End&) { end(t); },
             [](const auto&) {},
         },

@@ -79,7 +79,7 @@ class Lines : public RecordSink {
             },
             [&](const OneOf<record::Stop, record::Finished, record::Speed, record::Evicted> auto&
                     of_job) { line += fmt::format(", job {}", of_job.job.row()); },
-            [&](const Note& note) { line += fmt::format(", note {}", note.value); },
+            [&](const Note& note) { line += fmt::format(", note {}", fields_of(note).value); },
             [](const auto&) {}},
         record.what);
     lines.push_back(line);

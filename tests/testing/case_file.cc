@@ -264,18 +264,27 @@ class EventLines : public RecordSink {
     lines.push_back(fmt::format("{:<8} {:<3} {}", time, job_names_[job.row()], what));
   }
   void add_note(Time t, const Note& note) {
-    if (note.kind == NoteKind::kQueue) {
-      add(t, note.job, fmt::format("queue  {}", note.value));
-    } else if (note.kind == NoteKind::kPass && shows_passes_) {
-      add(t, note.job, fmt::format("pass  {}", scaled_value(note)));
-    } else if (note.kind == NoteKind::kTrade && shows_trades_) {
-      lines.push_back(fmt::format("{:<8} {} sells {} GPUs of type {} to {}",
-                                  fmt::format("{}s", to_seconds(t)), user_names_[note.user.row()],
-                                  scaled_value(note), note.type.row(),
-                                  user_names_[note.other_user.row()]));
-    } else if (note.kind == NoteKind::kPrice && shows_trades_) {
-      lines.back() += fmt::format(" for {} each", scaled_value(note));
-    }
+    std::visit(
+        Overloaded{
+            [&](const note::Queue& moved) {
+              add(t, moved.job, fmt::format("queue  {}", moved.queue));
+            },
+            [&](const note::Pass& pass) {
+              if (shows_passes_) add(t, pass.job, fmt::format("pass  {}", pass.pass.value()));
+            },
+            [&](const note::Trade& trade) {
+              if (!shows_trades_) return;
+              const std::string time = fmt::format("{}s", to_seconds(t));
+              lines.push_back(fmt::format("{:<8} {} sells {} GPUs of type {} to {}", time,
+                                          user_names_[trade.seller.row()], trade.gpus.value(),
+                                          trade.fast.row(), user_names_[trade.buyer.row()]));
+            },
+            [&](const note::Price& price) {
+              if (shows_trades_) lines.back() += fmt::format(" for {} each", price.price.value());
+            },
+            [](const auto&) {},
+        },
+        note);
   }
 
   const std::vector<std::string>& job_names_;

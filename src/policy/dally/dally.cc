@@ -303,14 +303,6 @@ void Dally::fill(Plan& plan, GpuTypeId type, NodeRange range, std::uint32_t gpus
   }
 }
 
-void Dally::note(Plan& plan, NoteKind kind, JobId job, std::int64_t value) {
-  Note note;
-  note.kind = kind;
-  note.job = job;
-  note.value = value;
-  plan.note(note);
-}
-
 // When the first timer of a waiting job ends.
 Time Dally::note_timers(const View& view, Plan& plan) {
   Time first = Time::never();
@@ -330,8 +322,12 @@ Time Dally::note_timers(const View& view, Plan& plan) {
     // The last timer is over: it is said of the tier that it was about.
     const DallyTier about = next.at == Time::never() ? noted.tier : next.tier;
     state.noted = {about, next.at};
-    note(plan, about == DallyTier::kRack ? NoteKind::kNodeTimer : NoteKind::kRackTimer, key.job,
-         next.at == Time::never() ? 0 : (next.at - view.now).ms);
+    const Duration left = next.at == Time::never() ? Duration{} : next.at - view.now;
+    if (about == DallyTier::kRack) {
+      plan.note(note::NodeTimer{key.job, left});
+    } else {
+      plan.note(note::RackTimer{key.job, left});
+    }
   }
   return first;
 }

@@ -155,7 +155,6 @@ class Dally : public Policy {
   NextTier next_tier(const View& view, JobId job);
   void start_waiting(const View& view, Plan& plan);
   bool start(const View& view, Plan& plan, JobId job, const Want& want);
-  static void note(Plan& plan, NoteKind kind, JobId job, std::int64_t value);
   Time note_timers(const View& view, Plan& plan);
   void ask_to_be_woken(const View& view, Plan& plan, Time next_tier);
 

@@ -93,8 +93,9 @@ class RackWorld : public RecordSink {
                      widest_ = std::max(widest_, cluster_.tier_of(place.gang));
                    },
                    [&](const Note& note) {
-                     const std::string_view name = note_info(note.kind).name;
-                     notes_.push_back(line(note.job, fmt::format("{} {}", name, note.value)));
+                     const NoteFields fields = fields_of(note);
+                     const std::string_view name = note_info(note.index()).name;
+                     notes_.push_back(line(fields.job, fmt::format("{} {}", name, fields.value)));
                    },
                    [&](const record::End& end) { counts_ = end.counts; },
                    [](const auto&) {},

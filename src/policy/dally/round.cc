@@ -280,7 +280,7 @@ void Dally::carry_out(const View& view, Plan& plan, const Seeker& seeker, const 
     plan.stop(stopped);
     states_[stopped].moved = view.now;
     enqueue(view, stopped);
-    note(plan, NoteKind::kMadeRoom, stopped, job.row());
+    plan.note(note::MadeRoom{stopped, job});
   }
   if (!seeker.is_running) {
     dequeue(job);
@@ -290,8 +290,9 @@ void Dally::carry_out(const View& view, Plan& plan, const Seeker& seeker, const 
   states_[job].moved = view.now;
   fill(plan, offer.type, offer.range, seeker.want.gpus);
   plan.place(job);
-  note(plan, NoteKind::kScore, job, std::llround(score(view, job) * 1e6));
-  note(plan, NoteKind::kSaving, job, std::llround(std::min(offer.gain, kMostSavedS) * 1000));
+  plan.note(note::Score{job, note::Millionths::of(score(view, job))});
+  const double saved_s = std::min(offer.gain, kMostSavedS);  // GPU-seconds
+  plan.note(note::Saving{job, {std::llround(saved_s * 1000)}});
 }
 
 }  // namespace fairlead

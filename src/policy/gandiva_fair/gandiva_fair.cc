@@ -234,18 +234,12 @@ void GandivaFair::trade_if_due(const View& view, Plan& plan) {
 }
 
 void GandivaFair::note_trades(std::span<const Trade> trades, Plan& plan) const {
-  const auto thousandths = [](double value) { return std::llround(value * 1000); };
   for (const Trade& trade : trades) {
-    Note note;
-    note.kind = NoteKind::kTrade;
-    note.user = entitlements_.active()[trade.seller];
-    note.other_user = entitlements_.active()[trade.buyer];
-    note.type = GpuTypeId(trade.fast);
-    note.value = thousandths(trade.fast_gpus);
-    plan.note(note);
-    note.kind = NoteKind::kPrice;
-    note.value = std::llround(trade.price * 1e6);
-    plan.note(note);
+    const UserId seller = entitlements_.active()[trade.seller];
+    const UserId buyer = entitlements_.active()[trade.buyer];
+    const GpuTypeId fast(trade.fast);
+    plan.note(note::Trade{seller, buyer, fast, note::Thousandths::of(trade.fast_gpus)});
+    plan.note(note::Price{seller, buyer, fast, note::Millionths::of(trade.price)});
   }
 }
 

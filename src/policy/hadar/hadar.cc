@@ -346,11 +346,7 @@ void Hadar::carry_out(Plan& plan) {
     if (gang.empty() || keeps(i)) continue;
     for (Slice slice : gang) plan.take(slice.node, slice.gpus);
     plan.place(bids_[i].job);
-    Note note;
-    note.kind = NoteKind::kPayoff;
-    note.job = bids_[i].job;
-    note.value = std::llround(dual_->payoff(i) * 1e6);
-    plan.note(note);
+    plan.note(note::Payoff{bids_[i].job, note::Millionths::of(dual_->payoff(i))});
   }
 }
 
@@ -358,14 +354,10 @@ void Hadar::note_prices(Plan& plan) {
   noted_prices_.resize(capacity_.size());
   for (GpuTypeId type : ids<GpuTypeId>(capacity_.size())) {
     const double price = prices_.price(type, dual_->free().of_type[type]);
-    const std::int64_t value = std::llround(price * 1e6);
-    if (value == noted_prices_[type.row()]) continue;
-    noted_prices_[type.row()] = value;
-    Note note;
-    note.kind = NoteKind::kPrice;
-    note.type = type;
-    note.value = value;
-    plan.note(note);
+    const note::Millionths noted = note::Millionths::of(price);
+    if (noted.steps == noted_prices_[type.row()]) continue;
+    noted_prices_[type.row()] = noted.steps;
+    plan.note(note::Price{UserId::none(), UserId::none(), type, noted});
   }
 }
 
