@@ -353,7 +353,9 @@ Result<RunFigures> read_run(const std::filesystem::path& folder, const RunQuesti
   ScheduleMeter schedule(questions.quantum, questions.quanta);
   WindowFairness fairness({.windows = questions.windows, .quantum = questions.quantum});
   Tee tee({&schedule, &fairness});
-  FL_TRY(read_journal(folder / "journal.flj", tee));
+  const std::filesystem::path journal = folder / kJournalName;
+  FL_TRY_ASSIGN(end, read_finished_journal(journal, tee));
+  FL_TRY(check_journal_of(summary, journal, end));
   schedule.add_to(figures);
   figures.windows = fairness.windows();
   figures.idle_when_wanted = fairness.idle_when_wanted();

@@ -94,13 +94,13 @@ std::string CheckedJournal::wrong_in_note(const Note& note) const {
   return "a note about something that does not exist";
 }
 
-Status read_checked_journal(const std::filesystem::path& path, RecordSink& next) {
+Result<JournalEnd> read_checked_journal(const std::filesystem::path& path, RecordSink& next) {
   CheckedJournal checked(next);
-  FL_TRY(read_journal(path, checked));
+  FL_TRY_ASSIGN(end, read_finished_journal(path, checked));
   if (const Status status = checked.status(); !status) {
     return input_error("{}: {}", path.string(), status.error().message);
   }
-  return {};
+  return end;
 }
 
 }  // namespace fairlead

@@ -44,8 +44,9 @@ class CheckedJournal : public RecordSink {
   std::size_t racks_ = 0;
 };
 
-// Passes the records of the journal at `path` to `next`. Errors: as read_journal, and a journal
-// that no run can have written. After an error `next` may have seen its beginning.
-Status read_checked_journal(const std::filesystem::path& path, RecordSink& next);
+// Passes the records of the journal at `path` to `next`. Errors: as
+// read_finished_journal, and a journal that no run can have written. After an error `next` may have
+// seen its beginning.
+Result<JournalEnd> read_checked_journal(const std::filesystem::path& path, RecordSink& next);
 
 }  // namespace fairlead

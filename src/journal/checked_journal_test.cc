@@ -112,7 +112,7 @@ TEST(CheckedJournal, ErrorsNameTheFile) {
   journal.end(0, {});  // which does not count the job
   ASSERT_TRUE(file->close().has_value());
   Seen seen;
-  const Status status = read_checked_journal(path, seen);
+  const auto status = read_checked_journal(path, seen);
   std::filesystem::remove(path);
   ASSERT_FALSE(status.has_value());
   EXPECT_TRUE(status.error().message.starts_with(path.string())) << status.error().message;

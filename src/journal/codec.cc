@@ -315,33 +315,41 @@ void encode_record(Writer& out, const Record& record, Time before) {
   std::visit([&](const auto& what) { put(out, what); }, record.what);
 }
 
-Status decode_journal(Reader in, RecordSink& sink) {
+Status RecordDecoder::decode(Reader in, RecordSink& sink) {
   Storage storage;
-  Record record;
-  std::int64_t number = 0;
-  bool ended = false;
-  while (in.ok() && in.left() > 0 && !ended) {
-    ++number;
+  Record record{.t = last_, .what = {}};
+  while (in.left() > 0) {
+    if (end_) return input_error("{} bytes after the end record", in.left());
+    ++records_;
     const std::uint64_t kind = in.u64();
-    if (kind >= kRecordKinds) return input_error("record {}: unknown kind: {}", number, kind);
+    if (kind >= kRecordKinds) return input_error("record {}: unknown kind: {}", records_, kind);
     const std::int64_t elapsed_ms = in.i64();
-    if (elapsed_ms < 0 || elapsed_ms > kTimeMax.ms - record.t.ms) {
-      return input_error("record {}: time runs backwards or leaps: {} ms", number, elapsed_ms);
+    if (elapsed_ms < 0 || elapsed_ms > kTimeMax.ms - last_.ms) {
+      return input_error("record {}: time runs backwards or leaps: {} ms", records_, elapsed_ms);
     }
-    record.t = record.t + Duration{elapsed_ms};
+    record.t = last_ = last_ + Duration{elapsed_ms};
     get(in, kind, record.what, storage, std::make_index_sequence<kRecordKinds>());
-    if (!in.ok()) break;
+    if (!in.ok()) return input_error("record {}: cut off or damaged", records_);
     if (const std::string_view wrong = impossible(record); !wrong.empty()) {
-      return input_error("record {}: {}", number, wrong);
+      return input_error("record {}: {}", records_, wrong);
     }
-    ended = std::holds_alternative<record::End>(record.what);
-    // Before the sink hears of the end, as nothing tells it afterwards.
-    if (ended && in.left() > 0) return input_error("{} bytes after the end record", in.left());
-    sink.on(record);
+    if (std::holds_alternative<record::End>(record.what)) {
+      end_ = record;
+    } else {
+      sink.on(record);
+    }
   }
-  if (!in.ok()) return input_error("record {}: cut off or damaged", number);
-  if (!ended)
-    return input_error("the journal ends without its end record, after record {}", number);
+  return {};
+}
+
+Status decode_journal(Reader in, RecordSink& sink) {
+  RecordDecoder decoder;
+  FL_TRY(decoder.decode(in, sink));
+  if (!decoder.end()) {
+    return input_error("the journal ends without its end record, after record {}",
+                       decoder.records());
+  }
+  sink.on(*decoder.end());
   return {};
 }
 

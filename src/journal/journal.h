@@ -7,13 +7,15 @@
 #pragma once
 
 #include "fairlead/base/bytes.h"
+#include "fairlead/base/hash.h"
 #include "fairlead/base/result.h"
+#include "fairlead/journal/blocks.h"
 #include "fairlead/journal/record.h"
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,44 +43,95 @@ class Tee : public RecordSink {
 // The journal's name in a result folder.
 constexpr std::string_view kJournalName = "journal.flj";
 
-// Encodes records and hashes the encoding; writes it, zstd-compressed, to a file if one is given.
+// What stands at the end of a journal on disk.
+struct JournalEnd {
+  enum class State : std::uint8_t {
+    kFinished,    // the end record came, and nothing after it
+    kUnfinished,  // whole blocks without an end record: the run goes on, or was cut off
+    kDamaged,     // as `problem` says
+  };
+  State state = State::kUnfinished;
+  std::string problem;        // names the file, the byte and the block
+  std::uint64_t blocks = 0;   // that can be believed
+  std::uint64_t bytes = 0;    // up to their end
+  std::uint64_t records = 0;  // in them
+  BlocksRest rest;            // behind them; without a whole block it is a torn tail
+  Time last;                  // of the last of the records
+  StreamHash hash;            // of the records
+};
+
+// Encodes records and hashes the encoding; writes it to a file, in blocks, if one is given.
 //
-// The hash (64 bits, in the manner of FNV-1a, over the uncompressed encoding block by block) names
-// the run: equal build inputs, seed and trace give an equal hash on every compiler.
+// The hash (64 bits, in the manner of FNV-1a, over the uncompressed encoding) names the run: equal
+// build inputs, seed and trace give an equal hash on every compiler, wherever blocks end.
 class JournalFile : public RecordSink {
  public:
   // Only hashes.
   JournalFile();
-  // Writes to `path`, which appears at close(). Error: the file cannot be created.
+  // Writes to `path`, where the file is from now on; it replaces what was there. What is written
+  // stays, whether or not close() is reached. Error: the file cannot be created.
   static Result<JournalFile> create(const std::filesystem::path& path);
+  // Goes on with the journal at `path`, whose records it passes to `before` first. A torn tail is
+  // cut; `end`, if given, tells how much that was. Errors: as read_journal, damage, and a journal
+  // that is finished. O(bytes).
+  static Result<JournalFile> append_to(const std::filesystem::path& path, RecordSink& before,
+                                       JournalEnd* end = nullptr);
   JournalFile(JournalFile&&) noexcept;
   ~JournalFile() override;
 
   // REQUIRES: not closed; the record is not earlier than the one before.
   void on(const Record& record) override;
+  // Ends the block, and returns once all records would survive a loss of power. Error: they may not
+  // be written in full. REQUIRES: not closed.
+  Status sync();
   // Finishes the file. Error: it could not be written in full. REQUIRES: called once.
   Status close();
   // 16 hexadecimal digits. REQUIRES: close() was called.
   std::string hash() const;
 
  private:
-  struct Output;
-  void flush();
+  void end_block();
 
   Writer buffer_;
+  std::uint32_t buffered_ = 0;  // records in buffer_
   Time last_;
   bool closed_ = false;
-  std::uint64_t hash_;
-  std::unique_ptr<Output> output_;
+  StreamHash hash_;
+  std::optional<BlockWriter> file_;
 };
 
 // Appends the encoding of `record` to `out`; `before` is the time of the record before it.
 // REQUIRES: record.t >= before; of a Place, a mask for each slice, and nodes in increasing order.
 void encode_record(Writer& out, const Record& record, Time before);
 
-// Passes every record of the journal at `path` to `sink`. Errors: not a journal, or damaged.
-Status read_journal(const std::filesystem::path& path, RecordSink& sink);
-// The same for an uncompressed encoding, as a fuzzer makes it.
+// Decodes what encode_record encoded, piece by piece; no record spans two pieces.
+class RecordDecoder {
+ public:
+  // Passes the records of the next piece to `sink`, except the end record, which end() keeps until
+  // it is known that nothing follows. Errors: bytes that no record has, or behind the end record.
+  Status decode(Reader piece, RecordSink& sink);
+
+  // How many so far, the end record included, and the time of the last.
+  std::uint64_t records() const { return records_; }
+  Time last() const { return last_; }
+  const std::optional<Record>& end() const { return end_; }
+
+ private:
+  std::uint64_t records_ = 0;
+  Time last_;
+  std::optional<Record> end_;
+};
+
+// Passes the records of the journal at `path` to `sink`, block by block, as far as they can be
+// believed; the end record only if nothing follows it. Errors: the file cannot be read, or is no
+// journal. Damage and a missing end are no errors: the result says so.
+Result<JournalEnd> read_journal(const std::filesystem::path& path, RecordSink& sink);
+Result<JournalEnd> read_journal(BlockReader blocks, RecordSink& sink);
+// The same, but damage and a missing end are errors. After one `sink` may have seen the beginning.
+Result<JournalEnd> read_finished_journal(const std::filesystem::path& path, RecordSink& sink);
+// As the names of runs are written: 16 hexadecimal digits.
+std::string hash_text(const StreamHash& hash);
+// The same for an uncompressed encoding, as a fuzzer makes it; whatever is wrong is an error.
 Status decode_journal(Reader reader, RecordSink& sink);
 
 }  // namespace fairlead

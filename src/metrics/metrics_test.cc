@@ -298,7 +298,7 @@ TEST(Metrics, AreTheSameFromTheJournalFile) {
   write_small_run(tee);
   ASSERT_TRUE(file->close().has_value());
   Metrics replayed;
-  const Status status = read_journal(path, replayed);
+  const Result<JournalEnd> status = read_finished_journal(path, replayed);
   ASSERT_TRUE(status.has_value()) << status.error().message;
   std::filesystem::remove(path);
   EXPECT_EQ(live.summary({}), replayed.summary({}));
