@@ -60,8 +60,8 @@ std::string counted(std::uint64_t count, std::string_view what) {
 std::string rest_text(const BlocksRest& rest) {
   std::string text = counted(rest.bytes, "byte");
   if (rest.blocks > 0) {
-    text += fmt::format(" with {} in {} whole", counted(rest.records, "record"),
-                        counted(rest.blocks, "block"));
+    text += fmt::format(" with {} in {}", counted(rest.records, "record"),
+                        counted(rest.blocks, "whole block"));
   }
   if (rest.torn_records) {
     text += fmt::format(", {} in the block that is not", counted(*rest.torn_records, "record"));
