@@ -36,7 +36,7 @@ class Backend {
   // changed, by id; valid until the next call.
   virtual std::span<const SpeedChange> apply(Time now, std::span<Step> steps) = 0;
   // Null where the future is not known.
-  virtual const Oracle* oracle() const { return nullptr; }
+  virtual const ExactWork* exact_work() const { return nullptr; }
 };
 
 }  // namespace fairlead

@@ -36,11 +36,13 @@ void Engine::JobSet::erase(JobId job) {
 }
 
 Engine::Engine(const Cluster& cluster, Workload& workload, const Speed& speed, Policy& policy,
-               Backend& backend, RecordSink& journal, Time until, const ProfileOptions& profiles)
+               Backend& backend, RecordSink& journal, Time until, const ProfileOptions& profiles,
+               const WorkOptions& work)
     : cluster_(cluster),
       workload_(workload),
       jobs_(workload.jobs),
       known_(speed, cluster, workload.jobs, policy.needs().rates, profiles),
+      known_work_(workload.jobs, backend.exact_work(), policy.needs().work.best, work),
       policy_(&policy),
       backend_(backend),
       journal_(journal),
@@ -93,6 +95,7 @@ Result<bool> Engine::step() {
   const Batch batch = backend_.wait(std::min(wake, until_), awaited);
   if (batch.ended) return false;
   now_ = batch.now;
+  known_work_.set_now(now_);
   const bool woken = wake == now_;
   if (batch.events.empty() && !woken) return false;  // the clock reached `until`
   news_.clear();
@@ -150,7 +153,7 @@ void Engine::apply_event(const Event& event) {
       record.lost = event.lost;
       journal_.on(record);
       plan_.world_took_away(event.job);
-      end_hold(event.job);
+      end_hold(event.job, event.lost);
       // What its hosts kept of it is gone, so it starts anew, wherever that is.
       jobs_.gangs.release(jobs_.last[event.job]);
       jobs_.last[event.job] = {};
@@ -168,7 +171,7 @@ void Engine::apply_event(const Event& event) {
       break;
     }
     case EventKind::kProgress:  // for the journal: nothing for a policy to decide on
-      return emit_speed(event.job, event.rate);
+      return change_speed(event.job, event.rate);
     case EventKind::kArrived:
       return arrive(event.job);
     case EventKind::kStopped:
@@ -188,6 +191,7 @@ void Engine::arrive(JobId job) {
     return;
   }
   standstill_.on_progress();
+  known_work_.on_arrived(job, workload_.durations[job]);
   emit_job(RecordKind::kArrived, job, {});
   jobs_.state[job] = JobState::kWaiting;
   waiting_.insert(job);
@@ -217,10 +221,11 @@ void Engine::leave(JobId job, JobState state) {
   jobs_.gangs.release(jobs_.last[job]);
   jobs_.last[job] = {};
   jobs_.state[job] = state;
+  if (state == JobState::kFinished) known_work_.on_finished(job);
   ++(state == JobState::kFinished ? job_counts_.finished : job_counts_.failed);
 }
 
-void Engine::end_hold(JobId job) {
+void Engine::end_hold(JobId job, Duration lost) {
   FL_CHECK(jobs_.state[job] == JobState::kRunning, "job {} does not run", job.row());
   const GangRef ref = jobs_.last[job];
   const auto masks = jobs_.gangs.gpu_masks(ref);
@@ -230,6 +235,7 @@ void Engine::end_hold(JobId job) {
     gpus_free_[slice.node] |= masks[i++];
   }
   standstill_.on_hold_end(job, now_);
+  known_work_.on_hold_end(job, lost);
   jobs_.attained_settled[job] = jobs_.attained(job, now_);
   jobs_.held_gpus[job] = 0;
   jobs_.state[job] = JobState::kWaiting;
@@ -245,7 +251,7 @@ Status Engine::decide(bool only_woke) {
                   .users = workload_.users,
                   .jobs = jobs_,
                   .speed = known_,
-                  .oracle = policy_->needs().remaining_work ? backend_.oracle() : nullptr,
+                  .work = known_work_,
                   .news = news_,
                   .waiting = waiting_.members(),
                   .running = running_.members()};
@@ -373,11 +379,12 @@ void Engine::commit() {
       emit(RecordKind::kStop, step.job);
     } else {
       known_.on_hold(step.job, step.gang, step.overhead);
+      known_work_.on_hold(step.job, step.rate, step.overhead);
       standstill_.on_hold(step.job, now_ + step.overhead);
       emit_place(step);
     }
   }
-  for (const SpeedChange& change : changes) emit_speed(change.job, change.rate);
+  for (const SpeedChange& change : changes) change_speed(change.job, change.rate);
 }
 
 void Engine::commit_stop(JobId job) {
@@ -473,7 +480,8 @@ void Engine::emit_place(const Step& step) {
   journal_.on(record);
 }
 
-void Engine::emit_speed(JobId job, Rate rate) {
+void Engine::change_speed(JobId job, Rate rate) {
+  known_work_.on_rate(job, rate);
   Record record;
   record.kind = RecordKind::kSpeed;
   record.t = now_;

@@ -47,10 +47,11 @@ class Engine {
  public:
   // Everything passed must outlive the engine. The engine writes the served columns of
   // workload.jobs; the rest of the workload is only read. `until`: the clock stops there.
-  // `profiles`: how policies that learn speeds from runs do so.
+  // `profiles`: how policies that learn speeds from runs do so. `work`: what policies are told of
+  // the work that jobs have left.
   Engine(const Cluster& cluster, Workload& workload, const Speed& speed, Policy& policy,
          Backend& backend, RecordSink& journal, Time until = Time::never(),
-         const ProfileOptions& profiles = {});
+         const ProfileOptions& profiles = {}, const WorkOptions& work = {});
 
   // Journals the run's header. REQUIRES: called once, before the first step.
   void begin(const RunLabel& label);
@@ -91,8 +92,9 @@ class Engine {
   // The reason why the job can never run here, or empty.
   std::string_view unrunnable(JobId job) const;
   void leave(JobId job, JobState state);
-  // Ends the current hold: GPUs back to their nodes, attained service settled.
-  void end_hold(JobId job);
+  // Ends the current hold: GPUs back to their nodes, attained service settled. `lost`: running time
+  // whose work the world lost.
+  void end_hold(JobId job, Duration lost = {});
   Status decide(bool only_woke);
   Status check_plan();
   Status check_gang(JobId job) const;
@@ -107,12 +109,13 @@ class Engine {
   void emit(RecordKind kind, JobId job);
   void emit_job(RecordKind kind, JobId job, std::string_view reason);
   void emit_place(const Step& step);
-  void emit_speed(JobId job, Rate rate);
+  void change_speed(JobId job, Rate rate);
 
   const Cluster& cluster_;
   Workload& workload_;
   Jobs& jobs_;
   KnownSpeed known_;
+  KnownWork known_work_;
   Policy* policy_;
   Backend& backend_;
   RecordSink& journal_;

@@ -9,6 +9,7 @@
 #include "fairlead/model/communication.h"
 #include "fairlead/model/job_row.h"
 #include "fairlead/model/known_speed.h"
+#include "fairlead/model/known_work.h"
 #include "fairlead/sim/costs.h"
 #include "fairlead/sim/faults.h"
 
@@ -31,12 +32,13 @@ struct Settings {
   FaultOptions faults;
   NetworkOptions network;
   ProfileOptions profiles;
+  WorkOptions work;
   TimelineOptions timeline;
 };
 
 // Applies "key=value" texts in order, but costs before all others. Errors name the key, the values
 // it takes, and the value last; an unknown key lists the known ones, nearest first. A setting
-// without effect under the chosen network is an error too.
+// without effect under the chosen network, or the chosen knowledge of work, is an error too.
 Result<Settings> parse_settings(const std::vector<std::string>& assignments);
 
 // One line per key for `--help`.

@@ -61,8 +61,10 @@ struct Simulation::World : RecordSink {
                                .seed = inputs.seed});
     ProfileOptions profiles = settings.profiles;
     profiles.seed = inputs.seed;
+    WorkOptions work = settings.work;
+    work.seed = inputs.seed;
     engine.emplace(inputs.cluster, workload, speed, *inputs.policy, *backend, *this, inputs.until,
-                   profiles);
+                   profiles, work);
     return {};
   }
   void on(const Record& record) override {

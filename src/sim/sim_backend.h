@@ -31,7 +31,7 @@ struct SimOptions {
   std::uint64_t seed = 0;
 };
 
-class SimBackend : public Backend, public Oracle {
+class SimBackend : public Backend, public ExactWork {
  public:
   // Everything passed by reference must outlive the backend.
   SimBackend(const Cluster& cluster, const Workload& workload, const Speed& speed,
@@ -39,7 +39,7 @@ class SimBackend : public Backend, public Oracle {
 
   Batch wait(Time until, bool awaited) override;
   std::span<const SpeedChange> apply(Time now, std::span<Step> steps) override;
-  const Oracle* oracle() const override { return this; }
+  const ExactWork* exact_work() const override { return this; }
   Duration remaining(JobId job) const override;
   // Null without contention.
   const Network* network() const { return network_ ? &*network_ : nullptr; }

@@ -14,7 +14,7 @@ class Plain : public Policy {
  public:
   explicit Plain(Placement placement) : placement_(placement) {}
   std::string_view name() const override { return "plain"; }
-  Needs needs() const override { return {.remaining_work = true}; }
+  Needs needs() const override { return {.work = kAnyWork}; }
   void save(Writer&) const override { FL_CHECK(false, "a plain policy is not saved"); }
   void load(Reader&) override { FL_CHECK(false, "a plain policy is not loaded"); }
 

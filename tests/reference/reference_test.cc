@@ -16,7 +16,7 @@ using reference::Order;
 
 std::int64_t arrival(const View& view, JobId job) { return view.jobs.arrival[job].ms; }
 std::int64_t gpus(const View& view, JobId job) { return view.jobs.gpus[job]; }
-std::int64_t remaining(const View& view, JobId job) { return view.oracle->remaining(job).ms; }
+std::int64_t remaining(const View& view, JobId job) { return view.work.remaining(job).ms; }
 std::int64_t remaining_service(const View& view, JobId job) {
   return remaining(view, job) * gpus(view, job);
 }

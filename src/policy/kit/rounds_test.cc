@@ -96,6 +96,7 @@ class LateTest : public ::testing::TestWithParam<const char*> {
   JobId runs_after(std::int64_t now_ms, std::vector<Event> news) {
     Jobs& jobs = workload_.jobs;
     const KnownSpeed known(speed_, cluster_, jobs, RatesNeeded::kNone, {});
+    const KnownWork work(jobs, nullptr, WorkSource::kNone, {});
     std::vector<JobId> waiting;
     std::vector<JobId> running;
     for (JobId job : ids<JobId>(2)) {
@@ -106,7 +107,7 @@ class LateTest : public ::testing::TestWithParam<const char*> {
                      .users = workload_.users,
                      .jobs = jobs,
                      .speed = known,
-                     .oracle = nullptr,
+                     .work = work,
                      .news = news,
                      .waiting = waiting,
                      .running = running},

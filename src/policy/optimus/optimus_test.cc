@@ -427,7 +427,7 @@ struct JobView {
             .users = workload.users,
             .jobs = workload.jobs,
             .speed = *known,
-            .oracle = nullptr,
+            .work = work,
             .news = {},
             .waiting = {},
             .running = {}};
@@ -437,6 +437,7 @@ struct JobView {
   Workload workload;
   std::optional<Speed> speed;
   std::optional<KnownSpeed> known;
+  KnownWork work{workload.jobs, nullptr, WorkSource::kNone, {}};
 };
 
 TEST(OptimusSpeed, RecoversSpeedsThatFollowTheModel) {
