@@ -22,7 +22,7 @@ class Lwf : public QueuePolicy {
       : QueuePolicy(on_misfit, Placement::kCount), kappa_(kappa) {}
 
   std::string_view name() const override { return kLwf.name; }
-  Needs needs() const override { return {.work = kEstimatedWork}; }
+  Needs needs() const override { return {.work = kAnyWork}; }
   void decide(const View& view, Plan& plan) override {
     is_measured_ = false;
     QueuePolicy::decide(view, plan);
