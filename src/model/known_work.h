@@ -70,7 +70,9 @@ class KnownWork {
   KnownWork(const Jobs& jobs, const ExactWork* exact, WorkSource best, const WorkOptions& options);
 
   WorkLeft left(JobId job) const;
-  Duration remaining(JobId job) const { return left(job).left; }
+  Duration remaining(JobId job) const {
+    return exact_ != nullptr ? exact_->remaining(job) : left(job).left;
+  }
   // All of its work, as far as is known now: done and left.
   Duration total(JobId job) const { return done(job) + remaining(job); }
   Duration done(JobId job) const;
