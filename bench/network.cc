@@ -14,6 +14,7 @@
 // `scattered`: gangs of 2 to 5 of which each GPU is on another node, so that nearly all cross racks
 // and every uplink is full.
 
+#include "fairlead/base/overloaded.h"
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/input/models_file.h"
 #include "fairlead/model/workload.h"
@@ -85,10 +86,13 @@ class Watch : public RecordSink {
     next_.on(record);
     running_ms_ += static_cast<double>(running_) * static_cast<double>((record.t - now_).ms);
     now_ = record.t;
-    if (record.kind == RecordKind::kPlace) ++placements, ++running_;
-    if (record.kind == RecordKind::kFinished) --running_;
-    if (record.kind == RecordKind::kSpeed) ++speeds;
-    if (record.kind == RecordKind::kArrived) running = running_ms_ / static_cast<double>(now_.ms);
+    std::visit(
+        Overloaded{
+            [&](const record::Place&) { ++placements, ++running_; },
+            [&](const record::Finished&) { --running_; }, [&](const record::Speed&) { ++speeds; },
+            [&](const record::Arrived&) { running = running_ms_ / static_cast<double>(now_.ms); },
+            [](const auto&) {}},
+        record.what);
   }
   std::int64_t placements = 0;
   std::int64_t speeds = 0;

@@ -78,12 +78,7 @@ BENCHMARK(exact_progress);
 void journal_place(benchmark::State& state) {
   const std::vector<Slice> gang = {{NodeId(1'000), 1}};
   const std::vector<std::uint64_t> masks = {0x80};
-  Record place;
-  place.kind = RecordKind::kPlace;
-  place.job = JobId(123'456);
-  place.gang = gang;
-  place.gpu_masks = masks;
-  place.rate = place.locality = Rate::one();
+  Record place{{}, record::Place{.job = JobId(123'456), .gang = gang, .gpu_masks = masks}};
   JournalFile journal;
   for (auto _ : state) {
     place.t = place.t + milliseconds(750);

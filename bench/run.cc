@@ -6,6 +6,7 @@
 // events), nanoseconds per event, and the longest queue. The journal is encoded and hashed, as in
 // every run, and not written.
 
+#include "fairlead/base/overloaded.h"
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/model/workload.h"
 #include "fairlead/run/simulation.h"
@@ -28,9 +29,10 @@ class QueueLength : public RecordSink {
   explicit QueueLength(RecordSink& next) : next_(next) {}
   void on(const Record& record) override {
     next_.on(record);
-    if (record.kind == RecordKind::kArrived || record.kind == RecordKind::kStop) ++waiting_;
-    if (record.kind == RecordKind::kPlace) --waiting_;
-    if (record.kind == RecordKind::kFinished) ++finished;
+    std::visit(Overloaded{[&](const OneOf<record::Arrived, record::Stop> auto&) { ++waiting_; },
+                          [&](const record::Place&) { --waiting_; },
+                          [&](const record::Finished&) { ++finished; }, [](const auto&) {}},
+               record.what);
     // Steps of one decision come stops first, so look only where a new instant begins.
     if (record.t != now_) longest = std::max(longest, waiting_);
     now_ = record.t;

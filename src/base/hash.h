@@ -2,6 +2,7 @@
 // contents, equal on every machine; not cryptographic.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -24,5 +25,31 @@ inline std::uint64_t hash_bytes(std::uint64_t hash, std::span<const std::uint8_t
   }
   return hash;
 }
+
+// The hash of a stream, wherever it is cut into pieces: hash_bytes(kHashStart, all of it).
+class StreamHash {
+ public:
+  // O(bytes).
+  void add(std::span<const std::uint8_t> bytes) {
+    while (count_ > 0 && count_ < word_.size() && !bytes.empty()) {
+      word_[count_++] = bytes.front();
+      bytes = bytes.subspan(1);
+    }
+    if (count_ == word_.size()) {
+      hash_ = hash_bytes(hash_, word_);
+      count_ = 0;
+    }
+    const std::size_t whole = bytes.size() - bytes.size() % word_.size();
+    hash_ = hash_bytes(hash_, bytes.first(whole));
+    for (const std::uint8_t byte : bytes.subspan(whole)) word_[count_++] = byte;
+  }
+  // Of what was added so far.
+  std::uint64_t value() const { return hash_bytes(hash_, std::span(word_).first(count_)); }
+
+ private:
+  std::uint64_t hash_ = kHashStart;
+  std::array<std::uint8_t, 8> word_{};  // that is not whole yet
+  std::size_t count_ = 0;
+};
 
 }  // namespace fairlead

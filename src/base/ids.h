@@ -7,6 +7,7 @@
 
 #include "fairlead/base/check.h"
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -43,6 +44,11 @@ using HostId = Id<struct HostTag>;
 using RackId = Id<struct RackTag>;
 using GpuTypeId = Id<struct GpuTypeTag>;
 
+// The n-th hold of a job, from 1; 0: it has had none. A step says which hold it begins or ends, and
+// an event which hold it is about, so that news of a hold that is over is told apart from news of
+// the one that began since.
+using HoldId = std::uint32_t;
+
 // A column: one value per id of one kind. Row i belongs to IdType(i).
 template <class IdType, class T>
 class IdVector {
@@ -72,7 +78,10 @@ class IdVector {
     return rows_[id.row()];
   }
   void resize(std::size_t size, const T& value = T()) { rows_.resize(size, value); }
-  void reserve(std::size_t size) { rows_.reserve(size); }
+  // Room for `size` rows; a column that grows little by little moves seldom all the same.
+  void reserve(std::size_t size) {
+    if (size > rows_.capacity()) rows_.reserve(std::max(size, 2 * rows_.capacity()));
+  }
   void clear() { rows_.clear(); }
   std::size_t size() const { return rows_.size(); }
   bool empty() const { return rows_.empty(); }

@@ -25,5 +25,7 @@ Command add_policies(CLI::App& root);
 Command add_clusters(CLI::App& root);
 // inspect, convert and generate, below one `trace`.
 std::vector<Command> add_trace(CLI::App& root);
+// verify, dump and repair, below one `journal`.
+std::vector<Command> add_journal(CLI::App& root);
 
 }  // namespace fairlead

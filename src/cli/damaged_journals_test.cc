@@ -31,18 +31,14 @@ std::vector<std::uint8_t> small_journal() {
   journal.place(100, 0, {.gang = wide, .overhead_ms = 50});
   journal.reject(200, 1, {.user = 1, .gpus = 99}, "larger than the cluster");
   journal.arrive(300, 2, {.user = 1, .gpus = 1, .work_ms = 1000});
-  journal.happen(RecordKind::kStop, 400, 0);
+  journal.happen<record::Stop>(400, 0);
   journal.place(400, 2, {.gang = {{NodeId(1), 1}}});
   journal.speed(900, 2, 0.5);
   journal.evict(1000, 2, 100);
-  journal.node(RecordKind::kNodeDown, 1000, 1);
-  journal.node(RecordKind::kNodeUp, 1500, 1);
-  Record note;
-  note.kind = RecordKind::kNote;
-  note.t = {1500};
-  note.note = {.kind = NoteKind::kTrade, .user = UserId(0), .other_user = UserId(1)};
-  encoded.on(note);
-  journal.happen(RecordKind::kFailed, 1600, 2);
+  journal.node<record::GpusDown>(1000, 1);
+  journal.node<record::GpusUp>(1500, 1);
+  journal.note(1500, note::Trade{UserId(0), UserId(1), GpuTypeId(0), {}});
+  journal.happen<record::Failed>(1600, 2);
   journal.end(2000, {.failed = 1, .rejected = 1, .pending = 1});
   return encoded.out.bytes();
 }

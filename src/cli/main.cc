@@ -34,6 +34,7 @@ std::vector<Command> add_commands(CLI::App& root) {
                                    add_report(root),   add_replay(root),  add_policies(root),
                                    add_clusters(root)};
   for (Command& command : add_trace(root)) commands.push_back(std::move(command));
+  for (Command& command : add_journal(root)) commands.push_back(std::move(command));
   return commands;
 }
 

@@ -1,5 +1,7 @@
 #include "fairlead/cli/progress.h"
 
+#include "fairlead/base/overloaded.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -49,19 +51,11 @@ Progress::~Progress() {
 }
 
 void Progress::on(const Record& record) {
-  switch (record.kind) {
-    case RecordKind::kRun:
-      jobs_ = record.count;
-      break;
-    case RecordKind::kFinished:
-    case RecordKind::kFailed:
-    case RecordKind::kCancelled:
-    case RecordKind::kRejected:
-      ++done_;
-      break;
-    default:
-      break;
-  }
+  std::visit(Overloaded{[&](const record::Run& run) { jobs_ = run.jobs; },
+                        [&](const OneOf<record::Finished, record::Failed, record::Cancelled,
+                                        record::Rejected> auto&) { ++done_; },
+                        [](const auto&) {}},
+             record.what);
   if (!enabled_ || ++records_ % kRecordsPerLook != 0) return;
   if (const auto now = Clock::now(); now >= next_draw_) {
     next_draw_ = now + kRedraw;

@@ -14,27 +14,27 @@ namespace {
 using nlohmann::json;
 using Steps = std::vector<Decision::Step>;
 
-std::string_view event_name(RecordKind kind) {
+std::string_view event_name(Decision::Event::Kind kind) {
+  using Kind = Decision::Event::Kind;
   switch (kind) {
-    case RecordKind::kArrived:
+    case Kind::kArrived:
       return "arrived";
-    case RecordKind::kRejected:
+    case Kind::kRejected:
       return "rejected";
-    case RecordKind::kFinished:
+    case Kind::kFinished:
       return "finished";
-    case RecordKind::kFailed:
+    case Kind::kFailed:
       return "failed";
-    case RecordKind::kCancelled:
+    case Kind::kCancelled:
       return "cancelled";
-    case RecordKind::kEvicted:
+    case Kind::kEvicted:
       return "evicted";
-    case RecordKind::kNodeDown:
+    case Kind::kNodeDown:
       return "went down";
-    case RecordKind::kNodeUp:
+    case Kind::kNodeUp:
       return "came up";
-    default:
-      return "";
   }
+  return {};
 }
 
 // What both policies did at the time of the difference. The one that decided later did nothing

@@ -70,7 +70,9 @@ Status report(const Flags& flags) {
     const fs::path run_folder = (folder / run.folder).lexically_normal();
     FL_TRY_ASSIGN(summary, read_summary(run_folder));
     RunRecords records;
-    FL_TRY(read_checked_journal(run_folder / kJournalName, records));
+    const fs::path journal = run_folder / kJournalName;
+    FL_TRY_ASSIGN(end, read_checked_journal(journal, records));
+    FL_TRY(check_journal_of(summary, journal, end));
     FL_TRY(data.add({run.folder, run.label, summary, records}));
     jobs = records.jobs().size();
   }

@@ -52,7 +52,10 @@ Result<RunOutcome> run_simulation(const RunConfig& config) {
   FL_TRY_ASSIGN(inputs, read_inputs(config));
   FL_TRY_ASSIGN(simulation, Simulation::make(std::move(inputs)));
   FL_TRY_ASSIGN(folder, ResultFolder::open(config.out));
+  // The journal is there from the beginning, so that a crash leaves what led to it.
+  folder.begin_replacing();
   FL_TRY_ASSIGN(journal, JournalFile::create(folder.file(kJournalName)));
+  folder.add(kJournalName);
 
   Audit audit;
   {
@@ -63,9 +66,7 @@ Result<RunOutcome> run_simulation(const RunConfig& config) {
     FL_TRY(simulation.run());
   }
   if (config.audit) FL_TRY(check(audit));
-  folder.begin_replacing();
   FL_TRY(journal.close());
-  folder.add(kJournalName);
 
   Summary summary = simulation.summary();
   summary.journal_hash = journal.hash();

@@ -13,7 +13,8 @@ struct RunOutcome {
 };
 
 // Reads the inputs, runs, and writes the result files and journal.flj to config.out. After an error
-// nothing new is left there. Shows a progress bar where standard error is a terminal.
+// nothing new is left there, and if the run had begun, no summary.json and journal of an earlier one
+// either. Shows a progress bar where standard error is a terminal.
 Result<RunOutcome> run_simulation(const RunConfig& config);
 
 }  // namespace fairlead

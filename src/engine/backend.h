@@ -1,9 +1,13 @@
-// The seam between the scheduler and the world it schedules: two methods.
+// The seam between the scheduler and the world it schedules.
 //
-// Nothing above a backend knows whether the world is simulated, one machine or a cluster.
+// Nothing above a backend knows whether the world is simulated, one machine or a cluster. What a
+// backend says is taken with care: events may be late, come twice or out of order, or be about what
+// is over; the engine ignores those and counts them. What the engine says is meant once: a step that
+// comes again, by its job and hold, has no further effect.
 #pragma once
 
 #include "fairlead/model/event.h"
+#include "fairlead/model/job_spec.h"
 #include "fairlead/model/step.h"
 #include "fairlead/policy/policy.h"
 
@@ -11,11 +15,22 @@
 
 namespace fairlead {
 
-// The events of one instant, in the order of EventKind, then by id. Valid until the next wait().
+struct NodeJoin {
+  NodeId node;  // the row after the last
+  Cluster::NodeRow row;
+};
+
+// What is new at one instant. Valid until the next wait().
 struct Batch {
   Time now;
-  std::span<const Event> events;
-  bool ended = false;  // nothing will ever happen again
+  // The world's own clock, if that is ahead of `now`: timers are noticed late, but at their own
+  // instants.
+  Time present{};
+  std::span<const UserSpec> users{};  // that are new, in order of their rows
+  std::span<const NodeJoin> nodes{};  // the same; as Cluster::can_add allows
+  std::span<const JobSpec> jobs{};    // of the arrivals among the events, in order
+  std::span<const Event> events{};    // in the order of EventKind, then by id
+  bool ended = false;                 // nothing will ever happen again
 };
 
 // The speed of a job that holds its gang already.
@@ -27,16 +42,23 @@ struct SpeedChange {
 class Backend {
  public:
   virtual ~Backend() = default;
-  // Waits for the next event time, at most `until`, and returns all its events. Without an event up
-  // to `until`, returns no events at now == until; if nothing that matters can happen of itself,
-  // ended at once, unless something is `awaited` at `until` that may start a job.
+  // Waits for the next instant at which something is new, at most until `until`, and returns all of
+  // it. Without anything up to `until`, returns no events at now == until; if nothing that matters
+  // can happen of itself, ended at once, unless something is `awaited` at `until` that may start a
+  // job. Instants never decrease.
   virtual Batch wait(Time until, bool awaited) = 0;
-  // Starts carrying the steps out, stops before places; fills in what it expects of each place step
-  // (Step::rate, overhead, locality). Returns the jobs that run on and whose speed the steps
-  // changed, by id; valid until the next call.
-  virtual std::span<const SpeedChange> apply(Time now, std::span<Step> steps) = 0;
+  // Fills in what it expects of each place step (Step::rate, overhead, locality). Returns the jobs
+  // that run on and whose speed the steps will change, by id. The steps are carried out next, at the
+  // same instant; their spans and what is returned are valid until then.
+  virtual std::span<const SpeedChange> expect(Time now, std::span<Step> steps) = 0;
+  // Starts carrying the steps out, stops before places: a gang starts once the GPUs that it was
+  // granted are really free. The journal knows of the steps by now.
+  virtual void carry_out(Time now, std::span<const Step> steps) = 0;
+  // True if it says what became of each step, by kStarted or kStartFailed, kStopped or kStopFailed.
+  // False: a start takes Step::overhead to the millisecond, and a stop no time at all.
+  virtual bool reports_steps() const { return false; }
   // Null where the future is not known.
-  virtual const Oracle* oracle() const { return nullptr; }
+  virtual const ExactWork* exact_work() const { return nullptr; }
 };
 
 }  // namespace fairlead

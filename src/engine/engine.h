@@ -1,29 +1,34 @@
-// The one loop for all worlds: wait for the next event time; apply its events to the tables; call
-// the policy once; check the plan; journal it; let the backend carry it out.
+// The one loop for all worlds: wait for the next instant; fold its events into the tables; call the
+// policy once; check the plan; journal its steps; let the backend carry them out.
 //
 // Invariants:
-//  1. One decide() per distinct event time, after all events of that time.
+//  1. One decide() per distinct instant at which something happened that a policy may act on, after
+//     all events of that instant. Instants never decrease.
 //  2. A plan is an intention: what really happened comes back from the backend as events.
-//  3. Everything that happens is journalled in order, and nothing else changes the tables.
+//  3. Every change of the tables is a record, journalled before its steps are carried out: the tables
+//     are the fold of the journal (engine/tables.h).
 //  4. A policy cannot break the engine, nor hang it: a plan against the rules of policy/plan.h ends
 //     the run with an error, and so does a standstill (engine/standstill.h).
-//  5. GPU indices are assigned here, below the policies: the lowest free ones of each node, or the
+//  5. A world cannot break it either: an event about a hold that is over, one that came twice, a node
+//     that is down already: journalled as ignored, counted, of no effect.
+//  6. GPU indices are assigned here, below the policies: the lowest free ones of each node, or the
 //     ones held last where a job resumes in place and they are free.
 //
-// Cost of one step beside the policy's: O(events + edits of the plan x slices). No allocation once
-// warm.
+// Cost of one step beside the policy's: O(events + edits of the plan x slices); O(running) where GPUs
+// go down. No allocation once warm.
 #pragma once
 
 #include "fairlead/base/result.h"
 #include "fairlead/engine/backend.h"
 #include "fairlead/engine/standstill.h"
+#include "fairlead/engine/tables.h"
 #include "fairlead/journal/journal.h"
-#include "fairlead/model/workload.h"
 #include "fairlead/policy/policy.h"
 
 #include <cstdint>
 #include <queue>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fairlead {
@@ -35,102 +40,151 @@ struct RunLabel {
   std::string cluster;
   std::string trace;
   std::uint64_t seed = 0;
+  std::uint32_t jobs = 0;  // of the trace; 0 where jobs are not known beforehand
 };
 
 struct EngineCounts {
   std::int64_t decisions = 0;
   std::int64_t events = 0;
   std::int64_t steps = 0;
+  std::int64_t ignored = 0;  // events
+  std::int64_t skips = 0;    // of wake-ups, as the world was too far ahead
+  Duration late_max;         // how far the world's clock was ahead of an instant, at most
+};
+
+struct EngineOptions {
+  Time until = Time::never();  // the clock stops there
+  ProfileOptions profiles{};   // how policies that learn speeds from runs do so
+  WorkOptions work{};          // what they are told of the work that jobs have left
+  std::size_t jobs = 0;        // room for so many without an allocation
+  // If the world is further ahead than this, wake-ups up to its present are one decision.
+  Duration slack{Time::never().ms};
+  // A job whose start failed is held for retry_first, twice as long after each further failure in a
+  // row, at most for retry_max; after starts_max failures in a row it has failed.
+  Duration retry_first = seconds(10);
+  Duration retry_max = seconds(3600);
+  std::uint32_t starts_max = 10;
+  // A node on which the starts of that many different jobs have failed, and none succeeded since, is
+  // cordoned.
+  std::uint32_t cordon_after = 3;
 };
 
 class Engine {
  public:
-  // Everything passed must outlive the engine. The engine writes the served columns of
-  // workload.jobs; the rest of the workload is only read. `until`: the clock stops there.
-  // `profiles`: how policies that learn speeds from runs do so.
-  Engine(const Cluster& cluster, Workload& workload, const Speed& speed, Policy& policy,
-         Backend& backend, RecordSink& journal, Time until = Time::never(),
-         const ProfileOptions& profiles = {});
+  // Everything passed by reference must outlive the engine. `tables` has the cluster, and no user or
+  // job.
+  Engine(Cluster cluster, const Speed& speed, Policy& policy, Backend& backend, RecordSink& journal,
+         const EngineOptions& options);
 
-  // Journals the run's header. REQUIRES: called once, before the first step.
-  void begin(const RunLabel& label);
-  // One event time. False when nothing can happen any more, or not before `until`. Errors
+  // Journals the run's header: the users known so far, and the nodes. REQUIRES: called once, before
+  // the first step.
+  void begin(const RunLabel& label, const Users& users);
+  // One instant. False when nothing can happen any more, or not before `until`. Errors
   // (Error::Kind::kRun), which name the policy and the job, and after which the engine is of no
-  // further use: the policy's plan breaks a rule; it has brought the jobs to a standstill.
+  // further use: the policy's plan breaks a rule; it has brought the jobs to a standstill; the
+  // journal cannot be written.
   Result<bool> step();
-  // Journals the jobs that were never submitted, and the end. REQUIRES: called once, last.
-  void end();
+  // Journals the jobs that were never submitted, those of `users` that never came, and the end.
+  // REQUIRES: called once, last.
+  void end(const Users& users, std::span<const JobSpec> unsubmitted);
 
   // Goes on with another policy object, which must have loaded the state of the one before.
   void replace_policy(Policy& policy) { policy_ = &policy; }
 
   Time now() const { return now_; }
   const EngineCounts& counts() const { return counts_; }
+  const Tables& tables() const { return tables_; }
 
  private:
-  // A dense set of jobs with O(1) insert and erase; its order means nothing.
-  class JobSet {
-   public:
-    explicit JobSet(std::size_t jobs) : slots_(jobs) {}
-    void insert(JobId job);
-    void erase(JobId job);
-    std::span<const JobId> members() const { return members_; }
-
-   private:
-    std::vector<JobId> members_;
-    IdVector<JobId, std::uint32_t> slots_;
-  };
   struct Change {
     JobId job;
     GangRef before;
   };
 
-  void apply_events(std::span<const Event> events);
-  void apply_event(const Event& event);
-  void arrive(JobId job);
+  // The one way in which the tables change.
+  template <class What>
+  void log(const What& what) {
+    tables_.apply(now_, what);
+    journal_.on({now_, what});
+  }
+  void ignore(const Event& event);
+  void log_node(NodeId node);
+  // Those that are not in the tables yet.
+  void log_users(const Users& users);
+
+  void admit(const Batch& batch);
+  bool apply_events(const Batch& batch);
+  // Each of these returns false if the event is to be ignored.
+  bool apply_event(const Event& event);
+  bool apply_job_event(const Event& event);
+  bool apply_node_event(const Event& event);
+  bool arrive(const JobSpec& spec);
+  bool finish(const Event& event);
+  bool cancel(JobId job);
+  bool hold_back(JobId job);
+  bool release(JobId job);
+  bool evict(const Event& event);
+  bool fail_start(const Event& event);
+  bool confirm_stop(const Event& event);
+  bool fail_stop(const Event& event);
+  bool confirm_start(const Event& event);
+  bool take_gpus_down(NodeId node, std::uint64_t gpus);
+  bool bring_gpus_up(NodeId node, std::uint64_t gpus);
+  bool cordon(NodeId node, std::string_view reason);
+  bool uncordon(NodeId node);
+  void refresh_capacity(NodeId node);
+  void close_idle_gpus();
+  void evict_from(NodeId node, std::uint64_t gpus);
+  void release_due();
+
   // The reason why the job can never run here, or empty.
-  std::string_view unrunnable(JobId job) const;
-  void leave(JobId job, JobState state);
-  // Ends the current hold: GPUs back to their nodes, attained service settled.
-  void end_hold(JobId job);
+  std::string_view unrunnable(const JobSpec& spec) const;
+  bool is_here(JobId job) const;
+  bool is_running(JobId job, HoldId hold) const;
+  void lose_hold(JobId job, Duration lost = {});
+  void stop_now(JobId job, record::StopCause cause);
+  Time next_wake() const;
+  bool wake_up();
   Status decide(bool only_woke);
   Status check_plan();
   Status check_gang(JobId job) const;
   std::string standstill_cause() const;
   tl::unexpected<Error> misuse(JobId job, std::string_view what) const;
+  void change_speed(JobId job, Rate rate);
   void collect_changes();
   void drop_unchanged();
   void commit();
-  void commit_stop(JobId job);
-  void commit_place(JobId job);
+  void add_place_steps(JobId job);
+  void keep_gangs_of_steps();
   void grant_gpus(JobId job, GangRef gang, bool same_slices);
-  void emit(RecordKind kind, JobId job);
-  void emit_job(RecordKind kind, JobId job, std::string_view reason);
-  void emit_place(const Step& step);
-  void emit_speed(JobId job, Rate rate);
+  void log_place(const Step& step);
+  record::Asked asked(const JobSpec& spec) const;
 
-  const Cluster& cluster_;
-  Workload& workload_;
-  Jobs& jobs_;
+  Tables tables_;
+  Jobs& jobs_;  // of tables_
   KnownSpeed known_;
+  KnownWork known_work_;
   Policy* policy_;
   Backend& backend_;
   RecordSink& journal_;
-  const Time until_;
+  const EngineOptions options_;
 
   Time now_;
+  Time present_;  // of the world, as far as it has said
   Plan plan_;
-  JobSet waiting_;
-  JobSet running_;
-  IdVector<NodeId, std::uint64_t> gpus_free_;  // by node: bit i set if GPU i is free
   std::priority_queue<Time, std::vector<Time>, std::greater<>> wakes_;
+  // When jobs whose starts failed may be placed again; some are released before.
+  std::priority_queue<std::pair<Time, JobId>, std::vector<std::pair<Time, JobId>>, std::greater<>>
+      retries_;
   std::vector<Event> news_;
   std::vector<Change> changes_;
-  std::vector<Step> steps_;
+  std::vector<Step> steps_;  // stops, then places
+  std::vector<Slice> step_slices_;
+  std::vector<std::uint64_t> step_masks_;
+  IdVector<NodeId, std::uint64_t> granted_;   // to gangs of the plan that is being journalled
   IdVector<JobId, std::int64_t> changed_at_;  // the decision that last edited the job
   Standstill standstill_;
   EngineCounts counts_;
-  Record::Counts job_counts_;
 };
 
 }  // namespace fairlead

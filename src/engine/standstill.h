@@ -24,24 +24,22 @@ class Standstill {
   static constexpr std::int64_t kIdleMax = 10'000;
   static constexpr std::int64_t kIdleMaxDown = 1'000'000;
 
-  explicit Standstill(std::size_t jobs) : works_from_(jobs) {}
-
   // A job arrived, ended or worked.
   void on_progress() { idle_ = 0, spent_ = 0, stopped_early_ = {}; }
-  // A hold begins, whose overhead is over at `works_from`.
-  void on_hold(JobId job, Time works_from) { works_from_[job] = works_from; }
-  void on_hold_end(JobId job, Time now) {
-    if (now > works_from_[job]) return on_progress();
+  // A hold ends, whose overhead is over at `works_from`.
+  void on_hold_end(JobId job, Time works_from, Time now) {
+    if (now > works_from) return on_progress();
     stopped_early_ = job;
   }
   // Call after each decision. True if the jobs have come to a standstill. `only_woke`: nothing but a
-  // wake-up led to the decision; `all_up`: every node is up.
-  bool after_decision(bool only_woke, bool all_up, std::span<const JobId> running, Time now) {
+  // wake-up led to the decision; `all_up`: every node is up; `works_from`: of the running jobs.
+  bool after_decision(bool only_woke, bool all_up, std::span<const JobId> running,
+                      const IdVector<JobId, Time>& works_from, Time now) {
     if (!only_woke) return false;
     ++idle_;
     spent_ += all_up ? kIdleMaxDown / kIdleMax : 1;
     if (spent_ < kIdleMaxDown) return false;
-    const auto works = [&](JobId job) { return now > works_from_[job]; };
+    const auto works = [&](JobId job) { return now > works_from[job]; };
     if (std::ranges::none_of(running, works)) return true;
     on_progress();
     return false;
@@ -55,7 +53,6 @@ class Standstill {
   std::int64_t idle_ = 0;
   std::int64_t spent_ = 0;  // of the patience, in units of an idle decision with a node down
   JobId stopped_early_;
-  IdVector<JobId, Time> works_from_;
 };
 
 }  // namespace fairlead

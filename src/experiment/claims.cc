@@ -261,9 +261,9 @@ Status ClaimReader::read_expected(const char* key, const YamlNode& node, Publish
 Status ClaimReader::check_users(const PublishedClaim& claim) const {
   if (claim.bound != Bound::kFluid && claim.figure->needs_run()) return {};
   for (const Case& one : experiment_.cases) {
-    const auto* users = std::get_if<std::vector<UserSpec>>(&one.workload);
+    const auto* users = std::get_if<std::vector<DrawnUser>>(&one.workload);
     if (users == nullptr) return map_.error("the fluid calculation takes a workload of users");
-    if (std::ranges::find(*users, claim.user, &UserSpec::name) == users->end()) {
+    if (std::ranges::find(*users, claim.user, &DrawnUser::name) == users->end()) {
       return map_.find("user")->bad_value("the workload has no such user");
     }
   }

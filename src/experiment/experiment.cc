@@ -199,7 +199,7 @@ Status ExperimentReader::read_case(const YamlNode& map, const Case& base) {
 
 Status ExperimentReader::add_case(const YamlNode& map, Case one) {
   if (one.cluster.empty()) return map.error("the key is missing here: cluster");
-  const auto* users = std::get_if<std::vector<UserSpec>>(&one.workload);
+  const auto* users = std::get_if<std::vector<DrawnUser>>(&one.workload);
   if (users != nullptr && users->empty() && !experiment_.iterations) {
     return map.error("the key is missing here: workload");
   }
@@ -236,7 +236,7 @@ Status ExperimentReader::read_models(const YamlNode& map, Case& one) {
   if (!node) return {};
   std::vector<std::string> models;
   FL_TRY(read(map, "models", models));
-  auto* users = std::get_if<std::vector<UserSpec>>(&one.workload);
+  auto* users = std::get_if<std::vector<DrawnUser>>(&one.workload);
   if (users == nullptr || users->size() != models.size()) {
     return node->error("models take a workload of as many users");
   }

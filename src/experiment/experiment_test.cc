@@ -87,7 +87,7 @@ TEST(Experiment, RepeatsItselfInCases) {
   EXPECT_EQ(experiment->cases[0].cluster, "1xV100:4");
   EXPECT_EQ(experiment->cases[1].cluster, "2xK80:4");
   EXPECT_EQ(experiment->cases[1].policies, (Policies{{"a", "fifo"}, {"b", "srtf"}}));
-  EXPECT_EQ(std::get<std::vector<UserSpec>>(experiment->cases[1].workload)[1].model, "GRU");
+  EXPECT_EQ(std::get<std::vector<DrawnUser>>(experiment->cases[1].workload)[1].model, "GRU");
 }
 
 // The jobs of the only case of an experiment with this workload, one line each.

@@ -1,5 +1,6 @@
 #include "fairlead/experiment/figures.h"
 
+#include "fairlead/base/overloaded.h"
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/input/csv.h"
 #include "fairlead/input/models_file.h"
@@ -31,26 +32,19 @@ class ScheduleMeter : public RecordSink {
   void on(const Record& record) override {
     // What is decided at the beginning of a quantum belongs to it.
     while (sampled_ < quanta_ && record.t > Time{sampled_ * quantum_.ms}) sample();
-    switch (record.kind) {
-      case RecordKind::kArrived:
-        names_[record.job] = record.name;
-        break;
-      case RecordKind::kPlace:
-        running_.insert(record.job);
-        break;
-      case RecordKind::kStop:
-      case RecordKind::kFinished:
-      case RecordKind::kFailed:
-      case RecordKind::kCancelled:
-      case RecordKind::kEvicted:
-        running_.erase(record.job);
-        break;
-      case RecordKind::kNote:
-        if (record.note.kind == NoteKind::kPass) passes_[record.note.job] = record.note.value;
-        break;
-      default:
-        break;
-    }
+    std::visit(
+        Overloaded{
+            [&](const record::Arrived& arrived) { names_[arrived.asked.job] = arrived.asked.name; },
+            [&](const record::Place& place) { running_.insert(place.job); },
+            [&](const OneOf<record::Stop, record::Finished, record::Failed, record::Cancelled,
+                            record::Evicted> auto& end) { running_.erase(end.job); },
+            [&](const Note& note) {
+              const auto* pass = std::get_if<note::Pass>(&note);
+              if (pass != nullptr) passes_[pass->job] = pass->pass;
+            },
+            [](const auto&) {},
+        },
+        record.what);
   }
 
   void add_to(RunFigures& figures) const {
@@ -68,8 +62,7 @@ class ScheduleMeter : public RecordSink {
     schedule_.push_back(names.empty() ? "-" : fmt::format("{}", fmt::join(names, "+")));
     for (const auto& [job, pass] : passes_) {
       samples_[job].resize(schedule_.size() - 1, "0");  // passes are noted when they change
-      samples_[job].push_back(
-          fmt::format("{}", scaled_value({.kind = NoteKind::kPass, .value = pass})));
+      samples_[job].push_back(fmt::format("{}", pass.value()));
     }
     ++sampled_;
   }
@@ -79,7 +72,7 @@ class ScheduleMeter : public RecordSink {
   std::int64_t sampled_ = 0;
   std::map<JobId, std::string> names_;
   std::set<JobId> running_;
-  std::map<JobId, std::int64_t> passes_;
+  std::map<JobId, note::Millionths> passes_;
   std::map<JobId, std::vector<std::string>> samples_;
   std::vector<std::string> schedule_;
 };
@@ -360,7 +353,9 @@ Result<RunFigures> read_run(const std::filesystem::path& folder, const RunQuesti
   ScheduleMeter schedule(questions.quantum, questions.quanta);
   WindowFairness fairness({.windows = questions.windows, .quantum = questions.quantum});
   Tee tee({&schedule, &fairness});
-  FL_TRY(read_journal(folder / "journal.flj", tee));
+  const std::filesystem::path journal = folder / kJournalName;
+  FL_TRY_ASSIGN(end, read_finished_journal(journal, tee));
+  FL_TRY(check_journal_of(summary, journal, end));
   schedule.add_to(figures);
   figures.windows = fairness.windows();
   figures.idle_when_wanted = fairness.idle_when_wanted();
@@ -385,12 +380,12 @@ Result<double> fluid_gain(const Case& one, const std::vector<std::string>& setti
                           const PublishedClaim& claim) {
   FL_TRY_ASSIGN(cluster, load_cluster(one.cluster));
   FL_TRY_ASSIGN(table, speed_table(settings));
-  const auto& users = std::get<std::vector<UserSpec>>(one.workload);
+  const auto& users = std::get<std::vector<DrawnUser>>(one.workload);
   double tickets = 0;
-  for (const UserSpec& user : users) tickets += static_cast<double>(user.tickets);
+  for (const DrawnUser& user : users) tickets += static_cast<double>(user.tickets);
   std::vector<double> speeds;
   std::vector<double> entitled;
-  for (const UserSpec& user : users) {
+  for (const DrawnUser& user : users) {
     const ModelProfile* model = table.find(user.model);
     if (model == nullptr) return input_error("no speeds are known of model {}", user.model);
     for (const GpuTypeId type : ids<GpuTypeId>(cluster.type_names.size())) {
@@ -403,7 +398,7 @@ Result<double> fluid_gain(const Case& one, const std::vector<std::string>& setti
   Trading().trade(cluster.type_names.size(), speeds, entitled,
                   claim.price == "slides" ? TradePrice::kSlides : TradePrice::kExternal, trades);
 
-  const auto row = static_cast<std::size_t>(std::ranges::find(users, claim.user, &UserSpec::name) -
+  const auto row = static_cast<std::size_t>(std::ranges::find(users, claim.user, &DrawnUser::name) -
                                             users.begin());
   FL_CHECK(row < users.size(), "no user {}", claim.user);
   const std::size_t types = cluster.type_names.size();

@@ -125,13 +125,13 @@ class FiguresOfAJournal : public testing::Test {
     journal.arrive(0, 0, {.user = 0, .gpus = 4, .work_ms = 2000});
     journal.arrive(0, 1, {.user = 1, .gpus = 4, .work_ms = 60'000});
     place(journal, 0, 0);
-    note_pass(*file, 0, 0, 250'000);
-    journal.happen(RecordKind::kStop, 1000, 0);
+    note_pass(journal, 0, 0, 250'000);
+    journal.happen<record::Stop>(1000, 0);
     place(journal, 1000, 1);
-    journal.happen(RecordKind::kStop, 2000, 1);
+    journal.happen<record::Stop>(2000, 1);
     place(journal, 2000, 0);
-    note_pass(*file, 2000, 0, 500'000);
-    journal.happen(RecordKind::kFinished, 3000, 0);
+    note_pass(journal, 2000, 0, 500'000);
+    journal.happen<record::Finished>(3000, 0);
     journal.end(10'000, {.finished = 1, .pending = 1});
     ASSERT_TRUE(file->close().has_value());
   }
@@ -140,12 +140,9 @@ class FiguresOfAJournal : public testing::Test {
   static void place(TestJournal& journal, std::int64_t t_ms, std::size_t job) {
     journal.place(t_ms, job, {.gang = {{NodeId(0), 4}}});
   }
-  static void note_pass(RecordSink& sink, std::int64_t t_ms, std::size_t job, std::int64_t pass) {
-    Record record;
-    record.kind = RecordKind::kNote;
-    record.t = {t_ms};
-    record.note = {.kind = NoteKind::kPass, .job = JobId(job), .value = pass};
-    sink.on(record);
+  static void note_pass(TestJournal& journal, std::int64_t t_ms, std::size_t job,
+                        std::int64_t pass) {
+    journal.note(t_ms, note::Pass{JobId(job), {pass}});
   }
 
   std::filesystem::path folder_;
@@ -216,7 +213,7 @@ TEST_F(FiguresOfAJournal, AreMissedWithTheirFile) {
 TEST(FluidGain, FollowsTheTrades) {
   Case one;
   one.cluster = "1xV100:2,1xK80:8";
-  one.workload = std::vector<UserSpec>{{.name = "a", .model = "VAE"},
+  one.workload = std::vector<DrawnUser>{{.name = "a", .model = "VAE"},
                                        {.name = "b", .model = "ResNeXt50"},
                                        {.name = "c", .model = "SuperResolution"}};
   PublishedClaim claim = claim_of("fluid_gain");
@@ -232,7 +229,7 @@ TEST(FluidGain, FollowsTheTrades) {
 TEST(FluidGain, NeedsTheSpeedsOfEveryModel) {
   Case one;
   one.cluster = "1xV100:2";
-  one.workload = std::vector<UserSpec>{{.name = "a", .model = "unknown"}};
+  one.workload = std::vector<DrawnUser>{{.name = "a", .model = "unknown"}};
   PublishedClaim claim = claim_of("fluid_gain");
   claim.user = "a";
   EXPECT_EQ(fluid_gain(one, {}, claim).error().message, "no speeds are known of model unknown");

@@ -23,7 +23,7 @@ constexpr IntegerBounds kUsers = {1, 1'000'000};
 
 Duration duration_of(double hours) { return {std::llround(hours * 3'600'000)}; }
 
-Status read_jobs(const YamlNode& map, UserSpec& user) {
+Status read_jobs(const YamlNode& map, DrawnUser& user) {
   FL_TRY(read(map, "jobs", kJobs, user.jobs));
   FL_TRY(read(map, "gangs", kGpus, user.gangs));
   FL_TRY(read(map, "model", user.model));
@@ -31,9 +31,9 @@ Status read_jobs(const YamlNode& map, UserSpec& user) {
   return read(map, "submit_h", kHours, user.submit_h);
 }
 
-Result<UserSpec> read_user(const YamlNode& map) {
+Result<DrawnUser> read_user(const YamlNode& map) {
   FL_TRY(map.expect_keys({"name", "tickets", "jobs", "gangs", "model", "duration_h", "submit_h"}));
-  UserSpec user;
+  DrawnUser user;
   FL_TRY(map.get("name"));
   FL_TRY(read(map, "name", user.name));
   FL_TRY(read(map, "tickets", kTickets, user.tickets));
@@ -43,7 +43,7 @@ Result<UserSpec> read_user(const YamlNode& map) {
 
 Result<WorkloadSpec> read_users(const YamlNode& list) {
   FL_TRY_ASSIGN(items, list.items());
-  std::vector<UserSpec> users;
+  std::vector<DrawnUser> users;
   std::set<std::string> names;
   for (const YamlNode& item : items) {
     FL_TRY_ASSIGN(user, read_user(item));
@@ -253,14 +253,14 @@ Result<Workload> part_of(const TraceSpec& spec) {
   return builder.finish();
 }
 
-std::string job_name(const UserSpec& user, std::int64_t number) {
+std::string job_name(const DrawnUser& user, std::int64_t number) {
   return user.jobs == 1 ? user.name : fmt::format("{}-{}", user.name, number);
 }
 
-Result<Workload> make_users(const std::vector<UserSpec>& users) {
+Result<Workload> make_users(const std::vector<DrawnUser>& users) {
   WorkloadBuilder builder("users", Reading::kStrict);
   std::int64_t row = 0;
-  for (const UserSpec& user : users) {
+  for (const DrawnUser& user : users) {
     for (std::int64_t i = 0; i < user.jobs; ++i) {
       const std::string id = job_name(user, i + 1);
       FL_TRY(builder.add({.id = id,
@@ -364,7 +364,7 @@ Result<WorkloadSpec> read_workload(const YamlNode& map, const std::filesystem::p
 
 Result<Workload> make_workload(const WorkloadSpec& spec, const Cluster& cluster,
                                std::uint64_t seed) {
-  if (const auto* users = std::get_if<std::vector<UserSpec>>(&spec)) return make_users(*users);
+  if (const auto* users = std::get_if<std::vector<DrawnUser>>(&spec)) return make_users(*users);
   if (const auto* trace = std::get_if<TraceSpec>(&spec)) return part_of(*trace);
   const auto& drawn = std::get<DrawnSpec>(spec);
   FL_TRY_ASSIGN(workload, draw(drawn, cluster, seed));

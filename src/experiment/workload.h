@@ -43,7 +43,7 @@
 
 namespace fairlead {
 
-struct UserSpec {
+struct DrawnUser {
   std::string name;
   std::int64_t tickets = 1;
   std::int64_t jobs = 1;
@@ -86,7 +86,7 @@ struct DrawnSpec {
   Elastic elastic;
 };
 
-using WorkloadSpec = std::variant<std::vector<UserSpec>, DrawnSpec, TraceSpec>;
+using WorkloadSpec = std::variant<std::vector<DrawnUser>, DrawnSpec, TraceSpec>;
 
 // Where public files are: $FAIRLEAD_SHARED, else ../shared.
 std::filesystem::path shared_folder();

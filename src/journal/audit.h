@@ -1,87 +1,36 @@
-// The audit: recomputes every GPU, gang and job from the journal alone, and reports
-// inconsistencies.
+// The audit: recomputes what a run did from the journal alone, and reports inconsistencies. It shares
+// no state with the engine, and never aborts: a damaged journal is a finding, not a bug.
 //
-// It shares no state with the engine. It checks that
-//  1. no GPU is granted twice, and none on a node that is down or does not have it;
-//  2. gangs are whole: sorted slices of distinct nodes, within what the job asks for; copies of a
-//     job are placed together, on different nodes;
-//  3. jobs go unseen -> waiting <-> running -> finished or failed, and only so;
-//  4. a finish comes at the first millisecond at which the journalled rates have done the job's
-//     work, and no running job outlives that moment: no work is lost or invented;
-//  5. at the end every job is accounted for, as kEnd says: also those never submitted.
+// It is two: the life cycle of jobs and the capacity of nodes (life_cycle_audit.h), which hold in
+// every world; and the work that was done (work_audit.h), which is exact only where the world is, as
+// in the simulator.
 //
-// O(slices) per record. It never aborts: a damaged journal is a finding, not a bug.
+// O(slices) per record.
 #pragma once
 
-#include "fairlead/journal/journal.h"
-#include "fairlead/model/rate_history.h"
-
-#include <cstdint>
-#include <string>
-#include <vector>
+#include "fairlead/journal/audit_problems.h"
+#include "fairlead/journal/life_cycle_audit.h"
+#include "fairlead/journal/work_audit.h"
 
 namespace fairlead {
 
 class Audit : public RecordSink {
  public:
-  void on(const Record& record) override;
+  void on(const Record& record) override {
+    work_.on(record);
+    life_cycle_.on(record);
+  }
 
-  // What is wrong, in journal order; the first kProblemsMax of problem_count(). Empty: nothing.
-  const std::vector<std::string>& problems() const { return problems_; }
-  std::int64_t problem_count() const { return problem_count_; }
+  // What is wrong, in journal order; the first kMax of problem_count(). Empty: nothing.
+  const std::vector<std::string>& problems() const { return problems_.texts(); }
+  std::int64_t problem_count() const { return problems_.count(); }
   // True once the end record came and nothing was wrong.
-  bool passed() const { return ended_ && problem_count_ == 0; }
-
-  static constexpr std::size_t kProblemsMax = 20;
-  static constexpr std::size_t kJobsMax = std::size_t{1} << 24;  // a row is about 100 bytes
+  bool passed() const { return life_cycle_.ended() && problems_.count() == 0; }
 
  private:
-  enum class State : std::uint8_t { kUnseen, kWaiting, kRunning, kDone, kRejected, kUnsubmitted };
-  struct Grant {
-    NodeId node;
-    std::uint64_t gpus;
-  };
-  struct AuditedJob {
-    State state = State::kUnseen;
-    std::uint32_t gpus_min = 0;
-    std::uint32_t gpus_max = 0;
-    Work left;
-    Rate rate;
-    Time progress_from;
-    Time placed_at;
-    std::uint32_t copies = 0;
-    std::vector<Grant> grants;
-  };
-  struct AuditedNode {
-    std::uint64_t gpus = 0;  // every GPU it has
-    std::uint64_t busy = 0;
-    bool down = false;
-  };
-
-  template <class... Args>
-  void problem(fmt::format_string<Args...> format, Args&&... args);
-  AuditedJob* running(const Record& record);
-  void on_run(const Record& record);
-  void on_node(const Record& record);
-  void on_arrived(const Record& record);
-  void on_done(const Record& record);
-  void on_place(const Record& record);
-  void on_node_change(const Record& record);
-  void on_speed(const Record& record);
-  void on_end(const Record& record);
-  void grant(AuditedJob& job, const Record& record);
-  void release(AuditedJob& job);
-  void settle(AuditedJob& job, Time now);
-
-  IdVector<JobId, AuditedJob> jobs_;
-  IdVector<NodeId, AuditedNode> nodes_;
-  RateHistory rates_;  // of running jobs
-  Record::Counts counts_;
-  Time now_;
-  bool begun_ = false;
-  bool ended_ = false;
-  std::vector<std::string> problems_;
-  std::int64_t problem_count_ = 0;
+  AuditProblems problems_;
+  WorkAudit work_{problems_};
+  LifeCycleAudit life_cycle_{problems_};
 };
 
 }  // namespace fairlead

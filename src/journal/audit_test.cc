@@ -10,47 +10,40 @@ namespace {
 class Canary : public testing::Test {
  protected:
   Canary() {
-    add(RecordKind::kRun, 0).count = 2;
-    for (std::size_t n : {0U, 1U}) {
-      Record& node = add(RecordKind::kNode, 0);
-      node.node = NodeId(n);
-      node.count = 4;
-    }
+    add(0, record::Run{.jobs = 2});
+    for (std::size_t n : {0U, 1U}) add(0, record::Node{.node = NodeId(n), .gpus = 4});
     arrived(0, 4, seconds(10));
     place(0, 0, {{NodeId(0), 4}}, {0xf});
     arrived(1, 6, seconds(20));
-    job(RecordKind::kFinished, 0, 10'000);
+    add(10'000, record::Finished{JobId(0)});
     place(1, 10'000, {{NodeId(0), 4}, {NodeId(1), 2}}, {0xf, 0x3});
-    job(RecordKind::kFinished, 1, 30'000);
-    add(RecordKind::kEnd, 30'000).counts.finished = 2;
+    add(30'000, record::Finished{JobId(1)});
+    add(30'000, record::End{{.finished = 2}});
   }
 
-  Record& add(RecordKind kind, std::int64_t ms) {
-    Record record;
-    record.kind = kind;
-    record.t = {ms};
-    records.push_back(record);
-    return records.back();
+  template <class What>
+  void add(std::int64_t ms, const What& what) {
+    records.push_back({{ms}, what});
   }
-  Record& job(RecordKind kind, std::size_t number, std::int64_t ms) {
-    Record& record = add(kind, ms);
-    record.job = JobId(number);
-    return record;
+  template <class What>
+  void insert(std::size_t index, std::int64_t ms, const What& what) {
+    records.insert(records.begin() + static_cast<long>(index), Record{{ms}, what});
   }
   void arrived(std::size_t number, std::uint32_t gpus, Duration work) {
-    Record& record = job(RecordKind::kArrived, number, 0);
-    record.gpus = record.gpus_min = record.gpus_max = gpus;
-    record.work = work;
+    add(0, record::Arrived{{.job = JobId(number),
+                            .gpus = gpus,
+                            .gpus_min = gpus,
+                            .gpus_max = gpus,
+                            .work = work}});
   }
   void place(std::size_t number, std::int64_t ms, std::vector<Slice> gang,
              std::vector<std::uint64_t> masks) {
     gangs.push_back(std::move(gang));
     gpu_masks.push_back(std::move(masks));
-    Record& record = job(RecordKind::kPlace, number, ms);
-    record.gang = gangs.back();
-    record.gpu_masks = gpu_masks.back();
-    record.rate = record.locality = Rate::one();
+    add(ms,
+        record::Place{.job = JobId(number), .gang = gangs.back(), .gpu_masks = gpu_masks.back()});
   }
+  record::Place& placed(std::size_t index) { return std::get<record::Place>(records[index].what); }
   std::vector<std::string> audit() const {
     Audit audit;
     for (const Record& record : records) audit.on(record);
@@ -59,7 +52,7 @@ class Canary : public testing::Test {
   }
   void erase(std::size_t index) { records.erase(records.begin() + static_cast<long>(index)); }
 
-  static constexpr std::size_t kFinishJob0 = 6, kPlaceJob1 = 7, kFinishJob1 = 8;
+  static constexpr std::size_t kArriveJob1 = 5, kFinishJob0 = 6, kPlaceJob1 = 7, kFinishJob1 = 8;
   std::vector<Record> records;
   std::vector<std::vector<Slice>> gangs;
   std::vector<std::vector<std::uint64_t>> gpu_masks;
@@ -75,22 +68,22 @@ TEST_F(Canary, ADoubleGrantIsFound) {
 }
 
 TEST_F(Canary, ASplitGangIsFound) {
-  records[kPlaceJob1].gang = Gang(gangs[1]).first(1);
+  placed(kPlaceJob1).gang = Gang(gangs[1]).first(1);
   EXPECT_EQ(audit(), std::vector<std::string>{"at 10000 ms: job 1 gets 4 GPUs and asks for 6 to 6: "
                                               "its gang is split"});
 }
 
 TEST_F(Canary, CopiesOfAJobAddTheirWork) {
-  records[kPlaceJob1].gang = Gang(gangs[1]).first(1);
-  records[kPlaceJob1].gpu_masks = std::span(gpu_masks[1]).first(1);
-  records[5].gpus_min = records[5].gpus_max = 4;
-  records.insert(records.begin() + kFinishJob1, records[kPlaceJob1]);
-  Record& copy = records[kFinishJob1];
+  placed(kPlaceJob1).gang = Gang(gangs[1]).first(1);
+  placed(kPlaceJob1).gpu_masks = std::span(gpu_masks[1]).first(1);
+  record::Asked& asked = std::get<record::Arrived>(records[kArriveJob1].what).asked;
+  asked.gpus_min = asked.gpus_max = 4;
   gangs.push_back({{NodeId(1), 4}});
   gpu_masks.push_back({0xf});
-  copy.copy = 1;
-  copy.gang = gangs.back();
-  copy.gpu_masks = gpu_masks.back();
+  insert(kFinishJob1, 10'000,
+         record::Place{
+             .job = JobId(1), .gang = gangs.back(), .gpu_masks = gpu_masks.back(), .copy = 1});
+  record::Place& copy = placed(kFinishJob1);
   Record& finish = records[kFinishJob1 + 1];
   finish.t = {20'000};  // 20 s of work at twice the speed
   EXPECT_EQ(audit(), std::vector<std::string>{});
@@ -112,13 +105,13 @@ TEST_F(Canary, ALostJobIsFound) {
 }
 
 TEST_F(Canary, AJobStoppedInsteadOfFinishedIsFound) {
-  records[kFinishJob1].kind = RecordKind::kStop;
+  records[kFinishJob1].what = record::Stop{JobId(1)};
   ASSERT_FALSE(audit().empty());
   EXPECT_EQ(audit()[0], "at 30000 ms: job 1 is stopped, but its work is done");
 }
 
 TEST_F(Canary, AJobMissingFromTheCountsIsFound) {
-  records.back().counts.finished = 1;
+  records.back().what = record::End{{.finished = 1}};
   ASSERT_EQ(audit().size(), 1U);
   EXPECT_TRUE(audit()[0].find("the end record counts 1 finished") != std::string::npos);
 }
@@ -139,23 +132,16 @@ TEST_F(Canary, AGpuThatTheNodeDoesNotHaveIsFound) {
 }
 
 TEST_F(Canary, APlacementOnANodeThatIsDownIsFound) {
-  Record down = records[kFinishJob0];
-  down.kind = RecordKind::kNodeDown;
-  down.node = NodeId(1);
-  records.insert(records.begin() + kPlaceJob1, down);
+  insert(kPlaceJob1, 10'000, record::GpusDown{NodeId(1)});
   EXPECT_EQ(audit()[0], "at 10000 ms: job 1 is placed on node 1, which is down");
 }
 
 TEST_F(Canary, ANodeThatGoesDownUnderAJobIsFound) {
-  Record down = records[kFinishJob0];
-  down.t = {5'000};
-  down.kind = RecordKind::kNodeDown;
-  down.node = NodeId(1);
-  Record up = down;
-  up.kind = RecordKind::kNodeUp;
-  records.insert(records.begin() + kFinishJob0, {down, up});
+  insert(kFinishJob0, 5'000, record::GpusUp{NodeId(1)});
+  insert(kFinishJob0, 5'000, record::GpusDown{NodeId(1)});
   EXPECT_EQ(audit(), std::vector<std::string>{}) << "no job holds its GPUs";
-  records[kFinishJob0].node = records[kFinishJob0 + 1].node = NodeId(0);
+  records[kFinishJob0].what = record::GpusDown{NodeId(0)};
+  records[kFinishJob0 + 1].what = record::GpusUp{NodeId(0)};
   records[kFinishJob0 + 1].t = {10'000};
   std::swap(records[kFinishJob0 + 1], records[kFinishJob0 + 2]);  // up after its job has ended
   EXPECT_EQ(audit(),
@@ -164,11 +150,7 @@ TEST_F(Canary, ANodeThatGoesDownUnderAJobIsFound) {
 
 // Job 1 works at speed 1 for 4 s and at half the speed for the other 16 s of its work.
 TEST_F(Canary, AChangedSpeedCountsFromItsMoment) {
-  Record speed = records[kFinishJob1];
-  speed.t = {14'000};
-  speed.kind = RecordKind::kSpeed;
-  speed.rate = Rate::of(0.5);
-  records.insert(records.begin() + kFinishJob1, speed);
+  insert(kFinishJob1, 14'000, record::Speed{JobId(1), Rate::of(0.5)});
   Record& finish = records[kFinishJob1 + 1];
   finish.t = {46'000};
   records.back().t = {46'000};

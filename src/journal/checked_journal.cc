@@ -1,5 +1,6 @@
 #include "fairlead/journal/checked_journal.h"
 
+#include "fairlead/base/overloaded.h"
 #include "fairlead/model/workload.h"
 
 namespace fairlead {
@@ -23,78 +24,83 @@ Status CheckedJournal::status() const {
 }
 
 std::string CheckedJournal::wrong(const Record& record) {
-  switch (record.kind) {
-    case RecordKind::kRun:
-    case RecordKind::kUser:
-    case RecordKind::kNode:
-      return wrong_in_header(record);
-    case RecordKind::kArrived:
-    case RecordKind::kRejected:
-    case RecordKind::kUnsubmitted:
-      if (record.job.row() >= jobs_) return fmt::format("job {} of {}", record.job.row(), jobs_);
-      if (record.user.is_none() || record.user.row() >= users_) {
-        return fmt::format("job {} is of user {} of {}", record.job.row(), record.user.row(),
-                           users_);
-      }
-      break;
-    case RecordKind::kPlace:
-      if (record.gang.empty()) return fmt::format("job {} is placed nowhere", record.job.row());
-      break;
-    case RecordKind::kNote:
-      return wrong_in_note(record.note);
-    default:
-      break;
-  }
-  events_ = true;
+  const bool in_header = std::visit(
+      []<class What>(const What&) { return OneOf<What, record::Run, record::User, record::Node>; },
+      record.what);
+  if (in_header && events_) return "a part of the header comes late";
+  events_ = !in_header;
+  return std::visit(
+      Overloaded{
+          [&](const OneOf<record::Run, record::User, record::Node> auto& part) {
+            return wrong_in_header(part);
+          },
+          [&](const OneOf<record::Arrived, record::Rejected, record::Unsubmitted> auto& job) {
+            return wrong_in_job(job.asked);
+          },
+          [](const record::Place& place) -> std::string {
+            if (!place.gang.empty()) return {};
+            return fmt::format("job {} is placed nowhere", place.job.row());
+          },
+          [&](const Note& note) { return wrong_in_note(note); },
+          [](const auto&) { return std::string(); },
+      },
+      record.what);
+}
+
+std::string CheckedJournal::wrong_in_header(const record::Run& run) {
+  if (begun_) return "a second run begins";
+  jobs_ = run.jobs;
+  types_ = run.gpu_types.size();
+  if (types_ > kGpuTypesMax) return fmt::format("the run has {} GPU types", types_);
   return {};
 }
 
-std::string CheckedJournal::wrong_in_header(const Record& record) {
-  constexpr std::size_t kLabels = 4;
-  if (events_) return "a part of the header comes late";
-  if (record.kind == RecordKind::kRun) {
-    if (begun_) return "a second run begins";
-    if (record.names.size() < kLabels || record.names.size() > kLabels + kGpuTypesMax) {
-      return fmt::format("the run has {} names", record.names.size());
-    }
-    jobs_ = record.count;
-    types_ = record.names.size() - kLabels;
-    return {};
+std::string CheckedJournal::wrong_in_header(const record::User& user) {
+  if (user.user.row() != users_) return fmt::format("user {} is out of order", users_);
+  if (user.tickets < 1 || user.tickets > kTicketsMax) {
+    return fmt::format("user {} has {} tickets", users_, user.tickets);
   }
-  if (record.kind == RecordKind::kUser) {
-    if (record.user.row() != users_) return fmt::format("user {} is out of order", users_);
-    if (record.tickets < 1 || record.tickets > kTicketsMax) {
-      return fmt::format("user {} has {} tickets", users_, record.tickets);
-    }
-    ++users_;
-    return {};
-  }
+  ++users_;
+  return {};
+}
+
+std::string CheckedJournal::wrong_in_header(const record::Node& node) {
   // Racks are numbered in the order of their nodes.
-  if (record.type.row() >= types_ || record.host.is_none() || record.rack.row() > racks_) {
-    return fmt::format("node {} has type {}, host {}, rack {}", nodes_, record.type.row(),
-                       record.host.row(), record.rack.row());
+  if (node.type.row() >= types_ || node.host.is_none() || node.rack.row() > racks_) {
+    return fmt::format("node {} has type {}, host {}, rack {}", nodes_, node.type.row(),
+                       node.host.row(), node.rack.row());
   }
-  if (record.rack.row() == racks_) ++racks_;
+  if (node.rack.row() == racks_) ++racks_;
   ++nodes_;
+  return {};
+}
+
+std::string CheckedJournal::wrong_in_job(const record::Asked& asked) const {
+  if (asked.job.row() >= jobs_) return fmt::format("job {} of {}", asked.job.row(), jobs_);
+  if (asked.user.is_none() || asked.user.row() >= users_) {
+    return fmt::format("job {} is of user {} of {}", asked.job.row(), asked.user.row(), users_);
+  }
   return {};
 }
 
 std::string CheckedJournal::wrong_in_note(const Note& note) const {
   const auto fits = [](auto id, std::size_t size) { return id.is_none() || id.row() < size; };
-  if (fits(note.job, jobs_) && fits(note.user, users_) && fits(note.other_user, users_) &&
-      fits(note.type, types_)) {
+  const NoteFields fields = fields_of(note);
+  const auto* made_room = std::get_if<note::MadeRoom>(&note);
+  if (fits(fields.job, jobs_) && fits(fields.user, users_) && fits(fields.other_user, users_) &&
+      fits(fields.type, types_) && (made_room == nullptr || fits(made_room->stopped_for, jobs_))) {
     return {};
   }
   return "a note about something that does not exist";
 }
 
-Status read_checked_journal(const std::filesystem::path& path, RecordSink& next) {
+Result<JournalEnd> read_checked_journal(const std::filesystem::path& path, RecordSink& next) {
   CheckedJournal checked(next);
-  FL_TRY(read_journal(path, checked));
+  FL_TRY_ASSIGN(end, read_finished_journal(path, checked));
   if (const Status status = checked.status(); !status) {
     return input_error("{}: {}", path.string(), status.error().message);
   }
-  return {};
+  return end;
 }
 
 }  // namespace fairlead

@@ -26,7 +26,10 @@ class CheckedJournal : public RecordSink {
  private:
   // What the audit does not check; empty: nothing is wrong.
   std::string wrong(const Record& record);
-  std::string wrong_in_header(const Record& record);
+  std::string wrong_in_header(const record::Run& run);
+  std::string wrong_in_header(const record::User& user);
+  std::string wrong_in_header(const record::Node& node);
+  std::string wrong_in_job(const record::Asked& asked) const;
   std::string wrong_in_note(const Note& note) const;
 
   RecordSink& next_;
@@ -41,8 +44,9 @@ class CheckedJournal : public RecordSink {
   std::size_t racks_ = 0;
 };
 
-// Passes the records of the journal at `path` to `next`. Errors: as read_journal, and a journal
-// that no run can have written. After an error `next` may have seen its beginning.
-Status read_checked_journal(const std::filesystem::path& path, RecordSink& next);
+// Passes the records of the journal at `path` to `next`. Errors: as
+// read_finished_journal, and a journal that no run can have written. After an error `next` may have
+// seen its beginning.
+Result<JournalEnd> read_checked_journal(const std::filesystem::path& path, RecordSink& next);
 
 }  // namespace fairlead

@@ -1,13 +1,18 @@
-// The byte encoding of records: a kind byte, the time as a difference to the record before, then
-// the fields that journal.h names for the kind. A place record with speed 1, no overhead, the best
-// tier and no sharing, by far the most frequent one, is about a dozen bytes.
+// The byte encoding of records: the number of the kind, the time as a difference to the record
+// before, then the fields of the kind. A place record with speed 1, no overhead, the best tier and
+// no sharing, by far the most frequent one, is about a dozen bytes.
 
+#include "fairlead/base/overloaded.h"
 #include "fairlead/journal/journal.h"
 
+#include <array>
 #include <bit>
+#include <utility>
 
 namespace fairlead {
 namespace {
+
+constexpr std::size_t kRecordKinds = std::variant_size_v<Record::What>;
 
 enum PlaceFlag : std::uint64_t {
   kPlaceKindMask = 3,
@@ -16,274 +21,506 @@ enum PlaceFlag : std::uint64_t {
   kHasLocality = 16,
   kHasCopy = 32,
   kHasShare = 64,
+  kIsReported = 128,
 };
 
 // No run lasts longer: the time of a record stays far from overflow whatever the bytes say.
 constexpr Time kTimeMax{std::int64_t{1} << 60};
 constexpr std::uint64_t kRowMax = 0xfffffffe;  // of an id
 
-void put_job_attributes(Writer& out, const Record& record) {
-  out.id(record.user);
-  out.text(record.name);
-  out.text(record.model_name);
-  out.u64(record.gpus);
-  out.u64(record.gpus_min);
-  out.u64(record.gpus_max);
-  out.i64(record.work.ms);
-}
-
-void put_place(Writer& out, const Record& record) {
-  std::uint64_t flags = static_cast<std::uint64_t>(record.place);
-  if (record.rate != Rate::one()) flags |= kHasRate;
-  if (record.overhead.ms != 0) flags |= kHasOverhead;
-  if (record.locality != Rate::one()) flags |= kHasLocality;
-  if (record.copy != 0) flags |= kHasCopy;
-  if (record.share_num != record.share_den) flags |= kHasShare;
-  FL_CHECK(record.gpu_masks.size() == record.gang.size(), "{} masks of {} slices",
-           record.gpu_masks.size(), record.gang.size());
-  out.u64(flags);
-  out.u64(record.gang.size());
-  std::uint64_t node_before = 0;
-  for (std::size_t i = 0; i < record.gang.size(); ++i) {
-    const std::uint64_t node = record.gang[i].node.row();
-    FL_DCHECK(node >= node_before, "node {} after {}", node, node_before);
-    out.u64(node - node_before);
-    out.u64(record.gpu_masks[i]);
-    node_before = node;
-  }
-  if ((flags & kHasRate) != 0) out.i64(record.rate.fixed);
-  if ((flags & kHasOverhead) != 0) out.i64(record.overhead.ms);
-  if ((flags & kHasLocality) != 0) out.i64(record.locality.fixed);
-  if ((flags & kHasCopy) != 0) out.u64(record.copy);
-  if ((flags & kHasShare) != 0) {
-    out.u64(record.share_num);
-    out.u64(record.share_den);
-  }
-}
-
-void put_note(Writer& out, const Note& note) {
-  out.u64(static_cast<std::uint64_t>(note.kind));
-  out.id(note.job);
-  out.id(note.user);
-  out.id(note.other_user);
-  out.id(note.type);
-  out.i64(note.value);
-}
-
-void put_header(Writer& out, const Record& record) {
-  if (record.kind == RecordKind::kRun) {
-    out.u64(record.seed);
-    out.u64(record.count);
-    out.u64(record.names.size());
-    for (const std::string& name : record.names) out.text(name);
-  } else if (record.kind == RecordKind::kUser) {
-    out.id(record.user);
-    out.text(record.name);
-    out.i64(record.tickets);
-  } else {
-    out.id(record.node);
-    out.text(record.name);
-    out.id(record.type);
-    out.id(record.host);
-    out.id(record.rack);
-    out.u64(record.count);
-  }
-}
+// The names of a run: policy, options, cluster, trace, then the GPU types.
+constexpr std::size_t kLabels = 4;
 
 // Storage of the variable parts of a decoded record while its sink reads it.
-struct Decoded {
-  Record record;
-  std::string name, model_name, reason;
-  std::vector<std::string> names;
+struct Storage {
+  std::array<std::string, kLabels> texts;
+  std::vector<std::string> gpu_types;
   std::vector<Slice> gang;
   std::vector<std::uint64_t> gpu_masks;
+  std::vector<std::uint8_t> state;
+  std::vector<Time> wakes;
 };
 
-void get_job_attributes(Reader& in, Decoded& d) {
-  d.record.user = in.id<UserId>();
-  d.record.name = d.name = in.text();
-  d.record.model_name = d.model_name = in.text();
-  d.record.gpus = in.u32();
-  d.record.gpus_min = in.u32();
-  d.record.gpus_max = in.u32();
-  d.record.work = {in.i64()};
+// put() and get() are each other's inverse, kind by kind.
+
+void put(Writer& out, const record::Run& run) {
+  out.u64(run.seed);
+  out.u64(run.jobs);
+  out.u64(kLabels + run.gpu_types.size());
+  for (std::string_view label : {run.policy, run.options, run.cluster, run.trace}) out.text(label);
+  for (const std::string& type : run.gpu_types) out.text(type);
 }
 
-void get_place(Reader& in, Decoded& d) {
+void get(Reader& in, record::Run& run, Storage& storage) {
+  run.seed = in.u64();
+  run.jobs = in.u32();
+  const std::uint64_t names = in.u64();
+  if (names < kLabels) return in.fail();
+  for (std::string& label : storage.texts) label = in.text();
+  run.policy = storage.texts[0];
+  run.options = storage.texts[1];
+  run.cluster = storage.texts[2];
+  run.trace = storage.texts[3];
+  storage.gpu_types.clear();
+  for (std::uint64_t i = kLabels; i < names && in.ok(); ++i) {
+    storage.gpu_types.push_back(in.text());
+  }
+  run.gpu_types = storage.gpu_types;
+}
+
+void put(Writer& out, const record::User& user) {
+  out.id(user.user);
+  out.text(user.name);
+  out.i64(user.tickets);
+}
+
+void get(Reader& in, record::User& user, Storage& storage) {
+  user.user = in.id<UserId>();
+  user.name = storage.texts[0] = in.text();
+  user.tickets = in.i64();
+}
+
+void put(Writer& out, const record::Node& node) {
+  out.id(node.node);
+  out.text(node.name);
+  out.id(node.type);
+  out.id(node.host);
+  out.id(node.rack);
+  out.u64(node.gpus);
+}
+
+void get(Reader& in, record::Node& node, Storage& storage) {
+  node.node = in.id<NodeId>();
+  node.name = storage.texts[0] = in.text();
+  node.type = in.id<GpuTypeId>();
+  node.host = in.id<HostId>();
+  node.rack = in.id<RackId>();
+  node.gpus = in.u32();
+}
+
+void put(Writer& out, const record::Asked& asked) {
+  out.id(asked.job);
+  out.id(asked.user);
+  out.text(asked.name);
+  out.text(asked.model);
+  out.u64(asked.gpus);
+  out.u64(asked.gpus_min);
+  out.u64(asked.gpus_max);
+  out.u64(asked.types);
+  out.i64(asked.work.ms);
+}
+
+void get(Reader& in, record::Asked& asked, Storage& storage) {
+  asked.job = in.id<JobId>();
+  asked.user = in.id<UserId>();
+  asked.name = storage.texts[0] = in.text();
+  asked.model = storage.texts[1] = in.text();
+  asked.gpus = in.u32();
+  asked.gpus_min = in.u32();
+  asked.gpus_max = in.u32();
+  asked.types = in.u32();
+  asked.work = {in.i64()};
+}
+
+void put(Writer& out, const record::Arrived& arrived) { put(out, arrived.asked); }
+
+void get(Reader& in, record::Arrived& arrived, Storage& storage) {
+  get(in, arrived.asked, storage);
+}
+
+void put(Writer& out, const record::Rejected& rejected) {
+  put(out, rejected.asked);
+  out.text(rejected.reason);
+}
+
+void get(Reader& in, record::Rejected& rejected, Storage& storage) {
+  get(in, rejected.asked, storage);
+  rejected.reason = storage.texts[2] = in.text();
+}
+
+void put(Writer& out, const record::Unsubmitted& unsubmitted) {
+  put(out, unsubmitted.asked);
+  out.i64(unsubmitted.submit.ms);
+}
+
+void get(Reader& in, record::Unsubmitted& unsubmitted, Storage& storage) {
+  get(in, unsubmitted.asked, storage);
+  unsubmitted.submit = {in.i64()};
+}
+
+// Kinds that only name a job, or a node.
+template <class T>
+concept OfJob = OneOf<T, record::Finished, record::Cancelled, record::Held, record::Released>;
+template <class T>
+concept OfGpus = OneOf<T, record::GpusDown, record::GpusUp>;
+
+void put(Writer& out, const OfJob auto& what) { out.id(what.job); }
+
+void get(Reader& in, OfJob auto& what, Storage&) { what.job = in.id<JobId>(); }
+
+// Whole nodes are the rule: 0 stands for all their GPUs.
+void put(Writer& out, const OfGpus auto& what) {
+  out.id(what.node);
+  out.u64(what.gpus == kAllGpus ? 0 : what.gpus);
+}
+
+void get(Reader& in, OfGpus auto& what, Storage&) {
+  what.node = in.id<NodeId>();
+  const std::uint64_t gpus = in.u64();
+  what.gpus = gpus == 0 ? kAllGpus : gpus;
+}
+
+void put(Writer& out, const record::Failed& failed) {
+  out.id(failed.job);
+  out.text(failed.reason);
+}
+
+void get(Reader& in, record::Failed& failed, Storage& storage) {
+  failed.job = in.id<JobId>();
+  failed.reason = storage.texts[0] = in.text();
+}
+
+void put(Writer& out, const record::Stop& stop) {
+  out.id(stop.job);
+  out.u64(static_cast<std::uint64_t>(stop.cause) << 1 | (stop.is_reported ? 1 : 0));
+}
+
+void get(Reader& in, record::Stop& stop, Storage&) {
+  stop.job = in.id<JobId>();
+  const std::uint64_t flags = in.u64();
+  stop.is_reported = (flags & 1) != 0;
+  stop.cause = static_cast<record::StopCause>(flags >> 1);
+}
+
+void put(Writer& out, const record::Stopped& stopped) {
+  out.id(stopped.job);
+  out.u64(stopped.hold);
+}
+
+void get(Reader& in, record::Stopped& stopped, Storage&) {
+  stopped.job = in.id<JobId>();
+  stopped.hold = in.u32();
+}
+
+void put(Writer& out, const record::StopFailed& failed) {
+  out.id(failed.job);
+  out.u64(failed.hold);
+  out.text(failed.reason);
+}
+
+void get(Reader& in, record::StopFailed& failed, Storage& storage) {
+  failed.job = in.id<JobId>();
+  failed.hold = in.u32();
+  failed.reason = storage.texts[0] = in.text();
+}
+
+void put(Writer& out, const record::Started& started) {
+  out.id(started.job);
+  out.i64(started.overhead.ms);
+}
+
+void get(Reader& in, record::Started& started, Storage&) {
+  started.job = in.id<JobId>();
+  started.overhead = {in.i64()};
+}
+
+void put(Writer& out, const record::StartFailed& failed) {
+  out.id(failed.job);
+  out.time(failed.retry);
+  out.text(failed.reason);
+}
+
+void get(Reader& in, record::StartFailed& failed, Storage& storage) {
+  failed.job = in.id<JobId>();
+  failed.retry = in.time();
+  failed.reason = storage.texts[0] = in.text();
+}
+
+void put(Writer& out, const record::Cordoned& cordoned) {
+  out.id(cordoned.node);
+  out.text(cordoned.reason);
+}
+
+void get(Reader& in, record::Cordoned& cordoned, Storage& storage) {
+  cordoned.node = in.id<NodeId>();
+  cordoned.reason = storage.texts[0] = in.text();
+}
+
+void put(Writer& out, const record::Closed& closed) {
+  out.id(closed.node);
+  out.u64(closed.gpus);
+}
+
+void get(Reader& in, record::Closed& closed, Storage&) {
+  closed.node = in.id<NodeId>();
+  closed.gpus = in.u64();
+}
+
+void put(Writer& out, const record::Uncordoned& uncordoned) { out.id(uncordoned.node); }
+
+void get(Reader& in, record::Uncordoned& uncordoned, Storage&) {
+  uncordoned.node = in.id<NodeId>();
+}
+
+void put(Writer& out, const record::Tickets& tickets) {
+  out.id(tickets.user);
+  out.i64(tickets.tickets);
+}
+
+void get(Reader& in, record::Tickets& tickets, Storage&) {
+  tickets.user = in.id<UserId>();
+  tickets.tickets = in.i64();
+}
+
+void put(Writer& out, const record::Ignored& ignored) {
+  out.u64(static_cast<std::uint64_t>(ignored.event));
+  out.id(ignored.job);
+  out.id(ignored.node);
+  out.u64(ignored.hold);
+}
+
+void get(Reader& in, record::Ignored& ignored, Storage&) {
+  ignored.event = static_cast<EventKind>(in.u64());
+  ignored.job = in.id<JobId>();
+  ignored.node = in.id<NodeId>();
+  ignored.hold = in.u32();
+}
+
+void put(Writer&, const record::Skipped&) {}
+
+void get(Reader&, record::Skipped&, Storage&) {}
+
+void put(Writer& out, const record::Snapshot& snapshot) {
+  out.text(snapshot.policy);
+  out.text(snapshot.options);
+  out.u64(snapshot.state.size());
+  for (std::uint8_t byte : snapshot.state) out.u64(byte);
+  out.u64(snapshot.wakes.size());
+  for (Time wake : snapshot.wakes) out.time(wake);
+}
+
+void get(Reader& in, record::Snapshot& snapshot, Storage& storage) {
+  snapshot.policy = storage.texts[0] = in.text();
+  snapshot.options = storage.texts[1] = in.text();
+  storage.state.clear();
+  for (std::uint64_t left = in.u64(); left > 0 && in.ok(); --left) {
+    storage.state.push_back(static_cast<std::uint8_t>(in.u64()));
+  }
+  storage.wakes.clear();
+  for (std::uint64_t left = in.u64(); left > 0 && in.ok(); --left) {
+    storage.wakes.push_back(in.time());
+  }
+  snapshot.state = storage.state;
+  snapshot.wakes = storage.wakes;
+}
+
+void put(Writer& out, const record::Evicted& evicted) {
+  out.id(evicted.job);
+  out.i64(evicted.lost.ms);
+}
+
+void get(Reader& in, record::Evicted& evicted, Storage&) {
+  evicted.job = in.id<JobId>();
+  evicted.lost = {in.i64()};
+}
+
+void put(Writer& out, const record::Speed& speed) {
+  out.id(speed.job);
+  out.i64(speed.rate.fixed);
+}
+
+void get(Reader& in, record::Speed& speed, Storage&) {
+  speed.job = in.id<JobId>();
+  speed.rate = {in.i64()};
+}
+
+void put(Writer& out, const record::Place& place) {
+  std::uint64_t flags = static_cast<std::uint64_t>(place.kind);
+  if (place.rate != Rate::one()) flags |= kHasRate;
+  if (place.overhead.ms != 0) flags |= kHasOverhead;
+  if (place.locality != Rate::one()) flags |= kHasLocality;
+  if (place.copy != 0) flags |= kHasCopy;
+  if (place.share_num != place.share_den) flags |= kHasShare;
+  if (place.is_reported) flags |= kIsReported;
+  FL_CHECK(place.gpu_masks.size() == place.gang.size(), "{} masks of {} slices",
+           place.gpu_masks.size(), place.gang.size());
+  out.id(place.job);
+  out.u64(flags);
+  out.u64(place.gang.size());
+  std::uint64_t node_before = 0;
+  for (std::size_t i = 0; i < place.gang.size(); ++i) {
+    const std::uint64_t node = place.gang[i].node.row();
+    FL_DCHECK(node >= node_before, "node {} after {}", node, node_before);
+    out.u64(node - node_before);
+    out.u64(place.gpu_masks[i]);
+    node_before = node;
+  }
+  if ((flags & kHasRate) != 0) out.i64(place.rate.fixed);
+  if ((flags & kHasOverhead) != 0) out.i64(place.overhead.ms);
+  if ((flags & kHasLocality) != 0) out.i64(place.locality.fixed);
+  if ((flags & kHasCopy) != 0) out.u64(place.copy);
+  if ((flags & kHasShare) != 0) {
+    out.u64(place.share_num);
+    out.u64(place.share_den);
+  }
+}
+
+void get(Reader& in, record::Place& place, Storage& storage) {
+  place.job = in.id<JobId>();
   const std::uint64_t flags = in.u64();
   const std::uint64_t slices = in.u64();
-  d.record.place = static_cast<PlaceKind>(flags & kPlaceKindMask);
-  d.gang.clear();
-  d.gpu_masks.clear();
+  place.kind = static_cast<PlaceKind>(flags & kPlaceKindMask);
+  storage.gang.clear();
+  storage.gpu_masks.clear();
   std::uint64_t node = 0;
   for (std::uint64_t i = 0; i < slices && in.ok(); ++i) {
     node += in.u32();
     if (node > kRowMax) return in.fail();
-    d.gpu_masks.push_back(in.u64());
-    d.gang.push_back({NodeId(static_cast<std::size_t>(node)),
-                      static_cast<std::uint16_t>(std::popcount(d.gpu_masks.back()))});
+    storage.gpu_masks.push_back(in.u64());
+    storage.gang.push_back({NodeId(static_cast<std::size_t>(node)),
+                            static_cast<std::uint16_t>(std::popcount(storage.gpu_masks.back()))});
   }
-  d.record.gang = d.gang;
-  d.record.gpu_masks = d.gpu_masks;
-  d.record.rate = (flags & kHasRate) != 0 ? Rate{in.i64()} : Rate::one();
-  d.record.overhead = {(flags & kHasOverhead) != 0 ? in.i64() : 0};
-  d.record.locality = (flags & kHasLocality) != 0 ? Rate{in.i64()} : Rate::one();
-  if ((flags & kHasCopy) != 0) d.record.copy = in.u32();
+  place.is_reported = (flags & kIsReported) != 0;
+  place.gang = storage.gang;
+  place.gpu_masks = storage.gpu_masks;
+  if ((flags & kHasRate) != 0) place.rate = {in.i64()};
+  if ((flags & kHasOverhead) != 0) place.overhead = {in.i64()};
+  if ((flags & kHasLocality) != 0) place.locality = {in.i64()};
+  if ((flags & kHasCopy) != 0) place.copy = in.u32();
   if ((flags & kHasShare) != 0) {
-    d.record.share_num = in.u32();
-    d.record.share_den = in.u32();
+    place.share_num = in.u32();
+    place.share_den = in.u32();
   }
 }
 
-void get_note(Reader& in, Note& note) {
-  note.kind = static_cast<NoteKind>(in.u64());
-  note.job = in.id<JobId>();
-  note.user = in.id<UserId>();
-  note.other_user = in.id<UserId>();
-  note.type = in.id<GpuTypeId>();
-  note.value = in.i64();
+void put(Writer& out, const Note& note) {
+  const NoteFields fields = fields_of(note);
+  out.u64(note.index());
+  out.id(fields.job);
+  out.id(fields.user);
+  out.id(fields.other_user);
+  out.id(fields.type);
+  out.i64(fields.value);
 }
 
-void get_header(Reader& in, Decoded& d) {
-  if (d.record.kind == RecordKind::kRun) {
-    d.record.seed = in.u64();
-    d.record.count = in.u32();
-    d.names.clear();
-    for (std::uint64_t left = in.u64(); left > 0 && in.ok(); --left) d.names.push_back(in.text());
-    d.record.names = d.names;
-  } else if (d.record.kind == RecordKind::kUser) {
-    d.record.user = in.id<UserId>();
-    d.record.name = d.name = in.text();
-    d.record.tickets = in.i64();
-  } else {
-    d.record.node = in.id<NodeId>();
-    d.record.name = d.name = in.text();
-    d.record.type = in.id<GpuTypeId>();
-    d.record.host = in.id<HostId>();
-    d.record.rack = in.id<RackId>();
-    d.record.count = in.u32();
-  }
+void get(Reader& in, Note& note, Storage&) {
+  const std::uint64_t kind = in.u64();
+  NoteFields fields;
+  fields.job = in.id<JobId>();
+  fields.user = in.id<UserId>();
+  fields.other_user = in.id<UserId>();
+  fields.type = in.id<GpuTypeId>();
+  fields.value = in.i64();
+  if (kind >= kNoteKinds) return in.fail();
+  note = note_of(kind, fields);
+  if (fields_of(note) != fields) in.fail();  // it says what its kind does not
 }
 
-void get_fields(Reader& in, Decoded& d) {
-  Record& record = d.record;
-  switch (record.kind) {
-    case RecordKind::kRun:
-    case RecordKind::kUser:
-    case RecordKind::kNode:
-      return get_header(in, d);
-    case RecordKind::kArrived:
-    case RecordKind::kRejected:
-    case RecordKind::kUnsubmitted:
-      record.job = in.id<JobId>();
-      get_job_attributes(in, d);
-      if (record.kind == RecordKind::kRejected) record.reason = d.reason = in.text();
-      if (record.kind == RecordKind::kUnsubmitted) record.submit = {in.i64()};
-      return;
-    case RecordKind::kNodeDown:
-    case RecordKind::kNodeUp:
-      record.node = in.id<NodeId>();
-      return;
-    case RecordKind::kPlace:
-      record.job = in.id<JobId>();
-      return get_place(in, d);
-    case RecordKind::kNote:
-      return get_note(in, record.note);
-    case RecordKind::kEnd:
-      record.counts = {in.i64(), in.i64(), in.i64(), in.i64(), in.i64()};
-      return;
-    default:
-      record.job = in.id<JobId>();
-      if (record.kind == RecordKind::kEvicted) record.lost = {in.i64()};
-      if (record.kind == RecordKind::kSpeed) record.rate = {in.i64()};
-  }
+void put(Writer& out, const record::End& end) {
+  out.i64(end.counts.finished);
+  out.i64(end.counts.failed);
+  out.i64(end.counts.rejected);
+  out.i64(end.counts.pending);
+  out.i64(end.counts.unsubmitted);
+}
+
+void get(Reader& in, record::End& end, Storage&) {
+  end.counts = {in.i64(), in.i64(), in.i64(), in.i64(), in.i64()};
+}
+
+// Decodes the fields of the kind of that number. REQUIRES: there is such a kind.
+template <std::size_t... kNumbers>
+void get(Reader& in, std::uint64_t number, Record::What& what, Storage& storage,
+         std::index_sequence<kNumbers...>) {
+  (void)((number == kNumbers && (get(in, what.emplace<kNumbers>(), storage), true)) || ...);
 }
 
 // What no run can have written, or empty. What a faulty run can have written is left to the audit.
 std::string_view impossible(const Record& record) {
-  const auto in_range = [](std::int64_t ms) { return ms >= 0 && ms <= kTimeMax.ms; };
-  if (static_cast<std::size_t>(record.place) >= kPlaceKinds) return "unknown kind of placement";
-  if (static_cast<std::size_t>(record.note.kind) >= kNoteKinds) return "unknown kind of note";
-  for (Duration duration : {record.work, record.overhead, record.lost}) {
-    if (!in_range(duration.ms)) return "a duration out of range";
-  }
-  if (record.submit.ms < 0 || record.submit > kTimeMax) return "a submission out of range";
-  if (record.rate.fixed < 0 || record.locality.fixed < 0) return "a negative rate";
-  return {};
+  constexpr std::string_view kDuration = "a duration out of range";
+  constexpr std::string_view kRate = "a negative rate";
+  const auto in_range = [](auto time) { return time.ms >= 0 && time.ms <= kTimeMax.ms; };
+  using Wrong = std::string_view;
+  return std::visit(
+      Overloaded{
+          [&](const OneOf<record::Arrived, record::Rejected> auto& job) -> Wrong {
+            return in_range(job.asked.work) ? "" : kDuration;
+          },
+          [&](const record::Unsubmitted& unsubmitted) -> Wrong {
+            if (!in_range(unsubmitted.asked.work)) return kDuration;
+            return in_range(unsubmitted.submit) ? "" : "a submission out of range";
+          },
+          [&](const record::Evicted& evicted) -> Wrong {
+            return in_range(evicted.lost) ? "" : kDuration;
+          },
+          [&](const record::Place& place) -> Wrong {
+            const auto kind = static_cast<std::size_t>(place.kind);
+            if (kind >= kPlaceKinds) return "unknown kind of placement";
+            if (!in_range(place.overhead)) return kDuration;
+            return place.rate.fixed >= 0 && place.locality.fixed >= 0 ? "" : kRate;
+          },
+          [&](const record::Speed& speed) -> Wrong { return speed.rate.fixed >= 0 ? "" : kRate; },
+          [&](const record::Started& started) -> Wrong {
+            return in_range(started.overhead) ? "" : kDuration;
+          },
+          [&](const record::StartFailed& failed) -> Wrong {
+            return in_range(failed.retry) ? "" : "a retry out of range";
+          },
+          [](const record::Stop& stop) -> Wrong {
+            return stop.cause <= record::StopCause::kHeld ? "" : "unknown cause of a stop";
+          },
+          [](const record::Ignored& ignored) -> Wrong {
+            return static_cast<std::size_t>(ignored.event) < kEventKinds ? "" : "unknown event";
+          },
+          [](const auto&) -> Wrong { return {}; },
+      },
+      record.what);
 }
 
 }  // namespace
 
 void encode_record(Writer& out, const Record& record, Time before) {
   FL_CHECK(record.t >= before, "a record at {} ms follows one at {} ms", record.t.ms, before.ms);
-  FL_DCHECK(static_cast<std::size_t>(record.kind) < kRecordKinds);
-  out.u64(static_cast<std::uint64_t>(record.kind));
+  out.u64(record.what.index());
   out.i64((record.t - before).ms);
-  switch (record.kind) {
-    case RecordKind::kRun:
-    case RecordKind::kUser:
-    case RecordKind::kNode:
-      return put_header(out, record);
-    case RecordKind::kArrived:
-    case RecordKind::kRejected:
-    case RecordKind::kUnsubmitted:
-      out.id(record.job);
-      put_job_attributes(out, record);
-      if (record.kind == RecordKind::kRejected) out.text(record.reason);
-      if (record.kind == RecordKind::kUnsubmitted) out.i64(record.submit.ms);
-      return;
-    case RecordKind::kNodeDown:
-    case RecordKind::kNodeUp:
-      return out.id(record.node);
-    case RecordKind::kPlace:
-      out.id(record.job);
-      return put_place(out, record);
-    case RecordKind::kNote:
-      return put_note(out, record.note);
-    case RecordKind::kEnd:
-      out.i64(record.counts.finished);
-      out.i64(record.counts.failed);
-      out.i64(record.counts.rejected);
-      out.i64(record.counts.pending);
-      out.i64(record.counts.unsubmitted);
-      return;
-    default:
-      out.id(record.job);
-      if (record.kind == RecordKind::kEvicted) out.i64(record.lost.ms);
-      if (record.kind == RecordKind::kSpeed) out.i64(record.rate.fixed);
+  std::visit([&](const auto& what) { put(out, what); }, record.what);
+}
+
+Status RecordDecoder::decode(Reader in, RecordSink& sink) {
+  Storage storage;
+  Record record{.t = last_, .what = {}};
+  while (in.left() > 0) {
+    if (end_) return input_error("{} bytes after the end record", in.left());
+    ++records_;
+    const std::uint64_t kind = in.u64();
+    if (kind >= kRecordKinds) return input_error("record {}: unknown kind: {}", records_, kind);
+    const std::int64_t elapsed_ms = in.i64();
+    if (elapsed_ms < 0 || elapsed_ms > kTimeMax.ms - last_.ms) {
+      return input_error("record {}: time runs backwards or leaps: {} ms", records_, elapsed_ms);
+    }
+    record.t = last_ = last_ + Duration{elapsed_ms};
+    get(in, kind, record.what, storage, std::make_index_sequence<kRecordKinds>());
+    if (!in.ok()) return input_error("record {}: cut off or damaged", records_);
+    if (const std::string_view wrong = impossible(record); !wrong.empty()) {
+      return input_error("record {}: {}", records_, wrong);
+    }
+    if (std::holds_alternative<record::End>(record.what)) {
+      end_ = record;
+    } else {
+      sink.on(record);
+    }
   }
+  return {};
 }
 
 Status decode_journal(Reader in, RecordSink& sink) {
-  Decoded decoded;
-  Time t;
-  std::int64_t number = 0;
-  bool ended = false;
-  while (in.ok() && in.left() > 0 && !ended) {
-    ++number;
-    decoded.record = Record();
-    const std::uint64_t kind = in.u64();
-    if (kind >= kRecordKinds) return input_error("record {}: unknown kind: {}", number, kind);
-    decoded.record.kind = static_cast<RecordKind>(kind);
-    const std::int64_t elapsed_ms = in.i64();
-    if (elapsed_ms < 0 || elapsed_ms > kTimeMax.ms - t.ms) {
-      return input_error("record {}: time runs backwards or leaps: {} ms", number, elapsed_ms);
-    }
-    t = t + Duration{elapsed_ms};
-    decoded.record.t = t;
-    get_fields(in, decoded);
-    if (!in.ok()) break;
-    if (const std::string_view wrong = impossible(decoded.record); !wrong.empty()) {
-      return input_error("record {}: {}", number, wrong);
-    }
-    ended = decoded.record.kind == RecordKind::kEnd;
-    // Before the sink hears of the end, as nothing tells it afterwards.
-    if (ended && in.left() > 0) return input_error("{} bytes after the end record", in.left());
-    sink.on(decoded.record);
+  RecordDecoder decoder;
+  FL_TRY(decoder.decode(in, sink));
+  if (!decoder.end()) {
+    return input_error("the journal ends without its end record, after record {}",
+                       decoder.records());
   }
-  if (!in.ok()) return input_error("record {}: cut off", number);
-  if (!ended)
-    return input_error("the journal ends without its end record, after record {}", number);
+  sink.on(*decoder.end());
   return {};
 }
 

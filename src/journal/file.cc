@@ -1,58 +1,35 @@
-// The journal on disk: one zstd stream of "FLJ1" and the encoded records.
+// The journal on disk: records in blocks.
 
-#include "fairlead/base/file.h"
-
-#include "fairlead/base/hash.h"
 #include "fairlead/journal/journal.h"
-
-#include <zstd.h>
 
 #include <utility>
 
 namespace fairlead {
-namespace {
 
-constexpr std::string_view kMagic = "FLJ1";
-constexpr std::size_t kFlushBytes = std::size_t{1} << 16;
-
-}  // namespace
-
-struct JournalFile::Output {
-  explicit Output(OutputFile opened) : file(std::move(opened)), stream(ZSTD_createCCtx()) {
-    // The fastest level: the journal is written while the simulation waits.
-    ZSTD_CCtx_setParameter(stream, ZSTD_c_compressionLevel, 1);
-    FL_CHECK(stream != nullptr, "zstd has no memory");
-    compressed.resize(ZSTD_CStreamOutSize());
-  }
-  ~Output() { ZSTD_freeCCtx(stream); }
-  Output(const Output&) = delete;
-  Output& operator=(const Output&) = delete;
-
-  void write(const void* bytes, std::size_t size, ZSTD_EndDirective directive) {
-    ZSTD_inBuffer in{bytes, size, 0};
-    std::size_t left = 0;
-    do {
-      ZSTD_outBuffer out{compressed.data(), compressed.size(), 0};
-      left = ZSTD_compressStream2(stream, &out, &in, directive);
-      FL_CHECK(!ZSTD_isError(left), "zstd: {}", ZSTD_getErrorName(left));
-      file.write({compressed.data(), out.pos});
-    } while (directive == ZSTD_e_end ? left != 0 : in.pos < in.size);
-  }
-
-  OutputFile file;
-  ZSTD_CCtx* stream;
-  std::vector<char> compressed;
-};
-
-JournalFile::JournalFile() : hash_(kHashStart) {}
+JournalFile::JournalFile() = default;
 JournalFile::JournalFile(JournalFile&&) noexcept = default;
 JournalFile::~JournalFile() = default;
 
 Result<JournalFile> JournalFile::create(const std::filesystem::path& path) {
-  FL_TRY_ASSIGN(file, OutputFile::create(path));
+  FL_TRY_ASSIGN(file, BlockWriter::create(path));
   JournalFile journal;
-  journal.output_ = std::make_unique<Output>(std::move(file));
-  journal.output_->write(kMagic.data(), kMagic.size(), ZSTD_e_continue);
+  journal.file_.emplace(std::move(file));
+  return journal;
+}
+
+Result<JournalFile> JournalFile::append_to(const std::filesystem::path& path, RecordSink& before,
+                                           JournalEnd* end) {
+  FL_TRY_ASSIGN(found, read_journal(path, before));
+  if (found.state == JournalEnd::State::kDamaged) return input_error("{}", found.problem);
+  if (found.state == JournalEnd::State::kFinished) {
+    return input_error("{}: the journal is finished; nothing can follow", path.string());
+  }
+  FL_TRY_ASSIGN(file, BlockWriter::append_to(path, found.blocks, found.bytes));
+  JournalFile journal;
+  journal.last_ = found.last;
+  journal.hash_ = found.hash;
+  journal.file_.emplace(std::move(file));
+  if (end != nullptr) *end = std::move(found);
   return journal;
 }
 
@@ -60,47 +37,142 @@ void JournalFile::on(const Record& record) {
   FL_CHECK(!closed_, "a record follows the end of the journal");
   encode_record(buffer_, record, last_);
   last_ = record.t;
-  if (buffer_.bytes().size() >= kFlushBytes) flush();
+  ++buffered_;
+  if (buffer_.bytes().size() >= kBlockBytes) end_block();
 }
 
-void JournalFile::flush() {
-  hash_ = hash_bytes(hash_, buffer_.bytes());
-  if (output_) output_->write(buffer_.bytes().data(), buffer_.bytes().size(), ZSTD_e_continue);
+void JournalFile::end_block() {
+  if (buffered_ == 0) return;
+  hash_.add(buffer_.bytes());
+  if (file_) file_->append(buffer_.bytes(), buffered_, hash_.value());
   buffer_.clear();
+  buffered_ = 0;
+}
+
+Status JournalFile::sync() {
+  FL_CHECK(!closed_, "the journal is synced after its end");
+  end_block();
+  return file_ ? file_->sync() : Status();
 }
 
 Status JournalFile::close() {
   FL_CHECK(!std::exchange(closed_, true), "the journal is closed twice");
-  flush();
-  if (!output_) return {};
-  output_->write(nullptr, 0, ZSTD_e_end);
-  const std::unique_ptr<Output> output = std::move(output_);
-  return output->file.commit();
+  end_block();
+  return file_ ? file_->close() : Status();
 }
 
 std::string JournalFile::hash() const {
   FL_CHECK(closed_, "the journal may go on");
-  return fmt::format("{:016x}", hash_);
+  return hash_text(hash_);
 }
 
-Status read_journal(const std::filesystem::path& path, RecordSink& sink) {
-  FL_TRY_ASSIGN(source, ByteSource::open(path.string()));
-  std::vector<std::uint8_t> records;
-  for (;;) {
-    FL_TRY_ASSIGN(bytes, source.peek(kFlushBytes));
-    if (bytes.empty()) break;
-    records.insert(records.end(), bytes.begin(), bytes.end());
-    source.consume(bytes.size());
+std::string hash_text(const StreamHash& hash) { return fmt::format("{:016x}", hash.value()); }
+
+namespace {
+
+class JournalReading {
+ public:
+  JournalReading(BlockReader& blocks, RecordSink& sink) : blocks_(blocks), sink_(sink) {}
+
+  // Until the end, or the first block that cannot be believed.
+  Result<JournalEnd> read() {
+    for (;;) {
+      Result<std::optional<Block>> block = blocks_.next();
+      if (!block && !blocks_.damaged()) return tl::unexpected(std::move(block).error());
+      if (!block) return damaged(std::move(block).error().message, blocks_.rest());
+      if (!*block) return at_end();
+      if (std::string wrong = take(**block); !wrong.empty()) return refused(**block, wrong);
+    }
   }
-  if (records.size() < kMagic.size() ||
-      !std::equal(kMagic.begin(), kMagic.end(), records.begin())) {
-    return input_error("{}: not a Fairlead journal", path.string());
+
+ private:
+  // What is wrong with the records, or empty.
+  std::string take(const Block& block) {
+    if (decoder_.end()) return "records after the end record";
+    const Status status =
+        decoder_.decode(Reader({block.content.data(), block.content.size()}), sink_);
+    if (!status) return status.error().message;
+    if (decoder_.records() != end_.records + block.records) return "it has fewer or more records";
+    end_.blocks = blocks_.blocks();
+    end_.bytes = blocks_.bytes();
+    end_.records = decoder_.records();
+    end_.last = decoder_.last();
+    end_.hash = blocks_.hash();
+    return {};
   }
-  const Reader reader({records.data() + kMagic.size(), records.size() - kMagic.size()});
-  if (Status status = decode_journal(reader, sink); !status) {
-    return input_error("{}: {}", path.string(), status.error().message);
+
+  JournalEnd damaged(std::string problem, const BlocksRest& rest) {
+    end_.state = JournalEnd::State::kDamaged;
+    end_.problem = std::move(problem);
+    end_.rest = rest;
+    return end_;
   }
-  return {};
+
+  // Nothing is wrong with the block but what it says; what follows is only counted.
+  Result<JournalEnd> refused(const Block& block, std::string_view wrong) {
+    BlocksRest rest{.blocks = 1, .records = block.records};
+    Result<std::optional<Block>> next;
+    while ((next = blocks_.next()) && *next) {
+      ++rest.blocks;
+      rest.records += (*next)->records;
+    }
+    if (!next && !blocks_.damaged()) return tl::unexpected(std::move(next).error());
+    rest.bytes = blocks_.bytes() - end_.bytes + blocks_.rest().bytes;
+    rest.blocks += blocks_.rest().blocks;
+    rest.records += blocks_.rest().records;
+    return damaged(fmt::format("{}: damaged at byte {}, in block {}: {}", blocks_.name(),
+                               end_.bytes, end_.blocks + 1, wrong),
+                   rest);
+  }
+
+  JournalEnd at_end() {
+    if (!decoder_.end()) {
+      end_.rest = blocks_.rest();
+      return end_;
+    }
+    if (const BlocksRest& rest = blocks_.rest(); rest.bytes > 0) {
+      return damaged(fmt::format("{}: damaged at byte {}: {} bytes follow the end record "
+                                 "(fairlead journal repair cuts them)",
+                                 blocks_.name(), end_.bytes, rest.bytes),
+                     rest);
+    }
+    // Only now, as nothing tells the sink what follows.
+    sink_.on(*decoder_.end());
+    end_.state = JournalEnd::State::kFinished;
+    return end_;
+  }
+
+  BlockReader& blocks_;
+  RecordSink& sink_;
+  RecordDecoder decoder_;
+  JournalEnd end_{.bytes = kBlocksMagic.size()};
+};
+
+}  // namespace
+
+Result<JournalEnd> read_journal(BlockReader blocks, RecordSink& sink) {
+  return JournalReading(blocks, sink).read();
+}
+
+Result<JournalEnd> read_journal(const std::filesystem::path& path, RecordSink& sink) {
+  FL_TRY_ASSIGN(blocks, BlockReader::open(path));
+  return read_journal(std::move(blocks), sink);
+}
+
+Result<JournalEnd> read_finished_journal(const std::filesystem::path& path, RecordSink& sink) {
+  FL_TRY_ASSIGN(end, read_journal(path, sink));
+  if (end.state == JournalEnd::State::kDamaged) return input_error("{}", end.problem);
+  if (end.state == JournalEnd::State::kFinished) return end;
+  if (end.rest.bytes > 0) {
+    return input_error(
+        "{}: unfinished: the run was cut off; its last {} bytes, from byte {} on, are no whole "
+        "block "
+        "(fairlead journal verify says more)",
+        path.string(), end.rest.bytes, end.bytes);
+  }
+  return input_error(
+      "{}: unfinished: it has no end record after {} records; the run goes on or was cut off",
+      path.string(), end.records);
 }
 
 }  // namespace fairlead

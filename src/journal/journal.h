@@ -4,95 +4,23 @@
 // RecordSink; metrics and audit are sinks, and so is JournalFile, which encodes the records, hashes
 // the encoding and compresses it to disk. read_journal gives the same records back, so a run can be
 // measured from memory or from its file with the same result.
-//
-// Order of records: kRun, kUser*, kNode* , then by time: events, then the steps of that time's
-// decision, the speeds that they changed, and the notes; then kUnsubmitted*, last kEnd.
 #pragma once
 
 #include "fairlead/base/bytes.h"
+#include "fairlead/base/hash.h"
 #include "fairlead/base/result.h"
-#include "fairlead/model/event.h"
-#include "fairlead/model/jobs.h"
-#include "fairlead/model/note.h"
-#include "fairlead/model/step.h"
+#include "fairlead/journal/blocks.h"
+#include "fairlead/journal/record.h"
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace fairlead {
-
-enum class RecordKind : std::uint8_t {
-  kRun,          // first: seed; count = jobs of the trace; names: policy, options, cluster, trace,
-                 // then the GPU types
-  kUser,         // name, tickets
-  kNode,         // node, type, host, rack, count = GPUs, name
-  kArrived,      // job, user, name, model_name, gpus, gpus_min, gpus_max, work; t = submission
-  kRejected,     // job as kArrived; reason
-  kFinished,     // job
-  kFailed,       // job
-  kCancelled,    // job
-  kEvicted,      // job lost its gang with a node; lost: running time whose work was lost
-  kNodeDown,     // node
-  kNodeUp,       // node
-  kStop,         // job: the policy took its gang away
-  kPlace,        // job, place, gang, gpu_masks, rate, overhead, locality, copy, share
-  kSpeed,        // job: its rate changed to `rate`
-  kNote,         // note
-  kEnd,          // last: counts of jobs by final state
-  kUnsubmitted,  // just before kEnd: job as kArrived; submit, which lies after the end
-};
-constexpr std::size_t kRecordKinds = 17;
-
-// One record. Only the fields named beside its kind mean something; the rest are left as they are
-// here. Spans and views are valid during the call that passes the record.
-struct Record {
-  RecordKind kind = RecordKind::kRun;
-  Time t;
-  JobId job;
-  UserId user;
-  NodeId node;
-  GpuTypeId type;
-  HostId host;
-  RackId rack;
-  std::string_view name;
-  std::string_view model_name;
-  std::string_view reason;
-  std::int64_t tickets = 0;
-  std::uint64_t seed = 0;
-  std::uint32_t count = 0;
-  std::uint32_t gpus = 0;
-  std::uint32_t gpus_min = 0;
-  std::uint32_t gpus_max = 0;
-  Time submit;    // when it would have been submitted
-  Duration work;  // at speed 1, that is with the reference gang
-  PlaceKind place = PlaceKind::kStart;
-  Gang gang;
-  std::span<const std::uint64_t> gpu_masks;
-  Rate rate;
-  Duration overhead;  // of a place: before the gang does any work
-  Duration lost;      // of an eviction
-  Rate locality;
-  // Copies (HadarE); shared GPUs (Gandiva's packing) are in the format, but no policy places them
-  // yet.
-  std::uint32_t copy = 0;
-  std::uint32_t share_num = 1;
-  std::uint32_t share_den = 1;
-  Note note;
-  std::span<const std::string> names;
-  struct Counts {
-    std::int64_t finished = 0;
-    std::int64_t failed = 0;  // cancelled jobs included
-    std::int64_t rejected = 0;
-    std::int64_t pending = 0;
-    std::int64_t unsubmitted = 0;  // of the pending: the clock stopped before their submission
-    friend bool operator==(const Counts&, const Counts&) = default;
-  } counts;
-};
 
 class RecordSink {
  public:
@@ -115,44 +43,95 @@ class Tee : public RecordSink {
 // The journal's name in a result folder.
 constexpr std::string_view kJournalName = "journal.flj";
 
-// Encodes records and hashes the encoding; writes it, zstd-compressed, to a file if one is given.
+// What stands at the end of a journal on disk.
+struct JournalEnd {
+  enum class State : std::uint8_t {
+    kFinished,    // the end record came, and nothing after it
+    kUnfinished,  // whole blocks without an end record: the run goes on, or was cut off
+    kDamaged,     // as `problem` says
+  };
+  State state = State::kUnfinished;
+  std::string problem;        // names the file, the byte and the block
+  std::uint64_t blocks = 0;   // that can be believed
+  std::uint64_t bytes = 0;    // up to their end
+  std::uint64_t records = 0;  // in them
+  BlocksRest rest;            // behind them; without a whole block it is a torn tail
+  Time last;                  // of the last of the records
+  StreamHash hash;            // of the records
+};
+
+// Encodes records and hashes the encoding; writes it to a file, in blocks, if one is given.
 //
-// The hash (64 bits, in the manner of FNV-1a, over the uncompressed encoding block by block) names
-// the run: equal build inputs, seed and trace give an equal hash on every compiler.
+// The hash (64 bits, in the manner of FNV-1a, over the uncompressed encoding) names the run: equal
+// build inputs, seed and trace give an equal hash on every compiler, wherever blocks end.
 class JournalFile : public RecordSink {
  public:
   // Only hashes.
   JournalFile();
-  // Writes to `path`, which appears at close(). Error: the file cannot be created.
+  // Writes to `path`, where the file is from now on; it replaces what was there. What is written
+  // stays, whether or not close() is reached. Error: the file cannot be created.
   static Result<JournalFile> create(const std::filesystem::path& path);
+  // Goes on with the journal at `path`, whose records it passes to `before` first. A torn tail is
+  // cut; `end`, if given, tells how much that was. Errors: as read_journal, damage, and a journal
+  // that is finished. O(bytes).
+  static Result<JournalFile> append_to(const std::filesystem::path& path, RecordSink& before,
+                                       JournalEnd* end = nullptr);
   JournalFile(JournalFile&&) noexcept;
   ~JournalFile() override;
 
   // REQUIRES: not closed; the record is not earlier than the one before.
   void on(const Record& record) override;
+  // Ends the block, and returns once all records would survive a loss of power. Error: they may not
+  // be written in full. REQUIRES: not closed.
+  Status sync();
   // Finishes the file. Error: it could not be written in full. REQUIRES: called once.
   Status close();
   // 16 hexadecimal digits. REQUIRES: close() was called.
   std::string hash() const;
 
  private:
-  struct Output;
-  void flush();
+  void end_block();
 
   Writer buffer_;
+  std::uint32_t buffered_ = 0;  // records in buffer_
   Time last_;
   bool closed_ = false;
-  std::uint64_t hash_;
-  std::unique_ptr<Output> output_;
+  StreamHash hash_;
+  std::optional<BlockWriter> file_;
 };
 
 // Appends the encoding of `record` to `out`; `before` is the time of the record before it.
-// REQUIRES: record.t >= before; of a place, a mask for each slice, and nodes in increasing order.
+// REQUIRES: record.t >= before; of a Place, a mask for each slice, and nodes in increasing order.
 void encode_record(Writer& out, const Record& record, Time before);
 
-// Passes every record of the journal at `path` to `sink`. Errors: not a journal, or damaged.
-Status read_journal(const std::filesystem::path& path, RecordSink& sink);
-// The same for an uncompressed encoding, as a fuzzer makes it.
+// Decodes what encode_record encoded, piece by piece; no record spans two pieces.
+class RecordDecoder {
+ public:
+  // Passes the records of the next piece to `sink`, except the end record, which end() keeps until
+  // it is known that nothing follows. Errors: bytes that no record has, or behind the end record.
+  Status decode(Reader piece, RecordSink& sink);
+
+  // How many so far, the end record included, and the time of the last.
+  std::uint64_t records() const { return records_; }
+  Time last() const { return last_; }
+  const std::optional<Record>& end() const { return end_; }
+
+ private:
+  std::uint64_t records_ = 0;
+  Time last_;
+  std::optional<Record> end_;
+};
+
+// Passes the records of the journal at `path` to `sink`, block by block, as far as they can be
+// believed; the end record only if nothing follows it. Errors: the file cannot be read, or is no
+// journal. Damage and a missing end are no errors: the result says so.
+Result<JournalEnd> read_journal(const std::filesystem::path& path, RecordSink& sink);
+Result<JournalEnd> read_journal(BlockReader blocks, RecordSink& sink);
+// The same, but damage and a missing end are errors. After one `sink` may have seen the beginning.
+Result<JournalEnd> read_finished_journal(const std::filesystem::path& path, RecordSink& sink);
+// As the names of runs are written: 16 hexadecimal digits.
+std::string hash_text(const StreamHash& hash);
+// The same for an uncompressed encoding, as a fuzzer makes it; whatever is wrong is an error.
 Status decode_journal(Reader reader, RecordSink& sink);
 
 }  // namespace fairlead

@@ -1,18 +1,24 @@
 // Record: one thing that happened in a run, and when. The journal is a sequence of them.
 //
-// A record is a time and one of the structs below; sinks tell them apart with std::visit, or with
-// get_if where they want one kind. Views and spans are valid during the call that passes the record.
+// A record is a time and one of the structs below; sinks tell them apart with std::visit
+// (base/overloaded.h), or with std::get_if where they want one kind. Views and spans are valid
+// during the call that passes the record.
 //
-// Order of records: Run, User*, Node*, then by time: events, then the steps of that time's decision
-// (Stop*, Place*), the speeds that they changed, and the notes; then Unsubmitted*, last End.
+// Order of records: Run, User*, Node*, then by time: who and what is new, events, then the steps of
+// that time's decision (Stop*, Place*), the speeds that they changed, and the notes; then
+// Unsubmitted*, last End. The state of a run is the fold of its records (engine/tables.h).
+//
+// A job's holds are numbered from 1, in the order of its Place records.
 #pragma once
 
 #include "fairlead/base/ids.h"
 #include "fairlead/base/units.h"
 #include "fairlead/model/cluster.h"
+#include "fairlead/model/event.h"
 #include "fairlead/model/note.h"
 #include "fairlead/model/step.h"
 
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -20,6 +26,22 @@
 #include <variant>
 
 namespace fairlead {
+
+// Jobs by their final state.
+struct JobCounts {
+  std::int64_t finished = 0;
+  std::int64_t failed = 0;  // cancelled jobs included
+  std::int64_t rejected = 0;
+  std::int64_t pending = 0;
+  std::int64_t unsubmitted = 0;  // of the pending: the clock stopped before their submission
+  friend bool operator==(const JobCounts&, const JobCounts&) = default;
+};
+
+// How many of a node's `has` GPUs a mask is about, kAllGpus included.
+constexpr std::uint32_t count_gpus(std::uint64_t gpus, std::uint32_t has) {
+  return static_cast<std::uint32_t>(
+      std::popcount(has >= kNodeGpusMax ? gpus : gpus & ((std::uint64_t{1} << has) - 1)));
+}
 
 namespace record {
 
@@ -57,7 +79,8 @@ struct Asked {
   std::uint32_t gpus = 0;
   std::uint32_t gpus_min = 0;
   std::uint32_t gpus_max = 0;
-  Duration work;  // at speed 1, that is with the reference gang
+  TypeMask types = kAllTypes;  // GPU types on which it can run
+  Duration work;               // at speed 1, that is with the reference gang; 0: not said
 };
 
 struct Arrived {  // at its submission
@@ -75,6 +98,7 @@ struct Finished {
 
 struct Failed {
   JobId job;
+  std::string_view reason;
 };
 
 struct Cancelled {
@@ -86,16 +110,97 @@ struct Evicted {  // the job lost its gang with a node
   Duration lost;  // running time whose work was lost
 };
 
-struct NodeDown {
+// Of a node, the GPUs `gpus` (bit i for GPU i; kAllGpus: whatever it has) are gone, or back. No job
+// holds a GPU that is gone: those that did were evicted before.
+struct GpusDown {
+  NodeId node;
+  std::uint64_t gpus = kAllGpus;
+};
+
+struct GpusUp {
+  NodeId node;
+  std::uint64_t gpus = kAllGpus;
+};
+
+struct Cordoned {  // the node takes no further gangs: its GPUs are closed as they fall idle
+  NodeId node;
+  std::string_view reason;
+};
+
+struct Closed {  // idle GPUs of a cordoned node: no gang may have them until it is uncordoned
+  NodeId node;
+  std::uint64_t gpus = 0;
+};
+
+struct Uncordoned {
   NodeId node;
 };
 
-struct NodeUp {
-  NodeId node;
+enum class StopCause : std::uint8_t {
+  kPolicy,
+  kCancelled,  // by its user: Cancelled follows
+  kHeld,       // by its user: Held follows
 };
 
-struct Stop {  // the policy took the job's gang away
+struct Stop {  // the job's gang was taken away
   JobId job;
+  StopCause cause = StopCause::kPolicy;
+  bool is_reported = false;  // Stopped or StopFailed follows; until then its GPUs may be busy
+};
+
+struct Stopped {  // the GPUs of that hold are really free
+  JobId job;
+  HoldId hold = 0;
+};
+
+struct StopFailed {  // the GPUs of that hold are not free; they go down until Stopped comes
+  JobId job;
+  HoldId hold = 0;
+  std::string_view reason;
+};
+
+struct Started {
+  JobId job;
+  Duration overhead;  // measured
+};
+
+struct StartFailed {  // the job lost its gang, and is held until `retry`
+  JobId job;
+  Time retry;
+  std::string_view reason;
+};
+
+struct Held {  // by its user
+  JobId job;
+};
+
+struct Released {  // by its user, or as the time for its retry has come
+  JobId job;
+};
+
+struct Tickets {
+  UserId user;
+  std::int64_t tickets = 0;
+};
+
+// An event that changed nothing: it came twice, or too late, or is about what is not there.
+struct Ignored {
+  EventKind event = EventKind::kFinished;
+  JobId job;
+  NodeId node;
+  HoldId hold = 0;
+};
+
+// The world was so far ahead that wake-ups were skipped.
+struct Skipped {};
+
+// All that a policy remembers, after the decision of this time: with the records that follow, enough
+// to go on (engine/recovery.h).
+struct Snapshot {
+  std::string_view policy;
+  std::string_view options;
+  std::span<const std::uint8_t> state;  // Policy::save
+  std::span<const Time> wakes;          // that it asked for and have not come yet, in order
 };
 
 struct Place {
@@ -104,7 +209,8 @@ struct Place {
   Gang gang;
   std::span<const std::uint64_t> gpu_masks;  // beside gang: the GPUs granted on each node
   Rate rate = Rate::one();
-  Duration overhead;  // before the gang does any work
+  Duration overhead;         // before the gang does any work; expected, if is_reported
+  bool is_reported = false;  // Started or StartFailed follows
   Rate locality = Rate::one();
   // Copies (HadarE); shared GPUs (Gandiva's packing) are in the format, but no policy places them
   // yet.
@@ -119,14 +225,7 @@ struct Speed {  // the job's rate changed
 };
 
 struct End {
-  struct Counts {
-    std::int64_t finished = 0;
-    std::int64_t failed = 0;  // cancelled jobs included
-    std::int64_t rejected = 0;
-    std::int64_t pending = 0;
-    std::int64_t unsubmitted = 0;  // of the pending: the clock stopped before their submission
-    friend bool operator==(const Counts&, const Counts&) = default;
-  } counts;
+  JobCounts counts;
 };
 
 struct Unsubmitted {  // just before End
@@ -141,8 +240,11 @@ struct Record {
   using What =
       std::variant<record::Run, record::User, record::Node, record::Arrived, record::Rejected,
                    record::Finished, record::Failed, record::Cancelled, record::Evicted,
-                   record::NodeDown, record::NodeUp, record::Stop, record::Place, record::Speed,
-                   Note, record::End, record::Unsubmitted>;
+                   record::GpusDown, record::GpusUp, record::Stop, record::Place, record::Speed,
+                   Note, record::End, record::Unsubmitted, record::Stopped, record::StopFailed,
+                   record::Started, record::StartFailed, record::Held, record::Released,
+                   record::Cordoned, record::Uncordoned, record::Tickets, record::Ignored,
+                   record::Skipped, record::Snapshot, record::Closed>;
   Time t;
   What what;
 };

@@ -14,29 +14,25 @@ class TestJournal {
   explicit TestJournal(RecordSink& sink) : sink_(sink) {}
 
   void begin(std::uint32_t jobs, const std::vector<std::int64_t>& tickets) {
-    Record run;
-    run.seed = 7;
-    run.count = jobs;
-    const std::vector<std::string> names = {"fifo", "skip=true", "tiny", "t.csv", "V100", "K80"};
-    run.names = names;
-    sink_.on(run);
+    const std::vector<std::string> types = {"V100", "K80"};
+    write(0, record::Run{.seed = 7,
+                         .jobs = jobs,
+                         .policy = "fifo",
+                         .options = "skip=true",
+                         .cluster = "tiny",
+                         .trace = "t.csv",
+                         .gpu_types = types});
     for (std::size_t i = 0; i < tickets.size(); ++i) {
-      Record user = of(RecordKind::kUser, 0);
       const std::string name = "u" + std::to_string(i);
-      user.user = UserId(i);
-      user.name = name;
-      user.tickets = tickets[i];
-      sink_.on(user);
+      write(0, record::User{.user = UserId(i), .name = name, .tickets = tickets[i]});
     }
-    for (std::size_t i = 0; i < 2; ++i) {
-      Record node = of(RecordKind::kNode, 0);
-      node.node = NodeId(i);
-      node.type = GpuTypeId(i);
-      node.host = HostId(i);
-      node.rack = RackId(0);
-      node.count = 4;
-      node.name = i == 0 ? "n0" : "n1";
-      sink_.on(node);
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      write(0, record::Node{.node = NodeId(i),
+                            .name = i == 0 ? "n0" : "n1",
+                            .type = GpuTypeId(i),
+                            .host = HostId(i),
+                            .rack = RackId(0),
+                            .gpus = 4});
     }
   }
   struct Asked {
@@ -45,32 +41,15 @@ class TestJournal {
     std::int64_t work_ms = 1000;
     std::string_view model = {};
   };
-  static Record job(RecordKind kind, std::int64_t t_ms, std::size_t id, const Asked& asked,
-                    std::string_view name) {
-    Record record = of(kind, t_ms, id);
-    record.user = UserId(asked.user);
-    record.name = name;
-    record.model_name = asked.model;
-    record.gpus = record.gpus_min = record.gpus_max = asked.gpus;
-    record.work = {asked.work_ms};
-    return record;
-  }
   void arrive(std::int64_t t_ms, std::size_t id, const Asked& asked) {
-    const std::string name = "job-" + std::to_string(id);
-    sink_.on(job(RecordKind::kArrived, t_ms, id, asked, name));
+    write(t_ms, record::Arrived{job(id, asked, name_of(id))});
   }
   void reject(std::int64_t t_ms, std::size_t id, const Asked& asked, std::string_view reason) {
-    const std::string name = "job-" + std::to_string(id);
-    Record record = job(RecordKind::kRejected, t_ms, id, asked, name);
-    record.reason = reason;
-    sink_.on(record);
+    write(t_ms, record::Rejected{job(id, asked, name_of(id)), reason});
   }
   // At the end, `t_ms`.
   void unsubmitted(std::int64_t t_ms, std::size_t id, const Asked& asked, std::int64_t submit_ms) {
-    const std::string name = "job-" + std::to_string(id);
-    Record record = job(RecordKind::kUnsubmitted, t_ms, id, asked, name);
-    record.submit = {submit_ms};
-    sink_.on(record);
+    write(t_ms, record::Unsubmitted{job(id, asked, name_of(id)), {submit_ms}});
   }
   struct Placed {
     std::vector<Slice> gang;
@@ -81,52 +60,51 @@ class TestJournal {
     std::uint32_t copy = 0;
   };
   void place(std::int64_t t_ms, std::size_t id, const Placed& placed) {
-    Record record = of(RecordKind::kPlace, t_ms, id);
     std::vector<std::uint64_t> masks;
     for (Slice slice : placed.gang) masks.push_back((std::uint64_t{1} << slice.gpus) - 1);
-    record.place = placed.kind;
-    record.copy = placed.copy;
-    record.gang = placed.gang;
-    record.gpu_masks = masks;
-    record.rate = Rate::of(placed.rate);
-    record.overhead = {placed.overhead_ms};
-    record.locality = Rate::of(placed.locality);
-    sink_.on(record);
+    write(t_ms, record::Place{.job = JobId(id),
+                              .kind = placed.kind,
+                              .gang = placed.gang,
+                              .gpu_masks = masks,
+                              .rate = Rate::of(placed.rate),
+                              .overhead = {placed.overhead_ms},
+                              .locality = Rate::of(placed.locality),
+                              .copy = placed.copy});
   }
-  // A record of a job that needs nothing else: kStop, kFinished, ...
-  void happen(RecordKind kind, std::int64_t t_ms, std::size_t id) { sink_.on(of(kind, t_ms, id)); }
+  // A record that names a job and nothing else: Stop, Finished, ...
+  template <class What>
+  void happen(std::int64_t t_ms, std::size_t id) {
+    write(t_ms, What{JobId(id)});
+  }
   void evict(std::int64_t t_ms, std::size_t id, std::int64_t lost_ms) {
-    Record record = of(RecordKind::kEvicted, t_ms, id);
-    record.lost = {lost_ms};
-    sink_.on(record);
+    write(t_ms, record::Evicted{JobId(id), {lost_ms}});
   }
   void speed(std::int64_t t_ms, std::size_t id, double rate) {
-    Record record = of(RecordKind::kSpeed, t_ms, id);
-    record.rate = Rate::of(rate);
-    sink_.on(record);
+    write(t_ms, record::Speed{JobId(id), Rate::of(rate)});
   }
-  void node(RecordKind kind, std::int64_t t_ms, std::size_t id) {
-    Record record = of(kind, t_ms);
-    record.node = NodeId(id);
-    sink_.on(record);
+  // NodeDown or NodeUp.
+  template <class What>
+  void node(std::int64_t t_ms, std::size_t id) {
+    write(t_ms, What{NodeId(id)});
   }
-  void end(std::int64_t t_ms, const Record::Counts& counts) {
-    Record record = of(RecordKind::kEnd, t_ms);
-    record.counts = counts;
-    sink_.on(record);
-  }
+  void note(std::int64_t t_ms, const Note& note) { write(t_ms, note); }
+  void end(std::int64_t t_ms, const JobCounts& counts) { write(t_ms, record::End{counts}); }
 
  private:
-  static Record of(RecordKind kind, std::int64_t t_ms) {
-    Record record;
-    record.kind = kind;
-    record.t = {t_ms};
-    return record;
+  static std::string name_of(std::size_t id) { return "job-" + std::to_string(id); }
+  static record::Asked job(std::size_t id, const Asked& asked, std::string_view name) {
+    return {.job = JobId(id),
+            .user = UserId(asked.user),
+            .name = name,
+            .model = asked.model,
+            .gpus = asked.gpus,
+            .gpus_min = asked.gpus,
+            .gpus_max = asked.gpus,
+            .work = {asked.work_ms}};
   }
-  static Record of(RecordKind kind, std::int64_t t_ms, std::size_t id) {
-    Record record = of(kind, t_ms);
-    record.job = JobId(id);
-    return record;
+  template <class What>
+  void write(std::int64_t t_ms, const What& what) {
+    sink_.on({{t_ms}, what});
   }
 
   RecordSink& sink_;

@@ -50,49 +50,49 @@ void JobTable::grow_to(std::size_t jobs) {
   model_.resize(jobs);
 }
 
-void JobTable::arrive(const Record& record, JobStatus as) {
-  const JobId job = record.job;
+void JobTable::arrive(const record::Asked& asked, Time t, JobStatus as) {
+  const JobId job = asked.job;
   grow_to(job.row() + std::size_t{1});
   FL_CHECK(status[job] == JobStatus::kUnseen, "job {} arrived twice", job.row());
-  names.set(job, record.name);
+  names.set(job, asked.name);
   status[job] = as;
-  user[job] = record.user;
-  gpus[job] = record.gpus;
-  work[job] = record.work;
-  submit[job] = record.t;
-  model_[job] = model_named(record.model_name);
+  user[job] = asked.user;
+  gpus[job] = asked.gpus;
+  work[job] = asked.work;
+  submit[job] = t;
+  model_[job] = model_named(asked.model);
 }
 
-void JobTable::reject(const Record& record) {
-  arrive(record, JobStatus::kRejected);
-  ++reasons_[std::string(record.reason)];
+void JobTable::reject(const record::Rejected& rejected, Time t) {
+  arrive(rejected.asked, t, JobStatus::kRejected);
+  ++reasons_[std::string(rejected.reason)];
 }
 
-void JobTable::place(const Record& record, TypeMask types) {
-  const JobId job = record.job;
+void JobTable::place(const record::Place& place, Time t, TypeMask types) {
+  const JobId job = place.job;
   Hold& hold = hold_[job];
-  const std::uint32_t added = gpus_of(record.gang);
+  const std::uint32_t added = gpus_of(place.gang);
   types_[job] |= types;
-  if (record.copy > 0) {
-    FL_CHECK(hold.since == record.t, "job {}: a copy comes later", job.row());
-    hold.works_from = std::max(hold.works_from, record.t + record.overhead);
+  if (place.copy > 0) {
+    FL_CHECK(hold.since == t, "job {}: a copy comes later", job.row());
+    hold.works_from = std::max(hold.works_from, t + place.overhead);
     // The mean of the copies' by GPUs.
-    const double locality = hold.gpus * hold.locality() + added * record.locality.value();
+    const double locality = hold.gpus * hold.locality() + added * place.locality.value();
     hold.gpus += added;
-    hold.rate.fixed += record.rate.fixed;
+    hold.rate.fixed += place.rate.fixed;
     hold.unhindered = hold.rate.value() * hold.gpus / locality;
     return;
   }
   FL_CHECK(!holds(job), "job {} holds a gang already", job.row());
   FL_CHECK(status[job] == JobStatus::kPending && added > 0, "job {} is placed on {} GPUs",
            job.row(), added);
-  hold = {.since = record.t,
-          .works_from = record.t + record.overhead,
-          .rate = record.rate,
-          .unhindered = record.rate.value() / record.locality.value(),
+  hold = {.since = t,
+          .works_from = t + place.overhead,
+          .rate = place.rate,
+          .unhindered = place.rate.value() / place.locality.value(),
           .gpus = added};
-  if (start[job] == Time::never()) start[job] = record.t;
-  if (record.place == PlaceKind::kMigrate) ++migrations[job];
+  if (start[job] == Time::never()) start[job] = t;
+  if (place.kind == PlaceKind::kMigrate) ++migrations[job];
 }
 
 Service JobTable::change_rate(JobId job, Time t, Rate rate) {

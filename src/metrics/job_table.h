@@ -63,12 +63,12 @@ class JobTable {
   void reserve(std::size_t jobs);
   std::size_t size() const { return status.size(); }
 
-  // kArrived and kUnsubmitted.
-  void arrive(const Record& record, JobStatus as);
-  void reject(const Record& record);
-  // The job holds record.gang from record.t on, beside the copies before it. `types`: the GPU types
-  // of the gang's nodes.
-  void place(const Record& record, TypeMask types);
+  // The job was or would have been submitted at `t`.
+  void arrive(const record::Asked& asked, Time t, JobStatus as);
+  void reject(const record::Rejected& rejected, Time t);
+  // The job holds place.gang from `t` on, beside the copies before it. `types`: the GPU types of
+  // the gang's nodes.
+  void place(const record::Place& place, Time t, TypeMask types);
   // Settles the job's hold up to `t`; it goes on at `rate`. REQUIRES: it holds GPUs.
   Service change_rate(JobId job, Time t, Rate rate);
   // Ends the job's hold at `t`; the work of its last `lost` is taken back. REQUIRES: it holds GPUs.

@@ -1,5 +1,7 @@
 #include "fairlead/metrics/metrics.h"
 
+#include "fairlead/base/overloaded.h"
+
 #include <algorithm>
 
 namespace fairlead {
@@ -8,43 +10,46 @@ Metrics::Metrics(TimelineOptions timeline) : timeline_(timeline) {}
 
 void Metrics::on(const Record& record) {
   advance(record.t);
-  switch (record.kind) {
-    case RecordKind::kRun:
-      return on_run(record);
-    case RecordKind::kUser:
-      return on_user(record);
-    case RecordKind::kNode:
-      return on_node(record);
-    case RecordKind::kArrived:
-      return on_arrived(record);
-    case RecordKind::kRejected:
-      ++users_[record.user].jobs;
-      return jobs_.reject(record);
-    case RecordKind::kFinished:
-      return on_leave(record, JobStatus::kFinished);
-    case RecordKind::kFailed:
-    case RecordKind::kCancelled:
-      return on_leave(record, JobStatus::kFailed);
-    case RecordKind::kEvicted:
-      return on_hold_end(record);
-    case RecordKind::kNodeDown:
-    case RecordKind::kNodeUp:
-      return on_node_change(record, record.kind == RecordKind::kNodeUp);
-    case RecordKind::kStop:
-      ++jobs_.preemptions[record.job];
-      ++preemptions_;
-      return on_hold_end(record);
-    case RecordKind::kPlace:
-      return on_place(record);
-    case RecordKind::kSpeed:
-      return add_service(record.job, jobs_.change_rate(record.job, record.t, record.rate));
-    case RecordKind::kNote:
-      return;
-    case RecordKind::kUnsubmitted:
-      return on_unsubmitted(record);
-    case RecordKind::kEnd:
-      return on_end(record);
-  }
+  std::visit(
+      Overloaded{
+          [&](const record::Run& run) { on_run(run); },
+          [&](const record::User& user) { on_user(user); },
+          [&](const record::Node& node) { on_node(node); },
+          [&](const record::Arrived& arrived) { on_arrived(arrived.asked); },
+          [&](const record::Rejected& rejected) {
+            ++users_[rejected.asked.user].jobs;
+            jobs_.reject(rejected, now_);
+          },
+          [&](const record::Finished& finished) { on_leave(finished.job, JobStatus::kFinished); },
+          [&](const OneOf<record::Failed, record::Cancelled> auto& failed) {
+            on_leave(failed.job, JobStatus::kFailed);
+          },
+          [&](const record::Evicted& evicted) { on_hold_end(evicted.job, evicted.lost); },
+          [&](const record::StartFailed& failed) { on_hold_end(failed.job, {}); },
+          [&](const record::GpusDown& down) {
+            set_gpus_up(gpus_up_ - count_gpus(down.gpus, node_gpus_[down.node]));
+          },
+          [&](const record::GpusUp& up) {
+            set_gpus_up(gpus_up_ + count_gpus(up.gpus, node_gpus_[up.node]));
+          },
+          [&](const record::Stop& stop) {
+            const bool is_preemption = stop.cause == record::StopCause::kPolicy;
+            jobs_.preemptions[stop.job] += is_preemption;
+            preemptions_ += is_preemption;
+            on_hold_end(stop.job, {});
+          },
+          [&](const record::Place& place) { on_place(place); },
+          [&](const record::Speed& speed) {
+            add_service(speed.job, jobs_.change_rate(speed.job, now_, speed.rate));
+          },
+          [&](const record::Unsubmitted& unsubmitted) {
+            ++users_[unsubmitted.asked.user].jobs;
+            jobs_.arrive(unsubmitted.asked, unsubmitted.submit, JobStatus::kUnsubmitted);
+          },
+          [&](const record::End& end) { on_end(end.counts); },
+          [](const auto&) {},
+      },
+      record.what);
 }
 
 void Metrics::advance(Time t) {
@@ -56,68 +61,66 @@ void Metrics::advance(Time t) {
   now_ = t;
 }
 
-void Metrics::on_run(const Record& record) {
-  label_.seed = record.seed;
-  label_.count = record.count;
-  constexpr std::size_t kLabels = 4;
-  FL_CHECK(record.names.size() >= kLabels, "{} names", record.names.size());
-  run_names_.assign(record.names.begin(), record.names.begin() + kLabels);
-  gpu_types_.assign(record.names.begin() + kLabels, record.names.end());
-  jobs_.reserve(record.count);
-  unfinished_ms_at_submit_.resize(record.count);
+void Metrics::on_run(const record::Run& run) {
+  seed_ = run.seed;
+  jobs_read_ = run.jobs;
+  policy_ = run.policy;
+  options_ = run.options;
+  cluster_ = run.cluster;
+  trace_ = run.trace;
+  gpu_types_.assign(run.gpu_types.begin(), run.gpu_types.end());
+  jobs_.reserve(run.jobs);
+  unfinished_ms_at_submit_.resize(run.jobs);
 }
 
-void Metrics::on_user(const Record& record) {
-  shares_.add_user(record.tickets);
+void Metrics::on_user(const record::User& user) {
+  shares_.add_user(user.tickets);
   timeline_.add_user();
-  users_.push_back({record.tickets, 0, {}});
-  user_names_.emplace_back(record.name);
+  users_.push_back({user.tickets, 0, {}});
+  user_names_.emplace_back(user.name);
 }
 
-void Metrics::on_node(const Record& record) {
-  node_type_.push_back(record.type);
-  node_host_.push_back(record.host);
-  node_rack_.push_back(record.rack);
-  node_gpus_.push_back(record.count);
-  gpus_ += record.count;
-  gpus_up_ += record.count;
-  shares_.set_gpus(record.t, gpus_up_);
+void Metrics::on_node(const record::Node& node) {
+  node_type_.push_back(node.type);
+  node_host_.push_back(node.host);
+  node_rack_.push_back(node.rack);
+  node_gpus_.push_back(node.gpus);
+  gpus_ += node.gpus;
+  set_gpus_up(gpus_up_ + node.gpus);
 }
 
-void Metrics::on_node_change(const Record& record, bool up) {
-  const std::int64_t gpus = node_gpus_[record.node];
-  gpus_up_ += up ? gpus : -gpus;
-  shares_.set_gpus(record.t, gpus_up_);
+void Metrics::set_gpus_up(std::int64_t gpus) {
+  gpus_up_ = gpus;
+  shares_.set_gpus(now_, gpus);
 }
 
-void Metrics::on_arrived(const Record& record) {
+void Metrics::on_arrived(const record::Asked& asked) {
   if (!timeline_.begun()) {
-    first_arrival_ = record.t;
-    timeline_.begin(record.t);
+    first_arrival_ = now_;
+    timeline_.begin(now_);
   }
-  jobs_.arrive(record, JobStatus::kPending);
-  unfinished_ms_at_submit_[record.job] = unfinished_ms_;
+  jobs_.arrive(asked, now_, JobStatus::kPending);
+  unfinished_ms_at_submit_[asked.job] = unfinished_ms_;
   ++unfinished_;
-  ++users_[record.user].jobs;
-  shares_.add_demand(record.t, record.user, record.gpus);
-  timeline_.change(record.t, record.user, {.gpus_held = 0, .running = 0, .waiting = 1});
+  ++users_[asked.user].jobs;
+  shares_.add_demand(now_, asked.user, asked.gpus);
+  timeline_.change(now_, asked.user, {.gpus_held = 0, .running = 0, .waiting = 1});
 }
 
-void Metrics::on_place(const Record& record) {
+void Metrics::on_place(const record::Place& place) {
   TypeMask types = 0;
-  for (Slice slice : record.gang) types |= type_bit(node_type_[slice.node]);
-  jobs_.place(record, types);
-  ++placements_[static_cast<std::size_t>(tier_of(record.gang, node_host_, node_rack_))];
-  const int jobs = record.copy == 0 ? 1 : 0;
-  timeline_.change(record.t, jobs_.user[record.job],
-                   {.gpus_held = gpus_of(record.gang), .running = jobs, .waiting = -jobs});
+  for (Slice slice : place.gang) types |= type_bit(node_type_[slice.node]);
+  jobs_.place(place, now_, types);
+  ++placements_[static_cast<std::size_t>(tier_of(place.gang, node_host_, node_rack_))];
+  const int jobs = place.copy == 0 ? 1 : 0;
+  timeline_.change(now_, jobs_.user[place.job],
+                   {.gpus_held = gpus_of(place.gang), .running = jobs, .waiting = -jobs});
 }
 
-void Metrics::on_hold_end(const Record& record) {
-  const std::int64_t gpus = jobs_.held_gpus(record.job);
-  add_service(record.job, jobs_.end_hold(record.job, record.t, record.lost));
-  timeline_.change(record.t, jobs_.user[record.job],
-                   {.gpus_held = -gpus, .running = -1, .waiting = 1});
+void Metrics::on_hold_end(JobId job, Duration lost) {
+  const std::int64_t gpus = jobs_.held_gpus(job);
+  add_service(job, jobs_.end_hold(job, now_, lost));
+  timeline_.change(now_, jobs_.user[job], {.gpus_held = -gpus, .running = -1, .waiting = 1});
 }
 
 void Metrics::add_service(JobId job, const Service& service) {
@@ -127,15 +130,14 @@ void Metrics::add_service(JobId job, const Service& service) {
   lost_gpu_ms_ += service.lost_gpu_ms;
 }
 
-void Metrics::on_leave(const Record& record, JobStatus as) {
-  const JobId job = record.job;
-  if (jobs_.holds(job)) on_hold_end(record);
-  jobs_.leave(job, record.t, as);
+void Metrics::on_leave(JobId job, JobStatus as) {
+  if (jobs_.holds(job)) on_hold_end(job, {});
+  jobs_.leave(job, now_, as);
   const UserId user = jobs_.user[job];
-  shares_.add_demand(record.t, user, -std::int64_t{jobs_.gpus[job]});
-  timeline_.change(record.t, user, {.gpus_held = 0, .running = 0, .waiting = -1});
+  shares_.add_demand(now_, user, -std::int64_t{jobs_.gpus[job]});
+  timeline_.change(now_, user, {.gpus_held = 0, .running = 0, .waiting = -1});
   --unfinished_;
-  last_leave_ = record.t;
+  last_leave_ = now_;
   capacity_at_leave_ = capacity_;
   if (as == JobStatus::kFinished) count_ftf(job);
 }
@@ -152,22 +154,14 @@ void Metrics::count_ftf(JobId job) {
   ftf_max_ = std::max(ftf_max_, ftf);
 }
 
-void Metrics::on_end(const Record& record) {
-  counts_ = record.counts;
-  journal_end_ = record.t;
-  const bool cut_off = record.counts.pending > 0;
-  const Time end = cut_off ? record.t : last_leave_;
-  timeline_.finish(record.t, end, shares_);
+void Metrics::on_end(const JobCounts& counts) {
+  counts_ = counts;
+  const bool cut_off = counts.pending > 0;
+  timeline_.finish(now_, cut_off ? now_ : last_leave_, shares_);
   if (!cut_off) capacity_ = capacity_at_leave_;
   for (JobId job : ids<JobId>(jobs_.size())) {
-    if (jobs_.holds(job)) add_service(job, jobs_.end_hold(job, record.t));
+    if (jobs_.holds(job)) add_service(job, jobs_.end_hold(job, now_));
   }
-}
-
-void Metrics::on_unsubmitted(const Record& record) {
-  jobs_.arrive(record, JobStatus::kUnsubmitted);
-  jobs_.submit[record.job] = record.submit;
-  ++users_[record.user].jobs;
 }
 
 }  // namespace fairlead

@@ -41,10 +41,10 @@ class Metrics : public RecordSink {
  public:
   explicit Metrics(TimelineOptions timeline = {});
 
-  // REQUIRES: the records of one run in journal order, up to kEnd.
+  // REQUIRES: the records of one run in journal order, up to End.
   void on(const Record& record) override;
 
-  // REQUIRES of all below: kEnd was passed.
+  // REQUIRES of all below: End was passed.
   Summary summary(const RunFacts& facts) const;
   const JobTable& jobs() const { return jobs_; }
   const Timeline& timeline() const { return timeline_; }
@@ -58,28 +58,28 @@ class Metrics : public RecordSink {
     GpuTime held;
   };
 
-  void on_run(const Record& record);
-  void on_user(const Record& record);
-  void on_node(const Record& record);
-  void on_node_change(const Record& record, bool up);
-  void on_arrived(const Record& record);
-  void on_place(const Record& record);
-  void on_hold_end(const Record& record);
-  void on_leave(const Record& record, JobStatus as);
-  void on_end(const Record& record);
-  void on_unsubmitted(const Record& record);
+  void on_run(const record::Run& run);
+  void on_user(const record::User& user);
+  void on_node(const record::Node& node);
+  void on_arrived(const record::Asked& asked);
+  void on_place(const record::Place& place);
+  void on_hold_end(JobId job, Duration lost);
+  void on_leave(JobId job, JobStatus as);
+  void on_end(const JobCounts& counts);
+  void set_gpus_up(std::int64_t gpus);
   void add_service(JobId job, const Service& service);
   void advance(Time t);
   void count_ftf(JobId job);
 
-  double entitled_gpu_ms(UserId user) const { return shares_.entitled_gpu_ms(user, journal_end_); }
+  double entitled_gpu_ms(UserId user) const { return shares_.entitled_gpu_ms(user, now_); }
   void sum_times(Summary& summary) const;
   void sum_users(Summary& summary) const;
   void sum_fairness(Summary& summary) const;
   void sum_bounds(Summary& summary, const RunFacts& facts) const;
 
-  Record label_;  // kRun; its views are copied below
-  std::vector<std::string> run_names_;
+  std::uint64_t seed_ = 0;
+  std::uint32_t jobs_read_ = 0;
+  std::string policy_, options_, cluster_, trace_;
   std::vector<std::string> gpu_types_;
   std::vector<std::string> user_names_;
   IdVector<UserId, UserTotals> users_;
@@ -90,12 +90,11 @@ class Metrics : public RecordSink {
   JobTable jobs_;
   Timeline timeline_;
   FairShareMeter shares_;
-  Record::Counts counts_;
+  JobCounts counts_;
 
   Time now_;
   Time first_arrival_ = Time::never();
-  Time last_leave_;  // the latest finish or failure
-  Time journal_end_;
+  Time last_leave_;           // the latest finish or failure
   std::int64_t gpus_ = 0;     // installed
   std::int64_t gpus_up_ = 0;  // on nodes that are up
   GpuTime capacity_;          // of nodes that are up, from the first arrival to now

@@ -27,15 +27,15 @@ void write_small_run(RecordSink& sink) {
   journal.place(2000, 0, {.gang = {{kV100Node, 4}}, .overhead_ms = 1000});
   journal.arrive(3000, 1, {.user = 1, .gpus = 4, .work_ms = 4000});
   journal.reject(3000, 2, {.user = 1, .gpus = 100}, "larger than the cluster");
-  journal.happen(RecordKind::kStop, 5000, 0);
+  journal.happen<record::Stop>(5000, 0);
   journal.place(
       5000, 0,
       {.gang = {{kK80Node, 4}}, .kind = PlaceKind::kMigrate, .rate = 0.5, .locality = 0.75});
   journal.place(5000, 1, {.gang = {{kV100Node, 4}}});
-  journal.happen(RecordKind::kFinished, 9000, 1);
+  journal.happen<record::Finished>(9000, 1);
   journal.arrive(9000, 3, {.user = 0, .gpus = 1, .work_ms = 1000});
-  journal.happen(RecordKind::kCancelled, 11000, 3);
-  journal.happen(RecordKind::kFinished, 21000, 0);
+  journal.happen<record::Cancelled>(11000, 3);
+  journal.happen<record::Finished>(21000, 0);
   journal.end(30000, {.finished = 2, .failed = 1, .rejected = 1, .pending = 0, .unsubmitted = 0});
 }
 
@@ -99,7 +99,7 @@ TEST(Metrics, CountsPlacementsByTheWidestLinkOfTheGang) {
   journal.place(0, 0, {.gang = {{kV100Node, 2}}});
   journal.place(0, 1, {.gang = {{kV100Node, 1}, {kK80Node, 1}}});
   journal.place(0, 2, {.gang = {{kK80Node, 3}}});
-  journal.happen(RecordKind::kStop, 500, 2);
+  journal.happen<record::Stop>(500, 2);
   journal.place(500, 2, {.gang = {{kK80Node, 2}}});
   journal.end(1000, {.pending = 3});
   EXPECT_EQ(metrics.summary({}).placements, (std::array<std::int64_t, kTiers>{2, 1, 1, 0}));
@@ -114,7 +114,7 @@ TEST(Metrics, TimeLostToCommunicationFollowsTheSpeed) {
   journal.arrive(0, 0, {.gpus = 4, .work_ms = 5600});
   journal.place(0, 0, {.gang = {{kV100Node, 4}}, .rate = 0.8, .locality = 0.8});
   journal.speed(4000, 0, 0.4);
-  journal.happen(RecordKind::kFinished, 10000, 0);
+  journal.happen<record::Finished>(10000, 0);
   journal.end(10000, {.finished = 1});
   EXPECT_NEAR(*metrics.summary({}).comm_time_share, (0.2 * 4 + 0.6 * 6) / 10, 1e-9);
 }
@@ -178,9 +178,9 @@ TEST(Metrics, StretchesTheTimeAloneOfAJobLargerThanItsShare) {
   journal.begin(2, {1});
   for (std::size_t job : {0u, 1u}) journal.arrive(0, job, {.gpus = 8, .work_ms = 1000});
   journal.place(0, 0, {.gang = {{kV100Node, 4}, {kK80Node, 4}}});
-  journal.happen(RecordKind::kFinished, 1000, 0);
+  journal.happen<record::Finished>(1000, 0);
   journal.place(1000, 1, {.gang = {{kV100Node, 4}, {kK80Node, 4}}});
-  journal.happen(RecordKind::kFinished, 2000, 1);
+  journal.happen<record::Finished>(2000, 1);
   journal.end(2000, {.finished = 2});
   // Job 0: n = 2, alone on 4 of its 8 GPUs 2 s; JCT 1 s. Job 1: n = 1.5, alone 1.5 s; JCT 2 s.
   EXPECT_DOUBLE_EQ(*metrics.summary({}).fairness.ftf_max, 2 / 1.5);
@@ -235,8 +235,8 @@ TEST(Metrics, ARunIsMeasuredUntilItsLastJobLeavesHoweverThatEnds) {
   journal.arrive(0, 0, {.gpus = 4, .work_ms = 5000});
   journal.arrive(0, 1, {.gpus = 8});
   journal.place(0, 0, {.gang = {{kV100Node, 4}}});
-  journal.happen(RecordKind::kFinished, 5000, 0);
-  journal.happen(RecordKind::kCancelled, 10000, 1);
+  journal.happen<record::Finished>(5000, 0);
+  journal.happen<record::Cancelled>(10000, 1);
   journal.end(20000, {.finished = 1, .failed = 1});
   EXPECT_DOUBLE_EQ(*metrics.summary({}).gpu_utilization, 4.0 * 5 / (8 * 10));
   EXPECT_EQ(metrics.summary({}).makespan_s, 10);
@@ -249,8 +249,8 @@ TEST(Metrics, CountsOnlyNodesThatAreUpAsCapacity) {
   journal.arrive(0, 0, {.gpus = 8, .work_ms = 4000});
   journal.place(0, 0, {.gang = {{kV100Node, 4}, {kK80Node, 4}}});
   journal.evict(2000, 0, 1500);
-  journal.node(RecordKind::kNodeDown, 2000, 1);
-  journal.node(RecordKind::kNodeUp, 4000, 1);
+  journal.node<record::GpusDown>(2000, 1);
+  journal.node<record::GpusUp>(4000, 1);
   journal.place(4000, 0, {.gang = {{kV100Node, 4}, {kK80Node, 4}}, .kind = PlaceKind::kResume});
   journal.end(5000, {.pending = 1});
   const Summary summary = metrics.summary({});
@@ -298,7 +298,7 @@ TEST(Metrics, AreTheSameFromTheJournalFile) {
   write_small_run(tee);
   ASSERT_TRUE(file->close().has_value());
   Metrics replayed;
-  const Status status = read_journal(path, replayed);
+  const Result<JournalEnd> status = read_finished_journal(path, replayed);
   ASSERT_TRUE(status.has_value()) << status.error().message;
   std::filesystem::remove(path);
   EXPECT_EQ(live.summary({}), replayed.summary({}));

@@ -46,7 +46,7 @@ struct RunResult {
   std::vector<TimelinePoint> timeline;
 };
 
-// REQUIRES of all: kEnd was passed to `metrics`.
+// REQUIRES of all: End was passed to `metrics`.
 // Fills `result`, whose texts keep their room, so that a million rows in turn allocate little.
 // REQUIRES: a record named the job.
 void get_job_result(const Metrics& metrics, JobId job, JobResult& result);

@@ -30,16 +30,16 @@ double quantile_s(std::vector<std::int64_t>& values_ms, std::size_t percent) {
 
 Summary Metrics::summary(const RunFacts& facts) const {
   Summary summary;
-  summary.policy = run_names_[0];
-  summary.options = run_names_[1];
-  summary.cluster = run_names_[2];
-  summary.trace = run_names_[3];
-  summary.seed = label_.seed;
+  summary.policy = policy_;
+  summary.options = options_;
+  summary.cluster = cluster_;
+  summary.trace = trace_;
+  summary.seed = seed_;
   summary.journal_hash = facts.journal_hash;
   summary.rows_read = facts.rows.rows_read;
   summary.rows_rejected = facts.rows.rows_rejected;
   summary.rows_repaired = facts.rows.rows_repaired;
-  summary.jobs_read = label_.count;
+  summary.jobs_read = jobs_read_;
   summary.finished = counts_.finished;
   summary.failed = counts_.failed;
   summary.rejected = counts_.rejected;

@@ -1,5 +1,7 @@
 #include "fairlead/metrics/window_fairness.h"
 
+#include "fairlead/base/overloaded.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -17,46 +19,40 @@ WindowFairness::WindowFairness(WindowFairnessOptions options) : options_(std::mo
 }
 
 void WindowFairness::on(const Record& record) {
-  if (record.kind == RecordKind::kUnsubmitted) return;
-  if (record.kind != RecordKind::kEnd) advance(record.t);
-  switch (record.kind) {
-    case RecordKind::kRun:
-      return jobs_.resize(record.count);
-    case RecordKind::kUser:
-      shares_.add_user(record.tickets);
-      users_.push_back({});
-      return;
-    case RecordKind::kNode:
-      node_gpus_.push_back(record.count);
-      return on_node(record.t, record.count);
-    case RecordKind::kNodeDown:
-      return on_node(record.t, -node_gpus_[record.node]);
-    case RecordKind::kNodeUp:
-      return on_node(record.t, node_gpus_[record.node]);
-    case RecordKind::kArrived:
-      return on_arrived(record);
-    case RecordKind::kFinished:
-    case RecordKind::kFailed:
-    case RecordKind::kCancelled:
-      return on_leave(record);
-    case RecordKind::kStop:
-    case RecordKind::kEvicted:
-      return hold(record.t, record.job, 0);
-    case RecordKind::kPlace: {
-      std::int64_t gpus = 0;
-      for (Slice slice : record.gang) gpus += slice.gpus;
-      if (record.copy > 0) return hold(record.t, record.job, jobs_[record.job].held_gpus + gpus);
-      if (record.place == PlaceKind::kMigrate) ++migrations_;
-      return hold(record.t, record.job, gpus);
-    }
-    case RecordKind::kRejected:
-    case RecordKind::kSpeed:
-    case RecordKind::kNote:
-    case RecordKind::kUnsubmitted:
-      return;
-    case RecordKind::kEnd:
-      return on_end(record);
-  }
+  const Time t = record.t;
+  if (const auto* end = std::get_if<record::End>(&record.what)) return on_end(t, end->counts);
+  if (std::holds_alternative<record::Unsubmitted>(record.what)) return;
+  advance(t);
+  std::visit(
+      Overloaded{
+          [&](const record::Run& run) { jobs_.resize(run.jobs); },
+          [&](const record::User& user) {
+            shares_.add_user(user.tickets);
+            users_.push_back({});
+          },
+          [&](const record::Node& node) {
+            node_gpus_.push_back(node.gpus);
+            on_node(t, node.gpus);
+          },
+          [&](const record::GpusDown& down) {
+            on_node(t, -std::int64_t{count_gpus(down.gpus, node_gpus_[down.node])});
+          },
+          [&](const record::GpusUp& up) { on_node(t, count_gpus(up.gpus, node_gpus_[up.node])); },
+          [&](const record::Arrived& arrived) { on_arrived(t, arrived.asked); },
+          [&](const OneOf<record::Finished, record::Failed, record::Cancelled> auto& done) {
+            on_leave(t, done.job);
+          },
+          [&](const OneOf<record::Stop, record::Evicted, record::StartFailed> auto& stop) {
+            hold(t, stop.job, 0);
+          },
+          [&](const record::Place& place) {
+            const std::int64_t before = place.copy > 0 ? jobs_[place.job].held_gpus : 0;
+            if (place.copy == 0 && place.kind == PlaceKind::kMigrate) ++migrations_;
+            hold(t, place.job, before + gpus_of(place.gang));
+          },
+          [](const auto&) {},
+      },
+      record.what);
 }
 
 // Samples are taken before the first change at their time.
@@ -115,31 +111,28 @@ void WindowFairness::on_node(Time t, std::int64_t gpus) {
   shares_.set_gpus(t, gpus_up_);
 }
 
-void WindowFairness::on_arrived(const Record& record) {
-  const Time t = record.t;
+void WindowFairness::on_arrived(Time t, const record::Asked& asked) {
   if (first_arrival_ == Time::never()) {
     first_arrival_ = t;
     const std::int64_t step_ms = options_.step.ms;
     next_sample_ = {(t.ms + step_ms - 1) / step_ms * step_ms};
     ring_.resize(users_.size() * static_cast<std::size_t>(ring_steps_));
   }
-  jobs_[record.job] = {record.user, record.gpus, 0};
-  User& user = users_[record.user];
+  jobs_[asked.job] = {asked.user, asked.gpus, 0};
+  User& user = users_[asked.user];
   // A job that comes at the moment the last one goes leaves no gap.
   if (user.jobs == 0 && user.last_job < t) user.first_job = t;
   ++user.jobs;
-  ++gang_count(user, record.gpus).jobs;
-  demand_ += record.gpus;
-  shares_.add_demand(t, record.user, record.gpus);
+  ++gang_count(user, asked.gpus).jobs;
+  demand_ += asked.gpus;
+  shares_.add_demand(t, asked.user, asked.gpus);
 }
 
-void WindowFairness::on_leave(const Record& record) {
-  const Time t = record.t;
-  hold(t, record.job, 0);
-  const Job& job = jobs_[record.job];
+void WindowFairness::on_leave(Time t, JobId id) {
+  hold(t, id, 0);
+  const Job& job = jobs_[id];
   User& user = users_[job.user];
-  FL_CHECK(user.jobs > 0 && demand_ >= job.gpus, "job {} leaves, but is not here",
-           record.job.row());
+  FL_CHECK(user.jobs > 0 && demand_ >= job.gpus, "job {} leaves, but is not here", id.row());
   if (--user.jobs == 0) user.last_job = t;
   GangCount& gang = gang_count(user, job.gpus);
   if (--gang.jobs == 0) gang.gone = t;
@@ -159,8 +152,8 @@ void WindowFairness::hold(Time t, JobId id, std::int64_t gpus) {
   job.held_gpus = gpus;
 }
 
-void WindowFairness::on_end(const Record& record) {
-  const Time end = record.counts.pending > 0 ? record.t : last_leave_;
+void WindowFairness::on_end(Time t, const JobCounts& counts) {
+  const Time end = counts.pending > 0 ? t : last_leave_;
   if (end > now_) advance(end);
   if (first_arrival_ != Time::never()) length_ = end - first_arrival_;
   for (WindowFigures& figures : figures_) {

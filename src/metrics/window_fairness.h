@@ -50,10 +50,10 @@ class WindowFairness : public RecordSink {
   // REQUIRES: every window is a positive multiple of the step.
   explicit WindowFairness(WindowFairnessOptions options = {});
 
-  // REQUIRES: the records of one run in journal order, up to kEnd.
+  // REQUIRES: the records of one run in journal order, up to End.
   void on(const Record& record) override;
 
-  // REQUIRES of all below: kEnd was passed. The run ends at kEnd, or with its last job if none is
+  // REQUIRES of all below: End was passed. The run ends there, or with its last job if none is
   // left. By window, in the order of the options.
   const std::vector<WindowFigures>& windows() const { return figures_; }
   // GPU time idle while unfinished jobs asked for at least all GPUs that were up, as a fraction of
@@ -95,10 +95,10 @@ class WindowFairness : public RecordSink {
   void compare(WindowFigures& figures, Time t, UserId user, const Sample& before,
                const Sample& now);
   void on_node(Time t, std::int64_t gpus);
-  void on_arrived(const Record& record);
-  void on_leave(const Record& record);
+  void on_arrived(Time t, const record::Asked& asked);
+  void on_leave(Time t, JobId id);
   void hold(Time t, JobId job, std::int64_t gpus);
-  void on_end(const Record& record);
+  void on_end(Time t, const JobCounts& counts);
   static void settle(User& user, Time t);
   static GangCount& gang_count(User& user, std::uint32_t gpus);
   static std::uint32_t largest_gang(const User& user, Time since);
@@ -108,7 +108,7 @@ class WindowFairness : public RecordSink {
   std::vector<WindowFigures> figures_;  // `mean` is the sum up to the end
   IdVector<UserId, User> users_;
   IdVector<JobId, Job> jobs_;
-  IdVector<NodeId, std::int64_t> node_gpus_;
+  IdVector<NodeId, std::uint32_t> node_gpus_;
   FairShareMeter shares_;
 
   std::vector<Sample> ring_;  // of the last ring_steps_ samples, each with a row per user

@@ -27,7 +27,7 @@ WindowFairness taking_turns(const WindowFairnessOptions& options) {
   journal.arrive(0, 1, {.user = 1, .gpus = 8});
   for (std::size_t turn = 0; turn < 4; ++turn) {
     const auto t_ms = static_cast<std::int64_t>(2000 * turn);
-    if (turn > 0) journal.happen(RecordKind::kStop, t_ms, (turn + 1) % 2);
+    if (turn > 0) journal.happen<record::Stop>(t_ms, (turn + 1) % 2);
     journal.place(t_ms, turn % 2, {.gang = {{kV100Node, 4}, {kK80Node, 4}}});
   }
   journal.end(8000, {.pending = 2});
@@ -71,7 +71,7 @@ TEST(WindowFairness, AllowsOnlyForJobsOfTheWindow) {
   journal.arrive(0, 1, {.user = 0, .gpus = 8});
   journal.arrive(0, 2, {.user = 1, .gpus = 8});
   journal.place(0, 2, {.gang = {{kV100Node, 4}, {kK80Node, 4}}});
-  journal.happen(RecordKind::kCancelled, 2000, 1);
+  journal.happen<record::Cancelled>(2000, 1);
   journal.end(4000, {.pending = 2});
   const WindowErrors errors = fairness.windows()[0].steady;
   // The window from 2 s on: 2 GPU-seconds missing less 1 x 1 s. At 3 s: 5 missing less 8.
@@ -90,7 +90,7 @@ TEST(WindowFairness, SaysWhoseErrorWasLargestAndWhen) {
   journal.arrive(0, 2, {.user = 1, .gpus = 4});
   journal.place(0, 1, {.gang = {{kV100Node, 4}}});
   journal.place(0, 2, {.gang = {{kK80Node, 2}}});
-  journal.happen(RecordKind::kStop, 2000, 2);
+  journal.happen<record::Stop>(2000, 2);
   journal.place(4000, 2, {.gang = {{kK80Node, 2}}});
   journal.place(4000, 0, {.gang = {{kK80Node, 2}}});
   journal.end(7000, {.pending = 3});
@@ -109,13 +109,13 @@ TEST(WindowFairness, CallsAWindowSteadyIfTheUserWasEntitledAllTheTime) {
   journal.arrive(500, 0, {.user = 0, .gpus = 1});
   journal.place(500, 0, {.gang = {{kV100Node, 1}}});
   // Its next job comes as the first one goes: no gap. The one after comes later.
-  journal.happen(RecordKind::kFinished, 2500, 0);
+  journal.happen<record::Finished>(2500, 0);
   journal.arrive(2500, 1, {.user = 0, .gpus = 1});
   journal.place(2500, 1, {.gang = {{kV100Node, 1}}});
-  journal.happen(RecordKind::kFinished, 4500, 1);
+  journal.happen<record::Finished>(4500, 1);
   journal.arrive(4600, 2, {.user = 0, .gpus = 1});
   journal.place(4600, 2, {.gang = {{kV100Node, 1}}});
-  journal.happen(RecordKind::kFinished, 8000, 2);
+  journal.happen<record::Finished>(8000, 2);
   journal.end(9000, {.finished = 3});
   const WindowFigures figures = fairness.windows()[0];
   EXPECT_EQ(figures.steady.count, 4);  // ends at 3 s, 4 s, 7 s and 8 s
@@ -128,9 +128,9 @@ TEST(WindowFairness, CallsNoWindowSteadyWhileEveryNodeIsDown) {
   TestJournal journal(fairness);
   journal.begin(1, {1});
   journal.arrive(0, 0, {.user = 0, .gpus = 8});
-  journal.node(RecordKind::kNodeDown, 1500, 0);
-  journal.node(RecordKind::kNodeDown, 1500, 1);
-  journal.node(RecordKind::kNodeUp, 3500, 0);
+  journal.node<record::GpusDown>(1500, 0);
+  journal.node<record::GpusDown>(1500, 1);
+  journal.node<record::GpusUp>(3500, 0);
   journal.end(5000, {.pending = 1});
   const WindowFigures figures = fairness.windows()[0];
   EXPECT_EQ(figures.steady.count, 2);  // ends at 1 s and 5 s
@@ -144,10 +144,10 @@ TEST(WindowFairness, CountsIdleGpusWhileThereIsDemandForAll) {
   journal.arrive(1000, 0, {.user = 0, .gpus = 4});  // half of the capacity is wanted: not counted
   journal.place(2000, 0, {.gang = {{kV100Node, 4}}});
   journal.arrive(3000, 1, {.user = 0, .gpus = 8});  // 12 wanted; 4 of 8 idle for 2 s
-  journal.node(RecordKind::kNodeDown, 5000, 1);     // none of 4 idle for 4 s
-  journal.happen(RecordKind::kCancelled, 9000, 1);  // 4 wanted of 4 for 1 s
-  journal.node(RecordKind::kNodeUp, 10000, 1);
-  journal.happen(RecordKind::kFinished, 12000, 0);
+  journal.node<record::GpusDown>(5000, 1);          // none of 4 idle for 4 s
+  journal.happen<record::Cancelled>(9000, 1);       // 4 wanted of 4 for 1 s
+  journal.node<record::GpusUp>(10000, 1);
+  journal.happen<record::Finished>(12000, 0);
   journal.end(12000, {.finished = 1, .failed = 1});
   EXPECT_DOUBLE_EQ(fairness.idle_when_wanted(), 8.0 / (16 + 16 + 4));
 }
@@ -160,14 +160,14 @@ TEST(WindowFairness, CountsMigrationsPerHourAndPerGpuHour) {
   journal.place(1000, 0, {.gang = {{kV100Node, 4}}});
   for (std::int64_t minute = 1; minute <= 3; ++minute) {
     const std::int64_t t_ms = 1000 + minute * 60000;
-    journal.happen(RecordKind::kStop, t_ms, 0);
+    journal.happen<record::Stop>(t_ms, 0);
     const bool back = minute == 2;
     journal.place(t_ms, 0,
                   {.gang = {{back ? kV100Node : kK80Node, 4}}, .kind = PlaceKind::kMigrate});
   }
-  journal.happen(RecordKind::kStop, 1801000, 0);
+  journal.happen<record::Stop>(1801000, 0);
   journal.place(1801000, 0, {.gang = {{kK80Node, 4}}, .kind = PlaceKind::kResume});
-  journal.happen(RecordKind::kFinished, 3601000, 0);
+  journal.happen<record::Finished>(3601000, 0);
   journal.end(9000000, {.finished = 1});
   EXPECT_DOUBLE_EQ(fairness.migrations_per_hour(), 3);
   EXPECT_DOUBLE_EQ(fairness.migrations_per_gpu_hour(), 0.75);
@@ -215,7 +215,7 @@ std::vector<Second> write_random_run(RecordSink& sink, Rng rng, std::int64_t len
       Has& now = has[user];
       // The first second has an arrival, so that windows begin with it.
       if (now.gpus > 0 && rng.below(8) == 0) {
-        journal.happen(RecordKind::kFinished, s * 1000, now.job);
+        journal.happen<record::Finished>(s * 1000, now.job);
         now = {};
       }
       if (now.gpus == 0 && (s == 0 || rng.below(4) == 0)) {
@@ -227,7 +227,7 @@ std::vector<Second> write_random_run(RecordSink& sink, Rng rng, std::int64_t len
         if (now.runs) {
           journal.place(s * 1000, now.job, {.gang = {{kV100Node, now.gpus}}});
         } else {
-          journal.happen(RecordKind::kStop, s * 1000, now.job);
+          journal.happen<record::Stop>(s * 1000, now.job);
         }
       }
       claims.push_back({kTickets[user], now.gpus});

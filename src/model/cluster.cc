@@ -90,6 +90,29 @@ Tier Cluster::best_tier(std::uint32_t wanted) const {
   return Tier::kSpine;
 }
 
+bool Cluster::can_add(const NodeRow& row) const {
+  const std::size_t racks = rack_nodes.size();
+  return type_names.has(row.type) && row.host.row() <= hosts && row.gpus >= 1 &&
+         row.gpus <= kNodeGpusMax && (row.rack.row() == racks || row.rack.row() + 1 == racks);
+}
+
+void Cluster::add(const NodeRow& row) {
+  FL_CHECK(can_add(row), "node {} of type {}, host {}, rack {}", row.name, row.type.row(),
+           row.host.row(), row.rack.row());
+  node_names.push_back(std::string(row.name));
+  node_type.push_back(row.type);
+  node_gpus.push_back(static_cast<std::uint16_t>(row.gpus));
+  node_host.push_back(row.host);
+  const NodeId node = node_rack.push_back(row.rack);
+  if (!rack_nodes.has(row.rack)) rack_nodes.push_back({node.row(), node.row()});
+  rack_nodes[row.rack].end = node.row() + 1;
+  hosts = std::max(hosts, row.host.row() + 1);
+  type_gpus[row.type] += row.gpus;
+  type_node_gpus_max[row.type] = std::max(type_node_gpus_max[row.type], row.gpus);
+  gpus += row.gpus;
+  node_gpus_max = std::max(node_gpus_max, row.gpus);
+}
+
 Result<Cluster> Cluster::build(std::string name, Links links, const std::vector<NodeSpec>& nodes) {
   if (nodes.empty()) return input_error("cluster {}: it has no node", name);
   Cluster cluster;
@@ -109,7 +132,6 @@ Result<Cluster> Cluster::build(std::string name, Links links, const std::vector<
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return rack_of[i]; });
 
   Numbering<HostId> hosts;
-  cluster.rack_nodes.resize(racks.size());
   for (std::size_t i : order) {
     const NodeSpec& spec = nodes[i];
     GpuTypeId type = cluster.type_named(spec.gpu_type);
@@ -119,23 +141,14 @@ Result<Cluster> Cluster::build(std::string name, Links links, const std::vector<
       cluster.type_node_gpus_max.push_back(0);
     }
     const std::string number = fmt::format("n{}", cluster.nodes());
-    cluster.node_names.push_back(spec.name.empty() ? number : spec.name);
-    cluster.node_type.push_back(type);
-    cluster.node_gpus.push_back(static_cast<std::uint16_t>(spec.gpus));
     // A host named in the input cannot collide with the private ones, which start with '\n'.
-    cluster.node_host.push_back(hosts.of(spec.host.empty() ? "\n" + number : spec.host));
-    const NodeId node = cluster.node_rack.push_back(rack_of[i]);
-    NodeRange& range = cluster.rack_nodes[rack_of[i]];
-    if (range.end == 0) range.begin = node.row();
-    FL_CHECK(range.end == 0 || range.end == node.row(), "rack {} is not one range of nodes",
-             rack_of[i].row());
-    range.end = node.row() + 1;
-    cluster.type_gpus[type] += spec.gpus;
-    cluster.type_node_gpus_max[type] = std::max(cluster.type_node_gpus_max[type], spec.gpus);
-    cluster.gpus += spec.gpus;
-    cluster.node_gpus_max = std::max(cluster.node_gpus_max, spec.gpus);
+    cluster.add({.name = spec.name.empty() ? number : spec.name,
+                 .type = type,
+                 .host = hosts.of(spec.host.empty() ? "\n" + number : spec.host),
+                 .rack = rack_of[i],
+                 .gpus = spec.gpus});
   }
-  cluster.hosts = static_cast<std::uint32_t>(hosts.size());
+  FL_CHECK(cluster.hosts == hosts.size(), "{} hosts of {}", cluster.hosts, hosts.size());
   if (cluster.type_names.size() > kGpuTypesMax) {
     return input_error("cluster {}: at most {} GPU types: {}", cluster.name, kGpuTypesMax,
                        cluster.type_names.size());

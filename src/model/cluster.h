@@ -104,6 +104,19 @@ struct Cluster {
   std::uint32_t node_gpus_max = 0;  // of the largest node
 
   std::size_t nodes() const { return node_type.size(); }
+  // A node that joins, as the next row. Its type, and its host unless it is a new one, are there
+  // already. A rack is one range of nodes: one that is not the last cannot be joined, and what comes
+  // later of it is to be called a rack of its own. O(1).
+  struct NodeRow {
+    std::string_view name;
+    GpuTypeId type;
+    HostId host;
+    RackId rack;
+    std::uint32_t gpus = 1;
+  };
+  bool can_add(const NodeRow& row) const;
+  // REQUIRES: can_add(row).
+  void add(const NodeRow& row);
   // The type of that name, ignoring case; none if the cluster has no such GPU.
   GpuTypeId type_named(std::string_view type) const;
   Tier tier_of(Gang gang) const { return fairlead::tier_of(gang, node_host, node_rack); }

@@ -34,17 +34,31 @@ NodeId lowest_bit(NodeRange range, const WordAt& word_at) {
 }  // namespace
 
 FreeIndex::FreeIndex(const Cluster& cluster)
-    : cluster_(&cluster),
-      row_count_(std::size_t{cluster.node_gpus_max} + 1),
-      rows_(row_count_ * cluster.type_names.size(), Row(cluster.nodes() / kBits + 1, 0)),
-      idle_(cluster.type_names.size(), Row(cluster.nodes() / kBits + 1, 0)),
-      free_(cluster.node_gpus),
-      down_(cluster.nodes(), true),
-      of_type_(cluster.type_names.size(), 0),
-      capacity_of_type_(cluster.type_names.size(), 0) {
-  for (NodeId node : ids<NodeId>(cluster.nodes())) set_up(node);
+    : cluster_(&cluster), free_(cluster.node_gpus), gpus_(cluster.node_gpus) {
+  lay_out();
   FL_CHECK(total_ == cluster.gpus && capacity_ == cluster.gpus,
            "{} free GPUs of {} in a cluster of {}", total_, capacity_, cluster.gpus);
+}
+
+void FreeIndex::lay_out() {
+  const std::size_t types = cluster_->type_names.size();
+  const Row none(cluster_->nodes() / kBits + 1, 0);
+  row_count_ = std::size_t{cluster_->node_gpus_max} + 1;
+  rows_.assign(row_count_ * types, none);
+  idle_.assign(types, none);
+  of_type_ = IdVector<GpuTypeId, std::uint32_t>(types, 0);
+  capacity_of_type_ = IdVector<GpuTypeId, std::uint32_t>(types, 0);
+  total_ = capacity_ = 0;
+  for (NodeId node : ids<NodeId>(cluster_->nodes())) link(node);
+}
+
+void FreeIndex::add_node() {
+  const NodeId node(free_.size());
+  free_.push_back(cluster_->node_gpus[node]);
+  gpus_.push_back(cluster_->node_gpus[node]);
+  FL_CHECK(free_.size() == cluster_->nodes(), "{} nodes are indexed, there are {}", free_.size(),
+           cluster_->nodes());
+  lay_out();
 }
 
 std::uint32_t FreeIndex::of(TypeMask types) const {
@@ -93,46 +107,48 @@ NodeId FreeIndex::freest(GpuTypeId type, NodeRange range) const {
 }
 
 void FreeIndex::take(NodeId node, std::uint32_t gpus) {
-  FL_CHECK(on(node) >= gpus, "node {} has {} free GPUs, not {}", node.row(), on(node), gpus);
+  FL_CHECK(free_[node] >= gpus, "node {} has {} free GPUs, not {}", node.row(), free_[node], gpus);
   set_free(node, free_[node] - gpus);
 }
 
 void FreeIndex::give(NodeId node, std::uint32_t gpus) {
-  FL_CHECK(free_[node] + gpus <= cluster_->node_gpus[node], "node {} would have {} free GPUs of {}",
-           node.row(), free_[node] + gpus, cluster_->node_gpus[node]);
+  FL_CHECK(free_[node] + gpus <= gpus_[node], "node {} would have {} free GPUs of {}", node.row(),
+           free_[node] + gpus, gpus_[node]);
   set_free(node, free_[node] + gpus);
 }
 
-void FreeIndex::set_down(NodeId node) {
-  FL_CHECK(!down_[node], "node {} is down already", node.row());
+void FreeIndex::set_gpus(NodeId node, std::uint32_t gpus) {
+  const std::uint32_t held = gpus_[node] - std::uint32_t{free_[node]};
+  FL_CHECK(held <= gpus && gpus <= cluster_->node_gpus[node], "node {} is to have {} GPUs; {} held",
+           node.row(), gpus, held);
   unlink(node);
-  down_[node] = true;
-  capacity_ -= cluster_->node_gpus[node];
-  capacity_of_type_[cluster_->node_type[node]] -= cluster_->node_gpus[node];
-}
-
-void FreeIndex::set_up(NodeId node) {
-  FL_CHECK(down_[node], "node {} is up already", node.row());
-  down_[node] = false;
+  gpus_[node] = static_cast<std::uint16_t>(gpus);
+  free_[node] = static_cast<std::uint16_t>(gpus - held);
   link(node);
-  capacity_ += cluster_->node_gpus[node];
-  capacity_of_type_[cluster_->node_type[node]] += cluster_->node_gpus[node];
 }
 
 void FreeIndex::set_free(NodeId node, std::uint32_t free) {
-  FL_DCHECK(free <= cluster_->node_gpus[node]);
-  if (!down_[node]) unlink(node);
+  FL_DCHECK(free <= gpus_[node]);
+  const GpuTypeId type = cluster_->node_type[node];
+  clear_bit(row(type, free_[node]), node);
+  clear_bit(idle_[type.row()], node);
+  set_bit(row(type, free), node);
+  if (free == gpus_[node]) set_bit(idle_[type.row()], node);
+  of_type_[type] += free - free_[node];
+  total_ += free - free_[node];
   free_[node] = static_cast<std::uint16_t>(free);
-  if (!down_[node]) link(node);
 }
 
+// Counts the node in, and finds it by its free GPUs.
 void FreeIndex::link(NodeId node) {
   const GpuTypeId type = cluster_->node_type[node];
   FL_DCHECK(total_ + free_[node] <= cluster_->gpus);
   set_bit(row(type, free_[node]), node);
-  if (free_[node] == cluster_->node_gpus[node]) set_bit(idle_[type.row()], node);
+  if (gpus_[node] > 0 && free_[node] == gpus_[node]) set_bit(idle_[type.row()], node);
   of_type_[type] += free_[node];
   total_ += free_[node];
+  capacity_of_type_[type] += gpus_[node];
+  capacity_ += gpus_[node];
 }
 
 void FreeIndex::unlink(NodeId node) {
@@ -142,6 +158,8 @@ void FreeIndex::unlink(NodeId node) {
   clear_bit(idle_[type.row()], node);
   of_type_[type] -= free_[node];
   total_ -= free_[node];
+  capacity_of_type_[type] -= gpus_[node];
+  capacity_ -= gpus_[node];
 }
 
 }  // namespace fairlead

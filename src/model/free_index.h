@@ -4,7 +4,9 @@
 // least 4 free V100" or "the node with the fewest free GPUs that still fits" is a scan of a few
 // words: 1,250 nodes are 20 words per row. Ties always go to the lowest node id.
 //
-// take, give: O(1). Queries: O(rows x words in the range). No allocation after construction.
+// A node has the GPUs that may be used now (Tables::usable), of which jobs hold some.
+//
+// take, give: O(1). Queries: O(rows x words in the range). No allocation but in add_node.
 #pragma once
 
 #include "fairlead/model/cluster.h"
@@ -19,16 +21,17 @@ class FreeIndex {
   // Everything is free and up. The cluster must outlive the index.
   explicit FreeIndex(const Cluster& cluster);
 
-  // Free GPUs on nodes that are up: in total, of one type, of a set of types, on one node.
+  // Free GPUs: in total, of one type, of a set of types, on one node.
   std::uint32_t total() const { return total_; }
   std::uint32_t of(GpuTypeId type) const { return of_type_[type]; }
   std::uint32_t of(TypeMask types) const;
-  std::uint32_t on(NodeId node) const { return down_[node] ? 0 : free_[node]; }
+  std::uint32_t on(NodeId node) const { return free_[node]; }
   bool has(NodeId node) const { return free_.has(node); }
-  // GPUs of nodes that are up, free or not: in total, of one type.
+  // GPUs that may be used, free or not: on one node, in total, of one type.
+  std::uint32_t capacity(NodeId node) const { return gpus_[node]; }
   std::uint32_t capacity() const { return capacity_; }
   std::uint32_t capacity(GpuTypeId type) const { return capacity_of_type_[type]; }
-  // No GPU of a node that is up is taken.
+  // No GPU is taken.
   bool all_free() const { return total_ == capacity_; }
 
   // The lowest node of `type` in `range` with at least `gpus` free, or none.
@@ -45,11 +48,12 @@ class FreeIndex {
   void take(NodeId node, std::uint32_t gpus);
   // REQUIRES: that many GPUs of the node are taken.
   void give(NodeId node, std::uint32_t gpus);
-  // A node that is down has no free GPU; what is given back meanwhile counts when it comes up.
-  // REQUIRES: the node is up; the node is down.
-  void set_down(NodeId node);
-  void set_up(NodeId node);
-  bool is_down(NodeId node) const { return down_[node]; }
+  // From now on the node has `gpus`, those held included: some went down or came up.
+  // REQUIRES: it has that many GPUs, and no more are held.
+  void set_gpus(NodeId node, std::uint32_t gpus);
+  bool is_down(NodeId node) const { return gpus_[node] == 0; }
+  // The cluster has got one more node, all free. O(nodes).
+  void add_node();
 
  private:
   using Row = std::vector<std::uint64_t>;
@@ -59,15 +63,16 @@ class FreeIndex {
     return rows_[type.row() * row_count_ + free];
   }
   void set_free(NodeId node, std::uint32_t free);
+  void lay_out();
   void link(NodeId node);
   void unlink(NodeId node);
 
   const Cluster* cluster_;
-  std::size_t row_count_;
+  std::size_t row_count_ = 0;
   std::vector<Row> rows_;  // rows_[type * row_count_ + free GPUs]: the nodes in that state
   std::vector<Row> idle_;  // by type: nodes with every GPU free
   IdVector<NodeId, std::uint16_t> free_;
-  IdVector<NodeId, bool> down_;
+  IdVector<NodeId, std::uint16_t> gpus_;
   IdVector<GpuTypeId, std::uint32_t> of_type_;
   IdVector<GpuTypeId, std::uint32_t> capacity_of_type_;
   std::uint32_t total_ = 0;

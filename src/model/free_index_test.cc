@@ -11,22 +11,20 @@
 namespace fairlead {
 namespace {
 
-// The plain version: a free count and a flag per node, and a scan for every question.
+// The plain version: two counts per node, and a scan for every question.
 class PlainFree {
  public:
   explicit PlainFree(const Cluster& cluster)
-      : cluster_(cluster), free_(cluster.node_gpus), down_(cluster.nodes(), false) {}
+      : cluster_(cluster), free_(cluster.node_gpus), gpus_(cluster.node_gpus) {}
 
-  std::uint32_t on(NodeId node) const { return down_[node] ? 0 : free_[node]; }
-  std::uint32_t taken(NodeId node) const { return cluster_.node_gpus[node] - free_[node]; }
-  bool is_down(NodeId node) const { return down_[node]; }
+  std::uint32_t on(NodeId node) const { return free_[node]; }
+  std::uint32_t taken(NodeId node) const { return gpus_[node] - std::uint32_t{free_[node]}; }
+  bool is_down(NodeId node) const { return gpus_[node] == 0; }
   std::uint32_t of(TypeMask types) const {
     return sum([&](NodeId node) { return has(types, node) ? on(node) : 0; });
   }
   std::uint32_t capacity(TypeMask types) const {
-    return sum([&](NodeId node) {
-      return down_[node] || !has(types, node) ? 0U : cluster_.node_gpus[node];
-    });
+    return sum([&](NodeId node) { return has(types, node) ? gpus_[node] : 0U; });
   }
 
   NodeId first(GpuTypeId type, std::uint32_t gpus, NodeRange range) const {
@@ -34,7 +32,7 @@ class PlainFree {
   }
   NodeId first_idle(GpuTypeId type, NodeRange range) const {
     return least(type, range,
-                 [&](NodeId node) { return cost_if(!down_[node] && taken(node) == 0, 0); });
+                 [&](NodeId node) { return cost_if(gpus_[node] > 0 && taken(node) == 0, 0); });
   }
   NodeId tightest(GpuTypeId type, std::uint32_t gpus, NodeRange range) const {
     return least(type, range, [&](NodeId node) { return cost_if(on(node) >= gpus, on(node)); });
@@ -46,7 +44,10 @@ class PlainFree {
 
   void take(NodeId node, std::uint32_t gpus) { set_free(node, free_[node] - gpus); }
   void give(NodeId node, std::uint32_t gpus) { set_free(node, free_[node] + gpus); }
-  void flip(NodeId node) { down_[node] = !down_[node]; }
+  void set_gpus(NodeId node, std::uint32_t gpus) {
+    set_free(node, gpus - taken(node));
+    gpus_[node] = static_cast<std::uint16_t>(gpus);
+  }
 
  private:
   static std::optional<std::uint32_t> cost_if(bool eligible, std::uint32_t cost) {
@@ -79,7 +80,7 @@ class PlainFree {
 
   const Cluster& cluster_;
   IdVector<NodeId, std::uint16_t> free_;
-  IdVector<NodeId, bool> down_;
+  IdVector<NodeId, std::uint16_t> gpus_;  // that are up
 };
 
 // 150 nodes (more than two words) of three types and sizes 1 to 8 in four racks.
@@ -131,15 +132,16 @@ void step(FreeIndex& index, PlainFree& plain, const Cluster& cluster, Rng& rng) 
   const NodeId node(rng.below(cluster.nodes()));
   const std::uint64_t kind = rng.below(10);
   if (kind == 0) {
-    plain.is_down(node) ? index.set_up(node) : index.set_down(node);
-    plain.flip(node);
+    const std::uint32_t most = cluster.node_gpus[node] - plain.taken(node);
+    const auto gpus = static_cast<std::uint32_t>(plain.taken(node) + rng.below(most + 1));
+    index.set_gpus(node, gpus);
+    plain.set_gpus(node, gpus);
   } else if (kind < 6) {
     if (plain.on(node) == 0) return;
     const auto gpus = static_cast<std::uint32_t>(1 + rng.below(plain.on(node)));
     index.take(node, gpus);
     plain.take(node, gpus);
   } else {
-    // A node that is down may be given GPUs back: its jobs were evicted.
     if (plain.taken(node) == 0) return;
     const auto gpus = static_cast<std::uint32_t>(1 + rng.below(plain.taken(node)));
     index.give(node, gpus);
@@ -190,19 +192,19 @@ TEST(FreeIndex, FindsNothingInAnEmptyRangeOrBeyondTheLargestNode) {
   EXPECT_TRUE(index.tightest(GpuTypeId(0), 5, index.everywhere()).is_none());
 }
 
-TEST(FreeIndex, CountsWhatWasGivenBackWhileTheNodeWasDown) {
+TEST(FreeIndex, ANodeHasTheGpusThatAreUp) {
   const Cluster cluster = two_nodes();
   FreeIndex index(cluster);
   index.take(NodeId(0), 3);
-  index.set_down(NodeId(0));
-  EXPECT_EQ(index.total(), 2U);
-  EXPECT_EQ(index.capacity(), 2U);
-  EXPECT_TRUE(index.all_free()) << "what is taken is on the node that is down";
-  index.give(NodeId(0), 3);
+  index.set_gpus(NodeId(0), 3);
   EXPECT_EQ(index.on(NodeId(0)), 0U);
-  index.set_up(NodeId(0));
-  EXPECT_EQ(index.on(NodeId(0)), 4U);
+  EXPECT_EQ(index.capacity(), 5U);
+  index.give(NodeId(0), 3);
+  EXPECT_EQ(index.on(NodeId(0)), 3U);
   EXPECT_EQ(index.first_idle(GpuTypeId(0), index.everywhere()), NodeId(0));
+  index.set_gpus(NodeId(0), 0);
+  EXPECT_TRUE(index.is_down(NodeId(0)));
+  EXPECT_EQ(index.total(), 2U);
 }
 
 TEST(FreeIndexDeathTest, RefusesToOvercommit) {
@@ -210,10 +212,8 @@ TEST(FreeIndexDeathTest, RefusesToOvercommit) {
   FreeIndex index(cluster);
   EXPECT_DEATH(index.take(NodeId(1), 3), "node 1 has 2 free GPUs, not 3");
   EXPECT_DEATH(index.give(NodeId(1), 1), "would have 3 free GPUs of 2");
-  EXPECT_DEATH(index.set_up(NodeId(1)), "down");
-  index.set_down(NodeId(1));
-  EXPECT_DEATH(index.take(NodeId(1), 1), "node 1 has 0 free GPUs");
-  EXPECT_DEATH(index.set_down(NodeId(1)), "down");
+  index.take(NodeId(0), 2);
+  EXPECT_DEATH(index.set_gpus(NodeId(0), 1), "node 0 is to have 1 GPUs; 2 held");
 }
 
 }  // namespace

@@ -21,8 +21,12 @@ struct GangRef {
 
 class GangPool {
  public:
-  // Copies the slices. REQUIRES: gang is not empty.
+  // Copies the slices. REQUIRES: gang is not empty, and not of this pool.
   GangRef add(Gang gang);
+  // Adds a copy of the job, number `copy`, to the gangs that `ref` holds, and takes the place of it.
+  // REQUIRES: a mask for each slice; neither span is of this pool.
+  GangRef append(GangRef ref, Gang gang, std::span<const std::uint64_t> gpu_masks,
+                 std::uint32_t copy);
   // Gives the storage back; an empty ref is ignored. REQUIRES: not released before.
   void release(GangRef ref);
 
@@ -42,6 +46,7 @@ class GangPool {
   }
 
  private:
+  std::uint32_t allocate(std::size_t slices);
   bool is_block(GangRef ref) const {
     return std::size_t{ref.offset} + ref.slices <= slices_.size();
   }

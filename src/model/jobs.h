@@ -1,13 +1,15 @@
 // Users and jobs as columns: what was asked, and what was served so far.
 //
-// The engine owns the tables and writes the served columns; policies read them through View. A
-// job's row is its position in the input, so ordering by JobId is ordering by input.
+// The columns grow as users and jobs are announced, and never shrink. The engine writes them, by
+// folding the records of its journal (engine/tables.h); policies read them through View. A job of a
+// trace has its position in the input as its row, so ordering by JobId is ordering by input.
 #pragma once
 
 #include "fairlead/base/ids.h"
 #include "fairlead/base/units.h"
 #include "fairlead/model/cluster.h"
 #include "fairlead/model/gang_pool.h"
+#include "fairlead/model/job_spec.h"
 
 #include <cstdint>
 #include <string>
@@ -22,8 +24,9 @@ struct Users {
 
 enum class JobState : std::uint8_t {
   kUnsubmitted,
-  kWaiting,   // submitted, holds no GPU
-  kRunning,   // holds a gang
+  kWaiting,  // submitted, holds no GPU
+  kRunning,  // holds a gang, which may still be starting
+  kHeld,     // here, but not to be placed: its user holds it, or a failed start waits for its retry
   kFinished,  // its work is done
   kFailed,    // it ended by itself without finishing
   kCancelled,
@@ -45,6 +48,10 @@ struct Jobs {
   IdVector<JobId, Time> held_since;           // start of the current hold; only while kRunning
   IdVector<JobId, std::uint32_t> held_gpus;   // 0 unless kRunning
   IdVector<JobId, JobState> state;
+  IdVector<JobId, HoldId> hold;  // the number of the current hold or, without one, of the last
+  // When the current hold is over its overhead; never: its start is not confirmed yet. Of the last
+  // hold while it has none.
+  IdVector<JobId, Time> works_from;
   // The gang held now or, while waiting, held last; empty after an eviction, which loses the state
   // kept on the hosts.
   IdVector<JobId, GangRef> last;
@@ -59,8 +66,18 @@ struct Jobs {
   // Empty before the first start and after an eviction. Valid until the next placement.
   Gang last_gang(JobId job) const { return gangs.gang(last[job]); }
 
-  // Sizes the served columns. REQUIRES: the asked ones are filled; called once.
-  void start_serving();
+  // Whether that job was announced.
+  bool has(JobId job) const { return user.has(job) && !user[job].is_none(); }
+  // True while its gang is being started: nothing is known to have been done yet.
+  bool is_starting(JobId job) const {
+    return state[job] == JobState::kRunning && works_from[job] == Time::never();
+  }
+
+  // Adds a row, and empty ones before it where they are missing. It is kUnsubmitted until it
+  // arrives. REQUIRES: !has(spec.job). O(1) amortised.
+  void add(const JobSpec& spec, ModelId of_model);
+  // Room for that many jobs without another allocation.
+  void reserve(std::size_t jobs);
 };
 
 }  // namespace fairlead

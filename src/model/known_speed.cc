@@ -1,7 +1,6 @@
 #include "fairlead/model/known_speed.h"
 
 #include <algorithm>
-#include <tuple>
 
 namespace fairlead {
 
@@ -9,24 +8,17 @@ KnownSpeed::KnownSpeed(const Speed& truth, const Cluster& cluster, const Jobs& j
                        RatesNeeded needed, const ProfileOptions& options)
     : truth_(truth), cluster_(cluster), jobs_(jobs), needed_(needed), options_(options) {
   FL_CHECK(options_.noise >= 0 && options_.noise <= 1, "noise {}", options_.noise);
-  if (needed_ == RatesNeeded::kProfiled) number_profiles();
 }
 
-void KnownSpeed::number_profiles() {
-  std::vector<JobId> order;
-  order.reserve(jobs_.size());
-  for (JobId job : ids<JobId>(jobs_.size())) order.push_back(job);
-  const auto key = [&](JobId job) { return std::tuple(jobs_.user[job], jobs_.model[job]); };
-  std::ranges::sort(
-      order, [&](JobId a, JobId b) { return std::tuple(key(a), a) < std::tuple(key(b), b); });
-  profile_.resize(jobs_.size());
-  std::uint32_t profiles = 0;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    if (i > 0 && key(order[i]) != key(order[i - 1])) ++profiles;
-    profile_[order[i]] = profiles;
-  }
-  FL_CHECK(profiles < std::max<std::size_t>(order.size(), 1), "{} profiles", profiles);
-  known_at_.resize((std::size_t{profiles} + 1) * cluster_.type_names.size(), Time::never());
+// Profiles are numbered as their first jobs come.
+void KnownSpeed::add_job(JobId job) {
+  if (needed_ != RatesNeeded::kProfiled) return;
+  const std::uint64_t key =
+      std::uint64_t{jobs_.user[job].row()} << 32 | std::uint64_t{jobs_.model[job].row()};
+  const auto next = static_cast<std::uint32_t>(profiles_.size());
+  const auto [profile, is_new] = profiles_.try_emplace(key, next);
+  if (is_new) known_at_.resize(known_at_.size() + cluster_.type_names.size(), Time::never());
+  profile_.grow_to(job) = profile->second;
 }
 
 std::optional<Rate> KnownSpeed::rate(JobId job, GpuTypeId type, std::uint32_t gpus,

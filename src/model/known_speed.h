@@ -15,6 +15,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
+#include <vector>
 
 namespace fairlead {
 
@@ -50,16 +52,17 @@ class KnownSpeed {
   // The best tier that a gang of that size can have here.
   Tier best_tier(std::uint32_t gpus) const { return truth_.best_tier(gpus); }
 
-  // The engine's side: the clock, and that a job holds a gang from now on, idle for the first
-  // `overhead`.
+  // The engine's side: the clock; that a job is in the table now; and that it holds a gang from now
+  // on, idle for the first `overhead`.
   void set_now(Time now) { now_ = now; }
+  void add_job(JobId job);
+  void reserve(std::size_t jobs) { profile_.reserve(jobs); }
   void on_hold(JobId job, Gang gang, Duration overhead);
 
  private:
   std::size_t row(JobId job, GpuTypeId type) const {
     return profile_[job] * cluster_.type_names.size() + type.row();
   }
-  void number_profiles();
   double error_of(std::size_t row) const;
 
   const Speed& truth_;
@@ -69,7 +72,8 @@ class KnownSpeed {
   const ProfileOptions options_;
   Time now_;
   IdVector<JobId, std::uint32_t> profile_;
-  std::vector<Time> known_at_;  // by profile and type
+  std::unordered_map<std::uint64_t, std::uint32_t> profiles_;  // by user and model
+  std::vector<Time> known_at_;                                 // by profile and type
 };
 
 }  // namespace fairlead

@@ -52,7 +52,9 @@ struct Known {
       : cluster(*parse_cluster_shorthand("1xV100:4,1xK80:4")),
         workload(jobs_of_two_users()),
         truth(*Speed::make(cluster, builtin_models(), workload, "K80")),
-        speed(truth, cluster, workload.jobs, needed, options) {}
+        speed(truth, cluster, workload.jobs, needed, options) {
+    for (JobId job : ids<JobId>(workload.jobs.size())) speed.add_job(job);
+  }
   Known(const Known&) = delete;
 
   void hold(std::int64_t at_ms, JobId job, const std::vector<Slice>& gang, Duration overhead = {}) {
@@ -211,6 +213,7 @@ TEST(ProfileNoise, LeavesWhatIsInfeasibleInfeasible) {
       "test");
   const Speed truth = *Speed::make(cluster, table, workload, "V100");
   KnownSpeed speed(truth, cluster, workload.jobs, RatesNeeded::kProfiled, {.noise = 0.2});
+  for (JobId job : ids<JobId>(workload.jobs.size())) speed.add_job(job);
   speed.on_hold(kAnnVae, std::vector<Slice>{{kK80Node, 1}}, {});
   speed.set_now({60'000});
   EXPECT_EQ(speed.rate(kAnnVae, kK80, 1, Tier::kPair), Rate{0});

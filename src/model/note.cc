@@ -1,6 +1,7 @@
 #include "fairlead/model/note.h"
 
 #include <array>
+#include <utility>
 
 namespace fairlead {
 namespace {
@@ -23,12 +24,86 @@ constexpr std::array<NoteInfo, kNoteKinds> kNotes = {{
     {"made_room", "job that was stopped", 1, "the job that it was stopped for"},
 }};
 
+// read() and fields() are each other's inverse, kind by kind.
+
+void read(note::Queue& note, const NoteFields& f) { note = {f.job, f.value}; }
+NoteFields fields(const note::Queue& note) { return {.job = note.job, .value = note.queue}; }
+
+void read(note::Entitlement& note, const NoteFields& f) { note = {f.user, f.type, {f.value}}; }
+NoteFields fields(const note::Entitlement& note) {
+  return {.user = note.user, .type = note.type, .value = note.gpus.steps};
+}
+
+void read(note::Trade& note, const NoteFields& f) {
+  note = {f.user, f.other_user, f.type, {f.value}};
+}
+NoteFields fields(const note::Trade& note) {
+  return {
+      .user = note.seller, .other_user = note.buyer, .type = note.fast, .value = note.gpus.steps};
+}
+
+void read(note::Price& note, const NoteFields& f) {
+  note = {f.user, f.other_user, f.type, {f.value}};
+}
+NoteFields fields(const note::Price& note) {
+  return {
+      .user = note.seller, .other_user = note.buyer, .type = note.type, .value = note.price.steps};
+}
+
+void read(note::NodeTimer& note, const NoteFields& f) { note = {f.job, {f.value}}; }
+NoteFields fields(const note::NodeTimer& note) { return {.job = note.job, .value = note.left.ms}; }
+
+void read(note::RackTimer& note, const NoteFields& f) { note = {f.job, {f.value}}; }
+NoteFields fields(const note::RackTimer& note) { return {.job = note.job, .value = note.left.ms}; }
+
+void read(note::Pass& note, const NoteFields& f) { note = {f.job, {f.value}}; }
+NoteFields fields(const note::Pass& note) { return {.job = note.job, .value = note.pass.steps}; }
+
+void read(note::Payoff& note, const NoteFields& f) { note = {f.job, {f.value}}; }
+NoteFields fields(const note::Payoff& note) {
+  return {.job = note.job, .value = note.payoff.steps};
+}
+
+void read(note::Score& note, const NoteFields& f) { note = {f.job, {f.value}}; }
+NoteFields fields(const note::Score& note) { return {.job = note.job, .value = note.score.steps}; }
+
+void read(note::Saving& note, const NoteFields& f) { note = {f.job, {f.value}}; }
+NoteFields fields(const note::Saving& note) {
+  return {.job = note.job, .value = static_cast<std::int64_t>(note.saved.gpu_ms)};
+}
+
+// The other job stands in the value by its row; -1 for none.
+void read(note::MadeRoom& note, const NoteFields& f) {
+  const bool is_row = f.value >= 0 && f.value < std::int64_t{JobId::none().row()};
+  note = {f.job, is_row ? JobId(static_cast<std::size_t>(f.value)) : JobId::none()};
+}
+NoteFields fields(const note::MadeRoom& note) {
+  const JobId job = note.stopped_for;
+  return {.job = note.job, .value = job.is_none() ? -1 : std::int64_t{job.row()}};
+}
+
+template <std::size_t... kKinds>
+void read_kind(std::size_t kind, Note& note, const NoteFields& fields,
+               std::index_sequence<kKinds...>) {
+  (void)((kind == kKinds && (read(note.emplace<kKinds>(), fields), true)) || ...);
+}
+
 }  // namespace
 
-const NoteInfo& note_info(NoteKind kind) { return kNotes[static_cast<std::size_t>(kind)]; }
+const NoteInfo& note_info(std::size_t kind) { return kNotes[kind]; }
+
+NoteFields fields_of(const Note& note) {
+  return std::visit([](const auto& kind) { return fields(kind); }, note);
+}
+
+Note note_of(std::size_t kind, const NoteFields& fields) {
+  Note note;
+  read_kind(kind, note, fields, std::make_index_sequence<kNoteKinds>());
+  return note;
+}
 
 double scaled_value(const Note& note) {
-  return static_cast<double>(note.value) / note_info(note.kind).scale;
+  return static_cast<double>(fields_of(note).value) / note_info(note.index()).scale;
 }
 
 }  // namespace fairlead

@@ -1,30 +1,103 @@
 // Typed facts that a policy leaves in the journal, on change only, so that reports and `why` can
 // say what the policy was thinking. Plain numbers, because notes are written from the hot loop.
 //
-// What each kind is about and what its value means stands once, in note.cc.
+// The catalogue in note.cc has the name of each kind, what it is about and what its value means.
 #pragma once
 
 #include "fairlead/base/ids.h"
+#include "fairlead/base/units.h"
 
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <variant>
 
 namespace fairlead {
 
-enum class NoteKind : std::uint8_t {
-  kQueue,
-  kEntitlement,
-  kTrade,
-  kPrice,
-  kNodeTimer,
-  kPass,
-  kPayoff,
-  kRackTimer,
-  kScore,
-  kSaving,
-  kMadeRoom,
+namespace note {
+
+// A number in steps of 1 / kSteps.
+template <std::int64_t kSteps>
+struct Fixed {
+  std::int64_t steps = 0;
+
+  // Rounds to the nearest step.
+  static Fixed of(double value) { return {std::llround(value * kSteps)}; }
+  double value() const { return static_cast<double>(steps) / kSteps; }
+  friend bool operator==(Fixed, Fixed) = default;
 };
-constexpr std::size_t kNoteKinds = 11;
+using Thousandths = Fixed<1'000>;
+using Millionths = Fixed<1'000'000>;
+
+struct Queue {
+  JobId job;
+  std::int64_t queue = 0;  // that it moved to
+};
+
+struct Entitlement {
+  UserId user;
+  GpuTypeId type;
+  Thousandths gpus;
+};
+
+struct Trade {
+  UserId seller;
+  UserId buyer;
+  GpuTypeId fast;
+  Thousandths gpus;  // fast ones sold
+};
+
+// What a GPU costs; with users, what the trade before pays in slow GPUs per fast GPU.
+struct Price {
+  UserId seller;
+  UserId buyer;
+  GpuTypeId type;
+  Millionths price;
+};
+
+struct NodeTimer {
+  JobId job;
+  Duration left;  // for which it still insists on one node; zero: no more
+};
+
+struct RackTimer {
+  JobId job;
+  Duration left;  // for which it still insists on one rack; zero: no more
+};
+
+struct Pass {
+  JobId job;
+  Millionths pass;
+};
+
+struct Payoff {
+  JobId job;
+  Millionths payoff;  // what its gang is worth beyond its price
+};
+
+struct Score {
+  JobId job;
+  Millionths score;  // how much the network matters to it
+};
+
+struct Saving {
+  JobId job;
+  GpuTime saved;  // beyond what it costs all
+};
+
+struct MadeRoom {
+  JobId job;
+  JobId stopped_for;
+};
+
+}  // namespace note
+
+// In the order of their numbers in the journal.
+using Note = std::variant<note::Queue, note::Entitlement, note::Trade, note::Price, note::NodeTimer,
+                          note::Pass, note::Payoff, note::RackTimer, note::Score, note::Saving,
+                          note::MadeRoom>;
+constexpr std::size_t kNoteKinds = std::variant_size_v<Note>;
 
 struct NoteInfo {
   std::string_view name;
@@ -32,16 +105,22 @@ struct NoteInfo {
   double scale;            // value = quantity x scale: 1e3 where the value is in thousandths
   std::string_view value;  // what that means
 };
-const NoteInfo& note_info(NoteKind kind);
+// REQUIRES: kind < kNoteKinds, an index of Note.
+const NoteInfo& note_info(std::size_t kind);
 
-struct Note {
-  NoteKind kind = NoteKind::kQueue;
+// A note as journal and reports have it: the same columns for every kind, none where it has none.
+struct NoteFields {
   JobId job;
   UserId user;
   UserId other_user;
   GpuTypeId type;
   std::int64_t value = 0;
+  friend bool operator==(const NoteFields&, const NoteFields&) = default;
 };
+NoteFields fields_of(const Note& note);
+// The note of that kind with these fields; those that it has no use for are left out.
+// REQUIRES: kind < kNoteKinds.
+Note note_of(std::size_t kind, const NoteFields& fields);
 
 // The value as the quantity that it stands for: a timer in seconds, a pass as a number of passes.
 double scaled_value(const Note& note);

@@ -8,16 +8,14 @@
 namespace fairlead {
 namespace {
 
-const NoteInfo& info(std::size_t kind) { return note_info(static_cast<NoteKind>(kind)); }
-
 TEST(Notes, AreExplainedInTheDocumentation) {
   std::vector<DocRow> explained =
       doc_table("docs/formats.md", "| note | fields | value | written by |");
   for (DocRow& row : explained) row.resize(3);  // which policies write one is theirs to say
   std::vector<DocRow> rows;
   for (std::size_t kind = 0; kind < kNoteKinds; ++kind) {
-    rows.push_back({std::string(info(kind).name), std::string(info(kind).about),
-                    std::string(info(kind).value)});
+    rows.push_back({std::string(note_info(kind).name), std::string(note_info(kind).about),
+                    std::string(note_info(kind).value)});
   }
   EXPECT_EQ(explained, rows);
 }
@@ -25,7 +23,7 @@ TEST(Notes, AreExplainedInTheDocumentation) {
 TEST(Notes, HaveTheNumbersThatTheJournalGivesThem) {
   std::string names;
   for (std::size_t kind = 0; kind < kNoteKinds; ++kind) {
-    names += fmt::format("{}{}", kind == 0 ? "" : ", ", info(kind).name);
+    names += fmt::format("{}{}", kind == 0 ? "" : ", ", note_info(kind).name);
     if (kind == 0 || kind == kNoteKinds - 1) names += fmt::format(" {}", kind);
   }
   const std::vector<DocRow> records = doc_table("docs/formats.md", "| # | kind | fields |");
@@ -35,9 +33,9 @@ TEST(Notes, HaveTheNumbersThatTheJournalGivesThem) {
 }
 
 TEST(Notes, AreWholeNumbersOfTheirUnit) {
-  EXPECT_EQ(scaled_value({.kind = NoteKind::kQueue, .value = 2}), 2);
-  EXPECT_EQ(scaled_value({.kind = NoteKind::kNodeTimer, .value = 42'500}), 42.5);
-  EXPECT_EQ(scaled_value({.kind = NoteKind::kPass, .value = 1'250'000}), 1.25);
+  EXPECT_EQ(scaled_value(note::Queue{JobId(0), 2}), 2);
+  EXPECT_EQ(scaled_value(note::NodeTimer{JobId(0), milliseconds(42'500)}), 42.5);
+  EXPECT_EQ(scaled_value(note::Pass{JobId(0), note::Millionths::of(1.25)}), 1.25);
 }
 
 }  // namespace

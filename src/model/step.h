@@ -24,6 +24,7 @@ struct Step {
   enum class Kind : std::uint8_t { kStop, kPlace };
   Kind kind = Kind::kStop;
   JobId job;
+  HoldId hold = 0;  // that it begins, or ends. A step that comes twice is to be carried out once
   // Of a place step; valid during apply(). A job with copies has one step for each, in order.
   PlaceKind place = PlaceKind::kStart;  // of all copies together
   std::uint32_t copy = 0;

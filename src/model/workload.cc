@@ -20,43 +20,32 @@ void count(std::map<std::string, std::int64_t, std::less<>>& counts, std::string
   if (found == counts.end()) counts.emplace(what, 1);
 }
 
+std::string_view user_name(const JobRow& row) { return row.user.empty() ? "default" : row.user; }
+
+}  // namespace
+
 // The standard hash may keep its entropy in any bits; the product's upper half has all of it.
 std::uint32_t hash_of(std::string_view name) {
   const std::uint64_t product = std::hash<std::string_view>()(name) * 0x9e3779b97f4a7c15;
   return static_cast<std::uint32_t>(product >> 32);
 }
 
-template <class IdType>
-IdType find(const NameIndex& index, const IdVector<IdType, std::string>& names,
-            std::string_view name) {
-  const std::uint32_t row =
-      index.find(hash_of(name), [&](std::uint32_t other) { return names[IdType(other)] == name; });
-  return row == NameIndex::kNone ? IdType::none() : IdType(row);
-}
-
-// The row of `name`, which gets a new one if it has none.
-template <class IdType>
-IdType find_or_add(NameIndex& index, IdVector<IdType, std::string>& names, std::string_view name) {
-  if (const IdType known = find(index, names, name); !known.is_none()) return known;
-  const IdType id = names.push_back(std::string(name));
-  index.insert(hash_of(name), id.row());
-  return id;
-}
-
-std::string_view user_name(const JobRow& row) { return row.user.empty() ? "default" : row.user; }
-
-}  // namespace
-
 JobId JobNames::push_back(std::string_view name) {
+  const JobId job(size());
+  set(job, name);
+  return job;
+}
+
+void JobNames::set(JobId job, std::string_view name) {
+  Span& span = spans_.grow_to(job);
+  FL_CHECK(span.length == 0, "job {} is named twice", job.row());
+  span = {bytes_.size(), static_cast<std::uint32_t>(name.size())};
   bytes_ += name;
-  ends_.push_back(bytes_.size());
-  return JobId(ends_.size() - 1);
 }
 
 std::string_view JobNames::operator[](JobId job) const {
-  FL_DCHECK(job.row() < ends_.size(), "row {} of {}", job.row(), ends_.size());
-  const std::uint64_t begin = job.row() == 0 ? 0 : ends_[job.row() - 1];
-  return std::string_view(bytes_).substr(begin, ends_[job.row()] - begin);
+  const Span span = spans_[job];
+  return std::string_view(bytes_).substr(span.begin, span.length);
 }
 
 std::int64_t RowCounts::rejected() const {
@@ -128,8 +117,10 @@ WorkloadBuilder::Fault WorkloadBuilder::fault_of(const JobRow& row) const {
     return {kDurationRange, at.duration, fmt::format("{} ms", row.duration.ms)};
   if (row.tickets < 0 || row.tickets > kTicketsMax)
     return {"tickets must be from 1 to 1000000", at.tickets, fmt::to_string(row.tickets)};
-  const UserId user = find(users_, workload_.users.names, user_name(row));
-  const std::int64_t before = user.is_none() ? 0 : tickets_[user];
+  const std::uint32_t user = users_.find(hash_of(user_name(row)), [&](std::uint32_t other) {
+    return workload_.users.names[UserId(other)] == user_name(row);
+  });
+  const std::int64_t before = user == NameIndex::kNone ? 0 : tickets_[UserId(user)];
   if (row.tickets != 0 && before != 0 && row.tickets != before)
     return {"tickets must be the same in all rows of a user", at.tickets,
             fmt::format("{} after {}", row.tickets, before)};

@@ -17,16 +17,24 @@
 
 namespace fairlead {
 
-// The jobs' own ids, in one buffer: a million ids cost their bytes and one offset each.
+// The jobs' own ids, in one buffer: a million ids cost their bytes and 16 bytes each.
 class JobNames {
  public:
   JobId push_back(std::string_view name);
+  // Rows may come in any order; a row without a name has an empty one.
+  // REQUIRES: called once for a row.
+  void set(JobId job, std::string_view name);
   std::string_view operator[](JobId job) const;
-  std::size_t size() const { return ends_.size(); }
+  std::size_t size() const { return spans_.size(); }
+  void reserve(std::size_t jobs) { spans_.reserve(jobs); }
 
  private:
+  struct Span {
+    std::uint64_t begin = 0;
+    std::uint32_t length = 0;
+  };
   std::string bytes_;
-  std::vector<std::uint64_t> ends_;
+  IdVector<JobId, Span> spans_;
 };
 
 // What happened to the rows of a trace. Invariant: rows_read = jobs kept + all of rows_rejected.
@@ -94,6 +102,22 @@ class NameIndex {
   std::vector<Slot> slots_;  // a power of two of them, at most half of them used
   std::size_t used_ = 0;
 };
+
+// 32 bits of a hash of the name, for NameIndex.
+std::uint32_t hash_of(std::string_view name);
+
+// The row of `name` in a column that `index` indexes; a name that is new gets the next row.
+template <class IdType>
+IdType find_or_add(NameIndex& index, IdVector<IdType, std::string>& names, std::string_view name) {
+  const std::uint32_t hash = hash_of(name);
+  const auto equals = [&](std::uint32_t row) { return names[IdType(row)] == name; };
+  if (const std::uint32_t row = index.find(hash, equals); row != NameIndex::kNone) {
+    return IdType(row);
+  }
+  const IdType id = names.push_back(std::string(name));
+  index.insert(hash, id.row());
+  return id;
+}
 
 // Collects rows into a Workload. Checks every row for errors that any format can have; a reader
 // reports errors of its own format with reject(). O(1) expected per row.

@@ -6,6 +6,8 @@ namespace fairlead {
 
 Plan::Plan(const Cluster& cluster, Jobs& jobs) : jobs_(&jobs), free_(cluster), held_(jobs.size()) {}
 
+void Plan::add_job(JobId job) { held_.grow_to(job); }
+
 void Plan::refuse(JobId job, std::string_view why) {
   if (misuse_.what.empty()) misuse_ = {std::string(why), job};
 }

@@ -86,6 +86,8 @@ class Plan {
   void tidy_open();
 
   // The engine's side: the world changed, or the draft became true.
+  void add_job(JobId job);
+  void reserve(std::size_t jobs) { held_.reserve(jobs); }
   void world_took_away(JobId job);  // a finish, a failure, an eviction
   void begin(Time now);
 

@@ -20,8 +20,7 @@ Cluster small_cluster() {
 
 Jobs waiting_jobs(std::size_t count) {
   Jobs jobs;
-  for (std::size_t i = 0; i < count; ++i) jobs.user.push_back(UserId(0));
-  jobs.start_serving();
+  for (JobId job : ids<JobId>(count)) jobs.add({.job = job, .user = UserId(0)}, ModelId());
   for (JobState& state : jobs.state) state = JobState::kWaiting;
   return jobs;
 }

@@ -12,6 +12,7 @@
 #include "fairlead/model/event.h"
 #include "fairlead/model/jobs.h"
 #include "fairlead/model/known_speed.h"
+#include "fairlead/model/known_work.h"
 #include "fairlead/policy/plan.h"
 
 #include <cstdint>
@@ -20,14 +21,6 @@
 
 namespace fairlead {
 
-// What only a simulator can know.
-class Oracle {
- public:
-  virtual ~Oracle() = default;
-  // Running time left on the job's reference gang, rounded up; at least 1 ms until it finishes.
-  virtual Duration remaining(JobId job) const = 0;
-};
-
 // Everything a policy may know.
 struct View {
   Time now;
@@ -35,15 +28,25 @@ struct View {
   const Users& users;
   const Jobs& jobs;
   const KnownSpeed& speed;         // as much as needs().rates asks for
-  const Oracle* oracle;            // null unless needs().remaining_work
+  const KnownWork& work;           // as much as needs().work asks for
   std::span<const Event> news;     // since the last call, in event order
   std::span<const JobId> waiting;  // unordered: a policy that needs an order keeps its own
   std::span<const JobId> running;
 };
 
+// What a policy needs to know of the work that jobs have left. It runs on less than `least`, but no
+// better than one that does not ask; more than `best` is of no use to it.
+struct WorkNeeded {
+  WorkSource least = WorkSource::kNone;
+  WorkSource best = WorkSource::kNone;  // none: it never asks
+};
+// Of policies that do well on a guess, and of those that do not.
+constexpr WorkNeeded kAnyWork = {.least = WorkSource::kNone, .best = WorkSource::kExact};
+constexpr WorkNeeded kEstimatedWork = {.least = WorkSource::kHistory, .best = WorkSource::kExact};
+
 struct Needs {
   RatesNeeded rates = RatesNeeded::kNone;
-  bool remaining_work = false;
+  WorkNeeded work{};
   bool elastic = false;  // it may place gangs from gpus_min to gpus_max, not just the one asked for
   bool copies = false;   // it may place several copies of a job (Plan::place_copy)
 };

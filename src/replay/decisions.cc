@@ -1,5 +1,7 @@
 #include "fairlead/replay/decisions.h"
 
+#include "fairlead/base/overloaded.h"
+
 #include <algorithm>
 #include <tuple>
 
@@ -45,35 +47,35 @@ void DecisionReader::on(const Record& record) {
     close();
     decision_.t = record.t;
   }
-  switch (record.kind) {
-    case RecordKind::kArrived:
-    case RecordKind::kRejected:
-    case RecordKind::kFinished:
-    case RecordKind::kFailed:
-    case RecordKind::kCancelled:
-    case RecordKind::kEvicted:
-    case RecordKind::kNodeDown:
-    case RecordKind::kNodeUp:
-      decision_.events.push_back({record.kind, record.job, record.node});
-      return;
-    case RecordKind::kStop:
-      decision_.steps.push_back({.job = record.job, .stop = true, .gang = {}});
-      return;
-    case RecordKind::kPlace:
-      decision_.steps.push_back({.job = record.job,
-                                 .copy = record.copy,
-                                 .gang = {record.gang.begin(), record.gang.end()}});
-      return;
-    case RecordKind::kEnd:
-      return close();
-    case RecordKind::kRun:
-    case RecordKind::kUser:
-    case RecordKind::kNode:
-    case RecordKind::kSpeed:
-    case RecordKind::kNote:
-    case RecordKind::kUnsubmitted:
-      return;
-  }
+  using Kind = Decision::Event::Kind;
+  const auto of_job = [&](Kind kind, JobId job) {
+    decision_.events.push_back({kind, job, NodeId::none()});
+  };
+  const auto of_node = [&](Kind kind, NodeId node) {
+    decision_.events.push_back({kind, JobId::none(), node});
+  };
+  std::visit(
+      Overloaded{
+          [&](const record::Arrived& arrived) { of_job(Kind::kArrived, arrived.asked.job); },
+          [&](const record::Rejected& rejected) { of_job(Kind::kRejected, rejected.asked.job); },
+          [&](const record::Finished& finished) { of_job(Kind::kFinished, finished.job); },
+          [&](const record::Failed& failed) { of_job(Kind::kFailed, failed.job); },
+          [&](const record::Cancelled& cancelled) { of_job(Kind::kCancelled, cancelled.job); },
+          [&](const record::Evicted& evicted) { of_job(Kind::kEvicted, evicted.job); },
+          [&](const record::GpusDown& down) { of_node(Kind::kNodeDown, down.node); },
+          [&](const record::GpusUp& up) { of_node(Kind::kNodeUp, up.node); },
+          [&](const record::Stop& stop) {
+            decision_.steps.push_back({.job = stop.job, .stop = true, .gang = {}});
+          },
+          [&](const record::Place& place) {
+            decision_.steps.push_back({.job = place.job,
+                                       .copy = place.copy,
+                                       .gang = {place.gang.begin(), place.gang.end()}});
+          },
+          [&](const record::End&) { close(); },
+          [](const auto&) {},
+      },
+      record.what);
 }
 
 void DecisionReader::close() {

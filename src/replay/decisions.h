@@ -16,7 +16,17 @@ namespace fairlead {
 
 struct Decision {
   struct Event {
-    RecordKind kind = RecordKind::kArrived;
+    enum class Kind : std::uint8_t {
+      kArrived,
+      kRejected,
+      kFinished,
+      kFailed,
+      kCancelled,
+      kEvicted,
+      kNodeDown,
+      kNodeUp,
+    };
+    Kind kind = Kind::kArrived;
     JobId job;
     NodeId node;
     friend bool operator==(const Event&, const Event&) = default;

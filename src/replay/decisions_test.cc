@@ -34,8 +34,8 @@ TEST(DecisionReader, ADecisionIsWhatHappensAtOneTime) {
     journal.place(0, 1, {.gang = {{NodeId(0), 1}}});
     journal.place(0, 0, {.gang = {{NodeId(1), 2}}});
     journal.speed(500, 1, 0.5);  // no decision
-    journal.happen(RecordKind::kStop, 1000, 1);
-    journal.node(RecordKind::kNodeDown, 2000, 1);
+    journal.happen<record::Stop>(1000, 1);
+    journal.node<record::GpusDown>(2000, 1);
   });
   ASSERT_EQ(decisions.size(), 3U);
   EXPECT_EQ(decisions[0].t, Time{0});
@@ -51,11 +51,11 @@ TEST(DecisionReader, ADecisionIsWhatHappensAtOneTime) {
 TEST(Decision, TheOrderOfStepsDoesNotMatter) {
   const auto a = [](TestJournal& journal) {
     journal.place(0, 0, {.gang = {{NodeId(0), 1}}});
-    journal.happen(RecordKind::kStop, 0, 2);
+    journal.happen<record::Stop>(0, 2);
     journal.place(0, 2, {.gang = {{NodeId(1), 1}}});
   };
   const auto b = [](TestJournal& journal) {
-    journal.happen(RecordKind::kStop, 0, 2);
+    journal.happen<record::Stop>(0, 2);
     journal.place(0, 2, {.gang = {{NodeId(1), 1}}});
     journal.place(0, 0, {.gang = {{NodeId(0), 1}}});
   };
@@ -82,11 +82,11 @@ TEST(Decision, EverythingElseMatters) {
       [](TestJournal& j) {
         j.place(0, 0, {.gang = {{NodeId(0), 1}, {NodeId(1), 1}}});
       },
-      [](TestJournal& j) { j.happen(RecordKind::kStop, 0, 0); },
-      [](TestJournal& j) { j.happen(RecordKind::kFinished, 0, 0); },
+      [](TestJournal& j) { j.happen<record::Stop>(0, 0); },
+      [](TestJournal& j) { j.happen<record::Finished>(0, 0); },
       [](TestJournal& j) { j.arrive(0, 0, {}); },
-      [](TestJournal& j) { j.node(RecordKind::kNodeDown, 0, 0); },
-      [](TestJournal& j) { j.node(RecordKind::kNodeUp, 0, 0); },
+      [](TestJournal& j) { j.node<record::GpusDown>(0, 0); },
+      [](TestJournal& j) { j.node<record::GpusUp>(0, 0); },
   };
   for (std::size_t a = 0; a < different.size(); ++a) {
     for (std::size_t b = 0; b < a; ++b) {

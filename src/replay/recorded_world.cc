@@ -1,63 +1,62 @@
 #include "fairlead/replay/recorded_world.h"
 
+#include "fairlead/base/overloaded.h"
+
 #include <map>
 
 namespace fairlead {
 
 void WorldRecorder::on(const Record& record) {
-  switch (record.kind) {
-    case RecordKind::kRun:
-      world_.policy = record.names[0];
-      if (!record.names[1].empty()) world_.policy += ":" + record.names[1];
-      world_.seed = record.seed;
-      world_.workload.name = record.names[3];
-      cluster_name_ = record.names[2];
-      types_.assign(record.names.begin() + 4, record.names.end());
-      jobs_.resize(record.count);
-      models_.resize(record.count);
-      return;
-    case RecordKind::kUser:
-      world_.workload.users.names.push_back(std::string(record.name));
-      world_.workload.users.tickets.push_back(record.tickets);
-      return;
-    case RecordKind::kNode:
-      nodes_.push_back({.name = std::string(record.name),
-                        .gpu_type = types_[record.type.row()],
-                        .gpus = record.count,
-                        .host = fmt::format("{}", record.host.row()),
-                        .rack = fmt::format("{}", record.rack.row())});
-      down_since_.push_back(Time::never());
-      return;
-    case RecordKind::kArrived:
-    case RecordKind::kRejected:
-    case RecordKind::kUnsubmitted:
-      return on_job(record);
-    case RecordKind::kNodeDown:
-      down_since_[record.node] = record.t;
-      return;
-    case RecordKind::kNodeUp:
-      world_.outages.push_back({record.node, down_since_[record.node], record.t});
-      down_since_[record.node] = Time::never();
-      return;
-    case RecordKind::kEnd:
-      if (record.counts.pending > 0) world_.until = record.t;
-      return;
-    default:
-      return;
-  }
+  const Time t = record.t;
+  std::visit(
+      Overloaded{
+          [&](const record::Run& run) {
+            world_.policy = run.policy;
+            if (!run.options.empty()) world_.policy += fmt::format(":{}", run.options);
+            world_.seed = run.seed;
+            world_.workload.name = run.trace;
+            cluster_name_ = run.cluster;
+            types_.assign(run.gpu_types.begin(), run.gpu_types.end());
+            jobs_.resize(run.jobs);
+            models_.resize(run.jobs);
+          },
+          [&](const record::User& user) {
+            world_.workload.users.names.push_back(std::string(user.name));
+            world_.workload.users.tickets.push_back(user.tickets);
+          },
+          [&](const record::Node& node) {
+            nodes_.push_back({.name = std::string(node.name),
+                              .gpu_type = types_[node.type.row()],
+                              .gpus = node.gpus,
+                              .host = fmt::format("{}", node.host.row()),
+                              .rack = fmt::format("{}", node.rack.row())});
+            down_since_.push_back(Time::never());
+          },
+          [&](const OneOf<record::Arrived, record::Rejected> auto& job) { on_job(job.asked, t); },
+          [&](const record::Unsubmitted& job) { on_job(job.asked, job.submit); },
+          [&](const record::GpusDown& down) { down_since_[down.node] = t; },
+          [&](const record::GpusUp& up) {
+            world_.outages.push_back({up.node, down_since_[up.node], t});
+            down_since_[up.node] = Time::never();
+          },
+          [&](const record::End& end) {
+            if (end.counts.pending > 0) world_.until = t;
+          },
+          [](const auto&) {},
+      },
+      record.what);
 }
 
-void WorldRecorder::on_job(const Record& record) {
-  jobs_[record.job] = {
-      .name = std::string(record.name),
-      .user = record.user,
-      .model = {},
-      .gpus = record.gpus,
-      .gpus_min = record.gpus_min,
-      .gpus_max = record.gpus_max,
-      .arrival = record.kind == RecordKind::kUnsubmitted ? record.submit : record.t,
-      .work = record.work};
-  models_[record.job] = record.model_name;
+void WorldRecorder::on_job(const record::Asked& asked, Time arrival) {
+  jobs_[asked.job] = {.name = std::string(asked.name),
+                      .user = asked.user,
+                      .model = {},
+                      .gpus = asked.gpus,
+                      .gpus_min = asked.gpus_min,
+                      .gpus_max = asked.gpus_max,
+                      .arrival = arrival,
+                      .work = asked.work};
+  models_[asked.job] = asked.model;
 }
 
 Result<RecordedWorld> WorldRecorder::world() {

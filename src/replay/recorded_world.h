@@ -28,7 +28,7 @@ class WorldRecorder : public RecordSink {
  public:
   // REQUIRES: what a CheckedJournal lets through.
   void on(const Record& record) override;
-  // Error: no cluster can have these nodes. REQUIRES: kEnd was passed; called once.
+  // Error: no cluster can have these nodes. REQUIRES: End was passed; called once.
   Result<RecordedWorld> world();
 
  private:
@@ -40,7 +40,7 @@ class WorldRecorder : public RecordSink {
     Time arrival = Time::never();
     Duration work = {1};
   };
-  void on_job(const Record& record);
+  void on_job(const record::Asked& asked, Time arrival);
 
   RecordedWorld world_;
   std::string cluster_name_;

@@ -50,17 +50,13 @@ Status take_reference_types(Workload& workload, const std::string& trace,
   return {};
 }
 
-// Those of the recorded run, if its summary is still beside the journal, and then those given.
-Result<Settings> settings_of(const ReplayRequest& request, const std::filesystem::path& journal) {
+// Those of the recorded run, and then those given.
+Result<Settings> settings_of(const ReplayRequest& request, const nlohmann::json& summary) {
   std::vector<std::string> assignments;
-  std::error_code ignored;
-  if (std::filesystem::exists(journal.parent_path() / "summary.json", ignored)) {
-    FL_TRY_ASSIGN(summary, read_summary(journal.parent_path()));
-    const auto given = summary.find("settings");
-    if (given != summary.end() && given->is_object()) {
-      for (const auto& [key, value] : given->items()) {
-        if (value.is_string()) assignments.push_back(key + "=" + value.get<std::string>());
-      }
+  const auto given = summary.find("settings");
+  if (given != summary.end() && given->is_object()) {
+    for (const auto& [key, value] : given->items()) {
+      if (value.is_string()) assignments.push_back(key + "=" + value.get<std::string>());
     }
   }
   assignments.insert(assignments.end(), request.settings.begin(), request.settings.end());
@@ -72,12 +68,14 @@ Result<Recording> read_recorded(const ReplayRequest& request) {
   recording.journal = request.recorded;
   std::error_code ignored;
   if (std::filesystem::is_directory(recording.journal, ignored)) recording.journal /= kJournalName;
-  FL_TRY_ASSIGN(settings, settings_of(request, recording.journal));
+  FL_TRY_ASSIGN(summary, summary_beside(recording.journal));
+  FL_TRY_ASSIGN(settings, settings_of(request, summary));
   WorldRecorder world;
   DecisionReader decisions(
       [&](const Decision& decision) { recording.decisions.push_back(decision.digest()); });
   Tee tee({&world, &decisions});
-  FL_TRY(read_checked_journal(recording.journal, tee));
+  FL_TRY_ASSIGN(end, read_checked_journal(recording.journal, tee));
+  FL_TRY(check_journal_of(summary, recording.journal, end));
   FL_TRY_ASSIGN(recorded, world.world());
   recording.world = std::move(recorded);
   if (!request.cluster.empty()) FL_TRY(take_cluster(recording.world, request.cluster));
@@ -119,7 +117,7 @@ Result<std::optional<Decision>> recorded_decision(const Recording& recording, st
   DecisionReader reader([&](const Decision& decision) {
     if (next++ == number) found = decision;
   });
-  FL_TRY(read_journal(recording.journal, reader));
+  FL_TRY(read_finished_journal(recording.journal, reader));
   return found;
 }
 

@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <utility>
 
 namespace fairlead {
 
-CsvWriter::CsvWriter(OutputFile& file, std::string_view header) : file_(file) {
-  file_.write(header);
-  file_.write("\n");
+CsvWriter::CsvWriter(Output output, std::string_view header) : output_(std::move(output)) {
+  output_(header);
+  output_("\n");
 }
+
+CsvWriter::CsvWriter(OutputFile& file, std::string_view header)
+    : CsvWriter([&file](std::string_view bytes) { file.write(bytes); }, header) {}
 
 void CsvWriter::begin_cell() {
   if (!first_) row_ += ',';
@@ -69,7 +73,7 @@ void CsvWriter::empty() { begin_cell(); }
 
 void CsvWriter::end_row() {
   row_ += '\n';
-  file_.write(row_);
+  output_(row_);
   row_.clear();
   first_ = true;
 }

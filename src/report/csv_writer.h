@@ -1,4 +1,4 @@
-// Rows of comma-separated values (RFC 4180) into an OutputFile.
+// Rows of comma-separated values (RFC 4180).
 //
 // A cell costs O(its length) and no allocation. Times are seconds with as many of three decimals as
 // are not zero, so no millisecond is lost.
@@ -8,6 +8,7 @@
 #include "fairlead/base/units.h"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -15,7 +16,10 @@ namespace fairlead {
 
 class CsvWriter {
  public:
-  // Writes the header, "job,user,...". `file` must outlive the writer.
+  using Output = std::function<void(std::string_view)>;
+  // Writes the header, "job,user,...", and then passes each row to `output`.
+  CsvWriter(Output output, std::string_view header);
+  // The same into a file, which must outlive the writer.
   CsvWriter(OutputFile& file, std::string_view header);
 
   // Quoted only where it must be. A text that a spreadsheet would take for a formula gets a "'" in
@@ -32,7 +36,7 @@ class CsvWriter {
   void begin_cell();
   void trim_zeros(std::size_t from);
 
-  OutputFile& file_;
+  Output output_;
   std::string row_;
   bool first_ = true;
 };

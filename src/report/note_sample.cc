@@ -6,7 +6,7 @@ namespace fairlead {
 
 void NoteSample::add(Time t, const Note& note) {
   ++seen_;
-  Kind& kind = kinds_[static_cast<std::size_t>(note.kind)];
+  Kind& kind = kinds_[note.index()];
   if (kind.seen++ % kind.every != 0) return;
   ++kind.kept;
   notes_.push_back({t, note});
@@ -15,10 +15,10 @@ void NoteSample::add(Time t, const Note& note) {
 
 void NoteSample::thin() {
   const auto most = std::ranges::max_element(kinds_, {}, &Kind::kept);
-  const auto thinned = static_cast<NoteKind>(most - kinds_.begin());
+  const auto thinned = static_cast<std::size_t>(most - kinds_.begin());
   bool drop = true;
   std::erase_if(notes_, [&](const Noted& noted) {
-    if (noted.note.kind != thinned) return false;
+    if (noted.note.index() != thinned) return false;
     drop = !drop;
     return drop;
   });

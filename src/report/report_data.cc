@@ -207,18 +207,19 @@ void ReportData::write_notes(const NoteSample& sample) {
   json_.integer(sample.omitted());
   json_.column("t_s", notes, [&](const auto& noted) { json_.seconds(noted.t - origin_); });
   json_.column("kind", notes, [&](const auto& noted) {
-    json_.integer(static_cast<std::int64_t>(noted.note.kind));
+    json_.integer(static_cast<std::int64_t>(noted.note.index()));
   });
-  json_.column("job", notes, [&](const auto& noted) { json_.integer(row_of(noted.note.job)); });
-  json_.column("user", notes,
-               [&](const auto& noted) { json_.integer(row_or_none(noted.note.user)); });
-  json_.column("other_user", notes,
-               [&](const auto& noted) { json_.integer(row_or_none(noted.note.other_user)); });
-  json_.column("gpu_type", notes,
-               [&](const auto& noted) { json_.integer(row_or_none(noted.note.type)); });
+  const auto column = [&](std::string_view name, auto write) {
+    json_.column(name, notes, [&](const auto& noted) { write(fields_of(noted.note)); });
+  };
+  column("job", [&](const NoteFields& note) { json_.integer(row_of(note.job)); });
+  column("user", [&](const NoteFields& note) { json_.integer(row_or_none(note.user)); });
+  column("other_user",
+         [&](const NoteFields& note) { json_.integer(row_or_none(note.other_user)); });
+  column("gpu_type", [&](const NoteFields& note) { json_.integer(row_or_none(note.type)); });
   json_.column("value", notes, [&](const auto& noted) {
-    if (noted.note.kind == NoteKind::kMadeRoom)
-      return json_.integer(row_of_number(noted.note.value));
+    const auto* made_room = std::get_if<note::MadeRoom>(&noted.note);
+    if (made_room != nullptr) return json_.integer(row_of(made_room->stopped_for));
     json_.number(scaled_value(noted.note));
   });
   json_.end('}');
@@ -226,11 +227,5 @@ void ReportData::write_notes(const NoteSample& sample) {
 
 // A run of other jobs than the first is refused, so every job of a run has a row.
 std::int64_t ReportData::row_of(JobId job) const { return job.is_none() ? -1 : rows_[job]; }
-
-// Of a job that a note names by its number; -1: there is none.
-std::int64_t ReportData::row_of_number(std::int64_t number) const {
-  const bool is_job = number >= 0 && number < static_cast<std::int64_t>(rows_.size());
-  return is_job ? rows_[JobId(static_cast<std::size_t>(number))] : -1;
-}
 
 }  // namespace fairlead

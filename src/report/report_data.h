@@ -39,7 +39,6 @@ class ReportData {
   void write_holds(const HoldPieces& holds);
   void write_notes(const NoteSample& notes);
   std::int64_t row_of(JobId job) const;
-  std::int64_t row_of_number(std::int64_t number) const;
 
   JsonText json_;
   std::string first_run_;               // what all runs must have in common

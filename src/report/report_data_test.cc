@@ -38,11 +38,11 @@ void two_jobs(TestJournal& journal, RecordSink&) {
   journal.arrive(500, 0, {.user = 0, .gpus = 6, .work_ms = 4000, .model = "VAE"});
   journal.place(1000, 0, {.gang = wide});
   journal.arrive(2500, 1, {.user = 1, .gpus = 1, .work_ms = 4000});
-  journal.happen(RecordKind::kStop, 3000, 0);
+  journal.happen<record::Stop>(3000, 0);
   journal.place(3000, 1, {.gang = {{NodeId(1), 1}}});
   journal.place(4000, 0, {.gang = wide, .kind = PlaceKind::kMigrate});
-  journal.happen(RecordKind::kFinished, 6000, 0);
-  journal.happen(RecordKind::kFinished, 7000, 1);
+  journal.happen<record::Finished>(6000, 0);
+  journal.happen<record::Finished>(7000, 1);
   journal.end(7000, {.finished = 2});
 }
 
@@ -98,7 +98,7 @@ TEST(ReportData, JobsThatGotNothingHaveNoTimes) {
     journal.reject(1000, 3, {.gpus = 99}, "larger than the cluster");
     journal.arrive(2000, 0, {});
     journal.arrive(3000, 1, {});
-    journal.happen(RecordKind::kFailed, 4000, 1);
+    journal.happen<record::Failed>(4000, 1);
     journal.unsubmitted(5000, 2, {}, 6000);
     journal.end(5000, {.failed = 1, .rejected = 1, .pending = 2, .unsubmitted = 1});
   }});
@@ -130,14 +130,8 @@ TEST(ReportData, GpusOfOneNodeThatAreNotNeighboursAreSeveralHolds) {
     journal.arrive(0, 0, {.gpus = 3, .work_ms = 1000});
     const std::vector<Slice> gang = {{NodeId(1), 3}};
     const std::vector<std::uint64_t> masks = {0b1011};
-    Record place;
-    place.kind = RecordKind::kPlace;
-    place.job = JobId(0);
-    place.gang = gang;
-    place.gpu_masks = masks;
-    place.rate = place.locality = Rate::one();
-    sink.on(place);
-    journal.happen(RecordKind::kFinished, 1000, 0);
+    sink.on({{}, record::Place{.job = JobId(0), .gang = gang, .gpu_masks = masks}});
+    journal.happen<record::Finished>(1000, 0);
     journal.end(1000, {.finished = 1});
   }})["runs"][0]["holds"];
   EXPECT_EQ(holds["gpu"], json({4, 7}));
@@ -147,15 +141,15 @@ TEST(ReportData, GpusOfOneNodeThatAreNotNeighboursAreSeveralHolds) {
 TEST(ReportData, NodesThatAreDownAreNotUp) {
   const json load = report_of({[](TestJournal& journal, RecordSink&) {
     journal.begin(1, {1});
-    journal.node(RecordKind::kNodeDown, 0, 1);
+    journal.node<record::GpusDown>(0, 1);
     journal.arrive(1000, 0, {.gpus = 1, .work_ms = 3000});
     journal.place(1000, 0, {.gang = {{NodeId(0), 1}}});
-    journal.node(RecordKind::kNodeUp, 2000, 1);
+    journal.node<record::GpusUp>(2000, 1);
     journal.evict(3000, 0, 0);
-    journal.node(RecordKind::kNodeDown, 3000, 0);
+    journal.node<record::GpusDown>(3000, 0);
     journal.place(3000, 0, {.gang = {{NodeId(1), 1}}});
-    journal.happen(RecordKind::kFinished, 4000, 0);
-    journal.node(RecordKind::kNodeUp, 9000, 0);
+    journal.happen<record::Finished>(4000, 0);
+    journal.node<record::GpusUp>(9000, 0);
     journal.end(9000, {.finished = 1});
   }})["runs"][0]["load"];
   EXPECT_EQ(load["gpus_up"], json({4, 8, 4}));
@@ -163,24 +157,13 @@ TEST(ReportData, NodesThatAreDownAreNotUp) {
 }
 
 TEST(ReportData, NotesAreInTheUnitOfTheirKind) {
-  const json notes = report_of({[](TestJournal& journal, RecordSink& sink) {
+  const json notes = report_of({[](TestJournal& journal, RecordSink&) {
     journal.begin(1, {1, 1});
     journal.arrive(0, 0, {});
-    Record note;
-    note.kind = RecordKind::kNote;
-    note.t = {2000};
-    note.note = {.kind = NoteKind::kTrade,
-                 .user = UserId(0),
-                 .other_user = UserId(1),
-                 .type = GpuTypeId(0),
-                 .value = 2500};
-    sink.on(note);
-    note.note = {.kind = NoteKind::kNodeTimer, .job = JobId(0), .value = 42'000};
-    sink.on(note);
-    note.note = {.kind = NoteKind::kPass, .job = JobId(0), .value = 1'250'000};
-    sink.on(note);
-    note.note = {.kind = NoteKind::kQueue, .job = JobId(0), .value = 2};
-    sink.on(note);
+    journal.note(2000, note::Trade{UserId(0), UserId(1), GpuTypeId(0), {2500}});
+    journal.note(2000, note::NodeTimer{JobId(0), seconds(42)});
+    journal.note(2000, note::Pass{JobId(0), {1'250'000}});
+    journal.note(2000, note::Queue{JobId(0), 2});
     journal.end(3000, {.pending = 1});
   }})["runs"][0]["notes"];
   EXPECT_EQ(notes, json::parse(R"({"omitted": 0, "t_s": [2, 2, 2, 2], "kind": [2, 4, 5, 0],
@@ -189,19 +172,15 @@ TEST(ReportData, NotesAreInTheUnitOfTheirKind) {
 }
 
 TEST(ReportData, KeepsToItsLimits) {
-  const auto turns = [](TestJournal& journal, RecordSink& sink) {
+  const auto turns = [](TestJournal& journal, RecordSink&) {
     journal.begin(2, {1, 1, 1});
     journal.arrive(0, 0, {.user = 1, .work_ms = 100'000});
     journal.arrive(0, 1, {.user = 2, .work_ms = 100'000});
     for (std::int64_t turn = 0; turn < 100; ++turn) {
       const auto job = static_cast<std::size_t>(turn % 2);
       journal.place(turn * 1000, job, {.gang = {{NodeId(0), 1}}});
-      Record note;
-      note.kind = RecordKind::kNote;
-      note.t = {turn * 1000};
-      note.note = {.kind = NoteKind::kPass, .job = JobId(job)};
-      sink.on(note);
-      journal.happen(RecordKind::kStop, turn * 1000 + 900, job);
+      journal.note(turn * 1000, note::Pass{JobId(job), {}});
+      journal.happen<record::Stop>(turn * 1000 + 900, job);
     }
     journal.end(100'000, {.pending = 2});
   };

@@ -140,6 +140,22 @@ Status write_results(ResultFolder& folder, const Metrics& metrics, const Summary
   return write_text(folder, "summary.json", summary_json(summary));
 }
 
+Result<nlohmann::json> summary_beside(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path.parent_path() / "summary.json", ignored)) {
+    return nlohmann::json::object();
+  }
+  return read_summary(path.parent_path());
+}
+
+Status check_journal_of(const nlohmann::json& summary, const std::filesystem::path& path,
+                        const JournalEnd& end) {
+  const auto hash = summary.find("journal_hash");
+  if (hash == summary.end() || *hash == hash_text(end.hash)) return {};
+  return input_error("{}: of another run than the summary.json beside it: its hash is {}, not {}",
+                     path.string(), hash_text(end.hash), hash->dump());
+}
+
 Result<nlohmann::json> read_summary(const std::filesystem::path& folder) {
   std::ifstream file(folder / "summary.json");
   nlohmann::json summary = nlohmann::json::parse(file, nullptr, false);

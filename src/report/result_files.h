@@ -50,5 +50,11 @@ Status write_results(ResultFolder& folder, const Metrics& metrics, const Summary
 
 // summary.json of a result folder. Error (Error::Kind::kRun): there is none, or it is damaged.
 Result<nlohmann::json> read_summary(const std::filesystem::path& folder);
+// summary.json beside the journal at `path`; an empty object where there is none. Error: it is
+// damaged.
+Result<nlohmann::json> summary_beside(const std::filesystem::path& path);
+// Error: the journal at `path`, which ended like this, is not the one that `summary` tells of.
+Status check_journal_of(const nlohmann::json& summary, const std::filesystem::path& path,
+                        const JournalEnd& end);
 
 }  // namespace fairlead

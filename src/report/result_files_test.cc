@@ -32,7 +32,7 @@ void write_run(RecordSink& sink) {
   journal.arrive(500, 0, {.gpus = 4, .work_ms = 10000, .model = "vgg,16"});
   journal.place(1500, 0, {.gang = {{NodeId(0), 4}}});
   journal.reject(2000, 2, {.gpus = 99}, "larger than the cluster");
-  journal.happen(RecordKind::kFinished, 11500, 0);
+  journal.happen<record::Finished>(11500, 0);
   journal.arrive(12000, 1, {.gpus = 1});
   journal.end(12500, {.finished = 1, .rejected = 1, .pending = 1});
 }

@@ -1,5 +1,7 @@
 #include "fairlead/report/run_records.h"
 
+#include "fairlead/base/overloaded.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -21,57 +23,52 @@ RunRecords::RunRecords(const ReportLimits& limits)
 
 void RunRecords::on(const Record& record) {
   metrics_.on(record);
-  switch (record.kind) {
-    case RecordKind::kRun:
-      cluster_name_ = record.names[2];
-      return open_.resize(record.count);
-    case RecordKind::kNode:
-      return on_node(record);
-    case RecordKind::kArrived:
-      if (!arrived_) fragmented_.begin(record.t);
-      if (!arrived_) fragmented_now_.since = record.t;
-      arrived_ = true;
-      return;
-    case RecordKind::kPlace:
-      return on_place(record);
-    case RecordKind::kStop:
-    case RecordKind::kEvicted:
-      return on_hold_end(record.job, record.t);
-    case RecordKind::kFinished:
-    case RecordKind::kFailed:
-    case RecordKind::kCancelled:
-      last_leave_ = record.t;
-      on_hold_end(record.job, record.t);
-      open_[record.job] = {};
-      return;
-    case RecordKind::kNodeDown:
-      return set_up(record.t, up_.back().gpus - nodes_[record.node].gpus);
-    case RecordKind::kNodeUp:
-      return set_up(record.t, up_.back().gpus + nodes_[record.node].gpus);
-    case RecordKind::kNote:
-      return notes_.add(record.t, record.note);
-    case RecordKind::kUnsubmitted:
-      return;
-    case RecordKind::kEnd:
-      return on_end(record);
-    case RecordKind::kUser:
-    case RecordKind::kRejected:
-    case RecordKind::kSpeed:
-      return;
-  }
+  const Time t = record.t;
+  std::visit(
+      Overloaded{
+          [&](const record::Run& run) {
+            cluster_name_ = run.cluster;
+            open_.resize(run.jobs);
+          },
+          [&](const record::Node& node) { on_node(t, node); },
+          [&](const record::Arrived&) {
+            if (!arrived_) fragmented_.begin(t);
+            if (!arrived_) fragmented_now_.since = t;
+            arrived_ = true;
+          },
+          [&](const record::Place& place) { on_place(t, place); },
+          [&](const OneOf<record::Stop, record::Evicted, record::StartFailed> auto& stop) {
+            on_hold_end(stop.job, t);
+          },
+          [&](const OneOf<record::Finished, record::Failed, record::Cancelled> auto& done) {
+            last_leave_ = t;
+            on_hold_end(done.job, t);
+            open_[done.job] = {};
+          },
+          [&](const record::GpusDown& down) {
+            set_up(t, up_.back().gpus - count_gpus(down.gpus, nodes_[down.node].gpus));
+          },
+          [&](const record::GpusUp& up) {
+            set_up(t, up_.back().gpus + count_gpus(up.gpus, nodes_[up.node].gpus));
+          },
+          [&](const Note& note) { notes_.add(t, note); },
+          [&](const record::End& end) { on_end(t, end.counts); },
+          [](const auto&) {},
+      },
+      record.what);
 }
 
-void RunRecords::on_node(const Record& record) {
-  nodes_.push_back({.name = std::string(record.name),
-                    .rack = record.rack,
-                    .type = record.type,
-                    .gpus = record.count,
+void RunRecords::on_node(Time t, const record::Node& node) {
+  nodes_.push_back({.name = std::string(node.name),
+                    .rack = node.rack,
+                    .type = node.type,
+                    .gpus = node.gpus,
                     .first_gpu = gpus_});
-  node_host_.push_back(record.host);
-  node_rack_.push_back(record.rack);
-  racks_ = std::max<std::size_t>(racks_, record.rack.row() + 1);
-  gpus_ += record.count;
-  set_up(record.t, gpus_);
+  node_host_.push_back(node.host);
+  node_rack_.push_back(node.rack);
+  racks_ = std::max<std::size_t>(racks_, node.rack.row() + 1);
+  gpus_ += node.gpus;
+  set_up(t, gpus_);
 }
 
 void RunRecords::set_up(Time t, std::int64_t gpus) {
@@ -79,24 +76,24 @@ void RunRecords::set_up(Time t, std::int64_t gpus) {
   up_.back().gpus = gpus;
 }
 
-void RunRecords::on_place(const Record& record) {
-  const Tier tier = tier_of(record.gang, node_host_, node_rack_);
-  for (std::size_t i = 0; i < record.gang.size(); ++i) {
-    const NodeId node = record.gang[i].node;
-    hold(record.t, node, record.gang[i].gpus);
+void RunRecords::on_place(Time t, const record::Place& place) {
+  const Tier tier = tier_of(place.gang, node_host_, node_rack_);
+  for (std::size_t i = 0; i < place.gang.size(); ++i) {
+    const NodeId node = place.gang[i].node;
+    hold(t, node, place.gang[i].gpus);
     // One piece per run of ones in the mask.
-    std::uint64_t mask = record.gpu_masks[i];
+    std::uint64_t mask = place.gpu_masks[i];
     for (int at = 0; mask != 0;) {
       const int skipped = std::countr_zero(mask);
       at += skipped;
       mask >>= skipped;
       const int length = std::countr_one(mask);
-      open_[record.job].push_back({node,
-                                   {.job = record.job,
-                                    .gpu = nodes_[node].first_gpu + static_cast<std::uint32_t>(at),
-                                    .gpus = static_cast<std::uint16_t>(length),
-                                    .tier = tier,
-                                    .begin = record.t}});
+      open_[place.job].push_back({node,
+                                  {.job = place.job,
+                                   .gpu = nodes_[node].first_gpu + static_cast<std::uint32_t>(at),
+                                   .gpus = static_cast<std::uint16_t>(length),
+                                   .tier = tier,
+                                   .begin = t}});
       at += length;
       mask = length == 64 ? 0 : mask >> length;
     }
@@ -126,10 +123,10 @@ void RunRecords::settle_fragmented(Time t) {
   fragmented_now_.since = t;
 }
 
-void RunRecords::on_end(const Record& record) {
-  end_ = record.counts.pending > 0 ? record.t : last_leave_;
-  if (arrived_) settle_fragmented(record.t);
-  for (JobId job : ids<JobId>(open_.size())) on_hold_end(job, record.t);
+void RunRecords::on_end(Time t, const JobCounts& counts) {
+  end_ = counts.pending > 0 ? t : last_leave_;
+  if (arrived_) settle_fragmented(t);
+  for (JobId job : ids<JobId>(open_.size())) on_hold_end(job, t);
   open_.clear();
   holds_.finish();
 }

@@ -40,10 +40,10 @@ class RunRecords : public RecordSink {
  public:
   explicit RunRecords(const ReportLimits& limits = {});
 
-  // REQUIRES: the records of one run in journal order, up to kEnd.
+  // REQUIRES: the records of one run in journal order, up to End.
   void on(const Record& record) override;
 
-  // REQUIRES of all below: kEnd was passed.
+  // REQUIRES of all below: End was passed.
   const JobTable& jobs() const { return metrics_.jobs(); }
   const std::vector<std::string>& user_names() const { return metrics_.user_names(); }
   const std::vector<std::string>& gpu_types() const { return metrics_.gpu_types(); }
@@ -74,10 +74,10 @@ class RunRecords : public RecordSink {
     std::int64_t gpus = 0;
   };
 
-  void on_node(const Record& record);
-  void on_place(const Record& record);
+  void on_node(Time t, const record::Node& node);
+  void on_place(Time t, const record::Place& place);
   void on_hold_end(JobId job, Time t);
-  void on_end(const Record& record);
+  void on_end(Time t, const JobCounts& counts);
   void set_up(Time t, std::int64_t gpus);
   void hold(Time t, NodeId node, std::int64_t gpus);
   void settle_fragmented(Time t);

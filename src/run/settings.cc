@@ -101,9 +101,21 @@ bool set_text(std::string_view value, std::string& text) {
   return !value.empty();
 }
 
+bool set_work(std::string_view value, WorkSource& source) {
+  using Source = std::pair<std::string_view, WorkSource>;
+  constexpr std::array<Source, 4> kSources = {Source{"exact", WorkSource::kExact},
+                                              {"declared", WorkSource::kDeclared},
+                                              {"history", WorkSource::kHistory},
+                                              {"none", WorkSource::kNone}};
+  const auto* found = std::ranges::find(kSources, value, &Source::first);
+  if (found == kSources.end()) return false;
+  source = found->second;
+  return true;
+}
+
 constexpr std::string_view kSeconds = "seconds, at least 0";
 
-// By topic: the trace, speeds, the network, costs, faults, output.
+// By topic: the trace, speeds, the network, costs, faults, knowledge, output.
 constexpr Setting kSettings[] = {
     {"reading", "strict or lenient",
      "whether a bad row of the trace is an error (strict) or is counted and skipped (lenient) "
@@ -179,6 +191,11 @@ constexpr Setting kSettings[] = {
      [](std::string_view v, Settings& s) {
        return set_number(v, 0.01, 1, s.costs.copies_efficiency);
      }},
+    {"faults", "NAME:VALUE/NAME:VALUE...",
+     "what the world does wrong (docs/formats.md): late_s, start_s, stop_s, repeat, shuffle, "
+     "start_fails, stop_fails, gpu_losses_per_h, gpus_back_s, operators_per_h, users_come, calm_s "
+     "(default: nothing)",
+     [](std::string_view v, Settings& s) { return parse_unreliable(v, s.unreliable); }},
     {"mtbf_h", "hours from 0 to 1000000",
      "mean time between failures of a node, exponential; 0: no failures (default: 0)",
      [](std::string_view v, Settings& s) { return set_hours(v, 0, s.faults.mtbf_h); }},
@@ -196,6 +213,16 @@ constexpr Setting kSettings[] = {
     {"profile_noise", "a fraction from 0 to 0.9",
      "largest relative error of a profiled speed, drawn uniformly from the seed (default: 0)",
      [](std::string_view v, Settings& s) { return set_number(v, 0, 0.9, s.profiles.noise); }},
+    {"work", "exact, declared, history or none",
+     "what policies know of the work that jobs have left: all (exact); their durations in the "
+     "trace, "
+     "times an error (declared); what finished jobs of the same user and model had (history); "
+     "only what each has done (none) (default: exact)",
+     [](std::string_view v, Settings& s) { return set_work(v, s.work.source); }},
+    {"work_error", "a number from 0 to 3",
+     "error of declared work: standard deviation of the logarithm of a factor drawn for each job "
+     "from the seed; needs work=declared (default: 0)",
+     [](std::string_view v, Settings& s) { return set_number(v, 0, 3, s.work.error); }},
     {"bin_s", "seconds, at least 0.001",
      "width of the bins of timeline.csv (default: 60, doubled until there are at most 512 bins)",
      [](std::string_view v, Settings& s) { return set_bin(v, s.timeline); }},
@@ -223,6 +250,14 @@ Status check_network(const NetworkOptions& network) {
   return {};
 }
 
+Status check_work(const WorkOptions& work) {
+  if (work.error == 0 || work.source == WorkSource::kDeclared) return {};
+  return input_error("--set work_error needs work=declared: {}",
+                     work.source == WorkSource::kExact     ? "exact"
+                     : work.source == WorkSource::kHistory ? "history"
+                                                           : "none");
+}
+
 }  // namespace
 
 Result<Settings> parse_settings(const std::vector<std::string>& assignments) {
@@ -247,6 +282,7 @@ Result<Settings> parse_settings(const std::vector<std::string>& assignments) {
     settings.given[std::string(key)] = value;
   }
   FL_TRY(check_network(settings.network));
+  FL_TRY(check_work(settings.work));
   return settings;
 }
 

@@ -9,8 +9,10 @@
 #include "fairlead/model/communication.h"
 #include "fairlead/model/job_row.h"
 #include "fairlead/model/known_speed.h"
+#include "fairlead/model/known_work.h"
 #include "fairlead/sim/costs.h"
 #include "fairlead/sim/faults.h"
+#include "fairlead/sim/unreliable_options.h"
 
 #include <map>
 #include <optional>
@@ -29,14 +31,16 @@ struct Settings {
   Costs costs;
   bool model_costs = true;  // models' own costs take precedence over `costs`
   FaultOptions faults;
+  UnreliableOptions unreliable;
   NetworkOptions network;
   ProfileOptions profiles;
+  WorkOptions work;
   TimelineOptions timeline;
 };
 
 // Applies "key=value" texts in order, but costs before all others. Errors name the key, the values
 // it takes, and the value last; an unknown key lists the known ones, nearest first. A setting
-// without effect under the chosen network is an error too.
+// without effect under the chosen network, or the chosen knowledge of work, is an error too.
 Result<Settings> parse_settings(const std::vector<std::string>& assignments);
 
 // One line per key for `--help`.

@@ -80,6 +80,20 @@ TEST(Settings, RefuseWhatTheNetworkDoesNotHave) {
   }
 }
 
+TEST(Settings, SayWhatPoliciesKnowOfWork) {
+  EXPECT_EQ(parse_settings({})->work.source, WorkSource::kExact);
+  EXPECT_EQ(parse_settings({"work=history"})->work.source, WorkSource::kHistory);
+  EXPECT_EQ(parse_settings({"work=none"})->work.source, WorkSource::kNone);
+  const auto settings = parse_settings({"work_error=0.5", "work=declared"});
+  ASSERT_TRUE(settings.has_value()) << settings.error().message;
+  EXPECT_EQ(settings->work.source, WorkSource::kDeclared);
+  EXPECT_EQ(settings->work.error, 0.5);
+  EXPECT_EQ(error_of("work=reported"),
+            "--set work takes exact, declared, history or none: reported");
+  EXPECT_EQ(error_of("work_error=0.5"), "--set work_error needs work=declared: exact");
+  EXPECT_EQ(error_of("work_error=-1"), "--set work_error takes a number from 0 to 3: -1");
+}
+
 TEST(Settings, CostsIsTheBaseOfTheOthersWhereverItStands) {
   for (const auto& given : {std::vector<std::string>{"costs=none", "start_s=5"},
                             std::vector<std::string>{"start_s=5", "costs=none"}}) {

@@ -6,8 +6,10 @@
 #include "fairlead/metrics/metrics.h"
 #include "fairlead/policy/registry.h"
 #include "fairlead/sim/sim_backend.h"
+#include "fairlead/sim/unreliable.h"
 #include "fairlead/trace/load.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -59,24 +61,40 @@ struct Simulation::World : RecordSink {
                                .faults = settings.faults,
                                .network = settings.network,
                                .seed = inputs.seed});
-    ProfileOptions profiles = settings.profiles;
-    profiles.seed = inputs.seed;
-    engine.emplace(inputs.cluster, workload, speed, *inputs.policy, *backend, *this, inputs.until,
-                   profiles);
+    EngineOptions options{
+        .until = inputs.until, .profiles = settings.profiles, .jobs = workload.jobs.size()};
+    options.profiles.seed = inputs.seed;
+    options.work = settings.work;
+    options.work.seed = inputs.seed;
+    if (settings.unreliable.any()) {
+      unreliable.emplace(*backend, inputs.cluster, workload.users, settings.unreliable,
+                         inputs.seed);
+    }
+    Backend& world = unreliable ? static_cast<Backend&>(*unreliable) : *backend;
+    engine.emplace(inputs.cluster, speed, *inputs.policy, world, *this, options);
     return {};
   }
   void on(const Record& record) override {
     for (RecordSink* sink : sinks) sink->on(record);
   }
   void begin() {
-    if (!std::exchange(has_begun, true)) engine->begin(label());
+    if (!std::exchange(has_begun, true)) {
+      engine->begin(label(), unreliable ? unreliable->first_users() : workload.users);
+    }
   }
   // The tables of engine and backend, some 70 bytes a job, are of no use after the end.
   void end() {
-    engine->end();
+    // In input order.
+    std::vector<JobSpec> specs = unreliable ? unreliable->unsubmitted() : backend->unsubmitted();
+    std::ranges::sort(specs, {}, &JobSpec::job);
+    specs.erase(std::unique(specs.begin(), specs.end(),
+                            [](const JobSpec& a, const JobSpec& b) { return a.job == b.job; }),
+                specs.end());
+    engine->end(workload.users, specs);
     end_time = engine->now();
     end_counts = counts();
     engine.reset();
+    unreliable.reset();
     backend.reset();
   }
   bool is_over() const { return !engine.has_value(); }
@@ -93,7 +111,8 @@ struct Simulation::World : RecordSink {
             .options = inputs.policy_options,
             .cluster = inputs.cluster.name,
             .trace = workload.name,
-            .seed = inputs.seed};
+            .seed = inputs.seed,
+            .jobs = static_cast<std::uint32_t>(workload.jobs.size())};
   }
 
   SimulationInputs inputs;
@@ -102,7 +121,8 @@ struct Simulation::World : RecordSink {
   std::vector<RecordSink*> sinks;
   Speed speed;
   std::optional<SimBackend> backend;
-  std::optional<Engine> engine;  // none once the run is over
+  std::optional<UnreliableBackend> unreliable;  // around `backend`, if the settings ask for it
+  std::optional<Engine> engine;                 // none once the run is over
   bool has_begun = false;
   Time end_time;
   SimulationCounts end_counts;
@@ -162,6 +182,11 @@ Time Simulation::now() const { return is_over() ? world_->end_time : world_->eng
 
 SimulationCounts Simulation::counts() const {
   return is_over() ? world_->end_counts : world_->counts();
+}
+
+const Tables& Simulation::tables() const {
+  FL_CHECK(!is_over(), "the tables of a run that is over");
+  return world_->engine->tables();
 }
 
 const Metrics& Simulation::metrics() const {

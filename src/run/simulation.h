@@ -31,6 +31,7 @@
 namespace fairlead {
 
 class Metrics;  // metrics/metrics.h
+struct Tables;  // engine/tables.h
 
 struct SimulationInputs {
   Cluster cluster;  // load_cluster() of input/cluster_file.h, or Cluster::build()
@@ -80,6 +81,8 @@ class Simulation {
   bool is_over() const;
   Time now() const;
   SimulationCounts counts() const;
+  // What the engine knows of the world. REQUIRES: !is_over(). Valid until the next step.
+  const Tables& tables() const;
 
   // REQUIRES of these three: is_over(), and `measured`.
   Summary summary() const;

@@ -226,14 +226,14 @@ TEST(Simulation, APolicyThatWaitsForANodeToComeBackEndsNoRun) {
 TEST(Simulation, WakeUpsAndNotesOfADraftThatIsRolledBackNeverWere) {
   class Notes : public RecordSink {
    public:
-    void on(const Record& record) override { count += record.kind == RecordKind::kNote ? 1 : 0; }
+    void on(const Record& record) override { count += std::holds_alternative<Note>(record.what); }
     int count = 0;
   };
   SimulationInputs inputs = inputs_of(kTwoJobs);
   inputs.policy = std::make_unique<Scripted>([](const View& view, Plan& plan) {
     const Plan::Mark mark = plan.mark();
     plan.wake_at(view.now + seconds(1));
-    plan.note({.kind = NoteKind::kQueue, .job = JobId(0)});
+    plan.note(note::Queue{JobId(0), 0});
     plan.rollback(mark);
   });
   Simulation simulation = Simulation::make(std::move(inputs)).value();

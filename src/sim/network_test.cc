@@ -2,6 +2,7 @@
 
 #include "fairlead/sim/network.h"
 
+#include "fairlead/base/overloaded.h"
 #include "fairlead/base/rng.h"
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/input/models_file.h"
@@ -64,14 +65,18 @@ class Seen : public RecordSink {
  public:
   explicit Seen(std::size_t jobs) : finish_ms(jobs, 0) {}
   void on(const Record& record) override {
-    if (record.kind == RecordKind::kPlace) {
-      placed.push_back({record.t.ms, record.job.row(), record.rate.value()});
-      locality.push_back(record.locality.value());
-    }
-    if (record.kind == RecordKind::kSpeed) {
-      changed.push_back({record.t.ms, record.job.row(), record.rate.value()});
-    }
-    if (record.kind == RecordKind::kFinished) finish_ms[record.job.row()] = record.t.ms;
+    std::visit(Overloaded{[&](const record::Place& place) {
+                            placed.push_back({record.t.ms, place.job.row(), place.rate.value()});
+                            locality.push_back(place.locality.value());
+                          },
+                          [&](const record::Speed& speed) {
+                            changed.push_back({record.t.ms, speed.job.row(), speed.rate.value()});
+                          },
+                          [&](const record::Finished& finished) {
+                            finish_ms[finished.job.row()] = record.t.ms;
+                          },
+                          [](const auto&) {}},
+               record.what);
   }
   std::vector<Changed> placed;
   std::vector<double> locality;

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace fairlead {
 namespace {
 
-Event job_event(EventKind kind, JobId job) { return {.kind = kind, .job = job}; }
+Event hold_event(EventKind kind, JobId job, HoldId hold) {
+  return {.kind = kind, .job = job, .hold = hold};
+}
 
 }  // namespace
 
@@ -39,16 +42,17 @@ Batch SimBackend::wait(Time until, bool awaited) {
                            : workload_.jobs.arrival[arrivals_[next_arrival_]];
   const Time finish = completions_.empty() ? Time::never() : completions_.top().key;
   events_.clear();
+  announced_.clear();
   // Nodes may go down and up for ever; they matter only while something waits for them.
   if (!awaited && arrival == Time::never() && finish == Time::never() && faults_.all_up()) {
-    return {.now = now_, .ended = true};
+    return {.now = now_, .present = now_, .ended = true};
   }
   const Time next = std::min({arrival, finish, faults_.next()});
   if (next > until) {
     now_ = until;
-    return {.now = now_};
+    return {.now = now_, .present = now_};
   }
-  if (next == Time::never()) return {.now = now_, .ended = true};
+  if (next == Time::never()) return {.now = now_, .present = now_, .ended = true};
   FL_CHECK(next >= now_, "an event at {} ms comes at {} ms", next.ms, now_.ms);
   now_ = next;
   collect_finished();
@@ -56,7 +60,7 @@ Batch SimBackend::wait(Time until, bool awaited) {
   collect_speed_changes();
   collect_arrivals();
   FL_DCHECK(std::ranges::is_sorted(events_, {}, &Event::kind));
-  return {.now = now_, .events = events_};
+  return {.now = now_, .present = now_, .jobs = announced_, .events = events_};
 }
 
 void SimBackend::collect_finished() {
@@ -65,7 +69,7 @@ void SimBackend::collect_finished() {
     end_hold(job);
     FL_CHECK(left_[job].fixed <= 0, "job {} finishes with work left", job.row());
     left_[job] = {};
-    events_.push_back(job_event(EventKind::kFinished, job));
+    events_.push_back(hold_event(EventKind::kFinished, job, holds_[job].number));
   }
 }
 
@@ -75,7 +79,7 @@ void SimBackend::collect_node_changes() {
     const Faults::Change change = faults_.pop();
     if (!change.up) evict_from(change.node);
     events_.push_back(
-        {.kind = change.up ? EventKind::kNodeUp : EventKind::kNodeDown, .node = change.node});
+        {.kind = change.up ? EventKind::kGpusUp : EventKind::kGpusDown, .node = change.node});
   }
   std::sort(events_.begin() + static_cast<std::ptrdiff_t>(first), events_.end(),
             [](const Event& a, const Event& b) {
@@ -86,7 +90,7 @@ void SimBackend::collect_node_changes() {
 void SimBackend::evict_from(NodeId node) {
   victims_.clear();
   for (const auto& [finish, job] : completions_.entries()) {
-    const Gang gang = workload_.jobs.last_gang(job);
+    const Gang gang = gangs_.gang(holds_[job].gang);
     if (std::ranges::find(gang, node, &Slice::node) != gang.end()) victims_.push_back(job);
   }
   for (JobId job : victims_) {
@@ -101,7 +105,7 @@ void SimBackend::evict_from(NodeId node) {
     left_[job] += undone;
     FL_CHECK(left_[job] <= reference_work(workload_.durations[job]),
              "job {} loses work it never did", job.row());
-    Event event = job_event(EventKind::kEvicted, job);
+    Event event = hold_event(EventKind::kEvicted, job, hold.number);
     event.lost = lost;
     events_.push_back(event);
   }
@@ -111,11 +115,35 @@ void SimBackend::collect_arrivals() {
   for (; next_arrival_ < arrivals_.size(); ++next_arrival_) {
     const JobId job = arrivals_[next_arrival_];
     if (workload_.jobs.arrival[job] != now_) return;
-    events_.push_back(job_event(EventKind::kArrived, job));
+    events_.push_back({.kind = EventKind::kArrived, .job = job});
+    announced_.push_back(spec_of(job));
   }
 }
 
-std::span<const SpeedChange> SimBackend::apply(Time now, std::span<Step> steps) {
+JobSpec SimBackend::spec_of(JobId job) const {
+  const Jobs& jobs = workload_.jobs;
+  const ModelId model = jobs.model[job];
+  return {.job = job,
+          .name = workload_.names[job],
+          .user = jobs.user[job],
+          .model = model.is_none() ? std::string_view() : workload_.models[model],
+          .gpus = jobs.gpus[job],
+          .gpus_min = jobs.gpus_min[job],
+          .gpus_max = jobs.gpus_max[job],
+          .types = jobs.types[job],
+          .submit = jobs.arrival[job],
+          .work = workload_.durations[job]};
+}
+
+std::vector<JobSpec> SimBackend::unsubmitted() const {
+  std::vector<JobSpec> specs;
+  for (std::size_t i = next_arrival_; i < arrivals_.size(); ++i) {
+    specs.push_back(spec_of(arrivals_[i]));
+  }
+  return specs;
+}
+
+std::span<const SpeedChange> SimBackend::expect(Time now, std::span<Step> steps) {
   FL_CHECK(now >= now_, "steps of {} ms come at {} ms", now.ms, now_.ms);
   now_ = now;
   for (Step& step : steps) {
@@ -129,16 +157,26 @@ std::span<const SpeedChange> SimBackend::apply(Time now, std::span<Step> steps) 
   return speed_changes_;
 }
 
-// Copies add their speeds and begin together, when the last of them is ready.
-void SimBackend::begin_hold(Time now, Step& step) {
+void SimBackend::estimate(Step& step) const {
   step.rate = speed_.rate(step.job, step.gang);
   if (step.copies > 1) step.rate = options_.costs.rate_of_copy(step.rate);
   FL_CHECK(step.rate.fixed > 0, "job {} was placed where it cannot run", step.job.row());
   step.locality = speed_.locality(step.job, step.gang);
   step.overhead = options_.costs.overhead(step.place, gpus_of(step.gang), speed_.profile(step.job));
+}
+
+// Copies add their speeds and begin together, when the last of them is ready.
+void SimBackend::begin_hold(Time now, Step& step) {
+  estimate(step);
   FL_CHECK(!completions_.contains(step.job), "job {} runs already", step.job.row());
   Hold& hold = holds_[step.job];
-  if (step.copy == 0) hold = {.works_from = now, .progress_from = now, .alone = {}, .rate = {}};
+  if (step.copy == 0) {
+    hold = {.number = step.hold, .works_from = now, .progress_from = now};
+  }
+  if (faults_.next() != Time::never()) {
+    hold.gang = step.copy == 0 ? gangs_.add(step.gang)
+                               : gangs_.append(hold.gang, step.gang, step.gpu_masks, step.copy);
+  }
   hold.works_from = hold.progress_from = std::max(hold.works_from, now + step.overhead);
   hold.alone.fixed += step.rate.fixed;
   if (network_) network_->begin(step.job, step.copy, step.gang, step.rate);
@@ -161,6 +199,7 @@ void SimBackend::end_hold(JobId job) {
   left_[job] = left_at(job, now_);
   completions_.erase(job);
   rates_.clear(job);
+  gangs_.release(std::exchange(holds_[job].gang, {}));
   if (network_) network_->end(job);
 }
 
@@ -193,7 +232,7 @@ void SimBackend::change_rate(JobId job, Rate rate) {
 void SimBackend::collect_speed_changes() {
   change_rates();
   for (const auto& [job, rate] : speed_changes_) {
-    Event event = job_event(EventKind::kProgress, job);
+    Event event = hold_event(EventKind::kProgress, job, holds_[job].number);
     event.rate = rate;
     events_.push_back(event);
   }

@@ -6,7 +6,7 @@
 //  2. Arrivals are a sorted array with a cursor, completions an indexed heap: O(log running) per
 //     start, stop and finish; no allocation once warm.
 //  3. A rate changes at the very moment at which a gang that shares links with the job's begins or
-//     ends its hold: by kProgress after events, as a result of apply() after steps.
+//     ends its hold: by kProgress after events, as a result of expect() for steps.
 //  4. It ends when nothing can change any more: no arrival left, no job running, and every node up.
 #pragma once
 
@@ -31,22 +31,30 @@ struct SimOptions {
   std::uint64_t seed = 0;
 };
 
-class SimBackend : public Backend, public Oracle {
+class SimBackend : public Backend, public ExactWork {
  public:
   // Everything passed by reference must outlive the backend.
   SimBackend(const Cluster& cluster, const Workload& workload, const Speed& speed,
              SimOptions options);
 
   Batch wait(Time until, bool awaited) override;
-  std::span<const SpeedChange> apply(Time now, std::span<Step> steps) override;
-  const Oracle* oracle() const override { return this; }
+  // A simulated world carries out what it is asked to expect: both are the same instant.
+  std::span<const SpeedChange> expect(Time now, std::span<Step> steps) override;
+  void carry_out(Time /*now*/, std::span<const Step> /*steps*/) override {}
+  const ExactWork* exact_work() const override { return this; }
   Duration remaining(JobId job) const override;
+  // What is to be expected of a place step if it shares links with no other gang.
+  void estimate(Step& step) const;
+  // The jobs that have not arrived yet, by arrival, then input order.
+  std::vector<JobSpec> unsubmitted() const;
   // Null without contention.
   const Network* network() const { return network_ ? &*network_ : nullptr; }
 
  private:
   // The hold of a running job.
   struct Hold {
+    HoldId number = 0;
+    GangRef gang;        // all copies; only where nodes may fail
     Time works_from;     // the end of its overhead
     Time progress_from;  // the same, or when its rate changed last
     Rate alone;          // its rate if it shared its links with no other gang
@@ -64,6 +72,7 @@ class SimBackend : public Backend, public Oracle {
   void collect_arrivals();
   void evict_from(NodeId node);
   Work left_at(JobId job, Time now) const;
+  JobSpec spec_of(JobId job) const;
 
   const Workload& workload_;
   const Speed& speed_;
@@ -78,7 +87,9 @@ class SimBackend : public Backend, public Oracle {
   std::optional<Network> network_;  // with contention
   RateHistory rates_;
   std::vector<SpeedChange> speed_changes_;
+  GangPool gangs_;
   std::vector<Event> events_;
+  std::vector<JobSpec> announced_;
   std::vector<JobId> victims_;
 };
 

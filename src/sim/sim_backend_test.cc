@@ -2,6 +2,7 @@
 
 #include "fairlead/sim/sim_backend.h"
 
+#include "fairlead/base/overloaded.h"
 #include "fairlead/journal/audit.h"
 #include "fairlead/model/workload.h"
 #include "fairlead/run/simulation.h"
@@ -61,32 +62,48 @@ class TestFifo : public Policy {
 
 struct Line {
   std::int64_t ms;
-  RecordKind kind;
+  std::size_t kind;  // of the record
   std::uint32_t row;
   friend bool operator==(const Line&, const Line&) = default;
   friend std::ostream& operator<<(std::ostream& out, const Line& line) {
-    return out << line.ms << " ms kind " << static_cast<int>(line.kind) << " row " << line.row;
+    return out << line.ms << " ms kind " << line.kind << " row " << line.row;
   }
 };
+
+template <class What>
+Line line(std::int64_t ms, std::uint32_t row) {
+  return {ms, Record::What(What()).index(), row};
+}
 
 class Lines : public RecordSink {
  public:
   void on(const Record& record) override {
-    if (record.kind == RecordKind::kPlace) places.push_back(record);
-    if (record.kind == RecordKind::kEnd) {
-      counts = record.counts;
-      end = record.t;
-    }
-    if (record.kind == RecordKind::kRun || record.kind == RecordKind::kUser ||
-        record.kind == RecordKind::kNode || record.kind == RecordKind::kEnd) {
-      return;
-    }
-    const bool of_node = record.kind == RecordKind::kNodeDown || record.kind == RecordKind::kNodeUp;
-    lines.push_back({record.t.ms, record.kind, of_node ? record.node.row() : record.job.row()});
+    const auto add = [&](auto id) {
+      lines.push_back({record.t.ms, record.what.index(), id.row()});
+    };
+    std::visit(
+        Overloaded{
+            [&](const OneOf<record::Arrived, record::Rejected, record::Unsubmitted> auto& job) {
+              add(job.asked.job);
+            },
+            [&](const record::Place& place) {
+              places.push_back(place);
+              add(place.job);
+            },
+            [&](const OneOf<record::GpusDown, record::GpusUp> auto& change) { add(change.node); },
+            [&](const record::End& last) {
+              counts = last.counts;
+              end = record.t;
+            },
+            [&](const OneOf<record::Finished, record::Evicted, record::Stop, record::Speed> auto&
+                    of_job) { add(of_job.job); },
+            [](const auto&) {},
+        },
+        record.what);
   }
   std::vector<Line> lines;
-  std::vector<Record> places;
-  Record::Counts counts;
+  std::vector<record::Place> places;
+  JobCounts counts;
   Time end;
 };
 
@@ -144,9 +161,9 @@ TEST(Simulation, JobsRunInTurnAndTheClockJumps) {
   world.job(1'000, 8, 5'000);
   world.run();
   const std::vector<Line> expected = {
-      {0, RecordKind::kArrived, 0},     {0, RecordKind::kPlace, 0},
-      {1'000, RecordKind::kArrived, 1}, {10'000, RecordKind::kFinished, 0},
-      {10'000, RecordKind::kPlace, 1},  {15'000, RecordKind::kFinished, 1},
+      line<record::Arrived>(0, 0),     line<record::Place>(0, 0),
+      line<record::Arrived>(1'000, 1), line<record::Finished>(10'000, 0),
+      line<record::Place>(10'000, 1),  line<record::Finished>(15'000, 1),
   };
   EXPECT_EQ(world.out.lines, expected);
   EXPECT_EQ(world.out.counts.finished, 2);
@@ -170,7 +187,7 @@ TEST(Simulation, CostsAreOverheadAtTheBeginningOfAHold) {
   World world({.costs = {.start = seconds(10)}, .faults = {}});
   world.job(0, 1, 5'000);
   world.run();
-  EXPECT_EQ(world.out.lines.back(), (Line{15'000, RecordKind::kFinished, 0}));
+  EXPECT_EQ(world.out.lines.back(), line<record::Finished>(15'000, 0));
 }
 
 // One copy from 0 s, which starts in 10 s; two copies from 20 s, after 10 s of work, which exchange
@@ -188,9 +205,9 @@ TEST(Simulation, CopiesAddTheirSpeedsLessTheExchangeAndBeginTogether) {
   };
   world.run();
   const std::vector<Line> expected = {
-      {0, RecordKind::kArrived, 0},    {0, RecordKind::kPlace, 0},
-      {20'000, RecordKind::kStop, 0},  {20'000, RecordKind::kPlace, 0},
-      {20'000, RecordKind::kPlace, 0}, {77'000, RecordKind::kFinished, 0},
+      line<record::Arrived>(0, 0),    line<record::Place>(0, 0),
+      line<record::Stop>(20'000, 0),  line<record::Place>(20'000, 0),
+      line<record::Place>(20'000, 0), line<record::Finished>(77'000, 0),
   };
   EXPECT_EQ(world.out.lines, expected);
   EXPECT_EQ(world.out.places.back().copy, 1U);
@@ -208,12 +225,12 @@ TEST(Simulation, StopAndPlaceInOnePlanIsAMigration) {
   };
   world.run();
   const std::vector<Line> expected = {
-      {0, RecordKind::kArrived, 0},       {0, RecordKind::kPlace, 0},
-      {20'000, RecordKind::kStop, 0},     {20'000, RecordKind::kPlace, 0},
-      {67'000, RecordKind::kFinished, 0},
+      line<record::Arrived>(0, 0),       line<record::Place>(0, 0),
+      line<record::Stop>(20'000, 0),     line<record::Place>(20'000, 0),
+      line<record::Finished>(67'000, 0),
   };
   EXPECT_EQ(world.out.lines, expected);  // 7 s for moving one GPU's job
-  EXPECT_EQ(world.out.places[1].place, PlaceKind::kMigrate);
+  EXPECT_EQ(world.out.places[1].kind, PlaceKind::kMigrate);
 }
 
 TEST(Simulation, StopAndPlaceOnTheSameSlicesIsNoStep) {
@@ -231,7 +248,7 @@ TEST(Simulation, StopAndPlaceOnTheSameSlicesIsNoStep) {
   };
   world.run();
   EXPECT_EQ(world.out.lines.size(), 3U);
-  EXPECT_EQ(world.out.lines.back(), (Line{60'000, RecordKind::kFinished, 0}));
+  EXPECT_EQ(world.out.lines.back(), line<record::Finished>(60'000, 0));
 }
 
 TEST(Simulation, AJobLargerThanTheClusterIsRejectedWithAReason) {
@@ -239,9 +256,8 @@ TEST(Simulation, AJobLargerThanTheClusterIsRejectedWithAReason) {
   world.job(0, 9, 1'000);
   world.job(0, 1, 1'000);
   world.run();
-  EXPECT_EQ(world.out.lines[0], (Line{0, RecordKind::kRejected, 0}));
-  EXPECT_EQ(world.out.counts,
-            (Record::Counts{.finished = 1, .failed = 0, .rejected = 1, .pending = 0}));
+  EXPECT_EQ(world.out.lines[0], line<record::Rejected>(0, 0));
+  EXPECT_EQ(world.out.counts, (JobCounts{.finished = 1, .failed = 0, .rejected = 1, .pending = 0}));
 }
 
 // What a policy may not shrink must fit as it is.
@@ -254,7 +270,7 @@ TEST(Simulation, AJobThatWouldFitWithFewerGpusIsRejectedOnlyIfThePolicyIsNotElas
     world.run();
     ASSERT_FALSE(world.out.lines.empty());
     EXPECT_EQ(world.out.lines[0],
-              (Line{0, is_elastic ? RecordKind::kArrived : RecordKind::kRejected, 0}));
+              is_elastic ? line<record::Arrived>(0, 0) : line<record::Rejected>(0, 0));
   }
 }
 
@@ -365,7 +381,7 @@ TEST(Simulation, AJobKeepsAllItsWorkWhereItSavesItAllTheTime) {
   World world({.costs = Costs::none(), .faults = faults});
   world.job(0, 8, 60'000);
   world.run();
-  EXPECT_EQ(world.out.lines.back(), (Line{75'000, RecordKind::kFinished, 0}));
+  EXPECT_EQ(world.out.lines.back(), line<record::Finished>(75'000, 0));
 }
 
 TEST(Simulation, ANodeThatGoesDownEvictsItsJobsWhichLoseWorkSinceTheirCheckpoint) {
@@ -376,12 +392,12 @@ TEST(Simulation, ANodeThatGoesDownEvictsItsJobsWhichLoseWorkSinceTheirCheckpoint
   world.job(0, 8, 60'000);  // on both nodes: 20 of 25 s are kept, 40 s are left at 40 s
   world.run();
   const std::vector<Line> expected = {
-      {0, RecordKind::kArrived, 0},      {0, RecordKind::kPlace, 0},
-      {25'000, RecordKind::kEvicted, 0}, {25'000, RecordKind::kNodeDown, 0},
-      {40'000, RecordKind::kNodeUp, 0},  {40'000, RecordKind::kPlace, 0},
-      {80'000, RecordKind::kFinished, 0}};
+      line<record::Arrived>(0, 0),      line<record::Place>(0, 0),
+      line<record::Evicted>(25'000, 0), line<record::GpusDown>(25'000, 0),
+      line<record::GpusUp>(40'000, 0),  line<record::Place>(40'000, 0),
+      line<record::Finished>(80'000, 0)};
   EXPECT_EQ(world.out.lines, expected);
-  EXPECT_EQ(world.out.places[1].place, PlaceKind::kStart) << "its hosts' memory is gone";
+  EXPECT_EQ(world.out.places[1].kind, PlaceKind::kStart) << "its hosts' memory is gone";
 }
 
 // Whichever of them would finish first.
@@ -397,9 +413,9 @@ TEST(Simulation, JobsEvictedAtOneInstantAreEvictedInTheirOrderBeforeTheirNodesGo
   world.run(Time{15'000});
   ASSERT_EQ(world.out.lines.size(), 14U);
   const std::vector<Line> expected = {
-      {10'000, RecordKind::kEvicted, 0},  {10'000, RecordKind::kEvicted, 1},
-      {10'000, RecordKind::kEvicted, 2},  {10'000, RecordKind::kEvicted, 3},
-      {10'000, RecordKind::kNodeDown, 0}, {10'000, RecordKind::kNodeDown, 1}};
+      line<record::Evicted>(10'000, 0),  line<record::Evicted>(10'000, 1),
+      line<record::Evicted>(10'000, 2),  line<record::Evicted>(10'000, 3),
+      line<record::GpusDown>(10'000, 0), line<record::GpusDown>(10'000, 1)};
   EXPECT_EQ(std::vector<Line>(world.out.lines.begin() + 8, world.out.lines.end()), expected);
 }
 
@@ -436,7 +452,7 @@ TEST(Simulation, TimeSlicesAtOddMomentsLoseNoWork) {
     if (!view.running.empty() || view.now.ms == 0) plan.wake_at(next);
   };
   world.run();
-  EXPECT_EQ(world.out.lines.back(), (Line{100'003, RecordKind::kFinished, 0}));
+  EXPECT_EQ(world.out.lines.back(), line<record::Finished>(100'003, 0));
 }
 
 TEST(Costs, AModelsOwnCostsReplaceTheDefaults) {

@@ -2,6 +2,7 @@
 // a state that can be saved at any moment. Jobs are endless unless a test says otherwise, so shares
 // stay as they are and can be compared over hours.
 
+#include "fairlead/base/overloaded.h"
 #include "fairlead/base/rng.h"
 #include "fairlead/metrics/window_fairness.h"
 #include "fairlead/solve/fair_share.h"
@@ -111,37 +112,34 @@ std::vector<std::int64_t> equal_tickets(std::uint64_t seed) {
 class History : public RecordSink {
  public:
   void on(const Record& record) override {
-    switch (record.kind) {
-      case RecordKind::kRun:
-        return jobs_.resize(record.count);
-      case RecordKind::kArrived:
-        job(record) = {.user = record.user, .waits_since = record.t, .is_here = true};
-        return;
-      case RecordKind::kPlace: {
-        Job& placed = job(record);
-        placed.longest_wait = std::max(placed.longest_wait, record.t - placed.waits_since);
-        placed.hold = holds_.size();
-        holds_.push_back({.job = record.job,
-                          .user = placed.user,
-                          .gpus = gpus_of(record.gang),
-                          .rate = record.rate.value(),
-                          .from = record.t});
-        return;
-      }
-      case RecordKind::kStop:
-      case RecordKind::kEvicted:
-        return end_hold(record);
-      case RecordKind::kFinished:
-        job(record).is_here = false;
-        return end_hold(record);
-      case RecordKind::kNote:
-        trades += record.note.kind == NoteKind::kTrade;
-        return;
-      case RecordKind::kEnd:
-        return end(record.t);
-      default:
-        return;
-    }
+    const Time t = record.t;
+    std::visit(
+        Overloaded{
+            [&](const record::Run& run) { jobs_.resize(run.jobs); },
+            [&](const record::Arrived& arrived) {
+              job(arrived.asked.job) = {
+                  .user = arrived.asked.user, .waits_since = t, .is_here = true};
+            },
+            [&](const record::Place& place) {
+              Job& placed = job(place.job);
+              placed.longest_wait = std::max(placed.longest_wait, t - placed.waits_since);
+              placed.hold = holds_.size();
+              holds_.push_back({.job = place.job,
+                                .user = placed.user,
+                                .gpus = gpus_of(place.gang),
+                                .rate = place.rate.value(),
+                                .from = t});
+            },
+            [&](const OneOf<record::Stop, record::Evicted> auto& stop) { end_hold(stop.job, t); },
+            [&](const record::Finished& finished) {
+              job(finished.job).is_here = false;
+              end_hold(finished.job, t);
+            },
+            [&](const Note& note) { trades += std::holds_alternative<note::Trade>(note); },
+            [&](const record::End&) { end(t); },
+            [](const auto&) {},
+        },
+        record.what);
   }
 
   std::int64_t trades = 0;
@@ -174,10 +172,10 @@ class History : public RecordSink {
     Time from;
     Time to = Time::never();
   };
-  Job& job(const Record& record) { return jobs_[record.job.row()]; }
-  void end_hold(const Record& record) {
-    holds_[job(record).hold].to = record.t;
-    job(record).waits_since = record.t;
+  Job& job(JobId id) { return jobs_[id.row()]; }
+  void end_hold(JobId id, Time t) {
+    holds_[job(id).hold].to = t;
+    job(id).waits_since = t;
   }
   void end(Time t) {
     for (Job& each : jobs_) {

@@ -49,12 +49,13 @@ class Script : public Policy {
 class Granted : public RecordSink {
  public:
   void on(const Record& record) override {
-    if (record.kind != RecordKind::kPlace) return;
-    std::string line = fmt::format("{}s j{}", to_seconds(record.t), record.job.row());
-    for (std::size_t i = 0; i < record.gang.size(); ++i) {
-      line += fmt::format(" n{}", record.gang[i].node.row());
+    const auto* place = std::get_if<record::Place>(&record.what);
+    if (place == nullptr) return;
+    std::string line = fmt::format("{}s j{}", to_seconds(record.t), place->job.row());
+    for (std::size_t i = 0; i < place->gang.size(); ++i) {
+      line += fmt::format(" n{}", place->gang[i].node.row());
       char separator = '/';
-      for (std::uint64_t left = record.gpu_masks[i]; left != 0; left &= left - 1) {
+      for (std::uint64_t left = place->gpu_masks[i]; left != 0; left &= left - 1) {
         line += fmt::format("{}{}", separator, std::countr_zero(left));
         separator = ',';
       }

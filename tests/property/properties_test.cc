@@ -1,5 +1,6 @@
 // What must hold for every policy in every world: each property, each variant, in random ones.
 
+#include "fairlead/base/overloaded.h"
 #include "fairlead/base/rng.h"
 #include "testing/property.h"
 #include "testing/racks.h"
@@ -14,19 +15,21 @@
 namespace fairlead {
 namespace {
 
+// What is wrong if jobs get lost in that world, or never end.
+std::string jobs_lost(const World& world, const std::string& policy) {
+  const Outcome outcome = run(world, policy);
+  if (!outcome.problems.empty()) return outcome.problems.front();
+  const JobCounts& counts = outcome.counts;
+  if (counts.finished + counts.rejected + counts.pending != std::ssize(world.jobs)) {
+    return fmt::format("of {} jobs {} finished, {} were rejected, {} are pending",
+                       world.jobs.size(), counts.finished, counts.rejected, counts.pending);
+  }
+  if (counts.pending == 0 || may_refuse_gangs(policy)) return "";
+  return fmt::format("{} jobs never finish", counts.pending);
+}
+
 TEST(Properties, GpusAreNeverHeldTwiceGangsAreWholeJobsAreConserved) {
-  const auto property = [](const World& world, const std::string& policy) -> std::string {
-    const Outcome outcome = run(world, policy);
-    if (!outcome.problems.empty()) return outcome.problems.front();
-    const Record::Counts& counts = outcome.counts;
-    if (counts.finished + counts.rejected + counts.pending != std::ssize(world.jobs)) {
-      return fmt::format("of {} jobs {} finished, {} were rejected, {} are pending",
-                         world.jobs.size(), counts.finished, counts.rejected, counts.pending);
-    }
-    if (counts.pending == 0 || may_refuse_gangs(policy)) return "";
-    return fmt::format("{} jobs never finish", counts.pending);
-  };
-  EXPECT_EQ(broken("JobsAreConserved", policy_variants(), {}, property), "");
+  EXPECT_EQ(broken("JobsAreConserved", policy_variants(), {}, jobs_lost), "");
 }
 
 TEST(Properties, JobsSurviveNodesThatFail) {
@@ -37,22 +40,71 @@ TEST(Properties, JobsSurviveNodesThatFail) {
   EXPECT_EQ(broken("JobsSurviveFaults", policy_variants(), {.faults = true}, property), "");
 }
 
+// What policies may be told of the work that jobs have left, short of all of it.
+struct Telling {
+  const char* name;
+  WorkOptions work;
+};
+constexpr Telling kTellings[] = {
+    {"Declared", {.source = WorkSource::kDeclared, .error = 1}},
+    {"History", {.source = WorkSource::kHistory}},
+    {"None", {.source = WorkSource::kNone}},
+};
+
+// On estimates as well, jobs that outlive them included.
+TEST(Properties, PoliciesRunOnEstimatesOfWork) {
+  for (const auto& [name, work] : kTellings) {
+    const auto told = [told = work](World world, const std::string& policy) {
+      world.settings.work = told;
+      return jobs_lost(world, policy);
+    };
+    EXPECT_EQ(broken(fmt::format("Works{}", name), policy_variants(), {}, told), "") << name;
+  }
+}
+
+TEST(Properties, PoliciesRunOnEstimatesOfWorkWhereNodesFail) {
+  for (const auto& [name, work] : kTellings) {
+    const auto told = [told = work](World world, const std::string& policy) -> std::string {
+      world.settings.work = told;
+      const Outcome outcome = run(world, policy);
+      return outcome.problems.empty() ? "" : outcome.problems.front();
+    };
+    const std::string title = fmt::format("WorksWithFaults{}", name);
+    EXPECT_EQ(broken(title, policy_variants(), {.faults = true}, told), "") << name;
+  }
+}
+
+// Declared without error is as good as known.
+TEST(Properties, WhatIsDeclaredWithoutErrorIsExact) {
+  const auto property = [](World world, const std::string& policy) -> std::string {
+    const std::string exact = run(world, policy).hash;
+    world.settings.work.source = WorkSource::kDeclared;
+    return run(world, policy).hash == exact ? "" : "what is declared makes a difference";
+  };
+  EXPECT_EQ(broken("DeclaredIsExact", policy_variants(), {}, property), "");
+}
+
 // GPU time that each job held while it did no work yet, starting, resuming or moving.
 class Overheads : public RecordSink {
  public:
   explicit Overheads(std::size_t jobs) : sums(jobs), holds_(jobs) {}
 
   void on(const Record& record) override {
-    if (record.kind == RecordKind::kPlace) {
-      Hold& hold = holds_[record.job.row()];
-      if (record.copy == 0) hold = {.since = record.t};
-      hold.overhead = std::max(hold.overhead, record.overhead);
-      hold.gpus += gpus_of(record.gang);
-    } else if (record.kind == RecordKind::kStop || record.kind == RecordKind::kFinished) {
-      const Hold& hold = holds_[record.job.row()];
-      sums[record.job.row()] +=
-          occupancy(std::min(hold.overhead, record.t - hold.since), hold.gpus);
-    }
+    std::visit(Overloaded{
+                   [&](const record::Place& place) {
+                     Hold& hold = holds_[place.job.row()];
+                     if (place.copy == 0) hold = {.since = record.t};
+                     hold.overhead = std::max(hold.overhead, place.overhead);
+                     hold.gpus += gpus_of(place.gang);
+                   },
+                   [&](const OneOf<record::Stop, record::Finished> auto& end) {
+                     const Hold& hold = holds_[end.job.row()];
+                     sums[end.job.row()] +=
+                         occupancy(std::min(hold.overhead, record.t - hold.since), hold.gpus);
+                   },
+                   [](const auto&) {},
+               },
+               record.what);
   }
   std::vector<GpuTime> sums;
 
@@ -197,6 +249,17 @@ TEST(Properties, SavingAndLoadingChangesNothingWhereNodesFail) {
   EXPECT_EQ(
       broken("SavingAndLoadingWithFaults", policy_variants(), {.faults = true}, reloading_changes),
       "");
+}
+
+TEST(Properties, SavingAndLoadingChangesNothingOnEstimatesOfWork) {
+  for (const auto& [name, work] : kTellings) {
+    const auto told = [told = work](World world, const std::string& policy) {
+      world.settings.work = told;
+      return reloading_changes(world, policy);
+    };
+    const std::string title = fmt::format("SavingAndLoading{}", name);
+    EXPECT_EQ(broken(title, policy_variants(), {.faults = true}, told), "") << name;
+  }
 }
 
 // A job submitted after all others have finished cannot change what happened to them.

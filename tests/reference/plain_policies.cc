@@ -14,7 +14,7 @@ class Plain : public Policy {
  public:
   explicit Plain(Placement placement) : placement_(placement) {}
   std::string_view name() const override { return "plain"; }
-  Needs needs() const override { return {.remaining_work = true}; }
+  Needs needs() const override { return {.work = kAnyWork}; }
   void save(Writer&) const override { FL_CHECK(false, "a plain policy is not saved"); }
   void load(Reader&) override { FL_CHECK(false, "a plain policy is not loaded"); }
 
@@ -270,11 +270,7 @@ class PlainTiresias : public Plain {
 
   void note_move(JobId job, std::size_t to) {
     jobs_[job].queue = to;
-    Note note;
-    note.kind = NoteKind::kQueue;
-    note.job = job;
-    note.value = static_cast<std::int64_t>(to);
-    demotions_and_promotions_.push_back(note);
+    demotions_and_promotions_.push_back({job, static_cast<std::int64_t>(to)});
   }
 
   void move_between_queues(const View& view, const Plan& plan, JobId job) {
@@ -313,11 +309,11 @@ class PlainTiresias : public Plain {
 
   void ask_to_be_woken(const View& view, Plan& plan) {
     // Demotions are noted before promotions.
-    for (const Note& note : demotions_and_promotions_) {
-      if (note.value > 0) plan.note(note);
+    for (const note::Queue& move : demotions_and_promotions_) {
+      if (move.queue > 0) plan.note(move);
     }
-    for (const Note& note : demotions_and_promotions_) {
-      if (note.value == 0) plan.note(note);
+    for (const note::Queue& move : demotions_and_promotions_) {
+      if (move.queue == 0) plan.note(move);
     }
     demotions_and_promotions_.clear();
     // Only the earliest, and only if no earlier wake-up is pending: every wake-up is a decision,
@@ -343,7 +339,7 @@ class PlainTiresias : public Plain {
   std::vector<std::vector<JobId>> queues_;
   std::vector<JobId> runnable_;
   std::map<JobId, Job> jobs_;
-  std::vector<Note> demotions_and_promotions_;
+  std::vector<note::Queue> demotions_and_promotions_;
   Time wake_ = {-1};
 };
 

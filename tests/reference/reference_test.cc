@@ -1,5 +1,6 @@
 // The fast policies against their plain versions: the same journal, byte for byte, in thousands of
 // random small worlds.
+#include "fairlead/base/overloaded.h"
 #include "testing/world.h"
 
 #include "reference/plain_policies.h"
@@ -16,7 +17,7 @@ using reference::Order;
 
 std::int64_t arrival(const View& view, JobId job) { return view.jobs.arrival[job].ms; }
 std::int64_t gpus(const View& view, JobId job) { return view.jobs.gpus[job]; }
-std::int64_t remaining(const View& view, JobId job) { return view.oracle->remaining(job).ms; }
+std::int64_t remaining(const View& view, JobId job) { return view.work.remaining(job).ms; }
 std::int64_t remaining_service(const View& view, JobId job) {
   return remaining(view, job) * gpus(view, job);
 }
@@ -67,12 +68,20 @@ std::vector<Pair> pairs() {
 class Lines : public RecordSink {
  public:
   void on(const Record& record) override {
-    std::string line = fmt::format("{} ms, record kind {}, job {}", record.t.ms,
-                                   static_cast<int>(record.kind), record.job.row());
-    if (record.kind == RecordKind::kPlace) {
-      for (Slice slice : record.gang) line += fmt::format(" n{}:{}", slice.node.row(), slice.gpus);
-    }
-    if (record.kind == RecordKind::kNote) line += fmt::format(" note {}", record.note.value);
+    std::string line = fmt::format("{} ms, record kind {}", record.t.ms, record.what.index());
+    std::visit(
+        Overloaded{
+            [&](const record::Place& place) {
+              line += fmt::format(", job {}", place.job.row());
+              for (Slice slice : place.gang) {
+                line += fmt::format(" n{}:{}", slice.node.row(), slice.gpus);
+              }
+            },
+            [&](const OneOf<record::Stop, record::Finished, record::Speed, record::Evicted> auto&
+                    of_job) { line += fmt::format(", job {}", of_job.job.row()); },
+            [&](const Note& note) { line += fmt::format(", note {}", fields_of(note).value); },
+            [](const auto&) {}},
+        record.what);
     lines.push_back(line);
   }
   std::vector<std::string> lines;

@@ -1,5 +1,6 @@
 #include "testing/case_file.h"
 
+#include "fairlead/base/overloaded.h"
 #include "fairlead/base/parse.h"
 
 #include <fmt/ranges.h>
@@ -128,6 +129,16 @@ Result<Costs> parse_costs(const std::vector<std::string>& words) {
   return costs;
 }
 
+Status parse_unreliable_line(const std::vector<std::string>& words, World& world) {
+  const auto seed = parse_integer(words.size() == 4 ? words[3] : "");
+  if (!seed || *seed < 0 || words[2] != "seed" ||
+      !parse_unreliable(words[1], world.settings.unreliable)) {
+    return input_error("write: unreliable NAME:VALUE/NAME:VALUE... seed NUMBER");
+  }
+  world.sim_seed = static_cast<std::uint64_t>(*seed);
+  return {};
+}
+
 Status parse_faults(const std::vector<std::string>& words, World& world) {
   if (words.size() != 7 || words[1] != "mtbf" || words[3] != "mttr" || words[5] != "seed") {
     return input_error("write: faults mtbf TIME mttr TIME seed NUMBER");
@@ -155,6 +166,8 @@ Result<bool> add_setting(World& world, const std::vector<std::string>& words) {
   } else if (words[0] == "checkpoint" && words.size() == 2) {
     FL_TRY_ASSIGN(interval_ms, parse_ms(words[1]));
     world.settings.faults.checkpoint_interval = {interval_ms};
+  } else if (words[0] == "unreliable") {
+    FL_TRY(parse_unreliable_line(words, world));
   } else if (words[0] == "until" && words.size() == 2) {
     FL_TRY_ASSIGN(until_ms, parse_ms(words[1]));
     world.until = {until_ms};
@@ -233,53 +246,57 @@ class EventLines : public RecordSink {
         shows_trades_(golden.shows_trades) {}
 
   void on(const Record& record) override {
-    switch (record.kind) {
-      case RecordKind::kUser:
-        user_names_.emplace_back(record.name);
-        return;
-      case RecordKind::kPlace:
-        return add(record, record.job,
-                   (record.copy == 0 ? "place  " : "copy   ") + gang_text(record.gang));
-      case RecordKind::kStop:
-        return add(record, record.job, "stop");
-      case RecordKind::kEvicted:
-        return add(record, record.job, "evicted");
-      case RecordKind::kFinished:
-        return add(record, record.job, "finish");
-      case RecordKind::kRejected:
-        return add(record, record.job, fmt::format("rejected  {}", record.reason));
-      case RecordKind::kNote:
-        return add_note(record);
-      case RecordKind::kEnd:
-        if (record.counts.pending > 0) {
-          lines.push_back(fmt::format("the end  {} pending", record.counts.pending));
-        }
-        return;
-      default:
-        return;
-    }
+    const Time t = record.t;
+    std::visit(Overloaded{
+                   [&](const record::User& user) { user_names_.emplace_back(user.name); },
+                   [&](const record::Place& place) {
+                     add(t, place.job,
+                         (place.copy == 0 ? "place  " : "copy   ") + gang_text(place.gang));
+                   },
+                   [&](const record::Stop& stop) { add(t, stop.job, "stop"); },
+                   [&](const record::Evicted& evicted) { add(t, evicted.job, "evicted"); },
+                   [&](const record::Finished& finished) { add(t, finished.job, "finish"); },
+                   [&](const record::Rejected& rejected) {
+                     add(t, rejected.asked.job, fmt::format("rejected  {}", rejected.reason));
+                   },
+                   [&](const Note& note) { add_note(t, note); },
+                   [&](const record::End& end) {
+                     if (end.counts.pending == 0) return;
+                     lines.push_back(fmt::format("the end  {} pending", end.counts.pending));
+                   },
+                   [](const auto&) {},
+               },
+               record.what);
   }
   std::vector<std::string> lines;
 
  private:
-  void add(const Record& record, JobId job, const std::string& what) {
-    const std::string time = fmt::format("{}s", to_seconds(record.t));
+  void add(Time t, JobId job, const std::string& what) {
+    const std::string time = fmt::format("{}s", to_seconds(t));
     lines.push_back(fmt::format("{:<8} {:<3} {}", time, job_names_[job.row()], what));
   }
-  void add_note(const Record& record) {
-    const Note& note = record.note;
-    if (note.kind == NoteKind::kQueue) {
-      add(record, note.job, fmt::format("queue  {}", note.value));
-    } else if (note.kind == NoteKind::kPass && shows_passes_) {
-      add(record, note.job, fmt::format("pass  {}", scaled_value(note)));
-    } else if (note.kind == NoteKind::kTrade && shows_trades_) {
-      lines.push_back(fmt::format("{:<8} {} sells {} GPUs of type {} to {}",
-                                  fmt::format("{}s", to_seconds(record.t)),
-                                  user_names_[note.user.row()], scaled_value(note), note.type.row(),
-                                  user_names_[note.other_user.row()]));
-    } else if (note.kind == NoteKind::kPrice && shows_trades_) {
-      lines.back() += fmt::format(" for {} each", scaled_value(note));
-    }
+  void add_note(Time t, const Note& note) {
+    std::visit(
+        Overloaded{
+            [&](const note::Queue& moved) {
+              add(t, moved.job, fmt::format("queue  {}", moved.queue));
+            },
+            [&](const note::Pass& pass) {
+              if (shows_passes_) add(t, pass.job, fmt::format("pass  {}", pass.pass.value()));
+            },
+            [&](const note::Trade& trade) {
+              if (!shows_trades_) return;
+              const std::string time = fmt::format("{}s", to_seconds(t));
+              lines.push_back(fmt::format("{:<8} {} sells {} GPUs of type {} to {}", time,
+                                          user_names_[trade.seller.row()], trade.gpus.value(),
+                                          trade.fast.row(), user_names_[trade.buyer.row()]));
+            },
+            [&](const note::Price& price) {
+              if (shows_trades_) lines.back() += fmt::format(" for {} each", price.price.value());
+            },
+            [](const auto&) {},
+        },
+        note);
   }
 
   const std::vector<std::string>& job_names_;
@@ -339,6 +356,10 @@ std::string case_text(const World& world, std::string_view policy, std::string_v
   }
   if (settings.faults.checkpoint_interval > Duration{}) {
     text += fmt::format("checkpoint  {}\n", time_text(settings.faults.checkpoint_interval.ms));
+  }
+  if (settings.unreliable.any()) {
+    text += fmt::format("unreliable  {}  seed {}\n", unreliable_text(settings.unreliable),
+                        world.sim_seed);
   }
   if (world.until != Time::never()) text += fmt::format("until    {}\n", time_text(world.until.ms));
   for (std::size_t i = 0; i < world.jobs.size(); ++i) {

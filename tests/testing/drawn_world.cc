@@ -42,6 +42,27 @@ FaultOptions drawn_faults(Rng& rng) {
   return faults;
 }
 
+UnreliableOptions drawn_unreliable(Rng& rng) {
+  UnreliableOptions options;
+  const auto duration = [&](std::uint64_t most_ms) {
+    return Duration{static_cast<std::int64_t>(rng.below(2) * rng.below(most_ms))};
+  };
+  const auto rate = [&](double most) { return rng.below(2) == 0 ? 0 : most * rng.uniform(); };
+  options.late_max = duration(5'000);
+  options.start_max = duration(20'000);
+  options.stop_max = duration(20'000);
+  options.repeat = rate(0.5);
+  options.shuffle = rate(1);
+  options.start_fails = rate(0.5);
+  options.stop_fails = rate(0.5);
+  options.gpu_losses_per_h = rate(60);
+  options.gpus_back_max = duration(200'000);
+  options.operators_per_h = rate(200);
+  options.users_come = static_cast<double>(rng.below(2));
+  options.calm_from = kCalm;
+  return options;
+}
+
 struct DrawnCluster {
   std::string text;
   std::uint64_t gpus = 0;
@@ -85,6 +106,7 @@ World drawn_world(std::uint64_t seed, const Ingredients& may) {
   world.settings.faults.checkpoint_interval = {};
   const bool costs = has(rng, may.costs);
   if (may.faults) world.settings.faults = drawn_faults(rng);
+  if (may.unreliable) world.settings.unreliable = drawn_unreliable(rng);
   world.sim_seed = rng.below(1'000);
   const bool models = has(rng, may.models);
   const bool elastic = has(rng, may.elastic);

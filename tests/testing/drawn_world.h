@@ -17,6 +17,8 @@ struct Ingredients {
   bool elastic = true;  // jobs that take from gpus_min to gpus_max GPUs
   bool costs = true;
   bool faults = false;
+  bool unreliable =
+      false;  // late, failing, mixed up until kCalm, with users who come and operators
 };
 
 // 1 to 18 nodes, 1 to 40 jobs, bursts and quiet times, gangs that fit and gangs that hardly do. The
@@ -24,6 +26,7 @@ struct Ingredients {
 // job that only ever pays for its switches never ends. The clock stops at kWorldEnd all the same.
 // The same seed gives the same world.
 constexpr Time kWorldEnd = {100 * 3'600'000};
+constexpr Time kCalm = {600'000};
 World drawn_world(std::uint64_t seed, const Ingredients& may);
 
 }  // namespace fairlead

@@ -54,6 +54,16 @@ std::vector<Change> simplifications() {
   return {
       [](World& world) { world.settings.costs = Costs::none(); },
       [](World& world) { world.settings.faults = {.checkpoint_interval = {}}; },
+      [](World& world) { world.settings.unreliable.late_max = {}; },
+      [](World& world) { world.settings.unreliable.start_max = {}; },
+      [](World& world) { world.settings.unreliable.stop_max = {}; },
+      [](World& world) { world.settings.unreliable.repeat = 0; },
+      [](World& world) { world.settings.unreliable.shuffle = 0; },
+      [](World& world) { world.settings.unreliable.start_fails = 0; },
+      [](World& world) { world.settings.unreliable.stop_fails = 0; },
+      [](World& world) { world.settings.unreliable.gpu_losses_per_h = 0; },
+      [](World& world) { world.settings.unreliable.operators_per_h = 0; },
+      [](World& world) { world.settings.unreliable.users_come = 0; },
       [](World& world) {
         std::erase(world.cluster, ' ');
         std::ranges::replace(world.cluster, '|', ',');

@@ -1,6 +1,7 @@
 // For tests of one policy: a few jobs on a small cluster, and everything that happened, as text.
 #pragma once
 
+#include "fairlead/base/overloaded.h"
 #include "fairlead/base/rng.h"
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/input/models_file.h"
@@ -85,13 +86,25 @@ inline Happened happens(Cluster cluster, const std::vector<TestJob>& jobs, std::
                         std::int64_t until_s = 1'000'000, std::string_view models = {}) {
   struct Sink : RecordSink {
     void on(const Record& record) override {
-      const std::string who = fmt::format("{}s j{}", to_seconds(record.t), record.job.row());
-      if (record.kind == RecordKind::kStop) happened.steps.push_back(who + " stop");
-      if (record.kind == RecordKind::kFinished) happened.finishes.push_back(who);
-      if (record.kind != RecordKind::kPlace) return;
-      std::string gang;
-      for (Slice slice : record.gang) gang += fmt::format(" n{}:{}", slice.node.row(), slice.gpus);
-      happened.steps.push_back(who + gang);
+      const auto who = [&](JobId job) {
+        return fmt::format("{}s j{}", to_seconds(record.t), job.row());
+      };
+      std::visit(
+          Overloaded{
+              [&](const record::Stop& stop) { happened.steps.push_back(who(stop.job) + " stop"); },
+              [&](const record::Finished& finished) {
+                happened.finishes.push_back(who(finished.job));
+              },
+              [&](const record::Place& place) {
+                std::string step = who(place.job);
+                for (Slice slice : place.gang) {
+                  step += fmt::format(" n{}:{}", slice.node.row(), slice.gpus);
+                }
+                happened.steps.push_back(step);
+              },
+              [](const auto&) {},
+          },
+          record.what);
     }
     Happened happened;
   };

@@ -1,5 +1,6 @@
 #include "testing/world.h"
 
+#include "fairlead/base/overloaded.h"
 #include "fairlead/base/rng.h"
 #include "fairlead/input/models_file.h"
 #include "fairlead/journal/audit.h"
@@ -16,44 +17,44 @@ class OutcomeSink : public RecordSink {
   explicit OutcomeSink(std::size_t jobs) : jobs_(jobs), since_(jobs), gpus_(jobs) {}
 
   void on(const Record& record) override {
-    switch (record.kind) {
-      case RecordKind::kPlace: {
-        JobOutcome& job = jobs_[record.job.row()];
-        if (record.copy > 0) {
-          gpus_[record.job.row()] += gpus_of(record.gang);
-          return;
-        }
-        job.start = std::min(job.start, record.t);
-        job.migrations += record.place == PlaceKind::kMigrate;
-        since_[record.job.row()] = record.t;
-        gpus_[record.job.row()] = gpus_of(record.gang);
-        return;
-      }
-      case RecordKind::kStop:
-        ++jobs_[record.job.row()].preemptions;
-        return end_hold(record);
-      case RecordKind::kEvicted:
-        return end_hold(record);
-      case RecordKind::kFinished:
-        jobs_[record.job.row()].finish = record.t;
-        return end_hold(record);
-      case RecordKind::kRejected:
-        jobs_[record.job.row()].rejected = true;
-        return;
-      case RecordKind::kEnd:
-        counts = record.counts;
-        return;
-      default:
-        return;
-    }
+    const Time t = record.t;
+    std::visit(Overloaded{
+                   [&](const record::Place& place) { on_place(t, place); },
+                   [&](const record::Stop& stop) {
+                     ++jobs_[stop.job.row()].preemptions;
+                     end_hold(t, stop.job);
+                   },
+                   [&](const record::Evicted& evicted) { end_hold(t, evicted.job); },
+                   [&](const record::Finished& finished) {
+                     jobs_[finished.job.row()].finish = t;
+                     end_hold(t, finished.job);
+                   },
+                   [&](const record::Rejected& rejected) {
+                     jobs_[rejected.asked.job.row()].rejected = true;
+                   },
+                   [&](const record::End& end) { counts = end.counts; },
+                   [](const auto&) {},
+               },
+               record.what);
   }
   std::vector<JobOutcome> take() { return std::move(jobs_); }
-  Record::Counts counts;
+  JobCounts counts;
 
  private:
-  void end_hold(const Record& record) {
-    const std::size_t job = record.job.row();
-    jobs_[job].held += occupancy(record.t - since_[job], gpus_[job]);
+  void on_place(Time t, const record::Place& place) {
+    const std::size_t row = place.job.row();
+    if (place.copy > 0) {
+      gpus_[row] += gpus_of(place.gang);
+      return;
+    }
+    JobOutcome& job = jobs_[row];
+    job.start = std::min(job.start, t);
+    job.migrations += place.kind == PlaceKind::kMigrate;
+    since_[row] = t;
+    gpus_[row] = gpus_of(place.gang);
+  }
+  void end_hold(Time t, JobId job) {
+    jobs_[job.row()].held += occupancy(t - since_[job.row()], gpus_[job.row()]);
   }
 
   std::vector<JobOutcome> jobs_;
@@ -87,14 +88,9 @@ Workload workload_of(const World& world) {
 class UnlabelledJournal : public RecordSink {
  public:
   void on(const Record& record) override {
-    if (record.kind != RecordKind::kRun) return journal_.on(record);
-    constexpr std::size_t kLabels = 4;
-    std::vector<std::string> names(record.names.begin(), record.names.end());
-    std::fill_n(names.begin(), kLabels, "");
-    Record unlabelled = record;
-    unlabelled.seed = 0;
-    unlabelled.names = names;
-    journal_.on(unlabelled);
+    const auto* run = std::get_if<record::Run>(&record.what);
+    if (run == nullptr) return journal_.on(record);
+    journal_.on({record.t, record::Run{.jobs = run->jobs, .gpu_types = run->gpu_types}});
   }
   std::string hash() {
     FL_CHECK(journal_.close().has_value());

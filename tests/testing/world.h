@@ -54,7 +54,7 @@ struct JobOutcome {
 struct Outcome {
   std::string hash;  // of the journal, without the run's label
   std::vector<JobOutcome> jobs;
-  Record::Counts counts;
+  JobCounts counts;
   SimulationCounts engine;
   // That the audit found; last, the error that ended the run, if one did.
   std::vector<std::string> problems;

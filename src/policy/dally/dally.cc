@@ -122,7 +122,7 @@ double Dally::score(const View& view, JobId job) {
   const double slow = std::clamp(best / widest(view, job), 1.0, kMostScore);
   if (options_.score == DallyScore::kSlowdown) return slow - 1;
   const double communication = 1 - 1 / slow;
-  const double left = to_seconds(view.oracle->remaining(job)) / to_seconds(total_work_.of(job));
+  const double left = to_seconds(view.work.remaining(job)) / to_seconds(view.work.total(job));
   return (slow - 1) * communication * left;
 }
 
@@ -147,7 +147,6 @@ OrderKey Dally::order_in_round(const View& view, JobId job) {
 }
 
 void Dally::apply_news(const View& view) {
-  total_work_.apply_news(view);
   for (const Event& event : view.news) {
     if (begins_to_wait(event.kind)) enqueue(view, event.job);
     if (!ends_job(event.kind)) continue;
@@ -159,6 +158,10 @@ void Dally::apply_news(const View& view) {
 void Dally::enqueue(const View& view, JobId job) {
   states_[job].since = view.now;
   states_[job].noted = {.at = {-1}};
+  if (options_.timers.mode == DallyTimerOptions::Mode::kAuto && view.jobs.gpus[job] > 1) {
+    states_[job].patience = {.node = worth_waiting(view, job, DallyTier::kRack),
+                             .rack = worth_waiting(view, job, DallyTier::kNetwork)};
+  }
   const OrderKey key = order(view, job);
   waiting_.insert(std::ranges::lower_bound(waiting_, key), key);
 }
@@ -173,10 +176,10 @@ void Dally::refresh_timers(Time now) {
 
 // What it would lose by being at the tier, as a time to wait.
 Duration Dally::worth_waiting(const View& view, JobId job, DallyTier tier) {
-  const double best = fastest(view, job, best_tier(states_[job]));
+  const double best = fastest(view, job, best_tier(state(view, job)));
   const double there = fastest(view, job, tier);
   if (!(there > 0) || !(best > there)) return {};
-  const double loss_s = to_seconds(view.oracle->remaining(job)) * (1 / there - 1 / best);
+  const double loss_s = to_seconds(view.work.remaining(job)) * (1 / there - 1 / best);
   return seconds(std::llround(std::min(options_.patience * loss_s, kLongestWaitS)));
 }
 
@@ -186,12 +189,7 @@ Duration Dally::worth_waiting(const View& view, JobId job, DallyTier tier) {
 DallyTimers::Timers Dally::timers_of(const View& view, JobId job) {
   DallyTimers::Timers timers = now_[DallyTimers::size_class(view.jobs.gpus[job])];
   if (options_.timers.mode != DallyTimerOptions::Mode::kAuto) return timers;
-  State& known = states_[job];
-  if (known.patience_since != known.since) {  // nothing changes while it waits
-    known.patience_since = known.since;
-    known.patience = {.node = worth_waiting(view, job, DallyTier::kRack),
-                      .rack = worth_waiting(view, job, DallyTier::kNetwork)};
-  }
+  const State& known = states_[job];
   timers.node = std::max(timers.node, known.patience.node);
   timers.rack = std::max({timers.rack, timers.node, known.patience.rack});
   return timers;
@@ -303,14 +301,6 @@ void Dally::fill(Plan& plan, GpuTypeId type, NodeRange range, std::uint32_t gpus
   }
 }
 
-void Dally::note(Plan& plan, NoteKind kind, JobId job, std::int64_t value) {
-  Note note;
-  note.kind = kind;
-  note.job = job;
-  note.value = value;
-  plan.note(note);
-}
-
 // When the first timer of a waiting job ends.
 Time Dally::note_timers(const View& view, Plan& plan) {
   Time first = Time::never();
@@ -330,8 +320,12 @@ Time Dally::note_timers(const View& view, Plan& plan) {
     // The last timer is over: it is said of the tier that it was about.
     const DallyTier about = next.at == Time::never() ? noted.tier : next.tier;
     state.noted = {about, next.at};
-    note(plan, about == DallyTier::kRack ? NoteKind::kNodeTimer : NoteKind::kRackTimer, key.job,
-         next.at == Time::never() ? 0 : (next.at - view.now).ms);
+    const Duration left = next.at == Time::never() ? Duration{} : next.at - view.now;
+    if (about == DallyTier::kRack) {
+      plan.note(note::NodeTimer{key.job, left});
+    } else {
+      plan.note(note::RackTimer{key.job, left});
+    }
   }
   return first;
 }
@@ -353,7 +347,6 @@ void Dally::ask_to_be_woken(const View& view, Plan& plan, Time next_tier) {
 void Dally::save(Writer& writer) const {
   rounds_.save(writer);
   timers_.save(writer);
-  total_work_.save(writer);
   writer.time(wake_);
   writer.u64(waiting_.size());
   for (const OrderKey& key : waiting_) {
@@ -361,6 +354,8 @@ void Dally::save(Writer& writer) const {
     writer.time(states_[key.job].since);
     writer.time(states_[key.job].noted.at);
     writer.u64(index_of(states_[key.job].noted.tier));
+    writer.i64(states_[key.job].patience.node.ms);
+    writer.i64(states_[key.job].patience.rack.ms);
   }
 }
 
@@ -369,7 +364,6 @@ void Dally::load(Reader& reader) {
   waiting_.clear();
   rounds_.load(reader);
   timers_.load(reader);
-  total_work_.load(reader);
   wake_ = reader.time();
   for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
     const OrderKey key = OrderKey::load(reader);
@@ -380,6 +374,8 @@ void Dally::load(Reader& reader) {
     const std::uint64_t tier = reader.u64();
     if (tier >= kDallyTiers) return reader.fail();
     state.noted.tier = static_cast<DallyTier>(tier);
+    state.patience.node = {reader.i64()};
+    state.patience.rack = {reader.i64()};
     waiting_.push_back(key);
   }
 }

@@ -19,7 +19,6 @@
 #include "fairlead/policy/dally/timers.h"
 #include "fairlead/policy/kit/class_queue.h"
 #include "fairlead/policy/kit/rounds.h"
-#include "fairlead/policy/kit/total_work.h"
 #include "fairlead/policy/registry.h"
 
 #include <array>
@@ -67,7 +66,7 @@ class Dally : public Policy {
       : options_(std::move(options)), rounds_(options_.round), timers_(options_.timers) {}
 
   std::string_view name() const override { return "dally"; }
-  Needs needs() const override { return {.rates = RatesNeeded::kTable, .remaining_work = true}; }
+  Needs needs() const override { return {.rates = RatesNeeded::kTable, .work = kAnyWork}; }
   void decide(const View& view, Plan& plan) override;
   void save(Writer& writer) const override;
   void load(Reader& reader) override;
@@ -86,7 +85,6 @@ class Dally : public Policy {
     NextTier noted{.at = {-1}};    // while it waits: as last noted
     Time moved{-1};                // the round that last touched it
     DallyTimers::Timers patience;  // while it waits: the least timers that its losses are worth
-    Time patience_since{-1};       // the `since` of which it is
     IdVector<GpuTypeId, TierRates> rates;
     TierTypes runs{};       // by tier: types that have room there for its gang, if idle
     TierRates fastest{};    // by tier: of these types
@@ -155,7 +153,6 @@ class Dally : public Policy {
   NextTier next_tier(const View& view, JobId job);
   void start_waiting(const View& view, Plan& plan);
   bool start(const View& view, Plan& plan, JobId job, const Want& want);
-  static void note(Plan& plan, NoteKind kind, JobId job, std::int64_t value);
   Time note_timers(const View& view, Plan& plan);
   void ask_to_be_woken(const View& view, Plan& plan, Time next_tier);
 
@@ -195,7 +192,6 @@ class Dally : public Policy {
   const DallyOptions options_;
   Rounds rounds_;
   DallyTimers timers_;
-  TotalWork total_work_;
   IdVector<JobId, State> states_;
   std::vector<OrderKey> waiting_;
   Time wake_{-1};  // the last timer's end asked for

@@ -1,3 +1,4 @@
+#include "fairlead/base/overloaded.h"
 #include "testing/steps.h"
 
 #include <gtest/gtest.h>
@@ -77,30 +78,36 @@ class RackWorld : public RecordSink {
   }
 
   void on(const Record& record) override {
-    const auto add = [&](const std::string& what) {
-      events_.push_back(fmt::format("{}s j{} {}", to_seconds(record.t), record.job.row(), what));
+    const auto line = [&](JobId job, std::string_view what) {
+      return fmt::format("{}s j{} {}", to_seconds(record.t), job.row(), what);
     };
-    if (record.kind == RecordKind::kStop) add("stop");
-    if (record.kind == RecordKind::kPlace) {
-      std::string gang;
-      for (Slice slice : record.gang) {
-        gang += fmt::format("{}n{}:{}", gang.empty() ? "" : " ", slice.node.row(), slice.gpus);
-      }
-      add(gang);
-      widest_ = std::max(widest_, cluster_.tier_of(record.gang));
-    }
-    if (record.kind == RecordKind::kNote) {
-      notes_.push_back(fmt::format("{}s j{} {} {}", to_seconds(record.t), record.note.job.row(),
-                                   note_info(record.note.kind).name, record.note.value));
-    }
-    if (record.kind == RecordKind::kEnd) counts_ = record.counts;
+    std::visit(Overloaded{
+                   [&](const record::Stop& stop) { events_.push_back(line(stop.job, "stop")); },
+                   [&](const record::Place& place) {
+                     std::string gang;
+                     for (Slice slice : place.gang) {
+                       gang += fmt::format("{}n{}:{}", gang.empty() ? "" : " ", slice.node.row(),
+                                           slice.gpus);
+                     }
+                     events_.push_back(line(place.job, gang));
+                     widest_ = std::max(widest_, cluster_.tier_of(place.gang));
+                   },
+                   [&](const Note& note) {
+                     const NoteFields fields = fields_of(note);
+                     const std::string_view name = note_info(note.index()).name;
+                     notes_.push_back(line(fields.job, fmt::format("{} {}", name, fields.value)));
+                   },
+                   [&](const record::End& end) { counts_ = end.counts; },
+                   [](const auto&) {},
+               },
+               record.what);
   }
 
   const std::vector<std::string>& events() const { return events_; }
   const std::vector<std::string>& notes() const { return notes_; }
   const std::vector<std::string>& problems() const { return audit_.problems(); }
   const std::string& hash() const { return hash_; }
-  const Record::Counts& counts() const { return counts_; }
+  const JobCounts& counts() const { return counts_; }
   Tier widest() const { return widest_; }
 
  private:
@@ -119,7 +126,7 @@ class RackWorld : public RecordSink {
   std::vector<std::string> events_;
   std::vector<std::string> notes_;
   std::string hash_;
-  Record::Counts counts_;
+  JobCounts counts_;
   Tier widest_ = Tier::kPair;
 };
 

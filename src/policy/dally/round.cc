@@ -39,7 +39,7 @@ double Dally::held_rate(const View& view, const Plan& plan, JobId job) {
 // What the job saves by running at one rate instead of another to its end.
 double Dally::gpu_seconds(const View& view, JobId job, double slow, double fast) const {
   if (!(slow > 0) || !(fast > 0)) return 0;
-  return view.jobs.gpus[job] * to_seconds(view.oracle->remaining(job)) * (1 / slow - 1 / fast);
+  return view.jobs.gpus[job] * to_seconds(view.work.remaining(job)) * (1 / slow - 1 / fast);
 }
 
 // A running job that would be faster elsewhere by so much that it would pay for its own restart.
@@ -255,7 +255,7 @@ double Dally::value_of_turn(const View& view, const Seeker& seeker) const {
   const JobId job = seeker.key.job;
   const GpuTime until = occupancy(seconds(options_.limits_gpu_s[level]), 1);
   const auto left_ms = static_cast<double>((until - view.jobs.attained(job, view.now)).gpu_ms);
-  const double to_end_s = view.jobs.gpus[job] * to_seconds(view.oracle->remaining(job));
+  const double to_end_s = view.jobs.gpus[job] * to_seconds(view.work.remaining(job));
   return std::min(left_ms / 1000, to_end_s / seeker.best);
 }
 
@@ -280,7 +280,7 @@ void Dally::carry_out(const View& view, Plan& plan, const Seeker& seeker, const 
     plan.stop(stopped);
     states_[stopped].moved = view.now;
     enqueue(view, stopped);
-    note(plan, NoteKind::kMadeRoom, stopped, job.row());
+    plan.note(note::MadeRoom{stopped, job});
   }
   if (!seeker.is_running) {
     dequeue(job);
@@ -290,8 +290,9 @@ void Dally::carry_out(const View& view, Plan& plan, const Seeker& seeker, const 
   states_[job].moved = view.now;
   fill(plan, offer.type, offer.range, seeker.want.gpus);
   plan.place(job);
-  note(plan, NoteKind::kScore, job, std::llround(score(view, job) * 1e6));
-  note(plan, NoteKind::kSaving, job, std::llround(std::min(offer.gain, kMostSavedS) * 1000));
+  plan.note(note::Score{job, note::Millionths::of(score(view, job))});
+  const double saved_s = std::min(offer.gain, kMostSavedS);  // GPU-seconds
+  plan.note(note::Saving{job, {std::llround(saved_s * 1000)}});
 }
 
 }  // namespace fairlead

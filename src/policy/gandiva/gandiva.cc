@@ -40,7 +40,7 @@ class Gandiva : public Policy {
   using Home = std::vector<Slice>;
   struct NodeState {
     GpuTypeId type;
-    std::uint32_t gpus = 0;
+    std::uint32_t gpus = 0;      // it has or, while it is down, had
     std::uint32_t affinity = 0;  // means nothing while no job lives here
     std::uint32_t promised = 0;  // GPUs of all homes here
     std::uint32_t suited = 0;    // jobs of that gang size that live on this node alone
@@ -50,11 +50,13 @@ class Gandiva : public Policy {
   enum class Among : std::uint8_t { kEmptyNodes, kAllNodes };
 
   // Who lives here.
-  void begin(const View& view, const Plan& plan);
-  bool apply_news(const View& view);
-  void set_down(NodeId node, bool is_down);
+  void begin(const View& view);
+  bool apply_news(const View& view, Plan& plan);
+  void size_nodes(const View& view, const Plan& plan);
+  void enter_node(const View& view, NodeId node);
+  void resize_node(const View& view, Plan& plan, NodeId node);
   void wait_for_home(const View& view, JobId job);
-  void leave_node(const View& view, NodeId node);
+  void leave_node(const View& view, Plan& plan, NodeId node);
   void move_in(JobId job);
   void move_out(JobId job);
   void leave_home(JobId job);
@@ -73,8 +75,10 @@ class Gandiva : public Policy {
   void consider_moving(const View& view, Plan& plan, JobId job);
 
   // Turns.
-  std::size_t queue_of(const Home& home) const {
-    return home.size() == 1 ? home[0].node.row() : nodes_.size();
+  static constexpr std::size_t kSpreadQueue = 0;  // of jobs whose homes span nodes
+  static std::size_t queue_of(NodeId node) { return node.row() + std::size_t{1}; }
+  static std::size_t queue_of(const Home& home) {
+    return home.size() == 1 ? queue_of(home[0].node) : kSpreadQueue;
   }
   void end_turn(const View& view, const Plan& plan);
   void give_turns(Plan& plan);
@@ -100,8 +104,9 @@ class Gandiva : public Policy {
 };
 
 void Gandiva::decide(const View& view, Plan& plan) {
-  if (room_.empty()) begin(view, plan);
-  const bool has_more_room = apply_news(view);
+  if (room_.empty()) begin(view);
+  size_nodes(view, plan);
+  const bool has_more_room = apply_news(view, plan);
   give_homes(view);
   if (has_more_room && options_.migrate) {
     migrate(view, plan);
@@ -118,48 +123,63 @@ void Gandiva::decide(const View& view, Plan& plan) {
 // ---- who lives here ----
 
 // Sets up what follows from the homes, of which there are none but after load().
-void Gandiva::begin(const View& view, const Plan& plan) {
-  nodes_.resize(view.cluster.nodes());
-  spare_.resize(view.cluster.nodes());
+void Gandiva::begin(const View& view) {
   room_.resize(view.cluster.type_names.size());
-  turns_.reserve(nodes_.size() + 1, view.jobs.size());
-  for (NodeId node : ids<NodeId>(nodes_.size())) {
-    NodeState& state = nodes_[node];
-    state.type = view.cluster.node_type[node];
-    state.gpus = view.cluster.node_gpus[node];
-    state.is_down = plan.free().is_down(node);
-    room_[state.type] += state.room();
-    largest_ = std::max(largest_, state.gpus);
-  }
+  const std::size_t loaded = nodes_.size();
+  for (NodeId node : ids<NodeId>(loaded)) enter_node(view, node);
   for (JobId job : ids<JobId>(homes_.size())) {
     if (!homes_[job].empty()) move_in(job);
   }
 }
 
+// Enters nodes that are new.
+void Gandiva::size_nodes(const View& view, const Plan& plan) {
+  while (nodes_.size() < view.cluster.nodes()) {
+    const NodeId node = nodes_.push_back({});
+    const std::uint32_t gpus = plan.free().capacity(node);
+    nodes_[node].gpus = gpus > 0 ? gpus : view.cluster.node_gpus[node];
+    nodes_[node].is_down = gpus == 0;
+    enter_node(view, node);
+  }
+  turns_.reserve(nodes_.size() + 1, view.jobs.size());
+  spare_.resize(nodes_.size());
+}
+
+void Gandiva::enter_node(const View& view, NodeId node) {
+  NodeState& state = nodes_[node];
+  state.type = view.cluster.node_type[node];
+  room_[state.type] += state.room();
+  largest_ = std::max<std::uint32_t>(largest_, view.cluster.node_gpus[node]);
+}
+
 // True if there may be more room than before.
-bool Gandiva::apply_news(const View& view) {
+bool Gandiva::apply_news(const View& view, Plan& plan) {
   waiting_.reserve(view.jobs.size());
   if (homes_.size() < view.jobs.size()) homes_.resize(view.jobs.size());
-  turns_.reserve(0, view.jobs.size());
   bool has_more_room = false;
   for (const Event& event : view.news) {
     if (event.kind != EventKind::kWoke) waiting_.unblock();
     has_more_room |= frees_gpus(event.kind);
     if (loses_gang(event.kind) || ends_job(event.kind)) leave_home(event.job);
-    if (begins_to_wait(event.kind)) wait_for_home(view, event.job);
+    const bool waits = waiting_.contains(event.job);  // as its node was emptied just now
+    if (begins_to_wait(event.kind) && !waits) wait_for_home(view, event.job);
     if (ends_job(event.kind)) waiting_.erase(event.job);
-    if (event.kind == EventKind::kNodeDown) leave_node(view, event.node);
-    if (event.kind == EventKind::kNodeDown || event.kind == EventKind::kNodeUp) {
-      set_down(event.node, event.kind == EventKind::kNodeDown);
+    if (event.kind == EventKind::kGpusDown || event.kind == EventKind::kGpusUp) {
+      resize_node(view, plan, event.node);
     }
   }
   return has_more_room;
 }
 
-void Gandiva::set_down(NodeId node, bool is_down) {
+// A node that has other GPUs than before begins anew, without jobs.
+void Gandiva::resize_node(const View& view, Plan& plan, NodeId node) {
   NodeState& state = nodes_[node];
+  const std::uint32_t gpus = plan.free().capacity(node);
+  if (gpus == (state.is_down ? 0 : state.gpus)) return;
+  leave_node(view, plan, node);
   room_[state.type] -= state.room();
-  state.is_down = is_down;
+  state.is_down = gpus == 0;
+  if (gpus > 0) state.gpus = gpus;
   room_[state.type] += state.room();
 }
 
@@ -168,14 +188,19 @@ void Gandiva::wait_for_home(const View& view, JobId job) {
                {.major = view.jobs.arrival[job].ms, .job = job});
 }
 
-// Those who ran there were evicted; those who waited for their turn must find another home too.
-void Gandiva::leave_node(const View& view, NodeId node) {
-  const std::span<const JobId> alone = turns_.queue(node.row());
-  std::vector<JobId> leaving(alone.begin(), alone.end());
+// Of the jobs that live there, those that run on its other GPUs, or while it is cordoned, are
+// stopped; all must find another home.
+void Gandiva::leave_node(const View& view, Plan& plan, NodeId node) {
+  std::vector<JobId> leaving;
+  for (JobId job : turns_.queue(queue_of(node))) leaving.push_back(job);
+  for (JobId job : view.running) {
+    if (homes_[job].size() == 1 && homes_[job][0].node == node) leaving.push_back(job);
+  }
   std::ranges::copy_if(spread_, std::back_inserter(leaving), [&](JobId job) {
     return std::ranges::count(homes_[job], node, &Slice::node) > 0;
   });
   for (JobId job : leaving) {
+    if (plan.holds(job)) plan.stop(job);
     leave_home(job);
     wait_for_home(view, job);
   }
@@ -372,7 +397,7 @@ void Gandiva::migrate(const View& view, Plan& plan) {
   sorted_ = spread_;
   turns_.sort(sorted_);
   auto spread = sorted_.begin();
-  turns_.visit_waiting([&](std::size_t queue) { return queue != nodes_.size() && has_room(); },
+  turns_.visit_waiting([&](std::size_t queue) { return queue != kSpreadQueue && has_room(); },
                        [&](JobId job) {
                          for (; spread != sorted_.end() && turns_.precedes(*spread, job);
                               ++spread) {
@@ -421,7 +446,7 @@ void Gandiva::give_turns(Plan& plan) {
   }
   starts_.clear();
   turns_.visit_waiting(
-      [&](std::size_t queue) { return queue == spare_.size() || spare_[NodeId(queue)] > 0; },
+      [&](std::size_t queue) { return queue == kSpreadQueue || spare_[NodeId(queue - 1)] > 0; },
       [&](JobId job) {
         if (take_spare(homes_[job])) starts_.push_back(job);
       });
@@ -451,7 +476,11 @@ bool Gandiva::take_spare(const Home& home) {
 void Gandiva::save(Writer& writer) const {
   rounds_.save(writer);
   writer.u64(nodes_.size());
-  for (const NodeState& state : nodes_) writer.u64(state.affinity);
+  for (const NodeState& state : nodes_) {
+    writer.u64(state.affinity);
+    writer.u64(state.gpus);
+    writer.u64(state.is_down ? 1 : 0);
+  }
   for (JobId job : ids<JobId>(homes_.size())) {
     if (homes_[job].empty()) continue;
     writer.id(job);
@@ -470,7 +499,11 @@ void Gandiva::save(Writer& writer) const {
 void Gandiva::load(Reader& reader) {
   rounds_.load(reader);
   for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-    nodes_.push_back({.type = {}, .affinity = reader.u32()});
+    NodeState state;
+    state.affinity = reader.u32();
+    state.gpus = reader.u32();
+    state.is_down = reader.u64() != 0;
+    nodes_.push_back(state);
   }
   for (JobId job = reader.id<JobId>(); !job.is_none() && reader.ok(); job = reader.id<JobId>()) {
     Home& home = homes_.grow_to(job);

@@ -12,17 +12,24 @@ constexpr double kLeastTickets = 1e-6;
 }  // namespace
 
 void Entitlements::begin(const Users& users, const Cluster& cluster) {
-  if (types_ != 0) return;
-  types_ = cluster.type_names.size();
+  if (types_ == 0) {
+    types_ = cluster.type_names.size();
+    for (GpuTypeId type : ids<GpuTypeId>(types_)) {
+      capacity_.push_back(cluster.type_gpus[type]);
+      type_order_.push_back(type);
+    }
+  }
+  if (tickets_.size() < users.size()) set_tickets(users);
+}
+
+void Entitlements::set_tickets(const Users& users) {
   // Only the ratios count; the smallest whole numbers make that exact.
   std::int64_t divisor = 0;
   for (std::int64_t tickets : users.tickets) divisor = std::gcd(divisor, tickets);
+  tickets_.clear();
   for (std::int64_t tickets : users.tickets) tickets_.push_back(tickets / divisor);
   size_columns();
-  for (GpuTypeId type : ids<GpuTypeId>(types_)) {
-    capacity_.push_back(cluster.type_gpus[type]);
-    type_order_.push_back(type);
-  }
+  stale_ = true;
 }
 
 void Entitlements::size_columns() {

@@ -42,8 +42,10 @@ class Entitlements {
  public:
   explicit Entitlements(const EntitlementOptions& options) : options_(options) {}
 
-  // Sizes the columns. Does nothing when called again.
+  // Sizes the columns, and again when there are more users.
   void begin(const Users& users, const Cluster& cluster);
+  // Some user has other tickets than before, or is new.
+  void set_tickets(const Users& users);
 
   // The facts. They count from the next update() on.
   void set_capacity(GpuTypeId type, std::int64_t gpus);

@@ -19,8 +19,8 @@ std::string_view GandivaFair::name() const { return kGandivaFair.name; }
 
 void GandivaFair::decide(const View& view, Plan& plan) {
   now_ = view.now;
-  begin(view);
-  apply_news(view);
+  begin(view, plan);
+  apply_news(view, plan);
   bool is_due = view.now >= next_quantum_;
   if (is_due && outside_count_ > 0) {
     for (UserId user : entitlements_.active()) consider(user);
@@ -45,42 +45,49 @@ void GandivaFair::decide(const View& view, Plan& plan) {
   ask_to_be_woken(view, plan);
 }
 
-void GandivaFair::begin(const View& view) {
-  entitlements_.begin(view.users, view.cluster);
-  if (residences_.size() < view.jobs.size()) residences_.resize(view.jobs.size());
-  if (spare_) return;
+void GandivaFair::begin(const View& view, const Plan& plan) {
   const std::size_t types = view.cluster.type_names.size();
-  if (nodes_.empty()) {
-    nodes_.resize(view.cluster.nodes());
-    outside_ = JobLists(view.users.size());
-    kept_ = JobLists(view.users.size() * types);
-  }
-  // What follows from the cluster and the nodes' state, which may have been loaded.
-  spare_.emplace(view.cluster);
+  entitlements_.begin(view.users, view.cluster);
+  outside_.grow(view.users.size());
+  kept_.grow(view.users.size() * types);
+  if (residences_.size() < view.jobs.size()) residences_.resize(view.jobs.size());
+  if (spare_ && nodes_.size() == view.cluster.nodes()) return;
   nodes_of_type_.resize(types);
   type_gpus_.resize(types);
-  for (NodeId node : ids<NodeId>(nodes_.size())) {
-    NodeState& state = nodes_[node];
-    const GpuTypeId type = view.cluster.node_type[node];
-    state.gpus = view.cluster.node_gpus[node];
-    nodes_of_type_[type].push_back(node);
-    if (state.wanted > 0) spare_->take(node, std::min(state.wanted, state.gpus));
-    if (state.is_down) {
-      spare_->set_down(node);
-    } else {
-      type_gpus_[type] += state.gpus;
-    }
+  // What follows from the cluster and the nodes' state, which may have been loaded.
+  if (!spare_) {
+    spare_.emplace(view.cluster);
+    for (NodeId node : ids<NodeId>(nodes_.size())) enter_node(view, node);
   }
+  while (nodes_.size() < view.cluster.nodes()) {
+    if (!spare_->has(NodeId(nodes_.size()))) spare_->add_node();
+    const NodeId node = nodes_.push_back({});
+    const std::uint32_t gpus = plan.free().capacity(node);
+    nodes_[node].gpus = gpus > 0 ? gpus : view.cluster.node_gpus[node];
+    nodes_[node].is_down = gpus == 0;
+    enter_node(view, node);
+  }
+}
+
+void GandivaFair::enter_node(const View& view, NodeId node) {
+  const NodeState& state = nodes_[node];
+  const GpuTypeId type = view.cluster.node_type[node];
+  nodes_of_type_[type].push_back(node);
+  spare_->set_gpus(node, state.is_down ? 0 : state.gpus);
+  if (state.is_down) return;
+  if (state.wanted > 0) spare_->take(node, std::min(state.wanted, state.gpus));
+  type_gpus_[type] += state.gpus;
+  entitlements_.set_capacity(type, type_gpus_[type]);
 }
 
 // --- News -------------------------------------------------------------------------------------
 
-void GandivaFair::apply_news(const View& view) {
+void GandivaFair::apply_news(const View& view, Plan& plan) {
   touched_.clear();
-  for (const Event& event : view.news) apply_event(view, event);
+  for (const Event& event : view.news) apply_event(view, plan, event);
 }
 
-void GandivaFair::apply_event(const View& view, const Event& event) {
+void GandivaFair::apply_event(const View& view, Plan& plan, const Event& event) {
   switch (event.kind) {
     case EventKind::kArrived:
       entitlements_.add_demand(view.jobs.user[event.job], view.jobs.gpus[event.job]);
@@ -91,13 +98,15 @@ void GandivaFair::apply_event(const View& view, const Event& event) {
       return leave(view, event.job);
     case EventKind::kEvicted:
     case EventKind::kStartFailed:
+      if (residences_[event.job].type.is_none()) return;  // its node was emptied just now
       set_holds(view, event.job, false);
       move_out(view, event.job);
       return put_outside(view, event.job, true);
-    case EventKind::kNodeDown:
-      return close_node(view, event.node);
-    case EventKind::kNodeUp:
-      return open_node(view, event.node);
+    case EventKind::kGpusDown:
+    case EventKind::kGpusUp:
+      return resize_node(view, plan, event.node);
+    case EventKind::kTickets:
+      return entitlements_.set_tickets(view.users);
     default:
       return;
   }
@@ -234,18 +243,12 @@ void GandivaFair::trade_if_due(const View& view, Plan& plan) {
 }
 
 void GandivaFair::note_trades(std::span<const Trade> trades, Plan& plan) const {
-  const auto thousandths = [](double value) { return std::llround(value * 1000); };
   for (const Trade& trade : trades) {
-    Note note;
-    note.kind = NoteKind::kTrade;
-    note.user = entitlements_.active()[trade.seller];
-    note.other_user = entitlements_.active()[trade.buyer];
-    note.type = GpuTypeId(trade.fast);
-    note.value = thousandths(trade.fast_gpus);
-    plan.note(note);
-    note.kind = NoteKind::kPrice;
-    note.value = std::llround(trade.price * 1e6);
-    plan.note(note);
+    const UserId seller = entitlements_.active()[trade.seller];
+    const UserId buyer = entitlements_.active()[trade.buyer];
+    const GpuTypeId fast(trade.fast);
+    plan.note(note::Trade{seller, buyer, fast, note::Thousandths::of(trade.fast_gpus)});
+    plan.note(note::Price{seller, buyer, fast, note::Millionths::of(trade.price)});
   }
 }
 

@@ -78,7 +78,7 @@ class GandivaFair : public Policy {
   struct NodeState {
     std::vector<StrideClient> queue;
     std::vector<JobId> spreads;  // jobs of several nodes that use this one
-    std::uint32_t gpus = 0;      // it has, up or down
+    std::uint32_t gpus = 0;      // it has or, while it is down, had
     std::uint32_t wanted = 0;    // GPUs of all of them
     double load = 0;             // GPUs that its jobs are due / its GPUs, as of the last look
     std::uint32_t slot = 0;      // in contended_
@@ -106,9 +106,10 @@ class GandivaFair : public Policy {
   };
 
   // gandiva_fair.cc: the life of a job, and the quantum.
-  void begin(const View& view);
-  void apply_news(const View& view);
-  void apply_event(const View& view, const Event& event);
+  void begin(const View& view, const Plan& plan);
+  void enter_node(const View& view, NodeId node);
+  void apply_news(const View& view, Plan& plan);
+  void apply_event(const View& view, Plan& plan, const Event& event);
   void leave(const View& view, JobId job);
   void set_holds(const View& view, JobId job, bool holds);
   bool is_contended() const {
@@ -161,8 +162,8 @@ class GandivaFair : public Policy {
   void touch(NodeId node);
   void begin_turns(NodeState& state);
   bool has_room(NodeId node, std::uint32_t gpus) const;
-  void close_node(const View& view, NodeId node);
-  void open_node(const View& view, NodeId node);
+  void empty_node(const View& view, Plan& plan, NodeId node);
+  void resize_node(const View& view, Plan& plan, NodeId node);
 
   // state.cc
   void save_lists(Writer& writer) const;

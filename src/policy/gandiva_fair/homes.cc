@@ -349,27 +349,38 @@ void GandivaFair::touch(NodeId node) {
   touched_.push_back(node);
 }
 
-void GandivaFair::close_node(const View& view, NodeId node) {
-  const GpuTypeId type = view.cluster.node_type[node];
-  spare_->set_down(node);
-  nodes_[node].is_down = true;
-  type_gpus_[type] -= view.cluster.node_gpus[node];
-  entitlements_.set_capacity(type, type_gpus_[type]);
+// Of the jobs that are kept there, those that run on its other GPUs, or while it is cordoned, are
+// stopped; all look for a home anew, ahead of those that came later.
+void GandivaFair::empty_node(const View& view, Plan& plan, NodeId node) {
   leaving_ = nodes_[node].spreads;
   for (const StrideClient& client : nodes_[node].queue) leaving_.push_back(client.job);
   for (auto job = leaving_.rbegin(); job != leaving_.rend(); ++job) {
-    FL_CHECK(!residences_[*job].holds, "job {} holds GPUs of a node that is down", job->row());
+    if (plan.holds(*job)) {
+      stop(view, plan, *job);
+    } else if (residences_[*job].holds) {
+      set_holds(view, *job, false);  // its eviction, or its end, is among the news to come
+    }
     move_out(view, *job);
     put_outside(view, *job, true);
   }
 }
 
-void GandivaFair::open_node(const View& view, NodeId node) {
+// A node that has other GPUs than before begins anew, without jobs.
+void GandivaFair::resize_node(const View& view, Plan& plan, NodeId node) {
+  NodeState& state = nodes_[node];
+  const std::uint32_t before = state.is_down ? 0 : state.gpus;
+  const std::uint32_t gpus = plan.free().capacity(node);
+  if (gpus == before) return;
   const GpuTypeId type = view.cluster.node_type[node];
-  spare_->set_up(node);
-  nodes_[node].is_down = false;
-  for (UserId user : entitlements_.active()) consider(user);
-  type_gpus_[type] += view.cluster.node_gpus[node];
+  const bool is_more = gpus > before;
+  empty_node(view, plan, node);
+  spare_->set_gpus(node, gpus);
+  state.is_down = gpus == 0;
+  if (gpus > 0) state.gpus = gpus;
+  if (is_more) {
+    for (UserId user : entitlements_.active()) consider(user);
+  }
+  type_gpus_[type] += std::int64_t{gpus} - before;
   entitlements_.set_capacity(type, type_gpus_[type]);
 }
 

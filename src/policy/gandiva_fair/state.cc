@@ -10,6 +10,7 @@ void GandivaFair::save(Writer& writer) const {
   writer.u64(nodes_.size());
   for (const NodeState& state : nodes_) {
     writer.u64(state.is_down ? 1 : 0);
+    writer.u64(state.gpus);
     writer.u64(state.wanted);
     writer.real(state.load);
     writer.u64(state.queue.size());
@@ -65,6 +66,7 @@ void GandivaFair::load(Reader& reader) {
   nodes_.resize(nodes);
   for (NodeState& state : nodes_) {
     state.is_down = reader.u64() != 0;
+    state.gpus = reader.u32();
     state.wanted = reader.u32();
     state.load = reader.real();
     for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {

@@ -38,9 +38,8 @@ class Gavel : public Policy {
   std::string_view name() const override { return kGavel.name; }
   Needs needs() const override {
     const GavelObjective objective = options_.rule.objective;
-    return {.rates = RatesNeeded::kTable,
-            .remaining_work =
-                objective == GavelObjective::kFtf || objective == GavelObjective::kMakespan};
+    const bool asks = objective == GavelObjective::kFtf || objective == GavelObjective::kMakespan;
+    return {.rates = RatesNeeded::kTable, .work = asks ? kAnyWork : WorkNeeded{}};
   }
   void decide(const View& view, Plan& plan) override;
   void save(Writer& writer) const override;
@@ -55,7 +54,7 @@ class Gavel : public Policy {
     Time since;                    // when its time there was last credited
     double isolated_s = 0;         // what an isolated share would have needed for the work done
     double isolated_rate = 0;      // since the last reset
-    double remaining_s = 0;        // at the last reset
+    double done_s = 0;             // of its work, at the last reset
   };
   using Table = std::vector<double>;  // rows x types
 
@@ -105,7 +104,7 @@ void Gavel::decide(const View& view, Plan& plan) {
 
 void Gavel::apply_news(const View& view, const Plan& plan) {
   for (const Event& event : view.news) {
-    capacity_changed_ |= event.kind == EventKind::kNodeDown || event.kind == EventKind::kNodeUp;
+    capacity_changed_ |= event.kind == EventKind::kGpusDown || event.kind == EventKind::kGpusUp;
   }
   if (capacity_changed_) find_capacity(view, plan);
   for (std::size_t at = rows_.size(); at-- > 0;) {
@@ -223,7 +222,7 @@ GavelJobs Gavel::jobs_for_rule(const View& view) {
     const std::int64_t tickets = view.users.tickets[view.jobs.user[row.job]];
     jobs.weights.push_back(options_.weighs_tickets ? static_cast<double>(tickets) : 1.0);
   }
-  if (needs().remaining_work) note_isolated(view, jobs);
+  if (needs().work.best != WorkSource::kNone) note_isolated(view, jobs);
   return jobs;
 }
 
@@ -232,13 +231,13 @@ void Gavel::note_isolated(const View& view, GavelJobs& jobs) {
   const std::vector<double> rates = isolated_throughputs(jobs, throughputs_);
   for (std::size_t at = 0; at < rows_.size(); ++at) {
     Row& row = rows_[at];
-    const double remaining_s = to_seconds(view.oracle->remaining(row.job));
+    const double done_s = to_seconds(view.work.done(row.job));
     if (row.isolated_rate > 0) {
-      row.isolated_s += std::max(0.0, row.remaining_s - remaining_s) / row.isolated_rate;
+      row.isolated_s += std::max(0.0, done_s - row.done_s) / row.isolated_rate;
     }
     row.isolated_rate = rates[at];
-    row.remaining_s = remaining_s;
-    jobs.remaining_s.push_back(remaining_s);
+    row.done_s = done_s;
+    jobs.remaining_s.push_back(to_seconds(view.work.remaining(row.job)));
     jobs.age_s.push_back(to_seconds(view.now - view.jobs.arrival[row.job]));
     jobs.isolated_s.push_back(row.isolated_s);
   }
@@ -330,7 +329,7 @@ void Gavel::save(Writer& writer) const {
     writer.time(row.since);
     writer.real(row.isolated_s);
     writer.real(row.isolated_rate);
-    writer.real(row.remaining_s);
+    writer.real(row.done_s);
   }
   for (std::uint32_t gang : gangs_) writer.u64(gang);
   for (const Table* table : {&throughputs_, &shares_, &received_s_, &deficits_s_, &handed_out_s_}) {
@@ -355,7 +354,7 @@ void Gavel::load(Reader& reader) {
     row.since = reader.time();
     row.isolated_s = reader.real();
     row.isolated_rate = reader.real();
-    row.remaining_s = reader.real();
+    row.done_s = reader.real();
     const bool makes_sense = !row.job.is_none() && (row.type == kNoType || row.type < types);
     if (!reader.ok() || !makes_sense) return reader.fail();
   }

@@ -13,7 +13,6 @@
 // jobs that wait, if a GPU is idle; else O(news).
 #include "fairlead/policy/hadar/dual.h"
 #include "fairlead/policy/kit/rounds.h"
-#include "fairlead/policy/kit/total_work.h"
 #include "fairlead/policy/policies.h"
 #include "fairlead/solve/time_shares.h"
 
@@ -52,7 +51,7 @@ class Hadar : public Policy {
   explicit Hadar(const HadarOptions& options) : options_(options), rounds_(options.round) {}
 
   std::string_view name() const override { return kHadar.name; }
-  Needs needs() const override { return {.rates = RatesNeeded::kTable, .remaining_work = true}; }
+  Needs needs() const override { return {.rates = RatesNeeded::kTable, .work = kAnyWork}; }
   void decide(const View& view, Plan& plan) override;
   void save(Writer& writer) const override;
   void load(Reader& reader) override;
@@ -88,7 +87,6 @@ class Hadar : public Policy {
 
   const HadarOptions options_;
   Rounds rounds_;
-  TotalWork total_work_;
   std::vector<std::int64_t> noted_prices_;  // by type, as last noted
 
   // Of the decision under way.
@@ -107,7 +105,6 @@ class Hadar : public Policy {
 
 void Hadar::decide(const View& view, Plan& plan) {
   if (!dual_) dual_.emplace(view.cluster, options_.search);
-  total_work_.apply_news(view);
   const bool is_round = rounds_.due(view.now);
   const bool all = is_round && options_.preempt;
   const bool is_time = all || ((is_round || options_.fill) && plan.free().total() > 0);
@@ -131,7 +128,7 @@ void Hadar::decide(const View& view, Plan& plan) {
 void Hadar::collect_bidders(const View& view, bool all) {
   bidders_.clear();
   const auto add = [&](JobId job) {
-    const Duration remaining = view.oracle->remaining(job);
+    const Duration remaining = view.work.remaining(job);
     // One that runs counts as a round shorter: a smaller lead is not worth two switches.
     const Duration head_start =
         view.jobs.state[job] == JobState::kRunning ? options_.round : Duration{};
@@ -155,7 +152,7 @@ void Hadar::weigh(const View& view) {
   for (Bidder& bidder : bidders_) {
     const double remaining_s = to_seconds(bidder.remaining);
     const double age_s = to_seconds(view.now - view.jobs.arrival[bidder.job]);
-    const double slowdown = (age_s + remaining_s) / to_seconds(total_work_.of(bidder.job));
+    const double slowdown = (age_s + remaining_s) / to_seconds(view.work.total(bidder.job));
     switch (options_.utility) {
       case Utility::kJct:
         bidder.weight = behind--;
@@ -346,11 +343,7 @@ void Hadar::carry_out(Plan& plan) {
     if (gang.empty() || keeps(i)) continue;
     for (Slice slice : gang) plan.take(slice.node, slice.gpus);
     plan.place(bids_[i].job);
-    Note note;
-    note.kind = NoteKind::kPayoff;
-    note.job = bids_[i].job;
-    note.value = std::llround(dual_->payoff(i) * 1e6);
-    plan.note(note);
+    plan.note(note::Payoff{bids_[i].job, note::Millionths::of(dual_->payoff(i))});
   }
 }
 
@@ -358,27 +351,21 @@ void Hadar::note_prices(Plan& plan) {
   noted_prices_.resize(capacity_.size());
   for (GpuTypeId type : ids<GpuTypeId>(capacity_.size())) {
     const double price = prices_.price(type, dual_->free().of_type[type]);
-    const std::int64_t value = std::llround(price * 1e6);
-    if (value == noted_prices_[type.row()]) continue;
-    noted_prices_[type.row()] = value;
-    Note note;
-    note.kind = NoteKind::kPrice;
-    note.type = type;
-    note.value = value;
-    plan.note(note);
+    const note::Millionths noted = note::Millionths::of(price);
+    if (noted.steps == noted_prices_[type.row()]) continue;
+    noted_prices_[type.row()] = noted.steps;
+    plan.note(note::Price{UserId::none(), UserId::none(), type, noted});
   }
 }
 
 void Hadar::save(Writer& writer) const {
   rounds_.save(writer);
-  total_work_.save(writer);
   writer.u64(noted_prices_.size());
   for (std::int64_t price : noted_prices_) writer.i64(price);
 }
 
 void Hadar::load(Reader& reader) {
   rounds_.load(reader);
-  total_work_.load(reader);
   noted_prices_.clear();
   for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
     noted_prices_.push_back(reader.i64());

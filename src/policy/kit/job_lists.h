@@ -14,6 +14,10 @@ class JobLists {
  public:
   explicit JobLists(std::size_t lists) : ends_(lists) {}
 
+  // Makes lists 0..lists-1 out of those there are.
+  void grow(std::size_t lists) {
+    if (ends_.size() < lists) ends_.resize(lists);
+  }
   // Makes room for jobs 0..jobs-1.
   void reserve(std::size_t jobs) {
     if (links_.size() < jobs) links_.resize(jobs);

@@ -22,8 +22,9 @@ bool fits(const Question& ask) {
   constexpr std::size_t kHolder = 0;  // of all that is not free
   constexpr std::size_t kAsker = 1;
   Jobs jobs;
-  for (std::size_t job : {kHolder, kAsker}) jobs.user.push_back(UserId(job));
-  jobs.start_serving();
+  for (std::size_t job : {kHolder, kAsker}) {
+    jobs.add({.job = JobId(job), .user = UserId(0)}, ModelId());
+  }
   for (JobState& state : jobs.state) state = JobState::kWaiting;
   Plan plan(ask.cluster, jobs);
   bool any_is_held = false;

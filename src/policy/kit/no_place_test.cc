@@ -52,7 +52,7 @@ TEST_F(Why, TooFewGpusAreFree) {
 
 TEST_F(Why, GpusOfANodeThatIsDownAreNotFree) {
   FreeIndex free(cluster_);
-  for (NodeId node : ids<NodeId>(3)) free.set_down(node);
+  for (NodeId node : ids<NodeId>(3)) free.set_gpus(node, 0);
   const NoPlace few = why_no_place(Placement::kBestFit, cluster_, free, 7, type_bit(GpuTypeId(0)));
   EXPECT_EQ(few.why, Misfit::kTooFew);
   EXPECT_FALSE(few.never) << "it fits once they are up";

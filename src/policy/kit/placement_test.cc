@@ -66,8 +66,7 @@ class Draft {
  private:
   static Jobs waiting_jobs() {
     Jobs jobs;
-    for (int i = 0; i < 2; ++i) jobs.user.push_back(UserId(0));
-    jobs.start_serving();
+    for (std::size_t i : {0UL, 1UL}) jobs.add({.job = JobId(i), .user = UserId(0)}, ModelId());
     for (JobState& state : jobs.state) state = JobState::kWaiting;
     return jobs;
   }
@@ -317,8 +316,7 @@ TEST(Placement, NamesAreThoseOfTheOption) {
 class PlaceBack : public ::testing::Test {
  protected:
   PlaceBack() : cluster_(cluster_of(kThreeOfFour)) {
-    for (int i = 0; i < 2; ++i) jobs_.user.push_back(UserId(0));
-    jobs_.start_serving();
+    for (std::size_t i : {0UL, 1UL}) jobs_.add({.job = JobId(i), .user = UserId(0)}, ModelId());
     for (JobState& state : jobs_.state) state = JobState::kWaiting;
     const std::vector<Slice> held = {{NodeId(0), 2}, {NodeId(2), 4}};
     jobs_.last[kJob] = jobs_.gangs.add(held);

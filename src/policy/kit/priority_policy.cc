@@ -35,7 +35,9 @@ void PriorityPolicy::decide(const View& view, Plan& plan) {
 
 void PriorityPolicy::apply_news(const View& view) {
   for (const Event& event : view.news) {
-    if (loses_gang(event.kind)) {
+    // One that arrives again was held meanwhile; what it held before is over.
+    const bool is_back = event.kind == EventKind::kArrived && view.jobs.hold[event.job] > 0;
+    if (loses_gang(event.kind) || is_back) {
       std::erase_if(running_, [&](const Running& each) { return each.order.job == event.job; });
     }
     if (begins_to_wait(event.kind)) wait(view, newcomer(view, event.job));

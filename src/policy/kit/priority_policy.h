@@ -2,8 +2,8 @@
 // a key that changes while a job runs, and give the cluster to the first that fit (Preemption).
 //
 // Cost of a decision: O(news) when no job waits or all fit, else O(running + classes): a
-// waiting job's key does not change, so waiting jobs stand in a ClassQueue, running ones in one
-// sorted array, and a decision merges the two.
+// waiting job's key is not asked for again, so waiting jobs stand in a ClassQueue, running ones in
+// one sorted array, and a decision merges the two.
 //
 // Ties. The Tiresias simulator keeps one list, stably sorted by key at every decision, newcomers at
 // its tail. Ties::kStable gives the same order without keeping the list, for keys that fall while a
@@ -39,7 +39,8 @@ class PriorityPolicy : public Policy {
   void load(Reader& reader) override;
 
  protected:
-  // The job's key now; the smallest runs first. It must not change while the job waits.
+  // The job's key now; the smallest runs first. Of a job that waits, it is the key that it had when
+  // it began to.
   virtual std::int64_t key(const View& view, JobId job) const = 0;
 
  private:

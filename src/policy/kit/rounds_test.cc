@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <optional>
 #include <vector>
 
 namespace fairlead {
@@ -89,13 +90,17 @@ class LateTest : public ::testing::TestWithParam<const char*> {
                                 })),
         speed_(Speed::make(cluster_, builtin_models(), workload_, "").value()),
         policy_(std::move(*parse_policy(GetParam(), 1)->make())) {
-    workload_.jobs.start_serving();
+    for (JobId job : ids<JobId>(2)) {
+      jobs_.add({.job = job, .user = UserId(0), .types = workload_.jobs.types[job]}, ModelId());
+    }
+    plan_.emplace(cluster_, jobs_);
   }
 
   // The job that runs from `now_ms` on, the one before having run up to then.
   JobId runs_after(std::int64_t now_ms, std::vector<Event> news) {
-    Jobs& jobs = workload_.jobs;
+    Jobs& jobs = jobs_;
     const KnownSpeed known(speed_, cluster_, jobs, RatesNeeded::kNone, {});
+    const KnownWork work(jobs, nullptr, WorkSource::kNone, {});
     std::vector<JobId> waiting;
     std::vector<JobId> running;
     for (JobId job : ids<JobId>(2)) {
@@ -106,18 +111,18 @@ class LateTest : public ::testing::TestWithParam<const char*> {
                      .users = workload_.users,
                      .jobs = jobs,
                      .speed = known,
-                     .oracle = nullptr,
+                     .work = work,
                      .news = news,
                      .waiting = waiting,
                      .running = running},
-                    plan_);
+                    *plan_);
     JobId runs;
     for (JobId job : ids<JobId>(2)) {
       jobs.attained_settled[job] = jobs.attained(job, at(now_ms));
       jobs.held_since[job] = at(now_ms);
-      jobs.held_gpus[job] = plan_.holds(job) ? 1 : 0;
-      jobs.state[job] = plan_.holds(job) ? JobState::kRunning : JobState::kWaiting;
-      if (plan_.holds(job)) runs = job;
+      jobs.held_gpus[job] = plan_->holds(job) ? 1 : 0;
+      jobs.state[job] = plan_->holds(job) ? JobState::kRunning : JobState::kWaiting;
+      if (plan_->holds(job)) runs = job;
     }
     return runs;
   }
@@ -126,11 +131,12 @@ class LateTest : public ::testing::TestWithParam<const char*> {
   Workload workload_;
   const Speed speed_;
   std::unique_ptr<Policy> policy_;
-  Plan plan_{cluster_, workload_.jobs};
+  Jobs jobs_;
+  std::optional<Plan> plan_;
 };
 
 TEST_P(LateTest, ATimerNoticed5MsLateStillEndsTheTurn) {
-  for (JobId job : ids<JobId>(2)) workload_.jobs.state[job] = JobState::kWaiting;
+  for (JobId job : ids<JobId>(2)) jobs_.state[job] = JobState::kWaiting;
   const std::vector<Event> arrivals = {{.kind = EventKind::kArrived, .job = JobId(0)},
                                        {.kind = EventKind::kArrived, .job = JobId(1)}};
   const std::vector<Event> woke = {{.kind = EventKind::kWoke}};

@@ -8,7 +8,6 @@
 // change; a round O(jobs here x (log + GPU types) + GPUs x log + sizes tried).
 #include "fairlead/policy/kit/class_queue.h"
 #include "fairlead/policy/kit/rounds.h"
-#include "fairlead/policy/kit/total_work.h"
 #include "fairlead/policy/optimus/estimates.h"
 #include "fairlead/policy/optimus/shares.h"
 #include "fairlead/policy/policies.h"
@@ -34,7 +33,7 @@ class Optimus : public Policy {
 
   std::string_view name() const override { return kOptimus.name; }
   Needs needs() const override {
-    return {.rates = RatesNeeded::kTable, .remaining_work = true, .elastic = true};
+    return {.rates = RatesNeeded::kTable, .work = kAnyWork, .elastic = true};
   }
   void decide(const View& view, Plan& plan) override;
   void save(Writer& writer) const override;
@@ -53,7 +52,6 @@ class Optimus : public Policy {
   const OptimusOptions options_;
   Rounds rounds_;
   ClassQueue waiting_;  // by smallest gang; without jobs that have none here
-  TotalWork total_work_;
 
   // Of the round under way, beside each other.
   std::vector<JobId> jobs_;
@@ -104,7 +102,6 @@ void Optimus::decide(const View& view, Plan& plan) {
 }
 
 void Optimus::apply_news(const View& view) {
-  total_work_.apply_news(view);
   for (const Event& event : view.news) {
     if (event.job.is_none()) continue;
     switch (view.jobs.state[event.job]) {
@@ -193,9 +190,9 @@ void Optimus::fit(const View& view) {
 }
 
 double Optimus::believed_work_s(const View& view, JobId job) const {
-  const double left_s = to_seconds(view.oracle->remaining(job));
+  const double left_s = to_seconds(view.work.remaining(job));
   if (!options_.fit_remaining) return left_s;
-  const double all_s = to_seconds(total_work_.of(job));
+  const double all_s = to_seconds(view.work.total(job));
   const double progress = std::clamp(1 - left_s / all_s, 0.0, 1.0);
   return all_s * MadeUpTraining(options_.seed, job).believed_left(progress);
 }
@@ -236,13 +233,11 @@ void Optimus::carry_out(const View& view, Plan& plan) {
 void Optimus::save(Writer& writer) const {
   rounds_.save(writer);
   waiting_.save(writer);
-  total_work_.save(writer);
 }
 
 void Optimus::load(Reader& reader) {
   rounds_.load(reader);
   waiting_.load(reader);
-  total_work_.load(reader);
 }
 
 constexpr OptionSpec kOptions[] = {
@@ -263,7 +258,7 @@ constexpr OptionSpec kOptions[] = {
 
 const PolicyEntry kOptimus = {
     .name = "optimus",
-    .summary = "Elastic gangs: GPUs go to whom they bring forward most; work left is known.",
+    .summary = "Elastic gangs: GPUs go to whom they bring forward most.",
     .paper = "Peng et al., Optimus, EuroSys 2018",
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {

@@ -239,13 +239,13 @@ class ElasticWorld : public RecordSink {
   }
 
   void on(const Record& record) override {
-    if (record.kind == RecordKind::kPlace) {
-      std::string text = fmt::format("{}s j{}", to_seconds(record.t), record.job.row());
-      for (Slice slice : record.gang) text += fmt::format(" n{}:{}", slice.node.row(), slice.gpus);
+    if (const auto* place = std::get_if<record::Place>(&record.what)) {
+      std::string text = fmt::format("{}s j{}", to_seconds(record.t), place->job.row());
+      for (Slice slice : place->gang) text += fmt::format(" n{}:{}", slice.node.row(), slice.gpus);
       places_.push_back(text);
     }
-    if (record.kind == RecordKind::kFinished) {
-      finishes_s_[record.job.row()] = to_seconds(record.t);
+    if (const auto* finished = std::get_if<record::Finished>(&record.what)) {
+      finishes_s_[finished->job.row()] = to_seconds(record.t);
     }
   }
 
@@ -427,7 +427,7 @@ struct JobView {
             .users = workload.users,
             .jobs = workload.jobs,
             .speed = *known,
-            .oracle = nullptr,
+            .work = work,
             .news = {},
             .waiting = {},
             .running = {}};
@@ -437,6 +437,7 @@ struct JobView {
   Workload workload;
   std::optional<Speed> speed;
   std::optional<KnownSpeed> known;
+  KnownWork work{workload.jobs, nullptr, WorkSource::kNone, {}};
 };
 
 TEST(OptimusSpeed, RecoversSpeedsThatFollowTheModel) {

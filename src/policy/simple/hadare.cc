@@ -41,7 +41,7 @@ class HadarE : public Policy {
 
   std::string_view name() const override { return kHadarE.name; }
   Needs needs() const override {
-    return {.rates = RatesNeeded::kTable, .remaining_work = true, .copies = true};
+    return {.rates = RatesNeeded::kTable, .work = kAnyWork, .copies = true};
   }
   void decide(const View& view, Plan& plan) override;
   void save(Writer& writer) const override { writer.time(round_end_); }
@@ -118,7 +118,7 @@ void HadarE::collect(const View& view, const Plan& plan) {
   for (std::span<const JobId> jobs : {view.waiting, view.running}) {
     for (JobId job : jobs) {
       Fork fork{.job = job, .gpus = view.jobs.gpus[job]};
-      fork.remaining_s = to_seconds(view.oracle->remaining(job));
+      fork.remaining_s = to_seconds(view.work.remaining(job));
       fork.is_wide = true;
       for (GpuTypeId type : ids<GpuTypeId>(types(view))) {
         const bool fits = fork.gpus <= view.cluster.type_node_gpus_max[type];

@@ -22,7 +22,7 @@ class Lwf : public QueuePolicy {
       : QueuePolicy(on_misfit, Placement::kCount), kappa_(kappa) {}
 
   std::string_view name() const override { return kLwf.name; }
-  Needs needs() const override { return {.remaining_work = true}; }
+  Needs needs() const override { return {.work = kAnyWork}; }
   void decide(const View& view, Plan& plan) override {
     is_measured_ = false;
     QueuePolicy::decide(view, plan);
@@ -30,7 +30,7 @@ class Lwf : public QueuePolicy {
 
  protected:
   OrderKey order(const View& view, JobId job) const override {
-    const GpuTime service = occupancy(view.oracle->remaining(job), view.jobs.gpus[job]);
+    const GpuTime service = occupancy(view.work.remaining(job), view.jobs.gpus[job]);
     return {.major = saturated_gpu_ms(service), .minor = view.jobs.arrival[job].ms, .job = job};
   }
   bool start(const View& view, Plan& plan, JobId job) override;
@@ -96,7 +96,7 @@ void Lwf::measure(const View& view, const Plan& plan) {
 }
 
 void Lwf::add_workload(const View& view, const Plan& plan, JobId job) {
-  const Duration remaining = view.oracle->remaining(job);
+  const Duration remaining = view.work.remaining(job);
   for (Slice slice : plan.gang(job)) workload_[slice.node] += occupancy(remaining, slice.gpus);
 }
 
@@ -113,7 +113,7 @@ constexpr OptionSpec kOptions[] = {
 
 const PolicyEntry kLwf = {
     .name = "lwf",
-    .summary = "Least GPU time first, on the least loaded nodes; durations are known beforehand.",
+    .summary = "Least GPU time first, on the least loaded nodes, without preemption.",
     .paper = "Wang et al., Communication Contention Aware Scheduling, arXiv 2002.10105",
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {

@@ -1,4 +1,4 @@
-// Shortest job first, without preemption and with durations known beforehand (Helios' sjf).
+// Shortest job first, without preemption (Helios' sjf).
 //
 // Waiting jobs stand by remaining running time on their reference gang, then by arrival; the first
 // that finds no room holds up all behind it.
@@ -13,12 +13,11 @@ class Sjf : public QueuePolicy {
   explicit Sjf(Placement placement) : QueuePolicy(OnMisfit::kStop, placement) {}
 
   std::string_view name() const override { return kSjf.name; }
-  Needs needs() const override { return {.remaining_work = true}; }
+  Needs needs() const override { return {.work = kEstimatedWork}; }
 
  protected:
   OrderKey order(const View& view, JobId job) const override {
-    return {
-        .major = view.oracle->remaining(job).ms, .minor = view.jobs.arrival[job].ms, .job = job};
+    return {.major = view.work.remaining(job).ms, .minor = view.jobs.arrival[job].ms, .job = job};
   }
 };
 
@@ -30,7 +29,7 @@ constexpr OptionSpec kOptions[] = {
 
 const PolicyEntry kSjf = {
     .name = "sjf",
-    .summary = "Shortest job first, without preemption; durations are known beforehand.",
+    .summary = "Shortest job first, without preemption.",
     .paper = "Hu et al., Helios, SC 2021 (baseline SJF)",
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {

@@ -11,11 +11,11 @@ class Srsf : public PriorityPolicy {
   explicit Srsf(Placement placement) : PriorityPolicy(placement, Ties::kStable, {}) {}
 
   std::string_view name() const override { return kSrsf.name; }
-  Needs needs() const override { return {.remaining_work = true}; }
+  Needs needs() const override { return {.work = kAnyWork}; }
 
  protected:
   std::int64_t key(const View& view, JobId job) const override {
-    return saturated_gpu_ms(occupancy(view.oracle->remaining(job), view.jobs.gpus[job]));
+    return saturated_gpu_ms(occupancy(view.work.remaining(job), view.jobs.gpus[job]));
   }
 };
 
@@ -27,7 +27,7 @@ constexpr OptionSpec kOptions[] = {
 
 const PolicyEntry kSrsf = {
     .name = "srsf",
-    .summary = "Least remaining GPU time first, with preemption; durations are known beforehand.",
+    .summary = "Least remaining GPU time first, with preemption.",
     .paper = "Gu et al., Tiresias, NSDI 2019 (baseline SRSF; simulator schedule shortest-gpu)",
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {

@@ -10,11 +10,11 @@ class Srtf : public PriorityPolicy {
   explicit Srtf(Placement placement) : PriorityPolicy(placement, Ties::kStable, {}) {}
 
   std::string_view name() const override { return kSrtf.name; }
-  Needs needs() const override { return {.remaining_work = true}; }
+  Needs needs() const override { return {.work = kAnyWork}; }
 
  protected:
   std::int64_t key(const View& view, JobId job) const override {
-    return view.oracle->remaining(job).ms;
+    return view.work.remaining(job).ms;
   }
 };
 
@@ -26,7 +26,7 @@ constexpr OptionSpec kOptions[] = {
 
 const PolicyEntry kSrtf = {
     .name = "srtf",
-    .summary = "Shortest remaining time first, with preemption; durations are known beforehand.",
+    .summary = "Shortest remaining time first, with preemption.",
     .paper = "Gu et al., Tiresias, NSDI 2019 (baseline SRTF; simulator schedule shortest)",
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {

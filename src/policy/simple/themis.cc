@@ -23,7 +23,6 @@
 // between, the same for the waiting jobs if a GPU is free.
 #include "fairlead/policy/kit/placement.h"
 #include "fairlead/policy/kit/rounds.h"
-#include "fairlead/policy/kit/total_work.h"
 #include "fairlead/policy/policies.h"
 
 #include <algorithm>
@@ -47,10 +46,9 @@ class Themis : public Policy {
   explicit Themis(const Options& options) : options_(options), leases_(options.lease) {}
 
   std::string_view name() const override { return "themis"; }
-  Needs needs() const override { return {.remaining_work = true}; }
+  Needs needs() const override { return {.work = kAnyWork}; }
 
   void decide(const View& view, Plan& plan) override {
-    total_work_.apply_news(view);
     count_jobs(view);
     const bool leases_end = leases_.due(view.now);
     if (view.waiting.empty()) return;
@@ -65,7 +63,6 @@ class Themis : public Policy {
   }
 
   void save(Writer& writer) const override {
-    total_work_.save(writer);
     leases_.save(writer);
     writer.time(counted_);
     writer.u64(jobs_here_);
@@ -74,7 +71,6 @@ class Themis : public Policy {
     for (std::uint64_t job_ms : job_ms_at_arrival_) writer.u64(job_ms);
   }
   void load(Reader& reader) override {
-    total_work_.load(reader);
     leases_.load(reader);
     counted_ = reader.time();
     jobs_here_ = reader.u64();
@@ -117,9 +113,9 @@ class Themis : public Policy {
       if ((jobs.types[job] & type_bit(type)) != 0) gpus += view.cluster.type_gpus[type];
     }
     const double share = gpus / contention(view, job);
-    const Duration shared = view.now - jobs.arrival[job] + view.oracle->remaining(job);
+    const Duration shared = view.now - jobs.arrival[job] + view.work.remaining(job);
     const double alone =
-        static_cast<double>(total_work_.of(job).ms) * std::max(1.0, jobs.gpus[job] / share);
+        static_cast<double>(view.work.total(job).ms) * std::max(1.0, jobs.gpus[job] / share);
     return static_cast<double>(shared.ms) / alone;
   }
 
@@ -193,7 +189,6 @@ class Themis : public Policy {
   }
 
   const Options options_;
-  TotalWork total_work_;
   Rounds leases_;  // a round begins where leases end
   Time counted_;
   std::uint64_t jobs_here_ = 0;  // since counted_

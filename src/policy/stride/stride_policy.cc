@@ -136,11 +136,7 @@ void StridePolicy::note_passes(Plan& plan) {
     Account& account = accounts_[client.job];
     if (account.noted == account.charged) continue;
     account.noted = account.charged;
-    Note note;
-    note.kind = NoteKind::kPass;
-    note.job = client.job;
-    note.value = std::llround(client.pass * 1e6);
-    plan.note(note);
+    plan.note(note::Pass{client.job, note::Millionths::of(client.pass)});
   }
 }
 

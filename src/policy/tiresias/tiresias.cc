@@ -249,11 +249,7 @@ void Tiresias::promote_due(const View& view, Plan& plan) {
 }
 
 void Tiresias::note_queue(JobId job, Plan& plan) const {
-  Note note;
-  note.kind = NoteKind::kQueue;
-  note.job = job;
-  note.value = states_[job].queue;
-  plan.note(note);
+  plan.note(note::Queue{job, states_[job].queue});
 }
 
 // Walks the queues: in each those who run, then those who wait, then those who were just demoted

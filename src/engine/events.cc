@@ -1,0 +1,374 @@
+// What the world says: each event is folded into the tables and told to the policy, or ignored.
+
+#include "fairlead/engine/engine.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace fairlead {
+namespace {
+
+Event job_news(EventKind kind, JobId job) { return {.kind = kind, .job = job}; }
+
+// Nothing for a policy to decide on.
+bool is_quiet(EventKind kind) {
+  return kind == EventKind::kStarted || kind == EventKind::kStopped || kind == EventKind::kProgress;
+}
+
+}  // namespace
+
+// Users and nodes that are new. Those that are known already are no news.
+void Engine::admit(const Batch& batch) {
+  for (const UserSpec& user : batch.users) {
+    if (user.user.row() != tables_.users.size()) continue;
+    log(record::User{user.user, user.name, user.tickets});
+  }
+  for (const NodeJoin& join : batch.nodes) {
+    if (join.node.row() != tables_.cluster.nodes() || !tables_.cluster.can_add(join.row)) continue;
+    log(record::Node{.node = join.node,
+                     .name = join.row.name,
+                     .type = join.row.type,
+                     .host = join.row.host,
+                     .rack = join.row.rack,
+                     .gpus = join.row.gpus});
+    plan_.free_.add_node();
+    news_.push_back({.kind = EventKind::kGpusUp, .node = join.node});
+  }
+}
+
+// True if something happened that a policy may act on.
+bool Engine::apply_events(const Batch& batch) {
+  counts_.events += std::ssize(batch.events);
+  std::size_t arrivals = 0;
+  bool is_news = false;
+  for (const Event& event : batch.events) {
+    bool counts = true;
+    if (event.kind == EventKind::kArrived) {
+      const bool has_spec = arrivals < batch.jobs.size() && batch.jobs[arrivals].job == event.job;
+      counts = has_spec && arrive(batch.jobs[arrivals++]);
+    } else {
+      counts = apply_event(event);
+    }
+    if (!counts) ignore(event);
+    is_news |= counts && !is_quiet(event.kind);
+  }
+  return is_news;
+}
+
+void Engine::ignore(const Event& event) {
+  ++counts_.ignored;
+  log(record::Ignored{event.kind, event.job, event.node, event.hold});
+}
+
+bool Engine::apply_event(const Event& event) {
+  switch (event.kind) {
+    case EventKind::kCordoned:
+    case EventKind::kUncordoned:
+    case EventKind::kGpusDown:
+    case EventKind::kGpusUp:
+      return tables_.nodes.has(event.node) && apply_node_event(event);
+    case EventKind::kTickets: {
+      const Users& users = tables_.users;
+      if (!users.names.has(event.user) || event.tickets < 1) return false;
+      if (users.tickets[event.user] == event.tickets) return false;
+      log(record::Tickets{event.user, event.tickets});
+      news_.push_back(event);
+      return true;
+    }
+    case EventKind::kWoke:
+      return false;
+    default:
+      return jobs_.has(event.job) && apply_job_event(event);
+  }
+}
+
+bool Engine::apply_job_event(const Event& event) {
+  switch (event.kind) {
+    case EventKind::kFinished:
+    case EventKind::kFailed:
+      return finish(event);
+    case EventKind::kCancelled:
+      return cancel(event.job);
+    case EventKind::kHeld:
+      return hold_back(event.job);
+    case EventKind::kReleased:
+      return release(event.job);
+    case EventKind::kEvicted:
+      return evict(event);
+    case EventKind::kStartFailed:
+      return fail_start(event);
+    case EventKind::kStopped:
+      return confirm_stop(event);
+    case EventKind::kStopFailed:
+      return fail_stop(event);
+    case EventKind::kStarted:
+      return confirm_start(event);
+    case EventKind::kProgress:
+      if (!is_running(event.job, event.hold)) return false;
+      change_speed(event.job, event.rate);
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool Engine::apply_node_event(const Event& event) {
+  switch (event.kind) {
+    case EventKind::kGpusDown:
+      return take_gpus_down(event.node, event.gpus);
+    case EventKind::kGpusUp:
+      return bring_gpus_up(event.node, event.gpus);
+    case EventKind::kCordoned:
+      return cordon(event.node, event.reason);
+    default:
+      return uncordon(event.node);
+  }
+}
+
+bool Engine::is_here(JobId job) const {
+  const JobState state = jobs_.state[job];
+  return state == JobState::kWaiting || state == JobState::kRunning || state == JobState::kHeld;
+}
+
+bool Engine::is_running(JobId job, HoldId hold) const {
+  return jobs_.state[job] == JobState::kRunning && jobs_.hold[job] == hold;
+}
+
+bool Engine::arrive(const JobSpec& spec) {
+  if (jobs_.has(spec.job) || !tables_.users.names.has(spec.user)) return false;
+  plan_.add_job(spec.job);
+  changed_at_.grow_to(spec.job);
+  if (const std::string_view reason = unrunnable(spec); !reason.empty()) {
+    log(record::Rejected{asked(spec), reason});
+    known_.add_job(spec.job);
+    return true;
+  }
+  standstill_.on_progress();
+  log(record::Arrived{asked(spec)});
+  known_.add_job(spec.job);
+  known_work_.on_arrived(spec.job, spec.work);
+  news_.push_back(job_news(EventKind::kArrived, spec.job));
+  return true;
+}
+
+std::string_view Engine::unrunnable(const JobSpec& spec) const {
+  const Cluster& cluster = tables_.cluster;
+  const std::uint32_t smallest = policy_->needs().elastic ? spec.gpus_min : spec.gpus;
+  if (smallest > cluster.gpus) return "larger than the cluster";
+  if (spec.types == 0) return "its model runs on no GPU type of the cluster";
+  std::uint32_t gpus = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(cluster.type_names.size())) {
+    if ((spec.types & type_bit(type)) != 0) gpus += cluster.type_gpus[type];
+  }
+  if (smallest > gpus) return "larger than the GPU types its model runs on";
+  return {};
+}
+
+// Of the hold that it has, or had last: a job may end while it is suspended.
+bool Engine::finish(const Event& event) {
+  const JobId job = event.job;
+  if (!is_here(job) || event.hold == 0 || event.hold != jobs_.hold[job]) return false;
+  const bool was_held = jobs_.state[job] == JobState::kHeld;
+  if (jobs_.state[job] == JobState::kRunning) lose_hold(job);
+  standstill_.on_progress();
+  if (event.kind == EventKind::kFinished) {
+    log(record::Finished{job});
+    known_work_.on_finished(job);
+  } else {
+    log(record::Failed{job, event.reason});
+  }
+  // A policy has forgotten a job that is held.
+  if (!was_held) news_.push_back(event);
+  return true;
+}
+
+bool Engine::cancel(JobId job) {
+  if (!is_here(job)) return false;
+  const bool was_held = jobs_.state[job] == JobState::kHeld;
+  if (jobs_.state[job] == JobState::kRunning) stop_now(job, record::StopCause::kCancelled);
+  standstill_.on_progress();
+  log(record::Cancelled{job});
+  if (!was_held) news_.push_back(job_news(EventKind::kCancelled, job));
+  return true;
+}
+
+bool Engine::hold_back(JobId job) {
+  if (!is_here(job)) return false;
+  const bool was_held = jobs_.state[job] == JobState::kHeld;
+  if (was_held && tables_.held_until[job] == Time::never()) return false;
+  if (jobs_.state[job] == JobState::kRunning) stop_now(job, record::StopCause::kHeld);
+  log(record::Held{job});
+  if (!was_held) news_.push_back(job_news(EventKind::kCancelled, job));
+  return true;
+}
+
+bool Engine::release(JobId job) {
+  if (jobs_.state[job] != JobState::kHeld) return false;
+  standstill_.on_progress();
+  log(record::Released{job});
+  news_.push_back(job_news(EventKind::kArrived, job));
+  return true;
+}
+
+void Engine::release_due() {
+  while (!retries_.empty() && retries_.top().first <= now_) {
+    const auto [retry, job] = retries_.top();
+    retries_.pop();
+    const auto held = tables_.held_until.find(job);
+    if (held != tables_.held_until.end() && held->second == retry) release(job);
+  }
+}
+
+bool Engine::evict(const Event& event) {
+  if (!is_running(event.job, event.hold)) return confirm_stop(event);
+  lose_hold(event.job, event.lost);
+  log(record::Evicted{event.job, event.lost});
+  news_.push_back(event);
+  return true;
+}
+
+bool Engine::confirm_stop(const Event& event) {
+  const auto stopping = tables_.stopping.find({event.job, event.hold});
+  if (stopping == tables_.stopping.end()) return false;
+  const Tables::Stopping busy = stopping->second;
+  log(record::Stopped{event.job, event.hold});
+  if (!busy.has_failed) return true;
+  for (const auto& [node, gpus] : busy.gpus) bring_gpus_up(node, gpus);
+  return true;
+}
+
+// The GPUs are as good as gone until the hold is over.
+bool Engine::fail_stop(const Event& event) {
+  const auto stopping = tables_.stopping.find({event.job, event.hold});
+  if (stopping == tables_.stopping.end() || stopping->second.has_failed) return false;
+  const Tables::Stopping busy = stopping->second;
+  log(record::StopFailed{event.job, event.hold, event.reason});
+  for (const auto& [node, gpus] : busy.gpus) take_gpus_down(node, gpus);
+  return true;
+}
+
+bool Engine::confirm_start(const Event& event) {
+  if (!is_running(event.job, event.hold) || !jobs_.is_starting(event.job)) return false;
+  log(record::Started{event.job, event.overhead});
+  known_.on_hold(event.job, jobs_.last_gang(event.job), {});
+  return true;
+}
+
+bool Engine::fail_start(const Event& event) {
+  const JobId job = event.job;
+  if (!is_running(job, event.hold)) return false;
+  const auto failed = tables_.failed_starts.find(job);
+  const std::uint32_t before = failed == tables_.failed_starts.end() ? 0 : failed->second;
+  const std::int64_t doubled = options_.retry_first.ms << std::min<std::uint32_t>(before, 30);
+  const Time retry = now_ + std::min(Duration{doubled}, options_.retry_max);
+  std::vector<NodeId> nodes;
+  for (Slice slice : jobs_.last_gang(job)) nodes.push_back(slice.node);
+  lose_hold(job);
+  log(record::StartFailed{job, retry, event.reason});
+  if (before + 1 >= options_.starts_max) {
+    standstill_.on_progress();
+    log(record::Failed{job, event.reason});
+  } else {
+    retries_.push({retry, job});
+  }
+  news_.push_back(job_news(EventKind::kCancelled, job));
+  for (NodeId node : nodes) {
+    const auto on_node = tables_.failed_on.find(node);
+    if (on_node == tables_.failed_on.end() || on_node->second.size() < options_.cordon_after) {
+      continue;
+    }
+    cordon(node, event.reason);
+  }
+  return true;
+}
+
+bool Engine::cordon(NodeId node, std::string_view reason) {
+  if (tables_.nodes[node].is_cordoned) return false;
+  log(record::Cordoned{node, reason});
+  return true;
+}
+
+bool Engine::uncordon(NodeId node) {
+  if (!tables_.nodes[node].is_cordoned) return false;
+  log(record::Uncordoned{node});
+  refresh_capacity(node);
+  return true;
+}
+
+bool Engine::take_gpus_down(NodeId node, std::uint64_t gpus) {
+  const Tables::NodeState& state = tables_.nodes[node];
+  const std::uint64_t down = gpus & state.up;
+  if (down == 0) return false;
+  // Jobs that still hold some of them, as their evictions are not known yet or will never be.
+  if ((down & ~state.free) != 0) evict_from(node, down);
+  const bool is_whole = down == state.has;
+  log(record::GpusDown{node, is_whole ? kAllGpus : down});
+  refresh_capacity(node);
+  return true;
+}
+
+void Engine::evict_from(NodeId node, std::uint64_t gpus) {
+  std::vector<JobId> victims;
+  for (JobId job : tables_.running.members()) {
+    const auto masks = std::as_const(jobs_.gangs).gpu_masks(jobs_.last[job]);
+    std::size_t i = 0;
+    for (Slice slice : jobs_.last_gang(job)) {
+      if (slice.node == node && (masks[i] & gpus) != 0) victims.push_back(job);
+      ++i;
+    }
+  }
+  std::ranges::sort(victims);
+  for (JobId job : victims) {
+    steps_.push_back({.kind = Step::Kind::kStop, .job = job, .hold = jobs_.hold[job]});
+    lose_hold(job);
+    log(record::Evicted{job, {}});
+    news_.push_back(job_news(EventKind::kEvicted, job));
+  }
+}
+
+bool Engine::bring_gpus_up(NodeId node, std::uint64_t gpus) {
+  const Tables::NodeState& state = tables_.nodes[node];
+  const std::uint64_t back = gpus & state.has & ~state.up;
+  if (back == 0) return false;
+  log(record::GpusUp{node, back == state.has ? kAllGpus : back});
+  refresh_capacity(node);
+  return true;
+}
+
+// The GPUs of the node that policies may count on have changed.
+void Engine::refresh_capacity(NodeId node) {
+  const auto usable = static_cast<std::uint32_t>(std::popcount(tables_.nodes[node].usable()));
+  const std::uint32_t before = plan_.free_.capacity(node);
+  if (usable == before) return;
+  plan_.free_.set_gpus(node, usable);
+  news_.push_back(
+      {.kind = usable < before ? EventKind::kGpusDown : EventKind::kGpusUp, .node = node});
+}
+
+// GPUs of cordoned nodes that have fallen idle are not to be used again.
+void Engine::close_idle_gpus() {
+  for (NodeId node : tables_.cordoned) {
+    const Tables::NodeState& state = tables_.nodes[node];
+    const std::uint64_t idle = state.up & state.free & ~state.closed;
+    if (idle == 0) continue;
+    log(record::Closed{node, idle});
+    refresh_capacity(node);
+  }
+}
+
+// To be called before the record by which the tables lose the hold.
+void Engine::lose_hold(JobId job, Duration lost) {
+  plan_.world_took_away(job);
+  known_work_.on_hold_end(job, lost);
+  standstill_.on_hold_end(job, jobs_.works_from[job], now_);
+}
+
+// Takes a gang away without asking the policy.
+void Engine::stop_now(JobId job, record::StopCause cause) {
+  steps_.push_back({.kind = Step::Kind::kStop, .job = job, .hold = jobs_.hold[job]});
+  lose_hold(job);
+  log(record::Stop{.job = job, .cause = cause, .is_reported = backend_.reports_steps()});
+}
+
+}  // namespace fairlead

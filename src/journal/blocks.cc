@@ -1,0 +1,280 @@
+#include "fairlead/journal/blocks.h"
+
+#include "fairlead/base/check.h"
+#include "fairlead/base/crc32c.h"
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace fairlead {
+namespace {
+
+constexpr std::size_t kCrcBytes = 4;
+// A number so far off is none: what looks like a header is not one.
+constexpr std::uint64_t kBlocksAhead = std::uint64_t{1} << 32;
+
+struct Header {
+  std::uint32_t crc = 0;
+  std::uint32_t length = 0;
+  std::uint32_t records = 0;
+  std::uint64_t number = 0;
+  std::uint64_t hash = 0;
+};
+
+void put(std::uint8_t* to, std::uint64_t value, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; ++i) to[i] = static_cast<std::uint8_t>(value >> (8 * i));
+}
+
+std::uint64_t get(std::string_view from, std::size_t at, std::size_t bytes) {
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < bytes; ++i) {
+    value |= std::uint64_t{static_cast<std::uint8_t>(from[at + i])} << (8 * i);
+  }
+  return value;
+}
+
+// Puts the header in front of the frame that stands in `block` already.
+void put_header(std::vector<std::uint8_t>& block, std::uint32_t records, std::uint64_t number,
+                std::uint64_t hash) {
+  put(&block[4], block.size() - kBlockHeaderBytes, 4);
+  put(&block[8], records, 4);
+  put(&block[12], number, 8);
+  put(&block[20], hash, 8);
+  put(block.data(), crc32c(std::span(block).subspan(kCrcBytes)), kCrcBytes);
+}
+
+Header get_header(std::string_view bytes) {
+  return {.crc = static_cast<std::uint32_t>(get(bytes, 0, 4)),
+          .length = static_cast<std::uint32_t>(get(bytes, 4, 4)),
+          .records = static_cast<std::uint32_t>(get(bytes, 8, 4)),
+          .number = get(bytes, 12, 8),
+          .hash = get(bytes, 20, 8)};
+}
+
+std::uint32_t crc_of(std::string_view block) {
+  const std::string_view rest = block.substr(kCrcBytes);
+  return crc32c({reinterpret_cast<const std::uint8_t*>(rest.data()), rest.size()});
+}
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+// Pipes and some file systems cannot sync.
+bool sync_failed(int status) { return status != 0 && errno != EINVAL && errno != EROFS; }
+
+}  // namespace
+
+Result<BlockWriter> BlockWriter::create(const std::filesystem::path& path) {
+  FL_TRY_ASSIGN(file, OutputFile::create(path));
+  file.write(kBlocksMagic);
+  FL_TRY(file.commit());
+  return append_to(path, 0, kBlocksMagic.size());
+}
+
+Result<BlockWriter> BlockWriter::append_to(const std::filesystem::path& path, std::uint64_t blocks,
+                                           std::uint64_t bytes) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (descriptor < 0) return run_error("{}: cannot write: {}", path.string(), reason(errno));
+  BlockWriter writer(path, descriptor, blocks);
+  struct stat now {};
+  const bool longer = ::fstat(descriptor, &now) == 0 && S_ISREG(now.st_mode) &&
+                      static_cast<std::uint64_t>(now.st_size) > bytes;
+  if (longer && (::ftruncate(descriptor, static_cast<off_t>(bytes)) != 0 ||
+                 sync_failed(::fdatasync(descriptor)))) {
+    return run_error("{}: cannot cut its end: {}", path.string(), reason(errno));
+  }
+  return writer;
+}
+
+BlockWriter::BlockWriter(std::filesystem::path path, int descriptor, std::uint64_t blocks)
+    : path_(std::move(path)),
+      descriptor_(descriptor),
+      blocks_(blocks),
+      context_(ZSTD_createCCtx()) {
+  FL_CHECK(context_ != nullptr, "zstd has no memory");
+  // The fastest level: the journal is written while the simulation waits.
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, 1);
+}
+
+BlockWriter::BlockWriter(BlockWriter&& other) noexcept
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      blocks_(other.blocks_),
+      name_synced_(other.name_synced_),
+      failure_(other.failure_),
+      context_(std::move(other.context_)),
+      block_(std::move(other.block_)) {}
+
+BlockWriter::~BlockWriter() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void BlockWriter::FreeContext::operator()(ZSTD_CCtx_s* context) const { ZSTD_freeCCtx(context); }
+
+void BlockWriter::append(std::span<const std::uint8_t> content, std::uint32_t records,
+                         std::uint64_t hash) {
+  FL_CHECK(!content.empty() && content.size() <= kBlockBytesMax, "a block of {} bytes",
+           content.size());
+  block_.resize(kBlockHeaderBytes + ZSTD_compressBound(content.size()));
+  const std::size_t length =
+      ZSTD_compress2(context_.get(), block_.data() + kBlockHeaderBytes,
+                     block_.size() - kBlockHeaderBytes, content.data(), content.size());
+  FL_CHECK(!ZSTD_isError(length), "zstd: {}", ZSTD_getErrorName(length));
+  block_.resize(kBlockHeaderBytes + length);
+  put_header(block_, records, ++blocks_, hash);
+  write(block_);
+}
+
+void BlockWriter::write(std::span<const std::uint8_t> bytes) {
+  FL_CHECK(descriptor_ >= 0, "{} is written after its end", path_.string());
+  while (!bytes.empty() && failure_ == 0) {
+    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
+    if (count >= 0) bytes = bytes.subspan(static_cast<std::size_t>(count));
+    if (count < 0 && errno != EINTR) failure_ = errno;
+  }
+}
+
+// A new file whose folder is not on the disk is lost with its name.
+void BlockWriter::sync_name() {
+  const std::filesystem::path folder = path_.has_parent_path() ? path_.parent_path() : ".";
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  if (sync_failed(::fsync(descriptor)) && failure_ == 0) failure_ = errno;
+  ::close(descriptor);
+}
+
+Status BlockWriter::sync() {
+  FL_CHECK(descriptor_ >= 0, "{} is synced after its end", path_.string());
+  if (failure_ == 0 && sync_failed(::fdatasync(descriptor_))) failure_ = errno;
+  if (!std::exchange(name_synced_, true)) sync_name();
+  if (failure_ == 0) return {};
+  return run_error("{}: cannot write: {}", path_.string(), reason(failure_));
+}
+
+Status BlockWriter::close() {
+  FL_TRY(sync());
+  if (::close(std::exchange(descriptor_, -1)) == 0) return {};
+  return run_error("{}: cannot write: {}", path_.string(), reason(errno));
+}
+
+// What begins where the source stands.
+struct BlockReader::Seen {
+  std::optional<Header> header;  // if there is room for one
+  std::string_view frame;
+  bool whole = false;
+};
+
+Result<BlockReader> BlockReader::open(const std::filesystem::path& path) {
+  FL_TRY_ASSIGN(source, ByteSource::open(path.string()));
+  return read(std::move(source));
+}
+
+Result<BlockReader> BlockReader::read(ByteSource source) {
+  FL_TRY_ASSIGN(magic, source.peek(kBlocksMagic.size()));
+  if (magic.starts_with("FLJ1")) {
+    return input_error("{}: a journal of an earlier format, FLJ1; run the simulation again",
+                       source.name());
+  }
+  if (!magic.starts_with(kBlocksMagic)) {
+    return input_error("{}: not a Fairlead journal", source.name());
+  }
+  source.consume(kBlocksMagic.size());
+  return BlockReader(std::move(source));
+}
+
+BlockReader::BlockReader(ByteSource source)
+    : source_(std::move(source)), bytes_(kBlocksMagic.size()), context_(ZSTD_createDCtx()) {
+  FL_CHECK(context_ != nullptr, "zstd has no memory");
+}
+
+BlockReader::BlockReader(BlockReader&&) noexcept = default;
+BlockReader::~BlockReader() = default;
+
+void BlockReader::FreeContext::operator()(ZSTD_DCtx_s* context) const { ZSTD_freeDCtx(context); }
+
+Result<BlockReader::Seen> BlockReader::look() {
+  Seen seen;
+  FL_TRY_ASSIGN(head, source_.peek(kBlockHeaderBytes));
+  if (head.size() < kBlockHeaderBytes) return seen;
+  const Header header = get_header(head);
+  seen.header = header;
+  const std::size_t longest = ZSTD_compressBound(kBlockBytesMax);
+  if (header.number == 0 || header.number > blocks_ + kBlocksAhead || header.length > longest) {
+    return seen;
+  }
+  const std::size_t size = kBlockHeaderBytes + header.length;
+  FL_TRY_ASSIGN(bytes, source_.peek(size));
+  if (bytes.size() < size) return seen;
+  seen.frame = bytes.substr(kBlockHeaderBytes, header.length);
+  seen.whole = crc_of(bytes.substr(0, size)) == header.crc;
+  return seen;
+}
+
+Result<std::optional<Block>> BlockReader::next() {
+  FL_TRY_ASSIGN(seen, look());
+  if (!seen.whole) {
+    if (seen.header && seen.header->number == blocks_ + 1) {
+      rest_.torn_records = seen.header->records;
+    }
+    FL_TRY(survey());
+    if (rest_.blocks == 0) return std::nullopt;
+    return damage(fmt::format("it is not whole, and whole blocks follow ({})", rest_.blocks));
+  }
+  const Header header = *seen.header;
+  StreamHash hash = hash_;
+  std::string wrong;
+  if (header.number != blocks_ + 1) {
+    wrong = fmt::format("block {} stands in its place", header.number);
+  } else if (!decompress(seen.frame)) {
+    wrong = "its content cannot be decompressed";
+  } else if (hash.add(content_); hash.value() != header.hash) {
+    wrong = "it does not continue the blocks before it";
+  }
+  if (!wrong.empty()) {
+    FL_TRY(survey());
+    return damage(wrong);
+  }
+  source_.consume(kBlockHeaderBytes + header.length);
+  bytes_ += kBlockHeaderBytes + header.length;
+  ++blocks_;
+  hash_ = hash;
+  return Block{.content = content_, .records = header.records};
+}
+
+tl::unexpected<Error> BlockReader::damage(std::string_view what) {
+  damaged_ = true;
+  return input_error("{}: damaged at byte {}, in block {}: {}", name(), bytes_, blocks_ + 1, what);
+}
+
+// Goes through all that is left, and finds what is whole in it, wherever that begins.
+Status BlockReader::survey() {
+  for (;;) {
+    FL_TRY_ASSIGN(seen, look());
+    if (seen.whole) {
+      ++rest_.blocks;
+      rest_.records += seen.header->records;
+    }
+    const std::size_t step = seen.whole ? kBlockHeaderBytes + seen.header->length : 1;
+    FL_TRY_ASSIGN(left, source_.peek(step));
+    if (left.empty()) return {};
+    source_.consume(step);
+    rest_.bytes += step;
+  }
+}
+
+bool BlockReader::decompress(std::string_view frame) {
+  const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
+  if (size == 0 || size > kBlockBytesMax) return false;  // unknown and wrong are larger
+  content_.resize(size);
+  const std::size_t count = ZSTD_decompressDCtx(context_.get(), content_.data(), content_.size(),
+                                                frame.data(), frame.size());
+  return count == size;  // an error is larger
+}
+
+}  // namespace fairlead

@@ -1,0 +1,96 @@
+// The audit of life cycles and capacity, which hold in every world:
+//  1. no GPU is granted twice, nor one that is down, closed, or not there;
+//  2. gangs are whole: sorted slices of distinct nodes, within what the job asks for; copies of a
+//     job are placed together, on different nodes;
+//  3. jobs go unseen -> waiting <-> running -> finished or failed, and only so; from waiting or
+//     running, and back to waiting, also to held;
+//  4. where the world reports them, starts and stops are confirmed at most once;
+//  5. at the end every job is accounted for, as End says: also those never submitted.
+//
+// O(slices) per record; O(log holds that are stopping) where the world reports stops.
+#pragma once
+
+#include "fairlead/journal/audit_problems.h"
+#include "fairlead/journal/journal.h"
+
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace fairlead {
+
+class LifeCycleAudit {
+ public:
+  // `problems` must outlive it.
+  explicit LifeCycleAudit(AuditProblems& problems) : problems_(problems) {}
+
+  void on(const Record& record);
+  bool ended() const { return ended_; }
+
+ private:
+  enum class State : std::uint8_t {
+    kUnseen,
+    kWaiting,
+    kRunning,
+    kHeld,
+    kDone,
+    kRejected,
+    kUnsubmitted
+  };
+  struct Grant {
+    NodeId node;
+    std::uint64_t gpus;
+  };
+  struct AuditedJob {
+    State state = State::kUnseen;
+    bool is_starting = false;  // Started or StartFailed is to come
+    std::uint32_t gpus_min = 0;
+    std::uint32_t gpus_max = 0;
+    Time placed_at;
+    std::uint32_t copies = 0;
+    HoldId hold = 0;
+    std::vector<Grant> grants;
+  };
+  struct AuditedNode {
+    std::uint64_t gpus = 0;  // every GPU it has
+    std::uint64_t busy = 0;  // held
+    std::uint64_t down = 0;
+    bool is_cordoned = false;
+    std::uint64_t closed = 0;
+  };
+
+  template <class... Args>
+  void problem(fmt::format_string<Args...> format, Args&&... args) {
+    problems_.add(now_, format, std::forward<Args>(args)...);
+  }
+  AuditedJob* running(JobId job);
+  void on_run(const record::Run& run);
+  void on_node(const record::Node& node);
+  void on_known(const record::Asked& asked, State state);
+  void on_hold_end(JobId job, State next);
+  void on_done(JobId job, bool finished);
+  void on_stop(const record::Stop& stop);
+  void on_place(const record::Place& place);
+  void on_started(JobId job);
+  void on_stopped(JobId job, HoldId hold, bool is_over);
+  void on_held(JobId job);
+  void on_released(JobId job);
+  void on_gpus_down(const record::GpusDown& down);
+  void on_gpus_up(const record::GpusUp& up);
+  void on_cordon(NodeId node, bool is_cordoned);
+  void on_closed(const record::Closed& closed);
+  void on_end(const JobCounts& counts);
+  void grant(AuditedJob& job, const record::Place& place);
+  void release(AuditedJob& job);
+
+  AuditProblems& problems_;
+  IdVector<JobId, AuditedJob> jobs_;
+  IdVector<NodeId, AuditedNode> nodes_;
+  std::set<std::pair<JobId, HoldId>> stopping_;
+  JobCounts counts_;
+  Time now_;
+  bool begun_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,49 @@
+// The audit of the work done, for worlds that are exact, as the simulator is: a finish comes at the
+// first millisecond at which the journalled rates have done the job's work, and no running job
+// outlives that moment: no work is lost or invented.
+//
+// A job whose start a world reports, rather than promises to the millisecond, is left out from then
+// on. What is against the life cycle is left to the other audit. O(1) per record.
+#pragma once
+
+#include "fairlead/journal/audit_problems.h"
+#include "fairlead/journal/journal.h"
+#include "fairlead/model/rate_history.h"
+
+namespace fairlead {
+
+class WorkAudit {
+ public:
+  // `problems` must outlive it.
+  explicit WorkAudit(AuditProblems& problems) : problems_(problems) {}
+
+  void on(const Record& record);
+
+ private:
+  struct AuditedJob {
+    bool is_exact = false;  // its work is known, and every hold so far was exact
+    bool runs = false;
+    Work left;
+    Rate rate;
+    Time progress_from;
+  };
+
+  template <class... Args>
+  void problem(fmt::format_string<Args...> format, Args&&... args) {
+    problems_.add(now_, format, std::forward<Args>(args)...);
+  }
+  AuditedJob* running(JobId job);
+  void on_place(const record::Place& place);
+  void on_stop(JobId job, Duration lost);
+  void on_speed(const record::Speed& speed);
+  void on_done(JobId job, bool finished);
+  void on_end();
+  void settle(AuditedJob& job) const;
+
+  AuditProblems& problems_;
+  IdVector<JobId, AuditedJob> jobs_;
+  RateHistory rates_;  // of running jobs
+  Time now_;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,36 @@
+// What is announced of a user and of a job when the world first hears of them: the one door through
+// which the tables grow, in simulation and live alike.
+#pragma once
+
+#include "fairlead/base/ids.h"
+#include "fairlead/base/units.h"
+#include "fairlead/model/cluster.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace fairlead {
+
+struct UserSpec {
+  UserId user{};  // its row: that after the last
+  std::string_view name{};
+  std::int64_t tickets = 1;  // at least 1
+};
+
+struct JobSpec {
+  // Its row, which nothing has had before. Rows may come in any order; those between stay empty
+  // until their jobs come. A trace's job keeps its place in the input, whenever it arrives.
+  JobId job{};
+  std::string_view name{};
+  UserId user{};             // one that was announced
+  std::string_view model{};  // empty: none is named
+  std::uint32_t gpus = 1;  // at least 1; gpus_min <= gpus <= gpus_max
+  std::uint32_t gpus_min = 1;
+  std::uint32_t gpus_max = 1;
+  TypeMask types = kAllTypes;  // GPU types on which it can run
+  Time submit{};
+  Duration work{};  // running time on its reference gang, as declared; 0: not said
+};
+
+}  // namespace fairlead

@@ -1,0 +1,357 @@
+#include "fairlead/report/journal_dump.h"
+
+#include "fairlead/base/overloaded.h"
+#include "fairlead/report/json_text.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace fairlead {
+namespace {
+
+// By the number of the kind.
+constexpr std::array<std::string_view, std::variant_size_v<Record::What>> kKinds = {
+    "run",         "user",      "node",         "arrived",   "rejected",    "finished",
+    "failed",      "cancelled", "evicted",      "gpus_down", "gpus_up",     "stop",
+    "place",       "speed",     "note",         "end",       "unsubmitted", "stopped",
+    "stop_failed", "started",   "start_failed", "held",      "released",    "cordoned",
+    "uncordoned",  "tickets",   "ignored",      "skipped",   "snapshot",    "closed"};
+
+constexpr std::array<std::string_view, 49> kColumns = {
+    "t_ms",        "kind",       "job",       "user",      "node",     "name",
+    "model",       "gpus",       "gpus_min",  "gpus_max",  "types",    "work_ms",
+    "submit_ms",   "reason",     "place",     "gang",      "rate",     "overhead_ms",
+    "locality",    "copy",       "share_num", "share_den", "reported", "lost_ms",
+    "note",        "other_user", "type",      "value",     "tickets",  "host",
+    "rack",        "seed",       "jobs",      "policy",    "options",  "cluster",
+    "trace",       "gpu_types",  "finished",  "failed",    "rejected", "pending",
+    "unsubmitted", "hold",       "retry_ms",  "cause",     "event",    "mask",
+    "state_bytes"};
+
+// The gang with the GPUs granted on each node.
+struct Granted {
+  Gang gang;
+  std::span<const std::uint64_t> gpu_masks;
+
+  template <class Write>
+  void each_gpu(std::size_t slice, Write write) const {
+    for (std::int64_t gpu = 0; gpu < 64; ++gpu) {
+      if ((gpu_masks[slice] >> gpu & 1) != 0) write(gpu);
+    }
+  }
+};
+
+double speed_of(Rate rate) { return static_cast<double>(rate.fixed) / 4294967296.0; }
+
+// A line of CSV: a value for each column.
+class CsvLine {
+ public:
+  void put(std::string_view name, std::string_view text) { at(name) = std::string(text); }
+  void put(std::string_view name, std::int64_t value) { at(name) = value; }
+  void put(std::string_view name, Rate rate) { at(name) = speed_of(rate); }
+  // "3:0+1 7:0": GPUs 0 and 1 of node 3, and GPU 0 of node 7.
+  void put(std::string_view name, const Granted& granted) {
+    std::string text;
+    for (std::size_t i = 0; i < granted.gang.size(); ++i) {
+      text += fmt::format("{}{}:", text.empty() ? "" : " ", granted.gang[i].node.row());
+      granted.each_gpu(i, [&](std::int64_t gpu) {
+        text += fmt::format("{}{}", text.back() == ':' ? "" : "+", gpu);
+      });
+    }
+    put(name, text);
+  }
+  void put(std::string_view name, std::span<const std::string> texts) {
+    std::string joined;
+    for (const std::string& text : texts) joined += (joined.empty() ? "" : " ") + text;
+    put(name, joined);
+  }
+  template <class Tag>
+  void put(std::string_view name, Id<Tag> id) {
+    if (!id.is_none()) put(name, static_cast<std::int64_t>(id.row()));
+  }
+
+  void write(CsvWriter& csv) const {
+    for (const Cell& cell : cells_) {
+      if (const auto* text = std::get_if<std::string>(&cell)) {
+        csv.text(*text);
+      } else if (const auto* integer = std::get_if<std::int64_t>(&cell)) {
+        csv.integer(*integer);
+      } else if (const auto* number = std::get_if<double>(&cell)) {
+        csv.number(*number, kDecimals);
+      } else {
+        csv.empty();
+      }
+    }
+    csv.end_row();
+  }
+
+ private:
+  static constexpr int kDecimals = 10;  // tell all rates apart
+  using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
+
+  Cell& at(std::string_view name) {
+    const auto* const column = std::ranges::find(kColumns, name);
+    FL_CHECK(column != kColumns.end(), "no column {}", name);
+    return cells_[static_cast<std::size_t>(column - kColumns.begin())];
+  }
+
+  std::array<Cell, kColumns.size()> cells_;
+};
+
+// The fields of a JSON object.
+class JsonLine {
+ public:
+  explicit JsonLine(JsonText& json) : json_(json) {}
+
+  void put(std::string_view name, std::string_view text) {
+    json_.key(name);
+    json_.text(text);
+  }
+  void put(std::string_view name, std::int64_t value) {
+    json_.key(name);
+    json_.integer(value);
+  }
+  void put(std::string_view name, Rate rate) {
+    json_.key(name);
+    json_.raw(fmt::format("{}", speed_of(rate)));
+  }
+  void put(std::string_view name, const Granted& granted) {
+    json_.key(name);
+    json_.begin('[');
+    for (std::size_t i = 0; i < granted.gang.size(); ++i) {
+      json_.begin('{');
+      put("node", granted.gang[i].node);
+      json_.key("gpus");
+      json_.begin('[');
+      granted.each_gpu(i, [&](std::int64_t gpu) { json_.integer(gpu); });
+      json_.end(']');
+      json_.end('}');
+    }
+    json_.end(']');
+  }
+  void put(std::string_view name, std::span<const std::string> texts) {
+    json_.column(name, texts, [&](const std::string& text) { json_.text(text); });
+  }
+  template <class Tag>
+  void put(std::string_view name, Id<Tag> id) {
+    json_.key(name);
+    if (id.is_none()) return json_.null();
+    json_.integer(static_cast<std::int64_t>(id.row()));
+  }
+
+ private:
+  JsonText& json_;
+};
+
+void put_fields(auto& line, const record::Run& run) {
+  line.put("seed", fmt::format("{}", run.seed));  // a text: JSON's numbers need not have 64 bits
+  line.put("jobs", run.jobs);
+  line.put("policy", run.policy);
+  line.put("options", run.options);
+  line.put("cluster", run.cluster);
+  line.put("trace", run.trace);
+  line.put("gpu_types", run.gpu_types);
+}
+
+void put_fields(auto& line, const record::User& user) {
+  line.put("user", user.user);
+  line.put("name", user.name);
+  line.put("tickets", user.tickets);
+}
+
+void put_fields(auto& line, const record::Node& node) {
+  line.put("node", node.node);
+  line.put("name", node.name);
+  line.put("type", node.type);
+  line.put("host", node.host);
+  line.put("rack", node.rack);
+  line.put("gpus", node.gpus);
+}
+
+void put_fields(auto& line, const record::Asked& asked) {
+  line.put("job", asked.job);
+  line.put("user", asked.user);
+  line.put("name", asked.name);
+  line.put("model", asked.model);
+  line.put("gpus", asked.gpus);
+  line.put("gpus_min", asked.gpus_min);
+  line.put("gpus_max", asked.gpus_max);
+  line.put("types", asked.types);
+  line.put("work_ms", asked.work.ms);
+}
+
+void put_fields(auto& line, const record::Arrived& arrived) { put_fields(line, arrived.asked); }
+
+void put_fields(auto& line, const record::Rejected& rejected) {
+  put_fields(line, rejected.asked);
+  line.put("reason", rejected.reason);
+}
+
+void put_fields(auto& line, const record::Unsubmitted& unsubmitted) {
+  put_fields(line, unsubmitted.asked);
+  line.put("submit_ms", unsubmitted.submit.ms);
+}
+
+void put_fields(auto& line, const record::Evicted& evicted) {
+  line.put("job", evicted.job);
+  line.put("lost_ms", evicted.lost.ms);
+}
+
+void put_fields(auto& line, const record::Place& place) {
+  line.put("job", place.job);
+  line.put("place", place_kind_name(place.kind));
+  line.put("gang", Granted{place.gang, place.gpu_masks});
+  line.put("rate", place.rate);
+  line.put("overhead_ms", place.overhead.ms);
+  line.put("locality", place.locality);
+  line.put("copy", place.copy);
+  line.put("share_num", place.share_num);
+  line.put("share_den", place.share_den);
+  line.put("reported", place.is_reported);
+}
+
+void put_fields(auto& line, const record::Stop& stop) {
+  constexpr std::array<std::string_view, 3> kCauses = {"policy", "cancelled", "held"};
+  line.put("job", stop.job);
+  line.put("cause", kCauses[static_cast<std::size_t>(stop.cause)]);
+  line.put("reported", stop.is_reported);
+}
+
+void put_fields(auto& line, const record::Failed& failed) {
+  line.put("job", failed.job);
+  line.put("reason", failed.reason);
+}
+
+void put_fields(auto& line, const record::Stopped& stopped) {
+  line.put("job", stopped.job);
+  line.put("hold", stopped.hold);
+}
+
+void put_fields(auto& line, const record::StopFailed& failed) {
+  line.put("job", failed.job);
+  line.put("hold", failed.hold);
+  line.put("reason", failed.reason);
+}
+
+void put_fields(auto& line, const record::Started& started) {
+  line.put("job", started.job);
+  line.put("overhead_ms", started.overhead.ms);
+}
+
+void put_fields(auto& line, const record::StartFailed& failed) {
+  line.put("job", failed.job);
+  line.put("retry_ms", failed.retry.ms);
+  line.put("reason", failed.reason);
+}
+
+// The mask in hexadecimal, or "all".
+void put_fields(auto& line,
+                const OneOf<record::GpusDown, record::GpusUp, record::Closed> auto& what) {
+  line.put("node", what.node);
+  line.put("mask", what.gpus == kAllGpus ? "all" : fmt::format("{:x}", what.gpus));
+}
+
+void put_fields(auto& line, const record::Cordoned& cordoned) {
+  line.put("node", cordoned.node);
+  line.put("reason", cordoned.reason);
+}
+
+void put_fields(auto& line, const record::Tickets& tickets) {
+  line.put("user", tickets.user);
+  line.put("tickets", tickets.tickets);
+}
+
+void put_fields(auto& line, const record::Ignored& ignored) {
+  line.put("event", event_name(ignored.event));
+  line.put("job", ignored.job);
+  line.put("node", ignored.node);
+  line.put("hold", ignored.hold);
+}
+
+void put_fields(auto& /*line*/, const record::Skipped& /*skipped*/) {}
+
+void put_fields(auto& line, const record::Snapshot& snapshot) {
+  line.put("policy", snapshot.policy);
+  line.put("options", snapshot.options);
+  line.put("state_bytes", std::ssize(snapshot.state));
+}
+
+void put_fields(auto& line, const record::Speed& speed) {
+  line.put("job", speed.job);
+  line.put("rate", speed.rate);
+}
+
+void put_fields(auto& line, const Note& note) {
+  const NoteFields fields = fields_of(note);
+  line.put("note", note_info(note.index()).name);
+  line.put("job", fields.job);
+  line.put("user", fields.user);
+  line.put("other_user", fields.other_user);
+  line.put("type", fields.type);
+  line.put("value", fields.value);
+}
+
+void put_fields(auto& line, const record::End& end) {
+  line.put("finished", end.counts.finished);
+  line.put("failed", end.counts.failed);
+  line.put("rejected", end.counts.rejected);
+  line.put("pending", end.counts.pending);
+  line.put("unsubmitted", end.counts.unsubmitted);
+}
+
+template <class What>
+concept OnlyAJob = requires(const What& what) {
+  what.job;
+}
+&&sizeof(What) == sizeof(JobId);
+template <class What>
+concept OnlyANode = requires(const What& what) {
+  what.node;
+}
+&&sizeof(What) == sizeof(NodeId);
+
+void put_fields(auto& line, const OnlyAJob auto& what) { line.put("job", what.job); }
+
+void put_fields(auto& line, const OnlyANode auto& what) { line.put("node", what.node); }
+
+void put_record(auto& line, const Record& record) {
+  line.put("t_ms", record.t.ms);
+  line.put("kind", kKinds[record.what.index()]);
+  std::visit([&](const auto& what) { put_fields(line, what); }, record.what);
+}
+
+std::string header() {
+  std::string text;
+  for (std::string_view column : kColumns)
+    text += fmt::format("{}{}", text.empty() ? "" : ",", column);
+  return text;
+}
+
+}  // namespace
+
+JournalDump::JournalDump(Form form, Output output) : output_(std::move(output)) {
+  if (form == Form::kCsv) csv_.emplace(output_, header());
+}
+
+void JournalDump::on(const Record& record) { csv_ ? write_csv(record) : write_json(record); }
+
+void JournalDump::write_csv(const Record& record) {
+  CsvLine line;
+  put_record(line, record);
+  line.write(*csv_);
+}
+
+void JournalDump::write_json(const Record& record) {
+  JsonText json(output_);
+  json.begin('{');
+  JsonLine line(json);
+  put_record(line, record);
+  json.end('}');
+  json.flush();
+  output_("\n");
+}
+
+}  // namespace fairlead

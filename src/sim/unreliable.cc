@@ -1,0 +1,373 @@
+#include "fairlead/sim/unreliable.h"
+
+#include <algorithm>
+
+namespace fairlead {
+namespace {
+
+constexpr double kHour = 3'600'000;  // ms
+
+}  // namespace
+
+UnreliableBackend::UnreliableBackend(SimBackend& inside, const Cluster& cluster, const Users& users,
+                                     const UnreliableOptions& options, std::uint64_t seed)
+    : inside_(inside),
+      cluster_(cluster),
+      users_(users),
+      options_(options),
+      rng_(Rng(seed).split(0x6c617465)),
+      users_told_(options.users_come > 0 ? 0 : users.size()),
+      down_(cluster.nodes(), 0) {
+  if (options_.gpu_losses_per_h > 0) {
+    for (NodeId node : ids<NodeId>(cluster.nodes())) {
+      const double at = rng_.exponential(kHour / options_.gpu_losses_per_h);
+      deeds_.insert({Time{1 + std::llround(at)}, {.act = Act::kFailGpus, .node = node}});
+    }
+  }
+  if (options_.operators_per_h > 0) {
+    const double at = rng_.exponential(kHour / options_.operators_per_h);
+    deeds_.insert({Time{1 + std::llround(at)}, {.act = Act::kOperate}});
+  }
+}
+
+std::vector<JobSpec> UnreliableBackend::unsubmitted() const {
+  std::vector<JobSpec> specs = inside_.unsubmitted();
+  for (const auto& [at, notice] : notices_) {
+    if (notice.event.kind == EventKind::kArrived) specs.push_back(notice.spec);
+  }
+  return specs;
+}
+
+Duration UnreliableBackend::drawn(Duration max) {
+  if (max.ms <= 0 || is_calm(now_)) return {};
+  return {static_cast<std::int64_t>(rng_.below(static_cast<std::uint64_t>(max.ms) + 1))};
+}
+
+bool UnreliableBackend::happens(double probability) {
+  return probability > 0 && !is_calm(now_) && rng_.uniform() < probability;
+}
+
+// What happened at `at`, and when it is heard of.
+void UnreliableBackend::tell(Time at, const Event& event, const JobSpec& spec) {
+  notices_.insert({at + drawn(options_.late_max), {event, spec}});
+  if (happens(options_.repeat)) {
+    notices_.insert({at + drawn({4 * options_.late_max.ms + 1000}), {event, spec}});
+  }
+}
+
+UnreliableBackend::Hold* UnreliableBackend::hold_of(JobId job, HoldId number) {
+  const auto found = holds_.find({job, number});
+  return found == holds_.end() ? nullptr : &found->second;
+}
+
+// What the exact world says of itself.
+void UnreliableBackend::see(const Batch& batch) {
+  std::size_t arrivals = 0;
+  for (const Event& event : batch.events) {
+    if (event.kind == EventKind::kArrived) {
+      jobs_.push_back(event.job);
+      tell(batch.now, event, batch.jobs[arrivals++]);
+      continue;
+    }
+    if (event.kind == EventKind::kGpusDown) down_[event.node] = kAllGpus;
+    if (event.kind == EventKind::kGpusUp) down_[event.node] = 0;
+    if (event.kind == EventKind::kFinished) done_.insert(event.job);
+    if (event.kind == EventKind::kFinished || event.kind == EventKind::kEvicted) {
+      holds_.erase({event.job, event.hold});
+    }
+    tell(batch.now, event);
+  }
+}
+
+Batch UnreliableBackend::wait(Time until, bool awaited) {
+  for (;;) {
+    try_starts();
+    Time next = until;
+    if (!notices_.empty()) next = std::min(next, notices_.begin()->first);
+    if (!deeds_.empty()) next = std::min(next, deeds_.begin()->first);
+    if (!was_calmed_ && options_.calm_from != Time::never()) {
+      next = std::min(next, std::max(now_, options_.calm_from));
+    }
+    if (next > now_ || next == Time::never()) {
+      const bool more = awaited || is_unfinished() || next < until;
+      const Batch batch = inside_.wait(next, more);
+      now_ = batch.now;
+      if (batch.ended) return {.now = now_, .present = std::max(present_, now_), .ended = true};
+      if (!batch.events.empty()) {
+        see(batch);
+        continue;
+      }
+    }
+    now_ = std::max(now_, next);
+    if (!was_calmed_ && is_calm(now_)) {
+      calm_down();
+    } else if (!deeds_.empty() && deeds_.begin()->first <= now_) {
+      const Deed deed = deeds_.begin()->second;
+      deeds_.erase(deeds_.begin());
+      act(deed);
+    } else if (!notices_.empty() && notices_.begin()->first <= now_) {
+      return report(now_);
+    } else {
+      present_ = std::max(present_, until + drawn(options_.late_max));
+      return {.now = until, .present = present_};
+    }
+  }
+}
+
+// Something will come of itself, though nothing runs inside.
+bool UnreliableBackend::is_unfinished() const {
+  return !notices_.empty() || !holds_.empty() ||
+         (!was_calmed_ && options_.calm_from != Time::never());
+}
+
+Batch UnreliableBackend::report(Time now) {
+  std::vector<Notice> due;
+  while (!notices_.empty() && notices_.begin()->first <= now) {
+    due.push_back(notices_.begin()->second);
+    notices_.erase(notices_.begin());
+  }
+  std::ranges::stable_sort(due, {}, [](const Notice& notice) {
+    return std::tuple(notice.event.kind, notice.event.job, notice.event.node);
+  });
+  if (happens(options_.shuffle)) {
+    for (std::size_t i = due.size(); i > 1; --i) std::swap(due[i - 1], due[rng_.below(i)]);
+  }
+  events_.clear();
+  specs_.clear();
+  new_users_.clear();
+  for (const Notice& notice : due) {
+    events_.push_back(notice.event);
+    if (notice.event.kind != EventKind::kArrived) continue;
+    specs_.push_back(notice.spec);
+    for (; users_told_ <= notice.spec.user.row(); ++users_told_) {
+      const UserId user(users_told_);
+      new_users_.push_back({user, users_.names[user], users_.tickets[user]});
+    }
+  }
+  present_ = std::max(present_, now);
+  return {.now = now,
+          .present = present_,
+          .users = new_users_,
+          .nodes = {},
+          .jobs = specs_,
+          .events = events_};
+}
+
+std::span<const SpeedChange> UnreliableBackend::expect(Time /*now*/, std::span<Step> steps) {
+  for (Step& step : steps) {
+    if (step.kind == Step::Kind::kPlace) inside_.estimate(step);
+  }
+  return {};
+}
+
+void UnreliableBackend::carry_out(Time now, std::span<const Step> steps) {
+  const Time at = std::max({now, present_, now_});
+  for (const Step& step : steps) {
+    if (step.kind == Step::Kind::kStop) {
+      const Time stopped = at + drawn(options_.stop_max);
+      deeds_.insert({stopped, {.act = Act::kStop, .job = step.job, .hold = step.hold}});
+      if (Hold* hold = hold_of(step.job, step.hold)) hold->is_stopping = true;
+      continue;
+    }
+    Hold& hold = holds_[{step.job, step.hold}];
+    hold.number = step.hold;
+    hold.slices.insert(hold.slices.end(), step.gang.begin(), step.gang.end());
+    hold.masks.insert(hold.masks.end(), step.gpu_masks.begin(), step.gpu_masks.end());
+    hold.copies.push_back(step);
+    if (step.copy + 1 < step.copies) continue;
+    const Time starts = at + drawn(options_.start_max);
+    deeds_.insert({starts, {.act = Act::kStart, .job = step.job, .hold = step.hold}});
+  }
+}
+
+void UnreliableBackend::act(const Deed& deed) {
+  switch (deed.act) {
+    case Act::kStart: {
+      Hold* const hold = hold_of(deed.job, deed.hold);
+      if (hold == nullptr || hold->is_stopping) return;
+      hold->is_to_start = true;
+      return;
+    }
+    case Act::kStop:
+      return stop(deed.job, deed.hold);
+    case Act::kFailGpus:
+      return fail_gpus(deed.node);
+    case Act::kMendGpus: {
+      const std::uint64_t back = deed.gpus & down_[deed.node];
+      if (back == 0 || down_[deed.node] == kAllGpus) return;
+      down_[deed.node] &= ~back;
+      Event event{.kind = EventKind::kGpusUp, .node = deed.node};
+      event.gpus = back;
+      return tell(now_, event);
+    }
+    case Act::kOperate:
+      return operate();
+  }
+}
+
+// A GPU is busy as long as a hold runs on it inside, whatever the engine was told.
+bool UnreliableBackend::are_free(const Hold& hold, JobId job) const {
+  for (const auto& [key, other] : holds_) {
+    if (!other.is_inside || (key.first == job && key.second == hold.number)) continue;
+    if (key.first == job) return false;  // it is not stopped yet where it was
+    for (std::size_t i = 0; i < hold.slices.size(); ++i) {
+      for (std::size_t k = 0; k < other.slices.size(); ++k) {
+        if (hold.slices[i].node == other.slices[k].node && (hold.masks[i] & other.masks[k]) != 0) {
+          return false;
+        }
+      }
+    }
+  }
+  return true;
+}
+
+void UnreliableBackend::try_starts() {
+  for (auto at = holds_.begin(); at != holds_.end();) {
+    const JobId job = at->first.first;
+    Hold& hold = at->second;
+    ++at;  // a start that fails forgets its hold
+    if (hold.is_to_start && !hold.is_inside && !hold.is_stopping && are_free(hold, job)) {
+      start(job, hold);
+    }
+  }
+}
+
+void UnreliableBackend::start(JobId job, Hold& hold) {
+  Event event{.kind = EventKind::kStartFailed, .job = job, .hold = hold.number};
+  const HoldId number = hold.number;
+  bool is_down = false;
+  for (std::size_t i = 0; i < hold.slices.size(); ++i) {
+    is_down = is_down || (down_[hold.slices[i].node] & hold.masks[i]) != 0;
+  }
+  if (done_.contains(job)) {
+    event.kind = EventKind::kFinished;
+  } else if (is_down) {
+    event.reason = "a GPU is gone";
+  } else if (happens(options_.start_fails)) {
+    event.reason = "it failed to start";
+  } else {
+    std::size_t at = 0;
+    for (Step& step : hold.copies) {
+      const std::size_t size = step.gang.size();
+      step.gang = Gang(hold.slices).subspan(at, size);
+      step.gpu_masks = std::span<const std::uint64_t>(hold.masks).subspan(at, size);
+      at += size;
+    }
+    hold.is_inside = true;
+    inside_.expect(now_, hold.copies);
+    for (const Step& step : hold.copies) event.overhead = std::max(event.overhead, step.overhead);
+    event.kind = EventKind::kStarted;
+    return tell(now_ + event.overhead, event);
+  }
+  holds_.erase({job, number});
+  tell(now_, event);
+}
+
+void UnreliableBackend::end_inside(JobId job, Hold& hold) {
+  if (!hold.is_inside) return;
+  Step step;
+  step.job = job;
+  step.hold = hold.number;
+  inside_.expect(now_, {&step, 1});
+}
+
+void UnreliableBackend::stop(JobId job, HoldId number) {
+  Event event{.kind = EventKind::kStopped, .job = job, .hold = number};
+  Hold* const hold = hold_of(job, number);
+  if (hold != nullptr && hold->is_inside && happens(options_.stop_fails)) {
+    event.kind = EventKind::kStopFailed;
+    event.reason = "it does not die";
+    const Time again = now_ + Duration{1 + drawn(options_.stop_max).ms};
+    deeds_.insert({again, {.act = Act::kStop, .job = job, .hold = number}});
+    return tell(now_, event);
+  }
+  if (hold != nullptr) {
+    end_inside(job, *hold);
+    holds_.erase({job, number});
+  }
+  tell(now_, event);
+}
+
+void UnreliableBackend::fail_gpus(NodeId node) {
+  if (is_calm(now_)) return;
+  const double next = rng_.exponential(kHour / options_.gpu_losses_per_h);
+  deeds_.insert({now_ + Duration{1 + std::llround(next)}, {.act = Act::kFailGpus, .node = node}});
+  const std::uint32_t has = cluster_.node_gpus[node];
+  const std::uint64_t all = ~std::uint64_t{0} >> (kNodeGpusMax - has);
+  const std::uint64_t lost = rng_.next() & all & ~down_[node];
+  if (lost == 0) return;
+  down_[node] |= lost;
+  for (auto at = holds_.begin(); at != holds_.end();) {
+    const auto [job, number] = at->first;
+    Hold& hold = at->second;
+    bool is_hit = false;
+    for (std::size_t i = 0; i < hold.slices.size(); ++i) {
+      is_hit = is_hit || (hold.slices[i].node == node && (hold.masks[i] & lost) != 0);
+    }
+    if (!is_hit || !hold.is_inside) {
+      ++at;
+      continue;
+    }
+    end_inside(job, hold);
+    at = holds_.erase(at);
+    tell(now_, {.kind = EventKind::kEvicted, .job = job, .hold = number});
+  }
+  Event event{.kind = EventKind::kGpusDown, .node = node};
+  event.gpus = lost;
+  tell(now_, event);
+  const Time back = now_ + Duration{1 + drawn(options_.gpus_back_max).ms};
+  deeds_.insert({back, {.act = Act::kMendGpus, .node = node, .gpus = lost}});
+}
+
+// One of the things that users and operators do.
+void UnreliableBackend::operate() {
+  if (is_calm(now_)) return;
+  const double next = rng_.exponential(kHour / options_.operators_per_h);
+  deeds_.insert({now_ + Duration{1 + std::llround(next)}, {.act = Act::kOperate}});
+  const NodeId node(rng_.below(cluster_.nodes()));
+  const JobId job = jobs_.empty() ? JobId() : jobs_[rng_.below(jobs_.size())];
+  switch (rng_.below(6)) {
+    case 0:
+      cordoned_.insert(node);
+      return tell(now_, {.kind = EventKind::kCordoned, .node = node, .reason = "by its operator"});
+    case 1:
+      cordoned_.erase(node);
+      return tell(now_, {.kind = EventKind::kUncordoned, .node = node});
+    case 2:
+      if (users_told_ == 0) return;
+      return tell(now_, {.kind = EventKind::kTickets,
+                         .user = UserId(rng_.below(users_told_)),
+                         .tickets = 1 + static_cast<std::int64_t>(rng_.below(5))});
+    case 3:
+      if (!job.is_none() && rng_.below(4) == 0) {
+        tell(now_, {.kind = EventKind::kCancelled, .job = job});
+      }
+      return;
+    case 4:
+      if (job.is_none()) return;
+      held_.insert(job);
+      return tell(now_, {.kind = EventKind::kHeld, .job = job});
+    default:
+      if (job.is_none()) return;
+      held_.erase(job);
+      return tell(now_, {.kind = EventKind::kReleased, .job = job});
+  }
+}
+
+// After everything that was still to be told.
+void UnreliableBackend::calm_down() {
+  was_calmed_ = true;
+  const Time last = notices_.empty() ? now_ : std::max(now_, notices_.rbegin()->first);
+  for (JobId job : held_) {
+    notices_.insert({last, {{.kind = EventKind::kReleased, .job = job}, {}}});
+  }
+  // Also those that the engine has cordoned itself.
+  for (NodeId node : ids<NodeId>(cluster_.nodes())) {
+    notices_.insert({last, {{.kind = EventKind::kUncordoned, .node = node}, {}}});
+    if (down_[node] == kAllGpus) continue;
+    down_[node] = 0;
+    notices_.insert({last, {{.kind = EventKind::kGpusUp, .node = node}, {}}});
+  }
+}
+
+}  // namespace fairlead

@@ -1,0 +1,114 @@
+// An unreliable world around an exact one: it notices late, says things twice and in the wrong order,
+// takes its time to start and stop gangs, and fails to; nodes lose single GPUs, users and nodes turn
+// up late, operators interfere. All by rates and a seed, so that a run can be repeated.
+//
+// The exact world (SimBackend) is what really happens; this one stands between it and the engine.
+// What happens inside at t is told at t plus a delay of its own, and steps are carried out when the
+// world has got round to them. A gang starts once its GPUs are really free, as a backend must see to.
+//
+// From `calm_from` on nothing is late or fails any more, what is down comes up, what is held or
+// cordoned is released: everything ends, if the engine has kept its head.
+//
+// O(log notices) per event, O(running) where GPUs fail.
+#pragma once
+
+#include "fairlead/base/rng.h"
+#include "fairlead/engine/backend.h"
+#include "fairlead/sim/sim_backend.h"
+#include "fairlead/sim/unreliable_options.h"
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fairlead {
+
+class UnreliableBackend : public Backend {
+ public:
+  // Everything passed by reference must outlive it.
+  UnreliableBackend(SimBackend& inside, const Cluster& cluster, const Users& users,
+                    const UnreliableOptions& options, std::uint64_t seed);
+
+  Batch wait(Time until, bool awaited) override;
+  std::span<const SpeedChange> expect(Time now, std::span<Step> steps) override;
+  void carry_out(Time now, std::span<const Step> steps) override;
+  bool reports_steps() const override { return true; }
+  const ExactWork* exact_work() const override { return inside_.exact_work(); }
+
+  // The jobs that the engine was not told of, some perhaps twice.
+  std::vector<JobSpec> unsubmitted() const;
+  // Users known from the beginning.
+  Users first_users() const { return options_.users_come > 0 ? Users() : users_; }
+
+ private:
+  // Something to be told, or to be done inside.
+  struct Notice {
+    Event event;
+    JobSpec spec;  // of an arrival
+  };
+  // One hold, from the step that begins it until its GPUs are free.
+  struct Hold {
+    HoldId number = 0;
+    std::vector<Slice> slices;         // of all copies, one after another
+    std::vector<std::uint64_t> masks;  // beside slices
+    std::vector<Step> copies;          // the steps; their spans are into slices and masks
+    bool is_inside = false;            // it runs in the exact world
+    bool is_to_start = false;          // its start is due; it waits for its GPUs
+    bool is_stopping = false;
+  };
+  enum class Act : std::uint8_t { kStart, kStop, kFailGpus, kMendGpus, kOperate };
+  struct Deed {
+    Act act;
+    JobId job;
+    HoldId hold = 0;
+    NodeId node;
+    std::uint64_t gpus = 0;
+  };
+  template <class T>
+  using Agenda = std::multimap<Time, T>;  // equal times in the order of insertion
+
+  Duration drawn(Duration max);
+  bool happens(double probability);
+  bool is_calm(Time t) const { return t >= options_.calm_from; }
+  void tell(Time at, const Event& event, const JobSpec& spec = {});
+  void see(const Batch& batch);
+  void act(const Deed& deed);
+  void calm_down();
+  void try_starts();
+  void start(JobId job, Hold& hold);
+  void stop(JobId job, HoldId number);
+  void end_inside(JobId job, Hold& hold);
+  Hold* hold_of(JobId job, HoldId number);
+  void fail_gpus(NodeId node);
+  void operate();
+  bool are_free(const Hold& hold, JobId job) const;
+  Batch report(Time now);
+  bool is_unfinished() const;
+
+  SimBackend& inside_;
+  const Cluster& cluster_;
+  const Users& users_;
+  const UnreliableOptions options_;
+  Rng rng_;
+  Time now_;              // of the exact world
+  Time present_;          // that the engine has been told of
+  bool is_over_ = false;  // nothing will happen inside of itself
+  bool was_calmed_ = false;
+  Agenda<Notice> notices_;
+  Agenda<Deed> deeds_;
+  std::map<std::pair<JobId, HoldId>, Hold> holds_;
+  std::set<JobId> done_;     // finished inside
+  std::vector<JobId> jobs_;  // that have arrived
+  std::size_t users_told_ = 0;
+  IdVector<NodeId, std::uint64_t> down_;
+  std::set<JobId> held_;
+  std::set<NodeId> cordoned_;
+  std::vector<Event> events_;
+  std::vector<JobSpec> specs_;
+  std::vector<UserSpec> new_users_;
+};
+
+}  // namespace fairlead
