@@ -30,8 +30,8 @@ Engine::Engine(Cluster cluster, const Speed& speed, Policy& policy, Backend& bac
       known_(speed, tables_.cluster, jobs_, policy.needs().rates, options.profiles),
       known_work_(jobs_, backend.exact_work(), policy.needs().work.best, options.work),
       policy_(&policy),
-      backend_(backend),
-      journal_(journal),
+      backend_(&backend),
+      journal_(&journal),
       options_(options),
       plan_(tables_.cluster, jobs_) {
   tables_.reserve(options.jobs);
@@ -83,9 +83,12 @@ Result<bool> Engine::step() {
   // Where nothing else can happen, a wake-up matters only to jobs that may be placed by it.
   const bool awaited = wake <= options_.until && wake != Time::never() &&
                        !(tables_.waiting.members().empty() && retries_.empty());
-  const Batch batch = backend_.wait(target, awaited);
+  const Batch batch = backend_->wait(target, awaited);
   if (batch.ended) return false;
   now_ = std::max(now_, batch.now);
+  // A world may say more of an instant that is over.
+  if (now_ == decided_ && !batch.events.empty()) now_ = now_ + milliseconds(1);
+  known_.set_now(now_);
   known_work_.set_now(now_);
   present_ = std::max(present_, batch.present);
   counts_.late_max = std::max(counts_.late_max, present_ - now_);
@@ -100,7 +103,9 @@ Result<bool> Engine::step() {
   release_due();
   const bool woke = wake_up();
   close_idle_gpus();
-  if (batch.events.empty() && !woke && news_.empty()) return now_ < options_.until;
+  const bool restarts = restarts_policy_;
+  if (restarts) tell_all_jobs();
+  if (batch.events.empty() && !woke && news_.empty()) return now_ < options_.until || restarts;
   if (is_news || woke || !news_.empty()) FL_TRY(decide(batch.events.empty()));
   return true;
 }
@@ -131,8 +136,8 @@ void Engine::end(const Users& users, std::span<const JobSpec> unsubmitted) {
 }
 
 Status Engine::decide(bool only_woke) {
+  decided_ = now_;
   plan_.begin(now_);
-  known_.set_now(now_);
   const View view{.now = now_,
                   .cluster = tables_.cluster,
                   .users = tables_.users,
@@ -255,7 +260,7 @@ void Engine::commit() {
         {.kind = Step::Kind::kStop, .job = change.job, .hold = jobs_.hold[change.job]});
     standstill_.on_hold_end(change.job, jobs_.works_from[change.job], now_);
     known_work_.on_hold_end(change.job);
-    log(record::Stop{.job = change.job, .is_reported = backend_.reports_steps()});
+    log(record::Stop{.job = change.job, .is_reported = backend_->reports_steps()});
   }
   for (const Change& change : changes_) {
     if (plan_.holds(change.job)) add_place_steps(change.job);
@@ -264,14 +269,14 @@ void Engine::commit() {
   if (!steps_.empty()) {
     counts_.steps += std::ssize(steps_);
     keep_gangs_of_steps();
-    speeds = backend_.expect(now_, steps_);
+    speeds = backend_->expect(now_, steps_);
   }
   for (const Step& step : steps_) {
     if (step.kind == Step::Kind::kPlace) log_place(step);
   }
   for (const SpeedChange& change : speeds) change_speed(change.job, change.rate);
   for (const Note& note : plan_.notes_) log(note);
-  if (!steps_.empty()) backend_.carry_out(now_, steps_);
+  if (!steps_.empty()) backend_->carry_out(now_, steps_);
 }
 
 void Engine::change_speed(JobId job, Rate rate) {
@@ -339,7 +344,7 @@ void Engine::grant_gpus(JobId job, GangRef gang, bool same_slices) {
 }
 
 void Engine::log_place(const Step& step) {
-  const bool is_reported = backend_.reports_steps();
+  const bool is_reported = backend_->reports_steps();
   if (!is_reported) known_.on_hold(step.job, step.gang, step.overhead);
   known_work_.on_hold(step.job, step.rate, step.overhead);
   log(record::Place{.job = step.job,

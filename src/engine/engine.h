@@ -90,6 +90,23 @@ class Engine {
 
   // Goes on with another policy object, which must have loaded the state of the one before.
   void replace_policy(Policy& policy) { policy_ = &policy; }
+  // Goes on with another world and another journal, which stand where those before stood.
+  void replace_world(Backend& backend, RecordSink& journal) {
+    backend_ = &backend;
+    journal_ = &journal;
+  }
+
+  // Journals all that the policy remembers. REQUIRES: between two steps. (engine/recovery.h)
+  void snapshot(std::string_view policy_options);
+  // What recovery does instead of begin() and step(): takes a record of an earlier journal for one
+  // of its own; the policy does not hear of it, nor is it journalled again. REQUIRES: records of one
+  // run, in order, from the first.
+  void restore(const Record& record);
+  // The policy has loaded the state of that snapshot.
+  void restore_wakes(std::span<const Time> wakes);
+  // The policy knows of nothing yet: with the next step all that runs is stopped, and every job that
+  // is here is told to it as an arrival, by id.
+  void restart_policy() { restarts_policy_ = true; }
 
   Time now() const { return now_; }
   const EngineCounts& counts() const { return counts_; }
@@ -105,7 +122,7 @@ class Engine {
   template <class What>
   void log(const What& what) {
     tables_.apply(now_, what);
-    journal_.on({now_, what});
+    journal_->on({now_, what});
   }
   void ignore(const Event& event);
   void log_node(NodeId node);
@@ -134,6 +151,9 @@ class Engine {
   bool uncordon(NodeId node);
   void refresh_capacity(NodeId node);
   void close_idle_gpus();
+  void tell_all_jobs();
+  // The columns beside the tables grow with them.
+  void add_job(JobId job);
   void evict_from(NodeId node, std::uint64_t gpus);
   void release_due();
 
@@ -165,12 +185,14 @@ class Engine {
   KnownSpeed known_;
   KnownWork known_work_;
   Policy* policy_;
-  Backend& backend_;
-  RecordSink& journal_;
+  Backend* backend_;
+  RecordSink* journal_;
   const EngineOptions options_;
 
+  bool restarts_policy_ = false;
   Time now_;
-  Time present_;  // of the world, as far as it has said
+  Time decided_{-1};  // the last instant that had its decision; -1: none yet
+  Time present_;      // of the world, as far as it has said
   Plan plan_;
   std::priority_queue<Time, std::vector<Time>, std::greater<>> wakes_;
   // When jobs whose starts failed may be placed again; some are released before.

@@ -137,19 +137,23 @@ bool Engine::is_running(JobId job, HoldId hold) const {
 
 bool Engine::arrive(const JobSpec& spec) {
   if (jobs_.has(spec.job) || !tables_.users.names.has(spec.user)) return false;
-  plan_.add_job(spec.job);
-  changed_at_.grow_to(spec.job);
   if (const std::string_view reason = unrunnable(spec); !reason.empty()) {
     log(record::Rejected{asked(spec), reason});
-    known_.add_job(spec.job);
+    add_job(spec.job);
     return true;
   }
   standstill_.on_progress();
   log(record::Arrived{asked(spec)});
-  known_.add_job(spec.job);
+  add_job(spec.job);
   known_work_.on_arrived(spec.job, spec.work);
   news_.push_back(job_news(EventKind::kArrived, spec.job));
   return true;
+}
+
+void Engine::add_job(JobId job) {
+  plan_.add_job(job);
+  changed_at_.grow_to(job);
+  known_.add_job(job);
 }
 
 std::string_view Engine::unrunnable(const JobSpec& spec) const {
@@ -368,7 +372,7 @@ void Engine::lose_hold(JobId job, Duration lost) {
 void Engine::stop_now(JobId job, record::StopCause cause) {
   steps_.push_back({.kind = Step::Kind::kStop, .job = job, .hold = jobs_.hold[job]});
   lose_hold(job);
-  log(record::Stop{.job = job, .cause = cause, .is_reported = backend_.reports_steps()});
+  log(record::Stop{.job = job, .cause = cause, .is_reported = backend_->reports_steps()});
 }
 
 }  // namespace fairlead

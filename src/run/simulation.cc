@@ -1,6 +1,7 @@
 #include "fairlead/run/simulation.h"
 
 #include "fairlead/engine/engine.h"
+#include "fairlead/engine/recovery.h"
 #include "fairlead/input/models_file.h"
 #include "fairlead/metrics/bounds.h"
 #include "fairlead/metrics/metrics.h"
@@ -70,8 +71,7 @@ struct Simulation::World : RecordSink {
       unreliable.emplace(*backend, inputs.cluster, workload.users, settings.unreliable,
                          inputs.seed);
     }
-    Backend& world = unreliable ? static_cast<Backend&>(*unreliable) : *backend;
-    engine.emplace(inputs.cluster, speed, *inputs.policy, world, *this, options);
+    engine.emplace(inputs.cluster, speed, *inputs.policy, engine_world(), *this, options);
     return {};
   }
   void on(const Record& record) override {
@@ -98,6 +98,7 @@ struct Simulation::World : RecordSink {
     backend.reset();
   }
   bool is_over() const { return !engine.has_value(); }
+  Backend& engine_world() { return unreliable ? static_cast<Backend&>(*unreliable) : *backend; }
   SimulationCounts counts() const {
     const Network* network = backend->network();
     return {.events = engine->counts().events,
@@ -208,6 +209,24 @@ Summary Simulation::summary() const {
 
 RunResult Simulation::result() const {
   return {.summary = summary(), .jobs = job_results(metrics()), .timeline = timeline_of(metrics())};
+}
+
+void Simulation::snapshot() {
+  FL_CHECK(!is_over(), "a snapshot of a run that is over");
+  world_->engine->snapshot(world_->inputs.policy_options);
+}
+
+Result<Recovery> Simulation::resume(const RecordedRun& run, bool replays) {
+  World& world = *world_;
+  FL_CHECK(!world.has_begun, "a run that has begun cannot resume another");
+  world.has_begun = true;
+  for (const Record& record : run.records()) world.on(record);
+  // What an unreliable world does depends on when it is asked; it cannot be brought along.
+  const bool drives = !world.unreliable.has_value();
+  FL_TRY_ASSIGN(recovery, recover(*world.engine, run, world.inputs.policy_options,
+                                  *world.inputs.policy, world.engine_world(), drives, replays));
+  world.engine->replace_world(world.engine_world(), world);
+  return recovery;
 }
 
 void Simulation::reload_policy(std::unique_ptr<Policy> fresh) {

@@ -30,8 +30,10 @@
 
 namespace fairlead {
 
-class Metrics;  // metrics/metrics.h
-struct Tables;  // engine/tables.h
+class Metrics;      // metrics/metrics.h
+struct Tables;      // engine/tables.h
+class RecordedRun;  // engine/recovery.h
+struct Recovery;
 
 struct SimulationInputs {
   Cluster cluster;  // load_cluster() of input/cluster_file.h, or Cluster::build()
@@ -88,6 +90,16 @@ class Simulation {
   Summary summary() const;
   RunResult result() const;  // O(jobs) copies; for files, Metrics gives the same row by row
   const Metrics& metrics() const;
+
+  // Leaves in the records all that the policy remembers, so that a run which is interrupted can be
+  // gone on with. REQUIRES: !is_over(), and between two steps.
+  void snapshot();
+  // Goes on where an interrupted run of equal inputs stopped: its records go to the sinks, and the
+  // next step is the one that did not come about. `run` ends with a whole instant. Where the policy
+  // cannot take up what it remembered, it starts anew from the tables, and the result says why.
+  // Error: its decisions are not those of the records; make another simulation, and let it resume
+  // with `replays` false. REQUIRES: before the first step. (engine/recovery.h)
+  Result<Recovery> resume(const RecordedRun& run, bool replays = true);
 
   // Goes on with another object of the same policy and options, which takes over what the one
   // before remembers (Policy::save, load). Nothing changes by it, which is what tests use it for.

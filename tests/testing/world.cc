@@ -107,6 +107,8 @@ T valid(Result<T> result) {
   return std::move(*result);
 }
 
+}  // namespace
+
 Simulation simulation_of(const World& world, std::unique_ptr<Policy> policy) {
   return valid(Simulation::make({.cluster = valid(cluster_of(world.cluster)),
                                  .trace = Trace(workload_of(world)),
@@ -116,8 +118,6 @@ Simulation simulation_of(const World& world, std::unique_ptr<Policy> policy) {
                                  .until = world.until,
                                  .measured = false}));
 }
-
-}  // namespace
 
 PolicyOptions options_named(std::string_view text) {
   auto choice = parse_policy(text, 0);

@@ -71,6 +71,9 @@ PolicyOptions options_named(std::string_view text);
 // What a test may do between two steps, for instance reload the policy.
 using BetweenSteps = std::function<void(Simulation&)>;
 
+// The run of that policy in that world, without a result of its own.
+Simulation simulation_of(const World& world, std::unique_ptr<Policy> policy);
+
 Outcome run(const World& world, const MakePolicy& make, const BetweenSteps& between = {},
             RecordSink* also = nullptr);
 Outcome run(const World& world, std::string_view policy);

@@ -199,6 +199,7 @@ void Gandiva::leave_node(const View& view, Plan& plan, NodeId node) {
   std::ranges::copy_if(spread_, std::back_inserter(leaving), [&](JobId job) {
     return std::ranges::count(homes_[job], node, &Slice::node) > 0;
   });
+  std::ranges::sort(leaving);
   for (JobId job : leaving) {
     if (plan.holds(job)) plan.stop(job);
     leave_home(job);

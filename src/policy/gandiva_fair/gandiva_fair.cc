@@ -121,6 +121,7 @@ void GandivaFair::leave(const View& view, JobId job) {
     if (residences_[job].holds) set_holds(view, job, false);
     move_out(view, job);
   }
+  residences_[job] = {};
   entitlements_.add_demand(user, -std::int64_t{view.jobs.gpus[job]});
   consider(user);
 }

@@ -51,6 +51,11 @@ void StridePolicy::apply_news(const View& view) {
   bool has_changed = std::erase_if(queue_, is_gone) > 0;
   for (const Event& event : view.news) {
     if (event.kind != EventKind::kArrived) continue;
+    if (view.jobs.hold[event.job] > 0) {  // it was held by its user: what it was charged is past
+      std::erase_if(queue_, [&](const StrideClient& each) { return each.job == event.job; });
+      const GpuTime charged = view.jobs.attained(event.job, view.now);
+      accounts_[event.job] = {.charged = charged, .noted = charged};
+    }
     StrideClient newcomer{.gpus = options_.one_at_a_time ? 1 : view.jobs.gpus[event.job],
                           .order = event.job.row(),
                           .job = event.job};

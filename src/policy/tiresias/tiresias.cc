@@ -164,6 +164,7 @@ void Tiresias::apply_news(const View& view, Plan& plan) {
     if (running_.contains(event.job)) leave_running(view, event.job);
     waiting_.erase(event.job);
     waits_.erase(event.job);
+    states_[event.job] = {};
   }
 }
 

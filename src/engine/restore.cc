@@ -1,0 +1,93 @@
+// What recovery asks of the engine (engine/recovery.h): to take up the records of an earlier journal,
+// and to leave in its own what the next recovery needs.
+
+#include "fairlead/base/overloaded.h"
+#include "fairlead/engine/engine.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace fairlead {
+
+void Engine::snapshot(std::string_view policy_options) {
+  Writer writer;
+  policy_->save(writer);
+  std::vector<Time> wakes;
+  for (auto left = wakes_; !left.empty(); left.pop()) wakes.push_back(left.top());
+  log(record::Snapshot{policy_->name(), policy_options, writer.bytes(), wakes});
+  decided_ = now_;  // what else the world says of this instant counts as of the next
+}
+
+void Engine::restore_wakes(std::span<const Time> wakes) {
+  for (Time wake : wakes) wakes_.push(wake);
+}
+
+// The plan and what is known of speeds and work follow from the records as the tables do.
+void Engine::restore(const Record& record) {
+  now_ = decided_ = record.t;
+  // Those that were due have their Released by now, or were of no use any more.
+  while (!retries_.empty() && retries_.top().first <= now_) retries_.pop();
+  known_.set_now(now_);
+  known_work_.set_now(now_);
+  const auto lose = [&](JobId job, Duration lost) {
+    if (jobs_.state[job] != JobState::kRunning) return;
+    plan_.world_took_away(job);
+    known_work_.on_hold_end(job, lost);
+  };
+  std::visit(Overloaded{
+                 [&](const OneOf<record::Finished, record::Failed, record::Cancelled, record::Stop,
+                                 record::StartFailed> auto& what) { lose(what.job, {}); },
+                 [&](const record::Evicted& evicted) { lose(evicted.job, evicted.lost); },
+                 [&](const record::Speed& speed) { known_work_.on_rate(speed.job, speed.rate); },
+                 [](const auto&) {},
+             },
+             record.what);
+  tables_.apply(record);
+  std::visit(Overloaded{
+                 [&](const record::Arrived& arrived) {
+                   add_job(arrived.asked.job);
+                   known_work_.on_arrived(arrived.asked.job, arrived.asked.work);
+                 },
+                 [&](const record::Rejected& rejected) { add_job(rejected.asked.job); },
+                 [&](const record::Node&) {
+                   if (!plan_.free_.has(NodeId(tables_.cluster.nodes() - 1)))
+                     plan_.free_.add_node();
+                 },
+                 [&](const record::Place& place) {
+                   for (Slice slice : place.gang) plan_.free_.take(slice.node, slice.gpus);
+                   plan_.held_[place.job] = jobs_.last[place.job];
+                   if (!place.is_reported) known_.on_hold(place.job, place.gang, place.overhead);
+                   known_work_.on_hold(place.job, place.rate, place.overhead);
+                 },
+                 [&](const record::Started& started) {
+                   known_.on_hold(started.job, jobs_.last_gang(started.job), {});
+                 },
+                 [&](const record::Finished& finished) { known_work_.on_finished(finished.job); },
+                 [&](const record::StartFailed& failed) {
+                   retries_.push({failed.retry, failed.job});
+                 },
+                 [&](const OneOf<record::GpusDown, record::GpusUp, record::Closed,
+                                 record::Uncordoned> auto& what) {
+                   const std::uint64_t usable = tables_.nodes[what.node].usable();
+                   plan_.free_.set_gpus(what.node,
+                                        static_cast<std::uint32_t>(std::popcount(usable)));
+                 },
+                 [](const auto&) {},
+             },
+             record.what);
+}
+
+// A policy that has never heard of the jobs takes them for new ones.
+void Engine::tell_all_jobs() {
+  restarts_policy_ = false;
+  wakes_ = {};
+  std::vector<JobId> running(tables_.running.members().begin(), tables_.running.members().end());
+  std::ranges::sort(running);
+  for (JobId job : running) stop_now(job, record::StopCause::kPolicy);
+  std::vector<JobId> waiting(tables_.waiting.members().begin(), tables_.waiting.members().end());
+  std::ranges::sort(waiting);
+  news_.clear();
+  for (JobId job : waiting) news_.push_back({.kind = EventKind::kArrived, .job = job});
+}
+
+}  // namespace fairlead

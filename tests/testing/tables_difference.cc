@@ -1,0 +1,62 @@
+#include "testing/tables_difference.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace fairlead {
+namespace {
+
+std::vector<Slice> slices(Gang gang) { return {gang.begin(), gang.end()}; }
+
+}  // namespace
+
+std::string difference(const Tables& a, const Tables& b) {
+  if (a.users.names != b.users.names || a.users.tickets != b.users.tickets) return "users";
+  if (a.models != b.models) return "models";
+  if (a.cluster.node_names != b.cluster.node_names || a.cluster.node_type != b.cluster.node_type ||
+      a.cluster.node_gpus != b.cluster.node_gpus || a.cluster.node_host != b.cluster.node_host ||
+      a.cluster.node_rack != b.cluster.node_rack || a.cluster.gpus != b.cluster.gpus) {
+    return "nodes";
+  }
+  const Jobs& one = a.jobs;
+  const Jobs& two = b.jobs;
+  if (one.size() != two.size()) return "the number of jobs";
+  if (one.user != two.user || one.model != two.model || one.gpus != two.gpus ||
+      one.gpus_min != two.gpus_min || one.gpus_max != two.gpus_max || one.arrival != two.arrival ||
+      one.types != two.types) {
+    return "what jobs ask for";
+  }
+  if (one.attained_settled != two.attained_settled || one.held_since != two.held_since ||
+      one.held_gpus != two.held_gpus || one.state != two.state || one.hold != two.hold ||
+      one.works_from != two.works_from) {
+    return "what jobs were served";
+  }
+  for (JobId job : ids<JobId>(one.size())) {
+    if (slices(one.last_gang(job)) != slices(two.last_gang(job))) return "gangs";
+    if (!std::ranges::equal(one.gangs.gpu_masks(one.last[job]),
+                            two.gangs.gpu_masks(two.last[job]))) {
+      return "GPUs";
+    }
+    if (a.names[job] != b.names[job]) return "names of jobs";
+  }
+  if (!std::ranges::equal(a.waiting.members(), b.waiting.members()) ||
+      !std::ranges::equal(a.running.members(), b.running.members())) {
+    return "who waits or runs";
+  }
+  for (NodeId node : ids<NodeId>(a.nodes.size())) {
+    const Tables::NodeState& x = a.nodes[node];
+    const Tables::NodeState& y = b.nodes[node];
+    if (x.has != y.has || x.up != y.up || x.free != y.free || x.is_cordoned != y.is_cordoned ||
+        x.closed != y.closed) {
+      return "the state of nodes";
+    }
+  }
+  if (a.held_until != b.held_until || a.failed_starts != b.failed_starts ||
+      a.failed_on != b.failed_on || a.stopping.size() != b.stopping.size() ||
+      !(a.counts == b.counts)) {
+    return "holds, failures or counts";
+  }
+  return "";
+}
+
+}  // namespace fairlead
