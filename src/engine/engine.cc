@@ -160,6 +160,12 @@ Status Engine::decide(bool only_woke) {
                                   now_)) {
     return {};
   }
+  if (backend_->reports_steps()) {
+    // What looks like one may be a world that says little; a daemon goes on, and warns.
+    ++counts_.standstills;
+    standstill_.on_progress();
+    return {};
+  }
   return run_error("policy {} has brought the jobs to a standstill at {} s: {}", policy_->name(),
                    to_seconds(now_), standstill_cause());
 }

@@ -47,9 +47,10 @@ struct EngineCounts {
   std::int64_t decisions = 0;
   std::int64_t events = 0;
   std::int64_t steps = 0;
-  std::int64_t ignored = 0;  // events
-  std::int64_t skips = 0;    // of wake-ups, as the world was too far ahead
-  Duration late_max;         // how far the world's clock was ahead of an instant, at most
+  std::int64_t ignored = 0;      // events
+  std::int64_t skips = 0;        // of wake-ups, as the world was too far ahead
+  std::int64_t standstills = 0;  // in worlds that report steps, where they do not end the run
+  Duration late_max;             // how far the world's clock was ahead of an instant, at most
 };
 
 struct EngineOptions {

@@ -11,11 +11,6 @@ namespace {
 
 Event job_news(EventKind kind, JobId job) { return {.kind = kind, .job = job}; }
 
-// Nothing for a policy to decide on.
-bool is_quiet(EventKind kind) {
-  return kind == EventKind::kStarted || kind == EventKind::kStopped || kind == EventKind::kProgress;
-}
-
 }  // namespace
 
 // Users and nodes that are new. Those that are known already are no news.
@@ -43,6 +38,7 @@ bool Engine::apply_events(const Batch& batch) {
   std::size_t arrivals = 0;
   bool is_news = false;
   for (const Event& event : batch.events) {
+    const std::size_t told = news_.size();
     bool counts = true;
     if (event.kind == EventKind::kArrived) {
       const bool has_spec = arrivals < batch.jobs.size() && batch.jobs[arrivals].job == event.job;
@@ -51,7 +47,8 @@ bool Engine::apply_events(const Batch& batch) {
       counts = apply_event(event);
     }
     if (!counts) ignore(event);
-    is_news |= counts && !is_quiet(event.kind);
+    // A rejection leads to a decision as well: other jobs may have counted on the one rejected.
+    is_news |= news_.size() > told || (counts && event.kind == EventKind::kArrived);
   }
   return is_news;
 }
@@ -169,12 +166,19 @@ std::string_view Engine::unrunnable(const JobSpec& spec) const {
   return {};
 }
 
-// Of the hold that it has, or had last: a job may end while it is suspended.
+// Of the hold that it has, or had last, as a job may end while it is suspended; or of one that is
+// being stopped: it came to its end first, and any hold that has begun since has nothing to do.
 bool Engine::finish(const Event& event) {
   const JobId job = event.job;
-  if (!is_here(job) || event.hold == 0 || event.hold != jobs_.hold[job]) return false;
+  const bool is_last = event.hold == jobs_.hold[job] && event.hold > 0;
+  if (!is_here(job) || !(is_last || tables_.stopping.contains({job, event.hold}))) return false;
   const bool was_held = jobs_.state[job] == JobState::kHeld;
-  if (jobs_.state[job] == JobState::kRunning) lose_hold(job);
+  if (jobs_.state[job] == JobState::kRunning) {
+    if (!is_last) {
+      steps_.push_back({.kind = Step::Kind::kStop, .job = job, .hold = jobs_.hold[job]});
+    }
+    lose_hold(job);
+  }
   standstill_.on_progress();
   if (event.kind == EventKind::kFinished) {
     log(record::Finished{job});

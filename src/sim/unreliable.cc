@@ -328,10 +328,8 @@ void UnreliableBackend::operate() {
   const JobId job = jobs_.empty() ? JobId() : jobs_[rng_.below(jobs_.size())];
   switch (rng_.below(6)) {
     case 0:
-      cordoned_.insert(node);
       return tell(now_, {.kind = EventKind::kCordoned, .node = node, .reason = "by its operator"});
     case 1:
-      cordoned_.erase(node);
       return tell(now_, {.kind = EventKind::kUncordoned, .node = node});
     case 2:
       if (users_told_ == 0) return;
@@ -345,11 +343,9 @@ void UnreliableBackend::operate() {
       return;
     case 4:
       if (job.is_none()) return;
-      held_.insert(job);
       return tell(now_, {.kind = EventKind::kHeld, .job = job});
     default:
       if (job.is_none()) return;
-      held_.erase(job);
       return tell(now_, {.kind = EventKind::kReleased, .job = job});
   }
 }
@@ -358,7 +354,8 @@ void UnreliableBackend::operate() {
 void UnreliableBackend::calm_down() {
   was_calmed_ = true;
   const Time last = notices_.empty() ? now_ : std::max(now_, notices_.rbegin()->first);
-  for (JobId job : held_) {
+  // Also those of which word came that they are held after word that they were released.
+  for (JobId job : jobs_) {
     notices_.insert({last, {{.kind = EventKind::kReleased, .job = job}, {}}});
   }
   // Also those that the engine has cordoned itself.

@@ -104,8 +104,6 @@ class UnreliableBackend : public Backend {
   std::vector<JobId> jobs_;  // that have arrived
   std::size_t users_told_ = 0;
   IdVector<NodeId, std::uint64_t> down_;
-  std::set<JobId> held_;
-  std::set<NodeId> cordoned_;
   std::vector<Event> events_;
   std::vector<JobSpec> specs_;
   std::vector<UserSpec> new_users_;
