@@ -368,23 +368,21 @@ void UnreliableBackend::operate() {
       return;
     case 4:
       if (job.is_none()) return;
-      held_.insert(job);
       return tell(now_, {.kind = EventKind::kHeld, .job = job});
     default:
       if (job.is_none()) return;
-      held_.erase(job);
       return tell(now_, {.kind = EventKind::kReleased, .job = job});
   }
 }
 
-// After everything that was still to be told.
+// After everything that was still to be told, and whatever of it was told last: what is not held,
+// cordoned or down ignores it.
 void UnreliableBackend::calm_down() {
   was_calmed_ = true;
   const Time last = notices_.empty() ? now_ : std::max(now_, notices_.rbegin()->first);
-  for (JobId job : held_) {
+  for (JobId job : jobs_) {
     notices_.insert({last, {{.kind = EventKind::kReleased, .job = job}, {}}});
   }
-  // Also those that the engine has cordoned itself.
   for (NodeId node : ids<NodeId>(cluster_.nodes())) {
     notices_.insert({last, {{.kind = EventKind::kUncordoned, .node = node}, {}}});
     if (nodes_down_.contains(node)) continue;

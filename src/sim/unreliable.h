@@ -123,7 +123,6 @@ class UnreliableBackend : public Backend {
   std::size_t users_told_ = 0;
   std::set<NodeId> nodes_down_;
   IdVector<NodeId, std::uint64_t> gpus_lost_;  // of nodes that are up
-  std::set<JobId> held_;                       // by their users
   std::vector<Event> events_;
   std::vector<JobSpec> specs_;
   std::vector<UserSpec> new_users_;
