@@ -118,8 +118,13 @@ void Gavel::apply_news(const View& view, const Plan& plan) {
     erase(at);
     needs_shares_ = true;
   }
+  // One that goes and comes back within an instant goes on as it was; one that comes and goes is gone.
   for (const Event& event : view.news) {
-    if (event.kind == EventKind::kArrived) join(view, event.job);
+    if (event.kind != EventKind::kArrived) continue;
+    const bool waits = view.jobs.state[event.job] == JobState::kWaiting;
+    if (waits && !std::ranges::binary_search(rows_, event.job, {}, &Row::job)) {
+      join(view, event.job);
+    }
   }
 }
 
