@@ -60,7 +60,6 @@ class Gavel : public Policy {
 
   std::size_t types() const { return handed_out_s_.size(); }
   void apply_news(const View& view, const Plan& plan);
-  static bool arrives_again(const View& view, JobId job);
   void join(const View& view, JobId job);
   void credit(Row& row, Time now);
   void erase(std::size_t at);
@@ -115,21 +114,18 @@ void Gavel::apply_news(const View& view, const Plan& plan) {
       credit(row, view.now);
       row.type = kNoType;
     }
-    const bool is_here = state == JobState::kWaiting || state == JobState::kRunning;
-    if (is_here && !arrives_again(view, row.job)) continue;
+    if (state == JobState::kWaiting || state == JobState::kRunning) continue;
     erase(at);
     needs_shares_ = true;
   }
+  // One that goes and comes back within an instant goes on as it was; one that comes and goes is gone.
   for (const Event& event : view.news) {
-    if (event.kind == EventKind::kArrived) join(view, event.job);
+    if (event.kind != EventKind::kArrived) continue;
+    const bool waits = view.jobs.state[event.job] == JobState::kWaiting;
+    if (waits && !std::ranges::binary_search(rows_, event.job, {}, &Row::job)) {
+      join(view, event.job);
+    }
   }
-}
-
-// Held and released since the last decision: it is here, but begins anew.
-bool Gavel::arrives_again(const View& view, JobId job) {
-  return view.jobs.hold[job] > 0 && std::ranges::any_of(view.news, [&](const Event& event) {
-           return event.kind == EventKind::kArrived && event.job == job;
-         });
 }
 
 void Gavel::join(const View& view, JobId job) {
