@@ -94,7 +94,7 @@ Result<bool> Engine::step() {
   counts_.late_max = std::max(counts_.late_max, present_ - now_);
   news_.clear();
   steps_.clear();
-  if (skips) {
+  if (skips && wake < now_) {
     log(record::Skipped{});
     ++counts_.skips;
   }
