@@ -1,6 +1,8 @@
 #include "fairlead/sim/unreliable.h"
 
 #include <algorithm>
+#include <cmath>
+#include <tuple>
 
 namespace fairlead {
 namespace {
@@ -17,7 +19,7 @@ UnreliableBackend::UnreliableBackend(SimBackend& inside, const Cluster& cluster,
       options_(options),
       rng_(Rng(seed).split(0x6c617465)),
       users_told_(options.users_come > 0 ? 0 : users.size()),
-      down_(cluster.nodes(), 0) {
+      gpus_lost_(cluster.nodes(), 0) {
   if (options_.gpu_losses_per_h > 0) {
     for (NodeId node : ids<NodeId>(cluster.nodes())) {
       const double at = rng_.exponential(kHour / options_.gpu_losses_per_h);
@@ -69,8 +71,9 @@ void UnreliableBackend::see(const Batch& batch) {
       tell(batch.now, event, batch.jobs[arrivals++]);
       continue;
     }
-    if (event.kind == EventKind::kGpusDown) down_[event.node] = kAllGpus;
-    if (event.kind == EventKind::kGpusUp) down_[event.node] = 0;
+    if (event.kind == EventKind::kGpusDown) nodes_down_.insert(event.node);
+    if (event.kind == EventKind::kGpusUp) nodes_down_.erase(event.node);
+    if (event.kind == EventKind::kGpusUp) gpus_lost_[event.node] = 0;
     if (event.kind == EventKind::kFinished) done_.insert(event.job);
     if (event.kind == EventKind::kFinished || event.kind == EventKind::kEvicted) {
       holds_.erase({event.job, event.hold});
@@ -89,8 +92,7 @@ Batch UnreliableBackend::wait(Time until, bool awaited) {
       next = std::min(next, std::max(now_, options_.calm_from));
     }
     if (next > now_ || next == Time::never()) {
-      const bool more = awaited || is_unfinished() || next < until;
-      const Batch batch = inside_.wait(next, more);
+      const Batch batch = inside_.wait(next, awaited || is_unfinished());
       now_ = batch.now;
       if (batch.ended) return {.now = now_, .present = std::max(present_, now_), .ended = true};
       if (!batch.events.empty()) {
@@ -114,10 +116,14 @@ Batch UnreliableBackend::wait(Time until, bool awaited) {
   }
 }
 
-// Something will come of itself, though nothing runs inside.
+// Something will come of itself, though nothing runs inside. What fails or is operated without end
+// does not count.
 bool UnreliableBackend::is_unfinished() const {
-  return !notices_.empty() || !holds_.empty() ||
-         (!was_calmed_ && options_.calm_from != Time::never());
+  if (!was_calmed_ && options_.calm_from != Time::never()) return true;
+  const auto goes_on = [](const auto& entry) {
+    return entry.second.act != Act::kFailGpus && entry.second.act != Act::kOperate;
+  };
+  return !notices_.empty() || !holds_.empty() || std::ranges::any_of(deeds_, goes_on);
 }
 
 Batch UnreliableBackend::report(Time now) {
@@ -163,21 +169,30 @@ std::span<const SpeedChange> UnreliableBackend::expect(Time /*now*/, std::span<S
 void UnreliableBackend::carry_out(Time now, std::span<const Step> steps) {
   const Time at = std::max({now, present_, now_});
   for (const Step& step : steps) {
-    if (step.kind == Step::Kind::kStop) {
-      const Time stopped = at + drawn(options_.stop_max);
-      deeds_.insert({stopped, {.act = Act::kStop, .job = step.job, .hold = step.hold}});
-      if (Hold* hold = hold_of(step.job, step.hold)) hold->is_stopping = true;
-      continue;
-    }
-    Hold& hold = holds_[{step.job, step.hold}];
-    hold.number = step.hold;
-    hold.slices.insert(hold.slices.end(), step.gang.begin(), step.gang.end());
-    hold.masks.insert(hold.masks.end(), step.gpu_masks.begin(), step.gpu_masks.end());
-    hold.copies.push_back(step);
-    if (step.copy + 1 < step.copies) continue;
-    const Time starts = at + drawn(options_.start_max);
-    deeds_.insert({starts, {.act = Act::kStart, .job = step.job, .hold = step.hold}});
+    step.kind == Step::Kind::kStop ? plan_stop(step, at) : plan_start(step, at);
   }
+}
+
+void UnreliableBackend::plan_stop(const Step& step, Time at) {
+  LastHolds& last = last_holds_.grow_to(step.job);
+  if (step.hold <= last.stopped) return;
+  last.stopped = step.hold;
+  if (Hold* hold = hold_of(step.job, step.hold)) hold->is_stopping = true;
+  const Time stopped = at + drawn(options_.stop_max);
+  deeds_.insert({stopped, {.act = Act::kStop, .job = step.job, .hold = step.hold}});
+}
+
+void UnreliableBackend::plan_start(const Step& step, Time at) {
+  LastHolds& last = last_holds_.grow_to(step.job);
+  if (step.hold <= last.begun) return;
+  Hold& hold = holds_[{step.job, step.hold}];
+  hold.slices.insert(hold.slices.end(), step.gang.begin(), step.gang.end());
+  hold.masks.insert(hold.masks.end(), step.gpu_masks.begin(), step.gpu_masks.end());
+  hold.copies.push_back(step);
+  if (step.copy + 1 < step.copies) return;
+  last.begun = step.hold;
+  const Time starts = at + drawn(options_.start_max);
+  deeds_.insert({starts, {.act = Act::kStart, .job = step.job, .hold = step.hold}});
 }
 
 void UnreliableBackend::act(const Deed& deed) {
@@ -193,23 +208,21 @@ void UnreliableBackend::act(const Deed& deed) {
     case Act::kFailGpus:
       return fail_gpus(deed.node);
     case Act::kMendGpus: {
-      const std::uint64_t back = deed.gpus & down_[deed.node];
-      if (back == 0 || down_[deed.node] == kAllGpus) return;
-      down_[deed.node] &= ~back;
-      Event event{.kind = EventKind::kGpusUp, .node = deed.node};
-      event.gpus = back;
-      return tell(now_, event);
+      const std::uint64_t back = deed.gpus & gpus_lost_[deed.node];
+      if (back == 0 || nodes_down_.contains(deed.node)) return;
+      gpus_lost_[deed.node] &= ~back;
+      return tell(now_, {.kind = EventKind::kGpusUp, .node = deed.node, .gpus = back});
     }
     case Act::kOperate:
       return operate();
   }
 }
 
-// A GPU is busy as long as a hold runs on it inside, whatever the engine was told.
-bool UnreliableBackend::are_free(const Hold& hold, JobId job) const {
+// A GPU is busy as long as a gang runs on it inside, whatever the engine was told; and so is a job.
+bool UnreliableBackend::are_free(JobId job, const Hold& hold) const {
   for (const auto& [key, other] : holds_) {
-    if (!other.is_inside || (key.first == job && key.second == hold.number)) continue;
-    if (key.first == job) return false;  // it is not stopped yet where it was
+    if (!other.is_inside) continue;
+    if (key.first == job) return false;
     for (std::size_t i = 0; i < hold.slices.size(); ++i) {
       for (std::size_t k = 0; k < other.slices.size(); ++k) {
         if (hold.slices[i].node == other.slices[k].node && (hold.masks[i] & other.masks[k]) != 0) {
@@ -221,27 +234,38 @@ bool UnreliableBackend::are_free(const Hold& hold, JobId job) const {
   return true;
 }
 
+// Some of its GPUs.
+bool UnreliableBackend::are_lost(const Hold& hold) const {
+  for (std::size_t i = 0; i < hold.slices.size(); ++i) {
+    const NodeId node = hold.slices[i].node;
+    if (nodes_down_.contains(node) || (gpus_lost_[node] & hold.masks[i]) != 0) return true;
+  }
+  return false;
+}
+
+std::vector<UnreliableBackend::Running> UnreliableBackend::running() const {
+  std::vector<Running> running;
+  for (const auto& [key, hold] : holds_) {
+    if (hold.is_inside) running.push_back({key.first, key.second, hold.slices, hold.masks});
+  }
+  return running;
+}
+
 void UnreliableBackend::try_starts() {
   for (auto at = holds_.begin(); at != holds_.end();) {
-    const JobId job = at->first.first;
+    const auto [job, number] = at->first;
     Hold& hold = at->second;
     ++at;  // a start that fails forgets its hold
-    if (hold.is_to_start && !hold.is_inside && !hold.is_stopping && are_free(hold, job)) {
-      start(job, hold);
-    }
+    if (!hold.is_to_start || hold.is_inside || hold.is_stopping) continue;
+    if (are_free(job, hold)) start(job, number, hold);
   }
 }
 
-void UnreliableBackend::start(JobId job, Hold& hold) {
-  Event event{.kind = EventKind::kStartFailed, .job = job, .hold = hold.number};
-  const HoldId number = hold.number;
-  bool is_down = false;
-  for (std::size_t i = 0; i < hold.slices.size(); ++i) {
-    is_down = is_down || (down_[hold.slices[i].node] & hold.masks[i]) != 0;
-  }
+void UnreliableBackend::start(JobId job, HoldId number, Hold& hold) {
+  Event event{.kind = EventKind::kStartFailed, .job = job, .hold = number};
   if (done_.contains(job)) {
     event.kind = EventKind::kFinished;
-  } else if (is_down) {
+  } else if (are_lost(hold)) {
     event.reason = "a GPU is gone";
   } else if (happens(options_.start_fails)) {
     event.reason = "it failed to start";
@@ -254,7 +278,7 @@ void UnreliableBackend::start(JobId job, Hold& hold) {
       at += size;
     }
     hold.is_inside = true;
-    inside_.expect(now_, hold.copies);
+    tell_speeds(inside_.expect(now_, hold.copies));
     for (const Step& step : hold.copies) event.overhead = std::max(event.overhead, step.overhead);
     event.kind = EventKind::kStarted;
     return tell(now_ + event.overhead, event);
@@ -263,12 +287,23 @@ void UnreliableBackend::start(JobId job, Hold& hold) {
   tell(now_, event);
 }
 
-void UnreliableBackend::end_inside(JobId job, Hold& hold) {
-  if (!hold.is_inside) return;
+void UnreliableBackend::end_inside(JobId job, HoldId number) {
   Step step;
   step.job = job;
-  step.hold = hold.number;
-  inside_.expect(now_, {&step, 1});
+  step.hold = number;
+  tell_speeds(inside_.expect(now_, {&step, 1}));
+}
+
+// Of other gangs, which share links with the one that began or ended.
+void UnreliableBackend::tell_speeds(std::span<const SpeedChange> changes) {
+  for (const SpeedChange& change : changes) {
+    for (const auto& [key, hold] : holds_) {
+      if (key.first != change.job || !hold.is_inside) continue;
+      Event event{.kind = EventKind::kProgress, .job = key.first, .hold = key.second};
+      event.rate = change.rate;
+      tell(now_, event);
+    }
+  }
 }
 
 void UnreliableBackend::stop(JobId job, HoldId number) {
@@ -281,10 +316,8 @@ void UnreliableBackend::stop(JobId job, HoldId number) {
     deeds_.insert({again, {.act = Act::kStop, .job = job, .hold = number}});
     return tell(now_, event);
   }
-  if (hold != nullptr) {
-    end_inside(job, *hold);
-    holds_.erase({job, number});
-  }
+  if (hold != nullptr && hold->is_inside) end_inside(job, number);
+  holds_.erase({job, number});
   tell(now_, event);
 }
 
@@ -294,27 +327,19 @@ void UnreliableBackend::fail_gpus(NodeId node) {
   deeds_.insert({now_ + Duration{1 + std::llround(next)}, {.act = Act::kFailGpus, .node = node}});
   const std::uint32_t has = cluster_.node_gpus[node];
   const std::uint64_t all = ~std::uint64_t{0} >> (kNodeGpusMax - has);
-  const std::uint64_t lost = rng_.next() & all & ~down_[node];
-  if (lost == 0) return;
-  down_[node] |= lost;
+  const std::uint64_t lost = rng_.next() & all & ~gpus_lost_[node];
+  if (lost == 0 || nodes_down_.contains(node)) return;
+  gpus_lost_[node] |= lost;
   for (auto at = holds_.begin(); at != holds_.end();) {
     const auto [job, number] = at->first;
-    Hold& hold = at->second;
-    bool is_hit = false;
-    for (std::size_t i = 0; i < hold.slices.size(); ++i) {
-      is_hit = is_hit || (hold.slices[i].node == node && (hold.masks[i] & lost) != 0);
-    }
-    if (!is_hit || !hold.is_inside) {
-      ++at;
-      continue;
-    }
-    end_inside(job, hold);
-    at = holds_.erase(at);
+    const Hold& hold = at->second;
+    ++at;
+    if (!hold.is_inside || !are_lost(hold)) continue;
+    end_inside(job, number);
+    holds_.erase({job, number});
     tell(now_, {.kind = EventKind::kEvicted, .job = job, .hold = number});
   }
-  Event event{.kind = EventKind::kGpusDown, .node = node};
-  event.gpus = lost;
-  tell(now_, event);
+  tell(now_, {.kind = EventKind::kGpusDown, .node = node, .gpus = lost});
   const Time back = now_ + Duration{1 + drawn(options_.gpus_back_max).ms};
   deeds_.insert({back, {.act = Act::kMendGpus, .node = node, .gpus = lost}});
 }
@@ -361,8 +386,8 @@ void UnreliableBackend::calm_down() {
   // Also those that the engine has cordoned itself.
   for (NodeId node : ids<NodeId>(cluster_.nodes())) {
     notices_.insert({last, {{.kind = EventKind::kUncordoned, .node = node}, {}}});
-    if (down_[node] == kAllGpus) continue;
-    down_[node] = 0;
+    if (nodes_down_.contains(node)) continue;
+    gpus_lost_[node] = 0;
     notices_.insert({last, {{.kind = EventKind::kGpusUp, .node = node}, {}}});
   }
 }

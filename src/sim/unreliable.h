@@ -3,13 +3,13 @@
 // up late, operators interfere. All by rates and a seed, so that a run can be repeated.
 //
 // The exact world (SimBackend) is what really happens; this one stands between it and the engine.
-// What happens inside at t is told at t plus a delay of its own, and steps are carried out when the
-// world has got round to them. A gang starts once its GPUs are really free, as a backend must see to.
+// What happens inside at t is told at t plus a delay of its own, and steps are carried out after
+// delays of theirs. A gang starts once its GPUs are really free, as a backend must see to.
 //
 // From `calm_from` on nothing is late or fails any more, what is down comes up, what is held or
-// cordoned is released: everything ends, if the engine has kept its head.
+// cordoned is released: every job can end.
 //
-// O(log notices) per event, O(running) where GPUs fail.
+// Its own lists are searched from end to end: for worlds of tests, not for the largest traces.
 #pragma once
 
 #include "fairlead/base/rng.h"
@@ -20,7 +20,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
-#include <string>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -38,20 +38,28 @@ class UnreliableBackend : public Backend {
   bool reports_steps() const override { return true; }
   const ExactWork* exact_work() const override { return inside_.exact_work(); }
 
-  // The jobs that the engine was not told of, some perhaps twice.
+  // Jobs that have not arrived, or whose arrival is still to be told, some of them once more: in any
+  // order, with repeats, and with jobs that the engine knows.
   std::vector<JobSpec> unsubmitted() const;
   // Users known from the beginning.
   Users first_users() const { return options_.users_come > 0 ? Users() : users_; }
+  // What really runs now, whatever the engine was told: each gang's GPUs, by job and hold.
+  struct Running {
+    JobId job;
+    HoldId hold = 0;
+    std::span<const Slice> slices;
+    std::span<const std::uint64_t> gpu_masks;  // beside slices
+  };
+  std::vector<Running> running() const;
 
  private:
-  // Something to be told, or to be done inside.
+  // Something to be told.
   struct Notice {
     Event event;
     JobSpec spec;  // of an arrival
   };
   // One hold, from the step that begins it until its GPUs are free.
   struct Hold {
-    HoldId number = 0;
     std::vector<Slice> slices;         // of all copies, one after another
     std::vector<std::uint64_t> masks;  // beside slices
     std::vector<Step> copies;          // the steps; their spans are into slices and masks
@@ -59,6 +67,7 @@ class UnreliableBackend : public Backend {
     bool is_to_start = false;          // its start is due; it waits for its GPUs
     bool is_stopping = false;
   };
+  // Something to be done inside.
   enum class Act : std::uint8_t { kStart, kStop, kFailGpus, kMendGpus, kOperate };
   struct Deed {
     Act act;
@@ -66,6 +75,11 @@ class UnreliableBackend : public Backend {
     HoldId hold = 0;
     NodeId node;
     std::uint64_t gpus = 0;
+  };
+  // The last holds of a job whose steps came: a step about these or earlier ones comes again.
+  struct LastHolds {
+    HoldId begun = 0;
+    HoldId stopped = 0;
   };
   template <class T>
   using Agenda = std::multimap<Time, T>;  // equal times in the order of insertion
@@ -77,14 +91,18 @@ class UnreliableBackend : public Backend {
   void see(const Batch& batch);
   void act(const Deed& deed);
   void calm_down();
+  void plan_start(const Step& step, Time at);
+  void plan_stop(const Step& step, Time at);
   void try_starts();
-  void start(JobId job, Hold& hold);
+  void start(JobId job, HoldId number, Hold& hold);
   void stop(JobId job, HoldId number);
-  void end_inside(JobId job, Hold& hold);
+  void end_inside(JobId job, HoldId number);
+  void tell_speeds(std::span<const SpeedChange> changes);
   Hold* hold_of(JobId job, HoldId number);
   void fail_gpus(NodeId node);
   void operate();
-  bool are_free(const Hold& hold, JobId job) const;
+  bool are_free(JobId job, const Hold& hold) const;
+  bool are_lost(const Hold& hold) const;
   Batch report(Time now);
   bool is_unfinished() const;
 
@@ -93,17 +111,18 @@ class UnreliableBackend : public Backend {
   const Users& users_;
   const UnreliableOptions options_;
   Rng rng_;
-  Time now_;              // of the exact world
-  Time present_;          // that the engine has been told of
-  bool is_over_ = false;  // nothing will happen inside of itself
+  Time now_;      // of the exact world
+  Time present_;  // that the engine has been told of
   bool was_calmed_ = false;
   Agenda<Notice> notices_;
   Agenda<Deed> deeds_;
   std::map<std::pair<JobId, HoldId>, Hold> holds_;
+  IdVector<JobId, LastHolds> last_holds_;
   std::set<JobId> done_;     // finished inside
   std::vector<JobId> jobs_;  // that have arrived
   std::size_t users_told_ = 0;
-  IdVector<NodeId, std::uint64_t> down_;
+  std::set<NodeId> nodes_down_;
+  IdVector<NodeId, std::uint64_t> gpus_lost_;  // of nodes that are up
   std::vector<Event> events_;
   std::vector<JobSpec> specs_;
   std::vector<UserSpec> new_users_;
