@@ -1,0 +1,272 @@
+// What every backend must keep (watched_backend.h), whatever world is behind it: each is driven by an
+// engine whose policy preempts, with the same jobs. A backend joins by one more line in kBackends.
+
+#include "fairlead/base/rng.h"
+#include "fairlead/engine/engine.h"
+#include "fairlead/input/models_file.h"
+#include "fairlead/journal/journal.h"
+#include "fairlead/policy/registry.h"
+#include "fairlead/sim/sim_backend.h"
+#include "fairlead/sim/unreliable.h"
+#include "testing/steps.h"
+
+#include "contract/watched_backend.h"
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <ostream>
+
+namespace fairlead {
+namespace {
+
+// What a backend is made of, and outlives it.
+struct Scene {
+  explicit Scene(std::uint64_t of_seed) : seed(of_seed), cluster(racks_of_nodes(1, 3, 4)) {
+    Rng rng(seed);
+    std::vector<TestJob> jobs;
+    for (int i = 0; i < 15; ++i) {
+      jobs.push_back({.gpus = 1 + static_cast<std::uint32_t>(rng.below(8)),
+                      .submit_s = static_cast<std::int64_t>(rng.below(60)),
+                      .work_s = 1 + static_cast<std::int64_t>(rng.below(60)),
+                      .user = fmt::format("u{}", rng.below(3))});
+    }
+    workload = numbered_jobs(jobs, [](JobRow& row, const TestJob& job) {
+      row.user = job.user;
+      row.gpus = job.gpus;
+      row.submit = {job.submit_s * 1000};
+      row.duration = seconds(job.work_s);
+    });
+    speed = Speed::make(cluster, builtin_models(), workload, "").value();
+  }
+
+  std::uint64_t seed;
+  Cluster cluster;
+  Workload workload;
+  Speed speed;
+};
+
+// A backend, and what the test may know of its world beyond what it says.
+class Subject {
+ public:
+  virtual ~Subject() = default;
+  virtual Backend& backend() = 0;
+  virtual Users first_users(const Scene& scene) const { return scene.workload.users; }
+  // What is wrong in the world itself, or nothing.
+  virtual std::string look() const { return ""; }
+};
+
+class Simulated : public Subject {
+ public:
+  Simulated(const Scene& scene, const FaultOptions& faults)
+      : inside_(scene.cluster, scene.workload, scene.speed,
+                {.costs = {}, .faults = faults, .seed = scene.seed}) {}
+  Backend& backend() override { return inside_; }
+
+ protected:
+  SimBackend inside_;
+};
+
+class Unreliable : public Simulated {
+ public:
+  Unreliable(const Scene& scene, const FaultOptions& faults, const UnreliableOptions& options)
+      : Simulated(scene, faults),
+        backend_(inside_, scene.cluster, scene.workload.users, options, scene.seed) {}
+  Backend& backend() override { return backend_; }
+  Users first_users(const Scene& /*scene*/) const override { return backend_.first_users(); }
+
+  // A gang may run on a GPU only once the one before is gone, and a job in one place at a time.
+  std::string look() const override {
+    std::map<NodeId, std::uint64_t> busy;
+    std::set<JobId> jobs;
+    for (const auto& running : backend_.running()) {
+      if (!jobs.insert(running.job).second) return "a job runs twice";
+      for (std::size_t i = 0; i < running.slices.size(); ++i) {
+        std::uint64_t& gpus = busy[running.slices[i].node];
+        if ((gpus & running.gpu_masks[i]) != 0) return "two gangs run on one GPU";
+        gpus |= running.gpu_masks[i];
+      }
+    }
+    return "";
+  }
+
+ private:
+  UnreliableBackend backend_;
+};
+
+UnreliableOptions rates() {
+  return {.late_max = seconds(3),
+          .start_max = seconds(8),
+          .stop_max = seconds(8),
+          .repeat = 0.3,
+          .shuffle = 0.5,
+          .start_fails = 0.2,
+          .stop_fails = 0.3,
+          .gpu_losses_per_h = 40,
+          .gpus_back_max = seconds(60),
+          .operators_per_h = 100,
+          .users_come = 1,
+          .calm_from = {300'000}};
+}
+
+// Without start_fails and operators, which need calm: they leave cordons and jobs that are held.
+UnreliableOptions never_calm() {
+  UnreliableOptions options = rates();
+  options.start_fails = 0;
+  options.operators_per_h = 0;
+  options.calm_from = Time::never();
+  return options;
+}
+
+FaultOptions faults() {
+  FaultOptions faults;
+  faults.mtbf_h = 0.02;
+  faults.mttr_h = 0.01;
+  return faults;
+}
+
+struct Kind {
+  std::string_view name;
+  std::unique_ptr<Subject> (*make)(const Scene& scene);
+  friend std::ostream& operator<<(std::ostream& out, const Kind& kind) { return out << kind.name; }
+};
+
+const Kind kBackends[] = {
+    {"Sim",
+     [](const Scene& scene) -> std::unique_ptr<Subject> {
+       return std::make_unique<Simulated>(scene, FaultOptions());
+     }},
+    {"SimWithFaults",
+     [](const Scene& scene) -> std::unique_ptr<Subject> {
+       return std::make_unique<Simulated>(scene, faults());
+     }},
+    {"UnreliableWithoutRates",
+     [](const Scene& scene) -> std::unique_ptr<Subject> {
+       return std::make_unique<Unreliable>(scene, FaultOptions(), UnreliableOptions());
+     }},
+    {"Unreliable",
+     [](const Scene& scene) -> std::unique_ptr<Subject> {
+       return std::make_unique<Unreliable>(scene, FaultOptions(), rates());
+     }},
+    {"UnreliableWithFaults",
+     [](const Scene& scene) -> std::unique_ptr<Subject> {
+       return std::make_unique<Unreliable>(scene, faults(), rates());
+     }},
+    {"UnreliableForEver",
+     [](const Scene& scene) -> std::unique_ptr<Subject> {
+       return std::make_unique<Unreliable>(scene, FaultOptions(), never_calm());
+     }},
+};
+
+struct Driven {
+  std::vector<std::string> broken;
+  std::string hash;  // of the journal
+  std::int64_t stops = 0;
+};
+
+Driven drive(const Kind& kind, std::uint64_t seed, bool repeats_steps) {
+  class Sink : public RecordSink {
+   public:
+    void on(const Record& record) override {
+      journal.on(record);
+      stops += std::holds_alternative<record::Stop>(record.what) ? 1 : 0;
+    }
+    JournalFile journal;
+    std::int64_t stops = 0;
+  } sink;
+  const Scene scene(seed);
+  const std::unique_ptr<Subject> subject = kind.make(scene);
+  WatchedBackend backend(subject->backend());
+  backend.repeats_steps = repeats_steps;
+  backend.look = [&] { return subject->look(); };
+  const std::unique_ptr<Policy> policy =
+      parse_policy("tiresias:limits=5/60", seed).value().make().value();
+  Engine engine(scene.cluster, scene.speed, *policy, backend, sink, {});
+  engine.begin({}, subject->first_users(scene));
+  while (engine.step().value()) {
+  }
+  Driven driven{.broken = backend.broken(), .hash = {}, .stops = sink.stops};
+  if (!backend.has_ended()) driven.broken.emplace_back("the run ended before the world");
+  FL_CHECK(sink.journal.close().has_value());
+  driven.hash = sink.journal.hash();
+  return driven;
+}
+
+constexpr std::uint64_t kSeeds = 30;
+
+class BackendContract : public testing::TestWithParam<Kind> {};
+
+TEST_P(BackendContract, IsKept) {
+  std::int64_t stops = 0;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const Driven driven = drive(GetParam(), seed, false);
+    EXPECT_EQ(driven.broken, std::vector<std::string>{}) << "seed " << seed;
+    stops += driven.stops;
+  }
+  EXPECT_GT(stops, 0);
+}
+
+// By its job and hold. What a simulated world does with a step it does in expect(), so that it can but
+// keep this.
+TEST_P(BackendContract, AStepThatIsCarriedOutTwiceHasTheEffectOfOne) {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    EXPECT_EQ(drive(GetParam(), seed, true).hash, drive(GetParam(), seed, false).hash)
+        << "seed " << seed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, BackendContract, testing::ValuesIn(kBackends),
+                         [](const auto& tested) { return std::string(tested.param.name); });
+
+// Breaks one promise after the other.
+class Liar : public Backend {
+ public:
+  Batch wait(Time /*until*/, bool /*awaited*/) override {
+    switch (waits_++) {
+      case 0:
+        return {.now = Time{20'000}};  // of 10 s
+      case 1:
+        return {.now = Time{5'000}};
+      case 2:
+        events_ = {{.kind = EventKind::kArrived, .job = JobId(0)},
+                   {.kind = EventKind::kFinished, .job = JobId(1), .hold = 1}};
+        return {.now = Time{20'000}, .events = events_};
+      case 3:
+        events_ = {{.kind = EventKind::kStarted, .job = JobId(0), .hold = 1},
+                   {.kind = EventKind::kStartFailed, .job = JobId(0), .hold = 1}};
+        return {.now = Time{20'000}, .events = events_};
+      default:
+        return {.now = Time{20'000}, .ended = true};
+    }
+  }
+  std::span<const SpeedChange> expect(Time /*now*/, std::span<Step> /*steps*/) override {
+    return {};
+  }
+  void carry_out(Time /*now*/, std::span<const Step> /*steps*/) override {}
+  bool reports_steps() const override { return true; }
+
+ private:
+  int waits_ = 0;
+  std::vector<Event> events_;
+};
+
+TEST(WatchedBackend, NotesEachPromiseThatIsBroken) {
+  Liar liar;
+  WatchedBackend watched(liar);
+  const Step steps[] = {
+      {.kind = Step::Kind::kPlace, .job = JobId(0), .hold = 1},
+      {.kind = Step::Kind::kPlace, .job = JobId(0), .hold = 2},
+      {.kind = Step::Kind::kStop, .job = JobId(0), .hold = 2},
+  };
+  watched.carry_out({}, steps);
+  for (int i = 0; i < 5; ++i) watched.wait(Time{i == 0 ? 10'000 : 30'000}, false);
+  EXPECT_EQ(watched.broken(),
+            (std::vector<std::string>{
+                "0s: an instant beyond the one to wait for", "20s: an instant before the last",
+                "20s, j1#1: an event about a hold that no step began",
+                "20s: the jobs are not those of the arrivals",
+                "20s, j0#1: it started, and its start failed", "20s, j0#2: its hold never ends",
+                "20s, j0#2: its stop is never told"}));
+}
+
+}  // namespace
+}  // namespace fairlead
