@@ -120,8 +120,13 @@ void Gavel::apply_news(const View& view, const Plan& plan) {
     erase(at);
     needs_shares_ = true;
   }
+  // One that comes and goes within an instant is gone; one that comes twice is here once.
   for (const Event& event : view.news) {
-    if (event.kind == EventKind::kArrived) join(view, event.job);
+    if (event.kind != EventKind::kArrived) continue;
+    const bool waits = view.jobs.state[event.job] == JobState::kWaiting;
+    if (waits && !std::ranges::binary_search(rows_, event.job, {}, &Row::job)) {
+      join(view, event.job);
+    }
   }
 }
 
