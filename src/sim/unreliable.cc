@@ -319,6 +319,8 @@ void UnreliableBackend::stop(JobId job, HoldId number) {
   if (hold != nullptr && hold->is_inside) end_inside(job, number);
   holds_.erase({job, number});
   tell(now_, event);
+  // Its finish may have been told of an earlier hold, when this one had begun.
+  if (done_.contains(job)) tell(now_, {.kind = EventKind::kFinished, .job = job, .hold = number});
 }
 
 void UnreliableBackend::fail_gpus(NodeId node) {

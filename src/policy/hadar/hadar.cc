@@ -128,7 +128,8 @@ void Hadar::decide(const View& view, Plan& plan) {
 void Hadar::collect_bidders(const View& view, bool all) {
   bidders_.clear();
   const auto add = [&](JobId job) {
-    const Duration remaining = view.work.remaining(job);
+    // One that is known to be done has not been heard to have ended: it bids for its last moment.
+    const Duration remaining = std::max(view.work.remaining(job), milliseconds(1));
     // One that runs counts as a round shorter: a smaller lead is not worth two switches.
     const Duration head_start =
         view.jobs.state[job] == JobState::kRunning ? options_.round : Duration{};
