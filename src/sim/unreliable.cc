@@ -82,15 +82,18 @@ void UnreliableBackend::see(const Batch& batch) {
   }
 }
 
+// The next instant at which there is something to tell or to do; never, if there is none.
+Time UnreliableBackend::next_of_its_own() const {
+  Time next = was_calmed_ ? Time::never() : std::max(now_, options_.calm_from);
+  if (!notices_.empty()) next = std::min(next, notices_.begin()->first);
+  if (!deeds_.empty()) next = std::min(next, deeds_.begin()->first);
+  return next;
+}
+
 Batch UnreliableBackend::wait(Time until, bool awaited) {
   for (;;) {
     try_starts();
-    Time next = until;
-    if (!notices_.empty()) next = std::min(next, notices_.begin()->first);
-    if (!deeds_.empty()) next = std::min(next, deeds_.begin()->first);
-    if (!was_calmed_ && options_.calm_from != Time::never()) {
-      next = std::min(next, std::max(now_, options_.calm_from));
-    }
+    const Time next = std::min(until, next_of_its_own());
     if (next > now_ || next == Time::never()) {
       const Batch batch = inside_.wait(next, awaited || is_unfinished());
       now_ = batch.now;

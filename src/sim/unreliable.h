@@ -1,6 +1,6 @@
 // An unreliable world around an exact one: it notices late, says things twice and in the wrong order,
-// takes its time to start and stop gangs, and fails to; nodes lose single GPUs, users and nodes turn
-// up late, operators interfere. All by rates and a seed, so that a run can be repeated.
+// takes its time to start and stop gangs, and fails to; nodes lose single GPUs, users turn up late,
+// operators interfere. All by rates and a seed, so that a run can be repeated.
 //
 // The exact world (SimBackend) is what really happens; this one stands between it and the engine.
 // What happens inside at t is told at t plus a delay of its own, and steps are carried out after
@@ -89,6 +89,7 @@ class UnreliableBackend : public Backend {
   bool is_calm(Time t) const { return t >= options_.calm_from; }
   void tell(Time at, const Event& event, const JobSpec& spec = {});
   void see(const Batch& batch);
+  Time next_of_its_own() const;
   void act(const Deed& deed);
   void calm_down();
   void plan_start(const Step& step, Time at);

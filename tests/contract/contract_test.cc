@@ -23,12 +23,12 @@ namespace {
 struct Scene {
   explicit Scene(std::uint64_t of_seed) : seed(of_seed), cluster(racks_of_nodes(1, 3, 4)) {
     Rng rng(seed);
-    std::vector<TestJob> jobs;
-    for (int i = 0; i < 15; ++i) {
-      jobs.push_back({.gpus = 1 + static_cast<std::uint32_t>(rng.below(8)),
-                      .submit_s = static_cast<std::int64_t>(rng.below(60)),
-                      .work_s = 1 + static_cast<std::int64_t>(rng.below(60)),
-                      .user = fmt::format("u{}", rng.below(3))});
+    std::vector<TestJob> jobs(15);
+    for (TestJob& job : jobs) {
+      job = {.gpus = 1 + static_cast<std::uint32_t>(rng.below(8)),
+             .submit_s = static_cast<std::int64_t>(rng.below(60)),
+             .work_s = 1 + static_cast<std::int64_t>(rng.below(60)),
+             .user = fmt::format("u{}", rng.below(3))};
     }
     workload = numbered_jobs(jobs, [](JobRow& row, const TestJob& job) {
       row.user = job.user;
