@@ -17,7 +17,8 @@ UnreliableBackend::UnreliableBackend(SimBackend& inside, const Cluster& cluster,
       options_(options),
       rng_(Rng(seed).split(0x6c617465)),
       users_told_(options.users_come > 0 ? 0 : users.size()),
-      down_(cluster.nodes(), 0) {
+      down_(cluster.nodes(), 0),
+      down_inside_(cluster.nodes(), 0) {
   if (options_.gpu_losses_per_h > 0) {
     for (NodeId node : ids<NodeId>(cluster.nodes())) {
       const double at = rng_.exponential(kHour / options_.gpu_losses_per_h);
@@ -69,8 +70,12 @@ void UnreliableBackend::see(const Batch& batch) {
       tell(batch.now, event, batch.jobs[arrivals++]);
       continue;
     }
-    if (event.kind == EventKind::kGpusDown) down_[event.node] = kAllGpus;
-    if (event.kind == EventKind::kGpusUp) down_[event.node] = 0;
+    // What fails inside comes back whole, whatever it had lost before.
+    if (event.kind == EventKind::kGpusDown) down_inside_[event.node] |= event.gpus;
+    if (event.kind == EventKind::kGpusUp) {
+      down_inside_[event.node] &= ~event.gpus;
+      down_[event.node] &= ~event.gpus;
+    }
     if (event.kind == EventKind::kFinished) done_.insert(event.job);
     if (event.kind == EventKind::kFinished || event.kind == EventKind::kEvicted) {
       holds_.erase({event.job, event.hold});
@@ -193,8 +198,8 @@ void UnreliableBackend::act(const Deed& deed) {
     case Act::kFailGpus:
       return fail_gpus(deed.node);
     case Act::kMendGpus: {
-      const std::uint64_t back = deed.gpus & down_[deed.node];
-      if (back == 0 || down_[deed.node] == kAllGpus) return;
+      const std::uint64_t back = deed.gpus & down_[deed.node] & ~down_inside_[deed.node];
+      if (back == 0) return;
       down_[deed.node] &= ~back;
       Event event{.kind = EventKind::kGpusUp, .node = deed.node};
       event.gpus = back;
@@ -237,7 +242,8 @@ void UnreliableBackend::start(JobId job, Hold& hold) {
   const HoldId number = hold.number;
   bool is_down = false;
   for (std::size_t i = 0; i < hold.slices.size(); ++i) {
-    is_down = is_down || (down_[hold.slices[i].node] & hold.masks[i]) != 0;
+    const NodeId node = hold.slices[i].node;
+    is_down = is_down || ((down_[node] | down_inside_[node]) & hold.masks[i]) != 0;
   }
   if (done_.contains(job)) {
     event.kind = EventKind::kFinished;
@@ -294,7 +300,7 @@ void UnreliableBackend::fail_gpus(NodeId node) {
   deeds_.insert({now_ + Duration{1 + std::llround(next)}, {.act = Act::kFailGpus, .node = node}});
   const std::uint32_t has = cluster_.node_gpus[node];
   const std::uint64_t all = ~std::uint64_t{0} >> (kNodeGpusMax - has);
-  const std::uint64_t lost = rng_.next() & all & ~down_[node];
+  const std::uint64_t lost = rng_.next() & all & ~down_[node] & ~down_inside_[node];
   if (lost == 0) return;
   down_[node] |= lost;
   for (auto at = holds_.begin(); at != holds_.end();) {
@@ -361,9 +367,10 @@ void UnreliableBackend::calm_down() {
   // Also those that the engine has cordoned itself.
   for (NodeId node : ids<NodeId>(cluster_.nodes())) {
     notices_.insert({last, {{.kind = EventKind::kUncordoned, .node = node}, {}}});
-    if (down_[node] == kAllGpus) continue;
     down_[node] = 0;
-    notices_.insert({last, {{.kind = EventKind::kGpusUp, .node = node}, {}}});
+    Event event{.kind = EventKind::kGpusUp, .node = node};
+    event.gpus = ~down_inside_[node];
+    if (event.gpus != 0) notices_.insert({last, {event, {}}});
   }
 }
 

@@ -103,7 +103,8 @@ class UnreliableBackend : public Backend {
   std::set<JobId> done_;     // finished inside
   std::vector<JobId> jobs_;  // that have arrived
   std::size_t users_told_ = 0;
-  IdVector<NodeId, std::uint64_t> down_;
+  IdVector<NodeId, std::uint64_t> down_;         // GPUs lost one by one
+  IdVector<NodeId, std::uint64_t> down_inside_;  // GPUs that failed in the exact world
   std::vector<Event> events_;
   std::vector<JobSpec> specs_;
   std::vector<UserSpec> new_users_;
