@@ -6,13 +6,16 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
 #include <fstream>
 
 namespace fairlead {
 namespace {
 
 constexpr const char* kThisProgram = "/proc/self/exe";
-constexpr std::string_view kModels = "models=";
+// Settings whose value may be a file.
+constexpr std::array<std::string_view, 2> kFileSettings = {"models=", "outages="};
 
 void add_number(std::uint64_t& hash, std::uint64_t number) {
   std::uint8_t bytes[8];
@@ -82,9 +85,11 @@ std::string RunInputs::hash(const RunFlags& flags, const std::string& policy, st
   readable_twice &= add(hash, flags.cluster);
   readable_twice &= add(hash, flags.trace);
   for (const std::string& setting : flags.settings) {
-    const bool names_models = setting.starts_with(kModels);
-    add_text(hash, names_models ? kModels : std::string_view(setting));
-    if (names_models) readable_twice &= add(hash, setting.substr(kModels.size()));
+    const auto* key = std::ranges::find_if(
+        kFileSettings, [&](std::string_view prefix) { return setting.starts_with(prefix); });
+    const bool names_file = key != kFileSettings.end();
+    add_text(hash, names_file ? *key : std::string_view(setting));
+    if (names_file) readable_twice &= add(hash, setting.substr(key->size()));
   }
   add_text(hash, choice->entry->name);
   add_text(hash, choice->options.canonical());

@@ -11,12 +11,14 @@ namespace {
 
 Event job_news(EventKind kind, JobId job) { return {.kind = kind, .job = job}; }
 
+bool may_have(std::int64_t tickets) { return tickets >= 1 && tickets <= kTicketsMax; }
+
 }  // namespace
 
 // Users and nodes that are new. Those that are known already are no news.
 void Engine::admit(const Batch& batch) {
   for (const UserSpec& user : batch.users) {
-    if (user.user.row() != tables_.users.size()) continue;
+    if (user.user.row() != tables_.users.size() || !may_have(user.tickets)) continue;
     log(record::User{user.user, user.name, user.tickets});
   }
   for (const NodeJoin& join : batch.nodes) {
@@ -67,7 +69,7 @@ bool Engine::apply_event(const Event& event) {
       return tables_.nodes.has(event.node) && apply_node_event(event);
     case EventKind::kTickets: {
       const Users& users = tables_.users;
-      if (!users.names.has(event.user) || event.tickets < 1) return false;
+      if (!users.names.has(event.user) || !may_have(event.tickets)) return false;
       if (users.tickets[event.user] == event.tickets) return false;
       log(record::Tickets{event.user, event.tickets});
       news_.push_back(event);

@@ -37,7 +37,9 @@ class ScheduleMeter : public RecordSink {
             [&](const record::Arrived& arrived) { names_[arrived.asked.job] = arrived.asked.name; },
             [&](const record::Place& place) { running_.insert(place.job); },
             [&](const OneOf<record::Stop, record::Finished, record::Failed, record::Cancelled,
-                            record::Evicted> auto& end) { running_.erase(end.job); },
+                            record::Evicted, record::StartFailed> auto& end) {
+              running_.erase(end.job);
+            },
             [&](const Note& note) {
               const auto* pass = std::get_if<note::Pass>(&note);
               if (pass != nullptr) passes_[pass->job] = pass->pass;

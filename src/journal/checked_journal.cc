@@ -3,6 +3,8 @@
 #include "fairlead/base/overloaded.h"
 #include "fairlead/model/workload.h"
 
+#include <algorithm>
+
 namespace fairlead {
 
 void CheckedJournal::on(const Record& record) {
@@ -24,15 +26,10 @@ Status CheckedJournal::status() const {
 }
 
 std::string CheckedJournal::wrong(const Record& record) {
-  const bool in_header = std::visit(
-      []<class What>(const What&) { return OneOf<What, record::Run, record::User, record::Node>; },
-      record.what);
-  if (in_header && events_) return "a part of the header comes late";
-  events_ = !in_header;
   return std::visit(
       Overloaded{
-          [&](const OneOf<record::Run, record::User, record::Node> auto& part) {
-            return wrong_in_header(part);
+          [&](const OneOf<record::Run, record::User, record::Node, record::Tickets> auto& what) {
+            return wrong_in(what);
           },
           [&](const OneOf<record::Arrived, record::Rejected, record::Unsubmitted> auto& job) {
             return wrong_in_job(job.asked);
@@ -47,7 +44,7 @@ std::string CheckedJournal::wrong(const Record& record) {
       record.what);
 }
 
-std::string CheckedJournal::wrong_in_header(const record::Run& run) {
+std::string CheckedJournal::wrong_in(const record::Run& run) {
   if (begun_) return "a second run begins";
   jobs_ = run.jobs;
   types_ = run.gpu_types.size();
@@ -55,7 +52,7 @@ std::string CheckedJournal::wrong_in_header(const record::Run& run) {
   return {};
 }
 
-std::string CheckedJournal::wrong_in_header(const record::User& user) {
+std::string CheckedJournal::wrong_in(const record::User& user) {
   if (user.user.row() != users_) return fmt::format("user {} is out of order", users_);
   if (user.tickets < 1 || user.tickets > kTicketsMax) {
     return fmt::format("user {} has {} tickets", users_, user.tickets);
@@ -64,7 +61,7 @@ std::string CheckedJournal::wrong_in_header(const record::User& user) {
   return {};
 }
 
-std::string CheckedJournal::wrong_in_header(const record::Node& node) {
+std::string CheckedJournal::wrong_in(const record::Node& node) {
   // Racks are numbered in the order of their nodes.
   if (node.type.row() >= types_ || node.host.is_none() || node.rack.row() > racks_) {
     return fmt::format("node {} has type {}, host {}, rack {}", nodes_, node.type.row(),
@@ -75,8 +72,16 @@ std::string CheckedJournal::wrong_in_header(const record::Node& node) {
   return {};
 }
 
-std::string CheckedJournal::wrong_in_job(const record::Asked& asked) const {
-  if (asked.job.row() >= jobs_) return fmt::format("job {} of {}", asked.job.row(), jobs_);
+std::string CheckedJournal::wrong_in(const record::Tickets& tickets) const {
+  if (tickets.user.row() < users_ && tickets.tickets >= 1 && tickets.tickets <= kTicketsMax) {
+    return {};
+  }
+  return fmt::format("user {} of {} has {} tickets from now on", tickets.user.row(), users_,
+                     tickets.tickets);
+}
+
+std::string CheckedJournal::wrong_in_job(const record::Asked& asked) {
+  jobs_ = std::max(jobs_, asked.job.row() + std::size_t{1});  // the audit has seen it
   if (asked.user.is_none() || asked.user.row() >= users_) {
     return fmt::format("job {} is of user {} of {}", asked.job.row(), asked.user.row(), users_);
   }

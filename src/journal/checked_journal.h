@@ -2,8 +2,9 @@
 //
 // Metrics and what is built on them require the records of one run and check it only by FL_CHECK,
 // while a file may hold anything. This sink stands between the two: it passes records on as long as
-// one run can have written them, by the rules of the audit and of the header, and nothing after the
-// first that is wrong. O(slices) per record.
+// one run can have written them, by the rules of the audit and of what they name, and nothing after
+// the first that is wrong. Users, nodes and jobs may come at any time; what a record names is there
+// by then, but for Ignored, which may be about anything. O(slices) per record.
 #pragma once
 
 #include "fairlead/journal/audit.h"
@@ -26,18 +27,18 @@ class CheckedJournal : public RecordSink {
  private:
   // What the audit does not check; empty: nothing is wrong.
   std::string wrong(const Record& record);
-  std::string wrong_in_header(const record::Run& run);
-  std::string wrong_in_header(const record::User& user);
-  std::string wrong_in_header(const record::Node& node);
-  std::string wrong_in_job(const record::Asked& asked) const;
+  std::string wrong_in(const record::Run& run);
+  std::string wrong_in(const record::User& user);
+  std::string wrong_in(const record::Node& node);
+  std::string wrong_in(const record::Tickets& tickets) const;
+  std::string wrong_in_job(const record::Asked& asked);
   std::string wrong_in_note(const Note& note) const;
 
   RecordSink& next_;
   Audit audit_;
   std::string problem_;
-  bool begun_ = false;   // the first record came
-  bool events_ = false;  // the header is over
-  std::size_t jobs_ = 0;
+  bool begun_ = false;    // the first record came
+  std::size_t jobs_ = 0;  // of the trace, or that have come since
   std::size_t types_ = 0;
   std::size_t users_ = 0;
   std::size_t nodes_ = 0;

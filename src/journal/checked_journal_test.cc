@@ -66,11 +66,67 @@ TEST(CheckedJournal, RefusesAJobWithoutAUser) {
   EXPECT_NE(problem.find("job 1 is of user 2 of 2"), std::string::npos) << problem;
 }
 
-TEST(CheckedJournal, RefusesAHeaderThatGoesOn) {
-  const std::string problem = problem_of([](TestJournal&, RecordSink& sink) {
-    sink.on({{}, record::User{.user = UserId(2), .name = "u2", .tickets = 1}});
-  });
-  EXPECT_NE(problem.find("comes late"), std::string::npos) << problem;
+TEST(CheckedJournal, UsersNodesAndJobsMayComeAtAnyTime) {
+  Seen seen;
+  CheckedJournal checked(seen);
+  TestJournal journal(checked);
+  journal.begin(1, {1});
+  journal.arrive(0, 0, {.gpus = 2, .work_ms = 1000});
+  checked.on({{10}, record::User{.user = UserId(1), .name = "late", .tickets = 1}});
+  checked.on({{10},
+              record::Node{.node = NodeId(2),
+                           .name = "n2",
+                           .type = GpuTypeId(0),
+                           .host = HostId(2),
+                           .rack = RackId(1),
+                           .gpus = 2}});
+  journal.arrive(20, 1, {.user = 1, .gpus = 2, .work_ms = 1000});  // beyond those of the trace
+  journal.place(20, 1, {.gang = {{NodeId(2), 2}}});
+  journal.note(20, note::Queue{JobId(1), 0});
+  journal.happen<record::Finished>(1020, 1);
+  journal.end(2000, {.finished = 1, .pending = 1});
+  EXPECT_TRUE(checked.status().has_value()) << checked.status().error().message;
+  EXPECT_TRUE(seen.ended);
+}
+
+TEST(CheckedJournal, RefusesWhatComesOutOfOrder) {
+  const auto problem_with = [](const Record& record) {
+    return problem_of([&](TestJournal&, RecordSink& sink) { sink.on(record); });
+  };
+  EXPECT_NE(problem_with({{}, record::Run{}}).find("a second run"), std::string::npos);
+  EXPECT_NE(problem_with({{}, record::User{.user = UserId(3), .name = "u", .tickets = 1}})
+                .find("user 2 is out of order"),
+            std::string::npos);
+  EXPECT_NE(problem_with({{}, record::Tickets{UserId(2), 1}}).find("user 2 of 2"),
+            std::string::npos);
+  EXPECT_NE(problem_with({{}, record::Tickets{UserId(1), 0}}).find("has 0 tickets"),
+            std::string::npos);
+}
+
+TEST(CheckedJournal, GpusGoDownAndComeUpOnce) {
+  const auto problem_with = [](const std::vector<Record>& records) {
+    return problem_of([&](TestJournal&, RecordSink& sink) {
+      for (const Record& record : records) sink.on(record);
+    });
+  };
+  const NodeId node(1);
+  EXPECT_EQ(problem_with({{{}, record::GpusDown{node, 0b0011}},
+                          {{}, record::GpusDown{node, 0b0100}},
+                          {{}, record::GpusUp{node, 0b0101}},
+                          {{}, record::GpusUp{node, 0b0010}}}),
+            "");
+  EXPECT_NE(problem_with({{{}, record::GpusDown{node, 0b0011}}, {{}, record::GpusDown{node}}}), "");
+  EXPECT_NE(problem_with({{{}, record::GpusDown{node, 0b10000}}}), "");
+  EXPECT_NE(problem_with({{{}, record::GpusDown{node, 0b0011}}, {{}, record::GpusUp{node}}}), "");
+  EXPECT_NE(problem_with({{{}, record::Cordoned{node, ""}}, {{}, record::Closed{node, 16}}}), "");
+}
+
+TEST(CheckedJournal, WhatWasIgnoredMayBeAboutAnything) {
+  EXPECT_EQ(problem_of([](TestJournal&, RecordSink& sink) {
+              sink.on({{}, record::Ignored{EventKind::kFinished, JobId(900), NodeId(70), 3}});
+              sink.on({{}, record::Skipped{}});
+            }),
+            "");
 }
 
 TEST(CheckedJournal, RefusesUsersWithoutTickets) {

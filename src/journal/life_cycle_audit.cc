@@ -210,9 +210,10 @@ void LifeCycleAudit::release(AuditedJob& job) {
 void LifeCycleAudit::on_gpus_down(const record::GpusDown& down) {
   if (!nodes_.has(down.node)) return problem("node {} does not exist", down.node.row());
   AuditedNode& node = nodes_[down.node];
-  const std::uint64_t gpus = down.gpus & node.gpus;
-  if ((gpus & ~node.down) == 0) {
-    problem("node {} changes to the state it is in", down.node.row());
+  const std::uint64_t gpus = down.gpus == kAllGpus ? node.gpus : down.gpus;
+  if (gpus == 0 || (gpus & node.down) != 0 || (gpus & ~node.gpus) != 0) {
+    problem("GPUs {:#x} of node {} go down; it has {:#x}, and {:#x} are down already", gpus,
+            down.node.row(), node.gpus, node.down);
   }
   if ((node.busy & gpus) != 0) {
     problem("node {} goes down while its GPUs {:#x} are held", down.node.row(), node.busy & gpus);
@@ -223,8 +224,11 @@ void LifeCycleAudit::on_gpus_down(const record::GpusDown& down) {
 void LifeCycleAudit::on_gpus_up(const record::GpusUp& up) {
   if (!nodes_.has(up.node)) return problem("node {} does not exist", up.node.row());
   AuditedNode& node = nodes_[up.node];
-  if ((up.gpus & node.down) == 0) problem("node {} changes to the state it is in", up.node.row());
-  node.down &= ~up.gpus;
+  const std::uint64_t gpus = up.gpus == kAllGpus ? node.gpus : up.gpus;
+  if (gpus == 0 || (gpus & ~node.down) != 0) {
+    problem("GPUs {:#x} of node {} come up; {:#x} are down", gpus, up.node.row(), node.down);
+  }
+  node.down &= ~gpus;
 }
 
 void LifeCycleAudit::on_cordon(NodeId id, bool is_cordoned) {
@@ -241,6 +245,9 @@ void LifeCycleAudit::on_closed(const record::Closed& closed) {
   AuditedNode& node = nodes_[closed.node];
   if (!node.is_cordoned)
     problem("GPUs of node {} close, but it is not cordoned", closed.node.row());
+  if ((closed.gpus & ~node.gpus) != 0) {
+    problem("GPUs {:#x} of node {} close; it has {:#x}", closed.gpus, closed.node.row(), node.gpus);
+  }
   if ((closed.gpus & node.busy) != 0) {
     problem("GPUs {:#x} of node {} close while they are held", closed.gpus & node.busy,
             closed.node.row());

@@ -18,7 +18,6 @@
 #include "fairlead/model/note.h"
 #include "fairlead/model/step.h"
 
-#include <bit>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -36,12 +35,6 @@ struct JobCounts {
   std::int64_t unsubmitted = 0;  // of the pending: the clock stopped before their submission
   friend bool operator==(const JobCounts&, const JobCounts&) = default;
 };
-
-// How many of a node's `has` GPUs a mask is about, kAllGpus included.
-constexpr std::uint32_t count_gpus(std::uint64_t gpus, std::uint32_t has) {
-  return static_cast<std::uint32_t>(
-      std::popcount(has >= kNodeGpusMax ? gpus : gpus & ((std::uint64_t{1} << has) - 1)));
-}
 
 namespace record {
 

@@ -24,6 +24,13 @@ constexpr auto kFairness = &at<&Summary::fairness, Member>;
 template <auto Member>
 constexpr auto kBounds = &at<&Summary::bounds, Member>;
 
+// Of worlds that are not exact. 0 means nothing: it is so in every exact one.
+template <auto Member>
+std::optional<double> open_world(const Summary& summary) {
+  const std::int64_t value = summary.open_world.*Member;
+  return value == 0 ? std::nullopt : std::optional(static_cast<double>(value));
+}
+
 template <Tier tier>
 std::optional<double> placed_at(const Summary& summary) {
   return static_cast<double>(summary.placements[static_cast<std::size_t>(tier)]);
@@ -117,6 +124,22 @@ constexpr Figure kFigures[] = {
      "over finished jobs, the larger of: the latest (submission + best time) - first arrival; the "
      "time at which that machine has served all",
      kBounds<&BoundsSummary::makespan_lower_s>},
+    {"open_world/events_ignored", kCount, false, "",
+     "events that changed nothing: they came twice, or too late, or were about what is not there",
+     &open_world<&OpenWorldSummary::events_ignored>, true},
+    {"open_world/starts_failed", kCount, false, "", "placements that the world could not carry out",
+     &open_world<&OpenWorldSummary::starts_failed>, true},
+    {"open_world/stops_failed", kCount, false, "",
+     "stops that the world could not carry out at once; their GPUs were down until it could",
+     &open_world<&OpenWorldSummary::stops_failed>, true},
+    {"open_world/skips", kCount, false, "",
+     "how often the world was so far ahead that wake-ups were skipped",
+     &open_world<&OpenWorldSummary::skips>, true},
+    {"open_world/held", kCount, false, "",
+     "of the `pending` jobs, those that were held at the end: by their users, or until the next "
+     "try "
+     "to start them",
+     &open_world<&OpenWorldSummary::held>, true},
 };
 
 }  // namespace

@@ -31,6 +31,7 @@ struct Figure {
   std::string_view meaning;  // what it is and how it is computed, as a cell of a Markdown table
   // None: it means nothing for this run.
   std::optional<double> (*of)(const Summary& summary);
+  bool is_left_out = false;  // of summary.json where it means nothing; else null stands there
 };
 
 // In the order in which tables show them.

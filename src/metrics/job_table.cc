@@ -72,10 +72,11 @@ void JobTable::place(const record::Place& place, Time t, TypeMask types) {
   const JobId job = place.job;
   Hold& hold = hold_[job];
   const std::uint32_t added = gpus_of(place.gang);
+  const Time works_from = place.is_reported ? Time::never() : t + place.overhead;
   types_[job] |= types;
   if (place.copy > 0) {
     FL_CHECK(hold.since == t, "job {}: a copy comes later", job.row());
-    hold.works_from = std::max(hold.works_from, t + place.overhead);
+    hold.works_from = std::max(hold.works_from, works_from);
     // The mean of the copies' by GPUs.
     const double locality = hold.gpus * hold.locality() + added * place.locality.value();
     hold.gpus += added;
@@ -87,12 +88,17 @@ void JobTable::place(const record::Place& place, Time t, TypeMask types) {
   FL_CHECK(status[job] == JobStatus::kPending && added > 0, "job {} is placed on {} GPUs",
            job.row(), added);
   hold = {.since = t,
-          .works_from = t + place.overhead,
+          .works_from = works_from,
           .rate = place.rate,
           .unhindered = place.rate.value() / place.locality.value(),
           .gpus = added};
   if (start[job] == Time::never()) start[job] = t;
   if (place.kind == PlaceKind::kMigrate) ++migrations[job];
+}
+
+void JobTable::start_work(JobId job, Time t) {
+  FL_CHECK(holds(job), "job {} holds nothing", job.row());
+  hold_[job].works_from = t;
 }
 
 Service JobTable::change_rate(JobId job, Time t, Rate rate) {

@@ -67,8 +67,10 @@ class JobTable {
   void arrive(const record::Asked& asked, Time t, JobStatus as);
   void reject(const record::Rejected& rejected, Time t);
   // The job holds place.gang from `t` on, beside the copies before it. `types`: the GPU types of
-  // the gang's nodes.
+  // the gang's nodes. Where the world reports its start, the overhead lasts until then.
   void place(const record::Place& place, Time t, TypeMask types);
+  // The job's gang, whose start the world reports, works from `t` on. REQUIRES: it holds GPUs.
+  void start_work(JobId job, Time t);
   // Settles the job's hold up to `t`; it goes on at `rate`. REQUIRES: it holds GPUs.
   Service change_rate(JobId job, Time t, Rate rate);
   // Ends the job's hold at `t`; the work of its last `lost` is taken back. REQUIRES: it holds GPUs.
@@ -109,7 +111,7 @@ class JobTable {
  private:
   struct Hold {
     Time since;
-    Time works_from;  // the end of its overhead, or of what is settled
+    Time works_from;  // the end of its overhead, or of what is settled; never: not known yet
     Rate rate;
     double unhindered = 0;   // the speed that communication leaves `rate` of; 0: not known
     std::uint32_t gpus = 0;  // 0: holds nothing

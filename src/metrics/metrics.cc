@@ -25,20 +25,20 @@ void Metrics::on(const Record& record) {
             on_leave(failed.job, JobStatus::kFailed);
           },
           [&](const record::Evicted& evicted) { on_hold_end(evicted.job, evicted.lost); },
-          [&](const record::StartFailed& failed) { on_hold_end(failed.job, {}); },
-          [&](const record::GpusDown& down) {
-            set_gpus_up(gpus_up_ - count_gpus(down.gpus, node_gpus_[down.node]));
+          [&](const record::StartFailed& failed) { on_start_failed(failed.job); },
+          [&](const ChangesUsableGpus auto& change) {
+            gpus_.on(change);
+            shares_.set_gpus(now_, gpus_.total());
           },
-          [&](const record::GpusUp& up) {
-            set_gpus_up(gpus_up_ + count_gpus(up.gpus, node_gpus_[up.node]));
-          },
-          [&](const record::Stop& stop) {
-            const bool is_preemption = stop.cause == record::StopCause::kPolicy;
-            jobs_.preemptions[stop.job] += is_preemption;
-            preemptions_ += is_preemption;
-            on_hold_end(stop.job, {});
-          },
+          [&](const record::Stop& stop) { on_stop(stop); },
           [&](const record::Place& place) { on_place(place); },
+          [&](const record::Started& started) { jobs_.start_work(started.job, now_); },
+          [&](const record::Held& held) { hold_back(held.job); },
+          [&](const record::Released& released) { release(released.job); },
+          [&](const record::Tickets& tickets) { on_tickets(tickets); },
+          [&](const record::StopFailed&) { ++open_world_.stops_failed; },
+          [&](const record::Ignored&) { ++open_world_.events_ignored; },
+          [&](const record::Skipped&) { ++open_world_.skips; },
           [&](const record::Speed& speed) {
             add_service(speed.job, jobs_.change_rate(speed.job, now_, speed.rate));
           },
@@ -56,21 +56,20 @@ void Metrics::advance(Time t) {
   if (t == now_) return;
   timeline_.advance(t, shares_);
   const Duration elapsed = t - now_;
-  if (timeline_.begun()) capacity_ += occupancy(elapsed, gpus_up_);
+  if (timeline_.begun()) capacity_ += occupancy(elapsed, gpus_.total());
   unfinished_ms_ += Int128{elapsed.ms} * unfinished_;
   now_ = t;
 }
 
 void Metrics::on_run(const record::Run& run) {
   seed_ = run.seed;
-  jobs_read_ = run.jobs;
   policy_ = run.policy;
   options_ = run.options;
   cluster_ = run.cluster;
   trace_ = run.trace;
   gpu_types_.assign(run.gpu_types.begin(), run.gpu_types.end());
   jobs_.reserve(run.jobs);
-  unfinished_ms_at_submit_.resize(run.jobs);
+  unfinished_ms_at_submit_.reserve(run.jobs);
 }
 
 void Metrics::on_user(const record::User& user) {
@@ -84,14 +83,8 @@ void Metrics::on_node(const record::Node& node) {
   node_type_.push_back(node.type);
   node_host_.push_back(node.host);
   node_rack_.push_back(node.rack);
-  node_gpus_.push_back(node.gpus);
-  gpus_ += node.gpus;
-  set_gpus_up(gpus_up_ + node.gpus);
-}
-
-void Metrics::set_gpus_up(std::int64_t gpus) {
-  gpus_up_ = gpus;
-  shares_.set_gpus(now_, gpus);
+  gpus_.on(node);
+  shares_.set_gpus(now_, gpus_.total());
 }
 
 void Metrics::on_arrived(const record::Asked& asked) {
@@ -100,11 +93,35 @@ void Metrics::on_arrived(const record::Asked& asked) {
     timeline_.begin(now_);
   }
   jobs_.arrive(asked, now_, JobStatus::kPending);
-  unfinished_ms_at_submit_[asked.job] = unfinished_ms_;
+  unfinished_ms_at_submit_.grow_to(asked.job) = unfinished_ms_;
   ++unfinished_;
   ++users_[asked.user].jobs;
-  shares_.add_demand(now_, asked.user, asked.gpus);
-  timeline_.change(now_, asked.user, {.gpus_held = 0, .running = 0, .waiting = 1});
+  ask(asked.job);
+}
+
+// The job waits and wants its gang.
+void Metrics::ask(JobId job) {
+  shares_.add_demand(now_, jobs_.user[job], jobs_.gpus[job]);
+  timeline_.change(now_, jobs_.user[job], {.gpus_held = 0, .running = 0, .waiting = 1});
+}
+
+void Metrics::ask_no_more(JobId job) {
+  shares_.add_demand(now_, jobs_.user[job], -std::int64_t{jobs_.gpus[job]});
+  timeline_.change(now_, jobs_.user[job], {.gpus_held = 0, .running = 0, .waiting = -1});
+}
+
+// A job that waits for its retry may be held by its user as well.
+void Metrics::hold_back(JobId job) {
+  if (held_back_.insert(job).second) ask_no_more(job);
+}
+
+void Metrics::release(JobId job) {
+  if (held_back_.erase(job) > 0) ask(job);
+}
+
+void Metrics::on_tickets(const record::Tickets& tickets) {
+  users_[tickets.user].tickets = tickets.tickets;
+  shares_.set_tickets(now_, tickets.user, tickets.tickets);
 }
 
 void Metrics::on_place(const record::Place& place) {
@@ -115,6 +132,19 @@ void Metrics::on_place(const record::Place& place) {
   const int jobs = place.copy == 0 ? 1 : 0;
   timeline_.change(now_, jobs_.user[place.job],
                    {.gpus_held = gpus_of(place.gang), .running = jobs, .waiting = -jobs});
+}
+
+void Metrics::on_stop(const record::Stop& stop) {
+  const bool is_preemption = stop.cause == record::StopCause::kPolicy;
+  jobs_.preemptions[stop.job] += is_preemption;
+  preemptions_ += is_preemption;
+  on_hold_end(stop.job, {});
+}
+
+void Metrics::on_start_failed(JobId job) {
+  ++open_world_.starts_failed;
+  on_hold_end(job, {});
+  hold_back(job);
 }
 
 void Metrics::on_hold_end(JobId job, Duration lost) {
@@ -133,9 +163,7 @@ void Metrics::add_service(JobId job, const Service& service) {
 void Metrics::on_leave(JobId job, JobStatus as) {
   if (jobs_.holds(job)) on_hold_end(job, {});
   jobs_.leave(job, now_, as);
-  const UserId user = jobs_.user[job];
-  shares_.add_demand(now_, user, -std::int64_t{jobs_.gpus[job]});
-  timeline_.change(now_, user, {.gpus_held = 0, .running = 0, .waiting = -1});
+  if (held_back_.erase(job) == 0) ask_no_more(job);
   --unfinished_;
   last_leave_ = now_;
   capacity_at_leave_ = capacity_;
@@ -145,17 +173,20 @@ void Metrics::on_leave(JobId job, JobStatus as) {
 // Finish-time fairness (Mahajan et al., Themis, NSDI 2020) against an equal share of the cluster.
 void Metrics::count_ftf(JobId job) {
   const auto life_ms = static_cast<double>((jobs_.finish[job] - jobs_.submit[job]).ms);
+  if (life_ms <= 0 || jobs_.work[job].ms <= 0) return;  // its work was not said
   const Int128 unfinished_ms = unfinished_ms_ - unfinished_ms_at_submit_[job];
   const double contenders = static_cast<double>(unfinished_ms) / life_ms;
-  const double share = static_cast<double>(gpus_) / contenders;
+  const double share = static_cast<double>(gpus_.installed()) / contenders;
   const double slowdown = std::max(1.0, static_cast<double>(jobs_.gpus[job]) / share);
   const double ftf = life_ms / (static_cast<double>(jobs_.work[job].ms) * slowdown);
+  ++ftf_jobs_;
   ftf_sum_ += ftf;
   ftf_max_ = std::max(ftf_max_, ftf);
 }
 
 void Metrics::on_end(const JobCounts& counts) {
   counts_ = counts;
+  open_world_.held = std::ssize(held_back_);
   const bool cut_off = counts.pending > 0;
   timeline_.finish(now_, cut_off ? now_ : last_leave_, shares_);
   if (!cut_off) capacity_ = capacity_at_leave_;

@@ -4,6 +4,8 @@
 // file, with the same result; only what happened before the run (rows of the trace, bounds) is
 // passed in.
 //
+// A job that is held asks for no GPUs: until it is released its user is entitled to none for it.
+//
 // O(1) per record, O(log users) per arrival and end of a job.
 #pragma once
 
@@ -11,11 +13,13 @@
 #include "fairlead/metrics/job_table.h"
 #include "fairlead/metrics/summary.h"
 #include "fairlead/metrics/timeline.h"
+#include "fairlead/metrics/usable_gpus.h"
 #include "fairlead/model/workload.h"
 #include "fairlead/solve/fair_share.h"
 
 #include <array>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -64,9 +68,15 @@ class Metrics : public RecordSink {
   void on_arrived(const record::Asked& asked);
   void on_place(const record::Place& place);
   void on_hold_end(JobId job, Duration lost);
+  void on_stop(const record::Stop& stop);
+  void on_start_failed(JobId job);
   void on_leave(JobId job, JobStatus as);
   void on_end(const JobCounts& counts);
-  void set_gpus_up(std::int64_t gpus);
+  void on_tickets(const record::Tickets& tickets);
+  void hold_back(JobId job);
+  void release(JobId job);
+  void ask(JobId job);
+  void ask_no_more(JobId job);
   void add_service(JobId job, const Service& service);
   void advance(Time t);
   void count_ftf(JobId job);
@@ -78,7 +88,6 @@ class Metrics : public RecordSink {
   void sum_bounds(Summary& summary, const RunFacts& facts) const;
 
   std::uint64_t seed_ = 0;
-  std::uint32_t jobs_read_ = 0;
   std::string policy_, options_, cluster_, trace_;
   std::vector<std::string> gpu_types_;
   std::vector<std::string> user_names_;
@@ -86,18 +95,18 @@ class Metrics : public RecordSink {
   IdVector<NodeId, GpuTypeId> node_type_;
   IdVector<NodeId, HostId> node_host_;
   IdVector<NodeId, RackId> node_rack_;
-  IdVector<NodeId, std::uint32_t> node_gpus_;
+  UsableGpus gpus_;
   JobTable jobs_;
   Timeline timeline_;
   FairShareMeter shares_;
   JobCounts counts_;
+  std::set<JobId> held_back_;
+  OpenWorldSummary open_world_;
 
   Time now_;
   Time first_arrival_ = Time::never();
-  Time last_leave_;           // the latest finish or failure
-  std::int64_t gpus_ = 0;     // installed
-  std::int64_t gpus_up_ = 0;  // on nodes that are up
-  GpuTime capacity_;          // of nodes that are up, from the first arrival to now
+  Time last_leave_;   // the latest finish or failure
+  GpuTime capacity_;  // of usable GPUs, from the first arrival to now
   GpuTime capacity_at_leave_;
   GpuTime held_;
   GpuTime busy_;
@@ -110,6 +119,7 @@ class Metrics : public RecordSink {
   std::int64_t unfinished_ = 0;
   Int128 unfinished_ms_ = 0;
   IdVector<JobId, Int128> unfinished_ms_at_submit_;
+  std::int64_t ftf_jobs_ = 0;
   double ftf_sum_ = 0;
   double ftf_max_ = 0;
 };

@@ -305,5 +305,111 @@ TEST(Metrics, AreTheSameFromTheJournalFile) {
   EXPECT_EQ(live.timeline().rows().size(), replayed.timeline().rows().size());
 }
 
+// One job of 4 GPUs and 10 s of work, whose world reports: placed at 1 s with an expected overhead of
+// 5 s, started at 3 s, finished at 13 s.
+void write_reported_run(RecordSink& sink) {
+  TestJournal journal(sink);
+  journal.begin(1, {1});
+  journal.arrive(1000, 0, {.user = 0, .gpus = 4, .work_ms = 10000});
+  const std::vector<Slice> gang = {{kV100Node, 4}};
+  const std::vector<std::uint64_t> masks = {15};
+  sink.on({{1000},
+           record::Place{.job = JobId(0),
+                         .gang = gang,
+                         .gpu_masks = masks,
+                         .overhead = {5000},
+                         .is_reported = true,
+                         .locality = Rate::of(0.5)}});
+  sink.on({{3000}, record::Started{JobId(0), {1500}}});
+  journal.happen<record::Finished>(13000, 0);
+  journal.end(13000, {.finished = 1});
+}
+
+TEST(Metrics, WhereStartsAreReportedOverheadLastsUntilThen) {
+  JobTable jobs;
+  jobs.arrive({.job = JobId(0), .user = UserId(0), .gpus = 4, .work = seconds(10)}, {0},
+              JobStatus::kPending);
+  const std::vector<Slice> gang = {{kV100Node, 4}};
+  jobs.place({.job = JobId(0), .gang = gang, .overhead = {5000}, .is_reported = true}, {1000}, 1);
+  EXPECT_EQ(jobs.change_rate(JobId(0), {2000}, Rate::one()).busy, GpuTime{});
+  jobs.start_work(JobId(0), {3000});
+  const Service service = jobs.end_hold(JobId(0), {13'000});
+  EXPECT_EQ(service.held, (GpuTime{4 * 12'000}));
+  EXPECT_EQ(service.busy, (GpuTime{4 * 10'000}));
+
+  Metrics metrics;
+  write_reported_run(metrics);
+  EXPECT_DOUBLE_EQ(*metrics.summary({}).comm_time_share, 0.5);
+}
+
+TEST(Metrics, AStartThatFailsEndsAHoldAndIsNoPreemption) {
+  Metrics metrics;
+  TestJournal journal(metrics);
+  journal.begin(1, {1});
+  journal.arrive(0, 0, {.gpus = 4, .work_ms = 10000});
+  journal.place(0, 0, {.gang = {{kV100Node, 4}}});
+  metrics.on({{2000}, record::StartFailed{JobId(0), {5000}, "no disk"}});
+  metrics.on({{5000}, record::Released{JobId(0)}});
+  journal.place(5000, 0, {.gang = {{kV100Node, 4}}});
+  metrics.on({{7000}, record::Stop{.job = JobId(0), .cause = record::StopCause::kHeld}});
+  metrics.on({{7000}, record::Held{JobId(0)}});
+  metrics.on({{8000}, record::Ignored{EventKind::kFinished, JobId(7), NodeId(9), 1}});
+  journal.end(10000, {.pending = 1});
+  const Summary summary = metrics.summary({});
+  EXPECT_EQ(summary.preemptions, 0);
+  EXPECT_DOUBLE_EQ(summary.gpu_hours, 4 * 4.0 / 3600);
+  EXPECT_EQ(
+      summary.open_world,
+      (OpenWorldSummary{
+          .events_ignored = 1, .starts_failed = 1, .stops_failed = 0, .skips = 0, .held = 1}));
+  // While it is held, from 2 to 5 s and from 7 s on, it asks for nothing.
+  EXPECT_DOUBLE_EQ(summary.users[0].entitled_gpu_hours, 4 * 4.0 / 3600);
+}
+
+TEST(Metrics, UsersNodesAndJobsMayComeLater) {
+  Metrics metrics;
+  TestJournal journal(metrics);
+  journal.begin(1, {1});
+  journal.arrive(0, 0, {.user = 0, .gpus = 8, .work_ms = 10000});
+  metrics.on({{4000}, record::User{.user = UserId(1), .name = "late", .tickets = 3}});
+  journal.arrive(4000, 1, {.user = 1, .gpus = 8, .work_ms = 1000});
+  metrics.on({{8000},
+              record::Node{.node = NodeId(2),
+                           .name = "n2",
+                           .type = GpuTypeId(0),
+                           .host = HostId(2),
+                           .rack = RackId(0),
+                           .gpus = 4}});
+  metrics.on({{10000}, record::Tickets{UserId(1), 1}});
+  journal.place(10000, 1, {.gang = {{kV100Node, 4}, {NodeId(2), 4}}});
+  journal.end(12000, {.pending = 2});
+  const Summary summary = metrics.summary({});
+  EXPECT_EQ(summary.jobs_read, 2);
+  ASSERT_EQ(summary.users.size(), 2U);
+  EXPECT_EQ(summary.users[1].user, "late");
+  EXPECT_EQ(summary.users[1].tickets, 1);
+  EXPECT_DOUBLE_EQ(summary.users[1].gpu_hours, 8 * 2.0 / 3600);
+  // 8 GPUs, then 2 and 6, then 4 and 8 of 12, as the job asks for 8; at last 6 and 6.
+  EXPECT_DOUBLE_EQ(summary.users[0].entitled_gpu_hours * 3600, 8 * 4 + 2 * 4 + 4 * 2 + 6 * 2);
+  EXPECT_DOUBLE_EQ(summary.users[1].entitled_gpu_hours * 3600, 6 * 4 + 8 * 2 + 6 * 2);
+  EXPECT_DOUBLE_EQ(*summary.gpu_utilization, 16.0 / (8 * 8 + 12 * 4));
+}
+
+TEST(Metrics, GpusThatAreGoneOrClosedAreNoCapacity) {
+  Metrics metrics;
+  TestJournal journal(metrics);
+  journal.begin(1, {1});
+  journal.arrive(0, 0, {.gpus = 2, .work_ms = 100000});
+  journal.place(0, 0, {.gang = {{kV100Node, 2}}});
+  metrics.on({{1000}, record::GpusDown{kV100Node, 0b1000}});  // 7 are left
+  metrics.on({{2000}, record::Cordoned{kV100Node, ""}});
+  metrics.on({{2000}, record::Closed{kV100Node, 0b0100}});     // 6
+  metrics.on({{3000}, record::GpusDown{kK80Node, kAllGpus}});  // 2
+  metrics.on({{4000}, record::GpusUp{kV100Node, 0b1000}});     // 3
+  metrics.on({{5000}, record::Uncordoned{kV100Node}});         // 4
+  journal.end(6000, {.pending = 1});
+  EXPECT_DOUBLE_EQ(*metrics.summary({}).gpu_utilization, 2 * 6.0 / (8 + 7 + 6 + 2 + 3 + 4));
+}
+
 }  // namespace
 }  // namespace fairlead

@@ -39,7 +39,7 @@ Summary Metrics::summary(const RunFacts& facts) const {
   summary.rows_read = facts.rows.rows_read;
   summary.rows_rejected = facts.rows.rows_rejected;
   summary.rows_repaired = facts.rows.rows_repaired;
-  summary.jobs_read = jobs_read_;
+  summary.jobs_read = counts_.finished + counts_.failed + counts_.rejected + counts_.pending;
   summary.finished = counts_.finished;
   summary.failed = counts_.failed;
   summary.rejected = counts_.rejected;
@@ -51,6 +51,7 @@ Summary Metrics::summary(const RunFacts& facts) const {
   summary.gpu_hours = to_gpu_hours(held_);
   summary.preemptions = preemptions_;
   summary.placements = placements_;
+  summary.open_world = open_world_;
   if (capacity_.gpu_ms > 0) {
     summary.gpu_utilization =
         static_cast<double>(held_.gpu_ms) / static_cast<double>(capacity_.gpu_ms);
@@ -131,15 +132,15 @@ void Metrics::sum_fairness(Summary& summary) const {
   }
   // Jain, Chiu and Hawe, 1984: 1 if all ratios are equal, 1 / users if one has everything.
   if (sum > 0) fairness.jain = sum * sum / (count * sum_of_squares);
-  if (counts_.finished > 0) {
+  if (ftf_jobs_ > 0) {
     fairness.ftf_max = ftf_max_;
-    fairness.ftf_avg = ftf_sum_ / static_cast<double>(counts_.finished);
+    fairness.ftf_avg = ftf_sum_ / static_cast<double>(ftf_jobs_);
   }
 }
 
 void Metrics::sum_bounds(Summary& summary, const RunFacts& facts) const {
   const auto alone_ms = [&](Duration work, std::uint32_t gpus) {
-    return static_cast<double>(work.ms) * gpus / static_cast<double>(gpus_);
+    return static_cast<double>(work.ms) * gpus / static_cast<double>(gpus_.installed());
   };
   double time_sum_ms = 0;
   std::vector<MachineJob> as_one_machine;
@@ -148,7 +149,7 @@ void Metrics::sum_bounds(Summary& summary, const RunFacts& facts) const {
     if (jobs_.status[job] != JobStatus::kFinished) continue;
     const Duration work = jobs_.work[job];
     const JobBound bound =
-        facts.bounds.empty() ? JobBound{work, alone_ms(work, jobs_.gpus[job])} : facts.bounds[job];
+        facts.bounds.has(job) ? facts.bounds[job] : JobBound{work, alone_ms(work, jobs_.gpus[job])};
     time_sum_ms += static_cast<double>(bound.time.ms);
     as_one_machine.push_back(
         {.release_ms = static_cast<double>((jobs_.submit[job] - first_arrival_).ms),

@@ -41,6 +41,16 @@ struct BoundsSummary {
   friend bool operator==(const BoundsSummary&, const BoundsSummary&) = default;
 };
 
+// What happens only where the world is not exact.
+struct OpenWorldSummary {
+  std::int64_t events_ignored = 0;
+  std::int64_t starts_failed = 0;
+  std::int64_t stops_failed = 0;
+  std::int64_t skips = 0;
+  std::int64_t held = 0;  // jobs, at the end
+  friend bool operator==(const OpenWorldSummary&, const OpenWorldSummary&) = default;
+};
+
 using CountByReason = std::map<std::string, std::int64_t, std::less<>>;
 
 struct Summary {
@@ -80,6 +90,7 @@ struct Summary {
   std::vector<UserSummary> users;
   FairnessSummary fairness;
   BoundsSummary bounds;
+  OpenWorldSummary open_world;
   friend bool operator==(const Summary&, const Summary&) = default;
 };
 

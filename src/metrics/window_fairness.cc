@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace fairlead {
 
@@ -25,26 +26,24 @@ void WindowFairness::on(const Record& record) {
   advance(t);
   std::visit(
       Overloaded{
-          [&](const record::Run& run) { jobs_.resize(run.jobs); },
+          [&](const record::Run& run) { jobs_.reserve(run.jobs); },
           [&](const record::User& user) {
             shares_.add_user(user.tickets);
-            users_.push_back({});
+            users_[users_.push_back({})].ring.resize(static_cast<std::size_t>(ring_steps_));
           },
-          [&](const record::Node& node) {
-            node_gpus_.push_back(node.gpus);
-            on_node(t, node.gpus);
-          },
-          [&](const record::GpusDown& down) {
-            on_node(t, -std::int64_t{count_gpus(down.gpus, node_gpus_[down.node])});
-          },
-          [&](const record::GpusUp& up) { on_node(t, count_gpus(up.gpus, node_gpus_[up.node])); },
+          [&](const record::Tickets& what) { shares_.set_tickets(t, what.user, what.tickets); },
+          [&](const record::Node& node) { on_gpus(t, node); },
+          [&](const ChangesUsableGpus auto& change) { on_gpus(t, change); },
           [&](const record::Arrived& arrived) { on_arrived(t, arrived.asked); },
           [&](const OneOf<record::Finished, record::Failed, record::Cancelled> auto& done) {
             on_leave(t, done.job);
           },
-          [&](const OneOf<record::Stop, record::Evicted, record::StartFailed> auto& stop) {
-            hold(t, stop.job, 0);
+          [&](const OneOf<record::Stop, record::Evicted> auto& stop) { hold(t, stop.job, 0); },
+          [&](const OneOf<record::StartFailed, record::Held> auto& held) {
+            hold(t, held.job, 0);
+            ask_no_more(t, held.job);
           },
+          [&](const record::Released& released) { ask(t, released.job); },
           [&](const record::Place& place) {
             const std::int64_t before = place.copy > 0 ? jobs_[place.job].held_gpus : 0;
             if (place.copy == 0 && place.kind == PlaceKind::kMigrate) ++migrations_;
@@ -63,21 +62,22 @@ void WindowFairness::advance(Time t) {
   }
   const Duration elapsed = t - now_;
   held_ += occupancy(elapsed, held_gpus_);
-  if (gpus_up_ > 0 && demand_ >= gpus_up_) {
-    wanted_ += occupancy(elapsed, gpus_up_);
-    idle_ += occupancy(elapsed, gpus_up_) - occupancy(elapsed, held_gpus_);
+  if (const std::int64_t gpus = gpus_.total(); gpus > 0 && demand_ >= gpus) {
+    wanted_ += occupancy(elapsed, gpus);
+    idle_ += occupancy(elapsed, gpus) - occupancy(elapsed, held_gpus_);
   }
   now_ = t;
 }
 
 void WindowFairness::sample(Time t) {
   for (UserId id : ids<UserId>(users_.size())) {
-    settle(users_[id], t);
-    const Sample now{users_[id].held_gpu_ms, shares_.entitled_gpu_ms(id, t)};
-    sample_of(samples_, id) = now;
+    User& user = users_[id];
+    settle(user, t);
+    const Sample now{user.held_gpu_ms, shares_.entitled_gpu_ms(id, t)};
+    sample_of(samples_, user) = now;
     for (WindowFigures& figures : figures_) {
       const std::int64_t begin = samples_ - figures.window.ms / options_.step.ms;
-      if (begin >= 0) compare(figures, t, id, sample_of(begin, id), now);
+      if (begin >= 0) compare(figures, t, id, sample_of(begin, user), now);
     }
   }
   ++samples_;
@@ -102,13 +102,13 @@ void WindowFairness::compare(WindowFigures& figures, Time t, UserId id, const Sa
   };
   count(figures.all);
   const bool had_jobs = user.jobs > 0 && user.first_job <= begin;
-  if (had_jobs && gpus_up_ > 0 && up_since_ <= begin) count(figures.steady);
+  if (had_jobs && gpus_.total() > 0 && up_since_ <= begin) count(figures.steady);
 }
 
-void WindowFairness::on_node(Time t, std::int64_t gpus) {
-  if (gpus_up_ == 0) up_since_ = t;
-  gpus_up_ += gpus;
-  shares_.set_gpus(t, gpus_up_);
+void WindowFairness::on_gpus(Time t, const auto& what) {
+  if (gpus_.total() == 0) up_since_ = t;
+  gpus_.on(what);
+  shares_.set_gpus(t, gpus_.total());
 }
 
 void WindowFairness::on_arrived(Time t, const record::Asked& asked) {
@@ -116,29 +116,38 @@ void WindowFairness::on_arrived(Time t, const record::Asked& asked) {
     first_arrival_ = t;
     const std::int64_t step_ms = options_.step.ms;
     next_sample_ = {(t.ms + step_ms - 1) / step_ms * step_ms};
-    ring_.resize(users_.size() * static_cast<std::size_t>(ring_steps_));
   }
-  jobs_[asked.job] = {asked.user, asked.gpus, 0};
-  User& user = users_[asked.user];
+  jobs_.grow_to(asked.job) = {.user = asked.user, .gpus = asked.gpus};
+  ask(t, asked.job);
+}
+
+void WindowFairness::ask(Time t, JobId id) {
+  Job& job = jobs_[id];
+  if (std::exchange(job.asks, true)) return;
+  User& user = users_[job.user];
   // A job that comes at the moment the last one goes leaves no gap.
   if (user.jobs == 0 && user.last_job < t) user.first_job = t;
   ++user.jobs;
-  ++gang_count(user, asked.gpus).jobs;
-  demand_ += asked.gpus;
-  shares_.add_demand(t, asked.user, asked.gpus);
+  ++gang_count(user, job.gpus).jobs;
+  demand_ += job.gpus;
+  shares_.add_demand(t, job.user, job.gpus);
 }
 
 void WindowFairness::on_leave(Time t, JobId id) {
   hold(t, id, 0);
-  const Job& job = jobs_[id];
+  ask_no_more(t, id);
+  last_leave_ = t;
+}
+
+void WindowFairness::ask_no_more(Time t, JobId id) {
+  Job& job = jobs_[id];
+  if (!std::exchange(job.asks, false)) return;
   User& user = users_[job.user];
-  FL_CHECK(user.jobs > 0 && demand_ >= job.gpus, "job {} leaves, but is not here", id.row());
   if (--user.jobs == 0) user.last_job = t;
   GangCount& gang = gang_count(user, job.gpus);
   if (--gang.jobs == 0) gang.gone = t;
   demand_ -= job.gpus;
   shares_.add_demand(t, job.user, -std::int64_t{job.gpus});
-  last_leave_ = t;
 }
 
 // From `t` on the job holds so many GPUs.
@@ -183,9 +192,8 @@ std::uint32_t WindowFairness::largest_gang(const User& user, Time since) {
   return it == user.gangs.end() ? 0 : it->gpus;
 }
 
-WindowFairness::Sample& WindowFairness::sample_of(std::int64_t number, UserId user) {
-  const auto slot = static_cast<std::size_t>(number % ring_steps_);
-  return ring_[slot * users_.size() + user.row()];
+WindowFairness::Sample& WindowFairness::sample_of(std::int64_t number, User& user) const {
+  return user.ring[static_cast<std::size_t>(number % ring_steps_)];
 }
 
 namespace {

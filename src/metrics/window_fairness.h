@@ -6,6 +6,8 @@
 // one quantum of the user's largest job can shift: quantum x the largest gang among the jobs that
 // it had unfinished at any time in the window.
 //
+// A job that is held asks for no GPUs, as if it were not there.
+//
 // It also measures how much capacity is idle while there is demand for all of it, and migrations.
 //
 // O(1) per record (O(log users) where demand changes, O(gang sizes of the user) where a job comes
@@ -16,6 +18,7 @@
 #include "fairlead/base/ids.h"
 #include "fairlead/base/units.h"
 #include "fairlead/journal/journal.h"
+#include "fairlead/metrics/usable_gpus.h"
 #include "fairlead/solve/fair_share.h"
 
 #include <cstddef>
@@ -64,6 +67,11 @@ class WindowFairness : public RecordSink {
   double migrations_per_gpu_hour() const;
 
  private:
+  // What a user had received and was entitled to up to a multiple of the step.
+  struct Sample {
+    std::int64_t held_gpu_ms = 0;
+    double entitled_gpu_ms = 0;
+  };
   // How many of a user's unfinished jobs have gangs of one size.
   struct GangCount {
     std::uint32_t gpus = 0;
@@ -78,40 +86,38 @@ class WindowFairness : public RecordSink {
     Time first_job;                // when `jobs` last became positive
     Time last_job = {-1};          // when `jobs` last became 0
     std::vector<GangCount> gangs;  // from the largest
+    std::vector<Sample> ring;      // the last ring_steps_ samples
   };
   struct Job {
     UserId user;
     std::uint32_t gpus = 0;  // asked for
     std::int64_t held_gpus = 0;
-  };
-  // What a user had received and was entitled to up to a multiple of the step.
-  struct Sample {
-    std::int64_t held_gpu_ms = 0;
-    double entitled_gpu_ms = 0;
+    bool asks = false;  // it is here, and not held
   };
 
   void advance(Time t);
   void sample(Time t);
   void compare(WindowFigures& figures, Time t, UserId user, const Sample& before,
                const Sample& now);
-  void on_node(Time t, std::int64_t gpus);
+  void on_gpus(Time t, const auto& what);
   void on_arrived(Time t, const record::Asked& asked);
   void on_leave(Time t, JobId id);
+  void ask(Time t, JobId id);
+  void ask_no_more(Time t, JobId id);
   void hold(Time t, JobId job, std::int64_t gpus);
   void on_end(Time t, const JobCounts& counts);
   static void settle(User& user, Time t);
   static GangCount& gang_count(User& user, std::uint32_t gpus);
   static std::uint32_t largest_gang(const User& user, Time since);
-  Sample& sample_of(std::int64_t number, UserId user);
+  Sample& sample_of(std::int64_t number, User& user) const;
 
   WindowFairnessOptions options_;
   std::vector<WindowFigures> figures_;  // `mean` is the sum up to the end
   IdVector<UserId, User> users_;
   IdVector<JobId, Job> jobs_;
-  IdVector<NodeId, std::uint32_t> node_gpus_;
+  UsableGpus gpus_;
   FairShareMeter shares_;
 
-  std::vector<Sample> ring_;  // of the last ring_steps_ samples, each with a row per user
   std::int64_t ring_steps_ = 1;
   std::int64_t samples_ = 0;  // taken so far
   Time next_sample_ = Time::never();
@@ -119,9 +125,8 @@ class WindowFairness : public RecordSink {
   Time now_;
   Time first_arrival_ = Time::never();
   Time last_leave_;
-  Duration length_;  // of the run
-  Time up_since_;    // when gpus_up_ last became positive
-  std::int64_t gpus_up_ = 0;
+  Duration length_;          // of the run
+  Time up_since_;            // when there were last no GPUs before
   std::int64_t demand_ = 0;  // GPUs that unfinished jobs ask for
   std::int64_t held_gpus_ = 0;
   GpuTime held_;

@@ -305,5 +305,63 @@ TEST(WindowFairness, AgreesWithAPlainCalculation) {
   }
 }
 
+TEST(WindowFairness, UsersMayComeLater) {
+  WindowFairness fairness(by_second({seconds(2)}));
+  TestJournal journal(fairness);
+  journal.begin(1, {1});
+  journal.arrive(0, 0, {.user = 0, .gpus = 8});
+  journal.place(0, 0, {.gang = {{kV100Node, 4}, {kK80Node, 4}}});
+  fairness.on({{3000}, record::User{.user = UserId(1), .name = "late", .tickets = 1}});
+  journal.arrive(3000, 1, {.user = 1, .gpus = 8});  // beyond the jobs of the trace
+  journal.end(6000, {.pending = 2});
+  const WindowErrors all = fairness.windows()[0].all;
+  // u0 in windows that end at 2 .. 6 s, the other at 4 .. 6 s; it starves.
+  EXPECT_EQ(all.count, 5 + 3);
+  EXPECT_EQ(all.largest, 1);
+}
+
+TEST(WindowFairness, AJobThatIsHeldAsksForNothing) {
+  WindowFairness fairness(by_second({seconds(2)}));
+  TestJournal journal(fairness);
+  journal.begin(1, {1});
+  journal.arrive(0, 0, {.user = 0, .gpus = 8});
+  journal.place(0, 0, {.gang = {{kV100Node, 4}, {kK80Node, 4}}});
+  fairness.on({{2000}, record::StartFailed{JobId(0), {9000}, "no disk"}});
+  fairness.on({{3000}, record::Held{JobId(0)}});
+  journal.happen<record::Cancelled>(7000, 0);
+  journal.end(7000, {.failed = 1});
+  const WindowErrors all = fairness.windows()[0].all;
+  EXPECT_EQ(all.largest, 0);
+  EXPECT_EQ(all.count, 2);  // those that end at 2 s and 3 s
+  EXPECT_EQ(fairness.idle_when_wanted(), 0);
+}
+
+TEST(WindowFairness, FollowsTicketsAndGpus) {
+  WindowFairness fairness(by_second({seconds(1)}));
+  TestJournal journal(fairness);
+  journal.begin(2, {1, 1});
+  journal.arrive(0, 0, {.user = 0, .gpus = 4});
+  journal.arrive(0, 1, {.user = 1, .gpus = 8});
+  journal.place(0, 0, {.gang = {{kV100Node, 2}}});
+  journal.place(0, 1, {.gang = {{kK80Node, 2}}});
+  fairness.on({{0}, record::GpusDown{kV100Node, 0b1100}});
+  fairness.on({{0}, record::GpusDown{kK80Node, 0b1100}});
+  journal.end(2000, {.pending = 2});
+  EXPECT_EQ(fairness.windows()[0].all.largest, 0);
+
+  WindowFairness other(by_second({seconds(1)}));
+  TestJournal again(other);
+  again.begin(2, {1, 1});
+  again.arrive(0, 0, {.user = 0, .gpus = 8});
+  again.arrive(0, 1, {.user = 1, .gpus = 8});
+  again.place(0, 0, {.gang = {{kV100Node, 2}}});
+  other.on({{0}, record::Tickets{UserId(1), 3}});
+  again.end(1000, {.pending = 2});
+  // u0 is entitled to 2 of 8 GPUs and holds them; u1 to 6.
+  EXPECT_EQ(other.windows()[0].all.largest, 1);
+  EXPECT_EQ(other.windows()[0].all.user, UserId(1));
+  EXPECT_EQ(other.windows()[0].all.mean, 0.5);
+}
+
 }  // namespace
 }  // namespace fairlead

@@ -31,6 +31,7 @@ std::uint64_t Decision::digest() const {
   for (const Event& event : events) {
     digest.add(static_cast<std::uint64_t>(event.kind));
     digest.add(std::uint64_t{event.job.row()} << 32 | event.node.row());
+    digest.add(event.gpus);
   }
   for (const Step& step : steps) {
     digest.add(std::uint64_t{step.job.row()} << 32 | step.copy);
@@ -49,10 +50,10 @@ void DecisionReader::on(const Record& record) {
   }
   using Kind = Decision::Event::Kind;
   const auto of_job = [&](Kind kind, JobId job) {
-    decision_.events.push_back({kind, job, NodeId::none()});
+    decision_.events.push_back({kind, job, NodeId::none(), 0});
   };
-  const auto of_node = [&](Kind kind, NodeId node) {
-    decision_.events.push_back({kind, JobId::none(), node});
+  const auto of_node = [&](Kind kind, const auto& what) {
+    decision_.events.push_back({kind, JobId::none(), what.node, what.gpus});
   };
   std::visit(
       Overloaded{
@@ -62,8 +63,8 @@ void DecisionReader::on(const Record& record) {
           [&](const record::Failed& failed) { of_job(Kind::kFailed, failed.job); },
           [&](const record::Cancelled& cancelled) { of_job(Kind::kCancelled, cancelled.job); },
           [&](const record::Evicted& evicted) { of_job(Kind::kEvicted, evicted.job); },
-          [&](const record::GpusDown& down) { of_node(Kind::kNodeDown, down.node); },
-          [&](const record::GpusUp& up) { of_node(Kind::kNodeUp, up.node); },
+          [&](const record::GpusDown& down) { of_node(Kind::kNodeDown, down); },
+          [&](const record::GpusUp& up) { of_node(Kind::kNodeUp, up); },
           [&](const record::Stop& stop) {
             decision_.steps.push_back({.job = stop.job, .stop = true, .gang = {}});
           },

@@ -29,6 +29,7 @@ struct Decision {
     Kind kind = Kind::kArrived;
     JobId job;
     NodeId node;
+    std::uint64_t gpus = 0;  // of the node: those that go down or come up
     friend bool operator==(const Event&, const Event&) = default;
   };
   struct Step {

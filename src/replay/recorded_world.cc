@@ -2,6 +2,7 @@
 
 #include "fairlead/base/overloaded.h"
 
+#include <algorithm>
 #include <map>
 
 namespace fairlead {
@@ -21,23 +22,39 @@ void WorldRecorder::on(const Record& record) {
             models_.resize(run.jobs);
           },
           [&](const record::User& user) {
+            on_late(t);
             world_.workload.users.names.push_back(std::string(user.name));
             world_.workload.users.tickets.push_back(user.tickets);
           },
           [&](const record::Node& node) {
+            on_late(t);
             nodes_.push_back({.name = std::string(node.name),
                               .gpu_type = types_[node.type.row()],
                               .gpus = node.gpus,
                               .host = fmt::format("{}", node.host.row()),
                               .rack = fmt::format("{}", node.rack.row())});
-            down_since_.push_back(Time::never());
+            down_.push_back({});
           },
           [&](const OneOf<record::Arrived, record::Rejected> auto& job) { on_job(job.asked, t); },
           [&](const record::Unsubmitted& job) { on_job(job.asked, job.submit); },
-          [&](const record::GpusDown& down) { down_since_[down.node] = t; },
-          [&](const record::GpusUp& up) {
-            world_.outages.push_back({up.node, down_since_[up.node], t});
-            down_since_[up.node] = Time::never();
+          [&](const record::GpusDown& down) {
+            down_[down.node].push_back({down.node, t, Time::never(), down.gpus});
+          },
+          [&](const record::GpusUp& up) { on_gpus_up(up, t); },
+          [&](const OneOf<record::Place, record::Stop> auto& step) {
+            if (step.is_reported) not_exact(t, "it reports when jobs start and stop");
+          },
+          [&](const OneOf<record::Started, record::StartFailed, record::Stopped,
+                          record::StopFailed> auto&) {
+            not_exact(t, "it reports when jobs start and stop");
+          },
+          [&](const OneOf<record::Cancelled, record::Held, record::Released, record::Cordoned,
+                          record::Closed, record::Uncordoned, record::Tickets> auto&) {
+            not_exact(t, "users and operators take part");
+          },
+          [&](const record::Failed&) { not_exact(t, "a job fails"); },
+          [&](const OneOf<record::Ignored, record::Skipped> auto&) {
+            not_exact(t, "it is late, or repeats itself");
           },
           [&](const record::End& end) {
             if (end.counts.pending > 0) world_.until = t;
@@ -47,7 +64,27 @@ void WorldRecorder::on(const Record& record) {
       record.what);
 }
 
+void WorldRecorder::not_exact(Time t, std::string_view why) {
+  if (not_exact_.empty()) not_exact_ = fmt::format("{}, first at {} s", why, to_seconds(t));
+}
+
+// Of users and nodes: those of an exact world are there from the beginning.
+void WorldRecorder::on_late(Time t) {
+  if (jobs_come_) not_exact(t, "users or nodes come later");
+}
+
+void WorldRecorder::on_gpus_up(const record::GpusUp& up, Time t) {
+  for (NodeOutage& outage : down_[up.node]) {
+    const std::uint64_t back = outage.gpus & up.gpus;
+    if (back != 0) world_.outages.push_back({up.node, outage.down, t, back});
+    outage.gpus &= ~up.gpus;
+  }
+  std::erase_if(down_[up.node], [](const NodeOutage& outage) { return outage.gpus == 0; });
+}
+
 void WorldRecorder::on_job(const record::Asked& asked, Time arrival) {
+  jobs_come_ = true;
+  if (!jobs_.has(asked.job)) return not_exact(arrival, "jobs come that its trace does not have");
   jobs_[asked.job] = {.name = std::string(asked.name),
                       .user = asked.user,
                       .model = {},
@@ -60,6 +97,10 @@ void WorldRecorder::on_job(const record::Asked& asked, Time arrival) {
 }
 
 Result<RecordedWorld> WorldRecorder::world() {
+  if (!not_exact_.empty()) {
+    return input_error("only a run in an exact world can be replayed, and this one's was not: {}",
+                       not_exact_);
+  }
   FL_TRY_ASSIGN(cluster, Cluster::build(cluster_name_, {}, nodes_));
   world_.cluster = std::move(cluster);
   Workload& workload = world_.workload;
@@ -88,9 +129,8 @@ Result<RecordedWorld> WorldRecorder::world() {
     workload.durations.push_back(job.work);
     workload.reference_types.push_back({});
   }
-  for (NodeId node : ids<NodeId>(down_since_.size())) {
-    if (down_since_[node] == Time::never()) continue;
-    world_.outages.push_back({node, down_since_[node], Time::never()});
+  for (const auto& open : down_) {
+    world_.outages.insert(world_.outages.end(), open.begin(), open.end());
   }
   return std::move(world_);
 }

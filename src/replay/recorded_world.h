@@ -1,7 +1,9 @@
 // The world of a finished run, rebuilt from its journal: cluster, users, jobs and outages.
 //
 // The journal has all inputs of a run but its settings (costs, speeds, network), the links of its
-// cluster, and the GPU types on which the durations of single jobs were measured.
+// cluster, and the GPU types on which the durations of single jobs were measured. That is enough only
+// where the world was exact: one that reports starts and stops, says things twice, or in which users
+// and operators take part, cannot be rebuilt from what the run was told of it.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -11,6 +13,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fairlead {
@@ -28,7 +31,8 @@ class WorldRecorder : public RecordSink {
  public:
   // REQUIRES: what a CheckedJournal lets through.
   void on(const Record& record) override;
-  // Error: no cluster can have these nodes. REQUIRES: End was passed; called once.
+  // Errors: the world was not exact; no cluster can have these nodes. REQUIRES: End was passed;
+  // called once.
   Result<RecordedWorld> world();
 
  private:
@@ -41,6 +45,9 @@ class WorldRecorder : public RecordSink {
     Duration work = {1};
   };
   void on_job(const record::Asked& asked, Time arrival);
+  void on_gpus_up(const record::GpusUp& up, Time t);
+  void on_late(Time t);
+  void not_exact(Time t, std::string_view why);
 
   RecordedWorld world_;
   std::string cluster_name_;
@@ -48,7 +55,9 @@ class WorldRecorder : public RecordSink {
   std::vector<NodeSpec> nodes_;
   IdVector<JobId, Job> jobs_;
   IdVector<JobId, std::string> models_;
-  IdVector<NodeId, Time> down_since_;  // never: up
+  IdVector<NodeId, std::vector<NodeOutage>> down_;  // that are not over
+  bool jobs_come_ = false;                          // the first was named
+  std::string not_exact_;                           // empty: the world was exact
 };
 
 }  // namespace fairlead

@@ -76,8 +76,11 @@ Result<Recording> read_recorded(const ReplayRequest& request) {
   Tee tee({&world, &decisions});
   FL_TRY_ASSIGN(end, read_checked_journal(recording.journal, tee));
   FL_TRY(check_journal_of(summary, recording.journal, end));
-  FL_TRY_ASSIGN(recorded, world.world());
-  recording.world = std::move(recorded);
+  Result<RecordedWorld> recorded = world.world();
+  if (!recorded) {
+    return input_error("{}: {}", recording.journal.string(), recorded.error().message);
+  }
+  recording.world = std::move(*recorded);
   if (!request.cluster.empty()) FL_TRY(take_cluster(recording.world, request.cluster));
   if (!request.trace.empty()) {
     FL_TRY(take_reference_types(recording.world.workload, request.trace, settings));
@@ -85,7 +88,10 @@ Result<Recording> read_recorded(const ReplayRequest& request) {
   settings.load = 0;  // the recorded arrivals are scaled already
   // What was recorded of the nodes, and nothing else, happens to them.
   settings.faults.mtbf_h = 0;
+  settings.faults.rack_mtbf_h = 0;
   settings.faults.outages = recording.world.outages;
+  settings.outages.clear();
+  settings.unreliable = {};
   recording.settings = std::move(settings);
   return recording;
 }

@@ -60,7 +60,10 @@ json to_json_value(const Summary& summary) {
   for (const auto& [reason, rows] : summary.rows_repaired) value["rows_repaired"][reason] = rows;
   for (const auto& [reason, jobs] : summary.jobs_rejected) value["jobs_rejected"][reason] = jobs;
   for (const UserSummary& user : summary.users) value["users"].push_back(to_json(user));
-  for (const Figure& figure : run_figures()) figure_at(value, figure) = to_json(figure, summary);
+  for (const Figure& figure : run_figures()) {
+    if (figure.is_left_out && !figure.of(summary)) continue;
+    figure_at(value, figure) = to_json(figure, summary);
+  }
   return value;
 }
 

@@ -223,5 +223,42 @@ TEST(ReportData, ARunWithoutJobsIsEmpty) {
   EXPECT_EQ(data["runs"][0]["holds"]["job"], json::array());
 }
 
+// 8 GPUs from 0 s, 6 from 2 s, 5 from 4 s as one closes, 10 from 6 s.
+TEST(ReportData, CapacityFollowsGpusNodesAndCordons) {
+  const json data = report_of({[](TestJournal& journal, RecordSink& sink) {
+    journal.begin(1, {1});
+    journal.arrive(0, 0, {.gpus = 2, .work_ms = 60'000});
+    journal.place(0, 0, {.gang = {{NodeId(0), 2}}});
+    sink.on({{2000}, record::GpusDown{NodeId(1), 0b0011}});
+    sink.on({{4000}, record::Cordoned{NodeId(0), "old"}});
+    sink.on({{4000}, record::Closed{NodeId(0), 0b1000}});
+    sink.on({{6000},
+             record::Node{.node = NodeId(2),
+                          .name = "n2",
+                          .type = GpuTypeId(0),
+                          .host = HostId(2),
+                          .rack = RackId(1),
+                          .gpus = 5}});
+    journal.end(8000, {.pending = 1});
+  }});
+  EXPECT_EQ(data["runs"][0]["load"]["gpus_up"], json({8, 8, 6, 6, 5, 5, 10, 10}));
+  EXPECT_EQ(data["cluster"]["nodes"]["name"], json({"n0", "n1", "n2"}));
+  EXPECT_EQ(data["cluster"]["racks"], 2);
+}
+
+TEST(ReportData, AStartThatFailsEndsAHold) {
+  const json data = report_of({[](TestJournal& journal, RecordSink& sink) {
+    journal.begin(1, {1});
+    journal.arrive(0, 0, {.gpus = 2, .work_ms = 60'000});
+    journal.place(0, 0, {.gang = {{NodeId(0), 2}}});
+    sink.on({{2000}, record::StartFailed{JobId(0), {5000}, "no disk"}});
+    sink.on({{5000}, record::Held{JobId(0)}});
+    journal.end(6000, {.pending = 1});
+  }});
+  EXPECT_EQ(data["runs"][0]["holds"]["end_s"], json({2}));
+  EXPECT_EQ(data["runs"][0]["load"]["jobs_waiting"], json({0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(data["runs"][0]["outcome"]["status"], json({3}));
+}
+
 }  // namespace
 }  // namespace fairlead

@@ -11,11 +11,6 @@ namespace {
 // As fine as pictures are, however short the run.
 constexpr TimelineOptions kTimeline = {.bin = seconds(1), .bins_max = DoublingBins::kBinsMax};
 
-// Free GPUs of a node beside gangs.
-std::int64_t fragmented(const RunRecords::Node& node) {
-  return node.held > 0 ? std::int64_t{node.gpus} - node.held : 0;
-}
-
 }  // namespace
 
 RunRecords::RunRecords(const ReportLimits& limits)
@@ -24,38 +19,33 @@ RunRecords::RunRecords(const ReportLimits& limits)
 void RunRecords::on(const Record& record) {
   metrics_.on(record);
   const Time t = record.t;
-  std::visit(
-      Overloaded{
-          [&](const record::Run& run) {
-            cluster_name_ = run.cluster;
-            open_.resize(run.jobs);
-          },
-          [&](const record::Node& node) { on_node(t, node); },
-          [&](const record::Arrived&) {
-            if (!arrived_) fragmented_.begin(t);
-            if (!arrived_) fragmented_now_.since = t;
-            arrived_ = true;
-          },
-          [&](const record::Place& place) { on_place(t, place); },
-          [&](const OneOf<record::Stop, record::Evicted, record::StartFailed> auto& stop) {
-            on_hold_end(stop.job, t);
-          },
-          [&](const OneOf<record::Finished, record::Failed, record::Cancelled> auto& done) {
-            last_leave_ = t;
-            on_hold_end(done.job, t);
-            open_[done.job] = {};
-          },
-          [&](const record::GpusDown& down) {
-            set_up(t, up_.back().gpus - count_gpus(down.gpus, nodes_[down.node].gpus));
-          },
-          [&](const record::GpusUp& up) {
-            set_up(t, up_.back().gpus + count_gpus(up.gpus, nodes_[up.node].gpus));
-          },
-          [&](const Note& note) { notes_.add(t, note); },
-          [&](const record::End& end) { on_end(t, end.counts); },
-          [](const auto&) {},
-      },
-      record.what);
+  std::visit(Overloaded{
+                 [&](const record::Run& run) {
+                   cluster_name_ = run.cluster;
+                   open_.reserve(run.jobs);
+                 },
+                 [&](const record::Node& node) { on_node(t, node); },
+                 [&](const record::Arrived& arrived) {
+                   open_.grow_to(arrived.asked.job);
+                   if (!arrived_) fragmented_.begin(t);
+                   if (!arrived_) fragmented_now_.since = t;
+                   arrived_ = true;
+                 },
+                 [&](const record::Place& place) { on_place(t, place); },
+                 [&](const OneOf<record::Stop, record::Evicted, record::StartFailed> auto& stop) {
+                   on_hold_end(stop.job, t);
+                 },
+                 [&](const OneOf<record::Finished, record::Failed, record::Cancelled> auto& done) {
+                   last_leave_ = t;
+                   on_hold_end(done.job, t);
+                   open_[done.job] = {};
+                 },
+                 [&](const ChangesUsableGpus auto& change) { on_usable(t, change); },
+                 [&](const Note& note) { notes_.add(t, note); },
+                 [&](const record::End& end) { on_end(t, end.counts); },
+                 [](const auto&) {},
+             },
+             record.what);
 }
 
 void RunRecords::on_node(Time t, const record::Node& node) {
@@ -68,12 +58,27 @@ void RunRecords::on_node(Time t, const record::Node& node) {
   node_rack_.push_back(node.rack);
   racks_ = std::max<std::size_t>(racks_, node.rack.row() + 1);
   gpus_ += node.gpus;
-  set_up(t, gpus_);
+  usable_.on(node);
+  note_up(t);
 }
 
-void RunRecords::set_up(Time t, std::int64_t gpus) {
+void RunRecords::on_usable(Time t, const auto& change) {
+  settle_fragmented(t);
+  fragmented_now_.gpus -= fragmented(change.node);
+  usable_.on(change);
+  fragmented_now_.gpus += fragmented(change.node);
+  note_up(t);
+}
+
+void RunRecords::note_up(Time t) {
   if (up_.empty() || up_.back().since != t) up_.push_back({.since = t});
-  up_.back().gpus = gpus;
+  up_.back().gpus = usable_.total();
+}
+
+// Free GPUs of a node beside gangs.
+std::int64_t RunRecords::fragmented(NodeId node) const {
+  const std::uint32_t held = nodes_[node].held;
+  return held > 0 ? usable_.of(node) - held : 0;
 }
 
 void RunRecords::on_place(Time t, const record::Place& place) {
@@ -111,21 +116,20 @@ void RunRecords::on_hold_end(JobId job, Time t) {
 
 void RunRecords::hold(Time t, NodeId node, std::int64_t gpus) {
   settle_fragmented(t);
-  Node& row = nodes_[node];
-  fragmented_now_.gpus -= fragmented(row);
-  row.held = static_cast<std::uint32_t>(row.held + gpus);
-  fragmented_now_.gpus += fragmented(row);
+  fragmented_now_.gpus -= fragmented(node);
+  nodes_[node].held = static_cast<std::uint32_t>(nodes_[node].held + gpus);
+  fragmented_now_.gpus += fragmented(node);
 }
 
 void RunRecords::settle_fragmented(Time t) {
-  if (t == fragmented_now_.since) return;
+  if (t == fragmented_now_.since || !arrived_) return;
   fragmented_.add(fragmented_now_.since, t, fragmented_now_.gpus);
   fragmented_now_.since = t;
 }
 
 void RunRecords::on_end(Time t, const JobCounts& counts) {
   end_ = counts.pending > 0 ? t : last_leave_;
-  if (arrived_) settle_fragmented(t);
+  settle_fragmented(t);
   for (JobId job : ids<JobId>(open_.size())) on_hold_end(job, t);
   open_.clear();
   holds_.finish();

@@ -78,8 +78,10 @@ class RunRecords : public RecordSink {
   void on_place(Time t, const record::Place& place);
   void on_hold_end(JobId job, Time t);
   void on_end(Time t, const JobCounts& counts);
-  void set_up(Time t, std::int64_t gpus);
+  void on_usable(Time t, const auto& change);
+  void note_up(Time t);
   void hold(Time t, NodeId node, std::int64_t gpus);
+  std::int64_t fragmented(NodeId node) const;
   void settle_fragmented(Time t);
   std::vector<UserId> users_shown() const;
 
@@ -95,6 +97,7 @@ class RunRecords : public RecordSink {
   std::uint32_t gpus_ = 0;
   IdVector<JobId, std::vector<Open>> open_;
 
+  UsableGpus usable_;
   std::vector<Level> up_;  // by time
   DoublingBins fragmented_;
   Level fragmented_now_;

@@ -55,6 +55,22 @@ std::string placements_text(const Summary& summary) {
   return text;
 }
 
+// "12 events ignored, 3 starts failed"; empty in an exact world.
+std::string open_world_text(const OpenWorldSummary& world) {
+  const std::pair<std::int64_t, std::string_view> counts[] = {
+      {world.events_ignored, "events ignored"},
+      {world.starts_failed, "starts failed"},
+      {world.stops_failed, "stops failed"},
+      {world.skips, "skips of wake-ups"},
+      {world.held, "jobs held at the end"}};
+  std::string text;
+  for (const auto& [count, what] : counts) {
+    if (count == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count_text(count), what);
+  }
+  return text;
+}
+
 std::string figures_text(const Summary& summary) {
   const FairnessSummary& fairness = summary.fairness;
   const std::pair<std::string_view, std::string> lines[] = {
@@ -78,9 +94,13 @@ std::string figures_text(const Summary& summary) {
                                ratio_text(fairness.jain), share_text(fairness.share_error_max),
                                share_text(fairness.share_error_avg), ratio_text(fairness.ftf_max),
                                ratio_text(fairness.ftf_avg))},
+      {"world", open_world_text(summary.open_world)},
       {"journal", summary.journal_hash}};
   std::string text;
-  for (const auto& [name, value] : lines) text += fmt::format("{:<10}{}\n", name, value);
+  for (const auto& [name, value] : lines) {
+    if (name == "world" && value.empty()) continue;
+    text += fmt::format("{:<10}{}\n", name, value);
+  }
   return text;
 }
 

@@ -199,9 +199,17 @@ constexpr Setting kSettings[] = {
     {"mtbf_h", "hours from 0 to 1000000",
      "mean time between failures of a node, exponential; 0: no failures (default: 0)",
      [](std::string_view v, Settings& s) { return set_hours(v, 0, s.faults.mtbf_h); }},
+    {"rack_mtbf_h", "hours from 0 to 1000000",
+     "mean time between failures of a rack, exponential, whose nodes fail and come back together; "
+     "0: no such failures (default: 0)",
+     [](std::string_view v, Settings& s) { return set_hours(v, 0, s.faults.rack_mtbf_h); }},
     {"mttr_h", "hours from 0.001 to 1000000",
-     "mean time to repair a node, exponential (default: 1)",
+     "mean time to repair a node or a rack, exponential (default: 1)",
      [](std::string_view v, Settings& s) { return set_hours(v, 0.001, s.faults.mttr_h); }},
+    {"outages", "a file",
+     "nodes, or some of their GPUs, that are down for a while: a table with the columns node, "
+     "down_s, up_s and, if wanted, gpus; instead of mtbf_h and rack_mtbf_h (default: none)",
+     [](std::string_view v, Settings& s) { return set_text(v, s.outages); }},
     {"checkpoint_interval_s", kSeconds,
      "time between periodic checkpoints: a job that loses a node loses its work since the last; 0: "
      "it loses none (default: 1800)",
@@ -250,6 +258,14 @@ Status check_network(const NetworkOptions& network) {
   return {};
 }
 
+Status check_faults(const Settings& settings) {
+  if (settings.outages.empty()) return {};
+  if (settings.faults.mtbf_h > 0 || settings.faults.rack_mtbf_h > 0) {
+    return input_error("--set outages is instead of mtbf_h and rack_mtbf_h: {}", settings.outages);
+  }
+  return {};
+}
+
 Status check_work(const WorkOptions& work) {
   if (work.error == 0 || work.source == WorkSource::kDeclared) return {};
   return input_error("--set work_error needs work=declared: {}",
@@ -283,6 +299,7 @@ Result<Settings> parse_settings(const std::vector<std::string>& assignments) {
   }
   FL_TRY(check_network(settings.network));
   FL_TRY(check_work(settings.work));
+  FL_TRY(check_faults(settings));
   return settings;
 }
 

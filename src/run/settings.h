@@ -31,6 +31,7 @@ struct Settings {
   Costs costs;
   bool model_costs = true;  // models' own costs take precedence over `costs`
   FaultOptions faults;
+  std::string outages;  // a file of them (input/outages_file.h); empty: faults.outages
   UnreliableOptions unreliable;
   NetworkOptions network;
   ProfileOptions profiles;
@@ -40,7 +41,7 @@ struct Settings {
 
 // Applies "key=value" texts in order, but costs before all others. Errors name the key, the values
 // it takes, and the value last; an unknown key lists the known ones, nearest first. A setting
-// without effect under the chosen network, or the chosen knowledge of work, is an error too.
+// without effect under the others, as one of a network that is not computed, is an error too.
 Result<Settings> parse_settings(const std::vector<std::string>& assignments);
 
 // One line per key for `--help`.

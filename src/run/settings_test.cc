@@ -129,5 +129,17 @@ TEST(Settings, HelpNamesEveryKeyThatAnErrorNames) {
   }
 }
 
+TEST(Settings, AListOfOutagesIsInsteadOfDrawnOnes) {
+  const auto settings = parse_settings({"outages=o.csv", "mttr_h=2"});
+  ASSERT_TRUE(settings.has_value());
+  EXPECT_EQ(settings->outages, "o.csv");
+  EXPECT_EQ(parse_settings({"rack_mtbf_h=24"})->faults.rack_mtbf_h, 24);
+  for (const char* drawn : {"mtbf_h=5", "rack_mtbf_h=5"}) {
+    const auto both = parse_settings({"outages=o.csv", drawn});
+    ASSERT_FALSE(both.has_value());
+    EXPECT_EQ(both.error().message, "--set outages is instead of mtbf_h and rack_mtbf_h: o.csv");
+  }
+}
+
 }  // namespace
 }  // namespace fairlead

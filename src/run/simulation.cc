@@ -3,6 +3,7 @@
 #include "fairlead/engine/engine.h"
 #include "fairlead/engine/recovery.h"
 #include "fairlead/input/models_file.h"
+#include "fairlead/input/outages_file.h"
 #include "fairlead/metrics/bounds.h"
 #include "fairlead/metrics/metrics.h"
 #include "fairlead/policy/registry.h"
@@ -137,6 +138,10 @@ Simulation::~Simulation() = default;
 Result<Simulation> Simulation::make(SimulationInputs inputs) {
   FL_CHECK(inputs.policy != nullptr, "a simulation without a policy");
   FL_CHECK(inputs.trace.workload_ != nullptr, "a trace that was moved from");
+  if (const std::string& file = inputs.settings.outages; !file.empty()) {
+    FL_TRY_ASSIGN(outages, load_outages(file, inputs.cluster));
+    inputs.settings.faults.outages = std::move(outages);
+  }
   Workload workload = std::move(*inputs.trace.workload_);
   const Settings& settings = inputs.settings;
   if (settings.load > 0) FL_TRY(scale_to_load(workload, settings.load, inputs.cluster.gpus));

@@ -1,5 +1,5 @@
 // Simulation: what a policy would do to a cluster, as a library: no terminal, no exit, and no file
-// but the table of speeds that settings.models may name.
+// but those that settings.models and settings.outages may name.
 //
 //   SimulationInputs inputs{.cluster = load_cluster("12xV100:4").value(),
 //                           .trace = Trace::read("jobs.csv").value()};

@@ -40,27 +40,32 @@ Batch SimBackend::wait(Time until, bool awaited) {
   const Time arrival = next_arrival_ == arrivals_.size()
                            ? Time::never()
                            : workload_.jobs.arrival[arrivals_[next_arrival_]];
-  const Time finish = completions_.empty() ? Time::never() : completions_.top().key;
   events_.clear();
   announced_.clear();
-  // Nodes may go down and up for ever; they matter only while something waits for them.
-  if (!awaited && arrival == Time::never() && finish == Time::never() && faults_.all_up()) {
-    return {.now = now_, .present = now_, .ended = true};
+  // A failure may change nothing, as that of a node whose rack is down.
+  for (;;) {
+    const Time finish = completions_.empty() ? Time::never() : completions_.top().key;
+    // Nodes may go down and up for ever; they matter only while something waits for them.
+    if (!awaited && arrival == Time::never() && finish == Time::never() && faults_.all_up()) {
+      return {.now = now_, .present = now_, .ended = true};
+    }
+    const Time next = std::min({arrival, finish, faults_.next()});
+    if (next > until) {
+      now_ = until;
+      return {.now = now_, .present = now_};
+    }
+    if (next == Time::never()) return {.now = now_, .present = now_, .ended = true};
+    FL_CHECK(next >= now_, "an event at {} ms comes at {} ms", next.ms, now_.ms);
+    now_ = next;
+    collect_finished();
+    collect_node_changes();
+    collect_speed_changes();
+    collect_arrivals();
+    FL_DCHECK(std::ranges::is_sorted(events_, {}, &Event::kind));
+    if (!events_.empty()) {
+      return {.now = now_, .present = now_, .jobs = announced_, .events = events_};
+    }
   }
-  const Time next = std::min({arrival, finish, faults_.next()});
-  if (next > until) {
-    now_ = until;
-    return {.now = now_, .present = now_};
-  }
-  if (next == Time::never()) return {.now = now_, .present = now_, .ended = true};
-  FL_CHECK(next >= now_, "an event at {} ms comes at {} ms", next.ms, now_.ms);
-  now_ = next;
-  collect_finished();
-  collect_node_changes();
-  collect_speed_changes();
-  collect_arrivals();
-  FL_DCHECK(std::ranges::is_sorted(events_, {}, &Event::kind));
-  return {.now = now_, .present = now_, .jobs = announced_, .events = events_};
 }
 
 void SimBackend::collect_finished() {
@@ -75,11 +80,12 @@ void SimBackend::collect_finished() {
 
 void SimBackend::collect_node_changes() {
   const std::size_t first = events_.size();
-  while (faults_.next() == now_) {
-    const Faults::Change change = faults_.pop();
-    if (!change.up) evict_from(change.node);
-    events_.push_back(
-        {.kind = change.up ? EventKind::kGpusUp : EventKind::kGpusDown, .node = change.node});
+  if (faults_.next() != now_) return;
+  for (const Faults::Change& change : faults_.pop()) {
+    if (!change.up) evict_from(change.node, change.gpus);
+    Event event{.kind = change.up ? EventKind::kGpusUp : EventKind::kGpusDown, .node = change.node};
+    event.gpus = change.gpus;
+    events_.push_back(event);
   }
   std::sort(events_.begin() + static_cast<std::ptrdiff_t>(first), events_.end(),
             [](const Event& a, const Event& b) {
@@ -87,11 +93,16 @@ void SimBackend::collect_node_changes() {
             });
 }
 
-void SimBackend::evict_from(NodeId node) {
+void SimBackend::evict_from(NodeId node, std::uint64_t gpus) {
   victims_.clear();
   for (const auto& [finish, job] : completions_.entries()) {
     const Gang gang = gangs_.gang(holds_[job].gang);
-    if (std::ranges::find(gang, node, &Slice::node) != gang.end()) victims_.push_back(job);
+    const auto slice = std::ranges::find(gang, node, &Slice::node);
+    if (slice == gang.end()) continue;
+    const auto masks = std::as_const(gangs_).gpu_masks(holds_[job].gang);
+    if ((masks[static_cast<std::size_t>(slice - gang.begin())] & gpus) != 0) {
+      victims_.push_back(job);
+    }
   }
   for (JobId job : victims_) {
     // The work since the last checkpoint of this hold is lost: the job goes back to that moment.
@@ -174,8 +185,12 @@ void SimBackend::begin_hold(Time now, Step& step) {
     hold = {.number = step.hold, .works_from = now, .progress_from = now};
   }
   if (faults_.next() != Time::never()) {
-    hold.gang = step.copy == 0 ? gangs_.add(step.gang)
-                               : gangs_.append(hold.gang, step.gang, step.gpu_masks, step.copy);
+    if (step.copy > 0) {
+      hold.gang = gangs_.append(hold.gang, step.gang, step.gpu_masks, step.copy);
+    } else {
+      hold.gang = gangs_.add(step.gang);
+      std::ranges::copy(step.gpu_masks, gangs_.gpu_masks(hold.gang).begin());
+    }
   }
   hold.works_from = hold.progress_from = std::max(hold.works_from, now + step.overhead);
   hold.alone.fixed += step.rate.fixed;

@@ -70,7 +70,7 @@ class SimBackend : public Backend, public ExactWork {
   void collect_node_changes();
   void collect_speed_changes();
   void collect_arrivals();
-  void evict_from(NodeId node);
+  void evict_from(NodeId node, std::uint64_t gpus);
   Work left_at(JobId job, Time now) const;
   JobSpec spec_of(JobId job) const;
 

@@ -477,45 +477,34 @@ TEST(Costs, OfACopyAreItsExchangesAndItsEfficiency) {
   EXPECT_EQ(half.rate_of_copy(Rate::of(2)), Rate::of(0.8));
 }
 
-Cluster one_node() {
-  return Cluster::build("one", {},
-                        {{.name = "", .gpu_type = "V100", .gpus = 1, .host = "", .rack = ""}})
-      .value();
+TEST(Simulation, AGpuThatGoesDownEvictsOnlyTheJobThatHoldsIt) {
+  FaultOptions faults;
+  faults.outages = {{NodeId(0), Time{10'000}, Time{20'000}, 0b0010}};
+  World world({.costs = Costs::none(), .faults = faults});
+  world.job(0, 1, 60'000);
+  world.job(0, 1, 60'000);
+  world.run(Time{15'000});
+  const std::vector<Line> expected = {line<record::Evicted>(10'000, 1),
+                                      line<record::GpusDown>(10'000, 0)};
+  ASSERT_GE(world.out.lines.size(), 6U);
+  EXPECT_EQ(std::vector<Line>(world.out.lines.begin() + 4, world.out.lines.begin() + 6), expected);
 }
 
-TEST(Faults, ComeAndGoAfterTheirMeanTimes) {
-  Faults faults(one_node(), {.mtbf_h = 9, .mttr_h = 1}, 1);
-  Duration up;
-  Duration down;
-  Time before;
-  for (int i = 0; i < 4'000; ++i) {
-    const Time t = faults.next();
-    Duration& state = faults.pop().up ? down : up;
-    state.ms += (t - before).ms;
-    before = t;
+// Nothing happens at once where a node fails whose rack is down, and the run goes on.
+TEST(Simulation, FailuresOfRacksAreRepeatableAndLoseNoJob) {
+  std::vector<std::vector<Line>> runs;
+  for (int i = 0; i < 2; ++i) {
+    FaultOptions faults;
+    faults.mtbf_h = 0.05;
+    faults.rack_mtbf_h = 0.05;
+    faults.mttr_h = 0.02;
+    World world({.costs = Costs::none(), .faults = faults}, 7);
+    for (int job = 0; job < 20; ++job) world.job(job * 5'000, 2, 60'000);
+    world.run();
+    EXPECT_EQ(world.out.counts.finished, 20);
+    runs.push_back(world.out.lines);
   }
-  EXPECT_NEAR(to_seconds(up) / 3600 / 2'000, 9, 0.9);
-  EXPECT_NEAR(to_seconds(down) / 3600 / 2'000, 1, 0.1);
-}
-
-TEST(Faults, OfAListAreNoOthers) {
-  Faults faults(one_node(), {.mtbf_h = 9, .mttr_h = 1, .outages = {{NodeId(0), {5}, {9}}}}, 1);
-  EXPECT_EQ(faults.next(), Time{5});
-  EXPECT_FALSE(faults.pop().up);
-  EXPECT_EQ(faults.next(), Time{9});
-  EXPECT_TRUE(faults.pop().up);
-  EXPECT_EQ(faults.next(), Time::never());
-}
-
-TEST(FaultsDeathTest, TakesTheOutagesOfANodeInOrderAndApart) {
-  const Cluster cluster = one_node();
-  const auto make = [&](std::vector<NodeOutage> outages) {
-    return Faults(cluster, {.outages = std::move(outages)}, 1);
-  };
-  EXPECT_EQ(make({{NodeId(0), {5}, {9}}, {NodeId(0), {9}, {12}}}).next(), Time{5});
-  EXPECT_DEATH(make({{NodeId(0), {5}, {9}}, {NodeId(0), {8}, {12}}}), "to fail while it is down");
-  EXPECT_DEATH(make({{NodeId(0), {9}, {5}}}), "an outage of node 0 from 9 ms to 5 ms");
-  EXPECT_DEATH(make({{NodeId(1), {5}, {9}}}), "an outage of node 1");
+  EXPECT_EQ(runs[0], runs[1]);
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ UnreliableBackend::UnreliableBackend(SimBackend& inside, const Cluster& cluster,
       options_(options),
       rng_(Rng(seed).split(0x6c617465)),
       users_told_(options.users_come > 0 ? 0 : users.size()),
-      gpus_lost_(cluster.nodes(), 0) {
+      gpus_lost_(cluster.nodes(), 0),
+      down_inside_(cluster.nodes(), 0) {
   if (options_.gpu_losses_per_h > 0) {
     for (NodeId node : ids<NodeId>(cluster.nodes())) {
       const double at = rng_.exponential(kHour / options_.gpu_losses_per_h);
@@ -71,9 +72,12 @@ void UnreliableBackend::see(const Batch& batch) {
       tell(batch.now, event, batch.jobs[arrivals++]);
       continue;
     }
-    if (event.kind == EventKind::kGpusDown) nodes_down_.insert(event.node);
-    if (event.kind == EventKind::kGpusUp) nodes_down_.erase(event.node);
-    if (event.kind == EventKind::kGpusUp) gpus_lost_[event.node] = 0;
+    // What fails inside comes back whole, whatever it had lost before.
+    if (event.kind == EventKind::kGpusDown) down_inside_[event.node] |= event.gpus;
+    if (event.kind == EventKind::kGpusUp) {
+      down_inside_[event.node] &= ~event.gpus;
+      gpus_lost_[event.node] &= ~event.gpus;
+    }
     if (event.kind == EventKind::kFinished) done_.insert(event.job);
     if (event.kind == EventKind::kFinished || event.kind == EventKind::kEvicted) {
       holds_.erase({event.job, event.hold});
@@ -211,8 +215,8 @@ void UnreliableBackend::act(const Deed& deed) {
     case Act::kFailGpus:
       return fail_gpus(deed.node);
     case Act::kMendGpus: {
-      const std::uint64_t back = deed.gpus & gpus_lost_[deed.node];
-      if (back == 0 || nodes_down_.contains(deed.node)) return;
+      const std::uint64_t back = deed.gpus & gpus_lost_[deed.node] & ~down_inside_[deed.node];
+      if (back == 0) return;
       gpus_lost_[deed.node] &= ~back;
       return tell(now_, {.kind = EventKind::kGpusUp, .node = deed.node, .gpus = back});
     }
@@ -241,7 +245,7 @@ bool UnreliableBackend::are_free(JobId job, const Hold& hold) const {
 bool UnreliableBackend::are_lost(const Hold& hold) const {
   for (std::size_t i = 0; i < hold.slices.size(); ++i) {
     const NodeId node = hold.slices[i].node;
-    if (nodes_down_.contains(node) || (gpus_lost_[node] & hold.masks[i]) != 0) return true;
+    if (((gpus_lost_[node] | down_inside_[node]) & hold.masks[i]) != 0) return true;
   }
   return false;
 }
@@ -332,8 +336,8 @@ void UnreliableBackend::fail_gpus(NodeId node) {
   deeds_.insert({now_ + Duration{1 + std::llround(next)}, {.act = Act::kFailGpus, .node = node}});
   const std::uint32_t has = cluster_.node_gpus[node];
   const std::uint64_t all = ~std::uint64_t{0} >> (kNodeGpusMax - has);
-  const std::uint64_t lost = rng_.next() & all & ~gpus_lost_[node];
-  if (lost == 0 || nodes_down_.contains(node)) return;
+  const std::uint64_t lost = rng_.next() & all & ~gpus_lost_[node] & ~down_inside_[node];
+  if (lost == 0) return;
   gpus_lost_[node] |= lost;
   for (auto at = holds_.begin(); at != holds_.end();) {
     const auto [job, number] = at->first;
@@ -391,9 +395,10 @@ void UnreliableBackend::calm_down() {
   }
   for (NodeId node : ids<NodeId>(cluster_.nodes())) {
     notices_.insert({last, {{.kind = EventKind::kUncordoned, .node = node}, {}}});
-    if (nodes_down_.contains(node)) continue;
     gpus_lost_[node] = 0;
-    notices_.insert({last, {{.kind = EventKind::kGpusUp, .node = node}, {}}});
+    Event event{.kind = EventKind::kGpusUp, .node = node};
+    event.gpus = ~down_inside_[node];
+    if (event.gpus != 0) notices_.insert({last, {event, {}}});
   }
 }
 

@@ -122,8 +122,8 @@ class UnreliableBackend : public Backend {
   std::set<JobId> done_;     // finished inside
   std::vector<JobId> jobs_;  // that have arrived
   std::size_t users_told_ = 0;
-  std::set<NodeId> nodes_down_;
-  IdVector<NodeId, std::uint64_t> gpus_lost_;  // of nodes that are up
+  IdVector<NodeId, std::uint64_t> gpus_lost_;    // by what is done here
+  IdVector<NodeId, std::uint64_t> down_inside_;  // by the exact world
   std::vector<Event> events_;
   std::vector<JobSpec> specs_;
   std::vector<UserSpec> new_users_;

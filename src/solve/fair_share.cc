@@ -52,13 +52,23 @@ void FairShareMeter::set_gpus(Time now, std::int64_t gpus) {
 
 void FairShareMeter::add_demand(Time now, UserId user, std::int64_t gpus) {
   FL_CHECK(user.row() < claims_.size(), "user {} of {}", user.row(), claims_.size());
-  Claim& claim = claims_[user.row()];
+  const Claim& claim = claims_[user.row()];
   FL_CHECK(claim.demand + gpus >= 0, "user {} with demand {}", user.row(), claim.demand + gpus);
+  change_claim(now, user, {claim.tickets, claim.demand + gpus});
+}
+
+void FairShareMeter::set_tickets(Time now, UserId user, std::int64_t tickets) {
+  FL_CHECK(user.row() < claims_.size(), "user {} of {}", user.row(), claims_.size());
+  FL_CHECK(tickets >= 1, "tickets {}", tickets);
+  change_claim(now, user, {tickets, claims_[user.row()].demand});
+}
+
+void FairShareMeter::change_claim(Time now, UserId user, Claim claim) {
   advance(now);
   settle(user);
   const bool was_short = is_short(user);
   leave(user);
-  claim.demand += gpus;
+  claims_[user.row()] = claim;
   if (claim.demand > 0) join(user, !was_short);
   rebalance();
 }

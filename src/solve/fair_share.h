@@ -44,6 +44,8 @@ class FairShareMeter {
   void set_gpus(Time now, std::int64_t gpus);
   // The user's demand changes by `gpus` at `now`. REQUIRES: it does not become negative.
   void add_demand(Time now, UserId user, std::int64_t gpus);
+  // The user has so many tickets from `now` on. REQUIRES: tickets >= 1.
+  void set_tickets(Time now, UserId user, std::int64_t tickets);
 
   // The user's share now, in GPUs.
   double share(UserId user) const;
@@ -68,6 +70,7 @@ class FairShareMeter {
   };
 
   void advance(Time now);
+  void change_claim(Time now, UserId user, Claim claim);
   void settle(UserId user);
   void join(UserId user, bool satisfied);
   void leave(UserId user);

@@ -55,17 +55,18 @@ TEST(FairShareMeter, FollowsALossOfCapacity) {
   EXPECT_DOUBLE_EQ(meter.entitled_gpu_ms(ann, {20}), 60 + 40);
 }
 
-// A change of demand of one user, or of the pool where user == the number of users.
+// A change of demand or tickets of one user, or of the pool where user == the number of users.
 struct Change {
   std::size_t user;
+  bool of_tickets;
   std::int64_t value;
   std::int64_t after_ms;
 };
 
 rc::Gen<Change> any_change(std::size_t users) {
-  return rc::gen::construct<Change>(rc::gen::inRange<std::size_t>(0, users + 1),
-                                    rc::gen::inRange<std::int64_t>(0, 40),
-                                    rc::gen::inRange<std::int64_t>(0, 1000));
+  return rc::gen::construct<Change>(
+      rc::gen::inRange<std::size_t>(0, users + 1), rc::gen::arbitrary<bool>(),
+      rc::gen::inRange<std::int64_t>(0, 40), rc::gen::inRange<std::int64_t>(0, 1000));
 }
 
 void expect_close(double actual, double expected) {
@@ -96,6 +97,9 @@ TEST(FairShareMeter, AgreesWithThePlainVersion) {
       if (change.user == claims.size()) {
         gpus = change.value;
         meter.set_gpus(now, gpus);
+      } else if (change.of_tickets) {
+        claims[change.user].tickets = 1 + change.value;
+        meter.set_tickets(now, UserId(change.user), 1 + change.value);
       } else {
         Claim& claim = claims[change.user];
         meter.add_demand(now, UserId(change.user), change.value - claim.demand);

@@ -199,5 +199,31 @@ TEST_F(ReplayTest, RefusesWhatIsNoJournalOrNoPolicy) {
   EXPECT_EQ(fairlead("replay out --policy fifo").exit_code, 2);
 }
 
+TEST_F(ReplayTest, OutagesOfRacksAndOfSingleGpusAreThoseOfTheRun) {
+  record("tiresias", "--seed 7 --set mtbf_h=9 --set rack_mtbf_h=9");
+  EXPECT_TRUE(replay("out --policy tiresias")["difference"].is_null());
+  write("outages.csv", "node,down_s,up_s,gpus\nn0,100,50000,0+3\nn2,7000,,\nn0,60000,70000,\n");
+  record("tiresias", "--seed 7 --set outages=outages.csv");
+  const json same = replay("out --policy tiresias");
+  EXPECT_TRUE(same["difference"].is_null()) << same["difference"];
+  EXPECT_GT(same["decisions_equal"], 200);
+  EXPECT_FALSE(replay("out --policy las")["difference"].is_null());
+}
+
+TEST_F(ReplayTest, ARunInAWorldThatIsNotExactIsRefused) {
+  record("tiresias", "--set faults=late_s:2/start_fails:0.2/calm_s:100000");
+  const Ended ended = fairlead("replay out --policy tiresias");
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_NE(ended.errors.find("journal.flj: only a run in an exact world can be replayed"),
+            std::string::npos)
+      << ended.errors;
+  EXPECT_EQ(fairlead("report out").exit_code, 0);
+  const json summary = read_json("out/summary.json");
+  EXPECT_GT(summary["open_world"]["starts_failed"], 0);
+  EXPECT_NE(fairlead("journal dump out").out.find("\"start_failed\""), std::string::npos);
+  record("tiresias");
+  EXPECT_FALSE(read_json("out/summary.json").contains("open_world"));
+}
+
 }  // namespace
 }  // namespace fairlead
