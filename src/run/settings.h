@@ -40,7 +40,7 @@ struct Settings {
 
 // Applies "key=value" texts in order, but costs before all others. Errors name the key, the values
 // it takes, and the value last; an unknown key lists the known ones, nearest first. A setting
-// without effect under the chosen network, or the chosen knowledge of work, is an error too.
+// without effect under the chosen network, or the chosen knowledge of speeds or work, is an error too.
 Result<Settings> parse_settings(const std::vector<std::string>& assignments);
 
 // One line per key for `--help`.
