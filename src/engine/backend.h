@@ -47,7 +47,8 @@ class Backend {
   // can happen of itself, ended at once, unless something is `awaited` at `until` that may start a
   // job. Instants never decrease.
   virtual Batch wait(Time until, bool awaited) = 0;
-  // Fills in what it expects of each place step (Step::rate, overhead, locality). Returns the jobs
+  // Fills in what it expects of each place step (Step::rate, overhead, locality); a rate that it
+  // cannot know beforehand it leaves at 0, and tells by kProgress once it was measured. Returns the jobs
   // that run on and whose speed the steps will change, by id. The steps are carried out next, at the
   // same instant; their spans and what is returned are valid until then.
   virtual std::span<const SpeedChange> expect(Time now, std::span<Step> steps) = 0;

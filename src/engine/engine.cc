@@ -23,7 +23,7 @@ bool equal(Gang a, Gang b) { return std::ranges::equal(a, b); }
 
 }  // namespace
 
-Engine::Engine(Cluster cluster, const Speed& speed, Policy& policy, Backend& backend,
+Engine::Engine(Cluster cluster, const Speed* speed, Policy& policy, Backend& backend,
                RecordSink& journal, const EngineOptions& options)
     : tables_(std::move(cluster)),
       jobs_(tables_.jobs),
@@ -265,6 +265,7 @@ void Engine::commit() {
     steps_.push_back(
         {.kind = Step::Kind::kStop, .job = change.job, .hold = jobs_.hold[change.job]});
     standstill_.on_hold_end(change.job, jobs_.works_from[change.job], now_);
+    known_.on_hold_end(change.job);
     known_work_.on_hold_end(change.job);
     log(record::Stop{.job = change.job, .is_reported = backend_->reports_steps()});
   }
@@ -286,6 +287,7 @@ void Engine::commit() {
 }
 
 void Engine::change_speed(JobId job, Rate rate) {
+  known_.on_rate(job, rate);
   known_work_.on_rate(job, rate);
   log(record::Speed{job, rate});
 }
@@ -351,7 +353,8 @@ void Engine::grant_gpus(JobId job, GangRef gang, bool same_slices) {
 
 void Engine::log_place(const Step& step) {
   const bool is_reported = backend_->reports_steps();
-  if (!is_reported) known_.on_hold(step.job, step.gang, step.overhead);
+  known_.on_hold(step.job, step.gang, step.rate);
+  if (!is_reported) known_.on_start(step.job, step.gang, step.overhead);
   known_work_.on_hold(step.job, step.rate, step.overhead);
   log(record::Place{.job = step.job,
                     .kind = step.place,

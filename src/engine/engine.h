@@ -72,9 +72,9 @@ struct EngineOptions {
 
 class Engine {
  public:
-  // Everything passed by reference must outlive the engine. `tables` has the cluster, and no user or
-  // job.
-  Engine(Cluster cluster, const Speed& speed, Policy& policy, Backend& backend, RecordSink& journal,
+  // Everything passed by reference or pointer must outlive the engine. `speed`: what policies may
+  // know of speeds without measuring them; null: nothing.
+  Engine(Cluster cluster, const Speed* speed, Policy& policy, Backend& backend, RecordSink& journal,
          const EngineOptions& options);
 
   // Journals the run's header: the users known so far, and the nodes. REQUIRES: called once, before

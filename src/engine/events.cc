@@ -261,7 +261,7 @@ bool Engine::fail_stop(const Event& event) {
 bool Engine::confirm_start(const Event& event) {
   if (!is_running(event.job, event.hold) || !jobs_.is_starting(event.job)) return false;
   log(record::Started{event.job, event.overhead});
-  known_.on_hold(event.job, jobs_.last_gang(event.job), {});
+  known_.on_start(event.job, jobs_.last_gang(event.job), {});
   return true;
 }
 
@@ -370,6 +370,7 @@ void Engine::close_idle_gpus() {
 // To be called before the record by which the tables lose the hold.
 void Engine::lose_hold(JobId job, Duration lost) {
   plan_.world_took_away(job);
+  known_.on_hold_end(job);
   known_work_.on_hold_end(job, lost);
   standstill_.on_hold_end(job, jobs_.works_from[job], now_);
 }

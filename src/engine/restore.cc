@@ -32,13 +32,17 @@ void Engine::restore(const Record& record) {
   const auto lose = [&](JobId job, Duration lost) {
     if (jobs_.state[job] != JobState::kRunning) return;
     plan_.world_took_away(job);
+    known_.on_hold_end(job);
     known_work_.on_hold_end(job, lost);
   };
   std::visit(Overloaded{
                  [&](const OneOf<record::Finished, record::Failed, record::Cancelled, record::Stop,
                                  record::StartFailed> auto& what) { lose(what.job, {}); },
                  [&](const record::Evicted& evicted) { lose(evicted.job, evicted.lost); },
-                 [&](const record::Speed& speed) { known_work_.on_rate(speed.job, speed.rate); },
+                 [&](const record::Speed& speed) {
+                   known_.on_rate(speed.job, speed.rate);
+                   known_work_.on_rate(speed.job, speed.rate);
+                 },
                  [](const auto&) {},
              },
              record.what);
@@ -56,11 +60,12 @@ void Engine::restore(const Record& record) {
                  [&](const record::Place& place) {
                    for (Slice slice : place.gang) plan_.free_.take(slice.node, slice.gpus);
                    plan_.held_[place.job] = jobs_.last[place.job];
-                   if (!place.is_reported) known_.on_hold(place.job, place.gang, place.overhead);
+                   known_.on_hold(place.job, place.gang, place.rate);
+                   if (!place.is_reported) known_.on_start(place.job, place.gang, place.overhead);
                    known_work_.on_hold(place.job, place.rate, place.overhead);
                  },
                  [&](const record::Started& started) {
-                   known_.on_hold(started.job, jobs_.last_gang(started.job), {});
+                   known_.on_start(started.job, jobs_.last_gang(started.job), {});
                  },
                  [&](const record::Finished& finished) { known_work_.on_finished(finished.job); },
                  [&](const record::StartFailed& failed) {

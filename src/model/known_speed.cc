@@ -4,15 +4,26 @@
 
 namespace fairlead {
 
-KnownSpeed::KnownSpeed(const Speed& truth, const Cluster& cluster, const Jobs& jobs,
+KnownSpeed::KnownSpeed(const Speed* table, const Cluster& cluster, const Jobs& jobs,
                        RatesNeeded needed, const ProfileOptions& options)
-    : truth_(truth), cluster_(cluster), jobs_(jobs), needed_(needed), options_(options) {
+    : table_(table),
+      cluster_(cluster),
+      jobs_(jobs),
+      needed_(needed),
+      options_(options),
+      measured_(options.length, options.age) {
   FL_CHECK(options_.noise >= 0 && options_.noise <= 1, "noise {}", options_.noise);
+  if (table == nullptr) options_.source = SpeedSource::kMeasured;
+}
+
+void KnownSpeed::set_now(Time now) {
+  now_ = now;
+  measured_.set_now(now);
 }
 
 // Profiles are numbered as their first jobs come.
 void KnownSpeed::add_job(JobId job) {
-  if (needed_ != RatesNeeded::kProfiled) return;
+  if (needed_ != RatesNeeded::kProfiled && !measures()) return;
   const std::uint64_t key =
       std::uint64_t{jobs_.user[job].row()} << 32 | std::uint64_t{jobs_.model[job].row()};
   const auto next = static_cast<std::uint32_t>(profiles_.size());
@@ -24,16 +35,44 @@ void KnownSpeed::add_job(JobId job) {
 std::optional<Rate> KnownSpeed::rate(JobId job, GpuTypeId type, std::uint32_t gpus,
                                      Tier tier) const {
   if (needed_ == RatesNeeded::kNone) return std::nullopt;
-  if (needed_ == RatesNeeded::kTable) return truth_.rate(job, type, gpus, tier);
+  if (measures()) {
+    const std::optional<Rate> found = measured(job, type, gpus, tier);
+    if (!found && needed_ == RatesNeeded::kProfiled) return std::nullopt;
+    if (table_ != nullptr && table_->rate(job, type, gpus, tier).fixed == 0) return Rate{};
+    return found ? *found : guess(job, gpus, tier);
+  }
+  if (needed_ == RatesNeeded::kTable) return table_->rate(job, type, gpus, tier);
   const std::size_t at = row(job, type);
   if (known_at_[at] > now_) return std::nullopt;
-  const Rate rate = truth_.rate(job, type, gpus, tier);
-  if (options_.noise == 0) return rate;
-  return Rate::of(std::min(rate.value() * error_of(at), 1e6));
+  return with_noise(table_->rate(job, type, gpus, tier), at);
+}
+
+std::optional<Rate> KnownSpeed::measured(JobId job, GpuTypeId type, std::uint32_t gpus,
+                                         Tier tier) const {
+  const std::size_t at = row(job, type);
+  const std::optional<Rate> rate =
+      measured_.rate({.row = at, .gpus = gpus, .tier = tier, .asked = jobs_.gpus[job]});
+  return rate ? std::optional(with_noise(*rate, at)) : std::nullopt;
+}
+
+// Of a type on which nothing was measured.
+Rate KnownSpeed::guess(JobId job, std::uint32_t gpus, Tier tier) const {
+  std::optional<Rate> slowest;
+  for (GpuTypeId type : ids<GpuTypeId>(cluster_.type_names.size())) {
+    const std::optional<Rate> known = measured(job, type, gpus, tier);
+    if (known && (!slowest || *known < *slowest)) slowest = known;
+  }
+  if (slowest) return *slowest;
+  return Rate::of(static_cast<double>(gpus) / static_cast<double>(jobs_.gpus[job]));
+}
+
+Rate KnownSpeed::with_noise(Rate rate, std::size_t row) const {
+  if (options_.noise == 0 || rate.fixed == 0) return rate;
+  return std::max(Rate::of(std::min(rate.value() * error_of(row), 1e6)), Rate{1});
 }
 
 std::optional<double> KnownSpeed::skew(JobId job) const {
-  const ModelProfile* const model = truth_.profile(job);
+  const ModelProfile* const model = table_ == nullptr ? nullptr : table_->profile(job);
   if (model == nullptr || !model->communication) return std::nullopt;
   const Communication& exchanged = *model->communication;
   if (exchanged.largest_tensor_mb == 0) return std::nullopt;
@@ -45,13 +84,40 @@ double KnownSpeed::error_of(std::size_t row) const {
   return 1 + options_.noise * (2 * rng.uniform() - 1);
 }
 
-void KnownSpeed::on_hold(JobId job, Gang gang, Duration overhead) {
+void KnownSpeed::on_hold(JobId job, Gang gang, Rate rate) {
+  FL_DCHECK(!gang.empty(), "job {}", job.row());
+  if (measures()) measured_.on_hold(job, measurable(job, gang), rate);
+}
+
+// A gang of several types tells of none: it runs at the rate of its slowest member, whichever that
+// is.
+std::optional<MeasuredGang> KnownSpeed::measurable(JobId job, Gang gang) const {
+  const GpuTypeId type = cluster_.node_type[gang.front().node];
+  for (Slice slice : gang) {
+    if (cluster_.node_type[slice.node] != type) return std::nullopt;
+  }
+  return MeasuredGang{.row = row(job, type),
+                      .gpus = gpus_of(gang),
+                      .tier = cluster_.tier_of(gang),
+                      .asked = jobs_.gpus[job]};
+}
+
+void KnownSpeed::on_start(JobId job, Gang gang, Duration overhead) {
   FL_DCHECK(!gang.empty() && overhead >= Duration{}, "job {}, {} ms", job.row(), overhead.ms);
+  if (measures()) return measured_.on_start(job, overhead);
   if (needed_ != RatesNeeded::kProfiled) return;
   for (Slice slice : gang) {
     Time& known = known_at_[row(job, cluster_.node_type[slice.node])];
     known = std::min(known, now_ + overhead + options_.length);
   }
+}
+
+void KnownSpeed::on_rate(JobId job, Rate rate) {
+  if (measures()) measured_.on_rate(job, rate);
+}
+
+void KnownSpeed::on_hold_end(JobId job) {
+  if (measures()) measured_.on_hold_end(job);
 }
 
 }  // namespace fairlead

@@ -1,16 +1,26 @@
-// KnownSpeed: what a policy may know of speeds, which is less than what is true.
+// KnownSpeed: what a policy may know of speeds.
 //
-// A policy says what it needs (Needs::rates): nothing; the whole table; or profiles, measured
-// during runs. A profile belongs to a user and a model, as jobs of one user's model are alike
-// (Gandiva_fair, EuroSys 2020): its rates on a GPU type become known once one of its jobs has held
-// GPUs of that type for its overhead and `length` more. A hold that is cut shorter counts as well:
-// it lacks only a few mini-batches.
+// A policy says what it needs (Needs::rates): nothing; all rates from the start; or profiles,
+// measured during runs. A profile belongs to a user and a model, as jobs of one user's model are
+// alike (Gandiva_fair, EuroSys 2020). Where the answers come from (SpeedSource):
 //
-// rate: O(log rows). on_hold: O(slices). Memory: one word per job, one instant per profile and
-// type.
+//  - A table that is taken for the truth, a simulator's or an operator's. A profile's rates on a GPU
+//    type, at every gang size and tier, become known once one of its jobs has held GPUs of that type
+//    for its overhead and `length` more. A hold that is cut shorter counts as well: it lacks only a
+//    few mini-batches.
+//  - Only what was measured (measured_rates.h): gangs of one GPU type that worked for `length`, at
+//    the rates that the world or the jobs themselves said. What cannot run at all is known from the
+//    table, if there is one, as the GPU types that jobs run on are. Policies that need all rates get
+//    an answer from the start, by the rules of Speed: a type that the profile was not measured on
+//    has its slowest measured rate per GPU, and a profile that was not measured at all runs at
+//    speed 1.
+//
+// rate: O(log rows) by the table; O(types x sizes x tiers measured). on_start: O(slices). Memory:
+// one word per job, one instant per profile and type; see measured_rates.h for what is measured.
 #pragma once
 
 #include "fairlead/base/rng.h"
+#include "fairlead/model/measured_rates.h"
 #include "fairlead/model/speed.h"
 
 #include <cstdint>
@@ -26,20 +36,26 @@ enum class RatesNeeded : std::uint8_t {
   kTable,     // the whole table from the start
 };
 
+enum class SpeedSource : std::uint8_t { kTable, kMeasured };
+
 struct ProfileOptions {
+  SpeedSource source = SpeedSource::kTable;
   Duration length = seconds(10);  // of running after the overhead; chosen: some mini-batches
   double noise = 0;               // largest relative error of a profiled rate, 0..0.9
-  std::uint64_t seed = 0;         // of the noise
+  // How long a measured rate is known after the last hold that measured it; none: for ever.
+  std::optional<Duration> age{};
+  std::uint64_t seed = 0;  // of the noise
 };
 
 class KnownSpeed {
  public:
-  // What is passed must outlive it.
-  KnownSpeed(const Speed& truth, const Cluster& cluster, const Jobs& jobs, RatesNeeded needed,
+  // `table`: null where there is none, so that all is measured. What is passed must outlive it.
+  KnownSpeed(const Speed* table, const Cluster& cluster, const Jobs& jobs, RatesNeeded needed,
              const ProfileOptions& options);
 
   // Speed relative to the job's reference, of `gpus` GPUs of one type at one tier; nullopt where it
-  // is not known (yet), Rate 0 where it is known to be infeasible.
+  // is not known (yet, or any more), Rate 0 where it is known to be infeasible. Never nullopt for
+  // policies that need all rates.
   std::optional<Rate> rate(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const;
   // At the best tier that a gang of that size can have here; 0 also where that is not known yet.
   Rate best_rate(JobId job, GpuTypeId type, std::uint32_t gpus) const {
@@ -50,30 +66,48 @@ class KnownSpeed {
   // the model, known without a run. O(1).
   std::optional<double> skew(JobId job) const;
   // The best tier that a gang of that size can have here.
-  Tier best_tier(std::uint32_t gpus) const { return truth_.best_tier(gpus); }
+  Tier best_tier(std::uint32_t gpus) const {
+    return table_ != nullptr ? table_->best_tier(gpus) : cluster_.best_tier(gpus);
+  }
+  // Rises whenever a rate that was known may have changed, which no rate of the table ever does.
+  // Policies that keep rates ask anew then.
+  std::uint64_t revision() const { return measured_.revision(); }
 
-  // The engine's side: the clock; that a job is in the table now; and that it holds a gang from now
-  // on, idle for the first `overhead`.
-  void set_now(Time now) { now_ = now; }
+  // The engine's side: the clock; that a job is in the table now.
+  void set_now(Time now);
   void add_job(JobId job);
   void reserve(std::size_t jobs) { profile_.reserve(jobs); }
-  void on_hold(JobId job, Gang gang, Duration overhead);
+  // The job holds a gang and, as far as the world knows, will run on it at that rate; 0: it does not
+  // know. Once for each copy.
+  void on_hold(JobId job, Gang gang, Rate rate);
+  // The gang has started: it is idle for the first `overhead` from now on. Likewise.
+  void on_start(JobId job, Gang gang, Duration overhead);
+  void on_rate(JobId job, Rate rate);
+  void on_hold_end(JobId job);
 
  private:
+  bool measures() const {
+    return needed_ != RatesNeeded::kNone && options_.source == SpeedSource::kMeasured;
+  }
+  std::optional<MeasuredGang> measurable(JobId job, Gang gang) const;
+  std::optional<Rate> measured(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const;
+  Rate guess(JobId job, std::uint32_t gpus, Tier tier) const;
+  Rate with_noise(Rate rate, std::size_t row) const;
   std::size_t row(JobId job, GpuTypeId type) const {
     return profile_[job] * cluster_.type_names.size() + type.row();
   }
   double error_of(std::size_t row) const;
 
-  const Speed& truth_;
+  const Speed* const table_;
   const Cluster& cluster_;
   const Jobs& jobs_;
   const RatesNeeded needed_;
-  const ProfileOptions options_;
+  ProfileOptions options_;
   Time now_;
   IdVector<JobId, std::uint32_t> profile_;
   std::unordered_map<std::uint64_t, std::uint32_t> profiles_;  // by user and model
-  std::vector<Time> known_at_;                                 // by profile and type
+  std::vector<Time> known_at_;                                 // by profile and type; by the table
+  MeasuredRates measured_;
 };
 
 }  // namespace fairlead

@@ -52,14 +52,15 @@ struct Known {
       : cluster(*parse_cluster_shorthand("1xV100:4,1xK80:4")),
         workload(jobs_of_two_users()),
         truth(*Speed::make(cluster, builtin_models(), workload, "K80")),
-        speed(truth, cluster, workload.jobs, needed, options) {
+        speed(&truth, cluster, workload.jobs, needed, options) {
     for (JobId job : ids<JobId>(workload.jobs.size())) speed.add_job(job);
   }
   Known(const Known&) = delete;
 
   void hold(std::int64_t at_ms, JobId job, const std::vector<Slice>& gang, Duration overhead = {}) {
     speed.set_now({at_ms});
-    speed.on_hold(job, gang, overhead);
+    speed.on_hold(job, gang, truth.rate(job, gang));
+    speed.on_start(job, gang, overhead);
   }
   std::optional<Rate> rate_at(std::int64_t at_ms, JobId job, GpuTypeId type,
                               std::uint32_t gpus = 2) {
@@ -147,6 +148,118 @@ TEST(ProfiledSpeed, StaysKnownAndCountsFromTheFirstRunThatEnds) {
   EXPECT_TRUE(known.rate_at(40'000, kAnnVae, kV100).has_value());
 }
 
+// --- Measured ---------------------------------------------------------------------------------
+
+const ProfileOptions kMeasured = {.source = SpeedSource::kMeasured, .length = seconds(10)};
+
+TEST(MeasuredSpeed, IsThatOfTheGangThatRanLongEnough) {
+  Known known(RatesNeeded::kProfiled, kMeasured);
+  known.hold(0, kAnnVae, {{kV100Node, 2}}, seconds(2));
+  EXPECT_FALSE(known.rate_at(11'999, kAnnVae, kV100).has_value());
+  EXPECT_EQ(known.rate_at(12'000, kAnnVae, kV100), known.true_rate(kAnnVae, kV100));
+  EXPECT_EQ(known.rate_at(12'000, kAnnVaeAgain, kV100), known.true_rate(kAnnVae, kV100));
+  EXPECT_FALSE(known.rate_at(12'000, kAnnVae, kK80).has_value());
+  EXPECT_FALSE(known.rate_at(12'000, kAnnDcgan, kV100).has_value());
+  EXPECT_FALSE(known.rate_at(12'000, kBenVae, kV100).has_value());
+  // Twice as many GPUs are taken to be twice as fast, whatever the table says.
+  EXPECT_EQ(known.rate_at(12'000, kAnnVae, kV100, 4)->fixed,
+            2 * known.true_rate(kAnnVae, kV100).fixed);
+}
+
+TEST(MeasuredSpeed, IsNotThatOfAHoldThatIsCutShort) {
+  Known known(RatesNeeded::kProfiled, kMeasured);
+  known.hold(0, kAnnVae, {{kV100Node, 2}});
+  known.speed.set_now({9'999});
+  known.speed.on_hold_end(kAnnVae);
+  EXPECT_FALSE(known.rate_at(60'000, kAnnVae, kV100).has_value());
+}
+
+TEST(MeasuredSpeed, IsWhatJobsReport) {
+  Known known(RatesNeeded::kProfiled, kMeasured);
+  known.hold(0, kAnnVae, {{kV100Node, 2}});
+  known.speed.set_now({30'000});
+  known.speed.on_rate(kAnnVae, Rate::of(0.125));
+  EXPECT_EQ(known.rate_at(30'000, kAnnVae, kV100), Rate::of(0.125));
+}
+
+TEST(MeasuredSpeed, OfAGangOfTwoTypesIsThatOfNeither) {
+  Known known(RatesNeeded::kProfiled, kMeasured);
+  known.hold(0, kAnnVae, {{kV100Node, 1}, {kK80Node, 1}});
+  EXPECT_FALSE(known.rate_at(60'000, kAnnVae, kV100).has_value());
+  EXPECT_FALSE(known.rate_at(60'000, kAnnVae, kK80).has_value());
+}
+
+TEST(MeasuredSpeed, IsForgotten) {
+  ProfileOptions options = kMeasured;
+  options.age = seconds(100);
+  Known known(RatesNeeded::kProfiled, options);
+  known.hold(0, kAnnVae, {{kV100Node, 2}});
+  known.speed.set_now({20'000});
+  known.speed.on_hold_end(kAnnVae);
+  EXPECT_TRUE(known.rate_at(120'000, kAnnVae, kV100).has_value());
+  EXPECT_FALSE(known.rate_at(120'001, kAnnVae, kV100).has_value());
+}
+
+TEST(MeasuredSpeed, HasAnAnswerFromTheStartForPoliciesThatNeedAllRates) {
+  Known known(RatesNeeded::kTable, kMeasured);
+  for (JobId job : ids<JobId>(kJobs.row())) {
+    for (GpuTypeId type : {kV100, kK80}) {
+      EXPECT_EQ(known.rate_at(0, job, type, 1), Rate::of(0.5));
+      EXPECT_EQ(known.rate_at(0, job, type, 2), Rate::one());
+      EXPECT_EQ(known.rate_at(0, job, type, 4), Rate::of(2));
+    }
+  }
+  EXPECT_EQ(known.speed.revision(), 0U);
+  known.hold(0, kAnnVae, {{kV100Node, 2}});
+  // What was never measured there is as slow as anywhere else.
+  EXPECT_EQ(known.rate_at(10'000, kAnnVae, kK80), known.true_rate(kAnnVae, kV100));
+  EXPECT_GT(known.speed.revision(), 0U);
+  known.hold(20'000, kAnnVaeAgain, {{kK80Node, 2}});
+  EXPECT_EQ(known.rate_at(30'000, kAnnVae, kK80), known.true_rate(kAnnVae, kK80));
+  EXPECT_EQ(known.rate_at(30'000, kAnnVae, kV100), known.true_rate(kAnnVae, kV100));
+  EXPECT_EQ(known.rate_at(30'000, kAnnDcgan, kV100), Rate::one());
+}
+
+TEST(MeasuredSpeed, IsAllThereIsWithoutATable) {
+  const Cluster cluster = *parse_cluster_shorthand("1xV100:4,1xK80:4");
+  const Workload workload = jobs_of_two_users();
+  KnownSpeed speed(nullptr, cluster, workload.jobs, RatesNeeded::kTable, {});
+  for (JobId job : ids<JobId>(workload.jobs.size())) speed.add_job(job);
+  EXPECT_EQ(speed.rate(kAnnVae, kV100, 2, Tier::kPair), Rate::one());
+  EXPECT_EQ(speed.best_tier(8), Tier::kRack);
+  EXPECT_FALSE(speed.skew(kAnnVae).has_value());
+  speed.on_hold(kAnnVae, std::vector<Slice>{{kV100Node, 2}}, Rate::of(0.75));
+  speed.on_start(kAnnVae, std::vector<Slice>{{kV100Node, 2}}, {});
+  speed.set_now({10'000});
+  EXPECT_EQ(speed.rate(kAnnVae, kV100, 2, Tier::kPair), Rate::of(0.75));
+}
+
+// It is known of a job on which GPU types it runs; that its gang does not fit there, likewise.
+TEST(MeasuredSpeed, OfAGangThatCannotRunIsZero) {
+  const Cluster cluster = *parse_cluster_shorthand("1xV100:4,1xK80:4");
+  Workload workload = jobs_of_two_users();
+  const SpeedTable table = *parse_models_yaml(
+      "models: [{name: VAE, rates: {V100: 1, K80: 0}}, {name: DCGAN, rates: {V100: 1, K80: 1}}]",
+      "test");
+  const Speed truth = *Speed::make(cluster, table, workload, "V100");
+  KnownSpeed speed(&truth, cluster, workload.jobs, RatesNeeded::kTable, kMeasured);
+  for (JobId job : ids<JobId>(workload.jobs.size())) speed.add_job(job);
+  EXPECT_EQ(speed.rate(kAnnVae, kK80, 2, Tier::kPair), Rate{0});
+  EXPECT_EQ(speed.rate(kAnnVae, kV100, 2, Tier::kPair), Rate::one());
+}
+
+TEST(MeasuredSpeed, HasNoise) {
+  ProfileOptions noisy = kMeasured;
+  noisy.noise = 0.2;
+  noisy.seed = 7;
+  Known known(RatesNeeded::kProfiled, noisy);
+  known.hold(0, kAnnVae, {{kV100Node, 2}});
+  const double error =
+      known.rate_at(60'000, kAnnVae, kV100)->value() / known.true_rate(kAnnVae, kV100).value();
+  EXPECT_NE(error, 1);
+  EXPECT_NEAR(error, 1, 0.2);
+}
+
 // --- Noise ------------------------------------------------------------------------------------
 
 // Profiled over true rate of each job on each type.
@@ -212,9 +325,9 @@ TEST(ProfileNoise, LeavesWhatIsInfeasibleInfeasible) {
       "models: [{name: VAE, rates: {V100: 1, K80: 0}}, {name: DCGAN, rates: {V100: 1, K80: 1}}]",
       "test");
   const Speed truth = *Speed::make(cluster, table, workload, "V100");
-  KnownSpeed speed(truth, cluster, workload.jobs, RatesNeeded::kProfiled, {.noise = 0.2});
+  KnownSpeed speed(&truth, cluster, workload.jobs, RatesNeeded::kProfiled, {.noise = 0.2});
   for (JobId job : ids<JobId>(workload.jobs.size())) speed.add_job(job);
-  speed.on_hold(kAnnVae, std::vector<Slice>{{kK80Node, 1}}, {});
+  speed.on_start(kAnnVae, std::vector<Slice>{{kK80Node, 1}}, {});
   speed.set_now({60'000});
   EXPECT_EQ(speed.rate(kAnnVae, kK80, 1, Tier::kPair), Rate{0});
 }
@@ -231,7 +344,7 @@ TEST(KnownSpeed, TheSkewOfAModelIsKnownFromTheStartIfTheModelSaysIt) {
   const SpeedTable table = *parse_models_yaml(text, "m.yaml");
   Workload workload = jobs_of_two_users();
   const Speed truth = *Speed::make(cluster, table, workload, "V100");
-  const KnownSpeed speed(truth, cluster, workload.jobs, RatesNeeded::kNone, {});
+  const KnownSpeed speed(&truth, cluster, workload.jobs, RatesNeeded::kNone, {});
   EXPECT_EQ(speed.skew(kAnnVae), 0.5);
   EXPECT_EQ(speed.skew(kBenVae), 0.5);
   EXPECT_EQ(speed.skew(kAnnDcgan), std::nullopt);

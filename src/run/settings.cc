@@ -113,6 +113,13 @@ bool set_work(std::string_view value, WorkSource& source) {
   return true;
 }
 
+bool set_age(std::string_view value, std::optional<Duration>& age) {
+  Duration duration;
+  if (!set_duration(value, duration) || duration.ms < 1) return false;
+  age = duration;
+  return true;
+}
+
 constexpr std::string_view kSeconds = "seconds, at least 0";
 
 // By topic: the trace, speeds, the network, costs, faults, knowledge, output.
@@ -214,6 +221,12 @@ constexpr Setting kSettings[] = {
      "time between periodic checkpoints: a job that loses a node loses its work since the last; 0: "
      "it loses none (default: 1800)",
      [](std::string_view v, Settings& s) { return set_duration(v, s.faults.checkpoint_interval); }},
+    {"speeds", "table or measured",
+     "what policies that ask for speeds are told: those of the table, once profiled where they "
+     "profile (table); only what was measured on gangs that jobs held (measured) (default: table)",
+     [](std::string_view v, Settings& s) {
+       return set_choice(v, {"table", "measured"}, s.profiles.source);
+     }},
     {"profile_s", kSeconds,
      "running time on a GPU type after which a job's speed there is known to policies that profile "
      "(default: 10)",
@@ -221,6 +234,10 @@ constexpr Setting kSettings[] = {
     {"profile_noise", "a fraction from 0 to 0.9",
      "largest relative error of a profiled speed, drawn uniformly from the seed (default: 0)",
      [](std::string_view v, Settings& s) { return set_number(v, 0, 0.9, s.profiles.noise); }},
+    {"profile_age_s", "seconds, at least 0.001",
+     "time after which a measured speed counts as unknown, from the end of the last hold that "
+     "measured it; needs speeds=measured (default: never)",
+     [](std::string_view v, Settings& s) { return set_age(v, s.profiles.age); }},
     {"work", "exact, declared, history or none",
      "what policies know of the work that jobs have left: all (exact); their durations in the "
      "trace, "
@@ -266,6 +283,11 @@ Status check_faults(const Settings& settings) {
   return {};
 }
 
+Status check_speeds(const ProfileOptions& profiles) {
+  if (!profiles.age || profiles.source == SpeedSource::kMeasured) return {};
+  return input_error("--set profile_age_s needs speeds=measured: table");
+}
+
 Status check_work(const WorkOptions& work) {
   if (work.error == 0 || work.source == WorkSource::kDeclared) return {};
   return input_error("--set work_error needs work=declared: {}",
@@ -298,6 +320,7 @@ Result<Settings> parse_settings(const std::vector<std::string>& assignments) {
     settings.given[std::string(key)] = value;
   }
   FL_TRY(check_network(settings.network));
+  FL_TRY(check_speeds(settings.profiles));
   FL_TRY(check_work(settings.work));
   FL_TRY(check_faults(settings));
   return settings;

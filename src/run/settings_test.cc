@@ -80,6 +80,18 @@ TEST(Settings, RefuseWhatTheNetworkDoesNotHave) {
   }
 }
 
+TEST(Settings, SayWhatPoliciesKnowOfSpeeds) {
+  EXPECT_EQ(parse_settings({})->profiles.source, SpeedSource::kTable);
+  EXPECT_EQ(parse_settings({})->profiles.age, std::nullopt);
+  const auto settings = parse_settings({"profile_age_s=600", "speeds=measured"});
+  ASSERT_TRUE(settings.has_value()) << settings.error().message;
+  EXPECT_EQ(settings->profiles.source, SpeedSource::kMeasured);
+  EXPECT_EQ(settings->profiles.age, seconds(600));
+  EXPECT_EQ(error_of("speeds=guessed"), "--set speeds takes table or measured: guessed");
+  EXPECT_EQ(error_of("profile_age_s=600"), "--set profile_age_s needs speeds=measured: table");
+  EXPECT_EQ(error_of("profile_age_s=0"), "--set profile_age_s takes seconds, at least 0.001: 0");
+}
+
 TEST(Settings, SayWhatPoliciesKnowOfWork) {
   EXPECT_EQ(parse_settings({})->work.source, WorkSource::kExact);
   EXPECT_EQ(parse_settings({"work=history"})->work.source, WorkSource::kHistory);

@@ -72,7 +72,7 @@ struct Simulation::World : RecordSink {
       unreliable.emplace(*backend, inputs.cluster, workload.users, settings.unreliable,
                          inputs.seed);
     }
-    engine.emplace(inputs.cluster, speed, *inputs.policy, engine_world(), *this, options);
+    engine.emplace(inputs.cluster, &speed, *inputs.policy, engine_world(), *this, options);
     return {};
   }
   void on(const Record& record) override {

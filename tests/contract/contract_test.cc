@@ -180,7 +180,7 @@ Driven drive(const Kind& kind, std::uint64_t seed, bool repeats_steps) {
   backend.look = [&] { return subject->look(); };
   const std::unique_ptr<Policy> policy =
       parse_policy("tiresias:limits=5/60", seed).value().make().value();
-  Engine engine(scene.cluster, scene.speed, *policy, backend, sink, {});
+  Engine engine(scene.cluster, &scene.speed, *policy, backend, sink, {});
   engine.begin({}, subject->first_users(scene));
   while (engine.step().value()) {
   }

@@ -53,6 +53,17 @@ TEST(OpenWorld, SavingAndLoadingAtRandomMomentsChangesNothing) {
   EXPECT_EQ(broken("SaveOpenWorld", policy_variants(), kOpen, property), "");
 }
 
+TEST(OpenWorld, TheSameWherePoliciesKnowOnlyMeasuredSpeeds) {
+  const auto property = [](World world, const std::string& policy) {
+    world.settings.profiles = {.source = SpeedSource::kMeasured,
+                               .length = seconds(2),
+                               .noise = 0.3,
+                               .age = seconds(40)};
+    return jobs_lost(world, policy);
+  };
+  EXPECT_EQ(broken("OpenWorldMeasured", policy_variants(), kOpen, property), "");
+}
+
 // Folds what it is told, as it comes back from its encoding.
 class Folded : public RecordSink {
  public:

@@ -74,6 +74,28 @@ TEST(Properties, PoliciesRunOnEstimatesOfWorkWhereNodesFail) {
   }
 }
 
+// A world whose policies know of speeds only what was measured in it, soon and not for long.
+World measured(World world) {
+  world.settings.profiles = {
+      .source = SpeedSource::kMeasured, .length = seconds(2), .noise = 0.3, .age = seconds(40)};
+  return world;
+}
+
+TEST(Properties, PoliciesRunOnMeasuredSpeeds) {
+  const auto property = [](const World& world, const std::string& policy) {
+    return jobs_lost(measured(world), policy);
+  };
+  EXPECT_EQ(broken("SpeedsMeasured", policy_variants(), {}, property), "");
+}
+
+TEST(Properties, PoliciesRunOnMeasuredSpeedsWhereNodesFail) {
+  const auto property = [](const World& world, const std::string& policy) -> std::string {
+    const Outcome outcome = run(measured(world), policy);
+    return outcome.problems.empty() ? "" : outcome.problems.front();
+  };
+  EXPECT_EQ(broken("SpeedsMeasuredWithFaults", policy_variants(), {.faults = true}, property), "");
+}
+
 // Declared without error is as good as known.
 TEST(Properties, WhatIsDeclaredWithoutErrorIsExact) {
   const auto property = [](World world, const std::string& policy) -> std::string {
@@ -260,6 +282,13 @@ TEST(Properties, SavingAndLoadingChangesNothingOnEstimatesOfWork) {
     const std::string title = fmt::format("SavingAndLoading{}", name);
     EXPECT_EQ(broken(title, policy_variants(), {.faults = true}, told), "") << name;
   }
+}
+
+TEST(Properties, SavingAndLoadingChangesNothingOnMeasuredSpeeds) {
+  const auto property = [](const World& world, const std::string& policy) {
+    return reloading_changes(measured(world), policy);
+  };
+  EXPECT_EQ(broken("SavingAndLoadingMeasured", policy_variants(), {.faults = true}, property), "");
 }
 
 // A job submitted after all others have finished cannot change what happened to them.

@@ -82,6 +82,20 @@ TEST(Recovery, ARunInterruptedAtAnyRecordGoesOnAsTheUninterruptedOne) {
   EXPECT_EQ(broken("GoesOnWithFaults", policy_variants(), {.faults = true}, going_on_differs), "");
 }
 
+// What was measured of speeds follows from the records as well.
+World measured(World world) {
+  world.settings.profiles = {
+      .source = SpeedSource::kMeasured, .length = seconds(2), .noise = 0.3, .age = seconds(40)};
+  return world;
+}
+
+TEST(Recovery, TheSameOnMeasuredSpeeds) {
+  const auto property = [](const World& world, const std::string& policy) {
+    return going_on_differs(measured(world), policy);
+  };
+  EXPECT_EQ(broken("GoesOnMeasured", policy_variants(), {.faults = true}, property), "");
+}
+
 // What the policy remembers, as the record of a snapshot has it.
 struct LastSnapshot : RecordSink {
   void on(const Record& record) override {
@@ -128,6 +142,13 @@ std::string coming_back_differs(World world, const std::string& policy) {
 
 TEST(Recovery, InAnOpenWorldTheEngineComesBackToWhereItWas) {
   EXPECT_EQ(broken("ComesBack", policy_variants(), {.unreliable = true}, coming_back_differs), "");
+}
+
+TEST(Recovery, TheSameInAnOpenWorldOnMeasuredSpeeds) {
+  const auto property = [](const World& world, const std::string& policy) {
+    return coming_back_differs(measured(world), policy);
+  };
+  EXPECT_EQ(broken("ComesBackMeasured", policy_variants(), {.unreliable = true}, property), "");
 }
 
 // Another policy takes the jobs over: none is lost.

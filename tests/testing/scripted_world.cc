@@ -117,7 +117,7 @@ void ScriptedWorld::run() {
   Users users;
   users.names.push_back("ann");
   users.tickets.push_back(1);
-  engine_.emplace(*Cluster::build("test", {}, {node, node}), speed_, policy_, backend_, log_,
+  engine_.emplace(*Cluster::build("test", {}, {node, node}), &speed_, policy_, backend_, log_,
                   options);
   engine_->begin({}, users);
   lines_.clear();  // who and what is there from the beginning

@@ -27,6 +27,9 @@ std::uint32_t largest(const Cluster& cluster, GpuTypeId type, DallyTier tier) {
 
 void Dally::decide(const View& view, Plan& plan) {
   if (states_.size() < view.jobs.size()) states_.resize(view.jobs.size());
+  if (std::exchange(rates_revision_, view.speed.revision()) != view.speed.revision()) {
+    for (State& state : states_) state.is_known = false;
+  }
   apply_news(view);
   refresh_timers(view.now);
   start_waiting(view, plan);

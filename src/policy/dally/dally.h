@@ -193,6 +193,7 @@ class Dally : public Policy {
   Rounds rounds_;
   DallyTimers timers_;
   IdVector<JobId, State> states_;
+  std::uint64_t rates_revision_ = 0;  // of the rates in states_
   std::vector<OrderKey> waiting_;
   Time wake_{-1};  // the last timer's end asked for
 

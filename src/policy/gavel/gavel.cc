@@ -213,6 +213,8 @@ void Gavel::reset(const View& view) {
   settle(books(), to_seconds(view.now - last_reset_), to_seconds(options_.round) / 2);
   last_reset_ = view.now;
   needs_shares_ = false;
+  // Speeds may have been measured since.
+  for (std::size_t at = 0; at < rows_.size(); ++at) find_throughputs(view, at);
   Rng rng = Rng(options_.seed).split(rounds_);
   shares_ = gavel_shares(options_.rule, jobs_for_rule(view), rng);
 }

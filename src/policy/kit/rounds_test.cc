@@ -99,7 +99,7 @@ class LateTest : public ::testing::TestWithParam<const char*> {
   // The job that runs from `now_ms` on, the one before having run up to then.
   JobId runs_after(std::int64_t now_ms, std::vector<Event> news) {
     Jobs& jobs = jobs_;
-    const KnownSpeed known(speed_, cluster_, jobs, RatesNeeded::kNone, {});
+    const KnownSpeed known(&speed_, cluster_, jobs, RatesNeeded::kNone, {});
     const KnownWork work(jobs, nullptr, WorkSource::kNone, {});
     std::vector<JobId> waiting;
     std::vector<JobId> running;

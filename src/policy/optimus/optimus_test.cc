@@ -419,7 +419,7 @@ struct JobView {
     FL_CHECK(builder.add(job, "test:1:1").has_value());
     workload = builder.finish();
     speed.emplace(Speed::make(cluster, speeds(), workload, "").value());
-    known.emplace(*speed, cluster, workload.jobs, RatesNeeded::kTable, ProfileOptions{});
+    known.emplace(&*speed, cluster, workload.jobs, RatesNeeded::kTable, ProfileOptions{});
   }
   View view() const {
     return {.now = {},

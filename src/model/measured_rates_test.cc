@@ -1,0 +1,197 @@
+#include "fairlead/model/measured_rates.h"
+
+#include <gtest/gtest.h>
+
+namespace fairlead {
+namespace {
+
+const JobId kJob(0);
+const JobId kOther(1);
+
+Time at(std::int64_t s) { return {s * 1000}; }
+
+// A gang on the one row of this test, of a job that asks for two GPUs if nothing is said.
+MeasuredGang gang(std::uint32_t gpus, Tier tier = Tier::kNode, std::uint32_t asked = 2) {
+  return {.row = 3, .gpus = gpus, .tier = tier, .asked = asked};
+}
+
+class MeasuredRatesTest : public testing::Test {
+ protected:
+  void hold(std::int64_t at_s, JobId job, const MeasuredGang& gang, double rate,
+            Duration overhead = {}) {
+    rates.set_now(at(at_s));
+    rates.on_hold(job, gang, Rate::of(rate));
+    rates.on_start(job, overhead);
+  }
+  void end(std::int64_t at_s, JobId job) {
+    rates.set_now(at(at_s));
+    rates.on_hold_end(job);
+  }
+  // A hold that is long enough.
+  void measure(std::int64_t at_s, const MeasuredGang& gang, double rate) {
+    hold(at_s, kJob, gang, rate);
+    end(at_s + 10, kJob);
+  }
+  // Of the gang at that time; -1: not known.
+  double rate(std::int64_t at_s, const MeasuredGang& gang) {
+    rates.set_now(at(at_s));
+    const auto known = rates.rate(gang);
+    return known ? known->value() : -1;
+  }
+
+  MeasuredRates rates{seconds(10), std::nullopt};
+};
+
+TEST_F(MeasuredRatesTest, AreKnownOnceTheGangHasWorkedForTheLength) {
+  hold(5, kJob, gang(2), 0.5, seconds(3));
+  EXPECT_EQ(rate(17, gang(2)), -1);
+  EXPECT_EQ(rate(18, gang(2)), 0.5);
+  end(20, kJob);
+  EXPECT_EQ(rate(1'000'000, gang(2)), 0.5);
+}
+
+TEST_F(MeasuredRatesTest, OfAHoldThatIsCutShorterAreNot) {
+  hold(0, kJob, gang(2), 0.5);
+  end(9, kJob);
+  EXPECT_EQ(rate(60, gang(2)), -1);
+  // The next hold begins anew.
+  hold(60, kJob, gang(2), 0.5);
+  EXPECT_EQ(rate(69, gang(2)), -1);
+  end(70, kJob);
+  EXPECT_EQ(rate(70, gang(2)), 0.5);
+}
+
+TEST_F(MeasuredRatesTest, OfAStartThatIsNotConfirmedAreNot) {
+  rates.on_hold(kJob, gang(2), Rate::one());
+  EXPECT_EQ(rate(1000, gang(2)), -1);
+  rates.on_start(kJob, {});
+  EXPECT_EQ(rate(1010, gang(2)), 1);
+}
+
+TEST_F(MeasuredRatesTest, BelongToARow) {
+  measure(0, gang(2), 0.5);
+  MeasuredGang other = gang(2);
+  for (std::size_t row : {0U, 2U, 4U, 1000U}) {
+    other.row = row;
+    EXPECT_EQ(rate(20, other), -1) << row;
+  }
+}
+
+TEST_F(MeasuredRatesTest, AreWhatIsReportedOnceTheGangHasWorkedForTheLength) {
+  rates.on_hold(kJob, gang(2), Rate{});  // not known beforehand
+  rates.on_start(kJob, {});
+  EXPECT_EQ(rate(15, gang(2)), -1);
+  rates.on_rate(kJob, Rate::of(0.25));
+  EXPECT_EQ(rate(15, gang(2)), 0.25);
+  rates.on_rate(kJob, Rate{});  // it does not know, which is no measurement
+  EXPECT_EQ(rate(16, gang(2)), 0.25);
+  hold(20, kOther, gang(2), 0.5);
+  rates.set_now(at(25));
+  rates.on_rate(kOther, Rate::of(0.75));
+  EXPECT_EQ(rate(29, gang(2)), 0.25);
+  EXPECT_EQ(rate(30, gang(2)), 0.75);  // however often it reports
+}
+
+TEST_F(MeasuredRatesTest, AreTheLatestOfTheSameGang) {
+  measure(0, gang(2), 0.5);
+  measure(20, gang(2), 0.75);
+  EXPECT_EQ(rate(40, gang(2)), 0.75);
+}
+
+TEST_F(MeasuredRatesTest, OfAnotherSizeAreThoseOfTheNextSmallerPerGpu) {
+  measure(0, gang(2), 1);
+  measure(20, gang(8), 2);
+  EXPECT_EQ(rate(40, gang(1)), 0.5);
+  EXPECT_EQ(rate(40, gang(2)), 1);
+  EXPECT_EQ(rate(40, gang(4)), 2);
+  EXPECT_EQ(rate(40, gang(8)), 2);
+  EXPECT_EQ(rate(40, gang(16)), 4);
+}
+
+TEST_F(MeasuredRatesTest, AtAnotherTierAreThoseOfTheNearestTheNarrowerOfTwo) {
+  measure(0, gang(4, Tier::kNode), 2);
+  EXPECT_EQ(rate(40, gang(4, Tier::kSpine)), 2);
+  EXPECT_EQ(rate(40, gang(4, Tier::kPair)), 2);
+  measure(40, gang(4, Tier::kSpine), 1);
+  EXPECT_EQ(rate(80, gang(4, Tier::kNode)), 2);
+  EXPECT_EQ(rate(80, gang(4, Tier::kSpine)), 1);
+  measure(80, gang(8, Tier::kPair), 4);
+  measure(100, gang(8, Tier::kRack), 3);
+  EXPECT_EQ(rate(120, gang(8, Tier::kNode)), 4);
+  // The size comes first.
+  EXPECT_EQ(rate(120, gang(8, Tier::kSpine)), 3);
+}
+
+TEST_F(MeasuredRatesTest, AreRelativeToTheSizeThatAJobAsksFor) {
+  measure(0, gang(4, Tier::kNode, 4), 0.5);
+  EXPECT_EQ(rate(20, gang(4, Tier::kNode, 4)), 0.5);
+  EXPECT_EQ(rate(20, gang(8, Tier::kNode, 8)), 0.5);
+  EXPECT_EQ(rate(20, gang(2, Tier::kNode, 4)), 0.25);
+  EXPECT_EQ(rate(20, gang(4, Tier::kNode, 8)), 0.25);
+}
+
+TEST_F(MeasuredRatesTest, OfCopiesAreNotToldApart) {
+  rates.on_hold(kJob, gang(2), Rate::one());
+  rates.on_start(kJob, {});
+  rates.on_hold(kJob, gang(2), Rate::one());
+  rates.on_start(kJob, {});
+  rates.set_now(at(20));
+  rates.on_rate(kJob, Rate::of(2));
+  end(30, kJob);
+  EXPECT_EQ(rate(40, gang(2)), -1);
+  measure(40, gang(2), 1);
+  EXPECT_EQ(rate(50, gang(2)), 1);
+}
+
+TEST_F(MeasuredRatesTest, OfNoGangAreNone) {
+  rates.on_hold(kJob, std::nullopt, Rate::one());
+  rates.on_start(kJob, {});
+  rates.set_now(at(20));
+  rates.on_rate(kJob, Rate::one());
+  EXPECT_EQ(rate(20, {}), -1);
+}
+
+TEST_F(MeasuredRatesTest, TellWhenTheyChange) {
+  EXPECT_EQ(rates.revision(), 0U);
+  hold(0, kJob, gang(2), 0.5);
+  EXPECT_EQ(rates.revision(), 0U);
+  rates.set_now(at(10));
+  const std::uint64_t measured = rates.revision();
+  EXPECT_GT(measured, 0U);
+  rates.on_rate(kJob, Rate::of(0.5));
+  EXPECT_EQ(rates.revision(), measured);
+  rates.on_rate(kJob, Rate::of(0.75));
+  EXPECT_GT(rates.revision(), measured);
+}
+
+TEST_F(MeasuredRatesTest, AreForgottenWhenNoHoldHasMeasuredThemForTheAge) {
+  MeasuredRates aging(seconds(10), seconds(100));
+  const auto is_known = [&](std::int64_t at_s) {
+    aging.set_now(at(at_s));
+    return aging.rate(gang(2)).has_value();
+  };
+  aging.on_hold(kJob, gang(2), Rate::one());
+  aging.on_start(kJob, {});
+  EXPECT_TRUE(is_known(10));
+  EXPECT_TRUE(is_known(500));  // it is measured all the time
+  aging.on_hold_end(kJob);
+  EXPECT_TRUE(is_known(600));
+  const std::uint64_t before = aging.revision();
+  aging.set_now({600'001});
+  EXPECT_FALSE(aging.rate(gang(2)).has_value());
+  EXPECT_GT(aging.revision(), before);
+  // Two holds, of which the second ends later.
+  aging.on_hold(kJob, gang(2), Rate::one());
+  aging.on_start(kJob, {});
+  aging.set_now(at(700));
+  aging.on_hold(kOther, gang(2), Rate::one());
+  aging.on_start(kOther, {});
+  aging.on_hold_end(kJob);
+  aging.set_now(at(750));
+  aging.on_hold_end(kOther);
+  EXPECT_TRUE(is_known(850));
+  EXPECT_FALSE(is_known(851));
+}
+
+}  // namespace
+}  // namespace fairlead
