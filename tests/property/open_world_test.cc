@@ -9,6 +9,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <map>
+#include <string>
+
 namespace fairlead {
 namespace {
 
@@ -55,13 +59,63 @@ TEST(OpenWorld, SavingAndLoadingAtRandomMomentsChangesNothing) {
 
 TEST(OpenWorld, TheSameWherePoliciesKnowOnlyMeasuredSpeeds) {
   const auto property = [](World world, const std::string& policy) {
-    world.settings.profiles = {.source = SpeedSource::kMeasured,
-                               .length = seconds(2),
-                               .noise = 0.3,
-                               .age = seconds(40)};
+    world.settings.profiles = {
+        .source = SpeedSource::kMeasured, .length = seconds(2), .noise = 0.3, .age = seconds(40)};
     return jobs_lost(world, policy);
   };
   EXPECT_EQ(broken("OpenWorldMeasured", policy_variants(), kOpen, property), "");
+}
+
+// GPU time that the jobs of each user have held when the clock stops.
+std::map<std::string, GpuTime> service_of_users(const World& world, const std::string& policy) {
+  Simulation simulation = simulation_of(world, policy_named(policy, world.seed)());
+  std::map<std::string, GpuTime> service;
+  for (;;) {
+    service.clear();
+    const Tables& tables = simulation.tables();
+    for (JobId job : ids<JobId>(tables.jobs.size())) {
+      if (!tables.jobs.has(job)) continue;
+      service[tables.users.names[tables.jobs.user[job]]] += tables.jobs.attained(job, world.until);
+    }
+    const Result<bool> goes_on = simulation.step();
+    FL_CHECK(goes_on.has_value(), "{}", goes_on.error().message);
+    if (!*goes_on) return service;
+  }
+}
+
+// Jobs that never end, of three users, on one type of GPU: more than fit.
+World contended_world(std::uint64_t seed) {
+  Rng rng(seed);
+  World world{.cluster = fmt::format("{}xV100:4", 1 + rng.below(3)), .until = {3 * 3'600'000}};
+  world.sim_seed = seed;
+  const std::uint64_t jobs = 4 + rng.below(8);
+  for (std::uint64_t i = 0; i < jobs; ++i) {
+    world.jobs.push_back({.submit = {static_cast<std::int64_t>(30'000 * i)},
+                          .gpus = std::uint32_t{1} << rng.below(3),
+                          .work = seconds(1'000'000),
+                          .user = fmt::format("u{}", i % 3),
+                          .tickets = static_cast<std::int64_t>(1 + i % 3)});
+  }
+  return world;
+}
+
+// Where nothing but notices and timers is late, and jobs come in the same order.
+TEST(OpenWorld, UnderStrideLatenessCostsAUserAtMostAQuantumOfItsLargestGang) {
+  constexpr std::string_view kPolicy = "stride:quantum_s=60";
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    World world = contended_world(seed);
+    const auto exact = service_of_users(world, std::string(kPolicy));
+    world.settings.unreliable.late_max = seconds(5);
+    const auto late = service_of_users(world, std::string(kPolicy));
+    for (const auto& [user, service] : exact) {
+      std::uint32_t largest = 0;
+      for (const WorldJob& job : world.jobs) {
+        if (job.user == user) largest = std::max(largest, job.gpus);
+      }
+      const auto lag = static_cast<double>((late.at(user) - service).gpu_ms);
+      EXPECT_LE(std::abs(lag), 60'000.0 * largest) << seed << " " << user;
+    }
+  }
 }
 
 // Folds what it is told, as it comes back from its encoding.
