@@ -435,35 +435,38 @@ void get(Reader& in, std::uint64_t number, Record::What& what, Storage& storage,
   (void)((number == kNumbers && (get(in, what.emplace<kNumbers>(), storage), true)) || ...);
 }
 
+constexpr std::string_view kDuration = "a duration out of range";
+constexpr std::string_view kRate = "a negative rate";
+
+bool in_range(auto time) { return time.ms >= 0 && time.ms <= kTimeMax.ms; }
+
+std::string_view impossible_place(const record::Place& place) {
+  if (static_cast<std::size_t>(place.kind) >= kPlaceKinds) return "unknown kind of placement";
+  if (!in_range(place.overhead)) return kDuration;
+  return place.rate.fixed >= 0 && place.locality.fixed >= 0 ? "" : kRate;
+}
+
 // What no run can have written, or empty. What a faulty run can have written is left to the audit.
 std::string_view impossible(const Record& record) {
-  constexpr std::string_view kDuration = "a duration out of range";
-  constexpr std::string_view kRate = "a negative rate";
-  const auto in_range = [](auto time) { return time.ms >= 0 && time.ms <= kTimeMax.ms; };
   using Wrong = std::string_view;
   return std::visit(
       Overloaded{
-          [&](const OneOf<record::Arrived, record::Rejected> auto& job) -> Wrong {
+          [](const OneOf<record::Arrived, record::Rejected> auto& job) -> Wrong {
             return in_range(job.asked.work) ? "" : kDuration;
           },
-          [&](const record::Unsubmitted& unsubmitted) -> Wrong {
+          [](const record::Unsubmitted& unsubmitted) -> Wrong {
             if (!in_range(unsubmitted.asked.work)) return kDuration;
             return in_range(unsubmitted.submit) ? "" : "a submission out of range";
           },
-          [&](const record::Evicted& evicted) -> Wrong {
+          [](const record::Evicted& evicted) -> Wrong {
             return in_range(evicted.lost) ? "" : kDuration;
           },
-          [&](const record::Place& place) -> Wrong {
-            const auto kind = static_cast<std::size_t>(place.kind);
-            if (kind >= kPlaceKinds) return "unknown kind of placement";
-            if (!in_range(place.overhead)) return kDuration;
-            return place.rate.fixed >= 0 && place.locality.fixed >= 0 ? "" : kRate;
-          },
-          [&](const record::Speed& speed) -> Wrong { return speed.rate.fixed >= 0 ? "" : kRate; },
-          [&](const record::Started& started) -> Wrong {
+          [](const record::Place& place) -> Wrong { return impossible_place(place); },
+          [](const record::Speed& speed) -> Wrong { return speed.rate.fixed >= 0 ? "" : kRate; },
+          [](const record::Started& started) -> Wrong {
             return in_range(started.overhead) ? "" : kDuration;
           },
-          [&](const record::StartFailed& failed) -> Wrong {
+          [](const record::StartFailed& failed) -> Wrong {
             return in_range(failed.retry) ? "" : "a retry out of range";
           },
           [](const record::Stop& stop) -> Wrong {

@@ -35,11 +35,14 @@ SimBackend::SimBackend(const Cluster& cluster, const Workload& workload, const S
   std::ranges::stable_sort(arrivals_, {}, [&](JobId job) { return workload.jobs.arrival[job]; });
 }
 
+Time SimBackend::next_arrival() const {
+  if (next_arrival_ == arrivals_.size()) return Time::never();
+  return workload_.jobs.arrival[arrivals_[next_arrival_]];
+}
+
 Batch SimBackend::wait(Time until, bool awaited) {
   FL_CHECK(until >= now_, "{} ms is before {} ms", until.ms, now_.ms);
-  const Time arrival = next_arrival_ == arrivals_.size()
-                           ? Time::never()
-                           : workload_.jobs.arrival[arrivals_[next_arrival_]];
+  const Time arrival = next_arrival();
   events_.clear();
   announced_.clear();
   // A failure may change nothing, as that of a node whose rack is down.

@@ -66,6 +66,7 @@ class SimBackend : public Backend, public ExactWork {
   void end_hold(JobId job);
   void change_rates();
   void change_rate(JobId job, Rate rate);
+  Time next_arrival() const;
   void collect_finished();
   void collect_node_changes();
   void collect_speed_changes();
