@@ -6,22 +6,21 @@ void Jobs::add(const JobSpec& spec, ModelId of_model) {
   FL_CHECK(!has(spec.job), "job {} is announced twice", spec.job.row());
   FL_CHECK(!spec.user.is_none() && spec.gpus >= 1, "job {} of no user, or without a GPU",
            spec.job.row());
-  if (!user.has(spec.job)) {
-    const std::size_t rows = spec.job.row() + std::size_t{1};
-    user.resize(rows);
-    model.resize(rows);
-    gpus.resize(rows);
-    gpus_min.resize(rows);
-    gpus_max.resize(rows);
-    arrival.resize(rows);
-    types.resize(rows);
-    attained_settled.resize(rows);
-    held_since.resize(rows);
-    held_gpus.resize(rows);
-    state.resize(rows, JobState::kUnsubmitted);
-    hold.resize(rows);
-    works_from.resize(rows);
-    last.resize(rows);
+  while (!user.has(spec.job)) {
+    user.push_back({});
+    model.push_back({});
+    gpus.push_back(0);
+    gpus_min.push_back(0);
+    gpus_max.push_back(0);
+    arrival.push_back({});
+    types.push_back(0);
+    attained_settled.push_back({});
+    held_since.push_back({});
+    held_gpus.push_back(0);
+    state.push_back(JobState::kUnsubmitted);
+    hold.push_back(0);
+    works_from.push_back({});
+    last.push_back({});
   }
   user[spec.job] = spec.user;
   model[spec.job] = of_model;
