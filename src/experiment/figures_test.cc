@@ -214,8 +214,8 @@ TEST(FluidGain, FollowsTheTrades) {
   Case one;
   one.cluster = "1xV100:2,1xK80:8";
   one.workload = std::vector<DrawnUser>{{.name = "a", .model = "VAE"},
-                                       {.name = "b", .model = "ResNeXt50"},
-                                       {.name = "c", .model = "SuperResolution"}};
+                                        {.name = "b", .model = "ResNeXt50"},
+                                        {.name = "c", .model = "SuperResolution"}};
   PublishedClaim claim = claim_of("fluid_gain");
   const auto gain_of = [&](const char* user) {
     claim.user = user;

@@ -25,7 +25,7 @@ struct JobSpec {
   std::string_view name{};
   UserId user{};             // one that was announced
   std::string_view model{};  // empty: none is named
-  std::uint32_t gpus = 1;  // at least 1; gpus_min <= gpus <= gpus_max
+  std::uint32_t gpus = 1;    // at least 1; gpus_min <= gpus <= gpus_max
   std::uint32_t gpus_min = 1;
   std::uint32_t gpus_max = 1;
   TypeMask types = kAllTypes;  // GPU types on which it can run

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <string>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace fairlead {
