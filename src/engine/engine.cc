@@ -128,7 +128,7 @@ void Engine::end(const Users& users, std::span<const JobSpec> unsubmitted) {
   for (const JobSpec& spec : unsubmitted) {
     if (jobs_.has(spec.job)) continue;
     // One that was not heard of in time counts as one that came too late.
-    log(record::Unsubmitted{.asked = asked(spec), .submit = std::max(spec.submit, now_)});
+    log(record::Unsubmitted{.asked = spec, .submit = std::max(spec.submit, now_)});
     ++counts.unsubmitted;
   }
   counts.pending = here + counts.unsubmitted;
@@ -367,18 +367,6 @@ void Engine::log_place(const Step& step) {
                     .copy = step.copy});
   for (Slice slice : step.gang) granted_[slice.node] = 0;
   plan_.held_[step.job] = jobs_.last[step.job];
-}
-
-record::Asked Engine::asked(const JobSpec& spec) const {
-  return {.job = spec.job,
-          .user = spec.user,
-          .name = spec.name,
-          .model = spec.model,
-          .gpus = spec.gpus,
-          .gpus_min = spec.gpus_min,
-          .gpus_max = spec.gpus_max,
-          .types = spec.types,
-          .work = spec.work};
 }
 
 }  // namespace fairlead

@@ -8,7 +8,8 @@
 //  3. Every change of the tables is a record, journalled before its steps are carried out: the tables
 //     are the fold of the journal (engine/tables.h).
 //  4. A policy cannot break the engine, nor hang it: a plan against the rules of policy/plan.h ends
-//     the run with an error, and so does a standstill (engine/standstill.h).
+//     the run with an error, and so does a standstill (engine/standstill.h), which is only counted
+//     where the world reports its steps.
 //  5. A world cannot break it either: an event about a hold that is over, one that came twice, a node
 //     that is down already: journalled as ignored, counted, of no effect.
 //  6. GPU indices are assigned here, below the policies: the lowest free ones of each node, or the
@@ -82,8 +83,8 @@ class Engine {
   void begin(const RunLabel& label, const Users& users);
   // One instant. False when nothing can happen any more, or not before `until`. Errors
   // (Error::Kind::kRun), which name the policy and the job, and after which the engine is of no
-  // further use: the policy's plan breaks a rule; it has brought the jobs to a standstill; the
-  // journal cannot be written.
+  // further use: the policy's plan breaks a rule; it has brought the jobs to a standstill, in a world
+  // that does not report its steps.
   Result<bool> step();
   // Journals the jobs that were never submitted, those of `users` that never came, and the end.
   // REQUIRES: called once, last.
@@ -179,7 +180,6 @@ class Engine {
   void keep_gangs_of_steps();
   void grant_gpus(JobId job, GangRef gang, bool same_slices);
   void log_place(const Step& step);
-  record::Asked asked(const JobSpec& spec) const;
 
   Tables tables_;
   Jobs& jobs_;  // of tables_

@@ -137,12 +137,12 @@ bool Engine::is_running(JobId job, HoldId hold) const {
 bool Engine::arrive(const JobSpec& spec) {
   if (jobs_.has(spec.job) || !tables_.users.names.has(spec.user)) return false;
   if (const std::string_view reason = unrunnable(spec); !reason.empty()) {
-    log(record::Rejected{asked(spec), reason});
+    log(record::Rejected{spec, reason});
     add_job(spec.job);
     return true;
   }
   standstill_.on_progress();
-  log(record::Arrived{asked(spec)});
+  log(record::Arrived{spec});
   add_job(spec.job);
   known_work_.on_arrived(spec.job, spec.work);
   news_.push_back(job_news(EventKind::kArrived, spec.job));
@@ -294,13 +294,13 @@ bool Engine::fail_start(const Event& event) {
 }
 
 bool Engine::cordon(NodeId node, std::string_view reason) {
-  if (tables_.nodes[node].is_cordoned) return false;
+  if (tables_.cordoned.contains(node)) return false;
   log(record::Cordoned{node, reason});
   return true;
 }
 
 bool Engine::uncordon(NodeId node) {
-  if (!tables_.nodes[node].is_cordoned) return false;
+  if (!tables_.cordoned.contains(node)) return false;
   log(record::Uncordoned{node});
   refresh_capacity(node);
   return true;

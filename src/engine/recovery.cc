@@ -13,7 +13,7 @@ std::string_view RecordedRun::keep(std::string_view text) { return texts_.emplac
 
 void RecordedRun::on(const Record& record) {
   Record& kept = records_.emplace_back(record);
-  const auto keep_asked = [&](record::Asked& asked) {
+  const auto keep_asked = [&](JobSpec& asked) {
     asked.name = keep(asked.name);
     asked.model = keep(asked.model);
   };
@@ -203,18 +203,8 @@ class RecordedWorld : public Backend {
     nodes_.push_back({node.node, {node.name, node.type, node.host, node.rack, node.gpus}});
   }
   void add(const OneOf<record::Arrived, record::Rejected> auto& what) {
-    const record::Asked& asked = what.asked;
-    events_.push_back({.kind = EventKind::kArrived, .job = asked.job});
-    jobs_.push_back({.job = asked.job,
-                     .name = asked.name,
-                     .user = asked.user,
-                     .model = asked.model,
-                     .gpus = asked.gpus,
-                     .gpus_min = asked.gpus_min,
-                     .gpus_max = asked.gpus_max,
-                     .types = asked.types,
-                     .submit = instant_.front().t,
-                     .work = asked.work});
+    events_.push_back({.kind = EventKind::kArrived, .job = what.asked.job});
+    jobs_.push_back(what.asked);
   }
   void add(const record::Finished& finished) { add_job(EventKind::kFinished, finished.job); }
   void add(const record::Failed& failed) {

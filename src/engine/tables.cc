@@ -68,19 +68,11 @@ void Tables::on(const record::Node& node) {
   nodes.push_back({.has = all, .up = all, .free = all});
 }
 
-void Tables::add_job(const record::Asked& asked) {
-  jobs.add({.job = asked.job,
-            .name = asked.name,
-            .user = asked.user,
-            .model = asked.model,
-            .gpus = asked.gpus,
-            .gpus_min = asked.gpus_min,
-            .gpus_max = asked.gpus_max,
-            .types = asked.types,
-            .submit = now,
-            .work = asked.work},
-           asked.model.empty() ? ModelId() : find_or_add(model_rows_, models, asked.model));
-  names.set(asked.job, asked.name);
+void Tables::add_job(const JobSpec& asked) {
+  JobSpec job = asked;
+  job.submit = now;
+  jobs.add(job, job.model.empty() ? ModelId() : find_or_add(model_rows_, models, job.model));
+  names.set(job.job, job.name);
 }
 
 void Tables::on(const record::Arrived& arrived) {
@@ -130,16 +122,12 @@ void Tables::on(const record::GpusUp& up) {
   node.free |= back;
 }
 
-void Tables::on(const record::Cordoned& what) {
-  nodes[what.node].is_cordoned = true;
-  cordoned.insert(what.node);
-}
+void Tables::on(const record::Cordoned& what) { cordoned.insert(what.node); }
 
 void Tables::on(const record::Closed& closed) { nodes[closed.node].closed |= closed.gpus; }
 
 void Tables::on(const record::Uncordoned& uncordoned) {
   nodes[uncordoned.node].closed = 0;
-  nodes[uncordoned.node].is_cordoned = false;
   cordoned.erase(uncordoned.node);
   failed_on.erase(uncordoned.node);
 }

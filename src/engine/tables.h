@@ -68,10 +68,9 @@ struct Tables {
   JobCounts counts;  // of jobs that are done; pending ones are not counted yet
 
   struct NodeState {
-    std::uint64_t has = 0;   // bit i: it has a GPU i
-    std::uint64_t up = 0;    // of these, those that are not gone
-    std::uint64_t free = 0;  // of these, those that no job holds
-    bool is_cordoned = false;
+    std::uint64_t has = 0;     // bit i: it has a GPU i
+    std::uint64_t up = 0;      // of these, those that are not gone
+    std::uint64_t free = 0;    // of these, those that no job holds
     std::uint64_t closed = 0;  // idle when it was cordoned, or since
     std::uint64_t usable() const { return up & ~closed; }
   };
@@ -124,7 +123,7 @@ struct Tables {
   void on(const record::Skipped&) {}
   void on(const record::Snapshot&) {}
 
-  void add_job(const record::Asked& asked);
+  void add_job(const JobSpec& asked);
   // Ends the current hold: GPUs back to their nodes, attained service settled; the job waits.
   void end_hold(JobId job);
   // What the hosts keep of a job that does not run is gone: it starts anew, wherever that is.

@@ -76,7 +76,7 @@ TEST_F(Canary, ASplitGangIsFound) {
 TEST_F(Canary, CopiesOfAJobAddTheirWork) {
   placed(kPlaceJob1).gang = Gang(gangs[1]).first(1);
   placed(kPlaceJob1).gpu_masks = std::span(gpu_masks[1]).first(1);
-  record::Asked& asked = std::get<record::Arrived>(records[kArriveJob1].what).asked;
+  JobSpec& asked = std::get<record::Arrived>(records[kArriveJob1].what).asked;
   asked.gpus_min = asked.gpus_max = 4;
   gangs.push_back({{NodeId(1), 4}});
   gpu_masks.push_back({0xf});

@@ -80,7 +80,7 @@ std::string CheckedJournal::wrong_in(const record::Tickets& tickets) const {
                      tickets.tickets);
 }
 
-std::string CheckedJournal::wrong_in_job(const record::Asked& asked) {
+std::string CheckedJournal::wrong_in_job(const JobSpec& asked) {
   jobs_ = std::max(jobs_, asked.job.row() + std::size_t{1});  // the audit has seen it
   if (asked.user.is_none() || asked.user.row() >= users_) {
     return fmt::format("job {} is of user {} of {}", asked.job.row(), asked.user.row(), users_);

@@ -31,7 +31,7 @@ class CheckedJournal : public RecordSink {
   std::string wrong_in(const record::User& user);
   std::string wrong_in(const record::Node& node);
   std::string wrong_in(const record::Tickets& tickets) const;
-  std::string wrong_in_job(const record::Asked& asked);
+  std::string wrong_in_job(const JobSpec& asked);
   std::string wrong_in_note(const Note& note) const;
 
   RecordSink& next_;

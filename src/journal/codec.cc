@@ -98,7 +98,7 @@ void get(Reader& in, record::Node& node, Storage& storage) {
   node.gpus = in.u32();
 }
 
-void put(Writer& out, const record::Asked& asked) {
+void put(Writer& out, const JobSpec& asked) {
   out.id(asked.job);
   out.id(asked.user);
   out.text(asked.name);
@@ -110,7 +110,7 @@ void put(Writer& out, const record::Asked& asked) {
   out.i64(asked.work.ms);
 }
 
-void get(Reader& in, record::Asked& asked, Storage& storage) {
+void get(Reader& in, JobSpec& asked, Storage& storage) {
   asked.job = in.id<JobId>();
   asked.user = in.id<UserId>();
   asked.name = storage.texts[0] = in.text();

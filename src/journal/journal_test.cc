@@ -24,7 +24,7 @@ std::string text_of(const record::Node& node) {
                      node.host.row(), node.rack.row(), node.gpus);
 }
 
-std::string text_of(const record::Asked& asked) {
+std::string text_of(const JobSpec& asked) {
   return fmt::format("{} {} {} {} {} {} {} {} {}", asked.job.row(), asked.user.row(), asked.name,
                      asked.model, asked.gpus, asked.gpus_min, asked.gpus_max, asked.types,
                      asked.work.ms);
@@ -142,7 +142,7 @@ struct Fixture {
                         .trace = "demo",
                         .gpu_types = gpu_types}};
   }
-  static record::Asked asked() {
+  static JobSpec asked() {
     return {.job = JobId(1),
             .user = UserId(2),
             .name = "application_1 \"quoted\"",

@@ -72,7 +72,7 @@ void LifeCycleAudit::on_node(const record::Node& node) {
   nodes_.push_back({.gpus = ~std::uint64_t{0} >> (kNodeGpusMax - node.gpus)});
 }
 
-void LifeCycleAudit::on_known(const record::Asked& asked, State state) {
+void LifeCycleAudit::on_known(const JobSpec& asked, State state) {
   // A live run learns of jobs as it goes.
   if (asked.job.is_none() || asked.job.row() >= kAuditedJobsMax) {
     return problem("job {} is out of order", asked.job.row());

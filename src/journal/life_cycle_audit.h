@@ -66,7 +66,7 @@ class LifeCycleAudit {
   AuditedJob* running(JobId job);
   void on_run(const record::Run& run);
   void on_node(const record::Node& node);
-  void on_known(const record::Asked& asked, State state);
+  void on_known(const JobSpec& asked, State state);
   void on_hold_end(JobId job, State next);
   void on_done(JobId job, bool finished);
   void on_stop(const record::Stop& stop);

@@ -15,6 +15,7 @@
 #include "fairlead/base/units.h"
 #include "fairlead/model/cluster.h"
 #include "fairlead/model/event.h"
+#include "fairlead/model/job_spec.h"
 #include "fairlead/model/note.h"
 #include "fairlead/model/step.h"
 
@@ -63,25 +64,12 @@ struct Node {
   std::uint32_t gpus = 0;
 };
 
-// What a job asks for.
-struct Asked {
-  JobId job;
-  UserId user;
-  std::string_view name;
-  std::string_view model;  // empty: none is named
-  std::uint32_t gpus = 0;
-  std::uint32_t gpus_min = 0;
-  std::uint32_t gpus_max = 0;
-  TypeMask types = kAllTypes;  // GPU types on which it can run
-  Duration work;               // at speed 1, that is with the reference gang; 0: not said
-};
-
-struct Arrived {  // at its submission
-  Asked asked;
+struct Arrived {  // at its submission: asked.submit says nothing
+  JobSpec asked;
 };
 
 struct Rejected {
-  Asked asked;
+  JobSpec asked;
   std::string_view reason;
 };
 
@@ -222,7 +210,7 @@ struct End {
 };
 
 struct Unsubmitted {  // just before End
-  Asked asked;
+  JobSpec asked;
   Time submit;  // which lies after the end
 };
 

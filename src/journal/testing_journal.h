@@ -92,7 +92,7 @@ class TestJournal {
 
  private:
   static std::string name_of(std::size_t id) { return "job-" + std::to_string(id); }
-  static record::Asked job(std::size_t id, const Asked& asked, std::string_view name) {
+  static JobSpec job(std::size_t id, const Asked& asked, std::string_view name) {
     return {.job = JobId(id),
             .user = UserId(asked.user),
             .name = name,

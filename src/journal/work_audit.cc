@@ -10,7 +10,7 @@ void WorkAudit::on(const Record& record) {
   now_ = std::max(now_, record.t);
   std::visit(Overloaded{
                  [&](const record::Arrived& arrived) {
-                   const record::Asked& asked = arrived.asked;
+                   const JobSpec& asked = arrived.asked;
                    if (asked.job.is_none() || asked.job.row() >= kAuditedJobsMax) return;
                    jobs_.grow_to(asked.job) = {.is_exact = asked.work.ms > 0,
                                                .left = reference_work(asked.work)};

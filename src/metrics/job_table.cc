@@ -50,7 +50,7 @@ void JobTable::grow_to(std::size_t jobs) {
   model_.resize(jobs);
 }
 
-void JobTable::arrive(const record::Asked& asked, Time t, JobStatus as) {
+void JobTable::arrive(const JobSpec& asked, Time t, JobStatus as) {
   const JobId job = asked.job;
   grow_to(job.row() + std::size_t{1});
   FL_CHECK(status[job] == JobStatus::kUnseen, "job {} arrived twice", job.row());

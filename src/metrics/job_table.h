@@ -64,7 +64,7 @@ class JobTable {
   std::size_t size() const { return status.size(); }
 
   // The job was or would have been submitted at `t`.
-  void arrive(const record::Asked& asked, Time t, JobStatus as);
+  void arrive(const JobSpec& asked, Time t, JobStatus as);
   void reject(const record::Rejected& rejected, Time t);
   // The job holds place.gang from `t` on, beside the copies before it. `types`: the GPU types of
   // the gang's nodes. Where the world reports its start, the overhead lasts until then.

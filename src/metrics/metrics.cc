@@ -87,7 +87,7 @@ void Metrics::on_node(const record::Node& node) {
   shares_.set_gpus(now_, gpus_.total());
 }
 
-void Metrics::on_arrived(const record::Asked& asked) {
+void Metrics::on_arrived(const JobSpec& asked) {
   if (!timeline_.begun()) {
     first_arrival_ = now_;
     timeline_.begin(now_);

@@ -65,7 +65,7 @@ class Metrics : public RecordSink {
   void on_run(const record::Run& run);
   void on_user(const record::User& user);
   void on_node(const record::Node& node);
-  void on_arrived(const record::Asked& asked);
+  void on_arrived(const JobSpec& asked);
   void on_place(const record::Place& place);
   void on_hold_end(JobId job, Duration lost);
   void on_stop(const record::Stop& stop);

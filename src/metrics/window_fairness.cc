@@ -111,7 +111,7 @@ void WindowFairness::on_gpus(Time t, const auto& what) {
   shares_.set_gpus(t, gpus_.total());
 }
 
-void WindowFairness::on_arrived(Time t, const record::Asked& asked) {
+void WindowFairness::on_arrived(Time t, const JobSpec& asked) {
   if (first_arrival_ == Time::never()) {
     first_arrival_ = t;
     const std::int64_t step_ms = options_.step.ms;

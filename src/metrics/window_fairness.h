@@ -100,7 +100,7 @@ class WindowFairness : public RecordSink {
   void compare(WindowFigures& figures, Time t, UserId user, const Sample& before,
                const Sample& now);
   void on_gpus(Time t, const auto& what);
-  void on_arrived(Time t, const record::Asked& asked);
+  void on_arrived(Time t, const JobSpec& asked);
   void on_leave(Time t, JobId id);
   void ask(Time t, JobId id);
   void ask_no_more(Time t, JobId id);

@@ -34,16 +34,18 @@ enum class EventKind : std::uint8_t {
 constexpr std::size_t kEventKinds = 18;
 std::string_view event_name(EventKind kind);  // "start failed"
 
-// Events after which a job is still here without its gang, which was lost or never came about.
-constexpr bool loses_gang(EventKind kind) {
-  return kind == EventKind::kEvicted || kind == EventKind::kStartFailed;
-}
+// Of what policies are told: all but the kinds that only the engine acts on, which are kStopped,
+// kStopFailed, kHeld, kStartFailed, kCordoned, kUncordoned, kStarted, kProgress and kReleased.
+
+// Events after which a job is still here without its gang.
+constexpr bool loses_gang(EventKind kind) { return kind == EventKind::kEvicted; }
 // Events after which a job wants a gang: it is new, or lost the one it had.
 constexpr bool begins_to_wait(EventKind kind) {
   return kind == EventKind::kArrived || loses_gang(kind);
 }
 // Events after which a job never wants one again, or not until it arrives anew: a policy hears of a
-// job that its user holds as one that was cancelled, and of its release as an arrival.
+// job that is held, by its user or as its start failed, as one that was cancelled, and of its release
+// as an arrival.
 constexpr bool ends_job(EventKind kind) {
   return kind == EventKind::kFinished || kind == EventKind::kFailed ||
          kind == EventKind::kCancelled;

@@ -22,15 +22,15 @@ struct JobSpec {
   // Its row, which nothing has had before. Rows may come in any order; those between stay empty
   // until their jobs come. A trace's job keeps its place in the input, whenever it arrives.
   JobId job{};
+  UserId user{};  // one that was announced
   std::string_view name{};
-  UserId user{};             // one that was announced
   std::string_view model{};  // empty: none is named
   std::uint32_t gpus = 1;    // at least 1; gpus_min <= gpus <= gpus_max
   std::uint32_t gpus_min = 1;
   std::uint32_t gpus_max = 1;
   TypeMask types = kAllTypes;  // GPU types on which it can run
+  Duration work{};             // at speed 1, that is with the reference gang; 0: not said
   Time submit{};
-  Duration work{};  // running time on its reference gang, as declared; 0: not said
 };
 
 }  // namespace fairlead

@@ -82,7 +82,7 @@ void WorldRecorder::on_gpus_up(const record::GpusUp& up, Time t) {
   std::erase_if(down_[up.node], [](const NodeOutage& outage) { return outage.gpus == 0; });
 }
 
-void WorldRecorder::on_job(const record::Asked& asked, Time arrival) {
+void WorldRecorder::on_job(const JobSpec& asked, Time arrival) {
   jobs_come_ = true;
   if (!jobs_.has(asked.job)) return not_exact(arrival, "jobs come that its trace does not have");
   jobs_[asked.job] = {.name = std::string(asked.name),

@@ -44,7 +44,7 @@ class WorldRecorder : public RecordSink {
     Time arrival = Time::never();
     Duration work = {1};
   };
-  void on_job(const record::Asked& asked, Time arrival);
+  void on_job(const JobSpec& asked, Time arrival);
   void on_gpus_up(const record::GpusUp& up, Time t);
   void on_late(Time t);
   void not_exact(Time t, std::string_view why);

@@ -171,7 +171,7 @@ void put_fields(auto& line, const record::Node& node) {
   line.put("gpus", node.gpus);
 }
 
-void put_fields(auto& line, const record::Asked& asked) {
+void put_fields(auto& line, const JobSpec& asked) {
   line.put("job", asked.job);
   line.put("user", asked.user);
   line.put("name", asked.name);

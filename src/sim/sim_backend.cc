@@ -138,15 +138,15 @@ JobSpec SimBackend::spec_of(JobId job) const {
   const Jobs& jobs = workload_.jobs;
   const ModelId model = jobs.model[job];
   return {.job = job,
-          .name = workload_.names[job],
           .user = jobs.user[job],
+          .name = workload_.names[job],
           .model = model.is_none() ? std::string_view() : workload_.models[model],
           .gpus = jobs.gpus[job],
           .gpus_min = jobs.gpus_min[job],
           .gpus_max = jobs.gpus_max[job],
           .types = jobs.types[job],
-          .submit = jobs.arrival[job],
-          .work = workload_.durations[job]};
+          .work = workload_.durations[job],
+          .submit = jobs.arrival[job]};
 }
 
 std::vector<JobSpec> SimBackend::unsubmitted() const {

@@ -46,14 +46,13 @@ std::string difference(const Tables& a, const Tables& b) {
   for (NodeId node : ids<NodeId>(a.nodes.size())) {
     const Tables::NodeState& x = a.nodes[node];
     const Tables::NodeState& y = b.nodes[node];
-    if (x.has != y.has || x.up != y.up || x.free != y.free || x.is_cordoned != y.is_cordoned ||
-        x.closed != y.closed) {
+    if (x.has != y.has || x.up != y.up || x.free != y.free || x.closed != y.closed) {
       return "the state of nodes";
     }
   }
-  if (a.held_until != b.held_until || a.failed_starts != b.failed_starts ||
-      a.failed_on != b.failed_on || a.stopping.size() != b.stopping.size() ||
-      !(a.counts == b.counts)) {
+  if (a.held_until != b.held_until || a.cordoned != b.cordoned ||
+      a.failed_starts != b.failed_starts || a.failed_on != b.failed_on ||
+      a.stopping.size() != b.stopping.size() || !(a.counts == b.counts)) {
     return "holds, failures or counts";
   }
   return "";

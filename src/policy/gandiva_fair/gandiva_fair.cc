@@ -97,7 +97,6 @@ void GandivaFair::apply_event(const View& view, Plan& plan, const Event& event) 
     case EventKind::kCancelled:
       return leave(view, event.job);
     case EventKind::kEvicted:
-    case EventKind::kStartFailed:
       if (residences_[event.job].type.is_none()) return;  // its node was emptied just now
       set_holds(view, event.job, false);
       move_out(view, event.job);
