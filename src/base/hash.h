@@ -2,9 +2,12 @@
 // contents, equal on every machine; not cryptographic.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 namespace fairlead {
@@ -15,13 +18,17 @@ constexpr std::uint64_t kHashStart = 0xcbf29ce484222325;  // FNV's offset
 // the hash, unless all blocks but the last are whole words. O(bytes).
 inline std::uint64_t hash_bytes(std::uint64_t hash, std::span<const std::uint8_t> bytes) {
   constexpr std::uint64_t kFnvPrime = 0x100000001b3;
-  for (std::size_t i = 0; i < bytes.size(); i += 8) {
+  while (!bytes.empty()) {
     std::uint64_t word = 0;
-    const std::size_t count = bytes.size() - i < 8 ? bytes.size() - i : 8;
-    // Byte by byte where the last word is short, so that the hash is the same on any byte order.
-    for (std::size_t b = 0; b < count; ++b) word |= std::uint64_t{bytes[i + b]} << (8 * b);
+    const std::size_t count = std::min<std::size_t>(bytes.size(), 8);
+    if (std::endian::native == std::endian::little && count == 8) {
+      std::memcpy(&word, bytes.data(), 8);
+    } else {  // a short last word, or another byte order: the same hash on every machine
+      for (std::size_t b = 0; b < count; ++b) word |= std::uint64_t{bytes[b]} << (8 * b);
+    }
     hash = (hash ^ word) * kFnvPrime;
     hash ^= hash >> 29;  // multiplication alone never carries high bits down
+    bytes = bytes.subspan(count);
   }
   return hash;
 }

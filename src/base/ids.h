@@ -74,7 +74,11 @@ class IdVector {
   // REQUIRES: !id.is_none().
   decltype(auto) grow_to(IdType id) {
     FL_CHECK(!id.is_none());
-    if (!has(id)) rows_.resize(id.row() + std::size_t{1});
+    if (id.row() == rows_.size()) {
+      rows_.emplace_back();
+    } else if (!has(id)) {
+      rows_.resize(id.row() + std::size_t{1});
+    }
     return rows_[id.row()];
   }
   void resize(std::size_t size, const T& value = T()) { rows_.resize(size, value); }
