@@ -6,11 +6,6 @@
 #include <zstd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <system_error>
-#include <unistd.h>
 #include <utility>
 
 namespace fairlead {
@@ -63,12 +58,21 @@ std::uint32_t crc_of(std::string_view block) {
   return crc32c({reinterpret_cast<const std::uint8_t*>(rest.data()), rest.size()});
 }
 
-std::string reason(int error) { return std::generic_category().message(error); }
-
-// Pipes and some file systems cannot sync.
-bool sync_failed(int status) { return status != 0 && errno != EINVAL && errno != EROFS; }
-
 }  // namespace
+
+BlockWriter BlockWriter::begin(std::unique_ptr<AppendFile> file) {
+  BlockWriter writer(std::move(file), 0);
+  writer.written_ = writer.file_->append(
+      {reinterpret_cast<const std::uint8_t*>(kBlocksMagic.data()), kBlocksMagic.size()});
+  return writer;
+}
+
+BlockWriter::BlockWriter(std::unique_ptr<AppendFile> file, std::uint64_t blocks)
+    : file_(std::move(file)), blocks_(blocks), context_(ZSTD_createCCtx()) {
+  FL_CHECK(context_ != nullptr, "zstd has no memory");
+  // The fastest level: the journal is written while the simulation waits.
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, 1);
+}
 
 Result<BlockWriter> BlockWriter::create(const std::filesystem::path& path) {
   FL_TRY_ASSIGN(file, OutputFile::create(path));
@@ -79,41 +83,12 @@ Result<BlockWriter> BlockWriter::create(const std::filesystem::path& path) {
 
 Result<BlockWriter> BlockWriter::append_to(const std::filesystem::path& path, std::uint64_t blocks,
                                            std::uint64_t bytes) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  if (descriptor < 0) return run_error("{}: cannot write: {}", path.string(), reason(errno));
-  BlockWriter writer(path, descriptor, blocks);
-  struct stat now {};
-  const bool longer = ::fstat(descriptor, &now) == 0 && S_ISREG(now.st_mode) &&
-                      static_cast<std::uint64_t>(now.st_size) > bytes;
-  if (longer && (::ftruncate(descriptor, static_cast<off_t>(bytes)) != 0 ||
-                 sync_failed(::fdatasync(descriptor)))) {
-    return run_error("{}: cannot cut its end: {}", path.string(), reason(errno));
-  }
-  return writer;
+  FL_TRY_ASSIGN(file, append_to_file(path, bytes));
+  return BlockWriter(std::move(file), blocks);
 }
 
-BlockWriter::BlockWriter(std::filesystem::path path, int descriptor, std::uint64_t blocks)
-    : path_(std::move(path)),
-      descriptor_(descriptor),
-      blocks_(blocks),
-      context_(ZSTD_createCCtx()) {
-  FL_CHECK(context_ != nullptr, "zstd has no memory");
-  // The fastest level: the journal is written while the simulation waits.
-  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, 1);
-}
-
-BlockWriter::BlockWriter(BlockWriter&& other) noexcept
-    : path_(std::move(other.path_)),
-      descriptor_(std::exchange(other.descriptor_, -1)),
-      blocks_(other.blocks_),
-      name_synced_(other.name_synced_),
-      failure_(other.failure_),
-      context_(std::move(other.context_)),
-      block_(std::move(other.block_)) {}
-
-BlockWriter::~BlockWriter() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
+BlockWriter::BlockWriter(BlockWriter&&) noexcept = default;
+BlockWriter::~BlockWriter() = default;
 
 void BlockWriter::FreeContext::operator()(ZSTD_CCtx_s* context) const { ZSTD_freeCCtx(context); }
 
@@ -128,39 +103,17 @@ void BlockWriter::append(std::span<const std::uint8_t> content, std::uint32_t re
   FL_CHECK(!ZSTD_isError(length), "zstd: {}", ZSTD_getErrorName(length));
   block_.resize(kBlockHeaderBytes + length);
   put_header(block_, records, ++blocks_, hash);
-  write(block_);
-}
-
-void BlockWriter::write(std::span<const std::uint8_t> bytes) {
-  FL_CHECK(descriptor_ >= 0, "{} is written after its end", path_.string());
-  while (!bytes.empty() && failure_ == 0) {
-    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
-    if (count >= 0) bytes = bytes.subspan(static_cast<std::size_t>(count));
-    if (count < 0 && errno != EINTR) failure_ = errno;
-  }
-}
-
-// A new file whose folder is not on the disk is lost with its name.
-void BlockWriter::sync_name() {
-  const std::filesystem::path folder = path_.has_parent_path() ? path_.parent_path() : ".";
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  if (sync_failed(::fsync(descriptor)) && failure_ == 0) failure_ = errno;
-  ::close(descriptor);
+  if (written_) written_ = file_->append(block_);
 }
 
 Status BlockWriter::sync() {
-  FL_CHECK(descriptor_ >= 0, "{} is synced after its end", path_.string());
-  if (failure_ == 0 && sync_failed(::fdatasync(descriptor_))) failure_ = errno;
-  if (!std::exchange(name_synced_, true)) sync_name();
-  if (failure_ == 0) return {};
-  return run_error("{}: cannot write: {}", path_.string(), reason(failure_));
+  if (written_) written_ = file_->sync();
+  return written_;
 }
 
 Status BlockWriter::close() {
-  FL_TRY(sync());
-  if (::close(std::exchange(descriptor_, -1)) == 0) return {};
-  return run_error("{}: cannot write: {}", path_.string(), reason(errno));
+  FL_TRY(written_);
+  return file_->close();
 }
 
 // What begins where the source stands.

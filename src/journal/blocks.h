@@ -15,6 +15,7 @@
 // but their times count from the record before. Format: ours, after the logs of LevelDB and etcd.
 #pragma once
 
+#include "fairlead/base/append_file.h"
 #include "fairlead/base/file.h"
 #include "fairlead/base/hash.h"
 #include "fairlead/base/result.h"
@@ -42,14 +43,17 @@ constexpr std::size_t kBlockBytesMax = std::size_t{16} << 20;
 
 class BlockWriter {
  public:
+  // Writes blocks to an empty file.
+  static BlockWriter begin(std::unique_ptr<AppendFile> file);
+  // Goes on after the first `blocks` blocks of a file, which has nothing behind them.
+  BlockWriter(std::unique_ptr<AppendFile> file, std::uint64_t blocks);
   // A file without blocks at `path`, which replaces at once what was there. Error: it cannot be
   // written.
   static Result<BlockWriter> create(const std::filesystem::path& path);
   // Goes on after the first `blocks` blocks of a file, its first `bytes` bytes; cuts what follows.
   static Result<BlockWriter> append_to(const std::filesystem::path& path, std::uint64_t blocks,
                                        std::uint64_t bytes);
-  BlockWriter(BlockWriter&& other) noexcept;
-  BlockWriter& operator=(BlockWriter&&) = delete;
+  BlockWriter(BlockWriter&&) noexcept;
   ~BlockWriter();
 
   // Writes a block with one call of the system. `hash`: of all content, this included. A failure
@@ -62,18 +66,12 @@ class BlockWriter {
   Status close();
 
  private:
-  BlockWriter(std::filesystem::path path, int descriptor, std::uint64_t blocks);
-  void write(std::span<const std::uint8_t> bytes);
-  void sync_name();
-
   struct FreeContext {
     void operator()(ZSTD_CCtx_s* context) const;
   };
-  std::filesystem::path path_;
-  int descriptor_;  // -1 once closed
+  std::unique_ptr<AppendFile> file_;
   std::uint64_t blocks_;
-  bool name_synced_ = false;
-  int failure_ = 0;  // the first errno
+  Status written_;  // the first failure
   std::unique_ptr<ZSTD_CCtx_s, FreeContext> context_;
   std::vector<std::uint8_t> block_;
 };

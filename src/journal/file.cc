@@ -24,12 +24,24 @@ Result<JournalFile> JournalFile::append_to(const std::filesystem::path& path, Re
   if (found.state == JournalEnd::State::kFinished) {
     return input_error("{}: the journal is finished; nothing can follow", path.string());
   }
-  FL_TRY_ASSIGN(file, BlockWriter::append_to(path, found.blocks, found.bytes));
-  JournalFile journal;
-  journal.last_ = found.last;
-  journal.hash_ = found.hash;
-  journal.file_.emplace(std::move(file));
+  FL_TRY_ASSIGN(file, append_to_file(path, found.bytes));
+  JournalFile journal = go_on(found, std::move(file));
   if (end != nullptr) *end = std::move(found);
+  return journal;
+}
+
+JournalFile JournalFile::begin(std::unique_ptr<AppendFile> file) {
+  JournalFile journal;
+  journal.file_.emplace(BlockWriter::begin(std::move(file)));
+  return journal;
+}
+
+JournalFile JournalFile::go_on(const JournalEnd& end, std::unique_ptr<AppendFile> file) {
+  FL_CHECK(end.state == JournalEnd::State::kUnfinished, "a journal that cannot go on");
+  JournalFile journal;
+  journal.last_ = end.last;
+  journal.hash_ = end.hash;
+  journal.file_.emplace(std::move(file), end.blocks);
   return journal;
 }
 

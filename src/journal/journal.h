@@ -76,6 +76,10 @@ class JournalFile : public RecordSink {
   // that is finished. O(bytes).
   static Result<JournalFile> append_to(const std::filesystem::path& path, RecordSink& before,
                                        JournalEnd* end = nullptr);
+  // The same for files that are not of this machine. `file` is empty.
+  static JournalFile begin(std::unique_ptr<AppendFile> file);
+  // Goes on behind records of which read_journal() said `end`; the file stops there.
+  static JournalFile go_on(const JournalEnd& end, std::unique_ptr<AppendFile> file);
   JournalFile(JournalFile&&) noexcept;
   ~JournalFile() override;
 
