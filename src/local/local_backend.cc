@@ -42,10 +42,12 @@ std::vector<std::uint32_t> machine_gpus(const FirstGpus& first, Gang gang,
   return gpus;
 }
 
-LocalBackend::LocalBackend(Io& io, const Tables& tables, LocalOptions options, Inbox& inbox)
+LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine, Duration grace,
+                           Inbox& inbox)
     : io_(io),
       tables_(tables),
-      options_(std::move(options)),
+      machine_(machine),
+      grace_(grace),
       inbox_(inbox),
       first_gpus_(fairlead::first_gpus(tables.cluster)),
       works_on_(tables.cluster.gpus, JobId::none()) {}
@@ -124,7 +126,7 @@ void LocalBackend::freeze(Time now, Job& job, HoldId hold) {
 
 void LocalBackend::leave(Time now, Task& task, HoldId stopped_hold) {
   task.state = State::kLeaving;
-  task.deadline = now + options_.grace;
+  task.deadline = now + grace_;
   task.stopped_hold = stopped_hold;
   leaving_.push_back(task.id.job);
   io_.interrupt(task.id);
@@ -185,12 +187,14 @@ Status LocalBackend::begin_task(JobId id, Job& job) {
 std::vector<std::string> LocalBackend::environment(JobId id, const Job& job) const {
   const std::vector<std::uint32_t>& gpus = job.start->gpus;
   const GpuTypeId type = tables_.cluster.node_type[tables_.jobs.last_gang(id).front().node];
+  std::vector<std::string_view> names;
+  for (std::uint32_t gpu : gpus) names.push_back(machine_.gpu_names[gpu]);
   std::vector<std::string> all = {
-      fmt::format("CUDA_VISIBLE_DEVICES={}", fmt::join(gpus, ",")),
+      fmt::format("CUDA_VISIBLE_DEVICES={}", fmt::join(names, ",")),
       fmt::format("FAIRLEAD_JOB_ID={}", id.row()),
       fmt::format("FAIRLEAD_GPUS={}", gpus.size()),
       fmt::format("FAIRLEAD_GPU_TYPE={}", tables_.cluster.type_names[type]),
-      fmt::format("FAIRLEAD_SPEED={}", options_.speed.has(type) ? options_.speed[type] : 1.0),
+      fmt::format("FAIRLEAD_SPEED={}", machine_.speed[type]),
       fmt::format("FAIRLEAD_RESTART_COUNT={}", job.starts),
       fmt::format("FAIRLEAD_PROGRESS={}", io_.progress_path({id, job.start->hold})),
       fmt::format("WORLD_SIZE={}", job.what.processes),

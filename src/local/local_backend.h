@@ -17,6 +17,7 @@
 #include "fairlead/io/io.h"
 #include "fairlead/journal/journal.h"
 #include "fairlead/local/inbox.h"
+#include "fairlead/local/machine.h"
 #include "fairlead/local/submission.h"
 
 #include <map>
@@ -25,11 +26,6 @@
 #include <vector>
 
 namespace fairlead {
-
-struct LocalOptions {
-  Duration grace;                     // from SIGTERM to SIGKILL
-  IdVector<GpuTypeId, double> speed;  // of a GPU, relative to the first type's; told to jobs
-};
 
 // The GPUs of a machine are numbered through, node by node.
 using FirstGpus = IdVector<NodeId, std::uint32_t>;  // of each node; last, how many there are
@@ -59,8 +55,8 @@ class TaskHistory : public RecordSink {
 
 class LocalBackend : public RecordSink {
  public:
-  // What is passed must outlive it.
-  LocalBackend(Io& io, const Tables& tables, LocalOptions options, Inbox& inbox);
+  // `grace`: from SIGTERM to SIGKILL. What is passed must outlive it.
+  LocalBackend(Io& io, const Tables& tables, const Machine& machine, Duration grace, Inbox& inbox);
 
   // A job that comes, or came before the daemon did.
   void add(JobId job, Submission submission, std::uint32_t starts = 0);
@@ -129,7 +125,8 @@ class LocalBackend : public RecordSink {
 
   Io& io_;
   const Tables& tables_;
-  const LocalOptions options_;
+  const Machine& machine_;
+  const Duration grace_;
   Inbox& inbox_;
   std::map<JobId, Job> jobs_;  // that are not done, or whose task has not left yet
   std::vector<JobId> due_;     // have a start, in order

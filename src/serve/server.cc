@@ -97,7 +97,7 @@ class LiveServer : public Server, private Backend {
     make_parts();
     engine_->begin({.policy = std::string(policy_->name()),
                     .options = policy_options_,
-                    .cluster = options_.cluster.name,
+                    .cluster = options_.machine.cluster.name,
                     .trace = "live",
                     .seed = options_.seed},
                    {});
@@ -109,9 +109,9 @@ class LiveServer : public Server, private Backend {
   Status go_on(const RecordedRun& run, const JournalEnd& end) {
     NodeRecords nodes;
     for (const Record& record : run.records()) nodes.on(record);
-    if (nodes.text() != nodes_text(options_.cluster)) {
+    if (nodes.text() != nodes_text(options_.machine.cluster)) {
       return input_error("the journal is of other GPUs, {}and these are {}start with a new folder",
-                         nodes.text(), nodes_text(options_.cluster));
+                         nodes.text(), nodes_text(options_.machine.cluster));
     }
     FL_TRY(make_engine());
     Result<Recovery> recovery = recover(*engine_, run, policy_options_, *policy_, *this, false);
@@ -147,15 +147,15 @@ class LiveServer : public Server, private Backend {
     options.profiles.source = SpeedSource::kMeasured;
     options.profiles.seed = options_.seed;
     options.work.source = WorkSource::kReported;
-    engine_.emplace(options_.cluster, nullptr, *policy_, static_cast<Backend&>(*this), sinks_,
-                    options);
+    engine_.emplace(options_.machine.cluster, nullptr, *policy_, static_cast<Backend&>(*this),
+                    sinks_, options);
     return {};
   }
 
   void make_parts() {
     const Tables& tables = engine_->tables();
     book_.emplace(tables);
-    backend_.emplace(io_, tables, LocalOptions{options_.grace, options_.speed}, inbox_);
+    backend_.emplace(io_, tables, options_.machine, options_.grace, inbox_);
     views_.emplace(
         Views{io_, tables, *book_, *backend_, std::string(policy_->name()), policy_options_});
     api_.emplace(io_, *views_, *backend_, *book_, inbox_);
