@@ -1,0 +1,41 @@
+// What clients were told to be done: by this a daemon is judged, whatever it remembers.
+#pragma once
+
+#include "fairlead/io/sim_tasks.h"
+#include "fairlead/model/jobs.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+// One submission; each has another name.
+struct Submitted {
+  std::string name;
+  std::uint32_t uid = 0;
+  std::uint32_t gpus = 1;
+  SimWork work;
+  std::optional<JobId> acknowledged{};
+};
+
+struct Ledger {
+  std::vector<Submitted> submissions;
+  std::map<std::string, std::size_t, std::less<>> by_name;
+  std::map<JobId, std::size_t> acknowledged;  // to positions in `submissions`
+  std::map<JobId, std::string> ended;         // in which state, as the API has it
+  std::map<JobId, bool> cancelled;            // whether that was acknowledged
+  // Held, or not, as was said last and nothing was asked since.
+  std::map<JobId, bool> held;
+  std::map<std::string, std::int64_t> tickets;  // of users, the same
+  // The first thing that a client found wrong; empty: nothing.
+  std::string problem;
+
+  void wrong(std::string what) {
+    if (problem.empty()) problem = std::move(what);
+  }
+};
+
+}  // namespace fairlead
