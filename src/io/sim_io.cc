@@ -1,5 +1,7 @@
 #include "fairlead/io/sim_io.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -12,6 +14,15 @@ constexpr std::int64_t kSlowSyncMs = 60'000;
 constexpr std::int64_t kLateNoticeMs = 10'000;
 constexpr std::int64_t kStallMs = 600'000;
 constexpr std::int64_t kDayMs = 86'400'000;
+
+std::string text(TaskId id) { return fmt::format("job {} hold {}", id.job.row(), id.hold); }
+
+std::string first_line(const IoEvent& event) {
+  if (event.kind == IoEvent::Kind::kConnected)
+    return fmt::format("user {} connects", event.peer.uid);
+  if (event.kind == IoEvent::Kind::kClosed) return "hangs up";
+  return std::string(event.bytes.substr(0, event.bytes.find('\r')));
+}
 
 tl::unexpected<Error> gone() { return run_error("the daemon is gone"); }
 tl::unexpected<Error> full(const std::string& name) {
@@ -33,6 +44,7 @@ class SimIo::File : public AppendFile {
       return gone();
     }
     io_.fill_disk();
+    io_.trace([&] { return fmt::format("append {} bytes to {}", bytes.size(), name_); });
     if (!io_.disk_.append(name_, bytes)) return full(name_);
     return {};
   }
@@ -41,6 +53,7 @@ class SimIo::File : public AppendFile {
     if (life_ != io_.life_ || !io_.call()) return gone();
     io_.fill_disk();
     io_.now_ = io_.now_ + io_.upto(io_.happens(io_.faults_.slow_sync) ? kSlowSyncMs : 3);
+    io_.trace([&] { return "sync " + name_; });
     if (!io_.disk_.sync(name_)) return full(name_);
     return {};
   }
@@ -80,7 +93,10 @@ SimIo::SimIo(std::uint64_t seed, const SimFaults& faults)
 bool SimIo::call() {
   ++calls_;
   if (is_dead_) return false;
-  if (calls_left_ == 0) is_dead_ = true;
+  if (calls_left_ == 0) {
+    is_dead_ = true;
+    trace([] { return "the daemon crashes"; });
+  }
   --calls_left_;
   return !is_dead_;
 }
@@ -152,6 +168,10 @@ bool SimIo::take(IoEvent& event) {
   const SimTask* task = tasks_.find(due.task);
   if (task == nullptr || task->is_alive() || due.what != life_) return false;
   event = {.kind = IoEvent::Kind::kTaskEnded, .task = due.task, .end = task->end};
+  trace([&] {
+    return fmt::format("told: {} has ended, code {} signal {}{}", text(due.task), task->end.code,
+                       task->end.signal, task->end.is_known ? "" : ", not known");
+  });
   return true;
 }
 
@@ -163,6 +183,7 @@ bool SimIo::take_arrival(ConnectionId id, IoEvent& event) {
   connection.arrivals.pop_front();
   received_ = std::move(arrival.bytes);
   event = {.kind = arrival.kind, .connection = id, .peer = connection.peer, .bytes = received_};
+  trace([&] { return fmt::format("client {}: {}", id, first_line(event)); });
   if (arrival.kind == IoEvent::Kind::kClosed) connections_.erase(at);
   return true;
 }
@@ -171,6 +192,8 @@ void SimIo::fill_disk() {
   if (full_until_ <= now_) disk_.set_full(false);
   if (!happens(faults_.disk_full)) return;
   full_until_ = now_ + upto(kFullMs);
+  was_full_ = true;
+  trace([] { return "the disk is full"; });
   disk_.set_full(true);
 }
 
@@ -178,6 +201,7 @@ Status SimIo::write(const std::string& name, std::string_view bytes) {
   if (!call()) return gone();
   fill_disk();
   now_ = now_ + upto(3);
+  trace([&] { return "write " + name; });
   if (!disk_.write(name, bytes)) return full(name);
   return {};
 }
@@ -190,7 +214,9 @@ Result<std::string> SimIo::read(const std::string& name) {
 }
 
 void SimIo::remove(const std::string& name) {
-  if (call()) disk_.remove(name);
+  if (!call()) return;
+  trace([&] { return "remove " + name; });
+  disk_.remove(name);
 }
 
 std::vector<std::string> SimIo::list(const std::string& folder) {
@@ -212,6 +238,9 @@ Result<std::unique_ptr<AppendFile>> SimIo::append_to(const std::string& name, st
 
 void SimIo::send(ConnectionId connection, std::string_view bytes) {
   if (!call() || !connections_.contains(connection)) return;
+  trace([&] {
+    return fmt::format("to client {}: {}", connection, bytes.substr(0, bytes.find('\r')));
+  });
   if (clients_ != nullptr) clients_->received(connection, bytes);
 }
 
@@ -225,6 +254,10 @@ Status SimIo::start(const TaskSpec& spec) {
   now_ = now_ + upto(10);
   settle_tasks();
   if (happens(faults_.start_fails)) return run_error("no memory for a process");
+  trace([&] {
+    return fmt::format("start {} on {} GPUs from {}: {}", text(spec.id), spec.gpus.size(),
+                       spec.gpus.empty() ? 0 : spec.gpus.front(), fmt::join(spec.command, " "));
+  });
   return tasks_.start(now_, spec);
 }
 
@@ -237,6 +270,7 @@ Status SimIo::freeze(TaskId task) {
     for (TaskId ended : ended_) plan_notice(ended);
   }
   if (happens(faults_.freeze_fails)) return run_error("a process cannot be frozen");
+  trace([&] { return "freeze " + text(task); });
   tasks_.freeze(now_, task);
   return {};
 }
@@ -245,6 +279,7 @@ Status SimIo::thaw(TaskId task) {
   if (!call()) return gone();
   settle_tasks();
   if (happens(faults_.freeze_fails)) return run_error("a process cannot be thawed");
+  trace([&] { return "thaw " + text(task); });
   tasks_.thaw(now_, task);
   return {};
 }
@@ -252,12 +287,14 @@ Status SimIo::thaw(TaskId task) {
 void SimIo::interrupt(TaskId task) {
   if (!call()) return;
   settle_tasks();
+  trace([&] { return "interrupt " + text(task); });
   tasks_.interrupt(now_, task);
 }
 
 void SimIo::kill(TaskId task) {
   if (!call()) return;
   settle_tasks();
+  trace([&] { return "kill " + text(task); });
   tasks_.kill(now_, task);
 }
 
@@ -268,7 +305,9 @@ std::vector<TaskStatus> SimIo::tasks() {
 }
 
 void SimIo::forget(TaskId task) {
-  if (call()) tasks_.forget(task);
+  if (!call()) return;
+  trace([&] { return "forget " + text(task); });
+  tasks_.forget(task);
 }
 
 std::string SimIo::progress(TaskId task) {
@@ -292,6 +331,7 @@ std::uint16_t SimIo::free_port() { return call() ? ++port_ : port_; }
 void SimIo::restart(Outage outage, Duration time) {
   ++life_;
   is_terminated_ = false;
+  was_full_ = full_until_ > now_ + time;
   is_dead_ = true;  // meanwhile none takes connections
   calls_left_ = ~std::uint64_t{0};
   for (const auto& [id, connection] : std::exchange(connections_, {})) {
@@ -310,6 +350,10 @@ void SimIo::restart(Outage outage, Duration time) {
   }
   now_ = end;
   settle_tasks();
+  trace([&] {
+    return fmt::format("a daemon begins after {} ms{}", time.ms,
+                       outage == Outage::kPower ? " without power" : "");
+  });
   ++life_;  // what ended by now is told by tasks() alone
   is_dead_ = false;
 }

@@ -112,6 +112,15 @@ class SimIo final : public Io {
   std::uint64_t calls() const { return calls_; }  // of an Io, by all daemons
   std::size_t connections() const { return connections_.size(); }
   Time time() const { return now_; }
+  // Whether the disk was full in the life of this daemon, or is now.
+  bool was_disk_full() const { return was_full_; }
+
+  // Told a line for each call that changes something, and for what the daemon is told.
+  void set_trace(std::function<void(const std::string&)> trace) { trace_ = std::move(trace); }
+  template <class Text>
+  void trace(const Text& text) const {
+    if (trace_) trace_(fmt::format("{:>9} {:>6} {}", now_.ms, calls_, text()));
+  }
 
  private:
   class File;
@@ -161,6 +170,7 @@ class SimIo final : public Io {
   Time now_;
   std::int64_t calendar_ms_;  // of time 0
   Time full_until_;
+  bool was_full_ = false;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> agenda_;
   std::uint64_t order_ = 0;
   std::map<ConnectionId, Connection> connections_;
@@ -173,6 +183,7 @@ class SimIo final : public Io {
   bool is_dead_ = false;
   bool is_terminated_ = false;
   std::uint16_t port_ = 20'000;
+  std::function<void(const std::string&)> trace_;
 };
 
 }  // namespace fairlead

@@ -32,16 +32,16 @@ Asker Asks::asker(Rng& rng) const {
 
 Ask Asks::draw(Rng& rng, Asker asker) {
   constexpr std::array<std::pair<Kind, double>, 11> kKinds = {{{Kind::kSubmit, 40},
-                                                                {Kind::kCancel, 8},
-                                                                {Kind::kHold, 6},
-                                                                {Kind::kRelease, 6},
-                                                                {Kind::kJob, 5},
-                                                                {Kind::kEnd, 8},
-                                                                {Kind::kTickets, 5},
-                                                                {Kind::kCordon, 6},
-                                                                {Kind::kRead, 10},
-                                                                {Kind::kNowhere, 2},
-                                                                {Kind::kGarbage, 3}}};
+                                                               {Kind::kCancel, 8},
+                                                               {Kind::kHold, 6},
+                                                               {Kind::kRelease, 6},
+                                                               {Kind::kJob, 5},
+                                                               {Kind::kEnd, 8},
+                                                               {Kind::kTickets, 5},
+                                                               {Kind::kCordon, 6},
+                                                               {Kind::kRead, 10},
+                                                               {Kind::kNowhere, 2},
+                                                               {Kind::kGarbage, 3}}};
   std::array<double, kKinds.size()> weights{};
   for (std::size_t i = 0; i < kKinds.size(); ++i) weights[i] = kKinds[i].second;
   const Kind kind = kKinds[rng.weighted(weights)].first;
@@ -120,8 +120,8 @@ Ask Asks::submit(Rng& rng, Asker asker) {
   std::string body = fmt::format(
       R"({{"name":"{}","model":"m{}","command":["{}"],"environment":["A=b"],"folder":"/data",)"
       R"("umask":18,"gpus":{},"processes":{},"types":{})",
-      job.name, rng.below(4), fmt::join(job.work.command(), R"(",")"), job.gpus,
-      1 + rng.below(2), types);
+      job.name, rng.below(4), fmt::join(job.work.command(), R"(",")"), job.gpus, 1 + rng.below(2),
+      types);
   if (rng.below(2) == 0) {
     body += fmt::format(R"(,"declared_s":{})", 1 + job.work.work.ms * scaled(rng, 8) / 4000);
   }
@@ -147,14 +147,14 @@ SimWork Asks::work(Rng& rng) const {
 Ask Asks::tickets(Rng& rng) const {
   const Asker whose{.uid = kFirstUid + small(rng, plan_.users)};
   Ask ask{.kind = Kind::kTickets, .user = whose.name(), .tickets = scaled(rng, 1000)};
-  ask.bytes = http_request("PUT", "/v1/users/" + ask.user,
-                           fmt::format(R"({{"tickets":{}}})", ask.tickets));
+  ask.bytes =
+      http_request("PUT", "/v1/users/" + ask.user, fmt::format(R"({{"tickets":{}}})", ask.tickets));
   return ask;
 }
 
 Ask Asks::read(Rng& rng) const {
-  constexpr std::array<std::string_view, 6> kThere = {
-      "/healthz", "/metrics", "/v1/cluster", "/v1/jobs?all=1", "/v1/users", "/v1/jobs"};
+  constexpr std::array<std::string_view, 6> kThere = {"/healthz",       "/metrics",  "/v1/cluster",
+                                                      "/v1/jobs?all=1", "/v1/users", "/v1/jobs"};
   return {.kind = Kind::kRead, .bytes = http_request("GET", kThere[rng.below(kThere.size())])};
 }
 

@@ -24,17 +24,17 @@ struct Ask {
     kEnd,  // waits until the job is done
     kTickets,
     kCordon,
-    kRead,      // something that is there
-    kNowhere,   // something that is not
-    kSweep,     // the list of jobs, to see whether all is over
-    kGarbage,   // no HTTP
+    kRead,     // something that is there
+    kNowhere,  // something that is not
+    kSweep,    // the list of jobs, to see whether all is over
+    kGarbage,  // no HTTP
   };
   Kind kind = Kind::kRead;
   std::string bytes;
-  std::size_t submission = 0;         // of kSubmit: its position in the ledger
-  std::optional<bool> is_valid{};     // of kSubmit: whether it must be taken, if that is known
-  JobId job{};                        // of those about a job
-  std::string user{};                 // of kTickets
+  std::size_t submission = 0;      // of kSubmit: its position in the ledger
+  std::optional<bool> is_valid{};  // of kSubmit: whether it must be taken, if that is known
+  JobId job{};                     // of those about a job
+  std::string user{};              // of kTickets
   std::int64_t tickets = 0;
 };
 

@@ -24,6 +24,9 @@ constexpr std::uint64_t kTimeStream = 999;
 
 constexpr Duration kSweepEvery = seconds(600);
 
+// Behind it nothing else is asked over the connection.
+bool is_last(const Ask& ask) { return ask.kind == Kind::kEnd || ask.kind == Kind::kGarbage; }
+
 bool is_end(std::string_view state) {
   return state == "finished" || state == "failed" || state == "cancelled" || state == "rejected";
 }
@@ -60,8 +63,9 @@ void Clients::act(std::uint64_t action) {
   if (io_.is_dead()) return io_.wake(kRetry + action, io_.time() + seconds(2));
   const Asker asker = asks_.asker(rng);
   std::vector<Ask> asks = {asks_.draw(rng, asker)};
-  while (rng.below(4) == 0 && asks.back().kind != Kind::kEnd && asks.back().kind != Kind::kGarbage) {
-    asks.push_back(asks_.draw(rng, asker));
+  while (rng.below(4) == 0 && !is_last(asks.back())) {
+    Ask next = asks_.draw(rng, asker);
+    if (next.kind != Kind::kGarbage) asks.push_back(std::move(next));
   }
   ask(asker, std::move(asks), rng, true);
 }
@@ -87,7 +91,8 @@ void Clients::sweep() {
 
 void Clients::on_sweep(const HttpMessage& answer) {
   const json list = json::parse(answer.body, nullptr, false);
-  if (!list.is_object() || !list["jobs"].is_array()) return ledger_.wrong("/v1/jobs has no jobs");
+  if (!list.is_object() || !list.contains("jobs") || !list["jobs"].is_array())
+    return ledger_.wrong("/v1/jobs has no jobs");
   if (list["jobs"].empty() && !std::exchange(is_finishing_, true)) {
     return io_.wake(kFinish, io_.time() + seconds(60));
   }
@@ -115,8 +120,8 @@ void Clients::finish() {
 }
 
 bool Clients::ask(Asker asker, std::vector<Ask> asks, Rng& rng, bool is_rude) {
-  const ConnectionId id = io_.connect(
-      {.uid = asker.uid, .gid = asker.uid, .is_admin = asker.is_admin()});
+  const ConnectionId id =
+      io_.connect({.uid = asker.uid, .gid = asker.uid, .is_admin = asker.is_admin()});
   if (id == 0) return false;
   std::string bytes;
   for (const Ask& one : asks) bytes += one.bytes;
@@ -147,8 +152,14 @@ void Clients::send(ConnectionId connection, std::string_view bytes, Rng& rng) {
 
 // From now on it may be so or not.
 void Clients::note_asked(const Ask& ask) {
-  if (ask.kind == Kind::kHold || ask.kind == Kind::kRelease) ledger_.held.erase(ask.job);
-  if (ask.kind == Kind::kTickets) ledger_.tickets.erase(ask.user);
+  if (ask.kind == Kind::kHold || ask.kind == Kind::kRelease) {
+    ledger_.held.erase(ask.job);
+    ++ledger_.holds_asked[ask.job];
+  }
+  if (ask.kind == Kind::kTickets) {
+    ledger_.tickets.erase(ask.user);
+    ++ledger_.tickets_asked[ask.user];
+  }
 }
 
 void Clients::received(ConnectionId connection, std::string_view bytes) {
@@ -184,8 +195,8 @@ void Clients::on_answer(const Exchange& exchange, const Ask& ask, const HttpMess
   }
   const auto wants = [&](bool is_right) {
     if (is_right) return;
-    ledger_.wrong(fmt::format("status {} to {}", answer.status,
-                              ask.bytes.substr(0, ask.bytes.find('\r'))));
+    ledger_.wrong(
+        fmt::format("status {} to {}", answer.status, ask.bytes.substr(0, ask.bytes.find('\r'))));
   };
   switch (ask.kind) {
     case Kind::kSubmit:
@@ -221,7 +232,7 @@ void Clients::on_submitted(const Ask& ask, const HttpMessage& answer) {
     return;
   }
   const json body = json::parse(answer.body, nullptr, false);
-  if (!body.is_object() || !body["id"].is_number_unsigned()) {
+  if (!body.is_object() || !body.contains("id") || !body["id"].is_number_unsigned()) {
     return ledger_.wrong("a submission is acknowledged without an id");
   }
   if (!ask.is_valid.value_or(true)) ledger_.wrong(fmt::format("{} is taken", job.name));
@@ -234,24 +245,33 @@ void Clients::on_submitted(const Ask& ask, const HttpMessage& answer) {
 
 bool Clients::owns(Asker asker, JobId job) const {
   const auto known = ledger_.acknowledged.find(job);
-  return known != ledger_.acknowledged.end() &&
-         ledger_.submissions[known->second].uid == asker.uid;
+  return known != ledger_.acknowledged.end() && ledger_.submissions[known->second].uid == asker.uid;
 }
 
 void Clients::on_changed(const Exchange& exchange, const Ask& ask, const HttpMessage& answer) {
   const bool is_operators = ask.kind == Kind::kTickets || ask.kind == Kind::kCordon;
-  const bool may = exchange.asker.is_admin() ||
-                   (!is_operators && (owns(exchange.asker, ask.job) ||
-                                      !ledger_.acknowledged.contains(ask.job)));
+  const bool may =
+      exchange.asker.is_admin() ||
+      (!is_operators && (owns(exchange.asker, ask.job) || !ledger_.acknowledged.contains(ask.job)));
   if (answer.status == 200 && !may) {
     return ledger_.wrong(fmt::format("{} may: {}", exchange.asker.name(),
                                      ask.bytes.substr(0, ask.bytes.find('\r'))));
   }
   if (is_operators && exchange.asker.is_admin() && answer.status != 200) {
-    return ledger_.wrong(fmt::format("an administrator may not: {} {}", answer.status, answer.body));
+    return ledger_.wrong(
+        fmt::format("an administrator may not: {} {}", answer.status, answer.body));
   }
-  if (answer.status != 200) return;
-  if (ask.kind == Kind::kCancel) ledger_.cancelled[ask.job] = true;
+  note_changed(ask, answer.status == 200);
+}
+
+void Clients::note_changed(const Ask& ask, bool is_done) {
+  if (ask.kind == Kind::kCancel && is_done) ledger_.cancelled.insert(ask.job);
+  if (ask.kind == Kind::kTickets && --ledger_.tickets_asked[ask.user] == 0 && is_done) {
+    ledger_.tickets[ask.user] = ask.tickets;
+  }
+  if (ask.kind != Kind::kHold && ask.kind != Kind::kRelease) return;
+  const bool is_last = --ledger_.holds_asked[ask.job] == 0;
+  if (is_last && is_done && ask.kind == Kind::kHold) ledger_.held.insert(ask.job);
 }
 
 void Clients::on_job(const Ask& ask, const HttpMessage& answer) {

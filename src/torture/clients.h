@@ -37,8 +37,8 @@ class Clients : public SimClients {
     std::vector<Ask> asks;
     std::size_t answered = 0;
     HttpReader reader{HttpReader::Of::kResponses};
-    bool closes = false;      // the daemon has to end the connection once it has answered
-    bool was_cut = false;     // the client hung up before the end of its request
+    bool closes = false;   // the daemon has to end the connection once it has answered
+    bool was_cut = false;  // the client hung up before the end of its request
   };
 
   void act(std::uint64_t action);
@@ -51,6 +51,7 @@ class Clients : public SimClients {
   void on_answer(const Exchange& exchange, const Ask& ask, const HttpMessage& answer);
   void on_submitted(const Ask& ask, const HttpMessage& answer);
   void on_changed(const Exchange& exchange, const Ask& ask, const HttpMessage& answer);
+  void note_changed(const Ask& ask, bool is_done);
   void on_job(const Ask& ask, const HttpMessage& answer);
   void on_sweep(const HttpMessage& answer);
   bool owns(Asker asker, JobId job) const;
@@ -61,8 +62,6 @@ class Clients : public SimClients {
   Asks asks_;
   const Rng of_seed_;
   std::map<ConnectionId, Exchange> exchanges_;
-  // Changes that were asked for and may still come about, by job or user: what is said of these
-  // meanwhile may change.
   bool is_quiet_ = false;
   bool is_over_ = false;
   bool is_finishing_ = false;

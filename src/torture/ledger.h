@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,10 +27,13 @@ struct Ledger {
   std::map<std::string, std::size_t, std::less<>> by_name;
   std::map<JobId, std::size_t> acknowledged;  // to positions in `submissions`
   std::map<JobId, std::string> ended;         // in which state, as the API has it
-  std::map<JobId, bool> cancelled;            // whether that was acknowledged
-  // Held, or not, as was said last and nothing was asked since.
-  std::map<JobId, bool> held;
-  std::map<std::string, std::int64_t> tickets;  // of users, the same
+  std::set<JobId> cancelled;                  // that was acknowledged
+  // What was acknowledged last, where nothing else was asked for since.
+  std::set<JobId> held;
+  std::map<std::string, std::int64_t> tickets;  // of users
+  // How many changes of one of these are under way, or were and it is not known what became of them.
+  std::map<JobId, int> holds_asked;
+  std::map<std::string, int> tickets_asked;
   // The first thing that a client found wrong; empty: nothing.
   std::string problem;
 
