@@ -1,0 +1,1 @@
+#include "fairlead/shim/files.h"
