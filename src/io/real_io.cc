@@ -92,7 +92,11 @@ class Machine : public RealIo {
  public:
   static Result<std::unique_ptr<RealIo>> open(RealIoOptions options);
 
-  bool uses_cgroups() const override { return uses_cgroups_; }
+  ~Machine() override {
+    if (uses_cgroups()) remove_cgroup(cgroups_);  // unless there are tasks
+  }
+
+  bool uses_cgroups() const override { return !cgroups_.empty(); }
 
   Time now() override { return clock_.now(); }
   std::int64_t unix_ms(Time t) override { return clock_.unix_ms(t); }
@@ -151,7 +155,7 @@ class Machine : public RealIo {
   Connections connections_;
   Tasks tasks_;
   std::string admin_group_;
-  bool uses_cgroups_ = false;
+  std::string cgroups_;  // the folder of the tasks' cgroups; empty: none
   Descriptor signals_;
   std::uint64_t signals_number_ = 0;
   Descriptor timer_;
@@ -174,12 +178,12 @@ Result<std::unique_ptr<RealIo>> Machine::open(RealIoOptions options) {
                     .shim = std::move(shim),
                     .open_files = process->open_files_before()};
   if (options.use_cgroups) given.cgroups = find_cgroups(cgroups_name(folder.path(), clock));
-  const bool uses_cgroups = !given.cgroups.empty();
+  const std::string cgroups = given.cgroups;
   FL_TRY_ASSIGN(tasks, Tasks::open(std::move(given), *epoll));
   auto machine = std::make_unique<Machine>(std::move(process), std::move(epoll), std::move(folder),
                                            std::move(clock), std::move(connections),
                                            std::move(tasks), std::move(options.admin_group));
-  machine->uses_cgroups_ = uses_cgroups;
+  machine->cgroups_ = cgroups;
   FL_TRY(machine->watch_signals_and_time());
   return machine;
 }

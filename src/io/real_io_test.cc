@@ -1,5 +1,9 @@
 #include "fairlead/io/real_io.h"
 
+#include "fairlead/io/spawn.h"
+#include "fairlead/shim/files.h"
+#include "fairlead/shim/processes.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +18,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace fairlead {
@@ -52,6 +57,9 @@ class Fifo {
     std::string text;
     for (char c = 0; has_more(kLongMs) && ::read(descriptor_, &c, 1) == 1 && c != '\n';) text += c;
     return text;
+  }
+  void write(std::string_view bytes) const {
+    EXPECT_EQ(::write(descriptor_, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
   }
   void drain() const {
     char bytes[4096];
@@ -272,12 +280,30 @@ TEST_P(RealIoTest, KillEndsProcessesThatDetachedThemselvesAndIgnoreSignals) {
 }
 
 TEST_P(RealIoTest, WhatATaskLeavesBehindEndsWithIt) {
+  const Fifo go(fifo().path() + ".go");
   start(1,
         "setsid sh -c 'trap \"\" TERM HUP; echo $$ > $FIFO; while :; do sleep 1000; done' & "
-        "while ! [ -e /nonexistent ] && [ \"$(jobs -p)\" = x ]; do :; done; exit 0");
+        "read line < $FIFO.go; exit 0");
   const pid_t pid = std::stoi(fifo().line());
+  go.write("go\n");
   EXPECT_EQ(end_of(id(1)), code(0));
   EXPECT_TRUE(is_gone(pid));
+}
+
+// Processes that begin another one and end, again and again, as a fork bomb does.
+TEST_P(RealIoTest, ProcessesThatRunAwayAreFrozenAndEnded) {
+  TaskSpec spec = script(1, "sh -c \"$RUN\"; while :; do sleep 1000; done");
+  spec.environment.push_back("RUN=echo tick > $FIFO; sh -c \"$RUN\" & exit");
+  start(spec);
+  EXPECT_EQ(fifo().line(), "tick");
+  ASSERT_TRUE(io_->freeze(id(1)));
+  EXPECT_FALSE(is_going_on());
+  ASSERT_TRUE(io_->thaw(id(1)));
+  fifo().drain();
+  EXPECT_EQ(fifo().line(), "tick");
+  io_->kill(id(1));
+  EXPECT_EQ(end_of(id(1)), signal(SIGKILL));
+  EXPECT_FALSE(is_going_on());
 }
 
 TEST_P(RealIoTest, InterruptLetsATaskWriteItsCheckpoint) {
@@ -303,7 +329,7 @@ TEST_P(RealIoTest, InterruptLetsTheOthersWriteWhenTheFirstEndsByTheSignal) {
   while (!is_gone(pids[0]) && !is_gone(pids[1])) {
     io_->wait(io_->now() + milliseconds(1));
   }
-  std::ofstream(go.path()) << "go\n";
+  go.write("go\n");
   EXPECT_EQ(end_of(id(1)), signal(SIGTERM));
   EXPECT_EQ(log(), "written\n");
 }
@@ -361,12 +387,63 @@ TEST_P(RealIoTest, AnotherDaemonFindsWhatEndedMeanwhile) {
   const Fifo go(fifo().path() + ".go");
   fifo().line();
   io_.reset();
-  std::ofstream(go.path()) << "go\n";
+  go.write("go\n");
   open();
   if (state(id(1)) == State::kRunning) end_of(id(1));
   const std::vector<TaskStatus> tasks = io_->tasks();
   ASSERT_EQ(tasks.size(), 1U);
   EXPECT_EQ(tasks[0].end, code(6));
+}
+
+TEST_P(RealIoTest, TasksOutliveADaemonThatIsKilled) {
+  io_.reset();
+  const TaskSpec spec = script(1, kTicking);
+  const pid_t daemon = ::fork();
+  if (daemon == 0) {
+    Result<std::unique_ptr<RealIo>> io = RealIo::open(options());
+    if (io && (*io)->start(spec)) ::kill(::getpid(), SIGKILL);
+    ::_exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(daemon, &status, 0), daemon);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  open();
+  EXPECT_EQ(state(id(1)), State::kRunning);
+  EXPECT_TRUE(is_going_on());
+  ASSERT_TRUE(io_->freeze(id(1)));
+  EXPECT_FALSE(is_going_on());
+  io_->kill(id(1));
+  EXPECT_EQ(end_of(id(1)), signal(SIGKILL));
+}
+
+TEST_P(RealIoTest, AShimThatComesLateFindsItsTaskTaken) {
+  const std::string folder = (folder_ / "tasks" / "7.1").string();
+  std::filesystem::create_directory(folder);
+  ASSERT_TRUE(shim::write_mark(folder, {.boot = shim::boot_id()}));
+  const shim::Spec late{.folder = folder, .directory = "/", .command = {"touch", top_ / "ran"}};
+  const Descriptor nothing(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  const Result<Spawned> spawned = spawn_shim(FAIRLEAD_SHIM, late, nothing);
+  ASSERT_TRUE(spawned) << spawned.error().message;
+  EXPECT_EQ(spawned->reply, "cannot take the task: File exists");
+  EXPECT_TRUE(reap(spawned->process, kLongMs));
+  EXPECT_FALSE(std::filesystem::exists(top_ / "ran"));
+  EXPECT_TRUE(io_->tasks().empty());
+}
+
+TEST_P(RealIoTest, AMarkOfAnotherProcessOfTheSameNumberIsNoTask) {
+  start(1, "exit 0");
+  end_of(id(1));
+  const std::string folder = (folder_ / "tasks" / "7.1").string();
+  shim::Mark mark = shim::read_mark(folder).value();
+  mark.pid = ::getpid();  // which began at another time
+  std::filesystem::remove(folder + "/shim");
+  ASSERT_TRUE(shim::write_mark(folder, mark));
+  EXPECT_EQ(state(id(1)), State::kEnded);
+  mark.started = shim::find_process(::getpid())->started;
+  mark.boot = "of another run of the machine";
+  std::filesystem::remove(folder + "/shim");
+  ASSERT_TRUE(shim::write_mark(folder, mark));
+  EXPECT_EQ(state(id(1)), State::kEnded);
 }
 
 TEST_P(RealIoTest, TheEndOfATaskWhoseShimWasKilledIsUnknown) {

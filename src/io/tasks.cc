@@ -1,5 +1,6 @@
 #include "fairlead/io/tasks.h"
 
+#include "fairlead/base/check.h"
 #include "fairlead/io/accounts.h"
 #include "fairlead/io/cgroups.h"
 #include "fairlead/io/folder.h"
@@ -85,6 +86,10 @@ Result<Tasks> Tasks::open(TaskOptions options, Epoll& epoll) {
 
 std::string Tasks::folder_of(TaskId task) const { return options_.folder / name_of(task); }
 
+std::string Tasks::cgroup_of(TaskId task) const {
+  return options_.cgroups.empty() ? std::string() : options_.cgroups + "/" + name_of(task);
+}
+
 std::string Tasks::log_path(JobId job) const {
   return options_.logs / fmt::format("{}.log", job.row());
 }
@@ -100,8 +105,7 @@ Status Tasks::start(const TaskSpec& spec) {
     if (errno == EEXIST) return run_error("task {} was started before", name_of(spec.id));
     return run_error("{}: cannot make the folder: {}", folder, std::strerror(errno));
   }
-  const std::string cgroup =
-      options_.cgroups.empty() ? std::string() : options_.cgroups + "/" + name_of(spec.id);
+  const std::string cgroup = cgroup_of(spec.id);
   Status status = prepare(spec);
   if (status && !cgroup.empty()) status = make_cgroup(cgroup);
   if (status) status = launch(spec, cgroup);
@@ -138,24 +142,18 @@ Status Tasks::launch(const TaskSpec& spec, const std::string& cgroup) {
   if (!has_begun && reap(spawned.process, kGiveUpLimitMs)) {
     return run_error("{}", spawned.reply.empty() ? "the shim ended" : spawned.reply);
   }
-  FL_TRY_ASSIGN(live, watch(spec.id, spawned.pid, std::move(spawned.process), cgroup));
-  live->second.is_given_up = !has_begun;
+  watch(spec.id, spawned.pid, std::move(spawned.process), cgroup).is_given_up = !has_begun;
   if (!has_begun) return run_error("{}", spawned.reply);
   return {};
 }
 
-Result<Tasks::Map::iterator> Tasks::watch(TaskId task, pid_t pid, Descriptor shim,
-                                          std::string cgroup) {
+// A daemon that would miss the end of a task must not go on; another one may have more room.
+Tasks::Live& Tasks::watch(TaskId task, pid_t pid, Descriptor shim, std::string cgroup) {
   const Result<std::uint64_t> number = epoll_->add(shim.get(), EPOLLIN);
-  if (!number) {
-    // Without notice of its end it must not run on.
-    shim::send_signal_to(shim.get(), SIGUSR2);
-    reap(shim, kGiveUpLimitMs);
-    return tl::unexpected(number.error());
-  }
+  FL_CHECK(number, "a task cannot be watched: {}", number.error().message);
   numbers_[*number] = task;
-  Live live{.shim = std::move(shim), .pid = pid, .cgroup = std::move(cgroup), .number = *number};
-  return live_.insert_or_assign(task, std::move(live)).first;
+  Live live{.shim = std::move(shim), .pid = pid, .cgroup = std::move(cgroup)};
+  return live_.insert_or_assign(task, std::move(live)).first->second;
 }
 
 std::optional<IoEvent> Tasks::handle(const Epoll::Ready& ready) {
@@ -249,10 +247,10 @@ std::optional<TaskStatus> Tasks::look(TaskId task) {
     if ((mark && mark->pid != 0) || shim::read_end(folder))
       return TaskStatus{task, State::kEnded, end_of(task, mark ? mark->cgroup : std::string())};
     // A shim that was late finds the task taken; else it has just begun, and is looked at again.
-    if (mark || shim::write_mark(folder, {.boot = shim::boot_id()}) || errno != EEXIST) {
-      clean(task, options_.cgroups.empty() ? "" : options_.cgroups + "/" + name_of(task));
-      return std::nullopt;
-    }
+    const bool is_mine = mark || shim::write_mark(folder, {.boot = shim::boot_id()});
+    if (!is_mine && errno == EEXIST) continue;
+    if (is_mine) clean(task, cgroup_of(task));
+    return std::nullopt;
   }
 }
 
@@ -261,6 +259,8 @@ std::optional<TaskStatus> Tasks::look(TaskId task) {
 void Tasks::adopt(TaskId task, const shim::Mark& mark) {
   if (mark.pid <= 0 || mark.boot != shim::boot_id()) return;
   Descriptor process(shim::open_process(mark.pid));
+  FL_CHECK(process.is_open() || errno == ESRCH, "a task cannot be watched: {}",
+           std::strerror(errno));
   const std::optional<shim::Process> now = shim::find_process(mark.pid);
   if (!process.is_open() || !now || now->started != mark.started) return;
   if (now->has_ended()) {

@@ -55,15 +55,15 @@ class Tasks {
     pid_t pid = 0;
     std::string cgroup;        // empty: none
     bool is_given_up = false;  // it never began; its end is of no interest
-    std::uint64_t number = 0;  // of epoll
   };
   using Map = std::map<TaskId, Live>;
 
   Tasks(TaskOptions options, Epoll& epoll) : options_(std::move(options)), epoll_(&epoll) {}
   std::string folder_of(TaskId task) const;
+  std::string cgroup_of(TaskId task) const;
   Status prepare(const TaskSpec& spec) const;
   Status launch(const TaskSpec& spec, const std::string& cgroup);
-  Result<Map::iterator> watch(TaskId task, pid_t pid, Descriptor shim, std::string cgroup);
+  Live& watch(TaskId task, pid_t pid, Descriptor shim, std::string cgroup);
   void clean(TaskId task, const std::string& cgroup) const;
   std::optional<TaskStatus> look(TaskId task);
   void adopt(TaskId task, const shim::Mark& mark);
