@@ -29,9 +29,10 @@ void add_flags(CLI::App& app, Flags& flags) {
   app.add_option("-g,--gpus", flags.gpus, "GPUs that it needs, all at once (default: 1)")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
-  app.add_option("-n,--name", flags.name, "what it is called (default: its program)");
-  app.add_option("-m,--model", flags.model,
-                 "what it trains; jobs of one model are expected to behave alike");
+  app.add_option("-n,--name", flags.name, "what it is called (default: its script or program)");
+  app.add_option(
+      "-m,--model", flags.model,
+      "what it trains; jobs of one model are expected to behave alike (default: as its name)");
   app.add_option("-t,--time", flags.time,
                  "how long you think that it runs, like 90s, 30m, 2h or 1h30m; no limit")
       ->type_name("TIME");
@@ -44,20 +45,6 @@ void add_flags(CLI::App& app, Flags& flags) {
       ->type_name("N");
   add_socket_flag(app, flags.socket);
   app.allow_extras();  // what is no flag of ours gets an error that says where to put it
-}
-
-// "train.py" of `python3 -u train.py --lr 1`: the first word that is neither an interpreter nor a
-// flag of it.
-std::string name_of(const std::vector<std::string>& command) {
-  const auto base = [](const std::string& word) {
-    return std::filesystem::path(word).filename().string();
-  };
-  const std::string program = base(command.front());
-  const bool is_interpreter = program.starts_with("python") || program == "bash" ||
-                              program == "sh" || program == "torchrun";
-  const auto script = std::find_if(command.begin() + 1, command.end(),
-                                   [](const std::string& word) { return !word.starts_with('-'); });
-  return is_interpreter && script != command.end() ? base(*script) : program;
 }
 
 bool is_utf8(const std::string& text) {
@@ -106,14 +93,10 @@ Result<json> request_of(const CLI::App& app, const Flags& flags,
   if (!is_utf8(folder)) return input_error("a job's folder is UTF-8 text");
   const mode_t mask = ::umask(0);
   ::umask(mask);
-  json request = {{"name", flags.name.empty() ? name_of(command) : flags.name},
-                  {"model", flags.model},
-                  {"command", command},
-                  {"environment", own_environment()},
-                  {"folder", folder},
-                  {"umask", mask},
-                  {"gpus", flags.gpus},
-                  {"processes", flags.processes}};
+  json request = {{"name", flags.name}, {"model", flags.model},
+                  {"command", command}, {"environment", own_environment()},
+                  {"folder", folder},   {"umask", mask},
+                  {"gpus", flags.gpus}, {"processes", flags.processes}};
   if (!flags.types.empty()) request["types"] = flags.types;
   if (!flags.time.empty()) {
     FL_TRY_ASSIGN(declared_s, parse_span_s(flags.time));
