@@ -7,8 +7,9 @@
 // - as WORLD_SIZE ranks it averages gradients over TCP. All stop after the same step.
 //
 // It computes on a processor. Where FAIRLEAD_SPEED is set it plays FAIRLEAD_GPUS emulated GPUs of that
-// speed: one of speed 1 is `--cpu-share` of a processor (0.1), by the process's own CPU clock, and one of
-// speed 0.25 does a quarter of the steps per second. Time in which it was suspended is not made up for.
+// speed by waiting: one of speed 1 makes a step in `--step-ms` (1), of which the processor is busy for about
+// a tenth, and one of speed 0.25 makes a quarter of the steps per second. On a processor that is too busy
+// all of them are slower. Time in which it was suspended is not made up for.
 #include "gang.h"
 #include "network.h"
 
@@ -40,7 +41,7 @@ struct Options {
   double batch = 32;  // points per rank and step
   double seed = 1;
   double every = 1000;  // steps between checkpoints
-  double cpu_share = 0.1;
+  double step_ms = 1;   // of one emulated GPU of speed 1
   std::string checkpoint;
 };
 
@@ -63,23 +64,26 @@ struct Position {
   double loss = 0;  // sum over the steps of this epoch so far
 };
 
+double now_s() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 class Pace {
  public:
-  // Of a process that may take `share` of a processor; 0: all it gets.
-  explicit Pace(double share) : share_(share) {}
+  // Of a process whose steps take so long, or longer.
+  explicit Pace(double step_s) : step_s_(step_s) {}
 
-  // Waits until what the last step cost is paid. True: SIGTERM came.
+  // Waits until the next step may begin. True: SIGTERM came.
   bool is_interrupted() {
+    const double now = now_s();
+    owed_s_ = std::max(-kLeewayS, owed_s_ + step_s_ - (now - last_s_));
+    last_s_ = now;
     timespec pause{};
-    if (share_ > 0) {
-      const double cpu = seconds(CLOCK_PROCESS_CPUTIME_ID), wall = seconds(CLOCK_MONOTONIC);
-      owed_ = std::max(0.0, owed_ + (cpu - cpu_) / share_ - (wall - wall_));
-      cpu_ = cpu;
-      wall_ = wall;
-      if (owed_ > 0.002) {  // shorter waits are not kept well
-        pause.tv_sec = static_cast<time_t>(owed_);
-        pause.tv_nsec = static_cast<long>((owed_ - static_cast<double>(pause.tv_sec)) * 1e9);
-      }
+    if (owed_s_ > kPauseS) {
+      pause.tv_sec = static_cast<time_t>(owed_s_);
+      pause.tv_nsec = static_cast<long>((owed_s_ - static_cast<double>(pause.tv_sec)) * 1e9);
     }
     sigset_t term;
     sigemptyset(&term);
@@ -87,17 +91,13 @@ class Pace {
     return sigtimedwait(&term, nullptr, &pause) == SIGTERM;
   }
 
-  static double seconds(clockid_t clock) {
-    timespec time{};
-    clock_gettime(clock, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-  }
-
  private:
-  double share_;
-  double owed_ = 0;  // seconds to wait
-  double cpu_ = seconds(CLOCK_PROCESS_CPUTIME_ID);
-  double wall_ = seconds(CLOCK_MONOTONIC);
+  static constexpr double kPauseS = 0.002;  // shorter ones are not kept well
+  static constexpr double kLeewayS = 0.05;  // that may be made up for
+
+  double step_s_;
+  double owed_s_ = 0;
+  double last_s_ = now_s();
 };
 
 class Training {
@@ -184,7 +184,7 @@ class Training {
 
   // Appends how far the run is, at most once in a second unless `now`.
   void tell_progress(bool now) {
-    const double time = Pace::seconds(CLOCK_MONOTONIC);
+    const double time = now_s();
     if (progress_.empty() || gang_.rank() != 0 || (!now && time < told_ + 1)) return;
     told_ = time;
     if (std::FILE* file = std::fopen(progress_.c_str(), "a")) {
@@ -235,7 +235,7 @@ int fail(const std::string& why) {
 
 int run(Training& training, Pace pace) {
   const std::uint64_t first = training.at();
-  const double begun = Pace::seconds(CLOCK_MONOTONIC);
+  const double begun = now_s();
   training.tell_progress(true);
   bool stop = false;
   while (!training.is_done() && !stop) {
@@ -250,7 +250,7 @@ int run(Training& training, Pace pace) {
     if (training.speaks()) std::printf("interrupted: checkpoint at step %ju\n", step);
     return kInterrupted;
   }
-  const double per_s = static_cast<double>(step - first) / (Pace::seconds(CLOCK_MONOTONIC) - begun);
+  const double per_s = static_cast<double>(step - first) / (now_s() - begun);
   if (training.speaks())
     std::printf("done: step %ju, held-out accuracy %.1f %%, %.0f steps/s\n", step,
                 training.accuracy_percent(), per_s);
@@ -263,7 +263,7 @@ std::string parse(std::span<char*> arguments, Options& options) {
                                                           {"--batch", &options.batch},
                                                           {"--seed", &options.seed},
                                                           {"--every", &options.every},
-                                                          {"--cpu-share", &options.cpu_share}};
+                                                          {"--step-ms", &options.step_ms}};
   for (std::size_t i = 0; i < arguments.size(); i += 2) {
     const std::string_view name = arguments[i];
     if (i + 1 == arguments.size()) return std::string(name) + " needs a value";
@@ -273,7 +273,7 @@ std::string parse(std::span<char*> arguments, Options& options) {
       options.checkpoint = arguments[i + 1];
     } else if (found == std::end(numbers)) {
       return "unknown option " + std::string(name) + ": there are --steps --batch --seed --every " +
-             "--cpu-share --checkpoint";
+             "--step-ms --checkpoint";
     } else if (*found->second = number(arguments[i + 1]); *found->second <= 0) {
       return std::string(name) + " is a number above 0";
     }
@@ -303,9 +303,9 @@ int main_of(std::span<char*> arguments) {
   if (!training.is_valid())
     return fail("a batch has at most " + std::to_string(kTrainPoints) + " points");
   if (!training.resume()) return fail(options.checkpoint + " is no checkpoint of this run");
-  const double speed = number(environment("FAIRLEAD_SPEED", "0"));
-  const double gpus = number(environment("FAIRLEAD_GPUS", "1"));
-  return run(training, Pace(options.cpu_share * std::max(0.0, speed) * std::max(0.0, gpus) / size));
+  const double speed =
+      number(environment("FAIRLEAD_SPEED", "0")) * number(environment("FAIRLEAD_GPUS", "1"));
+  return run(training, Pace(speed > 0 ? options.step_ms / 1000 * size / speed : 0));
 }
 
 }  // namespace

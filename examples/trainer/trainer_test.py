@@ -4,7 +4,6 @@
 import os
 import pathlib
 import re
-import resource
 import signal
 import socket
 import struct
@@ -120,14 +119,9 @@ class Trainer(unittest.TestCase):
         self.assertIn("is no checkpoint of this run", other.communicate(timeout=60)[1])
         self.assertEqual(other.returncode, 1)
 
-    def test_an_emulated_gpu_takes_its_share_of_a_processor_and_no_more(self):
-        process = self.start("a", "--steps", 400, "--cpu-share", 0.5, FAIRLEAD_SPEED="0.1", FAIRLEAD_GPUS="2")
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        out = self.output(process)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        wall_s = 400 / float(re.search(r"(\d+) steps/s", out).group(1))
-        self.assertGreater(wall_s, 0.5 * cpu_s / 0.1)  # half, as some of it is for starting
+    def test_emulated_gpus_of_a_tenth_of_the_speed_make_a_tenth_of_the_steps(self):
+        out = self.output(self.start("a", "--steps", 100, "--step-ms", 1, FAIRLEAD_SPEED="0.1", FAIRLEAD_GPUS="2"))
+        self.assertLess(float(re.search(r"(\d+) steps/s", out).group(1)), 230)  # 200, and the leeway
 
 
 if __name__ == "__main__":
