@@ -234,18 +234,16 @@ std::vector<TaskStatus> Tasks::all() {
 
 // Nothing where it never began; it is removed then.
 std::optional<TaskStatus> Tasks::look(TaskId task) {
-  using State = TaskStatus::State;
   const std::string folder = folder_of(task);
   for (;;) {
-    std::optional<shim::Mark> mark;
-    if (live_.count(task) == 0) mark = shim::read_mark(folder);
-    if (mark) adopt(task, *mark);
-    if (const auto found = live_.find(task); found != live_.end()) {
-      if (found->second.is_given_up) return std::nullopt;
-      return TaskStatus{task, is_frozen(found->second) ? State::kFrozen : State::kRunning};
+    if (const auto found = live_.find(task); found != live_.end())
+      return status_of(task, found->second);
+    std::optional<shim::Mark> mark = shim::read_mark(folder);
+    if (mark && adopt(task, *mark)) continue;
+    if ((mark && mark->pid != 0) || shim::read_end(folder)) {
+      const TaskEnd end = end_of(task, mark ? mark->cgroup : std::string());
+      return TaskStatus{task, TaskStatus::State::kEnded, end};
     }
-    if ((mark && mark->pid != 0) || shim::read_end(folder))
-      return TaskStatus{task, State::kEnded, end_of(task, mark ? mark->cgroup : std::string())};
     // A shim that was late finds the task taken; else it has just begun, and is looked at again.
     const bool is_mine = mark || shim::write_mark(folder, {.boot = shim::boot_id()});
     if (!is_mine && errno == EEXIST) continue;
@@ -254,27 +252,30 @@ std::optional<TaskStatus> Tasks::look(TaskId task) {
   }
 }
 
-// Watches the shim that made `mark`, if it lives. A number of a process that is used again has another
+// Watches the shim that made `mark`; false if it has ended. A number of a process that is used again has another
 // start time.
-void Tasks::adopt(TaskId task, const shim::Mark& mark) {
-  if (mark.pid <= 0 || mark.boot != shim::boot_id()) return;
+bool Tasks::adopt(TaskId task, const shim::Mark& mark) {
+  if (mark.pid <= 0 || mark.boot != shim::boot_id()) return false;
   Descriptor process(shim::open_process(mark.pid));
   FL_CHECK(process.is_open() || errno == ESRCH, "a task cannot be watched: {}",
            std::strerror(errno));
   const std::optional<shim::Process> now = shim::find_process(mark.pid);
-  if (!process.is_open() || !now || now->started != mark.started) return;
-  if (now->has_ended()) {
-    reap(process, 0);
-  } else {
-    watch(task, mark.pid, std::move(process), mark.cgroup);
-  }
+  if (!process.is_open() || !now || now->started != mark.started) return false;
+  if (now->has_ended() && reap(process, 0)) return false;
+  watch(task, mark.pid, std::move(process), mark.cgroup);
+  return true;
 }
 
-bool Tasks::is_frozen(const Live& live) const {
-  if (!live.cgroup.empty()) return is_cgroup_frozen(live.cgroup);
+std::optional<TaskStatus> Tasks::status_of(TaskId task, const Live& live) const {
+  if (live.is_given_up) return std::nullopt;
+  using State = TaskStatus::State;
+  if (!live.cgroup.empty())
+    return TaskStatus{task, is_cgroup_frozen(live.cgroup) ? State::kFrozen : State::kRunning};
   const std::vector<shim::Process> below = shim::descendants(live.pid).processes;
-  return !below.empty() && std::all_of(below.begin(), below.end(),
-                                       [](const auto& process) { return process.is_still(); });
+  const bool is_frozen =
+      !below.empty() && std::all_of(below.begin(), below.end(),
+                                    [](const auto& process) { return process.is_still(); });
+  return TaskStatus{task, is_frozen ? State::kFrozen : State::kRunning};
 }
 
 void Tasks::forget(TaskId task) {

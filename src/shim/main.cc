@@ -89,14 +89,15 @@ void limit_open_files(std::uint64_t count) {
 std::vector<std::string> environment_of(const Spec& spec, std::uint32_t rank) {
   std::vector<std::string> environment = spec.environment;
   if (spec.processes == 1) return environment;
-  const std::pair<std::string, std::uint32_t> own[] = {
-      {"RANK=", rank}, {"LOCAL_RANK=", rank}, {"WORLD_SIZE=", spec.processes}};
-  for (const auto& [name, value] : own) {
+  const auto set = [&](const std::string& name, std::uint32_t value) {
     const auto is_same = [&](const std::string& text) { return text.rfind(name, 0) == 0; };
     environment.erase(std::remove_if(environment.begin(), environment.end(), is_same),
                       environment.end());
     environment.push_back(name + std::to_string(value));
-  }
+  };
+  set("RANK=", rank);
+  set("LOCAL_RANK=", rank);
+  set("WORLD_SIZE=", spec.processes);
   return environment;
 }
 
