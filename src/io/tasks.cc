@@ -38,18 +38,20 @@ std::optional<TaskId> parse_name(const std::string& name) {
   return TaskId{JobId(job), hold};
 }
 
-// A file of the user's, to append to or to read; it is made where there is none. What is not a plain
-// file is refused, and no link is followed.
-Result<Descriptor> users_file(const std::string& path, int flags, std::uint32_t uid,
-                              std::uint32_t gid) {
-  Descriptor file(
-      ::open(path.c_str(), flags | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+// A file of the user's, to append to; it is made where there is none. What is not a plain file, or is
+// another user's, is refused, and no link is followed.
+Result<Descriptor> users_file(const std::string& path, std::uint32_t uid, std::uint32_t gid) {
+  constexpr int kFlags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  Descriptor file(::open(path.c_str(), kFlags, 0600));
   struct stat now {};
-  const bool is_plain = file.is_open() && ::fstat(file.get(), &now) == 0 && S_ISREG(now.st_mode);
-  if (file.is_open() && !is_plain) return run_error("{} is no plain file", path);
-  const bool is_theirs = is_plain && (now.st_uid == uid || ::fchown(file.get(), uid, gid) == 0);
-  if (!is_theirs) return run_error("{}: cannot make it: {}", path, std::strerror(errno));
-  return file;
+  if (!file.is_open() || ::fstat(file.get(), &now) != 0)
+    return run_error("{}: cannot make it: {}", path, std::strerror(errno));
+  if (!S_ISREG(now.st_mode)) return run_error("{} is no plain file", path);
+  if (now.st_uid == uid) return file;
+  if (now.st_uid != ::geteuid() || now.st_size != 0)  // not one that was just made
+    return run_error("{} belongs to user {}", path, now.st_uid);
+  if (::fchown(file.get(), uid, gid) == 0) return file;
+  return run_error("{}: cannot make it that of user {}: {}", path, uid, std::strerror(errno));
 }
 
 Status check(const TaskSpec& spec) {
@@ -115,12 +117,12 @@ Status Tasks::start(const TaskSpec& spec) {
 
 Status Tasks::prepare(const TaskSpec& spec) const {
   FL_TRY(make_passage(folder_of(spec.id)));
-  FL_TRY(users_file(progress_path(spec.id), O_WRONLY, spec.uid, spec.gid));
+  FL_TRY(users_file(progress_path(spec.id), spec.uid, spec.gid));
   return {};
 }
 
 Status Tasks::launch(const TaskSpec& spec, const std::string& cgroup) {
-  FL_TRY_ASSIGN(log, users_file(log_path(spec.id.job), O_WRONLY | O_APPEND, spec.uid, spec.gid));
+  FL_TRY_ASSIGN(log, users_file(log_path(spec.id.job), spec.uid, spec.gid));
   const bool becomes_user = spec.uid != ::geteuid();
   const shim::Spec given{
       .folder = folder_of(spec.id),
@@ -252,8 +254,8 @@ std::optional<TaskStatus> Tasks::look(TaskId task) {
   }
 }
 
-// Watches the shim that made `mark`; false if it has ended. A number of a process that is used again has another
-// start time.
+// Watches the shim that made `mark`; false if it has ended. A process that got its number since has
+// another start time.
 bool Tasks::adopt(TaskId task, const shim::Mark& mark) {
   if (mark.pid <= 0 || mark.boot != shim::boot_id()) return false;
   Descriptor process(shim::open_process(mark.pid));

@@ -420,6 +420,23 @@ TEST_P(TasksTest, ATaskRunsAsItsUserAndReadsNoFileOfTheDaemon) {
   EXPECT_EQ(now.st_uid, kOtherUser);
 }
 
+TEST_P(TasksTest, OutputIsNotAppendedToAFileOfAnotherUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can start tasks of others";
+  start(1, "echo secret");
+  end_of(id(1));
+  TaskSpec spec = script(2, "echo text");
+  spec.uid = spec.gid = kOtherUser;
+  EXPECT_FALSE(io_->start(spec));
+  EXPECT_EQ(log(), "secret\n");
+}
+
+TEST_P(TasksTest, OnlyRootRunsTasksOfOthers) {
+  if (::geteuid() == 0) GTEST_SKIP() << "this is root";
+  TaskSpec spec = script(1, "exit 0");
+  spec.uid = ::geteuid() + 1;
+  EXPECT_FALSE(io_->start(spec));
+}
+
 TEST_P(TasksTest, ATaskOfAnotherUserIsFrozenAndEnded) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can start tasks of others";
   TaskSpec spec = script(1, kTicking);

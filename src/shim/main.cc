@@ -4,10 +4,10 @@
 // As the subreaper, all that they begin stays below it, however it detaches itself. It answers to no
 // signal but those of the daemon: SIGUSR1 asks the task to end, SIGUSR2 ends it.
 //
-// SIGTERM goes to the processes that the shim started, not to all below them: a training loop's
-// helpers (loaders of data, workers of torchrun) are told by their parent when it has used them for
-// the checkpoint, and one that dies of itself makes the parent fail. Once those have ended, it goes
-// to what they left behind, as a shell leaves its child.
+// SIGTERM goes to the processes that the shim started, not to all below them: a launcher tells its
+// workers, and a loader of data that ends before its training loop makes the loop fail instead of
+// writing its checkpoint. Once the started ones have ended, SIGTERM goes to what they left behind, as
+// a shell leaves its child.
 #include "fairlead/shim/files.h"
 #include "fairlead/shim/processes.h"
 #include "fairlead/shim/spec.h"
@@ -103,6 +103,7 @@ std::vector<std::string> environment_of(const Spec& spec, std::uint32_t rank) {
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> list;
+  list.reserve(texts.size() + 1);
   for (std::string& text : texts) list.push_back(text.data());
   list.push_back(nullptr);
   return list;
