@@ -1,16 +1,20 @@
 #include "fairlead/io/real_io.h"
 
+#include "fairlead/io/accounts.h"
 #include "fairlead/io/testing_real_io.h"
 
 #include <csignal>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 namespace fairlead {
 namespace {
 
 using Kind = IoEvent::Kind;
+
+constexpr std::uint32_t kOtherUser = 65534;
 
 class Client {
  public:
@@ -71,6 +75,31 @@ TEST_P(RealIoTest, ClientsAreToldApart) {
   ASSERT_EQ(closed.kind, Kind::kClosed);
   EXPECT_EQ(closed.connection, one.connection);
   io_->send(one.connection, "into the void");
+}
+
+TEST_P(RealIoTest, AClientOfAnotherUserIsNoAdministrator) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  const pid_t client = ::fork();
+  if (client == 0) {
+    if (::setgid(kOtherUser) != 0 || ::setuid(kOtherUser) != 0) ::_exit(1);
+    const Client connects(folder_ / "socket");
+    ::_exit(0);
+  }
+  const IoEvent event = next();
+  ASSERT_EQ(event.kind, Kind::kConnected);
+  EXPECT_EQ(event.peer.uid, kOtherUser);
+  EXPECT_EQ(event.peer.gid, kOtherUser);
+  EXPECT_FALSE(event.peer.is_admin);
+  ::waitpid(client, nullptr, 0);
+}
+
+TEST_P(RealIoTest, MembersOfTheGroupAreAdministrators) {
+  const std::optional<std::uint32_t> group = find_group("daemon");  // the account has the same name
+  if (!group || account_name(*group) != "daemon") GTEST_SKIP() << "no such account";
+  if (::geteuid() == *group) GTEST_SKIP() << "this is that account";
+  EXPECT_TRUE(is_administrator(*group, *group, "daemon"));
+  EXPECT_FALSE(is_administrator(*group, *group, "root"));
+  EXPECT_FALSE(is_administrator(*group, *group, "no such group"));
 }
 
 TEST_P(RealIoTest, AConnectionEndsOnceAllWasSent) {
