@@ -273,10 +273,12 @@ std::optional<TaskStatus> Tasks::status_of(TaskId task, const Live& live) const 
   using State = TaskStatus::State;
   if (!live.cgroup.empty())
     return TaskStatus{task, is_cgroup_frozen(live.cgroup) ? State::kFrozen : State::kRunning};
+  // Those that have ended and wait to be noticed say nothing.
   const std::vector<shim::Process> below = shim::descendants(live.pid).processes;
-  const bool is_frozen =
-      !below.empty() && std::all_of(below.begin(), below.end(),
-                                    [](const auto& process) { return process.is_still(); });
+  const auto is_still = [](const shim::Process& process) { return process.is_still(); };
+  const auto is_over = [](const shim::Process& process) { return process.has_ended(); };
+  const bool is_frozen = std::all_of(below.begin(), below.end(), is_still) &&
+                         !std::all_of(below.begin(), below.end(), is_over);
   return TaskStatus{task, is_frozen ? State::kFrozen : State::kRunning};
 }
 

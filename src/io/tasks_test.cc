@@ -209,14 +209,27 @@ TEST_P(TasksTest, AnotherDaemonFindsTasksAsTheyAre) {
   EXPECT_EQ(end_of(id(2)), signal(SIGTERM));
 }
 
-TEST_P(TasksTest, AnotherDaemonFindsWhatEndedMeanwhile) {
-  start(1, "echo ready > $FIFO; read line < $FIFO.go; exit 6");
+TEST_P(TasksTest, ATaskWhoseEndTheShimHasNotNoticedRuns) {
   const Fifo go(fifo().path() + ".go");
+  start(1, "echo $PPID > $FIFO; echo $$ > $FIFO; read line < $FIFO.go; exit 6");
+  const pid_t shim = std::stoi(fifo().line());
+  const pid_t pid = std::stoi(fifo().line());
+  ASSERT_EQ(::kill(shim, SIGSTOP), 0);
+  go.write("go\n");
+  while (!shim::find_process(pid)->has_ended()) io_->wait(io_->now() + milliseconds(1));
+  EXPECT_EQ(state(id(1)), State::kRunning);
+  ASSERT_EQ(::kill(shim, SIGCONT), 0);
+  EXPECT_EQ(end_of(id(1)), code(6));
+}
+
+TEST_P(TasksTest, AnotherDaemonFindsWhatEndedMeanwhile) {
+  const Fifo go(fifo().path() + ".go");
+  start(1, "echo ready > $FIFO; read line < $FIFO.go; exit 6");
   fifo().line();
   io_.reset();
   go.write("go\n");
   open();
-  if (state(id(1)) == State::kRunning) end_of(id(1));
+  if (state(id(1)) != State::kEnded) end_of(id(1));
   const std::vector<TaskStatus> tasks = io_->tasks();
   ASSERT_EQ(tasks.size(), 1U);
   EXPECT_EQ(tasks[0].end, code(6));
