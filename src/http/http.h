@@ -35,8 +35,8 @@ class HttpReader {
   HttpReader& operator=(HttpReader&&) noexcept;
   ~HttpReader();
 
-  // Takes the next bytes. Error: this is no HTTP, or too much of it; the connection is of no further
-  // use. O(bytes).
+  // Takes the next bytes; what follows a message without keep_alive is left out. Error: this is no
+  // HTTP, or too much of it; the connection is of no further use. O(bytes).
   Status feed(std::string_view bytes);
   // The next whole message, if there is one.
   std::optional<HttpMessage> next();
@@ -46,9 +46,16 @@ class HttpReader {
   std::unique_ptr<State> state_;
 };
 
-// A request with a JSON body, or none where it is empty.
-std::string http_request(std::string_view method, std::string_view target, std::string_view body = {},
-                         std::string_view token = {});
+// Any text as one part of a target's path: "a b/c" is "a%20b%2Fc".
+std::string http_encoded(std::string_view text);
+
+// A request with a JSON body, or none where it is empty. REQUIRES: target and token come without
+// blanks and control characters (http_encoded).
+std::string http_request(std::string_view method, std::string_view target,
+                         std::string_view body = {}, std::string_view token = {});
+// A response that no cache keeps and no other site's page shows in a frame.
+// The value of a name in a query such as "all=1&user=ann%20b", decoded; empty where it has none.
+std::string query_value(std::string_view query, std::string_view name);
 std::string http_response(int status, std::string_view content_type, std::string_view body,
                           bool keep_alive = true);
 

@@ -64,7 +64,8 @@ struct TaskEnd {
 struct TaskStatus {
   TaskId id;
   enum class State : std::uint8_t { kRunning, kFrozen, kEnded } state = State::kRunning;
-  TaskEnd end{};  // of one that has ended
+  bool was_interrupted = false;  // it was asked to end, and that was not forgotten with the daemon
+  TaskEnd end{};                 // of one that has ended
 };
 
 struct IoEvent {
@@ -123,7 +124,8 @@ class Io {
   // frozen. Doing it twice is once; a task that has ended is left alone.
   virtual Status freeze(TaskId task) = 0;
   virtual Status thaw(TaskId task) = 0;
-  // Asks it to write a checkpoint and end (SIGTERM); it is thawed for that.
+  // Asks it to write a checkpoint and end (SIGTERM); it is thawed for that. That it was asked is on
+  // the disk before.
   virtual void interrupt(TaskId task) = 0;
   // Ends it at once (SIGKILL). kTaskEnded follows, as it does after interrupt().
   virtual void kill(TaskId task) = 0;

@@ -209,6 +209,7 @@ Status Tasks::thaw(TaskId task) {
 void Tasks::interrupt(TaskId task) {
   const auto found = live_.find(task);
   if (found == live_.end()) return;
+  shim::write_interrupted(folder_of(task));
   shim::send_signal_to(found->second.shim.get(), SIGUSR1);
   if (const Status thawed = thaw(task); !thawed) kill(task);  // it could not write a checkpoint
 }
@@ -243,8 +244,10 @@ std::optional<TaskStatus> Tasks::look(TaskId task) {
     std::optional<shim::Mark> mark = shim::read_mark(folder);
     if (mark && adopt(task, *mark)) continue;
     if ((mark && mark->pid != 0) || shim::read_end(folder)) {
-      const TaskEnd end = end_of(task, mark ? mark->cgroup : std::string());
-      return TaskStatus{task, TaskStatus::State::kEnded, end};
+      return TaskStatus{.id = task,
+                        .state = TaskStatus::State::kEnded,
+                        .was_interrupted = shim::was_interrupted(folder),
+                        .end = end_of(task, mark ? mark->cgroup : std::string())};
     }
     // A shim that was late finds the task taken; else it has just begun, and is looked at again.
     const bool is_mine = mark || shim::write_mark(folder, {.boot = shim::boot_id()});
@@ -270,16 +273,20 @@ bool Tasks::adopt(TaskId task, const shim::Mark& mark) {
 
 std::optional<TaskStatus> Tasks::status_of(TaskId task, const Live& live) const {
   if (live.is_given_up) return std::nullopt;
-  using State = TaskStatus::State;
-  if (!live.cgroup.empty())
-    return TaskStatus{task, is_cgroup_frozen(live.cgroup) ? State::kFrozen : State::kRunning};
-  // Those that have ended and wait to be noticed say nothing.
-  const std::vector<shim::Process> below = shim::descendants(live.pid).processes;
-  const auto is_still = [](const shim::Process& process) { return process.is_still(); };
-  const auto is_over = [](const shim::Process& process) { return process.has_ended(); };
-  const bool is_frozen = std::all_of(below.begin(), below.end(), is_still) &&
-                         !std::all_of(below.begin(), below.end(), is_over);
-  return TaskStatus{task, is_frozen ? State::kFrozen : State::kRunning};
+  TaskStatus status{.id = task, .was_interrupted = shim::was_interrupted(folder_of(task))};
+  bool is_frozen = false;
+  if (!live.cgroup.empty()) {
+    is_frozen = is_cgroup_frozen(live.cgroup);
+  } else {
+    // Those that have ended and wait to be noticed say nothing.
+    const std::vector<shim::Process> below = shim::descendants(live.pid).processes;
+    const auto is_still = [](const shim::Process& process) { return process.is_still(); };
+    const auto is_over = [](const shim::Process& process) { return process.has_ended(); };
+    is_frozen = std::all_of(below.begin(), below.end(), is_still) &&
+                !std::all_of(below.begin(), below.end(), is_over);
+  }
+  if (is_frozen) status.state = TaskStatus::State::kFrozen;
+  return status;
 }
 
 void Tasks::forget(TaskId task) {

@@ -32,6 +32,7 @@ Result<JournalFile> JournalFile::append_to(const std::filesystem::path& path, Re
 
 JournalFile JournalFile::begin(std::unique_ptr<AppendFile> file) {
   JournalFile journal;
+  journal.block_bytes_ = kBlockBytesMax / 2;
   journal.file_.emplace(BlockWriter::begin(std::move(file)));
   return journal;
 }
@@ -41,6 +42,7 @@ JournalFile JournalFile::go_on(const JournalEnd& end, std::unique_ptr<AppendFile
   JournalFile journal;
   journal.last_ = end.last;
   journal.hash_ = end.hash;
+  journal.block_bytes_ = kBlockBytesMax / 2;
   journal.file_.emplace(std::move(file), end.blocks);
   return journal;
 }
@@ -50,7 +52,7 @@ void JournalFile::on(const Record& record) {
   encode_record(buffer_, record, last_);
   last_ = record.t;
   ++buffered_;
-  if (buffer_.bytes().size() >= kBlockBytes) end_block();
+  if (buffer_.bytes().size() >= block_bytes_) end_block();
 }
 
 void JournalFile::end_block() {

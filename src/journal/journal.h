@@ -76,7 +76,8 @@ class JournalFile : public RecordSink {
   // that is finished. O(bytes).
   static Result<JournalFile> append_to(const std::filesystem::path& path, RecordSink& before,
                                        JournalEnd* end = nullptr);
-  // The same for files that are not of this machine. `file` is empty.
+  // The same for journals that are read after a crash, so blocks end where sync() is called: none
+  // has half an instant. `file` is empty, and may be of another machine.
   static JournalFile begin(std::unique_ptr<AppendFile> file);
   // Goes on behind records of which read_journal() said `end`; the file stops there.
   static JournalFile go_on(const JournalEnd& end, std::unique_ptr<AppendFile> file);
@@ -98,6 +99,7 @@ class JournalFile : public RecordSink {
 
   Writer buffer_;
   std::uint32_t buffered_ = 0;  // records in buffer_
+  std::size_t block_bytes_ = kBlockBytes;
   Time last_;
   bool closed_ = false;
   StreamHash hash_;

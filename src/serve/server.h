@@ -7,7 +7,7 @@
 
 #include "fairlead/base/result.h"
 #include "fairlead/io/io.h"
-#include "fairlead/model/cluster.h"
+#include "fairlead/local/machine.h"
 
 #include <cstdint>
 #include <memory>
@@ -18,10 +18,7 @@ namespace fairlead {
 struct Tables;
 
 struct ServeOptions {
-  Cluster cluster;  // the GPUs of this machine, a node for each type
-  // How fast a GPU of each type is said to be, relative to the first; for stand-ins, which tell
-  // their jobs (FAIRLEAD_SPEED).
-  IdVector<GpuTypeId, double> speed{};
+  Machine machine;
   std::string policy = "gandiva-fair";  // with its options
   std::uint64_t seed = 0;
   // What a job that has to leave its GPUs has to write a checkpoint, before it is killed.

@@ -1,0 +1,104 @@
+// What a daemon does with the tasks that it finds.
+
+#include "fairlead/local/local_backend.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fairlead {
+
+TaskHistory::TaskHistory(FirstGpus first, std::span<const TaskStatus> tasks)
+    : first_(std::move(first)) {
+  for (const TaskStatus& task : tasks) gpus_.emplace(task.id, std::vector<std::uint32_t>());
+}
+
+void TaskHistory::on(const Record& record) {
+  const auto* place = std::get_if<record::Place>(&record.what);
+  if (place == nullptr || place->copy > 0) return;
+  Count& count = counts_.grow_to(place->job);
+  const auto found = gpus_.find({place->job, ++count.holds});
+  if (found != gpus_.end()) found->second = machine_gpus(first_, place->gang, place->gpu_masks);
+  if (place->kind != PlaceKind::kResume) ++count.starts;
+}
+
+std::span<const std::uint32_t> TaskHistory::gpus_of(TaskId task) const {
+  const auto found = gpus_.find(task);
+  if (found == gpus_.end()) return {};
+  return found->second;
+}
+
+std::uint32_t TaskHistory::starts_of(JobId job) const {
+  return counts_.has(job) ? counts_[job].starts : 0;
+}
+
+void LocalBackend::adopt(Time now, std::span<const TaskStatus> tasks, const TaskHistory& history) {
+  for (auto& [id, job] : jobs_) job.hold = tables_.jobs.hold[id];
+  for (const TaskStatus& task : tasks) {
+    if (!task.was_interrupted) find(now, task, history);
+  }
+  for (const TaskStatus& task : tasks) {
+    if (task.was_interrupted) find(now, task, history);
+  }
+  for (const TaskStatus& task : tasks) {
+    if (task.state == TaskStatus::State::kEnded) on_task_ended(now, task.id, task.end);
+  }
+  for (auto& [id, job] : jobs_) take_up(now, id, job);
+  for (const auto& [hold, busy] : tables_.stopping) {
+    const auto job = jobs_.find(hold.first);
+    if (job != jobs_.end() && job->second.task && job->second.task->works) {
+      job->second.task->stopped_hold = hold.second;
+    } else {
+      say_stopped(hold.first, hold.second);
+    }
+  }
+  start_all_due(now);
+}
+
+// A task that was found.
+void LocalBackend::find(Time now, const TaskStatus& status, const TaskHistory& history) {
+  const auto found = jobs_.find(status.id.job);
+  const auto gpus = history.gpus_of(status.id);
+  const bool has_ended = status.state == TaskStatus::State::kEnded;
+  if (found == jobs_.end() || gpus.empty() || found->second.task) {  // its job is done
+    if (!has_ended) io_.kill(status.id);
+    return;
+  }
+  Job& job = found->second;
+  job.task = {.id = status.id, .gpus = {gpus.begin(), gpus.end()}, .works = false};
+  if (status.state == TaskStatus::State::kFrozen) job.task->state = State::kFrozen;
+  if (status.state == TaskStatus::State::kRunning && are_free(gpus, status.id.job)) {
+    set_works(now, status.id.job, *job.task, true);
+  }
+  if (!status.was_interrupted) return;
+  if (has_ended) {
+    job.task->state = State::kLeaving;
+  } else {
+    leave(now, *job.task, 0);
+  }
+}
+
+// A job that is here, and the task that was found of it, if any. It has ended already if its job is
+// running and has none, where that was not said to have ended.
+void LocalBackend::take_up(Time now, JobId id, Job& job) {
+  const Jobs& jobs = tables_.jobs;
+  const bool works = job.task && job.task->works && job.task->state == State::kRunning;
+  if (jobs.state[id] != JobState::kRunning) {
+    if (works) freeze(now, job, 0);
+    return;
+  }
+  auto gpus = machine_gpus(first_gpus_, jobs.last_gang(id), jobs.gangs.gpu_masks(jobs.last[id]));
+  if (works && job.task->gpus == gpus) {
+    if (!jobs.is_starting(id)) return;
+    inbox_.add({.kind = EventKind::kStarted, .job = id, .hold = job.hold});
+    return;
+  }
+  if (!jobs.is_starting(id) && !job.task) {  // lost with the machine, or ended: told already
+    inbox_.add({.kind = EventKind::kEvicted, .job = id, .hold = job.hold});
+    return;
+  }
+  if (works) leave(now, *job.task, 0);
+  job.start = {job.hold, std::move(gpus), now};
+  due_.push_back(id);
+}
+
+}  // namespace fairlead

@@ -1,0 +1,304 @@
+#include "fairlead/local/local_backend.h"
+
+#include "fairlead/base/overloaded.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace fairlead {
+namespace {
+
+// A task that was killed and is still there, as one that waits for a disk, is killed again.
+constexpr Duration kKillAgain = seconds(10);
+
+std::string file_of(JobId job) { return fmt::format("jobs/{}", job.row()); }
+
+}  // namespace
+
+std::string end_text(TaskEnd end) {
+  if (end.signal != 0) return fmt::format("signal {}", end.signal);
+  return fmt::format("exit code {}", end.code);
+}
+
+FirstGpus first_gpus(const Cluster& cluster) {
+  FirstGpus first;
+  first.push_back(0);
+  for (NodeId node : ids<NodeId>(cluster.nodes())) {
+    first.push_back(first[node] + cluster.node_gpus[node]);
+  }
+  return first;
+}
+
+std::vector<std::uint32_t> machine_gpus(const FirstGpus& first, Gang gang,
+                                        std::span<const std::uint64_t> gpu_masks) {
+  std::vector<std::uint32_t> gpus;
+  std::size_t i = 0;
+  for (Slice slice : gang) {
+    for (std::uint64_t left = gpu_masks[i++]; left != 0; left &= left - 1) {
+      gpus.push_back(first[slice.node] + static_cast<std::uint32_t>(std::countr_zero(left)));
+    }
+  }
+  return gpus;
+}
+
+LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine, Duration grace,
+                           Inbox& inbox)
+    : io_(io),
+      tables_(tables),
+      machine_(machine),
+      grace_(grace),
+      inbox_(inbox),
+      first_gpus_(fairlead::first_gpus(tables.cluster)),
+      works_on_(tables.cluster.gpus, JobId::none()) {
+  read_references();
+}
+
+void LocalBackend::add(JobId job, Submission submission, std::uint32_t starts) {
+  jobs_[job] = {.what = std::move(submission), .starts = starts};
+}
+
+const Submission* LocalBackend::submission(JobId job) const {
+  const auto found = jobs_.find(job);
+  return found == jobs_.end() ? nullptr : &found->second.what;
+}
+
+std::uint32_t LocalBackend::starts(JobId job) const {
+  const auto found = jobs_.find(job);
+  return found == jobs_.end() ? 0 : found->second.starts;
+}
+
+bool LocalBackend::is_done(JobId job) const {
+  if (!tables_.jobs.has(job)) return true;
+  const JobState state = tables_.jobs.state[job];
+  return state != JobState::kWaiting && state != JobState::kRunning && state != JobState::kHeld;
+}
+
+void LocalBackend::on(const Record& record) {
+  std::visit(Overloaded{
+                 [&](const OneOf<record::Finished, record::Failed, record::Cancelled> auto& what) {
+                   done_.push_back(what.job);
+                 },
+                 [&](const record::Rejected& rejected) { done_.push_back(rejected.asked.job); },
+                 [](const auto&) {},
+             },
+             record.what);
+}
+
+void LocalBackend::carry_out(Time now, std::span<const Step> steps) {
+  const auto is_placed = [&](JobId job) {
+    return std::ranges::any_of(steps, [&](const Step& step) {
+      return step.kind == Step::Kind::kPlace && step.job == job;
+    });
+  };
+  for (const Step& step : steps) {
+    if (step.kind == Step::Kind::kStop) stop(now, step.job, step.hold, is_placed(step.job));
+  }
+  for (const Step& step : steps) {
+    if (step.kind != Step::Kind::kPlace) continue;
+    Job& job = jobs_[step.job];
+    job.hold = step.hold;
+    job.start = {step.hold, machine_gpus(first_gpus_, step.gang, step.gpu_masks), now};
+    due_.push_back(step.job);
+  }
+  start_all_due(now);
+}
+
+void LocalBackend::stop(Time now, JobId id, HoldId hold, bool moves) {
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return say_stopped(id, hold);
+  Job& job = found->second;
+  if (job.start && job.start->hold == hold) {  // it had not come about
+    job.start.reset();
+    std::erase(due_, id);
+    return say_stopped(id, hold);
+  }
+  if (!job.task || job.task->state != State::kRunning) return say_stopped(id, hold);
+  if (moves || is_done(id)) return leave(now, *job.task, hold);
+  freeze(now, job, hold);
+}
+
+void LocalBackend::freeze(Time now, Job& job, HoldId hold) {
+  Task& task = *job.task;
+  if (!io_.freeze(task.id)) return leave(now, task, hold);
+  task.state = State::kFrozen;
+  set_works(now, task.id.job, task, false);
+  if (hold != 0) say_stopped(task.id.job, hold);
+}
+
+void LocalBackend::leave(Time now, Task& task, HoldId stopped_hold) {
+  task.state = State::kLeaving;
+  task.deadline = now + grace_;
+  task.stopped_hold = stopped_hold;
+  leaving_.push_back(task.id.job);
+  io_.interrupt(task.id);
+}
+
+void LocalBackend::say_stopped(JobId job, HoldId hold) {
+  inbox_.add({.kind = EventKind::kStopped, .job = job, .hold = hold});
+}
+
+void LocalBackend::start_all_due(Time now) {
+  std::erase_if(due_, [&](JobId id) { return start_due(now, id, jobs_[id]); });
+}
+
+bool LocalBackend::start_due(Time now, JobId id, Job& job) {
+  const Start& start = *job.start;
+  if (job.has_ended) return false;
+  if (job.task && job.task->state != State::kFrozen) return false;
+  if (job.task && job.task->gpus != start.gpus) {
+    leave(now, *job.task, 0);
+    return false;
+  }
+  if (!are_free(start.gpus, id)) return false;
+  const Status status = job.task ? io_.thaw(job.task->id) : begin_task(id, job);
+  if (status) {
+    job.task->state = State::kRunning;
+    set_works(now, id, *job.task, true);
+    inbox_.add({.kind = EventKind::kStarted,
+                .job = id,
+                .hold = start.hold,
+                .overhead = now - start.since});
+  } else {
+    inbox_.add({.kind = EventKind::kStartFailed,
+                .job = id,
+                .hold = start.hold,
+                .reason = inbox_.keep(status.error().message)});
+  }
+  job.start.reset();
+  return true;
+}
+
+Status LocalBackend::begin_task(JobId id, Job& job) {
+  const TaskId task{id, job.start->hold};
+  TaskSpec spec{.id = task,
+                .uid = job.what.uid,
+                .gid = job.what.gid,
+                .command = job.what.command,
+                .environment = environment(id, job),
+                .folder = job.what.folder,
+                .umask = job.what.umask,
+                .gpus = job.start->gpus,
+                .processes = job.what.processes};
+  ++job.starts;
+  FL_TRY(io_.start(spec));
+  job.task = {.id = task, .gpus = job.start->gpus, .works = false};
+  return {};
+}
+
+std::vector<std::string> LocalBackend::environment(JobId id, const Job& job) const {
+  const std::vector<std::uint32_t>& gpus = job.start->gpus;
+  const GpuTypeId type = tables_.cluster.node_type[tables_.jobs.last_gang(id).front().node];
+  std::vector<std::string_view> names;
+  for (std::uint32_t gpu : gpus) names.push_back(machine_.gpu_names[gpu]);
+  std::vector<std::string> all = {
+      fmt::format("CUDA_VISIBLE_DEVICES={}", fmt::join(names, ",")),
+      fmt::format("FAIRLEAD_JOB_ID={}", id.row()),
+      fmt::format("FAIRLEAD_GPUS={}", gpus.size()),
+      fmt::format("FAIRLEAD_GPU_TYPE={}", tables_.cluster.type_names[type]),
+      fmt::format("FAIRLEAD_SPEED={}", machine_.speed[type]),
+      fmt::format("FAIRLEAD_RESTART_COUNT={}", job.starts),
+      fmt::format("FAIRLEAD_PROGRESS={}", io_.progress_path({id, job.start->hold})),
+      fmt::format("WORLD_SIZE={}", job.what.processes),
+      "MASTER_ADDR=127.0.0.1",
+      fmt::format("MASTER_PORT={}", io_.free_port()),
+  };
+  const std::size_t ours = all.size();
+  for (const std::string& variable : job.what.environment) {
+    const std::string_view name = std::string_view(variable).substr(0, variable.find('=') + 1);
+    const bool is_ours =
+        std::any_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(ours),
+                    [&](const std::string& text) { return text.starts_with(name); });
+    if (!is_ours) all.push_back(variable);
+  }
+  return all;
+}
+
+bool LocalBackend::are_free(std::span<const std::uint32_t> gpus, JobId for_job) const {
+  return std::ranges::all_of(gpus, [&](std::uint32_t gpu) {
+    return works_on_[gpu].is_none() || works_on_[gpu] == for_job;
+  });
+}
+
+void LocalBackend::set_works(Time now, JobId id, Task& task, bool works) {
+  task.works = works;
+  if (works) {
+    task.meter.run(now);
+  } else {
+    task.meter.pause(now);
+  }
+  for (std::uint32_t gpu : task.gpus) works_on_[gpu] = works ? id : JobId::none();
+}
+
+void LocalBackend::on_task_ended(Time now, TaskId id, TaskEnd end) {
+  ended_.push_back(id);
+  const auto found = jobs_.find(id.job);
+  if (found == jobs_.end() || !found->second.task || found->second.task->id != id) return;
+  Job& job = found->second;
+  const Task task = *job.task;
+  if (task.works) set_works(now, id.job, *job.task, false);
+  job.task.reset();
+  if (task.state == State::kLeaving) {
+    std::erase(leaving_, id.job);
+    if (task.stopped_hold != 0) say_stopped(id.job, task.stopped_hold);
+  } else {
+    job.has_ended = end.is_known;
+    say_ended(id.job, job, end);
+  }
+  if (is_done(id.job)) remove(id.job);
+  start_all_due(now);
+}
+
+void LocalBackend::say_ended(JobId id, const Job& job, TaskEnd end) {
+  if (!end.is_known) {
+    inbox_.add({.kind = EventKind::kEvicted, .job = id, .hold = job.hold});
+  } else if (end == TaskEnd{}) {
+    inbox_.add({.kind = EventKind::kFinished, .job = id, .hold = job.hold});
+  } else {
+    inbox_.add({.kind = EventKind::kFailed,
+                .job = id,
+                .hold = job.hold,
+                .reason = inbox_.keep(end_text(end))});
+  }
+}
+
+void LocalBackend::retire(Time now) {
+  for (TaskId id : std::exchange(ended_, {})) io_.forget(id);
+  for (JobId id : std::exchange(done_, {})) {
+    const auto found = jobs_.find(id);
+    if (found == jobs_.end()) continue;
+    Job& job = found->second;
+    if (job.start) {
+      job.start.reset();
+      std::erase(due_, id);
+    }
+    if (!job.task) {
+      remove(id);
+    } else if (job.task->state != State::kLeaving) {
+      leave(now, *job.task, 0);
+    }
+  }
+}
+
+void LocalBackend::remove(JobId id) {
+  jobs_.erase(id);
+  io_.remove(file_of(id));
+}
+
+Time LocalBackend::deadline() const {
+  Time next = tables_.running.members().empty() ? Time::never() : next_look_;
+  for (JobId id : leaving_) next = std::min(next, jobs_.at(id).task->deadline);
+  return next;
+}
+
+void LocalBackend::on_time(Time now) {
+  if (now >= next_look_) look(now);
+  for (JobId id : leaving_) {
+    Task& task = *jobs_.at(id).task;
+    if (task.deadline > now) continue;
+    io_.kill(task.id);
+    task.deadline = now + kKillAgain;
+  }
+}
+
+}  // namespace fairlead

@@ -1,0 +1,40 @@
+// The GPUs of this machine: those that the driver knows, or stand-ins for them.
+//
+// A node for each GPU type, all on one host, in the order in which the types come.
+#pragma once
+
+#include "fairlead/base/ids.h"
+#include "fairlead/base/result.h"
+#include "fairlead/model/cluster.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlead {
+
+struct Machine {
+  Cluster cluster;
+  // How fast a GPU of each type is said to be; only of stand-ins, which tell their jobs
+  // (FAIRLEAD_SPEED). 1 where it is a real GPU.
+  IdVector<GpuTypeId, double> speed;
+  // By the machine's number of the GPU (machine_gpus() of local_backend.h): as CUDA_VISIBLE_DEVICES
+  // has it.
+  std::vector<std::string> gpu_names;
+};
+
+// "4xV100,4xK80@0.25": eight GPUs that are only counted, the last four said to run at a quarter of
+// the speed; "1xV100:4" is the same as "4xV100". Error: where and what is wrong.
+Result<Machine> stand_in_machine(std::string_view text);
+
+// What NVIDIA's management library says, which is loaded if it is there. Error: there is none, or it
+// knows of no GPU. Source: NVML API reference, device queries.
+Result<Machine> nvidia_machine(const std::string& library = "libnvidia-ml.so.1");
+
+// "4 V100, 4 K80".
+std::string gpus_text(const Machine& machine);
+
+// "NVIDIA A100-SXM4-80GB" is "A100".
+std::string short_gpu_name(std::string_view name);
+
+}  // namespace fairlead

@@ -1,0 +1,288 @@
+#include "fairlead/serve/api.h"
+
+#include "fairlead/base/embedded_file.h"
+#include "fairlead/base/parse.h"
+#include "fairlead/model/job_row.h"
+#include "fairlead/serve/job_request.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+namespace fairlead {
+
+// page.html, which the build embeds (cmake/Embed.cmake).
+std::span<const EmbeddedFile> embedded_live_page();
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kJobs = "/v1/jobs/";
+constexpr std::string_view kUsers = "/v1/users/";
+constexpr std::string_view kNodes = "/v1/nodes/";
+
+json error_body(std::string_view what) { return {{"error", what}}; }
+
+}  // namespace
+
+Api::Api(Io& io, const Views& views, LocalBackend& backend, JobBook& book, Inbox& inbox)
+    : io_(io),
+      views_(views),
+      tables_(views.tables),
+      backend_(backend),
+      book_(book),
+      inbox_(inbox),
+      next_job_(tables_.jobs.size()) {}
+
+void Api::on_connected(ConnectionId connection, const Peer& peer) {
+  clients_[connection].peer = peer;
+}
+
+void Api::on_received(ConnectionId connection, std::string_view bytes) {
+  const auto found = clients_.find(connection);
+  if (found == clients_.end()) return;
+  if (const Status status = found->second.reader.feed(bytes); !status) {
+    send(connection, {400, error_body(status.error().message)}, false);
+    return;
+  }
+  serve_next(connection, found->second);
+}
+
+void Api::on_closed(ConnectionId connection) {
+  clients_.erase(connection);
+  const auto is_its = [&](const Due& due) { return due.connection == connection; };
+  std::erase_if(due_, is_its);
+  std::erase_if(until_end_, [&](const auto& entry) { return is_its(entry.second); });
+}
+
+// Answers come in the order of requests, so the next waits for the one before.
+void Api::serve_next(ConnectionId connection, Client& client) {
+  while (!client.is_waiting) {
+    const std::optional<HttpMessage> request = client.reader.next();
+    if (!request) return;
+    handle(connection, client, *request);
+    if (!clients_.contains(connection)) return;
+  }
+}
+
+void Api::handle(ConnectionId connection, Client& client, const HttpMessage& request) {
+  if (handle_text(connection, request)) return;
+  if (const auto now = answer(connection, client.peer, request)) {
+    send(connection, *now, request.keep_alive);
+  } else {
+    client.is_waiting = true;
+  }
+}
+
+bool Api::handle_text(ConnectionId connection, const HttpMessage& request) {
+  if (request.method != "GET") return false;
+  if (request.path == "/") {
+    io_.send(connection, http_response(200, "text/html; charset=utf-8",
+                                       embedded_live_page().front().text, request.keep_alive));
+  } else if (request.path == "/metrics") {
+    io_.send(connection, http_response(200, "text/plain; version=0.0.4", views_.metrics(io_.now()),
+                                       request.keep_alive));
+  } else {
+    return false;
+  }
+  if (!request.keep_alive) leave(connection);
+  return true;
+}
+
+std::optional<Api::Answer> Api::answer(ConnectionId connection, const Peer& peer,
+                                       const HttpMessage& request) {
+  const Time now = io_.now();
+  const std::string_view path = request.path;
+  const bool gets = request.method == "GET";
+  if (gets && path == "/healthz") return Answer{200, {{"status", "ok"}}};
+  if (gets && path == "/v1/cluster") return Answer{200, views_.cluster(now)};
+  if (gets && path == "/v1/users") return Answer{200, views_.users(now)};
+  if (gets && path == "/v1/jobs") {
+    return Answer{200, views_.jobs(now, query_value(request.query, "user"),
+                                   query_value(request.query, "all") == "1")};
+  }
+  if (request.method == "POST" && path == "/v1/jobs") return submit(connection, peer, request);
+  if (path.starts_with(kJobs)) {
+    return answer_job(connection, peer, request, path.substr(kJobs.size()));
+  }
+  const bool is_operators = (request.method == "PUT" && path.starts_with(kUsers)) ||
+                            (request.method == "POST" && path.starts_with(kNodes));
+  if (!is_operators) return Answer{404, error_body(fmt::format("no such thing: {}", path))};
+  if (!peer.is_admin) return Answer{403, error_body("only administrators may do that")};
+  if (path.starts_with(kUsers)) {
+    return set_tickets(connection, request, path.substr(kUsers.size()));
+  }
+  return cordon(connection, request, path.substr(kNodes.size()));
+}
+
+std::optional<Api::Answer> Api::answer_job(ConnectionId connection, const Peer& peer,
+                                           const HttpMessage& request, std::string_view rest) {
+  const std::size_t slash = std::min(rest.find('/'), rest.size());
+  const auto row = parse_integer(rest.substr(0, slash));
+  const std::string_view verb = rest.substr(slash);
+  const bool is_row = row && *row >= 0 && std::cmp_less(*row, tables_.jobs.size());
+  if (!is_row || !tables_.jobs.has(JobId(static_cast<std::size_t>(*row)))) {
+    return Answer{404, error_body(fmt::format("no such job: {}", rest.substr(0, slash)))};
+  }
+  const JobId job(static_cast<std::size_t>(*row));
+  const Time now = io_.now();
+  if (request.method == "GET" && verb.empty()) {
+    return Answer{200, may_change(peer, job) ? views_.whole_job(job, now) : views_.job(job, now)};
+  }
+  if (request.method == "GET" && verb == "/why") return Answer{200, views_.why(job, now)};
+  if (request.method == "GET" && verb == "/end") {
+    if (views_.is_done(job)) return Answer{200, views_.job(job, now)};
+    until_end_.emplace(job, Due{connection, request.keep_alive, JobId::none()});
+    return std::nullopt;
+  }
+  constexpr std::array<std::pair<std::string_view, EventKind>, 3> kVerbs = {
+      {{"/cancel", EventKind::kCancelled},
+       {"/hold", EventKind::kHeld},
+       {"/release", EventKind::kReleased}}};
+  const auto* known = std::ranges::find(kVerbs, verb, [](const auto& pair) { return pair.first; });
+  if (request.method != "POST" || known == kVerbs.end()) {
+    return Answer{404, error_body(fmt::format("no such thing: {}", request.path))};
+  }
+  if (!may_change(peer, job)) {
+    return Answer{403, error_body(fmt::format("job {} is not yours", job.row()))};
+  }
+  if (views_.is_done(job)) {
+    return Answer{409, error_body(fmt::format("job {} is done", job.row()))};
+  }
+  inbox_.add({.kind = known->second, .job = job});
+  defer(connection, request);
+  return std::nullopt;
+}
+
+bool Api::may_change(const Peer& peer, JobId job) const {
+  return peer.is_admin || tables_.users.names[tables_.jobs.user[job]] == io_.user_name(peer.uid);
+}
+
+std::optional<Api::Answer> Api::submit(ConnectionId connection, const Peer& peer,
+                                       const HttpMessage& request) {
+  Result<JobRequest> parsed = parse_job_request(request.body, tables_.cluster);
+  if (!parsed) return Answer{400, error_body(parsed.error().message)};
+  JobRequest& asked = *parsed;
+  asked.submission.uid = peer.uid;
+  asked.submission.gid = peer.gid;
+  const JobId job(next_job_);
+  const std::string text = submission_text(asked.submission);
+  if (const Status status = io_.write(fmt::format("jobs/{}", job.row()), text); !status) {
+    return Answer{503, error_body(status.error().message)};
+  }
+  ++next_job_;
+  inbox_.add(JobSpec{.job = job,
+                     .user = user_of(io_.user_name(peer.uid)),
+                     .name = inbox_.keep(std::move(asked.name)),
+                     .model = inbox_.keep(std::move(asked.model)),
+                     .gpus = asked.gpus,
+                     .gpus_min = asked.gpus,
+                     .gpus_max = asked.gpus,
+                     .types = asked.types,
+                     .work = asked.declared});
+  backend_.add(job, std::move(asked.submission));
+  defer(connection, request, job);
+  return std::nullopt;
+}
+
+std::optional<Api::Answer> Api::set_tickets(ConnectionId connection, const HttpMessage& request,
+                                            std::string_view name) {
+  const json body = json::parse(request.body, nullptr, false);
+  const bool is_number =
+      body.is_object() && body.contains("tickets") && body["tickets"].is_number_unsigned();
+  const std::uint64_t tickets = is_number ? body["tickets"].get<std::uint64_t>() : 0;
+  if (tickets < 1 || tickets > static_cast<std::uint64_t>(kTicketsMax)) {
+    return Answer{
+        400, error_body(fmt::format("tickets must be a whole number from 1 to {}", kTicketsMax))};
+  }
+  if (name.empty() || name.find('/') != std::string_view::npos) {
+    return Answer{404, error_body("no such user")};
+  }
+  inbox_.add({.kind = EventKind::kTickets,
+              .user = user_of(std::string(name)),
+              .tickets = static_cast<std::int64_t>(tickets)});
+  defer(connection, request);
+  return std::nullopt;
+}
+
+std::optional<Api::Answer> Api::cordon(ConnectionId connection, const HttpMessage& request,
+                                       std::string_view rest) {
+  const std::size_t slash = std::min(rest.find('/'), rest.size());
+  const std::string_view verb = rest.substr(slash);
+  const auto& names = tables_.cluster.node_names;
+  const auto found = std::ranges::find(names, rest.substr(0, slash));
+  if (found == names.end() || (verb != "/cordon" && verb != "/uncordon")) {
+    return Answer{404, error_body(fmt::format("no such node (there are: {}): {}",
+                                              fmt::join(names.begin(), names.end(), ", "),
+                                              rest.substr(0, slash)))};
+  }
+  inbox_.add({.kind = verb == "/cordon" ? EventKind::kCordoned : EventKind::kUncordoned,
+              .node = NodeId(static_cast<std::size_t>(found - names.begin())),
+              .reason = "by an administrator"});
+  defer(connection, request);
+  return std::nullopt;
+}
+
+void Api::defer(ConnectionId connection, const HttpMessage& request, JobId submitted) {
+  due_.push_back({connection, request.keep_alive, submitted});
+}
+
+void Api::answer_due() {
+  // Whom an answer lets ask again may be deferred again.
+  for (const Due& due : std::exchange(due_, {})) {
+    if (due.submitted.is_none()) {
+      send(due.connection, {}, due.keep_alive);
+    } else if (tables_.jobs.state[due.submitted] == JobState::kRejected) {
+      send(due.connection, {400, error_body(book_.of(due.submitted).reason)}, due.keep_alive);
+    } else {
+      send(due.connection, {201, {{"id", due.submitted.row()}}}, due.keep_alive);
+    }
+  }
+  for (JobId job : book_.take_done()) {
+    const auto [begin, end] = until_end_.equal_range(job);
+    std::vector<Due> waiting;
+    for (auto entry = begin; entry != end; ++entry) waiting.push_back(entry->second);
+    until_end_.erase(begin, end);
+    for (const Due& due : waiting) {
+      send(due.connection, {200, views_.job(job, io_.now())}, due.keep_alive);
+    }
+  }
+}
+
+void Api::send(ConnectionId connection, const Answer& answer, bool keep_alive) {
+  io_.send(
+      connection,
+      http_response(answer.status, "application/json",
+                    answer.body.dump(-1, ' ', false, json::error_handler_t::replace), keep_alive));
+  const auto client = clients_.find(connection);
+  if (!keep_alive) return leave(connection);
+  if (client == clients_.end() || !std::exchange(client->second.is_waiting, false)) return;
+  serve_next(connection, client->second);
+}
+
+void Api::leave(ConnectionId connection) {
+  io_.close(connection);
+  on_closed(connection);
+}
+
+UserId Api::find_user(std::string_view name) const {
+  for (UserId user : ids<UserId>(tables_.users.size())) {
+    if (tables_.users.names[user] == name) return user;
+  }
+  for (const UserSpec& user : inbox_.users()) {
+    if (user.name == name) return user.user;
+  }
+  return UserId::none();
+}
+
+UserId Api::user_of(const std::string& name) {
+  const UserId known = find_user(name);
+  if (!known.is_none()) return known;
+  const UserId user(tables_.users.size() + inbox_.users().size());
+  inbox_.add(UserSpec{.user = user, .name = inbox_.keep(name)});
+  return user;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,79 @@
+// The requests of clients: what may be asked, by whom, and when it is answered (docs/openapi.yaml).
+//
+// What changes nothing is answered at once. What does goes to the engine with the next batch, and is
+// answered when the journal that has it is on the disk.
+#pragma once
+
+#include "fairlead/http/http.h"
+#include "fairlead/local/local_backend.h"
+#include "fairlead/serve/views.h"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlead {
+
+class Api {
+ public:
+  // What is passed must outlive it.
+  Api(Io& io, const Views& views, LocalBackend& backend, JobBook& book, Inbox& inbox);
+
+  void on_connected(ConnectionId connection, const Peer& peer);
+  void on_received(ConnectionId connection, std::string_view bytes);
+  void on_closed(ConnectionId connection);
+  // All that the inbox had is in the tables by now, and on the disk.
+  void answer_due();
+
+ private:
+  struct Client {
+    Peer peer;
+    HttpReader reader{HttpReader::Of::kRequests};
+    bool is_waiting = false;  // for the answer to its last request
+  };
+  struct Answer {
+    int status = 200;
+    nlohmann::json body = nlohmann::json::object();
+  };
+  struct Due {  // an answer that waits for the disk
+    ConnectionId connection = 0;
+    bool keep_alive = true;
+    JobId submitted;  // none: it is no submission
+  };
+
+  void serve_next(ConnectionId connection, Client& client);
+  void handle(ConnectionId connection, Client& client, const HttpMessage& request);
+  bool handle_text(ConnectionId connection, const HttpMessage& request);
+  // Nullopt: the answer comes later.
+  std::optional<Answer> answer(ConnectionId connection, const Peer& peer,
+                               const HttpMessage& request);
+  std::optional<Answer> answer_job(ConnectionId connection, const Peer& peer,
+                                   const HttpMessage& request, std::string_view rest);
+  std::optional<Answer> submit(ConnectionId connection, const Peer& peer,
+                               const HttpMessage& request);
+  std::optional<Answer> set_tickets(ConnectionId connection, const HttpMessage& request,
+                                    std::string_view name);
+  std::optional<Answer> cordon(ConnectionId connection, const HttpMessage& request,
+                               std::string_view rest);
+  void defer(ConnectionId connection, const HttpMessage& request, JobId submitted = JobId::none());
+  void leave(ConnectionId connection);
+  void send(ConnectionId connection, const Answer& answer, bool keep_alive);
+  // The user of that name, who is announced if need be.
+  UserId user_of(const std::string& name);
+  UserId find_user(std::string_view name) const;
+  bool may_change(const Peer& peer, JobId job) const;
+
+  Io& io_;
+  const Views& views_;
+  const Tables& tables_;
+  LocalBackend& backend_;
+  JobBook& book_;
+  Inbox& inbox_;
+  std::map<ConnectionId, Client> clients_;
+  std::vector<Due> due_;
+  std::multimap<JobId, Due> until_end_;  // clients that wait for a job to be done
+  std::size_t next_job_;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,56 @@
+#include "fairlead/serve/job_book.h"
+
+#include "fairlead/base/overloaded.h"
+
+namespace fairlead {
+
+void JobBook::on(const Record& record) {
+  now_ = record.t;
+  std::visit(Overloaded{
+                 [&](const record::Arrived& what) {
+                   entry(what.asked.job) = {.since = now_, .declared = what.asked.work};
+                 },
+                 [&](const record::Rejected& what) { end(what.asked.job, what.reason); },
+                 [&](const record::Finished& what) { end(what.job, {}); },
+                 [&](const record::Failed& what) { end(what.job, what.reason); },
+                 [&](const record::Cancelled& what) {
+                   ++cancelled_;
+                   end(what.job, {});
+                 },
+                 [&](const record::StartFailed& what) {
+                   entry(what.job).reason = what.reason;
+                   entry(what.job).since = now_;
+                 },
+                 [&](const record::Place& what) {
+                   entry(what.job).since = now_;
+                   if (what.kind != PlaceKind::kResume) ++entry(what.job).gangs;
+                 },
+                 [&](const OneOf<record::Stop, record::Evicted, record::Held,
+                                 record::Released> auto& what) { entry(what.job).since = now_; },
+                 [&](const Note& what) {
+                   const NoteFields fields = fields_of(what);
+                   if (!fields.job.is_none()) notes_[fields.job][what.index()] = fields;
+                 },
+                 [](const auto&) {},
+             },
+             record.what);
+}
+
+const std::map<std::size_t, NoteFields>& JobBook::notes(JobId job) const {
+  static const std::map<std::size_t, NoteFields> kNone;
+  const auto found = notes_.find(job);
+  return found == notes_.end() ? kNone : found->second;
+}
+
+void JobBook::end(JobId job, std::string_view reason) {
+  Entry& done = entry(job);
+  done.done = done.since = now_;
+  done.reason = reason;
+  notes_.erase(job);
+  const Jobs& jobs = tables_.jobs;
+  GpuTime& served = served_.grow_to(jobs.user[job]);
+  served = served + jobs.attained(job, now_);
+  done_.push_back(job);
+}
+
+}  // namespace fairlead

@@ -1,0 +1,144 @@
+#include "fairlead/serve/job_request.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace fairlead {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kNameBytesMax = 200;
+constexpr std::uint32_t kProcessesMax = 64;
+constexpr double kDeclaredMaxS = 1e9;
+
+bool is_printable(std::string_view text) {
+  return std::ranges::none_of(text, [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 || byte == 0x7f;
+  });
+}
+
+bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
+
+class Fields {
+ public:
+  explicit Fields(const json& object) : object_(object) {}
+
+  Result<std::string> name(const char* field) const {
+    if (!object_.contains(field)) return std::string();
+    const json& value = object_[field];
+    if (!value.is_string()) return input_error("{} must be a string", field);
+    auto text = value.get<std::string>();
+    if (text.size() > kNameBytesMax || !is_printable(text)) {
+      return input_error("{} must be at most {} bytes that can be printed", field, kNameBytesMax);
+    }
+    return text;
+  }
+
+  Result<std::vector<std::string>> texts(const char* field) const {
+    std::vector<std::string> list;
+    if (!object_.contains(field)) return list;
+    if (!object_[field].is_array()) return input_error("{} must be a list of strings", field);
+    for (const json& value : object_[field]) {
+      if (!value.is_string() || has_nul(value.get<std::string>())) {
+        return input_error("{} must be a list of strings", field);
+      }
+      list.push_back(value.get<std::string>());
+    }
+    return list;
+  }
+
+  Result<std::uint32_t> number(const char* field, std::uint32_t fallback, std::uint32_t min,
+                               std::uint32_t max) const {
+    if (!object_.contains(field)) return fallback;
+    const json& value = object_[field];
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() < min ||
+        value.get<std::uint64_t>() > max) {
+      return input_error("{} must be a whole number from {} to {}: {}", field, min, max,
+                         value.dump());
+    }
+    return value.get<std::uint32_t>();
+  }
+
+ private:
+  const json& object_;
+};
+
+Result<TypeMask> types_of(const std::vector<std::string>& names, const Cluster& cluster) {
+  if (names.empty()) return kAllTypes;
+  TypeMask types = 0;
+  for (const std::string& name : names) {
+    const GpuTypeId type = cluster.type_named(name);
+    if (type.is_none()) {
+      return input_error("types: no such GPU here (there are: {}): {}",
+                         fmt::join(cluster.type_names.begin(), cluster.type_names.end(), ", "),
+                         name);
+    }
+    types |= type_bit(type);
+  }
+  return types;
+}
+
+// "python train.py --lr 3" is of the model "train.py", "./train" of "train".
+std::string model_of(const std::vector<std::string>& command) {
+  const auto last_part = [](const std::string& path) {
+    return path.substr(path.find_last_of('/') + 1);
+  };
+  std::string model = last_part(command.front());
+  for (const std::string& word : command) {
+    if (word.ends_with(".py") || word.ends_with(".sh")) {
+      model = last_part(word);
+      break;
+    }
+  }
+  if (!is_printable(model)) return {};
+  return model.substr(0, kNameBytesMax);
+}
+
+}  // namespace
+
+Result<JobRequest> parse_job_request(std::string_view body, const Cluster& cluster) {
+  const json object = json::parse(body, nullptr, false);
+  if (!object.is_object()) return input_error("a job is a JSON object");
+  const Fields fields(object);
+  JobRequest job;
+  FL_TRY_ASSIGN(command, fields.texts("command"));
+  if (command.empty() || command.front().empty()) return input_error("command is missing");
+  FL_TRY_ASSIGN(environment, fields.texts("environment"));
+  const bool has_names = std::ranges::all_of(environment, [](const std::string& variable) {
+    const std::size_t equals = variable.find('=');
+    return equals != std::string::npos && equals > 0;
+  });
+  if (!has_names) return input_error("environment must be a list of NAME=value");
+  const bool has_folder = object.contains("folder") && object["folder"].is_string();
+  job.submission.folder = has_folder ? object["folder"].get<std::string>() : std::string();
+  if (!job.submission.folder.starts_with('/') || has_nul(job.submission.folder)) {
+    return input_error("folder must be an absolute path");
+  }
+  FL_TRY_ASSIGN(umask, fields.number("umask", 022, 0, 0777));
+  FL_TRY_ASSIGN(processes, fields.number("processes", 1, 1, kProcessesMax));
+  FL_TRY_ASSIGN(gpus, fields.number("gpus", 1, 1, 100'000));
+  FL_TRY_ASSIGN(name, fields.name("name"));
+  FL_TRY_ASSIGN(model, fields.name("model"));
+  FL_TRY_ASSIGN(type_names, fields.texts("types"));
+  FL_TRY_ASSIGN(types, types_of(type_names, cluster));
+  if (object.contains("declared_s") && !object["declared_s"].is_null()) {
+    const json& declared = object["declared_s"];
+    const double s = declared.is_number() ? declared.get<double>() : -1;
+    if (!(s > 0 && s <= kDeclaredMaxS)) return input_error("declared_s must be a positive number");
+    job.declared = Duration{std::max<std::int64_t>(1, static_cast<std::int64_t>(s * 1000))};
+  }
+  job.model = model.empty() ? model_of(command) : std::move(model);
+  job.name = name.empty() ? job.model : std::move(name);
+  job.gpus = gpus;
+  job.types = types;
+  job.submission.command = std::move(command);
+  job.submission.environment = std::move(environment);
+  job.submission.umask = umask;
+  job.submission.processes = processes;
+  return job;
+}
+
+}  // namespace fairlead

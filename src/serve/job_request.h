@@ -1,0 +1,26 @@
+// A submission as a client sends it.
+#pragma once
+
+#include "fairlead/base/units.h"
+#include "fairlead/local/submission.h"
+#include "fairlead/model/cluster.h"
+
+#include <string>
+#include <string_view>
+
+namespace fairlead {
+
+struct JobRequest {
+  std::string name;
+  std::string model;
+  std::uint32_t gpus = 1;
+  TypeMask types = kAllTypes;
+  Duration declared;      // zero: not
+  Submission submission;  // of whom, the client does not say
+};
+
+// Errors, which name the field: it is missing, of the wrong kind, too large, or has what a terminal
+// would not print.
+Result<JobRequest> parse_job_request(std::string_view body, const Cluster& cluster);
+
+}  // namespace fairlead

@@ -1,0 +1,278 @@
+#include "fairlead/serve/server.h"
+
+#include "fairlead/base/parse.h"
+#include "fairlead/engine/engine.h"
+#include "fairlead/engine/recovery.h"
+#include "fairlead/journal/journal.h"
+#include "fairlead/policy/registry.h"
+#include "fairlead/serve/api.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace fairlead {
+namespace {
+
+constexpr std::string_view kJournal = "journal.flj";
+// After a longer absence, turns that were missed are not made up for.
+constexpr Duration kSlack = seconds(10);
+
+// The nodes of a journal.
+class NodeRecords : public RecordSink {
+ public:
+  void on(const Record& record) override {
+    if (const auto* node = std::get_if<record::Node>(&record.what)) {
+      text_ += fmt::format("{} with {} GPUs; ", node->name, node->gpus);
+    }
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+std::string nodes_text(const Cluster& cluster) {
+  std::string text;
+  for (NodeId node : ids<NodeId>(cluster.nodes())) {
+    text += fmt::format("{} with {} GPUs; ", cluster.node_names[node], cluster.node_gpus[node]);
+  }
+  return text;
+}
+
+class LiveServer : public Server, private Backend {
+ public:
+  LiveServer(Io& io, ServeOptions options) : io_(io), options_(std::move(options)) {}
+
+  Status open() {
+    FL_TRY_ASSIGN(choice, parse_policy(options_.policy, options_.seed));
+    policy_options_ = choice.options.canonical();
+    FL_TRY_ASSIGN(source, io_.stream(std::string(kJournal)));
+    FL_TRY_ASSIGN(magic, source.peek(kBlocksMagic.size()));
+    // A journal without a block is one whose first was never on the disk.
+    if (magic.size() < kBlocksMagic.size()) return begin();
+    FL_TRY_ASSIGN(blocks, BlockReader::read(std::move(source)));
+    RecordedRun run;
+    FL_TRY_ASSIGN(end, read_journal(std::move(blocks), run));
+    if (end.state == JournalEnd::State::kDamaged) return run_error("{}", end.problem);
+    if (end.records == 0) return begin();
+    return go_on(run, end);
+  }
+
+  Result<bool> step() override {
+    FL_TRY_ASSIGN(goes_on, engine_->step());
+    FL_TRY(disk_);
+    FL_TRY(sync());
+    backend_->retire(io_.now());
+    api_->answer_due();
+    if (records_since_snapshot_ >= options_.snapshot_records || !goes_on) {
+      engine_->snapshot(policy_options_);
+      records_since_snapshot_ = 0;
+      FL_TRY(sync());
+    }
+    return goes_on;
+  }
+
+  const Tables& tables() const override { return engine_->tables(); }
+  const std::string& beginning() const override { return beginning_; }
+
+ private:
+  // Every record, once it is in the tables.
+  struct Sinks : RecordSink {
+    explicit Sinks(LiveServer& of) : server(of) {}
+    void on(const Record& record) override {
+      server.journal_->on(record);
+      server.book_->on(record);
+      server.backend_->on(record);
+      server.is_synced_ = false;
+      ++server.records_since_snapshot_;
+    }
+    LiveServer& server;
+  };
+
+  Status begin() {
+    FL_TRY(make_engine());
+    FL_TRY_ASSIGN(file, io_.append_to(std::string(kJournal), 0));
+    journal_.emplace(JournalFile::begin(std::move(file)));
+    make_parts();
+    engine_->begin({.policy = std::string(policy_->name()),
+                    .options = policy_options_,
+                    .cluster = options_.machine.cluster.name,
+                    .trace = "live",
+                    .seed = options_.seed},
+                   {});
+    adopt(RecordedRun());
+    beginning_ = "began";
+    return sync();
+  }
+
+  Status go_on(const RecordedRun& run, const JournalEnd& end) {
+    NodeRecords nodes;
+    for (const Record& record : run.records()) nodes.on(record);
+    if (nodes.text() != nodes_text(options_.machine.cluster)) {
+      return input_error("the journal is of other GPUs, {}and these are {}start with a new folder",
+                         nodes.text(), nodes_text(options_.machine.cluster));
+    }
+    FL_TRY(make_engine());
+    Result<Recovery> recovery = recover(*engine_, run, policy_options_, *policy_, *this, false);
+    if (!recovery) {  // another version: the policy starts anew from the tables
+      const std::string why = recovery.error().message;
+      FL_TRY(make_engine());
+      recovery = recover(*engine_, run, policy_options_, *policy_, *this, false, false);
+      if (recovery) recovery->why = why;
+    }
+    if (!recovery) return tl::unexpected(recovery.error());
+    FL_TRY_ASSIGN(file, io_.append_to(std::string(kJournal), end.bytes));
+    journal_.emplace(JournalFile::go_on(end, std::move(file)));
+    make_parts();
+    engine_->replace_world(*this, sinks_);
+    for (const Record& record : run.records()) book_->on(record);
+    book_->take_done();
+    adopt(run);
+    beginning_ = fmt::format("went on with {} jobs", here_);
+    if (!recovery->why.empty())
+      beginning_ += fmt::format("; the policy starts anew: {}", recovery->why);
+    return {};
+  }
+
+  Status make_engine() {
+    FL_TRY_ASSIGN(choice, parse_policy(options_.policy, options_.seed));
+    FL_TRY_ASSIGN(policy, choice.make());
+    policy_ = std::move(policy);
+    if (policy_->needs().work.least == WorkSource::kExact) {
+      return input_error("{} needs to know exactly how long jobs run, which no real world knows",
+                         policy_->name());
+    }
+    EngineOptions options{.slack = kSlack};
+    options.profiles.source = SpeedSource::kMeasured;
+    options.profiles.length = {};  // what jobs tell was measured over turns already
+    options.profiles.seed = options_.seed;
+    options.work.source = WorkSource::kReported;
+    engine_.emplace(options_.machine.cluster, nullptr, *policy_, static_cast<Backend&>(*this),
+                    sinks_, options);
+    return {};
+  }
+
+  void make_parts() {
+    const Tables& tables = engine_->tables();
+    book_.emplace(tables);
+    backend_.emplace(io_, tables, options_.machine, options_.grace, inbox_);
+    views_.emplace(
+        Views{io_, tables, *book_, *backend_, std::string(policy_->name()), policy_options_});
+    api_.emplace(io_, *views_, *backend_, *book_, inbox_);
+  }
+
+  // What the folder and the machine have, as the journal says it should be.
+  void adopt(const RecordedRun& run) {
+    const Tables& tables = engine_->tables();
+    const std::vector<TaskStatus> tasks = io_.tasks();
+    TaskHistory history(backend_->first_gpus(), tasks);
+    for (const Record& record : run.records()) history.on(record);
+    for (const std::string& name : io_.list("jobs")) {
+      const auto row = parse_row(name);
+      const bool is_here = row && tables.jobs.has(*row) && !views_->is_done(*row);
+      if (!is_here) io_.remove("jobs/" + name);  // done, or never acknowledged
+    }
+    for (JobId job : ids<JobId>(tables.jobs.size())) {
+      if (!tables.jobs.has(job) || views_->is_done(job)) continue;
+      ++here_;
+      const auto text = io_.read(fmt::format("jobs/{}", job.row()));
+      auto submission = text ? parse_submission(*text) : tl::unexpected(text.error());
+      if (!submission) inbox_.add({.kind = EventKind::kCancelled, .job = job});
+      backend_->add(job, submission ? std::move(*submission) : Submission(),
+                    history.starts_of(job));
+    }
+    backend_->adopt(io_.now(), tasks, history);
+  }
+
+  static std::optional<JobId> parse_row(const std::string& name) {
+    const auto row = parse_integer(name);
+    if (!row || *row < 0) return std::nullopt;
+    return JobId(static_cast<std::size_t>(*row));
+  }
+
+  Status sync() {
+    if (std::exchange(is_synced_, true)) return {};
+    FL_TRY(journal_->sync());
+    return {};
+  }
+
+  // The engine's world.
+  Batch wait(Time until, bool /*awaited*/) override {
+    if (!disk_) return {.ended = true};
+    while (!leaves_) {
+      // What is there at once goes into one batch, and to the disk with one sync.
+      const Time due = std::min(until, backend_->deadline());
+      const IoEvent event = io_.wait(inbox_.empty() ? due : Time{});
+      if (event.kind != IoEvent::Kind::kTime) {
+        take(event);
+        continue;
+      }
+      const Time now = io_.now();
+      backend_->on_time(now);
+      if (!inbox_.empty() || now >= until) break;
+    }
+    if (leaves_ && inbox_.empty()) return {.ended = true};
+    const Time now = io_.now();
+    return inbox_.take(std::min(now, until), now);
+  }
+
+  void take(const IoEvent& event) {
+    switch (event.kind) {
+      case IoEvent::Kind::kConnected:
+        return api_->on_connected(event.connection, event.peer);
+      case IoEvent::Kind::kReceived:
+        return api_->on_received(event.connection, event.bytes);
+      case IoEvent::Kind::kClosed:
+        return api_->on_closed(event.connection);
+      case IoEvent::Kind::kTaskEnded:
+        return backend_->on_task_ended(io_.now(), event.task, event.end);
+      case IoEvent::Kind::kTerminate:
+        leaves_ = true;
+        return;
+      default:
+        return;
+    }
+  }
+
+  std::span<const SpeedChange> expect(Time /*now*/, std::span<Step> steps) override {
+    backend_->expect(steps);
+    return {};
+  }
+
+  void carry_out(Time now, std::span<const Step> steps) override {
+    disk_ = sync();
+    if (disk_) backend_->carry_out(now, steps);
+  }
+
+  bool reports_steps() const override { return true; }
+
+  Io& io_;
+  const ServeOptions options_;
+  std::string policy_options_;
+  std::unique_ptr<Policy> policy_;
+  Sinks sinks_{*this};
+  std::optional<Engine> engine_;
+  std::optional<JournalFile> journal_;
+  std::optional<JobBook> book_;
+  std::optional<LocalBackend> backend_;
+  std::optional<Views> views_;
+  std::optional<Api> api_;
+  Inbox inbox_;
+  Status disk_;
+  bool is_synced_ = true;
+  bool leaves_ = false;
+  std::int64_t records_since_snapshot_ = 0;
+  std::int64_t here_ = 0;
+  std::string beginning_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Server>> Server::open(Io& io, ServeOptions options) {
+  auto server = std::make_unique<LiveServer>(io, std::move(options));
+  FL_TRY(server->open());
+  return std::unique_ptr<Server>(std::move(server));
+}
+
+}  // namespace fairlead

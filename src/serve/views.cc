@@ -1,0 +1,248 @@
+#include "fairlead/serve/views.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace fairlead {
+namespace {
+
+using nlohmann::json;
+
+double gpu_seconds(GpuTime time) { return static_cast<double>(time.gpu_ms) / 1000.0; }
+
+// "exit code 3" and "signal 9", as end_text() has them.
+json number_after(std::string_view text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return nullptr;
+  int number = 0;
+  for (const char c : text.substr(prefix.size())) {
+    if (c < '0' || c > '9') return nullptr;
+    number = number * 10 + (c - '0');
+  }
+  return number;
+}
+
+json progress_of(const std::optional<LocalBackend::Told>& told) {
+  if (!told) return nullptr;
+  return {{"done", told->progress.done},
+          {"total", told->progress.total},
+          {"unit_per_s", told->unit_per_s}};
+}
+
+}  // namespace
+
+double hours(GpuTime time) { return gpu_seconds(time) / 3600; }
+
+bool Views::is_done(JobId job) const {
+  const JobState state = tables.jobs.state[job];
+  return state != JobState::kWaiting && state != JobState::kRunning && state != JobState::kHeld;
+}
+
+json Views::cluster(Time now) const {
+  const Cluster& of = tables.cluster;
+  std::vector<JobId> holders(of.gpus, JobId::none());
+  std::vector<bool> stopping(of.gpus, false);
+  const FirstGpus& first = backend.first_gpus();
+  for (JobId job : tables.running.members()) {
+    const auto masks = std::as_const(tables.jobs.gangs).gpu_masks(tables.jobs.last[job]);
+    for (std::uint32_t gpu : machine_gpus(first, tables.jobs.last_gang(job), masks)) {
+      holders[gpu] = job;
+    }
+  }
+  for (const auto& [hold, busy] : tables.stopping) {
+    for (const auto& [node, mask] : busy.gpus) {
+      const Slice slice{.node = node, .gpus = 1};
+      for (std::uint32_t gpu : machine_gpus(first, {&slice, 1}, {&mask, 1})) stopping[gpu] = true;
+    }
+  }
+  json nodes = json::array();
+  for (NodeId node : ids<NodeId>(of.nodes())) {
+    const Tables::NodeState& state = tables.nodes[node];
+    json gpus = json::array();
+    for (std::uint32_t i = 0; i < of.node_gpus[node]; ++i) {
+      const std::uint32_t gpu = first[node] + i;
+      const std::uint64_t bit = std::uint64_t{1} << i;
+      const bool is_held = !holders[gpu].is_none();
+      const char* says = is_held                     ? "busy"
+                         : (state.up & bit) == 0     ? "down"
+                         : (state.closed & bit) != 0 ? "closed"
+                         : stopping[gpu]             ? "stopping"
+                                                     : "idle";
+      gpus.push_back({{"index", gpu},
+                      {"state", says},
+                      {"job", is_held ? json(holders[gpu].row()) : json(nullptr)}});
+    }
+    nodes.push_back({{"name", of.node_names[node]},
+                     {"type", of.type_names[of.node_type[node]]},
+                     {"is_cordoned", tables.cordoned.contains(node)},
+                     {"gpus", std::move(gpus)}});
+  }
+  return {{"now_unix_ms", io.unix_ms(now)},
+          {"policy", policy},
+          {"policy_options", policy_options},
+          {"nodes", std::move(nodes)},
+          {"jobs_waiting", tables.waiting.members().size()},
+          {"jobs_running", tables.running.members().size()}};
+}
+
+json Views::jobs(Time now, std::string_view user, bool all) const {
+  json list = json::array();
+  for (JobId id : ids<JobId>(tables.jobs.size())) {
+    if (!tables.jobs.has(id) || (is_done(id) && !all)) continue;
+    if (!user.empty() && tables.users.names[tables.jobs.user[id]] != user) continue;
+    list.push_back(job(id, now));
+  }
+  return {{"jobs", std::move(list)}};
+}
+
+json Views::job(JobId id, Time now) const {
+  const Jobs& jobs = tables.jobs;
+  const JobBook::Entry& entry = book.of(id);
+  const auto state_text = [&] {
+    switch (jobs.state[id]) {
+      case JobState::kRunning:
+        return jobs.is_starting(id) ? "starting" : "running";
+      case JobState::kWaiting:
+        return jobs.last[id].empty() ? "waiting" : "suspended";
+      case JobState::kHeld:
+        return "held";
+      case JobState::kFinished:
+        return "finished";
+      case JobState::kFailed:
+        return "failed";
+      case JobState::kCancelled:
+        return "cancelled";
+      default:
+        return "rejected";
+    }
+  };
+  json on = json::array();
+  if (jobs.state[id] == JobState::kRunning) {
+    const auto masks = jobs.gangs.gpu_masks(jobs.last[id]);
+    std::size_t i = 0;
+    for (Slice slice : jobs.last_gang(id)) {
+      on.push_back(
+          {{"node", tables.cluster.node_names[slice.node]},
+           {"gpus", machine_gpus(backend.first_gpus(), {&slice, 1}, masks.subspan(i++, 1))}});
+    }
+  }
+  const Duration declared = entry.declared;
+  const bool is_over = is_done(id);
+  const json exit_code =
+      jobs.state[id] == JobState::kFinished ? json(0) : number_after(entry.reason, "exit code ");
+  return {{"id", id.row()},
+          {"name", tables.names[id]},
+          {"user", tables.users.names[jobs.user[id]]},
+          {"model", jobs.model[id].is_none() ? "" : tables.models[jobs.model[id]]},
+          {"gpus", jobs.gpus[id]},
+          {"state", state_text()},
+          {"submitted_unix_ms", io.unix_ms(jobs.arrival[id])},
+          {"since_unix_ms", io.unix_ms(entry.since)},
+          {"finished_unix_ms", is_over ? json(io.unix_ms(entry.done)) : json(nullptr)},
+          {"gpu_s", gpu_seconds(jobs.attained(id, now))},
+          {"on", std::move(on)},
+          {"restarts", entry.gangs == 0 ? 0 : entry.gangs - 1},
+          {"reason", entry.reason},
+          {"exit_code", exit_code},
+          {"signal", number_after(entry.reason, "signal ")},
+          {"declared_s", declared.ms == 0 ? json(nullptr) : json(to_seconds(declared))},
+          {"progress", progress_of(backend.told(id))}};
+}
+
+json Views::whole_job(JobId id, Time now) const {
+  json whole = job(id, now);
+  whole["log"] = io.log_path(id);
+  if (const Submission* what = backend.submission(id)) {
+    whole["command"] = what->command;
+    whole["folder"] = what->folder;
+  }
+  return whole;
+}
+
+json Views::users(Time now) const {
+  struct Sum {
+    GpuTime served;
+    std::uint32_t held = 0;
+    int waiting = 0;
+    int running = 0;
+    bool is_here() const { return waiting + running > 0; }
+  };
+  IdVector<UserId, Sum> sums;
+  sums.resize(tables.users.size());
+  for (JobId job : tables.running.members()) {
+    Sum& sum = sums[tables.jobs.user[job]];
+    sum.served += tables.jobs.attained(job, now);
+    sum.held += tables.jobs.held_gpus[job];
+    ++sum.running;
+  }
+  for (JobId job : tables.waiting.members()) {
+    Sum& sum = sums[tables.jobs.user[job]];
+    sum.served += tables.jobs.attained(job, now);
+    ++sum.waiting;
+  }
+  for (const auto& [job, until] : tables.held_until) {
+    sums[tables.jobs.user[job]].served += tables.jobs.attained(job, now);
+  }
+  std::int64_t tickets = 0;  // of users that have jobs here
+  for (UserId user : ids<UserId>(tables.users.size())) {
+    if (sums[user].is_here()) tickets += tables.users.tickets[user];
+  }
+  json list = json::array();
+  for (UserId user : ids<UserId>(tables.users.size())) {
+    const Sum& sum = sums[user];
+    const double share = sum.is_here() ? static_cast<double>(tables.users.tickets[user]) /
+                                             static_cast<double>(tickets)
+                                       : 0;
+    list.push_back({{"name", tables.users.names[user]},
+                    {"tickets", tables.users.tickets[user]},
+                    {"gpu_s", gpu_seconds(sum.served + book.served(user))},
+                    {"entitled_gpus", tables.cluster.gpus * share},
+                    {"held_gpus", sum.held},
+                    {"jobs_waiting", sum.waiting},
+                    {"jobs_running", sum.running}});
+  }
+  return {{"users", std::move(list)}};
+}
+
+std::string Views::metrics(Time now) const {
+  std::string text;
+  const auto add = [&](std::string_view name, std::string_view kind, std::string_view help) {
+    text += fmt::format("# HELP fairlead_{} {}\n# TYPE fairlead_{} {}\n", name, help, name, kind);
+  };
+  add("gpus", "gauge", "GPUs by state.");
+  std::map<std::string, int> states;
+  for (const json& node : cluster(now)["nodes"]) {
+    for (const json& gpu : node["gpus"]) ++states[gpu["state"].get<std::string>()];
+  }
+  for (const auto& [state, count] : states) {
+    text += fmt::format("fairlead_gpus{{state=\"{}\"}} {}\n", state, count);
+  }
+  add("jobs", "gauge", "Jobs that are here, by state.");
+  text += fmt::format("fairlead_jobs{{state=\"waiting\"}} {}\n", tables.waiting.members().size());
+  text += fmt::format("fairlead_jobs{{state=\"running\"}} {}\n", tables.running.members().size());
+  text += fmt::format("fairlead_jobs{{state=\"held\"}} {}\n", tables.held_until.size());
+  add("jobs_done_total", "counter", "Jobs that are done, by how they ended.");
+  const JobCounts& counts = tables.counts;
+  const std::int64_t cancelled = book.cancelled();  // which count as failed in the journal
+  for (const auto& [end, jobs] :
+       {std::pair("finished", counts.finished), std::pair("failed", counts.failed - cancelled),
+        std::pair("cancelled", cancelled), std::pair("rejected", counts.rejected)}) {
+    text += fmt::format("fairlead_jobs_done_total{{end=\"{}\"}} {}\n", end, jobs);
+  }
+  const json list = users(now)["users"];
+  const auto by_user = [&](std::string_view name, std::string_view field) {
+    for (const json& user : list) {
+      // A label's value is quoted as JSON quotes.
+      text += fmt::format("fairlead_{}{{user={}}} {}\n", name, user["name"].dump(),
+                          user[std::string(field)].dump());
+    }
+  };
+  add("user_gpu_seconds_total", "counter", "GPU time served to each user's jobs.");
+  by_user("user_gpu_seconds_total", "gpu_s");
+  add("user_entitled_gpus", "gauge", "GPUs that are each user's by tickets, now.");
+  by_user("user_entitled_gpus", "entitled_gpus");
+  add("user_held_gpus", "gauge", "GPUs that each user's jobs hold.");
+  by_user("user_held_gpus", "held_gpus");
+  return text;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,144 @@
+// Why a job does not run, in plain words.
+
+#include "fairlead/serve/views.h"
+
+#include <algorithm>
+
+namespace fairlead {
+namespace {
+
+std::string list_of(const std::vector<std::string>& items, std::size_t most) {
+  const std::size_t shown = std::min(items.size(), most);
+  std::string text = fmt::format(
+      "{}", fmt::join(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  if (items.size() > shown) text += fmt::format(" and {} more", items.size() - shown);
+  return text;
+}
+
+std::string gpus_text(std::size_t gpus) {
+  return fmt::format("{} GPU{}", gpus, gpus == 1 ? "" : "s");
+}
+
+class Why {
+ public:
+  Why(const Views& views, JobId job, Time now)
+      : views_(views), tables_(views.tables), job_(job), now_(now) {}
+
+  std::vector<std::string> lines() {
+    const Jobs& jobs = tables_.jobs;
+    const JobState state = jobs.state[job_];
+    if (views_.is_done(job_)) return {done_line()};
+    lines_.push_back(state_line(state));
+    if (state == JobState::kWaiting) {
+      capacity_lines();
+      rivals_line();
+    }
+    share_lines();
+    note_lines();
+    return std::move(lines_);
+  }
+
+ private:
+  std::string done_line() const {
+    const nlohmann::json job = views_.job(job_, now_);
+    const std::string& reason = views_.book.of(job_).reason;
+    return fmt::format("It is done: {}{}{}.", job["state"].get<std::string>(),
+                       reason.empty() ? "" : ", ", reason);
+  }
+
+  std::string state_line(JobState state) const {
+    const Jobs& jobs = tables_.jobs;
+    const std::int64_t since_s = (now_ - views_.book.of(job_).since).ms / 1000;
+    if (state == JobState::kHeld) {
+      const Time until = tables_.held_until.at(job_);
+      if (until == Time::never())
+        return fmt::format("It is held, for {} s: `fairlead release {}` lets it go on.", since_s,
+                           job_.row());
+      return fmt::format("Its last start failed ({}); it is tried again in {} s.",
+                         views_.book.of(job_).reason, (until - now_).ms / 1000);
+    }
+    if (state == JobState::kRunning) {
+      std::vector<std::string> on;
+      for (Slice slice : jobs.last_gang(job_)) {
+        on.push_back(
+            fmt::format("{} of {}", gpus_text(slice.gpus), tables_.cluster.node_names[slice.node]));
+      }
+      return fmt::format("It {} on {}, for {} s.", jobs.is_starting(job_) ? "starts" : "runs",
+                         list_of(on, 8), since_s);
+    }
+    const bool ran = !jobs.last[job_].empty();
+    return fmt::format("It {} for {} s, for {}{}.", ran ? "is suspended" : "waits", since_s,
+                       gpus_text(jobs.gpus[job_]),
+                       ran ? "; its processes are frozen and keep their memory" : "");
+  }
+
+  void capacity_lines() {
+    std::uint32_t idle = 0;
+    std::uint32_t most = 0;
+    for (NodeId node : ids<NodeId>(tables_.cluster.nodes())) {
+      if ((tables_.jobs.types[job_] & type_bit(tables_.cluster.node_type[node])) == 0) continue;
+      const auto& state = tables_.nodes[node];
+      const auto here = static_cast<std::uint32_t>(std::popcount(state.free & state.usable()));
+      idle += here;
+      most = std::max(most, here);
+    }
+    lines_.push_back(
+        fmt::format("{} that it can run on {} idle now{}.", idle == 0 ? "No GPU" : gpus_text(idle),
+                    idle <= 1 ? "is" : "are",
+                    idle > most ? fmt::format(", at most {} of them on one node", most) : ""));
+  }
+
+  void rivals_line() {
+    std::vector<JobId> running(tables_.running.members().begin(), tables_.running.members().end());
+    std::ranges::sort(running);
+    std::vector<std::string> names;
+    for (JobId other : running) {
+      names.push_back(fmt::format("job {} ({}, {})", other.row(),
+                                  tables_.users.names[tables_.jobs.user[other]],
+                                  gpus_text(tables_.jobs.held_gpus[other])));
+    }
+    if (!names.empty()) lines_.push_back(fmt::format("Instead of it: {}.", list_of(names, 6)));
+  }
+
+  void share_lines() {
+    const UserId user = tables_.jobs.user[job_];
+    const auto list = views_.users(now_)["users"];
+    const auto& mine = list[user.row()];
+    const double entitled = mine["entitled_gpus"].get<double>();
+    lines_.push_back(
+        fmt::format("{} has {} ticket{}: {:.2f} of {} by entitlement now, and holds {}.",
+                    tables_.users.names[user], tables_.users.tickets[user],
+                    tables_.users.tickets[user] == 1 ? "" : "s", entitled,
+                    gpus_text(tables_.cluster.gpus), mine["held_gpus"].get<int>()));
+    const int others = mine["jobs_waiting"].get<int>() + mine["jobs_running"].get<int>() - 1;
+    if (others > 0) {
+      lines_.push_back(fmt::format("{} has {} other job{} here, with which it takes turns.",
+                                   tables_.users.names[user], others, others == 1 ? "" : "s"));
+    }
+    lines_.push_back(fmt::format("The job has been served {:.2f} GPU-hours so far.",
+                                 hours(tables_.jobs.attained(job_, now_))));
+  }
+
+  // What the policy has said of the job.
+  void note_lines() {
+    for (const auto& [kind, fields] : views_.book.notes(job_)) {
+      const NoteInfo& info = note_info(kind);
+      lines_.push_back(fmt::format("{} says: {} {} ({}).", views_.policy, info.name,
+                                   static_cast<double>(fields.value) / info.scale, info.value));
+    }
+  }
+
+  const Views& views_;
+  const Tables& tables_;
+  const JobId job_;
+  const Time now_;
+  std::vector<std::string> lines_;
+};
+
+}  // namespace
+
+nlohmann::json Views::why(JobId job, Time now) const {
+  return {{"job", job.row()}, {"lines", Why(*this, job, now).lines()}};
+}
+
+}  // namespace fairlead
