@@ -4,7 +4,7 @@
 #include "fairlead/base/rng.h"
 #include "fairlead/engine/tables.h"
 #include "testing/property.h"
-#include "testing/tables_difference.h"
+#include "fairlead/engine/tables_difference.h"
 #include "testing/world.h"
 
 #include <gtest/gtest.h>

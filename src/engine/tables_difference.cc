@@ -1,4 +1,4 @@
-#include "testing/tables_difference.h"
+#include "fairlead/engine/tables_difference.h"
 
 #include <algorithm>
 #include <vector>

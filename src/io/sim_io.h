@@ -1,0 +1,189 @@
+// An Io that is no machine: a seeded one in memory, whose time is virtual, and on which whatever can
+// go wrong does.
+//
+// It is the machine, not the daemon, so it outlives daemons: one is crashed at any call
+// (crash_after), destroyed, and another is opened on what is left (restart). From the call at which it
+// crashed a daemon has no further effect: its calls do nothing, and wait() asks it to leave.
+//
+// Clients are played by a SimClients, which is called when their time has come and when the daemon
+// answers; it must not call the daemon. Equal seeds and calls give equal worlds.
+//
+// Costs of a call: O(log of what is to come).
+#pragma once
+
+#include "fairlead/base/rng.h"
+#include "fairlead/io/io.h"
+#include "fairlead/io/sim_disk.h"
+#include "fairlead/io/sim_tasks.h"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <queue>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace fairlead {
+
+// How often what goes wrong, of the calls at which it can.
+struct SimFaults {
+  double disk_full = 0;     // of writes and syncs: the disk is full for a while
+  double slow_sync = 0;     // of syncs: one takes up to a minute
+  double start_fails = 0;   // of starts
+  double freeze_fails = 0;  // of freezes and thaws
+  double end_early = 0;     // of freezes: the task has ended just before
+  double late_notice = 0;   // of ends: they are told up to ten seconds late
+  double told_twice = 0;    // of ends: they are told again
+  double stall = 0;         // of waits: the daemon does not run for up to ten minutes
+  double calendar = 0;      // of waits: the calendar steps by up to a day, forward or back
+};
+
+class SimClients {
+ public:
+  virtual ~SimClients() = default;
+  // The time of SimIo::wake() has come.
+  virtual void wake(std::uint64_t token) = 0;
+  // The daemon has sent these bytes, valid during the call; it has ended the connection, or is gone.
+  virtual void received(ConnectionId connection, std::string_view bytes) = 0;
+  virtual void closed(ConnectionId connection) = 0;
+};
+
+enum class Outage : std::uint8_t {
+  kDaemon,  // the daemon alone is gone: the page cache and the tasks are there
+  kPower,
+};
+
+class SimIo final : public Io {
+ public:
+  SimIo(std::uint64_t seed, const SimFaults& faults);
+
+  Time now() override;
+  std::int64_t unix_ms(Time t) override;
+  IoEvent wait(Time until) override;
+  Status write(const std::string& name, std::string_view bytes) override;
+  Result<std::string> read(const std::string& name) override;
+  void remove(const std::string& name) override;
+  std::vector<std::string> list(const std::string& folder) override;
+  Result<ByteSource> stream(const std::string& name) override;
+  Result<std::unique_ptr<AppendFile>> append_to(const std::string& name,
+                                                std::uint64_t bytes) override;
+  void send(ConnectionId connection, std::string_view bytes) override;
+  void close(ConnectionId connection) override;
+  Status start(const TaskSpec& spec) override;
+  Status freeze(TaskId task) override;
+  Status thaw(TaskId task) override;
+  void interrupt(TaskId task) override;
+  void kill(TaskId task) override;
+  std::vector<TaskStatus> tasks() override;
+  void forget(TaskId task) override;
+  std::string progress(TaskId task) override;
+  std::string log_path(JobId job) override;
+  std::string progress_path(TaskId task) override;
+  std::string user_name(std::uint32_t uid) override;
+  std::uint16_t free_port() override;
+
+  // -- The daemon's life.
+  // The call after that many more is the first without effect.
+  void crash_after(std::uint64_t calls) { calls_left_ = calls; }
+  bool is_dead() const { return is_dead_; }
+  // The daemon is asked to leave at its next wait().
+  void terminate() { is_terminated_ = true; }
+  // The daemon is gone, by what `outage` says; that time passes; another may be opened.
+  // REQUIRES: no daemon has this any more.
+  void restart(Outage outage, Duration time);
+  // Nothing goes wrong any more.
+  void stop_faults();
+
+  // -- The clients, between waits or when they are called.
+  void set_clients(SimClients* clients) { clients_ = clients; }
+  void wake(std::uint64_t token, Time at) { agenda_.push({at, ++order_, token, kClient}); }
+  // 0: no daemon takes connections.
+  ConnectionId connect(const Peer& peer);
+  // Bytes that arrive so much later; those of one connection in order.
+  void client_send(ConnectionId connection, std::string bytes, Duration later);
+  void hang_up(ConnectionId connection, Duration later);
+
+  // -- The truth.
+  const SimTasks& processes() const { return tasks_; }
+  const SimDisk& disk() const { return disk_; }
+  std::uint64_t calls() const { return calls_; }  // of an Io, by all daemons
+  std::size_t connections() const { return connections_.size(); }
+  Time time() const { return now_; }
+  // Whether the disk was full in the life of this daemon, or is now.
+  bool was_disk_full() const { return was_full_; }
+
+  // Told a line for each call that changes something, and for what the daemon is told.
+  void set_trace(std::function<void(const std::string&)> trace) { trace_ = std::move(trace); }
+  template <class Text>
+  void trace(const Text& text) const {
+    if (trace_) trace_(fmt::format("{:>9} {:>6} {}", now_.ms, calls_, text()));
+  }
+
+ private:
+  class File;
+  class Stream;
+  enum What : std::uint8_t { kClient, kConnection, kNotice };
+  // Something that is to come; those of one instant in the order in which they were planned.
+  struct Due {
+    Time at;
+    std::uint64_t order;
+    std::uint64_t what;  // token or connection
+    What kind;
+    TaskId task{};
+    friend bool operator>(const Due& a, const Due& b) {
+      return std::tie(a.at, a.order) > std::tie(b.at, b.order);
+    }
+  };
+  struct Arrival {
+    IoEvent::Kind kind;
+    std::string bytes;
+  };
+  struct Connection {
+    Peer peer;
+    std::deque<Arrival> arrivals;  // to the daemon
+    Time last;                     // when the last of them arrives
+  };
+
+  // Counts a call. False: the daemon has no effect any more.
+  bool call();
+  bool happens(double rate);
+  Duration upto(std::int64_t ms);
+  void arrive(ConnectionId id, IoEvent::Kind kind, std::string bytes, Duration later);
+  // The disk takes no more for a while, if the draw is so; and takes it again once that is over.
+  void fill_disk();
+  // Time up to now_ has passed for the tasks.
+  void settle_tasks();
+  void plan_notice(TaskId task);
+  void disturb(Time until);
+  // What is next of the agenda, if it concerns the daemon.
+  bool take(IoEvent& event);
+  bool take_arrival(ConnectionId id, IoEvent& event);
+
+  SimFaults faults_;
+  Rng rng_;
+  SimDisk disk_;
+  SimTasks tasks_;
+  SimClients* clients_ = nullptr;
+  Time now_;
+  std::int64_t calendar_ms_;  // of time 0
+  Time full_until_;
+  bool was_full_ = false;
+  std::priority_queue<Due, std::vector<Due>, std::greater<>> agenda_;
+  std::uint64_t order_ = 0;
+  std::map<ConnectionId, Connection> connections_;
+  ConnectionId last_connection_ = 0;
+  std::string received_;  // what the last event's bytes point to
+  std::vector<TaskId> ended_;
+  std::uint64_t calls_ = 0;
+  std::uint64_t calls_left_ = ~std::uint64_t{0};
+  std::uint64_t life_ = 1;  // of a daemon: files and notices of one before are void
+  bool is_dead_ = false;
+  bool is_terminated_ = false;
+  std::uint16_t port_ = 20'000;
+  std::function<void(const std::string&)> trace_;
+};
+
+}  // namespace fairlead

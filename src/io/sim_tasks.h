@@ -1,0 +1,120 @@
+// The processes of a SimIo's machine. How a task behaves is the command of its job:
+//
+//   work MS [exit=N] [term=checkpoint:MS|ignore|die] [every=MS] [hang] [brittle] [nostart=N]
+//
+// It works for MS of running time, summed over all tasks of its job, and ends with the code N. Asked
+// to end, it writes a checkpoint for so many milliseconds and ends by the signal, ignores that, or
+// dies at once. Besides, a checkpoint is written after every so much work; the next task of the job
+// goes on from the last one. One that hangs never ends of itself; a brittle one dies if it is frozen
+// for long; the first N starts of the job fail.
+//
+// This is also the truth by which a daemon is judged: what is alive, and on which GPUs.
+//
+// Costs: O(log tasks) a call; statuses() O(tasks).
+#pragma once
+
+#include "fairlead/base/result.h"
+#include "fairlead/base/rng.h"
+#include "fairlead/io/io.h"
+
+#include <cstdint>
+#include <map>
+#include <queue>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+struct SimWork {
+  enum class OnTerm : std::uint8_t { kCheckpoint, kIgnore, kDie };
+  Duration work = seconds(1);
+  Duration every = seconds(10);
+  OnTerm on_term = OnTerm::kDie;
+  Duration checkpoint{};  // to write one when it is asked to end
+  int code = 0;
+  bool hangs = false;
+  bool is_brittle = false;
+  std::uint32_t failing_starts = 0;
+
+  // A command that is none of the above is work of a second that dies when it is asked to end.
+  static SimWork of(const std::vector<std::string>& command);
+  std::vector<std::string> command() const;
+};
+
+struct SimTask {
+  using State = TaskStatus::State;
+  TaskId id;
+  std::uint32_t uid = 0;
+  std::vector<std::uint32_t> gpus;
+  SimWork work;
+  State state = State::kRunning;
+  TaskEnd end{};
+  bool is_interrupted = false;
+  bool left_frozen = false;  // it was interrupted while it was frozen
+  bool is_killed = false;
+  Time began;     // or was thawed last; or frozen, if it is frozen
+  Duration done;  // of the work of its job, up to then
+  Time due;       // when the next thing happens to it by itself
+  bool is_alive() const { return state != State::kEnded; }
+  bool is_thawed() const { return state == State::kRunning; }
+};
+
+class SimTasks {
+ public:
+  explicit SimTasks(std::uint64_t seed) : rng_(seed) {}
+
+  // What a daemon does, as in Io, at `now`, up to which advance() was called.
+  Status start(Time now, const TaskSpec& spec);
+  void freeze(Time now, TaskId id);
+  void thaw(Time now, TaskId id);
+  void interrupt(Time now, TaskId id);
+  void kill(Time now, TaskId id);
+  std::vector<TaskStatus> statuses() const;
+  void forget(TaskId id);
+  // "DONE TOTAL", in milliseconds of work; empty: nothing was written yet.
+  std::string progress(Time now, TaskId id) const;
+
+  // When something happens by itself; never: nothing will.
+  Time next();
+  // Lets happen what is due up to `now`; adds the tasks that ended to `ended`.
+  void advance(Time now, std::vector<TaskId>& ended);
+  // Whatever runs is gone, and how it ended is not known; so it may be with what had ended.
+  void lose_power(Time now);
+  // The task ends just now, of itself, if its work will be done within `soon`.
+  void end_early(Time now, TaskId id, Duration soon, std::vector<TaskId>& ended);
+
+  const std::map<TaskId, SimTask>& all() const { return tasks_; }  // that were not forgotten
+  const SimTask* find(TaskId id) const;
+  std::size_t started() const { return names_.size(); }
+  // Whether all work of the job was done, and its end was not lost.
+  bool is_done(JobId job) const { return done_jobs_.contains(job); }
+  // What a daemon must never do and did: start a name twice, or a second task of a job.
+  const std::vector<std::string>& problems() const { return problems_; }
+
+ private:
+  SimTask* living(TaskId id);
+  void plan(SimTask& task, Time due);
+  // The running time of its work is counted up to `now`.
+  void settle(SimTask& task, Time now);
+  void end(SimTask& task, Time now, TaskEnd how);
+  void end_of_itself(SimTask& task, Time now);
+  // When it ends by itself, if it goes on from `began`.
+  static Time own_end(const SimTask& task);
+
+  struct Due {
+    Time at;
+    TaskId task;
+    friend auto operator<=>(const Due&, const Due&) = default;
+  };
+  std::map<TaskId, SimTask> tasks_;
+  std::map<JobId, Duration> kept_;  // work of a job that its last checkpoint has
+  std::map<JobId, std::uint32_t> tries_;
+  std::set<TaskId> names_;
+  std::set<JobId> done_jobs_;
+  std::priority_queue<Due, std::vector<Due>, std::greater<>> dues_;  // some are out of date
+  std::vector<std::string> problems_;
+  Rng rng_;
+};
+
+}  // namespace fairlead

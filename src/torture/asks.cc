@@ -1,0 +1,168 @@
+#include "fairlead/torture/asks.h"
+
+#include "fairlead/http/http.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace fairlead {
+namespace {
+
+using Kind = Ask::Kind;
+
+std::int64_t scaled(Rng& rng, std::int64_t most) {
+  std::int64_t high = 1;
+  while (high < most && rng.below(4) != 0) high *= 2;
+  return 1 + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(std::min(high, most))));
+}
+
+std::uint32_t small(Rng& rng, std::uint32_t bound) {
+  return static_cast<std::uint32_t>(rng.below(bound));
+}
+
+}  // namespace
+
+Asker Asks::asker(Rng& rng) const {
+  if (rng.below(6) == 0) return {.uid = 0};
+  return {.uid = kFirstUid + small(rng, plan_.users)};
+}
+
+Ask Asks::draw(Rng& rng, Asker asker) {
+  constexpr std::array<std::pair<Kind, double>, 11> kKinds = {{{Kind::kSubmit, 40},
+                                                               {Kind::kCancel, 8},
+                                                               {Kind::kHold, 6},
+                                                               {Kind::kRelease, 6},
+                                                               {Kind::kJob, 5},
+                                                               {Kind::kEnd, 8},
+                                                               {Kind::kTickets, 5},
+                                                               {Kind::kCordon, 6},
+                                                               {Kind::kRead, 10},
+                                                               {Kind::kNowhere, 2},
+                                                               {Kind::kGarbage, 3}}};
+  std::array<double, kKinds.size()> weights{};
+  for (std::size_t i = 0; i < kKinds.size(); ++i) weights[i] = kKinds[i].second;
+  const Kind kind = kKinds[rng.weighted(weights)].first;
+  switch (kind) {
+    case Kind::kSubmit:
+      return submit(rng, asker);
+    case Kind::kTickets:
+      return tickets(rng);
+    case Kind::kCordon: {
+      const std::string& node = plan_.nodes[rng.below(plan_.nodes.size())].name;
+      const char* verb = rng.below(2) == 0 ? "cordon" : "uncordon";
+      return {.kind = kind,
+              .bytes = http_request("POST", fmt::format("/v1/nodes/{}/{}", node, verb))};
+    }
+    case Kind::kRead:
+      return read(rng);
+    case Kind::kNowhere:
+      return {.kind = kind, .bytes = http_request("POST", "/v2/jobs", "{}")};
+    case Kind::kGarbage: {
+      Ask ask{.kind = kind, .bytes = "\x16\x03 no HTTP \r\n\r\n"};
+      for (std::uint64_t i = rng.below(200); i > 0; --i) {
+        ask.bytes.push_back(static_cast<char>(rng.below(256)));
+      }
+      return ask;
+    }
+    default:
+      return about_job(kind, some_job(rng));
+  }
+}
+
+Ask Asks::about_job(Kind kind, JobId job) const {
+  const auto request = [&](std::string_view method, std::string_view verb) {
+    return Ask{.kind = kind,
+               .bytes = http_request(method, fmt::format("/v1/jobs/{}{}", job.row(), verb)),
+               .job = job};
+  };
+  switch (kind) {
+    case Kind::kCancel:
+      return request("POST", "/cancel");
+    case Kind::kHold:
+      return request("POST", "/hold");
+    case Kind::kRelease:
+      return request("POST", "/release");
+    case Kind::kEnd:
+      return request("GET", "/end");
+    default:
+      return request("GET", job.row() % 2 == 0 ? "" : "/why");
+  }
+}
+
+Ask Asks::uncordon(std::string_view node) const {
+  return {.kind = Kind::kCordon,
+          .bytes = http_request("POST", fmt::format("/v1/nodes/{}/uncordon", node))};
+}
+
+Ask Asks::sweep() const { return {.kind = Kind::kSweep, .bytes = http_request("GET", "/v1/jobs")}; }
+
+Ask Asks::submit(Rng& rng, Asker asker) {
+  std::uint32_t most = 0;
+  for (const NodeSpec& node : plan_.nodes) most = std::max(most, node.gpus);
+  Submitted job{.name = fmt::format("s{}", ledger_.submissions.size()),
+                .uid = asker.uid,
+                .gpus = 1 + small(rng, rng.below(3) == 0 ? most : std::min(most, 2U)),
+                .work = work(rng)};
+  Ask ask{.kind = Kind::kSubmit, .submission = ledger_.submissions.size(), .is_valid = true};
+  std::string types = "[]";
+  if (rng.below(8) == 0) {
+    const NodeSpec& node = plan_.nodes[rng.below(plan_.nodes.size())];
+    types = fmt::format("[\"{}\"]", node.gpu_type);
+    job.gpus = std::min(job.gpus, node.gpus);
+  }
+  const std::uint64_t flaw = rng.below(40);
+  if (flaw == 0) job.gpus = 1000;
+  if (flaw == 1) types = R"(["no such GPU"])";
+  if (flaw <= 1) ask.is_valid = false;
+  std::string body = fmt::format(
+      R"({{"name":"{}","model":"m{}","command":["{}"],"environment":["A=b"],"folder":"/data",)"
+      R"("umask":18,"gpus":{},"processes":{},"types":{})",
+      job.name, rng.below(4), fmt::join(job.work.command(), R"(",")"), job.gpus, 1 + rng.below(2),
+      types);
+  if (rng.below(2) == 0) {
+    body += fmt::format(R"(,"declared_s":{})", 1 + job.work.work.ms * scaled(rng, 8) / 4000);
+  }
+  body += flaw == 2 ? "" : "}";
+  if (flaw == 2) ask.is_valid = false;
+  ask.bytes = http_request("POST", "/v1/jobs", body);
+  ledger_.by_name[job.name] = ledger_.submissions.size();
+  ledger_.submissions.push_back(std::move(job));
+  return ask;
+}
+
+SimWork Asks::work(Rng& rng) const {
+  SimWork work{.work = {1 + 100 * scaled(rng, 4096)}, .every = {1000 * scaled(rng, 32)}};
+  work.on_term = static_cast<SimWork::OnTerm>(rng.below(3));
+  if (work.on_term == SimWork::OnTerm::kCheckpoint) work.checkpoint = {10 * scaled(rng, 2048)};
+  if (rng.below(6) == 0) work.code = 1 + static_cast<int>(rng.below(3));
+  work.hangs = rng.below(20) == 0;
+  work.is_brittle = rng.below(8) == 0;
+  if (rng.below(12) == 0) work.failing_starts = 1 + small(rng, 3);
+  return work;
+}
+
+Ask Asks::tickets(Rng& rng) const {
+  const Asker whose{.uid = kFirstUid + small(rng, plan_.users)};
+  Ask ask{.kind = Kind::kTickets, .user = whose.name(), .tickets = scaled(rng, 1000)};
+  ask.bytes =
+      http_request("PUT", "/v1/users/" + ask.user, fmt::format(R"({{"tickets":{}}})", ask.tickets));
+  return ask;
+}
+
+Ask Asks::read(Rng& rng) const {
+  constexpr std::array<std::string_view, 6> kThere = {"/healthz",       "/metrics",  "/v1/cluster",
+                                                      "/v1/jobs?all=1", "/v1/users", "/v1/jobs"};
+  return {.kind = Kind::kRead, .bytes = http_request("GET", kThere[rng.below(kThere.size())])};
+}
+
+JobId Asks::some_job(Rng& rng) const {
+  const std::size_t known = ledger_.acknowledged.size();
+  if (known == 0 || rng.below(10) == 0) return JobId(rng.below(known + 3));
+  return std::next(ledger_.acknowledged.begin(), static_cast<std::ptrdiff_t>(rng.below(known)))
+      ->first;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,71 @@
+// What clients ask: requests, drawn from a stream of random numbers.
+#pragma once
+
+#include "fairlead/base/rng.h"
+#include "fairlead/torture/ledger.h"
+#include "fairlead/torture/world_plan.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+constexpr std::uint32_t kFirstUid = 1000;
+
+struct Ask {
+  enum class Kind : std::uint8_t {
+    kSubmit,
+    kCancel,
+    kHold,
+    kRelease,
+    kJob,
+    kEnd,  // waits until the job is done
+    kTickets,
+    kCordon,
+    kRead,     // something that is there
+    kNowhere,  // something that is not
+    kSweep,    // the list of jobs, to see whether all is over
+    kGarbage,  // no HTTP
+  };
+  Kind kind = Kind::kRead;
+  std::string bytes;
+  std::size_t submission = 0;      // of kSubmit: its position in the ledger
+  std::optional<bool> is_valid{};  // of kSubmit: whether it must be taken, if that is known
+  JobId job{};                     // of those about a job
+  std::string user{};              // of kTickets
+  std::int64_t tickets = 0;
+};
+
+// Who asks: administrators have the uid 0.
+struct Asker {
+  std::uint32_t uid = 0;
+  bool is_admin() const { return uid == 0; }
+  std::string name() const { return is_admin() ? "root" : "user" + std::to_string(uid); }
+};
+
+class Asks {
+ public:
+  Asks(const WorldPlan& plan, Ledger& ledger) : plan_(plan), ledger_(ledger) {}
+
+  Asker asker(Rng& rng) const;
+  // One of the usual things.
+  Ask draw(Rng& rng, Asker asker);
+
+  Ask about_job(Ask::Kind kind, JobId job) const;
+  Ask uncordon(std::string_view node) const;
+  Ask sweep() const;
+
+ private:
+  Ask submit(Rng& rng, Asker asker);
+  Ask tickets(Rng& rng) const;
+  Ask read(Rng& rng) const;
+  JobId some_job(Rng& rng) const;
+  SimWork work(Rng& rng) const;
+
+  const WorldPlan& plan_;
+  Ledger& ledger_;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,291 @@
+#include "fairlead/torture/clients.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace fairlead {
+namespace {
+
+using nlohmann::json;
+using Kind = Ask::Kind;
+
+// Tokens: below these, the number of an action.
+constexpr std::uint64_t kRetry = std::uint64_t{1} << 40;  // an action that found no daemon
+constexpr std::uint64_t kSweep = std::uint64_t{2} << 40;
+constexpr std::uint64_t kFinish = std::uint64_t{3} << 40;
+constexpr std::uint64_t kDeadline = std::uint64_t{4} << 40;
+
+// Streams of a world's seed, behind those of its plan.
+constexpr std::uint64_t kActionStream = 1000;
+constexpr std::uint64_t kSweepStream = std::uint64_t{1} << 32;
+constexpr std::uint64_t kTimeStream = 999;
+
+constexpr Duration kSweepEvery = seconds(600);
+
+// Behind it nothing else is asked over the connection.
+bool is_last(const Ask& ask) { return ask.kind == Kind::kEnd || ask.kind == Kind::kGarbage; }
+
+bool is_end(std::string_view state) {
+  return state == "finished" || state == "failed" || state == "cancelled" || state == "rejected";
+}
+
+}  // namespace
+
+Clients::Clients(SimIo& io, const WorldPlan& plan, Ledger& ledger)
+    : io_(io), plan_(plan), ledger_(ledger), asks_(plan, ledger), of_seed_(plan.seed) {
+  io_.set_clients(this);
+  io_.wake(0, Time{1});
+}
+
+void Clients::wake(std::uint64_t token) {
+  if (is_over_) return;
+  if (token >= kDeadline) {
+    is_over_ = true;
+    ledger_.wrong("jobs have not ended long after all faults did");
+    return io_.terminate();
+  }
+  if (token >= kFinish) return finish();
+  if (token >= kSweep) return sweep();
+  if (token >= kRetry) return act(token - kRetry);
+  if (token >= plan_.actions) return begin_quiet();
+  Rng rng = of_seed_.split(kTimeStream).split(token);
+  const bool at_once = rng.below(4) == 0;
+  const double gap_ms = rng.exponential(static_cast<double>(plan_.gap.ms));
+  io_.wake(token + 1, io_.time() + Duration{at_once ? 0 : static_cast<std::int64_t>(gap_ms)});
+  act(token);
+}
+
+void Clients::act(std::uint64_t action) {
+  Rng rng = of_seed_.split(kActionStream + action);
+  if (rng.below(100) == 0) return io_.terminate();
+  if (io_.is_dead()) return io_.wake(kRetry + action, io_.time() + seconds(2));
+  const Asker asker = asks_.asker(rng);
+  std::vector<Ask> asks = {asks_.draw(rng, asker)};
+  while (rng.below(4) == 0 && !is_last(asks.back())) {
+    Ask next = asks_.draw(rng, asker);
+    if (next.kind != Kind::kGarbage) asks.push_back(std::move(next));
+  }
+  ask(asker, std::move(asks), rng, true);
+}
+
+void Clients::begin_quiet() {
+  is_quiet_ = true;
+  io_.stop_faults();
+  Duration all = hours(24);
+  for (const Submitted& job : ledger_.submissions) all += {2 * job.work.work.ms + 600'000};
+  io_.wake(kDeadline, io_.time() + all);
+  io_.wake(kSweep, io_.time() + seconds(30));
+}
+
+// An administrator looks after it.
+void Clients::sweep() {
+  Rng rng = of_seed_.split(kSweepStream + ++sweeps_);
+  std::vector<Ask> asks;
+  for (const NodeSpec& node : plan_.nodes) asks.push_back(asks_.uncordon(node.name));
+  asks.push_back(asks_.sweep());
+  const bool is_asked = ask({.uid = 0}, std::move(asks), rng, false);
+  if (!is_finishing_) io_.wake(kSweep, io_.time() + (is_asked ? kSweepEvery : seconds(5)));
+}
+
+void Clients::on_sweep(const HttpMessage& answer) {
+  const json list = json::parse(answer.body, nullptr, false);
+  if (!list.is_object() || !list.contains("jobs") || !list["jobs"].is_array())
+    return ledger_.wrong("/v1/jobs has no jobs");
+  if (list["jobs"].empty() && !std::exchange(is_finishing_, true)) {
+    return io_.wake(kFinish, io_.time() + seconds(60));
+  }
+  std::vector<Ask> asks;
+  for (const json& job : list["jobs"]) {
+    const JobId id(job["id"].get<std::size_t>());
+    const auto known = ledger_.by_name.find(job["name"].get<std::string>());
+    const bool hangs =
+        known != ledger_.by_name.end() && ledger_.submissions[known->second].work.hangs;
+    if (job["state"] == "held") asks.push_back(asks_.about_job(Kind::kRelease, id));
+    if (hangs) asks.push_back(asks_.about_job(Kind::kCancel, id));
+  }
+  Rng rng = of_seed_.split(kSweepStream + ++sweeps_);
+  if (!asks.empty()) ask({.uid = 0}, std::move(asks), rng, false);
+}
+
+void Clients::finish() {
+  is_over_ = true;
+  for (const auto& [id, exchange] : exchanges_) {
+    if (exchange.was_cut || exchange.answered == exchange.asks.size()) continue;
+    const Ask& ask = exchange.asks[exchange.answered];
+    ledger_.wrong(fmt::format("never answered: {}", ask.bytes.substr(0, ask.bytes.find('\r'))));
+  }
+  io_.terminate();
+}
+
+bool Clients::ask(Asker asker, std::vector<Ask> asks, Rng& rng, bool is_rude) {
+  const ConnectionId id =
+      io_.connect({.uid = asker.uid, .gid = asker.uid, .is_admin = asker.is_admin()});
+  if (id == 0) return false;
+  std::string bytes;
+  for (const Ask& one : asks) bytes += one.bytes;
+  Exchange& exchange = exchanges_[id];
+  exchange.asker = asker;
+  exchange.closes = asks.back().kind == Kind::kGarbage;
+  for (const Ask& one : asks) note_asked(one);
+  exchange.asks = std::move(asks);
+  exchange.was_cut = is_rude && rng.below(12) == 0;
+  if (exchange.was_cut) bytes.resize(rng.below(bytes.size() + 1));
+  send(id, bytes, rng);
+  // Before or after the answer, which of them only the daemon knows.
+  if (exchange.was_cut || (is_rude && rng.below(12) == 0)) {
+    exchange.was_cut = true;
+    io_.hang_up(id, {static_cast<std::int64_t>(rng.below(20))});
+  }
+  return true;
+}
+
+void Clients::send(ConnectionId connection, std::string_view bytes, Rng& rng) {
+  while (!bytes.empty()) {
+    const std::size_t most = rng.below(3) == 0 ? rng.below(bytes.size()) + 1 : bytes.size();
+    io_.client_send(connection, std::string(bytes.substr(0, most)),
+                    {static_cast<std::int64_t>(rng.below(5))});
+    bytes.remove_prefix(most);
+  }
+}
+
+// From now on it may be so or not.
+void Clients::note_asked(const Ask& ask) {
+  if (ask.kind == Kind::kHold || ask.kind == Kind::kRelease) {
+    ledger_.held.erase(ask.job);
+    ++ledger_.holds_asked[ask.job];
+  }
+  if (ask.kind == Kind::kTickets) {
+    ledger_.tickets.erase(ask.user);
+    ++ledger_.tickets_asked[ask.user];
+  }
+}
+
+void Clients::received(ConnectionId connection, std::string_view bytes) {
+  const auto found = exchanges_.find(connection);
+  if (found == exchanges_.end()) return;
+  Exchange& exchange = found->second;
+  if (!exchange.reader.feed(bytes)) return ledger_.wrong("an answer that is no HTTP");
+  while (const auto answer = exchange.reader.next()) {
+    if (exchange.answered == exchange.asks.size()) {
+      return ledger_.wrong("an answer to what was not asked");
+    }
+    on_answer(exchange, exchange.asks[exchange.answered++], *answer);
+  }
+  if (exchange.answered < exchange.asks.size() || exchange.closes || exchange.was_cut) return;
+  exchange.was_cut = true;
+  io_.hang_up(connection, {5});
+}
+
+void Clients::closed(ConnectionId connection) {
+  const auto found = exchanges_.find(connection);
+  if (found == exchanges_.end()) return;
+  const Exchange& exchange = found->second;
+  const bool is_short = exchange.answered < exchange.asks.size();
+  if (is_short && !exchange.was_cut && !exchange.closes && !io_.is_dead()) {
+    ledger_.wrong("a connection is ended without an answer");
+  }
+  exchanges_.erase(found);
+}
+
+void Clients::on_answer(const Exchange& exchange, const Ask& ask, const HttpMessage& answer) {
+  if (answer.status >= 500 && answer.status != 503) {
+    return ledger_.wrong(fmt::format("status {}: {}", answer.status, answer.body));
+  }
+  const auto wants = [&](bool is_right) {
+    if (is_right) return;
+    ledger_.wrong(
+        fmt::format("status {} to {}", answer.status, ask.bytes.substr(0, ask.bytes.find('\r'))));
+  };
+  switch (ask.kind) {
+    case Kind::kSubmit:
+      return on_submitted(ask, answer);
+    case Kind::kCancel:
+    case Kind::kHold:
+    case Kind::kRelease:
+    case Kind::kTickets:
+    case Kind::kCordon:
+      return on_changed(exchange, ask, answer);
+    case Kind::kJob:
+    case Kind::kEnd:
+      return on_job(ask, answer);
+    case Kind::kRead:
+      return wants(answer.status == 200);
+    case Kind::kSweep:
+      wants(answer.status == 200);
+      return on_sweep(answer);
+    case Kind::kNowhere:
+      return wants(answer.status == 404 || answer.status == 405);
+    case Kind::kGarbage:
+      return wants(answer.status == 400);
+  }
+}
+
+void Clients::on_submitted(const Ask& ask, const HttpMessage& answer) {
+  Submitted& job = ledger_.submissions[ask.submission];
+  if (answer.status != 201) {
+    const bool is_refused = answer.status == 400 && !ask.is_valid.value_or(false);
+    if (!is_refused && answer.status != 503) {
+      ledger_.wrong(fmt::format("{} is refused: {} {}", job.name, answer.status, answer.body));
+    }
+    return;
+  }
+  const json body = json::parse(answer.body, nullptr, false);
+  if (!body.is_object() || !body.contains("id") || !body["id"].is_number_unsigned()) {
+    return ledger_.wrong("a submission is acknowledged without an id");
+  }
+  if (!ask.is_valid.value_or(true)) ledger_.wrong(fmt::format("{} is taken", job.name));
+  const JobId id(body["id"].get<std::size_t>());
+  job.acknowledged = id;
+  if (!ledger_.acknowledged.emplace(id, ask.submission).second) {
+    ledger_.wrong(fmt::format("id {} is given twice", id.row()));
+  }
+}
+
+bool Clients::owns(Asker asker, JobId job) const {
+  const auto known = ledger_.acknowledged.find(job);
+  return known != ledger_.acknowledged.end() && ledger_.submissions[known->second].uid == asker.uid;
+}
+
+void Clients::on_changed(const Exchange& exchange, const Ask& ask, const HttpMessage& answer) {
+  const bool is_operators = ask.kind == Kind::kTickets || ask.kind == Kind::kCordon;
+  const bool may =
+      exchange.asker.is_admin() ||
+      (!is_operators && (owns(exchange.asker, ask.job) || !ledger_.acknowledged.contains(ask.job)));
+  if (answer.status == 200 && !may) {
+    return ledger_.wrong(fmt::format("{} may: {}", exchange.asker.name(),
+                                     ask.bytes.substr(0, ask.bytes.find('\r'))));
+  }
+  if (is_operators && exchange.asker.is_admin() && answer.status != 200) {
+    return ledger_.wrong(
+        fmt::format("an administrator may not: {} {}", answer.status, answer.body));
+  }
+  note_changed(ask, answer.status == 200);
+}
+
+void Clients::note_changed(const Ask& ask, bool is_done) {
+  if (ask.kind == Kind::kCancel && is_done) ledger_.cancelled.insert(ask.job);
+  if (ask.kind == Kind::kTickets && --ledger_.tickets_asked[ask.user] == 0 && is_done) {
+    ledger_.tickets[ask.user] = ask.tickets;
+  }
+  if (ask.kind != Kind::kHold && ask.kind != Kind::kRelease) return;
+  const bool is_last = --ledger_.holds_asked[ask.job] == 0;
+  if (is_last && is_done && ask.kind == Kind::kHold) ledger_.held.insert(ask.job);
+}
+
+void Clients::on_job(const Ask& ask, const HttpMessage& answer) {
+  if (answer.status == 404 && !ledger_.acknowledged.contains(ask.job)) return;
+  const json body = json::parse(answer.body, nullptr, false);
+  if (answer.status != 200 || !body.is_object()) {
+    return ledger_.wrong(fmt::format("job {}: {} {}", ask.job.row(), answer.status, answer.body));
+  }
+  if (!body.contains("state")) return;  // why it is so
+  const auto state = body["state"].get<std::string>();
+  if (is_end(state)) ledger_.ended[ask.job] = state;
+  if (ask.kind == Kind::kEnd && !is_end(state)) {
+    ledger_.wrong(fmt::format("job {} is said to have ended: {}", ask.job.row(), state));
+  }
+}
+
+}  // namespace fairlead

@@ -1,0 +1,71 @@
+// The clients of a tortured daemon: users and an administrator who connect, ask in pieces, several
+// things at once, hang up too early or too late, and send garbage. What they are told goes to the
+// ledger, and is compared with what they may expect.
+//
+// After their last action nothing goes wrong any more, and an administrator sees to it that all jobs
+// can end: nodes are uncordoned, held jobs released, jobs that hang cancelled. Then all must end.
+#pragma once
+
+#include "fairlead/http/http.h"
+#include "fairlead/torture/asks.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlead {
+
+class Clients : public SimClients {
+ public:
+  // What is passed must outlive it.
+  Clients(SimIo& io, const WorldPlan& plan, Ledger& ledger);
+
+  void wake(std::uint64_t token) override;
+  void received(ConnectionId connection, std::string_view bytes) override;
+  void closed(ConnectionId connection) override;
+
+  // All jobs have ended, or should have.
+  bool is_over() const { return is_over_; }
+  // The actions are over; faults are too.
+  bool is_quiet() const { return is_quiet_; }
+
+ private:
+  struct Exchange {
+    Asker asker;
+    std::vector<Ask> asks;
+    std::size_t answered = 0;
+    HttpReader reader{HttpReader::Of::kResponses};
+    bool closes = false;   // the daemon has to end the connection once it has answered
+    bool was_cut = false;  // the client hung up before the end of its request
+  };
+
+  void act(std::uint64_t action);
+  void begin_quiet();
+  void sweep();
+  void finish();
+  bool ask(Asker asker, std::vector<Ask> asks, Rng& rng, bool is_rude);
+  void send(ConnectionId connection, std::string_view bytes, Rng& rng);
+  void note_asked(const Ask& ask);
+  void on_answer(const Exchange& exchange, const Ask& ask, const HttpMessage& answer);
+  void on_submitted(const Ask& ask, const HttpMessage& answer);
+  void on_changed(const Exchange& exchange, const Ask& ask, const HttpMessage& answer);
+  void note_changed(const Ask& ask, bool is_done);
+  void on_job(const Ask& ask, const HttpMessage& answer);
+  void on_sweep(const HttpMessage& answer);
+  bool owns(Asker asker, JobId job) const;
+
+  SimIo& io_;
+  const WorldPlan& plan_;
+  Ledger& ledger_;
+  Asks asks_;
+  const Rng of_seed_;
+  std::map<ConnectionId, Exchange> exchanges_;
+  bool is_quiet_ = false;
+  bool is_over_ = false;
+  bool is_finishing_ = false;
+  std::uint64_t sweeps_ = 0;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,243 @@
+#include "fairlead/torture/torture.h"
+
+#include "fairlead/torture/clients.h"
+#include "fairlead/torture/invariants.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fairlead {
+namespace {
+
+// A world with more calls has come to no end.
+constexpr std::uint64_t kCallsMax = 5'000'000;
+// A daemon that cannot be opened for that often in a row never will.
+constexpr int kOpeningsMax = 200;
+
+// Streams of a world's seed, behind those of its clients.
+constexpr std::uint64_t kMachineStream = std::uint64_t{2} << 32;
+constexpr std::uint64_t kCrashStream = std::uint64_t{3} << 32;
+constexpr std::uint64_t kOutageStream = std::uint64_t{4} << 32;
+
+std::uint64_t scaled(Rng& rng, std::uint64_t most) {
+  std::uint64_t high = 1;
+  while (high < most && rng.below(8) != 0) high *= 2;
+  return rng.below(std::min(high, most));
+}
+
+class World {
+ public:
+  World(std::uint64_t seed, const WorldLimits& limits, const Trace& trace)
+      : plan_(WorldPlan::draw(seed, limits)),
+        listed_(limits.crashes.value_or(std::vector<Crash>())),
+        options_(plan_.serve_options()),
+        of_seed_(seed),
+        crash_rng_(of_seed_.split(kCrashStream)),
+        io_(of_seed_.split(kMachineStream).next(), plan_.faults),
+        clients_(io_, plan_, ledger_),
+        invariants_(io_, ledger_, options_.cluster) {
+    if (trace) io_.set_trace(trace);
+    io_.trace([&] {
+      return fmt::format("seed {}: {}, {} nodes, {} users, {} actions, faults {}", seed,
+                         plan_.policy, plan_.nodes.size(), plan_.users, plan_.actions,
+                         faults_text(faults_of(plan_.faults)));
+    });
+  }
+
+  WorldOutcome run() {
+    while (outcome_.problem.empty() && live()) {
+    }
+    server_.reset();
+    outcome_.calls = io_.calls();
+    outcome_.at = io_.time();
+    outcome_.jobs = ledger_.acknowledged.size();
+    outcome_.tasks = io_.processes().started();
+    return std::move(outcome_);
+  }
+
+ private:
+  void wrong(std::string what) {
+    if (outcome_.problem.empty()) outcome_.problem = std::move(what);
+  }
+
+  // One life of a daemon. False: the world is over.
+  bool live() {
+    arm();
+    Result<std::unique_ptr<Server>> opened = Server::open(io_, options_);
+    ++outcome_.openings;
+    if (io_.is_dead()) {
+      opened = tl::unexpected(Error());
+      return crash();
+    }
+    if (!opened) return cannot_open(opened.error());
+    failed_ = 0;
+    server_ = *std::move(opened);
+    if (std::string what = invariants_.after_open(server_->tables()); !what.empty()) {
+      wrong("after opening: " + what);
+      return false;
+    }
+    return step_on();
+  }
+
+  bool step_on() {
+    while (true) {
+      const Result<bool> goes_on = server_->step();
+      if (io_.is_dead()) return crash();
+      if (!goes_on) return fall_over(goes_on.error());
+      if (std::string what = invariants_.after_step(server_->tables()); !what.empty()) wrong(what);
+      if (!outcome_.problem.empty()) return false;
+      if (!*goes_on) return leave();
+    }
+  }
+
+  // When the next crash is to come.
+  void arm() {
+    const std::uint64_t calls = io_.calls();
+    armed_.reset();
+    if (plan_.crashes > 0) {
+      --plan_.crashes;
+      const std::uint64_t most = crash_rng_.below(3) == 0 ? 64 : 8192;
+      armed_ = Crash{.call = calls + scaled(crash_rng_, most),
+                     .outage = crash_rng_.below(2) == 0 ? Outage::kPower : Outage::kDaemon};
+    }
+    while (!listed_.empty() && !armed_) {
+      if (listed_.front().call >= calls) armed_ = listed_.front();
+      listed_.erase(listed_.begin());
+    }
+    io_.crash_after((armed_ ? armed_->call : std::max(kCallsMax, calls)) - calls);
+  }
+
+  bool crash() {
+    server_.reset();
+    if (!armed_) {
+      wrong(fmt::format("it has come to no end after {} calls", io_.calls()));
+      return false;
+    }
+    outcome_.crashes.push_back(*armed_);
+    restart(armed_->outage, 3'600'000);
+    return true;
+  }
+
+  bool cannot_open(const Error& error) {
+    if (++failed_ > kOpeningsMax || !io_.was_disk_full()) {
+      wrong("it cannot be opened: " + error.message);
+      return false;
+    }
+    restart(Outage::kDaemon, 120'000);
+    return true;
+  }
+
+  // Only as the disk took no more.
+  bool fall_over(const Error& error) {
+    server_.reset();
+    if (!io_.was_disk_full()) {
+      wrong("it ends: " + error.message);
+      return false;
+    }
+    restart(Outage::kDaemon, 120'000);
+    return true;
+  }
+
+  bool leave() {
+    if (clients_.is_over()) {
+      if (std::string what = invariants_.at_end(server_->tables()); !what.empty()) {
+        wrong("at the end: " + what);
+      }
+      return false;
+    }
+    server_.reset();
+    restart(Outage::kDaemon, 60'000);
+    return true;
+  }
+
+  void restart(Outage outage, std::uint64_t most_ms) {
+    Rng rng = of_seed_.split(kOutageStream + io_.calls());
+    io_.restart(outage, {static_cast<std::int64_t>(scaled(rng, most_ms))});
+    if (!ledger_.problem.empty()) wrong(ledger_.problem);
+  }
+
+  WorldPlan plan_;
+  std::vector<Crash> listed_;
+  const ServeOptions options_;
+  const Rng of_seed_;
+  Rng crash_rng_;
+  SimIo io_;
+  Ledger ledger_;
+  Clients clients_;
+  Invariants invariants_;
+  std::unique_ptr<Server> server_;
+  std::optional<Crash> armed_;
+  int failed_ = 0;
+  WorldOutcome outcome_;
+};
+
+// Tries a smaller world, and keeps it if it fails as well.
+bool keeps(std::uint64_t seed, Shrunk& best, WorldLimits smaller) {
+  WorldOutcome outcome = torture(seed, smaller);
+  if (outcome.problem.empty()) return false;
+  best = {std::move(smaller), std::move(outcome)};
+  return true;
+}
+
+void shrink_actions(std::uint64_t seed, Shrunk& best) {
+  std::uint64_t step = *best.limits.actions / 2;
+  while (step > 0) {
+    WorldLimits smaller = best.limits;
+    smaller.actions = *smaller.actions - std::min(step, *smaller.actions - 1);
+    if (*smaller.actions == *best.limits.actions || !keeps(seed, best, smaller)) step /= 2;
+  }
+}
+
+void shrink_faults(std::uint64_t seed, Shrunk& best) {
+  for (const auto& [name, rate] : std::map(*best.limits.faults)) {
+    WorldLimits smaller = best.limits;
+    smaller.faults->erase(name);
+    keeps(seed, best, std::move(smaller));
+  }
+}
+
+void shrink_crashes(std::uint64_t seed, Shrunk& best) {
+  for (std::size_t i = best.limits.crashes->size(); i-- > 0;) {
+    WorldLimits smaller = best.limits;
+    smaller.crashes->erase(smaller.crashes->begin() + static_cast<std::ptrdiff_t>(i));
+    keeps(seed, best, std::move(smaller));
+  }
+}
+
+}  // namespace
+
+WorldOutcome torture(std::uint64_t seed, const WorldLimits& limits, const Trace& trace) {
+  return World(seed, limits, trace).run();
+}
+
+Shrunk shrink(std::uint64_t seed, const WorldLimits& limits, const WorldOutcome& outcome) {
+  const WorldPlan plan = WorldPlan::draw(seed, limits);
+  Shrunk best{limits, outcome};
+  WorldLimits same = limits;
+  same.actions = plan.actions;
+  same.faults = faults_of(plan.faults);
+  same.crashes = outcome.crashes;
+  if (!keeps(seed, best, same)) return best;
+  for (int round = 0; round < 2; ++round) {
+    shrink_crashes(seed, best);
+    shrink_faults(seed, best);
+    shrink_actions(seed, best);
+    if (plan.users == 1) continue;
+    WorldLimits smaller = best.limits;
+    smaller.users = 1;
+    keeps(seed, best, std::move(smaller));
+  }
+  return best;
+}
+
+std::string torture_command(std::uint64_t seed, const WorldLimits& limits) {
+  std::string text = fmt::format("fairlead torture --seeds 1 --from {}", seed);
+  if (limits.actions) text += fmt::format(" --events {}", *limits.actions);
+  if (limits.policy) text += fmt::format(" --policy {}", *limits.policy);
+  if (limits.users) text += fmt::format(" --users {}", *limits.users);
+  if (limits.faults) text += " --faults " + faults_text(*limits.faults);
+  if (limits.crashes) text += " --crashes " + crashes_text(*limits.crashes);
+  return text;
+}
+
+}  // namespace fairlead

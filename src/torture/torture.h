@@ -1,0 +1,43 @@
+// A daemon in worlds in which whatever can go wrong does: by a seed, so that each is repeated at will.
+//
+// A world is a machine (io/sim_io.h), clients (clients.h) and a Server that is stepped, crashed at
+// any call of its Io and opened again, until all that was submitted has ended. After every step and
+// every opening it is judged (invariants.h).
+#pragma once
+
+#include "fairlead/torture/world_plan.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+struct WorldOutcome {
+  std::string problem;         // what was violated; empty: nothing
+  std::uint64_t calls = 0;     // of the Io
+  Time at;                     // when it was over
+  std::vector<Crash> crashes;  // that came about
+  std::uint64_t openings = 0;  // of daemons
+  std::uint64_t jobs = 0;      // that were submitted
+  std::uint64_t tasks = 0;     // that were started
+};
+
+using Trace = std::function<void(const std::string& line)>;
+
+// `trace`, if given, is told of each call that matters and of what the daemon is told.
+WorldOutcome torture(std::uint64_t seed, const WorldLimits& limits, const Trace& trace = {});
+
+// A smaller world of the same seed that fails as well: fewer actions of clients, faults, crashes and
+// users. REQUIRES: the world fails. Runs about a hundred worlds.
+struct Shrunk {
+  WorldLimits limits;
+  WorldOutcome outcome;
+};
+Shrunk shrink(std::uint64_t seed, const WorldLimits& limits, const WorldOutcome& outcome);
+
+// The command that repeats a world.
+std::string torture_command(std::uint64_t seed, const WorldLimits& limits);
+
+}  // namespace fairlead

@@ -1,0 +1,204 @@
+#include "fairlead/torture/world_plan.h"
+
+#include "fairlead/base/check.h"
+#include "fairlead/base/parse.h"
+#include "fairlead/base/rng.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace fairlead {
+namespace {
+
+// Streams of a world's seed.
+enum Stream : std::uint64_t { kMachine, kPolicy, kClients, kFaults, kCrashes };
+
+struct FaultName {
+  std::string_view name;
+  double SimFaults::*rate;
+  double most;  // drawn
+};
+constexpr std::array<FaultName, 9> kFaultNames = {{
+    {"disk_full", &SimFaults::disk_full, 0.01},
+    {"slow_sync", &SimFaults::slow_sync, 0.05},
+    {"start_fails", &SimFaults::start_fails, 0.2},
+    {"freeze_fails", &SimFaults::freeze_fails, 0.1},
+    {"end_early", &SimFaults::end_early, 0.3},
+    {"late_notice", &SimFaults::late_notice, 0.5},
+    {"told_twice", &SimFaults::told_twice, 0.5},
+    {"stall", &SimFaults::stall, 0.01},
+    {"calendar", &SimFaults::calendar, 0.02},
+}};
+
+// Half of the worlds have the policy that the daemon has by default.
+constexpr std::array<std::string_view, 16> kPolicies = {
+    "gandiva-fair:quantum_s=5",
+    "gandiva-fair:quantum_s=10",
+    "gandiva-fair:quantum_s=20",
+    "gandiva-fair:quantum_s=30",
+    "gandiva-fair:quantum_s=60",
+    "gandiva-fair:quantum_s=10,cool_down_quanta=0,gain=0.01,trade_quanta=2",
+    "gandiva-fair:quantum_s=30,cool_down_quanta=1,gain=0.02,trade_quanta=1",
+    "gandiva-fair",
+    "stride:quantum_s=10",
+    "fifo:skip=true",
+    "tiresias:limits=20/100",
+    "las:quantum_s=10",
+    "srtf",
+    "hadar:round_s=30",
+    "gavel:round_s=30,reallocation_s=60",
+    "dally:round_s=30,node_s=10,rack_s=20",
+};
+constexpr std::array<std::string_view, 3> kTypes = {"V100", "A100", "H100"};
+
+std::int64_t between(Rng& rng, std::int64_t least, std::int64_t most) {
+  return least + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(most - least + 1)));
+}
+
+// Small ones as often as large ones.
+std::int64_t scaled(Rng& rng, std::int64_t least, std::int64_t most) {
+  std::int64_t high = least;
+  while (high < most && rng.below(3) != 0) high *= 2;
+  return between(rng, least, std::min(high, most));
+}
+
+SimFaults draw_faults(Rng rng) {
+  SimFaults faults;
+  for (const FaultName& fault : kFaultNames) {
+    // Drawn for all, so that each has the same rate whatever the others have.
+    const double rate = rng.uniform() * fault.most;
+    if (rng.below(3) == 0) faults.*fault.rate = rate;
+  }
+  return faults;
+}
+
+}  // namespace
+
+WorldPlan WorldPlan::draw(std::uint64_t seed, const WorldLimits& limits) {
+  const Rng of_seed(seed);
+  WorldPlan plan{.seed = seed};
+  Rng machine = of_seed.split(kMachine);
+  const auto nodes = static_cast<std::size_t>(between(machine, 1, 3));
+  for (std::size_t i = 0; i < nodes; ++i) {
+    plan.nodes.push_back({.name = fmt::format("node{}", i),
+                          .gpu_type = std::string(kTypes[i]),
+                          .gpus = static_cast<std::uint32_t>(between(machine, 1, 8))});
+  }
+  plan.grace = {scaled(machine, 500, 60'000)};
+  plan.snapshot_records = scaled(machine, 20, 5000);
+  Rng policy = of_seed.split(kPolicy);
+  plan.policy = limits.policy.value_or(std::string(kPolicies[policy.below(kPolicies.size())]));
+  Rng clients = of_seed.split(kClients);
+  plan.users = limits.users.value_or(static_cast<std::uint32_t>(between(clients, 1, 4)));
+  plan.actions = limits.actions.value_or(static_cast<std::uint64_t>(scaled(clients, 40, 200)));
+  plan.gap = {scaled(clients, 50, 20'000)};
+  plan.faults = draw_faults(of_seed.split(kFaults));
+  if (limits.faults) {
+    plan.faults = {};
+    for (const auto& [name, rate] : *limits.faults) *fault_named(plan.faults, name) = rate;
+  }
+  Rng crashes = of_seed.split(kCrashes);
+  plan.crashes = static_cast<std::uint32_t>(crashes.below(2) * crashes.below(6));
+  if (limits.crashes) plan.crashes = 0;
+  return plan;
+}
+
+ServeOptions WorldPlan::serve_options() const {
+  Result<Cluster> cluster = Cluster::build("machine", {}, nodes);
+  FL_CHECK(cluster.has_value(), "the cluster of seed {}", seed);
+  return {.cluster = *std::move(cluster),
+          .policy = policy,
+          .seed = seed,
+          .grace = grace,
+          .snapshot_records = snapshot_records};
+}
+
+double* fault_named(SimFaults& faults, std::string_view name) {
+  const auto* found = std::ranges::find(kFaultNames, name, &FaultName::name);
+  return found == kFaultNames.end() ? nullptr : &(faults.*found->rate);
+}
+
+std::vector<std::string> fault_names() {
+  std::vector<std::string> names;
+  for (const FaultName& fault : kFaultNames) names.emplace_back(fault.name);
+  return names;
+}
+
+std::map<std::string, double> faults_of(SimFaults faults) {
+  std::map<std::string, double> rates;
+  for (const FaultName& fault : kFaultNames) {
+    if (faults.*fault.rate != 0) rates[std::string(fault.name)] = faults.*fault.rate;
+  }
+  return rates;
+}
+
+std::string faults_text(const std::map<std::string, double>& faults) {
+  std::string text;
+  for (const auto& [name, rate] : faults) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, rate);
+  }
+  return text.empty() ? "none" : text;
+}
+
+namespace {
+
+std::vector<std::string_view> parts(std::string_view text) {
+  std::vector<std::string_view> list;
+  while (!text.empty() && text != "none") {
+    const std::size_t end = std::min(text.find(','), text.size());
+    list.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return list;
+}
+
+}  // namespace
+
+Result<std::map<std::string, double>> parse_faults(std::string_view text) {
+  std::map<std::string, double> faults;
+  SimFaults known;
+  for (std::string_view part : parts(text)) {
+    const std::size_t equals = std::min(part.find('='), part.size());
+    const std::string_view name = part.substr(0, equals);
+    const auto rate = parse_number(part.substr(std::min(equals + 1, part.size())));
+    if (fault_named(known, name) == nullptr) {
+      return input_error("--faults: no such fault (there are: {}): {}",
+                         fmt::join(fault_names(), ", "), name);
+    }
+    if (!rate || !(*rate >= 0 && *rate <= 1)) {
+      return input_error("--faults: a rate must be a number from 0 to 1: {}", part);
+    }
+    faults[std::string(name)] = *rate;
+  }
+  return faults;
+}
+
+std::string crashes_text(const std::vector<Crash>& crashes) {
+  std::string text;
+  for (const Crash& crash : crashes) {
+    text += fmt::format("{}{}{}", text.empty() ? "" : ",", crash.call,
+                        crash.outage == Outage::kPower ? "p" : "");
+  }
+  return text.empty() ? "none" : text;
+}
+
+Result<std::vector<Crash>> parse_crashes(std::string_view text) {
+  std::vector<Crash> crashes;
+  for (std::string_view part : parts(text)) {
+    Crash crash;
+    if (part.ends_with('p')) {
+      crash.outage = Outage::kPower;
+      part.remove_suffix(1);
+    }
+    const auto call = parse_integer(part);
+    if (!call || *call < 0) return input_error("--crashes: not the number of a call: {}", part);
+    crash.call = static_cast<std::uint64_t>(*call);
+    crashes.push_back(crash);
+  }
+  return crashes;
+}
+
+}  // namespace fairlead

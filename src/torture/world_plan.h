@@ -1,0 +1,62 @@
+// What one seed draws of a world in which a daemon is tortured: its machine, its users, what goes
+// wrong, and when it crashes. Every part has a stream of numbers of its own, so that a world with less
+// of one thing is else the same: that is how a failing one is shrunk.
+#pragma once
+
+#include "fairlead/base/result.h"
+#include "fairlead/io/sim_io.h"
+#include "fairlead/serve/server.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlead {
+
+struct Crash {
+  std::uint64_t call = 0;  // of the Io, of all that are made in the world
+  Outage outage = Outage::kDaemon;
+};
+
+// Parts of a world that are given instead of drawn.
+struct WorldLimits {
+  std::optional<std::uint64_t> actions{};  // of clients
+  std::optional<std::string> policy{};
+  std::optional<std::uint32_t> users{};
+  std::optional<std::map<std::string, double>> faults{};  // by name; the others are 0
+  std::optional<std::vector<Crash>> crashes{};
+};
+
+struct WorldPlan {
+  std::uint64_t seed = 0;
+  std::vector<NodeSpec> nodes;
+  std::string policy;
+  std::uint32_t users = 1;
+  std::uint64_t actions = 0;
+  Duration gap;               // between two actions, on average
+  std::uint32_t crashes = 0;  // to be drawn as the daemon begins, where `limits` names none
+  Duration grace;
+  std::int64_t snapshot_records = 0;
+  SimFaults faults;
+
+  static WorldPlan draw(std::uint64_t seed, const WorldLimits& limits);
+  // REQUIRES: they were drawn.
+  ServeOptions serve_options() const;
+};
+
+// The rate of that name; null: there is none.
+double* fault_named(SimFaults& faults, std::string_view name);
+std::vector<std::string> fault_names();
+
+// "disk_full=0.01,stall=0.1", and back.
+std::string faults_text(const std::map<std::string, double>& faults);
+Result<std::map<std::string, double>> parse_faults(std::string_view text);
+std::map<std::string, double> faults_of(SimFaults faults);  // that are not 0
+// "1200,1533p": p for a loss of power; "none".
+std::string crashes_text(const std::vector<Crash>& crashes);
+Result<std::vector<Crash>> parse_crashes(std::string_view text);
+
+}  // namespace fairlead
