@@ -32,7 +32,7 @@ Status flush_output() {
 std::vector<Command> add_commands(CLI::App& root) {
   std::vector<Command> commands = {add_simulate(root), add_compare(root), add_reproduce(root),
                                    add_report(root),   add_replay(root),  add_policies(root),
-                                   add_clusters(root)};
+                                   add_clusters(root), add_torture(root)};
   for (Command& command : add_trace(root)) commands.push_back(std::move(command));
   for (Command& command : add_journal(root)) commands.push_back(std::move(command));
   return commands;

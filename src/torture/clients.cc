@@ -83,7 +83,9 @@ void Clients::begin_quiet() {
 void Clients::sweep() {
   Rng rng = of_seed_.split(kSweepStream + ++sweeps_);
   std::vector<Ask> asks;
-  for (const NodeSpec& node : plan_.nodes) asks.push_back(asks_.uncordon(node.name));
+  for (const std::string& node : plan_.machine.cluster.node_names) {
+    asks.push_back(asks_.uncordon(node));
+  }
   asks.push_back(asks_.sweep());
   const bool is_asked = ask({.uid = 0}, std::move(asks), rng, false);
   if (!is_finishing_) io_.wake(kSweep, io_.time() + (is_asked ? kSweepEvery : seconds(5)));
