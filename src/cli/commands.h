@@ -7,6 +7,8 @@
 #include <CLI/CLI.hpp>
 
 #include <functional>
+#include <memory>
+#include <string>
 #include <vector>
 
 namespace fairlead {
@@ -14,6 +16,7 @@ namespace fairlead {
 struct Command {
   CLI::App* app;
   std::function<Status()> run;
+  std::shared_ptr<const int> exit_code{};  // of what ran well; null: 0
 };
 
 Command add_simulate(CLI::App& root);
@@ -28,5 +31,22 @@ Command add_torture(CLI::App& root);
 std::vector<Command> add_trace(CLI::App& root);
 // verify, dump and repair, below one `journal`.
 std::vector<Command> add_journal(CLI::App& root);
+
+// Those that ask a daemon. `words`: of the command line behind --, which CLI11 would read as lists
+// where they have brackets; read when the command runs.
+Command add_run(CLI::App& root, const std::vector<std::string>& words);
+Command add_submit(CLI::App& root, const std::vector<std::string>& words);
+Command add_ps(CLI::App& root);
+Command add_top(CLI::App& root);
+Command add_logs(CLI::App& root);
+Command add_why(CLI::App& root);
+Command add_when(CLI::App& root);
+// cancel, hold and release.
+std::vector<Command> add_job_actions(CLI::App& root);
+// `users` and `gpus`, with what is below them.
+std::vector<Command> add_users_and_gpus(CLI::App& root);
+
+// The jobs of the daemon there is, in a table. Error: there is none.
+Status show_queue();
 
 }  // namespace fairlead

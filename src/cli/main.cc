@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -29,12 +30,27 @@ Status flush_output() {
   return run_error("cannot write to standard output");
 }
 
-std::vector<Command> add_commands(CLI::App& root) {
-  std::vector<Command> commands = {add_simulate(root), add_compare(root), add_reproduce(root),
-                                   add_report(root),   add_replay(root),  add_policies(root),
-                                   add_clusters(root), add_torture(root)};
+constexpr const char* kRunJobs = "Run jobs";
+
+std::vector<CLI::App*> all_of(CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+// `words`: of the command line behind --.
+std::vector<Command> add_commands(CLI::App& root, const std::vector<std::string>& words) {
+  std::vector<Command> commands = {add_run(root, words), add_submit(root, words), add_ps(root),
+                                   add_top(root),        add_logs(root),          add_why(root),
+                                   add_when(root)};
+  for (Command& command : add_job_actions(root)) commands.push_back(std::move(command));
+  for (Command& command : add_users_and_gpus(root)) commands.push_back(std::move(command));
+  for (CLI::App* app : all_of(root)) app->group(kRunJobs);
+  for (auto* add : {add_simulate, add_compare, add_reproduce, add_report, add_replay, add_policies,
+                    add_clusters})
+    commands.push_back(add(root));
   for (Command& command : add_trace(root)) commands.push_back(std::move(command));
   for (Command& command : add_journal(root)) commands.push_back(std::move(command));
+  for (CLI::App* app : all_of(root))
+    if (app->get_group() != kRunJobs) app->group("Simulate and compare");
   return commands;
 }
 
@@ -43,7 +59,7 @@ int run_command(const std::vector<Command>& commands) {
     if (!command.app->parsed()) continue;
     if (const Status status = command.run(); !status) return report(status.error());
     if (const Status status = flush_output(); !status) return report(status.error());
-    return 0;
+    return command.exit_code ? *command.exit_code : 0;
   }
   return kBadInput;
 }
@@ -69,16 +85,38 @@ std::optional<Error> unknown_command(const CLI::App& root, int argc, char** argv
   return std::nullopt;
 }
 
+// What follows -- on the command line of those commands that take a command.
+std::vector<std::string> words_of(int& argc, char** argv) {
+  if (argc < 2 || (argv[1] != std::string_view("run") && argv[1] != std::string_view("submit")))
+    return {};
+  char** const mark = std::find(argv + 2, argv + argc, std::string_view("--"));
+  std::vector<std::string> words;
+  if (mark != argv + argc) words.assign(mark + 1, argv + argc);
+  argc = static_cast<int>(mark - argv);
+  return words;
+}
+
+// Without a command: the queue or, where no daemon answers, help.
+int run_bare(const CLI::App& root) {
+  const Status status = show_queue();
+  if (!status) fmt::print("{}\n{}\n", root.help(), status.error().message);
+  const Status flushed = flush_output();
+  return flushed ? 0 : report(flushed.error());
+}
+
 int run(int argc, char** argv) {
   CLI::App root("Fairlead schedules deep-learning training on shared GPU clusters.", "fairlead");
   root.set_version_flag("--version", fmt::format("fairlead {}", version()));
   root.require_subcommand(1);
   root.footer(
       "Examples:\n"
+      "  fairlead run -g 1 -- python train.py\n"
       "  fairlead simulate --cluster 4xV100:8 --trace jobs.csv --policy fifo --out out\n"
       "  fairlead compare --cluster slides --trace jobs.csv --policies \"fifo;las\" --out out\n"
-      "  fairlead simulate --help\n");
-  const std::vector<Command> commands = add_commands(root);
+      "  fairlead simulate --help   # every command has a help of its own\n");
+  const std::vector<std::string> words = words_of(argc, argv);
+  const std::vector<Command> commands = add_commands(root, words);
+  if (argc == 1) return run_bare(root);
   if (const auto error = unknown_command(root, argc, argv)) return report(*error);
   try {
     root.parse(argc, argv);

@@ -147,6 +147,7 @@ class Engine {
   bool confirm_stop(const Event& event);
   bool fail_stop(const Event& event);
   bool confirm_start(const Event& event);
+  bool report(const Event& event);
   bool take_gpus_down(NodeId node, std::uint64_t gpus);
   bool bring_gpus_up(NodeId node, std::uint64_t gpus);
   bool cordon(NodeId node, std::string_view reason);

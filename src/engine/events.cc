@@ -107,6 +107,8 @@ bool Engine::apply_job_event(const Event& event) {
       if (!is_running(event.job, event.hold)) return false;
       change_speed(event.job, event.rate);
       return true;
+    case EventKind::kReported:
+      return report(event);
     default:
       return false;
   }
@@ -262,6 +264,13 @@ bool Engine::confirm_start(const Event& event) {
   if (!is_running(event.job, event.hold) || !jobs_.is_starting(event.job)) return false;
   log(record::Started{event.job, event.overhead});
   known_.on_start(event.job, jobs_.last_gang(event.job), {});
+  return true;
+}
+
+bool Engine::report(const Event& event) {
+  if (!is_here(event.job) || event.left.ms <= 0) return false;
+  log(record::Reported{event.job, event.left});
+  known_work_.on_report(event.job, event.left);
   return true;
 }
 

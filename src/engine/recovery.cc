@@ -239,6 +239,10 @@ class RecordedWorld : public Backend {
     add_job(EventKind::kProgress, speed.job);
     events_.back().rate = speed.rate;
   }
+  void add(const record::Reported& reported) {
+    add_job(EventKind::kReported, reported.job);
+    events_.back().left = reported.left;
+  }
   void add(const record::GpusDown& down) {
     events_.push_back({.kind = EventKind::kGpusDown, .node = down.node, .gpus = down.gpus});
   }

@@ -67,6 +67,9 @@ void Engine::restore(const Record& record) {
                  [&](const record::Started& started) {
                    known_.on_start(started.job, jobs_.last_gang(started.job), {});
                  },
+                 [&](const record::Reported& reported) {
+                   known_work_.on_report(reported.job, reported.left);
+                 },
                  [&](const record::Finished& finished) { known_work_.on_finished(finished.job); },
                  [&](const record::StartFailed& failed) {
                    retries_.push({failed.retry, failed.job});

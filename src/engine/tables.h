@@ -121,6 +121,7 @@ struct Tables {
   void on(const record::Unsubmitted&) {}
   void on(const record::Ignored&) {}
   void on(const record::Skipped&) {}
+  void on(const record::Reported&) {}
   void on(const record::Snapshot&) {}
 
   void add_job(const JobSpec& asked);

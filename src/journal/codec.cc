@@ -329,6 +329,16 @@ void put(Writer& out, const record::Speed& speed) {
   out.i64(speed.rate.fixed);
 }
 
+void put(Writer& out, const record::Reported& reported) {
+  out.id(reported.job);
+  out.i64(reported.left.ms);
+}
+
+void get(Reader& in, record::Reported& reported, Storage&) {
+  reported.job = in.id<JobId>();
+  reported.left = {in.i64()};
+}
+
 void get(Reader& in, record::Speed& speed, Storage&) {
   speed.job = in.id<JobId>();
   speed.rate = {in.i64()};
@@ -462,6 +472,9 @@ std::string_view impossible(const Record& record) {
             return in_range(evicted.lost) ? "" : kDuration;
           },
           [](const record::Place& place) -> Wrong { return impossible_place(place); },
+          [](const record::Reported& reported) -> Wrong {
+            return reported.left.ms > 0 ? "" : "a job reports that it has nothing left";
+          },
           [](const record::Speed& speed) -> Wrong { return speed.rate.fixed >= 0 ? "" : kRate; },
           [](const record::Started& started) -> Wrong {
             return in_range(started.overhead) ? "" : kDuration;

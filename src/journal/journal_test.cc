@@ -40,6 +40,10 @@ std::string text_of(const record::Unsubmitted& unsubmitted) {
 std::string text_of(const record::Evicted& evicted) {
   return fmt::format("{} {}", evicted.job.row(), evicted.lost.ms);
 }
+std::string text_of(const record::Reported& reported) {
+  return fmt::format("{} {}", reported.job.row(), reported.left.ms);
+}
+
 std::string text_of(const record::Speed& speed) {
   return fmt::format("{} {}", speed.job.row(), speed.rate.fixed);
 }
@@ -198,6 +202,7 @@ struct Fixture {
         {{50}, record::GpusDown{NodeId(3)}},
         {{60}, record::GpusUp{NodeId(3), 0x5}},
         {{61}, record::Speed{JobId(1), Rate::of(1.5)}},
+        {{61}, record::Reported{JobId(1), Duration{7}}},
         {{62}, trade},
         {{70}, record::Finished{JobId(1)}},
         {{71}, record::Failed{JobId(1), "exit status 1"}},

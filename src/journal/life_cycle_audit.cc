@@ -45,6 +45,11 @@ void LifeCycleAudit::on(const Record& record) {
           [&](const record::Closed& closed) { on_closed(closed); },
           [&](const record::Uncordoned& uncordoned) { on_cordon(uncordoned.node, false); },
           [&](const record::Speed& speed) { running(speed.job); },
+          [&](const record::Reported& reported) {
+            if (!jobs_.has(reported.job)) {
+              problem("job {} reports before it came", reported.job.row());
+            }
+          },
           [&](const record::End& end) { on_end(end.counts); },
           [](const auto&) {},
       },

@@ -205,6 +205,11 @@ struct Speed {  // the job's rate changed
   Rate rate;
 };
 
+struct Reported {  // the job says how much it has left
+  JobId job;
+  Duration left;  // running time on its reference gang, more than zero
+};
+
 struct End {
   JobCounts counts;
 };
@@ -225,7 +230,7 @@ struct Record {
                    Note, record::End, record::Unsubmitted, record::Stopped, record::StopFailed,
                    record::Started, record::StartFailed, record::Held, record::Released,
                    record::Cordoned, record::Uncordoned, record::Tickets, record::Ignored,
-                   record::Skipped, record::Snapshot, record::Closed>;
+                   record::Skipped, record::Snapshot, record::Closed, record::Reported>;
   Time t;
   What what;
 };

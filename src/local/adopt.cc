@@ -67,7 +67,7 @@ void LocalBackend::find(Time now, const TaskStatus& status, const TaskHistory& h
   job.task = {.id = status.id, .gpus = {gpus.begin(), gpus.end()}, .works = false};
   if (status.state == TaskStatus::State::kFrozen) job.task->state = State::kFrozen;
   if (status.state == TaskStatus::State::kRunning && are_free(gpus, status.id.job)) {
-    set_works(status.id.job, *job.task, true);
+    set_works(now, status.id.job, *job.task, true);
   }
   if (!status.was_interrupted) return;
   if (has_ended) {

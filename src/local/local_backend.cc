@@ -50,7 +50,9 @@ LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine,
       grace_(grace),
       inbox_(inbox),
       first_gpus_(fairlead::first_gpus(tables.cluster)),
-      works_on_(tables.cluster.gpus, JobId::none()) {}
+      works_on_(tables.cluster.gpus, JobId::none()) {
+  read_references();
+}
 
 void LocalBackend::add(JobId job, Submission submission, std::uint32_t starts) {
   jobs_[job] = {.what = std::move(submission), .starts = starts};
@@ -120,7 +122,7 @@ void LocalBackend::freeze(Time now, Job& job, HoldId hold) {
   Task& task = *job.task;
   if (!io_.freeze(task.id)) return leave(now, task, hold);
   task.state = State::kFrozen;
-  set_works(task.id.job, task, false);
+  set_works(now, task.id.job, task, false);
   if (hold != 0) say_stopped(task.id.job, hold);
 }
 
@@ -152,7 +154,7 @@ bool LocalBackend::start_due(Time now, JobId id, Job& job) {
   const Status status = job.task ? io_.thaw(job.task->id) : begin_task(id, job);
   if (status) {
     job.task->state = State::kRunning;
-    set_works(id, *job.task, true);
+    set_works(now, id, *job.task, true);
     inbox_.add({.kind = EventKind::kStarted,
                 .job = id,
                 .hold = start.hold,
@@ -218,8 +220,13 @@ bool LocalBackend::are_free(std::span<const std::uint32_t> gpus, JobId for_job) 
   });
 }
 
-void LocalBackend::set_works(JobId id, Task& task, bool works) {
+void LocalBackend::set_works(Time now, JobId id, Task& task, bool works) {
   task.works = works;
+  if (works) {
+    task.meter.run(now);
+  } else {
+    task.meter.pause(now);
+  }
   for (std::uint32_t gpu : task.gpus) works_on_[gpu] = works ? id : JobId::none();
 }
 
@@ -229,7 +236,7 @@ void LocalBackend::on_task_ended(Time now, TaskId id, TaskEnd end) {
   if (found == jobs_.end() || !found->second.task || found->second.task->id != id) return;
   Job& job = found->second;
   const Task task = *job.task;
-  if (task.works) set_works(id.job, *job.task, false);
+  if (task.works) set_works(now, id.job, *job.task, false);
   job.task.reset();
   if (task.state == State::kLeaving) {
     std::erase(leaving_, id.job);
@@ -279,12 +286,13 @@ void LocalBackend::remove(JobId id) {
 }
 
 Time LocalBackend::deadline() const {
-  Time next = Time::never();
+  Time next = tables_.running.members().empty() ? Time::never() : next_look_;
   for (JobId id : leaving_) next = std::min(next, jobs_.at(id).task->deadline);
   return next;
 }
 
 void LocalBackend::on_time(Time now) {
+  if (now >= next_look_) look(now);
   for (JobId id : leaving_) {
     Task& task = *jobs_.at(id).task;
     if (task.deadline > now) continue;

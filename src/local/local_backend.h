@@ -9,7 +9,11 @@
 //
 // A task that ends by itself ends its job; one that was told to leave does not, however it ends.
 //
-// Nothing here is remembered but in the journal and by the machine: after a crash, adopt() brings the
+// Jobs that tell how far they are (FAIRLEAD_PROGRESS) are measured. The first speed that is measured
+// for a user's model, per GPU, is what its speeds are relative to from then on; it is kept in the
+// folder. Of a job that tells nothing, no speed is known, and nothing is assumed.
+//
+// Nothing else here is remembered but in the journal and by the machine: after a crash, adopt() brings the
 // tasks that it finds to what the tables say.
 #pragma once
 
@@ -18,6 +22,7 @@
 #include "fairlead/journal/journal.h"
 #include "fairlead/local/inbox.h"
 #include "fairlead/local/machine.h"
+#include "fairlead/local/meter.h"
 #include "fairlead/local/submission.h"
 
 #include <map>
@@ -64,8 +69,17 @@ class LocalBackend : public RecordSink {
   // How often a task of it was started.
   std::uint32_t starts(JobId job) const;
 
+  // What it has told of itself, if anything, and its speed in units per second; 0: not known yet.
+  struct Told {
+    Progress progress;
+    double unit_per_s = 0;
+  };
+  std::optional<Told> told(JobId job) const;
+
   // Notes which jobs are done.
   void on(const Record& record) override;
+  // Fills in the speeds of gangs that were measured before.
+  void expect(std::span<Step> steps) const;
   // REQUIRES: the journal that has these steps is on the disk.
   void carry_out(Time now, std::span<const Step> steps);
   // Tasks of the jobs that are done leave, and of those that have ended nothing is left. REQUIRES:
@@ -76,7 +90,7 @@ class LocalBackend : public RecordSink {
   void adopt(Time now, std::span<const TaskStatus> tasks, const TaskHistory& history);
 
   void on_task_ended(Time now, TaskId task, TaskEnd end);
-  // When the next task has had its grace; on_time() is to be called then.
+  // When on_time() is to be called: a task has had its grace, or it is time to look how far jobs are.
   Time deadline() const;
   void on_time(Time now);
   const FirstGpus& first_gpus() const { return first_gpus_; }
@@ -90,6 +104,8 @@ class LocalBackend : public RecordSink {
     Time deadline = Time::never();  // while it leaves
     HoldId stopped_hold = 0;        // that is over once it has left; 0: none
     bool works = true;              // on its GPUs
+    Meter meter;
+    double told_rate = 0;  // to the engine; 0: none
   };
   struct Start {
     HoldId hold = 0;
@@ -118,7 +134,12 @@ class LocalBackend : public RecordSink {
   Status begin_task(JobId id, Job& job);
   std::vector<std::string> environment(JobId id, const Job& job) const;
   bool are_free(std::span<const std::uint32_t> gpus, JobId for_job) const;
-  void set_works(JobId id, Task& task, bool works);
+  void set_works(Time now, JobId id, Task& task, bool works);
+  void look(Time now);
+  void look_at(Time now, JobId id, Job& job);
+  void read_references();
+  // Units per second and GPU that are speed 1 for the job; `per_gpu`, where it is the first.
+  double reference(JobId id, double per_gpu);
   void say_ended(JobId id, const Job& job, TaskEnd end);
   void remove(JobId id);
   bool is_done(JobId job) const;
@@ -133,6 +154,8 @@ class LocalBackend : public RecordSink {
   std::vector<JobId> done_;    // since the last retire()
   std::vector<TaskId> ended_;  // the same
   std::vector<JobId> leaving_;
+  std::map<std::string, double> references_;  // by user and model
+  Time next_look_;
   const FirstGpus first_gpus_;
   std::vector<JobId> works_on_;  // by GPU of the machine: whose task does; none: no one's
 };

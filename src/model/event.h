@@ -26,16 +26,17 @@ enum class EventKind : std::uint8_t {
   kGpusUp,
   kStarted,   // a place step was carried out
   kProgress,  // the job's rate changed
+  kReported,  // the job says how much it has left
   kTickets,   // a user's tickets changed
   kReleased,  // a job that was held may be placed again
   kArrived,
   kWoke,  // a wake-up that the policy asked for
 };
-constexpr std::size_t kEventKinds = 18;
+constexpr std::size_t kEventKinds = 19;
 std::string_view event_name(EventKind kind);  // "start failed"
 
 // Of what policies are told: all but the kinds that only the engine acts on, which are kStopped,
-// kStopFailed, kHeld, kStartFailed, kCordoned, kUncordoned, kStarted, kProgress and kReleased.
+// kStopFailed, kHeld, kStartFailed, kCordoned, kUncordoned, kStarted, kProgress, kReported and kReleased.
 
 // Events after which a job is still here without its gang.
 constexpr bool loses_gang(EventKind kind) { return kind == EventKind::kEvicted; }
@@ -73,6 +74,7 @@ struct Event {
   UserId user;                    // of kTickets
   std::int64_t tickets = 0;       // the same
   Rate rate;                      // of kProgress: the new rate
+  Duration left;                  // of kReported: running time on the job's reference gang
   Duration overhead;              // of kStarted: measured, before the gang did any work
   Duration lost;                  // of kEvicted: running time whose work was lost
   std::string_view reason;        // of kFailed, kStopFailed, kStartFailed, kCordoned; may be empty

@@ -18,11 +18,12 @@ constexpr std::array<std::string_view, std::variant_size_v<Record::What>> kKinds
     "failed",      "cancelled", "evicted",      "gpus_down", "gpus_up",     "stop",
     "place",       "speed",     "note",         "end",       "unsubmitted", "stopped",
     "stop_failed", "started",   "start_failed", "held",      "released",    "cordoned",
-    "uncordoned",  "tickets",   "ignored",      "skipped",   "snapshot",    "closed"};
+    "uncordoned",  "tickets",   "ignored",      "skipped",   "snapshot",    "closed",
+    "reported"};
 
-constexpr std::array<std::string_view, 49> kColumns = {
+constexpr std::array<std::string_view, 50> kColumns = {
     "t_ms",        "kind",       "job",       "user",      "node",     "name",
-    "model",       "gpus",       "gpus_min",  "gpus_max",  "types",    "work_ms",
+    "model",       "gpus",       "gpus_min",  "gpus_max",  "types",    "work_ms",     "left_ms",
     "submit_ms",   "reason",     "place",     "gang",      "rate",     "overhead_ms",
     "locality",    "copy",       "share_num", "share_den", "reported", "lost_ms",
     "note",        "other_user", "type",      "value",     "tickets",  "host",
@@ -277,6 +278,11 @@ void put_fields(auto& line, const record::Snapshot& snapshot) {
   line.put("policy", snapshot.policy);
   line.put("options", snapshot.options);
   line.put("state_bytes", std::ssize(snapshot.state));
+}
+
+void put_fields(auto& line, const record::Reported& reported) {
+  line.put("job", reported.job);
+  line.put("left_ms", reported.left.ms);
 }
 
 void put_fields(auto& line, const record::Speed& speed) {

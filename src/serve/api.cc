@@ -1,14 +1,20 @@
 #include "fairlead/serve/api.h"
 
+#include "fairlead/base/embedded_file.h"
 #include "fairlead/base/parse.h"
 #include "fairlead/model/job_row.h"
 #include "fairlead/serve/job_request.h"
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 namespace fairlead {
+
+// page.html, which the build embeds (cmake/Embed.cmake).
+std::span<const EmbeddedFile> embedded_live_page();
+
 namespace {
 
 using nlohmann::json;
@@ -84,9 +90,16 @@ void Api::handle(ConnectionId connection, Client& client, const HttpMessage& req
 }
 
 bool Api::handle_text(ConnectionId connection, const HttpMessage& request) {
-  if (request.method != "GET" || request.path != "/metrics") return false;
-  io_.send(connection, http_response(200, "text/plain; version=0.0.4", views_.metrics(io_.now()),
-                                     request.keep_alive));
+  if (request.method != "GET") return false;
+  if (request.path == "/") {
+    io_.send(connection, http_response(200, "text/html; charset=utf-8",
+                                       embedded_live_page().front().text, request.keep_alive));
+  } else if (request.path == "/metrics") {
+    io_.send(connection, http_response(200, "text/plain; version=0.0.4", views_.metrics(io_.now()),
+                                       request.keep_alive));
+  } else {
+    return false;
+  }
   if (!request.keep_alive) leave(connection);
   return true;
 }

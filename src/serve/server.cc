@@ -145,6 +145,7 @@ class LiveServer : public Server, private Backend {
     }
     EngineOptions options{.slack = kSlack};
     options.profiles.source = SpeedSource::kMeasured;
+    options.profiles.length = {};  // what jobs tell was measured over turns already
     options.profiles.seed = options_.seed;
     options.work.source = WorkSource::kReported;
     engine_.emplace(options_.machine.cluster, nullptr, *policy_, static_cast<Backend&>(*this),
@@ -234,8 +235,9 @@ class LiveServer : public Server, private Backend {
     }
   }
 
-  std::span<const SpeedChange> expect(Time /*now*/, std::span<Step> /*steps*/) override {
-    return {};  // how fast jobs will run, only they can say
+  std::span<const SpeedChange> expect(Time /*now*/, std::span<Step> steps) override {
+    backend_->expect(steps);
+    return {};
   }
 
   void carry_out(Time now, std::span<const Step> steps) override {

@@ -21,6 +21,13 @@ json number_after(std::string_view text, std::string_view prefix) {
   return number;
 }
 
+json progress_of(const std::optional<LocalBackend::Told>& told) {
+  if (!told) return nullptr;
+  return {{"done", told->progress.done},
+          {"total", told->progress.total},
+          {"unit_per_s", told->unit_per_s}};
+}
+
 }  // namespace
 
 double hours(GpuTime time) { return gpu_seconds(time) / 3600; }
@@ -138,7 +145,7 @@ json Views::job(JobId id, Time now) const {
           {"exit_code", exit_code},
           {"signal", number_after(entry.reason, "signal ")},
           {"declared_s", declared.ms == 0 ? json(nullptr) : json(to_seconds(declared))},
-          {"progress", nullptr}};
+          {"progress", progress_of(backend.told(id))}};
 }
 
 json Views::whole_job(JobId id, Time now) const {

@@ -1,0 +1,58 @@
+// A daemon as the commands that ask one see it: answers are JSON, and what it refuses is an Error.
+#pragma once
+
+#include "fairlead/base/result.h"
+#include "fairlead/client/answers.h"
+#include "fairlead/client/client.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace fairlead {
+
+// Adds --socket.
+void add_socket_flag(CLI::App& app, std::string& socket);
+// Where the daemon's socket is: `flag`, or FAIRLEAD_SOCKET, or ~/.local/state/fairlead/socket where
+// only that is there, or /run/fairlead/socket.
+std::string socket_path(const std::string& flag);
+// The name of the account that runs this program, as the daemon calls it.
+std::string own_name();
+
+class Daemon {
+ public:
+  // `flag`: of --socket.
+  static Result<Daemon> connect(const std::string& flag);
+
+  // Errors of all: what the daemon says against it; or it has gone.
+  Result<nlohmann::json> get(const std::string& target);
+  Result<nlohmann::json> post(const std::string& target, const nlohmann::json& body = {});
+  Result<nlohmann::json> put(const std::string& target, const nlohmann::json& body);
+
+  // The number of a job that is named by its number, or by its name: of one's own, the one of that
+  // name that is not done, or else the latest. Error: there is none, or there are several.
+  Result<std::int64_t> job_named(const std::string& text);
+  Result<JobAnswer> job(std::int64_t id);
+  Result<ClusterAnswer> cluster();
+  // What is to be asked of it: "all=1" and the like; empty: the jobs that are not done.
+  Result<std::vector<JobAnswer>> jobs(std::string_view query = {});
+
+  // Asks for the end of a job; client().descriptor() is readable once take_end() need not wait.
+  Status ask_end(std::int64_t id);
+  Result<JobAnswer> take_end();
+  const Client& client() const { return client_; }
+
+ private:
+  explicit Daemon(Client client) : client_(std::move(client)) {}
+  Result<nlohmann::json> ask(std::string_view method, const std::string& target,
+                             std::string_view body);
+
+  Client client_;
+};
+
+// "/v1/jobs/12/hold"; `what` may be empty.
+std::string job_target(std::int64_t id, std::string_view what = {});
+
+}  // namespace fairlead

@@ -1,0 +1,116 @@
+#include "fairlead/cli/follow.h"
+
+#include "fairlead/cli/daemon.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <optional>
+#include <poll.h>
+#include <unistd.h>
+
+namespace fairlead {
+namespace {
+
+volatile std::sig_atomic_t interrupts = 0;
+
+// A log is looked at that often: a file says to no one when it grows, on every file system.
+constexpr int kLookMs = 100;
+
+// A file that grows, and may not be there yet.
+class Log {
+ public:
+  explicit Log(std::string path) : path_(std::move(path)) {}
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+  ~Log() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  // Copies what has come since the last call. Error: it cannot be read, or not be written.
+  Status copy() {
+    if (descriptor_ < 0) descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor_ < 0 && errno == ENOENT) return {};
+    std::array<char, 1 << 16> bytes;
+    for (;;) {
+      const ssize_t count = descriptor_ < 0 ? -1 : ::read(descriptor_, bytes.data(), bytes.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return run_error("cannot read {}: {}", path_, std::strerror(errno));
+      if (count == 0) break;
+      std::fwrite(bytes.data(), 1, static_cast<std::size_t>(count), stdout);
+    }
+    if (std::fflush(stdout) == 0) return {};
+    return run_error("cannot write to standard output; the job goes on");
+  }
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+};
+
+// Waits for the end of a job, over as many daemons as there are until then.
+class End {
+ public:
+  End(std::string socket, std::int64_t id) : socket_(std::move(socket)), id_(id) {}
+  // Waits a moment. Nothing: the job goes on.
+  Result<std::optional<JobAnswer>> wait() {
+    if (!daemon_) ask();
+    pollfd descriptor{.fd = daemon_ ? daemon_->client().descriptor() : -1, .events = POLLIN};
+    if (::poll(&descriptor, 1, kLookMs) <= 0) return std::nullopt;
+    auto job = daemon_->take_end();
+    if (job) return std::optional(std::move(*job));
+    if (job.error().kind == Error::Kind::kInput) return tl::unexpected(std::move(job).error());
+    daemon_.reset();
+    if (!std::exchange(has_told_, true))
+      fmt::print(stderr, "fairlead: the daemon has gone; job {} goes on without it\n", id_);
+    return std::nullopt;
+  }
+
+ private:
+  void ask() {
+    auto daemon = Daemon::connect(socket_);
+    if (daemon && daemon->ask_end(id_)) daemon_ = std::move(*daemon);
+  }
+
+  std::string socket_;
+  std::int64_t id_;
+  std::optional<Daemon> daemon_;
+  bool has_told_ = false;
+};
+
+Status cancel(const std::string& socket, std::int64_t id) {
+  FL_TRY_ASSIGN(daemon, Daemon::connect(socket));
+  FL_TRY(daemon.post(job_target(id, "cancel")));
+  fmt::print(stderr, "fairlead: cancels job {}; Ctrl-C leaves without waiting for its end\n", id);
+  return {};
+}
+
+}  // namespace
+
+Result<JobAnswer> follow_job(const std::string& socket, const JobAnswer& job) {
+  Log log(job.log);
+  End end(socket, job.id);
+  bool is_cancelled = false;
+  for (;;) {
+    if (interrupts > 1) return job;
+    if (interrupts == 1 && !std::exchange(is_cancelled, true)) FL_TRY(cancel(socket, job.id));
+    FL_TRY_ASSIGN(ended, end.wait());
+    FL_TRY(log.copy());
+    if (ended) return std::move(*ended);
+  }
+}
+
+Status print_log(const JobAnswer& job) { return Log(job.log).copy(); }
+
+void cancel_on_interrupt() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { interrupts = interrupts + 1; };
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+}
+
+}  // namespace fairlead

@@ -1,0 +1,176 @@
+#include "fairlead/cli/forecast.h"
+
+#include "fairlead/cli/live_text.h"
+#include "fairlead/run/simulation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <ctime>
+#include <functional>
+
+namespace fairlead {
+namespace {
+
+double served_s(const JobAnswer& job) {
+  return job.gpu_s / static_cast<double>(std::max<std::int64_t>(job.gpus, 1));
+}
+
+// The median of what those jobs took or, where they did not finish, declared.
+std::optional<double> typical_s(const std::vector<JobAnswer>& jobs,
+                                const std::function<bool(const JobAnswer&)>& is_similar) {
+  std::vector<double> times;
+  for (const JobAnswer& job : jobs) {
+    if (!is_similar(job)) continue;
+    if (job.state == "finished") {
+      times.push_back(served_s(job));
+    } else if (job.declared_s) {
+      times.push_back(*job.declared_s);
+    }
+  }
+  if (times.empty()) return std::nullopt;
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::ranges::nth_element(times, middle);
+  return *middle;
+}
+
+TimeLeft typical_left(const JobAnswer& job, const std::vector<JobAnswer>& jobs) {
+  const auto of_model = [&](const JobAnswer& other) {
+    return !job.model.empty() && other.model == job.model;
+  };
+  const auto of_user = [&](const JobAnswer& other) { return other.user == job.user; };
+  if (const auto s = typical_s(jobs, of_model))
+    return {job.id, *s - served_s(job), fmt::format("as jobs of {} take", job.model)};
+  if (const auto s = typical_s(jobs, of_user))
+    return {job.id, *s - served_s(job), fmt::format("as jobs of {} take", job.user)};
+  const auto s = typical_s(jobs, [](const JobAnswer&) { return true; });
+  return {job.id, s.value_or(0) - served_s(job), "as jobs here take"};
+}
+
+// GPUs that jobs may get, a node for each node that has some.
+Result<Cluster> cluster_of(const ClusterAnswer& answer) {
+  std::vector<NodeSpec> nodes;
+  for (const NodeAnswer& node : answer.nodes) {
+    const auto usable = std::ranges::count_if(node.gpus, [](const GpuAnswer& gpu) {
+      return gpu.state != "down" && gpu.state != "closed";
+    });
+    if (usable == 0) continue;
+    // All are of one machine.
+    nodes.push_back({.name = node.name,
+                     .gpu_type = node.type,
+                     .gpus = static_cast<std::uint32_t>(usable),
+                     .host = "host",
+                     .rack = "rack"});
+  }
+  if (nodes.empty()) return run_error("no GPU can be used now; `fairlead gpus` shows them");
+  return Cluster::build("now", {}, nodes);
+}
+
+// Those that want GPUs, in the order in which they have them or wait for them.
+std::vector<JobAnswer> queue_of(std::vector<JobAnswer> jobs) {
+  std::erase_if(jobs, [](const JobAnswer& job) { return job.is_done() || job.state == "held"; });
+  std::ranges::sort(jobs, {}, &JobAnswer::id);
+  std::ranges::stable_partition(jobs, [](const JobAnswer& job) { return !job.on.empty(); });
+  return jobs;
+}
+
+Result<Trace> trace_of(const std::vector<JobAnswer>& queue, const std::vector<TimeLeft>& left,
+                       const std::vector<UserAnswer>& users) {
+  std::vector<std::string> ids;  // that the rows refer to
+  for (const JobAnswer& job : queue) ids.push_back(fmt::format("{}", job.id));
+  std::vector<JobRow> rows;
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    const JobAnswer& job = queue[i];
+    const auto user = std::ranges::find(users, job.user, &UserAnswer::name);
+    const auto ms = static_cast<std::int64_t>(std::ceil(left[i].s * 1000));
+    rows.push_back({.id = ids[i],
+                    .user = job.user,
+                    .model = job.model,
+                    .gpus = job.gpus,
+                    .duration = {std::clamp<std::int64_t>(ms, 1, kMsMax)},
+                    .tickets = user == users.end() ? 0 : user->tickets});
+  }
+  return Trace::of("now", rows);
+}
+
+// "16:10", or with its day where that is another.
+std::string clock_text(std::int64_t unix_ms, std::int64_t now_unix_ms) {
+  const std::time_t then = unix_ms / 1000;
+  const std::time_t now = now_unix_ms / 1000;
+  std::tm day_then{};
+  std::tm day_now{};
+  localtime_r(&then, &day_then);
+  localtime_r(&now, &day_now);
+  const bool is_today = day_then.tm_yday == day_now.tm_yday && day_then.tm_year == day_now.tm_year;
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), is_today ? "%H:%M" : "%Y-%m-%d %H:%M", &day_then);
+  return text.data();
+}
+
+std::string instant_text(double s, std::int64_t now_unix_ms) {
+  const auto ms = static_cast<std::int64_t>(s * 1000);
+  return fmt::format("in {} ({})", span_text(ms), clock_text(now_unix_ms + ms, now_unix_ms));
+}
+
+}  // namespace
+
+TimeLeft time_left(const JobAnswer& job, const std::vector<JobAnswer>& jobs) {
+  if (job.progress && job.progress->unit_per_s > 0) {
+    const double s = (job.progress->total - job.progress->done) / job.progress->unit_per_s;
+    if (s > 0) return {job.id, s, "by its progress"};
+  }
+  if (job.declared_s && *job.declared_s > served_s(job))
+    return {job.id, *job.declared_s - served_s(job), "as declared"};
+  TimeLeft left = typical_left(job, jobs);
+  if (left.s > 0) return left;
+  if (served_s(job) > 0) return {job.id, served_s(job), "as long again as it has run"};
+  return {job.id, 3600, "an hour, as nothing is known"};
+}
+
+Result<Forecast> forecast(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
+                          const std::vector<UserAnswer>& users, std::int64_t job) {
+  const std::vector<JobAnswer> queue = queue_of(jobs);
+  std::vector<TimeLeft> left;
+  for (const JobAnswer& other : queue) left.push_back(time_left(other, jobs));
+  FL_TRY_ASSIGN(usable, cluster_of(cluster));
+  FL_TRY_ASSIGN(trace, trace_of(queue, left, users));
+  SimulationInputs inputs{.cluster = std::move(usable), .trace = std::move(trace)};
+  const std::string options = cluster.policy_options.empty() ? "" : ":" + cluster.policy_options;
+  FL_TRY(inputs.use_policy(cluster.policy + options));
+  FL_TRY_ASSIGN(simulation, Simulation::make(std::move(inputs)));
+  FL_TRY(simulation.run());
+  const std::vector<JobResult> results = simulation.result().jobs;
+
+  const auto at = std::ranges::find(queue, job, &JobAnswer::id) - queue.begin();
+  const auto row = static_cast<std::size_t>(at);
+  Forecast forecast;
+  if (results[row].start) forecast.start_s = to_seconds(*results[row].start);
+  if (!queue[row].on.empty()) forecast.start_s = 0;
+  if (results[row].finish) forecast.end_s = to_seconds(*results[row].finish);
+  std::rotate(left.begin() + at, left.begin() + at + 1, left.end());
+  forecast.guesses = std::move(left);
+  return forecast;
+}
+
+std::string forecast_text(const Forecast& forecast, std::int64_t job, std::int64_t now_unix_ms) {
+  std::string text = fmt::format("job {} ", job);
+  if (!forecast.start_s || !forecast.end_s) {
+    text += "does not end with the GPUs that there are now, if nothing else comes\n";
+  } else {
+    if (*forecast.start_s > 0)
+      text += fmt::format("starts {} and ", instant_text(*forecast.start_s, now_unix_ms));
+    text +=
+        fmt::format("ends {}, if nothing else comes\n", instant_text(*forecast.end_s, now_unix_ms));
+  }
+  text += "\nThis guesses that\n";
+  for (const TimeLeft& left : forecast.guesses) {
+    text +=
+        fmt::format("  job {} still takes {}: {}\n", left.job,
+                    span_text(static_cast<std::int64_t>(left.s * 1000)), printable(left.source));
+  }
+  return text;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,143 @@
+#include "fairlead/cli/forecast.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace fairlead {
+namespace {
+
+// A machine with one node of that many GPUs, all idle, of which one more is broken.
+ClusterAnswer machine(std::int64_t gpus, std::string policy) {
+  NodeAnswer node{.name = "V100", .type = "V100"};
+  for (std::int64_t i = 0; i < gpus; ++i) node.gpus.push_back({.index = i, .state = "idle"});
+  node.gpus.push_back({.index = gpus, .state = "down"});
+  return {.policy = std::move(policy), .nodes = {node}};
+}
+
+JobAnswer waiting(std::int64_t id, std::int64_t gpus, std::optional<double> declared_s = {}) {
+  return {.id = id, .user = "ann", .gpus = gpus, .state = "waiting", .declared_s = declared_s};
+}
+
+JobAnswer running(std::int64_t id, std::int64_t gpus, double gpu_s,
+                  std::optional<double> declared_s = {}) {
+  JobAnswer job = waiting(id, gpus, declared_s);
+  job.state = "running";
+  job.gpu_s = gpu_s;
+  job.on = {{.node = "V100", .gpus = {0}}};
+  return job;
+}
+
+JobAnswer finished(std::int64_t id, double gpu_s, std::string user, std::string model = "") {
+  return {.id = id,
+          .user = std::move(user),
+          .model = std::move(model),
+          .state = "finished",
+          .gpu_s = gpu_s};
+}
+
+TEST(Forecast, AJobThatReportsProgressIsBelievedMost) {
+  JobAnswer job = running(3, 2, 100, 7200);
+  job.progress = JobAnswer::Progress{.done = 50, .total = 200, .unit_per_s = 2};
+  const TimeLeft left = time_left(job, {job});
+  EXPECT_EQ(left.s, 75);
+  EXPECT_EQ(left.source, "by its progress");
+}
+
+TEST(Forecast, WhatWasDeclaredCountsLessWhatWasServed) {
+  const JobAnswer job = running(3, 2, 200, 500);
+  const TimeLeft left = time_left(job, {job});
+  EXPECT_EQ(left.s, 400);  // 200 GPU-seconds are 100 s of two GPUs
+  EXPECT_EQ(left.source, "as declared");
+}
+
+TEST(Forecast, OtherwiseSimilarJobsTellTheNearestFirst) {
+  JobAnswer job = waiting(9, 1);
+  job.model = "ResNet50";
+  std::vector<JobAnswer> jobs = {job, finished(1, 700, "bob")};
+  EXPECT_EQ(time_left(job, jobs).s, 700);
+  EXPECT_EQ(time_left(job, jobs).source, "as jobs here take");
+  jobs.push_back(finished(2, 50, "ann"));
+  EXPECT_EQ(time_left(job, jobs).s, 50);
+  EXPECT_EQ(time_left(job, jobs).source, "as jobs of ann take");
+  for (const double s : {30.0, 10.0, 20.0}) jobs.push_back(finished(3, s, "bob", "ResNet50"));
+  EXPECT_EQ(time_left(job, jobs).s, 20);
+  EXPECT_EQ(time_left(job, jobs).source, "as jobs of ResNet50 take");
+}
+
+TEST(Forecast, AJobThatOutlastsEveryGuessTakesAsLongAgain) {
+  const JobAnswer job = running(3, 2, 2000, 500);
+  const TimeLeft left = time_left(job, {job});
+  EXPECT_EQ(left.s, 1000);
+  EXPECT_EQ(left.source, "as long again as it has run");
+  EXPECT_EQ(time_left(waiting(4, 1), {waiting(4, 1)}).s, 3600);
+}
+
+TEST(Forecast, AJobWaitsForThoseThatHaveTheGpus) {
+  const std::vector<JobAnswer> jobs = {waiting(1, 2, 1000), running(2, 2, 0, 600),
+                                       waiting(3, 4, 100)};
+  const auto answer = forecast(machine(2, "fifo"), jobs, {}, 1);
+  ASSERT_TRUE(answer) << answer.error().message;
+  ASSERT_TRUE(answer->start_s && answer->end_s);
+  EXPECT_GE(*answer->start_s, 600);
+  EXPECT_LT(*answer->start_s, 700);  // with what a start takes
+  EXPECT_GE(*answer->end_s - *answer->start_s, 1000);
+  ASSERT_EQ(answer->guesses.size(), 3U);
+  EXPECT_EQ(answer->guesses.back().job, 1);
+
+  const auto of_running = forecast(machine(2, "fifo"), jobs, {}, 2);
+  ASSERT_TRUE(of_running);
+  EXPECT_EQ(of_running->start_s, 0);
+  const auto too_large = forecast(machine(2, "fifo"), jobs, {}, 3);
+  ASSERT_TRUE(too_large) << too_large.error().message;
+  EXPECT_FALSE(too_large->start_s || too_large->end_s);
+}
+
+TEST(Forecast, ItIsOfTheDaemonsOwnPolicy) {
+  const std::vector<JobAnswer> jobs = {waiting(1, 1, 5000), waiting(2, 1, 10)};
+  ClusterAnswer cluster = machine(1, "fifo");
+  EXPECT_GE(forecast(cluster, jobs, {}, 2).value().start_s.value(), 5000);
+  cluster.policy = "sjf";
+  EXPECT_LT(forecast(cluster, jobs, {}, 2).value().start_s.value(), 10);
+  cluster.policy = "tiresias";
+  cluster.policy_options = "limits=50";
+  EXPECT_TRUE(forecast(cluster, jobs, {}, 2));
+  cluster.policy = "of-another-version";
+  EXPECT_FALSE(forecast(cluster, jobs, {}, 2));
+}
+
+TEST(Forecast, JobsThatAreHeldOrDoneAreLeftOut) {
+  std::vector<JobAnswer> jobs = {finished(1, 50, "ann"), waiting(2, 1, 5000), waiting(3, 1, 10)};
+  jobs[1].state = "held";
+  const auto answer = forecast(machine(1, "fifo"), jobs, {}, 3);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->guesses.size(), 1U);
+  EXPECT_LT(answer->start_s.value(), 10);
+}
+
+TEST(Forecast, WithoutAUsableGpuThereIsNone) {
+  const auto answer = forecast(machine(0, "fifo"), {waiting(1, 1)}, {}, 1);
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().message, "no GPU can be used now; `fairlead gpus` shows them");
+}
+
+TEST(Forecast, TheTextSaysWhatItGuesses) {
+  ASSERT_EQ(setenv("TZ", "UTC", 1), 0);
+  const Forecast answer{.start_s = 7500,
+                        .end_s = 86'400,
+                        .guesses = {{7, 7200, "as declared"}, {12, 90, "as jobs of ann take"}}};
+  EXPECT_EQ(
+      forecast_text(answer, 12, std::int64_t{1'700'000'000'000}),  // 2023-11-14 22:13:20
+      "job 12 starts in 2h 5m (2023-11-15 00:18) and ends in 1d (2023-11-15 22:13), if nothing "
+      "else comes\n"
+      "\n"
+      "This guesses that\n"
+      "  job 7 still takes 2h: as declared\n"
+      "  job 12 still takes 1m 30s: as jobs of ann take\n");
+  EXPECT_TRUE(forecast_text({.start_s = 0, .end_s = 60}, 5, 0)
+                  .starts_with("job 5 ends in 1m (00:01), if nothing else comes\n"));
+  EXPECT_TRUE(forecast_text({}, 5, 0).starts_with("job 5 does not end with the GPUs"));
+}
+
+}  // namespace
+}  // namespace fairlead

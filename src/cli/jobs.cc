@@ -1,0 +1,106 @@
+// `fairlead logs | why | cancel | hold | release`: about single jobs.
+
+#include "fairlead/cli/commands.h"
+#include "fairlead/cli/daemon.h"
+#include "fairlead/cli/follow.h"
+#include "fairlead/cli/live_text.h"
+#include "fairlead/report/table.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace fairlead {
+namespace {
+
+constexpr const char* kJobHelp = "its number, or its name where only one job of yours has it";
+
+struct JobFlags {
+  std::string socket, job;
+  bool follows = false;
+};
+
+Status logs(const JobFlags& flags) {
+  FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
+  FL_TRY_ASSIGN(id, daemon.job_named(flags.job));
+  FL_TRY_ASSIGN(job, daemon.job(id));
+  if (job.log.empty())
+    return input_error("the output of a job is for its user and for administrators: {}", id);
+  if (!flags.follows) return print_log(job);
+  FL_TRY_ASSIGN(ended, follow_job(flags.socket, job));
+  fmt::print(stderr, "fairlead: {}\n", end_text(ended));
+  return {};
+}
+
+Status why(const JobFlags& flags) {
+  FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
+  FL_TRY_ASSIGN(id, daemon.job_named(flags.job));
+  FL_TRY_ASSIGN(answer, daemon.get(job_target(id, "why")));
+  if (!answer.is_object() || !answer.contains("lines") || !answer["lines"].is_array())
+    return run_error("the fairlead daemon's answer has no lines");
+  for (const auto& line : answer["lines"])
+    if (line.is_string()) fmt::print("{}\n", printable(line.get<std::string>()));
+  return {};
+}
+
+struct ActionFlags {
+  std::string socket;
+  std::vector<std::string> jobs;
+};
+
+// All of them are tried; the first error is returned, and others are printed.
+Status act(const ActionFlags& flags, const std::string& action) {
+  FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
+  Status first;
+  for (const std::string& job : flags.jobs) {
+    const Status status = [&]() -> Status {
+      FL_TRY_ASSIGN(id, daemon.job_named(job));
+      FL_TRY(daemon.post(job_target(id, action)));
+      return {};
+    }();
+    if (status) continue;
+    if (!first) fmt::print(stderr, "fairlead: {}\n", status.error().message);
+    if (first) first = status;
+  }
+  return first;
+}
+
+}  // namespace
+
+Command add_logs(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("logs", "Print the output of a job");
+  const auto flags = std::make_shared<JobFlags>();
+  app->add_option("JOB", flags->job, kJobHelp)->required();
+  app->add_flag("-f,--follow", flags->follows, "and what it writes until it ends");
+  add_socket_flag(*app, flags->socket);
+  app->footer("Example:\n  fairlead logs -f 12\n");
+  return {app, [flags] { return logs(*flags); }};
+}
+
+Command add_why(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("why", "Say why a job waits, or has moved or ended");
+  const auto flags = std::make_shared<JobFlags>();
+  app->add_option("JOB", flags->job, kJobHelp)->required();
+  add_socket_flag(*app, flags->socket);
+  app->footer("Example:\n  fairlead why 12\n");
+  return {app, [flags] { return why(*flags); }};
+}
+
+std::vector<Command> add_job_actions(CLI::App& root) {
+  const std::pair<std::string, std::string> actions[] = {
+      {"cancel", "End jobs, or take them out of the queue"},
+      {"hold", "Let jobs wait until they are released; one that runs leaves its GPUs"},
+      {"release", "Let jobs that are held run again"}};
+  std::vector<Command> commands;
+  for (const auto& [name, help] : actions) {
+    CLI::App* app = root.add_subcommand(name, help);
+    const auto flags = std::make_shared<ActionFlags>();
+    app->add_option("JOB", flags->jobs, kJobHelp)->required();
+    add_socket_flag(*app, flags->socket);
+    app->footer(fmt::format("Example:\n  fairlead {} 12 13\n", name));
+    commands.push_back({app, [flags, name = name] { return act(*flags, name); }});
+  }
+  return commands;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,185 @@
+#include "fairlead/cli/live_text.h"
+
+#include "fairlead/base/parse.h"
+#include "fairlead/base/units.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace fairlead {
+namespace {
+
+struct Unit {
+  char letter;
+  std::int64_t s;
+};
+constexpr std::array kUnits = {Unit{'d', 86'400}, Unit{'h', 3600}, Unit{'m', 60}, Unit{'s', 1}};
+
+// "0-1,3", of numbers in order.
+std::string ranges_text(const std::vector<std::int64_t>& numbers) {
+  std::vector<std::string> ranges;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    ranges.push_back(last == i ? fmt::format("{}", numbers[i])
+                               : fmt::format("{}-{}", numbers[i], numbers[last]));
+    i = last + 1;
+  }
+  return fmt::format("{}", fmt::join(ranges, ","));
+}
+
+// "3 of 4 GPUs are in use, idle: K80:3; 2 jobs wait. Policy: gandiva-fair".
+std::string use_text(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs) {
+  std::size_t gpus = 0;
+  std::size_t used = 0;
+  std::vector<JobAnswer::On> idle;
+  for (const NodeAnswer& node : cluster.nodes) {
+    gpus += node.gpus.size();
+    JobAnswer::On of_node{.node = node.name, .gpus = {}};
+    for (const GpuAnswer& gpu : node.gpus) {
+      if (gpu.job || gpu.state == "busy" || gpu.state == "stopping") ++used;
+      if (gpu.state == "idle") of_node.gpus.push_back(gpu.index);
+    }
+    if (!of_node.gpus.empty()) idle.push_back(std::move(of_node));
+  }
+  const auto waiting = std::ranges::count(jobs, std::string_view("waiting"), &JobAnswer::state);
+  return fmt::format("{} of {} GPUs in use{}; {} {}; policy {}\n", used, gpus,
+                     idle.empty() ? "" : fmt::format(", idle: {}", on_text(idle)), waiting,
+                     waiting == 1 ? "job waits" : "jobs wait", cluster.policy);
+}
+
+// What is to be said of a job beside its row.
+std::string remark_on(const JobAnswer& job) {
+  if (job.progress && job.progress->total > 0 && !job.is_done())
+    return percent_text(job.progress->done / job.progress->total);
+  return job.reason;
+}
+
+}  // namespace
+
+std::string span_text(std::int64_t ms) {
+  const std::int64_t s = std::max<std::int64_t>(ms, 0) / 1000;
+  for (std::size_t i = 0; i + 1 < kUnits.size(); ++i) {
+    const Unit large = kUnits[i];
+    const Unit small = kUnits[i + 1];
+    if (s < large.s) continue;
+    const std::int64_t rest = s % large.s / small.s;
+    const std::string text = fmt::format("{}{}", s / large.s, large.letter);
+    return rest == 0 ? text : fmt::format("{} {}{}", text, rest, small.letter);
+  }
+  return fmt::format("{}s", s);
+}
+
+Result<double> parse_span_s(std::string_view text) {
+  const auto wrong = [text] {
+    return input_error("a length of time is like 90s, 30m, 2h or 1h30m: {}", text);
+  };
+  double sum = 0;
+  std::string_view rest = trimmed(text);
+  while (!rest.empty()) {
+    const std::size_t end = rest.find_first_not_of("0123456789.");
+    if (end == 0 || end == std::string_view::npos) return wrong();
+    const auto number = parse_number(rest.substr(0, end));
+    const auto* unit = std::ranges::find(kUnits, rest[end], &Unit::letter);
+    if (!number || unit == kUnits.end()) return wrong();
+    sum += *number * static_cast<double>(unit->s);
+    rest = trimmed(rest.substr(end + 1));
+  }
+  if (sum <= 0 || sum * 1000 > static_cast<double>(kMsMax)) return wrong();
+  return sum;
+}
+
+std::string on_text(const std::vector<JobAnswer::On>& on) {
+  std::vector<std::string> nodes;
+  for (const JobAnswer::On& node : on)
+    nodes.push_back(fmt::format("{}:{}", node.node, ranges_text(node.gpus)));
+  return fmt::format("{}", fmt::join(nodes, " "));
+}
+
+std::string queue_text(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
+                       TextStyle style) {
+  using enum Align;
+  Table table({{"JOB"},
+               {"NAME", kLeft},
+               {"USER", kLeft},
+               {"GPUS"},
+               {"STATE", kLeft},
+               {"SUBMITTED"},
+               {"GPU TIME"},
+               {"ON", kLeft},
+               {"", kLeft}});
+  std::vector<JobAnswer> rows = jobs;
+  std::ranges::stable_partition(rows, [](const JobAnswer& job) { return !job.on.empty(); });
+  for (const JobAnswer& job : rows) {
+    table.add_row({fmt::format("{}", job.id), job.name, job.user, fmt::format("{}", job.gpus),
+                   job.state, span_text(cluster.now_unix_ms - job.submitted_unix_ms) + " ago",
+                   span_text(static_cast<std::int64_t>(job.gpu_s * 1000)), on_text(job.on),
+                   remark_on(job)});
+  }
+  return use_text(cluster, jobs) + (rows.empty() ? "" : "\n" + table.text(style));
+}
+
+std::string gpus_text(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
+                      TextStyle style) {
+  using enum Align;
+  Table table({{"GPU"},
+               {"NODE", kLeft},
+               {"TYPE", kLeft},
+               {"STATE", kLeft},
+               {"JOB"},
+               {"NAME", kLeft},
+               {"USER", kLeft}});
+  std::map<std::int64_t, const JobAnswer*> by_id;
+  for (const JobAnswer& job : jobs) by_id[job.id] = &job;
+  for (const NodeAnswer& node : cluster.nodes) {
+    for (const GpuAnswer& gpu : node.gpus) {
+      const auto job = gpu.job ? by_id.find(*gpu.job) : by_id.end();
+      const bool is_known = job != by_id.end();
+      table.add_row({fmt::format("{}", gpu.index), node.name, node.type,
+                     node.is_cordoned ? gpu.state + ", cordoned" : gpu.state,
+                     gpu.job ? fmt::format("{}", *gpu.job) : "", is_known ? job->second->name : "",
+                     is_known ? job->second->user : ""});
+    }
+  }
+  return table.text(style);
+}
+
+std::string users_text(const std::vector<UserAnswer>& users, TextStyle style) {
+  Table table({{"USER", Align::kLeft},
+               {"TICKETS"},
+               {"GPUS DUE"},
+               {"GPUS HELD"},
+               {"RUNNING"},
+               {"WAITING"},
+               {"GPU TIME"}});
+  for (const UserAnswer& user : users) {
+    table.add_row({user.name, count_text(user.tickets), number_text(user.entitled_gpus, 1),
+                   count_text(user.held_gpus), count_text(user.jobs_running),
+                   count_text(user.jobs_waiting),
+                   span_text(static_cast<std::int64_t>(user.gpu_s * 1000))});
+  }
+  return table.text(style);
+}
+
+int exit_code_of(const JobAnswer& job) {
+  if (job.state == "finished") return 0;
+  if (job.signal.value_or(0) > 0) return static_cast<int>(128 + *job.signal);
+  if (job.exit_code.value_or(0) > 0) return static_cast<int>(*job.exit_code);
+  return job.state == "cancelled" ? 130 : 1;  // 130: as of a command that Ctrl-C ended
+}
+
+std::string end_text(const JobAnswer& job) {
+  std::string text =
+      fmt::format("job {} {}", job.id, job.state == "cancelled" ? "was cancelled" : job.state);
+  if (job.state == "rejected") text = fmt::format("job {} was rejected", job.id);
+  if (!job.reason.empty() && job.state != "finished") return text + ": " + printable(job.reason);
+  if (job.state != "failed") return text;
+  if (job.signal.value_or(0) > 0) return fmt::format("{}: signal {}", text, *job.signal);
+  return fmt::format("{}: exit code {}", text, job.exit_code.value_or(1));
+}
+
+}  // namespace fairlead

@@ -1,0 +1,37 @@
+// What a daemon tells, for people: tables of jobs, GPUs and users, and lengths of time.
+#pragma once
+
+#include "fairlead/base/result.h"
+#include "fairlead/client/answers.h"
+#include "fairlead/report/table.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlead {
+
+// "12s", "3m 5s", "2h 5m", "3d 4h": the two largest units, cut off. Negative is "0s".
+std::string span_text(std::int64_t ms);
+// "90s", "30m", "2h", "1h30m", "2d 4h", in seconds. Errors: no such text; zero; over a hundred years.
+Result<double> parse_span_s(std::string_view text);
+
+// "V100:0-1,3": where a job is.
+std::string on_text(const std::vector<JobAnswer::On>& on);
+
+// Which GPUs are used, in a line; a row for each job, those that hold GPUs first.
+std::string queue_text(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
+                       TextStyle style);
+// A row for each GPU: who has it.
+std::string gpus_text(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
+                      TextStyle style);
+std::string users_text(const std::vector<UserAnswer>& users, TextStyle style);
+
+// What a job's command came to, in the way of shells: its exit code, or 128 + the signal that ended
+// it. REQUIRES: the job is done.
+int exit_code_of(const JobAnswer& job);
+// "job 12 failed: exit code 3". REQUIRES: the job is done.
+std::string end_text(const JobAnswer& job);
+
+}  // namespace fairlead

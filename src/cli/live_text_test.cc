@@ -1,0 +1,125 @@
+#include "fairlead/cli/live_text.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace fairlead {
+namespace {
+
+using nlohmann::json;
+
+ClusterAnswer cluster() {
+  return cluster_answer(json::parse(R"({
+    "now_unix_ms": 10000000, "policy": "gandiva-fair", "policy_options": "",
+    "nodes": [
+      {"name": "V100", "type": "V100", "is_cordoned": false, "gpus": [
+        {"index": 0, "state": "busy", "job": 12}, {"index": 1, "state": "busy", "job": 12}]},
+      {"name": "K80", "type": "K80", "is_cordoned": true, "gpus": [
+        {"index": 2, "state": "stopping", "job": 9}, {"index": 3, "state": "idle", "job": null}]}]})"));
+}
+
+std::vector<JobAnswer> jobs() {
+  return job_answers(json::parse(R"({"jobs": [
+    {"id": 11, "name": "late", "user": "bob", "gpus": 4, "state": "waiting",
+     "submitted_unix_ms": 9995000, "gpu_s": 0, "on": [], "reason": "4 GPUs are not free"},
+    {"id": 12, "name": "resnet", "user": "ann", "gpus": 2, "state": "running",
+     "submitted_unix_ms": 2400000, "gpu_s": 7200, "on": [{"node": "V100", "gpus": [0, 1]}],
+     "progress": {"done": 25, "total": 100, "unit_per_s": 1}},
+    {"id": 9, "name": "old\u001b[2J", "user": "bob", "gpus": 1, "state": "running",
+     "submitted_unix_ms": 0, "gpu_s": 61, "on": [{"node": "K80", "gpus": [2]}]}]})"));
+}
+
+TEST(LiveText, ALengthOfTimeHasItsTwoLargestUnits) {
+  EXPECT_EQ(span_text(0), "0s");
+  EXPECT_EQ(span_text(-5), "0s");
+  EXPECT_EQ(span_text(999), "0s");
+  EXPECT_EQ(span_text(59'999), "59s");
+  EXPECT_EQ(span_text(60'000), "1m");
+  EXPECT_EQ(span_text(185'000), "3m 5s");
+  EXPECT_EQ(span_text(7'500'000), "2h 5m");
+  EXPECT_EQ(span_text(3'605'000), "1h");
+  EXPECT_EQ(span_text(100 * 3'600'000), "4d 4h");
+}
+
+TEST(LiveText, ALengthOfTimeIsReadWithItsUnits) {
+  EXPECT_EQ(parse_span_s("90s"), 90);
+  EXPECT_EQ(parse_span_s("1.5h"), 5400);
+  EXPECT_EQ(parse_span_s("1h30m"), 5400);
+  EXPECT_EQ(parse_span_s(" 2d 4h "), 187'200);
+  for (const char* bad : {"", "2", "h", "2x", "0s", "-2h", "2h3", "1.2.3s", "nan", "99999999d"}) {
+    const auto span = parse_span_s(bad);
+    ASSERT_FALSE(span) << bad;
+    EXPECT_EQ(span.error().message,
+              std::string("a length of time is like 90s, 30m, 2h or 1h30m: ") + bad);
+  }
+}
+
+TEST(LiveText, TheQueueShowsWhoHasGpusBeforeWhoWaits) {
+  EXPECT_EQ(queue_text(cluster(), jobs(), TextStyle::kPlain),
+            R"(3 of 4 GPUs in use, idle: K80:3; 1 job waits; policy gandiva-fair
+
+JOB  NAME     USER  GPUS  STATE     SUBMITTED  GPU TIME  ON
+  9  old?[2J  bob      1  running  2h 46m ago     1m 1s  K80:2
+ 12  resnet   ann      2  running   2h 6m ago        2h  V100:0-1  25.0 %
+ 11  late     bob      4  waiting      5s ago        0s            4 GPUs are not free
+)");
+}
+
+TEST(LiveText, AnEmptyQueueIsOneLine) {
+  EXPECT_EQ(queue_text(cluster(), {}, TextStyle::kPlain),
+            "3 of 4 GPUs in use, idle: K80:3; 0 jobs wait; policy gandiva-fair\n");
+}
+
+TEST(LiveText, EveryGpuSaysWhoHasIt) {
+  EXPECT_EQ(gpus_text(cluster(), jobs(), TextStyle::kPlain),
+            R"(GPU  NODE  TYPE  STATE               JOB  NAME     USER
+  0  V100  V100  busy                 12  resnet   ann
+  1  V100  V100  busy                 12  resnet   ann
+  2  K80   K80   stopping, cordoned    9  old?[2J  bob
+  3  K80   K80   idle, cordoned
+)");
+}
+
+TEST(LiveText, UsersShowWhatIsDueAndWhatTheyHold) {
+  const auto users = user_answers(json::parse(R"({"users": [
+    {"name": "bob", "tickets": 1, "gpu_s": 61, "entitled_gpus": 1.25, "held_gpus": 1,
+     "jobs_waiting": 1, "jobs_running": 1},
+    {"name": "ann", "tickets": 3, "gpu_s": 7200, "entitled_gpus": 2.75, "held_gpus": 2,
+     "jobs_waiting": 0, "jobs_running": 1}]})"));
+  EXPECT_EQ(users_text(users, TextStyle::kPlain),
+            R"(USER  TICKETS  GPUS DUE  GPUS HELD  RUNNING  WAITING  GPU TIME
+ann         3       2.8          2        1        0        2h
+bob         1       1.2          1        1        1     1m 1s
+)");
+}
+
+TEST(LiveText, GpusOfANodeAreShownAsRanges) {
+  EXPECT_EQ(on_text({}), "");
+  EXPECT_EQ(on_text({{"V100", {0, 1, 2, 5, 7, 8}}, {"K80", {9}}}), "V100:0-2,5,7-8 K80:9");
+}
+
+JobAnswer ended(std::string state, std::int64_t exit_code, std::int64_t signal) {
+  return {.id = 12, .state = std::move(state), .exit_code = exit_code, .signal = signal};
+}
+
+TEST(LiveText, TheExitCodeIsThatOfTheJob) {
+  EXPECT_EQ(exit_code_of(ended("finished", 0, 0)), 0);
+  EXPECT_EQ(exit_code_of(ended("failed", 7, 0)), 7);
+  EXPECT_EQ(exit_code_of(ended("failed", 0, 9)), 137);
+  EXPECT_EQ(exit_code_of({.state = "failed"}), 1);
+  EXPECT_EQ(exit_code_of({.state = "cancelled"}), 130);
+  EXPECT_EQ(exit_code_of(ended("cancelled", 0, 15)), 143);
+  EXPECT_EQ(exit_code_of({.state = "rejected"}), 1);
+}
+
+TEST(LiveText, AnEndSaysHow) {
+  EXPECT_EQ(end_text(ended("finished", 0, 0)), "job 12 finished");
+  EXPECT_EQ(end_text(ended("failed", 7, 0)), "job 12 failed: exit code 7");
+  EXPECT_EQ(end_text(ended("failed", 0, 9)), "job 12 failed: signal 9");
+  EXPECT_EQ(end_text(ended("cancelled", 0, 0)), "job 12 was cancelled");
+  EXPECT_EQ(end_text({.id = 3, .state = "rejected", .reason = "too large"}),
+            "job 3 was rejected: too large");
+}
+
+}  // namespace
+}  // namespace fairlead

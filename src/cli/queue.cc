@@ -1,0 +1,199 @@
+// `fairlead ps | top | users | gpus`: who has the GPUs.
+
+#include "fairlead/cli/commands.h"
+#include "fairlead/cli/daemon.h"
+#include "fairlead/cli/live_text.h"
+#include "fairlead/report/json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace fairlead {
+namespace {
+
+struct QueueFlags {
+  std::string socket, user;
+  bool all = false;
+  bool json = false;
+};
+
+Status show_queue(const QueueFlags& flags) {
+  FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
+  std::string query = flags.all ? "all=1" : "";
+  if (!flags.user.empty())
+    query += fmt::format("{}user={}", query.empty() ? "" : "&", http_encoded(flags.user));
+  FL_TRY_ASSIGN(answer, daemon.get(query.empty() ? "/v1/jobs" : "/v1/jobs?" + query));
+  if (flags.json) {
+    fmt::print("{}", json_text(answer));
+    return {};
+  }
+  FL_TRY_ASSIGN(cluster, daemon.cluster());
+  fmt::print("{}", queue_text(cluster, job_answers(answer), stdout_style()));
+  return {};
+}
+
+Result<std::string> top_text(Daemon& daemon, TextStyle style) {
+  FL_TRY_ASSIGN(cluster, daemon.cluster());
+  FL_TRY_ASSIGN(jobs, daemon.jobs());
+  FL_TRY_ASSIGN(users, daemon.get("/v1/users"));
+  return fmt::format("{}\n{}\n{}", queue_text(cluster, jobs, style),
+                     gpus_text(cluster, jobs, style), users_text(user_answers(users), style));
+}
+
+// A terminal's picture of `text`: in the place of the one before, without flicker, and no larger
+// than the terminal.
+std::string picture_of(std::string_view text, std::size_t rows) {
+  std::string picture = "\x1b[H\x1b[?7l";  // to the corner; long lines are cut
+  for (std::size_t row = 0; row + 1 < rows && !text.empty(); ++row) {
+    const std::size_t end = std::min(text.find('\n'), text.size() - 1);
+    picture += fmt::format("{}\x1b[K\n", text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  return picture + "\x1b[J\x1b[?7h";
+}
+
+std::size_t terminal_rows() {
+  winsize size{};
+  const bool is_known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0;
+  return is_known ? size.ws_row : 24;
+}
+
+// Ends by Ctrl-C, as the program does.
+Status top(const std::string& socket) {
+  const TextStyle style = stdout_style();
+  FL_TRY_ASSIGN(daemon, Daemon::connect(socket));
+  for (;;) {
+    FL_TRY_ASSIGN(text, top_text(daemon, style));
+    if (style == TextStyle::kPlain) {
+      fmt::print("{}", text);
+      return {};
+    }
+    fmt::print("{}", picture_of(text, terminal_rows()));
+    if (std::fflush(stdout) != 0) return {};
+    ::poll(nullptr, 0, 1000);
+  }
+}
+
+struct ListFlags {
+  std::string socket;
+  bool json = false;
+};
+
+CLI::App* add_list(CLI::App& root, std::string name, std::string help, ListFlags& flags) {
+  CLI::App* app = root.add_subcommand(std::move(name), std::move(help));
+  add_socket_flag(*app, flags.socket);
+  app->add_flag("--json", flags.json, "print JSON instead of a table");
+  return app;
+}
+
+Status show_users(const ListFlags& flags) {
+  FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
+  FL_TRY_ASSIGN(answer, daemon.get("/v1/users"));
+  fmt::print("{}",
+             flags.json ? json_text(answer) : users_text(user_answers(answer), stdout_style()));
+  return {};
+}
+
+Status show_gpus(const ListFlags& flags) {
+  FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
+  FL_TRY_ASSIGN(answer, daemon.get("/v1/cluster"));
+  if (flags.json) {
+    fmt::print("{}", json_text(answer));
+    return {};
+  }
+  FL_TRY_ASSIGN(jobs, daemon.jobs());
+  fmt::print("{}", gpus_text(cluster_answer(answer), jobs, stdout_style()));
+  return {};
+}
+
+// Those below `users` come before it, as the first that was named is run.
+void add_users(CLI::App& root, std::vector<Command>& commands) {
+  struct Flags : ListFlags {
+    std::string name, what;
+    std::int64_t tickets = 1;
+  };
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* app = add_list(root, "users", "Show users, their tickets and what they hold", *flags);
+  app->footer("Examples:\n  fairlead users\n  fairlead users set ann tickets 3\n");
+  CLI::App* set = app->add_subcommand("set", "Give a user tickets (administrators)");
+  set->fallthrough();  // --socket
+  set->add_option("NAME", flags->name, "the user")->required();
+  set->add_option("WHAT", flags->what, "tickets")->required()->check(CLI::IsMember({"tickets"}));
+  set->add_option("N", flags->tickets, "how many; a user's share of the GPUs grows with them")
+      ->required();
+  commands.push_back({set, [flags]() -> Status {
+                        FL_TRY_ASSIGN(daemon, Daemon::connect(flags->socket));
+                        FL_TRY(daemon.put("/v1/users/" + http_encoded(flags->name),
+                                          {{"tickets", flags->tickets}}));
+                        return {};
+                      }});
+  commands.push_back({app, [flags] { return show_users(*flags); }});
+}
+
+void add_gpus(CLI::App& root, std::vector<Command>& commands) {
+  struct Flags : ListFlags {
+    std::string node;
+  };
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* app = add_list(root, "gpus", "Show the GPUs and who has them", *flags);
+  app->footer("Examples:\n  fairlead gpus\n  fairlead gpus cordon V100\n");
+  const std::pair<const char*, const char*> actions[] = {
+      {"cordon", "Give no more jobs to a node; those on it go on (administrators)"},
+      {"uncordon", "Give jobs to a node again (administrators)"}};
+  for (const auto& [name, help] : actions) {
+    CLI::App* action = app->add_subcommand(name, help);
+    action->fallthrough();  // --socket
+    action->add_option("NODE", flags->node, "the node, as `fairlead gpus` calls it")->required();
+    commands.push_back(
+        {action, [flags, name = std::string(name)]() -> Status {
+           FL_TRY_ASSIGN(daemon, Daemon::connect(flags->socket));
+           FL_TRY(daemon.post(fmt::format("/v1/nodes/{}/{}", http_encoded(flags->node), name)));
+           return {};
+         }});
+  }
+  commands.push_back({app, [flags] { return show_gpus(*flags); }});
+}
+
+}  // namespace
+
+Status show_queue() { return show_queue(QueueFlags{}); }
+
+Command add_ps(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("ps", "Show the jobs: who has which GPUs, and who waits");
+  const auto flags = std::make_shared<QueueFlags>();
+  app->add_flag("-a,--all", flags->all, "also jobs that are done");
+  app->add_option("-u,--user", flags->user, "jobs of this user only");
+  app->add_flag("--json", flags->json, "print JSON instead of a table");
+  add_socket_flag(*app, flags->socket);
+  app->footer(
+      "Example:\n"
+      "  fairlead ps -u ann\n"
+      "\n"
+      "`fairlead` alone is the same as `fairlead ps`.\n");
+  return {app, [flags] { return show_queue(*flags); }};
+}
+
+Command add_top(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("top", "Show jobs, GPUs and users, anew each second");
+  const auto socket = std::make_shared<std::string>();
+  add_socket_flag(*app, *socket);
+  app->footer(
+      "Example:\n  fairlead top\n\nCtrl-C ends it. Where the output is no terminal, it shows them "
+      "once.\n");
+  return {app, [socket] { return top(*socket); }};
+}
+
+std::vector<Command> add_users_and_gpus(CLI::App& root) {
+  std::vector<Command> commands;
+  add_users(root, commands);
+  add_gpus(root, commands);
+  return commands;
+}
+
+}  // namespace fairlead

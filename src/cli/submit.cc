@@ -1,0 +1,185 @@
+// `fairlead run | submit`: a command as a job.
+
+#include "fairlead/cli/commands.h"
+#include "fairlead/cli/daemon.h"
+#include "fairlead/cli/follow.h"
+#include "fairlead/cli/live_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace fairlead {
+namespace {
+
+using nlohmann::json;
+
+struct Flags {
+  std::string socket, name, model, time;
+  std::int64_t gpus = 1;
+  std::int64_t processes = 1;
+  std::vector<std::string> types;
+};
+
+void add_flags(CLI::App& app, Flags& flags) {
+  app.add_option("-g,--gpus", flags.gpus, "GPUs that it needs, all at once (default: 1)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  app.add_option("-n,--name", flags.name, "what it is called (default: its script or program)");
+  app.add_option(
+      "-m,--model", flags.model,
+      "what it trains; jobs of one model are expected to behave alike (default: as its name)");
+  app.add_option("-t,--time", flags.time,
+                 "how long you think that it runs, like 90s, 30m, 2h or 1h30m; no limit")
+      ->type_name("TIME");
+  app.add_option("--types", flags.types, "types of GPU that it can use (default: all)")
+      ->delimiter(',')
+      ->type_name("TYPE,TYPE");
+  app.add_option("--processes", flags.processes,
+                 "copies of the command, each with a RANK of its own (default: 1)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  add_socket_flag(app, flags.socket);
+  app.allow_extras();  // what is no flag of ours gets an error that says where to put it
+}
+
+bool is_utf8(const std::string& text) {
+  return json(text).dump(-1, ' ', false, json::error_handler_t::replace) ==
+         json(text).dump(-1, ' ', false, json::error_handler_t::ignore);
+}
+
+std::vector<std::string> own_environment() {
+  std::vector<std::string> environment;
+  bool is_unbuffered = false;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string variable = *entry;
+    is_unbuffered = is_unbuffered || variable.starts_with("PYTHONUNBUFFERED=");
+    if (is_utf8(variable)) {
+      environment.push_back(variable);
+    } else {
+      fmt::print(stderr, "fairlead: this variable is not UTF-8, and left out: {}\n",
+                 variable.substr(0, variable.find('=')));
+    }
+  }
+  // So that its output is seen while it runs.
+  if (!is_unbuffered) environment.emplace_back("PYTHONUNBUFFERED=1");
+  return environment;
+}
+
+// Whether the command line has a command, and nothing of it before the --.
+Status check_words(const CLI::App& app, const std::vector<std::string>& command) {
+  const auto extras = app.remaining();
+  if (!extras.empty())
+    return input_error("put -- before the command, as in `fairlead {} -g 1 -- python train.py`: {}",
+                       app.get_name(), extras.front());
+  if (command.empty())
+    return input_error("name a command, as in `fairlead {} -g 1 -- python train.py`",
+                       app.get_name());
+  const auto bad = std::ranges::find_if_not(command, is_utf8);
+  if (bad == command.end()) return {};
+  return input_error("a command is UTF-8 text: word {}", bad - command.begin() + 1);
+}
+
+Result<json> request_of(const CLI::App& app, const Flags& flags,
+                        const std::vector<std::string>& command) {
+  FL_TRY(check_words(app, command));
+  std::error_code error;
+  const std::string folder = std::filesystem::current_path(error).string();
+  if (error) return input_error("the folder of this shell is gone: {}", error.message());
+  if (!is_utf8(folder)) return input_error("a job's folder is UTF-8 text");
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  json request = {{"name", flags.name}, {"model", flags.model},
+                  {"command", command}, {"environment", own_environment()},
+                  {"folder", folder},   {"umask", mask},
+                  {"gpus", flags.gpus}, {"processes", flags.processes}};
+  if (!flags.types.empty()) request["types"] = flags.types;
+  if (!flags.time.empty()) {
+    FL_TRY_ASSIGN(declared_s, parse_span_s(flags.time));
+    request["declared_s"] = declared_s;
+  }
+  return request;
+}
+
+Result<std::int64_t> submit(Daemon& daemon, const json& request) {
+  FL_TRY_ASSIGN(answer, daemon.post("/v1/jobs", request));
+  if (!answer.is_object() || !answer.contains("id") || !answer["id"].is_number_integer())
+    return run_error("the fairlead daemon's answer names no job");
+  return answer["id"].get<std::int64_t>();
+}
+
+// Says that a job has to wait, if it has.
+Status tell_wait(Daemon& daemon, const JobAnswer& job) {
+  if (job.state != "waiting") return {};
+  FL_TRY_ASSIGN(jobs, daemon.jobs());
+  const auto before = std::ranges::count_if(
+      jobs, [&](const JobAnswer& other) { return other.state == "waiting" && other.id < job.id; });
+  fmt::print(stderr, "job {} waits: {} {} before it (fairlead why {}, fairlead when {})\n", job.id,
+             before, before == 1 ? "job" : "jobs", job.id, job.id);
+  return {};
+}
+
+Result<int> run(const CLI::App& app, const Flags& flags, const std::vector<std::string>& command) {
+  FL_TRY_ASSIGN(request, request_of(app, flags, command));
+  FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
+  cancel_on_interrupt();
+  FL_TRY_ASSIGN(id, submit(daemon, request));
+  FL_TRY_ASSIGN(job, daemon.job(id));
+  FL_TRY(tell_wait(daemon, job));
+  FL_TRY_ASSIGN(ended, follow_job(flags.socket, job));
+  if (!ended.is_done()) {
+    fmt::print(stderr, "fairlead: does not wait for the end of job {}\n", id);
+    return 130;
+  }
+  if (ended.state != "finished") fmt::print(stderr, "fairlead: {}\n", end_text(ended));
+  return exit_code_of(ended);
+}
+
+}  // namespace
+
+Command add_run(CLI::App& root, const std::vector<std::string>& words) {
+  CLI::App* app = root.add_subcommand("run", "Run a command on GPUs, as soon as there are some");
+  const auto flags = std::make_shared<Flags>();
+  const auto exit_code = std::make_shared<int>(0);
+  add_flags(*app, *flags);
+  app->footer(
+      "Example:\n"
+      "  fairlead run -g 2 --time 3h -- python train.py --lr 0.1\n"
+      "\n"
+      "What follows -- is the command. It runs in this folder with this environment. Its output "
+      "appears\n"
+      "here until it ends, and its exit code becomes that of `fairlead run`. Ctrl-C cancels it; if "
+      "the\n"
+      "terminal goes, the job goes on, and `fairlead logs -f` shows what it writes.\n");
+  return {app,
+          [=, &words]() -> Status {
+            FL_TRY_ASSIGN(code, run(*app, *flags, words));
+            *exit_code = code;
+            return {};
+          },
+          exit_code};
+}
+
+Command add_submit(CLI::App& root, const std::vector<std::string>& words) {
+  CLI::App* app =
+      root.add_subcommand("submit", "The same in the background: prints the job's number");
+  const auto flags = std::make_shared<Flags>();
+  add_flags(*app, *flags);
+  app->footer(
+      "Example:\n"
+      "  job=$(fairlead submit -g 2 -- python train.py)\n"
+      "  fairlead logs -f $job\n");
+  return {app, [=, &words]() -> Status {
+            FL_TRY_ASSIGN(request, request_of(*app, *flags, words));
+            FL_TRY_ASSIGN(daemon, Daemon::connect(flags->socket));
+            FL_TRY_ASSIGN(id, submit(daemon, request));
+            fmt::print("{}\n", id);
+            return {};
+          }};
+}
+
+}  // namespace fairlead

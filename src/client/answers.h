@@ -1,0 +1,82 @@
+// What the daemon's API tells (docs/serving.md), as rows. What an answer leaves out has its default,
+// so that a daemon of another version can be asked too.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+struct GpuAnswer {
+  std::int64_t index = 0;  // of the machine
+  std::string state;       // "busy", "idle", "stopping", "down", "closed"
+  std::optional<std::int64_t> job{};
+};
+
+struct NodeAnswer {
+  std::string name;
+  std::string type;
+  bool is_cordoned = false;
+  std::vector<GpuAnswer> gpus;
+};
+
+struct ClusterAnswer {
+  std::int64_t now_unix_ms = 0;
+  std::string policy;
+  std::string policy_options;
+  std::vector<NodeAnswer> nodes;
+};
+
+struct JobAnswer {
+  struct On {
+    std::string node;
+    std::vector<std::int64_t> gpus;  // of the machine
+  };
+  struct Progress {
+    double done = 0;
+    double total = 0;
+    double unit_per_s = 0;
+  };
+  std::int64_t id = 0;
+  std::string name, user, model;
+  std::int64_t gpus = 1;
+  std::string state;  // "waiting", "running", ...
+  std::int64_t submitted_unix_ms = 0;
+  std::optional<std::int64_t> finished_unix_ms{};
+  double gpu_s = 0;  // served
+  std::vector<On> on{};
+  std::int64_t restarts = 0;
+  std::string reason{};
+  std::optional<std::int64_t> exit_code{};
+  std::optional<std::int64_t> signal{};
+  std::optional<double> declared_s{};
+  std::optional<Progress> progress{};
+  std::string log{};  // its file; only where one job was asked for
+
+  bool is_done() const {
+    return state == "finished" || state == "failed" || state == "cancelled" || state == "rejected";
+  }
+};
+
+struct UserAnswer {
+  std::string name;
+  std::int64_t tickets = 1;
+  double gpu_s = 0;
+  double entitled_gpus = 0;
+  std::int64_t held_gpus = 0;
+  std::int64_t jobs_waiting = 0;
+  std::int64_t jobs_running = 0;
+};
+
+ClusterAnswer cluster_answer(const nlohmann::json& answer);
+JobAnswer job_answer(const nlohmann::json& answer);
+// Of {"jobs": [...]}, by id.
+std::vector<JobAnswer> job_answers(const nlohmann::json& answer);
+// Of {"users": [...]}, by name.
+std::vector<UserAnswer> user_answers(const nlohmann::json& answer);
+
+}  // namespace fairlead

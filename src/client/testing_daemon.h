@@ -1,0 +1,89 @@
+// A daemon for tests: answers requests on a Unix socket from a thread, as it is told to.
+#pragma once
+
+#include "fairlead/http/http.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <list>
+#include <string>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+namespace fairlead {
+
+class TestingDaemon {
+ public:
+  // The status and the body of an answer; status 0: it hangs up instead. Called from threads of the
+  // daemon, one for each connection.
+  struct Answer {
+    int status = 200;
+    std::string body = "{}";
+  };
+  using Answers = std::function<Answer(const HttpMessage&)>;
+
+  TestingDaemon(std::string path, Answers answers)
+      : path_(std::move(path)),
+        answers_(std::move(answers)),
+        listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::ranges::copy(path_, address.sun_path);
+    const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+    EXPECT_EQ(::bind(listener_, generic, sizeof address), 0) << path_;
+    EXPECT_EQ(::listen(listener_, 8), 0);
+    thread_ = std::thread([this] { accept_all(); });
+  }
+  // Waits for the clients to leave.
+  ~TestingDaemon() {
+    ::shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    ::close(listener_);
+    ::unlink(path_.c_str());
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  void accept_all() {
+    std::list<std::thread> connections;
+    for (int fd = accept(); fd >= 0; fd = accept())
+      connections.emplace_back([this, fd] { answer_all(fd); });
+    for (std::thread& connection : connections) connection.join();
+  }
+  int accept() const { return ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC); }
+  void answer_all(int fd) const {
+    HttpReader reader(HttpReader::Of::kRequests);
+    std::array<char, 4096> bytes;
+    bool is_open = true;
+    while (is_open) {
+      const ssize_t count = ::recv(fd, bytes.data(), bytes.size(), 0);
+      is_open = count > 0 && reader.feed({bytes.data(), static_cast<std::size_t>(count)});
+      while (const auto request = reader.next()) {
+        const Answer answer = answers_(*request);
+        const std::string response = http_response(answer.status, "application/json", answer.body);
+        is_open = is_open && answer.status != 0;
+        if (is_open) ::send(fd, response.data(), response.size(), MSG_NOSIGNAL);
+      }
+    }
+    ::close(fd);
+  }
+
+  std::string path_;
+  Answers answers_;
+  int listener_;
+  std::thread thread_;
+};
+
+// A path for a socket that no other test has.
+inline std::string testing_socket() {
+  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+  return fmt::format("{}fl-{}-{}", testing::TempDir(), getpid(), test->line());
+}
+
+}  // namespace fairlead

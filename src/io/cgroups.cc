@@ -1,0 +1,129 @@
+#include "fairlead/io/cgroups.h"
+
+#include "fairlead/io/descriptor.h"
+#include "fairlead/shim/files.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <poll.h>
+#include <sstream>
+#include <string_view>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+namespace fairlead {
+namespace {
+
+// Processes that wait for a device freeze and end late; chosen: long for a GPU's driver.
+constexpr int kLimitMs = 2000;
+
+Status write_to(const std::string& path, std::string_view text) {
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file.is_open() || !shim::write_all(file.get(), text))
+    return run_error("{}: {}", path, std::strerror(errno));
+  return {};
+}
+
+bool says(const std::string& events, std::string_view line) {
+  return ("\n" + events).find("\n" + std::string(line) + "\n") != std::string::npos;
+}
+
+// Waits until cgroup.events has that line; false where it does not for long.
+bool await_event(const std::string& group, std::string_view line) {
+  const Descriptor file(::open((group + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) return false;
+  for (;;) {
+    ::lseek(file.get(), 0, SEEK_SET);
+    const auto events = shim::read_all(file.get());
+    if (!events) return false;
+    if (says(*events, line)) return true;
+    pollfd changed{file.get(), POLLPRI, 0};
+    if (::poll(&changed, 1, kLimitMs) <= 0) return false;
+  }
+}
+
+// Where cgroup2 is mounted.
+std::vector<std::string> mounts() {
+  std::vector<std::string> found;
+  std::istringstream lines(shim::read_file("/proc/self/mounts").value_or(""));
+  std::string device, folder, type, rest;
+  while (lines >> device >> folder >> type && std::getline(lines, rest)) {
+    if (type == "cgroup2") found.push_back(folder);
+  }
+  return found;
+}
+
+// This process's own group, as a path below the mount; "" for the root.
+std::string own_group() {
+  std::istringstream lines(shim::read_file("/proc/self/cgroup").value_or(""));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("0::/") && line != "0::/") return line.substr(3);
+  }
+  return {};
+}
+
+// The kernel has what is needed (5.14), and processes may be moved from `parent` down.
+bool is_usable(const std::string& parent, const std::string& group) {
+  std::error_code failed;
+  std::filesystem::create_directories(group, failed);
+  if (failed) return false;
+  for (const std::string& file : {group + "/cgroup.procs", group + "/cgroup.freeze",
+                                  group + "/cgroup.kill", parent + "/cgroup.procs"}) {
+    if (::access(file.c_str(), W_OK) != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string find_cgroups(const std::string& name) {
+  const std::string own = own_group();
+  for (const std::string& mount : mounts()) {
+    std::vector<std::string> parents = {mount + own};
+    if (!own.empty()) parents.push_back(mount);
+    for (const std::string& parent : parents) {
+      const std::string group = parent + "/fairlead/" + name;
+      if (is_usable(parent, group)) return group;
+      remove_cgroup(group);
+    }
+  }
+  return {};
+}
+
+Status make_cgroup(const std::string& group) {
+  remove_cgroup(group);  // of a task that was given up before it began
+  if (::mkdir(group.c_str(), 0755) == 0) return {};
+  return run_error("{}: cannot make the cgroup: {}", group, std::strerror(errno));
+}
+
+Status freeze_cgroup(const std::string& group) {
+  FL_TRY(write_to(group + "/cgroup.freeze", "1"));
+  if (await_event(group, "frozen 1")) return {};
+  return run_error("{}: some processes did not freeze within {} s", group, kLimitMs / 1000);
+}
+
+Status thaw_cgroup(const std::string& group) { return write_to(group + "/cgroup.freeze", "0"); }
+
+bool is_cgroup_frozen(const std::string& group) {
+  return says(shim::read_file(group + "/cgroup.events").value_or(""), "frozen 1");
+}
+
+void kill_cgroup(const std::string& group) {
+  if (write_to(group + "/cgroup.kill", "1")) await_event(group, "populated 0");
+}
+
+void remove_cgroup(const std::string& group) {
+  std::error_code ended;
+  // A task may have made groups of its own.
+  std::filesystem::directory_iterator inner(group, ended);
+  for (; !ended && inner != std::filesystem::directory_iterator(); inner.increment(ended)) {
+    std::error_code ignored;
+    if (inner->is_directory(ignored)) remove_cgroup(inner->path().string());
+  }
+  ::rmdir(group.c_str());
+}
+
+}  // namespace fairlead

@@ -1,0 +1,25 @@
+// Groups of processes that the kernel freezes and ends as one (cgroup v2). A group is named by its
+// folder.
+#pragma once
+
+#include "fairlead/base/result.h"
+
+#include <string>
+
+namespace fairlead {
+
+// A folder fairlead/`name` for the groups of a daemon, made where this process may move processes into
+// it: below its own group, which systemd delegates, or else below the root. Empty: there is none.
+std::string find_cgroups(const std::string& name);
+
+Status make_cgroup(const std::string& group);
+// Returns once the processes are frozen. Error: some are not yet; they will be as they can.
+Status freeze_cgroup(const std::string& group);
+Status thaw_cgroup(const std::string& group);
+bool is_cgroup_frozen(const std::string& group);
+// Ends all processes, and returns once none is left, or they take long.
+void kill_cgroup(const std::string& group);
+// Removes it and what was made in it. It stays where processes are in it.
+void remove_cgroup(const std::string& group);
+
+}  // namespace fairlead

@@ -1,0 +1,40 @@
+// The time of a folder: milliseconds since it was begun, across daemons.
+#pragma once
+
+#include "fairlead/base/result.h"
+#include "fairlead/base/units.h"
+#include "fairlead/io/descriptor.h"
+
+#include <cstdint>
+#include <ctime>
+#include <string>
+
+namespace fairlead {
+
+class Clock {
+ public:
+  // Goes on with that of `folder`, or begins it: by the calendar, or where that was set back, from the
+  // last time that was told. Error: its files cannot be read or written.
+  static Result<Clock> open(const std::string& folder);
+
+  // Follows no change of the calendar; counts while the machine sleeps.
+  Time now();
+  // The calendar's milliseconds at a time, as the calendar was at open().
+  std::int64_t unix_ms(Time t) const { return unix_at_open_ + (t - at_open_).ms; }
+  // At which CLOCK_BOOTTIME it is that time; the past is the machine's start.
+  timespec boot_time(Time t) const;
+  // The calendar's milliseconds at which the folder was begun.
+  std::int64_t began() const { return began_; }
+
+ private:
+  Clock() = default;
+
+  Descriptor last_file_;  // has the last time that was told
+  Time last_{};
+  Time at_open_{};
+  std::int64_t began_ = 0;
+  std::int64_t unix_at_open_ = 0;
+  std::int64_t boot_at_open_ns_ = 0;
+};
+
+}  // namespace fairlead

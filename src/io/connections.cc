@@ -1,0 +1,194 @@
+#include "fairlead/io/connections.h"
+
+#include "fairlead/base/check.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+namespace fairlead {
+namespace {
+
+constexpr std::size_t kUnsentBytesMax = std::size_t{16} << 20;
+constexpr std::size_t kReceivedBytesMax = std::size_t{64} << 10;  // of one event
+constexpr int kBacklog = 4096;
+constexpr std::uint32_t kIn = EPOLLIN;
+constexpr std::uint32_t kOut = EPOLLOUT;
+
+Status failed(const std::filesystem::path& path) {
+  return run_error("{}: cannot listen: {}", path.string(), std::strerror(errno));
+}
+
+Descriptor new_socket() {
+  return Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
+
+// Removes what a daemon that is gone left behind.
+Status clear(const std::filesystem::path& path, const sockaddr_un& address) {
+  struct stat now {};
+  if (::lstat(path.c_str(), &now) != 0) return {};
+  if (!S_ISSOCK(now.st_mode)) return run_error("{} is there, and no socket", path.string());
+  const Descriptor probe = new_socket();
+  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+  if (::connect(probe.get(), generic, sizeof address) == 0 || errno == EAGAIN)
+    return run_error("{}: another daemon listens there", path.string());
+  ::unlink(path.c_str());
+  return {};
+}
+
+}  // namespace
+
+Result<Connections> Connections::open(const std::filesystem::path& path, Epoll& epoll,
+                                      std::size_t count_max) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.native().size() >= sizeof address.sun_path)
+    return run_error("the path of a socket has at most {} bytes: {}", sizeof address.sun_path - 1,
+                     path.string());
+  path.native().copy(address.sun_path, sizeof address.sun_path);
+  FL_TRY(clear(path, address));
+  Connections made(new_socket(), path, epoll, count_max);
+  const int socket = made.listener_.get();
+  if (::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::chmod(path.c_str(), 0666) != 0 || ::listen(socket, kBacklog) != 0) {
+    return tl::unexpected(failed(path).error());
+  }
+  FL_TRY_ASSIGN(number, epoll.add(socket, EPOLLIN));
+  made.listener_number_ = number;
+  return made;
+}
+
+Connections::Connections(Descriptor listener, std::filesystem::path path, Epoll& epoll,
+                         std::size_t count_max)
+    : listener_(std::move(listener)),
+      path_(std::move(path)),
+      epoll_(&epoll),
+      count_max_(count_max),
+      received_(kReceivedBytesMax, '\0') {}
+
+Connections::~Connections() {
+  if (listener_.is_open() && listener_number_ != 0) ::unlink(path_.c_str());
+}
+
+std::optional<IoEvent> Connections::handle(const Epoll::Ready& ready) {
+  if (ready.number == listener_number_) return accept();
+  const auto found = connections_.find(ready.number);
+  if (found == connections_.end()) return std::nullopt;
+  if ((ready.events & kOut) != 0 && !flush(found->second)) {
+    // What the other end sent before it went is received first.
+    found->second.unsent.clear();
+  }
+  if (found->second.is_closing) {
+    const bool is_broken = (ready.events & (EPOLLERR | EPOLLHUP)) != 0;
+    if (is_broken || found->second.unsent.empty()) drop(found);
+    return std::nullopt;
+  }
+  watch(found);
+  if ((ready.events & ~kOut) == 0) return std::nullopt;
+  return receive(found);
+}
+
+std::optional<IoEvent> Connections::accept() {
+  Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (!socket.is_open()) {
+    // Out of descriptors: others wait in the queue until a connection ends.
+    if ((errno == EMFILE || errno == ENFILE) && !connections_.empty()) listen(false);
+    return std::nullopt;
+  }
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
+  if (!has_room_for(peer.uid)) return std::nullopt;
+  const Result<std::uint64_t> number = epoll_->add(socket.get(), EPOLLIN);
+  if (!number) return std::nullopt;
+  connections_.emplace(*number, Connection{std::move(socket), peer.uid});
+  if (connections_.size() >= count_max_) listen(false);
+  return IoEvent{.kind = IoEvent::Kind::kConnected,
+                 .connection = *number,
+                 .peer = {.uid = peer.uid, .gid = peer.gid}};
+}
+
+// One user leaves a quarter to the others.
+bool Connections::has_room_for(std::uint32_t uid) const {
+  const auto is_same = [&](const auto& entry) { return entry.second.uid == uid; };
+  return uid == 0 || static_cast<std::size_t>(std::count_if(
+                         connections_.begin(), connections_.end(), is_same)) < count_max_ / 4 * 3;
+}
+
+void Connections::listen(bool does) {
+  if (std::exchange(listens_, does) != does)
+    epoll_->change(listener_.get(), listener_number_, does ? kIn : 0);
+}
+
+std::optional<IoEvent> Connections::receive(Map::iterator found) {
+  const ssize_t count =
+      ::recv(found->second.socket.get(), received_.data(), received_.size(), MSG_DONTWAIT);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+  const ConnectionId id = found->first;
+  if (count > 0)
+    return IoEvent{.kind = IoEvent::Kind::kReceived,
+                   .connection = id,
+                   .bytes = {received_.data(), static_cast<std::size_t>(count)}};
+  drop(found);
+  return IoEvent{.kind = IoEvent::Kind::kClosed, .connection = id};
+}
+
+// Sends what the other end takes now; false once it is gone.
+bool Connections::flush(Connection& connection) const {
+  std::size_t sent = 0;
+  std::string& unsent = connection.unsent;
+  bool is_there = true;
+  while (sent < unsent.size()) {
+    const ssize_t count = ::send(connection.socket.get(), unsent.data() + sent,
+                                 unsent.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      is_there = errno == EAGAIN;
+      break;
+    }
+    sent += static_cast<std::size_t>(count);
+  }
+  unsent.erase(0, sent);
+  return is_there;
+}
+
+void Connections::send(ConnectionId id, std::string_view bytes) {
+  const auto found = connections_.find(id);
+  if (found == connections_.end() || found->second.is_closing) return;
+  Connection& connection = found->second;
+  const bool waited = !connection.unsent.empty();
+  connection.unsent += bytes;
+  const bool is_there = waited || flush(connection);
+  if (!is_there || connection.unsent.size() > kUnsentBytesMax) {
+    // Its end is told as that of any other, by wait().
+    connection.unsent.clear();
+    ::shutdown(connection.socket.get(), SHUT_RDWR);
+  }
+  watch(found);
+}
+
+void Connections::close(ConnectionId id) {
+  const auto found = connections_.find(id);
+  if (found == connections_.end()) return;
+  found->second.is_closing = true;
+  if (found->second.unsent.empty()) return drop(found);
+  watch(found);
+}
+
+void Connections::watch(Map::iterator found) {
+  const Connection& connection = found->second;
+  const std::uint32_t in = connection.is_closing ? 0 : kIn;
+  const std::uint32_t out = connection.unsent.empty() ? 0 : kOut;
+  epoll_->change(connection.socket.get(), found->first, in | out);
+}
+
+void Connections::drop(Map::iterator found) {
+  epoll_->remove(found->second.socket.get());
+  connections_.erase(found);
+  listen(true);
+}
+
+}  // namespace fairlead

@@ -1,0 +1,63 @@
+// Clients on a Unix socket. What they send is read as it comes; what is sent to them waits in memory
+// until they take it, up to a bound.
+#pragma once
+
+#include "fairlead/base/result.h"
+#include "fairlead/io/descriptor.h"
+#include "fairlead/io/epoll.h"
+#include "fairlead/io/io.h"
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fairlead {
+
+class Connections {
+ public:
+  // Listens at `path`; every user of the machine may connect. `epoll` must outlive it, at its place.
+  // Error: another daemon listens there, or the system refuses.
+  static Result<Connections> open(const std::filesystem::path& path, Epoll& epoll,
+                                  std::size_t count_max);
+  Connections(Connections&&) = default;
+  Connections& operator=(Connections&&) = delete;
+  ~Connections();
+
+  // What came of a descriptor of epoll that is ready; nothing where it is none of these, or no news.
+  // Peer::is_admin is left to the caller.
+  std::optional<IoEvent> handle(const Epoll::Ready& ready);
+  // As those of Io. A client that leaves more than 16 MiB unread is cut off.
+  void send(ConnectionId connection, std::string_view bytes);
+  void close(ConnectionId connection);
+
+ private:
+  struct Connection {
+    Descriptor socket;
+    std::uint32_t uid = 0;
+    std::string unsent{};
+    bool is_closing = false;  // once everything was sent
+  };
+  using Map = std::map<ConnectionId, Connection>;
+
+  Connections(Descriptor listener, std::filesystem::path path, Epoll& epoll, std::size_t count_max);
+  std::optional<IoEvent> accept();
+  std::optional<IoEvent> receive(Map::iterator found);
+  bool flush(Connection& connection) const;
+  void watch(Map::iterator found);
+  void drop(Map::iterator found);
+  bool has_room_for(std::uint32_t uid) const;
+  void listen(bool does);
+
+  Descriptor listener_;
+  std::filesystem::path path_;
+  Epoll* epoll_;
+  std::size_t count_max_;
+  std::uint64_t listener_number_ = 0;
+  bool listens_ = true;
+  Map connections_;
+  std::string received_;
+};
+
+}  // namespace fairlead

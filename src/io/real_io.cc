@@ -1,0 +1,259 @@
+#include "fairlead/io/real_io.h"
+
+#include "fairlead/base/check.h"
+#include "fairlead/io/accounts.h"
+#include "fairlead/io/cgroups.h"
+#include "fairlead/io/clock.h"
+#include "fairlead/io/connections.h"
+#include "fairlead/io/epoll.h"
+#include "fairlead/io/folder.h"
+#include "fairlead/io/tasks.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+namespace fairlead {
+namespace {
+
+constexpr rlim_t kOpenFilesMax = 65'536;
+constexpr std::size_t kConnectionsMax = 4096;
+
+// What a daemon changes of its process, and gives back.
+class Process {
+ public:
+  Process() {
+    umask_ = ::umask(077);
+    sigemptyset(&held_);
+    for (const int signal : {SIGTERM, SIGINT}) sigaddset(&held_, signal);
+    sigprocmask(SIG_BLOCK, &held_, &signals_);
+    ::getrlimit(RLIMIT_NOFILE, &open_files_);
+    rlimit more = open_files_;
+    more.rlim_cur = std::max(more.rlim_cur, std::min(more.rlim_max, kOpenFilesMax));
+    ::setrlimit(RLIMIT_NOFILE, &more);
+    // A closed standard stream would become a file of ours, and then a task's.
+    for (;;) {
+      const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+      if (nothing < 0) break;
+      if (nothing <= STDERR_FILENO) continue;
+      ::close(nothing);
+      break;
+    }
+  }
+  ~Process() {
+    ::setrlimit(RLIMIT_NOFILE, &open_files_);
+    sigprocmask(SIG_SETMASK, &signals_, nullptr);
+    ::umask(umask_);
+  }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  const sigset_t& held_signals() const { return held_; }
+  std::uint64_t open_files_before() const { return open_files_.rlim_cur; }
+  static std::size_t connections_max() {
+    rlimit now{};
+    ::getrlimit(RLIMIT_NOFILE, &now);
+    return std::min<std::size_t>(kConnectionsMax, now.rlim_cur / 2);
+  }
+
+ private:
+  mode_t umask_;
+  sigset_t held_{};
+  sigset_t signals_{};
+  rlimit open_files_{};
+};
+
+Result<std::filesystem::path> find_shim(const std::filesystem::path& given) {
+  std::error_code failed;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  const std::filesystem::path shim = given.empty() ? self.parent_path() / "fairlead-shim" : given;
+  if (::access(shim.c_str(), X_OK) == 0) return std::filesystem::absolute(shim);
+  return run_error("the program that starts jobs cannot be run: {}: {}", shim.string(),
+                   std::strerror(errno));
+}
+
+// Of no other folder, even one that was made at the same path.
+std::string cgroups_name(const std::filesystem::path& folder, const Clock& clock) {
+  struct stat now {};
+  ::stat(folder.c_str(), &now);
+  return fmt::format("{}.{}", clock.began(), now.st_ino);
+}
+
+class Machine : public RealIo {
+ public:
+  static Result<std::unique_ptr<RealIo>> open(RealIoOptions options);
+
+  ~Machine() override {
+    if (uses_cgroups()) remove_cgroup(cgroups_);  // unless there are tasks
+  }
+
+  bool uses_cgroups() const override { return !cgroups_.empty(); }
+
+  Time now() override { return clock_.now(); }
+  std::int64_t unix_ms(Time t) override { return clock_.unix_ms(t); }
+  IoEvent wait(Time until) override;
+
+  Status write(const std::string& name, std::string_view bytes) override {
+    return folder_.write(name, bytes);
+  }
+  Result<std::string> read(const std::string& name) override { return folder_.read(name); }
+  void remove(const std::string& name) override { folder_.remove(name); }
+  std::vector<std::string> list(const std::string& folder) override { return folder_.list(folder); }
+  Result<ByteSource> stream(const std::string& name) override { return folder_.stream(name); }
+  Result<std::unique_ptr<AppendFile>> append_to(const std::string& name,
+                                                std::uint64_t bytes) override {
+    return folder_.append_to(name, bytes);
+  }
+
+  void send(ConnectionId connection, std::string_view bytes) override {
+    connections_.send(connection, bytes);
+  }
+  void close(ConnectionId connection) override { connections_.close(connection); }
+
+  Status start(const TaskSpec& spec) override { return tasks_.start(spec); }
+  Status freeze(TaskId task) override { return tasks_.freeze(task); }
+  Status thaw(TaskId task) override { return tasks_.thaw(task); }
+  void interrupt(TaskId task) override { tasks_.interrupt(task); }
+  void kill(TaskId task) override { tasks_.kill(task); }
+  std::vector<TaskStatus> tasks() override { return tasks_.all(); }
+  void forget(TaskId task) override { tasks_.forget(task); }
+  std::string progress(TaskId task) override { return tasks_.progress(task); }
+  std::string log_path(JobId job) override { return tasks_.log_path(job); }
+  std::string progress_path(TaskId task) override { return tasks_.progress_path(task); }
+
+  std::string user_name(std::uint32_t uid) override { return account_name(uid); }
+  std::uint16_t free_port() override;
+
+  Machine(std::unique_ptr<Process> process, std::unique_ptr<Epoll> epoll, Folder folder,
+          Clock clock, Connections connections, Tasks tasks, std::string admin_group)
+      : process_(std::move(process)),
+        epoll_(std::move(epoll)),
+        folder_(std::move(folder)),
+        clock_(std::move(clock)),
+        connections_(std::move(connections)),
+        tasks_(std::move(tasks)),
+        admin_group_(std::move(admin_group)) {}
+
+ private:
+  Status watch_signals_and_time();
+  void set_timer(Time until);
+  std::optional<IoEvent> handle(const Epoll::Ready& ready);
+
+  std::unique_ptr<Process> process_;
+  std::unique_ptr<Epoll> epoll_;  // which the others keep the address of
+  Folder folder_;
+  Clock clock_;
+  Connections connections_;
+  Tasks tasks_;
+  std::string admin_group_;
+  std::string cgroups_;  // the folder of the tasks' cgroups; empty: none
+  Descriptor signals_;
+  std::uint64_t signals_number_ = 0;
+  Descriptor timer_;
+  Time timer_at_ = Time::never();
+  bool has_looked_ = false;  // for other events since it was time
+};
+
+Result<std::unique_ptr<RealIo>> Machine::open(RealIoOptions options) {
+  auto process = std::make_unique<Process>();
+  FL_TRY_ASSIGN(shim, find_shim(options.shim));
+  FL_TRY_ASSIGN(folder, Folder::open(options.folder));
+  FL_TRY_ASSIGN(clock, Clock::open(folder.path()));
+  FL_TRY_ASSIGN(made_epoll, Epoll::create());
+  auto epoll = std::make_unique<Epoll>(std::move(made_epoll));
+  const std::filesystem::path socket =
+      options.socket.empty() ? folder.path() / "socket" : options.socket;
+  FL_TRY_ASSIGN(connections, Connections::open(socket, *epoll, Process::connections_max()));
+  TaskOptions given{.folder = folder.path() / "tasks",
+                    .logs = folder.path() / "logs",
+                    .shim = std::move(shim),
+                    .open_files = process->open_files_before()};
+  if (options.use_cgroups) given.cgroups = find_cgroups(cgroups_name(folder.path(), clock));
+  const std::string cgroups = given.cgroups;
+  FL_TRY_ASSIGN(tasks, Tasks::open(std::move(given), *epoll));
+  auto machine = std::make_unique<Machine>(std::move(process), std::move(epoll), std::move(folder),
+                                           std::move(clock), std::move(connections),
+                                           std::move(tasks), std::move(options.admin_group));
+  machine->cgroups_ = cgroups;
+  FL_TRY(machine->watch_signals_and_time());
+  return machine;
+}
+
+Status Machine::watch_signals_and_time() {
+  signals_ = Descriptor(::signalfd(-1, &process_->held_signals(), SFD_NONBLOCK | SFD_CLOEXEC));
+  // The time of the machine's sleep counts.
+  timer_ = Descriptor(::timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC));
+  if (!signals_.is_open() || !timer_.is_open())
+    return run_error("signals and timers: {}", std::strerror(errno));
+  FL_TRY_ASSIGN(number, epoll_->add(signals_.get(), EPOLLIN));
+  signals_number_ = number;
+  FL_TRY(epoll_->add(timer_.get(), EPOLLIN | EPOLLET));
+  return {};
+}
+
+void Machine::set_timer(Time until) {
+  if (std::exchange(timer_at_, until) == until) return;
+  itimerspec at{};
+  if (until != Time::never()) at.it_value = clock_.boot_time(until);
+  FL_CHECK(::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &at, nullptr) == 0, "{}",
+           std::strerror(errno));
+}
+
+IoEvent Machine::wait(Time until) {
+  for (;;) {
+    while (const std::optional<Epoll::Ready> ready = epoll_->take()) {
+      if (const std::optional<IoEvent> event = handle(*ready)) return *event;
+    }
+    // When it is time, what is ready comes once more before: neither keeps the other out.
+    const bool is_time = now() >= until;
+    if (is_time && std::exchange(has_looked_, false)) return {.kind = IoEvent::Kind::kTime};
+    has_looked_ = is_time;
+    if (!is_time) set_timer(until);
+    epoll_->look(!is_time);
+  }
+}
+
+std::optional<IoEvent> Machine::handle(const Epoll::Ready& ready) {
+  if (ready.number == signals_number_) {
+    signalfd_siginfo signal{};
+    const bool came = ::read(signals_.get(), &signal, sizeof signal) == sizeof signal;
+    return came ? std::optional(IoEvent{.kind = IoEvent::Kind::kTerminate}) : std::nullopt;
+  }
+  if (std::optional<IoEvent> event = connections_.handle(ready)) {
+    if (event->kind == IoEvent::Kind::kConnected)
+      event->peer.is_admin = is_administrator(event->peer.uid, event->peer.gid, admin_group_);
+    return event;
+  }
+  return tasks_.handle(ready);
+}
+
+std::uint16_t Machine::free_port() {
+  const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_ANY);
+  socklen_t size = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  if (::bind(socket.get(), generic, size) != 0 ||
+      ::getsockname(socket.get(), generic, &size) != 0) {
+    return 0;
+  }
+  return ntohs(address.sin_port);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RealIo>> RealIo::open(RealIoOptions options) {
+  return Machine::open(std::move(options));
+}
+
+}  // namespace fairlead

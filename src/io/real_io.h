@@ -1,0 +1,46 @@
+// Io on a Linux machine.
+//
+// One thread, one epoll: a Unix socket, its connections, a pidfd for each task, a signalfd and a
+// timer. A folder serves one RealIo at a time. Everything in it is read and written by the daemon's
+// user alone (the process's umask is 077 meanwhile), but for a job's output and progress, which are
+// its user's.
+//
+//   FOLDER/lock        locked by the daemon, whose process it names
+//   FOLDER/began       when the folder was begun, Unix milliseconds; FOLDER/time: the last time told
+//   FOLDER/socket      where it listens
+//   FOLDER/tasks/J.H   of hold H of job J, until it is forgotten (src/shim/files.h)
+//   FOLDER/logs/J.log  the output of job J
+//
+// Needs Linux 5.4, and 5.14 for tasks as cgroups. A unit of systemd needs Delegate=yes, so that it may
+// have groups of its own, and KillMode=process, so that tasks outlive the daemon.
+#pragma once
+
+#include "fairlead/base/result.h"
+#include "fairlead/io/io.h"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace fairlead {
+
+struct RealIoOptions {
+  std::filesystem::path folder;          // made if it is not there
+  std::filesystem::path socket{};        // empty: "socket" in the folder
+  std::string admin_group = "fairlead";  // whose members are administrators; it need not exist
+  std::filesystem::path shim{};          // the program; empty: fairlead-shim beside this program
+  bool use_cgroups = true;  // where they can be used; otherwise tasks are stopped by signals
+};
+
+class RealIo : public Io {
+ public:
+  // SIGTERM and SIGINT are blocked from now on, and come as kTerminate. Error: another daemon has the
+  // folder or the socket, by name; there is no shim; the folder cannot be written.
+  // REQUIRES: called on the thread that calls all else; no other thread handles these signals.
+  static Result<std::unique_ptr<RealIo>> open(RealIoOptions options);
+
+  // Whether tasks are cgroups. Otherwise what is left of a task whose shim was killed stays unknown.
+  virtual bool uses_cgroups() const = 0;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,108 @@
+#include "fairlead/io/spawn.h"
+
+#include "fairlead/shim/files.h"
+#include "fairlead/shim/processes.h"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace fairlead {
+namespace {
+
+Status system_error(std::string_view what) {
+  return run_error("{}: {}", what, std::strerror(errno));
+}
+
+// A file in memory, as it has no bound that would have to be read away.
+Result<Descriptor> memory_file(const std::string& bytes) {
+  Descriptor file(::memfd_create("task", MFD_CLOEXEC));
+  if (!file.is_open() || !shim::write_all(file.get(), bytes) ||
+      ::lseek(file.get(), 0, SEEK_SET) != 0) {
+    return tl::unexpected(system_error("memfd").error());
+  }
+  return file;
+}
+
+struct Actions {
+  Actions() { posix_spawn_file_actions_init(&list); }
+  ~Actions() { posix_spawn_file_actions_destroy(&list); }
+  Actions(const Actions&) = delete;
+  Actions& operator=(const Actions&) = delete;
+  posix_spawn_file_actions_t list;
+};
+
+struct Attributes {
+  // No signal reaches the shim before it is ready for it, and none is ignored, as the task's processes
+  // would ignore it too.
+  Attributes() {
+    posix_spawnattr_init(&list);
+    posix_spawnattr_setflags(&list, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    sigset_t all;
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(&list, &all);
+    posix_spawnattr_setsigdefault(&list, &all);
+  }
+  ~Attributes() { posix_spawnattr_destroy(&list); }
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+  posix_spawnattr_t list;
+};
+
+}  // namespace
+
+Result<Spawned> spawn_shim(const std::filesystem::path& program, const shim::Spec& spec,
+                           const Descriptor& log) {
+  FL_TRY_ASSIGN(input, memory_file(encode(spec)));
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return tl::unexpected(system_error("pipe").error());
+  const Descriptor reply(ends[0]);
+  Descriptor replies(ends[1]);
+  Actions actions;
+  const std::pair<int, int> given[] = {{input.get(), STDIN_FILENO},
+                                       {log.get(), STDOUT_FILENO},
+                                       {log.get(), STDERR_FILENO},
+                                       {replies.get(), shim::kReplyDescriptor}};
+  for (const auto& [from, to] : given) posix_spawn_file_actions_adddup2(&actions.list, from, to);
+  const Attributes attributes;
+  std::string name = program.string();
+  std::array<char*, 2> arguments = {name.data(), nullptr};
+  std::array<char*, 1> environment = {nullptr};
+  Spawned spawned;
+  if (const int error = posix_spawn(&spawned.pid, name.c_str(), &actions.list, &attributes.list,
+                                    arguments.data(), environment.data());
+      error != 0) {
+    return run_error("cannot run {}: {}", name, std::strerror(error));
+  }
+  replies = Descriptor();
+  spawned.process = Descriptor(shim::open_process(spawned.pid));
+  if (!spawned.process.is_open()) {
+    const Status failure = system_error("pidfd");
+    ::kill(spawned.pid, SIGKILL);  // and what it began, which dies with it
+    ::waitpid(spawned.pid, nullptr, 0);
+    return tl::unexpected(failure.error());
+  }
+  spawned.reply = shim::read_all(reply.get()).value_or("");
+  return spawned;
+}
+
+bool has_ended(const Descriptor& process, int limit_ms) {
+  pollfd ended{process.get(), POLLIN, 0};
+  return ::poll(&ended, 1, limit_ms) > 0;
+}
+
+bool reap(const Descriptor& process, int limit_ms) {
+  if (!has_ended(process, limit_ms)) return false;
+  siginfo_t ignored{};
+  ::waitid(P_PIDFD, static_cast<id_t>(process.get()), &ignored, WEXITED | WNOHANG);
+  return true;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,308 @@
+#include "fairlead/io/tasks.h"
+
+#include "fairlead/base/check.h"
+#include "fairlead/io/accounts.h"
+#include "fairlead/io/cgroups.h"
+#include "fairlead/io/folder.h"
+#include "fairlead/io/spawn.h"
+#include "fairlead/shim/processes.h"
+#include "fairlead/shim/spec.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace fairlead {
+namespace {
+
+constexpr int kStopLimitMs = 2000;
+constexpr int kGiveUpLimitMs = 1000;
+constexpr std::size_t kProgressBytes = 4096;
+
+std::string name_of(TaskId task) { return fmt::format("{}.{}", task.job.row(), task.hold); }
+
+std::optional<TaskId> parse_name(const std::string& name) {
+  std::uint32_t job = 0;
+  HoldId hold = 0;
+  const char* end = name.data() + name.size();
+  const auto [dot, job_error] = std::from_chars(name.data(), end, job);
+  if (job_error != std::errc() || dot == end || *dot != '.') return std::nullopt;
+  const auto [last, hold_error] = std::from_chars(dot + 1, end, hold);
+  if (hold_error != std::errc() || last != end) return std::nullopt;
+  return TaskId{JobId(job), hold};
+}
+
+// A file of the user's, to append to or to read; it is made where there is none. What is not a plain
+// file is refused, and no link is followed.
+Result<Descriptor> users_file(const std::string& path, int flags, std::uint32_t uid,
+                              std::uint32_t gid) {
+  Descriptor file(
+      ::open(path.c_str(), flags | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+  struct stat now {};
+  const bool is_plain = file.is_open() && ::fstat(file.get(), &now) == 0 && S_ISREG(now.st_mode);
+  if (file.is_open() && !is_plain) return run_error("{} is no plain file", path);
+  const bool is_theirs = is_plain && (now.st_uid == uid || ::fchown(file.get(), uid, gid) == 0);
+  if (!is_theirs) return run_error("{}: cannot make it: {}", path, std::strerror(errno));
+  return file;
+}
+
+Status check(const TaskSpec& spec) {
+  const auto has_nul = [](const std::string& text) { return text.find('\0') != text.npos; };
+  if (spec.command.empty() || spec.command.front().empty() || spec.processes == 0)
+    return run_error("there is no command to run");
+  if (std::any_of(spec.command.begin(), spec.command.end(), has_nul) ||
+      std::any_of(spec.environment.begin(), spec.environment.end(), has_nul) ||
+      has_nul(spec.folder)) {
+    return run_error("the command, its folder or its environment has a NUL in it");
+  }
+  if (::geteuid() != 0 && spec.uid != ::geteuid())
+    return run_error("only root can run processes of others: this is user {}, not {}", ::geteuid(),
+                     spec.uid);
+  return {};
+}
+
+// The last line that has ended, or a first one that has not yet. Nothing where it is cut at its
+// beginning.
+std::string last_line(std::string_view text, bool is_cut) {
+  if (const auto end = text.rfind('\n'); end != text.npos) text = text.substr(0, end);
+  if (const auto before = text.rfind('\n'); before != text.npos)
+    return std::string(text.substr(before + 1));
+  return is_cut ? std::string() : std::string(text);
+}
+
+}  // namespace
+
+Result<Tasks> Tasks::open(TaskOptions options, Epoll& epoll) {
+  FL_TRY(make_passage(options.folder));
+  FL_TRY(make_passage(options.logs));
+  return Tasks(std::move(options), epoll);
+}
+
+std::string Tasks::folder_of(TaskId task) const { return options_.folder / name_of(task); }
+
+std::string Tasks::cgroup_of(TaskId task) const {
+  return options_.cgroups.empty() ? std::string() : options_.cgroups + "/" + name_of(task);
+}
+
+std::string Tasks::log_path(JobId job) const {
+  return options_.logs / fmt::format("{}.log", job.row());
+}
+
+std::string Tasks::progress_path(TaskId task) const {
+  return folder_of(task) + "/" + std::string(shim::kProgressFile);
+}
+
+Status Tasks::start(const TaskSpec& spec) {
+  FL_TRY(check(spec));
+  const std::string folder = folder_of(spec.id);
+  if (::mkdir(folder.c_str(), 0700) != 0) {
+    if (errno == EEXIST) return run_error("task {} was started before", name_of(spec.id));
+    return run_error("{}: cannot make the folder: {}", folder, std::strerror(errno));
+  }
+  const std::string cgroup = cgroup_of(spec.id);
+  Status status = prepare(spec);
+  if (status && !cgroup.empty()) status = make_cgroup(cgroup);
+  if (status) status = launch(spec, cgroup);
+  if (!status && live_.count(spec.id) == 0) clean(spec.id, cgroup);
+  return status;
+}
+
+Status Tasks::prepare(const TaskSpec& spec) const {
+  FL_TRY(make_passage(folder_of(spec.id)));
+  FL_TRY(users_file(progress_path(spec.id), O_WRONLY, spec.uid, spec.gid));
+  return {};
+}
+
+Status Tasks::launch(const TaskSpec& spec, const std::string& cgroup) {
+  FL_TRY_ASSIGN(log, users_file(log_path(spec.id.job), O_WRONLY | O_APPEND, spec.uid, spec.gid));
+  const bool becomes_user = spec.uid != ::geteuid();
+  const shim::Spec given{
+      .folder = folder_of(spec.id),
+      .cgroup = cgroup,
+      .becomes_user = becomes_user,
+      .uid = spec.uid,
+      .gid = spec.gid,
+      .groups = becomes_user ? groups_of(spec.uid, spec.gid) : std::vector<std::uint32_t>(),
+      .umask = spec.umask & 0777,
+      .open_files = options_.open_files,
+      .processes = spec.processes,
+      .directory = spec.folder,
+      .command = spec.command,
+      .environment = spec.environment,
+  };
+  FL_TRY_ASSIGN(spawned, spawn_shim(options_.shim, given, log));
+  const bool has_begun = spawned.reply == shim::kBegan;
+  // One that gave up ends its processes; where they take long, that must not hold up others.
+  if (!has_begun && reap(spawned.process, kGiveUpLimitMs)) {
+    return run_error("{}", spawned.reply.empty() ? "the shim ended" : spawned.reply);
+  }
+  watch(spec.id, spawned.pid, std::move(spawned.process), cgroup).is_given_up = !has_begun;
+  if (!has_begun) return run_error("{}", spawned.reply);
+  return {};
+}
+
+// A daemon that would miss the end of a task must not go on; another one may have more room.
+Tasks::Live& Tasks::watch(TaskId task, pid_t pid, Descriptor shim, std::string cgroup) {
+  const Result<std::uint64_t> number = epoll_->add(shim.get(), EPOLLIN);
+  FL_CHECK(number, "a task cannot be watched: {}", number.error().message);
+  numbers_[*number] = task;
+  Live live{.shim = std::move(shim), .pid = pid, .cgroup = std::move(cgroup)};
+  return live_.insert_or_assign(task, std::move(live)).first->second;
+}
+
+std::optional<IoEvent> Tasks::handle(const Epoll::Ready& ready) {
+  const auto number = numbers_.find(ready.number);
+  if (number == numbers_.end()) return std::nullopt;
+  const TaskId task = number->second;
+  const auto found = live_.find(task);
+  if (!reap(found->second.shim, 0)) return std::nullopt;
+  const Live live = std::move(found->second);
+  epoll_->remove(live.shim.get());
+  live_.erase(found);
+  numbers_.erase(number);
+  const TaskEnd end = end_of(task, live.cgroup);
+  if (live.is_given_up) {
+    clean(task, live.cgroup);
+    return std::nullopt;
+  }
+  return IoEvent{.kind = IoEvent::Kind::kTaskEnded, .task = task, .end = end};
+}
+
+// Of a task whose shim has ended. One that could not say how the task ended was killed, and may have
+// left some of it.
+TaskEnd Tasks::end_of(TaskId task, const std::string& cgroup) const {
+  if (const std::optional<shim::End> end = shim::read_end(folder_of(task)))
+    return {.is_known = true, .code = end->code, .signal = end->signal};
+  if (!cgroup.empty()) kill_cgroup(cgroup);
+  return {.is_known = false};
+}
+
+Status Tasks::freeze(TaskId task) {
+  const auto found = live_.find(task);
+  if (found == live_.end()) return {};
+  const Live& live = found->second;
+  if (!live.cgroup.empty()) {
+    const Status status = freeze_cgroup(live.cgroup);
+    return status || has_ended(live.shim, 0) ? Status() : status;
+  }
+  if (shim::stop_descendants(live.pid, kStopLimitMs) || has_ended(live.shim, 0)) return {};
+  return run_error("task {}: some processes did not stop within {} s", name_of(task),
+                   kStopLimitMs / 1000);
+}
+
+Status Tasks::thaw(TaskId task) {
+  const auto found = live_.find(task);
+  if (found == live_.end()) return {};
+  if (!found->second.cgroup.empty()) return thaw_cgroup(found->second.cgroup);
+  shim::signal_descendants(found->second.pid, SIGCONT);
+  return {};
+}
+
+void Tasks::interrupt(TaskId task) {
+  const auto found = live_.find(task);
+  if (found == live_.end()) return;
+  shim::send_signal_to(found->second.shim.get(), SIGUSR1);
+  if (const Status thawed = thaw(task); !thawed) kill(task);  // it could not write a checkpoint
+}
+
+void Tasks::kill(TaskId task) {
+  const auto found = live_.find(task);
+  if (found != live_.end()) shim::send_signal_to(found->second.shim.get(), SIGUSR2);
+}
+
+std::vector<TaskStatus> Tasks::all() {
+  std::vector<TaskId> names;
+  std::error_code ended;
+  std::filesystem::directory_iterator entry(options_.folder, ended);
+  for (; !ended && entry != std::filesystem::directory_iterator(); entry.increment(ended)) {
+    const std::string name = entry->path().filename().string();
+    if (const std::optional<TaskId> task = parse_name(name)) names.push_back(*task);
+  }
+  std::sort(names.begin(), names.end());
+  std::vector<TaskStatus> all;
+  for (const TaskId task : names) {
+    if (const std::optional<TaskStatus> status = look(task)) all.push_back(*status);
+  }
+  return all;
+}
+
+// Nothing where it never began; it is removed then.
+std::optional<TaskStatus> Tasks::look(TaskId task) {
+  using State = TaskStatus::State;
+  const std::string folder = folder_of(task);
+  for (;;) {
+    std::optional<shim::Mark> mark;
+    if (live_.count(task) == 0) mark = shim::read_mark(folder);
+    if (mark) adopt(task, *mark);
+    if (const auto found = live_.find(task); found != live_.end()) {
+      if (found->second.is_given_up) return std::nullopt;
+      return TaskStatus{task, is_frozen(found->second) ? State::kFrozen : State::kRunning};
+    }
+    if ((mark && mark->pid != 0) || shim::read_end(folder))
+      return TaskStatus{task, State::kEnded, end_of(task, mark ? mark->cgroup : std::string())};
+    // A shim that was late finds the task taken; else it has just begun, and is looked at again.
+    const bool is_mine = mark || shim::write_mark(folder, {.boot = shim::boot_id()});
+    if (!is_mine && errno == EEXIST) continue;
+    if (is_mine) clean(task, cgroup_of(task));
+    return std::nullopt;
+  }
+}
+
+// Watches the shim that made `mark`, if it lives. A number of a process that is used again has another
+// start time.
+void Tasks::adopt(TaskId task, const shim::Mark& mark) {
+  if (mark.pid <= 0 || mark.boot != shim::boot_id()) return;
+  Descriptor process(shim::open_process(mark.pid));
+  FL_CHECK(process.is_open() || errno == ESRCH, "a task cannot be watched: {}",
+           std::strerror(errno));
+  const std::optional<shim::Process> now = shim::find_process(mark.pid);
+  if (!process.is_open() || !now || now->started != mark.started) return;
+  if (now->has_ended()) {
+    reap(process, 0);
+  } else {
+    watch(task, mark.pid, std::move(process), mark.cgroup);
+  }
+}
+
+bool Tasks::is_frozen(const Live& live) const {
+  if (!live.cgroup.empty()) return is_cgroup_frozen(live.cgroup);
+  const std::vector<shim::Process> below = shim::descendants(live.pid).processes;
+  return !below.empty() && std::all_of(below.begin(), below.end(),
+                                       [](const auto& process) { return process.is_still(); });
+}
+
+void Tasks::forget(TaskId task) {
+  if (live_.count(task) != 0) return;
+  const std::optional<shim::Mark> mark = shim::read_mark(folder_of(task));
+  clean(task, mark ? mark->cgroup : std::string());
+}
+
+void Tasks::clean(TaskId task, const std::string& cgroup) const {
+  if (!cgroup.empty()) remove_cgroup(cgroup);
+  // The mark of a shim must not go before the folder has: another one could begin the task meanwhile.
+  const std::filesystem::path gone = options_.folder / "removed";
+  std::error_code ignored;
+  std::filesystem::remove_all(gone, ignored);
+  std::filesystem::rename(folder_of(task), gone, ignored);
+  std::filesystem::remove_all(gone, ignored);
+}
+
+std::string Tasks::progress(TaskId task) const {
+  const Descriptor file(::open(progress_path(task).c_str(),
+                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  struct stat now {};
+  if (!file.is_open() || ::fstat(file.get(), &now) != 0 || !S_ISREG(now.st_mode)) return {};
+  std::array<char, kProgressBytes> tail{};
+  const off_t begin = std::max<off_t>(0, now.st_size - static_cast<off_t>(tail.size()));
+  const ssize_t count = ::pread(file.get(), tail.data(), tail.size(), begin);
+  if (count <= 0) return {};
+  return last_line({tail.data(), static_cast<std::size_t>(count)}, begin > 0);
+}
+
+}  // namespace fairlead

@@ -1,0 +1,79 @@
+// The processes of jobs: a shim for each task (src/shim), which outlives the daemon.
+//
+// Where the kernel has cgroups that this process may use, a task is one, and is frozen and ended as
+// one. Elsewhere its processes are found below its shim and stopped by SIGSTOP, one by one; what is
+// left of a task whose shim was killed is not found then.
+#pragma once
+
+#include "fairlead/base/result.h"
+#include "fairlead/io/descriptor.h"
+#include "fairlead/io/epoll.h"
+#include "fairlead/io/io.h"
+#include "fairlead/shim/files.h"
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace fairlead {
+
+struct TaskOptions {
+  std::filesystem::path folder;  // of all tasks
+  std::filesystem::path logs;    // the folder of the jobs' output
+  std::filesystem::path shim;    // the program
+  std::string cgroups{};         // the folder of the tasks' cgroups; empty: signals instead
+  std::uint64_t open_files = 0;  // the soft limit of a task's processes; 0: as this process has it
+};
+
+class Tasks {
+ public:
+  // `epoll` must outlive it, at its place. Error: its folders cannot be made.
+  static Result<Tasks> open(TaskOptions options, Epoll& epoll);
+
+  // The end of a task, where that is what `ready` says. Nothing otherwise.
+  std::optional<IoEvent> handle(const Epoll::Ready& ready);
+
+  // As those of Io.
+  Status start(const TaskSpec& spec);
+  Status freeze(TaskId task);
+  Status thaw(TaskId task);
+  void interrupt(TaskId task);
+  void kill(TaskId task);
+  std::vector<TaskStatus> all();
+  void forget(TaskId task);
+  std::string progress(TaskId task) const;
+  std::string log_path(JobId job) const;
+  std::string progress_path(TaskId task) const;
+
+ private:
+  // One whose shim lives.
+  struct Live {
+    Descriptor shim;  // a pidfd
+    pid_t pid = 0;
+    std::string cgroup;        // empty: none
+    bool is_given_up = false;  // it never began; its end is of no interest
+  };
+  using Map = std::map<TaskId, Live>;
+
+  Tasks(TaskOptions options, Epoll& epoll) : options_(std::move(options)), epoll_(&epoll) {}
+  std::string folder_of(TaskId task) const;
+  std::string cgroup_of(TaskId task) const;
+  Status prepare(const TaskSpec& spec) const;
+  Status launch(const TaskSpec& spec, const std::string& cgroup);
+  Live& watch(TaskId task, pid_t pid, Descriptor shim, std::string cgroup);
+  void clean(TaskId task, const std::string& cgroup) const;
+  std::optional<TaskStatus> look(TaskId task);
+  void adopt(TaskId task, const shim::Mark& mark);
+  bool is_frozen(const Live& live) const;
+  TaskEnd end_of(TaskId task, const std::string& cgroup) const;
+
+  TaskOptions options_;
+  Epoll* epoll_;
+  Map live_;
+  std::map<std::uint64_t, TaskId> numbers_;  // of live_
+};
+
+}  // namespace fairlead

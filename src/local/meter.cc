@@ -1,0 +1,48 @@
+#include "fairlead/local/meter.h"
+
+#include "fairlead/base/parse.h"
+
+#include <cmath>
+
+namespace fairlead {
+
+std::optional<Progress> parse_progress(std::string_view line) {
+  const std::size_t space = std::min(line.find(' '), line.size());
+  const auto done = parse_number(line.substr(0, space));
+  if (!done || !(*done >= 0) || !std::isfinite(*done)) return std::nullopt;
+  line.remove_prefix(std::min(space + 1, line.size()));
+  const auto total = parse_number(line.substr(0, std::min(line.find(' '), line.size())));
+  const bool has_total = total && std::isfinite(*total) && *total >= *done;
+  return Progress{*done, has_total ? *total : 0};
+}
+
+void Meter::pause(Time now) {
+  ran_ = ran(now);
+  since_ = Time::never();
+}
+
+void Meter::told(Time now, const Progress& progress) {
+  if (last_ && progress.done == last_->done) return;
+  const bool goes_back = last_ && progress.done < last_->done;
+  last_ = progress;
+  const Sample sample{ran(now), progress.done};
+  if (!from_ || goes_back) {  // it has begun, or taken up an older checkpoint
+    from_ = sample;
+    middle_.reset();
+    to_.reset();
+    return;
+  }
+  to_ = sample;
+  if (!middle_ && sample.ran - from_->ran >= kMeterSpan) middle_ = sample;
+  if (middle_ && sample.ran - middle_->ran >= kMeterSpan) {
+    from_ = middle_;
+    middle_ = sample;
+  }
+}
+
+std::optional<double> Meter::rate() const {
+  if (!from_ || !to_ || to_->ran - from_->ran < kMeterMin) return std::nullopt;
+  return (to_->done - from_->done) / to_seconds(to_->ran - from_->ran);
+}
+
+}  // namespace fairlead

@@ -1,0 +1,50 @@
+// How fast a task runs, from the lines in which it tells how far it is.
+//
+// What counts is the time in which it ran: a task that is suspended every few seconds is measured over
+// all its turns. Two lines make a speed, once kMeterMin of running lies between them; from kMeterSpan
+// on an older one is let go, so that the speed is that of the last minutes.
+#pragma once
+
+#include "fairlead/base/units.h"
+
+#include <optional>
+#include <string_view>
+
+namespace fairlead {
+
+constexpr Duration kMeterMin = seconds(5);
+constexpr Duration kMeterSpan = seconds(300);
+
+struct Progress {
+  double done = 0;   // units, such as steps
+  double total = 0;  // of all; 0: it does not say
+};
+// "1200 50000 steps", "1200 50000" or "1200". Nullopt: it is nothing of the kind.
+std::optional<Progress> parse_progress(std::string_view line);
+
+class Meter {
+ public:
+  // The task works from `now` on; it does no longer.
+  void run(Time now) { since_ = now; }
+  void pause(Time now);
+  // It has told that it is so far.
+  void told(Time now, const Progress& progress);
+
+  // Units per second of running; nullopt: not known yet.
+  std::optional<double> rate() const;
+  const std::optional<Progress>& last() const { return last_; }
+
+ private:
+  struct Sample {
+    Duration ran;
+    double done = 0;
+  };
+  Duration ran(Time now) const { return since_ == Time::never() ? ran_ : ran_ + (now - since_); }
+
+  Duration ran_;  // up to the last pause
+  Time since_ = Time::never();
+  std::optional<Sample> from_, middle_, to_;
+  std::optional<Progress> last_;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,139 @@
+#include "fairlead/shim/processes.h"
+
+#include "fairlead/shim/files.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <dirent.h>
+#include <memory>
+#include <poll.h>
+#include <sstream>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace fairlead::shim {
+namespace {
+
+// A list that changes while it is read is read again, at most that often.
+constexpr int kTries = 20;
+
+std::int64_t monotonic_ms() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
+std::vector<Process> all_processes() {
+  std::vector<Process> all;
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc"), closedir);
+  if (folder == nullptr) return all;
+  while (const dirent* entry = readdir(folder.get())) {
+    const auto pid = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
+    if (pid <= 0) continue;
+    if (const auto process = find_process(pid)) all.push_back(*process);
+  }
+  return all;
+}
+
+// The parent of a process is passed over where /proc hides the processes of other users, and where it
+// has ended since: only then the process has another one by now.
+bool has_moved(const Process& process) {
+  const std::optional<Process> now = find_process(process.pid);
+  return now && now->started == process.started && now->parent != process.parent;
+}
+
+}  // namespace
+
+std::optional<Process> find_process(pid_t pid) {
+  const std::optional<std::string> text = read_file("/proc/" + std::to_string(pid) + "/stat");
+  // The second field is the program's name in parentheses, which may have any character in it.
+  const auto name_end = text ? text->rfind(')') : std::string::npos;
+  if (name_end == std::string::npos) return std::nullopt;
+  std::istringstream fields(text->substr(name_end + 1));
+  Process process{.pid = pid};
+  fields >> process.state >> process.parent;
+  std::string skipped;
+  for (int field = 5; field < 22; ++field) fields >> skipped;
+  fields >> process.started;
+  if (!fields) return std::nullopt;
+  return process;
+}
+
+std::string boot_id() {
+  std::string id = read_file("/proc/sys/kernel/random/boot_id").value_or("unknown");
+  id.erase(std::find(id.begin(), id.end(), '\n'), id.end());
+  return id;
+}
+
+// glibc has these from 2.36 on, and 2.36 declares them for C alone.
+int open_process(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
+
+void send_signal_to(int pidfd, int signal) {
+  syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0);
+}
+
+void send_signal(const Process& process, int signal) {
+  const int descriptor = open_process(process.pid);
+  if (descriptor < 0) return;
+  // The number may have gone to another one before it was opened, and not since.
+  const std::optional<Process> now = find_process(process.pid);
+  if (now && now->started == process.started) send_signal_to(descriptor, signal);
+  close(descriptor);
+}
+
+Tree descendants(pid_t root) {
+  const std::vector<Process> all = all_processes();
+  std::unordered_map<pid_t, std::vector<std::size_t>> children;
+  std::unordered_set<pid_t> listed;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    children[all[i].parent].push_back(i);
+    listed.insert(all[i].pid);
+  }
+  Tree tree;
+  for (const Process& process : all) {
+    if (listed.count(process.parent) == 0 && has_moved(process)) tree.is_whole = false;
+  }
+  std::vector<pid_t> open = {root};
+  while (!open.empty()) {
+    const auto found = children.find(open.back());
+    open.pop_back();
+    if (found == children.end()) continue;
+    for (const std::size_t i : found->second) {
+      tree.processes.push_back(all[i]);
+      open.push_back(all[i].pid);
+    }
+  }
+  return tree;
+}
+
+void signal_descendants(pid_t root, int signal) {
+  Tree tree = descendants(root);
+  for (int i = 0; i < kTries && !tree.is_whole; ++i) tree = descendants(root);
+  for (const Process& process : tree.processes) send_signal(process, signal);
+}
+
+bool stop_descendants(pid_t root, int limit_ms) {
+  const std::int64_t end = monotonic_ms() + limit_ms;
+  // Once is not enough: one that is found still may have begun another just before.
+  int still_rounds = 0;
+  for (;;) {
+    const Tree tree = descendants(root);
+    bool is_still = tree.is_whole;
+    for (const Process& process : tree.processes) {
+      if (process.is_still()) continue;
+      is_still = false;
+      send_signal(process, SIGSTOP);
+    }
+    still_rounds = is_still ? still_rounds + 1 : 0;
+    if (still_rounds == 2) return true;
+    if (monotonic_ms() >= end) return false;
+    if (!is_still) poll(nullptr, 0, 1);  // signals take effect a moment after they are sent
+  }
+}
+
+}  // namespace fairlead::shim

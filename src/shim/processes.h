@@ -1,0 +1,46 @@
+// Processes of this machine as /proc shows them, and the trees that they form.
+//
+// A number of a process is used again once it has ended; number and start time together are not, as
+// long as the machine runs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace fairlead::shim {
+
+struct Process {
+  pid_t pid = 0;
+  pid_t parent = 0;
+  char state = '?';           // as in /proc/PID/stat: R, S, D, T (stopped), Z (ended), ...
+  std::uint64_t started = 0;  // clock ticks since the machine began
+
+  bool has_ended() const { return state == 'Z' || state == 'X'; }
+  bool is_still() const { return state == 'T' || state == 't' || has_ended(); }
+};
+
+// Nothing where there is none.
+std::optional<Process> find_process(pid_t pid);
+// The name of this run of the machine; no two have the same.
+std::string boot_id();
+// A pidfd, which stays that of the process when its number is used again; negative: there is none.
+int open_process(pid_t pid);
+void send_signal_to(int pidfd, int signal);
+// Sends it to that very process; one that has ended gets nothing.
+void send_signal(const Process& process, int signal);
+
+struct Tree {
+  std::vector<Process> processes;  // all below its root, which is not among them
+  bool is_whole = true;  // false: one changed its parent meanwhile, and some may be missing
+};
+// Costs O(processes of the machine).
+Tree descendants(pid_t root);
+void signal_descendants(pid_t root, int signal);
+// SIGSTOP for all below `root` until none runs. False if some still do after `limit_ms`: they multiply
+// too fast, or wait for a device.
+bool stop_descendants(pid_t root, int limit_ms);
+
+}  // namespace fairlead::shim

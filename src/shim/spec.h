@@ -1,0 +1,37 @@
+// What a shim is told about its task, and how the daemon hands it over: on standard input.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlead::shim {
+
+// The descriptor on which a shim tells the daemon whether the task began: kBegan, or why it did not.
+constexpr int kReplyDescriptor = 3;
+constexpr std::string_view kBegan = "began";
+
+struct Spec {
+  std::string folder;  // of the task; absolute
+  std::string cgroup;  // a folder of cgroup2, or empty
+  bool becomes_user = false;
+  std::uint32_t uid = 0;  // these three where it becomes another user
+  std::uint32_t gid = 0;
+  std::vector<std::uint32_t> groups{};
+  std::uint32_t umask = 022;
+  std::uint64_t open_files = 0;  // the soft limit of each process
+  std::uint32_t processes = 1;   // copies of the command; where more than one, each has a RANK
+  std::string directory;         // where they run
+  std::vector<std::string> command{};
+  std::vector<std::string> environment{};
+  friend bool operator==(const Spec&, const Spec&) = default;
+};
+
+// REQUIRES: no text of it has a NUL in it.
+std::string encode(const Spec& spec);
+// Nothing where `bytes` are no encoded Spec.
+std::optional<Spec> decode(std::string_view bytes);
+
+}  // namespace fairlead::shim
