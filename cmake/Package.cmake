@@ -25,9 +25,9 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_PACKAGE_NAME fairlead)
 set(CPACK_PACKAGE_CONTACT "The Fairlead authors <fairlead@localhost>")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "${PROJECT_DESCRIPTION}
- Users hand in jobs; a policy decides which of them hold which GPUs, and when
- they take turns. It simulates and compares policies, too.")
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION  # below the project's own
+  "Users hand in jobs; a policy decides which of them hold which GPUs, and when
+they take turns. It simulates and compares policies, too.")
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)

@@ -14,6 +14,7 @@ import unittest
 
 PROGRAM = sys.argv.pop(1)
 HEADER = 8 + 8 + 8 + 8 + 8  # Position in trainer.cc
+FOREVER = 10**9  # steps: it is ended before
 
 
 def free_port():
@@ -50,6 +51,9 @@ class Trainer(unittest.TestCase):
         data = (self.folder / checkpoint).read_bytes()[HEADER:]
         return struct.unpack(f"{len(data) // 8}d", data)
 
+    def step_of(self, checkpoint):
+        return struct.unpack_from("Q", (self.folder / checkpoint).read_bytes(), 24)[0]
+
     def interrupt(self, processes):
         """At the end of the third epoch that it prints."""
         lines = [processes[0].stdout.readline() for _ in range(3)]
@@ -57,29 +61,35 @@ class Trainer(unittest.TestCase):
             process.send_signal(signal.SIGTERM)
         return "".join(lines)
 
+    def assert_same(self, one, other):
+        self.assertEqual((self.folder / one).read_bytes(), (self.folder / other).read_bytes())
+
     def test_it_learns(self):
-        out = self.output(self.start("a", "--steps", 6000))
+        out = self.output(self.start("a", "--steps", 3000))
         self.assertGreater(float(re.search(r"held-out accuracy ([\d.]+) %", out).group(1)), 90)
 
     def test_an_interrupted_run_ends_as_one_that_was_not(self):
-        whole = self.output(self.start("whole", "--steps", 9000))
-        parts = self.start("parts", "--steps", 9000)
+        parts = self.start("parts", "--steps", FOREVER)
         out = self.interrupt([parts])
         out += self.output(parts, status=143)
-        self.assertIn("interrupted: checkpoint at step", out)
-        out += self.output(self.start("parts", "--steps", 9000))
-        self.assertIn("resumed at step", out)
-        self.assertEqual((self.folder / "whole").read_bytes(), (self.folder / "parts").read_bytes())
+        self.assertIn(f"interrupted: checkpoint at step {self.step_of('parts')}", out)
+        steps = self.step_of("parts") + 200
+        out += self.output(self.start("parts", "--steps", steps))
+        self.assertIn(f"resumed at step {steps - 200}", out)
+        whole = self.output(self.start("whole", "--steps", steps))
+        self.assert_same("whole", "parts")
         self.assertEqual(re.findall("^epoch.*", whole, re.M), re.findall("^epoch.*", out, re.M))
 
     def test_a_killed_run_goes_on_from_its_last_checkpoint(self):
-        self.output(self.start("whole", "--steps", 9000, "--every", 50))
-        killed = self.start("killed", "--steps", 9000, "--every", 50)
+        killed = self.start("parts", "--steps", FOREVER, "--every", 50)
         self.assertEqual(len([killed.stdout.readline() for _ in range(3)]), 3)
         killed.kill()
         killed.communicate()
-        self.output(self.start("killed", "--steps", 9000, "--every", 50))
-        self.assertEqual((self.folder / "whole").read_bytes(), (self.folder / "killed").read_bytes())
+        steps = self.step_of("parts") + 70
+        self.assertGreater(steps, 150)
+        self.output(self.start("parts", "--steps", steps))
+        self.output(self.start("whole", "--steps", steps))
+        self.assert_same("whole", "parts")
 
     def test_two_ranks_are_one_with_the_doubled_batch(self):
         for process in self.gang("two", "--steps", 300, "--batch", 16):
@@ -89,18 +99,18 @@ class Trainer(unittest.TestCase):
         self.assertLess(max(abs(a - b) for a, b in pairs), 1e-9)
 
     def test_an_interrupted_gang_goes_on_to_the_bit(self):
-        for process in self.gang("whole", "--steps", 3000):
-            self.output(process)
-        parts = self.gang("parts", "--steps", 3000)
+        parts = self.gang("parts", "--steps", FOREVER)
         self.interrupt(parts)
         for process in parts:
             self.output(process, status=143)
-        for process in self.gang("parts", "--steps", 3000):
-            self.output(process)
-        self.assertEqual((self.folder / "whole").read_bytes(), (self.folder / "parts").read_bytes())
+        steps = self.step_of("parts") + 100
+        for checkpoint in ("parts", "whole"):
+            for process in self.gang(checkpoint, "--steps", steps):
+                self.output(process)
+        self.assert_same("whole", "parts")
 
     def test_a_gang_that_loses_a_member_stops(self):
-        first, second, third = self.gang("a", "--steps", 10**9, size=3)
+        first, second, third = self.gang("a", "--steps", FOREVER, size=3)
         self.assertIn("epoch 1", first.stdout.readline())
         second.kill()
         for process in (first, third):

@@ -32,7 +32,9 @@ std::vector<Command> add_trace(CLI::App& root);
 // verify, dump and repair, below one `journal`.
 std::vector<Command> add_journal(CLI::App& root);
 
-// Those that ask a daemon. `words`: of the command line behind --, which CLI11 would read as lists
+// The daemon itself.
+Command add_serve(CLI::App& root);
+// Those that ask one. `words`: of the command line behind --, which CLI11 would read as lists
 // where they have brackets; read when the command runs.
 Command add_run(CLI::App& root, const std::vector<std::string>& words);
 Command add_submit(CLI::App& root, const std::vector<std::string>& words);

@@ -207,6 +207,7 @@ Status Tasks::thaw(TaskId task) {
 void Tasks::interrupt(TaskId task) {
   const auto found = live_.find(task);
   if (found == live_.end()) return;
+  shim::write_interrupted(folder_of(task));
   shim::send_signal_to(found->second.shim.get(), SIGUSR1);
   if (const Status thawed = thaw(task); !thawed) kill(task);  // it could not write a checkpoint
 }
@@ -242,10 +243,15 @@ std::optional<TaskStatus> Tasks::look(TaskId task) {
     if (mark) adopt(task, *mark);
     if (const auto found = live_.find(task); found != live_.end()) {
       if (found->second.is_given_up) return std::nullopt;
-      return TaskStatus{task, is_frozen(found->second) ? State::kFrozen : State::kRunning};
+      return TaskStatus{.id = task,
+                        .state = is_frozen(found->second) ? State::kFrozen : State::kRunning,
+                        .was_interrupted = shim::was_interrupted(folder)};
     }
     if ((mark && mark->pid != 0) || shim::read_end(folder))
-      return TaskStatus{task, State::kEnded, end_of(task, mark ? mark->cgroup : std::string())};
+      return TaskStatus{.id = task,
+                        .state = State::kEnded,
+                        .was_interrupted = shim::was_interrupted(folder),
+                        .end = end_of(task, mark ? mark->cgroup : std::string())};
     // A shim that was late finds the task taken; else it has just begun, and is looked at again.
     const bool is_mine = mark || shim::write_mark(folder, {.boot = shim::boot_id()});
     if (!is_mine && errno == EEXIST) continue;

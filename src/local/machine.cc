@@ -172,6 +172,15 @@ Result<Machine> nvidia_machine(const std::string& library) {
   return machine_of("this machine", gpus);
 }
 
+std::string gpus_text(const Machine& machine) {
+  std::vector<std::string> types;
+  for (GpuTypeId type : ids<GpuTypeId>(machine.cluster.type_names.size())) {
+    types.push_back(
+        fmt::format("{} {}", machine.cluster.type_gpus[type], machine.cluster.type_names[type]));
+  }
+  return fmt::format("{}", fmt::join(types, ", "));
+}
+
 std::string short_gpu_name(std::string_view name) {
   for (const std::string_view maker : {"NVIDIA ", "Tesla ", "GeForce ", "Quadro "}) {
     if (name.starts_with(maker)) name.remove_prefix(maker.size());

@@ -31,6 +31,9 @@ Result<Machine> stand_in_machine(std::string_view text);
 // knows of no GPU. Source: NVML API reference, device queries.
 Result<Machine> nvidia_machine(const std::string& library = "libnvidia-ml.so.1");
 
+// "4 V100, 4 K80".
+std::string gpus_text(const Machine& machine);
+
 // "NVIDIA A100-SXM4-80GB" is "A100".
 std::string short_gpu_name(std::string_view name);
 

@@ -65,6 +65,14 @@ bool write_end(const std::string& folder, End end) {
          sync_folder(folder);
 }
 
+void write_interrupted(const std::string& folder) {
+  write_new(path_of(folder, kAskedFile), {}, false);
+}
+
+bool was_interrupted(const std::string& folder) {
+  return access(path_of(folder, kAskedFile).c_str(), F_OK) == 0;
+}
+
 std::optional<End> read_end(const std::string& folder) {
   const std::optional<std::string> text = read_file(path_of(folder, kEndFile));
   if (!text) return std::nullopt;

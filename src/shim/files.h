@@ -4,6 +4,7 @@
 //              It is made once and whole, so a task is never started twice.
 //   end        how the task ended; it is there, whole, once nothing of it is left
 //   progress   written by the task
+//   asked      there once the task was asked to end
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,7 @@ namespace fairlead::shim {
 constexpr std::string_view kMarkFile = "shim";
 constexpr std::string_view kEndFile = "end";
 constexpr std::string_view kProgressFile = "progress";
+constexpr std::string_view kAskedFile = "asked";
 
 // The process that runs a task.
 struct Mark {
@@ -39,6 +41,10 @@ std::optional<Mark> read_mark(const std::string& folder);
 // It will be there after a loss of power. False: it cannot be written.
 bool write_end(const std::string& folder, End end);
 std::optional<End> read_end(const std::string& folder);
+
+// It need not outlive a loss of power, as the task does not.
+void write_interrupted(const std::string& folder);
+bool was_interrupted(const std::string& folder);
 
 // All that a file has; nothing where it cannot be read.
 std::optional<std::string> read_file(const std::string& path);

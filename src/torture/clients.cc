@@ -156,11 +156,11 @@ void Clients::send(ConnectionId connection, std::string_view bytes, Rng& rng) {
 void Clients::note_asked(const Ask& ask) {
   if (ask.kind == Kind::kHold || ask.kind == Kind::kRelease) {
     ledger_.held.erase(ask.job);
-    ++ledger_.holds_asked[ask.job];
+    ledger_.holds_asked[ask.job].add();
   }
   if (ask.kind == Kind::kTickets) {
     ledger_.tickets.erase(ask.user);
-    ++ledger_.tickets_asked[ask.user];
+    ledger_.tickets_asked[ask.user].add();
   }
 }
 
@@ -268,12 +268,12 @@ void Clients::on_changed(const Exchange& exchange, const Ask& ask, const HttpMes
 
 void Clients::note_changed(const Ask& ask, bool is_done) {
   if (ask.kind == Kind::kCancel && is_done) ledger_.cancelled.insert(ask.job);
-  if (ask.kind == Kind::kTickets && --ledger_.tickets_asked[ask.user] == 0 && is_done) {
+  if (ask.kind == Kind::kTickets && ledger_.tickets_asked[ask.user].settle() && is_done) {
     ledger_.tickets[ask.user] = ask.tickets;
   }
   if (ask.kind != Kind::kHold && ask.kind != Kind::kRelease) return;
-  const bool is_last = --ledger_.holds_asked[ask.job] == 0;
-  if (is_last && is_done && ask.kind == Kind::kHold) ledger_.held.insert(ask.job);
+  const bool is_settled = ledger_.holds_asked[ask.job].settle();
+  if (is_settled && is_done && ask.kind == Kind::kHold) ledger_.held.insert(ask.job);
 }
 
 void Clients::on_job(const Ask& ask, const HttpMessage& answer) {

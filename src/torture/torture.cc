@@ -72,6 +72,7 @@ class World {
     if (!opened) return cannot_open(opened.error());
     failed_ = 0;
     server_ = *std::move(opened);
+    io_.trace([&] { return "the daemon " + server_->beginning(); });
     if (std::string what = invariants_.after_open(server_->tables()); !what.empty()) {
       wrong("after opening: " + what);
       return false;
@@ -204,6 +205,7 @@ class Shrinking {
   }
 
   void shrink_crashes() {
+    if (!best_.limits.crashes) return;
     for (std::size_t i = best_.limits.crashes->size(); i-- > 0;) {
       WorldLimits smaller = best_.limits;
       smaller.crashes->erase(smaller.crashes->begin() + static_cast<std::ptrdiff_t>(i));
@@ -238,7 +240,8 @@ Shrunk shrink(std::uint64_t seed, const WorldLimits& limits, const WorldOutcome&
   WorldLimits same = limits;
   same.actions = plan.actions;
   same.faults = faults_of(plan.faults);
-  same.crashes = outcome.crashes;
+  // One that aborted has not said when it crashed.
+  if (outcome.calls > 0) same.crashes = outcome.crashes;
   if (!shrinking.keeps(same)) return std::move(shrinking).best();
   for (int round = 0; round < 2; ++round) {
     shrinking.shrink_crashes();
