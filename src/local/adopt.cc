@@ -80,6 +80,7 @@ void LocalBackend::find(Time now, const TaskStatus& status, const TaskHistory& h
 // A job that is here, and the task that was found of it, if any. It has ended already if its job is
 // running and has none, where that was not said to have ended.
 void LocalBackend::take_up(Time now, JobId id, Job& job) {
+  if (job.has_ended) return;
   const Jobs& jobs = tables_.jobs;
   const bool works = job.task && job.task->works && job.task->state == State::kRunning;
   if (jobs.state[id] != JobState::kRunning) {

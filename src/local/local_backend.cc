@@ -98,6 +98,7 @@ void LocalBackend::carry_out(Time now, std::span<const Step> steps) {
     if (step.kind != Step::Kind::kPlace) continue;
     Job& job = jobs_[step.job];
     job.hold = step.hold;
+    job.has_ended = false;
     job.start = {step.hold, machine_gpus(first_gpus_, step.gang, step.gpu_masks), now};
     due_.push_back(step.job);
   }
@@ -242,7 +243,7 @@ void LocalBackend::on_task_ended(Time now, TaskId id, TaskEnd end) {
     std::erase(leaving_, id.job);
     if (task.stopped_hold != 0) say_stopped(id.job, task.stopped_hold);
   } else {
-    job.has_ended = end.is_known;
+    job.has_ended = true;
     say_ended(id.job, job, end);
   }
   if (is_done(id.job)) remove(id.job);
