@@ -105,6 +105,8 @@ void SimTasks::thaw(Time now, TaskId id) {
 
 void SimTasks::interrupt(Time now, TaskId id) {
   SimTask* task = living(id);
+  // Who asks one that has ended cannot know that it did so before.
+  if (task == nullptr) ended_jobs_.erase(id.job);
   if (task == nullptr || task->is_killed) return;
   const bool was_frozen = !task->is_thawed();
   thaw(now, id);
