@@ -133,8 +133,10 @@ Ask Asks::submit(Rng& rng, Asker asker) {
   return ask;
 }
 
+// Checkpoints come more often than any turn ends, so that a job that loses what it did since gets on
+// however often it is moved.
 SimWork Asks::work(Rng& rng) const {
-  SimWork work{.work = {1 + 100 * scaled(rng, 4096)}, .every = {1000 * scaled(rng, 32)}};
+  SimWork work{.work = {1 + 100 * scaled(rng, 4096)}, .every = {500 * scaled(rng, 8)}};
   work.on_term = static_cast<SimWork::OnTerm>(rng.below(3));
   if (work.on_term == SimWork::OnTerm::kCheckpoint) work.checkpoint = {10 * scaled(rng, 2048)};
   if (rng.below(6) == 0) work.code = 1 + static_cast<int>(rng.below(3));

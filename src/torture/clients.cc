@@ -58,6 +58,7 @@ void Clients::wake(std::uint64_t token) {
 }
 
 void Clients::act(std::uint64_t action) {
+  if (is_quiet_) return;  // it found no daemon for too long
   Rng rng = of_seed_.split(kActionStream + action);
   if (rng.below(100) == 0) return io_.terminate();
   if (io_.is_dead()) return io_.wake(kRetry + action, io_.time() + seconds(2));
