@@ -33,11 +33,19 @@ std::uint32_t TaskHistory::starts_of(JobId job) const {
 
 void LocalBackend::adopt(Time now, std::span<const TaskStatus> tasks, const TaskHistory& history) {
   for (auto& [id, job] : jobs_) job.hold = tables_.jobs.hold[id];
+  // An end of which the journal has known since a later task began was only not forgotten yet.
+  const auto is_past = [&](const TaskStatus& task) {
+    return std::ranges::any_of(tasks, [&](const TaskStatus& other) {
+      return other.id.job == task.id.job && other.id.hold > task.id.hold;
+    });
+  };
   for (const TaskStatus& task : tasks) {
-    if (!task.was_interrupted) find(now, task, history);
+    const bool is_over = task.state == TaskStatus::State::kEnded && is_past(task);
+    if (!task.was_interrupted && !is_over) find(now, task, history);
   }
   for (const TaskStatus& task : tasks) {
-    if (task.was_interrupted) find(now, task, history);
+    const bool is_over = task.state == TaskStatus::State::kEnded && is_past(task);
+    if (task.was_interrupted && !is_over) find(now, task, history);
   }
   for (const TaskStatus& task : tasks) {
     if (task.state == TaskStatus::State::kEnded) on_task_ended(now, task.id, task.end);

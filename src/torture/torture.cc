@@ -77,6 +77,7 @@ class World {
       wrong("after opening: " + what);
       return false;
     }
+    if (clients_.is_over()) io_.terminate();
     return step_on();
   }
 
