@@ -21,6 +21,7 @@ struct Flags {
   std::string policy;
   std::string faults;
   std::string crashes;
+  bool first = false;
   bool verbose = false;
 };
 
@@ -108,7 +109,8 @@ Status torture_worlds(const Flags& flags) {
     if (!outcome.problem.empty()) {
       progress.remove();
       ++sum.failed;
-      tell(seed, limits, outcome, !flags.verbose && sum.failed <= kShrunkMax);
+      tell(seed, limits, outcome, !flags.verbose && !flags.first && sum.failed <= kShrunkMax);
+      if (flags.first) break;
     }
     progress.show(sum, flags.seeds);
   }
@@ -141,6 +143,7 @@ Command add_torture(CLI::App& root) {
          "--crashes", flags->crashes,
          "calls at which the daemon crashes, p: by a loss of power, or none (default: drawn)")
       ->type_name("CALL[p],...");
+  app->add_flag("--first", flags->first, "end with the first world that fails, as it is");
   app->add_flag("--verbose", flags->verbose, "print what happens");
   app->footer("Example:\n  fairlead torture --seeds 10000 --from 1\n");
   return {app, [flags] { return torture_worlds(*flags); }};
