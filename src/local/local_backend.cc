@@ -99,6 +99,7 @@ void LocalBackend::carry_out(Time now, std::span<const Step> steps) {
     Job& job = jobs_[step.job];
     if (step.hold <= job.hold) continue;  // said again
     job.hold = step.hold;
+    job.has_ended = false;
     job.start = {step.hold, machine_gpus(first_gpus_, step.gang, step.gpu_masks), now};
     due_.push_back(step.job);
   }
@@ -244,7 +245,7 @@ void LocalBackend::on_task_ended(Time now, TaskId id, TaskEnd end) {
     std::erase(leaving_, id.job);
     if (task.stopped_hold != 0) say_stopped(id.job, task.stopped_hold);
   } else {
-    job.has_ended = end.is_known;
+    job.has_ended = true;
     say_ended(id.job, job, end);
   }
   if (is_done(id.job)) remove(id.job);

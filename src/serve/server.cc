@@ -93,8 +93,10 @@ class LiveServer : public Server {
 
   Status begin() {
     FL_TRY(make_engine());
-    FL_TRY_ASSIGN(file, io_.append_to(std::string(kJournal), 0));
-    journal_.emplace(JournalFile::begin(std::move(file)));
+    // Whole or not at all: what is left of an append may be garbage, which is no journal.
+    FL_TRY(io_.write(std::string(kJournal), kBlocksMagic));
+    FL_TRY_ASSIGN(file, io_.append_to(std::string(kJournal), kBlocksMagic.size()));
+    journal_.emplace(JournalFile::go_on({.bytes = kBlocksMagic.size()}, std::move(file)));
     make_parts();
     engine_->begin({.policy = std::string(policy_->name()),
                     .options = policy_options_,
