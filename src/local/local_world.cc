@@ -37,9 +37,10 @@ std::span<const SpeedChange> LocalWorld::expect(Time /*now*/, std::span<Step> st
   return {};
 }
 
-void LocalWorld::carry_out(Time now, std::span<const Step> steps) {
+// The engine's clock may be some milliseconds ahead: no two of its instants are equal.
+void LocalWorld::carry_out(Time /*now*/, std::span<const Step> steps) {
   disk_ = sync_();
-  if (disk_) backend_->carry_out(now, steps);
+  if (disk_) backend_->carry_out(io_.now(), steps);
 }
 
 }  // namespace fairlead

@@ -143,7 +143,8 @@ class Local : public Subject, private SimClients {
     const Jobs& jobs = scene_.workload.jobs;
     const Duration work = scene_.workload.durations[job];
     const char* on_term = row % 3 == 0 ? "term=ignore" : "term=checkpoint:500";
-    tasks_->add(job, {.command = {"work", fmt::format("{}", work.ms), on_term}, .folder = "/"});
+    tasks_->add(
+        job, {.command = {"work", fmt::format("{}", work.ms), "every=1", on_term}, .folder = "/"});
     inbox_.add(JobSpec{.job = job,
                        .user = jobs.user[job],
                        .name = scene_.workload.names[job],
