@@ -127,6 +127,8 @@ class LiveServer : public Server {
     if (!recovery) return tl::unexpected(recovery.error());
     FL_TRY_ASSIGN(file, io_.append_to(std::string(kJournal), end.bytes));
     journal_.emplace(JournalFile::go_on(end, std::move(file)));
+    // What a killed daemon had appended was read, but may not be on the disk.
+    FL_TRY(journal_->sync());
     make_parts();
     engine_->replace_world(world_, sinks_);
     for (const Record& record : run.records()) book_->on(record);
