@@ -57,6 +57,7 @@ class Api {
   std::optional<Answer> cordon(ConnectionId connection, const HttpMessage& request,
                                std::string_view rest);
   void defer(ConnectionId connection, const HttpMessage& request, JobId submitted = JobId::none());
+  Time now() const;
   void leave(ConnectionId connection);
   void send(ConnectionId connection, const Answer& answer, bool keep_alive);
   // The user of that name, who is announced if need be.
