@@ -72,7 +72,8 @@ Result<Cluster> cluster_of(const ClusterAnswer& answer) {
 std::vector<JobAnswer> queue_of(std::vector<JobAnswer> jobs) {
   std::erase_if(jobs, [](const JobAnswer& job) { return job.is_done() || job.state == "held"; });
   std::ranges::sort(jobs, {}, &JobAnswer::id);
-  std::ranges::stable_partition(jobs, [](const JobAnswer& job) { return !job.on.empty(); });
+  std::stable_partition(jobs.begin(), jobs.end(),
+                        [](const JobAnswer& job) { return !job.on.empty(); });
   return jobs;
 }
 

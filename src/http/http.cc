@@ -207,6 +207,18 @@ std::string http_request(std::string_view method, std::string_view target, std::
   return fmt::format("{}\r\n{}", out, body);
 }
 
+std::string query_value(std::string_view query, std::string_view name) {
+  while (!query.empty()) {
+    const std::size_t end = std::min(query.find('&'), query.size());
+    const std::string_view part = query.substr(0, end);
+    if (part.starts_with(name) && part.substr(name.size()).starts_with('=')) {
+      return decoded(part.substr(name.size() + 1)).value_or("");
+    }
+    query.remove_prefix(std::min(end + 1, query.size()));
+  }
+  return {};
+}
+
 std::string http_response(int status, std::string_view content_type, std::string_view body,
                           bool keep_alive) {
   // What is shown is of this instant, is what its type says, and is for no other site's page.

@@ -54,6 +54,8 @@ std::string http_encoded(std::string_view text);
 std::string http_request(std::string_view method, std::string_view target,
                          std::string_view body = {}, std::string_view token = {});
 // A response that no cache keeps and no other site's page shows in a frame.
+// The value of a name in a query such as "all=1&user=ann%20b", decoded; empty where it has none.
+std::string query_value(std::string_view query, std::string_view name);
 std::string http_response(int status, std::string_view content_type, std::string_view body,
                           bool keep_alive = true);
 

@@ -171,6 +171,13 @@ TEST(Http, ABodyMayBeAsLargeAsItSaysAndNoLarger) {
       "an HTTP message: it is too large");
 }
 
+TEST(Http, ValuesOfAQueryAreDecoded) {
+  EXPECT_EQ(query_value("all=1&user=a%20b", "user"), "a b");
+  EXPECT_EQ(query_value("all=1&user=a", "all"), "1");
+  EXPECT_EQ(query_value("users=a", "user"), "");
+  EXPECT_EQ(query_value("user=%zz", "user"), "");
+}
+
 TEST(Http, EndlessHeadersAreAnError) {
   std::string bytes = "GET / HTTP/1.1\r\n";
   for (int i = 0; i < 10'000; ++i) bytes += "X-More: and more\r\n";

@@ -25,19 +25,6 @@ constexpr std::string_view kNodes = "/v1/nodes/";
 
 json error_body(std::string_view what) { return {{"error", what}}; }
 
-// Of the names in a query such as "all=1&user=ann".
-std::string_view query_value(std::string_view query, std::string_view name) {
-  while (!query.empty()) {
-    const std::size_t end = std::min(query.find('&'), query.size());
-    const std::string_view part = query.substr(0, end);
-    if (part.starts_with(name) && part.substr(name.size()).starts_with('=')) {
-      return part.substr(name.size() + 1);
-    }
-    query.remove_prefix(std::min(end + 1, query.size()));
-  }
-  return {};
-}
-
 }  // namespace
 
 Api::Api(Io& io, const Views& views, LocalBackend& backend, JobBook& book, Inbox& inbox)

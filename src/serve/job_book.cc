@@ -13,7 +13,10 @@ void JobBook::on(const Record& record) {
                  [&](const record::Rejected& what) { end(what.asked.job, what.reason); },
                  [&](const record::Finished& what) { end(what.job, {}); },
                  [&](const record::Failed& what) { end(what.job, what.reason); },
-                 [&](const record::Cancelled& what) { end(what.job, {}); },
+                 [&](const record::Cancelled& what) {
+                   ++cancelled_;
+                   end(what.job, {});
+                 },
                  [&](const record::StartFailed& what) {
                    entry(what.job).reason = what.reason;
                    entry(what.job).since = now_;

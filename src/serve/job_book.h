@@ -28,6 +28,7 @@ class JobBook : public RecordSink {
   const std::map<std::size_t, NoteFields>& notes(JobId job) const;
   // GPU time served to the user's jobs that are done.
   GpuTime served(UserId user) const { return served_.has(user) ? served_[user] : GpuTime(); }
+  std::int64_t cancelled() const { return cancelled_; }
   // Jobs that are done since the last call.
   std::vector<JobId> take_done() { return std::exchange(done_, {}); }
 
@@ -41,6 +42,7 @@ class JobBook : public RecordSink {
   std::map<JobId, std::map<std::size_t, NoteFields>> notes_;
   IdVector<UserId, GpuTime> served_;
   std::vector<JobId> done_;
+  std::int64_t cancelled_ = 0;
 };
 
 }  // namespace fairlead

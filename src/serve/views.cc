@@ -179,6 +179,9 @@ json Views::users(Time now) const {
     sum.served += tables.jobs.attained(job, now);
     ++sum.waiting;
   }
+  for (const auto& [job, until] : tables.held_until) {
+    sums[tables.jobs.user[job]].served += tables.jobs.attained(job, now);
+  }
   std::int64_t tickets = 0;  // of users that have jobs here
   for (UserId user : ids<UserId>(tables.users.size())) {
     if (sums[user].is_here()) tickets += tables.users.tickets[user];
@@ -218,9 +221,13 @@ std::string Views::metrics(Time now) const {
   text += fmt::format("fairlead_jobs{{state=\"running\"}} {}\n", tables.running.members().size());
   text += fmt::format("fairlead_jobs{{state=\"held\"}} {}\n", tables.held_until.size());
   add("jobs_done_total", "counter", "Jobs that are done, by how they ended.");
-  text += fmt::format("fairlead_jobs_done_total{{end=\"finished\"}} {}\n", tables.counts.finished);
-  text += fmt::format("fairlead_jobs_done_total{{end=\"failed\"}} {}\n", tables.counts.failed);
-  text += fmt::format("fairlead_jobs_done_total{{end=\"rejected\"}} {}\n", tables.counts.rejected);
+  const JobCounts& counts = tables.counts;
+  const std::int64_t cancelled = book.cancelled();  // which count as failed in the journal
+  for (const auto& [end, jobs] :
+       {std::pair("finished", counts.finished), std::pair("failed", counts.failed - cancelled),
+        std::pair("cancelled", cancelled), std::pair("rejected", counts.rejected)}) {
+    text += fmt::format("fairlead_jobs_done_total{{end=\"{}\"}} {}\n", end, jobs);
+  }
   const json list = users(now)["users"];
   const auto by_user = [&](std::string_view name, std::string_view field) {
     for (const json& user : list) {

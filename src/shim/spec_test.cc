@@ -15,7 +15,7 @@ Spec full() {
           .umask = 027,
           .open_files = 1024,
           .processes = 4,
-          .directory = "/home/ann/two words",
+          .directory = "/data/two words",
           .command = {"python", "", "line\nbreak"},
           .environment = {"A=b", "C="}};
 }
