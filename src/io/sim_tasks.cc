@@ -224,6 +224,7 @@ void SimTasks::end(SimTask& task, Time now, TaskEnd how) {
   Duration& kept = kept_[task.id.job];
   kept = std::max(kept, Duration{task.done.ms / task.work.every.ms * task.work.every.ms});
   task.state = SimTask::State::kEnded;
+  how.was_asked = task.is_interrupted && how.is_known;
   task.end = how;
   task.due = Time::never();
 }

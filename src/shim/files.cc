@@ -60,7 +60,8 @@ std::optional<Mark> read_mark(const std::string& folder) {
 bool write_end(const std::string& folder, End end) {
   const std::string path = path_of(folder, kEndFile);
   const std::string made = path + ".new";
-  const std::string text = std::to_string(end.code) + " " + std::to_string(end.signal) + "\n";
+  const std::string text = std::to_string(end.code) + " " + std::to_string(end.signal) + " " +
+                           (end.was_asked ? "1" : "0") + "\n";
   return write_new(made, text, true) && rename(made.c_str(), path.c_str()) == 0 &&
          sync_folder(folder);
 }
@@ -78,7 +79,7 @@ std::optional<End> read_end(const std::string& folder) {
   if (!text) return std::nullopt;
   End end;
   std::istringstream fields(*text);
-  if (!(fields >> end.code >> end.signal)) return std::nullopt;
+  if (!(fields >> end.code >> end.signal >> end.was_asked)) return std::nullopt;
   return end;
 }
 

@@ -30,8 +30,9 @@ struct Mark {
 };
 
 struct End {
-  int code = 0;    // of the first process that did not end well, or 0
-  int signal = 0;  // that ended it, or 0
+  int code = 0;            // of the first process that did not end well, or 0
+  int signal = 0;          // that ended it, or 0
+  bool was_asked = false;  // before: the task was asked to end while it could still be
   friend bool operator==(const End&, const End&) = default;
 };
 
