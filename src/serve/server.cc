@@ -65,9 +65,10 @@ class LiveServer : public Server, private Backend {
     FL_TRY(sync());
     backend_->retire(io_.now());
     api_->answer_due();
-    if (records_since_snapshot_ >= options_.snapshot_records || !goes_on) {
+    if (is_snapshot_due_ || records_since_snapshot_ >= options_.snapshot_records || !goes_on) {
       engine_->snapshot(policy_options_);
       records_since_snapshot_ = 0;
+      is_snapshot_due_ = false;
       FL_TRY(sync());
     }
     return goes_on;
@@ -125,7 +126,7 @@ class LiveServer : public Server, private Backend {
     FL_TRY_ASSIGN(file, io_.append_to(std::string(kJournal), end.bytes));
     journal_.emplace(JournalFile::go_on(end, std::move(file)));
     make_parts();
-    engine_->replace_world(*this, sinks_);
+    engine_->replace_world(*this, sinks_, io_.now());
     for (const Record& record : run.records()) book_->on(record);
     book_->take_done();
     adopt(run);
@@ -263,6 +264,7 @@ class LiveServer : public Server, private Backend {
   bool is_synced_ = true;
   bool leaves_ = false;
   std::int64_t records_since_snapshot_ = 0;
+  bool is_snapshot_due_ = true;  // the policy may have started anew
   std::int64_t here_ = 0;
   std::string beginning_;
 };

@@ -95,6 +95,17 @@ class Daemon : public SimClients {
   std::optional<HttpMessage> answer_;
 };
 
+// Its policy has asked for no turn yet, and nothing else happens.
+TEST(Server, ADaemonThatStartsAnewDecidesAtOnce) {
+  Daemon daemon("gandiva-fair:quantum_s=60", "1xV100");
+  daemon.submit({"work", "100000000"});
+  const std::size_t second = daemon.submit({"work", "100000000"});
+  daemon.fail(Outage::kDaemon, hours(1));
+  daemon.run_to(3600 + 180);
+  EXPECT_GT(daemon.job(second)["gpu_s"], 30.0);
+  EXPECT_LT(daemon.job(second)["gpu_s"], 180.0);
+}
+
 TEST(Server, AJobRunsAndItsEndIsKnown) {
   Daemon daemon;
   const std::size_t good = daemon.submit({"work", "5000"});

@@ -117,7 +117,9 @@ class Shim {
     if (!self) return reply("cannot read /proc");
     if (!write_mark(spec_.folder, {boot_id(), self->pid, self->started, spec_.cgroup}))
       return reply(std::string("cannot take the task: ") + std::strerror(errno));
-    const std::string refused = begin();
+    const bool has_room = reserve_end(spec_.folder);
+    const std::string refused =
+        has_room ? begin() : std::string("no room: ") + std::strerror(errno);
     reply(refused.empty() ? std::string(kBegan) : refused);
     close(kReplyDescriptor);
     if (!refused.empty()) {
