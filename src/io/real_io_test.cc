@@ -164,7 +164,8 @@ class RealIoTest : public testing::TestWithParam<bool> {
     const IoEvent event = next();
     EXPECT_EQ(event.kind, Kind::kTaskEnded);
     EXPECT_EQ(event.task, task);
-    return event.end;
+    was_asked_ = event.end.was_asked;
+    return {event.end.is_known, event.end.code, event.end.signal};
   }
   static TaskEnd code(int code) { return {.code = code}; }
   static TaskEnd signal(int signal) { return {.signal = signal}; }
@@ -191,6 +192,7 @@ class RealIoTest : public testing::TestWithParam<bool> {
   std::filesystem::path top_;
   std::filesystem::path folder_;
   std::unique_ptr<RealIo> io_;
+  bool was_asked_ = false;  // of the last end_of()
   mutable std::unique_ptr<Fifo> fifo_;
 };
 
@@ -312,7 +314,20 @@ TEST_P(RealIoTest, InterruptLetsATaskWriteItsCheckpoint) {
   ASSERT_TRUE(io_->freeze(id(1)));
   io_->interrupt(id(1));  // thaws it
   EXPECT_EQ(end_of(id(1)), code(9));
+  EXPECT_TRUE(was_asked_);
   EXPECT_EQ(log(), "checkpoint\n");
+}
+
+TEST_P(RealIoTest, OneThatEndedBeforeItWasAskedToSaysSo) {
+  start(1, "exit 4");
+  const auto mark = shim::read_mark((folder_ / "tasks" / "7.1").string());
+  ASSERT_TRUE(mark);
+  const Descriptor process(shim::open_process(mark->pid));
+  pollfd ended{process.get(), POLLIN, 0};
+  ASSERT_EQ(::poll(&ended, 1, -1), 1);
+  io_->interrupt(id(1));
+  EXPECT_EQ(end_of(id(1)), code(4));
+  EXPECT_FALSE(was_asked_);
 }
 
 TEST_P(RealIoTest, InterruptLetsTheOthersWriteWhenTheFirstEndsByTheSignal) {

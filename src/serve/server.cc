@@ -8,6 +8,7 @@
 #include "fairlead/serve/api.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -145,6 +146,8 @@ class LiveServer : public Server, private Backend {
                          policy_->name());
     }
     EngineOptions options{.slack = kSlack};
+    // Who hands in a program that is not there must not close the node to others.
+    options.cordon_after = std::numeric_limits<std::uint32_t>::max();
     options.profiles.source = SpeedSource::kMeasured;
     options.profiles.length = {};  // what jobs tell was measured over turns already
     options.profiles.seed = options_.seed;
