@@ -46,7 +46,7 @@ std::string use_text(const ClusterAnswer& cluster, const std::vector<JobAnswer>&
     }
     if (!of_node.gpus.empty()) idle.push_back(std::move(of_node));
   }
-  const auto waiting = std::ranges::count(jobs, std::string_view("waiting"), &JobAnswer::state);
+  const auto waiting = std::ranges::count_if(jobs, &JobAnswer::is_waiting);
   return fmt::format("{} of {} GPUs in use{}; {} {}; policy {}\n", used, gpus,
                      idle.empty() ? "" : fmt::format(", idle: {}", on_text(idle)), waiting,
                      waiting == 1 ? "job waits" : "jobs wait", cluster.policy);
@@ -108,7 +108,7 @@ std::string queue_text(const ClusterAnswer& cluster, const std::vector<JobAnswer
                {"USER", kLeft},
                {"GPUS"},
                {"STATE", kLeft},
-               {"SUBMITTED"},
+               {"SINCE"},
                {"GPU TIME"},
                {"ON", kLeft},
                {"", kLeft}});
@@ -117,7 +117,7 @@ std::string queue_text(const ClusterAnswer& cluster, const std::vector<JobAnswer
                         [](const JobAnswer& job) { return !job.on.empty(); });
   for (const JobAnswer& job : rows) {
     table.add_row({fmt::format("{}", job.id), job.name, job.user, fmt::format("{}", job.gpus),
-                   job.state, span_text(cluster.now_unix_ms - job.submitted_unix_ms) + " ago",
+                   job.state, span_text(cluster.now_unix_ms - job.since_unix_ms),
                    span_text(static_cast<std::int64_t>(job.gpu_s * 1000)), on_text(job.on),
                    remark_on(job)});
   }

@@ -21,12 +21,12 @@ ClusterAnswer cluster() {
 std::vector<JobAnswer> jobs() {
   return job_answers(json::parse(R"({"jobs": [
     {"id": 11, "name": "late", "user": "bob", "gpus": 4, "state": "waiting",
-     "submitted_unix_ms": 9995000, "gpu_s": 0, "on": [], "reason": "4 GPUs are not free"},
+     "since_unix_ms": 9995000, "gpu_s": 0, "on": [], "reason": "4 GPUs are not free"},
     {"id": 12, "name": "resnet", "user": "ann", "gpus": 2, "state": "running",
-     "submitted_unix_ms": 2400000, "gpu_s": 7200, "on": [{"node": "V100", "gpus": [0, 1]}],
+     "since_unix_ms": 2400000, "gpu_s": 7200, "on": [{"node": "V100", "gpus": [0, 1]}],
      "progress": {"done": 25, "total": 100, "unit_per_s": 1}},
     {"id": 9, "name": "old\u001b[2J", "user": "bob", "gpus": 1, "state": "running",
-     "submitted_unix_ms": 0, "gpu_s": 61, "on": [{"node": "K80", "gpus": [2]}]}]})"));
+     "since_unix_ms": 0, "gpu_s": 61, "on": [{"node": "K80", "gpus": [2]}]}]})"));
 }
 
 TEST(LiveText, ALengthOfTimeHasItsTwoLargestUnits) {
@@ -58,10 +58,10 @@ TEST(LiveText, TheQueueShowsWhoHasGpusBeforeWhoWaits) {
   EXPECT_EQ(queue_text(cluster(), jobs(), TextStyle::kPlain),
             R"(3 of 4 GPUs in use, idle: K80:3; 1 job waits; policy gandiva-fair
 
-JOB  NAME     USER  GPUS  STATE     SUBMITTED  GPU TIME  ON
-  9  old?[2J  bob      1  running  2h 46m ago     1m 1s  K80:2
- 12  resnet   ann      2  running   2h 6m ago        2h  V100:0-1  25.0 %
- 11  late     bob      4  waiting      5s ago        0s            4 GPUs are not free
+JOB  NAME     USER  GPUS  STATE     SINCE  GPU TIME  ON
+  9  old?[2J  bob      1  running  2h 46m     1m 1s  K80:2
+ 12  resnet   ann      2  running   2h 6m        2h  V100:0-1  25.0 %
+ 11  late     bob      4  waiting      5s        0s            4 GPUs are not free
 )");
 }
 

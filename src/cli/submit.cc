@@ -117,7 +117,7 @@ Status tell_wait(Daemon& daemon, const JobAnswer& job) {
   if (job.state != "waiting") return {};
   FL_TRY_ASSIGN(jobs, daemon.jobs());
   const auto before = std::ranges::count_if(
-      jobs, [&](const JobAnswer& other) { return other.state == "waiting" && other.id < job.id; });
+      jobs, [&](const JobAnswer& other) { return other.is_waiting() && other.id < job.id; });
   fmt::print(stderr, "job {} waits: {} {} before it (fairlead why {}, fairlead when {})\n", job.id,
              before, before == 1 ? "job" : "jobs", job.id, job.id);
   return {};

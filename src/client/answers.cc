@@ -99,6 +99,7 @@ JobAnswer job_answer(const json& job) {
           .gpus = integer(job, "gpus").value_or(1),
           .state = text(job, "state"),
           .submitted_unix_ms = integer(job, "submitted_unix_ms").value_or(0),
+          .since_unix_ms = integer(job, "since_unix_ms").value_or(0),
           .finished_unix_ms = integer(job, "finished_unix_ms"),
           .gpu_s = number(job, "gpu_s").value_or(0),
           .on = list(job, "on", on_answer),

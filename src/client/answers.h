@@ -46,6 +46,7 @@ struct JobAnswer {
   std::int64_t gpus = 1;
   std::string state;  // "waiting", "running", ...
   std::int64_t submitted_unix_ms = 0;
+  std::int64_t since_unix_ms = 0;  // it is in that state
   std::optional<std::int64_t> finished_unix_ms{};
   double gpu_s = 0;  // served
   std::vector<On> on{};
@@ -57,6 +58,8 @@ struct JobAnswer {
   std::optional<Progress> progress{};
   std::string log{};  // its file; only where one job was asked for
 
+  // It wants GPUs and has none.
+  bool is_waiting() const { return state == "waiting" || state == "suspended"; }
   bool is_done() const {
     return state == "finished" || state == "failed" || state == "cancelled" || state == "rejected";
   }

@@ -11,7 +11,7 @@ using nlohmann::json;
 TEST(Answers, AJobIsReadWhole) {
   const JobAnswer job = job_answer(json::parse(R"({
     "id": 12, "name": "resnet", "user": "ann", "model": "ResNet50", "gpus": 2, "state": "failed",
-    "submitted_unix_ms": 1000, "finished_unix_ms": 2000, "gpu_s": 1.5,
+    "submitted_unix_ms": 1000, "since_unix_ms": 1500, "finished_unix_ms": 2000, "gpu_s": 1.5,
     "on": [{"node": "V100", "gpus": [0, 3]}], "restarts": 4, "reason": "exit code 7",
     "exit_code": 7, "signal": 9, "declared_s": 60.5,
     "progress": {"done": 10, "total": 100, "unit_per_s": 2.5}, "log": "/logs/12"})"));
@@ -19,6 +19,7 @@ TEST(Answers, AJobIsReadWhole) {
   EXPECT_EQ(job.name + " " + job.user + " " + job.model, "resnet ann ResNet50");
   EXPECT_EQ(job.gpus, 2);
   EXPECT_EQ(job.submitted_unix_ms, 1000);
+  EXPECT_EQ(job.since_unix_ms, 1500);
   EXPECT_EQ(job.finished_unix_ms, 2000);
   EXPECT_EQ(job.gpu_s, 1.5);
   ASSERT_EQ(job.on.size(), 1U);

@@ -5,7 +5,7 @@
 namespace fairlead {
 namespace {
 
-TestingDaemon::Answer echo(const HttpMessage& request) {
+TestingDaemon::Answer echo(const HttpMessage& request, pid_t) {
   return {request.path == "/no" ? 404 : 200,
           fmt::format("{} {} {} {}", request.method, request.path, request.query, request.body)};
 }
@@ -49,7 +49,7 @@ TEST(Client, APathTooLongForASocketIsAnError) {
 
 TEST(Client, ADaemonThatGoesIsAnError) {
   const TestingDaemon daemon(testing_socket(),
-                             [](const HttpMessage&) { return TestingDaemon::Answer{0}; });
+                             [](const HttpMessage&, pid_t) { return TestingDaemon::Answer{0}; });
   Client client = Client::connect(daemon.path()).value();
   const auto answer = client.ask("GET", "/");
   ASSERT_FALSE(answer);

@@ -20,13 +20,14 @@ namespace fairlead {
 
 class TestingDaemon {
  public:
-  // The status and the body of an answer; status 0: it hangs up instead. Called from threads of the
-  // daemon, one for each connection.
+  // The status and the body of an answer; status 0: it hangs up instead.
   struct Answer {
     int status = 200;
     std::string body = "{}";
   };
-  using Answers = std::function<Answer(const HttpMessage&)>;
+  // What is asked, by the process of that number. Called from threads of the daemon, one for each
+  // connection.
+  using Answers = std::function<Answer(const HttpMessage&, pid_t)>;
 
   TestingDaemon(std::string path, Answers answers)
       : path_(std::move(path)),
@@ -58,6 +59,9 @@ class TestingDaemon {
   }
   int accept() const { return ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC); }
   void answer_all(int fd) const {
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size);
     HttpReader reader(HttpReader::Of::kRequests);
     std::array<char, 4096> bytes;
     bool is_open = true;
@@ -65,7 +69,7 @@ class TestingDaemon {
       const ssize_t count = ::recv(fd, bytes.data(), bytes.size(), 0);
       is_open = count > 0 && reader.feed({bytes.data(), static_cast<std::size_t>(count)});
       while (const auto request = reader.next()) {
-        const Answer answer = answers_(*request);
+        const Answer answer = answers_(*request, peer.pid);
         const std::string response = http_response(answer.status, "application/json", answer.body);
         is_open = is_open && answer.status != 0;
         if (is_open) ::send(fd, response.data(), response.size(), MSG_NOSIGNAL);

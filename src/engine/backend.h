@@ -43,9 +43,9 @@ class Backend {
  public:
   virtual ~Backend() = default;
   // Waits for the next instant at which something is new, at most until `until`, and returns all of
-  // it. Without anything up to `until`, returns no events at now == until; if nothing that matters
-  // can happen of itself, ended at once, unless something is `awaited` at `until` that may start a
-  // job. Instants never decrease.
+  // it. Without anything up to `until`, returns no events at now == until, or sooner; if nothing that
+  // matters can happen of itself, ended at once, unless something is `awaited` at `until` that may
+  // start a job. Instants never decrease.
   virtual Batch wait(Time until, bool awaited) = 0;
   // Fills in what it expects of each place step (Step::rate, overhead, locality); a rate that it
   // cannot know beforehand it leaves at 0, and tells by kProgress once it was measured. Returns the jobs

@@ -113,6 +113,8 @@ class Engine {
   void restart_policy() { restarts_policy_ = true; }
 
   Time now() const { return now_; }
+  // When it has something to do by itself; never: not before something happens.
+  Time next_wake() const;
   const EngineCounts& counts() const { return counts_; }
   const Tables& tables() const { return tables_; }
 
@@ -168,7 +170,6 @@ class Engine {
   bool is_running(JobId job, HoldId hold) const;
   void lose_hold(JobId job, Duration lost = {});
   void stop_now(JobId job, record::StopCause cause);
-  Time next_wake() const;
   bool wake_up();
   Status decide(bool only_woke);
   Status check_plan();

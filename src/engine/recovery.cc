@@ -357,7 +357,12 @@ Result<Recovery> recover(Engine& engine, const RecordedRun& run, std::string_vie
   for (Records left = records.subspan(loaded); !left.empty();) {
     const Records instant = first_instant(left);
     left = left.subspan(instant.size());
-    if (std::ranges::all_of(instant, is_aside)) continue;
+    if (std::ranges::all_of(instant, is_aside)) {
+      recorded.set({});
+      while (engine.next_wake() <= instant.front().t) FL_TRY(engine.step());
+      for (const Record& record : instant) engine.restore(record);
+      continue;
+    }
     recorded.set(instant, left);
     comparison.set(instant);
     // Instants at which nothing was journalled come first: those of wake-ups.

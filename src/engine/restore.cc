@@ -10,6 +10,7 @@
 namespace fairlead {
 
 void Engine::snapshot(std::string_view policy_options) {
+  if (restarts_policy_) return;  // it does not know of the jobs yet
   Writer writer;
   policy_->save(writer);
   std::vector<Time> wakes;

@@ -85,7 +85,7 @@ std::string find_cgroups(const std::string& name) {
     std::vector<std::string> parents = {mount + own};
     if (!own.empty()) parents.push_back(mount);
     for (const std::string& parent : parents) {
-      const std::string group = parent + "/fairlead/" + name;
+      std::string group = fmt::format("{}/fairlead/{}", parent, name);
       if (is_usable(parent, group)) return group;
       remove_cgroup(group);
     }

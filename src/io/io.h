@@ -49,7 +49,9 @@ struct TaskSpec {
   std::string folder;                    // where it runs
   std::uint32_t umask = 022;
   std::vector<std::uint32_t> gpus;  // of the machine, as environment says too
-  std::uint32_t processes = 1;      // copies of the command, each with a RANK of its own
+  // Copies of the command. More than one have RANK, LOCAL_RANK and WORLD_SIZE; a single one has none of
+  // its own, as launchers take a rank that is there as the sign of another launcher.
+  std::uint32_t processes = 1;
 };
 
 struct TaskEnd {

@@ -68,6 +68,10 @@ Status SimTasks::start(Time now, const TaskSpec& spec) {
     problems_.push_back(fmt::format("job {} hold {} is started twice", id.job.row(), id.hold));
     return run_error("there is such a task");
   }
+  if (ended_jobs_.contains(id.job)) {
+    problems_.push_back(
+        fmt::format("job {} hold {} is started, but the job has ended", id.job.row(), id.hold));
+  }
   for (auto at = tasks_.lower_bound({id.job, 0}); at != tasks_.end() && at->first.job == id.job;
        ++at) {
     if (!at->second.is_alive()) continue;
@@ -171,6 +175,7 @@ void SimTasks::lose_power(Time now) {
       end(task, now, {.is_known = false});
     } else if (rng_.below(4) == 0) {
       task.end = {.is_known = false};
+      ended_jobs_.erase(id.job);
     }
   }
 }
@@ -210,6 +215,7 @@ void SimTasks::end_of_itself(SimTask& task, Time now) {
   const bool is_whole = task.done.ms >= task.work.work.ms && !task.work.hangs;
   if (is_whole && !task.is_killed && task.is_thawed()) {
     done_jobs_.insert(task.id.job);
+    if (!task.is_interrupted) ended_jobs_.insert(task.id.job);
     return end(task, now, {.code = task.work.code});
   }
   if (!task.is_killed && task.is_interrupted) {

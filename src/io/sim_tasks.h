@@ -89,7 +89,8 @@ class SimTasks {
   std::size_t started() const { return names_.size(); }
   // Whether all work of the job was done, and its end was not lost.
   bool is_done(JobId job) const { return done_jobs_.contains(job); }
-  // What a daemon must never do and did: start a name twice, or a second task of a job.
+  // What a daemon must never do and did: start a name twice, or a second task of a
+  // job, or a task of a job that has ended of itself.
   const std::vector<std::string>& problems() const { return problems_; }
 
  private:
@@ -112,6 +113,7 @@ class SimTasks {
   std::map<JobId, std::uint32_t> tries_;
   std::set<TaskId> names_;
   std::set<JobId> done_jobs_;
+  std::set<JobId> ended_jobs_;                                       // of itself, not asked to
   std::priority_queue<Due, std::vector<Due>, std::greater<>> dues_;  // some are out of date
   std::vector<std::string> problems_;
   Rng rng_;

@@ -38,18 +38,20 @@ std::optional<TaskId> parse_name(const std::string& name) {
   return TaskId{JobId(job), hold};
 }
 
-// A file of the user's, to append to or to read; it is made where there is none. What is not a plain
-// file is refused, and no link is followed.
-Result<Descriptor> users_file(const std::string& path, int flags, std::uint32_t uid,
-                              std::uint32_t gid) {
-  Descriptor file(
-      ::open(path.c_str(), flags | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+// A file of the user's, to append to; it is made where there is none. What is not a plain file, or is
+// another user's, is refused, and no link is followed.
+Result<Descriptor> users_file(const std::string& path, std::uint32_t uid, std::uint32_t gid) {
+  constexpr int kFlags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  Descriptor file(::open(path.c_str(), kFlags, 0600));
   struct stat now {};
-  const bool is_plain = file.is_open() && ::fstat(file.get(), &now) == 0 && S_ISREG(now.st_mode);
-  if (file.is_open() && !is_plain) return run_error("{} is no plain file", path);
-  const bool is_theirs = is_plain && (now.st_uid == uid || ::fchown(file.get(), uid, gid) == 0);
-  if (!is_theirs) return run_error("{}: cannot make it: {}", path, std::strerror(errno));
-  return file;
+  if (!file.is_open() || ::fstat(file.get(), &now) != 0)
+    return run_error("{}: cannot make it: {}", path, std::strerror(errno));
+  if (!S_ISREG(now.st_mode)) return run_error("{} is no plain file", path);
+  if (now.st_uid == uid) return file;
+  if (now.st_uid != ::geteuid() || now.st_size != 0)  // not one that was just made
+    return run_error("{} belongs to user {}", path, now.st_uid);
+  if (::fchown(file.get(), uid, gid) == 0) return file;
+  return run_error("{}: cannot make it that of user {}: {}", path, uid, std::strerror(errno));
 }
 
 Status check(const TaskSpec& spec) {
@@ -115,12 +117,12 @@ Status Tasks::start(const TaskSpec& spec) {
 
 Status Tasks::prepare(const TaskSpec& spec) const {
   FL_TRY(make_passage(folder_of(spec.id)));
-  FL_TRY(users_file(progress_path(spec.id), O_WRONLY, spec.uid, spec.gid));
+  FL_TRY(users_file(progress_path(spec.id), spec.uid, spec.gid));
   return {};
 }
 
 Status Tasks::launch(const TaskSpec& spec, const std::string& cgroup) {
-  FL_TRY_ASSIGN(log, users_file(log_path(spec.id.job), O_WRONLY | O_APPEND, spec.uid, spec.gid));
+  FL_TRY_ASSIGN(log, users_file(log_path(spec.id.job), spec.uid, spec.gid));
   const bool becomes_user = spec.uid != ::geteuid();
   const shim::Spec given{
       .folder = folder_of(spec.id),
@@ -235,23 +237,18 @@ std::vector<TaskStatus> Tasks::all() {
 
 // Nothing where it never began; it is removed then.
 std::optional<TaskStatus> Tasks::look(TaskId task) {
-  using State = TaskStatus::State;
   const std::string folder = folder_of(task);
   for (;;) {
-    std::optional<shim::Mark> mark;
-    if (live_.count(task) == 0) mark = shim::read_mark(folder);
-    if (mark) adopt(task, *mark);
-    if (const auto found = live_.find(task); found != live_.end()) {
-      if (found->second.is_given_up) return std::nullopt;
+    if (const auto found = live_.find(task); found != live_.end())
+      return status_of(task, found->second);
+    std::optional<shim::Mark> mark = shim::read_mark(folder);
+    if (mark && adopt(task, *mark)) continue;
+    if ((mark && mark->pid != 0) || shim::read_end(folder)) {
       return TaskStatus{.id = task,
-                        .state = is_frozen(found->second) ? State::kFrozen : State::kRunning,
-                        .was_interrupted = shim::was_interrupted(folder)};
-    }
-    if ((mark && mark->pid != 0) || shim::read_end(folder))
-      return TaskStatus{.id = task,
-                        .state = State::kEnded,
+                        .state = TaskStatus::State::kEnded,
                         .was_interrupted = shim::was_interrupted(folder),
                         .end = end_of(task, mark ? mark->cgroup : std::string())};
+    }
     // A shim that was late finds the task taken; else it has just begun, and is looked at again.
     const bool is_mine = mark || shim::write_mark(folder, {.boot = shim::boot_id()});
     if (!is_mine && errno == EEXIST) continue;
@@ -260,27 +257,36 @@ std::optional<TaskStatus> Tasks::look(TaskId task) {
   }
 }
 
-// Watches the shim that made `mark`, if it lives. A number of a process that is used again has another
-// start time.
-void Tasks::adopt(TaskId task, const shim::Mark& mark) {
-  if (mark.pid <= 0 || mark.boot != shim::boot_id()) return;
+// Watches the shim that made `mark`; false if it has ended. A process that got its number since has
+// another start time.
+bool Tasks::adopt(TaskId task, const shim::Mark& mark) {
+  if (mark.pid <= 0 || mark.boot != shim::boot_id()) return false;
   Descriptor process(shim::open_process(mark.pid));
   FL_CHECK(process.is_open() || errno == ESRCH, "a task cannot be watched: {}",
            std::strerror(errno));
   const std::optional<shim::Process> now = shim::find_process(mark.pid);
-  if (!process.is_open() || !now || now->started != mark.started) return;
-  if (now->has_ended()) {
-    reap(process, 0);
-  } else {
-    watch(task, mark.pid, std::move(process), mark.cgroup);
-  }
+  if (!process.is_open() || !now || now->started != mark.started) return false;
+  if (now->has_ended() && reap(process, 0)) return false;
+  watch(task, mark.pid, std::move(process), mark.cgroup);
+  return true;
 }
 
-bool Tasks::is_frozen(const Live& live) const {
-  if (!live.cgroup.empty()) return is_cgroup_frozen(live.cgroup);
-  const std::vector<shim::Process> below = shim::descendants(live.pid).processes;
-  return !below.empty() && std::all_of(below.begin(), below.end(),
-                                       [](const auto& process) { return process.is_still(); });
+std::optional<TaskStatus> Tasks::status_of(TaskId task, const Live& live) const {
+  if (live.is_given_up) return std::nullopt;
+  TaskStatus status{.id = task, .was_interrupted = shim::was_interrupted(folder_of(task))};
+  bool is_frozen = false;
+  if (!live.cgroup.empty()) {
+    is_frozen = is_cgroup_frozen(live.cgroup);
+  } else {
+    // Those that have ended and wait to be noticed say nothing.
+    const std::vector<shim::Process> below = shim::descendants(live.pid).processes;
+    const auto is_still = [](const shim::Process& process) { return process.is_still(); };
+    const auto is_over = [](const shim::Process& process) { return process.has_ended(); };
+    is_frozen = std::all_of(below.begin(), below.end(), is_still) &&
+                !std::all_of(below.begin(), below.end(), is_over);
+  }
+  if (is_frozen) status.state = TaskStatus::State::kFrozen;
+  return status;
 }
 
 void Tasks::forget(TaskId task) {

@@ -66,8 +66,8 @@ class Tasks {
   Live& watch(TaskId task, pid_t pid, Descriptor shim, std::string cgroup);
   void clean(TaskId task, const std::string& cgroup) const;
   std::optional<TaskStatus> look(TaskId task);
-  void adopt(TaskId task, const shim::Mark& mark);
-  bool is_frozen(const Live& live) const;
+  bool adopt(TaskId task, const shim::Mark& mark);
+  std::optional<TaskStatus> status_of(TaskId task, const Live& live) const;
   TaskEnd end_of(TaskId task, const std::string& cgroup) const;
 
   TaskOptions options_;

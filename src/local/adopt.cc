@@ -33,11 +33,19 @@ std::uint32_t TaskHistory::starts_of(JobId job) const {
 
 void LocalBackend::adopt(Time now, std::span<const TaskStatus> tasks, const TaskHistory& history) {
   for (auto& [id, job] : jobs_) job.hold = tables_.jobs.hold[id];
+  // An end of which the journal has known since a later task began was only not forgotten yet.
+  const auto is_past = [&](const TaskStatus& task) {
+    return std::ranges::any_of(tasks, [&](const TaskStatus& other) {
+      return other.id.job == task.id.job && other.id.hold > task.id.hold;
+    });
+  };
   for (const TaskStatus& task : tasks) {
-    if (!task.was_interrupted) find(now, task, history);
+    const bool is_over = task.state == TaskStatus::State::kEnded && is_past(task);
+    if (!task.was_interrupted && !is_over) find(now, task, history);
   }
   for (const TaskStatus& task : tasks) {
-    if (task.was_interrupted) find(now, task, history);
+    const bool is_over = task.state == TaskStatus::State::kEnded && is_past(task);
+    if (task.was_interrupted && !is_over) find(now, task, history);
   }
   for (const TaskStatus& task : tasks) {
     if (task.state == TaskStatus::State::kEnded) on_task_ended(now, task.id, task.end);
@@ -59,17 +67,18 @@ void LocalBackend::find(Time now, const TaskStatus& status, const TaskHistory& h
   const auto found = jobs_.find(status.id.job);
   const auto gpus = history.gpus_of(status.id);
   const bool has_ended = status.state == TaskStatus::State::kEnded;
-  if (found == jobs_.end() || gpus.empty() || found->second.task) {  // its job is done
+  if (gpus.empty() || (found != jobs_.end() && found->second.task)) {  // not ours
     if (!has_ended) io_.kill(status.id);
     return;
   }
-  Job& job = found->second;
+  // One whose job is done has its GPUs until it has left.
+  Job& job = jobs_[status.id.job];
   job.task = {.id = status.id, .gpus = {gpus.begin(), gpus.end()}, .works = false};
   if (status.state == TaskStatus::State::kFrozen) job.task->state = State::kFrozen;
   if (status.state == TaskStatus::State::kRunning && are_free(gpus, status.id.job)) {
     set_works(now, status.id.job, *job.task, true);
   }
-  if (!status.was_interrupted) return;
+  if (!status.was_interrupted && !is_done(status.id.job)) return;
   if (has_ended) {
     job.task->state = State::kLeaving;
   } else {
@@ -80,6 +89,7 @@ void LocalBackend::find(Time now, const TaskStatus& status, const TaskHistory& h
 // A job that is here, and the task that was found of it, if any. It has ended already if its job is
 // running and has none, where that was not said to have ended.
 void LocalBackend::take_up(Time now, JobId id, Job& job) {
+  if (job.has_ended || is_done(id)) return;
   const Jobs& jobs = tables_.jobs;
   const bool works = job.task && job.task->works && job.task->state == State::kRunning;
   if (jobs.state[id] != JobState::kRunning) {

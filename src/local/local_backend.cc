@@ -97,7 +97,9 @@ void LocalBackend::carry_out(Time now, std::span<const Step> steps) {
   for (const Step& step : steps) {
     if (step.kind != Step::Kind::kPlace) continue;
     Job& job = jobs_[step.job];
+    if (step.hold <= job.hold) continue;  // said again
     job.hold = step.hold;
+    job.has_ended = false;
     job.start = {step.hold, machine_gpus(first_gpus_, step.gang, step.gpu_masks), now};
     due_.push_back(step.job);
   }
@@ -108,6 +110,7 @@ void LocalBackend::stop(Time now, JobId id, HoldId hold, bool moves) {
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return say_stopped(id, hold);
   Job& job = found->second;
+  if (hold <= std::exchange(job.stopped, std::max(job.stopped, hold))) return;  // said again
   if (job.start && job.start->hold == hold) {  // it had not come about
     job.start.reset();
     std::erase(due_, id);
@@ -244,7 +247,7 @@ void LocalBackend::on_task_ended(Time now, TaskId id, TaskEnd end) {
   // One that was about to be told to leave may have ended by itself just before.
   const bool has_left = is_leaving && (end.was_asked || !end.is_known);
   if (!has_left && !is_done(id.job)) {
-    job.has_ended = end.is_known;
+    job.has_ended = true;
     say_ended(id.job, job, end);
   }
   if (is_done(id.job)) remove(id.job);

@@ -117,6 +117,7 @@ class LocalBackend : public RecordSink {
     std::optional<Task> task;
     std::optional<Start> start;  // that is due once the GPUs are free
     HoldId hold = 0;             // the last that was placed
+    HoldId stopped = 0;          // the last that was stopped
     std::uint32_t starts = 0;
     bool has_ended = false;  // which the engine has been told
   };

@@ -4,6 +4,7 @@
 #include "fairlead/engine/engine.h"
 #include "fairlead/engine/recovery.h"
 #include "fairlead/journal/journal.h"
+#include "fairlead/local/local_world.h"
 #include "fairlead/policy/registry.h"
 #include "fairlead/serve/api.h"
 
@@ -41,7 +42,7 @@ std::string nodes_text(const Cluster& cluster) {
   return text;
 }
 
-class LiveServer : public Server, private Backend {
+class LiveServer : public Server {
  public:
   LiveServer(Io& io, ServeOptions options) : io_(io), options_(std::move(options)) {}
 
@@ -62,7 +63,7 @@ class LiveServer : public Server, private Backend {
 
   Result<bool> step() override {
     FL_TRY_ASSIGN(goes_on, engine_->step());
-    FL_TRY(disk_);
+    FL_TRY(world_.disk());
     FL_TRY(sync());
     backend_->retire(io_.now());
     api_->answer_due();
@@ -94,8 +95,10 @@ class LiveServer : public Server, private Backend {
 
   Status begin() {
     FL_TRY(make_engine());
-    FL_TRY_ASSIGN(file, io_.append_to(std::string(kJournal), 0));
-    journal_.emplace(JournalFile::begin(std::move(file)));
+    // Whole or not at all: what is left of an append may be garbage, which is no journal.
+    FL_TRY(io_.write(std::string(kJournal), kBlocksMagic));
+    FL_TRY_ASSIGN(file, io_.append_to(std::string(kJournal), kBlocksMagic.size()));
+    journal_.emplace(JournalFile::go_on({.bytes = kBlocksMagic.size()}, std::move(file)));
     make_parts();
     engine_->begin({.policy = std::string(policy_->name()),
                     .options = policy_options_,
@@ -116,18 +119,20 @@ class LiveServer : public Server, private Backend {
                          nodes.text(), nodes_text(options_.machine.cluster));
     }
     FL_TRY(make_engine());
-    Result<Recovery> recovery = recover(*engine_, run, policy_options_, *policy_, *this, false);
+    Result<Recovery> recovery = recover(*engine_, run, policy_options_, *policy_, world_, false);
     if (!recovery) {  // another version: the policy starts anew from the tables
       const std::string why = recovery.error().message;
       FL_TRY(make_engine());
-      recovery = recover(*engine_, run, policy_options_, *policy_, *this, false, false);
+      recovery = recover(*engine_, run, policy_options_, *policy_, world_, false, false);
       if (recovery) recovery->why = why;
     }
     if (!recovery) return tl::unexpected(recovery.error());
     FL_TRY_ASSIGN(file, io_.append_to(std::string(kJournal), end.bytes));
     journal_.emplace(JournalFile::go_on(end, std::move(file)));
+    // What a killed daemon had appended was read, but may not be on the disk.
+    FL_TRY(journal_->sync());
     make_parts();
-    engine_->replace_world(*this, sinks_, io_.now());
+    engine_->replace_world(world_, sinks_, io_.now());
     for (const Record& record : run.records()) book_->on(record);
     book_->take_done();
     adopt(run);
@@ -152,8 +157,7 @@ class LiveServer : public Server, private Backend {
     options.profiles.length = {};  // what jobs tell was measured over turns already
     options.profiles.seed = options_.seed;
     options.work.source = WorkSource::kReported;
-    engine_.emplace(options_.machine.cluster, nullptr, *policy_, static_cast<Backend&>(*this),
-                    sinks_, options);
+    engine_.emplace(options_.machine.cluster, nullptr, *policy_, world_, sinks_, options);
     return {};
   }
 
@@ -161,6 +165,7 @@ class LiveServer : public Server, private Backend {
     const Tables& tables = engine_->tables();
     book_.emplace(tables);
     backend_.emplace(io_, tables, options_.machine, options_.grace, inbox_);
+    world_.set_backend(*backend_);
     views_.emplace(
         Views{io_, tables, *book_, *backend_, std::string(policy_->name()), policy_options_});
     api_.emplace(io_, *views_, *backend_, *book_, inbox_);
@@ -201,71 +206,27 @@ class LiveServer : public Server, private Backend {
     return {};
   }
 
-  // The engine's world.
-  Batch wait(Time until, bool /*awaited*/) override {
-    if (!disk_) return {.ended = true};
-    while (!leaves_) {
-      // What is there at once goes into one batch, and to the disk with one sync.
-      const Time due = std::min(until, backend_->deadline());
-      const IoEvent event = io_.wait(inbox_.empty() ? due : Time{});
-      if (event.kind != IoEvent::Kind::kTime) {
-        take(event);
-        continue;
-      }
-      const Time now = io_.now();
-      backend_->on_time(now);
-      if (!inbox_.empty() || now >= until) break;
-    }
-    if (leaves_ && inbox_.empty()) return {.ended = true};
-    const Time now = io_.now();
-    return inbox_.take(std::min(now, until), now);
+  void on_client(const IoEvent& event) {
+    if (event.kind == IoEvent::Kind::kConnected) api_->on_connected(event.connection, event.peer);
+    if (event.kind == IoEvent::Kind::kReceived) api_->on_received(event.connection, event.bytes);
+    if (event.kind == IoEvent::Kind::kClosed) api_->on_closed(event.connection);
   }
-
-  void take(const IoEvent& event) {
-    switch (event.kind) {
-      case IoEvent::Kind::kConnected:
-        return api_->on_connected(event.connection, event.peer);
-      case IoEvent::Kind::kReceived:
-        return api_->on_received(event.connection, event.bytes);
-      case IoEvent::Kind::kClosed:
-        return api_->on_closed(event.connection);
-      case IoEvent::Kind::kTaskEnded:
-        return backend_->on_task_ended(io_.now(), event.task, event.end);
-      case IoEvent::Kind::kTerminate:
-        leaves_ = true;
-        return;
-      default:
-        return;
-    }
-  }
-
-  std::span<const SpeedChange> expect(Time /*now*/, std::span<Step> steps) override {
-    backend_->expect(steps);
-    return {};
-  }
-
-  void carry_out(Time now, std::span<const Step> steps) override {
-    disk_ = sync();
-    if (disk_) backend_->carry_out(now, steps);
-  }
-
-  bool reports_steps() const override { return true; }
 
   Io& io_;
   const ServeOptions options_;
   std::string policy_options_;
   std::unique_ptr<Policy> policy_;
   Sinks sinks_{*this};
+  Inbox inbox_;
+  LocalWorld world_{io_, inbox_, [this] { return sync(); },
+                    [this](const IoEvent& event) { on_client(event); }};
   std::optional<Engine> engine_;
   std::optional<JournalFile> journal_;
   std::optional<JobBook> book_;
   std::optional<LocalBackend> backend_;
   std::optional<Views> views_;
   std::optional<Api> api_;
-  Inbox inbox_;
-  Status disk_;
   bool is_synced_ = true;
-  bool leaves_ = false;
   std::int64_t records_since_snapshot_ = 0;
   bool is_snapshot_due_ = true;  // the policy may have started anew
   std::int64_t here_ = 0;

@@ -4,10 +4,10 @@
 // As the subreaper, all that they begin stays below it, however it detaches itself. It answers to no
 // signal but those of the daemon: SIGUSR1 asks the task to end, SIGUSR2 ends it.
 //
-// SIGTERM goes to the processes that the shim started, not to all below them: a training loop's
-// helpers (loaders of data, workers of torchrun) are told by their parent when it has used them for
-// the checkpoint, and one that dies of itself makes the parent fail. Once those have ended, it goes
-// to what they left behind, as a shell leaves its child.
+// SIGTERM goes to the processes that the shim started, not to all below them: a launcher tells its
+// workers, and a loader of data that ends before its training loop makes the loop fail instead of
+// writing its checkpoint. Once the started ones have ended, SIGTERM goes to what they left behind, as
+// a shell leaves its child.
 #include "fairlead/shim/files.h"
 #include "fairlead/shim/processes.h"
 #include "fairlead/shim/spec.h"
@@ -89,19 +89,21 @@ void limit_open_files(std::uint64_t count) {
 std::vector<std::string> environment_of(const Spec& spec, std::uint32_t rank) {
   std::vector<std::string> environment = spec.environment;
   if (spec.processes == 1) return environment;
-  const std::pair<std::string, std::uint32_t> own[] = {
-      {"RANK=", rank}, {"LOCAL_RANK=", rank}, {"WORLD_SIZE=", spec.processes}};
-  for (const auto& [name, value] : own) {
+  const auto set = [&](const std::string& name, std::uint32_t value) {
     const auto is_same = [&](const std::string& text) { return text.rfind(name, 0) == 0; };
     environment.erase(std::remove_if(environment.begin(), environment.end(), is_same),
                       environment.end());
     environment.push_back(name + std::to_string(value));
-  }
+  };
+  set("RANK=", rank);
+  set("LOCAL_RANK=", rank);
+  set("WORLD_SIZE=", spec.processes);
   return environment;
 }
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> list;
+  list.reserve(texts.size() + 1);
   for (std::string& text : texts) list.push_back(text.data());
   list.push_back(nullptr);
   return list;

@@ -28,14 +28,13 @@ std::int64_t monotonic_ms() {
   return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
 }
 
-std::vector<Process> all_processes() {
-  std::vector<Process> all;
+std::vector<pid_t> all_pids() {
+  std::vector<pid_t> all;
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc"), closedir);
   if (folder == nullptr) return all;
   while (const dirent* entry = readdir(folder.get())) {
     const auto pid = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
-    if (pid <= 0) continue;
-    if (const auto process = find_process(pid)) all.push_back(*process);
+    if (pid > 0) all.push_back(pid);
   }
   return all;
 }
@@ -87,14 +86,18 @@ void send_signal(const Process& process, int signal) {
 }
 
 Tree descendants(pid_t root) {
-  const std::vector<Process> all = all_processes();
+  Tree tree;
+  std::vector<Process> all;
   std::unordered_map<pid_t, std::vector<std::size_t>> children;
   std::unordered_set<pid_t> listed;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    children[all[i].parent].push_back(i);
-    listed.insert(all[i].pid);
+  for (const pid_t pid : all_pids()) {
+    const std::optional<Process> process = find_process(pid);
+    if (!process) tree.is_whole = false;  // it may have begun another one, which is not listed
+    if (!process) continue;
+    children[process->parent].push_back(all.size());
+    all.push_back(*process);
+    listed.insert(pid);
   }
-  Tree tree;
   for (const Process& process : all) {
     if (listed.count(process.parent) == 0 && has_moved(process)) tree.is_whole = false;
   }
@@ -119,20 +122,22 @@ void signal_descendants(pid_t root, int signal) {
 
 bool stop_descendants(pid_t root, int limit_ms) {
   const std::int64_t end = monotonic_ms() + limit_ms;
-  // Once is not enough: one that is found still may have begun another just before.
-  int still_rounds = 0;
-  for (;;) {
-    const Tree tree = descendants(root);
+  // What is still while it is listed may have begun another one just before, which is not. So nothing
+  // runs only when the same processes are still twice.
+  std::vector<Process> before;
+  for (bool was_still = false;;) {
+    Tree tree = descendants(root);
     bool is_still = tree.is_whole;
     for (const Process& process : tree.processes) {
       if (process.is_still()) continue;
       is_still = false;
       send_signal(process, SIGSTOP);
     }
-    still_rounds = is_still ? still_rounds + 1 : 0;
-    if (still_rounds == 2) return true;
+    if (is_still && was_still && tree.processes == before) return true;
     if (monotonic_ms() >= end) return false;
     if (!is_still) poll(nullptr, 0, 1);  // signals take effect a moment after they are sent
+    was_still = is_still;
+    before = std::move(tree.processes);
   }
 }
 

@@ -18,6 +18,7 @@ struct Process {
   char state = '?';           // as in /proc/PID/stat: R, S, D, T (stopped), Z (ended), ...
   std::uint64_t started = 0;  // clock ticks since the machine began
 
+  friend bool operator==(const Process&, const Process&) = default;
   bool has_ended() const { return state == 'Z' || state == 'X'; }
   bool is_still() const { return state == 'T' || state == 't' || has_ended(); }
 };
@@ -34,7 +35,7 @@ void send_signal(const Process& process, int signal);
 
 struct Tree {
   std::vector<Process> processes;  // all below its root, which is not among them
-  bool is_whole = true;  // false: one changed its parent meanwhile, and some may be missing
+  bool is_whole = true;            // false: one moved or ended meanwhile, and others may be missing
 };
 // Costs O(processes of the machine).
 Tree descendants(pid_t root);

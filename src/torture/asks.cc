@@ -51,7 +51,7 @@ Ask Asks::draw(Rng& rng, Asker asker) {
     case Kind::kTickets:
       return tickets(rng);
     case Kind::kCordon: {
-      const std::string& node = plan_.nodes[rng.below(plan_.nodes.size())].name;
+      const std::string& node = cluster().node_names[some_node(rng)];
       const char* verb = rng.below(2) == 0 ? "cordon" : "uncordon";
       return {.kind = kind,
               .bytes = http_request("POST", fmt::format("/v1/nodes/{}/{}", node, verb))};
@@ -101,7 +101,7 @@ Ask Asks::sweep() const { return {.kind = Kind::kSweep, .bytes = http_request("G
 
 Ask Asks::submit(Rng& rng, Asker asker) {
   std::uint32_t most = 0;
-  for (const NodeSpec& node : plan_.nodes) most = std::max(most, node.gpus);
+  for (std::uint32_t gpus : cluster().type_gpus) most = std::max(most, gpus);
   Submitted job{.name = fmt::format("s{}", ledger_.submissions.size()),
                 .uid = asker.uid,
                 .gpus = 1 + small(rng, rng.below(3) == 0 ? most : std::min(most, 2U)),
@@ -109,9 +109,9 @@ Ask Asks::submit(Rng& rng, Asker asker) {
   Ask ask{.kind = Kind::kSubmit, .submission = ledger_.submissions.size(), .is_valid = true};
   std::string types = "[]";
   if (rng.below(8) == 0) {
-    const NodeSpec& node = plan_.nodes[rng.below(plan_.nodes.size())];
-    types = fmt::format("[\"{}\"]", node.gpu_type);
-    job.gpus = std::min(job.gpus, node.gpus);
+    const GpuTypeId type = cluster().node_type[some_node(rng)];
+    types = fmt::format("[\"{}\"]", cluster().type_names[type]);
+    job.gpus = std::min(job.gpus, cluster().type_gpus[type]);
   }
   const std::uint64_t flaw = rng.below(40);
   if (flaw == 0) job.gpus = 1000;
@@ -133,8 +133,10 @@ Ask Asks::submit(Rng& rng, Asker asker) {
   return ask;
 }
 
+// Checkpoints come more often than any turn ends, so that a job that loses what it did since gets on
+// however often it is moved.
 SimWork Asks::work(Rng& rng) const {
-  SimWork work{.work = {1 + 100 * scaled(rng, 4096)}, .every = {1000 * scaled(rng, 32)}};
+  SimWork work{.work = {1 + 100 * scaled(rng, 4096)}, .every = {500 * scaled(rng, 8)}};
   work.on_term = static_cast<SimWork::OnTerm>(rng.below(3));
   if (work.on_term == SimWork::OnTerm::kCheckpoint) work.checkpoint = {10 * scaled(rng, 2048)};
   if (rng.below(6) == 0) work.code = 1 + static_cast<int>(rng.below(3));
@@ -157,6 +159,8 @@ Ask Asks::read(Rng& rng) const {
                                                       "/v1/jobs?all=1", "/v1/users", "/v1/jobs"};
   return {.kind = Kind::kRead, .bytes = http_request("GET", kThere[rng.below(kThere.size())])};
 }
+
+NodeId Asks::some_node(Rng& rng) const { return NodeId(rng.below(cluster().nodes())); }
 
 JobId Asks::some_job(Rng& rng) const {
   const std::size_t known = ledger_.acknowledged.size();

@@ -61,7 +61,9 @@ class Asks {
   Ask submit(Rng& rng, Asker asker);
   Ask tickets(Rng& rng) const;
   Ask read(Rng& rng) const;
+  NodeId some_node(Rng& rng) const;
   JobId some_job(Rng& rng) const;
+  const Cluster& cluster() const { return plan_.machine.cluster; }
   SimWork work(Rng& rng) const;
 
   const WorldPlan& plan_;

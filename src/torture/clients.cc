@@ -58,6 +58,7 @@ void Clients::wake(std::uint64_t token) {
 }
 
 void Clients::act(std::uint64_t action) {
+  if (is_quiet_) return;  // it found no daemon for too long
   Rng rng = of_seed_.split(kActionStream + action);
   if (rng.below(100) == 0) return io_.terminate();
   if (io_.is_dead()) return io_.wake(kRetry + action, io_.time() + seconds(2));
@@ -83,7 +84,9 @@ void Clients::begin_quiet() {
 void Clients::sweep() {
   Rng rng = of_seed_.split(kSweepStream + ++sweeps_);
   std::vector<Ask> asks;
-  for (const NodeSpec& node : plan_.nodes) asks.push_back(asks_.uncordon(node.name));
+  for (const std::string& node : plan_.machine.cluster.node_names) {
+    asks.push_back(asks_.uncordon(node));
+  }
   asks.push_back(asks_.sweep());
   const bool is_asked = ask({.uid = 0}, std::move(asks), rng, false);
   if (!is_finishing_) io_.wake(kSweep, io_.time() + (is_asked ? kSweepEvery : seconds(5)));
@@ -154,11 +157,11 @@ void Clients::send(ConnectionId connection, std::string_view bytes, Rng& rng) {
 void Clients::note_asked(const Ask& ask) {
   if (ask.kind == Kind::kHold || ask.kind == Kind::kRelease) {
     ledger_.held.erase(ask.job);
-    ++ledger_.holds_asked[ask.job];
+    ledger_.holds_asked[ask.job].add();
   }
   if (ask.kind == Kind::kTickets) {
     ledger_.tickets.erase(ask.user);
-    ++ledger_.tickets_asked[ask.user];
+    ledger_.tickets_asked[ask.user].add();
   }
 }
 
@@ -266,12 +269,12 @@ void Clients::on_changed(const Exchange& exchange, const Ask& ask, const HttpMes
 
 void Clients::note_changed(const Ask& ask, bool is_done) {
   if (ask.kind == Kind::kCancel && is_done) ledger_.cancelled.insert(ask.job);
-  if (ask.kind == Kind::kTickets && --ledger_.tickets_asked[ask.user] == 0 && is_done) {
+  if (ask.kind == Kind::kTickets && ledger_.tickets_asked[ask.user].settle() && is_done) {
     ledger_.tickets[ask.user] = ask.tickets;
   }
   if (ask.kind != Kind::kHold && ask.kind != Kind::kRelease) return;
-  const bool is_last = --ledger_.holds_asked[ask.job] == 0;
-  if (is_last && is_done && ask.kind == Kind::kHold) ledger_.held.insert(ask.job);
+  const bool is_settled = ledger_.holds_asked[ask.job].settle();
+  if (is_settled && is_done && ask.kind == Kind::kHold) ledger_.held.insert(ask.job);
 }
 
 void Clients::on_job(const Ask& ask, const HttpMessage& answer) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fairlead {
@@ -31,9 +32,16 @@ struct Ledger {
   // What was acknowledged last, where nothing else was asked for since.
   std::set<JobId> held;
   std::map<std::string, std::int64_t> tickets;  // of users
-  // How many changes of one of these are under way, or were and it is not known what became of them.
-  std::map<JobId, int> holds_asked;
-  std::map<std::string, int> tickets_asked;
+  // Changes of one of these that are under way, or were and it is not known what became of them.
+  struct Asked {
+    int count = 0;
+    bool is_contested = false;  // there were two at a time, in either order
+    void add() { is_contested = ++count > 1 || is_contested; }
+    // True if what was asked for is so now.
+    bool settle() { return --count == 0 && !std::exchange(is_contested, false); }
+  };
+  std::map<JobId, Asked> holds_asked;
+  std::map<std::string, Asked> tickets_asked;
   // The first thing that a client found wrong; empty: nothing.
   std::string problem;
 

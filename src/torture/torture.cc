@@ -35,11 +35,11 @@ class World {
         crash_rng_(of_seed_.split(kCrashStream)),
         io_(of_seed_.split(kMachineStream).next(), plan_.faults),
         clients_(io_, plan_, ledger_),
-        invariants_(io_, ledger_, options_.cluster) {
+        invariants_(io_, ledger_, options_.machine.cluster) {
     if (trace) io_.set_trace(trace);
     io_.trace([&] {
       return fmt::format("seed {}: {}, {} nodes, {} users, {} actions, faults {}", seed,
-                         plan_.policy, plan_.nodes.size(), plan_.users, plan_.actions,
+                         plan_.policy, plan_.machine.cluster.nodes(), plan_.users, plan_.actions,
                          faults_text(faults_of(plan_.faults)));
     });
   }
@@ -72,10 +72,12 @@ class World {
     if (!opened) return cannot_open(opened.error());
     failed_ = 0;
     server_ = *std::move(opened);
+    io_.trace([&] { return "the daemon " + server_->beginning(); });
     if (std::string what = invariants_.after_open(server_->tables()); !what.empty()) {
       wrong("after opening: " + what);
       return false;
     }
+    if (clients_.is_over()) io_.terminate();
     return step_on();
   }
 
@@ -171,38 +173,60 @@ class World {
   WorldOutcome outcome_;
 };
 
-// Tries a smaller world, and keeps it if it fails as well.
-bool keeps(std::uint64_t seed, Shrunk& best, WorldLimits smaller) {
-  WorldOutcome outcome = torture(seed, smaller);
-  if (outcome.problem.empty()) return false;
-  best = {std::move(smaller), std::move(outcome)};
-  return true;
-}
+// The smallest world so far that fails.
+class Shrinking {
+ public:
+  Shrinking(std::uint64_t seed, Shrunk best, const RunWorld& run)
+      : seed_(seed), best_(std::move(best)), run_(run) {}
 
-void shrink_actions(std::uint64_t seed, Shrunk& best) {
-  std::uint64_t step = *best.limits.actions / 2;
-  while (step > 0) {
-    WorldLimits smaller = best.limits;
-    smaller.actions = *smaller.actions - std::min(step, *smaller.actions - 1);
-    if (*smaller.actions == *best.limits.actions || !keeps(seed, best, smaller)) step /= 2;
+  // Tries another world, and keeps it if it fails as well.
+  bool keeps(WorldLimits smaller) {
+    WorldOutcome outcome = run_(seed_, smaller);
+    if (outcome.problem.empty()) return false;
+    best_ = {std::move(smaller), std::move(outcome)};
+    return true;
   }
-}
 
-void shrink_faults(std::uint64_t seed, Shrunk& best) {
-  for (const auto& [name, rate] : std::map(*best.limits.faults)) {
-    WorldLimits smaller = best.limits;
-    smaller.faults->erase(name);
-    keeps(seed, best, std::move(smaller));
+  void shrink_actions() {
+    std::uint64_t step = *best_.limits.actions / 2;
+    while (step > 0) {
+      WorldLimits smaller = best_.limits;
+      smaller.actions = *smaller.actions - std::min(step, *smaller.actions - 1);
+      if (*smaller.actions == *best_.limits.actions || !keeps(smaller)) step /= 2;
+    }
   }
-}
 
-void shrink_crashes(std::uint64_t seed, Shrunk& best) {
-  for (std::size_t i = best.limits.crashes->size(); i-- > 0;) {
-    WorldLimits smaller = best.limits;
-    smaller.crashes->erase(smaller.crashes->begin() + static_cast<std::ptrdiff_t>(i));
-    keeps(seed, best, std::move(smaller));
+  void shrink_faults() {
+    const auto faults = *best_.limits.faults;
+    for (const auto& [name, rate] : faults) {
+      WorldLimits smaller = best_.limits;
+      smaller.faults->erase(name);
+      keeps(std::move(smaller));
+    }
   }
-}
+
+  void shrink_crashes() {
+    if (!best_.limits.crashes) return;
+    for (std::size_t i = best_.limits.crashes->size(); i-- > 0;) {
+      WorldLimits smaller = best_.limits;
+      smaller.crashes->erase(smaller.crashes->begin() + static_cast<std::ptrdiff_t>(i));
+      keeps(std::move(smaller));
+    }
+  }
+
+  void shrink_users() {
+    WorldLimits smaller = best_.limits;
+    smaller.users = 1;
+    keeps(std::move(smaller));
+  }
+
+  Shrunk best() && { return std::move(best_); }
+
+ private:
+  std::uint64_t seed_;
+  Shrunk best_;
+  const RunWorld& run_;
+};
 
 }  // namespace
 
@@ -210,24 +234,23 @@ WorldOutcome torture(std::uint64_t seed, const WorldLimits& limits, const Trace&
   return World(seed, limits, trace).run();
 }
 
-Shrunk shrink(std::uint64_t seed, const WorldLimits& limits, const WorldOutcome& outcome) {
+Shrunk shrink(std::uint64_t seed, const WorldLimits& limits, const WorldOutcome& outcome,
+              const RunWorld& run) {
   const WorldPlan plan = WorldPlan::draw(seed, limits);
-  Shrunk best{limits, outcome};
+  Shrinking shrinking(seed, {limits, outcome}, run);
   WorldLimits same = limits;
   same.actions = plan.actions;
   same.faults = faults_of(plan.faults);
-  same.crashes = outcome.crashes;
-  if (!keeps(seed, best, same)) return best;
+  // One that aborted has not said when it crashed.
+  if (outcome.calls > 0) same.crashes = outcome.crashes;
+  if (!shrinking.keeps(same)) return std::move(shrinking).best();
   for (int round = 0; round < 2; ++round) {
-    shrink_crashes(seed, best);
-    shrink_faults(seed, best);
-    shrink_actions(seed, best);
-    if (plan.users == 1) continue;
-    WorldLimits smaller = best.limits;
-    smaller.users = 1;
-    keeps(seed, best, std::move(smaller));
+    shrinking.shrink_crashes();
+    shrinking.shrink_faults();
+    shrinking.shrink_actions();
+    if (plan.users > 1) shrinking.shrink_users();
   }
-  return best;
+  return std::move(shrinking).best();
 }
 
 std::string torture_command(std::uint64_t seed, const WorldLimits& limits) {

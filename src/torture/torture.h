@@ -29,13 +29,16 @@ using Trace = std::function<void(const std::string& line)>;
 // `trace`, if given, is told of each call that matters and of what the daemon is told.
 WorldOutcome torture(std::uint64_t seed, const WorldLimits& limits, const Trace& trace = {});
 
+using RunWorld = std::function<WorldOutcome(std::uint64_t seed, const WorldLimits& limits)>;
+
 // A smaller world of the same seed that fails as well: fewer actions of clients, faults, crashes and
-// users. REQUIRES: the world fails. Runs about a hundred worlds.
+// users. REQUIRES: the world fails. Runs about a hundred worlds, by `run`.
 struct Shrunk {
   WorldLimits limits;
   WorldOutcome outcome;
 };
-Shrunk shrink(std::uint64_t seed, const WorldLimits& limits, const WorldOutcome& outcome);
+Shrunk shrink(std::uint64_t seed, const WorldLimits& limits, const WorldOutcome& outcome,
+              const RunWorld& run);
 
 // The command that repeats a world.
 std::string torture_command(std::uint64_t seed, const WorldLimits& limits);

@@ -75,18 +75,24 @@ SimFaults draw_faults(Rng rng) {
   return faults;
 }
 
+Machine draw_machine(Rng& rng) {
+  std::string text;
+  const auto nodes = static_cast<std::size_t>(between(rng, 1, 3));
+  for (std::size_t i = 0; i < nodes; ++i) {
+    text += fmt::format("{}{}x{}@{}", i == 0 ? "" : ",", between(rng, 1, 8), kTypes[i], i + 1);
+  }
+  Result<Machine> machine = stand_in_machine(text);
+  FL_CHECK(machine.has_value(), "no machine: {}", text);
+  return *std::move(machine);
+}
+
 }  // namespace
 
 WorldPlan WorldPlan::draw(std::uint64_t seed, const WorldLimits& limits) {
   const Rng of_seed(seed);
   WorldPlan plan{.seed = seed};
   Rng machine = of_seed.split(kMachine);
-  const auto nodes = static_cast<std::size_t>(between(machine, 1, 3));
-  for (std::size_t i = 0; i < nodes; ++i) {
-    plan.nodes.push_back({.name = fmt::format("node{}", i),
-                          .gpu_type = std::string(kTypes[i]),
-                          .gpus = static_cast<std::uint32_t>(between(machine, 1, 8))});
-  }
+  plan.machine = draw_machine(machine);
   plan.grace = {scaled(machine, 500, 60'000)};
   plan.snapshot_records = scaled(machine, 20, 5000);
   Rng policy = of_seed.split(kPolicy);
@@ -107,9 +113,7 @@ WorldPlan WorldPlan::draw(std::uint64_t seed, const WorldLimits& limits) {
 }
 
 ServeOptions WorldPlan::serve_options() const {
-  Result<Cluster> cluster = Cluster::build("machine", {}, nodes);
-  FL_CHECK(cluster.has_value(), "the cluster of seed {}", seed);
-  return {.cluster = *std::move(cluster),
+  return {.machine = machine,
           .policy = policy,
           .seed = seed,
           .grace = grace,

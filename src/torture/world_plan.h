@@ -32,7 +32,7 @@ struct WorldLimits {
 
 struct WorldPlan {
   std::uint64_t seed = 0;
-  std::vector<NodeSpec> nodes;
+  Machine machine;
   std::string policy;
   std::uint32_t users = 1;
   std::uint64_t actions = 0;
@@ -43,7 +43,6 @@ struct WorldPlan {
   SimFaults faults;
 
   static WorldPlan draw(std::uint64_t seed, const WorldLimits& limits);
-  // REQUIRES: they were drawn.
   ServeOptions serve_options() const;
 };
 

@@ -4,7 +4,9 @@
 #include "fairlead/base/rng.h"
 #include "fairlead/engine/engine.h"
 #include "fairlead/input/models_file.h"
+#include "fairlead/io/sim_io.h"
 #include "fairlead/journal/journal.h"
+#include "fairlead/local/local_world.h"
 #include "fairlead/policy/registry.h"
 #include "fairlead/sim/sim_backend.h"
 #include "fairlead/sim/unreliable.h"
@@ -50,6 +52,8 @@ class Subject {
  public:
   virtual ~Subject() = default;
   virtual Backend& backend() = 0;
+  // The engine that it is to be the world of.
+  virtual void attach(const Engine& /*engine*/) {}
   virtual Users first_users(const Scene& scene) const { return scene.workload.users; }
   // What is wrong in the world itself, or nothing.
   virtual std::string look() const { return ""; }
@@ -91,6 +95,74 @@ class Unreliable : public Simulated {
 
  private:
   UnreliableBackend backend_;
+};
+
+// Tasks of a machine in memory, some of which cannot be started or frozen at once, or do not heed what
+// they are asked.
+class Local : public Subject, private SimClients {
+ public:
+  Local(const Scene& scene, const SimFaults& faults) : scene_(scene), io_(scene.seed, faults) {
+    for (NodeId node : ids<NodeId>(scene.cluster.nodes())) {
+      for (std::uint32_t i = 0; i < scene.cluster.node_gpus[node]; ++i) {
+        machine_.gpu_names.push_back(fmt::format("{}", machine_.gpu_names.size()));
+      }
+    }
+    machine_.cluster = scene.cluster;
+    machine_.speed.resize(scene.cluster.type_names.size(), 1);
+    io_.set_clients(this);
+    for (JobId job : ids<JobId>(scene.workload.jobs.size())) {
+      io_.wake(job.row(), scene.workload.jobs.arrival[job]);
+    }
+  }
+  Backend& backend() override { return world_; }
+  void attach(const Engine& engine) override {
+    engine_ = &engine;
+    tasks_.emplace(io_, engine.tables(), machine_, seconds(20), inbox_);
+    world_.set_backend(*tasks_);
+  }
+  std::string look() const override {
+    std::set<JobId> jobs;
+    std::set<std::uint32_t> busy;
+    std::string wrong;
+    for (const auto& [id, task] : io_.processes().all()) {
+      if (!task.is_alive()) continue;
+      if (!jobs.insert(id.job).second) return "a job has two tasks";
+      if (!task.is_thawed() || task.left_frozen) continue;
+      for (std::uint32_t gpu : task.gpus) {
+        if (!busy.insert(gpu).second) return "two tasks work on one GPU";
+      }
+    }
+    const JobCounts& done = engine_->tables().counts;
+    if (std::cmp_equal(done.finished + done.failed, scene_.workload.jobs.size())) io_.terminate();
+    return "";
+  }
+
+ private:
+  void wake(std::uint64_t row) override {
+    const JobId job(row);
+    const Jobs& jobs = scene_.workload.jobs;
+    const Duration work = scene_.workload.durations[job];
+    const char* on_term = row % 3 == 0 ? "term=ignore" : "term=checkpoint:500";
+    tasks_->add(
+        job, {.command = {"work", fmt::format("{}", work.ms), "every=1", on_term}, .folder = "/"});
+    inbox_.add(JobSpec{.job = job,
+                       .user = jobs.user[job],
+                       .name = scene_.workload.names[job],
+                       .gpus = jobs.gpus[job],
+                       .gpus_min = jobs.gpus[job],
+                       .gpus_max = jobs.gpus[job]});
+    io_.connect({});  // what is in the inbox came through the door
+  }
+  void received(ConnectionId /*connection*/, std::string_view /*bytes*/) override {}
+  void closed(ConnectionId /*connection*/) override {}
+
+  const Scene& scene_;
+  Machine machine_;
+  mutable SimIo io_;
+  Inbox inbox_;
+  LocalWorld world_{io_, inbox_, [] { return Status(); }, [](const IoEvent&) {}};
+  std::optional<LocalBackend> tasks_;
+  const Engine* engine_ = nullptr;
 };
 
 UnreliableOptions rates() {
@@ -151,6 +223,17 @@ const Kind kBackends[] = {
      [](const Scene& scene) -> std::unique_ptr<Subject> {
        return std::make_unique<Unreliable>(scene, faults(), rates());
      }},
+    {"Local",
+     [](const Scene& scene) -> std::unique_ptr<Subject> {
+       return std::make_unique<Local>(scene, SimFaults());
+     }},
+    {"LocalWithFaults",
+     [](const Scene& scene) -> std::unique_ptr<Subject> {
+       return std::make_unique<Local>(
+           scene,
+           SimFaults{
+               .start_fails = 0.1, .freeze_fails = 0.1, .late_notice = 0.2, .told_twice = 0.2});
+     }},
     {"UnreliableForEver",
      [](const Scene& scene) -> std::unique_ptr<Subject> {
        return std::make_unique<Unreliable>(scene, FaultOptions(), never_calm());
@@ -181,6 +264,7 @@ Driven drive(const Kind& kind, std::uint64_t seed, bool repeats_steps) {
   const std::unique_ptr<Policy> policy =
       parse_policy("tiresias:limits=5/60", seed).value().make().value();
   Engine engine(scene.cluster, &scene.speed, *policy, backend, sink, {});
+  subject->attach(engine);
   engine.begin({}, subject->first_users(scene));
   while (engine.step().value()) {
   }

@@ -1,0 +1,152 @@
+#include "fairlead/torture/torture.h"
+
+#include "fairlead/cli/commands.h"
+#include "fairlead/torture/apart.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <unistd.h>
+
+namespace fairlead {
+namespace {
+
+struct Flags {
+  std::uint64_t seeds = 100;
+  std::uint64_t from = 1;
+  std::uint64_t events = 0;  // 0: drawn
+  std::uint32_t users = 0;   // 0: drawn
+  std::string policy;
+  std::string faults;
+  std::string crashes;
+  bool first = false;
+  bool verbose = false;
+};
+
+// More failing worlds than that are counted, not shrunk.
+constexpr std::uint64_t kShrunkMax = 3;
+
+struct Sum {
+  std::uint64_t worlds = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t calls = 0;
+  std::uint64_t crashes = 0;
+  std::uint64_t jobs = 0;
+  std::uint64_t tasks = 0;
+};
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+class WorldsProgress {
+ public:
+  ~WorldsProgress() { remove(); }
+  void show(const Sum& sum, std::uint64_t worlds) {
+    if (!enabled_ || Clock::now() < next_) return;
+    next_ = Clock::now() + std::chrono::milliseconds(200);
+    drawn_ = true;
+    fmt::print(stderr, "\r{} of {} worlds, {} crashes, {} failed\x1b[K", sum.worlds, worlds,
+               sum.crashes, sum.failed);
+    std::fflush(stderr);
+  }
+  void remove() {
+    if (std::exchange(drawn_, false)) fmt::print(stderr, "\r\x1b[K");
+  }
+
+ private:
+  bool enabled_ = isatty(STDERR_FILENO) == 1;
+  bool drawn_ = false;
+  Clock::time_point next_ = Clock::now() + std::chrono::seconds(1);
+};
+
+Result<WorldLimits> limits_of(const Flags& flags) {
+  WorldLimits limits;
+  if (flags.events > 0) limits.actions = flags.events;
+  if (flags.users > 0) limits.users = flags.users;
+  if (!flags.policy.empty()) limits.policy = flags.policy;
+  if (!flags.faults.empty()) {
+    FL_TRY_ASSIGN(faults, parse_faults(flags.faults));
+    limits.faults = std::move(faults);
+  }
+  if (!flags.crashes.empty()) {
+    FL_TRY_ASSIGN(crashes, parse_crashes(flags.crashes));
+    limits.crashes = std::move(crashes);
+  }
+  return limits;
+}
+
+void tell(std::uint64_t seed, const WorldLimits& limits, const WorldOutcome& outcome,
+          bool is_shrunk) {
+  fmt::print("seed {}: after {} calls, at {} ms: {}\n", seed, outcome.calls, outcome.at.ms,
+             outcome.problem);
+  if (is_shrunk) {
+    const Shrunk shrunk = shrink(seed, limits, outcome, torture_apart);
+    fmt::print("  {}\n  {}\n", shrunk.outcome.problem, torture_command(seed, shrunk.limits));
+  }
+  std::fflush(stdout);
+}
+
+Status torture_worlds(const Flags& flags) {
+  FL_TRY_ASSIGN(limits, limits_of(flags));
+  const auto begin = Clock::now();
+  WorldsProgress progress;
+  Sum sum;
+  for (std::uint64_t seed = flags.from; seed < flags.from + flags.seeds; ++seed) {
+    const WorldOutcome outcome =
+        flags.verbose
+            ? torture(seed, limits, [](const std::string& line) { fmt::print("{}\n", line); })
+            : torture_apart(seed, limits);
+    ++sum.worlds;
+    sum.calls += outcome.calls;
+    sum.crashes += outcome.crashes.size();
+    sum.jobs += outcome.jobs;
+    sum.tasks += outcome.tasks;
+    if (!outcome.problem.empty()) {
+      progress.remove();
+      ++sum.failed;
+      tell(seed, limits, outcome, !flags.verbose && !flags.first && sum.failed <= kShrunkMax);
+      if (flags.first) break;
+    }
+    progress.show(sum, flags.seeds);
+  }
+  progress.remove();
+  const double elapsed_s = seconds_since(begin);
+  fmt::print(
+      "{} worlds, {} of them failed; {} jobs, {} tasks, {} crashes; {} events, {:.0f} per "
+      "second, {:.1f} s\n",
+      sum.worlds, sum.failed, sum.jobs, sum.tasks, sum.crashes, sum.calls,
+      static_cast<double>(sum.calls) / elapsed_s, elapsed_s);
+  if (sum.failed > 0) return run_error("{} worlds failed", sum.failed);
+  return {};
+}
+
+}  // namespace
+
+Command add_torture(CLI::App& root) {
+  CLI::App* app = root.add_subcommand(
+      "torture", "Crash the daemon of `serve` in worlds where all goes wrong, and judge it");
+  const auto flags = std::make_shared<Flags>();
+  app->add_option("--seeds", flags->seeds, "how many worlds")->capture_default_str();
+  app->add_option("--from", flags->from, "seed of the first")->capture_default_str();
+  app->add_option("--events", flags->events, "what clients do in a world (default: drawn)");
+  app->add_option("--users", flags->users, "how many users (default: drawn)");
+  app->add_option("--policy", flags->policy, "policy with its options (default: drawn)");
+  app->add_option("--faults", flags->faults,
+                  "what goes wrong, and how often, or none (default: drawn)")
+      ->type_name("NAME=RATE,...");
+  app->add_option(
+         "--crashes", flags->crashes,
+         "calls at which the daemon crashes, p: by a loss of power, or none (default: drawn)")
+      ->type_name("CALL[p],...");
+  app->add_flag("--first", flags->first, "end with the first world that fails, as it is");
+  app->add_flag("--verbose", flags->verbose, "print what happens");
+  app->footer("Example:\n  fairlead torture --seeds 10000 --from 1\n");
+  return {app, [flags] { return torture_worlds(*flags); }};
+}
+
+}  // namespace fairlead

@@ -1,0 +1,46 @@
+#include "fairlead/local/local_world.h"
+
+#include <algorithm>
+
+namespace fairlead {
+
+Batch LocalWorld::wait(Time until, bool /*awaited*/) {
+  if (!disk_) return {.ended = true};
+  // What is there at once goes into one batch, and to the disk with one sync.
+  Time due = inbox_.empty() ? std::min(until, backend_->deadline()) : Time{};
+  while (!leaves_) {
+    const IoEvent event = io_.wait(due);
+    if (event.kind == IoEvent::Kind::kTime) break;
+    take(event);
+    due = Time{};
+  }
+  backend_->on_time(io_.now());
+  if (leaves_ && inbox_.empty()) return {.ended = true};
+  const Time now = io_.now();
+  return inbox_.take(std::min(now, until), now);
+}
+
+void LocalWorld::take(const IoEvent& event) {
+  switch (event.kind) {
+    case IoEvent::Kind::kTaskEnded:
+      return backend_->on_task_ended(io_.now(), event.task, event.end);
+    case IoEvent::Kind::kTerminate:
+      leaves_ = true;
+      return;
+    default:
+      return on_client_(event);
+  }
+}
+
+std::span<const SpeedChange> LocalWorld::expect(Time /*now*/, std::span<Step> steps) {
+  backend_->expect(steps);
+  return {};
+}
+
+// The engine's clock may be some milliseconds ahead: no two of its instants are equal.
+void LocalWorld::carry_out(Time /*now*/, std::span<const Step> steps) {
+  disk_ = sync_();
+  if (disk_) backend_->carry_out(io_.now(), steps);
+}
+
+}  // namespace fairlead

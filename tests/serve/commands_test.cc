@@ -1,0 +1,367 @@
+// The commands that ask a daemon, as a shell runs them, before a daemon that answers by rote.
+
+#include "fairlead/client/testing_daemon.h"
+
+#include "program.h"
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <fstream>
+#include <future>
+#include <map>
+#include <mutex>
+#include <pwd.h>
+
+namespace fairlead {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kCluster = R"({"now_unix_ms": 10000000, "policy": "fifo",
+  "policy_options": "skip=true", "nodes": [{"name": "V100", "type": "V100", "is_cordoned": false,
+  "gpus": [{"index": 0, "state": "busy", "job": 7}, {"index": 1, "state": "idle", "job": null}]}]})";
+
+json job(std::int64_t id, const char* state, const char* name = "train.py") {
+  return {{"id", id},
+          {"name", name},
+          {"user", "ann"},
+          {"model", ""},
+          {"gpus", 1},
+          {"state", state},
+          {"since_unix_ms", 9'940'000},
+          {"gpu_s", 60},
+          {"on", json::array()},
+          {"reason", ""},
+          {"declared_s", 120}};
+}
+
+// As the program finds it.
+std::string own_name() {
+  const passwd* account = getpwuid(geteuid());
+  return account != nullptr ? account->pw_name : fmt::format("{}", geteuid());
+}
+
+class Commands : public ProgramTest {
+ protected:
+  using Answer = TestingDaemon::Answer;
+
+  // Runs `fairlead ARGUMENTS` before the daemon, which goes on until `after`.
+  Ended ask(
+      std::string_view arguments, std::string_view before = ":",
+      const std::function<void()>& after = [] {}) {
+    const std::string socket = path("socket");
+    const TestingDaemon daemon(
+        socket, [this](const HttpMessage& request, pid_t peer) { return answer(request, peer); });
+    Ended ended =
+        fairlead(arguments, fmt::format("export TZ=UTC FAIRLEAD_SOCKET='{}'; {}", socket, before));
+    after();
+    return ended;
+  }
+  // What is answered to "GET /v1/jobs?all=1".
+  void on(const std::string& what, TestingDaemon::Answers answers) {
+    answers_[what] = std::move(answers);
+  }
+  void on(const std::string& what, const json& body, int status = 200) {
+    on(what, [=](const HttpMessage&, pid_t) { return Answer{status, body.dump()}; });
+  }
+  // A job that was submitted as number 12, with its log, and runs.
+  void run_job() {
+    on("POST /v1/jobs", json{{"id", 12}}, 201);
+    json running = job(12, "running");
+    running["log"] = path("log");
+    on("GET /v1/jobs/12", running);
+  }
+  std::vector<std::string> asked() {
+    const std::lock_guard lock(mutex_);
+    return asked_;
+  }
+  json body_of(const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    return json::parse(bodies_[what], nullptr, false);
+  }
+
+ private:
+  Answer answer(const HttpMessage& request, pid_t peer) {
+    const std::string what = fmt::format("{} {}{}{}", request.method, request.path,
+                                         request.query.empty() ? "" : "?", request.query);
+    {
+      const std::lock_guard lock(mutex_);
+      asked_.push_back(what);
+      bodies_[what] = request.body;
+    }
+    const auto found = answers_.find(what);
+    if (found == answers_.end()) return {404, R"({"error": "not asked in this test"})"};
+    return found->second(request, peer);
+  }
+
+  std::map<std::string, TestingDaemon::Answers> answers_;
+  std::mutex mutex_;
+  std::vector<std::string> asked_;
+  std::map<std::string, std::string> bodies_;
+};
+
+TEST_F(Commands, WithoutADaemonTheySayHowToBegin) {
+  const std::string before = "export FAIRLEAD_SOCKET=nowhere";
+  const Ended ps = fairlead("ps", before);
+  EXPECT_EQ(ps.exit_code, 1);
+  EXPECT_EQ(ps.errors,
+            "fairlead: no fairlead daemon answers at nowhere; is `fairlead serve` running?\n");
+  EXPECT_NE(fairlead("ps --socket elsewhere", before).errors.find("elsewhere"), std::string::npos);
+  const Ended bare = fairlead("", before);
+  EXPECT_EQ(bare.exit_code, 0);
+  EXPECT_NE(bare.out.find("Run jobs:\n  run  "), std::string::npos);
+  EXPECT_TRUE(bare.out.ends_with("is `fairlead serve` running?\n")) << bare.out;
+}
+
+TEST_F(Commands, TheQueueIsShownByPsAndWithoutACommand) {
+  on("GET /v1/cluster", json::parse(kCluster));
+  on("GET /v1/jobs", json{{"jobs", {job(7, "running"), job(9, "waiting")}}});
+  const std::string text =
+      "1 of 2 GPUs in use, idle: V100:1; 1 job waits; policy fifo\n"
+      "\n"
+      "JOB  NAME      USER  GPUS  STATE    SINCE  GPU TIME  ON\n"
+      "  7  train.py  ann      1  running     1m        1m\n"
+      "  9  train.py  ann      1  waiting     1m        1m\n";
+  for (const char* arguments : {"", "ps"}) {
+    const Ended ended = ask(arguments);
+    EXPECT_EQ(ended.out, text);
+    EXPECT_EQ(ended.errors, "");
+    EXPECT_EQ(ended.exit_code, 0);
+  }
+  on("GET /v1/jobs?all=1&user=a%20b", json{{"jobs", json::array()}});
+  const Ended filtered = ask("ps -a -u 'a b' --json");
+  EXPECT_EQ(json::parse(filtered.out, nullptr, false), (json{{"jobs", json::array()}}));
+  EXPECT_EQ(filtered.errors, "");
+}
+
+TEST_F(Commands, ASubmissionCarriesWhatTheShellHas) {
+  on("POST /v1/jobs", json{{"id", 12}}, 201);
+  const Ended ended =
+      ask("submit -g 2 -n resnet --model ResNet50 --time 1h30m --types V100,K80 --processes 2 -- "
+          "python 'a b.py' '[1,2]' -g 5 -- --name",
+          "umask 027; export MARK='a=b c'");
+  EXPECT_EQ(ended.out, "12\n");
+  EXPECT_EQ(ended.errors, "");
+  EXPECT_EQ(ended.exit_code, 0);
+  const json body = body_of("POST /v1/jobs");
+  ASSERT_TRUE(body.is_object());
+  EXPECT_EQ(body["name"], "resnet");
+  EXPECT_EQ(body["model"], "ResNet50");
+  EXPECT_EQ(body["gpus"], 2);
+  EXPECT_EQ(body["processes"], 2);
+  EXPECT_EQ(body["declared_s"], 5400);
+  EXPECT_EQ(body["types"], (json{"V100", "K80"}));
+  EXPECT_EQ(body["command"], (json{"python", "a b.py", "[1,2]", "-g", "5", "--", "--name"}));
+  EXPECT_EQ(body["umask"], 027);
+  EXPECT_EQ(body["folder"], std::filesystem::path(path("x")).parent_path().string());
+  const json& environment = body["environment"];
+  EXPECT_NE(std::ranges::find(environment, json("MARK=a=b c")), environment.end());
+  EXPECT_NE(std::ranges::find(environment, json("PYTHONUNBUFFERED=1")), environment.end());
+}
+
+TEST_F(Commands, WhatTheShellSetsIsNotReplaced) {
+  on("POST /v1/jobs", json{{"id", 12}}, 201);
+  EXPECT_EQ(ask("submit -- true", "export PYTHONUNBUFFERED=").out, "12\n");
+  const json body = body_of("POST /v1/jobs");
+  EXPECT_EQ(std::ranges::count(body["environment"], json("PYTHONUNBUFFERED=")), 1);
+  EXPECT_EQ(std::ranges::count(body["environment"], json("PYTHONUNBUFFERED=1")), 0);
+  EXPECT_FALSE(body.contains("declared_s") || body.contains("types"));
+}
+
+TEST_F(Commands, ACommandIsSetApart) {
+  EXPECT_EQ(ask("run -g 1 python train.py").errors,
+            "fairlead: put -- before the command, as in `fairlead run -g 1 -- python train.py`: "
+            "python\n");
+  const Ended none = ask("submit --");
+  EXPECT_EQ(none.errors,
+            "fairlead: name a command, as in `fairlead submit -g 1 -- python train.py`\n");
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_EQ(ask("submit -t 2 -- true").errors,
+            "fairlead: a length of time is like 90s, 30m, 2h or 1h30m: 2\n");
+  EXPECT_TRUE(asked().empty());
+}
+
+TEST_F(Commands, ARunPrintsTheOutputAndEndsAsItsJob) {
+  run_job();
+  write("log", "first\n");
+  on("GET /v1/jobs/12/end", [this](const HttpMessage&, pid_t) {
+    std::ofstream(path("log"), std::ios::app) << "last";
+    json failed = job(12, "failed");
+    failed["exit_code"] = 7;
+    failed["reason"] = "exit code 7";
+    return Answer{200, failed.dump()};
+  });
+  const Ended ended = ask("run -- false");
+  EXPECT_EQ(ended.out, "first\nlast");
+  EXPECT_EQ(ended.errors, "fairlead: job 12 failed: exit code 7\n");
+  EXPECT_EQ(ended.exit_code, 7);
+}
+
+TEST_F(Commands, ARunThatWaitsSaysForHowMany) {
+  run_job();
+  json waiting = job(12, "waiting");
+  waiting["log"] = path("log");  // which is never written
+  on("GET /v1/jobs/12", waiting);
+  on("GET /v1/jobs", json{{"jobs", {job(7, "running"), job(9, "suspended"), waiting}}});
+  on("GET /v1/jobs/12/end", job(12, "finished"));
+  const Ended ended = ask("run -- true");
+  EXPECT_EQ(ended.out, "");
+  EXPECT_EQ(ended.errors, "job 12 waits: 1 job before it (fairlead why 12, fairlead when 12)\n");
+  EXPECT_EQ(ended.exit_code, 0);
+}
+
+TEST_F(Commands, ARunOutlastsItsDaemon) {
+  run_job();
+  write("log", "output\n");
+  std::atomic<int> asked_end = 0;
+  on("GET /v1/jobs/12/end", [&](const HttpMessage&, pid_t) {
+    return ++asked_end < 3 ? Answer{0} : Answer{200, job(12, "finished").dump()};
+  });
+  const Ended ended = ask("run -- true");
+  EXPECT_EQ(ended.out, "output\n");
+  EXPECT_EQ(ended.errors, "fairlead: the daemon has gone; job 12 goes on without it\n");
+  EXPECT_EQ(ended.exit_code, 0);
+  EXPECT_EQ(asked_end, 3);
+}
+
+TEST_F(Commands, CtrlCCancelsTheJobAndWaitsForItsEnd) {
+  run_job();
+  std::promise<void> cancelled;
+  on("GET /v1/jobs/12/end", [&](const HttpMessage&, pid_t peer) {
+    kill(peer, SIGINT);
+    cancelled.get_future().wait();
+    return Answer{200, job(12, "cancelled").dump()};
+  });
+  on("POST /v1/jobs/12/cancel", [&](const HttpMessage&, pid_t) {
+    cancelled.set_value();
+    return Answer{};
+  });
+  const Ended ended = ask("run -- true");
+  EXPECT_EQ(ended.errors,
+            "fairlead: cancels job 12; Ctrl-C leaves without waiting for its end\n"
+            "fairlead: job 12 was cancelled\n");
+  EXPECT_EQ(ended.exit_code, 130);
+}
+
+TEST_F(Commands, ASecondCtrlCLeavesAtOnce) {
+  run_job();
+  std::promise<void> left;
+  on("GET /v1/jobs/12/end", [&](const HttpMessage&, pid_t peer) {
+    kill(peer, SIGINT);
+    left.get_future().wait();
+    return Answer{0};
+  });
+  on("POST /v1/jobs/12/cancel", [&](const HttpMessage&, pid_t peer) {
+    kill(peer, SIGINT);
+    return Answer{};
+  });
+  const Ended ended = ask("run -- true", ":", [&] { left.set_value(); });
+  EXPECT_TRUE(ended.errors.ends_with("fairlead: does not wait for the end of job 12\n"))
+      << ended.errors;
+  EXPECT_EQ(ended.exit_code, 130);
+}
+
+TEST_F(Commands, LogsPrintWhatIsThereOrFollow) {
+  run_job();
+  write("log", "output\n");
+  on("GET /v1/jobs/12/end", job(12, "finished"));
+  const Ended logs = ask("logs 12");
+  EXPECT_EQ(logs.out + logs.errors, "output\n");
+  const Ended followed = ask("logs -f 12");
+  EXPECT_EQ(followed.out, "output\n");
+  EXPECT_EQ(followed.errors, "fairlead: job 12 finished\n");
+  on("GET /v1/jobs/12", job(12, "running"));  // of another user: its log is not told
+  const Ended other = ask("logs 12");
+  EXPECT_EQ(other.errors,
+            "fairlead: the output of a job is for its user and for administrators: 12\n");
+  EXPECT_EQ(other.exit_code, 2);
+}
+
+TEST_F(Commands, AJobIsNamedByItsNumberOrByAName) {
+  const std::string mine = "GET /v1/jobs?user=" + http_encoded(own_name());
+  on(mine,
+     json{{"jobs", {job(7, "running", "a"), job(8, "running", "b"), job(9, "waiting", "b")}}});
+  on(mine + "&all=1", json{{"jobs", {job(3, "failed", "c"), job(4, "finished", "c")}}});
+  for (const int id : {4, 7, 12}) on(fmt::format("POST /v1/jobs/{}/hold", id), json::object());
+  const Ended ended = ask("hold 12 a c");
+  EXPECT_EQ(ended.errors, "");
+  EXPECT_EQ(ended.exit_code, 0);
+  const auto all = asked();
+  for (const int id : {4, 7, 12})
+    EXPECT_EQ(std::ranges::count(all, fmt::format("POST /v1/jobs/{}/hold", id)), 1) << id;
+  const Ended wrong = ask("cancel b d");
+  EXPECT_EQ(wrong.errors,
+            "fairlead: no job of yours has that name; `fairlead ps -a` lists them: d\n"
+            "fairlead: several jobs of yours have that name; give the number of one, 8, 9: b\n");
+  EXPECT_EQ(wrong.exit_code, 2);
+}
+
+TEST_F(Commands, WhatTheDaemonRefusesIsSaidInItsWords) {
+  on("POST /v1/jobs", json{{"error", "larger than the machine"}}, 400);
+  const Ended refused = ask("submit -- true");
+  EXPECT_EQ(refused.errors, "fairlead: larger than the machine\n");
+  EXPECT_EQ(refused.exit_code, 2);
+  on("POST /v1/jobs", json{{"error", "the disk is full"}}, 503);
+  EXPECT_EQ(ask("submit -- true").exit_code, 1);
+  on("POST /v1/jobs", json("nonsense"), 500);
+  EXPECT_EQ(ask("submit -- true").errors,
+            "fairlead: the fairlead daemon refuses: HTTP status 500\n");
+}
+
+TEST_F(Commands, OperatorsSetTicketsAndCordonNodes) {
+  on("PUT /v1/users/ann", json::object());
+  on("POST /v1/nodes/V100/cordon", json::object());
+  on("POST /v1/nodes/V100/uncordon", json::object());
+  for (const char* arguments :
+       {"users set ann tickets 3", "gpus cordon V100", "gpus uncordon V100"}) {
+    const Ended ended = ask(arguments);
+    EXPECT_EQ(ended.out + ended.errors, "") << arguments;
+    EXPECT_EQ(ended.exit_code, 0);
+  }
+  EXPECT_EQ(body_of("PUT /v1/users/ann"), (json{{"tickets", 3}}));
+  EXPECT_EQ(asked().size(), 3U);
+}
+
+TEST_F(Commands, TopShowsJobsGpusAndUsersOnceWhereThereIsNoTerminal) {
+  on("GET /v1/cluster", json::parse(kCluster));
+  on("GET /v1/jobs", json{{"jobs", {job(7, "running")}}});
+  on("GET /v1/users", json{{"users", {{{"name", "ann"}, {"tickets", 2}}}}});
+  const Ended top = ask("top");
+  EXPECT_EQ(top.exit_code, 0);
+  const Ended gpus = ask("gpus");
+  const Ended users = ask("users");
+  EXPECT_EQ(top.out, ask("ps").out + "\n" + gpus.out + "\n" + users.out);
+  EXPECT_NE(gpus.out.find("  0  V100  V100  busy     7  train.py  ann\n"), std::string::npos);
+  EXPECT_NE(users.out.find("ann         2 "), std::string::npos) << users.out;
+  EXPECT_EQ(top.out.find('\x1b'), std::string::npos);
+}
+
+TEST_F(Commands, WhyPrintsTheDaemonsLines) {
+  on("GET /v1/jobs/12/why", json{{"job", 12}, {"lines", {"It waits.", "For \x1b[2J."}}});
+  EXPECT_EQ(ask("why 12").out, "It waits.\nFor ?[2J.\n");
+}
+
+TEST_F(Commands, WhenForecastsByTheDaemonsPolicy) {
+  on("GET /v1/cluster", json::parse(kCluster));
+  on("GET /v1/users", json{{"users", {{{"name", "ann"}, {"tickets", 2}}}}});
+  json waiting = job(9, "waiting");
+  waiting["gpus"] = 2;
+  waiting["gpu_s"] = 0;
+  json held = job(10, "held");
+  on("GET /v1/jobs?all=1", json{{"jobs", {job(3, "cancelled"), job(7, "running"), waiting, held}}});
+  const Ended when = ask("when 9");
+  EXPECT_EQ(when.errors, "");
+  EXPECT_EQ(when.out,
+            "job 9 starts in 1m 10s (02:47) and ends in 3m 20s (02:50), if nothing else comes\n"
+            "\n"
+            "This guesses that\n"
+            "  job 7 still takes 1m: as declared\n"
+            "  job 9 still takes 2m: as declared\n");
+  EXPECT_EQ(ask("when 3").out, "job 3 was cancelled\n");
+  EXPECT_EQ(ask("when 10").out, "job 10 is held; `fairlead release 10` lets it run\n");
+  EXPECT_EQ(ask("when 99").exit_code, 2);
+}
+
+}  // namespace
+}  // namespace fairlead

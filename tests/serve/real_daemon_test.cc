@@ -1,0 +1,119 @@
+// The commands that ask a daemon, before a real one: jobs are processes of this machine.
+
+#include "program.h"
+#include <fmt/format.h>
+
+#include <csignal>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace fairlead {
+namespace {
+
+using nlohmann::json;
+
+class RealDaemon : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    start();
+  }
+  void TearDown() override {
+    stop();
+    ProgramTest::TearDown();
+  }
+
+  // Returns once it answers, which its first line says.
+  void start() {
+    int pipe[2];
+    ASSERT_EQ(::pipe(pipe), 0);
+    daemon_ = fork();
+    if (daemon_ == 0) {
+      ::dup2(pipe[1], STDOUT_FILENO);
+      ::close(pipe[0]);
+      ::close(pipe[1]);
+      ::execl(FAIRLEAD_PROGRAM, "fairlead", "serve", "--nodes", "2xV100,1xK80@0.25", "--policy",
+              "fifo", "--grace", "1", "--folder", path("state").c_str(), nullptr);
+      _exit(127);
+    }
+    ::close(pipe[1]);
+    char byte = 0;
+    EXPECT_EQ(::read(pipe[0], &byte, 1), 1) << "it does not begin";
+    output_ = pipe[0];
+  }
+  void stop() const {
+    kill(daemon_, SIGTERM);
+    int status = 0;
+    ASSERT_EQ(waitpid(daemon_, &status, 0), daemon_);
+    EXPECT_EQ(status, 0);
+    ::close(output_);
+  }
+  Ended ask(std::string_view arguments, std::string_view before = ":") const {
+    return fairlead(arguments,
+                    fmt::format("export FAIRLEAD_SOCKET='{}'; {}", path("state/socket"), before));
+  }
+
+ private:
+  pid_t daemon_ = 0;
+  int output_ = -1;  // where the daemon says what it does
+};
+
+TEST_F(RealDaemon, ARunIsItsCommandInThisFolderWithThisEnvironment) {
+  const Ended ended = ask("run -g 2 -- sh -c 'pwd; echo \"$MARK\"; umask; exit 7'",
+                          "umask 027; export MARK='a  b'");
+  EXPECT_EQ(ended.out, fmt::format("{}\na  b\n0027\n",
+                                   std::filesystem::path(path("x")).parent_path().string()));
+  EXPECT_NE(ended.errors.find("failed: exit code 7\n"), std::string::npos) << ended.errors;
+  EXPECT_EQ(ended.exit_code, 7);
+}
+
+TEST_F(RealDaemon, AJobThatASignalEndsHasTheExitCodeOfShells) {
+  const Ended ended = ask("run -- sh -c 'kill -9 $$'");
+  EXPECT_EQ(ended.exit_code, 137) << ended.errors;
+}
+
+TEST_F(RealDaemon, WhatCanNeverRunIsRefused) {
+  const Ended ended = ask("run -g 40 -- true");
+  EXPECT_EQ(ended.errors, "fairlead: larger than the cluster\n");
+  EXPECT_EQ(ended.exit_code, 2);
+}
+
+TEST_F(RealDaemon, AJobIsSubmittedSeenHeldReleasedAndCancelled) {
+  // The first waits for the second to open the other end; GPUs are enough for both.
+  ASSERT_EQ(
+      ask("submit -n reader -g 1 -- sh -c 'mkfifo pipe; echo begun; read line < pipe; echo $line'")
+          .out,
+      "0\n");
+  const json jobs = json::parse(ask("ps --json").out, nullptr, false);
+  ASSERT_EQ(jobs["jobs"].size(), 1U);
+  EXPECT_EQ(jobs["jobs"][0]["name"], "reader");
+  EXPECT_EQ(ask("submit -n held -g 3 -- true").out, "1\n");  // it waits: fifo
+  EXPECT_EQ(ask("hold held").errors, "");
+  EXPECT_NE(ask("when held").out.find("is held"), std::string::npos);
+  EXPECT_NE(ask("why 1").out.find("held"), std::string::npos);
+  EXPECT_EQ(ask("release 1").errors, "");
+  EXPECT_NE(ask("when 1").out.find("This guesses that"), std::string::npos) << ask("when 1").errors;
+  EXPECT_EQ(ask("cancel held").errors, "");
+  const Ended writer = ask("run -- sh -c 'until [ -p pipe ]; do :; done; echo hello > pipe'");
+  EXPECT_EQ(writer.exit_code, 0) << writer.errors;
+  EXPECT_EQ(ask("logs -f 0").out, "begun\nhello\n");
+  const Ended cancelled = ask("logs -f 1");
+  EXPECT_EQ(cancelled.errors, "fairlead: job 1 was cancelled\n");
+}
+
+TEST_F(RealDaemon, AJobGoesOnWithoutItsDaemon) {
+  ASSERT_EQ(ask("submit -- sh -c 'echo begun; mkfifo pipe; read line < pipe; echo $line'").out,
+            "0\n");
+  // It has begun once it reads, so the daemon stops while the job runs.
+  const Ended opened = ask("run -- sh -c 'until [ -p pipe ]; do :; done'");
+  EXPECT_EQ(opened.exit_code, 0) << opened.errors;
+  stop();
+  write("pipe", "hello\n");
+  start();
+  const Ended followed = ask("logs -f 0");
+  EXPECT_EQ(followed.out, "begun\nhello\n");
+  EXPECT_EQ(followed.errors, "fairlead: job 0 finished\n");
+}
+
+}  // namespace
+}  // namespace fairlead
