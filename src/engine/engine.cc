@@ -78,6 +78,8 @@ Time Engine::next_wake() const {
 Result<bool> Engine::step() {
   const Time wake = next_wake();
   Time target = std::min(wake, options_.until);
+  // A policy that starts anew has asked for nothing yet.
+  if (restarts_policy_) target = std::min(std::max(now_ + milliseconds(1), present_), target);
   const bool skips = target < present_ && present_ - target > options_.slack;
   if (skips) target = std::min(present_, options_.until);
   // Where nothing else can happen, a wake-up matters only to jobs that may be placed by it.

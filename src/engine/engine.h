@@ -92,10 +92,12 @@ class Engine {
 
   // Goes on with another policy object, which must have loaded the state of the one before.
   void replace_policy(Policy& policy) { policy_ = &policy; }
-  // Goes on with another world and another journal, which stand where those before stood.
-  void replace_world(Backend& backend, RecordSink& journal) {
+  // Goes on with another world and another journal, which stand where those before stood; it is
+  // `present` there by now.
+  void replace_world(Backend& backend, RecordSink& journal, Time present = {}) {
     backend_ = &backend;
     journal_ = &journal;
+    present_ = std::max(present_, present);
   }
 
   // Journals all that the policy remembers. REQUIRES: between two steps. (engine/recovery.h)
