@@ -6,11 +6,13 @@ file=$1${RANK:+.$RANK}
 exec 9>>"$file.lock"
 flock -n 9 || echo "$$ runs beside another one" >>"$1.wrong"
 is_over=true
-for each in "$1"${RANK:+.*[0-9]}; do
-  case $(tail -n 1 "$each" 2>&-) in
+rank=0
+while [ "$rank" -lt "${WORLD_SIZE:-1}" ]; do
+  case $(tail -n 1 "$1${RANK:+.$rank}" 2>&-) in
     end*) ;;
     *) is_over=false ;;
   esac
+  rank=$((rank + 1))
 done
 if $is_over; then echo "$$ runs after the end" >>"$1.wrong"; fi
 leave() { echo "term $$" >>"$file"; exit 143; }

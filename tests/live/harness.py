@@ -355,6 +355,7 @@ class LiveTest(unittest.TestCase):
 
     def assert_clean_end(self, daemon):
         """No job is left, none of their processes, nothing of their tasks, and the journal is whole."""
+        self.assertTrue(daemon.is_up(), daemon.said())
         until(lambda: not daemon.jobs(every=False), 60, "all jobs are done")
         until(lambda: not daemon.processes(), 30, "no process of a job is left")
         until(lambda: not os.listdir(daemon.folder / "tasks"), 10, "nothing is left of tasks")

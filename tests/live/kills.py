@@ -260,7 +260,7 @@ class KillTest(LiveTest):
         Figures.add(group, "journal, KiB", os.path.getsize(daemon.folder / "journal.flj") // 1024)
 
     def kills(self):
-        return (Settings.kills or Settings.either(20, 1000)) // 2
+        return (Settings.kills or Settings.either(12, 1000)) // 2
 
     def test_under_cgroups(self):
         self.torment("cgroups", self.kills(), ())

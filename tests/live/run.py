@@ -4,7 +4,7 @@
     run.py BUILD [--long] [--seed N] [--kills N] [--json FILE] [NAME...]
 
 BUILD is the folder with fairlead, fairlead-shim and fairlead-trainer. NAMEs are modules here, or
-module.Class.test. The short form takes less than a minute; what needs root, or a program that is not
+module.Class.test. The short form takes a minute or two; what needs root, or a program that is not
 there, is skipped and says why."""
 
 import argparse

@@ -1,12 +1,11 @@
 """Jobs that do not do as they are told."""
 
 import os
-import pwd
 import signal
 import time
 import unittest
 
-from harness import DONE, IS_ROOT, Figures, LiveTest, Settings, is_alive, until
+from harness import IS_ROOT, Figures, LiveTest, Settings, is_alive, until
 
 HOST = "fork bombs are set off as another user, under a limit of processes, which takes root"
 
@@ -142,3 +141,8 @@ class StubbornTest(LiveTest):
 
 class StubbornUnderSignalsTest(StubbornTest):
     flags = ("--signals",)
+
+    def setUp(self):
+        if not Settings.is_long:
+            self.skipTest("in the long form")
+        super().setUp()
