@@ -123,7 +123,7 @@ IoEvent SimIo::wait(Time until) {
     const Time agenda = agenda_.empty() ? Time::never() : agenda_.top().at;
     const Time task = tasks_.next();
     const Time next = std::min(agenda, task);
-    if (next > std::max(until, now_)) break;
+    if (next == Time::never() || next > std::max(until, now_)) break;
     now_ = std::max(now_, next);
     if (task <= agenda) {
       settle_tasks();

@@ -5,7 +5,7 @@
 namespace fairlead {
 
 Batch LocalWorld::wait(Time until, bool /*awaited*/) {
-  if (!disk_) return {.ended = true};
+  if (!disk_) return {.now = std::min(io_.now(), until), .ended = true};
   // What is there at once goes into one batch, and to the disk with one sync.
   Time due = inbox_.empty() ? std::min(until, backend_->deadline()) : Time{};
   while (!leaves_) {
@@ -15,8 +15,8 @@ Batch LocalWorld::wait(Time until, bool /*awaited*/) {
     due = Time{};
   }
   backend_->on_time(io_.now());
-  if (leaves_ && inbox_.empty()) return {.ended = true};
   const Time now = io_.now();
+  if (leaves_ && inbox_.empty()) return {.now = std::min(now, until), .ended = true};
   return inbox_.take(std::min(now, until), now);
 }
 
