@@ -14,23 +14,21 @@ namespace {
 
 // By the number of the kind.
 constexpr std::array<std::string_view, std::variant_size_v<Record::What>> kKinds = {
-    "run",         "user",      "node",         "arrived",   "rejected",    "finished",
-    "failed",      "cancelled", "evicted",      "gpus_down", "gpus_up",     "stop",
-    "place",       "speed",     "note",         "end",       "unsubmitted", "stopped",
-    "stop_failed", "started",   "start_failed", "held",      "released",    "cordoned",
-    "uncordoned",  "tickets",   "ignored",      "skipped",   "snapshot",    "closed",
-    "reported"};
+    "run",       "user",     "node",        "arrived",    "rejected",    "finished", "failed",
+    "cancelled", "evicted",  "gpus_down",   "gpus_up",    "stop",        "place",    "speed",
+    "note",      "end",      "unsubmitted", "stopped",    "stop_failed", "started",  "start_failed",
+    "held",      "released", "cordoned",    "uncordoned", "tickets",     "ignored",  "skipped",
+    "snapshot",  "closed",   "reported"};
 
 constexpr std::array<std::string_view, 50> kColumns = {
-    "t_ms",        "kind",       "job",       "user",      "node",     "name",
-    "model",       "gpus",       "gpus_min",  "gpus_max",  "types",    "work_ms",     "left_ms",
-    "submit_ms",   "reason",     "place",     "gang",      "rate",     "overhead_ms",
-    "locality",    "copy",       "share_num", "share_den", "reported", "lost_ms",
-    "note",        "other_user", "type",      "value",     "tickets",  "host",
-    "rack",        "seed",       "jobs",      "policy",    "options",  "cluster",
-    "trace",       "gpu_types",  "finished",  "failed",    "rejected", "pending",
-    "unsubmitted", "hold",       "retry_ms",  "cause",     "event",    "mask",
-    "state_bytes"};
+    "t_ms",        "kind",     "job",       "user",        "node",       "name",      "model",
+    "gpus",        "gpus_min", "gpus_max",  "types",       "work_ms",    "submit_ms", "reason",
+    "place",       "gang",     "rate",      "overhead_ms", "locality",   "copy",      "share_num",
+    "share_den",   "reported", "lost_ms",   "note",        "other_user", "type",      "value",
+    "tickets",     "host",     "rack",      "seed",        "jobs",       "policy",    "options",
+    "cluster",     "trace",    "gpu_types", "finished",    "failed",     "rejected",  "pending",
+    "unsubmitted", "hold",     "retry_ms",  "cause",       "event",      "mask",      "state_bytes",
+    "left_ms"};
 
 // The gang with the GPUs granted on each node.
 struct Granted {

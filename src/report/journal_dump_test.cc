@@ -37,6 +37,7 @@ void tell(RecordSink& sink) {
   sink.on({{600}, record::StartFailed{JobId(0), {900}, "no such file"}});
   sink.on({{600}, record::Cordoned{NodeId(1), "three starts failed"}});
   sink.on({{600}, record::Closed{NodeId(1), 1}});
+  sink.on({{600}, record::Reported{JobId(0), Duration{7}}});
   sink.on({{600}, record::Uncordoned{NodeId(1)}});
   sink.on({{600}, record::Tickets{UserId(0), 2}});
   sink.on({{600}, record::Ignored{EventKind::kFinished, JobId(0), NodeId(), 1}});
