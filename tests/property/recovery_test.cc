@@ -4,9 +4,9 @@
 #include "fairlead/engine/recovery.h"
 
 #include "fairlead/base/rng.h"
+#include "fairlead/engine/tables_difference.h"
 #include "fairlead/journal/audit.h"
 #include "testing/property.h"
-#include "fairlead/engine/tables_difference.h"
 #include "testing/world.h"
 
 #include <gtest/gtest.h>
@@ -151,6 +151,32 @@ TEST(Recovery, TheSameInAnOpenWorldOnMeasuredSpeeds) {
   EXPECT_EQ(broken("ComesBackMeasured", policy_variants(), {.unreliable = true}, property), "");
 }
 
+// Records that changed nothing are of an instant that was, too.
+std::string clock_stays_behind(World world, const std::string& policy) {
+  world.settings.work.source = WorkSource::kDeclared;
+  const MakePolicy make = policy_named(policy, world.seed);
+  RecordedRun records;
+  Simulation first = simulation_of(world, make());
+  first.add_sink(records);
+  Rng rng(world.sim_seed);
+  const std::uint64_t steps = 1 + rng.below(30);
+  for (std::uint64_t i = 0; i < steps; ++i) {
+    const Result<bool> goes_on = first.step();
+    if (!goes_on || !*goes_on) return "";
+    if (i == 0) first.snapshot();
+  }
+  const Time last = first.now() + Duration{1};
+  records.on({last, record::Ignored{.job = JobId(0)}});
+  Simulation second = simulation_of(world, make());
+  const Result<Recovery> recovery = second.resume(records);
+  if (!recovery) return recovery.error().message;
+  return second.now() == last ? "" : "the clock is behind the journal";
+}
+
+TEST(Recovery, TheClockComesToTheLastRecordThoughItChangedNothing) {
+  EXPECT_EQ(broken("Clock", policy_variants(), {.unreliable = true}, clock_stays_behind), "");
+}
+
 // Another policy takes the jobs over: none is lost.
 std::string taking_over_loses(const World& world, const std::string& policy) {
   Rng rng(world.sim_seed);
@@ -163,11 +189,15 @@ std::string taking_over_loses(const World& world, const std::string& policy) {
     if (!goes_on || !*goes_on) return "";
   }
   Audit audit;
+  LastSnapshot last;
   Simulation second = simulation_of(world, policy_named(policy, world.seed)());
   second.add_sink(audit);
+  second.add_sink(last);
   const Result<Recovery> recovery = second.resume(records);
   if (!recovery) return recovery.error().message;
   if (recovery->policy != PolicyRecovery::kRestarted || recovery->why.empty()) return "no word";
+  second.snapshot();
+  if (!last.bytes.empty()) return "a snapshot of a policy that does not know of its jobs yet";
   if (const Status status = second.run(); !status) return status.error().message;
   return audit.problems().empty() ? "" : audit.problems().front();
 }
