@@ -78,6 +78,8 @@ Time Engine::next_wake() const {
 Result<bool> Engine::step() {
   const Time wake = next_wake();
   Time target = std::min(wake, options_.until);
+  // A policy that starts anew has asked for nothing yet.
+  if (restarts_policy_) target = std::min(std::max(now_ + milliseconds(1), present_), target);
   const bool skips = target < present_ && present_ - target > options_.slack;
   if (skips) target = std::min(present_, options_.until);
   // Where nothing else can happen, a wake-up matters only to jobs that may be placed by it.
@@ -269,8 +271,10 @@ void Engine::commit() {
     known_work_.on_hold_end(change.job);
     log(record::Stop{.job = change.job, .is_reported = backend_->reports_steps()});
   }
+  // Those that resume where they were have their GPUs before others take the lowest free ones.
+  for (Change& change : changes_) change.keeps_gpus = keep_gpus(change.job);
   for (const Change& change : changes_) {
-    if (plan_.holds(change.job)) add_place_steps(change.job);
+    if (plan_.holds(change.job)) add_place_steps(change.job, change.keeps_gpus);
   }
   std::span<const SpeedChange> speeds;
   if (!steps_.empty()) {
@@ -292,12 +296,12 @@ void Engine::change_speed(JobId job, Rate rate) {
   log(record::Speed{job, rate});
 }
 
-void Engine::add_place_steps(JobId job) {
+void Engine::add_place_steps(JobId job, bool keeps_gpus) {
   FL_CHECK(jobs_.state[job] == JobState::kWaiting, "job {} cannot be placed", job.row());
   const GangRef last = jobs_.last[job];
   const GangRef gang = plan_.held_[job];
   const bool same_slices = equal(jobs_.gangs.gang(last), jobs_.gangs.gang(gang));
-  grant_gpus(job, gang, same_slices);
+  if (!keeps_gpus) grant_gpus(job, gang, same_slices);
   Step step;
   step.kind = Step::Kind::kPlace;
   step.job = job;
@@ -335,6 +339,24 @@ void Engine::keep_gangs_of_steps() {
       jobs_.gangs.release(std::exchange(plan_.held_[step.job], {}));
     }
   }
+}
+
+// Grants a job that is placed where it was the GPUs that it had there, if all of them are free.
+bool Engine::keep_gpus(JobId job) {
+  const GangRef gang = plan_.held_[job];
+  const GangRef last = jobs_.last[job];
+  if (gang.empty() || !equal(jobs_.gangs.gang(last), jobs_.gangs.gang(gang))) return false;
+  const auto last_masks = std::as_const(jobs_.gangs).gpu_masks(last);
+  std::size_t i = 0;
+  for (Slice slice : jobs_.gangs.gang(gang)) {
+    const std::uint64_t mask = last_masks[i++];
+    const Tables::NodeState& node = tables_.nodes[slice.node];
+    if ((node.free & ~node.closed & ~granted_.grow_to(slice.node) & mask) != mask) return false;
+  }
+  std::ranges::copy(last_masks, jobs_.gangs.gpu_masks(gang).begin());
+  i = 0;
+  for (Slice slice : jobs_.gangs.gang(gang)) granted_[slice.node] |= last_masks[i++];
+  return true;
 }
 
 // The tables hear of it when the step is journalled; until then granted_ says what is promised.

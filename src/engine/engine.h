@@ -12,8 +12,8 @@
 //     where the world reports its steps.
 //  5. A world cannot break it either: an event about a hold that is over, one that came twice, a node
 //     that is down already: journalled as ignored, counted, of no effect.
-//  6. GPU indices are assigned here, below the policies: the lowest free ones of each node, or the
-//     ones held last where a job resumes in place and they are free.
+//  6. GPU indices are assigned here, below the policies: the ones held last where a job resumes in
+//     place and they are free, then to the others the lowest free ones of each node.
 //
 // Cost of one step beside the policy's: O(events + edits of the plan x slices); O(running) where GPUs
 // go down. No allocation once warm.
@@ -92,10 +92,12 @@ class Engine {
 
   // Goes on with another policy object, which must have loaded the state of the one before.
   void replace_policy(Policy& policy) { policy_ = &policy; }
-  // Goes on with another world and another journal, which stand where those before stood.
-  void replace_world(Backend& backend, RecordSink& journal) {
+  // Goes on with another world and another journal, which stand where those before stood; it is
+  // `present` there by now.
+  void replace_world(Backend& backend, RecordSink& journal, Time present = {}) {
     backend_ = &backend;
     journal_ = &journal;
+    present_ = std::max(present_, present);
   }
 
   // Journals all that the policy remembers. REQUIRES: between two steps. (engine/recovery.h)
@@ -120,6 +122,7 @@ class Engine {
   struct Change {
     JobId job;
     GangRef before;
+    bool keeps_gpus = false;  // as it is placed where it was
   };
 
   // The one way in which the tables change.
@@ -178,7 +181,8 @@ class Engine {
   void collect_changes();
   void drop_unchanged();
   void commit();
-  void add_place_steps(JobId job);
+  bool keep_gpus(JobId job);
+  void add_place_steps(JobId job, bool keeps_gpus);
   void keep_gangs_of_steps();
   void grant_gpus(JobId job, GangRef gang, bool same_slices);
   void log_place(const Step& step);

@@ -1,6 +1,7 @@
 #include "fairlead/io/connections.h"
 
 #include "fairlead/base/check.h"
+#include "fairlead/io/linger.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -26,14 +27,24 @@ Descriptor new_socket() {
   return Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
+// Whether a process listens there, and which.
+std::optional<pid_t> listener_at(const sockaddr_un& address) {
+  const Descriptor probe = new_socket();
+  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+  if (::connect(probe.get(), generic, sizeof address) != 0 && errno != EAGAIN) return std::nullopt;
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  ::getsockopt(probe.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size);
+  return peer.pid;
+}
+
 // Removes what a daemon that is gone left behind.
 Status clear(const std::filesystem::path& path, const sockaddr_un& address) {
   struct stat now {};
   if (::lstat(path.c_str(), &now) != 0) return {};
   if (!S_ISSOCK(now.st_mode)) return run_error("{} is there, and no socket", path.string());
-  const Descriptor probe = new_socket();
-  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-  if (::connect(probe.get(), generic, sizeof address) == 0 || errno == EAGAIN)
+  const std::optional<pid_t> owner = listener_at(address);
+  if (owner && !becomes_free(*owner, [&] { return !listener_at(address); }))
     return run_error("{}: another daemon listens there", path.string());
   ::unlink(path.c_str());
   return {};

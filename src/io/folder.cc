@@ -2,6 +2,7 @@
 
 #include "fairlead/base/check.h"
 #include "fairlead/base/parse.h"
+#include "fairlead/io/linger.h"
 #include "fairlead/shim/files.h"
 
 #include <algorithm>
@@ -63,11 +64,11 @@ Result<Folder> Folder::open(const std::filesystem::path& given) {
   const std::string name = (path / "lock").string();
   Descriptor lock(::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!lock.is_open()) return run_error("{}: cannot write: {}", name, std::strerror(errno));
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    const std::string owner = shim::read_all(lock.get()).value_or("");
-    return run_error("{} is in use by another daemon, process {}", path.string(),
-                     trimmed(owner.substr(0, owner.find('\n'))));
-  }
+  const std::string text = shim::read_file(name).value_or("");
+  const std::string_view owner = trimmed(std::string_view(text).substr(0, text.find('\n')));
+  const auto takes = [&] { return ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0; };
+  if (!becomes_free(static_cast<pid_t>(parse_integer(owner).value_or(0)), takes))
+    return run_error("{} is in use by another daemon, process {}", path.string(), owner);
   if (::ftruncate(lock.get(), 0) != 0 ||
       !shim::write_all(lock.get(), fmt::format("{}\n", ::getpid())))
     return run_error("{}: cannot write: {}", name, std::strerror(errno));

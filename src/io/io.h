@@ -55,9 +55,10 @@ struct TaskSpec {
 };
 
 struct TaskEnd {
-  bool is_known = true;  // false: nothing is left that would say, as after a loss of power
-  int code = 0;          // of the first of its processes that did not end well, or 0
-  int signal = 0;        // that ended it; 0: none
+  bool is_known = true;    // false: nothing is left that would say, as after a loss of power
+  int code = 0;            // of the first of its processes that did not end well, or 0
+  int signal = 0;          // that ended it; 0: none
+  bool was_asked = false;  // it had been asked to end, and had not ended of itself before
   friend bool operator==(const TaskEnd&, const TaskEnd&) = default;
 };
 

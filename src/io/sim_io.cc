@@ -52,7 +52,8 @@ class SimIo::File : public AppendFile {
   Status sync() override {
     if (life_ != io_.life_ || !io_.call()) return gone();
     io_.fill_disk();
-    io_.now_ = io_.now_ + io_.upto(io_.happens(io_.faults_.slow_sync) ? kSlowSyncMs : 3);
+    const bool is_slow = io_.happens(io_.faults_.slow_sync);
+    io_.now_ = io_.now_ + (is_slow ? io_.upto(kSlowSyncMs) : io_.delay(3));
     io_.trace([&] { return "sync " + name_; });
     if (!io_.disk_.sync(name_)) return full(name_);
     return {};
@@ -151,7 +152,7 @@ void SimIo::settle_tasks() {
 }
 
 void SimIo::plan_notice(TaskId task) {
-  const Duration late = upto(happens(faults_.late_notice) ? kLateNoticeMs : 2);
+  const Duration late = happens(faults_.late_notice) ? upto(kLateNoticeMs) : delay(2);
   agenda_.push({now_ + late, ++order_, life_, kNotice, task});
   if (!happens(faults_.told_twice)) return;
   agenda_.push({now_ + late + upto(kLateNoticeMs), ++order_, life_, kNotice, task});
@@ -200,7 +201,7 @@ void SimIo::fill_disk() {
 Status SimIo::write(const std::string& name, std::string_view bytes) {
   if (!call()) return gone();
   fill_disk();
-  now_ = now_ + upto(3);
+  now_ = now_ + delay(3);
   trace([&] { return "write " + name; });
   if (!disk_.write(name, bytes)) return full(name);
   return {};
@@ -251,7 +252,7 @@ void SimIo::close(ConnectionId connection) {
 
 Status SimIo::start(const TaskSpec& spec) {
   if (!call()) return gone();
-  now_ = now_ + upto(10);
+  now_ = now_ + delay(10);
   settle_tasks();
   if (happens(faults_.start_fails)) {
     tasks_.note_failed_start(spec.id.job);

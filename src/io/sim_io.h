@@ -39,6 +39,7 @@ struct SimFaults {
   double told_twice = 0;    // of ends: they are told again
   double stall = 0;         // of waits: the daemon does not run for up to ten minutes
   double calendar = 0;      // of waits: the calendar steps by up to a day, forward or back
+  bool delays = true;       // the disk, starts and notices take some milliseconds
 };
 
 class SimClients {
@@ -151,6 +152,7 @@ class SimIo final : public Io {
   bool call();
   bool happens(double rate);
   Duration upto(std::int64_t ms);
+  Duration delay(std::int64_t ms) { return faults_.delays ? upto(ms) : Duration(); }
   void arrive(ConnectionId id, IoEvent::Kind kind, std::string bytes, Duration later);
   // The disk takes no more for a while, if the draw is so; and takes it again once that is over.
   void fill_disk();

@@ -108,8 +108,6 @@ void SimTasks::thaw(Time now, TaskId id) {
 
 void SimTasks::interrupt(Time now, TaskId id) {
   SimTask* task = living(id);
-  // Who asks one that has ended cannot know that it did so before.
-  if (task == nullptr) ended_jobs_.erase(id.job);
   if (task == nullptr || task->is_killed) return;
   const bool was_frozen = !task->is_thawed();
   thaw(now, id);
@@ -243,6 +241,7 @@ void SimTasks::end(SimTask& task, Time now, TaskEnd how) {
   Duration& kept = kept_[task.id.job];
   kept = std::max(kept, Duration{task.done.ms / task.work.every.ms * task.work.every.ms});
   task.state = SimTask::State::kEnded;
+  how.was_asked = task.is_interrupted && how.is_known;
   task.end = how;
   task.due = Time::never();
 }

@@ -78,7 +78,7 @@ TEST(SimTasks, AskedToEndItWritesACheckpointAndTheNextGoesOn) {
   machine.tasks.freeze(machine.now, kFirst);
   machine.tasks.interrupt(machine.now, kFirst);
   machine.pass(milliseconds(500));
-  EXPECT_EQ(machine.status(kFirst).end, (TaskEnd{.signal = SIGTERM}));
+  EXPECT_EQ(machine.status(kFirst).end, (TaskEnd{.signal = SIGTERM, .was_asked = true}));
   EXPECT_FALSE(machine.tasks.is_done(JobId(0)));
   ASSERT_TRUE(machine.tasks.start(machine.now, spec(0, 2, command)));
   machine.pass(milliseconds(2500));
@@ -96,7 +96,7 @@ TEST(SimTasks, OneThatIgnoresItIsKilledAndHasItsLastCheckpoint) {
   EXPECT_TRUE(machine.ended.empty());
   machine.tasks.kill(machine.now, kFirst);
   machine.pass(seconds(60));
-  EXPECT_EQ(machine.status(kFirst).end, (TaskEnd{.signal = SIGKILL}));
+  EXPECT_EQ(machine.status(kFirst).end, (TaskEnd{.signal = SIGKILL, .was_asked = true}));
   ASSERT_TRUE(machine.tasks.start(machine.now, spec(0, 2, command)));
   EXPECT_EQ(machine.tasks.progress(machine.now, kSecond), "2000 5000");
   machine.pass(seconds(3));

@@ -180,7 +180,7 @@ std::optional<IoEvent> Tasks::handle(const Epoll::Ready& ready) {
 // left some of it.
 TaskEnd Tasks::end_of(TaskId task, const std::string& cgroup) const {
   if (const std::optional<shim::End> end = shim::read_end(folder_of(task)))
-    return {.is_known = true, .code = end->code, .signal = end->signal};
+    return {.code = end->code, .signal = end->signal, .was_asked = end->was_asked};
   if (!cgroup.empty()) kill_cgroup(cgroup);
   return {.is_known = false};
 }

@@ -2,6 +2,7 @@
 
 #include "fairlead/io/spawn.h"
 #include "fairlead/io/testing_real_io.h"
+#include "fairlead/shim/files.h"
 #include "fairlead/shim/processes.h"
 
 #include <algorithm>
@@ -139,7 +140,19 @@ TEST_P(TasksTest, InterruptLetsATaskWriteItsCheckpoint) {
   ASSERT_TRUE(io_->freeze(id(1)));
   io_->interrupt(id(1));  // thaws it
   EXPECT_EQ(end_of(id(1)), code(9));
+  EXPECT_TRUE(was_asked_);
   EXPECT_EQ(log(), "checkpoint\n");
+}
+
+TEST_P(TasksTest, OneThatEndedBeforeItWasAskedToSaysSo) {
+  start(1, "exit 4");
+  const auto mark = shim::read_mark((folder_ / "tasks" / "7.1").string());
+  ASSERT_TRUE(mark);
+  const Descriptor process(shim::open_process(mark->pid));
+  ASSERT_TRUE(has_ended(process, kLongMs));
+  io_->interrupt(id(1));
+  EXPECT_EQ(end_of(id(1)), code(4));
+  EXPECT_FALSE(was_asked_);
 }
 
 TEST_P(TasksTest, InterruptLetsTheOthersWriteWhenTheFirstEndsByTheSignal) {

@@ -124,7 +124,8 @@ class RealIoTest : public testing::TestWithParam<bool> {
     const IoEvent event = next();
     EXPECT_EQ(event.kind, IoEvent::Kind::kTaskEnded);
     EXPECT_EQ(event.task, task);
-    return event.end;
+    was_asked_ = event.end.was_asked;
+    return {event.end.is_known, event.end.code, event.end.signal};
   }
   static TaskEnd code(int code) { return {.code = code}; }
   static TaskEnd signal(int signal) { return {.signal = signal}; }
@@ -151,6 +152,7 @@ class RealIoTest : public testing::TestWithParam<bool> {
   std::filesystem::path top_;
   std::filesystem::path folder_;
   std::unique_ptr<RealIo> io_;
+  bool was_asked_ = false;  // before the last end_of()
   mutable std::unique_ptr<Fifo> fifo_;
 };
 

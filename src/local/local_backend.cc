@@ -244,10 +244,12 @@ void LocalBackend::on_task_ended(Time now, TaskId id, TaskEnd end) {
   const Task task = *job.task;
   if (task.works) set_works(now, id.job, *job.task, false);
   job.task.reset();
-  if (task.state == State::kLeaving) {
-    std::erase(leaving_, id.job);
-    if (task.stopped_hold != 0) say_stopped(id.job, task.stopped_hold);
-  } else {
+  const bool is_leaving = task.state == State::kLeaving;
+  if (is_leaving) std::erase(leaving_, id.job);
+  if (task.stopped_hold != 0) say_stopped(id.job, task.stopped_hold);
+  // One that was about to be told to leave may have ended by itself just before.
+  const bool has_left = is_leaving && (end.was_asked || !end.is_known);
+  if (!has_left && !is_done(id.job)) {
     job.has_ended = true;
     say_ended(id.job, job, end);
   }
@@ -258,7 +260,7 @@ void LocalBackend::on_task_ended(Time now, TaskId id, TaskEnd end) {
 void LocalBackend::say_ended(JobId id, const Job& job, TaskEnd end) {
   if (!end.is_known) {
     inbox_.add({.kind = EventKind::kEvicted, .job = id, .hold = job.hold});
-  } else if (end == TaskEnd{}) {
+  } else if (end.code == 0 && end.signal == 0) {
     inbox_.add({.kind = EventKind::kFinished, .job = id, .hold = job.hold});
   } else {
     inbox_.add({.kind = EventKind::kFailed,

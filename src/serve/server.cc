@@ -9,6 +9,7 @@
 #include "fairlead/serve/api.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -66,9 +67,10 @@ class LiveServer : public Server {
     FL_TRY(sync());
     backend_->retire(io_.now());
     api_->answer_due();
-    if (records_since_snapshot_ >= options_.snapshot_records || !goes_on) {
+    if (is_snapshot_due_ || records_since_snapshot_ >= options_.snapshot_records || !goes_on) {
       engine_->snapshot(policy_options_);
       records_since_snapshot_ = 0;
+      is_snapshot_due_ = false;
       FL_TRY(sync());
     }
     return goes_on;
@@ -130,7 +132,7 @@ class LiveServer : public Server {
     // What a killed daemon had appended was read, but may not be on the disk.
     FL_TRY(journal_->sync());
     make_parts();
-    engine_->replace_world(world_, sinks_);
+    engine_->replace_world(world_, sinks_, io_.now());
     for (const Record& record : run.records()) book_->on(record);
     book_->take_done();
     adopt(run);
@@ -149,6 +151,8 @@ class LiveServer : public Server {
                          policy_->name());
     }
     EngineOptions options{.slack = kSlack};
+    // Who hands in a program that is not there must not close the node to others.
+    options.cordon_after = std::numeric_limits<std::uint32_t>::max();
     options.profiles.source = SpeedSource::kMeasured;
     options.profiles.length = {};  // what jobs tell was measured over turns already
     options.profiles.seed = options_.seed;
@@ -224,6 +228,7 @@ class LiveServer : public Server {
   std::optional<Api> api_;
   bool is_synced_ = true;
   std::int64_t records_since_snapshot_ = 0;
+  bool is_snapshot_due_ = true;  // the policy may have started anew
   std::int64_t here_ = 0;
   std::string beginning_;
 };

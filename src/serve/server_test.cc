@@ -96,6 +96,17 @@ class Daemon : public SimClients {
   std::optional<HttpMessage> answer_;
 };
 
+// Its policy has asked for no turn yet, and nothing else happens.
+TEST(Server, ADaemonThatStartsAnewDecidesAtOnce) {
+  Daemon daemon("gandiva-fair:quantum_s=60", "1xV100");
+  daemon.submit({"work", "100000000"});
+  const std::size_t second = daemon.submit({"work", "100000000"});
+  daemon.fail(Outage::kDaemon, hours(1));
+  daemon.run_to(3600 + 1200);
+  EXPECT_GT(daemon.job(second)["gpu_s"], 400.0);
+  EXPECT_LT(daemon.job(second)["gpu_s"], 800.0);
+}
+
 TEST(Server, AJobRunsAndItsEndIsKnown) {
   Daemon daemon;
   const std::size_t good = daemon.submit({"work", "5000"});
@@ -273,6 +284,18 @@ TEST(Server, WhatCanNeverRunIsRefusedWithTheReason) {
   EXPECT_EQ(refused(with("declared_s", -1)), "declared_s must be a positive number");
   EXPECT_EQ(refused(json::array()), "a job is a JSON object");
   EXPECT_TRUE(daemon.io.list("jobs").empty());
+}
+
+TEST(Server, JobsThatCannotBeginCloseNoNodeToOthers) {
+  Daemon daemon;
+  for (int i = 0; i < 5; ++i) {
+    const std::size_t bad = daemon.submit({"work", "10", "nostart=9"});
+    daemon.run_to(1 + i);
+    EXPECT_EQ(daemon.state(bad), "held");
+  }
+  const std::size_t good = daemon.submit({"work", "100000"}, 2, kBob);
+  daemon.run_to(10);
+  EXPECT_EQ(daemon.state(good), "running");
 }
 
 TEST(Server, ACordonedNodeTakesNoMoreJobs) {

@@ -13,12 +13,19 @@ std::string path_of(const std::string& folder, std::string_view name) {
   return folder + "/" + std::string(name);
 }
 
-// A file of that name with these bytes, under construction.
-bool write_new(const std::string& path, std::string_view bytes, bool is_synced) {
-  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+constexpr std::size_t kEndBytes = 32;
+
+// The first bytes of a file that is made if it is not there; `flags`: O_TRUNC, or 0.
+bool write_over(const std::string& path, std::string_view bytes, int flags, bool is_synced) {
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0600);
   if (descriptor < 0) return false;
   const bool is_written = write_all(descriptor, bytes) && (!is_synced || fsync(descriptor) == 0);
   return close(descriptor) == 0 && is_written;
+}
+
+// A file of that name with these bytes, under construction.
+bool write_new(const std::string& path, std::string_view bytes) {
+  return write_over(path, bytes, O_TRUNC, false);
 }
 
 bool sync_folder(const std::string& folder) {
@@ -37,7 +44,7 @@ bool write_mark(const std::string& folder, const Mark& mark) {
   std::ostringstream text;
   text << mark.boot << '\n' << mark.pid << '\n' << mark.started << '\n' << mark.cgroup << '\n';
   // A link appears with all that the file has, and never replaces another.
-  const bool is_mine = write_new(made, text.str(), false) && link(made.c_str(), path.c_str()) == 0;
+  const bool is_mine = write_new(made, text.str()) && link(made.c_str(), path.c_str()) == 0;
   const int error = errno;
   unlink(made.c_str());
   errno = error;
@@ -57,17 +64,22 @@ std::optional<Mark> read_mark(const std::string& folder) {
   return mark;
 }
 
+bool reserve_end(const std::string& folder) {
+  return write_new(path_of(folder, kEndFile) + ".new", std::string(kEndBytes, '\n'));
+}
+
+// Over what was reserved, byte by byte: a disk that is full has room for that.
 bool write_end(const std::string& folder, End end) {
   const std::string path = path_of(folder, kEndFile);
   const std::string made = path + ".new";
-  const std::string text = std::to_string(end.code) + " " + std::to_string(end.signal) + "\n";
-  return write_new(made, text, true) && rename(made.c_str(), path.c_str()) == 0 &&
+  std::string text = std::to_string(end.code) + " " + std::to_string(end.signal) + " " +
+                     (end.was_asked ? "1" : "0") + "\n";
+  text.resize(kEndBytes, '\n');
+  return write_over(made, text, 0, true) && rename(made.c_str(), path.c_str()) == 0 &&
          sync_folder(folder);
 }
 
-void write_interrupted(const std::string& folder) {
-  write_new(path_of(folder, kAskedFile), {}, false);
-}
+void write_interrupted(const std::string& folder) { write_new(path_of(folder, kAskedFile), {}); }
 
 bool was_interrupted(const std::string& folder) {
   return access(path_of(folder, kAskedFile).c_str(), F_OK) == 0;
@@ -78,7 +90,7 @@ std::optional<End> read_end(const std::string& folder) {
   if (!text) return std::nullopt;
   End end;
   std::istringstream fields(*text);
-  if (!(fields >> end.code >> end.signal)) return std::nullopt;
+  if (!(fields >> end.code >> end.signal >> end.was_asked)) return std::nullopt;
   return end;
 }
 

@@ -3,6 +3,7 @@
 //   shim       who took the task: the shim that runs it, or a daemon that gave it up before any did.
 //              It is made once and whole, so a task is never started twice.
 //   end        how the task ended; it is there, whole, once nothing of it is left
+//   end.new    what becomes that: its room on the disk is taken before the task begins
 //   progress   written by the task
 //   asked      there once the task was asked to end
 #pragma once
@@ -30,14 +31,17 @@ struct Mark {
 };
 
 struct End {
-  int code = 0;    // of the first process that did not end well, or 0
-  int signal = 0;  // that ended it, or 0
+  int code = 0;            // of the first process that did not end well, or 0
+  int signal = 0;          // that ended it, or 0
+  bool was_asked = false;  // before: the task was asked to end while it could still be
   friend bool operator==(const End&, const End&) = default;
 };
 
 // Takes a task. False: another one has, or the folder is gone, or cannot be written (errno).
 bool write_mark(const std::string& folder, const Mark& mark);
 std::optional<Mark> read_mark(const std::string& folder);
+// Takes the room on the disk that write_end() needs. False: there is none.
+bool reserve_end(const std::string& folder);
 // It will be there after a loss of power. False: it cannot be written.
 bool write_end(const std::string& folder, End end);
 std::optional<End> read_end(const std::string& folder);

@@ -44,6 +44,8 @@ TEST_F(TaskFilesTest, ATornMarkIsOfNoProcess) {
 
 TEST_F(TaskFilesTest, AnEndIsReadAsItWasWritten) {
   EXPECT_FALSE(read_end(folder_));
+  EXPECT_TRUE(reserve_end(folder_));
+  EXPECT_FALSE(read_end(folder_));
   EXPECT_TRUE(write_end(folder_, {.code = 3, .signal = 0}));
   EXPECT_EQ(read_end(folder_), (End{.code = 3, .signal = 0}));
   EXPECT_FALSE(write_end(folder_ + "/none", {}));

@@ -119,11 +119,13 @@ class Shim {
     if (!self) return reply("cannot read /proc");
     if (!write_mark(spec_.folder, {boot_id(), self->pid, self->started, spec_.cgroup}))
       return reply(std::string("cannot take the task: ") + std::strerror(errno));
-    const std::string refused = begin();
+    const bool has_room = reserve_end(spec_.folder);
+    const std::string refused =
+        has_room ? begin() : std::string("no room: ") + std::strerror(errno);
     reply(refused.empty() ? std::string(kBegan) : refused);
     close(kReplyDescriptor);
     if (!refused.empty()) {
-      end_ = {kNotBegun, 0};
+      end_ = {.code = kNotBegun};
       has_failed_ = is_killed_ = true;
     }
     supervise();
@@ -244,8 +246,11 @@ class Shim {
   // still write the checkpoint when the first has ended by the signal.
   bool is_over() const { return is_killed_ || (!is_leaving_ && (has_failed_ || mains_.empty())); }
 
+  // One that has ended was not asked to: it must count as what it is, though it was not noticed before.
   void ask_to_leave() {
-    is_leaving_ = true;
+    reap();
+    if (is_over()) return;
+    is_leaving_ = end_.was_asked = true;
     for (const pid_t pid : mains_) kill(pid, SIGTERM);
   }
 

@@ -208,8 +208,10 @@ class Shrinking {
   void shrink_crashes() {
     if (!best_.limits.crashes) return;
     for (std::size_t i = best_.limits.crashes->size(); i-- > 0;) {
+      std::vector<Crash> fewer = *best_.limits.crashes;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
       WorldLimits smaller = best_.limits;
-      smaller.crashes->erase(smaller.crashes->begin() + static_cast<std::ptrdiff_t>(i));
+      smaller.crashes = std::move(fewer);
       keeps(std::move(smaller));
     }
   }

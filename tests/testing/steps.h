@@ -80,34 +80,36 @@ inline std::string run_policy(SimulationInputs inputs, std::string_view policy,
   return journal.hash();
 }
 
+// Collects it from records.
+struct HappenedSink : RecordSink {
+  void on(const Record& record) override {
+    const auto who = [&](JobId job) {
+      return fmt::format("{}s j{}", to_seconds(record.t), job.row());
+    };
+    std::visit(
+        Overloaded{
+            [&](const record::Stop& stop) { happened.steps.push_back(who(stop.job) + " stop"); },
+            [&](const record::Finished& finished) {
+              happened.finishes.push_back(who(finished.job));
+            },
+            [&](const record::Place& place) {
+              std::string step = who(place.job);
+              for (Slice slice : place.gang) {
+                step += fmt::format(" n{}:{}", slice.node.row(), slice.gpus);
+              }
+              happened.steps.push_back(step);
+            },
+            [](const auto&) {},
+        },
+        record.what);
+  }
+  Happened happened;
+};
+
 // What happens up to and with second `until_s`. Nothing costs anything. `models`: a models file.
 // REQUIRES: all of it is valid.
 inline Happened happens(Cluster cluster, const std::vector<TestJob>& jobs, std::string_view policy,
                         std::int64_t until_s = 1'000'000, std::string_view models = {}) {
-  struct Sink : RecordSink {
-    void on(const Record& record) override {
-      const auto who = [&](JobId job) {
-        return fmt::format("{}s j{}", to_seconds(record.t), job.row());
-      };
-      std::visit(
-          Overloaded{
-              [&](const record::Stop& stop) { happened.steps.push_back(who(stop.job) + " stop"); },
-              [&](const record::Finished& finished) {
-                happened.finishes.push_back(who(finished.job));
-              },
-              [&](const record::Place& place) {
-                std::string step = who(place.job);
-                for (Slice slice : place.gang) {
-                  step += fmt::format(" n{}:{}", slice.node.row(), slice.gpus);
-                }
-                happened.steps.push_back(step);
-              },
-              [](const auto&) {},
-          },
-          record.what);
-    }
-    Happened happened;
-  };
   SimulationInputs inputs{.cluster = std::move(cluster),
                           .trace = Trace(numbered_jobs(jobs,
                                                        [](JobRow& row, const TestJob& job) {
@@ -121,7 +123,7 @@ inline Happened happens(Cluster cluster, const std::vector<TestJob>& jobs, std::
                           .seed = 3,
                           .until = {until_s * 1000}};
   if (!models.empty()) inputs.models = parse_models_yaml(models, "test").value();
-  Sink sink;
+  HappenedSink sink;
   Audit audit;
   run_policy(std::move(inputs), policy, {&sink, &audit});
   sink.happened.problems = audit.problems();

@@ -1,0 +1,278 @@
+"""The daemon is killed again and again, at random moments, while users hand in, cancel, hold and release
+jobs that count. Nothing that it acknowledged may be lost, and no job may run twice."""
+
+import contextlib
+import os
+import pathlib
+import random
+import threading
+
+from harness import DONE, GONE, HERE, Figures, LiveTest, Settings, Task, quantile, until
+
+NODES = "4xV100,2xK80@0.5"
+OPEN_MAX = 16  # jobs that are not done
+PATIENCE_S = 8  # of a fault that may be a moment between two steps
+
+
+class Asked:
+    """A job that was handed in, and what was acknowledged of it."""
+
+    def __init__(self, name, units, code, processes):
+        self.name, self.units, self.code, self.processes = name, units, code, processes
+        self.id = None
+        self.is_cancelled = False
+        self.was_told_to_end = False  # whether that was acknowledged or not
+        self.hold = None  # True, False: what was acknowledged last; None: not known
+        self.final = None  # the state in which it was seen done
+
+    def is_endless(self):
+        return self.units > 1000
+
+
+class Storm(threading.Thread):
+    """Users, all day long, who try again when no daemon answers."""
+
+    def __init__(self, daemon, seed):
+        super().__init__(daemon=True)
+        self.daemon_, self.random = daemon, random.Random(seed)
+        self.lock = threading.Lock()  # held while something is asked
+        self.is_up, self.is_over = threading.Event(), threading.Event()
+        self.asked = []
+        self.counts = {"submit": 0, "cancel": 0, "hold": 0, "release": 0}
+
+    def run(self):
+        while not self.is_over.wait(self.random.expovariate(1 / 0.03)):
+            if not self.is_up.wait(1):
+                continue
+            with self.lock, contextlib.suppress(*GONE):
+                self.act()
+
+    def open_jobs(self):
+        return [job for job in self.asked if job.id is not None and not job.is_cancelled and not job.final]
+
+    def act(self):
+        here = self.open_jobs()
+        if len(here) < OPEN_MAX and self.random.random() < 0.7:
+            return self.submit()
+        if not here:
+            return None
+        job = self.random.choice(here)
+        held = [other for other in here if other.hold is not False]
+        draw = self.random.random()
+        if draw < 0.15:
+            return self.tell(job, "cancel")
+        if draw < 0.5 and len(held) < 4:
+            return self.tell(job, "hold")
+        return self.tell(self.random.choice(held), "release") if held else None
+
+    def submit(self):
+        draw, name = self.random.random(), f"j{len(self.asked)}"
+        gpus, processes = (1, 1) if draw < 0.55 else (2, 2) if draw < 0.75 else (2, 1) if draw < 0.9 else (4, 1)
+        units = 10 ** 6 if self.random.random() < 0.1 else self.random.randrange(0, 20)
+        job = Asked(name, units, self.random.choice((0, 0, 0, 3)), processes)
+        self.asked.append(job)
+        file = self.daemon_.work / name
+        command = [str(HERE / "count.sh"), str(file), str(units), "0.1", str(job.code)]
+        job.hold = False
+        job.id = self.daemon_.submit(command, gpus, name=name, processes=processes)
+        self.counts["submit"] += 1
+
+    def tell(self, job, verb):
+        if verb == "cancel":
+            job.was_told_to_end = True
+        else:
+            job.hold = None
+        status, body = self.daemon_.ask("POST", f"/v1/jobs/{job.id}/{verb}")
+        if status == 409:  # it is done
+            job.final = self.daemon_.job(job.id)["state"]
+            return
+        assert status == 200, body
+        self.counts[verb] += 1
+        if verb == "cancel":
+            job.is_cancelled = True
+        else:
+            job.hold = verb == "hold"
+
+
+class KillTest(LiveTest):
+    def torment(self, title, kills, flags):
+        self.title, self.recoveries = title, []
+        daemon = self.daemon(NODES, flags=flags, start=False)
+        storm = Storm(daemon, self.random.random())
+        storm.start()
+        self.addCleanup(storm.is_over.set)
+        for _ in range(kills):
+            self.one_life(daemon, storm)
+        storm.is_over.set()
+        self.recoveries.append(daemon.start())
+        self.let_all_end(daemon, storm)
+        self.assert_jobs_did_their_work(daemon, storm)
+        self.assert_clean_end(daemon)
+        self.report(daemon, storm, kills)
+
+    def one_life(self, daemon, storm):
+        random = self.random
+        if random.random() < 0.2:  # while it begins
+            daemon.spawn()
+            storm.is_over.wait(random.uniform(0, 0.15))
+            if daemon.program.poll() is None:
+                return daemon.kill()
+            self.fail(f"it did not begin: {daemon.said()}")
+        self.recoveries.append(daemon.start())
+        storm.is_up.set()
+        self.assert_nothing_was_lost(daemon, storm)
+        self.assert_machine_is_as_told(daemon)
+        storm.is_over.wait(random.uniform(0, 2.5 if random.random() < 0.2 else 0.6))
+        storm.is_up.clear()
+        self.assertIsNone(daemon.program.poll(), f"the daemon ended: {daemon.said()}")
+        daemon.kill()
+        return None
+
+    def assert_nothing_was_lost(self, daemon, storm):
+        with storm.lock:
+            listed = daemon.jobs()
+            by_name = {job["name"]: job for job in listed}
+            self.assertEqual(len(by_name), len(listed), "a submission exists twice")
+            for asked in storm.asked:
+                job = by_name.get(asked.name)
+                if job is None:
+                    self.assertIsNone(asked.id, f"lost: {asked.name}")
+                    continue
+                if asked.id is None:  # it was taken, and the answer was lost
+                    asked.id = job["id"]
+                self.assertEqual(asked.id, job["id"], asked.name)
+                state = job["state"]
+                if asked.final:
+                    self.assertEqual(asked.final, state, f"{asked.name} was done")
+                if asked.is_cancelled:
+                    self.assertIn(state, DONE, f"the cancelling of {asked.name} was lost")
+                    if asked.is_endless():
+                        self.assertEqual(state, "cancelled", asked.name)
+                if asked.hold:
+                    self.assertIn(state, ("held", *DONE), f"the hold of {asked.name} was lost")
+                asked.final = state if state in DONE else None
+
+    def assert_machine_is_as_told(self, daemon):
+        """Faults that are there each time one looks, for long."""
+        faults = None
+
+        def look():
+            nonlocal faults
+            now = self.faults(daemon)
+            faults = now if faults is None else faults & now
+            return not faults
+
+        try:
+            until(look, PATIENCE_S)
+        except AssertionError:
+            self.fail(f"{sorted(faults)}\n{daemon.said()}")
+
+    def faults(self, daemon):
+        jobs = {job["id"]: job for job in daemon.jobs(every=False)}
+        environments = daemon.processes()
+        faults, gpus, lives = set(), {}, {}
+        for task in daemon.tasks():
+            try:
+                frozen = task.is_frozen()
+                task = Task(task.folder)  # it may have been asked to leave meanwhile
+            except (OSError, ValueError, IndexError):
+                continue
+            state = jobs[task.job]["state"] if task.job in jobs else "done"
+            if frozen == "half":
+                faults.add(f"half of {task.name} is frozen")
+            if frozen is True and state in ("running", "done"):
+                faults.add(f"{task.name} is frozen, and its job is {state}")
+            if frozen is False and state in ("suspended", "held", "waiting") and not task.was_asked:
+                faults.add(f"{task.name} runs, and its job is {state}")
+            mine = [of for of in environments.values() if of.get("FAIRLEAD_PROGRESS", "").endswith(f"/{task.name}/progress")]
+            if mine and frozen is False and not task.was_asked:
+                for gpu in mine[0]["CUDA_VISIBLE_DEVICES"].split(","):
+                    if gpu in gpus:
+                        faults.add(f"{task.name} and {gpus[gpu]} work on GPU {gpu}")
+                    gpus[gpu] = task.name
+            ranks = {of["RANK"] for of in mine if "RANK" in of}
+            if mine and mine[0].get("WORLD_SIZE") == "2" and len(ranks) == 1 and not task.was_asked:
+                missing = 1 - int(next(iter(ranks)))
+                file = daemon.work / f"{jobs[task.job]['name'] if task.job in jobs else ''}.{missing}"
+                if not file.exists() or "end" not in file.read_text():
+                    faults.add(f"{task.name} is half a gang")
+            lives.setdefault(task.job, set()).add(task.name)
+        for of in environments.values():
+            if "FAIRLEAD_PROGRESS" in of:
+                lives.setdefault(int(of["FAIRLEAD_JOB_ID"]), set()).add(pathlib.Path(of["FAIRLEAD_PROGRESS"]).parent.name)
+        faults |= {f"job {job} lives twice: {sorted(names)}" for job, names in lives.items() if len(names) > 1}
+        return faults
+
+    def let_all_end(self, daemon, storm):
+        self.assert_nothing_was_lost(daemon, storm)
+        for asked in storm.asked:
+            if asked.id is None or asked.final:
+                continue
+            storm.tell(asked, "release")
+            if asked.is_endless() and not asked.final:
+                storm.tell(asked, "cancel")
+        for asked in storm.asked:
+            if asked.id is not None:
+                daemon.await_end(asked.id, limit_s=120)
+        self.assert_nothing_was_lost(daemon, storm)
+
+    def assert_jobs_did_their_work(self, daemon, storm):
+        wrong = {file.stem for file in daemon.work.glob("*.wrong")}
+        self.assertFalse(wrong, "\n".join(self.story(daemon, asked) for asked in storm.asked if asked.name in wrong))
+        states = {job["id"]: job for job in daemon.jobs()}
+        for asked in storm.asked:
+            if asked.id is None:
+                continue
+            job = states[asked.id]
+            if job["state"] == "cancelled":
+                self.assertTrue(asked.was_told_to_end, f"{asked.name} was not cancelled by a user")
+                continue
+            self.assertEqual(job["state"], "failed" if asked.code else "finished", job)
+            self.assertEqual(job["exit_code"], asked.code, job)
+            ranks = [""] if asked.processes == 1 else [".0", ".1"]
+            for rank in ranks if asked.code == 0 else []:
+                lines = (daemon.work / (asked.name + rank)).read_text().splitlines()
+                units = [int(line.split()[1]) for line in lines if line.startswith("unit")]
+                self.assertEqual(units, list(range(asked.units)), f"{asked.name}{rank}")
+
+    def story(self, daemon, asked):
+        """All that is known of a job."""
+        lines = [f"{asked.name}, job {asked.id}:"]
+        for file in sorted(daemon.work.glob(f"{asked.name}.*")) + [daemon.work / asked.name]:
+            if file.exists() and file.suffix != ".lock":
+                lines.append(f"  {file.name}: " + "; ".join(file.read_text().splitlines()))
+        return "\n".join(lines + [f"  {record}" for record in daemon.records() if record.get("job") == asked.id])
+
+    def report(self, daemon, storm, kills):
+        states = [job.final for job in storm.asked if job.id is not None]
+        moves = sum(job["restarts"] for job in daemon_jobs(daemon))
+        group = f"kill, {self.title}"
+        Figures.add(group, "SIGKILL at random moments", kills)
+        Figures.add(group, "jobs acknowledged / lost / run twice / run again", f"{len(states)} / 0 / 0 / 0", "n / 0 / 0 / 0")
+        Figures.add(group, "jobs finished / failed as told to / cancelled",
+                    " / ".join(str(states.count(state)) for state in ("finished", "failed", "cancelled")))
+        Figures.add(group, "cancels / holds / releases acknowledged, lost",
+                    "{cancel} / {hold} / {release}, 0".format(**storm.counts), "0")
+        Figures.add(group, "jobs begun again on other GPUs", moves)
+        ms = [1000 * s for s in self.recoveries]
+        Figures.add(group, "start to ready, ms: median / p99 / most",
+                    f"{quantile(ms, 0.5):.0f} / {quantile(ms, 0.99):.0f} / {max(ms):.0f}")
+        Figures.add(group, "journal, KiB", os.path.getsize(daemon.folder / "journal.flj") // 1024)
+
+    def kills(self):
+        return (Settings.kills or Settings.either(12, 1000)) // 2
+
+    def test_under_cgroups(self):
+        self.torment("cgroups", self.kills(), ())
+
+    def test_under_signals(self):
+        self.torment("signals", self.kills(), ("--signals",))
+
+
+def daemon_jobs(daemon):
+    """Of one that has ended: restarts as its journal says."""
+    counts = {}
+    for record in daemon.records():
+        if record["kind"] == "place" and record.get("place") != "resume":
+            counts[record["job"]] = counts.get(record["job"], 0) + 1
+    return [{"restarts": count - 1} for count in counts.values()]

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Real daemons, real jobs, and all that can happen to them. Prints what it measured as a table.
+
+    run.py BUILD [--long] [--seed N] [--kills N] [--json FILE] [NAME...]
+
+BUILD is the folder with fairlead, fairlead-shim and fairlead-trainer. NAMEs are modules here, or
+module.Class.test. The short form takes a minute or two; what needs root, or a program that is not
+there, is skipped and says why."""
+
+import argparse
+import json
+import pathlib
+import sys
+import unittest
+
+from harness import HERE, Figures, Settings
+
+MODULES = ("kills", "stubborn", "disk", "load", "users", "shares", "moves", "calendar_steps")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("names", nargs="*", default=MODULES)
+    parser.add_argument("--long", action="store_true", help="1,000 kills, 60 quanta, 10,000 jobs that wait")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kills", type=int, help="how often the daemon is killed")
+    parser.add_argument("--json", type=pathlib.Path, help="the figures, as JSON")
+    given = parser.parse_args()
+    Settings.programs, Settings.is_long = given.build.resolve(), given.long
+    Settings.seed, Settings.kills = given.seed, given.kills
+    sys.path.insert(0, str(HERE))
+    suite = unittest.defaultTestLoader.loadTestsFromNames(given.names)
+    result = unittest.TextTestRunner(verbosity=2).run(suite)
+    print(f"\n{Figures.text()}\n")
+    if given.json:
+        given.json.write_text(json.dumps(Figures.rows, indent=1) + "\n")
+    return 0 if result.wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,127 @@
+// One workload, two worlds: the simulator, and the daemon with clients and tasks on a machine in
+// memory. The same policies decide the same, at the same second: no two instants of a live engine are
+// equal, so what comes of a step at once is heard a millisecond later.
+
+#include "fairlead/engine/tables.h"
+#include "fairlead/http/http.h"
+#include "fairlead/io/sim_io.h"
+#include "fairlead/serve/server.h"
+#include "testing/steps.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace fairlead {
+namespace {
+
+struct Twin {
+  const char* policy;
+  const char* gpus = "6xV100,4xK80";
+  friend std::ostream& operator<<(std::ostream& out, const Twin& twin) {
+    return out << twin.policy << " on " << twin.gpus;
+  }
+};
+
+// Users submit over ten days what keeps the machine busy for longer. Hardly two things happen in
+// the same second but at the ends of quanta.
+std::vector<TestJob> drawn_jobs(std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<TestJob> jobs(25);
+  for (TestJob& job : jobs) {
+    job = {.gpus = 1 + static_cast<std::uint32_t>(rng.below(4)),
+           .submit_s = static_cast<std::int64_t>(rng.below(900'000)),
+           .work_s = 30'000 + static_cast<std::int64_t>(rng.below(600'000)),
+           .user = fmt::format("user{}", 1 + rng.below(3))};
+  }
+  std::ranges::stable_sort(jobs, {}, &TestJob::submit_s);
+  return jobs;
+}
+
+// Submits each job when its time has come.
+class Submitters : public SimClients {
+ public:
+  Submitters(SimIo& io, const std::vector<TestJob>& jobs) : io_(io), jobs_(jobs) {
+    io.set_clients(this);
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      io.wake(i, Time{} + seconds(jobs[i].submit_s));
+    }
+  }
+  void wake(std::uint64_t i) override {
+    const TestJob& job = jobs_[i];
+    const std::string work = fmt::format("{}", job.work_s * 1000);
+    // It writes a checkpoint at every moment, so a move costs it nothing, as in the simulator.
+    const nlohmann::json body = {
+        {"command", {"work", work, "every=1"}}, {"folder", "/data"}, {"gpus", job.gpus}};
+    const auto uid = static_cast<std::uint32_t>(std::stoul(job.user.substr(4)));
+    const ConnectionId connection = io_.connect({.uid = uid, .gid = uid});
+    io_.client_send(connection, http_request("POST", "/v1/jobs", body.dump()), {});
+  }
+  void received(ConnectionId /*connection*/, std::string_view bytes) override {
+    if (bytes.find("201 Created") != std::string_view::npos) ++submitted_;
+  }
+  void closed(ConnectionId /*connection*/) override {}
+  std::size_t submitted() const { return submitted_; }
+
+ private:
+  SimIo& io_;
+  const std::vector<TestJob>& jobs_;
+  std::size_t submitted_ = 0;
+};
+
+Happened live(const std::vector<TestJob>& jobs, const Twin& twin) {
+  SimIo io(1, {.delays = false});
+  Submitters clients(io, jobs);
+  const auto server = Server::open(io, {.machine = stand_in_machine(twin.gpus).value(),
+                                        .policy = twin.policy,
+                                        .seed = 3,
+                                        .grace = seconds(60)});
+  FL_CHECK(server.has_value(), "{}", server.error().message);
+  const JobCounts& done = (*server)->tables().counts;
+  while (std::cmp_less(done.finished, jobs.size())) FL_CHECK((*server)->step().value_or(false));
+  EXPECT_EQ(clients.submitted(), jobs.size());
+  HappenedSink sink;
+  auto blocks = BlockReader::read(io.stream("journal.flj").value());
+  FL_CHECK(blocks.has_value() && read_journal(std::move(*blocks), sink).has_value());
+  return std::move(sink.happened);
+}
+
+// "55.002s j0 stop" is "55s j0 stop".
+std::vector<std::string> to_the_second(std::vector<std::string> lines) {
+  for (std::string& line : lines) {
+    const std::size_t unit = line.find('s');
+    line = fmt::format("{:.0f}{}", std::stod(line.substr(0, unit)), line.substr(unit));
+  }
+  return lines;
+}
+
+class Twins : public testing::TestWithParam<Twin> {};
+
+TEST_P(Twins, DecideTheSame) {
+  for (const std::uint64_t seed : {1U, 2U}) {
+    const std::vector<TestJob> jobs = drawn_jobs(seed);
+    const Happened simulated =
+        happens(stand_in_machine(GetParam().gpus)->cluster, jobs, GetParam().policy, 1'000'000'000);
+    const Happened lived = live(jobs, GetParam());
+    EXPECT_EQ(to_the_second(lived.steps), to_the_second(simulated.steps)) << "seed " << seed;
+    EXPECT_EQ(to_the_second(lived.finishes), to_the_second(simulated.finishes)) << "seed " << seed;
+    EXPECT_GE(lived.steps.size(), jobs.size());
+  }
+}
+
+// Where GPU types differ, gandiva-fair decides by speeds, which a simulator knows from a table and a
+// daemon from what jobs tell.
+INSTANTIATE_TEST_SUITE_P(Of, Twins,
+                         testing::Values(Twin{"fifo:skip=true"}, Twin{"las:quantum_s=60000"},
+                                         Twin{"stride:quantum_s=60000"},
+                                         Twin{"gang-stride:quantum_s=60000"},
+                                         Twin{"tiresias:limits=600000/3600000"},
+                                         Twin{"gandiva-fair:quantum_s=60000", "8xV100"}),
+                         [](const auto& tested) {
+                           std::string name(tested.param.policy);
+                           name = name.substr(0, name.find(':'));
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace fairlead
