@@ -151,32 +151,6 @@ TEST(Recovery, TheSameInAnOpenWorldOnMeasuredSpeeds) {
   EXPECT_EQ(broken("ComesBackMeasured", policy_variants(), {.unreliable = true}, property), "");
 }
 
-// Records that changed nothing are of an instant that was, too.
-std::string clock_stays_behind(World world, const std::string& policy) {
-  world.settings.work.source = WorkSource::kDeclared;
-  const MakePolicy make = policy_named(policy, world.seed);
-  RecordedRun records;
-  Simulation first = simulation_of(world, make());
-  first.add_sink(records);
-  Rng rng(world.sim_seed);
-  const std::uint64_t steps = 1 + rng.below(30);
-  for (std::uint64_t i = 0; i < steps; ++i) {
-    const Result<bool> goes_on = first.step();
-    if (!goes_on || !*goes_on) return "";
-    if (i == 0) first.snapshot();
-  }
-  const Time last = first.now() + Duration{1};
-  records.on({last, record::Ignored{.job = JobId(0)}});
-  Simulation second = simulation_of(world, make());
-  const Result<Recovery> recovery = second.resume(records);
-  if (!recovery) return recovery.error().message;
-  return second.now() == last ? "" : "the clock is behind the journal";
-}
-
-TEST(Recovery, TheClockComesToTheLastRecordThoughItChangedNothing) {
-  EXPECT_EQ(broken("Clock", policy_variants(), {.unreliable = true}, clock_stays_behind), "");
-}
-
 // Another policy takes the jobs over: none is lost.
 std::string taking_over_loses(const World& world, const std::string& policy) {
   Rng rng(world.sim_seed);
