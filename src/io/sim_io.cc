@@ -254,7 +254,10 @@ Status SimIo::start(const TaskSpec& spec) {
   if (!call()) return gone();
   now_ = now_ + delay(10);
   settle_tasks();
-  if (happens(faults_.start_fails)) return run_error("no memory for a process");
+  if (happens(faults_.start_fails)) {
+    tasks_.note_failed_start(spec.id.job);
+    return run_error("no memory for a process");
+  }
   trace([&] {
     return fmt::format("start {} on {} GPUs from {}: {}", text(spec.id), spec.gpus.size(),
                        spec.gpus.empty() ? 0 : spec.gpus.front(), fmt::join(spec.command, " "));
@@ -279,7 +282,10 @@ Status SimIo::freeze(TaskId task) {
 Status SimIo::thaw(TaskId task) {
   if (!call()) return gone();
   settle_tasks();
-  if (happens(faults_.freeze_fails)) return run_error("a process cannot be thawed");
+  if (happens(faults_.freeze_fails)) {
+    tasks_.note_failed_start(task.job);
+    return run_error("a process cannot be thawed");
+  }
   trace([&] { return "thaw " + text(task); });
   tasks_.thaw(now_, task);
   return {};

@@ -63,7 +63,10 @@ std::vector<std::string> SimWork::command() const {
 Status SimTasks::start(Time now, const TaskSpec& spec) {
   const TaskId id = spec.id;
   const SimWork work = SimWork::of(spec.command);
-  if (tries_[id.job]++ < work.failing_starts) return run_error("no such program");
+  if (tries_[id.job]++ < work.failing_starts) {
+    note_failed_start(id.job);
+    return run_error("no such program");
+  }
   if (!names_.insert(id).second) {
     problems_.push_back(fmt::format("job {} hold {} is started twice", id.job.row(), id.hold));
     return run_error("there is such a task");
@@ -194,6 +197,11 @@ const SimTask* SimTasks::find(TaskId id) const {
   return at == tasks_.end() ? nullptr : &at->second;
 }
 
+std::uint32_t SimTasks::failed_starts(JobId job) const {
+  const auto at = failed_starts_.find(job);
+  return at == failed_starts_.end() ? 0 : at->second;
+}
+
 SimTask* SimTasks::living(TaskId id) {
   const auto at = tasks_.find(id);
   return at == tasks_.end() || !at->second.is_alive() ? nullptr : &at->second;
@@ -212,12 +220,15 @@ void SimTasks::settle(SimTask& task, Time now) {
 
 void SimTasks::end_of_itself(SimTask& task, Time now) {
   settle(task, now);
-  const bool is_whole = task.done.ms >= task.work.work.ms && !task.work.hangs;
-  if (is_whole && !task.is_killed && task.is_thawed()) {
-    done_jobs_.insert(task.id.job);
-    if (!task.is_interrupted) ended_jobs_.insert(task.id.job);
-    return end(task, now, {.code = task.work.code});
+  const bool is_whole =
+      task.done.ms >= task.work.work.ms && !task.work.hangs && !task.is_killed && task.is_thawed();
+  const bool was_told = task.is_interrupted || task.is_killed;
+  if (is_whole) done_jobs_.insert(task.id.job);
+  if (!was_told) {
+    ended_jobs_.insert(task.id.job);
+    if (!is_whole || task.work.code != 0) failed_jobs_.insert(task.id.job);
   }
+  if (is_whole) return end(task, now, {.code = task.work.code});
   if (!task.is_killed && task.is_interrupted) {
     if (task.work.on_term == SimWork::OnTerm::kCheckpoint) kept_[task.id.job] = task.done;
     return end(task, now, {.signal = SIGTERM});

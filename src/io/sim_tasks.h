@@ -70,6 +70,8 @@ class SimTasks {
   void thaw(Time now, TaskId id);
   void interrupt(Time now, TaskId id);
   void kill(Time now, TaskId id);
+  // A start or a thaw has failed for another reason than its command.
+  void note_failed_start(JobId job) { ++failed_starts_[job]; }
   std::vector<TaskStatus> statuses() const;
   void forget(TaskId id);
   // "DONE TOTAL", in milliseconds of work; empty: nothing was written yet.
@@ -89,6 +91,9 @@ class SimTasks {
   std::size_t started() const { return names_.size(); }
   // Whether all work of the job was done, and its end was not lost.
   bool is_done(JobId job) const { return done_jobs_.contains(job); }
+  // Whether a task of the job has ended badly without being told to end.
+  bool has_failed(JobId job) const { return failed_jobs_.contains(job); }
+  std::uint32_t failed_starts(JobId job) const;
   // What a daemon must never do and did: start a name twice, or a second task of a
   // job, or a task of a job that has ended of itself.
   const std::vector<std::string>& problems() const { return problems_; }
@@ -112,7 +117,9 @@ class SimTasks {
   std::map<JobId, Duration> kept_;  // work of a job that its last checkpoint has
   std::map<JobId, std::uint32_t> tries_;
   std::set<TaskId> names_;
+  std::map<JobId, std::uint32_t> failed_starts_;
   std::set<JobId> done_jobs_;
+  std::set<JobId> failed_jobs_;
   std::set<JobId> ended_jobs_;                                       // of itself, not asked to
   std::priority_queue<Due, std::vector<Due>, std::greater<>> dues_;  // some are out of date
   std::vector<std::string> problems_;

@@ -75,7 +75,8 @@ void LocalBackend::find(Time now, const TaskStatus& status, const TaskHistory& h
   Job& job = jobs_[status.id.job];
   job.task = {.id = status.id, .gpus = {gpus.begin(), gpus.end()}, .works = false};
   if (status.state == TaskStatus::State::kFrozen) job.task->state = State::kFrozen;
-  if (status.state == TaskStatus::State::kRunning && are_free(gpus, status.id.job)) {
+  const bool is_running = status.state == TaskStatus::State::kRunning;
+  if (is_running && (status.was_interrupted || are_free(gpus, status.id.job))) {
     set_works(now, status.id.job, *job.task, true);
   }
   if (!status.was_interrupted && !is_done(status.id.job)) return;

@@ -50,7 +50,7 @@ LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine,
       grace_(grace),
       inbox_(inbox),
       first_gpus_(fairlead::first_gpus(tables.cluster)),
-      works_on_(tables.cluster.gpus, JobId::none()) {
+      works_on_(tables.cluster.gpus) {
   read_references();
 }
 
@@ -219,7 +219,7 @@ std::vector<std::string> LocalBackend::environment(JobId id, const Job& job) con
 
 bool LocalBackend::are_free(std::span<const std::uint32_t> gpus, JobId for_job) const {
   return std::ranges::all_of(gpus, [&](std::uint32_t gpu) {
-    return works_on_[gpu].is_none() || works_on_[gpu] == for_job;
+    return std::ranges::all_of(works_on_[gpu], [&](JobId job) { return job == for_job; });
   });
 }
 
@@ -230,7 +230,10 @@ void LocalBackend::set_works(Time now, JobId id, Task& task, bool works) {
   } else {
     task.meter.pause(now);
   }
-  for (std::uint32_t gpu : task.gpus) works_on_[gpu] = works ? id : JobId::none();
+  for (std::uint32_t gpu : task.gpus) {
+    std::erase(works_on_[gpu], id);
+    if (works) works_on_[gpu].push_back(id);
+  }
 }
 
 void LocalBackend::on_task_ended(Time now, TaskId id, TaskEnd end) {

@@ -158,7 +158,9 @@ class LocalBackend : public RecordSink {
   std::map<std::string, double> references_;  // by user and model
   Time next_look_;
   const FirstGpus first_gpus_;
-  std::vector<JobId> works_on_;  // by GPU of the machine: whose task does; none: no one's
+  // By GPU of the machine: whose tasks do. Several, if a daemon found them so: of two that leave it
+  // cannot know which was frozen before.
+  std::vector<std::vector<JobId>> works_on_;
 };
 
 // "exit code 3", "signal 9".

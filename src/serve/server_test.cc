@@ -161,6 +161,41 @@ TEST(Server, JobsRunOnWithoutTheDaemonAndAreFoundAgain) {
   EXPECT_EQ(daemon.job(running)["restarts"], 0);
 }
 
+// The power goes at every call in turn, from the daemon's first on.
+TEST(Server, WhereverThePowerGoesAFolderThatIsNewCanBeOpenedAgain) {
+  const ServeOptions options{.machine = stand_in_machine("2xV100").value()};
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (std::uint64_t calls = 0; calls <= 10; ++calls) {
+      SimIo io(seed, {});
+      io.crash_after(calls);
+      static_cast<void>(Server::open(io, options));
+      io.restart(Outage::kPower, seconds(1));
+      const auto opened = Server::open(io, options);
+      EXPECT_TRUE(opened.has_value()) << seed << ' ' << calls << ": " << opened.error().message;
+    }
+  }
+}
+
+// So also between the record of a start and the start, and between that and the record of it.
+TEST(Server, WhereverThePowerGoesAJobThatWasAcknowledgedStartsAndEnds) {
+  int acknowledged = 0;
+  for (std::uint64_t calls = 0; calls <= 60; ++calls) {
+    Daemon daemon("fifo");
+    daemon.io.crash_after(calls);
+    const json job = {{"command", {"work", "5000"}}, {"folder", "/data"}};
+    const bool is_taken = daemon.ask("POST", "/v1/jobs", job).status == 201;
+    daemon.fail(Outage::kPower);
+    daemon.run_to(60);
+    EXPECT_EQ(daemon.io.processes().problems(), std::vector<std::string>()) << calls;
+    EXPECT_TRUE(daemon.io.tasks().empty()) << calls;
+    if (!is_taken) continue;
+    ++acknowledged;
+    EXPECT_EQ(daemon.state(0), "finished") << calls;
+  }
+  EXPECT_GT(acknowledged, 0);
+  EXPECT_LT(acknowledged, 61);
+}
+
 TEST(Server, ACancelledJobHasItsGraceAndIsThenKilled) {
   Daemon daemon;
   const std::size_t polite = daemon.submit({"work", "600000", "term=checkpoint:2000"});
@@ -183,6 +218,20 @@ TEST(Server, GpusOfAJobThatLeavesAreNotUsedBeforeItIsGone) {
   EXPECT_EQ(daemon.state(next), "starting");
   EXPECT_EQ(daemon.alive(next).first, 0);
   daemon.run_to(45);
+  EXPECT_EQ(daemon.state(next), "finished");
+}
+
+TEST(Server, ADaemonThatFindsAJobThatLeavesDoesNotUseItsGpusEither) {
+  Daemon daemon("fifo", "1xV100");
+  const std::size_t deaf = daemon.submit({"work", "600000", "term=ignore"});
+  daemon.ask("POST", fmt::format("/v1/jobs/{}/cancel", deaf));
+  daemon.fail(Outage::kDaemon);
+  const std::size_t next = daemon.submit({"work", "1000"});
+  EXPECT_EQ(daemon.alive(deaf), std::pair(1, 1));
+  EXPECT_EQ(daemon.state(next), "starting");
+  EXPECT_EQ(daemon.alive(next).first, 0);
+  daemon.run_to(60);
+  EXPECT_EQ(daemon.alive(deaf).first, 0);
   EXPECT_EQ(daemon.state(next), "finished");
 }
 

@@ -155,6 +155,7 @@ void Clients::send(ConnectionId connection, std::string_view bytes, Rng& rng) {
 
 // From now on it may be so or not.
 void Clients::note_asked(const Ask& ask) {
+  if (ask.kind == Kind::kCancel) ledger_.cancels_asked.insert(ask.job);
   if (ask.kind == Kind::kHold || ask.kind == Kind::kRelease) {
     ledger_.held.erase(ask.job);
     ledger_.holds_asked[ask.job].add();

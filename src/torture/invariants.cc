@@ -1,5 +1,6 @@
 #include "fairlead/torture/invariants.h"
 
+#include "fairlead/engine/engine.h"
 #include "fairlead/engine/tables_difference.h"
 #include "fairlead/journal/audit_problems.h"
 #include "fairlead/journal/life_cycle_audit.h"
@@ -157,9 +158,25 @@ std::string Invariants::check_acknowledged(const Tables& tables, JobId job,
   if (!tables.jobs.has(job) || tables.names[job] != asked.name) {
     return fmt::format("{} was acknowledged as job {}, and is not there", asked.name, job.row());
   }
-  if (tables.jobs.state[job] != JobState::kFinished) return "";
-  const bool has_finished = io_.processes().is_done(job) && asked.work.code == 0;
-  return has_finished ? "" : fmt::format("job {} has not finished, though it is said", job.row());
+  const JobState state = tables.jobs.state[job];
+  if (can_have_ended(job, asked, state)) return "";
+  return fmt::format("job {} is said to be {}, and cannot be", job.row(), state_name(state));
+}
+
+bool Invariants::can_have_ended(JobId job, const Submitted& asked, JobState state) const {
+  const SimTasks& truth = io_.processes();
+  switch (state) {
+    case JobState::kFinished:
+      return truth.is_done(job) && asked.work.code == 0;
+    case JobState::kFailed:
+      return truth.has_failed(job) || truth.failed_starts(job) >= EngineOptions().starts_max;
+    case JobState::kCancelled:
+      return ledger_.cancels_asked.contains(job);
+    case JobState::kRejected:
+      return false;
+    default:
+      return true;
+  }
 }
 
 std::string Invariants::after_open(const Tables& tables) const {

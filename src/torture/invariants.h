@@ -2,7 +2,7 @@
 // (io/sim_tasks.h) and by what clients were told (ledger.h):
 //
 //  1. what was acknowledged is there, once, and as it was submitted; what a client was told to have
-//     ended has, and stays so;
+//     ended has, and stays so; it ends only as its work did, or as a client asked for;
 //  2. a job has at most one living task, and one that is done has none but that was told to leave;
 //  3. no GPU has two tasks that run. One that was frozen and is asked to end runs beside the task
 //     that has its GPUs now, as only it can write its checkpoint (local/local_backend.h);
@@ -39,6 +39,7 @@ class Invariants {
  private:
   std::string check_told(const Tables& tables) const;
   std::string check_acknowledged(const Tables& tables, JobId job, std::size_t submission) const;
+  bool can_have_ended(JobId job, const Submitted& asked, JobState state) const;
   std::string check_task(const Tables& tables, const SimTask& task) const;
   std::string check_gpus(const SimTask& task);
   std::string check_work(const SimTask& task) const;

@@ -28,6 +28,7 @@ struct Ledger {
   std::map<std::string, std::size_t, std::less<>> by_name;
   std::map<JobId, std::size_t> acknowledged;  // to positions in `submissions`
   std::map<JobId, std::string> ended;         // in which state, as the API has it
+  std::set<JobId> cancels_asked;              // whatever became of that
   std::set<JobId> cancelled;                  // that was acknowledged
   // What was acknowledged last, where nothing else was asked for since.
   std::set<JobId> held;

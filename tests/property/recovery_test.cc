@@ -4,9 +4,9 @@
 #include "fairlead/engine/recovery.h"
 
 #include "fairlead/base/rng.h"
+#include "fairlead/engine/tables_difference.h"
 #include "fairlead/journal/audit.h"
 #include "testing/property.h"
-#include "fairlead/engine/tables_difference.h"
 #include "testing/world.h"
 
 #include <gtest/gtest.h>
@@ -163,11 +163,15 @@ std::string taking_over_loses(const World& world, const std::string& policy) {
     if (!goes_on || !*goes_on) return "";
   }
   Audit audit;
+  LastSnapshot last;
   Simulation second = simulation_of(world, policy_named(policy, world.seed)());
   second.add_sink(audit);
+  second.add_sink(last);
   const Result<Recovery> recovery = second.resume(records);
   if (!recovery) return recovery.error().message;
   if (recovery->policy != PolicyRecovery::kRestarted || recovery->why.empty()) return "no word";
+  second.snapshot();
+  if (!last.bytes.empty()) return "a snapshot of a policy that does not know of its jobs yet";
   if (const Status status = second.run(); !status) return status.error().message;
   return audit.problems().empty() ? "" : audit.problems().front();
 }
