@@ -71,7 +71,7 @@ class DiskFile : public AppendFile {
     const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
     const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) return {};
-    const Status status = sync_failed(::fsync(descriptor)) ? failed() : Status();
+    Status status = sync_failed(::fsync(descriptor)) ? failed() : Status();
     ::close(descriptor);
     return status;
   }

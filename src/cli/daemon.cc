@@ -33,6 +33,7 @@ Result<json> body_of(const HttpMessage& answer) {
 
 Error several(const std::string& name, const std::vector<JobAnswer>& jobs) {
   std::vector<std::int64_t> ids;
+  ids.reserve(jobs.size());
   for (const JobAnswer& job : jobs) ids.push_back(job.id);
   return {.message =
               fmt::format("several jobs of yours have that name; give the number of one, {}: {}",

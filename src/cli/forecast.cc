@@ -80,6 +80,7 @@ std::vector<JobAnswer> queue_of(std::vector<JobAnswer> jobs) {
 Result<Trace> trace_of(const std::vector<JobAnswer>& queue, const std::vector<TimeLeft>& left,
                        const std::vector<UserAnswer>& users) {
   std::vector<std::string> ids;  // that the rows refer to
+  ids.reserve(queue.size());
   for (const JobAnswer& job : queue) ids.push_back(fmt::format("{}", job.id));
   std::vector<JobRow> rows;
   for (std::size_t i = 0; i < queue.size(); ++i) {
@@ -134,6 +135,7 @@ Result<Forecast> forecast(const ClusterAnswer& cluster, const std::vector<JobAns
                           const std::vector<UserAnswer>& users, std::int64_t job) {
   const std::vector<JobAnswer> queue = queue_of(jobs);
   std::vector<TimeLeft> left;
+  left.reserve(queue.size());
   for (const JobAnswer& other : queue) left.push_back(time_left(other, jobs));
   FL_TRY_ASSIGN(usable, cluster_of(cluster));
   FL_TRY_ASSIGN(trace, trace_of(queue, left, users));

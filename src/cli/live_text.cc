@@ -95,6 +95,7 @@ Result<double> parse_span_s(std::string_view text) {
 
 std::string on_text(const std::vector<JobAnswer::On>& on) {
   std::vector<std::string> nodes;
+  nodes.reserve(on.size());
   for (const JobAnswer::On& node : on)
     nodes.push_back(fmt::format("{}:{}", node.node, ranges_text(node.gpus)));
   return fmt::format("{}", fmt::join(nodes, " "));

@@ -322,6 +322,27 @@ std::size_t end_of_snapshot(Records records, std::string_view name, std::string_
   return 0;
 }
 
+// Lets the engine live through an instant once more. Instants at which nothing was journalled come
+// first: those of wake-ups. `next`: all that follows.
+Status replay(Engine& engine, RecordedWorld& world, Comparison& comparison, Records instant,
+              Records next) {
+  const Time t = instant.front().t;
+  if (std::ranges::all_of(instant, is_aside)) {
+    world.set({});
+    comparison.set({});
+    while (engine.next_wake() <= t) FL_TRY(engine.step());
+    for (const Record& record : instant) engine.restore(record);
+    return {};
+  }
+  world.set(instant, next);
+  comparison.set(instant);
+  while (engine.now() < t) {
+    FL_TRY_ASSIGN(goes_on, engine.step());
+    if (!goes_on) break;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Recovery> recover(Engine& engine, const RecordedRun& run, std::string_view policy_options,
@@ -357,19 +378,7 @@ Result<Recovery> recover(Engine& engine, const RecordedRun& run, std::string_vie
   for (Records left = records.subspan(loaded); !left.empty();) {
     const Records instant = first_instant(left);
     left = left.subspan(instant.size());
-    if (std::ranges::all_of(instant, is_aside)) {
-      recorded.set({});
-      while (engine.next_wake() <= instant.front().t) FL_TRY(engine.step());
-      for (const Record& record : instant) engine.restore(record);
-      continue;
-    }
-    recorded.set(instant, left);
-    comparison.set(instant);
-    // Instants at which nothing was journalled come first: those of wake-ups.
-    while (engine.now() < instant.front().t) {
-      FL_TRY_ASSIGN(goes_on, engine.step());
-      if (!goes_on) break;
-    }
+    FL_TRY(replay(engine, recorded, comparison, instant, left));
     if (!comparison.agrees()) {
       return run_error("policy {} decides otherwise at {} s than the journal says", policy.name(),
                        to_seconds(instant.front().t));

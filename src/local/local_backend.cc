@@ -193,6 +193,7 @@ std::vector<std::string> LocalBackend::environment(JobId id, const Job& job) con
   const std::vector<std::uint32_t>& gpus = job.start->gpus;
   const GpuTypeId type = tables_.cluster.node_type[tables_.jobs.last_gang(id).front().node];
   std::vector<std::string_view> names;
+  names.reserve(gpus.size());
   for (std::uint32_t gpu : gpus) names.push_back(machine_.gpu_names[gpu]);
   std::vector<std::string> all = {
       fmt::format("CUDA_VISIBLE_DEVICES={}", fmt::join(names, ",")),
