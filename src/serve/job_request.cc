@@ -97,13 +97,9 @@ std::string model_of(const std::vector<std::string>& command) {
   return model.substr(0, kNameBytesMax);
 }
 
-}  // namespace
-
-Result<JobRequest> parse_job_request(std::string_view body, const Cluster& cluster) {
-  const json object = json::parse(body, nullptr, false);
-  if (!object.is_object()) return input_error("a job is a JSON object");
+Result<Submission> parse_submission_of(const json& object) {
   const Fields fields(object);
-  JobRequest job;
+  Submission submission;
   FL_TRY_ASSIGN(command, fields.texts("command"));
   if (command.empty() || command.front().empty()) return input_error("command is missing");
   FL_TRY_ASSIGN(environment, fields.texts("environment"));
@@ -113,32 +109,48 @@ Result<JobRequest> parse_job_request(std::string_view body, const Cluster& clust
   });
   if (!has_names) return input_error("environment must be a list of NAME=value");
   const bool has_folder = object.contains("folder") && object["folder"].is_string();
-  job.submission.folder = has_folder ? object["folder"].get<std::string>() : std::string();
-  if (!job.submission.folder.starts_with('/') || has_nul(job.submission.folder)) {
+  submission.folder = has_folder ? object["folder"].get<std::string>() : std::string();
+  if (!submission.folder.starts_with('/') || has_nul(submission.folder)) {
     return input_error("folder must be an absolute path");
   }
   FL_TRY_ASSIGN(umask, fields.number("umask", 022, 0, 0777));
   FL_TRY_ASSIGN(processes, fields.number("processes", 1, 1, kProcessesMax));
+  submission.command = std::move(command);
+  submission.environment = std::move(environment);
+  submission.umask = umask;
+  submission.processes = processes;
+  return submission;
+}
+
+// Zero where none is declared.
+Result<Duration> declared_of(const json& object) {
+  if (!object.contains("declared_s") || object["declared_s"].is_null()) return Duration();
+  const json& declared = object["declared_s"];
+  const double s = declared.is_number() ? declared.get<double>() : -1;
+  if (!(s > 0 && s <= kDeclaredMaxS)) return input_error("declared_s must be a positive number");
+  return Duration{std::max<std::int64_t>(1, static_cast<std::int64_t>(s * 1000))};
+}
+
+}  // namespace
+
+Result<JobRequest> parse_job_request(std::string_view body, const Cluster& cluster) {
+  const json object = json::parse(body, nullptr, false);
+  if (!object.is_object()) return input_error("a job is a JSON object");
+  const Fields fields(object);
+  FL_TRY_ASSIGN(submission, parse_submission_of(object));
   FL_TRY_ASSIGN(gpus, fields.number("gpus", 1, 1, 100'000));
   FL_TRY_ASSIGN(name, fields.name("name"));
   FL_TRY_ASSIGN(model, fields.name("model"));
   FL_TRY_ASSIGN(type_names, fields.texts("types"));
   FL_TRY_ASSIGN(types, types_of(type_names, cluster));
-  if (object.contains("declared_s") && !object["declared_s"].is_null()) {
-    const json& declared = object["declared_s"];
-    const double s = declared.is_number() ? declared.get<double>() : -1;
-    if (!(s > 0 && s <= kDeclaredMaxS)) return input_error("declared_s must be a positive number");
-    job.declared = Duration{std::max<std::int64_t>(1, static_cast<std::int64_t>(s * 1000))};
-  }
-  job.model = model.empty() ? model_of(command) : std::move(model);
-  job.name = name.empty() ? job.model : std::move(name);
-  job.gpus = gpus;
-  job.types = types;
-  job.submission.command = std::move(command);
-  job.submission.environment = std::move(environment);
-  job.submission.umask = umask;
-  job.submission.processes = processes;
-  return job;
+  FL_TRY_ASSIGN(declared, declared_of(object));
+  if (model.empty()) model = model_of(submission.command);
+  return JobRequest{.name = name.empty() ? model : std::move(name),
+                    .model = std::move(model),
+                    .gpus = gpus,
+                    .types = types,
+                    .declared = declared,
+                    .submission = std::move(submission)};
 }
 
 }  // namespace fairlead

@@ -37,45 +37,54 @@ bool Views::is_done(JobId job) const {
   return state != JobState::kWaiting && state != JobState::kRunning && state != JobState::kHeld;
 }
 
+// Who has which GPU of the machine.
+struct Views::Gpus {
+  explicit Gpus(const Views& views)
+      : holders(views.tables.cluster.gpus, JobId::none()), stopping(holders.size(), false) {
+    const Tables& tables = views.tables;
+    const FirstGpus& first = views.backend.first_gpus();
+    for (JobId job : tables.running.members()) {
+      const auto masks = std::as_const(tables.jobs.gangs).gpu_masks(tables.jobs.last[job]);
+      for (auto gpu : machine_gpus(first, tables.jobs.last_gang(job), masks)) holders[gpu] = job;
+    }
+    for (const auto& [hold, busy] : tables.stopping) {
+      for (const auto& [node, mask] : busy.gpus) {
+        const Slice slice{.node = node, .gpus = 1};
+        for (auto gpu : machine_gpus(first, {&slice, 1}, {&mask, 1})) stopping[gpu] = true;
+      }
+    }
+  }
+  std::vector<JobId> holders;
+  std::vector<bool> stopping;
+};
+
+json Views::node(NodeId node, const Gpus& of) const {
+  const Cluster& cluster = tables.cluster;
+  const Tables::NodeState& state = tables.nodes[node];
+  json gpus = json::array();
+  for (std::uint32_t i = 0; i < cluster.node_gpus[node]; ++i) {
+    const std::uint32_t gpu = backend.first_gpus()[node] + i;
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    const bool is_held = !of.holders[gpu].is_none();
+    const char* says = is_held                     ? "busy"
+                       : (state.up & bit) == 0     ? "down"
+                       : (state.closed & bit) != 0 ? "closed"
+                       : of.stopping[gpu]          ? "stopping"
+                                                   : "idle";
+    gpus.push_back({{"index", gpu},
+                    {"state", says},
+                    {"job", is_held ? json(of.holders[gpu].row()) : json(nullptr)}});
+  }
+  return {{"name", cluster.node_names[node]},
+          {"type", cluster.type_names[cluster.node_type[node]]},
+          {"is_cordoned", tables.cordoned.contains(node)},
+          {"gpus", std::move(gpus)}};
+}
+
 json Views::cluster(Time now) const {
-  const Cluster& of = tables.cluster;
-  std::vector<JobId> holders(of.gpus, JobId::none());
-  std::vector<bool> stopping(of.gpus, false);
-  const FirstGpus& first = backend.first_gpus();
-  for (JobId job : tables.running.members()) {
-    const auto masks = std::as_const(tables.jobs.gangs).gpu_masks(tables.jobs.last[job]);
-    for (std::uint32_t gpu : machine_gpus(first, tables.jobs.last_gang(job), masks)) {
-      holders[gpu] = job;
-    }
-  }
-  for (const auto& [hold, busy] : tables.stopping) {
-    for (const auto& [node, mask] : busy.gpus) {
-      const Slice slice{.node = node, .gpus = 1};
-      for (std::uint32_t gpu : machine_gpus(first, {&slice, 1}, {&mask, 1})) stopping[gpu] = true;
-    }
-  }
+  const Gpus gpus(*this);
   json nodes = json::array();
-  for (NodeId node : ids<NodeId>(of.nodes())) {
-    const Tables::NodeState& state = tables.nodes[node];
-    json gpus = json::array();
-    for (std::uint32_t i = 0; i < of.node_gpus[node]; ++i) {
-      const std::uint32_t gpu = first[node] + i;
-      const std::uint64_t bit = std::uint64_t{1} << i;
-      const bool is_held = !holders[gpu].is_none();
-      const char* says = is_held                     ? "busy"
-                         : (state.up & bit) == 0     ? "down"
-                         : (state.closed & bit) != 0 ? "closed"
-                         : stopping[gpu]             ? "stopping"
-                                                     : "idle";
-      gpus.push_back({{"index", gpu},
-                      {"state", says},
-                      {"job", is_held ? json(holders[gpu].row()) : json(nullptr)}});
-    }
-    nodes.push_back({{"name", of.node_names[node]},
-                     {"type", of.type_names[of.node_type[node]]},
-                     {"is_cordoned", tables.cordoned.contains(node)},
-                     {"gpus", std::move(gpus)}});
-  }
+  for (NodeId id : ids<NodeId>(tables.cluster.nodes())) nodes.push_back(node(id, gpus));
   return {{"now_unix_ms", io.unix_ms(now)},
           {"policy", policy},
           {"policy_options", policy_options},

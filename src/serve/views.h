@@ -33,6 +33,10 @@ struct Views {
   std::string metrics(Time now) const;
 
   bool is_done(JobId job) const;
+
+ private:
+  struct Gpus;
+  nlohmann::json node(NodeId node, const Gpus& gpus) const;
 };
 
 double hours(GpuTime time);

@@ -92,6 +92,7 @@ class Why {
     std::vector<JobId> running(tables_.running.members().begin(), tables_.running.members().end());
     std::ranges::sort(running);
     std::vector<std::string> names;
+    names.reserve(running.size());
     for (JobId other : running) {
       names.push_back(fmt::format("job {} ({}, {})", other.row(),
                                   tables_.users.names[tables_.jobs.user[other]],

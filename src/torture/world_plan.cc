@@ -127,6 +127,7 @@ double* fault_named(SimFaults& faults, std::string_view name) {
 
 std::vector<std::string> fault_names() {
   std::vector<std::string> names;
+  names.reserve(kFaultNames.size());
   for (const FaultName& fault : kFaultNames) names.emplace_back(fault.name);
   return names;
 }
