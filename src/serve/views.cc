@@ -41,13 +41,13 @@ bool Views::is_done(JobId job) const {
 struct Views::Gpus {
   explicit Gpus(const Views& views)
       : holders(views.tables.cluster.gpus, JobId::none()), stopping(holders.size(), false) {
-    const Tables& tables = views.tables;
+    const Tables& of = views.tables;
     const FirstGpus& first = views.backend.first_gpus();
-    for (JobId job : tables.running.members()) {
-      const auto masks = std::as_const(tables.jobs.gangs).gpu_masks(tables.jobs.last[job]);
-      for (auto gpu : machine_gpus(first, tables.jobs.last_gang(job), masks)) holders[gpu] = job;
+    for (JobId job : of.running.members()) {
+      const auto masks = std::as_const(of.jobs.gangs).gpu_masks(of.jobs.last[job]);
+      for (auto gpu : machine_gpus(first, of.jobs.last_gang(job), masks)) holders[gpu] = job;
     }
-    for (const auto& [hold, busy] : tables.stopping) {
+    for (const auto& [hold, busy] : of.stopping) {
       for (const auto& [node, mask] : busy.gpus) {
         const Slice slice{.node = node, .gpus = 1};
         for (auto gpu : machine_gpus(first, {&slice, 1}, {&mask, 1})) stopping[gpu] = true;

@@ -3,8 +3,8 @@
 
 #include "fairlead/base/rng.h"
 #include "fairlead/engine/tables.h"
-#include "testing/property.h"
 #include "fairlead/engine/tables_difference.h"
+#include "testing/property.h"
 #include "testing/world.h"
 
 #include <gtest/gtest.h>
