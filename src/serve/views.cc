@@ -219,7 +219,8 @@ std::string Views::metrics(Time now) const {
   };
   add("gpus", "gauge", "GPUs by state.");
   std::map<std::string, int> states;
-  for (const json& node : cluster(now)["nodes"]) {
+  const json nodes = cluster(now)["nodes"];
+  for (const json& node : nodes) {
     for (const json& gpu : node["gpus"]) ++states[gpu["state"].get<std::string>()];
   }
   for (const auto& [state, count] : states) {
