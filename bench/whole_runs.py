@@ -321,9 +321,10 @@ The whole command at 3,000 jobs: reading, simulating, auditing, writing.
 {shared_links_command()}
 
 What contention costs is the number of jobs whose speed changes, because each has its work settled, its finish moved
-and a record written; finding their bandwidths is about half of that. Where gangs are packed or the fabric does
-not oversubscribe, that is a few per placement. Where all uplinks are full, every gang on the uplinks that a gang
-crosses changes speed when that gang comes and when it goes: no exact method can touch fewer."""
+and a record written. Where gangs are packed or the fabric does not oversubscribe, that is a few per placement. Where
+all uplinks are full, every gang on the uplinks that a gang crosses may change speed when that gang comes and when it
+goes; where one takes the links of another at the same instant, most do not, as links are settled once per instant
+([decision 0031](decisions/0031-links-and-fabrics.md))."""
 
 
 def files():

@@ -19,7 +19,7 @@ Result<Workload> read(std::string_view bytes, std::string_view name, Reading rea
   const TraceFormat* format = find_format(name);
   FL_CHECK(format != nullptr, "no format {}", name);
   FL_TRY_ASSIGN(source, ByteSource::memory(bytes, "fuzz"));
-  return read_trace(source, {.format = format, .reading = reading});
+  return read_trace(source, {.format = format, .reading = reading, .tasks = Tasks::kAsInTrace});
 }
 
 void check_jobs(const Workload& workload) {
@@ -30,6 +30,9 @@ void check_jobs(const Workload& workload) {
     FL_CHECK(jobs.gpus[job] >= 1 && jobs.gpus[job] <= kJobGpusMax);
     FL_CHECK(jobs.gpus_min[job] >= 1 && jobs.gpus_min[job] <= jobs.gpus[job]);
     FL_CHECK(jobs.gpus_max[job] >= jobs.gpus[job] && jobs.gpus_max[job] <= kJobGpusMax);
+    const std::uint32_t task = jobs.task_gpus[job];
+    FL_CHECK(task >= 1 && jobs.gpus[job] % task == 0 && jobs.gpus_min[job] % task == 0 &&
+             jobs.gpus_max[job] % task == 0);
     FL_CHECK(jobs.arrival[job].ms >= 0 && jobs.arrival[job].ms <= kMsMax);
     FL_CHECK(workload.durations[job].ms >= 1 && workload.durations[job].ms <= kMsMax);
     FL_CHECK(workload.users.tickets[jobs.user[job]] >= 1);

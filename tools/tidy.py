@@ -106,6 +106,25 @@ def check_title(tree):
             yield path, 1, f"a document has one title, not {titles}"
 
 
+TYPE = re.compile(r"(?:template <.*> )?(?:class|struct|union|enum|enum class) (\w+)(?: final)?(?: : [^;]*)? \{")
+
+
+def check_types_named_once(tree):
+    """Two types of one name are one type to the linker, which takes the functions of either for both."""
+    seen = {}
+    for path, source in sorted(tree.items()):
+        spaces = []
+        for number, line in enumerate(source.lines if source.is_cpp else [], 1):
+            if opened := re.match(r"namespace(?: ([\w:]+))? \{", line):
+                spaces.append(opened[1])
+            elif line.startswith("}  // namespace") and spaces:
+                spaces.pop()
+            elif (named := TYPE.match(line)) and None not in spaces:
+                first, at = seen.setdefault((*spaces, named[1]), (path, number))
+                if first != path:
+                    yield path, number, f"{named[1]} is a type of {first}:{at} as well"
+
+
 def check_listed_in_cmake(tree):
     """Every source file is built, or it is dead: the CMakeLists.txt of a folder above names it."""
     for path in tree:
@@ -174,6 +193,10 @@ VIOLATIONS = [
     (check_title, {"docs/a.md": "```\n# not one\n```\n"}, "docs/a.md:1: a document has one title, not 0"),
     (check_listed_in_cmake, {"src/base/c.cc": ""}, "src/base/c.cc:1: not listed"),
     (check_listed_in_cmake, {"src/base/part/a.cc": ""}, "src/base/part/a.cc:1: not listed"),
+    (check_types_named_once,
+     {"src/base/a.cc": "namespace fairlead {\nnamespace {\nstruct C {\n}  // namespace\nstruct B {\n",
+      "src/base/part/b.cc": "namespace fairlead {\nstruct C {\nclass B final : public A {\n"},
+     "src/base/part/b.cc:3: B is a type of src/base/a.cc:5 as well"),
     (check_policies_documented, {"docs/policies/las.md": None},
      "src/policy/simple/las.cc:1: docs/policies/las.md is missing"),
     (check_policies_documented, {"tests/golden/las.case": "policy   las-2\n"},

@@ -38,10 +38,13 @@ class Id {
 
 using JobId = Id<struct JobTag>;
 using UserId = Id<struct UserTag>;
+using GroupId = Id<struct GroupTag>;
 using ModelId = Id<struct ModelTag>;
 using NodeId = Id<struct NodeTag>;
 using HostId = Id<struct HostTag>;
 using RackId = Id<struct RackTag>;
+using SwitchId = Id<struct SwitchTag>;
+using LinkId = Id<struct LinkTag>;
 using GpuTypeId = Id<struct GpuTypeTag>;
 
 // The n-th hold of a job, from 1; 0: it has had none. A step says which hold it begins or ends, and

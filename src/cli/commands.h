@@ -34,15 +34,19 @@ std::vector<Command> add_journal(CLI::App& root);
 
 // The daemon itself.
 Command add_serve(CLI::App& root);
+// What runs on each node beside it, on Kubernetes.
+Command add_agent(CLI::App& root);
 // Those that ask one. `words`: of the command line behind --, which CLI11 would read as lists
 // where they have brackets; read when the command runs.
 Command add_run(CLI::App& root, const std::vector<std::string>& words);
 Command add_submit(CLI::App& root, const std::vector<std::string>& words);
 Command add_ps(CLI::App& root);
 Command add_top(CLI::App& root);
+Command add_page(CLI::App& root);
 Command add_logs(CLI::App& root);
 Command add_why(CLI::App& root);
 Command add_when(CLI::App& root);
+Command add_whatif(CLI::App& root);
 // cancel, hold and release.
 std::vector<Command> add_job_actions(CLI::App& root);
 // `users` and `gpus`, with what is below them.

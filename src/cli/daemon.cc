@@ -84,8 +84,10 @@ Result<json> Daemon::ask(std::string_view method, const std::string& target,
 
 Result<json> Daemon::get(const std::string& target) { return ask("GET", target, {}); }
 
-Result<json> Daemon::post(const std::string& target, const json& body) {
-  return ask("POST", target, body.is_null() ? "" : body.dump());
+Result<json> Daemon::post(const std::string& target, const json& body, int terminal) {
+  FL_TRY(client_.send("POST", target, body.is_null() ? "" : body.dump(), terminal));
+  FL_TRY_ASSIGN(answer, client_.receive());
+  return body_of(answer);
 }
 
 Result<json> Daemon::put(const std::string& target, const json& body) {

@@ -28,7 +28,9 @@ class Daemon {
 
   // Errors of all: what the daemon says against it; or it has gone.
   Result<nlohmann::json> get(const std::string& target);
-  Result<nlohmann::json> post(const std::string& target, const nlohmann::json& body = {});
+  // A terminal that is given is the daemon's, too, from then on; -1: none.
+  Result<nlohmann::json> post(const std::string& target, const nlohmann::json& body = {},
+                              int terminal = -1);
   Result<nlohmann::json> put(const std::string& target, const nlohmann::json& body);
 
   // The number of a job that is named by its number, or by its name: of one's own, the one of that

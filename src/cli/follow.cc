@@ -1,7 +1,5 @@
 #include "fairlead/cli/follow.h"
 
-#include "fairlead/cli/daemon.h"
-
 #include <fmt/format.h>
 
 #include <array>
@@ -52,53 +50,47 @@ class Log {
   int descriptor_ = -1;
 };
 
-// Waits for the end of a job, over as many daemons as there are until then.
-class End {
- public:
-  End(std::string socket, std::int64_t id) : socket_(std::move(socket)), id_(id) {}
-  // Waits a moment. Nothing: the job goes on.
-  Result<std::optional<JobAnswer>> wait() {
-    if (!daemon_) ask();
-    pollfd descriptor{.fd = daemon_ ? daemon_->client().descriptor() : -1, .events = POLLIN};
-    if (::poll(&descriptor, 1, kLookMs) <= 0) return std::nullopt;
-    auto job = daemon_->take_end();
-    if (job) return std::optional(std::move(*job));
-    if (job.error().kind == Error::Kind::kInput) return tl::unexpected(std::move(job).error());
-    daemon_.reset();
-    if (!std::exchange(has_told_, true))
-      fmt::print(stderr, "fairlead: the daemon has gone; job {} goes on without it\n", id_);
-    return std::nullopt;
-  }
+}  // namespace
 
- private:
-  void ask() {
-    auto daemon = Daemon::connect(socket_);
-    if (daemon && daemon->ask_end(id_)) daemon_ = std::move(*daemon);
-  }
+int JobEnd::descriptor() {
+  if (!daemon_) ask();
+  return daemon_ ? daemon_->client().descriptor() : -1;
+}
 
-  std::string socket_;
-  std::int64_t id_;
-  std::optional<Daemon> daemon_;
-  bool has_told_ = false;
-};
+void JobEnd::ask() {
+  auto daemon = Daemon::connect(socket_);
+  if (daemon && daemon->ask_end(id_)) daemon_ = std::move(*daemon);
+}
 
-Status cancel(const std::string& socket, std::int64_t id) {
+Result<std::optional<JobAnswer>> JobEnd::wait(int limit_ms) {
+  pollfd end{.fd = descriptor(), .events = POLLIN, .revents = 0};
+  if (::poll(&end, 1, limit_ms) <= 0) return std::nullopt;
+  auto job = daemon_->take_end();
+  if (job) return std::optional(std::move(*job));
+  if (job.error().kind == Error::Kind::kInput) return tl::unexpected(std::move(job).error());
+  daemon_.reset();
+  if (!std::exchange(has_told_, true))
+    fmt::print(stderr, "fairlead: the daemon has gone; job {} goes on without it\n", id_);
+  return std::nullopt;
+}
+
+int interrupts_so_far() { return interrupts; }
+
+Status cancel_job(const std::string& socket, std::int64_t id) {
   FL_TRY_ASSIGN(daemon, Daemon::connect(socket));
   FL_TRY(daemon.post(job_target(id, "cancel")));
   fmt::print(stderr, "fairlead: cancels job {}; Ctrl-C leaves without waiting for its end\n", id);
   return {};
 }
 
-}  // namespace
-
 Result<JobAnswer> follow_job(const std::string& socket, const JobAnswer& job) {
   Log log(job.log);
-  End end(socket, job.id);
+  JobEnd end(socket, job.id);
   bool is_cancelled = false;
   for (;;) {
     if (interrupts > 1) return job;
-    if (interrupts == 1 && !std::exchange(is_cancelled, true)) FL_TRY(cancel(socket, job.id));
-    FL_TRY_ASSIGN(ended, end.wait());
+    if (interrupts == 1 && !std::exchange(is_cancelled, true)) FL_TRY(cancel_job(socket, job.id));
+    FL_TRY_ASSIGN(ended, end.wait(kLookMs));
     FL_TRY(log.copy());
     if (ended) return std::move(*ended);
   }

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "fairlead/base/result.h"
+#include "fairlead/cli/daemon.h"
 #include "fairlead/client/answers.h"
 
+#include <optional>
 #include <string>
 
 namespace fairlead {
@@ -15,8 +17,32 @@ Result<JobAnswer> follow_job(const std::string& socket, const JobAnswer& job);
 // Copies what is there.
 Status print_log(const JobAnswer& job);
 
+// The end of a job, over as many daemons as there are until then.
+class JobEnd {
+ public:
+  // `socket`: of --socket.
+  JobEnd(std::string socket, std::int64_t id) : socket_(std::move(socket)), id_(id) {}
+  // Is readable once wait() has something to do; -1: no daemon answers now.
+  int descriptor();
+  // Waits so long at most. Nothing: the job goes on.
+  Result<std::optional<JobAnswer>> wait(int limit_ms);
+
+ private:
+  void ask();
+
+  std::string socket_;
+  std::int64_t id_;
+  std::optional<Daemon> daemon_;
+  bool has_told_ = false;
+};
+
+// Cancels a job, and says so.
+Status cancel_job(const std::string& socket, std::int64_t id);
+
 // From now on Ctrl-C (SIGINT, and SIGTERM) while follow_job waits cancels the job, and a second one
 // ends the waiting, with the job as it is: not done.
 void cancel_on_interrupt();
+// How often Ctrl-C came since.
+int interrupts_so_far();
 
 }  // namespace fairlead

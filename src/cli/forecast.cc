@@ -116,9 +116,7 @@ std::string instant_text(double s, std::int64_t now_unix_ms) {
   return fmt::format("in {} ({})", span_text(ms), clock_text(now_unix_ms + ms, now_unix_ms));
 }
 
-}  // namespace
-
-TimeLeft time_left(const JobAnswer& job, const std::vector<JobAnswer>& jobs) {
+TimeLeft unlimited_left(const JobAnswer& job, const std::vector<JobAnswer>& jobs) {
   if (job.progress && job.progress->unit_per_s > 0) {
     const double s = (job.progress->total - job.progress->done) / job.progress->unit_per_s;
     if (s > 0) return {job.id, s, "by its progress"};
@@ -131,29 +129,50 @@ TimeLeft time_left(const JobAnswer& job, const std::vector<JobAnswer>& jobs) {
   return {job.id, 3600, "an hour, as nothing is known"};
 }
 
-Result<Forecast> forecast(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
-                          const std::vector<UserAnswer>& users, std::int64_t job) {
-  const std::vector<JobAnswer> queue = queue_of(jobs);
+}  // namespace
+
+TimeLeft time_left(const JobAnswer& job, const std::vector<JobAnswer>& jobs) {
+  TimeLeft left = unlimited_left(job, jobs);
+  const double limit_s = job.limit_s.value_or(left.s + served_s(job)) - served_s(job);
+  if (limit_s >= left.s) return left;
+  return {job.id, std::max(limit_s, 0.0), "by its time limit"};
+}
+
+Result<QueueNow> queue_now(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
+                           const std::vector<UserAnswer>& users) {
+  std::vector<JobAnswer> queue = queue_of(jobs);
   std::vector<TimeLeft> left;
   left.reserve(queue.size());
-  for (const JobAnswer& other : queue) left.push_back(time_left(other, jobs));
+  for (const JobAnswer& job : queue) left.push_back(time_left(job, jobs));
   FL_TRY_ASSIGN(usable, cluster_of(cluster));
   FL_TRY_ASSIGN(trace, trace_of(queue, left, users));
-  SimulationInputs inputs{.cluster = std::move(usable), .trace = std::move(trace)};
   const std::string options = cluster.policy_options.empty() ? "" : ":" + cluster.policy_options;
-  FL_TRY(inputs.use_policy(cluster.policy + options));
+  return QueueNow{std::move(usable), std::move(trace), std::move(queue), std::move(left),
+                  cluster.policy + options};
+}
+
+Result<SimulationInputs> inputs_of(const QueueNow& queue, const std::string& policy) {
+  SimulationInputs inputs{.cluster = queue.cluster, .trace = queue.trace};
+  FL_TRY(inputs.use_policy(policy));
+  return inputs;
+}
+
+Result<Forecast> forecast(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
+                          const std::vector<UserAnswer>& users, std::int64_t job) {
+  FL_TRY_ASSIGN(queue, queue_now(cluster, jobs, users));
+  FL_TRY_ASSIGN(inputs, inputs_of(queue, queue.policy));
   FL_TRY_ASSIGN(simulation, Simulation::make(std::move(inputs)));
   FL_TRY(simulation.run());
   const std::vector<JobResult> results = simulation.result().jobs;
 
-  const auto at = std::ranges::find(queue, job, &JobAnswer::id) - queue.begin();
+  const auto at = std::ranges::find(queue.jobs, job, &JobAnswer::id) - queue.jobs.begin();
   const auto row = static_cast<std::size_t>(at);
   Forecast forecast;
   if (results[row].start) forecast.start_s = to_seconds(*results[row].start);
-  if (!queue[row].on.empty()) forecast.start_s = 0;
+  if (!queue.jobs[row].on.empty()) forecast.start_s = 0;
   if (results[row].finish) forecast.end_s = to_seconds(*results[row].finish);
-  std::rotate(left.begin() + at, left.begin() + at + 1, left.end());
-  forecast.guesses = std::move(left);
+  std::rotate(queue.left.begin() + at, queue.left.begin() + at + 1, queue.left.end());
+  forecast.guesses = std::move(queue.left);
   return forecast;
 }
 
@@ -167,8 +186,12 @@ std::string forecast_text(const Forecast& forecast, std::int64_t job, std::int64
     text +=
         fmt::format("ends {}, if nothing else comes\n", instant_text(*forecast.end_s, now_unix_ms));
   }
-  text += "\nThis guesses that\n";
-  for (const TimeLeft& left : forecast.guesses) {
+  return text + "\nThis guesses that\n" + guesses_text(forecast.guesses);
+}
+
+std::string guesses_text(const std::vector<TimeLeft>& guesses) {
+  std::string text;
+  for (const TimeLeft& left : guesses) {
     text +=
         fmt::format("  job {} still takes {}: {}\n", left.job,
                     span_text(static_cast<std::int64_t>(left.s * 1000)), printable(left.source));

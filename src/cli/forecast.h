@@ -7,6 +7,9 @@
 
 #include "fairlead/base/result.h"
 #include "fairlead/client/answers.h"
+#include "fairlead/model/cluster.h"
+#include "fairlead/run/simulation.h"
+#include "fairlead/run/trace.h"
 
 #include <cstdint>
 #include <optional>
@@ -24,8 +27,25 @@ struct TimeLeft {
 
 // The first of these that there is: its progress; what was declared less what was served; the median
 // of what jobs of its model, else of its user, else of all took or declared, less what was served;
-// as long again as it was served; an hour. `jobs`: all that are known, done ones too.
+// as long again as it was served; an hour. But no more than its time limit leaves. `jobs`: all that are known, done ones too.
 TimeLeft time_left(const JobAnswer& job, const std::vector<JobAnswer>& jobs);
+
+// What "This guesses that" is followed by: a line for each.
+std::string guesses_text(const std::vector<TimeLeft>& guesses);
+
+// The queue that a daemon has now, as a simulation takes it: all jobs arrive at once.
+struct QueueNow {
+  Cluster cluster;              // of the GPUs that can be used
+  Trace trace;                  // its jobs are those of `jobs`
+  std::vector<JobAnswer> jobs;  // that want GPUs: those that hold some first, then by id
+  std::vector<TimeLeft> left;   // of each of `jobs`
+  std::string policy;           // of the daemon, with its options
+};
+// `jobs`: all that are known, done ones too. Error: there is no GPU that could be used.
+Result<QueueNow> queue_now(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
+                           const std::vector<UserAnswer>& users);
+// Errors: no such policy or option.
+Result<SimulationInputs> inputs_of(const QueueNow& queue, const std::string& policy);
 
 struct Forecast {
   std::optional<double> start_s{};  // from now; none: it does not start. 0: it holds GPUs

@@ -51,6 +51,15 @@ TEST(Forecast, WhatWasDeclaredCountsLessWhatWasServed) {
   EXPECT_EQ(left.source, "as declared");
 }
 
+TEST(Forecast, NoJobOutlastsItsLimit) {
+  JobAnswer job = running(3, 2, 200, 500);
+  job.limit_s = 450;
+  EXPECT_EQ(time_left(job, {job}).s, 350);
+  EXPECT_EQ(time_left(job, {job}).source, "by its time limit");
+  job.limit_s = 501;
+  EXPECT_EQ(time_left(job, {job}).source, "as declared");
+}
+
 TEST(Forecast, OtherwiseSimilarJobsTellTheNearestFirst) {
   JobAnswer job = waiting(9, 1);
   job.model = "ResNet50";

@@ -3,6 +3,7 @@
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/daemon.h"
 #include "fairlead/cli/follow.h"
+#include "fairlead/cli/kubernetes.h"
 #include "fairlead/cli/live_text.h"
 #include "fairlead/report/table.h"
 
@@ -82,8 +83,20 @@ Command add_why(CLI::App& root) {
   const auto flags = std::make_shared<JobFlags>();
   app->add_option("JOB", flags->job, kJobHelp)->required();
   add_socket_flag(*app, flags->socket);
-  app->footer("Example:\n  fairlead why 12\n");
-  return {app, [flags] { return why(*flags); }};
+  const auto cluster = std::make_shared<KubernetesFlags>();
+  cluster->name_space = "fairlead";
+  app->add_option("--context", cluster->context, "of the kubeconfig, for a Job on Kubernetes");
+  app->add_option("--namespace", cluster->name_space, "of the scheduler there")
+      ->capture_default_str();
+  app->add_option("--http", cluster->http,
+                  "where it answers (serve --http), in place of its pod through the API server")
+      ->type_name("ADDRESS:PORT");
+  app->footer(
+      "Examples:\n  fairlead why 12\n  fairlead why vision/train    (a Job on Kubernetes)\n");
+  return {app, [flags, cluster] {
+            const bool is_on_kubernetes = flags->job.find('/') != std::string::npos;
+            return is_on_kubernetes ? why_on_kubernetes(*cluster, flags->job) : why(*flags);
+          }};
 }
 
 std::vector<Command> add_job_actions(CLI::App& root) {

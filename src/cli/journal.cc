@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 struct FirstEvent : RecordSink {
   void on(const Record& record) override {
     const bool header = std::holds_alternative<record::Run>(record.what) ||
+                        std::holds_alternative<record::Group>(record.what) ||
                         std::holds_alternative<record::User>(record.what) ||
                         std::holds_alternative<record::Node>(record.what);
     if (seen || header) return;
@@ -259,6 +260,11 @@ Command add_repair(CLI::App& journal) {
 std::vector<Command> add_journal(CLI::App& root) {
   CLI::App* journal = root.add_subcommand("journal", "Verify, print and repair journals of runs");
   journal->require_subcommand(1);
+  journal->footer(
+      "Examples:\n"
+      "  fairlead journal verify out/fifo                      is it whole?\n"
+      "  fairlead journal dump out/fifo/journal.flj            its records as lines of JSON\n"
+      "  fairlead journal repair broken.flj                    what of it can be saved?\n");
   return {add_verify(*journal), add_dump(*journal), add_repair(*journal)};
 }
 

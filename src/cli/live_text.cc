@@ -1,23 +1,13 @@
 #include "fairlead/cli/live_text.h"
 
-#include "fairlead/base/parse.h"
-#include "fairlead/base/units.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 namespace fairlead {
 namespace {
-
-struct Unit {
-  char letter;
-  std::int64_t s;
-};
-constexpr std::array kUnits = {Unit{'d', 86'400}, Unit{'h', 3600}, Unit{'m', 60}, Unit{'s', 1}};
 
 // "0-1,3", of numbers in order.
 std::string ranges_text(const std::vector<std::int64_t>& numbers) {
@@ -52,46 +42,37 @@ std::string use_text(const ClusterAnswer& cluster, const std::vector<JobAnswer>&
                      waiting == 1 ? "job waits" : "jobs wait", cluster.policy);
 }
 
+// "python of bob (pid 4242) that is no job".
+std::string foreign_text(const GpuAnswer& gpu) {
+  std::vector<std::string> processes;
+  processes.reserve(gpu.foreign.size());
+  for (const GpuAnswer::Foreign& process : gpu.foreign)
+    processes.push_back(fmt::format("{} of {} (pid {}) that is no job", printable(process.name),
+                                    printable(process.user), process.pid));
+  return fmt::format("{}", fmt::join(processes, "; "));
+}
+
+// A line for each GPU that something else uses.
+std::string foreign_lines(const ClusterAnswer& cluster) {
+  std::string lines;
+  for (const NodeAnswer& node : cluster.nodes) {
+    for (const GpuAnswer& gpu : node.gpus)
+      if (!gpu.foreign.empty()) lines += fmt::format("GPU {}: {}\n", gpu.index, foreign_text(gpu));
+  }
+  return lines;
+}
+
 // What is to be said of a job beside its row.
 std::string remark_on(const JobAnswer& job) {
+  if (job.idle_s)
+    return fmt::format("GPUs idle for {}",
+                       span_text(static_cast<std::int64_t>(*job.idle_s * 1000)));
   if (job.progress && job.progress->total > 0 && !job.is_done())
     return percent_text(job.progress->done / job.progress->total);
   return job.reason;
 }
 
 }  // namespace
-
-std::string span_text(std::int64_t ms) {
-  const std::int64_t s = std::max<std::int64_t>(ms, 0) / 1000;
-  for (std::size_t i = 0; i + 1 < kUnits.size(); ++i) {
-    const Unit large = kUnits[i];
-    const Unit small = kUnits[i + 1];
-    if (s < large.s) continue;
-    const std::int64_t rest = s % large.s / small.s;
-    const std::string text = fmt::format("{}{}", s / large.s, large.letter);
-    return rest == 0 ? text : fmt::format("{} {}{}", text, rest, small.letter);
-  }
-  return fmt::format("{}s", s);
-}
-
-Result<double> parse_span_s(std::string_view text) {
-  const auto wrong = [text] {
-    return input_error("a length of time is like 90s, 30m, 2h or 1h30m: {}", text);
-  };
-  double sum = 0;
-  std::string_view rest = trimmed(text);
-  while (!rest.empty()) {
-    const std::size_t end = rest.find_first_not_of("0123456789.");
-    if (end == 0 || end == std::string_view::npos) return wrong();
-    const auto number = parse_number(rest.substr(0, end));
-    const auto* unit = std::ranges::find(kUnits, rest[end], &Unit::letter);
-    if (!number || unit == kUnits.end()) return wrong();
-    sum += *number * static_cast<double>(unit->s);
-    rest = trimmed(rest.substr(end + 1));
-  }
-  if (sum <= 0 || sum * 1000 > static_cast<double>(kMsMax)) return wrong();
-  return sum;
-}
 
 std::string on_text(const std::vector<JobAnswer::On>& on) {
   std::vector<std::string> nodes;
@@ -122,7 +103,8 @@ std::string queue_text(const ClusterAnswer& cluster, const std::vector<JobAnswer
                    span_text(static_cast<std::int64_t>(job.gpu_s * 1000)), on_text(job.on),
                    remark_on(job)});
   }
-  return use_text(cluster, jobs) + (rows.empty() ? "" : "\n" + table.text(style));
+  return use_text(cluster, jobs) + foreign_lines(cluster) +
+         (rows.empty() ? "" : "\n" + table.text(style));
 }
 
 std::string gpus_text(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
@@ -134,7 +116,8 @@ std::string gpus_text(const ClusterAnswer& cluster, const std::vector<JobAnswer>
                {"STATE", kLeft},
                {"JOB"},
                {"NAME", kLeft},
-               {"USER", kLeft}});
+               {"USER", kLeft},
+               {"", kLeft}});
   std::map<std::int64_t, const JobAnswer*> by_id;
   for (const JobAnswer& job : jobs) by_id[job.id] = &job;
   for (const NodeAnswer& node : cluster.nodes) {
@@ -144,7 +127,7 @@ std::string gpus_text(const ClusterAnswer& cluster, const std::vector<JobAnswer>
       table.add_row({fmt::format("{}", gpu.index), node.name, node.type,
                      node.is_cordoned ? gpu.state + ", cordoned" : gpu.state,
                      gpu.job ? fmt::format("{}", *gpu.job) : "", is_known ? job->second->name : "",
-                     is_known ? job->second->user : ""});
+                     is_known ? job->second->user : "", foreign_text(gpu)});
     }
   }
   return table.text(style);

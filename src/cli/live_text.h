@@ -1,7 +1,7 @@
-// What a daemon tells, for people: tables of jobs, GPUs and users, and lengths of time.
+// What a daemon tells, for people: tables of jobs, GPUs and users.
 #pragma once
 
-#include "fairlead/base/result.h"
+#include "fairlead/base/time_text.h"
 #include "fairlead/client/answers.h"
 #include "fairlead/report/table.h"
 
@@ -11,11 +11,6 @@
 #include <vector>
 
 namespace fairlead {
-
-// "12s", "3m 5s", "2h 5m", "3d 4h": the two largest units, cut off. Negative is "0s".
-std::string span_text(std::int64_t ms);
-// "90s", "30m", "2h", "1h30m", "2d 4h", in seconds. Errors: no such text; zero; over a hundred years.
-Result<double> parse_span_s(std::string_view text);
 
 // "V100:0-1,3": where a job is.
 std::string on_text(const std::vector<JobAnswer::On>& on);

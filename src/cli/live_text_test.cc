@@ -29,29 +29,23 @@ std::vector<JobAnswer> jobs() {
      "since_unix_ms": 0, "gpu_s": 61, "on": [{"node": "K80", "gpus": [2]}]}]})"));
 }
 
-TEST(LiveText, ALengthOfTimeHasItsTwoLargestUnits) {
-  EXPECT_EQ(span_text(0), "0s");
-  EXPECT_EQ(span_text(-5), "0s");
-  EXPECT_EQ(span_text(999), "0s");
-  EXPECT_EQ(span_text(59'999), "59s");
-  EXPECT_EQ(span_text(60'000), "1m");
-  EXPECT_EQ(span_text(185'000), "3m 5s");
-  EXPECT_EQ(span_text(7'500'000), "2h 5m");
-  EXPECT_EQ(span_text(3'605'000), "1h");
-  EXPECT_EQ(span_text(100 * 3'600'000), "4d 4h");
+TEST(LiveText, AJobThatLeavesItsGpusIdleIsNamed) {
+  auto with = jobs();
+  with[0].idle_s = 840;
+  EXPECT_NE(queue_text(cluster(), with, TextStyle::kPlain).find("GPUs idle for 14m"),
+            std::string::npos);
 }
 
-TEST(LiveText, ALengthOfTimeIsReadWithItsUnits) {
-  EXPECT_EQ(parse_span_s("90s"), 90);
-  EXPECT_EQ(parse_span_s("1.5h"), 5400);
-  EXPECT_EQ(parse_span_s("1h30m"), 5400);
-  EXPECT_EQ(parse_span_s(" 2d 4h "), 187'200);
-  for (const char* bad : {"", "2", "h", "2x", "0s", "-2h", "2h3", "1.2.3s", "nan", "99999999d"}) {
-    const auto span = parse_span_s(bad);
-    ASSERT_FALSE(span) << bad;
-    EXPECT_EQ(span.error().message,
-              std::string("a length of time is like 90s, 30m, 2h or 1h30m: ") + bad);
-  }
+TEST(LiveText, WhatElseUsesAGpuIsNamed) {
+  ClusterAnswer with = cluster();
+  with.nodes[1].gpus[1].state = "down";
+  with.nodes[1].gpus[1].foreign = {{4242, "python", "bob"}, {4243, "sh\x1b[2J", "bob"}};
+  const std::string queue = queue_text(with, {}, TextStyle::kPlain);
+  EXPECT_NE(queue.find("\nGPU 3: python of bob (pid 4242) that is no job; sh"), std::string::npos)
+      << queue;
+  EXPECT_EQ(queue.find('\x1b'), std::string::npos);
+  const std::string gpus = gpus_text(with, {}, TextStyle::kPlain);
+  EXPECT_NE(gpus.find("  python of bob (pid 4242) that is no job"), std::string::npos) << gpus;
 }
 
 TEST(LiveText, TheQueueShowsWhoHasGpusBeforeWhoWaits) {

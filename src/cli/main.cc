@@ -39,11 +39,12 @@ std::vector<CLI::App*> all_of(CLI::App& app) {
 // `words`: of the command line behind --.
 std::vector<Command> add_commands(CLI::App& root, const std::vector<std::string>& words) {
   std::vector<Command> commands = {add_run(root, words), add_submit(root, words), add_ps(root),
-                                   add_top(root),        add_logs(root),          add_why(root),
-                                   add_when(root)};
+                                   add_top(root),        add_page(root),          add_logs(root),
+                                   add_why(root),        add_when(root),          add_whatif(root)};
   for (Command& command : add_job_actions(root)) commands.push_back(std::move(command));
   for (Command& command : add_users_and_gpus(root)) commands.push_back(std::move(command));
   commands.push_back(add_serve(root));
+  commands.push_back(add_agent(root));
   for (CLI::App* app : all_of(root)) app->group(kRunJobs);
   for (auto* add : {add_simulate, add_compare, add_reproduce, add_report, add_replay, add_policies,
                     add_clusters, add_torture})

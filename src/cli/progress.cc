@@ -43,14 +43,14 @@ std::string time_text(double time_s) {
 
 }  // namespace
 
-Progress::Progress()
+ProgressLine::ProgressLine()
     : enabled_(isatty(STDERR_FILENO) == 1), next_draw_(Clock::now() + kFirstDraw) {}
 
-Progress::~Progress() {
+ProgressLine::~ProgressLine() {
   if (drawn_) remove_bar();
 }
 
-void Progress::on(const Record& record) {
+void ProgressLine::on(const Record& record) {
   std::visit(Overloaded{[&](const record::Run& run) { jobs_ = run.jobs; },
                         [&](const OneOf<record::Finished, record::Failed, record::Cancelled,
                                         record::Rejected> auto&) { ++done_; },
@@ -63,7 +63,7 @@ void Progress::on(const Record& record) {
   }
 }
 
-void Progress::draw(Time t) {
+void ProgressLine::draw(Time t) {
   drawn_ = true;
   fmt::print(stderr, "\r{} {} of {} jobs, day {:.1f} of the trace\x1b[K", bar_text(done_, jobs_),
              done_, jobs_, to_seconds(t) / 86400);

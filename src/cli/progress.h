@@ -1,4 +1,4 @@
-// Progress of one run, and of several: a bar on a terminal.
+// The progress of one run, and of several: a bar on a terminal.
 #pragma once
 
 #include "fairlead/compare/child_runs.h"
@@ -14,11 +14,11 @@ namespace fairlead {
 // The fraction of the trace's jobs that are done, and the simulated time. A journal sink. Reads the
 // clock once in a few thousand records, draws at most five times a second, and nothing in the first
 // second; where standard error is not a terminal, nothing at all.
-class Progress : public RecordSink {
+class ProgressLine : public RecordSink {
  public:
-  Progress();
+  ProgressLine();
   // Removes the bar.
-  ~Progress() override;
+  ~ProgressLine() override;
   void on(const Record& record) override;
 
  private:

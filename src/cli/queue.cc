@@ -189,6 +189,24 @@ Command add_top(CLI::App& root) {
   return {app, [socket] { return top(*socket); }};
 }
 
+Command add_page(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("page", "Print the address of the daemon's page");
+  const auto socket = std::make_shared<std::string>();
+  add_socket_flag(*app, *socket);
+  app->footer(
+      "Example:\n  fairlead page\n\nThe daemon has one where it runs with --http. The address has "
+      "its "
+      "token in it: keep it to yourself.\n");
+  return {app, [socket]() -> Status {
+            FL_TRY_ASSIGN(daemon, Daemon::connect(*socket));
+            FL_TRY_ASSIGN(answer, daemon.get("/v1/page"));
+            if (!answer.is_object() || !answer.contains("url") || !answer["url"].is_string())
+              return run_error("the fairlead daemon's answer names no page");
+            fmt::print("{}\n", printable(answer["url"].get<std::string>()));
+            return {};
+          }};
+}
+
 std::vector<Command> add_users_and_gpus(CLI::App& root) {
   std::vector<Command> commands;
   add_users(root, commands);

@@ -16,6 +16,8 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <map>
+#include <numeric>
 #include <optional>
 #include <unistd.h>
 
@@ -26,6 +28,7 @@ struct Flags {
   std::vector<std::string> experiments;
   bool all = false;
   bool list = false;
+  bool quick = false;
   std::string out;
   std::string doc;
 };
@@ -186,22 +189,61 @@ AllFigures read_runs(const Experiment& experiment, const Runs& runs) {
   return all;
 }
 
+// The mean over the cases of what the runs of a policy with a seed have in common; none where one
+// is missing.
+Result<RunFigures> mean_over_cases(const Runs& runs, const AllFigures& figures, std::size_t policy,
+                                   std::size_t n) {
+  RunFigures mean;
+  const std::size_t cases = runs.skipped.size();
+  std::map<std::string, std::size_t, std::less<>> counts;
+  for (std::size_t i = 0; i < cases; ++i) {
+    const auto& run = figures[runs.index(i, policy, n)];
+    if (!run) return run_error("{}", run.error().message);
+    for (const auto& [key, value] : run->summary) {
+      mean.summary[key] += value / static_cast<double>(cases);
+      ++counts[key];
+    }
+  }
+  std::erase_if(mean.summary, [&](const auto& item) { return counts[item.first] < cases; });
+  return mean;
+}
+
+// For claims over all cases: their means, as the runs of one more case.
+void add_means(const Experiment& experiment, Runs& runs, AllFigures& figures) {
+  for (std::size_t k = 0; k < runs.policies; ++k) {
+    for (std::size_t n = 0; n < runs.seeds; ++n) {
+      figures.push_back(mean_over_cases(runs, figures, k, n));
+    }
+  }
+  std::string skipped;
+  for (std::size_t i = 0; i < experiment.cases.size(); ++i)
+    skipped = std::max(skipped, runs.skipped[i]);
+  runs.skipped.push_back(skipped);
+}
+
 std::size_t policy_row(const Case& one, const std::string& label) {
   const auto found = std::ranges::find(one.policies, label, &Policies::value_type::first);
   FL_CHECK(found != one.policies.end(), "no policy {}", label);
   return static_cast<std::size_t>(found - one.policies.begin());
 }
 
-Outcome without_figure(Verdict verdict, std::string reason) {
-  Outcome outcome;
+Judgement without_figure(Verdict verdict, std::string reason) {
+  Judgement outcome;
   outcome.verdict = verdict;
   outcome.reason = std::move(reason);
   return outcome;
 }
 
-Outcome measured(const Runs& runs, const AllFigures& figures, const PublishedClaim& claim,
-                 const Case& one, std::size_t i, std::optional<double> expected) {
+// None unless there is one for each seed.
+std::optional<double> mean_of_all(const std::vector<double>& values, std::size_t seeds) {
+  if (values.empty() || values.size() != seeds) return std::nullopt;
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(seeds);
+}
+
+Judgement measured(const Runs& runs, const AllFigures& figures, const PublishedClaim& claim,
+                   const Case& one, std::size_t i, std::optional<double> expected) {
   std::vector<double> values;
+  std::vector<double> possible;
   std::vector<std::string> where;
   for (std::size_t n = 0; n < runs.seeds; ++n) {
     const std::size_t row = policy_row(one, claim.policy);
@@ -215,17 +257,20 @@ Outcome measured(const Runs& runs, const AllFigures& figures, const PublishedCla
     if (!value) return without_figure(Verdict::kSkipped, value.error().message);
     if (!value->text.empty()) return judge_text(claim, value->text);
     values.push_back(value->number);
+    if (value->possible) possible.push_back(*value->possible);
     if (!value->where.empty()) where.push_back(value->where);
   }
-  Outcome outcome = judge(claim, std::move(values), expected);
+  Judgement outcome = judge(claim, std::move(values), expected, mean_of_all(possible, runs.seeds));
   outcome.where = std::move(where);
   return outcome;
 }
 
-Outcome outcome_of(const Experiment& experiment, const Runs& runs, const AllFigures& figures,
-                   const PublishedClaim& claim, std::size_t i) {
-  const Case& one = experiment.cases[i];
-  std::optional<double> expected = claim.expected_in(i);
+Judgement outcome_of(const Experiment& experiment, const Runs& runs, const AllFigures& figures,
+                     const PublishedClaim& claim, std::size_t i) {
+  const bool is_over_cases = i == experiment.cases.size();
+  const Case& one = is_over_cases ? experiment.cases.front() : experiment.cases[i];
+  std::optional<double> expected;
+  if (is_over_cases == claim.over_cases) expected = claim.expected_in(is_over_cases ? 0 : i);
   const bool is_fluid = !claim.figure->needs_run();
   if (is_fluid || claim.bound == Bound::kFluid) {
     const auto fluid = fluid_gain(one, run_settings(one), claim);
@@ -233,8 +278,8 @@ Outcome outcome_of(const Experiment& experiment, const Runs& runs, const AllFigu
     if (is_fluid) return judge(claim, {*fluid}, expected);
     expected = *fluid;
   }
-  Outcome outcome = runs.skipped[i].empty() ? measured(runs, figures, claim, one, i, expected)
-                                            : without_figure(Verdict::kSkipped, runs.skipped[i]);
+  Judgement outcome = runs.skipped[i].empty() ? measured(runs, figures, claim, one, i, expected)
+                                              : without_figure(Verdict::kSkipped, runs.skipped[i]);
   outcome.expected = expected;  // told even where nothing was measured
   return outcome;
 }
@@ -243,12 +288,14 @@ Result<ExperimentResult> run_experiment(const Experiment& experiment,
                                         const std::filesystem::path& out) {
   FL_TRY_ASSIGN(runs, plan_runs(experiment, out));
   FL_TRY(carry_out(experiment, runs));
-  const AllFigures figures =
+  AllFigures figures =
       experiment.iterations ? run_iterations(experiment) : read_runs(experiment, runs);
+  add_means(experiment, runs, figures);
   ExperimentResult result{experiment, {}};
   for (const PublishedClaim& claim : experiment.claims) {
     result.outcomes.emplace_back();
-    for (std::size_t i = 0; i < experiment.cases.size(); ++i) {
+    const std::size_t count = experiment.cases.size() + (claim.over_cases ? 1 : 0);
+    for (std::size_t i = 0; i < count; ++i) {
       result.outcomes.back().push_back(outcome_of(experiment, runs, figures, claim, i));
     }
   }
@@ -261,7 +308,7 @@ Result<ExperimentResult> run_experiment(const Experiment& experiment,
 Status failure_of(const std::vector<ExperimentResult>& results) {
   for (const ExperimentResult& result : results) {
     for (const auto& by_case : result.outcomes) {
-      for (const Outcome& outcome : by_case) {
+      for (const Judgement& outcome : by_case) {
         if (outcome.verdict != Verdict::kFailed) continue;
         return run_error("a run of {} failed: {}", result.experiment.name, outcome.reason);
       }
@@ -297,6 +344,7 @@ Result<std::vector<Experiment>> load_experiments(const Flags& flags) {
     const bool known =
         std::ranges::find(experiments, experiment.name, &Experiment::name) != experiments.end();
     if (known) return input_error("the experiment is named twice: {}", experiment.name);
+    if (flags.quick) experiment.seeds = 1;
     experiments.push_back(std::move(experiment));
   }
   return experiments;
@@ -338,6 +386,7 @@ Command add_reproduce(CLI::App& root) {
   const auto flags = std::make_shared<Flags>();
   app->add_option("NAME", flags->experiments, "built-in experiments by name, or experiment files");
   app->add_flag("--all", flags->all, "run all built-in experiments");
+  app->add_flag("--quick", flags->quick, "run one seed of each, for a first look");
   app->add_flag("--list", flags->list, "list the built-in experiments");
   app->add_option("--out", flags->out, "folder of the results, created if missing")
       ->type_name("DIR");

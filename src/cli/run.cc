@@ -14,6 +14,8 @@
 namespace fairlead {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 double peak_rss_mb() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -29,8 +31,12 @@ Status check(const Audit& audit) {
 
 Result<SimulationInputs> read_inputs(const RunConfig& config) {
   FL_TRY_ASSIGN(cluster, load_cluster(config.cluster));
-  FL_TRY_ASSIGN(trace, Trace::read(config.trace,
-                                   {.format = config.format, .reading = config.settings.reading}));
+  FL_TRY_ASSIGN(steps_per_second, steps_per_second_of(config.settings.models));
+  FL_TRY_ASSIGN(trace,
+                Trace::read(config.trace, {.format = config.format,
+                                           .reading = config.settings.reading,
+                                           .tasks = config.settings.tasks,
+                                           .steps_per_second = std::move(steps_per_second)}));
   if (trace.jobs() == 0) {
     const RowCounts& rows = trace.workload().rows;
     return input_error("{}: no job in it that can be used: {} rows read, {} of them left out",
@@ -45,13 +51,10 @@ Result<SimulationInputs> read_inputs(const RunConfig& config) {
   return inputs;
 }
 
-}  // namespace
-
-Result<RunOutcome> run_simulation(const RunConfig& config) {
-  const auto begin = std::chrono::steady_clock::now();
-  FL_TRY_ASSIGN(inputs, read_inputs(config));
+Result<RunOutcome> run_since(Clock::time_point begin, SimulationInputs inputs,
+                             const RunOutputs& outputs) {
   FL_TRY_ASSIGN(simulation, Simulation::make(std::move(inputs)));
-  FL_TRY_ASSIGN(folder, ResultFolder::open(config.out));
+  FL_TRY_ASSIGN(folder, ResultFolder::open(outputs.folder));
   // The journal is there from the beginning, so that a crash leaves what led to it.
   folder.begin_replacing();
   FL_TRY_ASSIGN(journal, JournalFile::create(folder.file(kJournalName)));
@@ -59,27 +62,42 @@ Result<RunOutcome> run_simulation(const RunConfig& config) {
 
   Audit audit;
   {
-    Progress progress;
+    ProgressLine progress;
     simulation.add_sink(journal);
     simulation.add_sink(progress);
-    if (config.audit) simulation.add_sink(audit);
+    if (outputs.audit) simulation.add_sink(audit);
     FL_TRY(simulation.run());
   }
-  if (config.audit) FL_TRY(check(audit));
+  if (outputs.audit) FL_TRY(check(audit));
   FL_TRY(journal.close());
 
-  Summary summary = simulation.summary();
-  summary.journal_hash = journal.hash();
+  RunFacts facts = simulation.facts();
+  facts.journal_hash = journal.hash();
+  Summary summary = simulation.metrics().summary(facts);
   const SimulationCounts counts = simulation.counts();
-  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
-  FL_TRY(write_results(folder, simulation.metrics(), summary,
+  const std::chrono::duration<double> wall = Clock::now() - begin;
+  FL_TRY(write_results(folder, simulation.metrics(), facts, summary,
                        {.wall_s = wall.count(),
                         .decisions = counts.decisions,
                         .events = counts.events,
                         .peak_rss_mb = peak_rss_mb(),
-                        .inputs_hash = config.inputs_hash}));
+                        .inputs_hash = outputs.inputs_hash}));
   folder.keep();
   return RunOutcome{std::move(summary), wall.count()};
+}
+
+}  // namespace
+
+Result<RunOutcome> run_simulation(const RunConfig& config) {
+  const Clock::time_point begin = Clock::now();
+  FL_TRY_ASSIGN(inputs, read_inputs(config));
+  return run_since(
+      begin, std::move(inputs),
+      {.folder = config.out, .inputs_hash = config.inputs_hash, .audit = config.audit});
+}
+
+Result<RunOutcome> run_simulation(SimulationInputs inputs, const RunOutputs& outputs) {
+  return run_since(Clock::now(), std::move(inputs), outputs);
 }
 
 }  // namespace fairlead

@@ -4,6 +4,7 @@
 #include "fairlead/base/result.h"
 #include "fairlead/compare/run_flags.h"
 #include "fairlead/metrics/summary.h"
+#include "fairlead/run/simulation.h"
 
 namespace fairlead {
 
@@ -12,9 +13,17 @@ struct RunOutcome {
   double wall_s = 0;
 };
 
+struct RunOutputs {
+  std::filesystem::path folder;
+  std::string inputs_hash = {};  // for run.json
+  bool audit = false;
+};
+
 // Reads the inputs, runs, and writes the result files and journal.flj to config.out. After an error
 // nothing new is left there, and if the run had begun, no summary.json and journal of an earlier one
 // either. Shows a progress bar where standard error is a terminal.
 Result<RunOutcome> run_simulation(const RunConfig& config);
+// The same with inputs that were read.
+Result<RunOutcome> run_simulation(SimulationInputs inputs, const RunOutputs& outputs);
 
 }  // namespace fairlead

@@ -1,13 +1,23 @@
 // The daemon as a command: what is asked of it, and the loop.
 
+#include "fairlead/base/parse.h"
 #include "fairlead/cli/commands.h"
+#include "fairlead/cli/kubernetes.h"
+#include "fairlead/cli/service.h"
+#include "fairlead/io/nvml.h"
 #include "fairlead/io/real_io.h"
+#include "fairlead/policy/registry.h"
 #include "fairlead/serve/server.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <unistd.h>
 
@@ -15,13 +25,20 @@ namespace fairlead {
 namespace {
 
 struct Flags {
+  std::string backend = "local";
+  std::string context;
+  std::string name_space = "fairlead";
+  std::vector<std::string> rack_labels;
   std::string nodes;
   std::string folder;
   std::string socket;
-  std::string policy = "gandiva-fair";
+  std::string http;
+  std::string policy;
   double grace_s = 60;
   std::uint64_t seed = 0;
   bool use_signals = false;
+  bool install = false;
+  bool uninstall = false;
 };
 
 constexpr std::string_view kHelp =
@@ -32,13 +49,24 @@ constexpr std::string_view kHelp =
     "  fairlead run -g 1 -- python train.py      (fairlead run --help)\n"
     "  fairlead                                  who holds which GPU, who is next\n"
     "\n"
+    "As a service that starts with the machine: `sudo fairlead serve --install`.\n"
+    "\n"
     "It may be stopped and started at any time: jobs run on meanwhile. Started without root, it "
     "serves\n"
     "its own user alone. Without GPUs, stand-ins can be counted instead:\n"
     "\n"
     "  fairlead serve --nodes 4xV100,4xK80@0.25\n"
     "\n"
+    "Of a Kubernetes cluster it schedules the Jobs whose pods name it as their scheduler "
+    "(docs/kubernetes.md):\n"
+    "\n"
+    "  fairlead serve --backend kubernetes --policy gandiva-fair:quantum_s=1800\n"
+    "\n"
     "docs/lab-server.md is the way from a bare machine; `fairlead policies` lists the policies.\n";
+
+// By turns of a minute where jobs are frozen; of half an hour where each turn costs a restart.
+constexpr std::string_view kLocalPolicy = "gandiva-fair:resident=true,notes=true";
+constexpr std::string_view kKubernetesPolicy = "gandiva-fair:quantum_s=1800";
 
 std::filesystem::path default_folder() {
   if (::geteuid() == 0) return "/var/lib/fairlead";
@@ -61,26 +89,98 @@ Result<RealIoOptions> io_options(const Flags& flags) {
   return options;
 }
 
-Status serve(const Flags& flags) {
-  FL_TRY_ASSIGN(options, io_options(flags));
-  auto machine = flags.nodes.empty() ? nvidia_machine() : stand_in_machine(flags.nodes);
-  if (!machine && flags.nodes.empty()) {
-    return input_error("{}; to try it without, count stand-ins: fairlead serve --nodes 4xGPU",
-                       machine.error().message);
+Result<Machine> machine_of(const Flags& flags) {
+  auto machine = flags.nodes.empty() ? nvidia_machine(kNvmlLibrary) : stand_in_machine(flags.nodes);
+  if (machine || !flags.nodes.empty()) return machine;
+  return input_error("{}; to try it without, count stand-ins: fairlead serve --nodes 4xGPU",
+                     machine.error().message);
+}
+
+// The flags that were given, as a service that is started in another folder needs them.
+std::vector<std::string> given_flags(const CLI::App& app) {
+  std::vector<std::string> words;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() == 0 || name == "--install" || name == "--uninstall") continue;
+    words.push_back(name);
+    if (option->get_items_expected_max() == 0) continue;  // it has no value
+    const bool is_path = name == "--folder" || name == "--socket";
+    const std::string value = option->results().front();
+    words.push_back(is_path ? std::filesystem::absolute(value).string() : value);
   }
-  if (!machine) return tl::unexpected(machine.error());
-  const std::string gpus = gpus_text(*machine);
+  return words;
+}
+
+// What the service would not begin with is an error now.
+Status install(const CLI::App& app, const Flags& flags) {
+  FL_TRY(machine_of(flags));
+  FL_TRY(parse_policy(flags.policy, flags.seed));
+  return install_service(given_flags(app));
+}
+
+// The port of --http, "127.0.0.1:8080"; 0: none was given.
+Result<std::uint16_t> port_of(std::string_view address) {
+  if (address.empty()) return std::uint16_t{0};
+  const std::size_t colon = std::min(address.rfind(':'), address.size());
+  const std::string_view host = address.substr(0, colon);
+  if (host != "127.0.0.1" && host != "localhost") {
+    return input_error(
+        "--http is for this machine alone, 127.0.0.1:PORT, as what it sends is not encrypted; from "
+        "another one, `ssh -L 8080:127.0.0.1:PORT` is the way: {}",
+        address);
+  }
+  const auto port = parse_integer(address.substr(std::min(colon + 1, address.size())));
+  if (port && *port >= 1 && *port <= 65535) return static_cast<std::uint16_t>(*port);
+  return input_error("--http is like 127.0.0.1:8080: {}", address);
+}
+
+// The one in the folder, which is made once.
+Result<std::string> http_token(Io& io) {
+  constexpr const char* kFile = "http-token";
+  const std::string kept = io.read(kFile).value_or("");
+  if (const std::string line = kept.substr(0, kept.find_first_of(" \t\r\n")); !line.empty())
+    return line;
+  std::array<unsigned char, 32> random;
+  if (::getentropy(random.data(), random.size()) != 0)
+    return run_error("the system has no random numbers: {}", std::strerror(errno));
+  const std::string token = fmt::format("{:02x}", fmt::join(random, ""));
+  FL_TRY(io.write(kFile, token + "\n"));
+  return token;
+}
+
+Status serve(const CLI::App& app, const Flags& flags) {
+  if (flags.backend == "kubernetes") {
+    return serve_kubernetes({.context = flags.context,
+                             .name_space = flags.name_space,
+                             .policy = flags.policy,
+                             .rack_labels = flags.rack_labels,
+                             .seed = flags.seed,
+                             .http = flags.http});
+  }
+  FL_TRY_ASSIGN(port, port_of(flags.http));
+  if (flags.install) return install(app, flags);
+  if (flags.uninstall) return uninstall_service();
+  FL_TRY_ASSIGN(options, io_options(flags));
+  options.port = port;
+  FL_TRY_ASSIGN(machine, machine_of(flags));
+  const std::string gpus = gpus_text(machine);
+  if (flags.nodes.empty()) options.gpus = machine.gpu_names;
   FL_TRY_ASSIGN(io, RealIo::open(options));
-  FL_TRY_ASSIGN(
-      server,
-      Server::open(*io, {.machine = std::move(*machine),
-                         .policy = flags.policy,
-                         .seed = flags.seed,
-                         .grace = Duration{static_cast<std::int64_t>(flags.grace_s * 1000)}}));
+  ServeOptions given{.machine = std::move(machine),
+                     .policy = flags.policy,
+                     .seed = flags.seed,
+                     .grace = Duration{static_cast<std::int64_t>(flags.grace_s * 1000)}};
+  if (port != 0) {
+    given.http_address = fmt::format("127.0.0.1:{}", port);
+    FL_TRY_ASSIGN(token, http_token(*io));
+    given.http_token = std::move(token);
+  }
+  FL_TRY_ASSIGN(server, Server::open(*io, std::move(given)));
   const std::filesystem::path socket =
       options.socket.empty() ? options.folder / "socket" : options.socket;
-  fmt::print("fairlead: {} under {}; {} {}; clients at {}\n", gpus, flags.policy,
-             options.folder.string(), server->beginning(), socket.string());
+  fmt::print("fairlead: {} under {}; {} {}; clients at {}{}\n", gpus, flags.policy,
+             options.folder.string(), server->beginning(), socket.string(),
+             port == 0 ? "" : fmt::format("; a page at port {} (fairlead page)", port));
   std::fflush(stdout);
   for (;;) {
     FL_TRY_ASSIGN(goes_on, server->step());
@@ -95,16 +195,39 @@ Status serve(const Flags& flags) {
 Command add_serve(CLI::App& root) {
   CLI::App* app = root.add_subcommand("serve", "Run jobs on this machine's GPUs, by turns");
   const auto flags = std::make_shared<Flags>();
+  app->add_option("--backend", flags->backend, "what runs the jobs: this machine, or a cluster")
+      ->check(CLI::IsMember({"local", "kubernetes"}))
+      ->capture_default_str();
+  app->add_option("--context", flags->context, "of the kubeconfig (default: the current one)");
+  app->add_option("--namespace", flags->name_space,
+                  "where the Lease and the ConfigMap `fairlead` are on Kubernetes")
+      ->capture_default_str();
+  app->add_option(
+         "--rack-label", flags->rack_labels,
+         "label of Kubernetes nodes that says which rack they are in; may be repeated, and "
+         "the first that a node has counts (default: the usual ones)")
+      ->type_name("KEY")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app->add_option("--nodes", flags->nodes, "stand-ins for GPUs, each with its relative speed")
       ->type_name("NxTYPE[@SPEED],...");
-  app->add_option("--policy", flags->policy, "policy with its options (fairlead policies)")
-      ->type_name("NAME[:OPT=V,...]")
-      ->capture_default_str();
+  app->add_option("--policy", flags->policy,
+                  fmt::format("policy with its options, by fairlead policies (default: {}; on "
+                              "Kubernetes {})",
+                              kLocalPolicy, kKubernetesPolicy))
+      ->type_name("NAME[:OPT=V,...]");
   app->add_option("--folder", flags->folder,
                   "where its journal and the logs of jobs are (root: /var/lib/fairlead)")
       ->type_name("DIR");
   app->add_option("--socket", flags->socket, "where clients find it (root: /run/fairlead/socket)")
       ->type_name("PATH");
+  app->add_option(
+         "--http", flags->http,
+         "also serve the page and what it shows over TCP, to those on this machine who have "
+         "its token (fairlead page), to look only; on Kubernetes /metrics, /healthz, /readyz and "
+         "/why, "
+         "to all who reach ADDRESS")
+      ->type_name("ADDRESS:PORT");
   app->add_option("--grace", flags->grace_s,
                   "what a job that has to move has to write a checkpoint, from SIGTERM to SIGKILL")
       ->type_name("SECONDS")
@@ -113,8 +236,17 @@ Command add_serve(CLI::App& root) {
   app->add_option("--seed", flags->seed, "of all that the policy draws")->capture_default_str();
   app->add_flag("--signals", flags->use_signals,
                 "suspend jobs by SIGSTOP, even where cgroups could freeze them");
+  auto* install = app->add_flag("--install", flags->install,
+                                "make it a service of systemd, with these flags, and start it");
+  app->add_flag("--uninstall", flags->uninstall, "stop that service and remove it; jobs run on")
+      ->excludes(install);
   app->footer(std::string(kHelp));
-  return {app, [flags] { return serve(*flags); }};
+  return {app, [app, flags] {
+            if (flags->policy.empty()) {
+              flags->policy = flags->backend == "local" ? kLocalPolicy : kKubernetesPolicy;
+            }
+            return serve(*app, *flags);
+          }};
 }
 
 }  // namespace fairlead

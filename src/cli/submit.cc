@@ -4,12 +4,14 @@
 #include "fairlead/cli/daemon.h"
 #include "fairlead/cli/follow.h"
 #include "fairlead/cli/live_text.h"
+#include "fairlead/cli/session.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,10 +21,12 @@ namespace {
 using nlohmann::json;
 
 struct Flags {
-  std::string socket, name, model, time;
+  std::string socket, name, model, time, limit;
   std::int64_t gpus = 1;
   std::int64_t processes = 1;
+  std::int64_t retries = 0;
   std::vector<std::string> types;
+  bool has_terminal = false;  // `run` alone
 };
 
 void add_flags(CLI::App& app, Flags& flags) {
@@ -36,6 +40,13 @@ void add_flags(CLI::App& app, Flags& flags) {
   app.add_option("-t,--time", flags.time,
                  "how long you think that it runs, like 90s, 30m, 2h or 1h30m; no limit")
       ->type_name("TIME");
+  app.add_option("--limit", flags.limit,
+                 "how long it may have GPUs, all of its turns together; then it is ended")
+      ->type_name("TIME");
+  app.add_option("--retries", flags.retries,
+                 "how often it is started again if it ends badly (default: 0)")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
   app.add_option("--types", flags.types, "types of GPU that it can use (default: all)")
       ->delimiter(',')
       ->type_name("TYPE,TYPE");
@@ -93,20 +104,26 @@ Result<json> request_of(const CLI::App& app, const Flags& flags,
   if (!is_utf8(folder)) return input_error("a job's folder is UTF-8 text");
   const mode_t mask = ::umask(0);
   ::umask(mask);
-  json request = {{"name", flags.name}, {"model", flags.model},
-                  {"command", command}, {"environment", own_environment()},
-                  {"folder", folder},   {"umask", mask},
-                  {"gpus", flags.gpus}, {"processes", flags.processes}};
+  json request = {{"name", flags.name},      {"model", flags.model},
+                  {"command", command},      {"environment", own_environment()},
+                  {"folder", folder},        {"umask", mask},
+                  {"gpus", flags.gpus},      {"processes", flags.processes},
+                  {"retries", flags.retries}};
   if (!flags.types.empty()) request["types"] = flags.types;
   if (!flags.time.empty()) {
     FL_TRY_ASSIGN(declared_s, parse_span_s(flags.time));
     request["declared_s"] = declared_s;
   }
+  if (!flags.limit.empty()) {
+    FL_TRY_ASSIGN(limit_s, parse_span_s(flags.limit));
+    request["limit_s"] = limit_s;
+  }
+  if (flags.has_terminal) request["terminal"] = true;
   return request;
 }
 
-Result<std::int64_t> submit(Daemon& daemon, const json& request) {
-  FL_TRY_ASSIGN(answer, daemon.post("/v1/jobs", request));
+Result<std::int64_t> submit(Daemon& daemon, const json& request, int terminal = -1) {
+  FL_TRY_ASSIGN(answer, daemon.post("/v1/jobs", request, terminal));
   if (!answer.is_object() || !answer.contains("id") || !answer["id"].is_number_integer())
     return run_error("the fairlead daemon's answer names no job");
   return answer["id"].get<std::int64_t>();
@@ -125,12 +142,22 @@ Status tell_wait(Daemon& daemon, const JobAnswer& job) {
 
 Result<int> run(const CLI::App& app, const Flags& flags, const std::vector<std::string>& command) {
   FL_TRY_ASSIGN(request, request_of(app, flags, command));
+  std::optional<PseudoTerminal> terminal;
+  if (flags.has_terminal) {
+    FL_TRY_ASSIGN(made, PseudoTerminal::make());
+    terminal = std::move(made);
+  }
   FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
   cancel_on_interrupt();
-  FL_TRY_ASSIGN(id, submit(daemon, request));
+  FL_TRY_ASSIGN(id, submit(daemon, request, terminal ? terminal->far_side() : -1));
   FL_TRY_ASSIGN(job, daemon.job(id));
   FL_TRY(tell_wait(daemon, job));
-  FL_TRY_ASSIGN(ended, follow_job(flags.socket, job));
+  FL_TRY_ASSIGN(ended, terminal ? attend_session(daemon, flags.socket, job, *terminal)
+                                : follow_job(flags.socket, job));
+  if (!ended.is_done() && terminal) {
+    fmt::print(stderr, "fairlead: leaves; job {} ends with its terminal\n", id);
+    return 130;
+  }
   if (!ended.is_done()) {
     fmt::print(stderr, "fairlead: does not wait for the end of job {}\n", id);
     return 130;
@@ -146,9 +173,13 @@ Command add_run(CLI::App& root, const std::vector<std::string>& words) {
   const auto flags = std::make_shared<Flags>();
   const auto exit_code = std::make_shared<int>(0);
   add_flags(*app, *flags);
+  app->add_flag(
+      "--tty", flags->has_terminal,
+      "a session at this terminal: keys go to the command, and it ends with the terminal");
   app->footer(
-      "Example:\n"
+      "Examples:\n"
       "  fairlead run -g 2 --time 3h -- python train.py --lr 0.1\n"
+      "  fairlead run --tty -- bash\n"
       "\n"
       "What follows -- is the command. It runs in this folder with this environment. Its output "
       "appears\n"

@@ -20,6 +20,7 @@ struct Input {
   std::string format;  // empty: recognised by content
   bool strict = false;
   bool lenient = false;
+  bool tasks = false;
 };
 
 void add_input(CLI::App& app, Input& input) {
@@ -31,12 +32,15 @@ void add_input(CLI::App& app, Input& input) {
       ->type_name("FORMAT");
   auto* strict = app.add_flag("--strict", input.strict, "a bad row is an error");
   app.add_flag("--lenient", input.lenient, "a bad row is counted and skipped")->excludes(strict);
+  app.add_flag("--tasks", input.tasks,
+               "keep the GPUs of a task together, where Helios, Acme or PAI tell tasks");
 }
 
 Result<Workload> read(const Input& input) {
   ReadOptions options;
   if (input.strict) options.reading = Reading::kStrict;
   if (input.lenient) options.reading = Reading::kLenient;
+  if (input.tasks) options.tasks = Tasks::kAsInTrace;
   if (!input.format.empty()) {
     options.format = find_format(input.format);
     if (options.format == nullptr) {
@@ -159,6 +163,11 @@ Command add_generate(CLI::App& trace) {
 std::vector<Command> add_trace(CLI::App& root) {
   CLI::App* trace = root.add_subcommand("trace", "Inspect, convert and generate traces");
   trace->require_subcommand(1);
+  trace->footer(
+      "Examples:\n"
+      "  fairlead trace inspect philly.csv.gz                  what is in it?\n"
+      "  fairlead trace convert sacct.txt --format sacct -o jobs.csv\n"
+      "  fairlead trace generate -o jobs.csv                   one that is drawn\n");
   return {add_inspect(*trace), add_convert(*trace), add_generate(*trace)};
 }
 

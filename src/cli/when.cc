@@ -1,9 +1,12 @@
-// `fairlead when`: a forecast.
+// `fairlead when | whatif`: forecasts.
 
+#include "fairlead/cli/cluster_whatif.h"
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/daemon.h"
 #include "fairlead/cli/forecast.h"
+#include "fairlead/cli/kubernetes.h"
 #include "fairlead/cli/live_text.h"
+#include "fairlead/cli/whatif.h"
 
 #include <fmt/format.h>
 
@@ -34,6 +37,78 @@ Status when(const std::string& socket, const std::string& name) {
   return {};
 }
 
+struct WhatIfFlags {
+  std::string socket, out;
+  std::string from = "daemon";
+  std::string context, save;
+  std::string name_space = "fairlead";
+  std::vector<std::string> policies;
+  bool all_schedulers = false;
+  bool json = false;
+};
+
+Result<std::vector<WhatIf>> outcomes_of(const QueueNow& queue,
+                                        const std::vector<std::string>& policies) {
+  std::vector<WhatIf> outcomes;
+  outcomes.reserve(policies.size());
+  for (const std::string& policy : policies) {
+    FL_TRY_ASSIGN(outcome, what_if(queue, policy));
+    outcomes.push_back(std::move(outcome));
+  }
+  return outcomes;
+}
+
+Status what_if_of_kubernetes(const WhatIfFlags& flags) {
+  FL_TRY_ASSIGN(census, kubernetes_census(flags.context, {.all_schedulers = flags.all_schedulers,
+                                                          .name_space = flags.name_space}));
+  FL_TRY_ASSIGN(now, cluster_now(census));
+  if (!flags.save.empty()) FL_TRY(save(now, flags.save));
+  const std::string saved = fmt::format(
+      "fairlead compare --cluster {0}/cluster.yaml --trace {0}/jobs.csv --policies "
+      "'A;B' --out DIR",
+      flags.save);
+  if (now.queue.jobs.empty()) {
+    if (flags.save.empty()) {
+      return run_error(
+          "no gang wants GPUs now{}; --save keeps those that there were",
+          flags.all_schedulers ? "" : " (of Fairlead's; --all-schedulers: of others too)");
+    }
+    fmt::print("no gang wants GPUs now; for those that there were:\n  {}\n", saved);
+    return {};
+  }
+  FL_TRY_ASSIGN(outcomes, outcomes_of(now.queue, flags.policies));
+  if (!flags.out.empty()) FL_TRY(write_whatif(now.queue, flags.policies, flags.out));
+  if (flags.json) {
+    fmt::print("{}", whatif_json(now.queue, outcomes));
+    return {};
+  }
+  fmt::print("{}\n{}", whatif_tables(outcomes, stdout_style()), assumptions_text(now));
+  if (!flags.out.empty()) fmt::print("\nresults in {0}: fairlead report {0}\n", flags.out);
+  if (!flags.save.empty()) fmt::print("\nof all gangs, from the first:\n  {}\n", saved);
+  return {};
+}
+
+Status what_if(const WhatIfFlags& flags) {
+  if (flags.from == "kubernetes") return what_if_of_kubernetes(flags);
+  FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
+  FL_TRY_ASSIGN(cluster, daemon.cluster());
+  FL_TRY_ASSIGN(users, daemon.get("/v1/users"));
+  FL_TRY_ASSIGN(jobs, daemon.jobs("all=1"));
+  FL_TRY_ASSIGN(queue, queue_now(cluster, jobs, user_answers(users)));
+  if (queue.jobs.empty()) return run_error("no job wants GPUs now; `fairlead ps` shows the jobs");
+  std::vector<std::string> policies = {queue.policy};
+  policies.insert(policies.end(), flags.policies.begin(), flags.policies.end());
+  FL_TRY_ASSIGN(outcomes, outcomes_of(queue, policies));
+  if (!flags.out.empty()) FL_TRY(write_whatif(queue, policies, flags.out));
+  if (flags.json) {
+    fmt::print("{}", whatif_json(queue, outcomes));
+    return {};
+  }
+  fmt::print("{}", whatif_text(queue, outcomes, stdout_style()));
+  if (!flags.out.empty()) fmt::print("\nresults in {0}: fairlead report {0}\n", flags.out);
+  return {};
+}
+
 }  // namespace
 
 Command add_when(CLI::App& root) {
@@ -54,6 +129,47 @@ Command add_when(CLI::App& root) {
       "how long each of them still takes. The policy is begun anew; the shares that it owes are "
       "not known.\n");
   return {app, [flags] { return when(flags->socket, flags->job); }};
+}
+
+Command add_whatif(CLI::App& root) {
+  CLI::App* app =
+      root.add_subcommand("whatif", "Forecast the queue and its users under other policies");
+  const auto flags = std::make_shared<WhatIfFlags>();
+  app->add_option("--policy", flags->policies,
+                  "a policy with its options (fairlead policies); may be repeated")
+      ->required()
+      ->type_name("NAME[:OPT=V,...]")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app->add_option("--from", flags->from, "whose queue: the daemon's, or a Kubernetes cluster's")
+      ->check(CLI::IsMember({"daemon", "kubernetes"}))
+      ->capture_default_str();
+  app->add_option("--context", flags->context, "of the kubeconfig (default: the current one)");
+  app->add_option("--namespace", flags->name_space,
+                  "where the ConfigMap `fairlead` with the tickets is on Kubernetes")
+      ->capture_default_str();
+  app->add_flag("--all-schedulers", flags->all_schedulers,
+                "on Kubernetes, take the gangs of other schedulers too");
+  app->add_option("--save", flags->save,
+                  "write cluster.yaml and jobs.csv of all that a Kubernetes cluster knows of")
+      ->type_name("DIR");
+  app->add_option("--out", flags->out, "write the results of every run, for `fairlead report`")
+      ->type_name("DIR");
+  app->add_flag("--json", flags->json, "print JSON instead of tables");
+  add_socket_flag(*app, flags->socket);
+  app->footer(
+      "Example:\n"
+      "  fairlead whatif --policy fifo:skip=true --policy srtf\n"
+      "\n"
+      "  fairlead whatif --from kubernetes --all-schedulers --policy fifo --policy gandiva-fair\n"
+      "\n"
+      "Simulates the daemon's policy and each of these on the jobs that are here now, as `fairlead "
+      "when`\n"
+      "does, and says what it takes for granted. Policies that ask how long jobs take are told "
+      "what is\n"
+      "guessed here. Nothing is changed: `fairlead serve --policy` does that.\n");
+  return {app, [flags] { return what_if(*flags); }};
 }
 
 }  // namespace fairlead

@@ -47,6 +47,12 @@ auto list(const json& object, const char* key, Read read) {
   return rows;
 }
 
+GpuAnswer::Foreign foreign_answer(const json& process) {
+  return {.pid = integer(process, "pid").value_or(0),
+          .name = text(process, "name"),
+          .user = text(process, "user")};
+}
+
 NodeAnswer node_answer(const json& node) {
   return {.name = text(node, "name"),
           .type = text(node, "type"),
@@ -54,7 +60,8 @@ NodeAnswer node_answer(const json& node) {
           .gpus = list(node, "gpus", [](const json& gpu) {
             return GpuAnswer{.index = integer(gpu, "index").value_or(0),
                              .state = text(gpu, "state"),
-                             .job = integer(gpu, "job")};
+                             .job = integer(gpu, "job"),
+                             .foreign = list(gpu, "foreign", foreign_answer)};
           })};
 }
 
@@ -108,6 +115,9 @@ JobAnswer job_answer(const json& job) {
           .exit_code = integer(job, "exit_code"),
           .signal = integer(job, "signal"),
           .declared_s = number(job, "declared_s"),
+          .limit_s = number(job, "limit_s"),
+          .retries_left = integer(job, "retries_left"),
+          .idle_s = number(job, "idle_s"),
           .progress = progress_answer(field(job, "progress")),
           .log = text(job, "log")};
 }

@@ -15,6 +15,11 @@ struct GpuAnswer {
   std::int64_t index = 0;  // of the machine
   std::string state;       // "busy", "idle", "stopping", "down", "closed"
   std::optional<std::int64_t> job{};
+  struct Foreign {
+    std::int64_t pid = 0;
+    std::string name, user;
+  };
+  std::vector<Foreign> foreign{};  // processes on it that are of no job
 };
 
 struct NodeAnswer {
@@ -55,6 +60,9 @@ struct JobAnswer {
   std::optional<std::int64_t> exit_code{};
   std::optional<std::int64_t> signal{};
   std::optional<double> declared_s{};
+  std::optional<double> limit_s{};  // of its time with GPUs
+  std::optional<std::int64_t> retries_left{};
+  std::optional<double> idle_s{};  // all of its GPUs have been idle for so long
   std::optional<Progress> progress{};
   std::string log{};  // its file; only where one job was asked for
 

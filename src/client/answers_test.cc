@@ -13,7 +13,7 @@ TEST(Answers, AJobIsReadWhole) {
     "id": 12, "name": "resnet", "user": "ann", "model": "ResNet50", "gpus": 2, "state": "failed",
     "submitted_unix_ms": 1000, "since_unix_ms": 1500, "finished_unix_ms": 2000, "gpu_s": 1.5,
     "on": [{"node": "V100", "gpus": [0, 3]}], "restarts": 4, "reason": "exit code 7",
-    "exit_code": 7, "signal": 9, "declared_s": 60.5,
+    "exit_code": 7, "signal": 9, "declared_s": 60.5, "limit_s": 90.5, "retries_left": 2,
     "progress": {"done": 10, "total": 100, "unit_per_s": 2.5}, "log": "/logs/12"})"));
   EXPECT_EQ(job.id, 12);
   EXPECT_EQ(job.name + " " + job.user + " " + job.model, "resnet ann ResNet50");
@@ -30,6 +30,8 @@ TEST(Answers, AJobIsReadWhole) {
   EXPECT_EQ(job.exit_code, 7);
   EXPECT_EQ(job.signal, 9);
   EXPECT_EQ(job.declared_s, 60.5);
+  EXPECT_EQ(job.limit_s, 90.5);
+  EXPECT_EQ(job.retries_left, 2);
   EXPECT_EQ(job.progress.value().done, 10);
   EXPECT_EQ(job.progress.value().total, 100);
   EXPECT_EQ(job.progress.value().unit_per_s, 2.5);

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 #include <utility>
@@ -49,10 +50,35 @@ Result<Client> Client::connect(const std::string& path) {
   return run_error("no fairlead daemon answers at {}; is `fairlead serve` running?", path);
 }
 
-Status Client::send(std::string_view method, std::string_view target, std::string_view body) {
-  const std::string bytes = http_request(method, target, body);
+namespace {
+
+// As send(2), with a file along.
+ssize_t send_with(int socket, std::string& bytes, int file) {
+  iovec part{bytes.data(), bytes.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> rights{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = rights.data();
+  message.msg_controllen = rights.size();
+  cmsghdr* head = CMSG_FIRSTHDR(&message);
+  head->cmsg_level = SOL_SOCKET;
+  head->cmsg_type = SCM_RIGHTS;
+  head->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(head), &file, sizeof file);
+  return ::sendmsg(socket, &message, MSG_NOSIGNAL);
+}
+
+}  // namespace
+
+Status Client::send(std::string_view method, std::string_view target, std::string_view body,
+                    int file) {
+  std::string bytes = http_request(method, target, body);
   for (std::size_t sent = 0; sent < bytes.size();) {
-    const ssize_t now = ::send(descriptor_, &bytes[sent], bytes.size() - sent, MSG_NOSIGNAL);
+    const bool has_file = file >= 0 && sent == 0;
+    const ssize_t now = has_file
+                            ? send_with(descriptor_, bytes, file)
+                            : ::send(descriptor_, &bytes[sent], bytes.size() - sent, MSG_NOSIGNAL);
     if (now < 0 && errno == EINTR) continue;
     if (now < 0)
       return run_error("the fairlead daemon at {} has gone: {}", path_, std::strerror(errno));

@@ -25,7 +25,9 @@ class Client {
 
   // The halves of ask(), for an answer that takes its time: descriptor() is readable once some of it
   // is there.
-  Status send(std::string_view method, std::string_view target, std::string_view body = {});
+  // A file that is given goes along, as another descriptor of the daemon's; none: -1.
+  Status send(std::string_view method, std::string_view target, std::string_view body = {},
+              int file = -1);
   Result<HttpMessage> receive();
   int descriptor() const { return descriptor_; }
 

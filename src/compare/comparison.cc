@@ -100,6 +100,7 @@ json policy_json(const ComparedPolicy& policy) {
   json runs = json::array();
   for (json summary : policy.summaries) {
     summary.erase("users");
+    summary.erase("groups");
     runs.push_back(std::move(summary));
   }
   return {{"policy", policy.policy}, {"folder", policy.folder}, {"mean", means}, {"runs", runs}};

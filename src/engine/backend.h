@@ -26,11 +26,12 @@ struct Batch {
   // The world's own clock, if that is ahead of `now`: timers are noticed late, but at their own
   // instants.
   Time present{};
-  std::span<const UserSpec> users{};  // that are new, in order of their rows
-  std::span<const NodeJoin> nodes{};  // the same; as Cluster::can_add allows
-  std::span<const JobSpec> jobs{};    // of the arrivals among the events, in order
-  std::span<const Event> events{};    // in the order of EventKind, then by id
-  bool ended = false;                 // nothing will ever happen again
+  std::span<const GroupSpec> groups{};  // that are new, in order of their rows
+  std::span<const UserSpec> users{};    // that are new, in order of their rows
+  std::span<const NodeJoin> nodes{};    // the same; as Cluster::can_add allows
+  std::span<const JobSpec> jobs{};      // of the arrivals among the events, in order
+  std::span<const Event> events{};      // in the order of EventKind, then by id
+  bool ended = false;                   // nothing will ever happen again
 };
 
 // The speed of a job that holds its gang already.
@@ -47,10 +48,11 @@ class Backend {
   // matters can happen of itself, ended at once, unless something is `awaited` at `until` that may
   // start a job. Instants never decrease.
   virtual Batch wait(Time until, bool awaited) = 0;
-  // Fills in what it expects of each place step (Step::rate, overhead, locality); a rate that it
-  // cannot know beforehand it leaves at 0, and tells by kProgress once it was measured. Returns the jobs
-  // that run on and whose speed the steps will change, by id. The steps are carried out next, at the
-  // same instant; their spans and what is returned are valid until then.
+  // Comes once for each instant that is decided, with its steps, if any. Fills in what it expects of
+  // each place step (Step::rate, overhead, locality); a rate that it cannot know beforehand it leaves
+  // at 0, and tells by kProgress once it was measured. Returns the jobs that run on and whose speed
+  // the instant changes, by its events and its steps together, by id. The steps are carried out next,
+  // at the same instant; their spans and what is returned are valid until then.
   virtual std::span<const SpeedChange> expect(Time now, std::span<Step> steps) = 0;
   // Starts carrying the steps out, stops before places: a gang starts once the GPUs that it was
   // granted are really free. The journal knows of the steps by now.

@@ -54,20 +54,27 @@ void Engine::begin(const RunLabel& label, const Users& users) {
 }
 
 void Engine::log_users(const Users& users) {
+  const Groups& groups = users.groups;
+  while (tables_.users.groups.size() < groups.size()) {
+    const GroupId group(tables_.users.groups.size());
+    log(record::Group{group, groups.names[group], groups.tickets[group], groups.quota[group]});
+  }
   while (tables_.users.size() < users.size()) {
     const UserId user(tables_.users.size());
-    log(record::User{user, users.names[user], users.tickets[user]});
+    log(record::User{user, users.names[user], users.tickets[user], users.group_of(user)});
   }
 }
 
-void Engine::log_node(NodeId node) {
+void Engine::log_node(NodeId node) { log(node_record(node)); }
+
+record::Node Engine::node_record(NodeId node) const {
   const Cluster& cluster = tables_.cluster;
-  log(record::Node{.node = node,
-                   .name = cluster.node_names[node],
-                   .type = cluster.node_type[node],
-                   .host = cluster.node_host[node],
-                   .rack = cluster.node_rack[node],
-                   .gpus = cluster.node_gpus[node]});
+  return {.node = node,
+          .name = cluster.node_names[node],
+          .type = cluster.node_type[node],
+          .host = cluster.node_host[node],
+          .rack = cluster.node_rack[node],
+          .gpus = cluster.node_gpus[node]};
 }
 
 Time Engine::next_wake() const {
@@ -276,12 +283,10 @@ void Engine::commit() {
   for (const Change& change : changes_) {
     if (plan_.holds(change.job)) add_place_steps(change.job, change.keeps_gpus);
   }
-  std::span<const SpeedChange> speeds;
-  if (!steps_.empty()) {
-    counts_.steps += std::ssize(steps_);
-    keep_gangs_of_steps();
-    speeds = backend_->expect(now_, steps_);
-  }
+  counts_.steps += std::ssize(steps_);
+  if (!steps_.empty()) keep_gangs_of_steps();
+  // Without steps, too: what ended at this instant may leave others more of their links.
+  const std::span<const SpeedChange> speeds = backend_->expect(now_, steps_);
   for (const Step& step : steps_) {
     if (step.kind == Step::Kind::kPlace) log_place(step);
   }

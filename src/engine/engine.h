@@ -102,6 +102,13 @@ class Engine {
 
   // Journals all that the policy remembers. REQUIRES: between two steps. (engine/recovery.h)
   void snapshot(std::string_view policy_options);
+  // Writes a journal to `sink` that has of the past only what still counts: jobs that are here with
+  // what they had so far, as if they had just come, and what the policy remembers. An engine that
+  // recovers from it stands where this one does, but for GPUs of holds that are over and not free yet,
+  // and for starts that failed: jobs that wait for another try are held until the world releases
+  // them. False, and nothing is written, while the policy does not know of the jobs yet.
+  // REQUIRES: between two steps. O(jobs + slices).
+  bool condense(const RunLabel& label, RecordSink& sink) const;
   // What recovery does instead of begin() and step(): takes a record of an earlier journal for one
   // of its own; the policy does not hear of it, nor is it journalled again. REQUIRES: records of one
   // run, in order, from the first.
@@ -133,6 +140,7 @@ class Engine {
   }
   void ignore(const Event& event);
   void log_node(NodeId node);
+  record::Node node_record(NodeId node) const;
   // Those that are not in the tables yet.
   void log_users(const Users& users);
 
@@ -142,7 +150,7 @@ class Engine {
   bool apply_event(const Event& event);
   bool apply_job_event(const Event& event);
   bool apply_node_event(const Event& event);
-  bool arrive(const JobSpec& spec);
+  bool arrive(JobSpec spec);
   bool finish(const Event& event);
   bool cancel(JobId job);
   bool hold_back(JobId job);
@@ -167,7 +175,7 @@ class Engine {
 
   // The reason why the job can never run here, or empty.
   std::string_view unrunnable(const JobSpec& spec) const;
-  bool is_here(JobId job) const;
+  TypeMask types_with_room(const JobSpec& spec) const;
   bool is_running(JobId job, HoldId hold) const;
   void lose_hold(JobId job, Duration lost = {});
   void stop_now(JobId job, record::StopCause cause);

@@ -377,6 +377,25 @@ TEST(Engine, AUserWhoComesLaterMaySubmitAtOnce) {
   EXPECT_EQ(world.lines_at(6), Lines{"ignored: arrived j1#0"});
 }
 
+TEST(Engine, AUserMayComeWithItsGroupAndNoGangIsLargerThanItsQuota) {
+  ScriptedWorld world;
+  world.at(5).groups = {{.group = GroupId(0), .name = "vision", .tickets = 3, .quota = 1},
+                        {.group = GroupId(5), .name = "far", .tickets = 3}};
+  world.at(5).users = {{.user = UserId(1), .name = "bob", .group = GroupId(0)},
+                       {.user = UserId(2), .name = "eve", .group = GroupId(1)}};
+  world.arrive(5, 1, UserId(1));
+  world.arrive(6, 2, UserId(1));
+  world.run();
+  EXPECT_EQ(world.lines_at(5),
+            (Lines{"group vision", "user bob", "arrived j0", "place j0 n0:1", "-> place j0#1"}));
+  EXPECT_EQ(world.lines_at(6), Lines{"rejected j1: larger than the quota of its user's group"});
+  const Users& users = world.tables().users;
+  EXPECT_EQ(users.groups.tickets[GroupId(0)], 3);
+  EXPECT_EQ(users.group_of(UserId(1)), GroupId(0));
+  EXPECT_EQ(users.quota_of(UserId(1)), 1);
+  EXPECT_TRUE(users.group_of(UserId(0)).is_none());
+}
+
 TEST(Engine, ANodeThatJoinsIsUsedAtOnceOneThatCannotJoinIsNot) {
   ScriptedWorld world;
   const Cluster::NodeRow row{

@@ -15,11 +15,17 @@ bool may_have(std::int64_t tickets) { return tickets >= 1 && tickets <= kTickets
 
 }  // namespace
 
-// Users and nodes that are new. Those that are known already are no news.
+// Groups, users and nodes that are new. Those that are known already are no news.
 void Engine::admit(const Batch& batch) {
+  const Groups& groups = tables_.users.groups;
+  for (const GroupSpec& group : batch.groups) {
+    if (group.group.row() != groups.size() || !may_have(group.tickets) || group.quota < 0) continue;
+    log(record::Group{group.group, group.name, group.tickets, group.quota});
+  }
   for (const UserSpec& user : batch.users) {
     if (user.user.row() != tables_.users.size() || !may_have(user.tickets)) continue;
-    log(record::User{user.user, user.name, user.tickets});
+    if (!user.group.is_none() && !groups.names.has(user.group)) continue;
+    log(record::User{user.user, user.name, user.tickets, user.group});
   }
   for (const NodeJoin& join : batch.nodes) {
     if (join.node.row() != tables_.cluster.nodes() || !tables_.cluster.can_add(join.row)) continue;
@@ -127,22 +133,18 @@ bool Engine::apply_node_event(const Event& event) {
   }
 }
 
-bool Engine::is_here(JobId job) const {
-  const JobState state = jobs_.state[job];
-  return state == JobState::kWaiting || state == JobState::kRunning || state == JobState::kHeld;
-}
-
 bool Engine::is_running(JobId job, HoldId hold) const {
   return jobs_.state[job] == JobState::kRunning && jobs_.hold[job] == hold;
 }
 
-bool Engine::arrive(const JobSpec& spec) {
+bool Engine::arrive(JobSpec spec) {
   if (jobs_.has(spec.job) || !tables_.users.names.has(spec.user)) return false;
   if (const std::string_view reason = unrunnable(spec); !reason.empty()) {
     log(record::Rejected{spec, reason});
     add_job(spec.job);
     return true;
   }
+  spec.types = types_with_room(spec);
   standstill_.on_progress();
   log(record::Arrived{spec});
   add_job(spec.job);
@@ -157,16 +159,37 @@ void Engine::add_job(JobId job) {
   known_.add_job(job);
 }
 
+// The types that it may have, less those of which no node has room for a task.
+TypeMask Engine::types_with_room(const JobSpec& spec) const {
+  const Cluster& cluster = tables_.cluster;
+  TypeMask types = spec.types;
+  for (GpuTypeId type : ids<GpuTypeId>(cluster.type_names.size())) {
+    if (cluster.type_node_gpus_max[type] < spec.task_gpus) types &= ~type_bit(type);
+  }
+  return types;
+}
+
 std::string_view Engine::unrunnable(const JobSpec& spec) const {
   const Cluster& cluster = tables_.cluster;
   const std::uint32_t smallest = policy_->needs().elastic ? spec.gpus_min : spec.gpus;
   if (smallest > cluster.gpus) return "larger than the cluster";
+  const std::int64_t quota = tables_.users.quota_of(spec.user);
+  if (quota != 0 && smallest > quota) return "larger than the quota of its user's group";
   if (spec.types == 0) return "its model runs on no GPU type of the cluster";
   std::uint32_t gpus = 0;
+  std::uint32_t room = 0;
+  std::uint32_t largest_node = 0;
   for (GpuTypeId type : ids<GpuTypeId>(cluster.type_names.size())) {
-    if ((spec.types & type_bit(type)) != 0) gpus += cluster.type_gpus[type];
+    if ((spec.types & type_bit(type)) == 0) continue;
+    gpus += cluster.type_gpus[type];
+    room += cluster.room(type, spec.task_gpus);
+    largest_node = std::max(largest_node, cluster.type_node_gpus_max[type]);
   }
   if (smallest > gpus) return "larger than the GPU types its model runs on";
+  if (spec.task_gpus > largest_node) {
+    return "one of its tasks is larger than every node its model runs on";
+  }
+  if (smallest > room) return "it has more tasks than the nodes its model runs on have room for";
   return {};
 }
 
@@ -175,7 +198,8 @@ std::string_view Engine::unrunnable(const JobSpec& spec) const {
 bool Engine::finish(const Event& event) {
   const JobId job = event.job;
   const bool is_last = event.hold == jobs_.hold[job] && event.hold > 0;
-  if (!is_here(job) || !(is_last || tables_.stopping.contains({job, event.hold}))) return false;
+  if (!jobs_.is_here(job) || !(is_last || tables_.stopping.contains({job, event.hold})))
+    return false;
   const bool was_held = jobs_.state[job] == JobState::kHeld;
   if (jobs_.state[job] == JobState::kRunning) {
     if (!is_last) {
@@ -196,7 +220,7 @@ bool Engine::finish(const Event& event) {
 }
 
 bool Engine::cancel(JobId job) {
-  if (!is_here(job)) return false;
+  if (!jobs_.is_here(job)) return false;
   const bool was_held = jobs_.state[job] == JobState::kHeld;
   if (jobs_.state[job] == JobState::kRunning) stop_now(job, record::StopCause::kCancelled);
   standstill_.on_progress();
@@ -206,7 +230,7 @@ bool Engine::cancel(JobId job) {
 }
 
 bool Engine::hold_back(JobId job) {
-  if (!is_here(job)) return false;
+  if (!jobs_.is_here(job)) return false;
   const bool was_held = jobs_.state[job] == JobState::kHeld;
   if (was_held && tables_.held_until[job] == Time::never()) return false;
   if (jobs_.state[job] == JobState::kRunning) stop_now(job, record::StopCause::kHeld);
@@ -268,7 +292,7 @@ bool Engine::confirm_start(const Event& event) {
 }
 
 bool Engine::report(const Event& event) {
-  if (!is_here(event.job) || event.left.ms <= 0) return false;
+  if (!jobs_.is_here(event.job) || event.left.ms <= 0) return false;
   log(record::Reported{event.job, event.left});
   known_work_.on_report(event.job, event.left);
   return true;

@@ -25,7 +25,9 @@ void RecordedRun::on(const Record& record) {
             }
             run.gpu_types = gpu_types_.emplace_back(run.gpu_types.begin(), run.gpu_types.end());
           },
-          [&](OneOf<record::User, record::Node> auto& what) { what.name = keep(what.name); },
+          [&](OneOf<record::Group, record::User, record::Node> auto& what) {
+            what.name = keep(what.name);
+          },
           [&](OneOf<record::Arrived, record::Unsubmitted> auto& what) { keep_asked(what.asked); },
           [&](record::Rejected& rejected) {
             keep_asked(rejected.asked);
@@ -77,7 +79,7 @@ bool is_aside(const Record& record) {
   return is<record::Ignored>(record) || is<record::Snapshot>(record);
 }
 
-// Speeds behind the last step are those that the steps changed.
+// Where the world tells of speeds itself, those behind the last step are what the steps changed.
 std::size_t end_of_events(Records instant) {
   std::size_t end = instant.size();
   while (end > 0 && !is_step(instant[end - 1])) --end;
@@ -93,6 +95,8 @@ class RecordedWorld : public Backend {
   // The journal's instants before are over; the next wait() is about this one.
   void set(Records instant, Records next = {}) {
     instant_ = instant;
+    // A world whose steps are exact tells of speeds by expect() alone.
+    effects_ = world_.reports_steps() ? end_of_events(instant) : 0;
     next_ = next;
     is_told_ = false;
   }
@@ -127,9 +131,9 @@ class RecordedWorld : public Backend {
         steps.push_back(step);
       }
     }
-    if (!drives_ || steps.empty()) return;
+    if (!drives_) return;
     world_.expect(now, steps);
-    world_.carry_out(now, steps);
+    if (!steps.empty()) world_.carry_out(now, steps);
   }
 
   Batch wait(Time until, bool /*awaited*/) override {
@@ -144,6 +148,7 @@ class RecordedWorld : public Backend {
     const bool skips = !next_.empty() && is<record::Skipped>(next_.front());
     return {.now = now,
             .present = skips ? next_.front().t : Time{},
+            .groups = groups_,
             .users = users_,
             .nodes = nodes_,
             .jobs = jobs_,
@@ -153,7 +158,6 @@ class RecordedWorld : public Backend {
   std::span<const SpeedChange> expect(Time now, std::span<Step> steps) override {
     if (drives_) world_.expect(now, steps);
     speeds_.clear();
-    const std::size_t end = end_of_events(instant_);
     for (std::size_t i = 0; i < instant_.size(); ++i) {
       if (const auto* place = std::get_if<record::Place>(&instant_[i].what)) {
         for (Step& step : steps) {
@@ -165,7 +169,7 @@ class RecordedWorld : public Backend {
         }
       }
       const auto* speed = std::get_if<record::Speed>(&instant_[i].what);
-      if (speed != nullptr && i >= end) speeds_.push_back({speed->job, speed->rate});
+      if (speed != nullptr && is_effect(i)) speeds_.push_back({speed->job, speed->rate});
     }
     for (const Step& step : steps) holds_[step.job] = step.hold;
     return speeds_;
@@ -177,6 +181,8 @@ class RecordedWorld : public Backend {
   const ExactWork* exact_work() const override { return world_.exact_work(); }
 
  private:
+  // The result of expect(), and no event.
+  bool is_effect(std::size_t i) const { return i >= effects_ && is<record::Speed>(instant_[i]); }
   void bring_along(Time now) {
     if (!drives_) return;
     while (!world_.wait(now, true).events.empty()) {
@@ -185,20 +191,24 @@ class RecordedWorld : public Backend {
 
   // The events of the instant.
   void collect() {
+    groups_.clear();
     users_.clear();
     nodes_.clear();
     jobs_.clear();
     events_.clear();
-    const std::size_t end = end_of_events(instant_);
     for (std::size_t i = 0; i < instant_.size(); ++i) {
-      const bool is_effect = i >= end && is<record::Speed>(instant_[i]);
-      if (!is_effect) std::visit([&](const auto& what) { add(what); }, instant_[i].what);
+      if (!is_effect(i)) std::visit([&](const auto& what) { add(what); }, instant_[i].what);
     }
   }
   void add_job(EventKind kind, JobId job) {
     events_.push_back({.kind = kind, .job = job, .hold = holds_[job]});
   }
-  void add(const record::User& user) { users_.push_back({user.user, user.name, user.tickets}); }
+  void add(const record::Group& group) {
+    groups_.push_back({group.group, group.name, group.tickets, group.quota});
+  }
+  void add(const record::User& user) {
+    users_.push_back({user.user, user.name, user.tickets, user.group});
+  }
   void add(const record::Node& node) {
     nodes_.push_back({node.node, {node.name, node.type, node.host, node.rack, node.gpus}});
   }
@@ -265,9 +275,11 @@ class RecordedWorld : public Backend {
   Backend& world_;
   const bool drives_;
   Records instant_;
-  Records next_;  // all that follows
+  std::size_t effects_ = 0;  // speeds from here on are no events
+  Records next_;             // all that follows
   bool is_told_ = false;
   std::map<JobId, HoldId> holds_;
+  std::vector<GroupSpec> groups_;
   std::vector<UserSpec> users_;
   std::vector<NodeJoin> nodes_;
   std::vector<JobSpec> jobs_;

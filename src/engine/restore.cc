@@ -71,6 +71,9 @@ void Engine::restore(const Record& record) {
                  [&](const record::Reported& reported) {
                    known_work_.on_report(reported.job, reported.left);
                  },
+                 [&](const record::Carried& carried) {
+                   known_work_.on_carried(carried.job, carried.done);
+                 },
                  [&](const record::Finished& finished) { known_work_.on_finished(finished.job); },
                  [&](const record::StartFailed& failed) {
                    retries_.push({failed.retry, failed.job});

@@ -42,18 +42,23 @@ void Tables::reserve(std::size_t count) {
 
 void Tables::on(const record::Run& run) {
   if (cluster.type_names.empty()) {
-    for (const std::string& type : run.gpu_types) {
-      cluster.type_names.push_back(type);
-      cluster.type_gpus.push_back(0);
-      cluster.type_node_gpus_max.push_back(0);
-    }
+    for (const std::string& type : run.gpu_types) cluster.add_type(type);
   }
+}
+
+void Tables::on(const record::Group& group) {
+  Groups& groups = users.groups;
+  FL_CHECK(group.group.row() == groups.size(), "group {} of {}", group.group.row(), groups.size());
+  groups.names.push_back(std::string(group.name));
+  groups.tickets.push_back(group.tickets);
+  groups.quota.push_back(group.quota);
 }
 
 void Tables::on(const record::User& user) {
   FL_CHECK(user.user.row() == users.size(), "user {} of {}", user.user.row(), users.size());
   users.names.push_back(std::string(user.name));
   users.tickets.push_back(user.tickets);
+  users.group.push_back(user.group);
 }
 
 void Tables::on(const record::Node& node) {
@@ -178,6 +183,12 @@ void Tables::on(const record::Released& released) {
 }
 
 void Tables::on(const record::Tickets& tickets) { users.tickets[tickets.user] = tickets.tickets; }
+
+void Tables::on(const record::Carried& carried) {
+  FL_CHECK(jobs.is_here(carried.job), "job {} is not here", carried.job.row());
+  jobs.attained_settled[carried.job] = carried.attained;
+  jobs.hold[carried.job] = carried.hold;
+}
 
 void Tables::on(const record::Place& place) {
   const JobId job = place.job;

@@ -92,6 +92,7 @@ struct Tables {
 
  private:
   void on(const record::Run& run);
+  void on(const record::Group& group);
   void on(const record::User& user);
   void on(const record::Node& node);
   void on(const record::Arrived& arrived);
@@ -114,6 +115,7 @@ struct Tables {
   void on(const record::Held& held);
   void on(const record::Released& released);
   void on(const record::Tickets& tickets);
+  void on(const record::Carried& carried);
   // What follows changes no table.
   void on(const record::Speed&) {}
   void on(const Note&) {}

@@ -8,22 +8,29 @@ namespace {
 
 std::vector<Slice> slices(Gang gang) { return {gang.begin(), gang.end()}; }
 
+bool have_equal_groups(const Users& a, const Users& b) {
+  return a.group == b.group && a.groups.names == b.groups.names &&
+         a.groups.tickets == b.groups.tickets && a.groups.quota == b.groups.quota;
+}
+
+bool have_equal_nodes(const Cluster& a, const Cluster& b) {
+  return a.node_names == b.node_names && a.node_type == b.node_type && a.node_gpus == b.node_gpus &&
+         a.node_host == b.node_host && a.node_rack == b.node_rack && a.gpus == b.gpus;
+}
+
 }  // namespace
 
 std::string difference(const Tables& a, const Tables& b) {
   if (a.users.names != b.users.names || a.users.tickets != b.users.tickets) return "users";
+  if (!have_equal_groups(a.users, b.users)) return "groups of users";
   if (a.models != b.models) return "models";
-  if (a.cluster.node_names != b.cluster.node_names || a.cluster.node_type != b.cluster.node_type ||
-      a.cluster.node_gpus != b.cluster.node_gpus || a.cluster.node_host != b.cluster.node_host ||
-      a.cluster.node_rack != b.cluster.node_rack || a.cluster.gpus != b.cluster.gpus) {
-    return "nodes";
-  }
+  if (!have_equal_nodes(a.cluster, b.cluster)) return "nodes";
   const Jobs& one = a.jobs;
   const Jobs& two = b.jobs;
   if (one.size() != two.size()) return "the number of jobs";
   if (one.user != two.user || one.model != two.model || one.gpus != two.gpus ||
-      one.gpus_min != two.gpus_min || one.gpus_max != two.gpus_max || one.arrival != two.arrival ||
-      one.types != two.types) {
+      one.gpus_min != two.gpus_min || one.gpus_max != two.gpus_max ||
+      one.task_gpus != two.task_gpus || one.arrival != two.arrival || one.types != two.types) {
     return "what jobs ask for";
   }
   if (one.attained_settled != two.attained_settled || one.held_since != two.held_since ||

@@ -38,6 +38,7 @@ class ClaimReader {
   Status read_labels(PublishedClaim& claim);
   Status read_policy_label(std::string_view key, std::string& label);
   Status read_expectation(PublishedClaim& claim);
+  Status read_over_cases(PublishedClaim& claim);
   Status read_tolerance(PublishedClaim& claim);
   Status read_expected(const char* key, const YamlNode& node, PublishedClaim& claim);
   Status read_expected_values(const YamlNode& node, PublishedClaim& claim) const;
@@ -56,26 +57,11 @@ Status ClaimReader::read_claim_words(PublishedClaim& claim) {
 }
 
 Result<PublishedClaim> ClaimReader::claim() {
-  FL_TRY(map_.expect_keys({"claim",
-                           "column",
-                           "source",
-                           "figure",
-                           "policy",
-                           "against",
-                           "user",
-                           "key",
-                           "job",
-                           "price",
-                           "window_h",
-                           "quanta",
-                           "first_job",
-                           "last_job",
-                           "expect",
-                           "tolerance",
-                           "tolerance_percent",
-                           "at_least",
-                           "at_most",
-                           "worst"}));
+  FL_TRY(map_.expect_keys(
+      {"claim",    "column",    "source",   "figure",    "policy",    "against",
+       "user",     "key",       "job",      "price",     "window_h",  "of",
+       "quanta",   "first_job", "last_job", "expect",    "tolerance", "tolerance_percent",
+       "at_least", "at_most",   "worst",    "over_cases"}));
   PublishedClaim claim;
   FL_TRY(read_claim_words(claim));
   FL_TRY_ASSIGN(figure, find_figure());
@@ -83,6 +69,7 @@ Result<PublishedClaim> ClaimReader::claim() {
   if (claim.column.empty()) claim.column = figure->name;
   FL_TRY(read_figure_keys(claim));
   FL_TRY(read_expectation(claim));
+  FL_TRY(read_over_cases(claim));
   FL_TRY(check_users(claim));
   return claim;
 }
@@ -102,8 +89,8 @@ Result<const ClaimFigure*> ClaimReader::find_figure() const {
 
 // The claim has the keys that its figure needs, and none that it does not take.
 Status ClaimReader::check_keys(const ClaimFigure& figure) const {
-  for (const char* key :
-       {"against", "user", "key", "job", "price", "window_h", "quanta", "first_job", "last_job"}) {
+  for (const char* key : {"against", "user", "key", "job", "price", "window_h", "of", "quanta",
+                          "first_job", "last_job"}) {
     const auto node = map_.find(key);
     if (node && !figure.takes_key(key)) {
       return node->error(fmt::format("the figure {} takes no {}", figure.name, key));
@@ -142,8 +129,9 @@ Status ClaimReader::read_job_positions(PublishedClaim& claim) {
 Status ClaimReader::read_figure_keys(PublishedClaim& claim) {
   const ClaimFigure& figure = *claim.figure;
   FL_TRY(check_keys(figure));
-  for (const auto& [key, text] : {std::pair{"user", &claim.user}, std::pair{"key", &claim.key},
-                                  std::pair{"job", &claim.job}, std::pair{"price", &claim.price}}) {
+  for (const auto& [key, text] :
+       {std::pair{"user", &claim.user}, std::pair{"key", &claim.key}, std::pair{"job", &claim.job},
+        std::pair{"price", &claim.price}, std::pair{"of", &claim.received}}) {
     FL_TRY(read(map_, key, *text));
   }
   FL_TRY(read(map_, "window_h", RealBounds{0.001, 1e6}, claim.window_h));
@@ -157,6 +145,9 @@ Status ClaimReader::read_figure_keys(PublishedClaim& claim) {
 Status ClaimReader::check_values(const PublishedClaim& claim) {
   if (claim.price != "slides" && claim.price != "external") {
     return map_.find("price")->bad_value("expected slides or external");
+  }
+  if (!received_named(claim.received)) {
+    return map_.find("of")->bad_value("expected held, useful or effective");
   }
   if (claim.figure->is_text() && experiment_.quantum.ms == 0) {
     return map_.error(
@@ -206,6 +197,17 @@ Status ClaimReader::read_expectation(PublishedClaim& claim) {
     FL_TRY(read_expected(key, *node, claim));
   }
   return read_tolerance(claim);
+}
+
+Status ClaimReader::read_over_cases(PublishedClaim& claim) {
+  FL_TRY(read(map_, "over_cases", claim.over_cases));
+  if (!claim.over_cases) return {};
+  const YamlNode node = *map_.find("over_cases");
+  if (!claim.figure->requires_key("key")) {
+    return node.error(fmt::format("the figure {} is not one of summary.json", claim.figure->name));
+  }
+  if (claim.expected.size() > 1) return node.error("all cases together have one expected value");
+  return {};
 }
 
 Status ClaimReader::read_tolerance(PublishedClaim& claim) {

@@ -36,6 +36,8 @@
 //                                        # value or a list with one for each case, null where
 //                                        # nothing is expected; none: measured
 //       worst: true                      # judge the worst seed (default: the mean of the seeds)
+//       over_cases: true                 # judge all cases together, not each: by the means over the
+//                                        # cases of the figures of summary.json
 //   measures:                            # what the table of all runs has of each policy: figures
 //     - column: makespan                 # required; and the keys of a claim that its figure takes,
 //       figure: summary_h                # but not policy and against
@@ -78,7 +80,8 @@ struct PublishedClaim {
   std::string job;
   std::string price = "slides";  // of the fluid calculation
   double window_h = 1;
-  std::int64_t quanta = 0;  // of a schedule
+  std::string received = "held";  // what counts as received in windows; the key `of`
+  std::int64_t quanta = 0;        // of a schedule
   // Of a mean JCT: positions in the trace, from 1.
   std::int64_t first_job = 0;
   std::int64_t last_job = 0;
@@ -89,6 +92,7 @@ struct PublishedClaim {
   double tolerance = 0;
   double tolerance_percent = 0;  // of what is expected; 0: `tolerance`
   bool worst = false;
+  bool over_cases = false;
   bool is_measure = false;  // one of `measures`, with a policy
 
   std::optional<double> expected_in(std::size_t i) const {

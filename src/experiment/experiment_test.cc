@@ -117,6 +117,16 @@ TEST(Experiment, DrawsJobsAsGavelDoes) {
   EXPECT_EQ(jobs_of("{gavel: {jobs: 30, jobs_per_hour: 2.5, gangs: {1: 1}}}").size(), 30u);
 }
 
+TEST(Experiment, HasThePublishedJobsOfGavelWhateverTheSeed) {
+  EXPECT_EQ(jobs_of("{gavel: {jobs: 1, jobs_per_hour: 1, gangs: {1: 7, 8: 3}, artefact_seed: 0}}"),
+            std::vector<std::string>{"job-1 8..8..8 68344.35 s"});
+  EXPECT_EQ(jobs_of("{gavel: {jobs: 9, gangs: {1: 1}, artefact_seed: 1, priorities: true}}").size(),
+            9u);
+  EXPECT_NE(error_of(with("cases:\n  - {label: x, workload: {gavel: {priorities: true}}}"))
+                .find("priorities go with artefact_seed"),
+            std::string::npos);
+}
+
 TEST(Experiment, StretchesWhatIsDrawn) {
   const std::string big = "[{name: big, gpu_hours: [8, 8]}]";
   EXPECT_EQ(jobs_of("{classes: {jobs: 1, gangs: {4: 1}, classes: " + big +
@@ -316,6 +326,8 @@ TEST(Experiment, SaysWhatIsWrongWithAClaim) {
   EXPECT_EQ(error_of(claim("figure: work, policy: a, user: ann, expect: 1, tolerance: 2, "
                            "tolerance_percent: 3")),
             "folder/e.yaml:8:96: a claim has one tolerance");
+  EXPECT_EQ(error_of(claim("figure: work, policy: a, user: ann, over_cases: true")),
+            "folder/e.yaml:8:64: the figure work is not one of summary.json");
   EXPECT_EQ(error_of(claim("figure: work, policy: a, user: ann, expect: null")),
             "folder/e.yaml:8:60: expected a number from -1000000000000000 to 1000000000000000: "
             "nothing");
@@ -323,6 +335,10 @@ TEST(Experiment, SaysWhatIsWrongWithAClaim) {
             "folder/e.yaml:8:71: expected first_job or more: 2");
   EXPECT_EQ(error_of(claim("figure: window_jct, policy: a, first_job: 3")),
             "folder/e.yaml:8:5: the key is missing here: last_job");
+  EXPECT_EQ(error_of(claim("figure: window_error, policy: a, window_h: 1, of: owned")),
+            "folder/e.yaml:8:66: expected held, useful or effective: owned");
+  EXPECT_EQ(error_of(claim("figure: idle_when_wanted, policy: a, of: held")),
+            "folder/e.yaml:8:57: the figure idle_when_wanted takes no of");
   EXPECT_EQ(error_of(claim("figure: fluid_gain, user: cy")),
             "folder/e.yaml:8:42: the workload has no such user: cy");
   EXPECT_EQ(error_of(claim("figure: schedule, policy: a, quanta: 3")),

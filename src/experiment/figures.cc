@@ -1,83 +1,19 @@
 #include "fairlead/experiment/figures.h"
 
-#include "fairlead/base/overloaded.h"
 #include "fairlead/input/cluster_file.h"
-#include "fairlead/input/csv.h"
 #include "fairlead/input/models_file.h"
-#include "fairlead/journal/journal.h"
-#include "fairlead/metrics/figures.h"
-#include "fairlead/report/result_files.h"
 #include "fairlead/run/settings.h"
 #include "fairlead/solve/trading.h"
 
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <optional>
-#include <set>
 
 namespace fairlead {
 namespace {
-
-using nlohmann::json;
-
-// The running jobs, and each job's stride pass, at the beginning of every quantum.
-class ScheduleMeter : public RecordSink {
- public:
-  ScheduleMeter(Duration quantum, std::int64_t quanta) : quantum_(quantum), quanta_(quanta) {}
-
-  void on(const Record& record) override {
-    // What is decided at the beginning of a quantum belongs to it.
-    while (sampled_ < quanta_ && record.t > Time{sampled_ * quantum_.ms}) sample();
-    std::visit(
-        Overloaded{
-            [&](const record::Arrived& arrived) { names_[arrived.asked.job] = arrived.asked.name; },
-            [&](const record::Place& place) { running_.insert(place.job); },
-            [&](const OneOf<record::Stop, record::Finished, record::Failed, record::Cancelled,
-                            record::Evicted, record::StartFailed> auto& end) {
-              running_.erase(end.job);
-            },
-            [&](const Note& note) {
-              const auto* pass = std::get_if<note::Pass>(&note);
-              if (pass != nullptr) passes_[pass->job] = pass->pass;
-            },
-            [](const auto&) {},
-        },
-        record.what);
-  }
-
-  void add_to(RunFigures& figures) const {
-    figures.schedule = schedule_;
-    for (const auto& [job, name] : names_) {
-      const auto sampled = samples_.find(job);
-      if (sampled != samples_.end()) figures.passes[name] = sampled->second;
-    }
-  }
-
- private:
-  void sample() {
-    std::vector<std::string_view> names;
-    for (const JobId job : running_) names.push_back(names_[job]);
-    schedule_.push_back(names.empty() ? "-" : fmt::format("{}", fmt::join(names, "+")));
-    for (const auto& [job, pass] : passes_) {
-      samples_[job].resize(schedule_.size() - 1, "0");  // passes are noted when they change
-      samples_[job].push_back(fmt::format("{}", pass.value()));
-    }
-    ++sampled_;
-  }
-
-  Duration quantum_;
-  std::int64_t quanta_;
-  std::int64_t sampled_ = 0;
-  std::map<JobId, std::string> names_;
-  std::set<JobId> running_;
-  std::map<JobId, note::Millionths> passes_;
-  std::map<JobId, std::vector<std::string>> samples_;
-  std::vector<std::string> schedule_;
-};
 
 Result<double> number_at(const RunFigures& run, const std::string& key) {
   const auto found = run.summary.find(key);
@@ -103,32 +39,39 @@ Result<double> percent_more(double ours, double theirs) {
   return 100 * (ours / theirs - 1);
 }
 
-Result<double> summary_figure(const PublishedClaim& claim, const RunFigures& run,
-                              const RunFigures* against) {
-  FL_TRY_ASSIGN(ours, number_at(run, claim.key));
-  if (against == nullptr) return ours;
-  FL_TRY_ASSIGN(theirs, number_at(*against, claim.key));
-  if (theirs == 0) return run_error("a ratio to nothing: {}", claim.key);
-  return ours / theirs;
+// The least, or where more is better the most, that any policy could reach with the jobs of the
+// run; none if no bound is known.
+std::optional<double> best_of(std::string_view key, const RunFigures& run) {
+  if (key == "gpu_utilization") return 1;
+  const std::string_view bound = key == "makespan_s"  ? "bounds/makespan_lower_s"
+                                 : key == "jct_avg_s" ? "bounds/jct_avg_lower_s"
+                                                      : "";
+  const auto found = run.summary.find(bound);
+  if (found == run.summary.end() || found->second <= 0) return std::nullopt;
+  return found->second;
 }
 
-// The column jct_s of jobs.csv, as hours.
-Result<std::vector<std::optional<double>>> read_job_times(const std::filesystem::path& path) {
-  const auto damaged = [&path] { return run_error("not a table of jobs: {}", path.string()); };
-  FL_TRY_ASSIGN(source, ByteSource::open(path.string()));
-  CsvReader csv(source);
-  FL_TRY(csv.read_header());
-  const CsvReader::Column jct = csv.find("jct_s");
-  const CsvReader::Column status = csv.find("status");
-  if (jct == CsvReader::kMissing || status == CsvReader::kMissing) return damaged();
-  std::vector<std::optional<double>> times;
-  for (;;) {
-    FL_TRY_ASSIGN(more, csv.next());
-    if (!more) return times;
-    times.emplace_back();
-    if (csv.text(status) == "finished") times.back() = csv.number(jct) / 3600;
-    if (csv.bad()) return damaged();
+// What the best policy makes of the claim. Of a ratio, the side that is to be better changes places
+// with it, and the other stays as it was run. Without `against`, `theirs` is 1.
+std::optional<double> possible(const PublishedClaim& claim, const RunFigures& run, double ours,
+                               const RunFigures* against, double theirs) {
+  const bool is_least = claim.bound == Bound::kAtLeast;
+  if (!is_least && claim.bound != Bound::kAtMost) return std::nullopt;
+  const bool more_is_better = claim.key == "gpu_utilization";
+  if (is_least == more_is_better) {
+    const auto best = best_of(claim.key, run);
+    return best ? std::optional(*best / theirs) : std::nullopt;
   }
+  const auto best = against == nullptr ? std::nullopt : best_of(claim.key, *against);
+  return best ? std::optional(ours / *best) : std::nullopt;
+}
+
+Result<Value> summary_figure(const PublishedClaim& claim, const RunFigures& run,
+                             const RunFigures* against) {
+  FL_TRY_ASSIGN(ours, number_at(run, claim.key));
+  FL_TRY_ASSIGN(theirs, against == nullptr ? Result<double>(1) : number_at(*against, claim.key));
+  if (theirs == 0) return run_error("a ratio to nothing: {}", claim.key);
+  return Value{.number = ours / theirs, .possible = possible(claim, run, ours, against, theirs)};
 }
 
 Result<double> window_jct(const PublishedClaim& claim, const RunFigures& run,
@@ -136,12 +79,17 @@ Result<double> window_jct(const PublishedClaim& claim, const RunFigures& run,
   const auto jobs = static_cast<std::int64_t>(run.jct_h.size());
   if (claim.last_job > jobs) return run_error("the trace has fewer jobs: {}", jobs);
   double sum = 0;
+  int counted = 0;
   for (std::int64_t position = claim.first_job; position <= claim.last_job; ++position) {
-    const auto& jct_h = run.jct_h[static_cast<std::size_t>(position - 1)];
+    const auto row = static_cast<std::size_t>(position - 1);
+    if (!claim.user.empty() && run.job_users[row] != claim.user) continue;
+    const auto& jct_h = run.jct_h[row];
     if (!jct_h) return run_error("did not finish: the job at position {}", position);
     sum += *jct_h;
+    ++counted;
   }
-  return sum / static_cast<double>(claim.last_job - claim.first_job + 1);
+  if (counted == 0) return run_error("none of the jobs at these positions is of {}", claim.user);
+  return sum / counted;
 }
 
 Result<double> summary_hours(const PublishedClaim& claim, const RunFigures& run,
@@ -209,15 +157,22 @@ Duration window_of(const PublishedClaim& claim) {
   return seconds(60 * std::max<std::int64_t>(1, std::llround(claim.window_h * 60)));
 }
 
+template <auto Errors>
 const WindowErrors& errors_of(const PublishedClaim& claim, const RunFigures& run) {
-  const auto window = std::ranges::find(run.windows, window_of(claim), &WindowFigures::window);
-  FL_CHECK(window != run.windows.end(), "no window of {} h", claim.window_h);
-  return window->steady;
+  const auto found = run.windows.find(*received_named(claim.received));
+  FL_CHECK(found != run.windows.end(), "no windows of what was {}", claim.received);
+  const auto& windows = found->second;
+  const auto window = std::ranges::find(windows, window_of(claim), &WindowFigures::window);
+  FL_CHECK(window != windows.end(), "no window of {} h", claim.window_h);
+  return (*window).*Errors;
 }
+constexpr auto kErrors = &WindowFigures::steady;
+constexpr auto kShortfalls = &WindowFigures::shortfalls;
 
-Result<Value> largest_error(const PublishedClaim& claim, const RunFigures& run,
-                            const RunFigures* /*against*/) {
-  const WindowErrors& errors = errors_of(claim, run);
+template <auto Errors>
+Result<Value> largest(const PublishedClaim& claim, const RunFigures& run,
+                      const RunFigures* /*against*/) {
+  const WindowErrors& errors = errors_of<Errors>(claim, run);
   Value value{.number = 100 * errors.largest};
   if (errors.user.is_none()) return value;
   FL_CHECK(errors.user.row() < run.users.size(), "no user {}", errors.user.row());
@@ -226,9 +181,16 @@ Result<Value> largest_error(const PublishedClaim& claim, const RunFigures& run,
   return value;
 }
 
-Result<double> mean_error(const PublishedClaim& claim, const RunFigures& run,
-                          const RunFigures* /*against*/) {
-  return 100 * errors_of(claim, run).mean;
+template <auto Errors>
+Result<double> mean(const PublishedClaim& claim, const RunFigures& run,
+                    const RunFigures* /*against*/) {
+  return 100 * errors_of<Errors>(claim, run).mean;
+}
+
+template <auto Errors, int kThousandths>
+Result<double> quantile(const PublishedClaim& claim, const RunFigures& run,
+                        const RunFigures* /*against*/) {
+  return 100 * errors_of<Errors>(claim, run).quantiles.at(kThousandths / 1000.0);
 }
 
 Result<double> idle_when_wanted(const PublishedClaim& /*claim*/, const RunFigures& run,
@@ -255,12 +217,12 @@ constexpr ClaimFigure kFigures[] = {
     {"summary", "", 3, kSummary, "key", "against",
      "a figure of summary.json, as `fairness/jain`; with `against`, its ratio to the other "
      "policy's",
-     &number<&summary_figure>},
+     &summary_figure},
     {"summary_h", "h", 2, kSummary, "key", "", "a figure of summary.json in seconds, as hours",
      &number<&summary_hours>},
-    {"window_jct", "h", 2, kJobTimes, "first_job last_job", "",
-     "mean JCT of the jobs at these positions in the trace, counted from 1, both included; the "
-     "claim is skipped if one of them did not finish",
+    {"window_jct", "h", 2, kJobTimes, "first_job last_job", "user",
+     "mean JCT of the jobs, with `user` of that user's jobs, at these positions in the trace, "
+     "counted from 1, both included; the claim is skipped if one of them did not finish",
      &number<&window_jct>},
     {"work", "GPU-h", 1, kSummary, "user", "", "the user's `work_gpu_hours`", &number<&user_work>},
     {"gain", "%", 1, kSummary, "user against", "price",
@@ -277,13 +239,30 @@ constexpr ClaimFigure kFigures[] = {
      "speeds those of one GPU in the table of models, and all users want more than they have. "
      "`price`: `slides` (default) or `external`. Takes no `policy`, needs no run",
      nullptr},
-    {"window_error", "%", 1, kWindows, "window_h", "",
+    {"window_error", "%", 1, kWindows, "window_h", "of",
      "the largest difference between GPU time received and entitled in any window of whole "
      "minutes, beyond one quantum of the user's largest gang, as a fraction of the entitled; only "
-     "windows in which the user was entitled to something all the time",
-     &largest_error},
-    {"window_error_mean", "%", 1, kWindows, "window_h", "",
-     "the mean of the same over users and windows", &number<&mean_error>},
+     "windows in which the user was entitled to something all the time. `of` says what counts as "
+     "received: `held` (default), `useful` or `effective` GPU time",
+     &largest<kErrors>},
+    {"window_error_mean", "%", 1, kWindows, "window_h", "of",
+     "the mean of the same over users and windows", &number<&mean<kErrors>>},
+    {"window_error_p50", "%", 2, kWindows, "window_h", "of",
+     "what it does not exceed in 50 % of all windows of users", &number<&quantile<kErrors, 500>>},
+    {"window_error_p99", "%", 2, kWindows, "window_h", "of", "the same of 99 %",
+     &number<&quantile<kErrors, 990>>},
+    {"window_error_p999", "%", 2, kWindows, "window_h", "of", "the same of 99.9 %",
+     &number<&quantile<kErrors, 999>>},
+    {"window_shortfall", "%", 1, kWindows, "window_h", "of",
+     "what a user lacks of the entitled in a window, beyond one quantum of its largest gang, as a "
+     "fraction of the entitled: the largest; only windows in which the user's demand exceeded its "
+     "share all the time",
+     &largest<kShortfalls>},
+    {"window_shortfall_mean", "%", 1, kWindows, "window_h", "of",
+     "the mean of the same over users and windows", &number<&mean<kShortfalls>>},
+    {"window_shortfall_p99", "%", 2, kWindows, "window_h", "of",
+     "what it does not exceed in 99 % of all windows of users",
+     &number<&quantile<kShortfalls, 990>>},
     {"idle_when_wanted", "%", 1, kWindows, "", "",
      "GPU time idle while jobs want at least what there is, as a fraction of the capacity then",
      &number<&idle_when_wanted>},
@@ -296,17 +275,6 @@ constexpr ClaimFigure kFigures[] = {
 
 bool has_word(std::string_view words, std::string_view word) {
   return fmt::format(" {} ", words).find(fmt::format(" {} ", word)) != std::string::npos;
-}
-
-// What claims may ask of summary.json.
-void read_summary_figures(const json& summary, RunFigures& figures) {
-  for (const Figure& figure : run_figures()) {
-    const auto value = figure_in(summary, figure);
-    if (value) figures.summary.emplace(figure.key, *value);
-  }
-  for (const json& user : summary.value("users", json::array())) {
-    figures.users.push_back({user.value("user", ""), user.value("work_gpu_hours", 0.0)});
-  }
 }
 
 // Per GPU and relative to nothing, as the table has it; 0 where the type is infeasible or unknown.
@@ -333,7 +301,10 @@ RunQuestions run_questions(const Experiment& experiment) {
   questions.quantum = experiment.quantum;
   for (const PublishedClaim& claim : experiment.claims) {
     const ClaimFigure& figure = *claim.figure;
-    if (figure.source == kWindows) questions.windows.push_back(window_of(claim));
+    if (figure.source == kWindows) {
+      questions.windows.push_back(window_of(claim));
+      questions.received.insert(*received_named(claim.received));
+    }
     questions.job_times = questions.job_times || figure.source == kJobTimes;
     questions.quanta = std::max(questions.quanta, claim.quanta);
   }
@@ -343,26 +314,11 @@ RunQuestions run_questions(const Experiment& experiment) {
   return questions;
 }
 
-Result<RunFigures> read_run(const std::filesystem::path& folder, const RunQuestions& questions) {
-  RunFigures figures;
-  FL_TRY_ASSIGN(summary, read_summary(folder));
-  read_summary_figures(summary, figures);
-  if (questions.job_times) {
-    FL_TRY_ASSIGN(times, read_job_times(folder / "jobs.csv"));
-    figures.jct_h = std::move(times);
-  }
-  if (!questions.any_of_journal()) return figures;
-  ScheduleMeter schedule(questions.quantum, questions.quanta);
-  WindowFairness fairness({.windows = questions.windows, .quantum = questions.quantum});
-  Tee tee({&schedule, &fairness});
-  const std::filesystem::path journal = folder / kJournalName;
-  FL_TRY_ASSIGN(end, read_finished_journal(journal, tee));
-  FL_TRY(check_journal_of(summary, journal, end));
-  schedule.add_to(figures);
-  figures.windows = fairness.windows();
-  figures.idle_when_wanted = fairness.idle_when_wanted();
-  figures.migrations_per_hour = fairness.migrations_per_hour();
-  return figures;
+std::optional<Received> received_named(std::string_view name) {
+  if (name == "held") return Received::kHeld;
+  if (name == "useful") return Received::kUseful;
+  if (name == "effective") return Received::kEffective;
+  return std::nullopt;
 }
 
 bool ClaimFigure::requires_key(std::string_view key) const { return has_word(required, key); }
@@ -397,7 +353,7 @@ Result<double> fluid_gain(const Case& one, const std::vector<std::string>& setti
   }
   const std::vector<double> before = entitled;
   std::vector<Trade> trades;
-  Trading().trade(cluster.type_names.size(), speeds, entitled,
+  Trading().trade(cluster.type_names.size(), speeds, entitled, {},
                   claim.price == "slides" ? TradePrice::kSlides : TradePrice::kExternal, trades);
 
   const auto row = static_cast<std::size_t>(std::ranges::find(users, claim.user, &DrawnUser::name) -

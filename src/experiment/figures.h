@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@ namespace fairlead {
 struct RunQuestions {
   Duration quantum;
   std::vector<Duration> windows;  // of fairness, and of the other figures of WindowFairness
+  std::set<Received> received;    // what counts as received in them
   std::int64_t quanta = 0;        // of a schedule
   bool job_times = false;         // of jobs.csv, not of the journal
 
@@ -34,14 +36,18 @@ struct UserWork {
   double gpu_hours = 0;  // work_gpu_hours of summary.json
 };
 
+// What `of` names: "held", "useful", "effective"; none: nothing.
+std::optional<Received> received_named(std::string_view name);
+
 // One run as far as the figures need it.
 struct RunFigures {
-  std::map<std::string, double, std::less<>> summary;  // by key; only those that mean something
-  std::vector<UserWork> users;                         // in the order of the trace
-  std::vector<WindowFigures> windows;
+  std::map<std::string, double, std::less<>> summary;      // by key; only those that mean something
+  std::vector<UserWork> users;                             // in the order of the trace
+  std::map<Received, std::vector<WindowFigures>> windows;  // as far as asked
   double idle_when_wanted = 0;
   double migrations_per_hour = 0;
   std::vector<std::optional<double>> jct_h;  // by position in the trace; none: not finished
+  std::vector<std::string> job_users;        // likewise
   std::vector<std::string> schedule;         // jobs by quantum
   std::map<std::string, std::vector<std::string>> passes;  // of jobs, by quantum
 };
@@ -55,6 +61,9 @@ struct Value {
   double number = 0;
   std::string text;
   std::string where;  // it was largest: "ann, the 8 h up to 26.5 h"; empty where that means nothing
+  // What the figure would be at best, whatever policy took the place of the claim's own: by the
+  // lower bounds of the run, which hold for any. None: no bound is known.
+  std::optional<double> possible{};
 };
 
 // What a claim can name as its `figure`, and which keys it takes then beside `policy`.

@@ -73,6 +73,25 @@ TEST(Figures, OfTheSummaryAreFoundByKey) {
   EXPECT_EQ(error_of(claim, run, nullptr), "summary.json has no such number: jct_avg_s");
 }
 
+TEST(Figures, SayWhatTheBestPolicyCouldReach) {
+  RunFigures ours;
+  ours.summary = {{"makespan_s", 100}, {"bounds/makespan_lower_s", 80}, {"gpu_utilization", 0.9}};
+  RunFigures theirs;
+  theirs.summary = {{"makespan_s", 200}, {"bounds/makespan_lower_s", 80}, {"gpu_utilization", 0.5}};
+  PublishedClaim claim = claim_of("summary");
+  const auto possible = [&](Bound bound, const RunFigures& run, const RunFigures* against) {
+    claim.bound = bound;
+    return claim.figure->measure(claim, run, against)->possible;
+  };
+  claim.key = "makespan_s";
+  EXPECT_EQ(possible(Bound::kAtMost, ours, &theirs), 80.0 / 200);   // ours is to be less
+  EXPECT_EQ(possible(Bound::kAtLeast, theirs, &ours), 200.0 / 80);  // the same, upside down
+  EXPECT_EQ(possible(Bound::kAtMost, ours, nullptr), 80);
+  EXPECT_EQ(possible(Bound::kNone, ours, &theirs), std::nullopt);
+  claim.key = "gpu_utilization";
+  EXPECT_EQ(possible(Bound::kAtLeast, ours, &theirs), 1 / 0.5);
+}
+
 TEST(Figures, OfTheSummaryAreGivenInHours) {
   PublishedClaim claim = claim_of("summary_h");
   claim.key = "makespan_s";
@@ -92,6 +111,19 @@ TEST(Figures, OfAWindowOfJobsNeedAllOfThemToHaveFinished) {
   EXPECT_EQ(error_of(claim, run, nullptr), "did not finish: the job at position 4");
   claim.last_job = 5;
   EXPECT_EQ(error_of(claim, run, nullptr), "the trace has fewer jobs: 4");
+}
+
+TEST(Figures, OfAWindowOfJobsCanBeOfOneUser) {
+  PublishedClaim claim = claim_of("window_jct");
+  claim.first_job = 1;
+  claim.last_job = 3;
+  claim.user = "high";
+  RunFigures run;
+  run.jct_h = {std::nullopt, 2, 5};
+  run.job_users = {"default", "high", "high"};
+  EXPECT_DOUBLE_EQ(number(claim, run, nullptr), 3.5);
+  claim.last_job = 1;
+  EXPECT_EQ(error_of(claim, run, nullptr), "none of the jobs at these positions is of high");
 }
 
 TEST(Figures, OfGainCompareWork) {
@@ -178,26 +210,72 @@ TEST_F(FiguresOfAJournal, HaveThoseOfTheSummaryThatMeanSomething) {
 }
 
 TEST_F(FiguresOfAJournal, AreItsFairness) {
-  const auto run = read_run(folder_, {.windows = {hours(1)}});
+  const auto run = read_run(folder_, {.windows = {hours(1)}, .received = {Received::kHeld}});
   ASSERT_TRUE(run.has_value()) << run.error().message;
-  ASSERT_EQ(run->windows.size(), 1u);
+  ASSERT_EQ(run->windows.at(Received::kHeld).size(), 1u);
   EXPECT_EQ(number(claim_of("window_error"), *run, nullptr), 0) << "no hour has passed";
   // Both jobs want half of the 8 GPUs until job 0 finishes, and one of them waits.
   EXPECT_NEAR(number(claim_of("idle_when_wanted"), *run, nullptr), 50, 1e-9);
   EXPECT_EQ(number(claim_of("migrations_per_hour"), *run, nullptr), 0);
 }
 
+TEST_F(FiguresOfAJournal, NeedTheSpeedsOfJobsForEffectiveGpuTime) {
+  const RunQuestions questions{.windows = {hours(1)},
+                               .received = {Received::kUseful, Received::kEffective}};
+  EXPECT_FALSE(read_run(folder_, questions).has_value()) << "there is no jobs.csv";
+  std::ofstream(folder_ / "jobs.csv") << "job,mix_speed\na,0.5\nb,1\n";
+  const auto run = read_run(folder_, questions);
+  ASSERT_TRUE(run.has_value()) << run.error().message;
+  EXPECT_EQ(run->windows.size(), 2u);
+  PublishedClaim claim = claim_of("window_shortfall");
+  claim.received = "effective";
+  EXPECT_EQ(number(claim, *run, nullptr), 0) << "no hour has passed";
+  std::ofstream(folder_ / "jobs.csv") << "job,mix_speed\na,0\n";
+  EXPECT_FALSE(read_run(folder_, questions).has_value()) << "it is damaged";
+}
+
+TEST(FiguresOfWindows, AreOfErrorsOrShortfallsInPercent) {
+  RunFigures run = run_of(1, 1);
+  WindowFigures figures{.window = hours(8), .steady = {}, .all = {}, .shortfalls = {}};
+  figures.steady = {.largest = 0.3,
+                    .mean = 0.1,
+                    .count = 2,
+                    .user = UserId(1),
+                    .window_end = {36'000'000},
+                    .quantiles = {}};
+  for (const double error : {0.0, 0.3}) figures.steady.quantiles.add(error);
+  figures.shortfalls.largest = 0.2;
+  figures.shortfalls.mean = 0.05;
+  figures.shortfalls.quantiles.add(0.2);
+  run.windows[Received::kUseful] = {figures};
+  const auto figure = [&](std::string_view name) {
+    PublishedClaim claim = claim_of(name);
+    claim.received = "useful";
+    claim.window_h = 8;
+    return number(claim, run, nullptr);
+  };
+  EXPECT_DOUBLE_EQ(figure("window_error"), 30);
+  EXPECT_DOUBLE_EQ(figure("window_error_mean"), 10);
+  EXPECT_DOUBLE_EQ(figure("window_error_p50"), 0);
+  EXPECT_DOUBLE_EQ(figure("window_error_p99"), 30);
+  EXPECT_DOUBLE_EQ(figure("window_error_p999"), 30);
+  EXPECT_DOUBLE_EQ(figure("window_shortfall"), 20);
+  EXPECT_DOUBLE_EQ(figure("window_shortfall_mean"), 5);
+  EXPECT_DOUBLE_EQ(figure("window_shortfall_p99"), 20);
+}
+
 TEST_F(FiguresOfAJournal, HaveTheTimesOfJobsBesideIt) {
   EXPECT_FALSE(read_run(folder_, {.job_times = true}).has_value()) << "there is no jobs.csv";
-  std::ofstream(folder_ / "jobs.csv") << "job,jct_s,status\n"
-                                         "a,7200,finished\n"
-                                         "b,1800,failed\n"
-                                         "c,,pending\n"
-                                         "\"d,e\",900,finished\n";
+  std::ofstream(folder_ / "jobs.csv") << "job,user,jct_s,status\n"
+                                         "a,u,7200,finished\n"
+                                         "b,v,1800,failed\n"
+                                         "c,u,,pending\n"
+                                         "\"d,e\",\"v,w\",900,finished\n";
   const auto run = read_run(folder_, {.job_times = true});
   ASSERT_TRUE(run.has_value()) << run.error().message;
   EXPECT_EQ(run->jct_h, (std::vector<std::optional<double>>{2, std::nullopt, std::nullopt, 0.25}));
-  std::ofstream(folder_ / "jobs.csv") << "job,jct_s,status\na,soon,finished\n";
+  EXPECT_EQ(run->job_users, (std::vector<std::string>{"u", "v", "u", "v,w"}));
+  std::ofstream(folder_ / "jobs.csv") << "job,user,jct_s,status\na,u,soon,finished\n";
   EXPECT_FALSE(read_run(folder_, {.job_times = true}).has_value()) << "it is damaged";
 }
 

@@ -55,7 +55,7 @@ std::string with_unit(const PublishedClaim& claim, std::string text) {
 }
 
 // Without the tolerance.
-std::string bound_text(const PublishedClaim& claim, const Outcome& outcome) {
+std::string bound_text(const PublishedClaim& claim, const Judgement& outcome) {
   if (claim.bound == Bound::kText) return claim.expected_text;
   if (!outcome.expected) return "";
   switch (claim.bound) {
@@ -76,7 +76,7 @@ std::string bound_text(const PublishedClaim& claim, const Outcome& outcome) {
 
 enum class Units : std::uint8_t { kTold, kLeftOut };
 
-std::string expected_text(const PublishedClaim& claim, const Outcome& outcome, Units units) {
+std::string expected_text(const PublishedClaim& claim, const Judgement& outcome, Units units) {
   std::string text = bound_text(claim, outcome);
   if (text.empty()) return "";
   if (claim.tolerance > 0) text += " ± " + bound_number(claim.tolerance);
@@ -84,11 +84,12 @@ std::string expected_text(const PublishedClaim& claim, const Outcome& outcome, U
   if (claim.tolerance_percent > 0) {
     text += fmt::format(" ± {} %", bound_number(claim.tolerance_percent));
   }
+  if (outcome.possible) text += fmt::format(", possible {}", number(claim, *outcome.possible));
   return text;
 }
 
 // The mean, and the range where seeds differ.
-std::string ours_text(const PublishedClaim& claim, const Outcome& outcome) {
+std::string ours_text(const PublishedClaim& claim, const Judgement& outcome) {
   if (!outcome.reason.empty()) return "-";
   if (outcome.values.empty()) return outcome.text;
   const auto [least, most] = std::ranges::minmax(outcome.values);
@@ -101,8 +102,12 @@ std::string_view mark(Verdict verdict) {
   switch (verdict) {
     case Verdict::kReached:
       return "✓";
+    case Verdict::kTied:
+      return "≈";
     case Verdict::kMissed:
       return "✗";
+    case Verdict::kImpossible:
+      return "⊘";
     case Verdict::kMeasured:
     case Verdict::kSkipped:
     case Verdict::kFailed:
@@ -114,7 +119,7 @@ std::string_view mark(Verdict verdict) {
 // A table as cells, to be drawn for a terminal or a page; the first row is the header.
 using Cells = std::vector<std::vector<std::string>>;
 
-std::string verdict_text(const Outcome& outcome) {
+std::string verdict_text(const Judgement& outcome) {
   const std::string name(verdict_name(outcome.verdict));
   return outcome.reason.empty() ? name : fmt::format("{}: {}", name, outcome.reason);
 }
@@ -129,14 +134,14 @@ Cells claim_rows(const ExperimentResult& result) {
   Cells cells = {{"claim", "expected", "ours", "verdict"}};
   for (std::size_t i = 0; i < claims_to_judge(result.experiment); ++i) {
     const PublishedClaim& claim = result.experiment.claims[i];
-    const Outcome& outcome = result.outcomes[i].front();
+    const Judgement& outcome = result.outcomes[i].front();
     cells.push_back({claim.text, expected_text(claim, outcome, Units::kTold),
                      with_unit(claim, ours_text(claim, outcome)), verdict_text(outcome)});
   }
   return cells;
 }
 
-std::string case_cell(const PublishedClaim& claim, const Outcome& outcome) {
+std::string case_cell(const PublishedClaim& claim, const Judgement& outcome) {
   if (!outcome.reason.empty()) return std::string(verdict_name(outcome.verdict));
   std::string cell = ours_text(claim, outcome);
   const std::string expected = expected_text(claim, outcome, Units::kLeftOut);
@@ -168,6 +173,14 @@ Cells case_rows(const ExperimentResult& result) {
     cells.push_back({experiment.cases[i].label});
     for (std::size_t k = 0; k < claims; ++k) {
       cells.back().push_back(case_cell(experiment.claims[k], result.outcomes[k][i]));
+    }
+  }
+  const auto is_over_cases = [](const auto& claim) { return claim.over_cases; };
+  if (std::ranges::any_of(experiment.claims, is_over_cases)) {
+    cells.push_back({"all cases"});
+    for (std::size_t k = 0; k < claims; ++k) {
+      const PublishedClaim& claim = experiment.claims[k];
+      cells.back().push_back(claim.over_cases ? case_cell(claim, result.outcomes[k].back()) : "");
     }
   }
   // The longer side goes down the page.
@@ -208,7 +221,7 @@ Cells measure_rows(const ExperimentResult& result) {
 std::vector<std::string> reasons(const ExperimentResult& result) {
   std::vector<std::string> all;
   for (const auto& by_case : result.outcomes) {
-    for (const Outcome& outcome : by_case) {
+    for (const Judgement& outcome : by_case) {
       const bool known = std::ranges::find(all, verdict_text(outcome)) != all.end();
       if (!outcome.reason.empty() && !known) all.push_back(verdict_text(outcome));
     }
@@ -218,16 +231,21 @@ std::vector<std::string> reasons(const ExperimentResult& result) {
 
 struct Tally {
   std::int64_t reached = 0;
-  std::int64_t judged = 0;
+  std::int64_t tied = 0;
+  std::int64_t judged = 0;  // those that can be reached at all
+  std::int64_t impossible = 0;
   std::int64_t skipped = 0;
 };
 
 Tally tally(const ExperimentResult& result) {
   Tally tally;
   for (const auto& by_case : result.outcomes) {
-    for (const Outcome& outcome : by_case) {
+    for (const Judgement& outcome : by_case) {
       tally.reached += outcome.verdict == Verdict::kReached;
-      tally.judged += outcome.verdict == Verdict::kReached || outcome.verdict == Verdict::kMissed;
+      tally.tied += outcome.verdict == Verdict::kTied;
+      tally.judged += outcome.verdict == Verdict::kReached || outcome.verdict == Verdict::kTied ||
+                      outcome.verdict == Verdict::kMissed;
+      tally.impossible += outcome.verdict == Verdict::kImpossible;
       tally.skipped += outcome.verdict == Verdict::kSkipped || outcome.verdict == Verdict::kFailed;
     }
   }
@@ -236,10 +254,13 @@ Tally tally(const ExperimentResult& result) {
 
 std::string tally_text(const ExperimentResult& result) {
   const Tally sum = tally(result);
-  std::string text = sum.judged == 0 ? "nothing to judge"
-                                     : fmt::format("{} of {} reached", sum.reached, sum.judged);
-  if (sum.skipped > 0) text += fmt::format(", {} not measured", sum.skipped);
-  return text;
+  std::vector<std::string> parts;
+  if (sum.judged > 0) parts.push_back(fmt::format("{} of {} reached", sum.reached, sum.judged));
+  if (sum.tied > 0) parts.push_back(fmt::format("{} tied", sum.tied));
+  if (sum.impossible > 0) parts.push_back(fmt::format("{} that no policy can", sum.impossible));
+  if (parts.empty()) parts.emplace_back("nothing to judge");
+  if (sum.skipped > 0) parts.push_back(fmt::format("{} not measured", sum.skipped));
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::string escaped(std::string text) {
@@ -332,9 +353,9 @@ void add_section(std::string& page, const ExperimentResult& result) {
   add_table(page, measures);
 }
 
-json outcome_json(const PublishedClaim& claim, const Case& one, const Outcome& outcome) {
+json outcome_json(const PublishedClaim& claim, const std::string& label, const Judgement& outcome) {
   json value = {{"verdict", verdict_name(outcome.verdict)}};
-  if (!one.label.empty()) value["case"] = one.label;
+  if (!label.empty()) value["case"] = label;
   if (!outcome.reason.empty()) value["reason"] = outcome.reason;
   if (claim.bound == Bound::kText) value["expected"] = claim.expected_text;
   if (!outcome.text.empty()) value["ours"] = outcome.text;
@@ -346,11 +367,12 @@ json outcome_json(const PublishedClaim& claim, const Case& one, const Outcome& o
   value["values"] = outcome.values;
   if (!outcome.where.empty()) value["where"] = outcome.where;
   if (outcome.expected) value["expected"] = *outcome.expected;
+  if (outcome.possible) value["possible"] = *outcome.possible;
   return value;
 }
 
 json claim_json(const PublishedClaim& claim, const Experiment& experiment,
-                const std::vector<Outcome>& outcomes) {
+                const std::vector<Judgement>& outcomes) {
   constexpr std::string_view kBounds[] = {"none", "equal", "at_least", "at_most", "fluid", "text"};
   json value = {{"claim", claim.text},
                 {"figure", claim.figure->name},
@@ -361,36 +383,50 @@ json claim_json(const PublishedClaim& claim, const Experiment& experiment,
                 {"source", claim.source.empty() ? experiment.source : claim.source},
                 {"outcomes", json::array()}};
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    value["outcomes"].push_back(outcome_json(claim, experiment.cases[i], outcomes[i]));
+    const bool is_over_cases = i == experiment.cases.size();
+    const std::string label = is_over_cases ? "all cases" : experiment.cases[i].label;
+    value["outcomes"].push_back(outcome_json(claim, label, outcomes[i]));
   }
   return value;
+}
+
+Verdict verdict_on(const PublishedClaim& claim, const std::vector<double>& values, double expected,
+                   std::optional<double> possible) {
+  double worst = excess(claim, values.front(), expected);
+  double best = worst;
+  for (const double value : values) {
+    worst = std::max(worst, excess(claim, value, expected));
+    best = std::min(best, excess(claim, value, expected));
+  }
+  const double beyond = claim.worst ? worst : excess(claim, mean_of(values), expected);
+  if (beyond <= kSlack) return Verdict::kReached;
+  if (possible && excess(claim, *possible, expected) > kSlack) return Verdict::kImpossible;
+  return !claim.worst && best <= kSlack ? Verdict::kTied : Verdict::kMissed;
 }
 
 }  // namespace
 
 std::string_view verdict_name(Verdict verdict) {
-  constexpr std::string_view kNames[] = {"reached", "not reached", "measured", "skipped", "failed"};
+  constexpr std::string_view kNames[] = {"reached",  "tied",    "not reached", "no policy can",
+                                         "measured", "skipped", "failed"};
   return kNames[static_cast<std::size_t>(verdict)];
 }
 
-Outcome judge(const PublishedClaim& claim, std::vector<double> values,
-              std::optional<double> expected) {
+Judgement judge(const PublishedClaim& claim, std::vector<double> values,
+                std::optional<double> expected, std::optional<double> possible) {
   FL_CHECK(!values.empty());
-  Outcome outcome;
+  Judgement outcome;
   outcome.expected = expected;
   if (claim.bound != Bound::kNone && expected) {
-    double beyond = excess(claim, mean_of(values), *expected);
-    for (const double value : values) {
-      if (claim.worst) beyond = std::max(beyond, excess(claim, value, *expected));
-    }
-    outcome.verdict = beyond <= kSlack ? Verdict::kReached : Verdict::kMissed;
+    outcome.possible = possible;
+    outcome.verdict = verdict_on(claim, values, *expected, possible);
   }
   outcome.values = std::move(values);
   return outcome;
 }
 
-Outcome judge_text(const PublishedClaim& claim, std::string text) {
-  Outcome outcome;
+Judgement judge_text(const PublishedClaim& claim, std::string text) {
+  Judgement outcome;
   if (claim.bound == Bound::kText) {
     outcome.verdict = text == claim.expected_text ? Verdict::kReached : Verdict::kMissed;
   }
@@ -443,7 +479,11 @@ std::string results_page(const std::vector<ExperimentResult>& results) {
       "[least, most]\n"
       "where seeds differ. In a table by case, what is expected stands in parentheses, and ✓ or ✗ "
       "says whether\n"
-      "it was reached.\n"
+      "it was reached. ≈ is a tie: it lies between the least and the most of the seeds. After "
+      "*possible* stands\n"
+      "what the best of all policies could reach by a proven bound; ⊘ says that even that falls "
+      "short, so that no\n"
+      "policy can.\n"
       "\n";
   Cells overview = {{"experiment", "what", "verdicts"}};
   for (const ExperimentResult& result : results) {

@@ -13,31 +13,36 @@ namespace fairlead {
 
 enum class Verdict : std::uint8_t {
   kReached,
+  kTied,  // missed by the mean of the seeds, but what is expected lies between least and most
   kMissed,
-  kMeasured,  // nothing was expected
-  kSkipped,   // it cannot be measured here, such as without a public trace
-  kFailed,    // a run failed
+  kImpossible,  // missed, and proven to be out of reach of any policy
+  kMeasured,    // nothing was expected
+  kSkipped,     // it cannot be measured here, such as without a public trace
+  kFailed,      // a run failed
 };
 std::string_view verdict_name(Verdict verdict);
 
 // One claim in one case.
-struct Outcome {
+struct Judgement {
   Verdict verdict = Verdict::kMeasured;
   std::vector<double> values;  // by seed; empty for texts, which are of the first seed
   std::string text;
   std::vector<std::string> where;  // the values were largest, by seed; only in the JSON
   std::optional<double> expected;  // none: only measured, or not bounded by a number
+  std::optional<double> possible;  // the mean of Value::possible over the seeds
   std::string reason;              // why it was skipped or failed
 };
 
-// The verdict on values of which there is at least one. `expected`: the bound in this case, if any.
-Outcome judge(const PublishedClaim& claim, std::vector<double> values,
-              std::optional<double> expected);
-Outcome judge_text(const PublishedClaim& claim, std::string text);
+// The verdict on values of which there is at least one. `expected`: the bound in this case, if any;
+// `possible`: what any policy could reach at best, if that is known.
+Judgement judge(const PublishedClaim& claim, std::vector<double> values,
+                std::optional<double> expected, std::optional<double> possible = std::nullopt);
+Judgement judge_text(const PublishedClaim& claim, std::string text);
 
 struct ExperimentResult {
   Experiment experiment;
-  std::vector<std::vector<Outcome>> outcomes;  // by claim, then case
+  // By claim, then case; of claims over all cases one more, which is judged.
+  std::vector<std::vector<Judgement>> outcomes;
 };
 
 // reproduction.json.

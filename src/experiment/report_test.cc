@@ -25,9 +25,9 @@ Verdict verdict(const PublishedClaim& claim, std::vector<double> values) {
 
 TEST(Verdict, ComparesTheMeanOfTheSeeds) {
   EXPECT_EQ(verdict(claim_of(Bound::kAtMost, 3), {1, 5}), Verdict::kReached);
-  EXPECT_EQ(verdict(claim_of(Bound::kAtMost, 3), {1, 5.1}), Verdict::kMissed);
+  EXPECT_EQ(verdict(claim_of(Bound::kAtMost, 3), {3.1, 5}), Verdict::kMissed);
   EXPECT_EQ(verdict(claim_of(Bound::kAtLeast, 3), {1, 5}), Verdict::kReached);
-  EXPECT_EQ(verdict(claim_of(Bound::kAtLeast, 3), {1, 4.9}), Verdict::kMissed);
+  EXPECT_EQ(verdict(claim_of(Bound::kAtLeast, 3), {1, 2.9}), Verdict::kMissed);
   EXPECT_EQ(verdict(claim_of(Bound::kEqual, 3, 0.5), {3.5}), Verdict::kReached);
   EXPECT_EQ(verdict(claim_of(Bound::kEqual, 3, 0.5), {2.5}), Verdict::kReached);
   EXPECT_EQ(verdict(claim_of(Bound::kEqual, 3, 0.5), {2.4}), Verdict::kMissed);
@@ -43,6 +43,23 @@ TEST(Verdict, ComparesTheWorstSeedWhereAskedTo) {
   equal.worst = true;
   EXPECT_EQ(verdict(equal, {1, 5}), Verdict::kMissed);
   EXPECT_EQ(verdict(equal, {2, 4}), Verdict::kReached);
+}
+
+TEST(Verdict, IsATieWhereWhatIsExpectedLiesAmongTheSeeds) {
+  EXPECT_EQ(verdict(claim_of(Bound::kAtLeast, 3), {2, 3.1}), Verdict::kTied);
+  EXPECT_EQ(verdict(claim_of(Bound::kAtLeast, 3), {2, 2.9}), Verdict::kMissed);
+  EXPECT_EQ(verdict(claim_of(Bound::kAtMost, 3), {2.9, 4}), Verdict::kTied);
+  PublishedClaim worst = claim_of(Bound::kAtMost, 3);
+  worst.worst = true;
+  EXPECT_EQ(verdict(worst, {2.9, 4}), Verdict::kMissed);
+}
+
+TEST(Verdict, IsThatNoPolicyCanWhereABoundForbidsIt) {
+  const PublishedClaim claim = claim_of(Bound::kAtLeast, 3);
+  EXPECT_EQ(judge(claim, {1}, 3, 2.9).verdict, Verdict::kImpossible);
+  EXPECT_EQ(judge(claim, {1}, 3, 3.1).verdict, Verdict::kMissed);
+  EXPECT_EQ(judge(claim, {3}, 3, 2.9).verdict, Verdict::kReached);  // the bound is a mean, too
+  EXPECT_EQ(judge(claim, {1}, std::nullopt, 2.9).verdict, Verdict::kMeasured);
 }
 
 TEST(Verdict, IsNoneWhereNothingIsExpected) {
@@ -72,7 +89,7 @@ TEST(Verdict, OfATextIsEquality) {
   EXPECT_EQ(judge_text(claim, "B").verdict, Verdict::kMeasured);
 }
 
-ExperimentResult result_with(std::vector<std::string> labels, std::vector<Outcome> outcomes) {
+ExperimentResult result_with(std::vector<std::string> labels, std::vector<Judgement> outcomes) {
   ExperimentResult result;
   result.experiment.name = "e";
   result.experiment.title = "Title";
@@ -97,8 +114,20 @@ TEST(Report, HasARowForEachClaim) {
             "1 of 1 reached\n");
 }
 
+TEST(Report, CountsWhatNoPolicyCanApart) {
+  const PublishedClaim claim = claim_of(Bound::kAtMost, 3);
+  const ExperimentResult result =
+      result_with({"x", "y"}, {judge(claim, {4}, 3, 3.5), judge(claim, {2, 4.5}, 3, 2)});
+  EXPECT_EQ(result_text(result, TextStyle::kPlain),
+            "e: Title\n"
+            "case  gain, %\n"
+            "x     4.0 (≤ 3, possible 3.5) ⊘\n"
+            "y     3.2 [2.0, 4.5] (≤ 3, possible 2.0) ≈\n"
+            "0 of 1 reached, 1 tied, 1 that no policy can\n");
+}
+
 TEST(Report, HasARowForEachCase) {
-  Outcome skipped;
+  Judgement skipped;
   skipped.verdict = Verdict::kSkipped;
   skipped.reason = "no data";
   const ExperimentResult result =

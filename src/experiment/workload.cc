@@ -19,6 +19,7 @@ constexpr IntegerBounds kGpus = {1, kJobGpusMax};
 constexpr IntegerBounds kJobs = {1, 1'000'000};
 constexpr double kJobsPerHourMin = 0.001;
 constexpr IntegerBounds kStreamJobs = {1, 10'000'000};
+constexpr IntegerBounds kArtefactSeeds = {0, 1'000'000};
 constexpr IntegerBounds kUsers = {1, 1'000'000};
 
 Duration duration_of(double hours) { return {std::llround(hours * 3'600'000)}; }
@@ -84,6 +85,20 @@ Status read_range(const YamlNode& map, std::string_view key, Bounds bounds, T& m
   return {};
 }
 
+// The sizes of gangs by weight, and models, equally often.
+Status read_mix(const YamlNode& map, std::vector<GangShare>& gangs,
+                std::vector<ModelShare>& models) {
+  if (const auto node = map.find("gangs")) {
+    FL_TRY_ASSIGN(shares, read_gang_shares(*node));
+    gangs = std::move(shares);
+  }
+  std::vector<std::string> names;
+  FL_TRY(read(map, "models", names));
+  if (!names.empty()) models.clear();
+  for (const std::string& name : names) models.push_back({name});
+  return {};
+}
+
 Status read_session_jobs(const YamlNode& map, SessionOptions& options) {
   FL_TRY(read_range(map, "jobs", kJobs, options.jobs_min, options.jobs_max));
   double burst_s = to_seconds(options.burst);
@@ -94,15 +109,7 @@ Status read_session_jobs(const YamlNode& map, SessionOptions& options) {
   FL_TRY(read_range(map, "duration_h", RealBounds{0.001, 1e5}, shortest_h, longest_h));
   options.duration_min = duration_of(shortest_h);
   options.duration_max = duration_of(longest_h);
-  if (const auto gangs = map.find("gangs")) {
-    FL_TRY_ASSIGN(shares, read_gang_shares(*gangs));
-    options.gangs = std::move(shares);
-  }
-  std::vector<std::string> models;
-  FL_TRY(read(map, "models", models));
-  if (!models.empty()) options.models.clear();
-  for (const std::string& model : models) options.models.push_back({model});
-  return {};
+  return read_mix(map, options.gangs, options.models);
 }
 
 Result<DrawnSpec> read_sessions(const YamlNode& map) {
@@ -118,7 +125,8 @@ Result<DrawnSpec> read_sessions(const YamlNode& map) {
 }
 
 Result<DrawnSpec> read_generate(const YamlNode& map) {
-  FL_TRY(map.expect_keys({"jobs", "load", "users", "tickets", "daily_swing", "duration_scale"}));
+  FL_TRY(map.expect_keys(
+      {"jobs", "load", "users", "tickets", "daily_swing", "duration_scale", "gangs", "models"}));
   GenerateOptions options;
   FL_TRY(read(map, "jobs", kStreamJobs, options.jobs));
   FL_TRY(read(map, "load", kLoad, options.load));
@@ -128,6 +136,7 @@ Result<DrawnSpec> read_generate(const YamlNode& map) {
   std::vector<std::int64_t> tickets = {1};
   FL_TRY(read(map, "users", kUsers, users));
   FL_TRY(read(map, "tickets", kTickets, tickets));
+  FL_TRY(read_mix(map, options.gangs, options.models));
   options.users = unequal_users(users, tickets);
   return DrawnSpec{options, {}};
 }
@@ -148,10 +157,20 @@ Status read_stream(const YamlNode& map, JobStream& stream) {
 }
 
 Result<DrawnSpec> read_gavel_stream(const YamlNode& map) {
-  FL_TRY(map.expect_keys({"jobs", "jobs_per_hour", "gangs"}));
+  FL_TRY(map.expect_keys({"jobs", "jobs_per_hour", "gangs", "artefact_seed", "priorities"}));
   JobStream stream;
   FL_TRY(read_stream(map, stream));
-  return DrawnSpec{std::move(stream), {}};
+  const auto priorities = map.find("priorities");
+  if (!map.find("artefact_seed")) {
+    if (priorities) return priorities->error("priorities go with artefact_seed");
+    return DrawnSpec{std::move(stream), {}};
+  }
+  std::int64_t seed = 0;
+  FL_TRY(read(map, "artefact_seed", kArtefactSeeds, seed));
+  stream.seed = static_cast<std::uint64_t>(seed);
+  PublishedGavel published{.stream = std::move(stream)};
+  FL_TRY(read(map, "priorities", published.priorities));
+  return DrawnSpec{std::move(published), {}};
 }
 
 Result<SizeClass> read_class(const YamlNode& map) {
@@ -211,16 +230,25 @@ Status read_part(const YamlNode& map, TraceSpec& trace) {
 
 JobRow row_of(const Workload& from, JobId job, bool at_once) {
   const ModelId model = from.jobs.model[job];
+  const auto types = from.runs_on.find(job);
+  const UserId user = from.jobs.user[job];
+  const GroupId group = from.users.group_of(user);
+  const Groups& groups = from.users.groups;
   return {.id = from.names[job],
-          .user = from.users.names[from.jobs.user[job]],
+          .user = from.users.names[user],
           .model = model.is_none() ? std::string_view() : from.models[model],
           .gpus = from.jobs.gpus[job],
           .gpus_min = from.jobs.gpus_min[job],
           .gpus_max = from.jobs.gpus_max[job],
+          .task_gpus = from.jobs.task_gpus[job],
           .submit = at_once ? Time{} : from.jobs.arrival[job],
           .duration = from.durations[job],
           .gpu_type = from.reference_types[job],
-          .tickets = from.users.tickets[from.jobs.user[job]]};
+          .runs_on = types == from.runs_on.end() ? std::string_view() : types->second,
+          .tickets = from.users.tickets[user],
+          .group = group.is_none() ? std::string_view() : groups.names[group],
+          .group_tickets = group.is_none() ? 0 : groups.tickets[group],
+          .group_quota = group.is_none() ? 0 : groups.quota[group]};
 }
 
 bool is_in(const TraceSpec& spec, const Workload& whole, JobId job) {
@@ -279,8 +307,11 @@ Result<Workload> make_users(const std::vector<DrawnUser>& users) {
 void stretch(const Elastic& elastic, Jobs& jobs) {
   for (const JobId job : ids<JobId>(jobs.size())) {
     const std::int64_t asked = jobs.gpus[job];
-    jobs.gpus_min[job] = static_cast<std::uint32_t>(std::min(elastic.gpus_min, asked));
-    jobs.gpus_max[job] = static_cast<std::uint32_t>(std::min(elastic.factor * asked, kJobGpusMax));
+    const std::int64_t task = jobs.task_gpus[job];
+    const std::int64_t least = std::min(elastic.gpus_min, asked);
+    const std::int64_t most = std::min(elastic.factor * asked, kJobGpusMax);
+    jobs.gpus_min[job] = static_cast<std::uint32_t>((least + task - 1) / task * task);
+    jobs.gpus_max[job] = static_cast<std::uint32_t>(most / task * task);
   }
 }
 
@@ -301,6 +332,9 @@ Result<Workload> draw(const DrawnSpec& spec, const Cluster& cluster, std::uint64
     ClassOptions options = *classes;
     options.stream.seed = seed;
     return generate_classes(options);
+  }
+  if (auto* published = std::get_if<PublishedGavel>(&spec.options)) {
+    return generate_published_gavel(*published);
   }
   JobStream stream = std::get<JobStream>(spec.options);
   stream.seed = seed;

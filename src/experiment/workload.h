@@ -7,13 +7,17 @@
 //                                           # within these hours; of those the first 500 in the
 //                                           # order of submission; all submitted at once
 //   workload: {generate: {...}}             # as `fairlead trace generate`: jobs, load, users,
-//                                           # tickets, daily_swing, duration_scale
+//                                           # tickets, daily_swing, duration_scale, gangs:
+//                                           # {1: weight, ...}, models: [...]
 //   workload: {sessions: {...}}             # users who come and go (trace/sessions.h): hours,
 //                                           # load, users, tickets, jobs: [min, max], burst_s,
 //                                           # duration_h: [min, max], gangs: {1: weight, ...},
 //                                           # models: [...]
 //   workload: {gavel: {...}}                # Gavel's (trace/gavel_workload.h): jobs,
-//                                           # jobs_per_hour, gangs
+//                                           # jobs_per_hour, gangs; artefact_seed: 0 takes the
+//                                           # very jobs that the authors' simulator draws with it,
+//                                           # whatever the run's seed (trace/published_gavel.h),
+//                                           # and priorities: true gives some high priority then
 //   workload: {classes: {...}}              # jobs by size (trace/size_classes.h): jobs,
 //                                           # jobs_per_hour, gangs, classes: a list of {name,
 //                                           # weight, gpu_hours: [min, max], models: [...]}
@@ -32,6 +36,7 @@
 #include "fairlead/model/workload.h"
 #include "fairlead/trace/gavel_workload.h"
 #include "fairlead/trace/generate.h"
+#include "fairlead/trace/published_gavel.h"
 #include "fairlead/trace/sessions.h"
 #include "fairlead/trace/size_classes.h"
 
@@ -79,10 +84,10 @@ struct Elastic {
   std::int64_t factor = 1;              // gpus_max, in terms of what it asks for
 };
 
-// The capacity and the seed of what is drawn are those of the run.
+// The capacity and the seed of what is drawn are those of the run, but the seed of PublishedGavel.
 struct DrawnSpec {
   // A JobStream by itself stands for Gavel's.
-  std::variant<SessionOptions, GenerateOptions, JobStream, ClassOptions> options;
+  std::variant<SessionOptions, GenerateOptions, JobStream, PublishedGavel, ClassOptions> options;
   Elastic elastic;
 };
 

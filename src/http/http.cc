@@ -105,6 +105,7 @@ int HttpReader::State::end_header() {
   if (equal_but_for_case(field, "authorization") &&
       equal_but_for_case(std::string_view(value).substr(0, kScheme.size()), kScheme))
     message.token = value.substr(kScheme.size());
+  if (equal_but_for_case(field, "cookie")) message.cookies = value;
   field.clear();
   value.clear();
   is_value = false;
@@ -121,7 +122,7 @@ int HttpReader::State::end_headers() {
     return fails("it is too large");
   if (parser.type == HTTP_RESPONSE) {
     message.status = static_cast<int>(parser.status_code);
-    return 0;
+    return message.status >= 100 ? 0 : fails("its status is none");
   }
   message.method = http_method_str(static_cast<http_method>(parser.method));
   return take_url();
@@ -219,15 +220,27 @@ std::string query_value(std::string_view query, std::string_view name) {
   return {};
 }
 
+std::string_view cookie_value(std::string_view cookies, std::string_view name) {
+  while (!cookies.empty()) {
+    const std::size_t end = std::min(cookies.find(';'), cookies.size());
+    const std::string_view part = cookies.substr(0, end);
+    if (part.starts_with(name) && part.substr(name.size()).starts_with('='))
+      return part.substr(name.size() + 1);
+    cookies.remove_prefix(std::min(end + 1, cookies.size()));
+    while (cookies.starts_with(' ')) cookies.remove_prefix(1);
+  }
+  return {};
+}
+
 std::string http_response(int status, std::string_view content_type, std::string_view body,
-                          bool keep_alive) {
+                          bool keep_alive, std::string_view headers) {
   // What is shown is of this instant, is what its type says, and is for no other site's page.
   return fmt::format(
       "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: {}\r\n"
       "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: "
-      "DENY\r\n\r\n{}",
+      "DENY\r\n{}\r\n{}",
       status, http_status_str(static_cast<http_status>(status)), content_type, body.size(),
-      keep_alive ? "keep-alive" : "close", body);
+      keep_alive ? "keep-alive" : "close", headers, body);
 }
 
 }  // namespace fairlead

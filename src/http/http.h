@@ -16,12 +16,13 @@ namespace fairlead {
 constexpr std::size_t kHttpBytesMax = std::size_t{4} << 20;
 
 struct HttpMessage {
-  std::string method;  // of a request: "GET"
-  std::string path;    // of a request: "/v1/jobs/3", decoded; without the query
-  std::string query;   // of a request: "all=1", as it came; empty: none
-  std::string host;    // of a request: the Host header
-  std::string token;   // of a request: of an "Authorization: Bearer" header
-  int status = 0;      // of a response
+  std::string method;   // of a request: "GET"
+  std::string path;     // of a request: "/v1/jobs/3", decoded; without the query
+  std::string query;    // of a request: "all=1", as it came; empty: none
+  std::string host;     // of a request: the Host header
+  std::string token;    // of a request: of an "Authorization: Bearer" header
+  std::string cookies;  // of a request: the Cookie header, "a=1; b=2"
+  int status = 0;       // of a response
   std::string body;
   bool keep_alive = true;
 };
@@ -53,10 +54,13 @@ std::string http_encoded(std::string_view text);
 // blanks and control characters (http_encoded).
 std::string http_request(std::string_view method, std::string_view target,
                          std::string_view body = {}, std::string_view token = {});
-// A response that no cache keeps and no other site's page shows in a frame.
 // The value of a name in a query such as "all=1&user=ann%20b", decoded; empty where it has none.
 std::string query_value(std::string_view query, std::string_view name);
+// The value of a name in HttpMessage::cookies, as it is; empty where it has none.
+std::string_view cookie_value(std::string_view cookies, std::string_view name);
+// A response that no cache keeps and no other site's page shows in a frame. `headers`: more of them,
+// each with its "\r\n".
 std::string http_response(int status, std::string_view content_type, std::string_view body,
-                          bool keep_alive = true);
+                          bool keep_alive = true, std::string_view headers = {});
 
 }  // namespace fairlead

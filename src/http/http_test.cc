@@ -142,6 +142,11 @@ TEST(Http, WhatIsNoHttpIsAnErrorAndStaysOne) {
   EXPECT_FALSE(reader.next());
 }
 
+TEST(Http, AStatusBelow100IsAnError) {
+  EXPECT_EQ(error_of("HTTP/1.1 0 OK\r\nContent-Length: 0\r\n\r\n", Of::kResponses),
+            "an HTTP message: its status is none");
+}
+
 TEST(Http, LengthsThatContradictEachOtherAreAnError) {
   EXPECT_NE(error_of("POST / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"),
             "no error");
@@ -176,6 +181,23 @@ TEST(Http, ValuesOfAQueryAreDecoded) {
   EXPECT_EQ(query_value("all=1&user=a", "all"), "1");
   EXPECT_EQ(query_value("users=a", "user"), "");
   EXPECT_EQ(query_value("user=%zz", "user"), "");
+}
+
+TEST(Http, CookiesAreFoundByName) {
+  const auto messages =
+      read("GET / HTTP/1.1\r\nHost: a\r\nCookie: one=1; token=secret;two=2\r\n\r\n");
+  ASSERT_EQ(messages.size(), 1U);
+  const std::string& cookies = messages[0].cookies;
+  EXPECT_EQ(cookie_value(cookies, "one"), "1");
+  EXPECT_EQ(cookie_value(cookies, "token"), "secret");
+  EXPECT_EQ(cookie_value(cookies, "two"), "2");
+  EXPECT_EQ(cookie_value(cookies, "tok"), "");
+  EXPECT_EQ(cookie_value("", "one"), "");
+}
+
+TEST(Http, AResponseMayHaveMoreHeaders) {
+  const std::string bytes = http_response(200, "text/plain", "x", true, "A: b\r\n");
+  EXPECT_NE(bytes.find("\r\nA: b\r\n\r\nx"), std::string::npos) << bytes;
 }
 
 TEST(Http, EndlessHeadersAreAnError) {

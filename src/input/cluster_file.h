@@ -6,22 +6,32 @@
 //   about: one line            # what the preset list prints
 //   links: {pair_gbps: 1200, node_gbps: 100, rack_gbps: 100, spine_gbps: 25,   # Gbit/s, one way
 //           latency_us: 0, oversubscription: 4}   # see Links
-//   racks:                     # required
+//   racks:                     # required, unless there are switches
 //     - name: left             # else "r" and the rack's number
 //       count: 1               # that many such racks; a name gets "-0", "-1", ... if it is above 1
+//       uplink_gbps: 400       # else as links say; or oversubscription, of this rack's hosts
 //       nodes:                 # required: one group of equal hosts, or a list of groups
 //         - {count: 6, gpu_type: P100, gpus: 4}                      # 6 hosts of 4 P100
 //         - name: lab          # else "n" and the node's number; "-0", "-1", ... as for racks
 //           count: 2           # else 1
 //           gpus: [{type: V100, count: 2}, {type: K80, count: 2}]    # a mixed host:
 //                              # a node per type, named "lab-0/V100", "lab-0/K80"
+//         - {count: 18, gpu_type: GB200, gpus: 4, domain: 18,        # 18 hosts joined by NVLink
+//            pair_gbps: 7200, node_gbps: 7200, nics: 4, nic_gbps: 400}  # each has 4 network cards
+//
+// More levels of switches than racks are named, from the racks up, and nested, from the top down:
+//
+//   levels: [rack, pod, core]
+//   switches:                  # instead of racks; keys as of racks
+//     - name: core
+//       switches: [{name: pod, count: 2, oversubscription: 2, racks: [...]}]
 //
 // Node lists are CSV files recognised by their header:
 //   sn,cpu_milli,memory_mib,gpu,model     Alibaba openb 2023
 //   ,machineId,number of GPUs             Philly (ATC'19); the type is unpublished: "GPU"
 //   ip,DSW,PSW,ASW                        Alibaba Lingjun (SIGCOMM'24): a host's core, aggregation
-//                                         and rack switches. The rack is all three, as their names
-//                                         repeat. The list has no GPUs: each host gets 8 of the
+//                                         and rack switches: three levels. Names below others
+//                                         repeat, so a rack's is all three. The list has no GPUs: each host gets 8 of the
 //                                         unpublished type "GPU", as in Alibaba's HPN paper.
 // A host that has no GPU is left out.
 //

@@ -92,7 +92,12 @@ TEST(ClusterYaml, SaysWhereAndWhatIsWrong) {
             "lab.yaml:1:8: expected a list with at least one item: a list");
   EXPECT_EQ(yaml_error("racks: 3"), "lab.yaml:1:8: expected a list with at least one item: 3");
   EXPECT_EQ(yaml_error("racks:\n  - nodes: {gpu_type: V100, gpu: 4}\n"),
-            "lab.yaml:2:29: unknown key; known here are name, count, gpu_type, gpus: gpu");
+            "lab.yaml:2:29: unknown key; known here are name, count, gpu_type, gpus, pair_gbps, "
+            "node_gbps, nics, nic_gbps, domain: gpu");
+  EXPECT_EQ(yaml_error("racks:\n  - nodes: {gpu_type: V100, gpus: 4, count: 3, domain: 2}\n"),
+            "lab.yaml:2:12: 3 hosts are no whole domains of 2");
+  EXPECT_EQ(yaml_error("levels: [rack, pod]\nswitches:\n  - {name: pod}\n"),
+            "lab.yaml:3:5: a switch has either switches or racks below it");
   EXPECT_EQ(yaml_error("racks:\n  - nodes: {gpus: 4}\n"),
             "lab.yaml:2:12: the key is missing here: gpu_type");
   EXPECT_EQ(yaml_error("name: a\nname: b\n"), "lab.yaml:2:1: this key occurs twice: name");
@@ -239,6 +244,12 @@ TEST(NodeList, NamesARackByAllItsSwitches) {
   const std::vector<Slice> between = {{NodeId(0), 8}, {NodeId(2), 8}};
   EXPECT_EQ(cluster->tier_of(within), Tier::kRack);
   EXPECT_EQ(cluster->tier_of(between), Tier::kSpine);
+  EXPECT_EQ(cluster->levels, (std::vector<std::string>{"ASW", "PSW", "DSW"}));
+  ASSERT_EQ(cluster->switches.size(), 3U);
+  const Switch& rack = cluster->racks[RackId(1)];
+  EXPECT_EQ(rack.name, "G6/P10/S1");
+  EXPECT_EQ(cluster->switches[rack.parent].name, "G6/P10");
+  EXPECT_EQ(cluster->switches[cluster->switches[rack.parent].parent].name, "G6");
 }
 
 TEST(NodeList, SaysWhereAndWhatIsWrong) {

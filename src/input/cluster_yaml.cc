@@ -3,6 +3,7 @@
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/input/yaml_reader.h"
 
+#include <map>
 #include <set>
 
 namespace fairlead {
@@ -10,6 +11,7 @@ namespace {
 
 constexpr IntegerBounds kCountBounds = {1, kNodesMax};
 constexpr IntegerBounds kGpusBounds = {1, kNodeGpusMax};
+constexpr IntegerBounds kNicsBounds = {1, 64};
 constexpr RealBounds kGbpsBounds = {1e-6, 1e6};
 constexpr RealBounds kLatencyBounds = {0, 1e6};
 constexpr RealBounds kOversubscriptionBounds = {1e-3, 1e3};
@@ -63,6 +65,24 @@ Result<Links> read_links(const YamlNode& map) {
   return links;
 }
 
+Status read_real(const YamlNode& map, std::string_view key, RealBounds bounds, double& value) {
+  if (const auto node = map.find(key)) {
+    FL_TRY_ASSIGN(number, node->real(bounds));
+    value = number;
+  }
+  return {};
+}
+
+Result<Uplink> read_uplink(const YamlNode& map) {
+  Uplink uplink;
+  FL_TRY(read_real(map, "uplink_gbps", kGbpsBounds, uplink.gbps));
+  FL_TRY(read_real(map, "oversubscription", kOversubscriptionBounds, uplink.oversubscription));
+  if (uplink.gbps > 0 && uplink.oversubscription > 0) {
+    return map.error("uplink_gbps and oversubscription say the same");
+  }
+  return uplink;
+}
+
 struct GpuGroup {
   std::string type;
   std::uint32_t gpus = 0;
@@ -73,6 +93,10 @@ struct Group {
   std::string name;  // empty: unnamed
   std::int64_t count = 1;
   std::vector<GpuGroup> gpus;
+  NodeLinks links;
+  std::int64_t nics = 1;
+  double nic_gbps = 0;
+  std::int64_t domain = 1;  // that many hosts share their links
 };
 
 Result<GpuGroup> read_gpus(const YamlNode& map, std::string_view type_key,
@@ -104,40 +128,103 @@ Result<std::vector<GpuGroup>> read_gpu_groups(const YamlNode& map) {
   return groups;
 }
 
+Status read_host_links(const YamlNode& map, Group& group) {
+  FL_TRY(read_real(map, "pair_gbps", kGbpsBounds, group.links.pair_gbps));
+  FL_TRY(read_real(map, "node_gbps", kGbpsBounds, group.links.node_gbps));
+  FL_TRY(read_integer(map, "nics", kNicsBounds, group.nics));
+  FL_TRY(read_real(map, "nic_gbps", kGbpsBounds, group.nic_gbps));
+  FL_TRY(read_integer(map, "domain", kCountBounds, group.domain));
+  if (group.count % group.domain != 0) {
+    return map.error(fmt::format("{} hosts are no whole domains of {}", group.count, group.domain));
+  }
+  return {};
+}
+
 Result<Group> read_group(const YamlNode& map) {
-  FL_TRY(map.expect_keys({"name", "count", "gpu_type", "gpus"}));
+  FL_TRY(map.expect_keys({"name", "count", "gpu_type", "gpus", "pair_gbps", "node_gbps", "nics",
+                          "nic_gbps", "domain"}));
   Group group;
   FL_TRY(read_text(map, "name", group.name));
   FL_TRY(read_integer(map, "count", kCountBounds, group.count));
   FL_TRY_ASSIGN(gpus, read_gpu_groups(map));
   group.gpus = std::move(gpus);
+  FL_TRY(read_host_links(map, group));
   return group;
 }
 
 class ClusterReader {
  public:
-  Status read_racks(const YamlNode& list) {
+  // Switches with switches or racks below them.
+  Status read_switches(const YamlNode& list, const std::string& parent = "") {
+    FL_TRY_ASSIGN(switches, list.items());
+    for (const YamlNode& map : switches) FL_TRY(read_equal_switches(map, parent));
+    return {};
+  }
+  Status read_racks(const YamlNode& list, const std::string& parent = "") {
     FL_TRY_ASSIGN(racks, list.items());
-    for (const YamlNode& rack : racks) FL_TRY(read_rack(rack));
+    for (const YamlNode& rack : racks) FL_TRY(read_rack(rack, parent));
     return {};
   }
   const std::vector<NodeSpec>& nodes() const { return nodes_; }
+  const std::vector<SwitchSpec>& switches() const { return switches_; }
 
  private:
-  Status read_rack(const YamlNode& map) {
-    FL_TRY(map.expect_keys({"name", "count", "nodes"}));
+  // Equal switches, or racks.
+  struct Switches {
+    std::string name;  // empty: `letter` and a number
+    std::string_view letter;
     std::int64_t count = 1;
-    FL_TRY(read_integer(map, "count", kCountBounds, count));
-    std::string name;
-    FL_TRY(read_text(map, "name", name));
+    Uplink uplink;
+  };
+
+  Status read_equal_switches(const YamlNode& map, const std::string& parent) {
+    FL_TRY(
+        map.expect_keys({"name", "count", "uplink_gbps", "oversubscription", "switches", "racks"}));
+    FL_TRY_ASSIGN(row, read_switch(map, parent, "s"));
+    const bool has_racks = map.find("racks").has_value();
+    if (has_racks == map.find("switches").has_value()) {
+      return map.error("a switch has either switches or racks below it");
+    }
+    FL_TRY_ASSIGN(below, map.get(has_racks ? "racks" : "switches"));
+    for (std::int64_t i = 0; i < row.count; ++i) {
+      FL_TRY_ASSIGN(name, add_switch(row, i, parent, map));
+      FL_TRY(has_racks ? read_racks(below, name) : read_switches(below, name));
+    }
+    return {};
+  }
+
+  static Result<Switches> read_switch(const YamlNode& map, const std::string& parent,
+                                      std::string_view letter) {
+    Switches row{.name = {}, .letter = letter, .uplink = {}};
+    FL_TRY(read_integer(map, "count", kCountBounds, row.count));
+    FL_TRY(read_text(map, "name", row.name));
+    if (!row.name.empty() && !parent.empty()) row.name = parent + "/" + row.name;
+    FL_TRY_ASSIGN(uplink, read_uplink(map));
+    row.uplink = uplink;
+    return row;
+  }
+
+  Result<std::string> add_switch(const Switches& row, std::int64_t number,
+                                 const std::string& parent, const YamlNode& where) {
+    const std::string name = row.name.empty()
+                                 ? fmt::format("{}{}", row.letter, numbers_[row.letter])
+                                 : numbered(row.name, number, row.count);
+    ++numbers_[row.letter];
+    if (!names_.insert(name).second) {
+      return where.error(fmt::format("two {} have the same name: {}",
+                                     row.letter == "r" ? "racks" : "switches", name));
+    }
+    switches_.push_back({name, parent, row.uplink});
+    return name;
+  }
+
+  Status read_rack(const YamlNode& map, const std::string& parent) {
+    FL_TRY(map.expect_keys({"name", "count", "uplink_gbps", "oversubscription", "nodes"}));
+    FL_TRY_ASSIGN(row, read_switch(map, parent, "r"));
     FL_TRY_ASSIGN(nodes, map.get("nodes"));
     FL_TRY_ASSIGN(groups, read_groups(nodes));
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::string rack =
-          name.empty() ? fmt::format("r{}", racks_.size()) : numbered(name, i, count);
-      if (!racks_.insert(rack).second) {
-        return map.error(fmt::format("two racks have the same name: {}", rack));
-      }
+    for (std::int64_t i = 0; i < row.count; ++i) {
+      FL_TRY_ASSIGN(rack, add_switch(row, i, parent, map));
       for (const Group& group : groups) FL_TRY(add(group, rack, nodes));
     }
     return {};
@@ -168,27 +255,48 @@ class ClusterReader {
 
   void add_server(const Group& group, std::int64_t number, const std::string& rack) {
     const std::string name = group.name.empty() ? "" : numbered(group.name, number, group.count);
-    const std::string host = fmt::format("host {}", servers_++);
+    if (number % group.domain == 0) ++hosts_;
+    const std::string host = fmt::format("host {}", hosts_);
+    Nics nics{static_cast<std::uint32_t>(group.nics), group.nic_gbps};
     for (const GpuGroup& gpus : group.gpus) {
       const bool mixed = group.gpus.size() > 1;
       nodes_.push_back({.name = mixed && !name.empty() ? name + "/" + gpus.type : name,
                         .gpu_type = gpus.type,
                         .gpus = gpus.gpus,
-                        .host = mixed ? host : "",
-                        .rack = rack});
+                        .host = mixed || group.domain > 1 ? host : "",
+                        .rack = rack,
+                        .links = group.links,
+                        .nics = nics});
+      nics.count = 0;  // a mixed host has them once
     }
   }
 
   std::vector<NodeSpec> nodes_;
-  std::set<std::string> racks_;
-  std::int64_t servers_ = 0;
+  std::vector<SwitchSpec> switches_;  // parents before what is below them
+  std::set<std::string> names_;
+  std::map<std::string_view, std::int64_t> numbers_;  // switches so far, by letter
+  std::int64_t hosts_ = 0;
 };
+
+Result<std::vector<std::string>> read_levels(const YamlNode& root) {
+  const auto list = root.find("levels");
+  if (!list) return FabricSpec().levels;
+  FL_TRY_ASSIGN(items, list->items());
+  std::vector<std::string> levels;
+  levels.reserve(items.size());
+  for (const YamlNode& item : items) {
+    FL_TRY_ASSIGN(level, item.text());
+    levels.push_back(std::move(level));
+  }
+  if (levels.empty()) return list->bad_value("a cluster has at least one level of switches");
+  return levels;
+}
 
 }  // namespace
 
 Result<Cluster> parse_cluster_yaml(std::string_view text, std::string_view file) {
   FL_TRY_ASSIGN(root, YamlNode::parse(text, file));
-  FL_TRY(root.expect_keys({"name", "about", "links", "racks"}));
+  FL_TRY(root.expect_keys({"name", "about", "links", "levels", "switches", "racks"}));
   std::string name = cluster_name(file);
   FL_TRY(read_text(root, "name", name));
   Links links;
@@ -196,10 +304,16 @@ Result<Cluster> parse_cluster_yaml(std::string_view text, std::string_view file)
     FL_TRY_ASSIGN(given, read_links(*map));
     links = given;
   }
-  FL_TRY_ASSIGN(racks, root.get("racks"));
+  FabricSpec fabric;
+  FL_TRY_ASSIGN(levels, read_levels(root));
+  fabric.levels = std::move(levels);
+  const auto switches = root.find("switches");
+  if (switches && root.find("racks")) return root.error("a cluster has either switches or racks");
+  FL_TRY_ASSIGN(racks, root.get(switches ? "switches" : "racks"));
   ClusterReader reader;
-  FL_TRY(reader.read_racks(racks));
-  Result<Cluster> cluster = Cluster::build(std::move(name), links, reader.nodes());
+  FL_TRY(switches ? reader.read_switches(racks) : reader.read_racks(racks));
+  fabric.switches = reader.switches();
+  Result<Cluster> cluster = Cluster::build(std::move(name), links, reader.nodes(), fabric);
   if (!cluster) return racks.error(cluster.error().message);
   std::set<std::string_view> names;
   for (const std::string& node : cluster->node_names) {

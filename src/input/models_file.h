@@ -12,8 +12,9 @@
 //           - {gpus: 1, consolidated: 5.14}
 //           - {gpus: 4, consolidated: 4.9, spread: 3.1}   # on one node, across nodes
 //       locality: {pair: 1, node: 1, rack: 0.8, spine: 0.4}  # factors where no spread was measured
-//       communication: {bytes_mb: 99.2, compute_ms: 62, overlap: 0, gpu_type: V100}   # the first
-//                        # two required; compute_ms on one GPU of gpu_type, else the first of rates
+//       communication: {bytes_mb: 99.2, compute_ms: 62, overlap: 0, exposed: 0, gpu_type: V100}
+//                        # the first two required; compute_ms on one GPU of gpu_type, else of the
+//                        # first of rates
 //       costs: {start_s: 10, suspend_s: 1, resume_s: 5, checkpoint_s: 2, migrate_s: 30}
 //
 // A rate of 0 is infeasible (it does not fit the GPU's memory).

@@ -92,7 +92,8 @@ Status read_costs(const YamlNode& map, ModelCosts& costs) {
 }
 
 Result<Communication> read_communication(const YamlNode& map, const ModelProfile& model) {
-  FL_TRY(map.expect_keys({"bytes_mb", "largest_tensor_mb", "compute_ms", "overlap", "gpu_type"}));
+  FL_TRY(map.expect_keys(
+      {"bytes_mb", "largest_tensor_mb", "compute_ms", "overlap", "exposed", "gpu_type"}));
   Communication communication;
   FL_TRY_ASSIGN(bytes_node, map.get("bytes_mb"));
   FL_TRY_ASSIGN(gradients_mb, bytes_node.real(kMegabyteBounds));
@@ -104,6 +105,8 @@ Result<Communication> read_communication(const YamlNode& map, const ModelProfile
   communication.compute_ms = compute_ms;
   FL_TRY_ASSIGN(overlap, read_real(map, "overlap", kPartBounds));
   communication.overlap = overlap.value_or(0);
+  FL_TRY_ASSIGN(exposed, read_real(map, "exposed", kPartBounds));
+  communication.exposed = exposed.value_or(0);
   const auto type = map.find("gpu_type");
   if (!type) return communication;
   FL_TRY_ASSIGN(gpu_type, type->text());

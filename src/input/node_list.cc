@@ -16,7 +16,7 @@ struct ListFormat {
   std::string_view node;
   std::string_view gpus;                   // else 8 per node
   std::string_view gpu_type;               // else "GPU"
-  std::vector<std::string_view> switches;  // from the top; together they name the rack
+  std::vector<std::string_view> switches;  // from the top; names below repeat
 };
 
 const std::vector<ListFormat>& list_formats() {
@@ -30,7 +30,11 @@ const std::vector<ListFormat>& list_formats() {
 
 class ListReader {
  public:
-  explicit ListReader(const ListFormat& format) : format_(format), row_(format.header) {}
+  explicit ListReader(const ListFormat& format) : format_(format), row_(format.header) {
+    if (!format.switches.empty()) {
+      fabric_.levels.assign(format.switches.rbegin(), format.switches.rend());
+    }
+  }
 
   // Adds the node that `lines` is at.
   Status read(const LineReader& lines) {
@@ -48,6 +52,7 @@ class ListReader {
   }
 
   const std::vector<NodeSpec>& nodes() const { return nodes_; }
+  const FabricSpec& fabric() const { return fabric_; }
 
  private:
   Result<std::uint32_t> read_gpus() const {
@@ -62,17 +67,22 @@ class ListReader {
     return std::string(row_[format_.gpu_type]);
   }
 
-  std::string rack() const {
-    std::string rack;
+  // The rack's name; its switches are noted.
+  std::string rack() {
+    std::string path;
     for (std::string_view column : format_.switches) {
-      rack.append(rack.empty() ? "" : "/").append(row_[column]);
+      const std::string parent = path;
+      path.append(path.empty() ? "" : "/").append(row_[column]);
+      if (switch_names_.insert(path).second) fabric_.switches.push_back({path, parent, {}});
     }
-    return rack;
+    return path;
   }
 
   const ListFormat& format_;
   CsvRow row_;
   std::set<std::string> names_;
+  std::set<std::string> switch_names_;
+  FabricSpec fabric_;
   std::vector<NodeSpec> nodes_;
 };
 
@@ -105,7 +115,8 @@ Result<Cluster> read_node_list(ByteSource& source) {
     if (!lines.line().empty()) FL_TRY(reader.read(lines));
   }
   if (reader.nodes().empty()) return input_error("{}: a cluster without GPUs", source.name());
-  Result<Cluster> cluster = Cluster::build(cluster_name(source.name()), Links{}, reader.nodes());
+  Result<Cluster> cluster =
+      Cluster::build(cluster_name(source.name()), Links{}, reader.nodes(), reader.fabric());
   if (!cluster) return input_error("{}: {}", source.name(), cluster.error().message);
   return cluster;
 }

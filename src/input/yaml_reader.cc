@@ -30,8 +30,10 @@ Result<YamlNode> YamlNode::parse(std::string_view text, std::string_view file) {
   }
 }
 
+std::string YamlNode::where() const { return position(file_, node_.Mark()); }
+
 tl::unexpected<Error> YamlNode::error(std::string_view what) const {
-  return input_error("{}: {}", position(file_, node_.Mark()), what);
+  return input_error("{}: {}", where(), what);
 }
 
 tl::unexpected<Error> YamlNode::bad_value(std::string_view what) const {

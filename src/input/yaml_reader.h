@@ -41,6 +41,8 @@ class YamlNode {  // NOLINT(bugprone-exception-escape): moving it does not throw
   bool is_map() const { return node_.IsMap(); }
   bool is_list() const { return node_.IsSequence(); }
   bool is_scalar() const { return node_.IsScalar(); }
+  // Null, or a word without a character.
+  bool is_empty() const { return node_.IsNull() || (is_scalar() && node_.Scalar().empty()); }
 
   // Error: this is not a map, has a key that is not among `keys`, or has one twice.
   Status expect_keys(std::initializer_list<std::string_view> keys) const;
@@ -58,6 +60,8 @@ class YamlNode {  // NOLINT(bugprone-exception-escape): moving it does not throw
   Result<std::int64_t> integer(IntegerBounds bounds) const;
   Result<double> real(RealBounds bounds) const;
 
+  // "FILE:LINE:COLUMN".
+  std::string where() const;
   // "FILE:LINE:COLUMN: WHAT".
   tl::unexpected<Error> error(std::string_view what) const;
   // "FILE:LINE:COLUMN: WHAT: VALUE", where VALUE is this scalar or the kind of this node.

@@ -4,10 +4,15 @@
 #include "fairlead/io/linger.h"
 
 #include <algorithm>
+#include <arpa/inet.h>
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 
 namespace fairlead {
@@ -36,6 +41,16 @@ std::optional<pid_t> listener_at(const sockaddr_un& address) {
   socklen_t size = sizeof peer;
   ::getsockopt(probe.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size);
   return peer.pid;
+}
+
+// Told by its number alone: a file of another kind may be of a file system that does not answer.
+bool is_pseudo_terminal(int descriptor) {
+  constexpr unsigned kFirst = 136;  // major numbers of /dev/pts (Linux: admin-guide/devices.txt)
+  constexpr unsigned kLast = 143;
+  struct statx now {};
+  if (::statx(descriptor, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &now) != 0)
+    return false;
+  return S_ISCHR(now.stx_mode) && now.stx_rdev_major >= kFirst && now.stx_rdev_major <= kLast;
 }
 
 // Removes what a daemon that is gone left behind.
@@ -80,12 +95,34 @@ Connections::Connections(Descriptor listener, std::filesystem::path path, Epoll&
       count_max_(count_max),
       received_(kReceivedBytesMax, '\0') {}
 
+Connections::Connections(Epoll& epoll, std::size_t count_max)
+    : Connections(Descriptor(), {}, epoll, count_max) {}
+
+Status Connections::open_port(std::uint16_t port, const std::string& of) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  if (::inet_pton(AF_INET, of.c_str(), &address.sin_addr) != 1)
+    return input_error("{} is no address of IPv4", of);
+  address.sin_port = htons(port);
+  port_ = Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const int yes = 1;  // also where connections of the daemon before have not timed out yet
+  if (::setsockopt(port_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
+      ::bind(port_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(port_.get(), kBacklog) != 0) {
+    return failed(fmt::format("{}:{}", of, port));
+  }
+  FL_TRY_ASSIGN(number, epoll_->add(port_.get(), EPOLLIN));
+  port_number_ = number;
+  return {};
+}
+
 Connections::~Connections() {
   if (listener_.is_open() && listener_number_ != 0) ::unlink(path_.c_str());
 }
 
 std::optional<IoEvent> Connections::handle(const Epoll::Ready& ready) {
-  if (ready.number == listener_number_) return accept();
+  if (ready.number == listener_number_) return accept(listener_);
+  if (port_.is_open() && ready.number == port_number_) return accept(port_);
   const auto found = connections_.find(ready.number);
   if (found == connections_.end()) return std::nullopt;
   if ((ready.events & kOut) != 0 && !flush(found->second)) {
@@ -102,16 +139,18 @@ std::optional<IoEvent> Connections::handle(const Epoll::Ready& ready) {
   return receive(found);
 }
 
-std::optional<IoEvent> Connections::accept() {
-  Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+std::optional<IoEvent> Connections::accept(const Descriptor& listener) {
+  Descriptor socket(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!socket.is_open()) {
     // Out of descriptors: others wait in the queue until a connection ends.
     if ((errno == EMFILE || errno == ENFILE) && !connections_.empty()) listen(false);
     return std::nullopt;
   }
-  ucred peer{};
+  ucred peer{.pid = 0, .uid = kNoUser, .gid = kNoUser};
+  const bool is_unknown = &listener == &port_;
   socklen_t size = sizeof peer;
-  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
+  if (!is_unknown && ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+    return std::nullopt;
   if (!has_room_for(peer.uid)) return std::nullopt;
   const Result<std::uint64_t> number = epoll_->add(socket.get(), EPOLLIN);
   if (!number) return std::nullopt;
@@ -119,24 +158,51 @@ std::optional<IoEvent> Connections::accept() {
   if (connections_.size() >= count_max_) listen(false);
   return IoEvent{.kind = IoEvent::Kind::kConnected,
                  .connection = *number,
-                 .peer = {.uid = peer.uid, .gid = peer.gid}};
+                 .peer = {.uid = peer.uid, .gid = peer.gid, .is_unknown = is_unknown}};
 }
 
-// One user leaves a quarter to the others.
+// One user leaves a quarter to the others; those who are not known have a quarter.
 bool Connections::has_room_for(std::uint32_t uid) const {
   const auto is_same = [&](const auto& entry) { return entry.second.uid == uid; };
-  return uid == 0 || static_cast<std::size_t>(std::count_if(
-                         connections_.begin(), connections_.end(), is_same)) < count_max_ / 4 * 3;
+  const std::size_t most = uid == kNoUser ? count_max_ / 4 : count_max_ / 4 * 3;
+  return uid == 0 || static_cast<std::size_t>(
+                         std::count_if(connections_.begin(), connections_.end(), is_same)) < most;
 }
 
 void Connections::listen(bool does) {
-  if (std::exchange(listens_, does) != does)
-    epoll_->change(listener_.get(), listener_number_, does ? kIn : 0);
+  if (std::exchange(listens_, does) == does) return;
+  if (listener_.is_open()) epoll_->change(listener_.get(), listener_number_, does ? kIn : 0);
+  if (port_.is_open()) epoll_->change(port_.get(), port_number_, does ? kIn : 0);
+}
+
+// As recv(); keeps a file that came along, if it is a terminal.
+ssize_t Connections::read_into_received(Connection& connection) {
+  iovec part{received_.data(), received_.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> rights{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = rights.data();
+  message.msg_controllen = CMSG_LEN(sizeof(int));  // the system closes what has no room
+  const ssize_t count =
+      ::recvmsg(connection.socket.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  const cmsghdr* head = count < 0 ? nullptr : CMSG_FIRSTHDR(&message);
+  if (head == nullptr || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
+    return count;
+  int number = -1;
+  std::memcpy(&number, CMSG_DATA(head), sizeof number);
+  Descriptor came(number);
+  if (is_pseudo_terminal(came.get())) connection.terminal = std::move(came);
+  return count;
+}
+
+int Connections::terminal(ConnectionId id) const {
+  const auto found = connections_.find(id);
+  return found == connections_.end() ? -1 : found->second.terminal.get();
 }
 
 std::optional<IoEvent> Connections::receive(Map::iterator found) {
-  const ssize_t count =
-      ::recv(found->second.socket.get(), received_.data(), received_.size(), MSG_DONTWAIT);
+  const ssize_t count = read_into_received(found->second);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
   const ConnectionId id = found->first;
   if (count > 0)

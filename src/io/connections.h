@@ -1,4 +1,4 @@
-// Clients on a Unix socket. What they send is read as it comes; what is sent to them waits in memory
+// Clients on a Unix socket and, if wanted, on a port of this machine's. What they send is read as it comes; what is sent to them waits in memory
 // until they take it, up to a bound.
 #pragma once
 
@@ -21,6 +21,11 @@ class Connections {
   // Error: another daemon listens there, or the system refuses.
   static Result<Connections> open(const std::filesystem::path& path, Epoll& epoll,
                                   std::size_t count_max);
+  // Listens nowhere yet. As open() otherwise.
+  Connections(Epoll& epoll, std::size_t count_max);
+  // Listens at that port, too, of this machine's `address` (IPv4; "0.0.0.0": of all). REQUIRES: called
+  // once at most. Error: as of open().
+  Status open_port(std::uint16_t port, const std::string& address = "127.0.0.1");
   Connections(Connections&&) = default;
   Connections& operator=(Connections&&) = delete;
   ~Connections();
@@ -31,6 +36,8 @@ class Connections {
   // As those of Io. A client that leaves more than 16 MiB unread is cut off.
   void send(ConnectionId connection, std::string_view bytes);
   void close(ConnectionId connection);
+  // The terminal that came over it; -1: none did, or the connection is gone. It stays this object's.
+  int terminal(ConnectionId connection) const;
 
  private:
   struct Connection {
@@ -38,12 +45,14 @@ class Connections {
     std::uint32_t uid = 0;
     std::string unsent{};
     bool is_closing = false;  // once everything was sent
+    Descriptor terminal{};    // if one came
   };
   using Map = std::map<ConnectionId, Connection>;
 
   Connections(Descriptor listener, std::filesystem::path path, Epoll& epoll, std::size_t count_max);
-  std::optional<IoEvent> accept();
+  std::optional<IoEvent> accept(const Descriptor& listener);
   std::optional<IoEvent> receive(Map::iterator found);
+  ssize_t read_into_received(Connection& connection);
   bool flush(Connection& connection) const;
   void watch(Map::iterator found);
   void drop(Map::iterator found);
@@ -55,6 +64,8 @@ class Connections {
   Epoll* epoll_;
   std::size_t count_max_;
   std::uint64_t listener_number_ = 0;
+  Descriptor port_;  // none: it listens at no port
+  std::uint64_t port_number_ = 0;
   bool listens_ = true;
   Map connections_;
   std::string received_;

@@ -28,6 +28,8 @@ class Epoll {
   };
   // The next of those that the last look() found.
   std::optional<Ready> take();
+  // Can be read as long as something is ready.
+  int descriptor() const { return descriptor_.get(); }
   // Finds what is ready; waits for it, or returns at once. REQUIRES: take() has nothing left.
   void look(bool waits);
 

@@ -19,6 +19,7 @@
 #include <compare>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,11 +28,14 @@ namespace fairlead {
 
 using ConnectionId = std::uint64_t;  // no two connections of one daemon have the same
 
+constexpr std::uint32_t kNoUser = ~std::uint32_t{0};  // no account has that number
+
 // Who is at the other end of a connection, as the system says, not as they say.
 struct Peer {
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
-  bool is_admin = false;  // root, or in the administrators' group; or the daemon's own user
+  bool is_admin = false;    // root, or in the administrators' group; or the daemon's own user
+  bool is_unknown = false;  // it came over TCP, which anyone may: it has no account; uid is kNoUser
 };
 
 struct TaskId {
@@ -52,6 +56,10 @@ struct TaskSpec {
   // Copies of the command. More than one have RANK, LOCAL_RANK and WORLD_SIZE; a single one has none of
   // its own, as launchers take a rank that is there as the sign of another launcher.
   std::uint32_t processes = 1;
+  // The connection whose terminal it gets, as its controlling terminal and as standard input, output
+  // and error of its one process; nothing goes to its log then. 0: none, and no input. The terminal
+  // came over a Unix socket with bytes of the client's (SCM_RIGHTS); the last that came counts.
+  ConnectionId terminal = 0;
 };
 
 struct TaskEnd {
@@ -67,6 +75,20 @@ struct TaskStatus {
   enum class State : std::uint8_t { kRunning, kFrozen, kEnded } state = State::kRunning;
   bool was_interrupted = false;  // it was asked to end, and that was not forgotten with the daemon
   TaskEnd end{};                 // of one that has ended
+};
+
+// A process that computes on a GPU and belongs to no task.
+struct ForeignProcess {
+  std::uint32_t gpu = 0;  // of the machine
+  std::uint64_t pid = 0;
+  std::string name;  // of its program, such as "python"; it can be printed
+  std::string user;
+  friend bool operator==(const ForeignProcess&, const ForeignProcess&) = default;
+};
+
+struct GpuLook {
+  std::vector<ForeignProcess> foreign;  // by GPU
+  std::vector<int> busy_percent;        // by GPU of the machine, of the last moment; -1: not known
 };
 
 struct IoEvent {
@@ -141,6 +163,10 @@ class Io {
   virtual std::string log_path(JobId job) = 0;
   // The file that FAIRLEAD_PROGRESS of a task names.
   virtual std::string progress_path(TaskId task) = 0;
+
+  // What the driver of the machine's GPUs says of them now. Nothing: there is none that could say it,
+  // now and later.
+  virtual std::optional<GpuLook> look_at_gpus() = 0;
 
   // The name of an account, or its number where it has none.
   virtual std::string user_name(std::uint32_t uid) = 0;

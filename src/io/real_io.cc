@@ -7,6 +7,7 @@
 #include "fairlead/io/connections.h"
 #include "fairlead/io/epoll.h"
 #include "fairlead/io/folder.h"
+#include "fairlead/io/gpus.h"
 #include "fairlead/io/tasks.h"
 
 #include <algorithm>
@@ -119,7 +120,11 @@ class Machine : public RealIo {
   }
   void close(ConnectionId connection) override { connections_.close(connection); }
 
-  Status start(const TaskSpec& spec) override { return tasks_.start(spec); }
+  Status start(const TaskSpec& spec) override {
+    const int terminal = connections_.terminal(spec.terminal);
+    if (spec.terminal != 0 && terminal < 0) return run_error("its terminal is gone");
+    return tasks_.start(spec, terminal);
+  }
   Status freeze(TaskId task) override { return tasks_.freeze(task); }
   Status thaw(TaskId task) override { return tasks_.thaw(task); }
   void interrupt(TaskId task) override { tasks_.interrupt(task); }
@@ -130,11 +135,16 @@ class Machine : public RealIo {
   std::string log_path(JobId job) override { return tasks_.log_path(job); }
   std::string progress_path(TaskId task) override { return tasks_.progress_path(task); }
 
+  std::optional<GpuLook> look_at_gpus() override {
+    if (!gpus_) return std::nullopt;
+    return gpus_->look([&](pid_t pid) { return tasks_.has_process(pid); });
+  }
+
   std::string user_name(std::uint32_t uid) override { return account_name(uid); }
   std::uint16_t free_port() override;
 
   Machine(std::unique_ptr<Process> process, std::unique_ptr<Epoll> epoll, Folder folder,
-          Clock clock, Connections connections, Tasks tasks, std::string admin_group)
+          Clock clock, Connections connections, TaskProcesses tasks, std::string admin_group)
       : process_(std::move(process)),
         epoll_(std::move(epoll)),
         folder_(std::move(folder)),
@@ -153,7 +163,8 @@ class Machine : public RealIo {
   Folder folder_;
   Clock clock_;
   Connections connections_;
-  Tasks tasks_;
+  TaskProcesses tasks_;
+  std::optional<Gpus> gpus_;
   std::string admin_group_;
   std::string cgroups_;  // the folder of the tasks' cgroups; empty: none
   Descriptor signals_;
@@ -173,17 +184,19 @@ Result<std::unique_ptr<RealIo>> Machine::open(RealIoOptions options) {
   const std::filesystem::path socket =
       options.socket.empty() ? folder.path() / "socket" : options.socket;
   FL_TRY_ASSIGN(connections, Connections::open(socket, *epoll, Process::connections_max()));
+  if (options.port != 0) FL_TRY(connections.open_port(options.port));
   TaskOptions given{.folder = folder.path() / "tasks",
                     .logs = folder.path() / "logs",
                     .shim = std::move(shim),
                     .open_files = process->open_files_before()};
   if (options.use_cgroups) given.cgroups = find_cgroups(cgroups_name(folder.path(), clock));
   const std::string cgroups = given.cgroups;
-  FL_TRY_ASSIGN(tasks, Tasks::open(std::move(given), *epoll));
+  FL_TRY_ASSIGN(tasks, TaskProcesses::open(std::move(given), *epoll));
   auto machine = std::make_unique<Machine>(std::move(process), std::move(epoll), std::move(folder),
                                            std::move(clock), std::move(connections),
                                            std::move(tasks), std::move(options.admin_group));
   machine->cgroups_ = cgroups;
+  machine->gpus_ = Gpus::open(options.nvml, std::move(options.gpus));
   FL_TRY(machine->watch_signals_and_time());
   return machine;
 }
@@ -230,7 +243,8 @@ std::optional<IoEvent> Machine::handle(const Epoll::Ready& ready) {
   }
   if (std::optional<IoEvent> event = connections_.handle(ready)) {
     if (event->kind == IoEvent::Kind::kConnected)
-      event->peer.is_admin = is_administrator(event->peer.uid, event->peer.gid, admin_group_);
+      event->peer.is_admin = !event->peer.is_unknown &&
+                             is_administrator(event->peer.uid, event->peer.gid, admin_group_);
     return event;
   }
   return tasks_.handle(ready);

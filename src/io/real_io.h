@@ -17,16 +17,23 @@
 
 #include "fairlead/base/result.h"
 #include "fairlead/io/io.h"
+#include "fairlead/io/nvml.h"
 
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace fairlead {
 
 struct RealIoOptions {
-  std::filesystem::path folder;          // made if it is not there
-  std::filesystem::path socket{};        // empty: "socket" in the folder
+  std::filesystem::path folder;    // made if it is not there
+  std::filesystem::path socket{};  // empty: "socket" in the folder
+  // What CUDA calls the machine's GPUs, in their order, and the library that knows what they do. No
+  // names: they are stand-ins.
+  std::vector<std::string> gpus{};
+  std::string nvml = kNvmlLibrary;
+  std::uint16_t port = 0;                // of 127.0.0.1, where it listens too; 0: none
   std::string admin_group = "fairlead";  // whose members are administrators; it need not exist
   std::filesystem::path shim{};          // the program; empty: fairlead-shim beside this program
   bool use_cgroups = true;  // where they can be used; otherwise tasks are stopped by signals

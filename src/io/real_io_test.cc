@@ -4,6 +4,7 @@
 #include "fairlead/io/testing_real_io.h"
 
 #include <csignal>
+#include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -91,6 +92,39 @@ TEST_P(RealIoTest, AClientOfAnotherUserIsNoAdministrator) {
   EXPECT_EQ(event.peer.gid, kOtherUser);
   EXPECT_FALSE(event.peer.is_admin);
   ::waitpid(client, nullptr, 0);
+}
+
+TEST_P(RealIoTest, WhoComesOverTcpHasNoAccount) {
+  const std::uint16_t port = io_->free_port();
+  io_.reset();
+  RealIoOptions with_port = options();
+  with_port.port = port;
+  auto opened = RealIo::open(with_port);
+  ASSERT_TRUE(opened) << opened.error().message;
+  io_ = *std::move(opened);
+  const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
+  ASSERT_EQ(::connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  const IoEvent event = next();
+  ASSERT_EQ(event.kind, Kind::kConnected);
+  EXPECT_TRUE(event.peer.is_unknown);
+  EXPECT_FALSE(event.peer.is_admin);
+  EXPECT_EQ(event.peer.uid, kNoUser);
+  io_->send(event.connection, "hello");
+  char bytes[5];
+  EXPECT_EQ(::recv(client, bytes, sizeof bytes, MSG_WAITALL), 5);
+  const Client beside(folder_ / "socket");
+  EXPECT_FALSE(next().peer.is_unknown);
+  RealIoOptions other = with_port;
+  other.folder = top_ / "other";
+  const auto second = RealIo::open(other);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().message,
+            fmt::format("127.0.0.1:{}: cannot listen: Address already in use", port));
+  ::close(client);
 }
 
 TEST_P(RealIoTest, MembersOfTheGroupAreAdministrators) {

@@ -13,6 +13,7 @@ constexpr std::int64_t kFullMs = 120'000;
 constexpr std::int64_t kSlowSyncMs = 60'000;
 constexpr std::int64_t kLateNoticeMs = 10'000;
 constexpr std::int64_t kStallMs = 600'000;
+constexpr std::int64_t kForeignMs = 120'000;
 constexpr std::int64_t kDayMs = 86'400'000;
 
 std::string text(TaskId id) { return fmt::format("job {} hold {}", id.job.row(), id.hold); }
@@ -262,6 +263,7 @@ Status SimIo::start(const TaskSpec& spec) {
     return fmt::format("start {} on {} GPUs from {}: {}", text(spec.id), spec.gpus.size(),
                        spec.gpus.empty() ? 0 : spec.gpus.front(), fmt::join(spec.command, " "));
   });
+  check_gpus(spec.gpus, spec.id);
   return tasks_.start(now_, spec);
 }
 
@@ -287,6 +289,7 @@ Status SimIo::thaw(TaskId task) {
     return run_error("a process cannot be thawed");
   }
   trace([&] { return "thaw " + text(task); });
+  if (const SimTask* frozen = tasks_.find(task)) check_gpus(frozen->gpus, task);
   tasks_.thaw(now_, task);
   return {};
 }
@@ -329,6 +332,37 @@ std::string SimIo::progress_path(TaskId task) {
   return fmt::format("/tasks/{}-{}", task.job.row(), task.hold);
 }
 
+std::optional<GpuLook> SimIo::look_at_gpus() {
+  if (!call() || busy_percent_.empty()) return std::nullopt;
+  std::erase_if(foreign_, [&](const Foreign& foreign) { return foreign.until <= now_; });
+  if (happens(faults_.foreign)) {
+    const auto gpu = static_cast<std::uint32_t>(rng_.below(busy_percent_.size()));
+    add_foreign(gpu, now_ + upto(kForeignMs));
+  }
+  GpuLook look{.foreign = {}, .busy_percent = busy_percent_};
+  for (Foreign& foreign : foreign_) {
+    foreign.is_seen = true;
+    look.foreign.push_back(foreign.process);
+  }
+  std::ranges::stable_sort(look.foreign, {}, &ForeignProcess::gpu);
+  return look;
+}
+
+void SimIo::add_foreign(std::uint32_t gpu, Time until) {
+  trace([&] { return fmt::format("a process of no job is on GPU {}", gpu); });
+  foreign_.push_back({{gpu, 40'000 + ++foreigners_, "python", "user9"}, until});
+}
+
+void SimIo::check_gpus(std::span<const std::uint32_t> gpus, TaskId task) {
+  for (const Foreign& foreign : foreign_) {
+    if (foreign.is_seen && foreign.until > now_ &&
+        std::ranges::find(gpus, foreign.process.gpu) != gpus.end()) {
+      tasks_.note_problem(fmt::format("{} works on GPU {} beside a process of no job that was seen",
+                                      text(task), foreign.process.gpu));
+    }
+  }
+}
+
 std::string SimIo::user_name(std::uint32_t uid) {
   return uid == 0 ? "root" : fmt::format("user{}", uid);
 }
@@ -367,6 +401,7 @@ void SimIo::restart(Outage outage, Duration time) {
 
 void SimIo::stop_faults() {
   faults_ = {};
+  foreign_.clear();
   full_until_ = now_;
   disk_.set_full(false);
 }

@@ -21,6 +21,7 @@
 #include <functional>
 #include <map>
 #include <queue>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -38,6 +39,7 @@ struct SimFaults {
   double late_notice = 0;   // of ends: they are told up to ten seconds late
   double told_twice = 0;    // of ends: they are told again
   double stall = 0;         // of waits: the daemon does not run for up to ten minutes
+  double foreign = 0;       // of looks at GPUs: a process of no task computes on one for a while
   double calendar = 0;      // of waits: the calendar steps by up to a day, forward or back
   bool delays = true;       // the disk, starts and notices take some milliseconds
 };
@@ -83,6 +85,7 @@ class SimIo final : public Io {
   std::string progress(TaskId task) override;
   std::string log_path(JobId job) override;
   std::string progress_path(TaskId task) override;
+  std::optional<GpuLook> look_at_gpus() override;
   std::string user_name(std::uint32_t uid) override;
   std::uint16_t free_port() override;
 
@@ -106,6 +109,12 @@ class SimIo final : public Io {
   // Bytes that arrive so much later; those of one connection in order.
   void client_send(ConnectionId connection, std::string bytes, Duration later);
   void hang_up(ConnectionId connection, Duration later);
+
+  // -- The GPUs. Those of stand-ins, unless it has some, say nothing.
+  void set_gpus(std::uint32_t count) { busy_percent_.assign(count, -1); }
+  void set_busy_percent(std::uint32_t gpu, int percent) { busy_percent_[gpu] = percent; }
+  // A process of no task computes on a GPU until then.
+  void add_foreign(std::uint32_t gpu, Time until);
 
   // -- The truth.
   const SimTasks& processes() const { return tasks_; }
@@ -156,6 +165,8 @@ class SimIo final : public Io {
   void arrive(ConnectionId id, IoEvent::Kind kind, std::string bytes, Duration later);
   // The disk takes no more for a while, if the draw is so; and takes it again once that is over.
   void fill_disk();
+  // Notes it where a task begins or goes on beside a process of no task that the daemon has seen.
+  void check_gpus(std::span<const std::uint32_t> gpus, TaskId task);
   // Time up to now_ has passed for the tasks.
   void settle_tasks();
   void plan_notice(TaskId task);
@@ -169,6 +180,14 @@ class SimIo final : public Io {
   SimDisk disk_;
   SimTasks tasks_;
   SimClients* clients_ = nullptr;
+  struct Foreign {
+    ForeignProcess process;
+    Time until;
+    bool is_seen = false;  // a daemon was told of it
+  };
+  std::vector<Foreign> foreign_;
+  std::uint64_t foreigners_ = 0;
+  std::vector<int> busy_percent_;  // by GPU; empty: they are stand-ins
   Time now_;
   std::int64_t calendar_ms_;  // of time 0
   Time full_until_;

@@ -24,6 +24,8 @@ void read_word(std::string_view word, SimWork& work) {
   const std::string_view name = word.substr(0, equals);
   const std::string_view value = word.substr(std::min(equals + 1, word.size()));
   if (name == "exit") work.code = static_cast<int>(number(value, 0));
+  if (name == "times") work.times = static_cast<std::uint32_t>(number(value, 1));
+  if (name == "retries") work.retries = static_cast<std::uint32_t>(number(value, 0));
   if (name == "every") work.every = {std::max<std::int64_t>(number(value, 1), 1)};
   if (name == "hang") work.hangs = true;
   if (name == "brittle") work.is_brittle = true;
@@ -50,6 +52,8 @@ std::vector<std::string> SimWork::command() const {
   std::vector<std::string> words = {"work", std::to_string(work.ms),
                                     "every=" + std::to_string(every.ms)};
   if (code != 0) words.push_back("exit=" + std::to_string(code));
+  if (times != kAlways) words.push_back("times=" + std::to_string(times));
+  if (retries > 0) words.push_back("retries=" + std::to_string(retries));
   if (on_term == OnTerm::kIgnore) words.push_back("term=ignore");
   if (on_term == OnTerm::kCheckpoint) {
     words.push_back("term=checkpoint:" + std::to_string(checkpoint.ms));
@@ -177,6 +181,7 @@ void SimTasks::lose_power(Time now) {
     if (task.is_alive()) {
       end(task, now, {.is_known = false});
     } else if (rng_.below(4) == 0) {
+      if (task.end.is_known && task.ended_badly) ++lost_ends_[id.job];
       task.end = {.is_known = false};
       ended_jobs_.erase(id.job);
     }
@@ -222,18 +227,24 @@ void SimTasks::end_of_itself(SimTask& task, Time now) {
   settle(task, now);
   const bool is_whole =
       task.done.ms >= task.work.work.ms && !task.work.hangs && !task.is_killed && task.is_thawed();
-  const bool was_told = task.is_interrupted || task.is_killed;
-  if (is_whole) done_jobs_.insert(task.id.job);
-  if (!was_told) {
-    ended_jobs_.insert(task.id.job);
-    if (!is_whole || task.work.code != 0) failed_jobs_.insert(task.id.job);
-  }
-  if (is_whole) return end(task, now, {.code = task.work.code});
+  const JobId job = task.id.job;
+  const int code = bad_ends_[job] < task.work.times ? task.work.code : 0;
+  if (is_whole && code == 0) done_jobs_.insert(job);
+  if (!task.is_interrupted && !task.is_killed) note_end(task, is_whole && code == 0);
+  if (is_whole) return end(task, now, {.code = code});
   if (!task.is_killed && task.is_interrupted) {
     if (task.work.on_term == SimWork::OnTerm::kCheckpoint) kept_[task.id.job] = task.done;
     return end(task, now, {.signal = SIGTERM});
   }
   end(task, now, {.signal = SIGKILL});
+}
+
+// Of itself. What a daemon was not told before the power went it need not count.
+void SimTasks::note_end(SimTask& task, bool is_good) {
+  const JobId job = task.id.job;
+  task.ended_badly = !is_good;
+  if (!is_good && ++bad_ends_[job] > task.work.retries) failed_jobs_.insert(job);
+  if (is_good || bad_ends_[job] - lost_ends_[job] > task.work.retries) ended_jobs_.insert(job);
 }
 
 void SimTasks::end(SimTask& task, Time now, TaskEnd how) {

@@ -1,12 +1,14 @@
 // The processes of a SimIo's machine. How a task behaves is the command of its job:
 //
-//   work MS [exit=N] [term=checkpoint:MS|ignore|die] [every=MS] [hang] [brittle] [nostart=N]
+//   work MS [exit=N [times=N]] [term=checkpoint:MS|ignore|die] [every=MS] [hang] [brittle]
+//           [nostart=N] [retries=N]
 //
-// It works for MS of running time, summed over all tasks of its job, and ends with the code N. Asked
-// to end, it writes a checkpoint for so many milliseconds and ends by the signal, ignores that, or
+// It works for MS of running time, summed over all tasks of its job, and ends with the code N; with
+// `times`, only so often, and then with 0. Asked to end, it writes a checkpoint for so many milliseconds and ends by the signal, ignores that, or
 // dies at once. Besides, a checkpoint is written after every so much work; the next task of the job
 // goes on from the last one. One that hangs never ends of itself; a brittle one dies if it is frozen
-// for long; the first N starts of the job fail.
+// for long; the first N starts of the job fail. A daemon may start the job again so often after a task of
+// it has ended badly, as `retries` says.
 //
 // This is also the truth by which a daemon is judged: what is alive, and on which GPUs.
 //
@@ -28,11 +30,14 @@ namespace fairlead {
 
 struct SimWork {
   enum class OnTerm : std::uint8_t { kCheckpoint, kIgnore, kDie };
+  static constexpr std::uint32_t kAlways = ~std::uint32_t{0};
   Duration work = seconds(1);
   Duration every = seconds(10);
   OnTerm on_term = OnTerm::kDie;
   Duration checkpoint{};  // to write one when it is asked to end
   int code = 0;
+  std::uint32_t times = kAlways;  // with that code
+  std::uint32_t retries = 0;
   bool hangs = false;
   bool is_brittle = false;
   std::uint32_t failing_starts = 0;
@@ -53,9 +58,10 @@ struct SimTask {
   bool is_interrupted = false;
   bool left_frozen = false;  // it was interrupted while it was frozen
   bool is_killed = false;
-  Time began;     // or was thawed last; or frozen, if it is frozen
-  Duration done;  // of the work of its job, up to then
-  Time due;       // when the next thing happens to it by itself
+  bool ended_badly = false;  // and was not told to end
+  Time began;                // or was thawed last; or frozen, if it is frozen
+  Duration done;             // of the work of its job, up to then
+  Time due;                  // when the next thing happens to it by itself
   bool is_alive() const { return state != State::kEnded; }
   bool is_thawed() const { return state == State::kRunning; }
 };
@@ -89,14 +95,15 @@ class SimTasks {
   const std::map<TaskId, SimTask>& all() const { return tasks_; }  // that were not forgotten
   const SimTask* find(TaskId id) const;
   std::size_t started() const { return names_.size(); }
-  // Whether all work of the job was done, and its end was not lost.
+  // Whether all work of the job was done, with a good end.
   bool is_done(JobId job) const { return done_jobs_.contains(job); }
-  // Whether a task of the job has ended badly without being told to end.
+  // Whether more tasks of the job than may be retried have ended badly without being told to end.
   bool has_failed(JobId job) const { return failed_jobs_.contains(job); }
   std::uint32_t failed_starts(JobId job) const;
   // What a daemon must never do and did: start a name twice, or a second task of a
   // job, or a task of a job that has ended of itself.
   const std::vector<std::string>& problems() const { return problems_; }
+  void note_problem(std::string what) { problems_.push_back(std::move(what)); }
 
  private:
   SimTask* living(TaskId id);
@@ -105,6 +112,7 @@ class SimTasks {
   void settle(SimTask& task, Time now);
   void end(SimTask& task, Time now, TaskEnd how);
   void end_of_itself(SimTask& task, Time now);
+  void note_end(SimTask& task, bool is_good);
   // When it ends by itself, if it goes on from `began`.
   static Time own_end(const SimTask& task);
 
@@ -120,7 +128,9 @@ class SimTasks {
   std::map<JobId, std::uint32_t> failed_starts_;
   std::set<JobId> done_jobs_;
   std::set<JobId> failed_jobs_;
-  std::set<JobId> ended_jobs_;                                       // of itself, not asked to
+  std::set<JobId> ended_jobs_;                                       // for good, as is known
+  std::map<JobId, std::uint32_t> bad_ends_;                          // that were not told to
+  std::map<JobId, std::uint32_t> lost_ends_;                         // of those, with the power
   std::priority_queue<Due, std::vector<Due>, std::greater<>> dues_;  // some are out of date
   std::vector<std::string> problems_;
   Rng rng_;

@@ -39,7 +39,26 @@ TEST(SimTasks, ATaskEndsAfterItsWorkWithItsCode) {
   machine.pass(milliseconds(1));
   EXPECT_EQ(machine.ended, std::vector{kFirst});
   EXPECT_EQ(machine.status(kFirst).end, (TaskEnd{.code = 3}));
+  EXPECT_TRUE(machine.tasks.has_failed(JobId(0)));
+}
+
+TEST(SimTasks, OneThatMayBeRetriedFailsOnlySoOften) {
+  Machine machine;
+  const std::vector<std::string> command = {"work", "5000", "exit=3", "times=1", "retries=1"};
+  EXPECT_EQ(
+      SimWork::of(command).command(),
+      (std::vector<std::string>{"work", "5000", "every=10000", "exit=3", "times=1", "retries=1"}));
+  ASSERT_TRUE(machine.tasks.start({}, spec(0, 1, command)));
+  machine.pass(seconds(5));
+  EXPECT_EQ(machine.status(kFirst).end, (TaskEnd{.code = 3}));
+  EXPECT_FALSE(machine.tasks.has_failed(JobId(0)));
+  ASSERT_TRUE(machine.tasks.start(machine.now, spec(0, 2, command)));
+  machine.pass(seconds(5));
+  EXPECT_EQ(machine.status(kSecond).end, TaskEnd());
   EXPECT_TRUE(machine.tasks.is_done(JobId(0)));
+  EXPECT_TRUE(machine.tasks.problems().empty());
+  static_cast<void>(machine.tasks.start(machine.now, spec(0, 3, command)));
+  EXPECT_EQ(machine.tasks.problems().size(), 1U);
 }
 
 TEST(SimTasks, WhileItIsFrozenItDoesNotWork) {

@@ -59,7 +59,7 @@ struct Attributes {
 }  // namespace
 
 Result<Spawned> spawn_shim(const std::filesystem::path& program, const shim::Spec& spec,
-                           const Descriptor& log) {
+                           const Descriptor& log, int terminal) {
   FL_TRY_ASSIGN(input, memory_file(encode(spec)));
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return tl::unexpected(system_error("pipe").error());
@@ -70,6 +70,9 @@ Result<Spawned> spawn_shim(const std::filesystem::path& program, const shim::Spe
                                        {log.get(), STDOUT_FILENO},
                                        {log.get(), STDERR_FILENO},
                                        {replies.get(), shim::kReplyDescriptor}};
+  // None of these is at the place of another: the daemon's own files have the low numbers.
+  if (terminal >= 0)
+    posix_spawn_file_actions_adddup2(&actions.list, terminal, shim::kTerminalDescriptor);
   for (const auto& [from, to] : given) posix_spawn_file_actions_adddup2(&actions.list, from, to);
   const Attributes attributes;
   std::string name = program.string();

@@ -58,6 +58,8 @@ Status check(const TaskSpec& spec) {
   const auto has_nul = [](const std::string& text) { return text.find('\0') != text.npos; };
   if (spec.command.empty() || spec.command.front().empty() || spec.processes == 0)
     return run_error("there is no command to run");
+  if (spec.terminal != 0 && spec.processes != 1)
+    return run_error("a terminal is that of one process, and these are {}", spec.processes);
   if (std::any_of(spec.command.begin(), spec.command.end(), has_nul) ||
       std::any_of(spec.environment.begin(), spec.environment.end(), has_nul) ||
       has_nul(spec.folder)) {
@@ -80,27 +82,27 @@ std::string last_line(std::string_view text, bool is_cut) {
 
 }  // namespace
 
-Result<Tasks> Tasks::open(TaskOptions options, Epoll& epoll) {
+Result<TaskProcesses> TaskProcesses::open(TaskOptions options, Epoll& epoll) {
   FL_TRY(make_passage(options.folder));
   FL_TRY(make_passage(options.logs));
-  return Tasks(std::move(options), epoll);
+  return TaskProcesses(std::move(options), epoll);
 }
 
-std::string Tasks::folder_of(TaskId task) const { return options_.folder / name_of(task); }
+std::string TaskProcesses::folder_of(TaskId task) const { return options_.folder / name_of(task); }
 
-std::string Tasks::cgroup_of(TaskId task) const {
+std::string TaskProcesses::cgroup_of(TaskId task) const {
   return options_.cgroups.empty() ? std::string() : options_.cgroups + "/" + name_of(task);
 }
 
-std::string Tasks::log_path(JobId job) const {
+std::string TaskProcesses::log_path(JobId job) const {
   return options_.logs / fmt::format("{}.log", job.row());
 }
 
-std::string Tasks::progress_path(TaskId task) const {
+std::string TaskProcesses::progress_path(TaskId task) const {
   return folder_of(task) + "/" + std::string(shim::kProgressFile);
 }
 
-Status Tasks::start(const TaskSpec& spec) {
+Status TaskProcesses::start(const TaskSpec& spec, int terminal) {
   FL_TRY(check(spec));
   const std::string folder = folder_of(spec.id);
   if (::mkdir(folder.c_str(), 0700) != 0) {
@@ -110,18 +112,18 @@ Status Tasks::start(const TaskSpec& spec) {
   const std::string cgroup = cgroup_of(spec.id);
   Status status = prepare(spec);
   if (status && !cgroup.empty()) status = make_cgroup(cgroup);
-  if (status) status = launch(spec, cgroup);
+  if (status) status = launch(spec, cgroup, terminal);
   if (!status && live_.count(spec.id) == 0) clean(spec.id, cgroup);
   return status;
 }
 
-Status Tasks::prepare(const TaskSpec& spec) const {
+Status TaskProcesses::prepare(const TaskSpec& spec) const {
   FL_TRY(make_passage(folder_of(spec.id)));
   FL_TRY(users_file(progress_path(spec.id), spec.uid, spec.gid));
   return {};
 }
 
-Status Tasks::launch(const TaskSpec& spec, const std::string& cgroup) {
+Status TaskProcesses::launch(const TaskSpec& spec, const std::string& cgroup, int terminal) {
   FL_TRY_ASSIGN(log, users_file(log_path(spec.id.job), spec.uid, spec.gid));
   const bool becomes_user = spec.uid != ::geteuid();
   const shim::Spec given{
@@ -134,11 +136,12 @@ Status Tasks::launch(const TaskSpec& spec, const std::string& cgroup) {
       .umask = spec.umask & 0777,
       .open_files = options_.open_files,
       .processes = spec.processes,
+      .has_terminal = terminal >= 0,
       .directory = spec.folder,
       .command = spec.command,
       .environment = spec.environment,
   };
-  FL_TRY_ASSIGN(spawned, spawn_shim(options_.shim, given, log));
+  FL_TRY_ASSIGN(spawned, spawn_shim(options_.shim, given, log, terminal));
   const bool has_begun = spawned.reply == shim::kBegan;
   // One that gave up ends its processes; where they take long, that must not hold up others.
   if (!has_begun && reap(spawned.process, kGiveUpLimitMs)) {
@@ -150,7 +153,8 @@ Status Tasks::launch(const TaskSpec& spec, const std::string& cgroup) {
 }
 
 // A daemon that would miss the end of a task must not go on; another one may have more room.
-Tasks::Live& Tasks::watch(TaskId task, pid_t pid, Descriptor shim, std::string cgroup) {
+TaskProcesses::Live& TaskProcesses::watch(TaskId task, pid_t pid, Descriptor shim,
+                                          std::string cgroup) {
   const Result<std::uint64_t> number = epoll_->add(shim.get(), EPOLLIN);
   FL_CHECK(number, "a task cannot be watched: {}", number.error().message);
   numbers_[*number] = task;
@@ -158,7 +162,7 @@ Tasks::Live& Tasks::watch(TaskId task, pid_t pid, Descriptor shim, std::string c
   return live_.insert_or_assign(task, std::move(live)).first->second;
 }
 
-std::optional<IoEvent> Tasks::handle(const Epoll::Ready& ready) {
+std::optional<IoEvent> TaskProcesses::handle(const Epoll::Ready& ready) {
   const auto number = numbers_.find(ready.number);
   if (number == numbers_.end()) return std::nullopt;
   const TaskId task = number->second;
@@ -178,14 +182,14 @@ std::optional<IoEvent> Tasks::handle(const Epoll::Ready& ready) {
 
 // Of a task whose shim has ended. One that could not say how the task ended was killed, and may have
 // left some of it.
-TaskEnd Tasks::end_of(TaskId task, const std::string& cgroup) const {
+TaskEnd TaskProcesses::end_of(TaskId task, const std::string& cgroup) const {
   if (const std::optional<shim::End> end = shim::read_end(folder_of(task)))
     return {.code = end->code, .signal = end->signal, .was_asked = end->was_asked};
   if (!cgroup.empty()) kill_cgroup(cgroup);
   return {.is_known = false};
 }
 
-Status Tasks::freeze(TaskId task) {
+Status TaskProcesses::freeze(TaskId task) {
   const auto found = live_.find(task);
   if (found == live_.end()) return {};
   const Live& live = found->second;
@@ -198,7 +202,7 @@ Status Tasks::freeze(TaskId task) {
                    kStopLimitMs / 1000);
 }
 
-Status Tasks::thaw(TaskId task) {
+Status TaskProcesses::thaw(TaskId task) {
   const auto found = live_.find(task);
   if (found == live_.end()) return {};
   if (!found->second.cgroup.empty()) return thaw_cgroup(found->second.cgroup);
@@ -206,7 +210,7 @@ Status Tasks::thaw(TaskId task) {
   return {};
 }
 
-void Tasks::interrupt(TaskId task) {
+void TaskProcesses::interrupt(TaskId task) {
   const auto found = live_.find(task);
   if (found == live_.end()) return;
   shim::write_interrupted(folder_of(task));
@@ -214,12 +218,12 @@ void Tasks::interrupt(TaskId task) {
   if (const Status thawed = thaw(task); !thawed) kill(task);  // it could not write a checkpoint
 }
 
-void Tasks::kill(TaskId task) {
+void TaskProcesses::kill(TaskId task) {
   const auto found = live_.find(task);
   if (found != live_.end()) shim::send_signal_to(found->second.shim.get(), SIGUSR2);
 }
 
-std::vector<TaskStatus> Tasks::all() {
+std::vector<TaskStatus> TaskProcesses::all() {
   std::vector<TaskId> names;
   std::error_code ended;
   std::filesystem::directory_iterator entry(options_.folder, ended);
@@ -236,7 +240,7 @@ std::vector<TaskStatus> Tasks::all() {
 }
 
 // Nothing where it never began; it is removed then.
-std::optional<TaskStatus> Tasks::look(TaskId task) {
+std::optional<TaskStatus> TaskProcesses::look(TaskId task) {
   const std::string folder = folder_of(task);
   for (;;) {
     if (const auto found = live_.find(task); found != live_.end())
@@ -259,7 +263,7 @@ std::optional<TaskStatus> Tasks::look(TaskId task) {
 
 // Watches the shim that made `mark`; false if it has ended. A process that got its number since has
 // another start time.
-bool Tasks::adopt(TaskId task, const shim::Mark& mark) {
+bool TaskProcesses::adopt(TaskId task, const shim::Mark& mark) {
   if (mark.pid <= 0 || mark.boot != shim::boot_id()) return false;
   Descriptor process(shim::open_process(mark.pid));
   FL_CHECK(process.is_open() || errno == ESRCH, "a task cannot be watched: {}",
@@ -271,7 +275,7 @@ bool Tasks::adopt(TaskId task, const shim::Mark& mark) {
   return true;
 }
 
-std::optional<TaskStatus> Tasks::status_of(TaskId task, const Live& live) const {
+std::optional<TaskStatus> TaskProcesses::status_of(TaskId task, const Live& live) const {
   if (live.is_given_up) return std::nullopt;
   TaskStatus status{.id = task, .was_interrupted = shim::was_interrupted(folder_of(task))};
   bool is_frozen = false;
@@ -289,13 +293,25 @@ std::optional<TaskStatus> Tasks::status_of(TaskId task, const Live& live) const 
   return status;
 }
 
-void Tasks::forget(TaskId task) {
+// A shim is the subreaper of its task, so all that is of the task is below it, wherever it went.
+bool TaskProcesses::has_process(pid_t pid) const {
+  for (pid_t at = pid; at > 1;) {
+    if (std::ranges::any_of(live_, [&](const auto& entry) { return entry.second.pid == at; }))
+      return true;
+    const std::optional<shim::Process> process = shim::find_process(at);
+    if (!process || process->has_ended()) return true;
+    at = process->parent;
+  }
+  return false;
+}
+
+void TaskProcesses::forget(TaskId task) {
   if (live_.count(task) != 0) return;
   const std::optional<shim::Mark> mark = shim::read_mark(folder_of(task));
   clean(task, mark ? mark->cgroup : std::string());
 }
 
-void Tasks::clean(TaskId task, const std::string& cgroup) const {
+void TaskProcesses::clean(TaskId task, const std::string& cgroup) const {
   if (!cgroup.empty()) remove_cgroup(cgroup);
   // The mark of a shim must not go before the folder has: another one could begin the task meanwhile.
   const std::filesystem::path gone = options_.folder / "removed";
@@ -305,7 +321,7 @@ void Tasks::clean(TaskId task, const std::string& cgroup) const {
   std::filesystem::remove_all(gone, ignored);
 }
 
-std::string Tasks::progress(TaskId task) const {
+std::string TaskProcesses::progress(TaskId task) const {
   const Descriptor file(::open(progress_path(task).c_str(),
                                O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat now {};

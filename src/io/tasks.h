@@ -28,16 +28,20 @@ struct TaskOptions {
   std::uint64_t open_files = 0;  // the soft limit of a task's processes; 0: as this process has it
 };
 
-class Tasks {
+class TaskProcesses {
  public:
   // `epoll` must outlive it, at its place. Error: its folders cannot be made.
-  static Result<Tasks> open(TaskOptions options, Epoll& epoll);
+  static Result<TaskProcesses> open(TaskOptions options, Epoll& epoll);
 
   // The end of a task, where that is what `ready` says. Nothing otherwise.
   std::optional<IoEvent> handle(const Epoll::Ready& ready);
 
-  // As those of Io.
-  Status start(const TaskSpec& spec);
+  // Whether a process is one of a task's: below a shim. So is one that ends meanwhile, for all that is
+  // known.
+  bool has_process(pid_t pid) const;
+
+  // As those of Io. `terminal`: what the task gets; -1: none.
+  Status start(const TaskSpec& spec, int terminal);
   Status freeze(TaskId task);
   Status thaw(TaskId task);
   void interrupt(TaskId task);
@@ -58,11 +62,11 @@ class Tasks {
   };
   using Map = std::map<TaskId, Live>;
 
-  Tasks(TaskOptions options, Epoll& epoll) : options_(std::move(options)), epoll_(&epoll) {}
+  TaskProcesses(TaskOptions options, Epoll& epoll) : options_(std::move(options)), epoll_(&epoll) {}
   std::string folder_of(TaskId task) const;
   std::string cgroup_of(TaskId task) const;
   Status prepare(const TaskSpec& spec) const;
-  Status launch(const TaskSpec& spec, const std::string& cgroup);
+  Status launch(const TaskSpec& spec, const std::string& cgroup, int terminal);
   Live& watch(TaskId task, pid_t pid, Descriptor shim, std::string cgroup);
   void clean(TaskId task, const std::string& cgroup) const;
   std::optional<TaskStatus> look(TaskId task);

@@ -73,6 +73,14 @@ TEST_F(Canary, ASplitGangIsFound) {
                                               "its gang is split"});
 }
 
+TEST_F(Canary, ASplitTaskIsFound) {
+  std::get<record::Arrived>(records[kArriveJob1].what).asked.task_gpus = 2;
+  EXPECT_EQ(audit(), std::vector<std::string>{});
+  std::get<record::Arrived>(records[kArriveJob1].what).asked.task_gpus = 3;
+  ASSERT_FALSE(audit().empty());
+  EXPECT_EQ(audit()[0], "at 10000 ms: job 1 gets 4 GPUs of node 0, which splits a task of 3");
+}
+
 TEST_F(Canary, CopiesOfAJobAddTheirWork) {
   placed(kPlaceJob1).gang = Gang(gangs[1]).first(1);
   placed(kPlaceJob1).gpu_masks = std::span(gpu_masks[1]).first(1);
@@ -157,6 +165,12 @@ TEST_F(Canary, AChangedSpeedCountsFromItsMoment) {
   EXPECT_EQ(audit(), std::vector<std::string>{});
   finish.t = {45'000};
   EXPECT_EQ(audit()[0], "at 45000 ms: job 1 finishes with 500 ms of work left");
+}
+
+TEST_F(Canary, ASpeedThatChangesTwiceAtOneInstantIsFound) {
+  insert(kFinishJob1, 14'000, record::Speed{JobId(1), Rate::of(0.5)});
+  insert(kFinishJob1, 14'000, record::Speed{JobId(1), Rate::of(0.25)});
+  EXPECT_EQ(audit()[0], "at 14000 ms: job 1 changes its speed twice at one instant");
 }
 
 TEST_F(Canary, TimeRunningBackwardsIsFound) {

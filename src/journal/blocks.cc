@@ -60,13 +60,6 @@ std::uint32_t crc_of(std::string_view block) {
 
 }  // namespace
 
-BlockWriter BlockWriter::begin(std::unique_ptr<AppendFile> file) {
-  BlockWriter writer(std::move(file), 0);
-  writer.written_ = writer.file_->append(
-      {reinterpret_cast<const std::uint8_t*>(kBlocksMagic.data()), kBlocksMagic.size()});
-  return writer;
-}
-
 BlockWriter::BlockWriter(std::unique_ptr<AppendFile> file, std::uint64_t blocks)
     : file_(std::move(file)), blocks_(blocks), context_(ZSTD_createCCtx()) {
   FL_CHECK(context_ != nullptr, "zstd has no memory");

@@ -43,8 +43,6 @@ constexpr std::size_t kBlockBytesMax = std::size_t{16} << 20;
 
 class BlockWriter {
  public:
-  // Writes blocks to an empty file.
-  static BlockWriter begin(std::unique_ptr<AppendFile> file);
   // Goes on after the first `blocks` blocks of a file, which has nothing behind them.
   BlockWriter(std::unique_ptr<AppendFile> file, std::uint64_t blocks);
   // A file without blocks at `path`, which replaces at once what was there. Error: it cannot be

@@ -28,9 +28,8 @@ Status CheckedJournal::status() const {
 std::string CheckedJournal::wrong(const Record& record) {
   return std::visit(
       Overloaded{
-          [&](const OneOf<record::Run, record::User, record::Node, record::Tickets> auto& what) {
-            return wrong_in(what);
-          },
+          [&](const OneOf<record::Run, record::Group, record::User, record::Node,
+                          record::Tickets> auto& what) { return wrong_in(what); },
           [&](const OneOf<record::Arrived, record::Rejected, record::Unsubmitted> auto& job) {
             return wrong_in_job(job.asked);
           },
@@ -52,10 +51,23 @@ std::string CheckedJournal::wrong_in(const record::Run& run) {
   return {};
 }
 
+std::string CheckedJournal::wrong_in(const record::Group& group) {
+  if (group.group.row() != groups_) return fmt::format("group {} is out of order", groups_);
+  if (group.tickets < 1 || group.tickets > kTicketsMax || group.quota < 0) {
+    return fmt::format("group {} has {} tickets and a quota of {}", groups_, group.tickets,
+                       group.quota);
+  }
+  ++groups_;
+  return {};
+}
+
 std::string CheckedJournal::wrong_in(const record::User& user) {
   if (user.user.row() != users_) return fmt::format("user {} is out of order", users_);
   if (user.tickets < 1 || user.tickets > kTicketsMax) {
     return fmt::format("user {} has {} tickets", users_, user.tickets);
+  }
+  if (!user.group.is_none() && user.group.row() >= groups_) {
+    return fmt::format("user {} is of group {} of {}", users_, user.group.row(), groups_);
   }
   ++users_;
   return {};

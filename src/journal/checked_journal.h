@@ -3,7 +3,7 @@
 // Metrics and what is built on them require the records of one run and check it only by FL_CHECK,
 // while a file may hold anything. This sink stands between the two: it passes records on as long as
 // one run can have written them, by the rules of the audit and of what they name, and nothing after
-// the first that is wrong. Users, nodes and jobs may come at any time; what a record names is there
+// the first that is wrong. Groups, users, nodes and jobs may come at any time; what a record names is there
 // by then, but for Ignored, which may be about anything. O(slices) per record.
 #pragma once
 
@@ -28,6 +28,7 @@ class CheckedJournal : public RecordSink {
   // What the audit does not check; empty: nothing is wrong.
   std::string wrong(const Record& record);
   std::string wrong_in(const record::Run& run);
+  std::string wrong_in(const record::Group& group);
   std::string wrong_in(const record::User& user);
   std::string wrong_in(const record::Node& node);
   std::string wrong_in(const record::Tickets& tickets) const;
@@ -40,6 +41,7 @@ class CheckedJournal : public RecordSink {
   bool begun_ = false;    // the first record came
   std::size_t jobs_ = 0;  // of the trace, or that have come since
   std::size_t types_ = 0;
+  std::size_t groups_ = 0;
   std::size_t users_ = 0;
   std::size_t nodes_ = 0;
   std::size_t racks_ = 0;

@@ -129,6 +129,23 @@ TEST(CheckedJournal, WhatWasIgnoredMayBeAboutAnything) {
             "");
 }
 
+TEST(CheckedJournal, RefusesAUserOfAGroupThatDoesNotExist) {
+  const auto problem_with = [](const Record& record) {
+    return problem_of([&](TestJournal&, RecordSink& sink) { sink.on(record); });
+  };
+  EXPECT_NE(problem_with({{}, record::User{UserId(2), "u", 1, GroupId(0)}}).find("group 0 of 0"),
+            std::string::npos);
+  EXPECT_NE(problem_with({{}, record::Group{GroupId(1), "g", 1, 0}}).find("out of order"),
+            std::string::npos);
+  EXPECT_NE(problem_with({{}, record::Group{GroupId(0), "g", 0, 0}}).find("0 tickets"),
+            std::string::npos);
+  EXPECT_EQ(problem_of([](TestJournal&, RecordSink& checked) {
+              checked.on({{}, record::Group{GroupId(0), "g", 1, 4}});
+              checked.on({{}, record::User{UserId(2), "u", 1, GroupId(0)}});
+            }),
+            "");
+}
+
 TEST(CheckedJournal, RefusesUsersWithoutTickets) {
   Seen seen;
   CheckedJournal checked(seen);

@@ -4,6 +4,7 @@
 
 #include "fairlead/base/overloaded.h"
 #include "fairlead/journal/journal.h"
+#include "fairlead/model/job_row.h"
 
 #include <array>
 #include <bit>
@@ -27,6 +28,7 @@ enum PlaceFlag : std::uint64_t {
 // No run lasts longer: the time of a record stays far from overflow whatever the bytes say.
 constexpr Time kTimeMax{std::int64_t{1} << 60};
 constexpr std::uint64_t kRowMax = 0xfffffffe;  // of an id
+constexpr std::uint64_t kTaskGpusMax = 1'000'000;
 
 // The names of a run: policy, options, cluster, trace, then the GPU types.
 constexpr std::size_t kLabels = 4;
@@ -68,16 +70,34 @@ void get(Reader& in, record::Run& run, Storage& storage) {
   run.gpu_types = storage.gpu_types;
 }
 
+void put(Writer& out, const record::Group& group) {
+  out.id(group.group);
+  out.text(group.name);
+  out.i64(group.tickets);
+  out.i64(group.quota);
+}
+
+void get(Reader& in, record::Group& group, Storage& storage) {
+  group.group = in.id<GroupId>();
+  group.name = storage.texts[0] = in.text();
+  group.tickets = in.i64();
+  group.quota = in.i64();
+}
+
+// The tickets of a user with a group are negative, and the group follows.
 void put(Writer& out, const record::User& user) {
   out.id(user.user);
   out.text(user.name);
-  out.i64(user.tickets);
+  out.i64(user.group.is_none() ? user.tickets : -user.tickets);
+  if (!user.group.is_none()) out.id(user.group);
 }
 
 void get(Reader& in, record::User& user, Storage& storage) {
   user.user = in.id<UserId>();
   user.name = storage.texts[0] = in.text();
-  user.tickets = in.i64();
+  const std::int64_t tickets = in.i64();
+  user.tickets = tickets < 0 && tickets >= -kTicketsMax ? -tickets : tickets;
+  user.group = user.tickets == tickets ? GroupId() : in.id<GroupId>();
 }
 
 void put(Writer& out, const record::Node& node) {
@@ -98,12 +118,25 @@ void get(Reader& in, record::Node& node, Storage& storage) {
   node.gpus = in.u32();
 }
 
+// Tasks of one GPU, by far the most frequent ones, cost no byte: what is above 1 stands above the 32
+// bits of `gpus`.
+void put_gang(Writer& out, const JobSpec& asked) {
+  out.u64(std::uint64_t{asked.task_gpus - 1} << 32 | asked.gpus);
+}
+
+void get_gang(Reader& in, JobSpec& asked) {
+  const std::uint64_t gang = in.u64();
+  if (gang >> 32 >= kTaskGpusMax) return in.fail();
+  asked.gpus = static_cast<std::uint32_t>(gang);
+  asked.task_gpus = static_cast<std::uint32_t>(gang >> 32) + 1;
+}
+
 void put(Writer& out, const JobSpec& asked) {
   out.id(asked.job);
   out.id(asked.user);
   out.text(asked.name);
   out.text(asked.model);
-  out.u64(asked.gpus);
+  put_gang(out, asked);
   out.u64(asked.gpus_min);
   out.u64(asked.gpus_max);
   out.u64(asked.types);
@@ -115,7 +148,7 @@ void get(Reader& in, JobSpec& asked, Storage& storage) {
   asked.user = in.id<UserId>();
   asked.name = storage.texts[0] = in.text();
   asked.model = storage.texts[1] = in.text();
-  asked.gpus = in.u32();
+  get_gang(in, asked);
   asked.gpus_min = in.u32();
   asked.gpus_max = in.u32();
   asked.types = in.u32();
@@ -123,7 +156,6 @@ void get(Reader& in, JobSpec& asked, Storage& storage) {
 }
 
 void put(Writer& out, const record::Arrived& arrived) { put(out, arrived.asked); }
-
 void get(Reader& in, record::Arrived& arrived, Storage& storage) {
   get(in, arrived.asked, storage);
 }
@@ -155,7 +187,6 @@ template <class T>
 concept OfGpus = OneOf<T, record::GpusDown, record::GpusUp>;
 
 void put(Writer& out, const OfJob auto& what) { out.id(what.job); }
-
 void get(Reader& in, OfJob auto& what, Storage&) { what.job = in.id<JobId>(); }
 
 // Whole nodes are the rule: 0 stands for all their GPUs.
@@ -287,7 +318,6 @@ void get(Reader& in, record::Ignored& ignored, Storage&) {
 }
 
 void put(Writer&, const record::Skipped&) {}
-
 void get(Reader&, record::Skipped&, Storage&) {}
 
 void put(Writer& out, const record::Snapshot& snapshot) {
@@ -337,6 +367,20 @@ void put(Writer& out, const record::Reported& reported) {
 void get(Reader& in, record::Reported& reported, Storage&) {
   reported.job = in.id<JobId>();
   reported.left = {in.i64()};
+}
+
+void put(Writer& out, const record::Carried& carried) {
+  out.id(carried.job);
+  out.u64(carried.hold);
+  out.i64(saturated_gpu_ms(carried.attained));
+  out.i64(carried.done.ms);
+}
+
+void get(Reader& in, record::Carried& carried, Storage&) {
+  carried.job = in.id<JobId>();
+  carried.hold = in.u32();
+  carried.attained = {in.i64()};
+  carried.done = {in.i64()};
 }
 
 void get(Reader& in, record::Speed& speed, Storage&) {
@@ -456,17 +500,25 @@ std::string_view impossible_place(const record::Place& place) {
   return place.rate.fixed >= 0 && place.locality.fixed >= 0 ? "" : kRate;
 }
 
+std::string_view impossible_job(const JobSpec& asked) {
+  if (!in_range(asked.work)) return kDuration;
+  const bool in_tasks = asked.gpus % asked.task_gpus == 0 &&
+                        asked.gpus_min % asked.task_gpus == 0 &&
+                        asked.gpus_max % asked.task_gpus == 0;
+  return in_tasks ? "" : "tasks that do not divide the gang";
+}
+
 // What no run can have written, or empty. What a faulty run can have written is left to the audit.
 std::string_view impossible(const Record& record) {
   using Wrong = std::string_view;
   return std::visit(
       Overloaded{
           [](const OneOf<record::Arrived, record::Rejected> auto& job) -> Wrong {
-            return in_range(job.asked.work) ? "" : kDuration;
+            return impossible_job(job.asked);
           },
           [](const record::Unsubmitted& unsubmitted) -> Wrong {
-            if (!in_range(unsubmitted.asked.work)) return kDuration;
-            return in_range(unsubmitted.submit) ? "" : "a submission out of range";
+            if (!in_range(unsubmitted.submit)) return "a submission out of range";
+            return impossible_job(unsubmitted.asked);
           },
           [](const record::Evicted& evicted) -> Wrong {
             return in_range(evicted.lost) ? "" : kDuration;
@@ -474,6 +526,10 @@ std::string_view impossible(const Record& record) {
           [](const record::Place& place) -> Wrong { return impossible_place(place); },
           [](const record::Reported& reported) -> Wrong {
             return reported.left.ms > 0 ? "" : "a job reports that it has nothing left";
+          },
+          [](const record::Carried& carried) -> Wrong {
+            if (carried.attained < GpuTime{}) return "a job has been served less than nothing";
+            return in_range(carried.done) ? "" : kDuration;
           },
           [](const record::Speed& speed) -> Wrong { return speed.rate.fixed >= 0 ? "" : kRate; },
           [](const record::Started& started) -> Wrong {

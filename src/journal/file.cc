@@ -30,13 +30,6 @@ Result<JournalFile> JournalFile::append_to(const std::filesystem::path& path, Re
   return journal;
 }
 
-JournalFile JournalFile::begin(std::unique_ptr<AppendFile> file) {
-  JournalFile journal;
-  journal.block_bytes_ = kBlockBytesMax / 2;
-  journal.file_.emplace(BlockWriter::begin(std::move(file)));
-  return journal;
-}
-
 JournalFile JournalFile::go_on(const JournalEnd& end, std::unique_ptr<AppendFile> file) {
   FL_CHECK(end.state == JournalEnd::State::kUnfinished, "a journal that cannot go on");
   JournalFile journal;

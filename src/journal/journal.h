@@ -76,10 +76,9 @@ class JournalFile : public RecordSink {
   // that is finished. O(bytes).
   static Result<JournalFile> append_to(const std::filesystem::path& path, RecordSink& before,
                                        JournalEnd* end = nullptr);
-  // The same for journals that are read after a crash, so blocks end where sync() is called: none
-  // has half an instant. `file` is empty, and may be of another machine.
-  static JournalFile begin(std::unique_ptr<AppendFile> file);
-  // Goes on behind records of which read_journal() said `end`; the file stops there.
+  // Goes on behind records of which read_journal() said `end`; the file stops there, and may be of
+  // another machine. For journals that are read after a crash: blocks end only where sync() is called,
+  // so that none has half an instant.
   static JournalFile go_on(const JournalEnd& end, std::unique_ptr<AppendFile> file);
   JournalFile(JournalFile&&) noexcept;
   ~JournalFile() override;

@@ -1,6 +1,7 @@
 #include "fairlead/journal/journal.h"
 
 #include "fairlead/base/overloaded.h"
+#include "fairlead/model/job_row.h"
 
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -16,7 +17,8 @@ std::string text_of(const record::Run& run) {
 }
 
 std::string text_of(const record::User& user) {
-  return fmt::format("user {} {} {}", user.user.row(), user.name, user.tickets);
+  return fmt::format("user {} {} {} {}", user.user.row(), user.name, user.tickets,
+                     user.group.row());
 }
 
 std::string text_of(const record::Node& node) {
@@ -25,9 +27,9 @@ std::string text_of(const record::Node& node) {
 }
 
 std::string text_of(const JobSpec& asked) {
-  return fmt::format("{} {} {} {} {} {} {} {} {}", asked.job.row(), asked.user.row(), asked.name,
-                     asked.model, asked.gpus, asked.gpus_min, asked.gpus_max, asked.types,
-                     asked.work.ms);
+  return fmt::format("{} {} {} {} {} {} {} {} {} {}", asked.job.row(), asked.user.row(), asked.name,
+                     asked.model, asked.gpus, asked.gpus_min, asked.gpus_max, asked.task_gpus,
+                     asked.types, asked.work.ms);
 }
 std::string text_of(const record::Arrived& arrived) { return text_of(arrived.asked); }
 std::string text_of(const record::Rejected& rejected) {
@@ -110,6 +112,14 @@ std::string text_of(const record::Ignored& ignored) {
   return fmt::format("{} {} {} {}", event_name(ignored.event), ignored.job.row(),
                      ignored.node.row(), ignored.hold);
 }
+std::string text_of(const record::Carried& carried) {
+  return fmt::format("{} {} {} {}", carried.job.row(), carried.hold,
+                     static_cast<std::int64_t>(carried.attained.gpu_ms), carried.done.ms);
+}
+std::string text_of(const record::Group& group) {
+  return fmt::format("group {} {} {} {}", group.group.row(), group.name, group.tickets,
+                     group.quota);
+}
 std::string text_of(const record::Skipped&) { return "skipped"; }
 std::string text_of(const record::Snapshot& snapshot) {
   std::string text = fmt::format("{} {}", snapshot.policy, snapshot.options);
@@ -151,9 +161,10 @@ struct Fixture {
             .user = UserId(2),
             .name = "application_1 \"quoted\"",
             .model = "ResNet50",
-            .gpus = 6,
-            .gpus_min = 3,
-            .gpus_max = 12,
+            .gpus = 12,
+            .gpus_min = 6,
+            .gpus_max = 24,
+            .task_gpus = 3,
             .work = hours(3)};
   }
   record::Place place() const {
@@ -203,6 +214,8 @@ struct Fixture {
         {{60}, record::GpusUp{NodeId(3), 0x5}},
         {{61}, record::Speed{JobId(1), Rate::of(1.5)}},
         {{61}, record::Reported{JobId(1), Duration{7}}},
+        {{62}, record::Carried{JobId(1), 3, {5}, Duration{9}}},
+        {{62}, record::Group{GroupId(0), "vision", 3, 16}},
         {{62}, trade},
         {{70}, record::Finished{JobId(1)}},
         {{71}, record::Failed{JobId(1), "exit status 1"}},
@@ -236,6 +249,17 @@ TEST(Journal, EveryRecordKindComesBackAsItWas) {
   Rendered back;
   ASSERT_TRUE(decode_journal(Reader(encode(records)), back).has_value());
   EXPECT_EQ(back.lines, render_all(records));
+}
+
+TEST(Journal, AUsersGroupStandsBehindItsTicketsAndCostsNothingWithoutOne) {
+  const Record grouped{{6}, record::User{UserId(4), "cat", kTicketsMax, GroupId(7)}};
+  const Record alone{{6}, record::User{UserId(5), "dan", 2}};
+  const Record end{{7}, record::End{}};
+  Rendered back;
+  ASSERT_TRUE(decode_journal(Reader(encode({grouped, alone, end})), back).has_value());
+  EXPECT_EQ(back.lines, render_all({grouped, alone, end}));
+  // Kind, time, user, name and tickets: as it was before there were groups.
+  EXPECT_EQ(encode({alone}), (std::vector<std::uint8_t>{1, 12, 6, 3, 'd', 'a', 'n', 4}));
 }
 
 // HadarE's copies and Gandiva's packing come later; the format has room for them from the start.

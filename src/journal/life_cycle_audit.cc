@@ -50,6 +50,7 @@ void LifeCycleAudit::on(const Record& record) {
               problem("job {} reports before it came", reported.job.row());
             }
           },
+          [&](const record::Carried& carried) { on_carried(carried); },
           [&](const record::End& end) { on_end(end.counts); },
           [](const auto&) {},
       },
@@ -87,6 +88,7 @@ void LifeCycleAudit::on_known(const JobSpec& asked, State state) {
   job.state = state;
   job.gpus_min = asked.gpus_min;
   job.gpus_max = asked.gpus_max;
+  job.task_gpus = asked.task_gpus;
   counts_.rejected += state == State::kRejected;
 }
 
@@ -148,6 +150,11 @@ void LifeCycleAudit::on_place(const record::Place& place) {
     problem("job {} gets {} GPUs and asks for {} to {}: its gang is split", place.job.row(), gpus,
             job.gpus_min, job.gpus_max);
   }
+  for (Slice slice : place.gang) {
+    if (slice.gpus % job.task_gpus == 0) continue;
+    problem("job {} gets {} GPUs of node {}, which splits a task of {}", place.job.row(),
+            slice.gpus, slice.node.row(), job.task_gpus);
+  }
   job.state = State::kRunning;
 }
 
@@ -156,6 +163,13 @@ void LifeCycleAudit::on_started(JobId id) {
   if (job == nullptr) return;
   if (!job->is_starting) problem("job {} starts twice", id.row());
   job->is_starting = false;
+}
+
+void LifeCycleAudit::on_carried(const record::Carried& carried) {
+  if (!jobs_.has(carried.job) || jobs_[carried.job].state != State::kWaiting) {
+    return problem("job {} has had something before, but does not wait", carried.job.row());
+  }
+  jobs_[carried.job].hold = carried.hold;
 }
 
 void LifeCycleAudit::on_held(JobId id) {

@@ -1,7 +1,7 @@
 // The audit of life cycles and capacity, which hold in every world:
 //  1. no GPU is granted twice, nor one that is down, closed, or not there;
-//  2. gangs are whole: sorted slices of distinct nodes, within what the job asks for; copies of a
-//     job are placed together, on different nodes;
+//  2. gangs are whole: sorted slices of distinct nodes, within what the job asks for, and split
+//     no task; copies of a job are placed together, on different nodes;
 //  3. jobs go unseen -> waiting <-> running -> finished or failed, and only so; from waiting or
 //     running, and back to waiting, also to held;
 //  4. where the world reports them, starts and stops are confirmed at most once;
@@ -46,6 +46,7 @@ class LifeCycleAudit {
     bool is_starting = false;  // Started or StartFailed is to come
     std::uint32_t gpus_min = 0;
     std::uint32_t gpus_max = 0;
+    std::uint32_t task_gpus = 1;
     Time placed_at;
     std::uint32_t copies = 0;
     HoldId hold = 0;
@@ -73,6 +74,7 @@ class LifeCycleAudit {
   void on_place(const record::Place& place);
   void on_started(JobId job);
   void on_stopped(JobId job, HoldId hold, bool is_over);
+  void on_carried(const record::Carried& carried);
   void on_held(JobId job);
   void on_released(JobId job);
   void on_gpus_down(const record::GpusDown& down);

@@ -4,7 +4,7 @@
 // (base/overloaded.h), or with std::get_if where they want one kind. Views and spans are valid
 // during the call that passes the record.
 //
-// Order of records: Run, User*, Node*, then by time: who and what is new, events, then the steps of
+// Order of records: Run, Group*, User*, Node*, then by time: who and what is new, events, then the steps of
 // that time's decision (Stop*, Place*), the speeds that they changed, and the notes; then
 // Unsubmitted*, last End. The state of a run is the fold of its records (engine/tables.h).
 //
@@ -49,10 +49,18 @@ struct Run {
   std::span<const std::string> gpu_types;
 };
 
+struct Group {
+  GroupId group;
+  std::string_view name;
+  std::int64_t tickets = 0;
+  std::int64_t quota = 0;  // GPUs that its users may hold together; 0: any number
+};
+
 struct User {
   UserId user;
   std::string_view name;
   std::int64_t tickets = 0;
+  GroupId group{};  // none: it has none
 };
 
 struct Node {
@@ -210,6 +218,15 @@ struct Reported {  // the job says how much it has left
   Duration left;  // running time on its reference gang, more than zero
 };
 
+// What a job had before this journal began, in one that is condensed (Engine::condense). It follows the
+// job's Arrived.
+struct Carried {
+  JobId job;
+  HoldId hold = 0;   // its last
+  GpuTime attained;  // GPU time served
+  Duration done;     // running time on its reference gang
+};
+
 struct End {
   JobCounts counts;
 };
@@ -230,7 +247,8 @@ struct Record {
                    Note, record::End, record::Unsubmitted, record::Stopped, record::StopFailed,
                    record::Started, record::StartFailed, record::Held, record::Released,
                    record::Cordoned, record::Uncordoned, record::Tickets, record::Ignored,
-                   record::Skipped, record::Snapshot, record::Closed, record::Reported>;
+                   record::Skipped, record::Snapshot, record::Closed, record::Reported,
+                   record::Carried, record::Group>;
   Time t;
   What what;
 };

@@ -45,6 +45,7 @@ void WorkAudit::on_place(const record::Place& place) {
   if (place.is_reported) job.is_exact = false;
   if (place.copy == 0) {
     job.rate = {};
+    job.speed_at = Time::never();
     job.progress_from = now_;
   }
   job.runs = true;
@@ -69,6 +70,9 @@ void WorkAudit::on_stop(JobId id, Duration lost) {
 void WorkAudit::on_speed(const record::Speed& speed) {
   AuditedJob* const job = running(speed.job);
   if (job == nullptr) return;
+  if (job->speed_at == now_)
+    problem("job {} changes its speed twice at one instant", speed.job.row());
+  job->speed_at = now_;
   if (now_ > job->progress_from) {
     rates_.add(speed.job, {.from = job->progress_from, .to = now_, .rate = job->rate});
   }

@@ -1,6 +1,7 @@
 // The audit of the work done, for worlds that are exact, as the simulator is: a finish comes at the
 // first millisecond at which the journalled rates have done the job's work, and no running job
-// outlives that moment: no work is lost or invented.
+// outlives that moment: no work is lost or invented. A speed changes at most once at one instant, for
+// all that happens at it.
 //
 // A job whose start a world reports, rather than promises to the millisecond, is left out from then
 // on. What is against the life cycle is left to the other audit. O(1) per record.
@@ -26,6 +27,7 @@ class WorkAudit {
     Work left;
     Rate rate;
     Time progress_from;
+    Time speed_at = Time::never();  // when its speed changed last
   };
 
   template <class... Args>

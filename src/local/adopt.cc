@@ -15,10 +15,8 @@ TaskHistory::TaskHistory(FirstGpus first, std::span<const TaskStatus> tasks)
 void TaskHistory::on(const Record& record) {
   const auto* place = std::get_if<record::Place>(&record.what);
   if (place == nullptr || place->copy > 0) return;
-  Count& count = counts_.grow_to(place->job);
-  const auto found = gpus_.find({place->job, ++count.holds});
+  const auto found = gpus_.find({place->job, ++holds_.grow_to(place->job)});
   if (found != gpus_.end()) found->second = machine_gpus(first_, place->gang, place->gpu_masks);
-  if (place->kind != PlaceKind::kResume) ++count.starts;
 }
 
 std::span<const std::uint32_t> TaskHistory::gpus_of(TaskId task) const {
@@ -27,12 +25,9 @@ std::span<const std::uint32_t> TaskHistory::gpus_of(TaskId task) const {
   return found->second;
 }
 
-std::uint32_t TaskHistory::starts_of(JobId job) const {
-  return counts_.has(job) ? counts_[job].starts : 0;
-}
-
 void LocalBackend::adopt(Time now, std::span<const TaskStatus> tasks, const TaskHistory& history) {
   for (auto& [id, job] : jobs_) job.hold = tables_.jobs.hold[id];
+  look_at_gpus(now);  // before any task begins
   // An end of which the journal has known since a later task began was only not forgotten yet.
   const auto is_past = [&](const TaskStatus& task) {
     return std::ranges::any_of(tasks, [&](const TaskStatus& other) {
@@ -79,7 +74,7 @@ void LocalBackend::find(Time now, const TaskStatus& status, const TaskHistory& h
   if (is_running && (status.was_interrupted || are_free(gpus, status.id.job))) {
     set_works(now, status.id.job, *job.task, true);
   }
-  if (!status.was_interrupted && !is_done(status.id.job)) return;
+  if (!status.was_interrupted && tables_.jobs.is_here(status.id.job)) return;
   if (has_ended) {
     job.task->state = State::kLeaving;
   } else {
@@ -90,7 +85,7 @@ void LocalBackend::find(Time now, const TaskStatus& status, const TaskHistory& h
 // A job that is here, and the task that was found of it, if any. It has ended already if its job is
 // running and has none, where that was not said to have ended.
 void LocalBackend::take_up(Time now, JobId id, Job& job) {
-  if (job.has_ended || is_done(id)) return;
+  if (job.has_ended || !tables_.jobs.is_here(id)) return;
   const Jobs& jobs = tables_.jobs;
   const bool works = job.task && job.task->works && job.task->state == State::kRunning;
   if (jobs.state[id] != JobState::kRunning) {

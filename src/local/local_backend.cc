@@ -12,14 +12,7 @@ namespace {
 // A task that was killed and is still there, as one that waits for a disk, is killed again.
 constexpr Duration kKillAgain = seconds(10);
 
-std::string file_of(JobId job) { return fmt::format("jobs/{}", job.row()); }
-
 }  // namespace
-
-std::string end_text(TaskEnd end) {
-  if (end.signal != 0) return fmt::format("signal {}", end.signal);
-  return fmt::format("exit code {}", end.code);
-}
 
 FirstGpus first_gpus(const Cluster& cluster) {
   FirstGpus first;
@@ -58,20 +51,14 @@ void LocalBackend::add(JobId job, Submission submission, std::uint32_t starts) {
   jobs_[job] = {.what = std::move(submission), .starts = starts};
 }
 
+void LocalBackend::add_new(JobId job, Submission submission, ConnectionId client) {
+  const ConnectionId terminal = submission.has_terminal ? client : 0;
+  jobs_[job] = {.what = std::move(submission), .terminal = terminal};
+}
+
 const Submission* LocalBackend::submission(JobId job) const {
   const auto found = jobs_.find(job);
   return found == jobs_.end() ? nullptr : &found->second.what;
-}
-
-std::uint32_t LocalBackend::starts(JobId job) const {
-  const auto found = jobs_.find(job);
-  return found == jobs_.end() ? 0 : found->second.starts;
-}
-
-bool LocalBackend::is_done(JobId job) const {
-  if (!tables_.jobs.has(job)) return true;
-  const JobState state = tables_.jobs.state[job];
-  return state != JobState::kWaiting && state != JobState::kRunning && state != JobState::kHeld;
 }
 
 void LocalBackend::on(const Record& record) {
@@ -117,7 +104,7 @@ void LocalBackend::stop(Time now, JobId id, HoldId hold, bool moves) {
     return say_stopped(id, hold);
   }
   if (!job.task || job.task->state != State::kRunning) return say_stopped(id, hold);
-  if (moves || is_done(id)) return leave(now, *job.task, hold);
+  if (moves || !tables_.jobs.is_here(id)) return leave(now, *job.task, hold);
   freeze(now, job, hold);
 }
 
@@ -154,6 +141,12 @@ bool LocalBackend::start_due(Time now, JobId id, Job& job) {
     return false;
   }
   if (!are_free(start.gpus, id)) return false;
+  if (start.is_refused) return false;
+  if (has_foreign(start.gpus)) {  // the engine takes the start back
+    job.start->is_refused = true;
+    say_foreign(start.gpus);
+    return false;
+  }
   const Status status = job.task ? io_.thaw(job.task->id) : begin_task(id, job);
   if (status) {
     job.task->state = State::kRunning;
@@ -163,7 +156,9 @@ bool LocalBackend::start_due(Time now, JobId id, Job& job) {
                 .hold = start.hold,
                 .overhead = now - start.since});
   } else {
-    inbox_.add({.kind = EventKind::kStartFailed,
+    // Who sits at a terminal tries it again, or not.
+    job.has_ended = job.what.has_terminal && !job.task;
+    inbox_.add({.kind = job.has_ended ? EventKind::kFailed : EventKind::kStartFailed,
                 .job = id,
                 .hold = start.hold,
                 .reason = inbox_.keep(status.error().message)});
@@ -174,6 +169,8 @@ bool LocalBackend::start_due(Time now, JobId id, Job& job) {
 
 Status LocalBackend::begin_task(JobId id, Job& job) {
   const TaskId task{id, job.start->hold};
+  if (job.what.has_terminal && job.terminal == 0)
+    return run_error("its terminal is gone: the daemon has begun anew since it was handed in");
   TaskSpec spec{.id = task,
                 .uid = job.what.uid,
                 .gid = job.what.gid,
@@ -182,9 +179,10 @@ Status LocalBackend::begin_task(JobId id, Job& job) {
                 .folder = job.what.folder,
                 .umask = job.what.umask,
                 .gpus = job.start->gpus,
-                .processes = job.what.processes};
-  ++job.starts;
+                .processes = job.what.processes,
+                .terminal = job.terminal};
   FL_TRY(io_.start(spec));
+  ++job.starts;
   job.task = {.id = task, .gpus = job.start->gpus, .works = false};
   return {};
 }
@@ -203,7 +201,6 @@ std::vector<std::string> LocalBackend::environment(JobId id, const Job& job) con
       fmt::format("FAIRLEAD_SPEED={}", machine_.speed[type]),
       fmt::format("FAIRLEAD_RESTART_COUNT={}", job.starts),
       fmt::format("FAIRLEAD_PROGRESS={}", io_.progress_path({id, job.start->hold})),
-      fmt::format("WORLD_SIZE={}", job.what.processes),
       "MASTER_ADDR=127.0.0.1",
       fmt::format("MASTER_PORT={}", io_.free_port()),
   };
@@ -230,44 +227,11 @@ void LocalBackend::set_works(Time now, JobId id, Task& task, bool works) {
     task.meter.run(now);
   } else {
     task.meter.pause(now);
+    task.idle_since = Time::never();
   }
   for (std::uint32_t gpu : task.gpus) {
     std::erase(works_on_[gpu], id);
     if (works) works_on_[gpu].push_back(id);
-  }
-}
-
-void LocalBackend::on_task_ended(Time now, TaskId id, TaskEnd end) {
-  ended_.push_back(id);
-  const auto found = jobs_.find(id.job);
-  if (found == jobs_.end() || !found->second.task || found->second.task->id != id) return;
-  Job& job = found->second;
-  const Task task = *job.task;
-  if (task.works) set_works(now, id.job, *job.task, false);
-  job.task.reset();
-  const bool is_leaving = task.state == State::kLeaving;
-  if (is_leaving) std::erase(leaving_, id.job);
-  if (task.stopped_hold != 0) say_stopped(id.job, task.stopped_hold);
-  // One that was about to be told to leave may have ended by itself just before.
-  const bool has_left = is_leaving && (end.was_asked || !end.is_known);
-  if (!has_left && !is_done(id.job)) {
-    job.has_ended = true;
-    say_ended(id.job, job, end);
-  }
-  if (is_done(id.job)) remove(id.job);
-  start_all_due(now);
-}
-
-void LocalBackend::say_ended(JobId id, const Job& job, TaskEnd end) {
-  if (!end.is_known) {
-    inbox_.add({.kind = EventKind::kEvicted, .job = id, .hold = job.hold});
-  } else if (end.code == 0 && end.signal == 0) {
-    inbox_.add({.kind = EventKind::kFinished, .job = id, .hold = job.hold});
-  } else {
-    inbox_.add({.kind = EventKind::kFailed,
-                .job = id,
-                .hold = job.hold,
-                .reason = inbox_.keep(end_text(end))});
   }
 }
 
@@ -291,16 +255,21 @@ void LocalBackend::retire(Time now) {
 
 void LocalBackend::remove(JobId id) {
   jobs_.erase(id);
-  io_.remove(file_of(id));
+  io_.remove(submission_file(id));
 }
 
 Time LocalBackend::deadline() const {
-  Time next = tables_.running.members().empty() ? Time::never() : next_look_;
+  const std::span<const JobId> running = tables_.running.members();
+  Time next = next_gpu_look_;
+  if (!running.empty()) next = std::min(next, next_look_);
+  for (JobId id : running) next = std::min(next, limit_at(id));
   for (JobId id : leaving_) next = std::min(next, jobs_.at(id).task->deadline);
   return next;
 }
 
-void LocalBackend::on_time(Time now) {
+void LocalBackend::on_time(Time now, Time instant) {
+  end_overlong(instant);
+  if (now >= next_gpu_look_) look_at_gpus(now);
   if (now >= next_look_) look(now);
   for (JobId id : leaving_) {
     Task& task = *jobs_.at(id).task;

@@ -14,10 +14,12 @@ Batch LocalWorld::wait(Time until, bool /*awaited*/) {
     take(event);
     due = Time{};
   }
-  backend_->on_time(io_.now());
   const Time now = io_.now();
-  if (leaves_ && inbox_.empty()) return {.now = std::min(now, until), .ended = true};
-  return inbox_.take(std::min(now, until), now);
+  const Time instant = std::min(now, until);
+  backend_->on_time(now, instant);
+  disk_ = backend_->disk();
+  if (!disk_ || (leaves_ && inbox_.empty())) return {.now = instant, .ended = true};
+  return inbox_.take(instant, now);
 }
 
 void LocalWorld::take(const IoEvent& event) {

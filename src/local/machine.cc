@@ -1,12 +1,11 @@
 #include "fairlead/local/machine.h"
 
 #include "fairlead/base/parse.h"
+#include "fairlead/io/nvml.h"
+#include "fairlead/model/gpu_names.h"
 
 #include <algorithm>
 #include <cctype>
-#include <dlfcn.h>
-#include <memory>
-#include <optional>
 
 namespace fairlead {
 namespace {
@@ -84,67 +83,6 @@ Result<Part> parse_part(std::string_view text) {
   return part;
 }
 
-// The part of NVML's interface that is used; its handles and results are plain C.
-class Nvml {
- public:
-  static Result<std::unique_ptr<Nvml>> load(const std::string& path) {
-    auto nvml = std::unique_ptr<Nvml>(new Nvml(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)));
-    if (nvml->library_ == nullptr) {
-      return input_error("no NVIDIA driver is installed ({} is not there)", path);
-    }
-    const bool is_whole = nvml->find("nvmlInit_v2", nvml->init_) &&
-                          nvml->find("nvmlShutdown", nvml->shutdown_) &&
-                          nvml->find("nvmlDeviceGetCount_v2", nvml->count_) &&
-                          nvml->find("nvmlDeviceGetHandleByIndex_v2", nvml->handle_) &&
-                          nvml->find("nvmlDeviceGetName", nvml->name_) &&
-                          nvml->find("nvmlDeviceGetUUID", nvml->uuid_);
-    if (!is_whole) return input_error("{} is not NVML as it is known here", path);
-    if (const int status = nvml->init_(); status != 0) {
-      return input_error("the NVIDIA driver does not answer (NVML error {})", status);
-    }
-    nvml->is_up_ = true;
-    return nvml;
-  }
-  Nvml(const Nvml&) = delete;
-  Nvml& operator=(const Nvml&) = delete;
-  ~Nvml() {
-    if (is_up_) shutdown_();
-    if (library_ != nullptr) ::dlclose(library_);
-  }
-
-  std::vector<Gpu> gpus() const {
-    unsigned count = 0;
-    if (count_(&count) != 0) return {};
-    std::vector<Gpu> gpus;
-    for (unsigned i = 0; i < count; ++i) {
-      void* device = nullptr;
-      char name[96] = {};
-      char uuid[96] = {};
-      const bool is_told = handle_(i, &device) == 0 && name_(device, name, sizeof name) == 0 &&
-                           uuid_(device, uuid, sizeof uuid) == 0;
-      if (is_told) gpus.push_back({short_gpu_name(name), uuid});
-    }
-    return gpus;
-  }
-
- private:
-  explicit Nvml(void* library) : library_(library) {}
-  template <class Function>
-  bool find(const char* name, Function& function) {
-    function = reinterpret_cast<Function>(::dlsym(library_, name));
-    return function != nullptr;
-  }
-
-  void* library_;
-  bool is_up_ = false;
-  int (*init_)() = nullptr;
-  int (*shutdown_)() = nullptr;
-  int (*count_)(unsigned*) = nullptr;
-  int (*handle_)(unsigned, void**) = nullptr;
-  int (*name_)(void*, char*, unsigned) = nullptr;
-  int (*uuid_)(void*, char*, unsigned) = nullptr;
-};
-
 }  // namespace
 
 Result<Machine> stand_in_machine(std::string_view text) {
@@ -167,7 +105,8 @@ Result<Machine> stand_in_machine(std::string_view text) {
 
 Result<Machine> nvidia_machine(const std::string& library) {
   FL_TRY_ASSIGN(nvml, Nvml::load(library));
-  const std::vector<Gpu> gpus = nvml->gpus();
+  std::vector<Gpu> gpus;
+  for (const Nvml::Gpu& gpu : nvml->gpus()) gpus.push_back({short_gpu_name(gpu.name), gpu.uuid});
   if (gpus.empty()) return input_error("the NVIDIA driver knows of no GPU");
   return machine_of("this machine", gpus);
 }
@@ -179,19 +118,6 @@ std::string gpus_text(const Machine& machine) {
         fmt::format("{} {}", machine.cluster.type_gpus[type], machine.cluster.type_names[type]));
   }
   return fmt::format("{}", fmt::join(types, ", "));
-}
-
-std::string short_gpu_name(std::string_view name) {
-  for (const std::string_view maker : {"NVIDIA ", "Tesla ", "GeForce ", "Quadro "}) {
-    if (name.starts_with(maker)) name.remove_prefix(maker.size());
-  }
-  // "RTX 3090" has two words; "A100-SXM4-80GB" and "H100 80GB HBM3" say more than the type.
-  const bool has_prefix =
-      name.starts_with("RTX ") || name.starts_with("GTX ") || name.starts_with("TITAN ");
-  const std::size_t from = has_prefix ? name.find(' ') + 1 : 0;
-  std::string type(name.substr(0, std::min(name.find_first_of(" -", from), name.size())));
-  std::erase(type, ' ');
-  return type;
 }
 
 }  // namespace fairlead

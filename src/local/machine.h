@@ -27,14 +27,10 @@ struct Machine {
 // the speed; "1xV100:4" is the same as "4xV100". Error: where and what is wrong.
 Result<Machine> stand_in_machine(std::string_view text);
 
-// What NVIDIA's management library says, which is loaded if it is there. Error: there is none, or it
-// knows of no GPU. Source: NVML API reference, device queries.
-Result<Machine> nvidia_machine(const std::string& library = "libnvidia-ml.so.1");
+// What NVIDIA's management library says (io/nvml.h). Error: there is none, or it knows of no GPU.
+Result<Machine> nvidia_machine(const std::string& library);
 
 // "4 V100, 4 K80".
 std::string gpus_text(const Machine& machine);
-
-// "NVIDIA A100-SXM4-80GB" is "A100".
-std::string short_gpu_name(std::string_view name);
 
 }  // namespace fairlead

@@ -1,6 +1,12 @@
 #include "fairlead/local/machine.h"
 
+#include "fairlead/model/gpu_names.h"
+
 #include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <unistd.h>
 
 namespace fairlead {
 namespace {
@@ -34,6 +40,25 @@ TEST(Machine, WithoutADriverTheErrorSaysSo) {
   ASSERT_FALSE(machine.has_value());
   EXPECT_EQ(machine.error().message,
             "no NVIDIA driver is installed (libnot-there.so is not there)");
+}
+
+// By a library in place of NVML (io/testing_nvml.cc).
+TEST(Machine, TheGpusOfTheDriverAreANodeForEachType) {
+  const std::string file = fmt::format("{}machine.{}", testing::TempDir(), ::getpid());
+  ::setenv("FAIRLEAD_TESTING_NVML", file.c_str(), 1);
+  std::ofstream(file) << "gpu GPU-a 0 Tesla V100-PCIE-16GB\ngpu GPU-b 0 NVIDIA A100-SXM4-80GB\n"
+                         "gpu GPU-c 0 Tesla V100-PCIE-16GB\n";
+  const auto machine = nvidia_machine(FAIRLEAD_TESTING_NVML_LIBRARY);
+  std::ofstream(file) << "";
+  const auto none = nvidia_machine(FAIRLEAD_TESTING_NVML_LIBRARY);
+  std::remove(file.c_str());
+  ::unsetenv("FAIRLEAD_TESTING_NVML");
+  ASSERT_TRUE(machine.has_value()) << machine.error().message;
+  EXPECT_EQ(gpus_text(*machine), "2 V100, 1 A100");
+  EXPECT_EQ(machine->gpu_names, (std::vector<std::string>{"GPU-a", "GPU-c", "GPU-b"}));
+  EXPECT_EQ(machine->speed[GpuTypeId(1)], 1);
+  ASSERT_FALSE(none.has_value());
+  EXPECT_EQ(none.error().message, "the NVIDIA driver knows of no GPU");
 }
 
 TEST(Machine, NamesOfGpusAreShort) {

@@ -2,32 +2,62 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace fairlead {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Submission, uid, gid, command, environment, folder, umask,
-                                   processes)
+using nlohmann::json;
+
+// What was added since the first version has a default.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Submission, uid, gid, command, environment, folder,
+                                                umask, processes, retries, failed, has_terminal)
+
+namespace {
+
+bool is_list(const json& value, bool (json::*is_element)() const noexcept) {
+  return value.is_array() &&
+         std::ranges::all_of(value, [&](const json& element) { return (element.*is_element)(); });
+}
+
+}  // namespace
+
+std::string submission_file(JobId job) { return fmt::format("jobs/{}", job.row()); }
 
 std::string submission_text(const Submission& submission) {
+  json text = submission;
+  text["limit_ms"] = submission.limit.ms;
   // Bytes that are no UTF-8 came as JSON before, so there are none.
-  return nlohmann::json(submission).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return text.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 Result<Submission> parse_submission(std::string_view text) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  Submission submission;
-  const auto numbers = {"uid", "gid", "umask", "processes"};
-  const auto lists = {"command", "environment"};
-  bool is_one = json.is_object() && json.contains("folder") && json["folder"].is_string();
-  for (const char* name : numbers)
-    is_one = is_one && json.contains(name) && json[name].is_number_unsigned();
-  for (const char* name : lists) {
-    is_one = is_one && json.contains(name) && json[name].is_array();
-    if (is_one) {
-      for (const auto& text_of : json[name]) is_one = is_one && text_of.is_string();
-    }
+  const json object = json::parse(text, nullptr, false);
+  const auto has = [&](const char* name, const auto& is_right) {
+    return object.contains(name) && is_right(object[name]);
+  };
+  const auto is_number = [](const json& value) { return value.is_number_unsigned(); };
+  const auto is_text = [](const json& value) { return value.is_string(); };
+  const auto is_texts = [](const json& value) { return is_list(value, &json::is_string); };
+  const auto is_numbers = [](const json& value) {
+    return is_list(value, &json::is_number_unsigned);
+  };
+  const auto may_have = [&](const char* name, const auto& is_right) {
+    return !object.contains(name) || is_right(object[name]);
+  };
+  bool is_one = object.is_object() && has("folder", is_text) && has("command", is_texts) &&
+                has("environment", is_texts) && may_have("failed", is_numbers) &&
+                !object["command"].empty();
+  for (const char* name : {"uid", "gid", "umask", "processes"}) {
+    is_one = is_one && has(name, is_number);
   }
-  if (!is_one || json["command"].empty()) return input_error("not a submission: {}", text);
-  json.get_to(submission);
+  for (const char* name : {"limit_ms", "retries"}) is_one = is_one && may_have(name, is_number);
+  is_one = is_one && may_have("has_terminal", [](const json& value) { return value.is_boolean(); });
+  if (!is_one) return input_error("not a submission: {}", text);
+  Submission submission = object.get<Submission>();
+  if (submission.failed.size() > submission.retries) {
+    return input_error("not a submission: {}", text);
+  }
+  submission.limit = {object.value("limit_ms", std::int64_t{0})};
   return submission;
 }
 

@@ -1,7 +1,9 @@
 // What a user hands in to be run: all that the engine need not know of a job.
 #pragma once
 
+#include "fairlead/base/ids.h"
 #include "fairlead/base/result.h"
+#include "fairlead/base/units.h"
 
 #include <cstdint>
 #include <string>
@@ -18,8 +20,16 @@ struct Submission {
   std::string folder;                    // where it runs
   std::uint32_t umask = 022;
   std::uint32_t processes = 1;
+  Duration limit;              // of its time with GPUs, all tasks together; zero: none
+  std::uint32_t retries = 0;   // how many tasks that ended badly are followed by another
+  std::vector<HoldId> failed;  // that began those, in order; the daemon's own
+  bool has_terminal = false;   // it is a session at the terminal of its client, and ends with that
+
+  std::size_t retries_left() const { return retries - failed.size(); }
 };
 
+// The file of the daemon's folder that has it, until the job is done: "jobs/12".
+std::string submission_file(JobId job);
 // As one line of JSON, and back. Error: it is not what submission_text() writes.
 std::string submission_text(const Submission& submission);
 Result<Submission> parse_submission(std::string_view text);

@@ -15,11 +15,26 @@ namespace {
 struct Kind {
   Rate speed;                   // best, of any gang
   std::vector<double> per_gpu;  // best, by type, of any gang on the type, divided by its size
-  double work_ms = 0;           // of all its jobs
+  double mix_speed = 1;
+  double work_ms = 0;  // of all its jobs
 };
+
+double mix_speed(const Cluster& cluster, const Jobs& jobs, JobId job, const Speed& speed) {
+  const std::uint32_t gang = jobs.gpus[job];
+  double sum = 0;
+  double gpus = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(cluster.type_names.size())) {
+    const Rate rate = speed.rate(job, type, gang, speed.best_tier(gang));
+    if (rate.fixed == 0) continue;
+    sum += rate.value() * cluster.type_gpus[type];
+    gpus += cluster.type_gpus[type];
+  }
+  return gpus > 0 ? sum / gpus : 1;
+}
 
 Kind kind_of_job(const Cluster& cluster, const Jobs& jobs, JobId job, const Speed& speed) {
   Kind kind;
+  kind.mix_speed = mix_speed(cluster, jobs, job, speed);
   const std::uint32_t gpus_max = std::min(jobs.gpus_max[job], cluster.gpus);
   for (GpuTypeId type : ids<GpuTypeId>(cluster.type_names.size())) {
     double& per_gpu = kind.per_gpu.emplace_back(0);
@@ -42,8 +57,9 @@ using Kinds = std::vector<Kind>;
 // ones.
 std::vector<double> prices(const Cluster& cluster, const Kinds& kinds) {
   const std::size_t types = cluster.type_names.size();
-  // A row of time_shares.h has at most all the time of one gang; here it may have all GPUs.
-  const double gpus = cluster.gpus;
+  // A row of time_shares.h has at most all the time of one gang; here it may have all GPUs, and less
+  // than all the time of them, or the bound on its time would take the value from the GPUs' prices.
+  const double gpus = 2.0 * cluster.gpus;
   ShareProblem everything;
   everything.gpus.assign(cluster.type_gpus.begin(), cluster.type_gpus.end());
   for (const Kind& kind : kinds) {
@@ -109,7 +125,8 @@ IdVector<JobId, JobBound> job_bounds(const Cluster& cluster, const Workload& wor
     if (kind.speed.fixed == 0) continue;  // it never runs
     const Duration work = workload.durations[job];
     bounds[job] = {.time = time_to_finish(reference_work(work), best_speed(cluster, kind, copies)),
-                   .cluster_ms = static_cast<double>(work.ms) * least_cost(cluster, kind, at)};
+                   .cluster_ms = static_cast<double>(work.ms) * least_cost(cluster, kind, at),
+                   .mix_speed = kind.mix_speed};
   }
   return bounds;
 }

@@ -1,4 +1,5 @@
-// Lower bounds: what each job needs at least on a cluster, under any policy.
+// What each job needs on a cluster under any policy: lower bounds, and what its part of the GPUs is
+// worth to it.
 #pragma once
 
 #include "fairlead/metrics/metrics.h"
@@ -19,7 +20,11 @@ namespace fairlead {
 // one after another (solve/single_machine.h). Any prices give a bound; those of the linear program
 // with the least makespan give the largest bound of the makespan (ours).
 //
-// Both admit copies, elastic gangs and tables that are not monotone.
+// `mix_speed` is the mean over GPU types, weighted by their GPUs, of the speed of the gang asked for
+// on one type at its best tier; types on which it cannot run are left out. It is what a job has that
+// gets its part of every type.
+//
+// The bounds admit copies, elastic gangs and tables that are not monotone.
 // O(jobs + distinct kinds of jobs x gang sizes x types + the linear program of the kinds).
 IdVector<JobId, JobBound> job_bounds(const Cluster& cluster, const Workload& workload,
                                      const Speed& speed, bool copies);

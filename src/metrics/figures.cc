@@ -92,7 +92,7 @@ constexpr Figure kFigures[] = {
      "largest abs(received - entitled) / entitled", kFairness<&FairnessSummary::share_error_max>},
     {"fairness/share_error_avg", kFraction, true, "", "mean of the same over users",
      kFairness<&FairnessSummary::share_error_avg>},
-    {"fairness/ftf_max", kRatio, true, "FTF max",
+    {"fairness/ftf_max", kRatio, true, "",
      "largest finish-time fairness of finished jobs (after Themis, NSDI 2020): JCT / JCT alone on "
      "an equal share. The equal share is (GPUs of the cluster) / *n*, with *n* the time-average "
      "number of submitted, unfinished jobs, the job itself included, during the job's life; the "
@@ -100,6 +100,27 @@ constexpr Figure kFigures[] = {
      kFairness<&FairnessSummary::ftf_max>},
     {"fairness/ftf_avg", kRatio, true, "", "mean of the same over finished jobs",
      kFairness<&FairnessSummary::ftf_avg>},
+    {"fairness/bounded_ftf_max", kRatio, true, "FTF max",
+     "as `fairness/ftf_max`, of finished jobs with work of at least 60 s, the overhead of a "
+     "job's first hold not counted in its JCT: very short jobs and a start that no policy can "
+     "avoid say nothing of fairness",
+     kFairness<&FairnessSummary::bounded_ftf_max>},
+    {"fairness/bounded_ftf_p99", kRatio, true, "FTF p99",
+     "the smallest of these that at least 99 % of those jobs do not exceed",
+     kFairness<&FairnessSummary::bounded_ftf_p99>},
+    {"fairness/bounded_ftf_p50", kRatio, true, "",
+     "the smallest of these that at least 50 % do not exceed",
+     kFairness<&FairnessSummary::bounded_ftf_p50>},
+    {"fairness/useful_shortfall_max", kFraction, true, "",
+     "largest max(0, entitled - useful) / entitled, all in contended time: the worst user "
+     "against its fair share in GPU time that computes",
+     kFairness<&FairnessSummary::useful_shortfall_max>},
+    {"fairness/effective_shortfall_max", kFraction, true, "worst user short",
+     "largest max(0, entitled - effective) / entitled, all in contended time: the worst user "
+     "against its fair share in what the GPUs were worth to it",
+     kFairness<&FairnessSummary::effective_shortfall_max>},
+    {"fairness/effective_shortfall_avg", kFraction, true, "", "mean of the same over users",
+     kFairness<&FairnessSummary::effective_shortfall_avg>},
     {"preemptions", kCount, true, "preemptions",
      "how often a policy took a gang away: every stop record. Time slices and the stop that begins "
      "a migration count; a gang lost with its node does not",

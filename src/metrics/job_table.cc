@@ -41,6 +41,7 @@ void JobTable::grow_to(std::size_t jobs) {
   submit.resize(jobs);
   start.resize(jobs, Time::never());
   finish.resize(jobs, Time::never());
+  first_overhead.resize(jobs);
   held.resize(jobs);
   preemptions.resize(jobs);
   migrations.resize(jobs);
@@ -82,6 +83,7 @@ void JobTable::place(const record::Place& place, Time t, TypeMask types) {
     hold.gpus += added;
     hold.rate.fixed += place.rate.fixed;
     hold.unhindered = hold.rate.value() * hold.gpus / locality;
+    if (is_first_hold(job)) first_overhead[job] = hold.works_from - t;
     return;
   }
   FL_CHECK(!holds(job), "job {} holds a gang already", job.row());
@@ -92,13 +94,17 @@ void JobTable::place(const record::Place& place, Time t, TypeMask types) {
           .rate = place.rate,
           .unhindered = place.rate.value() / place.locality.value(),
           .gpus = added};
-  if (start[job] == Time::never()) start[job] = t;
+  if (start[job] == Time::never()) {
+    start[job] = t;
+    first_overhead[job] = works_from - t;
+  }
   if (place.kind == PlaceKind::kMigrate) ++migrations[job];
 }
 
 void JobTable::start_work(JobId job, Time t) {
   FL_CHECK(holds(job), "job {} holds nothing", job.row());
   hold_[job].works_from = t;
+  if (is_first_hold(job)) first_overhead[job] = t - start[job];
 }
 
 Service JobTable::change_rate(JobId job, Time t, Rate rate) {
@@ -108,7 +114,9 @@ Service JobTable::change_rate(JobId job, Time t, Rate rate) {
   Service service{};
   if (t > hold.works_from) {
     const Duration worked = t - hold.works_from;
-    done_[job] += progress(hold.rate, worked);
+    service.worked = worked;
+    service.done = progress(hold.rate, worked);
+    done_[job] += service.done;
     if (rate != hold.rate) rates_.add(job, {.from = hold.works_from, .to = t, .rate = hold.rate});
     hold.works_from = t;
     service.busy = occupancy(worked, hold.gpus);
@@ -126,7 +134,9 @@ Service JobTable::end_hold(JobId job, Time t, Duration lost) {
   Service service = change_rate(job, t, hold.rate);
   service.held = occupancy(t - hold.since, hold.gpus);
   held[job] += t - hold.since;
-  done_[job] = std::max(Work{}, done_[job] - undone);
+  service.undone = std::min(undone, done_[job]);
+  done_[job] = done_[job] - service.undone;
+  if (is_first_hold(job)) first_overhead[job] = std::min(first_overhead[job], t - hold.since);
   rates_.clear(job);
   hold.gpus = 0;
   return service;

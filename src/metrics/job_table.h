@@ -1,7 +1,7 @@
 // What happened to each job, as columns, built from the journal's records.
 //
 // A row per JobId, whatever the order of the records. Each record costs O(1), a place record
-// O(slices). About 140 bytes per job and its name.
+// O(slices). About 150 bytes per job and its name.
 //
 // REQUIRES (of all functions that take a record): records in journal order, consistent as the audit
 // checks them.
@@ -56,7 +56,15 @@ struct Service {
   GpuTime held;        // GPU time, overhead included
   GpuTime busy;        // GPU time after the overhead
   double lost_gpu_ms;  // of `busy`, lost to communication
+  Duration worked;     // the last of it, after the overhead
+  Work done;           // in `worked`
+  Work undone;         // of it and of what was done before, taken back
 };
+
+// The time in which work is done at speed 1, in milliseconds.
+inline double reference_ms(Work work) {
+  return static_cast<double>(work.fixed) / static_cast<double>(Rate::kOne);
+}
 
 class JobTable {
  public:
@@ -104,6 +112,8 @@ class JobTable {
   IdVector<JobId, Time> submit;
   IdVector<JobId, Time> start;   // first placement; Time::never() before
   IdVector<JobId, Time> finish;  // or failure; Time::never() before
+  // Of its first hold, as far as that lasted. Valid once the hold has ended.
+  IdVector<JobId, Duration> first_overhead;
   IdVector<JobId, Duration> held;
   IdVector<JobId, std::uint32_t> preemptions;
   IdVector<JobId, std::uint32_t> migrations;
@@ -123,6 +133,7 @@ class JobTable {
   };
 
   void grow_to(std::size_t jobs);
+  bool is_first_hold(JobId job) const { return hold_[job].since == start[job]; }
   ModelId model_named(std::string_view name);
 
   IdVector<JobId, Work> done_;

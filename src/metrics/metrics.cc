@@ -6,6 +6,14 @@
 
 namespace fairlead {
 
+namespace {
+
+// Shorter jobs are left out of the bounded finish-time fairness: how many times its work a job of a
+// second waited says nothing.
+constexpr Duration kBoundedFtfWork = seconds(60);
+
+}  // namespace
+
 Metrics::Metrics(TimelineOptions timeline) : timeline_(timeline) {}
 
 void Metrics::on(const Record& record) {
@@ -13,6 +21,7 @@ void Metrics::on(const Record& record) {
   std::visit(
       Overloaded{
           [&](const record::Run& run) { on_run(run); },
+          [&](const record::Group& group) { on_group(group); },
           [&](const record::User& user) { on_user(user); },
           [&](const record::Node& node) { on_node(node); },
           [&](const record::Arrived& arrived) { on_arrived(arrived.asked); },
@@ -55,6 +64,7 @@ void Metrics::on(const Record& record) {
 void Metrics::advance(Time t) {
   if (t == now_) return;
   timeline_.advance(t, shares_);
+  contended_.set(now_, shares_.any_short());
   const Duration elapsed = t - now_;
   if (timeline_.begun()) capacity_ += occupancy(elapsed, gpus_.total());
   unfinished_ms_ += Int128{elapsed.ms} * unfinished_;
@@ -70,12 +80,19 @@ void Metrics::on_run(const record::Run& run) {
   gpu_types_.assign(run.gpu_types.begin(), run.gpu_types.end());
   jobs_.reserve(run.jobs);
   unfinished_ms_at_submit_.reserve(run.jobs);
+  contended_work_ms_.reserve(run.jobs);
+}
+
+void Metrics::on_group(const record::Group& group) {
+  shares_.add_group(group.tickets, group.quota);
+  groups_.push_back(
+      {.name = std::string(group.name), .tickets = group.tickets, .quota = group.quota});
 }
 
 void Metrics::on_user(const record::User& user) {
-  shares_.add_user(user.tickets);
+  shares_.add_user(user.tickets, user.group);
   timeline_.add_user();
-  users_.push_back({user.tickets, 0, {}});
+  users_.push_back({.tickets = user.tickets, .group = user.group});
   user_names_.emplace_back(user.name);
 }
 
@@ -94,18 +111,36 @@ void Metrics::on_arrived(const JobSpec& asked) {
   }
   jobs_.arrive(asked, now_, JobStatus::kPending);
   unfinished_ms_at_submit_.grow_to(asked.job) = unfinished_ms_;
+  contended_work_ms_.grow_to(asked.job) = 0;
   ++unfinished_;
   ++users_[asked.user].jobs;
   ask(asked.job);
 }
 
+// From now on the user asks for so many GPUs more: in time that is not contended it is entitled to
+// all that it asks for.
+void Metrics::count_demand(UserId id, std::int64_t gpus) {
+  UserTotals& user = users_[id];
+  user.uncontended_entitled_ms = uncontended_entitled_ms(user);
+  user.uncontended_before = uncontended();
+  user.demand += gpus;
+}
+
+double Metrics::uncontended_entitled_ms(const UserTotals& user) const {
+  const Duration since = uncontended() - user.uncontended_before;
+  return user.uncontended_entitled_ms +
+         static_cast<double>(since.ms) * static_cast<double>(user.demand);
+}
+
 // The job waits and wants its gang.
 void Metrics::ask(JobId job) {
+  count_demand(jobs_.user[job], jobs_.gpus[job]);
   shares_.add_demand(now_, jobs_.user[job], jobs_.gpus[job]);
   timeline_.change(now_, jobs_.user[job], {.gpus_held = 0, .running = 0, .waiting = 1});
 }
 
 void Metrics::ask_no_more(JobId job) {
+  count_demand(jobs_.user[job], -std::int64_t{jobs_.gpus[job]});
   shares_.add_demand(now_, jobs_.user[job], -std::int64_t{jobs_.gpus[job]});
   timeline_.change(now_, jobs_.user[job], {.gpus_held = 0, .running = 0, .waiting = -1});
 }
@@ -149,15 +184,27 @@ void Metrics::on_start_failed(JobId job) {
 
 void Metrics::on_hold_end(JobId job, Duration lost) {
   const std::int64_t gpus = jobs_.held_gpus(job);
-  add_service(job, jobs_.end_hold(job, now_, lost));
+  add_service(job, jobs_.end_hold(job, now_, lost), lost);
   timeline_.change(now_, jobs_.user[job], {.gpus_held = -gpus, .running = -1, .waiting = 1});
 }
 
-void Metrics::add_service(JobId job, const Service& service) {
-  users_[jobs_.user[job]].held += service.held;
+void Metrics::add_service(JobId job, const Service& service, Duration lost) {
+  UserTotals& user = users_[jobs_.user[job]];
+  user.held += service.held;
+  const double part = contended_part(service.worked);
+  user.contended_useful_ms += part * static_cast<double>(service.busy.gpu_ms);
+  contended_work_ms_[job] +=
+      part * reference_ms(service.done) - contended_part(lost) * reference_ms(service.undone);
   held_ += service.held;
   busy_ += service.busy;
   lost_gpu_ms_ += service.lost_gpu_ms;
+}
+
+// Of the `time` up to now, the fraction that was contended.
+double Metrics::contended_part(Duration time) const {
+  if (time.ms <= 0) return 0;
+  const Duration contended = contended_.up_to(now_) - contended_.up_to(now_ - time);
+  return static_cast<double>(contended.ms) / static_cast<double>(time.ms);
 }
 
 void Metrics::on_leave(JobId job, JobStatus as) {
@@ -182,6 +229,12 @@ void Metrics::count_ftf(JobId job) {
   ++ftf_jobs_;
   ftf_sum_ += ftf;
   ftf_max_ = std::max(ftf_max_, ftf);
+  if (jobs_.work[job] < kBoundedFtfWork) return;
+  const auto allowed_ms = static_cast<double>(jobs_.first_overhead[job].ms);
+  const double bounded = ftf * (life_ms - allowed_ms) / life_ms;
+  bounded_ftf_.push_back(bounded);
+  double& user_max = users_[jobs_.user[job]].bounded_ftf_max;
+  user_max = std::max(user_max, bounded);
 }
 
 void Metrics::on_end(const JobCounts& counts) {

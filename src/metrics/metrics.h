@@ -6,16 +6,19 @@
 //
 // A job that is held asks for no GPUs: until it is released its user is entitled to none for it.
 //
-// O(1) per record, O(log users) per arrival and end of a job.
+// O(1) per record, O(log users) per arrival and end of a job, O(log changes) between contended and
+// other time where a hold ends or changes its speed.
 #pragma once
 
 #include "fairlead/journal/journal.h"
+#include "fairlead/metrics/contended_time.h"
 #include "fairlead/metrics/job_table.h"
 #include "fairlead/metrics/summary.h"
 #include "fairlead/metrics/timeline.h"
 #include "fairlead/metrics/usable_gpus.h"
+#include "fairlead/model/rack_texts.h"
 #include "fairlead/model/workload.h"
-#include "fairlead/solve/fair_share.h"
+#include "fairlead/solve/share_meter.h"
 
 #include <array>
 #include <cstdint>
@@ -25,10 +28,11 @@
 
 namespace fairlead {
 
-// The least that a job needs on this cluster, whatever the policy.
+// What a job needs on this cluster, whatever the policy (metrics/bounds.h).
 struct JobBound {
-  Duration time;          // at its best speed
-  double cluster_ms = 0;  // of the whole cluster's time, at prices per GPU type (metrics/bounds.h)
+  Duration time;          // at least: at its best speed
+  double cluster_ms = 0;  // at least: of the whole cluster's time, at prices per GPU type
+  double mix_speed = 1;   // of the gang asked for, if it had its part of each GPU type; above 0
 };
 
 // Facts that the journal does not have.
@@ -38,6 +42,7 @@ struct RunFacts {
   std::int64_t models_communicating = 0;
   std::map<std::string, std::string> settings;
   std::string journal_hash;
+  std::vector<RackText> racks;
   IdVector<JobId, JobBound> bounds;  // empty: every job's best speed is 1, with the gang asked for
 };
 
@@ -58,11 +63,25 @@ class Metrics : public RecordSink {
  private:
   struct UserTotals {
     std::int64_t tickets = 1;
+    GroupId group{};
     std::int64_t jobs = 0;
     GpuTime held;
+    double contended_useful_ms = 0;
+    // What it was entitled to in all other time: its demand. Up to its last change.
+    std::int64_t demand = 0;
+    double uncontended_entitled_ms = 0;
+    Duration uncontended_before;
+    double bounded_ftf_max = 0;  // 0: of no job
+  };
+
+  struct GroupTotals {
+    std::string name;
+    std::int64_t tickets = 1;
+    std::int64_t quota = 0;
   };
 
   void on_run(const record::Run& run);
+  void on_group(const record::Group& group);
   void on_user(const record::User& user);
   void on_node(const record::Node& node);
   void on_arrived(const JobSpec& asked);
@@ -77,14 +96,21 @@ class Metrics : public RecordSink {
   void release(JobId job);
   void ask(JobId job);
   void ask_no_more(JobId job);
-  void add_service(JobId job, const Service& service);
+  void add_service(JobId job, const Service& service, Duration lost = {});
+  double contended_part(Duration time) const;
+  void count_demand(UserId user, std::int64_t gpus);
+  Duration uncontended() const { return now_ - Time{} - contended_.up_to(now_); }
+  double uncontended_entitled_ms(const UserTotals& user) const;
   void advance(Time t);
   void count_ftf(JobId job);
 
   double entitled_gpu_ms(UserId user) const { return shares_.entitled_gpu_ms(user, now_); }
   void sum_times(Summary& summary) const;
-  void sum_users(Summary& summary) const;
-  void sum_fairness(Summary& summary) const;
+  void sum_users(Summary& summary, const RunFacts& facts) const;
+  void sum_groups(Summary& summary) const;
+  void sum_shares(Summary& summary) const;
+  void sum_shortfalls(Summary& summary) const;
+  void sum_ftf(Summary& summary) const;
   void sum_bounds(Summary& summary, const RunFacts& facts) const;
 
   std::uint64_t seed_ = 0;
@@ -92,13 +118,16 @@ class Metrics : public RecordSink {
   std::vector<std::string> gpu_types_;
   std::vector<std::string> user_names_;
   IdVector<UserId, UserTotals> users_;
+  IdVector<GroupId, GroupTotals> groups_;
   IdVector<NodeId, GpuTypeId> node_type_;
   IdVector<NodeId, HostId> node_host_;
   IdVector<NodeId, RackId> node_rack_;
   UsableGpus gpus_;
   JobTable jobs_;
   Timeline timeline_;
-  FairShareMeter shares_;
+  ShareMeter shares_;
+  ContendedTime contended_;
+  IdVector<JobId, double> contended_work_ms_;  // of the gang asked for, at speed 1
   JobCounts counts_;
   std::set<JobId> held_back_;
   OpenWorldSummary open_world_;
@@ -122,6 +151,7 @@ class Metrics : public RecordSink {
   std::int64_t ftf_jobs_ = 0;
   double ftf_sum_ = 0;
   double ftf_max_ = 0;
+  std::vector<double> bounded_ftf_;  // of the jobs that it is defined for
 };
 
 }  // namespace fairlead

@@ -84,7 +84,7 @@ TEST(Metrics, MeasuresGpuTime) {
   // A finished job has done its work, 10 s x 4 and 4 s x 4.
   EXPECT_DOUBLE_EQ(summary.users[0].work_gpu_hours, 40 / 3600.0);
   EXPECT_DOUBLE_EQ(summary.users[1].work_gpu_hours, 16 / 3600.0);
-  EXPECT_DOUBLE_EQ(summary.users[1].throughput_share, 16.0 / 56);
+  EXPECT_EQ(summary.users[1].throughput_share, 0) << "no time was contended";
   // After its overhead job 0 holds for 2 s and 16 s, job 1 for 4 s; a quarter of the 16 s is lost.
   EXPECT_DOUBLE_EQ(*summary.comm_time_share, 0.25 * 16 / (2 + 16 + 4));
   EXPECT_EQ(summary.preemptions, 1);
@@ -170,6 +170,115 @@ TEST(Metrics, MeasuresFinishTimeFairness) {
   // Job 0 lives 20 s: n = (2 + 2x6 + 2x2 + 10) / 20 = 1.4, its share suffices, alone 10 s.
   EXPECT_DOUBLE_EQ(*summary.fairness.ftf_max, 2);
   EXPECT_DOUBLE_EQ(*summary.fairness.ftf_avg, (2 + 1.5) / 2);
+}
+
+// Both jobs have 60 s of work and are alone in their time; job 1 waits for 30 s.
+TEST(Metrics, AllowsTheOverheadOfTheFirstHoldInBoundedFinishTimeFairness) {
+  Metrics metrics;
+  TestJournal journal(metrics);
+  journal.begin(3, {1, 1});
+  journal.arrive(0, 0, {.user = 0, .gpus = 4, .work_ms = 60'000});
+  journal.place(0, 0, {.gang = {{kV100Node, 4}}, .overhead_ms = 20'000});
+  journal.happen<record::Finished>(80'000, 0);
+  journal.arrive(100'000, 1, {.user = 1, .gpus = 4, .work_ms = 60'000});
+  journal.place(130'000, 1, {.gang = {{kV100Node, 4}}, .overhead_ms = 10'000});
+  // It loses its first hold within its overhead, of which 5 s are allowed; the second is not.
+  journal.happen<record::Stop>(135'000, 1);
+  journal.place(135'000, 1,
+                {.gang = {{kK80Node, 4}}, .kind = PlaceKind::kResume, .overhead_ms = 10'000});
+  journal.happen<record::Finished>(205'000, 1);
+  // A job of a millisecond less than 60 s is left out.
+  journal.arrive(300'000, 2, {.user = 1, .gpus = 4, .work_ms = 59'999});
+  journal.place(400'000, 2, {.gang = {{kV100Node, 4}}});
+  journal.happen<record::Finished>(459'999, 2);
+  journal.end(460'000, {.finished = 3});
+  const Summary summary = metrics.summary({});
+  EXPECT_DOUBLE_EQ(*summary.fairness.bounded_ftf_p50, 1);
+  EXPECT_DOUBLE_EQ(*summary.fairness.bounded_ftf_p99, 100.0 / 60);
+  EXPECT_DOUBLE_EQ(*summary.fairness.bounded_ftf_max, 100.0 / 60);
+  EXPECT_DOUBLE_EQ(*summary.users[0].bounded_ftf_max, 1);
+  EXPECT_DOUBLE_EQ(*summary.users[1].bounded_ftf_max, 100.0 / 60);
+  EXPECT_DOUBLE_EQ(*summary.fairness.ftf_max, 159.999 / 59.999);
+}
+
+TEST(Metrics, AllowsTheOverheadThatAWorldReports) {
+  Metrics metrics;
+  TestJournal journal(metrics);
+  journal.begin(1, {1});
+  journal.arrive(0, 0, {.gpus = 4, .work_ms = 60'000});
+  const std::vector<Slice> gang = {{kV100Node, 4}};
+  const std::vector<std::uint64_t> masks = {15};
+  metrics.on({{0},
+              record::Place{.job = JobId(0),
+                            .gang = gang,
+                            .gpu_masks = masks,
+                            .overhead = {5000},
+                            .is_reported = true}});
+  metrics.on({{40'000}, record::Started{JobId(0), {40'000}}});
+  journal.happen<record::Finished>(100'000, 0);
+  journal.end(100'000, {.finished = 1});
+  EXPECT_DOUBLE_EQ(*metrics.summary({}).fairness.bounded_ftf_max, 1);
+}
+
+// From 2 s to 10 s both users ask for 8 of the 8 GPUs and are entitled to 4. On the mean of both
+// types their gangs have a speed of 0.625: u0 has 1 of it, u1 0.25.
+TEST(Metrics, MeasuresWhatGpusAreWorthToTheirUsers) {
+  Metrics metrics;
+  TestJournal journal(metrics);
+  journal.begin(4, {1, 1});
+  journal.arrive(0, 0, {.user = 0, .gpus = 4, .work_ms = 60'000});
+  journal.arrive(0, 1, {.user = 1, .gpus = 4, .work_ms = 60'000});
+  journal.place(0, 0, {.gang = {{kV100Node, 4}}, .overhead_ms = 1000});
+  journal.place(0, 1, {.gang = {{kK80Node, 4}}, .overhead_ms = 4000, .rate = 0.25});
+  journal.arrive(2000, 2, {.user = 0, .gpus = 4});
+  journal.arrive(2000, 3, {.user = 1, .gpus = 4});
+  journal.happen<record::Cancelled>(10'000, 2);
+  journal.happen<record::Cancelled>(10'000, 3);
+  journal.end(15'000, {.failed = 2, .pending = 2});
+  RunFacts facts;
+  facts.bounds.resize(4, {.time = {1000}, .cluster_ms = 1000, .mix_speed = 0.625});
+  const Summary summary = metrics.summary(facts);
+  const auto seconds_of = [](double gpu_hours) { return gpu_hours * 3600; };
+  EXPECT_NEAR(seconds_of(summary.users[0].contended_entitled_gpu_hours), 4 * 8, 1e-9);
+  EXPECT_NEAR(seconds_of(summary.users[1].contended_entitled_gpu_hours), 4 * 8, 1e-9);
+  EXPECT_NEAR(seconds_of(summary.users[0].contended_useful_gpu_hours), 4 * 8, 1e-9);
+  EXPECT_NEAR(seconds_of(summary.users[1].contended_useful_gpu_hours), 4 * 6, 1e-9);
+  EXPECT_NEAR(seconds_of(summary.users[0].contended_effective_gpu_hours), 4 * 8 / 0.625, 1e-9);
+  EXPECT_NEAR(seconds_of(summary.users[1].contended_effective_gpu_hours), 4 * 6 * 0.4, 1e-9);
+  EXPECT_NEAR(*summary.fairness.useful_shortfall_max, 0.25, 1e-12);
+  // u0 has more than its share.
+  EXPECT_NEAR(*summary.fairness.effective_shortfall_max, 1 - 9.6 / 32, 1e-12);
+  EXPECT_NEAR(*summary.fairness.effective_shortfall_avg, (1 - 9.6 / 32) / 2, 1e-12);
+  EXPECT_EQ(*summary.fairness.share_error_max, 0) << "all that GPUs held tell";
+}
+
+// From 2 s to 6 s 12 GPUs are asked for and 8 are there.
+TEST(Metrics, SharesOfWorkAreThoseOfContendedTime) {
+  Metrics metrics;
+  TestJournal journal(metrics);
+  journal.begin(3, {1, 1});
+  journal.arrive(0, 0, {.user = 0, .gpus = 4, .work_ms = 100'000});
+  journal.arrive(0, 1, {.user = 0, .gpus = 4, .work_ms = 5000});
+  journal.place(0, 0, {.gang = {{kV100Node, 4}}, .overhead_ms = 1000});
+  journal.arrive(2000, 2, {.user = 1, .gpus = 4, .work_ms = 100'000});
+  journal.place(3000, 2, {.gang = {{kK80Node, 4}}, .rate = 0.5});
+  journal.speed(4000, 2, 1);
+  journal.happen<record::Cancelled>(6000, 1);
+  journal.evict(8000, 2, 3000);  // of its work from 5 s on, a third was done in contended time
+  journal.end(9000, {.failed = 1, .pending = 2});
+  const Summary summary = metrics.summary({});
+  EXPECT_DOUBLE_EQ(summary.users[0].contended_work_gpu_hours, 4 * 4 / 3600.0);
+  EXPECT_DOUBLE_EQ(summary.users[1].contended_work_gpu_hours, 4 * (0.5 + 2 - 1) / 3600.0);
+  EXPECT_DOUBLE_EQ(summary.users[1].throughput_share, 1.5 / 5.5);
+}
+
+TEST(Metrics, MeasuresTimesOfEachUser) {
+  const Summary summary = small_run();
+  EXPECT_EQ(summary.users[0].jct_avg_s, 20);
+  EXPECT_EQ(summary.users[0].queue_avg_s, 1);
+  EXPECT_EQ(summary.users[1].jct_avg_s, 6);
+  EXPECT_EQ(summary.users[1].queue_avg_s, 2);
+  EXPECT_EQ(summary.users[0].bounded_ftf_max, std::nullopt) << "no job of 60 s";
 }
 
 TEST(Metrics, StretchesTheTimeAloneOfAJobLargerThanItsShare) {
@@ -393,6 +502,35 @@ TEST(Metrics, UsersNodesAndJobsMayComeLater) {
   EXPECT_DOUBLE_EQ(summary.users[0].entitled_gpu_hours * 3600, 8 * 4 + 2 * 4 + 4 * 2 + 6 * 2);
   EXPECT_DOUBLE_EQ(summary.users[1].entitled_gpu_hours * 3600, 6 * 4 + 8 * 2 + 6 * 2);
   EXPECT_DOUBLE_EQ(*summary.gpu_utilization, 16.0 / (8 * 8 + 12 * 4));
+}
+
+TEST(Metrics, SumUpTheUsersOfAGroup) {
+  Metrics metrics;
+  TestJournal journal(metrics);
+  journal.begin(3, {1});
+  metrics.on({{}, record::Group{GroupId(0), "lab", 1, 3}});
+  metrics.on({{}, record::User{UserId(1), "ann", 1, GroupId(0)}});
+  metrics.on({{}, record::User{UserId(2), "ben", 2, GroupId(0)}});
+  for (std::size_t user = 0; user < 3; ++user) {
+    journal.arrive(0, user, {.user = user, .gpus = 4, .work_ms = 10000});
+  }
+  journal.place(0, 0, {.gang = {{kV100Node, 4}}});
+  journal.place(1000, 1, {.gang = {{kK80Node, 4}}});
+  journal.end(9000, {.pending = 3});
+  const Summary summary = metrics.summary({});
+  // The group would have 4 of 8 GPUs, but for its quota of 3.
+  EXPECT_DOUBLE_EQ(summary.users[0].entitled_gpu_hours * 3600, 4 * 9);
+  EXPECT_DOUBLE_EQ(summary.users[1].entitled_gpu_hours * 3600, 1 * 9);
+  EXPECT_EQ(summary.users[0].group, "");
+  EXPECT_EQ(summary.users[2].group, "lab");
+  ASSERT_EQ(summary.groups.size(), 1U);
+  const GroupSummary& lab = summary.groups[0];
+  EXPECT_EQ(lab.group, "lab");
+  EXPECT_EQ(lab.quota, 3);
+  EXPECT_EQ(lab.users, 2);
+  EXPECT_EQ(lab.jobs, 2);
+  EXPECT_DOUBLE_EQ(lab.gpu_hours * 3600, 4 * 8);
+  EXPECT_DOUBLE_EQ(lab.entitled_gpu_hours * 3600, 3 * 9);
 }
 
 TEST(Metrics, GpusThatAreGoneOrClosedAreNoCapacity) {

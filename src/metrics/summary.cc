@@ -11,20 +11,28 @@ namespace {
 
 double gpu_hours(double gpu_ms) { return gpu_ms / 3'600'000.0; }
 
-double work_gpu_ms(const JobTable& jobs, JobId job) {
-  const double reference_ms =
-      static_cast<double>(jobs.done(job).fixed) / static_cast<double>(Rate::kOne);
-  return reference_ms * static_cast<double>(jobs.gpus[job]);
+// The nearest-rank quantile: the smallest value that at least `percent` of all do not exceed.
+template <class Number>
+Number quantile(std::vector<Number>& values, std::size_t percent) {
+  const std::size_t rank = (values.size() * percent + 99) / 100;
+  const auto nth = values.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(rank, 1) - 1);
+  std::nth_element(values.begin(), nth, values.end());
+  return *nth;
 }
 
-// The nearest-rank quantile: the smallest value that at least `percent` of all do not exceed.
 double quantile_s(std::vector<std::int64_t>& values_ms, std::size_t percent) {
-  const std::size_t rank = (values_ms.size() * percent + 99) / 100;
-  const auto nth =
-      values_ms.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(rank, 1) - 1);
-  std::nth_element(values_ms.begin(), nth, values_ms.end());
-  return to_seconds(Duration{*nth});
+  return to_seconds(Duration{quantile(values_ms, percent)});
 }
+
+// What a user's finished jobs amount to, and the work of all of its jobs.
+struct JobSums {
+  double work_ms = 0;                 // GPU time of the reference
+  double contended_work_ms = 0;       // of it, in contended time
+  double contended_effective_ms = 0;  // GPU time of the mix of types
+  std::int64_t finished = 0;
+  double jct_ms = 0;
+  double queued_ms = 0;
+};
 
 }  // namespace
 
@@ -36,6 +44,7 @@ Summary Metrics::summary(const RunFacts& facts) const {
   summary.trace = trace_;
   summary.seed = seed_;
   summary.journal_hash = facts.journal_hash;
+  summary.racks = facts.racks;
   summary.rows_read = facts.rows.rows_read;
   summary.rows_rejected = facts.rows.rows_rejected;
   summary.rows_repaired = facts.rows.rows_repaired;
@@ -61,8 +70,11 @@ Summary Metrics::summary(const RunFacts& facts) const {
   }
   for (std::uint32_t migrations : jobs_.migrations) summary.migrations += migrations;
   sum_times(summary);
-  sum_users(summary);
-  sum_fairness(summary);
+  sum_users(summary, facts);
+  sum_groups(summary);
+  sum_shares(summary);
+  sum_shortfalls(summary);
+  sum_ftf(summary);
   sum_bounds(summary, facts);
   return summary;
 }
@@ -89,28 +101,70 @@ void Metrics::sum_times(Summary& summary) const {
   summary.jct_p99_s = quantile_s(jcts_ms, 99);
 }
 
-void Metrics::sum_users(Summary& summary) const {
-  IdVector<UserId, double> work_ms(users_.size(), 0.0);
-  double work_sum_ms = 0;
+void Metrics::sum_users(Summary& summary, const RunFacts& facts) const {
+  IdVector<UserId, JobSums> sums(users_.size());
   for (JobId job : ids<JobId>(jobs_.size())) {
     if (jobs_.status[job] == JobStatus::kUnseen) continue;
-    const double job_ms = work_gpu_ms(jobs_, job);
-    work_ms[jobs_.user[job]] += job_ms;
-    work_sum_ms += job_ms;
+    JobSums& sum = sums[jobs_.user[job]];
+    sum.work_ms += reference_ms(jobs_.done(job)) * jobs_.gpus[job];
+    if (contended_work_ms_.has(job)) {
+      const double work_ms = contended_work_ms_[job] * jobs_.gpus[job];
+      const double mix_speed = facts.bounds.has(job) ? facts.bounds[job].mix_speed : 1;
+      sum.contended_work_ms += work_ms;
+      sum.contended_effective_ms += work_ms / mix_speed;
+    }
+    if (jobs_.status[job] != JobStatus::kFinished) continue;
+    ++sum.finished;
+    sum.jct_ms += static_cast<double>((jobs_.finish[job] - jobs_.submit[job]).ms);
+    sum.queued_ms += static_cast<double>(jobs_.queued(job).ms);
   }
-  for (UserId user : ids<UserId>(users_.size())) {
-    summary.users.push_back(
-        {.user = user_names_[user.row()],
-         .tickets = users_[user].tickets,
-         .jobs = users_[user].jobs,
-         .gpu_hours = to_gpu_hours(users_[user].held),
-         .work_gpu_hours = gpu_hours(work_ms[user]),
-         .entitled_gpu_hours = gpu_hours(entitled_gpu_ms(user)),
-         .throughput_share = work_sum_ms > 0 ? work_ms[user] / work_sum_ms : 0});
+  summary.users.reserve(users_.size());
+  for (UserId id : ids<UserId>(users_.size())) {
+    const UserTotals& totals = users_[id];
+    const JobSums& sum = sums[id];
+    UserSummary& user = summary.users.emplace_back();
+    user.user = user_names_[id.row()];
+    if (!totals.group.is_none()) user.group = groups_[totals.group].name;
+    user.tickets = totals.tickets;
+    user.jobs = totals.jobs;
+    user.gpu_hours = to_gpu_hours(totals.held);
+    user.work_gpu_hours = gpu_hours(sum.work_ms);
+    user.entitled_gpu_hours = gpu_hours(entitled_gpu_ms(id));
+    user.contended_entitled_gpu_hours =
+        gpu_hours(std::max(0.0, entitled_gpu_ms(id) - uncontended_entitled_ms(totals)));
+    user.contended_useful_gpu_hours = gpu_hours(totals.contended_useful_ms);
+    user.contended_effective_gpu_hours = gpu_hours(sum.contended_effective_ms);
+    user.contended_work_gpu_hours = gpu_hours(sum.contended_work_ms);
+    if (totals.bounded_ftf_max > 0) user.bounded_ftf_max = totals.bounded_ftf_max;
+    if (sum.finished == 0) continue;
+    user.jct_avg_s = sum.jct_ms / static_cast<double>(sum.finished) / 1000.0;
+    user.queue_avg_s = sum.queued_ms / static_cast<double>(sum.finished) / 1000.0;
+  }
+  double contended = 0;
+  for (const UserSummary& user : summary.users) contended += user.contended_work_gpu_hours;
+  if (contended <= 0) return;
+  for (UserSummary& user : summary.users) {
+    user.throughput_share = user.contended_work_gpu_hours / contended;
   }
 }
 
-void Metrics::sum_fairness(Summary& summary) const {
+void Metrics::sum_groups(Summary& summary) const {
+  summary.groups.reserve(groups_.size());
+  for (const GroupTotals& group : groups_) {
+    summary.groups.push_back({.group = group.name, .tickets = group.tickets, .quota = group.quota});
+  }
+  for (UserId id : ids<UserId>(users_.size())) {
+    if (users_[id].group.is_none()) continue;
+    const UserSummary& user = summary.users[id.row()];
+    GroupSummary& group = summary.groups[users_[id].group.row()];
+    ++group.users;
+    group.jobs += user.jobs;
+    group.gpu_hours += user.gpu_hours;
+    group.entitled_gpu_hours += user.entitled_gpu_hours;
+  }
+}
+
+void Metrics::sum_shares(Summary& summary) const {
   double sum = 0;
   double sum_of_squares = 0;
   double error_sum = 0;
@@ -132,10 +186,41 @@ void Metrics::sum_fairness(Summary& summary) const {
   }
   // Jain, Chiu and Hawe, 1984: 1 if all ratios are equal, 1 / users if one has everything.
   if (sum > 0) fairness.jain = sum * sum / (count * sum_of_squares);
+}
+
+void Metrics::sum_shortfalls(Summary& summary) const {
+  double useful_max = 0;
+  double effective_max = 0;
+  double effective_sum = 0;
+  double count = 0;
+  for (const UserSummary& user : summary.users) {
+    // A difference of two integrals: what is below a GPU-millisecond may be rounding.
+    if (user.contended_entitled_gpu_hours < gpu_hours(1)) continue;
+    const auto shortfall = [&](double received) {
+      return std::max(0.0, 1 - received / user.contended_entitled_gpu_hours);
+    };
+    useful_max = std::max(useful_max, shortfall(user.contended_useful_gpu_hours));
+    effective_max = std::max(effective_max, shortfall(user.contended_effective_gpu_hours));
+    effective_sum += shortfall(user.contended_effective_gpu_hours);
+    ++count;
+  }
+  if (count <= 0) return;
+  summary.fairness.useful_shortfall_max = useful_max;
+  summary.fairness.effective_shortfall_max = effective_max;
+  summary.fairness.effective_shortfall_avg = effective_sum / count;
+}
+
+void Metrics::sum_ftf(Summary& summary) const {
+  FairnessSummary& fairness = summary.fairness;
   if (ftf_jobs_ > 0) {
     fairness.ftf_max = ftf_max_;
     fairness.ftf_avg = ftf_sum_ / static_cast<double>(ftf_jobs_);
   }
+  if (bounded_ftf_.empty()) return;
+  std::vector<double> bounded = bounded_ftf_;
+  fairness.bounded_ftf_p50 = quantile(bounded, 50);
+  fairness.bounded_ftf_p99 = quantile(bounded, 99);
+  fairness.bounded_ftf_max = std::ranges::max(bounded);
 }
 
 void Metrics::sum_bounds(Summary& summary, const RunFacts& facts) const {
@@ -149,7 +234,9 @@ void Metrics::sum_bounds(Summary& summary, const RunFacts& facts) const {
     if (jobs_.status[job] != JobStatus::kFinished) continue;
     const Duration work = jobs_.work[job];
     const JobBound bound =
-        facts.bounds.has(job) ? facts.bounds[job] : JobBound{work, alone_ms(work, jobs_.gpus[job])};
+        facts.bounds.has(job)
+            ? facts.bounds[job]
+            : JobBound{.time = work, .cluster_ms = alone_ms(work, jobs_.gpus[job])};
     time_sum_ms += static_cast<double>(bound.time.ms);
     as_one_machine.push_back(
         {.release_ms = static_cast<double>((jobs_.submit[job] - first_arrival_).ms),

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "fairlead/model/cluster.h"
+#include "fairlead/model/rack_texts.h"
 
 #include <array>
 #include <cstdint>
@@ -17,13 +18,33 @@ namespace fairlead {
 
 struct UserSummary {
   std::string user;
+  std::string group;  // empty: it has none
   std::int64_t tickets = 1;
   std::int64_t jobs = 0;
   double gpu_hours = 0;
   double work_gpu_hours = 0;
   double entitled_gpu_hours = 0;
   double throughput_share = 0;
+  double contended_entitled_gpu_hours = 0;
+  double contended_useful_gpu_hours = 0;
+  double contended_effective_gpu_hours = 0;
+  double contended_work_gpu_hours = 0;
+  std::optional<double> jct_avg_s;
+  std::optional<double> queue_avg_s;
+  std::optional<double> bounded_ftf_max;
   friend bool operator==(const UserSummary&, const UserSummary&) = default;
+};
+
+// The users of a group together.
+struct GroupSummary {
+  std::string group;
+  std::int64_t tickets = 1;
+  std::int64_t quota = 0;  // 0: none
+  std::int64_t users = 0;
+  std::int64_t jobs = 0;
+  double gpu_hours = 0;
+  double entitled_gpu_hours = 0;
+  friend bool operator==(const GroupSummary&, const GroupSummary&) = default;
 };
 
 struct FairnessSummary {
@@ -32,6 +53,12 @@ struct FairnessSummary {
   std::optional<double> share_error_avg;
   std::optional<double> ftf_max;
   std::optional<double> ftf_avg;
+  std::optional<double> bounded_ftf_max;
+  std::optional<double> bounded_ftf_p50;
+  std::optional<double> bounded_ftf_p99;
+  std::optional<double> useful_shortfall_max;
+  std::optional<double> effective_shortfall_max;
+  std::optional<double> effective_shortfall_avg;
   friend bool operator==(const FairnessSummary&, const FairnessSummary&) = default;
 };
 
@@ -61,6 +88,7 @@ struct Summary {
   std::uint64_t seed = 0;
   std::string journal_hash;
   std::map<std::string, std::string> settings;  // those that were given, as text
+  std::vector<RackText> racks;                  // of a cluster with links of its own
 
   std::int64_t rows_read = 0;
   CountByReason rows_rejected;
@@ -88,6 +116,7 @@ struct Summary {
   std::optional<double> comm_time_share;
 
   std::vector<UserSummary> users;
+  std::vector<GroupSummary> groups;  // empty: no user has one
   FairnessSummary fairness;
   BoundsSummary bounds;
   OpenWorldSummary open_world;

@@ -16,7 +16,7 @@ void Timeline::begin(Time t) {
   for (Load& load : loads_) load.since = t;
 }
 
-void Timeline::advance(Time t, const FairShareMeter& shares) {
+void Timeline::advance(Time t, const ShareMeter& shares) {
   if (!begun_) return;
   for (Time bin_end = start(bin_ + 1); bin_end <= t; bin_end = start(bin_ + 1)) {
     close_bin(bin_end, shares);
@@ -39,7 +39,7 @@ void Timeline::change(Time t, UserId user, Delta delta) {
             load.now.running, load.now.waiting);
 }
 
-void Timeline::finish(Time t, Time end, const FairShareMeter& shares) {
+void Timeline::finish(Time t, Time end, const ShareMeter& shares) {
   if (!begun_) return;
   advance(t, shares);
   close_bin(t, shares);
@@ -61,7 +61,7 @@ void Timeline::settle(Load& load, Time t) {
   load.since = t;
 }
 
-void Timeline::close_bin(Time t, const FairShareMeter& shares) {
+void Timeline::close_bin(Time t, const ShareMeter& shares) {
   for (UserId user : ids<UserId>(loads_.size())) {
     Load& load = loads_[user];
     settle(load, t);

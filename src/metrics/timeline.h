@@ -11,7 +11,7 @@
 
 #include "fairlead/base/ids.h"
 #include "fairlead/base/units.h"
-#include "fairlead/solve/fair_share.h"
+#include "fairlead/solve/share_meter.h"
 
 #include <cstdint>
 #include <vector>
@@ -40,7 +40,7 @@ class Timeline {
   void add_user() { loads_.push_back({}); }
   // Closes the bins that end at or before `t`. Called before the first change at `t`.
   // REQUIRES: `shares` has not been changed at `t` yet.
-  void advance(Time t, const FairShareMeter& shares);
+  void advance(Time t, const ShareMeter& shares);
   // The first arrival: time before it is not counted.
   void begin(Time t);
   bool begun() const { return begun_; }
@@ -52,7 +52,7 @@ class Timeline {
   };
   void change(Time t, UserId user, Delta delta);
   // Closes the last bin; called once, at the end of the journal. `end`: where measuring ends.
-  void finish(Time t, Time end, const FairShareMeter& shares);
+  void finish(Time t, Time end, const ShareMeter& shares);
 
   // By bin, then user.
   const std::vector<TimelineRow>& rows() const { return rows_; }
@@ -72,7 +72,7 @@ class Timeline {
   };
 
   void settle(Load& load, Time t);
-  void close_bin(Time t, const FairShareMeter& shares);
+  void close_bin(Time t, const ShareMeter& shares);
   void coarsen();
   void merge_rows();
 

@@ -37,7 +37,7 @@ class TimelineTest : public testing::Test {
     timeline.change(t, user, {.gpus_held = -gpus, .running = -1, .waiting = 0});
   }
 
-  FairShareMeter shares_;
+  ShareMeter shares_;
 };
 
 TEST_F(TimelineTest, GivesIntegralsPerBinAndUser) {

@@ -8,13 +8,15 @@
 
 namespace fairlead {
 
-WindowFairness::WindowFairness(WindowFairnessOptions options) : options_(std::move(options)) {
+WindowFairness::WindowFairness(WindowFairnessOptions options)
+    : options_(std::move(options)),
+      received_(options_.received, std::exchange(options_.mix_speeds, {})) {
   const std::int64_t step_ms = options_.step.ms;
   FL_CHECK(step_ms >= 1 && options_.quantum.ms >= 0, "step {} ms", step_ms);
   for (Duration window : options_.windows) {
     FL_CHECK(window.ms > 0 && window.ms % step_ms == 0, "window {} ms, step {} ms", window.ms,
              step_ms);
-    figures_.push_back({.window = window, .steady = {}, .all = {}});
+    figures_.push_back({.window = window, .steady = {}, .all = {}, .shortfalls = {}});
     ring_steps_ = std::max(ring_steps_, window.ms / step_ms + 1);
   }
 }
@@ -27,8 +29,10 @@ void WindowFairness::on(const Record& record) {
   std::visit(
       Overloaded{
           [&](const record::Run& run) { jobs_.reserve(run.jobs); },
+          [&](const record::Group& group) { shares_.add_group(group.tickets, group.quota); },
           [&](const record::User& user) {
-            shares_.add_user(user.tickets);
+            shares_.add_user(user.tickets, user.group);
+            received_.add_user();
             users_[users_.push_back({})].ring.resize(static_cast<std::size_t>(ring_steps_));
           },
           [&](const record::Tickets& what) { shares_.set_tickets(t, what.user, what.tickets); },
@@ -38,17 +42,15 @@ void WindowFairness::on(const Record& record) {
           [&](const OneOf<record::Finished, record::Failed, record::Cancelled> auto& done) {
             on_leave(t, done.job);
           },
-          [&](const OneOf<record::Stop, record::Evicted> auto& stop) { hold(t, stop.job, 0); },
+          [&](const OneOf<record::Stop, record::Evicted> auto& stop) { end_hold(t, stop.job); },
           [&](const OneOf<record::StartFailed, record::Held> auto& held) {
-            hold(t, held.job, 0);
+            end_hold(t, held.job);
             ask_no_more(t, held.job);
           },
           [&](const record::Released& released) { ask(t, released.job); },
-          [&](const record::Place& place) {
-            const std::int64_t before = place.copy > 0 ? jobs_[place.job].held_gpus : 0;
-            if (place.copy == 0 && place.kind == PlaceKind::kMigrate) ++migrations_;
-            hold(t, place.job, before + gpus_of(place.gang));
-          },
+          [&](const record::Place& place) { on_place(t, place); },
+          [&](const record::Started& started) { received_.start_work(t, started.job); },
+          [&](const record::Speed& speed) { received_.change_rate(t, speed.job, speed.rate); },
           [](const auto&) {},
       },
       record.what);
@@ -72,8 +74,7 @@ void WindowFairness::advance(Time t) {
 void WindowFairness::sample(Time t) {
   for (UserId id : ids<UserId>(users_.size())) {
     User& user = users_[id];
-    settle(user, t);
-    const Sample now{user.held_gpu_ms, shares_.entitled_gpu_ms(id, t)};
+    const Sample now{received_.gpu_ms(id, t), shares_.entitled_gpu_ms(id, t)};
     sample_of(samples_, user) = now;
     for (WindowFigures& figures : figures_) {
       const std::int64_t begin = samples_ - figures.window.ms / options_.step.ms;
@@ -90,19 +91,23 @@ void WindowFairness::compare(WindowFigures& figures, Time t, UserId id, const Sa
   const User& user = users_[id];
   const Time begin = t - figures.window;
   const double allowance = static_cast<double>(options_.quantum.ms) * largest_gang(user, begin);
-  const auto received = static_cast<double>(now.held_gpu_ms - before.held_gpu_ms);
-  const double error = std::max(0.0, std::abs(received - entitled) - allowance) / entitled;
-  const auto count = [&](WindowErrors& errors) {
+  const double missing = entitled - (now.received_gpu_ms - before.received_gpu_ms);
+  const auto count = [&](WindowErrors& errors, double beyond) {
+    const double error = std::max(0.0, beyond - allowance) / entitled;
     ++errors.count;
     errors.mean += error;
+    errors.quantiles.add(error);
     if (error <= errors.largest) return;
     errors.largest = error;
     errors.user = id;
     errors.window_end = t;
   };
-  count(figures.all);
+  count(figures.all, std::abs(missing));
   const bool had_jobs = user.jobs > 0 && user.first_job <= begin;
-  if (had_jobs && gpus_.total() > 0 && up_since_ <= begin) count(figures.steady);
+  if (had_jobs && gpus_.total() > 0 && up_since_ <= begin) {
+    count(figures.steady, std::abs(missing));
+  }
+  if (shares_.short_since(id) <= begin) count(figures.shortfalls, missing);
 }
 
 void WindowFairness::on_gpus(Time t, const auto& what) {
@@ -118,6 +123,7 @@ void WindowFairness::on_arrived(Time t, const JobSpec& asked) {
     next_sample_ = {(t.ms + step_ms - 1) / step_ms * step_ms};
   }
   jobs_.grow_to(asked.job) = {.user = asked.user, .gpus = asked.gpus};
+  received_.add_job(asked.job, asked.user, asked.gpus);
   ask(t, asked.job);
 }
 
@@ -134,7 +140,7 @@ void WindowFairness::ask(Time t, JobId id) {
 }
 
 void WindowFairness::on_leave(Time t, JobId id) {
-  hold(t, id, 0);
+  end_hold(t, id);
   ask_no_more(t, id);
   last_leave_ = t;
 }
@@ -150,15 +156,17 @@ void WindowFairness::ask_no_more(Time t, JobId id) {
   shares_.add_demand(t, job.user, -std::int64_t{job.gpus});
 }
 
-// From `t` on the job holds so many GPUs.
-void WindowFairness::hold(Time t, JobId id, std::int64_t gpus) {
-  Job& job = jobs_[id];
-  User& user = users_[job.user];
-  settle(user, t);
-  FL_DCHECK(gpus >= 0 && user.held_gpus + gpus >= job.held_gpus, "job {}", id.row());
-  user.held_gpus += gpus - job.held_gpus;
-  held_gpus_ += gpus - job.held_gpus;
-  job.held_gpus = gpus;
+void WindowFairness::on_place(Time t, const record::Place& place) {
+  if (place.copy == 0 && place.kind == PlaceKind::kMigrate) ++migrations_;
+  const std::int64_t gpus = gpus_of(place.gang);
+  jobs_[place.job].held_gpus += gpus;
+  held_gpus_ += gpus;
+  received_.place(t, place);
+}
+
+void WindowFairness::end_hold(Time t, JobId id) {
+  held_gpus_ -= std::exchange(jobs_[id].held_gpus, 0);
+  received_.end_hold(t, id);
 }
 
 void WindowFairness::on_end(Time t, const JobCounts& counts) {
@@ -166,15 +174,10 @@ void WindowFairness::on_end(Time t, const JobCounts& counts) {
   if (end > now_) advance(end);
   if (first_arrival_ != Time::never()) length_ = end - first_arrival_;
   for (WindowFigures& figures : figures_) {
-    for (WindowErrors* errors : {&figures.steady, &figures.all}) {
+    for (WindowErrors* errors : {&figures.steady, &figures.all, &figures.shortfalls}) {
       if (errors->count > 0) errors->mean /= static_cast<double>(errors->count);
     }
   }
-}
-
-void WindowFairness::settle(User& user, Time t) {
-  user.held_gpu_ms += (t - user.since).ms * user.held_gpus;
-  user.since = t;
 }
 
 WindowFairness::GangCount& WindowFairness::gang_count(User& user, std::uint32_t gpus) {

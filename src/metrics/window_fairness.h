@@ -1,10 +1,13 @@
 // Fairness over sliding windows of time: a journal sink that compares, in every window, what each
-// user held with what it was entitled to by tickets and demand (FairShareMeter). Ours.
+// user received with what it was entitled to by tickets and demand (ShareMeter). Ours.
 //
 // Windows end at multiples of `step` and begin at or after the first arrival. The error of a user
 // in a window is max(0, |received - entitled| - allowance) / entitled, where the allowance is what
 // one quantum of the user's largest job can shift: quantum x the largest gang among the jobs that
 // it had unfinished at any time in the window.
+//
+// Its shortfall is max(0, entitled - received - allowance) / entitled, of windows in which its demand
+// exceeded its share all the time: in others it may have left what it was entitled to.
 //
 // A job that is held asks for no GPUs, as if it were not there.
 //
@@ -18,8 +21,10 @@
 #include "fairlead/base/ids.h"
 #include "fairlead/base/units.h"
 #include "fairlead/journal/journal.h"
+#include "fairlead/metrics/error_quantiles.h"
+#include "fairlead/metrics/received.h"
 #include "fairlead/metrics/usable_gpus.h"
-#include "fairlead/solve/fair_share.h"
+#include "fairlead/solve/share_meter.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -31,21 +36,25 @@ struct WindowFairnessOptions {
   std::vector<Duration> windows = {hours(1), hours(8)};  // multiples of `step`
   Duration step = seconds(60);                           // at least 1 ms
   Duration quantum;                                      // zero: no allowance
+  Received received = Received::kHeld;
+  IdVector<JobId, double> mix_speeds;  // of ReceivedMeter
 };
 
-// Over users and windows.
+// Errors or shortfalls, over users and windows.
 struct WindowErrors {
   double largest = 0;      // fraction of what the user was entitled to in the window
   double mean = 0;         // the same
   std::int64_t count = 0;  // of users' windows
-  UserId user;             // of the largest: the first one; none if every error is 0
+  UserId user;             // of the largest: the first one; none if every one is 0
   Time window_end;         // of the largest
+  ErrorQuantiles quantiles;
 };
 
 struct WindowFigures {
   Duration window;
   WindowErrors steady;  // windows in which the user was entitled to something all the time
   WindowErrors all;     // windows in which it was entitled to something at any time
+  WindowErrors shortfalls;
 };
 
 class WindowFairness : public RecordSink {
@@ -69,7 +78,7 @@ class WindowFairness : public RecordSink {
  private:
   // What a user had received and was entitled to up to a multiple of the step.
   struct Sample {
-    std::int64_t held_gpu_ms = 0;
+    double received_gpu_ms = 0;
     double entitled_gpu_ms = 0;
   };
   // How many of a user's unfinished jobs have gangs of one size.
@@ -79,9 +88,6 @@ class WindowFairness : public RecordSink {
     Time gone;  // the last time at which `jobs` became 0
   };
   struct User {
-    std::int64_t held_gpus = 0;
-    std::int64_t held_gpu_ms = 0;  // up to `since`
-    Time since;
     std::int64_t jobs = 0;         // unfinished
     Time first_job;                // when `jobs` last became positive
     Time last_job = {-1};          // when `jobs` last became 0
@@ -104,9 +110,9 @@ class WindowFairness : public RecordSink {
   void on_leave(Time t, JobId id);
   void ask(Time t, JobId id);
   void ask_no_more(Time t, JobId id);
-  void hold(Time t, JobId job, std::int64_t gpus);
+  void on_place(Time t, const record::Place& place);
+  void end_hold(Time t, JobId job);
   void on_end(Time t, const JobCounts& counts);
-  static void settle(User& user, Time t);
   static GangCount& gang_count(User& user, std::uint32_t gpus);
   static std::uint32_t largest_gang(const User& user, Time since);
   Sample& sample_of(std::int64_t number, User& user) const;
@@ -116,7 +122,8 @@ class WindowFairness : public RecordSink {
   IdVector<UserId, User> users_;
   IdVector<JobId, Job> jobs_;
   UsableGpus gpus_;
-  FairShareMeter shares_;
+  ShareMeter shares_;
+  ReceivedMeter received_;
 
   std::int64_t ring_steps_ = 1;
   std::int64_t samples_ = 0;  // taken so far

@@ -80,6 +80,50 @@ TEST(WindowFairness, AllowsOnlyForJobsOfTheWindow) {
   EXPECT_EQ(errors.user, UserId(0));
 }
 
+// Both users want 8 GPUs and are entitled to 4 until u1's wish shrinks to 4 at 4 s, all of which it
+// is entitled to; u0 holds all.
+TEST(WindowFairness, CountsShortfallsWhereMoreWasWantedThanWasDueAllTheTime) {
+  WindowFairness fairness(by_second({seconds(2)}, milliseconds(500)));
+  TestJournal journal(fairness);
+  journal.begin(3, {1, 1});
+  journal.arrive(0, 0, {.user = 0, .gpus = 8});
+  journal.arrive(0, 1, {.user = 1, .gpus = 4});
+  journal.arrive(0, 2, {.user = 1, .gpus = 4});
+  journal.place(0, 0, {.gang = {{kV100Node, 4}, {kK80Node, 4}}});
+  journal.happen<record::Cancelled>(4000, 2);
+  journal.end(8000, {.failed = 1, .pending = 2});
+  const WindowFigures figures = fairness.windows()[0];
+  // u0: windows that end at 2 .. 8 s, with more than its share; u1: those that end at 2, 3 and 4 s,
+  // which lack 8 GPU-seconds less 4 x 0.5.
+  EXPECT_EQ(figures.shortfalls.count, 7 + 3);
+  EXPECT_EQ(figures.shortfalls.largest, 0.75);
+  EXPECT_EQ(figures.shortfalls.user, UserId(1));
+  EXPECT_EQ(figures.shortfalls.window_end, Time{2000});
+  EXPECT_DOUBLE_EQ(figures.shortfalls.mean, 3 * 0.75 / 10);
+  EXPECT_EQ(figures.shortfalls.quantiles.at(0.7), 0);
+  EXPECT_EQ(figures.shortfalls.quantiles.at(0.99), 0.75);
+  EXPECT_EQ(figures.steady.count, 2 * 7);
+  EXPECT_EQ(figures.steady.quantiles.at(0.5), 0.5) << "u0: 8 too many, less 8 x 0.5";
+  EXPECT_EQ(figures.steady.quantiles.at(0.9), 0.75);
+}
+
+// A gang of 8 holds all the time, but a second of each two is overhead.
+TEST(WindowFairness, ComparesWhatOfTheGpusWasUseful) {
+  WindowFairnessOptions options = by_second({seconds(2)});
+  options.received = Received::kUseful;
+  WindowFairness fairness(options);
+  TestJournal journal(fairness);
+  journal.begin(1, {1});
+  journal.arrive(0, 0, {.user = 0, .gpus = 8});
+  for (const std::int64_t t_ms : {0, 2000, 4000}) {
+    if (t_ms > 0) journal.happen<record::Stop>(t_ms, 0);
+    journal.place(t_ms, 0, {.gang = {{kV100Node, 4}, {kK80Node, 4}}, .overhead_ms = 1000});
+  }
+  journal.end(6000, {.pending = 1});
+  EXPECT_EQ(fairness.windows()[0].steady.largest, 0.5);
+  EXPECT_EQ(fairness.windows()[0].steady.mean, 0.5);
+}
+
 TEST(WindowFairness, SaysWhoseErrorWasLargestAndWhen) {
   // u1 has 3 of 4 tickets, so 6 GPUs; it holds 4 from 2 s to 4 s, otherwise 6.
   WindowFairness fairness(by_second({seconds(2)}));

@@ -4,6 +4,10 @@
 //  1. Nodes are numbered rack by rack: the nodes of rack r are rack_nodes(r), in input order.
 //  2. A node has 1..kNodeGpusMax GPUs of one type. A host with several GPU types is several nodes.
 //  3. GPU types are numbered by first appearance; at most kGpuTypesMax.
+//  4. The racks below a switch are neighbours.
+//
+// A host is what has links of its own between all its GPUs: a server, or the many trays of an NVLink
+// domain, each of them a node.
 #pragma once
 
 #include "fairlead/base/ids.h"
@@ -39,6 +43,16 @@ struct Slice {
 };
 using Gang = std::span<const Slice>;
 
+// How many of that many GPUs of a node tasks of `task_gpus` GPUs can use. REQUIRES: task_gpus > 0.
+constexpr std::uint32_t whole_tasks(std::uint32_t gpus, std::uint32_t task_gpus) {
+  return task_gpus == 1 ? gpus : gpus - gpus % task_gpus;
+}
+
+// The GPUs' product in the name of a type: "H100" of "H100/pool=b".
+constexpr std::string_view product_of_type(std::string_view type) {
+  return type.substr(0, type.find('/'));
+}
+
 std::uint32_t gpus_of(Gang gang);
 inline std::uint32_t copies_of(Gang held) { return held.empty() ? 0 : held.back().copy + 1U; }
 // The first copy of those listed; the others follow from its end. Empty for nothing.
@@ -71,6 +85,32 @@ struct Links {
   std::optional<double> oversubscription{};
 };
 
+// What a node's own links are, where they are not the cluster's; 0: as Links says.
+struct NodeLinks {
+  double pair_gbps = 0;
+  double node_gbps = 0;
+};
+
+// The network cards of a host. Each has nic_gbps; 0: Links::rack_gbps.
+struct Nics {
+  std::uint32_t count = 1;
+  double nic_gbps = 0;
+};
+
+// What a switch can send upwards, all its gangs together: `gbps`; else what those below it can send,
+// divided by `oversubscription`; else, for a rack what Links says, above racks all of it. 0: not said.
+struct Uplink {
+  double gbps = 0;
+  double oversubscription = 0;
+};
+
+// A rack, or a switch above racks.
+struct Switch {
+  std::string name;
+  SwitchId parent;  // none: at the top
+  Uplink uplink;
+};
+
 // One node as input describes it; see Cluster::build.
 struct NodeSpec {
   std::string name;      // empty: "n" and the node's number
@@ -78,6 +118,21 @@ struct NodeSpec {
   std::uint32_t gpus = 0;
   std::string host;  // empty: a host of its own
   std::string rack;  // nodes with equal rack names share a rack
+  NodeLinks links{};
+  Nics nics{.count = 0};  // that this node adds to its host's; a host has at least one
+};
+
+// A switch as input describes it.
+struct SwitchSpec {
+  std::string name;
+  std::string parent;  // empty: at the top
+  Uplink uplink;
+};
+
+// The switches of a cluster. Racks that are not listed stand at the top.
+struct FabricSpec {
+  std::vector<std::string> levels = {"rack"};  // what switches are called, from the racks up
+  std::vector<SwitchSpec> switches{};
 };
 
 // The widest link that `gang` needs, if its nodes are on these hosts and racks. O(slices).
@@ -88,8 +143,13 @@ Tier tier_of(Gang gang, const IdVector<NodeId, HostId>& hosts,
 struct Cluster {
   std::string name;
   Links links;
+  // Levels of switches from the racks up, at least one. All racks are equally far from the top.
+  std::vector<std::string> levels = {"rack"};
 
   IdVector<GpuTypeId, std::string> type_names;
+  // The first type of the same product: "H100" and "H100/pool=b" are the same GPUs on nodes that differ
+  // otherwise, so what is known of their speeds is known of both.
+  IdVector<GpuTypeId, GpuTypeId> type_product;
   IdVector<GpuTypeId, std::uint32_t> type_gpus;           // GPUs of each type in the cluster
   IdVector<GpuTypeId, std::uint32_t> type_node_gpus_max;  // of the largest node of each type
 
@@ -98,12 +158,19 @@ struct Cluster {
   IdVector<NodeId, std::uint16_t> node_gpus;
   IdVector<NodeId, HostId> node_host;
   IdVector<NodeId, RackId> node_rack;
+  IdVector<NodeId, NodeLinks> node_links;
+  IdVector<HostId, Nics> host_nics;
+  IdVector<HostId, std::uint32_t> host_gpus;
   IdVector<RackId, NodeRange> rack_nodes;
+  IdVector<RackId, Switch> racks;         // their names may be empty
+  IdVector<SwitchId, Switch> switches{};  // above racks
   std::uint32_t hosts = 0;
   std::uint32_t gpus = 0;           // in the whole cluster
   std::uint32_t node_gpus_max = 0;  // of the largest node
 
   std::size_t nodes() const { return node_type.size(); }
+  // A type of which there is no node yet, as the next row. O(types).
+  GpuTypeId add_type(std::string_view type);
   // A node that joins, as the next row. Its type, and its host unless it is a new one, are there
   // already. A rack is one range of nodes: one that is not the last cannot be joined, and what comes
   // later of it is to be called a rack of its own. O(1).
@@ -119,13 +186,19 @@ struct Cluster {
   void add(const NodeRow& row);
   // The type of that name, ignoring case; none if the cluster has no such GPU.
   GpuTypeId type_named(std::string_view type) const;
+  // GPUs of the type that tasks of `task_gpus` GPUs can use, each on one node. O(1) for tasks of one
+  // GPU, else O(nodes). REQUIRES: task_gpus > 0.
+  std::uint32_t room(GpuTypeId type, std::uint32_t task_gpus) const;
   Tier tier_of(Gang gang) const { return fairlead::tier_of(gang, node_host, node_rack); }
   // The best tier that any gang of `gpus` GPUs can have here. O(nodes).
   Tier best_tier(std::uint32_t gpus) const;
 
-  // Numbers the nodes (rack by rack, otherwise in the order given). Errors: no node, a node without
-  // GPUs or with more than kNodeGpusMax, more than kGpuTypesMax types, an empty type name.
-  static Result<Cluster> build(std::string name, Links links, const std::vector<NodeSpec>& nodes);
+  // Numbers the nodes (rack by rack, and the racks of a switch together, otherwise in the order
+  // given). Errors: no node, a node without GPUs or with more than kNodeGpusMax, more than
+  // kGpuTypesMax types, an empty type name; a switch that occurs twice, a parent that is not listed
+  // before, a rack that has another number of switches above it than there are levels.
+  static Result<Cluster> build(std::string name, Links links, const std::vector<NodeSpec>& nodes,
+                               const FabricSpec& fabric = {});
 };
 
 }  // namespace fairlead

@@ -11,7 +11,7 @@ double transfer_ms(double mb, double gbps) {
 
 double Iteration::ms(double at_gbps, double waits_ms) const {
   const double exchange_ms = transfer_ms(traffic_mb, at_gbps) + latency_ms + waits_ms;
-  return compute_ms + std::max(0.0, exchange_ms - hidden_ms);
+  return compute_ms + std::max(exposed * exchange_ms, exchange_ms - hidden_ms);
 }
 
 Links congested(Links links, const std::array<double, kTiers>& congestion) {
@@ -33,17 +33,31 @@ double ring_gbps(const Links& links, Tier tier) {
 
 Iteration iteration_of(const Communication& model, double compute_ms, std::uint32_t gpus, Tier tier,
                        const Links& links, Exchange exchange) {
+  return iteration_at(model, compute_ms, gpus, ring_gbps(links, tier), links.latency_us, exchange);
+}
+
+Iteration iteration_at(const Communication& model, double compute_ms, std::uint32_t gpus,
+                       double gbps, double latency_us, Exchange exchange, std::uint32_t host_gpus) {
   FL_CHECK(gpus >= 1 && compute_ms >= 0, "{} GPUs, {} ms", gpus, compute_ms);
   FL_DCHECK(model.overlap >= 0 && model.overlap <= 1, "overlap {}", model.overlap);
+  FL_DCHECK(host_gpus >= 1 && host_gpus <= gpus, "{} of {} GPUs", host_gpus, gpus);
   const double others = gpus - 1.0;
-  const bool is_ring = exchange == Exchange::kRing;
   const double part_mb = model.gradients_mb / gpus;
-  return {
-      .compute_ms = compute_ms,
-      .hidden_ms = model.overlap * compute_ms,
-      .traffic_mb = 2 * others * (is_ring ? part_mb : std::max(part_mb, model.largest_tensor_mb)),
-      .latency_ms = 2 * (is_ring ? others : std::min(others, 1.0)) * links.latency_us / 1000.0,
-      .gbps = ring_gbps(links, tier)};
+  double traffic_mb = 2 * others * part_mb;
+  double latency_ms = 2 * others * latency_us / 1000.0;
+  if (exchange == Exchange::kParameterServers) {
+    // Within one host there is no uplink, and a worker exchanges with all others.
+    const double elsewhere = host_gpus == gpus ? others : gpus - host_gpus;
+    const double sent_mb = (host_gpus == gpus ? 1 : host_gpus) * part_mb;
+    traffic_mb = 2 * elsewhere * std::max(sent_mb, model.largest_tensor_mb);
+    latency_ms = 2 * std::min(others, 1.0) * latency_us / 1000.0;
+  }
+  return {.compute_ms = compute_ms,
+          .hidden_ms = model.overlap * compute_ms,
+          .exposed = model.exposed,
+          .traffic_mb = traffic_mb,
+          .latency_ms = latency_ms,
+          .gbps = gbps};
 }
 
 }  // namespace fairlead

@@ -6,8 +6,11 @@
 // worker, workers send gradients and fetch parameters: 2 steps. A tensor lies on one server, so the
 // server of the largest one sends and receives at least that much for each of the n - 1 others,
 // which is why Tiresias consolidates models of high skew (Gu et al., NSDI 2019, section 3.3);
-// evenly spread tensors cost what a ring does but for latency. A fraction of the exchange overlaps
-// computation; the rest lengthens the iteration.
+// evenly spread tensors cost what a ring does but for latency. Where h of the n workers share a host,
+// they and their servers exchange with the n - h others over its uplink. Part of the exchange overlaps
+// computation: at most a fraction of the computation, as gradients come with the backward pass, and
+// all but a fraction of the exchange, as those of the first layers come last and workers wait for
+// the slowest. The rest lengthens the iteration.
 //
 // Units: MB are 10^6 bytes, Gbit/s one way, milliseconds. Every function is O(1).
 #pragma once
@@ -44,6 +47,7 @@ struct Communication {
   double largest_tensor_mb = 0;  // the largest single tensor; 0: not known
   double compute_ms = 0;
   double overlap = 0;    // the fraction of compute_ms that can overlap communication, 0 to 1
+  double exposed = 0;    // the fraction of the exchange that cannot overlap, 0 to 1
   std::string gpu_type;  // empty: the first type of the model's rates
 };
 
@@ -51,6 +55,7 @@ struct Communication {
 struct Iteration {
   double compute_ms = 0;
   double hidden_ms = 0;   // of communication at most
+  double exposed = 0;     // the fraction of it that is never hidden
   double traffic_mb = 0;  // one way over the busiest link
   double latency_ms = 0;
   double gbps = 0;  // of the slowest link it crosses, used by no other gang
@@ -72,5 +77,10 @@ double ring_gbps(const Links& links, Tier tier);
 // `compute_ms`: of the slowest member. REQUIRES: gpus >= 1.
 Iteration iteration_of(const Communication& model, double compute_ms, std::uint32_t gpus, Tier tier,
                        const Links& links, Exchange exchange = Exchange::kRing);
+// The same where the gang's bandwidth alone is known. `host_gpus`: the most of its GPUs that share a
+// host's uplink; by a ring only one of them sends over it, servers and workers all do.
+Iteration iteration_at(const Communication& model, double compute_ms, std::uint32_t gpus,
+                       double gbps, double latency_us, Exchange exchange,
+                       std::uint32_t host_gpus = 1);
 
 }  // namespace fairlead

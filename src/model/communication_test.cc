@@ -1,5 +1,7 @@
 #include "fairlead/model/communication.h"
 
+#include "fairlead/input/models_file.h"
+
 #include <gtest/gtest.h>
 
 namespace fairlead {
@@ -37,6 +39,28 @@ TEST(Communication, HidesBehindComputationAsFarAsItOverlaps) {
   EXPECT_DOUBLE_EQ(iteration_of(model, 200, 2, Tier::kPair, kLinks).alone_ms(), 200);
   EXPECT_DOUBLE_EQ(iteration_of(model, 400, 2, Tier::kRack, kLinks).alone_ms(), 400)
       << "a slower GPU hides more";
+}
+
+TEST(Communication, LeavesTheExposedPartOfAnExchangeUnhidden) {
+  const Communication model = {
+      .gradients_mb = 100, .compute_ms = 200, .overlap = 0.25, .exposed = 0.3};
+  EXPECT_DOUBLE_EQ(iteration_of(model, 200, 2, Tier::kRack, kLinks).alone_ms(), 250);
+  EXPECT_DOUBLE_EQ(iteration_of(model, 400, 2, Tier::kRack, kLinks).alone_ms(), 430)
+      << "30 ms of 100, though 100 could hide";
+}
+
+// Horovod on 128 hosts of 4 P100 that 25 Gbit/s join: 90 % of linear speed with Inception-v3 and
+// ResNet-101, 68 % with VGG-16 (Sergeev and Del Balso, 2018, arXiv 1802.05799, section 4).
+TEST(Communication, ComesWithinFivePercentOfHorovodOn512Gpus) {
+  const Links links = {.pair_gbps = 160, .node_gbps = 160, .rack_gbps = 25, .spine_gbps = 25};
+  const SpeedTable table = load_models("horovod").value();
+  const auto of_linear = [&](std::string_view name) {
+    const Communication& model = *table.find(name)->communication;
+    const Iteration one = iteration_of(model, model.compute_ms, 512, Tier::kSpine, links);
+    return one.compute_ms / one.alone_ms();
+  };
+  EXPECT_NEAR(of_linear("VGG-16"), 0.68, 0.05);
+  EXPECT_NEAR(of_linear("Inception-v3"), 0.90, 0.05);
 }
 
 TEST(Communication, PaysTheLatencyOfEveryStep) {

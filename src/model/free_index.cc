@@ -69,6 +69,27 @@ std::uint32_t FreeIndex::of(TypeMask types) const {
   return gpus;
 }
 
+std::uint32_t FreeIndex::room(GpuTypeId type, std::uint32_t task_gpus) const {
+  if (task_gpus == 1) return of_type_[type];
+  std::uint32_t gpus = 0;
+  for (std::uint32_t free = task_gpus; free < row_count_; ++free) {
+    std::uint32_t nodes = 0;
+    for (std::uint64_t word : row(type, free)) {
+      nodes += static_cast<std::uint32_t>(std::popcount(word));
+    }
+    gpus += nodes * whole_tasks(free, task_gpus);
+  }
+  return gpus;
+}
+
+std::uint32_t FreeIndex::room(TypeMask types, std::uint32_t task_gpus) const {
+  std::uint32_t gpus = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(of_type_.size())) {
+    if ((types & type_bit(type)) != 0) gpus += room(type, task_gpus);
+  }
+  return gpus;
+}
+
 NodeRange FreeIndex::everywhere() const {
   return {0, static_cast<std::uint32_t>(cluster_->nodes())};
 }

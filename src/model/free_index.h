@@ -26,6 +26,10 @@ class FreeIndex {
   std::uint32_t of(GpuTypeId type) const { return of_type_[type]; }
   std::uint32_t of(TypeMask types) const;
   std::uint32_t on(NodeId node) const { return free_[node]; }
+  // Free GPUs that tasks of `task_gpus` GPUs can use, each on one node. O(1) for tasks of one GPU.
+  // REQUIRES: task_gpus > 0.
+  std::uint32_t room(GpuTypeId type, std::uint32_t task_gpus) const;
+  std::uint32_t room(TypeMask types, std::uint32_t task_gpus) const;
   bool has(NodeId node) const { return free_.has(node); }
   // GPUs that may be used, free or not: on one node, in total, of one type.
   std::uint32_t capacity(NodeId node) const { return gpus_[node]; }

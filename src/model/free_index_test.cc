@@ -27,6 +27,10 @@ class PlainFree {
     return sum([&](NodeId node) { return has(types, node) ? gpus_[node] : 0U; });
   }
 
+  std::uint32_t room(TypeMask types, std::uint32_t task) const {
+    return sum([&](NodeId node) { return has(types, node) ? on(node) / task * task : 0; });
+  }
+
   NodeId first(GpuTypeId type, std::uint32_t gpus, NodeRange range) const {
     return least(type, range, [&](NodeId node) { return cost_if(on(node) >= gpus, 0); });
   }
@@ -106,6 +110,9 @@ void expect_counts(const FreeIndex& index, const PlainFree& plain, const Cluster
     ASSERT_EQ(index.capacity(type), plain.capacity(type_bit(type)));
   }
   ASSERT_EQ(index.of(TypeMask{5}), plain.of(TypeMask{5}));
+  for (std::uint32_t task = 1; task <= 9; ++task) {
+    ASSERT_EQ(index.room(TypeMask{5}, task), plain.room(TypeMask{5}, task));
+  }
   for (NodeId node : ids<NodeId>(cluster.nodes())) {
     ASSERT_EQ(index.on(node), plain.on(node)) << "node " << node.row();
     ASSERT_EQ(index.is_down(node), plain.is_down(node)) << "node " << node.row();
@@ -182,6 +189,18 @@ TEST(FreeIndex, PrefersTheTightestNodeAndTheLowestAmongEquals) {
   index.take(NodeId(0), 2);
   EXPECT_EQ(index.tightest(v100, 1, index.everywhere()), NodeId(0));
   EXPECT_EQ(index.freest(v100, index.everywhere()), NodeId(0));
+}
+
+TEST(FreeIndex, RoomIsWhatWholeTasksCanUse) {
+  const Cluster cluster = two_nodes();
+  FreeIndex index(cluster);
+  EXPECT_EQ(index.room(kAllTypes, 1), 6U);
+  EXPECT_EQ(index.room(kAllTypes, 2), 6U);
+  EXPECT_EQ(index.room(kAllTypes, 3), 3U);
+  EXPECT_EQ(index.room(kAllTypes, 5), 0U);
+  index.take(NodeId(0), 1);
+  EXPECT_EQ(index.room(kAllTypes, 2), 4U);
+  EXPECT_EQ(index.room(TypeMask{0}, 2), 0U);
 }
 
 TEST(FreeIndex, FindsNothingInAnEmptyRangeOrBeyondTheLargestNode) {

@@ -16,11 +16,16 @@ struct JobRow {
   std::int64_t gpus = 1;
   std::int64_t gpus_min = 0;  // 0: gpus
   std::int64_t gpus_max = 0;  // 0: gpus
+  std::int64_t task_gpus = 1;
   Time submit{};
   Duration duration{};
-  std::string_view gpu_type{};  // reference type; empty: the run's
-  std::int64_t tickets = 0;     // 0: not named
-  std::string_view repaired{};  // what the reader changed, for rows_repaired; empty: nothing
+  std::string_view gpu_type{};     // reference type; empty: the run's
+  std::string_view runs_on{};      // GPU types, joined by "+"; empty: all of them
+  std::int64_t tickets = 0;        // 0: not named
+  std::string_view group{};        // of the user; empty: not named
+  std::int64_t group_tickets = 0;  // of the group; 0: not named
+  std::int64_t group_quota = 0;    // the same
+  std::string_view repaired{};     // what the reader changed, for rows_repaired; empty: nothing
 
   // Where each field stands in its line, for errors; 0: not known.
   struct Columns {
@@ -28,15 +33,27 @@ struct JobRow {
     std::int64_t gpus = 0;
     std::int64_t gpus_min = 0;
     std::int64_t gpus_max = 0;
+    std::int64_t task_gpus = 0;
     std::int64_t submit = 0;
     std::int64_t duration = 0;
     std::int64_t tickets = 0;
+    std::int64_t group = 0;
+    std::int64_t group_tickets = 0;
+    std::int64_t group_quota = 0;
   } columns{};
 };
 
-// The most GPUs that one job may ask for, and the most tickets that one user may have.
+// The most GPUs that one job may ask for, and the most tickets that one user or group may
+// have.
 constexpr std::int64_t kJobGpusMax = 1'000'000;
 constexpr std::int64_t kTicketsMax = 1'000'000;
+
+// Whether the GPUs of a job stand together in tasks where a trace of others tells it. The native
+// format tells it always.
+enum class Tasks : std::uint8_t {
+  kOfOneGpu,  // as most published simulators have it: a gang may be split over nodes at will
+  kAsInTrace,
+};
 
 enum class Reading : std::uint8_t {
   kStrict,   // a bad row is an error

@@ -12,10 +12,18 @@
 
 namespace fairlead {
 
+struct GroupSpec {
+  GroupId group{};  // its row: that after the last
+  std::string_view name{};
+  std::int64_t tickets = 1;  // at least 1
+  std::int64_t quota = 0;    // GPUs that its users may hold together; 0: any number
+};
+
 struct UserSpec {
   UserId user{};  // its row: that after the last
   std::string_view name{};
   std::int64_t tickets = 1;  // at least 1
+  GroupId group{};           // one that was announced, or none
 };
 
 struct JobSpec {
@@ -28,6 +36,8 @@ struct JobSpec {
   std::uint32_t gpus = 1;    // at least 1; gpus_min <= gpus <= gpus_max
   std::uint32_t gpus_min = 1;
   std::uint32_t gpus_max = 1;
+  // Of each task, all on one node; at least 1. Divides gpus, gpus_min and gpus_max.
+  std::uint32_t task_gpus = 1;
   TypeMask types = kAllTypes;  // GPU types on which it can run
   Duration work{};             // at speed 1, that is with the reference gang; 0: not said
   Time submit{};

@@ -2,16 +2,25 @@
 
 namespace fairlead {
 
+std::string_view state_name(JobState state) {
+  constexpr std::string_view kNames[] = {"unsubmitted", "waiting", "running",   "held",
+                                         "finished",    "failed",  "cancelled", "rejected"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
 void Jobs::add(const JobSpec& spec, ModelId of_model) {
   FL_CHECK(!has(spec.job), "job {} is announced twice", spec.job.row());
   FL_CHECK(!spec.user.is_none() && spec.gpus >= 1, "job {} of no user, or without a GPU",
            spec.job.row());
+  FL_CHECK(spec.task_gpus >= 1 && spec.gpus % spec.task_gpus == 0,
+           "job {} of {} GPUs in tasks of {}", spec.job.row(), spec.gpus, spec.task_gpus);
   while (!user.has(spec.job)) {
     user.push_back({});
     model.push_back({});
     gpus.push_back(0);
     gpus_min.push_back(0);
     gpus_max.push_back(0);
+    task_gpus.push_back(1);
     arrival.push_back({});
     types.push_back(0);
     attained_settled.push_back({});
@@ -27,6 +36,7 @@ void Jobs::add(const JobSpec& spec, ModelId of_model) {
   gpus[spec.job] = spec.gpus;
   gpus_min[spec.job] = spec.gpus_min;
   gpus_max[spec.job] = spec.gpus_max;
+  task_gpus[spec.job] = spec.task_gpus;
   arrival[spec.job] = spec.submit;
   types[spec.job] = spec.types;
 }
@@ -37,6 +47,7 @@ void Jobs::reserve(std::size_t jobs) {
   gpus.reserve(jobs);
   gpus_min.reserve(jobs);
   gpus_max.reserve(jobs);
+  task_gpus.reserve(jobs);
   arrival.reserve(jobs);
   types.reserve(jobs);
   attained_settled.reserve(jobs);

@@ -13,15 +13,36 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace fairlead {
+
+// Groups of users. A group's tickets stand beside those of users without one; its users share what
+// it gets by their own tickets.
+struct Groups {
+  IdVector<GroupId, std::string> names;
+  IdVector<GroupId, std::int64_t> tickets;  // at least 1
+  IdVector<GroupId, std::int64_t> quota;    // GPUs that its users may hold together; 0: any number
+  std::size_t size() const { return names.size(); }
+  bool empty() const { return names.empty(); }
+};
 
 struct Users {
   IdVector<UserId, std::string> names;
   IdVector<UserId, std::int64_t> tickets;  // at least 1
+  IdVector<UserId, GroupId> group;         // none, or no row: it has none. Read group_of.
+  Groups groups;
   std::size_t size() const { return names.size(); }
+  // None: the user counts with its own tickets beside the groups, and has no quota.
+  GroupId group_of(UserId user) const { return group.has(user) ? group[user] : GroupId(); }
+  // 0: it has none.
+  std::int64_t quota_of(UserId user) const {
+    const GroupId its = group_of(user);
+    return its.is_none() ? 0 : groups.quota[its];
+  }
 };
 
+// Those between kUnsubmitted and kFinished are here.
 enum class JobState : std::uint8_t {
   kUnsubmitted,
   kWaiting,  // submitted, holds no GPU
@@ -33,6 +54,8 @@ enum class JobState : std::uint8_t {
   kRejected,  // it can never run here
 };
 
+std::string_view state_name(JobState state);  // "finished"
+
 struct Jobs {
   // Asked.
   IdVector<JobId, UserId> user;
@@ -40,6 +63,8 @@ struct Jobs {
   IdVector<JobId, std::uint32_t> gpus;      // the gang it asks for
   IdVector<JobId, std::uint32_t> gpus_min;  // the smallest gang it can run with
   IdVector<JobId, std::uint32_t> gpus_max;  // the largest
+  // Of each task: all on one node. A gang has a multiple of it on each of its nodes.
+  IdVector<JobId, std::uint32_t> task_gpus;
   IdVector<JobId, Time> arrival;
   IdVector<JobId, TypeMask> types;  // GPU types on which its model can run
 
@@ -68,6 +93,10 @@ struct Jobs {
 
   // Whether that job was announced.
   bool has(JobId job) const { return user.has(job) && !user[job].is_none(); }
+  // It came, and is not done: it waits, runs or is held.
+  bool is_here(JobId job) const {
+    return has(job) && state[job] > JobState::kUnsubmitted && state[job] < JobState::kFinished;
+  }
   // True while its gang is being started: nothing is known to have been done yet.
   bool is_starting(JobId job) const {
     return state[job] == JobState::kRunning && works_from[job] == Time::never();

@@ -89,12 +89,13 @@ void KnownSpeed::on_hold(JobId job, Gang gang, Rate rate) {
   if (measures()) measured_.on_hold(job, measurable(job, gang), rate);
 }
 
-// A gang of several types tells of none: it runs at the rate of its slowest member, whichever that
+// A gang of several products tells of none: it runs at the rate of its slowest member, whichever that
 // is.
 std::optional<MeasuredGang> KnownSpeed::measurable(JobId job, Gang gang) const {
   const GpuTypeId type = cluster_.node_type[gang.front().node];
   for (Slice slice : gang) {
-    if (cluster_.node_type[slice.node] != type) return std::nullopt;
+    const GpuTypeId other = cluster_.node_type[slice.node];
+    if (cluster_.type_product[other] != cluster_.type_product[type]) return std::nullopt;
   }
   return MeasuredGang{.row = row(job, type),
                       .gpus = gpus_of(gang),

@@ -65,6 +65,18 @@ class KnownSpeed {
   // Tiresias, NSDI 2019, section 3.3); nullopt where the model does not say. It is a property of
   // the model, known without a run. O(1).
   std::optional<double> skew(JobId job) const;
+  // The links that gangs share, after congestion; null where they share none, or where it is not
+  // known what jobs exchange over them: if all is measured, it was measured as they were shared.
+  const Fabric* shared_links() const {
+    const bool is_told = table_ != nullptr && table_->shares_links() && !measures();
+    return is_told && needed_ == RatesNeeded::kTable ? &table_->fabric() : nullptr;
+  }
+  // An iteration of the gang if it shares its links with no other; nullopt where the job's speed does
+  // not come from what it communicates. What sharing leaves of it: model/uplinks.h. O(slices).
+  // REQUIRES: shared_links().
+  std::optional<Iteration> iteration(JobId job, Gang gang) const {
+    return table_->iteration(job, gang);
+  }
   // The best tier that a gang of that size can have here.
   Tier best_tier(std::uint32_t gpus) const {
     return table_ != nullptr ? table_->best_tier(gpus) : cluster_.best_tier(gpus);
@@ -94,7 +106,7 @@ class KnownSpeed {
   Rate guess(JobId job, std::uint32_t gpus, Tier tier) const;
   Rate with_noise(Rate rate, std::size_t row) const;
   std::size_t row(JobId job, GpuTypeId type) const {
-    return profile_[job] * cluster_.type_names.size() + type.row();
+    return profile_[job] * cluster_.type_names.size() + cluster_.type_product[type].row();
   }
   double error_of(std::size_t row) const;
 

@@ -182,6 +182,23 @@ TEST(MeasuredSpeed, IsWhatJobsReport) {
   EXPECT_EQ(known.rate_at(30'000, kAnnVae, kV100), Rate::of(0.125));
 }
 
+TEST(MeasuredSpeed, IsThatOfAllTypesOfTheProduct) {
+  const Cluster cluster = *Cluster::build("c", {},
+                                          {{.name = "a", .gpu_type = "V100/pool=a", .gpus = 4},
+                                           {.name = "b", .gpu_type = "V100", .gpus = 4},
+                                           {.name = "k", .gpu_type = "K80", .gpus = 4}});
+  Workload workload = jobs_of_two_users();
+  KnownSpeed speed(nullptr, cluster, workload.jobs, RatesNeeded::kProfiled, kMeasured);
+  for (JobId job : ids<JobId>(workload.jobs.size())) speed.add_job(job);
+  const std::vector<Slice> both = {{NodeId(0), 1}, {NodeId(1), 1}};
+  speed.on_hold(kAnnVae, both, Rate::of(0.5));
+  speed.on_start(kAnnVae, both, {});
+  speed.set_now({20'000});
+  EXPECT_EQ(speed.rate(kAnnVae, GpuTypeId(0), 2, Tier::kRack), Rate::of(0.5));
+  EXPECT_EQ(speed.rate(kAnnVae, GpuTypeId(1), 2, Tier::kRack), Rate::of(0.5));
+  EXPECT_FALSE(speed.rate(kAnnVae, GpuTypeId(2), 2, Tier::kRack).has_value());
+}
+
 TEST(MeasuredSpeed, OfAGangOfTwoTypesIsThatOfNeither) {
   Known known(RatesNeeded::kProfiled, kMeasured);
   known.hold(0, kAnnVae, {{kV100Node, 1}, {kK80Node, 1}});

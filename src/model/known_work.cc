@@ -72,6 +72,10 @@ Duration KnownWork::with_error(JobId job, Duration declared) const {
   return {std::llround(std::clamp(stated, 1.0, static_cast<double>(kMsMax)))};
 }
 
+void KnownWork::on_carried(JobId job, Duration done) {
+  if (keeps_rows_) rows_.grow_to(job).done = reference_work(done);
+}
+
 void KnownWork::on_hold(JobId job, Rate rate, Duration overhead) {
   if (!keeps_rows_) return;
   Row& row = rows_.grow_to(job);

@@ -81,6 +81,8 @@ class KnownWork {
   void set_now(Time now) { now_ = now; }
   // `declared`: running time on its reference gang; zero: none.
   void on_arrived(JobId job, Duration declared);
+  // It has done that much before it was known here: running time on its reference gang.
+  void on_carried(JobId job, Duration done);
   // The job holds a gang from now on, idle for the first `overhead`; rate 0: not known, so taken
   // for that of the reference gang. Once for each copy: rates add up, and all begin with the last.
   void on_hold(JobId job, Rate rate, Duration overhead);

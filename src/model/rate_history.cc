@@ -1,15 +1,26 @@
 #include "fairlead/model/rate_history.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fairlead {
 
 void RateHistory::add(JobId job, const Stretch& past) {
-  std::vector<Stretch>& stretches = past_[job];
+  std::vector<Stretch>& stretches = past_.grow_to(job);
+  if (stretches.empty() && !unused_.empty()) {
+    stretches.swap(unused_.back());
+    unused_.pop_back();
+  }
   FL_DCHECK(past.from <= past.to, "{} ms to {} ms", past.from.ms, past.to.ms);
   FL_DCHECK(stretches.empty() || stretches.back().to <= past.from, "{} ms is before {} ms",
             past.from.ms, stretches.back().to.ms);
   stretches.push_back(past);
+}
+
+void RateHistory::clear(JobId job) {
+  if (!past_.has(job) || past_[job].empty()) return;
+  past_[job].clear();
+  unused_.push_back(std::exchange(past_[job], {}));
 }
 
 Work RateHistory::done_in_last(JobId job, Duration lost, const Stretch& present) const {
@@ -19,9 +30,9 @@ Work RateHistory::done_in_last(JobId job, Duration lost, const Stretch& present)
     return from < stretch.to ? progress(stretch.rate, stretch.to - from) : Work{};
   };
   Work done = after_since(present);
-  const auto row = past_.find(job);
-  if (row == past_.end()) return done;
-  for (auto past = row->second.rbegin(); past != row->second.rend() && past->to > since; ++past) {
+  if (!past_.has(job)) return done;
+  const std::vector<Stretch>& stretches = past_[job];
+  for (auto past = stretches.rbegin(); past != stretches.rend() && past->to > since; ++past) {
     done += after_since(*past);
   }
   return done;

@@ -1,5 +1,7 @@
 #include "fairlead/model/speed.h"
 
+#include "fairlead/base/parse.h"
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -55,9 +57,15 @@ class SpeedBuilder {
  public:
   SpeedBuilder(const Cluster& cluster, const SpeedTable& table, Workload& workload,
                const NetworkOptions& network)
-      : cluster_(cluster), table_(table), workload_(workload), network_(network.kind) {
+      : cluster_(cluster),
+        table_(table),
+        workload_(workload),
+        network_(network.kind),
+        free_links_(Speed::type_links(cluster, Fabric(cluster))) {
     speed_.cluster_ = &cluster;
-    speed_.links_ = congested(cluster.links, network.congestion);
+    speed_.fabric_.emplace(cluster, network.congestion);
+    speed_.links_ = Speed::type_links(cluster, *speed_.fabric_);
+    speed_.shares_links_ = network.kind == NetworkKind::kContention;
     speed_.exchange_ = network.exchange;
     number_types();
     measure_tiers();
@@ -127,6 +135,13 @@ class SpeedBuilder {
       FL_CHECK(!rates.rows.empty(), "model {} on {}", profile.name, rates.gpu_type);
       known[types_.at(type_key(rates.gpu_type))] = &rates;
       for (const RateRow& row : rates.rows) model.sizes.push_back(row.gpus);
+    }
+    // Types of one product are as fast as one another.
+    for (GpuTypeId type : ids<GpuTypeId>(cluster_.type_names.size())) {
+      const auto product = types_.find(type_key(product_of_type(cluster_.type_names[type])));
+      if (known[type.row()] == nullptr && product != types_.end()) {
+        known[type.row()] = known[product->second];
+      }
     }
     std::ranges::sort(model.sizes);
     model.sizes.erase(std::unique(model.sizes.begin(), model.sizes.end()), model.sizes.end());
@@ -228,16 +243,31 @@ class SpeedBuilder {
     }
     TypeMask& types = workload_.jobs.types[job];
     if (reference.model == Speed::kNoProfile) {
-      types = mask_of_cluster();
+      types = mask_of_cluster() & allowed(job);
       return {};
     }
     const double fastest = feasible(speed_.models_[reference.model], reference.gpus, types);
     double rate = speed_.rate_per_gpu(speed_.models_[reference.model], fallback, reference.gpus,
-                                      speed_.best_tier(reference.gpus), cluster_.links);
+                                      speed_.best_tier(reference.gpus), free_links_);
     if (rate == 0) rate = fastest;
     if (rate > 0) reference.rate = reference.gpus * rate;
     FL_CHECK(reference.rate > 0, "job {} has no reference speed", job.row());
+    types &= allowed(job);
     return {};
+  }
+
+  // Those that the job itself names.
+  TypeMask allowed(JobId job) const {
+    const auto named = workload_.runs_on.find(job);
+    if (named == workload_.runs_on.end()) return kAllTypes;
+    TypeMask types = 0;
+    for (std::string_view rest = named->second; !rest.empty();) {
+      const std::size_t end = std::min(rest.find('+'), rest.size());
+      const GpuTypeId type = cluster_.type_named(trimmed(rest.substr(0, end)));
+      if (!type.is_none()) types |= type_bit(type);
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return types;
   }
 
   TypeMask mask_of_cluster() const {
@@ -257,8 +287,7 @@ class SpeedBuilder {
     for (GpuTypeId type : ids<GpuTypeId>(cluster_.type_names.size())) {
       bool everywhere = true;
       for (std::size_t tier = best; tier <= widest; ++tier) {
-        const double rate =
-            speed_.rate_per_gpu(model, type.row(), gpus, Tier(tier), cluster_.links);
+        const double rate = speed_.rate_per_gpu(model, type.row(), gpus, Tier(tier), free_links_);
         everywhere = everywhere && rate > 0;
         fastest = std::max(fastest, rate);
       }
@@ -271,6 +300,7 @@ class SpeedBuilder {
   const SpeedTable& table_;
   Workload& workload_;
   const NetworkKind network_;
+  const Speed::TypeLinks free_links_;         // without congestion
   std::map<std::string, std::size_t> types_;  // by lower-case name
   IdVector<ModelId, std::uint32_t> profile_of_;
   Speed speed_;
@@ -287,24 +317,46 @@ const Speed::TierRates& Speed::Resolved::at(std::size_t type, std::uint32_t gpus
   return rates[type * sizes.size() + static_cast<std::size_t>(row)];
 }
 
+Speed::TypeLinks Speed::type_links(const Cluster& cluster, const Fabric& fabric) {
+  TypeLinks links(cluster.type_names.size(), cluster.links);
+  for (std::size_t node = cluster.nodes(); node-- > 0;) {
+    links[cluster.node_type[NodeId(node)]] = fabric.seen_from(cluster, NodeId(node));
+  }
+  return links;
+}
+
+// Types that only the table knows have the first type's links.
 double Speed::rate_per_gpu(const Resolved& model, std::size_t type, std::uint32_t gpus, Tier tier,
-                           const Links& links) const {
+                           const TypeLinks& links) const {
   const double rate = model.at(type, gpus)[index_of(tier)];
   if (model.compute_ms.empty()) return rate;
+  const Links& own = links[GpuTypeId(type < links.size() ? type : 0)];
   const auto length_ms = [&](Tier at) {
-    return iteration_of(*model.profile.communication, model.compute_ms[type], gpus, at, links,
+    return iteration_of(*model.profile.communication, model.compute_ms[type], gpus, at, own,
                         exchange_)
         .alone_ms();
   };
   return rate * (length_ms(gpus <= 2 ? Tier::kPair : Tier::kNode) / length_ms(tier));
 }
 
-double Speed::slowest_member(const Resolved& model, Gang gang, std::uint32_t gpus,
-                             Tier tier) const {
+double Speed::slowest_member(const Resolved& model, Gang gang, std::uint32_t gpus) const {
+  const Tier tier = cluster_->tier_of(gang);
+  const Route route = model.compute_ms.empty() ? Route{} : fabric_->route(*cluster_, gang);
   double slowest = std::numeric_limits<double>::infinity();
   for (Slice slice : gang) {
-    const std::size_t type = cluster_->node_type[slice.node].row();
-    slowest = std::min(slowest, rate_per_gpu(model, type, gpus, tier, links_));
+    const GpuTypeId type = cluster_->node_type[slice.node];
+    double rate = model.at(type.row(), gpus)[index_of(tier)];
+    if (!model.compute_ms.empty()) {
+      const Communication& communication = *model.profile.communication;
+      const double compute_ms = model.compute_ms[type.row()];
+      const Tier inside = gpus <= 2 ? Tier::kPair : Tier::kNode;
+      const Iteration near =
+          iteration_of(communication, compute_ms, gpus, inside, links_[type], exchange_);
+      const Iteration here = iteration_at(communication, compute_ms, gpus, route.gbps,
+                                          cluster_->links.latency_us, exchange_, route.host_gpus);
+      rate *= near.alone_ms() / here.alone_ms();
+    }
+    slowest = std::min(slowest, rate);
   }
   return slowest;
 }
@@ -322,7 +374,7 @@ Rate Speed::rate(JobId job, Gang gang) const {
   const Reference& reference = references_[job];
   const std::uint32_t gpus = gpus_of(gang);
   if (reference.model == kNoProfile) return unprofiled(gpus, reference.gpus);
-  const double rate = slowest_member(models_[reference.model], gang, gpus, cluster_->tier_of(gang));
+  const double rate = slowest_member(models_[reference.model], gang, gpus);
   return quantised(gpus * rate / reference.rate);
 }
 
@@ -333,8 +385,16 @@ Rate Speed::locality(JobId job, Gang gang) const {
   if (const auto one = iteration(job, gang)) return quantised(one->compute_ms / one->alone_ms());
   const Resolved& model = models_[reference.model];
   const std::uint32_t gpus = gpus_of(gang);
-  const double here = slowest_member(model, gang, gpus, cluster_->tier_of(gang));
-  const double best = slowest_member(model, gang, gpus, best_tier(gpus));
+  const auto at = [&](Tier tier) {
+    double slowest = std::numeric_limits<double>::infinity();
+    for (Slice slice : gang) {
+      const std::size_t type = cluster_->node_type[slice.node].row();
+      slowest = std::min(slowest, rate_per_gpu(model, type, gpus, tier, links_));
+    }
+    return slowest;
+  };
+  const double here = at(cluster_->tier_of(gang));
+  const double best = at(best_tier(gpus));
   return here >= best ? Rate::one() : quantised(here / best);
 }
 
@@ -346,8 +406,9 @@ std::optional<Iteration> Speed::iteration(JobId job, Gang gang) const {
   for (Slice slice : gang) {
     compute_ms = std::max(compute_ms, model.compute_ms[cluster_->node_type[slice.node].row()]);
   }
-  return iteration_of(*model.profile.communication, compute_ms, gpus_of(gang),
-                      cluster_->tier_of(gang), links_, exchange_);
+  const Route route = fabric_->route(*cluster_, gang);
+  return iteration_at(*model.profile.communication, compute_ms, gpus_of(gang), route.gbps,
+                      cluster_->links.latency_us, exchange_, route.host_gpus);
 }
 
 const ModelProfile* Speed::profile(JobId job) const {

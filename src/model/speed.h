@@ -20,6 +20,7 @@
 #include "fairlead/base/result.h"
 #include "fairlead/model/cluster.h"
 #include "fairlead/model/communication.h"
+#include "fairlead/model/fabric.h"
 #include "fairlead/model/jobs.h"
 #include "fairlead/model/workload.h"
 
@@ -104,6 +105,10 @@ class Speed {
   // An iteration of the gang, if it shares its links with no other; nullopt where the job's speed
   // does not come from what it communicates. O(slices).
   std::optional<Iteration> iteration(JobId job, Gang gang) const;
+  // Whether gangs that cross the same links slow each other down.
+  bool shares_links() const { return shares_links_; }
+  // The links between nodes, after congestion.
+  const Fabric& fabric() const { return *fabric_; }
 
   // Null where the job's model has no profile.
   const ModelProfile* profile(JobId job) const;
@@ -135,12 +140,16 @@ class Speed {
     double rate = 1;                   // of the whole reference gang
   };
 
+  using TypeLinks = IdVector<GpuTypeId, Links>;  // what the type's first node has
+  static TypeLinks type_links(const Cluster& cluster, const Fabric& fabric);
   double rate_per_gpu(const Resolved& model, std::size_t type, std::uint32_t gpus, Tier tier,
-                      const Links& links) const;
-  double slowest_member(const Resolved& model, Gang gang, std::uint32_t gpus, Tier tier) const;
+                      const TypeLinks& links) const;
+  double slowest_member(const Resolved& model, Gang gang, std::uint32_t gpus) const;
 
   const Cluster* cluster_ = nullptr;
-  Links links_;  // congestion included
+  std::optional<Fabric> fabric_;  // congestion included
+  TypeLinks links_;               // the same
+  bool shares_links_ = false;
   Exchange exchange_ = Exchange::kRing;
   std::vector<Resolved> models_;
   IdVector<JobId, Reference> references_;

@@ -84,6 +84,27 @@ TEST(Speed, IsThePublishedSpeedupBetweenTypes) {
   EXPECT_EQ(world.rate({{NodeId(2), 1}}), Rate::of(1 / 5.14));
 }
 
+TEST(Speed, IsThatOfTheProductOnNodesThatDifferOtherwise) {
+  const Cluster cluster = *Cluster::build("c", {},
+                                          {{.name = "a", .gpu_type = "V100/pool=a", .gpus = 4},
+                                           {.name = "k", .gpu_type = "K80/pool=a", .gpus = 4},
+                                           {.name = "b", .gpu_type = "K80", .gpus = 4}});
+  const World world(cluster, builtin_models(), {{"ResNet50", 1}});
+  EXPECT_EQ(world.rate({{NodeId(0), 1}}), Rate::one());
+  EXPECT_EQ(world.rate({{NodeId(1), 1}}), Rate::of(1 / 5.14));
+  EXPECT_EQ(world.rate({{NodeId(2), 1}}), Rate::of(1 / 5.14));
+}
+
+TEST(Speed, JobsRunOnTheTypesThatTheyNameAlone) {
+  Workload workload = workload_of({{"ResNet50"}, {"ResNet50"}, {""}, {""}});
+  workload.runs_on = {{JobId(0), "K80"}, {JobId(2), "k80 + V100"}, {JobId(3), "H100"}};
+  ASSERT_TRUE(Speed::make(two_racks(), builtin_models(), workload, ""));
+  EXPECT_EQ(workload.jobs.types[JobId(0)], type_bit(kK80));
+  EXPECT_EQ(workload.jobs.types[JobId(1)], type_bit(kK80) | type_bit(kV100));
+  EXPECT_EQ(workload.jobs.types[JobId(2)], type_bit(kK80) | type_bit(kV100));
+  EXPECT_EQ(workload.jobs.types[JobId(3)], TypeMask{0}) << "the cluster has no H100";
+}
+
 // Equal on every compiler: results depend on each step.
 TEST(Speed, HasFixedSteps) {
   const World world(two_racks(), builtin_models(), {{"ResNet50", 1}, {"LSTM", 4}});

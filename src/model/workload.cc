@@ -79,7 +79,8 @@ void NameIndex::put(Slot slot) {
   slots_[at] = slot;
 }
 
-WorkloadBuilder::WorkloadBuilder(std::string name, Reading reading) : reading_(reading) {
+WorkloadBuilder::WorkloadBuilder(std::string name, Reading reading, Tasks tasks)
+    : reading_(reading), tasks_(tasks) {
   workload_.name = std::move(name);
 }
 
@@ -111,19 +112,66 @@ WorkloadBuilder::Fault WorkloadBuilder::fault_of(const JobRow& row) const {
     return {"gpus_min must be from 1 to gpus", at.gpus_min, fmt::to_string(row.gpus_min)};
   if (row.gpus_max != 0 && (row.gpus_max < row.gpus || row.gpus_max > kJobGpusMax))
     return {"gpus_max must be from gpus to 1000000", at.gpus_max, fmt::to_string(row.gpus_max)};
+  const auto in_tasks = [&](std::int64_t gpus) { return gpus % row.task_gpus == 0; };
+  if (row.task_gpus < 1 || !in_tasks(row.gpus) || !in_tasks(row.gpus_min) ||
+      !in_tasks(row.gpus_max))
+    return {"task_gpus must divide gpus, gpus_min and gpus_max", at.task_gpus,
+            fmt::to_string(row.task_gpus)};
   if (row.submit.ms < 0 || row.submit.ms > kMsMax)
     return {kSubmitRange, at.submit, fmt::format("{} ms", row.submit.ms)};
   if (row.duration.ms < 1 || row.duration.ms > kMsMax)
     return {kDurationRange, at.duration, fmt::format("{} ms", row.duration.ms)};
   if (row.tickets < 0 || row.tickets > kTicketsMax)
     return {"tickets must be from 1 to 1000000", at.tickets, fmt::to_string(row.tickets)};
-  const std::uint32_t user = users_.find(hash_of(user_name(row)), [&](std::uint32_t other) {
-    return workload_.users.names[UserId(other)] == user_name(row);
-  });
-  const std::int64_t before = user == NameIndex::kNone ? 0 : tickets_[UserId(user)];
-  if (row.tickets != 0 && before != 0 && row.tickets != before)
-    return {"tickets must be the same in all rows of a user", at.tickets,
+  if (Fault fault = user_fault(row); !fault.reason.empty()) return fault;
+  return group_fault(row);
+}
+
+namespace {
+
+bool differ(std::int64_t now, std::int64_t before) {
+  return now != 0 && before != 0 && now != before;
+}
+
+}  // namespace
+
+WorkloadBuilder::Fault WorkloadBuilder::user_fault(const JobRow& row) const {
+  const UserId user = find(users_, workload_.users.names, user_name(row));
+  if (user.is_none()) return {};
+  const std::int64_t before = tickets_[user];
+  if (differ(row.tickets, before))
+    return {"tickets must be the same in all rows of a user", row.columns.tickets,
             fmt::format("{} after {}", row.tickets, before)};
+  const GroupId group = workload_.users.group[user];
+  if (row.group.empty() || group.is_none()) return {};
+  const std::string_view group_before = workload_.users.groups.names[group];
+  if (row.group != group_before)
+    return {"a user is in one group", row.columns.group,
+            fmt::format("{} after {}", row.group, group_before)};
+  return {};
+}
+
+WorkloadBuilder::Fault WorkloadBuilder::group_fault(const JobRow& row) const {
+  const JobRow::Columns& at = row.columns;
+  if (row.group.empty()) {
+    if (row.group_tickets == 0 && row.group_quota == 0) return {};
+    return {"group_tickets and group_quota need a group", at.group};
+  }
+  if (row.group_tickets < 0 || row.group_tickets > kTicketsMax)
+    return {"group_tickets must be from 1 to 1000000", at.group_tickets,
+            fmt::to_string(row.group_tickets)};
+  if (row.group_quota < 0 || row.group_quota > kJobGpusMax)
+    return {"group_quota must be from 1 to 1000000", at.group_quota,
+            fmt::to_string(row.group_quota)};
+  const Groups& groups = workload_.users.groups;
+  const GroupId group = find(groups_, groups.names, row.group);
+  if (group.is_none()) return {};
+  if (differ(row.group_tickets, groups.tickets[group]))
+    return {"group_tickets must be the same in all rows of a group", at.group_tickets,
+            fmt::format("{} after {}", row.group_tickets, groups.tickets[group])};
+  if (differ(row.group_quota, groups.quota[group]))
+    return {"group_quota must be the same in all rows of a group", at.group_quota,
+            fmt::format("{} after {}", row.group_quota, groups.quota[group])};
   return {};
 }
 
@@ -155,18 +203,34 @@ void WorkloadBuilder::append(const JobRow& row, std::string_view id) {
   jobs.gpus.push_back(gpus);
   jobs.gpus_min.push_back(row.gpus_min == 0 ? gpus : static_cast<std::uint32_t>(row.gpus_min));
   jobs.gpus_max.push_back(row.gpus_max == 0 ? gpus : static_cast<std::uint32_t>(row.gpus_max));
+  jobs.task_gpus.push_back(static_cast<std::uint32_t>(row.task_gpus));
   jobs.arrival.push_back(row.submit);
   FL_DCHECK(jobs.gpus_min[JobId(jobs.gpus_min.size() - 1)] >= 1);
   jobs.types.push_back(kAllTypes);
   workload_.durations.push_back(row.duration);
-  workload_.reference_types.push_back(std::string(row.gpu_type));
+  const JobId job = workload_.reference_types.push_back(std::string(row.gpu_type));
+  if (!row.runs_on.empty()) workload_.runs_on.emplace(job, row.runs_on);
 }
 
 UserId WorkloadBuilder::user_of(const JobRow& row) {
   const UserId user = find_or_add(users_, workload_.users.names, user_name(row));
-  if (!tickets_.has(user)) tickets_.push_back(0);
+  if (!tickets_.has(user)) {
+    tickets_.push_back(0);
+    workload_.users.group.push_back({});
+  }
   if (row.tickets != 0) tickets_[user] = row.tickets;
+  if (!row.group.empty()) workload_.users.group[user] = group_of(row);
   return user;
+}
+
+GroupId WorkloadBuilder::group_of(const JobRow& row) {
+  Groups& groups = workload_.users.groups;
+  const GroupId group = find_or_add(groups_, groups.names, row.group);
+  groups.tickets.grow_to(group);
+  groups.quota.grow_to(group);
+  if (row.group_tickets != 0) groups.tickets[group] = row.group_tickets;
+  if (row.group_quota != 0) groups.quota[group] = row.group_quota;
+  return group;
 }
 
 Status WorkloadBuilder::reject(std::string_view reason, Where where, std::string_view value) {
@@ -195,9 +259,10 @@ Workload WorkloadBuilder::finish() {
   const auto jobs = static_cast<std::int64_t>(workload_.jobs.size());
   FL_CHECK(users.tickets.empty() && tickets_.size() == users.size(), "finished twice");
   const Jobs& asked = workload_.jobs;
-  for (std::size_t rows : {asked.model.size(), asked.gpus.size(), asked.gpus_min.size(),
-                           asked.gpus_max.size(), asked.arrival.size(), asked.types.size(),
-                           workload_.names.size(), workload_.durations.size()}) {
+  for (std::size_t rows :
+       {asked.model.size(), asked.gpus.size(), asked.gpus_min.size(), asked.gpus_max.size(),
+        asked.task_gpus.size(), asked.arrival.size(), asked.types.size(), workload_.names.size(),
+        workload_.durations.size()}) {
     FL_CHECK(rows == asked.size(), "a column of {} rows for {} jobs", rows, asked.size());
   }
   FL_CHECK(workload_.rows.rows_read == jobs + workload_.rows.rejected(),
@@ -205,6 +270,9 @@ Workload WorkloadBuilder::finish() {
            workload_.rows.rejected());
   for (const std::int64_t tickets : tickets_) {
     users.tickets.push_back(std::max<std::int64_t>(tickets, 1));
+  }
+  for (const GroupId group : ids<GroupId>(users.groups.size())) {
+    users.groups.tickets[group] = std::max<std::int64_t>(users.groups.tickets[group], 1);
   }
   return std::move(workload_);
 }

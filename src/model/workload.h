@@ -57,6 +57,8 @@ struct Workload {
   IdVector<JobId, Duration> durations;
   // The GPU type the duration was measured on; empty: the run's reference type.
   IdVector<JobId, std::string> reference_types;
+  // The GPU types that a job may run on, joined by "+"; of those that may not run on all.
+  std::map<JobId, std::string> runs_on;
   RowCounts rows;
 };
 
@@ -106,6 +108,15 @@ class NameIndex {
 // 32 bits of a hash of the name, for NameIndex.
 std::uint32_t hash_of(std::string_view name);
 
+// The row of `name` in a column that `index` indexes, or none.
+template <class IdType>
+IdType find(const NameIndex& index, const IdVector<IdType, std::string>& names,
+            std::string_view name) {
+  const auto equals = [&](std::uint32_t row) { return names[IdType(row)] == name; };
+  const std::uint32_t row = index.find(hash_of(name), equals);
+  return row == NameIndex::kNone ? IdType() : IdType(row);
+}
+
 // The row of `name` in a column that `index` indexes; a name that is new gets the next row.
 template <class IdType>
 IdType find_or_add(NameIndex& index, IdVector<IdType, std::string>& names, std::string_view name) {
@@ -123,19 +134,22 @@ IdType find_or_add(NameIndex& index, IdVector<IdType, std::string>& names, std::
 // reports errors of its own format with reject(). O(1) expected per row.
 class WorkloadBuilder {
  public:
-  WorkloadBuilder(std::string name, Reading reading);
+  WorkloadBuilder(std::string name, Reading reading, Tasks tasks = Tasks::kOfOneGpu);
 
   // Adds one row, which stands at `where`. Bad rows, in strict reading, are errors that name the
   // column of the bad field and its value; in lenient reading they are counted. Bad: an empty id;
   // gpus < 1 or > kJobGpusMax; a negative time or one above kMsMax; a duration below 1 ms; gpus_min
-  // > gpus or gpus_max < gpus; tickets that differ from the user's earlier ones; an id that
-  // occurred before (lenient reading renames it id#2, id#3, ...).
+  // > gpus or gpus_max < gpus; task_gpus that does not divide all three; tickets or a group that differ
+  // from the user's earlier ones; tickets or a quota that differ from the group's; an id that occurred
+  // before (lenient reading renames it id#2, id#3, ...).
   Status add(const JobRow& row, Where where);
   // Counts a row that its reader could not use. An error in strict reading.
   Status reject(std::string_view reason, Where where, std::string_view value);
   // Counts a row that is not meant to be a job (a CPU-only row, a sub-step).
   void skip(std::string_view reason);
   Reading reading() const { return reading_; }
+  // Whether a reader of a foreign format is to fill in task_gpus.
+  bool with_tasks() const { return tasks_ == Tasks::kAsInTrace; }
 
   // Moves all arrivals so that the earliest is at time 0, for traces that tell calendar time.
   void start_at_zero();
@@ -149,16 +163,21 @@ class WorkloadBuilder {
     std::string value{};
   };
   Fault fault_of(const JobRow& row) const;
+  Fault user_fault(const JobRow& row) const;
+  Fault group_fault(const JobRow& row) const;
   bool has_id(std::string_view id) const;
   std::string unused_id(std::string_view id);
   void append(const JobRow& row, std::string_view id);
   UserId user_of(const JobRow& row);
+  GroupId group_of(const JobRow& row);
 
   Reading reading_;
+  Tasks tasks_;
   Workload workload_;
   NameIndex ids_;
   NameIndex users_;
   NameIndex models_;
+  NameIndex groups_;                        // whose tickets are 0 until they are named
   IdVector<UserId, std::int64_t> tickets_;  // 0: not named yet
   // Of the ids that occurred twice: how often.
   std::map<std::string, std::int64_t, std::less<>> repeats_;

@@ -68,6 +68,14 @@ TEST(WorkloadBuilder, StrictErrorsNameTheFieldAndItsValue) {
   bad.gpus_max = 1;
   EXPECT_EQ(error_of(bad), "f:3:1: gpus_max must be from gpus to 1000000: 1");
   bad = row("a");
+  bad.task_gpus = 3;
+  EXPECT_EQ(error_of(bad), "f:3:1: task_gpus must divide gpus, gpus_min and gpus_max: 3");
+  bad.task_gpus = 0;
+  EXPECT_EQ(error_of(bad), "f:3:1: task_gpus must divide gpus, gpus_min and gpus_max: 0");
+  bad.task_gpus = 2;
+  bad.gpus_min = 1;
+  EXPECT_EQ(error_of(bad), "f:3:1: task_gpus must divide gpus, gpus_min and gpus_max: 2");
+  bad = row("a");
   bad.submit.ms = -1;
   EXPECT_EQ(error_of(bad), "f:3:1: submission must be from 0 to 100 years: -1 ms");
   bad = row("a");

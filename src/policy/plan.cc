@@ -30,6 +30,7 @@ void Plan::place(JobId job) {
     return;
   }
   tidy_open();
+  if (!allow(!open_splits_a_task(job), job, "place: it splits a task")) return;
   held_[job] = jobs_->gangs.add(open_);
   edits_.push_back({job, {}, held_[job]});
   open_.clear();
@@ -41,6 +42,13 @@ bool Plan::has_copy_on_open_nodes(JobId job) const {
   });
 }
 
+// REQUIRES: the open gang is tidy.
+bool Plan::open_splits_a_task(JobId job) const {
+  const std::uint32_t task = task_gpus(job);
+  return task > 1 &&
+         std::ranges::any_of(open_, [&](Slice slice) { return slice.gpus % task != 0; });
+}
+
 // The copies held and the new one are numbered anew, by their first nodes.
 void Plan::place_copy(JobId job) {
   if (!allow(held_.has(job), job, "place_copy: there is no such job")) return;
@@ -48,6 +56,7 @@ void Plan::place_copy(JobId job) {
   if (!allow(holds(job), job, "place_copy: it holds no gang to copy")) return;
   if (!allow(!has_copy_on_open_nodes(job), job, "place_copy: it has a copy on that node")) return;
   tidy_open();
+  if (!allow(!open_splits_a_task(job), job, "place_copy: it splits a task")) return;
   copies_.clear();
   bool is_added = false;
   std::uint16_t copy = 0;

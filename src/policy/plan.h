@@ -31,15 +31,19 @@ class Plan {
   // What the job holds in this draft, all copies of it; may be empty. Valid until the next place.
   Gang gang(JobId job) const { return jobs_->gangs.gang(held_[job]); }
   bool holds(JobId job) const { return !held_[job].empty(); }
+  // GPUs of each of the job's tasks: what it takes of any node is to be a multiple of it.
+  std::uint32_t task_gpus(JobId job) const { return jobs_->task_gpus[job]; }
 
   // Adds a slice to the open gang; slices may come in any order, twice on one node adds up.
   // REQUIRES: that many GPUs of the node are free in this draft.
   void take(NodeId node, std::uint32_t gpus);
   // Gives the open gang to a job that holds nothing.
-  // REQUIRES: the open gang is not empty; !holds(job); the job waits or runs.
+  // REQUIRES: the open gang is not empty, and has whole tasks of the job on each node; !holds(job);
+  // the job waits or runs.
   void place(JobId job);
   // Gives the open gang to a job that holds a gang, as one more copy of it.
-  // REQUIRES: the open gang is not empty; holds(job); no copy of the job is on any of its nodes.
+  // REQUIRES: the open gang is not empty, and has whole tasks of the job on each node; holds(job);
+  // no copy of the job is on any of its nodes.
   void place_copy(JobId job);
   // Gives the GPUs of the open gang back.
   void drop();
@@ -83,6 +87,7 @@ class Plan {
   }
   void refuse(JobId job, std::string_view why);
   bool has_copy_on_open_nodes(JobId job) const;
+  bool open_splits_a_task(JobId job) const;
   void tidy_open();
 
   // The engine's side: the world changed, or the draft became true.

@@ -87,6 +87,44 @@ TEST(Plan, CopiesAreNumberedByTheirFirstNodesAndAJobCanLoseThemOnlyTogether) {
   EXPECT_EQ(plan.free().total(), 12U);
 }
 
+TEST(Plan, AGangOfWholeTasksIsTakenTogetherFromItsNodes) {
+  const Cluster cluster = small_cluster();
+  Jobs jobs = waiting_jobs(1);
+  jobs.task_gpus[JobId(0)] = 2;
+  Plan plan(cluster, jobs);
+  plan.take(NodeId(2), 1);
+  plan.take(NodeId(0), 4);
+  plan.take(NodeId(2), 1);
+  plan.place(JobId(0));
+  EXPECT_EQ(plan.misuse().what, "");
+  EXPECT_TRUE(plan.holds(JobId(0)));
+}
+
+TEST(Plan, AGangThatSplitsATaskIsRefused) {
+  const Cluster cluster = small_cluster();
+  Jobs jobs = waiting_jobs(1);
+  jobs.task_gpus[JobId(0)] = 2;
+  Plan plan(cluster, jobs);
+  plan.take(NodeId(0), 3);
+  plan.take(NodeId(1), 1);
+  plan.place(JobId(0));
+  EXPECT_EQ(plan.misuse().what, "place: it splits a task");
+  EXPECT_EQ(plan.misuse().job, JobId(0));
+  EXPECT_FALSE(plan.holds(JobId(0)));
+}
+
+TEST(Plan, ACopyThatSplitsATaskIsRefused) {
+  const Cluster cluster = small_cluster();
+  Jobs jobs = waiting_jobs(1);
+  jobs.task_gpus[JobId(0)] = 2;
+  Plan plan(cluster, jobs);
+  plan.take(NodeId(0), 2);
+  plan.place(JobId(0));
+  plan.take(NodeId(1), 3);
+  plan.place_copy(JobId(0));
+  EXPECT_EQ(plan.misuse().what, "place_copy: it splits a task");
+}
+
 // What is wrong with a plan after `edit`.
 std::string misuse_of(const std::function<void(Plan&)>& edit) {
   const Cluster cluster = small_cluster();

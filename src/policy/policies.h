@@ -9,6 +9,7 @@
 namespace fairlead {
 
 extern const PolicyEntry kDally;
+extern const PolicyEntry kFairlead;
 extern const PolicyEntry kFfdl;
 extern const PolicyEntry kFifo;
 extern const PolicyEntry kGandiva;
@@ -33,8 +34,8 @@ extern const PolicyEntry kYarnCs;
 
 // By name.
 inline constexpr std::array kPolicies = {
-    &kDally,  &kFfdl, &kFifo,   &kGandiva, &kGandivaFair, &kGangStride,   &kGavel, &kHadar,
-    &kHadarE, &kLas,  &kLwf,    &kOptimus, &kPhilly,      &kProportional, &kSjf,   &kSmallest,
-    &kSrsf,   &kSrtf, &kStride, &kThemis,  &kTiresias,    &kYarnCs};
+    &kDally,    &kFairlead, &kFfdl, &kFifo,   &kGandiva, &kGandivaFair, &kGangStride,   &kGavel,
+    &kHadar,    &kHadarE,   &kLas,  &kLwf,    &kOptimus, &kPhilly,      &kProportional, &kSjf,
+    &kSmallest, &kSrsf,     &kSrtf, &kStride, &kThemis,  &kTiresias,    &kYarnCs};
 
 }  // namespace fairlead

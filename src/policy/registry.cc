@@ -5,6 +5,7 @@
 #include "fairlead/policy/policies.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 namespace fairlead {
@@ -20,6 +21,11 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
+Parsed<double> parse_real(std::string_view text) {
+  if (text == "inf") return std::numeric_limits<double>::infinity();
+  return parse_number(text);
+}
+
 // A number in the shortest text that reads back as the same number; none if it is no number in
 // range.
 std::optional<std::string> normalised_number(const OptionSpec& spec, std::string_view value) {
@@ -30,7 +36,7 @@ std::optional<std::string> normalised_number(const OptionSpec& spec, std::string
     if (real < spec.min || real > spec.max) return std::nullopt;
     return fmt::format("{}", *number);
   }
-  const auto number = parse_number(value);
+  const auto number = parse_real(value);
   if (!number || !(*number >= spec.min && *number <= spec.max)) return std::nullopt;
   return fmt::format("{}", *number);
 }
@@ -171,7 +177,7 @@ std::int64_t PolicyOptions::integer(std::string_view name) const {
 }
 
 double PolicyOptions::real(std::string_view name) const {
-  return parse_number(value(name, OptionType::kReal).text).value();
+  return parse_real(value(name, OptionType::kReal).text).value();
 }
 
 std::vector<double> PolicyOptions::list(std::string_view name) const {

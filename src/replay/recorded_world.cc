@@ -21,8 +21,16 @@ void WorldRecorder::on(const Record& record) {
             jobs_.resize(run.jobs);
             models_.resize(run.jobs);
           },
+          [&](const record::Group& group) {
+            on_late(t);
+            Groups& groups = world_.workload.users.groups;
+            groups.names.push_back(std::string(group.name));
+            groups.tickets.push_back(group.tickets);
+            groups.quota.push_back(group.quota);
+          },
           [&](const record::User& user) {
             on_late(t);
+            world_.workload.users.group.push_back(user.group);
             world_.workload.users.names.push_back(std::string(user.name));
             world_.workload.users.tickets.push_back(user.tickets);
           },
@@ -91,6 +99,7 @@ void WorldRecorder::on_job(const JobSpec& asked, Time arrival) {
                       .gpus = asked.gpus,
                       .gpus_min = asked.gpus_min,
                       .gpus_max = asked.gpus_max,
+                      .task_gpus = asked.task_gpus,
                       .arrival = arrival,
                       .work = asked.work};
   models_[asked.job] = asked.model;
@@ -124,6 +133,7 @@ Result<RecordedWorld> WorldRecorder::world() {
     workload.jobs.gpus.push_back(job.gpus);
     workload.jobs.gpus_min.push_back(job.gpus_min);
     workload.jobs.gpus_max.push_back(job.gpus_max);
+    workload.jobs.task_gpus.push_back(job.task_gpus);
     workload.jobs.arrival.push_back(job.arrival);
     workload.jobs.types.push_back(kAllTypes);
     workload.durations.push_back(job.work);

@@ -40,7 +40,7 @@ class WorldRecorder : public RecordSink {
     std::string name;
     UserId user;
     ModelId model;
-    std::uint32_t gpus = 1, gpus_min = 1, gpus_max = 1;
+    std::uint32_t gpus = 1, gpus_min = 1, gpus_max = 1, task_gpus = 1;
     Time arrival = Time::never();
     Duration work = {1};
   };

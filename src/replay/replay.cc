@@ -40,13 +40,17 @@ Status take_cluster(RecordedWorld& world, const std::string& spec) {
 
 Status take_reference_types(Workload& workload, const std::string& trace,
                             const Settings& settings) {
-  FL_TRY_ASSIGN(read, read_trace(trace, {.reading = settings.reading}));
+  FL_TRY_ASSIGN(steps_per_second, steps_per_second_of(settings.models));
+  FL_TRY_ASSIGN(read, read_trace(trace, {.reading = settings.reading,
+                                         .tasks = settings.tasks,
+                                         .steps_per_second = std::move(steps_per_second)}));
   bool same = read.names.size() == workload.names.size();
   for (JobId job : ids<JobId>(same ? read.names.size() : 0)) {
     same = same && workload.names[job] == read.names[job];
   }
   if (!same) return input_error("--trace has other jobs than the recorded run: {}", trace);
   workload.reference_types = std::move(read.reference_types);
+  workload.runs_on = std::move(read.runs_on);
   return {};
 }
 

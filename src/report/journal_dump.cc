@@ -18,17 +18,23 @@ constexpr std::array<std::string_view, std::variant_size_v<Record::What>> kKinds
     "cancelled", "evicted",  "gpus_down",   "gpus_up",    "stop",        "place",    "speed",
     "note",      "end",      "unsubmitted", "stopped",    "stop_failed", "started",  "start_failed",
     "held",      "released", "cordoned",    "uncordoned", "tickets",     "ignored",  "skipped",
-    "snapshot",  "closed",   "reported"};
+    "snapshot",  "closed",   "reported",    "carried",    "group"};
 
-constexpr std::array<std::string_view, 50> kColumns = {
-    "t_ms",        "kind",     "job",       "user",        "node",       "name",      "model",
-    "gpus",        "gpus_min", "gpus_max",  "types",       "work_ms",    "submit_ms", "reason",
-    "place",       "gang",     "rate",      "overhead_ms", "locality",   "copy",      "share_num",
-    "share_den",   "reported", "lost_ms",   "note",        "other_user", "type",      "value",
-    "tickets",     "host",     "rack",      "seed",        "jobs",       "policy",    "options",
-    "cluster",     "trace",    "gpu_types", "finished",    "failed",     "rejected",  "pending",
-    "unsubmitted", "hold",     "retry_ms",  "cause",       "event",      "mask",      "state_bytes",
-    "left_ms"};
+constexpr std::array<std::string_view, 55> kColumns = {
+    "t_ms",        "kind",        "job",         "user",
+    "node",        "name",        "model",       "gpus",
+    "gpus_min",    "gpus_max",    "types",       "work_ms",
+    "submit_ms",   "reason",      "place",       "gang",
+    "rate",        "overhead_ms", "locality",    "copy",
+    "share_num",   "share_den",   "reported",    "lost_ms",
+    "note",        "other_user",  "type",        "value",
+    "tickets",     "host",        "rack",        "seed",
+    "jobs",        "policy",      "options",     "cluster",
+    "trace",       "gpu_types",   "finished",    "failed",
+    "rejected",    "pending",     "unsubmitted", "hold",
+    "retry_ms",    "cause",       "event",       "mask",
+    "state_bytes", "left_ms",     "task_gpus",   "attained_gpu_ms",
+    "done_ms",     "group",       "quota"};
 
 // The gang with the GPUs granted on each node.
 struct Granted {
@@ -159,6 +165,14 @@ void put_fields(auto& line, const record::User& user) {
   line.put("user", user.user);
   line.put("name", user.name);
   line.put("tickets", user.tickets);
+  if (!user.group.is_none()) line.put("group", user.group);
+}
+
+void put_fields(auto& line, const record::Group& group) {
+  line.put("group", group.group);
+  line.put("name", group.name);
+  line.put("tickets", group.tickets);
+  if (group.quota != 0) line.put("quota", group.quota);
 }
 
 void put_fields(auto& line, const record::Node& node) {
@@ -178,6 +192,7 @@ void put_fields(auto& line, const JobSpec& asked) {
   line.put("gpus", asked.gpus);
   line.put("gpus_min", asked.gpus_min);
   line.put("gpus_max", asked.gpus_max);
+  if (asked.task_gpus != 1) line.put("task_gpus", asked.task_gpus);
   line.put("types", asked.types);
   line.put("work_ms", asked.work.ms);
 }
@@ -281,6 +296,13 @@ void put_fields(auto& line, const record::Snapshot& snapshot) {
 void put_fields(auto& line, const record::Reported& reported) {
   line.put("job", reported.job);
   line.put("left_ms", reported.left.ms);
+}
+
+void put_fields(auto& line, const record::Carried& carried) {
+  line.put("job", carried.job);
+  line.put("hold", carried.hold);
+  line.put("attained_gpu_ms", saturated_gpu_ms(carried.attained));
+  line.put("done_ms", carried.done.ms);
 }
 
 void put_fields(auto& line, const record::Speed& speed) {

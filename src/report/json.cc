@@ -12,14 +12,35 @@ using nlohmann::json;
 
 json rounded(double value) { return std::round(value * 1e9) / 1e9; }
 
+json rounded(std::optional<double> value) { return value ? rounded(*value) : json(); }
+
 json to_json(const UserSummary& user) {
-  return {{"user", user.user},
-          {"tickets", user.tickets},
-          {"jobs", user.jobs},
-          {"gpu_hours", rounded(user.gpu_hours)},
-          {"work_gpu_hours", rounded(user.work_gpu_hours)},
-          {"entitled_gpu_hours", rounded(user.entitled_gpu_hours)},
-          {"throughput_share", rounded(user.throughput_share)}};
+  json value = {{"user", user.user},
+                {"tickets", user.tickets},
+                {"jobs", user.jobs},
+                {"gpu_hours", rounded(user.gpu_hours)},
+                {"work_gpu_hours", rounded(user.work_gpu_hours)},
+                {"entitled_gpu_hours", rounded(user.entitled_gpu_hours)},
+                {"throughput_share", rounded(user.throughput_share)},
+                {"contended_entitled_gpu_hours", rounded(user.contended_entitled_gpu_hours)},
+                {"contended_useful_gpu_hours", rounded(user.contended_useful_gpu_hours)},
+                {"contended_effective_gpu_hours", rounded(user.contended_effective_gpu_hours)},
+                {"contended_work_gpu_hours", rounded(user.contended_work_gpu_hours)},
+                {"jct_avg_s", rounded(user.jct_avg_s)},
+                {"queue_avg_s", rounded(user.queue_avg_s)},
+                {"bounded_ftf_max", rounded(user.bounded_ftf_max)}};
+  if (!user.group.empty()) value["group"] = user.group;
+  return value;
+}
+
+json to_json(const GroupSummary& group) {
+  return {{"group", group.group},
+          {"tickets", group.tickets},
+          {"quota", group.quota == 0 ? json() : json(group.quota)},
+          {"users", group.users},
+          {"jobs", group.jobs},
+          {"gpu_hours", rounded(group.gpu_hours)},
+          {"entitled_gpu_hours", rounded(group.entitled_gpu_hours)}};
 }
 
 json to_json(const Figure& figure, const Summary& summary) {
@@ -60,6 +81,10 @@ json to_json_value(const Summary& summary) {
   for (const auto& [reason, rows] : summary.rows_repaired) value["rows_repaired"][reason] = rows;
   for (const auto& [reason, jobs] : summary.jobs_rejected) value["jobs_rejected"][reason] = jobs;
   for (const UserSummary& user : summary.users) value["users"].push_back(to_json(user));
+  for (const RackText& rack : summary.racks) {
+    value["racks"].push_back({{"name", rack.name}, {"about", rack.about}});
+  }
+  for (const GroupSummary& group : summary.groups) value["groups"].push_back(to_json(group));
   for (const Figure& figure : run_figures()) {
     if (figure.is_left_out && !figure.of(summary)) continue;
     figure_at(value, figure) = to_json(figure, summary);

@@ -15,6 +15,10 @@ void optional_seconds(CsvWriter& csv, std::optional<Duration> value) {
   value ? csv.seconds(*value) : csv.empty();
 }
 
+void optional_number(CsvWriter& csv, std::optional<double> value) {
+  value ? csv.number(*value) : csv.empty();
+}
+
 std::optional<Duration> since_start(std::optional<Time> t) {
   return t ? std::optional(*t - Time{}) : std::nullopt;
 }
@@ -33,27 +37,35 @@ void job_row(CsvWriter& csv, const JobResult& job) {
   csv.integer(job.preemptions);
   csv.integer(job.migrations);
   csv.text(job.status);
-  csv.end_row();
 }
 
-Status write_jobs(ResultFolder& folder, const Metrics& metrics) {
+Status write_jobs(ResultFolder& folder, const Metrics& metrics, const RunFacts& facts) {
   FL_TRY_ASSIGN(file, OutputFile::create(folder.file("jobs.csv")));
   CsvWriter csv(file,
                 "job,user,model,gpus,submit_s,start_s,finish_s,jct_s,queue_s,gpu_types,preemptions,"
-                "migrations,status");
+                "migrations,status,mix_speed");
   JobResult row;
   for (JobId job : ids<JobId>(metrics.jobs().size())) {
     if (metrics.jobs().status[job] == JobStatus::kUnseen) continue;
     get_job_result(metrics, job, row);
     job_row(csv, row);
+    const double mix_speed = facts.bounds.has(job) ? facts.bounds[job].mix_speed : 1;
+    mix_speed == 1 ? csv.integer(1) : csv.number(mix_speed);  // 1 is frequent, and faster so
+    csv.end_row();
   }
   return folder.add(std::move(file), "jobs.csv");
 }
 
 Status write_users(ResultFolder& folder, const Summary& summary) {
   FL_TRY_ASSIGN(file, OutputFile::create(folder.file("users.csv")));
-  CsvWriter csv(file,
-                "user,tickets,jobs,gpu_hours,work_gpu_hours,entitled_gpu_hours,throughput_share");
+  const bool has_groups = !summary.groups.empty();
+  CsvWriter csv(
+      file,
+      fmt::format("user,tickets,jobs,gpu_hours,work_gpu_hours,entitled_gpu_hours,"
+                  "throughput_share,contended_entitled_gpu_hours,contended_useful_gpu_hours,"
+                  "contended_effective_gpu_hours,contended_work_gpu_hours,jct_avg_s,queue_avg_s,"
+                  "bounded_ftf_max{}",
+                  has_groups ? ",group" : ""));
   for (const UserSummary& user : summary.users) {
     csv.text(user.user);
     csv.integer(user.tickets);
@@ -62,6 +74,14 @@ Status write_users(ResultFolder& folder, const Summary& summary) {
     csv.number(user.work_gpu_hours);
     csv.number(user.entitled_gpu_hours);
     csv.number(user.throughput_share);
+    csv.number(user.contended_entitled_gpu_hours);
+    csv.number(user.contended_useful_gpu_hours);
+    csv.number(user.contended_effective_gpu_hours);
+    csv.number(user.contended_work_gpu_hours);
+    optional_number(csv, user.jct_avg_s);
+    optional_number(csv, user.queue_avg_s);
+    optional_number(csv, user.bounded_ftf_max);
+    if (has_groups) csv.text(user.group);
     csv.end_row();
   }
   return folder.add(std::move(file), "users.csv");
@@ -131,9 +151,9 @@ Status ResultFolder::add(OutputFile output, std::string_view name) {
   return {};
 }
 
-Status write_results(ResultFolder& folder, const Metrics& metrics, const Summary& summary,
-                     const RunStats& stats) {
-  FL_TRY(write_jobs(folder, metrics));
+Status write_results(ResultFolder& folder, const Metrics& metrics, const RunFacts& facts,
+                     const Summary& summary, const RunStats& stats) {
+  FL_TRY(write_jobs(folder, metrics, facts));
   FL_TRY(write_users(folder, summary));
   FL_TRY(write_timeline(folder, metrics));
   FL_TRY(write_text(folder, "run.json", run_json(stats)));

@@ -45,8 +45,8 @@ class ResultFolder {
 };
 
 // Adds every file to `folder`, summary.json last: where it is, the results are complete.
-Status write_results(ResultFolder& folder, const Metrics& metrics, const Summary& summary,
-                     const RunStats& stats);
+Status write_results(ResultFolder& folder, const Metrics& metrics, const RunFacts& facts,
+                     const Summary& summary, const RunStats& stats);
 
 // summary.json of a result folder. Error (Error::Kind::kRun): there is none, or it is damaged.
 Result<nlohmann::json> read_summary(const std::filesystem::path& folder);

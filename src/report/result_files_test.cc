@@ -43,19 +43,22 @@ TEST_F(ResultFilesTest, WritesEveryFile) {
   auto folder = ResultFolder::open(root_ / "a" / "b");
   ASSERT_TRUE(folder.has_value()) << folder.error().message;
   const Summary summary = metrics.summary({});
-  ASSERT_TRUE(write_results(*folder, metrics, summary, {}).has_value());
+  ASSERT_TRUE(write_results(*folder, metrics, {}, summary, {}).has_value());
   folder->keep();
 
   const fs::path dir = root_ / "a" / "b";
   EXPECT_EQ(read(dir / "jobs.csv"),
             "job,user,model,gpus,submit_s,start_s,finish_s,jct_s,queue_s,gpu_types,preemptions,"
-            "migrations,status\n"
-            "job-0,u0,\"vgg,16\",4,0.5,1.5,11.5,11,1,V100,0,0,finished\n"
-            "job-1,u0,,1,12,,,,,,0,0,pending\n"
-            "job-2,u0,,99,2,,,,,,0,0,rejected\n");
+            "migrations,status,mix_speed\n"
+            "job-0,u0,\"vgg,16\",4,0.5,1.5,11.5,11,1,V100,0,0,finished,1\n"
+            "job-1,u0,,1,12,,,,,,0,0,pending,1\n"
+            "job-2,u0,,99,2,,,,,,0,0,rejected,1\n");
   EXPECT_EQ(read(dir / "users.csv"),
-            "user,tickets,jobs,gpu_hours,work_gpu_hours,entitled_gpu_hours,throughput_share\n"
-            "u0,2,3,0.011111,0.011111,0.012361,1\n");
+            "user,tickets,jobs,gpu_hours,work_gpu_hours,entitled_gpu_hours,throughput_share,"
+            "contended_entitled_gpu_hours,contended_useful_gpu_hours,contended_effective_gpu_hours,"
+            "contended_work_gpu_hours,jct_avg_s,queue_avg_s,"
+            "bounded_ftf_max\n"
+            "u0,2,3,0.011111,0.011111,0.012361,0,0,0,0,0,11,1,\n");
   EXPECT_EQ(read(dir / "timeline.csv"),
             "t_s,user,gpus_held,gpus_entitled,jobs_running,jobs_waiting\n"
             "0.5,u0,3.6,4,0.9,0.1\n"
@@ -101,11 +104,17 @@ TEST_F(ResultFilesTest, SummaryHasEveryKeyOfTheContract) {
                           "models_communicating"}) {
     EXPECT_TRUE(value.contains(key)) << key;
   }
-  for (const char* key : {"user", "tickets", "jobs", "gpu_hours", "work_gpu_hours",
-                          "entitled_gpu_hours", "throughput_share"}) {
+  for (const char* key :
+       {"user", "tickets", "jobs", "gpu_hours", "work_gpu_hours", "entitled_gpu_hours",
+        "throughput_share", "contended_entitled_gpu_hours", "contended_useful_gpu_hours",
+        "contended_effective_gpu_hours", "contended_work_gpu_hours", "jct_avg_s", "queue_avg_s",
+        "bounded_ftf_max"}) {
     EXPECT_TRUE(value["users"][0].contains(key)) << key;
   }
-  for (const char* key : {"jain", "share_error_max", "share_error_avg", "ftf_max", "ftf_avg"}) {
+  for (const char* key :
+       {"jain", "share_error_max", "share_error_avg", "ftf_max", "ftf_avg", "bounded_ftf_max",
+        "bounded_ftf_p99", "bounded_ftf_p50", "useful_shortfall_max", "effective_shortfall_max",
+        "effective_shortfall_avg"}) {
     EXPECT_TRUE(value["fairness"].contains(key)) << key;
   }
   EXPECT_TRUE(value["bounds"].contains("makespan_lower_s"));
@@ -151,6 +160,28 @@ TEST_F(ResultFilesTest, AFileInTheWayIsAnErrorOfTheRun) {
   ASSERT_FALSE(folder.has_value());
   EXPECT_EQ(folder.error().kind, Error::Kind::kRun);
   EXPECT_FALSE(ResultFolder::open(root_ / "file" / "below").has_value());
+}
+
+TEST_F(ResultFilesTest, HasGroupsWhereUsersHaveThem) {
+  Metrics metrics({.bin = seconds(10), .bins_max = 100});
+  TestJournal journal(metrics);
+  journal.begin(1, {2});
+  metrics.on({{}, record::Group{GroupId(0), "lab", 3, 0}});
+  metrics.on({{}, record::User{UserId(1), "ann", 1, GroupId(0)}});
+  journal.end(0, {.pending = 1, .unsubmitted = 1});
+  auto folder = ResultFolder::open(root_);
+  ASSERT_TRUE(folder.has_value());
+  ASSERT_TRUE(write_results(*folder, metrics, {}, metrics.summary({}), {}).has_value());
+  folder->keep();
+  const auto value = nlohmann::json::parse(read(root_ / "summary.json"));
+  EXPECT_EQ(value["groups"][0]["group"], "lab");
+  EXPECT_EQ(value["groups"][0]["tickets"], 3);
+  EXPECT_TRUE(value["groups"][0]["quota"].is_null());
+  EXPECT_EQ(value["users"][1]["group"], "lab");
+  EXPECT_FALSE(value["users"][0].contains("group"));
+  const std::string users = read(root_ / "users.csv");
+  EXPECT_NE(users.find("bounded_ftf_max,group\n"), std::string::npos) << users;
+  EXPECT_NE(users.find("ann,1,0,0,0,0,0,0,0,0,0,,,,lab\n"), std::string::npos) << users;
 }
 
 }  // namespace

@@ -71,8 +71,14 @@ std::string open_world_text(const OpenWorldSummary& world) {
   return text;
 }
 
+std::string fairness_text(const FairnessSummary& fairness) {
+  return fmt::format("Jain {}, worst user short by {} of its share, FTF max {} p99 {} p50 {}",
+                     ratio_text(fairness.jain), share_text(fairness.effective_shortfall_max),
+                     ratio_text(fairness.bounded_ftf_max), ratio_text(fairness.bounded_ftf_p99),
+                     ratio_text(fairness.bounded_ftf_p50));
+}
+
 std::string figures_text(const Summary& summary) {
-  const FairnessSummary& fairness = summary.fairness;
   const std::pair<std::string_view, std::string> lines[] = {
       {"jobs", jobs_text(summary)},
       {"rows", count_text(summary.rows_read) + " read" +
@@ -90,10 +96,7 @@ std::string figures_text(const Summary& summary) {
       {"moves", fmt::format("{} preemptions, {} migrations", count_text(summary.preemptions),
                             count_text(summary.migrations))},
       {"gangs", placements_text(summary)},
-      {"fairness", fmt::format("Jain {}, share error max {} mean {}, FTF max {} mean {}",
-                               ratio_text(fairness.jain), share_text(fairness.share_error_max),
-                               share_text(fairness.share_error_avg), ratio_text(fairness.ftf_max),
-                               ratio_text(fairness.ftf_avg))},
+      {"fairness", fairness_text(summary.fairness)},
       {"world", open_world_text(summary.open_world)},
       {"journal", summary.journal_hash}};
   std::string text;
@@ -102,6 +105,12 @@ std::string figures_text(const Summary& summary) {
     text += fmt::format("{:<10}{}\n", name, value);
   }
   return text;
+}
+
+// In contended time, in effective GPU time.
+std::optional<double> share_received(const UserSummary& user) {
+  if (user.contended_entitled_gpu_hours <= 0) return std::nullopt;
+  return user.contended_effective_gpu_hours / user.contended_entitled_gpu_hours;
 }
 
 std::string users_text(const Summary& summary, TextStyle style) {
@@ -114,13 +123,16 @@ std::string users_text(const Summary& summary, TextStyle style) {
                {"jobs"},
                {"GPU-hours"},
                {"entitled"},
-               {"work"},
-               {"throughput"}});
+               {"of its share"},
+               {"JCT mean"},
+               {"queue mean"},
+               {"FTF max"}});
   for (std::size_t i = 0; i < std::min(users.size(), kUsersShown); ++i) {
     const UserSummary& user = *users[i];
     table.add_row({user.user, count_text(user.tickets), count_text(user.jobs),
                    number_text(user.gpu_hours, 1), number_text(user.entitled_gpu_hours, 1),
-                   number_text(user.work_gpu_hours, 1), percent_text(user.throughput_share)});
+                   share_text(share_received(user)), seconds_text(user.jct_avg_s),
+                   seconds_text(user.queue_avg_s), ratio_text(user.bounded_ftf_max)});
   }
   std::string text = table.text(style);
   if (users.size() > kUsersShown) {
@@ -128,6 +140,27 @@ std::string users_text(const Summary& summary, TextStyle style) {
                         count_text(static_cast<std::int64_t>(users.size() - kUsersShown)));
   }
   return text;
+}
+
+std::string groups_text(const Summary& summary, TextStyle style) {
+  Table table({{"group", Align::kLeft},
+               {"tickets"},
+               {"quota"},
+               {"users"},
+               {"jobs"},
+               {"GPU-hours"},
+               {"entitled"},
+               {"held"}});
+  for (const GroupSummary& group : summary.groups) {
+    const std::optional<double> held =
+        group.entitled_gpu_hours > 0 ? std::optional(group.gpu_hours / group.entitled_gpu_hours)
+                                     : std::nullopt;
+    table.add_row({group.group, count_text(group.tickets),
+                   group.quota == 0 ? "-" : count_text(group.quota), count_text(group.users),
+                   count_text(group.jobs), number_text(group.gpu_hours, 1),
+                   number_text(group.entitled_gpu_hours, 1), share_text(held)});
+  }
+  return table.text(style);
 }
 
 }  // namespace
@@ -164,6 +197,7 @@ std::string summary_text(const Summary& summary, TextStyle style) {
                         .models_unknown = summary.models_unknown,
                         .models_communicating = summary.models_communicating,
                         .network = network == summary.settings.end() ? "" : network->second});
+  if (!summary.groups.empty()) text += "\n" + groups_text(summary, style);
   if (!summary.users.empty()) text += "\n" + users_text(summary, style);
   return text;
 }

@@ -37,6 +37,20 @@ TEST(SummaryText, NamesTheSettingsAndWhatTheyDoNotReach) {
   EXPECT_EQ(text().find("changes nothing"), std::string::npos);
 }
 
+TEST(SummaryText, HasARowPerGroup) {
+  Summary summary;
+  summary.groups = {{.group = "lab",
+                     .tickets = 2,
+                     .quota = 16,
+                     .users = 3,
+                     .jobs = 40,
+                     .gpu_hours = 90,
+                     .entitled_gpu_hours = 100}};
+  const std::string text = summary_text(summary, TextStyle::kPlain);
+  EXPECT_NE(text.find("lab          2     16      3    40       90.0     100.0"), std::string::npos)
+      << text;
+}
+
 TEST(SummaryText, SaysNothingOfBoundsThatAreNotKnown) {
   Summary summary;
   summary.makespan_s = 9000;

@@ -128,6 +128,12 @@ constexpr Setting kSettings[] = {
      "whether a bad row of the trace is an error (strict) or is counted and skipped (lenient) "
      "(default: strict for the native format, lenient for others)",
      [](std::string_view v, Settings& s) { return set_reading(v, s.reading); }},
+    {"tasks", "gpu or trace",
+     "whether a job of a trace by others may be split over nodes GPU by GPU (gpu) or only between "
+     "its tasks, as Helios, Acme and PAI tell them (trace) (default: gpu)",
+     [](std::string_view v, Settings& s) {
+       return set_choice(v, {"gpu", "trace"}, s.tasks);
+     }},
     {"load", "a number from 0.001 to 1000",
      "rescale interarrival times to this offered load (GPU time requested / capacity) (default: "
      "those of the trace)",

@@ -27,6 +27,7 @@ struct Settings {
   std::string reference_gpu;                 // empty: the cluster's fastest type
   std::string models;                        // empty: the built-in table, and no model is drawn
   std::optional<Reading> reading{};          // none: strict for the native format, else lenient
+  Tasks tasks = Tasks::kOfOneGpu;            // of foreign formats
   double load = 0;  // offered load to rescale to (trace/load.h); 0: interarrival times stay
   Costs costs;
   bool model_costs = true;  // models' own costs take precedence over `costs`

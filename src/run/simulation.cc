@@ -200,17 +200,19 @@ const Metrics& Simulation::metrics() const {
   return world_->metrics;
 }
 
-Summary Simulation::summary() const {
+RunFacts Simulation::facts() const {
   const World& world = *world_;
   const bool copies = world.inputs.policy->needs().copies;
-  return metrics().summary(
-      {.rows = world.workload.rows,
-       .models_unknown = world.speed.models_unknown(),
-       .models_communicating = communicating(world.workload, world.speed),
-       .settings = world.inputs.settings.given,
-       .journal_hash = {},
-       .bounds = job_bounds(world.inputs.cluster, world.workload, world.speed, copies)});
+  return {.rows = world.workload.rows,
+          .models_unknown = world.speed.models_unknown(),
+          .models_communicating = communicating(world.workload, world.speed),
+          .settings = world.inputs.settings.given,
+          .journal_hash = {},
+          .racks = rack_texts(world.inputs.cluster),
+          .bounds = job_bounds(world.inputs.cluster, world.workload, world.speed, copies)};
 }
+
+Summary Simulation::summary() const { return metrics().summary(facts()); }
 
 RunResult Simulation::result() const {
   return {.summary = summary(), .jobs = job_results(metrics()), .timeline = timeline_of(metrics())};

@@ -31,6 +31,7 @@
 namespace fairlead {
 
 class Metrics;      // metrics/metrics.h
+struct RunFacts;    // metrics/metrics.h
 struct Tables;      // engine/tables.h
 class RecordedRun;  // engine/recovery.h
 struct Recovery;
@@ -86,7 +87,8 @@ class Simulation {
   // What the engine knows of the world. REQUIRES: !is_over(). Valid until the next step.
   const Tables& tables() const;
 
-  // REQUIRES of these three: is_over(), and `measured`.
+  // REQUIRES of these four: is_over(), and `measured`.
+  RunFacts facts() const;  // without the journal's hash
   Summary summary() const;
   RunResult result() const;  // O(jobs) copies; for files, Metrics gives the same row by row
   const Metrics& metrics() const;

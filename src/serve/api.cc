@@ -27,13 +27,16 @@ json error_body(std::string_view what) { return {{"error", what}}; }
 
 }  // namespace
 
-Api::Api(Io& io, const Views& views, LocalBackend& backend, JobBook& book, Inbox& inbox)
+Api::Api(Io& io, const Views& views, LocalBackend& backend, JobBook& book, Inbox& inbox,
+         std::string_view address, const std::string& token)
     : io_(io),
       views_(views),
       tables_(views.tables),
       backend_(backend),
       book_(book),
       inbox_(inbox),
+      door_(token),
+      page_(address.empty() ? "" : fmt::format("http://{}/?token={}", address, token)),
       next_job_(tables_.jobs.size()) {}
 
 void Api::on_connected(ConnectionId connection, const Peer& peer) {
@@ -55,6 +58,9 @@ void Api::on_closed(ConnectionId connection) {
   const auto is_its = [&](const Due& due) { return due.connection == connection; };
   std::erase_if(due_, is_its);
   std::erase_if(until_end_, [&](const auto& entry) { return is_its(entry.second); });
+  const auto [begin, end] = at_terminals_.equal_range(connection);
+  for (auto entry = begin; entry != end; ++entry) left_alone_.push_back(entry->second);
+  at_terminals_.erase(begin, end);
 }
 
 // Answers come in the order of requests, so the next waits for the one before.
@@ -68,6 +74,7 @@ void Api::serve_next(ConnectionId connection, Client& client) {
 }
 
 void Api::handle(ConnectionId connection, Client& client, const HttpMessage& request) {
+  if (client.peer.is_unknown && refuse(connection, request)) return;
   if (handle_text(connection, request)) return;
   if (const auto now = answer(connection, client.peer, request)) {
     send(connection, *now, request.keep_alive);
@@ -76,11 +83,28 @@ void Api::handle(ConnectionId connection, Client& client, const HttpMessage& req
   }
 }
 
+bool Api::refuse(ConnectionId connection, const HttpMessage& request) {
+  const Door::Refusal refusal = door_.refusal(request);
+  if (refusal.status == 0) return false;
+  io_.send(connection,
+           http_response(refusal.status, "application/json", error_body(refusal.why).dump(), false,
+                         refusal.status == 401 ? "WWW-Authenticate: Bearer\r\n" : ""));
+  leave(connection);
+  return true;
+}
+
+Api::Answer Api::page() const {
+  if (!page_.empty()) return {200, {{"url", page_}}};
+  return {404, error_body("the daemon has no page over TCP: `fairlead serve --http 127.0.0.1:8080` "
+                          "has one")};
+}
+
 bool Api::handle_text(ConnectionId connection, const HttpMessage& request) {
   if (request.method != "GET") return false;
   if (request.path == "/") {
-    io_.send(connection, http_response(200, "text/html; charset=utf-8",
-                                       embedded_live_page().front().text, request.keep_alive));
+    io_.send(connection,
+             http_response(200, "text/html; charset=utf-8", embedded_live_page().front().text,
+                           request.keep_alive, door_.cookie_for(request)));
   } else if (request.path == "/metrics") {
     io_.send(connection, http_response(200, "text/plain; version=0.0.4", views_.metrics(now()),
                                        request.keep_alive));
@@ -98,6 +122,7 @@ std::optional<Api::Answer> Api::answer(ConnectionId connection, const Peer& peer
   if (gets && path == "/healthz") return Answer{200, {{"status", "ok"}}};
   if (gets && path == "/v1/cluster") return Answer{200, views_.cluster(now())};
   if (gets && path == "/v1/users") return Answer{200, views_.users(now())};
+  if (gets && path == "/v1/page") return page();
   if (gets && path == "/v1/jobs") {
     return Answer{200, views_.jobs(now(), query_value(request.query, "user"),
                                    query_value(request.query, "all") == "1")};
@@ -132,7 +157,7 @@ std::optional<Api::Answer> Api::answer_job(ConnectionId connection, const Peer& 
   }
   if (request.method == "GET" && verb == "/why") return Answer{200, views_.why(job, now())};
   if (request.method == "GET" && verb == "/end") {
-    if (views_.is_done(job)) return Answer{200, views_.job(job, now())};
+    if (!tables_.jobs.is_here(job)) return Answer{200, views_.job(job, now())};
     until_end_.emplace(job, Due{connection, request.keep_alive, JobId::none()});
     return std::nullopt;
   }
@@ -147,7 +172,7 @@ std::optional<Api::Answer> Api::answer_job(ConnectionId connection, const Peer& 
   if (!may_change(peer, job)) {
     return Answer{403, error_body(fmt::format("job {} is not yours", job.row()))};
   }
-  if (views_.is_done(job)) {
+  if (!tables_.jobs.is_here(job)) {
     return Answer{409, error_body(fmt::format("job {} is done", job.row()))};
   }
   inbox_.add({.kind = known->second, .job = job});
@@ -156,6 +181,7 @@ std::optional<Api::Answer> Api::answer_job(ConnectionId connection, const Peer& 
 }
 
 bool Api::may_change(const Peer& peer, JobId job) const {
+  if (peer.is_unknown) return false;
   return peer.is_admin || tables_.users.names[tables_.jobs.user[job]] == io_.user_name(peer.uid);
 }
 
@@ -168,7 +194,7 @@ std::optional<Api::Answer> Api::submit(ConnectionId connection, const Peer& peer
   asked.submission.gid = peer.gid;
   const JobId job(next_job_);
   const std::string text = submission_text(asked.submission);
-  if (const Status status = io_.write(fmt::format("jobs/{}", job.row()), text); !status) {
+  if (const Status status = io_.write(submission_file(job), text); !status) {
     return Answer{503, error_body(status.error().message)};
   }
   ++next_job_;
@@ -181,7 +207,8 @@ std::optional<Api::Answer> Api::submit(ConnectionId connection, const Peer& peer
                      .gpus_max = asked.gpus,
                      .types = asked.types,
                      .work = asked.declared});
-  backend_.add(job, std::move(asked.submission));
+  if (asked.submission.has_terminal) at_terminals_.emplace(connection, job);
+  backend_.add_new(job, std::move(asked.submission), connection);
   defer(connection, request, job);
   return std::nullopt;
 }
@@ -238,6 +265,9 @@ void Api::answer_due() {
     } else {
       send(due.connection, {201, {{"id", due.submitted.row()}}}, due.keep_alive);
     }
+  }
+  for (JobId job : std::exchange(left_alone_, {})) {
+    if (tables_.jobs.is_here(job)) inbox_.add({.kind = EventKind::kCancelled, .job = job});
   }
   for (JobId job : book_.take_done()) {
     const auto [begin, end] = until_end_.equal_range(job);

@@ -6,6 +6,7 @@
 
 #include "fairlead/http/http.h"
 #include "fairlead/local/local_backend.h"
+#include "fairlead/serve/door.h"
 #include "fairlead/serve/views.h"
 
 #include <map>
@@ -17,8 +18,10 @@ namespace fairlead {
 
 class Api {
  public:
-  // What is passed must outlive it.
-  Api(Io& io, const Views& views, LocalBackend& backend, JobBook& book, Inbox& inbox);
+  // `address` and `token`: ServeOptions::http_address and http_token. What is passed by reference must
+  // outlive it.
+  Api(Io& io, const Views& views, LocalBackend& backend, JobBook& book, Inbox& inbox,
+      std::string_view address, const std::string& token);
 
   void on_connected(ConnectionId connection, const Peer& peer);
   void on_received(ConnectionId connection, std::string_view bytes);
@@ -45,6 +48,8 @@ class Api {
   void serve_next(ConnectionId connection, Client& client);
   void handle(ConnectionId connection, Client& client, const HttpMessage& request);
   bool handle_text(ConnectionId connection, const HttpMessage& request);
+  bool refuse(ConnectionId connection, const HttpMessage& request);
+  Answer page() const;
   // Nullopt: the answer comes later.
   std::optional<Answer> answer(ConnectionId connection, const Peer& peer,
                                const HttpMessage& request);
@@ -71,9 +76,13 @@ class Api {
   LocalBackend& backend_;
   JobBook& book_;
   Inbox& inbox_;
+  Door door_;
+  std::string page_;  // its address over TCP; empty: it has none
   std::map<ConnectionId, Client> clients_;
   std::vector<Due> due_;
-  std::multimap<JobId, Due> until_end_;  // clients that wait for a job to be done
+  std::multimap<JobId, Due> until_end_;              // clients that wait for a job to be done
+  std::multimap<ConnectionId, JobId> at_terminals_;  // jobs that end with their client
+  std::vector<JobId> left_alone_;                    // those whose client has gone
   std::size_t next_job_;
 };
 

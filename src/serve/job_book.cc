@@ -6,6 +6,7 @@ namespace fairlead {
 
 void JobBook::on(const Record& record) {
   now_ = record.t;
+  dues_.on(record);
   std::visit(Overloaded{
                  [&](const record::Arrived& what) {
                    entry(what.asked.job) = {.since = now_, .declared = what.asked.work};
@@ -18,15 +19,18 @@ void JobBook::on(const Record& record) {
                    end(what.job, {});
                  },
                  [&](const record::StartFailed& what) {
+                   gpus_.erase(what.job);
                    entry(what.job).reason = what.reason;
                    entry(what.job).since = now_;
                  },
-                 [&](const record::Place& what) {
+                 [&](const record::Evicted& what) {
+                   gpus_.erase(what.job);
                    entry(what.job).since = now_;
-                   if (what.kind != PlaceKind::kResume) ++entry(what.job).gangs;
                  },
-                 [&](const OneOf<record::Stop, record::Evicted, record::Held,
-                                 record::Released> auto& what) { entry(what.job).since = now_; },
+                 [&](const record::Place& what) { place(what); },
+                 [&](const OneOf<record::Stop, record::Held, record::Released> auto& what) {
+                   entry(what.job).since = now_;
+                 },
                  [&](const Note& what) {
                    const NoteFields fields = fields_of(what);
                    if (!fields.job.is_none()) notes_[fields.job][what.index()] = fields;
@@ -42,11 +46,23 @@ const std::map<std::size_t, NoteFields>& JobBook::notes(JobId job) const {
   return found == notes_.end() ? kNone : found->second;
 }
 
+void JobBook::place(const record::Place& what) {
+  std::vector<std::pair<NodeId, std::uint64_t>> gpus;
+  std::size_t i = 0;
+  for (Slice slice : what.gang) gpus.emplace_back(slice.node, what.gpu_masks[i++]);
+  Entry& placed = entry(what.job);
+  placed.since = now_;
+  if (gpus == gpus_[what.job]) return;
+  gpus_[what.job] = std::move(gpus);
+  ++placed.tasks;
+}
+
 void JobBook::end(JobId job, std::string_view reason) {
   Entry& done = entry(job);
   done.done = done.since = now_;
   done.reason = reason;
   notes_.erase(job);
+  gpus_.erase(job);
   const Jobs& jobs = tables_.jobs;
   GpuTime& served = served_.grow_to(jobs.user[job]);
   served = served + jobs.attained(job, now_);

@@ -11,7 +11,8 @@ using nlohmann::json;
 
 constexpr std::size_t kNameBytesMax = 200;
 constexpr std::uint32_t kProcessesMax = 64;
-constexpr double kDeclaredMaxS = 1e9;
+constexpr std::uint32_t kRetriesMax = 1000;
+constexpr double kSpanMaxS = 1e9;
 
 bool is_printable(std::string_view text) {
   return std::ranges::none_of(text, [](char c) {
@@ -48,6 +49,12 @@ class Fields {
       list.push_back(value.get<std::string>());
     }
     return list;
+  }
+
+  Result<bool> flag(const char* field) const {
+    if (!object_.contains(field)) return false;
+    if (!object_[field].is_boolean()) return input_error("{} must be true or false", field);
+    return object_[field].get<bool>();
   }
 
   Result<std::uint32_t> number(const char* field, std::uint32_t fallback, std::uint32_t min,
@@ -97,6 +104,15 @@ std::string model_of(const std::vector<std::string>& command) {
   return model.substr(0, kNameBytesMax);
 }
 
+// In seconds; zero where there is none.
+Result<Duration> span_of(const json& object, const char* field) {
+  if (!object.contains(field) || object[field].is_null()) return Duration();
+  const json& span = object[field];
+  const double s = span.is_number() ? span.get<double>() : -1;
+  if (!(s > 0 && s <= kSpanMaxS)) return input_error("{} must be a positive number", field);
+  return Duration{std::max<std::int64_t>(1, static_cast<std::int64_t>(s * 1000))};
+}
+
 Result<Submission> parse_submission_of(const json& object) {
   const Fields fields(object);
   Submission submission;
@@ -115,20 +131,18 @@ Result<Submission> parse_submission_of(const json& object) {
   }
   FL_TRY_ASSIGN(umask, fields.number("umask", 022, 0, 0777));
   FL_TRY_ASSIGN(processes, fields.number("processes", 1, 1, kProcessesMax));
+  FL_TRY_ASSIGN(retries, fields.number("retries", 0, 0, kRetriesMax));
+  FL_TRY_ASSIGN(limit, span_of(object, "limit_s"));
+  FL_TRY_ASSIGN(has_terminal, fields.flag("terminal"));
+  if (has_terminal && processes != 1) return input_error("terminal: it is that of one process");
+  submission.has_terminal = has_terminal;
   submission.command = std::move(command);
   submission.environment = std::move(environment);
   submission.umask = umask;
   submission.processes = processes;
+  submission.retries = retries;
+  submission.limit = limit;
   return submission;
-}
-
-// Zero where none is declared.
-Result<Duration> declared_of(const json& object) {
-  if (!object.contains("declared_s") || object["declared_s"].is_null()) return Duration();
-  const json& declared = object["declared_s"];
-  const double s = declared.is_number() ? declared.get<double>() : -1;
-  if (!(s > 0 && s <= kDeclaredMaxS)) return input_error("declared_s must be a positive number");
-  return Duration{std::max<std::int64_t>(1, static_cast<std::int64_t>(s * 1000))};
 }
 
 }  // namespace
@@ -143,7 +157,7 @@ Result<JobRequest> parse_job_request(std::string_view body, const Cluster& clust
   FL_TRY_ASSIGN(model, fields.name("model"));
   FL_TRY_ASSIGN(type_names, fields.texts("types"));
   FL_TRY_ASSIGN(types, types_of(type_names, cluster));
-  FL_TRY_ASSIGN(declared, declared_of(object));
+  FL_TRY_ASSIGN(declared, span_of(object, "declared_s"));
   if (model.empty()) model = model_of(submission.command);
   return JobRequest{.name = name.empty() ? model : std::move(name),
                     .model = std::move(model),

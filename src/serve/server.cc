@@ -20,19 +20,14 @@ constexpr std::string_view kJournal = "journal.flj";
 // After a longer absence, turns that were missed are not made up for.
 constexpr Duration kSlack = seconds(10);
 
-// The nodes of a journal.
-class NodeRecords : public RecordSink {
- public:
-  void on(const Record& record) override {
-    if (const auto* node = std::get_if<record::Node>(&record.what)) {
-      text_ += fmt::format("{} with {} GPUs; ", node->name, node->gpus);
-    }
+std::string nodes_text(const RecordedRun& run) {
+  std::string text;
+  for (const Record& record : run.records()) {
+    const auto* node = std::get_if<record::Node>(&record.what);
+    if (node != nullptr) text += fmt::format("{} with {} GPUs; ", node->name, node->gpus);
   }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
+  return text;
+}
 
 std::string nodes_text(const Cluster& cluster) {
   std::string text;
@@ -47,8 +42,7 @@ class LiveServer : public Server {
   LiveServer(Io& io, ServeOptions options) : io_(io), options_(std::move(options)) {}
 
   Status open() {
-    FL_TRY_ASSIGN(choice, parse_policy(options_.policy, options_.seed));
-    policy_options_ = choice.options.canonical();
+    FL_TRY(make_engine());
     FL_TRY_ASSIGN(source, io_.stream(std::string(kJournal)));
     FL_TRY_ASSIGN(magic, source.peek(kBlocksMagic.size()));
     // A journal without a block is one whose first was never on the disk.
@@ -94,7 +88,6 @@ class LiveServer : public Server {
   };
 
   Status begin() {
-    FL_TRY(make_engine());
     // Whole or not at all: what is left of an append may be garbage, which is no journal.
     FL_TRY(io_.write(std::string(kJournal), kBlocksMagic));
     FL_TRY_ASSIGN(file, io_.append_to(std::string(kJournal), kBlocksMagic.size()));
@@ -106,19 +99,18 @@ class LiveServer : public Server {
                     .trace = "live",
                     .seed = options_.seed},
                    {});
-    adopt(RecordedRun());
+    FL_TRY(adopt(RecordedRun()));
     beginning_ = "began";
     return sync();
   }
 
   Status go_on(const RecordedRun& run, const JournalEnd& end) {
-    NodeRecords nodes;
-    for (const Record& record : run.records()) nodes.on(record);
-    if (nodes.text() != nodes_text(options_.machine.cluster)) {
+    const std::string was = nodes_text(run);
+    const std::string is = nodes_text(options_.machine.cluster);
+    if (was != is) {
       return input_error("the journal is of other GPUs, {}and these are {}start with a new folder",
-                         nodes.text(), nodes_text(options_.machine.cluster));
+                         was, is);
     }
-    FL_TRY(make_engine());
     Result<Recovery> recovery = recover(*engine_, run, policy_options_, *policy_, world_, false);
     if (!recovery) {  // another version: the policy starts anew from the tables
       const std::string why = recovery.error().message;
@@ -135,7 +127,7 @@ class LiveServer : public Server {
     engine_->replace_world(world_, sinks_, io_.now());
     for (const Record& record : run.records()) book_->on(record);
     book_->take_done();
-    adopt(run);
+    FL_TRY(adopt(run));
     beginning_ = fmt::format("went on with {} jobs", here_);
     if (!recovery->why.empty())
       beginning_ += fmt::format("; the policy starts anew: {}", recovery->why);
@@ -144,6 +136,7 @@ class LiveServer : public Server {
 
   Status make_engine() {
     FL_TRY_ASSIGN(choice, parse_policy(options_.policy, options_.seed));
+    policy_options_ = choice.options.canonical();
     FL_TRY_ASSIGN(policy, choice.make());
     policy_ = std::move(policy);
     if (policy_->needs().work.least == WorkSource::kExact) {
@@ -168,30 +161,31 @@ class LiveServer : public Server {
     world_.set_backend(*backend_);
     views_.emplace(
         Views{io_, tables, *book_, *backend_, std::string(policy_->name()), policy_options_});
-    api_.emplace(io_, *views_, *backend_, *book_, inbox_);
+    api_.emplace(io_, *views_, *backend_, *book_, inbox_, options_.http_address,
+                 options_.http_token);
   }
 
   // What the folder and the machine have, as the journal says it should be.
-  void adopt(const RecordedRun& run) {
+  Status adopt(const RecordedRun& run) {
     const Tables& tables = engine_->tables();
     const std::vector<TaskStatus> tasks = io_.tasks();
     TaskHistory history(backend_->first_gpus(), tasks);
     for (const Record& record : run.records()) history.on(record);
     for (const std::string& name : io_.list("jobs")) {
       const auto row = parse_row(name);
-      const bool is_here = row && tables.jobs.has(*row) && !views_->is_done(*row);
+      const bool is_here = row && tables.jobs.is_here(*row);
       if (!is_here) io_.remove("jobs/" + name);  // done, or never acknowledged
     }
     for (JobId job : ids<JobId>(tables.jobs.size())) {
-      if (!tables.jobs.has(job) || views_->is_done(job)) continue;
+      if (!tables.jobs.is_here(job)) continue;
       ++here_;
-      const auto text = io_.read(fmt::format("jobs/{}", job.row()));
+      const auto text = io_.read(submission_file(job));
       auto submission = text ? parse_submission(*text) : tl::unexpected(text.error());
       if (!submission) inbox_.add({.kind = EventKind::kCancelled, .job = job});
-      backend_->add(job, submission ? std::move(*submission) : Submission(),
-                    history.starts_of(job));
+      backend_->add(job, submission ? std::move(*submission) : Submission(), book_->of(job).tasks);
     }
     backend_->adopt(io_.now(), tasks, history);
+    return backend_->disk();
   }
 
   static std::optional<JobId> parse_row(const std::string& name) {

@@ -19,12 +19,16 @@ struct Tables;
 
 struct ServeOptions {
   Machine machine;
-  std::string policy = "gandiva-fair";  // with its options
+  std::string policy = "gandiva-fair:resident=true,notes=true";  // with its options
   std::uint64_t seed = 0;
   // What a job that has to leave its GPUs has to write a checkpoint, before it is killed.
   Duration grace = seconds(60);
   // The state of the policy is kept after that many records, so that a start need not replay more.
   std::int64_t snapshot_records = 10'000;
+  // Where clients find the Io over TCP, "127.0.0.1:8080", and the token that they need there. Empty:
+  // nowhere, and each that comes that way is refused.
+  std::string http_address{};
+  std::string http_token{};
 };
 
 class Server {
@@ -41,7 +45,7 @@ class Server {
 
   // What the engine knows. Valid until the next step.
   virtual const Tables& tables() const = 0;
-  // How it began, in a few words: "began", "went on: 12 jobs, 3 of them with processes".
+  // How it began, in a few words: "began", "went on with 12 jobs".
   virtual const std::string& beginning() const = 0;
 };
 

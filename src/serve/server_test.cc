@@ -1,10 +1,6 @@
 // The daemon on a machine in memory: what users can count on.
 
-#include "fairlead/serve/server.h"
-
-#include "fairlead/engine/tables.h"
-#include "fairlead/http/http.h"
-#include "fairlead/io/sim_io.h"
+#include "fairlead/serve/testing_daemon.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -14,101 +10,19 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint32_t kAnn = 1000;
-constexpr std::uint32_t kBob = 1001;
-
-// Daemons on one machine, one after another, and a client that asks one thing at a time.
-class Daemon : public SimClients {
- public:
-  explicit Daemon(std::string policy = "gandiva-fair:quantum_s=60", const char* nodes = "2xV100")
-      : policy_(std::move(policy)), nodes_(nodes) {
-    io.set_clients(this);
-    open();
-  }
-
-  void open() {
-    auto opened = Server::open(
-        io, {.machine = stand_in_machine(nodes_).value(), .policy = policy_, .grace = seconds(30)});
-    ASSERT_TRUE(opened.has_value()) << opened.error().message;
-    server = std::move(*opened);
-  }
-  void fail(Outage outage, Duration time = seconds(1)) {
-    server.reset();
-    io.restart(outage, time);
-    open();
-  }
-  // Until the clock of the machine is there.
-  void run_to(int s) {
-    const Time until = Time{} + seconds(s);
-    const ConnectionId connection = io.connect({});
-    io.hang_up(connection, until - io.time());  // something happens then
-    while (io.time() < until) ASSERT_TRUE(server->step().value_or(false));
-  }
-  HttpMessage ask(std::string_view method, std::string_view target, const json& body = {},
-                  std::uint32_t uid = kAnn) {
-    answer_.reset();
-    HttpReader reader(HttpReader::Of::kResponses);
-    reader_ = &reader;
-    const ConnectionId connection = io.connect({.uid = uid, .gid = uid, .is_admin = uid == 0});
-    io.client_send(connection, http_request(method, target, body.is_null() ? "" : body.dump()), {});
-    while (!answer_) {
-      if (!server->step().value_or(false)) break;
-    }
-    io.hang_up(connection, {});
-    reader_ = nullptr;
-    return answer_.value_or(HttpMessage());
-  }
-  // Of a job that does what SimWork says of `command`.
-  std::size_t submit(std::vector<std::string> command, int gpus = 1, std::uint32_t uid = kAnn) {
-    const HttpMessage answer =
-        ask("POST", "/v1/jobs", {{"command", command}, {"folder", "/data"}, {"gpus", gpus}}, uid);
-    EXPECT_EQ(answer.status, 201) << answer.body;
-    return json::parse(answer.body)["id"].get<std::size_t>();
-  }
-  json job(std::size_t id) { return json::parse(ask("GET", fmt::format("/v1/jobs/{}", id)).body); }
-  std::string state(std::size_t id) { return job(id)["state"].get<std::string>(); }
-  // How many tasks of the job live, and how many of them are not frozen.
-  std::pair<int, int> alive(std::size_t id) const {
-    std::pair<int, int> count;
-    for (const auto& [name, task] : io.processes().all()) {
-      if (task.id.job.row() != id || !task.is_alive()) continue;
-      ++count.first;
-      count.second += task.is_thawed() ? 1 : 0;
-    }
-    return count;
-  }
-
-  void wake(std::uint64_t) override {}
-  void received(ConnectionId, std::string_view bytes) override {
-    if (reader_ == nullptr) return;
-    EXPECT_TRUE(reader_->feed(bytes));
-    answer_ = reader_->next();
-  }
-  void closed(ConnectionId) override {}
-
-  SimIo io{1, {}};
-  std::unique_ptr<Server> server;
-
- private:
-  std::string policy_;
-  const char* nodes_;
-  HttpReader* reader_ = nullptr;
-  std::optional<HttpMessage> answer_;
-};
-
 // Its policy has asked for no turn yet, and nothing else happens.
 TEST(Server, ADaemonThatStartsAnewDecidesAtOnce) {
-  Daemon daemon("gandiva-fair:quantum_s=60", "1xV100");
+  SimDaemon daemon("gandiva-fair:quantum_s=60", "1xV100");
   daemon.submit({"work", "100000000"});
   const std::size_t second = daemon.submit({"work", "100000000"});
   daemon.fail(Outage::kDaemon, hours(1));
   daemon.run_to(3600 + 1200);
-  EXPECT_GT(daemon.job(second)["gpu_s"], 400.0);
-  EXPECT_LT(daemon.job(second)["gpu_s"], 800.0);
+  // It makes up for the hour that the first had.
+  EXPECT_GT(daemon.job(second)["gpu_s"], 1'100.0);
 }
 
 TEST(Server, AJobRunsAndItsEndIsKnown) {
-  Daemon daemon;
+  SimDaemon daemon;
   const std::size_t good = daemon.submit({"work", "5000"});
   const std::size_t bad = daemon.submit({"work", "5000", "exit=3"});
   EXPECT_EQ(daemon.state(good), "running");
@@ -121,7 +35,7 @@ TEST(Server, AJobRunsAndItsEndIsKnown) {
 }
 
 TEST(Server, UsersTakeTurnsAndProcessesAreFrozenMeanwhile) {
-  Daemon daemon;
+  SimDaemon daemon;
   const std::size_t ann = daemon.submit({"work", "600000"}, 2, kAnn);
   const std::size_t bob = daemon.submit({"work", "600000"}, 2, kBob);
   daemon.run_to(600);
@@ -135,8 +49,20 @@ TEST(Server, UsersTakeTurnsAndProcessesAreFrozenMeanwhile) {
   EXPECT_NEAR(of_ann + of_bob, 600 * 2, 10);
 }
 
+TEST(Server, WhyTellsWhatItsUserIsDueAndHasHad) {
+  SimDaemon daemon("gandiva-fair:quantum_s=60,notes=true");
+  daemon.submit({"work", "9000000"}, 2, kAnn);
+  const std::size_t late = daemon.submit({"work", "9000000"}, 2, kBob);
+  daemon.run_to(601);
+  const auto why = [&] { return daemon.ask("GET", fmt::format("/v1/jobs/{}/why", late)).body; };
+  const std::string line = "user1001 is due 1.00 of 2 GPUs under gandiva-fair, and has had ";
+  EXPECT_NE(why().find(line), std::string::npos) << why();
+  daemon.fail(Outage::kDaemon);
+  EXPECT_NE(why().find(line), std::string::npos) << why();
+}
+
 TEST(Server, WhatWasAcknowledgedOutlivesAPowerCut) {
-  Daemon daemon("fifo");
+  SimDaemon daemon("fifo");
   const std::size_t first = daemon.submit({"work", "60000"}, 2);
   const std::size_t second = daemon.submit({"work", "60000"}, 2);
   daemon.fail(Outage::kPower);
@@ -147,7 +73,7 @@ TEST(Server, WhatWasAcknowledgedOutlivesAPowerCut) {
 }
 
 TEST(Server, JobsRunOnWithoutTheDaemonAndAreFoundAgain) {
-  Daemon daemon("fifo");
+  SimDaemon daemon("fifo");
   const std::size_t running = daemon.submit({"work", "60000"}, 1);
   const std::size_t ends_meanwhile = daemon.submit({"work", "10000"}, 1);
   const std::size_t waits = daemon.submit({"work", "1000"}, 2);
@@ -159,6 +85,115 @@ TEST(Server, JobsRunOnWithoutTheDaemonAndAreFoundAgain) {
   daemon.run_to(100);
   EXPECT_EQ(daemon.state(waits), "finished");
   EXPECT_EQ(daemon.job(running)["restarts"], 0);
+}
+
+TEST(Server, AJobThatHasHadItsTimeIsAskedToLeaveAndHasFailed) {
+  SimDaemon daemon("fifo", "1xV100");
+  const std::size_t polite =
+      daemon.submit({"work", "600000", "term=checkpoint:2000"}, 1, kAnn, {{"limit_s", 90}});
+  const std::size_t next = daemon.submit({"work", "1000"});
+  EXPECT_EQ(daemon.job(polite)["limit_s"], 90);
+  daemon.run_to(89);
+  EXPECT_EQ(daemon.state(polite), "running");
+  daemon.run_to(91);
+  EXPECT_EQ(daemon.state(polite), "failed");
+  EXPECT_EQ(daemon.job(polite)["reason"], "time limit of 1m 30s reached");
+  EXPECT_NEAR(daemon.job(polite)["gpu_s"].get<double>(), 90, 0.01);
+  EXPECT_EQ(daemon.alive(polite), std::pair(1, 1));
+  EXPECT_EQ(daemon.alive(next).first, 0);
+  daemon.run_to(100);
+  EXPECT_EQ(daemon.state(next), "finished");
+  const std::size_t deaf =
+      daemon.submit({"work", "600000", "term=ignore"}, 1, kAnn, {{"limit_s", 10}});
+  daemon.run_to(135);
+  EXPECT_EQ(daemon.alive(deaf).first, 1);
+  daemon.run_to(145);
+  EXPECT_EQ(daemon.alive(deaf).first, 0);
+}
+
+TEST(Server, OnlyTimeWithGpusCountsForALimit) {
+  SimDaemon daemon("gandiva-fair:quantum_s=60", "1xV100");
+  const std::size_t limited = daemon.submit({"work", "600000"}, 1, kAnn, {{"limit_s", 200}});
+  daemon.submit({"work", "600000"}, 1, kBob);
+  daemon.run_to(300);
+  EXPECT_LT(daemon.job(limited)["gpu_s"], 200.0);
+  daemon.run_to(600);
+  EXPECT_EQ(daemon.state(limited), "failed");
+  EXPECT_NEAR(daemon.job(limited)["gpu_s"].get<double>(), 200, 0.01);
+}
+
+TEST(Server, ATimeLimitOutlivesDaemons) {
+  SimDaemon daemon("fifo", "1xV100");
+  const std::size_t soon = daemon.submit({"work", "600000"}, 1, kAnn, {{"limit_s", 100}});
+  daemon.run_to(50);
+  daemon.fail(Outage::kDaemon);
+  daemon.run_to(98);
+  EXPECT_EQ(daemon.state(soon), "running");
+  daemon.run_to(101);
+  EXPECT_EQ(daemon.state(soon), "failed");
+  const std::size_t meanwhile = daemon.submit({"work", "600000"}, 1, kAnn, {{"limit_s", 100}});
+  daemon.fail(Outage::kDaemon, seconds(150));
+  daemon.run_to(260);
+  EXPECT_EQ(daemon.state(meanwhile), "failed");
+}
+
+TEST(Server, AJobThatEndsBadlyIsStartedAgainAsOftenAsItMay) {
+  SimDaemon daemon("fifo", "1xV100");
+  const std::size_t heals =
+      daemon.submit({"work", "5000", "exit=3", "times=2", "retries=2"}, 1, kAnn, {{"retries", 2}});
+  EXPECT_EQ(daemon.job(heals)["retries_left"], 2);
+  daemon.run_to(6);
+  EXPECT_EQ(daemon.state(heals), "running");
+  EXPECT_EQ(daemon.job(heals)["retries_left"], 1);
+  EXPECT_EQ(daemon.job(heals)["restarts"], 1);
+  EXPECT_EQ(daemon.job(heals)["reason"], "1 of 2 retries used");
+  const std::string why = daemon.ask("GET", fmt::format("/v1/jobs/{}/why", heals)).body;
+  EXPECT_NE(why.find("It has ended badly 1 time, and was started again; 1 of 2 retries are left."),
+            std::string::npos)
+      << why;
+  EXPECT_EQ(why.find("other GPUs"), std::string::npos) << why;
+  daemon.run_to(30);
+  EXPECT_EQ(daemon.state(heals), "finished");
+  EXPECT_EQ(daemon.job(heals)["restarts"], 2);
+  const std::size_t never =
+      daemon.submit({"work", "5000", "exit=4", "retries=2"}, 1, kAnn, {{"retries", 2}});
+  daemon.run_to(60);
+  EXPECT_EQ(daemon.state(never), "failed");
+  EXPECT_EQ(daemon.job(never)["exit_code"], 4);
+  EXPECT_EQ(daemon.job(never)["restarts"], 2);
+  EXPECT_TRUE(daemon.io.processes().problems().empty());
+}
+
+TEST(Server, ARetryIsNeitherForACancelledJobNorForOneWithoutMoreTime) {
+  SimDaemon daemon;
+  const json more = {{"retries", 5}, {"limit_s", 10}};
+  const std::size_t cancelled = daemon.submit({"work", "600000", "retries=5"}, 1, kAnn, more);
+  const std::size_t overlong = daemon.submit({"work", "600000", "retries=5"}, 1, kAnn, more);
+  daemon.ask("POST", fmt::format("/v1/jobs/{}/cancel", cancelled));
+  daemon.run_to(60);
+  EXPECT_EQ(daemon.state(cancelled), "cancelled");
+  EXPECT_EQ(daemon.state(overlong), "failed");
+  EXPECT_EQ(daemon.io.processes().started(), 2U);
+}
+
+// Also between the count of a retry, the record of it, and the next start.
+TEST(Server, WhereverTheDaemonGoesAJobHasAllItsRetriesAndNoMore) {
+  for (const auto outage : {Outage::kDaemon, Outage::kPower}) {
+    for (std::uint64_t calls = 0; calls <= 40; ++calls) {
+      SimDaemon daemon("fifo");
+      const std::size_t job = daemon.submit({"work", "5000", "every=1", "exit=3", "retries=2"}, 1,
+                                            kAnn, {{"retries", 2}});
+      daemon.run_to(4);
+      daemon.io.crash_after(calls);
+      while (daemon.server->step().value_or(false) && daemon.io.time() < Time{} + seconds(60)) {
+      }
+      daemon.fail(outage);
+      daemon.run_to(120);
+      EXPECT_EQ(daemon.state(job), "failed") << calls;
+      EXPECT_EQ(daemon.io.processes().problems(), std::vector<std::string>()) << calls;
+      EXPECT_TRUE(daemon.io.processes().has_failed(JobId(job))) << calls;
+    }
+  }
 }
 
 // The power goes at every call in turn, from the daemon's first on.
@@ -180,7 +215,7 @@ TEST(Server, WhereverThePowerGoesAFolderThatIsNewCanBeOpenedAgain) {
 TEST(Server, WhereverThePowerGoesAJobThatWasAcknowledgedStartsAndEnds) {
   int acknowledged = 0;
   for (std::uint64_t calls = 0; calls <= 60; ++calls) {
-    Daemon daemon("fifo");
+    SimDaemon daemon("fifo");
     daemon.io.crash_after(calls);
     const json job = {{"command", {"work", "5000"}}, {"folder", "/data"}};
     const bool is_taken = daemon.ask("POST", "/v1/jobs", job).status == 201;
@@ -197,7 +232,7 @@ TEST(Server, WhereverThePowerGoesAJobThatWasAcknowledgedStartsAndEnds) {
 }
 
 TEST(Server, ACancelledJobHasItsGraceAndIsThenKilled) {
-  Daemon daemon;
+  SimDaemon daemon;
   const std::size_t polite = daemon.submit({"work", "600000", "term=checkpoint:2000"});
   const std::size_t deaf = daemon.submit({"work", "600000", "term=ignore"});
   EXPECT_EQ(daemon.ask("POST", fmt::format("/v1/jobs/{}/cancel", polite)).status, 200);
@@ -211,7 +246,7 @@ TEST(Server, ACancelledJobHasItsGraceAndIsThenKilled) {
 }
 
 TEST(Server, GpusOfAJobThatLeavesAreNotUsedBeforeItIsGone) {
-  Daemon daemon("fifo", "1xV100");
+  SimDaemon daemon("fifo", "1xV100");
   const std::size_t deaf = daemon.submit({"work", "600000", "term=ignore"});
   const std::size_t next = daemon.submit({"work", "1000"});
   daemon.ask("POST", fmt::format("/v1/jobs/{}/cancel", deaf));
@@ -222,7 +257,7 @@ TEST(Server, GpusOfAJobThatLeavesAreNotUsedBeforeItIsGone) {
 }
 
 TEST(Server, ADaemonThatFindsAJobThatLeavesDoesNotUseItsGpusEither) {
-  Daemon daemon("fifo", "1xV100");
+  SimDaemon daemon("fifo", "1xV100");
   const std::size_t deaf = daemon.submit({"work", "600000", "term=ignore"});
   daemon.ask("POST", fmt::format("/v1/jobs/{}/cancel", deaf));
   daemon.fail(Outage::kDaemon);
@@ -236,7 +271,7 @@ TEST(Server, ADaemonThatFindsAJobThatLeavesDoesNotUseItsGpusEither) {
 }
 
 TEST(Server, AHeldJobIsFrozenUntilItIsReleased) {
-  Daemon daemon;
+  SimDaemon daemon;
   const std::size_t id = daemon.submit({"work", "60000"});
   daemon.ask("POST", fmt::format("/v1/jobs/{}/hold", id));
   EXPECT_EQ(daemon.state(id), "held");
@@ -250,7 +285,7 @@ TEST(Server, AHeldJobIsFrozenUntilItIsReleased) {
 }
 
 TEST(Server, WhatIsNotYoursYouNeitherSeeNorTouch) {
-  Daemon daemon;
+  SimDaemon daemon;
   const std::size_t id = daemon.submit({"work", "60000"}, 1, kAnn);
   const std::string target = fmt::format("/v1/jobs/{}", id);
   for (const char* verb : {"/cancel", "/hold", "/release"}) {
@@ -264,7 +299,7 @@ TEST(Server, WhatIsNotYoursYouNeitherSeeNorTouch) {
 }
 
 TEST(Server, WhatCanNeverRunIsRefusedWithTheReason) {
-  Daemon daemon;
+  SimDaemon daemon;
   const auto refused = [&](json body) {
     const HttpMessage answer = daemon.ask("POST", "/v1/jobs", body);
     EXPECT_EQ(answer.status, 400) << answer.body;
@@ -282,12 +317,15 @@ TEST(Server, WhatCanNeverRunIsRefusedWithTheReason) {
   EXPECT_EQ(refused(with("folder", "data")), "folder must be an absolute path");
   EXPECT_EQ(refused(with("name", "a\nb")), "name must be at most 200 bytes that can be printed");
   EXPECT_EQ(refused(with("declared_s", -1)), "declared_s must be a positive number");
+  EXPECT_EQ(refused(with("limit_s", 0)), "limit_s must be a positive number");
+  EXPECT_EQ(refused(with("retries", -1)), "retries must be a whole number from 0 to 1000: -1");
   EXPECT_EQ(refused(json::array()), "a job is a JSON object");
+  EXPECT_EQ(refused(with("terminal", 1)), "terminal must be true or false");
   EXPECT_TRUE(daemon.io.list("jobs").empty());
 }
 
 TEST(Server, JobsThatCannotBeginCloseNoNodeToOthers) {
-  Daemon daemon;
+  SimDaemon daemon;
   for (int i = 0; i < 5; ++i) {
     const std::size_t bad = daemon.submit({"work", "10", "nostart=9"});
     daemon.run_to(1 + i);
@@ -299,7 +337,7 @@ TEST(Server, JobsThatCannotBeginCloseNoNodeToOthers) {
 }
 
 TEST(Server, ACordonedNodeTakesNoMoreJobs) {
-  Daemon daemon("fifo", "1xV100,1xK80");
+  SimDaemon daemon("fifo", "1xV100,1xK80");
   EXPECT_EQ(daemon.ask("POST", "/v1/nodes/V100/cordon", {}, 0).status, 200);
   const std::size_t id = daemon.submit({"work", "1000"});
   EXPECT_EQ(daemon.job(id)["on"][0]["node"], "K80");
@@ -307,15 +345,42 @@ TEST(Server, ACordonedNodeTakesNoMoreJobs) {
 }
 
 TEST(Server, WhoWaitsForTheEndIsToldWhenItComes) {
-  Daemon daemon;
+  SimDaemon daemon;
   const std::size_t id = daemon.submit({"work", "90000", "exit=7"});
   const json end = json::parse(daemon.ask("GET", fmt::format("/v1/jobs/{}/end", id)).body);
   EXPECT_EQ(end["exit_code"], 7);
   EXPECT_GE(daemon.io.time(), Time{} + seconds(90));
 }
 
+json session(std::vector<std::string> command) {
+  return {{"command", std::move(command)}, {"folder", "/data"}, {"terminal", true}};
+}
+
+TEST(Server, ASessionEndsWithItsClient) {
+  SimDaemon daemon("fifo", "1xV100");
+  daemon.ask("POST", "/v1/jobs", session({"work", "600000"}));  // and hangs up
+  daemon.ask("POST", "/v1/jobs", session({"work", "600000"}));  // which waits
+  const std::size_t job = daemon.submit({"work", "600000"});
+  daemon.run_to(10);
+  EXPECT_EQ(daemon.state(0), "cancelled");
+  EXPECT_EQ(daemon.state(1), "cancelled");
+  EXPECT_EQ(daemon.state(job), "running");
+}
+
+TEST(Server, ASessionThatWaitsHasNoTerminalUnderTheNextDaemon) {
+  SimDaemon daemon("fifo", "1xV100");
+  daemon.submit({"work", "60000"});
+  daemon.ask("POST", "/v1/jobs", session({"work", "600000"}));
+  daemon.fail(Outage::kDaemon);
+  daemon.run_to(100);
+  EXPECT_EQ(daemon.state(0), "finished");
+  EXPECT_EQ(daemon.state(1), "failed");
+  EXPECT_EQ(daemon.job(1)["reason"],
+            "its terminal is gone: the daemon has begun anew since it was handed in");
+}
+
 TEST(Server, AnotherPolicyGoesOnWithTheSameJobs) {
-  Daemon daemon("fifo");
+  SimDaemon daemon("fifo");
   const std::size_t id = daemon.submit({"work", "60000"}, 2);
   daemon.server.reset();
   daemon.io.restart(Outage::kDaemon, seconds(1));
@@ -330,7 +395,7 @@ TEST(Server, AnotherPolicyGoesOnWithTheSameJobs) {
 }
 
 TEST(Server, OtherGpusAreRefused) {
-  Daemon daemon;
+  SimDaemon daemon;
   daemon.server.reset();
   daemon.io.restart(Outage::kDaemon, seconds(1));
   const auto opened = Server::open(daemon.io, {.machine = stand_in_machine("4xV100").value()});
@@ -339,7 +404,7 @@ TEST(Server, OtherGpusAreRefused) {
 }
 
 TEST(Server, AskedToLeaveItLeavesJobsAlone) {
-  Daemon daemon;
+  SimDaemon daemon;
   const std::size_t id = daemon.submit({"work", "60000"});
   daemon.io.terminate();
   while (daemon.server->step().value()) {

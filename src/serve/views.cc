@@ -1,5 +1,7 @@
 #include "fairlead/serve/views.h"
 
+#include "fairlead/http/prometheus.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -21,6 +23,11 @@ json number_after(std::string_view text, std::string_view prefix) {
   return number;
 }
 
+std::string retries_text(const Submission* what) {
+  if (what == nullptr || what->failed.empty()) return "";
+  return fmt::format("{} of {} retries used", what->failed.size(), what->retries);
+}
+
 json progress_of(const std::optional<LocalBackend::Told>& told) {
   if (!told) return nullptr;
   return {{"done", told->progress.done},
@@ -31,11 +38,6 @@ json progress_of(const std::optional<LocalBackend::Told>& told) {
 }  // namespace
 
 double hours(GpuTime time) { return gpu_seconds(time) / 3600; }
-
-bool Views::is_done(JobId job) const {
-  const JobState state = tables.jobs.state[job];
-  return state != JobState::kWaiting && state != JobState::kRunning && state != JobState::kHeld;
-}
 
 // Who has which GPU of the machine.
 struct Views::Gpus {
@@ -58,6 +60,15 @@ struct Views::Gpus {
   std::vector<bool> stopping;
 };
 
+json Views::foreign_on(std::uint32_t gpu) const {
+  json list = json::array();
+  for (const ForeignProcess& process : backend.foreign()) {
+    if (process.gpu != gpu) continue;
+    list.push_back({{"pid", process.pid}, {"name", process.name}, {"user", process.user}});
+  }
+  return list;
+}
+
 json Views::node(NodeId node, const Gpus& of) const {
   const Cluster& cluster = tables.cluster;
   const Tables::NodeState& state = tables.nodes[node];
@@ -73,6 +84,7 @@ json Views::node(NodeId node, const Gpus& of) const {
                                                    : "idle";
     gpus.push_back({{"index", gpu},
                     {"state", says},
+                    {"foreign", foreign_on(gpu)},
                     {"job", is_held ? json(of.holders[gpu].row()) : json(nullptr)}});
   }
   return {{"name", cluster.node_names[node]},
@@ -96,7 +108,7 @@ json Views::cluster(Time now) const {
 json Views::jobs(Time now, std::string_view user, bool all) const {
   json list = json::array();
   for (JobId id : ids<JobId>(tables.jobs.size())) {
-    if (!tables.jobs.has(id) || (is_done(id) && !all)) continue;
+    if (!tables.jobs.has(id) || (!tables.jobs.is_here(id) && !all)) continue;
     if (!user.empty() && tables.users.names[tables.jobs.user[id]] != user) continue;
     list.push_back(job(id, now));
   }
@@ -106,23 +118,10 @@ json Views::jobs(Time now, std::string_view user, bool all) const {
 json Views::job(JobId id, Time now) const {
   const Jobs& jobs = tables.jobs;
   const JobBook::Entry& entry = book.of(id);
-  const auto state_text = [&] {
-    switch (jobs.state[id]) {
-      case JobState::kRunning:
-        return jobs.is_starting(id) ? "starting" : "running";
-      case JobState::kWaiting:
-        return jobs.last[id].empty() ? "waiting" : "suspended";
-      case JobState::kHeld:
-        return "held";
-      case JobState::kFinished:
-        return "finished";
-      case JobState::kFailed:
-        return "failed";
-      case JobState::kCancelled:
-        return "cancelled";
-      default:
-        return "rejected";
-    }
+  const auto state_text = [&]() -> std::string_view {
+    if (jobs.is_starting(id)) return "starting";
+    const bool ran = !jobs.last[id].empty();
+    return jobs.state[id] == JobState::kWaiting && ran ? "suspended" : state_name(jobs.state[id]);
   };
   json on = json::array();
   if (jobs.state[id] == JobState::kRunning) {
@@ -135,7 +134,10 @@ json Views::job(JobId id, Time now) const {
     }
   }
   const Duration declared = entry.declared;
-  const bool is_over = is_done(id);
+  const Submission* what = backend.submission(id);
+  const Duration limit = what == nullptr ? Duration() : what->limit;
+  const bool is_over = !jobs.is_here(id);
+  const Duration idle = backend.idle(id, now);
   const json exit_code =
       jobs.state[id] == JobState::kFinished ? json(0) : number_after(entry.reason, "exit code ");
   return {{"id", id.row()},
@@ -149,11 +151,14 @@ json Views::job(JobId id, Time now) const {
           {"finished_unix_ms", is_over ? json(io.unix_ms(entry.done)) : json(nullptr)},
           {"gpu_s", gpu_seconds(jobs.attained(id, now))},
           {"on", std::move(on)},
-          {"restarts", entry.gangs == 0 ? 0 : entry.gangs - 1},
-          {"reason", entry.reason},
+          {"restarts", entry.restarts()},
+          {"reason", entry.reason.empty() ? retries_text(what) : entry.reason},
           {"exit_code", exit_code},
           {"signal", number_after(entry.reason, "signal ")},
           {"declared_s", declared.ms == 0 ? json(nullptr) : json(to_seconds(declared))},
+          {"limit_s", limit.ms == 0 ? json(nullptr) : json(to_seconds(limit))},
+          {"retries_left", what == nullptr ? json(nullptr) : json(what->retries_left())},
+          {"idle_s", idle.ms == 0 ? json(nullptr) : json(to_seconds(idle))},
           {"progress", progress_of(backend.told(id))}};
 }
 
@@ -213,46 +218,41 @@ json Views::users(Time now) const {
 }
 
 std::string Views::metrics(Time now) const {
-  std::string text;
-  const auto add = [&](std::string_view name, std::string_view kind, std::string_view help) {
-    text += fmt::format("# HELP fairlead_{} {}\n# TYPE fairlead_{} {}\n", name, help, name, kind);
-  };
-  add("gpus", "gauge", "GPUs by state.");
+  PrometheusText text;
+  text.family("gpus", "gauge", "GPUs by state.");
   std::map<std::string, int> states;
   const json nodes = cluster(now)["nodes"];
   for (const json& node : nodes) {
     for (const json& gpu : node["gpus"]) ++states[gpu["state"].get<std::string>()];
   }
-  for (const auto& [state, count] : states) {
-    text += fmt::format("fairlead_gpus{{state=\"{}\"}} {}\n", state, count);
+  for (const auto& [state, count] : states) text.value({{"state", state}}, count);
+  text.family("jobs", "gauge", "Jobs that are here, by state.");
+  for (const auto& [state, jobs] : {std::pair("waiting", tables.waiting.members().size()),
+                                    std::pair("running", tables.running.members().size()),
+                                    std::pair("held", tables.held_until.size())}) {
+    text.value({{"state", state}}, static_cast<double>(jobs));
   }
-  add("jobs", "gauge", "Jobs that are here, by state.");
-  text += fmt::format("fairlead_jobs{{state=\"waiting\"}} {}\n", tables.waiting.members().size());
-  text += fmt::format("fairlead_jobs{{state=\"running\"}} {}\n", tables.running.members().size());
-  text += fmt::format("fairlead_jobs{{state=\"held\"}} {}\n", tables.held_until.size());
-  add("jobs_done_total", "counter", "Jobs that are done, by how they ended.");
+  text.family("jobs_done_total", "counter", "Jobs that are done, by how they ended.");
   const JobCounts& counts = tables.counts;
   const std::int64_t cancelled = book.cancelled();  // which count as failed in the journal
   for (const auto& [end, jobs] :
        {std::pair("finished", counts.finished), std::pair("failed", counts.failed - cancelled),
         std::pair("cancelled", cancelled), std::pair("rejected", counts.rejected)}) {
-    text += fmt::format("fairlead_jobs_done_total{{end=\"{}\"}} {}\n", end, jobs);
+    text.value({{"end", end}}, static_cast<double>(jobs));
   }
   const json list = users(now)["users"];
-  const auto by_user = [&](std::string_view name, std::string_view field) {
+  const auto by_user = [&](const char* field) {
     for (const json& user : list) {
-      // A label's value is quoted as JSON quotes.
-      text += fmt::format("fairlead_{}{{user={}}} {}\n", name, user["name"].dump(),
-                          user[std::string(field)].dump());
+      text.value({{"user", user["name"].get<std::string>()}}, user[field].get<double>());
     }
   };
-  add("user_gpu_seconds_total", "counter", "GPU time served to each user's jobs.");
-  by_user("user_gpu_seconds_total", "gpu_s");
-  add("user_entitled_gpus", "gauge", "GPUs that are each user's by tickets, now.");
-  by_user("user_entitled_gpus", "entitled_gpus");
-  add("user_held_gpus", "gauge", "GPUs that each user's jobs hold.");
-  by_user("user_held_gpus", "held_gpus");
-  return text;
+  text.family("user_gpu_seconds_total", "counter", "GPU time served to each user's jobs.");
+  by_user("gpu_s");
+  text.family("user_entitled_gpus", "gauge", "GPUs that are each user's by tickets, now.");
+  by_user("entitled_gpus");
+  text.family("user_held_gpus", "gauge", "GPUs that each user's jobs hold.");
+  by_user("held_gpus");
+  return text.text();
 }
 
 }  // namespace fairlead

@@ -32,11 +32,10 @@ struct Views {
   // In Prometheus' text format.
   std::string metrics(Time now) const;
 
-  bool is_done(JobId job) const;
-
  private:
   struct Gpus;
   nlohmann::json node(NodeId node, const Gpus& gpus) const;
+  nlohmann::json foreign_on(std::uint32_t gpu) const;
 };
 
 double hours(GpuTime time);

@@ -1,8 +1,10 @@
 // Why a job does not run, in plain words.
 
+#include "fairlead/base/time_text.h"
 #include "fairlead/serve/views.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace fairlead {
 namespace {
@@ -27,13 +29,20 @@ class Why {
   std::vector<std::string> lines() {
     const Jobs& jobs = tables_.jobs;
     const JobState state = jobs.state[job_];
-    if (views_.is_done(job_)) return {done_line()};
+    if (!jobs.is_here(job_)) return {done_line()};
     lines_.push_back(state_line(state));
+    if (const Duration idle = views_.backend.idle(job_, now_); idle.ms > 0) {
+      lines_.push_back(fmt::format("Its GPUs have been idle for {} min.", idle.ms / 60'000));
+    }
     if (state == JobState::kWaiting) {
       capacity_lines();
       rivals_line();
     }
+    limit_line();
+    retries_line();
+    foreign_lines();
     share_lines();
+    restarts_line();
     note_lines();
     return std::move(lines_);
   }
@@ -88,6 +97,18 @@ class Why {
                     idle > most ? fmt::format(", at most {} of them on one node", most) : ""));
   }
 
+  // On GPUs that it has or could have.
+  void foreign_lines() {
+    for (const ForeignProcess& process : views_.backend.foreign()) {
+      const auto& first = views_.backend.first_gpus();
+      const auto after = std::upper_bound(first.begin(), first.end(), process.gpu);
+      const NodeId node(static_cast<std::size_t>(after - first.begin() - 1));
+      if ((tables_.jobs.types[job_] & type_bit(tables_.cluster.node_type[node])) == 0) continue;
+      lines_.push_back(fmt::format("GPU {}: {} of {} (pid {}) that is no job.", process.gpu,
+                                   process.name, process.user, process.pid));
+    }
+  }
+
   void rivals_line() {
     std::vector<JobId> running(tables_.running.members().begin(), tables_.running.members().end());
     std::ranges::sort(running);
@@ -101,6 +122,25 @@ class Why {
     if (!names.empty()) lines_.push_back(fmt::format("Instead of it: {}.", list_of(names, 6)));
   }
 
+  void limit_line() {
+    const Submission* what = views_.backend.submission(job_);
+    if (what == nullptr || what->limit.ms == 0) return;
+    const GpuTime left =
+        occupancy(what->limit, tables_.jobs.gpus[job_]) - tables_.jobs.attained(job_, now_);
+    const auto left_ms = static_cast<std::int64_t>(left.gpu_ms / tables_.jobs.gpus[job_]);
+    lines_.push_back(fmt::format("Its time limit of {} leaves it {} more with GPUs.",
+                                 span_text(what->limit.ms), span_text(left_ms)));
+  }
+
+  void retries_line() {
+    const Submission* what = views_.backend.submission(job_);
+    if (what == nullptr || what->failed.empty()) return;
+    lines_.push_back(fmt::format(
+        "It has ended badly {} time{}, and was started again; {} of {} retries are left.",
+        what->failed.size(), what->failed.size() == 1 ? "" : "s", what->retries_left(),
+        what->retries));
+  }
+
   void share_lines() {
     const UserId user = tables_.jobs.user[job_];
     const auto list = views_.users(now_)["users"];
@@ -111,6 +151,7 @@ class Why {
                     tables_.users.names[user], tables_.users.tickets[user],
                     tables_.users.tickets[user] == 1 ? "" : "s", entitled,
                     gpus_text(tables_.cluster.gpus), mine["held_gpus"].get<int>()));
+    due_line(user);
     const int others = mine["jobs_waiting"].get<int>() + mine["jobs_running"].get<int>() - 1;
     if (others > 0) {
       lines_.push_back(fmt::format("{} has {} other job{} here, with which it takes turns.",
@@ -118,6 +159,34 @@ class Why {
     }
     lines_.push_back(fmt::format("The job has been served {:.2f} GPU-hours so far.",
                                  hours(tables_.jobs.attained(job_, now_))));
+  }
+
+  void restarts_line() {
+    const Submission* what = views_.backend.submission(job_);
+    const std::size_t retries = what == nullptr ? 0 : what->failed.size();
+    const std::size_t begun = views_.book.of(job_).restarts();
+    if (begun <= retries) return;
+    const std::size_t restarts = begun - retries;
+    lines_.push_back(fmt::format(
+        "It was given other GPUs {} time{}: its processes were told to write a checkpoint and end, "
+        "and its command was started again.",
+        restarts, restarts == 1 ? "" : "s"));
+  }
+
+  // What the policy has said of its user.
+  void due_line(UserId user) {
+    const auto due = views_.book.dues().of(user, now_);
+    if (!due) return;
+    constexpr double kNothing = 0.05;  // GPU-hours
+    const double behind = due->behind_gpu_s / 3600;
+    const std::string had = std::abs(behind) < kNothing
+                                ? "that"
+                                : fmt::format("{:.1f} GPU-hours {} than that", std::abs(behind),
+                                              behind > 0 ? "less" : "more");
+    lines_.push_back(fmt::format(
+        "{} is due {:.2f} of {} under {}, and has had {} since jobs began to wait here, {} ago.",
+        tables_.users.names[user], due->gpus, gpus_text(tables_.cluster.gpus), views_.policy, had,
+        span_text((now_ - due->since).ms)));
   }
 
   // What the policy has said of the job.

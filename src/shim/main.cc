@@ -20,6 +20,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -36,7 +37,7 @@ constexpr int kNotBegun = 127;  // as shells say it
 
 // Why a process did not begin, as it tells the shim.
 struct Refusal {
-  enum class Step : int { kCgroup, kUser, kFolder, kProgram } step{};
+  enum class Step : int { kCgroup, kUser, kTerminal, kFolder, kProgram } step{};
   int error = 0;
 };
 
@@ -48,6 +49,9 @@ std::string text_of(const Spec& spec, const Refusal& refusal) {
       break;
     case Refusal::Step::kUser:
       text = "cannot become user " + std::to_string(spec.uid);
+      break;
+    case Refusal::Step::kTerminal:
+      text = "cannot take its terminal";
       break;
     case Refusal::Step::kFolder:
       text = "cannot enter " + spec.directory;
@@ -75,6 +79,15 @@ bool become_user(const Spec& spec) {
   return setgroups(groups.size(), groups.data()) == 0 &&
          setresgid(spec.gid, spec.gid, spec.gid) == 0 &&
          setresuid(spec.uid, spec.uid, spec.uid) == 0;
+}
+
+// The terminal becomes that of this session, and its input and output. It is done as the user, who may
+// take no terminal from another session.
+bool take_terminal() {
+  if (ioctl(kTerminalDescriptor, TIOCSCTTY, 0) != 0) return false;
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (dup2(kTerminalDescriptor, stream) < 0) return false;
+  return true;
 }
 
 void limit_open_files(std::uint64_t count) {
@@ -122,6 +135,7 @@ class Shim {
     const bool has_room = reserve_end(spec_.folder);
     const std::string refused =
         has_room ? begin() : std::string("no room: ") + std::strerror(errno);
+    if (spec_.has_terminal) close(kTerminalDescriptor);
     reply(refused.empty() ? std::string(kBegan) : refused);
     close(kReplyDescriptor);
     if (!refused.empty()) {
@@ -179,6 +193,7 @@ class Shim {
       refuse(Refusal::Step::kCgroup);
     limit_open_files(spec_.open_files);
     if (!become_user(spec_)) refuse(Refusal::Step::kUser);
+    if (spec_.has_terminal && !take_terminal()) refuse(Refusal::Step::kTerminal);
     // Without a shim there is no end that the daemon could learn of.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != shim) _exit(kNotBegun);
@@ -269,14 +284,15 @@ class Shim {
 };
 
 // Away from the daemon: its session, its signals, its files.
-void detach() {
+void detach(bool has_terminal) {
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
   setsid();
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   fcntl(kReplyDescriptor, F_SETFD, FD_CLOEXEC);
-  close_range(kReplyDescriptor + 1, ~0U, 0);
+  if (has_terminal) fcntl(kTerminalDescriptor, F_SETFD, FD_CLOEXEC);
+  close_range(has_terminal ? kTerminalDescriptor + 1 : kTerminalDescriptor, ~0U, 0);
   umask(077);
   if (chdir("/") != 0) std::exit(1);
   const int nothing = open("/dev/null", O_RDONLY);
@@ -290,7 +306,7 @@ int run() {
   const std::optional<std::string> bytes = read_all(STDIN_FILENO);
   const std::optional<Spec> spec = bytes ? decode(*bytes) : std::nullopt;
   if (!spec) return 2;
-  detach();
+  detach(spec->has_terminal);
   return Shim(*spec).run();
 }
 

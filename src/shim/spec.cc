@@ -70,6 +70,7 @@ void each_field(auto& spec, auto&& visit) {
   visit(spec.umask);
   visit(spec.open_files);
   visit(spec.processes);
+  visit(spec.has_terminal);
   visit(spec.directory);
   visit(spec.command);
   visit(spec.environment);

@@ -12,6 +12,8 @@ namespace fairlead::shim {
 // The descriptor on which a shim tells the daemon whether the task began: kBegan, or why it did not.
 constexpr int kReplyDescriptor = 3;
 constexpr std::string_view kBegan = "began";
+// That of the task's terminal, where it has one.
+constexpr int kTerminalDescriptor = 4;
 
 struct Spec {
   std::string folder;  // of the task; absolute
@@ -23,6 +25,7 @@ struct Spec {
   std::uint32_t umask = 022;
   std::uint64_t open_files = 0;  // the soft limit of each process
   std::uint32_t processes = 1;   // copies of the command; where more than one, each has a RANK
+  bool has_terminal = false;     // kTerminalDescriptor; for one process
   std::string directory;         // where they run
   std::vector<std::string> command{};
   std::vector<std::string> environment{};

@@ -15,6 +15,7 @@ Spec full() {
           .umask = 027,
           .open_files = 1024,
           .processes = 4,
+          .has_terminal = true,
           .directory = "/data/two words",
           .command = {"python", "", "line\nbreak"},
           .environment = {"A=b", "C="}};

@@ -32,7 +32,6 @@
 
 namespace fairlead {
 
-using LinkId = Id<struct LinkTag>;
 using FlowId = Id<struct FlowTag>;
 
 class LinkSharing {
@@ -49,6 +48,8 @@ class LinkSharing {
   // Recomputes what add() and remove() affected since the last update. Returns the flows that
   // changed, new ones included, in no useful order; valid until the next.
   std::span<const FlowId> update();
+  // No flow came or went since.
+  bool is_settled() const { return touched_.empty(); }
 
   // As of the last update.
   double bandwidth(FlowId flow) const;

@@ -7,46 +7,17 @@ namespace fairlead {
 Network::Network(const Cluster& cluster, const Speed& speed, const NetworkOptions& options,
                  std::size_t jobs)
     : cluster_(cluster),
+      fabric_(cluster, options.congestion),
       speed_(speed),
       penalty_ms_per_mb_(options.penalty_ms_per_mb),
-      links_(capacities(cluster, congested(cluster.links, options.congestion)),
-             options.penalty_ms_per_mb > 0),
+      links_(fabric_.capacities(), options.penalty_ms_per_mb > 0),
       first_(jobs) {}
 
-// The hosts' uplinks, then the racks'.
-IdVector<LinkId, double> Network::capacities(const Cluster& cluster, const Links& links) {
-  IdVector<LinkId, double> gbps(cluster.hosts, links.rack_gbps);
-  std::vector<HostId> hosts;
-  for (NodeRange nodes : cluster.rack_nodes) {
-    hosts.clear();
-    for (std::uint32_t node = nodes.begin; node < nodes.end; ++node) {
-      hosts.push_back(cluster.node_host[NodeId(node)]);
-    }
-    std::ranges::sort(hosts);
-    hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
-    const auto count = static_cast<double>(hosts.size());
-    gbps.push_back(links.oversubscription ? count * links.rack_gbps / *links.oversubscription
-                                          : links.spine_gbps);
-  }
-  return gbps;
-}
-
-void Network::cross(LinkId link) {
-  if (std::ranges::find(crossed_, link) == crossed_.end()) crossed_.push_back(link);
-}
-
 void Network::begin(JobId job, std::uint32_t copy, Gang gang, Rate alone) {
-  const Tier tier = cluster_.tier_of(gang);
-  if (tier < Tier::kRack) return;
+  fabric_.cross(cluster_, gang, crossed_);
+  if (crossed_.empty()) return;
   const auto iteration = speed_.iteration(job, gang);
   if (!iteration || iteration->traffic_mb == 0) return;
-  crossed_.clear();
-  for (Slice slice : gang) {
-    cross(LinkId(cluster_.node_host[slice.node].row()));
-    if (tier == Tier::kSpine) {
-      cross(LinkId(std::size_t{cluster_.hosts} + cluster_.node_rack[slice.node].row()));
-    }
-  }
   FL_DCHECK(job.row() < first_.size() && alone.fixed > 0, "job {}", job.row());
   const FlowId flow = links_.add(crossed_, iteration->gbps);
   ++gangs_;

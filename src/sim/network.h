@@ -1,15 +1,13 @@
 // Contention: gangs that cross the same links slow each other down.
 //
-// A gang on several hosts crosses the uplink of each of them and, on several racks, the uplink of
-// each rack. Gangs that cross a link share it max-min fairly (sim/link_sharing.h), from placement
+// Gangs that cross a link share it max-min fairly (sim/link_sharing.h), from placement
 // to the end of the hold and as if all of them exchanged gradients all the time: phases of
 // computation leave no bandwidth to others. A gang that has its links to itself runs at the speed
 // that Speed gives it; at less bandwidth its iterations are longer. With a penalty, each MB takes
 // longer for every other gang on the busiest link, as measured for 10 Gbit/s Ethernet (Wang et al.,
 // arXiv 2002.10105).
 //
-// Capacities: a host's uplink has rack_gbps, a rack's spine_gbps or, with an oversubscription, its
-// hosts' uplinks / oversubscription.
+// Which links a gang crosses, and what they carry, is said in model/fabric.h.
 //
 // Cost: that of LinkSharing, and O(slices) per gang.
 #pragma once
@@ -38,6 +36,8 @@ class Network {
   // The jobs whose speed is not what it was, or not what it would be alone, by what began and ended
   // since the last call; by id. Valid until the next.
   std::span<const JobId> update();
+  // Nothing began or ended since.
+  bool is_settled() const { return links_.is_settled(); }
 
   // As of the last update: the speed of a copy of a job that crosses links. Null for all others,
   // which run at the speed they have alone.
@@ -63,10 +63,8 @@ class Network {
     FlowId next;  // of the same job
   };
 
-  static IdVector<LinkId, double> capacities(const Cluster& cluster, const Links& links);
-  void cross(LinkId link);
-
   const Cluster& cluster_;
+  const Fabric fabric_;
   const Speed& speed_;
   const double penalty_ms_per_mb_;
   LinkSharing links_;

@@ -180,6 +180,18 @@ TEST(Network, AnArrivalSlowsWhoRunsAlreadyAtThatInstant) {
   EXPECT_NEAR(static_cast<double>(seen.finish_ms[0]), 20'000 + 60'000, 1);
 }
 
+// Job 1 ends and job 2 takes its place at that instant: job 0 has as much of the link as before.
+TEST(Network, AGangThatTakesTheLinksOfOneThatEndsChangesNoOthersSpeed) {
+  const Bench bench{.jobs = {{}, {.gpus = 6, .work_ms = 15'000}, {.gpus = 6, .work_ms = 15'000}}};
+  const std::vector<Slice> rest = {{NodeId(0), 3}, {NodeId(1), 3}};
+  const Seen seen = bench.run({kFirstRack, rest, rest});
+  ASSERT_EQ(seen.placed.size(), 3U);
+  EXPECT_EQ(seen.placed[2].ms, seen.finish_ms[1]);
+  EXPECT_LT(seen.placed[2].rate, 1);
+  ASSERT_FALSE(seen.changed.empty());
+  EXPECT_EQ(seen.changed[0].ms, std::min(seen.finish_ms[0], seen.finish_ms[2]));
+}
+
 // The penalty is 100 MB x 0.5 ms: 350 ms instead of 200.
 TEST(Network, APenaltyIsPaidForEachMegabyteAndOtherGang) {
   const Bench bench{.jobs = {{}, {}},

@@ -42,6 +42,7 @@ Time SimBackend::next_arrival() const {
 
 Batch SimBackend::wait(Time until, bool awaited) {
   FL_CHECK(until >= now_, "{} ms is before {} ms", until.ms, now_.ms);
+  FL_CHECK(!network_ || network_->is_settled(), "{} ms is over without expect()", now_.ms);
   const Time arrival = next_arrival();
   events_.clear();
   announced_.clear();
@@ -62,7 +63,6 @@ Batch SimBackend::wait(Time until, bool awaited) {
     now_ = next;
     collect_finished();
     collect_node_changes();
-    collect_speed_changes();
     collect_arrivals();
     FL_DCHECK(std::ranges::is_sorted(events_, {}, &Event::kind));
     if (!events_.empty()) {
@@ -144,6 +144,7 @@ JobSpec SimBackend::spec_of(JobId job) const {
           .gpus = jobs.gpus[job],
           .gpus_min = jobs.gpus_min[job],
           .gpus_max = jobs.gpus_max[job],
+          .task_gpus = jobs.task_gpus[job],
           .types = jobs.types[job],
           .work = workload_.durations[job],
           .submit = jobs.arrival[job]};
@@ -163,7 +164,7 @@ std::span<const SpeedChange> SimBackend::expect(Time now, std::span<Step> steps)
   for (Step& step : steps) {
     step.kind == Step::Kind::kStop ? end_hold(step.job) : begin_hold(now, step);
   }
-  // What a gang gets of its links is known once all of them are there.
+  // What a gang gets of its links is known once all of them have come and gone.
   change_rates();
   for (Step& step : steps) {
     if (step.kind == Step::Kind::kPlace) start(step);
@@ -238,22 +239,14 @@ void SimBackend::change_rate(JobId job, Rate rate) {
   Hold& hold = holds_[job];
   if (now_ > hold.progress_from) {
     left_[job] = left_at(job, now_);
-    if (options_.faults.checkpoint_interval.ms > 0) {
+    // Only what a failure may undo.
+    if (options_.faults.checkpoint_interval.ms > 0 && faults_.next() != Time::never()) {
       rates_.add(job, {.from = hold.progress_from, .to = now_, .rate = hold.rate});
     }
     hold.progress_from = now_;
   }
   hold.rate = rate;
   completions_.set(job, hold.progress_from + time_to_finish(left_[job], rate));
-}
-
-void SimBackend::collect_speed_changes() {
-  change_rates();
-  for (const auto& [job, rate] : speed_changes_) {
-    Event event = hold_event(EventKind::kProgress, job, holds_[job].number);
-    event.rate = rate;
-    events_.push_back(event);
-  }
 }
 
 Work SimBackend::left_at(JobId job, Time now) const {

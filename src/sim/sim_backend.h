@@ -6,7 +6,7 @@
 //  2. Arrivals are a sorted array with a cursor, completions an indexed heap: O(log running) per
 //     start, stop and finish; no allocation once warm.
 //  3. A rate changes at the very moment at which a gang that shares links with the job's begins or
-//     ends its hold: by kProgress after events, as a result of expect() for steps.
+//     ends its hold: at most once at that instant, by expect(), when all of them have come and gone.
 //  4. It ends when nothing can change any more: no arrival left, no job running, and every node up.
 #pragma once
 
@@ -37,6 +37,7 @@ class SimBackend : public Backend, public ExactWork {
   SimBackend(const Cluster& cluster, const Workload& workload, const Speed& speed,
              SimOptions options);
 
+  // REQUIRES, with contention: expect() came since events were returned.
   Batch wait(Time until, bool awaited) override;
   // A simulated world carries out what it is asked to expect: both are the same instant.
   std::span<const SpeedChange> expect(Time now, std::span<Step> steps) override;
@@ -69,7 +70,6 @@ class SimBackend : public Backend, public ExactWork {
   Time next_arrival() const;
   void collect_finished();
   void collect_node_changes();
-  void collect_speed_changes();
   void collect_arrivals();
   void evict_from(NodeId node, std::uint64_t gpus);
   Work left_at(JobId job, Time now) const;

@@ -19,6 +19,7 @@ UnreliableBackend::UnreliableBackend(SimBackend& inside, const Cluster& cluster,
       options_(options),
       rng_(Rng(seed).split(0x6c617465)),
       users_told_(options.users_come > 0 ? 0 : users.size()),
+      groups_told_(options.users_come > 0 ? 0 : users.groups.size()),
       gpus_lost_(cluster.nodes(), 0),
       down_inside_(cluster.nodes(), 0) {
   if (options_.gpu_losses_per_h > 0) {
@@ -104,6 +105,7 @@ Batch UnreliableBackend::wait(Time until, bool awaited) {
       if (batch.ended) return {.now = now_, .present = std::max(present_, now_), .ended = true};
       if (!batch.events.empty()) {
         see(batch);
+        tell_speeds(inside_.expect(now_, {}));
         continue;
       }
     }
@@ -147,6 +149,7 @@ Batch UnreliableBackend::report(Time now) {
   }
   events_.clear();
   specs_.clear();
+  new_groups_.clear();
   new_users_.clear();
   for (const Notice& notice : due) {
     events_.push_back(notice.event);
@@ -154,12 +157,19 @@ Batch UnreliableBackend::report(Time now) {
     specs_.push_back(notice.spec);
     for (; users_told_ <= notice.spec.user.row(); ++users_told_) {
       const UserId user(users_told_);
-      new_users_.push_back({user, users_.names[user], users_.tickets[user]});
+      const GroupId group = users_.group_of(user);
+      for (; !group.is_none() && groups_told_ <= group.row(); ++groups_told_) {
+        const GroupId told(groups_told_);
+        const Groups& groups = users_.groups;
+        new_groups_.push_back({told, groups.names[told], groups.tickets[told], groups.quota[told]});
+      }
+      new_users_.push_back({user, users_.names[user], users_.tickets[user], group});
     }
   }
   present_ = std::max(present_, now);
   return {.now = now,
           .present = present_,
+          .groups = new_groups_,
           .users = new_users_,
           .nodes = {},
           .jobs = specs_,

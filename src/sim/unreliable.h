@@ -122,10 +122,12 @@ class UnreliableBackend : public Backend {
   std::set<JobId> done_;     // finished inside
   std::vector<JobId> jobs_;  // that have arrived
   std::size_t users_told_ = 0;
+  std::size_t groups_told_ = 0;
   IdVector<NodeId, std::uint64_t> gpus_lost_;    // by what is done here
   IdVector<NodeId, std::uint64_t> down_inside_;  // by the exact world
   std::vector<Event> events_;
   std::vector<JobSpec> specs_;
+  std::vector<GroupSpec> new_groups_;
   std::vector<UserSpec> new_users_;
 };
 

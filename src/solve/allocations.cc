@@ -108,10 +108,11 @@ Result<Shares> most_progress(ShareProblem problem, double level) {
   return maximise(problem, value);
 }
 
-Result<Allocation> max_min_of(const Merged& merged) {
-  FL_TRY_ASSIGN(raised, raise_level(merged.problem));
+// The division for `objective`, which is one of several with the level of `raised`.
+Result<Allocation> choose(const Merged& merged, const Shares& raised, double objective, Ties ties) {
+  if (ties == Ties::kNone) return expand(merged, objective, raised.share);
   FL_TRY_ASSIGN(chosen, most_progress(merged.problem, raised.objective));
-  return expand(merged, raised.objective, chosen.share);
+  return expand(merged, objective, chosen.share);
 }
 
 // Gives the rows with a part full time where they are fastest. False if there is no room for that.
@@ -198,7 +199,11 @@ Result<std::size_t> fix_full_rows(ShareProblem& problem) {
 
 }  // namespace
 
-Result<Allocation> max_min(const ShareProblem& problem) { return max_min_of(merge(problem)); }
+Result<Allocation> max_min(const ShareProblem& problem, Ties ties) {
+  const Merged merged = merge(problem);
+  FL_TRY_ASSIGN(raised, raise_level(merged.problem));
+  return choose(merged, raised, raised.objective, ties);
+}
 
 Result<Allocation> water_fill(const ShareProblem& problem) {
   Merged merged = merge(problem);
@@ -228,11 +233,12 @@ Result<Allocation> max_total(const ShareProblem& problem, std::span<const double
   return expand(merged, best.objective, best.share);
 }
 
-Result<Allocation> least_makespan(const ShareProblem& problem, std::span<const double> remaining) {
+Result<Allocation> least_makespan(const ShareProblem& problem, std::span<const double> remaining,
+                                  Ties ties) {
   ShareProblem work = problem;
   work.floor.assign(problem.rows(), 0.0);
   work.part.assign(remaining.begin(), remaining.end());
-  FL_TRY_ASSIGN(allocation, max_min(work));
+  FL_TRY_ASSIGN(allocation, max_min(work, ties));
   if (std::ranges::all_of(remaining, [](double steps) { return steps <= 0; })) return allocation;
   if (allocation.objective <= 0) {
     return run_error("of {} rows of jobs one has work left and no GPU type to run on",
@@ -314,7 +320,8 @@ Result<Merged> merge_with_times(const ShareProblem& problem, const FinishTimes& 
 
 }  // namespace
 
-Result<Allocation> finish_time_fairness(const ShareProblem& problem, const FinishTimes& times) {
+Result<Allocation> finish_time_fairness(const ShareProblem& problem, const FinishTimes& times,
+                                        Ties ties) {
   FL_TRY_ASSIGN(merged, merge_with_times(problem, times));
   const std::vector<double> remaining = merged.problem.part;
   const Deadlines deadlines{remaining, merged.extra};
@@ -328,10 +335,7 @@ Result<Allocation> finish_time_fairness(const ShareProblem& problem, const Finis
     FL_TRY_ASSIGN(raised, raise_level(merged.problem));
     const bool is_met = raised.objective >= 1 - kRhoGap || is_nothing_left;
     const double next = is_met ? rho : next_rho(merged.problem, deadlines, raised, rho);
-    if (next - rho <= kRhoStep * rho) {
-      FL_TRY_ASSIGN(chosen, most_progress(merged.problem, raised.objective));
-      return expand(merged, next, chosen.share);
-    }
+    if (next - rho <= kRhoStep * rho) return choose(merged, raised, next, ties);
     rho = next;
   }
   return run_error("finish times of {} rows of jobs were not settled in {} turns", problem.rows(),

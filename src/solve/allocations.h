@@ -23,15 +23,20 @@ namespace fairlead {
 
 inline constexpr double kShareUnit = 1e-9;
 
+// Which of several best divisions is taken.
+enum class Ties : std::uint8_t {
+  kProgress,  // that with the most progress over all jobs, each measured in its part (ours)
+  kNone,      // the one that was found: no job has more than it must
+};
+
 struct Allocation {
   double objective = 0;
   std::vector<double> share;  // rows x types, of each job of the row
 };
 
 // The highest common level (section 4.1, and with parts by weight, gang and speed Gavel's LAS). The
-// objective is that level. Of the best divisions the one with the most progress over all jobs, each
-// measured in its part (ours).
-Result<Allocation> max_min(const ShareProblem& problem);
+// objective is that level.
+Result<Allocation> max_min(const ShareProblem& problem, Ties ties = Ties::kProgress);
 
 // Raises the level again and again for the jobs that a higher one is still possible for, so that
 // the smallest level is as large as can be, then the second smallest, and so on (section 4.4,
@@ -46,7 +51,8 @@ Result<Allocation> max_total(const ShareProblem& problem, std::span<const double
 // The least H such that every job could do `remaining` (one number per row, >= 0, in units of
 // progress) within H, which is the objective: 0 if nothing remains. Otherwise as max_min. Floors
 // and parts play no role.
-Result<Allocation> least_makespan(const ShareProblem& problem, std::span<const double> remaining);
+Result<Allocation> least_makespan(const ShareProblem& problem, std::span<const double> remaining,
+                                  Ties ties = Ties::kProgress);
 
 // What finish-time fairness (Themis, NSDI 2020; Gavel, section 4.2) knows of each row's jobs.
 struct FinishTimes {
@@ -59,6 +65,7 @@ struct FinishTimes {
 //   age + remaining / progress <= rho * isolated
 // The objective is rho to a relative 1e-9. Otherwise as max_min. Floors and parts play no role.
 // Newton's method on the prices of a fixed rho, which comes from below (ours).
-Result<Allocation> finish_time_fairness(const ShareProblem& problem, const FinishTimes& times);
+Result<Allocation> finish_time_fairness(const ShareProblem& problem, const FinishTimes& times,
+                                        Ties ties = Ties::kProgress);
 
 }  // namespace fairlead

@@ -88,6 +88,17 @@ TEST(MaxMin, GivesWhatIsLeftToWhoGainsMost) {
   EXPECT_NEAR(allocation->share[2], 0.5, 1e-8);
 }
 
+TEST(MaxMin, LeavesWhatIsLeftWhereTiesAreNotBroken) {
+  ShareProblem problem = one_type(3, {1, 1, 2});
+  problem.part = {2, 1, 1};
+  const auto allocation = max_min(problem, Ties::kNone);
+  ASSERT_TRUE(allocation);
+  EXPECT_NEAR(allocation->objective, 0.5, 1e-12);
+  EXPECT_NEAR(allocation->share[0], 1, 1e-8);
+  EXPECT_NEAR(allocation->share[1], 0.5, 1e-8);
+  EXPECT_NEAR(allocation->share[2], 0.5, 1e-8);
+}
+
 TEST(MaxMin, ReachesTheLevelOfThePlainProgramAndFits) {
   EXPECT_TRUE(rc::check([] {
     const ShareProblem problem = any_problem();

@@ -40,6 +40,8 @@ UserId FairShareMeter::add_user(std::int64_t tickets) {
   claims_.push_back({tickets, 0});
   settled_.push_back(0);
   marks_.push_back(0);
+  short_since_.push_back(Time{});
+  short_until_.push_back(Time{-1});
   return UserId(claims_.size() - 1);
 }
 
@@ -80,6 +82,10 @@ double FairShareMeter::share(UserId user) const {
                         : static_cast<double>(claim.demand);
 }
 
+Time FairShareMeter::short_since(UserId user) const {
+  return is_short(user) ? short_since_[user.row()] : Time::never();
+}
+
 double FairShareMeter::entitled_gpu_ms(UserId user, Time now) const {
   FL_CHECK(now >= now_, "{} ms is before {} ms", now.ms, now_.ms);
   const std::size_t row = user.row();
@@ -111,6 +117,8 @@ void FairShareMeter::join(UserId user, bool satisfied) {
     short_.set(user, need);
     tickets_short_ += claim.tickets;
     marks_[user.row()] = level_integral_;
+    // Who left and joins again at one time was short all along.
+    if (short_until_[user.row()] != now_) short_since_[user.row()] = now_;
   }
 }
 
@@ -119,6 +127,7 @@ void FairShareMeter::leave(UserId user) {
   if (short_.contains(user)) {
     short_.erase(user);
     tickets_short_ -= claim.tickets;
+    short_until_[user.row()] = now_;
   } else if (satisfied_.contains(user)) {
     satisfied_.erase(user);
     demand_satisfied_ -= claim.demand;

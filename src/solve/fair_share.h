@@ -5,7 +5,7 @@
 //
 // fair_share is the plain version: it reads like the definition and is the oracle of the tests.
 // FairShareMeter keeps the same shares while demands change, and integrates each user's share over
-// time.
+// time. share_meter.h does so for users in groups too.
 #pragma once
 
 #include "fairlead/base/ids.h"
@@ -47,8 +47,16 @@ class FairShareMeter {
   // The user has so many tickets from `now` on. REQUIRES: tickets >= 1.
   void set_tickets(Time now, UserId user, std::int64_t tickets);
 
+  const Claim& claim(UserId user) const { return claims_[user.row()]; }
+  std::size_t users() const { return claims_.size(); }
+  std::int64_t gpus() const { return gpus_; }
+  Time now() const { return now_; }  // of the last change
   // The user's share now, in GPUs.
   double share(UserId user) const;
+  // Since when the user's demand exceeds its share all the time; Time::never() if it does not now.
+  Time short_since(UserId user) const;
+  // Whether the users ask for more GPUs than there are.
+  bool any_short() const { return tickets_short_ > 0; }
   // The integral of the user's share up to `now`, in GPU-milliseconds.
   // REQUIRES: now is not before the last change.
   double entitled_gpu_ms(UserId user, Time now) const;
@@ -80,6 +88,8 @@ class FairShareMeter {
   std::vector<Claim> claims_;
   std::vector<double> settled_;  // integral up to the user's mark
   std::vector<double> marks_;    // of a short user: the level's integral; else milliseconds
+  std::vector<Time> short_since_;
+  std::vector<Time> short_until_;  // when it last left the short
   IndexedHeap<LargestFirst, UserId> satisfied_;
   IndexedHeap<Need, UserId> short_;
   std::int64_t gpus_ = 0;

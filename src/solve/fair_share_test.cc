@@ -45,6 +45,29 @@ TEST(FairShareMeter, IntegratesTheShareOverTime) {
   EXPECT_DOUBLE_EQ(meter.entitled_gpu_ms(bob, {9000}), 12000 + 8 * 4000);
 }
 
+TEST(FairShareMeter, KnowsSinceWhenAUserWantsMoreThanItsShare) {
+  FairShareMeter meter;
+  const UserId ann = meter.add_user(1);
+  const UserId bob = meter.add_user(1);
+  meter.set_gpus({0}, 8);
+  meter.add_demand({0}, ann, 8);  // all that there is
+  EXPECT_EQ(meter.short_since(ann), Time::never());
+  EXPECT_FALSE(meter.any_short());
+  meter.add_demand({1000}, bob, 2);
+  EXPECT_EQ(meter.short_since(ann), Time{1000});
+  EXPECT_EQ(meter.short_since(bob), Time::never());
+  EXPECT_TRUE(meter.any_short());
+  // A job that goes as another comes is no gap.
+  meter.add_demand({2000}, ann, -8);
+  meter.add_demand({2000}, ann, 9);
+  EXPECT_EQ(meter.short_since(ann), Time{1000});
+  meter.add_demand({3000}, bob, -2);
+  meter.set_gpus({3000}, 9);
+  EXPECT_EQ(meter.short_since(ann), Time::never());
+  meter.set_gpus({4000}, 8);
+  EXPECT_EQ(meter.short_since(ann), Time{4000});
+}
+
 TEST(FairShareMeter, FollowsALossOfCapacity) {
   FairShareMeter meter;
   const UserId ann = meter.add_user(1);

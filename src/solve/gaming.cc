@@ -93,7 +93,7 @@ class Search {
   // What the user's own share is worth to it after all have traded by the reports.
   double throughput(std::span<const double> speeds) {
     shares_.assign(entitled_.begin(), entitled_.end());
-    trading_.trade(types_, reported_, shares_, price_, trades_);
+    trading_.trade(types_, reported_, shares_, {}, price_, trades_);
     double sum = 0;
     for (std::size_t type = 0; type < types_; ++type) {
       if (speeds[type] > 0) sum += speeds[type] * shares_[user_ * types_ + type];

@@ -15,29 +15,29 @@ std::vector<BestLies> lies_of(const TestMarket& market, TradePrice price) {
 }
 
 TEST(Gaming, FindsTheReportThatPaysUnderTheSecondPrice) {
-  // Two users with the same highest speedup leave no price strictly below it, so there is no trade.
-  // If one of them says a little less, the other buys, and then it does so itself.
+  // Two users with the same highest speedup buy together, at that of the next. If one of them says a
+  // tenth less, the other buys at that price first, and pays for less of what there is.
   const std::vector<SlideModel> models = {kVae, kSuperRes, kDcgan, kDcgan};
   const auto lies = lies_of(slide_market(models, {64, 24, 12}), TradePrice::kSlides);
-  EXPECT_NEAR(lies[2].report_gain, 28.18, 0.01);
+  EXPECT_NEAR(lies[2].report_gain, 2.76, 0.01);
   ASSERT_EQ(lies[2].report.size(), kSlideTypes);
   EXPECT_EQ(lies[2].report[0], 1);
   EXPECT_EQ(lies[2].report[1], 1);
-  EXPECT_DOUBLE_EQ(lies[2].report[2], 1 / 1.05);
+  EXPECT_DOUBLE_EQ(lies[2].report[2], 1 / 1.1);
   EXPECT_EQ(lies[2].report_gain, lies[3].report_gain);
 }
 
 TEST(Gaming, CountsASlowDownByWhatTheSlowGpusAreThenWorth) {
   // Speedups 1, 2, 3 and 4; the first has 10 fast GPUs. Honestly the last buys 24 / 3 = 8 of them
   // at the third's speedup, and the third the other 2 at price 2, so that it has 2 x 3 + 4 = 10. If
-  // it bids 3.75, the last can pay for only 6.4; the third buys 3.6 and keeps 0.8 slow GPUs: 11.6,
-  // or 11.44 if its jobs truly are 1.25 times slower there.
+  // it bids 3.3, the last pays for 24 / 3.3 = 7.27 at most; the third buys the other 2.73 and keeps 2.55
+  // slow GPUs: 10.73, or 10.5 if its jobs truly are 1.1 times slower there.
   const TestMarket market{2, {1, 1, 1, 2, 1, 3, 1, 4}, {0, 10, 1, 0, 8, 0, 24, 0}};
   const BestLies lies = lies_of(market, TradePrice::kSlides)[2];
-  EXPECT_NEAR(lies.report_gain, 16, 1e-9);
-  EXPECT_EQ(lies.report, (std::vector<double>{1, 1.25}));
-  EXPECT_NEAR(lies.slow_down_gain, 14.4, 1e-9);
-  EXPECT_EQ(lies.slow_down, 1.25);
+  EXPECT_NEAR(lies.report_gain, 100 * 0.8 / 11, 1e-9);
+  EXPECT_EQ(lies.report, (std::vector<double>{1, 1.1}));
+  EXPECT_NEAR(lies.slow_down_gain, 100 * 0.6 / 12.1, 1e-9);
+  EXPECT_EQ(lies.slow_down, 1.1);
 }
 
 TEST(Gaming, FindsNothingWhereNoUserCanTrade) {
@@ -77,8 +77,8 @@ Worst worst_of_slide_mixes(TradePrice price, double k80) {
 
 TEST(Gaming, PaysUnderTheSecondPriceOfTheSlides) {
   const Worst worst = worst_of_slide_mixes(TradePrice::kSlides, 64);
-  EXPECT_NEAR(worst.report, 28.18, 0.01);
-  EXPECT_NEAR(worst.slow_down, 8.75, 0.01);
+  EXPECT_NEAR(worst.report, 28.74, 0.01);
+  EXPECT_NEAR(worst.slow_down, 1.61, 0.01);
 }
 
 TEST(Gaming, NeverPaysUnderTheExternalPrice) {

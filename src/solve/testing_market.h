@@ -26,7 +26,7 @@ struct TestMarket {
   std::vector<double> traded(TradePrice price) const {
     std::vector<double> shares = entitled;
     std::vector<Trade> trades;
-    Trading().trade(types, speeds, shares, price, trades);
+    Trading().trade(types, speeds, shares, {}, price, trades);
     return shares;
   }
   // By how much each user's throughput rises by trading, in percent.

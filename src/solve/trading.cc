@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <tuple>
 
@@ -20,12 +21,13 @@ bool is_below(double a, double b) { return a * (1 + kEqual) < b; }
 }  // namespace
 
 void Trading::trade(std::size_t types, std::span<const double> speeds, std::span<double> entitled,
-                    TradePrice price, std::vector<Trade>& out) {
+                    std::span<const double> most, TradePrice price, std::vector<Trade>& out) {
   FL_CHECK(types >= 1 && speeds.size() == entitled.size() && speeds.size() % types == 0,
            "{} types, {} speeds, {} entitlements", types, speeds.size(), entitled.size());
   types_ = types;
   speeds_ = speeds;
   entitled_ = entitled;
+  most_ = most;
   out_ = &out;
   out.clear();
   before_.assign(entitled.begin(), entitled.end());
@@ -71,41 +73,19 @@ void Trading::find_parties(std::uint32_t slow, std::uint32_t fast) {
 }
 
 void Trading::trade_by_second_price(Pair pair) {
-  // A user that has sold gets slow GPUs to bid, but bids less than all that buy after; so both
-  // walks go one way only.
-  const auto next_bidder = [&](std::size_t end) {  // 1 + the last one before `end`; 0: none
-    while (end > 0 && gpus(parties_[end - 1].user, pair.slow) <= kDust) --end;
-    return end;
-  };
-  std::size_t first = next_bidder(parties_.size());
-  std::size_t second = first == 0 ? 0 : next_bidder(first - 1);
-  std::size_t seller = 0;
-  while (second > 0) {
-    while (seller < parties_.size() && gpus(parties_[seller].user, pair.fast) <= kDust) ++seller;
-    if (seller == parties_.size()) return;
-    const Party buyer = parties_[first - 1];
-    const double lowest = parties_[seller].speedup;
-    const double price = parties_[second - 1].speedup;
-    if (!is_below(lowest, price) || !is_below(price, buyer.speedup)) return;
-
-    double supply = 0;
-    std::size_t sellers_end = seller;
-    while (!is_below(lowest, parties_[sellers_end].speedup)) {
-      supply += gpus(parties_[sellers_end++].user, pair.fast);
-    }
-    const double demand = gpus(buyer.user, pair.slow) / price;
-    const double sold = std::min(1.0, demand / supply);
-    for (std::size_t i = seller; i < sellers_end; ++i) {
-      const std::uint32_t user = parties_[i].user;
-      const double amount = gpus(user, pair.fast) * sold;
-      if (amount > kDust) exchange({buyer.user, user, pair.slow, pair.fast, amount, price});
-    }
-    if (demand <= supply) {
-      first = second;
-      second = next_bidder(first - 1);
-    } else {
-      seller = sellers_end;
-    }
+  bidders_.clear();
+  for (const Party& party : parties_) {
+    double has = 0;
+    for (std::uint32_t type = 0; type < types_; ++type) has += gpus(party.user, type);
+    bidders_.push_back({.speedup = party.speedup,
+                        .slow = gpus(party.user, pair.slow),
+                        .fast = gpus(party.user, pair.fast),
+                        .room = std::max(0.0, most_of(party.user) - has)});
+  }
+  auction_.sell(bidders_, sales_);
+  for (const SecondPrice::Sale& sale : sales_) {
+    exchange({parties_[sale.buyer].user, parties_[sale.seller].user, pair.slow, pair.fast,
+              sale.fast_gpus, sale.price});
   }
 }
 
@@ -114,6 +94,18 @@ void Trading::trade_by_second_price(Pair pair) {
 double Trading::offer(std::uint32_t user, std::uint32_t type, std::uint32_t to) const {
   const double others = all_gpus_ - type_gpus_[type];
   return others <= 0 ? 0 : before_[user * types_ + type] * (type_gpus_[to] / others);
+}
+
+// The fast GPUs that a user sells at the price: what it offers, but no more than leave it with as many
+// GPUs as it can use. Of what it can use beyond what it has, each pair has the part that it has of
+// the offers, so that pairs do not depend on each other.
+double Trading::sale(std::uint32_t user, Pair pair, double price) const {
+  const double offered = offer(user, pair.fast, pair.slow);
+  if (price <= 1) return offered;
+  const std::span has = std::span(before_).subspan(user * types_, types_);
+  const double room = most_of(user) - std::accumulate(has.begin(), has.end(), 0.0);
+  const double part = type_gpus_[pair.slow] / (all_gpus_ - type_gpus_[pair.fast]);
+  return std::min(offered, std::max(0.0, room) * part / (price - 1));
 }
 
 // The price at which the slow GPUs of all above it pay for the fast GPUs of all below it: between
@@ -138,7 +130,7 @@ void Trading::trade_at_one_price(Pair pair) {
   double demand = 0;
   double supply = 0;
   for (const Party& party : parties_) {
-    if (is_below(party.speedup, price)) supply += offer(party.user, pair.fast, pair.slow);
+    if (is_below(party.speedup, price)) supply += sale(party.user, pair, price);
     if (is_below(price, party.speedup)) demand += offer(party.user, pair.slow, pair.fast) / price;
   }
   if (demand <= kDust || supply <= kDust) return;
@@ -146,7 +138,7 @@ void Trading::trade_at_one_price(Pair pair) {
   const double sold = std::min(1.0, demand / supply);
   // Who trades with whom does not matter at one price; the highest buys from the lowest first.
   std::size_t seller = 0;
-  double left = offer(parties_[0].user, pair.fast, pair.slow) * sold;
+  double left = sale(parties_[0].user, pair, price) * sold;
   for (auto it = parties_.rbegin(); is_below(price, it->speedup); ++it) {
     double wanted = offer(it->user, pair.slow, pair.fast) / price * bought;
     for (;;) {
@@ -158,7 +150,7 @@ void Trading::trade_at_one_price(Pair pair) {
       left -= amount;
       if (wanted <= kDust) break;
       if (!is_below(parties_[++seller].speedup, price)) return;
-      left = offer(parties_[seller].user, pair.fast, pair.slow) * sold;
+      left = sale(parties_[seller].user, pair, price) * sold;
     }
   }
 }
@@ -182,6 +174,10 @@ void Trading::exchange(const Trade& trade) {
   check(trade.buyer, buyer_before);
   check(trade.seller, seller_before);
   out_->push_back(trade);
+}
+
+double Trading::most_of(std::uint32_t user) const {
+  return most_.empty() ? std::numeric_limits<double>::infinity() : most_[user];
 }
 
 double Trading::throughput(std::uint32_t user) const {

@@ -11,8 +11,8 @@
 //             one with the lowest, at the second-highest speedup of those that still have slow GPUs
 //             to bid, and so on while both gain strictly. Pairs of types follow each other, the
 //             widest gap first, each with what the one before has left. A pair's gap is the median
-//             speedup over the users that know both types. Ours: users with equal lowest speedups
-//             sell together, in proportion to what each has, so no order of users shows.
+//             speedup over the users that know both types. Ours: users of nearly equal speedups
+//             buy and sell together (second_price.h).
 //  kExternal  Ours. A pair trades once, at the price at which demand meets supply; users whose own
 //             speedup is the price are left out (trade reduction, after McAfee 1992), and the
 //             longer side is rationed in proportion to what each offers. What a user offers is
@@ -22,6 +22,8 @@
 //             stands: no false report of one user gains anything. (Several users that act together
 //             can gain.)
 #pragma once
+
+#include "fairlead/solve/second_price.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -47,11 +49,13 @@ struct Trade {
 class Trading {
  public:
   // Rows are users, columns GPU types, row by row. `speeds`: <= 0 where unknown or impossible; only
-  // the ratios within a row matter. `entitled`: GPUs, in and out. Writes the trades to `out`.
-  // REQUIRES: equal sizes, a multiple of types >= 1; entitled >= 0; everything finite.
-  // O(types^2 x users x log users).
+  // the ratios within a row matter. `entitled`: GPUs, in and out. `most`: GPUs that each user can use,
+  // beyond which it sells nothing; empty: any number. Writes the trades to `out`.
+  // REQUIRES: equal sizes, a multiple of types >= 1 (`most`: a row each); entitled >= 0;
+  // everything but `most` finite.
+  // O(types^2 x users x log users), and more where speedups are nearly equal (second_price.h).
   void trade(std::size_t types, std::span<const double> speeds, std::span<double> entitled,
-             TradePrice price, std::vector<Trade>& out);
+             std::span<const double> most, TradePrice price, std::vector<Trade>& out);
 
  private:
   // A user that knows its speeds on both types of a pair.
@@ -71,17 +75,23 @@ class Trading {
   void trade_by_second_price(Pair pair);
   void trade_at_one_price(Pair pair);
   double offer(std::uint32_t user, std::uint32_t type, std::uint32_t to) const;
+  double sale(std::uint32_t user, Pair pair, double price) const;
   double market_price(Pair pair) const;
   void exchange(const Trade& trade);
   double throughput(std::uint32_t user) const;
+  double most_of(std::uint32_t user) const;
   double& gpus(std::uint32_t user, std::uint32_t type) { return entitled_[user * types_ + type]; }
 
   std::size_t types_ = 0;
   std::span<const double> speeds_;
   std::span<double> entitled_;
+  std::span<const double> most_;
   std::vector<Trade>* out_ = nullptr;
   std::vector<Pair> pairs_;
   std::vector<Party> parties_;
+  SecondPrice auction_;
+  std::vector<SecondPrice::User> bidders_;
+  std::vector<SecondPrice::Sale> sales_;
   std::vector<double> before_;     // entitled, before any trade
   std::vector<double> type_gpus_;  // its sum of each type
   double all_gpus_ = 0;

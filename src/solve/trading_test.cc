@@ -34,7 +34,7 @@ TEST(SecondPriceTrading, LetsTheHighestBuyFromTheLowestAtTheSecondHighestSpeedup
   const TestMarket market{2, {1, 1.2, 1, 2, 1, 6}, {12, 1, 12, 1, 12, 1}};
   std::vector<double> shares = market.entitled;
   std::vector<Trade> trades;
-  Trading().trade(2, market.speeds, shares, TradePrice::kSlides, trades);
+  Trading().trade(2, market.speeds, shares, {}, TradePrice::kSlides, trades);
   EXPECT_EQ(trades, (std::vector<Trade>{{2, 0, 0, 1, 1, 2}}));
   EXPECT_EQ(shares, (std::vector<double>{14, 0, 12, 1, 10, 2}));
 }
@@ -49,15 +49,39 @@ TEST(SecondPriceTrading, GoesOnWithTheNextBuyerWhenTheFirstHasNothingLeftToGive)
   const TestMarket market{2, {1, 1.2, 1, 1.5, 1, 2, 1, 6}, {4, 4, 4, 0, 3, 0, 2, 0}};
   std::vector<double> shares = market.entitled;
   std::vector<Trade> trades;
-  Trading().trade(2, market.speeds, shares, TradePrice::kSlides, trades);
-  EXPECT_EQ(trades, (std::vector<Trade>{{3, 0, 0, 1, 1, 2}, {2, 0, 0, 1, 2, 1.5}}));
+  Trading().trade(2, market.speeds, shares, {}, TradePrice::kSlides, trades);
+  ASSERT_EQ(trades.size(), 2U);
+  EXPECT_EQ(trades[0].buyer, 2U);
+  EXPECT_NEAR(trades[0].fast_gpus, 2, 1e-9);
+  EXPECT_NEAR(trades[0].price, 1.5, 1e-9);
+  EXPECT_EQ(trades[1].buyer, 3U);
+  EXPECT_NEAR(trades[1].fast_gpus, 1, 1e-9);
+  EXPECT_NEAR(trades[1].price, 2, 1e-9);
+}
+
+TEST(SecondPriceTrading, LetsNoUserSellBeyondWhatItCanUse) {
+  // As above, but the seller has eight GPUs and jobs for nine: at price 2 it can sell one fast GPU.
+  const TestMarket market{2, {1, 1.2, 1, 2, 1, 6}, {4, 4, 12, 0, 12, 0}};
+  std::vector<double> shares = market.entitled;
+  std::vector<Trade> trades;
+  const std::vector<double> most = {9, 99, 99};
+  Trading().trade(2, market.speeds, shares, most, TradePrice::kSlides, trades);
+  ASSERT_EQ(trades.size(), 1U);
+  EXPECT_NEAR(trades[0].fast_gpus, 1, 1e-9);
+  // By the other rule the price is 3, at which the twelve slow GPUs of the highest pay for all four.
+  shares = market.entitled;
+  Trading().trade(2, market.speeds, shares, most, TradePrice::kExternal, trades);
+  ASSERT_EQ(trades.size(), 1U);
+  EXPECT_NEAR(trades[0].price, 3, 1e-9);
+  EXPECT_NEAR(trades[0].fast_gpus, 0.5, 1e-9);
 }
 
 TEST(SecondPriceTrading, LetsEqualSellersSellTogether) {
   // The buyer pays for 2 of the 4 fast GPUs of two equal sellers, who have 1 and 3.
   const TestMarket market{2, {2, 2, 1, 1, 1, 2, 1, 6}, {0, 1, 0, 3, 4, 0, 4, 0}};
   const auto shares = market.traded(TradePrice::kSlides);
-  EXPECT_EQ(shares, (std::vector<double>{1, 0.5, 3, 1.5, 4, 0, 0, 2}));
+  const std::vector<double> expected = {1, 0.5, 3, 1.5, 4, 0, 0, 2};
+  for (std::size_t i = 0; i < shares.size(); ++i) EXPECT_NEAR(shares[i], expected[i], 1e-9);
 }
 
 TEST(OnePriceTrading, BalancesDemandAndSupplyBetweenTwoSpeedups) {
@@ -65,7 +89,7 @@ TEST(OnePriceTrading, BalancesDemandAndSupplyBetweenTwoSpeedups) {
   const TestMarket market{2, {1, 1.2, 1, 6}, {12, 4, 12, 4}};
   std::vector<double> shares = market.entitled;
   std::vector<Trade> trades;
-  Trading().trade(2, market.speeds, shares, TradePrice::kExternal, trades);
+  Trading().trade(2, market.speeds, shares, {}, TradePrice::kExternal, trades);
   EXPECT_EQ(trades, (std::vector<Trade>{{1, 0, 0, 1, 4, 3}}));
   EXPECT_EQ(shares, (std::vector<double>{24, 0, 0, 8}));
 }
@@ -90,7 +114,7 @@ TEST(OnePriceTrading, OffersEachTypeInFixedPartsToTheOthers) {
   const TestMarket market{3, {3, 3, 3, 1, 2, 2, 1, 4, 4}, {0, 5, 0, 4, 5, 0, 16, 0, 30}};
   std::vector<double> shares = market.entitled;
   std::vector<Trade> trades;
-  Trading().trade(3, market.speeds, shares, TradePrice::kExternal, trades);
+  Trading().trade(3, market.speeds, shares, {}, TradePrice::kExternal, trades);
   const auto in_pair = std::ranges::find_if(
       trades, [](const Trade& trade) { return trade.slow == 0 && trade.fast == 1; });
   ASSERT_NE(in_pair, trades.end());

@@ -102,11 +102,11 @@ Ask Asks::sweep() const { return {.kind = Kind::kSweep, .bytes = http_request("G
 Ask Asks::submit(Rng& rng, Asker asker) {
   std::uint32_t most = 0;
   for (std::uint32_t gpus : cluster().type_gpus) most = std::max(most, gpus);
-  Submitted job{.name = fmt::format("s{}", ledger_.submissions.size()),
+  Submitted job{.name = fmt::format("s{}", promises_.submissions.size()),
                 .uid = asker.uid,
                 .gpus = 1 + small(rng, rng.below(3) == 0 ? most : std::min(most, 2U)),
                 .work = work(rng)};
-  Ask ask{.kind = Kind::kSubmit, .submission = ledger_.submissions.size(), .is_valid = true};
+  Ask ask{.kind = Kind::kSubmit, .submission = promises_.submissions.size(), .is_valid = true};
   std::string types = "[]";
   if (rng.below(8) == 0) {
     const GpuTypeId type = cluster().node_type[some_node(rng)];
@@ -125,11 +125,16 @@ Ask Asks::submit(Rng& rng, Asker asker) {
   if (rng.below(2) == 0) {
     body += fmt::format(R"(,"declared_s":{})", 1 + job.work.work.ms * scaled(rng, 8) / 4000);
   }
+  if (rng.below(6) == 0) {
+    job.limit = {100 * scaled(rng, 2048)};
+    body += fmt::format(R"(,"limit_s":{})", static_cast<double>(job.limit.ms) / 1000);
+  }
+  if (job.work.retries > 0) body += fmt::format(R"(,"retries":{})", job.work.retries);
   body += flaw == 2 ? "" : "}";
   if (flaw == 2) ask.is_valid = false;
   ask.bytes = http_request("POST", "/v1/jobs", body);
-  ledger_.by_name[job.name] = ledger_.submissions.size();
-  ledger_.submissions.push_back(std::move(job));
+  promises_.by_name[job.name] = promises_.submissions.size();
+  promises_.submissions.push_back(std::move(job));
   return ask;
 }
 
@@ -143,6 +148,8 @@ SimWork Asks::work(Rng& rng) const {
   work.hangs = rng.below(20) == 0;
   work.is_brittle = rng.below(8) == 0;
   if (rng.below(12) == 0) work.failing_starts = 1 + small(rng, 3);
+  if (rng.below(4) == 0) work.retries = 1 + small(rng, 3);
+  if (work.code != 0 && rng.below(2) == 0) work.times = small(rng, 4);
   return work;
 }
 
@@ -163,9 +170,9 @@ Ask Asks::read(Rng& rng) const {
 NodeId Asks::some_node(Rng& rng) const { return NodeId(rng.below(cluster().nodes())); }
 
 JobId Asks::some_job(Rng& rng) const {
-  const std::size_t known = ledger_.acknowledged.size();
+  const std::size_t known = promises_.acknowledged.size();
   if (known == 0 || rng.below(10) == 0) return JobId(rng.below(known + 3));
-  return std::next(ledger_.acknowledged.begin(), static_cast<std::ptrdiff_t>(rng.below(known)))
+  return std::next(promises_.acknowledged.begin(), static_cast<std::ptrdiff_t>(rng.below(known)))
       ->first;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "fairlead/base/rng.h"
-#include "fairlead/torture/ledger.h"
+#include "fairlead/torture/promises.h"
 #include "fairlead/torture/world_plan.h"
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct Ask {
   };
   Kind kind = Kind::kRead;
   std::string bytes;
-  std::size_t submission = 0;      // of kSubmit: its position in the ledger
+  std::size_t submission = 0;      // of kSubmit: its position in Promises
   std::optional<bool> is_valid{};  // of kSubmit: whether it must be taken, if that is known
   JobId job{};                     // of those about a job
   std::string user{};              // of kTickets
@@ -47,7 +47,7 @@ struct Asker {
 
 class Asks {
  public:
-  Asks(const WorldPlan& plan, Ledger& ledger) : plan_(plan), ledger_(ledger) {}
+  Asks(const WorldPlan& plan, Promises& promises) : plan_(plan), promises_(promises) {}
 
   Asker asker(Rng& rng) const;
   // One of the usual things.
@@ -67,7 +67,7 @@ class Asks {
   SimWork work(Rng& rng) const;
 
   const WorldPlan& plan_;
-  Ledger& ledger_;
+  Promises& promises_;
 };
 
 }  // namespace fairlead

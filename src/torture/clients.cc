@@ -33,8 +33,8 @@ bool is_end(std::string_view state) {
 
 }  // namespace
 
-Clients::Clients(SimIo& io, const WorldPlan& plan, Ledger& ledger)
-    : io_(io), plan_(plan), ledger_(ledger), asks_(plan, ledger), of_seed_(plan.seed) {
+Clients::Clients(SimIo& io, const WorldPlan& plan, Promises& promises)
+    : io_(io), plan_(plan), promises_(promises), asks_(plan, promises), of_seed_(plan.seed) {
   io_.set_clients(this);
   io_.wake(0, Time{1});
 }
@@ -43,7 +43,7 @@ void Clients::wake(std::uint64_t token) {
   if (is_over_) return;
   if (token >= kDeadline) {
     is_over_ = true;
-    ledger_.wrong("jobs have not ended long after all faults did");
+    promises_.wrong("jobs have not ended long after all faults did");
     return io_.terminate();
   }
   if (token >= kFinish) return finish();
@@ -75,7 +75,9 @@ void Clients::begin_quiet() {
   is_quiet_ = true;
   io_.stop_faults();
   Duration all = hours(24);
-  for (const Submitted& job : ledger_.submissions) all += {2 * job.work.work.ms + 600'000};
+  for (const Submitted& job : promises_.submissions) {
+    all += {2 * (1 + std::int64_t{job.work.retries}) * job.work.work.ms + 600'000};
+  }
   io_.wake(kDeadline, io_.time() + all);
   io_.wake(kSweep, io_.time() + seconds(30));
 }
@@ -95,16 +97,16 @@ void Clients::sweep() {
 void Clients::on_sweep(const HttpMessage& answer) {
   const json list = json::parse(answer.body, nullptr, false);
   if (!list.is_object() || !list.contains("jobs") || !list["jobs"].is_array())
-    return ledger_.wrong("/v1/jobs has no jobs");
+    return promises_.wrong("/v1/jobs has no jobs");
   if (list["jobs"].empty() && !std::exchange(is_finishing_, true)) {
     return io_.wake(kFinish, io_.time() + seconds(60));
   }
   std::vector<Ask> asks;
   for (const json& job : list["jobs"]) {
     const JobId id(job["id"].get<std::size_t>());
-    const auto known = ledger_.by_name.find(job["name"].get<std::string>());
+    const auto known = promises_.by_name.find(job["name"].get<std::string>());
     const bool hangs =
-        known != ledger_.by_name.end() && ledger_.submissions[known->second].work.hangs;
+        known != promises_.by_name.end() && promises_.submissions[known->second].work.hangs;
     if (job["state"] == "held") asks.push_back(asks_.about_job(Kind::kRelease, id));
     if (hangs) asks.push_back(asks_.about_job(Kind::kCancel, id));
   }
@@ -117,7 +119,7 @@ void Clients::finish() {
   for (const auto& [id, exchange] : exchanges_) {
     if (exchange.was_cut || exchange.answered == exchange.asks.size()) continue;
     const Ask& ask = exchange.asks[exchange.answered];
-    ledger_.wrong(fmt::format("never answered: {}", ask.bytes.substr(0, ask.bytes.find('\r'))));
+    promises_.wrong(fmt::format("never answered: {}", ask.bytes.substr(0, ask.bytes.find('\r'))));
   }
   io_.terminate();
 }
@@ -155,14 +157,14 @@ void Clients::send(ConnectionId connection, std::string_view bytes, Rng& rng) {
 
 // From now on it may be so or not.
 void Clients::note_asked(const Ask& ask) {
-  if (ask.kind == Kind::kCancel) ledger_.cancels_asked.insert(ask.job);
+  if (ask.kind == Kind::kCancel) promises_.cancels_asked.insert(ask.job);
   if (ask.kind == Kind::kHold || ask.kind == Kind::kRelease) {
-    ledger_.held.erase(ask.job);
-    ledger_.holds_asked[ask.job].add();
+    promises_.held.erase(ask.job);
+    promises_.holds_asked[ask.job].add();
   }
   if (ask.kind == Kind::kTickets) {
-    ledger_.tickets.erase(ask.user);
-    ledger_.tickets_asked[ask.user].add();
+    promises_.tickets.erase(ask.user);
+    promises_.tickets_asked[ask.user].add();
   }
 }
 
@@ -170,10 +172,10 @@ void Clients::received(ConnectionId connection, std::string_view bytes) {
   const auto found = exchanges_.find(connection);
   if (found == exchanges_.end()) return;
   Exchange& exchange = found->second;
-  if (!exchange.reader.feed(bytes)) return ledger_.wrong("an answer that is no HTTP");
+  if (!exchange.reader.feed(bytes)) return promises_.wrong("an answer that is no HTTP");
   while (const auto answer = exchange.reader.next()) {
     if (exchange.answered == exchange.asks.size()) {
-      return ledger_.wrong("an answer to what was not asked");
+      return promises_.wrong("an answer to what was not asked");
     }
     on_answer(exchange, exchange.asks[exchange.answered++], *answer);
   }
@@ -188,18 +190,18 @@ void Clients::closed(ConnectionId connection) {
   const Exchange& exchange = found->second;
   const bool is_short = exchange.answered < exchange.asks.size();
   if (is_short && !exchange.was_cut && !exchange.closes && !io_.is_dead()) {
-    ledger_.wrong("a connection is ended without an answer");
+    promises_.wrong("a connection is ended without an answer");
   }
   exchanges_.erase(found);
 }
 
 void Clients::on_answer(const Exchange& exchange, const Ask& ask, const HttpMessage& answer) {
   if (answer.status >= 500 && answer.status != 503) {
-    return ledger_.wrong(fmt::format("status {}: {}", answer.status, answer.body));
+    return promises_.wrong(fmt::format("status {}: {}", answer.status, answer.body));
   }
   const auto wants = [&](bool is_right) {
     if (is_right) return;
-    ledger_.wrong(
+    promises_.wrong(
         fmt::format("status {} to {}", answer.status, ask.bytes.substr(0, ask.bytes.find('\r'))));
   };
   switch (ask.kind) {
@@ -227,68 +229,69 @@ void Clients::on_answer(const Exchange& exchange, const Ask& ask, const HttpMess
 }
 
 void Clients::on_submitted(const Ask& ask, const HttpMessage& answer) {
-  Submitted& job = ledger_.submissions[ask.submission];
+  Submitted& job = promises_.submissions[ask.submission];
   if (answer.status != 201) {
     const bool is_refused = answer.status == 400 && !ask.is_valid.value_or(false);
     if (!is_refused && answer.status != 503) {
-      ledger_.wrong(fmt::format("{} is refused: {} {}", job.name, answer.status, answer.body));
+      promises_.wrong(fmt::format("{} is refused: {} {}", job.name, answer.status, answer.body));
     }
     return;
   }
   const json body = json::parse(answer.body, nullptr, false);
   if (!body.is_object() || !body.contains("id") || !body["id"].is_number_unsigned()) {
-    return ledger_.wrong("a submission is acknowledged without an id");
+    return promises_.wrong("a submission is acknowledged without an id");
   }
-  if (!ask.is_valid.value_or(true)) ledger_.wrong(fmt::format("{} is taken", job.name));
+  if (!ask.is_valid.value_or(true)) promises_.wrong(fmt::format("{} is taken", job.name));
   const JobId id(body["id"].get<std::size_t>());
   job.acknowledged = id;
-  if (!ledger_.acknowledged.emplace(id, ask.submission).second) {
-    ledger_.wrong(fmt::format("id {} is given twice", id.row()));
+  if (!promises_.acknowledged.emplace(id, ask.submission).second) {
+    promises_.wrong(fmt::format("id {} is given twice", id.row()));
   }
 }
 
 bool Clients::owns(Asker asker, JobId job) const {
-  const auto known = ledger_.acknowledged.find(job);
-  return known != ledger_.acknowledged.end() && ledger_.submissions[known->second].uid == asker.uid;
+  const auto known = promises_.acknowledged.find(job);
+  return known != promises_.acknowledged.end() &&
+         promises_.submissions[known->second].uid == asker.uid;
 }
 
 void Clients::on_changed(const Exchange& exchange, const Ask& ask, const HttpMessage& answer) {
   const bool is_operators = ask.kind == Kind::kTickets || ask.kind == Kind::kCordon;
-  const bool may =
-      exchange.asker.is_admin() ||
-      (!is_operators && (owns(exchange.asker, ask.job) || !ledger_.acknowledged.contains(ask.job)));
+  const bool may = exchange.asker.is_admin() ||
+                   (!is_operators &&
+                    (owns(exchange.asker, ask.job) || !promises_.acknowledged.contains(ask.job)));
   if (answer.status == 200 && !may) {
-    return ledger_.wrong(fmt::format("{} may: {}", exchange.asker.name(),
-                                     ask.bytes.substr(0, ask.bytes.find('\r'))));
+    return promises_.wrong(fmt::format("{} may: {}", exchange.asker.name(),
+                                       ask.bytes.substr(0, ask.bytes.find('\r'))));
   }
   if (is_operators && exchange.asker.is_admin() && answer.status != 200) {
-    return ledger_.wrong(
+    return promises_.wrong(
         fmt::format("an administrator may not: {} {}", answer.status, answer.body));
   }
   note_changed(ask, answer.status == 200);
 }
 
 void Clients::note_changed(const Ask& ask, bool is_done) {
-  if (ask.kind == Kind::kCancel && is_done) ledger_.cancelled.insert(ask.job);
-  if (ask.kind == Kind::kTickets && ledger_.tickets_asked[ask.user].settle() && is_done) {
-    ledger_.tickets[ask.user] = ask.tickets;
+  if (ask.kind == Kind::kCancel && is_done) promises_.cancelled.insert(ask.job);
+  if (ask.kind == Kind::kTickets && promises_.tickets_asked[ask.user].settle() && is_done) {
+    promises_.tickets[ask.user] = ask.tickets;
   }
   if (ask.kind != Kind::kHold && ask.kind != Kind::kRelease) return;
-  const bool is_settled = ledger_.holds_asked[ask.job].settle();
-  if (is_settled && is_done && ask.kind == Kind::kHold) ledger_.held.insert(ask.job);
+  const bool is_settled = promises_.holds_asked[ask.job].settle();
+  if (is_settled && is_done && ask.kind == Kind::kHold) promises_.held.insert(ask.job);
 }
 
 void Clients::on_job(const Ask& ask, const HttpMessage& answer) {
-  if (answer.status == 404 && !ledger_.acknowledged.contains(ask.job)) return;
+  if (answer.status == 404 && !promises_.acknowledged.contains(ask.job)) return;
   const json body = json::parse(answer.body, nullptr, false);
   if (answer.status != 200 || !body.is_object()) {
-    return ledger_.wrong(fmt::format("job {}: {} {}", ask.job.row(), answer.status, answer.body));
+    return promises_.wrong(fmt::format("job {}: {} {}", ask.job.row(), answer.status, answer.body));
   }
   if (!body.contains("state")) return;  // why it is so
   const auto state = body["state"].get<std::string>();
-  if (is_end(state)) ledger_.ended[ask.job] = state;
+  if (is_end(state)) promises_.ended[ask.job] = state;
   if (ask.kind == Kind::kEnd && !is_end(state)) {
-    ledger_.wrong(fmt::format("job {} is said to have ended: {}", ask.job.row(), state));
+    promises_.wrong(fmt::format("job {} is said to have ended: {}", ask.job.row(), state));
   }
 }
 

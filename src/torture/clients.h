@@ -1,6 +1,6 @@
 // The clients of a tortured daemon: users and an administrator who connect, ask in pieces, several
-// things at once, hang up too early or too late, and send garbage. What they are told goes to the
-// ledger, and is compared with what they may expect.
+// things at once, hang up too early or too late, and send garbage. What they are told is a
+// promise, and is compared with what they may expect.
 //
 // After their last action nothing goes wrong any more, and an administrator sees to it that all jobs
 // can end: nodes are uncordoned, held jobs released, jobs that hang cancelled. Then all must end.
@@ -20,7 +20,7 @@ namespace fairlead {
 class Clients : public SimClients {
  public:
   // What is passed must outlive it.
-  Clients(SimIo& io, const WorldPlan& plan, Ledger& ledger);
+  Clients(SimIo& io, const WorldPlan& plan, Promises& promises);
 
   void wake(std::uint64_t token) override;
   void received(ConnectionId connection, std::string_view bytes) override;
@@ -58,7 +58,7 @@ class Clients : public SimClients {
 
   SimIo& io_;
   const WorldPlan& plan_;
-  Ledger& ledger_;
+  Promises& promises_;
   Asks asks_;
   const Rng of_seed_;
   std::map<ConnectionId, Exchange> exchanges_;

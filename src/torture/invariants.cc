@@ -20,23 +20,10 @@ std::string text(TaskId id) {
   return fmt::format("the task of job {} hold {}", id.job.row(), id.hold);
 }
 
-bool is_done(JobState state) {
-  return state != JobState::kWaiting && state != JobState::kRunning && state != JobState::kHeld;
-}
-
-std::string_view state_name(JobState state) {
-  switch (state) {
-    case JobState::kFinished:
-      return "finished";
-    case JobState::kFailed:
-      return "failed";
-    case JobState::kCancelled:
-      return "cancelled";
-    case JobState::kRejected:
-      return "rejected";
-    default:
-      return "not done";
-  }
+// Whether the job has a time limit, and had GPUs for so much longer.
+bool has_had_its_time(const Tables& tables, JobId job, const Submitted& asked, Duration longer) {
+  return asked.limit.ms > 0 && tables.jobs.attained(job, tables.now) >=
+                                   occupancy(asked.limit + longer, tables.jobs.gpus[job]);
 }
 
 // The fold of a journal, and its audit.
@@ -53,16 +40,16 @@ struct Fold : RecordSink {
 
 }  // namespace
 
-Invariants::Invariants(const SimIo& io, const Ledger& ledger, const Cluster& cluster)
+Invariants::Invariants(const SimIo& io, const Promises& promises, const Cluster& cluster)
     : io_(io),
-      ledger_(ledger),
+      promises_(promises),
       cluster_(cluster),
       runs_on_(cluster.gpus),
       seen_at_(cluster.gpus, 0) {}
 
 std::string Invariants::after_step(const Tables& tables) {
   ++steps_;
-  if (!ledger_.problem.empty()) return ledger_.problem;
+  if (!promises_.problem.empty()) return promises_.problem;
   if (!io_.processes().problems().empty()) return io_.processes().problems().front();
   for (const auto& [id, task] : io_.processes().all()) {
     if (!task.is_alive()) continue;
@@ -78,11 +65,11 @@ std::string Invariants::check_task(const Tables& tables, const SimTask& task) co
   if (task.id.hold > tables.jobs.hold[job]) return text(task.id) + " is of a hold to come";
   const JobState state = tables.jobs.state[job];
   if (task.is_interrupted || task.is_killed) return "";
-  if (is_done(state)) return text(task.id) + " lives, but its job is done";
+  if (!tables.jobs.is_here(job)) return text(task.id) + " lives, but its job is done";
   if (task.is_thawed()) {
     if (state != JobState::kRunning) return text(task.id) + " runs, but its job does not";
     const std::vector<std::uint32_t> gpus = gpus_of(tables, job);
-    if (task.gpus == gpus) return check_work(task);
+    if (task.gpus == gpus) return check_work(tables, task);
     return fmt::format("{} runs on GPUs {}, but the job is to have {}", text(task.id),
                        fmt::join(task.gpus, " "), fmt::join(gpus, " "));
   }
@@ -90,13 +77,16 @@ std::string Invariants::check_task(const Tables& tables, const SimTask& task) co
   return waits ? "" : text(task.id) + " is frozen, but its job runs";
 }
 
-std::string Invariants::check_work(const SimTask& task) const {
-  const auto known = ledger_.acknowledged.find(task.id.job);
-  if (known == ledger_.acknowledged.end()) return "";
-  const Submitted& job = ledger_.submissions[known->second];
+std::string Invariants::check_work(const Tables& tables, const SimTask& task) const {
+  const auto known = promises_.acknowledged.find(task.id.job);
+  if (known == promises_.acknowledged.end()) return "";
+  const Submitted& job = promises_.submissions[known->second];
   const bool is_its = job.uid == task.uid && job.gpus == task.gpus.size() &&
                       job.work.command() == task.work.command();
-  return is_its ? "" : text(task.id) + " is not what was submitted";
+  if (!is_its) return text(task.id) + " is not what was submitted";
+  // The engine's clock may be ahead of the machine's by some milliseconds.
+  const bool is_overlong = has_had_its_time(tables, task.id.job, job, seconds(1));
+  return is_overlong ? text(task.id) + " runs beyond the time limit of its job" : "";
 }
 
 std::string Invariants::check_gpus(const SimTask& task) {
@@ -126,26 +116,26 @@ std::vector<std::uint32_t> Invariants::gpus_of(const Tables& tables, JobId job) 
 }
 
 std::string Invariants::check_told(const Tables& tables) const {
-  for (const auto& [job, submission] : ledger_.acknowledged) {
+  for (const auto& [job, submission] : promises_.acknowledged) {
     if (std::string what = check_acknowledged(tables, job, submission); !what.empty()) return what;
   }
-  for (const auto& [job, state] : ledger_.ended) {
+  for (const auto& [job, state] : promises_.ended) {
     const bool is_so = tables.jobs.has(job) && state_name(tables.jobs.state[job]) == state;
     if (!is_so) return fmt::format("job {} was {}, and is no longer", job.row(), state);
   }
-  for (JobId job : ledger_.cancelled) {
-    if (!tables.jobs.has(job) || !is_done(tables.jobs.state[job])) {
+  for (JobId job : promises_.cancelled) {
+    if (!tables.jobs.has(job) || tables.jobs.is_here(job)) {
       return fmt::format("job {} was cancelled, and is here", job.row());
     }
   }
-  for (JobId job : ledger_.held) {
-    const bool is_held = tables.jobs.has(job) && (tables.jobs.state[job] == JobState::kHeld ||
-                                                  is_done(tables.jobs.state[job]));
+  for (JobId job : promises_.held) {
+    const bool is_held = tables.jobs.has(job) &&
+                         (tables.jobs.state[job] == JobState::kHeld || !tables.jobs.is_here(job));
     if (!is_held) return fmt::format("job {} was held, and is not", job.row());
   }
   for (UserId user : ids<UserId>(tables.users.size())) {
-    const auto told = ledger_.tickets.find(tables.users.names[user]);
-    if (told == ledger_.tickets.end() || told->second == tables.users.tickets[user]) continue;
+    const auto told = promises_.tickets.find(tables.users.names[user]);
+    if (told == promises_.tickets.end() || told->second == tables.users.tickets[user]) continue;
     return fmt::format("{} has {} tickets, not {}", told->first, tables.users.tickets[user],
                        told->second);
   }
@@ -154,24 +144,25 @@ std::string Invariants::check_told(const Tables& tables) const {
 
 std::string Invariants::check_acknowledged(const Tables& tables, JobId job,
                                            std::size_t submission) const {
-  const Submitted& asked = ledger_.submissions[submission];
+  const Submitted& asked = promises_.submissions[submission];
   if (!tables.jobs.has(job) || tables.names[job] != asked.name) {
     return fmt::format("{} was acknowledged as job {}, and is not there", asked.name, job.row());
   }
   const JobState state = tables.jobs.state[job];
-  if (can_have_ended(job, asked, state)) return "";
+  if (can_have_ended(tables, job, asked)) return "";
   return fmt::format("job {} is said to be {}, and cannot be", job.row(), state_name(state));
 }
 
-bool Invariants::can_have_ended(JobId job, const Submitted& asked, JobState state) const {
+bool Invariants::can_have_ended(const Tables& tables, JobId job, const Submitted& asked) const {
   const SimTasks& truth = io_.processes();
-  switch (state) {
+  switch (tables.jobs.state[job]) {
     case JobState::kFinished:
-      return truth.is_done(job) && asked.work.code == 0;
+      return truth.is_done(job);
     case JobState::kFailed:
-      return truth.has_failed(job) || truth.failed_starts(job) >= EngineOptions().starts_max;
+      return truth.has_failed(job) || truth.failed_starts(job) >= EngineOptions().starts_max ||
+             has_had_its_time(tables, job, asked, {});
     case JobState::kCancelled:
-      return ledger_.cancels_asked.contains(job);
+      return promises_.cancels_asked.contains(job);
     case JobState::kRejected:
       return false;
     default:
@@ -207,7 +198,7 @@ std::string Invariants::after_open(const Tables& tables) const {
 std::string Invariants::at_end(const Tables& tables) const {
   if (std::string what = after_open(tables); !what.empty()) return what;
   for (JobId job : ids<JobId>(tables.jobs.size())) {
-    if (tables.jobs.has(job) && !is_done(tables.jobs.state[job])) {
+    if (tables.jobs.is_here(job)) {
       return fmt::format("job {} has not ended", job.row());
     }
   }

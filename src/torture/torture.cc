@@ -34,9 +34,10 @@ class World {
         of_seed_(seed),
         crash_rng_(of_seed_.split(kCrashStream)),
         io_(of_seed_.split(kMachineStream).next(), plan_.faults),
-        clients_(io_, plan_, ledger_),
-        invariants_(io_, ledger_, options_.machine.cluster) {
+        clients_(io_, plan_, promises_),
+        invariants_(io_, promises_, options_.machine.cluster) {
     if (trace) io_.set_trace(trace);
+    io_.set_gpus(options_.machine.cluster.gpus);
     io_.trace([&] {
       return fmt::format("seed {}: {}, {} nodes, {} users, {} actions, faults {}", seed,
                          plan_.policy, plan_.machine.cluster.nodes(), plan_.users, plan_.actions,
@@ -50,7 +51,7 @@ class World {
     server_.reset();
     outcome_.calls = io_.calls();
     outcome_.at = io_.time();
-    outcome_.jobs = ledger_.acknowledged.size();
+    outcome_.jobs = promises_.acknowledged.size();
     outcome_.tasks = io_.processes().started();
     return std::move(outcome_);
   }
@@ -155,7 +156,7 @@ class World {
   void restart(Outage outage, std::uint64_t most_ms) {
     Rng rng = of_seed_.split(kOutageStream + io_.calls());
     io_.restart(outage, {static_cast<std::int64_t>(scaled(rng, most_ms))});
-    if (!ledger_.problem.empty()) wrong(ledger_.problem);
+    if (!promises_.problem.empty()) wrong(promises_.problem);
   }
 
   WorldPlan plan_;
@@ -164,7 +165,7 @@ class World {
   const Rng of_seed_;
   Rng crash_rng_;
   SimIo io_;
-  Ledger ledger_;
+  Promises promises_;
   Clients clients_;
   Invariants invariants_;
   std::unique_ptr<Server> server_;

@@ -21,7 +21,7 @@ struct FaultName {
   double SimFaults::*rate;
   double most;  // drawn
 };
-constexpr std::array<FaultName, 9> kFaultNames = {{
+constexpr std::array<FaultName, 10> kFaultNames = {{
     {"disk_full", &SimFaults::disk_full, 0.01},
     {"slow_sync", &SimFaults::slow_sync, 0.05},
     {"start_fails", &SimFaults::start_fails, 0.2},
@@ -31,18 +31,19 @@ constexpr std::array<FaultName, 9> kFaultNames = {{
     {"told_twice", &SimFaults::told_twice, 0.5},
     {"stall", &SimFaults::stall, 0.01},
     {"calendar", &SimFaults::calendar, 0.02},
+    {"foreign", &SimFaults::foreign, 0.3},
 }};
 
 // Half of the worlds have the policy that the daemon has by default.
 constexpr std::array<std::string_view, 16> kPolicies = {
-    "gandiva-fair:quantum_s=5",
-    "gandiva-fair:quantum_s=10",
-    "gandiva-fair:quantum_s=20",
-    "gandiva-fair:quantum_s=30",
+    "gandiva-fair:resident=true,quantum_s=5",
+    "gandiva-fair:resident=true,quantum_s=10",
+    "gandiva-fair:resident=true,quantum_s=20",
+    "gandiva-fair:resident=true,quantum_s=30",
     "gandiva-fair:quantum_s=60",
     "gandiva-fair:quantum_s=10,cool_down_quanta=0,gain=0.01,trade_quanta=2",
     "gandiva-fair:quantum_s=30,cool_down_quanta=1,gain=0.02,trade_quanta=1",
-    "gandiva-fair",
+    "gandiva-fair:resident=true,notes=true",
     "stride:quantum_s=10",
     "fifo:skip=true",
     "tiresias:limits=20/100",

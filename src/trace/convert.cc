@@ -10,17 +10,27 @@ namespace {
 
 // The optional columns that some job needs.
 struct Extra {
-  bool gpus_min = false, gpus_max = false, tickets = false, gpu_type = false;
+  bool gpus_min = false, gpus_max = false, task_gpus = false, tickets = false, gpu_type = false,
+       runs_on = false, group = false, group_tickets = false, group_quota = false;
 };
 
 Extra extra_of(const Workload& workload) {
   const Jobs& jobs = workload.jobs;
   const auto& types = workload.reference_types;
   const auto& tickets = workload.users.tickets;
+  const Groups& groups = workload.users.groups;
   return {.gpus_min = jobs.gpus_min != jobs.gpus,
           .gpus_max = jobs.gpus_max != jobs.gpus,
+          .task_gpus = std::any_of(jobs.task_gpus.begin(), jobs.task_gpus.end(),
+                                   [](auto gpus) { return gpus != 1; }),
           .tickets = std::any_of(tickets.begin(), tickets.end(), [](auto n) { return n != 1; }),
-          .gpu_type = std::any_of(types.begin(), types.end(), [](auto& t) { return !t.empty(); })};
+          .gpu_type = std::any_of(types.begin(), types.end(), [](auto& t) { return !t.empty(); }),
+          .runs_on = !workload.runs_on.empty(),
+          .group = !groups.empty(),
+          .group_tickets = std::any_of(groups.tickets.begin(), groups.tickets.end(),
+                                       [](auto n) { return n != 1; }),
+          .group_quota =
+              std::any_of(groups.quota.begin(), groups.quota.end(), [](auto n) { return n != 0; })};
 }
 
 class NativeRows {
@@ -31,8 +41,13 @@ class NativeRows {
     text_ = "job,user,model,gpus,submit_s,duration_s";
     if (extra_.gpus_min) text_ += ",gpus_min";
     if (extra_.gpus_max) text_ += ",gpus_max";
+    if (extra_.task_gpus) text_ += ",task_gpus";
     if (extra_.tickets) text_ += ",tickets";
     if (extra_.gpu_type) text_ += ",gpu_type";
+    if (extra_.runs_on) text_ += ",runs_on";
+    if (extra_.group) text_ += ",group";
+    if (extra_.group_tickets) text_ += ",group_tickets";
+    if (extra_.group_quota) text_ += ",group_quota";
     text_ += '\n';
     return text_;
   }
@@ -51,13 +66,32 @@ class NativeRows {
     add_seconds(workload_.durations[job].ms);
     if (extra_.gpus_min) add_number(jobs.gpus_min[job]);
     if (extra_.gpus_max) add_number(jobs.gpus_max[job]);
+    if (extra_.task_gpus) add_number(jobs.task_gpus[job]);
     if (extra_.tickets) add_number(workload_.users.tickets[user]);
     if (extra_.gpu_type) add_name(workload_.reference_types[job]);
+    if (extra_.runs_on) {
+      const auto types = workload_.runs_on.find(job);
+      add_name(types == workload_.runs_on.end() ? std::string_view() : types->second);
+    }
+    if (extra_.group) add_group(workload_.users.group_of(user));
     text_.back() = '\n';
     return text_;
   }
 
  private:
+  // Empty fields stand for no group, and for no quota.
+  void add_group(GroupId group) {
+    const Groups& groups = workload_.users.groups;
+    const bool has_quota = !group.is_none() && groups.quota[group] != 0;
+    add_name(group.is_none() ? std::string_view() : groups.names[group]);
+    if (extra_.group_tickets)
+      add_number_if(!group.is_none(), [&] { return groups.tickets[group]; });
+    if (extra_.group_quota) add_number_if(has_quota, [&] { return groups.quota[group]; });
+  }
+  void add_number_if(bool has_one, const auto& number) {
+    if (has_one) return add_number(number());
+    text_ += ',';
+  }
   void add_name(std::string_view name) {
     const bool blank_end = name.starts_with(' ') || name.starts_with('\t') || name.ends_with(' ') ||
                            name.ends_with('\t');

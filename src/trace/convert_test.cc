@@ -21,13 +21,28 @@ std::string native_text(const Workload& workload) {
   return text;
 }
 
+// Of each user, in words: groups may be numbered otherwise.
+std::vector<std::string> groups_of(const Workload& workload) {
+  const Groups& groups = workload.users.groups;
+  std::vector<std::string> lines;
+  for (UserId user : ids<UserId>(workload.users.size())) {
+    const GroupId group = workload.users.group_of(user);
+    lines.push_back(group.is_none() ? ""
+                                    : fmt::format("{}: {} {}", groups.names[group],
+                                                  groups.tickets[group], groups.quota[group]));
+  }
+  return lines;
+}
+
 void expect_equal(const Workload& a, const Workload& b) {
   EXPECT_EQ(jobs_of(a), jobs_of(b));
   EXPECT_EQ(a.users.names, b.users.names);
   EXPECT_EQ(a.users.tickets, b.users.tickets);
+  EXPECT_EQ(groups_of(a), groups_of(b));
   EXPECT_EQ(a.models, b.models);
   EXPECT_EQ(a.jobs.user, b.jobs.user);
   EXPECT_EQ(a.jobs.model, b.jobs.model);
+  EXPECT_EQ(a.jobs.task_gpus, b.jobs.task_gpus);
 }
 
 TEST(WriteNative, WritesOnlyTheColumnsItNeeds) {
@@ -36,6 +51,26 @@ TEST(WriteNative, WritesOnlyTheColumnsItNeeds) {
             "job,user,model,gpus,submit_s,duration_s\n"
             "a,default,,2,0.5,10\n"
             "b,default,,1,0,0.001\n");
+}
+
+TEST(WriteNative, WritesTasksOfSeveralGpus) {
+  const std::string text =
+      "job,user,model,gpus,submit_s,duration_s,task_gpus\na,u,,4,0,10,2\nb,u,,1,0,1,1\n";
+  EXPECT_EQ(native_text(*read_text(text, {})), text);
+}
+
+TEST(WriteNative, WritesTheTypesThatJobsRunOn) {
+  const std::string text =
+      "job,user,model,gpus,submit_s,duration_s,runs_on\na,u,,4,0,10,H100/"
+      "pool=b+A100\nb,u,,1,0,1,\n";
+  EXPECT_EQ(native_text(*read_text(text, {})), text);
+}
+
+TEST(WriteNative, WritesTheGroupsOfUsers) {
+  const std::string text =
+      "job,user,model,gpus,submit_s,duration_s,group,group_tickets,group_quota\n"
+      "a,u,,4,0,10,g,2,\nb,v,,1,0,1,,,\nc,w,,1,0,1,h,1,8\n";
+  EXPECT_EQ(native_text(*read_text(text, {})), text);
 }
 
 TEST(WriteNative, ReadsBackEqual) {
@@ -67,18 +102,24 @@ RC_GTEST_PROP(WriteNative, AnyWorkloadReadsBackEqual, ()) {
   WorkloadBuilder builder("w", Reading::kLenient);
   const int jobs = *rc::gen::inRange(0, 20);
   for (int i = 0; i < jobs; ++i) {
-    const std::string id = *name, user = *name, model = *name, type = *name;
-    const auto gpus = *rc::gen::inRange<std::int64_t>(1, kJobGpusMax + 1);
+    const std::string id = *name, user = *name, model = *name, type = *name, group = *name;
+    const auto task = *rc::gen::inRange<std::int64_t>(1, 9);
+    const auto most = kJobGpusMax / task;
+    const auto gpus = *rc::gen::inRange<std::int64_t>(1, most + 1);
     const JobRow row = {.id = id,
                         .user = user,
                         .model = model,
-                        .gpus = gpus,
-                        .gpus_min = *rc::gen::inRange<std::int64_t>(1, gpus + 1),
-                        .gpus_max = *rc::gen::inRange<std::int64_t>(gpus, kJobGpusMax + 1),
+                        .gpus = gpus * task,
+                        .gpus_min = *rc::gen::inRange<std::int64_t>(1, gpus + 1) * task,
+                        .gpus_max = *rc::gen::inRange<std::int64_t>(gpus, most + 1) * task,
+                        .task_gpus = task,
                         .submit = {*rc::gen::inRange<std::int64_t>(0, kMsMax)},
                         .duration = {*rc::gen::inRange<std::int64_t>(1, kMsMax)},
                         .gpu_type = type,
-                        .tickets = *rc::gen::inRange<std::int64_t>(0, 4)};
+                        .tickets = *rc::gen::inRange<std::int64_t>(0, 4),
+                        .group = group,
+                        .group_tickets = *rc::gen::inRange<std::int64_t>(0, 4),
+                        .group_quota = *rc::gen::inRange<std::int64_t>(0, 4)};
     RC_ASSERT(builder.add(row, "f").has_value());
   }
   const Workload workload = builder.finish();

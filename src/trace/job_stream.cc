@@ -7,7 +7,9 @@ namespace {
 
 constexpr double kHourMs = 3'600'000;
 
-Status check(const JobStream& stream) {
+}  // namespace
+
+Status check_stream(const JobStream& stream) {
   if (stream.jobs < 1 || stream.jobs > 10'000'000)
     return input_error("jobs must be from 1 to 10000000: {}", stream.jobs);
   const bool at_once = stream.jobs_per_hour == 0;
@@ -23,11 +25,9 @@ Status check(const JobStream& stream) {
   return {};
 }
 
-}  // namespace
-
 Result<Workload> draw_jobs(const JobStream& stream, std::string_view gpu_type,
                            const ShapeDraw& draw) {
-  FL_TRY(check(stream));
+  FL_TRY(check_stream(stream));
   // One stream of random numbers per purpose: at another rate the same jobs come at other times.
   const Rng root(stream.seed);
   Rng gaps = root.split(1);

@@ -25,6 +25,9 @@ struct JobStream {
   std::vector<GangShare> gangs = GenerateOptions().gangs;
 };
 
+// Errors: an option out of its range.
+Status check_stream(const JobStream& stream);
+
 struct JobShape {
   std::string_view kind = "job";  // of its id, as in "job-1"
   std::string_view model{};

@@ -33,7 +33,7 @@ Result<Workload> read_trace(ByteSource& source, const ReadOptions& options) {
     FL_TRY_ASSIGN(recognised, recognise(source));
     format = recognised;
   }
-  WorkloadBuilder builder(source.name(), options.reading.value_or(format->reading));
+  WorkloadBuilder builder(source.name(), options.reading.value_or(format->reading), options.tasks);
   FL_TRY(format->read(source, options.steps_per_second, builder));
   return builder.finish();
 }

@@ -27,10 +27,15 @@ namespace fairlead {
 
 // Gavel's measured throughputs as published: single GPUs of 26 job types and some gangs.
 double published_steps_per_second(std::string_view job_type, std::int64_t gpus);
+// Those of the table of models `models` (load_models), which is in steps per second then, as it has
+// them on V100: a gang has the rate per GPU that it has in a simulation. Published ones for models
+// that it lacks, and if `models` is empty. Errors: the table cannot be read.
+Result<StepsPerSecond> steps_per_second_of(const std::string& models);
 
 struct ReadOptions {
   const TraceFormat* format = nullptr;                           // null: recognised by content
   std::optional<Reading> reading{};                              // none: the format's default
+  Tasks tasks = Tasks::kOfOneGpu;                                // of foreign formats
   StepsPerSecond steps_per_second = published_steps_per_second;  // of Gavel's 10 columns
 };
 

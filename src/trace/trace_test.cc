@@ -68,6 +68,53 @@ TEST(ReadNative, OptionalColumnsAreCheckedToo) {
             "t:3:11: tickets must be the same in all rows of a user: 3 after 2");
 }
 
+TEST(ReadNative, UsersStandInGroups) {
+  const std::string header = "job,gpus,submit_s,duration_s,user,group,group_tickets,group_quota\n";
+  const auto workload =
+      read_text(header +
+                    "a,1,0,1,ann,vision,3,\nb,1,0,1,bob,,,\nc,1,0,1,cat,vision,,8\nd,1,0,1,ann,,,\n"
+                    "e,1,0,1,dan,speech,,\n",
+                {});
+  ASSERT_TRUE(workload.has_value()) << workload.error().message;
+  const Users& users = workload->users;
+  EXPECT_EQ(users.groups.names[GroupId(0)], "vision");
+  EXPECT_EQ(users.groups.tickets[GroupId(0)], 3);
+  EXPECT_EQ(users.groups.quota[GroupId(0)], 8);
+  EXPECT_EQ(users.groups.tickets[GroupId(1)], 1);
+  EXPECT_EQ(users.groups.quota[GroupId(1)], 0);
+  EXPECT_EQ(users.group_of(UserId(0)), GroupId(0));
+  EXPECT_TRUE(users.group_of(UserId(1)).is_none());
+  EXPECT_EQ(users.group_of(UserId(2)), GroupId(0));
+  EXPECT_EQ(users.group_of(UserId(3)), GroupId(1));
+}
+
+TEST(ReadNative, GroupsAreTheSameInAllRows) {
+  const std::string header = "job,gpus,submit_s,duration_s,user,group,group_tickets,group_quota\n";
+  EXPECT_EQ(error_of(header + "a,1,0,1,u,g,,\nb,1,0,1,u,h,,\n", {}),
+            "t:3:11: a user is in one group: h after g");
+  EXPECT_EQ(error_of(header + "a,1,0,1,u,g,2,\nb,1,0,1,v,g,3,\n", {}),
+            "t:3:13: group_tickets must be the same in all rows of a group: 3 after 2");
+  EXPECT_EQ(error_of(header + "a,1,0,1,u,g,,2\nb,1,0,1,v,g,,3\n", {}),
+            "t:3:14: group_quota must be the same in all rows of a group: 3 after 2");
+  EXPECT_EQ(error_of(header + "a,1,0,1,u,,2,\n", {}),
+            "t:2:11: group_tickets and group_quota need a group");
+  EXPECT_EQ(error_of(header + "a,1,0,1,u,g,,0\n", {}),
+            "t:2:14: group_quota must be a whole number from 1 to 1000000: 0");
+}
+
+TEST(ReadNative, TasksMustDivideTheGang) {
+  const std::string header = "job,gpus,submit_s,duration_s,task_gpus\n";
+  const auto workload = read_text(header + "a,4,0,1,2\nb,4,0,1,\nc,8,0,1,8\n", {});
+  ASSERT_TRUE(workload.has_value());
+  EXPECT_EQ(workload->jobs.task_gpus[JobId(0)], 2U);
+  EXPECT_EQ(workload->jobs.task_gpus[JobId(1)], 1U);
+  EXPECT_EQ(workload->jobs.task_gpus[JobId(2)], 8U);
+  EXPECT_EQ(error_of(header + "a,4,0,1,3\n", {}),
+            "t:2:9: task_gpus must divide gpus, gpus_min and gpus_max: 3");
+  EXPECT_EQ(error_of(header + "a,4,0,1,0\n", {}),
+            "t:2:9: task_gpus must be a whole number from 1 to 1000000: 0");
+}
+
 TEST(ReadNative, HeadersAreChecked) {
   EXPECT_EQ(error_of("job,submit_s,duration_s\n", {}), "t:1: the header lacks the column: gpus");
   EXPECT_EQ(error_of("job,gpus,submit_s,duration_s,priority\n", {}),
@@ -130,6 +177,41 @@ TEST(ReadGavel, TakesAnotherTable) {
   EXPECT_EQ(jobs_of(workload).front(), "0 default ResNet-50 (batch size 64) 1 0 2197500 V100");
 }
 
+// The built-in table "gavel" has single GPUs, whose rate gangs of any size take.
+TEST(ReadGavel, TakesTheRunsOwnTable) {
+  const auto speeds = steps_per_second_of("gavel");
+  ASSERT_TRUE(speeds.has_value()) << speeds.error().message;
+  EXPECT_EQ((*speeds)("LM (batch size 20)", 4), 4 * 64.742);
+  const Workload workload = read_file("gavel.tsv", {.steps_per_second = *speeds});
+  EXPECT_EQ(jobs_of(workload)[1], "1 default LM (batch size 20) 4 161000 428613 V100");
+  EXPECT_TRUE(workload.rows.rows_repaired.empty());
+}
+
+TEST(ReadGavel, TakesPublishedSpeedsOfModelsThatTheTableLacks) {
+  const auto speeds = steps_per_second_of("slides");
+  ASSERT_TRUE(speeds.has_value()) << speeds.error().message;
+  EXPECT_EQ((*speeds)("ResNet-18 (batch size 256)", 1), 10.3);
+}
+
+TEST(ReadGavel, HasNoTableThatCannotBeRead) {
+  EXPECT_FALSE(steps_per_second_of("no/such.yaml").has_value());
+}
+
+TEST(ReadGavel, TakesThePriorityAsWeight) {
+  std::string text;
+  for (const char* priority : {"1", "5.0", "1.000000"}) {
+    text += fmt::format("A3C\tc\tw\ts\t1\t7176\t1\t{}\t-1\t0\n", priority);
+  }
+  const auto workload = read_text(text, with(&kGavelFormat, Reading::kStrict));
+  ASSERT_TRUE(workload.has_value()) << workload.error().message;
+  EXPECT_EQ(jobs_of(*workload),
+            (Lines{"0 default A3C 1 0 1000000 V100", "1 priority-5 A3C 1 0 1000000 V100",
+                   "2 default A3C 1 0 1000000 V100"}));
+  EXPECT_EQ(workload->users.tickets[UserId(1)], 5);
+  EXPECT_EQ(error_of("A3C\tc\tw\ts\t1\t5\t1\t0.5\t-1\t0\n", with(&kGavelFormat, Reading::kStrict)),
+            "t:1:17: priority must be a whole number of at least 1: 0.5");
+}
+
 TEST(ReadGavel, ShockwaveTellsDurations) {
   EXPECT_EQ(jobs_of(read_file("shockwave.tsv")),
             (Lines{"0 default LM (batch size 10) 1 0 1418000 V100",
@@ -175,6 +257,29 @@ TEST(ReadPai, MakesAGangOfEveryTask) {
                                       "j2/tensorflow default - 2 5000 100500 V100"}));
   EXPECT_EQ(workload.rows.rows_rejected, (Counts{{"no GPU", 1}, {"not ended", 1}}));
   EXPECT_EQ(workload.rows.rows_repaired, (Counts{{"fractional GPU rounded up", 1}}));
+}
+
+// Nodes of a job: 2 of 8 GPUs, 3 that do not divide 8, none told.
+TEST(ReadHelios, HasATaskPerNodeWhereTasksAreAskedFor) {
+  const std::string text =
+      "job_id,user,vc,gpu_num,node_num,submit_time,duration\n"
+      "1,u,v,16,2,2020-04-01 00:00:10,5\n2,u,v,8,3,2020-04-01 00:00:10,5\n"
+      "3,u,v,4,,2020-04-01 00:00:10,5\n";
+  const auto plain = read_text(text, {});
+  const auto tasks = read_text(text, {.tasks = Tasks::kAsInTrace});
+  ASSERT_TRUE(plain.has_value() && tasks.has_value());
+  constexpr std::uint32_t kTasks[] = {8, 1, 1};
+  for (JobId job : ids<JobId>(3)) {
+    EXPECT_EQ(plain->jobs.task_gpus[job], 1U);
+    EXPECT_EQ(tasks->jobs.task_gpus[job], kTasks[job.row()]);
+  }
+}
+
+TEST(ReadPai, AnInstanceIsATaskWhereTasksAreAskedFor) {
+  const auto tasks = read_trace("tests/data/traces/pai.csv", {.tasks = Tasks::kAsInTrace});
+  ASSERT_TRUE(tasks.has_value());
+  EXPECT_EQ(tasks->jobs.task_gpus[JobId(0)], 1U) << "2 instances of half a GPU";
+  EXPECT_EQ(tasks->jobs.task_gpus[JobId(1)], 2U) << "one of 2 GPUs";
 }
 
 TEST(ReadOpenb, CountsFromTheScheduling) {

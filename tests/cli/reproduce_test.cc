@@ -40,7 +40,7 @@ TEST_F(ReproduceTest, GivesAVerdictOnEachClaim) {
   write_experiment(kClaims);
   const Ended ended = fairlead("reproduce mine.yaml --out out --doc page.md");
   ASSERT_EQ(ended.exit_code, 0) << ended.errors;
-  EXPECT_NE(ended.out.find("3 of 4 reached"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("3 of 3 reached, 1 that no policy can"), std::string::npos) << ended.out;
   EXPECT_NE(ended.out.find("\nresults in out/reproduction.md"), std::string::npos) << ended.out;
   EXPECT_EQ(files("out"),
             (std::vector<std::string>{"mine", "reproduction.json", "reproduction.md"}));
@@ -54,8 +54,8 @@ TEST_F(ReproduceTest, GivesAVerdictOnEachClaim) {
   for (const json& claim : result["experiments"][0]["claims"]) {
     verdicts.push_back(claim["outcomes"][0]["verdict"].get<std::string>());
   }
-  EXPECT_EQ(verdicts,
-            (std::vector<std::string>{"reached", "not reached", "reached", "reached", "measured"}))
+  EXPECT_EQ(verdicts, (std::vector<std::string>{"reached", "no policy can", "reached", "reached",
+                                                "measured"}))
       << ended.out;
 }
 
@@ -79,6 +79,13 @@ TEST_F(ReproduceTest, RunsCasesAndSeeds) {
   ASSERT_EQ(ended.exit_code, 0) << ended.errors;
   EXPECT_NE(ended.out.find("2 of 2 reached"), std::string::npos) << ended.out;
   EXPECT_EQ(files("out/mine/case-2/las"), (std::vector<std::string>{"seed-1", "seed-2"}));
+}
+
+TEST_F(ReproduceTest, RunsOneSeedOfEachForAFirstLook) {
+  write_experiment(std::string("seeds: 2\n") + kClaims);
+  ASSERT_EQ(fairlead("reproduce mine.yaml --quick --out out").exit_code, 0);
+  EXPECT_EQ(files("out/mine/las"), files("out/mine/fifo"));
+  EXPECT_TRUE(std::filesystem::exists(path("out/mine/las/summary.json")));
 }
 
 TEST_F(ReproduceTest, SkipsWhatNeedsPublicTracesThatAreNotThere) {

@@ -23,11 +23,11 @@ TEST_F(SimulateTest, WritesTheResultFiles) {
                                                     "summary.json", "timeline.csv", "users.csv"}));
   EXPECT_EQ(read("out/jobs.csv"),
             "job,user,model,gpus,submit_s,start_s,finish_s,jct_s,queue_s,gpu_types,preemptions,"
-            "migrations,status\n"
-            "a,ann,,4,0,0,100,100,0,V100,0,0,finished\n"
-            "b,bob,,2,10,100,150,140,90,V100,0,0,finished\n"
-            "c,bob,,2,20,100,150,130,80,V100,0,0,finished\n"
-            "d,ann,,1,30,150,155.5,125.5,120,V100,0,0,finished\n");
+            "migrations,status,mix_speed\n"
+            "a,ann,,4,0,0,100,100,0,V100,0,0,finished,1\n"
+            "b,bob,,2,10,100,150,140,90,V100,0,0,finished,1\n"
+            "c,bob,,2,20,100,150,130,80,V100,0,0,finished,1\n"
+            "d,ann,,1,30,150,155.5,125.5,120,V100,0,0,finished,1\n");
   const json summary = read_json("out/summary.json");
   EXPECT_EQ(summary["makespan_s"], 155.5);
   EXPECT_EQ(summary["jct_avg_s"], (100 + 140 + 130 + 125.5) / 4);
@@ -65,7 +65,7 @@ TEST_F(SimulateTest, UntilStopsTheClock) {
   EXPECT_EQ(summary["gpu_utilization"], 1.0);
   EXPECT_TRUE(summary["makespan_s"].is_null());
   // Job d would have been submitted at 30 s; it has a row all the same.
-  EXPECT_NE(read("out/jobs.csv").find("\nd,ann,,1,30,,,,,,0,0,pending\n"), std::string::npos);
+  EXPECT_NE(read("out/jobs.csv").find("\nd,ann,,1,30,,,,,,0,0,pending,1\n"), std::string::npos);
 }
 
 TEST_F(SimulateTest, RejectsAJobLargerThanTheClusterWithAReason) {
@@ -79,7 +79,7 @@ TEST_F(SimulateTest, RejectsAJobLargerThanTheClusterWithAReason) {
   EXPECT_EQ(summary["rejected"], 1);
   EXPECT_EQ(summary["finished"], 1);
   EXPECT_EQ(summary["jobs_rejected"]["larger than the cluster"], 1);
-  EXPECT_NE(read("out/jobs.csv").find("\nlarge,ann,,5,0,,,,,,0,0,rejected\n"), std::string::npos);
+  EXPECT_NE(read("out/jobs.csv").find("\nlarge,ann,,5,0,,,,,,0,0,rejected,1\n"), std::string::npos);
 }
 
 TEST_F(SimulateTest, LenientReadingCountsWhatItLeavesOut) {

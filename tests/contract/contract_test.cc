@@ -144,13 +144,15 @@ class Local : public Subject, private SimClients {
     const Duration work = scene_.workload.durations[job];
     const char* on_term = row % 3 == 0 ? "term=ignore" : "term=checkpoint:500";
     tasks_->add(
-        job, {.command = {"work", fmt::format("{}", work.ms), "every=1", on_term}, .folder = "/"});
+        job, {.command = {"work", fmt::format("{}", work.ms), "every=1", on_term}, .folder = "/"},
+        0);
     inbox_.add(JobSpec{.job = job,
                        .user = jobs.user[job],
                        .name = scene_.workload.names[job],
                        .gpus = jobs.gpus[job],
                        .gpus_min = jobs.gpus[job],
-                       .gpus_max = jobs.gpus[job]});
+                       .gpus_max = jobs.gpus[job],
+                       .task_gpus = jobs.task_gpus[job]});
     io_.connect({});  // what is in the inbox came through the door
   }
   void received(ConnectionId /*connection*/, std::string_view /*bytes*/) override {}

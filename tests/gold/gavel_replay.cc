@@ -1,9 +1,8 @@
 #include "gavel_replay.h"
 
 #include "fairlead/base/check.h"
+#include "fairlead/base/python_random.h"
 #include "fairlead/policy/gavel/rounds.h"
-
-#include "gavel_shuffle.h"
 
 #include <algorithm>
 #include <numeric>

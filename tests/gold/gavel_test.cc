@@ -11,7 +11,6 @@
 
 #include "gavel_files.h"
 #include "gavel_replay.h"
-#include "gavel_shuffle.h"
 #include "gold_csv.h"
 #include <gtest/gtest.h>
 
@@ -342,23 +341,6 @@ TEST(GavelGold, EveryStaticJobOfShockwaveIsEqual) {
     }
     EXPECT_GT(compare_shockwave(folder), 0) << "nothing was compared in " << name;
   }
-}
-
-// What CPython 3.11 gives for r = random.Random(5): r.getrandbits(32) twice, r.shuffle of six
-// numbers after one of three, and the 700th r.getrandbits(32) after that, when the
-// state was renewed.
-TEST(GavelGold, TheShuffleIsPythons) {
-  PythonRandom random(5);
-  EXPECT_EQ(random.bits(), 2675342405U);
-  EXPECT_EQ(random.bits(), 1097127993U);
-  std::vector<std::uint32_t> three = {0, 1, 2};
-  random.shuffle(three);
-  EXPECT_EQ(three, (std::vector<std::uint32_t>{0, 1, 2}));
-  std::vector<std::uint32_t> six = {0, 1, 2, 3, 4, 5};
-  random.shuffle(six);
-  EXPECT_EQ(six, (std::vector<std::uint32_t>{2, 3, 1, 0, 4, 5}));
-  for (int i = 1; i < 700; ++i) random.bits();
-  EXPECT_EQ(random.bits(), 3444801754U);
 }
 
 }  // namespace

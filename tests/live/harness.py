@@ -120,7 +120,7 @@ GONE = (OSError, http.client.HTTPException)  # what a client meets when the daem
 
 
 class Daemon:
-    def __init__(self, nodes, policy="gandiva-fair:quantum_s=1", grace_s=3, flags=(), folder=None):
+    def __init__(self, nodes, policy="gandiva-fair:quantum_s=1,resident=true", grace_s=3, flags=(), folder=None):
         self.base = pathlib.Path(tempfile.mkdtemp(prefix="fl-"))
         os.chmod(self.base, 0o755)  # jobs of other users go through it
         self.folder = pathlib.Path(folder or self.base / "d")
@@ -128,15 +128,16 @@ class Daemon:
         self.work.mkdir(mode=0o777)
         os.chmod(self.work, 0o777)
         self.token = f"FAIRLEAD_LIVE={self.base.name}"
-        self.arguments = [str(Settings.programs / "fairlead"), "serve", "--nodes", nodes, "--policy", policy,
-                          "--grace", str(grace_s), "--folder", str(self.folder), *flags]
+        self.arguments = [str(Settings.programs / "fairlead"), "serve", *(["--nodes", nodes] if nodes else []),
+                          "--policy", policy, "--grace", str(grace_s), "--folder", str(self.folder), *flags]
+        self.environment = dict(os.environ)
         self.program = None
         self.log = open(self.base / "daemon.log", "ab")
 
     # Its life.
 
     def spawn(self):
-        self.program = subprocess.Popen(self.arguments, stdout=subprocess.PIPE, stderr=self.log)
+        self.program = subprocess.Popen(self.arguments, stdout=subprocess.PIPE, stderr=self.log, env=self.environment)
 
     def await_ready(self, limit_s=60):
         """Its first line; raises where it ended instead."""

@@ -107,7 +107,7 @@ class LoadTest(LiveTest):
 
     def test_decisions_while_many_wait(self):
         waiting, turns = Settings.either(1000, 10_000), Settings.either(5, 20)
-        for policy in ("gandiva-fair:quantum_s=1", "tiresias", "fifo:skip=true"):
+        for policy in ("gandiva-fair:quantum_s=1,resident=true", "tiresias", "fifo:skip=true"):
             with self.subTest(policy=policy):
                 self.measure_decisions(policy, waiting, turns)
 

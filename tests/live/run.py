@@ -15,7 +15,8 @@ import unittest
 
 from harness import HERE, Figures, Settings
 
-MODULES = ("kills", "stubborn", "disk", "load", "users", "shares", "moves", "calendar_steps")
+MODULES = ("kills", "stubborn", "disk", "load", "users", "shares", "moves", "trading", "growth", "sessions", "page", "gpus",
+           "calendar_steps")
 
 
 def main():

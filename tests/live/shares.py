@@ -48,7 +48,7 @@ class SharesTest(LiveTest):
 
     def test_tickets_are_shares(self):
         quanta = Settings.either(15, 60)
-        live = self.daemon("4xV100", f"gandiva-fair:quantum_s={QUANTUM_S}")
+        live = self.daemon("4xV100", f"gandiva-fair:quantum_s={QUANTUM_S},resident=true")
         self.files = {}
         for uid, tickets in USERS.items():
             live.set_tickets(name_of(uid), tickets)
@@ -62,20 +62,20 @@ class SharesTest(LiveTest):
         told = {uid: now - told[uid] for uid, now in self.served(live).items()}
         own = {uid: now - own[uid] for uid, now in self.measured().items()}
         took = time.monotonic() - begun
-        limit = Settings.either(0.2, 0.05)
+        limit = Settings.either(0.08, 0.02)
         for title, served in (("as the daemon says", told), ("as the jobs measure", own)):
             total = sum(served.values())
             shares = [served[uid] / total for uid in USERS]
             error = max(abs(share / (tickets / 4) - 1) for share, tickets in zip(shares, USERS.values()))
             Figures.add("shares", f"1:1:2 over {quanta} quanta of 1 s, {title}",
-                        " : ".join(f"{4 * share:.3f}" for share in shares), f"within 2 % (asserted: {100 * limit:.0f} %)")
+                        " : ".join(f"{4 * share:.3f}" for share in shares), "within 2 %")
             Figures.add("shares", f"GPUs in use, {title}", f"{100 * total / took / GPUS:.1f} %")
             with self.subTest(title=title):
                 self.assertLess(error, limit, {job["id"]: (job["user"], job["gpus"], job["gpu_s"], self.files[job["id"]][1].read_text())
                                                for job in live.jobs()})
         starts = sum(len((live.work / f"{file.name}.starts").read_text().splitlines()) for _, file, _ in self.files.values())
         Figures.add("shares", f"of {len(self.files)} jobs, begun again as their turn came on other GPUs of the node",
-                    starts - len(self.files), "0")
+                    starts - len(self.files), "few")
         self.assert_a_newcomer_runs_soon(live)
 
     def assert_a_newcomer_runs_soon(self, live):
@@ -85,7 +85,7 @@ class SharesTest(LiveTest):
         until(marker.exists, 30, "the newcomer runs")
         took = time.monotonic() - begun
         Figures.add("shares", "another user's first job, submitted to running, ms", f"{1000 * took:.0f}", "< 1,000 + a decision")
-        self.assertLess(took, 6 * QUANTUM_S)  # the target is one quantum; see docs/reliability.md
+        self.assertLess(took, 1.5 * QUANTUM_S)
 
     def served(self, live):
         users = live.users()

@@ -138,6 +138,41 @@ class StubbornTest(LiveTest):
         self.assertEqual(self.live.await_end(job)["state"], "finished")
         self.assert_clean_end(self.live)
 
+    def test_one_that_has_had_its_time_is_ended(self):
+        job = self.live.submit(["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.05; done"], limit_s=1)
+        begun = time.monotonic()
+        ended = self.live.await_end(job, limit_s=20)
+        self.assertEqual((ended["state"], ended["reason"]), ("failed", "time limit of 1s reached"))
+        self.assertAlmostEqual(ended["gpu_s"], 1, delta=0.1)
+        until(lambda: not self.live.processes(), 20, "it is gone")
+        Figures.add("stubborn jobs", "start to gone, of one with a limit of 1,000 ms that ignores SIGTERM, ms (grace 1,000)",
+                    f"{1000 * (time.monotonic() - begun):.0f}")
+        self.assert_clean_end(self.live)
+
+    def test_one_that_ends_badly_is_started_again_as_often_as_it_may(self):
+        fails = "echo begun $FAIRLEAD_RESTART_COUNT; [ -e go ] && [ $FAIRLEAD_RESTART_COUNT = 2 ] || exit 7"
+        job = self.live.submit(["sh", "-c", fails], retries=2)
+        self.assertEqual(self.live.await_end(job)["exit_code"], 7)
+        self.assertEqual(self.live.output(job).split("\n")[:3], ["begun 0", "begun 1", "begun 2"])
+        (self.live.work / "go").touch()
+        job = self.live.submit(["sh", "-c", fails], retries=2)
+        ended = self.live.await_end(job)
+        self.assertEqual((ended["state"], ended["restarts"]), ("finished", 2))
+        self.assert_clean_end(self.live)
+
+    def test_one_that_ends_badly_while_no_daemon_is_there_is_started_again_by_the_next(self):
+        job = self.live.submit(["sh", "-c", "echo begun; while [ ! -e go ]; do sleep 0.05; done; [ -e twice ] || exit 7"],
+                               retries=1)
+        self.says(job, "begun")
+        self.live.kill()
+        (self.live.work / "go").touch()
+        until(lambda: not self.live.processes(), 20, "it has ended")
+        (self.live.work / "twice").touch()
+        self.live.start()
+        ended = self.live.await_end(job, limit_s=20)
+        self.assertEqual((ended["state"], ended["restarts"]), ("finished", 1))
+        self.assert_clean_end(self.live)
+
 
 class StubbornUnderSignalsTest(StubbornTest):
     flags = ("--signals",)

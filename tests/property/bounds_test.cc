@@ -68,5 +68,26 @@ TEST(Bounds, TheMakespansIsThatOfAFluid) {
   EXPECT_NEAR(*metrics.summary(facts).bounds.makespan_lower_s, 100 + 25 / 2.25, 1e-3);
 }
 
+// Both copies of each add up to 1 + 1 / 1.25 of a V100.
+TEST(Bounds, TheMakespansIsThatOfAFluidAlsoWhereAllJobsAreAlike) {
+  const World world{
+      .cluster = "1xV100:1,1xK80:1",
+      .jobs = {{.work = seconds(90), .model = "VAE"}, {.work = seconds(90), .model = "VAE"}}};
+  Metrics metrics;
+  run(world, policy_named("hadare"), {}, &metrics);
+  RunFacts facts;
+  facts.bounds = bounds_of(world, true);
+  EXPECT_NEAR(*metrics.summary(facts).bounds.makespan_lower_s, 180 / 1.8, 1e-2);
+}
+
+// GRU on a V100, its reference, has speed 1, on a K80 1 / 4.81.
+TEST(Bounds, MixSpeedsAreMeansOverTheTypesOnWhichAJobRuns) {
+  const World world{.cluster = "1xV100:4,3xK80:4",
+                    .jobs = {{.work = seconds(100), .model = "GRU"}, {.work = seconds(100)}}};
+  const IdVector<JobId, JobBound> bounds = bounds_of(world, false);
+  EXPECT_NEAR(bounds[JobId(0)].mix_speed, (1 + 3 / 4.81) / 4, 1e-5);
+  EXPECT_EQ(bounds[JobId(1)].mix_speed, 1) << "no model: the same everywhere";
+}
+
 }  // namespace
 }  // namespace fairlead

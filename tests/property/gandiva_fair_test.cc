@@ -265,20 +265,21 @@ TEST(GandivaFair, LeavesNoUserFarBehindAmongGangsOfAllSizes) {
 // --- Turns for all jobs -----------------------------------------------------------------------
 
 // Every job here is due a quarter of the time or more, so a turn comes in four quanta on average.
-// Passes stay between two turns ahead and four behind, so none waits for more than six turns.
-constexpr std::int64_t kSixTurns = 6 * 4;
+// After twenty turns without one a job's weight grows, and none waits for more than twenty-four.
+constexpr std::int64_t kMostTurns = 24 * 4;
 
 RC_GTEST_PROP(GandivaFair, GivesEverySingleGpuJobItsTurns, ()) {
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   const History history = history_of(drawn_world(seed, Gangs::kSingles, equal_tickets(seed)).world);
-  RC_ASSERT(history.longest_wait().ms <= kSixTurns * kQuantum.ms);
+  RC_ASSERT(history.longest_wait().ms <= kMostTurns * kQuantum.ms);
 }
 
-// Where gangs are larger, one must also wait until the server is empty enough: as long again.
+// A gang also has to outweigh all that it takes the place of, jobs that waited as long among them: that
+// took 72 turns at most in these worlds.
 TEST(GandivaFair, GivesEveryGangItsTurns) {
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     const DrawnWorld drawn = drawn_world(seed, Gangs::kMixed, equal_tickets(seed));
-    EXPECT_LE(history_of(drawn.world).longest_wait().ms, 2 * kSixTurns * kQuantum.ms)
+    EXPECT_LE(history_of(drawn.world).longest_wait().ms, 4 * kMostTurns * kQuantum.ms)
         << "world " << seed;
   }
 }
@@ -287,7 +288,26 @@ TEST(GandivaFair, GivesEveryGangItsTurns) {
 // gangs of the whole server must come in between.
 TEST(GandivaFair, GivesTurnsToGangsOfTheServerBesideSmallOnesThatFillIt) {
   const World world = endless_world("1xV100:8", {{{4, 8}}, {{1, 1, 8, 1}}});
-  EXPECT_LE(history_of(world).longest_wait().ms, 2 * kSixTurns * kQuantum.ms);
+  EXPECT_LE(history_of(world).longest_wait().ms, 2 * kMostTurns * kQuantum.ms);
+}
+
+// A server keeps 16 jobs of a GPU on two GPUs, and there are more: those that are in make room.
+TEST(GandivaFair, GivesEachOfManyUsersOnFewGpusItsPart) {
+  const World world = endless_world("1xV100:2", std::vector<Sharer>(20, singles(1)));
+  const History history = history_of(world);
+  for (UserId user : ids<UserId>(20)) {
+    EXPECT_NEAR(history.gpu_hours(user, {0}, kNineHours), 0.9, 4 / 60.0);
+  }
+}
+
+// Eight of a user's jobs are in, and each makes room after a GPU-hour: a round of 40 takes 20 h.
+TEST(GandivaFair, GivesEachOfTheManyJobsOfAUserItsTurn) {
+  World world = endless_world("1xV100:2", {singles(40)});
+  world.until = {20 * 3'600'000};
+  const Outcome outcome = run(world, "gandiva-fair");
+  for (std::size_t job = 0; job < 40; ++job) {
+    EXPECT_LE(outcome.jobs[job].start, Time{20 * 3'600'000}) << "job " << job;
+  }
 }
 
 // --- Who the users are ------------------------------------------------------------------------
@@ -383,22 +403,36 @@ TEST(GandivaFairTrading, HelpsTheHighestAndTheLowestAndHarmsNoUser) {
   }
 }
 
-// Over the models of the slides. One in a hundred of the work is what turns and migrations shift.
-TEST(GandivaFairTrading, HarmsNoUserWhateverTheModels) {
+// Over the models of the slides, each user asking for `least` to `most` times what it is entitled to.
+void expect_no_user_harmed(double least, double most, double part, std::uint64_t seed, int worlds) {
   const std::vector<std::string> models = {"VAE",  "SuperResolution", "DCGAN",    "GRU",
                                            "LSTM", "ResNet50",        "ResNeXt50"};
-  Rng rng(1);
-  for (int mix = 0; mix < 12; ++mix) {
-    std::vector<std::string> of_users;
-    const std::size_t users = 3 + rng.below(3);
-    while (of_users.size() < users) of_users.push_back(models[rng.below(models.size())]);
-    const World world = two_types(of_users, 24);
-    const auto before = work_of_users(world, users, kNotTraded);
-    const auto after = work_of_users(world, users, mix % 2 == 0 ? kTraded : kTradedOutside);
-    for (std::size_t user = 0; user < users; ++user) {
-      EXPECT_GE(after[user], before[user] * 0.99) << "mix " << mix << " " << of_users[user];
+  Rng rng(seed);
+  for (int mix = 0; mix < worlds; ++mix) {
+    const std::size_t count = 3 + rng.below(3);
+    std::vector<Sharer> users;
+    while (users.size() < count) {
+      const double demand =
+          32.0 / static_cast<double>(count) * (least + (most - least) * rng.uniform());
+      users.push_back(singles(static_cast<std::size_t>(std::lround(demand))));
+      users.back().model = models[rng.below(models.size())];
+    }
+    const World world = endless_world("2xV100:4,6xK80:4", users);
+    const auto before = work_of_users(world, count, kNotTraded);
+    const auto after = work_of_users(world, count, mix % 2 == 0 ? kTraded : kTradedOutside);
+    for (std::size_t user = 0; user < count; ++user) {
+      EXPECT_GE(after[user], before[user] * part)
+          << "world " << mix << ", " << users[user].model << ", user " << user << " of " << count;
     }
   }
+}
+
+TEST(GandivaFairTrading, HarmsNoUserWhateverTheModels) { expect_no_user_harmed(2, 3, 0.99, 1, 12); }
+
+// Here some users have more without trades than they are entitled to: a few jobs that run all the time
+// are on fast GPUs or are not. That is what they lose.
+TEST(GandivaFairTrading, LeavesUsersThatCanUseLittleMoreThanTheyHaveWhatTheyAreEntitledTo) {
+  expect_no_user_harmed(0.9, 1.5, 0.8, 2, 24);
 }
 
 // The slides' price is a third user's speedup; the external one may also lie between two.
@@ -410,10 +444,15 @@ TEST(GandivaFairTrading, NeedsAUserToTradeWith) {
   EXPECT_GT(history_of(two_types({"VAE", "ResNeXt50"}, 48), kTradedOutside).trades, 0);
 }
 
-TEST(GandivaFairTrading, ChangesNothingAmongEqualSpeedups) {
+// GPUs are counted by their worth where users trade, so turns may come in another order.
+TEST(GandivaFairTrading, ChangesNoUsersWorkAmongEqualSpeedups) {
   const World world = two_types({"GRU", "GRU", "GRU"}, 32);
-  EXPECT_EQ(run(world, kTraded).hash, run(world, kNotTraded).hash);
-  EXPECT_EQ(run(world, kTradedOutside).hash, run(world, kNotTraded).hash);
+  const auto before = work_of_users(world, 3, kNotTraded);
+  for (std::string_view policy : {kTraded, kTradedOutside}) {
+    EXPECT_EQ(history_of(world, policy).trades, 0) << policy;
+    const auto after = work_of_users(world, 3, policy);
+    for (std::size_t user = 0; user < 3; ++user) EXPECT_NEAR(after[user] / before[user], 1, 0.01);
+  }
 }
 
 // --- Failures and restarts --------------------------------------------------------------------

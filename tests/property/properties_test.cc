@@ -32,6 +32,20 @@ TEST(Properties, GpusAreNeverHeldTwiceGangsAreWholeJobsAreConserved) {
   EXPECT_EQ(broken("JobsAreConserved", policy_variants(), {}, jobs_lost), "");
 }
 
+// Where all nodes are alike and in one rack, no placement refuses a gang for ever: whatever the sizes
+// of tasks, all that could run ever does.
+TEST(Properties, NoJobStarvesWhereNodesAreAlike) {
+  const auto property = [](const World& world, const std::string& policy) -> std::string {
+    const Outcome outcome = run(world, policy);
+    if (!outcome.problems.empty()) return outcome.problems.front();
+    if (outcome.counts.pending == 0) return "";
+    return fmt::format("{} jobs never finish", outcome.counts.pending);
+  };
+  EXPECT_EQ(broken("NoJobStarves", policy_variants(),
+                   {.racks = false, .types = false, .models = false}, property),
+            "");
+}
+
 TEST(Properties, JobsSurviveNodesThatFail) {
   const auto property = [](const World& world, const std::string& policy) -> std::string {
     const Outcome outcome = run(world, policy);

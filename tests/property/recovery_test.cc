@@ -6,6 +6,7 @@
 #include "fairlead/base/rng.h"
 #include "fairlead/engine/tables_difference.h"
 #include "fairlead/journal/audit.h"
+#include "testing/grouped_world.h"
 #include "testing/property.h"
 #include "testing/world.h"
 
@@ -96,6 +97,13 @@ TEST(Recovery, TheSameOnMeasuredSpeeds) {
   EXPECT_EQ(broken("GoesOnMeasured", policy_variants(), {.faults = true}, property), "");
 }
 
+TEST(Recovery, TheSameWithGroupsAndQuotas) {
+  const auto goes_on = [](const World& world, const std::string& policy) {
+    return going_on_differs(in_groups(world), policy);
+  };
+  EXPECT_EQ(broken("GoesOnInGroups", grouping_policies(), {.faults = true}, goes_on), "");
+}
+
 // What the policy remembers, as the record of a snapshot has it.
 struct LastSnapshot : RecordSink {
   void on(const Record& record) override {
@@ -149,6 +157,13 @@ TEST(Recovery, TheSameInAnOpenWorldOnMeasuredSpeeds) {
     return coming_back_differs(measured(world), policy);
   };
   EXPECT_EQ(broken("ComesBackMeasured", policy_variants(), {.unreliable = true}, property), "");
+}
+
+TEST(Recovery, TheSameInAnOpenWorldWithGroupsAndQuotas) {
+  const auto comes_back = [](const World& world, const std::string& policy) {
+    return coming_back_differs(in_groups(world), policy);
+  };
+  EXPECT_EQ(broken("ComesBackInGroups", grouping_policies(), {.unreliable = true}, comes_back), "");
 }
 
 // Another policy takes the jobs over: none is lost.

@@ -135,10 +135,17 @@ TEST_F(Commands, TheQueueIsShownByPsAndWithoutACommand) {
   EXPECT_EQ(filtered.errors, "");
 }
 
+TEST_F(Commands, ASessionNeedsATerminal) {
+  const Ended ended = fairlead("run --tty -- bash < /dev/null");
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_EQ(ended.errors, "fairlead: --tty: standard input and output are no terminal\n");
+}
+
 TEST_F(Commands, ASubmissionCarriesWhatTheShellHas) {
   on("POST /v1/jobs", json{{"id", 12}}, 201);
   const Ended ended =
-      ask("submit -g 2 -n resnet --model ResNet50 --time 1h30m --types V100,K80 --processes 2 -- "
+      ask("submit -g 2 -n resnet --model ResNet50 --time 1h30m --types V100,K80 --processes 2 "
+          "--limit 2d --retries 3 -- "
           "python 'a b.py' '[1,2]' -g 5 -- --name",
           "umask 027; export MARK='a=b c'");
   EXPECT_EQ(ended.out, "12\n");
@@ -151,6 +158,8 @@ TEST_F(Commands, ASubmissionCarriesWhatTheShellHas) {
   EXPECT_EQ(body["gpus"], 2);
   EXPECT_EQ(body["processes"], 2);
   EXPECT_EQ(body["declared_s"], 5400);
+  EXPECT_EQ(body["limit_s"], 172'800);
+  EXPECT_EQ(body["retries"], 3);
   EXPECT_EQ(body["types"], (json{"V100", "K80"}));
   EXPECT_EQ(body["command"], (json{"python", "a b.py", "[1,2]", "-g", "5", "--", "--name"}));
   EXPECT_EQ(body["umask"], 027);
@@ -166,7 +175,7 @@ TEST_F(Commands, WhatTheShellSetsIsNotReplaced) {
   const json body = body_of("POST /v1/jobs");
   EXPECT_EQ(std::ranges::count(body["environment"], json("PYTHONUNBUFFERED=")), 1);
   EXPECT_EQ(std::ranges::count(body["environment"], json("PYTHONUNBUFFERED=1")), 0);
-  EXPECT_FALSE(body.contains("declared_s") || body.contains("types"));
+  EXPECT_FALSE(body.contains("declared_s") || body.contains("limit_s") || body.contains("types"));
 }
 
 TEST_F(Commands, ACommandIsSetApart) {
@@ -340,6 +349,28 @@ TEST_F(Commands, TopShowsJobsGpusAndUsersOnceWhereThereIsNoTerminal) {
 TEST_F(Commands, WhyPrintsTheDaemonsLines) {
   on("GET /v1/jobs/12/why", json{{"job", 12}, {"lines", {"It waits.", "For \x1b[2J."}}});
   EXPECT_EQ(ask("why 12").out, "It waits.\nFor ?[2J.\n");
+}
+
+TEST_F(Commands, WhatIfComparesPoliciesOnTheQueue) {
+  on("GET /v1/cluster", json::parse(kCluster));
+  on("GET /v1/users", json{{"users", json::array()}});
+  on("GET /v1/jobs?all=1",
+     json{{"jobs", {job(3, "cancelled"), job(7, "running"), job(9, "waiting")}}});
+  const Ended ended = ask("whatif --policy srtf --policy gandiva-fair:quantum_s=30 --out runs");
+  EXPECT_EQ(ended.errors, "");
+  EXPECT_NE(ended.out.find("\nfifo (now)"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("\ngandiva-fair:quantum_s=30  "), std::string::npos);
+  EXPECT_NE(ended.out.find("\n  job 9 still takes 1m: as declared\n"), std::string::npos);
+  const Ended report = fairlead("report runs");
+  EXPECT_EQ(report.exit_code, 0) << report.errors;
+  EXPECT_NE(report.out.find("3 runs of 2 jobs"), std::string::npos) << report.out;
+  const json answer = json::parse(ask("whatif --policy srtf --json").out, nullptr, false);
+  EXPECT_EQ(answer["policies"].size(), 2U);
+  EXPECT_EQ(ask("whatif --policy none").exit_code, 2);
+  EXPECT_EQ(ask("whatif").exit_code, 2);
+  on("GET /v1/jobs?all=1", json{{"jobs", json::array()}});
+  EXPECT_EQ(ask("whatif --policy srtf").errors,
+            "fairlead: no job wants GPUs now; `fairlead ps` shows the jobs\n");
 }
 
 TEST_F(Commands, WhenForecastsByTheDaemonsPolicy) {

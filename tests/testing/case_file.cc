@@ -55,7 +55,7 @@ Result<WorldJob> parse_job(const std::vector<std::string>& words) {
       words[6] != "work") {
     return input_error(
         "write: job NAME gpus N arrive TIME work TIME [user NAME] [tickets N] [model NAME] [min N] "
-        "[max N]");
+        "[max N] [tasks N]");
   }
   const auto gpus = parse_integer(words[3]);
   if (!gpus || *gpus < 1) return input_error("not a number of GPUs: {}", words[3]);
@@ -74,10 +74,13 @@ Result<WorldJob> parse_job(const std::vector<std::string>& words) {
       const auto tickets = parse_integer(words[i + 1]);
       if (!tickets || *tickets < 1) return input_error("not a number of tickets: {}", words[i + 1]);
       job.tickets = *tickets;
-    } else if (words[i] == "min" || words[i] == "max") {
-      const auto bound = parse_integer(words[i + 1]);
-      if (!bound || *bound < 1) return input_error("not a number of GPUs: {}", words[i + 1]);
-      (words[i] == "min" ? job.gpus_min : job.gpus_max) = static_cast<std::uint32_t>(*bound);
+    } else if (words[i] == "min" || words[i] == "max" || words[i] == "tasks") {
+      const auto count = parse_integer(words[i + 1]);
+      if (!count || *count < 1) return input_error("not a number of GPUs: {}", words[i + 1]);
+      std::uint32_t& asked = words[i] == "min"   ? job.gpus_min
+                             : words[i] == "max" ? job.gpus_max
+                                                 : job.task_gpus;
+      asked = static_cast<std::uint32_t>(*count);
     } else {
       return input_error("a job has no such word: {}", words[i]);
     }
@@ -181,7 +184,7 @@ Result<bool> add_setting(World& world, const std::vector<std::string>& words) {
   return true;
 }
 
-Status add_line(Case& golden, const std::vector<std::string>& words) {
+Status add_line(GoldenCase& golden, const std::vector<std::string>& words) {
   FL_TRY_ASSIGN(is_setting, add_setting(golden.world, words));
   if (is_setting) return {};
   if (words[0] == "cluster" && words.size() >= 2) {
@@ -227,6 +230,7 @@ std::string job_text(const WorldJob& job) {
   if (!job.model.empty()) text += fmt::format("  model {}", job.model);
   if (job.gpus_min != 0) text += fmt::format("  min {}", job.gpus_min);
   if (job.gpus_max != 0) text += fmt::format("  max {}", job.gpus_max);
+  if (job.task_gpus != 1) text += fmt::format("  tasks {}", job.task_gpus);
   return text;
 }
 
@@ -240,7 +244,7 @@ std::string gang_text(Gang gang) {
 
 class EventLines : public RecordSink {
  public:
-  explicit EventLines(const Case& golden)
+  explicit EventLines(const GoldenCase& golden)
       : job_names_(golden.job_names),
         shows_passes_(golden.shows_passes),
         shows_trades_(golden.shows_trades) {}
@@ -307,15 +311,15 @@ class EventLines : public RecordSink {
 
 }  // namespace
 
-Result<Case> read_case(const std::filesystem::path& path) {
+Result<GoldenCase> read_case(const std::filesystem::path& path) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   return parse_case(text.str(), path.string());
 }
 
-Result<Case> parse_case(std::string_view text, std::string_view name) {
+Result<GoldenCase> parse_case(std::string_view text, std::string_view name) {
   std::istringstream lines{std::string(text)};
-  Case golden;
+  GoldenCase golden;
   golden.world.settings.faults.checkpoint_interval = {};
   std::int64_t number = 0;
   bool in_head = true;
@@ -368,14 +372,14 @@ std::string case_text(const World& world, std::string_view policy, std::string_v
   return text + "expect\n";
 }
 
-std::vector<std::string> timeline(const Case& golden) {
+std::vector<std::string> timeline(const GoldenCase& golden) {
   EventLines lines(golden);
   const Outcome outcome = run(golden.world, policy_named(golden.policy), {}, &lines);
   for (const std::string& problem : outcome.problems) lines.lines.push_back("audit: " + problem);
   return lines.lines;
 }
 
-std::string with_timeline(const Case& golden, const std::vector<std::string>& lines) {
+std::string with_timeline(const GoldenCase& golden, const std::vector<std::string>& lines) {
   std::string text = golden.head;
   for (const std::string& line : lines) text += "  " + line + "\n";
   return text;

@@ -12,12 +12,12 @@
 //   show     pass                       optional: the passes of jobs, in quanta, on change
 //   show     trades                     optional: who sells GPUs of a type to whom, and the price
 //   job      a  gpus 4  arrive 0s     work 2h
-//   job      b  gpus 4  arrive 1h10m  work 10m  user ben  tickets 2  model VAE  min 1  max 8
+//   job      b  gpus 4  arrive 1h10m  work 10m  user ben  tickets 2  model VAE  min 2  max 8  tasks 2
 //   expect                              UPDATE_GOLDEN=1 rewrites what is below this line
 //     0s     a  place  n0:4
 //     4200s  a  stop
 //
-// Times are numbers with a unit, h, m, s or ms, and sums of those. Jobs that name no user are those
+// `tasks` is the GPUs of each task. Times are numbers with a unit, h, m, s or ms, and sums of those. Jobs that name no user are those
 // of one. What is left out of `costs`, or all of it, costs nothing; a job that loses its gang with a
 // node keeps its work unless `checkpoint` says otherwise. tests/golden has the cases that must pass;
 // a property that fails prints one (property.h).
@@ -33,7 +33,7 @@
 
 namespace fairlead {
 
-struct Case {
+struct GoldenCase {
   std::string head;  // the file up to and with the line "expect"
   World world;
   std::string policy;
@@ -44,9 +44,9 @@ struct Case {
 };
 
 // Errors name file and line.
-Result<Case> read_case(const std::filesystem::path& path);
+Result<GoldenCase> read_case(const std::filesystem::path& path);
 // The same from text; `name` takes the file's place in errors.
-Result<Case> parse_case(std::string_view text, std::string_view name);
+Result<GoldenCase> parse_case(std::string_view text, std::string_view name);
 
 // The text of a case, up to and with "expect", of that world under that policy; `about` says what it
 // shows. Read again, it gives the same run. REQUIRES: costs and network are what a case can say:
@@ -54,9 +54,9 @@ Result<Case> parse_case(std::string_view text, std::string_view name);
 std::string case_text(const World& world, std::string_view policy, std::string_view about);
 
 // What happens, one line per event that a reader cares about.
-std::vector<std::string> timeline(const Case& golden);
+std::vector<std::string> timeline(const GoldenCase& golden);
 
 // The text of a case file with that timeline.
-std::string with_timeline(const Case& golden, const std::vector<std::string>& lines);
+std::string with_timeline(const GoldenCase& golden, const std::vector<std::string>& lines);
 
 }  // namespace fairlead

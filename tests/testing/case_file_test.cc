@@ -28,8 +28,9 @@ TEST(CaseFile, SaysAllThatAWorldHas) {
   World world{.cluster = "1xV100:2,1xK80:1 | 2xV100:4", .seed = 4, .until = {90'000}};
   world.jobs = {{.submit = {1'500},
                  .gpus = 2,
-                 .gpus_min = 1,
+                 .gpus_min = 2,
                  .gpus_max = 8,
+                 .task_gpus = 2,
                  .work = seconds(7),
                  .user = "ben",
                  .model = "VAE",
@@ -52,13 +53,14 @@ TEST(CaseFile, SaysAllThatAWorldHas) {
             "outage   n1  10s  20500ms\n"
             "checkpoint  7s\n"
             "until    90s\n"
-            "job      j0  gpus 2  arrive 1500ms  work 7s  user ben  tickets 3  model VAE  min 1  "
-            "max 8\n"
+            "job      j0  gpus 2  arrive 1500ms  work 7s  user ben  tickets 3  model VAE  min 2  "
+            "max 8  tasks 2\n"
             "expect\n");
   const World again = read_back(case_text(world, "las", "All."));
   EXPECT_EQ(again.settings.faults.mtbf_h, 0.02);
   EXPECT_EQ(again.settings.faults.outages.front().up, Time{20'500});
   EXPECT_EQ(again.jobs.front().gpus_max, 8U);
+  EXPECT_EQ(again.jobs.front().task_gpus, 2U);
   EXPECT_EQ(again.settings.costs.migrate[2], seconds(30));
 }
 

@@ -96,6 +96,18 @@ void draw_elastic(Rng& rng, WorldJob& job) {
   job.gpus_max = job.gpus << rng.below(3);
 }
 
+// Makes the gangs multiples of a task that some node has room for, mostly.
+void draw_tasks(Rng& rng, WorldJob& job, std::uint32_t node_gpus) {
+  job.task_gpus = 1 + static_cast<std::uint32_t>(rng.below(std::min(job.gpus, node_gpus)));
+  if (rng.below(20) == 0) job.task_gpus = job.gpus;
+  const auto whole = [&](std::uint32_t gpus) {
+    return gpus == 0 ? 0 : std::max(whole_tasks(gpus, job.task_gpus), job.task_gpus);
+  };
+  job.gpus = whole(job.gpus);
+  job.gpus_min = whole(job.gpus_min);
+  job.gpus_max = whole(job.gpus_max);
+}
+
 }  // namespace
 
 World drawn_world(std::uint64_t seed, const Ingredients& may) {
@@ -125,6 +137,14 @@ World drawn_world(std::uint64_t seed, const Ingredients& may) {
     if (models) job.model = kModels[rng.below(kModels.size())];
     if (elastic && rng.below(2) == 0) draw_elastic(rng, job);
     world.jobs.push_back(job);
+  }
+  // Drawn apart, so that the worlds without tasks are as they would be.
+  Rng tasks = Rng(seed).split(1);
+  if (has(tasks, may.tasks)) {
+    for (WorldJob& job : world.jobs) {
+      if (tasks.below(2) == 0)
+        draw_tasks(tasks, job, static_cast<std::uint32_t>(cluster.node_gpus));
+    }
   }
   const std::uint32_t gang_max = std::ranges::max(world.jobs, {}, &WorldJob::gpus).gpus;
   if (costs) world.settings.costs = drawn_costs(rng, gang_max);

@@ -15,6 +15,7 @@ struct Ingredients {
   bool types = true;    // several GPU types
   bool models = true;   // speeds that depend on GPU type and tier
   bool elastic = true;  // jobs that take from gpus_min to gpus_max GPUs
+  bool tasks = true;    // jobs whose tasks have several GPUs
   bool costs = true;
   bool faults = false;
   bool unreliable =

@@ -77,6 +77,9 @@ std::vector<Change> simplifications() {
         for (WorldJob& job : world.jobs) job.gpus_min = job.gpus_max = 0;
       },
       [](World& world) {
+        for (WorldJob& job : world.jobs) job.task_gpus = 1;
+      },
+      [](World& world) {
         for (WorldJob& job : world.jobs) job.user = "u0";
       },
       [](World& world) {

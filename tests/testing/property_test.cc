@@ -107,6 +107,8 @@ TEST(DrawnWorld, HasEachIngredientInSomeWorldsAndNotInOthers) {
         std::ranges::any_of(world.jobs, [](const WorldJob& job) { return !job.model.empty(); });
     have["elastic"] += std::ranges::any_of(
         world.jobs, [](const WorldJob& job) { return job.gpus_max > job.gpus; });
+    have["tasks"] +=
+        std::ranges::any_of(world.jobs, [](const WorldJob& job) { return job.task_gpus > 1; });
     have["start"] += world.settings.costs.start > Duration{};
     have["migrate"] += world.settings.costs.migrate[0] > Duration{};
     have["checkpoint"] += world.settings.faults.checkpoint_interval > Duration{};

@@ -43,6 +43,7 @@ std::string text_of(const Record& record) {
   };
   return std::visit(
       Overloaded{
+          [](const record::Group& group) { return fmt::format("group {}", group.name); },
           [](const record::User& user) { return fmt::format("user {}", user.name); },
           [](const record::Node& node) { return fmt::format("node {}", node.name); },
           [&](const record::Arrived& arrived) { return job("arrived", arrived.asked.job); },
@@ -161,6 +162,7 @@ Batch ScriptedWorld::Script::wait(Time until, bool /*awaited*/) {
   script.erase(script.begin());
   return {.now = current.now.value_or(at),
           .present = current.present,
+          .groups = current.groups,
           .users = current.users,
           .nodes = current.nodes,
           .jobs = current.jobs,

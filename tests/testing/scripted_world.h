@@ -31,6 +31,7 @@ class ScriptedWorld {
  public:
   // What the world says at one instant.
   struct Instant {
+    std::vector<GroupSpec> groups{};
     std::vector<UserSpec> users{};
     std::vector<NodeJoin> nodes{};
     std::vector<JobSpec> jobs{};

@@ -71,10 +71,14 @@ Workload workload_of(const World& world) {
     row.id = id;
     row.user = job.user;
     row.tickets = job.tickets;
+    row.group = job.group;
+    row.group_tickets = job.group_tickets;
+    row.group_quota = job.group_quota;
     row.model = job.model;
     row.gpus = job.gpus;
     row.gpus_min = job.gpus_min;
     row.gpus_max = job.gpus_max;
+    row.task_gpus = job.task_gpus;
     row.submit = job.submit;
     row.duration = job.work;
     const Status status = builder.add(row, "world:1:1");
@@ -230,7 +234,7 @@ std::vector<std::string> policy_variants() {
        "tiresias:limits=5/60,placement=yarn",
        "stride:quantum_s=5",
        "gang-stride:quantum_s=5",
-       "gang-stride:quantum_s=5,cap=false,placement=consolidate",
+       "gang-stride:quantum_s=5,cap=true,placement=consolidate",
        "gang-stride:quantum_s=5,skip=false",
        "proportional:round_s=5",
        "optimus:round_s=5,switch_s=1",
@@ -238,10 +242,14 @@ std::vector<std::string> policy_variants() {
        "gandiva-fair:quantum_s=5",
        "gandiva-fair:quantum_s=3,balance_quanta=1,gain=0,cool_down_quanta=0,moves=4,trade_quanta=1,"
        "price=external",
-       "gandiva-fair:quantum_s=5,tickets=equal,skip=false,cap=false,balance=false",
+       "gandiva-fair:quantum_s=5,tickets=equal,balance=false",
+       "gandiva-fair:quantum_s=5,turns=strict",
+       "gandiva-fair:quantum_s=5,turns=stride,balance=false",
        "gandiva-fair:quantum_s=5,jobs_per_gpu_max=1.5,trade=false",
+       "gandiva-fair:quantum_s=5,resident=true,notes=true",
        "gavel:round_s=5,reallocation_s=12",
        "gavel:round_s=5,reallocation_s=0,objective=ftf,placement=yarn",
+       "gavel:round_s=5,reallocation_s=12,ties=none",
        "gavel:round_s=7,reallocation_s=20,objective=makespan,between_rounds=fill",
        "gavel:round_s=5,reallocation_s=12,objective=max-throughput,aware=false",
        "gavel:round_s=5,reallocation_s=12,objective=fifo,between_rounds=fill",

@@ -26,10 +26,14 @@ struct WorldJob {
   std::uint32_t gpus = 1;
   std::uint32_t gpus_min = 0;  // 0: gpus
   std::uint32_t gpus_max = 0;
+  std::uint32_t task_gpus = 1;
   Duration work = seconds(1);
   std::string user = "ann";
   std::string model{};
   std::int64_t tickets = 0;  // of the user; 0: not named
+  std::string group{};       // of the user; empty: not named
+  std::int64_t group_tickets = 0;
+  std::int64_t group_quota = 0;
 };
 
 struct World {

@@ -23,8 +23,21 @@ export function header(app: App): HTMLElement {
       `) in ${plural(cluster.nodes.name.length, "node")} and ${plural(cluster.racks, "rack")}. `,
       `${plural(data.runs.length, "run")}, the longest over ${duration(span)}. Times count from the first submission.`,
     ),
+    ...racks(app),
     ...settings(app),
   );
+}
+
+// What the racks' links carry, where the cluster says so; equal ones once.
+function racks(app: App): HTMLElement[] {
+  const names = new Map<string, string[]>();
+  for (const { name, about } of app.data.runs[0].summary.racks ?? []) {
+    names.set(about, [...(names.get(about) ?? []), name]);
+  }
+  return [...names].map(([about, alike]) => {
+    const which = alike.length > 3 ? `${alike[0]} to ${alike[alike.length - 1]}` : alike.join(", ");
+    return el("p", {}, bdi(which), `: ${about}.`);
+  });
 }
 
 // What `--set` gave, once if it was the same for all runs.

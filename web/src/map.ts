@@ -140,7 +140,9 @@ export class ClusterMap {
     pen.font = "11px system-ui, sans-serif";
     pen.textBaseline = "top";
     pen.fillStyle = theme.muted;
-    for (const { rack, x, y } of plan.racks) pen.fillText(`rack ${rack}`, x, y);
+    for (const { rack, x, y, width } of plan.racks) {
+      pen.fillText(this.app.data.runs[0].summary.racks?.[rack]?.name ?? `rack ${rack}`, x, y, width);
+    }
     pen.strokeStyle = theme.rule;
     pen.lineWidth = 1;
     for (let gpu = 0; gpu < layout.gpus; gpu++) {

@@ -114,6 +114,7 @@ export interface Summary {
   cluster: string;
   trace: string;
   settings?: Record<string, string>; // what --set gave
+  racks?: { name: string; about: string }[]; // of a cluster that says more of its links
   jobs_read: number;
   finished: number;
   failed: number;
@@ -133,12 +134,23 @@ export interface Summary {
   placements: Record<string, number>;
   users: {
     user: string;
+    group?: string;
     tickets: number;
     jobs: number;
     gpu_hours: number;
     work_gpu_hours: number;
     entitled_gpu_hours: number;
-    throughput_share: number;
+    throughput_share: number; // of the work done in contended time
+  }[];
+  // Left out where no user has one.
+  groups?: {
+    group: string;
+    tickets: number;
+    quota: number | null;
+    users: number;
+    jobs: number;
+    gpu_hours: number;
+    entitled_gpu_hours: number;
   }[];
   fairness: Record<string, number | null>;
   bounds: { makespan_lower_s: number | null; jct_avg_lower_s: number | null };

@@ -51,8 +51,14 @@ const METRICS: Metric[] = [
     better: "less",
   },
   {
+    label: "Worst user short of its share",
+    of: (s) => s.fairness.effective_shortfall_max ?? null,
+    format: percent,
+    better: "less",
+  },
+  {
     label: "Finish-time fairness, worst",
-    of: (s) => s.fairness.ftf_max ?? null,
+    of: (s) => s.fairness.bounded_ftf_max ?? null,
     format: number,
     better: "less",
   },

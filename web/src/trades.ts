@@ -120,7 +120,7 @@ function pairTable(app: App, pairs: Pair[]): HTMLElement {
   );
 }
 
-// A user gains where its share of all work done exceeds its share of what was due.
+// A user gains where its share of the work done in contended time exceeds its share of what was due.
 function gainTable(app: App, pairs: Pair[]): HTMLElement {
   const rowOf = new Map(app.data.users.map((user, row) => [user, row]));
   const { users } = app.run.summary;
@@ -147,7 +147,7 @@ function gainTable(app: App, pairs: Pair[]): HTMLElement {
     [
       { title: "User", text: true, cell: (row) => bdi(row.user) },
       { title: "Role", text: true, cell: role },
-      { title: "of all work", cell: (row) => percent(row.throughput_share) },
+      { title: "of contended work", cell: (row) => percent(row.throughput_share) },
       { title: "of all entitled", cell: (row) => percent(row.due) },
       {
         title: "Difference",

@@ -9,6 +9,7 @@ import type { Summary } from "./schema";
 import { resample } from "./series";
 
 type UserRow = Summary["users"][number];
+type GroupRow = NonNullable<Summary["groups"]>[number];
 const FEW = 20;
 const SPARK = { width: 150, height: 20 };
 
@@ -20,7 +21,9 @@ export function usersSection(app: App): HTMLElement {
   const draw = () => {
     const rows = [...app.run.summary.users].sort((a, b) => b.gpu_hours - a.gpu_hours);
     const shown = all ? rows : rows.slice(0, FEW);
+    const groups = app.run.summary.groups ?? [];
     place.replaceChildren(scroller("Users", table("Users", columns(app, rowOf), shown)));
+    if (groups.length > 0) place.prepend(scroller("Groups", table("Groups", GROUP_COLUMNS, groups)));
     if (shown.length < rows.length) {
       const more = button(`Show all ${count(rows.length)} users`, () => {
         all = true;
@@ -79,10 +82,25 @@ function drawChart(app: App, chart: Chart): void {
   });
 }
 
+const GROUP_COLUMNS: Column<GroupRow>[] = [
+  { title: "Group", text: true, cell: (g) => bdi(g.group) },
+  { title: "Tickets", cell: (g) => number(g.tickets) },
+  { title: "Quota, GPUs", cell: (g) => (g.quota === null ? "none" : count(g.quota)) },
+  { title: "Users", cell: (g) => count(g.users) },
+  { title: "Jobs", cell: (g) => count(g.jobs) },
+  { title: "GPU-hours held", cell: (g) => number(g.gpu_hours) },
+  { title: "entitled", cell: (g) => number(g.entitled_gpu_hours) },
+  {
+    title: "held / entitled",
+    cell: (g) => percent(g.entitled_gpu_hours > 0 ? g.gpu_hours / g.entitled_gpu_hours : null, 0),
+  },
+];
+
 function columns(app: App, rowOf: Map<string, number>): Column<UserRow>[] {
   const { shares } = app.run;
   return [
     { title: "User", text: true, cell: (u) => userButton(app, u.user, rowOf.get(u.user) ?? -1) },
+    ...(app.run.summary.groups ? [{ title: "Group", text: true, cell: (u: UserRow) => bdi(u.group ?? "") }] : []),
     { title: "Tickets", cell: (u) => number(u.tickets) },
     { title: "Jobs", cell: (u) => count(u.jobs) },
     { title: "GPU-hours held", cell: (u) => number(u.gpu_hours) },
@@ -92,7 +110,7 @@ function columns(app: App, rowOf: Map<string, number>): Column<UserRow>[] {
       cell: (u) => percent(u.entitled_gpu_hours > 0 ? u.gpu_hours / u.entitled_gpu_hours : null, 0),
     },
     { title: "Work, GPU-hours", cell: (u) => number(u.work_gpu_hours) },
-    { title: "of all work", cell: (u) => percent(u.throughput_share) },
+    { title: "of contended work", cell: (u) => percent(u.throughput_share) },
     {
       title: "Over time",
       text: true,

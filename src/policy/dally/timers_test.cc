@@ -1,4 +1,4 @@
-#include "fairlead/policy/dally/dally.h"
+#include "fairlead/policy/dally/options.h"
 #include "testing/world.h"
 
 #include <gtest/gtest.h>

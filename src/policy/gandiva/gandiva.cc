@@ -67,8 +67,8 @@ class Gandiva : public Policy {
   void give_homes(const View& view);
   Home find_room(const View& view, JobId job) const;
   Home find_node(std::uint32_t gpus, TypeMask types) const;
-  Home find_nodes(Among among, std::uint32_t gpus, TypeMask types) const;
-  Home find_shared(std::uint32_t gpus, TypeMask types) const;
+  Home find_nodes(Among among, GangAsked gang, TypeMask types) const;
+  Home find_shared(GangAsked asked, TypeMask types) const;
   std::uint32_t room_of(TypeMask types) const;
   bool is_crowded(const Home& home) const;
   void migrate(const View& view, Plan& plan);
@@ -184,7 +184,7 @@ void Gandiva::resize_node(const View& view, Plan& plan, NodeId node) {
 }
 
 void Gandiva::wait_for_home(const View& view, JobId job) {
-  waiting_.add(0, view.jobs.gpus[job], view.jobs.types[job],
+  waiting_.add(0, gang_asked(view.jobs, job), view.jobs.types[job],
                {.major = view.jobs.arrival[job].ms, .job = job});
 }
 
@@ -258,7 +258,7 @@ void Gandiva::give_homes(const View& view) {
   while (ClassQueue::Class* const next = waiting_.first_open()) {
     const JobId job = next->head().job;
     Home home = find_room(view, job);
-    if (home.empty()) home = find_shared(next->gpus(), next->types());
+    if (home.empty()) home = find_shared(next->gang(), next->types());
     if (home.empty()) {
       next->block();
       continue;
@@ -272,18 +272,18 @@ void Gandiva::give_homes(const View& view) {
   }
 }
 
-// A home that crowds no job, or none: there is one wherever there is enough room.
+// A home that crowds no job, or none: there is one wherever there is enough room for its tasks.
 Gandiva::Home Gandiva::find_room(const View& view, JobId job) const {
-  const std::uint32_t gpus = view.jobs.gpus[job];
+  const GangAsked gang = gang_asked(view.jobs, job);
   const TypeMask types = view.jobs.types[job];
-  if (room_of(types) < gpus) return {};
-  Home home = find_node(gpus, types);
+  if (room_of(types) < gang.gpus) return {};
+  Home home = find_node(gang.gpus, types);
   for (Among among : {Among::kEmptyNodes, Among::kAllNodes}) {
     for (GpuTypeId type : ids<GpuTypeId>(room_.size())) {
-      if (home.empty()) home = find_nodes(among, gpus, types & type_bit(type));
+      if (home.empty()) home = find_nodes(among, gang, types & type_bit(type));
     }
   }
-  if (home.empty()) home = find_nodes(Among::kAllNodes, gpus, types);
+  if (home.empty()) home = find_nodes(Among::kAllNodes, gang, types);
   return home;
 }
 
@@ -309,7 +309,8 @@ Gandiva::Home Gandiva::find_node(std::uint32_t gpus, TypeMask types) const {
 }
 
 // Several nodes, those with the most room first; none if they have too little together.
-Gandiva::Home Gandiva::find_nodes(Among among, std::uint32_t gpus, TypeMask types) const {
+Gandiva::Home Gandiva::find_nodes(Among among, GangAsked gang, TypeMask types) const {
+  std::uint32_t gpus = gang.gpus;
   if (room_of(types) < gpus) return {};
   Home home;
   std::uint32_t together = 0;
@@ -317,7 +318,7 @@ Gandiva::Home Gandiva::find_nodes(Among among, std::uint32_t gpus, TypeMask type
     const NodeState& state = nodes_[node];
     if ((types & type_bit(state.type)) == 0) continue;
     if (among == Among::kEmptyNodes && state.promised > 0) continue;
-    const std::uint32_t left = state.room();
+    const std::uint32_t left = whole_tasks(state.room(), gang.task_gpus);
     if (left == 0) continue;
     home.push_back({.node = node, .gpus = static_cast<std::uint16_t>(left)});
     together += left;
@@ -337,8 +338,9 @@ Gandiva::Home Gandiva::find_nodes(Among among, std::uint32_t gpus, TypeMask type
 }
 
 // The least crowded home of a job of the same gang size, on nodes of that affinity; then the first
-// one, then one on a single node.
-Gandiva::Home Gandiva::find_shared(std::uint32_t gpus, TypeMask types) const {
+// one, then one on a single node. A spread one must have room for whole tasks on each of its nodes.
+Gandiva::Home Gandiva::find_shared(GangAsked asked, TypeMask types) const {
+  const std::uint32_t gpus = asked.gpus;
   const auto suits = [&](const NodeState& state) {
     return state.affinity == gpus && (types & type_bit(state.type)) != 0;
   };
@@ -363,7 +365,7 @@ Gandiva::Home Gandiva::find_shared(std::uint32_t gpus, TypeMask types) const {
     for (Slice slice : homes_[job]) {
       gang += slice.gpus;
       at.first = std::max(at.first, load(nodes_[slice.node]));
-      all_suit = all_suit && suits(nodes_[slice.node]);
+      all_suit = all_suit && suits(nodes_[slice.node]) && slice.gpus % asked.task_gpus == 0;
     }
     if (gang != gpus || !all_suit) continue;
     const bool is_better =

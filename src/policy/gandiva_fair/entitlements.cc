@@ -1,6 +1,7 @@
 #include "fairlead/policy/gandiva_fair/entitlements.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace fairlead {
@@ -8,6 +9,14 @@ namespace {
 
 // A user who sold all it had of a type may still use what no other user wants there.
 constexpr double kLeastTickets = 1e-6;
+
+// Only the ratios count; the smallest whole numbers make that exact.
+std::int64_t divisor_of(const Users& users) {
+  std::int64_t divisor = 0;
+  for (std::int64_t tickets : users.tickets) divisor = std::gcd(divisor, tickets);
+  for (std::int64_t tickets : users.groups.tickets) divisor = std::gcd(divisor, tickets);
+  return divisor;
+}
 
 }  // namespace
 
@@ -19,23 +28,56 @@ void Entitlements::begin(const Users& users, const Cluster& cluster) {
       type_order_.push_back(type);
     }
   }
-  if (tickets_.size() < users.size()) set_tickets(users);
+  if (group_.size() < tickets_.size()) set_groups(users);  // they are loaded, without groups
+  if (tickets_.size() < users.size() || group_tickets_.size() < users.groups.size()) {
+    set_tickets(users);
+  }
 }
 
 void Entitlements::set_tickets(const Users& users) {
-  // Only the ratios count; the smallest whole numbers make that exact.
-  std::int64_t divisor = 0;
-  for (std::int64_t tickets : users.tickets) divisor = std::gcd(divisor, tickets);
+  const std::int64_t divisor = divisor_of(users);
   tickets_.clear();
   for (std::int64_t tickets : users.tickets) tickets_.push_back(tickets / divisor);
   size_columns();
+  set_groups(users);
   stale_ = true;
+}
+
+void Entitlements::set_groups(const Users& users) {
+  const Groups& groups = users.groups;
+  const std::int64_t divisor = divisor_of(users);
+  group_tickets_.clear();
+  quota_.clear();
+  for (GroupId group : ids<GroupId>(groups.size())) {
+    const std::int64_t tickets = groups.tickets[group] / divisor;
+    group_tickets_.push_back(static_cast<double>(tickets));
+    const std::int64_t quota = groups.quota[group];
+    quota_.push_back(quota == 0 ? kNoQuota : static_cast<double>(quota));
+  }
+  group_.clear();
+  group_kept_.assign(groups.size(), 0);
+  for (UserId user : ids<UserId>(users.size())) {
+    const GroupId group = users.group_of(user);
+    group_.push_back(group.is_none() ? kNoGroup : group.row());
+    if (kept_all_.has(user)) count_kept(user, kept_all_[user]);
+  }
+}
+
+void Entitlements::count_kept(UserId user, std::int64_t gpus) {
+  if (group_[user] != kNoGroup) group_kept_[group_[user]] += gpus;
+}
+
+double Entitlements::room(UserId user) const {
+  if (!has_quota(user)) return kNoQuota;
+  return quota_[group_[user]] - static_cast<double>(group_kept_[group_[user]] - kept_all_[user]);
 }
 
 void Entitlements::size_columns() {
   const std::size_t users = tickets_.size();
   demand_.resize(users);
   kept_all_.resize(users);
+  due_.resize(users);
+  factor_.resize(users, 1);
   active_slot_.resize(users);
   pools_.resize(users * types_);
 }
@@ -65,10 +107,12 @@ void Entitlements::add_demand(UserId user, std::int64_t gpus) {
 void Entitlements::forget(UserId user) {
   for (GpuTypeId type : ids<GpuTypeId>(types_)) {
     Pool& p = pool(user, type);
-    FL_CHECK(p.kept == 0 && p.held == 0, "user {} left with jobs on a type", user.row());
-    p.base = p.traded = p.share = p.level = p.debt = 0;
-    p.ratio = p.correction = 1;
+    FL_CHECK(p.kept == 0, "user {} left with jobs on a type", user.row());
+    p.base = p.traded = p.speed = p.share = p.level = p.told = 0;
+    p.ratio = p.worth = 1;
   }
+  due_[user] = 0;
+  factor_[user] = 1;
 }
 
 void Entitlements::keep(UserId user, GpuTypeId type, std::uint32_t gpus) {
@@ -76,6 +120,7 @@ void Entitlements::keep(UserId user, GpuTypeId type, std::uint32_t gpus) {
   p.kept += gpus;
   ++p.jobs;
   kept_all_[user] += gpus;
+  count_kept(user, gpus);
   const auto at =
       std::ranges::lower_bound(p.gangs, gpus, {}, &decltype(p.gangs)::value_type::first);
   if (at != p.gangs.end() && at->first == gpus) {
@@ -95,7 +140,16 @@ void Entitlements::drop(UserId user, GpuTypeId type, std::uint32_t gpus) {
   p.kept -= gpus;
   --p.jobs;
   kept_all_[user] -= gpus;
-  if (p.jobs == 0) p.debt = 0;
+  count_kept(user, -std::int64_t{gpus});
+  stale_ = true;
+}
+
+void Entitlements::set_speeds(std::span<const double> speeds) {
+  for (UserId user : active_) {
+    for (GpuTypeId type : ids<GpuTypeId>(types_)) {
+      pool(user, type).speed = speeds[user.row() * types_ + type.row()];
+    }
+  }
   stale_ = true;
 }
 
@@ -105,60 +159,44 @@ double Entitlements::base(UserId user) const {
   return all;
 }
 
-void Entitlements::settle(Pool& p, Time now) {
-  const auto elapsed = static_cast<double>((now - p.since).ms);
-  const auto memory = static_cast<double>(options_.memory.ms);
-  p.debt *= memory / (memory + elapsed);
-  p.debt += (p.share - static_cast<double>(p.held)) * elapsed;
-  p.since = now;
-}
-
-void Entitlements::add_held(Time now, UserId user, GpuTypeId type, std::int64_t gpus) {
-  Pool& p = pool(user, type);
-  settle(p, now);
-  p.held += gpus;
-}
-
 void Entitlements::set_type_order(std::span<const GpuTypeId> fastest_first) {
   stale_ = stale_ || !std::ranges::equal(type_order_, fastest_first);
   type_order_.assign(fastest_first.begin(), fastest_first.end());
 }
 
-void Entitlements::update(Time now) {
-  for (UserId user : active_) {
-    for (GpuTypeId type : ids<GpuTypeId>(types_)) settle(pool(user, type), now);
-  }
-  for (GpuTypeId type : ids<GpuTypeId>(types_)) forgive_idle_time(type);
-  if (stale_) {
-    fill_base();
-    apply_trades();
-    fill_shares();
-    stale_ = false;
-  }
-  set_corrections();
+void Entitlements::correct(UserId user, double factor) {
+  if (factor_[user] == factor) return;
+  factor_[user] = factor;
+  shares_stale_ = true;
 }
 
-void Entitlements::forgive(Time now) {
-  for (UserId user : active_) {
-    for (GpuTypeId type : ids<GpuTypeId>(types_)) {
-      Pool& p = pool(user, type);
-      p.debt = 0;
-      p.correction = 1;
-      p.since = now;
-    }
-  }
+void Entitlements::update_dues() {
+  if (!stale_) return;
+  fill_base();
+  apply_trades();
+  stale_ = false;
+  shares_stale_ = true;
+}
+
+void Entitlements::update() {
+  update_dues();
+  if (shares_stale_) fill_shares();
+  shares_stale_ = false;
 }
 
 void Entitlements::fill_base() {
   weights_.clear();
   rest_.clear();
+  groups_.clear();
+  quota_left_ = quota_;
   for (UserId user : active_) {
+    groups_.push_back(group_[user]);
     weights_.push_back(static_cast<double>(tickets_[user]));
     rest_.push_back(static_cast<double>(demand_[user]));
   }
   filled_.resize(active_.size());
   for (GpuTypeId type : type_order_) {
-    filling_.fill(static_cast<double>(capacity_[type]), weights_, rest_, filled_);
+    fill_type(type);
     for (std::size_t i = 0; i < active_.size(); ++i) {
       pool(active_[i], type).base = filled_[i];
       rest_[i] = std::max(0.0, rest_[i] - filled_[i]);
@@ -166,8 +204,26 @@ void Entitlements::fill_base() {
   }
 }
 
+void Entitlements::fill_type(GpuTypeId type) {
+  const auto gpus = static_cast<double>(capacity_[type]);
+  if (group_tickets_.empty()) return filling_.fill(gpus, weights_, rest_, filled_);
+  grouped_.fill({.amount = gpus,
+                 .weights = weights_,
+                 .caps = rest_,
+                 .groups = groups_,
+                 .group_weights = group_tickets_,
+                 .group_caps = quota_left_},
+                filled_);
+  for (std::size_t i = 0; i < active_.size(); ++i) {
+    if (groups_[i] == kNoGroup) continue;
+    double& left = quota_left_[groups_[i]];
+    left = std::max(0.0, left - filled_[i]);
+  }
+}
+
 // The ratios add up to what there is only for the base they were made with, so they are scaled.
 void Entitlements::apply_trades() {
+  for (UserId user : active_) due_[user] = 0;
   for (GpuTypeId type : ids<GpuTypeId>(types_)) {
     double base = 0;
     double wanted = 0;
@@ -179,7 +235,21 @@ void Entitlements::apply_trades() {
     for (UserId user : active_) {
       Pool& p = pool(user, type);
       p.traded = p.base * p.ratio * scale;
+      due_[user] += p.traded;
     }
+  }
+  for (UserId user : active_) set_worth(user);
+}
+
+// What the user is due is worth as much as so many GPUs.
+void Entitlements::set_worth(UserId user) {
+  double work = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(types_)) {
+    work += pool(user, type).traded * pool(user, type).speed;
+  }
+  for (GpuTypeId type : ids<GpuTypeId>(types_)) {
+    Pool& p = pool(user, type);
+    p.worth = work > 0 && p.speed > 0 ? p.speed * due_[user] / work : 1;
   }
 }
 
@@ -194,7 +264,7 @@ void Entitlements::fill_shares() {
       p.share = p.level = 0;
       if (p.kept == 0) continue;
       rows_.push_back(user);
-      weights_.push_back(std::max(p.traded, kLeastTickets));
+      weights_.push_back(std::max(p.traded, kLeastTickets) * factor_[user]);
       caps_.push_back(static_cast<double>(p.kept));
       tickets += static_cast<double>(tickets_[user]);
     }
@@ -231,66 +301,37 @@ void Entitlements::set_level(Pool& p) const {
   }
 }
 
-// What no user received is no user's debt: time that a type stood idle is lost to all in
-// proportion.
-void Entitlements::forgive_idle_time(GpuTypeId type) {
-  double debt = 0;
-  double share = 0;
-  for (UserId user : active_) {
-    debt += pool(user, type).debt;
-    share += pool(user, type).share;
-  }
-  if (debt <= 0 || share <= 0) return;
-  for (UserId user : active_) {
-    Pool& p = pool(user, type);
-    p.debt -= p.share * (debt / share);
-  }
-}
-
-double Entitlements::largest_gang(const Pool& p) {
-  for (auto at = p.gangs.rbegin(); at != p.gangs.rend(); ++at) {
-    if (at->second > 0) return at->first;
-  }
-  return 0;
-}
-
-void Entitlements::set_corrections() {
-  const auto horizon = static_cast<double>(options_.horizon.ms);
-  for (UserId user : active_) {
-    for (GpuTypeId type : ids<GpuTypeId>(types_)) {
-      Pool& p = pool(user, type);
-      p.correction = 1;
-      if (!options_.filling || p.share <= 0) continue;
-      // Debts beyond what the horizon could pay are forgotten: they come from what cannot be
-      // served, and would outweigh all others when it can. The more so debts of users who have
-      // all they ask for, as only what they lose from now on can be helped.
-      const double gang = largest_gang(p);
-      const bool has_all = p.share >= static_cast<double>(p.kept) * (1 - 1e-9);
-      const double most = has_all ? 3 * gang * static_cast<double>(options_.quantum.ms)
-                                  : (p.share + gang) * horizon;
-      p.debt = std::clamp(p.debt, -most, most);
-      p.correction = std::clamp(1 + p.debt / (p.share * horizon), 0.25, 4.0);
+std::uint32_t Entitlements::largest_gang(UserId user) const {
+  std::uint32_t largest = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(types_)) {
+    for (const auto& [gpus, count] : pool(user, type).gangs) {
+      if (count > 0) largest = std::max(largest, gpus);
     }
   }
+  return largest;
 }
 
 std::span<const Trade> Entitlements::trade(std::span<const double> speeds) {
   speeds_.clear();
   entitled_.clear();
+  most_.clear();
   for (UserId user : active_) {
+    most_.push_back(static_cast<double>(demand_[user]));
     double base = 0;
     for (GpuTypeId type : ids<GpuTypeId>(types_)) {
       base += pool(user, type).base;
       entitled_.push_back(pool(user, type).base);
     }
-    // Who can use no more GPUs than it has gains nothing by more and slower ones.
-    const bool is_short = base < static_cast<double>(demand_[user]) * (1 - 1e-9);
+    // Who can use no more GPUs than it has gains nothing by more and slower ones, and who has a
+    // quota may not have more.
+    const bool is_short =
+        base < static_cast<double>(demand_[user]) * (1 - 1e-9) && !has_quota(user);
     for (std::size_t type = 0; type < types_; ++type) {
       speeds_.push_back(is_short ? speeds[user.row() * types_ + type] : 0);
     }
   }
   trades_.clear();
-  trading_.trade(types_, speeds_, entitled_, options_.price, trades_);
+  trading_.trade(types_, speeds_, entitled_, most_, options_.price, trades_);
   for (std::size_t i = 0; i < active_.size(); ++i) {
     for (GpuTypeId type : ids<GpuTypeId>(types_)) {
       Pool& p = pool(active_[i], type);
@@ -299,8 +340,17 @@ std::span<const Trade> Entitlements::trade(std::span<const double> speeds) {
   }
   apply_trades();
   fill_shares();
-  set_corrections();
   return trades_;
+}
+
+bool Entitlements::take_news(UserId user, GpuTypeId type) {
+  constexpr double kPart = 0.01;
+  constexpr double kGpus = 0.001;
+  Pool& p = pool(user, type);
+  const double change = std::abs(p.share - p.told);
+  if (change <= kPart * p.told || change < kGpus) return false;
+  p.told = p.share;
+  return true;
 }
 
 void Entitlements::save(Writer& writer) const {
@@ -310,25 +360,26 @@ void Entitlements::save(Writer& writer) const {
   for (std::int64_t gpus : capacity_) writer.i64(gpus);
   for (GpuTypeId type : type_order_) writer.id(type);
   writer.u64(stale_ ? 1 : 0);
+  writer.u64(shares_stale_ ? 1 : 0);
   writer.u64(active_.size());
   for (UserId user : active_) {
     writer.id(user);
     writer.i64(demand_[user]);
     writer.i64(kept_all_[user]);
+    writer.real(due_[user]);
+    writer.real(factor_[user]);
     for (GpuTypeId type : ids<GpuTypeId>(types_)) {
       const Pool& p = pool(user, type);
       writer.i64(p.kept);
       writer.i64(p.jobs);
-      writer.i64(p.held);
       writer.u64(p.gangs.size());
       for (const auto& [gpus, count] : p.gangs) {
         writer.u64(gpus);
         writer.i64(count);
       }
-      for (double real : {p.base, p.ratio, p.traded, p.share, p.level, p.debt, p.correction}) {
+      for (double real : {p.base, p.ratio, p.traded, p.speed, p.worth, p.share, p.level, p.told}) {
         writer.real(real);
       }
-      writer.time(p.since);
     }
   }
 }
@@ -342,6 +393,7 @@ void Entitlements::load(Reader& reader) {
   for (std::size_t i = 0; i < types_; ++i) capacity_.push_back(reader.i64());
   for (std::size_t i = 0; i < types_; ++i) type_order_.push_back(reader.id<GpuTypeId>());
   stale_ = reader.u64() != 0;
+  shares_stale_ = reader.u64() != 0;
   active_.clear();
   for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
     const UserId user = reader.id<UserId>();
@@ -350,21 +402,21 @@ void Entitlements::load(Reader& reader) {
     active_.push_back(user);
     demand_[user] = reader.i64();
     kept_all_[user] = reader.i64();
+    due_[user] = reader.real();
+    factor_[user] = reader.real();
     for (GpuTypeId type : ids<GpuTypeId>(types_)) {
       Pool& p = pool(user, type);
       p.kept = reader.i64();
       p.jobs = reader.i64();
-      p.held = reader.i64();
       p.gangs.clear();
       for (std::uint64_t sizes = reader.u64(); sizes > 0 && reader.ok(); --sizes) {
         const std::uint32_t gpus = reader.u32();
         p.gangs.emplace_back(gpus, reader.i64());
       }
       for (double* real :
-           {&p.base, &p.ratio, &p.traded, &p.share, &p.level, &p.debt, &p.correction}) {
+           {&p.base, &p.ratio, &p.traded, &p.speed, &p.worth, &p.share, &p.level, &p.told}) {
         *real = reader.real();
       }
-      p.since = reader.time();
     }
   }
 }

@@ -27,17 +27,25 @@ constexpr OptionSpec kOptions[] = {
     real_option("moves", "0.25", "per node and round", 0, 100,
                 "Maximum number of migrations between nodes in a round of balancing, beyond one; "
                 "chosen."),
-    integer_option("cool_down_quanta", "10", "quanta", 0, 100'000,
+    integer_option("cool_down_quanta", "5", "quanta", 0, 100'000,
                    "How long a migrated job is not migrated again; chosen."),
     integer_option(
-        "horizon_s", "600", "seconds", 1, 86'400,
+        "horizon_s", "120", "seconds", 1, 86'400,
         "Time in which a user that received less than its entitlement is compensated; chosen."),
-    flag_option("skip", "true",
-                "Skip gangs that do not fit, as in the paper; false is head-of-line blocking, an "
-                "ablation."),
-    flag_option("cap", "true",
-                "Keep a job's pass within a few turns of the mean, so that it does not pay for "
-                "ever for GPUs that no other job could use; ours."),
+    flag_option(
+        "resident", "false",
+        "Keep suspended jobs on the GPUs that they had, unless they fall behind by two turns: "
+        "for machines where they keep their GPU memory. Else any GPU of their node will do, as "
+        "in Gandiva, which moves their memory to the host."),
+    flag_option(
+        "notes", "false",
+        "Leave a note of each user's share of each GPU type in the journal when it has changed by "
+        "a hundredth, for `fairlead why`; a simulated journal may grow by a sixth."),
+    choice_option(
+        "turns", "weight", "weight/stride/strict",
+        "How a node chooses among its jobs: the set that fits whose users are behind the "
+        "most (ours), gang-aware stride (the slides'), or stride in which a gang that does "
+        "not fit holds up those behind it (an ablation)."),
     real_option("jobs_per_gpu_max", "4", "GPUs of gangs per GPU", 1, 1000,
                 "Maximum of a user's jobs on nodes per GPU of its entitlement (of a node: "
                 "twice as many per GPU), as suspended jobs fill host memory; chosen."),
@@ -46,22 +54,30 @@ constexpr OptionSpec kOptions[] = {
 }  // namespace
 
 GandivaFairOptions gandiva_fair_options(const PolicyOptions& options) {
-  return {.quantum = options.duration("quantum_s"),
-          .skip = options.flag("skip"),
-          .cap = options.flag("cap"),
-          .balance = options.flag("balance"),
-          .balance_quanta = options.integer("balance_quanta"),
-          .cool_down_quanta = options.integer("cool_down_quanta"),
-          .gain = options.real("gain"),
-          .moves = options.real("moves"),
-          .trade_quanta = options.integer("trade_quanta"),
-          .jobs_per_gpu_max = options.real("jobs_per_gpu_max"),
-          .entitlements = {.filling = options.is("tickets", "filling"),
-                           .price = options.choice("price",
-                                                   {TradePrice::kSlides, TradePrice::kExternal}),
-                           .quantum = options.duration("quantum_s"),
-                           .horizon = options.duration("horizon_s")},
-          .trade = options.flag("trade")};
+  const Duration quantum = options.duration("quantum_s");
+  const auto quanta = [&](std::string_view name) {
+    return Duration{quantum.ms * options.integer(name)};
+  };
+  const bool filling = options.is("tickets", "filling");
+  return {
+      .quantum = quantum,
+      .notes = options.flag("notes"),
+      .balance = options.flag("balance"),
+      .balance_interval = quanta("balance_quanta"),
+      .cool_down = quanta("cool_down_quanta"),
+      .gain = options.real("gain"),
+      .moves = options.real("moves"),
+      .jobs_per_gpu_max = options.real("jobs_per_gpu_max"),
+      .entitlements = {.filling = filling,
+                       .price =
+                           options.choice("price", {TradePrice::kSlides, TradePrice::kExternal})},
+      .ledger = {.corrects = filling, .quantum = quantum, .horizon = options.duration("horizon_s")},
+      .turns = {.rule = filling ? options.choice("turns", {TurnRule::kWeight, TurnRule::kStride,
+                                                           TurnRule::kStrict})
+                                : TurnRule::kStride,
+                .resident = options.flag("resident"),
+                .quantum = quantum},
+      .trades = {.trade = options.flag("trade"), .interval = quanta("trade_quanta")}};
 }
 
 const PolicyEntry kGandivaFair = {

@@ -1,10 +1,15 @@
-// For tests of Gandiva_fair's entitlements: a cluster, its users, and options by name.
+// For tests of the parts of Gandiva_fair: users on a cluster, their entitlements and accounts, and
+// options by name.
 #pragma once
 
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/policy/gandiva_fair/gandiva_fair.h"
 #include "testing/world.h"
 
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,26 +17,41 @@
 namespace fairlead {
 
 // Of the policy as it is written on the command line.
-inline EntitlementOptions options_of(std::string_view policy) {
+inline EntitlementOptions entitlement_options(std::string_view policy = "gandiva-fair") {
   return gandiva_fair_options(options_named(policy)).entitlements;
 }
-
-// Debts last so long that nothing is forgotten in a test, for the sake of round figures.
-inline EntitlementOptions without_fading(std::string_view policy = "gandiva-fair") {
-  EntitlementOptions options = options_of(policy);
-  options.memory = hours(1'000'000'000);
-  return options;
+inline LedgerOptions ledger_options(std::string_view policy = "gandiva-fair") {
+  return gandiva_fair_options(options_named(policy)).ledger;
 }
 
-// Users and their entitlements on a cluster.
-struct Market {
-  Market(std::string_view shorthand, const std::vector<std::int64_t>& tickets,
-         const EntitlementOptions& options = without_fading())
-      : cluster(*parse_cluster_shorthand(shorthand)), entitlements(options) {
+// Users u0, u1, ... with these tickets.
+struct Tenants {
+  Tenants(std::string_view shorthand, const std::vector<std::int64_t>& tickets)
+      : cluster(*parse_cluster_shorthand(shorthand)) {
     for (std::size_t i = 0; i < tickets.size(); ++i) {
       users.names.push_back("u" + std::to_string(i));
       users.tickets.push_back(tickets[i]);
     }
+  }
+
+  // The users stand in a new group.
+  void group(const std::vector<UserId>& members, std::int64_t tickets, std::int64_t quota = 0) {
+    const GroupId group(users.groups.size());
+    users.groups.names.push_back("g" + std::to_string(group.row()));
+    users.groups.tickets.push_back(tickets);
+    users.groups.quota.push_back(quota);
+    for (UserId user : members) users.group.grow_to(user) = group;
+  }
+
+  Cluster cluster;
+  Users users;
+};
+
+// Their entitlements.
+struct Market : Tenants {
+  Market(std::string_view shorthand, const std::vector<std::int64_t>& tickets,
+         const EntitlementOptions& options = entitlement_options())
+      : Tenants(shorthand, tickets), entitlements(options) {
     entitlements.begin(users, cluster);
   }
 
@@ -46,9 +66,119 @@ struct Market {
     return entitlements.share(user, type);
   }
 
-  Cluster cluster;
-  Users users;
   Entitlements entitlements;
 };
+
+// Their accounts.
+struct Books : Tenants {
+  Books(std::string_view shorthand, const std::vector<std::int64_t>& tickets,
+        const LedgerOptions& ledger = ledger_options(),
+        const EntitlementOptions& options = entitlement_options())
+      : Tenants(shorthand, tickets), accounts(options, ledger) {
+    accounts.begin(users, cluster);
+  }
+
+  // The user has `jobs` more jobs, all kept on the type.
+  void add(UserId user, GpuTypeId type, std::uint32_t gpus, int jobs = 1) {
+    for (int i = 0; i < jobs; ++i) {
+      accounts.add_demand(user, gpus);
+      accounts.keep(user, type, gpus);
+    }
+  }
+  double share(UserId user, GpuTypeId type = GpuTypeId(0)) const {
+    return accounts.due().share(user, type);
+  }
+
+  Accounts accounts;
+};
+
+// Homes in which a test keeps jobs: nodes in the order of the shorthand, quanta of 60 s, a clock.
+struct Town : Books {
+  static constexpr Duration kQuantum = seconds(60);
+
+  Town(std::string_view shorthand, const std::vector<std::int64_t>& tickets,
+       double jobs_per_gpu_max = 4)
+      : Books(shorthand, tickets),
+        homes({.quantum = kQuantum, .node_jobs_per_gpu_max = 2 * jobs_per_gpu_max}, accounts) {
+    homes.begin(view(), plan);
+  }
+
+  View view() const {
+    return {.now = now,
+            .cluster = cluster,
+            .users = users,
+            .jobs = jobs,
+            .speed = speed,
+            .work = work,
+            .news = {},
+            .waiting = {},
+            .running = {}};
+  }
+  // The user's next job, which is kept nowhere yet.
+  JobId arrive(UserId user, std::uint32_t gpus, TypeMask types = kAllTypes,
+               std::uint32_t task_gpus = 1) {
+    const JobId job(jobs.size());
+    jobs.add({.job = job, .user = user, .gpus = gpus, .task_gpus = task_gpus, .types = types}, {});
+    speed.add_job(job);
+    accounts.add_demand(user, gpus);
+    homes.begin(view(), plan);
+    return job;
+  }
+  // The same, kept on a node, or on slices of several.
+  JobId keep(UserId user, std::uint32_t gpus, std::size_t node) {
+    const JobId job = arrive(user, gpus);
+    homes.move_in(view(), job, {.node = NodeId(node)});
+    return job;
+  }
+  JobId spread(UserId user, const std::vector<Slice>& slices) {
+    const JobId job = arrive(user, gpus_of(slices));
+    homes.move_in(view(), job, {.slices = slices});
+    return job;
+  }
+  void hold(JobId job, bool holds = true) { homes.set_holds(view(), job, holds); }
+  // As if it had held a GPU of the node before: it is no user's first.
+  void has_run(JobId job, std::size_t node = 0) {
+    const Slice slice = {NodeId(node), 1};
+    jobs.last[job] = jobs.gangs.add({&slice, 1});
+  }
+  // Shares, and tickets with them, become those of the jobs that are kept.
+  void update() {
+    accounts.update(now);
+    homes.refresh(view());
+  }
+  void wait(Duration duration) {
+    now = now + duration;
+    speed.set_now(now);
+    homes.begin(view(), plan);
+  }
+  // The rate of the job's user on GPUs of the node is measured; takes ten seconds.
+  void learn(JobId job, std::size_t node, double rate) {
+    const Slice slice = {NodeId(node), static_cast<std::uint16_t>(jobs.gpus[job])};
+    speed.on_hold(job, {&slice, 1}, Rate::of(rate));
+    speed.on_start(job, {&slice, 1}, {});
+    wait(seconds(10));
+    speed.on_hold_end(job);
+  }
+  const StrideClient& client(JobId job) const {
+    const Homes::Residence& home = homes.of(job);
+    if (home.is_spread()) return homes.spread(job).client;
+    return *std::ranges::find(homes.node(home.node).queue, job, &StrideClient::job);
+  }
+  NodeId node_of(JobId job) const { return homes.of(job).node; }
+
+  Time now;
+  Jobs jobs;
+  Plan plan{cluster, jobs};
+  KnownSpeed speed{nullptr, cluster, jobs, RatesNeeded::kProfiled, {}};
+  KnownWork work{jobs, nullptr, WorkSource::kNone, {}};
+  Homes homes;
+};
+
+// Drawn worlds have these GPUs, and one to six users.
+constexpr std::string_view kThreeTypes = "3xV100:4,2xP100:8,5xK80:4";
+inline std::vector<std::int64_t> drawn_tickets() {
+  return *rc::gen::container<std::vector<std::int64_t>>(*rc::gen::inRange<std::size_t>(1, 7),
+                                                        rc::gen::inRange<std::int64_t>(1, 6));
+}
 
 }  // namespace fairlead

@@ -113,9 +113,17 @@ double Tiling::unserved_with(Need need) {
   return missing;
 }
 
-double Tiling::least_unserved_with(Need need) const {
+double Tiling::least_unserved(double area) const {
   constexpr double kRounding = 1e-9;
-  return std::max(0.0, area_ + std::min(need.gpus, gpus_) * need.time - gpus_) - kRounding;
+  return std::max(0.0, area - gpus_) - kRounding;
+}
+
+double Tiling::least_unserved_with(Need need) const {
+  return least_unserved(area_ + area_of(need));
+}
+
+double Tiling::least_unserved_without(Need need) const {
+  return least_unserved(area_ - area_of(need));
 }
 
 double time_needed(std::span<const Need> needs, std::uint32_t gpus) {

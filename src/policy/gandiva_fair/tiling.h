@@ -13,6 +13,7 @@
 
 #include "fairlead/model/cluster.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -40,6 +41,8 @@ class Tiling {
   double unserved_with(Need need);
   // What unserved_with is not below: what is due beyond what there is, and a little less. O(1).
   double least_unserved_with(Need need) const;
+  // Likewise with one need less, which is among those added. O(1).
+  double least_unserved_without(Need need) const;
 
  private:
   // The needs of one size: how many, their times in sum, and the longest of them.
@@ -53,6 +56,8 @@ class Tiling {
   double time_at_least() const;
   double conflict() const;
   void find_larger(std::array<double, kNodeGpusMax + 1>& larger) const;
+  double area_of(Need need) const { return std::min(need.gpus, gpus_) * need.time; }
+  double least_unserved(double area) const;
 
   std::uint32_t gpus_;
   bool nests_ = true;  // every size is a power of two

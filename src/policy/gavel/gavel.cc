@@ -13,6 +13,7 @@
 // Cost of a round: O(types x jobs x log jobs); of shares: the linear program's.
 #include "fairlead/policy/gavel/objectives.h"
 #include "fairlead/policy/gavel/rounds.h"
+#include "fairlead/policy/gavel/type_order.h"
 #include "fairlead/policy/kit/placement.h"
 #include "fairlead/policy/policies.h"
 
@@ -72,7 +73,9 @@ class Gavel : public Policy {
   RoundBooks books();
   std::vector<std::uint32_t> type_order() const;
   void run(const View& view, Plan& plan, std::span<const RoundPick> picks);
-  void start(const View& view, Plan& plan, RoundPick pick);
+  void run_in_order(const View& view, Plan& plan, std::span<const RoundPick> picks);
+  bool start(const View& view, Plan& plan, RoundPick pick);
+  void note_start(const View& view, RoundPick pick);
   void fill(const View& view, Plan& plan);
 
   const GavelOptions options_;
@@ -173,8 +176,9 @@ void Gavel::find_throughputs(const View& view, std::size_t at) {
   const JobId job = rows_[at].job;
   const std::uint32_t gpus = gangs_[at];
   for (GpuTypeId type : ids<GpuTypeId>(types())) {
-    const bool can_run =
-        (view.jobs.types[job] & type_bit(type)) != 0 && gpus <= capacity_[type.row()];
+    const std::uint32_t room = view.cluster.room(type, view.jobs.task_gpus[job]);
+    const bool can_run = (view.jobs.types[job] & type_bit(type)) != 0 &&
+                         gpus <= std::min(capacity_[type.row()], room);
     throughputs_[at * types() + type.row()] =
         can_run ? view.speed.best_rate(job, type, gpus).value() : 0;
   }
@@ -250,33 +254,19 @@ void Gavel::note_isolated(const View& view, GavelJobs& jobs) {
   }
 }
 
-// Fast types choose first; without regard to speeds, the order is drawn anew each round, as in the
-// authors' simulator.
+// Fast types choose first; without regard to speeds, the order is drawn anew each round.
 std::vector<std::uint32_t> Gavel::type_order() const {
-  std::vector<std::uint32_t> order(types());
-  for (std::uint32_t type = 0; type < order.size(); ++type) order[type] = type;
-  if (!options_.rule.aware || options_.rule.objective == GavelObjective::kIsolated) {
-    Rng rng = Rng(options_.seed).split(rounds_);
-    for (std::size_t left = order.size(); left > 1; --left) {
-      std::swap(order[left - 1], order[rng.below(left)]);
-    }
-    return order;
+  if (options_.rule.aware && options_.rule.objective != GavelObjective::kIsolated) {
+    return types_by_speed(types(), throughputs_);
   }
-  std::vector<double> speed(types());  // sum over jobs, each relative to its fastest type
-  for (std::size_t at = 0; at < rows_.size(); ++at) {
-    const std::span row = std::span(throughputs_).subspan(at * types(), types());
-    const double fastest = std::ranges::max(row);
-    for (std::size_t type = 0; type < types() && fastest > 0; ++type) {
-      speed[type] += row[type] / fastest;
-    }
-  }
-  std::ranges::stable_sort(order, std::greater<>(),
-                           [&](std::uint32_t type) { return speed[type]; });
-  return order;
+  return shuffled_types(types(), Rng(options_.seed).split(rounds_));
 }
 
-// Those who stay on their type keep their gangs; then larger gangs choose first.
+// Those who stay on their type keep their gangs; then larger gangs choose first. Where tasks of
+// several GPUs find no place beside those who stay, all choose in the order in which they were
+// picked, and so none is kept out for ever.
 void Gavel::run(const View& view, Plan& plan, std::span<const RoundPick> picks) {
+  const Plan::Mark before = plan.mark();
   std::vector<RoundPick> moving;
   std::vector<bool> keeps(rows_.size(), false);
   for (const RoundPick& pick : picks) {
@@ -294,16 +284,46 @@ void Gavel::run(const View& view, Plan& plan, std::span<const RoundPick> picks) 
   }
   std::ranges::stable_sort(moving, std::greater<>(),
                            [&](const RoundPick& pick) { return gangs_[pick.row]; });
-  for (const RoundPick& pick : moving) start(view, plan, pick);
+  bool tasks_fit = true;
+  for (const RoundPick& pick : moving) {
+    const bool is_placed = start(view, plan, pick);
+    tasks_fit = tasks_fit && (is_placed || view.jobs.task_gpus[rows_[pick.row].job] == 1);
+  }
+  if (tasks_fit) return;
+  plan.rollback(before);
+  run_in_order(view, plan, picks);
 }
 
-// Unless the placement would rather wait.
-void Gavel::start(const View& view, Plan& plan, RoundPick pick) {
-  Row& row = rows_[pick.row];
+void Gavel::run_in_order(const View& view, Plan& plan, std::span<const RoundPick> picks) {
+  for (Row& row : rows_) {
+    if (plan.holds(row.job)) plan.stop(row.job);
+    row.type = kNoType;
+  }
+  for (const RoundPick& pick : picks) {
+    const Row& row = rows_[pick.row];
+    const Gang held = view.jobs.last_gang(row.job);
+    const bool stays = view.jobs.state[row.job] == JobState::kRunning && !held.empty() &&
+                       view.cluster.node_type[held.front().node].row() == pick.type;
+    if (stays && place_back(view.jobs, plan, row.job)) {
+      note_start(view, pick);
+    } else {
+      start(view, plan, pick);
+    }
+  }
+}
+
+// False, and nothing is done, if the placement would rather wait.
+bool Gavel::start(const View& view, Plan& plan, RoundPick pick) {
+  const JobId job = rows_[pick.row].job;
   const TypeMask type = type_bit(GpuTypeId(std::size_t{pick.type}));
-  if (!place(options_.placement, view.cluster, plan, row.job, gangs_[pick.row], type)) return;
-  row.type = pick.type;
-  row.since = view.now;
+  if (!place(options_.placement, view.cluster, plan, job, gangs_[pick.row], type)) return false;
+  note_start(view, pick);
+  return true;
+}
+
+void Gavel::note_start(const View& view, RoundPick pick) {
+  rows_[pick.row].type = pick.type;
+  rows_[pick.row].since = view.now;
 }
 
 // Idle GPUs go to who would have been next; they join the round that runs.
@@ -392,6 +412,11 @@ constexpr OptionSpec kOptions[] = {
                 "all types."),
     flag_option("water_filling", "false",
                 "With max-min: raise the second least throughput too, then the third and so on."),
+    choice_option(
+        "ties", "progress", "progress/none",
+        "With max-min, ftf and makespan: of several best divisions the one with the most "
+        "progress (ours), or the one that was found, which gives no job more than it must "
+        "have (none) and is closer to the published figures."),
     choice_option("weights", "tickets", "tickets/equal",
                   "With max-min: weight of a job, which is its user's tickets, or 1 (equal)."),
     integer_option("round_s", "360", "seconds", 1, 86400,
@@ -421,7 +446,8 @@ const PolicyEntry kGavel = {
               "objective", {Objective::kMaxMin, Objective::kFtf, Objective::kMakespan,
                             Objective::kMaxThroughput, Objective::kFifo, Objective::kIsolated}),
           .aware = options.flag("aware"),
-          .water_filling = options.flag("water_filling")};
+          .water_filling = options.flag("water_filling"),
+          .ties = options.choice("ties", {Ties::kProgress, Ties::kNone})};
       if (rule.water_filling && rule.objective != GavelObjective::kMaxMin) {
         return input_error("gavel: water_filling=true needs objective=max-min");
       }

@@ -81,7 +81,8 @@ void set_parts(const GavelJobs& jobs, Runnable& some) {
   }
 }
 
-Result<Allocation> ftf(const GavelJobs& jobs, const Runnable& some, const Table& throughputs) {
+Result<Allocation> ftf(const GavelJobs& jobs, const Runnable& some, const Table& throughputs,
+                       Ties ties) {
   const std::vector<double> isolated = of_rows(some, isolated_throughputs(jobs, throughputs));
   FinishTimes times{.remaining = of_rows(some, jobs.remaining_s),
                     .age_s = of_rows(some, jobs.age_s),
@@ -89,7 +90,7 @@ Result<Allocation> ftf(const GavelJobs& jobs, const Runnable& some, const Table&
   for (std::size_t i = 0; i < some.rows.size(); ++i) {
     times.isolated_s[i] += times.remaining[i] / isolated[i];
   }
-  return finish_time_fairness(some.problem, times);
+  return finish_time_fairness(some.problem, times, ties);
 }
 
 // Every throughput counts in its job's own scale (4.3, algorithm as published by the authors).
@@ -108,14 +109,14 @@ Result<Allocation> by_program(const GavelRule& rule, const GavelJobs& jobs, Runn
                               const Table& throughputs) {
   switch (rule.objective) {
     case GavelObjective::kFtf:
-      return ftf(jobs, some, throughputs);
+      return ftf(jobs, some, throughputs, rule.ties);
     case GavelObjective::kMakespan:
-      return least_makespan(some.problem, of_rows(some, jobs.remaining_s));
+      return least_makespan(some.problem, of_rows(some, jobs.remaining_s), rule.ties);
     case GavelObjective::kMaxThroughput:
       return max_throughput(jobs, some);
     default:
       set_parts(jobs, some);
-      return rule.water_filling ? water_fill(some.problem) : max_min(some.problem);
+      return rule.water_filling ? water_fill(some.problem) : max_min(some.problem, rule.ties);
   }
 }
 

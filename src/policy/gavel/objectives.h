@@ -3,6 +3,7 @@
 #pragma once
 
 #include "fairlead/base/rng.h"
+#include "fairlead/solve/allocations.h"
 
 #include <cstdint>
 #include <string_view>
@@ -37,8 +38,9 @@ struct GavelJobs {
 
 struct GavelRule {
   GavelObjective objective;
-  bool aware;          // of how much faster each job is on each type
-  bool water_filling;  // kMaxMin: raises also those who are not the least
+  bool aware;                   // of how much faster each job is on each type
+  bool water_filling;           // kMaxMin: raises also those who are not the least
+  Ties ties = Ties::kProgress;  // among the best divisions, but with water_filling
 };
 
 // The shares, a table. A row that cannot run anywhere is due nothing. `rng` is drawn from by kFifo

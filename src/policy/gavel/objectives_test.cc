@@ -45,6 +45,17 @@ TEST(GavelObjectives, MaxMinPutsEachJobWhereItIsComparativelyFast) {
   EXPECT_NEAR(agnostic[2] + agnostic[3], 1, 1e-6);
 }
 
+// The first job cannot have more than all of its time on its only type, which is all that the second
+// must have then.
+TEST(GavelObjectives, NoJobHasMoreThanItMustWhereTiesAreNotBroken) {
+  GavelJobs jobs = jobs_of({1, 1}, {1, 0, 0, 1});
+  jobs.weights = {2, 1};
+  GavelRule untied = kMaxMin;
+  expect_near(shares_of(untied, jobs), {1, 0, 0, 1});
+  untied.ties = Ties::kNone;
+  expect_near(shares_of(untied, jobs), {1, 0, 0, 0.5});
+}
+
 TEST(GavelObjectives, WeightsAndGangsScaleTheShares) {
   GavelJobs jobs = jobs_of({2}, {1, 1, 1, 1, 1});
   jobs.weights = {2, 1, 1, 1, 1};

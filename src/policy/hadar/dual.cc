@@ -50,6 +50,7 @@ void HadarDual::solve(const Round& round) {
 
 void HadarDual::begin(const Round& round) {
   const std::span<const HadarBid> bids = round.bids;
+  gangs_.begin(bids);
   gains_.assign(bids.size() + 1, 0);
   smallest_.assign(bids.size() + 1, std::numeric_limits<std::uint32_t>::max());
   for (std::size_t i = bids.size(); i-- > 0;) {

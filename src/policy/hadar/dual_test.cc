@@ -205,6 +205,7 @@ struct PlainDraft {
 PlainDraft plainly_solved(const HadarStage& stage, const HadarDual::Round& round,
                           const HadarSearch& search) {
   HadarGangs gangs(stage.cluster, search.mixed);
+  gangs.begin(stage.bids);
   std::vector<double> gains(stage.bids.size() + 1);
   for (std::size_t i = stage.bids.size(); i-- > 0;) {
     gains[i] = gains[i + 1] + round.clearing.gain(i);

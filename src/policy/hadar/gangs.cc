@@ -34,7 +34,10 @@ double HadarBid::best_on(GpuTypeId type) const {
 double HadarBid::best() const { return std::max(held_worth, *std::ranges::max_element(worth)); }
 
 HadarGangs::HadarGangs(const Cluster& cluster, bool mixed)
-    : cluster_(cluster), mixed_(mixed), tightest_(cluster.type_names.size()) {
+    : cluster_(cluster),
+      mixed_(mixed),
+      held_worth_(cluster.nodes()),
+      tightest_(cluster.type_names.size()) {
   for (std::uint32_t gpus : cluster.type_gpus) type_gpus_max_ = std::max(type_gpus_max_, gpus);
   std::vector<std::vector<NodeId>> hosts(cluster.hosts);
   for (NodeId node : ids<NodeId>(cluster.nodes())) {
@@ -42,6 +45,16 @@ HadarGangs::HadarGangs(const Cluster& cluster, bool mixed)
   }
   for (std::vector<NodeId>& host : hosts) {
     if (host.size() > 1) hosts_.push_back(std::move(host));
+  }
+}
+
+void HadarGangs::begin(std::span<const HadarBid> bids) {
+  held_worth_.clear();
+  held_worth_.resize(cluster_.nodes());
+  for (const HadarBid& bid : bids) {
+    for (Slice slice : bid.held) {
+      held_worth_[slice.node] += bid.held_worth * slice.gpus / bid.gpus;
+    }
   }
 }
 
@@ -77,26 +90,47 @@ std::span<const HadarGang> HadarGangs::find(const HadarFree& free, const HadarPr
     if (free.of_type[type] > 0) free_types_.push_back(type);
   }
   if (wanted.types != 0) offer_nodes(ask, wanted.types);
-  if (mixed_ || bid.gpus > type_gpus_max_) {
+  if (mixed_ || must_mix(bid)) {
     offer_host_mix(ask);
     offer_spread_mix(ask);
   }
   return found_;
 }
 
+// No type has room for the whole gang, not even an idle one.
+bool HadarGangs::must_mix(const HadarBid& bid) const {
+  if (bid.task_gpus == 1) return bid.gpus > type_gpus_max_;
+  return std::ranges::all_of(
+      types_, [&](GpuTypeId type) { return bid.gpus > cluster_.room(type, bid.task_gpus); });
+}
+
+// What the job's tasks can use of the type.
+std::uint32_t HadarGangs::room(const Ask& ask, GpuTypeId type) const {
+  if (ask.bid.task_gpus == 1) return ask.free.of_type[type];
+  std::uint32_t gpus = 0;
+  for (NodeId node : ids<NodeId>(cluster_.nodes())) {
+    if (cluster_.node_type[node] == type) gpus += ask.usable(node);
+  }
+  return gpus;
+}
+
 void HadarGangs::offer_nodes(const Ask& ask, TypeMask wanted) {
   std::ranges::fill(tightest_, NodeId::none());
+  const auto is_better = [&](NodeId a, NodeId b) {
+    if (ask.free.on[a] != ask.free.on[b]) return ask.free.on[a] < ask.free.on[b];
+    return held_worth_[a] < held_worth_[b];
+  };
   for (NodeId node : ids<NodeId>(cluster_.nodes())) {
     if (ask.free.on[node] < ask.bid.gpus) continue;
     NodeId& tightest = tightest_[cluster_.node_type[node].row()];
-    if (tightest.is_none() || ask.free.on[node] < ask.free.on[tightest]) tightest = node;
+    if (tightest.is_none() || is_better(node, tightest)) tightest = node;
   }
   for (GpuTypeId type : free_types_) {
     if ((wanted & type_bit(type)) == 0) continue;
     const std::size_t first = slices_.size();
     if (!tightest_[type.row()].is_none()) {
       slices_.push_back({tightest_[type.row()], static_cast<std::uint16_t>(ask.bid.gpus)});
-    } else if (ask.free.of_type[type] >= ask.bid.gpus) {
+    } else if (room(ask, type) >= ask.bid.gpus) {
       gather(ask, type, narrowest(ask, type_bit(type)), ask.bid.gpus);
     } else {
       continue;
@@ -112,7 +146,7 @@ void HadarGangs::offer_host_mix(const Ask& ask) {
     bool fits_one = false;
     for (NodeId node : host) {
       if (ask.bid.best_on(cluster_.node_type[node]) == 0) continue;
-      gpus += ask.free.on[node];
+      gpus += ask.usable(node);
       fits_one = fits_one || ask.free.on[node] >= ask.bid.gpus;
     }
     if (gpus < ask.bid.gpus || fits_one) continue;
@@ -130,7 +164,7 @@ void HadarGangs::gather_host(const Ask& ask, std::span<const NodeId> host) {
   std::uint32_t missing = ask.bid.gpus;
   for (GpuTypeId type : free_types_) {
     for (NodeId node : host) {
-      const std::uint32_t taken = std::min<std::uint32_t>(missing, ask.free.on[node]);
+      const std::uint32_t taken = std::min(missing, ask.usable(node));
       if (cluster_.node_type[node] != type || taken == 0) continue;
       slices_.push_back({node, static_cast<std::uint16_t>(taken)});
       missing -= taken;
@@ -145,7 +179,7 @@ void HadarGangs::offer_spread_mix(const Ask& ask) {
   std::size_t count = 0;
   while (count < free_types_.size() && gpus < ask.bid.gpus) {
     mask |= type_bit(free_types_[count]);
-    gpus += ask.free.of_type[free_types_[count++]];
+    gpus += room(ask, free_types_[count++]);
   }
   if (count < 2 || gpus < ask.bid.gpus) return;
   // A faster member is of no use to the others, so the cheapest come first.
@@ -170,7 +204,7 @@ void HadarGangs::offer_spread_mix(const Ask& ask) {
 NodeRange HadarGangs::narrowest(const Ask& ask, TypeMask types) const {
   const NodeRange everywhere = Domains(cluster_, Tier::kSpine)[0];
   if (cluster_.rack_nodes.size() == 1) return everywhere;
-  const auto free_on = [&](NodeId node) { return ask.free.on[node]; };
+  const auto free_on = [&](NodeId node) { return ask.usable(node); };
   return tightest_domain(cluster_, Tier::kRack, types, ask.bid.gpus, free_on).value_or(everywhere);
 }
 
@@ -186,7 +220,7 @@ std::uint32_t HadarGangs::gather(const Ask& ask, GpuTypeId type, NodeRange range
       const NodeId node(row);
       const std::uint32_t free = ask.free.on[node];
       const bool is_taken = free > last_free || (free == last_free && row <= last_row);
-      if (free == 0 || is_taken || cluster_.node_type[node] != type) continue;
+      if (is_taken || cluster_.node_type[node] != type || ask.usable(node) == 0) continue;
       if (freest.is_none() || free > ask.free.on[freest]) freest = node;
       if (free < gpus) continue;
       if (tightest.is_none() || free < ask.free.on[tightest]) tightest = node;
@@ -195,7 +229,7 @@ std::uint32_t HadarGangs::gather(const Ask& ask, GpuTypeId type, NodeRange range
     const NodeId node = tightest.is_none() ? freest : tightest;
     last_free = ask.free.on[node];
     last_row = node.row();
-    const std::uint32_t taken = std::min(gpus, last_free);
+    const std::uint32_t taken = std::min(gpus, ask.usable(node));
     slices_.push_back({node, static_cast<std::uint16_t>(taken)});
     gpus -= taken;
   }

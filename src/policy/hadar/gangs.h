@@ -2,11 +2,14 @@
 // structure is reconstructed).
 //
 //   held     the gang it has now, which saves a switch
-//   node     per GPU type, the tightest node with room
+//   node     per GPU type, the tightest node with room; of equally tight ones that whose GPUs are
+//            worth least to those who hold them, so that few jobs move
 //   host     a mix of types within one host, the fastest types first
 //   spread   per GPU type without such a node, several nodes: of the tightest rack with room, else
 //            of all, as few nodes as there can be
 //   mix      several nodes of several types: the types whose slowest is fastest, the cheapest first
+//
+// Of each node a gang has whole tasks of the job.
 //
 // A job says what each GPU type is worth to it at each tier; a gang of several types is worth the
 // least of them, as its slowest member sets the pace. So the cost of communication and of a switch
@@ -37,6 +40,7 @@ struct HadarFree {
 struct HadarBid {
   JobId job;
   std::uint32_t gpus = 0;
+  std::uint32_t task_gpus = 1;    // divides gpus
   Gang held;                      // empty if it waits
   double held_worth = 0;          // of that gang
   std::span<const double> worth;  // of a new gang, by GPU type and tier; 0: it cannot run there
@@ -63,6 +67,8 @@ class HadarGangs {
   // outlive it.
   HadarGangs(const Cluster& cluster, bool mixed);
 
+  // Those who bid in the round, for what they hold. O(nodes + bids and their slices).
+  void begin(std::span<const HadarBid> bids);
   // Whom the next finds are for. The bid must outlive them.
   void ask(const HadarBid& bid);
   // Which gangs to find beside mixes: those of one type, by type, and the one it has.
@@ -82,7 +88,11 @@ class HadarGangs {
     const HadarFree& free;
     const HadarBid& bid;
     const HadarPrices& prices;
+    // What the job's tasks can use of the node's free GPUs.
+    std::uint32_t usable(NodeId node) const { return whole_tasks(free.on[node], bid.task_gpus); }
   };
+  bool must_mix(const HadarBid& bid) const;
+  std::uint32_t room(const Ask& ask, GpuTypeId type) const;
   // The tightest rack that has enough of the types, or everything.
   NodeRange narrowest(const Ask& ask, TypeMask types) const;
   void offer_nodes(const Ask& ask, TypeMask wanted);
@@ -101,6 +111,7 @@ class HadarGangs {
   const HadarBid* bid_ = nullptr;           // at hand
   std::vector<GpuTypeId> types_;            // that it can run on, the most worth first
   std::vector<GpuTypeId> free_types_;       // those of them that there are
+  IdVector<NodeId, double> held_worth_;     // of what bidders hold on the node
   std::vector<NodeId> tightest_;            // by type
   std::vector<HadarGang> found_;
   std::vector<Slice> slices_;

@@ -30,6 +30,25 @@ TEST(HadarGangs, EachTypeOffersItsTightestNodeWithRoom) {
   EXPECT_EQ(found(stage, stage.bid(2, {3, 1})), expected);
 }
 
+TEST(HadarGangs, OfEquallyTightNodesTheOneWhoseHoldersWouldPayLeastIsTaken) {
+  HadarStage stage("3xV100:4");
+  const Slice held[] = {{n0, 4}, {n1, 4}};
+  for (std::size_t i = 0; i < 2; ++i) {
+    HadarBid& bid = stage.bid(4, {1});
+    bid.held = std::span(held).subspan(i, 1);
+    bid.held_worth = i == 0 ? 9 : 5;
+  }
+  const HadarBid newcomer = stage.bid(4, {20});
+  HadarGangs gangs(stage.cluster, true);
+  for (const NodeId expected : {n2, n1, n0}) {  // n2 is held by no bidder
+    gangs.begin(stage.bids);
+    gangs.ask(newcomer);
+    const std::vector<Slice> taken = slices(gangs.slices(gangs.find(stage.free, stage.prices)[0]));
+    EXPECT_EQ(taken, (std::vector<Slice>{{expected, 4}}));
+    stage.free.take(stage.cluster, taken);
+  }
+}
+
 TEST(HadarGangs, OnlyWhatIsWantedIsFound) {
   HadarStage stage("2xV100:4,2xK80:4");
   HadarBid& bid = stage.bid(2, {3, 1});

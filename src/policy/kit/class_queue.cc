@@ -25,28 +25,29 @@ OrderKey OrderKey::load(Reader& reader) {
   return key;
 }
 
-ClassQueue::Class& ClassQueue::class_of(std::uint32_t level, std::uint32_t gpus, TypeMask types) {
-  const std::uint64_t level_gpus = (std::uint64_t{level} << 32) | gpus;
+ClassQueue::Class& ClassQueue::class_of(std::uint32_t level, GangAsked gang, TypeMask types) {
+  const std::uint64_t level_gpus = (std::uint64_t{level} << 32) | gang.gpus;
+  const std::uint64_t task_types = (std::uint64_t{gang.task_gpus} << 32) | types;
   const auto [at, is_new] =
-      index_.try_emplace({level_gpus, types}, static_cast<std::uint32_t>(classes_.size()));
+      index_.try_emplace({level_gpus, task_types}, static_cast<std::uint32_t>(classes_.size()));
   if (is_new) {
     Class& made = classes_.emplace_back();
     made.level_ = level;
-    made.gpus_ = gpus;
+    made.gang_ = gang;
     made.types_ = types;
   }
   return classes_[at->second];
 }
 
-void ClassQueue::add(std::uint32_t level, std::uint32_t gpus, TypeMask types, const OrderKey& key) {
+void ClassQueue::add(std::uint32_t level, GangAsked gang, TypeMask types, const OrderKey& key) {
   FL_CHECK(!contains(key.job), "job {} waits already", key.job.row());
   reserve(key.job.row() + std::size_t{1});
-  Class& in = class_of(level, gpus, types);
+  Class& in = class_of(level, gang, types);
   slots_[key.job].class_index = static_cast<std::uint32_t>(&in - classes_.data());
   in.heap_.push_back(key);
   sift_up(in, in.heap_.size() - 1, key);
   ++size_;
-  gpus_ += gpus;
+  gpus_ += gang.gpus;
   is_open_stale_ = true;
 }
 
@@ -102,7 +103,7 @@ void ClassQueue::remove(Class& from, std::size_t position) {
   const OrderKey last = from.heap_.back();
   from.heap_.pop_back();
   --size_;
-  gpus_ -= from.gpus_;
+  gpus_ -= from.gang_.gpus;
   if (position == from.heap_.size()) return;
   sift_up(from, position, last);
   sift_down(from, slots_[last.job].position, last);
@@ -143,7 +144,7 @@ void ClassQueue::save(Writer& writer) const {
   writer.u64(classes_.size());
   for (const Class& each : classes_) {
     writer.u64(each.level_);
-    writer.u64(each.gpus_);
+    writer.u64(std::uint64_t{each.gang_.task_gpus - 1} << 32 | each.gang_.gpus);
     writer.u64(each.types_);
     writer.u64(each.blocked_ ? 1 : 0);
     writer.u64(each.heap_.size());
@@ -155,11 +156,13 @@ void ClassQueue::load(Reader& reader) {
   *this = ClassQueue();
   for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
     const auto level = static_cast<std::uint32_t>(reader.u64());
-    const auto gpus = static_cast<std::uint32_t>(reader.u64());
+    const std::uint64_t asked = reader.u64();
+    const GangAsked gang{.gpus = static_cast<std::uint32_t>(asked),
+                         .task_gpus = static_cast<std::uint32_t>(asked >> 32) + 1};
     const auto types = static_cast<TypeMask>(reader.u64());
-    class_of(level, gpus, types).blocked_ = reader.u64() != 0;
+    class_of(level, gang, types).blocked_ = reader.u64() != 0;
     for (std::uint64_t jobs = reader.u64(); jobs > 0 && reader.ok(); --jobs) {
-      add(level, gpus, types, OrderKey::load(reader));
+      add(level, gang, types, OrderKey::load(reader));
     }
   }
 }

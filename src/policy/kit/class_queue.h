@@ -1,5 +1,5 @@
 // Waiting jobs in order, kept per class: jobs of one class ask for the same number of GPUs of the
-// same types (and are in the same queue of a policy that has several).
+// same types in tasks of the same size (and are in the same queue of a policy that has several).
 //
 // Within one pass over the waiting jobs free capacity only shrinks, so once a job finds no room, no
 // later job of its class does: the class is blocked for the rest of the pass. A pass therefore
@@ -46,7 +46,9 @@ class ClassQueue {
   class Class {
    public:
     std::uint32_t level() const { return level_; }
-    std::uint32_t gpus() const { return gpus_; }
+    GangAsked gang() const { return gang_; }
+    std::uint32_t gpus() const { return gang_.gpus; }
+    std::uint32_t task_gpus() const { return gang_.task_gpus; }
     TypeMask types() const { return types_; }
     // REQUIRES: a job of the class waits.
     const OrderKey& head() const { return heap_.front(); }
@@ -56,7 +58,7 @@ class ClassQueue {
    private:
     friend class ClassQueue;
     std::uint32_t level_ = 0;
-    std::uint32_t gpus_ = 0;
+    GangAsked gang_;
     TypeMask types_ = 0;
     bool blocked_ = false;
     std::vector<OrderKey> heap_;
@@ -73,7 +75,7 @@ class ClassQueue {
   bool contains(JobId job) const { return slots_.has(job) && slots_[job].class_index != kAbsent; }
 
   // REQUIRES: the job is not in the queue; key.job is the job.
-  void add(std::uint32_t level, std::uint32_t gpus, TypeMask types, const OrderKey& key);
+  void add(std::uint32_t level, GangAsked gang, TypeMask types, const OrderKey& key);
   // Does nothing if the job is not in the queue.
   void erase(JobId job);
 
@@ -105,7 +107,7 @@ class ClassQueue {
     std::uint32_t position = 0;
   };
 
-  Class& class_of(std::uint32_t level, std::uint32_t gpus, TypeMask types);
+  Class& class_of(std::uint32_t level, GangAsked gang, TypeMask types);
   void put(Class& in, std::size_t position, const OrderKey& key);
   void sift_up(Class& in, std::size_t position, const OrderKey& key);
   void sift_down(Class& in, std::size_t position, const OrderKey& key);
@@ -119,7 +121,8 @@ class ClassQueue {
   // made.
   std::vector<std::uint32_t> open_;
   bool is_open_stale_ = true;
-  std::map<std::pair<std::uint64_t, TypeMask>, std::uint32_t> index_;  // (level, gpus), types
+  // (level, GPUs), (GPUs of a task, types)
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> index_;
   IdVector<JobId, Slot> slots_;
   std::size_t size_ = 0;
   std::int64_t gpus_ = 0;

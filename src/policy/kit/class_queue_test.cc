@@ -15,9 +15,9 @@ OrderKey key(std::int64_t major, std::size_t job) { return {.major = major, .job
 
 TEST(ClassQueue, FirstOpenIsTheEarliestHeadOfAllClasses) {
   ClassQueue queue;
-  queue.add(0, 4, 1, key(20, 0));
-  queue.add(0, 1, 1, key(10, 1));
-  queue.add(0, 1, 1, key(5, 2));
+  queue.add(0, {4}, 1, key(20, 0));
+  queue.add(0, {1}, 1, key(10, 1));
+  queue.add(0, {1}, 1, key(5, 2));
   EXPECT_EQ(queue.gpus(), 6);
   EXPECT_EQ(queue.first_open()->head().job, JobId(2));
   queue.pop(*queue.first_open());
@@ -26,14 +26,32 @@ TEST(ClassQueue, FirstOpenIsTheEarliestHeadOfAllClasses) {
 
 TEST(ClassQueue, ABlockedClassIsLeftOutUntilTheNextPass) {
   ClassQueue queue;
-  queue.add(0, 1, 1, key(5, 0));
-  queue.add(0, 4, 1, key(20, 1));
+  queue.add(0, {1}, 1, key(5, 0));
+  queue.add(0, {4}, 1, key(20, 1));
   queue.first_open()->block();
   EXPECT_EQ(queue.first_open()->head().job, JobId(1));
   queue.first_open()->block();
   EXPECT_EQ(queue.first_open(), nullptr);
   queue.unblock();
   EXPECT_EQ(queue.first_open()->head().job, JobId(0));
+}
+
+TEST(ClassQueue, TasksOfOtherSizesAreAnotherClass) {
+  ClassQueue queue;
+  queue.add(0, {8, 4}, 1, key(5, 0));
+  queue.add(0, {8, 1}, 1, key(10, 1));
+  queue.add(0, {8, 4}, 1, key(15, 2));
+  EXPECT_EQ(queue.first_open()->task_gpus(), 4U);
+  queue.first_open()->block();
+  EXPECT_EQ(queue.first_open()->head().job, JobId(1));
+  Writer writer;
+  queue.save(writer);
+  Reader reader(writer.bytes());
+  queue.load(reader);
+  EXPECT_EQ(queue.first_open()->task_gpus(), 1U) << "the other is blocked still";
+  queue.unblock();
+  EXPECT_EQ(queue.first_open()->head().job, JobId(0));
+  EXPECT_EQ(queue.first_open()->task_gpus(), 4U);
 }
 
 // Passes over a queue that changes meanwhile, compared with a look at every class.
@@ -49,7 +67,7 @@ TEST(ClassQueue, FirstOpenKeepsUpWithWhatIsAddedTakenAndBlocked) {
       const OrderKey added = key(static_cast<std::int64_t>(rng.below(100)), job);
       const std::uint64_t what = rng.below(6);
       if (what < 2) {
-        queue.add(0, size + 1, 1, added);
+        queue.add(0, {size + 1}, 1, added);
         plain[size].insert(added);
       } else if (what == 2 && !plain[size].empty()) {
         queue.erase(plain[size].rbegin()->job);
@@ -91,7 +109,9 @@ TEST(ClassQueue, AgreesWithASortedSet) {
                            .label = static_cast<std::int64_t>(rng.below(3)),
                            .job = JobId(job)};
       queue.add(static_cast<std::uint32_t>(rng.below(2)),
-                static_cast<std::uint32_t>(1 + rng.below(3)), 1, added);
+                {.gpus = static_cast<std::uint32_t>(2 * (1 + rng.below(3))),
+                 .task_gpus = static_cast<std::uint32_t>(1 + rng.below(2))},
+                1, added);
       plain.insert(added);
       if (rng.below(3) == 0) {
         ClassQueue::Class& first = *queue.first_open();

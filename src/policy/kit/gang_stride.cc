@@ -42,19 +42,29 @@ void sort_by_pass(std::span<StrideClient> queue) {
 std::uint32_t gang_stride(std::span<StrideClient> queue, std::uint32_t gpus, bool skip) {
   sort_by_pass(queue);
   for (StrideClient& client : queue) client.chosen = false;
-  for (StrideClient& client : queue) {
-    if (gpus == 0) break;
-    if (client.gpus <= gpus) {
+  std::uint64_t taken = 0;
+  for (const bool may_move : {false, true}) {
+    for (StrideClient& client : queue) {
+      if (gpus == 0) return 0;
+      if (client.chosen) continue;
+      if (client.gpus > gpus || (!may_move && (client.own & taken) != 0)) {
+        if (skip) continue;
+        return gpus;
+      }
       client.chosen = true;
       gpus -= client.gpus;
-    } else if (!skip) {
-      break;
+      taken |= client.own;
     }
   }
   return gpus;
 }
 
 void charge(StrideClient& client, double quanta) { client.pass += quanta * stride(client); }
+
+void set_tickets(StrideClient& client, double tickets, double mean) {
+  client.pass = mean + (client.pass - mean) * (client.tickets / tickets);
+  client.tickets = tickets;
+}
 
 void cap_passes(std::span<StrideClient> queue, std::uint32_t gpus) {
   double smallest = std::numeric_limits<double>::infinity();

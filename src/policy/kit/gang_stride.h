@@ -37,6 +37,8 @@ struct StrideClient {
   std::uint32_t order = 0;  // settles ties, smallest first; different for each client of a pool
   JobId job;
   bool chosen = false;
+  // Of the pool's GPUs those that it is on, bit i for GPU i, for the next choice; 0: it can have any.
+  std::uint64_t own = 0;
 
   void save(Writer& writer) const;
   static StrideClient load(Reader& reader);
@@ -45,13 +47,20 @@ struct StrideClient {
 // Sorts by pass, then order. O(n log n), O(n) if sorted already; no allocation.
 void sort_by_pass(std::span<StrideClient> queue);
 
-// Sorts the queue by pass and sets `chosen` for one quantum on `gpus` idle GPUs.
+// Sorts the queue by pass and sets `chosen` for one quantum on `gpus` idle GPUs. A client that has GPUs
+// of its own fits if no client before it has one of them; GPUs that would be left idle go to those
+// that did not, which have to move.
 // Charges no client. Without `skip` the first client that does not fit ends the walk (head-of-line
 // blocking, an ablation). Returns the GPUs left idle. Costs the sort.
 std::uint32_t gang_stride(std::span<StrideClient> queue, std::uint32_t gpus, bool skip = true);
 
 // The client held its gang for that many quanta; fractions of one count in proportion.
 void charge(StrideClient& client, double quanta);
+
+// Gives the client other tickets. What it is ahead or behind in GPU time stays the same, so its
+// distance from `mean`, the mean pass of its pool, changes as its tickets do (Waldspurger and Weihl's
+// dynamic stride scheduling). REQUIRES: tickets > 0.
+void set_tickets(StrideClient& client, double tickets, double mean);
 
 // No client's pass is further above the smallest than the largest gang per ticket: the debt of a
 // client that rode along while no other could use its GPUs is forgiven beyond that (ours).

@@ -117,6 +117,25 @@ TEST(GangStride, WithoutSkipTheFirstMisfitHoldsUpAllBehindIt) {
   EXPECT_TRUE(queue[0].chosen && !queue[1].chosen && queue[2].chosen);
 }
 
+TEST(GangStride, WhoHasGpusOfItsOwnWaitsForThemWhileOthersCanUseTheRest) {
+  std::vector<StrideClient> queue = {{.gpus = 1, .order = 0, .own = 0b01},
+                                     {.gpus = 1, .order = 1, .own = 0b01},
+                                     {.gpus = 1, .order = 2, .own = 0b10}};
+  EXPECT_EQ(gang_stride(queue, 2), 0U);
+  EXPECT_TRUE(queue[0].chosen && !queue[1].chosen && queue[2].chosen);
+}
+
+TEST(GangStride, GpusThatWouldBeIdleGoToThoseWhoHaveToMoveThere) {
+  std::vector<StrideClient> queue = {{.gpus = 2, .order = 0, .own = 0b0011},
+                                     {.gpus = 2, .order = 1, .own = 0b0110},
+                                     {.gpus = 1, .order = 2, .own = 0b1000}};
+  EXPECT_EQ(gang_stride(queue, 4), 1U);
+  EXPECT_TRUE(queue[0].chosen && !queue[1].chosen && queue[2].chosen);
+  queue.pop_back();
+  EXPECT_EQ(gang_stride(queue, 4), 0U);
+  EXPECT_TRUE(queue[0].chosen && queue[1].chosen);
+}
+
 // The price of the published rule: what does not tile the pool idles.
 TEST(GangStride, SizesThatDoNotPackLeaveGpusIdle) {
   Pool three_and_two{.gpus = 4};
@@ -300,6 +319,13 @@ RC_GTEST_PROP(GangStrideProperties, GangsOfOneGpuReceiveByTicketsToWithinAQuantu
         static_cast<double>(pool.received[static_cast<char>('A' + static_cast<char>(i))]);
     RC_ASSERT(std::abs(received - entitled) <= static_cast<double>(tickets.size()));
   }
+}
+
+TEST(SetTickets, KeepsWhatAClientIsBehindInGpuTime) {
+  StrideClient client = {.pass = 7, .tickets = 2, .gpus = 4};
+  set_tickets(client, 4, 10);
+  EXPECT_EQ(client.tickets, 4);
+  EXPECT_EQ(client.pass, 8.5) << "6 GPU-quanta behind the mean, before and after";
 }
 
 }  // namespace

@@ -13,8 +13,11 @@ struct Question {
   Placement placement;
   const Cluster& cluster;
   const FreeIndex& free;
-  std::uint32_t gpus;
+  GangAsked gang;
   TypeMask types;
+
+  // What its tasks can use of the node's free GPUs.
+  std::uint32_t usable(NodeId node) const { return whole_tasks(free.on(node), gang.task_gpus); }
 };
 
 // Asks the placement itself, on a draft with the same GPUs free.
@@ -23,7 +26,8 @@ bool fits(const Question& ask) {
   constexpr std::size_t kAsker = 1;
   Jobs jobs;
   for (std::size_t job : {kHolder, kAsker}) {
-    jobs.add({.job = JobId(job), .user = UserId(0)}, ModelId());
+    const std::uint32_t task = job == kAsker ? ask.gang.task_gpus : 1;
+    jobs.add({.job = JobId(job), .user = UserId(0), .gpus = task, .task_gpus = task}, ModelId());
   }
   for (JobState& state : jobs.state) state = JobState::kWaiting;
   Plan plan(ask.cluster, jobs);
@@ -34,29 +38,56 @@ bool fits(const Question& ask) {
     any_is_held |= held > 0;
   }
   if (any_is_held) plan.place(JobId(kHolder));
-  return place(ask.placement, ask.cluster, plan, JobId(kAsker), ask.gpus, ask.types);
+  return place(ask.placement, ask.cluster, plan, JobId(kAsker), ask.gang.gpus, ask.types);
 }
 
-// The most that is free of one of the types in one domain of the tier.
+// The most that it could use of one of the types in one domain of the tier.
 std::uint32_t most_together(const Question& ask, Tier tier) {
   std::uint32_t most = 0;
   for (GpuTypeId type : ids<GpuTypeId>(ask.cluster.type_names.size())) {
     const TypeMask allowed = ask.types & type_bit(type);
     most = std::max(most, most_in_domain(ask.cluster, tier, allowed,
-                                         [&](NodeId node) { return ask.free.on(node); }));
+                                         [&](NodeId node) { return ask.usable(node); }));
   }
   return most;
 }
 
+// Whole nodes, of any rack.
+bool consolidates(Placement placement) {
+  return placement == Placement::kConsolidate || placement == Placement::kRackFirst;
+}
+
 // True if the placement has the gang on one node or not at all.
 bool insists_on_one_node(const Question& ask) {
-  if (ask.placement != Placement::kYarn && ask.placement != Placement::kConsolidate) return false;
+  if (ask.placement != Placement::kYarn && !consolidates(ask.placement)) return false;
   std::uint32_t largest = 0;
   for (GpuTypeId type : ids<GpuTypeId>(ask.cluster.type_names.size())) {
     if ((ask.types & type_bit(type)) == 0) continue;
     largest = std::max(largest, ask.cluster.type_node_gpus_max[type]);
   }
-  return ask.gpus <= largest;
+  return ask.gang.gpus <= largest;
+}
+
+// "only one node has 8", "only 3 nodes have 8" or, where a node has room for several, how many.
+std::string room_for_tasks(const Question& ask) {
+  std::uint32_t nodes = 0;
+  std::uint32_t tasks = 0;
+  for (NodeId node : ids<NodeId>(ask.cluster.nodes())) {
+    if ((ask.types & type_bit(ask.cluster.node_type[node])) == 0) continue;
+    const std::uint32_t here = ask.usable(node) / ask.gang.task_gpus;
+    nodes += here > 0 ? 1 : 0;
+    tasks += here;
+  }
+  if (nodes == 0) return fmt::format(", but no node has {}", ask.gang.task_gpus);
+  if (tasks > nodes) return fmt::format(", but nodes have room for only {} of its tasks", tasks);
+  if (nodes == 1) return fmt::format(", but only one node has {}", ask.gang.task_gpus);
+  return fmt::format(", but only {} nodes have {}", nodes, ask.gang.task_gpus);
+}
+
+std::string needs(GangAsked gang) {
+  if (gang.task_gpus == 1) return fmt::format("needs {} GPUs", gang.gpus);
+  const std::uint32_t tasks = gang.gpus / gang.task_gpus;
+  return fmt::format("needs {} task{} of {} GPUs", tasks, tasks == 1 ? "" : "s", gang.task_gpus);
 }
 
 struct Reason {
@@ -66,19 +97,23 @@ struct Reason {
 
 // REQUIRES: it does not fit.
 Reason reason(const Question& ask) {
-  if (ask.free.total() < ask.gpus) return {Misfit::kTooFew, ""};
+  const std::uint32_t gpus = ask.gang.gpus;
+  if (ask.free.total() < gpus) return {Misfit::kTooFew, ""};
   const std::uint32_t of_types = ask.free.of(ask.types);
-  if (of_types < ask.gpus) {
+  if (of_types < gpus) {
     return {Misfit::kOtherTypes, fmt::format(", but only {} of its types", of_types)};
+  }
+  if (ask.free.room(ask.types, ask.gang.task_gpus) < gpus) {
+    return {Misfit::kFewTasks, room_for_tasks(ask)};
   }
   const auto at_most = [&](Tier tier, std::string_view where) {
     return fmt::format(", but at most {} {}", most_together(ask, tier), where);
   };
-  if (most_together(ask, Tier::kSpine) < ask.gpus) {
+  if (most_together(ask, Tier::kSpine) < gpus) {
     return {Misfit::kManyTypes, at_most(Tier::kSpine, "of one type")};
   }
   if (insists_on_one_node(ask)) return {Misfit::kManyNodes, at_most(Tier::kNode, "on one node")};
-  if (ask.placement != Placement::kConsolidate && most_together(ask, Tier::kRack) < ask.gpus) {
+  if (!consolidates(ask.placement) && most_together(ask, Tier::kRack) < gpus) {
     return {Misfit::kManyRacks, at_most(Tier::kRack, "in one rack")};
   }
   return {Misfit::kManyNodes, ", but not on whole nodes"};
@@ -87,16 +122,16 @@ Reason reason(const Question& ask) {
 }  // namespace
 
 NoPlace why_no_place(Placement placement, const Cluster& cluster, const FreeIndex& free,
-                     std::uint32_t gpus, TypeMask types) {
-  const Question now{placement, cluster, free, gpus, types};
+                     GangAsked gang, TypeMask types) {
+  const Question now{placement, cluster, free, gang, types};
   if (fits(now)) return {Misfit::kNone, false, "it fits"};
   const FreeIndex idle(cluster);
-  const Question ever{placement, cluster, idle, gpus, types};
+  const Question ever{placement, cluster, idle, gang, types};
   const bool never = !fits(ever);
   const Reason found = reason(never ? ever : now);
   const std::string have = never ? fmt::format("the idle cluster has {}", idle.total())
                                  : fmt::format("{} are free", free.total());
-  return {found.why, never, fmt::format("needs {} GPUs; {}{}", gpus, have, found.text)};
+  return {found.why, never, fmt::format("{}; {}{}", needs(gang), have, found.text)};
 }
 
 }  // namespace fairlead

@@ -1,7 +1,8 @@
 // Why a placement finds no place for a gang: for messages and notes, not for decisions.
 //
-//   why_no_place(Placement::kRack, view.cluster, plan.free(), gpus, types).text
+//   why_no_place(Placement::kRack, view.cluster, plan.free(), gang, types).text
 //     "needs 6 GPUs; 9 are free, but at most 5 in one rack"
+//     "needs 2 tasks of 8 GPUs; 12 are free, but only one node has 8"
 #pragma once
 
 #include "fairlead/model/free_index.h"
@@ -16,6 +17,7 @@ enum class Misfit : std::uint8_t {
   kNone,        // it fits
   kTooFew,      // not enough GPUs are free
   kOtherTypes,  // enough are free, but not of its types
+  kFewTasks,    // enough of its types, but not on nodes that have room for whole tasks
   kManyTypes,   // enough of its types, but not of one type
   kManyNodes,   // enough of one type, but scattered over nodes
   kManyRacks,   // enough of one type, but scattered over racks
@@ -28,9 +30,9 @@ struct NoPlace {
   std::string text;
 };
 
-// Why place() would refuse a gang of `gpus` GPUs of these types where that much is free. O(nodes)
-// and a placement or two. REQUIRES: gpus > 0.
+// Why place() would refuse such a gang of these types where that much is free. O(nodes) and a
+// placement or two. REQUIRES: gang.gpus > 0.
 NoPlace why_no_place(Placement placement, const Cluster& cluster, const FreeIndex& free,
-                     std::uint32_t gpus, TypeMask types);
+                     GangAsked gang, TypeMask types);
 
 }  // namespace fairlead

@@ -17,7 +17,7 @@ class Why : public ::testing::Test {
     for (std::size_t node = 0; node < taken.size(); ++node) {
       if (taken[node] > 0) free.take(NodeId(node), taken[node]);
     }
-    return why_no_place(placement, cluster_, free, gpus, types);
+    return why_no_place(placement, cluster_, free, {.gpus = gpus, .task_gpus = task_}, types);
   }
 
   static Cluster small_cluster() {
@@ -33,6 +33,7 @@ class Why : public ::testing::Test {
   }
 
   const Cluster cluster_ = small_cluster();
+  std::uint32_t task_ = 1;
   static constexpr TypeMask kBoth = kAllTypes;
 };
 
@@ -53,7 +54,8 @@ TEST_F(Why, TooFewGpusAreFree) {
 TEST_F(Why, GpusOfANodeThatIsDownAreNotFree) {
   FreeIndex free(cluster_);
   for (NodeId node : ids<NodeId>(3)) free.set_gpus(node, 0);
-  const NoPlace few = why_no_place(Placement::kBestFit, cluster_, free, 7, type_bit(GpuTypeId(0)));
+  const NoPlace few =
+      why_no_place(Placement::kBestFit, cluster_, free, {7}, type_bit(GpuTypeId(0)));
   EXPECT_EQ(few.why, Misfit::kTooFew);
   EXPECT_FALSE(few.never) << "it fits once they are up";
   EXPECT_EQ(few.text, "needs 7 GPUs; 6 are free");
@@ -119,6 +121,37 @@ TEST_F(Why, WhatNeverFitsDependsOnThePlacement) {
   EXPECT_TRUE(never.never);
   EXPECT_EQ(never.why, Misfit::kManyRacks);
   EXPECT_EQ(why(Placement::kConsolidate, 12, {}).why, Misfit::kNone);
+}
+
+TEST_F(Why, EnoughButNoRoomForWholeTasks) {
+  task_ = 4;
+  const NoPlace split = why(Placement::kCount, 8, {0, 1, 1, 2, 2});
+  EXPECT_EQ(split.why, Misfit::kFewTasks);
+  EXPECT_FALSE(split.never);
+  EXPECT_EQ(split.text, "needs 2 tasks of 4 GPUs; 12 are free, but only one node has 4");
+  EXPECT_EQ(why(Placement::kBestFit, 12, {0, 0, 1, 1, 2}).text,
+            "needs 3 tasks of 4 GPUs; 14 are free, but only 2 nodes have 4");
+  EXPECT_EQ(why(Placement::kBestFit, 4, {1, 1, 1, 1, 2}).text,
+            "needs 1 task of 4 GPUs; 12 are free, but no node has 4");
+  task_ = 2;
+  EXPECT_EQ(why(Placement::kSpread, 8, {0, 3, 3, 1, 0}).text,
+            "needs 4 tasks of 2 GPUs; 11 are free, but nodes have room for only 3 of its tasks");
+  EXPECT_EQ(why(Placement::kCount, 6, {0, 3, 3, 1, 0}).why, Misfit::kNone);
+}
+
+TEST_F(Why, ATaskLargerThanEveryNodeNeverFits) {
+  task_ = 6;
+  const NoPlace never = why(Placement::kCount, 6, {}, kBoth);
+  EXPECT_TRUE(never.never);
+  EXPECT_EQ(never.text, "needs 1 task of 6 GPUs; the idle cluster has 18, but no node has 6");
+}
+
+TEST_F(Why, RacksCountWithTheTasksTheyHaveRoomFor) {
+  task_ = 3;
+  const NoPlace scattered = why(Placement::kRack, 9, {0, 0, 0, 0, 0});
+  EXPECT_EQ(scattered.why, Misfit::kManyRacks);
+  EXPECT_EQ(scattered.text,
+            "needs 3 tasks of 3 GPUs; the idle cluster has 18, but at most 6 in one rack");
 }
 
 }  // namespace

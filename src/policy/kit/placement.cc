@@ -1,20 +1,26 @@
 #include "fairlead/policy/kit/placement.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace fairlead {
 namespace {
 
 constexpr std::string_view kNames[] = {"count",       "first-fit", "best-fit", "yarn",
-                                       "consolidate", "rack",      "spread"};
+                                       "consolidate", "rack",      "spread",   "rack-first"};
 
 struct Search {
   const Cluster& cluster;
   Plan& plan;
   std::uint32_t gpus;
-  TypeMask types;  // allowed, and in this cluster
+  std::uint32_t task_gpus;  // divides gpus
+  TypeMask types;           // allowed, and in this cluster
 
   const FreeIndex& free() const { return plan.free(); }
+  // What its tasks can use of that many GPUs of a node.
+  std::uint32_t usable(std::uint32_t node_gpus) const { return whole_tasks(node_gpus, task_gpus); }
+  Search with(TypeMask only) const { return {cluster, plan, gpus, task_gpus, only}; }
 
   // Calls try_type for each allowed type in order until one returns true.
   template <class TryType>
@@ -26,8 +32,9 @@ struct Search {
   }
 };
 
-std::uint32_t node_size(const Cluster& cluster, GpuTypeId type) {
-  return cluster.type_node_gpus_max[type];
+// What its tasks can use of the largest node of the type; 0: none fits.
+std::uint32_t node_size(const Search& search, GpuTypeId type) {
+  return search.usable(search.cluster.type_node_gpus_max[type]);
 }
 
 // The lowest node of any allowed type with room for the whole gang.
@@ -80,19 +87,20 @@ bool take_whole(const Search& search, NodeId node) {
 enum class Spill : std::uint8_t {
   kNodeOrder,
   kFreestFirst,
-  kEvenly,  // one GPU at a time from the freest
+  kEvenly,  // one task at a time to the freest
 };
 
-// Takes what is free in `range`, node after node, until the gang is complete.
+// Takes what it can use in `range`, node after node, until the gang is complete.
 // REQUIRES: the allowed types together have enough there.
 void spill(const Search& search, Spill order, NodeRange range) {
   NodeRange rest = range;
   std::uint32_t need = search.gpus;
+  const std::uint32_t task = search.task_gpus;
   while (need > 0) {
     const NodeId node =
-        order == Spill::kNodeOrder ? first_node(search, 1, rest) : freest_node(search, range);
+        order == Spill::kNodeOrder ? first_node(search, task, rest) : freest_node(search, range);
     const std::uint32_t taken =
-        order == Spill::kEvenly ? 1 : std::min(need, search.free().on(node));
+        order == Spill::kEvenly ? task : std::min(need, search.usable(search.free().on(node)));
     search.plan.take(node, taken);
     rest.begin = node.row() + 1;
     need -= taken;
@@ -103,18 +111,18 @@ void spill(const Search& search, Spill order, NodeRange range) {
 bool spill_over_few_types(const Search& search, Spill order) {
   const NodeRange everywhere = search.free().everywhere();
   const bool one_type = search.any_type([&](GpuTypeId type) {
-    if (search.free().of(type) < search.gpus) return false;
-    spill({search.cluster, search.plan, search.gpus, type_bit(type)}, order, everywhere);
+    if (search.free().room(type, search.task_gpus) < search.gpus) return false;
+    spill(search.with(type_bit(type)), order, everywhere);
     return true;
   });
   if (!one_type) spill(search, order, everywhere);
   return true;
 }
 
-// Takes the first `nodes` whole idle nodes of `type` in `range`; false if there are fewer, with
-// some taken.
+// Takes the first `nodes` nodes of `type` in `range` on which all of a node's size is free; false if
+// there are fewer, with some taken.
 bool take_idle_nodes(const Search& search, GpuTypeId type, std::uint32_t nodes, NodeRange range) {
-  const std::uint32_t size = node_size(search.cluster, type);
+  const std::uint32_t size = node_size(search, type);
   for (; nodes > 0; --nodes) {
     const NodeId node = search.free().first(type, size, range);
     if (node.is_none()) return false;
@@ -126,7 +134,7 @@ bool take_idle_nodes(const Search& search, GpuTypeId type, std::uint32_t nodes, 
 
 // A gang larger than a node of `type`, within one rack.
 bool yarn_in_rack(const Search& search, GpuTypeId type, NodeRange rack) {
-  const std::uint32_t size = node_size(search.cluster, type);
+  const std::uint32_t size = node_size(search, type);
   const std::uint32_t remainder = search.gpus % size;
   if (take_idle_nodes(search, type, search.gpus / size, rack)) {
     if (remainder == 0) return true;
@@ -140,26 +148,31 @@ bool yarn_in_rack(const Search& search, GpuTypeId type, NodeRange rack) {
   return false;
 }
 
+// True if the gang is larger than a node of the type, and there is enough of it.
+bool is_for_several(const Search& search, GpuTypeId type) {
+  const std::uint32_t size = node_size(search, type);
+  return size > 0 && search.gpus > size &&
+         search.free().room(type, search.task_gpus) >= search.gpus;
+}
+
 bool yarn(const Search& search) {
   // Nodes are numbered rack by rack, so the first node of the first rack with room is the first
   // node.
   if (take_whole(search, first_node(search, search.gpus, search.free().everywhere()))) return true;
   return search.any_type([&](GpuTypeId type) {
-    if (search.gpus <= node_size(search.cluster, type)) return false;
-    if (search.free().of(type) < search.gpus) return false;
+    if (!is_for_several(search, type)) return false;
     return std::ranges::any_of(search.cluster.rack_nodes,
                                [&](NodeRange rack) { return yarn_in_rack(search, type, rack); });
   });
 }
 
-// A gang larger than a node of `type`.
-bool consolidate_large(const Search& search, GpuTypeId type) {
-  const NodeRange everywhere = search.free().everywhere();
-  const std::uint32_t size = node_size(search.cluster, type);
+// A gang larger than a node of `type`, on nodes of the range.
+bool consolidate_large(const Search& search, GpuTypeId type, NodeRange range) {
+  const std::uint32_t size = node_size(search, type);
   const std::uint32_t remainder = search.gpus % size;
-  if (take_idle_nodes(search, type, search.gpus / size, everywhere)) {
+  if (take_idle_nodes(search, type, search.gpus / size, range)) {
     if (remainder == 0) return true;
-    const NodeId node = search.free().freest(type, everywhere);
+    const NodeId node = search.free().freest(type, range);
     if (!node.is_none() && search.free().on(node) >= remainder) {
       search.plan.take(node, remainder);
       return true;
@@ -172,30 +185,55 @@ bool consolidate_large(const Search& search, GpuTypeId type) {
 bool consolidate(const Search& search) {
   if (take_whole(search, tightest_node(search))) return true;
   return search.any_type([&](GpuTypeId type) {
-    if (search.gpus <= node_size(search.cluster, type)) return false;
-    return search.free().of(type) >= search.gpus && consolidate_large(search, type);
+    return is_for_several(search, type) &&
+           consolidate_large(search, type, search.free().everywhere());
   });
 }
 
-// Free GPUs of `type` in `range`; `enough` ends the count.
+// What it can use of `type` in `range`; `enough` ends the count.
 std::uint32_t free_in(const Search& search, GpuTypeId type, NodeRange range, std::uint32_t enough) {
   std::uint32_t gpus = 0;
   while (gpus < enough) {
-    const NodeId node = search.free().first(type, 1, range);
+    const NodeId node = search.free().first(type, search.task_gpus, range);
     if (node.is_none()) break;
-    gpus += search.free().on(node);
+    gpus += search.usable(search.free().on(node));
     range.begin = node.row() + 1;
   }
   return gpus;
 }
 
+// The racks that have enough of the type, those with the fewest first.
+std::vector<NodeRange> racks_with_enough(const Search& search, GpuTypeId type) {
+  std::vector<std::pair<std::uint32_t, NodeRange>> racks;
+  for (NodeRange rack : search.cluster.rack_nodes) {
+    const std::uint32_t gpus = free_in(search, type, rack, search.cluster.gpus);
+    if (gpus >= search.gpus) racks.emplace_back(gpus, rack);
+  }
+  std::ranges::stable_sort(racks, {}, [](const auto& rack) { return rack.first; });
+  std::vector<NodeRange> sorted;
+  sorted.reserve(racks.size());
+  for (const auto& [gpus, rack] : racks) sorted.push_back(rack);
+  return sorted;
+}
+
+bool rack_first(const Search& search) {
+  if (take_whole(search, tightest_node(search))) return true;
+  return search.any_type([&](GpuTypeId type) {
+    if (!is_for_several(search, type)) return false;
+    return std::ranges::any_of(
+               racks_with_enough(search, type),
+               [&](NodeRange rack) { return consolidate_large(search, type, rack); }) ||
+           consolidate_large(search, type, search.free().everywhere());
+  });
+}
+
 bool within_rack(const Search& search) {
   if (take_whole(search, tightest_node(search))) return true;
   return search.any_type([&](GpuTypeId type) {
-    if (search.free().of(type) < search.gpus) return false;
+    if (search.free().room(type, search.task_gpus) < search.gpus) return false;
     for (NodeRange rack : search.cluster.rack_nodes) {
       if (free_in(search, type, rack, search.gpus) < search.gpus) continue;
-      spill({search.cluster, search.plan, search.gpus, type_bit(type)}, Spill::kFreestFirst, rack);
+      spill(search.with(type_bit(type)), Spill::kFreestFirst, rack);
       return true;
     }
     return false;
@@ -217,6 +255,8 @@ bool take_gang(Placement placement, const Search& search) {
       return yarn(search);
     case Placement::kConsolidate:
       return consolidate(search);
+    case Placement::kRackFirst:
+      return rack_first(search);
     case Placement::kRack:
       return within_rack(search);
     case Placement::kSpread:
@@ -235,8 +275,9 @@ std::optional<Placement> placement_named(std::string_view name) {
 
 bool place(Placement placement, const Cluster& cluster, Plan& plan, JobId job, std::uint32_t gpus,
            TypeMask types) {
-  if (plan.free().total() < gpus || plan.free().of(types) < gpus) return false;
-  if (!take_gang(placement, {cluster, plan, gpus, types})) return false;
+  const std::uint32_t task = plan.task_gpus(job);
+  if (plan.free().total() < gpus || plan.free().room(types, task) < gpus) return false;
+  if (!take_gang(placement, {cluster, plan, gpus, task, types})) return false;
   plan.place(job);
   return true;
 }

@@ -13,24 +13,31 @@
 //                first other node of that rack with room
 //   consolidate  Helios' placer: a gang of at most a node's size on the tightest node with room; a
 //                larger one on whole nodes, and its remainder on the freest other node
+//   rack-first   as consolidate, but the whole nodes and the remainder come from one rack if one has
+//                them, the one with the fewest free GPUs; else from anywhere
 //   rack         as best-fit, but a gang that spans nodes stays in one rack, the first with enough
-//   spread       GPU by GPU, each on the node with the most free ones then: what Kubernetes does by
-//                default with learners of one GPU
+//   spread       task by task, each on the node with the most free GPUs then: what Kubernetes does
+//                by default
 //
 // GPU types: a node has one. A gang goes to one node of any allowed type if the placement finds
 // one; a gang that spans nodes takes them of one type, trying the allowed types in the cluster's
 // order. Only count, first-fit, best-fit and spread then mix types, because the strict placements
-// (yarn, consolidate, rack) would rather wait.
+// (yarn, consolidate, rack-first, rack) would rather wait.
 //
 // Node sizes: "a node's size" is that of the largest node of the type, and a whole node is an idle
 // one of that size; smaller nodes of the type can take a small gang or the remainder of a large
 // one.
 //
+// Tasks: a job's tasks have task_gpus GPUs each, and a task is on one node. So what a placement takes
+// of any node is a multiple of that, a node counts with as many whole tasks as it has room for, and
+// spread goes task by task. Of tasks of one GPU all of this says nothing.
+//
 // All are monotone: a gang that finds no place finds none after more GPUs are taken either.
 // Policies rely on it to try each gang size once per decision.
 //
-// Cost: O(words of the free index that are scanned), per slice of the gang; per GPU of it under
-// spread; for rack O(nodes) more where no node has room.
+// Cost: O(words of the free index that are scanned), per slice of the gang; per task of it under
+// spread; for rack and rack-first O(nodes) more where no node has room; for tasks of several GPUs O(words of the
+// whole index) more.
 #pragma once
 
 #include "fairlead/model/cluster.h"
@@ -49,16 +56,28 @@ enum class Placement : std::uint8_t {
   kYarn,
   kConsolidate,
   kRack,
-  kSpread
+  kSpread,
+  kRackFirst
 };
 
 // The names above separated by '/', as an option's choices; and the placement of one name.
 constexpr std::string_view kPlacementChoices =
-    "count/first-fit/best-fit/yarn/consolidate/rack/spread";
+    "count/first-fit/best-fit/yarn/consolidate/rack/spread/rack-first";
 std::optional<Placement> placement_named(std::string_view name);
 
+// How many GPUs, and in tasks of which size.
+struct GangAsked {
+  std::uint32_t gpus = 0;       // a multiple of task_gpus
+  std::uint32_t task_gpus = 1;  // on one node each
+  friend bool operator==(GangAsked, GangAsked) = default;
+};
+inline GangAsked gang_asked(const Jobs& jobs, JobId job) {
+  return {jobs.gpus[job], jobs.task_gpus[job]};
+}
+
 // Gives `job` a gang of `gpus` GPUs of the allowed types; false, and no change, if there is no
-// place. REQUIRES: the job holds nothing in the draft; gpus > 0; the draft has no open gang.
+// place. REQUIRES: the job holds nothing in the draft; gpus is a multiple of its task_gpus, and above
+// 0; the draft has no open gang.
 bool place(Placement placement, const Cluster& cluster, Plan& plan, JobId job, std::uint32_t gpus,
            TypeMask types);
 

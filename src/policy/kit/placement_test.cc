@@ -46,6 +46,12 @@ class Draft {
 
   // The gang as "n0:2 n1:4", or "none".
   std::string place(Placement placement, std::uint32_t gpus, TypeMask types = kAllTypes) {
+    return place_tasks(placement, gpus, 1, types);
+  }
+  // Likewise, in tasks of so many GPUs.
+  std::string place_tasks(Placement placement, std::uint32_t gpus, std::uint32_t task_gpus,
+                          TypeMask types = kAllTypes) {
+    jobs_.task_gpus[JobId(1)] = task_gpus;
     const std::uint32_t before = plan_.free().total();
     if (!fairlead::place(placement, cluster_, plan_, JobId(1), gpus, types)) {
       EXPECT_EQ(plan_.free().total(), before);
@@ -59,6 +65,9 @@ class Draft {
     plan_.stop(JobId(1));
     return text;
   }
+
+  // No call so far broke a rule of the plan, as a gang does that splits a task.
+  bool splits_nothing() const { return plan_.misuse().what.empty(); }
 
   const Cluster& cluster() const { return cluster_; }
   const FreeIndex& free() const { return plan_.free(); }
@@ -140,6 +149,18 @@ TEST(Placement, ConsolidatePutsALargeGangOnIdleNodesAndItsRemainderOnTheFreestOt
   EXPECT_EQ(draft.place(Placement::kConsolidate, 5), "n1:1 n2:4");
   EXPECT_EQ(draft.place(Placement::kConsolidate, 7), "n1:3 n2:4");
   EXPECT_EQ(draft.place(Placement::kConsolidate, 8), "none");
+}
+
+TEST(Placement, RackFirstConsolidatesWithinTheTightestRackThatHasItAndElseAnywhere) {
+  const std::vector<Node> nodes = {{"V100", 4, "a"}, {"V100", 4, "a"}, {"V100", 4, "b"},
+                                   {"V100", 4, "b"}, {"V100", 4, "c"}, {"V100", 4, "c"}};
+  Draft draft(nodes, {0, 4, 0, 0, 0, 1});
+  EXPECT_EQ(draft.place(Placement::kConsolidate, 6), "n0:4 n2:2") << "it looks at no rack";
+  EXPECT_EQ(draft.place(Placement::kRackFirst, 6), "n4:4 n5:2") << "c has 7 free, b 8";
+  EXPECT_EQ(draft.place(Placement::kRackFirst, 8), "n2:4 n3:4");
+  EXPECT_EQ(draft.place(Placement::kRackFirst, 12), "n0:4 n2:4 n3:4") << "no rack has as much";
+  EXPECT_EQ(draft.place(Placement::kRackFirst, 3), "n5:3");
+  EXPECT_EQ(draft.place(Placement::kRackFirst, 20), "none");
 }
 
 TEST(Placement, RackTakesTheTightestNodeAndOnlyElseTheFreestOfTheFirstRackWithEnough) {
@@ -302,6 +323,81 @@ TEST(Placement, AgreesWithASearchOfEveryNode) {
         ASSERT_EQ(draft.place(placement, gpus), want.empty() ? "none" : want)
             << "seed " << seed << ", placement " << static_cast<int>(placement) << ", " << gpus
             << " GPUs";
+      }
+    }
+  }
+}
+
+constexpr Placement kAllPlacements[] = {
+    Placement::kCount,       Placement::kFirstFit, Placement::kBestFit, Placement::kYarn,
+    Placement::kConsolidate, Placement::kRack,     Placement::kSpread};
+
+TEST(Placement, TasksAreNeverSplit) {
+  // 12, 4 and 8 are free.
+  Draft draft({{"V100", 12}, {"V100", 12}, {"V100", 12}}, {0, 8, 4});
+  for (Placement placement : {Placement::kCount, Placement::kFirstFit, Placement::kBestFit,
+                              Placement::kRack, Placement::kSpread, Placement::kYarn}) {
+    EXPECT_EQ(draft.place_tasks(placement, 16, 8), "n0:8 n2:8") << static_cast<int>(placement);
+    EXPECT_EQ(draft.place_tasks(placement, 24, 8), "none") << "24 are free, but not 3 times 8";
+  }
+  EXPECT_EQ(draft.place_tasks(Placement::kConsolidate, 16, 8), "n0:8 n2:8");
+  EXPECT_EQ(draft.place_tasks(Placement::kCount, 20, 4), "n0:12 n1:4 n2:4");
+  EXPECT_EQ(draft.place_tasks(Placement::kBestFit, 20, 4), "n0:12 n2:8");
+  EXPECT_EQ(draft.place_tasks(Placement::kSpread, 20, 4), "n0:12 n1:4 n2:4");
+}
+
+TEST(Placement, WhatIsTooLittleForATaskIsLeftOver) {
+  Draft draft({{"V100", 3}, {"V100", 3}, {"V100", 3}, {"V100", 3}}, {0, 0, 0, 0});
+  for (Placement placement : kAllPlacements) {
+    EXPECT_EQ(draft.place_tasks(placement, 8, 2), "n0:2 n1:2 n2:2 n3:2");
+    EXPECT_EQ(draft.place_tasks(placement, 10, 2), "none") << "12 are free";
+    EXPECT_EQ(draft.place_tasks(placement, 4, 4), "none") << "no node is as large";
+  }
+}
+
+TEST(Placement, WholeNodesAreFullOfTasks) {
+  Draft draft({{"V100", 8}, {"V100", 8}, {"V100", 8}}, {5, 0, 1});
+  EXPECT_EQ(draft.place_tasks(Placement::kYarn, 9, 3), "n0:3 n1:6");
+  EXPECT_EQ(draft.place_tasks(Placement::kConsolidate, 9, 3), "n1:6 n2:3");
+  EXPECT_EQ(draft.place_tasks(Placement::kConsolidate, 15, 3), "n0:3 n1:6 n2:6");
+}
+
+TEST(Placement, ATypeWhoseNodesAreTooSmallForATaskIsLeftOut) {
+  Draft draft({{"K80", 4}, {"K80", 4}, {"V100", 8}, {"V100", 8}}, {0, 0, 0, 0});
+  for (Placement placement : kAllPlacements) {
+    EXPECT_EQ(draft.place_tasks(placement, 8, 8), "n2:8");
+    EXPECT_EQ(draft.place_tasks(placement, 16, 8), "n2:8 n3:8");
+  }
+  EXPECT_EQ(draft.place_tasks(Placement::kCount, 20, 4), "n0:4 n1:4 n2:8 n3:4") << "it mixes";
+}
+
+// Whatever is free: whole tasks on every node, and a place wherever the loose placements have room.
+TEST(Placement, FindsAPlaceForTasksWhereverNodesHaveRoomForThem) {
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    Rng rng(seed);
+    std::vector<Node> nodes(1 + rng.below(7));
+    std::vector<std::uint32_t> taken;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      nodes[i] = {rng.below(3) == 0 ? "K80" : "V100", static_cast<std::uint32_t>(1 + rng.below(8)),
+                  fmt::format("r{}", i / 3)};
+      taken.push_back(static_cast<std::uint32_t>(rng.below(2) * rng.below(nodes[i].gpus + 1)));
+    }
+    Draft draft(nodes, taken);
+    for (std::uint32_t task = 2; task <= 5; ++task) {
+      std::uint32_t room = 0;
+      for (NodeId node : ids<NodeId>(nodes.size())) room += draft.free().on(node) / task * task;
+      for (std::uint32_t gpus = task; gpus <= 6 * task; gpus += task) {
+        for (Placement placement : kAllPlacements) {
+          const std::string gang = draft.place_tasks(placement, gpus, task);
+          const bool is_strict = placement == Placement::kYarn || placement == Placement::kRack ||
+                                 placement == Placement::kConsolidate;
+          if (gang == "none") {
+            ASSERT_TRUE(is_strict || room < gpus) << "seed " << seed << " " << gpus << "/" << task;
+          } else {
+            ASSERT_GE(room, gpus) << gang;
+            ASSERT_TRUE(draft.splits_nothing()) << gang;
+          }
+        }
       }
     }
   }

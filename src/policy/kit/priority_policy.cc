@@ -47,12 +47,12 @@ void PriorityPolicy::apply_news(const View& view) {
 
 OrderKey PriorityPolicy::newcomer(const View& view, JobId job) {
   const std::int64_t now = key(view, job);
-  if (ties_ == Ties::kStable) return {.major = now, .label = next_label_++, .job = job};
+  if (ties_ == TieOrder::kStable) return {.major = now, .label = next_label_++, .job = job};
   return {.major = now, .minor = view.jobs.arrival[job].ms, .job = job};
 }
 
 void PriorityPolicy::wait(const View& view, const OrderKey& key) {
-  waiting_.add(0, view.jobs.gpus[key.job], view.jobs.types[key.job], key);
+  waiting_.add(0, gang_asked(view.jobs, key.job), view.jobs.types[key.job], key);
 }
 
 void PriorityPolicy::start(const View& view, const OrderKey& key) {
@@ -81,13 +81,13 @@ void PriorityPolicy::refresh_running(const View& view, const Plan& plan) {
   const auto is_before = [this](const Running& a, const Running& b) { return is_ahead(a, b); };
   // The order has rarely changed.
   if (!std::ranges::is_sorted(running_, is_before)) std::ranges::sort(running_, is_before);
-  if (ties_ == Ties::kByArrival) return;
+  if (ties_ == TieOrder::kByArrival) return;
   std::int64_t label = running_label_;
   for (Running& each : running_) each.order.label = label++;
 }
 
 bool PriorityPolicy::is_ahead(const Running& a, const Running& b) const {
-  if (ties_ == Ties::kByArrival || a.order.major != b.order.major) return a.order < b.order;
+  if (ties_ == TieOrder::kByArrival || a.order.major != b.order.major) return a.order < b.order;
   const Int128 pace_a = Int128{a.fallen} * b.during.ms;
   const Int128 pace_b = Int128{b.fallen} * a.during.ms;
   if (pace_a != pace_b) return pace_a < pace_b;

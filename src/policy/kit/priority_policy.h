@@ -5,8 +5,8 @@
 // waiting job's key is not asked for again, so waiting jobs stand in a ClassQueue, running ones in
 // one sorted array, and a decision merges the two.
 //
-// Ties. The Tiresias simulator keeps one list, stably sorted by key at every decision, newcomers at
-// its tail. Ties::kStable gives the same order without keeping the list, for keys that fall while a
+// TieOrder. The Tiresias simulator keeps one list, stably sorted by key at every decision, newcomers at
+// its tail. TieOrder::kStable gives the same order without keeping the list, for keys that fall while a
 // job runs, at a steady pace:
 //  1. A running job reaches a waiting one's key from above: the waiting job is ahead, unless it
 //     came just now. So the labels of running jobs lie between those of old and of new waiting
@@ -22,7 +22,7 @@
 
 namespace fairlead {
 
-enum class Ties : std::uint8_t {
+enum class TieOrder : std::uint8_t {
   kStable,     // as in a stably sorted list
   kByArrival,  // by arrival, then in input order
 };
@@ -31,7 +31,7 @@ class PriorityPolicy : public Policy {
  public:
   // `quantum`: while jobs wait, the order is looked at again at every multiple of it; zero: only
   // when jobs come or go.
-  PriorityPolicy(Placement placement, Ties ties, Duration quantum)
+  PriorityPolicy(Placement placement, TieOrder ties, Duration quantum)
       : placement_(placement), ties_(ties), quantum_(quantum) {}
 
   void decide(const View& view, Plan& plan) override;
@@ -67,7 +67,7 @@ class PriorityPolicy : public Policy {
   void start_fitting(const View& view, Plan& plan);
 
   const Placement placement_;
-  const Ties ties_;
+  const TieOrder ties_;
   const Duration quantum_;
 
   ClassQueue waiting_;

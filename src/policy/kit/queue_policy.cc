@@ -7,7 +7,7 @@ void QueuePolicy::decide(const View& view, Plan& plan) {
   bool has_more_room = false;
   for (const Event& event : view.news) {
     if (begins_to_wait(event.kind)) {
-      waiting_.add(0, view.jobs.gpus[event.job], view.jobs.types[event.job],
+      waiting_.add(0, gang_asked(view.jobs, event.job), view.jobs.types[event.job],
                    order(view, event.job));
     }
     if (ends_job(event.kind)) waiting_.erase(event.job);

@@ -21,7 +21,8 @@ namespace {
 
 struct OptimusOptions {
   Duration round;
-  double switch_s;  // expected cost of changing a gang
+  double switch_s;    // expected cost of changing a gang
+  bool equal_shares;  // not by gain
   bool fit_speed;
   bool fit_remaining;
   std::uint64_t seed;
@@ -48,6 +49,7 @@ class Optimus : public Policy {
   double believed_work_s(const View& view, JobId job) const;
   double time_left_s(const View& view, std::size_t i, GpuTypeId type, std::uint32_t gpus) const;
   void carry_out(const View& view, Plan& plan);
+  bool place_share(const View& view, Plan& plan, std::size_t i);
 
   const OptimusOptions options_;
   Rounds rounds_;
@@ -64,11 +66,14 @@ class Optimus : public Policy {
 // none.
 ElasticJob smallest_gang(const View& view, JobId job) {
   const Jobs& jobs = view.jobs;
-  ElasticJob gang{.gpus_min = jobs.gpus_min[job], .gpus_max = jobs.gpus_max[job]};
-  for (; gang.gpus_min <= std::min(gang.gpus_max, view.cluster.gpus); ++gang.gpus_min) {
+  ElasticJob gang{.gpus_min = jobs.gpus_min[job],
+                  .gpus_max = jobs.gpus_max[job],
+                  .task_gpus = jobs.task_gpus[job]};
+  const std::uint32_t most = std::min(gang.gpus_max, view.cluster.gpus);
+  for (; gang.gpus_min <= most; gang.gpus_min += gang.task_gpus) {
     for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_gpus.size())) {
-      const bool fits =
-          (jobs.types[job] & type_bit(type)) != 0 && gang.gpus_min <= view.cluster.type_gpus[type];
+      const bool fits = (jobs.types[job] & type_bit(type)) != 0 &&
+                        gang.gpus_min <= view.cluster.room(type, gang.task_gpus);
       if (fits && can_run(view, job, type, gang.gpus_min)) gang.types |= type_bit(type);
     }
     if (gang.types != 0) break;
@@ -79,11 +84,12 @@ ElasticJob smallest_gang(const View& view, JobId job) {
 // Takes the freest nodes of the type, one after the other.
 // DEVIATION: section 4.2 spreads a job evenly over as few nodes as can take it; this is the rule
 // of the implementation in Sia's artefact (SOSP 2023).
-// REQUIRES: the type has that many free GPUs.
+// REQUIRES: the type has that much room for the job's tasks.
 void place_freest(Plan& plan, JobId job, GpuTypeId type, std::uint32_t gpus) {
   while (gpus > 0) {
     const NodeId node = plan.free().freest(type, plan.free().everywhere());
-    const std::uint32_t taken = std::min(gpus, plan.free().on(node));
+    const std::uint32_t taken =
+        std::min(gpus, whole_tasks(plan.free().on(node), plan.task_gpus(job)));
     plan.take(node, taken);
     gpus -= taken;
   }
@@ -119,7 +125,8 @@ void Optimus::apply_news(const View& view) {
 void Optimus::wait(const View& view, JobId job) {
   const ElasticJob gang = smallest_gang(view, job);
   if (gang.types == 0) return;
-  waiting_.add(0, gang.gpus_min, gang.types, {.major = gang.gpus_min, .job = job});
+  waiting_.add(0, {gang.gpus_min, gang.task_gpus}, gang.types,
+               {.major = gang.gpus_min, .job = job});
 }
 
 void Optimus::offer_idle(const View& view, Plan& plan) {
@@ -131,7 +138,8 @@ void Optimus::offer_idle(const View& view, Plan& plan) {
     GpuTypeId best;
     Rate fastest;
     for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_gpus.size())) {
-      if ((next->types() & type_bit(type)) == 0 || plan.free().of(type) < next->gpus()) continue;
+      if ((next->types() & type_bit(type)) == 0) continue;
+      if (plan.free().room(type, next->task_gpus()) < next->gpus()) continue;
       const Rate rate = view.speed.best_rate(job, type, next->gpus());
       if (rate <= fastest) continue;
       best = type;
@@ -171,7 +179,11 @@ void Optimus::divide(const View& view, Plan& plan) {
   const auto time_left = [&](std::size_t i, GpuTypeId type, std::uint32_t gpus) {
     return time_left_s(view, i, type, gpus);
   };
-  share_by_gain(shares_, left, time_left, options_.switch_s);
+  if (options_.equal_shares) {
+    share_equally(shares_, left, time_left, options_.switch_s);
+  } else {
+    share_by_gain(shares_, left, time_left, options_.switch_s);
+  }
   carry_out(view, plan);
 }
 
@@ -182,7 +194,8 @@ void Optimus::fit(const View& view) {
     for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_gpus.size())) {
       fits_.emplace_back();
       if ((share.types & type_bit(type)) == 0) continue;
-      const std::uint32_t largest = std::min(share.gpus_max, view.cluster.type_gpus[type]);
+      const std::uint32_t room = view.cluster.room(type, share.task_gpus);
+      const std::uint32_t largest = std::min(share.gpus_max, room);
       const std::uint32_t asked = std::clamp(view.jobs.gpus[jobs_[i]], share.gpus_min, largest);
       fits_.back().emplace(view, jobs_[i], type, share.gpus_min, asked, largest);
     }
@@ -220,14 +233,34 @@ void Optimus::carry_out(const View& view, Plan& plan) {
     if (share.gpus > 0) moved.push_back(i);
   }
   std::ranges::stable_sort(moved, {}, [&](std::size_t i) { return shares_[i].gpus; });
-  for (std::size_t i : moved) place_freest(plan, jobs_[i], shares_[i].type, shares_[i].gpus);
+  bool all_fit = true;
+  for (std::size_t i : moved) all_fit = place_share(view, plan, i) && all_fit;
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
-    if (shares_[i].gpus > 0) {
+    if (plan.holds(jobs_[i])) {
       waiting_.erase(jobs_[i]);
     } else if (!waiting_.contains(jobs_[i])) {
       wait(view, jobs_[i]);
     }
   }
+  if (!all_fit) offer_idle(view, plan);
+}
+
+// False if what is free has no room for all tasks of the share: then it gets the gang back that it
+// had, or as many tasks as there is room for, or waits. Tasks of one GPU always fit.
+bool Optimus::place_share(const View& view, Plan& plan, std::size_t i) {
+  const ElasticJob& share = shares_[i];
+  const std::uint32_t room = plan.free().room(share.type, share.task_gpus);
+  if (room >= share.gpus) {
+    place_freest(plan, jobs_[i], share.type, share.gpus);
+    return true;
+  }
+  if (share.held > 0 && place_back(view.jobs, plan, jobs_[i])) return false;
+  for (std::uint32_t gpus = room; gpus >= share.gpus_min; gpus -= share.task_gpus) {
+    if (!can_run(view, jobs_[i], share.type, gpus)) continue;
+    place_freest(plan, jobs_[i], share.type, gpus);
+    break;
+  }
+  return false;
 }
 
 void Optimus::save(Writer& writer) const {
@@ -249,6 +282,10 @@ constexpr OptionSpec kOptions[] = {
     choice_option(
         "speed", "table", "table/fit",
         "Speeds are known (table), or fitted to those of a few gang sizes, as in the paper (fit)."),
+    choice_option("shares", "gain", "gain/equal",
+                  "A further GPU goes to the job that gains most by it (gain), or to the one with "
+                  "the fewest of those that gain (equal): equal shares of elastic jobs (DRF), to "
+                  "compare with; ours."),
     choice_option("remaining", "known", "known/fit",
                   "Remaining work is known, or estimated by fitting a curve to losses that are "
                   "generated from the seed (fit)."),
@@ -265,6 +302,7 @@ const PolicyEntry kOptimus = {
       return std::make_unique<Optimus>(
           OptimusOptions{.round = options.duration("round_s"),
                          .switch_s = options.real("switch_s"),
+                         .equal_shares = options.is("shares", "equal"),
                          .fit_speed = options.is("speed", "fit"),
                          .fit_remaining = options.is("remaining", "fit"),
                          .seed = options.seed()});

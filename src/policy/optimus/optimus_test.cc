@@ -69,6 +69,20 @@ TEST(OptimusShares, GiveEachGpuToTheJobThatItBringsForwardMost) {
   EXPECT_EQ(shares(jobs, 9), (Gpus{4, 4}));
 }
 
+TEST(OptimusShares, EqualOnesGoToTheJobWithTheFewestAsFarAsTheyHelp) {
+  const std::vector<double> times[] = {{100, 10, 5, 4}, {100, 99, 98, 97}, {100, 90, 90, 90}};
+  for (const auto& [gpus, expected] :
+       {std::pair(5U, Gpus{2, 2, 1}), {6U, {2, 2, 2}}, {8U, {3, 3, 2}}, {12U, {4, 4, 2}}}) {
+    std::vector<ElasticJob> jobs(3, {.gpus_max = 4, .types = kAllTypes});
+    std::vector<std::uint32_t> left = {gpus};
+    const auto time_left = [&](std::size_t job, GpuTypeId, std::uint32_t n) {
+      return times[job][n - 1];
+    };
+    share_equally(jobs, left, time_left, 0);
+    EXPECT_EQ(gpus_of(jobs), expected);
+  }
+}
+
 TEST(OptimusShares, GiveTheSmallestGangsFirstToThoseWhoNeedLeast) {
   const std::vector<TimedJob> jobs = {{.times = {9, 9, 9, 9}, .gpus_min = 4},
                                       {.times = {9, 9}, .gpus_min = 2},

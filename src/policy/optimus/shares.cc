@@ -9,7 +9,7 @@ namespace fairlead {
 namespace {
 
 struct Step {
-  double gain = 0;  // time left that one GPU takes off
+  double gain = 0;  // time left that one GPU takes off; of equal shares 1 / the GPUs it has
   std::size_t job = 0;
   std::uint32_t gpus = 0;  // after the step
   // The largest gain is on top.
@@ -21,8 +21,8 @@ struct Step {
 class Shares {
  public:
   Shares(std::span<ElasticJob> jobs, std::span<std::uint32_t> left, const TimeLeft& time_left,
-         double restart)
-      : jobs_(jobs), left_(left), time_left_(time_left), restart_(restart) {}
+         double restart, bool equal)
+      : jobs_(jobs), left_(left), time_left_(time_left), restart_(restart), equal_(equal) {}
 
   void give_smallest() {
     std::vector<std::size_t> order(jobs_.size());
@@ -36,7 +36,7 @@ class Shares {
     }
   }
 
-  void give_by_gain() {
+  void give_steps() {
     for (std::size_t job = 0; job < jobs_.size(); ++job) push_step(job);
     while (!steps_.empty()) {
       const Step step = steps_.top();
@@ -78,10 +78,11 @@ class Shares {
     if (job.gpus == 0 || job.gpus == job.gpus_max) return;
     const std::uint32_t most = job.gpus + std::min(job.gpus_max - job.gpus, left_[job.type.row()]);
     const double now = time_with(index, job.gpus);
-    for (std::uint32_t gpus = job.gpus + 1; gpus <= most; ++gpus) {
+    for (std::uint32_t gpus = job.gpus + job.task_gpus; gpus <= most; gpus += job.task_gpus) {
       const double then = time_with(index, gpus);
       if (then >= now) continue;
-      steps_.push({.gain = (now - then) / (gpus - job.gpus), .job = index, .gpus = gpus});
+      const double gain = equal_ ? 1.0 / job.gpus : (now - then) / (gpus - job.gpus);
+      steps_.push({.gain = gain, .job = index, .gpus = gpus});
       return;
     }
   }
@@ -90,6 +91,7 @@ class Shares {
   const std::span<std::uint32_t> left_;
   const TimeLeft& time_left_;
   const double restart_;
+  const bool equal_;
   std::priority_queue<Step> steps_;  // at most one per job
 };
 
@@ -97,9 +99,16 @@ class Shares {
 
 void share_by_gain(std::span<ElasticJob> jobs, std::span<std::uint32_t> left,
                    const TimeLeft& time_left, double restart) {
-  Shares shares(jobs, left, time_left, restart);
+  Shares shares(jobs, left, time_left, restart, false);
   shares.give_smallest();
-  shares.give_by_gain();
+  shares.give_steps();
+}
+
+void share_equally(std::span<ElasticJob> jobs, std::span<std::uint32_t> left,
+                   const TimeLeft& time_left, double restart) {
+  Shares shares(jobs, left, time_left, restart, true);
+  shares.give_smallest();
+  shares.give_steps();
 }
 
 }  // namespace fairlead

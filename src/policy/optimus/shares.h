@@ -4,7 +4,7 @@
 //     as there is room: on the type where the job then has the least time left, the first of
 //     equals. To leave the type that it runs on costs it a restart.
 //  2. Step by step the job whose time left falls most per GPU given gets more GPUs of its type,
-//     until no job gains (ties in input order). A step is one GPU, or, where that would not help,
+//     until no job gains (ties in input order). A step is one task, or, where that would not help,
 //     as many as the next size that is better needs: tables need not be monotone, and some sizes do
 //     not run at all. Every gang but the one it holds costs a job a restart, which is why one that
 //     has little to gain keeps its gang. (ours)
@@ -25,10 +25,11 @@
 namespace fairlead {
 
 struct ElasticJob {
-  std::uint32_t gpus_min = 1;  // at least 1
-  std::uint32_t gpus_max = 1;  // at least gpus_min
-  TypeMask types = 0;          // that run gpus_min GPUs
-  std::uint32_t held = 0;      // GPUs that it holds now, of held_type
+  std::uint32_t gpus_min = 1;   // at least 1
+  std::uint32_t gpus_max = 1;   // at least gpus_min
+  std::uint32_t task_gpus = 1;  // gangs are multiples of it
+  TypeMask types = 0;           // that run gpus_min GPUs
+  std::uint32_t held = 0;       // GPUs that it holds now, of held_type
   GpuTypeId held_type{};
   // The outcome; 0 GPUs: it waits.
   std::uint32_t gpus = 0;
@@ -43,6 +44,10 @@ using TimeLeft = std::function<double(std::size_t job, GpuTypeId type, std::uint
 // and what is left of them afterwards. `restart`: what it costs, in the unit of the times. O(jobs
 // log jobs + GPUs log jobs + the sizes tried, each once per job).
 void share_by_gain(std::span<ElasticJob> jobs, std::span<std::uint32_t> left,
+                   const TimeLeft& time_left, double restart);
+// The same, but a step goes to the job with the fewest GPUs of those that gain by one (ties in input
+// order): equal shares, as far as they help.
+void share_equally(std::span<ElasticJob> jobs, std::span<std::uint32_t> left,
                    const TimeLeft& time_left, double restart);
 
 }  // namespace fairlead

@@ -14,7 +14,7 @@ enum class Attained : std::uint8_t { kGpuTime, kTime };
 class Las : public PriorityPolicy {
  public:
   Las(Placement placement, Attained attained, Duration quantum)
-      : PriorityPolicy(placement, Ties::kByArrival, quantum), attained_(attained) {}
+      : PriorityPolicy(placement, TieOrder::kByArrival, quantum), attained_(attained) {}
 
   std::string_view name() const override { return kLas.name; }
 

@@ -36,7 +36,7 @@ class Lwf : public QueuePolicy {
   bool start(const View& view, Plan& plan, JobId job) override;
 
  private:
-  bool take_least_loaded(const View& view, Plan& plan, std::uint32_t gpus, TypeMask types);
+  bool take_least_loaded(const View& view, Plan& plan, GangAsked gang, TypeMask types);
   void measure(const View& view, const Plan& plan);
   void add_workload(const View& view, const Plan& plan, JobId job);
 
@@ -49,27 +49,27 @@ class Lwf : public QueuePolicy {
 };
 
 bool Lwf::start(const View& view, Plan& plan, JobId job) {
-  const std::uint32_t gpus = view.jobs.gpus[job];
+  const GangAsked gang = gang_asked(view.jobs, job);
   const TypeMask types = view.jobs.types[job];
-  if (plan.free().of(types) < gpus) return false;
+  if (plan.free().room(types, gang.task_gpus) < gang.gpus) return false;
   if (!is_measured_) measure(view, plan);
-  if (gpus <= kappa_) {
+  if (gang.gpus <= kappa_) {
     QueuePolicy::start(view, plan, job);
   } else {
     bool is_taken = false;
     for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
-      is_taken = is_taken || take_least_loaded(view, plan, gpus, types & type_bit(type));
+      is_taken = is_taken || take_least_loaded(view, plan, gang, types & type_bit(type));
     }
-    if (!is_taken) take_least_loaded(view, plan, gpus, types);
+    if (!is_taken) take_least_loaded(view, plan, gang, types);
     plan.place(job);
   }
   add_workload(view, plan, job);
   return true;
 }
 
-// Takes nothing, and returns false, if there are fewer free GPUs of these types.
-bool Lwf::take_least_loaded(const View& view, Plan& plan, std::uint32_t gpus, TypeMask types) {
-  if (plan.free().of(types) < gpus) return false;
+// Takes nothing, and returns false, if there is less room on these types.
+bool Lwf::take_least_loaded(const View& view, Plan& plan, GangAsked gang, TypeMask types) {
+  if (plan.free().room(types, gang.task_gpus) < gang.gpus) return false;
   by_load_.clear();
   for (NodeId node : ids<NodeId>(view.cluster.nodes())) {
     if ((types & type_bit(view.cluster.node_type[node])) != 0) by_load_.push_back(node);
@@ -81,9 +81,10 @@ bool Lwf::take_least_loaded(const View& view, Plan& plan, std::uint32_t gpus, Ty
     return of_a != of_b ? of_a < of_b : a < b;
   });
   for (NodeId node : by_load_) {
-    const std::uint32_t taken = std::min(gpus, plan.free().on(node));
+    const std::uint32_t usable = whole_tasks(plan.free().on(node), gang.task_gpus);
+    const std::uint32_t taken = std::min(gang.gpus, usable);
     if (taken > 0) plan.take(node, taken);
-    gpus -= taken;
+    gang.gpus -= taken;
   }
   return true;
 }

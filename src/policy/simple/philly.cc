@@ -102,7 +102,7 @@ void Philly::found(const View& view, UserId user) {
 
 void Philly::enqueue(const View& view, JobId job) {
   since_[job] = view.now;
-  waiting_.add(view.jobs.user[job].row(), view.jobs.gpus[job], view.jobs.types[job],
+  waiting_.add(view.jobs.user[job].row(), gang_asked(view.jobs, job), view.jobs.types[job],
                {.major = view.jobs.arrival[job].ms, .job = job});
   newcomers_.push_back(job);
 }

@@ -7,7 +7,7 @@ namespace {
 
 class Smallest : public PriorityPolicy {
  public:
-  explicit Smallest(Placement placement) : PriorityPolicy(placement, Ties::kByArrival, {}) {}
+  explicit Smallest(Placement placement) : PriorityPolicy(placement, TieOrder::kByArrival, {}) {}
 
   std::string_view name() const override { return kSmallest.name; }
 

@@ -8,7 +8,7 @@ namespace {
 
 class Srsf : public PriorityPolicy {
  public:
-  explicit Srsf(Placement placement) : PriorityPolicy(placement, Ties::kStable, {}) {}
+  explicit Srsf(Placement placement) : PriorityPolicy(placement, TieOrder::kStable, {}) {}
 
   std::string_view name() const override { return kSrsf.name; }
   Needs needs() const override { return {.work = kAnyWork}; }

@@ -7,7 +7,7 @@ namespace {
 
 class Srtf : public PriorityPolicy {
  public:
-  explicit Srtf(Placement placement) : PriorityPolicy(placement, Ties::kStable, {}) {}
+  explicit Srtf(Placement placement) : PriorityPolicy(placement, TieOrder::kStable, {}) {}
 
   std::string_view name() const override { return kSrtf.name; }
   Needs needs() const override { return {.work = kAnyWork}; }

@@ -30,6 +30,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -154,7 +155,7 @@ class Themis : public Policy {
       if (kept_ == at) {
         plan.rollback(before);
         kept_ = kept_before;
-        no_place_.emplace_back(view.jobs.gpus[job], view.jobs.types[job]);
+        no_place_.push_back(shape(view.jobs, job));
         return;
       }
       plan.stop(order_[kept_].job);
@@ -173,7 +174,7 @@ class Themis : public Policy {
       if (plan.holds(job)) continue;
       const bool is_hopeless = has_no_place(jobs, job);
       if (!is_hopeless && try_place(view, plan, job)) continue;
-      if (!is_hopeless) no_place_.emplace_back(jobs.gpus[job], jobs.types[job]);
+      if (!is_hopeless) no_place_.push_back(shape(jobs, job));
       all_run = false;
     }
     return all_run;
@@ -184,8 +185,13 @@ class Themis : public Policy {
                  view.jobs.types[job]);
   }
   bool has_no_place(const Jobs& jobs, JobId job) const {
-    return std::ranges::find(no_place_, std::pair(jobs.gpus[job], jobs.types[job])) !=
-           no_place_.end();
+    return std::ranges::find(no_place_, shape(jobs, job)) != no_place_.end();
+  }
+
+  // GPUs, GPUs of a task, types: jobs of one shape fit where any of them does.
+  using Shape = std::tuple<std::uint32_t, std::uint32_t, TypeMask>;
+  static Shape shape(const Jobs& jobs, JobId job) {
+    return {jobs.gpus[job], jobs.task_gpus[job], jobs.types[job]};
   }
 
   const Options options_;
@@ -196,8 +202,8 @@ class Themis : public Policy {
   IdVector<JobId, std::uint64_t> job_ms_at_arrival_;
   // Of the decision under way.
   std::vector<Entry> order_;
-  std::size_t kept_ = 0;  // the leases from here on were taken back
-  std::vector<std::pair<std::uint32_t, TypeMask>> no_place_;  // gangs that found none
+  std::size_t kept_ = 0;         // the leases from here on were taken back
+  std::vector<Shape> no_place_;  // of gangs that found none
 };
 
 constexpr OptionSpec kOptions[] = {

@@ -20,7 +20,7 @@ constexpr OptionSpec kOptions[] = {
                    "Time slice; the default is Gandiva's (OSDI 2018)."),
     placement_option("best-fit", "Placement of a gang; the default keeps gangs together (ours)."),
 
-    flag_option("cap", "true",
+    flag_option("cap", "false",
                 "Forgive what a job owes beyond one quantum of the largest gang per ticket; ours, "
                 "not in the slides."),
     flag_option("skip", "true",

@@ -1,5 +1,7 @@
 #include "fairlead/policy/stride/stride_policy.h"
 
+#include "fairlead/policy/kit/effective_tickets.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -70,10 +72,10 @@ void StridePolicy::divide_tickets(const View& view) {
   jobs_of_.resize(view.users.size());
   std::ranges::fill(jobs_of_, 0);
   for (const StrideClient& client : queue_) ++jobs_of_[view.jobs.user[client.job]];
+  effective_tickets(view.users, jobs_of_, tickets_);
   for (StrideClient& client : queue_) {
     const UserId user = view.jobs.user[client.job];
-    client.tickets =
-        static_cast<double>(view.users.tickets[user]) / static_cast<double>(jobs_of_[user]);
+    client.tickets = tickets_[user] / static_cast<double>(jobs_of_[user]);
   }
 }
 

@@ -2,7 +2,8 @@
 // Every quantum all jobs stand in order again; a job that is chosen again keeps its gang.
 //
 // Passes are charged by GPU time held, so a turn cut short by an arrival or an end costs its
-// fraction. A job's tickets are its user's, divided equally among the user's jobs that are here.
+// fraction. A job's tickets are its user's, divided equally among the user's jobs that are here; those of a
+// group are divided among its users first (effective_tickets.h).
 //
 // From turn to turn. The walk counts GPUs; if a job that it chose then finds no place (GPU types,
 // strict placements), the turn is decided again by walking in order of pass and placing for real,
@@ -72,6 +73,7 @@ class StridePolicy : public Policy {
   std::vector<StrideClient> queue_;
   IdVector<JobId, Account> accounts_;
   IdVector<UserId, std::int64_t> jobs_of_;  // used within a decision
+  IdVector<UserId, double> tickets_;        // likewise
 };
 
 }  // namespace fairlead

@@ -170,7 +170,7 @@ void Tiresias::apply_news(const View& view, Plan& plan) {
 
 void Tiresias::enqueue(const View& view, JobId job, std::int64_t label) {
   states_[job].waiting_since = view.now;
-  waiting_.add(level_of(view, job), view.jobs.gpus[job], view.jobs.types[job],
+  waiting_.add(level_of(view, job), gang_asked(view.jobs, job), view.jobs.types[job],
                order(view, job, label));
   watch_wait(view, job);
 }
@@ -322,7 +322,7 @@ void Tiresias::carry_out(const View& view, Plan& plan) {
     if (plan.holds(chosen.key.job)) {
       start(view, chosen.key.job);
     } else {
-      waiting_.add(chosen.level, chosen.gpus, chosen.types, chosen.key);
+      waiting_.add(chosen.level, gang_asked(view.jobs, chosen.key.job), chosen.types, chosen.key);
     }
   }
   file_victims(view, plan);
@@ -453,7 +453,7 @@ void Tiresias::load(Reader& reader) {
 }
 
 constexpr std::string_view kPlacements =
-    "count/first-fit/best-fit/yarn/consolidate/rack/spread/skew";
+    "count/first-fit/best-fit/yarn/consolidate/rack/spread/rack-first/skew";
 static_assert(kPlacements.starts_with(kPlacementChoices));
 
 constexpr OptionSpec kOptions[] = {

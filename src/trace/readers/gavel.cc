@@ -1,7 +1,10 @@
-// Gavel's 10 columns carry training steps: duration = steps / the job type's published steps per
-// second on as many V100 GPUs, the reference type. Jobs are numbered from 0, as Gavel does.
-// Shockwave's 12 columns carry the duration. A gang size that the table lacks scales linearly from
-// the next smaller one, and the row counts as repaired.
+// Gavel's 10 columns carry training steps: duration = steps / the job type's steps per second on as
+// many V100 GPUs, the reference type. Jobs are numbered from 0, as Gavel does. Shockwave's 12 columns
+// carry the duration. A gang size for which no steps per second are known scales linearly from the
+// next smaller one, and the row counts as repaired.
+//
+// A priority other than 1 is the job's weight: it belongs to the user "priority-5", say, with as many
+// tickets.
 
 #include "fairlead/input/csv.h"
 #include "fairlead/input/models_file.h"
@@ -35,10 +38,23 @@ class GavelRows {
     const CsvReader::Column duration = csv_.find("duration");
     row.duration = duration == CsvReader::kMissing ? steps_duration(row) : csv_.duration(duration);
     row.columns.duration = csv_.column_number(duration);
+    read_priority(row);
     return row;
   }
 
  private:
+  void read_priority(JobRow& row) {
+    const CsvReader::Column column = csv_.find("priority");
+    const double priority = csv_.number(column);
+    if (csv_.bad() || priority == 1) return;
+    const bool is_whole =
+        priority >= 1 && priority <= kTicketsMax && priority == std::floor(priority);
+    if (!is_whole) return csv_.fault(column, "must be a whole number of at least 1");
+    row.tickets = static_cast<std::int64_t>(priority);
+    user_ = fmt::format("priority-{}", row.tickets);
+    row.user = user_;
+  }
+
   Duration steps_duration(JobRow& row) {
     const CsvReader::Column steps = csv_.find("total_steps");
     const auto count = static_cast<double>(csv_.integer(steps, 1, 1'000'000'000'000'000));
@@ -67,6 +83,7 @@ class GavelRows {
   const StepsPerSecond& steps_per_second_;
   std::int64_t index_ = 0;
   std::string id_;
+  std::string user_;
 };
 
 // Neither simulator writes a header; Shockwave's rows have two columns more than Gavel's.
@@ -94,19 +111,40 @@ Status read_gavel(ByteSource& source, const StepsPerSecond& steps_per_second,
   return add_rows(csv, builder, [&] { return rows.row(); });
 }
 
+// Of the model on the reference type; null if the table does not have them.
+const TypeRates* measured(const SpeedTable& table, std::string_view job_type) {
+  const ModelProfile* model = table.find(job_type);
+  if (model == nullptr) return nullptr;
+  const auto rates =
+      std::ranges::find(model->rates, type_key(kMeasuredOn),
+                        [](const TypeRates& some) { return type_key(some.gpu_type); });
+  return rates == model->rates.end() ? nullptr : &*rates;
+}
+
 }  // namespace
 
 // Of the built-in table `published`; a gang whose size it does not name has no known throughput.
 double published_steps_per_second(std::string_view job_type, std::int64_t gpus) {
   static const SpeedTable kPublished = load_models("published").value();
-  const ModelProfile* model = kPublished.find(job_type);
-  if (model == nullptr) return 0;
-  const auto rates = std::ranges::find(model->rates, kMeasuredOn, &TypeRates::gpu_type);
-  FL_CHECK(rates != model->rates.end(), "no {} of {}", kMeasuredOn, job_type);
+  const TypeRates* rates = measured(kPublished, job_type);
+  if (rates == nullptr) return 0;
   for (const RateRow& row : rates->rows) {
     if (row.gpus == gpus) return row.consolidated * static_cast<double>(gpus);
   }
   return 0;
+}
+
+Result<StepsPerSecond> steps_per_second_of(const std::string& models) {
+  if (models.empty()) return StepsPerSecond(published_steps_per_second);
+  FL_TRY_ASSIGN(table, load_models(models));
+  return StepsPerSecond([table = std::move(table)](std::string_view job_type, std::int64_t gpus) {
+    const TypeRates* rates = measured(table, job_type);
+    if (rates == nullptr) return published_steps_per_second(job_type, gpus);
+    // As model/speed.h has it: of the next smaller size, or the first.
+    const auto above = std::ranges::upper_bound(rates->rows, gpus, {}, &RateRow::gpus);
+    const RateRow& row = above == rates->rows.begin() ? *above : *(above - 1);
+    return row.consolidated * static_cast<double>(gpus);
+  });
 }
 
 const TraceFormat kGavelFormat = {

@@ -1,5 +1,7 @@
 // SenseTime Helios's cluster_log.csv, and Acme's trace_seren.csv and trace_kalos.csv, which name the
 // columns we need alike. Times have no zone and are taken as UTC.
+// If tasks are asked for, a job has one on each of the nodes it ran on (node_num), where that divides
+// its GPUs.
 
 #include "fairlead/input/csv.h"
 #include "fairlead/trace/readers/readers.h"
@@ -8,7 +10,7 @@ namespace fairlead {
 namespace {
 
 struct Columns {
-  CsvReader::Column job, user, gpus, submit, duration;
+  CsvReader::Column job, user, gpus, nodes, submit, duration;
 };
 
 Result<Columns> find_columns(const CsvReader& csv) {
@@ -17,16 +19,25 @@ Result<Columns> find_columns(const CsvReader& csv) {
   FL_TRY_ASSIGN(submit, csv.require("submit_time"));
   FL_TRY_ASSIGN(duration, csv.require("duration"));
   const auto user = csv.require({"user", "vc"});
-  return Columns{job, user.value_or(CsvReader::kMissing), gpus, submit, duration};
+  return Columns{job,     user.value_or(CsvReader::kMissing), gpus, csv.find("node_num"), submit,
+                 duration};
 }
 
-JobRow row_of(CsvReader& csv, const Columns& at) {
+// A task per node that it ran on, where that comes out even.
+std::int64_t task_gpus(CsvReader& csv, CsvReader::Column nodes, std::int64_t gpus) {
+  if (csv.text(nodes).empty()) return 1;
+  const std::int64_t tasks = csv.integer(nodes, 0, kJobGpusMax);
+  return tasks >= 1 && gpus % tasks == 0 ? gpus / tasks : 1;
+}
+
+JobRow row_of(CsvReader& csv, const Columns& at, bool with_tasks) {
   JobRow row;
   row.id = csv.text(at.job);
   row.user = csv.text(at.user);
   row.gpus = csv.integer(at.gpus, 0, kJobGpusMax);
   // Of a CPU job nothing else matters.
   if (row.gpus == 0) return row;
+  if (with_tasks) row.task_gpus = task_gpus(csv, at.nodes, row.gpus);
   row.submit = csv.utc_time(at.submit);
   row.duration = csv.duration(at.duration);
   row.columns.id = csv.column_number(at.job);
@@ -43,7 +54,7 @@ Status read_helios(ByteSource& source, const StepsPerSecond& /*of_gavel*/,
   CsvReader csv(source);
   FL_TRY(csv.read_header());
   FL_TRY_ASSIGN(columns, find_columns(csv));
-  FL_TRY(add_rows(csv, builder, [&] { return row_of(csv, columns); }));
+  FL_TRY(add_rows(csv, builder, [&] { return row_of(csv, columns, builder.with_tasks()); }));
   builder.start_at_zero();
   return {};
 }

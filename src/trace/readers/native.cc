@@ -1,6 +1,6 @@
 // Fairlead's own format: job,user,model,gpus,submit_s,duration_s and optional gpus_min, gpus_max,
-// tickets, gpu_type; iterations is accepted and ignored. job, gpus, submit_s and duration_s are
-// required. In strict reading an unknown column is an error.
+// task_gpus, tickets, group, group_tickets, group_quota, gpu_type, runs_on; iterations is accepted and ignored. job, gpus, submit_s and
+// duration_s are required. In strict reading an unknown column is an error.
 
 #include "fairlead/input/csv.h"
 #include "fairlead/trace/readers/readers.h"
@@ -12,12 +12,14 @@ namespace fairlead {
 namespace {
 
 struct Columns {
-  CsvReader::Column job, user, model, gpus, gpus_min, gpus_max, submit, duration, gpu_type, tickets;
+  CsvReader::Column job, user, model, gpus, gpus_min, gpus_max, task_gpus, submit, duration,
+      gpu_type, runs_on, tickets, group, group_tickets, group_quota;
 };
 
-constexpr std::array<std::string_view, 11> kKnown = {
-    "job",      "user",     "model",   "gpus",     "submit_s",  "duration_s",
-    "gpus_min", "gpus_max", "tickets", "gpu_type", "iterations"};
+constexpr std::array<std::string_view, 16> kKnown = {
+    "job",        "user",     "model",         "gpus",       "submit_s", "duration_s",
+    "gpus_min",   "gpus_max", "task_gpus",     "tickets",    "gpu_type", "runs_on",
+    "iterations", "group",    "group_tickets", "group_quota"};
 
 Status check_names(const CsvReader& csv) {
   const auto& names = csv.header();
@@ -39,10 +41,15 @@ Result<Columns> find_columns(const CsvReader& csv) {
                  gpus,
                  csv.find("gpus_min"),
                  csv.find("gpus_max"),
+                 csv.find("task_gpus"),
                  submit,
                  duration,
                  csv.find("gpu_type"),
-                 csv.find("tickets")};
+                 csv.find("runs_on"),
+                 csv.find("tickets"),
+                 csv.find("group"),
+                 csv.find("group_tickets"),
+                 csv.find("group_quota")};
 }
 
 // An empty field of an optional column stands for its default.
@@ -58,17 +65,26 @@ JobRow row_of(CsvReader& csv, const Columns& at) {
   row.gpus = csv.integer(at.gpus, 1, kJobGpusMax);
   row.gpus_min = optional_count(csv, at.gpus_min, kJobGpusMax);
   row.gpus_max = optional_count(csv, at.gpus_max, kJobGpusMax);
+  row.task_gpus = std::max<std::int64_t>(1, optional_count(csv, at.task_gpus, kJobGpusMax));
   row.submit = csv.time(at.submit);
   row.duration = csv.duration(at.duration);
   row.gpu_type = csv.text(at.gpu_type);
+  row.runs_on = csv.text(at.runs_on);
   row.tickets = optional_count(csv, at.tickets, kTicketsMax);
+  row.group = csv.text(at.group);
+  row.group_tickets = optional_count(csv, at.group_tickets, kTicketsMax);
+  row.group_quota = optional_count(csv, at.group_quota, kJobGpusMax);
   row.columns = {.id = csv.column_number(at.job),
                  .gpus = csv.column_number(at.gpus),
                  .gpus_min = csv.column_number(at.gpus_min),
                  .gpus_max = csv.column_number(at.gpus_max),
+                 .task_gpus = csv.column_number(at.task_gpus),
                  .submit = csv.column_number(at.submit),
                  .duration = csv.column_number(at.duration),
-                 .tickets = csv.column_number(at.tickets)};
+                 .tickets = csv.column_number(at.tickets),
+                 .group = csv.column_number(at.group),
+                 .group_tickets = csv.column_number(at.group_tickets),
+                 .group_quota = csv.column_number(at.group_quota)};
   return row;
 }
 

@@ -1,6 +1,6 @@
 // Alibaba PAI 2020's pai_task_table.csv, without header. Each task row is a gang of inst_num
 // instances with plan_gpu percent of a GPU each, rounded up. Submission: start_time, the only time
-// before the end that the table has.
+// before the end that the table has. An instance is a task, if tasks are asked for.
 
 #include "fairlead/input/csv.h"
 #include "fairlead/trace/readers/readers.h"
@@ -27,7 +27,7 @@ enum : CsvReader::Column {
 
 class PaiRows {
  public:
-  explicit PaiRows(CsvReader& csv) : csv_(csv) {}
+  PaiRows(CsvReader& csv, bool with_tasks) : csv_(csv), with_tasks_(with_tasks) {}
 
   // REQUIRES: the row that it returned before is no longer used.
   JobRow row() {
@@ -41,7 +41,9 @@ class PaiRows {
     const double instance_gpus = std::ceil(percent / 100);
     if (percent > 0 && instance_gpus * 100 > percent) row.repaired = "fractional GPU rounded up";
     row.gpus = csv_.integer(kInstances, 1, kJobGpusMax);
-    row.gpus *= csv_.bad() ? 1 : static_cast<std::int64_t>(instance_gpus);
+    const std::int64_t each = csv_.bad() ? 1 : static_cast<std::int64_t>(instance_gpus);
+    row.gpus *= each;
+    if (with_tasks_ && each > 0) row.task_gpus = each;
     // The tables call a mix of older types MISC.
     if (csv_.text(kType) != "MISC") row.gpu_type = csv_.text(kType);
     if (csv_.text(kEnd).empty()) csv_.skip("not ended");
@@ -54,6 +56,7 @@ class PaiRows {
 
  private:
   CsvReader& csv_;
+  const bool with_tasks_;
   std::string id_;
 };
 
@@ -68,7 +71,7 @@ Status read_pai(ByteSource& source, const StepsPerSecond& /*of_gavel*/, Workload
   CsvReader csv(source);
   csv.set_header({"job_name", "task_name", "inst_num", "status", "start_time", "end_time",
                   "plan_cpu", "plan_mem", "plan_gpu", "gpu_type"});
-  PaiRows rows(csv);
+  PaiRows rows(csv, builder.with_tasks());
   FL_TRY(add_rows(csv, builder, [&] { return rows.row(); }));
   builder.start_at_zero();
   return {};

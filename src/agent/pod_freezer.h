@@ -1,0 +1,32 @@
+// The cgroups of a node's pods, as far as an agent freezes and thaws them.
+#pragma once
+
+#include "fairlead/base/result.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+enum class PodState : std::uint8_t {
+  kNone,      // the pod has no cgroup here
+  kThawed,    // its processes run
+  kFreezing,  // some of them may still run
+  kFrozen,
+};
+
+// Pods are named by their uids, as the API server writes them.
+class PodFreezer {
+ public:
+  virtual ~PodFreezer() = default;
+
+  virtual PodState state(const std::string& uid) = 0;
+  // Asks the kernel; freezing takes a moment, thawing is done on return. Error: there is no cgroup, or
+  // no right to write to it.
+  virtual Status set(const std::string& uid, bool is_frozen) = 0;
+  // All pods of the machine that are frozen or freezing, known to the API server or not.
+  virtual std::vector<std::string> frozen() = 0;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,87 @@
+// `fairlead agent`: what runs on each node of a pool whose GPUs are shared by turns in place.
+
+#include "fairlead/agent/agent.h"
+
+#include "fairlead/agent/cgroup_freezer.h"
+#include "fairlead/cli/commands.h"
+#include "fairlead/kube/open_cluster.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+
+namespace fairlead {
+namespace {
+
+struct Flags {
+  std::string context;
+  std::string cgroup_root = "/sys/fs/cgroup";
+  AgentOptions agent;
+};
+
+constexpr std::string_view kHelp =
+    "Lets several gangs stay on the same GPUs of a Kubernetes node and run by turns: those whose "
+    "turn\n"
+    "it is not are frozen in place, so a turn costs no restart. Pods that take part ask for slots\n"
+    "instead of GPUs,\n"
+    "\n"
+    "  resources: {limits: {fairlead.dev/gpu-slot: 2}}      two GPUs, which may be shared\n"
+    "\n"
+    "and `fairlead serve --backend kubernetes` tells them which by the annotation "
+    "fairlead.dev/gpus\n"
+    "(docs/kubernetes.md, \"Turns in place\"). One agent runs on each node of the pool, as root, "
+    "with\n"
+    "the host's cgroups:\n"
+    "\n"
+    "  fairlead agent --node $(NODE_NAME) --slots-per-gpu 3\n"
+    "\n"
+    "It offers the node's slots, and freezes and thaws pods at once as the scheduler wishes. It "
+    "leaves\n"
+    "no pod frozen that is being deleted, that no scheduler has claimed for a minute, or once it "
+    "is\n"
+    "asked to leave. After a crash the next one goes on from the cgroups as they are.\n";
+
+Status run(const Flags& flags) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(flags.cgroup_root, error))
+    return input_error("--cgroup-root: there is no folder {}", flags.cgroup_root);
+  FL_TRY_ASSIGN(cluster, open_cluster(flags.context));
+  const auto say = [](const std::string& line) {
+    fmt::print("fairlead: {}\n", line);
+    std::fflush(stdout);
+  };
+  CgroupFreezer freezer(flags.cgroup_root);
+  say(fmt::format("agent of node {} by the API server at {}", flags.agent.node, cluster.server));
+  run_agent(*cluster.door, freezer, flags.agent, say);
+  say("stopped; no pod is frozen");
+  return {};
+}
+
+}  // namespace
+
+Command add_agent(CLI::App& root) {
+  CLI::App* app =
+      root.add_subcommand("agent", "Freeze and thaw the pods of a Kubernetes node, by turns");
+  const auto flags = std::make_shared<Flags>();
+  app->add_option("--node", flags->agent.node, "its name on the API server")
+      ->required()
+      ->envname("NODE_NAME");
+  app->add_option("--slots-per-gpu", flags->agent.slots_per_gpu,
+                  "how many gangs may stay on a GPU; the memory of all is in use at once")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  app->add_option("--gpus", flags->agent.gpus,
+                  "GPUs of the node (default: as many nvidia.com/gpu as it offers)")
+      ->check(CLI::Range(1, 64));
+  app->add_option("--cgroup-root", flags->cgroup_root, "where the host's cgroups are mounted")
+      ->type_name("DIR")
+      ->capture_default_str();
+  app->add_option("--context", flags->context, "of the kubeconfig (default: the current one)");
+  app->add_option("--namespace", flags->agent.name_space, "where the scheduler's Lease is")
+      ->capture_default_str();
+  app->footer(std::string(kHelp));
+  return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace fairlead

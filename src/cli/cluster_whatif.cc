@@ -1,0 +1,253 @@
+#include "fairlead/cli/cluster_whatif.h"
+
+#include "fairlead/base/file.h"
+#include "fairlead/cli/live_text.h"
+#include "fairlead/report/table.h"
+#include "fairlead/trace/convert.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace fairlead {
+namespace {
+
+using State = CensusGang::State;
+
+// More lines of one kind say no more.
+constexpr std::size_t kLinesMax = 5;
+
+std::string_view state_name(State state) {
+  switch (state) {
+    case State::kRunning:
+      return "running";
+    case State::kFinished:
+      return "finished";
+    case State::kFailed:
+      return "failed";
+    case State::kHeld:
+      return "held";
+    case State::kWaiting:
+      break;
+  }
+  return "waiting";
+}
+
+// How long a gang has had its GPUs, as far as Kubernetes says: since it was begun last.
+std::int64_t served_ms(const CensusGang& gang, std::int64_t now) {
+  if (gang.state == State::kWaiting || gang.state == State::kHeld) return 0;
+  const std::int64_t end = gang.state == State::kRunning ? now : gang.ended_unix_ms;
+  return std::max<std::int64_t>(end - gang.started_unix_ms, 0);
+}
+
+// Gangs as the jobs of a daemon, by the same numbers.
+std::vector<JobAnswer> answers_of(const Census& census) {
+  std::vector<JobAnswer> jobs;
+  jobs.reserve(census.gangs.size());
+  for (const CensusGang& gang : census.gangs) {
+    JobAnswer& job = jobs.emplace_back();
+    job.id = std::ssize(jobs);
+    job.name = fmt::format("{}/{}", gang.name_space, gang.name);
+    job.user = gang.name_space;
+    job.model = gang.model;
+    job.gpus = gang.gpus();
+    job.state = state_name(gang.state);
+    job.gpu_s = static_cast<double>(served_ms(gang, census.unix_ms)) / 1000 *
+                static_cast<double>(gang.gpus());
+    if (gang.declared.ms > 0) job.declared_s = static_cast<double>(gang.declared.ms) / 1000;
+  }
+  return jobs;
+}
+
+std::set<PodNeeds> needs_of(const Census& census) {
+  std::set<PodNeeds> needs;
+  for (const CensusGang& gang : census.gangs) needs.insert(gang.needs);
+  return needs;
+}
+
+// Rows of a trace, and the texts that they point to.
+class Rows {
+ public:
+  Rows(const Census& census, Inventory& inventory) : census_(census), inventory_(inventory) {
+    for (const NodeSpec& spec : inventory.specs()) {
+      kinds_.insert(spec.gpu_type);
+      kind_of_[spec.name] = spec.gpu_type;
+    }
+  }
+
+  void add(const CensusGang& gang, Time submit, Duration duration) {
+    const auto ran_on = kind_of_.find(gang.node);
+    const auto tickets = census_.tickets.find(gang.name_space);
+    rows_.push_back({.id = id_of(gang),
+                     .user = gang.name_space,
+                     .model = gang.model,
+                     .gpus = gang.gpus(),
+                     .task_gpus = gang.pod_gpus,
+                     .submit = submit,
+                     .duration = {std::clamp<std::int64_t>(duration.ms, 1, kMsMax)},
+                     .gpu_type = ran_on == kind_of_.end() ? std::string_view() : ran_on->second,
+                     .runs_on = runs_on(gang),
+                     .tickets = tickets == census_.tickets.end() ? 0 : tickets->second});
+  }
+  Result<Trace> trace(const std::string& name) const { return Trace::of(name, rows_); }
+
+ private:
+  // One that had the name of an earlier one is another.
+  std::string_view id_of(const CensusGang& gang) {
+    std::string id = fmt::format("{}/{}", gang.name_space, gang.name);
+    const int before = named_[id]++;
+    if (before > 0) id += fmt::format("#{}", before + 1);
+    return texts_.emplace_back(std::move(id));
+  }
+  std::string_view runs_on(const CensusGang& gang) {
+    const std::set<std::string>& open = inventory_.kinds_for(gang.needs);
+    if (open.size() == kinds_.size()) return {};
+    std::string text;
+    for (const std::string& kind : open) text += (text.empty() ? "" : "+") + kind;
+    return texts_.emplace_back(text.empty() ? "none" : std::move(text));
+  }
+
+  const Census& census_;
+  Inventory& inventory_;
+  std::set<std::string> kinds_;
+  std::map<std::string, std::string> kind_of_;  // of a node
+  std::map<std::string, int> named_;
+  std::vector<JobRow> rows_;
+  std::deque<std::string> texts_;
+};
+
+// The nodes with the GPUs that gangs may get.
+std::vector<NodeSpec> usable(const Census& census, const Inventory& inventory) {
+  std::vector<NodeSpec> nodes;
+  for (NodeSpec spec : inventory.specs()) {
+    const Node& node = census.nodes.at(spec.name);
+    const auto others = census.others.find(spec.name);
+    const std::uint32_t taken = others == census.others.end() ? 0 : others->second;
+    spec.gpus = std::min(spec.gpus, node.gpus - std::min(taken, node.gpus));
+    if (node.is_ready && !node.is_cordoned && spec.gpus > 0) nodes.push_back(std::move(spec));
+  }
+  return nodes;
+}
+
+std::vector<std::string> said_of(const Census& census, const std::vector<NodeSpec>& nodes) {
+  std::vector<std::string> said;
+  const auto with_gpus = std::ranges::count_if(
+      census.nodes, [](const auto& entry) { return entry.second.gpus_all > 0; });
+  if (const auto away = with_gpus - std::ssize(nodes); away > 0) {
+    said.push_back(
+        fmt::format("{} of {} nodes are left out: not ready, cordoned, or full of pods of others",
+                    away, with_gpus));
+  }
+  std::int64_t others = 0;
+  for (const auto& [node, gpus] : census.others) others += gpus;
+  if (others > 0) {
+    said.push_back(fmt::format("{} GPUs stay with pods that are no gangs here", others));
+  }
+  const auto held = std::ranges::count(census.gangs, State::kHeld, &CensusGang::state);
+  if (held > 0) said.push_back(fmt::format("{} Jobs that their users suspended stay so", held));
+  for (std::size_t i = 0; i < std::min(census.left_out.size(), kLinesMax); ++i) {
+    said.push_back(fmt::format("left out is {}", census.left_out[i]));
+  }
+  if (census.left_out.size() > kLinesMax) {
+    said.push_back(fmt::format("left out are {} more", census.left_out.size() - kLinesMax));
+  }
+  said.emplace_back("a Job ran for as long as since it was last begun or resumed");
+  said.emplace_back("pods have CPU and memory wherever there are GPUs that they may be on");
+  return said;
+}
+
+Duration duration_of(const CensusGang& gang, double left_s, std::int64_t now) {
+  return {served_ms(gang, now) + static_cast<std::int64_t>(std::ceil(left_s * 1000))};
+}
+
+}  // namespace
+
+Result<ClusterNow> cluster_now(const Census& census) {
+  Inventory inventory(census.nodes, needs_of(census), usual_rack_labels());
+  std::vector<NodeSpec> nodes = usable(census, inventory);
+  if (nodes.empty()) return run_error("no node has a GPU that could be used");
+  FL_TRY_ASSIGN(cluster, Cluster::build("now", {}, nodes));
+  const std::vector<JobAnswer> jobs = answers_of(census);
+  Rows queue_rows(census, inventory);
+  Rows all_rows(census, inventory);
+  std::vector<JobAnswer> queue;
+  std::vector<TimeLeft> left;
+  // Those that hold GPUs come first.
+  for (const State state : {State::kRunning, State::kWaiting}) {
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      if (census.gangs[i].state != state) continue;
+      queue.push_back(jobs[i]);
+      left.push_back(time_left(jobs[i], jobs));
+      queue_rows.add(census.gangs[i], {}, duration_of({}, left.back().s, 0));
+    }
+  }
+  const std::int64_t first =
+      census.gangs.empty() ? census.unix_ms : census.gangs.front().created_unix_ms;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const CensusGang& gang = census.gangs[i];
+    if (gang.state == State::kHeld) continue;
+    const auto guess = std::ranges::find(left, jobs[i].id, &TimeLeft::job);
+    all_rows.add(gang, Time{gang.created_unix_ms - first},
+                 duration_of(gang, guess == left.end() ? 0 : guess->s, census.unix_ms));
+  }
+  FL_TRY_ASSIGN(trace, queue_rows.trace("now"));
+  FL_TRY_ASSIGN(all, all_rows.trace("kubernetes"));
+  std::vector<std::string> said = said_of(census, nodes);
+  return ClusterNow{.queue = {.cluster = std::move(cluster),
+                              .trace = std::move(trace),
+                              .jobs = std::move(queue),
+                              .left = std::move(left),
+                              .policy{}},
+                    .nodes = std::move(nodes),
+                    .trace = std::move(all),
+                    .said = std::move(said)};
+}
+
+std::string cluster_yaml(const std::vector<NodeSpec>& nodes) {
+  const auto quoted = [](const std::string& text) { return nlohmann::json(text).dump(); };
+  std::map<std::string, std::string> racks;
+  for (const NodeSpec& node : nodes) {
+    racks[node.rack] += fmt::format("      - {{name: {}, gpu_type: {}, gpus: {}}}\n",
+                                    quoted(node.name), quoted(node.gpu_type), node.gpus);
+  }
+  std::string text = "name: kubernetes\nracks:\n";
+  for (const auto& [rack, lines] : racks) {
+    text +=
+        fmt::format("  - name: {}\n    nodes:\n{}", quoted(rack.empty() ? "cluster" : rack), lines);
+  }
+  return text;
+}
+
+Status save(const ClusterNow& now, const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return run_error("{}: {}", folder.string(), error.message());
+  FL_TRY_ASSIGN(file, OutputFile::create(folder / "cluster.yaml"));
+  file.write(cluster_yaml(now.nodes));
+  FL_TRY(file.commit());
+  return write_native(now.trace.workload(), folder / "jobs.csv");
+}
+
+std::string assumptions_text(const ClusterNow& now) {
+  std::map<std::string, std::vector<double>> by_source;
+  for (const TimeLeft& left : now.queue.left) by_source[left.source].push_back(left.s);
+  std::string text = "This guesses that every policy begins anew, and that\n";
+  for (auto& [source, times] : by_source) {
+    const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+    std::ranges::nth_element(times, middle);
+    text += fmt::format(
+        "  {} {}, by their median: {}\n",
+        times.size() == 1 ? "1 job still takes" : fmt::format("{} jobs still take", times.size()),
+        span_text(static_cast<std::int64_t>(*middle * 1000)), printable(source));
+  }
+  for (const std::string& line : now.said) text += fmt::format("  {}\n", printable(line));
+  return text;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,154 @@
+#include "fairlead/cli/cluster_whatif.h"
+
+#include "fairlead/cli/whatif.h"
+#include "fairlead/input/cluster_file.h"
+#include "fairlead/trace/trace.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <unistd.h>
+
+namespace fairlead {
+namespace {
+
+using State = CensusGang::State;
+
+constexpr std::int64_t kNow = 1'800'000'000'000;
+constexpr std::int64_t kHour = 3'600'000;
+
+Node node(const std::string& name, const std::string& product, const std::string& zone) {
+  return {.name = name,
+          .product = product,
+          .gpus = 8,
+          .gpus_all = 8,
+          .labels = {{"topology.kubernetes.io/zone", zone}, {"nvidia.com/gpu.product", product}},
+          .allocatable = {{"pods", 110'000}},
+          .is_ready = true};
+}
+
+// A finished job, one that runs since half an hour, and two that wait.
+Census census() {
+  Census census{.unix_ms = kNow};
+  census.nodes["a"] = node("a", "NVIDIA-H100-80GB-HBM3", "z1");
+  census.nodes["b"] = node("b", "Tesla-V100-SXM2-32GB", "z2");
+  census.gangs = {{.name_space = "ann",
+                   .name = "done",
+                   .model = "resnet50",
+                   .pods = 2,
+                   .pod_gpus = 4,
+                   .state = State::kFinished,
+                   .created_unix_ms = kNow - 10 * kHour,
+                   .started_unix_ms = kNow - 5 * kHour,
+                   .ended_unix_ms = kNow - 3 * kHour,
+                   .node = "b"},
+                  {.name_space = "ann",
+                   .name = "runs",
+                   .model = "resnet50",
+                   .pod_gpus = 8,
+                   .state = State::kRunning,
+                   .created_unix_ms = kNow - kHour,
+                   .started_unix_ms = kNow - kHour / 2,
+                   .node = "a"},
+                  {.name_space = "bob",
+                   .name = "short",
+                   .model = "short",
+                   .pod_gpus = 1,
+                   .declared = seconds(600),
+                   .created_unix_ms = kNow - kHour / 4},
+                  {.name_space = "bob",
+                   .name = "v100-only",
+                   .model = "bert",
+                   .pod_gpus = 8,
+                   .declared = seconds(7200),
+                   .created_unix_ms = kNow}};
+  census.gangs.back().needs.rules.selector = {
+      {"nvidia.com/gpu.product", LabelRule::Kind::kIn, {"Tesla-V100-SXM2-32GB"}}};
+  census.tickets["bob"] = 3;
+  return census;
+}
+
+TEST(ClusterWhatIf, TheQueueIsWhatRunsAndThenWhatWaits) {
+  const auto now = cluster_now(census());
+  ASSERT_TRUE(now) << now.error().message;
+  std::vector<std::string> names;
+  for (const JobAnswer& job : now->queue.jobs) names.push_back(job.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"ann/runs", "bob/short", "bob/v100-only"}));
+  EXPECT_EQ(now->queue.cluster.gpus, 16U);
+  EXPECT_EQ(now->queue.cluster.rack_nodes.size(), 2U);
+  EXPECT_DOUBLE_EQ(now->queue.left[0].s, 1.5 * 3600) << "two hours, as the finished one took";
+  EXPECT_EQ(now->queue.left[0].source, "as jobs of resnet50 take");
+  EXPECT_DOUBLE_EQ(now->queue.left[1].s, 600);
+}
+
+TEST(ClusterWhatIf, PoliciesHaveTheirFigures) {
+  const auto now = cluster_now(census());
+  ASSERT_TRUE(now);
+  const auto fifo = what_if(now->queue, "fifo");
+  ASSERT_TRUE(fifo) << fifo.error().message;
+  EXPECT_EQ(fifo->jobs, 3);
+  EXPECT_EQ(fifo->ended, 3);
+  const auto bob = std::ranges::find(fifo->users, "bob", &WhatIf::User::user);
+  ASSERT_NE(bob, fifo->users.end());
+  // The one that insists on the V100s waits for the short one, which took a GPU of them: a and b are
+  // full of two jobs of 8 GPUs.
+  EXPECT_GE(fifo->end_last_s.value(), 7200 + 600);
+}
+
+TEST(ClusterWhatIf, WhatIsSavedIsReadBackAndHasTheHistory) {
+  const auto now = cluster_now(census());
+  ASSERT_TRUE(now);
+  const auto folder = std::filesystem::temp_directory_path() /
+                      fmt::format("fairlead-cluster-whatif-test-{}", ::getpid());
+  ASSERT_TRUE(save(*now, folder));
+  const auto cluster = load_cluster((folder / "cluster.yaml").string());
+  const auto trace = read_trace((folder / "jobs.csv").string(), {});
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(cluster) << cluster.error().message;
+  EXPECT_EQ(cluster->node_names, now->queue.cluster.node_names);
+  EXPECT_EQ(cluster->type_names, now->queue.cluster.type_names);
+  EXPECT_EQ(cluster->rack_nodes.size(), 2U);
+  ASSERT_TRUE(trace) << trace.error().message;
+  ASSERT_EQ(trace->jobs.size(), 4U);
+  EXPECT_EQ(trace->names[JobId(0)], "ann/done");
+  EXPECT_EQ(trace->jobs.task_gpus[JobId(0)], 4U);
+  EXPECT_EQ(trace->durations[JobId(0)], seconds(2 * 3600));
+  EXPECT_EQ(trace->reference_types[JobId(0)], "V100");
+  EXPECT_EQ(trace->jobs.arrival[JobId(1)], Time{} + seconds(9 * 3600));
+  EXPECT_EQ(trace->durations[JobId(1)], seconds(2 * 3600))
+      << "half an hour so far, and what is left";
+  EXPECT_EQ(trace->runs_on, (std::map<JobId, std::string>{{JobId(3), "V100"}}));
+  EXPECT_EQ(trace->users.tickets[trace->jobs.user[JobId(3)]], 3);
+}
+
+TEST(ClusterWhatIf, GpusOfOthersAndNodesThatAreAwayAreLeftOutAndThatIsSaid) {
+  Census here = census();
+  here.others["a"] = 3;
+  here.nodes["b"].is_ready = false;
+  here.left_out = {"lab/x: its pods ask for no nvidia.com/gpu"};
+  const auto now = cluster_now(here);
+  ASSERT_TRUE(now);
+  EXPECT_EQ(now->queue.cluster.gpus, 5U);
+  const std::string text = assumptions_text(*now);
+  for (const char* part :
+       {"1 of 2 nodes are left out", "3 GPUs stay with pods that are no gangs here",
+        "left out is lab/x: its pods ask for no nvidia.com/gpu",
+        "1 job still takes 1h 30m, by their median: as jobs of resnet50 take"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+  here.nodes["a"].is_cordoned = true;
+  EXPECT_FALSE(cluster_now(here)) << "no GPU can be used";
+}
+
+TEST(ClusterWhatIf, AJobThatIsMadeAnewUnderItsNameIsAnother) {
+  Census twice = census();
+  twice.gangs.push_back(twice.gangs.back());
+  const auto now = cluster_now(twice);
+  ASSERT_TRUE(now) << now.error().message;
+  EXPECT_EQ(now->trace.workload().names[JobId(4)], "bob/v100-only#2");
+}
+
+}  // namespace
+}  // namespace fairlead

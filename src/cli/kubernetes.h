@@ -1,0 +1,32 @@
+// `fairlead serve --backend kubernetes`, and what other commands ask of its API server.
+#pragma once
+
+#include "fairlead/base/result.h"
+#include "fairlead/pods/census.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+struct KubernetesFlags {
+  std::string context;  // of the kubeconfig; empty: the current one, or the pod's service account
+  std::string name_space;  // of the Lease and the ConfigMap `fairlead`
+  std::string policy;
+  std::vector<std::string> rack_labels;  // of nodes; none: the usual ones
+  std::uint64_t seed = 0;
+  std::string http;  // "0.0.0.0:8080": where it is seen from outside; empty: nowhere
+};
+
+// Returns once SIGTERM or SIGINT comes. Errors: those of serve_pods(), and no way to an API server.
+Status serve_kubernetes(const KubernetesFlags& flags);
+
+// What the API server says that there is. Errors: those of take_census(), and no way to one.
+Result<Census> kubernetes_census(const std::string& context, const CensusOptions& options);
+
+// Prints why a Job waits, "NAMESPACE/JOB", as the scheduler that leads says: asked at `http`, or where
+// that is empty, its pod through the API server. Errors: no way to either; no such Job.
+Status why_on_kubernetes(const KubernetesFlags& flags, const std::string& job);
+
+}  // namespace fairlead

@@ -1,0 +1,22 @@
+// The daemon as a service of systemd: a unit of this program, where no package has brought one.
+#pragma once
+
+#include "fairlead/base/result.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlead {
+
+// The unit (packaging/fairlead.service) of that program, started as `fairlead serve ARGUMENTS`.
+std::string service_unit(std::string_view program, const std::vector<std::string>& arguments);
+
+// Writes the unit, makes the group of administrators, and starts the service where systemd runs; says
+// what it did, and what is left to do. One that is there already is replaced; jobs run on meanwhile.
+// Errors: this is not root; the machine has no systemd; a program fails.
+Status install_service(const std::vector<std::string>& arguments);
+// The reverse; jobs that run go on to their end. The group and /var/lib/fairlead stay.
+Status uninstall_service();
+
+}  // namespace fairlead

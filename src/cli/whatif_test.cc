@@ -1,0 +1,93 @@
+#include "fairlead/cli/whatif.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace fairlead {
+namespace {
+
+// One GPU, which job 1 of ann has; bob's job 2 is short, and job 3 wants more GPUs than there are.
+QueueNow queue() {
+  const ClusterAnswer cluster{
+      .policy = "fifo",
+      .policy_options = "skip=true",
+      .nodes = {
+          {.name = "V100", .type = "V100", .gpus = {{.index = 0, .state = "busy", .job = 1}}}}};
+  std::vector<JobAnswer> jobs(3);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    jobs[i].id = static_cast<std::int64_t>(i) + 1;
+    jobs[i].user = i == 1 ? "bob" : "ann";
+    jobs[i].state = "waiting";
+  }
+  jobs[0].state = "running";
+  jobs[0].on = {{.node = "V100", .gpus = {0}}};
+  jobs[0].declared_s = 10'000;
+  jobs[1].declared_s = 100;
+  jobs[2].gpus = 4;
+  return queue_now(cluster, jobs, {}).value();
+}
+
+TEST(WhatIf, EachPolicyHasItsFigures) {
+  const QueueNow now = queue();
+  const auto fifo = what_if(now, now.policy);
+  ASSERT_TRUE(fifo) << fifo.error().message;
+  EXPECT_EQ(fifo->policy, "fifo:skip=true");
+  EXPECT_TRUE(fifo->runs_now);
+  EXPECT_EQ(fifo->jobs, 3);
+  EXPECT_EQ(fifo->ended, 2);
+  EXPECT_GE(fifo->wait_max_s.value(), 10'000);
+  EXPECT_GE(fifo->end_last_s.value(), 10'100);
+  EXPECT_NEAR(fifo->end_mean_s.value(), 10'050, 100);
+  const auto shortest = what_if(now, "srtf");
+  ASSERT_TRUE(shortest) << shortest.error().message;
+  EXPECT_FALSE(shortest->runs_now);
+  EXPECT_LT(shortest->end_mean_s.value(), 5300);
+  ASSERT_EQ(shortest->users.size(), 2U);
+  EXPECT_EQ(shortest->users[0].user, "ann");
+  EXPECT_EQ(shortest->users[0].jobs, 2);
+  EXPECT_LT(shortest->users[1].end_mean_s.value(), 200);
+  EXPECT_GT(fifo->users[1].end_mean_s.value(), 10'000);
+  EXPECT_FALSE(what_if(now, "no-such-policy"));
+}
+
+TEST(WhatIf, TheTablesAreByPolicyAndByUser) {
+  QueueNow now = queue();
+  now.left = {{1, 7200, "as declared"}};
+  const std::vector<WhatIf> outcomes = {
+      {.policy = "fifo:skip=true",
+       .runs_now = true,
+       .jobs = 3,
+       .ended = 2,
+       .end_mean_s = 7200,
+       .end_p90_s = 7500,
+       .end_last_s = 7500,
+       .wait_max_s = 60,
+       .users = {{.user = "ann", .jobs = 2, .end_mean_s = 7200}, {.user = "bob", .jobs = 1}}},
+      {.policy = "srtf",
+       .jobs = 3,
+       .users = {{.user = "ann", .jobs = 2}, {.user = "bob", .jobs = 1, .end_mean_s = 90}}}};
+  EXPECT_EQ(whatif_text(now, outcomes, TextStyle::kPlain),
+            R"(If nothing else comes:
+
+POLICY      MEAN END IN  90 % END IN  LAST ENDS IN  LONGEST WAIT     END
+fifo (now)           2h        2h 5m         2h 5m            1m  2 of 3
+srtf                  -            -             -             -  0 of 3
+
+MEAN END IN  JOBS  fifo (now)    srtf
+ann             2          2h       -
+bob             1           -  1m 30s
+
+This guesses that every policy begins anew, and that
+  job 1 still takes 2h: as declared
+)");
+  const auto json = nlohmann::json::parse(whatif_json(now, outcomes));
+  EXPECT_EQ(json["policies"][0]["policy"], "fifo:skip=true");
+  EXPECT_EQ(json["policies"][0]["runs_now"], true);
+  EXPECT_EQ(json["policies"][0]["end_p90_s"], 7500);
+  EXPECT_TRUE(json["policies"][1]["end_mean_s"].is_null());
+  EXPECT_EQ(json["policies"][1]["users"][1]["end_mean_s"], 90);
+  EXPECT_EQ(json["guesses"][0]["left_s"], 7200);
+}
+
+}  // namespace
+}  // namespace fairlead

@@ -1,0 +1,166 @@
+// A journal that has of the past only what still counts.
+
+#include "fairlead/engine/engine.h"
+
+#include <algorithm>
+
+namespace fairlead {
+namespace {
+
+JobSpec spec_of(const Tables& tables, JobId job) {
+  const Jobs& jobs = tables.jobs;
+  return {.job = job,
+          .user = jobs.user[job],
+          .name = tables.names[job],
+          .model = jobs.model[job].is_none() ? std::string_view() : tables.models[jobs.model[job]],
+          .gpus = jobs.gpus[job],
+          .gpus_min = jobs.gpus_min[job],
+          .gpus_max = jobs.gpus_max[job],
+          .task_gpus = jobs.task_gpus[job],
+          .types = jobs.types[job]};
+}
+
+// The records of an engine that stands at `now`.
+class Condensed {
+ public:
+  Condensed(const Tables& tables, const KnownWork& work, Time now, RecordSink& sink)
+      : tables_(tables), jobs_(tables.jobs), work_(work), now_(now), sink_(sink) {
+    for (JobId job : ids<JobId>(jobs_.size())) {
+      if (jobs_.is_here(job)) here_.push_back(job);
+    }
+  }
+
+  void write_users() {
+    const Users& users = tables_.users;
+    const Groups& groups = users.groups;
+    for (GroupId group : ids<GroupId>(groups.size())) {
+      sink_.on({Time{}, record::Group{group, groups.names[group], groups.tickets[group],
+                                      groups.quota[group]}});
+    }
+    for (UserId user : ids<UserId>(users.size())) {
+      sink_.on({Time{},
+                record::User{user, users.names[user], users.tickets[user], users.group_of(user)}});
+    }
+  }
+
+  // As they came.
+  void write_arrivals() {
+    std::vector<JobId> by_arrival = here_;
+    // Policies may still look at rows of jobs that are done, which all lie before the last row.
+    const JobId last = jobs_.size() == 0 ? JobId() : JobId(jobs_.size() - 1);
+    if (jobs_.has(last) && !jobs_.is_here(last)) by_arrival.push_back(last);
+    std::ranges::sort(by_arrival, {},
+                      [&](JobId job) { return std::pair(jobs_.arrival[job], job); });
+    for (JobId job : by_arrival) {
+      sink_.on({jobs_.arrival[job], record::Arrived{spec_of(tables_, job)}});
+    }
+    for (JobId job : by_arrival) {
+      if (!jobs_.is_here(job)) add(record::Cancelled{job});
+    }
+    for (JobId job : here_) {
+      const HoldId before = jobs_.hold[job] - (is_placed(job) ? 1 : 0);
+      add(record::Carried{job, before, jobs_.attained(job, now_), work_.done(job)});
+      const WorkLeft left = work_.left(job);
+      if (left.source >= WorkSource::kDeclared) add(record::Reported{job, left.left});
+    }
+  }
+
+  void write_nodes() {
+    for (NodeId node : ids<NodeId>(tables_.cluster.nodes())) {
+      const Tables::NodeState& state = tables_.nodes[node];
+      if (state.up != state.has) add(record::GpusDown{node, state.has & ~state.up});
+    }
+  }
+
+  // A node may be cordoned, and GPUs closed, that were free after these.
+  void write_cordons() {
+    for (NodeId node : tables_.cordoned) add(record::Cordoned{node, "it was cordoned"});
+    for (NodeId node : ids<NodeId>(tables_.cluster.nodes())) {
+      const std::uint64_t closed = tables_.nodes[node].closed;
+      if (closed != 0) add(record::Closed{node, closed});
+    }
+  }
+
+  // Those that wait first, whose last gangs may be held by others now.
+  void write_holds() {
+    for (JobId job : here_) {
+      if (jobs_.state[job] == JobState::kRunning) continue;
+      if (is_placed(job)) {
+        place(job, false);
+        add(record::Stop{.job = job});
+      }
+      if (jobs_.state[job] == JobState::kHeld) add(record::Held{job});
+    }
+    for (JobId job : here_) {
+      if (jobs_.state[job] != JobState::kRunning) continue;
+      place(job, true);
+      if (!jobs_.is_starting(job)) add(record::Started{job, {}});
+    }
+  }
+
+  void add(const auto& what) { sink_.on({now_, what}); }
+
+ private:
+  // The gang that it has, or had last, is written. No GPU that is down can be held, not even for a
+  // moment.
+  bool is_placed(JobId job) const {
+    if (jobs_.last[job].empty()) return false;
+    std::size_t i = 0;
+    const auto masks = jobs_.gangs.gpu_masks(jobs_.last[job]);
+    return std::ranges::all_of(jobs_.last_gang(job), [&](Slice slice) {
+      return (tables_.nodes[slice.node].up & masks[i]) == masks[i] && ++i > 0;
+    });
+  }
+  void place(JobId job, bool is_reported) {
+    Gang left = jobs_.last_gang(job);
+    auto masks = jobs_.gangs.gpu_masks(jobs_.last[job]);
+    for (std::uint32_t copy = 0; !left.empty(); ++copy) {
+      const Gang gang = first_copy(left);
+      add(record::Place{.job = job,
+                        .gang = gang,
+                        .gpu_masks = masks.first(gang.size()),
+                        .rate = {},
+                        .is_reported = is_reported,
+                        .copy = copy});
+      left = left.subspan(gang.size());
+      masks = masks.subspan(gang.size());
+    }
+  }
+
+  const Tables& tables_;
+  const Jobs& jobs_;
+  const KnownWork& work_;
+  const Time now_;
+  RecordSink& sink_;
+  std::vector<JobId> here_;
+};
+
+}  // namespace
+
+bool Engine::condense(const RunLabel& label, RecordSink& sink) const {
+  if (restarts_policy_) return false;
+  const Cluster& cluster = tables_.cluster;
+  sink.on(
+      {Time{}, record::Run{.seed = label.seed,
+                           .jobs = static_cast<std::uint32_t>(jobs_.size()),
+                           .policy = label.policy,
+                           .options = label.options,
+                           .cluster = label.cluster,
+                           .trace = label.trace,
+                           .gpu_types = {cluster.type_names.begin(), cluster.type_names.end()}}});
+  Condensed condensed(tables_, known_work_, now_, sink);
+  condensed.write_users();
+  for (NodeId node : ids<NodeId>(cluster.nodes())) sink.on({Time{}, node_record(node)});
+  condensed.write_arrivals();
+  condensed.write_nodes();
+  condensed.write_holds();
+  condensed.write_cordons();
+  Writer state;
+  policy_->save(state);
+  std::vector<Time> wakes;
+  for (auto left = wakes_; !left.empty(); left.pop()) wakes.push_back(left.top());
+  condensed.add(record::Snapshot{policy_->name(), label.options, state.bytes(), wakes});
+  return true;
+}
+
+}  // namespace fairlead

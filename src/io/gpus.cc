@@ -1,0 +1,60 @@
+#include "fairlead/io/gpus.h"
+
+#include "fairlead/io/accounts.h"
+#include "fairlead/shim/files.h"
+
+#include <algorithm>
+#include <sys/stat.h>
+
+namespace fairlead {
+namespace {
+
+// The server of NVIDIA's Multi-Process Service, which computes for its clients: those count.
+constexpr std::string_view kService = "nvidia-cuda-mps";
+
+// The first namespace of processes has this number on every machine (Linux: include/linux/proc_ns.h).
+bool sees_all_processes() {
+  constexpr ino_t kFirst = 0xEFFFFFFC;
+  struct stat now {};
+  return ::stat("/proc/self/ns/pid", &now) == 0 && now.st_ino == kFirst;
+}
+
+// A program may call itself whatever it likes.
+std::string printable_name(std::string name) {
+  name.erase(std::find(name.begin(), name.end(), '\n'), name.end());
+  std::ranges::replace_if(
+      name, [](char c) { return c < 0x20 || c > 0x7e; }, '?');
+  return name;
+}
+
+}  // namespace
+
+std::optional<Gpus> Gpus::open(const std::string& library, std::vector<std::string> names) {
+  if (names.empty() || !sees_all_processes()) return std::nullopt;
+  Result<std::unique_ptr<Nvml>> nvml = Nvml::load(library);
+  if (!nvml) return std::nullopt;
+  return Gpus(*std::move(nvml), std::move(names));
+}
+
+GpuLook Gpus::look(const std::function<bool(pid_t)>& is_ours) const {
+  GpuLook look;
+  for (std::uint32_t gpu = 0; gpu < names_.size(); ++gpu) {
+    look.busy_percent.push_back(nvml_->busy_percent(names_[gpu]).value_or(-1));
+    std::vector<pid_t> pids = nvml_->processes(names_[gpu]).value_or(std::vector<pid_t>());
+    std::ranges::sort(pids);
+    for (const pid_t pid : pids) {
+      if (is_ours(pid)) continue;
+      const std::string folder = fmt::format("/proc/{}", pid);
+      const std::optional<std::string> name = shim::read_file(folder + "/comm");
+      struct stat now {};
+      if (!name || name->starts_with(kService) || ::stat(folder.c_str(), &now) != 0) continue;
+      look.foreign.push_back({.gpu = gpu,
+                              .pid = static_cast<std::uint64_t>(pid),
+                              .name = printable_name(*name),
+                              .user = account_name(now.st_uid)});
+    }
+  }
+  return look;
+}
+
+}  // namespace fairlead

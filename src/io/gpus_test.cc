@@ -1,0 +1,89 @@
+// Whose the processes on GPUs are, with a library in NVML's place (testing_nvml.cc).
+
+#include "fairlead/io/gpus.h"
+
+#include "fairlead/io/accounts.h"
+#include "fairlead/io/testing_real_io.h"
+
+#include <csignal>
+
+namespace fairlead {
+namespace {
+
+class GpusTest : public RealIoTest {
+ protected:
+  GpusTest() : says_(top_ / "nvml") {
+    say("");
+    ::setenv("FAIRLEAD_TESTING_NVML", says_.c_str(), 1);
+    io_.reset();
+    RealIoOptions with_gpus = options();
+    with_gpus.gpus = {"GPU-b", "GPU-a"};  // by type, not in the driver's order
+    with_gpus.nvml = FAIRLEAD_TESTING_NVML_LIBRARY;
+    auto opened = RealIo::open(with_gpus);
+    EXPECT_TRUE(opened) << opened.error().message;
+    io_ = *std::move(opened);
+  }
+  ~GpusTest() override { ::unsetenv("FAIRLEAD_TESTING_NVML"); }
+
+  void SetUp() override {
+    RealIoTest::SetUp();
+    if (!io_->look_at_gpus())
+      GTEST_SKIP() << "a container, in which the driver's processes are not found";
+  }
+  void say(const std::string& processes) const {
+    std::ofstream(says_) << "gpu GPU-a 7 A\ngpu GPU-b 90 B\n" << processes;
+  }
+  void say_on(const char* gpu, pid_t pid) const { say(fmt::format("process {} {}\n", gpu, pid)); }
+  std::vector<ForeignProcess> foreign() const { return io_->look_at_gpus()->foreign; }
+
+ private:
+  std::filesystem::path says_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Gpus, GpusTest, testing::Bool(),
+                         [](const auto& tested) { return tested.param ? "Cgroups" : "Signals"; });
+
+TEST_P(GpusTest, AProcessOfNoTaskIsNamed) {
+  EXPECT_EQ(foreign(), std::vector<ForeignProcess>());
+  EXPECT_EQ(io_->look_at_gpus()->busy_percent, (std::vector<int>{90, 7}));
+  say_on("GPU-a", ::getpid());
+  std::string name = text_of_file("/proc/self/comm");
+  name.pop_back();
+  EXPECT_EQ(foreign(), (std::vector<ForeignProcess>{{1, static_cast<std::uint64_t>(::getpid()),
+                                                     name, account_name(::geteuid())}}));
+}
+
+TEST_P(GpusTest, WhatIsBelowATaskIsItsOwnHoweverItDetachedItself) {
+  start(1,
+        "(setsid sh -c 'echo $$ > $FIFO; while :; do sleep 1000; done' &) & "
+        "wait; while :; do sleep 1000; done");
+  const pid_t pid = std::stoi(fifo().line());
+  say_on("GPU-a", pid);
+  EXPECT_EQ(foreign(), std::vector<ForeignProcess>());
+}
+
+TEST_P(GpusTest, ATaskThatTheNextDaemonFindsIsNotForeign) {
+  start(1, "echo $$ > $FIFO; while :; do sleep 1000; done");
+  const pid_t pid = std::stoi(fifo().line());
+  io_.reset();
+  RealIoOptions again = options();
+  again.gpus = {"GPU-b", "GPU-a"};
+  again.nvml = FAIRLEAD_TESTING_NVML_LIBRARY;
+  io_ = RealIo::open(again).value();
+  ASSERT_EQ(io_->tasks().size(), 1U);
+  say_on("GPU-b", pid);
+  EXPECT_EQ(foreign(), std::vector<ForeignProcess>());
+}
+
+TEST_P(GpusTest, AProcessThatHasEndedIsNotNamed) {
+  say_on("GPU-a", 4'194'305);  // more than there can be
+  EXPECT_EQ(foreign(), std::vector<ForeignProcess>());
+}
+
+TEST_P(GpusTest, StandInsSayNothing) {
+  open_again();
+  EXPECT_FALSE(io_->look_at_gpus());
+}
+
+}  // namespace
+}  // namespace fairlead

@@ -1,0 +1,133 @@
+#include "fairlead/io/nvml.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <dlfcn.h>
+
+namespace fairlead {
+namespace {
+
+constexpr int kSuccess = 0;
+constexpr int kTooSmall = 7;  // NVML_ERROR_INSUFFICIENT_SIZE
+constexpr int kTries = 4;     // of a list that grows while it is read
+constexpr unsigned kMore = 16;
+
+using Device = void*;
+
+struct ProcessInfo {  // nvmlProcessInfo_v2_t
+  unsigned pid;
+  unsigned long long memory;
+  unsigned gpu_instance;
+  unsigned compute_instance;
+};
+
+struct Utilization {  // nvmlUtilization_t
+  unsigned gpu;
+  unsigned memory;
+};
+
+// Its handles and results are plain C.
+class Library : public Nvml {
+ public:
+  explicit Library(void* library) : library_(library) {}
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+  ~Library() override {
+    if (is_up_) shutdown_();
+    if (library_ != nullptr) ::dlclose(library_);
+  }
+
+  Status open(const std::string& path) {
+    if (library_ == nullptr)
+      return input_error("no NVIDIA driver is installed ({} is not there)", path);
+    const bool is_whole = find("nvmlInit_v2", init_) && find("nvmlShutdown", shutdown_) &&
+                          find("nvmlDeviceGetCount_v2", count_) &&
+                          find("nvmlDeviceGetHandleByIndex_v2", by_index_) &&
+                          find("nvmlDeviceGetHandleByUUID", by_uuid_) &&
+                          find("nvmlDeviceGetName", name_) && find("nvmlDeviceGetUUID", uuid_);
+    if (!is_whole) return input_error("{} is not NVML as it is known here", path);
+    // Both have the same list; drivers before 510 have the older one alone.
+    find("nvmlDeviceGetComputeRunningProcesses_v3", processes_) ||
+        find("nvmlDeviceGetComputeRunningProcesses_v2", processes_);
+    find("nvmlDeviceGetUtilizationRates", utilization_);
+    if (const int status = init_(); status != kSuccess)
+      return input_error("the NVIDIA driver does not answer (NVML error {})", status);
+    is_up_ = true;
+    return {};
+  }
+
+  std::vector<Gpu> gpus() override {
+    unsigned count = 0;
+    if (count_(&count) != kSuccess) return {};
+    std::vector<Gpu> gpus;
+    for (unsigned i = 0; i < count; ++i) {
+      Device device = nullptr;
+      std::array<char, 96> name{};
+      std::array<char, 96> uuid{};
+      const bool is_told = by_index_(i, &device) == kSuccess &&
+                           name_(device, name.data(), name.size()) == kSuccess &&
+                           uuid_(device, uuid.data(), uuid.size()) == kSuccess;
+      if (is_told) gpus.push_back({name.data(), uuid.data()});
+    }
+    return gpus;
+  }
+
+  std::optional<std::vector<pid_t>> processes(const std::string& uuid) override {
+    Device device = nullptr;
+    if (processes_ == nullptr || by_uuid_(uuid.c_str(), &device) != kSuccess) return std::nullopt;
+    std::vector<ProcessInfo> list(kMore);
+    for (int i = 0; i < kTries; ++i) {
+      auto count = static_cast<unsigned>(list.size());
+      const int status = processes_(device, &count, list.data());
+      if (status == kTooSmall) {
+        list.resize(count + kMore);
+        continue;
+      }
+      if (status != kSuccess) return std::nullopt;
+      std::vector<pid_t> pids;
+      for (unsigned k = 0; k < count; ++k) pids.push_back(static_cast<pid_t>(list[k].pid));
+      return pids;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<int> busy_percent(const std::string& uuid) override {
+    Device device = nullptr;
+    Utilization rates{};
+    if (utilization_ == nullptr || by_uuid_(uuid.c_str(), &device) != kSuccess ||
+        utilization_(device, &rates) != kSuccess) {
+      return std::nullopt;
+    }
+    return static_cast<int>(rates.gpu);
+  }
+
+ private:
+  template <class Function>
+  bool find(const char* name, Function& function) {
+    function = reinterpret_cast<Function>(::dlsym(library_, name));
+    return function != nullptr;
+  }
+
+  void* library_;
+  bool is_up_ = false;
+  int (*init_)() = nullptr;
+  int (*shutdown_)() = nullptr;
+  int (*count_)(unsigned*) = nullptr;
+  int (*by_index_)(unsigned, Device*) = nullptr;
+  int (*by_uuid_)(const char*, Device*) = nullptr;
+  int (*name_)(Device, char*, unsigned) = nullptr;
+  int (*uuid_)(Device, char*, unsigned) = nullptr;
+  int (*processes_)(Device, unsigned*, void*) = nullptr;  // of ProcessInfo; may be missing
+  int (*utilization_)(Device, void*) = nullptr;           // of a Utilization; the same
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Nvml>> Nvml::load(const std::string& path) {
+  auto library = std::make_unique<Library>(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
+  FL_TRY(library->open(path));
+  return library;
+}
+
+}  // namespace fairlead

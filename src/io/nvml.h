@@ -1,0 +1,37 @@
+// NVIDIA's management library (NVML), loaded if it is there; the part of it that is used.
+//
+// Source: NVML API reference, device queries.
+#pragma once
+
+#include "fairlead/base/result.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace fairlead {
+
+constexpr const char* kNvmlLibrary = "libnvidia-ml.so.1";
+
+class Nvml {
+ public:
+  // Error: there is no such library, it is another one, or the driver does not answer.
+  static Result<std::unique_ptr<Nvml>> load(const std::string& library = kNvmlLibrary);
+  virtual ~Nvml() = default;
+
+  struct Gpu {
+    std::string name;  // "NVIDIA A100-SXM4-80GB"
+    std::string uuid;  // "GPU-...", as CUDA_VISIBLE_DEVICES has it
+  };
+  // In the order of the driver; those that do not answer are left out.
+  virtual std::vector<Gpu> gpus() = 0;
+  // The processes that compute on a GPU, as numbered by the machine's first namespace. Nothing: it
+  // does not say.
+  virtual std::optional<std::vector<pid_t>> processes(const std::string& uuid) = 0;
+  // Of the last moment (a second or less), the percentage in which it computed. Nothing: as above.
+  virtual std::optional<int> busy_percent(const std::string& uuid) = 0;
+};
+
+}  // namespace fairlead

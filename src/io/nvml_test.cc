@@ -1,0 +1,84 @@
+// The real way into NVML, by dlopen, with a library in its place (testing_nvml.cc).
+
+#include "fairlead/io/nvml.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace fairlead {
+namespace {
+
+class NvmlTest : public testing::Test {
+ protected:
+  NvmlTest() : file_(fmt::format("{}nvml.{}", testing::TempDir(), ::getpid())) {
+    ::setenv("FAIRLEAD_TESTING_NVML", file_.c_str(), 1);
+  }
+  ~NvmlTest() override {
+    ::unsetenv("FAIRLEAD_TESTING_NVML");
+    std::remove(file_.c_str());
+  }
+  void say(const std::string& text) const { std::ofstream(file_) << text; }
+  std::unique_ptr<Nvml> load() const {
+    auto nvml = Nvml::load(FAIRLEAD_TESTING_NVML_LIBRARY);
+    EXPECT_TRUE(nvml) << nvml.error().message;
+    return nvml ? std::move(*nvml) : nullptr;
+  }
+  static std::string refusal(const std::string& library) {
+    const auto nvml = Nvml::load(library);
+    return nvml ? "" : nvml.error().message;
+  }
+
+ private:
+  std::string file_;
+};
+
+TEST_F(NvmlTest, NamesTheGpusInTheirOrder) {
+  say("gpu GPU-a 0 NVIDIA A100-SXM4-80GB\ngpu GPU-b 0 Tesla V100-PCIE-16GB\n");
+  const auto nvml = load();
+  const auto gpus = nvml->gpus();
+  ASSERT_EQ(gpus.size(), 2U);
+  EXPECT_EQ(gpus[0].name, "NVIDIA A100-SXM4-80GB");
+  EXPECT_EQ(gpus[1].name, "Tesla V100-PCIE-16GB");
+  EXPECT_EQ(gpus[1].uuid, "GPU-b");
+}
+
+TEST_F(NvmlTest, TellsWhichProcessesComputeOnAGpuAndHowBusyItIs) {
+  say("gpu GPU-a 0 A\ngpu GPU-b 87 B\nprocess GPU-b 4242\nprocess GPU-b 77\n");
+  const auto nvml = load();
+  EXPECT_EQ(nvml->processes("GPU-a"), std::vector<pid_t>());
+  EXPECT_EQ(nvml->processes("GPU-b"), (std::vector<pid_t>{4242, 77}));
+  EXPECT_EQ(nvml->busy_percent("GPU-a"), 0);
+  EXPECT_EQ(nvml->busy_percent("GPU-b"), 87);
+  EXPECT_EQ(nvml->processes("GPU-c"), std::nullopt);
+  EXPECT_EQ(nvml->busy_percent("GPU-c"), std::nullopt);
+}
+
+TEST_F(NvmlTest, AListMayBeLong) {
+  std::string text = "gpu GPU-a 0 A\n";
+  for (int pid = 1; pid <= 100; ++pid) text += fmt::format("process GPU-a {}\n", pid);
+  say(text);
+  EXPECT_EQ(load()->processes("GPU-a").value_or(std::vector<pid_t>()).size(), 100U);
+}
+
+TEST_F(NvmlTest, WhatADriverDoesNotSayIsNothing) {
+  say("gpu GPU-a 5 A\nfail nvmlDeviceGetComputeRunningProcesses_v3 3\n"
+      "fail nvmlDeviceGetUtilizationRates 3\n");
+  const auto nvml = load();
+  EXPECT_EQ(nvml->processes("GPU-a"), std::nullopt);
+  EXPECT_EQ(nvml->busy_percent("GPU-a"), std::nullopt);
+}
+
+TEST_F(NvmlTest, ErrorsAreNamed) {
+  EXPECT_EQ(refusal("libnot-there.so"),
+            "no NVIDIA driver is installed (libnot-there.so is not there)");
+  EXPECT_EQ(refusal("libc.so.6"), "libc.so.6 is not NVML as it is known here");
+  EXPECT_EQ(refusal(FAIRLEAD_TESTING_NVML_LIBRARY),
+            "the NVIDIA driver does not answer (NVML error 9)");
+  say("fail nvmlDeviceGetCount_v2 999\n");
+  EXPECT_TRUE(load()->gpus().empty());
+}
+
+}  // namespace
+}  // namespace fairlead

@@ -1,0 +1,163 @@
+// A library in place of NVML for tests, as a driver would have it: plain C, loaded by name. What it
+// says is in the file that FAIRLEAD_TESTING_NVML names, read anew at each call:
+//
+//   gpu UUID BUSY_PERCENT NAME...   a GPU, in order
+//   process UUID PID                that computes on it
+//   fail FUNCTION CODE              the function returns that error
+//
+// Without the file, nvmlInit_v2 fails as it does where the driver is not loaded.
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr int kInvalidArgument = 2;
+constexpr int kNotFound = 6;
+constexpr int kTooSmall = 7;
+constexpr int kDriverNotLoaded = 9;
+
+struct Gpu {
+  std::string uuid, name;
+  unsigned busy = 0;
+  std::vector<unsigned> pids;
+};
+
+struct Driver {
+  std::vector<Gpu> gpus;
+  std::vector<std::pair<std::string, int>> failures;
+  bool is_there = false;
+
+  int failure_of(const std::string& function) const {
+    if (!is_there) return kDriverNotLoaded;
+    for (const auto& [name, code] : failures)
+      if (name == function) return code;
+    return 0;
+  }
+};
+
+Driver driver() {
+  Driver now;
+  const char* path = std::getenv("FAIRLEAD_TESTING_NVML");
+  std::ifstream file(path == nullptr ? "" : path);
+  now.is_there = file.is_open();
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string what, first;
+    words >> what >> first;
+    if (what == "gpu") {
+      Gpu gpu{.uuid = first};
+      words >> gpu.busy >> std::ws;
+      std::getline(words, gpu.name);
+      now.gpus.push_back(gpu);
+    } else if (what == "process") {
+      unsigned pid = 0;
+      words >> pid;
+      for (Gpu& gpu : now.gpus)
+        if (gpu.uuid == first) gpu.pids.push_back(pid);
+    } else if (what == "fail") {
+      int code = 0;
+      words >> code;
+      now.failures.emplace_back(first, code);
+    }
+  }
+  return now;
+}
+
+// A handle is the number of the GPU, from one on.
+void* handle_of(std::size_t index) {
+  static char handles[256];
+  return &handles[index + 1];
+}
+const Gpu* gpu_of(const Driver& now, void* handle) {
+  for (std::size_t i = 0; i < now.gpus.size(); ++i)
+    if (handle_of(i) == handle) return &now.gpus[i];
+  return nullptr;
+}
+
+int copy(const std::string& text, char* into, unsigned size) {
+  if (text.size() >= size) return kTooSmall;
+  std::memcpy(into, text.c_str(), text.size() + 1);
+  return 0;
+}
+
+struct ProcessInfo {
+  unsigned pid;
+  unsigned long long memory;
+  unsigned gpu_instance;
+  unsigned compute_instance;
+};
+struct Utilization {
+  unsigned gpu;
+  unsigned memory;
+};
+
+}  // namespace
+
+// Named by NVIDIA. NOLINTBEGIN(readability-identifier-naming)
+extern "C" {
+
+int nvmlInit_v2() { return driver().failure_of("nvmlInit_v2"); }
+int nvmlShutdown() { return 0; }
+
+int nvmlDeviceGetCount_v2(unsigned* count) {
+  const Driver now = driver();
+  *count = static_cast<unsigned>(now.gpus.size());
+  return now.failure_of("nvmlDeviceGetCount_v2");
+}
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
+  if (index >= driver().gpus.size()) return kInvalidArgument;
+  *device = handle_of(index);
+  return 0;
+}
+
+int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
+  const Driver now = driver();
+  for (std::size_t i = 0; i < now.gpus.size(); ++i) {
+    if (now.gpus[i].uuid != uuid) continue;
+    *device = handle_of(i);
+    return 0;
+  }
+  return kNotFound;
+}
+
+int nvmlDeviceGetName(void* device, char* name, unsigned size) {
+  const Driver now = driver();
+  const Gpu* gpu = gpu_of(now, device);
+  return gpu == nullptr ? kInvalidArgument : copy(gpu->name, name, size);
+}
+
+int nvmlDeviceGetUUID(void* device, char* uuid, unsigned size) {
+  const Driver now = driver();
+  const Gpu* gpu = gpu_of(now, device);
+  return gpu == nullptr ? kInvalidArgument : copy(gpu->uuid, uuid, size);
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, void* list) {
+  auto* const infos = static_cast<ProcessInfo*>(list);
+  const Driver now = driver();
+  const Gpu* gpu = gpu_of(now, device);
+  if (gpu == nullptr) return kInvalidArgument;
+  if (const int failure = now.failure_of("nvmlDeviceGetComputeRunningProcesses_v3"); failure != 0)
+    return failure;
+  const unsigned room = *count;
+  *count = static_cast<unsigned>(gpu->pids.size());
+  if (room < *count) return kTooSmall;
+  for (std::size_t i = 0; i < gpu->pids.size(); ++i) infos[i] = {gpu->pids[i], 1 << 20, ~0U, ~0U};
+  return 0;
+}
+
+int nvmlDeviceGetUtilizationRates(void* device, void* rates) {
+  const Driver now = driver();
+  const Gpu* gpu = gpu_of(now, device);
+  if (gpu == nullptr) return kInvalidArgument;
+  *static_cast<Utilization*>(rates) = {gpu->busy, 0};
+  return now.failure_of("nvmlDeviceGetUtilizationRates");
+}
+}
+// NOLINTEND(readability-identifier-naming)

@@ -1,0 +1,14 @@
+// Base64 (RFC 4648), as PEM texts stand in kubeconfig files.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fairlead {
+
+std::string base64_encoded(std::string_view bytes);
+// With or without padding, blanks and line breaks; nothing if it is none.
+std::optional<std::string> base64_decoded(std::string_view text);
+
+}  // namespace fairlead

@@ -1,0 +1,46 @@
+// Paths of the API, places of objects, and which of them a list or a watch is about.
+#pragma once
+
+#include "fairlead/kube/json.h"
+
+#include <compare>
+#include <string>
+#include <string_view>
+
+namespace fairlead {
+
+constexpr std::string_view kNodes = "/api/v1/nodes";
+constexpr std::string_view kPods = "/api/v1/pods";
+constexpr std::string_view kJobs = "/apis/batch/v1/jobs";
+constexpr std::string_view kBudgets = "/apis/policy/v1/poddisruptionbudgets";
+
+// A path of the API: "/apis/batch/v1/namespaces/lab/jobs/train/status?limit=500".
+struct FakePath {
+  std::string resource;  // "/apis/batch/v1/jobs"; "/apis/batch/v1": what is served of it
+  std::string name_space;
+  std::string name;
+  std::string sub;    // "status", "binding"
+  std::string query;  // "limit=500"
+  static FakePath parse(std::string_view path);
+};
+
+// An object's place.
+struct FakeKey {
+  std::string resource;
+  std::string name_space;
+  std::string name;
+  friend auto operator<=>(const FakeKey&, const FakeKey&) = default;
+};
+
+// Which objects of a resource a list or a watch is about.
+struct FakeSelection {
+  std::string resource;
+  std::string name_space;  // empty: all
+  std::string fields;      // fieldSelector: "spec.schedulerName=fairlead,status.phase!=Failed"
+  std::string labels;      // labelSelector: "a=b,c!=d,e,!f"
+  static FakeSelection of(const FakePath& path);
+  bool has(const FakeKey& key) const;
+  bool has(const Json& object) const;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,37 @@
+// JSON as the API server writes it, read without exceptions: what is missing, or is of another type,
+// is empty.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fairlead {
+
+using Json = nlohmann::json;
+using JsonPath = std::initializer_list<std::string_view>;  // keys, from the outermost
+
+// The value at the end of a path, such as {"metadata", "name"}; null where there is none. What is
+// returned is valid as long as `value`.
+const Json& json_at(const Json& value, JsonPath path);
+// The same, where it is a string, a number or true; else "", 0 or false.
+const std::string& text_at(const Json& value, JsonPath path);
+std::int64_t integer_at(const Json& value, JsonPath path, std::int64_t otherwise = 0);
+bool is_true_at(const Json& value, JsonPath path);
+// The item of a list at `path` whose `key` is `text`, as a condition by its type; null: none.
+const Json& item_at(const Json& value, JsonPath path, std::string_view key, std::string_view text);
+
+// Nothing where the text is no JSON.
+std::optional<Json> parsed_json(std::string_view text);
+// Without blanks; bytes that are no UTF-8 are replaced.
+std::string compact_text(const Json& value);
+
+// "2026-11-22T08:30:00Z", and with six digits of a second, as Leases and events have.
+std::string timestamp(std::int64_t unix_ms);
+std::string micro_timestamp(std::int64_t unix_ms);
+
+}  // namespace fairlead

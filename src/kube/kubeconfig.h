@@ -1,0 +1,103 @@
+// Where the API server is and who we are: kubeconfig files, as kubectl reads them, or the service
+// account of the pod that we run in.
+//
+// Known are clusters with `certificate-authority`, `insecure-skip-tls-verify`, `tls-server-name` and
+// `proxy-url`; users with client certificates, `token`, `tokenFile` and `exec` plugins; contexts with
+// `namespace`. Data stands in the file (base64) or in a file of its own, whose path is relative to the
+// kubeconfig's folder. Users with `auth-provider`, a password or `as` (another user to act for) are
+// refused once they are chosen; other keys are left out.
+//
+// Errors of a file say where: "config:12:7: what: value".
+#pragma once
+
+#include "fairlead/base/result.h"
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace fairlead {
+
+// A text, usually PEM, that stands in the configuration or in a file. A file is read again whenever
+// it is needed, as others replace it while we run.
+struct KubeText {
+  std::string data{};
+  std::string file{};  // absolute, or relative to where we run; where `data` is empty
+  bool is_given() const { return !data.empty() || !file.empty(); }
+};
+// Error: the file cannot be read, or is longer than 1 MiB. Nothing for one that is not given.
+Result<std::string> read_text(const KubeText& text);
+
+// A program that prints credentials (`exec`).
+struct KubePlugin {
+  std::string api_version;  // client.authentication.k8s.io/v1 or /v1beta1
+  std::string command;      // found by PATH where it has no slash
+  std::vector<std::string> arguments;
+  std::vector<std::pair<std::string, std::string>> environment;  // beside our own
+  bool wants_cluster = false;  // it is told the cluster (provideClusterInfo)
+  std::string hint;            // how to install it, in the words of the file
+};
+
+struct KubeUser {
+  KubeText certificate;
+  KubeText key;
+  KubeText token;
+  std::optional<KubePlugin> plugin;
+  std::string refused;  // why it cannot be used; empty: it can
+};
+
+struct KubeCluster {
+  std::string server;  // "https://host:port", perhaps with a path; without a slash at its end
+  KubeText authority;  // not given: the system's
+  bool skip_verify = false;
+  std::string server_name;  // in the certificate, where it is another than the server's
+  std::string proxy;
+};
+
+struct KubeContext {
+  std::string cluster;
+  std::string user;
+  std::string name_space;
+  std::string where;  // "FILE:LINE:COLUMN"
+};
+
+// One file, or several of which the first that has a name wins.
+struct KubeConfig {
+  std::map<std::string, KubeCluster> clusters;
+  std::map<std::string, KubeUser> users;
+  std::map<std::string, KubeContext> contexts;
+  std::string current;
+};
+
+// One way to one server.
+struct KubeTarget {
+  KubeCluster cluster;
+  KubeUser user;
+  std::string name_space = "default";
+};
+
+// `file` names the text in errors, and paths in it are relative to its folder.
+Result<KubeConfig> parse_kubeconfig(std::string_view text, std::string_view file);
+// Adds what `config` does not have.
+void merge(KubeConfig& config, KubeConfig&& other);
+// What a context says; the current one where it is empty. Error: there is no such context, it names
+// what is not there, or a user that is refused.
+Result<KubeTarget> choose(const KubeConfig& config, const std::string& context);
+
+// What the environment says. Its variables are read by `variable`, which returns null for those that
+// are not there: getenv.
+//   - `context` is given, KUBECONFIG is set, or ~/.kube/config is there: kubeconfig files, of which
+//     missing ones are left out while one is there;
+//   - else the service account of a pod, in `account_folder`.
+// Error: neither is there, or what is there is wrong.
+Result<KubeTarget> find_kube_target(
+    const std::string& context, const std::function<const char*(const char*)>& variable,
+    const std::string& account_folder = "/var/run/secrets/kubernetes.io/serviceaccount");
+// By the process's own environment.
+Result<KubeTarget> find_kube_target(const std::string& context);
+
+}  // namespace fairlead

@@ -1,0 +1,22 @@
+// How a program of ours gets to its API server.
+#pragma once
+
+#include "fairlead/base/result.h"
+#include "fairlead/kube/curl_door.h"
+
+#include <memory>
+#include <string>
+
+namespace fairlead {
+
+struct OpenedCluster {
+  std::unique_ptr<CurlDoor> door;
+  std::string server;  // "https://host:port"
+};
+
+// By a context of the kubeconfig; where it is empty by the current one, or the pod's service account.
+// From then on SIGTERM and SIGINT no longer end the process: they are the door's kTerminate. Error: no
+// way to an API server.
+Result<OpenedCluster> open_cluster(const std::string& context);
+
+}  // namespace fairlead

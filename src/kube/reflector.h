@@ -1,0 +1,139 @@
+// The objects of one resource as the API server has them: a list, then watches that go on from it.
+//
+// A state machine on the events of a KubeDoor, without threads: hand it every event, and wake it at
+// wake_at(). It tells a sink what was added, modified and deleted, and after each whole list that it
+// is synced. What a list shows to be gone is told as deleted, and an object that was made anew under
+// its old name as deleted and added, so the sink never needs to compare.
+//
+// Watches are short (20 to 28 s) and each asks for a bookmark before its end, so that a stream that
+// died unnoticed is known within seconds after that, and is_fresh() rests on what was heard alone.
+//
+//   end of a stream, in order   the next begins at once from the last version
+//   broken, silent, 429, 5xx    the same after a while: 0.25 s, doubling up to 30 s, with jitter, and
+//                               no less than the server asks for
+//   expired (410)               a new list, after a while too; also after a line that is no JSON, and
+//                               where the server is behind what we know, as after a restore
+//   three streams without any   a look at the server's version: it is silent of what has not changed,
+//   line                        and of versions that it does not have yet
+#pragma once
+
+#include "fairlead/kube/door.h"
+#include "fairlead/kube/json.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fairlead {
+
+// Namespace (empty: none) and name.
+using KubeName = std::pair<std::string, std::string>;
+
+struct ReflectedChange {
+  enum class Kind : std::uint8_t { kAdded, kModified, kDeleted, kSynced } kind;
+  KubeName name{};                       // not of kSynced
+  std::shared_ptr<const Json> object{};  // of kDeleted: the last that was known
+  std::shared_ptr<const Json> before{};  // of kModified
+};
+
+// Why all objects were listed.
+enum class ListCause : std::uint8_t { kStart, kExpired, kWentBack, kGarbled };
+constexpr std::size_t kListCauses = 4;
+std::string_view list_cause_name(ListCause cause);
+
+struct ReflectorFigures {
+  std::array<std::uint64_t, kListCauses> lists{};  // by cause
+  std::uint64_t streams = 0;
+  std::uint64_t lines = 0;
+  std::uint64_t bytes = 0;    // of lines
+  std::uint64_t changes = 0;  // that were told
+  std::uint64_t failures = 0;
+};
+
+class Reflector {
+ public:
+  using Sink = std::function<void(const ReflectedChange&)>;
+
+  // Objects of `path` ("/api/v1/pods") that `selector` takes, a part of a query with its values
+  // encoded ("fieldSelector=spec.schedulerName%3Dfairlead"); empty: all. The sink must not call this.
+  // REQUIRES: the door outlives this.
+  Reflector(KubeDoor& door, std::string path, std::string selector, Sink sink);
+  Reflector(const Reflector&) = delete;
+  Reflector& operator=(const Reflector&) = delete;
+  ~Reflector();
+
+  // True if the event was its own.
+  bool handle(const KubeEvent& event);
+  // To be called at wake_at() or later; before it does nothing. The first call begins.
+  void wake();
+  Time wake_at() const { return wake_at_; }
+
+  // A whole list was told.
+  bool is_synced() const { return heard_.has_value(); }
+  // How long ago the server last said what there is: a line, the end of a stream, a list.
+  // REQUIRES: is_synced().
+  Duration age() const;
+  bool is_fresh(Duration limit = seconds(30)) const { return is_synced() && age() <= limit; }
+
+  // What it knows; valid until the next handle().
+  using Objects = std::map<KubeName, std::shared_ptr<const Json>>;
+  const Objects& objects() const { return objects_; }
+  const std::string& path() const { return path_; }
+  // Why the last try failed; empty: it did not.
+  const std::string& trouble() const { return trouble_; }
+  const ReflectorFigures& figures() const { return figures_; }
+
+ private:
+  enum class State : std::uint8_t { kWaiting, kListing, kProbing, kWatching };
+  using Kind = ReflectedChange::Kind;
+
+  void relist(ListCause cause);
+  void list();
+  void list_chunk(const std::string& token);
+  void handle_chunk(const KubeEvent& event);
+  void take_list(const std::string& version);
+  void probe();
+  void handle_probe(const KubeEvent& event);
+  void watch();
+  void hear(Time at);
+  void handle_line(const std::string& text);
+  void handle_error(const Json& status);
+  void handle_end(const KubeEvent& event);
+  void take(const std::string& type, Json object);
+  void put(const KubeName& name, std::shared_ptr<const Json> object);
+  void remove(Objects::iterator at);
+  void tell(const ReflectedChange& change);
+  // Something went wrong: the next try is later.
+  void fail(std::string why, Duration at_least);
+  // Leaves what is on its way.
+  void leave();
+  std::string query(std::string_view what) const;
+
+  KubeDoor& door_;
+  std::string path_;
+  std::string selector_;
+  Sink sink_;
+  State state_ = State::kWaiting;
+  CallId call_ = 0;
+  Time wake_at_;
+  std::optional<ListCause> list_next_ = ListCause::kStart;  // nothing: a watch is next
+  Objects objects_;
+  std::string version_;  // from which watches go on
+  std::optional<Time> heard_;
+  Time begun_;                // the list or the stream
+  std::vector<Json> chunks_;  // items of the list so far
+  bool is_chunked_ = true;    // false: a list in chunks expired before its end
+  std::uint64_t lines_of_stream_ = 0;
+  int quiet_streams_ = 0;  // in a row
+  int failures_ = 0;       // in a row
+  std::string trouble_;
+  ReflectorFigures figures_;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,123 @@
+// What goes wrong between a scheduler and a fake API server, tried out one by one: tests of runs that
+// have to come to the same end whatever it is.
+//
+// A run is a class that can be made from nothing, with `FakeServer server` and `std::string run()`:
+// the problem that was met, empty if there was none.
+#pragma once
+
+#include "fairlead/kube/fake_server.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace fairlead {
+
+inline constexpr std::array<FakeFault, 7> kFaults{{{.status = 409},
+                                                   {.status = 410},
+                                                   {.status = 429, .retry_after = seconds(3)},
+                                                   {.status = 500},
+                                                   {.kind = FakeFault::Kind::kLostRequest},
+                                                   {.kind = FakeFault::Kind::kLostAnswer},
+                                                   {.kind = FakeFault::Kind::kLate}}};
+
+inline std::string text_of(const FakeFault& fault) {
+  switch (fault.kind) {
+    case FakeFault::Kind::kStatus:
+      return fmt::format("answered by {}", fault.status);
+    case FakeFault::Kind::kLostRequest:
+      return "lost on the way there";
+    case FakeFault::Kind::kLostAnswer:
+      return "lost on the way back";
+    case FakeFault::Kind::kLate:
+      break;
+  }
+  return "late";
+}
+
+// The calls of a run in which nothing goes wrong.
+template <class Run>
+std::uint64_t calls_of_a_calm_run() {
+  Run calm;
+  const std::uint64_t before = calm.server.calls().size();
+  EXPECT_EQ(calm.run(), "");
+  return calm.server.calls().size() - before;
+}
+
+// Each of the first `calls` calls meets some of `faults`: one of `every` that follow each other.
+template <class Run>
+void try_faults(std::uint64_t every, std::uint64_t calls, std::span<const FakeFault> faults) {
+  std::uint64_t row = 0;
+  for (const FakeFault& fault : faults) {
+    for (std::uint64_t k = 1 + row++ % every; k <= calls; k += every) {
+      Run run;
+      run.server.fail(k, fault);
+      const std::string problem = run.run();
+      EXPECT_EQ(problem, "") << "call " << k << " " << text_of(fault);
+    }
+  }
+}
+template <class Run>
+void try_faults(std::uint64_t every) {
+  try_faults<Run>(every, calls_of_a_calm_run<Run>(), kFaults);
+}
+
+// The scheduler is killed after its call `first`, or one of each `every` that follow, and another one
+// goes on. REQUIRES: run(k) does so after call k.
+template <class Run>
+void try_kills(std::uint64_t first = 1, std::uint64_t every = 1) {
+  const std::uint64_t calls = calls_of_a_calm_run<Run>();
+  for (std::uint64_t k = first; k <= calls; k += every) {
+    Run run;
+    EXPECT_EQ(run.run(k), "") << "killed after call " << k;
+  }
+}
+
+// The server is away for 20 s, or its streams end, break, say nothing any more, or break as its
+// history is forgotten, each `every` from `first` until `end`.
+template <class Run>
+void try_outages(Duration first, Duration every, Duration end) {
+  using Disturb = void (*)(FakeServer&);
+  constexpr std::array<std::pair<std::string_view, Disturb>, 5> kOutages{
+      {{"away", [](FakeServer& server) { server.go_away(seconds(20)); }},
+       {"streams end", [](FakeServer& server) { server.end_streams(); }},
+       {"streams break", [](FakeServer& server) { server.break_streams(); }},
+       {"streams are silent", [](FakeServer& server) { server.silence_streams(); }},
+       {"history is forgotten", [](FakeServer& server) {
+          server.compact();
+          server.break_streams();
+        }}}};
+  for (Time at = Time{} + first; at < Time{} + end; at = at + every) {
+    for (const auto& [what, disturb] : kOutages) {
+      Run run;
+      run.server.at(at, [&, disturb = disturb] { disturb(run.server); });
+      EXPECT_EQ(run.run(), "") << what << " at " << to_seconds(at) << " s";
+    }
+  }
+}
+
+// Whether all Jobs of the batch API are complete.
+inline bool all_jobs_done(FakeServer& server) {
+  const FakeAnswer list = server.act("GET", "/apis/batch/v1/jobs");
+  return std::ranges::all_of(json_at(list.body, {"items"}), [](const Json& job) {
+    return text_at(item_at(job, {"status", "conditions"}, "type", "Complete"), {"status"}) ==
+           "True";
+  });
+}
+
+// A pod that its kubelet had no room for, in words; empty: none.
+inline std::string refusal(FakeServer& server) {
+  const FakeAnswer list = server.act("GET", "/api/v1/pods");
+  for (const Json& pod : json_at(list.body, {"items"})) {
+    const std::string& reason = text_at(pod, {"status", "reason"});
+    if (reason.starts_with("OutOf")) return "a kubelet refused a pod: " + reason;
+  }
+  return {};
+}
+
+}  // namespace fairlead

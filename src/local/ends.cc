@@ -1,0 +1,84 @@
+// What ends jobs: their tasks, and their time limits.
+
+#include "fairlead/base/time_text.h"
+#include "fairlead/local/local_backend.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fairlead {
+
+std::string end_text(TaskEnd end) {
+  if (end.signal != 0) return fmt::format("signal {}", end.signal);
+  return fmt::format("exit code {}", end.code);
+}
+
+void LocalBackend::on_task_ended(Time now, TaskId id, TaskEnd end) {
+  ended_.push_back(id);
+  const auto found = jobs_.find(id.job);
+  if (found == jobs_.end() || !found->second.task || found->second.task->id != id) return;
+  Job& job = found->second;
+  const Task task = *job.task;
+  if (task.works) set_works(now, id.job, *job.task, false);
+  job.task.reset();
+  const bool is_leaving = task.state == State::kLeaving;
+  if (is_leaving) std::erase(leaving_, id.job);
+  if (task.stopped_hold != 0) say_stopped(id.job, task.stopped_hold);
+  // One that was about to be told to leave may have ended by itself just before.
+  const bool has_left = is_leaving && (end.was_asked || !end.is_known);
+  if (!has_left && tables_.jobs.is_here(id.job)) conclude(id, job, end);
+  if (!tables_.jobs.is_here(id.job)) remove(id.job);
+  start_all_due(now);
+}
+
+// What the end of its task, which was not asked for, means for a job that is here.
+void LocalBackend::conclude(TaskId task, Job& job, TaskEnd end) {
+  const bool is_bad = end.code != 0 || end.signal != 0;
+  if (!end.is_known || (is_bad && retry(task, job.what))) return begin_again(task.job, job);
+  job.has_ended = true;
+  inbox_.add({.kind = is_bad ? EventKind::kFailed : EventKind::kFinished,
+              .job = task.job,
+              .hold = job.hold,
+              .reason = is_bad ? inbox_.keep(end_text(end)) : ""});
+}
+
+bool LocalBackend::retry(TaskId task, Submission& what) {
+  if (std::ranges::find(what.failed, task.hold) != what.failed.end()) return true;  // known already
+  if (what.retries_left() == 0) return false;
+  what.failed.push_back(task.hold);
+  const Status status = io_.write(submission_file(task.job), submission_text(what));
+  if (!status) disk_ = status;
+  return true;
+}
+
+// A job without a task begins another where it is placed next; here, if its start is due.
+void LocalBackend::begin_again(JobId id, Job& job) {
+  if (job.start || tables_.jobs.state[id] != JobState::kRunning) return;
+  job.has_ended = true;
+  inbox_.add({.kind = EventKind::kEvicted, .job = id, .hold = job.hold});
+}
+
+// When a job that holds a gang has had GPUs for as long as it may.
+Time LocalBackend::limit_at(JobId id) const {
+  const auto job = jobs_.find(id);
+  if (job == jobs_.end() || job->second.what.limit.ms == 0) return Time::never();
+  const Jobs& jobs = tables_.jobs;
+  const std::int64_t gpus = jobs.held_gpus[id];
+  const GpuTime left = occupancy(job->second.what.limit, jobs.gpus[id]) - jobs.attained_settled[id];
+  return jobs.held_since[id] + Duration{static_cast<std::int64_t>((left.gpu_ms + gpus - 1) / gpus)};
+}
+
+void LocalBackend::end_overlong(Time instant) {
+  for (JobId id : tables_.running.members()) {
+    if (instant < limit_at(id)) continue;
+    Job& job = jobs_.at(id);
+    job.has_ended = true;
+    const std::string limit = span_text(job.what.limit.ms);
+    inbox_.add({.kind = EventKind::kFailed,
+                .job = id,
+                .hold = tables_.jobs.hold[id],
+                .reason = inbox_.keep(fmt::format("time limit of {} reached", limit))});
+  }
+}
+
+}  // namespace fairlead

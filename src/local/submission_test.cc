@@ -1,0 +1,48 @@
+#include "fairlead/local/submission.h"
+
+#include <gtest/gtest.h>
+
+namespace fairlead {
+namespace {
+
+TEST(Submission, IsReadAsItIsWritten) {
+  const Submission written{.uid = 1000,
+                           .gid = 100,
+                           .command = {"python", "train.py"},
+                           .environment = {"A=b"},
+                           .folder = "/data",
+                           .umask = 027,
+                           .processes = 2,
+                           .limit = hours(2),
+                           .retries = 3,
+                           .failed = {4, 9}};
+  const auto read = parse_submission(submission_text(written));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(submission_text(*read), submission_text(written));
+  EXPECT_EQ(read->limit, hours(2));
+  EXPECT_EQ(read->failed, (std::vector<HoldId>{4, 9}));
+  EXPECT_EQ(read->retries_left(), 1U);
+}
+
+TEST(Submission, OneOfTheFirstVersionHasNeitherLimitNorRetries) {
+  const auto read = parse_submission(
+      R"({"uid":1,"gid":2,"command":["true"],"environment":[],"folder":"/","umask":18,"processes":1})");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->limit, Duration());
+  EXPECT_EQ(read->retries_left(), 0U);
+}
+
+TEST(Submission, WhatIsNoneIsRefused) {
+  const std::string first =
+      R"({"uid":1,"gid":2,"environment":[],"folder":"/","umask":18,"processes":1)";
+  EXPECT_TRUE(parse_submission(first + R"(,"command":["true"]})"));
+  for (const char* rest :
+       {"", "}", R"(,"command":[]})", R"(,"command":[1]})", R"(,"command":["a"],"failed":["b"]})",
+        R"(,"command":["a"],"retries":-1})", R"(,"command":["a"],"limit_ms":"2h"})",
+        R"(,"command":["a"],"retries":1,"failed":[1,2]})"}) {
+    EXPECT_FALSE(parse_submission(first + rest)) << rest;
+  }
+}
+
+}  // namespace
+}  // namespace fairlead

@@ -1,0 +1,78 @@
+// What users receive, as integrals over time: GPU time held, or what of it is worth something to
+// them. Ours.
+//
+// Work that is lost with a node, and done again, counts twice: it is known too late.
+//
+// O(log running jobs) per placement, O(1) otherwise.
+#pragma once
+
+#include "fairlead/base/ids.h"
+#include "fairlead/base/units.h"
+#include "fairlead/journal/record.h"
+
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <vector>
+
+namespace fairlead {
+
+enum class Received : std::uint8_t {
+  kHeld,       // GPU time held
+  kUseful,     // of it, what comes after the overheads
+  kEffective,  // work x gang asked for / the job's speed on its part of every GPU type
+};
+
+// REQUIRES of all: times never go back.
+class ReceivedMeter {
+ public:
+  // `mix_speeds` are those of the jobs, above 0 (metrics/bounds.h); only kEffective needs them. A job
+  // without one has 1.
+  explicit ReceivedMeter(Received received, IdVector<JobId, double> mix_speeds = {});
+
+  void add_user() { users_.push_back({}); }
+  void add_job(JobId job, UserId user, std::uint32_t gpus);
+  // The gang is held beside the job's copies before it.
+  void place(Time t, const record::Place& place);
+  // A gang whose start the world reports works. REQUIRES: the job holds GPUs.
+  void start_work(Time t, JobId job);
+  void change_rate(Time t, JobId job, Rate rate);
+  // Nothing if the job holds nothing.
+  void end_hold(Time t, JobId job);
+
+  // Up to `t`.
+  double gpu_ms(UserId user, Time t);
+
+ private:
+  struct User {
+    double gpus = 0;  // received now
+    double gpu_ms = 0;
+    Time since;
+  };
+  struct Job {
+    UserId user;
+    std::uint32_t asked = 0;
+    std::uint32_t held = 0;
+    std::uint32_t hold = 0;  // its number
+    Rate rate;
+    Time works_from = Time::never();
+    double gpus = 0;  // received now
+  };
+  struct OverheadEnd {
+    Time t;
+    JobId job;
+    std::uint32_t hold = 0;
+    friend bool operator>(const OverheadEnd& a, const OverheadEnd& b) { return a.t > b.t; }
+  };
+
+  void end_overheads(Time t);
+  void receive(Time t, JobId job);
+
+  Received received_;
+  IdVector<JobId, double> mix_speeds_;
+  IdVector<UserId, User> users_;
+  IdVector<JobId, Job> jobs_;
+  std::priority_queue<OverheadEnd, std::vector<OverheadEnd>, std::greater<>> overheads_;
+};
+
+}  // namespace fairlead

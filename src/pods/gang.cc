@@ -1,0 +1,181 @@
+#include "fairlead/pods/gang.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fairlead {
+namespace {
+
+std::vector<const Pod*> at_work(const std::map<std::string, Pod>& pods, bool with_gpus) {
+  std::vector<const Pod*> found;
+  for (const auto& [uid, pod] : pods) {
+    if (!pod.is_over() && !pod.is_leaving && (pod.gpus > 0) == with_gpus) found.push_back(&pod);
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<const Pod*> PodGang::members() const {
+  std::vector<const Pod*> found = at_work(pods_, true);
+  // Ranks that are neighbours come on one node where that is possible.
+  std::ranges::sort(found, {}, [](const Pod* pod) { return std::pair(pod->index, pod->name); });
+  return found;
+}
+
+std::vector<const Pod*> PodGang::riders() const { return at_work(pods_, false); }
+
+std::uint32_t PodGang::succeeded() const {
+  const auto here = static_cast<std::uint32_t>(std::ranges::count_if(pods_, [](const auto& entry) {
+    return entry.second.state == Pod::State::kSucceeded && entry.second.gpus > 0;
+  }));
+  const std::uint32_t all = std::max(here, owner_.succeeded);
+  return all - std::min(all, owner_.spare);
+}
+
+void PodGang::begin() {
+  old_.clear();
+  for (const auto& [uid, pod] : pods_) {
+    if (pod.state == Pod::State::kFailed) old_.insert(uid);
+  }
+}
+
+bool PodGang::is_away(const std::function<bool(const std::string&)>& lost) const {
+  return std::ranges::none_of(pods_, [&](const auto& entry) {
+    return entry.second.takes_gpus() && !lost(entry.second.node);
+  });
+}
+
+bool PodGang::runs_at(const std::vector<GangPlace>& where) const {
+  // One whose pods are all done is to be resumed, so that it ends.
+  if (owner_.is_suspended) return false;
+  const std::vector<const Pod*> here = members();
+  if (here.size() + succeeded() < owner_.pods || !trouble(where).empty()) return false;
+  return std::ranges::all_of(here, [](const Pod* pod) {
+    return pod->state == Pod::State::kRunning && !pod->node.empty();
+  });
+}
+
+std::string PodGang::trouble(const std::vector<GangPlace>& where) const {
+  std::map<std::string, std::uint32_t> room;
+  std::map<std::string, std::uint64_t> gpus;
+  for (const GangPlace& place : where) {
+    room[place.node] += place.pods;
+    gpus[place.node] |= place.gpus;
+  }
+  for (const auto& [uid, pod] : pods_) {
+    if (pod.gpus == 0) continue;
+    if (pod.state == Pod::State::kFailed && !pod.is_leaving && !old_.contains(uid)) {
+      return fmt::format("pod {} failed{}{}", pod.name, pod.reason.empty() ? "" : ": ", pod.reason);
+    }
+    if (!pod.takes_gpus() || pod.is_leaving) continue;
+    if (room[pod.node] == 0) return fmt::format("pod {} is on node {}", pod.name, pod.node);
+    --room[pod.node];
+    if (owner_.has_slots && (pod.mask == 0 || (pod.mask & ~gpus[pod.node]) != 0)) {
+      return fmt::format("pod {} has GPUs {} of node {}", pod.name, gpus_text(pod.mask), pod.node);
+    }
+  }
+  return {};
+}
+
+std::vector<GangPlace> PodGang::found_at() const {
+  std::map<std::string, GangPlace> on;
+  const std::vector<const Pod*> here = members();
+  for (const Pod* pod : here) {
+    GangPlace& place = on.try_emplace(pod->node, GangPlace{pod->node, 0}).first->second;
+    ++place.pods;
+    place.gpus |= pod->mask;
+  }
+  if (here.size() + succeeded() < owner_.pods || here.empty() || on.contains("")) return {};
+  std::vector<GangPlace> found;
+  found.reserve(on.size());
+  for (const auto& [node, place] : on) found.push_back(place);
+  return found;
+}
+
+std::vector<GangAct> PodGang::acts_to_run(const std::vector<GangPlace>& where,
+                                          const Fits& fits) const {
+  if (owner_.state != Owner::State::kHere) return {};
+  if (owner_.is_suspended) {
+    if (!owner_.is_ours) return {};
+    return {{.kind = GangAct::Kind::kResume}};
+  }
+  // Its user has resumed it: the mark must not outlive the suspension, or it would hide the next.
+  if (owner_.is_ours) return {{.kind = GangAct::Kind::kResume}};
+  const std::vector<const Pod*> here = members();
+  if (here.size() + succeeded() < owner_.pods) return {};
+  std::map<std::string, std::uint32_t> room;
+  std::map<std::string, std::uint64_t> gpus;
+  for (const GangPlace& place : where) {
+    room[place.node] += place.pods;
+    gpus[place.node] |= place.gpus;
+  }
+  for (const Pod* pod : here) {
+    if (!pod->node.empty()) --room[pod->node];
+    gpus[pod->node] &= ~pod->mask;
+  }
+  // All or none: half a gang would hold GPUs for nothing.
+  const bool all_fit = std::ranges::all_of(where, [&](const GangPlace& place) {
+    const std::uint32_t left = room[place.node];
+    return left == 0 || left > place.pods || fits(place.node, left * owner_.pod_gpus);
+  });
+  const bool any_gated = std::ranges::any_of(here, [](const Pod* pod) { return pod->is_gated; });
+  if (!all_fit || any_gated) return {};
+  std::vector<GangAct> acts;
+  auto next = where.begin();
+  for (const Pod* pod : here) {
+    if (!pod->node.empty()) continue;
+    while (next != where.end() && room[next->node] == 0) ++next;
+    if (next == where.end()) break;
+    --room[next->node];
+    const std::uint64_t its = lowest_gpus(gpus[next->node], owner_.pod_gpus);
+    gpus[next->node] &= ~its;
+    acts.push_back({GangAct::Kind::kBind, pod->uid, next->node, its});
+  }
+  add_riders(where, fits, acts);
+  return acts;
+}
+
+void PodGang::add_riders(const std::vector<GangPlace>& where, const Fits& fits,
+                         std::vector<GangAct>& acts) const {
+  const auto room =
+      std::ranges::find_if(where, [&](const GangPlace& place) { return fits(place.node, 0); });
+  if (room == where.end()) return;
+  for (const Pod* pod : riders()) {
+    if (!pod->node.empty() || pod->is_gated) continue;
+    acts.push_back({.kind = GangAct::Kind::kBind, .pod = pod->uid, .node = room->node});
+  }
+}
+
+std::vector<GangAct> PodGang::acts_to_stop(const MayCome& may_come) const {
+  if (owner_.state != Owner::State::kHere) return {};
+  if (owner_.kind != nullptr && owner_.is_suspended) return {};
+  // Pods that wait for a node hold nothing, and may go on waiting.
+  std::vector<GangAct> acts;
+  bool is_bound = false;
+  for (const auto& [uid, pod] : pods_) {
+    if (!pod.takes_gpus() && !(pod.node.empty() && may_come(uid))) continue;
+    is_bound = true;
+    if (pod.is_leaving) continue;
+    const auto kind = pod.is_marked ? GangAct::Kind::kEvict : GangAct::Kind::kMark;
+    acts.push_back({.kind = kind, .pod = uid});
+  }
+  if (owner_.kind == nullptr) return acts;
+  if (is_bound) return {{.kind = GangAct::Kind::kSuspend}};
+  if (owner_.is_ours) return {{.kind = GangAct::Kind::kResume}};
+  return {};
+}
+
+bool PodGang::may_be_bound(const MayCome& may_come) const {
+  return std::ranges::any_of(
+      pods_, [&](const auto& entry) { return entry.second.node.empty() && may_come(entry.first); });
+}
+
+bool PodGang::is_pinned() const {
+  if (owner_.is_preemptible || owner_.is_held) return false;
+  if (!owner_.is_bare) return !found_at().empty();
+  return std::ranges::any_of(pods_, [](const auto& entry) { return entry.second.takes_gpus(); });
+}
+
+}  // namespace fairlead

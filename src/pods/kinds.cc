@@ -1,0 +1,140 @@
+#include "fairlead/pods/kinds.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fairlead {
+namespace {
+
+std::string_view group_of(std::string_view api_version) {
+  return api_version.substr(0, api_version.find('/'));
+}
+
+// The sets of a Ray cluster that is described at `where`.
+std::vector<PodSetsAt> ray_sets(const KeyPath& where) {
+  const auto at = [&](std::string_view key) {
+    KeyPath path = where;
+    path.push_back(key);
+    return path;
+  };
+  return {{.where = at("headGroupSpec"), .counts = {}, .limit = {}, .shape = {"template"}},
+          {.where = at("workerGroupSpecs"),
+           .is_many = true,
+           .counts = {{"replicas"}, {"numOfHosts"}},
+           .limit = {},
+           .shape = {"template"}}};
+}
+
+std::vector<OwnerKind> make_kinds() {
+  return {
+      {.api_version = "batch/v1",
+       .kind = "Job",
+       .plural = "jobs",
+       .suspend = {"spec", "suspend"},
+       .sets = {{.where = {"spec"},
+                 .counts = {{"parallelism"}},
+                 .limit = {"completions"},
+                 .shape = {"template"}}},
+       .completions = {"spec", "completions"}},
+      {.api_version = "jobset.x-k8s.io/v1alpha2",
+       .kind = "JobSet",
+       .plural = "jobsets",
+       .suspend = {"spec", "suspend"},
+       .sets = {{.where = {"spec", "replicatedJobs"},
+                 .is_many = true,
+                 .counts = {{"replicas"}, {"template", "spec", "parallelism"}},
+                 .limit = {},
+                 .shape = {"template", "spec", "template"}}},
+       .order = {"spec", "startupPolicy", "startupPolicyOrder"}},
+      {.api_version = "kubeflow.org/v1",
+       .kind = "PyTorchJob",
+       .plural = "pytorchjobs",
+       .suspend = {"spec", "runPolicy", "suspend"},
+       .sets = {{.where = {"spec", "pytorchReplicaSpecs"},
+                 .is_many = true,
+                 .counts = {{"replicas"}},
+                 .limit = {},
+                 .shape = {"template"}}}},
+      {.api_version = "ray.io/v1",
+       .kind = "RayJob",
+       .plural = "rayjobs",
+       .suspend = {"spec", "suspend"},
+       .sets = ray_sets({"spec", "rayClusterSpec"}),
+       .outcome = {"status", "jobDeploymentStatus"}},
+      {.api_version = "ray.io/v1",
+       .kind = "RayCluster",
+       .plural = "rayclusters",
+       .suspend = {"spec", "suspend"},
+       .sets = ray_sets({"spec"})},
+  };
+}
+
+// What is not said is 1.
+std::int64_t number_along(const Json& value, const KeyPath& path) {
+  const Json& at = json_along(value, path);
+  return at.is_number_integer() ? at.get<std::int64_t>() : 1;
+}
+
+PodSet set_of(const PodSetsAt& at, const Json& value) {
+  PodSet set{.shape = &json_along(value, at.shape), .pods = 1};
+  for (const KeyPath& count : at.counts) {
+    // More than that is refused in any case.
+    set.pods = std::min<std::int64_t>(
+        set.pods * std::clamp<std::int64_t>(number_along(value, count), 0, 1'000'000), 1'000'000);
+  }
+  const bool is_limited = !at.limit.empty() && json_along(value, at.limit).is_number_integer();
+  if (is_limited) set.pods = std::min(set.pods, number_along(value, at.limit));
+  return set;
+}
+
+}  // namespace
+
+const Json& json_along(const Json& value, const KeyPath& path) {
+  const Json* at = &value;
+  for (const std::string_view key : path) at = &json_at(*at, {key});
+  return *at;
+}
+
+std::string OwnerKind::group_path() const { return fmt::format("/apis/{}", api_version); }
+std::string OwnerKind::list_path() const { return fmt::format("/apis/{}/{}", api_version, plural); }
+std::string OwnerKind::path_of(std::string_view name_space, std::string_view name) const {
+  return fmt::format("/apis/{}/namespaces/{}/{}/{}", api_version, name_space, plural, name);
+}
+
+std::span<const OwnerKind> owner_kinds() {
+  static const std::vector<OwnerKind> kKinds = make_kinds();
+  return kKinds;
+}
+
+const OwnerKind* find_owner_kind(std::string_view api_version, std::string_view kind) {
+  const auto kinds = owner_kinds();
+  const auto found = std::ranges::find_if(kinds, [&](const OwnerKind& known) {
+    return known.kind == kind && group_of(known.api_version) == group_of(api_version);
+  });
+  return found == kinds.end() ? nullptr : &*found;
+}
+
+std::vector<PodSet> pod_sets(const OwnerKind& kind, const Json& object) {
+  std::vector<PodSet> sets;
+  for (const PodSetsAt& at : kind.sets) {
+    const Json& where = json_along(object, at.where);
+    if (!where.is_structured()) continue;
+    if (!at.is_many) {
+      sets.push_back(set_of(at, where));
+      continue;
+    }
+    for (const Json& value : where) sets.push_back(set_of(at, value));
+  }
+  return sets;
+}
+
+const Json& controller_of(const Json& object) {
+  static const Json kNone;
+  for (const Json& owner : json_at(object, {"metadata", "ownerReferences"})) {
+    if (is_true_at(owner, {"controller"})) return owner;
+  }
+  return kNone;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,62 @@
+// What is seen of a scheduler of pods from outside: answers over HTTP, in plain words and as figures.
+//
+//   /healthz              200: it runs
+//   /readyz               200: it leads or follows, and knows what there is; else 503 and why
+//   /metrics              Prometheus' text
+//   /why/NAMESPACE/JOB    why the Job waits, or where it runs, a line each; 404: there is none
+#pragma once
+
+#include "fairlead/engine/tables.h"
+#include "fairlead/http/http.h"
+#include "fairlead/http/prometheus.h"
+#include "fairlead/journal/journal.h"
+#include "fairlead/kube/counted_door.h"
+#include "fairlead/kube/lease.h"
+#include "fairlead/pods/pods_world.h"
+
+#include <map>
+#include <string>
+
+namespace fairlead {
+
+class Outlook : public RecordSink {
+ public:
+  // What is passed must outlive it.
+  Outlook(CountedDoor& door, const Lease& lease, std::string identity, std::string policy);
+  // What it leads with; none: it follows, or begins.
+  void lead(const PodsWorld& world, const Tables& tables);
+  void follow() { world_ = nullptr, tables_ = nullptr, served_.clear(); }
+
+  std::string answer(const HttpMessage& request) const;
+  // The parts of it.
+  std::string not_ready() const;  // why; empty: it is
+  std::string metrics() const;
+  // Nothing: no such Job is Fairlead's.
+  std::string why(const std::string& name_space, const std::string& job) const;
+
+  void on(const Record& record) override;
+  // The engine has made a decision in that time.
+  void on_decision(double seconds) { decisions_.add(seconds); }
+  // A pod was bound that long after its gang was placed.
+  void on_bound(Duration after) { binds_.add(to_seconds(after)); }
+
+ private:
+  void put_leadership(PrometheusText& text) const;
+  void put_server(PrometheusText& text) const;
+  void put_gpus(PrometheusText& text) const;
+  void put_gangs(PrometheusText& text) const;
+  void put_users(PrometheusText& text) const;
+
+  CountedDoor& door_;
+  const Lease& lease_;
+  const std::string identity_;
+  const std::string policy_;
+  const PodsWorld* world_ = nullptr;
+  const Tables* tables_ = nullptr;
+  std::map<UserId, GpuTime> served_;  // to jobs that are done
+  PrometheusText::Histogram decisions_;
+  PrometheusText::Histogram binds_;
+  PrometheusText::Histogram starts_;
+};
+
+}  // namespace fairlead

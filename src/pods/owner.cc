@@ -1,0 +1,228 @@
+#include "fairlead/pods/owner.h"
+
+#include "fairlead/base/parse.h"
+#include "fairlead/pods/lineage.h"
+#include "fairlead/pods/slots.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace fairlead {
+namespace {
+
+constexpr std::array<std::string_view, 4> kFinishedBy = {"Complete", "Completed", "Succeeded",
+                                                         "SuccessCriteriaMet"};
+constexpr std::array<std::string_view, 2> kFailedBy = {"Failed", "FailureTarget"};
+
+bool is_of(const PodSet& set, std::string_view scheduler) {
+  return text_at(*set.shape, {"spec", "schedulerName"}) == scheduler;
+}
+
+bool is_ours(const PodSet& set) { return is_of(set, kSchedulerName); }
+
+const std::string& annotation(const Json& object, std::string_view name) {
+  return text_at(object, {"metadata", "annotations", name});
+}
+
+void set_state(const OwnerKind& kind, const Json& object, Owner& owner) {
+  const auto end = [&](std::string_view how, const std::string& reason) {
+    if (std::ranges::count(kFinishedBy, how) > 0) owner.state = Owner::State::kFinished;
+    if (std::ranges::count(kFailedBy, how) == 0) return;
+    owner.state = Owner::State::kFailed;
+    owner.reason = reason;
+  };
+  if (!kind.outcome.empty()) {
+    const Json& outcome = json_along(object, kind.outcome);
+    return end(outcome.is_string() ? outcome.get<std::string>() : "",
+               text_at(object, {"status", "message"}));
+  }
+  for (const Json& condition : json_at(object, {"status", "conditions"})) {
+    if (text_at(condition, {"status"}) != "True") continue;
+    end(text_at(condition, {"type"}), text_at(condition, {"reason"}));
+  }
+}
+
+// Counts the pods that ask for GPUs, which must be alike.
+Status set_pods(const std::vector<PodSet>& sets, std::string_view scheduler, Owner& owner) {
+  std::int64_t pods = 0;
+  std::uint32_t gpus = 0;
+  for (const PodSet& set : sets) {
+    const std::uint32_t asked = gpus_of_spec(json_at(*set.shape, {"spec"}));
+    if (!is_of(set, scheduler) || set.pods == 0 || asked == 0) continue;
+    if (gpus != 0 && asked != gpus) {
+      return input_error(
+          "some of its pods ask for {} {}, others for {}: those that ask for any must be alike",
+          gpus, kGpuResource, asked);
+    }
+    const std::uint32_t slots = slots_of_spec(json_at(*set.shape, {"spec"}));
+    const bool is_mixed = gpus != 0 && owner.has_slots != (slots > 0);
+    if (is_mixed || (slots != 0 && slots != asked)) {
+      return input_error("its pods ask for both {} and {}", kGpuResource, kSlotResource);
+    }
+    FL_TRY_ASSIGN(needs, parse_pod_needs(json_at(*set.shape, {"spec"})));
+    owner.needs = gpus == 0 ? std::move(needs) : both(owner.needs, needs);
+    gpus = asked;
+    owner.has_slots = slots > 0;
+    pods += set.pods;
+  }
+  if (gpus == 0) return input_error("its pods ask for no {}", kGpuResource);
+  if (pods * gpus > 100'000) return input_error("it asks for {} GPUs", pods * gpus);
+  owner.pods = static_cast<std::uint32_t>(pods);
+  owner.pod_gpus = gpus;
+  return {};
+}
+
+// Pods that have done their work are not made again, but for a Job whose completions are more than
+// run at once.
+void set_done(const OwnerKind& kind, const Json& object, Owner& owner) {
+  if (kind.completions.empty()) return;
+  const auto number = [](const Json& value) {
+    return value.is_number_integer()
+               ? std::clamp<std::int64_t>(value.get<std::int64_t>(), 0, 1 << 30)
+               : 0;
+  };
+  const std::int64_t all = number(json_along(object, kind.completions));
+  owner.spare = static_cast<std::uint32_t>(std::max<std::int64_t>(all - owner.pods, 0));
+  owner.succeeded = static_cast<std::uint32_t>(number(json_at(object, {"status", "succeeded"})));
+}
+
+Status set_time(const std::string& text, Owner& owner) {
+  if (text.empty()) return {};
+  const auto ms = parse_seconds(text);
+  if (!ms) return input_error("{}: {} is no time in seconds", kTimeOf, text);
+  owner.time = {*ms};
+  return {};
+}
+
+}  // namespace
+
+bool is_fairleads(const OwnerKind& kind, const Json& object) {
+  if (!known_parent(object).empty()) return false;
+  const std::vector<PodSet> sets = pod_sets(kind, object);
+  return std::ranges::any_of(sets, is_ours) && std::ranges::none_of(sets, [](const PodSet& set) {
+           return is_ours(set) && !group_of(*set.shape).empty();
+         });
+}
+
+Result<Owner> parse_owner(const OwnerKind& kind, const Json& object, std::string_view scheduler) {
+  Owner owner{.key = text_at(object, {"metadata", "uid"}),
+              .uid = text_at(object, {"metadata", "uid"}),
+              .name_space = text_at(object, {"metadata", "namespace"}),
+              .name = text_at(object, {"metadata", "name"}),
+              .about = {},
+              .kind = &kind,
+              .version = text_at(object, {"metadata", "resourceVersion"})};
+  const std::vector<PodSet> sets = pod_sets(kind, object);
+  if (std::ranges::all_of(sets, [](const PodSet& set) { return set.pods == 0; })) {
+    return input_error("it is to have no pods");
+  }
+  const Json& order = json_along(object, kind.order);
+  if (sets.size() > 1 && !kind.order.empty() && order.is_string() && order == "InOrder") {
+    return input_error("its pods wait for each other, so that they never run together");
+  }
+  FL_TRY(set_pods(sets, scheduler, owner));
+  owner.model = annotation(object, kModelOf);
+  if (owner.model.empty()) owner.model = owner.name;
+  FL_TRY(set_time(annotation(object, kTimeOf), owner));
+  const Json& suspend = json_along(object, kind.suspend);
+  set_done(kind, object, owner);
+  owner.is_suspended = suspend.is_boolean() && suspend.get<bool>();
+  owner.is_ours = annotation(object, kSuspendedBy) == kSchedulerName;
+  owner.is_held = annotation(object, kHold) == "true";
+  const bool is_pinned = std::ranges::any_of(sets, [](const PodSet& set) {
+    return is_ours(set) && annotation(*set.shape, kPreemptible) == "false";
+  });
+  owner.is_preemptible = annotation(object, kPreemptible) != "false" && !is_pinned;
+  set_state(kind, object, owner);
+  return owner;
+}
+
+namespace {
+
+// Of pods that are there to stay.
+struct Count {
+  std::uint32_t all = 0;
+  std::uint32_t with_gpus = 0;
+  std::uint32_t succeeded = 0;
+};
+
+// Counts the pods, which must agree; errors as owner_of_pods.
+Result<Count> count(const std::vector<const Pod*>& pods, Owner& owner) {
+  Count found;
+  owner.pod_gpus = 0;
+  for (const Pod* pod : pods) {
+    if (pod->gpus > 0 && owner.pod_gpus > 0 && pod->gpus != owner.pod_gpus) {
+      return input_error(
+          "some of its pods ask for {} {}, others for {}: those that ask for any must be alike",
+          owner.pod_gpus, kGpuResource, pod->gpus);
+    }
+    if (pod->gpus > 0 && owner.pod_gpus > 0 && pod->has_slots != owner.has_slots) {
+      return input_error("its pods ask for both {} and {}", kGpuResource, kSlotResource);
+    }
+    if (pod->gpus > 0) {
+      if (!pod->unknown_need.empty()) return input_error("{}", pod->unknown_need);
+      owner.needs = owner.pod_gpus == 0 ? pod->needs : both(owner.needs, pod->needs);
+    }
+    owner.has_slots |= pod->has_slots;
+    owner.pod_gpus = std::max(owner.pod_gpus, pod->gpus);
+    if (pod->is_leaving || pod->state == Pod::State::kFailed) continue;
+    ++found.all;
+    found.with_gpus += pod->gpus > 0 ? 1 : 0;
+    found.succeeded += pod->state == Pod::State::kSucceeded ? 1 : 0;
+  }
+  return found;
+}
+
+void take_wishes(const std::vector<const Pod*>& pods, Owner& owner) {
+  bool is_pinned = false;
+  bool is_free = false;
+  for (const Pod* pod : pods) {
+    owner.is_bare |= pod->owner.empty();
+    is_pinned |= pod->preemptible == Pod::Preemptible::kNo;
+    is_free |= pod->preemptible == Pod::Preemptible::kYes;
+    owner.is_held |= pod->is_held;
+    if (owner.model.empty()) owner.model = pod->model;
+    const bool is_lost = pod->state == Pod::State::kFailed && !pod->is_leaving;
+    if (!pod->owner.empty() || !is_lost) continue;
+    owner.state = Owner::State::kFailed;
+    owner.reason = pod->reason.empty() ? fmt::format("pod {} failed", pod->name) : pod->reason;
+  }
+  owner.is_preemptible = !is_pinned && (is_free || !owner.is_bare);
+}
+
+}  // namespace
+
+Result<Owner> owner_of_pods(const std::string& key, const std::vector<const Pod*>& pods) {
+  const Pod& first = **std::ranges::min_element(pods, {}, [](const Pod* pod) { return pod->name; });
+  Owner owner{
+      .key = key,
+      .uid = first.uid,
+      .name_space = first.name_space,
+      .name = first.group.empty() ? first.name : first.group.substr(first.group.find(':') + 1),
+      .about = first.name,
+      .version = {}};
+  FL_TRY_ASSIGN(found, count(pods, owner));
+  const bool is_alone = first.group.empty() && (first.owner.empty() || first.gang_size == 0);
+  const std::uint32_t size = is_alone ? 1 : first.gang_size;
+  for (const Pod* pod : pods) {
+    if (is_alone || (pod->gang_size == size && size > 0)) continue;
+    return input_error("its pods do not all say the same of how many it has ({})",
+                       first.group.starts_with(kKueueGroup) ? kKueueTotal : kGangSize);
+  }
+  owner.is_complete = found.all >= size;
+  if (owner.pod_gpus == 0 && (owner.is_complete || is_alone)) {
+    return input_error("its pods ask for no {}", kGpuResource);
+  }
+  owner.pod_gpus = std::max(owner.pod_gpus, 1U);
+  owner.pods = std::max(found.with_gpus, 1U);
+  if (found.succeeded >= size) owner.state = Owner::State::kFinished;
+  FL_TRY(set_time(first.time, owner));
+  take_wishes(pods, owner);
+  if (owner.model.empty()) owner.model = owner.name;
+  return owner;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,151 @@
+// Gangs of every kind of owner: they start as a whole, take turns, and end.
+#include "fairlead/pods/testing_owners.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace fairlead {
+namespace {
+
+TEST_F(OwnersTest, EveryKindStartsAsAGangAndTakesTurnsAndEnds) {
+  for (const std::string kind : {"PyTorchJob", "JobSet", "StatefulSet"}) {
+    FakeServer server(1);
+    SCOPED_TRACE(kind);
+    add_operators(server);
+    server.add_node({.name = "n", .gpus = 4});
+    const Made of = made(kind, seconds(90));
+    ASSERT_EQ(server.act("POST", of.path, of.object).status, 201);
+    server.add_job({.name_space = "bob", .name = "b", .pods = 1, .gpus = 4, .run = seconds(90)});
+    Scheduler live(server, "gang-stride:quantum_s=20");
+    live.run_for(seconds(400));
+    EXPECT_EQ(live.state("ann/train" + std::string(kind == "StatefulSet" ? "-s-0" : "")),
+              JobState::kFinished);
+    EXPECT_EQ(live.state("bob/b"), JobState::kFinished);
+    EXPECT_GE(live.places(), 6);
+    EXPECT_TRUE(live.failures().empty());
+  }
+}
+
+TEST_F(OwnersTest, ARayJobIsStoppedAndResumedWithItsHead) {
+  make("RayJob");
+  rival();
+  Scheduler live(server_, "gang-stride:quantum_s=20");
+  live.run_for(seconds(200));
+  const auto placed = live.places();
+  EXPECT_GE(placed, 8);
+  EXPECT_TRUE(live.failures().empty());
+  for (int turns = 0; running() == 0 && turns < 3; ++turns) live.run_for(seconds(20));
+  EXPECT_EQ(running(), 2);
+  const FakeObject head = server_.store().find({std::string(kPods), "ann", "train-c-head-0"});
+  ASSERT_TRUE(head);
+  EXPECT_EQ(text_at(*head, {"spec", "nodeName"}), "n");
+}
+
+TEST_F(OwnersTest, AnOperatorThatIsInstalledLaterIsNoticedAndOneThatGoesTakesItsGangs) {
+  FakeServer server(1);
+  server.add_node({.name = "n", .gpus = 4});
+  Scheduler live(server, "fifo:skip=true");
+  live.run_for(seconds(30));
+  add_operators(server);
+  const Made of = made("PyTorchJob", {});
+  ASSERT_EQ(server.act("POST", of.path, of.object).status, 201);
+  live.run_for(seconds(90));
+  EXPECT_EQ(live.state("ann/train"), JobState::kRunning);
+  server.store().unserve("/apis/kubeflow.org/v1/pytorchjobs");
+  live.run_for(seconds(120));
+  EXPECT_EQ(live.state("ann/train"), JobState::kCancelled);
+  server.add_job({.name_space = "bob", .name = "b", .pods = 1, .gpus = 4});
+  live.run_for(seconds(10));
+  EXPECT_EQ(live.state("bob/b"), JobState::kRunning);
+}
+
+TEST_F(OwnersTest, PodsOfUnequalSizeAreRefusedInWords) {
+  Made of = made("PyTorchJob", {});
+  of.object["spec"]["pytorchReplicaSpecs"]["Master"]["template"] = fake_template(1);
+  server_.act("POST", of.path, of.object);
+  Scheduler live(server_, "fifo:skip=true");
+  live.run_for(seconds(5));
+  EXPECT_EQ(
+      live.world().refused().at("ann/train"),
+      "some of its pods ask for 1 nvidia.com/gpu, others for 2: those that ask for any must be "
+      "alike");
+}
+
+TEST_F(OwnersTest, PodsThatNameOneGangStartOnceAllAreThere) {
+  const Json gang = {{std::string(kGangOf), "pair"}, {std::string(kGangSize), "3"}};
+  add_pod("a", gang);
+  add_pod("head", gang, 0);
+  Scheduler live(server_, "fifo:skip=true");
+  live.run_for(seconds(20));
+  EXPECT_EQ(running(), 0);
+  add_pod("b", gang);
+  live.run_for(seconds(20));
+  EXPECT_EQ(running(), 2);
+  EXPECT_EQ(live.state("ann/pair"), JobState::kRunning);
+  const FakeObject head = server_.store().find({std::string(kPods), "ann", "head"});
+  EXPECT_EQ(text_at(*head, {"status", "phase"}), "Running");
+}
+
+TEST_F(OwnersTest, AKueuePodGroupIsAGangOfItsTotalCount) {
+  const Json labels = {{std::string(kKueueGroup), "g"}};
+  add_pod("a", {{std::string(kKueueTotal), "2"}}, 2, labels);
+  add_pod("b", {{std::string(kKueueTotal), "2"}}, 2, labels);
+  add_pod("c", Json::object(), 1, {{std::string(kKueueGroup), "h"}});
+  Scheduler live(server_, "fifo:skip=true");
+  live.run_for(seconds(20));
+  EXPECT_EQ(live.state("ann/g"), JobState::kRunning);
+  EXPECT_EQ(live.world().refused().at("ann/c"),
+            "its pods do not all say the same of how many it has "
+            "(kueue.x-k8s.io/pod-group-total-count)");
+}
+
+TEST_F(OwnersTest, AKubeletThatRefusesAPodMakesAFailedStartThatIsTriedAgain) {
+  make("StatefulSet");
+  // GPUs that the node no longer has when the pods come.
+  Scheduler live(server_, "fifo:skip=true");
+  server_.at(Time{150}, [&] {
+    server_.act("PATCH", "/api/v1/nodes/n/status",
+                {{"status", {{"allocatable", {{"nvidia.com/gpu", "2"}}}}}});
+  });
+  live.run_for(seconds(20));
+  server_.act("PATCH", "/api/v1/nodes/n/status",
+              {{"status", {{"allocatable", {{"nvidia.com/gpu", "4"}}}}}});
+  live.run_for(seconds(200));
+  EXPECT_EQ(running(), 2);
+}
+
+TEST_F(OwnersTest, AJobOneOfWhosePodsFailedRunsAgainWithItsNextPod) {
+  server_.add_job({.name_space = "ann", .name = "train", .pods = 2, .gpus = 2});
+  Scheduler live(server_, "fifo:skip=true");
+  live.run_for(seconds(10));
+  const FakeAnswer list = server_.act("GET", "/api/v1/pods");
+  const std::string pod = text_at(json_at(list.body, {"items"})[0], {"metadata", "name"});
+  server_.act("PATCH", "/api/v1/namespaces/ann/pods/" + pod + "/status",
+              {{"status", {{"phase", "Failed"}}}});
+  live.run_for(seconds(200));
+  EXPECT_EQ(live.state("ann/train"), JobState::kRunning);
+  EXPECT_EQ(running(), 2);
+}
+
+TEST_F(OwnersTest, AGangWhoseShapeChangesWhileItWaitsIsAnotherJob) {
+  rival();
+  Scheduler live(server_, "fifo:skip=true");
+  live.run_for(seconds(10));
+  server_.add_job({.name_space = "ann",
+                   .name = "train",
+                   .pods = 4,
+                   .gpus = 2,
+                   .is_suspended = true,
+                   .annotations = {{std::string(kSuspendedBy), "fairlead"}}});
+  live.run_for(seconds(10));
+  EXPECT_EQ(live.state("ann/train"), JobState::kRejected);
+  server_.act("PATCH", "/apis/batch/v1/namespaces/ann/jobs/train",
+              {{"spec", {{"parallelism", 2}, {"completions", 2}}}});
+  server_.act("DELETE", "/apis/batch/v1/namespaces/bob/jobs/b");
+  live.run_for(seconds(60));
+  EXPECT_EQ(running(), 2);
+}
+
+}  // namespace
+}  // namespace fairlead

@@ -1,0 +1,76 @@
+#include "fairlead/pods/pod_needs.h"
+
+#include "fairlead/pods/slots.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace fairlead {
+namespace {
+
+// What is not looked at and would be broken without a word. Preferences may be broken.
+std::string_view unknown_need(const Json& pod_spec) {
+  const auto is_required = [&](std::string_view kind) {
+    return !json_at(pod_spec, {"affinity", kind, "requiredDuringSchedulingIgnoredDuringExecution"})
+                .empty();
+  };
+  if (is_required("podAffinity")) return "required podAffinity";
+  if (is_required("podAntiAffinity")) return "required podAntiAffinity";
+  const Json& spreads = json_at(pod_spec, {"topologySpreadConstraints"});
+  const bool is_spread = std::any_of(spreads.begin(), spreads.end(), [](const Json& spread) {
+    return text_at(spread, {"whenUnsatisfiable"}) != "ScheduleAnyway";
+  });
+  if (is_spread) return "a topologySpreadConstraint that says DoNotSchedule";
+  if (!json_at(pod_spec, {"resourceClaims"}).empty()) return "resourceClaims";
+  const Json& volumes = json_at(pod_spec, {"volumes"});
+  const bool is_made = std::any_of(volumes.begin(), volumes.end(), [](const Json& volume) {
+    return json_at(volume, {"ephemeral"}).is_object();
+  });
+  return is_made ? "an ephemeral volume, which a scheduler has to find a node for" : "";
+}
+
+}  // namespace
+
+Result<PodNeeds> parse_pod_needs(const Json& pod_spec) {
+  if (!text_at(pod_spec, {"nodeName"}).empty()) {
+    return input_error("its pods have a nodeName, which Fairlead does not look at");
+  }
+  return needs_of_pod(pod_spec);
+}
+
+Result<PodNeeds> needs_of_pod(const Json& pod_spec) {
+  if (const std::string_view need = unknown_need(pod_spec); !need.empty()) {
+    return input_error("its pods have {}, which Fairlead does not look at", need);
+  }
+  FL_TRY_ASSIGN(rules, parse_node_rules(pod_spec));
+  Resources requests = pod_requests(pod_spec);
+  // Nodes with devices are often kept for pods that ask for them by a taint of the resource's name,
+  // which the API server has such pods tolerate (ExtendedResourceToleration) but not their templates.
+  for (const auto& [name, amount] : requests) {
+    if (name.find('/') == name.npos || amount == 0) continue;
+    rules.tolerations.push_back({.key = name, .is_any_value = true, .effect = "NoSchedule"});
+  }
+  return PodNeeds{std::move(rules), std::move(requests)};
+}
+
+PodNeeds both(const PodNeeds& one, const PodNeeds& other) {
+  if (one == other) return one;
+  PodNeeds needs{both(one.rules, other.rules), one.requests};
+  raise(needs.requests, other.requests);
+  return needs;
+}
+
+std::string obstacle(const PodNeeds& needs, const Node& node) {
+  if (std::string why = obstacle(needs.rules, node); !why.empty()) return why;
+  if (node.slots_per_gpu > 0 && !needs.requests.contains(kSlotResource)) {
+    return fmt::format("that have {} alone", kSlotResource);
+  }
+  Resources others = needs.requests;
+  others.erase(std::string(kGpuResource));
+  const std::string lacks = lacking(node.allocatable, {}, others);
+  return lacks.empty() ? "" : fmt::format("with too little {}", lacks);
+}
+
+}  // namespace fairlead

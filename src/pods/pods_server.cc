@@ -1,0 +1,322 @@
+#include "fairlead/pods/pods_server.h"
+
+#include "fairlead/base/overloaded.h"
+#include "fairlead/engine/engine.h"
+#include "fairlead/engine/recovery.h"
+#include "fairlead/kube/counted_door.h"
+#include "fairlead/kube/failure.h"
+#include "fairlead/pods/outlook.h"
+#include "fairlead/pods/pods_world.h"
+#include "fairlead/pods/saved_state.h"
+#include "fairlead/pods/state_map.h"
+#include "fairlead/pods/wait_teller.h"
+#include "fairlead/policy/registry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace fairlead {
+namespace {
+
+// After a longer absence, turns that were missed are not made up for.
+constexpr Duration kSlack = seconds(10);
+constexpr Duration kSyncLimit = seconds(60);
+// From a start that failed to the next, at most.
+constexpr Duration kRetryMax = seconds(300);
+
+// Measures how long decisions take.
+class TimedWorld : public Backend {
+ public:
+  TimedWorld(PodsWorld& world, Outlook& outlook, const std::function<double()>& stopwatch)
+      : world_(world), outlook_(outlook), stopwatch_(stopwatch) {}
+
+  Batch wait(Time until, bool awaited) override {
+    decided();
+    const Batch batch = world_.wait(until, awaited);
+    if (!batch.events.empty() && stopwatch_) begun_ = stopwatch_();
+    return batch;
+  }
+  std::span<const SpeedChange> expect(Time now, std::span<Step> steps) override {
+    decided();
+    return world_.expect(now, steps);
+  }
+  void carry_out(Time now, std::span<const Step> steps) override { world_.carry_out(now, steps); }
+  bool reports_steps() const override { return world_.reports_steps(); }
+
+ private:
+  void decided() {
+    if (!begun_) return;
+    outlook_.on_decision(stopwatch_() - *begun_);
+    begun_.reset();
+  }
+
+  PodsWorld& world_;
+  Outlook& outlook_;
+  const std::function<double()>& stopwatch_;
+  std::optional<double> begun_;
+};
+
+class PodsServer : public RecordSink {
+ public:
+  PodsServer(KubeDoor& door, const PodsServeOptions& options,
+             const std::function<void(const std::string&)>& say)
+      : door_(door, [this](const KubeEvent& event) { say_what_is_forbidden(event); }),
+        options_(options),
+        say_(say),
+        lease_(door_, {.name_space = options.name_space, .identity = options.identity}),
+        state_(door_, options.name_space),
+        outlook_(door_, lease_, options.identity, options.policy) {
+    if (options_.http != nullptr) {
+      options_.http->set_answer(
+          [this](const HttpMessage& request) { return outlook_.answer(request); });
+    }
+  }
+
+  Status run() {
+    FL_TRY(make_policy());
+    if (!leads()) return {};
+    if (!reads_state()) return leave();
+    for (bool is_first = true;; is_first = false) {
+      FL_TRY_ASSIGN(goes_on, run_world(is_first));
+      if (!goes_on) break;
+      say_("begins anew, as nodes, or what jobs need of them, are others");
+    }
+    if (!lease_.is_leader(door_.now())) return run_error("{} leads now", lease_.holder());
+    if (engine_) save();
+    return leave();
+  }
+
+  // Schedules until its world ends. True if another is to follow, which is not the first.
+  Result<bool> run_world(bool is_first) {
+    forget_world();
+    world_.emplace(door_, world_options(), &lease_);
+    world_->add(state_);
+    if (options_.http != nullptr) world_->add(*options_.http);
+    world_->tell_bound([this](Duration after) { outlook_.on_bound(after); });
+    timed_.emplace(*world_, outlook_, options_.stopwatch);
+    FL_TRY(world_->sync(door_.now() + kSyncLimit));
+    if (world_->nodes().empty()) say_("there are no nodes with GPUs; waiting");
+    world_->await_nodes();
+    const std::vector<NodeSpec> nodes = world_->nodes();
+    if (nodes.empty()) return false;
+    FL_TRY_ASSIGN(cluster, Cluster::build("kubernetes", {}, nodes));
+    FL_TRY(begin(cluster, is_first));
+    say_(fmt::format("leads {} GPUs on {} nodes under {}; {} jobs run", cluster.gpus,
+                     cluster.nodes(), options_.policy, tables().running.members().size()));
+    outlook_.lead(*world_, tables());
+    teller_.emplace(door_, *world_, tables());
+    world_->add(*teller_);
+    for (bool goes_on = true; goes_on;) {
+      FL_TRY_ASSIGN(more, engine_->step());
+      goes_on = more;
+      if (state_.is_due() && lease_.is_leader(door_.now())) save();
+    }
+    return world_->is_outgrown() && lease_.is_leader(door_.now());
+  }
+
+  void on(const Record& record) override {
+    world_->on(record);
+    outlook_.on(record);
+    state_.touch();
+    const auto name = [&](JobId job) { return std::string_view(tables().names[job]); };
+    std::visit(Overloaded{
+                   [&](const record::Place& what) {
+                     say_(fmt::format("{} is placed on {}", name(what.job), gang_text(what.gang)));
+                   },
+                   [&](const record::Stop& what) { say_(fmt::format("{} stops", name(what.job))); },
+                   [&](const record::Finished& what) {
+                     say_(fmt::format("{} is finished", name(what.job)));
+                   },
+                   [&](const OneOf<record::Failed, record::StartFailed> auto& what) {
+                     say_(fmt::format("{} failed: {}", name(what.job), what.reason));
+                   },
+                   [&](const record::Evicted& what) {
+                     say_(fmt::format("{} lost its GPUs", name(what.job)));
+                   },
+                   [](const auto&) {},
+               },
+               record.what);
+  }
+
+ private:
+  const Tables& tables() const { return engine_->tables(); }
+
+  PodsOptions world_options() const {
+    PodsOptions world{.name_space = options_.name_space};
+    if (!options_.rack_labels.empty()) world.rack_labels = options_.rack_labels;
+    return world;
+  }
+
+  EngineOptions engine_options() const {
+    EngineOptions engine{.slack = kSlack};
+    engine.profiles.source = SpeedSource::kMeasured;
+    engine.profiles.seed = options_.seed;
+    engine.work.source = WorkSource::kReported;
+    // A Job is its user's, who alone ends it; and whether a node is cordoned is its object's to say.
+    engine.starts_max = engine.cordon_after = std::numeric_limits<std::uint32_t>::max();
+    engine.retry_max = kRetryMax;
+    return engine;
+  }
+
+  // What refers to the world goes before it.
+  void forget_world() {
+    outlook_.follow();
+    teller_.reset();
+    engine_.reset();
+    timed_.reset();
+    world_.reset();
+  }
+
+  // Which right is missing, once for each: the server's words from the user on, without the object.
+  void say_what_is_forbidden(const KubeEvent& event) {
+    const std::string text = failure_text(event);
+    const std::size_t user = text.find("User ");
+    const std::string right = text.substr(user == text.npos ? 0 : user);
+    if (forbidden_.insert(right).second) say_(fmt::format("a right is missing: {}", right));
+  }
+
+  Status make_policy() {
+    FL_TRY_ASSIGN(choice, parse_policy(options_.policy, options_.seed));
+    FL_TRY_ASSIGN(policy, choice.make());
+    if (policy->needs().work.least == WorkSource::kExact) {
+      return input_error("{} needs to know exactly how long jobs run, which no real world knows",
+                         policy->name());
+    }
+    policy_ = std::move(policy);
+    label_ = {.policy = std::string(policy_->name()), .options = choice.options.canonical()};
+    return {};
+  }
+
+  void make_engine(const Cluster& cluster) {
+    engine_.emplace(cluster, nullptr, *policy_, *world_, *this, engine_options());
+  }
+
+  // Goes on where the scheduler before stopped, or begins with the gangs that run.
+  Status begin(const Cluster& cluster, bool is_first) {
+    const Status goes_on = is_first ? go_on(cluster) : run_error("the cluster is another");
+    if (!goes_on) {
+      say_(fmt::format("policies begin anew: {}", goes_on.error().message));
+      FL_TRY(make_policy());
+      make_engine(cluster);
+      FL_TRY(recover(*engine_, world_->found(cluster), label_.options, *policy_, *world_, false,
+                     false));
+      engine_->replace_world(*timed_, *this, world_->now());
+      world_->attach(tables());
+    }
+    return {};
+  }
+
+  // Error: why it cannot.
+  Status go_on(const Cluster& cluster) {
+    if (state_.found().empty()) {
+      return run_error("{}", state_.trouble().empty() ? "nothing was left by a scheduler before"
+                                                      : state_.trouble());
+    }
+    FL_TRY_ASSIGN(state, parse_state(state_.found(), label_, cluster));
+    make_engine(cluster);
+    world_->set_now(state.time_at(door_.unix_ms()));
+    FL_TRY_ASSIGN(recovery, recover(*engine_, state.run, label_.options, *policy_, *world_, false));
+    if (recovery.policy == PolicyRecovery::kRestarted) return run_error("{}", recovery.why);
+    engine_->replace_world(*timed_, *this, world_->now());
+    world_->adopt(tables(), state.owners);
+    return {};
+  }
+
+  void save() {
+    const std::size_t here = tables().waiting.members().size() + tables().running.members().size();
+    std::string bytes =
+        save_state(*engine_, label_, world_->owners(), world_->now(), door_.unix_ms());
+    if (bytes.empty()) return;
+    state_.write(std::move(bytes), fmt::format("{}, {} jobs, as of {}", options_.policy, here,
+                                               timestamp(door_.unix_ms())));
+    if (!state_.trouble().empty() && std::exchange(trouble_, state_.trouble()) != trouble_) {
+      say_(trouble_);
+    }
+  }
+
+  // Where there is no world yet, or no more.
+  void handle(const KubeEvent& event) {
+    if (options_.http != nullptr && options_.http->handle(event)) return;
+    if (!lease_.handle(event)) state_.handle(event);
+  }
+
+  // What is on its way is sent, and another may lead at once.
+  Status leave() {
+    const Time until = door_.now() + seconds(2);
+    while (!state_.is_written() && door_.now() < until) {
+      state_.wake();
+      handle(door_.wait(until));
+    }
+    lease_.release();
+    (void)door_.wait(door_.now() + seconds(1));
+    return {};
+  }
+
+  // What the leader before has left. False: the program was asked to leave.
+  bool reads_state() {
+    while (!state_.is_read()) {
+      state_.read();
+      lease_.wake();
+      const KubeEvent event = door_.wait(std::min(lease_.wake_at(), door_.now() + seconds(1)));
+      if (event.kind == KubeEvent::Kind::kTerminate) return false;
+      handle(event);
+    }
+    return true;
+  }
+
+  // False: the program was asked to leave before it led.
+  bool leads() {
+    bool has_said = false;
+    while (!lease_.is_leader(door_.now())) {
+      lease_.wake();
+      const KubeEvent event = door_.wait(lease_.wake_at());
+      if (event.kind == KubeEvent::Kind::kTerminate) return false;
+      handle(event);
+      const bool waits = !lease_.holder().empty() && lease_.holder() != options_.identity;
+      if (waits && !std::exchange(has_said, true)) {
+        say_(fmt::format("{} leads; waiting", lease_.holder()));
+      }
+    }
+    return true;
+  }
+
+  std::string gang_text(Gang gang) const {
+    std::string text;
+    for (Slice slice : gang) {
+      text += fmt::format("{}{}:{}", text.empty() ? "" : " ",
+                          tables().cluster.node_names[slice.node], slice.gpus);
+    }
+    return text;
+  }
+
+  CountedDoor door_;
+  const PodsServeOptions& options_;
+  const std::function<void(const std::string&)>& say_;
+  Lease lease_;
+  std::set<std::string> forbidden_;  // what was said
+  StateMap state_;
+  std::string trouble_;  // of it, that was said last
+  RunLabel label_;
+  std::unique_ptr<Policy> policy_;
+  Outlook outlook_;
+  std::optional<PodsWorld> world_;
+  std::optional<TimedWorld> timed_;
+  std::optional<WaitTeller> teller_;
+  std::optional<Engine> engine_;
+};
+
+}  // namespace
+
+Status serve_pods(KubeDoor& door, const PodsServeOptions& options,
+                  const std::function<void(const std::string&)>& say) {
+  return PodsServer(door, options, say).run();
+}
+
+}  // namespace fairlead

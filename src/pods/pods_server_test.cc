@@ -1,0 +1,219 @@
+#include "fairlead/pods/pods_server.h"
+
+#include "fairlead/kube/json.h"
+#include "fairlead/kube/testing_faults.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+namespace fairlead {
+namespace {
+
+// A process that is killed at a time of its door: from then on nothing that it asks reaches the server.
+class MortalDoor : public KubeDoor {
+ public:
+  MortalDoor(std::unique_ptr<KubeDoor> door, Time end) : door_(std::move(door)), end_(end) {}
+  Time now() override { return door_->now(); }
+  std::int64_t unix_ms() override { return door_->unix_ms(); }
+  std::uint64_t random() override { return door_->random(); }
+  CallId call(KubeRequest request) override { return is_dead() ? 0 : door_->call(request); }
+  CallId stream(KubeRequest request) override { return is_dead() ? 0 : door_->stream(request); }
+  void drop(CallId call) override { door_->drop(call); }
+  KubeEvent wait(Time until) override {
+    if (is_dead()) {
+      if (!std::exchange(is_told_, true)) return {KubeEvent::Kind::kTerminate};
+      const Time later = std::max(until, now() + seconds(1));
+      while (door_->wait(later).kind != KubeEvent::Kind::kTime) {
+      }
+      return {};
+    }
+    return door_->wait(std::min(until, end_));
+  }
+  bool is_dead() { return now() >= end_; }
+
+ private:
+  std::unique_ptr<KubeDoor> door_;
+  Time end_;
+  bool is_told_ = false;
+};
+
+// Schedulers that follow each other on one cluster, and what namespaces got meanwhile.
+class Leaders {
+ public:
+  explicit Leaders(Duration work = {}) {
+    for (const std::string name : {"a", "b"}) server.add_node({.name = name, .gpus = 4});
+    for (const std::string name : {"ann", "bob", "cy"}) {
+      server.add_job({.name_space = name, .name = "train", .pods = 2, .gpus = 4, .run = work});
+    }
+    for (std::int64_t s = 0; work.ms == 0 && s < 7200; s += kSample) {
+      server.at(Time{} + seconds(s), [this] { count(); });
+    }
+  }
+
+  // One that lives so long from now on.
+  Status run(Duration life, const std::string& policy) {
+    const auto begin = server.open();
+    MortalDoor door(server.open(), begin->now() + life);
+    return serve_pods(door, {.policy = policy, .identity = fmt::format("scheduler-{}", ++leaders_)},
+                      [this](const std::string& line) { said.push_back(line); });
+  }
+  // `life` each, up to the end of two hours.
+  void run_all(Duration life, bool forgets = false) {
+    while (server.now() < Time{} + seconds(7200)) {
+      ASSERT_TRUE(run(life, "gang-stride:quantum_s=60"));
+      if (forgets) server.act("DELETE", kState);
+    }
+  }
+  bool has_said(std::string_view begin) const {
+    return std::ranges::any_of(said,
+                               [&](const std::string& line) { return line.starts_with(begin); });
+  }
+  double served_s(const std::string& name_space) { return gpu_s_[name_space] / 8; }
+  double served_s() { return served_s("ann") + served_s("bob") + served_s("cy"); }
+
+  static constexpr const char* kState = "/api/v1/namespaces/fairlead/configmaps/fairlead-state";
+  FakeServer server{1};
+  std::vector<std::string> said;
+
+ private:
+  static constexpr std::int64_t kSample = 2;
+
+  void count() {
+    const FakeAnswer list = server.act("GET", "/api/v1/pods");
+    for (const Json& pod : json_at(list.body, {"items"})) {
+      if (text_at(pod, {"status", "phase"}) != "Running") continue;
+      gpu_s_[text_at(pod, {"metadata", "namespace"})] += 4 * kSample;
+    }
+  }
+
+  int leaders_ = 0;
+  std::map<std::string, double> gpu_s_;
+};
+
+TEST(PodsServer, SharesAreThoseOfOneLeaderThoughOneIsKilledAtEveryTurn) {
+  Leaders one;
+  one.run_all(seconds(7200));
+  for (const std::int64_t life_s : {45, 62, 64, 70}) {
+    Leaders many;
+    many.run_all(seconds(life_s));
+    // Each change of leaders costs a moment.
+    EXPECT_GT(many.served_s(), 0.985 * one.served_s()) << life_s << " s";
+    for (const std::string name : {"ann", "bob", "cy"}) {
+      EXPECT_NEAR(many.served_s(name), many.served_s() / 3, 60) << name << ", " << life_s << " s";
+      EXPECT_NEAR(one.served_s(name), one.served_s() / 3, 60) << name;
+    }
+  }
+}
+
+TEST(PodsServer, SharesAreNotThoseWhereWhatThePolicyRemembersIsLost) {
+  Leaders forgetful;
+  forgetful.run_all(seconds(70), true);
+  EXPECT_LT(forgetful.served_s("bob"), forgetful.served_s("ann") / 2);
+}
+
+TEST(PodsServer, ALeaderThatIsAskedToLeaveIsFollowedAtOnceAndLeavesAllThatItKnows) {
+  Leaders leaders;
+  leaders.server.at(Time{} + seconds(100), [&] { leaders.server.terminate(); });
+  ASSERT_TRUE(leaders.run(seconds(1000), "gang-stride:quantum_s=600"));
+  const Time left = leaders.server.now();
+  EXPECT_LT(left, Time{} + seconds(105));
+  ASSERT_TRUE(leaders.run(seconds(3), "gang-stride:quantum_s=600"));
+  EXPECT_EQ(leaders.said.back(),
+            "leads 8 GPUs on 2 nodes under gang-stride:quantum_s=600; 1 jobs run");
+}
+
+TEST(PodsServer, WhatDoesNotFitIsDroppedWithAWord) {
+  Leaders leaders;
+  ASSERT_TRUE(leaders.run(seconds(50), "gang-stride:quantum_s=60"));
+  ASSERT_TRUE(leaders.run(seconds(50), "gang-stride:quantum_s=61"));
+  EXPECT_TRUE(leaders.has_said("policies begin anew: it is of gang-stride:"));
+  leaders.server.add_node({.name = "c", .gpus = 4});
+  ASSERT_TRUE(leaders.run(seconds(50), "gang-stride:quantum_s=61"));
+  EXPECT_TRUE(leaders.has_said("policies begin anew: it is of other nodes: c"));
+  for (const char* text : {"", "bm8=", "KLUv/QRYAAAA"}) {
+    leaders.said.clear();
+    leaders.server.act("PATCH", Leaders::kState, {{"binaryData", {{"state", text}}}});
+    ASSERT_TRUE(leaders.run(seconds(50), "gang-stride:quantum_s=61"));
+    EXPECT_TRUE(leaders.has_said("policies begin anew: ")) << text;
+  }
+}
+
+TEST(PodsServer, ARightThatIsMissingIsNamedOnce) {
+  Leaders leaders;
+  leaders.server.fail_next("POST", "/binding", {.status = 403}, 6);
+  ASSERT_TRUE(leaders.run(seconds(50), "gang-stride:quantum_s=3600"));
+  EXPECT_EQ(std::ranges::count_if(
+                leaders.said,
+                [](const std::string& line) { return line.starts_with("a right is missing: "); }),
+            1);
+}
+
+TEST(PodsServer, PodsAndJobsThatWaitAreToldWhy) {
+  Leaders leaders;
+  ASSERT_TRUE(leaders.run(seconds(50), "gang-stride:quantum_s=3600"));
+  const FakeAnswer pods = leaders.server.act("GET", "/api/v1/namespaces/bob/pods");
+  const Json& pod = json_at(pods.body, {"items"})[0];
+  const Json& condition = item_at(pod, {"status", "conditions"}, "type", "PodScheduled");
+  EXPECT_EQ(text_at(condition, {"status"}), "False");
+  EXPECT_EQ(text_at(condition, {"reason"}), "Unschedulable");
+  EXPECT_EQ(
+      text_at(condition, {"message"}),
+      "It waits for 8 GPUs; none that it can run on is idle. Instead of it: ann/train (8 GPUs). "
+      "bob has 1 ticket: 2.67 of 8 GPUs by entitlement now, and holds 0 GPUs. The job has been "
+      "served 0.00 GPU-hours so far.");
+  // Ann's waits suspended from her turn's end on.
+  ASSERT_TRUE(leaders.run(seconds(200), "gang-stride:quantum_s=60"));
+  const auto is_waiting = [](const Json& event) { return text_at(event, {"reason"}) == "Waiting"; };
+  const FakeAnswer events = leaders.server.act("GET", "/api/v1/namespaces/ann/events");
+  EXPECT_EQ(std::ranges::count_if(json_at(events.body, {"items"}), is_waiting), 1);
+}
+
+TEST(PodsServer, HundredsOfGangsThatWaitAreToldWhyAFewASecond) {
+  Leaders leaders;
+  for (int i = 0; i < 400; ++i) {
+    leaders.server.add_job({.name_space = "dan", .name = fmt::format("train-{}", i), .gpus = 4});
+  }
+  ASSERT_TRUE(leaders.run(seconds(40), "fifo:skip=true"));
+  const auto told = std::ranges::count_if(
+      leaders.server.calls(), [](const FakeCall& call) { return call.path.ends_with("/status"); });
+  EXPECT_GT(told, 100);
+  EXPECT_LE(told, 310);  // ten a second, after the first ten seconds
+}
+
+// Two gangs and a third that wait for each other on eight GPUs, up to their ends.
+std::string problem_of_a_run(const std::function<void(Leaders&)>& disturb, Duration life) {
+  Leaders leaders(seconds(60));
+  disturb(leaders);
+  for (int i = 0; i < 40; ++i) {
+    if (!leaders.run(life, "gang-stride:quantum_s=20")) return "a leader gave up";
+    life = seconds(300);
+    if (std::string problem = refusal(leaders.server); !problem.empty()) return problem;
+    if (all_jobs_done(leaders.server)) return "";
+  }
+  return "jobs have not ended";
+}
+
+TEST(PodsServer, GangsComeToTheirEndsWheneverALeaderIsKilled) {
+  for (std::int64_t ms = 500; ms < 130'000; ms += 2'900) {
+    EXPECT_EQ(problem_of_a_run([](Leaders&) {}, milliseconds(ms)), "") << ms << " ms";
+  }
+}
+
+TEST(PodsServer, GangsComeToTheirEndsThoughWhatIsLeftCannotBeReadOrWritten) {
+  std::vector<FakeFault> faults(kFaults.begin(), kFaults.end());
+  faults.push_back({.status = 403});
+  for (const FakeFault& fault : faults) {
+    for (const char* method : {"GET", "PUT", "POST"}) {
+      const auto disturb = [&](Leaders& leaders) {
+        leaders.server.fail_next(method, "configmaps", fault, 4);
+      };
+      EXPECT_EQ(problem_of_a_run(disturb, seconds(50)), "") << method << " " << text_of(fault);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fairlead

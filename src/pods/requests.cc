@@ -1,0 +1,78 @@
+#include "fairlead/pods/requests.h"
+
+#include <fmt/format.h>
+
+namespace fairlead {
+namespace {
+
+std::string path_of(const Pod& pod, std::string_view part) {
+  return fmt::format("/api/v1/namespaces/{}/pods/{}{}", pod.name_space, pod.name, part);
+}
+
+Json wish(const Pod& pod, bool runs) {
+  return {{"annotations", {{std::string(kWish), wish_text(runs, pod.version)}}},
+          {"resourceVersion", pod.version}};
+}
+
+}  // namespace
+
+KubeRequest binding(const Pod& pod, const std::string& node, std::uint64_t gpus) {
+  Json metadata = Json::object();
+  if (gpus != 0) {
+    metadata = wish(pod, true);
+    metadata["annotations"][std::string(kGpusOf)] = gpus_text(gpus);
+  }
+  metadata["name"] = pod.name;
+  metadata["namespace"] = pod.name_space;
+  metadata["uid"] = pod.uid;
+  const Json body = {{"apiVersion", "v1"},
+                     {"kind", "Binding"},
+                     {"metadata", std::move(metadata)},
+                     {"target", {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}}}};
+  return {.method = "POST", .path = path_of(pod, "/binding"), .body = compact_text(body)};
+}
+
+KubeRequest turn(const Pod& pod, bool runs) {
+  return {.method = "PATCH",
+          .path = path_of(pod, ""),
+          .body = compact_text({{"metadata", wish(pod, runs)}}),
+          .content_type = std::string(kMergePatch)};
+}
+
+KubeRequest suspension(const Owner& owner, bool suspends) {
+  const Json mark = suspends ? Json(kSchedulerName) : Json();
+  Json patch = {
+      {"metadata",
+       {{"resourceVersion", owner.version}, {"annotations", {{std::string(kSuspendedBy), mark}}}}}};
+  Json* at = &patch;
+  for (const std::string_view key : owner.kind->suspend) at = &(*at)[std::string(key)];
+  *at = suspends;
+  return {.method = "PATCH",
+          .path = owner.kind->path_of(owner.name_space, owner.name),
+          .body = compact_text(patch),
+          .content_type = std::string(kMergePatch)};
+}
+
+KubeRequest preemption_mark(const Pod& pod, std::int64_t unix_ms) {
+  const Json condition = {{"type", "DisruptionTarget"},
+                          {"status", "True"},
+                          {"reason", kPreemptionReason},
+                          {"message", "fairlead: its turn is over"},
+                          {"lastTransitionTime", timestamp(unix_ms)}};
+  const Json patch = {{"metadata", {{"uid", pod.uid}}},
+                      {"status", {{"conditions", Json::array({condition})}}}};
+  return {.method = "PATCH",
+          .path = path_of(pod, "/status"),
+          .body = compact_text(patch),
+          .content_type = std::string(kStrategicMergePatch)};
+}
+
+KubeRequest eviction(const Pod& pod) {
+  const Json body = {{"apiVersion", "policy/v1"},
+                     {"kind", "Eviction"},
+                     {"metadata", {{"name", pod.name}, {"namespace", pod.name_space}}},
+                     {"deleteOptions", {{"preconditions", {{"uid", pod.uid}}}}}};
+  return {.method = "POST", .path = path_of(pod, "/eviction"), .body = compact_text(body)};
+}
+
+}  // namespace fairlead

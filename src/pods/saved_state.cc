@@ -1,0 +1,131 @@
+#include "fairlead/pods/saved_state.h"
+
+#include "fairlead/journal/checked_journal.h"
+
+#include <zstd.h>
+
+namespace fairlead {
+namespace {
+
+constexpr std::uint64_t kVersion = 1;
+constexpr std::size_t kUnpackedBytesMax = std::size_t{64} << 20;
+constexpr int kLevel = 3;
+
+class Encoder : public RecordSink {
+ public:
+  explicit Encoder(Writer& out) : out_(out) {}
+  void on(const Record& record) override {
+    encode_record(out_, record, before_);
+    before_ = record.t;
+  }
+
+ private:
+  Writer& out_;
+  Time before_;
+};
+
+std::string packed(const std::vector<std::uint8_t>& bytes) {
+  ZSTD_CCtx* const context = ZSTD_createCCtx();
+  FL_CHECK(context != nullptr, "out of memory");
+  ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, kLevel);
+  ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
+  std::string out(ZSTD_compressBound(bytes.size()), '\0');
+  const std::size_t size =
+      ZSTD_compress2(context, out.data(), out.size(), bytes.data(), bytes.size());
+  ZSTD_freeCCtx(context);
+  FL_CHECK(ZSTD_isError(size) == 0, "{}", ZSTD_getErrorName(size));
+  out.resize(size);
+  return out;
+}
+
+Result<std::vector<std::uint8_t>> unpacked(std::string_view bytes) {
+  const unsigned long long size = ZSTD_getFrameContentSize(bytes.data(), bytes.size());
+  if (size > kUnpackedBytesMax) return input_error("it is no saved state");
+  std::vector<std::uint8_t> out(size);
+  const std::size_t count = ZSTD_decompress(out.data(), out.size(), bytes.data(), bytes.size());
+  if (ZSTD_isError(count) != 0) return input_error("it is damaged: {}", ZSTD_getErrorName(count));
+  out.resize(count);
+  return out;
+}
+
+// The first node that is not as in the cluster, or empty.
+std::string other_node(const RecordedRun& run, const Cluster& cluster) {
+  std::size_t count = 0;
+  for (const Record& record : run.records()) {
+    const auto* node = std::get_if<record::Node>(&record.what);
+    if (node == nullptr) continue;
+    ++count;
+    const NodeId id = node->node;
+    const bool is_same = cluster.node_type.has(id) && cluster.node_names[id] == node->name &&
+                         cluster.node_type[id] == node->type &&
+                         cluster.node_host[id] == node->host &&
+                         cluster.node_rack[id] == node->rack && cluster.node_gpus[id] == node->gpus;
+    if (!is_same) return std::string(node->name);
+  }
+  if (count == cluster.nodes()) return {};
+  return cluster.node_names[NodeId(count)];
+}
+
+Status check(const RecordedRun& run, const RunLabel& label, const Cluster& cluster) {
+  const auto* of =
+      run.records().empty() ? nullptr : std::get_if<record::Run>(&run.records().front().what);
+  if (of == nullptr) return input_error("it is no saved state");
+  if (of->policy != label.policy || of->options != label.options) {
+    return input_error("it is of {}:{}", of->policy, of->options);
+  }
+  if (!std::ranges::equal(of->gpu_types, cluster.type_names)) {
+    return input_error("it is of other types of GPUs");
+  }
+  const std::string other = other_node(run, cluster);
+  return other.empty() ? Status() : input_error("it is of other nodes: {}", other);
+}
+
+}  // namespace
+
+std::string save_state(const Engine& engine, const RunLabel& label,
+                       const std::map<JobId, std::string>& owners, Time time,
+                       std::int64_t unix_ms) {
+  Writer out;
+  out.u64(kVersion);
+  out.time(time);
+  out.i64(unix_ms);
+  const Jobs& jobs = engine.tables().jobs;
+  std::uint64_t here = 0;
+  for (const auto& [job, uid] : owners) here += jobs.is_here(job) ? 1U : 0U;
+  out.u64(here);
+  for (const auto& [job, uid] : owners) {
+    if (!jobs.is_here(job)) continue;
+    out.id(job);
+    out.text(uid);
+  }
+  Encoder encoder(out);
+  return engine.condense(label, encoder) ? packed(out.bytes()) : "";
+}
+
+Result<SavedState> parse_state(std::string_view bytes, const RunLabel& label,
+                               const Cluster& cluster) {
+  FL_TRY_ASSIGN(plain, unpacked(bytes));
+  Reader in(plain);
+  if (const std::uint64_t version = in.u64(); version != kVersion) {
+    return input_error("it is of another version of Fairlead");
+  }
+  SavedState state;
+  state.time = in.time();
+  state.unix_ms = in.i64();
+  for (std::uint64_t left = in.u64(); left > 0 && in.ok(); --left) {
+    const JobId job = in.id<JobId>();
+    state.owners[job] = in.text();
+  }
+  if (!in.ok() || state.time < Time{}) return input_error("it is cut off");
+  // What no run can have written would be taken for the engine's own bug.
+  CheckedJournal checked(state.run);
+  RecordDecoder decoder;
+  FL_TRY(decoder.decode(in, checked));
+  if (decoder.records() != state.run.records().size()) {
+    return input_error("{}", checked.status().error().message);
+  }
+  FL_TRY(check(state.run, label, cluster));
+  return state;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,169 @@
+// An engine over a fake cluster, for tests.
+#pragma once
+
+#include "fairlead/engine/engine.h"
+#include "fairlead/kube/lease.h"
+#include "fairlead/kube/testing_faults.h"
+#include "fairlead/pods/pods_world.h"
+#include "fairlead/policy/registry.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+// Counts the bindings that are on their way at once.
+class CountingDoor : public KubeDoor {
+ public:
+  explicit CountingDoor(KubeDoor& door) : door_(door) {}
+  Time now() override { return door_.now(); }
+  std::int64_t unix_ms() override { return door_.unix_ms(); }
+  std::uint64_t random() override { return door_.random(); }
+  CallId call(KubeRequest request) override {
+    const bool is_binding = request.path.ends_with("/binding");
+    const CallId id = door_.call(std::move(request));
+    if (is_binding) open_.insert(id);
+    most_ = std::max(most_, open_.size());
+    return id;
+  }
+  CallId stream(KubeRequest request) override { return door_.stream(std::move(request)); }
+  void drop(CallId call) override { door_.drop(call); }
+  KubeEvent wait(Time until) override {
+    KubeEvent event = door_.wait(until);
+    if (event.kind == KubeEvent::Kind::kAnswer) open_.erase(event.call);
+    return event;
+  }
+  std::size_t most() const { return most_; }
+
+ private:
+  KubeDoor& door_;
+  std::set<CallId> open_;
+  std::size_t most_ = 0;
+};
+
+// The engine with a policy over a fake cluster, and its journal.
+class Scheduler : public RecordSink {
+ public:
+  // With a name it leads by the Lease of namespace `fairlead`; else it takes no Lease.
+  Scheduler(FakeServer& server, const std::string& policy, const std::string& name = "")
+      : inner_(server.open()), lease_(name.empty() ? nullptr : lead(*door_, name)) {
+    if (!world_.sync(door_->now() + seconds(120))) return;
+    policy_ = *parse_policy(policy, 0)->make();
+    EngineOptions options{.slack = seconds(10)};
+    options.profiles.source = SpeedSource::kMeasured;
+    options.work.source = WorkSource::kReported;
+    const Cluster cluster = *Cluster::build("fake", {}, world_.nodes());
+    engine_ = std::make_unique<Engine>(cluster, nullptr, *policy_, world_, *this, options);
+    EXPECT_TRUE(recover(*engine_, world_.found(cluster), "", *policy_, world_, false, false));
+    engine_->replace_world(world_, *this, door_->now());
+    world_.attach(engine_->tables());
+  }
+
+  // False: it has come to an end, as it no longer leads, or never knew what there is.
+  bool step() { return engine_ != nullptr && engine_->step().value_or(false); }
+  void run_until(Time t) {
+    while (door_->now() < t) {
+      // The world waits no longer than a minute, so this ends.
+      ASSERT_TRUE(step());
+    }
+  }
+  void run_for(Duration d) { run_until(door_->now() + d); }
+
+  void on(const Record& record) override {
+    world_.on(record);
+    places_ += std::holds_alternative<record::Place>(record.what) ? 1 : 0;
+    if (const auto* failed = std::get_if<record::StartFailed>(&record.what)) {
+      failures_.emplace_back(failed->reason);
+    }
+  }
+
+  // By its name, NAMESPACE/JOB.
+  std::optional<JobId> job(const std::string& name) const {
+    for (JobId job : ids<JobId>(tables().jobs.size())) {
+      if (tables().jobs.has(job) && tables().names[job] == name) return job;
+    }
+    return std::nullopt;
+  }
+  JobState state(const std::string& name) const {
+    const auto found = job(name);
+    return found ? tables().jobs.state[*found] : JobState::kUnsubmitted;
+  }
+  double attained_gpu_s(const std::string& name) const {
+    const auto found = job(name);
+    if (!found) return 0;
+    return static_cast<double>(tables().jobs.attained(*found, tables().now).gpu_ms) / 1000;
+  }
+  const Tables& tables() const { return engine_->tables(); }
+  const PodsWorld& world() const { return world_; }
+  // How many gangs were placed, why starts failed, and how many bindings were on their way at most.
+  int places() const { return places_; }
+  const std::vector<std::string>& failures() const { return failures_; }
+  std::size_t most_bindings() const { return door_->most(); }
+
+ private:
+  static std::unique_ptr<Lease> lead(KubeDoor& door, const std::string& name) {
+    auto lease =
+        std::make_unique<Lease>(door, LeaseSettings{.name_space = "fairlead", .identity = name});
+    while (!lease->is_leader(door.now())) {
+      lease->wake();
+      lease->handle(door.wait(lease->wake_at()));
+    }
+    return lease;
+  }
+
+  std::unique_ptr<KubeDoor> inner_;
+  std::unique_ptr<CountingDoor> door_ = std::make_unique<CountingDoor>(*inner_);
+  std::unique_ptr<Lease> lease_;
+  PodsWorld world_{*door_, {}, lease_.get()};
+  std::unique_ptr<Policy> policy_;
+  std::unique_ptr<Engine> engine_;
+  int places_ = 0;
+  std::vector<std::string> failures_;
+};
+
+// Jobs on a fake cluster up to their ends, under schedulers that follow each other: a run for
+// try_faults() and its like. Who derives from it adds nodes and jobs.
+class RunToTheEnd {
+ public:
+  RunToTheEnd() = default;
+  RunToTheEnd(const RunToTheEnd&) = delete;
+  RunToTheEnd& operator=(const RunToTheEnd&) = delete;
+  virtual ~RunToTheEnd() = default;
+
+  // The problem that was met; empty: none. The scheduler is killed after `crash` calls, and another one
+  // goes on; 0: it is not.
+  std::string run(std::uint64_t crash = 0) {
+    const Time late = server.now() + limit();
+    for (int number = 1; server.now() < late; ++number) {
+      Scheduler live(server, policy(), leads() ? fmt::format("s{}", number) : "");
+      while (server.now() < late) {
+        if (crash != 0 && server.calls().size() >= crash) break;
+        if (!live.step()) {
+          if (leads()) break;  // the Lease is another's; it may lead again
+          return "the engine stopped";
+        }
+        if (std::string what = problem(); !what.empty()) return what;
+        if (is_done()) return {};
+      }
+      if (server.calls().size() >= crash) crash = 0;
+    }
+    return "not all have ended";
+  }
+
+  FakeServer server{1};
+
+ protected:
+  virtual std::string problem() { return refusal(server); }
+  virtual bool is_done() { return all_jobs_done(server); }
+  virtual std::string policy() const { return "gang-stride:quantum_s=20"; }
+  virtual bool leads() const { return false; }  // by the Lease
+  virtual Duration limit() const { return seconds(4 * 3600); }
+};
+
+}  // namespace fairlead

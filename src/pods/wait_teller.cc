@@ -1,0 +1,62 @@
+#include "fairlead/pods/wait_teller.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace fairlead {
+namespace {
+
+constexpr Duration kPatience = seconds(10);
+constexpr Duration kPause = seconds(60);  // between two tellings of one gang
+constexpr std::size_t kWrites = 10;       // a second
+
+}  // namespace
+
+void WaitTeller::wake() {
+  const Time now = door_.now();
+  if (now < next_ || !world_.may_ask()) return;
+  next_ = now + seconds(1);
+  std::erase_if(told_, [&](const auto& entry) {
+    return !tables_.jobs.is_here(entry.first) ||
+           tables_.jobs.state[entry.first] != JobState::kWaiting;
+  });
+  const IdleGpus idle(tables_);
+  std::size_t writes = 0;
+  for (JobId job : tables_.waiting.members()) {
+    Told& told = told_.try_emplace(job, Told{.since = now}).first->second;
+    if (now < told.since + kPatience || now < told.next || writes >= kWrites) continue;
+    const WaitCause cause = wait_cause(tables_, job, idle);
+    if (told.cause == cause) continue;
+    told.cause = cause;
+    told.next = now + kPause;
+    writes += tell(job);
+  }
+}
+
+std::size_t WaitTeller::tell(JobId job) {
+  const PodGang* const gang = world_.view(job);
+  if (gang == nullptr) return 0;
+  const std::string words = fmt::format("{}", fmt::join(why_lines(tables_, job), " "));
+  std::size_t writes = 0;
+  for (const auto& [uid, pod] : gang->pods()) {
+    if (!pod.node.empty() || pod.is_leaving || pod.state != Pod::State::kPending) continue;
+    const Json condition = {{"type", "PodScheduled"},
+                            {"status", "False"},
+                            {"reason", "Unschedulable"},
+                            {"message", words},
+                            {"lastTransitionTime", timestamp(door_.unix_ms())}};
+    const Json patch = {{"metadata", {{"uid", uid}}},
+                        {"status", {{"conditions", Json::array({condition})}}}};
+    door_.call(
+        {.method = "PATCH",
+         .path = fmt::format("/api/v1/namespaces/{}/pods/{}/status", pod.name_space, pod.name),
+         .body = compact_text(patch),
+         .content_type = std::string(kStrategicMergePatch)});
+    ++writes;
+  }
+  if (writes > 0) return writes;
+  world_.explain(job, "Waiting", words);
+  return 1;
+}
+
+}  // namespace fairlead

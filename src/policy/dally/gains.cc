@@ -1,0 +1,87 @@
+// What a round of Dally is for: what a place saves and costs, in GPU-seconds.
+#include "fairlead/policy/dally/moves.h"
+
+#include <algorithm>
+
+namespace fairlead {
+namespace {
+
+// What a victim may lose by being sent elsewhere counts twice. Two jobs of which each would gain at
+// the other's cost exchange places only while one has more than twice as much to gain; what both
+// have left falls, so they do so a few times at most, and not in every round (ours).
+constexpr double kLossWeight = 2;
+
+}  // namespace
+
+// What the job saves by running at one rate instead of another to its end.
+double DallyMoves::gpu_seconds(const View& view, JobId job, double slow, double fast) const {
+  if (!(slow > 0) || !(fast > 0)) return 0;
+  return view.jobs.gpus[job] * to_seconds(view.work.remaining(job)) * (1 / slow - 1 / fast);
+}
+
+// What it and others save by its new place, less its own restart.
+double DallyMoves::saved(const View& view, const Seeker& seeker, const Pace& there) const {
+  if (!options_.moves_for_speed()) return 0;
+  const JobId job = seeker.key.job;
+  double saved = gpu_seconds(view, job, seeker.otherwise.rate, there.rate);
+  const double left_s = to_seconds(view.work.remaining(job));
+  if (seeker.otherwise.rate > 0) {
+    saved += left_s / seeker.otherwise.rate * seeker.otherwise.loss_of_others;
+  }
+  if (there.rate > 0) saved -= left_s / there.rate * there.loss_of_others;
+  if (!seeker.is_running) return saved;
+  return saved - view.jobs.gpus[job] * to_seconds(options_.switch_cost);
+}
+
+// If no link there were crowded.
+double DallyMoves::most_saved(const View& view, const Seeker& seeker, const Offer& offer) const {
+  const JobTiers& tiers = tiers_.of(view, seeker.key.job);
+  return saved(view, seeker, {.rate = tiers.rate(offer.place.type, offer.place.tier)});
+}
+
+// Jobs served less go first: what a waiting job is served before it leaves its class, if
+// it lives that long, is what it would otherwise wait for.
+double DallyMoves::value_of_turn(const View& view, const Seeker& seeker) const {
+  if (seeker.is_running || order_.is_last_class(seeker.key.major)) return 0;
+  const JobId job = seeker.key.job;
+  const double in_class_s = order_.left_in_class(view, job, seeker.key.major);
+  const double to_end_s = view.jobs.gpus[job] * to_seconds(view.work.remaining(job));
+  return std::min(in_class_s, to_end_s / seeker.best);
+}
+
+// How fast it would be there once the victims are gone. The draft is as before.
+DallyMoves::Pace DallyMoves::pace_there(const View& view, Plan& plan, const Seeker& seeker,
+                                        const Offer& offer) {
+  const JobId job = seeker.key.job;
+  Pace pace{.rate = tiers_.of(view, job).rate(offer.place.type, offer.place.tier)};
+  if (!crowding_.is_seen() || offer.place.tier == DallyTier::kNode) return pace;
+  const Plan::Mark before = plan.mark();
+  for (std::size_t victim : offer.victims) {
+    plan.stop(runners_[victim].key.job);
+    crowding_.stopped(runners_[victim].key.job);
+  }
+  place_there(view, plan, offer.place, job);
+  pace.rate *= crowding_.speed_at(view, job, plan.gang(job));
+  pace.loss_of_others = crowding_.loss_of_others(view, job, plan.gang(job));
+  plan.rollback(before);
+  for (std::size_t victim : offer.victims) {
+    crowding_.placed(view, plan, runners_[victim].key.job);
+  }
+  return pace;
+}
+
+// What the seeker saves less what it costs all jobs.
+double DallyMoves::gain(const View& view, Plan& plan, const Seeker& seeker, const Offer& offer) {
+  double gain = saved(view, seeker, pace_there(view, plan, seeker, offer));
+  bool by_class = !offer.victims.empty();
+  for (std::size_t victim : offer.victims) {
+    const Runner& runner = runners_[victim];
+    gain -= runner.gpus * to_seconds(options_.switch_cost);
+    const bool is_of_later_class = runner.key.major > seeker.key.major;
+    by_class &= is_of_later_class;
+    if (seeker.is_running || !is_of_later_class) gain -= kLossWeight * runner.loss;
+  }
+  return by_class ? gain + value_of_turn(view, seeker) : gain;
+}
+
+}  // namespace fairlead

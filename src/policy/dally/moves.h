@@ -1,0 +1,114 @@
+// A round of Dally: who takes GPUs from whom, and who moves to where it is faster.
+//
+// In order, each job that waits, and each running one that would be faster elsewhere, looks for the
+// place where it saves most, in GPU-seconds:
+//
+//  - what it saves itself by being faster there than where it is, or could be at once;
+//  - what others save on the links that it leaves, less what they lose on those that it comes to;
+//  - if it waits, and all it stops are of a later class: its turn, as jobs served less go first;
+//  - less restarts, and what those that it stops may lose by being sent elsewhere.
+//
+// Speeds are those with the links as they are shared in the draft (kit/crowding.h).
+//
+// Cost of a round: O(nodes + slices held) per job that looks for a place.
+#pragma once
+
+#include "fairlead/policy/dally/order.h"
+#include "fairlead/policy/dally/places.h"
+#include "fairlead/policy/dally/waiting.h"
+#include "fairlead/policy/kit/crowding.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace fairlead {
+
+class DallyMoves {
+ public:
+  // What is passed must outlive it.
+  DallyMoves(const DallyOptions& options, const TierTable& tiers, const DallyOrder& order,
+             DallyWaiting& waiting, Crowding& crowding)
+      : options_(options), tiers_(tiers), order_(order), waiting_(waiting), crowding_(crowding) {}
+
+  void run(const View& view, Plan& plan);
+  // Whether a running job would be faster elsewhere by so much that it would pay for its restart.
+  bool could_be_faster(const View& view, const Plan& plan, JobId job) const;
+
+ private:
+  // A job that holds a gang at the beginning of a round.
+  struct Runner {
+    OrderKey key;
+    std::uint32_t gpus = 0;
+    double loss = 0;          // GPU-seconds that it would lose in the slowest place for it
+    bool is_settled = false;  // this round has moved it
+  };
+  // How fast a job is somewhere, and what it costs those who share its links.
+  struct Pace {
+    double rate = 0;            // 0: it does not run
+    double loss_of_others = 0;  // GPUs
+  };
+  // A job that looks for a better place: one that waits, or would run faster there.
+  struct Seeker {
+    OrderKey key;
+    bool is_running = false;
+    DallyWaiting::Types types{};  // where it would go
+    Pace otherwise;               // now, or on what is free
+    double best = 0;              // of one that waits: its rate at its best tier
+  };
+  // What a seeker's tasks could use of a domain once those who were chosen are gone.
+  struct Room {
+    std::uint32_t task_gpus = 1;
+    std::uint32_t gpus = 0;
+    IdVector<NodeId, std::uint32_t> on{};  // GPUs of its nodes, usable or not
+  };
+  struct Offer {
+    DallyPlace place;
+    double gain = 0;  // what it saves beyond its cost, GPU-seconds
+    std::vector<std::size_t> victims{};
+  };
+
+  // Who.
+  void collect_seekers(const View& view, Plan& plan);
+  bool may_gain_by_preemption(const View& view, const OrderKey& key) const;
+  Pace pace_of_what_is_free(const View& view, Plan& plan, JobId job);
+  Pace pace_held(const View& view, const Plan& plan, JobId job);
+  double rate_held(const View& view, const Plan& plan, JobId job) const;
+  void collect_runners(const View& view, const Plan& plan);
+
+  // Where.
+  void improve(const View& view, Plan& plan, const Seeker& seeker);
+  std::optional<Offer> best_offer(const View& view, Plan& plan, const Seeker& seeker);
+  void look_for_better(const View& view, Plan& plan, const Seeker& seeker, Offer offer,
+                       std::optional<Offer>& best);
+  bool choose_victims(const View& view, const Plan& plan, const Seeker& seeker, Offer& offer);
+  void begin_room(const View& view, const Plan& plan, const Seeker& seeker, const Offer& offer);
+  void change_room(const View& view, const Plan& plan, const Offer& offer, std::size_t runner,
+                   bool is_gone);
+  bool may_stop(const Plan& plan, const Seeker& seeker, const Runner& runner) const;
+  void carry_out(const View& view, Plan& plan, const Seeker& seeker, const Offer& offer);
+
+  // What for.
+  double gpu_seconds(const View& view, JobId job, double slow, double fast) const;
+  double most_saved(const View& view, const Seeker& seeker, const Offer& offer) const;
+  double saved(const View& view, const Seeker& seeker, const Pace& there) const;
+  double value_of_turn(const View& view, const Seeker& seeker) const;
+  Pace pace_there(const View& view, Plan& plan, const Seeker& seeker, const Offer& offer);
+  double gain(const View& view, Plan& plan, const Seeker& seeker, const Offer& offer);
+
+  const DallyOptions& options_;
+  const TierTable& tiers_;
+  const DallyOrder& order_;
+  DallyWaiting& waiting_;
+  Crowding& crowding_;
+
+  // Of the round under way.
+  std::vector<Runner> runners_;  // the last in order first
+  std::vector<Seeker> seekers_;
+  IdVector<NodeId, std::vector<std::size_t>> holders_;  // runners on the node
+  IdVector<JobId, std::size_t> runner_of_;              // + 1; 0: it is none
+  std::vector<std::size_t> chosen_;                     // victims, until it is known who is needed
+  Room room_;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,43 @@
+// The options of "dally"; what they mean: docs/policies/dally.md.
+#pragma once
+
+#include "fairlead/policy/dally/timers.h"
+#include "fairlead/policy/registry.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace fairlead {
+
+enum class DallyPreempt : std::uint8_t {
+  kNone,
+  kLas,      // jobs served less, by classes as in Tiresias, go first
+  kNetwork,  // jobs that suffer more from the network go first
+  kBoth,     // by class, then by sensitivity
+};
+enum class DallyScore : std::uint8_t {
+  kNwSens,    // (slow - 1) x fraction of time spent on communication x fraction of work left
+  kSlowdown,  // slow - 1
+};
+
+struct DallyOptions {
+  DallyTimerOptions timers;
+  double patience;  // of tuned timers: a job waits at least this multiple of what it would lose
+  DallyPreempt preempt;
+  DallyScore score;
+  std::vector<std::int64_t> limits_gpu_s;  // at which a job leaves its class, increasing
+  Duration round;
+  Duration switch_cost;  // expected of a restart
+
+  // Jobs move, and make room for others, for the sake of speed.
+  bool moves_for_speed() const {
+    return preempt == DallyPreempt::kNetwork || preempt == DallyPreempt::kBoth;
+  }
+  bool tunes_timers() const { return timers.mode == DallyTimerOptions::Mode::kAuto; }
+};
+
+// Errors: limits that do not increase, bounds of the timers that contradict each other.
+// REQUIRES: they are options of "dally".
+Result<DallyOptions> dally_options(const PolicyOptions& options);
+
+}  // namespace fairlead

@@ -1,0 +1,133 @@
+// The parts of Dally by themselves: tiers, places, and what crowded links leave.
+#include "fairlead/policy/dally/places.h"
+#include "fairlead/policy/kit/crowding.h"
+#include "testing/steps.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+namespace {
+
+// Two gangs on three racks of two hosts of 4 GPUs, before anything happened. An iteration computes
+// for 100 ms; 100 MB take as long over 8 Gbit/s.
+class Parts {
+ public:
+  Parts() : cluster_(racks_of_nodes(3, 2, 4)) {
+    cluster_.links = {.pair_gbps = 8e6, .node_gbps = 8e6, .rack_gbps = 80, .spine_gbps = 8};
+    workload_ =
+        numbered_jobs(std::vector<std::uint32_t>{2, 6}, [](JobRow& row, std::uint32_t gpus) {
+          row.model = "loud";
+          row.gpus = gpus;
+          row.duration = seconds(100);
+        });
+    const SpeedTable models = parse_models_yaml(
+                                  "models: [{name: loud, rates: {V100: 1},"
+                                  " communication: {bytes_mb: 100, compute_ms: 100}}]",
+                                  "test")
+                                  .value();
+    speed_.emplace(
+        Speed::make(cluster_, models, workload_, "", {.kind = NetworkKind::kContention}).value());
+    for (JobId job : {JobId(0), JobId(1)}) {
+      const std::uint32_t gpus = workload_.jobs.gpus[job];
+      jobs_.add({.job = job, .user = UserId(0), .gpus = gpus, .gpus_min = gpus, .gpus_max = gpus},
+                workload_.jobs.model[job]);
+      jobs_.state[job] = JobState::kWaiting;
+    }
+    known_.emplace(&*speed_, cluster_, jobs_, RatesNeeded::kTable, ProfileOptions{});
+    plan_.emplace(cluster_, jobs_);
+  }
+
+  View view() const {
+    return {.now = {},
+            .cluster = cluster_,
+            .users = workload_.users,
+            .jobs = jobs_,
+            .speed = *known_,
+            .work = work_,
+            .news = {},
+            .waiting = {},
+            .running = {}};
+  }
+  Plan& plan() { return *plan_; }
+  std::string gang(JobId job) const {
+    std::string text;
+    for (Slice slice : plan_->gang(job))
+      text += fmt::format("n{}:{} ", slice.node.row(), slice.gpus);
+    return text;
+  }
+
+ private:
+  Cluster cluster_;
+  Workload workload_;
+  Jobs jobs_;
+  std::optional<Speed> speed_;
+  std::optional<KnownSpeed> known_;
+  std::optional<Plan> plan_;
+  KnownWork work_{jobs_, nullptr, WorkSource::kNone, {}};
+};
+
+constexpr JobId kTwo{0};
+constexpr JobId kSix{1};
+constexpr GpuTypeId kV100{0};
+
+TEST(DallyTiers, SayWhereAGangHasRoomAndHowFastItIsThere) {
+  const Parts parts;
+  const JobTiers two = JobTiers::of(parts.view(), kTwo);
+  EXPECT_EQ(two.best(), DallyTier::kNode);
+  EXPECT_NEAR(two.at_best(), 1, 1e-3);
+  EXPECT_NEAR(two.at_widest(), 0.5, 1e-3);
+  EXPECT_EQ(two.slowest(), two.at_widest());
+  const JobTiers six = JobTiers::of(parts.view(), kSix);
+  EXPECT_EQ(six.types(DallyTier::kNode), 0U);
+  EXPECT_EQ(six.best(), DallyTier::kRack);
+  EXPECT_FALSE(six.must_mix());
+  EXPECT_EQ(six.faster_than(DallyTier::kNetwork, six.at_best()), 0U);
+  EXPECT_EQ(six.faster_than(DallyTier::kRack, six.at_widest()), type_bit(kV100));
+}
+
+TEST(DallyPlaces, AreTheTightestAndAcrossRacksTheFewest) {
+  Parts parts;
+  const auto in_rack = tightest_place(parts.view(), parts.plan(), DallyTier::kRack, kV100, {6, 1});
+  ASSERT_TRUE(in_rack);
+  place_there(parts.view(), parts.plan(), *in_rack, kSix);
+  EXPECT_EQ(parts.gang(kSix), "n0:4 n1:2 ");
+  const auto node = tightest_place(parts.view(), parts.plan(), DallyTier::kNode, kV100, {2, 1});
+  ASSERT_TRUE(node);
+  EXPECT_EQ(node->range.begin, 1U) << "what the gang left of its rack";
+  EXPECT_FALSE(tightest_place(parts.view(), parts.plan(), DallyTier::kRack, kV100, {9, 1}));
+  parts.plan().stop(kSix);
+  parts.plan().take(NodeId(0), 4);
+  parts.plan().place(kTwo);
+  const auto across =
+      tightest_place(parts.view(), parts.plan(), DallyTier::kNetwork, kV100, {6, 1});
+  ASSERT_TRUE(across);
+  place_there(parts.view(), parts.plan(), *across, kSix);
+  EXPECT_EQ(parts.gang(kSix), "n2:4 n3:2 ") << "one rack has enough";
+}
+
+TEST(Crowding, FollowsADraft) {
+  Parts parts;
+  const View view = parts.view();
+  Crowding crowding;
+  crowding.begin(view, parts.plan());
+  EXPECT_TRUE(crowding.is_seen());
+  const std::vector<Slice> there = {{NodeId(1), 1, 0}, {NodeId(3), 1, 0}};
+  EXPECT_EQ(crowding.speed_at(view, kTwo, there), 1);
+  for (const std::uint32_t node : {0U, 2U}) parts.plan().take(NodeId(node), 3);
+  parts.plan().place(kSix);
+  crowding.placed(view, parts.plan(), kSix);
+  EXPECT_EQ(crowding.speed(kSix), 1);
+  // Both racks' uplinks are shared then: its exchange takes 200 ms instead of 100.
+  EXPECT_NEAR(crowding.speed_at(view, kTwo, there), 200.0 / 300, 1e-9);
+  EXPECT_GT(crowding.loss_of_others(view, kTwo, there), 0);
+  crowding.stopped(kSix);
+  EXPECT_EQ(crowding.speed_at(view, kTwo, there), 1);
+  EXPECT_EQ(crowding.loss_of_others(view, kTwo, there), 0);
+}
+
+}  // namespace
+}  // namespace fairlead

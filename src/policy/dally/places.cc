@@ -1,0 +1,86 @@
+#include "fairlead/policy/dally/places.h"
+
+#include "fairlead/policy/kit/domains.h"
+
+#include <algorithm>
+
+namespace fairlead {
+namespace {
+
+// Of the open gang's GPUs, as many as the range has: whole nodes, the freest first, and what is left
+// on the tightest node with room. Returns those that are missing still.
+std::uint32_t take_in(Plan& plan, GpuTypeId type, NodeRange range, GangAsked gang) {
+  while (gang.gpus > 0) {
+    NodeId node = plan.free().tightest(type, gang.gpus, range);
+    if (node.is_none()) node = plan.free().freest(type, range);
+    if (node.is_none()) break;
+    const std::uint32_t usable = whole_tasks(plan.free().on(node), gang.task_gpus);
+    if (usable == 0) break;
+    const std::uint32_t taken = std::min(gang.gpus, usable);
+    plan.take(node, taken);
+    gang.gpus -= taken;
+  }
+  return gang.gpus;
+}
+
+// The rack that has most of what the tasks could use.
+NodeRange freest_rack(const View& view, const Plan& plan, GpuTypeId type, std::uint32_t task) {
+  NodeRange freest{};
+  std::uint32_t most = 0;
+  for (NodeRange rack : view.cluster.rack_nodes) {
+    const std::uint32_t there = gpus_in(view.cluster, rack, type_bit(type), [&](NodeId node) {
+      return whole_tasks(plan.free().on(node), task);
+    });
+    if (there <= most) continue;
+    most = there;
+    freest = rack;
+  }
+  return freest;
+}
+
+}  // namespace
+
+std::optional<DallyPlace> tightest_place(const View& view, const Plan& plan, DallyTier tier,
+                                         GpuTypeId type, GangAsked gang) {
+  const FreeIndex& free = plan.free();
+  if (free.room(type, gang.task_gpus) < gang.gpus) return std::nullopt;
+  if (tier == DallyTier::kNetwork) return DallyPlace{tier, type, free.everywhere()};
+  if (tier == DallyTier::kNode) {
+    const NodeId node = free.tightest(type, gang.gpus, free.everywhere());
+    if (node.is_none()) return std::nullopt;
+    return DallyPlace{tier, type, {node.row(), node.row() + 1}};
+  }
+  const std::optional<NodeRange> rack =
+      tightest_domain(view.cluster, Tier::kRack, type_bit(type), gang.gpus,
+                      [&](NodeId node) { return whole_tasks(free.on(node), gang.task_gpus); });
+  if (!rack) return std::nullopt;
+  return DallyPlace{tier, type, *rack};
+}
+
+std::optional<DallyPlace> fastest_place(const View& view, const Plan& plan, const JobTiers& tiers,
+                                        DallyTier tier, TypeMask types, JobId job) {
+  std::optional<DallyPlace> best;
+  double fastest = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
+    if ((types & type_bit(type)) == 0 || tiers.rate(type, tier) <= fastest) continue;
+    const auto place = tightest_place(view, plan, tier, type, gang_asked(view.jobs, job));
+    if (!place) continue;
+    fastest = tiers.rate(type, tier);
+    best = place;
+  }
+  return best;
+}
+
+// On several racks, on as few as can be.
+void place_there(const View& view, Plan& plan, const DallyPlace& place, JobId job) {
+  GangAsked gang = gang_asked(view.jobs, job);
+  while (gang.gpus > 0) {
+    const NodeRange range = place.tier == DallyTier::kNetwork
+                                ? freest_rack(view, plan, place.type, gang.task_gpus)
+                                : place.range;
+    gang.gpus = take_in(plan, place.type, range, gang);
+  }
+  plan.place(job);
+}
+
+}  // namespace fairlead

@@ -1,0 +1,245 @@
+// fairlead: one policy for shares, early finishes and fast GPUs (ours): drift plus penalty (Neely 2010)
+// on Hadar's auction.
+//
+// Jobs bid for GPUs in rounds, as under hadar (hadar/auction.h). The weight of a job is what a step of it
+// is worth for early finishes, and how far its user is behind its share:
+//
+//   weight = rank / n + (debt + (due - ahead - gang / 2) x round) / (due x window)
+//
+//   rank    of n bidders, how many have at least as much work left: so many does a step of this one let
+//           through sooner (the dual of shortest remaining processing time). Where work is not known,
+//           by classes of what it has done, each four times the last
+//   debt    GPU-seconds that its user is behind (debts.h)
+//   due     GPUs that its user is due
+//   ahead   GPUs of its user's jobs that have less work left, so that a user is not given all it is due
+//           of a window at once
+//
+// A step is counted on the mean GPU that the job can use, so that types go to jobs by comparative
+// advantage: what users trade for under gandiva-fair, the auction does by its prices.
+//
+// A user that is a window behind another comes first with all its jobs, whatever their ranks; within the
+// window short jobs come first. docs/policies/fairlead.md has the bound on shortfalls.
+//
+// Cost: that of the auction, and O(jobs) for each event.
+#include "fairlead/policy/fairlead/debts.h"
+#include "fairlead/policy/hadar/auction.h"
+#include "fairlead/policy/hadar/critical.h"
+#include "fairlead/policy/policies.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace fairlead {
+namespace {
+
+struct FairleadOptions {
+  double window_s;  // infinity: no shares
+  double critical;
+  HadarAuction::Options auction;
+};
+
+double rate_of(const View& view, JobId job, GpuTypeId type, Tier tier) {
+  return view.speed.rate(job, type, view.jobs.gpus[job], tier).value_or(Rate{0}).value();
+}
+
+// Of the slowest member.
+double rate_of(const View& view, JobId job, Gang gang) {
+  const Tier tier = view.cluster.tier_of(gang);
+  double slowest = std::numeric_limits<double>::infinity();
+  for (Slice slice : gang) {
+    slowest = std::min(slowest, rate_of(view, job, view.cluster.node_type[slice.node], tier));
+  }
+  return slowest;
+}
+
+// The mean over the GPUs of the cluster that the job can use. O(types).
+double mean_speed(const View& view, const Plan& plan, JobId job) {
+  double sum = 0;
+  double gpus = 0;
+  const Tier tier = view.speed.best_tier(view.jobs.gpus[job]);
+  for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
+    if ((view.jobs.types[job] & type_bit(type)) == 0) continue;
+    const double rate = rate_of(view, job, type, tier);
+    if (!(rate > 0)) continue;
+    sum += rate * plan.free().capacity(type);
+    gpus += plan.free().capacity(type);
+  }
+  return gpus > 0 ? sum / gpus : 1;
+}
+
+// Keeps weights above 0 and in order: as it is, but for small ones and those below 0.
+double positive(double weight) {
+  constexpr double kSmall = 0.1;
+  return weight > kSmall ? weight : kSmall * std::exp(weight / kSmall - 1);
+}
+
+class Fairlead : public Policy {
+ public:
+  explicit Fairlead(const FairleadOptions& options)
+      : window_s_(options.window_s),
+        round_s_(to_seconds(options.auction.round)),
+        auction_(options.auction),
+        critical_(options.critical),
+        debts_(Duration{std::llround(1000 * std::min(options.window_s, kLongest_s))},
+               options.auction.round) {}
+
+  std::string_view name() const override { return kFairlead.name; }
+  Needs needs() const override { return {.rates = RatesNeeded::kTable, .work = kAnyWork}; }
+  void decide(const View& view, Plan& plan) override;
+  void save(Writer& writer) const override;
+  void load(Reader& reader) override;
+
+ private:
+  static constexpr double kLongest_s = 1e9;
+
+  // A bidder in order of the work that it has left.
+  struct Ranked {
+    double area = 0;   // GPU-seconds on the mean GPU
+    double speed = 1;  // on it
+    HadarBidder* bidder = nullptr;
+  };
+
+  void expect(const View& view, const Plan& plan);
+  void rank(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders);
+  void add_urgency(const View& view);
+  double area(const View& view, const HadarBidder& bidder, double speed) const;
+  double urgency(const View& view, JobId job);
+
+  const double window_s_;
+  const double round_s_;
+  HadarAuction auction_;
+  HadarCritical critical_;
+  Debts debts_;
+
+  // Of the decision under way.
+  std::vector<Ranked> order_;
+  std::vector<Debts::Ask> asks_;
+  IdVector<UserId, double> ahead_;  // GPUs
+};
+
+void Fairlead::decide(const View& view, Plan& plan) {
+  critical_.hear(view);
+  debts_.settle(view.now);
+  auction_.decide(view, plan, [&](std::vector<HadarBidder>& bidders, bool all) {
+    expect(view, plan);  // users that have just come are due GPUs, too
+    rank(view, plan, bidders);
+    if (all) critical_.put_first(view, plan, bidders);
+    add_urgency(view);
+  });
+  expect(view, plan);
+}
+
+void Fairlead::expect(const View& view, const Plan& plan) {
+  asks_.clear();
+  const auto add = [&](JobId job) {
+    const double gang = view.jobs.gpus[job];
+    double held = 0;
+    if (plan.holds(job)) {
+      held = gang * rate_of(view, job, plan.gang(job)) / mean_speed(view, plan, job);
+    }
+    asks_.push_back({.user = view.jobs.user[job], .gang = gang, .held = held});
+  };
+  for (JobId job : view.running) add(job);
+  for (JobId job : view.waiting) add(job);
+  double gpus = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
+    gpus += plan.free().capacity(type);
+  }
+  debts_.expect(view.users, gpus, asks_);
+}
+
+// What a step is worth for early finishes, 0 to 1.
+void Fairlead::rank(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders) {
+  order_.clear();
+  for (HadarBidder& bidder : bidders) {
+    const double speed = mean_speed(view, plan, bidder.job);
+    order_.push_back({area(view, bidder, speed), speed, &bidder});
+  }
+  std::ranges::sort(order_, {}, [](const Ranked& r) { return std::pair(r.area, r.bidder->job); });
+  const auto count = static_cast<double>(order_.size());
+  for (std::size_t i = 0; i < order_.size(); ++i) {
+    order_[i].bidder->weight = (count - static_cast<double>(i)) / count;
+  }
+}
+
+void Fairlead::add_urgency(const View& view) {
+  ahead_.clear();
+  ahead_.resize(view.users.size());
+  for (const Ranked& ranked : order_) {
+    double& weight = ranked.bidder->weight;
+    weight = positive(weight + urgency(view, ranked.bidder->job)) / ranked.speed;
+  }
+}
+
+double Fairlead::area(const View& view, const HadarBidder& bidder, double speed) const {
+  const double left = to_seconds(bidder.remaining) * view.jobs.gpus[bidder.job] / speed;
+  if (view.work.left(bidder.job).source != WorkSource::kNone) return left;
+  return std::exp2(2 * std::floor(std::log2(std::max(1.0, left)) / 2));
+}
+
+// How many windows the job's user is behind, with what it would have ahead of the job and with half of
+// it. To be asked in order of the work left.
+double Fairlead::urgency(const View& view, JobId job) {
+  constexpr double kLeast = 1e-3;
+  if (std::isinf(window_s_)) return 0;
+  const UserId user = view.jobs.user[job];
+  const double gang = view.jobs.gpus[job];
+  const double due = std::max(kLeast, debts_.due(user));
+  const double ahead = std::exchange(ahead_[user], ahead_[user] + gang);
+  return (debts_.behind_s(user) + (due - ahead - gang / 2) * round_s_) / (due * window_s_);
+}
+
+void Fairlead::save(Writer& writer) const {
+  auction_.save(writer);
+  critical_.save(writer);
+  debts_.save(writer);
+}
+
+void Fairlead::load(Reader& reader) {
+  auction_.load(reader);
+  critical_.load(reader);
+  debts_.load(reader);
+}
+
+constexpr OptionSpec kOptions[] = {
+    real_option("window_s", "600", "seconds", 1, std::numeric_limits<double>::infinity(),
+                "Time over which shares hold; within it, early finishes decide; inf: nothing else "
+                "does. The default is chosen."),
+    integer_option("round_s", "60", "seconds", 1, 86'400,
+                   "Interval of decisions in which running jobs bid again; chosen."),
+    integer_option("switch_s", "30", "seconds", 0, 3600,
+                   "Expected overhead of a migration, which a job that keeps its gang saves; the "
+                   "default is Helios' for 2 to 8 GPUs."),
+    real_option("critical", "0.8", "", 0, 1,
+                "When no jobs keep arriving: run a job first if its remaining time alone exceeds "
+                "this fraction of the makespan lower bound; its user pays with what it is given "
+                "later; 1: none."),
+    integer_option("beam", "64", "drafts", 1, 1024,
+                   "Beam width of the search: how many partial assignments it keeps; chosen."),
+};
+
+}  // namespace
+
+const PolicyEntry kFairlead = {
+    .name = "fairlead",
+    .summary =
+        "Shares by tickets over a window, early finishes within it, each GPU type for what it "
+        "is good at.",
+    .paper = "ours; drift plus penalty of Neely, 2010, on the auction of Hadar, IPDPS 2024",
+    .options = kOptions,
+    .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
+      return std::make_unique<Fairlead>(FairleadOptions{
+          .window_s = options.real("window_s"),
+          .critical = options.real("critical"),
+          .auction = {.round = options.duration("round_s"),
+                      .switch_cost = options.duration("switch_s"),
+                      .search = {.beam = static_cast<std::uint32_t>(options.integer("beam")),
+                                 .mixed = true,
+                                 .work_conserving = true},
+                      .prices = HadarAuction::Prices::kClearing,
+                      .preempt = true,
+                      .between = HadarAuction::Between::kBid}});
+    }};
+
+}  // namespace fairlead

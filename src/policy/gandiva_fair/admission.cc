@@ -1,0 +1,278 @@
+#include "fairlead/policy/gandiva_fair/admission.h"
+
+#include <algorithm>
+
+namespace fairlead {
+
+void Admission::begin(const View& view) {
+  outside_.grow(view.users.size() * kClasses);
+  if (class_.size() < view.jobs.size()) class_.resize(view.jobs.size());
+}
+
+// --- Outside ----------------------------------------------------------------------------------
+
+std::size_t Admission::class_of(const View& view, JobId job) {
+  constexpr double kFirst = 3'600'000;  // GPU-milliseconds: a GPU-hour
+  const auto attained = static_cast<double>(view.jobs.attained(job, view.now).gpu_ms);
+  std::size_t in_class = 0;
+  for (double limit = kFirst; attained >= limit && in_class + 1 < kClasses; limit *= 4) ++in_class;
+  return in_class;
+}
+
+std::size_t Admission::list(const View& view, JobId job) const {
+  return view.jobs.user[job].row() * kClasses + class_[job];
+}
+
+// The user's job that is to come in next; none if it has none outside.
+JobId Admission::first(UserId user) const {
+  for (std::size_t in_class = 0; in_class < kClasses; ++in_class) {
+    const JobId job = outside_.first(user.row() * kClasses + in_class);
+    if (!job.is_none()) return job;
+  }
+  return {};
+}
+
+void Admission::enter(const View& view, JobId job) {
+  class_[job] = static_cast<std::uint8_t>(class_of(view, job));
+  ++count_;
+}
+
+void Admission::put_last(const View& view, JobId job) {
+  enter(view, job);
+  outside_.push_back(list(view, job), job);
+  consider(view.jobs.user[job]);
+}
+
+void Admission::put_first(const View& view, JobId job) {
+  enter(view, job);
+  outside_.push_front(list(view, job), job);
+  consider(view.jobs.user[job]);
+}
+
+void Admission::remove(const View& view, JobId job) {
+  outside_.erase(list(view, job), job);
+  --count_;
+}
+
+// --- Coming in --------------------------------------------------------------------------------
+
+// A turn is a quantum of what the user is due.
+double Admission::turns_behind(UserId user) const {
+  constexpr double kLeastDue = 1e-3;
+  const double due = std::max(kLeastDue, accounts_.due().due(user));
+  return accounts_.ledger().debt(user) / (due * static_cast<double>(options_.quantum.ms));
+}
+
+void Admission::consider(UserId user) {
+  if (first(user).is_none()) return coming_in_.erase(user);
+  coming_in_.set(user, -turns_behind(user));
+}
+
+void Admission::consider_all() {
+  for (UserId user : accounts_.due().active()) consider(user);
+}
+
+void Admission::consider_group(UserId user) {
+  if (accounts_.due().has_quota(user)) return consider_all();
+  consider(user);
+}
+
+bool Admission::has_room(const View& view, JobId job) const {
+  const UserId user = view.jobs.user[job];
+  const auto kept = static_cast<double>(accounts_.due().kept(user));
+  return kept + view.jobs.gpus[job] <= accounts_.due().room(user);
+}
+
+bool Admission::may_come_in(const View& view, JobId job) {
+  const UserId user = view.jobs.user[job];
+  if (!has_room(view, job)) return false;
+  if (accounts_.due().kept(user) == 0) return true;
+  double due = accounts_.due().base(user);
+  if (due == 0) {
+    accounts_.update(view.now);
+    due = accounts_.due().base(user);
+  }
+  const auto kept = static_cast<double>(accounts_.due().kept(user));
+  return kept + view.jobs.gpus[job] <= options_.jobs_per_gpu_max * due;
+}
+
+void Admission::let_in(const View& view) {
+  if (homes_.types() > 1) accounts_.update(view.now);
+  while (!coming_in_.empty()) {
+    const UserId user = coming_in_.top().id;
+    const JobId job = first(user);
+    if (job.is_none() || !may_come_in(view, job)) {
+      coming_in_.erase(user);
+      continue;
+    }
+    const Home home = choice_.find(view, job);
+    if (home.is_none()) {
+      if (choice_.fits_when_empty(view, job)) return;
+      coming_in_.erase(user);
+      continue;
+    }
+    homes_.move_in(view, job, home);
+    remove(view, job);
+    consider(user);
+  }
+}
+
+// --- Rotation ---------------------------------------------------------------------------------
+
+void Admission::rotate(const View& view, const PutOut& put_out) {
+  for (UserId user : accounts_.due().active()) {
+    if (!first(user).is_none()) rotate(view, user, put_out);
+  }
+  for (UserId user : accounts_.due().active()) {
+    if (accounts_.due().has_quota(user)) make_room_in_group(view, user, put_out);
+  }
+  consider_all();
+  let_in(view);
+  while (make_room(view, put_out)) let_in(view);
+}
+
+void Admission::rotate(const View& view, UserId user, const PutOut& put_out) {
+  list_kept(view, user);
+  const std::size_t places = places_to_give(view, user);
+  for (std::size_t i = 0; i < places; ++i) put_out(kept_[i].job);
+}
+
+// The user's jobs that are in and of a higher class than the first one outside, those that had most
+// GPU time first.
+void Admission::list_kept(const View& view, UserId user) {
+  const std::size_t least = class_[first(user)];
+  kept_.clear();
+  for (GpuTypeId type : ids<GpuTypeId>(homes_.types())) {
+    for (JobId job = homes_.first_kept(user, type); !job.is_none(); job = homes_.next_kept(job)) {
+      const std::size_t in_class = class_of(view, job);
+      if (in_class > least) kept_.push_back({2 * in_class + (homes_.of(job).holds ? 0 : 1), job});
+    }
+  }
+  std::ranges::stable_sort(kept_, std::greater(), &Kept::rank);
+}
+
+// How many of these, from the first on, are to make room for jobs of lesser classes.
+std::size_t Admission::places_to_give(const View& view, UserId user) const {
+  const double room =
+      std::min(options_.jobs_per_gpu_max * accounts_.due().base(user), accounts_.due().room(user));
+  auto kept = static_cast<double>(accounts_.due().kept(user));
+  std::size_t given = 0;
+  for (std::size_t in_class = 0; in_class < kClasses && given < kept_.size(); ++in_class) {
+    JobId job = outside_.first(user.row() * kClasses + in_class);
+    for (; !job.is_none(); job = outside_.after(job)) {
+      kept += view.jobs.gpus[job];
+      std::size_t next = given;
+      for (; kept > room && next < kept_.size() && kept_[next].rank / 2 > in_class; ++next) {
+        kept -= view.jobs.gpus[kept_[next].job];
+      }
+      if (kept > room) return given;
+      given = next;
+    }
+  }
+  return given;
+}
+
+// Room in the quota of its group for the user's next job, if users that are more than a turn ahead of
+// it can make it.
+void Admission::make_room_in_group(const View& view, UserId user, const PutOut& put_out) {
+  const JobId newcomer = first(user);
+  if (newcomer.is_none() || has_room(view, newcomer)) return;
+  const Entitlements& due = accounts_.due();
+  double wanted = static_cast<double>(due.kept(user) + view.jobs.gpus[newcomer]) - due.room(user);
+  list_ahead(user);
+  kept_.clear();
+  for (UserId other : ahead_) {
+    const auto first_of_other = static_cast<std::ptrdiff_t>(kept_.size());
+    for (GpuTypeId type : ids<GpuTypeId>(homes_.types())) {
+      JobId job = homes_.first_kept(other, type);
+      for (; !job.is_none(); job = homes_.next_kept(job)) kept_.push_back({.job = job});
+    }
+    // By id, so that a policy that comes back chooses as one that was there all the time.
+    std::ranges::sort(kept_.begin() + first_of_other, kept_.end(), std::greater(), &Kept::job);
+  }
+  std::size_t places = 0;
+  for (; wanted > 0 && places < kept_.size(); ++places) {
+    wanted -= view.jobs.gpus[kept_[places].job];
+  }
+  kept_.resize(places);
+  if (wanted > 0) return;
+  for (const Kept& kept : kept_) put_out(kept.job);
+}
+
+// Users that share a quota with the user and are more than a turn ahead of it.
+void Admission::list_ahead(UserId user) {
+  const double least = turns_behind(user) - 1;
+  ahead_.clear();
+  for (UserId other : accounts_.due().active()) {
+    const bool is_ahead = accounts_.due().share_quota(user, other) && turns_behind(other) < least;
+    if (is_ahead) ahead_.push_back(other);
+  }
+  std::ranges::stable_sort(ahead_, {}, [&](UserId other) { return turns_behind(other); });
+}
+
+// Room for the user that is furthest behind and has no job in; true if there is some.
+bool Admission::make_room(const View& view, const PutOut& put_out) {
+  if (coming_in_.empty()) return false;
+  const UserId user = coming_in_.top().id;
+  const JobId newcomer = first(user);
+  if (newcomer.is_none() || accounts_.due().kept(user) > 0 || !has_room(view, newcomer)) {
+    return false;
+  }
+  const JobId job = furthest_ahead(view, newcomer);
+  if (job.is_none()) return false;
+  put_out(job);
+  return true;
+}
+
+// Of the jobs whose place would do, one of the user that is furthest ahead, if that is more than a
+// turn ahead of the newcomer's.
+JobId Admission::furthest_ahead(const View& view, JobId newcomer) const {
+  JobId best;
+  double least = turns_behind(view.jobs.user[newcomer]) - 1;
+  for (NodeId node : homes_.contended()) {
+    if ((view.jobs.types[newcomer] & type_bit(view.cluster.node_type[node])) == 0) continue;
+    for (const StrideClient& client : homes_.node(node).queue) {
+      if (!homes_.has_room(node, view.jobs.gpus[newcomer], client.gpus)) continue;
+      const double behind = turns_behind(view.jobs.user[client.job]);
+      if (behind >= least) continue;
+      least = behind;
+      best = client.job;
+    }
+  }
+  return best;
+}
+
+// --- Saving and loading -----------------------------------------------------------------------
+
+void Admission::save(Writer& writer) const {
+  for (std::size_t list = 0; list < accounts_.due().users() * kClasses; ++list) {
+    for (JobId job = outside_.first(list); !job.is_none(); job = outside_.after(job)) {
+      writer.id(job);
+    }
+    writer.id(JobId::none());
+  }
+  writer.u64(coming_in_.size());
+  for (const auto& [key, user] : coming_in_.entries()) {
+    writer.id(user);
+    writer.real(key);
+  }
+}
+
+void Admission::load(Reader& reader) {
+  const std::size_t users = accounts_.due().users();
+  outside_ = JobLists(users * kClasses);
+  for (std::size_t list = 0; list < users * kClasses && reader.ok(); ++list) {
+    for (JobId job = reader.id<JobId>(); !job.is_none() && reader.ok(); job = reader.id<JobId>()) {
+      outside_.push_back(list, job);
+      class_.grow_to(job) = static_cast<std::uint8_t>(list % kClasses);
+      ++count_;
+    }
+  }
+  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
+    const UserId user = reader.id<UserId>();
+    if (user.row() >= users) return reader.fail();
+    coming_in_.set(user, reader.real());
+  }
+}
+
+}  // namespace fairlead

@@ -1,0 +1,65 @@
+// Balancer: moves jobs between nodes of one GPU type until what they are due can be served
+// (Gandiva_fair).
+//
+// A node can be fair to its own jobs only. So in every round, of the nodes that cannot serve what
+// their jobs are due (Tiling), the worst off first, the job is moved whose move saves the most GPUs of
+// due time, to one of the nodes with the least to do. Where that helps no more, holes are joined
+// (holes.h). Before all, spread jobs that crowd are parted (crowds.h).
+//
+// A round costs O(nodes log nodes + moves x jobs of a node).
+#pragma once
+
+#include "fairlead/policy/gandiva_fair/home_choice.h"
+#include "fairlead/policy/gandiva_fair/move.h"
+#include "fairlead/policy/gandiva_fair/tiling.h"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace fairlead {
+
+class Balancer {
+ public:
+  struct Options {
+    double gain;   // GPUs that a move must gain per GPU it moves
+    double moves;  // per node and round at most, beyond one
+  };
+
+  // All must outlive it.
+  Balancer(const Options& options, Homes& homes, HomeChoice& choice, const CoolDown& cool_down)
+      : options_(options), homes_(homes), choice_(choice), cool_down_(cool_down) {}
+
+  // One round. REQUIRES: tickets of contended nodes are up to date.
+  void balance(const View& view, const CarryOut& carry_out);
+
+ private:
+  // A node in an order by `key`.
+  struct Ranked {
+    double key;
+    NodeId node;
+  };
+
+  std::int64_t balance_type(const View& view, GpuTypeId type, std::int64_t moves_left,
+                            const CarryOut& carry_out);
+  void list_sources(const View& view, GpuTypeId type);
+  void list_least_loaded(const View& view, GpuTypeId type);
+  void look_at(std::size_t candidate);
+  bool relieve(const View& view, NodeId node, const CarryOut& carry_out);
+  Move best_relief(const View& view, NodeId node);
+  NodeId best_of_candidates(const StrideClient& client, NodeId from, double relief, double& gain);
+  bool is_tried(const StrideClient& client);
+
+  const Options options_;
+  Homes& homes_;
+  HomeChoice& choice_;
+  const CoolDown& cool_down_;
+
+  // Of the round under way.
+  std::vector<Ranked> sources_;     // by less the GPUs that they miss
+  std::vector<Ranked> candidates_;  // by the GPUs that they miss, in order of load
+  std::vector<Tiling> tilings_;     // of the candidates
+  std::vector<std::pair<std::uint32_t, double>> tried_;
+};
+
+}  // namespace fairlead

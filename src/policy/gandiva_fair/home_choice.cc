@@ -1,0 +1,175 @@
+#include "fairlead/policy/gandiva_fair/home_choice.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+namespace fairlead {
+
+Home HomeChoice::find(const View& view, JobId job) {
+  order_types(view, job);
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  std::uint32_t largest = 0;
+  for (GpuTypeId type : types_) {
+    largest = std::max(largest, view.cluster.room(type, view.jobs.task_gpus[job]));
+    const Home home = gpus > view.cluster.type_node_gpus_max[type]
+                          ? find_slices(view, job, type_bit(type))
+                          : Home{.node = find_node(view, job, type)};
+    if (!home.is_none()) return home;
+  }
+  return gpus <= largest ? Home() : find_slices(view, job, view.jobs.types[job]);
+}
+
+bool HomeChoice::fits_when_empty(const View& view, JobId job) const {
+  const std::uint32_t task = view.jobs.task_gpus[job];
+  std::int64_t gpus = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(homes_.types())) {
+    if ((view.jobs.types[job] & type_bit(type)) == 0) continue;
+    if (task == 1) {
+      gpus += homes_.gpus_of_type(type);
+      continue;
+    }
+    for (NodeId node : homes_.of_type(type)) {
+      const Homes::Node& books = homes_.node(node);
+      if (!books.is_down) gpus += whole_tasks(books.gpus, task);
+    }
+  }
+  return gpus >= view.jobs.gpus[job];
+}
+
+// --- Which GPU type ---------------------------------------------------------------------------
+
+double speed_on(const View& view, JobId job, GpuTypeId type) {
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  const Tier tier = view.speed.best_tier(gpus);
+  if (const auto known = view.speed.rate(job, type, gpus, tier)) return known->value();
+  double slowest = 0;
+  for (GpuTypeId other : ids<GpuTypeId>(view.cluster.type_names.size())) {
+    const auto known = view.speed.rate(job, other, gpus, tier);
+    if (known && known->fixed > 0 && (slowest == 0 || known->value() < slowest)) {
+      slowest = known->value();
+    }
+  }
+  return slowest == 0 ? 1 : slowest;
+}
+
+// The types on which the job can run, best first, into types_.
+void HomeChoice::order_types(const View& view, JobId job) {
+  const std::size_t types = homes_.types();
+  types_.clear();
+  scores_.assign(types, 0);
+  for (GpuTypeId type : ids<GpuTypeId>(types)) {
+    if ((view.jobs.types[job] & type_bit(type)) == 0) continue;
+    types_.push_back(type);
+    if (types > 1) scores_[type.row()] = score(view, job, type);
+  }
+  if (types_.size() < 2) return;
+  std::ranges::stable_sort(types_, std::greater(),
+                           [&](GpuTypeId type) { return scores_[type.row()]; });
+}
+
+// Where its user keeps less than it is entitled to, the fastest first; then where GPUs are to spare,
+// the fastest first; then where the user keeps the least for what it is entitled to.
+double HomeChoice::score(const View& view, JobId job, GpuTypeId type) const {
+  constexpr double kFirst = 2e9;
+  constexpr double kSecond = 1e9;
+  const UserId user = view.jobs.user[job];
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  const double due = accounts_.due().traded(user, type);
+  const auto kept = static_cast<double>(accounts_.due().kept(user, type));
+  if (due - kept >= gpus / 2.0) return kFirst + speed_on(view, job, type);
+  if (!homes_.spare(type, gpus).is_none()) return kSecond + speed_on(view, job, type);
+  return due / (kept + gpus);
+}
+
+// --- One node ---------------------------------------------------------------------------------
+
+NodeId HomeChoice::find_node(const View& view, JobId job, GpuTypeId type) {
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  const NodeId spare = homes_.spare(type, gpus);
+  if (!spare.is_none()) return spare;
+  list_least_loaded(type, gpus);
+  const UserId user = view.jobs.user[job];
+  const std::int64_t alike = 1 + accounts_.due().kept(user, type) / gpus;
+  const double due =
+      std::min<double>(gpus, accounts_.due().traded(user, type) / static_cast<double>(alike));
+  NodeId best;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Ranked& candidate : candidates_) {
+    Tiling tiling = homes_.tiling(candidate.node);
+    const double worse = tiling.unserved_with({gpus, due / gpus}) - tiling.unserved();
+    if (worse >= least) continue;
+    least = worse;
+    best = candidate.node;
+  }
+  return best;
+}
+
+// Those with room for so many GPUs, into candidates_.
+void HomeChoice::list_least_loaded(GpuTypeId type, std::uint32_t gpus) {
+  constexpr std::size_t kLooks = 8;
+  candidates_.clear();
+  for (NodeId node : homes_.of_type(type)) {
+    if (gpus > homes_.node(node).gpus || !homes_.has_room(node, gpus)) continue;
+    const double key = homes_.node(node).load;
+    if (candidates_.size() == kLooks && key >= candidates_.back().key) continue;
+    const auto at = std::ranges::upper_bound(candidates_, key, {}, &Ranked::key);
+    candidates_.insert(at, {key, node});
+    if (candidates_.size() > kLooks) candidates_.pop_back();
+  }
+}
+
+// --- Several nodes ----------------------------------------------------------------------------
+
+Home HomeChoice::find_slices(const View& view, JobId job, TypeMask types) {
+  if (!take_least_busy(view, job, types)) return {};
+  if (const Homes::Spread* alike = find_alike(view, job, types)) slices_ = alike->slices;
+  return {.slices = slices_};
+}
+
+double HomeChoice::busy_time(NodeId node) const {
+  return homes_.node(node).load + homes_.spread_time(node);
+}
+
+// Into slices_; false if there are not enough.
+bool HomeChoice::take_least_busy(const View& view, JobId job, TypeMask types) {
+  candidates_.clear();
+  for (NodeId node : ids<NodeId>(homes_.nodes())) {
+    if (homes_.node(node).is_down) continue;
+    if ((types & type_bit(view.cluster.node_type[node])) == 0) continue;
+    candidates_.push_back({busy_time(node), node});
+  }
+  std::ranges::sort(candidates_, {}, [](const Ranked& c) { return std::pair(c.key, c.node); });
+  slices_.clear();
+  busiest_ = 0;
+  std::uint32_t left = view.jobs.gpus[job];
+  for (const Ranked& candidate : candidates_) {
+    const std::uint32_t whole =
+        whole_tasks(homes_.node(candidate.node).gpus, view.jobs.task_gpus[job]);
+    const std::uint32_t take = std::min(left, whole);
+    if (take == 0 || !homes_.has_room(candidate.node, take)) continue;
+    slices_.push_back({candidate.node, static_cast<std::uint16_t>(take)});
+    busiest_ = std::max(busiest_, candidate.key);
+    left -= take;
+    if (left == 0) break;
+  }
+  return left == 0;
+}
+
+// Another job of its size whose nodes would do for it and have hardly more to do than slices_.
+const Homes::Spread* HomeChoice::find_alike(const View& view, JobId job, TypeMask types) const {
+  constexpr double kHardlyMore = 0.25;
+  const std::uint32_t task = view.jobs.task_gpus[job];
+  for (const Homes::Spread& other : homes_.spreads()) {
+    if (other.client.gpus != view.jobs.gpus[job] || other.client.job == job) continue;
+    const bool is_good = std::ranges::all_of(other.slices, [&](Slice slice) {
+      return (types & type_bit(view.cluster.node_type[slice.node])) != 0 &&
+             slice.gpus % task == 0 && homes_.has_room(slice.node, slice.gpus) &&
+             busy_time(slice.node) <= busiest_ + kHardlyMore;
+    });
+    if (is_good) return &other;
+  }
+  return nullptr;
+}
+
+}  // namespace fairlead

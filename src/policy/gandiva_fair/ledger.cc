@@ -1,0 +1,142 @@
+#include "fairlead/policy/gandiva_fair/ledger.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fairlead {
+
+void Ledger::resize(std::size_t users, std::size_t types) {
+  types_ = types;
+  accounts_.resize(users);
+  parts_.resize(users * types);
+}
+
+std::int64_t Ledger::held(UserId user) const {
+  std::int64_t gpus = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(types_)) gpus += part(user, type).held;
+  return gpus;
+}
+
+void Ledger::settle(const Entitlements& due, UserId user, Time now) {
+  Account& account = accounts_[user];
+  const auto time = static_cast<double>((now - account.since).ms);
+  double had = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(types_)) {
+    Part& on_type = part(user, type);
+    const auto held = static_cast<double>(on_type.held);
+    had += held * due.worth(user, type);
+    on_type.debt += (due.share(user, type) - held) * time;
+  }
+  account.debt += (due.due(user) - had) * time;
+  account.since = now;
+}
+
+void Ledger::add_held(const Entitlements& due, Time now, UserId user, GpuTypeId type,
+                      std::int64_t gpus) {
+  settle(due, user, now);
+  part(user, type).held += gpus;
+}
+
+void Ledger::settle(const Entitlements& due, Time now) {
+  for (UserId user : due.active()) settle(due, user, now);
+  forgive_idle_time(due);
+}
+
+void Ledger::forgive_idle_time(const Entitlements& due) {
+  double debts = 0;
+  double dues = 0;
+  for (UserId user : due.active()) {
+    debts += accounts_[user].debt;
+    dues += due.due(user);
+  }
+  if (dues <= 0) return;
+  for (UserId user : due.active()) accounts_[user].debt -= due.due(user) * (debts / dues);
+  for (GpuTypeId type : ids<GpuTypeId>(types_)) {
+    debts = dues = 0;
+    for (UserId user : due.active()) {
+      debts += part(user, type).debt;
+      dues += due.share(user, type);
+    }
+    if (dues <= 0) continue;
+    for (UserId user : due.active())
+      part(user, type).debt -= due.share(user, type) * (debts / dues);
+  }
+}
+
+void Ledger::correct(const Entitlements& due) {
+  if (!options_.corrects) return;
+  for (UserId user : due.active()) {
+    bound(due, user);
+    Account& account = accounts_[user];
+    account.correction = correction_for(account, due.due(user), due.largest_gang(user));
+  }
+}
+
+void Ledger::bound(const Entitlements& due, UserId user) {
+  constexpr double kMost = 3'600'000;  // ms
+  const double gang = due.largest_gang(user);
+  const auto bounded = [&](double debt, double gpus) {
+    const double most = (gpus + gang) * kMost;
+    return std::clamp(debt, -most, most);
+  };
+  accounts_[user].debt = bounded(accounts_[user].debt, due.due(user));
+  for (GpuTypeId type : ids<GpuTypeId>(types_)) {
+    Part& on_type = part(user, type);
+    on_type.debt = bounded(on_type.debt, due.share(user, type));
+  }
+}
+
+double Ledger::correction_for(const Account& account, double due, double gang) const {
+  constexpr double kMost = 2;
+  if (due <= 0) return 1;
+  const double turn = types_ == 1 ? gang : gang + due;
+  const double swing = turn * static_cast<double>(options_.quantum.ms) / 2;
+  const double beyond = std::copysign(std::max(0.0, std::abs(account.debt) - swing), account.debt);
+  return std::clamp(1 + beyond / (due * static_cast<double>(options_.horizon.ms)), 1 / kMost,
+                    kMost);
+}
+
+void Ledger::forgive(const Entitlements& due, Time now) {
+  for (UserId user : due.active()) {
+    accounts_[user] = {.since = now};
+    for (GpuTypeId type : ids<GpuTypeId>(types_)) part(user, type).debt = 0;
+  }
+}
+
+void Ledger::forget(UserId user) {
+  FL_CHECK(held(user) == 0, "user {} left and holds GPUs", user.row());
+  accounts_[user] = {};
+  for (GpuTypeId type : ids<GpuTypeId>(types_)) part(user, type) = {};
+}
+
+void Ledger::save(Writer& writer) const {
+  writer.u64(accounts_.size());
+  writer.u64(types_);
+  for (const Account& account : accounts_) {
+    writer.real(account.debt);
+    writer.real(account.correction);
+    writer.time(account.since);
+  }
+  for (const Part& on_type : parts_) {
+    writer.i64(on_type.held);
+    writer.real(on_type.debt);
+  }
+}
+
+void Ledger::load(Reader& reader) {
+  const std::uint64_t users = reader.u64();
+  const std::uint64_t types = reader.u64();
+  if (types > kGpuTypesMax || users > reader.left()) return reader.fail();
+  resize(users, types);
+  for (Account& account : accounts_) {
+    account.debt = reader.real();
+    account.correction = reader.real();
+    account.since = reader.time();
+  }
+  for (Part& on_type : parts_) {
+    on_type.held = reader.i64();
+    on_type.debt = reader.real();
+  }
+}
+
+}  // namespace fairlead

@@ -1,0 +1,205 @@
+#include "fairlead/policy/gandiva_fair/testing.h"
+
+#include <gtest/gtest.h>
+
+namespace fairlead {
+namespace {
+
+const GpuTypeId kFast(0);
+const UserId kAnn(0);
+const UserId kBen(1);
+
+// Two users that are entitled to four GPUs each, and hold what is said from 0 s on.
+struct TwoUsers : Books {
+  TwoUsers(std::int64_t of_ann, std::int64_t of_ben,
+           const LedgerOptions& options = ledger_options())
+      : Books("2xV100:4", {1, 1}, options) {
+    for (UserId user : {kAnn, kBen}) add(user, kFast, 1, 8);
+    accounts.update({0});
+    accounts.add_held({0}, kAnn, kFast, of_ann);
+    accounts.add_held({0}, kBen, kFast, of_ben);
+  }
+  double debt(UserId user) const { return accounts.ledger().debt(user); }
+  double correction(UserId user) const { return accounts.ledger().correction(user); }
+};
+
+TEST(Ledger, IsWhatIsDueLessWhatIsHeldTimesTheTime) {
+  TwoUsers ledger(6, 2);
+  ledger.accounts.update({60'000});
+  EXPECT_NEAR(ledger.debt(kAnn), -120'000, 1e-3);
+  EXPECT_NEAR(ledger.debt(kBen), 120'000, 1e-3);
+  // The other way round for as long.
+  ledger.accounts.add_held({60'000}, kAnn, kFast, -4);
+  ledger.accounts.add_held({60'000}, kBen, kFast, 4);
+  ledger.accounts.update({120'000});
+  EXPECT_NEAR(ledger.debt(kAnn), 0, 1e-3);
+  EXPECT_NEAR(ledger.debt(kBen), 0, 1e-3);
+}
+
+TEST(Ledger, SettlesHoldsAtTheirMoment) {
+  TwoUsers ledger(4, 4);
+  ledger.accounts.add_held({30'000}, kAnn, kFast, 2);
+  ledger.accounts.add_held({30'000}, kBen, kFast, -2);
+  ledger.accounts.update({60'000});
+  EXPECT_NEAR(ledger.debt(kAnn), -60'000, 1e-3);
+  EXPECT_NEAR(ledger.debt(kBen), 60'000, 1e-3);
+}
+
+TEST(Ledger, AppliesADueFromTheUpdateOnThatBringsIt) {
+  TwoUsers ledger(4, 4);
+  ledger.accounts.set_capacity(kFast, 4);
+  ledger.accounts.update({60'000});  // four GPUs each until now, two from now on
+  EXPECT_NEAR(ledger.debt(kAnn), 0, 1e-3);
+  ledger.accounts.add_held({60'000}, kAnn, kFast, -1);
+  ledger.accounts.add_held({60'000}, kBen, kFast, -3);
+  ledger.accounts.update({120'000});
+  EXPECT_NEAR(ledger.debt(kAnn), -60'000, 1e-3);
+  EXPECT_NEAR(ledger.debt(kBen), 60'000, 1e-3);
+}
+
+TEST(Ledger, HasNoDebtForWhatStoodIdle) {
+  TwoUsers unserved(0, 0);
+  unserved.accounts.update({60'000});
+  EXPECT_NEAR(unserved.debt(kAnn), 0, 1e-3);
+  EXPECT_NEAR(unserved.debt(kBen), 0, 1e-3);
+  // Two GPUs idle, which each would have had half of: Ben is behind by one, Ann ahead by one.
+  TwoUsers uneven(4, 2);
+  uneven.accounts.update({60'000});
+  EXPECT_NEAR(uneven.debt(kAnn), -60'000, 1e-3);
+  EXPECT_NEAR(uneven.debt(kBen), 60'000, 1e-3);
+}
+
+TEST(Ledger, CorrectsSharesToPayWithinTheHorizon) {
+  TwoUsers ledger(6, 2, ledger_options("gandiva-fair:horizon_s=600"));
+  ledger.accounts.update({60'000});
+  // 120 GPU-seconds less half a turn of a GPU, 30, of the 4 x 600 that the user is due until then.
+  EXPECT_NEAR(ledger.correction(kAnn), 1 - 0.0375, 1e-9);
+  EXPECT_NEAR(ledger.correction(kBen), 1 + 0.0375, 1e-9);
+}
+
+TEST(Ledger, CorrectsByAFactorOfTwoAtMost) {
+  TwoUsers ledger(8, 0);
+  ledger.accounts.update({600'000});
+  EXPECT_EQ(ledger.correction(kAnn), 0.5);
+  EXPECT_EQ(ledger.correction(kBen), 2);
+}
+
+TEST(Ledger, CorrectsNothingForHalfATurnOfTheLargestGang) {
+  // Two gangs of the node take turns of two quanta, so either is ahead by 120 GPU-seconds at times.
+  Books books("1xV100:4", {1, 1});
+  for (UserId user : {kAnn, kBen}) books.add(user, kFast, 4);
+  books.accounts.update({0});
+  books.accounts.add_held({0}, kAnn, kFast, 4);
+  books.accounts.update({60'000});
+  EXPECT_NEAR(books.accounts.ledger().debt(kBen), 120'000, 1e-3);
+  EXPECT_EQ(books.accounts.ledger().correction(kBen), 1);
+  EXPECT_EQ(books.accounts.ledger().correction(kAnn), 1);
+  // Half a quantum more: 60 GPU-seconds beyond that, of the 2 x 120 due within the horizon.
+  books.accounts.update({90'000});
+  EXPECT_NEAR(books.accounts.ledger().correction(kBen), 1.25, 1e-9);
+  EXPECT_NEAR(books.accounts.ledger().correction(kAnn), 0.75, 1e-9);
+}
+
+TEST(Ledger, PaysOnOneTypeWhatAUserMissedOnAnother) {
+  const GpuTypeId slow(1);
+  Books books("1xV100:4,1xK80:4", {1, 1}, ledger_options("gandiva-fair:horizon_s=600"));
+  for (UserId user : {kAnn, kBen}) {
+    books.add(user, kFast, 1, 8);
+    books.add(user, slow, 1, 8);
+  }
+  books.accounts.update({0});
+  EXPECT_DOUBLE_EQ(books.share(kAnn, slow), 2);
+  // Ann is kept from the fast GPUs, of which Ben has all.
+  books.accounts.add_held({0}, kAnn, slow, 2);
+  books.accounts.add_held({0}, kBen, kFast, 4);
+  books.accounts.add_held({0}, kBen, slow, 2);
+  books.accounts.update({120'000});
+  // Behind by 240 GPU-seconds: 30 are half a turn of a job, 120 half a quantum of what Ann is due. The
+  // other 90 are paid while 2400 are due: 2 x (1 + 0.0375).
+  EXPECT_NEAR(books.share(kAnn, slow), 2.075, 1e-9);
+  EXPECT_NEAR(books.share(kBen, slow), 1.925, 1e-9);
+}
+
+TEST(Ledger, KnowsOnWhichTypeAUserIsBehindItsShare) {
+  const GpuTypeId slow(1);
+  Books books("1xV100:4,1xK80:4", {1, 1});
+  for (UserId user : {kAnn, kBen}) {
+    books.add(user, kFast, 1, 8);
+    books.add(user, slow, 1, 8);
+  }
+  books.accounts.update({0});
+  // Four GPUs each, as they are due, but Ben has the fast ones.
+  books.accounts.add_held({0}, kAnn, slow, 4);
+  books.accounts.add_held({0}, kBen, kFast, 4);
+  books.accounts.update({60'000});
+  const Ledger& ledger = books.accounts.ledger();
+  EXPECT_NEAR(ledger.debt(kAnn), 0, 1e-3);
+  EXPECT_NEAR(ledger.debt(kAnn, kFast), 120'000, 1e-3);
+  EXPECT_NEAR(ledger.debt(kAnn, slow), -120'000, 1e-3);
+  EXPECT_NEAR(ledger.debt(kBen, kFast), -120'000, 1e-3);
+  EXPECT_NEAR(ledger.debt(kBen, slow), 120'000, 1e-3);
+}
+
+TEST(Ledger, CountsGpusByWhatTheyAreWorthToTheUser) {
+  const GpuTypeId slow(1);
+  Books books("1xV100:4,1xK80:4", {1, 1});
+  for (UserId user : {kAnn, kBen}) {
+    books.add(user, kFast, 1, 8);
+    books.add(user, slow, 1, 8);
+  }
+  // Each is due two GPUs of each type. To Ann a fast GPU is worth three slow ones, so 1.5 and 0.5 of
+  // a GPU of what it is due; to Ben all are worth the same.
+  books.accounts.set_speeds(std::vector<double>{3, 1, 1, 1});
+  books.accounts.update({0});
+  books.accounts.add_held({0}, kAnn, kFast, 3);
+  books.accounts.add_held({0}, kBen, kFast, 1);
+  books.accounts.add_held({0}, kBen, slow, 3);
+  books.accounts.update({60'000});
+  // What Ann has is worth 4.5 GPUs, what Ben has 4; what that is above 8 is no debt of either.
+  EXPECT_NEAR(books.accounts.ledger().debt(kAnn), -15'000, 1e-3);
+  EXPECT_NEAR(books.accounts.ledger().debt(kBen), 15'000, 1e-3);
+}
+
+TEST(Ledger, ForgetsWhatAnHourCouldNotPay) {
+  TwoUsers ledger(8, 0);
+  ledger.accounts.update({7'200'000});
+  // A debt of 4 x 7200 GPU-seconds, held down to the due and a gang for an hour.
+  EXPECT_NEAR(ledger.debt(kBen), (4 + 1) * 3'600'000, 1e-3);
+  EXPECT_NEAR(ledger.debt(kAnn), -(4 + 1) * 3'600'000, 1e-3);
+}
+
+TEST(Ledger, CountsWhatIsHeldOfAllTypes) {
+  TwoUsers ledger(6, 2);
+  EXPECT_EQ(ledger.accounts.ledger().held(kAnn), 6);
+  ledger.accounts.add_held({1000}, kAnn, kFast, -5);
+  EXPECT_EQ(ledger.accounts.ledger().held(kAnn), 1);
+}
+
+TEST(Ledger, BeginsAnewWhenForgiven) {
+  TwoUsers ledger(6, 2);
+  ledger.accounts.forgive({90'000});
+  EXPECT_EQ(ledger.debt(kAnn), 0);
+  EXPECT_EQ(ledger.correction(kAnn), 1);
+  ledger.accounts.update({120'000});
+  EXPECT_NEAR(ledger.debt(kAnn), -60'000, 1e-3);
+}
+
+TEST(Ledger, ForgetsAUserThatLeaves) {
+  TwoUsers ledger(6, 2);
+  ledger.accounts.update({60'000});
+  ledger.accounts.add_held({60'000}, kAnn, kFast, -6);
+  ledger.accounts.add_held({60'000}, kBen, kFast, 6);
+  for (int job = 0; job < 8; ++job) {
+    ledger.accounts.drop(kAnn, kFast, 1);
+    ledger.accounts.add_demand(kAnn, -1);
+  }
+  ledger.accounts.update({120'000});
+  EXPECT_DOUBLE_EQ(ledger.share(kBen), 8);
+  ledger.add(kAnn, kFast, 1, 8);
+  ledger.accounts.update({180'000});
+  EXPECT_EQ(ledger.debt(kAnn), 0);
+  EXPECT_EQ(ledger.correction(kAnn), 1);
+}
+
+}  // namespace
+}  // namespace fairlead

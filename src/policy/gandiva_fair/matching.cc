@@ -1,0 +1,128 @@
+#include "fairlead/policy/gandiva_fair/matching.h"
+
+#include <algorithm>
+
+namespace fairlead {
+
+void Matching::match(const View& view, const CarryOut& carry_out) {
+  constexpr int kMovesOfUser = 4;
+  if (homes_.types() < 2) return;
+  for (UserId user : accounts_.due().active()) {
+    for (int moves = 0; moves < kMovesOfUser; ++moves) {
+      const Move move = best_match(view, user);
+      if (move.is_none()) break;
+      carry_out(move);
+    }
+  }
+  for (UserId user : accounts_.due().active()) {
+    const Move move = to_spare(view, user);
+    if (!move.is_none()) carry_out(move);
+  }
+}
+
+// --- To where the user keeps too little -------------------------------------------------------
+
+// The move that gains the user the most, if there is one that gains enough.
+Move Matching::best_match(const View& view, UserId user) {
+  constexpr double kWorthALook = 0.5;  // GPUs
+  Candidate best;
+  for (GpuTypeId to : ids<GpuTypeId>(homes_.types())) {
+    const double due = accounts_.due().traded(user, to);
+    const auto kept = static_cast<double>(accounts_.due().kept(user, to));
+    if ((1 + spare(user)) * due - kept < kWorthALook) continue;
+    for (GpuTypeId from : ids<GpuTypeId>(homes_.types())) {
+      if (from != to) improve(view, user, from, to, best);
+    }
+  }
+  return best.move;
+}
+
+// Replaces the best move by one between these types if that gains more.
+void Matching::improve(const View& view, UserId user, GpuTypeId from, GpuTypeId to,
+                       Candidate& best) {
+  constexpr int kLooks = 32;  // jobs
+  JobId job = homes_.first_kept(user, from);
+  for (int looks = 0; looks < kLooks && !job.is_none(); ++looks, job = homes_.next_kept(job)) {
+    if (!cool_down_.may_move(job, view.now) || homes_.of(job).is_spread()) continue;
+    const std::uint32_t gpus = view.jobs.gpus[job];
+    const bool can_run =
+        (view.jobs.types[job] & type_bit(to)) != 0 && gpus <= view.cluster.type_node_gpus_max[to];
+    if (!can_run) continue;
+    const double gain = gain_of(view, job, to) - 2 * gain_ * gpus;
+    if (gain <= best.gain) continue;
+    const NodeId node = choice_.find_node(view, job, to);
+    if (!node.is_none()) best = {{job, {.node = node}}, gain};
+  }
+}
+
+// What moving the job to the type adds to its user's throughput, in GPUs of the slower of the two
+// types.
+double Matching::gain_of(const View& view, JobId job, GpuTypeId to) const {
+  const GpuTypeId from = homes_.of(job).type;
+  const UserId user = view.jobs.user[job];
+  const std::int64_t gpus = view.jobs.gpus[job];
+  const double speed_from = speed_on(view, job, from);
+  const double speed_to = speed_on(view, job, to);
+  // Where all fit it runs all the time, whatever its user is entitled to.
+  const double lost = homes_.node(homes_.of(job).node).is_contended
+                          ? usable(user, from, 0) - usable(user, from, -gpus)
+                          : static_cast<double>(gpus);
+  const double won = usable(user, to, gpus) - usable(user, to, 0);
+  return (won * speed_to - lost * speed_from) / std::min(speed_from, speed_to);
+}
+
+// What the user may keep on a type beyond its entitlement there, as a part of that: as much again at
+// most, and no more than it keeps in sum. Who is due all that it asks for keeps jobs on each type as it
+// is entitled to it, as they are to run all the time.
+double Matching::spare(UserId user) const {
+  const double due = accounts_.due().due(user);
+  if (due <= 0) return 1;
+  return std::clamp(static_cast<double>(accounts_.due().demand(user)) / due - 1, 0.0, 1.0);
+}
+
+// What the user's jobs on the type are worth with `more` GPUs of them there: what it can use of its
+// entitlement, and a little for what it may keep beyond, as jobs that take turns pack better.
+double Matching::usable(UserId user, GpuTypeId type, std::int64_t more) const {
+  constexpr double kSpareWorth = 0.25;
+  const auto kept = static_cast<double>(accounts_.due().kept(user, type) + more);
+  const double due = accounts_.due().traded(user, type);
+  return std::min(kept, due) + kSpareWorth * std::clamp(kept - due, 0.0, spare(user) * due);
+}
+
+// --- To GPUs that no job wants ----------------------------------------------------------------
+
+Move Matching::to_spare(const View& view, UserId user) const {
+  constexpr int kLooks = 8;  // jobs of one type
+  for (GpuTypeId from : ids<GpuTypeId>(homes_.types())) {
+    JobId job = homes_.first_kept(user, from);
+    for (int looks = 0; looks < kLooks && !job.is_none(); ++looks, job = homes_.next_kept(job)) {
+      const NodeId node = find_spare(view, job);
+      if (!node.is_none()) return {job, {.node = node}};
+    }
+  }
+  return {};
+}
+
+// Where another type has GPUs that no job wants, if the job gets more done there or if its speed
+// there is not known yet; else none.
+NodeId Matching::find_spare(const View& view, JobId job) const {
+  constexpr double kWorthAMove = 1.1;
+  const Homes::Residence& residence = homes_.of(job);
+  if (residence.is_spread() || !cool_down_.may_move(job, view.now)) return {};
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  const double fraction =
+      homes_.node(residence.node).is_contended
+          ? accounts_.due().of_job(view.jobs.user[job], residence.type, gpus) / gpus
+          : 1;
+  const double here = std::min(1.0, fraction) * speed_on(view, job, residence.type);
+  for (GpuTypeId to : ids<GpuTypeId>(homes_.types())) {
+    if (to == residence.type || (view.jobs.types[job] & type_bit(to)) == 0) continue;
+    const auto known = view.speed.rate(job, to, gpus, view.speed.best_tier(gpus));
+    if (known && known->value() < kWorthAMove * here) continue;
+    const NodeId node = homes_.spare(to, gpus);
+    if (!node.is_none()) return node;
+  }
+  return {};
+}
+
+}  // namespace fairlead

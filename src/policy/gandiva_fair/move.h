@@ -1,0 +1,62 @@
+// Moves of kept jobs to other homes (Gandiva_fair): what is proposed, who carries it out, and how long
+// a job then rests.
+#pragma once
+
+#include "fairlead/base/bytes.h"
+#include "fairlead/policy/gandiva_fair/homes.h"
+
+#include <functional>
+
+namespace fairlead {
+
+// No job: none.
+struct Move {
+  JobId job;
+  Home to{};
+
+  bool is_none() const { return job.is_none(); }
+};
+
+// Stops the job if it holds GPUs, and moves it; when it returns, the homes are as after the move.
+using CarryOut = std::function<void(const Move&)>;
+
+// A job that moved stays for a while, as a move costs time. O(1); save O(jobs).
+class CoolDown {
+ public:
+  explicit CoolDown(Duration rest) : rest_(rest) {}
+
+  bool may_move(JobId job, Time now) const {
+    return !moved_.has(job) || moved_[job] == kNever || now - moved_[job] >= rest_;
+  }
+  void on_move(JobId job, Time now) {
+    if (!moved_.has(job)) moved_.resize(job.row() + std::size_t{1}, kNever);
+    moved_[job] = now;
+  }
+  // The job is over.
+  void forget(JobId job) {
+    if (moved_.has(job)) moved_[job] = kNever;
+  }
+
+  void save(Writer& writer) const {
+    for (JobId job : ids<JobId>(moved_.size())) {
+      if (moved_[job] == kNever) continue;
+      writer.id(job);
+      writer.time(moved_[job]);
+    }
+    writer.id(JobId::none());
+  }
+  // REQUIRES: nothing was called before.
+  void load(Reader& reader) {
+    for (JobId job = reader.id<JobId>(); !job.is_none() && reader.ok(); job = reader.id<JobId>()) {
+      on_move(job, reader.time());
+    }
+  }
+
+ private:
+  static constexpr Time kNever{-1};
+
+  const Duration rest_;
+  IdVector<JobId, Time> moved_;  // when it was last moved
+};
+
+}  // namespace fairlead

@@ -1,0 +1,159 @@
+#include "fairlead/policy/gandiva_fair/turns.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace fairlead {
+
+void Turns::begin() {
+  left_.resize(homes_.nodes());
+  if (by_weight()) weights_.begin();
+}
+
+// --- The centre -------------------------------------------------------------------------------
+
+void Turns::choose_spreads(const View& view) {
+  order_.clear();
+  for (const Homes::Spread& spread : homes_.spreads()) {
+    for (Slice slice : spread.slices) left_[slice.node] = homes_.node(slice.node).usable();
+    order_.push_back(
+        {key(view, spread.client), spread.client.order, static_cast<std::uint32_t>(order_.size())});
+  }
+  std::ranges::sort(order_, {}, [](const Ranked& r) { return std::pair(r.key, r.order); });
+  for (const Ranked& ranked : order_) {
+    const Homes::Spread& spread = homes_.spreads()[ranked.row];
+    homes_.spread_client(ranked.row).chosen = may_run(view, spread);
+    if (!spread.client.chosen) continue;
+    if (by_weight()) weights_.count_turn(view, spread.client);
+    for (Slice slice : spread.slices) left_[slice.node] -= slice.gpus;
+  }
+}
+
+// Smallest first.
+double Turns::key(const View& view, const StrideClient& client) const {
+  return by_weight() ? -weights_.urgency(view, client) : client.pass;
+}
+
+bool Turns::may_run(const View& view, const Homes::Spread& spread) {
+  const bool fits = std::ranges::all_of(
+      spread.slices, [&](Slice slice) { return left_[slice.node] >= slice.gpus; });
+  return fits && (by_weight() ? outweighs(view, spread) : is_next_in_stride(spread));
+}
+
+bool Turns::is_next_in_stride(const Homes::Spread& spread) const {
+  return std::ranges::all_of(spread.slices, [&](Slice slice) {
+    const Homes::Node& books = homes_.node(slice.node);
+    return !books.is_contended || books.queue.empty() ||
+           spread.client.pass <= mean_pass(books.queue);
+  });
+}
+
+// Where there is room for both, its nodes' own jobs lose nothing.
+bool Turns::outweighs(const View& view, const Homes::Spread& spread) {
+  double loss = 0;
+  for (Slice slice : spread.slices) {
+    if (!homes_.node(slice.node).is_contended) continue;
+    weigh(view, slice.node);
+    const std::uint32_t left = left_[slice.node];
+    loss += best_.worth(left) - best_.worth(left - slice.gpus);
+  }
+  return weights_.weight(view, spread.client) >= loss;
+}
+
+// --- One node ---------------------------------------------------------------------------------
+
+std::uint32_t Turns::left_on(NodeId node) const {
+  const Homes::Node& books = homes_.node(node);
+  return books.spreads.empty() ? books.gpus : left_[node];
+}
+
+void Turns::choose(const View& view, NodeId node) {
+  const std::span<StrideClient> queue = homes_.queue(node);
+  if (!by_weight()) {
+    gang_stride(queue, left_on(node), options_.rule != TurnRule::kStrict);
+    return;
+  }
+  if (options_.resident) {
+    choose_residents(view, node);
+  } else {
+    choose_by_weight(view, node);
+  }
+  for (const StrideClient& client : queue) {
+    if (client.chosen) weights_.count_turn(view, client);
+  }
+}
+
+// GPUs of the user's jobs on the node that came before, and now also this one's.
+double Turns::ahead(UserId user, std::uint32_t gpus) {
+  auto at = std::ranges::find(ahead_, user, &std::pair<UserId, double>::first);
+  if (at == ahead_.end()) at = ahead_.insert(at, {user, 0});
+  return std::exchange(at->second, at->second + gpus);
+}
+
+void Turns::weigh(const View& view, NodeId node) {
+  const std::span<StrideClient> queue = homes_.queue(node);
+  sort_by_pass(queue);
+  items_.clear();
+  ahead_.clear();
+  for (const StrideClient& client : queue) {
+    const double before = ahead(view.jobs.user[client.job], client.gpus);
+    items_.push_back({client.gpus, weights_.weight(view, client, before)});
+  }
+  best_.fill(items_, left_on(node));
+}
+
+void Turns::choose_by_weight(const View& view, NodeId node) {
+  weigh(view, node);
+  const std::span<StrideClient> queue = homes_.queue(node);
+  for (std::size_t i = 0; i < queue.size(); ++i) queue[i].chosen = best_.chosen()[i] != 0;
+}
+
+// The GPUs of its node that the job has, or had when it was suspended; 0: any will do.
+std::uint64_t Turns::own_gpus(const View& view, JobId job) const {
+  if (!options_.resident) return 0;
+  const Gang last = view.jobs.last_gang(job);
+  if (last.size() != 1 || last[0].node != homes_.of(job).node) return 0;
+  return view.jobs.gangs.gpu_masks(view.jobs.last[job])[0];
+}
+
+// In order of urgency, as sets of jobs that keep their GPUs are not to be had by size alone.
+void Turns::choose_residents(const View& view, NodeId node) {
+  constexpr double kTurns = 2;  // so far behind, a user's job takes other GPUs than its own
+  const std::span<StrideClient> queue = homes_.queue(node);
+  sort_by_pass(queue);
+  passes_.clear();
+  ahead_.clear();
+  for (StrideClient& client : queue) {
+    const UserId user = view.jobs.user[client.job];
+    client.own =
+        weights_.lag(user, homes_.of(client.job).type) > kTurns ? 0 : own_gpus(view, client.job);
+    passes_.emplace_back(client.pass, client.order);
+    client.pass = -weights_.urgency(view, client, ahead(user, client.gpus));
+    client.order = static_cast<std::uint32_t>(passes_.size() - 1);
+  }
+  gang_stride(queue, left_on(node));
+  for (StrideClient& client : queue) std::tie(client.pass, client.order) = passes_[client.order];
+}
+
+// --- Between quanta ---------------------------------------------------------------------------
+
+JobId Turns::next(const View& view, NodeId node, std::uint32_t free) const {
+  const std::vector<StrideClient>& queue = homes_.node(node).queue;
+  std::uint64_t taken = 0;
+  for (const StrideClient& client : queue) {
+    if (homes_.of(client.job).holds) taken |= own_gpus(view, client.job);
+  }
+  JobId next;
+  std::tuple<bool, double, std::uint32_t> least;
+  for (const StrideClient& client : queue) {
+    if (homes_.of(client.job).holds || client.gpus > free) continue;
+    const bool moves = (own_gpus(view, client.job) & taken) != 0;
+    const std::tuple key(moves, client.pass, client.order);
+    if (!next.is_none() && least < key) continue;
+    least = key;
+    next = client.job;
+  }
+  return next;
+}
+
+}  // namespace fairlead

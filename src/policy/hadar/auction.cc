@@ -1,0 +1,223 @@
+#include "fairlead/policy/hadar/auction.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace fairlead {
+
+void HadarAuction::decide(const View& view, Plan& plan, const Weigh& weigh) {
+  if (!dual_) dual_.emplace(view.cluster, options_.search);
+  const bool is_round = rounds_.due(view.now);
+  const bool all = is_round && options_.preempt;
+  const bool may_fill = is_round || options_.between != Between::kWait;
+  bool chosen = (all || (may_fill && plan.free().total() > 0)) && choose(view, plan, weigh, all);
+  const bool may_bid = options_.preempt && options_.between == Between::kBid;
+  if (!all && may_bid && !serves_newcomers(view, chosen)) chosen = choose(view, plan, weigh, true);
+  if (chosen) {
+    carry_out(plan);
+    if (is_round) note_prices(plan);
+  }
+  const bool any_runs = !plan.free().all_free();
+  const bool any_waits =
+      std::ranges::any_of(view.waiting, [&](JobId job) { return !plan.holds(job); });
+  const bool is_of_use = any_runs ? any_waits || options_.preempt : any_waits && !may_fill;
+  if (is_of_use) rounds_.wake(view.now, plan);
+}
+
+// False if nothing is to change.
+bool HadarAuction::choose(const View& view, const Plan& plan, const Weigh& weigh, bool all) {
+  collect_bids(view, plan, weigh, all);
+  if (all_are_content()) return false;
+  collect_free(view, plan, all);
+  clearing_.fit(view.cluster, bids_, free_);
+  set_prices(view);
+  dual_->solve({bids_, free_, prices_, clearing_});
+  return true;
+}
+
+// Whether all jobs that have just arrived are given a gang by the last choice.
+bool HadarAuction::serves_newcomers(const View& view, bool chosen) const {
+  const auto is_served = [&](JobId job) {
+    const auto bid = std::ranges::find(bids_, job, &HadarBid::job);
+    const bool has_bid = chosen && bid != bids_.end();
+    return has_bid && !dual_->gang(static_cast<std::size_t>(bid - bids_.begin())).empty();
+  };
+  return std::ranges::all_of(view.news, [&](const Event& event) {
+    return event.kind != EventKind::kArrived || is_served(event.job);
+  });
+}
+
+void HadarAuction::collect_bidders(const View& view, bool all) {
+  bidders_.clear();
+  const auto add = [&](JobId job) {
+    // One that is known to be done has not been heard to have ended: it bids for its last moment.
+    bidders_.push_back(
+        {.job = job, .remaining = std::max(view.work.remaining(job), milliseconds(1))});
+  };
+  for (JobId job : view.waiting) add(job);
+  if (!all) return;
+  for (JobId job : view.running) add(job);
+}
+
+void HadarAuction::collect_bids(const View& view, const Plan& plan, const Weigh& weigh, bool all) {
+  collect_bidders(view, all);
+  weigh(bidders_, all);
+  bids_.clear();
+  held_.clear();
+  worths_.clear();
+  // Bids point into both.
+  worths_.reserve(bidders_.size() * view.cluster.type_names.size() * kTiers);
+  std::size_t slices = 0;
+  for (const HadarBidder& bidder : bidders_) slices += plan.gang(bidder.job).size();
+  held_.reserve(slices);
+  for (const HadarBidder& bidder : bidders_) add_bid(view, plan.gang(bidder.job), bidder);
+  sort_bids();
+}
+
+// By falling worth per GPU.
+void HadarAuction::sort_bids() {
+  order_.clear();
+  for (std::uint32_t i = 0; i < bids_.size(); ++i) {
+    order_.push_back({.density = bids_[i].best() / bids_[i].gpus, .job = bids_[i].job, .bid = i});
+  }
+  std::ranges::sort(order_, [](const Rank& a, const Rank& b) {
+    return a.density != b.density ? a.density > b.density : a.job < b.job;
+  });
+  sorted_bids_.clear();
+  for (const Rank& rank : order_) sorted_bids_.push_back(bids_[rank.bid]);
+  std::swap(bids_, sorted_bids_);
+}
+
+void HadarAuction::add_bid(const View& view, Gang held, const HadarBidder& bidder) {
+  const JobId job = bidder.job;
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  const auto rate = [&](GpuTypeId type, Tier tier) {
+    return view.speed.rate(job, type, gpus, tier).value_or(Rate{0}).value();
+  };
+  HadarBid bid{.job = job,
+               .gpus = gpus,
+               .task_gpus = view.jobs.task_gpus[job],
+               .held = {},
+               .held_worth = 0,
+               .worth = {}};
+  const std::size_t first = worths_.size();
+  for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
+    const bool can_run = (view.jobs.types[job] & type_bit(type)) != 0;
+    for (std::size_t tier = 0; tier < kTiers; ++tier) {
+      const bool exists = can_run && Tier(tier) >= view.speed.best_tier(gpus);
+      worths_.push_back(exists ? worth(bidder, gpus, rate(type, Tier(tier)), {}) : 0);
+    }
+  }
+  bid.worth = std::span(worths_).subspan(first);
+  if (!held.empty()) {
+    const Tier tier = view.cluster.tier_of(held);
+    double slowest = std::numeric_limits<double>::infinity();
+    for (Slice slice : held) {
+      slowest = std::min(slowest, rate(view.cluster.node_type[slice.node], tier));
+    }
+    bid.held_worth = worth(bidder, gpus, slowest, options_.switch_cost);
+    const std::size_t first_held = held_.size();
+    held_.insert(held_.end(), held.begin(), held.end());
+    bid.held = Gang(held_).subspan(first_held);
+  }
+  bids_.push_back(bid);
+}
+
+// Of a round on a gang of that rate. A job that goes on where it is saves a switch, of its own
+// if it would move, or of its next start if it would wait. It may have to be saved every round, or
+// once if the job ends sooner. A job that waits must start some time, so it is not charged for
+// that.
+double HadarAuction::worth(const HadarBidder& bidder, std::uint32_t gpus, double rate,
+                           Duration saved) const {
+  if (!(rate > 0)) return 0;
+  const double running_s =
+      std::min(to_seconds(options_.round), to_seconds(bidder.remaining) / rate);
+  return bidder.weight * gpus * rate * (running_s + to_seconds(saved)) / running_s;
+}
+
+// Every job runs, and none could have anything better.
+bool HadarAuction::all_are_content() const {
+  return std::ranges::all_of(
+      bids_, [](const HadarBid& bid) { return !bid.held.empty() && bid.held_worth >= bid.best(); });
+}
+
+void HadarAuction::collect_free(const View& view, const Plan& plan, bool all) {
+  free_.on.resize(view.cluster.nodes());
+  for (NodeId node : ids<NodeId>(free_.on.size())) {
+    free_.on[node] = static_cast<std::uint16_t>(plan.free().on(node));
+  }
+  free_.of_type.resize(view.cluster.type_names.size());
+  capacity_.resize(free_.of_type.size());
+  for (GpuTypeId type : ids<GpuTypeId>(free_.of_type.size())) {
+    free_.of_type[type] = plan.free().of(type);
+    capacity_[type.row()] = plan.free().capacity(type);
+  }
+  if (!all) return;
+  for (JobId job : view.running) free_.give(view.cluster, plan.gang(job));
+}
+
+void HadarAuction::set_prices(const View& view) {
+  ranges_.assign(view.cluster.type_names.size(), {});
+  if (options_.prices == Prices::kNone) return prices_.set(ranges_, capacity_);
+  // When idle, a quarter of the least that any job would pay for anything: so every job buys.
+  double idle = std::numeric_limits<double>::infinity();
+  for (const HadarBid& bid : bids_) {
+    double least = std::numeric_limits<double>::infinity();
+    for (double worth : bid.worth) {
+      if (worth > 0) least = std::min(least, worth);
+    }
+    idle = std::min(idle, least / bid.gpus / 4);
+  }
+  for (GpuTypeId type : ids<GpuTypeId>(ranges_.size())) {
+    double full = 0;
+    for (const HadarBid& bid : bids_) full = std::max(full, bid.best_on(type) / bid.gpus);
+    // DEVIATION: a full type costs what the first job that gets none would pay, not the most that
+    // any would: at that price the last GPUs are bought by no job but the first in order.
+    if (options_.prices == Prices::kClearing) full = std::min(full, clearing_.price(type));
+    ranges_[type.row()] = {.idle = std::min(idle, full), .full = full};
+  }
+  prices_.set(ranges_, capacity_);
+}
+
+void HadarAuction::carry_out(Plan& plan) {
+  const auto keeps = [&](std::size_t i) {
+    return std::ranges::equal(bids_[i].held, dual_->gang(i));
+  };
+  for (std::size_t i = 0; i < bids_.size(); ++i) {
+    if (!bids_[i].held.empty() && !keeps(i)) plan.stop(bids_[i].job);
+  }
+  for (std::size_t i = 0; i < bids_.size(); ++i) {
+    const Gang gang = dual_->gang(i);
+    if (gang.empty() || keeps(i)) continue;
+    for (Slice slice : gang) plan.take(slice.node, slice.gpus);
+    plan.place(bids_[i].job);
+    plan.note(note::Payoff{bids_[i].job, note::Millionths::of(dual_->payoff(i))});
+  }
+}
+
+void HadarAuction::note_prices(Plan& plan) {
+  noted_prices_.resize(capacity_.size());
+  for (GpuTypeId type : ids<GpuTypeId>(capacity_.size())) {
+    const double price = prices_.price(type, dual_->free().of_type[type]);
+    const note::Millionths noted = note::Millionths::of(price);
+    if (noted.steps == noted_prices_[type.row()]) continue;
+    noted_prices_[type.row()] = noted.steps;
+    plan.note(note::Price{UserId::none(), UserId::none(), type, noted});
+  }
+}
+
+void HadarAuction::save(Writer& writer) const {
+  rounds_.save(writer);
+  writer.u64(noted_prices_.size());
+  for (std::int64_t price : noted_prices_) writer.i64(price);
+}
+
+void HadarAuction::load(Reader& reader) {
+  rounds_.load(reader);
+  noted_prices_.clear();
+  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
+    noted_prices_.push_back(reader.i64());
+  }
+}
+
+}  // namespace fairlead

@@ -1,0 +1,103 @@
+// HadarAuction: rounds in which jobs bid for GPUs, and gangs may mix GPU types (IPDPS 2024; only its
+// abstract and accounts by others were at hand, the rest is reconstructed).
+//
+// Every round each job, running or waiting, says what gangs are worth to it, the dual subroutine
+// (dual.h) chooses at prices that rise with what is given out (prices.h), and a job that keeps its
+// gang goes on undisturbed. Between rounds idle GPUs are sold among the waiting jobs. If a job that
+// arrives then gets none of them, all jobs bid again at once: a short job would else wait for most of
+// a round, many times as long as it runs.
+//
+// What a gang is worth: its job's weight x GPUs x rate, and the switch that is saved if it is held
+// already. Weights are the policy's; progress is what a round can add to it.
+//
+// Cost of a round, and of an arrival that is not served by what is idle: that of weighing, O(jobs log
+// jobs x types) and that of the search; of other decisions the same for the jobs that wait, if a GPU
+// is idle; else O(news).
+#pragma once
+
+#include "fairlead/policy/hadar/dual.h"
+#include "fairlead/policy/kit/rounds.h"
+#include "fairlead/policy/policy.h"
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace fairlead {
+
+// A job that bids.
+struct HadarBidder {
+  JobId job;
+  Duration remaining;  // at speed 1
+  double weight = 0;   // above 0: what progress at speed 1 of one GPU is worth
+};
+
+class HadarAuction {
+ public:
+  enum class Between : std::uint8_t {
+    kBid,   // as kFill; and all jobs bid if one that arrives gets nothing
+    kFill,  // idle GPUs are sold to jobs that wait
+    kWait,
+  };
+  // The price of a type in full use: what the first job that gets none would pay; the most that any
+  // would; or none, at any use.
+  enum class Prices : std::uint8_t { kClearing, kPaper, kNone };
+
+  struct Options {
+    Duration round;
+    Duration switch_cost;  // expected
+    HadarSearch search;
+    Prices prices;
+    bool preempt;  // running jobs bid again in each round
+    Between between;
+  };
+
+  explicit HadarAuction(const Options& options) : options_(options), rounds_(options.round) {}
+
+  // Sets the weights of the bidders; `all`: those that run are among them.
+  using Weigh = std::function<void(std::vector<HadarBidder>& bidders, bool all)>;
+  // One decision: chooses gangs where it is time to, and asks to be woken for the next round.
+  void decide(const View& view, Plan& plan, const Weigh& weigh);
+
+  void save(Writer& writer) const;
+  void load(Reader& reader);
+
+ private:
+  struct Rank {
+    double density = 0;  // best worth per GPU
+    JobId job;
+    std::uint32_t bid = 0;
+  };
+
+  bool choose(const View& view, const Plan& plan, const Weigh& weigh, bool all);
+  bool serves_newcomers(const View& view, bool chosen) const;
+  void collect_bidders(const View& view, bool all);
+  void collect_bids(const View& view, const Plan& plan, const Weigh& weigh, bool all);
+  void add_bid(const View& view, Gang held, const HadarBidder& bidder);
+  void sort_bids();
+  double worth(const HadarBidder& bidder, std::uint32_t gpus, double rate, Duration saved) const;
+  bool all_are_content() const;
+  void collect_free(const View& view, const Plan& plan, bool all);
+  void set_prices(const View& view);
+  void carry_out(Plan& plan);
+  void note_prices(Plan& plan);
+
+  const Options options_;
+  Rounds rounds_;
+  std::vector<std::int64_t> noted_prices_;  // by type, as last noted
+
+  // Of the decision under way.
+  std::optional<HadarDual> dual_;
+  std::vector<HadarBidder> bidders_;
+  std::vector<HadarBid> bids_, sorted_bids_;
+  std::vector<Rank> order_;
+  std::vector<double> worths_;           // the bids point here
+  std::vector<Slice> held_;              // and here
+  std::vector<std::uint32_t> capacity_;  // by type: GPUs on nodes that are up
+  HadarFree free_;
+  HadarClearing clearing_;
+  std::vector<HadarPrices::Range> ranges_;
+  HadarPrices prices_;
+};
+
+}  // namespace fairlead

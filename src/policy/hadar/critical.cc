@@ -1,0 +1,79 @@
+#include "fairlead/policy/hadar/critical.h"
+
+#include "fairlead/solve/time_shares.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fairlead {
+namespace {
+
+// Hysteresis: a running job counts as that much more critical, so that a small difference stops
+// no job.
+constexpr double kAhead = 0.05;
+// Jobs keep arriving as long as some came within this fraction of the time in which all that is here
+// could be done: chosen.
+constexpr double kLull = 0.1;
+
+// All that is here, to be done soonest; into `alone_s` each bidder's time left on its fastest type.
+ShareProblem all_work(const View& view, const Plan& plan, std::span<const HadarBidder> bidders,
+                      std::vector<double>& alone_s) {
+  const std::size_t types = view.cluster.type_names.size();
+  ShareProblem everything;
+  for (GpuTypeId type : ids<GpuTypeId>(types)) {
+    everything.gpus.push_back(plan.free().capacity(type));
+  }
+  for (const HadarBidder& bidder : bidders) {
+    const std::uint32_t gpus = view.jobs.gpus[bidder.job];
+    double fastest = 0;
+    for (GpuTypeId type : ids<GpuTypeId>(types)) {
+      const bool can_run = (view.jobs.types[bidder.job] & type_bit(type)) != 0 &&
+                           gpus <= everything.gpus[type.row()];
+      const double rate = can_run ? view.speed.best_rate(bidder.job, type, gpus).value() : 0;
+      everything.rate.push_back(rate);
+      fastest = std::max(fastest, rate);
+    }
+    const bool runs_on_one_type = fastest > 0;
+    alone_s.push_back(runs_on_one_type ? to_seconds(bidder.remaining) / fastest : 0);
+    everything.gang.push_back(gpus);
+    everything.count.push_back(1);
+    everything.floor.push_back(0);
+    everything.part.push_back(runs_on_one_type ? to_seconds(bidder.remaining) : 0);
+  }
+  return everything;
+}
+
+}  // namespace
+
+void HadarCritical::hear(const View& view) {
+  const auto arrives = [](const Event& event) { return event.kind == EventKind::kArrived; };
+  if (std::ranges::any_of(view.news, arrives)) arrivals_.hear(view.now);
+}
+
+void HadarCritical::put_first(const View& view, const Plan& plan,
+                              std::vector<HadarBidder>& bidders) {
+  if (fraction_ >= 1 || bidders.empty()) return;
+  std::vector<double> alone_s;
+  const Result<Shares> shares = raise_level(all_work(view, plan, bidders, alone_s));
+  FL_CHECK(shares.has_value(), "{}", shares.error().message);
+  if (!(shares->objective > 0)) return;
+  if (arrivals_.go_on(view.now, Duration{std::llround(1000 * kLull / shares->objective)})) return;
+  parts_.clear();
+  for (std::size_t i = 0; i < bidders.size(); ++i) {
+    const double ahead = plan.holds(bidders[i].job) ? kAhead : 0;
+    parts_.push_back({alone_s[i] * shares->objective + ahead, &bidders[i]});
+  }
+  std::ranges::stable_sort(parts_, std::greater<>(), &Part::alone);
+  // Not at the cost of all other jobs: at most half of the GPUs.
+  std::uint32_t left = view.cluster.gpus / 2;
+  const double most = std::ranges::max(bidders, {}, &HadarBidder::weight).weight;
+  for (const Part& part : parts_) {
+    if (part.alone <= fraction_) return;
+    const std::uint32_t gpus = view.jobs.gpus[part.bidder->job];
+    if (gpus > left) continue;
+    left -= gpus;
+    part.bidder->weight = most * (1 + part.alone);
+  }
+}
+
+}  // namespace fairlead

@@ -1,0 +1,113 @@
+// Processes that are no job, and jobs that leave their GPUs idle.
+
+#include "fairlead/serve/testing_daemon.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace fairlead {
+namespace {
+
+using nlohmann::json;
+
+json gpu(SimDaemon& daemon, std::size_t index) {
+  return json::parse(daemon.ask("GET", "/v1/cluster").body)["nodes"][0]["gpus"][index];
+}
+
+TEST(Server, AGpuOnWhichSomethingElseComputesIsGivenToNoJob) {
+  SimDaemon daemon("fifo");
+  daemon.io.set_gpus(2);
+  daemon.fail(Outage::kDaemon);  // a daemon that knows of them
+  daemon.io.add_foreign(1, Time{} + seconds(100));
+  daemon.run_to(10);
+  EXPECT_EQ(gpu(daemon, 1)["state"], "down");
+  EXPECT_EQ(gpu(daemon, 1)["foreign"][0],
+            (json{{"pid", 40001}, {"name", "python"}, {"user", "user9"}}));
+  const std::size_t both = daemon.submit({"work", "1000"}, 2);
+  daemon.run_to(90);
+  EXPECT_EQ(daemon.state(both), "waiting");
+  const std::string why = daemon.ask("GET", fmt::format("/v1/jobs/{}/why", both)).body;
+  EXPECT_NE(why.find("GPU 1: python of user9 (pid 40001) that is no job."), std::string::npos)
+      << why;
+  daemon.run_to(120);
+  EXPECT_EQ(daemon.state(both), "finished");
+  EXPECT_EQ(gpu(daemon, 1)["state"], "idle");
+}
+
+TEST(Server, AJobStaysWhereSomethingElseComesAndNoOtherComesAfterIt) {
+  SimDaemon daemon("fifo", "1xV100");
+  daemon.io.set_gpus(1);
+  daemon.fail(Outage::kDaemon);
+  const std::size_t first = daemon.submit({"work", "60000"});
+  const std::size_t second = daemon.submit({"work", "1000"});
+  daemon.io.add_foreign(0, Time{} + seconds(200));
+  daemon.run_to(30);
+  EXPECT_EQ(daemon.state(first), "running");
+  EXPECT_EQ(gpu(daemon, 0)["state"], "busy");
+  EXPECT_EQ(gpu(daemon, 0)["foreign"].size(), 1U);
+  daemon.run_to(100);
+  EXPECT_EQ(daemon.state(first), "finished");
+  EXPECT_EQ(daemon.state(second), "waiting");
+  EXPECT_EQ(gpu(daemon, 0)["state"], "down");
+  daemon.run_to(220);
+  EXPECT_EQ(daemon.state(second), "finished");
+  EXPECT_EQ(daemon.io.processes().problems(), std::vector<std::string>());
+}
+
+TEST(Server, ASuspendedJobDoesNotGoOnBesideSomethingElse) {
+  SimDaemon daemon("gandiva-fair:quantum_s=30", "1xV100");
+  daemon.io.set_gpus(1);
+  daemon.fail(Outage::kDaemon);
+  const std::size_t ann = daemon.submit({"work", "600000"}, 1, kAnn);
+  const std::size_t bob = daemon.submit({"work", "600000"}, 1, kBob);
+  daemon.run_to(100);
+  daemon.io.add_foreign(0, Time{} + seconds(1000));
+  daemon.run_to(300);
+  EXPECT_EQ(daemon.alive(ann).second + daemon.alive(bob).second, 0);
+  daemon.run_to(1200);
+  EXPECT_EQ(daemon.alive(ann).second + daemon.alive(bob).second, 1);
+  EXPECT_EQ(daemon.io.processes().problems(), std::vector<std::string>());
+}
+
+// The start is due as soon as the daemon finds that the job before has left.
+TEST(Server, ADaemonThatBeginsLooksForOthersBeforeItStartsAJob) {
+  SimDaemon daemon("fifo", "1xV100");
+  daemon.io.set_gpus(1);
+  daemon.fail(Outage::kDaemon);
+  const std::size_t first = daemon.submit({"work", "600000", "term=checkpoint:20000"});
+  const std::size_t second = daemon.submit({"work", "1000"});
+  daemon.ask("POST", fmt::format("/v1/jobs/{}/cancel", first));
+  daemon.io.add_foreign(0, Time{} + seconds(100));
+  daemon.run_to(10);
+  EXPECT_EQ(daemon.state(second), "starting");
+  daemon.fail(Outage::kDaemon, seconds(30));
+  daemon.run_to(50);
+  EXPECT_EQ(daemon.io.processes().problems(), std::vector<std::string>());
+  EXPECT_EQ(daemon.state(second), "waiting");
+  daemon.run_to(120);
+  EXPECT_EQ(daemon.state(second), "finished");
+}
+
+TEST(Server, AJobThatLeavesItsGpusIdleForLongIsNamed) {
+  SimDaemon daemon("fifo");
+  daemon.io.set_gpus(2);
+  daemon.fail(Outage::kDaemon);
+  daemon.io.set_busy_percent(0, 0);
+  daemon.io.set_busy_percent(1, 1);
+  const std::size_t idle = daemon.submit({"work", "6000000"});
+  const std::size_t busy = daemon.submit({"work", "6000000"});
+  daemon.run_to(590);
+  EXPECT_EQ(daemon.job(idle)["idle_s"], nullptr);
+  daemon.run_to(850);
+  EXPECT_NEAR(daemon.job(idle)["idle_s"].get<double>(), 845, 10);
+  EXPECT_EQ(daemon.job(busy)["idle_s"], nullptr);
+  const std::string why = daemon.ask("GET", fmt::format("/v1/jobs/{}/why", idle)).body;
+  EXPECT_NE(why.find("Its GPUs have been idle for 14 min."), std::string::npos) << why;
+  daemon.io.set_busy_percent(0, 30);
+  daemon.run_to(860);
+  EXPECT_EQ(daemon.job(idle)["idle_s"], nullptr);
+  EXPECT_EQ(daemon.state(idle), "running");
+}
+
+}  // namespace
+}  // namespace fairlead

@@ -1,0 +1,120 @@
+// Daemons on a machine in memory, for tests.
+#pragma once
+
+#include "fairlead/engine/tables.h"
+#include "fairlead/http/http.h"
+#include "fairlead/io/sim_io.h"
+#include "fairlead/serve/server.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fairlead {
+
+constexpr std::uint32_t kAnn = 1000;
+constexpr std::uint32_t kBob = 1001;
+
+// Daemons on one machine, one after another, and a client that asks one thing at a time.
+class SimDaemon : public SimClients {
+ public:
+  explicit SimDaemon(std::string policy = "gandiva-fair:quantum_s=60", const char* nodes = "2xV100")
+      : policy_(std::move(policy)), nodes_(nodes) {
+    io.set_clients(this);
+    open();
+  }
+
+  void open() {
+    auto opened = Server::open(io, {.machine = stand_in_machine(nodes_).value(),
+                                    .policy = policy_,
+                                    .grace = seconds(30),
+                                    .http_address = "127.0.0.1:8080",
+                                    .http_token = "secret"});
+    ASSERT_TRUE(opened.has_value()) << opened.error().message;
+    server = std::move(*opened);
+  }
+  void fail(Outage outage, Duration time = seconds(1)) {
+    server.reset();
+    io.restart(outage, time);
+    open();
+  }
+  // Until the clock of the machine is there.
+  void run_to(int s) {
+    const Time until = Time{} + seconds(s);
+    const ConnectionId connection = io.connect({});
+    io.hang_up(connection, until - io.time());  // something happens then
+    while (io.time() < until) ASSERT_TRUE(server->step().value_or(false));
+  }
+  HttpMessage ask(std::string_view method, std::string_view target, const nlohmann::json& body = {},
+                  std::uint32_t uid = kAnn) {
+    return ask_as({.uid = uid, .gid = uid, .is_admin = uid == 0},
+                  http_request(method, target, body.is_null() ? "" : body.dump()));
+  }
+  // Over TCP; `headers`: of the request, each with its end of line.
+  HttpMessage ask_over_tcp(std::string_view first_line, std::string_view headers) {
+    return ask_as({.uid = kNoUser, .gid = kNoUser, .is_unknown = true},
+                  fmt::format("{} HTTP/1.1\r\n{}Content-Length: 0\r\n\r\n", first_line, headers));
+  }
+  HttpMessage ask_as(const Peer& peer, std::string request) {
+    answer_.reset();
+    HttpReader reader(HttpReader::Of::kResponses);
+    reader_ = &reader;
+    const ConnectionId connection = io.connect(peer);
+    io.client_send(connection, std::move(request), {});
+    while (!answer_) {
+      if (!server->step().value_or(false)) break;
+    }
+    io.hang_up(connection, {});
+    reader_ = nullptr;
+    return answer_.value_or(HttpMessage());
+  }
+  // Of a job that does what SimWork says of `command`. `more`: fields of the request.
+  std::size_t submit(std::vector<std::string> command, int gpus = 1, std::uint32_t uid = kAnn,
+                     const nlohmann::json& more = nlohmann::json::object()) {
+    nlohmann::json request = {{"command", command}, {"folder", "/data"}, {"gpus", gpus}};
+    request.update(more);
+    const HttpMessage answer = ask("POST", "/v1/jobs", request, uid);
+    EXPECT_EQ(answer.status, 201) << answer.body;
+    return nlohmann::json::parse(answer.body)["id"].get<std::size_t>();
+  }
+  nlohmann::json job(std::size_t id) {
+    return nlohmann::json::parse(ask("GET", fmt::format("/v1/jobs/{}", id)).body);
+  }
+  std::string state(std::size_t id) { return job(id)["state"].get<std::string>(); }
+  // How many tasks of the job live, and how many of them are not frozen.
+  std::pair<int, int> alive(std::size_t id) const {
+    std::pair<int, int> count;
+    for (const auto& [name, task] : io.processes().all()) {
+      if (task.id.job.row() != id || !task.is_alive()) continue;
+      ++count.first;
+      count.second += task.is_thawed() ? 1 : 0;
+    }
+    return count;
+  }
+
+  void wake(std::uint64_t) override {}
+  void received(ConnectionId, std::string_view bytes) override {
+    if (reader_ == nullptr) return;
+    raw = bytes;
+    EXPECT_TRUE(reader_->feed(bytes));
+    answer_ = reader_->next();
+  }
+  void closed(ConnectionId) override {}
+
+  SimIo io{1, {}};
+  std::unique_ptr<Server> server;
+  std::string raw;  // the bytes that came last
+
+ private:
+  std::string policy_;
+  const char* nodes_;
+  HttpReader* reader_ = nullptr;
+  std::optional<HttpMessage> answer_;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,67 @@
+// The auction of one pair of GPU types at the second price: slow GPUs buy fast ones.
+//
+// The highest bid buys from the lowest ask, at the highest speedup of a user that is below the bid, and
+// so on while that price is above the ask (Gandiva_fair, EuroSys 2020, slides). Ours: no user knows its
+// speedup to the last digit, so a user's bids are spread evenly over the tenth below its speedup, and
+// its asks over the tenth above it. So users of equal or nearly equal speedups bid and ask
+// together, at a price that is below what all of them gain, and a small change of a speedup changes
+// the outcome by little. Of users that are more than a tenth apart it is the slides' rule.
+// Ours too: no user sells so much that the GPUs it has are more than it can use.
+//
+// All sales together leave none with less throughput: buyers pay less than their speedup, and
+// sellers get more than theirs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace fairlead {
+
+// Holds the workspace: nothing is allocated once it and `out` have reached their largest size.
+class SecondPrice {
+ public:
+  struct User {
+    double speedup;  // on a fast GPU, relative to a slow one
+    double slow;     // GPUs to buy with
+    double fast;     // GPUs to sell
+    double room;     // GPUs more than it has that it can use; may be infinite
+  };
+  struct Sale {
+    std::uint32_t buyer;  // row of the users
+    std::uint32_t seller;
+    double fast_gpus;
+    double price;  // slow GPUs for a fast one
+  };
+
+  // Writes the sales to `out`, one for each buyer and seller that have any, in order of seller and
+  // buyer. REQUIRES: users in order of speedup, all > 0; GPUs >= 0, and finite.
+  // O(users^2), and less where few speedups are within a tenth of each other.
+  void sell(std::span<const User> users, std::vector<Sale>& out);
+
+ private:
+  // GPUs of a user per unit of the level of bids or asks.
+  struct Stake {
+    std::uint32_t user;
+    double density;
+  };
+
+  void list_cuts();
+  double price_below(double bid) const;
+  double find_bidders(double low);
+  double find_askers(double low);
+  double until_one_is_full(double supply, double price) const;
+  void record(double fast_gpus, double price, double demand, double supply);
+  void merge_sales(std::vector<Sale>& out);
+
+  std::span<const User> users_;
+  std::vector<double> rooms_;
+  std::vector<double> bid_cuts_;  // falling; between two of them the same users bid
+  std::vector<double> ask_cuts_;  // rising; likewise
+  std::vector<Stake> bidders_;
+  std::vector<Stake> askers_;
+  std::vector<Sale> sales_;
+};
+
+}  // namespace fairlead

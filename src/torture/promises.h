@@ -1,0 +1,55 @@
+// What clients were told to be done: by this a daemon is judged, whatever it remembers.
+#pragma once
+
+#include "fairlead/io/sim_tasks.h"
+#include "fairlead/model/jobs.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fairlead {
+
+// One submission; each has another name.
+struct Submitted {
+  std::string name;
+  std::uint32_t uid = 0;
+  std::uint32_t gpus = 1;
+  SimWork work;
+  Duration limit{};  // zero: none
+  std::optional<JobId> acknowledged{};
+};
+
+struct Promises {
+  std::vector<Submitted> submissions;
+  std::map<std::string, std::size_t, std::less<>> by_name;
+  std::map<JobId, std::size_t> acknowledged;  // to positions in `submissions`
+  std::map<JobId, std::string> ended;         // in which state, as the API has it
+  std::set<JobId> cancels_asked;              // whatever became of that
+  std::set<JobId> cancelled;                  // that was acknowledged
+  // What was acknowledged last, where nothing else was asked for since.
+  std::set<JobId> held;
+  std::map<std::string, std::int64_t> tickets;  // of users
+  // Changes of one of these that are under way, or were and it is not known what became of them.
+  struct Asked {
+    int count = 0;
+    bool is_contested = false;  // there were two at a time, in either order
+    void add() { is_contested = ++count > 1 || is_contested; }
+    // True if what was asked for is so now.
+    bool settle() { return --count == 0 && !std::exchange(is_contested, false); }
+  };
+  std::map<JobId, Asked> holds_asked;
+  std::map<std::string, Asked> tickets_asked;
+  // The first thing that a client found wrong; empty: nothing.
+  std::string problem;
+
+  void wrong(std::string what) {
+    if (problem.empty()) problem = std::move(what);
+  }
+};
+
+}  // namespace fairlead

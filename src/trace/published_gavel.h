@@ -1,0 +1,24 @@
+// The very jobs behind Gavel's published curves (Narayanan et al., OSDI 2020): the workload of
+// gavel_workload.h, drawn with the random numbers of the authors' simulator, which is a Python
+// program, for its seed. It draws jobs from one generator (seed + 2) and arrivals from another
+// (seed + 3), and has its models in an order of its own. The published curves are of seed 0.
+#pragma once
+
+#include "fairlead/trace/job_stream.h"
+
+#include <cstdint>
+
+namespace fairlead {
+
+struct PublishedGavel {
+  JobStream stream;  // its seed: the simulator's, of 32 bits
+  // One job of five has high priority: it belongs to the user "high", whose jobs weigh
+  // kHighPriority. That is one more draw for each job, so the jobs are others.
+  bool priorities = false;
+};
+inline constexpr std::int64_t kHighPriority = 5;
+
+// The same jobs wherever the C library rounds pow and log alike. Errors: an option out of its range.
+Result<Workload> generate_published_gavel(const PublishedGavel& published);
+
+}  // namespace fairlead

@@ -1,0 +1,279 @@
+"""What users, operators and kubelets do, on a real API server: each scenario is a cluster of its own.
+
+A scenario returns what it measured; AssertionError: what should be is not. All of them are judged by the
+kubelets' own log: no GPU held twice, no half gang for long, no job lost.
+"""
+
+import time
+
+from bed import Ask, Bed, Judgement, until
+from measure import Holds, gpu_time
+
+FACTOR = 60
+HALF_GANG_LIMIT_S = 5  # real; a fault may leave half a gang until the server is back
+SETTINGS = ["models=slides", "reference_gpu=V100"]
+
+
+def gangs(count=6, users=("ann", "bob"), pods=2, gpus=8, work_s=300.0, model="GRU", **more):
+    return [Ask(f"j{row}", users[row % len(users)], pods, gpus, work_s, model, time_s=work_s / FACTOR, **more)
+            for row in range(count)]
+
+
+def submit(bed, asks):
+    for user in {ask.user for ask in asks}:
+        bed.name_space(user)
+    for ask in asks:
+        bed.submit(ask)
+
+
+def done_of(bed):
+    return {line["job"] for line in bed.history() if line["what"] == "done"}
+
+
+def await_done(bed, asks, limit_s=240):
+    names = {f"{ask.user}/{ask.name}" for ask in asks}
+    until(lambda: names <= done_of(bed), limit_s, lambda: f"done: {names - done_of(bed)}", pause_s=0.3)
+
+
+def judge(bed, asks, half_limit_s=HALF_GANG_LIMIT_S, refused=0, has_rights=True):
+    history = bed.history()
+    found = Judgement(history, bed.gpus_of_node(), asks)
+    assert not found.twice, "GPUs were held twice"
+    assert not found.lost, f"jobs are lost: {found.lost}"
+    assert found.longest_half_s <= half_limit_s, f"half a gang held GPUs for {found.longest_half_s} s"
+    assert found.refused <= refused, f"{found.refused} pods were refused"
+    said = [line for name, one in bed.plane.processes.items() if name.startswith("fairlead") for line in one.said().splitlines()]
+    assert not (has_rights and any("a right is missing" in line for line in said)), said
+    return {"jobs": len(asks), "done": len(found.done), "half_gang_s": found.longest_half_s, "refused": found.refused,
+            "begins": sum(line["what"] == "begins" for line in history)}
+
+
+def progress_is_kept(bed, ask):
+    """What a gang begins with is what it had when it ended."""
+    had, name = 0.0, f"{ask.user}/{ask.name}"
+    for line in bed.history():
+        if line.get("job") == name and line["what"] == "ends":
+            had = line["progress"]
+        elif line.get("job") == name and line["what"] == "begins":
+            assert abs(line["progress"] - had) < 0.01, (name, had, line)
+
+
+# --- Users ----------------------------------------------------------------------------------------
+
+
+def takes_turns(policy, **more):
+    asks = gangs(**more)
+    with Bed("2xV100:8,2xK80:8", SETTINGS, FACTOR) as bed:
+        bed.fairlead(policy)
+        begun = time.monotonic()
+        submit(bed, asks)
+        await_done(bed, asks)
+        return {**judge(bed, asks), "took_s": time.monotonic() - begun}
+
+
+def gandiva_fair():
+    """Gangs of two pods under gandiva-fair, by turns."""
+    return takes_turns("gandiva-fair:quantum_s=4")
+
+
+def tiresias():
+    """Likewise under tiresias."""
+    return takes_turns("tiresias:limits=100/400")
+
+
+def hadar():
+    """Likewise under hadar."""
+    return takes_turns("hadar:round_s=6,switch_s=1")
+
+
+def dally():
+    """Likewise under dally, which waits for GPUs close together."""
+    return takes_turns("dally:node_s=2,rack_s=4,least_s=1", pods=2, gpus=4)
+
+
+def own_suspension():
+    """A user suspends a running Job, which frees its GPUs and is held, and lets it go on."""
+    held, other = gangs(2, work_s=600.0)
+    with Bed("2xV100:8", SETTINGS, FACTOR) as bed:
+        bed.fairlead("fifo:skip=true")
+        submit(bed, [held])
+        until(lambda: bed.nodes_of(held), 30, "it runs")
+        submit(bed, [other])
+        begun = time.monotonic()
+        bed.suspend(held, True)
+        until(lambda: bed.nodes_of(other), 30, "another has its GPUs")
+        handed_s = time.monotonic() - begun
+        await_done(bed, [other])
+        assert not bed.nodes_of(held), "what its user holds does not run"
+        begun = time.monotonic()
+        bed.suspend(held, False)
+        until(lambda: bed.nodes_of(held), 30, "it goes on")
+        resumed_s = time.monotonic() - begun
+        await_done(bed, [held])
+        progress_is_kept(bed, held)
+        return {**judge(bed, [held, other]), "gpus_handed_over_s": handed_s, "resumed_s": resumed_s}
+
+
+def tickets():
+    """Tickets are edited while gangs run: from one each to three for ann."""
+    asks = gangs(4, work_s=30000.0)
+    with Bed("2xV100:8", SETTINGS, FACTOR) as bed:
+        bed.fairlead("gandiva-fair:quantum_s=2,horizon_s=20")
+        submit(bed, asks)
+        until(lambda: any(line["what"] == "begins" for line in bed.history()), 30, "one runs")
+        time.sleep(2)
+        before_ms = time.time() * 1000
+        time.sleep(24)
+        edited_ms = time.time() * 1000
+        bed.tell({"ann": 3})
+        time.sleep(32)
+        end_ms = time.time() * 1000
+        history = bed.history()
+
+        def share(begin_ms, end_ms):
+            held = Holds(history, 1, begin_ms).held
+            each = [gpu_time(held, 0, (end_ms - begin_ms) / 1000, user) for user in ("ann", "bob")]
+            return each[0] / sum(each)
+
+        before, after = share(before_ms, edited_ms), share(edited_ms, end_ms)
+        assert abs(before - 1 / 2) < 0.1 and abs(after - 3 / 4) < 0.1, (before, after)
+        found = judge(bed, [])
+        return {**found, "share_of_ann_1_to_1": before, "share_of_ann_3_to_1": after}
+
+
+def described():
+    """What became of a Job is in `kubectl describe`."""
+    asks = gangs(2, work_s=600.0)
+    refused = Ask("none", "ann", 1, 0, 60.0)
+    with Bed("2xV100:8", SETTINGS, FACTOR) as bed:
+        bed.fairlead("gandiva-fair:quantum_s=3")
+        submit(bed, [*asks, refused])
+        await_done(bed, asks)
+        text = bed.kubectl("describe", "job", "-n", asks[0].user, asks[0].name)
+        for word in ("Placed", "1 pod on n0, 1 pod on n1", "Suspended", "its turn is over"):
+            assert word in text, (word, text)
+        why = bed.kubectl("describe", "job", "-n", "ann", "none")
+        assert "Refused" in why and "ask for no" in why, why
+        return judge(bed, asks)
+
+
+def keeps_its_budget(is_named):
+    """Gangs want turns; one stays as long as its budget does not let it stop. How it was let go."""
+    kept, other = Ask("kept", "ann", 2, 8, 900.0, "GRU", is_named=is_named), Ask("other", "bob", 2, 8, 300.0, "GRU")
+    stops = lambda: [line for line in bed.history() if line["what"] == "stopped" and line["pod"].startswith("ann/kept-")]
+    with Bed("2xV100:8", SETTINGS, FACTOR) as bed:
+        bed.fairlead("gandiva-fair:quantum_s=3")
+        submit(bed, [kept])
+        until(lambda: bed.nodes_of(kept), 30, "it runs")
+        bed.budget(kept, 2)
+        submit(bed, [other])
+        time.sleep(12)  # four turns
+        assert not stops() and not bed.nodes_of(other), (stops(), bed.nodes_of(other))
+        bed.budget(kept, 0)
+        begun = time.monotonic()
+        until(lambda: bed.nodes_of(other), 60, "the other has its turn")
+        handed_s = time.monotonic() - begun
+        assert len(stops()) == 2, stops()
+        was_suspended = any(c["type"] == "Suspended" for c in bed.job(kept)["status"].get("conditions", []))
+        assert was_suspended != is_named, bed.job(kept)
+        await_done(bed, [kept, other])
+        progress_is_kept(bed, kept)
+        return {**judge(bed, [kept, other]), "gpus_handed_over_s": handed_s}
+
+
+def budget_and_suspension():
+    """A PodDisruptionBudget keeps a Job on its GPUs; once it lets it go, the Job is suspended in turn."""
+    return keeps_its_budget(is_named=False)
+
+
+def budget_and_eviction():
+    """Likewise pods that name their gang, which are evicted; they are made again and go on."""
+    return keeps_its_budget(is_named=True)
+
+
+# --- Operators and nodes --------------------------------------------------------------------------
+
+
+def moves_to_another_type():
+    """A node of V100 is emptied by kubectl cordon: gangs that had turns there go on on one of K80."""
+    asks = gangs(2, pods=1, work_s=900.0)
+    with Bed("1xV100:8,1xK80:8", SETTINGS, FACTOR) as bed:
+        bed.fairlead("gandiva-fair:quantum_s=3")
+        bed.kubectl("cordon", "n1")
+        submit(bed, asks)
+        began = lambda node: [line for line in bed.history() if line["what"] == "begins" and node in line["nodes"]]
+        until(lambda: len({line["job"] for line in began("n0")}) == 2, 60, "both had a turn on V100")
+        bed.kubectl("uncordon", "n1")
+        bed.kubectl("cordon", "n0")
+        begun = time.monotonic()
+        until(lambda: began("n1"), 60, "one goes on on K80")
+        moved_s = time.monotonic() - begun
+        moved = began("n1")[0]
+        assert moved["place"] == "migrate" and moved["progress"] > 0 and moved["speed"] < 0.5, moved
+        bed.kubectl("uncordon", "n0")
+        await_done(bed, asks)
+        for ask in asks:
+            progress_is_kept(bed, ask)
+        return {**judge(bed, asks), "moved_s": moved_s, "moves": sum(line.get("place") == "migrate" for line in bed.history())}
+
+
+def foreign_pods():
+    """A pod of another scheduler takes GPUs: fairlead keeps off them until it is gone."""
+    asks = gangs(2, pods=1, gpus=8, work_s=600.0)
+    with Bed("2xV100:8", SETTINGS, FACTOR) as bed:
+        bed.foreign_pod("theirs", "n0", 4)
+        until(lambda: any(line["what"] == "admitted" for line in bed.history()), 30, "it runs")
+        bed.fairlead("fifo:skip=true")
+        submit(bed, asks)
+        until(lambda: any(bed.nodes_of(ask) for ask in asks), 30, "one runs")
+        time.sleep(3)
+        assert [bed.nodes_of(ask) for ask in asks if bed.nodes_of(ask)] == [["n1"]]
+        begun = time.monotonic()
+        bed.api.do("DELETE", "/api/v1/namespaces/others/pods/theirs")
+        until(lambda: all(bed.nodes_of(ask) for ask in asks), 30, "both run")
+        used_s = time.monotonic() - begun
+        await_done(bed, asks)
+        return {**judge(bed, asks), "gpus_used_again_s": used_s}
+
+
+def node_down_and_up():
+    """A node is lost: its gang goes on elsewhere from a checkpoint, and the node is used again."""
+    asks = gangs(2, pods=2, gpus=8, work_s=1200.0)
+    with Bed("5xV100:8", SETTINGS, FACTOR) as bed:
+        bed.fairlead("fifo:skip=true")
+        submit(bed, asks)
+        until(lambda: all(bed.nodes_of(ask) for ask in asks), 30, "both run")
+        lost = bed.nodes_of(asks[0])[0]
+        begun = time.monotonic()
+        bed.mark_node(lost, "bed/down", "true")
+        until(lambda: bed.nodes_of(asks[0]) and lost not in bed.nodes_of(asks[0]), 90, "it runs elsewhere")
+        elsewhere_s = time.monotonic() - begun
+        bed.mark_node(lost, "bed/down", None)
+        until(lambda: bed.is_ready(), 60, "the node is back")
+        more = Ask("more", "ann", 1, 8, 300.0, "GRU")
+        submit(bed, [more])
+        until(lambda: bed.nodes_of(more), 60, "the node is used again")
+        await_done(bed, [*asks, more])
+        return {**judge(bed, [*asks, more], half_limit_s=elsewhere_s + 5), "runs_elsewhere_s": elsewhere_s}
+
+
+def refused_by_a_kubelet():
+    """A node offers GPUs that its kubelet does not have: a start fails, and the job runs later."""
+    asks = gangs(2, pods=1, gpus=8, work_s=900.0, retries=6)
+    with Bed("1xV100:8", SETTINGS, FACTOR) as bed:
+        offer = lambda gpus: bed.api.do("PATCH", "/api/v1/nodes/n0/status", {"status": {
+            kind: {"nvidia.com/gpu": str(gpus)} for kind in ("capacity", "allocatable")}}, "application/merge-patch+json")
+        offer(16)
+        bed.fairlead("fifo:skip=true")
+        submit(bed, asks)
+        until(lambda: any(line["what"] == "refused" for line in bed.history()), 30, "a pod is refused")
+        offer(8)
+        await_done(bed, asks)
+        found = judge(bed, asks, refused=20)
+        assert found["refused"] >= 1
+        return found
+
+
+SCENARIOS = (
+    gandiva_fair, tiresias, hadar, dally, own_suspension, tickets, described, budget_and_suspension,
+    budget_and_eviction, moves_to_another_type, foreign_pods, node_down_and_up, refused_by_a_kubelet)

@@ -1,0 +1,99 @@
+// A kubelet for nodes that are not there, and the training that runs on them.
+//
+// What is bound to one of its nodes runs at once, or fails where the node's GPUs are taken, as with a
+// real kubelet. Once all pods of a gang run, the gang trains (training.h); when its work is done its
+// pods succeed. A pod that is deleted has a checkpoint, and goes. Time is compressed by a factor.
+//
+// Annotations of pods:   bed/gang      pods of its gang; all have the same controller
+//                        bed/work-s    what is to be done, in simulated seconds with all of the gang's
+//                                      GPUs on the reference type; none: it runs until it is deleted
+//                        fairlead.dev/model
+// Annotations of nodes:  bed/down      it is silent as long as it has that, and not ready
+//
+// Like a kubelet it is level-triggered: what a pod's status should be is asked for until it is seen.
+#pragma once
+
+#include "fairlead/kube/reflector.h"
+#include "fairlead/pods/members.h"
+
+#include "training.h"
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+namespace fairlead {
+
+struct FakeletOptions {
+  double factor = 1;  // simulated seconds that pass in one
+};
+
+class Fakelet {
+ public:
+  // `log`: what happened, a JSON object a line (without its end). What is passed must outlive it.
+  using Log = std::function<void(const std::string& line)>;
+  Fakelet(KubeDoor& door, const TrainingWorld& world, FakeletOptions options, Log log);
+
+  // Asks for the nodes of the cluster, ready.
+  void make_nodes();
+  // Handles what comes up to then. False once the program is asked to leave.
+  bool run(Time until);
+
+ private:
+  struct FakePod {
+    Pod pod;
+    std::uint32_t gang_pods = 1;
+    Duration work{};  // 0: none
+    std::string model;
+    std::string phase;  // that it has by now
+    bool is_admitted = false;
+    std::string wanted;  // phase; empty: none yet
+    std::string reason;  // of that
+    CallId call = 0;     // on its way
+    Time retry = Time::never();
+    int failures = 0;
+  };
+  struct Gang {
+    std::string name;  // "namespace/pod's owner"
+    std::optional<Training> training;
+    std::set<std::string> running;  // uids
+    bool is_done = false;
+  };
+
+  void take(const KubeEvent& event);
+  void on_node(const ReflectedChange& change);
+  void on_pod(const ReflectedChange& change);
+  void see(FakePod& fake, const Json& object);
+  void admit(FakePod& fake);
+  void settle(FakePod& fake);
+  void send(FakePod& fake, KubeRequest request);
+  void answer(const KubeEvent& event);
+  KubeRequest status_request(const FakePod& fake) const;
+  void join(FakePod& fake);
+  void leave(const FakePod& fake, bool saved);
+  void finish_what_is_done();
+  void start(Gang& gang, const FakePod& any);
+  std::uint32_t taken(const std::string& node) const;
+  bool is_silent(const std::string& node) const { return silent_.contains(node); }
+  Time simulated() const;
+  Time deadline() const;
+  void log(Json line);
+  void log(const FakePod& fake, std::string_view what);
+
+  KubeDoor& door_;
+  const TrainingWorld& world_;
+  FakeletOptions options_;
+  Log log_;
+  Reflector reflected_nodes_, reflected_pods_;
+  std::map<std::string, NodeId> rows_;  // of nodes by name
+  std::set<std::string> silent_;
+  std::map<std::string, FakePod> pods_;                   // by uid
+  std::map<std::string, std::set<std::string>> pods_on_;  // of a node, uids
+  std::map<std::string, Gang> gangs_;                     // by uid of the controller
+  std::map<CallId, std::string> calls_;                   // uid of the pod
+  std::map<CallId, KubeRequest> node_calls_;              // tried until they are taken
+  bool leaves_ = false;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,71 @@
+// One job's training as a player has it: how far it is, at the speeds of model/speed and with the
+// overheads of sim/costs, so that what is played and what is simulated agree by construction.
+//
+// All times are simulated ones.
+#pragma once
+
+#include "fairlead/base/result.h"
+#include "fairlead/model/speed.h"
+#include "fairlead/model/step.h"
+#include "fairlead/sim/costs.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+// What the world of all jobs is like. The cluster must outlive the trainings.
+struct TrainingWorld {
+  Cluster cluster;
+  SpeedTable models;
+  std::string reference_gpu;  // that the work refers to; empty: the model's fastest here
+  NetworkOptions network;
+  Costs costs;
+  Duration checkpoint_interval = seconds(1800);
+};
+
+struct TrainingAsk {
+  std::string model;
+  std::uint32_t gpus = 1;  // of its gang
+  Duration work;           // running time of that gang on the reference GPUs
+};
+
+class Training {
+ public:
+  // Error: no job can be like that.
+  static Result<Training> make(const TrainingWorld& world, const TrainingAsk& ask);
+
+  // All of its pods run, there, from now on. REQUIRES: it does not train; `gang` is not empty.
+  void begin(Time now, std::vector<Slice> gang);
+  // Not all of them run any more. `saved`: they were asked to leave, and so nothing is lost; else all
+  // since the last periodic checkpoint is. REQUIRES: it trains.
+  void end(Time now, bool saved);
+  bool trains() const { return begun_.has_value(); }
+
+  // When its work is done if nothing happens before; never: it does not train, or its speed is 0.
+  Time done_at() const;
+  // The fraction of its work that is done, 0 to 1.
+  double progress(Time now) const;
+  // Of the last begin().
+  PlaceKind place() const { return place_; }
+  Duration overhead() const { return overhead_; }
+  Rate rate() const { return rate_; }
+
+ private:
+  Training(const TrainingWorld& world, Speed speed, Duration work)
+      : world_(&world), speed_(std::move(speed)), work_{Int128{work.ms} * Rate::kOne} {}
+  Work done_by(Time now) const;
+
+  const TrainingWorld* world_;
+  Speed speed_;
+  Work work_;
+  Work kept_{};  // before the last begin()
+  std::optional<Time> begun_;
+  std::vector<Slice> gang_;  // that it has, or had last; empty: its state is on no node
+  PlaceKind place_ = PlaceKind::kStart;
+  Duration overhead_;
+  Rate rate_;
+};
+
+}  // namespace fairlead
