@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <queue>
 #include <vector>
 
@@ -43,6 +44,38 @@ double least_flow_time_ms(std::span<const MachineJob> jobs) {
     now = until;
   }
   return flow;
+}
+
+double least_mean_busy_time_ms(std::span<const MachineJob> jobs) {
+  struct Left {
+    double size_ms;
+    double release_ms;
+    double left_ms;
+    bool operator>(const Left& other) const { return size_ms > other.size_ms; }
+  };
+  const std::vector<MachineJob> sorted = by_release(jobs);
+  std::priority_queue<Left, std::vector<Left>, std::greater<>> here;  // the smallest on top
+  double now = 0;
+  double sum = 0;
+  std::size_t next = 0;
+  while (next < sorted.size() || !here.empty()) {
+    if (here.empty()) now = std::max(now, sorted[next].release_ms);
+    for (; next < sorted.size() && sorted[next].release_ms <= now; ++next) {
+      const auto [release_ms, size_ms] = sorted[next];
+      if (size_ms > 0) here.push({size_ms, release_ms, size_ms});  // else it is done at once
+    }
+    if (here.empty()) continue;
+    Left job = here.top();
+    here.pop();
+    const double next_ms = next < sorted.size() ? sorted[next].release_ms
+                                                : std::numeric_limits<double>::infinity();
+    const double until = std::min(next_ms, now + job.left_ms);
+    sum += (until - now) / job.size_ms * ((now + until) / 2 - job.release_ms);
+    job.left_ms -= until - now;
+    if (until == next_ms && job.left_ms > 0) here.push(job);
+    now = until;
+  }
+  return sum;
 }
 
 double least_makespan_ms(std::span<const MachineJob> jobs) {

@@ -15,6 +15,13 @@ struct MachineJob {
 // (Schrage 1968). O(jobs log jobs).
 double least_flow_time_ms(std::span<const MachineJob> jobs);
 
+// The least sum over all jobs of mean busy time - release. The mean busy time of a job is the mean of the
+// times at which its work is done, each part weighing the same: that of preemptive smallest size first
+// (Goemans, Queyranne, Schulz, Skutella and Wang 2002). A job whose speed is bounded, so that it takes
+// at least p alone, completes p / 2 after its mean busy time or later: its progress is never steeper
+// than 1 / p. O(jobs log jobs).
+double least_mean_busy_time_ms(std::span<const MachineJob> jobs);
+
 // The earliest time at which all can be done; 0 for none. O(jobs log jobs).
 double least_makespan_ms(std::span<const MachineJob> jobs);
 
