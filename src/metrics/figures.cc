@@ -138,8 +138,9 @@ constexpr Figure kFigures[] = {
      &placed_at<Tier::kRack>},
     {"placements/spine", kCount, true, "", "placements on several racks", &placed_at<Tier::kSpine>},
     {"bounds/jct_avg_lower_s", kSeconds, false, "",
-     "over finished jobs, the larger of: mean best time; mean time in the system if one machine "
-     "serves jobs of those sizes, shortest remaining first",
+     "over finished jobs, the largest of: mean best time; mean time in the system if one machine "
+     "serves jobs of those sizes, shortest remaining first; mean busy time on that machine, "
+     "smallest first, and half of the best time (Goemans et al. 2002)",
      kBounds<&BoundsSummary::jct_avg_lower_s>},
     {"bounds/makespan_lower_s", kSeconds, false, "",
      "over finished jobs, the larger of: the latest (submission + best time) - first arrival; the "

@@ -372,8 +372,11 @@ void Entitlements::save(Writer& writer) const {
       const Pool& p = pool(user, type);
       writer.i64(p.kept);
       writer.i64(p.jobs);
-      writer.u64(p.gangs.size());
+      // Sizes of which it keeps none say only what it once kept.
+      const auto is_kept = [](const auto& size) { return size.second > 0; };
+      writer.u64(static_cast<std::uint64_t>(std::ranges::count_if(p.gangs, is_kept)));
       for (const auto& [gpus, count] : p.gangs) {
+        if (count == 0) continue;
         writer.u64(gpus);
         writer.i64(count);
       }
