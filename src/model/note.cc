@@ -22,6 +22,8 @@ constexpr std::array<NoteInfo, kNoteKinds> kNotes = {{
     {"saving", "job that was moved, or that others were stopped for", 1e3,
      "GPU-milliseconds saved beyond what it costs all"},
     {"made_room", "job that was stopped", 1, "the job that it was stopped for"},
+    {"debt", "user", 1e3, "GPU-milliseconds that it is behind what it is due; below 0: ahead"},
+    {"rank", "job", 1e6, "the part of all jobs that has at least as much work left, in millionths"},
 }};
 
 // read() and fields() are each other's inverse, kind by kind.
@@ -81,6 +83,14 @@ NoteFields fields(const note::MadeRoom& note) {
   const JobId job = note.stopped_for;
   return {.job = note.job, .value = job.is_none() ? -1 : std::int64_t{job.row()}};
 }
+
+void read(note::Debt& note, const NoteFields& f) { note = {f.user, {f.value}}; }
+NoteFields fields(const note::Debt& note) {
+  return {.user = note.user, .value = static_cast<std::int64_t>(note.behind.gpu_ms)};
+}
+
+void read(note::Rank& note, const NoteFields& f) { note = {f.job, {f.value}}; }
+NoteFields fields(const note::Rank& note) { return {.job = note.job, .value = note.rank.steps}; }
 
 template <std::size_t... kKinds>
 void read_kind(std::size_t kind, Note& note, const NoteFields& fields,

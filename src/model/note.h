@@ -91,12 +91,22 @@ struct MadeRoom {
   JobId stopped_for;
 };
 
+struct Debt {
+  UserId user;
+  GpuTime behind;  // what it is due; negative: ahead
+};
+
+struct Rank {
+  JobId job;
+  Millionths rank;  // of the jobs, the part that has at least as much work left
+};
+
 }  // namespace note
 
 // In the order of their numbers in the journal.
 using Note = std::variant<note::Queue, note::Entitlement, note::Trade, note::Price, note::NodeTimer,
                           note::Pass, note::Payoff, note::RackTimer, note::Score, note::Saving,
-                          note::MadeRoom>;
+                          note::MadeRoom, note::Debt, note::Rank>;
 constexpr std::size_t kNoteKinds = std::variant_size_v<Note>;
 
 struct NoteInfo {

@@ -71,7 +71,10 @@ class GroupHistory : public RecordSink {
 constexpr GroupId kNone;
 constexpr GroupId kLab(0);
 
-GroupHistory history_of(const World& world, std::string_view policy = "gandiva-fair") {
+// Those that know quotas.
+constexpr std::string_view kPolicies[] = {"gandiva-fair", "fairlead"};
+
+GroupHistory history_of(const World& world, std::string_view policy) {
   GroupHistory history;
   const Outcome outcome = run(world, policy_named(policy), {}, &history);
   EXPECT_EQ(outcome.problems, std::vector<std::string>{});
@@ -96,7 +99,7 @@ World world_of(std::int64_t names, std::int64_t jobs, bool in_group, std::int64_
 }
 
 TEST(Groups, OnePersonUnderFourNamesHasOneShare) {
-  for (const char* policy : {"gandiva-fair", "gang-stride"}) {
+  for (const char* policy : {"gandiva-fair", "gang-stride", "fairlead"}) {
     // 16 GPUs for 8 hours, a quarter of them.
     EXPECT_NEAR(history_of(world_of(1, 16, true), policy).gpu_hours(kLab), 32, 1) << policy;
     EXPECT_NEAR(history_of(world_of(4, 16, true), policy).gpu_hours(kLab), 32, 1) << policy;
@@ -109,8 +112,9 @@ TEST(Groups, OnePersonUnderFourNamesHasOneShare) {
 RC_GTEST_PROP(Groups, HoldAsMuchUnderHoweverManyNames, ()) {
   const auto names = *rc::gen::inRange<std::int64_t>(2, 9);
   const auto jobs = *rc::gen::inRange<std::int64_t>(9, 30);
-  const double one = history_of(world_of(1, jobs, true)).gpu_hours(kLab);
-  const double many = history_of(world_of(names, jobs, true)).gpu_hours(kLab);
+  const auto policy = *rc::gen::elementOf(std::vector(std::begin(kPolicies), std::end(kPolicies)));
+  const double one = history_of(world_of(1, jobs, true), policy).gpu_hours(kLab);
+  const double many = history_of(world_of(names, jobs, true), policy).gpu_hours(kLab);
   RC_ASSERT(std::abs(many / one - 1) < 0.03);
 }
 
@@ -125,14 +129,17 @@ RC_GTEST_PROP(Groups, NeverHoldMoreThanTheirQuota, ()) {
     job.gpus = *rc::gen::inRange<std::uint32_t>(1, 4);
     job.submit = {*rc::gen::inRange<std::int64_t>(0, 3'600'000)};
   }
-  GroupHistory history = history_of(world);
-  RC_ASSERT(history.most(kLab) <= quota);
+  for (std::string_view policy : kPolicies) {
+    RC_ASSERT(history_of(world, policy).most(kLab) <= quota);
+  }
 }
 
 TEST(Groups, HoldTheirQuotaWhileOthersWaitAndHaveTheRest) {
-  GroupHistory history = history_of(world_of(2, 16, true, 3));
-  EXPECT_NEAR(history.gpu_hours(kLab), 3 * 8, 0.5);
-  EXPECT_NEAR(history.gpu_hours(kNone), 13 * 8, 0.5);
+  for (std::string_view policy : kPolicies) {
+    GroupHistory history = history_of(world_of(2, 16, true, 3), policy);
+    EXPECT_NEAR(history.gpu_hours(kLab), 3 * 8, 0.5) << policy;
+    EXPECT_NEAR(history.gpu_hours(kNone), 13 * 8, 0.5) << policy;
+  }
 }
 
 // Ann's jobs come first and would fill the quota for ever.
@@ -149,11 +156,13 @@ TEST(Groups, ShareTheirQuotaAmongTheirUsers) {
                             .user = "ben",
                             .group = "lab"});
     }
-    GroupHistory history = history_of(world);
-    EXPECT_LE(history.most(kLab), 4);
-    // The quota for 8 hours, 32 GPU-hours, in halves.
-    EXPECT_NEAR(history.gpu_hours(UserId(0)), 16, 2) << gang_of_ben;
-    EXPECT_NEAR(history.gpu_hours(UserId(1)), 16, 2) << gang_of_ben;
+    for (std::string_view policy : kPolicies) {
+      GroupHistory history = history_of(world, policy);
+      EXPECT_LE(history.most(kLab), 4);
+      // The quota for 8 hours, 32 GPU-hours, in halves.
+      EXPECT_NEAR(history.gpu_hours(UserId(0)), 16, 2) << policy << ' ' << gang_of_ben;
+      EXPECT_NEAR(history.gpu_hours(UserId(1)), 16, 2) << policy << ' ' << gang_of_ben;
+    }
   }
 }
 

@@ -27,7 +27,7 @@ inline World in_groups(World world) {
 // Those that know groups.
 inline std::vector<std::string> grouping_policies() {
   return {"gandiva-fair:quantum_s=5", "gandiva-fair:quantum_s=5,turns=stride", "gang-stride",
-          "stride"};
+          "stride", "fairlead:round_s=5,window_s=12"};
 }
 
 }  // namespace fairlead

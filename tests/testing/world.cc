@@ -260,6 +260,8 @@ std::vector<std::string> policy_variants() {
        "hadar:round_s=7,utility=ftf,prices=paper,beam=4,switch_s=0",
        "hadar:round_s=5,utility=makespan,work_conserving=false,mixed=false",
        "hadar:round_s=5,utility=throughput,prices=none,beam=1,preempt=false,between_rounds=wait",
+       "fairlead:round_s=5,window_s=12,switch_s=1",
+       "fairlead:round_s=3,window_s=inf,critical=1,notes=true",
        "hadare:round_s=5,switch_s=1",
        "hadare:round_s=5,switch_s=0,utility=jct,copies=2",
        "dally:node_s=5,rack_s=9,round_s=7,limits_gpu_s=5/60,switch_s=0",

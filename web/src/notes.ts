@@ -24,6 +24,8 @@ export function noteText(kind: string, value: number, waited: number): string {
       return `stride pass ${number(value)}`;
     case "payoff":
       return `its gang is worth ${number(value)} beyond its price`;
+    case "rank":
+      return `${number(100 * value)} % of all jobs have as much work left or more`;
     case "made_room":
       return "had to make room for another job";
     default:

@@ -90,8 +90,9 @@ export interface Run {
 // sold to other_user; price: of a type; node_timer, rack_timer: seconds that the job still insists
 // on one node, one rack; pass: stride pass; payoff: what a gang is worth beyond its price; score: how
 // much the network matters to the job; saving: GPU-seconds that giving it this place saves;
-// made_room: stopped for the job of that row.
-export type NoteKind = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10;
+// made_room: stopped for the job of that row; debt: GPU-seconds that a user is behind; rank: the part
+// of all jobs that has at least as much work left.
+export type NoteKind = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12;
 export const NOTE_KINDS = [
   "queue",
   "entitlement",
@@ -104,6 +105,8 @@ export const NOTE_KINDS = [
   "score",
   "saving",
   "made_room",
+  "debt",
+  "rank",
 ];
 
 // summary.json as it is (docs/formats.md); the keys that the page uses.

@@ -22,12 +22,14 @@
 //
 // Cost: that of the auction, and O(jobs) for each event.
 #include "fairlead/policy/fairlead/debts.h"
+#include "fairlead/policy/fairlead/notes.h"
 #include "fairlead/policy/hadar/auction.h"
 #include "fairlead/policy/hadar/critical.h"
 #include "fairlead/policy/policies.h"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace fairlead {
@@ -36,6 +38,7 @@ namespace {
 struct FairleadOptions {
   double window_s;  // infinity: no shares
   double critical;
+  bool notes;
   HadarAuction::Options auction;
 };
 
@@ -79,6 +82,8 @@ class Fairlead : public Policy {
   explicit Fairlead(const FairleadOptions& options)
       : window_s_(options.window_s),
         round_s_(to_seconds(options.auction.round)),
+        keeping_(1 + to_seconds(options.auction.switch_cost) / round_s_),
+        writes_notes_(options.notes),
         auction_(options.auction),
         critical_(options.critical),
         debts_(Duration{std::llround(1000 * std::min(options.window_s, kLongest_s))},
@@ -102,20 +107,27 @@ class Fairlead : public Policy {
 
   void expect(const View& view, const Plan& plan);
   void rank(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders);
+  void note_ranks(Plan& plan);
   void add_urgency(const View& view);
+  void keep_quotas(const View& view, const Plan& plan, bool all);
   double area(const View& view, const HadarBidder& bidder, double speed) const;
   double urgency(const View& view, JobId job);
 
   const double window_s_;
   const double round_s_;
+  const double keeping_;  // what a round of a job counts that keeps its gang, and saves a switch
+  const bool writes_notes_;
   HadarAuction auction_;
   HadarCritical critical_;
   Debts debts_;
+  FairleadNotes notes_;
 
   // Of the decision under way.
   std::vector<Ranked> order_;
   std::vector<Debts::Ask> asks_;
-  IdVector<UserId, double> ahead_;  // GPUs
+  IdVector<UserId, double> ahead_;           // GPUs
+  IdVector<GroupId, std::int64_t> quota_left_;  // GPUs
+  std::vector<FairleadNotes::Ranked> ranks_;
 };
 
 void Fairlead::decide(const View& view, Plan& plan) {
@@ -124,10 +136,13 @@ void Fairlead::decide(const View& view, Plan& plan) {
   auction_.decide(view, plan, [&](std::vector<HadarBidder>& bidders, bool all) {
     expect(view, plan);  // users that have just come are due GPUs, too
     rank(view, plan, bidders);
+    if (all && writes_notes_) note_ranks(plan);
     if (all) critical_.put_first(view, plan, bidders);
     add_urgency(view);
+    keep_quotas(view, plan, all);
   });
   expect(view, plan);
+  if (writes_notes_) notes_.note_users(view, debts_, plan);
 }
 
 void Fairlead::expect(const View& view, const Plan& plan) {
@@ -163,6 +178,14 @@ void Fairlead::rank(const View& view, const Plan& plan, std::vector<HadarBidder>
   }
 }
 
+void Fairlead::note_ranks(Plan& plan) {
+  ranks_.clear();
+  for (const Ranked& ranked : order_) {
+    ranks_.push_back({.job = ranked.bidder->job, .rank = ranked.bidder->weight});
+  }
+  notes_.note_jobs(ranks_, plan);
+}
+
 void Fairlead::add_urgency(const View& view) {
   ahead_.clear();
   ahead_.resize(view.users.size());
@@ -190,16 +213,50 @@ double Fairlead::urgency(const View& view, JobId job) {
   return (debts_.behind_s(user) + (due - ahead - gang / 2) * round_s_) / (due * window_s_);
 }
 
+// The jobs that come first among those of a group with a quota bid for as many GPUs as it has left, the
+// others for none.
+void Fairlead::keep_quotas(const View& view, const Plan& plan, bool all) {
+  const Groups& groups = view.users.groups;
+  if (std::ranges::all_of(groups.quota, [](std::int64_t quota) { return quota == 0; })) return;
+  const auto group_of = [&](JobId job) { return view.users.group_of(view.jobs.user[job]); };
+  const auto has_quota = [&](GroupId group) { return !group.is_none() && groups.quota[group] > 0; };
+  quota_left_ = groups.quota;
+  if (!all) {
+    for (JobId job : view.running) {
+      const GroupId group = group_of(job);
+      if (has_quota(group) && plan.holds(job)) quota_left_[group] -= view.jobs.gpus[job];
+    }
+  }
+  std::ranges::sort(order_, std::greater<>(), [&](const Ranked& ranked) {
+    const HadarBidder& bidder = *ranked.bidder;
+    const double weight = bidder.weight * ranked.speed;
+    return std::pair(plan.holds(bidder.job) ? keeping_ * weight : weight, bidder.job);
+  });
+  for (const Ranked& ranked : order_) {
+    HadarBidder& bidder = *ranked.bidder;
+    const GroupId group = group_of(bidder.job);
+    if (!has_quota(group)) continue;
+    const std::int64_t gpus = view.jobs.gpus[bidder.job];
+    if (gpus <= quota_left_[group]) {
+      quota_left_[group] -= gpus;
+    } else {
+      bidder.weight = 0;
+    }
+  }
+}
+
 void Fairlead::save(Writer& writer) const {
   auction_.save(writer);
   critical_.save(writer);
   debts_.save(writer);
+  notes_.save(writer);
 }
 
 void Fairlead::load(Reader& reader) {
   auction_.load(reader);
   critical_.load(reader);
   debts_.load(reader);
+  notes_.load(reader);
 }
 
 constexpr OptionSpec kOptions[] = {
@@ -217,6 +274,9 @@ constexpr OptionSpec kOptions[] = {
                 "later; 1: none."),
     integer_option("beam", "64", "drafts", 1, 1024,
                    "Beam width of the search: how many partial assignments it keeps; chosen."),
+    flag_option("notes", "false",
+                "Note in the journal what users are due, how many minutes of a GPU they are behind "
+                "and how jobs rank, for `fairlead why`."),
 };
 
 }  // namespace
@@ -232,6 +292,7 @@ const PolicyEntry kFairlead = {
       return std::make_unique<Fairlead>(FairleadOptions{
           .window_s = options.real("window_s"),
           .critical = options.real("critical"),
+          .notes = options.flag("notes"),
           .auction = {.round = options.duration("round_s"),
                       .switch_cost = options.duration("switch_s"),
                       .search = {.beam = static_cast<std::uint32_t>(options.integer("beam")),

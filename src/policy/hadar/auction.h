@@ -29,7 +29,7 @@ namespace fairlead {
 struct HadarBidder {
   JobId job;
   Duration remaining;  // at speed 1
-  double weight = 0;   // above 0: what progress at speed 1 of one GPU is worth
+  double weight = 0;   // what progress at speed 1 of one GPU is worth; 0: it is to have none
 };
 
 class HadarAuction {

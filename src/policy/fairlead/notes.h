@@ -1,0 +1,39 @@
+// What fairlead notes of its accounts, so that `why` can say who is behind and whose turn is near: what
+// users are due and how far they are behind, and how jobs rank. On change only, and of debts and ranks
+// only by a step, so that a quiet queue writes nothing.
+//
+// Cost: O(jobs + users x types) for each round.
+#pragma once
+
+#include "fairlead/policy/fairlead/debts.h"
+#include "fairlead/policy/policy.h"
+
+#include <map>
+#include <span>
+
+namespace fairlead {
+
+class FairleadNotes {
+ public:
+  struct Ranked {
+    JobId job;
+    double rank = 0;
+  };
+
+  void note_users(const View& view, const Debts& debts, Plan& plan);
+  // Of all jobs that are here.
+  void note_jobs(std::span<const Ranked> ranked, Plan& plan);
+
+  void save(Writer& writer) const;
+  void load(Reader& reader);
+
+ private:
+  void note_due(const View& view, UserId user, double due, Plan& plan);
+
+  IdVector<UserId, std::int64_t> due_;         // thousandths of a GPU
+  IdVector<UserId, std::int64_t> behind_min_;  // GPU-minutes
+  std::map<JobId, std::int64_t> tenths_;       // of ranks
+  std::map<JobId, std::int64_t> next_tenths_;  // workspace
+};
+
+}  // namespace fairlead

@@ -1,0 +1,100 @@
+// What fairlead promises: no user falls further behind its share than the window allows, whatever gangs
+// there are; within a user and a window the shortest job is first; and a user's GPUs of several types are
+// those on which its jobs gain most.
+
+#include "fairlead/base/overloaded.h"
+#include "testing/world.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+namespace {
+
+constexpr Duration kEndless = hours(100'000);
+constexpr double kWindow_s = 600;
+constexpr double kRound_s = 60;
+
+// How far each user was behind, at most: what it is due by tickets from time 0 on, less what its jobs
+// held.
+class Shortfalls : public RecordSink {
+ public:
+  explicit Shortfalls(std::vector<double> due) : due_(std::move(due)), held_(due_.size()) {
+    behind_s_.resize(due_.size());
+    most_s_.resize(due_.size());
+  }
+  void on(const Record& record) override {
+    pass(record.t);
+    std::visit(Overloaded{[&](const record::Arrived& arrived) {
+                            user_[arrived.asked.job] = arrived.asked.user.row();
+                          },
+                          [&](const record::Place& place) {
+                            gpus_[place.job] = gpus_of(place.gang);
+                            held_[user_[place.job]] += gpus_[place.job];
+                          },
+                          [&](const record::Stop& stop) {
+                            held_[user_[stop.job]] -= std::exchange(gpus_[stop.job], 0);
+                          },
+                          [](const auto&) {}},
+               record.what);
+  }
+  double most_s(std::size_t user) const { return most_s_[user]; }
+
+ private:
+  void pass(Time now) {
+    for (std::size_t user = 0; user < due_.size(); ++user) {
+      behind_s_[user] += (due_[user] - held_[user]) * to_seconds(now - now_);
+      most_s_[user] = std::max(most_s_[user], behind_s_[user]);
+    }
+    now_ = now;
+  }
+
+  Time now_;
+  std::vector<double> due_, held_, behind_s_, most_s_;
+  std::map<JobId, std::size_t> user_;
+  std::map<JobId, double> gpus_;
+};
+
+// Servers of 8, and gangs that tile them: all GPUs can be held all the time.
+RC_GTEST_PROP(Fairlead, KeepsNoUserFurtherBehindThanTheWindowAllows, ()) {
+  const auto nodes = *rc::gen::inRange<std::int64_t>(1, 5);
+  const auto users = *rc::gen::inRange<std::size_t>(2, 9);
+  const double gpus = static_cast<double>(nodes) * 8;
+  World world{.cluster = fmt::format("{}xV100:8", nodes), .until = Time{hours(6).ms}};
+  std::vector<std::int64_t> tickets(users);
+  std::vector<std::uint32_t> largest(users);
+  for (std::size_t user = 0; user < users; ++user) {
+    tickets[user] = *rc::gen::inRange<std::int64_t>(1, 5);
+    // As many as fill the cluster.
+    for (std::uint32_t left = static_cast<std::uint32_t>(gpus); left > 0;) {
+      const auto gang = std::min(left, std::uint32_t{1} << *rc::gen::inRange(0, 4));
+      const std::uint32_t size = std::bit_floor(gang);
+      largest[user] = std::max(largest[user], size);
+      left -= size;
+      world.jobs.push_back({.gpus = size,
+                            .work = kEndless + seconds(60 * *rc::gen::inRange(0, 1000)),
+                            .user = fmt::format("u{}", user),
+                            .tickets = tickets[user]});
+    }
+  }
+  const auto all = static_cast<double>(std::accumulate(tickets.begin(), tickets.end(), 0L));
+  std::vector<double> due;
+  for (std::int64_t of_user : tickets) due.push_back(gpus * static_cast<double>(of_user) / all);
+  Shortfalls shortfalls(due);
+  run(world, policy_named("fairlead"), {}, &shortfalls);
+  for (std::size_t user = 0; user < users; ++user) {
+    const double bound_s = due[user] * (kWindow_s + 2 * kRound_s) + largest[user] * kRound_s;
+    if (shortfalls.most_s(user) > bound_s)
+      RC_FAIL(fmt::format("user {} of {}, due {:.2f} of {}: behind {:.0f}, bound {:.0f}", user, users,
+                          due[user], gpus, shortfalls.most_s(user), bound_s));
+  }
+}
+
+}  // namespace
+}  // namespace fairlead
