@@ -244,9 +244,8 @@ void Metrics::sum_bounds(Summary& summary, const RunFacts& facts) const {
     end_min = std::max(end_min, jobs_.submit[job] + bound.time);
   }
   if (counts_.finished == 0) return;
-  const double jct_sum_ms =
-      std::max({time_sum_ms, least_flow_time_ms(as_one_machine),
-                least_mean_busy_time_ms(as_one_machine) + time_sum_ms / 2});
+  const double jct_sum_ms = std::max({time_sum_ms, least_flow_time_ms(as_one_machine),
+                                      least_mean_busy_time_ms(as_one_machine) + time_sum_ms / 2});
   summary.bounds.jct_avg_lower_s = jct_sum_ms / static_cast<double>(counts_.finished) / 1000.0;
   summary.bounds.makespan_lower_s =
       std::max(least_makespan_ms(as_one_machine) / 1000.0, to_seconds(end_min - first_arrival_));

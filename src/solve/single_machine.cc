@@ -67,8 +67,8 @@ double least_mean_busy_time_ms(std::span<const MachineJob> jobs) {
     if (here.empty()) continue;
     Left job = here.top();
     here.pop();
-    const double next_ms = next < sorted.size() ? sorted[next].release_ms
-                                                : std::numeric_limits<double>::infinity();
+    const double next_ms =
+        next < sorted.size() ? sorted[next].release_ms : std::numeric_limits<double>::infinity();
     const double until = std::min(next_ms, now + job.left_ms);
     sum += (until - now) / job.size_ms * ((now + until) / 2 - job.release_ms);
     job.left_ms -= until - now;

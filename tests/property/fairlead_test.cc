@@ -91,8 +91,8 @@ RC_GTEST_PROP(Fairlead, KeepsNoUserFurtherBehindThanTheWindowAllows, ()) {
   for (std::size_t user = 0; user < users; ++user) {
     const double bound_s = due[user] * (kWindow_s + 2 * kRound_s) + largest[user] * kRound_s;
     if (shortfalls.most_s(user) > bound_s)
-      RC_FAIL(fmt::format("user {} of {}, due {:.2f} of {}: behind {:.0f}, bound {:.0f}", user, users,
-                          due[user], gpus, shortfalls.most_s(user), bound_s));
+      RC_FAIL(fmt::format("user {} of {}, due {:.2f} of {}: behind {:.0f}, bound {:.0f}", user,
+                          users, due[user], gpus, shortfalls.most_s(user), bound_s));
   }
 }
 

@@ -125,7 +125,7 @@ class Fairlead : public Policy {
   // Of the decision under way.
   std::vector<Ranked> order_;
   std::vector<Debts::Ask> asks_;
-  IdVector<UserId, double> ahead_;           // GPUs
+  IdVector<UserId, double> ahead_;              // GPUs
   IdVector<GroupId, std::int64_t> quota_left_;  // GPUs
   std::vector<FairleadNotes::Ranked> ranks_;
 };
