@@ -40,35 +40,43 @@ Time SimBackend::next_arrival() const {
   return workload_.jobs.arrival[arrivals_[next_arrival_]];
 }
 
+Time SimBackend::next_finish() const {
+  return completions_.empty() ? Time::never() : completions_.top().key;
+}
+
+// Nodes may go down and up for ever; they matter only while something waits for them.
+bool SimBackend::only_nodes_change() const {
+  return next_arrival() == Time::never() && next_finish() == Time::never() && faults_.all_up();
+}
+
 Batch SimBackend::wait(Time until, bool awaited) {
   FL_CHECK(until >= now_, "{} ms is before {} ms", until.ms, now_.ms);
   FL_CHECK(!network_ || network_->is_settled(), "{} ms is over without expect()", now_.ms);
-  const Time arrival = next_arrival();
   events_.clear();
   announced_.clear();
   // A failure may change nothing, as that of a node whose rack is down.
   for (;;) {
-    const Time finish = completions_.empty() ? Time::never() : completions_.top().key;
-    // Nodes may go down and up for ever; they matter only while something waits for them.
-    if (!awaited && arrival == Time::never() && finish == Time::never() && faults_.all_up()) {
-      return {.now = now_, .present = now_, .ended = true};
-    }
-    const Time next = std::min({arrival, finish, faults_.next()});
+    if (!awaited && only_nodes_change()) return {.now = now_, .present = now_, .ended = true};
+    const Time next = std::min({next_arrival(), next_finish(), faults_.next()});
     if (next > until) {
       now_ = until;
       return {.now = now_, .present = now_};
     }
     if (next == Time::never()) return {.now = now_, .present = now_, .ended = true};
-    FL_CHECK(next >= now_, "an event at {} ms comes at {} ms", next.ms, now_.ms);
-    now_ = next;
-    collect_finished();
-    collect_node_changes();
-    collect_arrivals();
-    FL_DCHECK(std::ranges::is_sorted(events_, {}, &Event::kind));
+    collect_events(next);
     if (!events_.empty()) {
       return {.now = now_, .present = now_, .jobs = announced_, .events = events_};
     }
   }
+}
+
+void SimBackend::collect_events(Time now) {
+  FL_CHECK(now >= now_, "an event at {} ms comes at {} ms", now.ms, now_.ms);
+  now_ = now;
+  collect_finished();
+  collect_node_changes();
+  collect_arrivals();
+  FL_DCHECK(std::ranges::is_sorted(events_, {}, &Event::kind));
 }
 
 void SimBackend::collect_finished() {

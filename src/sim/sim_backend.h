@@ -68,6 +68,9 @@ class SimBackend : public Backend, public ExactWork {
   void change_rates();
   void change_rate(JobId job, Rate rate);
   Time next_arrival() const;
+  Time next_finish() const;
+  bool only_nodes_change() const;
+  void collect_events(Time now);
   void collect_finished();
   void collect_node_changes();
   void collect_arrivals();

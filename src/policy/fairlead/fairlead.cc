@@ -7,8 +7,8 @@
 //   weight = rank / n + (debt + (due - ahead - gang / 2) x round) / (due x window)
 //
 //   rank    of n bidders, how many have at least as much work left: so many does a step of this one let
-//           through sooner (the dual of shortest remaining processing time). Where work is not known,
-//           by classes of what it has done, each four times the last
+//           through sooner (the dual of shortest remaining processing time). Where work is not known, by
+//           gang and by how long it ran: below an hour, four, sixteen
 //   debt    GPU-seconds that its user is behind (debts.h)
 //   due     GPUs that its user is due
 //   ahead   GPUs of its user's jobs that have less work left, so that a user is not given all it is due
@@ -86,7 +86,7 @@ class Fairlead : public Policy {
         writes_notes_(options.notes),
         auction_(options.auction),
         critical_(options.critical),
-        debts_(Duration{std::llround(1000 * std::min(options.window_s, kLongest_s))},
+        debts_(Duration{std::llround(1000 * std::min(options.window_s, kLongestS))},
                options.auction.round) {}
 
   std::string_view name() const override { return kFairlead.name; }
@@ -96,7 +96,7 @@ class Fairlead : public Policy {
   void load(Reader& reader) override;
 
  private:
-  static constexpr double kLongest_s = 1e9;
+  static constexpr double kLongestS = 1e9;
 
   // A bidder in order of the work that it has left.
   struct Ranked {
@@ -195,10 +195,16 @@ void Fairlead::add_urgency(const View& view) {
   }
 }
 
+// GPU-seconds left on the mean GPU. Where that is not known it is taken to grow with the gang, and by
+// classes with how long the job ran: a quarter of an hour, one after that, then four and so on.
 double Fairlead::area(const View& view, const HadarBidder& bidder, double speed) const {
-  const double left = to_seconds(bidder.remaining) * view.jobs.gpus[bidder.job] / speed;
-  if (view.work.left(bidder.job).source != WorkSource::kNone) return left;
-  return std::exp2(2 * std::floor(std::log2(std::max(1.0, left)) / 2));
+  constexpr double kFirstClassS = 900;  // chosen
+  double left_s = to_seconds(bidder.remaining);
+  if (view.work.left(bidder.job).source == WorkSource::kNone) {
+    const double level = std::floor(std::log2(std::max(1.0, left_s / kFirstClassS)) / 2);
+    left_s = kFirstClassS * std::exp2(2 * level);
+  }
+  return left_s * view.jobs.gpus[bidder.job] / speed;
 }
 
 // How many windows the job's user is behind, with what it would have ahead of the job and with half of
