@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace fairlead {
 namespace {
@@ -43,6 +44,14 @@ ShareProblem all_work(const View& view, const Plan& plan, std::span<const HadarB
   return everything;
 }
 
+// At least so much time does all take: as if each GPU were of the type that is fastest for its job.
+double least_time_s(const ShareProblem& everything, std::span<const double> alone_s) {
+  double gpu_s = 0;
+  for (std::size_t i = 0; i < alone_s.size(); ++i) gpu_s += alone_s[i] * everything.gang[i];
+  const double gpus = std::accumulate(everything.gpus.begin(), everything.gpus.end(), 0.0);
+  return gpus > 0 ? gpu_s / gpus : 0;
+}
+
 }  // namespace
 
 void HadarCritical::hear(const View& view) {
@@ -54,10 +63,15 @@ void HadarCritical::put_first(const View& view, const Plan& plan,
                               std::vector<HadarBidder>& bidders) {
   if (fraction_ >= 1 || bidders.empty()) return;
   std::vector<double> alone_s;
-  const Result<Shares> shares = raise_level(all_work(view, plan, bidders, alone_s));
+  const ShareProblem everything = all_work(view, plan, bidders, alone_s);
+  const auto jobs_go_on_arriving = [&](double time_s) {
+    return arrivals_.go_on(view.now, Duration{std::llround(1000 * kLull * time_s)});
+  };
+  // Mostly that says it without the linear program.
+  if (jobs_go_on_arriving(least_time_s(everything, alone_s))) return;
+  const Result<Shares> shares = raise_level(everything);
   FL_CHECK(shares.has_value(), "{}", shares.error().message);
-  if (!(shares->objective > 0)) return;
-  if (arrivals_.go_on(view.now, Duration{std::llround(1000 * kLull / shares->objective)})) return;
+  if (!(shares->objective > 0) || jobs_go_on_arriving(1 / shares->objective)) return;
   parts_.clear();
   for (std::size_t i = 0; i < bidders.size(); ++i) {
     const double ahead = plan.holds(bidders[i].job) ? kAhead : 0;

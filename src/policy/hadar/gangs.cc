@@ -36,12 +36,13 @@ double HadarBid::best() const { return std::max(held_worth, *std::ranges::max_el
 HadarGangs::HadarGangs(const Cluster& cluster, bool mixed)
     : cluster_(cluster),
       mixed_(mixed),
-      held_worth_(cluster.nodes()),
-      tightest_(cluster.type_names.size()) {
+      nodes_(cluster.type_names.size()),
+      held_worth_(cluster.nodes()) {
   for (std::uint32_t gpus : cluster.type_gpus) type_gpus_max_ = std::max(type_gpus_max_, gpus);
   std::vector<std::vector<NodeId>> hosts(cluster.hosts);
   for (NodeId node : ids<NodeId>(cluster.nodes())) {
     hosts[cluster.node_host[node].row()].push_back(node);
+    nodes_[cluster.node_type[node].row()].push_back(node);
   }
   for (std::vector<NodeId>& host : hosts) {
     if (host.size() > 1) hosts_.push_back(std::move(host));
@@ -114,22 +115,26 @@ std::uint32_t HadarGangs::room(const Ask& ask, GpuTypeId type) const {
   return gpus;
 }
 
-void HadarGangs::offer_nodes(const Ask& ask, TypeMask wanted) {
-  std::ranges::fill(tightest_, NodeId::none());
+NodeId HadarGangs::tightest(const Ask& ask, GpuTypeId type) const {
   const auto is_better = [&](NodeId a, NodeId b) {
     if (ask.free.on[a] != ask.free.on[b]) return ask.free.on[a] < ask.free.on[b];
     return held_worth_[a] < held_worth_[b];
   };
-  for (NodeId node : ids<NodeId>(cluster_.nodes())) {
+  NodeId tightest;
+  if (ask.free.of_type[type] < ask.bid.gpus) return tightest;
+  for (NodeId node : nodes_[type.row()]) {
     if (ask.free.on[node] < ask.bid.gpus) continue;
-    NodeId& tightest = tightest_[cluster_.node_type[node].row()];
     if (tightest.is_none() || is_better(node, tightest)) tightest = node;
   }
+  return tightest;
+}
+
+void HadarGangs::offer_nodes(const Ask& ask, TypeMask wanted) {
   for (GpuTypeId type : free_types_) {
     if ((wanted & type_bit(type)) == 0) continue;
     const std::size_t first = slices_.size();
-    if (!tightest_[type.row()].is_none()) {
-      slices_.push_back({tightest_[type.row()], static_cast<std::uint16_t>(ask.bid.gpus)});
+    if (const NodeId node = tightest(ask, type); !node.is_none()) {
+      slices_.push_back({node, static_cast<std::uint16_t>(ask.bid.gpus)});
     } else if (room(ask, type) >= ask.bid.gpus) {
       gather(ask, type, narrowest(ask, type_bit(type)), ask.bid.gpus);
     } else {

@@ -15,7 +15,8 @@
 // least of them, as its slowest member sets the pace. So the cost of communication and of a switch
 // is in the worths, and no gang needs to be timed here.
 //
-// ask: O(types log types). find: O(nodes x slices of the largest gang). No allocation once warm.
+// ask: O(types log types). find: O(nodes of wanted types x slices of the largest gang), of all types for
+// mixes. No allocation once warm.
 #pragma once
 
 #include "fairlead/model/cluster.h"
@@ -96,6 +97,7 @@ class HadarGangs {
   // The tightest rack that has enough of the types, or everything.
   NodeRange narrowest(const Ask& ask, TypeMask types) const;
   void offer_nodes(const Ask& ask, TypeMask wanted);
+  NodeId tightest(const Ask& ask, GpuTypeId type) const;  // none: no node has room
   void offer_host_mix(const Ask& ask);
   void offer_spread_mix(const Ask& ask);
   // Takes up to `gpus` GPUs of the type, on few nodes; returns what is missing.
@@ -108,11 +110,11 @@ class HadarGangs {
   const bool mixed_;
   std::uint32_t type_gpus_max_ = 0;
   std::vector<std::vector<NodeId>> hosts_;  // those with several nodes
+  std::vector<std::vector<NodeId>> nodes_;  // by type
   const HadarBid* bid_ = nullptr;           // at hand
   std::vector<GpuTypeId> types_;            // that it can run on, the most worth first
   std::vector<GpuTypeId> free_types_;       // those of them that there are
   IdVector<NodeId, double> held_worth_;     // of what bidders hold on the node
-  std::vector<NodeId> tightest_;            // by type
   std::vector<HadarGang> found_;
   std::vector<Slice> slices_;
 };
