@@ -74,6 +74,14 @@ Result<Value> summary_figure(const PublishedClaim& claim, const RunFigures& run,
   return Value{.number = ours / theirs, .possible = possible(claim, run, ours, against, theirs)};
 }
 
+Result<double> over_bound(const PublishedClaim& claim, const RunFigures& run,
+                          const RunFigures* /*against*/) {
+  FL_TRY_ASSIGN(ours, number_at(run, claim.key));
+  const auto best = best_of(claim.key, run);
+  if (!best) return run_error("no bound is known of {}", claim.key);
+  return ours / *best;
+}
+
 Result<double> window_jct(const PublishedClaim& claim, const RunFigures& run,
                           const RunFigures* /*against*/) {
   const auto jobs = static_cast<std::int64_t>(run.jct_h.size());
@@ -90,6 +98,26 @@ Result<double> window_jct(const PublishedClaim& claim, const RunFigures& run,
   }
   if (counted == 0) return run_error("none of the jobs at these positions is of {}", claim.user);
   return sum / counted;
+}
+
+// Of the user whose ratio is largest. Only jobs that finished under both policies count.
+Result<Value> largest_user_jct(const PublishedClaim& /*claim*/, const RunFigures& run,
+                               const RunFigures* against) {
+  if (run.jct_h.size() != against->jct_h.size()) return run_error("the runs have other jobs");
+  std::map<std::string, std::pair<double, double>> sums;  // ours and theirs, by user
+  for (std::size_t row = 0; row < run.jct_h.size(); ++row) {
+    if (!run.jct_h[row] || !against->jct_h[row]) continue;
+    auto& [ours, theirs] = sums[run.job_users[row]];
+    ours += *run.jct_h[row];
+    theirs += *against->jct_h[row];
+  }
+  Value worst;
+  for (const auto& [user, sum] : sums) {
+    const double ratio = sum.first / sum.second;
+    if (sum.second > 0 && ratio > worst.number) worst = {.number = ratio, .where = user};
+  }
+  if (worst.where.empty()) return run_error("no job finished under both policies");
+  return worst;
 }
 
 Result<double> summary_hours(const PublishedClaim& claim, const RunFigures& run,
@@ -220,10 +248,17 @@ constexpr ClaimFigure kFigures[] = {
      &summary_figure},
     {"summary_h", "h", 2, kSummary, "key", "", "a figure of summary.json in seconds, as hours",
      &number<&summary_hours>},
+    {"over_bound", "", 3, kSummary, "key", "",
+     "`jct_avg_s`, `makespan_s` or `gpu_utilization` of summary.json / what no policy can better",
+     &number<&over_bound>},
     {"window_jct", "h", 2, kJobTimes, "first_job last_job", "user",
      "mean JCT of the jobs, with `user` of that user's jobs, at these positions in the trace, "
      "counted from 1, both included; the claim is skipped if one of them did not finish",
      &number<&window_jct>},
+    {"user_jct", "", 3, kJobTimes, "against", "",
+     "mean JCT of a user's jobs / that under the policy `against`, of jobs that finished under "
+     "both: of the user with the largest ratio",
+     &largest_user_jct},
     {"work", "GPU-h", 1, kSummary, "user", "", "the user's `work_gpu_hours`", &number<&user_work>},
     {"gain", "%", 1, kSummary, "user against", "price",
      "the user's `work_gpu_hours` / that under the policy `against`, - 1; `price` is that of "

@@ -92,6 +92,16 @@ TEST(Figures, SayWhatTheBestPolicyCouldReach) {
   EXPECT_EQ(possible(Bound::kAtLeast, ours, &theirs), 1 / 0.5);
 }
 
+TEST(Figures, OverTheirBoundsSayHowFarTheBestCanBe) {
+  PublishedClaim claim = claim_of("over_bound");
+  claim.key = "makespan_s";
+  RunFigures run;
+  run.summary = {{"makespan_s", 9000}, {"bounds/makespan_lower_s", 6000}, {"queue_avg_s", 1}};
+  EXPECT_DOUBLE_EQ(number(claim, run, nullptr), 1.5);
+  claim.key = "queue_avg_s";
+  EXPECT_EQ(error_of(claim, run, nullptr), "no bound is known of queue_avg_s");
+}
+
 TEST(Figures, OfTheSummaryAreGivenInHours) {
   PublishedClaim claim = claim_of("summary_h");
   claim.key = "makespan_s";
@@ -124,6 +134,19 @@ TEST(Figures, OfAWindowOfJobsCanBeOfOneUser) {
   EXPECT_DOUBLE_EQ(number(claim, run, nullptr), 3.5);
   claim.last_job = 1;
   EXPECT_EQ(error_of(claim, run, nullptr), "none of the jobs at these positions is of high");
+}
+
+TEST(Figures, OfUsersJctAreOfTheOneThatWaitsLongestByComparison) {
+  RunFigures run;
+  run.job_users = {"ann", "bob", "ann", "bob"};
+  run.jct_h = {2, 3, 4, std::nullopt};
+  RunFigures other = run;
+  other.jct_h = {1, 3, 4, 1};
+  const auto value = claim_of("user_jct").figure->measure(claim_of("user_jct"), run, &other);
+  EXPECT_DOUBLE_EQ(value->number, 6.0 / 5);
+  EXPECT_EQ(value->where, "ann");
+  other.jct_h = {std::nullopt, std::nullopt, std::nullopt, 1};
+  EXPECT_EQ(error_of(claim_of("user_jct"), run, &other), "no job finished under both policies");
 }
 
 TEST(Figures, OfGainCompareWork) {

@@ -186,9 +186,10 @@ Result<SizeClass> read_class(const YamlNode& map) {
 }
 
 Result<DrawnSpec> read_classes(const YamlNode& map) {
-  FL_TRY(map.expect_keys({"jobs", "jobs_per_hour", "gangs", "classes"}));
+  FL_TRY(map.expect_keys({"jobs", "jobs_per_hour", "gangs", "users", "classes"}));
   ClassOptions options;
   FL_TRY(read_stream(map, options.stream));
+  FL_TRY(read(map, "users", kUsers, options.users));
   FL_TRY_ASSIGN(list, map.get("classes"));
   FL_TRY_ASSIGN(items, list.items());
   for (const YamlNode& item : items) {

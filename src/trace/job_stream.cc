@@ -42,6 +42,7 @@ Result<Workload> draw_jobs(const JobStream& stream, std::string_view gpu_type,
     const JobShape shape = draw(gpus, shapes);
     const std::string id = fmt::format("{}-{}", shape.kind, i);
     FL_TRY(builder.add({.id = id,
+                        .user = shape.user,
                         .model = shape.model,
                         .gpus = gpus,
                         .submit = {std::llround(submit_ms)},

@@ -31,6 +31,7 @@ Status check_stream(const JobStream& stream);
 struct JobShape {
   std::string_view kind = "job";  // of its id, as in "job-1"
   std::string_view model{};
+  std::string user{};
   Duration duration;  // of the gang asked for
 };
 using ShapeDraw = std::function<JobShape(std::int64_t gpus, Rng& rng)>;

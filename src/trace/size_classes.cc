@@ -36,11 +36,13 @@ Result<Workload> generate_classes(const ClassOptions& options) {
   std::vector<double> weights;
   weights.reserve(classes.size());
   for (const SizeClass& one : classes) weights.push_back(one.weight);
+  std::int64_t drawn = 0;
   return draw_jobs(options.stream, "", [&](std::int64_t gpus, Rng& rng) {
     const SizeClass& one = classes[rng.weighted(weights)];
     JobShape shape{.kind = one.name};
     if (!one.models.empty()) shape.model = one.models[rng.below(one.models.size())];
     shape.duration = draw_duration(one, gpus, rng);
+    if (options.users > 0) shape.user = fmt::format("user-{}", drawn++ % options.users + 1);
     return shape;
   });
 }

@@ -21,6 +21,7 @@ struct SizeClass {
 
 struct ClassOptions {
   JobStream stream;
+  std::int64_t users = 0;  // by turns, "user-1" first; 0: one without a name
   std::vector<SizeClass> classes;
 };
 

@@ -36,6 +36,18 @@ TEST(SizeClasses, AreAFunctionOfTheirOptions) {
   EXPECT_NE(jobs_of(*first), jobs_of(*generate_classes(options)));
 }
 
+TEST(SizeClasses, BelongToUsersByTurns) {
+  ClassOptions options = two_classes();
+  const auto plain = generate_classes(options);
+  options.users = 3;
+  const auto workload = generate_classes(options);
+  const Jobs& jobs = workload->jobs;
+  for (JobId job : {JobId(0), JobId(4), JobId(8)}) {
+    EXPECT_EQ(workload->users.names[jobs.user[job]], fmt::format("user-{}", job.row() % 3 + 1));
+    EXPECT_EQ(workload->durations[job], plain->durations[job]);
+  }
+}
+
 TEST(SizeClasses, AreDrawnByWeightWithTheirModelsAndSizes) {
   const auto workload = generate_classes(two_classes());
   ASSERT_TRUE(workload.has_value()) << workload.error().message;
