@@ -26,6 +26,8 @@ void Dues::on(const Record& record) {
                  [&](const Note& what) {
                    const auto* due = std::get_if<note::Entitlement>(&what);
                    if (due != nullptr) settle(due->user).due[due->type] = due->gpus;
+                   const auto* debt = std::get_if<note::Debt>(&what);
+                   if (debt != nullptr) settle(debt->user).debt = debt->behind;
                  },
                  [](const auto&) {},
              },
@@ -35,8 +37,12 @@ void Dues::on(const Record& record) {
 std::optional<Dues::Due> Dues::of(UserId user, Time now) const {
   if (since_ == Time::never() || !users_.has(user) || users_[user].due.empty()) return std::nullopt;
   const User& of = users_[user];
-  return Due{static_cast<double>(of.due_steps()) / 1000,
-             static_cast<double>(of.behind_at(now)) / 1e6, since_};
+  Due due{static_cast<double>(of.due_steps()) / 1000,
+          static_cast<double>(of.behind_at(now)) / 1e6,
+          since_,
+          {}};
+  if (of.debt) due.debt_gpu_s = static_cast<double>(of.debt->gpu_ms) / 1000;
+  return due;
 }
 
 std::int64_t Dues::User::due_steps() const {

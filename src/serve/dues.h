@@ -1,4 +1,5 @@
-// What users were due, as the policy's notes of entitlements say, and what they had.
+// What users were due, as the policy's notes of entitlements say, and what they had; and how far the
+// policy itself counts them behind, where it does.
 //
 // It counts while jobs wait: where none does, all have what they ask for, and what was owed before is
 // forgotten, as policies do.
@@ -22,6 +23,8 @@ class Dues : public RecordSink {
     double gpus = 0;          // now
     double behind_gpu_s = 0;  // it had so much less than it was due, since then; negative: more
     Time since;               // jobs have been waiting
+    // By the policy's own account, which may go back further and weigh GPU types; behind_gpu_s without.
+    std::optional<double> debt_gpu_s;
   };
   // Nothing where the policy has not said, or no job waits. O(GPU types).
   std::optional<Due> of(UserId user, Time now) const;
@@ -36,6 +39,7 @@ class Dues : public RecordSink {
     std::int64_t jobs = 0;    // here
     std::int64_t held = 0;    // GPUs
     std::int64_t behind = 0;  // thousandths of GPU-milliseconds, up to `settled`
+    std::optional<GpuTime> debt;
     Time settled;
     std::int64_t due_steps() const;
     std::int64_t behind_at(Time now) const;

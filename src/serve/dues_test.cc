@@ -62,6 +62,15 @@ TEST(Dues, AUserIsBehindByWhatItWasDueAndDidNotHave) {
   EXPECT_EQ(told.dues.of(kBob, Time{} + seconds(220))->gpus, 0.5);
 }
 
+TEST(Dues, ThePolicysOwnAccountStandsBesideThem) {
+  Told told;
+  told.arrive(0, JobId(0), kAnn);
+  told.due(0, kAnn, 1);
+  EXPECT_FALSE(told.dues.of(kAnn, Time{} + seconds(10))->debt_gpu_s);
+  told.on(10, Note(note::Debt{kAnn, {-7'200'000}}));
+  EXPECT_EQ(told.dues.of(kAnn, Time{} + seconds(20))->debt_gpu_s, -7200);
+}
+
 TEST(Dues, WhereNoJobWaitsNothingIsOwed) {
   Told told;
   told.arrive(0, JobId(0), kAnn);

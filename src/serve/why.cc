@@ -178,7 +178,14 @@ class Why {
     const auto due = views_.book.dues().of(user, now_);
     if (!due) return;
     constexpr double kNothing = 0.05;  // GPU-hours
-    const double behind = due->behind_gpu_s / 3600;
+    const double behind = due->debt_gpu_s.value_or(due->behind_gpu_s) / 3600;
+    if (due->debt_gpu_s) {
+      lines_.push_back(
+          fmt::format("{} is due {:.2f} of {} under {}, and is {:.1f} GPU-hours {} its share.",
+                      tables_.users.names[user], due->gpus, gpus_text(tables_.cluster.gpus),
+                      views_.policy, std::abs(behind), behind < 0 ? "ahead of" : "behind"));
+      return;
+    }
     const std::string had = std::abs(behind) < kNothing
                                 ? "that"
                                 : fmt::format("{:.1f} GPU-hours {} than that", std::abs(behind),
