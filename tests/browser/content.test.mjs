@@ -169,13 +169,13 @@ describe("jobs", () => {
       await page.locator("#jobs").scrollIntoViewIfNeeded();
       const before = await page.evaluate(() => scrollY);
       await page.locator("#jobs tbody tr[data-row] th", { hasText: "job-00003" }).click();
-      assert.equal(await page.locator("h1:visible").innerText(), "Job job-00003");
+      assert.equal(await page.locator("main.job h1").innerText(), "Job job-00003");
       assert.equal(await page.locator("main.job tbody tr").filter({ hasText: "fifo" }).count(), 1);
       await page.goBack();
       assert.equal(await page.locator("main.job").count(), 0);
       assert.equal(await page.evaluate(() => scrollY), before);
       await page.goForward();
-      assert.equal(await page.locator("h1:visible").innerText(), "Job job-00003");
+      assert.equal(await page.locator("main.job h1").innerText(), "Job job-00003");
     });
   });
 

@@ -74,7 +74,7 @@ describe("the timeline", () => {
       assert.match(await line.innerText(), new RegExp(id));
       await page.locator(".map").focus();
       await page.keyboard.press("Enter");
-      assert.equal(await page.locator("h1:visible").innerText(), `Job ${id}`);
+      assert.equal(await page.locator("main.job h1").innerText(), `Job ${id}`);
     });
   });
 
@@ -133,7 +133,7 @@ describe("a reader with a keyboard", () => {
       await page.keyboard.press("End");
       assert.match(await page.evaluate(() => document.activeElement.textContent), /job-00399/);
       await page.keyboard.press("Enter");
-      assert.equal(await page.locator("h1:visible").innerText(), "Job job-00399");
+      assert.equal(await page.locator("main.job h1").innerText(), "Job job-00399");
     });
   });
 
