@@ -49,14 +49,12 @@ struct Granted {
   }
 };
 
-double speed_of(Rate rate) { return static_cast<double>(rate.fixed) / 4294967296.0; }
-
 // A line of CSV: a value for each column.
 class CsvLine {
  public:
   void put(std::string_view name, std::string_view text) { at(name) = std::string(text); }
   void put(std::string_view name, std::int64_t value) { at(name) = value; }
-  void put(std::string_view name, Rate rate) { at(name) = speed_of(rate); }
+  void put(std::string_view name, Rate rate) { at(name) = rate.value(); }
   // "3:0+1 7:0": GPUs 0 and 1 of node 3, and GPU 0 of node 7.
   void put(std::string_view name, const Granted& granted) {
     std::string text;
@@ -121,7 +119,7 @@ class JsonLine {
   }
   void put(std::string_view name, Rate rate) {
     json_.key(name);
-    json_.raw(fmt::format("{}", speed_of(rate)));
+    json_.raw(fmt::format("{}", rate.value()));
   }
   void put(std::string_view name, const Granted& granted) {
     json_.key(name);

@@ -271,15 +271,12 @@ constexpr OptionSpec kOptions[] = {
                 "does. The default is chosen."),
     integer_option("round_s", "60", "seconds", 1, 86'400,
                    "Interval of decisions in which running jobs bid again; chosen."),
-    integer_option("switch_s", "30", "seconds", 0, 3600,
-                   "Expected overhead of a migration, which a job that keeps its gang saves; the "
-                   "default is Helios' for 2 to 8 GPUs."),
+    kHadarSwitchOption,
     real_option("critical", "0.8", "", 0, 1,
                 "When no jobs keep arriving: run a job first if its remaining time alone exceeds "
                 "this fraction of the makespan lower bound; its user pays with what it is given "
                 "later; 1: none."),
-    integer_option("beam", "64", "drafts", 1, 1024,
-                   "Beam width of the search: how many partial assignments it keeps; chosen."),
+    kHadarBeamOption,
     flag_option("notes", "false",
                 "Note in the journal what users are due, how many minutes of a GPU they are behind "
                 "and how jobs rank, for `fairlead why`."),

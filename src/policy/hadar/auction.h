@@ -18,6 +18,7 @@
 #include "fairlead/policy/hadar/dual.h"
 #include "fairlead/policy/kit/rounds.h"
 #include "fairlead/policy/policy.h"
+#include "fairlead/policy/registry.h"
 
 #include <functional>
 #include <optional>
@@ -99,5 +100,14 @@ class HadarAuction {
   std::vector<HadarPrices::Range> ranges_;
   HadarPrices prices_;
 };
+
+// Options of policies that hold auctions.
+inline constexpr OptionSpec kHadarSwitchOption =
+    integer_option("switch_s", "30", "seconds", 0, 3600,
+                   "Expected overhead of a migration, which a job that keeps its gang saves; the "
+                   "default is Helios' for 2 to 8 GPUs.");
+inline constexpr OptionSpec kHadarBeamOption =
+    integer_option("beam", "64", "drafts", 1, 1024,
+                   "Beam width of the search: how many partial assignments it keeps; chosen.");
 
 }  // namespace fairlead

@@ -97,14 +97,11 @@ constexpr OptionSpec kOptions[] = {
                   "finish-time fairness (ftf)."),
     integer_option("round_s", "360", "seconds", 1, 86'400,
                    "Interval of decisions; the default is Gavel's."),
-    integer_option("switch_s", "30", "seconds", 0, 3600,
-                   "Expected overhead of a migration, which a job that keeps its gang saves; the "
-                   "default is Helios' for 2 to 8 GPUs."),
+    kHadarSwitchOption,
     real_option("critical", "0.8", "", 0, 1,
                 "With jct, when no jobs keep arriving: run a job first if its remaining time alone "
                 "exceeds this fraction of the makespan lower bound; 1: none; ours."),
-    integer_option("beam", "64", "drafts", 1, 1024,
-                   "Beam width of the search: how many partial assignments it keeps; chosen."),
+    kHadarBeamOption,
     choice_option("prices", "clearing", "clearing/paper/none",
                   "Price of a GPU type in full use: the bid of the first job that gets none "
                   "(clearing, ours), the highest bid (paper), or zero at any use (none)."),
