@@ -17,6 +17,7 @@ JobSpec spec_of(const Tables& tables, JobId job) {
           .gpus_min = jobs.gpus_min[job],
           .gpus_max = jobs.gpus_max[job],
           .task_gpus = jobs.task_gpus[job],
+          .closeness = jobs.closeness[job],
           .types = jobs.types[job]};
 }
 

@@ -190,6 +190,11 @@ std::string_view Engine::unrunnable(const JobSpec& spec) const {
     return "one of its tasks is larger than every node its model runs on";
   }
   if (smallest > room) return "it has more tasks than the nodes its model runs on have room for";
+  const Level level = spec.closeness.required;
+  if (level != kAnywhere &&
+      !has_room_within(cluster, level, spec.types, smallest, spec.task_gpus)) {
+    return "larger than what the level of the network that it requires has of its GPU types";
+  }
   return {};
 }
 

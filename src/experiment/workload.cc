@@ -232,24 +232,29 @@ Status read_part(const YamlNode& map, TraceSpec& trace) {
 JobRow row_of(const Workload& from, JobId job, bool at_once) {
   const ModelId model = from.jobs.model[job];
   const auto types = from.runs_on.find(job);
+  const auto levels = from.levels.find(job);
+  const bool any_level = levels != from.levels.end();
   const UserId user = from.jobs.user[job];
   const GroupId group = from.users.group_of(user);
   const Groups& groups = from.users.groups;
-  return {.id = from.names[job],
-          .user = from.users.names[user],
-          .model = model.is_none() ? std::string_view() : from.models[model],
-          .gpus = from.jobs.gpus[job],
-          .gpus_min = from.jobs.gpus_min[job],
-          .gpus_max = from.jobs.gpus_max[job],
-          .task_gpus = from.jobs.task_gpus[job],
-          .submit = at_once ? Time{} : from.jobs.arrival[job],
-          .duration = from.durations[job],
-          .gpu_type = from.reference_types[job],
-          .runs_on = types == from.runs_on.end() ? std::string_view() : types->second,
-          .tickets = from.users.tickets[user],
-          .group = group.is_none() ? std::string_view() : groups.names[group],
-          .group_tickets = group.is_none() ? 0 : groups.tickets[group],
-          .group_quota = group.is_none() ? 0 : groups.quota[group]};
+  return {
+      .id = from.names[job],
+      .user = from.users.names[user],
+      .model = model.is_none() ? std::string_view() : from.models[model],
+      .gpus = from.jobs.gpus[job],
+      .gpus_min = from.jobs.gpus_min[job],
+      .gpus_max = from.jobs.gpus_max[job],
+      .task_gpus = from.jobs.task_gpus[job],
+      .submit = at_once ? Time{} : from.jobs.arrival[job],
+      .duration = from.durations[job],
+      .gpu_type = from.reference_types[job],
+      .runs_on = types == from.runs_on.end() ? std::string_view() : types->second,
+      .require_level = any_level ? std::string_view(levels->second.required) : std::string_view(),
+      .prefer_level = any_level ? std::string_view(levels->second.preferred) : std::string_view(),
+      .tickets = from.users.tickets[user],
+      .group = group.is_none() ? std::string_view() : groups.names[group],
+      .group_tickets = group.is_none() ? 0 : groups.tickets[group],
+      .group_quota = group.is_none() ? 0 : groups.quota[group]};
 }
 
 bool is_in(const TraceSpec& spec, const Workload& whole, JobId job) {

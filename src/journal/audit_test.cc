@@ -52,7 +52,8 @@ class Canary : public testing::Test {
   }
   void erase(std::size_t index) { records.erase(records.begin() + static_cast<long>(index)); }
 
-  static constexpr std::size_t kArriveJob1 = 5, kFinishJob0 = 6, kPlaceJob1 = 7, kFinishJob1 = 8;
+  static constexpr std::size_t kNode1 = 2, kArriveJob1 = 5, kFinishJob0 = 6, kPlaceJob1 = 7,
+                               kFinishJob1 = 8;
   std::vector<Record> records;
   std::vector<std::vector<Slice>> gangs;
   std::vector<std::vector<std::uint64_t>> gpu_masks;
@@ -71,6 +72,15 @@ TEST_F(Canary, ASplitGangIsFound) {
   placed(kPlaceJob1).gang = Gang(gangs[1]).first(1);
   EXPECT_EQ(audit(), std::vector<std::string>{"at 10000 ms: job 1 gets 4 GPUs and asks for 6 to 6: "
                                               "its gang is split"});
+}
+
+TEST_F(Canary, AGangBeyondTheLevelThatItsJobRequiresIsFound) {
+  std::get<record::Node>(records[kNode1].what).rack = RackId(1);
+  Closeness& closeness = std::get<record::Arrived>(records[kArriveJob1].what).asked.closeness;
+  EXPECT_EQ(audit(), std::vector<std::string>{});
+  closeness.required = kRackLevel;
+  ASSERT_FALSE(audit().empty());
+  EXPECT_EQ(audit()[0], "at 10000 ms: job 1 gets nodes 0 and 1, which share no rack");
 }
 
 TEST_F(Canary, ASplitTaskIsFound) {

@@ -118,17 +118,18 @@ void get(Reader& in, record::Node& node, Storage& storage) {
   node.gpus = in.u32();
 }
 
-// Tasks of one GPU, by far the most frequent ones, cost no byte: what is above 1 stands above the 32
-// bits of `gpus`.
+// Above the 32 bits of `gpus`, as most jobs need neither: 20 of the GPUs of a task above 1, 8 of levels.
 void put_gang(Writer& out, const JobSpec& asked) {
-  out.u64(std::uint64_t{asked.task_gpus - 1} << 32 | asked.gpus);
+  const std::uint64_t more = std::uint64_t{asked.closeness.bits()} << 20 | (asked.task_gpus - 1);
+  out.u64(more << 32 | asked.gpus);
 }
 
 void get_gang(Reader& in, JobSpec& asked) {
   const std::uint64_t gang = in.u64();
-  if (gang >> 32 >= kTaskGpusMax) return in.fail();
   asked.gpus = static_cast<std::uint32_t>(gang);
-  asked.task_gpus = static_cast<std::uint32_t>(gang >> 32) + 1;
+  asked.task_gpus = static_cast<std::uint32_t>(gang >> 32 & 0xfffff) + 1;
+  asked.closeness = Closeness::of_bits(static_cast<std::uint32_t>(gang >> 52));
+  if (asked.task_gpus > kTaskGpusMax || gang >> 60 != 0) in.fail();
 }
 
 void put(Writer& out, const JobSpec& asked) {

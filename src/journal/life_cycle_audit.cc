@@ -75,7 +75,9 @@ void LifeCycleAudit::on_node(const record::Node& node) {
   if (node.gpus == 0 || node.gpus > kNodeGpusMax) {
     return problem("node {} has {} GPUs", node.node.row(), node.gpus);
   }
-  nodes_.push_back({.gpus = ~std::uint64_t{0} >> (kNodeGpusMax - node.gpus)});
+  nodes_.push_back({.gpus = ~std::uint64_t{0} >> (kNodeGpusMax - node.gpus),
+                    .host = node.host,
+                    .rack = node.rack});
 }
 
 void LifeCycleAudit::on_known(const JobSpec& asked, State state) {
@@ -89,6 +91,7 @@ void LifeCycleAudit::on_known(const JobSpec& asked, State state) {
   job.gpus_min = asked.gpus_min;
   job.gpus_max = asked.gpus_max;
   job.task_gpus = asked.task_gpus;
+  job.required = asked.closeness.required;
   counts_.rejected += state == State::kRejected;
 }
 
@@ -155,7 +158,24 @@ void LifeCycleAudit::on_place(const record::Place& place) {
     problem("job {} gets {} GPUs of node {}, which splits a task of {}", place.job.row(),
             slice.gpus, slice.node.row(), job.task_gpus);
   }
+  check_level(job, place);
   job.state = State::kRunning;
+}
+
+// Hosts and racks are in the journal; the switches above them are not.
+void LifeCycleAudit::check_level(const AuditedJob& job, const record::Place& place) {
+  if (job.required != kHostLevel && job.required != kRackLevel) return;
+  const bool is_host = job.required == kHostLevel;
+  const Slice* first = nullptr;  // of its copy
+  for (const Slice& slice : place.gang) {
+    if (!nodes_.has(slice.node)) return;  // a problem of its own
+    if (first == nullptr || first->copy != slice.copy) first = &slice;
+    const AuditedNode& a = nodes_[first->node];
+    const AuditedNode& b = nodes_[slice.node];
+    if (is_host ? a.host == b.host : a.rack == b.rack) continue;
+    problem("job {} gets nodes {} and {}, which share no {}", place.job.row(), first->node.row(),
+            slice.node.row(), is_host ? "host" : "rack");
+  }
 }
 
 void LifeCycleAudit::on_started(JobId id) {

@@ -47,6 +47,7 @@ class LifeCycleAudit {
     std::uint32_t gpus_min = 0;
     std::uint32_t gpus_max = 0;
     std::uint32_t task_gpus = 1;
+    Level required = kAnywhere;
     Time placed_at;
     std::uint32_t copies = 0;
     HoldId hold = 0;
@@ -54,6 +55,8 @@ class LifeCycleAudit {
   };
   struct AuditedNode {
     std::uint64_t gpus = 0;  // every GPU it has
+    HostId host{};
+    RackId rack{};
     std::uint64_t busy = 0;  // held
     std::uint64_t down = 0;
     bool is_cordoned = false;
@@ -72,6 +75,7 @@ class LifeCycleAudit {
   void on_done(JobId job, bool finished);
   void on_stop(const record::Stop& stop);
   void on_place(const record::Place& place);
+  void check_level(const AuditedJob& job, const record::Place& place);
   void on_started(JobId job);
   void on_stopped(JobId job, HoldId hold, bool is_over);
   void on_carried(const record::Carried& carried);

@@ -19,8 +19,10 @@ struct JobRow {
   std::int64_t task_gpus = 1;
   Time submit{};
   Duration duration{};
-  std::string_view gpu_type{};     // reference type; empty: the run's
-  std::string_view runs_on{};      // GPU types, joined by "+"; empty: all of them
+  std::string_view gpu_type{};       // reference type; empty: the run's
+  std::string_view runs_on{};        // GPU types, joined by "+"; empty: all of them
+  std::string_view require_level{};  // "rack"; empty: none
+  std::string_view prefer_level{};
   std::int64_t tickets = 0;        // 0: not named
   std::string_view group{};        // of the user; empty: not named
   std::int64_t group_tickets = 0;  // of the group; 0: not named

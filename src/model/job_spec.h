@@ -5,6 +5,7 @@
 #include "fairlead/base/ids.h"
 #include "fairlead/base/units.h"
 #include "fairlead/model/cluster.h"
+#include "fairlead/model/levels.h"
 
 #include <cstdint>
 #include <optional>
@@ -38,6 +39,7 @@ struct JobSpec {
   std::uint32_t gpus_max = 1;
   // Of each task, all on one node; at least 1. Divides gpus, gpus_min and gpus_max.
   std::uint32_t task_gpus = 1;
+  Closeness closeness{};
   TypeMask types = kAllTypes;  // GPU types on which it can run
   Duration work{};             // at speed 1, that is with the reference gang; 0: not said
   Time submit{};

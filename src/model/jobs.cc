@@ -21,6 +21,7 @@ void Jobs::add(const JobSpec& spec, ModelId of_model) {
     gpus_min.push_back(0);
     gpus_max.push_back(0);
     task_gpus.push_back(1);
+    closeness.push_back({});
     arrival.push_back({});
     types.push_back(0);
     attained_settled.push_back({});
@@ -37,6 +38,7 @@ void Jobs::add(const JobSpec& spec, ModelId of_model) {
   gpus_min[spec.job] = spec.gpus_min;
   gpus_max[spec.job] = spec.gpus_max;
   task_gpus[spec.job] = spec.task_gpus;
+  closeness[spec.job] = spec.closeness;
   arrival[spec.job] = spec.submit;
   types[spec.job] = spec.types;
 }
@@ -48,6 +50,7 @@ void Jobs::reserve(std::size_t jobs) {
   gpus_min.reserve(jobs);
   gpus_max.reserve(jobs);
   task_gpus.reserve(jobs);
+  closeness.reserve(jobs);
   arrival.reserve(jobs);
   types.reserve(jobs);
   attained_settled.reserve(jobs);

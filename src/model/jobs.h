@@ -10,6 +10,7 @@
 #include "fairlead/model/cluster.h"
 #include "fairlead/model/gang_pool.h"
 #include "fairlead/model/job_spec.h"
+#include "fairlead/model/levels.h"
 
 #include <cstdint>
 #include <string>
@@ -65,6 +66,7 @@ struct Jobs {
   IdVector<JobId, std::uint32_t> gpus_max;  // the largest
   // Of each task: all on one node. A gang has a multiple of it on each of its nodes.
   IdVector<JobId, std::uint32_t> task_gpus;
+  IdVector<JobId, Closeness> closeness;  // of the GPUs of a gang, or of a copy
   IdVector<JobId, Time> arrival;
   IdVector<JobId, TypeMask> types;  // GPU types on which its model can run
 

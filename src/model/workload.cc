@@ -204,12 +204,17 @@ void WorkloadBuilder::append(const JobRow& row, std::string_view id) {
   jobs.gpus_min.push_back(row.gpus_min == 0 ? gpus : static_cast<std::uint32_t>(row.gpus_min));
   jobs.gpus_max.push_back(row.gpus_max == 0 ? gpus : static_cast<std::uint32_t>(row.gpus_max));
   jobs.task_gpus.push_back(static_cast<std::uint32_t>(row.task_gpus));
+  jobs.closeness.push_back({});
   jobs.arrival.push_back(row.submit);
   FL_DCHECK(jobs.gpus_min[JobId(jobs.gpus_min.size() - 1)] >= 1);
   jobs.types.push_back(kAllTypes);
   workload_.durations.push_back(row.duration);
   const JobId job = workload_.reference_types.push_back(std::string(row.gpu_type));
   if (!row.runs_on.empty()) workload_.runs_on.emplace(job, row.runs_on);
+  if (!row.require_level.empty() || !row.prefer_level.empty()) {
+    workload_.levels.emplace(
+        job, LevelNames{std::string(row.require_level), std::string(row.prefer_level)});
+  }
 }
 
 UserId WorkloadBuilder::user_of(const JobRow& row) {
@@ -261,8 +266,8 @@ Workload WorkloadBuilder::finish() {
   const Jobs& asked = workload_.jobs;
   for (std::size_t rows :
        {asked.model.size(), asked.gpus.size(), asked.gpus_min.size(), asked.gpus_max.size(),
-        asked.task_gpus.size(), asked.arrival.size(), asked.types.size(), workload_.names.size(),
-        workload_.durations.size()}) {
+        asked.task_gpus.size(), asked.closeness.size(), asked.arrival.size(), asked.types.size(),
+        workload_.names.size(), workload_.durations.size()}) {
     FL_CHECK(rows == asked.size(), "a column of {} rows for {} jobs", rows, asked.size());
   }
   FL_CHECK(workload_.rows.rows_read == jobs + workload_.rows.rejected(),

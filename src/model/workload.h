@@ -46,6 +46,12 @@ struct RowCounts {
   std::int64_t rejected() const;
 };
 
+// The levels of the network that a job names; empty: none.
+struct LevelNames {
+  std::string required;
+  std::string preferred;
+};
+
 struct Workload {
   std::string name;  // of the trace, for reports
   Users users;
@@ -59,6 +65,8 @@ struct Workload {
   IdVector<JobId, std::string> reference_types;
   // The GPU types that a job may run on, joined by "+"; of those that may not run on all.
   std::map<JobId, std::string> runs_on;
+  // Of those that ask for any; jobs.closeness has them once the cluster is known (levels.h).
+  std::map<JobId, LevelNames> levels;
   RowCounts rows;
 };
 

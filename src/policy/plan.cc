@@ -4,7 +4,8 @@
 
 namespace fairlead {
 
-Plan::Plan(const Cluster& cluster, Jobs& jobs) : jobs_(&jobs), free_(cluster), held_(jobs.size()) {}
+Plan::Plan(const Cluster& cluster, Jobs& jobs)
+    : cluster_(&cluster), jobs_(&jobs), free_(cluster), held_(jobs.size()) {}
 
 void Plan::add_job(JobId job) { held_.grow_to(job); }
 
@@ -31,6 +32,10 @@ void Plan::place(JobId job) {
   }
   tidy_open();
   if (!allow(!open_splits_a_task(job), job, "place: it splits a task")) return;
+  if (!allow(open_is_within(closeness(job).required), job,
+             "place: it is not within the level that the job requires")) {
+    return;
+  }
   held_[job] = jobs_->gangs.add(open_);
   edits_.push_back({job, {}, held_[job]});
   open_.clear();
@@ -57,6 +62,10 @@ void Plan::place_copy(JobId job) {
   if (!allow(!has_copy_on_open_nodes(job), job, "place_copy: it has a copy on that node")) return;
   tidy_open();
   if (!allow(!open_splits_a_task(job), job, "place_copy: it splits a task")) return;
+  if (!allow(open_is_within(closeness(job).required), job,
+             "place_copy: it is not within the level that the job requires")) {
+    return;
+  }
   copies_.clear();
   bool is_added = false;
   std::uint16_t copy = 0;

@@ -23,7 +23,7 @@ namespace fairlead {
 
 class Plan {
  public:
-  // `jobs` must outlive the plan; the plan writes only its gang pool.
+  // Both must outlive the plan, which writes only the gang pool of the jobs.
   Plan(const Cluster& cluster, Jobs& jobs);
 
   // Capacity left by this draft.
@@ -33,17 +33,18 @@ class Plan {
   bool holds(JobId job) const { return !held_[job].empty(); }
   // GPUs of each of the job's tasks: what it takes of any node is to be a multiple of it.
   std::uint32_t task_gpus(JobId job) const { return jobs_->task_gpus[job]; }
+  // How near each other its GPUs are to be.
+  Closeness closeness(JobId job) const { return jobs_->closeness[job]; }
 
   // Adds a slice to the open gang; slices may come in any order, twice on one node adds up.
   // REQUIRES: that many GPUs of the node are free in this draft.
   void take(NodeId node, std::uint32_t gpus);
   // Gives the open gang to a job that holds nothing.
-  // REQUIRES: the open gang is not empty, and has whole tasks of the job on each node; !holds(job);
-  // the job waits or runs.
+  // REQUIRES: the open gang is not empty, has whole tasks of the job on each node, and is within the
+  // level that the job requires; !holds(job); the job waits or runs.
   void place(JobId job);
   // Gives the open gang to a job that holds a gang, as one more copy of it.
-  // REQUIRES: the open gang is not empty, and has whole tasks of the job on each node; holds(job);
-  // no copy of the job is on any of its nodes.
+  // REQUIRES: of the open gang as for place; holds(job); no copy of the job is on any of its nodes.
   void place_copy(JobId job);
   // Gives the GPUs of the open gang back.
   void drop();
@@ -88,6 +89,7 @@ class Plan {
   void refuse(JobId job, std::string_view why);
   bool has_copy_on_open_nodes(JobId job) const;
   bool open_splits_a_task(JobId job) const;
+  bool open_is_within(Level level) const { return within(*cluster_, level, open_); }
   void tidy_open();
 
   // The engine's side: the world changed, or the draft became true.
@@ -97,6 +99,7 @@ class Plan {
   void begin(Time now);
 
   Time now_;
+  const Cluster* cluster_;
   Jobs* jobs_;
   FreeIndex free_;
   IdVector<JobId, GangRef> held_;

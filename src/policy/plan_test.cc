@@ -113,6 +113,22 @@ TEST(Plan, AGangThatSplitsATaskIsRefused) {
   EXPECT_FALSE(plan.holds(JobId(0)));
 }
 
+TEST(Plan, AGangBeyondTheLevelThatItsJobRequiresIsRefused) {
+  const Cluster cluster = small_cluster();
+  Jobs jobs = waiting_jobs(1);
+  jobs.closeness[JobId(0)] = {.required = kHostLevel};
+  Plan plan(cluster, jobs);
+  plan.take(NodeId(0), 2);
+  plan.place(JobId(0));
+  EXPECT_EQ(plan.misuse().what, "");
+  plan.stop(JobId(0));
+  plan.take(NodeId(0), 1);
+  plan.take(NodeId(1), 1);
+  plan.place(JobId(0));
+  EXPECT_EQ(plan.misuse().what, "place: it is not within the level that the job requires");
+  EXPECT_FALSE(plan.holds(JobId(0)));
+}
+
 TEST(Plan, ACopyThatSplitsATaskIsRefused) {
   const Cluster cluster = small_cluster();
   Jobs jobs = waiting_jobs(1);

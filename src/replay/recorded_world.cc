@@ -100,6 +100,7 @@ void WorldRecorder::on_job(const JobSpec& asked, Time arrival) {
                       .gpus_min = asked.gpus_min,
                       .gpus_max = asked.gpus_max,
                       .task_gpus = asked.task_gpus,
+                      .closeness = asked.closeness,
                       .arrival = arrival,
                       .work = asked.work};
   models_[asked.job] = asked.model;
@@ -134,6 +135,7 @@ Result<RecordedWorld> WorldRecorder::world() {
     workload.jobs.gpus_min.push_back(job.gpus_min);
     workload.jobs.gpus_max.push_back(job.gpus_max);
     workload.jobs.task_gpus.push_back(job.task_gpus);
+    workload.jobs.closeness.push_back(job.closeness);
     workload.jobs.arrival.push_back(job.arrival);
     workload.jobs.types.push_back(kAllTypes);
     workload.durations.push_back(job.work);

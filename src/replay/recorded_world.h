@@ -41,6 +41,7 @@ class WorldRecorder : public RecordSink {
     UserId user;
     ModelId model;
     std::uint32_t gpus = 1, gpus_min = 1, gpus_max = 1, task_gpus = 1;
+    Closeness closeness;
     Time arrival = Time::never();
     Duration work = {1};
   };

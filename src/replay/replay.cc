@@ -51,6 +51,7 @@ Status take_reference_types(Workload& workload, const std::string& trace,
   if (!same) return input_error("--trace has other jobs than the recorded run: {}", trace);
   workload.reference_types = std::move(read.reference_types);
   workload.runs_on = std::move(read.runs_on);
+  workload.levels = std::move(read.levels);
   return {};
 }
 

@@ -20,21 +20,22 @@ constexpr std::array<std::string_view, std::variant_size_v<Record::What>> kKinds
     "held",      "released", "cordoned",    "uncordoned", "tickets",     "ignored",  "skipped",
     "snapshot",  "closed",   "reported",    "carried",    "group"};
 
-constexpr std::array<std::string_view, 55> kColumns = {
-    "t_ms",        "kind",        "job",         "user",
-    "node",        "name",        "model",       "gpus",
-    "gpus_min",    "gpus_max",    "types",       "work_ms",
-    "submit_ms",   "reason",      "place",       "gang",
-    "rate",        "overhead_ms", "locality",    "copy",
-    "share_num",   "share_den",   "reported",    "lost_ms",
-    "note",        "other_user",  "type",        "value",
-    "tickets",     "host",        "rack",        "seed",
-    "jobs",        "policy",      "options",     "cluster",
-    "trace",       "gpu_types",   "finished",    "failed",
-    "rejected",    "pending",     "unsubmitted", "hold",
-    "retry_ms",    "cause",       "event",       "mask",
-    "state_bytes", "left_ms",     "task_gpus",   "attained_gpu_ms",
-    "done_ms",     "group",       "quota"};
+constexpr std::array<std::string_view, 57> kColumns = {
+    "t_ms",           "kind",        "job",         "user",
+    "node",           "name",        "model",       "gpus",
+    "gpus_min",       "gpus_max",    "types",       "work_ms",
+    "submit_ms",      "reason",      "place",       "gang",
+    "rate",           "overhead_ms", "locality",    "copy",
+    "share_num",      "share_den",   "reported",    "lost_ms",
+    "note",           "other_user",  "type",        "value",
+    "tickets",        "host",        "rack",        "seed",
+    "jobs",           "policy",      "options",     "cluster",
+    "trace",          "gpu_types",   "finished",    "failed",
+    "rejected",       "pending",     "unsubmitted", "hold",
+    "retry_ms",       "cause",       "event",       "mask",
+    "state_bytes",    "left_ms",     "task_gpus",   "attained_gpu_ms",
+    "done_ms",        "group",       "quota",       "required_level",
+    "preferred_level"};
 
 // The gang with the GPUs granted on each node.
 struct Granted {
@@ -191,6 +192,9 @@ void put_fields(auto& line, const JobSpec& asked) {
   line.put("gpus_min", asked.gpus_min);
   line.put("gpus_max", asked.gpus_max);
   if (asked.task_gpus != 1) line.put("task_gpus", asked.task_gpus);
+  const Closeness closeness = asked.closeness;
+  if (closeness.required != kAnywhere) line.put("required_level", closeness.required);
+  if (closeness.preferred != kAnywhere) line.put("preferred_level", closeness.preferred);
   line.put("types", asked.types);
   line.put("work_ms", asked.work.ms);
 }

@@ -58,6 +58,7 @@ struct Simulation::World : RecordSink {
     FL_TRY_ASSIGN(speeds, Speed::make(inputs.cluster, table, workload, settings.reference_gpu,
                                       settings.network));
     speed = std::move(speeds);
+    FL_TRY(resolve_levels(inputs.cluster, workload));
     backend.emplace(inputs.cluster, workload, speed,
                     SimOptions{.costs = settings.costs,
                                .faults = settings.faults,

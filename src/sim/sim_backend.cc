@@ -153,6 +153,7 @@ JobSpec SimBackend::spec_of(JobId job) const {
           .gpus_min = jobs.gpus_min[job],
           .gpus_max = jobs.gpus_max[job],
           .task_gpus = jobs.task_gpus[job],
+          .closeness = jobs.closeness[job],
           .types = jobs.types[job],
           .work = workload_.durations[job],
           .submit = jobs.arrival[job]};

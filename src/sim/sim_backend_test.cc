@@ -124,6 +124,7 @@ struct World {
     jobs.gpus_min.push_back(gpus);
     jobs.gpus_max.push_back(gpus);
     jobs.task_gpus.push_back(1);
+    jobs.closeness.push_back({});
     jobs.arrival.push_back({submit_ms});
     jobs.types.push_back(kAllTypes);
     workload.names.push_back(fmt::format("j{}", jobs.size() - 1));

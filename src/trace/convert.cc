@@ -11,7 +11,8 @@ namespace {
 // The optional columns that some job needs.
 struct Extra {
   bool gpus_min = false, gpus_max = false, task_gpus = false, tickets = false, gpu_type = false,
-       runs_on = false, group = false, group_tickets = false, group_quota = false;
+       runs_on = false, require_level = false, prefer_level = false, group = false,
+       group_tickets = false, group_quota = false;
 };
 
 Extra extra_of(const Workload& workload) {
@@ -26,6 +27,10 @@ Extra extra_of(const Workload& workload) {
           .tickets = std::any_of(tickets.begin(), tickets.end(), [](auto n) { return n != 1; }),
           .gpu_type = std::any_of(types.begin(), types.end(), [](auto& t) { return !t.empty(); }),
           .runs_on = !workload.runs_on.empty(),
+          .require_level = std::ranges::any_of(
+              workload.levels, [](const auto& named) { return !named.second.required.empty(); }),
+          .prefer_level = std::ranges::any_of(
+              workload.levels, [](const auto& named) { return !named.second.preferred.empty(); }),
           .group = !groups.empty(),
           .group_tickets = std::any_of(groups.tickets.begin(), groups.tickets.end(),
                                        [](auto n) { return n != 1; }),
@@ -45,6 +50,8 @@ class NativeRows {
     if (extra_.tickets) text_ += ",tickets";
     if (extra_.gpu_type) text_ += ",gpu_type";
     if (extra_.runs_on) text_ += ",runs_on";
+    if (extra_.require_level) text_ += ",require_level";
+    if (extra_.prefer_level) text_ += ",prefer_level";
     if (extra_.group) text_ += ",group";
     if (extra_.group_tickets) text_ += ",group_tickets";
     if (extra_.group_quota) text_ += ",group_quota";
@@ -73,6 +80,10 @@ class NativeRows {
       const auto types = workload_.runs_on.find(job);
       add_name(types == workload_.runs_on.end() ? std::string_view() : types->second);
     }
+    const auto levels = workload_.levels.find(job);
+    const LevelNames named = levels == workload_.levels.end() ? LevelNames() : levels->second;
+    if (extra_.require_level) add_name(named.required);
+    if (extra_.prefer_level) add_name(named.preferred);
     if (extra_.group) add_group(workload_.users.group_of(user));
     text_.back() = '\n';
     return text_;

@@ -19,9 +19,9 @@
 namespace fairlead {
 namespace {
 
-// Without tasks, of which some jobs are refused: where the first job is, the bins of the page begin at
+// Without tasks and levels, for which some jobs are refused: where the first job is, the bins of the page begin at
 // its submission and those of the timeline at the first arrival, and means over both differ a little.
-constexpr Ingredients kOpen = {.tasks = false, .faults = true, .unreliable = true};
+constexpr Ingredients kOpen = {.tasks = false, .levels = false, .faults = true, .unreliable = true};
 constexpr double kRounding = 1e-9;
 
 // All that a report and an experiment take from one run.

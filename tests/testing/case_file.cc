@@ -55,7 +55,7 @@ Result<WorldJob> parse_job(const std::vector<std::string>& words) {
       words[6] != "work") {
     return input_error(
         "write: job NAME gpus N arrive TIME work TIME [user NAME] [tickets N] [model NAME] [min N] "
-        "[max N] [tasks N]");
+        "[max N] [tasks N] [require LEVEL] [prefer LEVEL]");
   }
   const auto gpus = parse_integer(words[3]);
   if (!gpus || *gpus < 1) return input_error("not a number of GPUs: {}", words[3]);
@@ -70,6 +70,10 @@ Result<WorldJob> parse_job(const std::vector<std::string>& words) {
       job.user = words[i + 1];
     } else if (words[i] == "model") {
       job.model = words[i + 1];
+    } else if (words[i] == "require") {
+      job.require_level = words[i + 1];
+    } else if (words[i] == "prefer") {
+      job.prefer_level = words[i + 1];
     } else if (words[i] == "tickets") {
       const auto tickets = parse_integer(words[i + 1]);
       if (!tickets || *tickets < 1) return input_error("not a number of tickets: {}", words[i + 1]);
@@ -231,6 +235,8 @@ std::string job_text(const WorldJob& job) {
   if (job.gpus_min != 0) text += fmt::format("  min {}", job.gpus_min);
   if (job.gpus_max != 0) text += fmt::format("  max {}", job.gpus_max);
   if (job.task_gpus != 1) text += fmt::format("  tasks {}", job.task_gpus);
+  if (!job.require_level.empty()) text += fmt::format("  require {}", job.require_level);
+  if (!job.prefer_level.empty()) text += fmt::format("  prefer {}", job.prefer_level);
   return text;
 }
 

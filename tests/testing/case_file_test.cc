@@ -34,6 +34,8 @@ TEST(CaseFile, SaysAllThatAWorldHas) {
                  .work = seconds(7),
                  .user = "ben",
                  .model = "VAE",
+                 .require_level = "rack",
+                 .prefer_level = "host",
                  .tickets = 3}};
   world.settings.costs = Costs();
   world.settings.costs.copies_exchange = {};
@@ -54,13 +56,14 @@ TEST(CaseFile, SaysAllThatAWorldHas) {
             "checkpoint  7s\n"
             "until    90s\n"
             "job      j0  gpus 2  arrive 1500ms  work 7s  user ben  tickets 3  model VAE  min 2  "
-            "max 8  tasks 2\n"
+            "max 8  tasks 2  require rack  prefer host\n"
             "expect\n");
   const World again = read_back(case_text(world, "las", "All."));
   EXPECT_EQ(again.settings.faults.mtbf_h, 0.02);
   EXPECT_EQ(again.settings.faults.outages.front().up, Time{20'500});
   EXPECT_EQ(again.jobs.front().gpus_max, 8U);
   EXPECT_EQ(again.jobs.front().task_gpus, 2U);
+  EXPECT_EQ(again.jobs.front().prefer_level, "host");
   EXPECT_EQ(again.settings.costs.migrate[2], seconds(30));
 }
 

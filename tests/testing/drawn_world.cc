@@ -108,6 +108,12 @@ void draw_tasks(Rng& rng, WorldJob& job, std::uint32_t node_gpus) {
   job.gpus_max = whole(job.gpus_max);
 }
 
+void draw_levels(Rng& rng, WorldJob& job) {
+  constexpr std::array<std::string_view, 3> kLevels = {"", "host", "rack"};
+  job.require_level = kLevels[rng.below(kLevels.size())];
+  job.prefer_level = kLevels[rng.below(kLevels.size())];
+}
+
 }  // namespace
 
 World drawn_world(std::uint64_t seed, const Ingredients& may) {
@@ -138,12 +144,18 @@ World drawn_world(std::uint64_t seed, const Ingredients& may) {
     if (elastic && rng.below(2) == 0) draw_elastic(rng, job);
     world.jobs.push_back(job);
   }
-  // Drawn apart, so that the worlds without tasks are as they would be.
+  // Drawn apart, so that the worlds without them are as they would be.
   Rng tasks = Rng(seed).split(1);
   if (has(tasks, may.tasks)) {
     for (WorldJob& job : world.jobs) {
       if (tasks.below(2) == 0)
         draw_tasks(tasks, job, static_cast<std::uint32_t>(cluster.node_gpus));
+    }
+  }
+  Rng levels = Rng(seed).split(2);
+  if (has(levels, may.levels)) {
+    for (WorldJob& job : world.jobs) {
+      if (levels.below(2) == 0) draw_levels(levels, job);
     }
   }
   const std::uint32_t gang_max = std::ranges::max(world.jobs, {}, &WorldJob::gpus).gpus;

@@ -16,6 +16,7 @@ struct Ingredients {
   bool models = true;   // speeds that depend on GPU type and tier
   bool elastic = true;  // jobs that take from gpus_min to gpus_max GPUs
   bool tasks = true;    // jobs whose tasks have several GPUs
+  bool levels = true;   // jobs that require or prefer a level of the network
   bool costs = true;
   bool faults = false;
   bool unreliable =

@@ -80,6 +80,12 @@ std::vector<Change> simplifications() {
         for (WorldJob& job : world.jobs) job.task_gpus = 1;
       },
       [](World& world) {
+        for (WorldJob& job : world.jobs) job.prefer_level.clear();
+      },
+      [](World& world) {
+        for (WorldJob& job : world.jobs) job.require_level.clear();
+      },
+      [](World& world) {
         for (WorldJob& job : world.jobs) job.user = "u0";
       },
       [](World& world) {

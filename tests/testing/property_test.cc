@@ -109,6 +109,8 @@ TEST(DrawnWorld, HasEachIngredientInSomeWorldsAndNotInOthers) {
         world.jobs, [](const WorldJob& job) { return job.gpus_max > job.gpus; });
     have["tasks"] +=
         std::ranges::any_of(world.jobs, [](const WorldJob& job) { return job.task_gpus > 1; });
+    have["levels"] += std::ranges::any_of(
+        world.jobs, [](const WorldJob& job) { return !job.require_level.empty(); });
     have["start"] += world.settings.costs.start > Duration{};
     have["migrate"] += world.settings.costs.migrate[0] > Duration{};
     have["checkpoint"] += world.settings.faults.checkpoint_interval > Duration{};
@@ -126,6 +128,7 @@ TEST(DrawnWorld, HasNothingThatItMayNotHave) {
                                .types = false,
                                .models = false,
                                .elastic = false,
+                               .levels = false,
                                .costs = false,
                                .faults = false};
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
@@ -134,7 +137,8 @@ TEST(DrawnWorld, HasNothingThatItMayNotHave) {
     EXPECT_EQ(cluster.rack_nodes.size(), 1U);
     EXPECT_EQ(cluster.type_names.size(), 1U);
     const std::string text = case_text(world, "fifo", "");
-    for (const char* word : {"model", "max", "costs", "faults", "checkpoint"}) {
+    for (const char* word :
+         {"model", "max", "require", "prefer", "costs", "faults", "checkpoint"}) {
       EXPECT_EQ(text.find(word), text.npos) << text;
     }
   }

@@ -79,6 +79,8 @@ Workload workload_of(const World& world) {
     row.gpus_min = job.gpus_min;
     row.gpus_max = job.gpus_max;
     row.task_gpus = job.task_gpus;
+    row.require_level = job.require_level;
+    row.prefer_level = job.prefer_level;
     row.submit = job.submit;
     row.duration = job.work;
     const Status status = builder.add(row, "world:1:1");

@@ -30,6 +30,8 @@ struct WorldJob {
   Duration work = seconds(1);
   std::string user = "ann";
   std::string model{};
+  std::string require_level{};  // "host", "rack"; empty: none
+  std::string prefer_level{};
   std::int64_t tickets = 0;  // of the user; 0: not named
   std::string group{};       // of the user; empty: not named
   std::int64_t group_tickets = 0;

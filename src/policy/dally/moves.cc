@@ -169,13 +169,18 @@ std::optional<DallyMoves::Offer> DallyMoves::best_offer(const View& view, Plan& 
 void DallyMoves::look_for_better(const View& view, Plan& plan, const Seeker& seeker, Offer offer,
                                  std::optional<Offer>& best) {
   const double most = most_saved(view, seeker, offer) + value_of_turn(view, seeker);
-  for (NodeRange range : Domains(view.cluster, domain_tier(offer.place.tier))) {
+  const auto look = [&](NodeRange range) {
     if (most <= (best ? best->gain : 0)) return;
     offer.place.range = range;
-    if (!choose_victims(view, plan, seeker, offer)) continue;
+    if (!choose_victims(view, plan, seeker, offer)) return;
     offer.gain = gain(view, plan, seeker, offer);
     if (offer.gain > (best ? best->gain : 0)) best = offer;
+  };
+  const Level required = view.jobs.closeness[seeker.key.job].required;
+  if (offer.place.tier == DallyTier::kNetwork) {
+    return for_each_section(view.cluster, required, look);
   }
+  for (NodeRange range : Domains(view.cluster, domain_tier(offer.place.tier))) look(range);
 }
 
 // Sets out what the seeker's tasks could use of the domain as it is.

@@ -23,12 +23,14 @@ std::uint32_t take_in(Plan& plan, GpuTypeId type, NodeRange range, GangAsked gan
   return gang.gpus;
 }
 
-// The rack that has most of what the tasks could use.
-NodeRange freest_rack(const View& view, const Plan& plan, GpuTypeId type, std::uint32_t task) {
+// The rack in the range that has most of what the tasks could use.
+NodeRange freest_rack(const View& view, const Plan& plan, const DallyPlace& place,
+                      std::uint32_t task) {
   NodeRange freest{};
   std::uint32_t most = 0;
   for (NodeRange rack : view.cluster.rack_nodes) {
-    const std::uint32_t there = gpus_in(view.cluster, rack, type_bit(type), [&](NodeId node) {
+    if (rack.begin < place.range.begin || rack.end > place.range.end) continue;
+    const std::uint32_t there = gpus_in(view.cluster, rack, type_bit(place.type), [&](NodeId node) {
       return whole_tasks(plan.free().on(node), task);
     });
     if (there <= most) continue;
@@ -44,15 +46,20 @@ std::optional<DallyPlace> tightest_place(const View& view, const Plan& plan, Dal
                                          GpuTypeId type, GangAsked gang) {
   const FreeIndex& free = plan.free();
   if (free.room(type, gang.task_gpus) < gang.gpus) return std::nullopt;
-  if (tier == DallyTier::kNetwork) return DallyPlace{tier, type, free.everywhere()};
+  const auto usable = [&](NodeId node) { return whole_tasks(free.on(node), gang.task_gpus); };
+  if (tier == DallyTier::kNetwork) {
+    const std::optional<NodeRange> section =
+        tightest_section(view.cluster, gang.closeness.required, type_bit(type), gang.gpus, usable);
+    if (!section) return std::nullopt;
+    return DallyPlace{tier, type, *section};
+  }
   if (tier == DallyTier::kNode) {
     const NodeId node = free.tightest(type, gang.gpus, free.everywhere());
     if (node.is_none()) return std::nullopt;
     return DallyPlace{tier, type, {node.row(), node.row() + 1}};
   }
   const std::optional<NodeRange> rack =
-      tightest_domain(view.cluster, Tier::kRack, type_bit(type), gang.gpus,
-                      [&](NodeId node) { return whole_tasks(free.on(node), gang.task_gpus); });
+      tightest_domain(view.cluster, Tier::kRack, type_bit(type), gang.gpus, usable);
   if (!rack) return std::nullopt;
   return DallyPlace{tier, type, *rack};
 }
@@ -76,7 +83,7 @@ void place_there(const View& view, Plan& plan, const DallyPlace& place, JobId jo
   GangAsked gang = gang_asked(view.jobs, job);
   while (gang.gpus > 0) {
     const NodeRange range = place.tier == DallyTier::kNetwork
-                                ? freest_rack(view, plan, place.type, gang.task_gpus)
+                                ? freest_rack(view, plan, place, gang.task_gpus)
                                 : place.range;
     gang.gpus = take_in(plan, place.type, range, gang);
   }

@@ -8,6 +8,12 @@
 namespace fairlead {
 namespace {
 
+// Whether a gang that requires the level may be as far apart as the tier lets it.
+bool allows(Level required, DallyTier tier) {
+  if (required == kAnywhere || tier == DallyTier::kNode) return true;
+  return tier == DallyTier::kRack ? required >= kRackLevel : required > kRackLevel;
+}
+
 // The largest gang of that type and such tasks that one domain of the tier can have.
 std::uint32_t largest(const Cluster& cluster, GpuTypeId type, DallyTier tier, std::uint32_t task) {
   return most_in_domain(cluster, domain_tier(tier), type_bit(type),
@@ -46,6 +52,7 @@ void JobTiers::find_room(const View& view, JobId job) {
     const std::size_t i = index_of(tier);
     if (tier > DallyTier::kNode && view.jobs.gpus[job] == task) return;  // it cannot be spread
     if (tier == DallyTier::kNetwork && view.cluster.rack_nodes.size() == 1) return;
+    if (!allows(view.jobs.closeness[job].required, tier)) return;
     for (GpuTypeId type : ids<GpuTypeId>(rates_.size())) {
       if ((view.jobs.types[job] & type_bit(type)) == 0) continue;
       if (largest(view.cluster, type, tier, task) < view.jobs.gpus[job]) continue;

@@ -67,8 +67,8 @@ class Gandiva : public Policy {
   void give_homes(const View& view);
   Home find_room(const View& view, JobId job) const;
   Home find_node(std::uint32_t gpus, TypeMask types) const;
-  Home find_nodes(Among among, GangAsked gang, TypeMask types) const;
-  Home find_shared(GangAsked asked, TypeMask types) const;
+  Home find_nodes(Among among, GangAsked gang, TypeMask types, NodeRange range) const;
+  Home find_shared(const View& view, GangAsked asked, TypeMask types) const;
   std::uint32_t room_of(TypeMask types) const;
   bool is_crowded(const Home& home) const;
   void migrate(const View& view, Plan& plan);
@@ -258,7 +258,7 @@ void Gandiva::give_homes(const View& view) {
   while (ClassQueue::Class* const next = waiting_.first_open()) {
     const JobId job = next->head().job;
     Home home = find_room(view, job);
-    if (home.empty()) home = find_shared(next->gang(), next->types());
+    if (home.empty()) home = find_shared(view, next->gang(), next->types());
     if (home.empty()) {
       next->block();
       continue;
@@ -278,12 +278,15 @@ Gandiva::Home Gandiva::find_room(const View& view, JobId job) const {
   const TypeMask types = view.jobs.types[job];
   if (room_of(types) < gang.gpus) return {};
   Home home = find_node(gang.gpus, types);
-  for (Among among : {Among::kEmptyNodes, Among::kAllNodes}) {
-    for (GpuTypeId type : ids<GpuTypeId>(room_.size())) {
-      if (home.empty()) home = find_nodes(among, gang, types & type_bit(type));
+  any_section(view.cluster, gang.closeness, [&](NodeRange section) {
+    for (Among among : {Among::kEmptyNodes, Among::kAllNodes}) {
+      for (GpuTypeId type : ids<GpuTypeId>(room_.size())) {
+        if (home.empty()) home = find_nodes(among, gang, types & type_bit(type), section);
+      }
     }
-  }
-  if (home.empty()) home = find_nodes(Among::kAllNodes, gang, types);
+    if (home.empty()) home = find_nodes(Among::kAllNodes, gang, types, section);
+    return !home.empty();
+  });
   return home;
 }
 
@@ -309,12 +312,14 @@ Gandiva::Home Gandiva::find_node(std::uint32_t gpus, TypeMask types) const {
 }
 
 // Several nodes, those with the most room first; none if they have too little together.
-Gandiva::Home Gandiva::find_nodes(Among among, GangAsked gang, TypeMask types) const {
+Gandiva::Home Gandiva::find_nodes(Among among, GangAsked gang, TypeMask types,
+                                  NodeRange range) const {
   std::uint32_t gpus = gang.gpus;
   if (room_of(types) < gpus) return {};
   Home home;
   std::uint32_t together = 0;
-  for (NodeId node : ids<NodeId>(nodes_.size())) {
+  for (std::uint32_t row = range.begin; row < range.end; ++row) {
+    const NodeId node(row);
     const NodeState& state = nodes_[node];
     if ((types & type_bit(state.type)) == 0) continue;
     if (among == Among::kEmptyNodes && state.promised > 0) continue;
@@ -339,7 +344,7 @@ Gandiva::Home Gandiva::find_nodes(Among among, GangAsked gang, TypeMask types) c
 
 // The least crowded home of a job of the same gang size, on nodes of that affinity; then the first
 // one, then one on a single node. A spread one must have room for whole tasks on each of its nodes.
-Gandiva::Home Gandiva::find_shared(GangAsked asked, TypeMask types) const {
+Gandiva::Home Gandiva::find_shared(const View& view, GangAsked asked, TypeMask types) const {
   const std::uint32_t gpus = asked.gpus;
   const auto suits = [&](const NodeState& state) {
     return state.affinity == gpus && (types & type_bit(state.type)) != 0;
@@ -361,7 +366,7 @@ Gandiva::Home Gandiva::find_shared(GangAsked asked, TypeMask types) const {
   for (JobId job : spread_) {
     std::uint32_t gang = 0;
     std::pair at(0.0, homes_[job][0].node);
-    bool all_suit = true;
+    bool all_suit = within(view.cluster, asked.closeness.required, homes_[job]);
     for (Slice slice : homes_[job]) {
       gang += slice.gpus;
       at.first = std::max(at.first, load(nodes_[slice.node]));

@@ -6,12 +6,25 @@
 
 namespace fairlead {
 
+namespace {
+
+// The largest gang of that type that the job could have, at most its own.
+std::uint32_t largest_of(const View& view, JobId job, GpuTypeId type) {
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  const std::uint32_t task = view.jobs.task_gpus[job];
+  const Level required = view.jobs.closeness[job].required;
+  if (required == kAnywhere) return std::min(gpus, view.cluster.room(type, task));
+  return has_room_within(view.cluster, required, type_bit(type), gpus, task) ? gpus : 0;
+}
+
+}  // namespace
+
 Home HomeChoice::find(const View& view, JobId job) {
   order_types(view, job);
   const std::uint32_t gpus = view.jobs.gpus[job];
   std::uint32_t largest = 0;
   for (GpuTypeId type : types_) {
-    largest = std::max(largest, view.cluster.room(type, view.jobs.task_gpus[job]));
+    largest = std::max(largest, largest_of(view, job, type));
     const Home home = gpus > view.cluster.type_node_gpus_max[type]
                           ? find_slices(view, job, type_bit(type))
                           : Home{.node = find_node(view, job, type)};
@@ -22,6 +35,16 @@ Home HomeChoice::find(const View& view, JobId job) {
 
 bool HomeChoice::fits_when_empty(const View& view, JobId job) const {
   const std::uint32_t task = view.jobs.task_gpus[job];
+  const Level required = view.jobs.closeness[job].required;
+  if (required != kAnywhere) {
+    const auto usable = [&](NodeId node) {
+      const Homes::Node& books = homes_.node(node);
+      return books.is_down ? 0 : whole_tasks(books.gpus, task);
+    };
+    return tightest_section(view.cluster, required, view.jobs.types[job], view.jobs.gpus[job],
+                            usable)
+        .has_value();
+  }
   std::int64_t gpus = 0;
   for (GpuTypeId type : ids<GpuTypeId>(homes_.types())) {
     if ((view.jobs.types[job] & type_bit(type)) == 0) continue;
@@ -122,7 +145,7 @@ void HomeChoice::list_least_loaded(GpuTypeId type, std::uint32_t gpus) {
 // --- Several nodes ----------------------------------------------------------------------------
 
 Home HomeChoice::find_slices(const View& view, JobId job, TypeMask types) {
-  if (!take_least_busy(view, job, types)) return {};
+  if (!take_close(view, job, types)) return {};
   if (const Homes::Spread* alike = find_alike(view, job, types)) slices_ = alike->slices;
   return {.slices = slices_};
 }
@@ -131,10 +154,17 @@ double HomeChoice::busy_time(NodeId node) const {
   return homes_.node(node).load + homes_.spread_time(node);
 }
 
-// Into slices_; false if there are not enough.
-bool HomeChoice::take_least_busy(const View& view, JobId job, TypeMask types) {
+// As near each other as the job asks; false if there are not enough.
+bool HomeChoice::take_close(const View& view, JobId job, TypeMask types) {
+  return any_section(view.cluster, view.jobs.closeness[job],
+                     [&](NodeRange section) { return take_least_busy(view, job, types, section); });
+}
+
+// Into slices_; false if there are not enough in the range.
+bool HomeChoice::take_least_busy(const View& view, JobId job, TypeMask types, NodeRange range) {
   candidates_.clear();
-  for (NodeId node : ids<NodeId>(homes_.nodes())) {
+  for (std::uint32_t row = range.begin; row < range.end; ++row) {
+    const NodeId node(row);
     if (homes_.node(node).is_down) continue;
     if ((types & type_bit(view.cluster.node_type[node])) == 0) continue;
     candidates_.push_back({busy_time(node), node});
@@ -162,6 +192,7 @@ const Homes::Spread* HomeChoice::find_alike(const View& view, JobId job, TypeMas
   const std::uint32_t task = view.jobs.task_gpus[job];
   for (const Homes::Spread& other : homes_.spreads()) {
     if (other.client.gpus != view.jobs.gpus[job] || other.client.job == job) continue;
+    if (!within(view.cluster, view.jobs.closeness[job].required, other.slices)) continue;
     const bool is_good = std::ranges::all_of(other.slices, [&](Slice slice) {
       return (types & type_bit(view.cluster.node_type[slice.node])) != 0 &&
              slice.gpus % task == 0 && homes_.has_room(slice.node, slice.gpus) &&

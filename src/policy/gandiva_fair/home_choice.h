@@ -45,7 +45,8 @@ class HomeChoice {
   void order_types(const View& view, JobId job);
   double score(const View& view, JobId job, GpuTypeId type) const;
   void list_least_loaded(GpuTypeId type, std::uint32_t gpus);
-  bool take_least_busy(const View& view, JobId job, TypeMask types);
+  bool take_close(const View& view, JobId job, TypeMask types);
+  bool take_least_busy(const View& view, JobId job, TypeMask types, NodeRange range);
   const Homes::Spread* find_alike(const View& view, JobId job, TypeMask types) const;
   double busy_time(NodeId node) const;
 

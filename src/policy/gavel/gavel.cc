@@ -287,7 +287,9 @@ void Gavel::run(const View& view, Plan& plan, std::span<const RoundPick> picks) 
   bool tasks_fit = true;
   for (const RoundPick& pick : moving) {
     const bool is_placed = start(view, plan, pick);
-    tasks_fit = tasks_fit && (is_placed || view.jobs.task_gpus[rows_[pick.row].job] == 1);
+    const GangAsked asked = gang_asked(view.jobs, rows_[pick.row].job);
+    const bool is_free_to_split = asked.task_gpus == 1 && asked.closeness == Closeness();
+    tasks_fit = tasks_fit && (is_placed || is_free_to_split);
   }
   if (tasks_fit) return;
   plan.rollback(before);

@@ -97,6 +97,7 @@ void HadarAuction::add_bid(const View& view, Gang held, const HadarBidder& bidde
   HadarBid bid{.job = job,
                .gpus = gpus,
                .task_gpus = view.jobs.task_gpus[job],
+               .closeness = view.jobs.closeness[job],
                .held = {},
                .held_worth = 0,
                .worth = {}};

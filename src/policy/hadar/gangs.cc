@@ -1,7 +1,5 @@
 #include "fairlead/policy/hadar/gangs.h"
 
-#include "fairlead/policy/kit/domains.h"
-
 #include <algorithm>
 #include <numeric>
 
@@ -100,6 +98,12 @@ std::span<const HadarGang> HadarGangs::find(const HadarFree& free, const HadarPr
 
 // No type has room for the whole gang, not even an idle one.
 bool HadarGangs::must_mix(const HadarBid& bid) const {
+  const Level required = bid.closeness.required;
+  if (required != kAnywhere) {
+    return std::ranges::none_of(types_, [&](GpuTypeId type) {
+      return has_room_within(cluster_, required, type_bit(type), bid.gpus, bid.task_gpus);
+    });
+  }
   if (bid.task_gpus == 1) return bid.gpus > type_gpus_max_;
   return std::ranges::all_of(
       types_, [&](GpuTypeId type) { return bid.gpus > cluster_.room(type, bid.task_gpus); });
@@ -136,7 +140,9 @@ void HadarGangs::offer_nodes(const Ask& ask, TypeMask wanted) {
     if (const NodeId node = tightest(ask, type); !node.is_none()) {
       slices_.push_back({node, static_cast<std::uint16_t>(ask.bid.gpus)});
     } else if (room(ask, type) >= ask.bid.gpus) {
-      gather(ask, type, narrowest(ask, type_bit(type)), ask.bid.gpus);
+      const std::optional<NodeRange> range = narrowest(ask, type_bit(type));
+      if (!range) continue;
+      gather(ask, type, *range, ask.bid.gpus);
     } else {
       continue;
     }
@@ -182,11 +188,15 @@ void HadarGangs::offer_spread_mix(const Ask& ask) {
   TypeMask mask = 0;
   std::uint32_t gpus = 0;
   std::size_t count = 0;
-  while (count < free_types_.size() && gpus < ask.bid.gpus) {
+  std::optional<NodeRange> range;
+  while (!range && count < free_types_.size()) {
     mask |= type_bit(free_types_[count]);
     gpus += room(ask, free_types_[count++]);
+    if (gpus < ask.bid.gpus) continue;
+    if (count == 1 && ask.bid.closeness.required == kAnywhere) return;
+    range = narrowest(ask, mask);
   }
-  if (count < 2 || gpus < ask.bid.gpus) return;
+  if (count < 2 || !range) return;
   // A faster member is of no use to the others, so the cheapest come first.
   const auto set_end = free_types_.begin() + static_cast<std::ptrdiff_t>(count);
   const auto price = [&](GpuTypeId type) { return ask.prices.price(type, ask.free.of_type[type]); };
@@ -196,21 +206,29 @@ void HadarGangs::offer_spread_mix(const Ask& ask) {
     const double worth_b = ask.bid.best_on(b);
     return worth_a != worth_b ? worth_a > worth_b : a < b;
   });
-  const NodeRange range = narrowest(ask, mask);
   const std::size_t first = slices_.size();
   std::uint32_t missing = ask.bid.gpus;
   for (auto type = free_types_.begin(); type != set_end && missing > 0; ++type) {
-    missing = gather(ask, *type, range, missing);
+    missing = gather(ask, *type, *range, missing);
   }
   FL_CHECK(missing == 0);
   close(ask, first);
 }
 
-NodeRange HadarGangs::narrowest(const Ask& ask, TypeMask types) const {
-  const NodeRange everywhere = Domains(cluster_, Tier::kSpine)[0];
-  if (cluster_.rack_nodes.size() == 1) return everywhere;
+std::optional<NodeRange> HadarGangs::narrowest(const Ask& ask, TypeMask types) const {
+  const Closeness closeness = ask.bid.closeness;
+  const bool is_required = closeness.required != kAnywhere;
+  const Level widest = is_required ? closeness.required : widest_level(cluster_);
+  Level level = closeness.preferred != kAnywhere ? closeness.preferred : kRackLevel;
+  const NodeRange everywhere = level_section(cluster_, kAnywhere, 0);
+  if (!is_required && level == kRackLevel && cluster_.rack_nodes.size() == 1) return everywhere;
   const auto free_on = [&](NodeId node) { return ask.usable(node); };
-  return tightest_domain(cluster_, Tier::kRack, types, ask.bid.gpus, free_on).value_or(everywhere);
+  for (level = std::min(level, widest); level <= widest; ++level) {
+    const auto section = tightest_section(cluster_, level, types, ask.bid.gpus, free_on);
+    if (section) return section;
+  }
+  if (is_required) return std::nullopt;
+  return everywhere;
 }
 
 std::uint32_t HadarGangs::gather(const Ask& ask, GpuTypeId type, NodeRange range,

@@ -5,8 +5,9 @@
 //   node     per GPU type, the tightest node with room; of equally tight ones that whose GPUs are
 //            worth least to those who hold them, so that few jobs move
 //   host     a mix of types within one host, the fastest types first
-//   spread   per GPU type without such a node, several nodes: of the tightest rack with room, else
-//            of all, as few nodes as there can be
+//   spread   per GPU type without such a node, several nodes, as few as there can be: of the tightest
+//            rack with room, else of all racks below one switch, else of all; and of no wider level
+//            than the job requires, nor a narrower one than it prefers if there is room
 //   mix      several nodes of several types: the types whose slowest is fastest, the cheapest first
 //
 // Of each node a gang has whole tasks of the job.
@@ -19,9 +20,10 @@
 // mixes. No allocation once warm.
 #pragma once
 
-#include "fairlead/model/cluster.h"
+#include "fairlead/model/levels.h"
 #include "fairlead/policy/hadar/prices.h"
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -41,7 +43,8 @@ struct HadarFree {
 struct HadarBid {
   JobId job;
   std::uint32_t gpus = 0;
-  std::uint32_t task_gpus = 1;    // divides gpus
+  std::uint32_t task_gpus = 1;  // divides gpus
+  Closeness closeness{};
   Gang held;                      // empty if it waits
   double held_worth = 0;          // of that gang
   std::span<const double> worth;  // of a new gang, by GPU type and tier; 0: it cannot run there
@@ -94,8 +97,9 @@ class HadarGangs {
   };
   bool must_mix(const HadarBid& bid) const;
   std::uint32_t room(const Ask& ask, GpuTypeId type) const;
-  // The tightest rack that has enough of the types, or everything.
-  NodeRange narrowest(const Ask& ask, TypeMask types) const;
+  // The tightest section of the narrowest level that has enough of the types; none: none has that it
+  // may have.
+  std::optional<NodeRange> narrowest(const Ask& ask, TypeMask types) const;
   void offer_nodes(const Ask& ask, TypeMask wanted);
   NodeId tightest(const Ask& ask, GpuTypeId type) const;  // none: no node has room
   void offer_host_mix(const Ask& ask);

@@ -7,6 +7,11 @@ namespace {
 
 constexpr std::size_t kArity = 4;
 
+// In one word: the GPUs of a task above 1, and how near each other they are to be.
+std::uint64_t kind_of(GangAsked gang) {
+  return std::uint64_t{gang.closeness.bits()} << 20 | (gang.task_gpus - 1);
+}
+
 }  // namespace
 
 void OrderKey::save(Writer& writer) const {
@@ -27,7 +32,7 @@ OrderKey OrderKey::load(Reader& reader) {
 
 ClassQueue::Class& ClassQueue::class_of(std::uint32_t level, GangAsked gang, TypeMask types) {
   const std::uint64_t level_gpus = (std::uint64_t{level} << 32) | gang.gpus;
-  const std::uint64_t task_types = (std::uint64_t{gang.task_gpus} << 32) | types;
+  const std::uint64_t task_types = (kind_of(gang) << 32) | types;
   const auto [at, is_new] =
       index_.try_emplace({level_gpus, task_types}, static_cast<std::uint32_t>(classes_.size()));
   if (is_new) {
@@ -144,7 +149,7 @@ void ClassQueue::save(Writer& writer) const {
   writer.u64(classes_.size());
   for (const Class& each : classes_) {
     writer.u64(each.level_);
-    writer.u64(std::uint64_t{each.gang_.task_gpus - 1} << 32 | each.gang_.gpus);
+    writer.u64(kind_of(each.gang_) << 32 | each.gang_.gpus);
     writer.u64(each.types_);
     writer.u64(each.blocked_ ? 1 : 0);
     writer.u64(each.heap_.size());
@@ -158,7 +163,8 @@ void ClassQueue::load(Reader& reader) {
     const auto level = static_cast<std::uint32_t>(reader.u64());
     const std::uint64_t asked = reader.u64();
     const GangAsked gang{.gpus = static_cast<std::uint32_t>(asked),
-                         .task_gpus = static_cast<std::uint32_t>(asked >> 32) + 1};
+                         .task_gpus = static_cast<std::uint32_t>(asked >> 32 & 0xfffff) + 1,
+                         .closeness = Closeness::of_bits(static_cast<std::uint32_t>(asked >> 52))};
     const auto types = static_cast<TypeMask>(reader.u64());
     class_of(level, gang, types).blocked_ = reader.u64() != 0;
     for (std::uint64_t jobs = reader.u64(); jobs > 0 && reader.ok(); --jobs) {

@@ -1,5 +1,6 @@
 // Waiting jobs in order, kept per class: jobs of one class ask for the same number of GPUs of the
-// same types in tasks of the same size (and are in the same queue of a policy that has several).
+// same types in tasks of the same size, as near each other (and are in the same queue of a policy that has
+// several).
 //
 // Within one pass over the waiting jobs free capacity only shrinks, so once a job finds no room, no
 // later job of its class does: the class is blocked for the rest of the pass. A pass therefore
@@ -121,7 +122,7 @@ class ClassQueue {
   // made.
   std::vector<std::uint32_t> open_;
   bool is_open_stale_ = true;
-  // (level, GPUs), (GPUs of a task, types)
+  // (level, GPUs), (closeness, GPUs of a task, types)
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> index_;
   IdVector<JobId, Slot> slots_;
   std::size_t size_ = 0;

@@ -26,8 +26,13 @@ bool fits(const Question& ask) {
   constexpr std::size_t kAsker = 1;
   Jobs jobs;
   for (std::size_t job : {kHolder, kAsker}) {
-    const std::uint32_t task = job == kAsker ? ask.gang.task_gpus : 1;
-    jobs.add({.job = JobId(job), .user = UserId(0), .gpus = task, .task_gpus = task}, ModelId());
+    const GangAsked gang = job == kAsker ? ask.gang : GangAsked();
+    jobs.add({.job = JobId(job),
+              .user = UserId(0),
+              .gpus = gang.task_gpus,
+              .task_gpus = gang.task_gpus,
+              .closeness = gang.closeness},
+             ModelId());
   }
   for (JobState& state : jobs.state) state = JobState::kWaiting;
   Plan plan(ask.cluster, jobs);
@@ -48,6 +53,19 @@ std::uint32_t most_together(const Question& ask, Tier tier) {
     const TypeMask allowed = ask.types & type_bit(type);
     most = std::max(most, most_in_domain(ask.cluster, tier, allowed,
                                          [&](NodeId node) { return ask.usable(node); }));
+  }
+  return most;
+}
+
+// The most that it could use in one section of the level, of one of the types.
+std::uint32_t most_within(const Question& ask, Level level) {
+  std::uint32_t most = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(ask.cluster.type_names.size())) {
+    if ((ask.types & type_bit(type)) == 0) continue;
+    for_each_section(ask.cluster, level, [&](NodeRange section) {
+      most = std::max(most, gpus_in(ask.cluster, section, type_bit(type),
+                                    [&](NodeId node) { return ask.usable(node); }));
+    });
   }
   return most;
 }
@@ -111,6 +129,11 @@ Reason reason(const Question& ask) {
   };
   if (most_together(ask, Tier::kSpine) < gpus) {
     return {Misfit::kManyTypes, at_most(Tier::kSpine, "of one type")};
+  }
+  const Level level = ask.gang.closeness.required;
+  if (const std::uint32_t most = most_within(ask, level); most < gpus) {
+    return {Misfit::kManySections,
+            fmt::format(", but at most {} in one {}", most, level_name(ask.cluster, level))};
   }
   if (insists_on_one_node(ask)) return {Misfit::kManyNodes, at_most(Tier::kNode, "on one node")};
   if (!consolidates(ask.placement) && most_together(ask, Tier::kRack) < gpus) {

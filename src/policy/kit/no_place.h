@@ -14,13 +14,14 @@
 namespace fairlead {
 
 enum class Misfit : std::uint8_t {
-  kNone,        // it fits
-  kTooFew,      // not enough GPUs are free
-  kOtherTypes,  // enough are free, but not of its types
-  kFewTasks,    // enough of its types, but not on nodes that have room for whole tasks
-  kManyTypes,   // enough of its types, but not of one type
-  kManyNodes,   // enough of one type, but scattered over nodes
-  kManyRacks,   // enough of one type, but scattered over racks
+  kNone,          // it fits
+  kTooFew,        // not enough GPUs are free
+  kOtherTypes,    // enough are free, but not of its types
+  kFewTasks,      // enough of its types, but not on nodes that have room for whole tasks
+  kManyTypes,     // enough of its types, but not of one type
+  kManyNodes,     // enough of one type, but scattered over nodes
+  kManyRacks,     // enough of one type, but scattered over racks
+  kManySections,  // enough of one type, but not within the level that it requires
 };
 
 struct NoPlace {

@@ -17,7 +17,8 @@ class Why : public ::testing::Test {
     for (std::size_t node = 0; node < taken.size(); ++node) {
       if (taken[node] > 0) free.take(NodeId(node), taken[node]);
     }
-    return why_no_place(placement, cluster_, free, {.gpus = gpus, .task_gpus = task_}, types);
+    const GangAsked gang{.gpus = gpus, .task_gpus = task_, .closeness = closeness_};
+    return why_no_place(placement, cluster_, free, gang, types);
   }
 
   static Cluster small_cluster() {
@@ -34,6 +35,7 @@ class Why : public ::testing::Test {
 
   const Cluster cluster_ = small_cluster();
   std::uint32_t task_ = 1;
+  Closeness closeness_{};
   static constexpr TypeMask kBoth = kAllTypes;
 };
 
@@ -152,6 +154,14 @@ TEST_F(Why, RacksCountWithTheTasksTheyHaveRoomFor) {
   EXPECT_EQ(scattered.why, Misfit::kManyRacks);
   EXPECT_EQ(scattered.text,
             "needs 3 tasks of 3 GPUs; the idle cluster has 18, but at most 6 in one rack");
+}
+
+TEST_F(Why, ALevelThatIsRequiredHasTooFew) {
+  closeness_ = {.required = kRackLevel};
+  const NoPlace scattered = why(Placement::kCount, 9, {0, 0, 0, 0, 0});
+  EXPECT_EQ(scattered.why, Misfit::kManySections);
+  EXPECT_TRUE(scattered.never);
+  EXPECT_EQ(scattered.text, "needs 9 GPUs; the idle cluster has 18, but at most 8 in one rack");
 }
 
 }  // namespace

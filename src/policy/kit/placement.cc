@@ -16,11 +16,14 @@ struct Search {
   std::uint32_t gpus;
   std::uint32_t task_gpus;  // divides gpus
   TypeMask types;           // allowed, and in this cluster
+  NodeRange range;          // of nodes that it may have
 
   const FreeIndex& free() const { return plan.free(); }
   // What its tasks can use of that many GPUs of a node.
   std::uint32_t usable(std::uint32_t node_gpus) const { return whole_tasks(node_gpus, task_gpus); }
-  Search with(TypeMask only) const { return {cluster, plan, gpus, task_gpus, only}; }
+  Search with(TypeMask only) const { return {cluster, plan, gpus, task_gpus, only, range}; }
+  Search in(NodeRange section) const { return {cluster, plan, gpus, task_gpus, types, section}; }
+  bool is_everywhere() const { return range.begin == 0 && range.end == cluster.nodes(); }
 
   // Calls try_type for each allowed type in order until one returns true.
   template <class TryType>
@@ -52,7 +55,7 @@ NodeId tightest_node(const Search& search) {
   const FreeIndex& free = search.free();
   NodeId best;
   search.any_type([&](GpuTypeId type) {
-    const NodeId node = free.tightest(type, search.gpus, free.everywhere());
+    const NodeId node = free.tightest(type, search.gpus, search.range);
     if (node.is_none()) return false;
     if (best.is_none() || std::pair(free.on(node), node) < std::pair(free.on(best), best)) {
       best = node;
@@ -107,16 +110,43 @@ void spill(const Search& search, Spill order, NodeRange range) {
   }
 }
 
+// What it can use of `type` in `range`; `enough` ends the count.
+std::uint32_t free_in(const Search& search, GpuTypeId type, NodeRange range, std::uint32_t enough) {
+  std::uint32_t gpus = 0;
+  while (gpus < enough) {
+    const NodeId node = search.free().first(type, search.task_gpus, range);
+    if (node.is_none()) break;
+    gpus += search.usable(search.free().on(node));
+    range.begin = node.row() + 1;
+  }
+  return gpus;
+}
+
+// Whether its nodes of the type have enough.
+bool has_enough(const Search& search, GpuTypeId type) {
+  if (search.free().room(type, search.task_gpus) < search.gpus) return false;
+  return search.is_everywhere() || free_in(search, type, search.range, search.gpus) >= search.gpus;
+}
+
 // Spills over nodes of one type if one has enough, else over all allowed types.
 bool spill_over_few_types(const Search& search, Spill order) {
-  const NodeRange everywhere = search.free().everywhere();
   const bool one_type = search.any_type([&](GpuTypeId type) {
-    if (search.free().room(type, search.task_gpus) < search.gpus) return false;
-    spill(search.with(type_bit(type)), order, everywhere);
+    if (!has_enough(search, type)) return false;
+    spill(search.with(type_bit(type)), order, search.range);
     return true;
   });
-  if (!one_type) spill(search, order, everywhere);
+  if (!one_type) spill(search, order, search.range);
   return true;
+}
+
+// Calls try_rack for what it may have of each rack until one returns true.
+template <class TryRack>
+bool any_rack(const Search& search, const TryRack& try_rack) {
+  return std::ranges::any_of(search.cluster.rack_nodes, [&](NodeRange rack) {
+    const NodeRange part{std::max(rack.begin, search.range.begin),
+                         std::min(rack.end, search.range.end)};
+    return part.begin < part.end && try_rack(part);
+  });
 }
 
 // Takes the first `nodes` nodes of `type` in `range` on which all of a node's size is free; false if
@@ -151,18 +181,16 @@ bool yarn_in_rack(const Search& search, GpuTypeId type, NodeRange rack) {
 // True if the gang is larger than a node of the type, and there is enough of it.
 bool is_for_several(const Search& search, GpuTypeId type) {
   const std::uint32_t size = node_size(search, type);
-  return size > 0 && search.gpus > size &&
-         search.free().room(type, search.task_gpus) >= search.gpus;
+  return size > 0 && search.gpus > size && has_enough(search, type);
 }
 
 bool yarn(const Search& search) {
   // Nodes are numbered rack by rack, so the first node of the first rack with room is the first
   // node.
-  if (take_whole(search, first_node(search, search.gpus, search.free().everywhere()))) return true;
+  if (take_whole(search, first_node(search, search.gpus, search.range))) return true;
   return search.any_type([&](GpuTypeId type) {
     if (!is_for_several(search, type)) return false;
-    return std::ranges::any_of(search.cluster.rack_nodes,
-                               [&](NodeRange rack) { return yarn_in_rack(search, type, rack); });
+    return any_rack(search, [&](NodeRange rack) { return yarn_in_rack(search, type, rack); });
   });
 }
 
@@ -185,30 +213,18 @@ bool consolidate_large(const Search& search, GpuTypeId type, NodeRange range) {
 bool consolidate(const Search& search) {
   if (take_whole(search, tightest_node(search))) return true;
   return search.any_type([&](GpuTypeId type) {
-    return is_for_several(search, type) &&
-           consolidate_large(search, type, search.free().everywhere());
+    return is_for_several(search, type) && consolidate_large(search, type, search.range);
   });
-}
-
-// What it can use of `type` in `range`; `enough` ends the count.
-std::uint32_t free_in(const Search& search, GpuTypeId type, NodeRange range, std::uint32_t enough) {
-  std::uint32_t gpus = 0;
-  while (gpus < enough) {
-    const NodeId node = search.free().first(type, search.task_gpus, range);
-    if (node.is_none()) break;
-    gpus += search.usable(search.free().on(node));
-    range.begin = node.row() + 1;
-  }
-  return gpus;
 }
 
 // The racks that have enough of the type, those with the fewest first.
 std::vector<NodeRange> racks_with_enough(const Search& search, GpuTypeId type) {
   std::vector<std::pair<std::uint32_t, NodeRange>> racks;
-  for (NodeRange rack : search.cluster.rack_nodes) {
+  any_rack(search, [&](NodeRange rack) {
     const std::uint32_t gpus = free_in(search, type, rack, search.cluster.gpus);
     if (gpus >= search.gpus) racks.emplace_back(gpus, rack);
-  }
+    return false;
+  });
   std::ranges::stable_sort(racks, {}, [](const auto& rack) { return rack.first; });
   std::vector<NodeRange> sorted;
   sorted.reserve(racks.size());
@@ -223,30 +239,27 @@ bool rack_first(const Search& search) {
     return std::ranges::any_of(
                racks_with_enough(search, type),
                [&](NodeRange rack) { return consolidate_large(search, type, rack); }) ||
-           consolidate_large(search, type, search.free().everywhere());
+           consolidate_large(search, type, search.range);
   });
 }
 
 bool within_rack(const Search& search) {
   if (take_whole(search, tightest_node(search))) return true;
   return search.any_type([&](GpuTypeId type) {
-    if (search.free().room(type, search.task_gpus) < search.gpus) return false;
-    for (NodeRange rack : search.cluster.rack_nodes) {
-      if (free_in(search, type, rack, search.gpus) < search.gpus) continue;
-      spill(search.with(type_bit(type)), Spill::kFreestFirst, rack);
-      return true;
-    }
-    return false;
+    return has_enough(search, type) && any_rack(search, [&](NodeRange rack) {
+             if (free_in(search, type, rack, search.gpus) < search.gpus) return false;
+             spill(search.with(type_bit(type)), Spill::kFreestFirst, rack);
+             return true;
+           });
   });
 }
 
 bool take_gang(Placement placement, const Search& search) {
-  const NodeRange everywhere = search.free().everywhere();
   switch (placement) {
     case Placement::kCount:
       return spill_over_few_types(search, Spill::kNodeOrder);
     case Placement::kFirstFit:
-      return take_whole(search, first_node(search, search.gpus, everywhere)) ||
+      return take_whole(search, first_node(search, search.gpus, search.range)) ||
              spill_over_few_types(search, Spill::kNodeOrder);
     case Placement::kBestFit:
       return take_whole(search, tightest_node(search)) ||
@@ -265,6 +278,34 @@ bool take_gang(Placement placement, const Search& search) {
   return false;
 }
 
+// In one section of the level, the fullest that has a place for it.
+bool take_within(Placement placement, const Search& search, Level level) {
+  std::vector<std::pair<std::uint32_t, NodeRange>> sections;
+  for_each_section(search.cluster, level, [&](NodeRange section) {
+    std::uint32_t gpus = 0;
+    search.any_type([&](GpuTypeId type) {
+      gpus += free_in(search, type, section, search.cluster.gpus);
+      return false;
+    });
+    if (gpus >= search.gpus) sections.emplace_back(gpus, section);
+  });
+  std::ranges::stable_sort(sections, {}, [](const auto& section) { return section.first; });
+  return std::ranges::any_of(sections, [&](const auto& section) {
+    return take_gang(placement, search.in(section.second));
+  });
+}
+
+bool take_close(Placement placement, const Search& search, Closeness closeness) {
+  if (closeness == Closeness()) return take_gang(placement, search);
+  const bool is_required = closeness.required != kAnywhere;
+  const Level widest = is_required ? closeness.required : widest_level(search.cluster);
+  const Level first = closeness.preferred != kAnywhere ? closeness.preferred : widest;
+  for (Level level = first; level <= widest; ++level) {
+    if (take_within(placement, search, level)) return true;
+  }
+  return !is_required && take_gang(placement, search);
+}
+
 }  // namespace
 
 std::optional<Placement> placement_named(std::string_view name) {
@@ -277,7 +318,8 @@ bool place(Placement placement, const Cluster& cluster, Plan& plan, JobId job, s
            TypeMask types) {
   const std::uint32_t task = plan.task_gpus(job);
   if (plan.free().total() < gpus || plan.free().room(types, task) < gpus) return false;
-  if (!take_gang(placement, {cluster, plan, gpus, task, types})) return false;
+  const Search search{cluster, plan, gpus, task, types, plan.free().everywhere()};
+  if (!take_close(placement, search, plan.closeness(job))) return false;
   plan.place(job);
   return true;
 }

@@ -19,6 +19,10 @@
 //   spread       task by task, each on the node with the most free GPUs then: what Kubernetes does
 //                by default
 //
+// Levels of the network: a job that requires one gets a gang within one section of it, that with the
+// fewest GPUs free that has a place for it. One that prefers a level is tried there first, then in
+// one section of each wider level.
+//
 // GPU types: a node has one. A gang goes to one node of any allowed type if the placement finds
 // one; a gang that spans nodes takes them of one type, trying the allowed types in the cluster's
 // order. Only count, first-fit, best-fit and spread then mix types, because the strict placements
@@ -35,7 +39,8 @@
 // All are monotone: a gang that finds no place finds none after more GPUs are taken either.
 // Policies rely on it to try each gang size once per decision.
 //
-// Cost: O(words of the free index that are scanned), per slice of the gang; per task of it under
+// Cost: O(words of the free index that are scanned), per slice of the gang; O(nodes x levels) more for
+// a job that asks for a level; per task of it under
 // spread; for rack and rack-first O(nodes) more where no node has room; for tasks of several GPUs O(words of the
 // whole index) more.
 #pragma once
@@ -69,10 +74,11 @@ std::optional<Placement> placement_named(std::string_view name);
 struct GangAsked {
   std::uint32_t gpus = 0;       // a multiple of task_gpus
   std::uint32_t task_gpus = 1;  // on one node each
+  Closeness closeness{};
   friend bool operator==(GangAsked, GangAsked) = default;
 };
 inline GangAsked gang_asked(const Jobs& jobs, JobId job) {
-  return {jobs.gpus[job], jobs.task_gpus[job]};
+  return {jobs.gpus[job], jobs.task_gpus[job], jobs.closeness[job]};
 }
 
 // Gives `job` a gang of `gpus` GPUs of the allowed types; false, and no change, if there is no

@@ -66,6 +66,12 @@ class Draft {
     return text;
   }
 
+  // Likewise, for a job that asks for levels.
+  std::string place_near(Closeness closeness, Placement placement, std::uint32_t gpus) {
+    jobs_.closeness[JobId(1)] = closeness;
+    return place(placement, gpus);
+  }
+
   // No call so far broke a rule of the plan, as a gang does that splits a task.
   bool splits_nothing() const { return plan_.misuse().what.empty(); }
 
@@ -443,6 +449,41 @@ TEST_F(PlaceBack, LeavesTheDraftAsItWasIfPartOfTheGangIsTaken) {
 TEST_F(PlaceBack, HasNothingForAJobThatNeverHeldAny) {
   EXPECT_FALSE(place_back(jobs_, *plan_, JobId(1)));
   EXPECT_FALSE(plan_->holds(JobId(1)));
+}
+
+const std::vector<Node> kTwoRacks = {
+    {"V100", 4, "a"}, {"V100", 4, "a"}, {"V100", 4, "b"}, {"V100", 4, "b"}};
+constexpr Closeness kInOneRack = {.required = kRackLevel};
+constexpr Closeness kRatherInOneRack = {.preferred = kRackLevel};
+
+TEST(Levels, AGangIsWithinWhatItRequiresUnderEveryPlacement) {
+  Draft draft(kTwoRacks, {3, 0, 1, 0});
+  for (const Placement placement : {Placement::kCount, Placement::kFirstFit, Placement::kBestFit,
+                                    Placement::kRack, Placement::kSpread}) {
+    const std::string gang = draft.place_near(kInOneRack, placement, 7);
+    EXPECT_EQ(gang, "n2:3 n3:4");
+    EXPECT_EQ(draft.place_near(kInOneRack, placement, 8), "none");
+  }
+}
+
+TEST(Levels, ThePlaceIsInTheFullestSectionThatHasOne) {
+  Draft draft(kTwoRacks, {3, 0, 1, 0});
+  EXPECT_EQ(draft.place_near({}, Placement::kCount, 5), "n0:1 n1:4");
+  EXPECT_EQ(draft.place_near(kInOneRack, Placement::kCount, 5), "n0:1 n1:4");
+  EXPECT_EQ(draft.place_near(kInOneRack, Placement::kCount, 6), "n2:3 n3:3");
+}
+
+TEST(Levels, WhoPrefersALevelGoesElsewhereIfItHasNoPlaceThere) {
+  Draft draft(kTwoRacks, {3, 0, 1, 0});
+  EXPECT_EQ(draft.place_near({}, Placement::kCount, 6), "n0:1 n1:4 n2:1");
+  EXPECT_EQ(draft.place_near(kRatherInOneRack, Placement::kCount, 6), "n2:3 n3:3");
+  EXPECT_EQ(draft.place_near(kRatherInOneRack, Placement::kCount, 8), "n0:1 n1:4 n2:3");
+}
+
+TEST(Levels, AStrictPlacementStaysStrictWithinTheLevel) {
+  Draft draft(kTwoRacks, {0, 0, 1, 0});
+  EXPECT_EQ(draft.place_near(kInOneRack, Placement::kConsolidate, 6), "n2:2 n3:4");
+  EXPECT_EQ(draft.place_near({.required = kHostLevel}, Placement::kBestFit, 6), "none");
 }
 
 }  // namespace

@@ -84,16 +84,26 @@ ElasticJob smallest_gang(const View& view, JobId job) {
 // Takes the freest nodes of the type, one after the other.
 // DEVIATION: section 4.2 spreads a job evenly over as few nodes as can take it; this is the rule
 // of the implementation in Sia's artefact (SOSP 2023).
-// REQUIRES: the type has that much room for the job's tasks.
-void place_freest(Plan& plan, JobId job, GpuTypeId type, std::uint32_t gpus) {
-  while (gpus > 0) {
-    const NodeId node = plan.free().freest(type, plan.free().everywhere());
-    const std::uint32_t taken =
-        std::min(gpus, whole_tasks(plan.free().on(node), plan.task_gpus(job)));
-    plan.take(node, taken);
-    gpus -= taken;
-  }
+// False, and nothing is done, if they have too little room together for the job's tasks.
+bool place_freest(const Cluster& cluster, Plan& plan, JobId job, GpuTypeId type,
+                  std::uint32_t gpus) {
+  const auto take = [&](NodeRange range) {
+    std::uint32_t left = gpus;
+    while (left > 0) {
+      const NodeId node = plan.free().freest(type, range);
+      const std::uint32_t usable =
+          node.is_none() ? 0 : whole_tasks(plan.free().on(node), plan.task_gpus(job));
+      if (usable == 0) break;
+      const std::uint32_t taken = std::min(left, usable);
+      plan.take(node, taken);
+      left -= taken;
+    }
+    if (left > 0) plan.drop();
+    return left == 0;
+  };
+  if (!any_section(cluster, plan.closeness(job), take)) return false;
   plan.place(job);
+  return true;
 }
 
 void Optimus::decide(const View& view, Plan& plan) {
@@ -145,11 +155,10 @@ void Optimus::offer_idle(const View& view, Plan& plan) {
       best = type;
       fastest = rate;
     }
-    if (best.is_none()) {
+    if (best.is_none() || !place_freest(view.cluster, plan, job, best, next->gpus())) {
       next->block();
       continue;
     }
-    place_freest(plan, job, best, next->gpus());
     waiting_.pop(*next);
   }
 }
@@ -245,20 +254,19 @@ void Optimus::carry_out(const View& view, Plan& plan) {
   if (!all_fit) offer_idle(view, plan);
 }
 
-// False if what is free has no room for all tasks of the share: then it gets the gang back that it
-// had, or as many tasks as there is room for, or waits. Tasks of one GPU always fit.
+// False if what is free has no room for all tasks of the share, as near each other as the job requires:
+// then it gets the gang back that it had, or as many tasks as there is room for, or waits.
 bool Optimus::place_share(const View& view, Plan& plan, std::size_t i) {
   const ElasticJob& share = shares_[i];
   const std::uint32_t room = plan.free().room(share.type, share.task_gpus);
-  if (room >= share.gpus) {
-    place_freest(plan, jobs_[i], share.type, share.gpus);
+  if (room >= share.gpus && place_freest(view.cluster, plan, jobs_[i], share.type, share.gpus)) {
     return true;
   }
   if (share.held > 0 && place_back(view.jobs, plan, jobs_[i])) return false;
-  for (std::uint32_t gpus = room; gpus >= share.gpus_min; gpus -= share.task_gpus) {
+  const std::uint32_t most = std::min(room, share.gpus);
+  for (std::uint32_t gpus = most; gpus >= share.gpus_min; gpus -= share.task_gpus) {
     if (!can_run(view, jobs_[i], share.type, gpus)) continue;
-    place_freest(plan, jobs_[i], share.type, gpus);
-    break;
+    if (place_freest(view.cluster, plan, jobs_[i], share.type, gpus)) break;
   }
   return false;
 }

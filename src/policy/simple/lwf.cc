@@ -36,7 +36,9 @@ class Lwf : public QueuePolicy {
   bool start(const View& view, Plan& plan, JobId job) override;
 
  private:
-  bool take_least_loaded(const View& view, Plan& plan, GangAsked gang, TypeMask types);
+  bool take_close(const View& view, Plan& plan, GangAsked gang, TypeMask types);
+  bool take_least_loaded(const View& view, Plan& plan, GangAsked gang, TypeMask types,
+                         NodeRange range);
   void measure(const View& view, const Plan& plan);
   void add_workload(const View& view, const Plan& plan, JobId job);
 
@@ -54,24 +56,32 @@ bool Lwf::start(const View& view, Plan& plan, JobId job) {
   if (plan.free().room(types, gang.task_gpus) < gang.gpus) return false;
   if (!is_measured_) measure(view, plan);
   if (gang.gpus <= kappa_) {
-    QueuePolicy::start(view, plan, job);
+    if (!QueuePolicy::start(view, plan, job)) return false;
   } else {
     bool is_taken = false;
     for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
-      is_taken = is_taken || take_least_loaded(view, plan, gang, types & type_bit(type));
+      is_taken = is_taken || take_close(view, plan, gang, types & type_bit(type));
     }
-    if (!is_taken) take_least_loaded(view, plan, gang, types);
+    if (!is_taken && !take_close(view, plan, gang, types)) return false;
     plan.place(job);
   }
   add_workload(view, plan, job);
   return true;
 }
 
-// Takes nothing, and returns false, if there is less room on these types.
-bool Lwf::take_least_loaded(const View& view, Plan& plan, GangAsked gang, TypeMask types) {
+// Takes nothing, and returns false, if there is less room on these types, as near each other as asked.
+bool Lwf::take_close(const View& view, Plan& plan, GangAsked gang, TypeMask types) {
   if (plan.free().room(types, gang.task_gpus) < gang.gpus) return false;
+  return any_section(view.cluster, gang.closeness, [&](NodeRange section) {
+    return take_least_loaded(view, plan, gang, types, section);
+  });
+}
+
+bool Lwf::take_least_loaded(const View& view, Plan& plan, GangAsked gang, TypeMask types,
+                            NodeRange range) {
   by_load_.clear();
-  for (NodeId node : ids<NodeId>(view.cluster.nodes())) {
+  for (std::uint32_t row = range.begin; row < range.end; ++row) {
+    const NodeId node(row);
     if ((types & type_bit(view.cluster.node_type[node])) != 0) by_load_.push_back(node);
   }
   // By workload per GPU, compared without rounding.
@@ -86,7 +96,8 @@ bool Lwf::take_least_loaded(const View& view, Plan& plan, GangAsked gang, TypeMa
     if (taken > 0) plan.take(node, taken);
     gang.gpus -= taken;
   }
-  return true;
+  if (gang.gpus > 0) plan.drop();
+  return gang.gpus == 0;
 }
 
 void Lwf::measure(const View& view, const Plan& plan) {

@@ -188,10 +188,10 @@ class Themis : public Policy {
     return std::ranges::find(no_place_, shape(jobs, job)) != no_place_.end();
   }
 
-  // GPUs, GPUs of a task, types: jobs of one shape fit where any of them does.
-  using Shape = std::tuple<std::uint32_t, std::uint32_t, TypeMask>;
+  // Jobs of one shape fit where any of them does.
+  using Shape = std::pair<GangAsked, TypeMask>;
   static Shape shape(const Jobs& jobs, JobId job) {
-    return {jobs.gpus[job], jobs.task_gpus[job], jobs.types[job]};
+    return {gang_asked(jobs, job), jobs.types[job]};
   }
 
   const Options options_;

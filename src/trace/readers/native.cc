@@ -1,6 +1,6 @@
 // Fairlead's own format: job,user,model,gpus,submit_s,duration_s and optional gpus_min, gpus_max,
-// task_gpus, tickets, group, group_tickets, group_quota, gpu_type, runs_on; iterations is accepted and ignored. job, gpus, submit_s and
-// duration_s are required. In strict reading an unknown column is an error.
+// task_gpus, tickets, group, group_tickets, group_quota, gpu_type, runs_on, require_level, prefer_level;
+// iterations is accepted and ignored. job, gpus, submit_s and duration_s are required. In strict reading an unknown column is an error.
 
 #include "fairlead/input/csv.h"
 #include "fairlead/trace/readers/readers.h"
@@ -13,13 +13,13 @@ namespace {
 
 struct Columns {
   CsvReader::Column job, user, model, gpus, gpus_min, gpus_max, task_gpus, submit, duration,
-      gpu_type, runs_on, tickets, group, group_tickets, group_quota;
+      gpu_type, runs_on, require_level, prefer_level, tickets, group, group_tickets, group_quota;
 };
 
-constexpr std::array<std::string_view, 16> kKnown = {
-    "job",        "user",     "model",         "gpus",       "submit_s", "duration_s",
-    "gpus_min",   "gpus_max", "task_gpus",     "tickets",    "gpu_type", "runs_on",
-    "iterations", "group",    "group_tickets", "group_quota"};
+constexpr std::array<std::string_view, 18> kKnown = {
+    "job",        "user",     "model",         "gpus",        "submit_s",      "duration_s",
+    "gpus_min",   "gpus_max", "task_gpus",     "tickets",     "gpu_type",      "runs_on",
+    "iterations", "group",    "group_tickets", "group_quota", "require_level", "prefer_level"};
 
 Status check_names(const CsvReader& csv) {
   const auto& names = csv.header();
@@ -46,6 +46,8 @@ Result<Columns> find_columns(const CsvReader& csv) {
                  duration,
                  csv.find("gpu_type"),
                  csv.find("runs_on"),
+                 csv.find("require_level"),
+                 csv.find("prefer_level"),
                  csv.find("tickets"),
                  csv.find("group"),
                  csv.find("group_tickets"),
@@ -70,6 +72,8 @@ JobRow row_of(CsvReader& csv, const Columns& at) {
   row.duration = csv.duration(at.duration);
   row.gpu_type = csv.text(at.gpu_type);
   row.runs_on = csv.text(at.runs_on);
+  row.require_level = csv.text(at.require_level);
+  row.prefer_level = csv.text(at.prefer_level);
   row.tickets = optional_count(csv, at.tickets, kTicketsMax);
   row.group = csv.text(at.group);
   row.group_tickets = optional_count(csv, at.group_tickets, kTicketsMax);

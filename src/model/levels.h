@@ -1,0 +1,109 @@
+// Levels: the sections of the network that a job may ask to be within. A host, a rack, all racks
+// below one switch of a level above (Cluster::levels); a job may require one, or prefer one.
+//
+// A section of a level is a range of nodes, as racks below a switch are neighbours. Nodes of a host
+// are, too, where input lists them one after another; else each run of them is a section.
+//
+// level_section, within: O(levels), O(slices x levels).
+#pragma once
+
+#include "fairlead/base/result.h"
+#include "fairlead/model/cluster.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fairlead {
+
+struct Workload;
+
+using Level = std::uint8_t;
+constexpr Level kAnywhere = 0;
+constexpr Level kHostLevel = 1;
+constexpr Level kRackLevel = 2;  // and one more for each level of switches above
+constexpr Level kLevelMax = 15;
+
+// How near each other the GPUs of a gang are to be. Narrower levels are smaller numbers, but for
+// kAnywhere, which asks for nothing.
+struct Closeness {
+  Level required = kAnywhere;
+  Level preferred = kAnywhere;  // narrower than `required`, or kAnywhere
+
+  // One number below 256 for keys and files; 0: neither. And back.
+  constexpr std::uint32_t bits() const { return required | std::uint32_t{preferred} << 4; }
+  static constexpr Closeness of_bits(std::uint32_t bits) {
+    return {static_cast<Level>(bits & kLevelMax), static_cast<Level>(bits >> 4 & kLevelMax)};
+  }
+  friend bool operator==(Closeness, Closeness) = default;
+};
+
+// "host", then what the cluster calls its levels. REQUIRES: level is 1 to widest_level().
+std::string_view level_name(const Cluster& cluster, Level level);
+std::optional<Level> level_named(const Cluster& cluster, std::string_view name);
+inline Level widest_level(const Cluster& cluster) {
+  return static_cast<Level>(kHostLevel + cluster.levels.size());
+}
+
+// The section that begins at that node, as far as it goes from there. kAnywhere: all that follow.
+NodeRange level_section(const Cluster& cluster, Level level, std::uint32_t begin);
+// Whether the gang is within one section. REQUIRES: gang is not empty.
+bool within(const Cluster& cluster, Level level, Gang gang);
+
+// Calls visit(section) for each section of the level, in the order of nodes.
+template <class Visit>
+void for_each_section(const Cluster& cluster, Level level, const Visit& visit) {
+  const auto nodes = static_cast<std::uint32_t>(cluster.nodes());
+  for (std::uint32_t begin = 0; begin < nodes;) {
+    const NodeRange section = level_section(cluster, level, begin);
+    visit(section);
+    begin = section.end;
+  }
+}
+
+// Calls attempt(section) where a gang may be, the best first, until one returns true: the sections of the
+// level that it prefers, those of each wider one up to what it requires, at last everything.
+template <class Attempt>
+bool any_section(const Cluster& cluster, Closeness closeness, const Attempt& attempt) {
+  const bool is_required = closeness.required != kAnywhere;
+  bool is_done = false;
+  if (closeness != Closeness()) {
+    const Level widest = is_required ? closeness.required : widest_level(cluster);
+    const Level first = closeness.preferred != kAnywhere ? closeness.preferred : widest;
+    for (Level level = first; level <= widest; ++level) {
+      for_each_section(cluster, level,
+                       [&](NodeRange section) { is_done = is_done || attempt(section); });
+    }
+  }
+  return is_done || (!is_required && attempt(level_section(cluster, kAnywhere, 0)));
+}
+
+// Of the sections of the level that have at least `gpus`, the one with the fewest, the first of
+// equals; none if none has as many. on(node): what counts of a node. O(nodes x levels).
+template <class On>
+std::optional<NodeRange> tightest_section(const Cluster& cluster, Level level, TypeMask types,
+                                          std::uint32_t gpus, const On& on) {
+  std::optional<NodeRange> best;
+  std::uint32_t least = 0;
+  for_each_section(cluster, level, [&](NodeRange section) {
+    std::uint32_t there = 0;
+    for (std::uint32_t row = section.begin; row < section.end; ++row) {
+      if ((types & type_bit(cluster.node_type[NodeId(row)])) != 0) there += on(NodeId(row));
+    }
+    if (there < gpus || (best && there >= least)) return;
+    least = there;
+    best = section;
+  });
+  return best;
+}
+
+// Whether one idle section of the level has room for `gpus` GPUs of these types in tasks of
+// `task_gpus`, of one type or of several. O(nodes x levels).
+bool has_room_within(const Cluster& cluster, Level level, TypeMask types, std::uint32_t gpus,
+                     std::uint32_t task_gpus);
+
+// Fills in jobs.closeness from what the trace names. Errors: a level that the cluster does not have.
+Status resolve_levels(const Cluster& cluster, Workload& workload);
+
+}  // namespace fairlead
