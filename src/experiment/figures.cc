@@ -43,9 +43,10 @@ Result<double> percent_more(double ours, double theirs) {
 // run; none if no bound is known.
 std::optional<double> best_of(std::string_view key, const RunFigures& run) {
   if (key == "gpu_utilization") return 1;
-  const std::string_view bound = key == "makespan_s"  ? "bounds/makespan_lower_s"
-                                 : key == "jct_avg_s" ? "bounds/jct_avg_lower_s"
-                                                      : "";
+  const std::string_view bound = key == "makespan_s"        ? "bounds/makespan_lower_s"
+                                 : key == "jct_avg_s"       ? "bounds/jct_avg_lower_s"
+                                 : key == "comm_time_share" ? "bounds/comm_time_share_lower"
+                                                            : "";
   const auto found = run.summary.find(bound);
   if (found == run.summary.end() || found->second <= 0) return std::nullopt;
   return found->second;

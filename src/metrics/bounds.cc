@@ -100,6 +100,26 @@ Rate best_speed(const Cluster& cluster, const Kind& kind, bool copies) {
   return std::max(kind.speed, Rate::of(std::min(together * (1 + 1e-7), 1e6)));
 }
 
+// Where there is one type and the gang has one size.
+void add_communication(const Cluster& cluster, const Workload& workload, const Speed& speed,
+                       JobId job, JobBound& bound) {
+  const Jobs& jobs = workload.jobs;
+  const std::uint32_t gpus = jobs.gpus[job];
+  if (cluster.type_names.size() != 1 || jobs.gpus_min[job] != jobs.gpus_max[job]) return;
+  const GpuTypeId type(0);
+  double computing = 0;  // of the time that it holds its gang, at most
+  double held_ms = 0;
+  for (auto tier = static_cast<std::size_t>(speed.best_tier(gpus)); tier < kTiers; ++tier) {
+    const Rate rate = speed.rate(job, type, gpus, static_cast<Tier>(tier));
+    const double here = speed.locality(job, type, gpus, static_cast<Tier>(tier));
+    if (rate.fixed == 0 || here <= computing) continue;
+    computing = here;
+    held_ms = static_cast<double>(workload.durations[job].ms) / rate.value();
+  }
+  bound.held_gpu_ms = held_ms * gpus;
+  bound.computing_gpu_ms = bound.held_gpu_ms * computing;
+}
+
 }  // namespace
 
 IdVector<JobId, JobBound> job_bounds(const Cluster& cluster, const Workload& workload,
@@ -127,6 +147,7 @@ IdVector<JobId, JobBound> job_bounds(const Cluster& cluster, const Workload& wor
     bounds[job] = {.time = time_to_finish(reference_work(work), best_speed(cluster, kind, copies)),
                    .cluster_ms = static_cast<double>(work.ms) * least_cost(cluster, kind, at),
                    .mix_speed = kind.mix_speed};
+    if (!copies) add_communication(cluster, workload, speed, job, bounds[job]);
   }
   return bounds;
 }

@@ -24,7 +24,11 @@ namespace fairlead {
 // on one type at its best tier; types on which it cannot run are left out. It is what a job has that
 // gets its part of every type.
 //
-// The bounds admit copies, elastic gangs and tables that are not monotone.
+// `held_gpu_ms` and `computing_gpu_ms` are those of the gang asked for at its best tier, on a cluster of
+// one GPU type: there the GPU time that computes is the same at every tier, so that what all jobs lose
+// is least if each loses least.
+//
+// The bounds of time admit copies, elastic gangs and tables that are not monotone.
 // O(jobs + distinct kinds of jobs x gang sizes x types + the linear program of the kinds).
 IdVector<JobId, JobBound> job_bounds(const Cluster& cluster, const Workload& workload,
                                      const Speed& speed, bool copies);

@@ -146,6 +146,11 @@ constexpr Figure kFigures[] = {
      "over finished jobs, the larger of: the latest (submission + best time) - first arrival; the "
      "time at which that machine has served all",
      kBounds<&BoundsSummary::makespan_lower_s>},
+    {"bounds/comm_time_share_lower", kFraction, false, "",
+     "that of all jobs at their best places; where the cluster has one GPU type and each job one "
+     "size "
+     "of gang, and all work is done once",
+     kBounds<&BoundsSummary::comm_time_share_lower>},
     {"open_world/events_ignored", kCount, false, "",
      "events that changed nothing: they came twice, or too late, or were about what is not there",
      &open_world<&OpenWorldSummary::events_ignored>, true},

@@ -198,6 +198,7 @@ void Metrics::add_service(JobId job, const Service& service, Duration lost) {
   held_ += service.held;
   busy_ += service.busy;
   lost_gpu_ms_ += service.lost_gpu_ms;
+  any_work_is_lost_ |= lost > Duration{};
 }
 
 // Of the `time` up to now, the fraction that was contended.

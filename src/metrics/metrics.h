@@ -33,6 +33,10 @@ struct JobBound {
   Duration time;          // at least: at its best speed
   double cluster_ms = 0;  // at least: of the whole cluster's time, at prices per GPU type
   double mix_speed = 1;   // of the gang asked for, if it had its part of each GPU type; above 0
+  // GPU time at the place where it loses least to communication, and how much of it computes; 0: not
+  // known.
+  double held_gpu_ms = 0;
+  double computing_gpu_ms = 0;
 };
 
 // Facts that the journal does not have.
@@ -112,6 +116,7 @@ class Metrics : public RecordSink {
   void sum_shortfalls(Summary& summary) const;
   void sum_ftf(Summary& summary) const;
   void sum_bounds(Summary& summary, const RunFacts& facts) const;
+  std::optional<double> least_communication(const RunFacts& facts) const;
 
   std::uint64_t seed_ = 0;
   std::string policy_, options_, cluster_, trace_;
@@ -140,6 +145,7 @@ class Metrics : public RecordSink {
   GpuTime held_;
   GpuTime busy_;
   double lost_gpu_ms_ = 0;
+  bool any_work_is_lost_ = false;  // with a node
   std::int64_t preemptions_ = 0;
   std::array<std::int64_t, kTiers> placements_ = {};
 

@@ -223,6 +223,21 @@ void Metrics::sum_ftf(Summary& summary) const {
   fairness.bounded_ftf_max = std::ranges::max(bounded);
 }
 
+// That of all jobs at their best places. Of work that is done twice or in part, no job's share is known.
+std::optional<double> Metrics::least_communication(const RunFacts& facts) const {
+  if (any_work_is_lost_ || counts_.pending > 0 || counts_.failed > 0) return std::nullopt;
+  double held = 0;
+  double computing = 0;
+  for (JobId job : ids<JobId>(jobs_.size())) {
+    if (jobs_.status[job] != JobStatus::kFinished) continue;
+    if (!facts.bounds.has(job) || facts.bounds[job].held_gpu_ms <= 0) return std::nullopt;
+    held += facts.bounds[job].held_gpu_ms;
+    computing += facts.bounds[job].computing_gpu_ms;
+  }
+  // A little less, because speeds are rounded.
+  return std::max(0.0, 1 - computing / held - 1e-6);
+}
+
 void Metrics::sum_bounds(Summary& summary, const RunFacts& facts) const {
   const auto alone_ms = [&](Duration work, std::uint32_t gpus) {
     return static_cast<double>(work.ms) * gpus / static_cast<double>(gpus_.installed());
@@ -244,6 +259,7 @@ void Metrics::sum_bounds(Summary& summary, const RunFacts& facts) const {
     end_min = std::max(end_min, jobs_.submit[job] + bound.time);
   }
   if (counts_.finished == 0) return;
+  summary.bounds.comm_time_share_lower = least_communication(facts);
   const double jct_sum_ms = std::max({time_sum_ms, least_flow_time_ms(as_one_machine),
                                       least_mean_busy_time_ms(as_one_machine) + time_sum_ms / 2});
   summary.bounds.jct_avg_lower_s = jct_sum_ms / static_cast<double>(counts_.finished) / 1000.0;

@@ -65,6 +65,7 @@ struct FairnessSummary {
 struct BoundsSummary {
   std::optional<double> makespan_lower_s;
   std::optional<double> jct_avg_lower_s;
+  std::optional<double> comm_time_share_lower;
   friend bool operator==(const BoundsSummary&, const BoundsSummary&) = default;
 };
 

@@ -398,6 +398,20 @@ Rate Speed::locality(JobId job, Gang gang) const {
   return here >= best ? Rate::one() : quantised(here / best);
 }
 
+double Speed::locality(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const {
+  const Reference& reference = references_[job];
+  if (reference.model == kNoProfile) return 1;
+  const Resolved& model = models_[reference.model];
+  if (!model.compute_ms.empty()) {
+    const double compute_ms = model.compute_ms[type.row()];
+    return compute_ms / iteration_of(*model.profile.communication, compute_ms, gpus, tier,
+                                     links_[type], exchange_)
+                            .alone_ms();
+  }
+  const double best = rate_per_gpu(model, type.row(), gpus, best_tier(gpus), links_);
+  return std::min(rate_per_gpu(model, type.row(), gpus, tier, links_) / best, 1.0);
+}
+
 std::optional<Iteration> Speed::iteration(JobId job, Gang gang) const {
   const std::uint32_t row = references_[job].model;
   if (row == kNoProfile || models_[row].compute_ms.empty()) return std::nullopt;

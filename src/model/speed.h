@@ -102,6 +102,8 @@ class Speed {
   // that computes; else what the gang's tier leaves, 1 at the best tier that a gang of its size can
   // have here. At most 1: some measured tables are faster at a wider tier, which is no loss.
   Rate locality(JobId job, Gang gang) const;
+  // The same of a gang of `gpus` GPUs of one type at that tier. O(log rows).
+  double locality(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const;
   // An iteration of the gang, if it shares its links with no other; nullopt where the job's speed
   // does not come from what it communicates. O(slices).
   std::optional<Iteration> iteration(JobId job, Gang gang) const;

@@ -28,6 +28,11 @@ TEST(Bounds, NoPolicyIsBelowThem) {
       return fmt::format("the average JCT is {} s, the bound {} s", *summary.jct_avg_s,
                          *summary.bounds.jct_avg_lower_s);
     }
+    const auto least = summary.bounds.comm_time_share_lower;
+    if (least && *summary.comm_time_share < *least - 1e-9) {
+      return fmt::format("{} is lost to communication, the bound is {}", *summary.comm_time_share,
+                         *least);
+    }
     if (*summary.makespan_s < *summary.bounds.makespan_lower_s - 1e-9) {
       return fmt::format("the makespan is {} s, the bound {} s", *summary.makespan_s,
                          *summary.bounds.makespan_lower_s);
@@ -53,6 +58,29 @@ TEST(Bounds, KnowHowCloseTogetherAGangCanBe) {
   for (const JobBound& bound : job_bounds(cluster, workload, speed, false)) {
     EXPECT_EQ(bound.time, seconds(1000));
   }
+}
+
+// Two gangs as large as a node, on one node each or both on both.
+TEST(Bounds, TheLeastCommunicationIsThatOfEveryGangAtItsBestPlace) {
+  World world{.cluster = "2xV100:4"};
+  for (int job = 0; job < 2; ++job) {
+    world.jobs.push_back({.gpus = 4, .work = seconds(1000), .model = "VGG-16"});
+  }
+  world.settings.models = "wang";
+  world.settings.network = {.kind = NetworkKind::kAnalytic, .congestion = {1, 1, 4, 4}};
+  const auto share_of = [&](std::string_view policy) {
+    Metrics metrics;
+    run(world, policy_named(policy), {}, &metrics);
+    RunFacts facts;
+    facts.bounds = bounds_of(world, false);
+    return metrics.summary(facts);
+  };
+  const Summary near = share_of("fifo:placement=best-fit");
+  EXPECT_GT(*near.comm_time_share, 0.01);
+  EXPECT_NEAR(*near.comm_time_share, *near.bounds.comm_time_share_lower, 1e-5);
+  const Summary far = share_of("fifo:placement=spread");
+  EXPECT_GT(*far.comm_time_share, 1.5 * *near.comm_time_share);
+  EXPECT_EQ(far.bounds.comm_time_share_lower, near.bounds.comm_time_share_lower);
 }
 
 // GRU is 4.81 times as fast on the V100, VAE 1.25 times. Soonest done if GRU has the V100 for its

@@ -204,8 +204,9 @@ World random_world(std::uint64_t seed) {
 IdVector<JobId, JobBound> bounds_of(const World& world, bool copies) {
   const Cluster cluster = valid(cluster_of(world.cluster));
   Workload workload = workload_of(world);
-  const Speed speed =
-      valid(Speed::make(cluster, builtin_models(), workload, "", world.settings.network));
+  const SpeedTable table =
+      world.settings.models.empty() ? builtin_models() : valid(load_models(world.settings.models));
+  const Speed speed = valid(Speed::make(cluster, table, workload, "", world.settings.network));
   return job_bounds(cluster, workload, speed, copies);
 }
 
