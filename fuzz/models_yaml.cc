@@ -21,6 +21,18 @@ Workload one_job_each(const SpeedTable& table) {
   return workload;
 }
 
+void check_speeds(const Cluster& cluster, const SpeedTable& table, UnknownSpeed rule) {
+  Workload workload = one_job_each(table);
+  const Result<Speed> speed = Speed::make(cluster, table, workload, "", {}, {.rule = rule});
+  FL_CHECK(speed.has_value(), "{}", speed.error().message);
+  const Slice mixed[] = {{NodeId(0), 2}, {NodeId(2), 1}};
+  for (JobId job : ids<JobId>(workload.jobs.user.size())) {
+    const Rate rate = speed->rate(job, mixed);
+    FL_CHECK(rate.fixed >= 0 && rate <= Rate::of(1e6), "rate {}", rate.fixed);
+    FL_CHECK(speed->locality(job, mixed) <= Rate::one());
+  }
+}
+
 void check(std::string_view text) {
   const Result<SpeedTable> table = parse_models_yaml(text, "fuzz.yaml");
   if (!table) {
@@ -28,14 +40,13 @@ void check(std::string_view text) {
     return;
   }
   static const Cluster cluster = *load_cluster("2xV100:2,1xK80:4");
-  Workload workload = one_job_each(*table);
-  const Result<Speed> speed = Speed::make(cluster, *table, workload, "");
-  FL_CHECK(speed.has_value(), "{}", speed.error().message);
-  const Slice mixed[] = {{NodeId(0), 2}, {NodeId(2), 1}};
-  for (JobId job : ids<JobId>(workload.jobs.user.size())) {
-    const Rate rate = speed->rate(job, mixed);
-    FL_CHECK(rate.fixed >= 0 && rate <= Rate::of(1e6), "rate {}", rate.fixed);
-    FL_CHECK(speed->locality(job, mixed) <= Rate::one());
+  // A type that a model has no row for is an error by one rule, and by another a speed.
+  for (const UnknownSpeed rule : {UnknownSpeed::kError, UnknownSpeed::kGeneric}) {
+    Workload workload = one_job_each(*table);
+    Speed::make(cluster, *table, workload, "", {}, {rule, builtin_gpu_factors()});
+  }
+  for (const UnknownSpeed rule : {UnknownSpeed::kSlowest, UnknownSpeed::kOne}) {
+    check_speeds(cluster, *table, rule);
   }
 }
 

@@ -47,7 +47,7 @@ std::vector<Command> add_commands(CLI::App& root, const std::vector<std::string>
   commands.push_back(add_agent(root));
   for (CLI::App* app : all_of(root)) app->group(kRunJobs);
   for (auto* add : {add_simulate, add_compare, add_reproduce, add_report, add_replay, add_policies,
-                    add_clusters, add_torture})
+                    add_clusters, add_models, add_torture})
     commands.push_back(add(root));
   for (Command& command : add_trace(root)) commands.push_back(std::move(command));
   for (Command& command : add_journal(root)) commands.push_back(std::move(command));

@@ -285,22 +285,30 @@ std::string alike_text(const Comparison& comparison) {
   return std::string(kAllAlike);
 }
 
-// Of all runs: the most jobs whose speed is not known, and the most of those that communicate where
-// the network is computed.
+// Of all runs: the most jobs that communicate where the network is computed.
 std::string remarks_of(const Comparison& comparison) {
   RemarkedRun all;
   visit_runs(comparison, [&](const json& run) {
-    const auto count = [&](std::string_view key) {
-      return std::llround(figure_in(run, *find_figure(key)).value_or(0));
-    };
-    all.jobs = std::max<std::int64_t>(all.jobs, count("jobs_read"));
-    all.models_unknown = std::max<std::int64_t>(all.models_unknown, count("models_unknown"));
     if (network_of(run).empty()) return;
     all.network = network_of(run);
+    const auto jobs = figure_in(run, *find_figure("models_communicating"));
     all.models_communicating =
-        std::max<std::int64_t>(all.models_communicating, count("models_communicating"));
+        std::max<std::int64_t>(all.models_communicating, std::llround(jobs.value_or(0)));
   });
   return remarks_text(all);
+}
+
+// Of all runs, each line once: it is mostly the same for all.
+std::vector<AssumedLine> assumed_of(const Comparison& comparison) {
+  std::vector<AssumedLine> lines;
+  visit_runs(comparison, [&](const json& run) {
+    for (const json& one : run.value("/assumed/lines"_json_pointer, json::array())) {
+      const AssumedLine line{one.value("about", ""), one.value("text", ""),
+                             one.value("jobs", std::int64_t{0}), one.value("grave", false)};
+      if (std::ranges::find(lines, line) == lines.end()) lines.push_back(line);
+    }
+  });
+  return lines;
 }
 
 }  // namespace
@@ -337,7 +345,8 @@ std::string comparison_json(const Comparison& comparison) {
 }
 
 std::string comparison_text(const Comparison& comparison, TextStyle style) {
-  std::string text = means_table(comparison).text(style) + remarks_of(comparison);
+  std::string text = means_table(comparison).text(style) + remarks_of(comparison) +
+                     assumed_text(assumed_of(comparison), style);
   if (comparison.seeds == 1) return text;
   const std::string alike = alike_text(comparison);
   if (alike == kAllAlike) return text + "\n" + alike;

@@ -14,13 +14,14 @@ namespace {
 using nlohmann::json;
 using Row = nlohmann::ordered_json;  // a run's cells by column
 
-// Their keys are reasons and differ from run to run.
-constexpr std::string_view kByReason[] = {"rows_rejected", "rows_repaired", "jobs_rejected"};
+// Keys of the first three are reasons and differ from run to run; what was assumed is told in words.
+constexpr std::string_view kNoColumns[] = {"rows_rejected", "rows_repaired", "jobs_rejected",
+                                           "assumed"};
 
 // {"fairness": {"jain": 1}} as {"fairness_jain": 1}; lists are left out.
 void flatten(const json& object, const std::string& prefix, Row& row) {
   for (const auto& [key, value] : object.items()) {
-    if (std::ranges::find(kByReason, key) != std::end(kByReason)) continue;
+    if (std::ranges::find(kNoColumns, key) != std::end(kNoColumns)) continue;
     if (value.is_object()) {
       flatten(value, prefix + key + "_", row);
     } else if (!value.is_array() && !row.contains(prefix + key)) {

@@ -47,19 +47,31 @@ Status CsvReader::read_header() {
   if (bad()) return input_error("{}: {}", where().text(), reason_);
   for (Column column = 0; column < fields_.size(); ++column) {
     const std::string_view name = trimmed(fields_[column].text);
-    if (!name.empty() && find(name) != kMissing)
+    if (!name.empty() && std::ranges::find(names_, name) != names_.end())
       return input_error("{}: the header names a column twice: {}", where(column).text(), name);
     names_.emplace_back(name);
   }
+  used_.assign(names_.size(), false);
   return {};
 }
 
-CsvReader::Column CsvReader::find(std::string_view name) const {
+CsvReader::Column CsvReader::find(std::string_view name) {
   const auto found = std::find(names_.begin(), names_.end(), name);
-  return found == names_.end() ? kMissing : static_cast<Column>(found - names_.begin());
+  if (found == names_.end()) return kMissing;
+  const auto column = static_cast<Column>(found - names_.begin());
+  if (column < used_.size()) used_[column] = true;
+  return column;
 }
 
-Result<CsvReader::Column> CsvReader::require(std::initializer_list<std::string_view> names) const {
+std::vector<std::string> CsvReader::unused() const {
+  std::vector<std::string> names;
+  for (Column column = 0; column < used_.size(); ++column) {
+    if (!used_[column]) names.push_back(names_[column]);
+  }
+  return names;
+}
+
+Result<CsvReader::Column> CsvReader::require(std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
     if (const Column column = find(name); column != kMissing) return column;
   }

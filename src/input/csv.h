@@ -42,11 +42,13 @@ class CsvReader {
   void set_header(std::vector<std::string> names) { names_ = std::move(names); }
   const std::vector<std::string>& header() const { return names_; }
 
-  // The column of that name, or kMissing.
-  Column find(std::string_view name) const;
+  // The column of that name, or kMissing. The reader then counts as having a use for it.
+  Column find(std::string_view name);
   // The first of `names` that the header has. Error: it has none of them.
-  Result<Column> require(std::initializer_list<std::string_view> names) const;
-  Result<Column> require(std::string_view name) const { return require({name}); }
+  Result<Column> require(std::initializer_list<std::string_view> names);
+  Result<Column> require(std::string_view name) { return require({name}); }
+  // The names in the header that were never asked for, in its order.
+  std::vector<std::string> unused() const;
 
   // Goes to the next row, over empty lines; false at the end. Errors: those of the source, and a
   // quote that is never closed. A row with text behind a quote, or with another number of fields
@@ -89,6 +91,7 @@ class CsvReader {
   LineReader lines_;
   CsvDialect dialect_;
   std::vector<std::string> names_;
+  std::vector<bool> used_;  // by column, of a header that was read
   std::vector<Field> fields_;
   std::int64_t line_ = 0;  // the first of the row
   std::string record_;     // of a row with quotes, which are removed in place
@@ -103,11 +106,13 @@ template <class RowOf>
 Status add_rows(CsvReader& csv, WorkloadBuilder& builder, RowOf row_of) {
   for (;;) {
     FL_TRY_ASSIGN(more, csv.next());
-    if (!more) return {};
+    if (!more) break;
     const JobRow row = row_of();
     if (!csv.bad() && row.gpus == 0) csv.skip("no GPU");
     FL_TRY(csv.bad() ? csv.reject(builder) : builder.add(row, csv.where()));
   }
+  builder.ignore_columns(csv.unused());
+  return {};
 }
 
 }  // namespace fairlead

@@ -7,7 +7,8 @@
 
 namespace fairlead {
 
-std::span<const EmbeddedFile> embedded_clusters();  // data/clusters/*.yaml
-std::span<const EmbeddedFile> embedded_models();    // data/models/*.yaml
+std::span<const EmbeddedFile> embedded_clusters();   // data/clusters/*.yaml
+std::span<const EmbeddedFile> embedded_models();     // data/models/*.yaml
+std::span<const EmbeddedFile> embedded_gpu_types();  // data/gpu_types.yaml
 
 }  // namespace fairlead

@@ -45,7 +45,8 @@ Result<SpeedTable> load_models(std::string_view spec) {
   }
   FL_TRY_ASSIGN(source, ByteSource::open(std::string(spec)));
   FL_TRY_ASSIGN(text, yaml_text(source));
-  return is_gavel_table(text) ? read_gavel_table(source) : parse_models_yaml(text, spec);
+  if (is_gavel_table(text)) return read_gavel_table(source);
+  return is_measured_table(text) ? read_measured_table(source) : parse_models_yaml(text, spec);
 }
 
 void draw_models(Workload& workload, const SpeedTable& table, std::uint64_t seed) {

@@ -184,12 +184,13 @@ TEST(ModelsYaml, SaysWhereAndWhatIsWrong) {
 
 TEST(LoadModels, SaysWhatATableCanBe) {
   const std::string error = message(load_models("gavle"));
-  EXPECT_EQ(error,
-            "models come from a built-in table (gavel, horovod, published, slides, wang) or a "
-            "file, and this "
-            "is "
-            "neither: "
-            "gavle");
+  EXPECT_EQ(
+      error,
+      "models come from a built-in table (gavel, horovod, modern, published, slides, wang) or a "
+      "file, and this "
+      "is "
+      "neither: "
+      "gavle");
 }
 
 TEST(GavelTable, ReadsRatesPerGpu) {

@@ -53,6 +53,31 @@ Result<std::vector<RateRow>> read_rows(const YamlNode& node) {
   return rows;
 }
 
+Result<std::string> read_text(const YamlNode& map, std::string_view key) {
+  const auto node = map.find(key);
+  if (!node) return std::string();
+  return node->text();
+}
+
+// A rate, rows, or a map that has either and says more of it.
+Result<TypeRates> read_type(const std::string& gpu_type, const YamlNode& node) {
+  TypeRates rates{.gpu_type = gpu_type, .rows = {}};
+  if (!node.is_map()) {
+    FL_TRY_ASSIGN(rows, read_rows(node));
+    rates.rows = std::move(rows);
+    return rates;
+  }
+  FL_TRY(node.expect_keys({"rate", "estimated", "source"}));
+  FL_TRY_ASSIGN(rate, node.get("rate"));
+  FL_TRY_ASSIGN(rows, read_rows(rate));
+  rates.rows = std::move(rows);
+  FL_TRY_ASSIGN(estimated, read_text(node, "estimated"));
+  rates.estimated = std::move(estimated);
+  FL_TRY_ASSIGN(source, read_text(node, "source"));
+  rates.source = std::move(source);
+  return rates;
+}
+
 Status read_rates(const YamlNode& node, ModelProfile& model) {
   FL_TRY_ASSIGN(types, node.pairs());
   if (types.empty()) return node.error("a model needs the rate of at least one GPU type");
@@ -61,8 +86,8 @@ Status read_rates(const YamlNode& node, ModelProfile& model) {
     if (!names.insert(type_key(type.key)).second) {
       return type.value.error(fmt::format("this GPU type occurs twice: {}", type.key));
     }
-    FL_TRY_ASSIGN(rows, read_rows(type.value));
-    model.rates.push_back({type.key, std::move(rows)});
+    FL_TRY_ASSIGN(rates, read_type(type.key, type.value));
+    model.rates.push_back(std::move(rates));
   }
   return {};
 }

@@ -59,10 +59,12 @@ class OutagesReader {
 
   // A column of another name is most likely a mistake.
   Status check_header() const {
-    for (const std::string& name : csv_.header()) {
+    const std::vector<std::string>& names = csv_.header();
+    for (CsvReader::Column column = 0; column < names.size(); ++column) {
+      const std::string& name = names[column];
       if (name == "node" || name == "down_s" || name == "up_s" || name == "gpus") continue;
       return input_error("{}: no such column (there are: node, down_s, up_s, gpus): {}",
-                         csv_.where(csv_.find(name)).text(), name);
+                         csv_.where(column).text(), name);
     }
     return {};
   }

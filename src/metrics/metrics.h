@@ -42,6 +42,7 @@ struct JobBound {
 // Facts that the journal does not have.
 struct RunFacts {
   RowCounts rows;
+  Assumptions assumed{};
   std::int64_t models_unknown = 0;
   std::int64_t models_communicating = 0;
   std::map<std::string, std::string> settings;

@@ -48,6 +48,8 @@ Summary Metrics::summary(const RunFacts& facts) const {
   summary.rows_read = facts.rows.rows_read;
   summary.rows_rejected = facts.rows.rows_rejected;
   summary.rows_repaired = facts.rows.rows_repaired;
+  summary.rows_skipped = facts.rows.rows_skipped;
+  summary.assumed = facts.assumed;
   summary.jobs_read = counts_.finished + counts_.failed + counts_.rejected + counts_.pending;
   summary.finished = counts_.finished;
   summary.failed = counts_.failed;

@@ -3,6 +3,7 @@
 // Figures that need at least one job or user to mean anything are empty without one.
 #pragma once
 
+#include "fairlead/model/assumptions.h"
 #include "fairlead/model/cluster.h"
 #include "fairlead/model/rack_texts.h"
 
@@ -94,6 +95,8 @@ struct Summary {
   std::int64_t rows_read = 0;
   CountByReason rows_rejected;
   CountByReason rows_repaired;
+  std::int64_t rows_skipped = 0;  // of rows_rejected: those that are not meant to be jobs
+  Assumptions assumed;
   std::int64_t jobs_read = 0;
   std::int64_t finished = 0;
   std::int64_t failed = 0;

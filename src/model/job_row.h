@@ -27,7 +27,8 @@ struct JobRow {
   std::string_view group{};        // of the user; empty: not named
   std::int64_t group_tickets = 0;  // of the group; 0: not named
   std::int64_t group_quota = 0;    // the same
-  std::string_view repaired{};     // what the reader changed, for rows_repaired; empty: nothing
+  std::string_view state{};     // how it ended, in the words of the trace; empty: it does not say
+  std::string_view repaired{};  // what the reader changed, for rows_repaired; empty: nothing
 
   // Where each field stands in its line, for errors; 0: not known.
   struct Columns {

@@ -56,11 +56,12 @@ const ModelProfile* SpeedTable::find(std::string_view model) const {
 class SpeedBuilder {
  public:
   SpeedBuilder(const Cluster& cluster, const SpeedTable& table, Workload& workload,
-               const NetworkOptions& network)
+               const NetworkOptions& network, const UnknownSpeeds& unknown)
       : cluster_(cluster),
         table_(table),
         workload_(workload),
         network_(network.kind),
+        unknown_(unknown),
         free_links_(Speed::type_links(cluster, Fabric(cluster))) {
     speed_.cluster_ = &cluster;
     speed_.fabric_.emplace(cluster, network.congestion);
@@ -79,9 +80,11 @@ class SpeedBuilder {
       fallback = named;
     }
     if (fallback < cluster_.type_names.size()) speed_.reference_type_ = GpuTypeId(fallback);
+    if (unknown_.rule == UnknownSpeed::kOne) assume_reference(fallback);
     workload_.jobs.types.resize(workload_.jobs.user.size());
     speed_.references_.resize(workload_.jobs.user.size());
     for (JobId job : ids<JobId>(workload_.jobs.user.size())) FL_TRY(refer(job, fallback));
+    FL_TRY(check_assumed());
     return std::move(speed_);
   }
 
@@ -90,14 +93,18 @@ class SpeedBuilder {
 
   // The types of the cluster keep their ids; those that only the table knows follow.
   void number_types() {
-    for (const std::string& type : cluster_.type_names) {
-      types_.try_emplace(type_key(type), types_.size());
-    }
+    for (const std::string& type : cluster_.type_names) number_type(type);
     for (const ModelProfile& model : table_.models) {
-      for (const TypeRates& rates : model.rates) {
-        types_.try_emplace(type_key(rates.gpu_type), types_.size());
-      }
+      for (const TypeRates& rates : model.rates) number_type(rates.gpu_type);
     }
+  }
+
+  void number_type(const std::string& name) {
+    if (!types_.try_emplace(type_key(name), types_.size()).second) return;
+    type_names_.push_back(name);
+    const std::string product = type_key(product_of_type(name));
+    products_.push_back(
+        product_numbers_.try_emplace(product, product_numbers_.size()).first->second);
   }
 
   // Finds, per tier, the largest gang that can have it: the best tier widens with the size.
@@ -129,7 +136,7 @@ class SpeedBuilder {
   }
 
   Resolved resolve(const ModelProfile& profile) const {
-    Resolved model{profile, {}, {}, {}};
+    Resolved model{profile, {}, {}, {}, {}, {}};
     std::vector<const TypeRates*> known(types_.size(), nullptr);
     for (const TypeRates& rates : profile.rates) {
       FL_CHECK(!rates.rows.empty(), "model {} on {}", profile.name, rates.gpu_type);
@@ -148,6 +155,8 @@ class SpeedBuilder {
     model.rates.resize(types_.size() * model.sizes.size());
     const bool analytic = network_ != NetworkKind::kProfiled && profile.communication.has_value();
     for (std::size_t i = 0; i < model.sizes.size(); ++i) fill(model, i, known, analytic);
+    say_assumed(model, known);
+    if (unknown_.rule == UnknownSpeed::kGeneric) scale_unknown(model, known);
     if (analytic) model.compute_ms = compute_by_type(model);
     return model;
   }
@@ -170,6 +179,60 @@ class SpeedBuilder {
       }
     }
     return compute_ms;
+  }
+
+  // What each type's rates are, where they were not measured.
+  void say_assumed(Resolved& model, const std::vector<const TypeRates*>& known) const {
+    model.assumed.resize(types_.size());
+    model.unknown.resize(types_.size(), false);
+    for (std::size_t type = 0; type < types_.size(); ++type) {
+      model.unknown[type] = known[type] == nullptr;
+      if (!model.unknown[type]) model.assumed[type] = known[type]->estimated;
+      if (model.unknown[type]) model.assumed[type] = "as slow as on its slowest type";
+    }
+  }
+
+  // The rates of unknown types: those of the known type that is nearest by the table of GPU types.
+  // Where that table does not help, `assumed` stays empty.
+  void scale_unknown(Resolved& model, const std::vector<const TypeRates*>& known) const {
+    std::vector<std::size_t> types;
+    std::vector<std::string> names;
+    for (std::size_t type = 0; type < types_.size(); ++type) {
+      if (known[type] == nullptr) continue;
+      types.push_back(type);
+      names.push_back(type_names_[type]);
+    }
+    const std::size_t sizes = model.sizes.size();
+    for (std::size_t type = 0; type < types_.size(); ++type) {
+      if (known[type] != nullptr) continue;
+      const auto scaled = scaled_from(unknown_.factors, type_names_[type], names);
+      model.assumed[type].clear();
+      if (!scaled) continue;
+      model.assumed[type] = fmt::format("{:.3g} times that on {}, by the table of GPU types",
+                                        scaled->factor, type_names_[types[scaled->known]]);
+      for (std::size_t i = 0; i < sizes; ++i) {
+        for (std::size_t tier = 0; tier < kTiers; ++tier) {
+          model.rates[type * sizes + i][tier] =
+              model.rates[types[scaled->known] * sizes + i][tier] * scaled->factor;
+        }
+      }
+    }
+  }
+
+  // Unknown types are as fast as `reference`, where the model is known there.
+  void assume_reference(std::size_t reference) {
+    for (Resolved& model : speed_.models_) {
+      if (model.unknown[reference]) continue;
+      const std::size_t sizes = model.sizes.size();
+      for (std::size_t type = 0; type < types_.size(); ++type) {
+        if (!model.unknown[type]) continue;
+        model.assumed[type] = fmt::format("as fast as on {}", type_names_[reference]);
+        for (std::size_t i = 0; i < sizes; ++i) {
+          model.rates[type * sizes + i] = model.rates[reference * sizes + i];
+        }
+      }
+      if (!model.compute_ms.empty()) model.compute_ms = compute_by_type(model);
+    }
   }
 
   // Fills in the rates at size `i` of every type; unknown types get the slowest known rate above 0.
@@ -246,6 +309,7 @@ class SpeedBuilder {
       types = mask_of_cluster() & allowed(job);
       return {};
     }
+    count_assumed(job, reference.model, fallback);
     const double fastest = feasible(speed_.models_[reference.model], reference.gpus, types);
     double rate = speed_.rate_per_gpu(speed_.models_[reference.model], fallback, reference.gpus,
                                       speed_.best_tier(reference.gpus), free_links_);
@@ -254,6 +318,57 @@ class SpeedBuilder {
     FL_CHECK(reference.rate > 0, "job {} has no reference speed", job.row());
     types &= allowed(job);
     return {};
+  }
+
+  // Counts the job for each type on which its speed was not measured. A job that may run on one
+  // product only, to which its duration refers, has speed 1 there whatever the rates are.
+  void count_assumed(JobId job, std::uint32_t model, std::size_t reference) {
+    const std::vector<std::string>& assumed = speed_.models_[model].assumed;
+    const std::vector<bool>& unknown = speed_.models_[model].unknown;
+    const TypeMask types = mask_of_cluster() & allowed(job);
+    bool one_product = true;
+    for (GpuTypeId type : ids<GpuTypeId>(cluster_.type_names.size())) {
+      const bool is_of_reference = products_[type.row()] == products_[reference];
+      one_product = one_product && ((types & type_bit(type)) == 0 || is_of_reference);
+    }
+    if (one_product) return;
+    for (std::size_t type = 0; type < assumed.size(); ++type) {
+      const bool may_run =
+          type < cluster_.type_names.size() && (types & type_bit(GpuTypeId(type))) != 0;
+      if (!may_run && type != reference) continue;
+      if (unknown[type] || !assumed[type].empty()) ++assumed_[{model, type}];
+    }
+  }
+
+  // Lists what was assumed. Error: something of it is unknown and there is no rule for it.
+  Status check_assumed() {
+    std::string refused;
+    std::size_t more = 0;
+    for (const auto& [where, jobs] : assumed_) {
+      const Resolved& model = speed_.models_[where.first];
+      const std::string& type = type_names_[where.second];
+      const std::string& as = model.assumed[where.second];
+      const bool no_rule = unknown_.rule == UnknownSpeed::kError || as.empty();
+      speed_.assumed_.push_back({model.profile.name, type, as, jobs});
+      if (!model.unknown[where.second] || !no_rule) continue;
+      constexpr std::size_t kShown = 400;  // bytes
+      if (refused.size() > kShown && ++more > 0) continue;
+      refused += fmt::format("{}{} on {} ({} job{})", refused.empty() ? "" : ", ",
+                             model.profile.name, type, jobs, jobs == 1 ? "" : "s");
+    }
+    if (refused.empty()) return {};
+    if (more > 0) refused += fmt::format(" and {} more", more);
+    if (unknown_.rule == UnknownSpeed::kGeneric) {
+      return input_error(
+          "neither the table of models nor that of GPU types says how fast these are (fairlead "
+          "models lists both; give speeds by --set models=FILE): {}",
+          refused);
+    }
+    return input_error(
+        "the table of models does not say how fast these are; take another table (fairlead models "
+        "lists them; --set models=TABLE or FILE), or say what to assume (--set "
+        "unknown_speed=generic, slowest or 1): {}",
+        refused);
   }
 
   // Those that the job itself names.
@@ -300,15 +415,22 @@ class SpeedBuilder {
   const SpeedTable& table_;
   Workload& workload_;
   const NetworkKind network_;
+  const UnknownSpeeds& unknown_;
   const Speed::TypeLinks free_links_;         // without congestion
   std::map<std::string, std::size_t> types_;  // by lower-case name
+  std::vector<std::string> type_names_;       // as first written
+  std::vector<std::size_t> products_;         // of types: equal numbers are one product
+  std::map<std::string, std::size_t> product_numbers_;
+  // Jobs by row of speed_.models_ and type.
+  std::map<std::pair<std::uint32_t, std::size_t>, std::int64_t> assumed_;
   IdVector<ModelId, std::uint32_t> profile_of_;
   Speed speed_;
 };
 
 Result<Speed> Speed::make(const Cluster& cluster, const SpeedTable& table, Workload& workload,
-                          std::string_view reference_gpu, const NetworkOptions& network) {
-  return SpeedBuilder(cluster, table, workload, network).build(reference_gpu);
+                          std::string_view reference_gpu, const NetworkOptions& network,
+                          const UnknownSpeeds& unknown) {
+  return SpeedBuilder(cluster, table, workload, network, unknown).build(reference_gpu);
 }
 
 const Speed::TierRates& Speed::Resolved::at(std::size_t type, std::uint32_t gpus) const {

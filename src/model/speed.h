@@ -8,7 +8,9 @@
 // Rules of the table:
 //  - A gang size between or beyond a model's rows takes the per-GPU rate of the next smaller row.
 //  - Zero means infeasible. Tables need not be monotone.
-//  - A GPU type that the model has no row for runs at its slowest known rate.
+//  - On a GPU type that the model has no row for, what UnknownSpeeds says. It is an error by default,
+//    where it matters: a job whose reference type is of the only product that it may run on has
+//    speed 1 there whatever the table says.
 //  - A model without a profile runs at speed 1 on every type, whatever the tier.
 //
 // Where the network is not `profiled`, a model that says what it communicates takes the place of
@@ -22,6 +24,7 @@
 #include "fairlead/model/communication.h"
 #include "fairlead/model/fabric.h"
 #include "fairlead/model/jobs.h"
+#include "fairlead/model/unknown_speed.h"
 #include "fairlead/model/workload.h"
 
 #include <array>
@@ -46,6 +49,8 @@ std::string type_key(std::string_view gpu_type);
 struct TypeRates {
   std::string gpu_type;
   std::vector<RateRow> rows;  // by increasing gpus
+  std::string estimated{};    // how it was estimated; empty: it was measured
+  std::string source{};       // where it was measured; empty: where the table was
 };
 
 // Overheads of a hold, in seconds. See sim/costs.h for what is charged when.
@@ -88,10 +93,11 @@ class Speed {
   // run on its reference type at all refers to the fastest type and tier at which it can run here;
   // one whose reference type is known neither to the cluster nor to the table, to `reference_gpu`,
   // and is counted in workload.rows.rows_repaired. Also fills jobs.types: the types on which the
-  // gang asked for runs at every tier that it can have here. Error: `reference_gpu` is known to
-  // neither.
+  // gang asked for runs at every tier that it can have here. Errors: `reference_gpu` is known to
+  // neither; a speed that matters is unknown, and `unknown` does not say what it is.
   static Result<Speed> make(const Cluster& cluster, const SpeedTable& table, Workload& workload,
-                            std::string_view reference_gpu, const NetworkOptions& network = {});
+                            std::string_view reference_gpu, const NetworkOptions& network = {},
+                            const UnknownSpeeds& unknown = {});
 
   // Speed, relative to the job's reference, of `gpus` GPUs of one type at one tier; Rate 0 where
   // infeasible. O(log rows).
@@ -116,6 +122,8 @@ class Speed {
   const ModelProfile* profile(JobId job) const;
   // Jobs whose model is named but has no profile.
   std::int64_t models_unknown() const { return models_unknown_; }
+  // The speeds that were assumed, by model and GPU type; jobs that name no profile are left out.
+  const std::vector<AssumedSpeed>& assumed() const { return assumed_; }
   // What durations refer to where the trace does not say; none if the cluster has no such GPU.
   GpuTypeId reference_type() const { return reference_type_; }
   // As Cluster::best_tier, in O(1).
@@ -132,6 +140,9 @@ class Speed {
     std::vector<std::uint32_t> sizes;
     std::vector<TierRates> rates;
     std::vector<double> compute_ms;  // of one iteration, by type; empty: the locality is measured
+    // By type: what its rates are where they were not measured, and whether there is no row at all.
+    std::vector<std::string> assumed;
+    std::vector<bool> unknown;
 
     const TierRates& at(std::size_t type, std::uint32_t gpus) const;
   };
@@ -157,6 +168,7 @@ class Speed {
   IdVector<JobId, Reference> references_;
   std::array<std::uint32_t, kTiers - 1> tier_gpus_max_ = {};  // the largest gang each tier can hold
   std::int64_t models_unknown_ = 0;
+  std::vector<AssumedSpeed> assumed_;
   GpuTypeId reference_type_;
 };
 

@@ -49,13 +49,14 @@ Cluster two_racks() {
 
 SpeedTable table_of(std::string_view yaml) { return *parse_models_yaml(yaml, "test"); }
 
-// A cluster, the jobs and their speeds, kept together.
+// A cluster, the jobs and their speeds, kept together; a type without rows has the slowest speed.
 struct World {
   World(Cluster c, const SpeedTable& table, const std::vector<AskedJob>& asked,
         std::string_view reference = "", const NetworkOptions& network = {})
       : cluster(std::move(c)),
         workload(workload_of(asked)),
-        speed(*Speed::make(cluster, table, workload, reference, network)) {}
+        speed(*Speed::make(cluster, table, workload, reference, network,
+                           {.rule = UnknownSpeed::kSlowest})) {}
 
   Rate rate(std::vector<Slice> gang, std::size_t job = 0) const {
     return speed.rate(JobId(job), Gang(gang));

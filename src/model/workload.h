@@ -5,6 +5,7 @@
 #pragma once
 
 #include "fairlead/base/result.h"
+#include "fairlead/model/assumptions.h"
 #include "fairlead/model/job_row.h"
 #include "fairlead/model/jobs.h"
 
@@ -41,9 +42,13 @@ class JobNames {
 struct RowCounts {
   std::int64_t rows_read = 0;
   std::map<std::string, std::int64_t, std::less<>> rows_rejected;  // by reason
+  std::int64_t rows_skipped = 0;  // of these: those that are not meant to be jobs
   // Repaired and kept, by reason: "duplicate id renamed".
   std::map<std::string, std::int64_t, std::less<>> rows_repaired;
   std::int64_t rejected() const;
+  // Rows that were meant to be jobs, and how many of them were left out.
+  std::int64_t meant() const { return rows_read - rows_skipped; }
+  std::int64_t unusable() const { return rejected() - rows_skipped; }
 };
 
 // The levels of the network that a job names; empty: none.
@@ -68,6 +73,7 @@ struct Workload {
   // Of those that ask for any; jobs.closeness has them once the cluster is known (levels.h).
   std::map<JobId, LevelNames> levels;
   RowCounts rows;
+  TraceReading reading;
 };
 
 // A position in a file, for errors. Line and column count from 1; 0 where there is none.
@@ -159,6 +165,13 @@ class WorkloadBuilder {
   // Whether a reader of a foreign format is to fill in task_gpus.
   bool with_tasks() const { return tasks_ == Tasks::kAsInTrace; }
 
+  // What the times of the trace are, where they are calendar times: "in UTC".
+  void say_times(std::string_view times) { workload_.reading.times = times; }
+  // Columns of the trace that its reader has no use for.
+  void ignore_columns(std::vector<std::string> names) {
+    workload_.reading.columns_ignored = std::move(names);
+  }
+
   // Moves all arrivals so that the earliest is at time 0, for traces that tell calendar time.
   void start_at_zero();
   // REQUIRES: called once, last.
@@ -173,6 +186,7 @@ class WorkloadBuilder {
   Fault fault_of(const JobRow& row) const;
   Fault user_fault(const JobRow& row) const;
   Fault group_fault(const JobRow& row) const;
+  void leave_out(std::string_view reason);
   bool has_id(std::string_view id) const;
   std::string unused_id(std::string_view id);
   void append(const JobRow& row, std::string_view id);

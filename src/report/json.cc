@@ -1,5 +1,7 @@
 #include "fairlead/report/json.h"
 
+#include "fairlead/metrics/assumed.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -43,6 +45,39 @@ json to_json(const GroupSummary& group) {
           {"entitled_gpu_hours", rounded(group.entitled_gpu_hours)}};
 }
 
+json to_json(const AssumedSpeed& speed) {
+  return {
+      {"model", speed.model}, {"gpu_type", speed.gpu_type}, {"as", speed.as}, {"jobs", speed.jobs}};
+}
+
+json to_json(const AssumedLine& line) {
+  return {
+      {"about", line.about}, {"text", line.text}, {"jobs", line.jobs}, {"grave", line.is_grave}};
+}
+
+// The block by its parts, and in the words in which people are told.
+json assumed_json(const Summary& summary) {
+  const Assumptions& assumed = summary.assumed;
+  const TraceReading& trace = assumed.trace;
+  json value = {{"format", trace.format},
+                {"format_recognised", trace.is_recognised},
+                {"times", trace.times},
+                {"columns_ignored", trace.columns_ignored},
+                {"states", json::object()},
+                {"reference_type", assumed.reference_type},
+                {"reference_named", assumed.reference_is_named},
+                {"reference_jobs", assumed.reference_jobs},
+                {"jobs_without_model", assumed.jobs_without_model},
+                {"rows_skipped", summary.rows_skipped},
+                {"speeds", json::array()},
+                {"implausible", assumed.implausible},
+                {"lines", json::array()}};
+  for (const auto& [state, jobs] : trace.states) value["states"][state] = jobs;
+  for (const AssumedSpeed& speed : assumed.speeds) value["speeds"].push_back(to_json(speed));
+  for (const AssumedLine& line : assumed_lines(summary)) value["lines"].push_back(to_json(line));
+  return value;
+}
+
 json to_json(const Figure& figure, const Summary& summary) {
   const std::optional<double> value = figure.of(summary);
   if (!value) return {};
@@ -76,6 +111,7 @@ json to_json_value(const Summary& summary) {
                 {"rows_repaired", json::object()},
                 {"jobs_rejected", json::object()},
                 {"settings", summary.settings.empty() ? json::object() : json(summary.settings)},
+                {"assumed", assumed_json(summary)},
                 {"users", json::array()}};
   for (const auto& [reason, rows] : summary.rows_rejected) value["rows_rejected"][reason] = rows;
   for (const auto& [reason, rows] : summary.rows_repaired) value["rows_repaired"][reason] = rows;

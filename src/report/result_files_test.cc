@@ -101,7 +101,8 @@ TEST_F(ResultFilesTest, SummaryHasEveryKeyOfTheContract) {
                           "bounds",
                           "placements",
                           "settings",
-                          "models_communicating"}) {
+                          "models_communicating",
+                          "assumed"}) {
     EXPECT_TRUE(value.contains(key)) << key;
   }
   for (const char* key :

@@ -171,17 +171,25 @@ bool is_computed_network(std::string_view network) {
 
 std::string remarks_text(const RemarkedRun& run) {
   std::string text;
-  if (run.models_unknown > 0) {
-    text += fmt::format(
-        "note      the table of models does not have those of {} of {} jobs: they run at speed 1 "
-        "on every GPU, anywhere (--set models=)\n",
-        count_text(run.models_unknown), count_text(run.jobs));
-  }
   if (is_computed_network(run.network) && run.models_communicating == 0) {
     text += fmt::format(
         "note      network={} changes nothing: no job has a model that says what it communicates "
         "(--set models=wang draws such models)\n",
         run.network);
+  }
+  return text;
+}
+
+std::string assumed_text(const std::vector<AssumedLine>& lines, TextStyle style) {
+  if (lines.empty()) return {};
+  std::string text = "\nAssumed\n";
+  for (const AssumedLine& line : lines) {
+    const bool rows = line.about.starts_with("rows");
+    const std::string_view unit = line.jobs == 1 ? (rows ? "row" : "job") : rows ? "rows" : "jobs";
+    const bool is_red = line.is_grave && style == TextStyle::kTerminal;
+    text += fmt::format("{}{} {:<14}{} ({} {}){}\n", is_red ? "\x1b[31m" : "",
+                        line.is_grave ? '!' : ' ', line.about, printable(line.text),
+                        count_text(line.jobs), unit, is_red ? "\x1b[0m" : "");
   }
   return text;
 }
@@ -193,10 +201,9 @@ std::string summary_text(const Summary& summary, TextStyle style) {
   for (const auto& [key, value] : summary.settings) text += fmt::format(", {}={}", key, value);
   text += "\n" + figures_text(summary);
   const auto network = summary.settings.find("network");
-  text += remarks_text({.jobs = summary.jobs_read,
-                        .models_unknown = summary.models_unknown,
-                        .models_communicating = summary.models_communicating,
+  text += remarks_text({.models_communicating = summary.models_communicating,
                         .network = network == summary.settings.end() ? "" : network->second});
+  text += assumed_text(assumed_lines(summary), style);
   if (!summary.groups.empty()) text += "\n" + groups_text(summary, style);
   if (!summary.users.empty()) text += "\n" + users_text(summary, style);
   return text;

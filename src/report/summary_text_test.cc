@@ -30,11 +30,24 @@ TEST(SummaryText, NamesTheSettingsAndWhatTheyDoNotReach) {
   summary.models_unknown = 10;
   summary.settings = {{"models", "wang"}, {"network", "contention"}};
   EXPECT_TRUE(text().starts_with("fifo on lab, jobs.csv, models=wang, network=contention\n"));
-  EXPECT_NE(text().find("note      the table of models does not have those of 10 of 11 jobs"),
-            std::string::npos);
+  EXPECT_NE(
+      text().find("\nAssumed\n! speeds        1 on every GPU: the table of models does not have "
+                  "theirs (10 jobs)\n"),
+      std::string::npos)
+      << text();
   EXPECT_NE(text().find("note      network=contention changes nothing"), std::string::npos);
   summary.models_communicating = 1;
   EXPECT_EQ(text().find("changes nothing"), std::string::npos);
+}
+
+TEST(SummaryText, ShowsInRedWhatConcernsMoreThanOnePercent) {
+  const std::vector<AssumedLine> lines = {{"speeds", "one", 2, true}, {"times", "two", 1, false}};
+  EXPECT_EQ(assumed_text(lines, TextStyle::kPlain),
+            "\nAssumed\n! speeds        one (2 jobs)\n  times         two (1 job)\n");
+  EXPECT_EQ(
+      assumed_text(lines, TextStyle::kTerminal),
+      "\nAssumed\n\x1b[31m! speeds        one (2 jobs)\x1b[0m\n  times         two (1 job)\n");
+  EXPECT_EQ(assumed_text({}, TextStyle::kTerminal), "");
 }
 
 TEST(SummaryText, HasARowPerGroup) {

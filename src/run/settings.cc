@@ -128,6 +128,12 @@ constexpr Setting kSettings[] = {
      "whether a bad row of the trace is an error (strict) or is counted and skipped (lenient) "
      "(default: strict for the native format, lenient for others)",
      [](std::string_view v, Settings& s) { return set_reading(v, s.reading); }},
+    {"rejected", "refuse or allow",
+     "whether a trace of whose rows more than 1 % cannot be used, rows that are not meant to be "
+     "jobs left aside, is an error (default: refuse)",
+     [](std::string_view v, Settings& s) {
+       return set_choice(v, {"refuse", "allow"}, s.rejects_allowed);
+     }},
     {"tasks", "gpu or trace",
      "whether a job of a trace by others may be split over nodes GPU by GPU (gpu) or only between "
      "its tasks, as Helios, Acme and PAI tell them (trace) (default: gpu)",
@@ -146,6 +152,14 @@ constexpr Setting kSettings[] = {
      "speeds of models by GPU type; jobs that name no model get one, drawn by weight (default: the "
      "built-in table slides, and no model is drawn)",
      [](std::string_view v, Settings& s) { return set_text(v, s.models); }},
+    {"unknown_speed", "error, generic, slowest or 1",
+     "speed of a model of the table on a GPU type that it has no row for, where it matters: "
+     "refused "
+     "(error); scaled by the table of GPU types (generic); the slowest that is known of it "
+     "(slowest); that of the reference type (1) (default: error)",
+     [](std::string_view v, Settings& s) {
+       return set_choice(v, {"error", "generic", "slowest", "1"}, s.unknown_speed);
+     }},
     {"network", "profiled, analytic or contention",
      "locality factor of a gang: measured per model and tier (profiled); computed from what the "
      "model communicates and the bandwidth of the links (analytic); likewise, with links shared "

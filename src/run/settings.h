@@ -10,6 +10,7 @@
 #include "fairlead/model/job_row.h"
 #include "fairlead/model/known_speed.h"
 #include "fairlead/model/known_work.h"
+#include "fairlead/model/unknown_speed.h"
 #include "fairlead/sim/costs.h"
 #include "fairlead/sim/faults.h"
 #include "fairlead/sim/unreliable_options.h"
@@ -26,8 +27,10 @@ struct Settings {
   std::map<std::string, std::string> given;  // the texts that the rest was read from, by key
   std::string reference_gpu;                 // empty: the cluster's fastest type
   std::string models;                        // empty: the built-in table, and no model is drawn
-  std::optional<Reading> reading{};          // none: strict for the native format, else lenient
-  Tasks tasks = Tasks::kOfOneGpu;            // of foreign formats
+  UnknownSpeed unknown_speed = UnknownSpeed::kError;  // where `models` has no row for a GPU type
+  bool rejects_allowed = false;                       // more than 1 % of the rows may be unusable
+  std::optional<Reading> reading{};  // none: strict for the native format, else lenient
+  Tasks tasks = Tasks::kOfOneGpu;    // of foreign formats
   double load = 0;  // offered load to rescale to (trace/load.h); 0: interarrival times stay
   Costs costs;
   bool model_costs = true;  // models' own costs take precedence over `costs`

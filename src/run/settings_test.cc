@@ -80,6 +80,18 @@ TEST(Settings, RefuseWhatTheNetworkDoesNotHave) {
   }
 }
 
+TEST(Settings, SayWhatIsAssumed) {
+  EXPECT_EQ(parse_settings({})->unknown_speed, UnknownSpeed::kError);
+  EXPECT_FALSE(parse_settings({})->rejects_allowed);
+  EXPECT_EQ(parse_settings({"unknown_speed=generic"})->unknown_speed, UnknownSpeed::kGeneric);
+  EXPECT_EQ(parse_settings({"unknown_speed=slowest"})->unknown_speed, UnknownSpeed::kSlowest);
+  EXPECT_EQ(parse_settings({"unknown_speed=1"})->unknown_speed, UnknownSpeed::kOne);
+  EXPECT_EQ(error_of("unknown_speed=2"),
+            "--set unknown_speed takes error, generic, slowest or 1: 2");
+  EXPECT_TRUE(parse_settings({"rejected=allow"})->rejects_allowed);
+  EXPECT_EQ(error_of("rejected=no"), "--set rejected takes refuse or allow: no");
+}
+
 TEST(Settings, SayWhatPoliciesKnowOfSpeeds) {
   EXPECT_EQ(parse_settings({})->profiles.source, SpeedSource::kTable);
   EXPECT_EQ(parse_settings({})->profiles.age, std::nullopt);

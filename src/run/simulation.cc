@@ -10,6 +10,7 @@
 #include "fairlead/sim/sim_backend.h"
 #include "fairlead/sim/unreliable.h"
 #include "fairlead/trace/load.h"
+#include "fairlead/trace/plausible.h"
 
 #include <algorithm>
 #include <utility>
@@ -23,6 +24,32 @@ Result<SpeedTable> speed_table(const SimulationInputs& inputs) {
   if (inputs.models) return *inputs.models;
   if (inputs.settings.models.empty()) return builtin_models();
   return load_models(inputs.settings.models);
+}
+
+bool has_several_products(const Cluster& cluster) {
+  for (const std::string& type : cluster.type_names) {
+    if (type_key(product_of_type(type)) != type_key(product_of_type(*cluster.type_names.begin()))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Assumptions assumptions(const SimulationInputs& inputs, const Workload& workload,
+                        const Speed& speed, const std::vector<std::string>& implausible) {
+  Assumptions assumed{.trace = workload.reading, .speeds = speed.assumed()};
+  assumed.implausible = implausible;
+  assumed.reference_is_named = !inputs.settings.reference_gpu.empty();
+  assumed.reference_type = inputs.settings.reference_gpu;
+  if (!assumed.reference_is_named && !speed.reference_type().is_none()) {
+    assumed.reference_type = inputs.cluster.type_names[speed.reference_type()];
+  }
+  const bool several = has_several_products(inputs.cluster);
+  for (JobId job : ids<JobId>(workload.jobs.size())) {
+    if (several && workload.reference_types[job].empty()) ++assumed.reference_jobs;
+    if (several && workload.jobs.model[job].is_none()) ++assumed.jobs_without_model;
+  }
+  return assumed;
 }
 
 // Jobs whose model says what it communicates.
@@ -55,8 +82,10 @@ struct Simulation::World : RecordSink {
 
   Status set_up(const SpeedTable& table) {
     const Settings& settings = inputs.settings;
+    UnknownSpeeds unknown{.rule = settings.unknown_speed};
+    if (unknown.rule == UnknownSpeed::kGeneric) unknown.factors = builtin_gpu_factors();
     FL_TRY_ASSIGN(speeds, Speed::make(inputs.cluster, table, workload, settings.reference_gpu,
-                                      settings.network));
+                                      settings.network, unknown));
     speed = std::move(speeds);
     FL_TRY(resolve_levels(inputs.cluster, workload));
     backend.emplace(inputs.cluster, workload, speed,
@@ -122,6 +151,7 @@ struct Simulation::World : RecordSink {
   Workload workload;
   Metrics metrics;
   std::vector<RecordSink*> sinks;
+  std::vector<std::string> implausible;  // of the trace as it was read
   Speed speed;
   std::optional<SimBackend> backend;
   std::optional<UnreliableBackend> unreliable;  // around `backend`, if the settings ask for it
@@ -145,6 +175,8 @@ Result<Simulation> Simulation::make(SimulationInputs inputs) {
   }
   Workload workload = std::move(*inputs.trace.workload_);
   const Settings& settings = inputs.settings;
+  if (!settings.rejects_allowed) FL_TRY(check_rejected(workload));
+  std::vector<std::string> implausible = implausible_facts(workload);
   if (settings.load > 0) FL_TRY(scale_to_load(workload, settings.load, inputs.cluster.gpus));
   FL_TRY_ASSIGN(table, speed_table(inputs));
   if (!settings.models.empty()) draw_models(workload, table, inputs.seed);
@@ -152,6 +184,7 @@ Result<Simulation> Simulation::make(SimulationInputs inputs) {
     for (ModelProfile& model : table.models) model.costs = {};
   }
   auto world = std::make_unique<World>(std::move(inputs), std::move(workload));
+  world->implausible = std::move(implausible);
   FL_TRY(world->set_up(table));
   return Simulation(std::move(world));
 }
@@ -205,6 +238,7 @@ RunFacts Simulation::facts() const {
   const World& world = *world_;
   const bool copies = world.inputs.policy->needs().copies;
   return {.rows = world.workload.rows,
+          .assumed = assumptions(world.inputs, world.workload, world.speed, world.implausible),
           .models_unknown = world.speed.models_unknown(),
           .models_communicating = communicating(world.workload, world.speed),
           .settings = world.inputs.settings.given,

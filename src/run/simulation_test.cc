@@ -61,6 +61,79 @@ std::string error_of(Scripted::Decide decide) {
   return status ? "" : status.error().message;
 }
 
+// A model of the table slides, on one GPU type that it has and one that it has not.
+SimulationInputs unknown_speed_inputs(UnknownSpeed rule) {
+  static const JobRow kJobs[] = {{.id = "a", .model = "ResNet50", .duration = seconds(7200)},
+                                 {.id = "b", .model = "ResNet50", .duration = seconds(7200)}};
+  SimulationInputs inputs{.cluster = load_cluster("1xV100:1,1xA100:1").value(),
+                          .trace = Trace::of("test", kJobs).value()};
+  inputs.settings.costs = Costs::none();
+  inputs.settings.reference_gpu = "V100";
+  inputs.settings.unknown_speed = rule;
+  EXPECT_TRUE(inputs.use_policy("fifo"));
+  return inputs;
+}
+
+RunResult result_of(SimulationInputs inputs) {
+  Simulation simulation = Simulation::make(std::move(inputs)).value();
+  EXPECT_TRUE(simulation.run());
+  return simulation.result();
+}
+
+TEST(Simulation, RefusesSpeedsThatTheTableDoesNotHave) {
+  const auto simulation = Simulation::make(unknown_speed_inputs(UnknownSpeed::kError));
+  ASSERT_FALSE(simulation);
+  EXPECT_EQ(simulation.error().kind, Error::Kind::kInput);
+  EXPECT_TRUE(simulation.error().message.ends_with("ResNet50 on A100 (2 jobs)"))
+      << simulation.error().message;
+}
+
+TEST(Simulation, IsRightWithTheModernTable) {
+  SimulationInputs inputs = unknown_speed_inputs(UnknownSpeed::kError);
+  inputs.settings.models = "modern";
+  const RunResult result = result_of(std::move(inputs));
+  EXPECT_EQ(result.jobs.at(0).finish, Time{7'200'000});
+  EXPECT_EQ(result.jobs.at(1).finish, Time{3'791'151})
+      << "7,200 s x 833 / 1,582 images/s, rounded up";
+  EXPECT_TRUE(result.summary.assumed.speeds.empty());
+}
+
+TEST(Simulation, NamesTheSpeedsThatItAssumes) {
+  const RunResult result = result_of(unknown_speed_inputs(UnknownSpeed::kSlowest));
+  EXPECT_EQ(result.summary.assumed.speeds,
+            (std::vector<AssumedSpeed>{{"ResNet50", "A100", "as slow as on its slowest type", 2}}));
+  EXPECT_EQ(result.jobs.at(1).finish, Time{37'008'001});
+  const RunResult generic = result_of(unknown_speed_inputs(UnknownSpeed::kGeneric));
+  EXPECT_LT(generic.jobs.at(1).finish, Time{3'600'000}) << "an A100 is more than twice a V100";
+}
+
+TEST(Simulation, CountsJobsWithoutAModelWhereTypesDiffer) {
+  SimulationInputs inputs = inputs_of(kTwoJobs);
+  ASSERT_TRUE(inputs.use_policy("fifo"));
+  EXPECT_EQ(result_of(std::move(inputs)).summary.assumed.jobs_without_model, 0);
+  inputs = inputs_of(kTwoJobs);
+  inputs.cluster = load_cluster("1xV100:4,1xK80:4").value();
+  ASSERT_TRUE(inputs.use_policy("fifo"));
+  const Summary summary = result_of(std::move(inputs)).summary;
+  EXPECT_EQ(summary.assumed.jobs_without_model, 2);
+  EXPECT_EQ(summary.assumed.reference_type, "V100");
+  EXPECT_EQ(summary.assumed.reference_jobs, 2);
+  EXPECT_FALSE(summary.assumed.reference_is_named);
+}
+
+TEST(Simulation, RefusesATraceOfWhichTooMuchCannotBeUsed) {
+  WorkloadBuilder builder("test", Reading::kLenient);
+  ASSERT_TRUE(builder.add({.id = "a", .duration = seconds(1)}, "test"));
+  ASSERT_TRUE(builder.add({.id = "b"}, "test")) << "of no duration";
+  const Trace trace(builder.finish());
+  for (const bool allowed : {false, true}) {
+    SimulationInputs inputs{.cluster = load_cluster("1xV100:4").value(), .trace = trace};
+    inputs.settings.rejects_allowed = allowed;
+    ASSERT_TRUE(inputs.use_policy("fifo"));
+    EXPECT_EQ(Simulation::make(std::move(inputs)).has_value(), allowed);
+  }
+}
+
 TEST(Simulation, GivesItsResultInMemory) {
   SimulationInputs inputs = inputs_of(kTwoJobs);
   ASSERT_TRUE(inputs.use_policy("fifo").has_value());

@@ -116,6 +116,8 @@ struct Bench {
     Settings settings{.costs = Costs::none()};
     settings.faults = faults;
     settings.network = network;
+    settings.unknown_speed =
+        UnknownSpeed::kSlowest;  // one test has K80s beside what the model knows
     Simulation simulation = Simulation::make({.cluster = *parse_cluster_yaml(cluster, "lab"),
                                               .trace = Trace::of("test", rows).value(),
                                               .policy = std::move(policy),

@@ -1,5 +1,8 @@
 #include "fairlead/trace/inspect.h"
 
+#include "fairlead/trace/plausible.h"
+
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -78,6 +81,20 @@ void print_counts(Text out, std::string_view title, const auto& counts) {
   for (const auto& [what, count] : counts) fmt::format_to(out, "  {:<52} {:>12}\n", what, count);
 }
 
+void print_reading(Text out, const TraceStats& stats) {
+  const TraceReading& reading = stats.reading;
+  for (const std::string& odd : stats.implausible) fmt::format_to(out, "odd: {}\n", odd);
+  if (!reading.format.empty()) {
+    fmt::format_to(out, "format: {}{}\n", reading.format,
+                   reading.is_recognised ? ", recognised by its content" : "");
+  }
+  if (!reading.times.empty()) fmt::format_to(out, "times: {}\n", reading.times);
+  if (!reading.columns_ignored.empty()) {
+    fmt::format_to(out, "columns ignored: {}\n", fmt::join(reading.columns_ignored, ", "));
+  }
+  print_counts(out, "jobs by how they ended", reading.states);
+}
+
 void print_sizes(Text out, const TraceStats& stats) {
   fmt::format_to(out, "\n{:<10} {:>12} {:>8}\n", "gpus", "jobs", "share");
   for (const auto& [gpus, jobs] : stats.jobs_by_gpus) {
@@ -128,6 +145,8 @@ TraceStats inspect(const Workload& workload) {
   stats.users = static_cast<std::int64_t>(workload.users.size());
   stats.models = static_cast<std::int64_t>(workload.models.size());
   stats.rows = workload.rows;
+  stats.reading = workload.reading;
+  stats.implausible = implausible_facts(workload);
   if (stats.jobs == 0) return stats;
   const auto& arrivals = workload.jobs.arrival;
   stats.last_submit_s = to_seconds(*std::max_element(arrivals.begin(), arrivals.end()));
@@ -147,6 +166,7 @@ std::string to_text(const TraceStats& stats) {
   print_counts(out, "rejected rows, by reason", stats.rows.rows_rejected);
   print_counts(out, "rows repaired", stats.rows.rows_repaired);
   if (stats.jobs == 0) return text;
+  print_reading(out, stats);
   text += '\n';
   print_numbers(out, stats);
   print_sizes(out, stats);
@@ -163,6 +183,12 @@ std::string to_json(const TraceStats& stats) {
                                {"rows_read", stats.rows.rows_read},
                                {"rows_rejected", stats.rows.rows_rejected},
                                {"rows_repaired", stats.rows.rows_repaired},
+                               {"rows_skipped", stats.rows.rows_skipped},
+                               {"format", stats.reading.format},
+                               {"times", stats.reading.times},
+                               {"columns_ignored", stats.reading.columns_ignored},
+                               {"states", stats.reading.states},
+                               {"implausible", stats.implausible},
                                {"jobs", stats.jobs},
                                {"users", stats.users},
                                {"models", stats.models},

@@ -18,6 +18,8 @@ struct TraceStats {
   std::int64_t users = 0;
   std::int64_t models = 0;
   RowCounts rows;
+  TraceReading reading;
+  std::vector<std::string> implausible;  // trace/plausible.h
 
   // From the first to the last submission, and to the last end if every job ran when submitted.
   double first_submit_s = 0;

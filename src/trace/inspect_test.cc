@@ -75,6 +75,24 @@ TEST(Inspect, TextShowsRejectedAndRepairedRows) {
     EXPECT_NE(text.find(part), text.npos) << part << " in\n" << text;
 }
 
+TEST(Inspect, TellsHowTheTraceWasRead) {
+  std::string text = "JobID|User|Submit|ElapsedRaw|AllocTRES|State|Node\n";
+  for (int job = 0; job < 10; ++job) {
+    text += std::to_string(job) + "|u|2026-01-02T03:04:0" + std::to_string(job) +
+            "|60|gres/gpu=2|CANCELLED by 7|n\n";
+  }
+  const TraceStats stats = inspect(*read_text(text, {}));
+  const std::string shown = to_text(stats);
+  for (const char* part : {"odd: 10 of 10 jobs were cancelled", "format: sacct, recognised",
+                           "times: calendar times without a zone, taken as UTC",
+                           "columns ignored: Node", "jobs by how they ended\n  CANCELLED "}) {
+    EXPECT_NE(shown.find(part), shown.npos) << part << " in\n" << shown;
+  }
+  const auto json = nlohmann::json::parse(to_json(stats));
+  EXPECT_EQ(json.at("states").at("CANCELLED"), 10);
+  EXPECT_EQ(json.at("implausible").size(), 1U);
+}
+
 TEST(Inspect, JsonHasSortedKeysAndAllNumbers) {
   const std::string text = to_json(small());
   const auto json = nlohmann::json::parse(text);

@@ -35,7 +35,10 @@ Result<Workload> read_trace(ByteSource& source, const ReadOptions& options) {
   }
   WorkloadBuilder builder(source.name(), options.reading.value_or(format->reading), options.tasks);
   FL_TRY(format->read(source, options.steps_per_second, builder));
-  return builder.finish();
+  Workload workload = builder.finish();
+  workload.reading.format = format->name;
+  workload.reading.is_recognised = options.format == nullptr;
+  return workload;
 }
 
 }  // namespace fairlead

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { launch, open, out } from "./browser.mjs";
-import { files, on, plain, template, text } from "./fixtures.mjs";
+import { files, on, plain, template, text, write } from "./fixtures.mjs";
 
 let browser;
 before(async () => {
@@ -62,6 +62,28 @@ describe("the page", () => {
         assert.match(cards, new RegExp(`Jobs finished\\s+${run.summary.finished}\\s`));
         assert.match(cards, new RegExp(`${(100 * run.summary.gpu_utilization).toFixed(1)} %`));
       }
+    });
+  });
+
+  test("tells what the run assumed, and marks what concerns many jobs in red and in words", async () => {
+    await on(browser, files.plain, {}, async (page) => {
+      const lines = page.locator("#summary .assumed li");
+      assert.equal(await lines.count(), 2);
+      assert.equal(
+        await text(lines.nth(0)),
+        "Look at this: speeds LSTM on P100: as slow as on K80 (42 jobs)",
+      );
+      assert.equal(
+        await text(lines.nth(1)),
+        "format native, recognised by its content (1 job)",
+      );
+      const [red, ink] = await lines.evaluateAll((all) => all.map((li) => getComputedStyle(li).color));
+      assert.notEqual(red, ink);
+    });
+    const before = structuredClone(plain);
+    for (const run of before.runs) delete run.summary.assumed;
+    await on(browser, write("before-assumed.html", before), {}, async (page) => {
+      assert.equal(await page.locator("#summary .assumed h3").count(), 0);
     });
   });
 

@@ -90,6 +90,18 @@ TEST_F(CompareTest, SaysWhereTheSeedChangesNothing) {
   EXPECT_EQ(difference["low"], difference["high"]);
 }
 
+TEST_F(CompareTest, TellsOnceWhatAllRunsAssume) {
+  small_trace();
+  const Ended ended = compare("--policies 'fifo;las'");
+  ASSERT_EQ(ended.exit_code, 0) << ended.errors;
+  const std::size_t block = ended.out.find("\nAssumed\n");
+  ASSERT_NE(block, std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("\n  format        native, recognised by its content (4 jobs)\n", block),
+            std::string::npos)
+      << ended.out;
+  EXPECT_EQ(ended.out.find("recognised"), ended.out.rfind("recognised")) << ended.out;
+}
+
 TEST_F(CompareTest, WritesARowPerRunForOtherTools) {
   small_trace();
   ASSERT_EQ(compare("--policies 'fifo:skip=true;las' --seeds 2").exit_code, 0);

@@ -88,7 +88,12 @@ TEST_F(SimulateTest, LenientReadingCountsWhatItLeavesOut) {
         "a,ann,,1,0,10\n"
         "b,ann,,-1,0,10\n"
         "a,ann,,1,0,10\n");
-  const Ended ended = fairlead(simulate("--set reading=lenient"));
+  const Ended refused = fairlead(simulate("--set reading=lenient"));
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.errors.find("jobs.csv: 1 of 3 rows cannot be used"), std::string::npos)
+      << refused.errors;
+  EXPECT_TRUE(files("out").empty());
+  const Ended ended = fairlead(simulate("--set reading=lenient --set rejected=allow"));
   ASSERT_EQ(ended.exit_code, 0) << ended.errors;
   const json summary = read_json("out/summary.json");
   std::int64_t left_out = 0;
@@ -96,6 +101,34 @@ TEST_F(SimulateTest, LenientReadingCountsWhatItLeavesOut) {
   EXPECT_EQ(summary["rows_read"], 3);
   EXPECT_EQ(left_out, 1);
   EXPECT_EQ(summary["jobs_read"], 2);
+}
+
+TEST_F(SimulateTest, SpeedsThatTheTableDoesNotHaveAreRefusedOrNamed) {
+  write("jobs.csv",
+        "job,user,model,gpus,submit_s,duration_s\n"
+        "a,ann,ResNet50,1,0,7200\n"
+        "b,ann,ResNet50,1,0,7200\n");
+  const std::string run =
+      "simulate --cluster 1xV100:1,1xA100:1 --trace jobs.csv --policy fifo --out out "
+      "--set costs=none --set reference_gpu=V100";
+  const Ended refused = fairlead(run);
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.errors.find("ResNet50 on A100 (2 jobs)"), std::string::npos) << refused.errors;
+  EXPECT_TRUE(files("out").empty());
+
+  const Ended assumed = fairlead(run + " --set unknown_speed=generic");
+  ASSERT_EQ(assumed.exit_code, 0) << assumed.errors;
+  EXPECT_NE(assumed.out.find("\nAssumed\n! speeds        ResNet50 on A100: "), std::string::npos)
+      << assumed.out;
+  const json summary = read_json("out/summary.json");
+  EXPECT_EQ(summary["assumed"]["speeds"][0]["gpu_type"], "A100");
+  EXPECT_EQ(summary["assumed"]["speeds"][0]["jobs"], 2);
+  EXPECT_EQ(summary["assumed"]["lines"][0]["grave"], true);
+
+  const Ended modern = fairlead(run + " --set models=modern");
+  ASSERT_EQ(modern.exit_code, 0) << modern.errors;
+  EXPECT_EQ(modern.out.find("speeds  "), std::string::npos) << modern.out;
+  EXPECT_NE(read("out/jobs.csv").find("\nb,ann,ResNet50,1,0,0,3791.151,"), std::string::npos);
 }
 
 TEST_F(SimulateTest, BinsOfTheTimelineHaveTheWidthAskedFor) {

@@ -12,7 +12,7 @@ class ToolsTest : public ProgramTest {};
 TEST_F(ToolsTest, HelpAndVersionGoToStandardOutput) {
   for (const char* arguments :
        {"--help", "--version", "simulate --help", "compare --help", "trace --help",
-        "trace generate --help", "policies --help", "clusters --help"}) {
+        "trace generate --help", "policies --help", "clusters --help", "models --help"}) {
     const Ended ended = fairlead(arguments);
     EXPECT_EQ(ended.exit_code, 0) << arguments;
     EXPECT_NE(ended.out, "") << arguments;
@@ -78,6 +78,52 @@ TEST_F(ToolsTest, EveryClusterInTheListLoads) {
   const Ended ended = fairlead("clusters");
   ASSERT_EQ(ended.exit_code, 0) << ended.errors;
   EXPECT_NE(ended.out.find("\nslides "), std::string::npos);
+}
+
+TEST_F(ToolsTest, ListsTheTablesOfModels) {
+  const Ended ended = fairlead("models");
+  EXPECT_EQ(ended.exit_code, 0) << ended.errors;
+  for (const char* table : {"\nslides ", "\ngavel ", "\nmodern ", "\ngpu-types "}) {
+    EXPECT_NE(ended.out.find(table), std::string::npos) << ended.out;
+  }
+  const json tables = json::parse(fairlead("models --json").out);
+  ASSERT_EQ(tables.size(), 6U);
+  EXPECT_EQ(tables[5]["name"], "wang");
+  EXPECT_EQ(tables[5]["gpu_types"], json({"V100"}));
+}
+
+TEST_F(ToolsTest, ShowsATableAndMarksWhatWasEstimated) {
+  const Ended modern = fairlead("models modern");
+  EXPECT_EQ(modern.exit_code, 0) << modern.errors;
+  EXPECT_NE(modern.out.find("\nA100            1582 "), std::string::npos) << modern.out;
+  EXPECT_NE(modern.out.find("~3329"), std::string::npos) << modern.out;
+  EXPECT_NE(modern.out.find("\n  H200: an H100 times 1.197"), std::string::npos) << modern.out;
+  EXPECT_NE(fairlead("models gpu-types").out.find("\nA100         0.551\n"), std::string::npos);
+  const json types = json::parse(fairlead("models gpu-types --json").out)["types"];
+  EXPECT_EQ(types.back()["name"], "B200");
+  EXPECT_NE(types.back()["estimated"], "");
+}
+
+TEST_F(ToolsTest, ChecksATableThatWasMeasured) {
+  write("m.csv",
+        "model,gpu_type,gpus,samples_per_s\n"
+        "llm,A100,8,400\n"
+        "llm,H100,8,9000\n"
+        "llm,TPU,8,100\n");
+  const Ended ended = fairlead("models m.csv --cluster 1xA100:8,1xV100:8");
+  EXPECT_EQ(ended.exit_code, 0) << ended.errors;
+  EXPECT_NE(ended.out.find("H100 is 22.5 times as fast as A100; over many models it is 1.81 times"),
+            std::string::npos)
+      << ended.out;
+  EXPECT_NE(ended.out.find("the table of GPU types does not have TPU"), std::string::npos);
+  EXPECT_NE(ended.out.find("llm: no row for V100"), std::string::npos);
+  const json table = json::parse(fairlead("models m.csv --json").out);
+  EXPECT_EQ(table["models"][0]["rates"][0]["rate_per_gpu"], 50);
+  EXPECT_EQ(table["remarks"].size(), 2U);
+  EXPECT_EQ(fairlead("models nothing.csv").exit_code, 2);
+  write("bad.csv", "model,gpu_type,samples_per_s\nllm,A100,fast\n");
+  EXPECT_EQ(fairlead("models bad.csv").errors,
+            "fairlead: bad.csv:2:10: samples_per_s must be a number from 0 to 1e12\n");
 }
 
 }  // namespace

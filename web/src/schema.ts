@@ -109,6 +109,14 @@ export const NOTE_KINDS = [
   "rank",
 ];
 
+// What the inputs did not say, or what is odd about them; grave: of more than 1 % of the jobs.
+export interface AssumedLine {
+  about: string;
+  text: string;
+  jobs: number;
+  grave: boolean;
+}
+
 // summary.json as it is (docs/formats.md); the keys that the page uses.
 export interface Summary {
   policy: string;
@@ -117,6 +125,7 @@ export interface Summary {
   cluster: string;
   trace: string;
   settings?: Record<string, string>; // what --set gave
+  assumed?: { lines: AssumedLine[] };
   racks?: { name: string; about: string }[]; // of a cluster that says more of its links
   jobs_read: number;
   finished: number;

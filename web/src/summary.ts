@@ -1,7 +1,7 @@
 // The focused run in a few figures, and all runs in a table.
 import type { App } from "./app";
 import { bdi, button, choice, el, scroller, section, unseen } from "./dom";
-import { count, difference, duration, number, percent, times } from "./format";
+import { count, difference, duration, number, percent, plural, times } from "./format";
 import type { Summary } from "./schema";
 
 interface Metric {
@@ -75,13 +75,34 @@ function three(value: number | null): string {
 export function summarySection(app: App): HTMLElement {
   const cards = el("dl", { class: "cards" });
   const run = el("p", { class: "finding" });
+  const assumed = el("div", { class: "assumed" });
   app.store.watch(["focus"], () => {
     const { summary, label } = app.run;
     const options = summary.options ? ` (${summary.options.replaceAll(",", ", ")})` : "";
     run.replaceChildren(el("b", {}, bdi(label)), bdi(options), `, seed ${summary.seed}`);
     cards.replaceChildren(...cardsOf(summary));
+    assumed.replaceChildren(...assumedOf(summary));
   });
-  return section("summary", "Summary", run, cards, comparison(app));
+  return section("summary", "Summary", run, cards, assumed, comparison(app));
+}
+
+// What the run took for granted; what is grave comes with a word, as colour alone says nothing.
+function assumedOf(s: Summary): HTMLElement[] {
+  const lines = s.assumed?.lines ?? [];
+  if (lines.length === 0) return [];
+  const rows = lines.map((line) => {
+    const unit = line.about.startsWith("rows") ? "row" : "job";
+    return el(
+      "li",
+      { class: line.grave ? "grave" : "" },
+      line.grave ? "Look at this: " : null,
+      el("b", {}, line.about),
+      " ",
+      bdi(line.text),
+      ` (${plural(line.jobs, unit)})`,
+    );
+  });
+  return [el("h3", {}, "Assumed"), el("ul", {}, ...rows)];
 }
 
 function cardsOf(s: Summary): HTMLElement[] {

@@ -140,6 +140,12 @@ function summarize(policy, run, jobs, work, shares, load, names, seed) {
   return {
     policy: policy.label.split(":")[0],
     settings: { models: "wang", network: "contention" },
+    assumed: {
+      lines: [
+        { about: "speeds", text: "LSTM on P100: as slow as on K80", jobs: 42, grave: true },
+        { about: "format", text: "native, recognised by its content", jobs: 1, grave: false },
+      ],
+    },
     options: policy.slice_s === Infinity ? "" : `slice=${policy.slice_s}`,
     seed,
     cluster: "sample",

@@ -10,17 +10,22 @@ namespace fairlead {
 namespace {
 
 struct Columns {
-  CsvReader::Column job, user, gpus, nodes, submit, duration;
+  CsvReader::Column job, user, gpus, nodes, submit, duration, state;
 };
 
-Result<Columns> find_columns(const CsvReader& csv) {
+Result<Columns> find_columns(CsvReader& csv) {
   FL_TRY_ASSIGN(job, csv.require("job_id"));
   FL_TRY_ASSIGN(gpus, csv.require("gpu_num"));
   FL_TRY_ASSIGN(submit, csv.require("submit_time"));
   FL_TRY_ASSIGN(duration, csv.require("duration"));
   const auto user = csv.require({"user", "vc"});
-  return Columns{job,     user.value_or(CsvReader::kMissing), gpus, csv.find("node_num"), submit,
-                 duration};
+  return Columns{job,
+                 user.value_or(CsvReader::kMissing),
+                 gpus,
+                 csv.find("node_num"),
+                 submit,
+                 duration,
+                 csv.find("state")};
 }
 
 // A task per node that it ran on, where that comes out even.
@@ -40,6 +45,7 @@ JobRow row_of(CsvReader& csv, const Columns& at, bool with_tasks) {
   if (with_tasks) row.task_gpus = task_gpus(csv, at.nodes, row.gpus);
   row.submit = csv.utc_time(at.submit);
   row.duration = csv.duration(at.duration);
+  row.state = csv.text(at.state);
   row.columns.id = csv.column_number(at.job);
   row.columns.duration = csv.column_number(at.duration);
   return row;
@@ -55,6 +61,7 @@ Status read_helios(ByteSource& source, const StepsPerSecond& /*of_gavel*/,
   FL_TRY(csv.read_header());
   FL_TRY_ASSIGN(columns, find_columns(csv));
   FL_TRY(add_rows(csv, builder, [&] { return row_of(csv, columns, builder.with_tasks()); }));
+  builder.say_times("calendar times without a zone, taken as UTC");
   builder.start_at_zero();
   return {};
 }

@@ -30,7 +30,7 @@ Status check_names(const CsvReader& csv) {
   return {};
 }
 
-Result<Columns> find_columns(const CsvReader& csv) {
+Result<Columns> find_columns(CsvReader& csv) {
   FL_TRY_ASSIGN(job, csv.require("job"));
   FL_TRY_ASSIGN(gpus, csv.require("gpus"));
   FL_TRY_ASSIGN(submit, csv.require("submit_s"));

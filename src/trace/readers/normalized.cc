@@ -1,5 +1,5 @@
 // job_id, user or tenant or qos_class, submit_s, num_gpus or num_gpu, duration_s. With gpu_milli, a
-// fraction of a GPU becomes a whole one, and the row counts as repaired.
+// fraction of a GPU becomes a whole one, and the row counts as repaired. status is only counted.
 
 #include "fairlead/input/csv.h"
 #include "fairlead/trace/readers/readers.h"
@@ -8,17 +8,22 @@ namespace fairlead {
 namespace {
 
 struct Columns {
-  CsvReader::Column job, user, submit, gpus, duration, gpu_milli;
+  CsvReader::Column job, user, submit, gpus, duration, gpu_milli, status;
 };
 
-Result<Columns> find_columns(const CsvReader& csv) {
+Result<Columns> find_columns(CsvReader& csv) {
   FL_TRY_ASSIGN(job, csv.require("job_id"));
   FL_TRY_ASSIGN(submit, csv.require("submit_s"));
   FL_TRY_ASSIGN(gpus, csv.require({"num_gpus", "num_gpu"}));
   FL_TRY_ASSIGN(duration, csv.require("duration_s"));
   const auto user = csv.require({"user", "tenant", "qos_class"});
-  return Columns{
-      job, user.value_or(CsvReader::kMissing), submit, gpus, duration, csv.find("gpu_milli")};
+  return Columns{job,
+                 user.value_or(CsvReader::kMissing),
+                 submit,
+                 gpus,
+                 duration,
+                 csv.find("gpu_milli"),
+                 csv.find("status")};
 }
 
 JobRow row_of(CsvReader& csv, const Columns& at) {
@@ -28,6 +33,7 @@ JobRow row_of(CsvReader& csv, const Columns& at) {
   row.gpus = csv.integer(at.gpus, 0, kJobGpusMax);
   row.submit = csv.time(at.submit);
   row.duration = csv.duration(at.duration);
+  row.state = csv.text(at.status);
   if (at.gpu_milli != CsvReader::kMissing) {
     const std::int64_t milli = csv.integer(at.gpu_milli, 0, 1000);
     if (milli > 0 && milli < 1000) row.repaired = "fractional GPU rounded up";

@@ -11,7 +11,7 @@ struct Columns {
   CsvReader::Column job, user, gpus, gpu_milli, created, scheduled, deleted;
 };
 
-Result<Columns> find_columns(const CsvReader& csv) {
+Result<Columns> find_columns(CsvReader& csv) {
   FL_TRY_ASSIGN(job, csv.require("name"));
   FL_TRY_ASSIGN(gpus, csv.require("num_gpu"));
   FL_TRY_ASSIGN(created, csv.require("creation_time"));

@@ -48,6 +48,7 @@ class PaiRows {
     if (csv_.text(kType) != "MISC") row.gpu_type = csv_.text(kType);
     if (csv_.text(kEnd).empty()) csv_.skip("not ended");
     row.submit = csv_.time(kStart);
+    row.state = csv_.text(kState);
     row.duration = csv_.time(kEnd) - row.submit;
     row.columns.gpus = csv_.column_number(kInstances);
     row.columns.duration = csv_.column_number(kEnd);

@@ -76,7 +76,7 @@ struct Attempt {
 };
 
 struct Job {
-  Value id, user, vc, submitted;
+  Value id, user, vc, submitted, status;
   std::int64_t line = 0;
   std::int64_t column = 0;
   Duration ran;
@@ -179,6 +179,7 @@ class PhillyLog : public nlohmann::json_sax<nlohmann::json> {
     if (key_ == "user") return &job_.user;
     if (key_ == "vc") return &job_.vc;
     if (key_ == "submitted_time") return &job_.submitted;
+    if (key_ == "status") return &job_.status;
     return nullptr;
   }
 
@@ -254,6 +255,7 @@ class PhillyLog : public nlohmann::json_sax<nlohmann::json> {
     row.gpus = job_.gpus;
     row.submit = submit;
     row.duration = job_.ran;
+    row.state = job_.status.text;
     row.columns.id = job_.column;
     return row;
   }
@@ -281,6 +283,7 @@ Status read_philly(ByteSource& source, const StepsPerSecond& /*of_gavel*/,
   nlohmann::json::sax_parse(stream, &log);
   if (buffer.error()) return tl::unexpected(*buffer.error());
   FL_TRY(log.status());
+  builder.say_times("US Pacific local time");
   builder.start_at_zero();
   return {};
 }

@@ -1,6 +1,6 @@
 // Slurm's sacct --parsable2 with at least JobID, Submit, ElapsedRaw and AllocTRES or ReqTRES. Steps
 // (ids with a dot) are not jobs. Times have no zone and are taken as UTC. A job counts with the time
-// that it ran, however it ended; State is not read, so leave out jobs that still run (sacct
+// that it ran, however it ended; State, if it is there, is only counted, so leave out jobs that still run (sacct
 // --state). Elapsed 0: never started.
 
 #include "fairlead/base/parse.h"
@@ -46,10 +46,10 @@ Gpus gpus_of(std::string_view resources) {
 }
 
 struct Columns {
-  CsvReader::Column job, user, submit, elapsed, allocated, requested;
+  CsvReader::Column job, user, submit, elapsed, allocated, requested, state;
 };
 
-Result<Columns> find_columns(const CsvReader& csv) {
+Result<Columns> find_columns(CsvReader& csv) {
   FL_TRY_ASSIGN(job, csv.require("JobID"));
   FL_TRY_ASSIGN(submit, csv.require("Submit"));
   FL_TRY_ASSIGN(elapsed, csv.require("ElapsedRaw"));
@@ -60,8 +60,12 @@ Result<Columns> find_columns(const CsvReader& csv) {
                  submit,
                  elapsed,
                  csv.find("AllocTRES"),
-                 csv.find("ReqTRES")};
+                 csv.find("ReqTRES"),
+                 csv.find("State")};
 }
+
+// "CANCELLED by 1000" says who.
+std::string_view first_word(std::string_view text) { return text.substr(0, text.find(' ')); }
 
 JobRow row_of(CsvReader& csv, const Columns& at) {
   JobRow row;
@@ -78,6 +82,7 @@ JobRow row_of(CsvReader& csv, const Columns& at) {
   row.submit = csv.utc_time(at.submit);
   if (csv.text(at.elapsed) == "0") csv.skip("never started");
   row.duration = csv.duration(at.elapsed);
+  row.state = first_word(csv.text(at.state));
   row.columns.id = csv.column_number(at.job);
   row.columns.duration = csv.column_number(at.elapsed);
   return row;
@@ -91,6 +96,7 @@ Status read_sacct(ByteSource& source, const StepsPerSecond& /*of_gavel*/,
   FL_TRY(csv.read_header());
   FL_TRY_ASSIGN(columns, find_columns(csv));
   FL_TRY(add_rows(csv, builder, [&] { return row_of(csv, columns); }));
+  builder.say_times("calendar times without a zone, taken as UTC");
   builder.start_at_zero();
   return {};
 }

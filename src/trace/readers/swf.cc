@@ -43,6 +43,13 @@ constexpr Field kStatus = {10, "status"};
 constexpr Field kUser = {11, "user id"};
 constexpr Field kExecutable = {13, "executable number"};
 
+// Of those that are jobs.
+std::string_view state_name(std::int64_t status) {
+  if (status == 0) return "failed";
+  if (status == 1) return "completed";
+  return status == kCancelled ? "cancelled" : "unknown";
+}
+
 struct Piece {
   std::string_view text;
   std::int64_t column = 0;
@@ -109,6 +116,7 @@ class SwfReader {
     row.gpus = integer(processors);
     if (row.gpus < 1) skip("processors unknown");
     row.user = name(kUser);
+    row.state = state_name(status);
     row.model = name(kExecutable);
     row.columns.id = pieces_[kJob.at].column;
     row.columns.submit = pieces_[kSubmit.at].column;

@@ -10,7 +10,7 @@ struct Columns {
   CsvReader::Column job, model, gpus, submit, duration;
 };
 
-Result<Columns> find_columns(const CsvReader& csv) {
+Result<Columns> find_columns(CsvReader& csv) {
   FL_TRY_ASSIGN(job, csv.require("job_id"));
   FL_TRY_ASSIGN(gpus, csv.require("num_gpu"));
   FL_TRY_ASSIGN(submit, csv.require("submit_time"));

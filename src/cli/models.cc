@@ -1,0 +1,285 @@
+// `fairlead models`: the tables of models and that of GPU types, shown and checked.
+
+#include "fairlead/cli/commands.h"
+#include "fairlead/input/cluster_file.h"
+#include "fairlead/input/models_file.h"
+#include "fairlead/report/json.h"
+#include "fairlead/report/table.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace fairlead {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kGpuTypes = "gpu-types";
+
+struct Flags {
+  std::string name;
+  std::string cluster;
+  bool json = false;
+};
+
+// The GPU types of the table, as first written, in the order in which models name them.
+std::vector<std::string> types_of(const SpeedTable& table) {
+  std::vector<std::string> types;
+  std::set<std::string> keys;
+  for (const ModelProfile& model : table.models) {
+    for (const TypeRates& rates : model.rates) {
+      if (keys.insert(type_key(rates.gpu_type)).second) types.push_back(rates.gpu_type);
+    }
+  }
+  return types;
+}
+
+const TypeRates* rates_of(const ModelProfile& model, std::string_view type) {
+  const auto found = std::ranges::find(
+      model.rates, type_key(type), [](const TypeRates& rates) { return type_key(rates.gpu_type); });
+  return found == model.rates.end() ? nullptr : &*found;
+}
+
+double rate_of(const TypeRates& rates) { return rates.rows.front().consolidated; }
+
+// Two GPU types whose speeds are so far from what the table of GPU types says that the figures are
+// more likely wrong, or in two units, than true: of the model the worst two.
+std::string odd_ratio(const ModelProfile& model, const GpuFactors& factors) {
+  constexpr double kOdd = 4;
+  const TypeRates* high = nullptr;
+  const TypeRates* low = nullptr;
+  double highest = 0;
+  double lowest = 0;
+  for (const TypeRates& rates : model.rates) {
+    const GpuFactor* factor = factors.find(rates.gpu_type);
+    if (factor == nullptr || rate_of(rates) <= 0) continue;
+    const double ratio = rate_of(rates) / factor->factor;
+    if (high == nullptr || ratio > highest) highest = ratio, high = &rates;
+    if (low == nullptr || ratio < lowest) lowest = ratio, low = &rates;
+  }
+  if (high == nullptr || highest < kOdd * lowest) return {};
+  const double usual = factors.find(high->gpu_type)->factor / factors.find(low->gpu_type)->factor;
+  return fmt::format("{}: {} is {:.3g} times as fast as {}; over many models it is {:.3g} times",
+                     model.name, high->gpu_type, rate_of(*high) / rate_of(*low), low->gpu_type,
+                     usual);
+}
+
+// What a person who made the table should look at.
+std::vector<std::string> remarks_on(const SpeedTable& table, const GpuFactors& factors) {
+  std::vector<std::string> remarks;
+  for (const ModelProfile& model : table.models) {
+    if (std::string odd = odd_ratio(model, factors); !odd.empty())
+      remarks.push_back(std::move(odd));
+  }
+  for (const std::string& type : types_of(table)) {
+    if (factors.find(type) != nullptr) continue;
+    remarks.push_back(fmt::format("the table of GPU types does not have {}", type));
+  }
+  return remarks;
+}
+
+// The GPU types of the cluster that a model has no row for, by model.
+Result<std::vector<std::string>> missing_on(const std::string& spec, const SpeedTable& table) {
+  std::vector<std::string> lines;
+  if (spec.empty()) return lines;
+  FL_TRY_ASSIGN(cluster, load_cluster(spec));
+  for (const ModelProfile& model : table.models) {
+    std::vector<std::string> missing;
+    for (const std::string& type : cluster.type_names) {
+      const bool is_known =
+          rates_of(model, type) != nullptr || rates_of(model, product_of_type(type)) != nullptr;
+      if (!is_known) missing.push_back(type);
+    }
+    if (missing.empty()) continue;
+    lines.push_back(fmt::format("{}: no row for {}", model.name, fmt::join(missing, ", ")));
+  }
+  return lines;
+}
+
+std::string cell_of(const TypeRates* rates) {
+  if (rates == nullptr) return "-";
+  return fmt::format("{}{:.4g}", rates->estimated.empty() ? "" : "~", rate_of(*rates));
+}
+
+// Types downwards and models to the right, or the other way round: whatever is narrower.
+void print_rates(const SpeedTable& table) {
+  const std::vector<std::string> types = types_of(table);
+  const bool models_right = table.models.size() <= types.size();
+  std::vector<Table::Column> columns = {{models_right ? "GPU type" : "model", Align::kLeft}};
+  if (models_right) {
+    for (const ModelProfile& model : table.models) columns.push_back({model.name});
+  } else {
+    for (const std::string& type : types) columns.push_back({type});
+  }
+  Table shown(std::move(columns));
+  const std::size_t rows = models_right ? types.size() : table.models.size();
+  for (std::size_t row = 0; row < rows; ++row) {
+    std::vector<std::string> cells = {models_right ? types[row] : table.models[row].name};
+    for (std::size_t i = 0; i < (models_right ? table.models.size() : types.size()); ++i) {
+      const ModelProfile& model = table.models[models_right ? i : row];
+      cells.push_back(cell_of(rates_of(model, types[models_right ? row : i])));
+    }
+    shown.add_row(std::move(cells));
+  }
+  fmt::print("{}", shown.text(stdout_style()));
+}
+
+void print_lines(std::string_view title, const std::vector<std::string>& lines) {
+  if (lines.empty()) return;
+  fmt::print("\n{}\n", title);
+  for (const std::string& line : lines) fmt::print("  {}\n", printable(line));
+}
+
+// How estimates came about, each once.
+std::vector<std::string> estimates_of(const SpeedTable& table) {
+  std::vector<std::string> lines;
+  std::set<std::string> told;
+  for (const ModelProfile& model : table.models) {
+    for (const TypeRates& rates : model.rates) {
+      if (rates.estimated.empty()) continue;
+      std::string line = fmt::format("{}: {}", rates.gpu_type, rates.estimated);
+      if (told.insert(line).second) lines.push_back(std::move(line));
+    }
+  }
+  return lines;
+}
+
+json json_of(const SpeedTable& table) {
+  json models = json::array();
+  for (const ModelProfile& model : table.models) {
+    json rates = json::array();
+    for (const TypeRates& type : model.rates) {
+      for (const RateRow& row : type.rows) {
+        json one = {{"gpu_type", type.gpu_type},
+                    {"gpus", row.gpus},
+                    {"rate_per_gpu", row.consolidated},
+                    {"estimated", type.estimated},
+                    {"source", type.source.empty() ? table.source : type.source}};
+        if (row.spread) one["spread_rate_per_gpu"] = *row.spread;
+        rates.push_back(std::move(one));
+      }
+    }
+    models.push_back({{"name", model.name}, {"weight", model.weight}, {"rates", rates}});
+  }
+  return {{"source", table.source}, {"models", models}};
+}
+
+Status show_table(const Flags& flags) {
+  FL_TRY_ASSIGN(table, load_models(flags.name));
+  FL_TRY_ASSIGN(missing, missing_on(flags.cluster, table));
+  const std::vector<std::string> remarks = remarks_on(table, builtin_gpu_factors());
+  if (flags.json) {
+    json value = json_of(table);
+    value["remarks"] = remarks;
+    value["missing"] = missing;
+    fmt::print("{}", json_text(value));
+    return {};
+  }
+  print_rates(table);
+  fmt::print(
+      "\nrates per GPU of the smallest gang, in any unit that is one model's; ~ estimated\n");
+  fmt::print("source: {}\n", printable(table.source));
+  print_lines("estimated", estimates_of(table));
+  print_lines("to look at", remarks);
+  print_lines(fmt::format("on {}", flags.cluster), missing);
+  return {};
+}
+
+void show_gpu_types(bool as_json) {
+  const GpuFactors factors = builtin_gpu_factors();
+  if (as_json) {
+    json types = json::array();
+    for (const GpuFactor& type : factors.types) {
+      types.push_back({{"name", type.gpu_type},
+                       {"factor", type.factor},
+                       {"estimated", type.estimated},
+                       {"source", type.source.empty() ? factors.source : type.source}});
+    }
+    fmt::print("{}", json_text({{"source", factors.source}, {"types", types}}));
+    return;
+  }
+  Table table({{"GPU type", Align::kLeft}, {"factor"}, {"estimated", Align::kLeft}});
+  for (const GpuFactor& type : factors.types) {
+    table.add_row({type.gpu_type, fmt::format("{:.3g}", type.factor), type.estimated});
+  }
+  fmt::print("{}\nsource: {}\n", table.text(stdout_style()), factors.source);
+}
+
+Status list_tables(bool as_json) {
+  Table table(
+      {{"table", Align::kLeft}, {"models"}, {"GPU types", Align::kLeft}, {"source", Align::kLeft}});
+  json tables = json::array();
+  for (const std::string& name : model_tables()) {
+    FL_TRY_ASSIGN(one, load_models(name));
+    constexpr std::size_t kTypesShown = 5;
+    const std::vector<std::string> types = types_of(one);
+    std::vector<std::string> shown = types;
+    shown.resize(std::min(types.size(), kTypesShown));
+    std::string text = fmt::format("{}", fmt::join(shown, ", "));
+    if (types.size() > kTypesShown) text += fmt::format(" and {} more", types.size() - kTypesShown);
+    table.add_row(
+        {name, count_text(static_cast<std::int64_t>(one.models.size())), text, one.source});
+    tables.push_back({{"name", name},
+                      {"models", one.models.size()},
+                      {"gpu_types", types},
+                      {"source", one.source}});
+  }
+  if (as_json) {
+    fmt::print("{}", json_text(tables));
+    return {};
+  }
+  fmt::print("{}\n{} is the table of GPU types, for --set unknown_speed=generic.\n",
+             table.text(stdout_style()), kGpuTypes);
+  return {};
+}
+
+constexpr std::string_view kHelp =
+    "A table of models says how fast each model trains on each GPU type; --set models=TABLE or "
+    "FILE\n"
+    "of simulate and compare takes one (else the table slides). Only models that a trace names by "
+    "the\n"
+    "names of the table take its speeds. A GPU type that a model has no row for is an error where "
+    "it\n"
+    "matters, unless --set unknown_speed= says what to assume.\n"
+    "\n"
+    "A FILE is read and checked: what it says of two GPUs is compared with the table of GPU "
+    "types.\n"
+    "Measured speeds are CSV, in any unit that is the same for all rows of a model:\n"
+    "\n"
+    "  model,gpu_type,gpus,samples_per_s\n"
+    "  our-llm,A100,8,412\n"
+    "  our-llm,H100,8,905\n"
+    "\n"
+    "docs/formats.md has its further columns and the YAML form.\n"
+    "\n"
+    "Examples:\n"
+    "  fairlead models\n"
+    "  fairlead models modern\n"
+    "  fairlead models gpu-types\n"
+    "  fairlead models measured.csv --cluster 4xA100:8,2xH100:8\n";
+
+}  // namespace
+
+Command add_models(CLI::App& root) {
+  CLI::App* app =
+      root.add_subcommand("models", "List the tables of models, or show and check one or a file");
+  const auto flags = std::make_shared<Flags>();
+  app->add_option("NAME", flags->name, "a table, a file, or gpu-types");
+  app->add_option("--cluster", flags->cluster, "also say which of its GPU types each model lacks")
+      ->type_name("FILE|NAME|SHORTHAND");
+  app->add_flag("--json", flags->json, "print JSON instead of tables");
+  app->footer(std::string(kHelp));
+  return {app, [flags]() -> Status {
+            if (flags->name.empty()) return list_tables(flags->json);
+            if (flags->name != kGpuTypes) return show_table(*flags);
+            show_gpu_types(flags->json);
+            return {};
+          }};
+}
+
+}  // namespace fairlead
