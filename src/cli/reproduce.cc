@@ -249,7 +249,7 @@ Judgement measured(const Runs& runs, const AllFigures& figures, const PublishedC
     const std::size_t row = policy_row(one, claim.policy);
     const std::size_t other_row = claim.against.empty() ? row : policy_row(one, claim.against);
     const auto& run = figures[runs.index(i, row, n)];
-    const auto& other = figures[runs.index(i, other_row, n)];
+    const auto& other = figures[runs.index(claim.against_case.value_or(i), other_row, n)];
     if (!run) return without_figure(Verdict::kFailed, run.error().message);
     if (!other) return without_figure(Verdict::kFailed, other.error().message);
     const auto value =

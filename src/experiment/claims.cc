@@ -36,6 +36,7 @@ class ClaimReader {
   Status read_figure_keys(PublishedClaim& claim);
   Status check_values(const PublishedClaim& claim);
   Status read_labels(PublishedClaim& claim);
+  Status read_against_case(PublishedClaim& claim);
   Status read_policy_label(std::string_view key, std::string& label);
   Status read_expectation(PublishedClaim& claim);
   Status read_over_cases(PublishedClaim& claim);
@@ -57,11 +58,29 @@ Status ClaimReader::read_claim_words(PublishedClaim& claim) {
 }
 
 Result<PublishedClaim> ClaimReader::claim() {
-  FL_TRY(map_.expect_keys(
-      {"claim",    "column",    "source",   "figure",    "policy",    "against",
-       "user",     "key",       "job",      "price",     "window_h",  "of",
-       "quanta",   "first_job", "last_job", "expect",    "tolerance", "tolerance_percent",
-       "at_least", "at_most",   "worst",    "over_cases"}));
+  FL_TRY(map_.expect_keys({"claim",
+                           "column",
+                           "source",
+                           "figure",
+                           "policy",
+                           "against",
+                           "against_case",
+                           "user",
+                           "key",
+                           "job",
+                           "price",
+                           "window_h",
+                           "of",
+                           "quanta",
+                           "first_job",
+                           "last_job",
+                           "expect",
+                           "tolerance",
+                           "tolerance_percent",
+                           "at_least",
+                           "at_most",
+                           "worst",
+                           "over_cases"}));
   PublishedClaim claim;
   FL_TRY(read_claim_words(claim));
   FL_TRY_ASSIGN(figure, find_figure());
@@ -170,7 +189,20 @@ Status ClaimReader::read_labels(PublishedClaim& claim) {
     FL_TRY(map_.get("policy"));
   }
   FL_TRY(read_policy_label("policy", claim.policy));
-  return read_policy_label("against", claim.against);
+  FL_TRY(read_policy_label("against", claim.against));
+  return read_against_case(claim);
+}
+
+Status ClaimReader::read_against_case(PublishedClaim& claim) {
+  const auto node = map_.find("against_case");
+  if (!node) return {};
+  if (claim.against.empty()) return node->error("against_case needs against");
+  std::string label;
+  FL_TRY(read(map_, "against_case", label));
+  const auto found = std::ranges::find(experiment_.cases, label, &Case::label);
+  if (found == experiment_.cases.end()) return node->bad_value("no case has this label");
+  claim.against_case = static_cast<std::size_t>(found - experiment_.cases.begin());
+  return {};
 }
 
 Status ClaimReader::read_policy_label(std::string_view key, std::string& label) {

@@ -27,6 +27,7 @@
 //       figure: gain                     # required: see claim_figures(), with the keys that it takes
 //       policy: trade                    # a label, such as the only one there is (default)
 //       against: no-trade
+//       against_case: 128 K80            # of that case, not of the same one
 //       user: user-1
 //       expect: 30                       # with tolerance; `fluid`: what trading among the
 //       tolerance: 3                     # workload's users would give with fluid GPUs; a text for
@@ -75,6 +76,7 @@ struct PublishedClaim {
   const ClaimFigure* figure = nullptr;
   std::string policy;  // labels; empty where the figure needs no run
   std::string against;
+  std::optional<std::size_t> against_case;  // its row; none: the same
   std::string user;
   std::string key;  // of summary.json, as in "fairness/jain"
   std::string job;

@@ -1,6 +1,9 @@
 #include "fairlead/policy/hadar/auction.h"
 
+#include "fairlead/policy/kit/domains.h"
+
 #include <algorithm>
+#include <array>
 #include <limits>
 
 namespace fairlead {
@@ -61,6 +64,7 @@ void HadarAuction::collect_bidders(const View& view, bool all) {
 
 void HadarAuction::collect_bids(const View& view, const Plan& plan, const Weigh& weigh, bool all) {
   collect_bidders(view, all);
+  measure_reach(view, plan);
   weigh(bidders_, all);
   bids_.clear();
   held_.clear();
@@ -103,10 +107,19 @@ void HadarAuction::add_bid(const View& view, Gang held, const HadarBidder& bidde
                .worth = {}};
   const std::size_t first = worths_.size();
   for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
-    const bool can_run = (view.jobs.types[job] & type_bit(type)) != 0;
-    for (std::size_t tier = 0; tier < kTiers; ++tier) {
-      const bool exists = can_run && Tier(tier) >= view.speed.best_tier(gpus);
-      worths_.push_back(exists ? worth(bidder, gpus, rate(type, Tier(tier)), {}) : 0);
+    std::array<double, kTiers> rates{};
+    if ((view.jobs.types[job] & type_bit(type)) != 0) {
+      for (auto tier = static_cast<std::size_t>(view.speed.best_tier(gpus)); tier < kTiers;
+           ++tier) {
+        rates[tier] = rate(type, Tier(tier));
+      }
+    }
+    double best = 0;
+    for (std::size_t tier = 0; tier < kTiers && bid.task_gpus == 1; ++tier) {
+      if (gpus <= reach_[type][tier]) best = std::max(best, rates[tier]);
+    }
+    for (double here : rates) {
+      worths_.push_back(worth(bidder, gpus, here, -to_move_on_s(bidder, here, best)));
     }
   }
   bid.worth = std::span(worths_).subspan(first);
@@ -116,7 +129,7 @@ void HadarAuction::add_bid(const View& view, Gang held, const HadarBidder& bidde
     for (Slice slice : held) {
       slowest = std::min(slowest, rate(view.cluster.node_type[slice.node], tier));
     }
-    bid.held_worth = worth(bidder, gpus, slowest, options_.switch_cost);
+    bid.held_worth = worth(bidder, gpus, slowest, to_seconds(options_.switch_cost));
     const std::size_t first_held = held_.size();
     held_.insert(held_.end(), held.begin(), held.end());
     bid.held = Gang(held_).subspan(first_held);
@@ -129,11 +142,33 @@ void HadarAuction::add_bid(const View& view, Gang held, const HadarBidder& bidde
 // once if the job ends sooner. A job that waits must start some time, so it is not charged for
 // that.
 double HadarAuction::worth(const HadarBidder& bidder, std::uint32_t gpus, double rate,
-                           Duration saved) const {
+                           double saved_s) const {
   if (!(rate > 0)) return 0;
   const double running_s =
       std::min(to_seconds(options_.round), to_seconds(bidder.remaining) / rate);
-  return bidder.weight * gpus * rate * (running_s + to_seconds(saved)) / running_s;
+  return std::max(0.0, bidder.weight * gpus * rate * (running_s + saved_s) / running_s);
+}
+
+// Who begins where it is slower than it could be on that type, and does not end within the round, will
+// want to move, and pays a switch then for the part of its speed that it gains: in seconds at the rate
+// that it has there. (ours)
+double HadarAuction::to_move_on_s(const HadarBidder& bidder, double rate, double best) const {
+  const bool will_move =
+      rate > 0 && rate < best && to_seconds(bidder.remaining) / rate > to_seconds(options_.round);
+  return will_move ? to_seconds(options_.switch_cost) * (best / rate - 1) : 0;
+}
+
+// The largest gang that each type could have at each tier with the GPUs that are up, were they idle.
+void HadarAuction::measure_reach(const View& view, const Plan& plan) {
+  reach_.resize(view.cluster.type_names.size());
+  const auto up = [&](NodeId node) { return plan.free().capacity(node); };
+  for (GpuTypeId type : ids<GpuTypeId>(reach_.size())) {
+    for (Tier tier : {Tier::kNode, Tier::kRack, Tier::kSpine}) {
+      reach_[type][static_cast<std::size_t>(tier)] =
+          most_in_domain(view.cluster, tier, type_bit(type), up);
+    }
+    reach_[type][0] = reach_[type][static_cast<std::size_t>(Tier::kNode)];
+  }
 }
 
 // Every job runs, and none could have anything better.

@@ -20,6 +20,7 @@
 #include "fairlead/policy/policy.h"
 #include "fairlead/policy/registry.h"
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -76,7 +77,9 @@ class HadarAuction {
   void collect_bids(const View& view, const Plan& plan, const Weigh& weigh, bool all);
   void add_bid(const View& view, Gang held, const HadarBidder& bidder);
   void sort_bids();
-  double worth(const HadarBidder& bidder, std::uint32_t gpus, double rate, Duration saved) const;
+  void measure_reach(const View& view, const Plan& plan);
+  double worth(const HadarBidder& bidder, std::uint32_t gpus, double rate, double saved_s) const;
+  double to_move_on_s(const HadarBidder& bidder, double rate, double best) const;
   bool all_are_content() const;
   void collect_free(const View& view, const Plan& plan, bool all);
   void set_prices(const View& view);
@@ -92,6 +95,7 @@ class HadarAuction {
   std::vector<HadarBidder> bidders_;
   std::vector<HadarBid> bids_, sorted_bids_;
   std::vector<Rank> order_;
+  IdVector<GpuTypeId, std::array<std::uint32_t, kTiers>> reach_;
   std::vector<double> worths_;           // the bids point here
   std::vector<Slice> held_;              // and here
   std::vector<std::uint32_t> capacity_;  // by type: GPUs on nodes that are up
