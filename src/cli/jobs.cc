@@ -1,11 +1,9 @@
-// `fairlead logs | why | cancel | hold | release`: about single jobs.
+// `fairlead logs | cancel | hold | release`: about single jobs.
 
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/daemon.h"
 #include "fairlead/cli/follow.h"
-#include "fairlead/cli/kubernetes.h"
 #include "fairlead/cli/live_text.h"
-#include "fairlead/report/table.h"
 
 #include <fmt/format.h>
 
@@ -30,17 +28,6 @@ Status logs(const JobFlags& flags) {
   if (!flags.follows) return print_log(job);
   FL_TRY_ASSIGN(ended, follow_job(flags.socket, job));
   fmt::print(stderr, "fairlead: {}\n", end_text(ended));
-  return {};
-}
-
-Status why(const JobFlags& flags) {
-  FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
-  FL_TRY_ASSIGN(id, daemon.job_named(flags.job));
-  FL_TRY_ASSIGN(answer, daemon.get(job_target(id, "why")));
-  if (!answer.is_object() || !answer.contains("lines") || !answer["lines"].is_array())
-    return run_error("the fairlead daemon's answer has no lines");
-  for (const auto& line : answer["lines"])
-    if (line.is_string()) fmt::print("{}\n", printable(line.get<std::string>()));
   return {};
 }
 
@@ -76,27 +63,6 @@ Command add_logs(CLI::App& root) {
   add_socket_flag(*app, flags->socket);
   app->footer("Example:\n  fairlead logs -f 12\n");
   return {app, [flags] { return logs(*flags); }};
-}
-
-Command add_why(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("why", "Say why a job waits, or has moved or ended");
-  const auto flags = std::make_shared<JobFlags>();
-  app->add_option("JOB", flags->job, kJobHelp)->required();
-  add_socket_flag(*app, flags->socket);
-  const auto cluster = std::make_shared<KubernetesFlags>();
-  cluster->name_space = "fairlead";
-  app->add_option("--context", cluster->context, "of the kubeconfig, for a Job on Kubernetes");
-  app->add_option("--namespace", cluster->name_space, "of the scheduler there")
-      ->capture_default_str();
-  app->add_option("--http", cluster->http,
-                  "where it answers (serve --http), in place of its pod through the API server")
-      ->type_name("ADDRESS:PORT");
-  app->footer(
-      "Examples:\n  fairlead why 12\n  fairlead why vision/train    (a Job on Kubernetes)\n");
-  return {app, [flags, cluster] {
-            const bool is_on_kubernetes = flags->job.find('/') != std::string::npos;
-            return is_on_kubernetes ? why_on_kubernetes(*cluster, flags->job) : why(*flags);
-          }};
 }
 
 std::vector<Command> add_job_actions(CLI::App& root) {

@@ -1,0 +1,176 @@
+#include "fairlead/replay/past.h"
+
+#include "fairlead/base/overloaded.h"
+#include "fairlead/policy/kit/no_place.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace fairlead {
+
+void HeldByOrder::add(std::size_t rank, std::int64_t gpus) {
+  while (rank + 1 >= tree_.size()) {  // twice as many: the new last node is the sum of all
+    const std::size_t size = tree_.size() - 1;
+    tree_.resize(2 * std::max<std::size_t>(size, 1) + 1);
+    tree_.back() = total_;
+  }
+  total_ += gpus;
+  for (std::size_t i = rank + 1; i < tree_.size(); i += i & -i) tree_[i] += gpus;
+}
+
+std::int64_t HeldByOrder::after(std::size_t rank) const {
+  std::int64_t up_to = 0;
+  for (std::size_t i = std::min(rank + 1, tree_.size() - 1); i > 0; i -= i & -i) up_to += tree_[i];
+  return total_ - up_to;
+}
+
+Status Past::add_node(const record::Node& node) {
+  const Cluster::NodeRow row = {.name = node.name,
+                                .type = node.type,
+                                .host = node.host,
+                                .rack = node.rack,
+                                .gpus = node.gpus};
+  if (!tables_.cluster.can_add(row))
+    return input_error("no cluster can have the node {}", node.name);
+  return {};
+}
+
+Status Past::apply(const Record& record) {
+  if (const auto* node = std::get_if<record::Node>(&record.what)) FL_TRY(add_node(*node));
+  const auto lose = [&](JobId job) {
+    if (tables_.jobs.state[job] == JobState::kRunning) hold(job, tables_.jobs.last_gang(job), -1);
+  };
+  std::visit(
+      Overloaded{
+          [&](const record::Run& run) {
+            policy_ = run.policy;
+            options_ = run.options;
+            habits_ = habits_of(policy_, options_);
+            held_by_order_.resize(run.gpu_types.size());
+          },
+          [&](const OneOf<record::Finished, record::Failed, record::Cancelled, record::Evicted,
+                          record::Stop, record::StartFailed> auto& what) { lose(what.job); },
+          [](const auto&) {},
+      },
+      record.what);
+  tables_.apply(record);
+  std::visit(Overloaded{
+                 [&](const record::User&) { held_.push_back(0); },
+                 [&](const record::Node&) {
+                   if (free_) free_->add_node();
+                   fits_.clear();
+                 },
+                 [&](const record::Arrived& arrived) { come(arrived.asked.job); },
+                 [&](const record::Place& place) { hold(place.job, place.gang, 1); },
+                 [&](const OneOf<record::GpusDown, record::GpusUp, record::Closed,
+                                 record::Uncordoned> auto& what) {
+                   if (!free_) free_.emplace(tables_.cluster);
+                   const std::uint64_t usable = tables_.nodes[what.node].usable();
+                   free_->set_gpus(what.node, static_cast<std::uint32_t>(std::popcount(usable)));
+                   fits_.clear();
+                 },
+                 [](const auto&) {},
+             },
+             record.what);
+  return {};
+}
+
+void Past::come(JobId job) {
+  if (!free_) free_.emplace(tables_.cluster);
+  order_.grow_to(job) = came_++;
+}
+
+void Past::hold(JobId job, Gang gang, int sign) {
+  for (Slice slice : gang) {
+    if (sign > 0) free_->take(slice.node, slice.gpus);
+    if (sign < 0) free_->give(slice.node, slice.gpus);
+    held_by_order_[tables_.cluster.node_type[slice.node]].add(order_[job], sign * slice.gpus);
+    held_[tables_.jobs.user[job]] += sign * slice.gpus;
+  }
+  fits_.clear();
+}
+
+std::int64_t Past::down(TypeMask types) const {
+  std::int64_t down = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(tables_.cluster.type_names.size())) {
+    if ((types & type_bit(type)) == 0) continue;
+    down += std::int64_t{tables_.cluster.type_gpus[type]} - free_->capacity(type);
+  }
+  return down;
+}
+
+GangAsked Past::wanted(JobId job) const {
+  const Jobs& jobs = tables_.jobs;
+  return {habits_.smallest ? jobs.gpus_min[job] : jobs.gpus[job], jobs.task_gpus[job]};
+}
+
+std::int64_t Past::held_later(JobId job) const {
+  std::int64_t held = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(held_by_order_.size())) {
+    if ((tables_.jobs.types[job] & type_bit(type)) != 0)
+      held += held_by_order_[type].after(order_[job]);
+  }
+  return held;
+}
+
+bool Past::is_patient(Time since) const {
+  return tables_.now - since < habits_.near + habits_.near;
+}
+
+Placement Past::placement_of(JobId job, Time since) const {
+  if (habits_.near.ms > 0) {  // by how long it waits: one node, one rack, anywhere
+    const Duration waits = tables_.now - since;
+    if (waits < habits_.near) return Placement::kConsolidate;
+    return waits < habits_.near + habits_.near ? Placement::kRack : Placement::kBestFit;
+  }
+  const bool has_node = wanted(job).gpus <= tables_.cluster.node_gpus_max;
+  return habits_.one_node && has_node ? Placement::kConsolidate : habits_.placement;
+}
+
+Past::Kind Past::kind_of(JobId job, Time since) const {
+  const GangAsked gang = wanted(job);
+  return {gang.gpus, gang.task_gpus, tables_.jobs.types[job], placement_of(job, since)};
+}
+
+Fit Past::fit(JobId job, Time since) {
+  if (free_->of(tables_.jobs.types[job]) < wanted(job).gpus) return Fit::kTooFew;
+  const Kind kind = kind_of(job, since);
+  const auto found = fits_.find(kind);
+  if (found != fits_.end()) return found->second;
+  return fits_.emplace(kind, fit_of(*free_, kind)).first->second;
+}
+
+bool Past::fitted(JobId job, Time since) const {
+  return free_before_->of(tables_.jobs.types[job]) >= wanted(job).gpus &&
+         fit_of(*free_before_, kind_of(job, since)) == Fit::kFits;
+}
+
+Fit Past::fit_of(const FreeIndex& free, const Kind& kind) const {
+  const auto& [gpus, task_gpus, types, placement] = kind;
+  if (!habits_.one_type) return fit_of_types(free, {gpus, task_gpus}, types, placement);
+  Fit best = Fit::kNever;
+  for (GpuTypeId type : ids<GpuTypeId>(tables_.cluster.type_names.size())) {
+    const TypeMask only = types & type_bit(type);
+    if (only == 0) continue;
+    const Fit fit = fit_of_types(free, {gpus, task_gpus}, only, placement);
+    if (fit == Fit::kFits) return fit;
+    if (fit != Fit::kNever) best = Fit::kScattered;
+  }
+  return best;
+}
+
+Fit Past::fit_of_types(const FreeIndex& free, GangAsked gang, TypeMask types,
+                       Placement placement) const {
+  const bool counts = placement == Placement::kCount || placement == Placement::kFirstFit ||
+                      placement == Placement::kBestFit || placement == Placement::kSpread;
+  if (counts && gang.task_gpus == 1 && free.of(types) >= gang.gpus) return Fit::kFits;
+  for (GpuTypeId type : ids<GpuTypeId>(tables_.cluster.type_names.size())) {
+    if ((types & type_bit(type)) == 0) continue;
+    if (!free.first(type, gang.gpus, free.everywhere()).is_none()) return Fit::kFits;
+  }
+  const NoPlace found = why_no_place(placement, tables_.cluster, free, gang, types);
+  if (found.why == Misfit::kNone) return Fit::kFits;
+  return found.never ? Fit::kNever : Fit::kScattered;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,98 @@
+// The state of a recorded run at each moment of it, as far as it explains why a job waits: the tables,
+// which GPUs are free, and which of those that are not are held by jobs that came later.
+//
+// A record costs O(slices x log jobs). REQUIRES: what a CheckedJournal lets through.
+#pragma once
+
+#include "fairlead/base/result.h"
+#include "fairlead/engine/tables.h"
+#include "fairlead/model/free_index.h"
+#include "fairlead/replay/habits.h"
+
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+namespace fairlead {
+
+// GPUs held by jobs, by the order in which the jobs came.
+class HeldByOrder {
+ public:
+  void add(std::size_t rank, std::int64_t gpus);
+  std::int64_t after(std::size_t rank) const;  // of later ranks
+
+ private:
+  std::vector<std::int64_t> tree_ = {
+      0};  // a Fenwick tree, from 1; its size is a power of 2, plus 1
+  std::int64_t total_ = 0;
+};
+
+// How a gang that waits fits into what is free.
+enum class Fit : std::uint8_t {
+  kFits,
+  kTooFew,     // not enough GPUs of its types are free
+  kScattered,  // enough are free, but not as its policy would have them
+  kNever,      // as its policy would have them, the cluster does not have enough
+};
+
+class Past {
+ public:
+  Past() : tables_{Cluster()} {}
+  Past(const Past&) = delete;
+  Past& operator=(const Past&) = delete;
+
+  // Error: no cluster can have this node.
+  Status apply(const Record& record);
+
+  const Tables& tables() const { return tables_; }
+  const Habits& habits() const { return habits_; }
+  const std::string& policy() const { return policy_; }
+  const std::string& options() const { return options_; }
+
+  // A job has come, or GPUs have gone. REQUIRED by all below.
+  bool has_come() const { return free_.has_value(); }
+  const FreeIndex& free() const { return *free_; }
+  // GPUs of these types that are gone or closed.
+  std::int64_t down(TypeMask types) const;
+  // The smallest gang that the policy would start the job with.
+  GangAsked wanted(JobId job) const;
+  // Its policy wants GPUs near to each other for a job that has waited since then.
+  bool is_patient(Time since) const;
+  // Held by jobs that came later, of the types that the job can run on.
+  std::int64_t held_later(JobId job) const;
+  bool came_later(JobId job, JobId than) const { return order_[job] > order_[than]; }
+  std::int64_t held_by(UserId user) const { return held_[user]; }
+  // As it is now, for fitted().
+  void keep_free() { free_before_ = free_; }
+  // Whether the job would have fitted at the last keep_free(). `since`: when it began to wait.
+  bool fitted(JobId job, Time since) const;
+  // O(1) where counting GPUs will do; else a placement, O(nodes), once for each kind of gang while the
+  // same GPUs are free. `since`: when the job began to wait.
+  Fit fit(JobId job, Time since);
+
+ private:
+  using Kind = std::tuple<std::uint32_t, std::uint32_t, TypeMask, Placement>;
+  Status add_node(const record::Node& node);
+  void come(JobId job);
+  void hold(JobId job, Gang gang, int sign);
+  Kind kind_of(JobId job, Time since) const;
+  Placement placement_of(JobId job, Time since) const;
+  Fit fit_of(const FreeIndex& free, const Kind& kind) const;
+  Fit fit_of_types(const FreeIndex& free, GangAsked gang, TypeMask types,
+                   Placement placement) const;
+
+  Tables tables_;
+  Habits habits_;
+  std::string policy_;
+  std::string options_;
+  std::optional<FreeIndex> free_;
+  std::optional<FreeIndex> free_before_;
+  IdVector<JobId, std::size_t> order_;  // in which jobs came
+  std::size_t came_ = 0;
+  IdVector<GpuTypeId, HeldByOrder> held_by_order_;
+  IdVector<UserId, std::int64_t> held_;
+  std::map<Kind, Fit> fits_;  // of what is free now
+};
+
+}  // namespace fairlead

@@ -1,0 +1,54 @@
+#include "fairlead/replay/wait_cause.h"
+
+#include <algorithm>
+
+namespace fairlead {
+namespace {
+
+// By the number of the cause.
+constexpr std::array<WaitCauseInfo, kWaitCauses> kInfos = {{
+    {"full", "GPUs it can use were with jobs that came first"},
+    {"passed", "jobs that came later went first"},
+    {"share", "its user had its share, so others went first"},
+    {"scattered", "enough GPUs were free, but too scattered"},
+    {"kept", "it fitted; GPUs were kept for a larger job"},
+    {"round", "it fitted, and waited for the next round"},
+    {"timer", "it still waited for GPUs nearer together"},
+    {"home", "others had their turn on the GPUs it is kept on"},
+    {"turn", "others had their turn, one at a time"},
+    {"quota", "its group had all the GPUs of its quota"},
+    {"down", "GPUs that it needed were down"},
+    {"retry", "its start had failed, and was tried again later"},
+    {"held", "its user held it back"},
+    {"never", "no part of the cluster is large enough for it"},
+    {"unexplained", "it fitted, and nothing says why it did not run"},
+}};
+
+}  // namespace
+
+const WaitCauseInfo& wait_cause_info(WaitCause cause) {
+  return kInfos[static_cast<std::size_t>(cause)];
+}
+
+Duration CauseTimes::total() const {
+  Duration total;
+  for (Duration time : times) total += time;
+  return total;
+}
+
+WaitCause CauseTimes::main() const {
+  return static_cast<WaitCause>(std::ranges::max_element(times) - times.begin());
+}
+
+double CauseTimes::explained() const {
+  const Duration all = total();
+  if (all.ms == 0) return 1;
+  return 1 - to_seconds(of(WaitCause::kUnexplained)) / to_seconds(all);
+}
+
+CauseTimes& CauseTimes::operator+=(const CauseTimes& more) {
+  for (std::size_t i = 0; i < times.size(); ++i) times[i] += more.times[i];
+  return *this;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,238 @@
+// The cause of each moment of a wait.
+
+#include "fairlead/base/overloaded.h"
+#include "fairlead/replay/waits.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace fairlead {
+namespace {
+
+std::vector<std::int64_t> difference(std::vector<std::int64_t> now,
+                                     const std::vector<std::int64_t>& before) {
+  for (std::size_t i = 0; i < before.size(); ++i) now[i] -= before[i];
+  return now;
+}
+
+}  // namespace
+
+void Waits::on_place(const record::Place& place) {
+  const JobId job = place.job;
+  const Tables& tables = past_.tables();
+  std::size_t i = 0;
+  for (Slice slice : place.gang) {
+    sums_.hold(tables.jobs.user[job], tables.cluster.node_type[slice.node], slice.gpus, now_);
+    const std::uint64_t mask = place.gpu_masks[i++];
+    for (JobId other : detailed_) {
+      Watched& watched = *watched_[other];
+      const bool took = std::ranges::any_of(watched.lost, [&](const auto& lost) {
+        return lost.first == slice.node && (lost.second & mask) != 0;
+      });
+      if (took && watched.since == now_ && watched.stopped_for.is_none() && other != job)
+        watched.stopped_for = job;
+    }
+  }
+  if (place.copy > 0) return;
+  const Time since = since_[job];
+  placed_.push_back({job, is_pending_ && since < now_ && !past_.fitted(job, since)});
+  end_wait(job);
+  for (JobId other : detailed_) {
+    if (waiting_.contains(other) && past_.came_later(job, other))
+      jobs_[watched_[other]->row].passed_by.insert(job);
+  }
+}
+
+void Waits::on_note(const Note& note) {
+  const NoteFields fields = fields_of(note);
+  if (fields.job.is_none()) {
+    if (users_.has(fields.user)) on_user_note(fields.user, note);
+    return;
+  }
+  Watched* watched = watched_.has(fields.job) ? watched_[fields.job].get() : nullptr;
+  if (watched == nullptr) return;
+  std::visit(Overloaded{
+                 [&](const OneOf<note::NodeTimer, note::RackTimer> auto& timer) {
+                   watched->timer = now_ + timer.left;
+                 },
+                 [&](const note::MadeRoom& made) { watched->stopped_for = made.stopped_for; },
+                 [&](const auto&) {
+                   if (watched->details) watched->notes[note.index()] = fields;
+                 },
+             },
+             note);
+}
+
+void Waits::on_user_note(UserId user, const Note& note) {
+  UserNotes& notes = users_[user];
+  std::visit(Overloaded{
+                 [&](const note::Debt& debt) {
+                   notes.debt = debt.behind;
+                   notes.all[note.index()] = fields_of(note);
+                 },
+                 [&](const note::Entitlement& due) { notes.due[due.type] = due.gpus; },
+                 [](const auto&) {},
+             },
+             note);
+}
+
+// The most free GPUs of one node.
+std::uint32_t Waits::together(TypeMask types) const {
+  const FreeIndex& free = past_.free();
+  std::uint32_t most = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(past_.tables().cluster.type_names.size())) {
+    if ((types & type_bit(type)) == 0) continue;
+    const NodeId node = free.freest(type, free.everywhere());
+    if (!node.is_none()) most = std::max(most, free.on(node));
+  }
+  return most;
+}
+
+// The first that came later than the job and was started at this moment; none if none was.
+JobId Waits::later_placed(JobId job) const {
+  const auto later = std::ranges::find_if(
+      placed_, [&](const Placed& placed) { return past_.came_later(placed.job, job); });
+  return later == placed_.end() ? JobId::none() : later->job;
+}
+
+// The state of this moment lasts until `to`.
+void Waits::judge(Watched& watched, Time to) {
+  std::optional<WaitCause> cause = verdict(watched);
+  std::optional<Open>& open = watched.open;
+  const bool goes_on = open && open->cause == cause &&
+                       (cause || resolved(*open, watched.job).first == WaitCause::kUnexplained);
+  if (!goes_on) {
+    if (open) close_piece(watched);
+    open = Open{.from = now_, .cause = cause, .other = {}, .acted = !placed_.empty(), .sums = {}};
+    open->other = later_placed(watched.job);
+    if (watched.details) open->sums = sums_.up_to(now_, past_.tables().jobs.types[watched.job]);
+  }
+  if (watched.details)
+    open->hole = std::max(open->hole, together(past_.tables().jobs.types[watched.job]));
+  is_pending_ |= !cause.has_value();
+  jobs_[watched.row].causes.of(cause.value_or(WaitCause::kUnexplained)) += to - now_;
+}
+
+// None: it fits, and what is started next says why it did not run.
+std::optional<WaitCause> Waits::verdict(const Watched& watched) {
+  const JobId job = watched.job;
+  const Tables& tables = past_.tables();
+  if (tables.jobs.state[job] == JobState::kHeld) {
+    return tables.held_until.at(job) == Time::never() ? WaitCause::kHeld : WaitCause::kRetry;
+  }
+  const bool is_patient = watched.timer > now_;
+  switch (past_.fit(job, watched.since)) {
+    case Fit::kTooFew:
+      return verdict_of_too_few(job);
+    case Fit::kNever:
+      return WaitCause::kNever;
+    case Fit::kScattered:
+      return is_patient || past_.is_patient(watched.since) ? WaitCause::kTimer
+                                                           : WaitCause::kScattered;
+    case Fit::kFits:
+      break;
+  }
+  if (is_patient) return WaitCause::kTimer;
+  if (is_over_quota(job)) return WaitCause::kQuota;
+  if (home_is_taken(job)) return WaitCause::kHome;
+  if (past_.habits().one_at_a_time && !past_.free().all_free()) return WaitCause::kTurn;
+  return std::nullopt;
+}
+
+WaitCause Waits::verdict_of_too_few(JobId job) const {
+  const TypeMask types = past_.tables().jobs.types[job];
+  const std::int64_t gpus = past_.wanted(job).gpus;
+  const std::int64_t free = past_.free().of(types);
+  if (free + past_.held_later(job) >= gpus) {
+    return has_its_share(past_.tables().jobs.user[job]) ? WaitCause::kShare : WaitCause::kPassed;
+  }
+  return free + past_.down(types) >= gpus ? WaitCause::kDown : WaitCause::kFull;
+}
+
+// By what the policy noted of it.
+bool Waits::has_its_share(UserId user) const {
+  const UserNotes& notes = users_[user];
+  if (notes.debt) return notes.debt->gpu_ms < 0;
+  if (notes.due.empty()) return false;
+  std::int64_t due = 0;  // thousandths of GPUs
+  for (const auto& [type, gpus] : notes.due) due += gpus.steps;
+  return due > 0 && past_.held_by(user) * 1000 >= due;
+}
+
+bool Waits::is_over_quota(JobId job) const {
+  const Users& users = past_.tables().users;
+  const UserId user = past_.tables().jobs.user[job];
+  const std::int64_t quota = users.quota_of(user);
+  if (quota == 0) return false;
+  std::int64_t held = past_.wanted(job).gpus;
+  for (UserId other : ids<UserId>(users.size()))
+    if (users.group_of(other) == users.group_of(user)) held += past_.held_by(other);
+  return held > quota;
+}
+
+// It is kept where it ran, and there is no room.
+bool Waits::home_is_taken(JobId job) const {
+  return past_.habits().goes_home &&
+         std::ranges::any_of(past_.tables().jobs.last_gang(job),
+                             [&](Slice slice) { return past_.free().on(slice.node) < slice.gpus; });
+}
+
+// The cause of a piece in which the job fitted, by what was started at this moment.
+std::pair<WaitCause, JobId> Waits::resolved(const Open& open, JobId job) const {
+  const bool is_within_round =
+      !open.acted && !placed_.empty() && now_ - open.from <= past_.habits().round;
+  if (is_within_round) {
+    if (std::ranges::find(placed_, job, &Placed::job) != placed_.end())
+      return {WaitCause::kRound, {}};
+    const JobId later = later_placed(job);
+    return {later.is_none() ? WaitCause::kRound : WaitCause::kPassed, later};
+  }
+  for (const Placed& placed : placed_)
+    if (placed.lacked_room && placed.job != job) return {WaitCause::kKept, placed.job};
+  if (!open.other.is_none()) return {WaitCause::kPassed, open.other};
+  return {WaitCause::kUnexplained, {}};
+}
+
+void Waits::close_piece(Watched& watched) {
+  Open& open = *watched.open;
+  JobWaits& job = jobs_[watched.row];
+  const Duration length = now_ - open.from;
+  WaitPiece piece{.from = open.from, .to = now_, .causes = {}};
+  WaitCause cause = WaitCause::kUnexplained;
+  if (open.cause) {
+    cause = *open.cause;
+  } else {
+    std::tie(cause, piece.other) = resolved(open, watched.job);
+    job.causes.of(WaitCause::kUnexplained) = job.causes.of(WaitCause::kUnexplained) - length;
+    job.causes.of(cause) += length;
+  }
+  if (watched.details && length.ms > 0) {
+    piece.causes.of(cause) = length;
+    const UserId user = past_.tables().jobs.user[watched.job];
+    const GpuSums::Sums sums = sums_.up_to(now_, past_.tables().jobs.types[watched.job]);
+    piece.facts = {.free_gpu_ms = difference(sums.free, open.sums.free),
+                   .hole = open.hole,
+                   .held_gpu_ms = difference(sums.held, open.sums.held),
+                   .noted = watched.notes};
+    for (const auto& [kind, fields] : users_[user].all) piece.facts.noted[kind] = fields;
+    const bool joins = !watched.pieces.empty() && watched.pieces.back().cause() == cause &&
+                       watched.pieces.back().other == piece.other;
+    if (joins) watched.pieces.back().add(piece);
+    if (!joins) watched.pieces.push_back(std::move(piece));
+  }
+  watched.open.reset();
+}
+
+void Waits::close_wait(Watched& watched) {
+  if (watched.open) close_piece(watched);
+  watched.lost.clear();
+  if (watched.pieces.empty()) return;
+  jobs_[watched.row].waits.push_back({.from = watched.since,
+                                      .to = now_,
+                                      .begin = watched.begin,
+                                      .stopped_for = watched.stopped_for,
+                                      .pieces = std::move(watched.pieces)});
+  watched.pieces.clear();
+}
+
+}  // namespace fairlead

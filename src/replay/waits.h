@@ -1,0 +1,137 @@
+// Why jobs of a recorded run waited: each wait in pieces, with one main cause each.
+//
+// A wait is a time without GPUs: from a submission, or the loss of a gang, to the next placement or the
+// end of the job. Its pieces follow one another without gaps, so the waits of a job that is done add up
+// to its queue_s. The cause of a moment is judged by what was free then (replay/past.h), by what the
+// policy noted and, where the job fitted, by what was started next.
+//
+// A record costs what it costs Past, a moment O(jobs that are watched and wait).
+#pragma once
+
+#include "fairlead/journal/journal.h"
+#include "fairlead/replay/gpu_sums.h"
+#include "fairlead/replay/past.h"
+#include "fairlead/replay/wait_piece.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace fairlead {
+
+enum class WaitBegin : std::uint8_t { kSubmitted, kStopped, kHeldBack, kEvicted, kStartFailed };
+
+struct Wait {
+  Time from;
+  Time to;
+  WaitBegin begin = WaitBegin::kSubmitted;
+  JobId stopped_for{};  // as the policy notes, or who got its GPUs then; none: not known
+  std::vector<WaitPiece> pieces{};
+};
+
+struct JobWaits {
+  JobId job;
+  CauseTimes causes{};
+  std::vector<Wait> waits{};    // that lasted; empty unless asked for
+  std::set<JobId> passed_by{};  // those that came later and were placed meanwhile; likewise
+};
+
+// What is wanted of a job.
+enum class Watch : std::uint8_t { kNot, kTimes, kPieces };
+
+class Waits : public RecordSink {
+ public:
+  using Watches = std::function<Watch(const JobSpec&)>;
+  // `watches` is asked as a job arrives.
+  explicit Waits(Watches watches) : watches_(std::move(watches)) {}
+
+  // REQUIRES: what a CheckedJournal lets through.
+  void on(const Record& record) override;
+
+  // Error: no cluster can have these nodes. REQUIRES of all below: it is none, and End was passed.
+  const Status& status() const { return status_; }
+  const std::vector<JobWaits>& jobs() const { return jobs_; }  // in the order of their arrival
+  const Past& past() const { return past_; }
+  Duration work(JobId job) const { return work_[job]; }
+  Time end() const { return now_; }
+
+ private:
+  // The piece that a job is in. One without a cause gets it when something is started next.
+  struct Open {
+    Time from;
+    std::optional<WaitCause> cause;
+    JobId other;         // that came later, and was started as this began
+    bool acted = false;  // something was started then
+    std::uint32_t hole = 0;
+    GpuSums::Sums sums;
+  };
+  struct Watched {
+    JobId job;
+    std::size_t row = 0;  // of jobs_
+    bool details = false;
+    Time since;
+    WaitBegin begin = WaitBegin::kSubmitted;
+    Time timer;  // until then its policy waits for GPUs nearer together
+    std::optional<Open> open{};
+    std::vector<WaitPiece> pieces{};
+    std::vector<std::pair<NodeId, std::uint64_t>> lost{};  // its GPUs, if it was stopped now
+    JobId stopped_for{};
+    LastNotes notes{};
+  };
+  struct Placed {
+    JobId job;
+    bool lacked_room;  // it waited, and did not fit until now; only where is_pending_
+  };
+  struct UserNotes {
+    std::optional<GpuTime> debt;
+    std::map<GpuTypeId, note::Thousandths> due;
+    LastNotes all;
+  };
+
+  void move_on(Time to);
+  void before(const Record& record);
+  void after(const Record& record);
+  void come(const JobSpec& asked);
+  void begin_wait(JobId job, WaitBegin begin);
+  void end_wait(JobId job);
+  void leave(JobId job);
+  void on_place(const record::Place& place);
+  void on_note(const Note& note);
+  void on_user_note(UserId user, const Note& note);
+  void lose_gang(JobId job);
+
+  void judge(Watched& watched, Time to);
+  std::optional<WaitCause> verdict(const Watched& watched);
+  WaitCause verdict_of_too_few(JobId job) const;
+  bool has_its_share(UserId user) const;
+  bool is_over_quota(JobId job) const;
+  bool home_is_taken(JobId job) const;
+  JobId later_placed(JobId job) const;
+  std::pair<WaitCause, JobId> resolved(const Open& open, JobId job) const;
+  void close_piece(Watched& watched);
+  void close_wait(Watched& watched);
+  std::uint32_t together(TypeMask types) const;
+
+  const Watches watches_;
+  Past past_;
+  Status status_;
+  Time now_;
+  std::vector<JobWaits> jobs_;
+  IdVector<JobId, std::unique_ptr<Watched>> watched_;  // null: it is not, or is done
+  std::set<JobId> waiting_;                            // of these
+  std::set<JobId> detailed_;                           // of these
+  std::vector<JobId> ending_;                          // their waits, at this moment
+  std::vector<JobId> leaving_;                         // are done, at this moment
+  std::vector<Placed> placed_;                         // at this moment
+  IdVector<JobId, Time> since_;                        // any job waits; never: it does not
+  IdVector<JobId, Duration> work_;
+  IdVector<UserId, UserNotes> users_;
+  GpuSums sums_;
+  bool is_pending_ = false;  // before this moment some job fitted, and it is not known why it waits
+};
+
+}  // namespace fairlead

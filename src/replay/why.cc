@@ -1,0 +1,125 @@
+#include "fairlead/replay/why.h"
+
+#include "fairlead/base/overloaded.h"
+#include "fairlead/journal/checked_journal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+namespace fairlead {
+namespace {
+
+std::filesystem::path journal_of(const std::string& recorded) {
+  std::filesystem::path path = recorded;
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) path /= kJournalName;
+  return path;
+}
+
+// What became of the job of a name.
+class JobFate : public RecordSink {
+ public:
+  JobFate(std::string name, JobWhy& why) : name_(std::move(name)), why_(why) {}
+
+  void on(const Record& record) override {
+    why_.end = why_.status == "pending" ? record.t : why_.end;
+    std::visit(Overloaded{
+                   [&](const record::Arrived& arrived) {
+                     if (arrived.asked.name != name_) return;
+                     why_.job = arrived.asked.job;
+                     why_.status = "pending";
+                     why_.submit = record.t;
+                   },
+                   [&](const record::Rejected& rejected) {
+                     if (rejected.asked.name != name_) return;
+                     why_.instead = fmt::format("rejected: {}", rejected.reason);
+                     why_.status = "rejected";
+                   },
+                   [&](const record::Unsubmitted& later) {
+                     if (later.asked.name != name_) return;
+                     why_.instead = "submitted after the end of the run";
+                     why_.status = "pending";
+                   },
+                   [&](const record::Finished& what) { end(what.job, "finished"); },
+                   [&](const record::Failed& what) { end(what.job, "failed"); },
+                   [&](const record::Cancelled& what) { end(what.job, "cancelled"); },
+                   [](const auto&) {},
+               },
+               record.what);
+  }
+
+ private:
+  void end(JobId job, std::string_view status) {
+    if (job == why_.job) why_.status = status;
+  }
+
+  const std::string name_;
+  JobWhy& why_;
+};
+
+Status check(const std::filesystem::path& path, const Waits& waits) {
+  if (waits.status()) return {};
+  return input_error("{}: {}", path.string(), waits.status().error().message);
+}
+
+}  // namespace
+
+Result<JobWhy> why_job(const std::string& recorded, const std::string& name) {
+  const std::filesystem::path path = journal_of(recorded);
+  JobWhy why;
+  JobFate fate(name, why);
+  WaitTotals totals;
+  why.waits = std::make_unique<Waits>(
+      [&](const JobSpec& job) { return job.name == name ? Watch::kPieces : Watch::kNot; });
+  Tee tee({&fate, &totals, why.waits.get()});
+  FL_TRY(read_checked_journal(path, tee));
+  FL_TRY(check(path, *why.waits));
+  if (why.status.empty()) return input_error("{}: there is no such job: {}", path.string(), name);
+  if (why.job.is_none()) return why;
+  why.waited = totals.jobs()[why.job].waited;
+  why.held = totals.jobs()[why.job].held;
+  return why;
+}
+
+double times_waited(const WaitTotals::Job& job) {
+  return to_seconds(job.waited) / to_seconds(std::max(job.work, kLeastWork));
+}
+
+const CauseTimes& RunWhy::causes_of(JobId job) const {
+  return std::ranges::find(waits->jobs(), job, &JobWaits::job)->causes;
+}
+
+Result<RunWhy> why_run(const std::string& recorded, const RunWhyLimits& limits) {
+  const std::filesystem::path path = journal_of(recorded);
+  RunWhy why;
+  FL_TRY(read_checked_journal(path, why.totals));
+  why.longest =
+      why.totals.largest(limits.rows, [](const WaitTotals::Job& job) { return job.waited.ms; });
+  const auto starves = [](const WaitTotals::Job& job) {
+    return job.work.ms > 0 && times_waited(job) > kStarved ? times_waited(job) : 0;
+  };
+  why.starved = why.totals.largest(limits.rows, starves);
+  for (const WaitTotals::Job& job : why.totals.jobs())
+    if (job.came && starves(job) > 0) ++why.starved_jobs;
+  why.one_in = static_cast<std::size_t>(1 + why.totals.job_moments() / limits.job_moments);
+
+  std::set<JobId> listed(why.longest.begin(), why.longest.end());
+  listed.insert(why.starved.begin(), why.starved.end());
+  std::size_t came = 0;
+  std::set<JobId> counted;
+  why.waits = std::make_unique<Waits>([&](const JobSpec& job) {
+    const bool counts = came++ % why.one_in == 0;
+    if (counts) counted.insert(counted.end(), job.job);
+    return counts || listed.contains(job.job) ? Watch::kTimes : Watch::kNot;
+  });
+  FL_TRY(read_checked_journal(path, *why.waits));
+  FL_TRY(check(path, *why.waits));
+  for (const JobWaits& job : why.waits->jobs())
+    if (counted.contains(job.job)) why.causes += job.causes;
+  return why;
+}
+
+}  // namespace fairlead

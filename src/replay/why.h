@@ -1,0 +1,55 @@
+// Why the jobs of a finished run waited, from its journal.
+#pragma once
+
+#include "fairlead/base/result.h"
+#include "fairlead/replay/wait_totals.h"
+#include "fairlead/replay/waits.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+// The waits of one job, and what of the run tells of them.
+struct JobWhy {
+  std::unique_ptr<Waits> waits;  // of this job alone
+  JobId job;                     // none: it never waited, as `instead` says
+  std::string instead;           // "rejected: needs 9 GPUs", empty
+  std::string status;            // "finished", "failed", "pending"
+  Time submit;
+  Time end;  // of the job, or of the run
+  Duration waited;
+  Duration held;
+};
+
+// `recorded`: a result folder, or the journal in it. Errors: it is damaged, or has no such job.
+Result<JobWhy> why_job(const std::string& recorded, const std::string& name);
+
+// Where the waiting of a whole run went.
+struct RunWhy {
+  std::unique_ptr<Waits> waits;
+  WaitTotals totals;
+  // Of one in so many jobs; of all where that is cheap enough.
+  std::size_t one_in = 1;
+  CauseTimes causes;
+  std::vector<JobId> longest;  // jobs that waited most
+  // Those that waited more than kStarved times their work, which counts as kLeastWork at least, by that.
+  std::vector<JobId> starved;
+  std::int64_t starved_jobs = 0;  // not only those
+  // Of one of these jobs.
+  const CauseTimes& causes_of(JobId job) const;
+};
+constexpr double kStarved = 10;
+constexpr Duration kLeastWork = {60'000};
+// How many times its work a job waited. REQUIRES: its work is known.
+double times_waited(const WaitTotals::Job& job);
+
+struct RunWhyLimits {
+  std::size_t rows = 10;                  // of the lists
+  std::int64_t job_moments = 50'000'000;  // beyond that, fewer jobs are looked at
+};
+// Errors: the journal is damaged. Reads it twice.
+Result<RunWhy> why_run(const std::string& recorded, const RunWhyLimits& limits = {});
+
+}  // namespace fairlead
