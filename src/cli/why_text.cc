@@ -1,5 +1,6 @@
 #include "fairlead/cli/why_text.h"
 
+#include "fairlead/base/overloaded.h"
 #include "fairlead/base/time_text.h"
 #include "fairlead/policy/registry.h"
 #include "fairlead/report/json.h"
@@ -8,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace fairlead {
@@ -58,6 +60,41 @@ std::string policy_text(const Past& past) {
                           : fmt::format("{}: {}", past.policy(), entry->summary);
 }
 
+// What a policy noted of a job or its user; empty: nothing that says why it waits.
+std::string note_text(const Note& note) {
+  constexpr double kGpuHour = 3'600'000;
+  return std::visit(
+      Overloaded{
+          [](const note::Queue& queue) { return fmt::format("it is in queue {}", queue.queue); },
+          [](const note::NodeTimer& timer) {
+            return timer.left.ms == 0 ? std::string("it insists on one node no more")
+                                      : "it insists on one node for " + length_text(timer.left);
+          },
+          [](const note::RackTimer& timer) {
+            return timer.left.ms == 0 ? std::string("it insists on one rack no more")
+                                      : "it insists on one rack for " + length_text(timer.left);
+          },
+          [](const note::Pass& pass) {
+            return fmt::format("its pass is {:.2f}; the smallest runs next", pass.pass.value());
+          },
+          [](const note::Payoff& payoff) {
+            return fmt::format("its gang is worth {:.3f} more than its price",
+                               payoff.payoff.value());
+          },
+          [](const note::Debt& debt) {
+            const double hours = static_cast<double>(debt.behind.gpu_ms) / kGpuHour;
+            return fmt::format("its user is {:.2f} GPU-hours {} its share", std::abs(hours),
+                               hours < 0 ? "ahead of" : "behind");
+          },
+          [](const note::Rank& rank) {
+            return fmt::format("{} of all jobs have as much work left",
+                               percent_text(rank.rank.value()));
+          },
+          [](const auto&) { return std::string(); },
+      },
+      note);
+}
+
 // What there was during a piece of a job's wait.
 class PieceText {
  public:
@@ -79,9 +116,8 @@ class PieceText {
     if (const std::string held = held_by(piece, length); !held.empty())
       text += fmt::format("    Instead of it: {}.\n", held);
     for (const auto& [kind, fields] : piece.facts.noted) {
-      const NoteInfo& info = note_info(kind);
-      text += fmt::format("    {} says: {} {} ({}).\n", policy_, info.name,
-                          static_cast<double>(fields.value) / info.scale, info.value);
+      const std::string said = note_text(note_of(kind, fields));
+      if (!said.empty()) text += fmt::format("    {} says: {}.\n", policy_, said);
     }
     return text;
   }
@@ -163,8 +199,9 @@ std::string passers_text(const Waits& waits, const JobWaits& job) {
   }
   constexpr std::size_t kShown = 2;
   return fmt::format(
-      "\nWhile it waited {} that came later went first; {} have less work, {} want fewer GPUs, {} "
-      "are\nof other users: {}.\n",
+      "\nCame later and went first: {} (with less work {}, with fewer GPUs {}, of other users "
+      "{}):\n"
+      "  {}.\n",
       passers.size() == 1 ? "1 job" : fmt::format("{} jobs", passers.size()), shorter, smaller,
       others, list_text(passers.size(), kShown, [&](std::size_t i) {
         return job_text(tables, passers[i]);

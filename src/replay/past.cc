@@ -77,7 +77,9 @@ Status Past::apply(const Record& record) {
 
 void Past::come(JobId job) {
   if (!free_) free_.emplace(tables_.cluster);
-  order_.grow_to(job) = came_++;
+  if (tables_.now != last_came_) ++came_;
+  last_came_ = tables_.now;
+  order_.grow_to(job) = came_;
 }
 
 void Past::hold(JobId job, Gang gang, int sign) {
@@ -90,13 +92,18 @@ void Past::hold(JobId job, Gang gang, int sign) {
   fits_.clear();
 }
 
+std::int64_t Past::usable(TypeMask types) const {
+  std::int64_t usable = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(tables_.cluster.type_names.size()))
+    if ((types & type_bit(type)) != 0) usable += free_->capacity(type);
+  return usable;
+}
+
 std::int64_t Past::down(TypeMask types) const {
-  std::int64_t down = 0;
-  for (GpuTypeId type : ids<GpuTypeId>(tables_.cluster.type_names.size())) {
-    if ((types & type_bit(type)) == 0) continue;
-    down += std::int64_t{tables_.cluster.type_gpus[type]} - free_->capacity(type);
-  }
-  return down;
+  std::int64_t installed = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(tables_.cluster.type_names.size()))
+    if ((types & type_bit(type)) != 0) installed += tables_.cluster.type_gpus[type];
+  return installed - usable(types);
 }
 
 GangAsked Past::wanted(JobId job) const {

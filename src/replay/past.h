@@ -53,7 +53,8 @@ class Past {
   // A job has come, or GPUs have gone. REQUIRED by all below.
   bool has_come() const { return free_.has_value(); }
   const FreeIndex& free() const { return *free_; }
-  // GPUs of these types that are gone or closed.
+  // GPUs of these types, free or not, but for those that are gone or closed; and these.
+  std::int64_t usable(TypeMask types) const;
   std::int64_t down(TypeMask types) const;
   // The smallest gang that the policy would start the job with.
   GangAsked wanted(JobId job) const;
@@ -88,8 +89,10 @@ class Past {
   std::string options_;
   std::optional<FreeIndex> free_;
   std::optional<FreeIndex> free_before_;
-  IdVector<JobId, std::size_t> order_;  // in which jobs came
+  // The moments at which jobs came, numbered.
+  IdVector<JobId, std::size_t> order_;
   std::size_t came_ = 0;
+  Time last_came_ = Time::never();
   IdVector<GpuTypeId, HeldByOrder> held_by_order_;
   IdVector<UserId, std::int64_t> held_;
   std::map<Kind, Fit> fits_;  // of what is free now

@@ -33,7 +33,7 @@ void WaitPiece::add(const WaitPiece& next) {
   add_to(facts.free_gpu_ms, next.facts.free_gpu_ms);
   add_to(facts.held_gpu_ms, next.facts.held_gpu_ms);
   facts.hole = std::max(facts.hole, next.facts.hole);
-  for (const auto& [kind, fields] : next.facts.noted) facts.noted[kind] = fields;
+  facts.noted.insert(next.facts.noted.begin(), next.facts.noted.end());
 }
 
 std::vector<WaitPiece> condensed(const std::vector<WaitPiece>& pieces, std::size_t most) {

@@ -20,7 +20,7 @@ struct WaitFacts {
   std::vector<std::int64_t> free_gpu_ms;  // by GPU type
   std::uint32_t hole = 0;  // the most GPUs of its types that were free on one node at any moment
   std::vector<std::int64_t> held_gpu_ms;  // of its types, by user
-  LastNotes noted;                        // of the job or its user, when it ended
+  LastNotes noted;                        // of the job or its user, as it began
 };
 
 struct WaitPiece {

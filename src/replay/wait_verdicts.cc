@@ -51,14 +51,13 @@ void Waits::on_note(const Note& note) {
   }
   Watched* watched = watched_.has(fields.job) ? watched_[fields.job].get() : nullptr;
   if (watched == nullptr) return;
+  if (watched->details) watched->notes[note.index()] = fields;
   std::visit(Overloaded{
                  [&](const OneOf<note::NodeTimer, note::RackTimer> auto& timer) {
                    watched->timer = now_ + timer.left;
                  },
                  [&](const note::MadeRoom& made) { watched->stopped_for = made.stopped_for; },
-                 [&](const auto&) {
-                   if (watched->details) watched->notes[note.index()] = fields;
-                 },
+                 [](const auto&) {},
              },
              note);
 }
@@ -105,7 +104,11 @@ void Waits::judge(Watched& watched, Time to) {
     if (open) close_piece(watched);
     open = Open{.from = now_, .cause = cause, .other = {}, .acted = !placed_.empty(), .sums = {}};
     open->other = later_placed(watched.job);
-    if (watched.details) open->sums = sums_.up_to(now_, past_.tables().jobs.types[watched.job]);
+    if (watched.details) {
+      open->sums = sums_.up_to(now_, past_.tables().jobs.types[watched.job]);
+      open->noted = watched.notes;
+      open->noted.merge(LastNotes(users_[past_.tables().jobs.user[watched.job]].all));
+    }
   }
   if (watched.details)
     open->hole = std::max(open->hole, together(past_.tables().jobs.types[watched.job]));
@@ -127,6 +130,7 @@ std::optional<WaitCause> Waits::verdict(const Watched& watched) {
     case Fit::kNever:
       return WaitCause::kNever;
     case Fit::kScattered:
+      if (home_is_taken(job)) return WaitCause::kHome;
       return is_patient || past_.is_patient(watched.since) ? WaitCause::kTimer
                                                            : WaitCause::kScattered;
     case Fit::kFits:
@@ -143,9 +147,10 @@ WaitCause Waits::verdict_of_too_few(JobId job) const {
   const TypeMask types = past_.tables().jobs.types[job];
   const std::int64_t gpus = past_.wanted(job).gpus;
   const std::int64_t free = past_.free().of(types);
-  if (free + past_.held_later(job) >= gpus) {
-    return has_its_share(past_.tables().jobs.user[job]) ? WaitCause::kShare : WaitCause::kPassed;
-  }
+  const UserId user = past_.tables().jobs.user[job];
+  const std::int64_t of_others = past_.usable(types) - past_.held_by(user);
+  if (of_others >= gpus && has_its_share(user)) return WaitCause::kShare;
+  if (free + past_.held_later(job) >= gpus) return WaitCause::kPassed;
   return free + past_.down(types) >= gpus ? WaitCause::kDown : WaitCause::kFull;
 }
 
@@ -208,13 +213,11 @@ void Waits::close_piece(Watched& watched) {
   }
   if (watched.details && length.ms > 0) {
     piece.causes.of(cause) = length;
-    const UserId user = past_.tables().jobs.user[watched.job];
     const GpuSums::Sums sums = sums_.up_to(now_, past_.tables().jobs.types[watched.job]);
     piece.facts = {.free_gpu_ms = difference(sums.free, open.sums.free),
                    .hole = open.hole,
                    .held_gpu_ms = difference(sums.held, open.sums.held),
-                   .noted = watched.notes};
-    for (const auto& [kind, fields] : users_[user].all) piece.facts.noted[kind] = fields;
+                   .noted = std::move(open.noted)};
     const bool joins = !watched.pieces.empty() && watched.pieces.back().cause() == cause &&
                        watched.pieces.back().other == piece.other;
     if (joins) watched.pieces.back().add(piece);

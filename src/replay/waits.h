@@ -68,6 +68,7 @@ class Waits : public RecordSink {
     bool acted = false;  // something was started then
     std::uint32_t hole = 0;
     GpuSums::Sums sums;
+    LastNotes noted;
   };
   struct Watched {
     JobId job;
