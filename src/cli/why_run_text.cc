@@ -36,14 +36,14 @@ std::string jobs_text(const RunWhy& why, const std::vector<JobId>& jobs, TextSty
   for (JobId job : jobs) {
     const WaitTotals::Job& total = why.totals.jobs()[job];
     const CauseTimes& causes = why.causes_of(job);
-    const WaitCause cause = causes.main();
+    const WhyCause cause = causes.main();
     const double part = to_seconds(causes.of(cause)) / to_seconds(causes.total());
     table.add_row({clipped(tables.names[job], kJobBytes),
                    clipped(tables.users.names[tables.jobs.user[job]], kUserBytes),
                    std::to_string(tables.jobs.gpus[job]),
                    total.work.ms > 0 ? span_text(total.work.ms) : "-", span_text(total.waited.ms),
                    span_text(total.longest.ms),
-                   fmt::format("{} {:.0f} %", wait_cause_info(cause).name, 100 * part)});
+                   fmt::format("{} {:.0f} %", why_cause_info(cause).name, 100 * part)});
   }
   return table.text(style);
 }

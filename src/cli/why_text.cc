@@ -106,7 +106,7 @@ class PieceText {
     const double part = to_seconds(piece.causes.of(piece.cause())) / to_seconds(length);
     std::string text = fmt::format(
         "  {} for {}: {}{}.\n{}", time_text(piece.from), length_text(length),
-        wait_cause_info(piece.cause()).text,
+        why_cause_info(piece.cause()).text,
         part < 1 ? fmt::format(" ({} of this time)", percent_text(part)) : std::string(),
         other(piece));
     text += fmt::format("    Free: {}{}.\n", free(piece, length),
@@ -125,9 +125,9 @@ class PieceText {
  private:
   std::string other(const WaitPiece& piece) const {
     if (piece.other.is_none()) return "";
-    if (piece.cause() == WaitCause::kKept)
+    if (piece.cause() == WhyCause::kKept)
       return fmt::format("    They were kept for {}.\n", job_text(tables_, piece.other));
-    if (piece.cause() == WaitCause::kPassed)
+    if (piece.cause() == WhyCause::kPassed)
       return fmt::format("    It would have fitted, but {} went first.\n",
                          job_text(tables_, piece.other));
     return "";
@@ -237,7 +237,7 @@ json piece_json(const Tables& tables, const WaitPiece& piece) {
   }
   json value = {{"from_s", to_seconds(piece.from)},
                 {"to_s", to_seconds(piece.to)},
-                {"cause", wait_cause_info(piece.cause()).name},
+                {"cause", why_cause_info(piece.cause()).name},
                 {"free", free},
                 {"hole", piece.facts.hole},
                 {"held", held},
@@ -263,15 +263,15 @@ json wait_json(const Tables& tables, const Wait& wait) {
 }  // namespace
 
 std::string causes_text(const CauseTimes& causes, TextStyle style) {
-  std::vector<WaitCause> order;
-  for (std::size_t i = 0; i < kWaitCauses; ++i) order.push_back(static_cast<WaitCause>(i));
+  std::vector<WhyCause> order;
+  for (std::size_t i = 0; i < kWhyCauses; ++i) order.push_back(static_cast<WhyCause>(i));
   std::ranges::stable_sort(order, std::ranges::greater(),
-                           [&](WaitCause cause) { return causes.of(cause); });
+                           [&](WhyCause cause) { return causes.of(cause); });
   Table table({{"CAUSE", Align::kLeft}, {"WAITED"}, {"SHARE"}, {"MEANING", Align::kLeft}});
-  for (WaitCause cause : order) {
+  for (WhyCause cause : order) {
     const Duration time = causes.of(cause);
     if (time.ms == 0) break;
-    const WaitCauseInfo& info = wait_cause_info(cause);
+    const WhyCauseInfo& info = why_cause_info(cause);
     table.add_row({std::string(info.name), length_text(time),
                    percent_text(to_seconds(time) / to_seconds(causes.total())),
                    std::string(info.text)});
@@ -281,10 +281,10 @@ std::string causes_text(const CauseTimes& causes, TextStyle style) {
 
 nlohmann::json causes_json(const CauseTimes& causes) {
   json value = json::object();
-  for (std::size_t i = 0; i < kWaitCauses; ++i) {
-    const auto cause = static_cast<WaitCause>(i);
+  for (std::size_t i = 0; i < kWhyCauses; ++i) {
+    const auto cause = static_cast<WhyCause>(i);
     if (causes.of(cause).ms > 0)
-      value[std::string(wait_cause_info(cause).name)] = to_seconds(causes.of(cause));
+      value[std::string(why_cause_info(cause).name)] = to_seconds(causes.of(cause));
   }
   return value;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "fairlead/model/note.h"
-#include "fairlead/replay/wait_cause.h"
+#include "fairlead/replay/why_cause.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +30,7 @@ struct WaitPiece {
   JobId other{};      // that went first, or that GPUs were kept for; none: no single one
   WaitFacts facts{};
 
-  WaitCause cause() const { return causes.main(); }
+  WhyCause cause() const { return causes.main(); }
   // Joins the piece that follows it.
   void add(const WaitPiece& next);
 };

@@ -96,10 +96,10 @@ JobId Waits::later_placed(JobId job) const {
 
 // The state of this moment lasts until `to`.
 void Waits::judge(Watched& watched, Time to) {
-  std::optional<WaitCause> cause = verdict(watched);
+  std::optional<WhyCause> cause = verdict(watched);
   std::optional<Open>& open = watched.open;
   const bool goes_on = open && open->cause == cause &&
-                       (cause || resolved(*open, watched.job).first == WaitCause::kUnexplained);
+                       (cause || resolved(*open, watched.job).first == WhyCause::kUnexplained);
   if (!goes_on) {
     if (open) close_piece(watched);
     open = Open{.from = now_, .cause = cause, .other = {}, .acted = !placed_.empty(), .sums = {}};
@@ -113,45 +113,45 @@ void Waits::judge(Watched& watched, Time to) {
   if (watched.details)
     open->hole = std::max(open->hole, together(past_.tables().jobs.types[watched.job]));
   is_pending_ |= !cause.has_value();
-  jobs_[watched.row].causes.of(cause.value_or(WaitCause::kUnexplained)) += to - now_;
+  jobs_[watched.row].causes.of(cause.value_or(WhyCause::kUnexplained)) += to - now_;
 }
 
 // None: it fits, and what is started next says why it did not run.
-std::optional<WaitCause> Waits::verdict(const Watched& watched) {
+std::optional<WhyCause> Waits::verdict(const Watched& watched) {
   const JobId job = watched.job;
   const Tables& tables = past_.tables();
   if (tables.jobs.state[job] == JobState::kHeld) {
-    return tables.held_until.at(job) == Time::never() ? WaitCause::kHeld : WaitCause::kRetry;
+    return tables.held_until.at(job) == Time::never() ? WhyCause::kHeld : WhyCause::kRetry;
   }
   const bool is_patient = watched.timer > now_;
   switch (past_.fit(job, watched.since)) {
     case Fit::kTooFew:
       return verdict_of_too_few(job);
     case Fit::kNever:
-      return WaitCause::kNever;
+      return WhyCause::kNever;
     case Fit::kScattered:
-      if (home_is_taken(job)) return WaitCause::kHome;
-      return is_patient || past_.is_patient(watched.since) ? WaitCause::kTimer
-                                                           : WaitCause::kScattered;
+      if (home_is_taken(job)) return WhyCause::kHome;
+      return is_patient || past_.is_patient(watched.since) ? WhyCause::kTimer
+                                                           : WhyCause::kScattered;
     case Fit::kFits:
       break;
   }
-  if (is_patient) return WaitCause::kTimer;
-  if (is_over_quota(job)) return WaitCause::kQuota;
-  if (home_is_taken(job)) return WaitCause::kHome;
-  if (past_.habits().one_at_a_time && !past_.free().all_free()) return WaitCause::kTurn;
+  if (is_patient) return WhyCause::kTimer;
+  if (is_over_quota(job)) return WhyCause::kQuota;
+  if (home_is_taken(job)) return WhyCause::kHome;
+  if (past_.habits().one_at_a_time && !past_.free().all_free()) return WhyCause::kTurn;
   return std::nullopt;
 }
 
-WaitCause Waits::verdict_of_too_few(JobId job) const {
+WhyCause Waits::verdict_of_too_few(JobId job) const {
   const TypeMask types = past_.tables().jobs.types[job];
   const std::int64_t gpus = past_.wanted(job).gpus;
   const std::int64_t free = past_.free().of(types);
   const UserId user = past_.tables().jobs.user[job];
   const std::int64_t of_others = past_.usable(types) - past_.held_by(user);
-  if (of_others >= gpus && has_its_share(user)) return WaitCause::kShare;
-  if (free + past_.held_later(job) >= gpus) return WaitCause::kPassed;
-  return free + past_.down(types) >= gpus ? WaitCause::kDown : WaitCause::kFull;
+  if (of_others >= gpus && has_its_share(user)) return WhyCause::kShare;
+  if (free + past_.held_later(job) >= gpus) return WhyCause::kPassed;
+  return free + past_.down(types) >= gpus ? WhyCause::kDown : WhyCause::kFull;
 }
 
 // By what the policy noted of it.
@@ -183,19 +183,19 @@ bool Waits::home_is_taken(JobId job) const {
 }
 
 // The cause of a piece in which the job fitted, by what was started at this moment.
-std::pair<WaitCause, JobId> Waits::resolved(const Open& open, JobId job) const {
+std::pair<WhyCause, JobId> Waits::resolved(const Open& open, JobId job) const {
   const bool is_within_round =
       !open.acted && !placed_.empty() && now_ - open.from <= past_.habits().round;
   if (is_within_round) {
     if (std::ranges::find(placed_, job, &Placed::job) != placed_.end())
-      return {WaitCause::kRound, {}};
+      return {WhyCause::kRound, {}};
     const JobId later = later_placed(job);
-    return {later.is_none() ? WaitCause::kRound : WaitCause::kPassed, later};
+    return {later.is_none() ? WhyCause::kRound : WhyCause::kPassed, later};
   }
   for (const Placed& placed : placed_)
-    if (placed.lacked_room && placed.job != job) return {WaitCause::kKept, placed.job};
-  if (!open.other.is_none()) return {WaitCause::kPassed, open.other};
-  return {WaitCause::kUnexplained, {}};
+    if (placed.lacked_room && placed.job != job) return {WhyCause::kKept, placed.job};
+  if (!open.other.is_none()) return {WhyCause::kPassed, open.other};
+  return {WhyCause::kUnexplained, {}};
 }
 
 void Waits::close_piece(Watched& watched) {
@@ -203,12 +203,12 @@ void Waits::close_piece(Watched& watched) {
   JobWaits& job = jobs_[watched.row];
   const Duration length = now_ - open.from;
   WaitPiece piece{.from = open.from, .to = now_, .causes = {}};
-  WaitCause cause = WaitCause::kUnexplained;
+  WhyCause cause = WhyCause::kUnexplained;
   if (open.cause) {
     cause = *open.cause;
   } else {
     std::tie(cause, piece.other) = resolved(open, watched.job);
-    job.causes.of(WaitCause::kUnexplained) = job.causes.of(WaitCause::kUnexplained) - length;
+    job.causes.of(WhyCause::kUnexplained) = job.causes.of(WhyCause::kUnexplained) - length;
     job.causes.of(cause) += length;
   }
   if (watched.details && length.ms > 0) {

@@ -63,7 +63,7 @@ class Waits : public RecordSink {
   // The piece that a job is in. One without a cause gets it when something is started next.
   struct Open {
     Time from;
-    std::optional<WaitCause> cause;
+    std::optional<WhyCause> cause;
     JobId other;         // that came later, and was started as this began
     bool acted = false;  // something was started then
     std::uint32_t hole = 0;
@@ -106,13 +106,13 @@ class Waits : public RecordSink {
   void lose_gang(JobId job);
 
   void judge(Watched& watched, Time to);
-  std::optional<WaitCause> verdict(const Watched& watched);
-  WaitCause verdict_of_too_few(JobId job) const;
+  std::optional<WhyCause> verdict(const Watched& watched);
+  WhyCause verdict_of_too_few(JobId job) const;
   bool has_its_share(UserId user) const;
   bool is_over_quota(JobId job) const;
   bool home_is_taken(JobId job) const;
   JobId later_placed(JobId job) const;
-  std::pair<WaitCause, JobId> resolved(const Open& open, JobId job) const;
+  std::pair<WhyCause, JobId> resolved(const Open& open, JobId job) const;
   void close_piece(Watched& watched);
   void close_wait(Watched& watched);
   std::uint32_t together(TypeMask types) const;

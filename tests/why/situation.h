@@ -13,7 +13,7 @@
 
 namespace fairlead {
 
-struct Asker {  // a job that asks for GPUs
+struct SituationJob {  // a job that asks for GPUs
   std::int64_t gpus = 1;
   std::int64_t submit_s = 0;
   std::int64_t work_s = 100;
@@ -24,7 +24,7 @@ struct Asker {  // a job that asks for GPUs
 
 struct Situation {
   std::string cluster = "1xV100:4";
-  std::vector<Asker> jobs;  // j0, j1, ...
+  std::vector<SituationJob> jobs;  // j0, j1, ...
   std::string policy = "fifo";
   Settings settings{.costs = Costs::none()};
   std::int64_t until_s = 1'000'000;
@@ -38,7 +38,7 @@ inline std::string recorded(const Situation& situation) {
   std::filesystem::create_directories(folder);
   SimulationInputs inputs{.cluster = cluster_of(situation.cluster).value(),
                           .trace = Trace(numbered_jobs(situation.jobs,
-                                                       [](JobRow& row, const Asker& job) {
+                                                       [](JobRow& row, const SituationJob& job) {
                                                          row.user = job.user;
                                                          row.group = job.group;
                                                          row.group_quota = job.group_quota;
@@ -65,10 +65,10 @@ inline JobWhy why(const Situation& situation, const std::string& job) {
 inline std::string causes(const JobWhy& why) {
   std::string text;
   const CauseTimes& causes = why.waits->jobs().front().causes;
-  for (std::size_t i = 0; i < kWaitCauses; ++i) {
-    const auto cause = static_cast<WaitCause>(i);
+  for (std::size_t i = 0; i < kWhyCauses; ++i) {
+    const auto cause = static_cast<WhyCause>(i);
     if (causes.of(cause).ms == 0) continue;
-    text += fmt::format("{}{} {}s", text.empty() ? "" : ", ", wait_cause_info(cause).name,
+    text += fmt::format("{}{} {}s", text.empty() ? "" : ", ", why_cause_info(cause).name,
                         to_seconds(causes.of(cause)));
   }
   return text;

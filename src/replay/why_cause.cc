@@ -1,4 +1,4 @@
-#include "fairlead/replay/wait_cause.h"
+#include "fairlead/replay/why_cause.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@ namespace fairlead {
 namespace {
 
 // By the number of the cause.
-constexpr std::array<WaitCauseInfo, kWaitCauses> kInfos = {{
+constexpr std::array<WhyCauseInfo, kWhyCauses> kInfos = {{
     {"full", "GPUs it can use were with jobs that came first"},
     {"passed", "jobs that came later went first"},
     {"share", "its user had its share, so others went first"},
@@ -26,7 +26,7 @@ constexpr std::array<WaitCauseInfo, kWaitCauses> kInfos = {{
 
 }  // namespace
 
-const WaitCauseInfo& wait_cause_info(WaitCause cause) {
+const WhyCauseInfo& why_cause_info(WhyCause cause) {
   return kInfos[static_cast<std::size_t>(cause)];
 }
 
@@ -36,14 +36,14 @@ Duration CauseTimes::total() const {
   return total;
 }
 
-WaitCause CauseTimes::main() const {
-  return static_cast<WaitCause>(std::ranges::max_element(times) - times.begin());
+WhyCause CauseTimes::main() const {
+  return static_cast<WhyCause>(std::ranges::max_element(times) - times.begin());
 }
 
 double CauseTimes::explained() const {
   const Duration all = total();
   if (all.ms == 0) return 1;
-  return 1 - to_seconds(of(WaitCause::kUnexplained)) / to_seconds(all);
+  return 1 - to_seconds(of(WhyCause::kUnexplained)) / to_seconds(all);
 }
 
 CauseTimes& CauseTimes::operator+=(const CauseTimes& more) {

@@ -12,7 +12,7 @@
 
 namespace fairlead {
 
-enum class WaitCause : std::uint8_t {
+enum class WhyCause : std::uint8_t {
   kFull,         // too few GPUs are free; those with jobs that came later would not have sufficed
   kPassed,       // it could run, had jobs that came later not got GPUs
   kShare,        // the same, and the policy notes that its user has all it is due
@@ -29,23 +29,23 @@ enum class WaitCause : std::uint8_t {
   kNever,        // as its policy wants the gang to be, the whole cluster has no room for it
   kUnexplained,  // it fits, and nothing says why it does not run
 };
-constexpr std::size_t kWaitCauses = 15;
+constexpr std::size_t kWhyCauses = 15;
 
-struct WaitCauseInfo {
+struct WhyCauseInfo {
   std::string_view name;  // in files
   std::string_view text;  // "jobs that came later went first"
 };
-const WaitCauseInfo& wait_cause_info(WaitCause cause);
+const WhyCauseInfo& why_cause_info(WhyCause cause);
 
 // How much of a wait had which cause.
 struct CauseTimes {
-  std::array<Duration, kWaitCauses> times{};
+  std::array<Duration, kWhyCauses> times{};
 
-  Duration& of(WaitCause cause) { return times[static_cast<std::size_t>(cause)]; }
-  Duration of(WaitCause cause) const { return times[static_cast<std::size_t>(cause)]; }
+  Duration& of(WhyCause cause) { return times[static_cast<std::size_t>(cause)]; }
+  Duration of(WhyCause cause) const { return times[static_cast<std::size_t>(cause)]; }
   Duration total() const;
   // That with the most time; of equal ones the first.
-  WaitCause main() const;
+  WhyCause main() const;
   // The part of it that is not kUnexplained; 1 of no time.
   double explained() const;
   CauseTimes& operator+=(const CauseTimes& more);
