@@ -82,7 +82,7 @@ void Past::come(JobId job) {
   order_.grow_to(job) = came_;
 }
 
-void Past::hold(JobId job, Gang gang, int sign) {
+void Past::hold(JobId job, Gang gang, std::int64_t sign) {
   for (Slice slice : gang) {
     if (sign > 0) free_->take(slice.node, slice.gpus);
     if (sign < 0) free_->give(slice.node, slice.gpus);

@@ -76,7 +76,7 @@ class Past {
   using Kind = std::tuple<std::uint32_t, std::uint32_t, TypeMask, Placement>;
   Status add_node(const record::Node& node);
   void come(JobId job);
-  void hold(JobId job, Gang gang, int sign);
+  void hold(JobId job, Gang gang, std::int64_t sign);
   Kind kind_of(JobId job, Time since) const;
   Placement placement_of(JobId job, Time since) const;
   Fit fit_of(const FreeIndex& free, const Kind& kind) const;

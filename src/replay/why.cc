@@ -2,8 +2,10 @@
 
 #include "fairlead/base/overloaded.h"
 #include "fairlead/journal/checked_journal.h"
+#include "fairlead/report/result_files.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -60,6 +62,13 @@ class JobFate : public RecordSink {
   JobWhy& why_;
 };
 
+// Also checks that it is the journal of the summary beside it.
+Status read(const std::filesystem::path& path, RecordSink& sink) {
+  FL_TRY_ASSIGN(summary, summary_beside(path));
+  FL_TRY_ASSIGN(end, read_checked_journal(path, sink));
+  return check_journal_of(summary, path, end);
+}
+
 Status check(const std::filesystem::path& path, const Waits& waits) {
   if (waits.status()) return {};
   return input_error("{}: {}", path.string(), waits.status().error().message);
@@ -75,7 +84,7 @@ Result<JobWhy> why_job(const std::string& recorded, const std::string& name) {
   why.waits = std::make_unique<Waits>(
       [&](const JobSpec& job) { return job.name == name ? Watch::kPieces : Watch::kNot; });
   Tee tee({&fate, &totals, why.waits.get()});
-  FL_TRY(read_checked_journal(path, tee));
+  FL_TRY(read(path, tee));
   FL_TRY(check(path, *why.waits));
   if (why.status.empty()) return input_error("{}: there is no such job: {}", path.string(), name);
   if (why.job.is_none()) return why;
@@ -95,7 +104,7 @@ const CauseTimes& RunWhy::causes_of(JobId job) const {
 Result<RunWhy> why_run(const std::string& recorded, const RunWhyLimits& limits) {
   const std::filesystem::path path = journal_of(recorded);
   RunWhy why;
-  FL_TRY(read_checked_journal(path, why.totals));
+  FL_TRY(read(path, why.totals));
   why.longest =
       why.totals.largest(limits.rows, [](const WaitTotals::Job& job) { return job.waited.ms; });
   const auto starves = [](const WaitTotals::Job& job) {
@@ -115,7 +124,7 @@ Result<RunWhy> why_run(const std::string& recorded, const RunWhyLimits& limits) 
     if (counts) counted.insert(counted.end(), job.job);
     return counts || listed.contains(job.job) ? Watch::kTimes : Watch::kNot;
   });
-  FL_TRY(read_checked_journal(path, *why.waits));
+  FL_TRY(read(path, *why.waits));
   FL_TRY(check(path, *why.waits));
   for (const JobWaits& job : why.waits->jobs())
     if (counted.contains(job.job)) why.causes += job.causes;
