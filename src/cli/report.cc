@@ -3,6 +3,7 @@
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/run.h"
 #include "fairlead/journal/checked_journal.h"
+#include "fairlead/replay/why.h"
 #include "fairlead/report/report_data.h"
 #include "fairlead/report/report_page.h"
 #include "fairlead/report/report_runs.h"
@@ -19,6 +20,8 @@ namespace fairlead {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t kJobsExplained = 100;  // of a run: those that waited most
 
 struct Flags {
   std::string folder;
@@ -70,10 +73,13 @@ Status report(const Flags& flags) {
     const fs::path run_folder = (folder / run.folder).lexically_normal();
     FL_TRY_ASSIGN(summary, read_summary(run_folder));
     RunRecords records;
+    WaitTotals totals;
+    Tee tee({&records, &totals});
     const fs::path journal = run_folder / kJournalName;
-    FL_TRY_ASSIGN(end, read_checked_journal(journal, records));
+    FL_TRY_ASSIGN(end, read_checked_journal(journal, tee));
     FL_TRY(check_journal_of(summary, journal, end));
-    FL_TRY(data.add({run.folder, run.label, summary, records}));
+    FL_TRY_ASSIGN(waits, waits_to_report(journal.string(), totals, kJobsExplained));
+    FL_TRY(data.add({run.folder, run.label, summary, records, &waits}));
     jobs = records.jobs().size();
   }
   data.finish();

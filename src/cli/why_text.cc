@@ -208,17 +208,6 @@ std::string passers_text(const Waits& waits, const JobWaits& job) {
       }));
 }
 
-// The longest waits of a job, by time.
-std::vector<const Wait*> longest_waits(const JobWaits& job, std::size_t most) {
-  std::vector<const Wait*> longest;
-  for (const Wait& wait : job.waits) longest.push_back(&wait);
-  std::ranges::stable_sort(longest, std::ranges::greater(),
-                           [](const Wait* wait) { return wait->to - wait->from; });
-  longest.resize(std::min(most, longest.size()));
-  std::ranges::sort(longest, {}, [](const Wait* wait) { return wait->from; });
-  return longest;
-}
-
 json piece_json(const Tables& tables, const WaitPiece& piece) {
   const auto over = static_cast<double>((piece.to - piece.from).ms);
   json free = json::object();

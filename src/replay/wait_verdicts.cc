@@ -24,7 +24,7 @@ void Waits::on_place(const record::Place& place) {
   for (Slice slice : place.gang) {
     sums_.hold(tables.jobs.user[job], tables.cluster.node_type[slice.node], slice.gpus, now_);
     const std::uint64_t mask = place.gpu_masks[i++];
-    for (JobId other : detailed_) {
+    for (JobId other : rivalled_) {
       Watched& watched = *watched_[other];
       const bool took = std::ranges::any_of(watched.lost, [&](const auto& lost) {
         return lost.first == slice.node && (lost.second & mask) != 0;
@@ -37,7 +37,7 @@ void Waits::on_place(const record::Place& place) {
   const Time since = since_[job];
   placed_.push_back({job, is_pending_ && since < now_ && !past_.fitted(job, since)});
   end_wait(job);
-  for (JobId other : detailed_) {
+  for (JobId other : rivalled_) {
     if (waiting_.contains(other) && past_.came_later(job, other))
       jobs_[watched_[other]->row].passed_by.insert(job);
   }

@@ -7,6 +7,16 @@
 
 namespace fairlead {
 
+std::vector<const Wait*> longest_waits(const JobWaits& job, std::size_t most) {
+  std::vector<const Wait*> longest;
+  for (const Wait& wait : job.waits) longest.push_back(&wait);
+  std::ranges::stable_sort(longest, std::ranges::greater(),
+                           [](const Wait* wait) { return wait->to - wait->from; });
+  longest.resize(std::min(most, longest.size()));
+  std::ranges::sort(longest, {}, [](const Wait* wait) { return wait->from; });
+  return longest;
+}
+
 void Waits::on(const Record& record) {
   if (!status_) return;
   move_on(record.t);
@@ -82,9 +92,9 @@ void Waits::come(const JobSpec& asked) {
   const Watch watch = watches_(asked);
   if (watch != Watch::kNot) {
     watched_[asked.job] = std::make_unique<Watched>(Watched{
-        .job = asked.job, .row = jobs_.size(), .details = watch == Watch::kPieces, .since = now_});
+        .job = asked.job, .row = jobs_.size(), .details = watch >= Watch::kPieces, .since = now_});
     jobs_.push_back({.job = asked.job});
-    if (watch == Watch::kPieces) detailed_.insert(asked.job);
+    if (watch == Watch::kRivals) rivalled_.insert(asked.job);
   }
   begin_wait(asked.job, WaitBegin::kSubmitted);
 }
@@ -113,7 +123,7 @@ void Waits::end_wait(JobId job) {
 void Waits::leave(JobId job) {
   end_wait(job);
   if (watched_[job] == nullptr) return;
-  detailed_.erase(job);
+  rivalled_.erase(job);
   leaving_.push_back(job);
 }
 

@@ -29,19 +29,23 @@ struct Wait {
   Time from;
   Time to;
   WaitBegin begin = WaitBegin::kSubmitted;
-  JobId stopped_for{};  // as the policy notes, or who got its GPUs then; none: not known
+  // As the policy notes or, with Watch::kRivals, who got its GPUs then; none: not known.
+  JobId stopped_for{};
   std::vector<WaitPiece> pieces{};
 };
 
 struct JobWaits {
   JobId job;
   CauseTimes causes{};
-  std::vector<Wait> waits{};    // that lasted; empty unless asked for
-  std::set<JobId> passed_by{};  // those that came later and were placed meanwhile; likewise
+  std::vector<Wait> waits{};    // that lasted; from Watch::kPieces on
+  std::set<JobId> passed_by{};  // those that came later and were placed meanwhile; Watch::kRivals
 };
 
-// What is wanted of a job.
-enum class Watch : std::uint8_t { kNot, kTimes, kPieces };
+// Its longest waits, at most `most`, by time. They are the job's.
+std::vector<const Wait*> longest_waits(const JobWaits& job, std::size_t most);
+
+// What is wanted of a job: nothing, its times by cause, its waits too, or also who went first.
+enum class Watch : std::uint8_t { kNot, kTimes, kPieces, kRivals };
 
 class Waits : public RecordSink {
  public:
@@ -124,7 +128,7 @@ class Waits : public RecordSink {
   std::vector<JobWaits> jobs_;
   IdVector<JobId, std::unique_ptr<Watched>> watched_;  // null: it is not, or is done
   std::set<JobId> waiting_;                            // of these
-  std::set<JobId> detailed_;                           // of these
+  std::set<JobId> rivalled_;                           // of these, Watch::kRivals
   std::vector<JobId> ending_;                          // their waits, at this moment
   std::vector<JobId> leaving_;                         // are done, at this moment
   std::vector<Placed> placed_;                         // at this moment

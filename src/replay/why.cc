@@ -74,6 +74,23 @@ Status check(const std::filesystem::path& path, const Waits& waits) {
   return input_error("{}: {}", path.string(), waits.status().error().message);
 }
 
+ReportedWaits::Piece reported_piece(JobId job, const WaitPiece& piece, TypeMask types) {
+  const auto over = static_cast<double>((piece.to - piece.from).ms);
+  double free_gpu_ms = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(piece.facts.free_gpu_ms.size())) {
+    if ((types & type_bit(type)) != 0)
+      free_gpu_ms += static_cast<double>(piece.facts.free_gpu_ms[type.row()]);
+  }
+  return {.job = job,
+          .from = piece.from,
+          .to = piece.to,
+          .cause = static_cast<std::size_t>(piece.cause()),
+          .part = static_cast<double>(piece.causes.of(piece.cause()).ms) / over,
+          .free = free_gpu_ms / over,
+          .hole = piece.facts.hole,
+          .other = piece.other};
+}
+
 }  // namespace
 
 Result<JobWhy> why_job(const std::string& recorded, const std::string& name) {
@@ -82,7 +99,7 @@ Result<JobWhy> why_job(const std::string& recorded, const std::string& name) {
   JobFate fate(name, why);
   WaitTotals totals;
   why.waits = std::make_unique<Waits>(
-      [&](const JobSpec& job) { return job.name == name ? Watch::kPieces : Watch::kNot; });
+      [&](const JobSpec& job) { return job.name == name ? Watch::kRivals : Watch::kNot; });
   Tee tee({&fate, &totals, why.waits.get()});
   FL_TRY(read(path, tee));
   FL_TRY(check(path, *why.waits));
@@ -91,6 +108,29 @@ Result<JobWhy> why_job(const std::string& recorded, const std::string& name) {
   why.waited = totals.jobs()[why.job].waited;
   why.held = totals.jobs()[why.job].held;
   return why;
+}
+
+Result<ReportedWaits> waits_to_report(const std::string& recorded, const WaitTotals& totals,
+                                      std::size_t jobs) {
+  constexpr std::size_t kWaits = 10;  // of a job
+  constexpr std::size_t kPieces = 3;  // of a wait
+  const std::filesystem::path path = journal_of(recorded);
+  const auto most = totals.largest(jobs, [](const WaitTotals::Job& job) { return job.waited.ms; });
+  const std::set<JobId> shown(most.begin(), most.end());
+  Waits waits(
+      [&](const JobSpec& job) { return shown.contains(job.job) ? Watch::kPieces : Watch::kNot; });
+  FL_TRY(read(path, waits));
+  FL_TRY(check(path, waits));
+  ReportedWaits reported;
+  for (std::size_t i = 0; i < kWhyCauses; ++i)
+    reported.causes.push_back(why_cause_info(static_cast<WhyCause>(i)).text);
+  for (const JobWaits& job : waits.jobs()) {
+    const TypeMask types = waits.past().tables().jobs.types[job.job];
+    for (const Wait* wait : longest_waits(job, kWaits))
+      for (const WaitPiece& piece : condensed(wait->pieces, kPieces))
+        reported.pieces.push_back(reported_piece(job.job, piece, types));
+  }
+  return reported;
 }
 
 double times_waited(const WaitTotals::Job& job) {

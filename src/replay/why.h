@@ -4,6 +4,7 @@
 #include "fairlead/base/result.h"
 #include "fairlead/replay/wait_totals.h"
 #include "fairlead/replay/waits.h"
+#include "fairlead/report/report_data.h"
 
 #include <memory>
 #include <string>
@@ -51,5 +52,10 @@ struct RunWhyLimits {
 };
 // Errors: the journal is damaged. Reads it twice.
 Result<RunWhy> why_run(const std::string& recorded, const RunWhyLimits& limits = {});
+
+// For a report: of the jobs that waited most, at most `jobs`, their longest waits, in pieces of them.
+// `totals`: of the run. Errors: as why_run.
+Result<ReportedWaits> waits_to_report(const std::string& recorded, const WaitTotals& totals,
+                                      std::size_t jobs);
 
 }  // namespace fairlead

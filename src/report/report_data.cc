@@ -107,6 +107,7 @@ Status ReportData::add(const Run& run) {
   write_load(records.load());
   write_holds(records.holds());
   write_notes(records.notes());
+  if (run.waits != nullptr) write_waits(*run.waits);
   json_.end('}');
   return {};
 }
@@ -222,6 +223,26 @@ void ReportData::write_notes(const NoteSample& sample) {
     if (made_room != nullptr) return json_.integer(row_of(made_room->stopped_for));
     json_.number(scaled_value(noted.note));
   });
+  json_.end('}');
+}
+
+void ReportData::write_waits(const ReportedWaits& waits) {
+  using Piece = ReportedWaits::Piece;
+  const auto column = [&](std::string_view name, auto write) {
+    json_.column(name, waits.pieces, write);
+  };
+  json_.key("waits");
+  json_.begin('{');
+  json_.column("causes", waits.causes, [&](std::string_view cause) { json_.text(cause); });
+  column("job", [&](const Piece& piece) { json_.integer(row_of(piece.job)); });
+  column("from_s", [&](const Piece& piece) { json_.seconds(piece.from - origin_); });
+  column("to_s", [&](const Piece& piece) { json_.seconds(piece.to - origin_); });
+  column("cause",
+         [&](const Piece& piece) { json_.integer(static_cast<std::int64_t>(piece.cause)); });
+  column("part", [&](const Piece& piece) { json_.number(piece.part); });
+  column("free", [&](const Piece& piece) { json_.number(piece.free); });
+  column("hole", [&](const Piece& piece) { json_.integer(piece.hole); });
+  column("other", [&](const Piece& piece) { json_.integer(row_of(piece.other)); });
   json_.end('}');
 }
 

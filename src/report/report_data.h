@@ -11,10 +11,28 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace fairlead {
+
+// Why some jobs waited: pieces of their waits, by job and time.
+struct ReportedWaits {
+  struct Piece {
+    JobId job;
+    Time from;
+    Time to;
+    std::size_t cause = 0;   // of causes: that of most of its time
+    double part = 1;         // of its time
+    double free = 0;         // GPUs that the job could use, in the mean
+    std::uint32_t hole = 0;  // the most of these on one node
+    JobId other{};           // that GPUs were kept for or that went first, or none
+  };
+  std::vector<std::string_view> causes;  // in words
+  std::vector<Piece> pieces;
+};
 
 class ReportData {
  public:
@@ -26,6 +44,7 @@ class ReportData {
     std::string label;
     const nlohmann::json& summary;  // summary.json
     const RunRecords& records;
+    const ReportedWaits* waits = nullptr;  // null: the page says nothing of it
   };
   // Error: the run is of another cluster or other jobs than the first.
   Status add(const Run& run);
@@ -38,6 +57,7 @@ class ReportData {
   void write_load(const RunLoad& load);
   void write_holds(const HoldPieces& holds);
   void write_notes(const NoteSample& notes);
+  void write_waits(const ReportedWaits& waits);
   std::int64_t row_of(JobId job) const;
 
   JsonText json_;

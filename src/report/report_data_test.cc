@@ -46,6 +46,30 @@ void two_jobs(TestJournal& journal, RecordSink&) {
   journal.end(7000, {.finished = 2});
 }
 
+TEST(ReportData, SaysWhyJobsWaitedWhereItIsTold) {
+  std::string text;
+  ReportData data([&](std::string_view piece) { text += piece; }, "out");
+  RunRecords records;
+  TestJournal journal(records);
+  two_jobs(journal, records);
+  const json summary = {{"policy", "fifo"}};
+  const ReportedWaits waits = {.causes = {"it was full", "it was scattered"},
+                               .pieces = {{.job = JobId(0),
+                                           .from = {3000},
+                                           .to = {4000},
+                                           .cause = 1,
+                                           .part = 0.75,
+                                           .free = 2.5,
+                                           .hole = 2,
+                                           .other = JobId(1)}}};
+  ASSERT_TRUE(data.add({".", "fifo", summary, records, &waits}).has_value());
+  data.finish();
+  EXPECT_EQ(json::parse(text)["runs"][0]["waits"], json::parse(R"({
+    "causes": ["it was full", "it was scattered"], "job": [0], "from_s": [2.5], "to_s": [3.5],
+    "cause": [1], "part": [0.75], "free": [2.5], "hole": [2], "other": [1]})"));
+  EXPECT_FALSE(report_of({two_jobs})["runs"][0].contains("waits"));
+}
+
 TEST(ReportData, TellsWhatTheClusterAndItsJobsAre) {
   const json data = report_of({two_jobs});
   EXPECT_EQ(data["version"], 1);

@@ -214,6 +214,24 @@ describe("jobs", () => {
     });
   });
 
+  test("say why they waited, where the report tells it", async () => {
+    const job = plain.runs[0].waits.job[0];
+    const hash = `#job/${plain.jobs.id[job]}`;
+    await on(browser, files.plain, { hash }, async (page) => {
+      await page.getByLabel("Details under").selectOption({ index: 0 });
+      const waits = page.locator("main.job section", { hasText: "Why it waited" });
+      const words = await text(waits);
+      assert.match(words, /too few GPUs were free/);
+      assert.match(words, /jobs that came later went first \(75 % of this time\)/);
+      await waits.locator("a").click();
+      assert.equal(await page.locator("main.job h1").innerText(), `Job ${plain.jobs.id[0]}`);
+    });
+    const silent = plain.jobs.id.find((_, i) => plain.runs.every((run) => run.waits.job[0] !== i));
+    await on(browser, files.plain, { hash: `#job/${silent}` }, async (page) => {
+      assert.match(await text(page.locator("main.job")), /Told of the jobs that waited most/);
+    });
+  });
+
   test("that do not exist are said not to", async () => {
     await on(browser, files.plain, { hash: "#job/%E0%A4%A" }, async (page) => {
       assert.match(await page.locator("h1:visible").innerText(), /There is no job %E0%A4%A/);

@@ -23,7 +23,7 @@ JobSpec asked(std::size_t job, std::uint32_t gpus) {
 class Records {
  public:
   explicit Records(std::uint32_t jobs)
-      : waits_([](const JobSpec& job) { return job.name == "a" ? Watch::kPieces : Watch::kNot; }) {
+      : waits_([](const JobSpec& job) { return job.name == "a" ? Watch::kRivals : Watch::kNot; }) {
     at(0, record::Run{.jobs = jobs, .policy = "fifo", .options = "", .gpu_types = types_});
     at(0, record::User{.user = UserId(0), .name = "ann", .tickets = 1});
     at(0, record::Node{.node = NodeId(0),

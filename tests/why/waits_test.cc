@@ -44,7 +44,7 @@ TEST(Waits, PiecesAddUpToTheQueueingTimeOfEveryJobUnderEveryPolicy) {
   const auto property = [](const World& world, const std::string& variant) -> std::string {
     Metrics metrics;
     WaitTotals totals;
-    Waits waits([](const JobSpec&) { return Watch::kPieces; });
+    Waits waits([](const JobSpec&) { return Watch::kRivals; });
     Tee tee({&metrics, &totals, &waits});
     const Outcome outcome = run(world, policy_named(variant, world.seed), {}, &tee);
     if (!outcome.problems.empty()) return outcome.problems.front();

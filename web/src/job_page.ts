@@ -4,7 +4,7 @@ import { App } from "./app";
 import { onWidth } from "./canvas";
 import { placeText } from "./cluster";
 import { bdi, button, choice, el, scroller, table } from "./dom";
-import { count, duration, moment, plural } from "./format";
+import { count, duration, moment, number, plural } from "./format";
 import { holdsOf, staysOf, type Stay } from "./holds";
 import { STATUS } from "./jobs";
 import { drawLife } from "./life";
@@ -36,7 +36,12 @@ export function jobPage(app: App, id: string): HTMLElement {
     detail,
   );
   const draw = () =>
-    detail.replaceChildren(runBar(app, draw), stayList(app, job), noteList(app, job));
+    detail.replaceChildren(
+      runBar(app, draw),
+      waitList(app, job),
+      stayList(app, job),
+      noteList(app, job),
+    );
   draw();
   return page;
 }
@@ -164,6 +169,41 @@ function stayList(app: App, job: number): HTMLElement {
     });
     section.append(more);
   }
+  return section;
+}
+
+// Why it waited, as far as the report says.
+function waitList(app: App, job: number): HTMLElement {
+  const section = el("section", {}, el("h2", {}, "Why it waited"));
+  const { waits } = app.run;
+  const rows = waits ? waits.job.flatMap((row, i) => (row === job ? [i] : [])) : [];
+  if (!waits || rows.length === 0) {
+    section.append(
+      el("p", {}, "Told of the jobs that waited most; fairlead why tells it of every job."),
+    );
+    return section;
+  }
+  const why = (i: number) => {
+    const part = Math.round(100 * waits.part[i]);
+    return waits.causes[waits.cause[i]] + (part < 100 ? ` (${part} % of this time)` : "");
+  };
+  const other = (i: number) => {
+    const row = waits.other[i];
+    return row < 0 ? "–" : jobLink(app.data.jobs.id[row]);
+  };
+  const body = table<number>(
+    "Why the job waited",
+    [
+      { title: "From", cell: (i) => moment(waits.from_s[i]) },
+      { title: "For", cell: (i) => duration(waits.to_s[i] - waits.from_s[i]) },
+      { title: "Mostly because", text: true, cell: why },
+      { title: "Free GPUs it could use", cell: (i) => number(waits.free[i]) },
+      { title: "At most on one node", cell: (i) => count(waits.hole[i]) },
+      { title: "Other job", text: true, cell: other },
+    ],
+    rows,
+  );
+  section.append(scroller("Its longest waits", body));
   return section;
 }
 

@@ -84,6 +84,19 @@ export interface Run {
     gpu_type: number[];
     value: number[]; // in the unit that the kind gives
   };
+  // Why the 100 jobs that waited most waited: the ten longest waits of each, in at most three pieces. By
+  // job, then from_s.
+  waits?: {
+    causes: string[]; // in words
+    job: number[];
+    from_s: number[];
+    to_s: number[];
+    cause: number[]; // of causes: that of most of the time
+    part: number[]; // of the time
+    free: number[]; // GPUs that the job could use, in the mean
+    hole: number[]; // the most of these on one node
+    other: number[]; // the job that GPUs were kept for or that went first, or -1
+  };
 }
 
 // queue: the priority queue moved to; entitlement: GPUs of a type; trade: GPUs of a type that user

@@ -73,6 +73,25 @@ function means(steps, column, bins, bin_s) {
   return Array.from(sums, (v) => Math.round((v / bin_s) * 1000) / 1000);
 }
 
+// The job whose first wait was the longest, in two pieces.
+function waitsOf(run, jobs) {
+  const waited = (job) => (run.outcome.start_s[job] ?? 0) - jobs.submit_s[job];
+  const job = jobs.id.reduce((most, _, i) => (waited(i) > waited(most) ? i : most), 0);
+  const from = jobs.submit_s[job];
+  const middle = ms(from + waited(job) / 2);
+  return {
+    causes: ["too few GPUs were free", "jobs that came later went first"],
+    job: [job, job],
+    from_s: [from, middle],
+    to_s: [middle, run.outcome.start_s[job] ?? middle],
+    cause: [0, 1],
+    part: [1, 0.75],
+    free: [0.5, 2],
+    hole: [1, 2],
+    other: [-1, 0],
+  };
+}
+
 function addTo(sums, bin_s, from, to, value) {
   for (let k = Math.floor(from / bin_s); k < sums.length && k * bin_s < to; k++) {
     sums[k] += value * (Math.min(to, (k + 1) * bin_s) - Math.max(from, k * bin_s));
@@ -225,6 +244,7 @@ export function makeReport({
       shares: { user: names.map((_, u) => u), ...shares },
       holds: { resolution_s: 0, ...run.holds },
       notes: run.notes,
+      waits: waitsOf(run, jobs),
     };
   });
   return {
