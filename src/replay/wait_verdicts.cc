@@ -15,6 +15,18 @@ std::vector<std::int64_t> difference(std::vector<std::int64_t> now,
   return now;
 }
 
+// Neighbours of one cause, and of one other job, are one piece.
+std::vector<WaitPiece> joined(const std::vector<WaitPiece>& pieces) {
+  std::vector<WaitPiece> out;
+  for (const WaitPiece& piece : pieces) {
+    const bool joins =
+        !out.empty() && out.back().cause() == piece.cause() && out.back().other == piece.other;
+    if (joins) out.back().add(piece);
+    if (!joins) out.push_back(piece);
+  }
+  return out;
+}
+
 }  // namespace
 
 void Waits::on_place(const record::Place& place) {
@@ -35,7 +47,7 @@ void Waits::on_place(const record::Place& place) {
   }
   if (place.copy > 0) return;
   const Time since = since_[job];
-  placed_.push_back({job, is_pending_ && since < now_ && !past_.fitted(job, since)});
+  placed_.push_back({job, since, is_pending_ && since < now_ && !past_.fitted(job, since)});
   end_wait(job);
   for (JobId other : rivalled_) {
     if (waiting_.contains(other) && past_.came_later(job, other))
@@ -96,6 +108,7 @@ JobId Waits::later_placed(JobId job) const {
 
 // The state of this moment lasts until `to`.
 void Waits::judge(Watched& watched, Time to) {
+  explain_late(watched);
   std::optional<WhyCause> cause = verdict(watched);
   std::optional<Open>& open = watched.open;
   const bool goes_on = open && open->cause == cause &&
@@ -112,7 +125,7 @@ void Waits::judge(Watched& watched, Time to) {
   }
   if (watched.details)
     open->hole = std::max(open->hole, together(past_.tables().jobs.types[watched.job]));
-  is_pending_ |= !cause.has_value();
+  is_pending_ |= !cause.has_value() || !watched.unexplained.empty();
   jobs_[watched.row].causes.of(cause.value_or(WhyCause::kUnexplained)) += to - now_;
 }
 
@@ -198,6 +211,27 @@ std::pair<WhyCause, JobId> Waits::resolved(const Open& open, JobId job) const {
   return {WhyCause::kUnexplained, {}};
 }
 
+// Who waited already then, needs more and is started now is whom GPUs were kept for.
+void Waits::explain_late(Watched& watched) {
+  if (watched.unexplained.empty()) return;
+  const std::uint32_t gpus = past_.wanted(watched.job).gpus;
+  CauseTimes& causes = jobs_[watched.row].causes;
+  for (const Placed& placed : placed_) {
+    if (!placed.lacked_room || past_.wanted(placed.job).gpus <= gpus) continue;
+    std::erase_if(watched.unexplained, [&](const Unexplained& piece) {
+      if (placed.since > piece.from) return false;
+      causes.of(WhyCause::kUnexplained) = causes.of(WhyCause::kUnexplained) - piece.length;
+      causes.of(WhyCause::kKept) += piece.length;
+      if (!watched.details) return true;
+      WaitPiece& told = watched.pieces[piece.piece];
+      told.causes = {};
+      told.causes.of(WhyCause::kKept) = piece.length;
+      told.other = placed.job;
+      return true;
+    });
+  }
+}
+
 void Waits::close_piece(Watched& watched) {
   Open& open = *watched.open;
   JobWaits& job = jobs_[watched.row];
@@ -218,15 +252,17 @@ void Waits::close_piece(Watched& watched) {
                    .hole = open.hole,
                    .held_gpu_ms = difference(sums.held, open.sums.held),
                    .noted = std::move(open.noted)};
-    const bool joins = !watched.pieces.empty() && watched.pieces.back().cause() == cause &&
-                       watched.pieces.back().other == piece.other;
-    if (joins) watched.pieces.back().add(piece);
-    if (!joins) watched.pieces.push_back(std::move(piece));
+    watched.pieces.push_back(std::move(piece));
+  }
+  if (cause == WhyCause::kUnexplained && length.ms > 0) {
+    const std::size_t row = watched.details ? watched.pieces.size() - 1 : 0;
+    watched.unexplained.push_back({open.from, length, row});
   }
   watched.open.reset();
 }
 
 void Waits::close_wait(Watched& watched) {
+  explain_late(watched);
   if (watched.open) close_piece(watched);
   watched.lost.clear();
   if (watched.pieces.empty()) return;
@@ -234,8 +270,9 @@ void Waits::close_wait(Watched& watched) {
                                       .to = now_,
                                       .begin = watched.begin,
                                       .stopped_for = watched.stopped_for,
-                                      .pieces = std::move(watched.pieces)});
+                                      .pieces = joined(watched.pieces)});
   watched.pieces.clear();
+  watched.unexplained.clear();
 }
 
 }  // namespace fairlead

@@ -112,6 +112,7 @@ void Waits::begin_wait(JobId job, WaitBegin begin) {
   watched->begin = begin;
   watched->stopped_for = {};
   watched->pieces.clear();
+  watched->unexplained.clear();
   waiting_.insert(job);
 }
 

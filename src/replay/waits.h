@@ -74,6 +74,12 @@ class Waits : public RecordSink {
     GpuSums::Sums sums;
     LastNotes noted;
   };
+  // A piece that what was started next did not explain. What is started later may.
+  struct Unexplained {
+    Time from;
+    Duration length;
+    std::size_t piece = 0;  // of Watched::pieces, with details
+  };
   struct Watched {
     JobId job;
     std::size_t row = 0;  // of jobs_
@@ -83,12 +89,14 @@ class Waits : public RecordSink {
     Time timer;  // until then its policy waits for GPUs nearer together
     std::optional<Open> open{};
     std::vector<WaitPiece> pieces{};
+    std::vector<Unexplained> unexplained{};
     std::vector<std::pair<NodeId, std::uint64_t>> lost{};  // its GPUs, if it was stopped now
     JobId stopped_for{};
     LastNotes notes{};
   };
   struct Placed {
     JobId job;
+    Time since;        // it waited
     bool lacked_room;  // it waited, and did not fit until now; only where is_pending_
   };
   struct UserNotes {
@@ -117,6 +125,7 @@ class Waits : public RecordSink {
   bool home_is_taken(JobId job) const;
   JobId later_placed(JobId job) const;
   std::pair<WhyCause, JobId> resolved(const Open& open, JobId job) const;
+  void explain_late(Watched& watched);
   void close_piece(Watched& watched);
   void close_wait(Watched& watched);
   std::uint32_t together(TypeMask types) const;
@@ -136,7 +145,8 @@ class Waits : public RecordSink {
   IdVector<JobId, Duration> work_;
   IdVector<UserId, UserNotes> users_;
   GpuSums sums_;
-  bool is_pending_ = false;  // before this moment some job fitted, and it is not known why it waits
+  bool is_pending_ =
+      false;  // before this moment some job fitted, or had, and it is not known why it waits
 };
 
 }  // namespace fairlead

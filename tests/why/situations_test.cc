@@ -74,6 +74,22 @@ TEST(WhySituations, GpusAreKeptForALargerJobThatIsAhead) {
             std::string::npos);
 }
 
+// The shortest job that waits needs all GPUs. A shorter one that comes at 100 s does not, and is
+// started at once: that the others were kept for the first is known when that is started.
+TEST(WhySituations, GpusAreKeptForAJobThatIsItselfOvertaken) {
+  const JobWhy found = why({.jobs = {{.gpus = 3, .work_s = 1000},
+                                     {.gpus = 4, .submit_s = 10, .work_s = 50, .user = "bob"},
+                                     {.gpus = 1, .submit_s = 20, .work_s = 500, .user = "cy"},
+                                     {.gpus = 1, .submit_s = 100, .work_s = 10, .user = "dan"}},
+                            .policy = "sjf"},
+                           "j2");
+  EXPECT_EQ(causes(found), "full 50s, passed 10s, kept 970s");
+  const std::vector<WaitPiece>& pieces = found.waits->jobs().front().waits.front().pieces;
+  ASSERT_EQ(pieces.size(), 4U);
+  EXPECT_EQ(pieces[0].cause(), WhyCause::kKept);
+  EXPECT_EQ(pieces[0].other, JobId(1));
+}
+
 TEST(WhySituations, ItWaitsForTheNextRound) {
   const JobWhy found =
       why({.jobs = {{.gpus = 2, .work_s = 1000}, {.gpus = 2, .submit_s = 100}}, .policy = "gavel"},
