@@ -99,6 +99,19 @@ TEST(WhyRecords, WhoTakesTheGpusAtWhichItWouldHaveFittedGoesFirst) {
   EXPECT_EQ(records.causes(27, {.finished = 2}), (Lines{"0-7 unexplained", "7-17 passed"}));
 }
 
+// The other came second, but at the same moment.
+TEST(WhyRecords, WhatCameAtTheSameMomentDidNotComeLater) {
+  const auto causes_of_gang = [](std::uint32_t gpus) {
+    Records records(2);
+    records.at(0, record::Arrived{asked(0, gpus)}).at(0, record::Arrived{asked(1, 1)});
+    records.place(0, 1, 1).at(10, record::Finished{JobId(1)});
+    records.place(10, 0, static_cast<std::uint16_t>(gpus)).at(20, record::Finished{JobId(0)});
+    return records.causes(20, {.finished = 2});
+  };
+  EXPECT_EQ(causes_of_gang(4), (Lines{"0-10 full"}));
+  EXPECT_EQ(causes_of_gang(3), (Lines{"0-10 unexplained"}));
+}
+
 TEST(WhyRecords, ANodeThatNoClusterCanHaveIsAnError) {
   Waits waits([](const JobSpec&) { return Watch::kNot; });
   const std::vector<std::string> types = {"V100"};
