@@ -96,5 +96,19 @@ RC_GTEST_PROP(Fairlead, KeepsNoUserFurtherBehindThanTheWindowAllows, ()) {
   }
 }
 
+// Of 16 GPUs the large gangs leave 4: however little of them is due to the other user, they are its.
+TEST(Fairlead, GivesWhatIsLeftToAUserToWhomHardlyAnythingIsDue) {
+  for (const std::int64_t tickets : {100, 400, 560, 600, 640, 1'000, 1'000'000}) {
+    World world{.cluster = "2xV100:8"};
+    for (int job = 0; job < 2; ++job) {
+      world.jobs.push_back({.gpus = 12, .work = hours(1), .user = "large", .tickets = tickets});
+    }
+    world.jobs.push_back({.gpus = 4, .work = seconds(600), .user = "small", .tickets = 1});
+    const Outcome outcome = run(world, "fairlead:window_s=60");
+    EXPECT_EQ(outcome.problems, std::vector<std::string>{});
+    EXPECT_EQ(outcome.jobs[2].finish, Time{600'000}) << tickets;
+  }
+}
+
 }  // namespace
 }  // namespace fairlead

@@ -71,10 +71,12 @@ double mean_speed(const View& view, const Plan& plan, JobId job) {
   return gpus > 0 ? sum / gpus : 1;
 }
 
-// Keeps weights above 0 and in order: as it is, but for small ones and those below 0.
+// Keeps weights above 0 and in order: as it is, but for small ones and those below 0. From where it
+// would leave the range of double all are alike.
 double positive(double weight) {
   constexpr double kSmall = 0.1;
-  return weight > kSmall ? weight : kSmall * std::exp(weight / kSmall - 1);
+  constexpr double kLeast = -500;  // exp of it is 7e-218
+  return weight > kSmall ? weight : kSmall * std::exp(std::max(weight / kSmall - 1, kLeast));
 }
 
 class Fairlead : public Policy {
