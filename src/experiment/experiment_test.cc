@@ -327,10 +327,10 @@ TEST(Experiment, SaysWhatIsWrongWithAClaim) {
                            "tolerance_percent: 3")),
             "folder/e.yaml:8:96: a claim has one tolerance");
   EXPECT_EQ(error_of(claim("figure: summary, policy: a, key: makespan_s, against_case: one")),
-            "folder/e.yaml:8:66: against_case needs against");
+            "folder/e.yaml:8:75: against_case needs against");
   EXPECT_EQ(error_of(claim("figure: summary, policy: a, key: makespan_s, against: b, "
                            "against_case: one")),
-            "folder/e.yaml:8:92: no case has this label: one");
+            "folder/e.yaml:8:87: no case has this label: one");
   EXPECT_EQ(error_of(claim("figure: work, policy: a, user: ann, over_cases: true")),
             "folder/e.yaml:8:64: the figure work is not one of summary.json");
   EXPECT_EQ(error_of(claim("figure: work, policy: a, user: ann, expect: null")),
