@@ -27,7 +27,9 @@ std::optional<Rate> MeasuredRates::rate(const MeasuredGang& gang) const {
   }
   const double scale = (static_cast<double>(gang.gpus) * nearest->asked) /
                        (static_cast<double>(nearest->gpus) * gang.asked);
-  const double speed = std::min(nearest->rate.value() * scale, 1e6);
+  double speed = std::min(nearest->rate.value() * scale, 1e6);
+  const bool is_untried = nearest->tier > gang.tier;
+  if (is_untried) speed = std::max(speed, static_cast<double>(gang.gpus) / gang.asked);
   return std::max(Rate::of(speed), Rate{1});
 }
 

@@ -7,7 +7,9 @@
 //
 // A gang that was never measured has the per-GPU rate of the next smaller measured size, or of the
 // smallest (the rule of Speed's table), at the nearest tier that was measured at that size, the
-// narrower of two. It is not scaled, as what a tier costs was not measured.
+// narrower of two. It is not scaled, as what a tier costs was not measured. A tier narrower than all
+// that were is worth a try: it has at least the rate of gangs of which nothing was measured, 1 for as
+// many GPUs as the job asks for.
 //
 // Ours. rate: O(sizes x tiers measured). The rest: O(log holds). Memory: 48 bytes per job.
 #pragma once

@@ -122,6 +122,18 @@ TEST_F(MeasuredRatesTest, AtAnotherTierAreThoseOfTheNearestTheNarrowerOfTwo) {
   EXPECT_EQ(rate(120, gang(8, Tier::kSpine)), 3);
 }
 
+// Else a gang that began far apart would be taken to be as slow together, and never come together.
+TEST_F(MeasuredRatesTest, ATierNarrowerThanAllThatWereMeasuredIsWorthATry) {
+  measure(0, gang(4, Tier::kSpine, 4), 0.125);
+  EXPECT_EQ(rate(20, gang(4, Tier::kSpine, 4)), 0.125);
+  EXPECT_EQ(rate(20, gang(4, Tier::kNode, 4)), 1);
+  EXPECT_EQ(rate(20, gang(4, Tier::kNode, 8)), 0.5);
+  measure(20, gang(4, Tier::kNode, 4), 0.5);
+  EXPECT_EQ(rate(40, gang(4, Tier::kNode, 4)), 0.5);
+  EXPECT_EQ(rate(40, gang(4, Tier::kPair, 4)), 1);
+  EXPECT_EQ(rate(40, gang(4, Tier::kRack, 4)), 0.5);
+}
+
 TEST_F(MeasuredRatesTest, AreRelativeToTheSizeThatAJobAsksFor) {
   measure(0, gang(4, Tier::kNode, 4), 0.5);
   EXPECT_EQ(rate(20, gang(4, Tier::kNode, 4)), 0.5);
