@@ -48,7 +48,7 @@ Command add_replay(CLI::App& root) {
                   "the trace of the recorded run, for its column gpu_type")
       ->type_name("FILE");
   app->add_option("--set", flags->request.settings,
-                  "replaces a setting of the recorded run, see below; may be repeated")
+                  "replaces one setting of the recorded run, see below; may be repeated")
       ->type_name("KEY=VALUE")
       ->expected(1)
       ->allow_extra_args(false)

@@ -29,7 +29,7 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
          "end the run at this simulated time; unfinished jobs are then pending (default: no "
          "limit)")
       ->type_name("SECONDS");
-  app.add_option("--set", flags.settings, "a setting of the run, listed below; may be repeated")
+  app.add_option("--set", flags.settings, "one setting of the run, listed below; may be repeated")
       ->type_name("KEY=VALUE")
       ->expected(1)
       ->allow_extra_args(false)

@@ -279,6 +279,22 @@ tl::unexpected<Error> unknown_key(std::string_view key) {
   return input_error("--set: no such key (there are: {}): {}", nearest_first(keys, key), key);
 }
 
+// "a=1,b=2" as "--set a=1 --set b=2" where b is a key, else empty: values have commas of their own.
+std::string one_by_one(std::string_view assignment) {
+  std::string split = "--set ";
+  bool several = false;
+  for (std::size_t at = 0; at < assignment.size(); ++at) {
+    const std::string_view rest = assignment.substr(at + 1);
+    const bool ends =
+        assignment[at] == ',' && std::ranges::any_of(kSettings, [&](const Setting& setting) {
+          return rest.starts_with(fmt::format("{}=", setting.key));
+        });
+    several = several || ends;
+    split += ends ? " --set " : std::string(1, assignment[at]);
+  }
+  return several ? split : "";
+}
+
 // A setting without effect is most likely a mistake.
 Status check_network(const NetworkOptions& network) {
   const std::array<double, kTiers> none = NetworkOptions().congestion;
@@ -329,6 +345,9 @@ Result<Settings> parse_settings(const std::vector<std::string>& assignments) {
     const std::size_t at = assignment.find('=');
     if (at == std::string_view::npos) {
       return input_error("--set takes key=value: {}", assignment);
+    }
+    if (const std::string split = one_by_one(assignment); !split.empty()) {
+      return input_error("--set takes one key=value; write {}: {}", split, assignment);
     }
     const std::string_view key = assignment.substr(0, at);
     const std::string_view value = assignment.substr(at + 1);

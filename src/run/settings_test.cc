@@ -133,6 +133,17 @@ TEST(Settings, RefuseUnknownKeysAndNameTheNearestFirst) {
   EXPECT_EQ(error_of("costs"), "--set takes key=value: costs");
 }
 
+TEST(Settings, SaysHowSeveralAreWritten) {
+  EXPECT_EQ(
+      error_of("costs=none,bin_s=60"),
+      "--set takes one key=value; write --set costs=none --set bin_s=60: costs=none,bin_s=60");
+  EXPECT_EQ(error_of("congestion=rack:4,spine:8,network=contention,load=1"),
+            "--set takes one key=value; write --set congestion=rack:4,spine:8 --set "
+            "network=contention --set load=1: congestion=rack:4,spine:8,network=contention,load=1");
+  EXPECT_TRUE(parse_settings({"network=contention", "congestion=rack:4,spine:8"}).has_value());
+  EXPECT_TRUE(parse_settings({"models=a,b=c,bin_s.yaml"}).has_value());  // a name of a file
+}
+
 TEST(Settings, RefuseValuesOutOfRange) {
   EXPECT_EQ(error_of("costs=cheap"), "--set costs takes none or default: cheap");
   EXPECT_EQ(error_of("bin_s=0"), "--set bin_s takes seconds, at least 0.001: 0");

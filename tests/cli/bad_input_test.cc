@@ -48,6 +48,8 @@ std::vector<BadInput> bad_inputs() {
       {"NoSuchSetting", with("--set cost=none"), "", "", "there are: costs, "},
       {"BadSetting", with("--set costs=cheap"), "", "", "--set costs takes none or default: cheap"},
       {"SettingWithoutValue", with("--set costs"), "", "", "--set takes key=value: costs"},
+      {"SettingsInOneFlag", with("--set costs=none,bin_s=60"), "", "",
+       "write --set costs=none --set bin_s=60: costs=none,bin_s=60"},
       {"NoSuchReference", with("--set reference_gpu=abacus"), "", "", "abacus"},
       {"NoSuchModels", with("--set models=gone.yaml"), "", "", "gone.yaml"},
       {"BadSeed", with("--seed x"), "", "", "--seed"},
