@@ -16,6 +16,21 @@ fl_package_files(FILES packaging/copyright docs/lab-server.md docs/openapi.yaml 
 fl_package_files(FILES examples/progress/fairlead_progress.py examples/progress/hf_callback.py
   examples/progress/lightning_callback.py DESTINATION share/fairlead/python)
 
+# What the program says about itself, once it is built.
+function(fl_package_output destination)
+  list(JOIN ARGN " " words)
+  get_filename_component(folder "${destination}" DIRECTORY)
+  fl_package_files(CODE "
+    set(to \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+    file(MAKE_DIRECTORY \"\${to}/${folder}\")
+    execute_process(COMMAND \"$<TARGET_FILE:fairlead>\" ${words} OUTPUT_FILE \"\${to}/${destination}\"
+      COMMAND_ERROR_IS_FATAL ANY)")
+endfunction()
+
+fl_package_output(share/bash-completion/completions/fairlead completion bash)
+fl_package_output(share/zsh/vendor-completions/_fairlead completion zsh)
+fl_package_output(share/fish/vendor_completions.d/fairlead.fish completion fish)
+
 set(CPACK_GENERATOR DEB)
 set(CPACK_COMPONENTS_ALL package)
 set(CPACK_DEB_COMPONENT_INSTALL ON)

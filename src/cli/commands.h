@@ -33,6 +33,9 @@ std::vector<Command> add_trace(CLI::App& root);
 // verify, dump and repair, below one `journal`.
 std::vector<Command> add_journal(CLI::App& root);
 
+// About this program. `root` must outlive what they return.
+Command add_completion(CLI::App& root);
+
 // The daemon itself.
 Command add_serve(CLI::App& root);
 // What runs on each node beside it, on Kubernetes.

@@ -31,6 +31,8 @@ Status flush_output() {
 }
 
 constexpr const char* kRunJobs = "Run jobs";
+constexpr const char* kSimulate = "Simulate and compare";
+constexpr const char* kAbout = "About this program";
 
 std::vector<CLI::App*> all_of(CLI::App& app) {
   return app.get_subcommands([](const CLI::App*) { return true; });
@@ -52,7 +54,9 @@ std::vector<Command> add_commands(CLI::App& root, const std::vector<std::string>
   for (Command& command : add_trace(root)) commands.push_back(std::move(command));
   for (Command& command : add_journal(root)) commands.push_back(std::move(command));
   for (CLI::App* app : all_of(root))
-    if (app->get_group() != kRunJobs) app->group("Simulate and compare");
+    if (app->get_group() != kRunJobs) app->group(kSimulate);
+  commands.push_back(add_completion(root));
+  commands.back().app->group(kAbout);
   return commands;
 }
 

@@ -135,7 +135,8 @@ Command add_torture(CLI::App& root) {
   app->add_option("--from", flags->from, "seed of the first")->capture_default_str();
   app->add_option("--events", flags->events, "what clients do in a world (default: drawn)");
   app->add_option("--users", flags->users, "how many users (default: drawn)");
-  app->add_option("--policy", flags->policy, "policy with its options (default: drawn)");
+  app->add_option("--policy", flags->policy, "policy with its options (default: drawn)")
+      ->type_name("NAME[:OPT=V,...]");
   app->add_option("--faults", flags->faults,
                   "what goes wrong, and how often, or none (default: drawn)")
       ->type_name("NAME=RATE,...");

@@ -1,0 +1,48 @@
+// The commands and flags of this program as CLI11 knows them, for pages and scripts about them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+enum class PathKind : std::uint8_t { kNone, kFile, kFolder };
+
+// What may stand for a value, as far as that can be listed.
+struct Values {
+  std::vector<std::string> words = {};  // of the catalogues; "KEY=" wants something behind it
+  PathKind paths = PathKind::kNone;     // also, or only, paths of these
+};
+
+// A flag, or an argument without one.
+struct Argument {
+  std::vector<std::string> names = {};  // "-o", "--output"; of an argument without a flag: "FILE"
+  std::string takes = {};               // "N"; empty: no value
+  std::string help = {};
+  bool required = false;
+  bool many = false;  // takes several values
+  Values values = {};
+};
+
+struct CommandPage {
+  std::string name;  // "fairlead trace convert"
+  std::string about = {};
+  std::vector<Argument> flags = {};
+  std::vector<Argument> positionals = {};
+  std::vector<CommandPage> commands = {};  // below this one
+  std::string footer = {};                 // examples and notes, as in --help
+
+  // The last word of the name.
+  std::string word() const { return name.substr(name.rfind(' ') + 1); }
+};
+
+// `app` and all below it. REQUIRES: every flag and command was added.
+CommandPage command_tree(const CLI::App& app);
+
+// The page itself and those below it, each before those below it.
+std::vector<const CommandPage*> all_pages(const CommandPage& root);
+
+}  // namespace fairlead
