@@ -30,6 +30,9 @@ endfunction()
 fl_package_output(share/bash-completion/completions/fairlead completion bash)
 fl_package_output(share/zsh/vendor-completions/_fairlead completion zsh)
 fl_package_output(share/fish/vendor_completions.d/fairlead.fish completion fish)
+fl_package_files(CODE "
+  execute_process(COMMAND \"$<TARGET_FILE:fairlead>\" man --out
+    \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/man/man1\" COMMAND_ERROR_IS_FATAL ANY)")
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_COMPONENTS_ALL package)

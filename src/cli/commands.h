@@ -35,6 +35,7 @@ std::vector<Command> add_journal(CLI::App& root);
 
 // About this program. `root` must outlive what they return.
 Command add_completion(CLI::App& root);
+Command add_man(CLI::App& root);
 
 // The daemon itself.
 Command add_serve(CLI::App& root);

@@ -55,8 +55,10 @@ std::vector<Command> add_commands(CLI::App& root, const std::vector<std::string>
   for (Command& command : add_journal(root)) commands.push_back(std::move(command));
   for (CLI::App* app : all_of(root))
     if (app->get_group() != kRunJobs) app->group(kSimulate);
-  commands.push_back(add_completion(root));
-  commands.back().app->group(kAbout);
+  for (auto* add : {add_completion, add_man}) {
+    commands.push_back(add(root));
+    commands.back().app->group(kAbout);
+  }
   return commands;
 }
 
