@@ -70,7 +70,7 @@ Status top(const std::string& socket) {
   FL_TRY_ASSIGN(daemon, Daemon::connect(socket));
   for (;;) {
     FL_TRY_ASSIGN(text, top_text(daemon, style));
-    if (style == TextStyle::kPlain) {
+    if (::isatty(STDOUT_FILENO) == 0) {
       fmt::print("{}", text);
       return {};
     }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <unistd.h>
 
 namespace fairlead {
@@ -31,8 +32,11 @@ std::string printable(std::string text) {
   return text;
 }
 
+// NO_COLOR with any value but none asks for plain text on a terminal, too (no-color.org).
 TextStyle stdout_style() {
-  return isatty(STDOUT_FILENO) == 1 ? TextStyle::kTerminal : TextStyle::kPlain;
+  const char* no_color = std::getenv("NO_COLOR");
+  const bool is_plain = no_color != nullptr && *no_color != '\0';
+  return isatty(STDOUT_FILENO) == 1 && !is_plain ? TextStyle::kTerminal : TextStyle::kPlain;
 }
 
 Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
