@@ -13,17 +13,16 @@
 #include <fcntl.h>
 #include <map>
 #include <memory>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
-
-extern char** environ;
 
 namespace fairlead {
 namespace {
 
 constexpr const char* kThisProgram = "/proc/self/exe";
+constexpr int kCannotStart = 127;
 
 struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
@@ -62,24 +61,31 @@ class HeldSignals {
   sigset_t before_{};
 };
 
-int spawn(const ChildRun& run, std::FILE* errors, const sigset_t& signals, pid_t& pid) {
+// What happens in the child, before it is another program. Never returns.
+[[noreturn]] void become(char* const* argv, int errors, const sigset_t& signals, pid_t parent) {
+  // A parent that is killed cannot end its children.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(kCannotStart);  // it was killed before that
+  const int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (nothing >= 0 && dup2(nothing, STDOUT_FILENO) >= 0 && dup2(errors, STDERR_FILENO) >= 0) {
+    sigprocmask(SIG_SETMASK, &signals, nullptr);
+    execv(kThisProgram, argv);
+  }
+  dprintf(errors, "fairlead: cannot start a process: %s\n", std::strerror(errno));
+  _exit(kCannotStart);
+}
+
+// The child's id, or -1 with errno.
+pid_t spawn(const ChildRun& run, std::FILE* errors, const sigset_t& signals) {
   std::vector<char*> argv = {const_cast<char*>("fairlead")};
   for (const std::string& argument : run.arguments) {
     argv.push_back(const_cast<char*>(argument.c_str()));
   }
   argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, fileno(errors), STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  posix_spawnattr_setsigmask(&attributes, &signals);
-  const int failure = posix_spawn(&pid, kThisProgram, &actions, &attributes, argv.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  return failure;
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid == 0) become(argv.data(), fileno(errors), signals, parent);
+  return pid;
 }
 
 std::string contents(std::FILE* file) {
@@ -102,10 +108,8 @@ class Children {
   Status start(ChildRun& run) {
     TemporaryFile errors(std::tmpfile());
     if (!errors) return run_error("cannot create a temporary file: {}", std::strerror(errno));
-    pid_t pid = 0;
-    if (const int failure = spawn(run, errors.get(), signals_.before(), pid); failure != 0) {
-      return run_error("cannot start a process: {}", std::strerror(failure));
-    }
+    const pid_t pid = spawn(run, errors.get(), signals_.before());
+    if (pid < 0) return run_error("cannot start a process: {}", std::strerror(errno));
     started_.emplace(pid, Started{&run, std::move(errors)});
     if (observer_ != nullptr) observer_->started(run);
     return {};

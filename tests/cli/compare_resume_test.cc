@@ -165,5 +165,18 @@ TEST_F(CompareResumeTest, AnInterruptionLeavesWhatIsCompleteAndNoProcess) {
   EXPECT_EQ(read_json("out/compare.json")["policies"].size(), 2u);
 }
 
+TEST_F(CompareResumeTest, LeavesNoProcessWhenItIsKilled) {
+  small_trace();
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  ASSERT_EQ(mkfifo(path("held").c_str(), 0600), 0);
+  // Both processes hold the other end of `held`; opening `pipe` waits until the child reads it.
+  const std::string kill = std::string(FAIRLEAD_PROGRAM) + " compare --trace jobs.csv --out out " +
+                           kStuck +
+                           " 3> held & exec 4< held 5> pipe; kill -KILL $!; wait $!; "
+                           "timeout 60 cat <&4 && echo all ended";
+  const Ended ended = fairlead("--version", kill);
+  EXPECT_NE(ended.out.find("all ended"), std::string::npos) << ended.out << ended.errors;
+}
+
 }  // namespace
 }  // namespace fairlead
