@@ -1,4 +1,5 @@
 #include "fairlead/cli/commands.h"
+#include "fairlead/cli/folder_lock.h"
 #include "fairlead/cli/progress.h"
 #include "fairlead/cli/run_flags.h"
 #include "fairlead/compare/export_jobs.h"
@@ -150,7 +151,9 @@ std::string earlier_text(const Flags& flags, const ComparePlan& plan) {
 }
 
 Status compare_here(const Flags& flags, ComparePlan plan) {
+  FolderLock lock;  // released after `folder` removed what an error leaves
   FL_TRY_ASSIGN(folder, ResultFolder::open(flags.out));
+  FL_TRY(lock.take(flags.out));
   FL_TRY(carry_out(flags, plan));
   FL_TRY(collect(plan));
   if (std::ranges::none_of(plan.comparison.points, has_runs)) return failure_of(plan.comparison);

@@ -2,6 +2,7 @@
 
 #include "fairlead/base/parse.h"
 #include "fairlead/cli/commands.h"
+#include "fairlead/cli/folder_lock.h"
 #include "fairlead/cli/run_flags.h"
 #include "fairlead/compare/child_runs.h"
 #include "fairlead/experiment/experiment.h"
@@ -362,7 +363,9 @@ std::string figures_help() {
 Status reproduce(const Flags& flags) {
   if (flags.list) return print_list();
   FL_TRY_ASSIGN(experiments, load_experiments(flags));
+  FolderLock lock;  // released after `folder` removed what an error leaves
   FL_TRY_ASSIGN(folder, ResultFolder::open(flags.out));
+  FL_TRY(lock.take(flags.out));
   std::vector<ExperimentResult> results;
   for (const Experiment& experiment : experiments) {
     if (!results.empty()) fmt::print("\n");

@@ -1,5 +1,6 @@
 #include "fairlead/cli/run.h"
 
+#include "fairlead/cli/folder_lock.h"
 #include "fairlead/cli/progress.h"
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/journal/audit.h"
@@ -54,7 +55,9 @@ Result<SimulationInputs> read_inputs(const RunConfig& config) {
 Result<RunOutcome> run_since(Clock::time_point begin, SimulationInputs inputs,
                              const RunOutputs& outputs) {
   FL_TRY_ASSIGN(simulation, Simulation::make(std::move(inputs)));
+  FolderLock lock;  // released after `folder` removed what an error leaves
   FL_TRY_ASSIGN(folder, ResultFolder::open(outputs.folder));
+  FL_TRY(lock.take(outputs.folder));
   // The journal is there from the beginning, so that a crash leaves what led to it.
   folder.begin_replacing();
   FL_TRY_ASSIGN(journal, JournalFile::create(folder.file(kJournalName)));
