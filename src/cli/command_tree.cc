@@ -106,10 +106,10 @@ std::string without_checks(const std::string& type) {
 Argument argument_of(const CLI::Option& option, const std::string& command) {
   Argument argument{.help = option.get_description(),
                     .required = option.get_required(),
-                    .many = option.get_expected_max() > 1 && option.get_type_size() != 0};
+                    .many = option.get_expected_max() > 1};
   for (const std::string& name : option.get_snames()) argument.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) argument.names.push_back("--" + name);
-  if (option.get_type_size() == 0) return argument;
+  if (option.get_expected_max() == 0) return argument;
   const std::string type = option.get_type_name();
   std::string key = without_checks(type);
   if (argument.names.empty()) {

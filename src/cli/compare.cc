@@ -1,6 +1,7 @@
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/folder_lock.h"
 #include "fairlead/cli/progress.h"
+#include "fairlead/cli/run_file.h"
 #include "fairlead/cli/run_flags.h"
 #include "fairlead/compare/export_jobs.h"
 #include "fairlead/compare/plan.h"
@@ -245,7 +246,10 @@ Command add_compare(CLI::App& root) {
   app->add_flag("--again", flags->again, "make every run, even if its results are complete");
   add_export_flags(*app, *flags);
   app->footer(std::string(kExamples) + "\n" + settings_help());
-  return {app, [flags] { return compare(*flags); }};
+  return {app, [app, flags]() -> Status {
+            FL_TRY(save_run_file(*app));
+            return compare(*flags);
+          }};
 }
 
 }  // namespace fairlead

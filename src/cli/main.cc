@@ -2,6 +2,7 @@
 
 #include "fairlead/base/nearest.h"
 #include "fairlead/cli/commands.h"
+#include "fairlead/cli/run_file.h"
 #include "fairlead/report/json.h"
 
 #include <fmt/format.h>
@@ -128,8 +129,11 @@ int run(int argc, char** argv) {
   const std::vector<Command> commands = add_commands(root, words);
   if (argc == 1) return run_bare(root);
   if (const auto error = unknown_command(root, argc, argv)) return report(*error);
+  auto arguments = with_run_file(root, {argv + 1, argv + argc});
+  if (!arguments) return report(arguments.error());
+  std::ranges::reverse(*arguments);  // as parse() wants them
   try {
-    root.parse(argc, argv);
+    root.parse(std::move(*arguments));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return root.exit(error);  // --help, --version
     fmt::print(stderr, "fairlead: {}\nTry: fairlead --help\n", error.what());

@@ -1,5 +1,7 @@
 #include "fairlead/cli/run_flags.h"
 
+#include "fairlead/cli/run_file.h"
+
 #include <fmt/format.h>
 
 namespace fairlead {
@@ -37,6 +39,7 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
   app.add_flag("--audit", flags.audit,
                "check the journal independently of the engine; fail if it is inconsistent");
   app.add_flag("--json", flags.json, "print JSON instead of a table");
+  add_run_file_flags(app);
 }
 
 }  // namespace fairlead

@@ -1,5 +1,6 @@
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/run.h"
+#include "fairlead/cli/run_file.h"
 #include "fairlead/cli/run_flags.h"
 #include "fairlead/compare/run_inputs.h"
 #include "fairlead/report/json.h"
@@ -48,7 +49,10 @@ Command add_simulate(CLI::App& root) {
       ->required()
       ->type_name("NAME[:OPT=V,...]");
   app->footer(std::string(kExamples) + "\n" + settings_help());
-  return {app, [flags] { return simulate(*flags); }};
+  return {app, [app, flags]() -> Status {
+            FL_TRY(save_run_file(*app));
+            return simulate(*flags);
+          }};
 }
 
 }  // namespace fairlead

@@ -1,0 +1,29 @@
+// Flags of simulate and compare in a file: --config reads it, --save-config writes it.
+//
+// The file is YAML, a map of the flags' long names without dashes: `policy: fifo`, `audit: true`,
+// `set: [costs=none, bin_s=60]` or `set: {costs: none, bin_s: 60}`.
+#pragma once
+
+#include "fairlead/base/result.h"
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+// Declares the two flags on `app`, after its others.
+void add_run_file_flags(CLI::App& app);
+
+// The words of the command line for `root`, the program's name aside, with those of the file that
+// --config names before the others of simulate or compare. What the command line gives replaces
+// what the file gives; where a flag may be repeated, it is added behind. Errors name the file, with
+// line and column where it is not YAML, or a flag that the command does not have.
+Result<std::vector<std::string>> with_run_file(const CLI::App& root,
+                                               std::vector<std::string> words);
+
+// Writes the file that --save-config of `app`, which was parsed, names; nothing where none is named.
+Status save_run_file(const CLI::App& app);
+
+}  // namespace fairlead
