@@ -123,8 +123,9 @@ Argument argument_of(const CLI::Option& option, const std::string& command) {
     argument.values.words = std::move(choices);
     return argument;
   }
+  const std::string of_command = fmt::format("{} {}", command, key);
   for (const Known& known : kKnown) {
-    if (known.takes != key && known.takes != command + " " + key) continue;
+    if (known.takes != key && known.takes != of_command) continue;
     argument.values = {.words = known.words(), .paths = known.paths};
   }
   return argument;

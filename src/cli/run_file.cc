@@ -59,7 +59,7 @@ Result<Words> values_of(const YamlNode& node) {
     FL_TRY_ASSIGN(pairs, node.pairs());
     for (const YamlNode::Pair& pair : pairs) {
       FL_TRY_ASSIGN(text, pair.value.text());
-      values.push_back(pair.key + "=" + text);
+      values.push_back(fmt::format("{}={}", pair.key, text));
     }
     return values;
   }
@@ -90,7 +90,7 @@ Result<Words> words_of(const CLI::App& app, const YamlNode::Pair& pair, const Wo
   }
   if (!may_be_repeated(*option) && !given_on(command_line, pair.key).empty()) return Words{};
   Words words;
-  for (const std::string& value : values) words.push_back(flag + "=" + value);
+  for (const std::string& value : values) words.push_back(fmt::format("{}={}", flag, value));
   return words;
 }
 
