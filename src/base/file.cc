@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <iconv.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -142,6 +143,43 @@ class ZstdStream : public ByteStream {
   bool inside_ = false;  // a frame that has not ended
 };
 
+// UTF-16 with a byte order mark, as spreadsheets and PowerShell write it, as UTF-8.
+class Utf16Stream : public ByteStream {
+ public:
+  explicit Utf16Stream(ByteSource raw)
+      : raw_(std::move(raw)), converter_(iconv_open("UTF-8", "UTF-16")) {
+    FL_CHECK(is_open(), "libc knows no UTF-16");
+  }
+  Utf16Stream(const Utf16Stream&) = delete;
+  Utf16Stream& operator=(const Utf16Stream&) = delete;
+  ~Utf16Stream() override { iconv_close(converter_); }
+
+  Result<std::size_t> read(std::span<char> into) override {
+    for (;;) {
+      FL_TRY_ASSIGN(bytes, raw_.peek(kChunkBytes));
+      if (bytes.empty()) return std::size_t{0};
+      // iconv's interface predates const; it does not write to its input.
+      char* in = const_cast<char*>(bytes.data());
+      std::size_t in_left = bytes.size();
+      char* out = into.data();
+      std::size_t out_left = into.size();
+      errno = 0;
+      iconv(converter_, &in, &in_left, &out, &out_left);
+      FL_CHECK(errno != E2BIG || out_left < into.size(), "{} bytes are no room", into.size());
+      const bool stands_still = in_left == bytes.size();
+      raw_.consume(bytes.size() - in_left);
+      if (out_left < into.size()) return into.size() - out_left;
+      if (stands_still) return input_error("{}: the UTF-16 text is damaged", raw_.name());
+    }
+  }
+
+ private:
+  bool is_open() const { return reinterpret_cast<std::intptr_t>(converter_) != -1; }
+
+  ByteSource raw_;
+  iconv_t converter_;
+};
+
 }  // namespace
 
 ByteSource::ByteSource(std::unique_ptr<ByteStream> stream, std::string name)
@@ -155,11 +193,21 @@ Result<ByteSource> ByteSource::open(const std::string& path) {
   if (descriptor < 0) return input_error("{}: cannot open: {}", path, reason(errno));
   std::string name = is_stdin ? "stdin" : path;
   auto stream = std::make_unique<DescriptorStream>(descriptor, name);
-  return decompressed(ByteSource(std::move(stream), std::move(name)));
+  FL_TRY_ASSIGN(source, decompressed(ByteSource(std::move(stream), std::move(name))));
+  return in_utf8(std::move(source));
 }
 
 Result<ByteSource> ByteSource::memory(std::string_view bytes, std::string name) {
-  return decompressed(ByteSource(std::make_unique<MemoryStream>(bytes), std::move(name)));
+  FL_TRY_ASSIGN(source,
+                decompressed(ByteSource(std::make_unique<MemoryStream>(bytes), std::move(name))));
+  return in_utf8(std::move(source));
+}
+
+Result<ByteSource> ByteSource::in_utf8(ByteSource raw) {
+  FL_TRY_ASSIGN(head, raw.peek(2));
+  if (!head.starts_with("\xff\xfe") && !head.starts_with("\xfe\xff")) return raw;
+  std::string name = raw.name();
+  return ByteSource(std::make_unique<Utf16Stream>(std::move(raw)), std::move(name));
 }
 
 Result<ByteSource> ByteSource::decompressed(ByteSource raw) {

@@ -1,7 +1,7 @@
 // Files as streams of bytes and lines, and files that appear whole or not at all.
 //
 // ByteSource reads a file, standard input ("-") or memory through one buffer, and undoes gzip and
-// zstd compression, recognised by their first bytes. Memory is bounded by the buffer, however large
+// zstd compression and UTF-16, recognised by their first bytes. Memory is bounded by the buffer, however large
 // the file is. LineReader adds lines and their numbers. OutputFile writes under a temporary name
 // and renames on commit(), so a reader of the target never sees half a file.
 //
@@ -34,7 +34,7 @@ class ByteSource {
   static Result<ByteSource> open(const std::string& path);
   // Reads `bytes`, which must outlive the source; errors call them `name`.
   static Result<ByteSource> memory(std::string_view bytes, std::string name);
-  // Reads `stream` as it is, compressed or not.
+  // Reads `stream` as it is, compressed or not, in whatever encoding.
   ByteSource(std::unique_ptr<ByteStream> stream, std::string name);
 
   // The next bytes: at least `count` of them unless the end is nearer. Valid until the next call of
@@ -47,6 +47,7 @@ class ByteSource {
 
  private:
   static Result<ByteSource> decompressed(ByteSource raw);
+  static Result<ByteSource> in_utf8(ByteSource raw);
   void make_room(std::size_t count);
 
   std::unique_ptr<ByteStream> stream_;

@@ -290,5 +290,37 @@ TEST_F(OutputFiles, ADeviceIsWrittenAndStaysADevice) {
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
 }
 
+std::string utf16(std::u16string_view text, bool little_endian) {
+  std::string bytes;
+  std::u16string units(1, u'\xfeff');
+  units += text;
+  for (const char16_t unit : units) {
+    const char low = static_cast<char>(unit & 0xff);
+    const char high = static_cast<char>(unit >> 8);
+    bytes += little_endian ? low : high;
+    bytes += little_endian ? high : low;
+  }
+  return bytes;
+}
+
+TEST(ByteSource, Utf16IsReadAsUtf8) {
+  for (const bool little_endian : {true, false}) {
+    EXPECT_EQ(read_all(utf16(u"a;\u00fc\n\u20ac;\U0001f600", little_endian)),
+              "a;\u00fc\n\u20ac;\U0001f600");
+    EXPECT_EQ(read_all(gzip(utf16(u"packed", little_endian))), "packed");
+    EXPECT_EQ(read_all(utf16(u"", little_endian)), "");
+  }
+  const std::u16string many(300'000, u'\u20ac');
+  EXPECT_EQ(read_all(utf16(many, true))->size(), 900'000U) << "over several buffers";
+}
+
+TEST(ByteSource, DamagedUtf16IsAnError) {
+  std::string cut = utf16(u"ab", true);
+  cut.pop_back();
+  EXPECT_EQ(read_all(cut).error().message, "m: the UTF-16 text is damaged");
+  EXPECT_EQ(read_all(utf16(std::u16string(1, static_cast<char16_t>(0xdc00)), true)).error().message,
+            "m: the UTF-16 text is damaged");
+}
+
 }  // namespace
 }  // namespace fairlead

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 #include <utility>
 
@@ -28,7 +29,35 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return distance;
 }
 
+// Letters and digits alone, in lower case.
+std::string plain(std::string_view name) {
+  std::string text;
+  for (const char c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return text;
+}
+
 }  // namespace
+
+std::string did_you_mean(const std::vector<std::string_view>& names, std::string_view wanted) {
+  const std::string plain_wanted = plain(wanted);
+  // A third of the letters may differ, or one name holds the other.
+  std::size_t best = plain_wanted.size() / 3 + 1;
+  std::string_view meant;
+  for (const std::string_view name : names) {
+    const std::string plain_name = plain(name);
+    if (plain_name.empty() || plain_wanted.size() < 3) continue;
+    const bool holds = plain_name.find(plain_wanted) != plain_name.npos;
+    const std::size_t distance =
+        holds ? plain_name != plain_wanted : edit_distance(plain_name, plain_wanted);
+    if (distance >= best) continue;
+    best = distance;
+    meant = name;
+  }
+  return meant.empty() ? std::string() : fmt::format(" (did you mean {}?)", meant);
+}
 
 std::string nearest_first(std::vector<std::string_view> names, std::string_view wanted) {
   std::ranges::stable_sort(names, {}, [&](std::string_view name) {

@@ -11,4 +11,8 @@ namespace fairlead {
 // abbreviates, then by Levenshtein distance. O(names x lengths).
 std::string nearest_first(std::vector<std::string_view> names, std::string_view wanted);
 
+// " (did you mean X?)" with the name that `wanted` may be a misspelling of: equal but for case and
+// punctuation, or few letters away; empty if none is. O(names x lengths).
+std::string did_you_mean(const std::vector<std::string_view>& names, std::string_view wanted);
+
 }  // namespace fairlead

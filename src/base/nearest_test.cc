@@ -16,5 +16,17 @@ TEST(Nearest, AnAbbreviationIsNearest) {
 
 TEST(Nearest, EqualDistancesKeepTheirOrder) { EXPECT_EQ(nearest_first({"b", "a"}, "c"), "b, a"); }
 
+TEST(DidYouMean, FindsSlipsCaseAndLongerNames) {
+  EXPECT_EQ(did_you_mean({"user", "gpuss"}, "gpus"), " (did you mean gpuss?)");
+  EXPECT_EQ(did_you_mean({"USER_ID", "Submitted"}, "Submit"), " (did you mean Submitted?)");
+  EXPECT_EQ(did_you_mean({"elapsed-raw", "elapsed"}, "ElapsedRaw"), " (did you mean elapsed-raw?)");
+}
+
+TEST(DidYouMean, SaysNothingWhereNothingIsNear) {
+  EXPECT_EQ(did_you_mean({"cores", "mem"}, "gpus"), "");
+  EXPECT_EQ(did_you_mean({}, "gpus"), "");
+  EXPECT_EQ(did_you_mean({"a"}, "b"), "");
+}
+
 }  // namespace
 }  // namespace fairlead

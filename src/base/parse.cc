@@ -99,14 +99,17 @@ Parsed<double> parse_number(std::string_view text) {
   return value;
 }
 
-Parsed<std::int64_t> parse_seconds(std::string_view text) {
+Parsed<std::int64_t> parse_seconds(std::string_view text) { return parse_units(text, seconds(1)); }
+
+Parsed<std::int64_t> parse_units(std::string_view text, Duration unit) {
+  FL_CHECK(unit.ms >= 1 && unit <= hours(24), "{} ms", unit.ms);
   text = trimmed(text);
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
   Decimal number;
   if (!read_digits(text, number) || !read_exponent(text, number))
     return tl::unexpected(kNotSeconds);
-  number.exponent += 3;  // to milliseconds
+  number.digits *= unit.ms;  // at most 10^30 of them, so there is room
   const Int128 ms = round_up(number, kMsMax);
   FL_CHECK(ms >= 0);
   if (negative && ms > 0) return tl::unexpected<std::string_view>("must not be negative");

@@ -28,5 +28,7 @@ Parsed<double> parse_number(std::string_view text);
 // Seconds, with optional fraction and exponent, as milliseconds rounded up: exact however many
 // digits there are. Errors: negative, not a number, or more than kMsMax.
 Parsed<std::int64_t> parse_seconds(std::string_view text);
+// The same of a number of `unit`s. REQUIRES: unit is from 1 ms to a day.
+Parsed<std::int64_t> parse_units(std::string_view text, Duration unit);
 
 }  // namespace fairlead

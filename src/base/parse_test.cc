@@ -75,5 +75,15 @@ TEST(ParseNumber, IsFinite) {
     EXPECT_EQ(parse_number(text).error(), "must be a number") << text;
 }
 
+TEST(ParseUnits, IsExactInEveryUnit) {
+  EXPECT_EQ(parse_units("1500", Duration{1}), 1500);
+  EXPECT_EQ(parse_units("1.5", Duration{1}), 2) << "rounded up";
+  EXPECT_EQ(parse_units("0.1", seconds(60)), 6'000);
+  EXPECT_EQ(parse_units("12.5", hours(1)), 45'000'000);
+  EXPECT_EQ(parse_units("0.333333333333333333333333333333", hours(1)), 1'200'000);
+  EXPECT_EQ(parse_units("1e9", hours(1)).error(), "must be at most 100 years");
+  EXPECT_EQ(parse_units("-1", hours(1)).error(), "must not be negative");
+}
+
 }  // namespace
 }  // namespace fairlead

@@ -4,6 +4,7 @@
 
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/replay_text.h"
+#include "fairlead/cli/run_flags.h"
 #include "fairlead/run/settings.h"
 
 #include <fmt/format.h>
@@ -47,6 +48,7 @@ Command add_replay(CLI::App& root) {
   app->add_option("--trace", flags->request.trace,
                   "the trace of the recorded run, for its column gpu_type")
       ->type_name("FILE");
+  add_read_flags(*app, flags->request.read);
   app->add_option("--set", flags->request.settings,
                   "replaces one setting of the recorded run, see below; may be repeated")
       ->type_name("KEY=VALUE")

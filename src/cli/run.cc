@@ -33,11 +33,11 @@ Status check(const Audit& audit) {
 Result<SimulationInputs> read_inputs(const RunConfig& config) {
   FL_TRY_ASSIGN(cluster, load_cluster(config.cluster));
   FL_TRY_ASSIGN(steps_per_second, steps_per_second_of(config.settings.models));
-  FL_TRY_ASSIGN(trace,
-                Trace::read(config.trace, {.format = config.format,
-                                           .reading = config.settings.reading,
-                                           .tasks = config.settings.tasks,
-                                           .steps_per_second = std::move(steps_per_second)}));
+  ReadOptions read = config.read;
+  read.reading = config.settings.reading;
+  read.tasks = config.settings.tasks;
+  read.steps_per_second = std::move(steps_per_second);
+  FL_TRY_ASSIGN(trace, Trace::read(config.trace, read));
   if (trace.jobs() == 0) {
     const RowCounts& rows = trace.workload().rows;
     return input_error("{}: no job in it that can be used: {} rows read, {} of them left out",

@@ -6,6 +6,38 @@
 
 namespace fairlead {
 
+void add_read_flags(CLI::App& app, ReadFlags& flags) {
+  const auto add = [&](const char* name, std::string& value, const std::string& help,
+                       const char* type) {
+    app.add_option(name, value, help)->type_name(type)->group("Reading the trace");
+  };
+  add("--format", flags.format,
+      fmt::format("format of the trace (default: detected from its content): {}", format_names()),
+      "FORMAT");
+  add("--columns", flags.columns,
+      fmt::format("of a table of any header, which column is what; fields are {}", table_fields()),
+      "FIELD=COLUMN,...");
+  add("--unit", flags.unit, "of numbers in columns whose names tell none (default: s)",
+      "s|ms|min|h");
+  add("--delimiter", flags.delimiter,
+      "between the columns of such a table (default: told by its header)", ",|;|tab");
+  add("--decimal", flags.decimal,
+      "of numbers in such a table (default: a comma where ; or tabs separate, and a point)",
+      "point|comma");
+  add("--dates", flags.dates, "whether 04/05/2026 has the day or the month first", "dmy|mdy");
+  add("--from", flags.from, "jobs submitted from then on: a date, or a time of the trace", "TIME");
+  add("--to", flags.to, "jobs submitted before", "TIME");
+  add("--users", flags.users, "jobs of these users", "USER,...");
+  add("--sample", flags.sample, "this part of all jobs, the same ones each time", "PART");
+  app.add_option("--where", flags.where,
+                 "rows whose column says this (COLUMN!=VALUE: does not); may be repeated")
+      ->type_name("COLUMN=VALUE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group("Reading the trace");
+}
+
 void add_run_flags(CLI::App& app, RunFlags& flags) {
   app.add_option("--cluster", flags.cluster,
                  "a preset (fairlead clusters), a shorthand (12xV100:4 is 12 nodes of 4 V100) or a "
@@ -16,10 +48,7 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
                  "the jobs; may be compressed with gzip or zstd; - is standard input")
       ->required()
       ->type_name("FILE");
-  app.add_option("--format", flags.format,
-                 fmt::format("format of the trace (default: detected from its content): {}",
-                             format_names()))
-      ->type_name("FORMAT");
+  add_read_flags(app, flags.read);
   app.add_option("--out", flags.out, "folder of the result files, created if missing")
       ->required()
       ->type_name("DIR");

@@ -1,4 +1,4 @@
-// The flags that simulate and compare have in common.
+// The flags that simulate and compare have in common, and those of every command that reads a trace.
 #pragma once
 
 #include "fairlead/compare/run_flags.h"
@@ -6,6 +6,9 @@
 #include <CLI/CLI.hpp>
 
 namespace fairlead {
+
+// Declares the flags of how a trace is read on `app`, which writes to `flags`; `flags` must outlive it.
+void add_read_flags(CLI::App& app, ReadFlags& flags);
 
 // Declares the flags on `app`, which writes to `flags`; `flags` must outlive it.
 void add_run_flags(CLI::App& app, RunFlags& flags);

@@ -1,6 +1,7 @@
 // `fairlead trace inspect | convert | generate`.
 
 #include "fairlead/cli/commands.h"
+#include "fairlead/cli/run_flags.h"
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/trace/convert.h"
 #include "fairlead/trace/generate.h"
@@ -17,7 +18,7 @@ namespace {
 // What inspect and convert read.
 struct Input {
   std::string file;
-  std::string format;  // empty: recognised by content
+  ReadFlags read;
   bool strict = false;
   bool lenient = false;
   bool tasks = false;
@@ -27,9 +28,7 @@ void add_input(CLI::App& app, Input& input) {
   app.add_option("FILE", input.file,
                  "the trace; may be compressed with gzip or zstd; - is standard input")
       ->required();
-  app.add_option("--format", input.format,
-                 fmt::format("format (default: detected from the content): {}", format_names()))
-      ->type_name("FORMAT");
+  add_read_flags(app, input.read);
   auto* strict = app.add_flag("--strict", input.strict, "a bad row is an error");
   app.add_flag("--lenient", input.lenient, "a bad row is counted and skipped")->excludes(strict);
   app.add_flag("--tasks", input.tasks,
@@ -37,16 +36,10 @@ void add_input(CLI::App& app, Input& input) {
 }
 
 Result<Workload> read(const Input& input) {
-  ReadOptions options;
+  FL_TRY_ASSIGN(options, read_options(input.read));
   if (input.strict) options.reading = Reading::kStrict;
   if (input.lenient) options.reading = Reading::kLenient;
   if (input.tasks) options.tasks = Tasks::kAsInTrace;
-  if (!input.format.empty()) {
-    options.format = find_format(input.format);
-    if (options.format == nullptr) {
-      return input_error("--format takes one of {}: {}", format_names(), input.format);
-    }
-  }
   return read_trace(input.file, options);
 }
 
@@ -85,13 +78,21 @@ Command add_convert(CLI::App& trace) {
   CLI::App* app = trace.add_subcommand("convert", "Write any trace in the native format");
   struct Flags : Input {
     std::string out;
+    bool anonymise = false;
   };
   const auto flags = std::make_shared<Flags>();
   add_input(*app, *flags);
   add_output(*app, flags->out);
-  app->footer("Example:\n  fairlead trace convert cluster_log.csv --format helios -o jobs.csv\n");
+  app->add_flag("--anonymise", flags->anonymise,
+                "call users u1, u2, ..., their groups g1, ... and jobs j1, ...; models, GPU types, "
+                "sizes and times stay");
+  app->footer(
+      "Examples:\n"
+      "  fairlead trace convert cluster_log.csv --format helios -o jobs.csv\n"
+      "  fairlead trace convert log.csv --columns job=JobID,gpus=NGPUs --unit ms -o jobs.csv\n");
   return {app, [flags]() -> Status {
             FL_TRY_ASSIGN(workload, read(*flags));
+            if (flags->anonymise) anonymise(workload);
             return write_trace(workload, flags->out);
           }};
 }

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace fairlead {
 
 Result<RunConfig> run_config(const RunFlags& flags, std::string policy) {
@@ -15,12 +17,8 @@ Result<RunConfig> run_config(const RunFlags& flags, std::string policy) {
   config.audit = flags.audit;
   config.out = flags.out;
   if (flags.out.empty()) return input_error("--out takes the name of a folder");
-  if (!flags.format.empty()) {
-    config.format = find_format(flags.format);
-    if (config.format == nullptr) {
-      return input_error("--format takes one of {}: {}", format_names(), flags.format);
-    }
-  }
+  FL_TRY_ASSIGN(read, read_options(flags.read));
+  config.read = std::move(read);
   if (!flags.until.empty()) {
     const auto until_ms = parse_seconds(flags.until);
     if (!until_ms) return input_error("--until {}: {}", until_ms.error(), flags.until);
@@ -36,7 +34,7 @@ std::vector<std::string> simulate_arguments(const RunFlags& flags, const std::st
   std::vector<std::string> arguments = {
       "simulate",           "--cluster=" + flags.cluster,   "--trace=" + flags.trace,
       "--policy=" + policy, fmt::format("--seed={}", seed), "--out=" + out};
-  if (!flags.format.empty()) arguments.push_back("--format=" + flags.format);
+  for (std::string& argument : arguments_of(flags.read)) arguments.push_back(std::move(argument));
   if (!flags.until.empty()) arguments.push_back("--until=" + flags.until);
   for (const std::string& setting : flags.settings) arguments.push_back("--set=" + setting);
   if (flags.audit) arguments.emplace_back("--audit");

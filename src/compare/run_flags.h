@@ -4,7 +4,7 @@
 
 #include "fairlead/base/result.h"
 #include "fairlead/run/settings.h"
-#include "fairlead/trace/format.h"
+#include "fairlead/trace/read_flags.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -17,7 +17,7 @@ namespace fairlead {
 struct RunFlags {
   std::string cluster;
   std::string trace;
-  std::string format;  // empty: recognised by content
+  ReadFlags read;  // of the trace
   std::string out;
   std::uint64_t seed = 0;
   std::string until;  // empty: to the end
@@ -29,8 +29,8 @@ struct RunFlags {
 struct RunConfig {
   std::string cluster;  // a preset, a shorthand or a file
   std::string trace;
-  const TraceFormat* format = nullptr;  // null: recognised by content
-  std::string policy;                   // "NAME:opt=value,..."
+  ReadOptions read;    // but for what the settings say
+  std::string policy;  // "NAME:opt=value,..."
   std::uint64_t seed = 0;
   Time until = Time::never();
   Settings settings;

@@ -94,7 +94,7 @@ std::string RunInputs::hash(const RunFlags& flags, const std::string& policy, st
   add_text(hash, choice->entry->name);
   add_text(hash, choice->options.canonical());
   for (const std::string& file : files_of(*choice)) readable_twice &= add(hash, file);
-  add_text(hash, flags.format);
+  for (const std::string& argument : arguments_of(flags.read)) add_text(hash, argument);
   add_text(hash, flags.until);
   add_number(hash, flags.audit ? 1 : 0);
   add_number(hash, seed);

@@ -1,5 +1,6 @@
 #include "fairlead/input/civil_time.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace fairlead {
@@ -31,6 +32,14 @@ std::int64_t ms_of(std::chrono::sys_days day) {
   return std::int64_t{day.time_since_epoch().count()} * 24 * kHourMs;
 }
 
+std::int64_t ms_of_day(int year, int month, int day) {
+  if (year < 1970 || month < 1 || day < 1) return -1;
+  const std::chrono::year_month_day date{std::chrono::year(year),
+                                         std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
+  return date.ok() ? ms_of(std::chrono::sys_days(date)) : -1;
+}
+
 // "YYYY-MM-DD" from the front, as milliseconds; -1 if it is no day from 1970 on.
 std::int64_t take_day(std::string_view& text) {
   const int year = take_digits(text, 4);
@@ -38,11 +47,7 @@ std::int64_t take_day(std::string_view& text) {
   const int month = take_digits(text, 2);
   const bool dash2 = take(text, "-");
   const int day = take_digits(text, 2);
-  if (year < 1970 || !dash || month < 1 || !dash2 || day < 1) return -1;
-  const std::chrono::year_month_day date{std::chrono::year(year),
-                                         std::chrono::month(static_cast<unsigned>(month)),
-                                         std::chrono::day(static_cast<unsigned>(day))};
-  return date.ok() ? ms_of(std::chrono::sys_days(date)) : -1;
+  return dash && dash2 ? ms_of_day(year, month, day) : -1;
 }
 
 // "HH:MM:SS" and an optional fraction from the front; -1 if it is no time of day.
@@ -70,7 +75,7 @@ std::int64_t take_wall_time(std::string_view& text) {
 // An offset from UTC: "", "Z", "+HH", "+HHMM" or "+HH:MM"; `ok` tells whether it is one.
 std::int64_t offset_ms(std::string_view text, bool& ok) {
   text = trimmed(text);
-  ok = text.empty() || text == "Z";
+  ok = text.empty() || text == "Z" || text == "UTC" || text == "GMT";
   if (ok) return 0;
   const std::int64_t sign = text.front() == '-' ? -1 : 1;
   const bool has_sign = take(text, "+-");
@@ -86,7 +91,145 @@ std::int64_t switch_ms(std::chrono::year year, std::chrono::month month, unsigne
   return ms_of(std::chrono::sys_days(year / month / std::chrono::Sunday[index])) + 2 * kHourMs;
 }
 
+// One or two digits, or -1.
+int take_one_or_two_digits(std::string_view& text) {
+  const bool two = text.size() > 1 && text[1] >= '0' && text[1] <= '9';
+  return take_digits(text, two ? 2 : 1);
+}
+
+// A day in any of the orders. -1: it is none; -2: it may be two.
+constexpr std::int64_t kTwoDays = -2;
+
+std::int64_t take_any_day(std::string_view& text, DayOrder& order) {
+  const std::size_t separator = text.find_first_of("-/.");
+  if (separator == text.npos) return -1;
+  const std::string_view mark = text.substr(separator, 1);
+  const bool year_first = separator == 4;
+  const int first = year_first ? take_digits(text, 4) : take_one_or_two_digits(text);
+  const bool marked = take(text, mark);
+  const int second = take_one_or_two_digits(text);
+  const bool marked2 = take(text, mark);
+  const int third = year_first ? take_one_or_two_digits(text) : take_digits(text, 4);
+  if (first < 1 || !marked || second < 1 || !marked2 || third < 1) return -1;
+  if (year_first) return mark == "." ? -1 : ms_of_day(first, second, third);
+  if (mark == ".") return ms_of_day(third, second, first);
+  if (first > 12) order = DayOrder::kDayFirst;
+  if (second > 12) order = DayOrder::kMonthFirst;
+  if (order == DayOrder::kUnknown && first != second) return kTwoDays;
+  return order == DayOrder::kMonthFirst ? ms_of_day(third, first, second)
+                                        : ms_of_day(third, second, first);
+}
+
+// A fraction of a second behind a point or a comma, in milliseconds rounded up; 0 if there is none.
+std::int64_t take_fraction_ms(std::string_view& text) {
+  if (text.size() < 2 || text[1] < '0' || text[1] > '9' || !take(text, ".,")) return 0;
+  std::int64_t ms = 0;
+  std::int64_t unit = 100;
+  bool more = false;
+  for (int digit = take_digits(text, 1); digit >= 0; digit = take_digits(text, 1)) {
+    ms += digit * unit;
+    more = more || (unit == 0 && digit > 0);
+    unit /= 10;
+  }
+  return ms + (more ? 1 : 0);
+}
+
+// Puts an hour of a clock of twelve into a day, if AM or PM stands behind it; -1: it is no such hour.
+int take_half_of_day(std::string_view& text, int hour) {
+  std::string_view rest = trimmed(text);
+  const bool afternoon = take(rest, "pP");
+  if (!afternoon && !take(rest, "aA")) return hour;
+  if (!take(rest, "mM") || hour < 1 || hour > 12) return -1;
+  text = rest;
+  return hour % 12 + (afternoon ? 12 : 0);
+}
+
+// "9:05", "09:05:01.25" or "9:05 PM"; -1 if it is no time of day.
+std::int64_t take_any_time_of_day(std::string_view& text) {
+  int hour = take_one_or_two_digits(text);
+  const bool colon = take(text, ":");
+  const int minute = take_digits(text, 2);
+  if (hour < 0 || !colon || minute < 0 || minute > 59) return -1;
+  const int second = take(text, ":") ? take_digits(text, 2) : 0;
+  if (second < 0 || second > 60) return -1;  // 60: a leap second
+  const std::int64_t fraction_ms = take_fraction_ms(text);
+  hour = take_half_of_day(text, hour);
+  if (hour < 0 || hour > 23) return -1;
+  return hour * kHourMs + minute * kMinuteMs + second * std::int64_t{1000} + fraction_ms;
+}
+
+// Digits from the front as a number of up to 9 of them; -1 if there is none.
+std::int64_t take_number(std::string_view& text) {
+  const std::size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
+  return end == 0 || end > 9 ? -1 : take_digits(text, end);
+}
+
+// "2-" or "2 days, " from the front: how many days; 0 if there are none.
+std::int64_t take_days(std::string_view& text) {
+  std::string_view rest = text;
+  const std::int64_t days = take_number(rest);
+  if (days < 0) return 0;
+  if (!take(rest, "-")) {
+    rest = trimmed(rest);
+    if (!rest.starts_with("day")) return 0;
+    rest.remove_prefix(std::min(rest.find_first_not_of("days"), rest.size()));
+    take(rest, ",");
+  }
+  text = trimmed(rest);
+  return days;
+}
+
 }  // namespace
+
+Parsed<CivilTime> parse_civil_time(std::string_view text, DayOrder order) {
+  constexpr std::string_view kNotACivilTime =
+      "must be a time, such as 2026-01-31 07:01:59 or 31.01.2026 07:01";
+  text = trimmed(text);
+  CivilTime result;
+  const std::int64_t day = take_any_day(text, order);
+  if (day == kTwoDays) return tl::unexpected(kAmbiguousDay);
+  result.order = order;
+  std::int64_t time = 0;
+  bool ok = day >= 0;
+  if (ok && !text.empty()) {
+    ok = take(text, " T");
+    text = trimmed(text);
+    time = take_any_time_of_day(text);
+    ok = ok && time >= 0;
+  }
+  if (!ok) return tl::unexpected(kNotACivilTime);
+  result.has_zone = !trimmed(text).empty();
+  const std::int64_t offset = offset_ms(text, ok);
+  if (!ok) return tl::unexpected(kNotACivilTime);
+  result.time = {day + time - offset};
+  return result;
+}
+
+Parsed<std::int64_t> parse_clock_length(std::string_view text, bool is_mm_ss) {
+  constexpr std::string_view kNotALength =
+      "must be a length of time, such as 1:02:03 or 2-01:02:03";
+  text = trimmed(text);
+  const std::int64_t days = take_days(text);
+  std::int64_t parts[3] = {};
+  std::size_t count = 0;
+  do {
+    parts[count] = take_number(text);
+    if (parts[count] < 0 || (count > 0 && parts[count] > 59)) return tl::unexpected(kNotALength);
+    ++count;
+  } while (count < 3 && take(text, ":"));
+  const std::int64_t fraction_ms = take_fraction_ms(text);
+  if (!text.empty() || count == 1) return tl::unexpected(kNotALength);
+  if (count == 2 && !is_mm_ss) {
+    return tl::unexpected<std::string_view>(
+        "may be h:mm or m:ss: write h:mm:ss, or a number with --unit");
+  }
+  const std::int64_t hours = count == 3 ? parts[0] : 0;
+  const std::int64_t minutes = parts[count - 2];
+  const std::int64_t ms =
+      (days * 24 + hours) * kHourMs + minutes * kMinuteMs + parts[count - 1] * 1000 + fraction_ms;
+  if (ms > kMsMax) return tl::unexpected<std::string_view>("must be at most 100 years");
+  return ms;
+}
 
 Parsed<WallTime> parse_wall_time(std::string_view text) {
   text = trimmed(text);

@@ -1,5 +1,6 @@
 #include "fairlead/input/civil_time.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace fairlead {
@@ -54,6 +55,63 @@ TEST(PacificToUtc, BeginsSavingTimeAt0200OnTheSecondSundayOfMarch) {
   // 02:00 to 03:00 does not occur; it is taken as standard time.
   EXPECT_EQ(pacific_s("2018-03-11 02:30:00"), utc_s("2018-03-11 10:30:00"));
   EXPECT_EQ(pacific_s("2018-03-11 03:00:00"), utc_s("2018-03-11 10:00:00"));
+}
+
+// A calendar time in seconds, or what is wrong with it.
+std::string civil(std::string_view text, DayOrder order = DayOrder::kUnknown) {
+  const auto parsed = parse_civil_time(text, order);
+  if (!parsed) return std::string(parsed.error());
+  return fmt::format("{}{}", parsed->time.ms / 1000, parsed->has_zone ? " zone" : "");
+}
+
+TEST(ParseCivilTime, KnowsTheWaysPeopleWriteIt) {
+  for (const char* text :
+       {"2026-01-31 07:01:00", "2026-01-31T07:01", "2026/1/31 7:01", "31.1.2026 7:01",
+        "31/01/2026 07:01:00", "1/31/2026 7:01 AM", "01-31-2026 07:01am"}) {
+    EXPECT_EQ(civil(text), "1769842860") << text;
+  }
+  EXPECT_EQ(civil("2026-01-31"), "1769817600");
+  EXPECT_EQ(civil("1/31/2026 12:00 AM"), "1769817600");
+  EXPECT_EQ(civil("1/31/2026 12:00 PM"), "1769860800");
+  EXPECT_EQ(civil("2026-01-31T08:01:00+01:00"), "1769842860 zone");
+  EXPECT_EQ(civil("2026-01-31 07:01:00 UTC"), "1769842860 zone");
+  EXPECT_EQ(parse_civil_time("2026-01-31 07:01:00.25", {})->time.ms % 1000, 250);
+}
+
+TEST(ParseCivilTime, ADateThatMayBeTwoIsNone) {
+  EXPECT_EQ(civil("4/5/2026 7:00"), kAmbiguousDay);
+  EXPECT_EQ(civil("4/5/2026 7:00", DayOrder::kMonthFirst), civil("2026-04-05 07:00"));
+  EXPECT_EQ(civil("4/5/2026 7:00", DayOrder::kDayFirst), civil("2026-05-04 07:00"));
+  EXPECT_EQ(civil("5/5/2026 7:00"), civil("2026-05-05 07:00")) << "it is one";
+  EXPECT_EQ(parse_civil_time("1/31/2026", {})->order, DayOrder::kMonthFirst);
+  EXPECT_EQ(parse_civil_time("31/1/2026", {})->order, DayOrder::kDayFirst);
+}
+
+TEST(ParseCivilTime, RefusesWhatIsNone) {
+  for (const char* text : {"", "12", "1.5", "-5", "2026-02-30", "2026-01-31 24:00", "2026-01-31 7",
+                           "13/13/2026", "1/31/26", "2026.01.31", "2026-01-31 13:00 PM",
+                           "2026-01-31 07:01:00 CET", "2026-01-31x", "1969-12-31"}) {
+    EXPECT_FALSE(parse_civil_time(text, DayOrder::kUnknown)) << text;
+  }
+}
+
+TEST(ParseClockLength, AddsItsParts) {
+  EXPECT_EQ(parse_clock_length("26:03:04", false), 93'784'000);
+  EXPECT_EQ(parse_clock_length("1-02:03:04", false), 93'784'000);
+  EXPECT_EQ(parse_clock_length("1 day, 2:03:04", false), 93'784'000);
+  EXPECT_EQ(parse_clock_length("2 days, 0:00:00.5", false), 172'800'500);
+  EXPECT_EQ(parse_clock_length("0:00:00,0001", false), 1) << "rounded up";
+  EXPECT_EQ(parse_clock_length("02:03", true), 123'000);
+}
+
+TEST(ParseClockLength, RefusesWhatMayBeTwoOrIsNone) {
+  EXPECT_EQ(parse_clock_length("02:03", false).error(),
+            "may be h:mm or m:ss: write h:mm:ss, or a number with --unit");
+  for (const char* text : {"", "5", "1-", "1:60:00", "1:00:60", "1:2:3:4", "a:bb:cc", "1::2",
+                           "-1:00:00", "9999999999:00:00", "1 dog, 2:03:04"}) {
+    EXPECT_FALSE(parse_clock_length(text, false)) << text;
+  }
+  EXPECT_EQ(parse_clock_length("999999-00:00:00", false).error(), "must be at most 100 years");
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 #include "fairlead/input/csv.h"
 
+#include "fairlead/base/nearest.h"
 #include "fairlead/base/parse.h"
 #include "fairlead/input/civil_time.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace fairlead {
 namespace {
@@ -39,10 +41,24 @@ class QuoteScan {
   bool closed_ = false;  // the last character was a closing quote
 };
 
+bool equal_but_for_case(std::string_view a, std::string_view b) {
+  return std::ranges::equal(
+      a, b, {}, [](unsigned char c) { return std::tolower(c); },
+      [](unsigned char c) { return std::tolower(c); });
+}
+
+// "sep=;", by which spreadsheets tell each other the separator.
+bool names_separator(std::string_view line) { return line.size() == 5 && line.starts_with("sep="); }
+
 }  // namespace
 
 Status CsvReader::read_header() {
   FL_TRY_ASSIGN(any, next());
+  if (any && names_separator(lines_.line())) {
+    FL_TRY_ASSIGN(header, next());
+    any = header;
+  }
+  if (any && dialect_.ruled) FL_TRY(read_rule());
   if (!any) return input_error("{}: the file is empty", lines_.name());
   if (bad()) return input_error("{}: {}", where().text(), reason_);
   for (Column column = 0; column < fields_.size(); ++column) {
@@ -53,6 +69,32 @@ Status CsvReader::read_header() {
   }
   used_.assign(names_.size(), false);
   return {};
+}
+
+// The names were read as one field: the dashes below say where each begins and ends.
+Status CsvReader::read_rule() {
+  const std::string names(lines_.line());
+  FL_TRY_ASSIGN(more, lines_.next());
+  const std::string_view dashes = more ? lines_.line() : std::string_view();
+  for (std::size_t end = 0;;) {
+    const std::size_t begin = dashes.find('-', end);
+    if (begin == dashes.npos) break;
+    end = std::min(dashes.find_first_not_of('-', begin), dashes.size());
+    rule_.push_back({begin, end - begin});
+  }
+  if (rule_.empty() || dashes.find_first_not_of("- ") != dashes.npos)
+    return input_error("{}:2: must be dashes below the names of the columns", lines_.name());
+  record_ = names;
+  fields_.clear();
+  split_ruled(record_);
+  return {};
+}
+
+CsvReader::Column CsvReader::find_any_case(std::string_view name) {
+  if (const Column column = find(name); column != kMissing) return column;
+  const auto found = std::ranges::find_if(
+      names_, [&](std::string_view one) { return equal_but_for_case(one, name); });
+  return found == names_.end() ? kMissing : find(*found);
 }
 
 CsvReader::Column CsvReader::find(std::string_view name) {
@@ -66,7 +108,7 @@ CsvReader::Column CsvReader::find(std::string_view name) {
 std::vector<std::string> CsvReader::unused() const {
   std::vector<std::string> names;
   for (Column column = 0; column < used_.size(); ++column) {
-    if (!used_[column]) names.push_back(names_[column]);
+    if (!used_[column] && !names_[column].empty()) names.push_back(names_[column]);
   }
   return names;
 }
@@ -75,8 +117,9 @@ Result<CsvReader::Column> CsvReader::require(std::initializer_list<std::string_v
   for (const std::string_view name : names) {
     if (const Column column = find(name); column != kMissing) return column;
   }
-  return input_error("{}:1: the header lacks the column: {}", lines_.name(),
-                     fmt::join(names, " or "));
+  return input_error("{}:1: the header lacks the column: {}{}", lines_.name(),
+                     fmt::join(names, " or "),
+                     did_you_mean({names_.begin(), names_.end()}, *names.begin()));
 }
 
 Result<bool> CsvReader::next() {
@@ -91,7 +134,11 @@ Result<bool> CsvReader::next() {
   line_ = lines_.number();
   const std::string_view line = lines_.line();
   const bool quoted = dialect_.quotes && line.find('"') != line.npos;
-  if (!quoted) split(line);
+  if (!rule_.empty()) {
+    split_ruled(line);
+  } else if (!quoted) {
+    split(line);
+  }
   if (quoted) FL_TRY(split_quoted());
   if (!bad() && !names_.empty() && fields_.size() != names_.size())
     fault_row("row must have as many fields as the header");
@@ -104,6 +151,14 @@ void CsvReader::split(std::string_view line) {
     if (at < line.size() && line[at] != dialect_.separator) continue;
     fields_.push_back({line.substr(begin, at - begin), static_cast<std::int64_t>(begin) + 1});
     begin = at + 1;
+  }
+}
+
+void CsvReader::split_ruled(std::string_view line) {
+  for (const Span span : rule_) {
+    const std::string_view field =
+        span.begin < line.size() ? line.substr(span.begin, span.length) : std::string_view();
+    fields_.push_back({field, static_cast<std::int64_t>(span.begin) + 1});
   }
 }
 
@@ -189,6 +244,24 @@ void CsvReader::fault(Column column, std::string_view phrase) {
   if (bad()) return;
   bad_column_ = column;
   reason_ = fmt::format("{} {}", names_[column], phrase);
+}
+
+Status CsvReader::set_conditions(const std::vector<RowCondition>& conditions) {
+  for (const RowCondition& condition : conditions) {
+    const Column column = find_any_case(condition.column);
+    if (column == kMissing)
+      return input_error("--where: no such column (there are: {}): {}",
+                         nearest_first({names_.begin(), names_.end()}, condition.column),
+                         condition.column);
+    conditions_.push_back({column, condition});
+  }
+  return {};
+}
+
+bool CsvReader::keeps_conditions() const {
+  return std::ranges::all_of(conditions_, [&](const ColumnCondition& one) {
+    return (text(one.column) == one.condition.value) == one.condition.equal;
+  });
 }
 
 void CsvReader::skip(std::string_view reason) {

@@ -24,6 +24,9 @@ namespace fairlead {
 struct CsvDialect {
   char separator = ',';
   bool quotes = true;
+  // The second line underlines the names with dashes, and each field stands above or below them:
+  // no separator.
+  bool ruled = false;
 };
 
 class CsvReader {
@@ -36,7 +39,8 @@ class CsvReader {
   explicit CsvReader(ByteSource& source, CsvDialect dialect = {})
       : lines_(source), dialect_(dialect) {}
 
-  // The first line names the columns. Error: the file is empty, or a name occurs twice.
+  // The first line names the columns; before it may stand a line "sep=;", as spreadsheets write it.
+  // Error: the file is empty, or a name occurs twice.
   Status read_header();
   // The file has no header: its columns are these.
   void set_header(std::vector<std::string> names) { names_ = std::move(names); }
@@ -44,6 +48,8 @@ class CsvReader {
 
   // The column of that name, or kMissing. The reader then counts as having a use for it.
   Column find(std::string_view name);
+  // The same, but upper and lower case are one where no name is just that.
+  Column find_any_case(std::string_view name);
   // The first of `names` that the header has. Error: it has none of them.
   Result<Column> require(std::initializer_list<std::string_view> names);
   Result<Column> require(std::string_view name) { return require({name}); }
@@ -67,6 +73,10 @@ class CsvReader {
   // Makes the row bad because of one field, unless it is already.
   void fault(Column column, std::string_view phrase);
 
+  // Whether the row keeps the conditions: the next rows are read with them. Error: no such column.
+  Status set_conditions(const std::vector<RowCondition>& conditions);
+  bool keeps_conditions() const;
+
   // Makes the row bad, but no error in any reading: it is not meant to be a job.
   void skip(std::string_view reason);
 
@@ -84,6 +94,8 @@ class CsvReader {
     bool quoted = false;  // blanks at its ends belong to it
   };
   void split(std::string_view line);
+  void split_ruled(std::string_view line);
+  Status read_rule();
   Status split_quoted();
   void take_quoted_field(std::size_t& at);
   void fault_row(std::string_view reason) { reason_ = reason; }
@@ -91,6 +103,16 @@ class CsvReader {
   LineReader lines_;
   CsvDialect dialect_;
   std::vector<std::string> names_;
+  struct Span {
+    std::size_t begin = 0;
+    std::size_t length = 0;
+  };
+  std::vector<Span> rule_;  // the runs of dashes
+  struct ColumnCondition {
+    Column column = kMissing;
+    RowCondition condition;
+  };
+  std::vector<ColumnCondition> conditions_;
   std::vector<bool> used_;  // by column, of a header that was read
   std::vector<Field> fields_;
   std::int64_t line_ = 0;  // the first of the row
@@ -104,9 +126,11 @@ class CsvReader {
 // GPUs is counted as "no GPU".
 template <class RowOf>
 Status add_rows(CsvReader& csv, WorkloadBuilder& builder, RowOf row_of) {
+  FL_TRY(csv.set_conditions(builder.conditions()));
   for (;;) {
     FL_TRY_ASSIGN(more, csv.next());
     if (!more) break;
+    if (!csv.keeps_conditions()) csv.skip("left out by --where");
     const JobRow row = row_of();
     if (!csv.bad() && row.gpus == 0) csv.skip("no GPU");
     FL_TRY(csv.bad() ? csv.reject(builder) : builder.add(row, csv.where()));

@@ -120,5 +120,32 @@ TEST(CsvReader, ASkippedRowIsNoErrorInStrictReading) {
   EXPECT_EQ(strict.finish().rows.rows_rejected.at("no job"), 1);
 }
 
+TEST(CsvReader, DashesBelowTheNamesTellWhereFieldsStand) {
+  EXPECT_EQ(rows_of("id    name  \n--- ------ \na b    c d \nlong word+\n1\n",
+                    {.separator = '|', .quotes = false, .ruled = true}),
+            (Table{{"a b", "c d"}, {"lon", "word+"}, {"1", ""}}));
+  auto source = ByteSource::memory("id name\n1 2\n", "t");
+  CsvReader csv(*source, {.ruled = true});
+  EXPECT_EQ(csv.read_header().error().message,
+            "t:2: must be dashes below the names of the columns");
+}
+
+TEST(CsvReader, ALineThatNamesTheSeparatorIsNoHeader) {
+  EXPECT_EQ(rows_of("sep=;\na;b\n1;2\n", {.separator = ';'}), (Table{{"1", "2"}}));
+}
+
+TEST(CsvReader, ConditionsAreOnColumnsWhateverTheirCase) {
+  auto source = ByteSource::memory("State,n\nDONE,1\nFAILED,2\n", "t");
+  CsvReader csv(*source);
+  ASSERT_TRUE(csv.read_header());
+  ASSERT_TRUE(csv.set_conditions({{"state", "DONE"}, {"n", "2", false}}));
+  ASSERT_TRUE(csv.next().value());
+  EXPECT_TRUE(csv.keeps_conditions());
+  ASSERT_TRUE(csv.next().value());
+  EXPECT_FALSE(csv.keeps_conditions());
+  EXPECT_EQ(csv.set_conditions({{"stat", "DONE"}}).error().message,
+            "--where: no such column (there are: State, n): stat");
+}
+
 }  // namespace
 }  // namespace fairlead

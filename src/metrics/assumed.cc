@@ -88,6 +88,10 @@ void add_reading(const Summary& summary, std::vector<AssumedLine>& lines) {
                      counts_text(trace.states) + ": each counts with the time that it ran",
                      total_of(trace.states)});
   }
+  if (!trace.columns_read.empty()) {
+    lines.push_back({"columns", fmt::format("read as {}", fmt::join(trace.columns_read, ", ")),
+                     summary.jobs_read});
+  }
   if (!trace.columns_ignored.empty()) {
     lines.push_back({"columns", fmt::format("ignored: {}", fmt::join(trace.columns_ignored, ", ")),
                      summary.jobs_read});

@@ -19,7 +19,9 @@ struct TraceReading {
   std::string format;                        // empty: it was not read from a file
   bool is_recognised = false;                // by its content: it was not named
   std::string times;                         // of its times: "in UTC"; empty: counted from a start
+  std::vector<std::string> columns_read;     // of a table of any header: "gpus=NGPUs"
   std::vector<std::string> columns_ignored;  // in the order of the header
+  std::int64_t starts_at_ms = 0;             // of calendar times: time 0, since 1970
   // Jobs by what their row says of their end.
   std::map<std::string, std::int64_t, std::less<>> states;
   friend bool operator==(const TraceReading&, const TraceReading&) = default;

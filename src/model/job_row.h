@@ -4,6 +4,7 @@
 #include "fairlead/base/units.h"
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace fairlead {
@@ -56,6 +57,13 @@ constexpr std::int64_t kTicketsMax = 1'000'000;
 enum class Tasks : std::uint8_t {
   kOfOneGpu,  // as most published simulators have it: a gang may be split over nodes at will
   kAsInTrace,
+};
+
+// Rows that are read: those whose column says a value, or does not.
+struct RowCondition {
+  std::string column;
+  std::string value;
+  bool equal = true;
 };
 
 enum class Reading : std::uint8_t {

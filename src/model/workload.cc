@@ -20,13 +20,6 @@ void count(std::map<std::string, std::int64_t, std::less<>>& counts, std::string
   if (found == counts.end()) counts.emplace(what, 1);
 }
 
-// A column that is no state at all, in a crafted trace, must not fill the memory.
-void count_state(TraceReading& reading, std::string_view state) {
-  constexpr std::size_t kStatesMax = 32;
-  const bool has_room = reading.states.size() < kStatesMax || reading.states.contains(state);
-  count(reading.states, has_room ? state : "other");
-}
-
 std::string_view user_name(const JobRow& row) { return row.user.empty() ? "default" : row.user; }
 
 }  // namespace
@@ -201,7 +194,6 @@ void WorkloadBuilder::append(const JobRow& row, std::string_view id) {
   FL_CHECK(workload_.jobs.size() < NameIndex::kNone, "more jobs than ids");
   ++workload_.rows.rows_read;
   if (!row.repaired.empty()) count(workload_.rows.rows_repaired, row.repaired);
-  if (!row.state.empty()) count_state(workload_.reading, row.state);
   const auto gpus = static_cast<std::uint32_t>(row.gpus);
   Jobs& jobs = workload_.jobs;
   ids_.insert(hash_of(id), workload_.names.push_back(id).row());
@@ -218,11 +210,24 @@ void WorkloadBuilder::append(const JobRow& row, std::string_view id) {
   jobs.types.push_back(kAllTypes);
   workload_.durations.push_back(row.duration);
   const JobId job = workload_.reference_types.push_back(std::string(row.gpu_type));
+  if (!row.state.empty()) append_state(job, row.state);
   if (!row.runs_on.empty()) workload_.runs_on.emplace(job, row.runs_on);
   if (!row.require_level.empty() || !row.prefer_level.empty()) {
     workload_.levels.emplace(
         job, LevelNames{std::string(row.require_level), std::string(row.prefer_level)});
   }
+}
+
+// A column that is no state at all, in a crafted trace, must not fill the memory.
+void WorkloadBuilder::append_state(JobId job, std::string_view state) {
+  constexpr std::size_t kStatesMax = 32;
+  std::vector<std::string>& words = workload_.state_words;
+  auto found = std::ranges::find(words, state);
+  if (found == words.end() && words.size() >= kStatesMax) state = "other";
+  if (found == words.end()) found = std::ranges::find(words, state);
+  if (found == words.end()) found = words.emplace(words.end(), state);
+  count(workload_.reading.states, state);
+  workload_.states.grow_to(job) = static_cast<std::uint8_t>(found - words.begin() + 1);
 }
 
 UserId WorkloadBuilder::user_of(const JobRow& row) {
@@ -251,6 +256,10 @@ Status WorkloadBuilder::reject(std::string_view reason, Where where, std::string
   if (reading_ == Reading::kStrict && value.empty())
     return input_error("{}: {}", where.text(), reason);
   if (reading_ == Reading::kStrict) return input_error("{}: {}: {}", where.text(), reason, value);
+  std::string& first = workload_.rows.first_unusable;
+  if (first.empty()) {
+    first = fmt::format("{}: {}{}{}", where.text(), reason, value.empty() ? "" : ": ", value);
+  }
   leave_out(reason);
   return {};
 }
@@ -269,6 +278,7 @@ void WorkloadBuilder::start_at_zero() {
   IdVector<JobId, Time>& arrivals = workload_.jobs.arrival;
   if (arrivals.empty()) return;
   const Duration first = *std::min_element(arrivals.begin(), arrivals.end()) - Time{0};
+  workload_.reading.starts_at_ms += first.ms;
   for (Time& arrival : arrivals) arrival = arrival - first;
 }
 
@@ -283,6 +293,7 @@ Workload WorkloadBuilder::finish() {
         workload_.names.size(), workload_.durations.size()}) {
     FL_CHECK(rows == asked.size(), "a column of {} rows for {} jobs", rows, asked.size());
   }
+  if (!workload_.states.empty()) workload_.states.resize(asked.size());
   FL_CHECK(workload_.rows.rows_read == jobs + workload_.rows.rejected(),
            "{} rows were read, {} are jobs, {} rejected", workload_.rows.rows_read, jobs,
            workload_.rows.rejected());

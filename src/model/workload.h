@@ -45,6 +45,7 @@ struct RowCounts {
   std::int64_t rows_skipped = 0;  // of these: those that are not meant to be jobs
   // Repaired and kept, by reason: "duplicate id renamed".
   std::map<std::string, std::int64_t, std::less<>> rows_repaired;
+  std::string first_unusable;  // "FILE:LINE:COLUMN: REASON: VALUE"; empty: all were usable
   std::int64_t rejected() const;
   // Rows that were meant to be jobs, and how many of them were left out.
   std::int64_t meant() const { return rows_read - rows_skipped; }
@@ -72,6 +73,10 @@ struct Workload {
   std::map<JobId, std::string> runs_on;
   // Of those that ask for any; jobs.closeness has them once the cluster is known (levels.h).
   std::map<JobId, LevelNames> levels;
+  // How the trace says that a job ended, by its row in `state_words` + 1; 0: it does not. Empty if
+  // no job has any.
+  std::vector<std::string> state_words;
+  IdVector<JobId, std::uint8_t> states;
   RowCounts rows;
   TraceReading reading;
 };
@@ -162,17 +167,25 @@ class WorkloadBuilder {
   // Counts a row that is not meant to be a job (a CPU-only row, a sub-step).
   void skip(std::string_view reason);
   Reading reading() const { return reading_; }
+  // Conditions on columns: a reader that has columns leaves out the rows that do not keep them.
+  void set_conditions(std::vector<RowCondition> conditions) { conditions_ = std::move(conditions); }
+  const std::vector<RowCondition>& conditions() const { return conditions_; }
   // Whether a reader of a foreign format is to fill in task_gpus.
   bool with_tasks() const { return tasks_ == Tasks::kAsInTrace; }
 
   // What the times of the trace are, where they are calendar times: "in UTC".
   void say_times(std::string_view times) { workload_.reading.times = times; }
+  // "gpus=NGPUs": what the columns of a table of any header were taken for.
+  void say_columns(std::vector<std::string> columns) {
+    workload_.reading.columns_read = std::move(columns);
+  }
   // Columns of the trace that its reader has no use for.
   void ignore_columns(std::vector<std::string> names) {
     workload_.reading.columns_ignored = std::move(names);
   }
 
-  // Moves all arrivals so that the earliest is at time 0, for traces that tell calendar time.
+  // Moves all arrivals so that the earliest is at time 0, for traces that tell calendar time, and
+  // remembers when that was.
   void start_at_zero();
   // REQUIRES: called once, last.
   Workload finish();
@@ -187,6 +200,7 @@ class WorkloadBuilder {
   Fault user_fault(const JobRow& row) const;
   Fault group_fault(const JobRow& row) const;
   void leave_out(std::string_view reason);
+  void append_state(JobId job, std::string_view state);
   bool has_id(std::string_view id) const;
   std::string unused_id(std::string_view id);
   void append(const JobRow& row, std::string_view id);
@@ -195,6 +209,7 @@ class WorkloadBuilder {
 
   Reading reading_;
   Tasks tasks_;
+  std::vector<RowCondition> conditions_;
   Workload workload_;
   NameIndex ids_;
   NameIndex users_;

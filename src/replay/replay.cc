@@ -38,12 +38,15 @@ Status take_cluster(RecordedWorld& world, const std::string& spec) {
   return {};
 }
 
-Status take_reference_types(Workload& workload, const std::string& trace,
+Status take_reference_types(Workload& workload, const ReplayRequest& request,
                             const Settings& settings) {
+  const std::string& trace = request.trace;
+  FL_TRY_ASSIGN(options, read_options(request.read));
   FL_TRY_ASSIGN(steps_per_second, steps_per_second_of(settings.models));
-  FL_TRY_ASSIGN(read, read_trace(trace, {.reading = settings.reading,
-                                         .tasks = settings.tasks,
-                                         .steps_per_second = std::move(steps_per_second)}));
+  options.reading = settings.reading;
+  options.tasks = settings.tasks;
+  options.steps_per_second = std::move(steps_per_second);
+  FL_TRY_ASSIGN(read, read_trace(trace, options));
   bool same = read.names.size() == workload.names.size();
   for (JobId job : ids<JobId>(same ? read.names.size() : 0)) {
     same = same && workload.names[job] == read.names[job];
@@ -88,7 +91,7 @@ Result<Recording> read_recorded(const ReplayRequest& request) {
   recording.world = std::move(*recorded);
   if (!request.cluster.empty()) FL_TRY(take_cluster(recording.world, request.cluster));
   if (!request.trace.empty()) {
-    FL_TRY(take_reference_types(recording.world.workload, request.trace, settings));
+    FL_TRY(take_reference_types(recording.world.workload, request, settings));
   }
   settings.load = 0;  // the recorded arrivals are scaled already
   // What was recorded of the nodes, and nothing else, happens to them.

@@ -9,6 +9,7 @@
 #include "fairlead/base/result.h"
 #include "fairlead/replay/decisions.h"
 #include "fairlead/replay/recorded_world.h"
+#include "fairlead/trace/read_flags.h"
 
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@ struct ReplayRequest {
   std::string policy;    // the other one: "NAME:opt=value,..."
   std::string cluster;   // that of the run, for its links; empty: they do not matter
   std::string trace;     // that of the run, for its column gpu_type; empty: it has none
+  ReadFlags read;        // of that trace
   std::vector<std::string> settings;  // "key=value", instead of those of the run
 };
 

@@ -62,6 +62,7 @@ json assumed_json(const Summary& summary) {
   json value = {{"format", trace.format},
                 {"format_recognised", trace.is_recognised},
                 {"times", trace.times},
+                {"columns_read", trace.columns_read},
                 {"columns_ignored", trace.columns_ignored},
                 {"states", json::object()},
                 {"reference_type", assumed.reference_type},

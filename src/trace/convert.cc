@@ -12,7 +12,7 @@ namespace {
 struct Extra {
   bool gpus_min = false, gpus_max = false, task_gpus = false, tickets = false, gpu_type = false,
        runs_on = false, require_level = false, prefer_level = false, group = false,
-       group_tickets = false, group_quota = false;
+       group_tickets = false, group_quota = false, state = false;
 };
 
 Extra extra_of(const Workload& workload) {
@@ -35,7 +35,8 @@ Extra extra_of(const Workload& workload) {
           .group_tickets = std::any_of(groups.tickets.begin(), groups.tickets.end(),
                                        [](auto n) { return n != 1; }),
           .group_quota =
-              std::any_of(groups.quota.begin(), groups.quota.end(), [](auto n) { return n != 0; })};
+              std::any_of(groups.quota.begin(), groups.quota.end(), [](auto n) { return n != 0; }),
+          .state = !workload.states.empty()};
 }
 
 class NativeRows {
@@ -55,6 +56,7 @@ class NativeRows {
     if (extra_.group) text_ += ",group";
     if (extra_.group_tickets) text_ += ",group_tickets";
     if (extra_.group_quota) text_ += ",group_quota";
+    if (extra_.state) text_ += ",state";
     text_ += '\n';
     return text_;
   }
@@ -85,6 +87,10 @@ class NativeRows {
     if (extra_.require_level) add_name(named.required);
     if (extra_.prefer_level) add_name(named.preferred);
     if (extra_.group) add_group(workload_.users.group_of(user));
+    if (extra_.state) {
+      const std::uint8_t state = workload_.states[job];
+      add_name(state == 0 ? std::string_view() : workload_.state_words[state - std::size_t{1}]);
+    }
     text_.back() = '\n';
     return text_;
   }

@@ -129,5 +129,11 @@ RC_GTEST_PROP(WriteNative, AnyWorkloadReadsBackEqual, ()) {
   RC_ASSERT(!::testing::Test::HasFailure());
 }
 
+TEST(WriteNative, KeepsHowJobsEnded) {
+  const std::string text =
+      "job,user,model,gpus,submit_s,duration_s,state\na,u,,4,0,10,FAILED\nb,u,,1,0,1,\n";
+  EXPECT_EQ(native_text(*read_text(text, {})), text);
+}
+
 }  // namespace
 }  // namespace fairlead

@@ -12,6 +12,7 @@
 #include <functional>
 #include <initializer_list>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +21,8 @@ namespace fairlead {
 // Training steps per second of a Gavel job type, such as "ResNet-50 (batch size 64)", on `gpus`
 // V100 GPUs of one node; 0 if not known.
 using StepsPerSecond = std::function<double(std::string_view job_type, std::int64_t gpus)>;
+
+struct ReadOptions;  // trace.h
 
 // How a file begins (a few kilobytes, decompressed), as formats are told by it.
 class TraceHead {
@@ -32,6 +35,10 @@ class TraceHead {
   std::vector<std::string_view> fields(char separator) const;
   // Whether all of `names` are among them.
   bool has(char separator, std::initializer_list<std::string_view> names) const;
+  // Of , ; tab and | the one that the header has most of, outside of quotes; ',' if it has none.
+  char separator() const;
+  // Whether the second line is dashes below the names of the first.
+  bool is_ruled() const;
 
  private:
   std::string_view bytes_;
@@ -39,16 +46,16 @@ class TraceHead {
 };
 
 struct TraceFormat {
-  std::string_view name;  // of --format
-  std::string_view file;  // what it is, as a cell of a Markdown table
-  Reading reading;        // by default
+  std::string_view name;   // of --format
+  std::string_view file;   // what it is, as a cell of a Markdown table
+  std::string_view needs;  // columns, separated by commas; empty: it has no header
+  Reading reading;         // by default
   // A file may look like several formats: that of the lowest rank is taken, and of equal ranks the
   // first in the table.
   int rank;
   bool (*is)(const TraceHead& head);
   // Passes every row of `source` to `builder` and stops at the first error.
-  Status (*read)(ByteSource& source, const StepsPerSecond& steps_per_second,
-                 WorkloadBuilder& builder);
+  Status (*read)(ByteSource& source, const ReadOptions& options, WorkloadBuilder& builder);
 };
 
 // All formats, in the order in which they are listed.
@@ -59,5 +66,10 @@ const TraceFormat* find_format(std::string_view name);
 std::string_view format_names();
 // The format of a file that begins with `head`; null if it cannot be told.
 const TraceFormat* format_of(std::string_view head);
+// Of a file whose format cannot be told: which format it is like, and what it lacks of it. Empty if it
+// is like none.
+std::string nearest_format(std::string_view head);
+// What a file is instead of a trace, and what to do about it; empty if that cannot be told.
+std::string_view instead_of_a_trace(std::string_view head);
 
 }  // namespace fairlead

@@ -20,8 +20,9 @@ const TraceFormat* format_of_file(const std::string& name) {
 
 TEST(TraceFormat, NamesAreUniqueAndReadBack) {
   for (const TraceFormat* format : all_formats()) EXPECT_EQ(find_format(format->name), format);
-  EXPECT_EQ(format_names(),
-            "native|tiresias|gavel|philly|helios|acme|pai|openb|sacct|swf|normalized");
+  EXPECT_EQ(
+      format_names(),
+      "native|tiresias|gavel|philly|helios|acme|pai|openb|dlrm|spot|sacct|swf|normalized|table");
   EXPECT_EQ(find_format("csv"), nullptr);
 }
 
@@ -78,6 +79,25 @@ TEST(TraceFormat, OnlyNativeIsStrictByDefault) {
   for (const TraceFormat* format : all_formats()) {
     EXPECT_EQ(format->reading == Reading::kStrict, format == &kNativeFormat) << format->name;
   }
+}
+
+TEST(NearestFormat, SaysWhatIsLacking) {
+  EXPECT_EQ(nearest_format("JobID|Submit|ElapsedRaw\n"),
+            "it is like sacct, but lacks User, AllocTRES, State");
+  EXPECT_EQ(nearest_format("job,gpuss,submit,duration\n"),
+            "it is like table, but lacks gpus (did you mean gpuss?)");
+  EXPECT_EQ(nearest_format("name;num_gpu;creation_time;deletion_time\n"),
+            "it is like openb, but written otherwise");
+  EXPECT_EQ(nearest_format("a,b,c\n"), "");
+  EXPECT_EQ(nearest_format(""), "");
+}
+
+TEST(TraceHead, TheSeparatorIsTheOneThatTheHeaderHasMostOf) {
+  EXPECT_EQ(TraceHead("a;b,c;d\n").separator(), ';');
+  EXPECT_EQ(TraceHead("\"a,b,c\"|d\n").separator(), '|');
+  EXPECT_EQ(TraceHead("sep=;\r\na;b\r\n").separator(), ';');
+  EXPECT_EQ(TraceHead("a\tb\n").separator(), '\t');
+  EXPECT_EQ(TraceHead("a\n").separator(), ',');
 }
 
 }  // namespace

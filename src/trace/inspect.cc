@@ -73,6 +73,16 @@ void add_users(const Workload& workload, TraceStats& stats) {
   stats.users_top = std::move(users);
 }
 
+void add_states(const Workload& workload, TraceStats& stats) {
+  for (const JobId job : ids<JobId>(workload.states.size())) {
+    const std::uint8_t state = workload.states[job];
+    if (state == 0) continue;
+    TraceStats::Ended& ended = stats.states[workload.state_words[state - std::size_t{1}]];
+    ++ended.jobs;
+    ended.gpu_hours += gpu_hours_of(workload, job);
+  }
+}
+
 using Text = std::back_insert_iterator<std::string>;
 
 void print_counts(Text out, std::string_view title, const auto& counts) {
@@ -89,10 +99,16 @@ void print_reading(Text out, const TraceStats& stats) {
                    reading.is_recognised ? ", recognised by its content" : "");
   }
   if (!reading.times.empty()) fmt::format_to(out, "times: {}\n", reading.times);
+  if (!reading.columns_read.empty()) {
+    fmt::format_to(out, "columns read: {}\n", fmt::join(reading.columns_read, ", "));
+  }
   if (!reading.columns_ignored.empty()) {
     fmt::format_to(out, "columns ignored: {}\n", fmt::join(reading.columns_ignored, ", "));
   }
-  print_counts(out, "jobs by how they ended", reading.states);
+  if (stats.states.empty()) return;
+  fmt::format_to(out, "\n{:<24} {:>12} {:>14}\n", "ended", "jobs", "gpu_hours");
+  for (const auto& [state, ended] : stats.states)
+    fmt::format_to(out, "{:<24} {:>12} {:>14.1f}\n", state, ended.jobs, ended.gpu_hours);
 }
 
 void print_sizes(Text out, const TraceStats& stats) {
@@ -154,6 +170,7 @@ TraceStats inspect(const Workload& workload) {
   add_durations(workload, stats);
   add_demand(workload, stats);
   add_users(workload, stats);
+  add_states(workload, stats);
   return stats;
 }
 
@@ -179,6 +196,8 @@ std::string to_json(const TraceStats& stats) {
   for (const TraceStats::User& user : stats.users_top) users.push_back(json_of(user));
   nlohmann::json sizes = nlohmann::json::object();
   for (const auto& [gpus, jobs] : stats.jobs_by_gpus) sizes[std::to_string(gpus)] = jobs;
+  nlohmann::json states = nlohmann::json::object();
+  for (const auto& [state, ended] : stats.states) states[state] = ended.gpu_hours;
   const nlohmann::json json = {{"trace", stats.trace},
                                {"rows_read", stats.rows.rows_read},
                                {"rows_rejected", stats.rows.rows_rejected},
@@ -186,8 +205,10 @@ std::string to_json(const TraceStats& stats) {
                                {"rows_skipped", stats.rows.rows_skipped},
                                {"format", stats.reading.format},
                                {"times", stats.reading.times},
+                               {"columns_read", stats.reading.columns_read},
                                {"columns_ignored", stats.reading.columns_ignored},
                                {"states", stats.reading.states},
+                               {"states_gpu_hours", states},
                                {"implausible", stats.implausible},
                                {"jobs", stats.jobs},
                                {"users", stats.users},

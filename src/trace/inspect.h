@@ -41,6 +41,12 @@ struct TraceStats {
   double demand_mean_gpus = 0;
   std::int64_t demand_peak_gpus = 0;
 
+  struct Ended {
+    std::int64_t jobs = 0;
+    double gpu_hours = 0;
+  };
+  std::map<std::string, Ended> states;  // by how jobs ended, of those whose rows say it
+
   struct User {
     std::string name;
     std::int64_t tickets = 1;

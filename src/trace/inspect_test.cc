@@ -83,13 +83,15 @@ TEST(Inspect, TellsHowTheTraceWasRead) {
   }
   const TraceStats stats = inspect(*read_text(text, {}));
   const std::string shown = to_text(stats);
-  for (const char* part : {"odd: 10 of 10 jobs were cancelled", "format: sacct, recognised",
-                           "times: calendar times without a zone, taken as UTC",
-                           "columns ignored: Node", "jobs by how they ended\n  CANCELLED "}) {
+  for (const char* part :
+       {"odd: 10 of 10 jobs were cancelled", "format: sacct, recognised",
+        "times: calendar times without a zone, taken as UTC", "columns ignored: Node",
+        "\nCANCELLED                          10            0.3\n"}) {
     EXPECT_NE(shown.find(part), shown.npos) << part << " in\n" << shown;
   }
   const auto json = nlohmann::json::parse(to_json(stats));
   EXPECT_EQ(json.at("states").at("CANCELLED"), 10);
+  EXPECT_NEAR(json.at("states_gpu_hours").at("CANCELLED").get<double>(), 1.0 / 3, 1e-9);
   EXPECT_EQ(json.at("implausible").size(), 1U);
 }
 

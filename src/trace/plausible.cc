@@ -1,6 +1,6 @@
 #include "fairlead/trace/plausible.h"
 
-#include "fairlead/model/speed.h"
+#include "fairlead/trace/states.h"
 
 #include <fmt/format.h>
 
@@ -48,8 +48,7 @@ void judge_states(const Workload& workload, std::vector<std::string>& odd) {
   std::int64_t cancelled = 0;
   for (const auto& [state, jobs] : workload.reading.states) {
     told += jobs;
-    const std::string key = type_key(state);
-    if (key.starts_with("cancel") || key.starts_with("kill")) cancelled += jobs;
+    if (is_cancelled(state)) cancelled += jobs;
   }
   if (told < static_cast<std::int64_t>(kJobsMin) || 10 * cancelled < 6 * told) return;
   odd.push_back(fmt::format("{} of {} jobs were cancelled, and count with the time that they ran",
@@ -76,8 +75,9 @@ Status check_rejected(const Workload& workload) {
   }
   return input_error(
       "{}: {} of {} rows cannot be used, which is more than 1 % (--set rejected=allow leaves them "
-      "out): {}",
-      workload.name, rows.unusable(), rows.meant(), reasons);
+      "out): {}{}{}",
+      workload.name, rows.unusable(), rows.meant(), reasons,
+      rows.first_unusable.empty() ? "" : "; the first is ", rows.first_unusable);
 }
 
 }  // namespace fairlead

@@ -13,9 +13,14 @@ constexpr std::size_t kHeadBytes = 1 << 14;
 Result<const TraceFormat*> recognise(ByteSource& source) {
   FL_TRY_ASSIGN(head, source.peek(kHeadBytes));
   if (const TraceFormat* format = format_of(head)) return format;
+  if (const std::string_view what = instead_of_a_trace(head); !what.empty())
+    return input_error("{}: {}", source.name(), what);
+  const std::string nearest = nearest_format(head);
   const std::string_view line = head.substr(0, std::min<std::size_t>(head.find('\n'), 60));
-  return input_error("{}:1: cannot tell the format of this trace; name it (--format {}): {}",
-                     source.name(), format_names(), line);
+  return input_error(
+      "{}:1: cannot tell the format of this trace{}{}; name it (--format {}) or its columns "
+      "(--columns job=NAME,gpus=NAME,submit=NAME,duration=NAME): {}",
+      source.name(), nearest.empty() ? "" : ": ", nearest, format_names(), line);
 }
 
 }  // namespace
@@ -34,11 +39,15 @@ Result<Workload> read_trace(ByteSource& source, const ReadOptions& options) {
     format = recognised;
   }
   WorkloadBuilder builder(source.name(), options.reading.value_or(format->reading), options.tasks);
-  FL_TRY(format->read(source, options.steps_per_second, builder));
+  builder.set_conditions(options.where);
+  if (!options.where.empty() && format->needs.empty())
+    return input_error("--where takes a format whose columns have names in a header: {}",
+                       format->name);
+  FL_TRY(format->read(source, options, builder));
   Workload workload = builder.finish();
   workload.reading.format = format->name;
   workload.reading.is_recognised = options.format == nullptr;
-  return workload;
+  return select_jobs(std::move(workload), options.selection);
 }
 
 }  // namespace fairlead

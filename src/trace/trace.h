@@ -18,10 +18,13 @@
 #include "fairlead/base/result.h"
 #include "fairlead/model/workload.h"
 #include "fairlead/trace/format.h"
+#include "fairlead/trace/select.h"
+#include "fairlead/trace/table.h"
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace fairlead {
 
@@ -37,6 +40,9 @@ struct ReadOptions {
   std::optional<Reading> reading{};                              // none: the format's default
   Tasks tasks = Tasks::kOfOneGpu;                                // of foreign formats
   StepsPerSecond steps_per_second = published_steps_per_second;  // of Gavel's 10 columns
+  TableOptions table{};                                          // of the format "table"
+  std::vector<RowCondition> where{};                             // of the rows that are read
+  Selection selection{};                                         // of the jobs that they give
 };
 
 // Reads the file at `path`; the workload's name is the file's.

@@ -330,7 +330,8 @@ TEST(ReadTrace, ATruncatedFileIsAnErrorInEveryReading) {
 TEST(ReadTrace, RefusesUnknownFormats) {
   EXPECT_EQ(
       error_of("time,load\n1,2\n", {}),
-      fmt::format("t:1: cannot tell the format of this trace; name it (--format {}): time,load",
+      fmt::format("t:1: cannot tell the format of this trace; name it (--format {}) or its columns "
+                  "(--columns job=NAME,gpus=NAME,submit=NAME,duration=NAME): time,load",
                   format_names()));
 }
 

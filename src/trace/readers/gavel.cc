@@ -102,12 +102,11 @@ bool is_gavel(const TraceHead& head) {
   return columns == 10 || columns == 12;
 }
 
-Status read_gavel(ByteSource& source, const StepsPerSecond& steps_per_second,
-                  WorkloadBuilder& builder) {
+Status read_gavel(ByteSource& source, const ReadOptions& options, WorkloadBuilder& builder) {
   FL_TRY_ASSIGN(head, source.peek(1 << 14));
   CsvReader csv(source, {.separator = '\t', .quotes = false});
   csv.set_header(column_names(head));
-  GavelRows rows(csv, steps_per_second);
+  GavelRows rows(csv, options.steps_per_second);
   return add_rows(csv, builder, [&] { return rows.row(); });
 }
 
@@ -150,6 +149,7 @@ Result<StepsPerSecond> steps_per_second_of(const std::string& models) {
 const TraceFormat kGavelFormat = {
     .name = "gavel",
     .file = "Gavel's TSV of 10 columns and Shockwave's of 12",
+    .needs = "",
     .reading = Reading::kLenient,
     .rank = 1,
     .is = &is_gavel,

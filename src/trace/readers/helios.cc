@@ -55,8 +55,7 @@ bool is_helios(const TraceHead& head) { return head.has(',', {"job_id", "vc", "g
 
 bool is_acme(const TraceHead& head) { return head.has(',', {"job_id", "gpu_num", "submit_time"}); }
 
-Status read_helios(ByteSource& source, const StepsPerSecond& /*of_gavel*/,
-                   WorkloadBuilder& builder) {
+Status read_helios(ByteSource& source, const ReadOptions& /*options*/, WorkloadBuilder& builder) {
   CsvReader csv(source);
   FL_TRY(csv.read_header());
   FL_TRY_ASSIGN(columns, find_columns(csv));
@@ -71,6 +70,7 @@ Status read_helios(ByteSource& source, const StepsPerSecond& /*of_gavel*/,
 const TraceFormat kHeliosFormat = {
     .name = "helios",
     .file = "SenseTime Helios, `cluster_log.csv`",
+    .needs = "job_id,gpu_num,submit_time,duration",
     .reading = Reading::kLenient,
     .rank = 3,
     .is = &is_helios,
@@ -80,6 +80,7 @@ const TraceFormat kHeliosFormat = {
 const TraceFormat kAcmeFormat = {
     .name = "acme",
     .file = "Shanghai AI Laboratory Acme, `trace_seren.csv`, `trace_kalos.csv`",
+    .needs = "job_id,gpu_num,submit_time,duration",
     .reading = Reading::kLenient,
     .rank = 3,
     .is = &is_acme,

@@ -1,5 +1,5 @@
 // Fairlead's own format: job,user,model,gpus,submit_s,duration_s and optional gpus_min, gpus_max,
-// task_gpus, tickets, group, group_tickets, group_quota, gpu_type, runs_on, require_level, prefer_level;
+// task_gpus, tickets, group, group_tickets, group_quota, gpu_type, runs_on, require_level, prefer_level, state;
 // iterations is accepted and ignored. job, gpus, submit_s and duration_s are required. In strict reading an unknown column is an error.
 
 #include "fairlead/input/csv.h"
@@ -13,13 +13,15 @@ namespace {
 
 struct Columns {
   CsvReader::Column job, user, model, gpus, gpus_min, gpus_max, task_gpus, submit, duration,
-      gpu_type, runs_on, require_level, prefer_level, tickets, group, group_tickets, group_quota;
+      gpu_type, runs_on, require_level, prefer_level, tickets, group, group_tickets, group_quota,
+      state;
 };
 
-constexpr std::array<std::string_view, 18> kKnown = {
-    "job",        "user",     "model",         "gpus",        "submit_s",      "duration_s",
-    "gpus_min",   "gpus_max", "task_gpus",     "tickets",     "gpu_type",      "runs_on",
-    "iterations", "group",    "group_tickets", "group_quota", "require_level", "prefer_level"};
+constexpr std::array<std::string_view, 19> kKnown = {
+    "job",         "user",          "model",        "gpus",      "submit_s",
+    "duration_s",  "gpus_min",      "gpus_max",     "task_gpus", "tickets",
+    "gpu_type",    "runs_on",       "iterations",   "group",     "group_tickets",
+    "group_quota", "require_level", "prefer_level", "state"};
 
 Status check_names(const CsvReader& csv) {
   const auto& names = csv.header();
@@ -51,7 +53,8 @@ Result<Columns> find_columns(CsvReader& csv) {
                  csv.find("tickets"),
                  csv.find("group"),
                  csv.find("group_tickets"),
-                 csv.find("group_quota")};
+                 csv.find("group_quota"),
+                 csv.find("state")};
 }
 
 // An empty field of an optional column stands for its default.
@@ -78,6 +81,7 @@ JobRow row_of(CsvReader& csv, const Columns& at) {
   row.group = csv.text(at.group);
   row.group_tickets = optional_count(csv, at.group_tickets, kTicketsMax);
   row.group_quota = optional_count(csv, at.group_quota, kJobGpusMax);
+  row.state = csv.text(at.state);
   row.columns = {.id = csv.column_number(at.job),
                  .gpus = csv.column_number(at.gpus),
                  .gpus_min = csv.column_number(at.gpus_min),
@@ -94,8 +98,7 @@ JobRow row_of(CsvReader& csv, const Columns& at) {
 
 bool is_native(const TraceHead& head) { return head.has(',', {"job", "submit_s"}); }
 
-Status read_native(ByteSource& source, const StepsPerSecond& /*of_gavel*/,
-                   WorkloadBuilder& builder) {
+Status read_native(ByteSource& source, const ReadOptions& /*options*/, WorkloadBuilder& builder) {
   CsvReader csv(source);
   FL_TRY(csv.read_header());
   if (builder.reading() == Reading::kStrict) FL_TRY(check_names(csv));
@@ -108,6 +111,7 @@ Status read_native(ByteSource& source, const StepsPerSecond& /*of_gavel*/,
 const TraceFormat kNativeFormat = {
     .name = "native",
     .file = "Fairlead's own CSV, described above",
+    .needs = "job,gpus,submit_s,duration_s",
     .reading = Reading::kStrict,
     .rank = 2,
     .is = &is_native,

@@ -45,7 +45,7 @@ JobRow row_of(CsvReader& csv, const Columns& at) {
 
 bool is_normalized(const TraceHead& head) { return head.has(',', {"job_id", "submit_s"}); }
 
-Status read_normalized(ByteSource& source, const StepsPerSecond& /*of_gavel*/,
+Status read_normalized(ByteSource& source, const ReadOptions& /*options*/,
                        WorkloadBuilder& builder) {
   CsvReader csv(source);
   FL_TRY(csv.read_header());
@@ -60,6 +60,7 @@ const TraceFormat kNormalizedFormat = {
     .file =
         "`job_id`, `user` or `tenant` or `qos_class`, `submit_s`, `num_gpus` or `num_gpu`, "
         "`duration_s`",
+    .needs = "job_id,submit_s,num_gpus,duration_s",
     .reading = Reading::kLenient,
     .rank = 2,
     .is = &is_normalized,

@@ -1,5 +1,9 @@
 // Alibaba openb 2023's pod lists: name, num_gpu, gpu_milli, qos, creation_time, deletion_time,
 // scheduled_time. Duration: deletion - scheduled_time, or - creation_time.
+//
+// Alibaba's disaggregated DLRM trace of 2025 has the same by other names: instance_sn, gpu_request, and
+// app_name for the user. Instances that were there before the trace began, or at its end, lack a time
+// (NaN) and are left out.
 
 #include "fairlead/input/csv.h"
 #include "fairlead/trace/readers/readers.h"
@@ -12,13 +16,13 @@ struct Columns {
 };
 
 Result<Columns> find_columns(CsvReader& csv) {
-  FL_TRY_ASSIGN(job, csv.require("name"));
-  FL_TRY_ASSIGN(gpus, csv.require("num_gpu"));
+  FL_TRY_ASSIGN(job, csv.require({"name", "instance_sn"}));
+  FL_TRY_ASSIGN(gpus, csv.require({"num_gpu", "gpu_request"}));
   FL_TRY_ASSIGN(created, csv.require("creation_time"));
   FL_TRY_ASSIGN(deleted, csv.require("deletion_time"));
-  return Columns{
-      job,    csv.find("qos"), gpus, csv.find("gpu_milli"), created, csv.find("scheduled_time"),
-      deleted};
+  const auto user = csv.require({"qos", "app_name"});
+  return Columns{job,     user.value_or(CsvReader::kMissing), gpus,   csv.find("gpu_milli"),
+                 created, csv.find("scheduled_time"),         deleted};
 }
 
 JobRow row_of(CsvReader& csv, const Columns& at) {
@@ -39,19 +43,50 @@ JobRow row_of(CsvReader& csv, const Columns& at) {
 
 bool is_openb(const TraceHead& head) { return head.has(',', {"name", "num_gpu", "creation_time"}); }
 
-Status read_openb(ByteSource& source, const StepsPerSecond& /*of_gavel*/,
-                  WorkloadBuilder& builder) {
+Status read_openb(ByteSource& source, const ReadOptions& /*options*/, WorkloadBuilder& builder) {
   CsvReader csv(source);
   FL_TRY(csv.read_header());
   FL_TRY_ASSIGN(columns, find_columns(csv));
   return add_rows(csv, builder, [&] { return row_of(csv, columns); });
 }
 
+bool is_unknown(std::string_view text) { return text.empty() || text == "NaN" || text == "nan"; }
+
+JobRow instance_of(CsvReader& csv, const Columns& at) {
+  if (csv.text(at.gpus) != "0") {
+    if (is_unknown(csv.text(at.created))) csv.skip("created before the trace began");
+    if (is_unknown(csv.text(at.deleted))) csv.skip("not ended");
+  }
+  return row_of(csv, at);
+}
+
+bool is_dlrm(const TraceHead& head) {
+  return head.has(',', {"instance_sn", "gpu_request", "creation_time"});
+}
+
+Status read_dlrm(ByteSource& source, const ReadOptions& /*options*/, WorkloadBuilder& builder) {
+  CsvReader csv(source);
+  FL_TRY(csv.read_header());
+  FL_TRY_ASSIGN(columns, find_columns(csv));
+  return add_rows(csv, builder, [&] { return instance_of(csv, columns); });
+}
+
 }  // namespace
+
+const TraceFormat kDlrmFormat = {
+    .name = "dlrm",
+    .file = "Alibaba's disaggregated DLRM trace of 2025, `disaggregated_DLRM_trace.csv`",
+    .needs = "instance_sn,gpu_request,creation_time,deletion_time",
+    .reading = Reading::kLenient,
+    .rank = 4,
+    .is = &is_dlrm,
+    .read = &read_dlrm,
+};
 
 const TraceFormat kOpenbFormat = {
     .name = "openb",
     .file = "Alibaba openb 2023, pod lists",
+    .needs = "name,num_gpu,creation_time,deletion_time",
     .reading = Reading::kLenient,
     .rank = 4,
     .is = &is_openb,

@@ -1,4 +1,4 @@
-// Alibaba PAI 2020's pai_task_table.csv, without header. Each task row is a gang of inst_num
+// Alibaba PAI 2020's pai_task_table.csv, with or without header. Each task row is a gang of inst_num
 // instances with plan_gpu percent of a GPU each, rounded up. Submission: start_time, the only time
 // before the end that the table has. An instance is a task, if tasks are asked for.
 
@@ -11,68 +11,78 @@
 namespace fairlead {
 namespace {
 
-// The columns of pai_task_table.csv, which has no header.
-enum : CsvReader::Column {
-  kJob,
-  kTask,
-  kInstances,
-  kState,
-  kStart,
-  kEnd,
-  kCpu,
-  kMemory,
-  kGpu,
-  kType
+constexpr std::string_view kFirstColumn = "job_name";
+
+struct Columns {
+  CsvReader::Column job, task, instances, state, start, end, gpu, type;
 };
+
+Result<Columns> find_columns(CsvReader& csv) {
+  FL_TRY_ASSIGN(job, csv.require(kFirstColumn));
+  FL_TRY_ASSIGN(task, csv.require("task_name"));
+  FL_TRY_ASSIGN(instances, csv.require("inst_num"));
+  FL_TRY_ASSIGN(start, csv.require("start_time"));
+  FL_TRY_ASSIGN(end, csv.require("end_time"));
+  FL_TRY_ASSIGN(gpu, csv.require("plan_gpu"));
+  return Columns{job, task, instances, csv.find("status"), start, end, gpu, csv.find("gpu_type")};
+}
 
 class PaiRows {
  public:
-  PaiRows(CsvReader& csv, bool with_tasks) : csv_(csv), with_tasks_(with_tasks) {}
+  PaiRows(CsvReader& csv, const Columns& at, bool with_tasks)
+      : csv_(csv), at_(at), with_tasks_(with_tasks) {}
 
   // REQUIRES: the row that it returned before is no longer used.
   JobRow row() {
-    id_ = fmt::format("{}/{}", csv_.text(kJob), csv_.text(kTask));
+    id_ = fmt::format("{}/{}", csv_.text(at_.job), csv_.text(at_.task));
     JobRow row;
     row.id = id_;
-    if (csv_.text(kGpu).empty()) csv_.skip("no GPU");
+    if (csv_.text(at_.gpu).empty()) csv_.skip("no GPU");
     // Percent of one GPU.
-    const double percent = csv_.number(kGpu);
-    if (percent < 0 || percent > 1e8) csv_.fault(kGpu, "must be from 0 to 100000000");
+    const double percent = csv_.number(at_.gpu);
+    if (percent < 0 || percent > 1e8) csv_.fault(at_.gpu, "must be from 0 to 100000000");
     const double instance_gpus = std::ceil(percent / 100);
     if (percent > 0 && instance_gpus * 100 > percent) row.repaired = "fractional GPU rounded up";
-    row.gpus = csv_.integer(kInstances, 1, kJobGpusMax);
+    row.gpus = csv_.integer(at_.instances, 1, kJobGpusMax);
     const std::int64_t each = csv_.bad() ? 1 : static_cast<std::int64_t>(instance_gpus);
     row.gpus *= each;
     if (with_tasks_ && each > 0) row.task_gpus = each;
     // The tables call a mix of older types MISC.
-    if (csv_.text(kType) != "MISC") row.gpu_type = csv_.text(kType);
-    if (csv_.text(kEnd).empty()) csv_.skip("not ended");
-    row.submit = csv_.time(kStart);
-    row.state = csv_.text(kState);
-    row.duration = csv_.time(kEnd) - row.submit;
-    row.columns.gpus = csv_.column_number(kInstances);
-    row.columns.duration = csv_.column_number(kEnd);
+    if (csv_.text(at_.type) != "MISC") row.gpu_type = csv_.text(at_.type);
+    if (csv_.text(at_.end).empty()) csv_.skip("not ended");
+    row.submit = csv_.time(at_.start);
+    row.state = csv_.text(at_.state);
+    row.duration = csv_.time(at_.end) - row.submit;
+    row.columns.gpus = csv_.column_number(at_.instances);
+    row.columns.duration = csv_.column_number(at_.end);
     return row;
   }
 
  private:
   CsvReader& csv_;
+  const Columns at_;
   const bool with_tasks_;
   std::string id_;
 };
 
-// The fourth of its ten fields is a state.
+// The fourth of its ten fields is a state, or a header names them.
 bool is_pai(const TraceHead& head) {
+  if (head.has(',', {kFirstColumn, "task_name", "inst_num", "plan_gpu"})) return true;
   constexpr std::string_view kStates[] = {"Terminated", "Failed", "Running", "Waiting"};
   const std::vector<std::string_view> fields = head.fields(',');
-  return fields.size() == 10 && std::ranges::find(kStates, fields[kState]) != std::end(kStates);
+  return fields.size() == 10 && std::ranges::find(kStates, fields[3]) != std::end(kStates);
 }
 
-Status read_pai(ByteSource& source, const StepsPerSecond& /*of_gavel*/, WorkloadBuilder& builder) {
+Status read_pai(ByteSource& source, const ReadOptions& /*options*/, WorkloadBuilder& builder) {
+  FL_TRY_ASSIGN(bytes, source.peek(std::size_t{1} << 14));
   CsvReader csv(source);
-  csv.set_header({"job_name", "task_name", "inst_num", "status", "start_time", "end_time",
-                  "plan_cpu", "plan_mem", "plan_gpu", "gpu_type"});
-  PaiRows rows(csv, builder.with_tasks());
+  const bool has_header = TraceHead(bytes).fields(',').front() == kFirstColumn;
+  if (has_header) FL_TRY(csv.read_header());
+  if (!has_header)
+    csv.set_header({"job_name", "task_name", "inst_num", "status", "start_time", "end_time",
+                    "plan_cpu", "plan_mem", "plan_gpu", "gpu_type"});
+  FL_TRY_ASSIGN(columns, find_columns(csv));
+  PaiRows rows(csv, columns, builder.with_tasks());
   FL_TRY(add_rows(csv, builder, [&] { return rows.row(); }));
   builder.start_at_zero();
   return {};
@@ -82,7 +92,8 @@ Status read_pai(ByteSource& source, const StepsPerSecond& /*of_gavel*/, Workload
 
 const TraceFormat kPaiFormat = {
     .name = "pai",
-    .file = "Alibaba PAI 2020, `pai_task_table.csv`",
+    .file = "Alibaba PAI 2020, `pai_task_table.csv`, with or without a header",
+    .needs = "job_name,task_name,inst_num,status,start_time,end_time,plan_gpu",
     .reading = Reading::kLenient,
     .rank = 5,
     .is = &is_pai,

@@ -275,8 +275,7 @@ class PhillyLog : public nlohmann::json_sax<nlohmann::json> {
 // The only JSON: an array of objects.
 bool is_philly(const TraceHead& head) { return head.first_byte() == '['; }
 
-Status read_philly(ByteSource& source, const StepsPerSecond& /*of_gavel*/,
-                   WorkloadBuilder& builder) {
+Status read_philly(ByteSource& source, const ReadOptions& /*options*/, WorkloadBuilder& builder) {
   SourceBuffer buffer(source);
   std::istream stream(&buffer);
   PhillyLog log(buffer, source.name(), builder);
@@ -293,6 +292,7 @@ Status read_philly(ByteSource& source, const StepsPerSecond& /*of_gavel*/,
 const TraceFormat kPhillyFormat = {
     .name = "philly",
     .file = "Microsoft Philly, `cluster_job_log` (JSON)",
+    .needs = "",
     .reading = Reading::kLenient,
     .rank = 0,
     .is = &is_philly,

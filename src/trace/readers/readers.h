@@ -6,6 +6,7 @@
 namespace fairlead {
 
 extern const TraceFormat kAcmeFormat;
+extern const TraceFormat kDlrmFormat;
 extern const TraceFormat kGavelFormat;
 extern const TraceFormat kHeliosFormat;
 extern const TraceFormat kNativeFormat;
@@ -14,7 +15,9 @@ extern const TraceFormat kOpenbFormat;
 extern const TraceFormat kPaiFormat;
 extern const TraceFormat kPhillyFormat;
 extern const TraceFormat kSacctFormat;
+extern const TraceFormat kSpotFormat;
 extern const TraceFormat kSwfFormat;
+extern const TraceFormat kTableFormat;
 extern const TraceFormat kTiresiasFormat;
 
 }  // namespace fairlead

@@ -1,14 +1,22 @@
-// Slurm's sacct --parsable2 with at least JobID, Submit, ElapsedRaw and AllocTRES or ReqTRES. Steps
-// (ids with a dot) are not jobs. Times have no zone and are taken as UTC. A job counts with the time
-// that it ran, however it ended; State, if it is there, is only counted, so leave out jobs that still run (sacct
-// --state). Elapsed 0: never started.
+// What Slurm's sacct prints with at least JobID, Submit, ElapsedRaw or Elapsed, and AllocTRES or ReqTRES:
+// with --parsable, --parsable2, --delimiter, or in columns of fixed width under dashes, where a list that
+// was cut off is a bad row. Steps (ids with a dot) are not jobs, and neither are jobs that still wait or
+// run. Times have no zone and are taken as UTC, or are Unix times (SLURM_TIME_FORMAT=%s). A job counts
+// with the time that it ran, however it ended; State, if it is there, says how, and without it jobs that
+// still run count as well (leave them out by sacct --state). Elapsed 0: never started.
 
 #include "fairlead/base/parse.h"
+#include "fairlead/input/civil_time.h"
 #include "fairlead/input/csv.h"
 #include "fairlead/trace/readers/readers.h"
+#include "fairlead/trace/states.h"
+
+#include <algorithm>
 
 namespace fairlead {
 namespace {
+
+constexpr std::string_view kNeeds = "JobID,User,Submit,ElapsedRaw,AllocTRES,State";
 
 // The GPUs that a list of trackable resources names, as "cpu=8,gres/gpu=8" or
 // "gres/gpu:v100=4,gres/gpu:a100=4"; Slurm may write both, the sum and its parts.
@@ -17,6 +25,7 @@ struct Gpus {
   std::int64_t typed = 0;
   std::string_view type;  // if there is just one
   bool bad = false;
+  bool cut = false;  // the list ends before its end
 
   std::int64_t count() const { return all > 0 ? all : typed; }
 };
@@ -40,63 +49,113 @@ Gpus gpus_of(std::string_view resources) {
     const std::string_view one = resources.substr(0, resources.find(','));
     resources.remove_prefix(std::min(one.size() + 1, resources.size()));
     const std::size_t equals = one.find('=');
+    gpus.cut = gpus.cut || one.ends_with('+');
     if (equals != one.npos) add_resource(one.substr(0, equals), one.substr(equals + 1), gpus);
   }
   return gpus;
 }
 
 struct Columns {
-  CsvReader::Column job, user, submit, elapsed, allocated, requested, state;
+  CsvReader::Column job, user, submit, elapsed_raw, elapsed, allocated, requested, state;
 };
 
 Result<Columns> find_columns(CsvReader& csv) {
   FL_TRY_ASSIGN(job, csv.require("JobID"));
   FL_TRY_ASSIGN(submit, csv.require("Submit"));
-  FL_TRY_ASSIGN(elapsed, csv.require("ElapsedRaw"));
+  FL_TRY(csv.require({"ElapsedRaw", "Elapsed"}));
   FL_TRY(csv.require({"AllocTRES", "ReqTRES"}));
   const auto user = csv.require({"User", "Account"});
   return Columns{job,
                  user.value_or(CsvReader::kMissing),
                  submit,
-                 elapsed,
+                 csv.find("ElapsedRaw"),
+                 csv.find("Elapsed"),
                  csv.find("AllocTRES"),
                  csv.find("ReqTRES"),
                  csv.find("State")};
 }
 
-// "CANCELLED by 1000" says who.
-std::string_view first_word(std::string_view text) { return text.substr(0, text.find(' ')); }
+class SacctRows {
+ public:
+  SacctRows(CsvReader& csv, const Columns& at) : csv_(csv), at_(at) {}
 
-JobRow row_of(CsvReader& csv, const Columns& at) {
-  JobRow row;
-  row.id = csv.text(at.job);
-  if (row.id.find('.') != row.id.npos) csv.skip("job step");
-  const bool allocated = !csv.text(at.allocated).empty();
-  const CsvReader::Column resources = allocated ? at.allocated : at.requested;
-  const Gpus gpus = gpus_of(csv.text(resources));
-  if (gpus.bad) csv.fault(resources, "must name whole GPUs");
-  row.gpus = gpus.count();
-  if (row.gpus == 0) return row;
-  row.gpu_type = gpus.type;
-  row.user = csv.text(at.user);
-  row.submit = csv.utc_time(at.submit);
-  if (csv.text(at.elapsed) == "0") csv.skip("never started");
-  row.duration = csv.duration(at.elapsed);
-  row.state = first_word(csv.text(at.state));
-  row.columns.id = csv.column_number(at.job);
-  row.columns.duration = csv.column_number(at.elapsed);
-  return row;
+  JobRow row() {
+    JobRow row;
+    row.id = csv_.text(at_.job);
+    if (row.id.find('.') != row.id.npos) csv_.skip("job step");
+    row.state = state_word(csv_.text(at_.state));
+    if (is_unfinished(row.state)) csv_.skip("not ended");
+    const bool allocated = !csv_.text(at_.allocated).empty();
+    const CsvReader::Column resources = allocated ? at_.allocated : at_.requested;
+    const Gpus gpus = gpus_of(csv_.text(resources));
+    if (gpus.cut) csv_.fault(resources, "was cut off: sacct --parsable2 writes all of it");
+    if (gpus.bad) csv_.fault(resources, "must name whole GPUs");
+    row.gpus = gpus.count();
+    if (row.gpus == 0) return row;
+    row.gpu_type = gpus.type;
+    row.user = csv_.text(at_.user);
+    row.submit = submitted();
+    const CsvReader::Column elapsed =
+        at_.elapsed_raw == CsvReader::kMissing ? at_.elapsed : at_.elapsed_raw;
+    row.duration = at_.elapsed_raw == CsvReader::kMissing ? clock_length() : csv_.duration(elapsed);
+    if (row.duration.ms == 0) csv_.skip("never started");
+    row.columns.id = csv_.column_number(at_.job);
+    row.columns.duration = csv_.column_number(elapsed);
+    return row;
+  }
+
+  bool has_unix_times() const { return has_unix_times_; }
+
+ private:
+  Time submitted() {
+    constexpr Time kYear2000 = {946'684'800'000};
+    const std::string_view text = csv_.text(at_.submit);
+    if (const Parsed<std::int64_t> ms = parse_seconds(text); ms && Time{*ms} >= kYear2000) {
+      has_unix_times_ = true;
+      return {*ms};
+    }
+    return csv_.utc_time(at_.submit);
+  }
+
+  // "[days-]hours:minutes:seconds", as Elapsed has it.
+  Duration clock_length() {
+    if (csv_.bad()) return {};
+    const Parsed<std::int64_t> ms = parse_clock_length(csv_.text(at_.elapsed), true);
+    if (!ms) csv_.fault(at_.elapsed, ms.error());
+    return {ms.value_or(0)};
+  }
+
+  CsvReader& csv_;
+  Columns at_;
+  bool has_unix_times_ = false;
+};
+
+bool is_sacct(const TraceHead& head) {
+  if (head.is_ruled()) return head.has(' ', {"JobID"});
+  const char separator = head.separator();
+  if (!head.has(separator, {"JobID"})) return false;
+  constexpr std::string_view kOwn[] = {"ElapsedRaw", "AllocTRES", "ReqTRES", "AllocCPUS"};
+  return std::ranges::any_of(kOwn,
+                             [&](std::string_view name) { return head.has(separator, {name}); });
 }
 
-bool is_sacct(const TraceHead& head) { return head.has('|', {"JobID", "Submit"}); }
-
-Status read_sacct(ByteSource& source, const StepsPerSecond& /*of_gavel*/,
-                  WorkloadBuilder& builder) {
-  CsvReader csv(source, {.separator = '|', .quotes = false});
+Status read_sacct(ByteSource& source, const ReadOptions& /*options*/, WorkloadBuilder& builder) {
+  constexpr std::size_t kHeadBytes = 1 << 14;
+  FL_TRY_ASSIGN(bytes, source.peek(kHeadBytes));
+  const TraceHead head(bytes);
+  const bool ruled = head.is_ruled();
+  // Only spreadsheets and the like quote what sacct wrote.
+  const char separator = ruled ? '|' : head.separator();
+  CsvReader csv(source, {.separator = separator, .quotes = separator != '|', .ruled = ruled});
   FL_TRY(csv.read_header());
-  FL_TRY_ASSIGN(columns, find_columns(csv));
-  FL_TRY(add_rows(csv, builder, [&] { return row_of(csv, columns); }));
-  builder.say_times("calendar times without a zone, taken as UTC");
+  auto columns = find_columns(csv);
+  if (!columns) {
+    return input_error("{}; ask sacct for -o {}", columns.error().message, kNeeds);
+  }
+  SacctRows rows(csv, *columns);
+  FL_TRY(add_rows(csv, builder, [&] { return rows.row(); }));
+  builder.say_times(rows.has_unix_times() ? "Unix times"
+                                          : "calendar times without a zone, taken as UTC");
   builder.start_at_zero();
   return {};
 }
@@ -107,9 +166,11 @@ const TraceFormat kSacctFormat = {
     .name = "sacct",
     .file =
         "Slurm: `sacct --allusers --allocations --parsable2 --starttime 2026-01-01 --state "
-        "CD,F,CA,TO,NF,OOM,PR -o JobID,User,Submit,ElapsedRaw,AllocTRES`; needed are JobID, "
-        "Submit, ElapsedRaw, and AllocTRES or ReqTRES; a job counts with the time that it "
+        "CD,F,CA,TO,NF,OOM,PR -o JobID,User,Submit,ElapsedRaw,AllocTRES,State`; needed are JobID, "
+        "Submit, ElapsedRaw or Elapsed, and AllocTRES or ReqTRES; also `--parsable`, another "
+        "`--delimiter`, and columns of fixed width; a job counts with the time that it "
         "ran, however it ended",
+    .needs = kNeeds,
     .reading = Reading::kLenient,
     .rank = 1,
     .is = &is_sacct,

@@ -179,7 +179,7 @@ bool is_swf(const TraceHead& head) {
          });
 }
 
-Status read_swf(ByteSource& source, const StepsPerSecond& /*of_gavel*/, WorkloadBuilder& builder) {
+Status read_swf(ByteSource& source, const ReadOptions& /*options*/, WorkloadBuilder& builder) {
   return SwfReader(source).read(builder);
 }
 
@@ -190,6 +190,7 @@ const TraceFormat kSwfFormat = {
     .file =
         "Standard Workload Format, as in the Parallel Workloads Archive; a processor counts as a "
         "GPU, and a job with the time that it ran, however it ended",
+    .needs = "",
     .reading = Reading::kLenient,
     .rank = 1,
     .is = &is_swf,

@@ -34,8 +34,7 @@ bool is_tiresias(const TraceHead& head) {
   return head.has(',', {"job_id", "num_gpu", "submit_time"});
 }
 
-Status read_tiresias(ByteSource& source, const StepsPerSecond& /*of_gavel*/,
-                     WorkloadBuilder& builder) {
+Status read_tiresias(ByteSource& source, const ReadOptions& /*options*/, WorkloadBuilder& builder) {
   CsvReader csv(source);
   FL_TRY(csv.read_header());
   FL_TRY_ASSIGN(columns, find_columns(csv));
@@ -47,6 +46,7 @@ Status read_tiresias(ByteSource& source, const StepsPerSecond& /*of_gavel*/,
 const TraceFormat kTiresiasFormat = {
     .name = "tiresias",
     .file = "the Tiresias simulator's CSV",
+    .needs = "job_id,num_gpu,submit_time,duration",
     .reading = Reading::kLenient,
     .rank = 4,
     .is = &is_tiresias,

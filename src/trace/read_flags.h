@@ -1,0 +1,33 @@
+// The flags that say how a trace is read and which of its jobs, as texts: every command that reads a
+// trace takes them.
+#pragma once
+
+#include "fairlead/base/result.h"
+#include "fairlead/trace/trace.h"
+
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+// Empty texts: the flag was not given.
+struct ReadFlags {
+  std::string format;
+  std::string columns;    // "job=JobID,gpus=NGPUs"
+  std::string unit;       // "ms"
+  std::string delimiter;  // ";"
+  std::string decimal;    // "comma"
+  std::string dates;      // "dmy"
+  std::string from;
+  std::string to;
+  std::string users;               // "ann,bob"
+  std::string sample;              // "0.1"
+  std::vector<std::string> where;  // "State=COMPLETED"
+};
+
+// Errors name the flag.
+Result<ReadOptions> read_options(const ReadFlags& flags);
+// The same flags as arguments of a command line.
+std::vector<std::string> arguments_of(const ReadFlags& flags);
+
+}  // namespace fairlead

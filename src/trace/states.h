@@ -1,0 +1,15 @@
+// What logs call the states of jobs.
+#pragma once
+
+#include <string_view>
+
+namespace fairlead {
+
+// "CANCELLED by 1000" says who, and "CANCELLED+" that the column was too narrow.
+std::string_view state_word(std::string_view state);
+// Whether the job had not ended when the log was written, in Slurm's words or others' ("running").
+bool is_unfinished(std::string_view state);
+// Whether it was cancelled, in whatever spelling.
+bool is_cancelled(std::string_view state);
+
+}  // namespace fairlead
