@@ -59,6 +59,7 @@ TEST(Assumed, TellsHowTheTraceWasRead) {
   summary.assumed.trace = {.format = "helios",
                            .is_recognised = true,
                            .times = "taken as UTC",
+                           .columns_read = {"job=Id", "gpus=N"},
                            .columns_ignored = {"vc", "node_num"},
                            .states = {{"COMPLETED", 1}, {"CANCELLED", 2}}};
   summary.assumed.reference_type = "V100";
@@ -68,6 +69,7 @@ TEST(Assumed, TellsHowTheTraceWasRead) {
       {"format", "helios, recognised by its content", 3, false},
       {"times", "taken as UTC", 3, false},
       {"states", "2 CANCELLED, 1 COMPLETED: each counts with the time that it ran", 3, false},
+      {"columns", "read as job=Id, gpus=N", 3, false},
       {"columns", "ignored: vc, node_num", 3, false}};
   EXPECT_EQ(assumed_lines(summary), expected);
 }

@@ -73,8 +73,8 @@ TEST_F(CompareResumeTest, MakesARunAnewWhenAnyOfItsInputsChanges) {
     return was_kept(folder);
   };
   EXPECT_TRUE(is_kept(usual));
-  for (const char* more :
-       {" --seed 1", " --until 100", " --set costs=none", " --audit", " --format native", ""}) {
+  for (const char* more : {" --seed 1", " --until 100", " --set costs=none", " --audit",
+                           " --format native", " --users ann,bob", ""}) {
     EXPECT_FALSE(is_kept(usual + more)) << more;
   }
   write("node.yaml", "racks: [{nodes: {gpu_type: V100, gpus: 5}}]\n");

@@ -102,6 +102,22 @@ TEST_F(CompareTest, TellsOnceWhatAllRunsAssume) {
   EXPECT_EQ(ended.out.find("recognised"), ended.out.rfind("recognised")) << ended.out;
 }
 
+TEST_F(CompareTest, PassesOnHowTheTraceIsRead) {
+  write("jobs.csv", "JobID,Owner,NGPUs,Queued,Ran\n1,ann,1,0,10000\n2,bob,1,0,10000\n");
+  const Ended ended = fairlead(
+      "compare --cluster 1xV100:4 --trace jobs.csv --policies 'fifo;las' --out out --unit ms "
+      "--columns 'user=Owner,submit=Queued,duration=Ran' --where Owner!=bob --users ann --sample "
+      "1");
+  ASSERT_EQ(ended.exit_code, 0) << ended.errors;
+  for (const char* policy : {"fifo", "las"}) {
+    const json summary = read_json(std::string("out/") + policy + "/summary.json");
+    EXPECT_EQ(summary["jobs_read"], 1);
+    EXPECT_EQ(summary["makespan_s"], 10);
+    EXPECT_EQ(summary["rows_rejected"]["left out by --where"], 1);
+    EXPECT_EQ(summary["assumed"]["columns_read"][0], "job=JobID");
+  }
+}
+
 TEST_F(CompareTest, WritesARowPerRunForOtherTools) {
   small_trace();
   ASSERT_EQ(compare("--policies 'fifo:skip=true;las' --seeds 2").exit_code, 0);

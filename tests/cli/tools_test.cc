@@ -64,6 +64,23 @@ TEST_F(ToolsTest, ConvertsATraceToTheNativeFormat) {
   EXPECT_EQ(fairlead("trace convert other.csv -o gone/jobs.csv").exit_code, 1);
 }
 
+TEST_F(ToolsTest, ConvertsATableOfAnyHeaderAndHidesItsNames) {
+  write("log.csv",
+        "JobID;Owner;NGPUs;Queued;Ran\n9;ann;8;31.01.2026 07:01;1500,5\n7;bob;1;31.01.2026 "
+        "07:00;10\n");
+  const std::string mapped =
+      "trace convert log.csv --columns user=Owner,submit=Queued,duration=Ran --unit ms -o -";
+  EXPECT_EQ(fairlead(mapped).out,
+            "job,user,model,gpus,submit_s,duration_s\n9,ann,,8,60,1.501\n7,bob,,1,0,0.01\n");
+  EXPECT_EQ(fairlead(mapped + " --anonymise --from 2026-01-31T07:00:30").out,
+            "job,user,model,gpus,submit_s,duration_s\nj1,u1,,8,60,1.501\n");
+  const Ended refused = fairlead("trace convert log.csv --columns user=Ovner -o jobs.csv");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.errors.find("log.csv:1: no column for --columns user=Ovner (there are: Owner,"),
+            std::string::npos)
+      << refused.errors;
+}
+
 TEST_F(ToolsTest, ListsPoliciesAndTheirOptions) {
   EXPECT_NE(fairlead("policies").out.find("\nfifo "), std::string::npos);
   const Ended fifo = fairlead("policies fifo");

@@ -168,6 +168,7 @@ std::vector<std::string_view> missing_fields(const Layout& layout) {
 
 std::vector<ColumnName> names_of(const auto& header) {
   std::vector<ColumnName> names;
+  names.reserve(header.size());
   for (const auto& name : header) names.push_back(column_name(name));
   return names;
 }
