@@ -295,8 +295,8 @@ class TableRows {
     const std::optional<Time> submit = layout_.has(kSubmit) ? time(kSubmit) : start;
     const bool ended = !is_blank(text(ended_by()));
     if (!ended) csv_.skip("not ended");
-    if (!submit && !layout_.has(kSubmit)) csv_.skip("never started");
-    if (!submit) fault(kSubmit, "must not be empty");
+    if (!submit && layout_.has(kSubmit)) fault(kSubmit, "must not be empty");
+    if (!submit) csv_.skip("never started");
     row.submit = submit.value_or(Time{0});
     if (layout_.has(kDuration)) {
       row.duration = duration();
