@@ -133,8 +133,6 @@ std::string_view instead_of_a_trace(std::string_view head) {
     return "this is an Excel workbook or an archive: save the sheet as CSV";
   if (head.starts_with("PAR1")) return "this is a Parquet file: write it as CSV";
   const TraceHead begin(head);
-  if (begin.first_byte() == '{' && head.find("\"jobs\"") != head.npos)
-    return "this is JSON of Slurm: ask sacct for --parsable2 instead of --json";
   if (begin.first_byte() == '<') return "this is HTML or XML: save the table as CSV";
   return {};
 }

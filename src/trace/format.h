@@ -37,6 +37,8 @@ class TraceHead {
   bool has(char separator, std::initializer_list<std::string_view> names) const;
   // Of , ; tab and | the one that the header has most of, outside of quotes; ',' if it has none.
   char separator() const;
+  // Whether `text` stands anywhere in it.
+  bool mentions(std::string_view text) const { return bytes_.find(text) != bytes_.npos; }
   // Whether the second line is dashes below the names of the first.
   bool is_ruled() const;
 

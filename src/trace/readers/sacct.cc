@@ -1,6 +1,6 @@
 // What Slurm's sacct prints with at least JobID, Submit, ElapsedRaw or Elapsed, and AllocTRES or ReqTRES:
 // with --parsable, --parsable2, --delimiter, or in columns of fixed width under dashes, where a list that
-// was cut off is a bad row. Steps (ids with a dot) are not jobs, and neither are jobs that still wait or
+// was cut off is a bad row; with --json it is slurm_json.cc. Steps (ids with a dot) are not jobs, and neither are jobs that still wait or
 // run. Times have no zone and are taken as UTC, or are Unix times (SLURM_TIME_FORMAT=%s). A job counts
 // with the time that it ran, however it ended; State, if it is there, says how, and without it jobs that
 // still run count as well (leave them out by sacct --state). Elapsed 0: never started.
@@ -9,6 +9,7 @@
 #include "fairlead/input/civil_time.h"
 #include "fairlead/input/csv.h"
 #include "fairlead/trace/readers/readers.h"
+#include "fairlead/trace/readers/slurm.h"
 #include "fairlead/trace/states.h"
 
 #include <algorithm>
@@ -18,33 +19,14 @@ namespace {
 
 constexpr std::string_view kNeeds = "JobID,User,Submit,ElapsedRaw,AllocTRES,State";
 
-// The GPUs that a list of trackable resources names, as "cpu=8,gres/gpu=8" or
-// "gres/gpu:v100=4,gres/gpu:a100=4"; Slurm may write both, the sum and its parts.
-struct Gpus {
-  std::int64_t all = 0;
-  std::int64_t typed = 0;
-  std::string_view type;  // if there is just one
-  bool bad = false;
-  bool cut = false;  // the list ends before its end
-
-  std::int64_t count() const { return all > 0 ? all : typed; }
-};
-
-void add_resource(std::string_view name, std::string_view amount, Gpus& gpus) {
-  if (!name.starts_with("gres/gpu")) return;
-  name.remove_prefix(std::string_view("gres/gpu").size());
-  if (!name.empty() && name.front() != ':') return;  // such as gres/gpumem
+void add_resource(std::string_view name, std::string_view amount, SlurmGpus& gpus) {
+  if (!name.starts_with("gres/")) return;
   const Parsed<std::int64_t> count = parse_integer(amount);
-  gpus.bad = gpus.bad || !count || *count < 0 || *count > kJobGpusMax;
-  if (gpus.bad) return;
-  if (name.empty()) gpus.all = *count;
-  if (name.empty()) return;
-  gpus.type = gpus.typed == 0 ? name.substr(1) : std::string_view();
-  gpus.typed += *count;
+  gpus.add(name.substr(std::string_view("gres/").size()), count.value_or(-1));
 }
 
-Gpus gpus_of(std::string_view resources) {
-  Gpus gpus;
+SlurmGpus gpus_of(std::string_view resources) {
+  SlurmGpus gpus;
   while (!resources.empty() && !gpus.bad) {
     const std::string_view one = resources.substr(0, resources.find(','));
     resources.remove_prefix(std::min(one.size() + 1, resources.size()));
@@ -87,7 +69,7 @@ class SacctRows {
     if (is_unfinished(row.state)) csv_.skip("not ended");
     const bool allocated = !csv_.text(at_.allocated).empty();
     const CsvReader::Column resources = allocated ? at_.allocated : at_.requested;
-    const Gpus gpus = gpus_of(csv_.text(resources));
+    const SlurmGpus gpus = gpus_of(csv_.text(resources));
     if (gpus.cut) csv_.fault(resources, "was cut off: sacct --parsable2 writes all of it");
     if (gpus.bad) csv_.fault(resources, "must name whole GPUs");
     row.gpus = gpus.count();
@@ -131,6 +113,7 @@ class SacctRows {
 };
 
 bool is_sacct(const TraceHead& head) {
+  if (head.first_byte() == '{') return head.mentions("\"jobs\"");
   if (head.is_ruled()) return head.has(' ', {"JobID"});
   const char separator = head.separator();
   if (!head.has(separator, {"JobID"})) return false;
@@ -143,6 +126,7 @@ Status read_sacct(ByteSource& source, const ReadOptions& /*options*/, WorkloadBu
   constexpr std::size_t kHeadBytes = 1 << 14;
   FL_TRY_ASSIGN(bytes, source.peek(kHeadBytes));
   const TraceHead head(bytes);
+  if (head.first_byte() == '{') return read_slurm_json(source, builder);
   const bool ruled = head.is_ruled();
   // Only spreadsheets and the like quote what sacct wrote.
   const char separator = ruled ? '|' : head.separator();
@@ -168,7 +152,7 @@ const TraceFormat kSacctFormat = {
         "Slurm: `sacct --allusers --allocations --parsable2 --starttime 2026-01-01 --state "
         "CD,F,CA,TO,NF,OOM,PR -o JobID,User,Submit,ElapsedRaw,AllocTRES,State`; needed are JobID, "
         "Submit, ElapsedRaw or Elapsed, and AllocTRES or ReqTRES; also `--parsable`, another "
-        "`--delimiter`, and columns of fixed width; a job counts with the time that it "
+        "`--delimiter`, `--json`, and columns of fixed width; a job counts with the time that it "
         "ran, however it ended",
     .needs = kNeeds,
     .reading = Reading::kLenient,

@@ -1,0 +1,30 @@
+// What the two forms of Slurm's sacct, tables and JSON, have in common.
+#pragma once
+
+#include "fairlead/base/file.h"
+#include "fairlead/model/workload.h"
+
+#include <cstdint>
+#include <string_view>
+
+namespace fairlead {
+
+// The GPUs that a list of trackable resources names, as "cpu=8,gres/gpu=8" or
+// "gres/gpu:v100=4,gres/gpu:a100=4"; Slurm may write both, the sum and its parts.
+struct SlurmGpus {
+  std::int64_t all = 0;
+  std::int64_t typed = 0;
+  std::string_view type;  // if there is just one
+  bool bad = false;
+  bool cut = false;  // the list ends before its end
+
+  std::int64_t count() const { return all > 0 ? all : typed; }
+  // Adds `amount` of the generic resource `name`: "gpu" or "gpu:v100"; others, such as "gpumem", do
+  // not count.
+  void add(std::string_view name, std::int64_t amount);
+};
+
+// Reads what sacct --json writes: Slurm 21.08 and later.
+Status read_slurm_json(ByteSource& source, WorkloadBuilder& builder);
+
+}  // namespace fairlead

@@ -1,0 +1,151 @@
+// Slurm's sacct --json: an object whose "jobs" are objects with job_id, state, tres and times in Unix
+// time. Numbers may stand alone or, since Slurm 23.02, as {"set": true, "number": 8}. Each job is dropped
+// once it is read, so that memory does not grow with the log. What counts is as of the tables (sacct.cc).
+
+#include "fairlead/trace/json_source.h"
+#include "fairlead/trace/readers/slurm.h"
+#include "fairlead/trace/states.h"
+
+#include <nlohmann/json.hpp>
+
+#include <istream>
+#include <optional>
+#include <string>
+
+namespace fairlead {
+namespace {
+
+using nlohmann::json;
+
+// The member, or null.
+const json& member(const json& object, const char* key) {
+  static const json kNull;
+  if (!object.is_object()) return kNull;
+  const auto found = object.find(key);
+  return found == object.end() ? kNull : *found;
+}
+
+std::optional<std::int64_t> number(const json& value) {
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  const json& inside = member(value, "number");
+  if (!inside.is_number_integer() || member(value, "set") == false) return std::nullopt;
+  return inside.get<std::int64_t>();
+}
+
+std::string text(const json& value) {
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+// A word, or a list of words of which the first is the state.
+std::string state(const json& value) {
+  const json& current = member(value, "current");
+  if (current.is_array() && !current.empty()) return text(current.front());
+  return text(current);
+}
+
+// The list that names GPUs is `job`'s, and outlives the result.
+SlurmGpus gpus_of(const json& list) {
+  SlurmGpus gpus;
+  if (!list.is_array()) return gpus;
+  for (const json& one : list) {
+    const json& name = member(one, "name");
+    if (text(member(one, "type")) != "gres" || !name.is_string()) continue;
+    gpus.add(name.get_ref<const std::string&>(), number(member(one, "count")).value_or(-1));
+  }
+  return gpus;
+}
+
+class SlurmJobs {
+ public:
+  explicit SlurmJobs(WorkloadBuilder& builder) : builder_(builder) {}
+
+  const Status& status() const { return status_; }
+
+  // Adds the job that ends at `where`.
+  void take(const json& job, Where where) {
+    if (!status_) return;
+    const std::optional<std::int64_t> id = number(member(job, "job_id"));
+    const std::string name = id ? fmt::to_string(*id) : text(member(job, "job_id"));
+    const std::string ended = state(member(job, "state"));
+    if (is_unfinished(ended)) return builder_.skip("not ended");
+    const json& tres = member(job, "tres");
+    const json& allocated = member(tres, "allocated");
+    const bool has_any = allocated.is_array() && !allocated.empty();
+    const SlurmGpus gpus = gpus_of(has_any ? allocated : member(tres, "requested"));
+    if (gpus.bad) return reject("tres must name whole GPUs", where, name);
+    if (gpus.count() == 0) return builder_.skip("no GPU");
+    const json& time = member(job, "time");
+    const std::optional<std::int64_t> submitted = number(member(time, "submission"));
+    const std::optional<std::int64_t> elapsed = number(member(time, "elapsed"));
+    if (!in_range(submitted) || !in_range(elapsed))
+      return reject("time must have submission and elapsed in seconds", where, name);
+    if (*elapsed == 0) return builder_.skip("never started");
+    const std::string user = user_of(job);
+    status_ = builder_.add({.id = name,
+                            .user = user,
+                            .gpus = gpus.count(),
+                            .submit = {*submitted * 1000},
+                            .duration = seconds(*elapsed),
+                            .gpu_type = gpus.type,
+                            .state = state_word(ended)},
+                           where);
+  }
+
+ private:
+  static bool in_range(std::optional<std::int64_t> s) {
+    return s && *s >= 0 && *s <= kMsMax / 1000;
+  }
+  static std::string user_of(const json& job) {
+    std::string user = text(member(job, "user"));
+    if (user.empty()) user = text(member(member(job, "association"), "user"));
+    return user.empty() ? text(member(job, "account")) : user;
+  }
+  void reject(std::string_view reason, Where where, const std::string& name) {
+    status_ = builder_.reject(reason, where, "job " + name);
+  }
+
+  WorkloadBuilder& builder_;
+  Status status_;
+};
+
+}  // namespace
+
+void SlurmGpus::add(std::string_view name, std::int64_t amount) {
+  if (!name.starts_with("gpu")) return;
+  name.remove_prefix(std::string_view("gpu").size());
+  if (!name.empty() && name.front() != ':') return;  // such as gpumem
+  bad = bad || amount < 0 || amount > kJobGpusMax;
+  if (bad) return;
+  if (name.empty()) {
+    all = amount;
+    return;
+  }
+  type = typed == 0 ? name.substr(1) : std::string_view();
+  typed += amount;
+}
+
+Status read_slurm_json(ByteSource& source, WorkloadBuilder& builder) {
+  constexpr int kDepthOfJobs = 2;  // within the list within the whole
+  SourceBuffer buffer(source);
+  std::istream stream(&buffer);
+  SlurmJobs jobs(builder);
+  bool inside = false;
+  const auto each = [&](int depth, json::parse_event_t event, json& parsed) {
+    if (event == json::parse_event_t::key && depth == 1) inside = parsed == "jobs";
+    if (event != json::parse_event_t::object_end || depth != kDepthOfJobs || !inside) return true;
+    jobs.take(parsed, buffer.where());
+    return false;
+  };
+  const json whole = json::parse(stream, each, false);
+  if (buffer.error()) return tl::unexpected(*buffer.error());
+  FL_TRY(Status(jobs.status()));
+  if (whole.is_discarded())
+    return input_error("{}: the JSON is broken, or ends too early", buffer.where().text());
+  if (!member(whole, "jobs").is_array())
+    return input_error("{}: the JSON of sacct has a list of jobs", source.name());
+  builder.say_times("Unix times");
+  builder.start_at_zero();
+  return {};
+}
+
+}  // namespace fairlead
