@@ -71,6 +71,14 @@ TEST(SelectJobs, ALargerSampleHoldsTheSmaller) {
   EXPECT_EQ(sample(0.1), small);
 }
 
+TEST(Conditions, AreRefusedWhereColumnsHaveNoNames) {
+  const std::vector<RowCondition> where = {{"state", "DONE"}};
+  EXPECT_EQ(error_of("; a log\n", {.where = where}),
+            "--where takes a format whose columns have names in a header: swf");
+  EXPECT_EQ(error_of("{\"jobs\": []}", {.where = where}),
+            "--where takes a table: ask sacct for --parsable2 instead of --json");
+}
+
 TEST(Anonymise, NamesByFirstAppearance) {
   auto workload = read_text(kJobs, {});
   anonymise(*workload);

@@ -106,8 +106,8 @@ TEST_F(CompareTest, PassesOnHowTheTraceIsRead) {
   write("jobs.csv", "JobID,Owner,NGPUs,Queued,Ran\n1,ann,1,0,10000\n2,bob,1,0,10000\n");
   const Ended ended = fairlead(
       "compare --cluster 1xV100:4 --trace jobs.csv --policies 'fifo;las' --out out --unit ms "
-      "--columns 'user=Owner,submit=Queued,duration=Ran' --where Owner!=bob --users ann --sample "
-      "1");
+      "--columns 'user=Owner,submit=Queued,duration=Ran' --where Owner!=bob --users ann --set "
+      "costs=none");
   ASSERT_EQ(ended.exit_code, 0) << ended.errors;
   for (const char* policy : {"fifo", "las"}) {
     const json summary = read_json(std::string("out/") + policy + "/summary.json");

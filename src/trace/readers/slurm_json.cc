@@ -126,6 +126,8 @@ void SlurmGpus::add(std::string_view name, std::int64_t amount) {
 
 Status read_slurm_json(ByteSource& source, WorkloadBuilder& builder) {
   constexpr int kDepthOfJobs = 2;  // within the list within the whole
+  if (!builder.conditions().empty())
+    return input_error("--where takes a table: ask sacct for --parsable2 instead of --json");
   SourceBuffer buffer(source);
   std::istream stream(&buffer);
   SlurmJobs jobs(builder);
