@@ -65,7 +65,7 @@ constexpr std::string_view kHelp =
     "docs/lab-server.md is the way from a bare machine; `fairlead policies` lists the policies.\n";
 
 // By turns of a minute where jobs are frozen; of half an hour where each turn costs a restart.
-constexpr std::string_view kLocalPolicy = "gandiva-fair:resident=true,notes=true";
+constexpr std::string_view kLocalPolicy = "fairlead:resident=true,notes=true";
 constexpr std::string_view kKubernetesPolicy = "gandiva-fair:quantum_s=1800";
 
 std::filesystem::path default_folder() {

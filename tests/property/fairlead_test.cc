@@ -110,5 +110,62 @@ TEST(Fairlead, GivesWhatIsLeftToAUserToWhomHardlyAnythingIsDue) {
   }
 }
 
+// The GPUs of node 0 that each job was granted, in order, one mask for each time it was placed.
+class GrantedGpus : public RecordSink {
+ public:
+  void on(const Record& record) override {
+    if (const auto* place = std::get_if<record::Place>(&record.what)) {
+      of[place->job].push_back(place->gpu_masks[0]);
+    }
+  }
+  std::size_t moves() const {
+    std::size_t moves = 0;
+    for (const auto& [job, masks] : of) {
+      for (std::size_t i = 1; i < masks.size(); ++i) moves += masks[i] != masks[i - 1] ? 1U : 0U;
+    }
+    return moves;
+  }
+  std::map<JobId, std::vector<std::uint64_t>> of;
+};
+
+// Of more gangs than a server has GPUs for, by users with equal tickets, all want to run all the time.
+World crowded_server(Time until) {
+  World world{.cluster = "1xV100:4", .until = until};
+  const std::vector<std::uint32_t> gangs = {1, 2, 1, 2, 1, 1, 4};
+  for (std::size_t i = 0; i < gangs.size(); ++i) {
+    world.jobs.push_back({.submit = Time{static_cast<std::int64_t>(i) * 30'000},
+                          .gpus = gangs[i],
+                          .work = kEndless,
+                          .user = fmt::format("u{}", i)});
+  }
+  return world;
+}
+
+TEST(Fairlead, ResidentJobsTakeTurnsOnTheirOwnGpus) {
+  const World world = crowded_server(Time{hours(12).ms});
+  GrantedGpus anywhere;
+  GrantedGpus resident;
+  run(world, policy_named("fairlead"), {}, &anywhere);
+  run(world, policy_named("fairlead:resident=true"), {}, &resident);
+  EXPECT_GT(anywhere.moves(), 100U);
+  EXPECT_LT(resident.moves(), anywhere.moves() / 20);
+  for (std::size_t job = 0; job < world.jobs.size(); ++job) {
+    EXPECT_GT(resident.of[JobId(job)].size(), 10U) << job;  // turns
+  }
+}
+
+TEST(Fairlead, AResidentJobMovesToAGpuThatStandsIdle) {
+  // The third job takes the first one's GPU, and is there still when the second leaves the other.
+  World world{.cluster = "1xV100:2"};
+  world.jobs.push_back({.gpus = 1, .work = hours(2)});
+  world.jobs.push_back({.gpus = 1, .work = seconds(1200)});
+  world.jobs.push_back({.submit = Time{60'000}, .gpus = 1, .work = hours(1)});
+  GrantedGpus sink;
+  const Outcome outcome =
+      run(world, policy_named("fairlead:resident=true,critical=1"), {}, &sink);
+  EXPECT_EQ(sink.of[JobId(0)], (std::vector<std::uint64_t>{2, 1}));
+  EXPECT_EQ(outcome.problems, std::vector<std::string>{});
+}
+
 }  // namespace
 }  // namespace fairlead

@@ -110,10 +110,14 @@ class Fairlead : public Policy {
   void expect(const View& view, const Plan& plan);
   void rank(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders);
   void note_ranks(Plan& plan);
-  void add_urgency(const View& view);
+  void add_urgency(const View& view, bool all);
   void keep_quotas(const View& view, const Plan& plan, bool all);
   double area(const View& view, const HadarBidder& bidder, double speed) const;
   double urgency(const View& view, JobId job);
+  // A user that is a window behind: its jobs take what GPUs they can get.
+  bool is_late(UserId user) const {
+    return debts_.behind_s(user) > debts_.due(user) * window_s_;
+  }
 
   const double window_s_;
   const double round_s_;
@@ -140,7 +144,7 @@ void Fairlead::decide(const View& view, Plan& plan) {
     rank(view, plan, bidders);
     if (all && writes_notes_) note_ranks(plan);
     if (all) critical_.put_first(view, plan, bidders);
-    add_urgency(view);
+    add_urgency(view, all);
     keep_quotas(view, plan, all);
   });
   expect(view, plan);
@@ -188,12 +192,13 @@ void Fairlead::note_ranks(Plan& plan) {
   notes_.note_jobs(ranks_, plan);
 }
 
-void Fairlead::add_urgency(const View& view) {
+void Fairlead::add_urgency(const View& view, bool all) {
   ahead_.clear();
   ahead_.resize(view.users.size());
   for (const Ranked& ranked : order_) {
     double& weight = ranked.bidder->weight;
     weight = positive(weight + urgency(view, ranked.bidder->job)) / ranked.speed;
+    ranked.bidder->stays = all && !is_late(view.jobs.user[ranked.bidder->job]);
   }
 }
 
@@ -279,6 +284,9 @@ constexpr OptionSpec kOptions[] = {
                 "this fraction of the makespan lower bound; its user pays with what it is given "
                 "later; 1: none."),
     kHadarBeamOption,
+    flag_option("resident", "false",
+                "Suspended jobs keep their GPU memory: each goes on where that is, on those very "
+                "GPUs, unless other GPUs stand idle or its user is a window behind."),
     flag_option("notes", "false",
                 "Note in the journal what users are due, how many minutes of a GPU they are behind "
                 "and how jobs rank, for `fairlead why`."),
@@ -305,7 +313,8 @@ const PolicyEntry kFairlead = {
                                  .work_conserving = true},
                       .prices = HadarAuction::Prices::kClearing,
                       .preempt = true,
-                      .between = HadarAuction::Between::kBid}});
+                      .between = HadarAuction::Between::kBid,
+                      .resident = options.flag("resident")}});
     }};
 
 }  // namespace fairlead

@@ -11,15 +11,20 @@ namespace fairlead {
 void HadarAuction::decide(const View& view, Plan& plan, const Weigh& weigh) {
   if (!dual_) dual_.emplace(view.cluster, options_.search);
   const bool is_round = rounds_.due(view.now);
-  const bool all = is_round && options_.preempt;
+  bool all = is_round && options_.preempt;
   const bool may_fill = is_round || options_.between != Between::kWait;
   bool chosen = (all || (may_fill && plan.free().total() > 0)) && choose(view, plan, weigh, all);
   const bool may_bid = options_.preempt && options_.between == Between::kBid;
-  if (!all && may_bid && !serves_newcomers(view, chosen)) chosen = choose(view, plan, weigh, true);
+  if (!all && may_bid && !serves_newcomers(view, chosen)) {
+    all = true;
+    chosen = choose(view, plan, weigh, true);
+  }
   if (chosen) {
     carry_out(plan);
     if (is_round) note_prices(plan);
   }
+  const bool may_move = options_.resident && all && plan.free().total() > 0;
+  if (may_move && choose(view, plan, weigh, false)) carry_out(plan);
   const bool any_runs = !plan.free().all_free();
   const bool any_waits =
       std::ranges::any_of(view.waiting, [&](JobId job) { return !plan.holds(job); });
@@ -30,7 +35,7 @@ void HadarAuction::decide(const View& view, Plan& plan, const Weigh& weigh) {
 // False if nothing is to change.
 bool HadarAuction::choose(const View& view, const Plan& plan, const Weigh& weigh, bool all) {
   collect_bids(view, plan, weigh, all);
-  if (all_are_content()) return false;
+  if (all_are_content(plan)) return false;
   collect_free(view, plan, all);
   clearing_.fit(view.cluster, bids_, free_);
   set_prices(view);
@@ -50,20 +55,22 @@ bool HadarAuction::serves_newcomers(const View& view, bool chosen) const {
   });
 }
 
-void HadarAuction::collect_bidders(const View& view, bool all) {
+void HadarAuction::collect_bidders(const View& view, const Plan& plan, bool all) {
   bidders_.clear();
   const auto add = [&](JobId job) {
     // One that is known to be done has not been heard to have ended: it bids for its last moment.
     bidders_.push_back(
         {.job = job, .remaining = std::max(view.work.remaining(job), milliseconds(1))});
   };
-  for (JobId job : view.waiting) add(job);
+  for (JobId job : view.waiting) {
+    if (!plan.holds(job)) add(job);
+  }
   if (!all) return;
   for (JobId job : view.running) add(job);
 }
 
 void HadarAuction::collect_bids(const View& view, const Plan& plan, const Weigh& weigh, bool all) {
-  collect_bidders(view, all);
+  collect_bidders(view, plan, all);
   measure_reach(view, plan);
   weigh(bidders_, all);
   bids_.clear();
@@ -72,9 +79,9 @@ void HadarAuction::collect_bids(const View& view, const Plan& plan, const Weigh&
   // Bids point into both.
   worths_.reserve(bidders_.size() * view.cluster.type_names.size() * kTiers);
   std::size_t slices = 0;
-  for (const HadarBidder& bidder : bidders_) slices += plan.gang(bidder.job).size();
+  for (const HadarBidder& bidder : bidders_) slices += held_by(view, plan, bidder.job).size();
   held_.reserve(slices);
-  for (const HadarBidder& bidder : bidders_) add_bid(view, plan.gang(bidder.job), bidder);
+  for (const HadarBidder& bidder : bidders_) add_bid(view, plan, bidder);
   sort_bids();
 }
 
@@ -92,9 +99,20 @@ void HadarAuction::sort_bids() {
   std::swap(bids_, sorted_bids_);
 }
 
-void HadarAuction::add_bid(const View& view, Gang held, const HadarBidder& bidder) {
+// What the job holds; of a resident that waits, what its memory is on, if those nodes are up.
+Gang HadarAuction::held_by(const View& view, const Plan& plan, JobId job) const {
+  if (!options_.resident || plan.holds(job)) return plan.gang(job);
+  const Gang last = view.jobs.last_gang(job);
+  const bool is_up = std::ranges::all_of(
+      last, [&](Slice slice) { return plan.free().capacity(slice.node) >= slice.gpus; });
+  return is_up ? last : Gang();
+}
+
+void HadarAuction::add_bid(const View& view, const Plan& plan, const HadarBidder& bidder) {
   const JobId job = bidder.job;
   const std::uint32_t gpus = view.jobs.gpus[job];
+  const Gang held = held_by(view, plan, job);
+  const bool is_bound = bidder.stays && options_.resident && !held.empty();
   const auto rate = [&](GpuTypeId type, Tier tier) {
     return view.speed.rate(job, type, gpus, tier).value_or(Rate{0}).value();
   };
@@ -103,6 +121,7 @@ void HadarAuction::add_bid(const View& view, Gang held, const HadarBidder& bidde
                .task_gpus = view.jobs.task_gpus[job],
                .closeness = view.jobs.closeness[job],
                .held = {},
+               .held_masks = {},
                .held_worth = 0,
                .worth = {}};
   const std::size_t first = worths_.size();
@@ -119,22 +138,28 @@ void HadarAuction::add_bid(const View& view, Gang held, const HadarBidder& bidde
       if (gpus <= reach_[type][tier]) best = std::max(best, rates[tier]);
     }
     for (double here : rates) {
-      worths_.push_back(worth(bidder, gpus, here, -to_move_on_s(bidder, here, best)));
+      const double lost_s = to_move_on_s(bidder, here, best);
+      worths_.push_back(is_bound ? 0 : worth(bidder, gpus, here, -lost_s));
     }
   }
   bid.worth = std::span(worths_).subspan(first);
-  if (!held.empty()) {
-    const Tier tier = view.cluster.tier_of(held);
-    double slowest = std::numeric_limits<double>::infinity();
-    for (Slice slice : held) {
-      slowest = std::min(slowest, rate(view.cluster.node_type[slice.node], tier));
-    }
-    bid.held_worth = worth(bidder, gpus, slowest, to_seconds(options_.switch_cost));
-    const std::size_t first_held = held_.size();
-    held_.insert(held_.end(), held.begin(), held.end());
-    bid.held = Gang(held_).subspan(first_held);
-  }
+  if (!held.empty()) add_held(view, held, bidder, bid);
   bids_.push_back(bid);
+}
+
+void HadarAuction::add_held(const View& view, Gang held, const HadarBidder& bidder, HadarBid& bid) {
+  const Tier tier = view.cluster.tier_of(held);
+  double slowest = std::numeric_limits<double>::infinity();
+  for (Slice slice : held) {
+    const GpuTypeId type = view.cluster.node_type[slice.node];
+    const auto rate = view.speed.rate(bid.job, type, bid.gpus, tier);
+    slowest = std::min(slowest, rate.value_or(Rate{0}).value());
+  }
+  bid.held_worth = worth(bidder, bid.gpus, slowest, to_seconds(options_.switch_cost));
+  const std::size_t first = held_.size();
+  held_.insert(held_.end(), held.begin(), held.end());
+  bid.held = Gang(held_).subspan(first);
+  if (options_.resident) bid.held_masks = view.jobs.gangs.gpu_masks(view.jobs.last[bid.job]);
 }
 
 // Of a round on a gang of that rate. A job that goes on where it is saves a switch, of its own
@@ -172,9 +197,10 @@ void HadarAuction::measure_reach(const View& view, const Plan& plan) {
 }
 
 // Every job runs, and none could have anything better.
-bool HadarAuction::all_are_content() const {
-  return std::ranges::all_of(
-      bids_, [](const HadarBid& bid) { return !bid.held.empty() && bid.held_worth >= bid.best(); });
+bool HadarAuction::all_are_content(const Plan& plan) const {
+  return std::ranges::all_of(bids_, [&](const HadarBid& bid) {
+    return plan.holds(bid.job) && bid.held_worth >= bid.best();
+  });
 }
 
 void HadarAuction::collect_free(const View& view, const Plan& plan, bool all) {
@@ -188,8 +214,24 @@ void HadarAuction::collect_free(const View& view, const Plan& plan, bool all) {
     free_.of_type[type] = plan.free().of(type);
     capacity_[type.row()] = plan.free().capacity(type);
   }
+  if (options_.resident) collect_kept(view, plan, all);
   if (!all) return;
   for (JobId job : view.running) free_.give(view.cluster, plan.gang(job));
+}
+
+// The GPUs of jobs that run and do not bid.
+void HadarAuction::collect_kept(const View& view, const Plan& plan, bool all) {
+  free_.kept.clear();
+  free_.kept.resize(view.cluster.nodes());
+  if (all) return;
+  const auto keep = [&](JobId job) {
+    const Gang last = view.jobs.last_gang(job);
+    // Where it has not been yet, its GPUs are chosen when it starts, among those that none keeps.
+    if (!std::ranges::equal(plan.gang(job), last)) return;
+    free_.keep(last, view.jobs.gangs.gpu_masks(view.jobs.last[job]));
+  };
+  for (JobId job : view.running) keep(job);
+  for (JobId job : view.waiting) keep(job);
 }
 
 void HadarAuction::set_prices(const View& view) {
@@ -217,10 +259,10 @@ void HadarAuction::set_prices(const View& view) {
 
 void HadarAuction::carry_out(Plan& plan) {
   const auto keeps = [&](std::size_t i) {
-    return std::ranges::equal(bids_[i].held, dual_->gang(i));
+    return std::ranges::equal(plan.gang(bids_[i].job), dual_->gang(i));
   };
   for (std::size_t i = 0; i < bids_.size(); ++i) {
-    if (!bids_[i].held.empty() && !keeps(i)) plan.stop(bids_[i].job);
+    if (plan.holds(bids_[i].job) && !keeps(i)) plan.stop(bids_[i].job);
   }
   for (std::size_t i = 0; i < bids_.size(); ++i) {
     const Gang gang = dual_->gang(i);

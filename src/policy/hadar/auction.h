@@ -10,6 +10,9 @@
 // What a gang is worth: its job's weight x GPUs x rate, and the switch that is saved if it is held
 // already. Weights are the policy's; progress is what a round can add to it.
 //
+// Residents: where suspended jobs keep their GPU memory, one that waits saves a switch where that is,
+// and needs those very GPUs there. GPUs that are idle after all have bid go to any that wait.
+//
 // Cost of a round, and of an arrival that is not served by what is idle: that of weighing, O(jobs log
 // jobs x types) and that of the search; of other decisions the same for the jobs that wait, if a GPU
 // is idle; else O(news).
@@ -32,6 +35,7 @@ struct HadarBidder {
   JobId job;
   Duration remaining;  // at speed 1
   double weight = 0;   // what progress at speed 1 of one GPU is worth; 0: it is to have none
+  bool stays = false;  // a resident that would rather wait for its own GPUs than have others
 };
 
 class HadarAuction {
@@ -52,6 +56,7 @@ class HadarAuction {
     Prices prices;
     bool preempt;  // running jobs bid again in each round
     Between between;
+    bool resident = false;  // suspended jobs keep their GPU memory
   };
 
   explicit HadarAuction(const Options& options) : options_(options), rounds_(options.round) {}
@@ -73,15 +78,18 @@ class HadarAuction {
 
   bool choose(const View& view, const Plan& plan, const Weigh& weigh, bool all);
   bool serves_newcomers(const View& view, bool chosen) const;
-  void collect_bidders(const View& view, bool all);
+  void collect_bidders(const View& view, const Plan& plan, bool all);
   void collect_bids(const View& view, const Plan& plan, const Weigh& weigh, bool all);
-  void add_bid(const View& view, Gang held, const HadarBidder& bidder);
+  Gang held_by(const View& view, const Plan& plan, JobId job) const;
+  void add_bid(const View& view, const Plan& plan, const HadarBidder& bidder);
+  void add_held(const View& view, Gang held, const HadarBidder& bidder, HadarBid& bid);
   void sort_bids();
   void measure_reach(const View& view, const Plan& plan);
   double worth(const HadarBidder& bidder, std::uint32_t gpus, double rate, double saved_s) const;
   double to_move_on_s(const HadarBidder& bidder, double rate, double best) const;
-  bool all_are_content() const;
+  bool all_are_content(const Plan& plan) const;
   void collect_free(const View& view, const Plan& plan, bool all);
+  void collect_kept(const View& view, const Plan& plan, bool all);
   void set_prices(const View& view);
   void carry_out(Plan& plan);
   void note_prices(Plan& plan);

@@ -184,6 +184,8 @@ void HadarDual::give(const Round& round, Draft& draft, std::size_t index, const 
   choice.gang.first = static_cast<std::uint32_t>(slices_.size());
   slices_.insert(slices_.end(), slices.begin(), slices.end());
   draft.free.take(cluster_, slices);
+  const HadarBid& bid = round.bids[index];
+  if (std::ranges::equal(slices, bid.held)) draft.free.keep(bid.held, bid.held_masks);
   draft.key -= key(slices);
   draft.gpus -= gpus_of(slices);
   draft.free_cost = round.clearing.cost(draft.free);

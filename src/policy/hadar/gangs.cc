@@ -20,8 +20,16 @@ void HadarFree::give(const Cluster& cluster, Gang gang) {
   }
 }
 
-bool HadarFree::has(Gang gang) const {
-  return std::ranges::all_of(gang, [&](Slice slice) { return on[slice.node] >= slice.gpus; });
+bool HadarFree::has(Gang gang, std::span<const std::uint64_t> gpu_masks) const {
+  for (std::size_t i = 0; i < gang.size(); ++i) {
+    if (on[gang[i].node] < gang[i].gpus) return false;
+    if (!gpu_masks.empty() && (kept[gang[i].node] & gpu_masks[i]) != 0) return false;
+  }
+  return true;
+}
+
+void HadarFree::keep(Gang gang, std::span<const std::uint64_t> gpu_masks) {
+  for (std::size_t i = 0; i < gpu_masks.size(); ++i) kept[gang[i].node] |= gpu_masks[i];
 }
 
 double HadarBid::best_on(GpuTypeId type) const {
@@ -78,7 +86,7 @@ std::span<const HadarGang> HadarGangs::find(const HadarFree& free, const HadarPr
   const Ask ask{free, bid, prices};
   found_.clear();
   slices_.clear();
-  if (wanted.held && !bid.held.empty() && free.has(bid.held)) {
+  if (wanted.held && !bid.held.empty() && free.has(bid.held, bid.held_masks)) {
     slices_.insert(slices_.end(), bid.held.begin(), bid.held.end());
     close(ask, 0);
     found_.back().payoff += bid.held_worth - found_.back().worth;

@@ -33,10 +33,14 @@ namespace fairlead {
 struct HadarFree {
   IdVector<NodeId, std::uint16_t> on;
   IdVector<GpuTypeId, std::uint32_t> of_type;
+  // Masks of the GPUs that residents keep; empty where any GPU of a node will do.
+  IdVector<NodeId, std::uint64_t> kept{};
 
   void take(const Cluster& cluster, Gang gang);
   void give(const Cluster& cluster, Gang gang);
-  bool has(Gang gang) const;
+  // Whether it has the gang, and those very GPUs where masks are given, one for each slice.
+  bool has(Gang gang, std::span<const std::uint64_t> gpu_masks = {}) const;
+  void keep(Gang gang, std::span<const std::uint64_t> gpu_masks);
 };
 
 // What a job asks for, and what it would pay.
@@ -45,7 +49,8 @@ struct HadarBid {
   std::uint32_t gpus = 0;
   std::uint32_t task_gpus = 1;  // divides gpus
   Closeness closeness{};
-  Gang held;                      // empty if it waits
+  Gang held;                      // or its memory is there; empty if it is nowhere
+  std::span<const std::uint64_t> held_masks;  // the GPUs that it is to have there; empty: any
   double held_worth = 0;          // of that gang
   std::span<const double> worth;  // of a new gang, by GPU type and tier; 0: it cannot run there
 
