@@ -60,13 +60,14 @@ constexpr std::string_view kHelp =
     "Of a Kubernetes cluster it schedules the Jobs whose pods name it as their scheduler "
     "(docs/kubernetes.md):\n"
     "\n"
-    "  fairlead serve --backend kubernetes --policy gandiva-fair:quantum_s=1800\n"
+    "  fairlead serve --backend kubernetes --policy fairlead:window_s=3600,round_s=600\n"
     "\n"
     "docs/lab-server.md is the way from a bare machine; `fairlead policies` lists the policies.\n";
 
 // By turns of a minute where jobs are frozen; of half an hour where each turn costs a restart.
 constexpr std::string_view kLocalPolicy = "fairlead:resident=true,notes=true";
-constexpr std::string_view kKubernetesPolicy = "gandiva-fair:quantum_s=1800";
+constexpr std::string_view kKubernetesPolicy =
+    "fairlead:window_s=3600,round_s=1800,switch_s=1800";
 
 std::filesystem::path default_folder() {
   if (::geteuid() == 0) return "/var/lib/fairlead";

@@ -8,22 +8,22 @@ namespace {
 
 constexpr std::array<NoteInfo, kNoteKinds> kNotes = {{
     {"queue", "job", 1, "the queue it moved to"},
-    {"entitlement", "user, GPU type", 1e3, "GPUs in thousandths"},
+    {"entitlement", "user, GPU type", 1e3, "GPUs"},
     {"trade", "user (seller), other user (buyer), GPU type (the fast one)", 1e3,
-     "fast GPUs sold, in thousandths"},
+     "fast GPUs sold"},
     {"price", "GPU type; of a trade also its users", 1e6,
-     "what a GPU costs, or what the trade before it pays in slow GPUs per fast GPU, in millionths"},
-    {"node_timer", "job", 1e3, "milliseconds that it still insists on one node; 0: no more"},
-    {"pass", "job", 1e6, "stride pass in millionths"},
-    {"payoff", "job", 1e6, "what its gang is worth beyond its price, in millionths"},
-    {"rack_timer", "job", 1e3, "milliseconds that it still insists on one rack; 0: no more"},
+     "what a GPU costs, or what the trade before it pays in slow GPUs per fast GPU"},
+    {"node_timer", "job", 1e3, "seconds that it still insists on one node; 0: no more"},
+    {"pass", "job", 1e6, "stride pass"},
+    {"payoff", "job", 1e6, "what its gang is worth beyond its price"},
+    {"rack_timer", "job", 1e3, "seconds that it still insists on one rack; 0: no more"},
     {"score", "job that others were stopped for, or that was moved", 1e6,
-     "how much the network matters to it, in millionths"},
+     "how much the network matters to it"},
     {"saving", "job that was moved, or that others were stopped for", 1e3,
-     "GPU-milliseconds saved beyond what it costs all"},
+     "GPU-seconds saved beyond what it costs all"},
     {"made_room", "job that was stopped", 1, "the job that it was stopped for"},
-    {"debt", "user", 1e3, "GPU-milliseconds that it is behind what it is due; below 0: ahead"},
-    {"rank", "job", 1e6, "the part of all jobs that has at least as much work left, in millionths"},
+    {"debt", "user", 1e3, "GPU-seconds that it is behind what it is due; below 0: ahead"},
+    {"rank", "job", 1e6, "the part of all jobs that has at least as much work left"},
 }};
 
 // read() and fields() are each other's inverse, kind by kind.

@@ -10,11 +10,12 @@ namespace {
 
 TEST(Notes, AreExplainedInTheDocumentation) {
   std::vector<DocRow> explained =
-      doc_table("docs/formats.md", "| note | fields | value | written by |");
-  for (DocRow& row : explained) row.resize(3);  // which policies write one is theirs to say
+      doc_table("docs/formats.md", "| note | fields | steps | value | written by |");
+  for (DocRow& row : explained) row.resize(4);  // which policies write one is theirs to say
   std::vector<DocRow> rows;
   for (std::size_t kind = 0; kind < kNoteKinds; ++kind) {
     rows.push_back({std::string(note_info(kind).name), std::string(note_info(kind).about),
+                    fmt::format("{:.0f}", note_info(kind).scale),
                     std::string(note_info(kind).value)});
   }
   EXPECT_EQ(explained, rows);

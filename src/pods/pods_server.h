@@ -13,7 +13,7 @@
 namespace fairlead {
 
 struct PodsServeOptions {
-  std::string policy = "gandiva-fair";  // with its options
+  std::string policy = "fairlead";  // with its options
   std::uint64_t seed = 0;
   std::string name_space = "fairlead";  // of its Lease and its ConfigMap
   std::string identity;                 // of this process: no two are the same

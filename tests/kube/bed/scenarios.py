@@ -76,6 +76,11 @@ def gandiva_fair():
     return takes_turns("gandiva-fair:quantum_s=4")
 
 
+def fairlead():
+    """Likewise under fairlead."""
+    return takes_turns("fairlead:window_s=10,round_s=4,switch_s=1")
+
+
 def tiresias():
     """Likewise under tiresias."""
     return takes_turns("tiresias:limits=100/400")
@@ -275,5 +280,5 @@ def refused_by_a_kubelet():
 
 
 SCENARIOS = (
-    gandiva_fair, tiresias, hadar, dally, own_suspension, tickets, described, budget_and_suspension,
+    fairlead, gandiva_fair, tiresias, hadar, dally, own_suspension, tickets, described, budget_and_suspension,
     budget_and_eviction, moves_to_another_type, foreign_pods, node_down_and_up, refused_by_a_kubelet)
