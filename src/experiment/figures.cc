@@ -121,6 +121,22 @@ Result<Value> largest_user_jct(const PublishedClaim& /*claim*/, const RunFigures
   return worst;
 }
 
+// In percent of the jobs that finished under both policies: those that take more than a twentieth longer.
+Result<double> late_jobs(const PublishedClaim& /*claim*/, const RunFigures& run,
+                         const RunFigures* against) {
+  constexpr double kLate = 1.05;
+  if (run.jct_h.size() != against->jct_h.size()) return run_error("the runs have other jobs");
+  std::size_t late = 0;
+  std::size_t counted = 0;
+  for (std::size_t row = 0; row < run.jct_h.size(); ++row) {
+    if (!run.jct_h[row] || !against->jct_h[row]) continue;
+    if (*run.jct_h[row] > kLate * *against->jct_h[row]) ++late;
+    ++counted;
+  }
+  if (counted == 0) return run_error("no job finished under both policies");
+  return 100 * static_cast<double>(late) / static_cast<double>(counted);
+}
+
 Result<double> summary_hours(const PublishedClaim& claim, const RunFigures& run,
                              const RunFigures* /*against*/) {
   FL_TRY_ASSIGN(in_seconds, number_at(run, claim.key));
@@ -260,6 +276,10 @@ constexpr ClaimFigure kFigures[] = {
      "mean JCT of a user's jobs / that under the policy `against`, of jobs that finished under "
      "both: of the user with the largest ratio",
      &largest_user_jct},
+    {"late_jobs", "%", 1, kJobTimes, "against", "",
+     "of the jobs that finished under both policies, those whose JCT is more than 5 % above that "
+     "under `against`",
+     &number<&late_jobs>},
     {"work", "GPU-h", 1, kSummary, "user", "", "the user's `work_gpu_hours`", &number<&user_work>},
     {"gain", "%", 1, kSummary, "user against", "price",
      "the user's `work_gpu_hours` / that under the policy `against`, - 1; `price` is that of "

@@ -149,6 +149,18 @@ TEST(Figures, OfUsersJctAreOfTheOneThatWaitsLongestByComparison) {
   EXPECT_EQ(error_of(claim_of("user_jct"), run, &other), "no job finished under both policies");
 }
 
+TEST(Figures, OfLateJobsAreOfThoseThatFinishedUnderBoth) {
+  RunFigures run;
+  run.jct_h = {1.06, 1.04, 2, std::nullopt};
+  RunFigures other;
+  other.jct_h = {1, 1, std::nullopt, 1};
+  const auto value = claim_of("late_jobs").figure->measure(claim_of("late_jobs"), run, &other);
+  EXPECT_DOUBLE_EQ(value->number, 50);
+  other.jct_h = {std::nullopt, std::nullopt, 1, 1};
+  other.jct_h[2].reset();
+  EXPECT_EQ(error_of(claim_of("late_jobs"), run, &other), "no job finished under both policies");
+}
+
 TEST(Figures, OfGainCompareWork) {
   const RunFigures run = run_of(12, 9);
   const RunFigures other = run_of(10, 10);
