@@ -66,8 +66,7 @@ constexpr std::string_view kHelp =
 
 // By turns of a minute where jobs are frozen; of half an hour where each turn costs a restart.
 constexpr std::string_view kLocalPolicy = "fairlead:resident=true,notes=true";
-constexpr std::string_view kKubernetesPolicy =
-    "fairlead:window_s=3600,round_s=1800,switch_s=1800";
+constexpr std::string_view kKubernetesPolicy = "fairlead:window_s=3600,round_s=1800,switch_s=1800";
 
 std::filesystem::path default_folder() {
   if (::geteuid() == 0) return "/var/lib/fairlead";

@@ -9,6 +9,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <numeric>
 #include <string>
@@ -128,6 +129,24 @@ class GrantedGpus : public RecordSink {
   std::map<JobId, std::vector<std::uint64_t>> of;
 };
 
+TEST(Fairlead, ElasticJobsTakeWhatIsIdle) {
+  // Each job takes half an hour on the two GPUs that it asks for, and a quarter of that on eight.
+  World world{.cluster = "1xV100:8"};
+  for (std::int64_t at_s : {0, 120, 120}) {
+    world.jobs.push_back({.submit = Time{at_s * 1000},
+                          .gpus = 2,
+                          .gpus_min = 1,
+                          .gpus_max = 8,
+                          .work = seconds(1800),
+                          .user = fmt::format("u{}", world.jobs.size())});
+  }
+  GrantedGpus sink;
+  const Outcome outcome = run(world, policy_named("fairlead"), {}, &sink);
+  EXPECT_EQ(outcome.problems, std::vector<std::string>{});
+  EXPECT_EQ(std::popcount(sink.of[JobId(0)][0]), 8);
+  for (const auto& job : outcome.jobs) EXPECT_LE(job.finish, Time{3 * 450'000});
+}
+
 // Of more gangs than a server has GPUs for, by users with equal tickets, all want to run all the time.
 World crowded_server(Time until) {
   World world{.cluster = "1xV100:4", .until = until};
@@ -161,8 +180,7 @@ TEST(Fairlead, AResidentJobMovesToAGpuThatStandsIdle) {
   world.jobs.push_back({.gpus = 1, .work = seconds(1200)});
   world.jobs.push_back({.submit = Time{60'000}, .gpus = 1, .work = hours(1)});
   GrantedGpus sink;
-  const Outcome outcome =
-      run(world, policy_named("fairlead:resident=true,critical=1"), {}, &sink);
+  const Outcome outcome = run(world, policy_named("fairlead:resident=true,critical=1"), {}, &sink);
   EXPECT_EQ(sink.of[JobId(0)], (std::vector<std::uint64_t>{2, 1}));
   EXPECT_EQ(outcome.problems, std::vector<std::string>{});
 }

@@ -23,6 +23,7 @@
 // Cost: that of the auction, and O(jobs) for each event.
 #include "fairlead/policy/fairlead/debts.h"
 #include "fairlead/policy/fairlead/notes.h"
+#include "fairlead/policy/fairlead/sizes.h"
 #include "fairlead/policy/hadar/auction.h"
 #include "fairlead/policy/hadar/critical.h"
 #include "fairlead/policy/policies.h"
@@ -42,8 +43,8 @@ struct FairleadOptions {
   HadarAuction::Options auction;
 };
 
-double rate_of(const View& view, JobId job, GpuTypeId type, Tier tier) {
-  return view.speed.rate(job, type, view.jobs.gpus[job], tier).value_or(Rate{0}).value();
+double rate_of(const View& view, JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) {
+  return view.speed.rate(job, type, gpus, tier).value_or(Rate{0}).value();
 }
 
 // Of the slowest member.
@@ -51,24 +52,32 @@ double rate_of(const View& view, JobId job, Gang gang) {
   const Tier tier = view.cluster.tier_of(gang);
   double slowest = std::numeric_limits<double>::infinity();
   for (Slice slice : gang) {
-    slowest = std::min(slowest, rate_of(view, job, view.cluster.node_type[slice.node], tier));
+    const GpuTypeId type = view.cluster.node_type[slice.node];
+    slowest = std::min(slowest, rate_of(view, job, type, gpus_of(gang), tier));
   }
   return slowest;
 }
 
-// The mean over the GPUs of the cluster that the job can use. O(types).
-double mean_speed(const View& view, const Plan& plan, JobId job) {
+// Of a gang of that size, the mean over the GPUs of the cluster that the job can use; 0: it runs on
+// none. O(types).
+double speed_on_mean(const View& view, const Plan& plan, JobId job, std::uint32_t gang) {
   double sum = 0;
   double gpus = 0;
-  const Tier tier = view.speed.best_tier(view.jobs.gpus[job]);
+  const Tier tier = view.speed.best_tier(gang);
   for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
     if ((view.jobs.types[job] & type_bit(type)) == 0) continue;
-    const double rate = rate_of(view, job, type, tier);
+    const double rate = rate_of(view, job, type, gang, tier);
     if (!(rate > 0)) continue;
     sum += rate * plan.free().capacity(type);
     gpus += plan.free().capacity(type);
   }
-  return gpus > 0 ? sum / gpus : 1;
+  return gpus > 0 ? sum / gpus : 0;
+}
+
+// Of the gang that it asks for, likewise; 1 where that does not run.
+double mean_speed(const View& view, const Plan& plan, JobId job) {
+  const double speed = speed_on_mean(view, plan, job, view.jobs.gpus[job]);
+  return speed > 0 ? speed : 1;
 }
 
 // Keeps weights above 0 and in order: as it is, but for small ones and those below 0. From where it
@@ -92,7 +101,9 @@ class Fairlead : public Policy {
                options.auction.round) {}
 
   std::string_view name() const override { return kFairlead.name; }
-  Needs needs() const override { return {.rates = RatesNeeded::kTable, .work = kAnyWork}; }
+  Needs needs() const override {
+    return {.rates = RatesNeeded::kTable, .work = kAnyWork, .elastic = true};
+  }
   void decide(const View& view, Plan& plan) override;
   void save(Writer& writer) const override;
   void load(Reader& reader) override;
@@ -110,14 +121,14 @@ class Fairlead : public Policy {
   void expect(const View& view, const Plan& plan);
   void rank(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders);
   void note_ranks(Plan& plan);
+  void choose_sizes(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders,
+                    bool all);
   void add_urgency(const View& view, bool all);
   void keep_quotas(const View& view, const Plan& plan, bool all);
   double area(const View& view, const HadarBidder& bidder, double speed) const;
   double urgency(const View& view, JobId job);
   // A user that is a window behind: its jobs take what GPUs they can get.
-  bool is_late(UserId user) const {
-    return debts_.behind_s(user) > debts_.due(user) * window_s_;
-  }
+  bool is_late(UserId user) const { return debts_.behind_s(user) > debts_.due(user) * window_s_; }
 
   const double window_s_;
   const double round_s_;
@@ -127,6 +138,7 @@ class Fairlead : public Policy {
   HadarCritical critical_;
   Debts debts_;
   FairleadNotes notes_;
+  Sizes sizes_;
 
   // Of the decision under way.
   std::vector<Ranked> order_;
@@ -145,6 +157,7 @@ void Fairlead::decide(const View& view, Plan& plan) {
     if (all && writes_notes_) note_ranks(plan);
     if (all) critical_.put_first(view, plan, bidders);
     add_urgency(view, all);
+    choose_sizes(view, plan, bidders, all);
     keep_quotas(view, plan, all);
   });
   expect(view, plan);
@@ -154,12 +167,14 @@ void Fairlead::decide(const View& view, Plan& plan) {
 void Fairlead::expect(const View& view, const Plan& plan) {
   asks_.clear();
   const auto add = [&](JobId job) {
-    const double gang = view.jobs.gpus[job];
     double held = 0;
     if (plan.holds(job)) {
-      held = gang * rate_of(view, job, plan.gang(job)) / mean_speed(view, plan, job);
+      const Gang gang = plan.gang(job);
+      const double mean = speed_on_mean(view, plan, job, gpus_of(gang));
+      held = gpus_of(gang) * (mean > 0 ? rate_of(view, job, gang) / mean : 1);
     }
-    asks_.push_back({.user = view.jobs.user[job], .gang = gang, .held = held});
+    const double most = view.jobs.gpus_max[job];
+    asks_.push_back({.user = view.jobs.user[job], .gang = most, .held = held});
   };
   for (JobId job : view.running) add(job);
   for (JobId job : view.waiting) add(job);
@@ -200,6 +215,18 @@ void Fairlead::add_urgency(const View& view, bool all) {
     weight = positive(weight + urgency(view, ranked.bidder->job)) / ranked.speed;
     ranked.bidder->stays = all && !is_late(view.jobs.user[ranked.bidder->job]);
   }
+}
+
+void Fairlead::choose_sizes(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders,
+                            bool all) {
+  std::uint32_t gpus = plan.free().total();
+  if (all) {
+    for (JobId job : view.running) gpus += gpus_of(plan.gang(job));
+  }
+  const auto speed_of = [&](JobId job, std::uint32_t gang) {
+    return speed_on_mean(view, plan, job, gang);
+  };
+  sizes_.choose(view.jobs, gpus, speed_of, bidders);
 }
 
 // GPU-seconds left on the mean GPU. Where that is not known it is taken to grow with the gang, and by
@@ -249,7 +276,7 @@ void Fairlead::keep_quotas(const View& view, const Plan& plan, bool all) {
     HadarBidder& bidder = *ranked.bidder;
     const GroupId group = group_of(bidder.job);
     if (!has_quota(group)) continue;
-    const std::int64_t gpus = view.jobs.gpus[bidder.job];
+    const std::int64_t gpus = bidder.gpus;
     if (gpus <= quota_left_[group]) {
       quota_left_[group] -= gpus;
     } else {
@@ -272,12 +299,25 @@ void Fairlead::load(Reader& reader) {
   notes_.load(reader);
 }
 
+// Shares are kept by rounds, several in a window; what they cost in switches is in vain where none are
+// to be kept. The most is hadar's.
+Duration round_of(const PolicyOptions& options) {
+  constexpr double kParts = 10;
+  constexpr double kLeastS = 60;
+  constexpr double kMostS = 360;
+  const Duration asked = options.duration("round_s");
+  if (asked.ms > 0) return asked;
+  const double round_s = std::clamp(options.real("window_s") / kParts, kLeastS, kMostS);
+  return milliseconds(std::llround(1000 * round_s));
+}
+
 constexpr OptionSpec kOptions[] = {
     real_option("window_s", "600", "seconds", 1, std::numeric_limits<double>::infinity(),
                 "Time over which shares hold; within it, early finishes decide; inf: nothing else "
                 "does. The default is chosen."),
-    integer_option("round_s", "60", "seconds", 1, 86'400,
-                   "Interval of decisions in which running jobs bid again; chosen."),
+    integer_option("round_s", "0", "seconds", 0, 86'400,
+                   "Interval of decisions in which running jobs bid again; 0: a tenth of the "
+                   "window, from 60 to 360."),
     kHadarSwitchOption,
     real_option("critical", "0.8", "", 0, 1,
                 "When no jobs keep arriving: run a job first if its remaining time alone exceeds "
@@ -306,7 +346,7 @@ const PolicyEntry kFairlead = {
           .window_s = options.real("window_s"),
           .critical = options.real("critical"),
           .notes = options.flag("notes"),
-          .auction = {.round = options.duration("round_s"),
+          .auction = {.round = round_of(options),
                       .switch_cost = options.duration("switch_s"),
                       .search = {.beam = static_cast<std::uint32_t>(options.integer("beam")),
                                  .mixed = true,

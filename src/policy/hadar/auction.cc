@@ -59,8 +59,9 @@ void HadarAuction::collect_bidders(const View& view, const Plan& plan, bool all)
   bidders_.clear();
   const auto add = [&](JobId job) {
     // One that is known to be done has not been heard to have ended: it bids for its last moment.
-    bidders_.push_back(
-        {.job = job, .remaining = std::max(view.work.remaining(job), milliseconds(1))});
+    bidders_.push_back({.job = job,
+                        .remaining = std::max(view.work.remaining(job), milliseconds(1)),
+                        .gpus = view.jobs.gpus[job]});
   };
   for (JobId job : view.waiting) {
     if (!plan.holds(job)) add(job);
@@ -110,7 +111,7 @@ Gang HadarAuction::held_by(const View& view, const Plan& plan, JobId job) const 
 
 void HadarAuction::add_bid(const View& view, const Plan& plan, const HadarBidder& bidder) {
   const JobId job = bidder.job;
-  const std::uint32_t gpus = view.jobs.gpus[job];
+  const std::uint32_t gpus = bidder.gpus;
   const Gang held = held_by(view, plan, job);
   const bool is_bound = bidder.stays && options_.resident && !held.empty();
   const auto rate = [&](GpuTypeId type, Tier tier) {
@@ -139,7 +140,7 @@ void HadarAuction::add_bid(const View& view, const Plan& plan, const HadarBidder
     }
     for (double here : rates) {
       const double lost_s = to_move_on_s(bidder, here, best);
-      worths_.push_back(is_bound ? 0 : worth(bidder, gpus, here, -lost_s));
+      worths_.push_back(is_bound ? 0 : worth(view, bidder, here, -lost_s));
     }
   }
   bid.worth = std::span(worths_).subspan(first);
@@ -152,10 +153,10 @@ void HadarAuction::add_held(const View& view, Gang held, const HadarBidder& bidd
   double slowest = std::numeric_limits<double>::infinity();
   for (Slice slice : held) {
     const GpuTypeId type = view.cluster.node_type[slice.node];
-    const auto rate = view.speed.rate(bid.job, type, bid.gpus, tier);
+    const auto rate = view.speed.rate(bid.job, type, gpus_of(held), tier);
     slowest = std::min(slowest, rate.value_or(Rate{0}).value());
   }
-  bid.held_worth = worth(bidder, bid.gpus, slowest, to_seconds(options_.switch_cost));
+  bid.held_worth = worth(view, bidder, slowest, to_seconds(options_.switch_cost));
   const std::size_t first = held_.size();
   held_.insert(held_.end(), held.begin(), held.end());
   bid.held = Gang(held_).subspan(first);
@@ -166,11 +167,12 @@ void HadarAuction::add_held(const View& view, Gang held, const HadarBidder& bidd
 // if it would move, or of its next start if it would wait. It may have to be saved every round, or
 // once if the job ends sooner. A job that waits must start some time, so it is not charged for
 // that.
-double HadarAuction::worth(const HadarBidder& bidder, std::uint32_t gpus, double rate,
+double HadarAuction::worth(const View& view, const HadarBidder& bidder, double rate,
                            double saved_s) const {
   if (!(rate > 0)) return 0;
   const double running_s =
       std::min(to_seconds(options_.round), to_seconds(bidder.remaining) / rate);
+  const double gpus = view.jobs.gpus[bidder.job];  // by which its work is counted
   return std::max(0.0, bidder.weight * gpus * rate * (running_s + saved_s) / running_s);
 }
 

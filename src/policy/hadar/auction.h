@@ -35,6 +35,8 @@ struct HadarBidder {
   JobId job;
   Duration remaining;  // at speed 1
   double weight = 0;   // what progress at speed 1 of one GPU is worth; 0: it is to have none
+  std::uint32_t gpus =
+      0;               // of the gang that it bids for; what it asks for unless the policy says else
   bool stays = false;  // a resident that would rather wait for its own GPUs than have others
 };
 
@@ -85,7 +87,7 @@ class HadarAuction {
   void add_held(const View& view, Gang held, const HadarBidder& bidder, HadarBid& bid);
   void sort_bids();
   void measure_reach(const View& view, const Plan& plan);
-  double worth(const HadarBidder& bidder, std::uint32_t gpus, double rate, double saved_s) const;
+  double worth(const View& view, const HadarBidder& bidder, double rate, double saved_s) const;
   double to_move_on_s(const HadarBidder& bidder, double rate, double best) const;
   bool all_are_content(const Plan& plan) const;
   void collect_free(const View& view, const Plan& plan, bool all);

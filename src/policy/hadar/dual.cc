@@ -55,7 +55,7 @@ void HadarDual::begin(const Round& round) {
   smallest_.assign(bids.size() + 1, std::numeric_limits<std::uint32_t>::max());
   for (std::size_t i = bids.size(); i-- > 0;) {
     gains_[i] = gains_[i + 1] + round.clearing.gain(i);
-    smallest_[i] = std::min(smallest_[i + 1], bids[i].gpus);
+    smallest_[i] = std::min(smallest_[i + 1], bids[i].least_gpus());
   }
   choices_.assign(1, {});
   slices_.clear();
@@ -134,7 +134,7 @@ void HadarDual::try_gangs(const Round& round, std::size_t index, std::uint32_t d
   const HadarBid& bid = round.bids[index];
   const Draft& from = drafts_[draft];
   const double most = from.idle * (1 + kRounding) + round.clearing.surplus(index);
-  if (from.gpus < bid.gpus || most < cutoff_ * (1 - kRounding)) return;
+  if (from.gpus < bid.least_gpus() || most < cutoff_ * (1 - kRounding)) return;
   for (const HadarGang& gang : gangs_.find(from.free, round.prices, wanted(bid, from))) {
     if (!(gang.payoff > 0)) continue;
     const Gang slices = gangs_.slices(gang);
@@ -210,7 +210,7 @@ void HadarDual::fill(const Round& round) {
   for (std::uint32_t gpus : rest.free.of_type) rest.gpus += gpus;
   rest.worth = worth_;
   for (std::size_t i = 0; i < round.bids.size() && rest.gpus >= smallest_[i]; ++i) {
-    if (chosen_[i].slices > 0 || round.bids[i].gpus > rest.gpus) continue;
+    if (chosen_[i].slices > 0 || round.bids[i].least_gpus() > rest.gpus) continue;
     gangs_.ask(round.bids[i]);
     const auto found = gangs_.find(rest.free, round.prices);
     const auto best = std::ranges::max_element(found, {}, &HadarGang::payoff);

@@ -49,14 +49,16 @@ struct HadarBid {
   std::uint32_t gpus = 0;
   std::uint32_t task_gpus = 1;  // divides gpus
   Closeness closeness{};
-  Gang held;                      // or its memory is there; empty if it is nowhere
+  Gang held;                                  // or its memory is there; empty if it is nowhere
   std::span<const std::uint64_t> held_masks;  // the GPUs that it is to have there; empty: any
-  double held_worth = 0;          // of that gang
+  double held_worth = 0;                      // of that gang
   std::span<const double> worth;  // of a new gang, by GPU type and tier; 0: it cannot run there
 
   double worth_on(GpuTypeId type, Tier tier) const {
     return worth[type.row() * kTiers + static_cast<std::size_t>(tier)];
   }
+  // Of the smallest gang that it would have. O(slices).
+  std::uint32_t least_gpus() const { return held.empty() ? gpus : std::min(gpus, gpus_of(held)); }
   // The most it pays for a whole gang of that type. O(1).
   double best_on(GpuTypeId type) const;
   // The most it pays for any gang, its own included. O(types).
