@@ -36,14 +36,14 @@ constexpr std::array<FaultName, 10> kFaultNames = {{
 
 // Half of the worlds have the policy that the daemon has by default.
 constexpr std::array<std::string_view, 16> kPolicies = {
-    "gandiva-fair:resident=true,quantum_s=5",
+    "fairlead:resident=true,notes=true",
+    "fairlead:resident=true,round_s=5,window_s=30,switch_s=1",
+    "fairlead:resident=true,round_s=10,window_s=60,switch_s=2",
+    "fairlead:resident=true,round_s=20,window_s=inf",
+    "fairlead:round_s=30,window_s=120,notes=true",
     "gandiva-fair:resident=true,quantum_s=10",
-    "gandiva-fair:resident=true,quantum_s=20",
-    "gandiva-fair:resident=true,quantum_s=30",
-    "gandiva-fair:quantum_s=60",
     "gandiva-fair:quantum_s=10,cool_down_quanta=0,gain=0.01,trade_quanta=2",
     "gandiva-fair:quantum_s=30,cool_down_quanta=1,gain=0.02,trade_quanta=1",
-    "gandiva-fair:resident=true,notes=true",
     "stride:quantum_s=10",
     "fifo:skip=true",
     "tiresias:limits=20/100",
