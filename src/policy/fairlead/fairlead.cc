@@ -94,6 +94,7 @@ class Fairlead : public Policy {
       : window_s_(options.window_s),
         round_s_(to_seconds(options.auction.round)),
         keeping_(1 + to_seconds(options.auction.switch_cost) / round_s_),
+        resident_(options.auction.resident),
         writes_notes_(options.notes),
         auction_(options.auction),
         critical_(options.critical),
@@ -133,6 +134,7 @@ class Fairlead : public Policy {
   const double window_s_;
   const double round_s_;
   const double keeping_;  // what a round of a job counts that keeps its gang, and saves a switch
+  const bool resident_;
   const bool writes_notes_;
   HadarAuction auction_;
   HadarCritical critical_;
@@ -213,7 +215,7 @@ void Fairlead::add_urgency(const View& view, bool all) {
   for (const Ranked& ranked : order_) {
     double& weight = ranked.bidder->weight;
     weight = positive(weight + urgency(view, ranked.bidder->job)) / ranked.speed;
-    ranked.bidder->stays = all && !is_late(view.jobs.user[ranked.bidder->job]);
+    ranked.bidder->stays = resident_ && all && !is_late(view.jobs.user[ranked.bidder->job]);
   }
 }
 

@@ -113,7 +113,8 @@ void HadarAuction::add_bid(const View& view, const Plan& plan, const HadarBidder
   const JobId job = bidder.job;
   const std::uint32_t gpus = bidder.gpus;
   const Gang held = held_by(view, plan, job);
-  const bool is_bound = bidder.stays && options_.resident && !held.empty();
+  TypeMask bound = 0;
+  for (Slice slice : held) bound |= bidder.stays ? type_bit(view.cluster.node_type[slice.node]) : 0;
   const auto rate = [&](GpuTypeId type, Tier tier) {
     return view.speed.rate(job, type, gpus, tier).value_or(Rate{0}).value();
   };
@@ -140,6 +141,7 @@ void HadarAuction::add_bid(const View& view, const Plan& plan, const HadarBidder
     }
     for (double here : rates) {
       const double lost_s = to_move_on_s(bidder, here, best);
+      const bool is_bound = (bound & type_bit(type)) != 0;
       worths_.push_back(is_bound ? 0 : worth(view, bidder, here, -lost_s));
     }
   }

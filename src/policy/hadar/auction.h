@@ -33,11 +33,10 @@ namespace fairlead {
 // A job that bids.
 struct HadarBidder {
   JobId job;
-  Duration remaining;  // at speed 1
-  double weight = 0;   // what progress at speed 1 of one GPU is worth; 0: it is to have none
-  std::uint32_t gpus =
-      0;               // of the gang that it bids for; what it asks for unless the policy says else
-  bool stays = false;  // a resident that would rather wait for its own GPUs than have others
+  Duration remaining;      // at speed 1
+  double weight = 0;       // what progress at speed 1 of one GPU is worth; 0: it is to have none
+  std::uint32_t gpus = 0;  // of the gang that it bids for: what it asks for, or as the policy says
+  bool stays = false;      // of a resident: of its types it bids for its own GPUs alone
 };
 
 class HadarAuction {
