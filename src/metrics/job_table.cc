@@ -45,6 +45,7 @@ void JobTable::grow_to(std::size_t jobs) {
   held.resize(jobs);
   preemptions.resize(jobs);
   migrations.resize(jobs);
+  lost_gpu_ms.resize(jobs);
   done_.resize(jobs);
   hold_.resize(jobs);
   types_.resize(jobs);
@@ -121,6 +122,7 @@ Service JobTable::change_rate(JobId job, Time t, Rate rate) {
     hold.works_from = t;
     service.busy = occupancy(worked, hold.gpus);
     service.lost_gpu_ms = static_cast<double>(service.busy.gpu_ms) * (1.0 - hold.locality());
+    lost_gpu_ms[job] += service.lost_gpu_ms;
   }
   hold.rate = rate;
   return service;

@@ -117,6 +117,8 @@ class JobTable {
   IdVector<JobId, Duration> held;
   IdVector<JobId, std::uint32_t> preemptions;
   IdVector<JobId, std::uint32_t> migrations;
+  // GPU time lost to communication, up to the last end of a hold or change of its speed.
+  IdVector<JobId, double> lost_gpu_ms;
 
  private:
   struct Hold {

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace fairlead {
@@ -104,7 +106,9 @@ Status ReportData::add(const Run& run) {
   json_.key("summary");
   json_.raw(run.summary.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   write_outcome(records);
-  write_load(records.load());
+  const RunLoad load = records.load();
+  write_load(load);
+  write_network(records, load);
   write_holds(records.holds());
   write_notes(records.notes());
   if (run.waits != nullptr) write_waits(*run.waits);
@@ -181,6 +185,20 @@ void ReportData::write_load(const RunLoad& load) {
   json_.column("user", load.shares, [&](const auto& share) { json_.integer(share.user.row()); });
   json_.column("held", load.shares, [&](const auto& share) { list(share.held); });
   json_.column("entitled", load.shares, [&](const auto& share) { list(share.entitled); });
+  json_.end('}');
+}
+
+// Left out where nothing was lost.
+void ReportData::write_network(const RunRecords& records, const RunLoad& load) {
+  constexpr double kMs = 1e3;
+  const auto& lost_gpu_ms = records.jobs().lost_gpu_ms;
+  if (std::ranges::none_of(jobs_, [&](JobId job) { return lost_gpu_ms[job] > 0; })) return;
+  const auto whole_seconds = [&](double gpu_ms) { json_.integer(std::llround(gpu_ms / kMs)); };
+  json_.key("network");
+  json_.begin('{');
+  json_.column("gpus_lost", load.gpus_lost, [&](double gpus) { json_.number(gpus); });
+  json_.column("job_lost_gpu_s", jobs_, [&](JobId job) { whole_seconds(lost_gpu_ms[job]); });
+  json_.column("rack_lost_gpu_s", records.rack_lost_gpu_ms(), whole_seconds);
   json_.end('}');
 }
 

@@ -55,6 +55,7 @@ class ReportData {
   void begin_with(const RunRecords& records, std::string_view cluster_and_jobs);
   void write_outcome(const RunRecords& records);
   void write_load(const RunLoad& load);
+  void write_network(const RunRecords& records, const RunLoad& load);
   void write_holds(const HoldPieces& holds);
   void write_notes(const NoteSample& notes);
   void write_waits(const ReportedWaits& waits);

@@ -116,6 +116,33 @@ TEST(ReportData, TellsLoadAndSharesAsMeansOverBins) {
   EXPECT_EQ(shares["entitled"][1], json({0, 0, 1, 1, 1, 1, 1}));
 }
 
+// Job 0 on 4 + 2 GPUs loses a half of 1 s to 3 s and three quarters of 3 s to 5 s; job 1 nothing.
+TEST(ReportData, TellsWhatCommunicationLostByJobRackAndTime) {
+  const json data = report_of({[](TestJournal& journal, RecordSink& sink) {
+    journal.begin(2, {1});
+    sink.on({{0},
+             record::Node{.node = NodeId(2),
+                          .name = "n2",
+                          .type = GpuTypeId(0),
+                          .host = HostId(2),
+                          .rack = RackId(1),
+                          .gpus = 2}});
+    journal.arrive(1000, 0, {.gpus = 6, .work_ms = 1500});
+    journal.arrive(1000, 1, {.gpus = 1, .work_ms = 1000});
+    journal.place(1000, 0,
+                  {.gang = {{NodeId(0), 4}, {NodeId(2), 2}}, .rate = 0.5, .locality = 0.5});
+    journal.place(1000, 1, {.gang = {{NodeId(1), 1}}});
+    journal.happen<record::Finished>(2000, 1);
+    journal.speed(3000, 0, 0.25);
+    journal.happen<record::Finished>(5000, 0);
+    journal.end(5000, {.finished = 2});
+  }});
+  const json& run = data["runs"][0];
+  EXPECT_EQ(run["network"], json::parse(R"({"gpus_lost": [3, 3, 4.5, 4.5],
+    "job_lost_gpu_s": [15, 0], "rack_lost_gpu_s": [10, 5]})"));
+  EXPECT_FALSE(report_of({two_jobs})["runs"][0].contains("network"));
+}
+
 TEST(ReportData, JobsThatGotNothingHaveNoTimes) {
   const json data = report_of({[](TestJournal& journal, RecordSink&) {
     journal.begin(4, {1});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace fairlead {
 namespace {
@@ -27,11 +28,14 @@ void RunRecords::on(const Record& record) {
                  [&](const record::Node& node) { on_node(t, node); },
                  [&](const record::Arrived& arrived) {
                    open_.grow_to(arrived.asked.job);
+                   settled_.grow_to(arrived.asked.job);
                    if (!arrived_) fragmented_.begin(t);
+                   if (!arrived_) lost_.begin(t);
                    if (!arrived_) fragmented_now_.since = t;
                    arrived_ = true;
                  },
                  [&](const record::Place& place) { on_place(t, place); },
+                 [&](const record::Speed& speed) { settle_lost(speed.job, t); },
                  [&](const OneOf<record::Stop, record::Evicted, record::StartFailed> auto& stop) {
                    on_hold_end(stop.job, t);
                  },
@@ -57,6 +61,7 @@ void RunRecords::on_node(Time t, const record::Node& node) {
   node_host_.push_back(node.host);
   node_rack_.push_back(node.rack);
   racks_ = std::max<std::size_t>(racks_, node.rack.row() + 1);
+  rack_lost_gpu_ms_.grow_to(node.rack);
   gpus_ += node.gpus;
   usable_.on(node);
   note_up(t);
@@ -82,6 +87,7 @@ std::int64_t RunRecords::fragmented(NodeId node) const {
 }
 
 void RunRecords::on_place(Time t, const record::Place& place) {
+  settled_[place.job].at = t;
   const Tier tier = tier_of(place.gang, node_host_, node_rack_);
   for (std::size_t i = 0; i < place.gang.size(); ++i) {
     const NodeId node = place.gang[i].node;
@@ -106,12 +112,30 @@ void RunRecords::on_place(Time t, const record::Place& place) {
 }
 
 void RunRecords::on_hold_end(JobId job, Time t) {
+  settle_lost(job, t);
   for (Open& open : open_[job]) {
     hold(t, open.node, -std::int64_t{open.piece.gpus});
     open.piece.end = t;
     holds_.add(open.piece);
   }
   open_[job].clear();
+}
+
+// What the job has lost since it was last settled; Metrics has taken the record already.
+void RunRecords::settle_lost(JobId job, Time t) {
+  Settled& settled = settled_[job];
+  const double lost_gpu_ms = jobs().lost_gpu_ms[job] - settled.lost_gpu_ms;
+  if (lost_gpu_ms > 0 && t > settled.at) {
+    constexpr double kMillion = 1e6;
+    const auto time_ms = static_cast<double>((t - settled.at).ms);
+    lost_.add(settled.at, t, std::llround(kMillion * lost_gpu_ms / time_ms));
+    double gpus = 0;
+    for (const Open& open : open_[job]) gpus += open.piece.gpus;
+    for (const Open& open : open_[job]) {
+      rack_lost_gpu_ms_[nodes_[open.node].rack] += lost_gpu_ms * open.piece.gpus / gpus;
+    }
+  }
+  settled = {t, jobs().lost_gpu_ms[job]};
 }
 
 void RunRecords::hold(Time t, NodeId node, std::int64_t gpus) {
@@ -163,7 +187,8 @@ RunLoad RunRecords::load() const {
                   .gpus_fragmented = zeros,
                   .jobs_running = zeros,
                   .jobs_waiting = zeros,
-                  .shares = {}};
+                  .shares = {},
+                  .gpus_lost = zeros};
   constexpr std::size_t kHidden = ~std::size_t{0};
   IdVector<UserId, std::size_t> share_of(user_names().size(), kHidden);
   for (UserId user : users_shown()) {
@@ -186,6 +211,8 @@ RunLoad RunRecords::load() const {
     grid.spread(share.entitled, from, to, row.entitled_gpu_ms);
   }
   fragmented_.spread_to(grid, load.gpus_fragmented);
+  lost_.spread_to(grid, load.gpus_lost);
+  for (double& gpus : load.gpus_lost) gpus /= 1e6;
   for (std::size_t i = 0; i < up_.size(); ++i) {
     const Time to = i + 1 < up_.size() ? up_[i + 1].since : end_;
     if (to <= up_[i].since) continue;
@@ -193,7 +220,7 @@ RunLoad RunRecords::load() const {
                 static_cast<double>(up_[i].gpus) * static_cast<double>((to - up_[i].since).ms));
   }
   for (auto* amounts : {&load.gpus_held, &load.gpus_up, &load.gpus_fragmented, &load.jobs_running,
-                        &load.jobs_waiting}) {
+                        &load.jobs_waiting, &load.gpus_lost}) {
     grid.divide_by_time(*amounts);
   }
   for (RunLoad::Share& share : load.shares) {

@@ -33,7 +33,8 @@ struct RunLoad {
     std::vector<double> held;
     std::vector<double> entitled;
   };
-  std::vector<Share> shares;  // of the users that held most GPU time, from the first
+  std::vector<Share> shares;      // of the users that held most GPU time, from the first
+  std::vector<double> gpus_lost;  // to communication: as many as would not be missed without it
 };
 
 class RunRecords : public RecordSink {
@@ -63,6 +64,8 @@ class RunRecords : public RecordSink {
   RunLoad load() const;
   const HoldPieces& holds() const { return holds_; }
   const NoteSample& notes() const { return notes_; }
+  // GPU time lost to communication, in GPU-milliseconds; a gang's is divided among its racks by GPUs.
+  const IdVector<RackId, double>& rack_lost_gpu_ms() const { return rack_lost_gpu_ms_; }
 
  private:
   struct Open {
@@ -83,6 +86,7 @@ class RunRecords : public RecordSink {
   void hold(Time t, NodeId node, std::int64_t gpus);
   std::int64_t fragmented(NodeId node) const;
   void settle_fragmented(Time t);
+  void settle_lost(JobId job, Time t);
   std::vector<UserId> users_shown() const;
 
   std::size_t users_max_;
@@ -96,6 +100,14 @@ class RunRecords : public RecordSink {
   std::size_t racks_ = 0;
   std::uint32_t gpus_ = 0;
   IdVector<JobId, std::vector<Open>> open_;
+  // Of each job, what is in lost_ and rack_lost_gpu_ms_, and since when more may have come.
+  struct Settled {
+    Time at;
+    double lost_gpu_ms = 0;
+  };
+  IdVector<JobId, Settled> settled_;
+  DoublingBins lost_;  // millionths of a GPU
+  IdVector<RackId, double> rack_lost_gpu_ms_;
 
   UsableGpus usable_;
   std::vector<Level> up_;  // by time

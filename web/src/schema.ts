@@ -60,6 +60,12 @@ export interface Run {
   // For each user with a ticket: GPUs held and entitled to, means over the same bins. Users beyond
   // the 50 with most GPU time are left out.
   shares: { user: number[]; held: number[][]; entitled: number[][] };
+  // What gangs that communicate lost to it; left out where nothing was lost.
+  network?: {
+    gpus_lost: number[]; // over the bins of `load`: as many GPUs as would do what was lost
+    job_lost_gpu_s: number[]; // of each row of `jobs`
+    rack_lost_gpu_s: number[]; // of each rack; a gang's is divided by its GPUs
+  };
   // Who held which GPUs when: a job's gang has one row per node and run of neighbouring GPUs.
   // Where a run has more than about 300,000, pieces of one job on one place that are less than
   // `resolution_s` apart are joined, the least that is enough; 0: nothing was joined. By job, then
