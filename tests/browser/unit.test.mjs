@@ -30,10 +30,7 @@ const plain = (text) => text.replaceAll("\u00a0", " ");
 describe("notes", () => {
   test("say how much of its timer a job has waited", () => {
     const text = (...note) => plain(page.noteText(...note));
-    assert.equal(
-      text("rack_timer", 258, 42),
-      "insists on one rack: has waited 42 s of 5 min",
-    );
+    assert.equal(text("rack_timer", 258, 42), "insists on one rack: has waited 42 s of 5 min");
     assert.equal(text("node_timer", 0, 300), "no longer insists on one node");
     assert.equal(text("saving", 3251, 0), "its new place saves 3,251 GPU-seconds, all counted");
   });
@@ -178,7 +175,7 @@ describe("the picture of the timeline", () => {
     const views = [
       [{ t0: 0, t1: end, p0: 0, p1: 72 }, 400, "GPU"],
       [{ t0: 0, t1: end, p0: 0, p1: 72 }, 40, "node"],
-      [{ t0: 0, t1: end, p0: 0, p1: 72 }, 10, "group of up to 2 nodes"],
+      [{ t0: 0, t1: end, p0: 0, p1: 72 }, 12, "group of up to 2 nodes"],
       [{ t0: 0, t1: end, p0: 0, p1: 72 }, 2, "rack"],
       [{ t0: end / 3, t1: end / 3 + 500, p0: 20.3, p1: 31.8 }, 400, "GPU"],
       [{ t0: end / 5, t1: end / 2, p0: 20.3, p1: 51.8 }, 12, "node"],
@@ -192,6 +189,19 @@ describe("the picture of the timeline", () => {
         `${unit}: ${inPicture}, not ${expected}`,
       );
     }
+  });
+
+  test("has rows of one GPU type each, unless they are racks", () => {
+    const cluster = {
+      gpu_types: ["A", "B"],
+      racks: 1,
+      name: "",
+      nodes: { name: ["a", "b", "c"], rack: [0, 0, 0], type: [1, 0, 1], gpus: [2, 1, 3] },
+    };
+    const layout = page.layoutOf(cluster);
+    assert.deepEqual(layout.order, [1, 0, 2]);
+    assert.deepEqual(page.unitEdges(cluster, layout, 8), [0, 1, 6]);
+    assert.deepEqual(page.unitEdges(cluster, layout, Infinity), [0, 6]);
   });
 
   test("follows racks where they are not in input order", () => {

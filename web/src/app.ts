@@ -1,12 +1,13 @@
 // What every view gets.
 import { layoutOf, type Layout } from "./cluster";
-import { lineColour, lineDash } from "./palette";
 import type { ReportData, Run } from "./schema";
 import type { Store } from "./state";
+import { typesOfJobs } from "./types";
 
 export class App {
   readonly layout: Layout;
   readonly rowOfId = new Map<string, number>();
+  private readonly types = new Map<Run, Uint32Array>();
 
   constructor(
     readonly data: ReportData,
@@ -16,6 +17,14 @@ export class App {
     data.jobs.id.forEach((id, row) => {
       if (!this.rowOfId.has(id)) this.rowOfId.set(id, row);
     });
+  }
+
+  // Of the focused run.
+  get typesOfJobs(): Uint32Array {
+    const { run } = this;
+    let types = this.types.get(run);
+    if (!types) this.types.set(run, (types = typesOfJobs(this.data, run)));
+    return types;
   }
 
   get run(): Run {
@@ -38,22 +47,4 @@ export class App {
   openJob(row: number): void {
     location.hash = `#job/${encodeURIComponent(this.data.jobs.id[row])}`;
   }
-}
-
-// A run's line as the charts draw it, as a small picture for legends.
-export function swatch(run: number, bold = false): HTMLCanvasElement {
-  const canvas = document.createElement("canvas");
-  canvas.width = 48;
-  canvas.height = 16;
-  canvas.className = "swatch";
-  canvas.setAttribute("aria-hidden", "true");
-  const pen = canvas.getContext("2d")!;
-  pen.strokeStyle = lineColour(run);
-  pen.lineWidth = bold ? 6 : 4;
-  pen.setLineDash(lineDash(run).map((d) => 2 * d));
-  pen.beginPath();
-  pen.moveTo(0, 8);
-  pen.lineTo(48, 8);
-  pen.stroke();
-  return canvas;
 }

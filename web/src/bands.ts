@@ -15,14 +15,18 @@ export interface Bands {
   weight: Float32Array;
 }
 
-// Places at which a unit of `size` nodes begins, and the end; units do not cross racks.
+// Places at which a unit of `size` nodes begins, and the end. Units do not cross racks, nor, unless
+// they are whole racks (`size` Infinity), GPU types.
 export function unitEdges(cluster: Cluster, layout: Layout, size: number): number[] {
   const edges: number[] = [];
   let place = 0;
   let inUnit = 0;
+  const finite = size !== Infinity;
   layout.order.forEach((node, k) => {
-    const newRack = k > 0 && cluster.nodes.rack[node] !== cluster.nodes.rack[layout.order[k - 1]];
-    if (k === 0 || newRack || inUnit === size) {
+    const before = layout.order[k - 1];
+    const { rack, type } = cluster.nodes;
+    const other = k > 0 && (rack[node] !== rack[before] || (finite && type[node] !== type[before]));
+    if (k === 0 || other || inUnit === size) {
       edges.push(place);
       inUnit = 0;
     }

@@ -3,8 +3,10 @@
 import uPlot from "uplot";
 import { onWidth } from "./canvas";
 import { bdi, el } from "./dom";
+import { csv, saveMenu, savePng, saveText, type Cell } from "./download";
 import { duration, LOG_TICKS_S, moment, tick, timeTicks } from "./format";
 import { readTheme } from "./palette";
+import { chartSvg, rangeOf } from "./svg";
 
 export interface Line {
   label: string;
@@ -13,6 +15,8 @@ export interface Line {
   bold: boolean;
   dots?: boolean; // marks at the values and lines across gaps
   values: (number | null)[];
+  drawn?: (number | null)[]; // where the line is, if not at its values: on those below it in a stack
+  fill?: string; // of the area down to 0
 }
 
 export interface ChartSpec {
@@ -20,6 +24,7 @@ export interface ChartSpec {
   lines: Line[];
   logX?: boolean;
   stepped?: boolean;
+  legend?: boolean; // where nothing else on the page says which line is which
   yMax?: number; // else as the values need it
   format: (value: number | null) => string;
   summary: string;
@@ -32,6 +37,7 @@ const FONT = "11px system-ui, sans-serif";
 export class Chart {
   readonly element: HTMLElement;
   private readonly sentence = el("p", { class: "finding" });
+  private readonly legend = el("ul", { class: "legend" });
   private readonly host: HTMLElement;
   private spec: ChartSpec | null = null;
   private plot: uPlot | null = null;
@@ -52,7 +58,13 @@ export class Chart {
     this.element = el(
       "figure",
       {},
-      el("figcaption", {}, el("h3", {}, title), this.sentence),
+      el(
+        "figcaption",
+        {},
+        el("div", { class: "caption" }, el("h3", {}, title), this.saveMenu(title)),
+        this.sentence,
+        this.legend,
+      ),
       this.host,
     );
     onWidth(this.host, (width) => {
@@ -65,7 +77,21 @@ export class Chart {
   show(spec: ChartSpec): void {
     this.spec = spec;
     this.sentence.textContent = spec.summary;
+    const lines = spec.legend ? spec.lines : [];
+    this.legend.replaceChildren(
+      ...lines.map((line) => el("li", {}, lineSwatch(line), bdi(line.label))),
+    );
+    this.legend.hidden = lines.length === 0;
     this.draw();
+  }
+
+  private saveMenu(title: string): HTMLElement {
+    const svg = () => chartSvg(title, this.spec!, readTheme());
+    return saveMenu(title, {
+      SVG: () => this.spec && saveText(`${title}.svg`, "image/svg+xml", svg()),
+      PNG: () => this.spec && void savePng(`${title}.png`, svg()),
+      CSV: () => this.spec && saveText(`${title}.csv`, "text/csv", csv(rowsOf(this.spec))),
+    });
   }
 
   private draw(): void {
@@ -73,7 +99,11 @@ export class Chart {
     this.plot?.destroy();
     const { spec } = this;
     const options = optionsOf(spec, this.width, this.group);
-    this.plot = new uPlot(options, [spec.x, ...spec.lines.map((line) => line.values)], this.host);
+    this.plot = new uPlot(
+      options,
+      [spec.x, ...spec.lines.map((line) => line.drawn ?? line.values)],
+      this.host,
+    );
   }
 
   private press(event: KeyboardEvent): void {
@@ -84,6 +114,31 @@ export class Chart {
     const index = Math.min(this.spec.x.length - 1, Math.max(0, now + step));
     this.plot.setCursor({ left: this.plot.valToPos(this.spec.x[index], "x"), top: 10 });
   }
+}
+
+// A line as the chart draws it, as a small picture for a legend.
+export function lineSwatch({
+  colour,
+  dash,
+  bold,
+  fill,
+}: Pick<Line, "colour" | "dash" | "bold" | "fill">): HTMLElement {
+  const canvas = el("canvas", { width: 48, height: 16, class: "swatch", "aria-hidden": "true" });
+  const pen = canvas.getContext("2d")!;
+  pen.strokeStyle = colour;
+  pen.lineWidth = fill ? 16 : bold ? 6 : 4;
+  pen.setLineDash(dash.map((d) => 2 * d));
+  pen.beginPath();
+  pen.moveTo(0, 8);
+  pen.lineTo(48, 8);
+  pen.stroke();
+  return canvas;
+}
+
+// The values of a chart as a table, one row for each point.
+function rowsOf(spec: ChartSpec): Cell[][] {
+  const head = [spec.logX ? "up to, s" : "from, s", ...spec.lines.map((line) => line.label)];
+  return [head, ...spec.x.map((x, i) => [x, ...spec.lines.map((line) => line.values[i] ?? null)])];
 }
 
 function optionsOf(spec: ChartSpec, width: number, group: string): uPlot.Options {
@@ -109,7 +164,7 @@ function optionsOf(spec: ChartSpec, width: number, group: string): uPlot.Options
     },
     scales: {
       x: { time: false, distr: spec.logX ? 3 : 1 },
-      y: { range: (_, __, max) => [0, spec.yMax ?? Math.max(1e-9, max * 1.05)] },
+      y: { range: () => rangeOf(spec) },
     },
     axes: [
       {
@@ -128,6 +183,7 @@ function optionsOf(spec: ChartSpec, width: number, group: string): uPlot.Options
         label: line.label,
         stroke: line.colour,
         dash: line.dash,
+        ...(line.fill ? { fill: line.fill } : {}),
         width: line.bold ? 2.5 : 1.25,
         points: { show: line.dots ?? false, size: 4 },
         spanGaps: line.dots ?? false,

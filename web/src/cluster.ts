@@ -1,5 +1,5 @@
-// Where each GPU stands. Map and timeline show nodes by rack, which is not always their input
-// order; a "place" is a GPU's rank in that order. GPUs of one node stay neighbours.
+// Where each GPU stands. Map and timeline show nodes by rack and in it by GPU type, which is not
+// always their input order; a "place" is a GPU's rank in that order. GPUs of one node stay neighbours.
 import type { Cluster } from "./schema";
 
 export interface Layout {
@@ -20,7 +20,7 @@ export function layoutOf({ nodes }: Cluster): Layout {
     gpus += nodes.gpus[node];
   }
   const order = Array.from({ length: n }, (_, i) => i);
-  order.sort((a, b) => nodes.rack[a] - nodes.rack[b] || a - b);
+  order.sort((a, b) => nodes.rack[a] - nodes.rack[b] || nodes.type[a] - nodes.type[b] || a - b);
   const nodeOfGpu = new Int32Array(gpus);
   const placeOfGpu = new Int32Array(gpus);
   const gpuAtPlace = new Int32Array(gpus);

@@ -3,14 +3,17 @@
 import type { App } from "./app";
 import { bandsOf, unitEdges, type Bands } from "./bands";
 import { sizeCanvas } from "./canvas";
+import type { Layout } from "./cluster";
 import { tick, timeTicks } from "./format";
 import { holdAt, holdsOf, type Holds } from "./holds";
-import { readTheme, rgb, type Classes, type Theme } from "./palette";
+import { readTheme, rgb, typeShade, type Classes, type Theme } from "./palette";
 import { rasterize, toPixels, type View } from "./raster";
 
 const HEIGHT = 440;
 const BOTTOM = 24;
 const LABEL_PX = 12; // least distance of row labels
+const STRIP = 8; // width of the strip of GPU types
+const TYPE_NAME = 44; // room for a type's name
 
 export class Gantt {
   readonly canvas = document.createElement("canvas");
@@ -60,7 +63,7 @@ export class Gantt {
     return { t0: 0, t1: this.end, p0: 0, p1: this.app.layout.gpus };
   }
 
-  private isWhole(): boolean {
+  isWhole(): boolean {
     const { t0, t1, p0, p1 } = this.whole();
     const v = this.view;
     return v.t0 <= t0 && v.t1 >= t1 && v.p0 <= p0 && v.p1 >= p1;
@@ -72,6 +75,7 @@ export class Gantt {
     const gpus = this.app.layout.gpus;
     const [p0, p1] = clamp(view.p0, view.p1, Math.min(gpus, 2), gpus);
     this.view = { t0, t1, p0, p1 };
+    this.app.store.set({ view: this.isWhole() ? null : this.view });
     this.redraw();
   }
 
@@ -82,8 +86,16 @@ export class Gantt {
     this.frame = requestAnimationFrame(() => this.draw());
   }
 
+  // Where the bars begin: right of the names of rows and of the strip of GPU types.
   get left(): number {
-    return this.width < 600 ? 66 : 120;
+    const strip = this.hasTypes ? STRIP : 0;
+    return (this.width < 600 ? 66 : 120) + strip + (this.namesTypes ? TYPE_NAME : 0);
+  }
+  private get hasTypes(): boolean {
+    return this.app.data.cluster.gpu_types.length > 1;
+  }
+  private get namesTypes(): boolean {
+    return this.hasTypes && this.width >= 600;
   }
   private get plotWidth(): number {
     return Math.max(10, this.width - this.left - 2);
@@ -139,6 +151,7 @@ export class Gantt {
     pen.restore();
     this.drawTimeAxis(pen);
     this.drawRowAxis(pen);
+    if (this.hasTypes) this.drawTypes(pen);
   }
 
   private drawCells(pen: CanvasRenderingContext2D): void {
@@ -266,15 +279,46 @@ export class Gantt {
     pen.textBaseline = "middle";
     pen.textAlign = "right";
     let last = -LABEL_PX;
+    const right = this.width < 600 ? 60 : 114;
     for (let k = 0; k + 1 < edges.length; k++) {
       if (edges[k + 1] <= this.view.p0 || this.view.p1 <= edges[k]) continue;
       const top = Math.max(0, this.y(edges[k]));
       const y = Math.max(6, (top + Math.min(this.plotHeight, this.y(edges[k + 1]))) / 2);
       if (y - last < LABEL_PX) continue;
-      pen.fillText(fit(pen, label(edges[k]), this.left - 10), this.left - 6, y);
+      pen.fillText(fit(pen, label(edges[k]), right - 4), right, y);
       last = y;
     }
     pen.textAlign = "left";
+  }
+
+  // Each stretch of GPUs of one type, as a strip with its name where there is room for it.
+  private drawTypes(pen: CanvasRenderingContext2D): void {
+    const { cluster } = this.app.data;
+    const { layout, view } = this;
+    pen.font = "11px system-ui, sans-serif";
+    pen.textBaseline = "middle";
+    const typeAt = (place: number) =>
+      cluster.nodes.type[layout.nodeOfGpu[layout.gpuAtPlace[place]]];
+    const last = Math.min(layout.gpus, Math.ceil(view.p1));
+    for (let from = Math.floor(view.p0); from < last;) {
+      const type = typeAt(from);
+      let to = from + 1;
+      while (to < last && typeAt(to) === type) to++;
+      const top = Math.max(0, this.y(from));
+      const bottom = Math.min(this.plotHeight, this.y(to));
+      pen.fillStyle = typeShade(type);
+      pen.fillRect(this.left - STRIP, top, STRIP - 2, Math.max(1, bottom - top - 1));
+      if (this.namesTypes && bottom - top >= LABEL_PX) {
+        pen.fillStyle = this.theme.ink;
+        const name = fit(pen, cluster.gpu_types[type], TYPE_NAME - 4);
+        pen.fillText(name, this.left - STRIP - TYPE_NAME, (top + bottom) / 2);
+      }
+      from = to;
+    }
+  }
+
+  private get layout(): Layout {
+    return this.app.layout;
   }
 
   // The cursor, and all bars of the job under it or under the pointer.

@@ -8,10 +8,12 @@ import { count, duration, moment, number, plural } from "./format";
 import { holdsOf, staysOf, type Stay } from "./holds";
 import { STATUS } from "./jobs";
 import { drawLife } from "./life";
+import { secondsLost } from "./network";
 import { noteText } from "./notes";
 import { TIERS } from "./palette";
 import { tierEntry } from "./placements";
 import { NOTE_KINDS, type Run } from "./schema";
+import { typesName } from "./types";
 
 const FEW_STAYS = 100;
 const MOST_NOTES = 500;
@@ -83,6 +85,14 @@ function lives(app: App, job: number): HTMLElement {
       { title: "JCT", cell: (run) => since(run.outcome.finish_s[job]) },
       { title: "Preempted", cell: (run) => count(run.outcome.preemptions[job]) },
       { title: "Migrated", cell: (run) => count(run.outcome.migrations[job]) },
+      ...(data.runs.some((run) => run.network)
+        ? [
+            {
+              title: "Lost to the network",
+              cell: (run: Run) => duration(secondsLost(data, run, job)),
+            },
+          ]
+        : []),
     ],
     data.runs,
   );
@@ -141,6 +151,13 @@ function stayList(app: App, job: number): HTMLElement {
     stay.rows
       .map((row) => placeText(cluster, app.layout, holds.gpu[row], holds.gpus[row]))
       .join(", ");
+  const types = (stay: Stay) => {
+    const mask = stay.rows.reduce(
+      (m, row) => m | (1 << cluster.nodes.type[app.layout.nodeOfGpu[holds.gpu[row]]]),
+      0,
+    );
+    return typesName(cluster, mask);
+  };
   const kind = (stay: Stay) => (stay === all[0] ? "started" : stay.moved ? "moved" : "resumed");
   const list = (stays: Stay[]) =>
     scroller(
@@ -153,6 +170,7 @@ function stayList(app: App, job: number): HTMLElement {
           { title: "For", cell: (stay) => duration(stay.end - stay.begin) },
           { title: "How", text: true, cell: kind },
           { title: "GPUs", cell: (stay) => count(stay.gpus) },
+          { title: "Type", text: true, cell: (stay) => bdi(types(stay)) },
           { title: "Tier", text: true, cell: (stay) => TIERS[stay.tier] },
           { title: "Where", text: true, cell: (stay) => bdi(where(stay)) },
         ],
@@ -233,13 +251,7 @@ function noteList(app: App, job: number): HTMLElement {
   const items = rows
     .slice(0, MOST_NOTES)
     .map((i) =>
-      el(
-        "li",
-        {},
-        el("b", {}, moment(notes.t_s[i])),
-        " ",
-        ...noteWords(app, i, idleFrom),
-      ),
+      el("li", {}, el("b", {}, moment(notes.t_s[i])), " ", ...noteWords(app, i, idleFrom)),
     );
   const section = el("section", {}, el("h2", {}, "What the policy noted"));
   if (rows.length === 0) section.append(el("p", {}, "Nothing about this job."));

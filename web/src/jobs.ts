@@ -1,35 +1,28 @@
 // The table of jobs: filtered, sorted, and as long as it needs to be.
 import type { App } from "./app";
-import { bdi, choice, el, section } from "./dom";
+import { bdi, button, choice, el, section } from "./dom";
+import { csv, saveText } from "./download";
 import { count, duration, moment } from "./format";
 import { sizeClass, sizeLabel } from "./palette";
+import type { JobFilter } from "./state";
+import { secondsLost } from "./network";
+import { typesName } from "./types";
 import { VirtualRows } from "./virtual_rows";
 
 export const STATUS = ["finished", "failed", "rejected", "pending"];
 const SIZES = 6;
 
-interface Filter {
-  text: string;
-  status: number; // -1: any
-  size: number; // -1: any
-}
-
-interface Sort {
-  column: number; // -1: input order
-  down: boolean;
-}
-
 interface JobColumn {
   title: string;
+  look?: string; // classes: "text", "wide", "narrow"
+  csv?: string; // with its unit, where it has one
   value: (job: number) => number | string | null;
   cell: (job: number) => Node | string;
 }
 
 export function jobsSection(app: App): HTMLElement {
-  const filter: Filter = { text: "", status: -1, size: -1 };
-  const sort: Sort = { column: -1, down: false };
   const columns = columnsOf(app);
-  const heads = columns.map((column, i) => headCell(column.title, () => sortBy(i)));
+  const heads = columns.map((column) => headCell(column, () => sortBy(app, column.title)));
   const found = el("p", { class: "figure", role: "status" });
   const rows = new VirtualRows(
     "Jobs",
@@ -38,61 +31,76 @@ export function jobsSection(app: App): HTMLElement {
     (job) => app.openJob(job),
   );
   const matches = textMatcher(app);
-  const refresh = () => {
-    const jobs = filtered(app, filter, matches);
-    if (sort.column >= 0) sortJobs(jobs, columns[sort.column], sort.down);
+  let shown = new Int32Array(0);
+  app.store.watch(["focus", "jobs"], () => {
+    const { sort, down } = app.store.get("jobs");
+    shown = filtered(app, matches);
+    const by = columns.findIndex((column) => column.title === sort);
+    if (by >= 0) sortJobs(shown, columns[by], down);
     heads.forEach((head, i) => {
-      const way = sort.down ? "descending" : "ascending";
-      head.setAttribute("aria-sort", i === sort.column ? way : "none");
+      const way = down ? "descending" : "ascending";
+      head.setAttribute("aria-sort", i === by ? way : "none");
     });
-    found.textContent = `${count(jobs.length)} of ${count(app.data.jobs.id.length)} jobs`;
-    rows.show(jobs);
-  };
-  const sortBy = (column: number) => {
-    sort.down = sort.column === column && !sort.down;
-    sort.column = column;
-    refresh();
-  };
-  app.store.watch(["focus"], refresh);
-  return section("jobs", "Jobs", filterBar(filter, refresh, found), rows.box);
+    found.textContent = `${count(shown.length)} of ${count(app.data.jobs.id.length)} jobs`;
+    rows.show(shown);
+  });
+  const save = button("Save as CSV", () => {
+    const cells = [...shown].map((job) => columns.map((column) => column.value(job)));
+    saveText(
+      `jobs ${app.run.label}.csv`,
+      "text/csv",
+      csv([columns.map((c) => c.csv ?? c.title), ...cells]),
+    );
+  });
+  return section("jobs", "Jobs", filterBar(app, found, save), rows.box);
 }
 
-function headCell(title: string, onclick: () => void): HTMLElement {
+function filterBy(app: App, change: Partial<JobFilter>): void {
+  app.store.set({ jobs: { ...app.store.get("jobs"), ...change } });
+}
+
+function sortBy(app: App, sort: string): void {
+  const now = app.store.get("jobs");
+  filterBy(app, { sort, down: now.sort === sort && !now.down });
+}
+
+function headCell({ title, look }: JobColumn, onclick: () => void): HTMLElement {
   return el(
     "th",
-    { scope: "col", "aria-sort": "none" },
+    { scope: "col", class: look ?? "", "aria-sort": "none" },
     el("button", { type: "button", onclick }, title),
   );
 }
 
-function filterBar(filter: Filter, refresh: () => void, found: HTMLElement): HTMLElement {
+function filterBar(app: App, found: HTMLElement, save: HTMLElement): HTMLElement {
   const search = el("input", {
     type: "search",
     id: "job-filter",
     placeholder: "job, user or model",
     autocomplete: "off",
     spellcheck: "false",
-    oninput: () => {
-      filter.text = search.value;
-      refresh();
-    },
+    oninput: () => filterBy(app, { text: search.value }),
   });
-  const status = choice("Status", ["any", ...STATUS], 0, (i) => {
-    filter.status = i - 1;
-    refresh();
+  const pick = (label: string, key: "status" | "size" | "type", options: string[]) => {
+    const made = choice(label, ["any", ...options], 0, (i) => filterBy(app, { [key]: i - 1 }));
+    app.store.watch(["jobs"], () => (made.select.selectedIndex = app.store.get("jobs")[key] + 1));
+    return made.element;
+  };
+  app.store.watch(["jobs"], () => {
+    const { text } = app.store.get("jobs");
+    if (search.value !== text) search.value = text;
   });
   const sizes = Array.from({ length: SIZES }, (_, i) => sizeLabel(i));
-  const size = choice("Size", ["any", ...sizes], 0, (i) => {
-    filter.size = i - 1;
-    refresh();
-  });
+  const types = app.data.cluster.gpu_types;
   return el(
     "div",
     { class: "bar", role: "search" },
     el("label", { class: "field" }, el("span", {}, "Find"), search),
-    status.element,
-    size.element,
+    pick("Status", "status", STATUS),
+    pick("Size", "size", sizes),
+    types.length > 1 ? pick("Ran on", "type", types) : null,
     found,
+    save,
   );
 }
 
@@ -102,6 +110,7 @@ function columnsOf(app: App): JobColumn[] {
   const since = (job: number, t: number | null) => (t === null ? null : t - jobs.submit_s[job]);
   const time = (title: string, value: (job: number) => number | null): JobColumn => ({
     title,
+    csv: `${title}, s`,
     value,
     cell: (job) => duration(value(job)),
   });
@@ -110,26 +119,35 @@ function columnsOf(app: App): JobColumn[] {
     value,
     cell: (job) => count(value(job)),
   });
-  const label = (title: string, value: (job: number) => string): JobColumn => ({
+  const label = (title: string, value: (job: number) => string, look = "text"): JobColumn => ({
     title,
+    look,
     value,
     cell: (job) => bdi(value(job)),
   });
   return [
-    label("Job", (job) => jobs.id[job]),
+    label("Job", (job) => jobs.id[job], "text wide"),
     label("User", (job) => app.user(jobs.user[job])),
     label("Model", (job) => app.model(jobs.model[job])),
-    plain("GPUs", (job) => jobs.gpus[job]),
+    { ...plain("GPUs", (job) => jobs.gpus[job]), look: "narrow" },
     {
       title: "Submitted",
+      look: "wide",
+      csv: "Submitted, s",
       value: (job) => jobs.submit_s[job],
       cell: (job) => moment(jobs.submit_s[job]),
     },
     time("Started after", (job) => since(job, outcome().start_s[job])),
     time("Queueing", (job) => outcome().queue_s[job]),
     time("JCT", (job) => since(job, outcome().finish_s[job])),
+    ...(app.data.runs.some((run) => run.network)
+      ? [time("Lost to the network", (job) => secondsLost(app.data, app.run, job))]
+      : []),
     plain("Preempted", (job) => outcome().preemptions[job]),
     plain("Migrated", (job) => outcome().migrations[job]),
+    ...(app.data.cluster.gpu_types.length > 1
+      ? [label("Ran on", (job) => typesName(app.data.cluster, app.typesOfJobs[job]), "text wide")]
+      : []),
     label("Status", (job) => STATUS[outcome().status[job]]),
   ];
 }
@@ -150,14 +168,17 @@ function textMatcher(app: App): (text: string) => ((job: number) => boolean) | n
   };
 }
 
-function filtered(app: App, filter: Filter, matches: ReturnType<typeof textMatcher>): Int32Array {
+function filtered(app: App, matches: ReturnType<typeof textMatcher>): Int32Array<ArrayBuffer> {
   const { jobs } = app.data;
   const { status } = app.run.outcome;
+  const filter = app.store.get("jobs");
+  const types = filter.type >= 0 ? app.typesOfJobs : null;
   const match = matches(filter.text);
   const kept: number[] = [];
   for (let job = 0; job < jobs.id.length; job++) {
     if (filter.status >= 0 && status[job] !== filter.status) continue;
     if (filter.size >= 0 && sizeClass(jobs.gpus[job]) !== filter.size) continue;
+    if (types && !(types[job] & (1 << filter.type))) continue;
     if (match === null || match(job)) kept.push(job);
   }
   return Int32Array.from(kept);

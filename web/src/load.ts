@@ -3,9 +3,11 @@ import type { App } from "./app";
 import { Chart } from "./charts";
 import { el, section } from "./dom";
 import { duration, number, percent } from "./format";
+import { lineColour, lineDash } from "./palette";
 import { runChips, runLines } from "./runs";
 import type { Run } from "./schema";
 import { resample } from "./series";
+import { gpusOfTypes, heldByType } from "./types";
 
 const MOST_BINS = 1500;
 
@@ -28,10 +30,42 @@ export function loadSection(app: App): HTMLElement {
         (r) => r.load.gpus_fragmented,
         number,
       ),
+      ...typeChart(app),
       loadChart(app, "Jobs running", (r) => r.load.jobs_running, number),
       loadChart(app, "Jobs waiting", (r) => r.load.jobs_waiting, number),
     ),
   );
+}
+
+// The focused run, one line for each GPU type; nothing where there is one type.
+function typeChart(app: App): HTMLElement[] {
+  const types = app.data.cluster.gpu_types;
+  if (types.length < 2) return [];
+  const gpus = gpusOfTypes(app.data.cluster);
+  const chart = new Chart("GPUs held, % of each GPU type", "load");
+  app.store.watch(["focus", "theme"], () => {
+    const { load, label } = app.run;
+    const held = heldByType(app.data, app.run).map((row, t) =>
+      row.map((v) => Math.min(1, v / (gpus[t] || 1))),
+    );
+    const mean = (row: number[]) => row.reduce((a, b) => a + b, 0) / (row.length || 1);
+    chart.show({
+      x: load.gpus_held.map((_, i) => i * load.bin_s),
+      lines: held.map((values, t) => ({
+        label: types[t],
+        colour: lineColour(t),
+        dash: lineDash(t),
+        bold: false,
+        values,
+      })),
+      yMax: 1,
+      stepped: true,
+      legend: true,
+      format: (v) => percent(v, 0),
+      summary: `${label}: ${types.map((type, t) => `${percent(mean(held[t]), 0)} of ${type}`).join(", ")} on average.`,
+    });
+  });
+  return [chart.element];
 }
 
 function loadChart(

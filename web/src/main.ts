@@ -1,29 +1,38 @@
 // Starts the page: reads the data, builds the report, and shows a job's page where the address asks
 // for one.
+import { addressOf, parseAddress, readChoices } from "./address";
 import { App } from "./app";
 import { decode } from "./data";
 import { distributionsSection } from "./distributions";
 import { el } from "./dom";
+import { glanceSection } from "./glance";
 import { controlBar, footer, header } from "./header";
 import { jobPage } from "./job_page";
 import { jobsSection } from "./jobs";
+import { jobByJobSection } from "./job_by_job";
 import { loadSection } from "./load";
+import { networkSection } from "./network";
 import { placementsSection } from "./placements";
 import type { ReportData } from "./schema";
-import { Store, type State } from "./state";
+import { ALL_JOBS, Store, type State } from "./state";
 import { summarySection } from "./summary";
 import { timelineSection } from "./timeline";
 import { tradesSection } from "./trades";
 import { usersSection } from "./users";
 
-const SECTIONS: [string, string, (app: App) => HTMLElement][] = [
+const WRITE_MS = 250; // browsers take few changes of the address in a second
+
+const SECTIONS: [string, string, (app: App) => HTMLElement, ((data: ReportData) => boolean)?][] = [
+  ["glance", "At a glance", glanceSection],
   ["summary", "Summary", summarySection],
   ["distributions", "Times", distributionsSection],
+  ["job-by-job", "Job by job", jobByJobSection, (data) => data.runs.length > 1],
   ["load", "Load", loadSection],
   ["users", "Users", usersSection],
   ["trades", "Trades", tradesSection],
   ["timeline", "Timeline", timelineSection],
   ["placements", "Placements", placementsSection],
+  ["network", "Network", networkSection, (data) => data.runs.some((run) => run.network)],
   ["jobs", "Jobs", jobsSection],
 ];
 
@@ -37,6 +46,8 @@ function firstState(data: ReportData): State {
     user: data.runs[0].shares.user[0] ?? 0,
     time_s: (Math.max(0, peak) + 0.5) * load.bin_s,
     gpu: 0,
+    view: null,
+    jobs: ALL_JOBS,
     colourBy: "user",
     theme: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light",
   };
@@ -56,17 +67,40 @@ function followTheme(store: Store): void {
   addEventListener("afterprint", () => store.set({ theme: screen }));
 }
 
-// Shows the page of the job that the address names, else the report, where the reader left it.
-function route(app: App, report: HTMLElement): void {
-  const [, id] = /^#job\/(.*)$/s.exec(location.hash) ?? [];
+// Keeps what the reader has chosen in the address. The entries of the history that are written here
+// are known by their state: going back to one shows its place, and changes no choice.
+function keepAddress(app: App, first: State): () => void {
+  let late = 0;
+  const write = () => {
+    clearTimeout(late);
+    const { place } = parseAddress(location.hash);
+    history.replaceState({ own: true }, "", addressOf(app.data, place, app.store.all, first));
+  };
+  app.store.watch(Object.keys(first) as (keyof State)[], () => {
+    clearTimeout(late);
+    late = setTimeout(write, WRITE_MS);
+  });
+  return write;
+}
+
+// Takes the choices that a link gives, then shows the page of the job that the address names, else
+// the report: its section that is named, or where the reader left it.
+function route(app: App, report: HTMLElement, write: () => void): void {
+  const own = history.state?.own === true;
+  const { place, choices } = parseAddress(location.hash);
+  if (!own) app.store.set(readChoices(app.data, choices, app.store.all));
+  write();
+  const [, id] = /^job\/(.*)$/s.exec(place) ?? [];
   const open = document.querySelector("main.job");
   if (id === undefined) {
-    if (!open) return;
-    open.remove();
-    report.hidden = false;
-    document.title = `${app.data.title} – Fairlead report`;
-    scrollTo(0, Number(report.dataset.scroll ?? 0));
-    document.getElementById(location.hash.slice(1))?.scrollIntoView();
+    const section = document.getElementById(place);
+    if (open) {
+      open.remove();
+      report.hidden = false;
+      document.title = `${app.data.title} – Fairlead report`;
+      scrollTo(0, Number(report.dataset.scroll ?? 0));
+    }
+    if (!own) section?.scrollIntoView();
     return;
   }
   if (!open) report.dataset.scroll = String(scrollY);
@@ -91,20 +125,24 @@ async function start(): Promise<void> {
   const holder = document.getElementById("fairlead-data")!;
   const data = await decode(holder.textContent ?? "");
   holder.remove(); // its text is no longer needed, and long
-  const store = new Store(firstState(data));
+  const first = firstState(data);
+  const given = readChoices(data, parseAddress(location.hash).choices, first);
+  const store = new Store({ ...first, ...given });
   followTheme(store);
   const app = new App(data, store);
-  const main = el("main", {}, ...SECTIONS.map(([, , make]) => make(app)));
+  const sections = SECTIONS.filter(([, , , has]) => has?.(data) ?? true);
+  const main = el("main", {}, ...sections.map(([, , make]) => make(app)));
   const bar = controlBar(
     app,
-    SECTIONS.map(([id, text]) => [id, text]),
+    sections.map(([id, text]) => [id, text]),
   );
   const report = el("div", { id: "report" }, header(app), bar, main, footer(app));
   document.title = `${data.title} – Fairlead report`;
   document.getElementById("loading")!.remove();
   document.body.append(report);
-  addEventListener("hashchange", () => route(app, report));
-  route(app, report);
+  const write = keepAddress(app, first);
+  addEventListener("hashchange", () => route(app, report, write));
+  route(app, report, write);
   // Sizes are told before the next frame is painted, and canvases drawn in the one after it.
   requestAnimationFrame(() =>
     requestAnimationFrame(() => {

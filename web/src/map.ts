@@ -3,10 +3,11 @@
 import type { App } from "./app";
 import { sizeCanvas } from "./canvas";
 import { holdsAt, holdsOf } from "./holds";
-import { readTheme, type Classes } from "./palette";
+import { readTheme, typeShade, type Classes } from "./palette";
 
 const MOST_HEIGHT = 440;
-const LABEL = 15; // height of a rack's name
+const LABEL = 18; // height of a rack's name
+const TYPE_LINE = 3; // of the line that tells a node's GPU type, with the gap below
 
 interface Plan {
   size: number; // of a square and its gap
@@ -29,7 +30,9 @@ function planFor(app: App, width: number): Plan {
 
 function planWith({ data, layout }: App, width: number, size: number): Plan {
   const { nodes } = data.cluster;
-  const gap = Math.max(2, Math.round(size / 3)); // between nodes
+  // Between nodes, with room for the line of their GPU type where there are several.
+  const types = data.cluster.gpu_types.length > 1;
+  const gap = Math.max(types ? TYPE_LINE + 2 : 2, Math.round(size / 3));
   const plan: Plan = {
     size,
     height: 0,
@@ -129,6 +132,23 @@ export class ClusterMap {
     return best;
   }
 
+  // A line over each node in the shade of its GPU type.
+  private drawTypes(pen: CanvasRenderingContext2D, plan: Plan): void {
+    const { nodes } = this.app.data.cluster;
+    const { firstGpu } = this.app.layout;
+    nodes.gpus.forEach((gpus, node) => {
+      if (gpus === 0) return;
+      pen.fillStyle = typeShade(nodes.type[node]);
+      const width = columnsOf(gpus) * plan.size - 1;
+      pen.fillRect(
+        plan.x[firstGpu[node]],
+        plan.y[firstGpu[node]] - TYPE_LINE,
+        width,
+        TYPE_LINE - 1,
+      );
+    });
+  }
+
   private draw(plan: Plan): void {
     this.frame = 0;
     const { store, layout, run } = this.app;
@@ -141,8 +161,14 @@ export class ClusterMap {
     pen.textBaseline = "top";
     pen.fillStyle = theme.muted;
     for (const { rack, x, y, width } of plan.racks) {
-      pen.fillText(this.app.data.runs[0].summary.racks?.[rack]?.name ?? `rack ${rack}`, x, y, width);
+      pen.fillText(
+        this.app.data.runs[0].summary.racks?.[rack]?.name ?? `rack ${rack}`,
+        x,
+        y,
+        width,
+      );
     }
+    if (this.app.data.cluster.gpu_types.length > 1) this.drawTypes(pen, plan);
     pen.strokeStyle = theme.rule;
     pen.lineWidth = 1;
     for (let gpu = 0; gpu < layout.gpus; gpu++) {

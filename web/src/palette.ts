@@ -50,6 +50,14 @@ export function tierColour(tier: number): string {
   return (isDark() ? dark : light)[tier];
 }
 
+// GPU types in the order of the cluster: shades that stay beside the colours of jobs. A name or a
+// legend always says the same.
+export function typeShade(type: number): string {
+  const light = ["#30363c", "#8b949c", "#c9cfd4", "#5d666e", "#a9b1b8"];
+  const dark = ["#f0f2f4", "#8d969e", "#4a535b", "#c3c9ce", "#697178"];
+  return (isDark() ? dark : light)[type % light.length];
+}
+
 // The classes by which map and timeline colour jobs: the six largest and the rest, or sizes.
 export interface Classes {
   of: Uint8Array; // class of each job

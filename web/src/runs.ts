@@ -1,8 +1,12 @@
 // Runs as legends, as a choice, and as the lines of a chart.
-import { swatch, type App } from "./app";
-import type { Line } from "./charts";
+import type { App } from "./app";
+import { lineSwatch, type Line } from "./charts";
 import { bdi, button, el } from "./dom";
 import { lineColour, lineDash } from "./palette";
+
+function swatch(run: number, bold = false): HTMLElement {
+  return lineSwatch({ colour: lineColour(run), dash: lineDash(run), bold });
+}
 
 // One button per run that shows or hides it, in the look of its lines.
 export function runChips(app: App): HTMLElement {

@@ -172,6 +172,9 @@ export interface Summary {
     work_gpu_hours: number;
     entitled_gpu_hours: number;
     throughput_share: number; // of the work done in contended time
+    contended_entitled_gpu_hours?: number;
+    contended_effective_gpu_hours?: number;
+    jct_avg_s?: number | null;
   }[];
   // Left out where no user has one.
   groups?: {

@@ -1,6 +1,26 @@
 // What the reader has chosen. Views watch the keys that they draw and are told after a change.
 
+import type { View } from "./raster";
+
 export type ColourBy = "user" | "model" | "size";
+
+// Which jobs the table shows, in which order.
+export interface JobFilter {
+  text: string;
+  status: number; // -1: any
+  size: number; // -1: any
+  type: number; // GPU type that it ran on; -1: any
+  sort: string; // title of a column; "": input order
+  down: boolean;
+}
+export const ALL_JOBS: JobFilter = {
+  text: "",
+  status: -1,
+  size: -1,
+  type: -1,
+  sort: "",
+  down: false,
+};
 
 export interface State {
   focus: number; // the run of the detail views
@@ -9,6 +29,8 @@ export interface State {
   user: number; // of the chart of one user
   time_s: number; // cursor of map and timeline
   gpu: number;
+  view: View | null; // of the timeline; null: all of it
+  jobs: JobFilter;
   colourBy: ColourBy;
   theme: "light" | "dark"; // told last, so that views read the new colours
 }
@@ -17,6 +39,10 @@ export class Store {
   private readonly watchers: { keys: (keyof State)[]; tell: () => void }[] = [];
 
   constructor(private state: State) {}
+
+  get all(): State {
+    return this.state;
+  }
 
   get<K extends keyof State>(key: K): State[K] {
     return this.state[key];

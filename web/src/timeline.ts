@@ -4,13 +4,16 @@ import type { App } from "./app";
 import { onWidth } from "./canvas";
 import { placeText } from "./cluster";
 import { bdi, button, choice, el, section } from "./dom";
+import { csv, saveCanvas, saveMenu, saveText, type Cell } from "./download";
 import { count, duration, moment, plural } from "./format";
 import { Gantt } from "./gantt";
 import { listen, reveal, zoomRows, zoomTime } from "./gantt_input";
 import { holdAt, holdsAt, holdsOf } from "./holds";
 import { ClusterMap } from "./map";
-import { classesOf, TIERS } from "./palette";
+import { classesOf, TIERS, typeShade } from "./palette";
+import type { View } from "./raster";
 import type { ColourBy } from "./state";
+import { gpusOfTypes, typeOfGpu } from "./types";
 
 const WAYS: ColourBy[] = ["user", "model", "size"];
 const SLIDER = 2000;
@@ -19,6 +22,7 @@ export function timelineSection(app: App): HTMLElement {
   const gantt = new Gantt(app);
   const map = new ClusterMap(app);
   const legend = el("ul", { class: "legend", "aria-label": "Colours" });
+  const types = typeLegend(app);
   const note = el("p", { class: "note" });
   const rows = el("p", { class: "note" });
   const box = ganttBox(app, gantt);
@@ -36,6 +40,10 @@ export function timelineSection(app: App): HTMLElement {
     note.textContent = joined
       ? `This run has many holds; pieces of one job on one place less than ${duration(joined)} apart are joined.`
       : "";
+  });
+  app.store.watch(["view"], () => {
+    const view = app.store.get("view");
+    if (view !== gantt.view && (view || !gantt.isWhole())) gantt.look(view ?? gantt.whole());
   });
   app.store.watch(["time_s", "gpu"], () => {
     reveal(gantt, app.store.get("time_s"), app.layout.placeOfGpu[app.store.get("gpu")]);
@@ -58,6 +66,7 @@ export function timelineSection(app: App): HTMLElement {
       timeSlider(app, gantt),
     ),
     legend,
+    types,
     cursorLine(app),
     box,
     rows,
@@ -83,6 +92,25 @@ function entry(label: string, colour: string): HTMLElement {
   const box = el("span", { class: "box", "aria-hidden": "true" });
   box.style.background = colour;
   return el("li", {}, box, bdi(label));
+}
+
+// The shades of GPU types beside rows and over nodes, where there are several.
+function typeLegend(app: App): HTMLElement {
+  const { cluster } = app.data;
+  const list = el("ul", {
+    class: "legend",
+    "aria-label": "GPU types",
+    hidden: cluster.gpu_types.length < 2,
+  });
+  const gpus = gpusOfTypes(cluster);
+  app.store.watch(["theme"], () =>
+    list.replaceChildren(
+      ...cluster.gpu_types.map((type, t) =>
+        entry(`${type}, ${plural(gpus[t], "GPU")}`, typeShade(t)),
+      ),
+    ),
+  );
+  return list;
 }
 
 function timeSlider(app: App, gantt: Gantt): HTMLElement {
@@ -112,7 +140,8 @@ function cursorLine(app: App): HTMLElement {
     const [t, gpu] = [store.get("time_s"), store.get("gpu")];
     const holds = holdsOf(app.run);
     const hold = holdAt(holds, gpu, t);
-    const where = `${placeText(data.cluster, layout, gpu, 1)} at ${moment(t)}: `;
+    const type = data.cluster.gpu_types[data.cluster.nodes.type[layout.nodeOfGpu[gpu]]];
+    const where = `${placeText(data.cluster, layout, gpu, 1)} (${type}) at ${moment(t)}: `;
     open.hidden = hold < 0;
     if (hold < 0) {
       text.replaceChildren(where, "free.");
@@ -164,6 +193,11 @@ function ganttBox(app: App, gantt: Gantt): HTMLElement {
     button("Rows +", () => zoomRows(gantt, 0.5, place())),
     button("Rows −", () => zoomRows(gantt, 2, place())),
     button("Whole run", () => gantt.look(gantt.whole())),
+    saveMenu("timeline", {
+      PNG: () => saveCanvas(`timeline ${app.run.label}.png`, gantt.canvas),
+      CSV: () =>
+        saveText(`timeline ${app.run.label}.csv`, "text/csv", csv(holdRows(app, gantt.view))),
+    }),
   );
   const keys = el(
     "p",
@@ -172,6 +206,33 @@ function ganttBox(app: App, gantt: Gantt): HTMLElement {
       "cursor, Shift and arrows the view, + and − zoom time, . and , zoom rows, 0 shows all, Enter opens the job.",
   );
   return el("div", {}, buttons, box, keys);
+}
+
+// The holds of the view: who held what from when to when.
+function holdRows(app: App, view: View): Cell[][] {
+  const { cluster, jobs } = app.data;
+  const holds = holdsOf(app.run);
+  const rows: Cell[][] = [
+    ["Job", "User", "Node", "GPU type", "First GPU", "GPUs", "From, s", "To, s", "Tier"],
+  ];
+  for (let i = 0; i < holds.count; i++) {
+    const place = app.layout.placeOfGpu[holds.gpu[i]];
+    if (holds.end[i] <= view.t0 || view.t1 <= holds.begin[i]) continue;
+    if (place >= view.p1 || place + holds.gpus[i] <= view.p0) continue;
+    const node = app.layout.nodeOfGpu[holds.gpu[i]];
+    rows.push([
+      jobs.id[holds.job[i]],
+      app.user(jobs.user[holds.job[i]]),
+      cluster.nodes.name[node],
+      cluster.gpu_types[cluster.nodes.type[node]],
+      holds.gpu[i] - app.layout.firstGpu[node],
+      holds.gpus[i],
+      holds.begin[i],
+      holds.end[i],
+      TIERS[holds.tier[i]],
+    ]);
+  }
+  return rows;
 }
 
 function showTip(app: App, gantt: Gantt, tip: HTMLElement, event: PointerEvent): void {
@@ -195,17 +256,27 @@ function showTip(app: App, gantt: Gantt, tip: HTMLElement, event: PointerEvent):
   tip.style.top = `${event.clientY - frame.top + 14}px`;
 }
 
+// ": 12 of 64 V100, 3 of 72 K80", of a cluster with several types.
+function typesText(app: App, held: Int32Array): string {
+  const { cluster } = app.data;
+  if (cluster.gpu_types.length < 2) return "";
+  const typeOf = typeOfGpu(cluster);
+  const busy = cluster.gpu_types.map(() => 0);
+  held.forEach((hold, gpu) => hold >= 0 && busy[typeOf[gpu]]++);
+  const gpus = gpusOfTypes(cluster);
+  return `: ${cluster.gpu_types.map((type, t) => `${count(busy[t])} of ${count(gpus[t])} ${type}`).join(", ")}`;
+}
+
 function mapBox(app: App, map: ClusterMap): HTMLElement {
   const summary = el("p", { class: "note" });
   app.store.watch(["time_s", "focus"], () => {
     const holds = holdsOf(app.run);
-    const held = holdsAt(holds, app.layout.gpus, app.store.get("time_s")).filter(
-      (hold) => hold >= 0,
-    );
+    const all = holdsAt(holds, app.layout.gpus, app.store.get("time_s"));
+    const held = all.filter((hold) => hold >= 0);
     const jobs = new Set(Array.from(held, (hold) => holds.job[hold]));
     summary.textContent =
       `At ${moment(app.store.get("time_s"))}, ${count(held.length)} of ${plural(app.layout.gpus, "GPU")} are held, ` +
-      `by ${plural(jobs.size, "job")}. Hollow squares are free.`;
+      `by ${plural(jobs.size, "job")}${typesText(app, all)}. Hollow squares are free.`;
   });
   const box = el(
     "div",

@@ -2,7 +2,8 @@
 import type { App } from "./app";
 import { Chart } from "./charts";
 import { bdi, el, scroller, section, table } from "./dom";
-import { count, number, percent, plural } from "./format";
+import { count, number, plural } from "./format";
+import { gains } from "./gains";
 import { lineColour } from "./palette";
 import { NOTE_KINDS, type Run } from "./schema";
 
@@ -25,8 +26,8 @@ export function tradesSection(app: App): HTMLElement {
   const chart = new Chart("Price: slow GPUs paid for a fast one");
   const text = el("p", { class: "finding" });
   const pairs = el("div");
-  const gains = el("div");
-  const detail = el("div", {}, chart.element, el("div", { class: "charts" }, pairs, gains));
+  const gained = el("div");
+  const detail = el("div", {}, chart.element, gained, pairs);
   app.store.watch(["focus", "theme"], () => {
     const found = pairsOf(app.run);
     detail.hidden = found.length === 0;
@@ -42,7 +43,8 @@ export function tradesSection(app: App): HTMLElement {
       scroller("Trades", pairTable(app, found)),
       el("p", { class: "note" }, left > 0 ? `${plural(left, "smaller pairing")} left out.` : ""),
     );
-    gains.replaceChildren(el("h3", {}, "Who gained"), scroller("Gains", gainTable(app, found)));
+    const traders = new Set(found.flatMap((p) => [app.user(p.seller), app.user(p.buyer)]));
+    gained.replaceChildren(...gains(app, traders));
   });
   return section("trades", "Trades", text, detail);
 }
@@ -100,6 +102,7 @@ function drawPrices(app: App, chart: Chart): void {
       dots: true,
       values: Array.from({ length: BINS + 1 }, (_, bin) => mean(t, bin)),
     })),
+    legend: true,
     format: number,
     summary: said.length ? `${said.join("; ")}.` : "No prices were noted.",
   });
@@ -118,54 +121,4 @@ function pairTable(app: App, pairs: Pair[]): HTMLElement {
     ],
     pairs.slice(0, MOST_PAIRS),
   );
-}
-
-// A user gains where its share of the work done in contended time exceeds its share of what was due.
-function gainTable(app: App, pairs: Pair[]): HTMLElement {
-  const rowOf = new Map(app.data.users.map((user, row) => [user, row]));
-  const { users } = app.run.summary;
-  const due = users.reduce((sum, user) => sum + user.entitled_gpu_hours, 0) || 1;
-  const traders = new Set(pairs.flatMap((p) => [p.seller, p.buyer]));
-  const rows = users
-    .filter(({ user }) => traders.has(rowOf.get(user) ?? -1))
-    .map((u) => ({
-      ...u,
-      due: u.entitled_gpu_hours / due,
-      gain: u.throughput_share - u.entitled_gpu_hours / due,
-    }))
-    .sort((a, b) => b.gain - a.gain);
-  const most = Math.max(1e-9, ...rows.map((row) => Math.abs(row.gain)));
-  type Row = (typeof rows)[number];
-  const role = (row: Row) => {
-    const user = rowOf.get(row.user);
-    const sells = pairs.some((p) => p.seller === user);
-    const buys = pairs.some((p) => p.buyer === user);
-    return sells && buys ? "both" : sells ? "seller" : "buyer";
-  };
-  return table<Row>(
-    "Share of the work done against share entitled to, of users who traded",
-    [
-      { title: "User", text: true, cell: (row) => bdi(row.user) },
-      { title: "Role", text: true, cell: role },
-      { title: "of contended work", cell: (row) => percent(row.throughput_share) },
-      { title: "of all entitled", cell: (row) => percent(row.due) },
-      {
-        title: "Difference",
-        cell: (row) => `${row.gain < 0 ? "−" : "+"}${(100 * Math.abs(row.gain)).toFixed(1)} points`,
-      },
-      { title: "", text: true, cell: (row) => gainBar(row.gain / most) },
-    ],
-    rows,
-  );
-}
-
-// From the middle to the right for a gain, to the left for a loss.
-function gainBar(part: number): HTMLElement {
-  const bar = el("div", { class: "gain", "aria-hidden": "true" });
-  const fill = el("span");
-  fill.style.width = `${50 * Math.abs(part)}%`;
-  fill.style.left = `${part < 0 ? 50 + 50 * part : 50}%`;
-  fill.style.background = lineColour(part < 0 ? 1 : 0);
-  bar.append(fill);
-  return bar;
 }

@@ -7,6 +7,8 @@ import { count, number, percent } from "./format";
 import { lineColour, readTheme } from "./palette";
 import type { Summary } from "./schema";
 import { resample } from "./series";
+import { sharesCharts } from "./shares";
+import { gpusOfTypes, hoursByUserAndType } from "./types";
 
 type UserRow = Summary["users"][number];
 type GroupRow = NonNullable<Summary["groups"]>[number];
@@ -23,7 +25,8 @@ export function usersSection(app: App): HTMLElement {
     const shown = all ? rows : rows.slice(0, FEW);
     const groups = app.run.summary.groups ?? [];
     place.replaceChildren(scroller("Users", table("Users", columns(app, rowOf), shown)));
-    if (groups.length > 0) place.prepend(scroller("Groups", table("Groups", GROUP_COLUMNS, groups)));
+    if (groups.length > 0)
+      place.prepend(scroller("Groups", table("Groups", GROUP_COLUMNS, groups)));
     if (shown.length < rows.length) {
       const more = button(`Show all ${count(rows.length)} users`, () => {
         all = true;
@@ -39,8 +42,9 @@ export function usersSection(app: App): HTMLElement {
   return section(
     "users",
     "Users",
-    chart.element,
+    el("div", { class: "charts" }, ...sharesCharts(app), chart.element),
     place,
+    typeTable(app),
     el(
       "p",
       { class: "note" },
@@ -48,6 +52,50 @@ export function usersSection(app: App): HTMLElement {
         "reference type. In the small pictures the area is held and the line entitled.",
     ),
   );
+}
+
+// GPU-hours of each type that each user held, where the cluster has several.
+function typeTable(app: App): HTMLElement {
+  const place = el("div");
+  const types = app.data.cluster.gpu_types;
+  if (types.length < 2) return place;
+  const gpus = gpusOfTypes(app.data.cluster);
+  app.store.watch(["focus"], () => {
+    const hours = hoursByUserAndType(app.data, app.run);
+    const all = (user: number) => hours[user].reduce((a, b) => a + b, 0);
+    const of = types.map((_, t) => hours.reduce((sum, row) => sum + row[t], 0));
+    const users = hours.map((_, user) => user).filter((user) => all(user) > 0);
+    users.sort((a, b) => all(b) - all(a) || a - b);
+    const cell = (user: number, t: number) =>
+      el(
+        "span",
+        {},
+        number(hours[user][t]),
+        el("small", {}, percent(of[t] ? hours[user][t] / of[t] : null, 0)),
+      );
+    const body = table<number>(
+      "GPU-hours by user and GPU type",
+      [
+        { title: "User", text: true, cell: (user) => bdi(app.user(user)) },
+        ...types.map((type, t) => ({
+          title: `${type} (${count(gpus[t])})`,
+          cell: (user: number) => cell(user, t),
+        })),
+      ],
+      users.slice(0, FEW),
+    );
+    const left = Math.max(0, users.length - FEW);
+    place.replaceChildren(
+      el("h3", {}, "GPU-hours by GPU type"),
+      scroller("GPU-hours by user and GPU type", body),
+      el(
+        "p",
+        { class: "note" },
+        `In percent: of all that was held of the type.${left ? ` ${count(left)} users with less left out.` : ""}`,
+      ),
+    );
+  });
+  return place;
 }
 
 function drawChart(app: App, chart: Chart): void {
@@ -100,7 +148,9 @@ function columns(app: App, rowOf: Map<string, number>): Column<UserRow>[] {
   const { shares } = app.run;
   return [
     { title: "User", text: true, cell: (u) => userButton(app, u.user, rowOf.get(u.user) ?? -1) },
-    ...(app.run.summary.groups ? [{ title: "Group", text: true, cell: (u: UserRow) => bdi(u.group ?? "") }] : []),
+    ...(app.run.summary.groups
+      ? [{ title: "Group", text: true, cell: (u: UserRow) => bdi(u.group ?? "") }]
+      : []),
     { title: "Tickets", cell: (u) => number(u.tickets) },
     { title: "Jobs", cell: (u) => count(u.jobs) },
     { title: "GPU-hours held", cell: (u) => number(u.gpu_hours) },

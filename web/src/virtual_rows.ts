@@ -15,7 +15,7 @@ export class VirtualRows {
 
   constructor(
     label: string,
-    head: HTMLElement,
+    private readonly head: HTMLElement, // of which the cells below take their classes
     private readonly cells: (item: number) => (Node | string)[],
     private readonly open: (item: number) => void,
   ) {
@@ -73,9 +73,17 @@ export class VirtualRows {
       tabindex: i === this.current ? 0 : -1,
     });
     this.cells(this.rows[i]).forEach((cell, k) =>
-      row.append(k === 0 ? el("th", { scope: "row" }, cell) : el("td", {}, cell)),
+      row.append(
+        k === 0
+          ? el("th", { scope: "row", class: this.class(k) }, cell)
+          : el("td", { class: this.class(k) }, cell),
+      ),
     );
     return row;
+  }
+
+  private class(column: number): string {
+    return this.head.children[column].className;
   }
 
   private rowElement(): HTMLElement | null {

@@ -98,6 +98,27 @@ function addTo(sums, bin_s, from, to, value) {
   }
 }
 
+// A gang on several nodes loses 2 % of its GPU time, one on several racks 12 %.
+function networkOf(run, jobs, cluster, bins, bin_s) {
+  const nodeOf = cluster.nodes.gpus.flatMap((gpus, node) => new Array(gpus).fill(node));
+  const lost = new Float64Array(bins);
+  const job_lost_gpu_s = jobs.id.map(() => 0);
+  const rack_lost_gpu_s = new Array(cluster.racks).fill(0);
+  const { job, gpu, gpus, begin_s, end_s, tier } = run.holds;
+  job.forEach((row, i) => {
+    const rate = gpus[i] * [0, 0, 0.02, 0.12][tier[i]];
+    if (rate === 0) return;
+    addTo(lost, bin_s, begin_s[i], end_s[i], rate);
+    job_lost_gpu_s[row] += rate * (end_s[i] - begin_s[i]);
+    rack_lost_gpu_s[cluster.nodes.rack[nodeOf[gpu[i]]]] += rate * (end_s[i] - begin_s[i]);
+  });
+  return {
+    gpus_lost: Array.from(lost, (v) => ms(v / bin_s)),
+    job_lost_gpu_s: job_lost_gpu_s.map(Math.round),
+    rack_lost_gpu_s: rack_lost_gpu_s.map(Math.round),
+  };
+}
+
 function sharesOf(run, jobs, users, gpus, bins, bin_s) {
   const held = Array.from({ length: users }, () => new Float64Array(bins));
   const demand = Array.from({ length: users }, () => new Float64Array(bins));
@@ -144,6 +165,11 @@ function summarize(policy, run, jobs, work, shares, load, names, seed) {
       tickets: 1,
       jobs: jobs.user.filter((x) => x === u).length,
       gpu_hours,
+      contended_entitled_gpu_hours: hours(shares.entitled[u]) / 2,
+      contended_effective_gpu_hours: (gpu_hours / 2) * (1 + 0.03 * (u - 5)),
+      jct_avg_s: mean(
+        done.filter((i) => jobs.user[i] === u).map((i) => outcome.finish_s[i] - jobs.submit_s[i]),
+      ),
       work_gpu_hours: gpu_hours * (policy.trades && u >= 5 && u < 8 ? 0.8 : 0.6),
       entitled_gpu_hours: hours(shares.entitled[u]),
       throughput_share: 0,
@@ -165,7 +191,10 @@ function summarize(policy, run, jobs, work, shares, load, names, seed) {
         { about: "format", text: "native, recognised by its content", jobs: 1, grave: false },
       ],
     },
-    options: policy.slice_s === Infinity ? "" : `slice=${policy.slice_s}`,
+    options: [
+      ...(policy.slice_s === Infinity ? [] : [`slice=${policy.slice_s}`]),
+      ...(policy.trades ? ["trade=true"] : []),
+    ].join(),
     seed,
     cluster: "sample",
     trace: "sample.csv",
@@ -242,6 +271,7 @@ export function makeReport({
       outcome: run.outcome,
       load,
       shares: { user: names.map((_, u) => u), ...shares },
+      network: networkOf(run, jobs, cluster, bins, bin_s),
       holds: { resolution_s: 0, ...run.holds },
       notes: run.notes,
       waits: waitsOf(run, jobs),

@@ -1,0 +1,178 @@
+// What happened in a run, found in its data: when GPUs idled while jobs waited, who fell short of
+// its share, who waited longest and why. Times are as exact as the bins of its load.
+import type { ReportData, Run } from "./schema";
+
+export interface Idle {
+  from: number;
+  to: number;
+  free: number; // GPUs, in the mean
+  up: number; // GPUs, in the mean
+  waiting: number; // jobs, in the mean
+  part: number; // of all GPU time that was up: free although waiting jobs asked for it
+}
+
+const LEAST_PART = 1e-3; // of all GPU time: less is not told
+const MISSED_GPUS = 0.02; // of the GPUs that are up, the part that must be missed for a bin to count
+
+// GPUs that jobs asked for and did not hold, means over the bins of the load. O(jobs + bins).
+export function gpusWanted({ jobs }: ReportData, { load, outcome }: Run): number[] {
+  const { bin_s, gpus_held } = load;
+  const end = bin_s * gpus_held.length;
+  // Sums of what begins and ends in each bin: `level` from the next bin on, `part` in it.
+  const level = new Float64Array(gpus_held.length + 1);
+  const part = new Float64Array(gpus_held.length + 1);
+  const step = (t: number, gpus: number) => {
+    const bin = Math.min(gpus_held.length, Math.max(0, Math.floor(t / bin_s)));
+    level[bin] += gpus;
+    part[bin] += gpus * (bin + 1 - t / bin_s);
+  };
+  jobs.id.forEach((_, job) => {
+    if (outcome.status[job] === REJECTED) return;
+    step(jobs.submit_s[job], jobs.gpus[job]);
+    step(Math.min(end, outcome.finish_s[job] ?? end), -jobs.gpus[job]);
+  });
+  let asked = 0;
+  return gpus_held.map((held, i) => {
+    const wanted = Math.max(0, asked + part[i] - held);
+    asked += level[i];
+    return wanted;
+  });
+}
+const REJECTED = 2;
+
+// The stretch in which most GPU time was free although waiting jobs asked for it, or null if there is
+// none that matters.
+export function idleWhileWaiting(data: ReportData, run: Run): Idle | null {
+  const { bin_s, gpus_held, gpus_up, jobs_waiting } = run.load;
+  const bins = gpus_held.map((_, i) => i);
+  const wanted = gpusWanted(data, run);
+  const free = bins.map((i) => Math.max(0, gpus_up[i] - gpus_held[i]));
+  const missed = bins.map((i) => Math.min(free[i], wanted[i]));
+  const counts = (i: number) => missed[i] > MISSED_GPUS * gpus_up[i];
+  const sum = (from: number, to: number, values: number[]) =>
+    values.slice(from, to).reduce((a, b) => a + b, 0);
+  let best: [number, number] | null = null;
+  let [most, all] = [0, 0];
+  for (let i = 0; i < bins.length;) {
+    let to = i;
+    while (to < bins.length && counts(to)) to++;
+    const idle = sum(i, to, missed);
+    all += idle;
+    if (idle > most) [most, best] = [idle, [i, to]];
+    i = to + 1;
+  }
+  const part = all / (sum(0, bins.length, gpus_up) || 1);
+  if (!best || part < LEAST_PART) return null;
+  const [from, to] = best;
+  const n = to - from;
+  return {
+    from: from * bin_s,
+    to: to * bin_s,
+    free: sum(from, to, free) / n,
+    up: sum(from, to, gpus_up) / n,
+    waiting: sum(from, to, jobs_waiting) / n,
+    part,
+  };
+}
+
+// GPU-hours that each user of `shares` is behind what it was entitled to, at the end of each bin;
+// negative: ahead.
+export function lags({ shares, load }: Run): number[][] {
+  return shares.held.map((held, k) => {
+    let lag = 0;
+    return held.map((gpus, i) => {
+      lag += ((shares.entitled[k][i] - gpus) * load.bin_s) / 3600;
+      return lag;
+    });
+  });
+}
+
+export interface Short {
+  user: number;
+  from: number;
+  to: number;
+  missed: number; // GPU-hours
+  part: number; // held of what it was entitled to, from..to
+}
+
+const MISSED = 0.01; // of the user's entitlement: less is not told
+
+// The user that fell most GPU-hours further behind its entitlement, and the time in which it did;
+// null if none lost more than a hundredth of what it was due.
+export function shortOfShare(run: Run): Short | null {
+  const { shares, load } = run;
+  let worst: Short | null = null;
+  lags(run).forEach((lag, k) => {
+    const { missed, from, to } = largestRise(lag);
+    const entitled = (a: number, b: number) =>
+      (shares.entitled[k].slice(a, b).reduce((x, y) => x + y, 0) * load.bin_s) / 3600;
+    if (missed <= MISSED * entitled(0, lag.length) || missed <= (worst?.missed ?? 0)) return;
+    const due = entitled(from, to);
+    worst = {
+      user: shares.user[k],
+      from: from * load.bin_s,
+      to: to * load.bin_s,
+      missed,
+      part: due > 0 ? Math.max(0, 1 - missed / due) : 1,
+    };
+  });
+  return worst;
+}
+
+// The bins [from, to) over which a sum that begins at 0 rose most.
+function largestRise(sums: number[]): { from: number; to: number; missed: number } {
+  let [low, lowAt] = [0, 0];
+  let best = { from: 0, to: 0, missed: 0 };
+  sums.forEach((value, i) => {
+    if (value - low > best.missed) best = { from: lowAt, to: i + 1, missed: value - low };
+    if (value < low) [low, lowAt] = [value, i + 1];
+  });
+  return best;
+}
+
+export interface LongWait {
+  job: number;
+  waited: number;
+  cause: string | null; // of most of its waits, as far as they are told
+  longWaits: { cause: string; part: number } | null; // of all waits that are told
+}
+
+// The job that was longest without GPUs; null if no job waited.
+export function longestWait(data: ReportData, run: Run): LongWait | null {
+  const { outcome } = run;
+  const end = run.load.bin_s * run.load.gpus_held.length;
+  const waited = (job: number) => {
+    if (outcome.queue_s[job] !== null) return outcome.queue_s[job]!;
+    return outcome.start_s[job] === null && outcome.status[job] === 3
+      ? Math.max(0, end - data.jobs.submit_s[job])
+      : 0;
+  };
+  let best = -1;
+  let most = 0;
+  for (let job = 0; job < data.jobs.id.length; job++) {
+    if (waited(job) > most) [most, best] = [waited(job), job];
+  }
+  if (best < 0) return null;
+  return {
+    job: best,
+    waited: most,
+    cause: causeOf(run, best)?.cause ?? null,
+    longWaits: causeOf(run, -1),
+  };
+}
+
+// The cause of most of the waiting of a job, or of all jobs (-1) whose waits are told.
+function causeOf({ waits }: Run, job: number): { cause: string; part: number } | null {
+  if (!waits) return null;
+  const times = waits.causes.map(() => 0);
+  waits.job.forEach((row, i) => {
+    if (job < 0 || row === job)
+      times[waits.cause[i]] += (waits.to_s[i] - waits.from_s[i]) * waits.part[i];
+  });
+  const all = waits.job.reduce(
+    (sum, row, i) => (job < 0 || row === job ? sum + waits.to_s[i] - waits.from_s[i] : sum),
+    0,
+  );
+  const most = Math.max(0, ...times);
+  return most > 0 ? { cause: waits.causes[times.indexOf(most)], part: most / all } : null;
+}

@@ -1,0 +1,119 @@
+// Who gained by trading: measured against the same run without trading where the report has one, else
+// against what the user was due without it.
+import type { App } from "./app";
+import { bdi, el, scroller, table } from "./dom";
+import { difference, duration, percent } from "./format";
+import { lineColour } from "./palette";
+import type { ReportData, Run, Summary } from "./schema";
+
+type User = Summary["users"][number];
+
+// The run that differs from `run` in nothing but that it has no trading; null: the report has none.
+export function withoutTrading(data: ReportData, run: Run): Run | null {
+  const rest = ({ summary }: Run) =>
+    JSON.stringify([
+      summary.policy,
+      summary.seed,
+      summary.settings ?? {},
+      summary.options.split(",").filter((option) => !option.startsWith("trade=")),
+    ]);
+  const trades = (r: Run) => r.summary.options.split(",").includes("trade=true");
+  const none = (r: Run) => r.summary.options.split(",").includes("trade=false");
+  if (!trades(run)) return null;
+  return data.runs.find((other) => none(other) && rest(other) === rest(run)) ?? null;
+}
+
+// What the user's GPUs were worth to it in contended time, as a part of what it was due then: of every
+// GPU type its part. Null where the summary does not say.
+export function worth(user: User | undefined): number | null {
+  const due = user?.contended_entitled_gpu_hours;
+  if (user?.contended_effective_gpu_hours === undefined || !due) return null;
+  return user.contended_effective_gpu_hours / due;
+}
+
+interface Row {
+  user: User;
+  without: User | undefined;
+  worth: number | null;
+  gain: number | null; // points of worth
+}
+
+export function gains(app: App, traders: Set<string>): HTMLElement[] {
+  const other = withoutTrading(app.data, app.run);
+  const rows = app.run.summary.users
+    .filter(({ user }) => traders.has(user))
+    .map((user): Row => {
+      const without = other?.summary.users.find((row) => row.user === user.user);
+      const [mine, base] = [worth(user), other ? worth(without) : 1];
+      return {
+        user,
+        without,
+        worth: mine,
+        gain: mine === null || base === null ? null : mine - base,
+      };
+    })
+    .sort((a, b) => (b.gain ?? 0) - (a.gain ?? 0));
+  const most = Math.max(1e-9, ...rows.map((row) => Math.abs(row.gain ?? 0)));
+  const points = (gain: number | null) =>
+    gain === null ? "–" : `${gain < 0 ? "−" : "+"}${(100 * Math.abs(gain)).toFixed(1)} points`;
+  const jct = (user: User | undefined) => user?.jct_avg_s ?? null;
+  const body = table<Row>(
+    other
+      ? "Users who traded, with and without trading"
+      : "Users who traded, against what they were due",
+    [
+      { title: "User", text: true, cell: (row) => bdi(row.user.user) },
+      { title: "Worth, of what was due", cell: (row) => percent(row.worth) },
+      ...(other
+        ? [{ title: "without trading", cell: (row: Row) => percent(worth(row.without)) }]
+        : []),
+      { title: other ? "Gained" : "Difference", cell: (row) => points(row.gain) },
+      { title: "", text: true, cell: (row) => gainBar((row.gain ?? 0) / most) },
+      { title: "Mean JCT", cell: (row) => duration(jct(row.user)) },
+      ...(other
+        ? [
+            { title: "without", cell: (row: Row) => duration(jct(row.without)) },
+            { title: "change", cell: (row: Row) => difference(jct(row.user), jct(row.without)) },
+          ]
+        : []),
+    ],
+    rows,
+  );
+  return [
+    el("h3", {}, other ? "Who gained, measured" : "What users got for what they were due"),
+    el("p", { class: "finding" }, ...found(app, other, rows)),
+    scroller("Gains", body),
+    el("p", { class: "note" }, other ? MEASURED : ESTIMATED),
+  ];
+}
+
+const WORTH =
+  "Worth: what the user's GPUs did for its own jobs while GPUs were scarce, each type at the speed that these jobs " +
+  "have on it; 100 % is its part of every type, computing all the time. ";
+const MEASURED = `${WORTH}Without: the run of this report that differs in nothing but its trading.`;
+const ESTIMATED =
+  `${WORTH}This is no measure of trading: overheads, lost turns and gangs that span nodes take from it too. ` +
+  "For that, report the same policy with trade=false beside it.";
+
+function found(app: App, other: Run | null, rows: Row[]): (Node | string)[] {
+  const better = rows.filter((row) => (row.gain ?? 0) > 0).length;
+  const many = `${better} of the ${rows.length} users who traded`;
+  return other
+    ? ["Against ", bdi(other.label), `, ${many} got more from their share.`]
+    : [
+        `Under `,
+        bdi(app.run.label),
+        ` ${many} got more than their part of every type would be worth to them.`,
+      ];
+}
+
+// From the middle to the right for a gain, to the left for a loss.
+function gainBar(part: number): HTMLElement {
+  const bar = el("div", { class: "gain", "aria-hidden": "true" });
+  const fill = el("span");
+  fill.style.width = `${50 * Math.abs(part)}%`;
+  fill.style.left = `${part < 0 ? 50 + 50 * part : 50}%`;
+  fill.style.background = lineColour(part < 0 ? 1 : 0);
+  bar.append(fill);
+  return bar;
+}

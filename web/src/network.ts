@@ -1,0 +1,200 @@
+// What the network did to a run: GPU time lost to communication, by time, rack and job, and how much
+// was held by gangs that need the links between nodes and racks.
+import type { App } from "./app";
+import { Chart } from "./charts";
+import { bdi, el, scroller, section, table } from "./dom";
+import { count, duration, moment, number, percent, plural } from "./format";
+import { holdsOf } from "./holds";
+import { lineColour, TIERS } from "./palette";
+import type { ReportData, Run } from "./schema";
+
+const RACK = TIERS.indexOf("rack");
+const SPINE = TIERS.indexOf("spine");
+const MOST_JOBS = 15;
+const MOST_RACKS = 40;
+
+// For how long the job would not have run, had its gang lost nothing.
+export function secondsLost(data: ReportData, run: Run, job: number): number | null {
+  return run.network ? run.network.job_lost_gpu_s[job] / data.jobs.gpus[job] : null;
+}
+
+export function networkSection(app: App): HTMLElement {
+  const text = el("p", { class: "finding" });
+  const lost = new Chart("GPU time lost to communication, as GPUs", "load");
+  const use = new Chart("GPUs held by gangs across nodes and racks", "load");
+  const racks = el("div");
+  const jobs = el("div");
+  const detail = el(
+    "div",
+    {},
+    el("div", { class: "charts" }, lost.element, use.element),
+    racks,
+    jobs,
+  );
+  app.store.watch(["focus", "theme"], () => {
+    const { run } = app;
+    detail.hidden = !run.network;
+    text.textContent = run.network
+      ? lostText(app)
+      : `Under ${run.label} no gang lost time to communication: no network was computed or measured, or no gang needed it.`;
+    if (!run.network) return;
+    showCharts(app, lost, use);
+    racks.replaceChildren(...rackTable(app));
+    jobs.replaceChildren(...jobTable(app));
+  });
+  return section("network", "Network", text, detail);
+}
+
+function lostText(app: App): string {
+  const lost = app.run.network!.job_lost_gpu_s;
+  const hit = lost.filter((gpu_s) => gpu_s > 0).length;
+  const hours = lost.reduce((a, b) => a + b, 0) / 3600;
+  return (
+    `Under ${app.run.label} gangs lost ${number(hours)} GPU-hours to communication, ` +
+    `${percent(app.run.summary.comm_time_share)} of what they held after their overheads; ` +
+    `${plural(hit, "job")} of ${count(lost.length)} lost some.`
+  );
+}
+
+function showCharts(app: App, lost: Chart, use: Chart): void {
+  const { load, network } = app.run;
+  const x = load.gpus_held.map((_, i) => i * load.bin_s);
+  const values = network!.gpus_lost;
+  const peak = values.reduce((a, b) => Math.max(a, b), 0);
+  lost.show({
+    x,
+    lines: [{ label: "lost", colour: lineColour(1), dash: [], bold: true, values }],
+    stepped: true,
+    format: number,
+    summary: `At most ${number(peak)} GPUs' worth, at ${moment(values.indexOf(peak) * load.bin_s)}.`,
+  });
+  const [nodes, across] = [RACK, SPINE].map((tier) => heldOfTier(app.run, tier));
+  const part = (held: number[]) => sum(held) / (sum(load.gpus_held) || 1);
+  use.show({
+    x,
+    lines: [
+      {
+        label: "across nodes of a rack",
+        colour: lineColour(0),
+        dash: [],
+        bold: false,
+        values: nodes,
+      },
+      { label: "across racks", colour: lineColour(1), dash: [], bold: true, values: across },
+    ],
+    stepped: true,
+    legend: true,
+    format: number,
+    summary: `Of all GPU time held, ${percent(part(nodes))} was of gangs across nodes of one rack, ${percent(part(across))} across racks.`,
+  });
+}
+
+// GPUs held by gangs whose widest link is of the tier, means over the bins of the load.
+function heldOfTier(run: Run, tier: number): number[] {
+  const { bin_s, gpus_held } = run.load;
+  const held = new Array<number>(gpus_held.length).fill(0);
+  const holds = holdsOf(run);
+  for (let i = 0; i < holds.count; i++) {
+    if (holds.tier[i] !== tier) continue;
+    for (
+      let k = Math.floor(holds.begin[i] / bin_s);
+      k < held.length && k * bin_s < holds.end[i];
+      k++
+    ) {
+      const time = Math.min(holds.end[i], (k + 1) * bin_s) - Math.max(holds.begin[i], k * bin_s);
+      held[k] += (holds.gpus[i] * time) / bin_s;
+    }
+  }
+  return held;
+}
+
+function rackTable(app: App): HTMLElement[] {
+  const { data, layout, run } = app;
+  const { nodes } = data.cluster;
+  const rows = Array.from({ length: data.cluster.racks }, (_, rack) => ({
+    rack,
+    gpus: 0,
+    held: 0,
+    nodes: 0,
+    across: 0,
+    lost: run.network!.rack_lost_gpu_s[rack] / 3600,
+  }));
+  nodes.gpus.forEach((gpus, node) => (rows[nodes.rack[node]].gpus += gpus));
+  const holds = holdsOf(run);
+  for (let i = 0; i < holds.count; i++) {
+    const row = rows[nodes.rack[layout.nodeOfGpu[holds.gpu[i]]]];
+    const hours = (holds.gpus[i] * (holds.end[i] - holds.begin[i])) / 3600;
+    row.held += hours;
+    if (holds.tier[i] === RACK) row.nodes += hours;
+    if (holds.tier[i] === SPINE) row.across += hours;
+  }
+  const named = run.summary.racks;
+  const shown = rows.sort((a, b) => b.lost - a.lost || a.rack - b.rack).slice(0, MOST_RACKS);
+  type Row = (typeof rows)[number];
+  const of = (value: number, row: Row) =>
+    el("span", {}, number(value), el("small", {}, percent(row.held ? value / row.held : null)));
+  const body = table<Row>(
+    "Use and loss by rack",
+    [
+      {
+        title: "Rack",
+        text: true,
+        cell: (row) => bdi(named?.[row.rack]?.name ?? `rack ${row.rack}`),
+      },
+      { title: "GPUs", cell: (row) => count(row.gpus) },
+      { title: "GPU-hours held", cell: (row) => number(row.held) },
+      { title: "by gangs across its nodes", cell: (row) => of(row.nodes, row) },
+      { title: "by gangs across racks", cell: (row) => of(row.across, row) },
+      { title: "GPU-hours lost", cell: (row) => of(row.lost, row) },
+      ...(named
+        ? [{ title: "Links", text: true, cell: (row: Row) => bdi(named[row.rack]?.about ?? "–") }]
+        : []),
+    ],
+    shown,
+  );
+  const left = rows.length - shown.length;
+  return [
+    el("h3", {}, "By rack"),
+    scroller("Network by rack", body),
+    el("p", { class: "note" }, left > 0 ? `${plural(left, "rack")} that lost less left out.` : ""),
+  ];
+}
+
+function jobTable(app: App): HTMLElement[] {
+  const { data, run } = app;
+  const lost = run.network!.job_lost_gpu_s;
+  const rows = lost.map((_, job) => job).filter((job) => lost[job] > 0);
+  rows.sort((a, b) => lost[b] - lost[a] || a - b);
+  const body = table<number>(
+    "Jobs that lost most",
+    [
+      {
+        title: "Job",
+        text: true,
+        cell: (job) =>
+          el(
+            "a",
+            { href: `#job/${encodeURIComponent(data.jobs.id[job])}` },
+            bdi(data.jobs.id[job]),
+          ),
+      },
+      { title: "User", text: true, cell: (job) => bdi(app.user(data.jobs.user[job])) },
+      { title: "Model", text: true, cell: (job) => bdi(app.model(data.jobs.model[job])) },
+      { title: "GPUs", cell: (job) => count(data.jobs.gpus[job]) },
+      { title: "GPU-hours lost", cell: (job) => number(lost[job] / 3600) },
+      { title: "Time lost", cell: (job) => duration(secondsLost(data, run, job)) },
+    ],
+    rows.slice(0, MOST_JOBS),
+  );
+  return [
+    el("h3", {}, "Jobs that lost most"),
+    scroller("Jobs that lost most to the network", body),
+    el(
+      "p",
+      { class: "note" },
+      "Time lost: GPU time lost / GPUs of the job. Every job's is in the table of jobs.",
+    ),
+  ];
+}
+
+const sum = (values: number[]) => values.reduce((a, b) => a + b, 0);

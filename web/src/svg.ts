@@ -1,0 +1,130 @@
+// A line chart as an SVG file: what the canvas shows, as lines and text, with its title and a legend.
+import type { ChartSpec } from "./charts";
+import { LOG_TICKS_S, tick, timeTicks } from "./format";
+
+export interface Paper {
+  ink: string;
+  muted: string;
+  rule: string;
+  paper: string;
+}
+
+const WIDTH = 900;
+const LEGEND = 18; // height of a line of it
+const FRAME = { left: 70, right: 20, top: 44, height: 320 };
+const TICKS = 5;
+
+export function chartSvg(title: string, spec: ChartSpec, paper: Paper): string {
+  const { left, right, top, height } = FRAME;
+  const wide = WIDTH - left - right;
+  const [low, high] = rangeOf(spec);
+  const at = (v: number) => (spec.logX ? Math.log(v) : v);
+  const [from, to] = [spec.x[0] ?? 0, spec.x[spec.x.length - 1] ?? 1];
+  const x = (v: number) => left + (wide * (at(v) - at(from))) / (at(to) - at(from) || 1);
+  const y = (v: number) => top + height * (1 - (v - low) / (high - low));
+  const bottom = top + height;
+  const total = bottom + 40 + LEGEND * spec.lines.length;
+  const parts: string[] = [
+    `<rect width="${WIDTH}" height="${total}" fill="${paper.paper}"/>`,
+    text(left, 24, title, paper.ink, 'font-size="15" font-weight="600"'),
+  ];
+  for (const value of roundTicks(low, high)) {
+    parts.push(rule(left, y(value), left + wide, y(value), paper.rule));
+    parts.push(text(left - 6, y(value) + 4, spec.format(value), paper.muted, 'text-anchor="end"'));
+  }
+  const ticks = spec.logX
+    ? LOG_TICKS_S.filter((t) => from <= t && t <= to)
+    : timeTicks(from, to, wide / 90);
+  for (const t of ticks) {
+    parts.push(rule(x(t), top, x(t), bottom, paper.rule));
+    parts.push(text(x(t), bottom + 16, tick(t), paper.muted, 'text-anchor="middle"'));
+  }
+  const heights = spec.lines.map(({ drawn, values }) =>
+    (drawn ?? values).map((v) => (v === null ? null : y(v))),
+  );
+  spec.lines.forEach((line, k) => {
+    const path = pathOf(spec.x.map(x), heights[k], spec.stepped ?? false, line.dots ?? false);
+    if (line.fill)
+      parts.push(`<path d="${areaOf(path, y(0), left)}" fill="${line.fill}" stroke="none"/>`);
+    const dash = line.dash.length ? ` stroke-dasharray="${line.dash.join(" ")}"` : "";
+    const style = `stroke="${line.colour}" stroke-width="${line.bold ? 2.5 : 1.25}"${dash}`;
+    parts.push(`<path d="${path}" fill="none" ${style}/>`);
+    const row = bottom + 40 + LEGEND * k;
+    parts.push(`<line x1="${left}" y1="${row - 4}" x2="${left + 24}" y2="${row - 4}" ${style}/>`);
+    parts.push(text(left + 32, row, line.label, paper.ink));
+  });
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${total}" viewBox="0 0 ${WIDTH} ${total}" ` +
+    `font-family="system-ui, sans-serif" font-size="12">\n<title>${escape(title)}</title>\n` +
+    `<desc>${escape(spec.summary)}</desc>\n${parts.join("\n")}\n</svg>\n`
+  );
+}
+
+// What the vertical axis shows.
+export function rangeOf(spec: ChartSpec): [number, number] {
+  let [low, high] = [0, 1e-9];
+  for (const { drawn, values } of spec.lines) {
+    for (const value of drawn ?? values) {
+      if (value === null) continue;
+      low = Math.min(low, value);
+      high = Math.max(high, value);
+    }
+  }
+  return [low * 1.05, spec.yMax ?? high * 1.05];
+}
+
+// Multiples of 1, 2 or 5 times a power of ten.
+function roundTicks(low: number, high: number): number[] {
+  const rough = (high - low) / TICKS;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= rough) ?? rough;
+  const ticks: number[] = [];
+  for (let k = Math.ceil(low / step); k * step <= high; k++) ticks.push(k * step);
+  return ticks;
+}
+
+function pathOf(
+  xs: number[],
+  ys: (number | null)[],
+  stepped: boolean,
+  acrossGaps: boolean,
+): string {
+  let path = "";
+  let drawing = false;
+  ys.forEach((y, i) => {
+    if (y === null) {
+      drawing &&= acrossGaps;
+      return;
+    }
+    const point = `${xs[i].toFixed(1)} ${y.toFixed(1)}`;
+    if (!drawing) path += `M${point}`;
+    else path += stepped ? `H${xs[i].toFixed(1)}V${y.toFixed(1)}` : `L${point}`;
+    drawing = true;
+  });
+  return path;
+}
+
+function areaOf(path: string, floor: number, left: number): string {
+  if (path === "") return "";
+  const first = /^M(\S+)/.exec(path)?.[1] ?? String(left);
+  return `${path}V${floor.toFixed(1)}H${first}Z`;
+}
+
+function rule(x1: number, y1: number, x2: number, y2: number, colour: string): string {
+  const [a, b, c, d] = [x1, y1, x2, y2].map((v) => v.toFixed(1));
+  return `<line x1="${a}" y1="${b}" x2="${c}" y2="${d}" stroke="${colour}"/>`;
+}
+
+function text(x: number, y: number, words: string, colour: string, more = ""): string {
+  return `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" fill="${colour}" ${more}>${escape(words)}</text>`;
+}
+
+// As text of XML: what it has no place for, such as control characters, is left out.
+export function escape(words: string): string {
+  return words
+    .replace(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, "")
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
+}

@@ -1,0 +1,63 @@
+// GPU types: who held which of them, and when.
+import { holdsOf } from "./holds";
+import type { Cluster, ReportData, Run } from "./schema";
+
+// The type of each GPU, by its number.
+export function typeOfGpu({ nodes }: Cluster): Uint8Array {
+  const types: number[] = [];
+  nodes.gpus.forEach((gpus, node) => {
+    for (let i = 0; i < gpus; i++) types.push(nodes.type[node]);
+  });
+  return Uint8Array.from(types);
+}
+
+export function gpusOfTypes({ gpu_types, nodes }: Cluster): number[] {
+  const gpus = gpu_types.map(() => 0);
+  nodes.gpus.forEach((n, node) => (gpus[nodes.type[node]] += n));
+  return gpus;
+}
+
+// The types that each job ran on: bit t for type t. O(holds).
+export function typesOfJobs(data: ReportData, run: Run): Uint32Array {
+  const typeOf = typeOfGpu(data.cluster);
+  const masks = new Uint32Array(data.jobs.id.length);
+  const { job, gpu } = run.holds;
+  for (let i = 0; i < job.length; i++) masks[job[i]] |= 1 << typeOf[gpu[i]];
+  return masks;
+}
+
+// "V100+K80", in the cluster's order; "–" for a job that never ran.
+export function typesName(cluster: Cluster, mask: number): string {
+  return cluster.gpu_types.filter((_, t) => mask & (1 << t)).join("+") || "–";
+}
+
+// GPUs of each type that were held, means over the bins of the run's load. A run whose holds are
+// joined may show somewhat more than was held. O(holds + bins that they touch).
+export function heldByType(data: ReportData, run: Run): number[][] {
+  const typeOf = typeOfGpu(data.cluster);
+  const { bin_s, gpus_held } = run.load;
+  const held = data.cluster.gpu_types.map(() => new Array<number>(gpus_held.length).fill(0));
+  const holds = holdsOf(run);
+  for (let i = 0; i < holds.count; i++) {
+    const row = held[typeOf[holds.gpu[i]]];
+    const [begin, end] = [holds.begin[i], holds.end[i]];
+    for (let k = Math.floor(begin / bin_s); k < row.length && k * bin_s < end; k++) {
+      const time = Math.min(end, (k + 1) * bin_s) - Math.max(begin, k * bin_s);
+      row[k] += (holds.gpus[i] * time) / bin_s;
+    }
+  }
+  return held;
+}
+
+// GPU-hours of each user on each type. O(holds).
+export function hoursByUserAndType(data: ReportData, run: Run): Float64Array[] {
+  const typeOf = typeOfGpu(data.cluster);
+  const hours = data.users.map(() => new Float64Array(data.cluster.gpu_types.length));
+  const holds = holdsOf(run);
+  for (let i = 0; i < holds.count; i++) {
+    const user = data.jobs.user[holds.job[i]];
+    if (user < 0) continue;
+    hours[user][typeOf[holds.gpu[i]]] += (holds.gpus[i] * (holds.end[i] - holds.begin[i])) / 3600;
+  }
+  return hours;
+}
