@@ -72,7 +72,7 @@ TEST(ReportData, SaysWhyJobsWaitedWhereItIsTold) {
 
 TEST(ReportData, TellsWhatTheClusterAndItsJobsAre) {
   const json data = report_of({two_jobs});
-  EXPECT_EQ(data["version"], 1);
+  EXPECT_EQ(data["version"], 2);
   EXPECT_EQ(data["title"], "out");
   EXPECT_TRUE(data["program"].get<std::string>().starts_with("fairlead "));
   EXPECT_EQ(data["cluster"], json::parse(R"({"name": "tiny", "gpu_types": ["V100", "K80"],
@@ -94,9 +94,9 @@ TEST(ReportData, TellsHowEachJobFared) {
 
 TEST(ReportData, TellsWhoHeldWhichGpusWhen) {
   const json holds = report_of({two_jobs})["runs"][0]["holds"];
-  EXPECT_EQ(holds, json::parse(R"({"resolution_s": 0, "job": [0, 0, 0, 0, 1],
-    "gpu": [0, 4, 0, 4, 4], "gpus": [4, 2, 4, 2, 1], "begin_s": [0.5, 0.5, 3.5, 3.5, 2.5],
-    "end_s": [2.5, 2.5, 5.5, 5.5, 6.5], "tier": [2, 2, 2, 2, 0]})"));
+  EXPECT_EQ(holds, json::parse(R"({"resolution_s": 0, "job_step": [0, 0, 0, 0, 1],
+    "gpu": [0, 4, 0, 4, 4], "gpus": [4, 2, 4, 2, 1], "begin_step_s": [0.5, 0, 3, 0, -1],
+    "for_s": [2, 2, 2, 2, 4], "tier": [2, 2, 2, 2, 0]})"));
 }
 
 TEST(ReportData, TellsLoadAndSharesAsMeansOverBins) {
@@ -170,7 +170,7 @@ TEST(ReportData, AHoldThatTheEndCutsOffEndsThere) {
     journal.place(0, 0, {.gang = {{NodeId(0), 4}}});
     journal.end(2500, {.pending = 1});
   }})["runs"][0];
-  EXPECT_EQ(run["holds"]["end_s"], json({2.5}));
+  EXPECT_EQ(run["holds"]["for_s"], json({2.5}));
   EXPECT_EQ(run["holds"]["tier"], json({1}));
   EXPECT_EQ(run["load"]["gpus_held"], json({4, 4, 4}));
 }
@@ -237,8 +237,8 @@ TEST(ReportData, KeepsToItsLimits) {
   };
   const json run = report_of({turns}, {.holds = 10, .notes = 30, .users = 2})["runs"][0];
   EXPECT_EQ(run["holds"]["resolution_s"], 2);  // turns of one job are 1.1 s apart
-  EXPECT_EQ(run["holds"]["job"], json({0, 1}));
-  EXPECT_EQ(run["holds"]["end_s"], json({98.9, 99.9}));
+  EXPECT_EQ(run["holds"]["job_step"], json({0, 1}));
+  EXPECT_EQ(run["holds"]["for_s"], json({98.9, 98.9}));
   EXPECT_EQ(run["notes"]["t_s"].size(), 25U);
   EXPECT_EQ(run["notes"]["omitted"], 75);
   EXPECT_EQ(run["shares"]["user"], json({1, 2}));
@@ -271,7 +271,7 @@ TEST(ReportData, ARunWithoutJobsIsEmpty) {
   }});
   EXPECT_EQ(data["jobs"]["id"], json::array());
   EXPECT_EQ(data["runs"][0]["load"]["gpus_up"], json::array());
-  EXPECT_EQ(data["runs"][0]["holds"]["job"], json::array());
+  EXPECT_EQ(data["runs"][0]["holds"]["job_step"], json::array());
 }
 
 // 8 GPUs from 0 s, 6 from 2 s, 5 from 4 s as one closes, 10 from 6 s.
@@ -306,7 +306,7 @@ TEST(ReportData, AStartThatFailsEndsAHold) {
     sink.on({{5000}, record::Held{JobId(0)}});
     journal.end(6000, {.pending = 1});
   }});
-  EXPECT_EQ(data["runs"][0]["holds"]["end_s"], json({2}));
+  EXPECT_EQ(data["runs"][0]["holds"]["for_s"], json({2}));
   EXPECT_EQ(data["runs"][0]["load"]["jobs_waiting"], json({0, 0, 0, 0, 0, 0}));
   EXPECT_EQ(data["runs"][0]["outcome"]["status"], json({3}));
 }

@@ -1,5 +1,5 @@
 // Reads the data that the page carries.
-import type { ReportData } from "./schema";
+import type { EmbeddedHolds, Holds, ReportData } from "./schema";
 
 // The data of a report from base64(gzip(JSON)). Throws an Error that says what is wrong.
 export async function decode(base64: string): Promise<ReportData> {
@@ -10,10 +10,26 @@ export async function decode(base64: string): Promise<ReportData> {
   for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   const data = (await new Response(stream).json()) as ReportData;
-  if (data.version !== 1)
+  if (data.version !== 2)
     throw new Error(`This page cannot read version ${data.version} of the data.`);
   if (data.runs.length === 0) throw new Error("The report holds no run.");
   // Folders written by earlier versions do not count placements.
   for (const { summary } of data.runs) summary.placements ??= {};
+  for (const run of data.runs) run.holds = unpacked(run.holds as unknown as EmbeddedHolds);
   return data;
+}
+
+// Sums are in whole milliseconds, so that no error grows along a column.
+function unpacked(embedded: EmbeddedHolds): Holds {
+  const { job_step, begin_step_s, for_s, ...rest } = embedded;
+  let job = 0;
+  let begin = 0;
+  const jobs = job_step.map((step) => (job += step));
+  const begins = begin_step_s.map((step) => (begin += Math.round(step * 1000)));
+  return {
+    ...rest,
+    job: jobs,
+    begin_s: begins.map((ms) => ms / 1000),
+    end_s: begins.map((ms, i) => (ms + Math.round(for_s[i] * 1000)) / 1000),
+  };
 }

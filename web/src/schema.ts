@@ -5,7 +5,7 @@
 // A reference to another table is a row number of it; -1 stands for none.
 
 export interface ReportData {
-  version: 1;
+  version: 2;
   program: string; // "fairlead 0.1.0"
   title: string; // name of the folder that was reported on
   cluster: Cluster;
@@ -30,6 +30,24 @@ export interface JobTable {
   model: number[];
   gpus: number[];
   submit_s: number[];
+}
+
+export interface Holds {
+  resolution_s: number;
+  job: number[];
+  gpu: number[]; // first GPU
+  gpus: number[];
+  begin_s: number[];
+  end_s: number[];
+  tier: number[]; // widest link of the gang: 0 GPU, 1 node, 2 rack, 3 spine
+}
+
+// Holds as they are embedded, which compresses to half: jobs and begins by what they add to the row
+// before (to 0 in the first), and lengths instead of ends. The page sums them up when it reads them.
+export interface EmbeddedHolds extends Omit<Holds, "job" | "begin_s" | "end_s"> {
+  job_step: number[];
+  begin_step_s: number[];
+  for_s: number[];
 }
 
 export type JobStatus = 0 | 1 | 2 | 3; // finished, failed, rejected, pending
@@ -69,16 +87,8 @@ export interface Run {
   // Who held which GPUs when: a job's gang has one row per node and run of neighbouring GPUs.
   // Where a run has more than about 300,000, pieces of one job on one place that are less than
   // `resolution_s` apart are joined, the least that is enough; 0: nothing was joined. By job, then
-  // begin_s.
-  holds: {
-    resolution_s: number;
-    job: number[];
-    gpu: number[]; // first GPU
-    gpus: number[];
-    begin_s: number[];
-    end_s: number[];
-    tier: number[]; // widest link of the gang: 0 GPU, 1 node, 2 rack, 3 spine
-  };
+  // begin_s. Embedded as EmbeddedHolds.
+  holds: Holds;
   // What the policy noted, by time, at most 200,000; `omitted` counts the rest.
   notes: {
     omitted: number;

@@ -278,7 +278,7 @@ export function makeReport({
     };
   });
   return {
-    version: 1,
+    version: 2,
     program: "fairlead 0.1.0",
     title: hostile ? HOSTILE[2] : `sample-${n}`,
     cluster,
@@ -289,9 +289,16 @@ export function makeReport({
   };
 }
 
+function packed({ job, begin_s, end_s, ...rest }) {
+  const step = (value, i, all) => ms(value - (all[i - 1] ?? 0));
+  const for_s = end_s.map((end, i) => ms(end - begin_s[i]));
+  return { ...rest, job_step: job.map(step), begin_step_s: begin_s.map(step), for_s };
+}
+
 // The page with the data in it, as `fairlead report` writes it.
 export function fillPage(template, data) {
-  const text = gzipSync(Buffer.from(JSON.stringify(data))).toString("base64");
+  const runs = data.runs?.map((run) => ({ ...run, holds: packed(run.holds) }));
+  const text = gzipSync(Buffer.from(JSON.stringify({ ...data, runs }))).toString("base64");
   return template.replace("__FAIRLEAD_REPORT_DATA__", () => text);
 }
 
