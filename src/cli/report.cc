@@ -31,7 +31,9 @@ struct Flags {
 
 constexpr std::string_view kHelp =
     "DIR is a result folder of simulate, or the folder of compare, or that of one case of an\n"
-    "experiment of reproduce; policies are then shown side by side, each with its first seed.\n"
+    "experiment of reproduce; policies are then shown side by side. Of several seeds it shows\n"
+    "the mean and range of each figure, and details of the first; of a sweep likewise all\n"
+    "points, and details of the first.\n"
     "The page is one self-contained file that needs no network.\n"
     "\n"
     "Examples:\n"
@@ -82,15 +84,18 @@ Status report(const Flags& flags) {
     FL_TRY(data.add({run.folder, run.label, summary, records, &waits}));
     jobs = records.jobs().size();
   }
-  data.finish();
+  data.finish(found.points);
   FL_TRY_ASSIGN(bytes, html.commit());
   constexpr double kMb = 1e6;
   fmt::print("{}: {} of {} job{}, {} MB\n", output.string(),
              found.runs.size() == 1 ? "1 run" : fmt::format("{} runs", found.runs.size()),
              count_text(static_cast<std::int64_t>(jobs)), jobs == 1 ? "" : "s",
              number_text(static_cast<double>(bytes) / kMb, 1));
+  if (!found.first_point.empty()) {
+    fmt::print("details of the first point, {}; the figures of all points\n", found.first_point);
+  }
   if (found.seeds_left_out > 0) {
-    fmt::print("of each policy the first seed only; {} other runs are left out\n",
+    fmt::print("details of the first seed of each policy only; {} other runs are figures\n",
                count_text(found.seeds_left_out));
   }
   return {};

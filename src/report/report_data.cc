@@ -142,8 +142,12 @@ void ReportData::begin_with(const RunRecords& records, std::string_view cluster_
   json_.begin('[');
 }
 
-void ReportData::finish() {
+void ReportData::finish(std::string_view points) {
   json_.end(']');
+  if (!points.empty()) {
+    json_.key("comparison");
+    json_.raw(points);
+  }
   json_.end('}');
   json_.flush();
 }

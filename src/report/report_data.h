@@ -48,8 +48,8 @@ class ReportData {
   };
   // Error: the run is of another cluster or other jobs than the first.
   Status add(const Run& run);
-  // REQUIRES: called once, last, after at least one run.
-  void finish();
+  // `points`: ReportedRuns::points. REQUIRES: called once, last, after at least one run.
+  void finish(std::string_view points = {});
 
  private:
   void begin_with(const RunRecords& records, std::string_view cluster_and_jobs);

@@ -72,6 +72,33 @@ std::vector<ReportedRun> candidates(const fs::path& folder, const json& comparis
   return policies;
 }
 
+// A point as the page needs it: which it is, and the figures of its policies.
+json point_of(const json& point) {
+  json policies = json::array();
+  for (const json& policy : point.value("policies", json::array())) {
+    if (!policy.contains("mean") || !policy.contains("runs")) continue;
+    policies.push_back({{"policy", policy.value("policy", "")},
+                        {"seeds", policy["runs"].size()},
+                        {"mean", policy["mean"]},
+                        {"min", policy.value("min", json())},
+                        {"max", policy.value("max", json())}});
+  }
+  return {{"point", point.value("point", json::object())}, {"policies", std::move(policies)}};
+}
+
+// {"points": [...]}, or nothing where there is one point and one seed of each policy.
+std::string points_text(const json& points) {
+  json kept = json::array();
+  bool several = points.size() > 1;
+  for (const json& point : points) {
+    if (!point.is_object()) continue;
+    kept.push_back(point_of(point));
+    for (const json& policy : kept.back()["policies"]) several |= policy["seeds"] > 1;
+  }
+  if (!several) return {};
+  return json({{"points", std::move(kept)}}).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 std::string label_of_single(const fs::path& folder) {
   const auto summary = read_summary(folder);
   return summary ? text_of(*summary, "policy") : std::string();
@@ -87,6 +114,20 @@ Result<std::string_view> report_page_text() {
   return run_error("this program has no report page: {}", file.text);
 }
 
+namespace {
+
+// All points, and the runs of the first.
+Result<ReportedRuns> find_first_point(const fs::path& folder, const json& points) {
+  const std::string first = text_of(points.front(), "folder");
+  FL_TRY_ASSIGN(found, find_runs(folder / first));
+  for (ReportedRun& run : found.runs) run.folder = fmt::format("{}/{}", first, run.folder);
+  found.points = points_text(points);
+  found.first_point = first;
+  return found;
+}
+
+}  // namespace
+
 Result<ReportedRuns> find_runs(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored)) {
@@ -96,13 +137,10 @@ Result<ReportedRuns> find_runs(const fs::path& folder) {
 
   const json comparison = read_comparison(folder);
   if (comparison.contains("points") && !comparison["points"].empty()) {
-    const fs::path point = folder / text_of(comparison["points"].front(), "folder");
-    return input_error(
-        "{}: it has several points of a sweep, each with a report of its own, such "
-        "as that of {}",
-        folder.string(), point.string());
+    return find_first_point(folder, comparison["points"]);
   }
   ReportedRuns found;
+  found.points = points_text(json::array({comparison}));
   std::set<std::string> labels;
   for (const ReportedRun& policy : candidates(folder, comparison)) {
     ReportedRun run = policy;

@@ -1,5 +1,6 @@
 // What `fairlead report` shows: which runs a folder has, be it the result folder of one run, the
-// folder of `compare`, or any folder of result folders (those of `reproduce`).
+// folder of `compare`, with or without seeds and sweeps, or any folder of result folders (those of
+// `reproduce`).
 #pragma once
 
 #include "fairlead/base/embedded_file.h"
@@ -21,6 +22,11 @@ struct ReportedRun {
 
 struct ReportedRuns {
   std::vector<ReportedRun> runs;  // compare's in its order, else by name
+  // JSON of what `compare` made of several seeds or points of a sweep: {"points": [...]}, each with
+  // the mean, least and greatest of every figure of each policy (web/src/schema.ts); empty if there
+  // was one seed and no sweep.
+  std::string points;
+  std::string first_point;  // folder of the point of a sweep that `runs` are of; empty: no sweep
   std::int64_t seeds_left_out = 0;
 };
 
@@ -30,7 +36,8 @@ std::span<const EmbeddedFile> embedded_report_page();
 // The text of the page. Error: the program was built without it, and why.
 Result<std::string_view> report_page_text();
 
-// Of several seeds of a policy it takes the smallest. Errors: no such folder, or no run in it.
+// Of several seeds of a policy it takes the smallest, and of a sweep the runs of the first point.
+// Errors: no such folder, or no run in it.
 Result<ReportedRuns> find_runs(const std::filesystem::path& folder);
 
 }  // namespace fairlead

@@ -157,7 +157,12 @@ describe("two runs, job by job", () => {
   test("say who gained and lost, and lead to the jobs", async () => {
     await on(browser, files.plain, {}, async (page) => {
       const section = page.locator("#job-by-job");
-      assert.match(await text(section), /Choose another run to compare with/);
+      const against = () => page.getByLabel("Against").evaluate((select) => select.selectedIndex);
+      assert.equal(await against(), 1, "not the run in focus, which is the baseline too");
+      await page.getByLabel("Against").selectOption({ index: 0 });
+      assert.equal(await against(), 1);
+      await page.getByLabel("Against").selectOption({ index: 2 });
+      assert.equal(await against(), 2);
       await page.getByLabel("Against").selectOption({ index: 1 });
       const [a, b] = [1, 0].map((run) => plain.runs[run].outcome.finish_s);
       const gain = (i) => a[i] - b[i];
@@ -181,6 +186,66 @@ describe("two runs, job by job", () => {
   test("are left out of a report of one run", async () => {
     await on(browser, files.empty, {}, async (page) => {
       assert.equal(await page.locator("#job-by-job").count(), 0);
+    });
+  });
+});
+
+describe("seeds and sweeps", () => {
+  const figures = (jct_avg_s, jain) => ({ jct_avg_s, fairness: { jain } });
+  const policy = (name, mean, min, max) => ({
+    policy: name,
+    seeds: 3,
+    mean: figures(mean, 0.9),
+    min: figures(min, 0.9),
+    max: figures(max, 0.9),
+  });
+  const first = [policy("fifo", 7200, 3600, 10800), policy("las", 60, 50, 70)];
+  const second = [policy("fifo", 30, 30, 30), policy("las", 60, 50, 70)];
+
+  test("show the mean and range of each figure, at each point", async () => {
+    const data = structuredClone(plain);
+    data.comparison = {
+      points: [
+        { point: { load: 0.5 }, policies: first },
+        { point: { load: 1 }, policies: second },
+      ],
+    };
+    await on(browser, write("sweep.html", data), {}, async (page) => {
+      const section = page.locator("#points");
+      assert.match(
+        await text(section),
+        /12 runs, up to 3 seeds of a policy\. (las|fifo) has the best mean at 1 of 2 points/,
+      );
+      const rows = await section.locator("tbody tr").allInnerTexts();
+      const plainRows = rows.map((row) =>
+        row
+          .replaceAll("\u00a0", " ")
+          .split(/\s*\t\s*/)
+          .slice(0, 6),
+      );
+      assert.deepEqual(plainRows[0], ["load=0.5", "fifo", "3", "2 h", "1 h", "3 h"]);
+      assert.deepEqual(plainRows[1], ["load=0.5", "las", "3", "◆ 1 min", "50 s", "1 min 10 s"]);
+      assert.match(plainRows[2][3], /◆ 30 s/);
+      await section.locator(".chart").focus();
+      await page.keyboard.press("ArrowRight");
+      assert.match(await text(section.locator(".tip")), /load=1/);
+      await section.getByLabel("Figure").selectOption({ label: "Fairness, Jain" });
+      assert.match(await text(section), /All means are equal/);
+    });
+  });
+
+  test("of one point have no chart, and one seed has no such section", async () => {
+    const data = structuredClone(plain);
+    data.comparison = { points: [{ point: {}, policies: first }] };
+    await on(browser, write("seeds.html", data), {}, async (page) => {
+      assert.match(
+        await text(page.locator("#points")),
+        /6 runs, up to 3 seeds of a policy\. las has the best mean\./,
+      );
+      assert.equal(await page.locator("#points .chart").isVisible(), false);
+    });
+    await on(browser, files.plain, {}, async (page) => {
+      assert.equal(await page.locator("#points").count(), 0);
     });
   });
 });

@@ -44,9 +44,10 @@ TEST_F(ReportTest, EmbedsWhatHappenedInARun) {
   EXPECT_EQ(run["outcome"]["start_s"], json({0, 100, 100, 150}));
   EXPECT_EQ(run["outcome"]["finish_s"], json({100, 150, 150, 155.5}));
   EXPECT_EQ(run["outcome"]["status"], json({0, 0, 0, 0}));
-  EXPECT_EQ(run["holds"], json::parse(R"({"resolution_s": 0, "job": [0, 1, 2, 3],
-    "gpu": [0, 0, 2, 0], "gpus": [4, 2, 2, 1], "begin_s": [0, 100, 100, 150],
-    "end_s": [100, 150, 150, 155.5], "tier": [1, 0, 0, 0]})"));
+  EXPECT_EQ(run["holds"], json::parse(R"({"resolution_s": 0, "job_step": [0, 1, 1, 1],
+    "gpu": [0, 0, 2, 0], "gpus": [4, 2, 2, 1], "begin_step_s": [0, 100, 0, 50],
+    "for_s": [100, 50, 50, 5.5], "tier": [1, 0, 0, 0]})"));
+  EXPECT_FALSE(data.contains("comparison"));
   EXPECT_EQ(run["load"]["bin_s"], 1);
   EXPECT_EQ(run["load"]["gpus_held"].size(), 156u);
   EXPECT_EQ(run["load"]["gpus_fragmented"][155], 3);
@@ -80,26 +81,46 @@ TEST_F(ReportTest, TakesTheFirstSeedOfEachPolicyAndSaysSo) {
             0);
   const Ended ended = report("cmp");
   ASSERT_EQ(ended.exit_code, 0) << ended.errors;
-  EXPECT_NE(ended.out.find("the first seed only; 4 other runs are left out"), std::string::npos)
+  EXPECT_NE(ended.out.find("the first seed of each policy only; 4 other runs are figures"),
+            std::string::npos)
       << ended.out;
   const json data = data_of("cmp/report.html");
   ASSERT_EQ(data["runs"].size(), 2u);
   EXPECT_EQ(data["runs"][0]["label"], "fifo, seed 9");
   EXPECT_EQ(data["runs"][1]["folder"], "sjf/seed-9");
   EXPECT_EQ(data["runs"][1]["summary"]["seed"], 9);
+  const json& points = data["comparison"]["points"];
+  ASSERT_EQ(points.size(), 1u);
+  EXPECT_EQ(points[0]["point"], json::object());
+  const json& sjf = points[0]["policies"][1];
+  EXPECT_EQ(sjf["policy"], "sjf");
+  EXPECT_EQ(sjf["seeds"], 3);
+  const json made = read_json("cmp/compare.json")["policies"][1];
+  for (const char* figures : {"mean", "min", "max"}) EXPECT_EQ(sjf[figures], made[figures]);
 }
 
-TEST_F(ReportTest, APointOfASweepHasAReportOfItsOwn) {
+TEST_F(ReportTest, ShowsAllPointsOfASweepAndDetailsOfTheFirst) {
   small_trace();
   ASSERT_EQ(fairlead("compare --cluster 1xV100:4 --trace jobs.csv --out cmp --policies 'fifo;sjf' "
                      "--sweep start_s=1,2")
                 .exit_code,
             0);
   const Ended all = report("cmp");
-  EXPECT_EQ(all.exit_code, 2);
-  EXPECT_NE(all.errors.find("such as that of cmp/start_s=1"), std::string::npos) << all.errors;
+  ASSERT_EQ(all.exit_code, 0) << all.errors;
+  EXPECT_NE(all.out.find("details of the first point, start_s=1; "), std::string::npos) << all.out;
+  const json data = data_of("cmp/report.html");
+  ASSERT_EQ(data["runs"].size(), 2u);
+  EXPECT_EQ(data["runs"][1]["folder"], "start_s=1/sjf");
+  EXPECT_EQ(data["runs"][1]["label"], "sjf");
+  const json& points = data["comparison"]["points"];
+  ASSERT_EQ(points.size(), 2u);
+  EXPECT_EQ(points[1]["point"], json({{"start_s", 2}}));
+  EXPECT_EQ(points[1]["policies"][0]["seeds"], 1);
+  EXPECT_EQ(points[1]["policies"][0]["mean"]["finished"], 4);
   ASSERT_EQ(report("cmp/start_s=1").exit_code, 0);
-  EXPECT_EQ(data_of("cmp/start_s=1/report.html")["runs"].size(), 2u);
+  const json own = data_of("cmp/start_s=1/report.html");
+  EXPECT_EQ(own["runs"].size(), 2u);
+  EXPECT_FALSE(own.contains("comparison"));
 }
 
 TEST_F(ReportTest, FindsTheRunsOfAnyFolder) {
@@ -220,7 +241,7 @@ TEST_F(ReportTest, HasAPageOfItsOwnOrSaysWhyNot) {
   }
   const std::string html = read("out/report.html");
   const json data = json::parse(report_data_of(html, "base64\">", "<"), nullptr, false);
-  EXPECT_EQ(data["version"], 1) << html.substr(0, 2000);
+  EXPECT_EQ(data["version"], 2) << html.substr(0, 2000);
 }
 
 }  // namespace

@@ -4,9 +4,9 @@ import uPlot from "uplot";
 import { onWidth } from "./canvas";
 import { bdi, el } from "./dom";
 import { csv, saveMenu, savePng, saveText, type Cell } from "./download";
-import { duration, LOG_TICKS_S, moment, tick, timeTicks } from "./format";
+import { duration, moment } from "./format";
 import { readTheme } from "./palette";
-import { chartSvg, rangeOf } from "./svg";
+import { chartSvg, rangeOf, ticksOf, tickText, valueTicks } from "./svg";
 
 export interface Line {
   label: string;
@@ -22,16 +22,19 @@ export interface Line {
 export interface ChartSpec {
   x: number[]; // seconds
   lines: Line[];
+  points?: string[]; // names of the x, which are then 0, 1, 2, ... and no times
   logX?: boolean;
   stepped?: boolean;
   legend?: boolean; // where nothing else on the page says which line is which
   yMax?: number; // else as the values need it
+  durations?: boolean; // the values are seconds: ticks at round ones
   format: (value: number | null) => string;
   summary: string;
 }
 
 const HEIGHT = 230;
 const FONT = "11px system-ui, sans-serif";
+const LETTER = 6; // width of a letter of it, about
 
 // A figure with a title, a sentence, and the chart. Charts of one `group` share their cursor.
 export class Chart {
@@ -137,8 +140,15 @@ export function lineSwatch({
 
 // The values of a chart as a table, one row for each point.
 function rowsOf(spec: ChartSpec): Cell[][] {
-  const head = [spec.logX ? "up to, s" : "from, s", ...spec.lines.map((line) => line.label)];
-  return [head, ...spec.x.map((x, i) => [x, ...spec.lines.map((line) => line.values[i] ?? null)])];
+  const what = spec.points ? "point" : spec.logX ? "up to, s" : "from, s";
+  const head = [what, ...spec.lines.map((line) => line.label)];
+  return [
+    head,
+    ...spec.x.map((x, i) => [
+      spec.points?.[x] ?? x,
+      ...spec.lines.map((line) => line.values[i] ?? null),
+    ]),
+  ];
 }
 
 function optionsOf(spec: ChartSpec, width: number, group: string): uPlot.Options {
@@ -150,9 +160,7 @@ function optionsOf(spec: ChartSpec, width: number, group: string): uPlot.Options
     ticks: { stroke: theme.rule, width: 1, size: 4 },
   };
   const splits = (_: uPlot, __: number, min: number, max: number): number[] =>
-    spec.logX
-      ? LOG_TICKS_S.filter((t) => min <= t && t <= max)
-      : timeTicks(min, max, Math.max(2, width / 75));
+    ticksOf(spec, min, max, Math.max(2, width / 75));
   return {
     width,
     height: HEIGHT,
@@ -173,9 +181,15 @@ function optionsOf(spec: ChartSpec, width: number, group: string): uPlot.Options
         space: 50,
         splits,
         filter: (_, values) => values,
-        values: (_, values) => values.map(tick),
+        values: (_, values) => values.map((x) => tickText(spec, x)),
       },
-      { ...axis, size: 52, values: (_, values) => values.map((v) => spec.format(v)) },
+      {
+        ...axis,
+        size: (_, labels) =>
+          Math.max(52, ...(labels ?? []).map((text) => LETTER * text.length + 16)),
+        splits: (_, __, min, max) => valueTicks(spec, min, max),
+        values: (_, values) => values.map((v) => spec.format(v)),
+      },
     ],
     series: [
       {},
@@ -192,6 +206,11 @@ function optionsOf(spec: ChartSpec, width: number, group: string): uPlot.Options
     ],
     plugins: [valueBox(spec)],
   };
+}
+
+function pointText(spec: ChartSpec, x: number): string {
+  if (spec.points) return spec.points[x];
+  return spec.logX ? duration(x) : moment(x);
 }
 
 // The values under the cursor, largest first. It is read out where keys move the cursor.
@@ -214,10 +233,7 @@ function valueBox(spec: ChartSpec): uPlot.Plugin {
           .map((line) => ({ line, value: line.values[idx] ?? null }))
           .filter(({ value }) => value !== null)
           .sort((a, b) => b.value! - a.value!);
-        box.replaceChildren(
-          el("b", {}, spec.logX ? duration(spec.x[idx]) : moment(spec.x[idx])),
-          ...rows.map(valueRow(spec)),
-        );
+        box.replaceChildren(el("b", {}, pointText(spec, spec.x[idx])), ...rows.map(valueRow(spec)));
         const room = plot.over.clientWidth;
         if (left > room / 2) box.style.left = `${Math.max(0, left - box.offsetWidth - 10)}px`;
         else box.style.left = `${Math.min(left + 10, room - box.offsetWidth)}px`;

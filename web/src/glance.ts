@@ -4,6 +4,8 @@ import { bdi, el, section } from "./dom";
 import { count, duration, moment, number, percent, plural, times } from "./format";
 import { idleWhileWaiting, longestWait, shortOfShare } from "./findings";
 
+const EQUAL = 0.01; // part by which mean completion times may differ and still say nothing
+
 type Words = (Node | string)[];
 
 export function glanceSection(app: App): HTMLElement {
@@ -44,6 +46,13 @@ function comparison(app: App): Words | null {
   const [best, last] = [runs[0], runs[runs.length - 1]];
   const mine = runs.indexOf(app.run);
   const jct = (run: typeof best) => run.summary.jct_avg_s!;
+  if (jct(last) < (1 + EQUAL) * jct(best)) {
+    return [
+      "The ",
+      link(app, "mean completion times", "summary"),
+      ` of the ${count(runs.length)} runs are within a hundredth of each other, about ${duration(jct(best))}.`,
+    ];
+  }
   const words: Words = [
     `Of ${count(runs.length)} runs, `,
     bdi(best.label),
@@ -77,7 +86,7 @@ function idle(app: App): Words {
     ...under,
     `${percent(found.part)} of all GPU time was free although waiting jobs asked for it, most of it in one stretch `,
     stretch,
-    `: ${number(round(found.free))} of ${number(round(found.up))} GPUs free and ${plural(round(found.waiting), "job")} waiting, on average.`,
+    `: ${number(round(found.free))} of ${number(round(found.up))} GPUs free and ${plural(Math.max(1, Math.round(found.waiting)), "job")} waiting, on average.`,
   ];
 }
 

@@ -61,13 +61,16 @@ export function jobByJobSection(app: App): HTMLElement {
   const other = choice(
     "Against",
     runs.map((run) => run.label),
-    app.store.get("baseline"),
-    (baseline) => app.store.set({ baseline }),
+    otherRun(app),
+    (baseline) => {
+      app.store.set({ baseline });
+      other.select.selectedIndex = otherRun(app);
+    },
   );
   let pairs: Pair[] = [];
   app.store.watch(["focus", "baseline", "theme"], () => {
-    other.select.selectedIndex = app.store.get("baseline");
-    const base = runs[app.store.get("baseline")];
+    other.select.selectedIndex = otherRun(app);
+    const base = runs[otherRun(app)];
     pairs = pairsOf(jobs.submit_s, base.outcome.finish_s, app.run.outcome.finish_s);
     text.replaceChildren(...sentence(app, base.label, pairs));
     plot.show(pairs, base.label);
@@ -89,7 +92,7 @@ export function jobByJobSection(app: App): HTMLElement {
         "Job",
         "User",
         "GPUs",
-        `JCT in ${runs[app.store.get("baseline")].label}, s`,
+        `JCT in ${runs[otherRun(app)].label}, s`,
         `JCT in ${app.run.label}, s`,
       ];
       const rows = pairs.map((p) => [
@@ -113,9 +116,14 @@ export function jobByJobSection(app: App): HTMLElement {
   );
 }
 
+// The baseline, or where that is the run in focus the first that is not.
+function otherRun(app: App): number {
+  const [focus, baseline] = [app.store.get("focus"), app.store.get("baseline")];
+  if (baseline !== focus) return baseline;
+  return focus === 0 ? 1 : 0;
+}
+
 function sentence(app: App, base: string, pairs: Pair[]): (Node | string)[] {
-  if (base === app.run.label)
-    return ["Choose another run to compare with: this is the run in focus."];
   const { sooner, later, same, median } = tally(pairs);
   return [
     "Under ",

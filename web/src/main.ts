@@ -12,6 +12,7 @@ import { jobsSection } from "./jobs";
 import { jobByJobSection } from "./job_by_job";
 import { loadSection } from "./load";
 import { networkSection } from "./network";
+import { pointsSection } from "./points";
 import { placementsSection } from "./placements";
 import type { ReportData } from "./schema";
 import { ALL_JOBS, Store, type State } from "./state";
@@ -25,6 +26,7 @@ const WRITE_MS = 250; // browsers take few changes of the address in a second
 const SECTIONS: [string, string, (app: App) => HTMLElement, ((data: ReportData) => boolean)?][] = [
   ["glance", "At a glance", glanceSection],
   ["summary", "Summary", summarySection],
+  ["points", "All runs", pointsSection, (data) => data.comparison !== undefined],
   ["distributions", "Times", distributionsSection],
   ["job-by-job", "Job by job", jobByJobSection, (data) => data.runs.length > 1],
   ["load", "Load", loadSection],

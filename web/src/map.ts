@@ -4,9 +4,11 @@ import type { App } from "./app";
 import { sizeCanvas } from "./canvas";
 import { holdsAt, holdsOf } from "./holds";
 import { readTheme, typeShade, type Classes } from "./palette";
+import { typesName } from "./types";
 
 const MOST_HEIGHT = 440;
 const LABEL = 18; // height of a rack's name
+const TYPE_LINES_FROM = 9; // size of squares beside which such a line is no square
 const TYPE_LINE = 3; // of the line that tells a node's GPU type, with the gap below
 
 interface Plan {
@@ -31,8 +33,8 @@ function planFor(app: App, width: number): Plan {
 function planWith({ data, layout }: App, width: number, size: number): Plan {
   const { nodes } = data.cluster;
   // Between nodes, with room for the line of their GPU type where there are several.
-  const types = data.cluster.gpu_types.length > 1;
-  const gap = Math.max(types ? TYPE_LINE + 2 : 2, Math.round(size / 3));
+  const lines = data.cluster.gpu_types.length > 1 && size >= TYPE_LINES_FROM;
+  const gap = Math.max(lines ? TYPE_LINE + 2 : 2, Math.round(size / 3));
   const plan: Plan = {
     size,
     height: 0,
@@ -77,6 +79,20 @@ function racksOf(rack: number[], order: number[]): number[][] {
     racks[racks.length - 1].push(node);
   });
   return racks;
+}
+
+const hasTypes = (app: App) => app.data.cluster.gpu_types.length > 1;
+
+// Its name, and its GPU types where the cluster has several.
+function rackText(app: App, rack: number): string {
+  const { cluster, runs } = app.data;
+  const name = runs[0].summary.racks?.[rack]?.name ?? `rack ${rack}`;
+  if (!hasTypes(app)) return name;
+  const mask = cluster.nodes.rack.reduce(
+    (types, at, node) => (at === rack ? types | (1 << cluster.nodes.type[node]) : types),
+    0,
+  );
+  return `${name}: ${typesName(cluster, mask)}`;
 }
 
 export class ClusterMap {
@@ -161,14 +177,9 @@ export class ClusterMap {
     pen.textBaseline = "top";
     pen.fillStyle = theme.muted;
     for (const { rack, x, y, width } of plan.racks) {
-      pen.fillText(
-        this.app.data.runs[0].summary.racks?.[rack]?.name ?? `rack ${rack}`,
-        x,
-        y,
-        width,
-      );
+      pen.fillText(rackText(this.app, rack), x, y, width);
     }
-    if (this.app.data.cluster.gpu_types.length > 1) this.drawTypes(pen, plan);
+    if (hasTypes(this.app) && plan.size >= TYPE_LINES_FROM) this.drawTypes(pen, plan);
     pen.strokeStyle = theme.rule;
     pen.lineWidth = 1;
     for (let gpu = 0; gpu < layout.gpus; gpu++) {

@@ -13,7 +13,18 @@ export interface ReportData {
   models: string[]; // "" is the model of jobs that name none
   jobs: JobTable;
   runs: Run[]; // one per policy and seed, in the order of the comparison
+  comparison?: Comparison; // left out where there was one seed of each policy and no sweep
 }
+
+// The figures of all seeds and points of a sweep; `runs` are of the first.
+export interface Comparison {
+  points: {
+    point: Record<string, number | string>; // what the sweep set; {} without a sweep
+    policies: { policy: string; seeds: number; mean: Figures; min: Figures; max: Figures }[];
+  }[];
+}
+// compare.json's figures: what a summary has of them.
+export type Figures = Partial<Summary>;
 
 // GPUs are numbered through the cluster, node after node.
 export interface Cluster {

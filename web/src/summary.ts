@@ -4,8 +4,9 @@ import { bdi, button, choice, el, scroller, section, unseen } from "./dom";
 import { count, difference, duration, number, percent, plural, times } from "./format";
 import type { Summary } from "./schema";
 
-interface Metric {
+export interface Metric {
   label: string;
+  bound?: true; // relative to a lower bound
   of: (s: Summary) => number | null;
   format: (value: number | null) => string;
   better: "less" | "more" | "";
@@ -13,10 +14,11 @@ interface Metric {
 
 const ratio = (a: number | null, b: number | null) => (a === null || !b ? null : a / b);
 
-const METRICS: Metric[] = [
+export const METRICS: Metric[] = [
   { label: "Makespan", of: (s) => s.makespan_s, format: duration, better: "less" },
   {
     label: "Makespan / lower bound",
+    bound: true,
     of: (s) => ratio(s.makespan_s, s.bounds.makespan_lower_s),
     format: times,
     better: "less",
@@ -24,6 +26,7 @@ const METRICS: Metric[] = [
   { label: "JCT, mean", of: (s) => s.jct_avg_s, format: duration, better: "less" },
   {
     label: "Mean JCT / lower bound",
+    bound: true,
     of: (s) => ratio(s.jct_avg_s, s.bounds.jct_avg_lower_s),
     format: times,
     better: "less",

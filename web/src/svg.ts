@@ -28,16 +28,13 @@ export function chartSvg(title: string, spec: ChartSpec, paper: Paper): string {
     `<rect width="${WIDTH}" height="${total}" fill="${paper.paper}"/>`,
     text(left, 24, title, paper.ink, 'font-size="15" font-weight="600"'),
   ];
-  for (const value of roundTicks(low, high)) {
+  for (const value of valueTicks(spec, low, high)) {
     parts.push(rule(left, y(value), left + wide, y(value), paper.rule));
     parts.push(text(left - 6, y(value) + 4, spec.format(value), paper.muted, 'text-anchor="end"'));
   }
-  const ticks = spec.logX
-    ? LOG_TICKS_S.filter((t) => from <= t && t <= to)
-    : timeTicks(from, to, wide / 90);
-  for (const t of ticks) {
+  for (const t of ticksOf(spec, from, to, wide / 90)) {
     parts.push(rule(x(t), top, x(t), bottom, paper.rule));
-    parts.push(text(x(t), bottom + 16, tick(t), paper.muted, 'text-anchor="middle"'));
+    parts.push(text(x(t), bottom + 16, tickText(spec, t), paper.muted, 'text-anchor="middle"'));
   }
   const heights = spec.lines.map(({ drawn, values }) =>
     (drawn ?? values).map((v) => (v === null ? null : y(v))),
@@ -60,6 +57,17 @@ export function chartSvg(title: string, spec: ChartSpec, paper: Paper): string {
   );
 }
 
+// Where the horizontal axis has ticks, at most about `most` of them, and what they say.
+export function ticksOf(spec: ChartSpec, from: number, to: number, most: number): number[] {
+  if (spec.points) return spec.x.filter((x) => x % Math.ceil(spec.x.length / most) === 0);
+  if (spec.logX) return LOG_TICKS_S.filter((t) => from <= t && t <= to);
+  return timeTicks(from, to, most);
+}
+
+export function tickText(spec: ChartSpec, x: number): string {
+  return spec.points ? (spec.points[x] ?? "") : tick(x);
+}
+
 // What the vertical axis shows.
 export function rangeOf(spec: ChartSpec): [number, number] {
   let [low, high] = [0, 1e-9];
@@ -73,8 +81,9 @@ export function rangeOf(spec: ChartSpec): [number, number] {
   return [low * 1.05, spec.yMax ?? high * 1.05];
 }
 
-// Multiples of 1, 2 or 5 times a power of ten.
-function roundTicks(low: number, high: number): number[] {
+// Ticks of the vertical axis: round durations, else multiples of 1, 2 or 5 times a power of ten.
+export function valueTicks(spec: ChartSpec, low: number, high: number): number[] {
+  if (spec.durations) return timeTicks(low, high, TICKS);
   const rough = (high - low) / TICKS;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= rough) ?? rough;
