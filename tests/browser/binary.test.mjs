@@ -59,10 +59,7 @@ describe("the demo's report", { skip }, () => {
           `${label}, ${what}: ${hours}, not ${summary.gpu_hours}`,
         );
       const sum = (values) => values.reduce((a, b) => a + b, 0);
-      near(
-        sum(holds.gpus.map((gpus, i) => gpus * (holds.end_s[i] - holds.begin_s[i]))) / 3600,
-        "holds",
-      );
+      near(sum(holds.gpus.map((gpus, i) => gpus * holds.for_s[i])) / 3600, "holds");
       near((sum(load.gpus_held) * load.bin_s) / 3600, "load");
       near((sum(shares.held.map(sum)) * load.bin_s) / 3600, "shares");
     }
