@@ -63,6 +63,16 @@ std::string title_of(const fs::path& folder) {
   return path.filename().string();
 }
 
+void print_what_is_left_out(const ReportedRuns& found) {
+  if (!found.first_point.empty()) {
+    fmt::print("details of the first point, {}; the figures of all points\n", found.first_point);
+  }
+  if (found.seeds_left_out > 0) {
+    fmt::print("details of the first seed of each policy only; {} other runs are figures\n",
+               count_text(found.seeds_left_out));
+  }
+}
+
 Status report(const Flags& flags) {
   FL_TRY_ASSIGN(page, read_page(flags.page));
   const fs::path folder = flags.folder;
@@ -91,13 +101,7 @@ Status report(const Flags& flags) {
              found.runs.size() == 1 ? "1 run" : fmt::format("{} runs", found.runs.size()),
              count_text(static_cast<std::int64_t>(jobs)), jobs == 1 ? "" : "s",
              number_text(static_cast<double>(bytes) / kMb, 1));
-  if (!found.first_point.empty()) {
-    fmt::print("details of the first point, {}; the figures of all points\n", found.first_point);
-  }
-  if (found.seeds_left_out > 0) {
-    fmt::print("details of the first seed of each policy only; {} other runs are figures\n",
-               count_text(found.seeds_left_out));
-  }
+  print_what_is_left_out(found);
   return {};
 }
 

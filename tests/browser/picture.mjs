@@ -16,8 +16,8 @@ await page
   .locator(".top select")
   .selectOption({ index: Math.max(0, labels.indexOf("gandiva-fair")) });
 await page.evaluate(() => {
-  for (const id of ["load", "users", "trades", "placements", "jobs"])
-    document.getElementById(id).hidden = true;
+  for (const id of ["job-by-job", "load", "users", "trades", "placements", "network", "jobs"])
+    document.getElementById(id)?.toggleAttribute("hidden", true);
   document.querySelector("#summary .compare").closest("#summary > div").hidden = true;
   document
     .querySelectorAll("#timeline .note, #timeline h3")

@@ -4,13 +4,14 @@ import type { App } from "./app";
 import { bandsOf, unitEdges, type Bands } from "./bands";
 import { sizeCanvas } from "./canvas";
 import type { Layout } from "./cluster";
-import { tick, timeTicks } from "./format";
+import { moment, tick, timeTicks } from "./format";
 import { holdAt, holdsOf, type Holds } from "./holds";
 import { readTheme, rgb, typeShade, type Classes, type Theme } from "./palette";
 import { rasterize, toPixels, type View } from "./raster";
 
 const HEIGHT = 440;
 const BOTTOM = 24;
+const HOUR_S = 3600; // finer ticks need their minutes
 const LABEL_PX = 12; // least distance of row labels
 const STRIP = 8; // width of the strip of GPU types
 const TYPE_NAME = 44; // room for a type's name
@@ -238,8 +239,10 @@ export class Gantt {
     pen.font = "11px system-ui, sans-serif";
     pen.textBaseline = "top";
     pen.textAlign = "center";
-    for (const t of timeTicks(t0, t1, Math.max(2, this.plotWidth / 90))) {
-      const text = tick(t);
+    const ticks = timeTicks(t0, t1, Math.max(2, this.plotWidth / 110));
+    const fine = ticks.length > 1 && ticks[1] - ticks[0] < HOUR_S;
+    for (const t of ticks) {
+      const text = fine ? moment(t) : tick(t);
       const half = pen.measureText(text).width / 2;
       const x = Math.min(this.width - half, this.x(t));
       pen.fillStyle = this.theme.rule;

@@ -119,13 +119,15 @@ function waited(app: App): Words | null {
     " of ",
     bdi(app.user(jobs.user[found.job])),
     ` (${plural(jobs.gpus[found.job], "GPU")}) waited longest, ${duration(found.waited)}`,
-    found.cause ? `, mostly because ${found.cause}. ` : ". ",
   ];
+  if (found.cause) words.push(`, mostly because ${found.cause}`);
+  words.push(".");
   if (found.longWaits) {
+    const { cause, part } = found.longWaits;
     words.push(
-      `Of what the `,
+      ` ${percent(part, 0)} of the waiting of the `,
       link(app, "jobs that waited most", "jobs", { sort: "-Queueing" }),
-      ` waited, ${percent(found.longWaits.part, 0)} was because ${found.longWaits.cause}.`,
+      cause === found.cause ? " was for this." : ` was because ${cause}.`,
     );
   }
   return words;
