@@ -384,9 +384,62 @@ describe("files", () => {
     });
   });
 
+  test("of a timeline of few users name these", async () => {
+    const few = structuredClone(plain);
+    few.jobs.user = few.jobs.user.map((user) => user % 3);
+    few.users = few.users.slice(0, 3);
+    for (const run of few.runs) {
+      run.shares = {
+        user: [0, 1, 2],
+        held: run.shares.held.slice(0, 3),
+        entitled: run.shares.entitled.slice(0, 3),
+      };
+      run.notes = {
+        omitted: 0,
+        t_s: [],
+        kind: [],
+        job: [],
+        user: [],
+        other_user: [],
+        gpu_type: [],
+        value: [],
+      };
+    }
+    await on(browser, write("few-users.html", few), {}, async (page) => {
+      await page.locator("#timeline summary").click();
+      const svg = await saved(page, () =>
+        page.getByRole("button", { name: "Save as SVG: timeline" }).click(),
+      );
+      const names = svg.bytes.toString().match(/>user-\d</g);
+      assert.deepEqual(names.sort(), [">user-1<", ">user-2<", ">user-3<"]);
+    });
+  });
+
   test("hold the timeline in view and the jobs found", async () => {
     await on(browser, files.plain, {}, async (page) => {
       await page.locator("#timeline summary").click();
+      const svg = await saved(page, () =>
+        page.getByRole("button", { name: "Save as SVG: timeline" }).click(),
+      );
+      const drawn = await page.evaluate((xml) => {
+        const parsed = new DOMParser().parseFromString(xml, "image/svg+xml");
+        const paths = [...parsed.querySelectorAll("path")].map((path) => path.getAttribute("d"));
+        return parsed.querySelector("parsererror") ? -1 : paths.join("").split("M").length - 1;
+      }, svg.bytes.toString());
+      const legend = await page
+        .getByRole("list", { name: "Colours" })
+        .first()
+        .locator("li")
+        .count();
+      assert.equal(drawn, plain.runs[0].holds.job.length + legend);
+      await page.locator("#job-by-job summary").click();
+      const points = await saved(page, () =>
+        page.getByRole("button", { name: /^Save as SVG: Completion/ }).click(),
+      );
+      const both = plain.jobs.id.filter((_, i) =>
+        [0, 1].every((run) => plain.runs[run].outcome.finish_s[i] !== null),
+      );
+      assert.equal(points.bytes.toString().match(/M[\d.]+ [\d.]+h2/g).length, both.length);
       const holds = await saved(page, () =>
         page.getByRole("button", { name: "Save as CSV: timeline" }).click(),
       );

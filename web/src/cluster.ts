@@ -36,6 +36,11 @@ export function layoutOf({ nodes }: Cluster): Layout {
   return { gpus, nodeOfGpu, firstGpu, placeOfGpu, gpuAtPlace, order };
 }
 
+// Where a node's GPUs begin in the order shown.
+export function placeOf({ placeOfGpu, firstGpu }: Layout, node: number): number {
+  return placeOfGpu[firstGpu[node]];
+}
+
 // "node v100-3, GPUs 0–3" for a run of neighbouring GPUs of one node.
 export function placeText(cluster: Cluster, layout: Layout, gpu: number, gpus: number): string {
   const node = layout.nodeOfGpu[gpu];

@@ -25,7 +25,7 @@ export class Gantt {
   private readonly base = document.createElement("canvas"); // all but cursor and highlight
   private bands!: Bands;
   private holds!: Holds;
-  private classes!: Classes;
+  classes!: Classes; // of jobs, as they are coloured
   private theme!: Theme;
   private end = 1; // of time
   private width = 0;

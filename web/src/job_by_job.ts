@@ -6,6 +6,7 @@ import { csv, saveCanvas, saveMenu, saveText } from "./download";
 import { count, difference, duration, LOG_TICKS_S, percent, plural, tick } from "./format";
 import { lineColour, readTheme } from "./palette";
 import { quantile } from "./series";
+import { area, rule, svgFile, text } from "./svg";
 
 const HEIGHT = 380;
 const LEFT = 62;
@@ -35,17 +36,22 @@ export function pairsOf(
   return pairs;
 }
 
+// How a job fared, by the number of its colour.
+const [SOONER, LATER, ALIKE] = [0, 1, 6];
+
+function wayOf({ before, after }: Pair): number {
+  if (after < before * (1 - SAME)) return SOONER;
+  return after > before * (1 + SAME) ? LATER : ALIKE;
+}
+
 export function tally(pairs: Pair[]): {
   sooner: number;
   later: number;
   same: number;
   median: number | null;
 } {
-  let [sooner, later] = [0, 0];
-  for (const { before, after } of pairs) {
-    if (after < before * (1 - SAME)) sooner++;
-    else if (after > before * (1 + SAME)) later++;
-  }
+  const sooner = pairs.filter((pair) => wayOf(pair) === SOONER).length;
+  const later = pairs.filter((pair) => wayOf(pair) === LATER).length;
   const ratios = Float64Array.from(
     pairs.filter((p) => p.before > 0),
     (p) => p.after / p.before,
@@ -86,6 +92,7 @@ export function jobByJobSection(app: App): HTMLElement {
   });
   const title = "Completion times, job by job";
   const menu = saveMenu(title, {
+    SVG: () => saveText(`${title}.svg`, "image/svg+xml", plot.svg(title)),
     PNG: () => saveCanvas(`${title}.png`, plot.canvas),
     CSV: () => {
       const head = [
@@ -221,12 +228,37 @@ class Scatter {
     pen.globalAlpha = Math.max(0.15, Math.min(0.75, 2500 / (this.pairs.length || 1)));
     const size = this.pairs.length > 2000 ? 3 : 5;
     for (const p of this.pairs) {
-      pen.fillStyle = lineColour(
-        p.after > p.before * (1 + SAME) ? 1 : p.after < p.before * (1 - SAME) ? 0 : 6,
-      );
+      pen.fillStyle = lineColour(wayOf(p));
       pen.fillRect(this.x(p.before) - size / 2, this.y(p.after) - size / 2, size, size);
     }
     pen.globalAlpha = 1;
+  }
+
+  // The same as a file.
+  svg(title: string): string {
+    const theme = readTheme();
+    const { low, high } = this.scale;
+    const bottom = HEIGHT - BOTTOM;
+    const parts = LOG_TICKS_S.filter((t) => low <= t && t <= high).flatMap((t) => [
+      rule(this.x(t), 8, this.x(t), bottom, theme.rule),
+      rule(LEFT, this.y(t), this.width - 8, this.y(t), theme.rule),
+      text(this.x(t), bottom + 14, tick(t), theme.muted, 'text-anchor="middle"'),
+      text(LEFT - 6, this.y(t) + 4, tick(t), theme.muted, 'text-anchor="end"'),
+    ]);
+    parts.push(rule(this.x(low), this.y(low), this.x(high), this.y(high), theme.muted));
+    for (const way of [SOONER, LATER, ALIKE]) {
+      const points = this.pairs.filter((p) => wayOf(p) === way);
+      const path = points
+        .map((p) => area(this.x(p.before) - 1, this.y(p.after) - 1, 2, 2))
+        .join("");
+      parts.push(`<path d="${path}" fill="${lineColour(way)}" fill-opacity="0.6"/>`);
+    }
+    parts.push(
+      text(this.width - 10, HEIGHT - 8, `JCT under ${this.base} →`, theme.ink, 'text-anchor="end"'),
+    );
+    parts.push(text(LEFT + 6, 20, `↑ under ${this.app.run.label}`, theme.ink));
+    const about = this.canvas.getAttribute("aria-label") ?? "";
+    return svgFile(this.width, HEIGHT, title, about, theme, parts);
   }
 
   private drawAxes(pen: CanvasRenderingContext2D): void {

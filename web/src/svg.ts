@@ -24,10 +24,7 @@ export function chartSvg(title: string, spec: ChartSpec, paper: Paper): string {
   const y = (v: number) => top + height * (1 - (v - low) / (high - low));
   const bottom = top + height;
   const total = bottom + 40 + LEGEND * spec.lines.length;
-  const parts: string[] = [
-    `<rect width="${WIDTH}" height="${total}" fill="${paper.paper}"/>`,
-    text(left, 24, title, paper.ink, 'font-size="15" font-weight="600"'),
-  ];
+  const parts: string[] = [text(left, 24, title, paper.ink, 'font-size="15" font-weight="600"')];
   for (const value of valueTicks(spec, low, high)) {
     parts.push(rule(left, y(value), left + wide, y(value), paper.rule));
     parts.push(text(left - 6, y(value) + 4, spec.format(value), paper.muted, 'text-anchor="end"'));
@@ -50,10 +47,23 @@ export function chartSvg(title: string, spec: ChartSpec, paper: Paper): string {
     parts.push(`<line x1="${left}" y1="${row - 4}" x2="${left + 24}" y2="${row - 4}" ${style}/>`);
     parts.push(text(left + 32, row, line.label, paper.ink));
   });
+  return svgFile(WIDTH, total, title, spec.summary, paper, parts);
+}
+
+// A file of these parts on paper; `about` is for those who cannot see it.
+export function svgFile(
+  width: number,
+  height: number,
+  title: string,
+  about: string,
+  { paper }: Paper,
+  parts: string[],
+): string {
   return (
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${total}" viewBox="0 0 ${WIDTH} ${total}" ` +
-    `font-family="system-ui, sans-serif" font-size="12">\n<title>${escape(title)}</title>\n` +
-    `<desc>${escape(spec.summary)}</desc>\n${parts.join("\n")}\n</svg>\n`
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" ` +
+    `viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="12">\n` +
+    `<title>${escape(title)}</title>\n<desc>${escape(about)}</desc>\n` +
+    `<rect width="${width}" height="${height}" fill="${paper}"/>\n${parts.join("\n")}\n</svg>\n`
   );
 }
 
@@ -119,13 +129,18 @@ function areaOf(path: string, floor: number, left: number): string {
   return `${path}V${floor.toFixed(1)}H${first}Z`;
 }
 
-function rule(x1: number, y1: number, x2: number, y2: number, colour: string): string {
+export function rule(x1: number, y1: number, x2: number, y2: number, colour: string): string {
   const [a, b, c, d] = [x1, y1, x2, y2].map((v) => v.toFixed(1));
   return `<line x1="${a}" y1="${b}" x2="${c}" y2="${d}" stroke="${colour}"/>`;
 }
 
-function text(x: number, y: number, words: string, colour: string, more = ""): string {
+export function text(x: number, y: number, words: string, colour: string, more = ""): string {
   return `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" fill="${colour}" ${more}>${escape(words)}</text>`;
+}
+
+// A rectangle as a part of a path.
+export function area(x: number, y: number, width: number, height: number): string {
+  return `M${x.toFixed(1)} ${y.toFixed(1)}h${width.toFixed(2)}v${height.toFixed(2)}h${(-width).toFixed(2)}z`;
 }
 
 // As text of XML: what it has no place for, such as control characters, is left out.

@@ -10,9 +10,10 @@ import { Gantt } from "./gantt";
 import { listen, reveal, zoomRows, zoomTime } from "./gantt_input";
 import { holdAt, holdsAt, holdsOf } from "./holds";
 import { ClusterMap } from "./map";
-import { classesOf, TIERS, typeShade } from "./palette";
+import { classesOf, readTheme, TIERS, typeShade } from "./palette";
 import type { View } from "./raster";
 import type { ColourBy } from "./state";
+import { timelineSvg } from "./timeline_svg";
 import { gpusOfTypes, typeOfGpu } from "./types";
 
 const WAYS: ColourBy[] = ["user", "model", "size"];
@@ -194,6 +195,7 @@ function ganttBox(app: App, gantt: Gantt): HTMLElement {
     button("Rows −", () => zoomRows(gantt, 2, place())),
     button("Whole run", () => gantt.look(gantt.whole())),
     saveMenu("timeline", {
+      SVG: () => saveText(`timeline ${app.run.label}.svg`, "image/svg+xml", viewSvg(app, gantt)),
       PNG: () => saveCanvas(`timeline ${app.run.label}.png`, gantt.canvas),
       CSV: () =>
         saveText(`timeline ${app.run.label}.csv`, "text/csv", csv(holdRows(app, gantt.view))),
@@ -206,6 +208,12 @@ function ganttBox(app: App, gantt: Gantt): HTMLElement {
       "cursor, Shift and arrows the view, + and − zoom time, . and , zoom rows, 0 shows all, Enter opens the job.",
   );
   return el("div", {}, buttons, box, keys);
+}
+
+function viewSvg(app: App, { view, classes }: Gantt): string {
+  const { data, layout, run } = app;
+  const title = `Who held which GPUs under ${run.label}`;
+  return timelineSvg(title, data.cluster, layout, holdsOf(run), view, classes, readTheme());
 }
 
 // The holds of the view: who held what from when to when.
