@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 namespace fairlead {
 namespace {
@@ -110,7 +111,7 @@ Result<Duration> span_of(const json& object, const char* field) {
   const json& span = object[field];
   const double s = span.is_number() ? span.get<double>() : -1;
   if (!(s > 0 && s <= kSpanMaxS)) return input_error("{} must be a positive number", field);
-  return Duration{std::max<std::int64_t>(1, static_cast<std::int64_t>(s * 1000))};
+  return Duration{std::max<std::int64_t>(1, std::llround(s * 1000))};
 }
 
 Result<Submission> parse_submission_of(const json& object) {

@@ -111,6 +111,12 @@ TEST(Server, AJobThatHasHadItsTimeIsAskedToLeaveAndHasFailed) {
   EXPECT_EQ(daemon.alive(deaf).first, 0);
 }
 
+TEST(Server, ATimeLimitIsRoundedToTheMillisecond) {
+  SimDaemon daemon("fifo", "1xV100");
+  const std::size_t job = daemon.submit({"work", "600000"}, 1, kAnn, {{"limit_s", 32.3}});
+  EXPECT_EQ(daemon.job(job)["limit_s"], 32.3);  // 32.3 x 1000 is below 32,300 in binary
+}
+
 TEST(Server, OnlyTimeWithGpusCountsForALimit) {
   SimDaemon daemon("gandiva-fair:quantum_s=60", "1xV100");
   const std::size_t limited = daemon.submit({"work", "600000"}, 1, kAnn, {{"limit_s", 200}});
