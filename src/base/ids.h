@@ -40,6 +40,7 @@ using JobId = Id<struct JobTag>;
 using UserId = Id<struct UserTag>;
 using GroupId = Id<struct GroupTag>;
 using ModelId = Id<struct ModelTag>;
+using PartitionId = Id<struct PartitionTag>;
 using NodeId = Id<struct NodeTag>;
 using HostId = Id<struct HostTag>;
 using RackId = Id<struct RackTag>;

@@ -29,6 +29,9 @@ std::string type_text(const OptionSpec& spec) {
     case OptionType::kList:
       return fmt::format("numbers from {} to {} separated by /", bound_text(spec.min),
                          bound_text(spec.max));
+    case OptionType::kNamed:
+      return fmt::format("NAME:NUMBER from {} to {}, separated by /", bound_text(spec.min),
+                         bound_text(spec.max));
     case OptionType::kFile:
       return "file";
   }

@@ -5,6 +5,7 @@
 #include "fairlead/cli/run_flags.h"
 #include "fairlead/compare/export_jobs.h"
 #include "fairlead/compare/plan.h"
+#include "fairlead/compare/recorded_text.h"
 #include "fairlead/report/result_files.h"
 #include "fairlead/run/settings.h"
 
@@ -163,7 +164,8 @@ Status compare_here(const Flags& flags, ComparePlan plan) {
   if (flags.json) {
     fmt::print("{}", comparison_json(plan.comparison));
   } else {
-    fmt::print("{}{}", comparison_text(plan.comparison, stdout_style()), earlier_text(flags, plan));
+    fmt::print("{}{}{}", comparison_text(plan.comparison, stdout_style()),
+               recorded_text(plan.comparison), earlier_text(flags, plan));
   }
   return failure_of(plan.comparison);
 }

@@ -9,6 +9,7 @@ namespace {
 
 JobSpec spec_of(const Tables& tables, JobId job) {
   const Jobs& jobs = tables.jobs;
+  const Logged logged = jobs.logged_of(job);
   return {.job = job,
           .user = jobs.user[job],
           .name = tables.names[job],
@@ -18,7 +19,11 @@ JobSpec spec_of(const Tables& tables, JobId job) {
           .gpus_max = jobs.gpus_max[job],
           .task_gpus = jobs.task_gpus[job],
           .closeness = jobs.closeness[job],
-          .types = jobs.types[job]};
+          .types = jobs.types[job],
+          .time_limit = logged.time_limit,
+          .priority = logged.priority,
+          .partition = jobs.partition_name(logged),
+          .logged_start = logged.start};
 }
 
 // The records of an engine that stands at `now`.

@@ -16,6 +16,7 @@ void RecordedRun::on(const Record& record) {
   const auto keep_asked = [&](JobSpec& asked) {
     asked.name = keep(asked.name);
     asked.model = keep(asked.model);
+    asked.partition = keep(asked.partition);
   };
   std::visit(
       Overloaded{

@@ -134,6 +134,7 @@ struct Tables {
   void leave(JobId job, JobState state);
 
   NameIndex model_rows_;
+  NameIndex partition_rows_;
 };
 
 }  // namespace fairlead

@@ -3,6 +3,7 @@
 // no sharing, by far the most frequent one, is about a dozen bytes.
 
 #include "fairlead/base/overloaded.h"
+#include "fairlead/journal/impossible.h"
 #include "fairlead/journal/journal.h"
 #include "fairlead/model/job_row.h"
 
@@ -25,8 +26,6 @@ enum PlaceFlag : std::uint64_t {
   kIsReported = 128,
 };
 
-// No run lasts longer: the time of a record stays far from overflow whatever the bytes say.
-constexpr Time kTimeMax{std::int64_t{1} << 60};
 constexpr std::uint64_t kRowMax = 0xfffffffe;  // of an id
 constexpr std::uint64_t kTaskGpusMax = 1'000'000;
 
@@ -118,18 +117,40 @@ void get(Reader& in, record::Node& node, Storage& storage) {
   node.gpus = in.u32();
 }
 
-// Above the 32 bits of `gpus`, as most jobs need neither: 20 of the GPUs of a task above 1, 8 of levels.
+constexpr std::uint64_t kIsLogged = std::uint64_t{1} << 60;
+
+// Above the 32 bits of `gpus`, as most jobs need none of it: 20 of the GPUs of a task above 1, 8 of
+// levels, 1 if what a log says follows the other fields.
 void put_gang(Writer& out, const JobSpec& asked) {
   const std::uint64_t more = std::uint64_t{asked.closeness.bits()} << 20 | (asked.task_gpus - 1);
-  out.u64(more << 32 | asked.gpus);
+  out.u64(more << 32 | asked.gpus | (asked.is_logged() ? kIsLogged : 0));
 }
 
-void get_gang(Reader& in, JobSpec& asked) {
-  const std::uint64_t gang = in.u64();
+// Whether what a log says follows.
+bool get_gang(Reader& in, JobSpec& asked) {
+  const std::uint64_t word = in.u64();
+  const std::uint64_t gang = word & ~kIsLogged;
   asked.gpus = static_cast<std::uint32_t>(gang);
   asked.task_gpus = static_cast<std::uint32_t>(gang >> 32 & 0xfffff) + 1;
   asked.closeness = Closeness::of_bits(static_cast<std::uint32_t>(gang >> 52));
   if (asked.task_gpus > kTaskGpusMax || gang >> 60 != 0) in.fail();
+  return (word & kIsLogged) != 0;
+}
+
+void put_logged(Writer& out, const JobSpec& asked) {
+  out.i64(asked.time_limit.ms);
+  out.i64(asked.priority);
+  out.text(asked.partition);
+  out.i64(asked.logged_start == Time::never() ? -1 : asked.logged_start.ms);
+}
+
+void get_logged(Reader& in, JobSpec& asked, Storage& storage) {
+  asked.time_limit = {in.i64()};
+  asked.priority = in.i64();
+  asked.partition = storage.texts[3] = in.text();
+  const std::int64_t start = in.i64();
+  asked.logged_start = start == -1 ? Time::never() : Time{start};
+  if (!asked.is_logged()) in.fail();
 }
 
 void put(Writer& out, const JobSpec& asked) {
@@ -142,6 +163,7 @@ void put(Writer& out, const JobSpec& asked) {
   out.u64(asked.gpus_max);
   out.u64(asked.types);
   out.i64(asked.work.ms);
+  if (asked.is_logged()) put_logged(out, asked);
 }
 
 void get(Reader& in, JobSpec& asked, Storage& storage) {
@@ -149,11 +171,12 @@ void get(Reader& in, JobSpec& asked, Storage& storage) {
   asked.user = in.id<UserId>();
   asked.name = storage.texts[0] = in.text();
   asked.model = storage.texts[1] = in.text();
-  get_gang(in, asked);
+  const bool is_logged = get_gang(in, asked);
   asked.gpus_min = in.u32();
   asked.gpus_max = in.u32();
   asked.types = in.u32();
   asked.work = {in.i64()};
+  if (is_logged) get_logged(in, asked, storage);
 }
 
 void put(Writer& out, const record::Arrived& arrived) { put(out, arrived.asked); }
@@ -488,66 +511,6 @@ template <std::size_t... kNumbers>
 void get(Reader& in, std::uint64_t number, Record::What& what, Storage& storage,
          std::index_sequence<kNumbers...>) {
   (void)((number == kNumbers && (get(in, what.emplace<kNumbers>(), storage), true)) || ...);
-}
-
-constexpr std::string_view kDuration = "a duration out of range";
-constexpr std::string_view kRate = "a negative rate";
-
-bool in_range(auto time) { return time.ms >= 0 && time.ms <= kTimeMax.ms; }
-
-std::string_view impossible_place(const record::Place& place) {
-  if (static_cast<std::size_t>(place.kind) >= kPlaceKinds) return "unknown kind of placement";
-  if (!in_range(place.overhead)) return kDuration;
-  return place.rate.fixed >= 0 && place.locality.fixed >= 0 ? "" : kRate;
-}
-
-std::string_view impossible_job(const JobSpec& asked) {
-  if (!in_range(asked.work)) return kDuration;
-  const bool in_tasks = asked.gpus % asked.task_gpus == 0 &&
-                        asked.gpus_min % asked.task_gpus == 0 &&
-                        asked.gpus_max % asked.task_gpus == 0;
-  return in_tasks ? "" : "tasks that do not divide the gang";
-}
-
-// What no run can have written, or empty. What a faulty run can have written is left to the audit.
-std::string_view impossible(const Record& record) {
-  using Wrong = std::string_view;
-  return std::visit(
-      Overloaded{
-          [](const OneOf<record::Arrived, record::Rejected> auto& job) -> Wrong {
-            return impossible_job(job.asked);
-          },
-          [](const record::Unsubmitted& unsubmitted) -> Wrong {
-            if (!in_range(unsubmitted.submit)) return "a submission out of range";
-            return impossible_job(unsubmitted.asked);
-          },
-          [](const record::Evicted& evicted) -> Wrong {
-            return in_range(evicted.lost) ? "" : kDuration;
-          },
-          [](const record::Place& place) -> Wrong { return impossible_place(place); },
-          [](const record::Reported& reported) -> Wrong {
-            return reported.left.ms > 0 ? "" : "a job reports that it has nothing left";
-          },
-          [](const record::Carried& carried) -> Wrong {
-            if (carried.attained < GpuTime{}) return "a job has been served less than nothing";
-            return in_range(carried.done) ? "" : kDuration;
-          },
-          [](const record::Speed& speed) -> Wrong { return speed.rate.fixed >= 0 ? "" : kRate; },
-          [](const record::Started& started) -> Wrong {
-            return in_range(started.overhead) ? "" : kDuration;
-          },
-          [](const record::StartFailed& failed) -> Wrong {
-            return in_range(failed.retry) ? "" : "a retry out of range";
-          },
-          [](const record::Stop& stop) -> Wrong {
-            return stop.cause <= record::StopCause::kHeld ? "" : "unknown cause of a stop";
-          },
-          [](const record::Ignored& ignored) -> Wrong {
-            return static_cast<std::size_t>(ignored.event) < kEventKinds ? "" : "unknown event";
-          },
-          [](const auto&) -> Wrong { return {}; },
-      },
-      record.what);
 }
 
 }  // namespace

@@ -27,9 +27,10 @@ std::string text_of(const record::Node& node) {
 }
 
 std::string text_of(const JobSpec& asked) {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {}", asked.job.row(), asked.user.row(), asked.name,
-                     asked.model, asked.gpus, asked.gpus_min, asked.gpus_max, asked.task_gpus,
-                     asked.types, asked.work.ms);
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}", asked.job.row(), asked.user.row(),
+                     asked.name, asked.model, asked.gpus, asked.gpus_min, asked.gpus_max,
+                     asked.task_gpus, asked.types, asked.work.ms, asked.time_limit.ms,
+                     asked.priority, asked.partition, asked.logged_start.ms);
 }
 std::string text_of(const record::Arrived& arrived) { return text_of(arrived.asked); }
 std::string text_of(const record::Rejected& rejected) {
@@ -165,7 +166,11 @@ struct Fixture {
             .gpus_min = 6,
             .gpus_max = 24,
             .task_gpus = 3,
-            .work = hours(3)};
+            .work = hours(3),
+            .time_limit = hours(4),
+            .priority = -50,
+            .partition = "gpu",
+            .logged_start = {9'000}};
   }
   record::Place place() const {
     return {.job = JobId(1),

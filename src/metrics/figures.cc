@@ -31,6 +31,13 @@ std::optional<double> open_world(const Summary& summary) {
   return value == 0 ? std::nullopt : std::optional(static_cast<double>(value));
 }
 
+// Of runs of jobs of which a log says when they started.
+template <auto Member>
+std::optional<double> logged(const Summary& summary) {
+  if (summary.logged.starts == 0) return std::nullopt;
+  return at<&Summary::logged, Member>(summary);
+}
+
 template <Tier tier>
 std::optional<double> placed_at(const Summary& summary) {
   return static_cast<double>(summary.placements[static_cast<std::size_t>(tier)]);
@@ -167,6 +174,18 @@ constexpr Figure kFigures[] = {
      "try "
      "to start them",
      &open_world<&OpenWorldSummary::held>, true},
+    {"logged/starts", kCount, false, "",
+     "of the `finished` jobs, those of which the trace says when they started",
+     &logged<&LoggedSummary::starts>, true},
+    {"logged/kept", kCount, false, "", "of these, those that started at that very time here",
+     &logged<&LoggedSummary::kept>, true},
+    {"logged/later", kCount, false, "", "of these, those that started later here",
+     &logged<&LoggedSummary::later>, true},
+    {"logged/queue_avg_s", kSeconds, false, "",
+     "mean over these jobs of start - submission, as the trace says",
+     &logged<&LoggedSummary::queue_avg_s>, true},
+    {"logged/queue_avg_here_s", kSeconds, false, "", "`queue_avg_s` of these jobs",
+     &logged<&LoggedSummary::queue_avg_here_s>, true},
 };
 
 }  // namespace

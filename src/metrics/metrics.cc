@@ -115,6 +115,11 @@ void Metrics::on_arrived(const JobSpec& asked) {
   ++unfinished_;
   ++users_[asked.user].jobs;
   ask(asked.job);
+  if (asked.logged_start != Time::never()) {
+    logged_start_.resize(std::max<std::size_t>(logged_start_.size(), asked.job.row() + 1),
+                         Time::never());
+    logged_start_[asked.job] = asked.logged_start;
+  }
 }
 
 // From now on the user asks for so many GPUs more: in time that is not contended it is entitled to
@@ -215,7 +220,18 @@ void Metrics::on_leave(JobId job, JobStatus as) {
   --unfinished_;
   last_leave_ = now_;
   capacity_at_leave_ = capacity_;
-  if (as == JobStatus::kFinished) count_ftf(job);
+  if (as != JobStatus::kFinished) return;
+  count_ftf(job);
+  if (logged_start_.has(job) && logged_start_[job] != Time::never()) count_logged(job);
+}
+
+void Metrics::count_logged(JobId job) {
+  const Time start = logged_start_[job];
+  ++logged_.starts;
+  logged_.kept += jobs_.start[job] == start;
+  logged_.later += jobs_.start[job] > start;
+  logged_wait_ += start - jobs_.submit[job];
+  wait_of_logged_ += jobs_.queued(job);
 }
 
 // Finish-time fairness (Mahajan et al., Themis, NSDI 2020) against an equal share of the cluster.

@@ -108,6 +108,7 @@ class Metrics : public RecordSink {
   double uncontended_entitled_ms(const UserTotals& user) const;
   void advance(Time t);
   void count_ftf(JobId job);
+  void count_logged(JobId job);
 
   double entitled_gpu_ms(UserId user) const { return shares_.entitled_gpu_ms(user, now_); }
   void sum_times(Summary& summary) const;
@@ -116,6 +117,7 @@ class Metrics : public RecordSink {
   void sum_shares(Summary& summary) const;
   void sum_shortfalls(Summary& summary) const;
   void sum_ftf(Summary& summary) const;
+  void sum_logged(Summary& summary) const;
   void sum_bounds(Summary& summary, const RunFacts& facts) const;
   std::optional<double> least_communication(const RunFacts& facts) const;
 
@@ -137,6 +139,9 @@ class Metrics : public RecordSink {
   JobCounts counts_;
   std::set<JobId> held_back_;
   OpenWorldSummary open_world_;
+  LoggedSummary logged_;                   // without its means
+  IdVector<JobId, Time> logged_start_;     // never: not said; the rows end with the last that is
+  Duration logged_wait_, wait_of_logged_;  // of the jobs that logged_ counts
 
   Time now_;
   Time first_arrival_ = Time::never();

@@ -73,6 +73,30 @@ TEST(Metrics, MeasuresTimesOfFinishedJobs) {
   EXPECT_EQ(summary.queue_avg_s, (1.0 + 2.0) / 2);
 }
 
+// By the log job 0 started at 2 s, as here, and job 1 at 4 s, a second earlier; job 3 never ran here.
+TEST(Metrics, ComparesWaitsWithThoseOfALog) {
+  struct Logging : RecordSink {
+    void on(const Record& record) override {
+      Record logged = record;
+      if (auto* arrived = std::get_if<record::Arrived>(&logged.what)) {
+        constexpr std::int64_t kStarts_ms[] = {2000, 4000, 0, 10'000};
+        arrived->asked.logged_start = {kStarts_ms[arrived->asked.job.row()]};
+      }
+      metrics.on(logged);
+    }
+    Metrics metrics;
+  };
+  Logging logging;
+  write_small_run(logging);
+  const LoggedSummary logged = logging.metrics.summary({}).logged;
+  EXPECT_EQ(logged.starts, 2);
+  EXPECT_EQ(logged.kept, 1);
+  EXPECT_EQ(logged.later, 1);
+  EXPECT_EQ(logged.queue_avg_s, (1.0 + 1.0) / 2);
+  EXPECT_EQ(logged.queue_avg_here_s, (1.0 + 2.0) / 2);
+  EXPECT_EQ(small_run().logged, LoggedSummary());
+}
+
 TEST(Metrics, MeasuresGpuTime) {
   const Summary summary = small_run();
   // Job 0 holds 4 GPUs for 3 s and 16 s, job 1 for 4 s; 8 GPUs for 20 s.

@@ -78,7 +78,16 @@ Summary Metrics::summary(const RunFacts& facts) const {
   sum_shortfalls(summary);
   sum_ftf(summary);
   sum_bounds(summary, facts);
+  sum_logged(summary);
   return summary;
+}
+
+void Metrics::sum_logged(Summary& summary) const {
+  summary.logged = logged_;
+  if (logged_.starts == 0) return;
+  const auto jobs = static_cast<double>(logged_.starts);
+  summary.logged.queue_avg_s = to_seconds(logged_wait_) / jobs;
+  summary.logged.queue_avg_here_s = to_seconds(wait_of_logged_) / jobs;
 }
 
 void Metrics::sum_times(Summary& summary) const {

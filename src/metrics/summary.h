@@ -80,6 +80,17 @@ struct OpenWorldSummary {
   friend bool operator==(const OpenWorldSummary&, const OpenWorldSummary&) = default;
 };
 
+// What the log of the scheduler that ran these jobs says, of those that finished and of which it says
+// when they started.
+struct LoggedSummary {
+  std::int64_t starts = 0;
+  std::int64_t kept = 0;   // started at that very time here
+  std::int64_t later = 0;  // started later here
+  std::optional<double> queue_avg_s;
+  std::optional<double> queue_avg_here_s;
+  friend bool operator==(const LoggedSummary&, const LoggedSummary&) = default;
+};
+
 using CountByReason = std::map<std::string, std::int64_t, std::less<>>;
 
 struct Summary {
@@ -124,6 +135,7 @@ struct Summary {
   FairnessSummary fairness;
   BoundsSummary bounds;
   OpenWorldSummary open_world;
+  LoggedSummary logged;
   friend bool operator==(const Summary&, const Summary&) = default;
 };
 

@@ -28,6 +28,10 @@ struct JobRow {
   std::string_view group{};        // of the user; empty: not named
   std::int64_t group_tickets = 0;  // of the group; 0: not named
   std::int64_t group_quota = 0;    // the same
+  Duration time_limit{};           // that its user asked for; 0: not said
+  std::int64_t priority = 0;       // under the scheduler that ran it: the higher, the sooner
+  std::string_view partition{};    // of that scheduler; empty: not said
+  Time start = Time::never();      // under that scheduler; never: not said
   std::string_view state{};     // how it ended, in the words of the trace; empty: it does not say
   std::string_view repaired{};  // what the reader changed, for rows_repaired; empty: nothing
 
@@ -44,6 +48,9 @@ struct JobRow {
     std::int64_t group = 0;
     std::int64_t group_tickets = 0;
     std::int64_t group_quota = 0;
+    std::int64_t time_limit = 0;
+    std::int64_t priority = 0;
+    std::int64_t start = 0;
   } columns{};
 };
 
@@ -51,6 +58,10 @@ struct JobRow {
 // have.
 constexpr std::int64_t kJobGpusMax = 1'000'000;
 constexpr std::int64_t kTicketsMax = 1'000'000;
+// Of a job's priority, upwards and downwards; and the partitions of one trace: what comes after them
+// has none.
+constexpr std::int64_t kPriorityMax = std::int64_t{1} << 40;
+constexpr std::size_t kPartitionsMax = 1'000;
 
 // Whether the GPUs of a job stand together in tasks where a trace of others tells it. The native
 // format tells it always.

@@ -43,6 +43,16 @@ struct JobSpec {
   TypeMask types = kAllTypes;  // GPU types on which it can run
   Duration work{};             // at speed 1, that is with the reference gang; 0: not said
   Time submit{};
+  // What the log of another scheduler says beside this (Logged in jobs.h).
+  Duration time_limit{};
+  std::int64_t priority = 0;
+  std::string_view partition{};
+  Time logged_start = Time::never();
+
+  bool is_logged() const {
+    return time_limit.ms != 0 || priority != 0 || !partition.empty() ||
+           logged_start != Time::never();
+  }
 };
 
 }  // namespace fairlead

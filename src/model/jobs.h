@@ -57,6 +57,15 @@ enum class JobState : std::uint8_t {
 
 std::string_view state_name(JobState state);  // "finished"
 
+// What the log of another scheduler says of a job, for policies that stand for that scheduler.
+struct Logged {
+  Duration time_limit{};       // that its user asked for; 0: not said
+  std::int64_t priority = 0;   // the higher, the sooner; 0: not said
+  PartitionId partition{};     // none: not said
+  Time start = Time::never();  // when it began to run there; never: not said
+  friend bool operator==(const Logged&, const Logged&) = default;
+};
+
 struct Jobs {
   // Asked.
   IdVector<JobId, UserId> user;
@@ -69,6 +78,9 @@ struct Jobs {
   IdVector<JobId, Closeness> closeness;  // of the GPUs of a gang, or of a copy
   IdVector<JobId, Time> arrival;
   IdVector<JobId, TypeMask> types;  // GPU types on which its model can run
+  // Of jobs of which a log says something; the rows end with the last of them. Read logged_of.
+  IdVector<JobId, Logged> logged;
+  IdVector<PartitionId, std::string> partitions;
 
   // Served; read attained() rather than the first two.
   IdVector<JobId, GpuTime> attained_settled;  // up to held_since
@@ -92,6 +104,13 @@ struct Jobs {
   }
   // Empty before the first start and after an eviction. Valid until the next placement.
   Gang last_gang(JobId job) const { return gangs.gang(last[job]); }
+
+  Logged logged_of(JobId job) const { return logged.has(job) ? logged[job] : Logged(); }
+
+  // Empty: not said.
+  std::string_view partition_name(const Logged& of) const {
+    return of.partition.is_none() ? std::string_view() : partitions[of.partition];
+  }
 
   // Whether that job was announced.
   bool has(JobId job) const { return user.has(job) && !user[job].is_none(); }

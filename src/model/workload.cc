@@ -20,6 +20,8 @@ void count(std::map<std::string, std::int64_t, std::less<>>& counts, std::string
   if (found == counts.end()) counts.emplace(what, 1);
 }
 
+bool has_start(const JobRow& row) { return row.start != Time::never(); }
+
 std::string_view user_name(const JobRow& row) { return row.user.empty() ? "default" : row.user; }
 
 }  // namespace
@@ -121,10 +123,25 @@ WorkloadBuilder::Fault WorkloadBuilder::fault_of(const JobRow& row) const {
     return {kSubmitRange, at.submit, fmt::format("{} ms", row.submit.ms)};
   if (row.duration.ms < 1 || row.duration.ms > kMsMax)
     return {kDurationRange, at.duration, fmt::format("{} ms", row.duration.ms)};
+  if (Fault fault = logged_fault(row); !fault.reason.empty()) return fault;
   if (row.tickets < 0 || row.tickets > kTicketsMax)
     return {"tickets must be from 1 to 1000000", at.tickets, fmt::to_string(row.tickets)};
   if (Fault fault = user_fault(row); !fault.reason.empty()) return fault;
   return group_fault(row);
+}
+
+WorkloadBuilder::Fault WorkloadBuilder::logged_fault(const JobRow& row) const {
+  const JobRow::Columns& at = row.columns;
+  if (row.time_limit.ms < 0 || row.time_limit.ms > kMsMax)
+    return {"time limit must be from 1 ms to 100 years", at.time_limit,
+            fmt::format("{} ms", row.time_limit.ms)};
+  if (row.priority < -kPriorityMax || row.priority > kPriorityMax)
+    return {"priority must be from -2^40 to 2^40", at.priority, fmt::to_string(row.priority)};
+  const bool is_early = row.start < row.submit;
+  if (reading_ == Reading::kStrict && (is_early || (row.start.ms > kMsMax && has_start(row))))
+    return {"start must be from the submission to 100 years", at.start,
+            fmt::format("{} ms", row.start.ms)};
+  return {};
 }
 
 namespace {
@@ -210,12 +227,29 @@ void WorkloadBuilder::append(const JobRow& row, std::string_view id) {
   jobs.types.push_back(kAllTypes);
   workload_.durations.push_back(row.duration);
   const JobId job = workload_.reference_types.push_back(std::string(row.gpu_type));
+  append_logged(job, row);
   if (!row.state.empty()) append_state(job, row.state);
   if (!row.runs_on.empty()) workload_.runs_on.emplace(job, row.runs_on);
   if (!row.require_level.empty() || !row.prefer_level.empty()) {
     workload_.levels.emplace(
         job, LevelNames{std::string(row.require_level), std::string(row.prefer_level)});
   }
+}
+
+void WorkloadBuilder::append_logged(JobId job, const JobRow& row) {
+  Logged logged{.time_limit = row.time_limit, .priority = row.priority, .start = row.start};
+  // Clocks differ, and some logs have the last submission of a job that was requeued.
+  if (has_start(row) && (row.start < row.submit || row.start.ms > kMsMax)) {
+    logged.start = Time::never();
+    count(workload_.rows.rows_repaired, "start before the submission left out");
+  }
+  Jobs& jobs = workload_.jobs;
+  if (!row.partition.empty()) {
+    logged.partition = find(partitions_, jobs.partitions, row.partition);
+    if (logged.partition.is_none() && jobs.partitions.size() < kPartitionsMax)
+      logged.partition = find_or_add(partitions_, jobs.partitions, row.partition);
+  }
+  if (logged != Logged()) jobs.logged.grow_to(job) = logged;
 }
 
 // A column that is no state at all, in a crafted trace, must not fill the memory.
@@ -280,6 +314,9 @@ void WorkloadBuilder::start_at_zero() {
   const Duration first = *std::min_element(arrivals.begin(), arrivals.end()) - Time{0};
   workload_.reading.starts_at_ms += first.ms;
   for (Time& arrival : arrivals) arrival = arrival - first;
+  for (Logged& logged : workload_.jobs.logged) {
+    if (logged.start != Time::never()) logged.start = logged.start - first;
+  }
 }
 
 Workload WorkloadBuilder::finish() {

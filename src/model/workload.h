@@ -158,7 +158,8 @@ class WorkloadBuilder {
   // Adds one row, which stands at `where`. Bad rows, in strict reading, are errors that name the
   // column of the bad field and its value; in lenient reading they are counted. Bad: an empty id;
   // gpus < 1 or > kJobGpusMax; a negative time or one above kMsMax; a duration below 1 ms; gpus_min
-  // > gpus or gpus_max < gpus; task_gpus that does not divide all three; tickets or a group that differ
+  // > gpus or gpus_max < gpus; task_gpus that does not divide all three; a time limit or a priority out of
+  // range; a start before the submission (lenient reading drops the start); tickets or a group that differ
   // from the user's earlier ones; tickets or a quota that differ from the group's; an id that occurred
   // before (lenient reading renames it id#2, id#3, ...).
   Status add(const JobRow& row, Where where);
@@ -197,10 +198,12 @@ class WorkloadBuilder {
     std::string value{};
   };
   Fault fault_of(const JobRow& row) const;
+  Fault logged_fault(const JobRow& row) const;
   Fault user_fault(const JobRow& row) const;
   Fault group_fault(const JobRow& row) const;
   void leave_out(std::string_view reason);
   void append_state(JobId job, std::string_view state);
+  void append_logged(JobId job, const JobRow& row);
   bool has_id(std::string_view id) const;
   std::string unused_id(std::string_view id);
   void append(const JobRow& row, std::string_view id);
@@ -214,6 +217,7 @@ class WorkloadBuilder {
   NameIndex ids_;
   NameIndex users_;
   NameIndex models_;
+  NameIndex partitions_;
   NameIndex groups_;                        // whose tickets are 0 until they are named
   IdVector<UserId, std::int64_t> tickets_;  // 0: not named yet
   // Of the ids that occurred twice: how often.

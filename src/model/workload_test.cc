@@ -170,10 +170,69 @@ TEST(WorkloadBuilder, StartAtZeroMovesAllArrivals) {
   EXPECT_EQ(workload.jobs.arrival[JobId(1)], Time{0});
 }
 
+TEST(WorkloadBuilder, StartAtZeroMovesStartsToo) {
+  WorkloadBuilder builder("w", Reading::kStrict);
+  JobRow late = row("a");
+  late.submit = {1'000'000};
+  late.start = {1'060'000};
+  ASSERT_TRUE(builder.add(late, "f").has_value());
+  builder.start_at_zero();
+  EXPECT_EQ(builder.finish().jobs.logged_of(JobId(0)).start, Time{60'000});
+}
+
 TEST(WorkloadBuilder, AnEmptyTraceIsAWorkload) {
   WorkloadBuilder builder("w", Reading::kStrict);
   builder.start_at_zero();
   EXPECT_EQ(builder.finish().jobs.size(), 0u);
+}
+
+TEST(WorkloadBuilder, KeepsWhatALogSaysOfJobs) {
+  WorkloadBuilder builder("w", Reading::kStrict);
+  JobRow logged = row("a");
+  logged.submit = {1'000};
+  logged.time_limit = seconds(60);
+  logged.priority = -3;
+  logged.partition = "gpu";
+  logged.start = {1'500};
+  ASSERT_TRUE(builder.add(row("first"), "f").has_value());
+  ASSERT_TRUE(builder.add(logged, "f").has_value());
+  logged.id = "b";
+  logged.start = Time::never();
+  ASSERT_TRUE(builder.add(logged, "f").has_value());
+  ASSERT_TRUE(builder.add(row("last"), "f").has_value());
+  const Jobs jobs = builder.finish().jobs;
+  const Logged expected{seconds(60), -3, PartitionId(0), {1'500}};
+  EXPECT_EQ(jobs.logged_of(JobId(1)), expected);
+  EXPECT_EQ(jobs.partition_name(jobs.logged_of(JobId(2))), "gpu");
+  EXPECT_EQ(jobs.logged_of(JobId(2)).start, Time::never());
+  EXPECT_EQ(jobs.logged_of(JobId(0)), Logged());
+  EXPECT_EQ(jobs.logged_of(JobId(3)), Logged());
+  EXPECT_EQ(jobs.partitions.size(), 1U);
+}
+
+TEST(WorkloadBuilder, AStartBeforeTheSubmissionIsAnErrorOrLeftOut) {
+  JobRow early = row("a");
+  early.submit = {1'000};
+  early.start = {999};
+  early.columns.start = 7;
+  WorkloadBuilder strict("w", Reading::kStrict);
+  EXPECT_EQ(strict.add(early, Where("f", 2)).error().message,
+            "f:2:7: start must be from the submission to 100 years: 999 ms");
+  WorkloadBuilder lenient("w", Reading::kLenient);
+  ASSERT_TRUE(lenient.add(early, "f").has_value());
+  const Workload workload = lenient.finish();
+  EXPECT_EQ(workload.jobs.logged_of(JobId(0)), Logged());
+  EXPECT_EQ(workload.rows.rows_repaired.at("start before the submission left out"), 1);
+}
+
+TEST(WorkloadBuilder, LimitsAndPrioritiesAreChecked) {
+  WorkloadBuilder builder("w", Reading::kStrict);
+  JobRow bad = row("a");
+  bad.time_limit = {kMsMax + 1};
+  EXPECT_NE(builder.add(bad, "f").error().message.find("time limit must be"), std::string::npos);
+  bad.time_limit = {};
+  bad.priority = kPriorityMax + 1;
+  EXPECT_NE(builder.add(bad, "f").error().message.find("priority must be"), std::string::npos);
 }
 
 TEST(Where, SaysWhatIsKnown) {

@@ -54,6 +54,8 @@ std::string range_text(const OptionSpec& option) {
       return range;
     case OptionType::kList:
       return "each " + range;
+    case OptionType::kNamed:
+      return "`NAME:NUMBER`, each " + range;
     case OptionType::kFile:
       return "a file";
   }

@@ -8,6 +8,7 @@
 
 namespace fairlead {
 
+extern const PolicyEntry kAsRecorded;
 extern const PolicyEntry kDally;
 extern const PolicyEntry kFairlead;
 extern const PolicyEntry kFfdl;
@@ -18,12 +19,14 @@ extern const PolicyEntry kGangStride;
 extern const PolicyEntry kGavel;
 extern const PolicyEntry kHadar;
 extern const PolicyEntry kHadarE;
+extern const PolicyEntry kKube;
 extern const PolicyEntry kLas;
 extern const PolicyEntry kLwf;
 extern const PolicyEntry kOptimus;
 extern const PolicyEntry kPhilly;
 extern const PolicyEntry kProportional;
 extern const PolicyEntry kSjf;
+extern const PolicyEntry kSlurm;
 extern const PolicyEntry kSmallest;
 extern const PolicyEntry kSrsf;
 extern const PolicyEntry kSrtf;
@@ -34,8 +37,9 @@ extern const PolicyEntry kYarnCs;
 
 // By name.
 inline constexpr std::array kPolicies = {
-    &kDally,    &kFairlead, &kFfdl, &kFifo,   &kGandiva, &kGandivaFair, &kGangStride,   &kGavel,
-    &kHadar,    &kHadarE,   &kLas,  &kLwf,    &kOptimus, &kPhilly,      &kProportional, &kSjf,
-    &kSmallest, &kSrsf,     &kSrtf, &kStride, &kThemis,  &kTiresias,    &kYarnCs};
+    &kAsRecorded, &kDally,  &kFairlead,     &kFfdl,     &kFifo,  &kGandiva,  &kGandivaFair,
+    &kGangStride, &kGavel,  &kHadar,        &kHadarE,   &kKube,  &kLas,      &kLwf,
+    &kOptimus,    &kPhilly, &kProportional, &kSjf,      &kSlurm, &kSmallest, &kSrsf,
+    &kSrtf,       &kStride, &kThemis,       &kTiresias, &kYarnCs};
 
 }  // namespace fairlead

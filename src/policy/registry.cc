@@ -52,6 +52,21 @@ std::optional<std::string> normalised_list(const OptionSpec& spec, std::string_v
   return list;
 }
 
+// A name may have colons: the last one ends it.
+std::optional<std::string> normalised_named(const OptionSpec& spec, std::string_view value) {
+  std::string list;
+  if (value.empty()) return list;
+  for (std::string_view part : split(value, '/')) {
+    const std::size_t colon = part.rfind(':');
+    if (colon == std::string_view::npos || colon == 0) return std::nullopt;
+    const std::optional<std::string> number = normalised_number(spec, part.substr(colon + 1));
+    if (!number) return std::nullopt;
+    if (!list.empty()) list += '/';
+    list.append(part.substr(0, colon + 1)).append(*number);
+  }
+  return list;
+}
+
 std::optional<std::string> normalised(const OptionSpec& spec, std::string_view value) {
   switch (spec.type) {
     case OptionType::kFlag:
@@ -65,6 +80,8 @@ std::optional<std::string> normalised(const OptionSpec& spec, std::string_view v
       return normalised_number(spec, value);
     case OptionType::kList:
       return normalised_list(spec, value);
+    case OptionType::kNamed:
+      return normalised_named(spec, value);
     case OptionType::kFile:
       return std::string(value);
   }
@@ -84,6 +101,9 @@ std::string valid_values(const OptionSpec& spec, std::string_view value) {
       return fmt::format("a number from {} to {}{}", spec.min, spec.max, unit);
     case OptionType::kList:
       return fmt::format("numbers from {} to {}{}, separated by '/'", spec.min, spec.max, unit);
+    case OptionType::kNamed:
+      return fmt::format("NAME:NUMBER with numbers from {} to {}, separated by '/'", spec.min,
+                         spec.max);
     case OptionType::kFile:
       return "a path";
   }
@@ -186,6 +206,17 @@ std::vector<double> PolicyOptions::list(std::string_view name) const {
     numbers.push_back(parse_number(part).value());
   }
   return numbers;
+}
+
+std::vector<std::pair<std::string_view, double>> PolicyOptions::named(std::string_view name) const {
+  std::vector<std::pair<std::string_view, double>> pairs;
+  const std::string_view given = value(name, OptionType::kNamed).text;
+  if (given.empty()) return pairs;
+  for (std::string_view part : split(given, '/')) {
+    const std::size_t colon = part.rfind(':');
+    pairs.emplace_back(part.substr(0, colon), parse_number(part.substr(colon + 1)).value());
+  }
+  return pairs;
 }
 
 Duration PolicyOptions::duration(std::string_view name) const {

@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fairlead {
@@ -28,6 +29,7 @@ enum class OptionType : std::uint8_t {
   kReal,
   kChoice,  // one of `choices`
   kList,    // numbers separated by '/'
+  kNamed,   // NAME:NUMBER, separated by '/'; may be empty
   kFile,    // a path, or empty
 };
 
@@ -37,7 +39,7 @@ struct OptionSpec {
   OptionType type;
   std::string_view fallback;  // the default, as text
   std::string_view unit{};    // "GPU-seconds", "" for none
-  double min = 0;             // of kInteger, kReal and each number of kList
+  double min = 0;             // of kInteger, kReal and each number of kList and kNamed
   double max = 0;
   std::string_view choices{};  // of kChoice: "count/first-fit/..."
   std::string_view help{};     // one sentence: what it does, and the source of the default
@@ -81,6 +83,10 @@ constexpr OptionSpec list_option(std::string_view name, std::string_view fallbac
                                  std::string_view help) {
   return number_option(OptionType::kList, name, fallback, unit, min, max, help);
 }
+constexpr OptionSpec named_option(std::string_view name, std::string_view fallback, double min,
+                                  double max, std::string_view help) {
+  return number_option(OptionType::kNamed, name, fallback, {}, min, max, help);
+}
 // The placement= option that every policy that places has.
 constexpr OptionSpec placement_option(std::string_view fallback, std::string_view help) {
   return choice_option("placement", fallback, kPlacementChoices, help);
@@ -94,6 +100,8 @@ class PolicyOptions {
   std::int64_t integer(std::string_view name) const;
   double real(std::string_view name) const;
   std::vector<double> list(std::string_view name) const;
+  // The names, which live as long as this, and their numbers.
+  std::vector<std::pair<std::string_view, double>> named(std::string_view name) const;
   // An integer whose unit is seconds or hours.
   Duration duration(std::string_view name) const;
   // Whether a choice is `value`. REQUIRES: `value` is one of the choices.

@@ -48,8 +48,9 @@ TEST(Registry, EveryDefaultIsAValidValueAndEveryOptionExplained) {
 }
 
 TEST(Registry, GivenOptionsReplaceDefaultsInTheOrderOfTheSpecs) {
-  EXPECT_EQ(canonical("fifo"), "placement=count,skip=false");
-  EXPECT_EQ(canonical("fifo:skip=true,placement=yarn"), "placement=yarn,skip=true");
+  EXPECT_EQ(canonical("fifo"), "placement=count,skip=false,backfill=none,backfill_jobs=500");
+  EXPECT_EQ(canonical("fifo:skip=true,placement=yarn"),
+            "placement=yarn,skip=true,backfill=none,backfill_jobs=500");
   EXPECT_EQ(canonical("yarn-cs"), "placement=yarn,skip=false");
 }
 
@@ -61,8 +62,9 @@ TEST(Registry, EqualValuesHaveOneText) {
 TEST(Registry, UnknownNamesAreAnsweredWithTheNearestFirst) {
   EXPECT_TRUE(error_of("tiresis").starts_with("no such policy (there are: tiresias, "));
   EXPECT_TRUE(error_of("tiresis").ends_with(": tiresis"));
-  EXPECT_EQ(error_of("fifo:skp=true"),
-            "policy fifo has no such option (it has: skip, placement): skp");
+  EXPECT_EQ(
+      error_of("fifo:skp=true"),
+      "policy fifo has no such option (it has: skip, backfill, placement, backfill_jobs): skp");
 }
 
 TEST(Registry, ValuesAreCheckedByTypeAndRange) {
@@ -106,7 +108,8 @@ TEST(RegistryDeathTest, AnOptionIsReadAsWhatItIs) {
 TEST(Registry, MalformedOptionsAreErrors) {
   EXPECT_EQ(error_of("fifo:skip"), "policy fifo: write skip=VALUE: skip");
   EXPECT_EQ(error_of("fifo:skip=true,skip=true"), "policy fifo: the option is given twice: skip");
-  EXPECT_EQ(error_of("fifo:"), "policy fifo has no such option (it has: skip, placement): ");
+  EXPECT_EQ(error_of("fifo:"),
+            "policy fifo has no such option (it has: skip, backfill, placement, backfill_jobs): ");
   EXPECT_TRUE(error_of("").starts_with("no such policy"));
 }
 

@@ -102,7 +102,11 @@ void WorldRecorder::on_job(const JobSpec& asked, Time arrival) {
                       .task_gpus = asked.task_gpus,
                       .closeness = asked.closeness,
                       .arrival = arrival,
-                      .work = asked.work};
+                      .work = asked.work,
+                      .logged = {.time_limit = asked.time_limit,
+                                 .priority = asked.priority,
+                                 .start = asked.logged_start},
+                      .partition = std::string(asked.partition)};
   models_[asked.job] = asked.model;
 }
 
@@ -115,6 +119,7 @@ Result<RecordedWorld> WorldRecorder::world() {
   world_.cluster = std::move(cluster);
   Workload& workload = world_.workload;
   std::map<std::string_view, ModelId> numbers;
+  NameIndex partitions;
   for (JobId id : ids<JobId>(jobs_.size())) {
     Job& job = jobs_[id];
     if (!models_[id].empty()) {
@@ -138,6 +143,9 @@ Result<RecordedWorld> WorldRecorder::world() {
     workload.jobs.closeness.push_back(job.closeness);
     workload.jobs.arrival.push_back(job.arrival);
     workload.jobs.types.push_back(kAllTypes);
+    if (!job.partition.empty())
+      job.logged.partition = find_or_add(partitions, workload.jobs.partitions, job.partition);
+    if (job.logged != Logged()) workload.jobs.logged.grow_to(id) = job.logged;
     workload.durations.push_back(job.work);
     workload.reference_types.push_back({});
   }

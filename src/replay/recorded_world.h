@@ -44,6 +44,8 @@ class WorldRecorder : public RecordSink {
     Closeness closeness;
     Time arrival = Time::never();
     Duration work = {1};
+    Logged logged{};
+    std::string partition;
   };
   void on_job(const JobSpec& asked, Time arrival);
   void on_gpus_up(const record::GpusUp& up, Time t);

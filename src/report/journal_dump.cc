@@ -197,6 +197,11 @@ void put_fields(auto& line, const JobSpec& asked) {
   if (closeness.preferred != kAnywhere) line.put("preferred_level", closeness.preferred);
   line.put("types", asked.types);
   line.put("work_ms", asked.work.ms);
+  if (!asked.is_logged()) return;
+  line.put("time_limit_ms", asked.time_limit.ms);
+  line.put("priority", asked.priority);
+  line.put("partition", asked.partition);
+  if (asked.logged_start != Time::never()) line.put("logged_start_ms", asked.logged_start.ms);
 }
 
 void put_fields(auto& line, const record::Arrived& arrived) { put_fields(line, arrived.asked); }

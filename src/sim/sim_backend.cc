@@ -145,6 +145,7 @@ void SimBackend::collect_arrivals() {
 JobSpec SimBackend::spec_of(JobId job) const {
   const Jobs& jobs = workload_.jobs;
   const ModelId model = jobs.model[job];
+  const Logged logged = jobs.logged_of(job);
   return {.job = job,
           .user = jobs.user[job],
           .name = workload_.names[job],
@@ -156,7 +157,11 @@ JobSpec SimBackend::spec_of(JobId job) const {
           .closeness = jobs.closeness[job],
           .types = jobs.types[job],
           .work = workload_.durations[job],
-          .submit = jobs.arrival[job]};
+          .submit = jobs.arrival[job],
+          .time_limit = logged.time_limit,
+          .priority = logged.priority,
+          .partition = jobs.partition_name(logged),
+          .logged_start = logged.start};
 }
 
 std::vector<JobSpec> SimBackend::unsubmitted() const {

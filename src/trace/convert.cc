@@ -12,7 +12,8 @@ namespace {
 struct Extra {
   bool gpus_min = false, gpus_max = false, task_gpus = false, tickets = false, gpu_type = false,
        runs_on = false, require_level = false, prefer_level = false, group = false,
-       group_tickets = false, group_quota = false, state = false;
+       group_tickets = false, group_quota = false, state = false, time_limit = false,
+       priority = false, partition = false, start = false;
 };
 
 Extra extra_of(const Workload& workload) {
@@ -20,6 +21,9 @@ Extra extra_of(const Workload& workload) {
   const auto& types = workload.reference_types;
   const auto& tickets = workload.users.tickets;
   const Groups& groups = workload.users.groups;
+  const auto any_logged = [&](auto has) {
+    return std::any_of(jobs.logged.begin(), jobs.logged.end(), has);
+  };
   return {.gpus_min = jobs.gpus_min != jobs.gpus,
           .gpus_max = jobs.gpus_max != jobs.gpus,
           .task_gpus = std::any_of(jobs.task_gpus.begin(), jobs.task_gpus.end(),
@@ -36,7 +40,11 @@ Extra extra_of(const Workload& workload) {
                                        [](auto n) { return n != 1; }),
           .group_quota =
               std::any_of(groups.quota.begin(), groups.quota.end(), [](auto n) { return n != 0; }),
-          .state = !workload.states.empty()};
+          .state = !workload.states.empty(),
+          .time_limit = any_logged([](const Logged& one) { return one.time_limit.ms != 0; }),
+          .priority = any_logged([](const Logged& one) { return one.priority != 0; }),
+          .partition = !jobs.partitions.empty(),
+          .start = any_logged([](const Logged& one) { return one.start != Time::never(); })};
 }
 
 class NativeRows {
@@ -57,6 +65,10 @@ class NativeRows {
     if (extra_.group_tickets) text_ += ",group_tickets";
     if (extra_.group_quota) text_ += ",group_quota";
     if (extra_.state) text_ += ",state";
+    if (extra_.time_limit) text_ += ",time_limit_s";
+    if (extra_.priority) text_ += ",priority";
+    if (extra_.partition) text_ += ",partition";
+    if (extra_.start) text_ += ",start_s";
     text_ += '\n';
     return text_;
   }
@@ -91,11 +103,23 @@ class NativeRows {
       const std::uint8_t state = workload_.states[job];
       add_name(state == 0 ? std::string_view() : workload_.state_words[state - std::size_t{1}]);
     }
+    add_logged(jobs.logged_of(job));
     text_.back() = '\n';
     return text_;
   }
 
  private:
+  // Empty fields stand for what is not said.
+  void add_logged(const Logged& logged) {
+    if (extra_.time_limit) add_seconds_if(logged.time_limit.ms != 0, logged.time_limit.ms);
+    if (extra_.priority) add_number_if(logged.priority != 0, [&] { return logged.priority; });
+    if (extra_.partition) add_name(workload_.jobs.partition_name(logged));
+    if (extra_.start) add_seconds_if(logged.start != Time::never(), logged.start.ms);
+  }
+  void add_seconds_if(bool has_some, std::int64_t ms) {
+    if (has_some) return add_seconds(ms);
+    text_ += ',';
+  }
   // Empty fields stand for no group, and for no quota.
   void add_group(GroupId group) {
     const Groups& groups = workload_.users.groups;

@@ -129,6 +129,15 @@ RC_GTEST_PROP(WriteNative, AnyWorkloadReadsBackEqual, ()) {
   RC_ASSERT(!::testing::Test::HasFailure());
 }
 
+TEST(WriteNative, KeepsWhatALogSays) {
+  const std::string text =
+      "job,user,model,gpus,submit_s,duration_s,time_limit_s,priority,partition,start_s\n"
+      "a,u,,4,5,10,3600.5,-7,gpu,65.25\n"
+      "b,u,,1,5,1,,,,\n"
+      "c,u,,1,5,1,,,\"x,y\",5\n";
+  EXPECT_EQ(native_text(*read_text(text, {})), text);
+}
+
 TEST(WriteNative, KeepsHowJobsEnded) {
   const std::string text =
       "job,user,model,gpus,submit_s,duration_s,state\na,u,,4,0,10,FAILED\nb,u,,1,0,1,\n";

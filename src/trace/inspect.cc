@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 #include <tuple>
 
 namespace fairlead {
@@ -20,13 +21,17 @@ double gpu_hours_of(const Workload& workload, JobId job) {
   return to_seconds(workload.durations[job]) * workload.jobs.gpus[job] / kSecondsPerHour;
 }
 
+// REQUIRES: sorted, and not empty.
+template <class T>
+T quantile_of(const std::vector<T>& sorted, double q) {
+  const double rank = std::ceil(q * static_cast<double>(sorted.size()));
+  return sorted[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
+}
+
 void add_durations(const Workload& workload, TraceStats& stats) {
   std::vector<Duration> sorted(workload.durations.begin(), workload.durations.end());
   std::sort(sorted.begin(), sorted.end());
-  const auto quantile = [&](double q) {
-    const double rank = std::ceil(q * static_cast<double>(sorted.size()));
-    return to_seconds(sorted[static_cast<std::size_t>(std::max(rank, 1.0)) - 1]);
-  };
+  const auto quantile = [&](double q) { return to_seconds(quantile_of(sorted, q)); };
   stats.duration_p50_s = quantile(0.5);
   stats.duration_p90_s = quantile(0.9);
   stats.duration_p99_s = quantile(0.99);
@@ -83,6 +88,34 @@ void add_states(const Workload& workload, TraceStats& stats) {
   }
 }
 
+void add_logged(const Workload& workload, TraceStats& stats) {
+  std::vector<double> used;
+  std::vector<double> waited_s;
+  for (const JobId job : ids<JobId>(workload.jobs.logged.size())) {
+    const Logged& logged = workload.jobs.logged[job];
+    const Duration ran = workload.durations[job];
+    if (logged.time_limit.ms > 0) {
+      used.push_back(to_seconds(ran) / to_seconds(logged.time_limit));
+      stats.limits.exceeded += ran > logged.time_limit;
+    }
+    if (logged.start != Time::never())
+      waited_s.push_back(to_seconds(logged.start - workload.jobs.arrival[job]));
+  }
+  std::ranges::sort(used);
+  std::ranges::sort(waited_s);
+  stats.limits.jobs = std::ssize(used);
+  stats.waits.jobs = std::ssize(waited_s);
+  if (!used.empty()) {
+    stats.limits.used_p50 = quantile_of(used, 0.5);
+    stats.limits.used_p90 = quantile_of(used, 0.9);
+  }
+  if (waited_s.empty()) return;
+  stats.waits.p50_s = quantile_of(waited_s, 0.5);
+  stats.waits.p90_s = quantile_of(waited_s, 0.9);
+  stats.waits.mean_s =
+      std::accumulate(waited_s.begin(), waited_s.end(), 0.0) / static_cast<double>(waited_s.size());
+}
+
 using Text = std::back_insert_iterator<std::string>;
 
 void print_counts(Text out, std::string_view title, const auto& counts) {
@@ -109,6 +142,23 @@ void print_reading(Text out, const TraceStats& stats) {
   fmt::format_to(out, "\n{:<24} {:>12} {:>14}\n", "ended", "jobs", "gpu_hours");
   for (const auto& [state, ended] : stats.states)
     fmt::format_to(out, "{:<24} {:>12} {:>14.1f}\n", state, ended.jobs, ended.gpu_hours);
+}
+
+void print_logged(Text out, const TraceStats& stats) {
+  const TraceStats::Limits& limits = stats.limits;
+  if (limits.jobs > 0) {
+    fmt::format_to(
+        out,
+        "time limits: of {} jobs; half of them used at most {:.1f} % of it, nine in ten at "
+        "most {:.1f} %; {} ran longer\n",
+        limits.jobs, 100 * limits.used_p50, 100 * limits.used_p90, limits.exceeded);
+  }
+  const TraceStats::Waits& waits = stats.waits;
+  if (waits.jobs > 0) {
+    fmt::format_to(out,
+                   "recorded waits: of {} jobs; mean {:.1f} s, median {:.1f} s, p90 {:.1f} s\n",
+                   waits.jobs, waits.mean_s, waits.p50_s, waits.p90_s);
+  }
 }
 
 void print_sizes(Text out, const TraceStats& stats) {
@@ -171,6 +221,7 @@ TraceStats inspect(const Workload& workload) {
   add_demand(workload, stats);
   add_users(workload, stats);
   add_states(workload, stats);
+  add_logged(workload, stats);
   return stats;
 }
 
@@ -184,6 +235,7 @@ std::string to_text(const TraceStats& stats) {
   print_counts(out, "rows repaired", stats.rows.rows_repaired);
   if (stats.jobs == 0) return text;
   print_reading(out, stats);
+  print_logged(out, stats);
   text += '\n';
   print_numbers(out, stats);
   print_sizes(out, stats);
@@ -198,34 +250,46 @@ std::string to_json(const TraceStats& stats) {
   for (const auto& [gpus, jobs] : stats.jobs_by_gpus) sizes[std::to_string(gpus)] = jobs;
   nlohmann::json states = nlohmann::json::object();
   for (const auto& [state, ended] : stats.states) states[state] = ended.gpu_hours;
-  const nlohmann::json json = {{"trace", stats.trace},
-                               {"rows_read", stats.rows.rows_read},
-                               {"rows_rejected", stats.rows.rows_rejected},
-                               {"rows_repaired", stats.rows.rows_repaired},
-                               {"rows_skipped", stats.rows.rows_skipped},
-                               {"format", stats.reading.format},
-                               {"times", stats.reading.times},
-                               {"columns_read", stats.reading.columns_read},
-                               {"columns_ignored", stats.reading.columns_ignored},
-                               {"states", stats.reading.states},
-                               {"states_gpu_hours", states},
-                               {"implausible", stats.implausible},
-                               {"jobs", stats.jobs},
-                               {"users", stats.users},
-                               {"models", stats.models},
-                               {"first_submit_s", stats.first_submit_s},
-                               {"last_submit_s", stats.last_submit_s},
-                               {"last_end_s", stats.last_end_s},
-                               {"jobs_by_gpus", sizes},
-                               {"duration_p50_s", stats.duration_p50_s},
-                               {"duration_p90_s", stats.duration_p90_s},
-                               {"duration_p99_s", stats.duration_p99_s},
-                               {"duration_max_s", stats.duration_max_s},
-                               {"duration_mean_s", stats.duration_mean_s},
-                               {"gpu_hours", stats.gpu_hours},
-                               {"demand_mean_gpus", stats.demand_mean_gpus},
-                               {"demand_peak_gpus", stats.demand_peak_gpus},
-                               {"users_top", users}};
+  nlohmann::json json = {{"trace", stats.trace},
+                         {"rows_read", stats.rows.rows_read},
+                         {"rows_rejected", stats.rows.rows_rejected},
+                         {"rows_repaired", stats.rows.rows_repaired},
+                         {"rows_skipped", stats.rows.rows_skipped},
+                         {"format", stats.reading.format},
+                         {"times", stats.reading.times},
+                         {"columns_read", stats.reading.columns_read},
+                         {"columns_ignored", stats.reading.columns_ignored},
+                         {"states", stats.reading.states},
+                         {"states_gpu_hours", states},
+                         {"implausible", stats.implausible},
+                         {"jobs", stats.jobs},
+                         {"users", stats.users},
+                         {"models", stats.models},
+                         {"first_submit_s", stats.first_submit_s},
+                         {"last_submit_s", stats.last_submit_s},
+                         {"last_end_s", stats.last_end_s},
+                         {"jobs_by_gpus", sizes},
+                         {"duration_p50_s", stats.duration_p50_s},
+                         {"duration_p90_s", stats.duration_p90_s},
+                         {"duration_p99_s", stats.duration_p99_s},
+                         {"duration_max_s", stats.duration_max_s},
+                         {"duration_mean_s", stats.duration_mean_s},
+                         {"gpu_hours", stats.gpu_hours},
+                         {"demand_mean_gpus", stats.demand_mean_gpus},
+                         {"demand_peak_gpus", stats.demand_peak_gpus},
+                         {"users_top", users}};
+  if (const auto& limits = stats.limits; limits.jobs > 0) {
+    json["time_limits"] = {{"jobs", limits.jobs},
+                           {"exceeded", limits.exceeded},
+                           {"used_p50", limits.used_p50},
+                           {"used_p90", limits.used_p90}};
+  }
+  if (const auto& waits = stats.waits; waits.jobs > 0) {
+    json["recorded_waits"] = {{"jobs", waits.jobs},
+                              {"mean_s", waits.mean_s},
+                              {"p50_s", waits.p50_s},
+                              {"p90_s", waits.p90_s}};
+  }
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

@@ -47,6 +47,21 @@ struct TraceStats {
   };
   std::map<std::string, Ended> states;  // by how jobs ended, of those whose rows say it
 
+  // Run-time estimates: how much of the time limits that users asked for their jobs used.
+  struct Limits {
+    std::int64_t jobs = 0;      // that have a time limit
+    std::int64_t exceeded = 0;  // of these, those that ran longer
+    double used_p50 = 0;        // quantiles of duration / limit
+    double used_p90 = 0;
+  } limits;
+  // What the trace says of waiting: from the submission to the start.
+  struct Waits {
+    std::int64_t jobs = 0;  // of which it says when they started
+    double p50_s = 0;
+    double p90_s = 0;
+    double mean_s = 0;
+  } waits;
+
   struct User {
     std::string name;
     std::int64_t tickets = 1;

@@ -95,6 +95,36 @@ TEST(Inspect, TellsHowTheTraceWasRead) {
   EXPECT_EQ(json.at("implausible").size(), 1U);
 }
 
+// Used: 0.25, 0.5, 1 and 2 of the limits. Waits: 10 s and 30 s.
+TEST(Inspect, MeasuresWhatALogSays) {
+  const TraceStats stats =
+      inspect(*read_text("job,gpus,submit_s,duration_s,time_limit_s,start_s\n"
+                         "a,1,0,100,400,10\n"
+                         "b,1,0,100,200,\n"
+                         "c,1,0,100,100,30\n"
+                         "d,1,0,100,50,\n"
+                         "e,1,0,100,,\n",
+                         {}));
+  EXPECT_EQ(stats.limits.jobs, 4);
+  EXPECT_EQ(stats.limits.exceeded, 1);
+  EXPECT_EQ(stats.limits.used_p50, 0.5);
+  EXPECT_EQ(stats.limits.used_p90, 2);
+  EXPECT_EQ(stats.waits.jobs, 2);
+  EXPECT_EQ(stats.waits.mean_s, 20);
+  EXPECT_EQ(stats.waits.p50_s, 10);
+  const std::string text = to_text(stats);
+  EXPECT_NE(text.find("time limits: of 4 jobs; half of them used at most 50.0 % of it, nine in ten "
+                      "at most 200.0 %; 1 ran longer\n"),
+            std::string::npos);
+  EXPECT_NE(text.find("recorded waits: of 2 jobs; mean 20.0 s, median 10.0 s, p90 30.0 s\n"),
+            std::string::npos);
+  const nlohmann::json json = nlohmann::json::parse(to_json(stats));
+  EXPECT_EQ(json.at("time_limits").at("used_p50"), 0.5);
+  EXPECT_EQ(json.at("recorded_waits").at("mean_s"), 20);
+  const nlohmann::json without = nlohmann::json::parse(to_json(small()));
+  EXPECT_FALSE(without.contains("time_limits") || without.contains("recorded_waits"));
+}
+
 TEST(Inspect, JsonHasSortedKeysAndAllNumbers) {
   const std::string text = to_json(small());
   const auto json = nlohmann::json::parse(text);

@@ -52,9 +52,11 @@ TEST(ReadFlags, AreUnderstood) {
 
 TEST(ReadFlags, ErrorsNameTheFlagAndWhatItTakes) {
   EXPECT_EQ(error_of({.columns = "job"}), "--columns takes FIELD=COLUMN,...: job");
-  EXPECT_EQ(error_of({.columns = "gpu=N"}),
-            "--columns: no such field (there are: "
-            "job|user|model|gpus|submit|start|end|duration|gpu_type|state|tickets): gpu");
+  EXPECT_EQ(
+      error_of({.columns = "gpu=N"}),
+      "--columns: no such field (there are: "
+      "job|user|model|gpus|submit|start|end|duration|gpu_type|state|tickets|time_limit|priority|"
+      "partition): gpu");
   EXPECT_EQ(error_of({.unit = "days"}), "--unit takes one of s ms min h: days");
   EXPECT_EQ(error_of({.dates = "ymd"}), "--dates takes one of dmy mdy: ymd");
   EXPECT_EQ(error_of({.decimal = "dot"}), "--decimal takes one of point comma: dot");

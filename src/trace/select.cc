@@ -44,6 +44,11 @@ JobRow row_of(const Workload& workload, JobId job) {
   }
   if (workload.states.has(job) && workload.states[job] > 0)
     row.state = workload.state_words[workload.states[job] - std::size_t{1}];
+  const Logged logged = jobs.logged_of(job);
+  row.time_limit = logged.time_limit;
+  row.priority = logged.priority;
+  row.partition = jobs.partition_name(logged);
+  row.start = logged.start;
   return row;
 }
 
@@ -149,6 +154,8 @@ void anonymise(Workload& workload) {
     workload.users.names[user] = fmt::format("u{}", user.row() + 1);
   for (const GroupId group : ids<GroupId>(workload.users.groups.size()))
     workload.users.groups.names[group] = fmt::format("g{}", group.row() + 1);
+  for (const PartitionId partition : ids<PartitionId>(workload.jobs.partitions.size()))
+    workload.jobs.partitions[partition] = fmt::format("p{}", partition.row() + 1);
 }
 
 }  // namespace fairlead

@@ -12,7 +12,7 @@
 namespace fairlead::testing {
 
 // "id user model gpus submit_ms duration_ms", with "-" for no model, and, where they say something,
-// "gpus_min..gpus_max" and the reference type behind it.
+// "gpus_min..gpus_max", the reference type and what a log says ("limit=60000 start=5000") behind it.
 inline std::vector<std::string> jobs_of(const Workload& workload) {
   std::vector<std::string> lines;
   const Jobs& jobs = workload.jobs;
@@ -25,6 +25,12 @@ inline std::vector<std::string> jobs_of(const Workload& workload) {
     if (jobs.gpus_min[job] != jobs.gpus[job] || jobs.gpus_max[job] != jobs.gpus[job])
       line += fmt::format(" {}..{}", jobs.gpus_min[job], jobs.gpus_max[job]);
     if (!workload.reference_types[job].empty()) line += " " + workload.reference_types[job];
+    const Logged logged = jobs.logged_of(job);
+    if (logged.time_limit.ms > 0) line += fmt::format(" limit={}", logged.time_limit.ms);
+    if (logged.priority != 0) line += fmt::format(" priority={}", logged.priority);
+    if (!logged.partition.is_none())
+      line += fmt::format(" partition={}", jobs.partition_name(logged));
+    if (logged.start != Time::never()) line += fmt::format(" start={}", logged.start.ms);
     lines.push_back(line);
   }
   return lines;

@@ -117,8 +117,7 @@ TEST(ReadNative, TasksMustDivideTheGang) {
 
 TEST(ReadNative, HeadersAreChecked) {
   EXPECT_EQ(error_of("job,submit_s,duration_s\n", {}), "t:1: the header lacks the column: gpus");
-  EXPECT_EQ(error_of("job,gpus,submit_s,duration_s,priority\n", {}),
-            "t:1:30: unknown column: priority");
+  EXPECT_EQ(error_of("job,gpus,submit_s,duration_s,prio\n", {}), "t:1:30: unknown column: prio");
   EXPECT_EQ(error_of("", {.format = &kNativeFormat}), "t: the file is empty");
 }
 
@@ -131,7 +130,8 @@ TEST(ReadNative, LenientReadingCountsInstead) {
       "c,1,0,0,9\n"
       "d,1,0\n",
       with(&kNativeFormat, Reading::kLenient));
-  EXPECT_EQ(jobs_of(*workload), (Lines{"a default - 1 0 1000", "a#2 default - 1 0 1000"}));
+  EXPECT_EQ(jobs_of(*workload),
+            (Lines{"a default - 1 0 1000 priority=9", "a#2 default - 1 0 1000 priority=9"}));
   EXPECT_EQ(workload->rows.rows_rejected,
             (Counts{{"gpus must be a whole number from 1 to 1000000", 1},
                     {"duration must be from 1 ms to 100 years", 1},
@@ -148,8 +148,9 @@ TEST(ReadNormalized, TakesTenantsForUsers) {
 
 TEST(ReadNormalized, RoundsPartsOfAGpuUp) {
   const Workload workload = read_file("openb_normalized.csv");
-  EXPECT_EQ(jobs_of(workload), (Lines{"pod-0 LS - 1 0 125000", "pod-1 LS - 1 427000 124000",
-                                      "pod-3 BE - 2 431000 50000"}));
+  EXPECT_EQ(jobs_of(workload),
+            (Lines{"pod-0 LS - 1 0 125000 start=0", "pod-1 LS - 1 427000 124000 start=427000",
+                   "pod-3 BE - 2 431000 50000"}));
   EXPECT_EQ(workload.rows.rows_rejected, (Counts{{"no GPU", 1}}));
   EXPECT_EQ(workload.rows.rows_repaired, (Counts{{"fractional GPU rounded up", 1}}));
 }
@@ -284,16 +285,17 @@ TEST(ReadPai, AnInstanceIsATaskWhereTasksAreAskedFor) {
 
 TEST(ReadOpenb, CountsFromTheScheduling) {
   const Workload workload = read_file("openb.csv");
-  EXPECT_EQ(jobs_of(workload), (Lines{"openb-pod-0000 LS - 1 0 12537496000",
-                                      "openb-pod-0001 LS - 1 427061000 12475899000",
+  EXPECT_EQ(jobs_of(workload), (Lines{"openb-pod-0000 LS - 1 0 12537496000 start=0",
+                                      "openb-pod-0001 LS - 1 427061000 12475899000 start=427061000",
                                       "openb-pod-0003 BE - 8 100000 50500"}));
   EXPECT_EQ(workload.rows.rows_rejected, (Counts{{"no GPU", 1}}));
 }
 
 TEST(ReadSacct, KnowsResourceLists) {
   const Workload workload = read_file("sacct.txt");
-  EXPECT_EQ(jobs_of(workload), (Lines{"77 ann - 8 5000 60000", "78_4 bob - 4 0 61000 v100",
-                                      "80 default - 6 20000 62000"}));
+  EXPECT_EQ(jobs_of(workload),
+            (Lines{"77 ann - 8 5000 60000 start=60000", "78_4 bob - 4 0 61000 v100 start=60000",
+                   "80 default - 6 20000 62000 start=60000"}));
   EXPECT_EQ(workload.rows.rows_rejected, (Counts{{"job step", 1}, {"no GPU", 1}}));
   EXPECT_EQ(error_of("JobID|Submit|ElapsedRaw|AllocTRES\n"
                      "1|2024-01-02T03:04:05|5|cpu=1,gres/gpu=1x\n",

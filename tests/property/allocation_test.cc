@@ -45,7 +45,8 @@ TEST_P(Counting, NoAllocationInTheSecondHalfOfASteadyLoad) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, Counting,
-                         testing::Values("fifo", "fifo:skip=true", "sjf", "yarn-cs", "smallest",
+                         testing::Values("fifo", "fifo:skip=true", "fifo:backfill=easy", "slurm",
+                                         "kube", "as-recorded", "sjf", "yarn-cs", "smallest",
                                          "srtf", "srsf", "las", "tiresias:limits=60/600",
                                          "tiresias:limits=60/600,promote=2", "gang-stride",
                                          "proportional"),

@@ -33,12 +33,12 @@ TEST(Properties, GpusAreNeverHeldTwiceGangsAreWholeJobsAreConserved) {
 }
 
 // Where all nodes are alike and in one rack, no placement refuses a gang for ever: whatever the sizes
-// of tasks, all that could run ever does.
+// of tasks, all that could run ever does. (Pods that are bound one by one wait for each other.)
 TEST(Properties, NoJobStarvesWhereNodesAreAlike) {
   const auto property = [](const World& world, const std::string& policy) -> std::string {
     const Outcome outcome = run(world, policy);
     if (!outcome.problems.empty()) return outcome.problems.front();
-    if (outcome.counts.pending == 0) return "";
+    if (outcome.counts.pending == 0 || policy.starts_with("kube:gang=false")) return "";
     return fmt::format("{} jobs never finish", outcome.counts.pending);
   };
   EXPECT_EQ(broken("NoJobStarves", policy_variants(),
@@ -183,6 +183,8 @@ World scaled(World world, std::int64_t k) {
   for (WorldJob& job : world.jobs) {
     job.submit.ms *= k;
     scale(job.work, k);
+    scale(job.time_limit, k);
+    if (job.logged_start != Time::never()) job.logged_start.ms *= k;
   }
   Costs& costs = world.settings.costs;
   for (Duration* cost : {&costs.start, &costs.suspend, &costs.resume}) scale(*cost, k);
@@ -211,7 +213,7 @@ TEST(Properties, ScalingAllTimesScalesTheTimeline) {
   };
   EXPECT_EQ(broken("ScalingTimes",
                    {"fifo", "fifo:skip=true", "sjf", "smallest", "srtf", "srsf", "yarn-cs",
-                    "srtf:placement=best-fit"},
+                    "srtf:placement=best-fit", "as-recorded"},
                    {.models = false}, property),
             "");
 }

@@ -78,6 +78,18 @@ Result<WorldJob> parse_job(const std::vector<std::string>& words) {
       const auto tickets = parse_integer(words[i + 1]);
       if (!tickets || *tickets < 1) return input_error("not a number of tickets: {}", words[i + 1]);
       job.tickets = *tickets;
+    } else if (words[i] == "partition") {
+      job.partition = words[i + 1];
+    } else if (words[i] == "priority") {
+      const auto priority = parse_integer(words[i + 1]);
+      if (!priority) return input_error("not a priority: {}", words[i + 1]);
+      job.priority = *priority;
+    } else if (words[i] == "limit") {
+      FL_TRY_ASSIGN(limit_ms, parse_ms(words[i + 1]));
+      job.time_limit = {limit_ms};
+    } else if (words[i] == "started") {
+      FL_TRY_ASSIGN(started_ms, parse_ms(words[i + 1]));
+      job.logged_start = {started_ms};
     } else if (words[i] == "min" || words[i] == "max" || words[i] == "tasks") {
       const auto count = parse_integer(words[i + 1]);
       if (!count || *count < 1) return input_error("not a number of GPUs: {}", words[i + 1]);
@@ -237,6 +249,11 @@ std::string job_text(const WorldJob& job) {
   if (job.task_gpus != 1) text += fmt::format("  tasks {}", job.task_gpus);
   if (!job.require_level.empty()) text += fmt::format("  require {}", job.require_level);
   if (!job.prefer_level.empty()) text += fmt::format("  prefer {}", job.prefer_level);
+  if (!job.partition.empty()) text += fmt::format("  partition {}", job.partition);
+  if (job.priority != 0) text += fmt::format("  priority {}", job.priority);
+  if (job.time_limit.ms != 0) text += fmt::format("  limit {}", time_text(job.time_limit.ms));
+  if (job.logged_start != Time::never())
+    text += fmt::format("  started {}", time_text(job.logged_start.ms));
   return text;
 }
 

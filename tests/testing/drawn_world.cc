@@ -114,6 +114,17 @@ void draw_levels(Rng& rng, WorldJob& job) {
   job.prefer_level = kLevels[rng.below(kLevels.size())];
 }
 
+// Limits are mostly generous; some jobs outlive theirs.
+void draw_log(Rng& rng, WorldJob& job) {
+  constexpr std::array<std::string_view, 3> kPartitions = {"", "gpu", "debug"};
+  if (rng.below(2) == 0)
+    job.time_limit = {1 + job.work.ms * static_cast<std::int64_t>(rng.below(8)) / 2};
+  job.priority = static_cast<std::int64_t>(rng.below(3)) - 1;
+  job.partition = kPartitions[rng.below(kPartitions.size())];
+  if (rng.below(2) == 0)
+    job.logged_start = job.submit + Duration{static_cast<std::int64_t>(rng.below(50'000))};
+}
+
 }  // namespace
 
 World drawn_world(std::uint64_t seed, const Ingredients& may) {
@@ -156,6 +167,12 @@ World drawn_world(std::uint64_t seed, const Ingredients& may) {
   if (has(levels, may.levels)) {
     for (WorldJob& job : world.jobs) {
       if (levels.below(2) == 0) draw_levels(levels, job);
+    }
+  }
+  Rng logs = Rng(seed).split(3);
+  if (has(logs, may.logs)) {
+    for (WorldJob& job : world.jobs) {
+      if (logs.below(4) != 0) draw_log(logs, job);
     }
   }
   const std::uint32_t gang_max = std::ranges::max(world.jobs, {}, &WorldJob::gpus).gpus;

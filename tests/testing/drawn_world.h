@@ -17,6 +17,7 @@ struct Ingredients {
   bool elastic = true;  // jobs that take from gpus_min to gpus_max GPUs
   bool tasks = true;    // jobs whose tasks have several GPUs
   bool levels = true;   // jobs that require or prefer a level of the network
+  bool logs = true;     // jobs of which a log says limit, priority, partition or start
   bool costs = true;
   bool faults = false;
   bool unreliable =

@@ -80,6 +80,14 @@ std::vector<Change> simplifications() {
         for (WorldJob& job : world.jobs) job.task_gpus = 1;
       },
       [](World& world) {
+        for (WorldJob& job : world.jobs) {
+          job.time_limit = {};
+          job.priority = 0;
+          job.partition.clear();
+          job.logged_start = Time::never();
+        }
+      },
+      [](World& world) {
         for (WorldJob& job : world.jobs) job.prefer_level.clear();
       },
       [](World& world) {

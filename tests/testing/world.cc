@@ -83,6 +83,10 @@ Workload workload_of(const World& world) {
     row.prefer_level = job.prefer_level;
     row.submit = job.submit;
     row.duration = job.work;
+    row.time_limit = job.time_limit;
+    row.priority = job.priority;
+    row.partition = job.partition;
+    row.start = job.logged_start;
     const Status status = builder.add(row, "world:1:1");
     FL_CHECK(status.has_value(), "{}", status.error().message);
   }
@@ -218,6 +222,8 @@ std::vector<std::string> policy_variants() {
       {"fifo:skip=true",
        "fifo:placement=best-fit",
        "fifo:skip=true,placement=consolidate",
+       "fifo:backfill=easy,placement=best-fit",
+       "fifo:backfill=conservative,placement=consolidate",
        "ffdl:placement=spread",
        "gandiva:quantum_s=5",
        "gandiva:quantum_s=3,migrate=false",
@@ -229,6 +235,13 @@ std::vector<std::string> policy_variants() {
        "srtf:placement=consolidate",
        "srsf:placement=yarn",
        "las:placement=best-fit",
+       "kube:gang=false,scoring_strategy=MostAllocated",
+       "kube:scoring_strategy=RequestedToCapacityRatio,shape=0/10/50/0/100/5,max_backoff_s=2",
+       "slurm:bf_interval_s=3,bf_resolution_s=1,priority_weight_age=100,"
+       "priority_weight_fairshare=1000,priority_weight_job_size=50,priority_weight_partition=20,"
+       "priority_job_factors=gpu:2/debug:1,default_time_s=20",
+       "slurm:bf_interval_s=2,bf_job_part_count_reserve=1,default_time_s=5,placement=consolidate",
+       "slurm:scheduler_type=builtin,priority_favor_small=true,priority_weight_job_size=9",
        "smallest:placement=first-fit",
        "themis:lease_s=5",
        "themis:lease_s=3,f=0,placement=consolidate",
@@ -275,7 +288,9 @@ std::vector<std::string> policy_variants() {
 }
 
 bool may_refuse_gangs(std::string_view variant) {
-  return variant == "sjf" || variant.starts_with("optimus") || variant.starts_with("gavel") ||
+  // Pods that are bound one by one may wait for each other for ever.
+  return variant == "sjf" || variant.starts_with("kube:gang=false") ||
+         variant.starts_with("optimus") || variant.starts_with("gavel") ||
          variant.find("yarn") != std::string_view::npos ||
          variant.find("consolidate") != std::string_view::npos ||
          variant.find("placement=rack") != std::string_view::npos;

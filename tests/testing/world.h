@@ -36,6 +36,10 @@ struct WorldJob {
   std::string group{};       // of the user; empty: not named
   std::int64_t group_tickets = 0;
   std::int64_t group_quota = 0;
+  Duration time_limit{};  // that its user asked for; 0: not said
+  std::int64_t priority = 0;
+  std::string partition{};
+  Time logged_start = Time::never();  // under the scheduler of a log; never: not said
 };
 
 struct World {

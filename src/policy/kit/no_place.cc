@@ -20,30 +20,11 @@ struct Question {
   std::uint32_t usable(NodeId node) const { return whole_tasks(free.on(node), gang.task_gpus); }
 };
 
-// Asks the placement itself, on a draft with the same GPUs free.
+// Asks the placement itself.
 bool fits(const Question& ask) {
-  constexpr std::size_t kHolder = 0;  // of all that is not free
-  constexpr std::size_t kAsker = 1;
-  Jobs jobs;
-  for (std::size_t job : {kHolder, kAsker}) {
-    const GangAsked gang = job == kAsker ? ask.gang : GangAsked();
-    jobs.add({.job = JobId(job),
-              .user = UserId(0),
-              .gpus = gang.task_gpus,
-              .task_gpus = gang.task_gpus,
-              .closeness = gang.closeness},
-             ModelId());
-  }
-  for (JobState& state : jobs.state) state = JobState::kWaiting;
-  Plan plan(ask.cluster, jobs);
-  bool any_is_held = false;
-  for (NodeId node : ids<NodeId>(ask.cluster.nodes())) {
-    const std::uint32_t held = ask.cluster.node_gpus[node] - ask.free.on(node);
-    if (held > 0) plan.take(node, held);
-    any_is_held |= held > 0;
-  }
-  if (any_is_held) plan.place(JobId(kHolder));
-  return place(ask.placement, ask.cluster, plan, JobId(kAsker), ask.gang.gpus, ask.types);
+  FreeIndex free = ask.free;
+  std::vector<Slice> gang;
+  return take_gang(ask.placement, ask.cluster, free, ask.gang, ask.types, gang);
 }
 
 // The most that it could use of one of the types in one domain of the tier.

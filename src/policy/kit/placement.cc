@@ -10,19 +10,61 @@ namespace {
 constexpr std::string_view kNames[] = {"count",       "first-fit", "best-fit", "yarn",
                                        "consolidate", "rack",      "spread",   "rack-first"};
 
+// Where GPUs are taken from, one gang at a time.
+class Source {
+ public:
+  explicit Source(const FreeIndex& free) : free_(free) {}
+  const FreeIndex& free() const { return free_; }
+  virtual void take(NodeId node, std::uint32_t gpus) = 0;
+  virtual void drop() = 0;  // gives back what was taken
+
+ protected:
+  ~Source() = default;
+
+ private:
+  const FreeIndex& free_;
+};
+
+class PlanSource final : public Source {
+ public:
+  explicit PlanSource(Plan& plan) : Source(plan.free()), plan_(plan) {}
+  void take(NodeId node, std::uint32_t gpus) override { plan_.take(node, gpus); }
+  void drop() override { plan_.drop(); }
+
+ private:
+  Plan& plan_;
+};
+
+class IndexSource final : public Source {
+ public:
+  IndexSource(FreeIndex& free, std::vector<Slice>& gang) : Source(free), free_(free), gang_(gang) {}
+  void take(NodeId node, std::uint32_t gpus) override {
+    free_.take(node, gpus);
+    gang_.push_back({.node = node, .gpus = static_cast<std::uint16_t>(gpus)});
+  }
+  void drop() override {
+    for (Slice slice : gang_) free_.give(slice.node, slice.gpus);
+    gang_.clear();
+  }
+
+ private:
+  FreeIndex& free_;
+  std::vector<Slice>& gang_;
+};
+
 struct Search {
   const Cluster& cluster;
-  Plan& plan;
+  Source& from;
   std::uint32_t gpus;
   std::uint32_t task_gpus;  // divides gpus
   TypeMask types;           // allowed, and in this cluster
   NodeRange range;          // of nodes that it may have
 
-  const FreeIndex& free() const { return plan.free(); }
+  const FreeIndex& free() const { return from.free(); }
   // What its tasks can use of that many GPUs of a node.
   std::uint32_t usable(std::uint32_t node_gpus) const { return whole_tasks(node_gpus, task_gpus); }
-  Search with(TypeMask only) const { return {cluster, plan, gpus, task_gpus, only, range}; }
-  Search in(NodeRange section) const { return {cluster, plan, gpus, task_gpus, types, section}; }
+  Search with(TypeMask only) const { return {cluster, from, gpus, task_gpus, only, range}; }
+  Search in(NodeRange section) const { return {cluster, from, gpus, task_gpus, types, section}; }
   bool is_everywhere() const { return range.begin == 0 && range.end == cluster.nodes(); }
 
   // Calls try_type for each allowed type in order until one returns true.
@@ -83,7 +125,7 @@ NodeId freest_node(const Search& search, NodeRange range) {
 
 bool take_whole(const Search& search, NodeId node) {
   if (node.is_none()) return false;
-  search.plan.take(node, search.gpus);
+  search.from.take(node, search.gpus);
   return true;
 }
 
@@ -104,7 +146,7 @@ void spill(const Search& search, Spill order, NodeRange range) {
         order == Spill::kNodeOrder ? first_node(search, task, rest) : freest_node(search, range);
     const std::uint32_t taken =
         order == Spill::kEvenly ? task : std::min(need, search.usable(search.free().on(node)));
-    search.plan.take(node, taken);
+    search.from.take(node, taken);
     rest.begin = node.row() + 1;
     need -= taken;
   }
@@ -156,7 +198,7 @@ bool take_idle_nodes(const Search& search, GpuTypeId type, std::uint32_t nodes, 
   for (; nodes > 0; --nodes) {
     const NodeId node = search.free().first(type, size, range);
     if (node.is_none()) return false;
-    search.plan.take(node, size);
+    search.from.take(node, size);
     range.begin = node.row() + 1;
   }
   return true;
@@ -170,11 +212,11 @@ bool yarn_in_rack(const Search& search, GpuTypeId type, NodeRange rack) {
     if (remainder == 0) return true;
     const NodeId node = search.free().first(type, remainder, rack);
     if (!node.is_none()) {
-      search.plan.take(node, remainder);
+      search.from.take(node, remainder);
       return true;
     }
   }
-  search.plan.drop();
+  search.from.drop();
   return false;
 }
 
@@ -202,11 +244,11 @@ bool consolidate_large(const Search& search, GpuTypeId type, NodeRange range) {
     if (remainder == 0) return true;
     const NodeId node = search.free().freest(type, range);
     if (!node.is_none() && search.free().on(node) >= remainder) {
-      search.plan.take(node, remainder);
+      search.from.take(node, remainder);
       return true;
     }
   }
-  search.plan.drop();
+  search.from.drop();
   return false;
 }
 
@@ -254,7 +296,7 @@ bool within_rack(const Search& search) {
   });
 }
 
-bool take_gang(Placement placement, const Search& search) {
+bool take_anywhere(Placement placement, const Search& search) {
   switch (placement) {
     case Placement::kCount:
       return spill_over_few_types(search, Spill::kNodeOrder);
@@ -291,19 +333,19 @@ bool take_within(Placement placement, const Search& search, Level level) {
   });
   std::ranges::stable_sort(sections, {}, [](const auto& section) { return section.first; });
   return std::ranges::any_of(sections, [&](const auto& section) {
-    return take_gang(placement, search.in(section.second));
+    return take_anywhere(placement, search.in(section.second));
   });
 }
 
 bool take_close(Placement placement, const Search& search, Closeness closeness) {
-  if (closeness == Closeness()) return take_gang(placement, search);
+  if (closeness == Closeness()) return take_anywhere(placement, search);
   const bool is_required = closeness.required != kAnywhere;
   const Level widest = is_required ? closeness.required : widest_level(search.cluster);
   const Level first = closeness.preferred != kAnywhere ? closeness.preferred : widest;
   for (Level level = first; level <= widest; ++level) {
     if (take_within(placement, search, level)) return true;
   }
-  return !is_required && take_gang(placement, search);
+  return !is_required && take_anywhere(placement, search);
 }
 
 }  // namespace
@@ -318,9 +360,31 @@ bool place(Placement placement, const Cluster& cluster, Plan& plan, JobId job, s
            TypeMask types) {
   const std::uint32_t task = plan.task_gpus(job);
   if (plan.free().total() < gpus || plan.free().room(types, task) < gpus) return false;
-  const Search search{cluster, plan, gpus, task, types, plan.free().everywhere()};
+  PlanSource from(plan);
+  const Search search{cluster, from, gpus, task, types, plan.free().everywhere()};
   if (!take_close(placement, search, plan.closeness(job))) return false;
   plan.place(job);
+  return true;
+}
+
+bool take_gang(Placement placement, const Cluster& cluster, FreeIndex& free, GangAsked asked,
+               TypeMask types, std::vector<Slice>& gang) {
+  gang.clear();
+  if (free.total() < asked.gpus || free.room(types, asked.task_gpus) < asked.gpus) return false;
+  IndexSource from(free, gang);
+  const Search search{cluster, from, asked.gpus, asked.task_gpus, types, free.everywhere()};
+  if (!take_close(placement, search, asked.closeness)) return false;
+  // Tasks may have come to a node one by one.
+  std::ranges::sort(gang, {}, &Slice::node);
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < gang.size(); ++i) {
+    if (gang[i].node == gang[last].node) {
+      gang[last].gpus = static_cast<std::uint16_t>(gang[last].gpus + gang[i].gpus);
+    } else {
+      gang[++last] = gang[i];
+    }
+  }
+  gang.resize(last + 1);
   return true;
 }
 

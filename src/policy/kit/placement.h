@@ -51,6 +51,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace fairlead {
 
@@ -86,6 +87,11 @@ inline GangAsked gang_asked(const Jobs& jobs, JobId job) {
 // 0; the draft has no open gang.
 bool place(Placement placement, const Cluster& cluster, Plan& plan, JobId job, std::uint32_t gpus,
            TypeMask types);
+
+// The same without a plan: takes the GPUs from `free` and lists them, by node, in `gang`; false, and
+// no change of `free`, if there is no place. REQUIRES: asked.gpus > 0.
+bool take_gang(Placement placement, const Cluster& cluster, FreeIndex& free, GangAsked asked,
+               TypeMask types, std::vector<Slice>& gang);
 
 // Gives `job` the gang that it holds in the world, or held last, if those GPUs are free in the draft;
 // false, and no change, if they are not or there is no such gang. O(slices).

@@ -1,5 +1,6 @@
 // Fairlead's own format: job,user,model,gpus,submit_s,duration_s and optional gpus_min, gpus_max,
-// task_gpus, tickets, group, group_tickets, group_quota, gpu_type, runs_on, require_level, prefer_level, state;
+// task_gpus, tickets, group, group_tickets, group_quota, gpu_type, runs_on, require_level, prefer_level, state,
+// time_limit_s, priority, partition, start_s;
 // iterations is accepted and ignored. job, gpus, submit_s and duration_s are required. In strict reading an unknown column is an error.
 
 #include "fairlead/input/csv.h"
@@ -14,14 +15,14 @@ namespace {
 struct Columns {
   CsvReader::Column job, user, model, gpus, gpus_min, gpus_max, task_gpus, submit, duration,
       gpu_type, runs_on, require_level, prefer_level, tickets, group, group_tickets, group_quota,
-      state;
+      state, time_limit, priority, partition, start;
 };
 
-constexpr std::array<std::string_view, 19> kKnown = {
-    "job",         "user",          "model",        "gpus",      "submit_s",
-    "duration_s",  "gpus_min",      "gpus_max",     "task_gpus", "tickets",
-    "gpu_type",    "runs_on",       "iterations",   "group",     "group_tickets",
-    "group_quota", "require_level", "prefer_level", "state"};
+constexpr std::array<std::string_view, 23> kKnown = {
+    "job",        "user",         "model",         "gpus",        "submit_s",      "duration_s",
+    "gpus_min",   "gpus_max",     "task_gpus",     "tickets",     "gpu_type",      "runs_on",
+    "iterations", "group",        "group_tickets", "group_quota", "require_level", "prefer_level",
+    "state",      "time_limit_s", "priority",      "partition",   "start_s"};
 
 Status check_names(const CsvReader& csv) {
   const auto& names = csv.header();
@@ -54,7 +55,11 @@ Result<Columns> find_columns(CsvReader& csv) {
                  csv.find("group"),
                  csv.find("group_tickets"),
                  csv.find("group_quota"),
-                 csv.find("state")};
+                 csv.find("state"),
+                 csv.find("time_limit_s"),
+                 csv.find("priority"),
+                 csv.find("partition"),
+                 csv.find("start_s")};
 }
 
 // An empty field of an optional column stands for its default.
@@ -82,6 +87,11 @@ JobRow row_of(CsvReader& csv, const Columns& at) {
   row.group_tickets = optional_count(csv, at.group_tickets, kTicketsMax);
   row.group_quota = optional_count(csv, at.group_quota, kJobGpusMax);
   row.state = csv.text(at.state);
+  if (!csv.text(at.time_limit).empty()) row.time_limit = csv.duration(at.time_limit);
+  if (!csv.text(at.priority).empty())
+    row.priority = csv.integer(at.priority, -kPriorityMax, kPriorityMax);
+  row.partition = csv.text(at.partition);
+  if (!csv.text(at.start).empty()) row.start = csv.time(at.start);
   row.columns = {.id = csv.column_number(at.job),
                  .gpus = csv.column_number(at.gpus),
                  .gpus_min = csv.column_number(at.gpus_min),
@@ -92,7 +102,10 @@ JobRow row_of(CsvReader& csv, const Columns& at) {
                  .tickets = csv.column_number(at.tickets),
                  .group = csv.column_number(at.group),
                  .group_tickets = csv.column_number(at.group_tickets),
-                 .group_quota = csv.column_number(at.group_quota)};
+                 .group_quota = csv.column_number(at.group_quota),
+                 .time_limit = csv.column_number(at.time_limit),
+                 .priority = csv.column_number(at.priority),
+                 .start = csv.column_number(at.start)};
   return row;
 }
 

@@ -1,6 +1,8 @@
 // job_id, user or tenant or qos_class, submit_s, num_gpus or num_gpu, duration_s. With gpu_milli, a
-// fraction of a GPU becomes a whole one, and the row counts as repaired. status is only counted.
+// fraction of a GPU becomes a whole one, and the row counts as repaired. status is only counted, and
+// scheduled_time the start of the job under the scheduler that ran it.
 
+#include "fairlead/base/parse.h"
 #include "fairlead/input/csv.h"
 #include "fairlead/trace/readers/readers.h"
 
@@ -8,7 +10,7 @@ namespace fairlead {
 namespace {
 
 struct Columns {
-  CsvReader::Column job, user, submit, gpus, duration, gpu_milli, status;
+  CsvReader::Column job, user, submit, gpus, duration, gpu_milli, status, scheduled;
 };
 
 Result<Columns> find_columns(CsvReader& csv) {
@@ -23,7 +25,8 @@ Result<Columns> find_columns(CsvReader& csv) {
                  gpus,
                  duration,
                  csv.find("gpu_milli"),
-                 csv.find("status")};
+                 csv.find("status"),
+                 csv.find("scheduled_time")};
 }
 
 JobRow row_of(CsvReader& csv, const Columns& at) {
@@ -34,6 +37,8 @@ JobRow row_of(CsvReader& csv, const Columns& at) {
   row.submit = csv.time(at.submit);
   row.duration = csv.duration(at.duration);
   row.state = csv.text(at.status);
+  const Parsed<std::int64_t> start = parse_seconds(csv.text(at.scheduled));
+  if (start) row.start = {*start};
   if (at.gpu_milli != CsvReader::kMissing) {
     const std::int64_t milli = csv.integer(at.gpu_milli, 0, 1000);
     if (milli > 0 && milli < 1000) row.repaired = "fractional GPU rounded up";

@@ -3,7 +3,8 @@
 // was cut off is a bad row; with --json it is slurm_json.cc. Steps (ids with a dot) are not jobs, and neither are jobs that still wait or
 // run. Times have no zone and are taken as UTC, or are Unix times (SLURM_TIME_FORMAT=%s). A job counts
 // with the time that it ran, however it ended; State, if it is there, says how, and without it jobs that
-// still run count as well (leave them out by sacct --state). Elapsed 0: never started.
+// still run count as well (leave them out by sacct --state). Elapsed 0: never started. Start,
+// TimelimitRaw or Timelimit, Priority and Partition are kept for policies that stand for Slurm.
 
 #include "fairlead/base/parse.h"
 #include "fairlead/input/civil_time.h"
@@ -13,6 +14,7 @@
 #include "fairlead/trace/states.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace fairlead {
 namespace {
@@ -38,7 +40,8 @@ SlurmGpus gpus_of(std::string_view resources) {
 }
 
 struct Columns {
-  CsvReader::Column job, user, submit, elapsed_raw, elapsed, allocated, requested, state;
+  CsvReader::Column job, user, submit, elapsed_raw, elapsed, allocated, requested, state, start,
+      limit_raw, limit, priority, partition;
 };
 
 Result<Columns> find_columns(CsvReader& csv) {
@@ -54,7 +57,12 @@ Result<Columns> find_columns(CsvReader& csv) {
                  csv.find("Elapsed"),
                  csv.find("AllocTRES"),
                  csv.find("ReqTRES"),
-                 csv.find("State")};
+                 csv.find("State"),
+                 csv.find("Start"),
+                 csv.find("TimelimitRaw"),
+                 csv.find("Timelimit"),
+                 csv.find("Priority"),
+                 csv.find("Partition")};
 }
 
 class SacctRows {
@@ -81,6 +89,7 @@ class SacctRows {
         at_.elapsed_raw == CsvReader::kMissing ? at_.elapsed : at_.elapsed_raw;
     row.duration = at_.elapsed_raw == CsvReader::kMissing ? clock_length() : csv_.duration(elapsed);
     if (row.duration.ms == 0) csv_.skip("never started");
+    take_logged(row);
     row.columns.id = csv_.column_number(at_.job);
     row.columns.duration = csv_.column_number(elapsed);
     return row;
@@ -90,13 +99,36 @@ class SacctRows {
 
  private:
   Time submitted() {
+    const std::optional<Time> unix_time = as_unix_time(csv_.text(at_.submit));
+    has_unix_times_ = has_unix_times_ || unix_time;
+    return unix_time ? *unix_time : csv_.utc_time(at_.submit);
+  }
+
+  static std::optional<Time> as_unix_time(std::string_view text) {
     constexpr Time kYear2000 = {946'684'800'000};
-    const std::string_view text = csv_.text(at_.submit);
-    if (const Parsed<std::int64_t> ms = parse_seconds(text); ms && Time{*ms} >= kYear2000) {
-      has_unix_times_ = true;
-      return {*ms};
+    const Parsed<std::int64_t> ms = parse_seconds(text);
+    return ms && Time{*ms} >= kYear2000 ? std::optional(Time{*ms}) : std::nullopt;
+  }
+
+  // What no job needs: a field that is not understood says nothing ("Partition_Limit", "Unknown").
+  void take_logged(JobRow& row) {
+    row.time_limit = limit();
+    const Parsed<std::int64_t> priority = parse_integer(csv_.text(at_.priority));
+    if (priority && *priority >= 0 && *priority <= kPriorityMax) row.priority = *priority;
+    row.partition = csv_.text(at_.partition);
+    const std::string_view start = csv_.text(at_.start);
+    if (const auto unix_time = as_unix_time(start)) {
+      row.start = *unix_time;
+    } else if (const auto civil = parse_civil_time(start, DayOrder::kUnknown)) {
+      row.start = civil->time;
     }
-    return csv_.utc_time(at_.submit);
+  }
+
+  Duration limit() const {
+    const Parsed<std::int64_t> minutes = parse_integer(csv_.text(at_.limit_raw));
+    if (minutes && *minutes > 0 && *minutes <= kMsMax / 60'000) return seconds(*minutes * 60);
+    const Parsed<std::int64_t> ms = parse_clock_length(csv_.text(at_.limit), true);
+    return {ms && *ms > 0 && *ms <= kMsMax ? *ms : 0};
   }
 
   // "[days-]hours:minutes:seconds", as Elapsed has it.
@@ -150,7 +182,9 @@ const TraceFormat kSacctFormat = {
     .name = "sacct",
     .file =
         "Slurm: `sacct --allusers --allocations --parsable2 --starttime 2026-01-01 --state "
-        "CD,F,CA,TO,NF,OOM,PR -o JobID,User,Submit,ElapsedRaw,AllocTRES,State`; needed are JobID, "
+        "CD,F,CA,TO,NF,OOM,PR -o "
+        "JobID,User,Submit,Start,ElapsedRaw,TimelimitRaw,Partition,AllocTRES,State`; needed are "
+        "JobID, "
         "Submit, ElapsedRaw or Elapsed, and AllocTRES or ReqTRES; also `--parsable`, another "
         "`--delimiter`, `--json`, and columns of fixed width; a job counts with the time that it "
         "ran, however it ended",

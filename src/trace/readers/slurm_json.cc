@@ -81,14 +81,23 @@ class SlurmJobs {
       return reject("time must have submission and elapsed in seconds", where, name);
     if (*elapsed == 0) return builder_.skip("never started");
     const std::string user = user_of(job);
-    status_ = builder_.add({.id = name,
-                            .user = user,
-                            .gpus = gpus.count(),
-                            .submit = {*submitted * 1000},
-                            .duration = seconds(*elapsed),
-                            .gpu_type = gpus.type,
-                            .state = state_word(ended)},
-                           where);
+    const std::string partition = text(member(job, "partition"));
+    const std::int64_t limit = number(member(time, "limit")).value_or(0);  // minutes
+    const std::int64_t start = number(member(time, "start")).value_or(0);
+    const std::int64_t priority = number(member(job, "priority")).value_or(0);
+    status_ = builder_.add(
+        {.id = name,
+         .user = user,
+         .gpus = gpus.count(),
+         .submit = {*submitted * 1000},
+         .duration = seconds(*elapsed),
+         .gpu_type = gpus.type,
+         .time_limit = limit > 0 && limit <= kMsMax / 60'000 ? seconds(limit * 60) : Duration{},
+         .priority = priority > 0 && priority <= kPriorityMax ? priority : 0,
+         .partition = partition,
+         .start = start > 0 && in_range(start) ? Time{start * 1000} : Time::never(),
+         .state = state_word(ended)},
+        where);
   }
 
  private:

@@ -14,12 +14,14 @@
 // a line with 0 or 1 for the whole.
 //
 // The user is the user id. The model is the number of the executable: what is known of one run of a
-// program holds for the next, and a table of models may name speeds by it.
+// program holds for the next, and a table of models may name speeds by it. Wait time, requested time and
+// partition are kept for policies that stand for the scheduler of the log.
 
 #include "fairlead/base/parse.h"
 #include "fairlead/trace/readers/readers.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,12 +38,15 @@ struct Field {
 };
 constexpr Field kJob = {0, "job number"};
 constexpr Field kSubmit = {1, "submit time"};
+constexpr Field kWait = {2, "wait time"};
 constexpr Field kRunTime = {3, "run time"};
 constexpr Field kAllocated = {4, "allocated processors"};
 constexpr Field kRequested = {7, "requested processors"};
+constexpr Field kRequestedTime = {8, "requested time"};
 constexpr Field kStatus = {10, "status"};
 constexpr Field kUser = {11, "user id"};
 constexpr Field kExecutable = {13, "executable number"};
+constexpr Field kPartition = {15, "partition number"};
 
 // Of those that are jobs.
 std::string_view state_name(std::int64_t status) {
@@ -118,6 +123,9 @@ class SwfReader {
     row.user = name(kUser);
     row.state = state_name(status);
     row.model = name(kExecutable);
+    if (const auto wait = known_length(kWait)) row.start = row.submit + *wait;
+    row.time_limit = known_length(kRequestedTime).value_or(Duration{});
+    row.partition = name(kPartition);
     row.columns.id = pieces_[kJob.at].column;
     row.columns.submit = pieces_[kSubmit.at].column;
     row.columns.duration = pieces_[kRunTime.at].column;
@@ -134,6 +142,12 @@ class SwfReader {
   // A number that names something; empty where it is unknown.
   std::string_view name(const Field& field) {
     return integer(field) == kUnknown ? std::string_view() : pieces_[field.at].text;
+  }
+
+  // Of a field that no job needs; none if it is unknown.
+  std::optional<Duration> known_length(const Field& field) const {
+    const Parsed<std::int64_t> ms = parse_seconds(pieces_[field.at].text);
+    return ms && *ms <= kMsMax ? std::optional(Duration{*ms}) : std::nullopt;
   }
 
   // Fractions are permitted in fields of time.

@@ -48,8 +48,11 @@ TEST(ReadSwf, ReadsALog) {
   // Job 1 requested more than it was allocated; of job 3 only the latter is known; job 4 was
   // cancelled while it ran; job 6 has a line for the whole and two for its parts.
   EXPECT_EQ(jobs_of(*workload),
-            (Lines{"1 3 5 16 0 3600000", "3 default - 4 60000 90000", "4 12 7 2 90000 45000",
-                   "5 12 7 1 100000 500", "6 12 7 2 120000 200000"}));
+            (Lines{"1 3 5 16 0 3600000 limit=7200000 partition=1 start=10000",
+                   "3 default - 4 60000 90000 partition=1 start=65000",
+                   "4 12 7 2 90000 45000 limit=60000 partition=1 start=90000",
+                   "5 12 7 1 100000 500 limit=60000 partition=1 start=100000",
+                   "6 12 7 2 120000 200000 limit=600000 partition=1 start=120000"}));
   EXPECT_EQ(workload->rows.rows_rejected, (Counts{{"cancelled before it ran", 1},
                                                   {"part of a job", 2},
                                                   {"processors unknown", 1},

@@ -38,6 +38,9 @@ enum Field : std::size_t {
   kGpuType,
   kState,
   kTickets,
+  kTimeLimit,
+  kPriority,
+  kPartition,
   kFields,
 };
 
@@ -63,6 +66,9 @@ constexpr std::array<FieldSpec, kFields> kSpecs = {{
     {"gpu_type", " gputype gpumodel "},
     {"state", " state status jobstate "},
     {"tickets", " tickets "},
+    {"time_limit", " timelimit walltime reqtime requestedtime maxruntime ", true},
+    {"priority", " priority "},
+    {"partition", " partition queue "},
 }};
 
 struct Unit {
@@ -247,6 +253,7 @@ class TableRows {
     row.gpu_type = text(kGpuType);
     if (!text(kTickets).empty()) row.tickets = integer(kTickets, 1, kTicketsMax);
     take_times(row);
+    take_logged(row);
     row.columns = {.id = csv_.column_number(layout_.at[kJob]),
                    .gpus = csv_.column_number(layout_.at[kGpus]),
                    .submit = csv_.column_number(layout_.at[submitted_by()]),
@@ -298,6 +305,8 @@ class TableRows {
     if (!submit && layout_.has(kSubmit)) fault(kSubmit, "must not be empty");
     if (!submit) csv_.skip("never started");
     row.submit = submit.value_or(Time{0});
+    // A job that is submitted when it starts says nothing of its wait.
+    if (start && layout_.has(kSubmit)) row.start = *start;
     if (layout_.has(kDuration)) {
       row.duration = duration();
       if (row.duration.ms == 0 && is_cancelled(row.state)) csv_.skip("never started");
@@ -307,6 +316,16 @@ class TableRows {
     const std::optional<Time> end = time(kEnd);
     if (!csv_.bad()) row.duration = *end - start.value_or(row.submit);
     if (row.duration.ms == 0 && is_cancelled(row.state)) csv_.skip("never started");
+  }
+
+  // What no job needs: a cell that is not understood says nothing ("UNLIMITED", "high").
+  void take_logged(JobRow& row) {
+    const Parsed<std::int64_t> limit = is_blank(text(kTimeLimit)) ? 0 : length(kTimeLimit);
+    if (limit && *limit > 0 && *limit <= kMsMax) row.time_limit = {*limit};
+    const Parsed<std::int64_t> priority = parse_integer(text(kPriority));
+    if (priority && *priority >= -kPriorityMax && *priority <= kPriorityMax)
+      row.priority = *priority;
+    if (!is_blank(text(kPartition))) row.partition = text(kPartition);
   }
 
   std::int64_t integer(Field field, std::int64_t min, std::int64_t max) {
@@ -351,19 +370,21 @@ class TableRows {
   }
 
   Duration duration() {
-    const std::string_view cell = text(kDuration);
     if (csv_.bad()) return {};
-    if (cell.find(':') != cell.npos) {
-      const Parsed<std::int64_t> ms = parse_clock_length(cell, false);
-      if (!ms) fault(kDuration, ms.error());
-      return {ms.value_or(0)};
-    }
-    const Parsed<std::int64_t> ms = number(kDuration);
-    if (ms) return {*ms};
+    const Parsed<std::int64_t> ms = length(kDuration);
+    if (!ms && !csv_.bad()) fault(kDuration, ms.error());
+    return {ms.value_or(0)};
+  }
+
+  // A length of time, in milliseconds. REQUIRES: the cell is not empty.
+  Parsed<std::int64_t> length(Field field) {
+    const std::string_view cell = text(field);
+    if (cell.find(':') != cell.npos) return parse_clock_length(cell, false);
+    const Parsed<std::int64_t> ms = number(field);
+    if (ms || is_digit(cell.back())) return ms;
     // "1h30m": there is a letter at its end.
-    const Result<double> s = is_digit(cell.back()) ? input_error("") : parse_span_s(cell);
-    if (!s && !csv_.bad()) fault(kDuration, ms.error());
-    return {s ? std::llround(std::ceil(*s * 1000)) : 0};
+    if (const Result<double> s = parse_span_s(cell)) return std::llround(std::ceil(*s * 1000));
+    return ms;
   }
 
   // A number in the column's unit, as milliseconds.

@@ -1,0 +1,105 @@
+#include "fairlead/policy/kit/backfill.h"
+
+namespace fairlead {
+
+Duration expected_length(const View& view, JobId job, std::optional<Duration> otherwise) {
+  const Duration limit = view.jobs.logged_of(job).time_limit;
+  if (limit.ms > 0) return limit;
+  return otherwise ? *otherwise : view.work.remaining(job);
+}
+
+Time expected_end(const View& view, JobId job, std::optional<Duration> otherwise) {
+  const bool by_work = view.jobs.logged_of(job).time_limit.ms == 0 && !otherwise;
+  const Time since = by_work ? view.now : view.jobs.held_since[job];
+  return since + expected_length(view, job, otherwise);
+}
+
+void Backfill::begin_pass(const View& view, const Plan& plan) {
+  now_ = view.now;
+  reservations_left_ = limits_.reservations;
+  now_free_ = plan.free();
+  changes_.clear();
+  balance_.resize(view.cluster.nodes());
+}
+
+// The first multiple of the resolution from now on that is later.
+Time Backfill::rounded(Time t) const {
+  const std::int64_t step = limits_.resolution.ms;
+  const std::int64_t ahead = std::max<std::int64_t>(1, (t - now_).ms);
+  return now_ + Duration{(ahead + step - 1) / step * step};
+}
+
+void Backfill::add_end(Gang gang, Time t) {
+  for (Slice slice : gang) changes_.push_back({t, slice.node, slice.gpus});
+}
+
+void Backfill::finish_ends() {
+  std::ranges::sort(changes_, [](const Change& a, const Change& b) {
+    return std::pair(a.t, a.node) < std::pair(b.t, b.node);
+  });
+}
+
+void Backfill::add_change(const Change& change) {
+  const auto same = std::ranges::equal_range(changes_, change.t, {}, &Change::t);
+  changes_.insert(change.gpus > 0 ? same.begin() : same.end(), change);
+}
+
+// Whether a gang for the job is free from `from` on for `length`, and which. then_ is what is free
+// at `from`, and changes_[next] the first change after it.
+bool Backfill::fits(const View& view, JobId job, std::size_t next, Time from, Duration length) {
+  const GangAsked asked = gang_asked(view.jobs, job);
+  if (then_->of(view.jobs.types[job]) < asked.gpus) return false;
+  throughout_ = *then_;
+  std::size_t end = next;
+  for (; end < changes_.size() && changes_[end].t < from + length; ++end) {
+    Balance& balance = balance_[changes_[end].node];
+    balance.now += changes_[end].gpus;
+    if (balance.now >= balance.least) continue;
+    throughout_->take(changes_[end].node, static_cast<std::uint32_t>(balance.least - balance.now));
+    balance.least = balance.now;
+  }
+  for (std::size_t i = next; i < end; ++i) balance_[changes_[i].node] = {};
+  return take_gang(placement_, view.cluster, *throughout_, asked, view.jobs.types[job], gang_);
+}
+
+bool Backfill::start(const View& view, Plan& plan, JobId job, Duration length) {
+  promised_ = Time::never();
+  then_ = *now_free_;
+  if (!fits(view, job, 0, now_, length)) {
+    if (reservations_left_ > 0) promise(view, job, length);
+    return false;
+  }
+  for (Slice slice : gang_) {
+    now_free_->take(slice.node, slice.gpus);
+    plan.take(slice.node, slice.gpus);
+    add_change({rounded(now_ + length), slice.node, slice.gpus});
+  }
+  plan.place(job);
+  return true;
+}
+
+void Backfill::promise(const View& view, JobId job, Duration length) {
+  --reservations_left_;
+  for (std::size_t next = 0; next < changes_.size();) {
+    const Time t = changes_[next].t;
+    if (t - now_ > limits_.window) return;
+    bool any_come_free = false;
+    for (; next < changes_.size() && changes_[next].t == t; ++next) {
+      const Change& change = changes_[next];
+      const auto gpus = static_cast<std::uint32_t>(std::abs(change.gpus));
+      change.gpus > 0 ? then_->give(change.node, gpus) : then_->take(change.node, gpus);
+      any_come_free |= change.gpus > 0;
+    }
+    if (any_come_free && fits(view, job, next, t, length)) return reserve(t, length);
+  }
+}
+
+void Backfill::reserve(Time from, Duration length) {
+  promised_ = from;
+  for (Slice slice : gang_) {
+    add_change({from, slice.node, -std::int32_t{slice.gpus}});
+    add_change({rounded(from + length), slice.node, slice.gpus});
+  }
+}
+
+}  // namespace fairlead
