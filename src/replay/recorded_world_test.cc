@@ -39,6 +39,33 @@ TEST(RecordedWorld, HasTheOutagesOfNodesAndOfSingleGpus) {
   EXPECT_EQ(world->until, Time{9000});
 }
 
+TEST(RecordedWorld, KeepsWhatALogSaysOfJobs) {
+  struct Logging : RecordSink {
+    void on(const Record& record) override {
+      Record logged = record;
+      if (auto* arrived = std::get_if<record::Arrived>(&logged.what)) {
+        arrived->asked.time_limit = seconds(90);
+        arrived->asked.priority = 3;
+        arrived->asked.partition = "gpu";
+        arrived->asked.logged_start = {5'000};
+      }
+      recorder.on(logged);
+    }
+    WorldRecorder recorder;
+  };
+  Logging logging;
+  TestJournal journal(logging);
+  journal.begin(1, {1});
+  journal.arrive(0, 0, {.gpus = 1, .work_ms = 60'000});
+  journal.end(9000, {.pending = 1});
+  const auto world = logging.recorder.world();
+  ASSERT_TRUE(world.has_value()) << world.error().message;
+  const Jobs& jobs = world->workload.jobs;
+  const Logged expected{seconds(90), 3, PartitionId(0), {5'000}};
+  EXPECT_EQ(jobs.logged_of(JobId(0)), expected);
+  EXPECT_EQ(jobs.partition_name(expected), "gpu");
+}
+
 TEST(RecordedWorld, OnlyAnExactOneCanBeRebuilt) {
   const auto error_of = [](const Record& record) {
     const auto world = world_of([&](TestJournal&, RecordSink& sink) { sink.on(record); });

@@ -37,6 +37,35 @@ TEST_F(CompareTest, RunsEachPolicyInAFolderOfItsOwn) {
   EXPECT_NE(ended.out.find("\nfifo:placement=first-fit "), std::string::npos) << ended.out;
 }
 
+// b waited a minute by the log, though there was room, and c half an hour, until a ended.
+TEST_F(CompareTest, SaysHowNearPoliciesComeToWhatIsRecorded) {
+  write("jobs.csv",
+        "job,gpus,submit_s,duration_s,start_s\n"
+        "a,3,0,1800,0\n"
+        "b,1,0,600,60\n"
+        "c,4,0,600,1800\n");
+  const Ended ended =
+      compare("--policies 'as-recorded;slurm:bf_interval_s=10;fifo' --set costs=none");
+  ASSERT_EQ(ended.exit_code, 0) << ended.errors;
+  EXPECT_NE(ended.out.find(
+                "\nRecorded: mean wait 10m 20s over 3 jobs; as-recorded kept 3 of their starts, 0 "
+                "came later.\n"
+                "Our model of your scheduler, slurm:bf_interval_s=10: mean wait 10m, recorded 10m "
+                "20s.\n"),
+            std::string::npos)
+      << ended.out;
+  const json summary = read_json("out/as-recorded/summary.json");
+  EXPECT_EQ(summary["queue_avg_s"], 620);
+  EXPECT_EQ(summary["logged"]["queue_avg_s"], 620);
+  small_trace();
+  EXPECT_FALSE(read_json("out/fifo/summary.json")["logged"].is_null());
+  ASSERT_EQ(fairlead("compare --cluster 1xV100:4 --trace jobs.csv --out plain --policies "
+                     "'as-recorded;fifo'")
+                .exit_code,
+            0);
+  EXPECT_FALSE(read_json("plain/fifo/summary.json").contains("logged"));
+}
+
 TEST_F(CompareTest, RunsSeveralSeeds) {
   small_trace();
   ASSERT_EQ(compare("--policies fifo --seeds 3 --seed 5 --set mtbf_h=0.05").exit_code, 0);

@@ -77,7 +77,7 @@ def drawn_jobs(seed, count, load):
     jobs = []
     for _ in range(count):
         gpus = rng.choice([1, 1, 1, 2, 2, 4, 4, 8])
-        seconds = round(min(60, rng.lognormvariate(2.4, 0.7)) + 3)
+        seconds = round(min(60, rng.lognormvariate(2.0, 0.7)) + 2)
         limit = max(1, -(-seconds * rng.choice([1, 2, 4, 8]) // 60))
         jobs.append([0, max(1, gpus // NODE_GPUS), min(gpus, NODE_GPUS), seconds, limit])
     work = sum(nodes * gpus * seconds for _, nodes, gpus, seconds, _ in jobs)
@@ -152,7 +152,7 @@ def run_jobs(slurm, jobs):
     begin = time.monotonic()
     for at, nodes, gpus, seconds, limit in jobs:
         time.sleep(max(0, begin + at - time.monotonic()))
-        said = slurm.ask("sbatch", "-N", str(nodes), "--ntasks-per-node=1", f"--gres=gpu:{gpus}",
+        said = slurm.ask("sbatch", "-N", str(nodes), "--ntasks-per-node=1", "-c", str(4 * gpus), f"--gres=gpu:{gpus}",
                          "-t", str(limit), "-J", str(nodes * gpus), "-o", "/dev/null", "-D", "/tmp", "--wrap",
                          f"exec sleep {seconds}")
         if "Submitted" not in said:

@@ -6,7 +6,7 @@
 // slurm.conf.html, whose names the options have.
 //
 // DEVIATION: priorities are those of the moment; Slurm's are up to PriorityCalcPeriod old. GPUs stand for
-// what Slurm counts as CPUs, nodes and billing units. No job is preempted, nor ended at its limit.
+// what Slurm counts as CPUs and billing units. No job is preempted, nor ended at its limit.
 //
 // A decision costs O(waiting + running), O(k log k) for the k jobs it looks at, and what Backfill does.
 #include "fairlead/policy/kit/backfill.h"
@@ -64,6 +64,7 @@ class Slurm : public Policy {
   void note_holders(const View& view, const Plan& plan);
   void rank(const View& view);
   double factor_of_partition(const View& view, JobId job) const;
+  static double part_of_cluster(const View& view, JobId job);
   std::int64_t priority(const View& view, JobId job) const;
   void start_in_order(const View& view, Plan& plan);
   void backfill(const View& view, Plan& plan);
@@ -146,11 +147,18 @@ double Slurm::factor_of_partition(const View& view, JobId job) const {
   return found->second / job_factor_max_;
 }
 
+// The mean of its part of the nodes, if it has no more of them than it needs, and of the GPUs.
+double Slurm::part_of_cluster(const View& view, JobId job) {
+  const double gpus = view.jobs.gpus[job];
+  const double nodes = std::ceil(gpus / view.cluster.node_gpus_max);
+  return (nodes / static_cast<double>(view.cluster.nodes()) + gpus / view.cluster.gpus) / 2;
+}
+
 // "Multifactor Job Priority": a sum of weighted factors from 0 to 1, without its fraction.
 std::int64_t Slurm::priority(const View& view, JobId job) const {
   const double waited_s = to_seconds(view.now - view.jobs.arrival[job]);
   const double age = std::min(1.0, waited_s / to_seconds(options_.max_age));
-  const double part = static_cast<double>(view.jobs.gpus[job]) / view.cluster.gpus;
+  const double part = part_of_cluster(view, job);
   double sum = options_.weight_age * age;
   sum += options_.weight_job_size * (options_.favor_small ? 1 - part : part);
   sum += options_.weight_partition * factor_of_partition(view, job);
