@@ -46,6 +46,14 @@ void tell(RecordSink& sink) {
   sink.on({{600}, record::Ignored{EventKind::kFinished, JobId(0), NodeId(), 1}});
   sink.on({{600}, record::Skipped{}});
   sink.on({{600}, record::Snapshot{"fifo", "skip=true", {}, {}}});
+  sink.on({{600},
+           record::Arrived{{.job = JobId(3),
+                            .user = UserId(0),
+                            .name = "logged",
+                            .time_limit = seconds(9),
+                            .priority = 2,
+                            .partition = "gpu",
+                            .logged_start = {700}}}});
   journal.happen<record::Finished>(700, 0);
   journal.happen<record::Failed>(700, 0);
   journal.happen<record::Cancelled>(700, 0);
@@ -86,6 +94,17 @@ TEST(JournalDump, JsonHasAnObjectWithNamedFieldsForEachRecord) {
     kinds.insert(json["kind"]);
   }
   EXPECT_EQ(kinds.size(), std::variant_size_v<Record::What>);
+}
+
+TEST(JournalDump, SaysWhatALogSays) {
+  const std::vector<std::string> lines = dump(JournalDump::Form::kJson);
+  EXPECT_EQ(std::ranges::count_if(lines,
+                                  [](const std::string& line) {
+                                    return line.ends_with(
+                                        R"("work_ms":0,"time_limit_ms":9000,"priority":2,)"
+                                        R"("partition":"gpu","logged_start_ms":700})");
+                                  }),
+            1);
 }
 
 TEST(JournalDump, CsvHasAColumnForEachFieldOfTheJson) {

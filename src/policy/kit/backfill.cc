@@ -40,8 +40,10 @@ void Backfill::finish_ends() {
 }
 
 void Backfill::add_change(const Change& change) {
-  const auto same = std::ranges::equal_range(changes_, change.t, {}, &Change::t);
-  changes_.insert(change.gpus > 0 ? same.begin() : same.end(), change);
+  const bool comes_free = change.gpus > 0;
+  const auto at = comes_free ? std::ranges::lower_bound(changes_, change.t, {}, &Change::t)
+                             : std::ranges::upper_bound(changes_, change.t, {}, &Change::t);
+  changes_.insert(at, change);
 }
 
 // Whether a gang for the job is free from `from` on for `length`, and which. then_ is what is free

@@ -68,7 +68,7 @@ Result<std::unique_ptr<Policy>> make_fifo(const PolicyOptions& options) {
 
 const PolicyEntry kFifo = {
     .name = "fifo",
-    .summary = "First come, first served, without preemption; with backfilling, if asked.",
+    .summary = "First come, first served, without preemption.",
     .paper = "Gu et al., Tiresias, NSDI 2019 (baseline; simulator schedules fifo and fjf)",
     .options = kOptions,
     .make = make_fifo};
