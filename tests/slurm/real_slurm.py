@@ -13,6 +13,7 @@ only compares, from a trace that an earlier run wrote (OUT/trace.csv).
 """
 
 import argparse
+import bisect
 import csv
 import datetime
 import json
@@ -179,19 +180,31 @@ def trace_of(log, path):
 
 
 def compare(fairlead, trace, out):
+    """As the log has it, and once more with the time that slurmctld takes to fill GPUs that came free."""
     slurm = (f"slurm:bf_interval_s={BF_INTERVAL_S},bf_resolution_s=1,bf_window_s={BF_WINDOW_MIN * 60},"
              f"priority_weight_job_size={WEIGHT_JOB_SIZE},placement=consolidate")
-    subprocess.run([fairlead, "compare", "--cluster", f"{NODES}xV100:{NODE_GPUS}", "--trace", trace,
-                    "--policies", f"as-recorded:placement=consolidate;{slurm}", "--set", "costs=none",
-                    "--out", out / "compare"], check=True)
     with open(trace) as file:
-        real = {row["job"]: float(row["start_s"]) for row in csv.DictReader(file)}
-    for folder in sorted((out / "compare").iterdir()):
-        if not folder.name.startswith("slurm"):
-            continue
-        with open(folder / "jobs.csv") as file:
-            model = {row["job"]: float(row["start_s"]) for row in csv.DictReader(file)}
-        print(order_text(real, model))
+        rows = list(csv.DictReader(file))
+    real = {row["job"]: float(row["start_s"]) for row in rows}
+    gap = gap_s(rows)
+    for name, start_s in (("as it is", 0), (f"starts take {gap:.2f} s", gap)):
+        folder = out / f"start-{start_s:.2f}"
+        print(f"--- {name}", flush=True)
+        subprocess.run([fairlead, "compare", "--cluster", f"{NODES}xV100:{NODE_GPUS}", "--trace", trace,
+                        "--policies", f"as-recorded:placement=consolidate;{slurm}", "--set", "costs=none",
+                        "--set", f"start_s={start_s:.2f}", "--out", folder], check=True)
+        [jobs] = folder.glob("slurm*/jobs.csv")
+        with open(jobs) as file:
+            print(order_text(real, {row["job"]: float(row["start_s"]) for row in csv.DictReader(file)}))
+
+
+def gap_s(rows):
+    """Mean time from the last end of a job to the start of one that had waited for 5 s and more."""
+    starts = [(float(row["submit_s"]), float(row["start_s"])) for row in rows]
+    ends = sorted(float(row["start_s"]) + float(row["duration_s"]) for row in rows)
+    gaps = [start - ends[bisect.bisect_right(ends, start) - 1]
+            for submit, start in starts if start - submit >= 5 and start >= ends[0]]
+    return sum(gaps) / len(gaps) if gaps else 0
 
 
 def order_text(real, model):
