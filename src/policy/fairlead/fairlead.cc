@@ -47,17 +47,6 @@ double rate_of(const View& view, JobId job, GpuTypeId type, std::uint32_t gpus, 
   return view.speed.rate(job, type, gpus, tier).value_or(Rate{0}).value();
 }
 
-// Of the slowest member.
-double rate_of(const View& view, JobId job, Gang gang) {
-  const Tier tier = view.cluster.tier_of(gang);
-  double slowest = std::numeric_limits<double>::infinity();
-  for (Slice slice : gang) {
-    const GpuTypeId type = view.cluster.node_type[slice.node];
-    slowest = std::min(slowest, rate_of(view, job, type, gpus_of(gang), tier));
-  }
-  return slowest;
-}
-
 // Of a gang of that size, the mean over the GPUs of the cluster that the job can use; 0: it runs on
 // none. O(types).
 double speed_on_mean(const View& view, const Plan& plan, JobId job, std::uint32_t gang) {
@@ -173,7 +162,7 @@ void Fairlead::expect(const View& view, const Plan& plan) {
     if (plan.holds(job)) {
       const Gang gang = plan.gang(job);
       const double mean = speed_on_mean(view, plan, job, gpus_of(gang));
-      held = gpus_of(gang) * (mean > 0 ? rate_of(view, job, gang) / mean : 1);
+      held = gpus_of(gang) * (mean > 0 ? rate_on(view, job, gang) / mean : 1);
     }
     const double most = view.jobs.gpus_max[job];
     asks_.push_back({.user = view.jobs.user[job], .gang = most, .held = held});

@@ -7,6 +7,17 @@
 #include <limits>
 
 namespace fairlead {
+double rate_on(const View& view, JobId job, Gang gang) {
+  if (gang.empty()) return 0;
+  const Tier tier = view.cluster.tier_of(gang);
+  double slowest = std::numeric_limits<double>::infinity();
+  for (Slice slice : gang) {
+    const GpuTypeId type = view.cluster.node_type[slice.node];
+    const auto rate = view.speed.rate(job, type, gpus_of(gang), tier);
+    slowest = std::min(slowest, rate.value_or(Rate{0}).value());
+  }
+  return slowest;
+}
 
 void HadarAuction::decide(const View& view, Plan& plan, const Weigh& weigh) {
   if (!dual_) dual_.emplace(view.cluster, options_.search);
@@ -113,8 +124,9 @@ void HadarAuction::add_bid(const View& view, const Plan& plan, const HadarBidder
   const JobId job = bidder.job;
   const std::uint32_t gpus = bidder.gpus;
   const Gang held = held_by(view, plan, job);
-  TypeMask bound = 0;
-  for (Slice slice : held) bound |= bidder.stays ? type_bit(view.cluster.node_type[slice.node]) : 0;
+  TypeMask held_types = 0;
+  for (Slice slice : held) held_types |= type_bit(view.cluster.node_type[slice.node]);
+  const double held_rate = rate_on(view, job, held);
   const auto rate = [&](GpuTypeId type, Tier tier) {
     return view.speed.rate(job, type, gpus, tier).value_or(Rate{0}).value();
   };
@@ -140,25 +152,21 @@ void HadarAuction::add_bid(const View& view, const Plan& plan, const HadarBidder
       if (gpus <= reach_[type][tier]) best = std::max(best, rates[tier]);
     }
     for (double here : rates) {
-      const double lost_s = to_move_on_s(bidder, here, best);
-      const bool is_bound = (bound & type_bit(type)) != 0;
-      worths_.push_back(is_bound ? 0 : worth(view, bidder, here, -lost_s));
+      const bool is_faster = plan.holds(job) && held_types == type_bit(type) && here > held_rate;
+      const double saved_s =
+          is_faster ? saved_by_moving_s(bidder, here) : -to_move_on_s(bidder, here, best);
+      const bool is_bound = bidder.stays && (held_types & type_bit(type)) != 0;
+      worths_.push_back(is_bound ? 0 : worth(view, bidder, here, saved_s));
     }
   }
   bid.worth = std::span(worths_).subspan(first);
-  if (!held.empty()) add_held(view, held, bidder, bid);
+  if (!held.empty()) add_held(view, held, held_rate, bidder, bid);
   bids_.push_back(bid);
 }
 
-void HadarAuction::add_held(const View& view, Gang held, const HadarBidder& bidder, HadarBid& bid) {
-  const Tier tier = view.cluster.tier_of(held);
-  double slowest = std::numeric_limits<double>::infinity();
-  for (Slice slice : held) {
-    const GpuTypeId type = view.cluster.node_type[slice.node];
-    const auto rate = view.speed.rate(bid.job, type, gpus_of(held), tier);
-    slowest = std::min(slowest, rate.value_or(Rate{0}).value());
-  }
-  bid.held_worth = worth(view, bidder, slowest, to_seconds(options_.switch_cost));
+void HadarAuction::add_held(const View& view, Gang held, double rate, const HadarBidder& bidder,
+                            HadarBid& bid) {
+  bid.held_worth = worth(view, bidder, rate, to_seconds(options_.switch_cost));
   const std::size_t first = held_.size();
   held_.insert(held_.end(), held.begin(), held.end());
   bid.held = Gang(held_).subspan(first);
@@ -185,6 +193,14 @@ double HadarAuction::to_move_on_s(const HadarBidder& bidder, double rate, double
   const bool will_move =
       rate > 0 && rate < best && to_seconds(bidder.remaining) / rate > to_seconds(options_.round);
   return will_move ? to_seconds(options_.switch_cost) * (best / rate - 1) : 0;
+}
+
+// A job that goes on in a faster place saves a switch as one that stays does, less its part of the one
+// that it makes. (ours)
+double HadarAuction::saved_by_moving_s(const HadarBidder& bidder, double rate) const {
+  const double round_s = to_seconds(options_.round);
+  const double left_s = std::max(round_s, to_seconds(bidder.remaining) / rate);
+  return to_seconds(options_.switch_cost) * (1 - round_s / left_s);
 }
 
 // The largest gang that each type could have at each tier with the GPUs that are up, were they idle.

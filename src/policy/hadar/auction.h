@@ -8,7 +8,9 @@
 // a round, many times as long as it runs.
 //
 // What a gang is worth: its job's weight x GPUs x rate, and the switch that is saved if it is held
-// already. Weights are the policy's; progress is what a round can add to it.
+// already. Weights are the policy's; progress is what a round can add to it. A move to a faster place on
+// the same GPU type is paid over all the time that is left there, as places, unlike types, are not
+// divided anew in each round.
 //
 // Residents: where suspended jobs keep their GPU memory, one that waits saves a switch where that is,
 // and needs those very GPUs there. GPUs that are idle after all have bid go to any that wait.
@@ -38,6 +40,9 @@ struct HadarBidder {
   std::uint32_t gpus = 0;  // of the gang that it bids for: what it asks for, or as the policy says
   bool stays = false;      // of a resident: of its types it bids for its own GPUs alone
 };
+
+// Of the job on that gang: of its slowest member; 0 where the gang is empty. O(slices).
+double rate_on(const View& view, JobId job, Gang gang);
 
 class HadarAuction {
  public:
@@ -83,11 +88,12 @@ class HadarAuction {
   void collect_bids(const View& view, const Plan& plan, const Weigh& weigh, bool all);
   Gang held_by(const View& view, const Plan& plan, JobId job) const;
   void add_bid(const View& view, const Plan& plan, const HadarBidder& bidder);
-  void add_held(const View& view, Gang held, const HadarBidder& bidder, HadarBid& bid);
+  void add_held(const View& view, Gang held, double rate, const HadarBidder& bidder, HadarBid& bid);
   void sort_bids();
   void measure_reach(const View& view, const Plan& plan);
   double worth(const View& view, const HadarBidder& bidder, double rate, double saved_s) const;
   double to_move_on_s(const HadarBidder& bidder, double rate, double best) const;
+  double saved_by_moving_s(const HadarBidder& bidder, double rate) const;
   bool all_are_content(const Plan& plan) const;
   void collect_free(const View& view, const Plan& plan, bool all);
   void collect_kept(const View& view, const Plan& plan, bool all);
