@@ -13,6 +13,7 @@
 //   copies, same rate     likewise, with the learning rate that is best for one node
 //   copies, scaled rate   with that times the speed of all nodes over that of the fastest
 //   copies, momentum      what a round changed is a gradient of an outer step of 0.7 with momentum 0.9
+//   one node, momentum    the same on the fastest node alone, all steps
 //
 // Rates are those with the least loss on a third set of pictures, of two seeds that are not among those
 // that are shown.
@@ -52,6 +53,7 @@ struct Nodes {
 };
 // The clusters of the experiments hadare and hadare-lab, with the speeds of ResNet-18 (batch size 64)
 // in the table `gavel`.
+const Nodes kOneNode = {"", {1}};
 const Nodes kClusters[] = {{"hadare", {1, 0.79, 0.79, 0.2, 0.2}},
                            {"hadare-lab", {1, 0.2, 0.2, 0.2, 0.2}}};
 
@@ -61,6 +63,7 @@ struct Sets {
 
 enum class Arm : std::uint8_t {
   kOne,
+  kOneOuter,
   kOneSameTime,
   kDataParallel,
   kCopies,
@@ -69,8 +72,8 @@ enum class Arm : std::uint8_t {
   kOuter
 };
 constexpr std::string_view kArms[] = {
-    "one node",          "one node, same time", "data-parallel",   "copies",
-    "copies, same rate", "copies, scaled rate", "copies, momentum"};
+    "one node", "one node, momentum", "one node, same time", "data-parallel",
+    "copies",   "copies, same rate",  "copies, scaled rate", "copies, momentum"};
 
 struct Run {
   Arm arm = Arm::kOne;
@@ -138,7 +141,7 @@ std::vector<Point> train_copies(const Sets& sets, const Images& judge, const Run
   std::vector<Batches> batches;
   for (std::size_t i = 0; i < copies; ++i)
     batches.emplace_back(sets.train, random.split(1 + i), kBatch);
-  const bool is_plain = run.arm != Arm::kOuter;
+  const bool is_plain = run.arm != Arm::kOuter && run.arm != Arm::kOneOuter;
   fairlead::OuterMomentum outer(is_plain ? 1 : 0.7, is_plain ? 0 : 0.9);
   std::vector<float> mean(network.parameters.size());
   std::vector<Point> points;
@@ -209,7 +212,8 @@ struct Cell {
 std::vector<Cell> all_cells() {
   std::vector<Cell> cells;
   for (Model model : kModels) {
-    cells.push_back({Arm::kOne, model, &kClusters[0], kRounds[0]});
+    cells.push_back({Arm::kOne, model, &kOneNode, 0});
+    for (std::size_t round : kRounds) cells.push_back({Arm::kOneOuter, model, &kOneNode, round});
     for (const Nodes& nodes : kClusters) {
       for (std::size_t round : kRounds) {
         for (Arm arm : {Arm::kOneSameTime, Arm::kDataParallel, Arm::kCopies, Arm::kSame,
@@ -250,7 +254,7 @@ std::map<Cell, float> tune(const Sets& sets, unsigned threads) {
   const std::map<Cell, float> tuned = rates;
   for (const Cell& cell : all_cells()) {
     if (is_tuned(cell.arm)) continue;
-    const float one = tuned.at({Arm::kOne, cell.model, &kClusters[0], kRounds[0]});
+    const float one = tuned.at({Arm::kOne, cell.model, &kOneNode, 0});
     const auto factor = static_cast<float>(cell.nodes->together());
     rates[cell] = cell.arm == Arm::kScaled ? one * factor : one;
   }
@@ -281,7 +285,7 @@ void print(const std::map<Cell, float>& rates, const std::vector<Run>& runs,
       "one "
       "node's loss |\n|---|---|--:|---|--:|--:|--:|--:|--:|\n");
   for (const Cell& cell : all_cells()) {
-    const auto& one = of_cell.at({Arm::kOne, cell.model, &kClusters[0], kRounds[0]});
+    const auto& one = of_cell.at({Arm::kOne, cell.model, &kOneNode, 0});
     const auto& mine = of_cell.at(cell);
     std::vector<double> losses, accuracies, reached;
     for (std::size_t seed = 0; seed < seeds; ++seed) {
@@ -292,9 +296,8 @@ void print(const std::map<Cell, float>& rates, const std::vector<Run>& runs,
           mine[seed], [&](const Point& point) { return point.score.loss <= target; });
       if (at != mine[seed].end()) reached.push_back(at->time);
     }
-    const bool is_one = cell.arm == Arm::kOne;
     fmt::print("| {} | {} | {} | {} | {:.3g} | {:.0f} | {} | {} | {} |\n", model_name(cell.model),
-               is_one ? "" : cell.nodes->name, is_one ? "" : fmt::to_string(cell.round),
+               cell.nodes->name, cell.round == 0 ? "" : fmt::to_string(cell.round),
                kArms[static_cast<std::size_t>(cell.arm)], rates.at(cell), mine[0].back().time,
                interval(losses, 1, 3), interval(accuracies, 100, 1),
                reached.size() == seeds ? interval(reached, 1, 0)
