@@ -240,7 +240,12 @@ std::size_t PolicyOptions::chosen(std::string_view name, std::size_t count) cons
   return static_cast<std::size_t>(std::ranges::find(choices, found.text) - choices.begin());
 }
 
-Placement PolicyOptions::placement() const { return placement_named(text("placement")).value(); }
+Placement PolicyOptions::placement() const {
+  const Placement named = placement_named(text("placement")).value();
+  return named.mixing(std::ranges::any_of(values_, [](const Value& each) {
+    return each.spec->name == kMixedOption.name && each.text == "true";
+  }));
+}
 
 std::string_view PolicyOptions::text(std::string_view name) const { return value(name).text; }
 

@@ -91,6 +91,11 @@ constexpr OptionSpec named_option(std::string_view name, std::string_view fallba
 constexpr OptionSpec placement_option(std::string_view fallback, std::string_view help) {
   return choice_option("placement", fallback, kPlacementChoices, help);
 }
+// Whether gangs mix GPU types.
+inline constexpr OptionSpec kMixedOption =
+    flag_option("mixed", "false",
+                "Let a gang mix GPU types where no type has enough, under a placement that can; by "
+                "default it waits for GPUs of one type (ours).");
 
 // Options that were checked against their specs; every spec has a value.
 class PolicyOptions {
@@ -112,7 +117,8 @@ class PolicyOptions {
   T choice(std::string_view name, const T (&values)[count]) const {
     return values[chosen(name, count)];
   }
-  Placement placement() const;  // the choice "placement"
+  // The choice "placement", with types mixed as kMixedOption says where the policy has it.
+  Placement placement() const;
   // The value of an option of any type as normalised text.
   std::string_view text(std::string_view name) const;
   std::uint64_t seed() const { return seed_; }

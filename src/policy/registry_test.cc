@@ -48,10 +48,10 @@ TEST(Registry, EveryDefaultIsAValidValueAndEveryOptionExplained) {
 }
 
 TEST(Registry, GivenOptionsReplaceDefaultsInTheOrderOfTheSpecs) {
-  EXPECT_EQ(canonical("fifo"), "placement=count,skip=false,backfill=none,backfill_jobs=500");
+  EXPECT_EQ(canonical("fifo"), "placement=count,mixed=false,skip=false,backfill=none,backfill_jobs=500");
   EXPECT_EQ(canonical("fifo:skip=true,placement=yarn"),
-            "placement=yarn,skip=true,backfill=none,backfill_jobs=500");
-  EXPECT_EQ(canonical("yarn-cs"), "placement=yarn,skip=false");
+            "placement=yarn,mixed=false,skip=true,backfill=none,backfill_jobs=500");
+  EXPECT_EQ(canonical("yarn-cs"), "placement=yarn,mixed=false,skip=false");
 }
 
 TEST(Registry, EqualValuesHaveOneText) {
@@ -64,7 +64,7 @@ TEST(Registry, UnknownNamesAreAnsweredWithTheNearestFirst) {
   EXPECT_TRUE(error_of("tiresis").ends_with(": tiresis"));
   EXPECT_EQ(
       error_of("fifo:skp=true"),
-      "policy fifo has no such option (it has: skip, backfill, placement, backfill_jobs): skp");
+      "policy fifo has no such option (it has: skip, mixed, backfill, placement, backfill_jobs): skp");
 }
 
 TEST(Registry, ValuesAreCheckedByTypeAndRange) {
@@ -109,7 +109,7 @@ TEST(Registry, MalformedOptionsAreErrors) {
   EXPECT_EQ(error_of("fifo:skip"), "policy fifo: write skip=VALUE: skip");
   EXPECT_EQ(error_of("fifo:skip=true,skip=true"), "policy fifo: the option is given twice: skip");
   EXPECT_EQ(error_of("fifo:"),
-            "policy fifo has no such option (it has: skip, backfill, placement, backfill_jobs): ");
+            "policy fifo has no such option (it has: skip, mixed, backfill, placement, backfill_jobs): ");
   EXPECT_TRUE(error_of("").starts_with("no such policy"));
 }
 

@@ -40,6 +40,9 @@ Habits habits_of(std::string_view policy, std::string_view options) {
     const auto placement = placement_named(choice->options.text("placement"));
     habits.placement = placement.value_or(habits.placement);  // ffdl has names of its own
   }
+  if (has_option(entry, kMixedOption.name)) {
+    habits.placement = habits.placement.mixing(choice->options.flag(kMixedOption.name));
+  }
   if (has_option(entry, "relax_s")) habits.near = choice->options.duration("relax_s");
   for (std::string_view name : kRounds) {
     if (has_option(entry, name)) habits.round = choice->options.duration(name);

@@ -128,7 +128,9 @@ Placement Past::placement_of(JobId job, Time since) const {
   if (habits_.near.ms > 0) {  // by how long it waits: one node, one rack, anywhere
     const Duration waits = tables_.now - since;
     if (waits < habits_.near) return Placement::kConsolidate;
-    return waits < habits_.near + habits_.near ? Placement::kRack : Placement::kBestFit;
+    return waits < habits_.near + habits_.near
+               ? Placement::kRack
+               : Placement::kBestFit.mixing(habits_.placement.mixes);
   }
   const bool has_node = wanted(job).gpus <= tables_.cluster.node_gpus_max;
   return habits_.one_node && has_node ? Placement::kConsolidate : habits_.placement;
@@ -168,11 +170,15 @@ Fit Past::fit_of(const FreeIndex& free, const Kind& kind) const {
 
 Fit Past::fit_of_types(const FreeIndex& free, GangAsked gang, TypeMask types,
                        Placement placement) const {
-  const bool counts = placement == Placement::kCount || placement == Placement::kFirstFit ||
-                      placement == Placement::kBestFit || placement == Placement::kSpread;
-  if (counts && gang.task_gpus == 1 && free.of(types) >= gang.gpus) return Fit::kFits;
+  const Placement of_one_type = placement.mixing(false);
+  const bool counts = of_one_type == Placement::kCount || of_one_type == Placement::kFirstFit ||
+                      of_one_type == Placement::kBestFit || of_one_type == Placement::kSpread;
+  if (counts && gang.task_gpus == 1 && placement.mixes && free.of(types) >= gang.gpus) {
+    return Fit::kFits;
+  }
   for (GpuTypeId type : ids<GpuTypeId>(tables_.cluster.type_names.size())) {
     if ((types & type_bit(type)) == 0) continue;
+    if (counts && gang.task_gpus == 1 && free.of(type) >= gang.gpus) return Fit::kFits;
     if (!free.first(type, gang.gpus, free.everywhere()).is_none()) return Fit::kFits;
   }
   const NoPlace found = why_no_place(placement, tables_.cluster, free, gang, types);

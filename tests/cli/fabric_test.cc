@@ -48,7 +48,7 @@ TEST_F(FabricRun, AllOfThreeLevelsOfSwitchesRunsAsFastAsItCanHere) {
 // An iteration exchanges 198 MB: 10 + 159 ms by the old cards, where a V100 alone with the others of its
 // kind would take 10 + 16.
 TEST_F(FabricRun, OldCardsSlowAGangThatSpansThem) {
-  EXPECT_GT(makespan_s("old-and-new", 128, "first-fit"), 60 * 168 / 26.0 - 5);
+  EXPECT_GT(makespan_s("old-and-new", 128, "first-fit,mixed=true"), 60 * 168 / 26.0 - 5);
   EXPECT_NE(read_json("out/summary.json")["racks"][0]["about"].dump().find("10 Gbit/s each"),
             std::string::npos);
 }

@@ -37,7 +37,7 @@ TEST_F(ReplayTest, FindsTheFirstDifferenceOfARunDoneByHand) {
         "d,cy,,2,30,30\n");
   ASSERT_EQ(fairlead(simulate("--set costs=none")).exit_code, 0);
   const json value = replay("out --policy sjf --set costs=none");
-  EXPECT_EQ(value["recorded"], "fifo:placement=count,skip=false,backfill=none,backfill_jobs=500");
+  EXPECT_EQ(value["recorded"], "fifo:placement=count,mixed=false,skip=false,backfill=none,backfill_jobs=500");
   EXPECT_EQ(value["replayed"], "sjf");
   EXPECT_EQ(value["decisions_equal"], 4);
   EXPECT_EQ(value["difference"], json::parse(R"({"t_s": 100, "steps_equal": 0,
@@ -51,7 +51,7 @@ TEST_F(ReplayTest, FindsTheFirstDifferenceOfARunDoneByHand) {
 
   const Ended text = fairlead("replay out/journal.flj --policy sjf --set costs=none");
   EXPECT_EQ(text.out,
-            "recorded  fifo:placement=count,skip=false,backfill=none,backfill_jobs=500\n"
+            "recorded  fifo:placement=count,mixed=false,skip=false,backfill=none,backfill_jobs=500\n"
             "replayed  sjf\n"
             "they differ first at 100.000 s, after 4 equal decisions\n"
             "\n"

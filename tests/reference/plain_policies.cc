@@ -35,19 +35,19 @@ class Plain : public Policy {
     return gpus;
   }
 
-  // The first type in the mask that has enough, else all of it, else none.
-  static TypeMask enough(const std::map<GpuTypeId, std::uint32_t>& gpus, std::uint32_t need,
-                         TypeMask types) {
+  // The first type in the mask that has enough, else all of it if types may mix, else none.
+  TypeMask enough(const std::map<GpuTypeId, std::uint32_t>& gpus, std::uint32_t need,
+                  TypeMask types) const {
     std::uint32_t together = 0;
     for (const auto& [type, count] : gpus) {
       if ((types & type_bit(type)) == 0) continue;
       if (count >= need) return type_bit(type);
       together += count;
     }
-    return together >= need ? types : 0;
+    return placement_.mixes && together >= need ? types : 0;
   }
 
-  static TypeMask claim(Left& left, std::uint32_t need, TypeMask types) {
+  TypeMask claim(Left& left, std::uint32_t need, TypeMask types) const {
     TypeMask claimed = enough(left.idle, need, types);
     if (claimed == 0) claimed = enough(left.all, need, types);
     if (claimed == 0) return 0;
@@ -92,6 +92,24 @@ class Plain : public Policy {
     for (JobId job : victims) give_back(view, plan, job);
   }
 
+  // For the GPUs that it may have, were all of them idle.
+  bool is_too_large(const View& view, JobId job) const {
+    std::map<GpuTypeId, std::uint32_t> usable;
+    std::uint32_t together = 0;
+    for (NodeId node : ids<NodeId>(view.cluster.nodes())) {
+      const GpuTypeId type = view.cluster.node_type[node];
+      if ((view.jobs.types[job] & type_bit(type)) == 0) continue;
+      const std::uint32_t whole =
+          view.cluster.node_gpus[node] / view.jobs.task_gpus[job] * view.jobs.task_gpus[job];
+      usable[type] += whole;
+      together += whole;
+    }
+    const std::uint32_t need = view.jobs.gpus[job];
+    return placement_.mixes
+               ? together < need
+               : std::ranges::all_of(usable, [&](const auto& of) { return of.second < need; });
+  }
+
   void fill(const View& view, Plan& plan, const std::vector<JobId>& order) const {
     for (JobId job : order) {
       if (!plan.holds(job)) put(view, plan, job, view.jobs.types[job]);
@@ -130,7 +148,8 @@ class PlainQueue : public Plain {
       return std::tuple(key_(view, job), view.jobs.arrival[job], job);
     });
     for (JobId job : order) {
-      if (!put(view, plan, job, view.jobs.types[job]) && on_misfit_ == OnMisfit::kStop) return;
+      if (put(view, plan, job, view.jobs.types[job])) continue;
+      if (on_misfit_ == OnMisfit::kStop && !is_too_large(view, job)) return;
     }
   }
 

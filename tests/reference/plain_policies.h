@@ -5,6 +5,7 @@
 
 #include "fairlead/policy/kit/class_queue.h"
 #include "fairlead/policy/kit/placement.h"
+#include "fairlead/policy/kit/queue_policy.h"
 #include "fairlead/policy/policy.h"
 #include "fairlead/policy/tiresias/tiresias.h"
 

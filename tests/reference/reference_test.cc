@@ -110,10 +110,15 @@ constexpr std::uint64_t kWorldsWithFaults = 120;
 class Reference : public testing::TestWithParam<Pair> {};
 
 void expect_equal_journals(const Pair& pair, const World& world, std::string_view label) {
-  constexpr std::array kPlacements = {"count", "first-fit", "best-fit", "yarn", "consolidate"};
-  for (std::size_t i = 0; i < kPlacements.size(); ++i) {
-    const std::string text = fmt::format("{}placement={}", pair.fast, kPlacements[i]);
-    const MakePolicy make_plain = [&] { return pair.plain(static_cast<Placement>(i)); };
+  constexpr const char* kPlacements[] = {"count",      "count,mixed=true",    "first-fit",
+                                         "best-fit",   "best-fit,mixed=true", "yarn",
+                                         "consolidate"};
+  for (const std::string placement : kPlacements) {
+    const std::string text = fmt::format("{}placement={}", pair.fast, placement);
+    const Placement same = *placement_named(placement.substr(0, placement.find(',')));
+    const MakePolicy make_plain = [&] {
+      return pair.plain(same.mixing(placement.ends_with("true")));
+    };
     const Outcome fast = run(world, policy_named(text));
     ASSERT_EQ(fast.hash, run(world, make_plain).hash)
         << text << ", " << label << "\n"

@@ -50,7 +50,7 @@ bool Dally::start(const View& view, Plan& plan, JobId job) {
     if (take(view, plan, job, *place)) return true;
   }
   if (tiers.must_mix() &&
-      place(Placement::kBestFit, view.cluster, plan, job, want.gang.gpus, want.types)) {
+      place(Placement::kBestFit.mixing(), view.cluster, plan, job, want.gang.gpus, want.types)) {
     crowding_.placed(view, plan, job);
     return true;
   }

@@ -129,24 +129,20 @@ class ClassQueue {
   std::int64_t gpus_ = 0;
 };
 
-enum class OnMisfit : std::uint8_t {
-  kStop,  // a job that finds no room holds up all behind it
-  kSkip,  // jobs behind it are tried
-};
-
 // Places waiting jobs in order, as far as there is room, and calls started(key, level) for each.
-// start(next) places the head of that class or returns false. Blocked classes are left out; classes
-// that find no room are blocked.
-template <class Start, class Started>
-void start_waiting(ClassQueue& waiting, OnMisfit on_misfit, const Plan& plan, const Start& start,
-                   const Started& started) {
+// start(next) places the head of that class or returns false. Blocked classes are left out. A class
+// that finds no room holds up all behind it if stops_at(class) says so; else it is blocked, and those
+// behind it are tried.
+template <class StopsAt, class Start, class Started>
+void start_waiting(ClassQueue& waiting, const StopsAt& stops_at, const Plan& plan,
+                   const Start& start, const Started& started) {
   while (plan.free().total() > 0) {
     ClassQueue::Class* const next = waiting.first_open();
     if (next == nullptr) return;
     const std::uint32_t level = next->level();
     if (start(*next)) {
       started(waiting.pop(*next), level);
-    } else if (on_misfit == OnMisfit::kStop) {
+    } else if (stops_at(*next)) {
       return;
     } else {
       next->block();
@@ -154,22 +150,16 @@ void start_waiting(ClassQueue& waiting, OnMisfit on_misfit, const Plan& plan, co
   }
 }
 
-// The same, where placement_of(level) says how the jobs of a level are placed.
+// Starts whatever fits, where placement_of(level) says how the jobs of a level are placed.
 template <class PlacementOf, class Started>
-void start_waiting(ClassQueue& waiting, OnMisfit on_misfit, const PlacementOf& placement_of,
-                   const View& view, Plan& plan, const Started& started) {
+void start_fitting(ClassQueue& waiting, const PlacementOf& placement_of, const View& view,
+                   Plan& plan, const Started& started) {
   const auto start = [&](const ClassQueue::Class& next) {
     return place(placement_of(next.level()), view.cluster, plan, next.head().job, next.gpus(),
                  next.types());
   };
-  start_waiting(waiting, on_misfit, plan, start, started);
-}
-
-template <class Started>
-void start_waiting(ClassQueue& waiting, OnMisfit on_misfit, Placement placement, const View& view,
-                   Plan& plan, const Started& started) {
-  const auto the_same = [placement](std::uint32_t) { return placement; };
-  start_waiting(waiting, on_misfit, the_same, view, plan, started);
+  const auto never = [](const ClassQueue::Class&) { return false; };
+  start_waiting(waiting, never, plan, start, started);
 }
 
 }  // namespace fairlead

@@ -73,7 +73,8 @@ TEST_F(Why, EnoughOfItsTypesButNotOfOne) {
   const NoPlace mixed = why(Placement::kRack, 4, {4, 4, 4, 2, 0}, kBoth);
   EXPECT_EQ(mixed.why, Misfit::kManyTypes);
   EXPECT_EQ(mixed.text, "needs 4 GPUs; 4 are free, but at most 2 of one type");
-  EXPECT_EQ(why(Placement::kCount, 4, {4, 4, 4, 2, 0}, kBoth).why, Misfit::kNone);
+  EXPECT_EQ(why(Placement::kCount, 4, {4, 4, 4, 2, 0}, kBoth).why, Misfit::kManyTypes);
+  EXPECT_EQ(why(Placement::kCount.mixing(), 4, {4, 4, 4, 2, 0}, kBoth).why, Misfit::kNone);
 }
 
 TEST_F(Why, EnoughButScatteredOverNodes) {

@@ -59,12 +59,15 @@ struct Search {
   std::uint32_t task_gpus;  // divides gpus
   TypeMask types;           // allowed, and in this cluster
   NodeRange range;          // of nodes that it may have
+  bool mixes;
 
   const FreeIndex& free() const { return from.free(); }
   // What its tasks can use of that many GPUs of a node.
   std::uint32_t usable(std::uint32_t node_gpus) const { return whole_tasks(node_gpus, task_gpus); }
-  Search with(TypeMask only) const { return {cluster, from, gpus, task_gpus, only, range}; }
-  Search in(NodeRange section) const { return {cluster, from, gpus, task_gpus, types, section}; }
+  Search with(TypeMask only) const { return {cluster, from, gpus, task_gpus, only, range, mixes}; }
+  Search in(NodeRange section) const {
+    return {cluster, from, gpus, task_gpus, types, section, mixes};
+  }
   bool is_everywhere() const { return range.begin == 0 && range.end == cluster.nodes(); }
 
   // Calls try_type for each allowed type in order until one returns true.
@@ -170,15 +173,15 @@ bool has_enough(const Search& search, GpuTypeId type) {
   return search.is_everywhere() || free_in(search, type, search.range, search.gpus) >= search.gpus;
 }
 
-// Spills over nodes of one type if one has enough, else over all allowed types.
+// Spills over nodes of one type if one has enough, else over all allowed types if it mixes them.
 bool spill_over_few_types(const Search& search, Spill order) {
   const bool one_type = search.any_type([&](GpuTypeId type) {
     if (!has_enough(search, type)) return false;
     spill(search.with(type_bit(type)), order, search.range);
     return true;
   });
-  if (!one_type) spill(search, order, search.range);
-  return true;
+  if (!one_type && search.mixes) spill(search, order, search.range);
+  return one_type || search.mixes;
 }
 
 // Calls try_rack for what it may have of each rack until one returns true.
@@ -297,24 +300,25 @@ bool within_rack(const Search& search) {
 }
 
 bool take_anywhere(Placement placement, const Search& search) {
-  switch (placement) {
-    case Placement::kCount:
+  using Scheme = Placement::Scheme;
+  switch (placement.scheme) {
+    case Scheme::kCount:
       return spill_over_few_types(search, Spill::kNodeOrder);
-    case Placement::kFirstFit:
+    case Scheme::kFirstFit:
       return take_whole(search, first_node(search, search.gpus, search.range)) ||
              spill_over_few_types(search, Spill::kNodeOrder);
-    case Placement::kBestFit:
+    case Scheme::kBestFit:
       return take_whole(search, tightest_node(search)) ||
              spill_over_few_types(search, Spill::kFreestFirst);
-    case Placement::kYarn:
+    case Scheme::kYarn:
       return yarn(search);
-    case Placement::kConsolidate:
+    case Scheme::kConsolidate:
       return consolidate(search);
-    case Placement::kRackFirst:
+    case Scheme::kRackFirst:
       return rack_first(search);
-    case Placement::kRack:
+    case Scheme::kRack:
       return within_rack(search);
-    case Placement::kSpread:
+    case Scheme::kSpread:
       return spill_over_few_types(search, Spill::kEvenly);
   }
   return false;
@@ -353,7 +357,19 @@ bool take_close(Placement placement, const Search& search, Closeness closeness) 
 std::optional<Placement> placement_named(std::string_view name) {
   const auto* const found = std::ranges::find(kNames, name);
   if (found == std::end(kNames)) return std::nullopt;
-  return static_cast<Placement>(found - kNames);
+  return Placement{static_cast<Placement::Scheme>(found - kNames)};
+}
+
+bool has_types_for(Placement placement, const Cluster& cluster, GangAsked gang, TypeMask types) {
+  std::uint64_t together = 0;
+  std::uint32_t most = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(cluster.type_names.size())) {
+    if ((types & type_bit(type)) == 0) continue;
+    const std::uint32_t room = cluster.room(type, gang.task_gpus);
+    together += room;
+    most = std::max(most, room);
+  }
+  return (placement.mixes ? together : most) >= gang.gpus;
 }
 
 bool place(Placement placement, const Cluster& cluster, Plan& plan, JobId job, std::uint32_t gpus,
@@ -361,7 +377,7 @@ bool place(Placement placement, const Cluster& cluster, Plan& plan, JobId job, s
   const std::uint32_t task = plan.task_gpus(job);
   if (plan.free().total() < gpus || plan.free().room(types, task) < gpus) return false;
   PlanSource from(plan);
-  const Search search{cluster, from, gpus, task, types, plan.free().everywhere()};
+  const Search search{cluster, from, gpus, task, types, plan.free().everywhere(), placement.mixes};
   if (!take_close(placement, search, plan.closeness(job))) return false;
   plan.place(job);
   return true;
@@ -372,7 +388,8 @@ bool take_gang(Placement placement, const Cluster& cluster, FreeIndex& free, Gan
   gang.clear();
   if (free.total() < asked.gpus || free.room(types, asked.task_gpus) < asked.gpus) return false;
   IndexSource from(free, gang);
-  const Search search{cluster, from, asked.gpus, asked.task_gpus, types, free.everywhere()};
+  const Search search{cluster, from, asked.gpus, asked.task_gpus, types, free.everywhere(),
+                      placement.mixes};
   if (!take_close(placement, search, asked.closeness)) return false;
   // Tasks may have come to a node one by one.
   std::ranges::sort(gang, {}, &Slice::node);

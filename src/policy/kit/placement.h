@@ -25,8 +25,9 @@
 //
 // GPU types: a node has one. A gang goes to one node of any allowed type if the placement finds
 // one; a gang that spans nodes takes them of one type, trying the allowed types in the cluster's
-// order. Only count, first-fit, best-fit and spread then mix types, because the strict placements
-// (yarn, consolidate, rack-first, rack) would rather wait.
+// order. It waits for enough of one type, because a mixed gang runs at the pace of its slowest GPU;
+// only a placement that `mixes` then takes what there is, and yarn, consolidate, rack-first and rack
+// never do.
 //
 // Node sizes: "a node's size" is that of the largest node of the type, and a whole node is an idle
 // one of that size; smaller nodes of the type can take a small gang or the remainder of a large
@@ -48,6 +49,7 @@
 #include "fairlead/model/cluster.h"
 #include "fairlead/policy/plan.h"
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -55,18 +57,45 @@
 
 namespace fairlead {
 
-enum class Placement : std::uint8_t {
-  kCount,
-  kFirstFit,
-  kBestFit,
-  kYarn,
-  kConsolidate,
-  kRack,
-  kSpread,
-  kRackFirst
+struct Placement {
+  enum class Scheme : std::uint8_t {
+    kCount,
+    kFirstFit,
+    kBestFit,
+    kYarn,
+    kConsolidate,
+    kRack,
+    kSpread,
+    kRackFirst
+  };
+  Scheme scheme = Scheme::kCount;
+  bool mixes = false;  // GPU types in a gang, where no allowed type has enough
+
+  constexpr Placement mixing(bool asked = true) const { return {scheme, asked}; }
+  friend constexpr auto operator<=>(const Placement&, const Placement&) = default;
+
+  // Of one GPU type.
+  static const Placement kCount;
+  static const Placement kFirstFit;
+  static const Placement kBestFit;
+  static const Placement kYarn;
+  static const Placement kConsolidate;
+  static const Placement kRack;
+  static const Placement kSpread;
+  static const Placement kRackFirst;
 };
 
-// The names above separated by '/', as an option's choices; and the placement of one name.
+inline constexpr Placement Placement::kCount{Scheme::kCount};
+inline constexpr Placement Placement::kFirstFit{Scheme::kFirstFit};
+inline constexpr Placement Placement::kBestFit{Scheme::kBestFit};
+inline constexpr Placement Placement::kYarn{Scheme::kYarn};
+inline constexpr Placement Placement::kConsolidate{Scheme::kConsolidate};
+inline constexpr Placement Placement::kRack{Scheme::kRack};
+inline constexpr Placement Placement::kSpread{Scheme::kSpread};
+inline constexpr Placement Placement::kRackFirst{Scheme::kRackFirst};
+
+// The names above separated by '/', as an option's choices; and the placement of one name, which does
+// not mix.
 constexpr std::string_view kPlacementChoices =
     "count/first-fit/best-fit/yarn/consolidate/rack/spread/rack-first";
 std::optional<Placement> placement_named(std::string_view name);
@@ -81,6 +110,10 @@ struct GangAsked {
 inline GangAsked gang_asked(const Jobs& jobs, JobId job) {
   return {jobs.gpus[job], jobs.task_gpus[job], jobs.closeness[job]};
 }
+
+// Whether the cluster, were it idle, has as many GPUs of the allowed types as the gang needs: of one
+// type, unless the placement mixes. O(types), O(nodes) for tasks of several GPUs.
+bool has_types_for(Placement placement, const Cluster& cluster, GangAsked gang, TypeMask types);
 
 // Gives `job` a gang of `gpus` GPUs of the allowed types; false, and no change, if there is no
 // place. REQUIRES: the job holds nothing in the draft; gpus is a multiple of its task_gpus, and above

@@ -189,20 +189,49 @@ TEST(Placement, SpreadGivesEachGpuToTheNodeThatIsEmptiestThen) {
   EXPECT_EQ(draft.place(Placement::kSpread, 9), "none");
 }
 
+constexpr Placement kAllPlacements[] = {
+    Placement::kCount,       Placement::kFirstFit, Placement::kBestFit, Placement::kYarn,
+    Placement::kConsolidate, Placement::kRack,     Placement::kSpread};
+
 TEST(Placement, AGangThatSpansNodesTakesOneTypeIfItCan) {
   const std::vector<Node> nodes = {{"V100", 2}, {"K80", 2}, {"V100", 2}, {"K80", 2}, {"K80", 2}};
   Draft draft(nodes, {1, 0, 0, 0, 0});
   EXPECT_EQ(draft.place(Placement::kCount, 3), "n0:1 n2:2");
   EXPECT_EQ(draft.place(Placement::kCount, 6), "n1:2 n3:2 n4:2");
-  EXPECT_EQ(draft.place(Placement::kCount, 7), "n0:1 n1:2 n2:2 n3:2");
   EXPECT_EQ(draft.place(Placement::kBestFit, 6), "n1:2 n3:2 n4:2");
   EXPECT_EQ(draft.place(Placement::kSpread, 3), "n0:1 n2:2");
-  EXPECT_EQ(draft.place(Placement::kSpread, 7), "n0:1 n1:2 n2:2 n3:1 n4:1");
   EXPECT_EQ(draft.place(Placement::kRack, 6), "n1:2 n3:2 n4:2");
-  EXPECT_EQ(draft.place(Placement::kRack, 7), "none");
   EXPECT_EQ(draft.place(Placement::kYarn, 4), "n1:2 n3:2");
-  EXPECT_EQ(draft.place(Placement::kYarn, 7), "none");
-  EXPECT_EQ(draft.place(Placement::kConsolidate, 7), "none");
+  for (Placement placement : kAllPlacements) EXPECT_EQ(draft.place(placement, 7), "none");
+}
+
+TEST(Placement, MixesTypesWhereItIsAskedToAndNoTypeHasEnough) {
+  const std::vector<Node> nodes = {{"V100", 2}, {"K80", 2}, {"V100", 2}, {"K80", 2}, {"K80", 2}};
+  Draft draft(nodes, {1, 0, 0, 0, 0});
+  EXPECT_EQ(draft.place(Placement::kCount.mixing(), 3), "n0:1 n2:2");
+  EXPECT_EQ(draft.place(Placement::kCount.mixing(), 7), "n0:1 n1:2 n2:2 n3:2");
+  EXPECT_EQ(draft.place(Placement::kFirstFit.mixing(), 7), "n0:1 n1:2 n2:2 n3:2");
+  EXPECT_EQ(draft.place(Placement::kBestFit.mixing(), 7), "n1:2 n2:2 n3:2 n4:1");
+  EXPECT_EQ(draft.place(Placement::kSpread.mixing(), 7), "n0:1 n1:2 n2:2 n3:1 n4:1");
+  EXPECT_EQ(draft.place(Placement::kCount.mixing(), 10), "none");
+  for (Placement strict :
+       {Placement::kYarn, Placement::kConsolidate, Placement::kRackFirst, Placement::kRack}) {
+    EXPECT_EQ(draft.place(strict.mixing(), 7), "none");
+  }
+}
+
+TEST(Placement, KnowsTheGangsThatNoTypeOfTheIdleClusterIsLargeEnoughFor) {
+  const Cluster cluster = cluster_of({{"V100", 6}, {"K80", 4}, {"K80", 4}});
+  const auto has = [&](Placement placement, GangAsked gang) {
+    return has_types_for(placement, cluster, gang, kAllTypes);
+  };
+  EXPECT_TRUE(has(Placement::kCount, {8}));
+  EXPECT_FALSE(has(Placement::kCount, {9}));
+  EXPECT_TRUE(has(Placement::kCount.mixing(), {14}));
+  EXPECT_FALSE(has(Placement::kCount.mixing(), {15}));
+  EXPECT_FALSE(has(Placement::kCount, {9, 3})) << "two tasks of 3 on K80, and two on V100";
+  EXPECT_TRUE(has(Placement::kCount.mixing(), {12, 3}));
+  EXPECT_FALSE(has_types_for(Placement::kCount, cluster, {8}, type_bit(GpuTypeId(0))));
 }
 
 TEST(Placement, TakesAllowedTypesOnly) {
@@ -211,7 +240,7 @@ TEST(Placement, TakesAllowedTypesOnly) {
   const TypeMask p100 = type_bit(GpuTypeId(2));
   EXPECT_EQ(draft.place(Placement::kFirstFit, 2, k80), "n1:2");
   EXPECT_EQ(draft.place(Placement::kCount, 3, k80), "none");
-  EXPECT_EQ(draft.place(Placement::kCount, 3, k80 | p100), "n1:2 n2:1");
+  EXPECT_EQ(draft.place(Placement::kCount.mixing(), 3, k80 | p100), "n1:2 n2:1");
 }
 
 TEST(Placement, ASmallerNodeTakesARemainderButIsNoWholeNode) {
@@ -327,23 +356,20 @@ TEST(Placement, AgreesWithASearchOfEveryNode) {
           want += fmt::format("{}n{}:{}", want.empty() ? "" : " ", slice.node.row(), slice.gpus);
         }
         ASSERT_EQ(draft.place(placement, gpus), want.empty() ? "none" : want)
-            << "seed " << seed << ", placement " << static_cast<int>(placement) << ", " << gpus
-            << " GPUs";
+            << "seed " << seed << ", placement " << static_cast<int>(placement.scheme) << ", "
+            << gpus << " GPUs";
       }
     }
   }
 }
-
-constexpr Placement kAllPlacements[] = {
-    Placement::kCount,       Placement::kFirstFit, Placement::kBestFit, Placement::kYarn,
-    Placement::kConsolidate, Placement::kRack,     Placement::kSpread};
 
 TEST(Placement, TasksAreNeverSplit) {
   // 12, 4 and 8 are free.
   Draft draft({{"V100", 12}, {"V100", 12}, {"V100", 12}}, {0, 8, 4});
   for (Placement placement : {Placement::kCount, Placement::kFirstFit, Placement::kBestFit,
                               Placement::kRack, Placement::kSpread, Placement::kYarn}) {
-    EXPECT_EQ(draft.place_tasks(placement, 16, 8), "n0:8 n2:8") << static_cast<int>(placement);
+    EXPECT_EQ(draft.place_tasks(placement, 16, 8), "n0:8 n2:8")
+        << static_cast<int>(placement.scheme);
     EXPECT_EQ(draft.place_tasks(placement, 24, 8), "none") << "24 are free, but not 3 times 8";
   }
   EXPECT_EQ(draft.place_tasks(Placement::kConsolidate, 16, 8), "n0:8 n2:8");
@@ -374,7 +400,7 @@ TEST(Placement, ATypeWhoseNodesAreTooSmallForATaskIsLeftOut) {
     EXPECT_EQ(draft.place_tasks(placement, 8, 8), "n2:8");
     EXPECT_EQ(draft.place_tasks(placement, 16, 8), "n2:8 n3:8");
   }
-  EXPECT_EQ(draft.place_tasks(Placement::kCount, 20, 4), "n0:4 n1:4 n2:8 n3:4") << "it mixes";
+  EXPECT_EQ(draft.place_tasks(Placement::kCount.mixing(), 20, 4), "n0:4 n1:4 n2:8 n3:4");
 }
 
 // Whatever is free: whole tasks on every node, and a place wherever the loose placements have room.
@@ -394,7 +420,7 @@ TEST(Placement, FindsAPlaceForTasksWhereverNodesHaveRoomForThem) {
       for (NodeId node : ids<NodeId>(nodes.size())) room += draft.free().on(node) / task * task;
       for (std::uint32_t gpus = task; gpus <= 6 * task; gpus += task) {
         for (Placement placement : kAllPlacements) {
-          const std::string gang = draft.place_tasks(placement, gpus, task);
+          const std::string gang = draft.place_tasks(placement.mixing(), gpus, task);
           const bool is_strict = placement == Placement::kYarn || placement == Placement::kRack ||
                                  placement == Placement::kConsolidate;
           if (gang == "none") {

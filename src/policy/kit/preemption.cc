@@ -9,15 +9,21 @@ using Counts = std::array<std::uint32_t, kGpuTypesMax>;
 
 TypeMask bit(std::size_t type) { return TypeMask{1} << type; }
 
-// The types that `gpus` GPUs can come from: the first allowed one that has enough, else all allowed
-// ones if they have enough together, else none.
-TypeMask types_with(const Counts& counts, std::size_t type_count, std::uint32_t gpus,
-                    TypeMask types) {
+// The first allowed type that has `gpus` GPUs, else none.
+TypeMask type_with(const Counts& counts, std::size_t type_count, std::uint32_t gpus,
+                   TypeMask types) {
+  for (std::size_t type = 0; type < type_count; ++type) {
+    if ((types & bit(type)) != 0 && counts[type] >= gpus) return bit(type);
+  }
+  return 0;
+}
+
+// All allowed types if they have `gpus` GPUs together, else none.
+TypeMask mix_with(const Counts& counts, std::size_t type_count, std::uint32_t gpus,
+                  TypeMask types) {
   std::uint64_t together = 0;
   for (std::size_t type = 0; type < type_count; ++type) {
-    if ((types & bit(type)) == 0) continue;
-    if (counts[type] >= gpus) return bit(type);
-    together += counts[type];
+    if ((types & bit(type)) != 0) together += counts[type];
   }
   return together >= gpus ? types : TypeMask{0};
 }
@@ -30,8 +36,9 @@ void Preemption::clear() {
   types_ = 0;
 }
 
-void Preemption::begin(const View& view, const Plan& plan) {
+void Preemption::begin(const View& view, const Plan& plan, bool mixes) {
   clear();
+  mixes_ = mixes;
   types_ = view.cluster.type_names.size();
   if (types_ == 1) {
     left_[0] = plan.free().capacity();
@@ -83,8 +90,11 @@ void Preemption::admit(ClassQueue& waiting, ClassQueue::Class& from) {
 }
 
 TypeMask Preemption::claim(std::uint32_t gpus, TypeMask types) {
-  TypeMask claimed = types_with(idle_, types_, gpus, types);
-  if (claimed == 0) claimed = types_with(left_, types_, gpus, types);
+  TypeMask claimed = 0;
+  for (const Counts& counts : {idle_, left_}) {
+    if (claimed == 0) claimed = type_with(counts, types_, gpus, types);
+    if (claimed == 0 && mixes_) claimed = mix_with(counts, types_, gpus, types);
+  }
   if (claimed == 0) return 0;
   for (std::size_t type = 0; type < types_ && gpus > 0; ++type) {
     if ((claimed & bit(type)) == 0) continue;

@@ -16,7 +16,8 @@
 // that of "free all GPUs, then give them out in order": the semantics of the Tiresias simulator.
 //
 // On clusters with several types a waiting job claims idle GPUs before GPUs that running jobs of
-// lower priority hold, and GPUs of one type before a mix; a running job is kept only where it is.
+// lower priority hold, and GPUs of one type; a mix only where no type has enough and the placement
+// mixes. A running job is kept only where it is.
 //
 // Cost: O(1) per keep and admit, O(slices) on clusters with several GPU types.
 #pragma once
@@ -44,7 +45,7 @@ class Preemption {
   };
 
   // Nothing is chosen yet; the whole cluster is left. O(1), or O(running) with several GPU types.
-  void begin(const View& view, const Plan& plan);
+  void begin(const View& view, const Plan& plan, bool mixes);
 
   // Nothing is chosen, and nothing is left.
   void clear();
@@ -74,6 +75,7 @@ class Preemption {
   TypeMask claim(std::uint32_t gpus, TypeMask types);
 
   std::size_t types_ = 0;
+  bool mixes_ = false;  // GPU types in a gang
   std::array<std::uint32_t, kGpuTypesMax> left_ = {};
   std::array<std::uint32_t, kGpuTypesMax> idle_ = {};  // those of left_ that no job holds
   std::vector<JobId> victims_;

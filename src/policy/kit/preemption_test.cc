@@ -39,6 +39,14 @@ TEST(Preemption, IdleGpusOfOneTypeAreClaimedBeforeAMix) {
   EXPECT_EQ(outcome.jobs[0].preemptions, 0);
 }
 
+// Job 0 holds one of three V100. The longer job 1 needs three GPUs: as many are idle from 1 s on, of two types.
+TEST(Preemption, AMixIsClaimedOnlyWhereItIsAskedFor) {
+  World world{.cluster = "1xV100:3,1xK80:1"};
+  world.jobs = {{.work = seconds(10)}, {.submit = {1'000}, .gpus = 3, .work = seconds(20)}};
+  EXPECT_EQ(checked(world, "srtf:mixed=true").jobs[1].start, Time{1'000});
+  EXPECT_EQ(checked(world, "srtf").jobs[1].start, Time{10'000});
+}
+
 // One GPU is left of two, so the shortest job takes it from the one that holds it.
 TEST(Preemption, GpusOfANodeThatIsDownAreNotGivenOut) {
   World world{.cluster = "2xV100:1"};

@@ -95,7 +95,7 @@ bool PriorityPolicy::is_ahead(const Running& a, const Running& b) const {
 }
 
 void PriorityPolicy::choose(const View& view, const Plan& plan) {
-  preemption_.begin(view, plan);
+  preemption_.begin(view, plan, placement_.mixes);
   waiting_.unblock();
   auto running = running_.begin();
   for (;;) {
@@ -123,8 +123,9 @@ void PriorityPolicy::carry_out(const View& view, Plan& plan) {
 
 void PriorityPolicy::start_fitting(const View& view, Plan& plan) {
   waiting_.unblock();
-  start_waiting(waiting_, OnMisfit::kSkip, placement_, view, plan,
-                [&](const OrderKey& key, std::uint32_t) { start(view, key); });
+  fairlead::start_fitting(
+      waiting_, [&](std::uint32_t) { return placement_; }, view, plan,
+      [&](const OrderKey& key, std::uint32_t) { start(view, key); });
 }
 
 void PriorityPolicy::save(Writer& writer) const {

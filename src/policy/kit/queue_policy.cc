@@ -15,8 +15,12 @@ void QueuePolicy::decide(const View& view, Plan& plan) {
   }
   // A class that found no room finds none until GPUs come free.
   if (has_more_room) waiting_.unblock();
+  const auto stops_at = [&](const ClassQueue::Class& next) {
+    return on_misfit_ == OnMisfit::kStop &&
+           has_types_for(placement_, view.cluster, next.gang(), next.types());
+  };
   start_waiting(
-      waiting_, on_misfit_, plan,
+      waiting_, stops_at, plan,
       [&](const ClassQueue::Class& next) { return start(view, plan, next.head().job); },
       [](const OrderKey&, std::uint32_t) {});
 }

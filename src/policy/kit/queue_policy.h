@@ -11,6 +11,12 @@
 
 namespace fairlead {
 
+enum class OnMisfit : std::uint8_t {
+  kStop,  // a job that finds no room holds up all behind it, unless the idle cluster is too small
+          // for it (has_types_for)
+  kSkip,  // jobs behind it are tried
+};
+
 class QueuePolicy : public Policy {
  public:
   QueuePolicy(OnMisfit on_misfit, Placement placement)

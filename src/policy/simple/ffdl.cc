@@ -24,6 +24,7 @@ constexpr OptionSpec kOptions[] = {
     choice_option("placement", "pack", "pack/spread",
                   "Fewest nodes (pack, ours), or each GPU on the node with the most free GPUs at "
                   "that moment (spread, Kubernetes' default)."),
+    kMixedOption,
 };
 
 }  // namespace
@@ -34,8 +35,9 @@ const PolicyEntry kFfdl = {
     .paper = "Jayaram et al., FfDL, Middleware 2019",
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
-      return std::make_unique<Ffdl>(
-          options.choice("placement", {Placement::kBestFit, Placement::kSpread}));
+      const Placement placement =
+          options.choice("placement", {Placement::kBestFit, Placement::kSpread});
+      return std::make_unique<Ffdl>(placement.mixing(options.flag(kMixedOption.name)));
     }};
 
 }  // namespace fairlead

@@ -43,6 +43,7 @@ class BackfillingFifo : public Policy {
 
 constexpr OptionSpec kOptions[] = {
     placement_option("count", "Placement of a gang; the default is the Tiresias simulator's."),
+    kMixedOption,
     kSkipOption,
     choice_option(
         "backfill", "none", "none/easy/conservative",

@@ -288,6 +288,7 @@ constexpr OptionSpec kOptions[] = {
                    "Expected overhead of one more copy, which is not made if it saves less; the "
                    "default is a migration and an exchange of the simulated world."),
     placement_option("best-fit", "Placement of gangs larger than every node (ours)."),
+    kMixedOption,
 };
 
 }  // namespace

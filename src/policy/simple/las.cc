@@ -30,6 +30,7 @@ class Las : public PriorityPolicy {
 
 constexpr OptionSpec kOptions[] = {
     placement_option("count", "Placement of a gang; the default is the Tiresias simulator's."),
+    kMixedOption,
     choice_option(
         "attained", "gpu-time", "gpu-time/time",
         "Attained service: GPUs x running time (Tiresias' two-dimensional LAS), or running time."),

@@ -18,8 +18,8 @@ namespace {
 
 class Lwf : public QueuePolicy {
  public:
-  Lwf(std::int64_t kappa, OnMisfit on_misfit)
-      : QueuePolicy(on_misfit, Placement::kCount), kappa_(kappa) {}
+  Lwf(std::int64_t kappa, OnMisfit on_misfit, bool mixes)
+      : QueuePolicy(on_misfit, Placement::kCount.mixing(mixes)), kappa_(kappa), mixes_(mixes) {}
 
   std::string_view name() const override { return kLwf.name; }
   Needs needs() const override { return {.work = kAnyWork}; }
@@ -43,6 +43,7 @@ class Lwf : public QueuePolicy {
   void add_workload(const View& view, const Plan& plan, JobId job);
 
   const std::int64_t kappa_;
+  const bool mixes_;  // GPU types in a gang
 
   // Of the decision under way.
   bool is_measured_ = false;
@@ -62,7 +63,7 @@ bool Lwf::start(const View& view, Plan& plan, JobId job) {
     for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
       is_taken = is_taken || take_close(view, plan, gang, types & type_bit(type));
     }
-    if (!is_taken && !take_close(view, plan, gang, types)) return false;
+    if (!is_taken && !(mixes_ && take_close(view, plan, gang, types))) return false;
     plan.place(job);
   }
   add_workload(view, plan, job);
@@ -119,6 +120,7 @@ constexpr OptionSpec kOptions[] = {
     flag_option(
         "skip", "false",
         "Try the jobs behind one that finds no room; the default is a strict order (ours)."),
+    kMixedOption,
 };
 
 }  // namespace
@@ -130,7 +132,8 @@ const PolicyEntry kLwf = {
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
       return std::make_unique<Lwf>(options.integer("kappa"),
-                                   options.flag("skip") ? OnMisfit::kSkip : OnMisfit::kStop);
+                                   options.flag("skip") ? OnMisfit::kSkip : OnMisfit::kStop,
+                                   options.flag(kMixedOption.name));
     }};
 
 }  // namespace fairlead

@@ -25,6 +25,7 @@ struct PhillyOptions {
   Duration relax;
   double preempt_above;
   bool skip;
+  bool mixes;  // GPU types in a gang
 };
 
 class Philly : public Policy {
@@ -150,7 +151,8 @@ bool Philly::place_near(const View& view, Plan& plan, JobId job) const {
   const std::int64_t level =
       options_.relax.ms == 0 ? kLast : std::min(waited.ms / options_.relax.ms, kLast);
   return std::any_of(kLevels, kLevels + level + 1, [&](Placement placement) {
-    return place(placement, view.cluster, plan, job, view.jobs.gpus[job], view.jobs.types[job]);
+    return place(placement.mixing(options_.mixes), view.cluster, plan, job, view.jobs.gpus[job],
+                 view.jobs.types[job]);
   });
 }
 
@@ -245,6 +247,7 @@ constexpr OptionSpec kOptions[] = {
     flag_option("skip", "false",
                 "Try the jobs behind one that finds no room in its virtual cluster; the default is "
                 "a strict order (ours)."),
+    kMixedOption,
 };
 
 }  // namespace
@@ -258,7 +261,8 @@ const PolicyEntry kPhilly = {
       return std::make_unique<Philly>(PhillyOptions{.quotas = options.is("quota", "tickets"),
                                                     .relax = options.duration("relax_s"),
                                                     .preempt_above = options.real("preempt_above"),
-                                                    .skip = options.flag("skip")});
+                                                    .skip = options.flag("skip"),
+                                                    .mixes = options.flag(kMixedOption.name)});
     }};
 
 }  // namespace fairlead

@@ -23,6 +23,7 @@ class Sjf : public QueuePolicy {
 
 constexpr OptionSpec kOptions[] = {
     placement_option("count", "Placement of a gang; Helios itself uses consolidate."),
+    kMixedOption,
 };
 
 }  // namespace

@@ -17,6 +17,7 @@ class Smallest : public PriorityPolicy {
 
 constexpr OptionSpec kOptions[] = {
     placement_option("count", "Placement of a gang; the default is the Tiresias simulator's."),
+    kMixedOption,
 };
 
 }  // namespace

@@ -21,6 +21,7 @@ class Srsf : public PriorityPolicy {
 
 constexpr OptionSpec kOptions[] = {
     placement_option("count", "Placement of a gang; the default is the Tiresias simulator's."),
+    kMixedOption,
 };
 
 }  // namespace

@@ -20,6 +20,7 @@ class Srtf : public PriorityPolicy {
 
 constexpr OptionSpec kOptions[] = {
     placement_option("count", "Placement of a gang; the default is the Tiresias simulator's."),
+    kMixedOption,
 };
 
 }  // namespace

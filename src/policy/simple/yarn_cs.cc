@@ -8,6 +8,7 @@ namespace {
 
 constexpr OptionSpec kOptions[] = {
     placement_option("yarn", "Placement of a gang; the default is YARN-CS's."),
+    kMixedOption,
     kSkipOption,
 };
 

@@ -19,6 +19,7 @@ constexpr OptionSpec kOptions[] = {
     integer_option("quantum_s", "60", "seconds", 1, 86400,
                    "Time slice; the default is Gandiva's (OSDI 2018)."),
     placement_option("best-fit", "Placement of a gang; the default keeps gangs together (ours)."),
+    kMixedOption,
 
     flag_option("cap", "false",
                 "Forgive what a job owes beyond one quantum of the largest gang per ticket; ours, "

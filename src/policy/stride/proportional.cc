@@ -69,6 +69,7 @@ constexpr OptionSpec kOptions[] = {
     integer_option("round_s", "120", "seconds", 1, 86400,
                    "Interval of decisions; the default is Shockwave's."),
     placement_option("best-fit", "Placement of a gang; the default keeps gangs together (ours)."),
+    kMixedOption,
 };
 
 }  // namespace

@@ -18,6 +18,7 @@ constexpr OptionSpec kOptions[] = {
     integer_option("quantum_s", "60", "seconds", 1, 86400,
                    "Time slice; the default is Gandiva's (OSDI 2018)."),
     placement_option("best-fit", "Placement of a gang; the default keeps gangs together (ours)."),
+    kMixedOption,
 };
 
 }  // namespace

@@ -256,7 +256,7 @@ void Tiresias::note_queue(JobId job, Plan& plan) const {
 // Walks the queues: in each those who run, then those who wait, then those who were just demoted
 // into it.
 void Tiresias::choose(const View& view, const Plan& plan) {
-  preemption_.begin(view, plan);
+  preemption_.begin(view, plan, options_.placement.mixes);
   waiting_.unblock();
   walked_.clear();
   for (std::uint32_t queue = 0; queue < queues_; ++queue) {
@@ -336,7 +336,7 @@ void Tiresias::carry_out(const View& view, Plan& plan) {
     }
   }
   waiting_.unblock();
-  start_waiting(waiting_, OnMisfit::kSkip, placement, view, plan,
+  start_fitting(waiting_, placement, view, plan,
                 [&](const OrderKey& key, std::uint32_t) { start(view, key.job); });
 }
 
@@ -463,6 +463,7 @@ constexpr OptionSpec kOptions[] = {
     choice_option("placement", "count", kPlacements,
                   "Placement of a gang, or skew: consolidate for jobs of skewed models, best-fit "
                   "for others; the default is the Tiresias simulator's."),
+    kMixedOption,
     real_option(
         "skew", "0.4", "", 0, 1,
         "With placement=skew: a model is skewed if more than this fraction of what it exchanges is "
@@ -519,7 +520,8 @@ Result<TiresiasOptions> tiresias_options(const PolicyOptions& options) {
   const bool by_skew = options.is("placement", "skew");
   FL_TRY_ASSIGN(limits, checked_limits(options));
   TiresiasOptions made{
-      .placement = by_skew ? Placement::kBestFit : options.placement(),
+      .placement = by_skew ? Placement::kBestFit.mixing(options.flag(kMixedOption.name))
+                           : options.placement(),
       .consolidate_above = by_skew ? std::optional(options.real("skew")) : std::nullopt,
       .unit = options.choice("unit", {ServiceUnit::kGpuTime, ServiceUnit::kTime}),
       .limits_s = std::move(limits),
