@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace fairlead {
 namespace {
@@ -14,7 +15,40 @@ struct Unit {
 };
 constexpr std::array kUnits = {Unit{'d', 86'400}, Unit{'h', 3600}, Unit{'m', 60}, Unit{'s', 1}};
 
+// Up to and without `below_s` a length is written in whole `small` units, and as many of `large`.
+struct Grain {
+  double below_s;
+  std::int64_t large_s;
+  std::string_view large;  // empty: small ones alone
+  std::int64_t small_s;
+  std::string_view small;
+};
+constexpr double kMinuteS = 60;
+constexpr double kHourS = 3600;
+constexpr double kDayS = 86'400;
+constexpr std::array kGrains = {Grain{59.5, 0, "", 1, "s"},
+                                Grain{10 * kMinuteS - 0.5, 60, "min", 1, "s"},
+                                Grain{kHourS - 30, 0, "", 60, "min"},
+                                Grain{kDayS - 30, 3600, "h", 60, "min"},
+                                Grain{10 * kDayS - 1800, 86'400, "d", 3600, "h"},
+                                Grain{0, 0, "", 86'400, "d"}};
+
 }  // namespace
+
+std::string length_text(double s) {
+  if (s < 0) return "-" + length_text(-s);
+  constexpr double kWithTenthsS = 9.95;
+  if (s < kWithTenthsS) return fmt::format("{:.1f} s", s);
+  const auto* const grain = std::ranges::find_if(
+      kGrains, [&](const Grain& one) { return s < one.below_s || one.below_s == 0; });
+  const auto units =
+      static_cast<std::int64_t>(std::llround(s / static_cast<double>(grain->small_s)));
+  if (grain->large.empty()) return fmt::format("{} {}", units, grain->small);
+  const std::int64_t per_large = grain->large_s / grain->small_s;
+  const std::string text = fmt::format("{} {}", units / per_large, grain->large);
+  const std::int64_t rest = units % per_large;
+  return rest == 0 ? text : fmt::format("{} {} {}", text, rest, grain->small);
+}
 
 std::string span_text(std::int64_t ms) {
   const std::int64_t s = std::max<std::int64_t>(ms, 0) / 1000;

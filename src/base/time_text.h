@@ -11,6 +11,12 @@ namespace fairlead {
 
 // "12s", "3m 5s", "2h 5m", "3d 4h": the two largest units, cut off. Negative is "0s".
 std::string span_text(std::int64_t ms);
+// How tables write lengths of time: for people, or in seconds.
+enum class TimeUnits : std::uint8_t { kHuman, kSeconds };
+// For people: "12 d", "2 d 6 h", "5 h 21 min", "39 min", "9 min 40 s", "42 s", "4.2 s", rounded to two
+// or three digits; "-39 min" for less than nothing.
+std::string length_text(double s);
+
 // "90s", "30m", "2h", "1h30m", "2d 4h", in seconds. Errors: no such text; zero; over a hundred years.
 Result<double> parse_span_s(std::string_view text);
 

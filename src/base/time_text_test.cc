@@ -17,6 +17,15 @@ TEST(TimeText, ALengthOfTimeHasItsTwoLargestUnits) {
   EXPECT_EQ(span_text(100 * 3'600'000), "4d 4h");
 }
 
+TEST(TimeText, TablesRoundALengthOfTimeToWhatPeopleRead) {
+  const std::pair<double, const char*> cases[] = {
+      {0, "0.0 s"},         {4.23, "4.2 s"},     {9.96, "10 s"},           {59.4, "59 s"},
+      {59.6, "1 min"},      {580, "9 min 40 s"}, {599.6, "10 min"},        {2340, "39 min"},
+      {3569, "59 min"},     {3571, "1 h"},       {19'261.7, "5 h 21 min"}, {86'371, "1 d"},
+      {194'400, "2 d 6 h"}, {863'000, "10 d"},   {1'000'000, "12 d"},      {-2340, "-39 min"}};
+  for (const auto& [s, text] : cases) EXPECT_EQ(length_text(s), text) << s;
+}
+
 TEST(TimeText, ALengthOfTimeIsReadWithItsUnits) {
   EXPECT_EQ(parse_span_s("90s"), 90);
   EXPECT_EQ(parse_span_s("1.5h"), 5400);

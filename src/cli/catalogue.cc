@@ -3,12 +3,18 @@
 #include "fairlead/cli/commands.h"
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/policy/registry.h"
+#include "fairlead/report/json.h"
 #include "fairlead/report/table.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
 
 namespace fairlead {
 namespace {
+
+using nlohmann::json;
 
 // 1000000 as "1,000,000", 0.5 as "0.5".
 std::string bound_text(double bound) {
@@ -38,7 +44,50 @@ std::string type_text(const OptionSpec& spec) {
   return {};
 }
 
-void print_policies() {
+std::string_view type_name(OptionType type) {
+  constexpr std::string_view kNames[] = {"flag", "integer", "real", "choice", "list", "file"};
+  return kNames[static_cast<std::size_t>(type)];
+}
+
+json choices_json(std::string_view choices) {
+  json list = json::array();
+  for (std::size_t begin = 0; begin <= choices.size();) {
+    const std::size_t end = std::min(choices.find('/', begin), choices.size());
+    list.push_back(choices.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return list;
+}
+
+json option_json(const OptionSpec& spec) {
+  json value = {{"name", spec.name},
+                {"type", type_name(spec.type)},
+                {"default", spec.fallback},
+                {"unit", spec.unit},
+                {"help", spec.help}};
+  if (spec.type == OptionType::kChoice) value["choices"] = choices_json(spec.choices);
+  const bool has_range = spec.type == OptionType::kInteger || spec.type == OptionType::kReal ||
+                         spec.type == OptionType::kList;
+  if (has_range) value["range"] = {spec.min, spec.max};
+  return value;
+}
+
+json policy_json(const PolicyEntry& entry) {
+  json options = json::array();
+  for (const OptionSpec& spec : entry.options) options.push_back(option_json(spec));
+  return {{"policy", entry.name},
+          {"summary", entry.summary},
+          {"paper", entry.paper},
+          {"options", std::move(options)}};
+}
+
+void print_policies(bool as_json) {
+  if (as_json) {
+    json policies = json::array();
+    for (const PolicyEntry* entry : all_policies()) policies.push_back(policy_json(*entry));
+    fmt::print("{}", json_text(policies));
+    return;
+  }
   Table table({{"policy", Align::kLeft}, {"what it does", Align::kLeft}});
   for (const PolicyEntry* entry : all_policies()) {
     table.add_row({std::string(entry->name), std::string(entry->summary)});
@@ -53,12 +102,16 @@ void print_option(const OptionSpec& spec) {
              spec.help);
 }
 
-Status print_policy(const std::string& name) {
+Status print_policy(const std::string& name, bool as_json) {
   const PolicyEntry* entry = find_policy(name);
   if (entry == nullptr) {
     const auto choice = parse_policy(name, 0);  // its error names what is near
     if (!choice) return tl::unexpected(choice.error());
     entry = choice->entry;
+  }
+  if (as_json) {
+    fmt::print("{}", json_text(policy_json(*entry)));
+    return {};
   }
   fmt::print("{}: {}\npaper: {}\n", entry->name, entry->summary, entry->paper);
   fmt::print("{}", entry->options.empty() ? "It has no options.\n" : "options:\n");
@@ -66,13 +119,26 @@ Status print_policy(const std::string& name) {
   return {};
 }
 
-Status print_clusters() {
+json cluster_json(const ClusterPreset& preset, const Cluster& cluster) {
+  json types = json::object();
+  for (GpuTypeId type : ids<GpuTypeId>(cluster.type_names.size()))
+    types[cluster.type_names[type]] = cluster.type_gpus[type];
+  return {{"cluster", preset.name},
+          {"about", preset.about},
+          {"nodes", cluster.nodes()},
+          {"gpus", cluster.gpus},
+          {"gpus_by_type", std::move(types)}};
+}
+
+Status print_clusters(bool as_json) {
+  json clusters = json::array();
   Table table({{"cluster", Align::kLeft}, {"size", Align::kLeft}, {"about", Align::kLeft}});
   for (const ClusterPreset& preset : preset_clusters()) {
     FL_TRY_ASSIGN(cluster, load_cluster(preset.name));
     table.add_row({preset.name, describe(cluster), preset.about});
+    clusters.push_back(cluster_json(preset, cluster));
   }
-  fmt::print("{}", table.text(stdout_style()));
+  fmt::print("{}", as_json ? json_text(clusters) : table.text(stdout_style()));
   return {};
 }
 
@@ -80,22 +146,29 @@ Status print_clusters() {
 
 Command add_policies(CLI::App& root) {
   CLI::App* app = root.add_subcommand("policies", "List the policies, or one policy's options");
-  const auto name = std::make_shared<std::string>();
-  app->add_option("NAME", *name, "a policy");
+  struct Flags {
+    std::string name;
+    bool json = false;
+  };
+  const auto flags = std::make_shared<Flags>();
+  app->add_option("NAME", flags->name, "a policy");
+  app->add_flag("--json", flags->json, "print JSON, with all options, instead of a table");
   app->footer("Examples:\n  fairlead policies\n  fairlead policies tiresias\n");
-  return {app, [name]() -> Status {
-            if (!name->empty()) return print_policy(*name);
-            print_policies();
+  return {app, [flags]() -> Status {
+            if (!flags->name.empty()) return print_policy(flags->name, flags->json);
+            print_policies(flags->json);
             return {};
           }};
 }
 
 Command add_clusters(CLI::App& root) {
   CLI::App* app = root.add_subcommand("clusters", "List the preset clusters");
+  const auto as_json = std::make_shared<bool>(false);
+  app->add_flag("--json", *as_json, "print JSON instead of a table");
   app->footer(
       "Any of them is a NAME for --cluster; so is a shorthand such as 12xV100:4,6xP100:4 or a\n"
       "file, see docs/formats.md.\n");
-  return {app, print_clusters};
+  return {app, [as_json] { return print_clusters(*as_json); }};
 }
 
 }  // namespace fairlead

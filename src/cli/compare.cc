@@ -160,12 +160,13 @@ Status compare_here(const Flags& flags, ComparePlan plan) {
   FL_TRY(collect(plan));
   if (std::ranges::none_of(plan.comparison.points, has_runs)) return failure_of(plan.comparison);
   FL_TRY(write_tables(folder, plan.comparison));
-  folder.keep();
+  FL_TRY(folder.keep());
   if (flags.json) {
     fmt::print("{}", comparison_json(plan.comparison));
   } else {
-    fmt::print("{}{}{}", comparison_text(plan.comparison, stdout_style()),
-               recorded_text(plan.comparison), earlier_text(flags, plan));
+    fmt::print("{}{}{}\nresults in {}\n",
+               comparison_text(plan.comparison, stdout_style(), flags.units),
+               recorded_text(plan.comparison), earlier_text(flags, plan), flags.out);
   }
   return failure_of(plan.comparison);
 }
@@ -188,10 +189,12 @@ Status export_runs(const Flags& flags, const ComparePlan& plan) {
   const bool slurm = flags.export_to == "slurm";
   const std::string name = slurm ? "jobs.sbatch" : "jobs.yaml";
   FL_TRY_ASSIGN(text, slurm ? slurm_script(jobs) : kubernetes_job(jobs));
+  FolderLock lock;
   FL_TRY_ASSIGN(folder, ResultFolder::open(flags.out));
+  FL_TRY(lock.take(flags.out));
   FL_TRY(write_text(folder, "jobs.list", jobs_list(jobs.runs)));
   FL_TRY(write_text(folder, name, text));
-  folder.keep();
+  FL_TRY(folder.keep());
   const bool is_open = !slurm && (jobs.image == kNoImage || jobs.claim == kNoClaim);
   fmt::print("{} runs in {}.\n", jobs.runs.size(), jobs.list.string());
   if (is_open) fmt::print("Name image and claim, in the file or by --image and --claim.\n");
@@ -228,7 +231,7 @@ void add_export_flags(CLI::App& app, Flags& flags) {
 Command add_compare(CLI::App& root) {
   CLI::App* app = root.add_subcommand("compare", "Run several policies on one trace");
   const auto flags = std::make_shared<Flags>();
-  add_run_flags(*app, *flags);
+  add_run_flags(*app, *flags, "folder of all results, created if missing (default: out/compare)");
   app->add_option("--policies", flags->policies, "policies with their options, separated by ';'")
       ->required()
       ->type_name("\"A;B:OPT=V;...\"");
@@ -250,6 +253,7 @@ Command add_compare(CLI::App& root) {
   app->footer(std::string(kExamples) + "\n" + settings_help());
   return {app, [app, flags]() -> Status {
             FL_TRY(save_run_file(*app));
+            if (app->count("--out") == 0) flags->out = "out/compare";
             return compare(*flags);
           }};
 }

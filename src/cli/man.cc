@@ -137,7 +137,7 @@ Status write_all(const CommandPage& root, const std::string& out) {
     file.write(manual_page(*page, root));
     FL_TRY(folder.add(std::move(file), name));
   }
-  folder.keep();
+  FL_TRY(folder.keep());
   return {};
 }
 

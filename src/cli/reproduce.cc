@@ -10,11 +10,13 @@
 #include "fairlead/experiment/iterations.h"
 #include "fairlead/experiment/report.h"
 #include "fairlead/input/cluster_file.h"
+#include "fairlead/report/json.h"
 #include "fairlead/report/report_runs.h"
 #include "fairlead/report/result_files.h"
 #include "fairlead/trace/convert.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdio>
 #include <map>
@@ -30,7 +32,8 @@ struct Flags {
   bool all = false;
   bool list = false;
   bool quick = false;
-  std::string out;
+  bool json = false;
+  std::string out = "out/reproduce";
   std::string doc;
 };
 
@@ -146,9 +149,9 @@ Status carry_out(const Experiment& experiment, Runs& runs) {
   return {};
 }
 
-// A page for a browser beside the runs of each case, where this program can write it.
+// A page for a browser beside the runs of each case, where this program can write it; told on `said`.
 Status write_reports(const Experiment& experiment, const Runs& runs,
-                     const std::filesystem::path& out) {
+                     const std::filesystem::path& out, std::FILE* said) {
   if (!report_page_text()) return {};
   std::vector<ChildRun> reports;
   for (std::size_t i = 0; i < experiment.cases.size(); ++i) {
@@ -165,7 +168,7 @@ Status write_reports(const Experiment& experiment, const Runs& runs,
   for (const ChildRun& report : reports) {
     const std::string& folder = report.arguments.back();
     if (report.exit_code == 0) {
-      fmt::print("page: {}\n", (std::filesystem::path(folder) / "report.html").string());
+      fmt::print(said, "page: {}\n", (std::filesystem::path(folder) / "report.html").string());
     } else {
       fmt::print(stderr, "no page for {}: {}\n", folder, message_of(report));
     }
@@ -286,7 +289,7 @@ Judgement outcome_of(const Experiment& experiment, const Runs& runs, const AllFi
 }
 
 Result<ExperimentResult> run_experiment(const Experiment& experiment,
-                                        const std::filesystem::path& out) {
+                                        const std::filesystem::path& out, bool as_json) {
   FL_TRY_ASSIGN(runs, plan_runs(experiment, out));
   FL_TRY(carry_out(experiment, runs));
   AllFigures figures =
@@ -300,8 +303,8 @@ Result<ExperimentResult> run_experiment(const Experiment& experiment,
       result.outcomes.back().push_back(outcome_of(experiment, runs, figures, claim, i));
     }
   }
-  fmt::print("{}", result_text(result, stdout_style()));
-  FL_TRY(write_reports(experiment, runs, out));
+  if (!as_json) fmt::print("{}", result_text(result, stdout_style()));
+  FL_TRY(write_reports(experiment, runs, out, as_json ? stderr : stdout));
   return result;
 }
 
@@ -324,7 +327,14 @@ Status write_file(const std::filesystem::path& path, std::string_view text) {
   return file.commit();
 }
 
-Status print_list() {
+Status print_list(bool as_json) {
+  if (as_json) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const ExperimentTitle& one : builtin_experiments())
+      list.push_back({{"experiment", one.name}, {"what", one.title}});
+    fmt::print("{}", json_text(list));
+    return {};
+  }
   Table table({{"experiment", Align::kLeft}, {"what", Align::kLeft}});
   for (const ExperimentTitle& one : builtin_experiments()) table.add_row({one.name, one.title});
   fmt::print("{}", table.text(stdout_style()));
@@ -361,15 +371,15 @@ std::string figures_help() {
 }
 
 Status reproduce(const Flags& flags) {
-  if (flags.list) return print_list();
+  if (flags.list) return print_list(flags.json);
   FL_TRY_ASSIGN(experiments, load_experiments(flags));
   FolderLock lock;  // released after `folder` removed what an error leaves
   FL_TRY_ASSIGN(folder, ResultFolder::open(flags.out));
   FL_TRY(lock.take(flags.out));
   std::vector<ExperimentResult> results;
   for (const Experiment& experiment : experiments) {
-    if (!results.empty()) fmt::print("\n");
-    FL_TRY_ASSIGN(result, run_experiment(experiment, flags.out));
+    if (!flags.json && !results.empty()) fmt::print("\n");
+    FL_TRY_ASSIGN(result, run_experiment(experiment, flags.out, flags.json));
     std::fflush(stdout);
     results.push_back(std::move(result));
   }
@@ -377,7 +387,11 @@ Status reproduce(const Flags& flags) {
   FL_TRY(write_file(folder.file("reproduction.json"), results_json(results)));
   FL_TRY(write_file(folder.file("reproduction.md"), page));
   if (!flags.doc.empty()) FL_TRY(write_file(flags.doc, page));
-  folder.keep();
+  FL_TRY(folder.keep());
+  if (flags.json) {
+    fmt::print("{}", results_json(results));
+    return failure_of(results);
+  }
   fmt::print("\nresults in {}\n", folder.file("reproduction.md").string());
   return failure_of(results);
 }
@@ -391,7 +405,9 @@ Command add_reproduce(CLI::App& root) {
   app->add_flag("--all", flags->all, "run all built-in experiments");
   app->add_flag("--quick", flags->quick, "run one seed of each, for a first look");
   app->add_flag("--list", flags->list, "list the built-in experiments");
+  app->add_flag("--json", flags->json, "print JSON instead of tables");
   app->add_option("--out", flags->out, "folder of the results, created if missing")
+      ->capture_default_str()
       ->type_name("DIR");
   app->add_option("--doc", flags->doc, "also write the page of results to this file")
       ->type_name("FILE");

@@ -59,7 +59,7 @@ Result<RunOutcome> run_since(Clock::time_point begin, SimulationInputs inputs,
   FL_TRY_ASSIGN(folder, ResultFolder::open(outputs.folder));
   FL_TRY(lock.take(outputs.folder));
   // The journal is there from the beginning, so that a crash leaves what led to it.
-  folder.begin_replacing();
+  FL_TRY(folder.stage());
   FL_TRY_ASSIGN(journal, JournalFile::create(folder.file(kJournalName)));
   folder.add(kJournalName);
 
@@ -85,7 +85,7 @@ Result<RunOutcome> run_since(Clock::time_point begin, SimulationInputs inputs,
                         .events = counts.events,
                         .peak_rss_mb = peak_rss_mb(),
                         .inputs_hash = outputs.inputs_hash}));
-  folder.keep();
+  FL_TRY(folder.keep());
   return RunOutcome{std::move(summary), wall.count()};
 }
 

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 namespace fairlead {
 
 void add_read_flags(CLI::App& app, ReadFlags& flags) {
@@ -38,7 +40,18 @@ void add_read_flags(CLI::App& app, ReadFlags& flags) {
       ->group("Reading the trace");
 }
 
-void add_run_flags(CLI::App& app, RunFlags& flags) {
+void add_units_flag(CLI::App& app, TimeUnits& units) {
+  const std::map<std::string, TimeUnits> names = {{"human", TimeUnits::kHuman},
+                                                  {"s", TimeUnits::kSeconds}};
+  app.add_option_function<std::string>(
+         "--units", [&units, names](const std::string& name) { units = names.at(name); },
+         "times in tables: for people (2 d 6 h; the default), or in seconds; files and --json have "
+         "seconds always")
+      ->check(CLI::IsMember({"human", "s"}))
+      ->type_name("human|s");
+}
+
+void add_run_flags(CLI::App& app, RunFlags& flags, const std::string& out_help) {
   app.add_option("--cluster", flags.cluster,
                  "a preset (fairlead clusters), a shorthand (12xV100:4 is 12 nodes of 4 V100) or a "
                  "file")
@@ -49,9 +62,7 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
       ->required()
       ->type_name("FILE");
   add_read_flags(app, flags.read);
-  app.add_option("--out", flags.out, "folder of the result files, created if missing")
-      ->required()
-      ->type_name("DIR");
+  app.add_option("--out", flags.out, out_help)->type_name("DIR");
   app.add_option("--seed", flags.seed, "seed of all random draws (default: 0)")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
@@ -68,6 +79,7 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
   app.add_flag("--audit", flags.audit,
                "check the journal independently of the engine; fail if it is inconsistent");
   app.add_flag("--json", flags.json, "print JSON instead of a table");
+  add_units_flag(app, flags.units);
   add_run_file_flags(app);
 }
 

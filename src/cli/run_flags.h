@@ -1,6 +1,7 @@
 // The flags that simulate and compare have in common, and those of every command that reads a trace.
 #pragma once
 
+#include "fairlead/base/time_text.h"
 #include "fairlead/compare/run_flags.h"
 
 #include <CLI/CLI.hpp>
@@ -10,7 +11,11 @@ namespace fairlead {
 // Declares the flags of how a trace is read on `app`, which writes to `flags`; `flags` must outlive it.
 void add_read_flags(CLI::App& app, ReadFlags& flags);
 
+// --units, of the tables that a command prints.
+void add_units_flag(CLI::App& app, TimeUnits& units);
+
 // Declares the flags on `app`, which writes to `flags`; `flags` must outlive it.
-void add_run_flags(CLI::App& app, RunFlags& flags);
+// `out_help` says what --out is, and its default.
+void add_run_flags(CLI::App& app, RunFlags& flags, const std::string& out_help);
 
 }  // namespace fairlead

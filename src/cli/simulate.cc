@@ -3,6 +3,7 @@
 #include "fairlead/cli/run_file.h"
 #include "fairlead/cli/run_flags.h"
 #include "fairlead/compare/run_inputs.h"
+#include "fairlead/compare/sweep.h"
 #include "fairlead/report/json.h"
 #include "fairlead/report/summary_text.h"
 
@@ -34,8 +35,8 @@ Status simulate(const Flags& flags) {
     fmt::print("{}", summary_json(outcome.summary));
     return {};
   }
-  fmt::print("{}\nresults in {}, {:.2f} s\n", summary_text(outcome.summary, stdout_style()),
-             flags.out, outcome.wall_s);
+  fmt::print("{}\nresults in {}, {:.2f} s\n",
+             summary_text(outcome.summary, stdout_style(), flags.units), flags.out, outcome.wall_s);
   return {};
 }
 
@@ -44,13 +45,16 @@ Status simulate(const Flags& flags) {
 Command add_simulate(CLI::App& root) {
   CLI::App* app = root.add_subcommand("simulate", "Run one policy on a trace");
   const auto flags = std::make_shared<Flags>();
-  add_run_flags(*app, *flags);
+  add_run_flags(*app, *flags,
+                "folder of the result files, created if missing (default: out/POLICY)");
   app->add_option("--policy", flags->policy, "policy with its options (fairlead policies)")
       ->required()
       ->type_name("NAME[:OPT=V,...]");
   app->footer(std::string(kExamples) + "\n" + settings_help());
   return {app, [app, flags]() -> Status {
             FL_TRY(save_run_file(*app));
+            if (app->count("--out") == 0)
+              flags->out = "out/" + folder_names({flags->policy}).front();
             return simulate(*flags);
           }};
 }

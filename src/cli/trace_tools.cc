@@ -61,15 +61,17 @@ Command add_inspect(CLI::App& trace) {
   CLI::App* app = trace.add_subcommand("inspect", "Print statistics of a trace");
   struct Flags : Input {
     bool json = false;
+    TimeUnits units = TimeUnits::kHuman;
   };
   const auto flags = std::make_shared<Flags>();
   add_input(*app, *flags);
   app->add_flag("--json", flags->json, "print JSON instead of a table");
+  add_units_flag(*app, flags->units);
   app->footer("Example:\n  fairlead trace inspect philly.csv.gz\n");
   return {app, [flags]() -> Status {
             FL_TRY_ASSIGN(workload, read(*flags));
             const TraceStats stats = inspect(workload);
-            fmt::print("{}", flags->json ? to_json(stats) : to_text(stats));
+            fmt::print("{}", flags->json ? to_json(stats) : to_text(stats, flags->units));
             return {};
           }};
 }

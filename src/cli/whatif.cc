@@ -1,5 +1,6 @@
 #include "fairlead/cli/whatif.h"
 
+#include "fairlead/cli/folder_lock.h"
 #include "fairlead/cli/live_text.h"
 #include "fairlead/cli/run.h"
 #include "fairlead/compare/comparison.h"
@@ -142,7 +143,9 @@ std::string whatif_json(const QueueNow& queue, const std::vector<WhatIf>& outcom
 
 Status write_whatif(const QueueNow& queue, const std::vector<std::string>& policies,
                     const std::filesystem::path& out) {
+  FolderLock lock;  // released after `folder` removed what an error leaves
   FL_TRY_ASSIGN(folder, ResultFolder::open(out));
+  FL_TRY(lock.take(out));
   std::vector<std::string> labels;
   labels.reserve(policies.size());
   for (const std::string& policy : policies)
@@ -157,8 +160,7 @@ Status write_whatif(const QueueNow& queue, const std::vector<std::string>& polic
   FL_TRY_ASSIGN(file, OutputFile::create(folder.file("compare.json")));
   file.write(comparison_json(point, 1));
   FL_TRY(folder.add(std::move(file), "compare.json"));
-  folder.keep();
-  return {};
+  return folder.keep();
 }
 
 }  // namespace fairlead

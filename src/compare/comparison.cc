@@ -1,6 +1,7 @@
 #include "fairlead/compare/comparison.h"
 
 #include "fairlead/base/parse.h"
+#include "fairlead/base/time_text.h"
 #include "fairlead/compare/paired.h"
 #include "fairlead/report/json.h"
 #include "fairlead/report/summary_text.h"
@@ -142,11 +143,12 @@ void visit_runs(const Comparison& comparison, const Visit& visit) {
   }
 }
 
-std::string cell_of(const Figure& figure, double value) {
+std::string cell_of(const Figure& figure, double value, TimeUnits units) {
   switch (figure.unit) {
     case FigureUnit::kCount:
       return number_text(value, 0);
     case FigureUnit::kSeconds:
+      return units == TimeUnits::kHuman ? length_text(value) : number_text(value, 1);
     case FigureUnit::kGpuHours:
       return number_text(value, 1);
     case FigureUnit::kFraction:
@@ -155,6 +157,14 @@ std::string cell_of(const Figure& figure, double value) {
       break;
   }
   return number_text(value, 3);
+}
+
+// Without the unit of what names its own.
+std::string header_of(const Figure& figure, TimeUnits units) {
+  std::string_view header = figure.header;
+  const bool names_it = units == TimeUnits::kHuman && figure.unit == FigureUnit::kSeconds;
+  if (names_it && header.ends_with(" s")) header.remove_suffix(2);
+  return std::string(header);
 }
 
 // Empty if the network was not computed.
@@ -190,56 +200,168 @@ std::vector<std::string> swept_cells(const ComparedPoint& point) {
   return cells;
 }
 
-Table means_table(const Comparison& comparison) {
-  std::vector<Table::Column> columns = swept_columns(comparison);
-  columns.push_back({"policy", Align::kLeft});
-  const std::vector<Figure> figures = shown_figures(comparison);
-  for (const Figure& figure : figures) columns.push_back({std::string(figure.header)});
-  Table table(std::move(columns));
-  for (const ComparedPoint& point : comparison.points) {
-    for (const ComparedPolicy& policy : point.policies) {
-      if (policy.summaries.empty()) continue;
-      std::vector<std::string> cells = swept_cells(point);
-      cells.push_back(policy.policy);
-      for (const Figure& figure : figures) {
-        const auto range = range_over_seeds(policy, figure);
-        cells.push_back(range ? cell_of(figure, range->mean) : "-");
-      }
-      table.add_row(std::move(cells));
-    }
+// The policies of a point that finished as many jobs as any of it: only their figures are about the
+// same jobs.
+std::vector<const ComparedPolicy*> comparable(const ComparedPoint& point) {
+  const Figure& finished = *find_figure("finished");
+  std::vector<const ComparedPolicy*> policies;
+  double most = 0;
+  for (const ComparedPolicy& policy : point.policies) {
+    const auto range = range_over_seeds(policy, finished);
+    if (!range || range->mean < most) continue;
+    if (range->mean > most) policies.clear();
+    most = range->mean;
+    policies.push_back(&policy);
   }
-  return table;
+  return policies;
 }
 
-std::string interval_cell(const PairedDifference& paired, const Figure& figure) {
-  return fmt::format("{} .. {}{}", cell_of(figure, paired.low), cell_of(figure, paired.high),
-                     paired.is_interval ? "" : " (range)");
+// The best mean of these policies; none where all have the same, or nothing is better.
+std::optional<double> best_of(const std::vector<const ComparedPolicy*>& policies,
+                              const Figure& figure) {
+  std::vector<double> means;
+  for (const ComparedPolicy* policy : policies) {
+    if (const auto range = range_over_seeds(*policy, figure)) means.push_back(range->mean);
+  }
+  if (figure.better == Better::kNeither || means.empty()) return std::nullopt;
+  const auto [least, most] = std::ranges::minmax(means);
+  if (least == most) return std::nullopt;
+  return figure.better == Better::kLess ? least : most;
+}
+
+// The figure that no policy can be below, in summary.json; null if none is known.
+const Figure* bound_of(const Figure& figure) {
+  constexpr std::pair<std::string_view, std::string_view> kBounds[] = {
+      {"jct_avg_s", "bounds/jct_avg_lower_s"},
+      {"makespan_s", "bounds/makespan_lower_s"},
+      {"comm_time_share", "bounds/comm_time_share_lower"}};
+  for (const auto& [key, bound] : kBounds) {
+    if (figure.key == key) return find_figure(bound);
+  }
+  return nullptr;
+}
+
+class MeansTable {
+ public:
+  MeansTable(const Comparison& comparison, TimeUnits units)
+      : figures_(shown_figures(comparison)),
+        units_(units),
+        swept_(swept_columns(comparison).size()),
+        table_(columns(comparison), swept_ + 1) {
+    for (const ComparedPoint& point : comparison.points) add(point);
+  }
+
+  std::string text(TextStyle style) const {
+    std::string text = table_.text(style, kScreenColumns);
+    if (has_best_) text += "* best of its column, of the policies that finished most jobs\n";
+    return text;
+  }
+
+ private:
+  std::vector<Table::Column> columns(const Comparison& comparison) const {
+    std::vector<Table::Column> columns = swept_columns(comparison);
+    columns.push_back({"policy", Align::kLeft});
+    for (const Figure& figure : figures_) columns.push_back({header_of(figure, units_)});
+    return columns;
+  }
+
+  void add(const ComparedPoint& point) {
+    const std::vector<const ComparedPolicy*> alike = comparable(point);
+    for (const ComparedPolicy& policy : point.policies) {
+      if (policy.summaries.empty()) continue;
+      const bool is_alike = std::ranges::find(alike, &policy) != alike.end();
+      add(point, policy.policy, [&](const Figure& figure) -> Cell {
+        const auto range = range_over_seeds(policy, figure);
+        if (!range) return {};
+        const auto best = best_of(alike, figure);
+        const std::string text = cell_of(figure, range->mean, units_);
+        return {text, is_alike && best && text == cell_of(figure, *best, units_)};
+      });
+    }
+    if (alike.size() > 1) add_bounds(point, alike);
+  }
+
+  // The least of what holds for those policies, which may differ by their seeds.
+  void add_bounds(const ComparedPoint& point, const std::vector<const ComparedPolicy*>& alike) {
+    bool has_any = false;
+    const auto least = [&](const Figure& figure) -> std::optional<double> {
+      const Figure* bound = bound_of(figure);
+      std::optional<double> found;
+      for (const ComparedPolicy* policy : alike) {
+        const auto range = bound == nullptr ? std::nullopt : range_over_seeds(*policy, *bound);
+        if (range) found = std::min(found.value_or(range->mean), range->mean);
+      }
+      has_any = has_any || found.has_value();
+      return found;
+    };
+    std::vector<std::optional<double>> bounds;
+    for (const Figure& figure : figures_) bounds.push_back(least(figure));
+    if (!has_any) return;
+    auto bound = bounds.begin();
+    add(point, "(lower bound)", [&](const Figure& figure) -> Cell {
+      const std::optional<double> value = *bound++;
+      return {value ? cell_of(figure, *value, units_) : ""};
+    });
+  }
+
+  struct Cell {
+    std::string text = "-";
+    bool is_best = false;
+  };
+  template <class CellOf>
+  void add(const ComparedPoint& point, const std::string& name, const CellOf& cell_of_figure) {
+    std::vector<std::string> cells = swept_cells(point);
+    cells.push_back(name);
+    std::vector<bool> best(cells.size());
+    for (const Figure& figure : figures_) {
+      const Cell cell = cell_of_figure(figure);
+      cells.push_back(cell.text);
+      best.push_back(cell.is_best);
+    }
+    table_.add_row(std::move(cells));
+    for (std::size_t i = 0; i < best.size(); ++i) {
+      if (best[i]) table_.mark(i);
+      has_best_ = has_best_ || best[i];
+    }
+  }
+
+  std::vector<Figure> figures_;
+  TimeUnits units_;
+  std::size_t swept_;
+  Table table_;
+  bool has_best_ = false;
+};
+
+std::string interval_cell(const PairedDifference& paired, const Figure& figure, TimeUnits units) {
+  return fmt::format("{} .. {}{}", cell_of(figure, paired.low, units),
+                     cell_of(figure, paired.high, units), paired.is_interval ? "" : " (range)");
 }
 
 void add_seeds_row(Table& table, const ComparedPoint& point, const ComparedPolicy& policy,
-                   const Figure& figure) {
+                   const Figure& figure, TimeUnits units) {
   const auto range = range_over_seeds(policy, figure);
   if (!range) return;
   std::vector<std::string> cells = swept_cells(point);
   const auto differences = differences_of(policy, point.policies.front(), figure);
-  for (std::string cell : {std::string(figure.header), policy.policy, cell_of(figure, range->mean),
-                           cell_of(figure, range->min), cell_of(figure, range->max)}) {
-    cells.push_back(std::move(cell));
-  }
+  cells.push_back(header_of(figure, units));
+  cells.push_back(policy.policy);
+  for (double value : {range->mean, range->min, range->max})
+    cells.push_back(cell_of(figure, value, units));
   if (differences.empty() || &policy == &point.policies.front()) {
     cells.insert(cells.end(), {"-", "-", "-"});
   } else {
     const PairedDifference paired = paired_difference(differences);
-    cells.push_back(cell_of(figure, paired.mean));
-    cells.push_back(interval_cell(paired, figure));
+    cells.push_back(cell_of(figure, paired.mean, units));
+    cells.push_back(interval_cell(paired, figure, units));
     cells.push_back(fmt::format("{}", differences.size()));
   }
   table.add_row(std::move(cells));
 }
 
 // Of figures that are no counts; of a sweep only the first: all of them would fill screens.
-Table seeds_table(const Comparison& comparison) {
+Table seeds_table(const Comparison& comparison, TimeUnits units) {
   std::vector<Table::Column> columns = swept_columns(comparison);
+  const std::size_t keys = columns.size() + 2;
   columns.insert(columns.end(), {{"over seeds", Align::kLeft},
                                  {"policy", Align::kLeft},
                                  {"mean"},
@@ -248,13 +370,13 @@ Table seeds_table(const Comparison& comparison) {
                                  {"minus first"},
                                  {"95 % interval"},
                                  {"n"}});
-  Table table(std::move(columns));
+  Table table(std::move(columns), keys);
   std::vector<Figure> figures = shown_figures(comparison);
   std::erase_if(figures, [](const Figure& one) { return one.unit == FigureUnit::kCount; });
   for (const ComparedPoint& point : comparison.points) {
     for (const Figure& figure : figures) {
       for (const ComparedPolicy& policy : point.policies) {
-        add_seeds_row(table, point, policy, figure);
+        add_seeds_row(table, point, policy, figure, units);
       }
       if (!point.values.empty()) break;
     }
@@ -344,13 +466,13 @@ std::string comparison_json(const Comparison& comparison) {
   return json_text({{"points", points}});
 }
 
-std::string comparison_text(const Comparison& comparison, TextStyle style) {
-  std::string text = means_table(comparison).text(style) + remarks_of(comparison) +
+std::string comparison_text(const Comparison& comparison, TextStyle style, TimeUnits units) {
+  std::string text = MeansTable(comparison, units).text(style) + remarks_of(comparison) +
                      assumed_text(assumed_of(comparison), style);
   if (comparison.seeds == 1) return text;
   const std::string alike = alike_text(comparison);
   if (alike == kAllAlike) return text + "\n" + alike;
-  text += "\n" + seeds_table(comparison).text(style);
+  text += "\n" + seeds_table(comparison, units).text(style, kScreenColumns);
   return alike.empty() ? text : text + "\n" + alike;
 }
 

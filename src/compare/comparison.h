@@ -1,6 +1,7 @@
 // The figures of several runs side by side: compare.json, its table, runs.csv and runs.jsonl.
 #pragma once
 
+#include "fairlead/base/time_text.h"
 #include "fairlead/report/result_files.h"
 #include "fairlead/report/table.h"
 
@@ -55,8 +56,10 @@ std::string comparison_json(const ComparedPoint& point, std::uint64_t seeds);
 std::string comparison_json(const Comparison& comparison);
 
 // A row per point and policy with means over its seeds; policies without any run are left out. With
-// several seeds, also a table of ranges and of differences to the first policy.
-std::string comparison_text(const Comparison& comparison, TextStyle style);
+// several seeds, also a table of ranges and of differences to the first policy. The best means of a point
+// are marked, and a last row has the bounds that no policy can be below, if there are several policies.
+std::string comparison_text(const Comparison& comparison, TextStyle style,
+                            TimeUnits units = TimeUnits::kHuman);
 
 // Adds runs.csv and runs.jsonl: a row per point, policy and seed with every number and text of
 // summary.json but the users and the counts by reason.

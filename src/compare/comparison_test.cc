@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 namespace fairlead {
 namespace {
 
@@ -84,6 +86,37 @@ TEST(Comparison, SweptValuesAreNumbersWhereTheyCanBe) {
   EXPECT_EQ(number_or_text(".5"), json(0.5));
   EXPECT_EQ(number_or_text("100/200"), json("100/200"));
   EXPECT_EQ(number_or_text("true"), json("true"));
+}
+
+// A line of the text: the one that begins with this.
+std::string line_of(const std::string& text, const std::string& begin) {
+  const std::size_t at = ("\n" + text).find("\n" + begin);
+  return at == std::string::npos ? "" : text.substr(at, text.find('\n', at) - at);
+}
+
+TEST(Comparison, MarksTheBestOfThePoliciesThatFinishedMost) {
+  const auto run = [](double jct_s, std::int64_t finished) {
+    json value = summary(0, jct_s, 1);
+    value["finished"] = finished;
+    value["makespan_s"] = 7200;
+    value["bounds"] = {{"jct_avg_lower_s", 600}, {"makespan_lower_s", 3600}};
+    return value;
+  };
+  const Comparison comparison{.points = {{.policies = {{"fifo", "fifo", {run(2340, 4)}},
+                                                       {"las", "las", {run(1200, 4)}},
+                                                       {"quick", "quick", {run(660, 3)}}}}}};
+  const std::string text = comparison_text(comparison, TextStyle::kPlain);
+  EXPECT_NE(line_of(text, "fifo ").find(" 39 min "), std::string::npos) << text;
+  EXPECT_NE(line_of(text, "las ").find(" 20 min* "), std::string::npos) << text;
+  EXPECT_EQ(line_of(text, "quick ").find('*'), std::string::npos) << "it left a job out:\n" << text;
+  EXPECT_NE(line_of(text, "(lower bound)").find(" 10 min "), std::string::npos) << text;
+  EXPECT_NE(text.find("* best of its column"), std::string::npos) << text;
+  EXPECT_EQ(line_of(text, "las ").find("2 h*"), std::string::npos) << "all have the same:\n"
+                                                                   << text;
+  const std::string seconds = comparison_text(comparison, TextStyle::kPlain, TimeUnits::kSeconds);
+  EXPECT_NE(line_of(seconds, "las ").find(" 1,200.0* "), std::string::npos) << seconds;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), kScreenColumns) << line;
 }
 
 TEST(Comparison, TellsWhichRunsFailed) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "fairlead/base/result.h"
+#include "fairlead/base/time_text.h"
 #include "fairlead/run/settings.h"
 #include "fairlead/trace/read_flags.h"
 
@@ -24,6 +25,7 @@ struct RunFlags {
   std::vector<std::string> settings;
   bool audit = false;
   bool json = false;
+  TimeUnits units = TimeUnits::kHuman;  // of tables that are printed
 };
 
 struct RunConfig {

@@ -23,6 +23,9 @@ enum class FigureUnit : std::uint8_t {
 // "count", "s", "GPU-h", "fraction", "ratio".
 std::string_view unit_name(FigureUnit unit);
 
+// Which of two values of a figure is the better one.
+enum class Better : std::uint8_t { kNeither, kLess, kMore };
+
 struct Figure {
   std::string_view key;  // in summary.json; "fairness/jain" is the key "jain" of "fairness"
   FigureUnit unit;
@@ -31,6 +34,7 @@ struct Figure {
   std::string_view meaning;  // what it is and how it is computed, as a cell of a Markdown table
   // None: it means nothing for this run.
   std::optional<double> (*of)(const Summary& summary);
+  Better better = Better::kNeither;
   bool is_left_out = false;  // of summary.json where it means nothing; else null stands there
 };
 

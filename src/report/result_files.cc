@@ -134,15 +134,37 @@ Result<ResultFolder> ResultFolder::open(const std::filesystem::path& path) {
 ResultFolder::~ResultFolder() {
   std::error_code ignored;
   for (const auto& file : added_) std::filesystem::remove(file, ignored);
+  if (is_staged()) std::filesystem::remove(written_, ignored);
   // remove() leaves a folder alone that is not empty.
   for (auto part = created_.rbegin(); part != created_.rend(); ++part) {
     std::filesystem::remove(*part, ignored);
   }
 }
 
-void ResultFolder::begin_replacing() const {
-  std::error_code ignored;
-  std::filesystem::remove(file("summary.json"), ignored);
+Status ResultFolder::stage() {
+  const std::filesystem::path inside = path_ / kUnfinished;
+  std::error_code error;
+  std::filesystem::remove_all(inside, error);
+  if (!error) std::filesystem::create_directory(inside, error);
+  if (error) return run_error("{}: cannot create the folder: {}", inside.string(), error.message());
+  written_ = inside;
+  return {};
+}
+
+Status ResultFolder::keep() {
+  if (is_staged()) {
+    std::error_code error;
+    std::filesystem::remove(path_ / "summary.json", error);
+    for (const auto& file : added_) {
+      if (!error) std::filesystem::rename(file, path_ / file.filename(), error);
+      if (error) return run_error("{}: cannot be replaced: {}", path_.string(), error.message());
+    }
+    std::filesystem::remove(written_, error);
+    written_ = path_;
+  }
+  created_.clear();
+  added_.clear();
+  return {};
 }
 
 Status ResultFolder::add(OutputFile output, std::string_view name) {

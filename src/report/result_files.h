@@ -11,12 +11,17 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fairlead {
 
+// Within a folder of results: what a run has written that is not over, or was killed.
+constexpr std::string_view kUnfinished = ".unfinished";
+
 // A folder for results that holds all of them or none: until keep(), its destructor removes the
-// files added, and the folders that it had to create if they are empty.
+// files added, and the folders that it had to create if they are empty. Staged, it keeps the results of
+// an earlier run until those of this one are whole.
 class ResultFolder {
  public:
   // Creates the folder where it is missing. Errors (Error::Kind::kRun): it cannot be created, or is
@@ -26,20 +31,26 @@ class ResultFolder {
   ResultFolder& operator=(ResultFolder&&) = delete;
   ~ResultFolder();
 
-  std::filesystem::path file(std::string_view name) const { return path_ / name; }
-  // Takes the mark of completeness, summary.json, from an earlier run's results, before the first
-  // of its files is replaced.
-  void begin_replacing() const;
+  // Where the file is written.
+  std::filesystem::path file(std::string_view name) const { return written_ / name; }
+  // Has files written into a folder inside it, kUnfinished, until keep() gives them their places. One
+  // that a run left there which was killed goes. REQUIRES: no file was added; no other process writes
+  // here. Error: it cannot be created.
+  Status stage();
   // The file exists now and is part of the results.
   void add(std::string_view name) { added_.push_back(file(name)); }
   // Commits `output`, which was created as file(name), and adds it.
   Status add(OutputFile output, std::string_view name);
-  void keep() { created_.clear(), added_.clear(); }
+  // The results are whole. Staged files replace earlier ones, an earlier summary.json first of all and
+  // the new one last: where it is, the results are of one run. Error: one cannot be moved.
+  Status keep();
 
  private:
-  explicit ResultFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  explicit ResultFolder(std::filesystem::path path) : path_(std::move(path)), written_(path_) {}
+  bool is_staged() const { return written_ != path_; }
 
   std::filesystem::path path_;
+  std::filesystem::path written_;               // path_, or the folder inside it
   std::vector<std::filesystem::path> created_;  // outermost first
   std::vector<std::filesystem::path> added_;
 };

@@ -44,7 +44,7 @@ TEST_F(ResultFilesTest, WritesEveryFile) {
   ASSERT_TRUE(folder.has_value()) << folder.error().message;
   const Summary summary = metrics.summary({});
   ASSERT_TRUE(write_results(*folder, metrics, {}, summary, {}).has_value());
-  folder->keep();
+  ASSERT_TRUE(folder->keep().has_value());
 
   const fs::path dir = root_ / "a" / "b";
   EXPECT_EQ(read(dir / "jobs.csv"),
@@ -145,6 +145,38 @@ TEST_F(ResultFilesTest, AFolderThatIsNotKeptLeavesNothing) {
   EXPECT_FALSE(fs::exists(root_));
 }
 
+TEST_F(ResultFilesTest, WhatStandsThereStaysUntilStagedFilesAreWhole) {
+  const auto write = [](const fs::path& path, const char* text) { std::ofstream(path) << text; };
+  const auto stage = [&] {
+    auto folder = ResultFolder::open(root_);
+    EXPECT_TRUE(folder && folder->stage());
+    write(folder->file("jobs.csv"), "new");
+    folder->add("jobs.csv");
+    write(folder->file("summary.json"), "{}");
+    folder->add("summary.json");
+    return folder;
+  };
+  fs::create_directories(root_ / kUnfinished);
+  write(root_ / kUnfinished / "journal.flj", "of a run that was killed");
+  write(root_ / "jobs.csv", "old");
+  write(root_ / "notes", "theirs");
+  {
+    const auto folder = stage();
+    EXPECT_EQ(read(root_ / "jobs.csv"), "old");
+    EXPECT_FALSE(fs::exists(root_ / kUnfinished / "journal.flj"));
+  }
+  EXPECT_EQ(read(root_ / "jobs.csv"), "old");
+  EXPECT_FALSE(fs::exists(root_ / kUnfinished));
+  {
+    auto folder = stage();
+    ASSERT_TRUE(folder->keep().has_value());
+  }
+  EXPECT_EQ(read(root_ / "jobs.csv"), "new");
+  EXPECT_EQ(read(root_ / "summary.json"), "{}");
+  EXPECT_EQ(read(root_ / "notes"), "theirs");
+  EXPECT_FALSE(fs::exists(root_ / kUnfinished));
+}
+
 TEST_F(ResultFilesTest, AFolderOfOthersStays) {
   fs::create_directories(root_);
   std::ofstream(root_ / "theirs") << "x";
@@ -173,7 +205,7 @@ TEST_F(ResultFilesTest, HasGroupsWhereUsersHaveThem) {
   auto folder = ResultFolder::open(root_);
   ASSERT_TRUE(folder.has_value());
   ASSERT_TRUE(write_results(*folder, metrics, {}, metrics.summary({}), {}).has_value());
-  folder->keep();
+  ASSERT_TRUE(folder->keep().has_value());
   const auto value = nlohmann::json::parse(read(root_ / "summary.json"));
   EXPECT_EQ(value["groups"][0]["group"], "lab");
   EXPECT_EQ(value["groups"][0]["tickets"], 3);

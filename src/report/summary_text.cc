@@ -9,14 +9,29 @@ namespace {
 
 constexpr std::size_t kUsersShown = 10;
 
-std::string seconds_text(const std::optional<double>& value) {
-  return value ? number_text(*value, 1) + " s" : "-";
+std::string time_text(const std::optional<double>& s, TimeUnits units) {
+  if (!s) return "-";
+  return units == TimeUnits::kHuman ? length_text(*s) : number_text(*s, 1) + " s";
 }
-// "9,330.0 s (1.03 x the lower bound of 9,037.5 s)".
-std::string bounded_text(const std::optional<double>& value, const std::optional<double>& lower) {
-  if (!value || !lower || *lower <= 0) return seconds_text(value);
-  return fmt::format("{} ({} x the lower bound of {})", seconds_text(value),
-                     number_text(*value / *lower, 2), seconds_text(lower));
+// "2 h 36 min (1.03 x the lower bound of 2 h 31 min)".
+std::string bounded_text(const std::optional<double>& value, const std::optional<double>& lower,
+                         TimeUnits units) {
+  if (!value || !lower || *lower <= 0) return time_text(value, units);
+  return fmt::format("{} ({} x the lower bound of {})", time_text(value, units),
+                     number_text(*value / *lower, 2), time_text(lower, units));
+}
+
+// The line of one name; what is too long for a screen goes on below, after a comma.
+std::string named_line(std::string_view name, std::string_view value) {
+  constexpr std::size_t kNameColumns = 10;
+  std::string text = fmt::format("{:<{}}", name, kNameColumns);
+  for (;;) {
+    const std::size_t room = kScreenColumns - kNameColumns;
+    const std::size_t comma = value.size() <= room ? value.npos : value.rfind(", ", room - 1);
+    if (comma == value.npos) return text + std::string(value) + "\n";
+    text += fmt::format("{}\n{:{}}", value.substr(0, comma + 1), "", kNameColumns);
+    value.remove_prefix(comma + 2);
+  }
 }
 
 std::string share_text(const std::optional<double>& value) {
@@ -78,18 +93,19 @@ std::string fairness_text(const FairnessSummary& fairness) {
                      ratio_text(fairness.bounded_ftf_p50));
 }
 
-std::string figures_text(const Summary& summary) {
+std::string figures_text(const Summary& summary, TimeUnits units) {
+  const auto time = [&](const std::optional<double>& s) { return time_text(s, units); };
   const std::pair<std::string_view, std::string> lines[] = {
       {"jobs", jobs_text(summary)},
       {"rows", count_text(summary.rows_read) + " read" +
                    reasons_text(summary.rows_rejected, "left out") +
                    reasons_text(summary.rows_repaired, "repaired")},
-      {"makespan", bounded_text(summary.makespan_s, summary.bounds.makespan_lower_s)},
-      {"JCT", fmt::format("mean {}, median {}, p90 {}, p99 {}",
-                          bounded_text(summary.jct_avg_s, summary.bounds.jct_avg_lower_s),
-                          seconds_text(summary.jct_p50_s), seconds_text(summary.jct_p90_s),
-                          seconds_text(summary.jct_p99_s))},
-      {"queueing", fmt::format("mean {}", seconds_text(summary.queue_avg_s))},
+      {"makespan", bounded_text(summary.makespan_s, summary.bounds.makespan_lower_s, units)},
+      {"JCT",
+       fmt::format("mean {}, median {}, p90 {}, p99 {}",
+                   bounded_text(summary.jct_avg_s, summary.bounds.jct_avg_lower_s, units),
+                   time(summary.jct_p50_s), time(summary.jct_p90_s), time(summary.jct_p99_s))},
+      {"queueing", fmt::format("mean {}", time(summary.queue_avg_s))},
       {"GPUs", fmt::format("{} utilised, {} GPU-hours, {} of the time lost to communication",
                            share_text(summary.gpu_utilization), number_text(summary.gpu_hours, 1),
                            share_text(summary.comm_time_share))},
@@ -102,7 +118,7 @@ std::string figures_text(const Summary& summary) {
   std::string text;
   for (const auto& [name, value] : lines) {
     if (name == "world" && value.empty()) continue;
-    text += fmt::format("{:<10}{}\n", name, value);
+    text += named_line(name, value);
   }
   return text;
 }
@@ -113,7 +129,7 @@ std::optional<double> share_received(const UserSummary& user) {
   return user.contended_effective_gpu_hours / user.contended_entitled_gpu_hours;
 }
 
-std::string users_text(const Summary& summary, TextStyle style) {
+std::string users_text(const Summary& summary, TextStyle style, TimeUnits units) {
   std::vector<const UserSummary*> users;
   for (const UserSummary& user : summary.users) users.push_back(&user);
   std::ranges::stable_sort(users, std::ranges::greater(),
@@ -121,20 +137,20 @@ std::string users_text(const Summary& summary, TextStyle style) {
   Table table({{"user", Align::kLeft},
                {"tickets"},
                {"jobs"},
-               {"GPU-hours"},
+               {"GPU-h"},
                {"entitled"},
-               {"of its share"},
+               {"share"},
                {"JCT mean"},
-               {"queue mean"},
+               {"queueing"},
                {"FTF max"}});
   for (std::size_t i = 0; i < std::min(users.size(), kUsersShown); ++i) {
     const UserSummary& user = *users[i];
     table.add_row({user.user, count_text(user.tickets), count_text(user.jobs),
                    number_text(user.gpu_hours, 1), number_text(user.entitled_gpu_hours, 1),
-                   share_text(share_received(user)), seconds_text(user.jct_avg_s),
-                   seconds_text(user.queue_avg_s), ratio_text(user.bounded_ftf_max)});
+                   share_text(share_received(user)), time_text(user.jct_avg_s, units),
+                   time_text(user.queue_avg_s, units), ratio_text(user.bounded_ftf_max)});
   }
-  std::string text = table.text(style);
+  std::string text = table.text(style, kScreenColumns);
   if (users.size() > kUsersShown) {
     text += fmt::format("... and {} more users in users.csv\n",
                         count_text(static_cast<std::int64_t>(users.size() - kUsersShown)));
@@ -160,7 +176,7 @@ std::string groups_text(const Summary& summary, TextStyle style) {
                    count_text(group.jobs), number_text(group.gpu_hours, 1),
                    number_text(group.entitled_gpu_hours, 1), share_text(held)});
   }
-  return table.text(style);
+  return table.text(style, kScreenColumns);
 }
 
 }  // namespace
@@ -194,18 +210,18 @@ std::string assumed_text(const std::vector<AssumedLine>& lines, TextStyle style)
   return text;
 }
 
-std::string summary_text(const Summary& summary, TextStyle style) {
+std::string summary_text(const Summary& summary, TextStyle style, TimeUnits units) {
   const std::string options = summary.options.empty() ? "" : " (" + summary.options + ")";
   std::string text =
       fmt::format("{}{} on {}, {}", summary.policy, options, summary.cluster, summary.trace);
   for (const auto& [key, value] : summary.settings) text += fmt::format(", {}={}", key, value);
-  text += "\n" + figures_text(summary);
+  text += "\n" + figures_text(summary, units);
   const auto network = summary.settings.find("network");
   text += remarks_text({.models_communicating = summary.models_communicating,
                         .network = network == summary.settings.end() ? "" : network->second});
   text += assumed_text(assumed_lines(summary), style);
   if (!summary.groups.empty()) text += "\n" + groups_text(summary, style);
-  if (!summary.users.empty()) text += "\n" + users_text(summary, style);
+  if (!summary.users.empty()) text += "\n" + users_text(summary, style, units);
   return text;
 }
 

@@ -1,6 +1,7 @@
 // The summary of a run as a person reads it on a terminal.
 #pragma once
 
+#include "fairlead/base/time_text.h"
 #include "fairlead/metrics/assumed.h"
 #include "fairlead/metrics/summary.h"
 #include "fairlead/report/table.h"
@@ -28,6 +29,7 @@ std::string remarks_text(const RemarkedRun& run);
 std::string assumed_text(const std::vector<AssumedLine>& lines, TextStyle style);
 
 // The figures of the run, what was assumed, and the users that received most.
-std::string summary_text(const Summary& summary, TextStyle style);
+std::string summary_text(const Summary& summary, TextStyle style,
+                         TimeUnits units = TimeUnits::kHuman);
 
 }  // namespace fairlead

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 namespace fairlead {
 namespace {
 
@@ -11,12 +13,27 @@ TEST(SummaryText, TellsHowFarTimesAreFromTheirLowerBounds) {
   summary.jct_avg_s = 150;
   summary.bounds = {.makespan_lower_s = 8000, .jct_avg_lower_s = 100};
   const std::string text = summary_text(summary, TextStyle::kPlain);
-  EXPECT_NE(text.find("makespan  9,000.0 s (1.12 x the lower bound of 8,000.0 s)\n"),
+  EXPECT_NE(text.find("makespan  2 h 30 min (1.12 x the lower bound of 2 h 13 min)\n"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("mean 150.0 s (1.50 x the lower bound of 100.0 s), median -"),
+  EXPECT_NE(text.find("mean 2 min 30 s (1.50 x the lower bound of 1 min 40 s), median -"),
             std::string::npos)
       << text;
+  const std::string in_seconds = summary_text(summary, TextStyle::kPlain, TimeUnits::kSeconds);
+  EXPECT_NE(in_seconds.find("makespan  9,000.0 s (1.12 x the lower bound of 8,000.0 s)\n"),
+            std::string::npos)
+      << in_seconds;
+}
+
+TEST(SummaryText, FitsAScreen) {
+  Summary summary;
+  summary.makespan_s = 9000;
+  summary.jct_avg_s = 5'000'000;
+  summary.jct_p50_s = summary.jct_p90_s = summary.jct_p99_s = 700'000;
+  summary.bounds = {.makespan_lower_s = 8000, .jct_avg_lower_s = 4'000'000};
+  summary.users = {{.user = "a user with a long name", .gpu_hours = 1e7, .jct_avg_s = 1e5}};
+  std::istringstream lines(summary_text(summary, TextStyle::kPlain));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), kScreenColumns) << line;
 }
 
 TEST(SummaryText, NamesTheSettingsAndWhatTheyDoNotReach) {
@@ -68,7 +85,7 @@ TEST(SummaryText, SaysNothingOfBoundsThatAreNotKnown) {
   Summary summary;
   summary.makespan_s = 9000;
   const std::string text = summary_text(summary, TextStyle::kPlain);
-  EXPECT_NE(text.find("makespan  9,000.0 s\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("makespan  2 h 30 min\n"), std::string::npos) << text;
   EXPECT_EQ(text.find("bound"), std::string::npos) << text;
 }
 

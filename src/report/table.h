@@ -12,8 +12,11 @@ namespace fairlead {
 enum class Align : std::uint8_t { kLeft, kRight };
 enum class TextStyle : std::uint8_t { kPlain, kTerminal };
 
-// kTerminal if standard output is a terminal.
+// kTerminal if standard output is a terminal and NO_COLOR is not set.
 TextStyle stdout_style();
+
+// What tables for reading fit into.
+constexpr std::size_t kScreenColumns = 80;
 
 class Table {
  public:
@@ -21,19 +24,34 @@ class Table {
     std::string header;
     Align align = Align::kRight;
   };
-  explicit Table(std::vector<Column> columns);
+  // `keys`: the first columns, which say what a row is of.
+  explicit Table(std::vector<Column> columns, std::size_t keys = 1);
 
   // REQUIRES: one cell per column. Control characters are shown as '?'.
   void add_row(std::vector<std::string> cells);
-  // The header and all rows, a line each; no blanks at the ends of lines.
-  std::string text(TextStyle style) const;
+  // Marks a cell of the last row: bold on a terminal, with "*" behind it everywhere.
+  void mark(std::size_t column);
+  // The header and all rows, a line each; no blanks at the ends of lines. A table that is wider than
+  // `width` is split into several, one below the other, each with the key columns and
+  // the rows that have something there.
+  std::string text(TextStyle style, std::size_t width = static_cast<std::size_t>(-1)) const;
 
  private:
-  void append_line(std::string& out, const std::vector<std::string>& cells) const;
+  struct Row {
+    std::vector<std::string> cells;
+    std::vector<bool> marked;
+  };
+  using Part = std::vector<std::size_t>;  // columns that stand side by side
+
+  std::vector<Part> parts(std::size_t width) const;
+  void append_part(std::string& out, const Part& part, TextStyle style) const;
+  void append_line(std::string& out, const Part& part, const Row& row, TextStyle style) const;
 
   std::vector<Column> columns_;
+  std::size_t keys_;
   std::vector<std::size_t> widths_;
-  std::vector<std::vector<std::string>> rows_;
+  std::vector<bool> has_marks_;  // of columns
+  std::vector<Row> rows_;
 };
 
 // The text with '?' for control characters, which could do anything to a terminal.

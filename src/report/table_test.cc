@@ -5,6 +5,39 @@
 namespace fairlead {
 namespace {
 
+TEST(Table, IsSplitWhereItIsTooWideWithItsKeysInEachPart) {
+  Table table({{"policy", Align::kLeft}, {"first"}, {"second"}, {"third"}});
+  table.add_row({"fifo", "1", "2", "3"});
+  EXPECT_EQ(table.text(TextStyle::kPlain, 22),
+            "policy  first  second\n"
+            "fifo        1       2\n"
+            "\n"
+            "policy  third\n"
+            "fifo        3\n");
+  EXPECT_EQ(table.text(TextStyle::kPlain, 28),
+            "policy  first  second  third\n"
+            "fifo        1       2      3\n");
+  EXPECT_EQ(table.text(TextStyle::kPlain, 3),
+            "policy  first\nfifo        1\n\npolicy  second\nfifo         2\n\n"
+            "policy  third\nfifo        3\n")
+      << "a part has one column besides the keys, at least";
+}
+
+TEST(Table, AMarkedCellHasAStarAndIsBoldOnATerminal) {
+  Table table({{"policy", Align::kLeft}, {"wait"}, {"rest"}});
+  table.add_row({"fifo", "20 s", "a"});
+  table.add_row({"sjf", "9 s", "b"});
+  table.mark(1);
+  EXPECT_EQ(table.text(TextStyle::kPlain),
+            "policy  wait   rest\n"
+            "fifo    20 s      a\n"
+            "sjf      9 s*     b\n");
+  EXPECT_EQ(table.text(TextStyle::kTerminal),
+            "\x1b[1mpolicy  wait   rest\n\x1b[0m"
+            "fifo    20 s      a\n"
+            "sjf      \x1b[1m9 s*\x1b[0m     b\n");
+}
+
 TEST(Table, AlignsTextLeftAndNumbersRight) {
   Table table({{"user", Align::kLeft}, {"jobs"}});
   table.add_row({"ann", "1,000"});

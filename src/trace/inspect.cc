@@ -178,18 +178,22 @@ void print_users(Text out, const TraceStats& stats) {
   if (more > 0) fmt::format_to(out, "and {} more\n", more);
 }
 
-void print_numbers(Text out, const TraceStats& stats) {
+void print_numbers(Text out, const TraceStats& stats, TimeUnits units) {
   const auto line = [&](std::string_view name, double value) {
     fmt::format_to(out, "{:<20} {:>16.3f}\n", name, value);
   };
-  line("first_submit_s", stats.first_submit_s);
-  line("last_submit_s", stats.last_submit_s);
-  line("last_end_s", stats.last_end_s);
-  line("duration_p50_s", stats.duration_p50_s);
-  line("duration_p90_s", stats.duration_p90_s);
-  line("duration_p99_s", stats.duration_p99_s);
-  line("duration_max_s", stats.duration_max_s);
-  line("duration_mean_s", stats.duration_mean_s);
+  const auto time = [&](std::string_view name, double s) {
+    if (units == TimeUnits::kSeconds) return line(fmt::format("{}_s", name), s);
+    fmt::format_to(out, "{:<20} {:>16}\n", name, length_text(s));
+  };
+  time("first_submit", stats.first_submit_s);
+  time("last_submit", stats.last_submit_s);
+  time("last_end", stats.last_end_s);
+  time("duration_p50", stats.duration_p50_s);
+  time("duration_p90", stats.duration_p90_s);
+  time("duration_p99", stats.duration_p99_s);
+  time("duration_max", stats.duration_max_s);
+  time("duration_mean", stats.duration_mean_s);
   line("gpu_hours", stats.gpu_hours);
   line("demand_mean_gpus", stats.demand_mean_gpus);
   fmt::format_to(out, "{:<20} {:>16}\n", "demand_peak_gpus", stats.demand_peak_gpus);
@@ -225,7 +229,7 @@ TraceStats inspect(const Workload& workload) {
   return stats;
 }
 
-std::string to_text(const TraceStats& stats) {
+std::string to_text(const TraceStats& stats, TimeUnits units) {
   std::string text;
   const auto out = std::back_inserter(text);
   fmt::format_to(out, "{}: {} jobs of {} users, {} models\n", stats.trace, stats.jobs, stats.users,
@@ -237,7 +241,7 @@ std::string to_text(const TraceStats& stats) {
   print_reading(out, stats);
   print_logged(out, stats);
   text += '\n';
-  print_numbers(out, stats);
+  print_numbers(out, stats, units);
   print_sizes(out, stats);
   print_users(out, stats);
   return text;

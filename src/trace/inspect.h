@@ -3,6 +3,7 @@
 // O(jobs log jobs) time.
 #pragma once
 
+#include "fairlead/base/time_text.h"
 #include "fairlead/model/workload.h"
 
 #include <cstdint>
@@ -75,7 +76,7 @@ constexpr std::size_t kUsersTop = 10;
 TraceStats inspect(const Workload& workload);
 
 // A table for the terminal.
-std::string to_text(const TraceStats& stats);
+std::string to_text(const TraceStats& stats, TimeUnits units = TimeUnits::kHuman);
 // One JSON object with sorted keys; bytes of names that are not UTF-8 are replaced.
 std::string to_json(const TraceStats& stats);
 

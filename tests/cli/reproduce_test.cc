@@ -123,7 +123,12 @@ TEST_F(ReproduceTest, RefusesWhatItCannotRunBeforeItRunsAny) {
   const Ended ended = fairlead("reproduce mine.yaml --out out");
   EXPECT_EQ(ended.exit_code, 2);
   EXPECT_EQ(ended.errors, "fairlead: mine.yaml:13:36: no such file: gone.csv\n");
-  EXPECT_EQ(fairlead("reproduce trading-fluid").exit_code, 2);
+}
+
+TEST_F(ReproduceTest, HasAFolderAndJsonWhereNoneAreNamed) {
+  const Ended ended = fairlead("reproduce trading-fluid --json");
+  ASSERT_EQ(ended.exit_code, 0) << ended.errors;
+  EXPECT_EQ(json::parse(ended.out), read_json("out/reproduce/reproduction.json"));
 }
 
 TEST_F(ReproduceTest, ListsWhatComesWithIt) {

@@ -2,6 +2,8 @@
 
 #include "program.h"
 
+#include <algorithm>
+
 namespace fairlead {
 namespace {
 
@@ -55,6 +57,31 @@ TEST_F(ToolsTest, InspectsATrace) {
   EXPECT_EQ(json::parse(ended.out)["jobs"], 4);
   EXPECT_NE(fairlead("trace inspect jobs.csv").out, "");
   EXPECT_EQ(fairlead("trace inspect gone.csv").exit_code, 2);
+}
+
+TEST_F(ToolsTest, TimesAreForPeopleOrInSeconds) {
+  small_trace();
+  EXPECT_NE(fairlead("trace inspect jobs.csv").out.find("1 min 40 s"), std::string::npos);
+  EXPECT_NE(fairlead("trace inspect jobs.csv --units s").out.find("100.000"), std::string::npos);
+  EXPECT_NE(fairlead(simulate("")).out.find("makespan  3 min 6 s"), std::string::npos);
+  EXPECT_NE(fairlead(simulate("--units s")).out.find("makespan  185.5 s"), std::string::npos);
+  EXPECT_EQ(fairlead(simulate("--units min")).exit_code, 2);
+}
+
+TEST_F(ToolsTest, ListsAreJsonForScripts) {
+  const json policies = json::parse(fairlead("policies --json").out);
+  const auto fifo =
+      std::ranges::find_if(policies, [](const json& one) { return one["policy"] == "fifo"; });
+  ASSERT_NE(fifo, policies.end());
+  EXPECT_EQ((*fifo)["options"][0]["name"], "placement");
+  EXPECT_EQ((*fifo)["options"][0]["choices"][1], "first-fit");
+  EXPECT_EQ(json::parse(fairlead("policies tiresias --json").out)["policy"], "tiresias");
+  const json clusters = json::parse(fairlead("clusters --json").out);
+  const auto slides =
+      std::ranges::find_if(clusters, [](const json& one) { return one["cluster"] == "slides"; });
+  ASSERT_NE(slides, clusters.end());
+  EXPECT_EQ((*slides)["gpus_by_type"]["V100"], 12);
+  EXPECT_FALSE(json::parse(fairlead("reproduce --list --json").out).empty());
 }
 
 TEST_F(ToolsTest, ConvertsATraceToTheNativeFormat) {
