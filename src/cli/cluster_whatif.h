@@ -1,20 +1,24 @@
-// A Kubernetes cluster as `fairlead whatif` and the simulator take it: the queue that it has now, and
-// a cluster and a trace in Fairlead's own formats of all the gangs that it knows of.
+// A cluster as `fairlead whatif` and the simulator take it: the queue that it has now, and a cluster and a
+// trace in Fairlead's own formats of all the jobs that it knows of. From Kubernetes here, from Slurm in
+// slurm_now.h; saved to a folder, and read from one.
 #pragma once
 
 #include "fairlead/cli/forecast.h"
 #include "fairlead/pods/census.h"
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fairlead {
 
 struct ClusterNow {
   QueueNow queue;                 // what wants GPUs now; all arrive at once
+  std::string name;               // of the cluster
   std::vector<NodeSpec> nodes;    // with the GPUs that can be used
-  Trace trace;                    // of all gangs, from the first that is known of
+  std::optional<Trace> trace;     // of all jobs, from the first that is known of
   std::vector<std::string> said;  // what was left out or is assumed, a line each
 };
 
@@ -22,11 +26,23 @@ struct ClusterNow {
 Result<ClusterNow> cluster_now(const Census& census);
 
 // Cluster YAML (docs/formats.md) of these nodes.
-std::string cluster_yaml(const std::vector<NodeSpec>& nodes);
+std::string cluster_yaml(const std::string& name, const std::vector<NodeSpec>& nodes);
 
-// Writes cluster.yaml and jobs.csv, which `fairlead simulate` and `fairlead compare` read, to a folder,
-// which is made where it is not there.
+// The files of a saved cluster, which `fairlead simulate` and `fairlead compare` read, too.
+constexpr std::string_view kSavedCluster = "cluster.yaml";
+constexpr std::string_view kSavedJobs = "jobs.csv";    // where they are known
+constexpr std::string_view kSavedQueue = "queue.csv";  // with the time that each still takes
+constexpr std::string_view kSavedNotes = "notes.txt";  // assumptions_text
+
+// Writes them to a folder, which is made where it is not there. Error: another process writes there.
 Status save(const ClusterNow& now, const std::filesystem::path& folder);
+
+struct SavedQueue {
+  QueueNow queue;
+  std::string notes;
+};
+// Errors: a file is missing or cannot be read.
+Result<SavedQueue> read_saved_queue(const std::filesystem::path& folder);
 
 // What `whatif` prints below its tables, a line each: how long jobs still take, by how that is known,
 // and what was left out.

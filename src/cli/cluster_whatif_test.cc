@@ -105,7 +105,12 @@ TEST(ClusterWhatIf, WhatIsSavedIsReadBackAndHasTheHistory) {
   ASSERT_TRUE(save(*now, folder));
   const auto cluster = load_cluster((folder / "cluster.yaml").string());
   const auto trace = read_trace((folder / "jobs.csv").string(), {});
+  const auto queue = read_saved_queue(folder);
   std::filesystem::remove_all(folder);
+  ASSERT_TRUE(queue) << queue.error().message;
+  EXPECT_EQ(queue->notes, assumptions_text(*now));
+  EXPECT_EQ(whatif_tables({what_if(queue->queue, "fifo").value()}, TextStyle::kPlain),
+            whatif_tables({what_if(now->queue, "fifo").value()}, TextStyle::kPlain));
   ASSERT_TRUE(cluster) << cluster.error().message;
   EXPECT_EQ(cluster->node_names, now->queue.cluster.node_names);
   EXPECT_EQ(cluster->type_names, now->queue.cluster.type_names);
@@ -147,7 +152,7 @@ TEST(ClusterWhatIf, AJobThatIsMadeAnewUnderItsNameIsAnother) {
   twice.gangs.push_back(twice.gangs.back());
   const auto now = cluster_now(twice);
   ASSERT_TRUE(now) << now.error().message;
-  EXPECT_EQ(now->trace.workload().names[JobId(4)], "bob/v100-only#2");
+  EXPECT_EQ(now->trace->workload().names[JobId(4)], "bob/v100-only#2");
 }
 
 }  // namespace

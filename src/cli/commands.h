@@ -30,6 +30,8 @@ Command add_models(CLI::App& root);
 Command add_torture(CLI::App& root);
 // inspect, convert and generate, below one `trace`.
 std::vector<Command> add_trace(CLI::App& root);
+// slurm and kubernetes, below one `import`.
+std::vector<Command> add_import(CLI::App& root);
 // verify, dump and repair, below one `journal`.
 std::vector<Command> add_journal(CLI::App& root);
 

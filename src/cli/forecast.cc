@@ -1,9 +1,11 @@
 #include "fairlead/cli/forecast.h"
 
 #include "fairlead/cli/live_text.h"
+#include "fairlead/report/json.h"
 #include "fairlead/run/simulation.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +15,8 @@
 
 namespace fairlead {
 namespace {
+
+using nlohmann::json;
 
 double served_s(const JobAnswer& job) {
   return job.gpu_s / static_cast<double>(std::max<std::int64_t>(job.gpus, 1));
@@ -187,6 +191,17 @@ std::string forecast_text(const Forecast& forecast, std::int64_t job, std::int64
         fmt::format("ends {}, if nothing else comes\n", instant_text(*forecast.end_s, now_unix_ms));
   }
   return text + "\nThis guesses that\n" + guesses_text(forecast.guesses);
+}
+
+std::string forecast_json(const Forecast& forecast, std::int64_t job) {
+  const auto number = [](const std::optional<double>& s) { return s ? json(*s) : json(nullptr); };
+  json guesses = json::array();
+  for (const TimeLeft& left : forecast.guesses)
+    guesses.push_back({{"job", left.job}, {"left_s", left.s}, {"source", left.source}});
+  return json_text({{"job", job},
+                    {"start_s", number(forecast.start_s)},
+                    {"end_s", number(forecast.end_s)},
+                    {"guesses", std::move(guesses)}});
 }
 
 std::string guesses_text(const std::vector<TimeLeft>& guesses) {

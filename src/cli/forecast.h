@@ -58,6 +58,7 @@ struct Forecast {
 // O(what a simulation takes).
 Result<Forecast> forecast(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
                           const std::vector<UserAnswer>& users, std::int64_t job);
+std::string forecast_json(const Forecast& forecast, std::int64_t job);
 // The clock is that of the time zone in TZ.
 std::string forecast_text(const Forecast& forecast, std::int64_t job, std::int64_t now_unix_ms);
 

@@ -52,7 +52,8 @@ std::vector<Command> add_commands(CLI::App& root, const std::vector<std::string>
   for (auto* add : {add_simulate, add_compare, add_reproduce, add_report, add_replay, add_policies,
                     add_clusters, add_models, add_torture})
     commands.push_back(add(root));
-  for (Command& command : add_trace(root)) commands.push_back(std::move(command));
+  for (auto* add : {add_import, add_trace})
+    for (Command& command : add(root)) commands.push_back(std::move(command));
   for (Command& command : add_journal(root)) commands.push_back(std::move(command));
   for (CLI::App* app : all_of(root))
     if (app->get_group() != kRunJobs) app->group(kSimulate);

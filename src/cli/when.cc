@@ -6,16 +6,19 @@
 #include "fairlead/cli/forecast.h"
 #include "fairlead/cli/kubernetes.h"
 #include "fairlead/cli/live_text.h"
+#include "fairlead/cli/slurm_now.h"
 #include "fairlead/cli/whatif.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 
 namespace fairlead {
 namespace {
 
-Status when(const std::string& socket, const std::string& name) {
+Status when(const std::string& socket, const std::string& name, bool as_json) {
   FL_TRY_ASSIGN(daemon, Daemon::connect(socket));
   FL_TRY_ASSIGN(id, daemon.job_named(name));
   FL_TRY_ASSIGN(cluster, daemon.cluster());
@@ -33,7 +36,8 @@ Status when(const std::string& socket, const std::string& name) {
     return {};
   }
   FL_TRY_ASSIGN(answer, forecast(cluster, jobs, user_answers(users), id));
-  fmt::print("{}", forecast_text(answer, id, cluster.now_unix_ms));
+  fmt::print("{}",
+             as_json ? forecast_json(answer, id) : forecast_text(answer, id, cluster.now_unix_ms));
   return {};
 }
 
@@ -58,16 +62,55 @@ Result<std::vector<WhatIf>> outcomes_of(const QueueNow& queue,
   return outcomes;
 }
 
-Status what_if_of_kubernetes(const WhatIfFlags& flags) {
+// Of one that is read now, or was saved; `notes` say what is taken for granted.
+Status what_if_of(const QueueNow& queue, const std::string& notes, const WhatIfFlags& flags) {
+  FL_TRY_ASSIGN(outcomes, outcomes_of(queue, flags.policies));
+  if (!flags.out.empty()) FL_TRY(write_whatif(queue, flags.policies, flags.out));
+  if (flags.json) {
+    fmt::print("{}", whatif_json(queue, outcomes));
+    return {};
+  }
+  fmt::print("{}\n{}", whatif_tables(outcomes, stdout_style()), notes);
+  if (!flags.out.empty()) fmt::print("\nresults in {0}: fairlead report {0}\n", flags.out);
+  return {};
+}
+
+Result<ClusterNow> kubernetes_now(const WhatIfFlags& flags) {
   FL_TRY_ASSIGN(census, kubernetes_census(flags.context, {.all_schedulers = flags.all_schedulers,
                                                           .name_space = flags.name_space}));
-  FL_TRY_ASSIGN(now, cluster_now(census));
+  return cluster_now(census);
+}
+
+Result<ClusterNow> slurm_now_here() {
+  std::string folder = (std::filesystem::temp_directory_path() / "fairlead-XXXXXX").string();
+  if (::mkdtemp(folder.data()) == nullptr) return run_error("{}: cannot be created", folder);
+  const auto now = [&]() -> Result<ClusterNow> {
+    FL_TRY_ASSIGN(files, ask_slurm(folder, ""));
+    return slurm_now(files);
+  };
+  Result<ClusterNow> found = now();
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+  return found;
+}
+
+Status what_if_of_saved(const WhatIfFlags& flags) {
+  FL_TRY_ASSIGN(saved, read_saved_queue(flags.from));
+  if (saved.queue.trace.jobs() == 0)
+    return run_error("{}: no job wants GPUs in the queue there", flags.from);
+  return what_if_of(saved.queue, saved.notes, flags);
+}
+
+Status what_if_of_cluster(const WhatIfFlags& flags) {
+  const bool is_slurm = flags.from == "slurm";
+  FL_TRY_ASSIGN(now, is_slurm ? slurm_now_here() : kubernetes_now(flags));
   if (!flags.save.empty()) FL_TRY(save(now, flags.save));
   const std::string saved = fmt::format(
       "fairlead compare --cluster {0}/cluster.yaml --trace {0}/jobs.csv --policies "
       "'A;B' --out DIR",
       flags.save);
   if (now.queue.jobs.empty()) {
+    if (is_slurm) return run_error("no job wants GPUs now");
     if (flags.save.empty()) {
       return run_error(
           "no gang wants GPUs now{}; --save keeps those that there were",
@@ -76,20 +119,15 @@ Status what_if_of_kubernetes(const WhatIfFlags& flags) {
     fmt::print("no gang wants GPUs now; for those that there were:\n  {}\n", saved);
     return {};
   }
-  FL_TRY_ASSIGN(outcomes, outcomes_of(now.queue, flags.policies));
-  if (!flags.out.empty()) FL_TRY(write_whatif(now.queue, flags.policies, flags.out));
-  if (flags.json) {
-    fmt::print("{}", whatif_json(now.queue, outcomes));
-    return {};
-  }
-  fmt::print("{}\n{}", whatif_tables(outcomes, stdout_style()), assumptions_text(now));
-  if (!flags.out.empty()) fmt::print("\nresults in {0}: fairlead report {0}\n", flags.out);
-  if (!flags.save.empty()) fmt::print("\nof all gangs, from the first:\n  {}\n", saved);
+  FL_TRY(what_if_of(now.queue, assumptions_text(now), flags));
+  if (!flags.save.empty() && !flags.json)
+    fmt::print("\nof all jobs, from the first:\n  {}\n", saved);
   return {};
 }
 
 Status what_if(const WhatIfFlags& flags) {
-  if (flags.from == "kubernetes") return what_if_of_kubernetes(flags);
+  if (flags.from == "kubernetes" || flags.from == "slurm") return what_if_of_cluster(flags);
+  if (flags.from != "daemon") return what_if_of_saved(flags);
   FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
   FL_TRY_ASSIGN(cluster, daemon.cluster());
   FL_TRY_ASSIGN(users, daemon.get("/v1/users"));
@@ -115,10 +153,12 @@ Command add_when(CLI::App& root) {
   CLI::App* app = root.add_subcommand("when", "Forecast when a job starts and ends");
   struct Flags {
     std::string socket, job;
+    bool json = false;
   };
   const auto flags = std::make_shared<Flags>();
   app->add_option("JOB", flags->job, "its number, or its name where only one job of yours has it")
       ->required();
+  app->add_flag("--json", flags->json, "print JSON instead of text, of a job that is to end");
   add_socket_flag(*app, flags->socket);
   app->footer(
       "Example:\n"
@@ -128,7 +168,7 @@ Command add_when(CLI::App& root) {
       "granted:\n"
       "how long each of them still takes. The policy is begun anew; the shares that it owes are "
       "not known.\n");
-  return {app, [flags] { return when(flags->socket, flags->job); }};
+  return {app, [flags] { return when(flags->socket, flags->job, flags->json); }};
 }
 
 Command add_whatif(CLI::App& root) {
@@ -142,8 +182,11 @@ Command add_whatif(CLI::App& root) {
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app->add_option("--from", flags->from, "whose queue: the daemon's, or a Kubernetes cluster's")
-      ->check(CLI::IsMember({"daemon", "kubernetes"}))
+  app->add_option(
+         "--from", flags->from,
+         "whose queue: the daemon's, a Kubernetes cluster's, that of Slurm here, or one in a "
+         "folder of `fairlead import`")
+      ->type_name("daemon|kubernetes|slurm|DIR")
       ->capture_default_str();
   app->add_option("--context", flags->context, "of the kubeconfig (default: the current one)");
   app->add_option("--namespace", flags->name_space,
@@ -151,8 +194,9 @@ Command add_whatif(CLI::App& root) {
       ->capture_default_str();
   app->add_flag("--all-schedulers", flags->all_schedulers,
                 "on Kubernetes, take the gangs of other schedulers too");
-  app->add_option("--save", flags->save,
-                  "write cluster.yaml and jobs.csv of all that a Kubernetes cluster knows of")
+  app->add_option(
+         "--save", flags->save,
+         "write cluster.yaml, jobs.csv and queue.csv of all that Kubernetes or Slurm knows of")
       ->type_name("DIR");
   app->add_option("--out", flags->out, "write the results of every run, for `fairlead report`")
       ->type_name("DIR");
@@ -163,6 +207,8 @@ Command add_whatif(CLI::App& root) {
       "  fairlead whatif --policy fifo:skip=true --policy srtf\n"
       "\n"
       "  fairlead whatif --from kubernetes --all-schedulers --policy fifo --policy gandiva-fair\n"
+      "  fairlead import slurm --out lab\n"
+      "  fairlead whatif --from lab --policy fifo --policy fairlead\n"
       "\n"
       "Simulates the daemon's policy and each of these on the jobs that are here now, as `fairlead "
       "when`\n"

@@ -21,24 +21,6 @@ namespace {
 
 constexpr std::string_view kNeeds = "JobID,User,Submit,ElapsedRaw,AllocTRES,State";
 
-void add_resource(std::string_view name, std::string_view amount, SlurmGpus& gpus) {
-  if (!name.starts_with("gres/")) return;
-  const Parsed<std::int64_t> count = parse_integer(amount);
-  gpus.add(name.substr(std::string_view("gres/").size()), count.value_or(-1));
-}
-
-SlurmGpus gpus_of(std::string_view resources) {
-  SlurmGpus gpus;
-  while (!resources.empty() && !gpus.bad) {
-    const std::string_view one = resources.substr(0, resources.find(','));
-    resources.remove_prefix(std::min(one.size() + 1, resources.size()));
-    const std::size_t equals = one.find('=');
-    gpus.cut = gpus.cut || one.ends_with('+');
-    if (equals != one.npos) add_resource(one.substr(0, equals), one.substr(equals + 1), gpus);
-  }
-  return gpus;
-}
-
 struct Columns {
   CsvReader::Column job, user, submit, elapsed_raw, elapsed, allocated, requested, state, start,
       limit_raw, limit, priority, partition;
@@ -77,7 +59,7 @@ class SacctRows {
     if (is_unfinished(row.state)) csv_.skip("not ended");
     const bool allocated = !csv_.text(at_.allocated).empty();
     const CsvReader::Column resources = allocated ? at_.allocated : at_.requested;
-    const SlurmGpus gpus = gpus_of(csv_.text(resources));
+    const SlurmGpus gpus = slurm_gpus(csv_.text(resources));
     if (gpus.cut) csv_.fault(resources, "was cut off: sacct --parsable2 writes all of it");
     if (gpus.bad) csv_.fault(resources, "must name whole GPUs");
     row.gpus = gpus.count();

@@ -24,6 +24,9 @@ struct SlurmGpus {
   void add(std::string_view name, std::int64_t amount);
 };
 
+// The GPUs of such a list.
+SlurmGpus slurm_gpus(std::string_view resources);
+
 // Reads what sacct --json writes: Slurm 21.08 and later.
 Status read_slurm_json(ByteSource& source, WorkloadBuilder& builder);
 

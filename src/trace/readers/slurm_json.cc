@@ -119,20 +119,6 @@ class SlurmJobs {
 
 }  // namespace
 
-void SlurmGpus::add(std::string_view name, std::int64_t amount) {
-  if (!name.starts_with("gpu")) return;
-  name.remove_prefix(std::string_view("gpu").size());
-  if (!name.empty() && name.front() != ':') return;  // such as gpumem
-  bad = bad || amount < 0 || amount > kJobGpusMax;
-  if (bad) return;
-  if (name.empty()) {
-    all = amount;
-    return;
-  }
-  type = typed == 0 ? name.substr(1) : std::string_view();
-  typed += amount;
-}
-
 Status read_slurm_json(ByteSource& source, WorkloadBuilder& builder) {
   constexpr int kDepthOfJobs = 2;  // within the list within the whole
   if (!builder.conditions().empty())

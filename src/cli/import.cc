@@ -1,0 +1,156 @@
+// `fairlead import slurm | kubernetes`: a cluster, its log and its queue as files that the other commands read.
+
+#include "fairlead/cli/cluster_whatif.h"
+#include "fairlead/cli/commands.h"
+#include "fairlead/cli/kubernetes.h"
+#include "fairlead/cli/slurm_now.h"
+#include "fairlead/input/cluster_file.h"
+#include "fairlead/report/json.h"
+#include "fairlead/report/table.h"
+#include "fairlead/trace/slurm_queue.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace fairlead {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::int64_t running(const ClusterNow& now) {
+  return std::ranges::count(now.queue.jobs, "running", &JobAnswer::state);
+}
+
+std::string imported_json(const ClusterNow& now, const fs::path& out) {
+  nlohmann::json value = {{"folder", out.string()},
+                          {"nodes", now.queue.cluster.nodes()},
+                          {"gpus", now.queue.cluster.gpus},
+                          {"queue_jobs", now.queue.jobs.size()},
+                          {"queue_running", running(now)},
+                          {"log_jobs", nullptr},
+                          {"said", now.said}};
+  if (now.trace) value["log_jobs"] = now.trace->jobs();
+  return json_text(value);
+}
+
+std::string imported_text(const ClusterNow& now, const fs::path& out) {
+  const auto count = [](std::size_t jobs) { return count_text(static_cast<std::int64_t>(jobs)); };
+  std::string text = fmt::format("{:<14}{}\n", kSavedCluster, describe(now.queue.cluster));
+  if (now.trace)
+    text += fmt::format("{:<14}{} jobs that ended\n", kSavedJobs, count(now.trace->jobs()));
+  text += fmt::format("{:<14}{} jobs, {} of them running\n", kSavedQueue,
+                      count(now.queue.jobs.size()), count_text(running(now)));
+  text += fmt::format("{:<14}what is taken for granted\n\n", kSavedNotes);
+  for (const std::string& line : now.said) text += fmt::format("  {}\n", printable(line));
+  text += "\nNext:\n";
+  if (now.trace && now.trace->jobs() > 0) {
+    text += fmt::format(
+        "  fairlead trace inspect {0}/{1}\n"
+        "  fairlead compare --cluster {0}/{2} --trace {0}/{1} --policies 'fifo;sjf;fairlead'\n",
+        out.string(), kSavedJobs, kSavedCluster);
+  }
+  if (!now.queue.jobs.empty())
+    text +=
+        fmt::format("  fairlead whatif --from {} --policy fifo --policy fairlead\n", out.string());
+  return text;
+}
+
+Status keep(const ClusterNow& now, const fs::path& out, bool as_json) {
+  FL_TRY(save(now, out));
+  fmt::print("{}", as_json ? imported_json(now, out) : imported_text(now, out));
+  return {};
+}
+
+void add_output(CLI::App& app, std::string& out, bool& as_json) {
+  app.add_option("--out", out, "folder of the files, created if missing")
+      ->capture_default_str()
+      ->type_name("DIR");
+  app.add_flag("--json", as_json, "print JSON instead of text");
+}
+
+Command add_slurm(CLI::App& import) {
+  CLI::App* app = import.add_subcommand("slurm", "Import what sacct, scontrol and squeue print");
+  struct Flags {
+    SlurmFiles files;
+    std::string since;
+    std::string out = "out/slurm";
+    bool json = false;
+  };
+  const auto flags = std::make_shared<Flags>();
+  app->add_option("--scontrol-nodes", flags->files.nodes, "what `scontrol show node` prints")
+      ->type_name("FILE");
+  app->add_option("--sacct", flags->files.ended, "what sacct prints of jobs that ended")
+      ->type_name("FILE");
+  app->add_option("--squeue", flags->files.queue, "what squeue prints of jobs that want GPUs now")
+      ->type_name("FILE");
+  app->add_option("--since", flags->since,
+                  "without files: ask sacct from then on (default: the last 30 days)")
+      ->type_name("TIME");
+  add_output(*app, flags->out, flags->json);
+  app->footer(fmt::format(
+      "Without any FILE the three commands are run here. With files, those that are not given are\n"
+      "left out; the nodes are needed. Where Slurm is:\n"
+      "\n"
+      "  scontrol show node > nodes.txt\n"
+      "  sacct --allusers --allocations --parsable2 --starttime now-30days \\\n"
+      "      --state CD,F,CA,TO,NF,OOM,PR -o JobID,User,Submit,ElapsedRaw,AllocTRES,State > "
+      "sacct.txt\n"
+      "  {} > squeue.txt\n"
+      "\n"
+      "Examples:\n"
+      "  fairlead import slurm --out lab\n"
+      "  fairlead import slurm --scontrol-nodes nodes.txt --sacct sacct.txt --squeue squeue.txt "
+      "--out lab\n",
+      kSqueue));
+  return {app, [flags]() -> Status {
+            SlurmFiles files = flags->files;
+            if (files.nodes.empty() && files.ended.empty() && files.queue.empty()) {
+              FL_TRY_ASSIGN(asked, ask_slurm(flags->out, flags->since));
+              files = std::move(asked);
+            }
+            FL_TRY_ASSIGN(now, slurm_now(files));
+            return keep(now, flags->out, flags->json);
+          }};
+}
+
+Command add_kubernetes(CLI::App& import) {
+  CLI::App* app = import.add_subcommand("kubernetes", "Import what an API server tells of gangs");
+  struct Flags {
+    std::string context;
+    CensusOptions census{.name_space = "fairlead"};
+    std::string out = "out/kubernetes";
+    bool json = false;
+  };
+  const auto flags = std::make_shared<Flags>();
+  app->add_option("--context", flags->context, "of the kubeconfig (default: the current one)");
+  app->add_option("--namespace", flags->census.name_space,
+                  "where the ConfigMap `fairlead` with the tickets is")
+      ->capture_default_str();
+  app->add_flag("--all-schedulers", flags->census.all_schedulers,
+                "take the gangs of other schedulers too");
+  add_output(*app, flags->out, flags->json);
+  app->footer("Example:\n  fairlead import kubernetes --all-schedulers --out lab\n");
+  return {app, [flags]() -> Status {
+            FL_TRY_ASSIGN(census, kubernetes_census(flags->context, flags->census));
+            FL_TRY_ASSIGN(now, cluster_now(census));
+            return keep(now, flags->out, flags->json);
+          }};
+}
+
+}  // namespace
+
+std::vector<Command> add_import(CLI::App& root) {
+  CLI::App* import = root.add_subcommand("import", "Import a cluster with its log and its queue");
+  import->require_subcommand(1);
+  import->footer(
+      "Examples:\n"
+      "  fairlead import slurm --out lab          asks sacct, scontrol and squeue\n"
+      "  fairlead import kubernetes --out lab\n"
+      "\n"
+      "docs/operator.md goes on from there.\n");
+  return {add_slurm(*import), add_kubernetes(*import)};
+}
+
+}  // namespace fairlead

@@ -1,0 +1,76 @@
+// The fixtures: 6 nodes of 8 A100, one of them drained, 4 of 4 V100, and two without GPUs; 9 jobs run, 12 of 14
+// that wait could begin.
+
+#include "fairlead/cli/slurm_now.h"
+
+#include "fairlead/cli/whatif.h"
+#include "fairlead/model/workload.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+namespace fairlead {
+namespace {
+
+const SlurmFiles kFiles = {.nodes = "tests/data/slurm/scontrol.txt",
+                           .queue = "tests/data/slurm/squeue.txt",
+                           .ended = "tests/data/slurm/sacct.txt"};
+
+TEST(SlurmNow, HasTheNodesTheLogAndTheQueue) {
+  const auto now = slurm_now(kFiles);
+  ASSERT_TRUE(now) << now.error().message;
+  EXPECT_EQ(now->nodes.size(), 9U);
+  EXPECT_EQ(now->queue.cluster.gpus, 5 * 8U + 4 * 4U);
+  EXPECT_EQ(now->queue.jobs.size(), 9U + 12U);
+  EXPECT_EQ(std::ranges::count(now->queue.jobs, "running", &JobAnswer::state), 9);
+  const Workload& queue = now->queue.trace.workload();
+  EXPECT_EQ(queue.jobs.gpus[JobId(9)], 16U);
+  EXPECT_EQ(queue.jobs.task_gpus[JobId(9)], 8U) << "on two nodes";
+  EXPECT_EQ(queue.runs_on.at(JobId(9)), "a100");
+  EXPECT_FALSE(queue.runs_on.contains(JobId(0))) << "one that runs may move";
+  ASSERT_TRUE(now->trace.has_value());
+  EXPECT_GT(now->trace->jobs(), 500U);
+  for (const char* line : {"left out: 1 node (drain)", "left out: 1 job of the queue (held)"})
+    EXPECT_NE(std::ranges::find(now->said, line), now->said.end()) << line;
+}
+
+TEST(SlurmNow, JobsTakeAsLongAsThoseOfTheirUserButNoLongerThanTheirLimit) {
+  const auto now = slurm_now(kFiles);
+  ASSERT_TRUE(now) << now.error().message;
+  ASSERT_EQ(now->queue.left.size(), now->queue.jobs.size());
+  EXPECT_TRUE(std::ranges::any_of(now->queue.left, [](const TimeLeft& left) {
+    return left.source == "as jobs of ann take" && left.s > 0;
+  }));
+  for (std::size_t i = 0; i < now->queue.jobs.size(); ++i) {
+    const JobAnswer& job = now->queue.jobs[i];
+    const double ran_s = job.gpu_s / static_cast<double>(job.gpus);
+    EXPECT_LE(now->queue.left[i].s, job.limit_s.value() - ran_s) << job.name;
+  }
+}
+
+TEST(SlurmNow, TheNodesAreEnoughAndNeeded) {
+  const auto nodes_only = slurm_now({.nodes = kFiles.nodes});
+  ASSERT_TRUE(nodes_only) << nodes_only.error().message;
+  EXPECT_TRUE(nodes_only->queue.jobs.empty());
+  EXPECT_FALSE(nodes_only->trace.has_value());
+  const auto none = slurm_now({.queue = kFiles.queue});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().message, "--scontrol-nodes is missing: what `scontrol show node` prints");
+}
+
+TEST(SlurmNow, TypesOfTheLogThatNoNodeHasAreTold) {
+  const auto path = std::filesystem::path(testing::TempDir()) / "fairlead_slurm_now_test.txt";
+  std::ofstream(path) << "JobID|User|Submit|ElapsedRaw|AllocTRES|State\n"
+                         "1|ann|2026-03-02T07:00:00|60|gres/gpu:p100=1|COMPLETED\n";
+  const auto now = slurm_now({.nodes = kFiles.nodes, .ended = path});
+  std::filesystem::remove(path);
+  ASSERT_TRUE(now) << now.error().message;
+  EXPECT_NE(std::ranges::find(
+                now->said, "GPU types that jobs of the log ran on and no node has: p100 (1 job)"),
+            now->said.end());
+}
+
+}  // namespace
+}  // namespace fairlead

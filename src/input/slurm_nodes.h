@@ -1,0 +1,30 @@
+// Nodes as Slurm tells of them: what `scontrol show node` prints, or `scontrol --oneliner show node`.
+//
+// Of a node count its name, its GPUs (Gres, or CfgTRES where Gres has none) and its state. Slurm does not tell
+// its racks here, so all nodes are in one.
+#pragma once
+
+#include "fairlead/base/file.h"
+#include "fairlead/base/result.h"
+#include "fairlead/model/cluster.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+struct SlurmNodes {
+  // With GPUs that jobs may get, in the order of the file. One with several GPU types is a node for each on
+  // one host, called "gpu01/a100". GPUs without a type are of the type "GPU".
+  std::vector<NodeSpec> nodes;
+  std::map<std::string, std::int64_t>
+      left_out;  // nodes with GPUs, by the state that keeps jobs away
+  std::int64_t without_gpus = 0;
+};
+
+// Errors, with the line: a node of which GPUs cannot be counted; text that is not about nodes.
+Result<SlurmNodes> read_slurm_nodes(ByteSource& source);
+
+}  // namespace fairlead

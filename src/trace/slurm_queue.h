@@ -1,0 +1,43 @@
+// The jobs that want GPUs now, as Slurm's squeue prints them: kSqueue, or any table of it with JOBID, STATE, TIME
+// and the GPUs, with "|" between the columns.
+#pragma once
+
+#include "fairlead/base/file.h"
+#include "fairlead/base/result.h"
+#include "fairlead/base/units.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlead {
+
+constexpr std::string_view kSqueue =
+    "squeue --all --array --states=PENDING,RUNNING,SUSPENDED "
+    "--Format='JobArrayID:40|,UserName:40|,State:20|,TimeUsed:20|,TimeLimit:20|,NumNodes:10|,"
+    "tres-alloc:200|,Reason:40|'";
+
+struct SlurmQueuedJob {
+  std::string id;  // "17", or "17_3" of an array
+  std::string user;
+  bool runs = false;
+  std::int64_t gpus = 0;
+  std::int64_t nodes = 0;  // 0: not told
+  std::string gpu_type;    // that it has, or asks for; empty: any
+  Duration ran{};
+  std::optional<Duration> limit{};  // of its running time
+};
+
+struct SlurmQueue {
+  std::vector<SlurmQueuedJob> jobs;                           // in the order of the file
+  std::map<std::string, std::int64_t, std::less<>> left_out;  // by reason
+};
+
+// Jobs without GPUs, those that are held, and those that wait for another job or a time are left out.
+// Errors: no such table; a row that cannot be read, with its line.
+Result<SlurmQueue> read_slurm_queue(ByteSource& source);
+
+}  // namespace fairlead
