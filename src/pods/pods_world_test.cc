@@ -64,7 +64,7 @@ TEST_F(PodsWorldTest, ABacklogIsBoundSomeAtATimeSoThatTheLeaseIsRenewedBetween) 
 TEST_F(PodsWorldTest, TwoUsersTakeTurnsBySuspension) {
   server_.add_job({.name_space = "ann", .name = "a", .pods = 4, .gpus = 2});
   server_.add_job({.name_space = "bob", .name = "b", .pods = 4, .gpus = 2});
-  Scheduler live(server_, "gang-stride:quantum_s=60");
+  Scheduler live(server_, "gang-stride:quantum_s=60,mixed=true");
   live.run_for(seconds(3600));
   EXPECT_NEAR(live.attained_gpu_s("ann/a"), live.attained_gpu_s("bob/b"), 8 * 120);
   EXPECT_GT(live.attained_gpu_s("ann/a"), 8 * 1500);

@@ -95,13 +95,9 @@ class QueueRows {
     if (text.starts_with("gres")) text.remove_prefix(std::min<std::size_t>(5, text.size()));
     if (!text.starts_with("gpu")) return gpus;
     const std::size_t colon = text.rfind(':');
-    if (colon == text.npos) {
-      gpus.add(text, 1);
-    } else if (const auto count = parse_integer(text.substr(colon + 1))) {
-      gpus.add(text.substr(0, colon), *count);
-    } else {
-      gpus.add(text, 1);
-    }
+    const bool has_end = colon != text.npos;
+    const Parsed<std::int64_t> count = parse_integer(has_end ? text.substr(colon + 1) : "");
+    gpus.add(count ? text.substr(0, colon) : text, count.value_or(1));
     return gpus;
   }
 

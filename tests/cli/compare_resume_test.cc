@@ -167,19 +167,25 @@ TEST_F(CompareResumeTest, AnInterruptionLeavesWhatIsCompleteAndNoProcess) {
 
 TEST_F(CompareResumeTest, NoOtherRunWritesIntoItsFolder) {
   small_trace();
+  write("nodes.txt", "NodeName=a Gres=gpu:4 State=IDLE\n");
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
   const std::string program = FAIRLEAD_PROGRAM;
   const std::string second = " --trace jobs.csv --cluster 1xV100:4 --out out";
   const Ended ended = fairlead(
-      "--version", program + " compare --trace jobs.csv --out out " + kStuck + " & exec 5> pipe; " +
-                       program + " simulate --policy fifo" + second + "; echo simulate $?; " +
-                       program + " compare --policies las" + second +
-                       "; echo compare $?; kill -TERM $!; wait $!; " + program +
-                       " simulate --policy fifo" + second + " > files; echo afterwards $?");
-  EXPECT_NE(ended.out.find("simulate 1\ncompare 1\n"), std::string::npos) << ended.out;
+      "--version",
+      program + " compare --trace jobs.csv --out out " + kStuck + " & exec 5> pipe; " + program +
+          " simulate --policy fifo" + second + "; echo simulate $?; " + program +
+          " compare --policies las" + second + "; echo compare $?; " + program +
+          " compare --policies las --export slurm" + second + "; echo export $?; " + program +
+          " import slurm --scontrol-nodes nodes.txt --out out; echo import $?; "
+          "kill -TERM $!; wait $!; " +
+          program + " simulate --policy fifo" + second + " > files; echo afterwards $?");
+  EXPECT_NE(ended.out.find("simulate 1\ncompare 1\nexport 1\nimport 1\n"), std::string::npos)
+      << ended.out;
   const std::string refusal =
       "fairlead: out: another run writes its results there; name another folder by --out\n";
-  EXPECT_NE(ended.errors.find(refusal + refusal), std::string::npos) << ended.errors;
+  EXPECT_NE(ended.errors.find(refusal + refusal + refusal + refusal), std::string::npos)
+      << ended.errors;
   EXPECT_NE(ended.out.find("afterwards 0\n"), std::string::npos) << ended.out;
 }
 

@@ -24,8 +24,8 @@ std::string jobs_lost(const World& world, const std::string& policy) {
     return fmt::format("of {} jobs {} finished, {} were rejected, {} are pending",
                        world.jobs.size(), counts.finished, counts.rejected, counts.pending);
   }
-  if (counts.pending == 0 || may_refuse_gangs(policy)) return "";
-  return fmt::format("{} jobs never finish", counts.pending);
+  const std::int64_t jobs = starved(outcome, policy);
+  return jobs == 0 ? "" : fmt::format("{} jobs never finish", jobs);
 }
 
 TEST(Properties, GpusAreNeverHeldTwiceGangsAreWholeJobsAreConserved) {

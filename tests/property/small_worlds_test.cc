@@ -35,10 +35,8 @@ TEST_P(SmallWorlds, EveryPolicyKeepsItsJobsAndItsGpusApart) {
           const Outcome outcome = run(world, make);
           ASSERT_EQ(outcome.problems, std::vector<std::string>{})
               << cluster << " " << first << " " << second << " " << third;
-          if (!may_refuse_gangs(GetParam())) {
-            ASSERT_EQ(outcome.counts.pending, 0)
-                << cluster << " " << first << " " << second << " " << third;
-          }
+          ASSERT_EQ(starved(outcome, GetParam()), 0)
+              << cluster << " " << first << " " << second << " " << third;
         }
       }
     }

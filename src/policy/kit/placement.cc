@@ -1,5 +1,7 @@
 #include "fairlead/policy/kit/placement.h"
 
+#include "fairlead/policy/kit/domains.h"
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -361,15 +363,19 @@ std::optional<Placement> placement_named(std::string_view name) {
 }
 
 bool has_types_for(Placement placement, const Cluster& cluster, GangAsked gang, TypeMask types) {
-  std::uint64_t together = 0;
-  std::uint32_t most = 0;
-  for (GpuTypeId type : ids<GpuTypeId>(cluster.type_names.size())) {
-    if ((types & type_bit(type)) == 0) continue;
-    const std::uint32_t room = cluster.room(type, gang.task_gpus);
-    together += room;
-    most = std::max(most, room);
-  }
-  return (placement.mixes ? together : most) >= gang.gpus;
+  bool has_some = false;
+  const auto ask = [&](NodeRange section, TypeMask allowed) {
+    const std::uint32_t gpus = gpus_in(cluster, section, allowed, [&](NodeId node) {
+      return whole_tasks(cluster.node_gpus[node], gang.task_gpus);
+    });
+    has_some = has_some || gpus >= gang.gpus;
+  };
+  for_each_section(cluster, gang.closeness.required, [&](NodeRange section) {
+    if (placement.mixes) return ask(section, types);
+    for (GpuTypeId type : ids<GpuTypeId>(cluster.type_names.size()))
+      ask(section, types & type_bit(type));
+  });
+  return has_some;
 }
 
 bool place(Placement placement, const Cluster& cluster, Plan& plan, JobId job, std::uint32_t gpus,

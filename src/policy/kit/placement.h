@@ -111,8 +111,8 @@ inline GangAsked gang_asked(const Jobs& jobs, JobId job) {
   return {jobs.gpus[job], jobs.task_gpus[job], jobs.closeness[job]};
 }
 
-// Whether the cluster, were it idle, has as many GPUs of the allowed types as the gang needs: of one
-// type, unless the placement mixes. O(types), O(nodes) for tasks of several GPUs.
+// Whether the cluster, were it idle, has as many GPUs of the allowed types as the gang needs, as near
+// each other as it requires: of one type, unless the placement mixes. O(nodes x types).
 bool has_types_for(Placement placement, const Cluster& cluster, GangAsked gang, TypeMask types);
 
 // Gives `job` a gang of `gpus` GPUs of the allowed types; false, and no change, if there is no

@@ -136,7 +136,9 @@ void Philly::start(const View& view, Plan& plan, Share share) {
                         (place_near(view, plan, job) || (!is_bonus && take_back(view, plan, job)));
     if (!starts) {
       next->block();
-      if (!options_.skip) blocked_[user] = true;
+      const Placement last = kLevels[std::size(kLevels) - 1].mixing(options_.mixes);
+      const bool waits = has_types_for(last, view.cluster, next->gang(), next->types());
+      if (!options_.skip && waits) blocked_[user] = true;
       continue;
     }
     held_[user] = held;

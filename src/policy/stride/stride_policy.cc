@@ -117,10 +117,16 @@ void StridePolicy::offer_idle(const View& view, Plan& plan) const {
     if (plan.holds(client.job)) continue;
     if (client.gpus <= left && give_place(view, plan, client)) {
       left -= client.gpus;
-    } else if (!options_.skip) {
+    } else if (!options_.skip && is_possible(view, client.job)) {
       return;
     }
   }
+}
+
+// Whether the idle cluster has a gang for it; one for which it has none holds up no other.
+bool StridePolicy::is_possible(const View& view, JobId job) const {
+  return has_types_for(options_.placement, view.cluster, gang_asked(view.jobs, job),
+                       view.jobs.types[job]);
 }
 
 // The gang that the job holds in the world if no job took it, else any that the placement finds.

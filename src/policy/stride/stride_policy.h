@@ -66,6 +66,7 @@ class StridePolicy : public Policy {
   bool keep_and_place(const View& view, Plan& plan) const;
   void place_in_order(const View& view, Plan& plan) const;
   void offer_idle(const View& view, Plan& plan) const;
+  bool is_possible(const View& view, JobId job) const;
   bool give_place(const View& view, Plan& plan, const StrideClient& client) const;
 
   const StrideOptions options_;
