@@ -122,6 +122,11 @@ std::vector<std::string> said_of(const SlurmNodes& nodes, const SlurmQueue& queu
   for (const auto& [reason, count] : queue.left_out)
     said.push_back(
         fmt::format("left out: {} job{} of the queue ({})", count, count == 1 ? "" : "s", reason));
+  if (const RowCounts* rows = log ? &log->workload().rows : nullptr;
+      rows != nullptr && rows->unusable() > 0) {
+    said.push_back(fmt::format("left out: {} of {} rows of the log; the first is {}",
+                               rows->unusable(), rows->meant(), rows->first_unusable));
+  }
   if (const std::string gone = log ? gone_types(log->workload(), cluster) : ""; !gone.empty())
     said.push_back(fmt::format("GPU types that jobs of the log ran on and no node has: {}", gone));
   said.emplace_back("jobs that run may be put on other GPUs");

@@ -6,6 +6,7 @@
 #include "fairlead/cli/whatif.h"
 #include "fairlead/model/workload.h"
 
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -60,13 +61,18 @@ TEST(SlurmNow, TheNodesAreEnoughAndNeeded) {
   EXPECT_EQ(none.error().message, "--scontrol-nodes is missing: what `scontrol show node` prints");
 }
 
-TEST(SlurmNow, TypesOfTheLogThatNoNodeHasAreTold) {
+TEST(SlurmNow, WhatIsOddAboutTheLogIsTold) {
   const auto path = std::filesystem::path(testing::TempDir()) / "fairlead_slurm_now_test.txt";
   std::ofstream(path) << "JobID|User|Submit|ElapsedRaw|AllocTRES|State\n"
-                         "1|ann|2026-03-02T07:00:00|60|gres/gpu:p100=1|COMPLETED\n";
+                         "1|ann|2026-03-02T07:00:00|60|gres/gpu:p100=1|COMPLETED\n"
+                         "2|ann|2026-03-02T07:00:00|soon|gres/gpu:p100=1|COMPLETED\n";
   const auto now = slurm_now({.nodes = kFiles.nodes, .ended = path});
   std::filesystem::remove(path);
   ASSERT_TRUE(now) << now.error().message;
+  EXPECT_TRUE(std::ranges::any_of(now->said, [](const std::string& line) {
+    return line.starts_with("left out: 1 of 2 rows of the log; the first is ") &&
+           line.find(":3:27: ") != line.npos;
+  })) << fmt::format("{}", fmt::join(now->said, "\n"));
   EXPECT_NE(std::ranges::find(
                 now->said, "GPU types that jobs of the log ran on and no node has: p100 (1 job)"),
             now->said.end());
