@@ -45,7 +45,8 @@ std::string type_text(const OptionSpec& spec) {
 }
 
 std::string_view type_name(OptionType type) {
-  constexpr std::string_view kNames[] = {"flag", "integer", "real", "choice", "list", "file"};
+  constexpr std::string_view kNames[] = {"flag", "integer", "real", "choice",
+                                         "list", "named",   "file"};
   return kNames[static_cast<std::size_t>(type)];
 }
 

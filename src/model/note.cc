@@ -9,8 +9,7 @@ namespace {
 constexpr std::array<NoteInfo, kNoteKinds> kNotes = {{
     {"queue", "job", 1, "the queue it moved to"},
     {"entitlement", "user, GPU type", 1e3, "GPUs"},
-    {"trade", "user (seller), other user (buyer), GPU type (the fast one)", 1e3,
-     "fast GPUs sold"},
+    {"trade", "user (seller), other user (buyer), GPU type (the fast one)", 1e3, "fast GPUs sold"},
     {"price", "GPU type; of a trade also its users", 1e6,
      "what a GPU costs, or what the trade before it pays in slow GPUs per fast GPU"},
     {"node_timer", "job", 1e3, "seconds that it still insists on one node; 0: no more"},

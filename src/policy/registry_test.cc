@@ -48,7 +48,8 @@ TEST(Registry, EveryDefaultIsAValidValueAndEveryOptionExplained) {
 }
 
 TEST(Registry, GivenOptionsReplaceDefaultsInTheOrderOfTheSpecs) {
-  EXPECT_EQ(canonical("fifo"), "placement=count,mixed=false,skip=false,backfill=none,backfill_jobs=500");
+  EXPECT_EQ(canonical("fifo"),
+            "placement=count,mixed=false,skip=false,backfill=none,backfill_jobs=500");
   EXPECT_EQ(canonical("fifo:skip=true,placement=yarn"),
             "placement=yarn,mixed=false,skip=true,backfill=none,backfill_jobs=500");
   EXPECT_EQ(canonical("yarn-cs"), "placement=yarn,mixed=false,skip=false");
@@ -62,9 +63,9 @@ TEST(Registry, EqualValuesHaveOneText) {
 TEST(Registry, UnknownNamesAreAnsweredWithTheNearestFirst) {
   EXPECT_TRUE(error_of("tiresis").starts_with("no such policy (there are: tiresias, "));
   EXPECT_TRUE(error_of("tiresis").ends_with(": tiresis"));
-  EXPECT_EQ(
-      error_of("fifo:skp=true"),
-      "policy fifo has no such option (it has: skip, mixed, backfill, placement, backfill_jobs): skp");
+  EXPECT_EQ(error_of("fifo:skp=true"),
+            "policy fifo has no such option (it has: skip, mixed, backfill, placement, "
+            "backfill_jobs): skp");
 }
 
 TEST(Registry, ValuesAreCheckedByTypeAndRange) {
@@ -108,8 +109,9 @@ TEST(RegistryDeathTest, AnOptionIsReadAsWhatItIs) {
 TEST(Registry, MalformedOptionsAreErrors) {
   EXPECT_EQ(error_of("fifo:skip"), "policy fifo: write skip=VALUE: skip");
   EXPECT_EQ(error_of("fifo:skip=true,skip=true"), "policy fifo: the option is given twice: skip");
-  EXPECT_EQ(error_of("fifo:"),
-            "policy fifo has no such option (it has: skip, mixed, backfill, placement, backfill_jobs): ");
+  EXPECT_EQ(
+      error_of("fifo:"),
+      "policy fifo has no such option (it has: skip, mixed, backfill, placement, backfill_jobs): ");
   EXPECT_TRUE(error_of("").starts_with("no such policy"));
 }
 

@@ -61,7 +61,8 @@ TEST(SlurmQueue, WhatIsWrongIsToldWithItsPlace) {
   constexpr std::string_view kHeader = "JOBID|STATE|TIME|TRES_ALLOC\n";
   const std::pair<std::string, std::string_view> cases[] = {
       {"7_[1-9]|PENDING|0:00|gres/gpu=1",
-       "squeue.txt:2:1: JOBID is a whole array; squeue --array has a line for each job of it: 7_[1-9]"},
+       "squeue.txt:2:1: JOBID is a whole array; squeue --array has a line for each job of it: "
+       "7_[1-9]"},
       {"7|RUNNING|soon|gres/gpu=1",
        "squeue.txt:2:11: TIME must be a length of time, such as 1:02:03 or 2-01:02:03: soon"},
       {"7|RUNNING|1:00|cpu=1,gres/gpu=x",

@@ -37,7 +37,8 @@ TEST_F(ReplayTest, FindsTheFirstDifferenceOfARunDoneByHand) {
         "d,cy,,2,30,30\n");
   ASSERT_EQ(fairlead(simulate("--set costs=none")).exit_code, 0);
   const json value = replay("out --policy sjf --set costs=none");
-  EXPECT_EQ(value["recorded"], "fifo:placement=count,mixed=false,skip=false,backfill=none,backfill_jobs=500");
+  EXPECT_EQ(value["recorded"],
+            "fifo:placement=count,mixed=false,skip=false,backfill=none,backfill_jobs=500");
   EXPECT_EQ(value["replayed"], "sjf");
   EXPECT_EQ(value["decisions_equal"], 4);
   EXPECT_EQ(value["difference"], json::parse(R"({"t_s": 100, "steps_equal": 0,
@@ -50,20 +51,21 @@ TEST_F(ReplayTest, FindsTheFirstDifferenceOfARunDoneByHand) {
                        "gang": [{"node": "n0", "gpus": 2}]}]})"));
 
   const Ended text = fairlead("replay out/journal.flj --policy sjf --set costs=none");
-  EXPECT_EQ(text.out,
-            "recorded  fifo:placement=count,mixed=false,skip=false,backfill=none,backfill_jobs=500\n"
-            "replayed  sjf\n"
-            "they differ first at 100.000 s, after 4 equal decisions\n"
-            "\n"
-            "what happened\n"
-            "  a (ann, 3 GPUs) finished\n"
-            "\n"
-            "what only the recorded policy does\n"
-            "  places b (bob, 4 GPUs) on n0 x4\n"
-            "\n"
-            "what only the replayed policy does\n"
-            "  places c (bob, 2 GPUs) on n0 x2\n"
-            "  places d (cy, 2 GPUs) on n0 x2\n");
+  EXPECT_EQ(
+      text.out,
+      "recorded  fifo:placement=count,mixed=false,skip=false,backfill=none,backfill_jobs=500\n"
+      "replayed  sjf\n"
+      "they differ first at 100.000 s, after 4 equal decisions\n"
+      "\n"
+      "what happened\n"
+      "  a (ann, 3 GPUs) finished\n"
+      "\n"
+      "what only the recorded policy does\n"
+      "  places b (bob, 4 GPUs) on n0 x4\n"
+      "\n"
+      "what only the replayed policy does\n"
+      "  places c (bob, 2 GPUs) on n0 x2\n"
+      "  places d (cy, 2 GPUs) on n0 x2\n");
 }
 
 TEST_F(ReplayTest, AStopIsADifferenceAndSoIsDoingNothing) {

@@ -313,8 +313,7 @@ std::vector<std::string> policy_variants() {
 bool may_refuse_gangs(std::string_view variant) {
   // Pods that are bound one by one may wait for each other for ever.
   return variant.starts_with("kube:gang=false") || variant.starts_with("optimus") ||
-         variant.starts_with("gavel") ||
-         variant.find("yarn") != std::string_view::npos ||
+         variant.starts_with("gavel") || variant.find("yarn") != std::string_view::npos ||
          variant.find("consolidate") != std::string_view::npos ||
          variant.find("placement=rack") != std::string_view::npos;
 }

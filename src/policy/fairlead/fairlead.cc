@@ -69,6 +69,19 @@ double mean_speed(const View& view, const Plan& plan, JobId job) {
   return speed > 0 ? speed : 1;
 }
 
+// Whether the cluster, were it idle, has a place for a gang of that size.
+bool has_room_for(const View& view, JobId job, std::uint32_t gang) {
+  const TypeMask types = view.jobs.types[job];
+  const std::uint32_t task = view.jobs.task_gpus[job];
+  const Level required = view.jobs.closeness[job].required;
+  if (required != kAnywhere) return has_room_within(view.cluster, required, types, gang, task);
+  std::uint32_t room = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
+    if ((types & type_bit(type)) != 0) room += view.cluster.room(type, task);
+  }
+  return gang <= room;
+}
+
 // Keeps weights above 0 and in order: as it is, but for small ones and those below 0. From where it
 // would leave the range of double all are alike.
 double positive(double weight) {
@@ -215,7 +228,7 @@ void Fairlead::choose_sizes(const View& view, const Plan& plan, std::vector<Hada
     for (JobId job : view.running) gpus += gpus_of(plan.gang(job));
   }
   const auto speed_of = [&](JobId job, std::uint32_t gang) {
-    return speed_on_mean(view, plan, job, gang);
+    return has_room_for(view, job, gang) ? speed_on_mean(view, plan, job, gang) : 0;
   };
   sizes_.choose(view.jobs, gpus, speed_of, bidders);
 }

@@ -12,7 +12,7 @@ void Sizes::choose(const Jobs& jobs, std::uint32_t gpus, const SpeedOf& speed_of
   if (!any_elastic) return;
   steps_.clear();
   for (std::uint32_t i = 0; i < bidders.size(); ++i) {
-    find_sizes(jobs, bidders[i].job, speed_of);
+    find_sizes(jobs, bidders[i].job, gpus, speed_of);
     if (sizes_.empty()) continue;
     bidders[i].gpus = sizes_.front().gpus;
     add_steps(bidders[i].weight * jobs.gpus[bidders[i].job], i);
@@ -31,7 +31,8 @@ void Sizes::choose(const Jobs& jobs, std::uint32_t gpus, const SpeedOf& speed_of
 }
 
 // The upper hull of speed by size.
-void Sizes::find_sizes(const Jobs& jobs, JobId job, const SpeedOf& speed_of) {
+void Sizes::find_sizes(const Jobs& jobs, JobId job, std::uint32_t gpus_max,
+                       const SpeedOf& speed_of) {
   sizes_.clear();
   const auto gain = [](Size from, Size to) {
     return (to.speed - from.speed) / (to.gpus - from.gpus);
@@ -40,13 +41,14 @@ void Sizes::find_sizes(const Jobs& jobs, JobId job, const SpeedOf& speed_of) {
     const Size size{gpus, speed_of(job, gpus)};
     if (!(size.speed > (sizes_.empty() ? 0 : sizes_.back().speed))) return;
     const auto before = [&] { return sizes_.size() > 1 ? sizes_[sizes_.size() - 2] : Size(); };
-    while (!sizes_.empty() && gain(sizes_.back(), size) >= gain(before(), sizes_.back())) {
+    while (!sizes_.empty() && gain(sizes_.back(), size) > gain(before(), sizes_.back())) {
       sizes_.pop_back();
     }
     sizes_.push_back(size);
   };
   const std::uint32_t task = jobs.task_gpus[job];
-  for (std::uint32_t gpus = jobs.gpus_min[job]; gpus <= jobs.gpus_max[job]; gpus += task) add(gpus);
+  const std::uint32_t most = std::min(jobs.gpus_max[job], gpus_max);
+  for (std::uint32_t gpus = jobs.gpus_min[job]; gpus <= most; gpus += task) add(gpus);
 }
 
 void Sizes::add_steps(double weight, std::uint32_t bidder) {

@@ -5,7 +5,7 @@
 // gains fall with size; for GPUs of one type, and gangs that fit, the worths then add up to as much as
 // they can.
 //
-// A size that does not run, or whose speed is not known, is not one.
+// A size that does not run, whose speed is not known, or for which there are too few GPUs, is not one.
 //
 // choose: O(s log s) for s sizes of all bidders; O(bidders) where none is elastic.
 #pragma once
@@ -42,7 +42,7 @@ class Sizes {
     std::uint32_t to = 0;
   };
 
-  void find_sizes(const Jobs& jobs, JobId job, const SpeedOf& speed_of);
+  void find_sizes(const Jobs& jobs, JobId job, std::uint32_t gpus_max, const SpeedOf& speed_of);
   void add_steps(double weight, std::uint32_t bidder);
 
   std::vector<Size> sizes_;  // of the job at hand, whose gains per GPU fall

@@ -63,8 +63,14 @@ TEST(Sizes, OfAHeavierJobAreLarger) {
 TEST(Sizes, SkipWhatGainsLessThanTheNext) {
   Market market;
   market.add({{1, 1}, {2, 1.1}, {3, 1.2}, {4, 3}});  // 3 more GPUs gain 2/3 each
-  EXPECT_EQ(market.sizes(2), (Gpus{1}));
-  EXPECT_EQ(market.sizes(4), (Gpus{4}));
+  market.add({{1, 0.5}});
+  EXPECT_EQ(market.sizes(4), (Gpus{4, 1}));  // not two of the first
+}
+
+TEST(Sizes, AreNotLargerThanWhatThereIs) {
+  Market market;
+  market.add({{1, 1}, {2, 2}, {3, 3}, {4, 4}});
+  EXPECT_EQ(market.sizes(3), (Gpus{3}));
 }
 
 TEST(Sizes, AreThoseThatRunAndAreFasterThanSmallerOnes) {

@@ -34,8 +34,13 @@ void HadarAuction::decide(const View& view, Plan& plan, const Weigh& weigh) {
     carry_out(plan);
     if (is_round) note_prices(plan);
   }
-  const bool may_move = options_.resident && all && plan.free().total() > 0;
-  if (may_move && choose(view, plan, weigh, false)) carry_out(plan);
+  // Residents may then move, and gangs that can have other sizes take what is there.
+  const bool may_refit =
+      options_.resident || std::ranges::any_of(bidders_, [&](const HadarBidder& bidder) {
+        return bidder.gpus != view.jobs.gpus[bidder.job];
+      });
+  const bool refits = all && may_refit && plan.free().total() > 0;
+  if (refits && choose(view, plan, weigh, false)) carry_out(plan);
   const bool any_runs = !plan.free().all_free();
   const bool any_waits =
       std::ranges::any_of(view.waiting, [&](JobId job) { return !plan.holds(job); });

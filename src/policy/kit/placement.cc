@@ -394,8 +394,8 @@ bool take_gang(Placement placement, const Cluster& cluster, FreeIndex& free, Gan
   gang.clear();
   if (free.total() < asked.gpus || free.room(types, asked.task_gpus) < asked.gpus) return false;
   IndexSource from(free, gang);
-  const Search search{cluster, from, asked.gpus, asked.task_gpus, types, free.everywhere(),
-                      placement.mixes};
+  const Search search{cluster,           from,           asked.gpus, asked.task_gpus, types,
+                      free.everywhere(), placement.mixes};
   if (!take_close(placement, search, asked.closeness)) return false;
   // Tasks may have come to a node one by one.
   std::ranges::sort(gang, {}, &Slice::node);

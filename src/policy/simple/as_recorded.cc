@@ -22,7 +22,8 @@ Time due(const Jobs& jobs, JobId job) {
 
 class AsRecorded : public Policy {
  public:
-  explicit AsRecorded(Placement placement) : placement_(placement) {}
+  // What ran then can run: types are mixed where no type has enough.
+  explicit AsRecorded(Placement placement) : placement_(placement.mixing()) {}
 
   std::string_view name() const override { return kAsRecorded.name; }
   void decide(const View& view, Plan& plan) override {

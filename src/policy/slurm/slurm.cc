@@ -129,8 +129,14 @@ void Slurm::note_holders(const View& view, const Plan& plan) {
 void Slurm::rank(const View& view) {
   if (options_.weight_fairshare > 0) fairshare_ = fair_tree(view.users, usage_);
   candidates_.clear();
-  for (JobId job : view.waiting)
+  for (JobId job : view.waiting) {
+    // One larger than every type, where types are not mixed, holds up no other.
+    if (!has_types_for(options_.placement, view.cluster, gang_asked(view.jobs, job),
+                       view.jobs.types[job])) {
+      continue;
+    }
     candidates_.push_back({priority(view, job), view.jobs.arrival[job], job});
+  }
   const auto last =
       candidates_.begin() + std::min<std::int64_t>(options_.jobs_max, std::ssize(candidates_));
   std::ranges::partial_sort(candidates_, last, {}, [](const Candidate& one) {
@@ -218,6 +224,7 @@ constexpr double kWeightMax = 4'294'967'295;  // of slurm.conf
 
 constexpr OptionSpec kOptions[] = {
     placement_option("best-fit", "Placement of a gang (ours; select/cons_tres packs nodes too)."),
+    kMixedOption,
     choice_option(
         "scheduler_type", "backfill", "backfill/builtin",
         "Slurm's SchedulerType, sched/backfill or sched/builtin; the default is Slurm's."),
