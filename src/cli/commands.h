@@ -47,6 +47,8 @@ Command add_agent(CLI::App& root);
 // where they have brackets; read when the command runs.
 Command add_run(CLI::App& root, const std::vector<std::string>& words);
 Command add_submit(CLI::App& root, const std::vector<std::string>& words);
+// What stands before the command of a job with copies.
+Command add_tracker(CLI::App& root, const std::vector<std::string>& words);
 Command add_ps(CLI::App& root);
 Command add_top(CLI::App& root);
 Command add_page(CLI::App& root);

@@ -43,7 +43,8 @@ std::vector<CLI::App*> all_of(CLI::App& app) {
 std::vector<Command> add_commands(CLI::App& root, const std::vector<std::string>& words) {
   std::vector<Command> commands = {add_run(root, words), add_submit(root, words), add_ps(root),
                                    add_top(root),        add_page(root),          add_logs(root),
-                                   add_why(root),        add_when(root),          add_whatif(root)};
+                                   add_why(root),        add_when(root),          add_whatif(root),
+                                   add_tracker(root, words)};
   for (Command& command : add_job_actions(root)) commands.push_back(std::move(command));
   for (Command& command : add_users_and_gpus(root)) commands.push_back(std::move(command));
   commands.push_back(add_serve(root));
@@ -97,8 +98,8 @@ std::optional<Error> unknown_command(const CLI::App& root, int argc, char** argv
 
 // What follows -- on the command line of those commands that take a command.
 std::vector<std::string> words_of(int& argc, char** argv) {
-  if (argc < 2 || (argv[1] != std::string_view("run") && argv[1] != std::string_view("submit")))
-    return {};
+  constexpr std::string_view kCommands[] = {"run", "submit", "tracker"};
+  if (argc < 2 || std::ranges::find(kCommands, argv[1]) == std::end(kCommands)) return {};
   char** const mark = std::find(argv + 2, argv + argc, std::string_view("--"));
   std::vector<std::string> words;
   if (mark != argv + argc) words.assign(mark + 1, argv + argc);

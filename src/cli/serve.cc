@@ -30,6 +30,7 @@ struct Flags {
   std::string name_space = "fairlead";
   std::vector<std::string> rack_labels;
   std::string nodes;
+  std::uint32_t node_gpus = kNodeGpusMax;
   std::string folder;
   std::string socket;
   std::string http;
@@ -90,7 +91,8 @@ Result<RealIoOptions> io_options(const Flags& flags) {
 }
 
 Result<Machine> machine_of(const Flags& flags) {
-  auto machine = flags.nodes.empty() ? nvidia_machine(kNvmlLibrary) : stand_in_machine(flags.nodes);
+  auto machine = flags.nodes.empty() ? nvidia_machine(kNvmlLibrary, flags.node_gpus)
+                                     : stand_in_machine(flags.nodes, flags.node_gpus);
   if (machine || !flags.nodes.empty()) return machine;
   return input_error("{}; to try it without, count stand-ins: fairlead serve --nodes 4xGPU",
                      machine.error().message);
@@ -211,6 +213,11 @@ Command add_serve(CLI::App& root) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app->add_option("--nodes", flags->nodes, "stand-ins for GPUs, each with its relative speed")
       ->type_name("NxTYPE[@SPEED],...");
+  app->add_option("--node-gpus", flags->node_gpus,
+                  "GPUs that count as one node at most (default: all of a type); a job that trains as "
+                  "copies has one a node")
+      ->type_name("N")
+      ->check(CLI::Range(1U, kNodeGpusMax));
   app->add_option("--policy", flags->policy,
                   fmt::format("policy with its options, by fairlead policies (default: {}; on "
                               "Kubernetes {})",

@@ -1,5 +1,6 @@
 // `fairlead run | submit`: a command as a job.
 
+#include "fairlead/base/parse.h"
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/daemon.h"
 #include "fairlead/cli/follow.h"
@@ -26,6 +27,9 @@ struct Flags {
   std::int64_t processes = 1;
   std::int64_t retries = 0;
   std::vector<std::string> types;
+  std::string copies;
+  std::int64_t round_steps = 0;
+  bool is_plain = false;
   bool has_terminal = false;  // `run` alone
 };
 
@@ -54,6 +58,17 @@ void add_flags(CLI::App& app, Flags& flags) {
                  "copies of the command, each with a RANK of its own (default: 1)")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
+  app.add_option("--copies", flags.copies,
+                 "copies that it may train as, on as many nodes of different speed: max, or a "
+                 "number; its command has to know how (docs/copies.md)")
+      ->type_name("N");
+  app.add_option("--round-steps", flags.round_steps,
+                 "of copies: steps between two exchanges (fairlead tracker --help)")
+      ->check(CLI::PositiveNumber)
+      ->needs("--copies")
+      ->type_name("N");
+  app.add_flag("--plain", flags.is_plain, "of copies: their mean as it is, without momentum")
+      ->needs("--copies");
   add_socket_flag(app, flags.socket);
   app.allow_extras();  // what is no flag of ours gets an error that says where to put it
 }
@@ -95,6 +110,29 @@ Status check_words(const CLI::App& app, const std::vector<std::string>& command)
   return input_error("a command is UTF-8 text: word {}", bad - command.begin() + 1);
 }
 
+// 0: any number.
+Result<std::int64_t> copies_of(const Flags& flags) {
+  if (flags.copies.empty()) return 1;
+  if (flags.copies == "max") return 0;
+  const auto count = parse_integer(flags.copies);
+  if (count && *count >= 1) return *count;
+  return input_error("--copies is max, or a number from 1: {}", flags.copies);
+}
+
+// The command with its tracker before it.
+Result<std::vector<std::string>> with_tracker(const Flags& flags,
+                                              const std::vector<std::string>& command) {
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return run_error("/proc/self/exe: {}", error.message());
+  std::vector<std::string> words = {program.string(), "tracker"};
+  if (flags.round_steps > 0) words.push_back(fmt::format("--round-steps={}", flags.round_steps));
+  if (flags.is_plain) words.emplace_back("--plain");
+  words.emplace_back("--");
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
 Result<json> request_of(const CLI::App& app, const Flags& flags,
                         const std::vector<std::string>& command) {
   FL_TRY(check_words(app, command));
@@ -102,13 +140,20 @@ Result<json> request_of(const CLI::App& app, const Flags& flags,
   const std::string folder = std::filesystem::current_path(error).string();
   if (error) return input_error("the folder of this shell is gone: {}", error.message());
   if (!is_utf8(folder)) return input_error("a job's folder is UTF-8 text");
+  FL_TRY_ASSIGN(copies, copies_of(flags));
+  if (copies != 1 && flags.has_terminal) return input_error("--copies and --tty exclude each other");
+  std::vector<std::string> words = command;
+  if (!flags.copies.empty()) {
+    FL_TRY_ASSIGN(tracked, with_tracker(flags, command));
+    words = std::move(tracked);
+  }
   const mode_t mask = ::umask(0);
   ::umask(mask);
   json request = {{"name", flags.name},      {"model", flags.model},
-                  {"command", command},      {"environment", own_environment()},
+                  {"command", words},        {"environment", own_environment()},
                   {"folder", folder},        {"umask", mask},
                   {"gpus", flags.gpus},      {"processes", flags.processes},
-                  {"retries", flags.retries}};
+                  {"retries", flags.retries}, {"copies_max", copies}};
   if (!flags.types.empty()) request["types"] = flags.types;
   if (!flags.time.empty()) {
     FL_TRY_ASSIGN(declared_s, parse_span_s(flags.time));

@@ -104,6 +104,7 @@ JobAnswer job_answer(const json& job) {
           .user = text(job, "user"),
           .model = text(job, "model"),
           .gpus = integer(job, "gpus").value_or(1),
+          .copies_max = integer(job, "copies_max").value_or(1),
           .state = text(job, "state"),
           .submitted_unix_ms = integer(job, "submitted_unix_ms").value_or(0),
           .since_unix_ms = integer(job, "since_unix_ms").value_or(0),

@@ -49,6 +49,7 @@ struct JobAnswer {
   std::int64_t id = 0;
   std::string name, user, model;
   std::int64_t gpus = 1;
+  std::int64_t copies_max = 1;  // 0: any number
   std::string state;  // "waiting", "running", ...
   std::int64_t submitted_unix_ms = 0;
   std::int64_t since_unix_ms = 0;  // it is in that state

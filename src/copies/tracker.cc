@@ -1,60 +1,386 @@
 #include "fairlead/copies/tracker.h"
 
-#include "fairlead/base/check.h"
+#include "fairlead/base/parse.h"
+#include "fairlead/copies/checkpoint.h"
+#include "fairlead/copies/consolidate.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
-#include <numeric>
+#include <csignal>
+#include <cstdio>
+#include <optional>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <utility>
 
 namespace fairlead {
+namespace {
 
-std::vector<std::uint64_t> split_steps(std::uint64_t steps, std::span<const double> speeds) {
-  FL_CHECK(!speeds.empty() && std::ranges::all_of(speeds, [](double s) { return s > 0; }),
-           "copies without speed");
-  const double together = std::accumulate(speeds.begin(), speeds.end(), 0.0);
-  std::vector<std::uint64_t> split;
-  std::uint64_t left = steps;
-  for (double speed : speeds) {
-    const double due = std::floor(static_cast<double>(steps) * speed / together);
-    split.push_back(std::min(left, static_cast<std::uint64_t>(due)));
-    left -= split.back();
+constexpr int kInterrupted = 128 + SIGTERM;
+constexpr int kStartsMax = 3;                  // of a copy, without a step between
+constexpr std::uint64_t kRoundSteps = 50;      // the best of those measured (docs/policies/hadare.md)
+constexpr double kExchangePart = 0.05;         // of a round
+constexpr double kOuterRate = 0.7;             // DiLoCo's, as is the momentum
+constexpr double kOuterMomentum = 0.9;
+constexpr std::string_view kResult = "parameters.f32";
+
+double now_s() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+// SIGTERM as something to wait for.
+class Interrupt {
+ public:
+  Interrupt() {
+    sigset_t term;
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    sigprocmask(SIG_BLOCK, &term, nullptr);
+    file_ = Descriptor(::signalfd(-1, &term, SFD_CLOEXEC | SFD_NONBLOCK));
+    std::signal(SIGPIPE, SIG_IGN);
   }
-  for (; left > 0; --left) {  // fewer than there are copies
-    std::size_t next = 0;
-    const auto end_with_one_more = [&](std::size_t copy) {
-      return static_cast<double>(split[copy] + 1) / speeds[copy];
-    };
-    for (std::size_t copy = 1; copy < speeds.size(); ++copy) {
-      if (end_with_one_more(copy) < end_with_one_more(next)) next = copy;
+  int file() const { return file_.get(); }
+  bool came() {
+    signalfd_siginfo signal{};
+    came_ = came_ || ::read(file_.get(), &signal, sizeof signal) > 0;
+    return came_;
+  }
+
+ private:
+  Descriptor file_;
+  bool came_ = false;
+};
+
+struct Copy {
+  CopyPlace place;
+  std::optional<Trainer> trainer;  // none: it is lost, for good where it was begun too often
+  bool is_ready = false;           // it has said how many steps there are
+  int starts = 0;                  // since it made a step
+  int exit_code = 0;               // of the last that ended
+  double measured = 0;             // steps per second; 0: not yet
+  // Of this round.
+  std::uint64_t asked = 0;
+  std::optional<std::uint64_t> made{};
+  double began_s = 0, took_s = 0;
+  std::vector<float> parameters{};
+};
+
+// "made" of "made 35", with its number; nullopt: the line is nothing of the kind.
+std::optional<std::uint64_t> number_after(std::string_view line, std::string_view word) {
+  if (!line.starts_with(word) || line.size() <= word.size() || line[word.size()] != ' ')
+    return std::nullopt;
+  const auto number = parse_integer(line.substr(word.size() + 1));
+  if (!number || *number < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(*number);
+}
+
+class Tracker {
+ public:
+  Tracker(const TrackerOptions& options, CheckpointFolder folder)
+      : options_(options),
+        folder_(std::move(folder)),
+        total_(at().total),
+        outer_(options.is_plain ? 1 : kOuterRate, options.is_plain ? 0 : kOuterMomentum) {
+    for (const CopyPlace& place : options.copies) copies_.push_back({.place = place});
+    outer_.velocity() = at().velocity;
+  }
+
+  Result<int> run();
+
+ private:
+  const Checkpoint& at() const { return folder_.last(); }
+  template <class... Args>
+  void say(fmt::format_string<Args...> format, Args&&... args) const {
+    fmt::print("tracker: {}\n", fmt::format(format, std::forward<Args>(args)...));
+    std::fflush(stdout);
+  }
+  // False: all of them were begun too often.
+  Result<bool> start_missing();
+  void lose(Copy& copy, std::string_view why);
+  // Waits until `is_settled` holds of all copies that have a trainer.
+  template <class IsSettled>
+  void settle(IsSettled is_settled);
+  void pass_on_interrupt();
+  void hear(Copy& copy);
+  void hear_line(Copy& copy, const std::string& line);
+  std::vector<Copy*> ready();
+  std::size_t number(const Copy& copy) const {
+    return static_cast<std::size_t>(&copy - copies_.data());
+  }
+  std::string file_of(const Copy& copy) const { return fmt::format("copy-{}.f32", number(copy)); }
+  void order(Copy& copy, std::uint64_t steps, std::string_view from);
+  Status begin_parameters(Copy& first);
+  Status round();
+  Status consolidate(std::span<Copy* const> copies);
+  // Reads what it has made; loses it where that is nothing of use.
+  void take(Copy& copy);
+  std::vector<double> speeds(std::span<Copy* const> of) const;
+  std::uint64_t round_steps(std::span<const double> speeds) const;
+  void tell_progress() const;
+  int give_up() const;
+  Result<int> finish();
+
+  const TrackerOptions& options_;
+  CheckpointFolder folder_;
+  std::uint64_t total_;  // steps of the job; 0: no trainer has said it yet
+  OuterMomentum outer_;
+  Interrupt interrupt_;
+  bool passed_on_ = false;  // the interrupt, to the trainers
+  std::vector<Copy> copies_;
+  double last_answer_s_ = 0;  // 0: no round yet
+  double exchange_s_ = 0;     // between the last two rounds
+};
+
+Result<bool> Tracker::start_missing() {
+  for (Copy& copy : copies_) {
+    if (copy.trainer || copy.starts == kStartsMax) continue;
+    ++copy.starts;
+    copy.is_ready = false;
+    copy.asked = 0;
+    FL_TRY_ASSIGN(trainer, Trainer::start(options_.command, copy.place, number(copy), folder_.path()));
+    copy.trainer = std::move(trainer);
+  }
+  settle([](const Copy& copy) { return copy.is_ready; });
+  return std::ranges::any_of(copies_, [](const Copy& copy) {
+    return copy.trainer.has_value() || copy.starts < kStartsMax;
+  });
+}
+
+void Tracker::lose(Copy& copy, std::string_view why) {
+  copy.trainer.reset();
+  copy.made.reset();
+  const std::uint64_t again = std::exchange(copy.asked, 0);
+  say("copy {} on {} {}{}{}", number(copy), copy.place.gpu_type, why,
+      again > 0 ? fmt::format("; its {} steps are made again", again) : "",
+      copy.starts == kStartsMax ? "; it is not begun again" : "");
+}
+
+template <class IsSettled>
+void Tracker::settle(IsSettled is_settled) {
+  for (;;) {
+    std::vector<pollfd> files = {
+        {.fd = passed_on_ ? -1 : interrupt_.file(), .events = POLLIN, .revents = 0}};
+    for (const Copy& copy : copies_) {
+      if (!copy.trainer || is_settled(copy)) continue;
+      files.push_back({.fd = copy.trainer->answers(), .events = POLLIN, .revents = 0});
+      files.push_back({.fd = copy.trainer->process(), .events = POLLIN, .revents = 0});
     }
-    ++split[next];
-  }
-  return split;
-}
-
-void average(std::span<const std::span<const float>> copies, std::span<const std::uint64_t> steps,
-             std::span<float> mean) {
-  const std::uint64_t all = std::accumulate(steps.begin(), steps.end(), std::uint64_t{0});
-  FL_CHECK(all > 0 && copies.size() == steps.size(), "{} copies that made no step", copies.size());
-  std::ranges::fill(mean, 0.0F);
-  for (std::size_t copy = 0; copy < copies.size(); ++copy) {
-    if (steps[copy] == 0) continue;
-    FL_CHECK(copies[copy].size() == mean.size(), "copy {} has other parameters", copy);
-    const auto part =
-        static_cast<float>(static_cast<double>(steps[copy]) / static_cast<double>(all));
-    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += part * copies[copy][i];
+    if (files.size() == 1) return;
+    ::poll(files.data(), files.size(), -1);
+    pass_on_interrupt();
+    for (Copy& copy : copies_) {
+      if (copy.trainer && !is_settled(copy)) hear(copy);
+    }
   }
 }
 
-void OuterMomentum::step(std::span<float> parameters, std::span<const float> mean) {
-  velocity_.resize(parameters.size());
-  const auto rate = static_cast<float>(rate_);
-  const auto momentum = static_cast<float>(momentum_);
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const float change = mean[i] - parameters[i];
-    velocity_[i] = momentum * velocity_[i] + change;
-    parameters[i] += rate * (change + momentum * velocity_[i]);
+void Tracker::pass_on_interrupt() {
+  if (!interrupt_.came() || std::exchange(passed_on_, true)) return;
+  for (Copy& copy : copies_) {
+    if (copy.trainer) copy.trainer->interrupt();
   }
+}
+
+// What it has said, and then whether it has ended.
+void Tracker::hear(Copy& copy) {
+  pollfd ended = {.fd = copy.trainer->process(), .events = POLLIN, .revents = 0};
+  ::poll(&ended, 1, 0);
+  while (copy.trainer) {
+    const auto line = copy.trainer->line();
+    if (!line) break;
+    hear_line(copy, *line);
+  }
+  if (!copy.trainer || ended.revents == 0 || copy.made) return;
+  copy.exit_code = copy.trainer->reap();
+  lose(copy, fmt::format("has ended with exit code {}", copy.exit_code));
+}
+
+void Tracker::hear_line(Copy& copy, const std::string& line) {
+  if (copy.is_ready) {
+    const auto made = number_after(line, "made");
+    if (!made || copy.made || *made > copy.asked)
+      return lose(copy, fmt::format("was to say \"made STEPS\" and said: {}", line));
+    last_answer_s_ = now_s();
+    copy.took_s = last_answer_s_ - copy.began_s;
+    copy.made = made;
+    return;
+  }
+  const auto total = number_after(line, "total");
+  if (!total || *total == 0 || (total_ != 0 && *total != total_))
+    return lose(copy, fmt::format("was to say \"total {}\" and said: {}",
+                                  total_ == 0 ? "STEPS" : fmt::to_string(total_), line));
+  total_ = *total;
+  copy.is_ready = true;
+}
+
+std::vector<Copy*> Tracker::ready() {
+  std::vector<Copy*> all;
+  for (Copy& copy : copies_) {
+    if (copy.trainer && copy.is_ready) all.push_back(&copy);
+  }
+  return all;
+}
+
+void Tracker::order(Copy& copy, std::uint64_t steps, std::string_view from) {
+  copy.asked = steps;
+  copy.made.reset();
+  copy.began_s = now_s();
+  copy.trainer->tell(fmt::format("make {} {} {} {}", steps, at().done, from, file_of(copy)));
+}
+
+// All copies begin with what the first of them would begin with alone.
+Status Tracker::begin_parameters(Copy& first) {
+  order(first, 0, "-");
+  settle([&](const Copy& copy) { return &copy != &first || copy.made.has_value(); });
+  if (first.made) take(first);
+  if (!first.made) return {};
+  Checkpoint next = at();
+  next.total = total_;
+  next.parameters = std::move(first.parameters);
+  return folder_.save(std::move(next), {});
+}
+
+Status Tracker::round() {
+  const std::vector<Copy*> copies = ready();
+  if (copies.empty()) return {};
+  if (at().parameters.empty()) return begin_parameters(*copies.front());
+  const std::vector<double> speeds = this->speeds(copies);
+  const auto split = split_steps(std::min(round_steps(speeds), total_ - at().done), speeds);
+  if (last_answer_s_ > 0) exchange_s_ = now_s() - last_answer_s_;
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    copies[i]->made.reset();
+    copies[i]->asked = 0;
+    if (split[i] > 0) order(*copies[i], split[i], folder_.parameters_file());
+  }
+  settle([](const Copy& copy) { return copy.asked == 0 || copy.made.has_value(); });
+  return consolidate(copies);
+}
+
+void Tracker::take(Copy& copy) {
+  auto parameters = read_floats(folder_.path() / file_of(copy));
+  const std::size_t count = at().parameters.size();
+  if (!parameters) return lose(copy, fmt::format("has no parameters: {}", parameters.error().message));
+  if (parameters->empty() || (count != 0 && parameters->size() != count))
+    return lose(copy, fmt::format("has {} parameters, where {} were to be", parameters->size(), count));
+  copy.parameters = std::move(*parameters);
+}
+
+Status Tracker::consolidate(std::span<Copy* const> copies) {
+  std::vector<std::span<const float>> parameters;
+  std::vector<std::uint64_t> steps;
+  std::string lines;
+  Checkpoint next = at();
+  ++next.round;
+  for (Copy* copy : copies) {
+    if (!copy->made.value_or(0)) continue;
+    take(*copy);
+    if (!copy->made) continue;
+    parameters.emplace_back(copy->parameters);
+    steps.push_back(*copy->made);
+    next.done += *copy->made;
+    copy->starts = 0;
+    copy->measured = static_cast<double>(*copy->made) / std::max(copy->took_s, 1e-6);
+    next.speeds[copy->place.gpu_type] = copy->measured;
+    lines += fmt::format("{},{},{},{},{},{:.6f}\n", at().round, next.done, number(*copy),
+                         copy->place.gpu_type, *copy->made, copy->took_s);
+  }
+  if (steps.empty()) return {};
+  std::vector<float> mean(at().parameters.size());
+  average(parameters, steps, mean);
+  outer_.step(next.parameters, mean);
+  if (!options_.is_plain) next.velocity = outer_.velocity();
+  FL_TRY(folder_.save(std::move(next), lines));
+  tell_progress();
+  return {};
+}
+
+// Steps per second, or what stands for it where nothing was measured: relative speeds, at the scale of
+// what was.
+std::vector<double> Tracker::speeds(std::span<Copy* const> of) const {
+  std::vector<double> known;
+  double measured = 0;
+  double relative = 0;
+  for (const Copy* copy : of) {
+    const auto type = at().speeds.find(copy->place.gpu_type);
+    const double before = type == at().speeds.end() ? 0 : type->second;
+    known.push_back(copy->measured > 0 ? copy->measured : before);
+    if (known.back() == 0) continue;
+    measured += known.back();
+    relative += copy->place.speed;
+  }
+  const double scale = relative > 0 ? measured / relative : 1;
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    if (known[i] == 0) known[i] = of[i]->place.speed * scale;
+  }
+  return known;
+}
+
+std::uint64_t Tracker::round_steps(std::span<const double> speeds) const {
+  if (options_.round_steps > 0) return options_.round_steps;
+  double together = 0;
+  for (double speed : speeds) together += speed;
+  const double least = exchange_s_ / kExchangePart * together;
+  return std::max(kRoundSteps, static_cast<std::uint64_t>(least));
+}
+
+void Tracker::tell_progress() const {
+  if (options_.progress.empty()) return;
+  if (std::FILE* file = std::fopen(options_.progress.c_str(), "a")) {
+    std::fputs(fmt::format("{} {} steps\n", at().done, total_).c_str(), file);
+    std::fclose(file);
+  }
+}
+
+int Tracker::give_up() const {
+  say("no copy trains: docs/copies.md says what a trainer has to do");
+  const auto failed = std::ranges::find_if(copies_, [](const Copy& copy) { return copy.exit_code != 0; });
+  return failed == copies_.end() ? 1 : failed->exit_code;
+}
+
+Result<int> Tracker::run() {
+  say("{} {}, {} steps made", copies_.size(), copies_.size() == 1 ? "copy" : "copies", at().done);
+  tell_progress();
+  while (total_ == 0 || at().done < total_) {
+    FL_TRY_ASSIGN(goes_on, start_missing());
+    if (interrupt_.came()) break;
+    if (!goes_on) return give_up();
+    FL_TRY(round());
+    if (interrupt_.came()) break;
+  }
+  if (total_ != 0 && at().done == total_ && !interrupt_.came()) return finish();
+  say("interrupted: checkpoint at step {}", at().done);
+  return kInterrupted;
+}
+
+// One copy sees the whole job's parameters last, to judge or to keep them in its own way.
+Result<int> Tracker::finish() {
+  FL_TRY(start_missing());
+  std::error_code error;
+  const auto options = std::filesystem::copy_options::overwrite_existing;
+  std::filesystem::copy_file(folder_.path() / folder_.parameters_file(), folder_.path() / kResult,
+                             options, error);
+  if (error) return run_error("{}: {}", (folder_.path() / kResult).string(), error.message());
+  const std::vector<Copy*> copies = ready();
+  int exit_code = 0;
+  for (Copy* copy : copies) {
+    if (copy == copies.front()) copy->trainer->tell(fmt::format("end {}", kResult));
+    copy->trainer->end_input();
+  }
+  for (Copy* copy : copies) {
+    const int code = copy->trainer->reap();
+    if (exit_code == 0) exit_code = code;
+  }
+  say("done: step {}", at().done);
+  return exit_code;
+}
+
+}  // namespace
+
+Result<int> track(const TrackerOptions& options) {
+  FL_TRY_ASSIGN(folder, CheckpointFolder::open(options.folder));
+  return Tracker(options, std::move(folder)).run();
 }
 
 }  // namespace fairlead

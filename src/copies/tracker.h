@@ -1,41 +1,40 @@
-// What the tracker of a job does that trains as copies on nodes of unequal speed, one round after the other
-// (HadarE, arXiv 2503.10918, whose abstract says that a tracker adds up steps and consolidates
-// parameters; the rest is ours).
+// The tracker of a job that trains as copies on nodes of unequal speed (HadarE, arXiv 2503.10918; how it
+// does it is ours): a process of the job itself, with a trainer for each copy below it.
 //
-//   split    the steps of a round go to the copies by speed, so that all end together
-//   average  the copies' parameters, weighted by the steps that each made, are what all begin the next round with
-//   outer    what a round changed may be taken as a gradient, with a step and a momentum of its own
-//            (DiLoCo, arXiv 2311.08105)
+// Round by round it gives each copy its part of the round's steps, by the speeds measured, waits until all
+// have made them, consolidates their parameters and keeps a checkpoint. Steps count once they are in the
+// checkpoint: those of a copy that is lost are made again, by whichever copies the next round has, so that
+// none is lost and none counts twice, whatever is killed when.
+//
+// At SIGTERM copies are asked for what they have; what they answer is kept, and the tracker ends with 143.
+// It goes on from the checkpoint, with as many copies and on whatever nodes it is begun next.
 #pragma once
 
+#include "fairlead/base/result.h"
+#include "fairlead/copies/trainer.h"
+
 #include <cstdint>
-#include <span>
+#include <filesystem>
+#include <string>
 #include <vector>
 
 namespace fairlead {
 
-// Steps by copy, which add up to `steps`: of all such splits one whose last copy ends first.
-// REQUIRES: speeds are above 0, and there is one. O(copies^2).
-std::vector<std::uint64_t> split_steps(std::uint64_t steps, std::span<const double> speeds);
-
-// Sets `mean` to the copies' parameters, weighted by steps; copies without any do not count.
-// REQUIRES: all have the size of `mean`; some copy made a step. O(copies x parameters).
-void average(std::span<const std::span<const float>> copies, std::span<const std::uint64_t> steps,
-             std::span<float> mean);
-
-// Nesterov momentum over rounds.
-class OuterMomentum {
- public:
-  // With a rate of 1 and a momentum of 0 parameters become the mean of the copies.
-  OuterMomentum(double rate, double momentum) : rate_(rate), momentum_(momentum) {}
-  // From the parameters that a round began with and the mean that it ended with, those that the
-  // next begins with. O(parameters).
-  void step(std::span<float> parameters, std::span<const float> mean);
-
- private:
-  double rate_;
-  double momentum_;
-  std::vector<float> velocity_;  // of parameters, towards where they go
+struct TrackerOptions {
+  std::vector<std::string> command;  // of a trainer; not empty
+  std::vector<CopyPlace> copies;     // at least one
+  std::filesystem::path folder;      // of checkpoint and exchanged files
+  // Steps of a round, all copies together. 0: 50, or as many as it takes for the exchange between two
+  // rounds to be a twentieth of them.
+  std::uint64_t round_steps = 0;
+  bool is_plain = false;  // the mean as it is, without the momentum of outer steps
+  std::filesystem::path progress{};  // as FAIRLEAD_PROGRESS has it; empty: none
 };
+
+// Trains until all steps are made; says on standard output what happens to copies. The exit code: 0;
+// 143, where SIGTERM came before; that of a trainer, where all copies have ended three times in a row
+// without having made a step. The parameters are in parameters.f32 of the folder then. Error: the folder
+// cannot be used. REQUIRES: one thread; SIGTERM and SIGPIPE are its own.
+Result<int> track(const TrackerOptions& options);
 
 }  // namespace fairlead

@@ -19,6 +19,7 @@ JobSpec spec_of(const Tables& tables, JobId job) {
           .gpus_max = jobs.gpus_max[job],
           .task_gpus = jobs.task_gpus[job],
           .closeness = jobs.closeness[job],
+          .copies_max = jobs.copies_max_of(job),
           .types = jobs.types[job],
           .time_limit = logged.time_limit,
           .priority = logged.priority,

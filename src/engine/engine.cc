@@ -194,6 +194,11 @@ Status Engine::check_gang(JobId job) const {
   if (copies_of(held) > 1 && !policy_->needs().copies) {
     return misuse(job, "place_copy: its needs() do not ask for copies");
   }
+  const std::uint32_t copies_max = jobs_.copies_max_of(job);
+  if (copies_max != 0 && copies_of(held) > copies_max) {
+    return misuse(job, fmt::format("place_copy: {} copies, where {} are allowed", copies_of(held),
+                                   copies_max));
+  }
   const bool elastic = policy_->needs().elastic;
   const std::uint32_t gpus_min = elastic ? jobs_.gpus_min[job] : jobs_.gpus[job];
   const std::uint32_t gpus_max = elastic ? jobs_.gpus_max[job] : jobs_.gpus[job];

@@ -118,23 +118,25 @@ void get(Reader& in, record::Node& node, Storage& storage) {
 }
 
 constexpr std::uint64_t kIsLogged = std::uint64_t{1} << 60;
+constexpr std::uint64_t kHasCopiesMax = std::uint64_t{1} << 61;
 
 // Above the 32 bits of `gpus`, as most jobs need none of it: 20 of the GPUs of a task above 1, 8 of
-// levels, 1 if what a log says follows the other fields.
+// levels, 1 if what a log says follows the other fields, 1 if the most copies do.
 void put_gang(Writer& out, const JobSpec& asked) {
   const std::uint64_t more = std::uint64_t{asked.closeness.bits()} << 20 | (asked.task_gpus - 1);
-  out.u64(more << 32 | asked.gpus | (asked.is_logged() ? kIsLogged : 0));
+  out.u64(more << 32 | asked.gpus | (asked.is_logged() ? kIsLogged : 0) |
+          (asked.copies_max != 0 ? kHasCopiesMax : 0));
 }
 
-// Whether what a log says follows.
-bool get_gang(Reader& in, JobSpec& asked) {
+// Which of kIsLogged and kHasCopiesMax follow.
+std::uint64_t get_gang(Reader& in, JobSpec& asked) {
   const std::uint64_t word = in.u64();
-  const std::uint64_t gang = word & ~kIsLogged;
+  const std::uint64_t gang = word & ~(kIsLogged | kHasCopiesMax);
   asked.gpus = static_cast<std::uint32_t>(gang);
   asked.task_gpus = static_cast<std::uint32_t>(gang >> 32 & 0xfffff) + 1;
   asked.closeness = Closeness::of_bits(static_cast<std::uint32_t>(gang >> 52));
   if (asked.task_gpus > kTaskGpusMax || gang >> 60 != 0) in.fail();
-  return (word & kIsLogged) != 0;
+  return word & (kIsLogged | kHasCopiesMax);
 }
 
 void put_logged(Writer& out, const JobSpec& asked) {
@@ -163,6 +165,7 @@ void put(Writer& out, const JobSpec& asked) {
   out.u64(asked.gpus_max);
   out.u64(asked.types);
   out.i64(asked.work.ms);
+  if (asked.copies_max != 0) out.u64(asked.copies_max);
   if (asked.is_logged()) put_logged(out, asked);
 }
 
@@ -171,12 +174,16 @@ void get(Reader& in, JobSpec& asked, Storage& storage) {
   asked.user = in.id<UserId>();
   asked.name = storage.texts[0] = in.text();
   asked.model = storage.texts[1] = in.text();
-  const bool is_logged = get_gang(in, asked);
+  const std::uint64_t follow = get_gang(in, asked);
   asked.gpus_min = in.u32();
   asked.gpus_max = in.u32();
   asked.types = in.u32();
   asked.work = {in.i64()};
-  if (is_logged) get_logged(in, asked, storage);
+  if ((follow & kHasCopiesMax) != 0) {
+    asked.copies_max = in.u32();
+    if (asked.copies_max == 0) in.fail();
+  }
+  if ((follow & kIsLogged) != 0) get_logged(in, asked, storage);
 }
 
 void put(Writer& out, const record::Arrived& arrived) { put(out, arrived.asked); }

@@ -27,9 +27,9 @@ std::string text_of(const record::Node& node) {
 }
 
 std::string text_of(const JobSpec& asked) {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}", asked.job.row(), asked.user.row(),
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", asked.job.row(), asked.user.row(),
                      asked.name, asked.model, asked.gpus, asked.gpus_min, asked.gpus_max,
-                     asked.task_gpus, asked.types, asked.work.ms, asked.time_limit.ms,
+                     asked.task_gpus, asked.copies_max, asked.types, asked.work.ms, asked.time_limit.ms,
                      asked.priority, asked.partition, asked.logged_start.ms);
 }
 std::string text_of(const record::Arrived& arrived) { return text_of(arrived.asked); }
@@ -166,6 +166,7 @@ struct Fixture {
             .gpus_min = 6,
             .gpus_max = 24,
             .task_gpus = 3,
+            .copies_max = 5,
             .work = hours(3),
             .time_limit = hours(4),
             .priority = -50,

@@ -14,9 +14,13 @@ TaskHistory::TaskHistory(FirstGpus first, std::span<const TaskStatus> tasks)
 
 void TaskHistory::on(const Record& record) {
   const auto* place = std::get_if<record::Place>(&record.what);
-  if (place == nullptr || place->copy > 0) return;
-  const auto found = gpus_.find({place->job, ++holds_.grow_to(place->job)});
-  if (found != gpus_.end()) found->second = machine_gpus(first_, place->gang, place->gpu_masks);
+  if (place == nullptr) return;
+  HoldId& hold = holds_.grow_to(place->job);
+  if (place->copy == 0) ++hold;
+  const auto found = gpus_.find({place->job, hold});
+  if (found == gpus_.end()) return;
+  const auto gpus = machine_gpus(first_, place->gang, place->gpu_masks);
+  found->second.insert(found->second.end(), gpus.begin(), gpus.end());
 }
 
 std::span<const std::uint32_t> TaskHistory::gpus_of(TaskId task) const {

@@ -2,6 +2,8 @@
 
 #include "fairlead/base/overloaded.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -84,6 +86,12 @@ void LocalBackend::carry_out(Time now, std::span<const Step> steps) {
   for (const Step& step : steps) {
     if (step.kind != Step::Kind::kPlace) continue;
     Job& job = jobs_[step.job];
+    if (step.copy > 0) {  // one task has all copies
+      if (!job.start || job.start->hold != step.hold) continue;
+      const auto gpus = machine_gpus(first_gpus_, step.gang, step.gpu_masks);
+      job.start->gpus.insert(job.start->gpus.end(), gpus.begin(), gpus.end());
+      continue;
+    }
     if (step.hold <= job.hold) continue;  // said again
     job.hold = step.hold;
     job.has_ended = false;
@@ -204,6 +212,7 @@ std::vector<std::string> LocalBackend::environment(JobId id, const Job& job) con
       "MASTER_ADDR=127.0.0.1",
       fmt::format("MASTER_PORT={}", io_.free_port()),
   };
+  all.push_back("FAIRLEAD_COPIES=" + copies_text(id));
   const std::size_t ours = all.size();
   for (const std::string& variable : job.what.environment) {
     const std::string_view name = std::string_view(variable).substr(0, variable.find('=') + 1);
@@ -213,6 +222,26 @@ std::vector<std::string> LocalBackend::environment(JobId id, const Job& job) con
     if (!is_ours) all.push_back(variable);
   }
   return all;
+}
+
+// A list of JSON, with an object for each copy.
+std::string LocalBackend::copies_text(JobId id) const {
+  nlohmann::json copies = nlohmann::json::array();
+  Gang left = tables_.jobs.last_gang(id);
+  auto masks = tables_.jobs.gangs.gpu_masks(tables_.jobs.last[id]);
+  while (!left.empty()) {
+    const Gang copy = first_copy(left);
+    const GpuTypeId type = tables_.cluster.node_type[copy.front().node];
+    std::vector<std::string> gpus;
+    for (std::uint32_t gpu : machine_gpus(first_gpus_, copy, masks.first(copy.size())))
+      gpus.push_back(machine_.gpu_names[gpu]);
+    copies.push_back({{"gpus", gpus},
+                      {"gpu_type", tables_.cluster.type_names[type]},
+                      {"speed", machine_.speed[type]}});
+    left = left.subspan(copy.size());
+    masks = masks.subspan(copy.size());
+  }
+  return copies.dump();
 }
 
 bool LocalBackend::are_free(std::span<const std::uint32_t> gpus, JobId for_job) const {

@@ -16,6 +16,9 @@
 // A job that has had GPUs for as long as its limit says has failed, and its task leaves. How long that
 // is follows from the tables.
 //
+// A job that trains as copies (HadarE) is one task with the GPUs of all of them: it is told which
+// GPUs are which copy's (FAIRLEAD_COPIES) and has its own tracker (copies/tracker.h).
+//
 // Every few seconds the GPUs are looked at. One on which a process computes that belongs to no task is
 // down for the engine while that lasts, unless a job has it already: that stays, and no other comes
 // after it.
@@ -149,6 +152,7 @@ class LocalBackend : public RecordSink {
   bool start_due(Time now, JobId id, Job& job);
   Status begin_task(JobId id, Job& job);
   std::vector<std::string> environment(JobId id, const Job& job) const;
+  std::string copies_text(JobId id) const;
   bool are_free(std::span<const std::uint32_t> gpus, JobId for_job) const;
   void set_works(Time now, JobId id, Task& task, bool works);
   void look_at_gpus(Time now);

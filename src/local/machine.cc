@@ -16,7 +16,8 @@ struct Gpu {
 };
 
 // GPUs of one type are one node, or several where they are too many for one.
-Result<Machine> machine_of(std::string name, const std::vector<Gpu>& gpus) {
+Result<Machine> machine_of(std::string name, const std::vector<Gpu>& gpus,
+                           std::uint32_t node_gpus) {
   std::vector<NodeSpec> nodes;
   Machine machine;
   std::vector<std::string> types;
@@ -28,7 +29,7 @@ Result<Machine> machine_of(std::string name, const std::vector<Gpu>& gpus) {
     int parts = 0;
     for (const Gpu& gpu : gpus) {
       if (gpu.type != type) continue;
-      if (count == 0 || count == kNodeGpusMax) {
+      if (count == 0 || count == node_gpus) {
         count = 0;
         nodes.push_back({.name = parts == 0 ? type : fmt::format("{}-{}", type, parts),
                          .gpu_type = type,
@@ -85,7 +86,7 @@ Result<Part> parse_part(std::string_view text) {
 
 }  // namespace
 
-Result<Machine> stand_in_machine(std::string_view text) {
+Result<Machine> stand_in_machine(std::string_view text, std::uint32_t node_gpus) {
   std::vector<Gpu> gpus;
   std::vector<Part> parts;
   for (std::string_view left = text;;) {
@@ -98,17 +99,17 @@ Result<Machine> stand_in_machine(std::string_view text) {
     if (comma == left.size()) break;
     left.remove_prefix(comma + 1);
   }
-  FL_TRY_ASSIGN(machine, machine_of(std::string(text), gpus));
+  FL_TRY_ASSIGN(machine, machine_of(std::string(text), gpus, node_gpus));
   for (const Part& part : parts) machine.speed[machine.cluster.type_named(part.type)] = part.speed;
   return machine;
 }
 
-Result<Machine> nvidia_machine(const std::string& library) {
+Result<Machine> nvidia_machine(const std::string& library, std::uint32_t node_gpus) {
   FL_TRY_ASSIGN(nvml, Nvml::load(library));
   std::vector<Gpu> gpus;
   for (const Nvml::Gpu& gpu : nvml->gpus()) gpus.push_back({short_gpu_name(gpu.name), gpu.uuid});
   if (gpus.empty()) return input_error("the NVIDIA driver knows of no GPU");
-  return machine_of("this machine", gpus);
+  return machine_of("this machine", gpus, node_gpus);
 }
 
 std::string gpus_text(const Machine& machine) {

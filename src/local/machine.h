@@ -1,6 +1,7 @@
 // The GPUs of this machine: those that the driver knows, or stand-ins for them.
 //
-// A node for each GPU type, all on one host, in the order in which the types come.
+// A node for each GPU type, or several of at most `node_gpus`, all on one host, in the order in which
+// the types come. Copies of a job (HadarE) are on different nodes, so there it matters how many there are.
 #pragma once
 
 #include "fairlead/base/ids.h"
@@ -25,10 +26,10 @@ struct Machine {
 
 // "4xV100,4xK80@0.25": eight GPUs that are only counted, the last four said to run at a quarter of
 // the speed; "1xV100:4" is the same as "4xV100". Error: where and what is wrong.
-Result<Machine> stand_in_machine(std::string_view text);
+Result<Machine> stand_in_machine(std::string_view text, std::uint32_t node_gpus = kNodeGpusMax);
 
 // What NVIDIA's management library says (io/nvml.h). Error: there is none, or it knows of no GPU.
-Result<Machine> nvidia_machine(const std::string& library);
+Result<Machine> nvidia_machine(const std::string& library, std::uint32_t node_gpus = kNodeGpusMax);
 
 // "4 V100, 4 K80".
 std::string gpus_text(const Machine& machine);

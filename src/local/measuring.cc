@@ -70,12 +70,24 @@ void LocalBackend::look_at(Time now, JobId id, Job& job) {
 }
 
 void LocalBackend::expect(std::span<Step> steps) const {
-  for (Step& step : steps) {
-    const auto job = jobs_.find(step.job);
-    if (step.kind != Step::Kind::kPlace || job == jobs_.end() || !job->second.task) continue;
-    const Task& task = *job->second.task;
-    const bool is_same = task.gpus == machine_gpus(first_gpus_, step.gang, step.gpu_masks);
-    if (is_same && task.told_rate > 0) step.rate = Rate::of(task.told_rate);
+  for (auto step = steps.begin(); step != steps.end();) {
+    // The copies of a job stand together; one task has all of them.
+    const auto end = std::find_if(step + 1, steps.end(), [&](const Step& other) {
+      return other.kind != step->kind || other.job != step->job;
+    });
+    const auto job = jobs_.find(step->job);
+    if (step->kind == Step::Kind::kPlace && job != jobs_.end() && job->second.task) {
+      const Task& task = *job->second.task;
+      std::vector<std::uint32_t> gpus;
+      for (const Step& copy : std::span(step, end)) {
+        const auto more = machine_gpus(first_gpus_, copy.gang, copy.gpu_masks);
+        gpus.insert(gpus.end(), more.begin(), more.end());
+      }
+      // Their rates add up.
+      const Rate each = Rate::of(task.told_rate / static_cast<double>(end - step));
+      if (task.gpus == gpus && task.told_rate > 0) std::for_each(step, end, [&](Step& copy) { copy.rate = each; });
+    }
+    step = end;
   }
 }
 

@@ -18,6 +18,7 @@ struct JobRow {
   std::int64_t gpus_min = 0;  // 0: gpus
   std::int64_t gpus_max = 0;  // 0: gpus
   std::int64_t task_gpus = 1;
+  std::int64_t copies_max = 0;  // that it can train as; 0: as many as there are nodes
   Time submit{};
   Duration duration{};
   std::string_view gpu_type{};       // reference type; empty: the run's
@@ -42,6 +43,7 @@ struct JobRow {
     std::int64_t gpus_min = 0;
     std::int64_t gpus_max = 0;
     std::int64_t task_gpus = 0;
+    std::int64_t copies_max = 0;
     std::int64_t submit = 0;
     std::int64_t duration = 0;
     std::int64_t tickets = 0;
@@ -57,6 +59,7 @@ struct JobRow {
 // The most GPUs that one job may ask for, and the most tickets that one user or group may
 // have.
 constexpr std::int64_t kJobGpusMax = 1'000'000;
+constexpr std::int64_t kCopiesMax = 65'535;
 constexpr std::int64_t kTicketsMax = 1'000'000;
 // Of a job's priority, upwards and downwards; and the partitions of one trace: what comes after them
 // has none.

@@ -40,6 +40,7 @@ struct JobSpec {
   // Of each task, all on one node; at least 1. Divides gpus, gpus_min and gpus_max.
   std::uint32_t task_gpus = 1;
   Closeness closeness{};
+  std::uint32_t copies_max = 0;  // that it can train as, one a node; 0: as many as there are nodes
   TypeMask types = kAllTypes;  // GPU types on which it can run
   Duration work{};             // at speed 1, that is with the reference gang; 0: not said
   Time submit{};

@@ -41,6 +41,7 @@ void Jobs::add(const JobSpec& spec, ModelId of_model) {
   closeness[spec.job] = spec.closeness;
   arrival[spec.job] = spec.submit;
   types[spec.job] = spec.types;
+  if (spec.copies_max != 0) copies_max.grow_to(spec.job) = spec.copies_max;
 }
 
 void Jobs::reserve(std::size_t jobs) {

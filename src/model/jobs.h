@@ -78,6 +78,9 @@ struct Jobs {
   IdVector<JobId, Closeness> closeness;  // of the GPUs of a gang, or of a copy
   IdVector<JobId, Time> arrival;
   IdVector<JobId, TypeMask> types;  // GPU types on which its model can run
+  // Of jobs that may not have as many copies as there are nodes; the rows end with the last of them.
+  // Read copies_max_of.
+  IdVector<JobId, std::uint32_t> copies_max;
   // Of jobs of which a log says something; the rows end with the last of them. Read logged_of.
   IdVector<JobId, Logged> logged;
   IdVector<PartitionId, std::string> partitions;
@@ -106,6 +109,9 @@ struct Jobs {
   Gang last_gang(JobId job) const { return gangs.gang(last[job]); }
 
   Logged logged_of(JobId job) const { return logged.has(job) ? logged[job] : Logged(); }
+
+  // The most copies that it may train as (HadarE), at most one a node; 0: as many as there are nodes.
+  std::uint32_t copies_max_of(JobId job) const { return copies_max.has(job) ? copies_max[job] : 0; }
 
   // Empty: not said.
   std::string_view partition_name(const Logged& of) const {

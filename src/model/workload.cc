@@ -119,6 +119,8 @@ WorkloadBuilder::Fault WorkloadBuilder::fault_of(const JobRow& row) const {
       !in_tasks(row.gpus_max))
     return {"task_gpus must divide gpus, gpus_min and gpus_max", at.task_gpus,
             fmt::to_string(row.task_gpus)};
+  if (row.copies_max < 0 || row.copies_max > kCopiesMax)
+    return {"copies_max must be from 1 to 65535", at.copies_max, fmt::to_string(row.copies_max)};
   if (row.submit.ms < 0 || row.submit.ms > kMsMax)
     return {kSubmitRange, at.submit, fmt::format("{} ms", row.submit.ms)};
   if (row.duration.ms < 1 || row.duration.ms > kMsMax)
@@ -227,6 +229,8 @@ void WorkloadBuilder::append(const JobRow& row, std::string_view id) {
   jobs.types.push_back(kAllTypes);
   workload_.durations.push_back(row.duration);
   const JobId job = workload_.reference_types.push_back(std::string(row.gpu_type));
+  if (row.copies_max != 0)
+    jobs.copies_max.grow_to(job) = static_cast<std::uint32_t>(row.copies_max);
   append_logged(job, row);
   if (!row.state.empty()) append_state(job, row.state);
   if (!row.runs_on.empty()) workload_.runs_on.emplace(job, row.runs_on);

@@ -101,6 +101,7 @@ void WorldRecorder::on_job(const JobSpec& asked, Time arrival) {
                       .gpus_max = asked.gpus_max,
                       .task_gpus = asked.task_gpus,
                       .closeness = asked.closeness,
+                      .copies_max = asked.copies_max,
                       .arrival = arrival,
                       .work = asked.work,
                       .logged = {.time_limit = asked.time_limit,
@@ -141,6 +142,7 @@ Result<RecordedWorld> WorldRecorder::world() {
     workload.jobs.gpus_max.push_back(job.gpus_max);
     workload.jobs.task_gpus.push_back(job.task_gpus);
     workload.jobs.closeness.push_back(job.closeness);
+    if (job.copies_max != 0) workload.jobs.copies_max.grow_to(id) = job.copies_max;
     workload.jobs.arrival.push_back(job.arrival);
     workload.jobs.types.push_back(kAllTypes);
     if (!job.partition.empty())

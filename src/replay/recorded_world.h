@@ -42,6 +42,7 @@ class WorldRecorder : public RecordSink {
     ModelId model;
     std::uint32_t gpus = 1, gpus_min = 1, gpus_max = 1, task_gpus = 1;
     Closeness closeness;
+    std::uint32_t copies_max = 0;
     Time arrival = Time::never();
     Duration work = {1};
     Logged logged{};

@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, std::variant_size_v<Record::What>> kKinds
     "held",      "released", "cordoned",    "uncordoned", "tickets",     "ignored",  "skipped",
     "snapshot",  "closed",   "reported",    "carried",    "group"};
 
-constexpr std::array<std::string_view, 61> kColumns = {"t_ms",
+constexpr std::array<std::string_view, 62> kColumns = {"t_ms",
                                                        "kind",
                                                        "job",
                                                        "user",
@@ -80,7 +80,8 @@ constexpr std::array<std::string_view, 61> kColumns = {"t_ms",
                                                        "time_limit_ms",
                                                        "priority",
                                                        "partition",
-                                                       "logged_start_ms"};
+                                                       "logged_start_ms",
+                                                       "copies_max"};
 
 // The gang with the GPUs granted on each node.
 struct Granted {
@@ -237,6 +238,7 @@ void put_fields(auto& line, const JobSpec& asked) {
   line.put("gpus_min", asked.gpus_min);
   line.put("gpus_max", asked.gpus_max);
   if (asked.task_gpus != 1) line.put("task_gpus", asked.task_gpus);
+  if (asked.copies_max != 0) line.put("copies_max", asked.copies_max);
   const Closeness closeness = asked.closeness;
   if (closeness.required != kAnywhere) line.put("required_level", closeness.required);
   if (closeness.preferred != kAnywhere) line.put("preferred_level", closeness.preferred);

@@ -205,6 +205,7 @@ std::optional<Api::Answer> Api::submit(ConnectionId connection, const Peer& peer
                      .gpus = asked.gpus,
                      .gpus_min = asked.gpus,
                      .gpus_max = asked.gpus,
+                     .copies_max = asked.copies_max,
                      .types = asked.types,
                      .work = asked.declared});
   if (asked.submission.has_terminal) at_terminals_.emplace(connection, job);

@@ -19,12 +19,12 @@ void JobBook::on(const Record& record) {
                    end(what.job, {});
                  },
                  [&](const record::StartFailed& what) {
-                   gpus_.erase(what.job);
+                   placed_.erase(what.job);
                    entry(what.job).reason = what.reason;
                    entry(what.job).since = now_;
                  },
                  [&](const record::Evicted& what) {
-                   gpus_.erase(what.job);
+                   placed_.erase(what.job);
                    entry(what.job).since = now_;
                  },
                  [&](const record::Place& what) { place(what); },
@@ -47,14 +47,16 @@ const std::map<std::size_t, NoteFields>& JobBook::notes(JobId job) const {
 }
 
 void JobBook::place(const record::Place& what) {
-  std::vector<std::pair<NodeId, std::uint64_t>> gpus;
+  Entry& job = entry(what.job);
+  job.since = now_;
+  Placed& placed = placed_[what.job];
+  if (what.copy == 0) {
+    placed.before = std::exchange(placed.gpus, {});
+    placed.tasks_before = job.tasks;
+  }
   std::size_t i = 0;
-  for (Slice slice : what.gang) gpus.emplace_back(slice.node, what.gpu_masks[i++]);
-  Entry& placed = entry(what.job);
-  placed.since = now_;
-  if (gpus == gpus_[what.job]) return;
-  gpus_[what.job] = std::move(gpus);
-  ++placed.tasks;
+  for (Slice slice : what.gang) placed.gpus.emplace_back(slice.node, what.gpu_masks[i++]);
+  job.tasks = placed.tasks_before + (placed.gpus == placed.before ? 0 : 1);
 }
 
 void JobBook::end(JobId job, std::string_view reason) {
@@ -62,7 +64,7 @@ void JobBook::end(JobId job, std::string_view reason) {
   done.done = done.since = now_;
   done.reason = reason;
   notes_.erase(job);
-  gpus_.erase(job);
+  placed_.erase(job);
   const Jobs& jobs = tables_.jobs;
   GpuTime& served = served_.grow_to(jobs.user[job]);
   served = served + jobs.attained(job, now_);

@@ -38,6 +38,11 @@ class JobBook : public RecordSink {
   std::vector<JobId> take_done() { return std::exchange(done_, {}); }
 
  private:
+  // GPUs of a job's last task, all of its copies, and how it was before that was placed.
+  struct Placed {
+    std::vector<std::pair<NodeId, std::uint64_t>> gpus, before;
+    std::uint32_t tasks_before = 0;
+  };
   void place(const record::Place& what);
   void end(JobId job, std::string_view reason);
   Entry& entry(JobId job) { return jobs_.grow_to(job); }
@@ -47,7 +52,7 @@ class JobBook : public RecordSink {
   Time now_;
   IdVector<JobId, Entry> jobs_;
   std::map<JobId, std::map<std::size_t, NoteFields>> notes_;
-  std::map<JobId, std::vector<std::pair<NodeId, std::uint64_t>>> gpus_;  // of its last task
+  std::map<JobId, Placed> placed_;
   IdVector<UserId, GpuTime> served_;
   std::vector<JobId> done_;
   std::int64_t cancelled_ = 0;

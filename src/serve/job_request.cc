@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace fairlead {
 namespace {
@@ -13,6 +14,7 @@ using nlohmann::json;
 constexpr std::size_t kNameBytesMax = 200;
 constexpr std::uint32_t kProcessesMax = 64;
 constexpr std::uint32_t kRetriesMax = 1000;
+constexpr std::uint32_t kCopiesMax = 65'535;
 constexpr double kSpanMaxS = 1e9;
 
 bool is_printable(std::string_view text) {
@@ -89,8 +91,11 @@ Result<TypeMask> types_of(const std::vector<std::string>& names, const Cluster& 
   return types;
 }
 
-// "python train.py --lr 3" is of the model "train.py", "./train" of "train".
-std::string model_of(const std::vector<std::string>& command) {
+// "python train.py --lr 3" is of the model "train.py", "./train" of "train", also behind a tracker.
+std::string model_of(std::span<const std::string> command) {
+  const auto dashes = std::ranges::find(command, "--");
+  if (command.size() > 1 && command[1] == "tracker" && command.end() - dashes > 1)
+    command = {dashes + 1, command.end()};
   const auto last_part = [](const std::string& path) {
     return path.substr(path.find_last_of('/') + 1);
   };
@@ -154,6 +159,9 @@ Result<JobRequest> parse_job_request(std::string_view body, const Cluster& clust
   const Fields fields(object);
   FL_TRY_ASSIGN(submission, parse_submission_of(object));
   FL_TRY_ASSIGN(gpus, fields.number("gpus", 1, 1, 100'000));
+  FL_TRY_ASSIGN(copies_max, fields.number("copies_max", 1, 0, kCopiesMax));
+  if (copies_max != 1 && (submission.processes != 1 || submission.has_terminal))
+    return input_error("copies_max: a job with copies is one process, without a terminal");
   FL_TRY_ASSIGN(name, fields.name("name"));
   FL_TRY_ASSIGN(model, fields.name("model"));
   FL_TRY_ASSIGN(type_names, fields.texts("types"));
@@ -163,6 +171,7 @@ Result<JobRequest> parse_job_request(std::string_view body, const Cluster& clust
   return JobRequest{.name = name.empty() ? model : std::move(name),
                     .model = std::move(model),
                     .gpus = gpus,
+                    .copies_max = copies_max,
                     .types = types,
                     .declared = declared,
                     .submission = std::move(submission)};

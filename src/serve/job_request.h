@@ -14,6 +14,7 @@ struct JobRequest {
   std::string name;
   std::string model;
   std::uint32_t gpus = 1;
+  std::uint32_t copies_max = 1;  // that it can train as, one a node; 0: any number
   TypeMask types = kAllTypes;
   Duration declared;      // zero: not
   Submission submission;  // of whom, the client does not say

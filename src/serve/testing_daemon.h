@@ -43,6 +43,13 @@ class SimDaemon : public SimClients {
     io.restart(outage, time);
     open();
   }
+  // The task of the job that lives.
+  const SimTask* task(std::size_t id) const {
+    for (const auto& [name, task] : io.processes().all()) {
+      if (task.id.job.row() == id && task.is_alive()) return &task;
+    }
+    return nullptr;
+  }
   // Until the clock of the machine is there.
   void run_to(int s) {
     const Time until = Time{} + seconds(s);

@@ -145,6 +145,7 @@ json Views::job(JobId id, Time now) const {
           {"user", tables.users.names[jobs.user[id]]},
           {"model", jobs.model[id].is_none() ? "" : tables.models[jobs.model[id]]},
           {"gpus", jobs.gpus[id]},
+          {"copies_max", jobs.copies_max_of(id)},
           {"state", state_text()},
           {"submitted_unix_ms", io.unix_ms(jobs.arrival[id])},
           {"since_unix_ms", io.unix_ms(entry.since)},

@@ -155,6 +155,7 @@ JobSpec SimBackend::spec_of(JobId job) const {
           .gpus_max = jobs.gpus_max[job],
           .task_gpus = jobs.task_gpus[job],
           .closeness = jobs.closeness[job],
+          .copies_max = jobs.copies_max_of(job),
           .types = jobs.types[job],
           .work = workload_.durations[job],
           .submit = jobs.arrival[job],

@@ -10,7 +10,7 @@ namespace {
 
 // The optional columns that some job needs.
 struct Extra {
-  bool gpus_min = false, gpus_max = false, task_gpus = false, tickets = false, gpu_type = false,
+  bool gpus_min = false, gpus_max = false, task_gpus = false, copies_max = false, tickets = false, gpu_type = false,
        runs_on = false, require_level = false, prefer_level = false, group = false,
        group_tickets = false, group_quota = false, state = false, time_limit = false,
        priority = false, partition = false, start = false;
@@ -28,6 +28,7 @@ Extra extra_of(const Workload& workload) {
           .gpus_max = jobs.gpus_max != jobs.gpus,
           .task_gpus = std::any_of(jobs.task_gpus.begin(), jobs.task_gpus.end(),
                                    [](auto gpus) { return gpus != 1; }),
+          .copies_max = !jobs.copies_max.empty(),
           .tickets = std::any_of(tickets.begin(), tickets.end(), [](auto n) { return n != 1; }),
           .gpu_type = std::any_of(types.begin(), types.end(), [](auto& t) { return !t.empty(); }),
           .runs_on = !workload.runs_on.empty(),
@@ -56,6 +57,7 @@ class NativeRows {
     if (extra_.gpus_min) text_ += ",gpus_min";
     if (extra_.gpus_max) text_ += ",gpus_max";
     if (extra_.task_gpus) text_ += ",task_gpus";
+    if (extra_.copies_max) text_ += ",copies_max";
     if (extra_.tickets) text_ += ",tickets";
     if (extra_.gpu_type) text_ += ",gpu_type";
     if (extra_.runs_on) text_ += ",runs_on";
@@ -88,6 +90,8 @@ class NativeRows {
     if (extra_.gpus_min) add_number(jobs.gpus_min[job]);
     if (extra_.gpus_max) add_number(jobs.gpus_max[job]);
     if (extra_.task_gpus) add_number(jobs.task_gpus[job]);
+    if (extra_.copies_max)
+      add_number_if(jobs.copies_max_of(job) != 0, [&] { return jobs.copies_max_of(job); });
     if (extra_.tickets) add_number(workload_.users.tickets[user]);
     if (extra_.gpu_type) add_name(workload_.reference_types[job]);
     if (extra_.runs_on) {

@@ -53,6 +53,12 @@ TEST(WriteNative, WritesOnlyTheColumnsItNeeds) {
             "b,default,,1,0,0.001\n");
 }
 
+TEST(WriteNative, WritesTheMostCopiesOfJobsThatSayIt) {
+  const std::string text =
+      "job,user,model,gpus,submit_s,duration_s,copies_max\na,u,,4,0,10,3\nb,u,,1,0,1,\n";
+  EXPECT_EQ(native_text(*read_text(text, {})), text);
+}
+
 TEST(WriteNative, WritesTasksOfSeveralGpus) {
   const std::string text =
       "job,user,model,gpus,submit_s,duration_s,task_gpus\na,u,,4,0,10,2\nb,u,,1,0,1,1\n";

@@ -26,6 +26,7 @@ JobRow row_of(const Workload& workload, JobId job) {
                 .gpus_min = jobs.gpus_min[job],
                 .gpus_max = jobs.gpus_max[job],
                 .task_gpus = jobs.task_gpus[job],
+                .copies_max = jobs.copies_max_of(job),
                 .submit = jobs.arrival[job],
                 .duration = workload.durations[job],
                 .gpu_type = workload.reference_types[job],

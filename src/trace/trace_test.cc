@@ -115,6 +115,16 @@ TEST(ReadNative, TasksMustDivideTheGang) {
             "t:2:9: task_gpus must be a whole number from 1 to 1000000: 0");
 }
 
+TEST(ReadNative, AJobMaySayHowManyCopiesItMayTrainAs) {
+  const std::string header = "job,gpus,submit_s,duration_s,copies_max\n";
+  const auto workload = read_text(header + "a,4,0,1,2\nb,4,0,1,\n", {});
+  ASSERT_TRUE(workload.has_value());
+  EXPECT_EQ(workload->jobs.copies_max_of(JobId(0)), 2U);
+  EXPECT_EQ(workload->jobs.copies_max_of(JobId(1)), 0U);
+  EXPECT_EQ(error_of(header + "a,4,0,1,0\n", {}),
+            "t:2:9: copies_max must be a whole number from 1 to 65535: 0");
+}
+
 TEST(ReadNative, HeadersAreChecked) {
   EXPECT_EQ(error_of("job,submit_s,duration_s\n", {}), "t:1: the header lacks the column: gpus");
   EXPECT_EQ(error_of("job,gpus,submit_s,duration_s,prio\n", {}), "t:1:30: unknown column: prio");

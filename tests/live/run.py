@@ -3,7 +3,7 @@
 
     run.py BUILD [--long] [--seed N] [--kills N] [--json FILE] [NAME...]
 
-BUILD is the folder with fairlead, fairlead-shim and fairlead-trainer. NAMEs are modules here, or
+BUILD is the folder with fairlead, fairlead-shim, fairlead-trainer and fairlead-copy-trainer. NAMEs are modules here, or
 module.Class.test. The short form takes a minute or two; what needs root, or a program that is not
 there, is skipped and says why."""
 
@@ -15,7 +15,7 @@ import unittest
 
 from harness import HERE, Figures, Settings
 
-MODULES = ("kills", "stubborn", "disk", "load", "users", "shares", "moves", "trading", "growth", "sessions", "page", "gpus",
+MODULES = ("kills", "copies", "stubborn", "disk", "load", "users", "shares", "moves", "trading", "growth", "sessions", "page", "gpus",
            "calendar_steps")
 
 

@@ -55,7 +55,7 @@ Result<WorldJob> parse_job(const std::vector<std::string>& words) {
       words[6] != "work") {
     return input_error(
         "write: job NAME gpus N arrive TIME work TIME [user NAME] [tickets N] [model NAME] [min N] "
-        "[max N] [tasks N] [require LEVEL] [prefer LEVEL]");
+        "[max N] [tasks N] [copies N] [require LEVEL] [prefer LEVEL]");
   }
   const auto gpus = parse_integer(words[3]);
   if (!gpus || *gpus < 1) return input_error("not a number of GPUs: {}", words[3]);
@@ -90,12 +90,14 @@ Result<WorldJob> parse_job(const std::vector<std::string>& words) {
     } else if (words[i] == "started") {
       FL_TRY_ASSIGN(started_ms, parse_ms(words[i + 1]));
       job.logged_start = {started_ms};
-    } else if (words[i] == "min" || words[i] == "max" || words[i] == "tasks") {
+    } else if (words[i] == "min" || words[i] == "max" || words[i] == "tasks" ||
+               words[i] == "copies") {
       const auto count = parse_integer(words[i + 1]);
-      if (!count || *count < 1) return input_error("not a number of GPUs: {}", words[i + 1]);
-      std::uint32_t& asked = words[i] == "min"   ? job.gpus_min
-                             : words[i] == "max" ? job.gpus_max
-                                                 : job.task_gpus;
+      if (!count || *count < 1) return input_error("not a number above 0: {}", words[i + 1]);
+      std::uint32_t& asked = words[i] == "min"     ? job.gpus_min
+                             : words[i] == "max"   ? job.gpus_max
+                             : words[i] == "tasks" ? job.task_gpus
+                                                   : job.copies_max;
       asked = static_cast<std::uint32_t>(*count);
     } else {
       return input_error("a job has no such word: {}", words[i]);
@@ -247,6 +249,7 @@ std::string job_text(const WorldJob& job) {
   if (job.gpus_min != 0) text += fmt::format("  min {}", job.gpus_min);
   if (job.gpus_max != 0) text += fmt::format("  max {}", job.gpus_max);
   if (job.task_gpus != 1) text += fmt::format("  tasks {}", job.task_gpus);
+  if (job.copies_max != 0) text += fmt::format("  copies {}", job.copies_max);
   if (!job.require_level.empty()) text += fmt::format("  require {}", job.require_level);
   if (!job.prefer_level.empty()) text += fmt::format("  prefer {}", job.prefer_level);
   if (!job.partition.empty()) text += fmt::format("  partition {}", job.partition);

@@ -17,7 +17,7 @@
 //     0s     a  place  n0:4
 //     4200s  a  stop
 //
-// `tasks` is the GPUs of each task; `require` and `prefer` name a level of the network; `limit` is the
+// `tasks` is the GPUs of each task; `copies` the most that it may train as; `require` and `prefer` name a level of the network; `limit` is the
 // time that its user asked for, and `started` (since 0s), `partition` and `priority` are those of a log. Times are numbers with a unit, h, m, s or ms, and sums of those. Jobs that name no user are those
 // of one. What is left out of `costs`, or all of it, costs nothing; a job that loses its gang with a
 // node keeps its work unless `checkpoint` says otherwise. tests/golden has the cases that must pass;

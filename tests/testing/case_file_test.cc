@@ -31,6 +31,7 @@ TEST(CaseFile, SaysAllThatAWorldHas) {
                  .gpus_min = 2,
                  .gpus_max = 8,
                  .task_gpus = 2,
+                 .copies_max = 3,
                  .work = seconds(7),
                  .user = "ben",
                  .model = "VAE",
@@ -61,7 +62,7 @@ TEST(CaseFile, SaysAllThatAWorldHas) {
       "checkpoint  7s\n"
       "until    90s\n"
       "job      j0  gpus 2  arrive 1500ms  work 7s  user ben  tickets 3  model VAE  min 2  "
-      "max 8  tasks 2  require rack  prefer host  partition gpu  priority -2  limit 60s  started "
+      "max 8  tasks 2  copies 3  require rack  prefer host  partition gpu  priority -2  limit 60s  started "
       "9s\n"
       "expect\n");
   const World again = read_back(case_text(world, "las", "All."));

@@ -52,6 +52,7 @@ class HadarE : public Policy {
   struct Fork {
     JobId job;
     std::uint32_t gpus = 1;
+    std::uint32_t copies_max = 0;  // 0: no limit
     double remaining_s = 0;  // at speed 1
     bool is_wide = false;    // larger than every node that it can run on
     std::uint32_t held = 0;  // copies in the world
@@ -77,6 +78,12 @@ class HadarE : public Policy {
   void fill(const View& view, Plan& plan, GpuTypeId type);
   bool add_copy(const View& view, Plan& plan, Fork& fork, GpuTypeId type);
   NodeId node_for(const View& view, const Plan& plan, const Fork& fork, GpuTypeId type) const;
+
+  // 0: no limit.
+  std::uint32_t copies_max_of(std::uint32_t jobs) const {
+    if (jobs == 0 || options_.copies_max == 0) return std::max(jobs, options_.copies_max);
+    return std::min(jobs, options_.copies_max);
+  }
 
   const HadarEOptions options_;
   Time round_end_;
@@ -118,6 +125,7 @@ void HadarE::collect(const View& view, const Plan& plan) {
   for (std::span<const JobId> jobs : {view.waiting, view.running}) {
     for (JobId job : jobs) {
       Fork fork{.job = job, .gpus = view.jobs.gpus[job]};
+      fork.copies_max = copies_max_of(view.jobs.copies_max_of(job));
       fork.remaining_s = to_seconds(view.work.remaining(job));
       fork.is_wide = true;
       for (GpuTypeId type : ids<GpuTypeId>(types(view))) {
@@ -173,7 +181,9 @@ void HadarE::share_for_makespan(const View& view, std::vector<double> gpus) {
   for (std::size_t i = 0; i < forks_.size(); ++i) {
     const std::span own = std::span(rates_).subspan(i * columns, columns);
     if (std::ranges::max(own) <= 0) continue;
-    const double copies = forks_[i].is_wide ? 1 : nodes;
+    const Fork& fork = forks_[i];
+    const double limit = fork.copies_max > 0 ? std::min<double>(fork.copies_max, nodes) : nodes;
+    const double copies = fork.is_wide ? 1 : limit;
     rows.push_back(i);
     problem.gang.push_back(forks_[i].gpus * copies);
     problem.count.push_back(1);
@@ -231,7 +241,7 @@ void HadarE::fill(const View& view, Plan& plan, GpuTypeId type) {
 
 // False if the job has no use for another copy, or there is no node for it.
 bool HadarE::add_copy(const View& view, Plan& plan, Fork& fork, GpuTypeId type) {
-  if (options_.copies_max > 0 && fork.copies >= options_.copies_max) return false;
+  if (fork.copies_max > 0 && fork.copies >= fork.copies_max) return false;
   // A copy more than it has in the world delays them all by the time it takes to begin.
   const double added =
       rates_[static_cast<std::size_t>(&fork - forks_.data()) * types(view) + type.row()];

@@ -1,5 +1,5 @@
 // Fairlead's own format: job,user,model,gpus,submit_s,duration_s and optional gpus_min, gpus_max,
-// task_gpus, tickets, group, group_tickets, group_quota, gpu_type, runs_on, require_level, prefer_level, state,
+// task_gpus, copies_max, tickets, group, group_tickets, group_quota, gpu_type, runs_on, require_level, prefer_level, state,
 // time_limit_s, priority, partition, start_s;
 // iterations is accepted and ignored. job, gpus, submit_s and duration_s are required. In strict reading an unknown column is an error.
 
@@ -13,16 +13,16 @@ namespace fairlead {
 namespace {
 
 struct Columns {
-  CsvReader::Column job, user, model, gpus, gpus_min, gpus_max, task_gpus, submit, duration,
-      gpu_type, runs_on, require_level, prefer_level, tickets, group, group_tickets, group_quota,
+  CsvReader::Column job, user, model, gpus, gpus_min, gpus_max, task_gpus, copies_max, submit,
+      duration, gpu_type, runs_on, require_level, prefer_level, tickets, group, group_tickets, group_quota,
       state, time_limit, priority, partition, start;
 };
 
-constexpr std::array<std::string_view, 23> kKnown = {
+constexpr std::array<std::string_view, 24> kKnown = {
     "job",        "user",         "model",         "gpus",        "submit_s",      "duration_s",
     "gpus_min",   "gpus_max",     "task_gpus",     "tickets",     "gpu_type",      "runs_on",
     "iterations", "group",        "group_tickets", "group_quota", "require_level", "prefer_level",
-    "state",      "time_limit_s", "priority",      "partition",   "start_s"};
+    "state",      "time_limit_s", "priority",      "partition",   "start_s",       "copies_max"};
 
 Status check_names(const CsvReader& csv) {
   const auto& names = csv.header();
@@ -45,6 +45,7 @@ Result<Columns> find_columns(CsvReader& csv) {
                  csv.find("gpus_min"),
                  csv.find("gpus_max"),
                  csv.find("task_gpus"),
+                 csv.find("copies_max"),
                  submit,
                  duration,
                  csv.find("gpu_type"),
@@ -76,6 +77,7 @@ JobRow row_of(CsvReader& csv, const Columns& at) {
   row.gpus_min = optional_count(csv, at.gpus_min, kJobGpusMax);
   row.gpus_max = optional_count(csv, at.gpus_max, kJobGpusMax);
   row.task_gpus = std::max<std::int64_t>(1, optional_count(csv, at.task_gpus, kJobGpusMax));
+  row.copies_max = optional_count(csv, at.copies_max, kCopiesMax);
   row.submit = csv.time(at.submit);
   row.duration = csv.duration(at.duration);
   row.gpu_type = csv.text(at.gpu_type);
@@ -97,6 +99,7 @@ JobRow row_of(CsvReader& csv, const Columns& at) {
                  .gpus_min = csv.column_number(at.gpus_min),
                  .gpus_max = csv.column_number(at.gpus_max),
                  .task_gpus = csv.column_number(at.task_gpus),
+                 .copies_max = csv.column_number(at.copies_max),
                  .submit = csv.column_number(at.submit),
                  .duration = csv.column_number(at.duration),
                  .tickets = csv.column_number(at.tickets),

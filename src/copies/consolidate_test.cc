@@ -1,4 +1,4 @@
-#include "fairlead/copies/tracker.h"
+#include "fairlead/copies/consolidate.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

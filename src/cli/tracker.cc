@@ -1,0 +1,81 @@
+// `fairlead tracker`: what stands before the command of a job that trains as copies.
+
+#include "fairlead/copies/tracker.h"
+
+#include "fairlead/cli/commands.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+namespace fairlead {
+namespace {
+
+constexpr std::string_view kHelp =
+    "`fairlead submit --copies max -- COMMAND` begins it; it is not for terminals. It begins COMMAND\n"
+    "once for each copy that the daemon gave the job (FAIRLEAD_COPIES), tells each round by round how\n"
+    "many steps to make, by the speed of its GPUs, and consolidates what they learnt. docs/copies.md\n"
+    "has the lines that it and a trainer exchange.\n"
+    "\n"
+    "To try a trainer by hand:\n"
+    "  FAIRLEAD_COPIES='[{\"gpus\":[\"0\"],\"gpu_type\":\"V100\",\"speed\":1},\n"
+    "                    {\"gpus\":[\"1\"],\"gpu_type\":\"K80\",\"speed\":0.2}]' \\\n"
+    "    fairlead tracker -- python train.py\n";
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+struct Flags {
+  std::uint64_t round_steps = 0;
+  bool is_plain = false;
+  std::string folder;
+};
+
+Result<int> run(const Flags& flags, const std::vector<std::string>& command) {
+  if (command.empty()) return input_error("name a trainer, as in `fairlead tracker -- python train.py`");
+  const std::string given = variable("FAIRLEAD_COPIES");
+  if (given.empty())
+    return input_error(
+        "FAIRLEAD_COPIES is not set: `fairlead submit --copies max -- COMMAND` sets it");
+  FL_TRY_ASSIGN(copies, parse_copies(given));
+  const std::string job = variable("FAIRLEAD_JOB_ID");
+  const std::filesystem::path folder =
+      flags.folder.empty() ? fmt::format("copies-{}", job.empty() ? "0" : job) : flags.folder;
+  return track({.command = command,
+                .copies = std::move(copies),
+                .folder = std::filesystem::absolute(folder),
+                .round_steps = flags.round_steps,
+                .is_plain = flags.is_plain,
+                .progress = variable("FAIRLEAD_PROGRESS")});
+}
+
+}  // namespace
+
+Command add_tracker(CLI::App& root, const std::vector<std::string>& words) {
+  CLI::App* app = root.add_subcommand(
+      "tracker", "Train a job as copies on nodes of unequal speed (submit --copies begins it)");
+  const auto flags = std::make_shared<Flags>();
+  const auto exit_code = std::make_shared<int>(0);
+  app->add_option("--round-steps", flags->round_steps,
+                  "steps between two exchanges of parameters, all copies together (default: 50, or "
+                  "so many that the exchange takes a twentieth of the time)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  app->add_flag("--plain", flags->is_plain,
+                "take the mean of the copies as it is, without momentum over rounds");
+  app->add_option("--folder", flags->folder,
+                  "where its checkpoint is, and what copies exchange (default: copies-JOB here)")
+      ->type_name("DIR");
+  app->footer(std::string(kHelp));
+  return {app,
+          [=, &words]() -> Status {
+            FL_TRY_ASSIGN(code, run(*flags, words));
+            *exit_code = code;
+            return {};
+          },
+          exit_code};
+}
+
+}  // namespace fairlead

@@ -1,0 +1,61 @@
+// How far a job is that trains as copies, in files that a kill at any instant leaves whole.
+//
+// checkpoint.json names the files with the parameters and the momentum, which were on the disk before it,
+// and says how much of rounds.csv is part of it: what was appended after that is cut off when it is read.
+// Ours. Each: O(parameters).
+#pragma once
+
+#include "fairlead/base/result.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlead {
+
+// Parameters in a file: 32-bit floats, little-endian, one after the other. Error: no such file, or its
+// size is that of no such row.
+Result<std::vector<float>> read_floats(const std::filesystem::path& file);
+
+struct Checkpoint {
+  std::uint64_t round = 0;  // the next
+  std::uint64_t done = 0;   // steps that are in the parameters
+  std::uint64_t total = 0;  // steps of the job; 0: not known yet
+  // Steps per second, by the GPU type of a copy.
+  std::map<std::string, double> speeds;
+  std::vector<float> parameters;  // empty: training has not begun
+  std::vector<float> velocity;    // of the outer momentum; empty before the first round
+};
+
+// The folder of one job.
+class CheckpointFolder {
+ public:
+  // Makes the folder where there is none. Error: it cannot be made; what is in it is damaged.
+  static Result<CheckpointFolder> open(std::filesystem::path folder);
+
+  const std::filesystem::path& path() const { return folder_; }
+  // As it was saved last.
+  const Checkpoint& last() const { return last_; }
+  // The file that the next round begins with, below the folder: parameters-12.f32.
+  std::string parameters_file() const;
+  // Appends `lines` to rounds.csv and keeps `next`; both or neither are there after a kill. Error: the
+  // disk is full or broken; the last one is there still.
+  Status save(Checkpoint next, std::string_view lines);
+
+ private:
+  explicit CheckpointFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  Status read();
+  Status write_file(const std::string& name, std::string_view bytes) const;
+  Status append_lines(std::string_view lines);
+  std::string velocity_file(std::uint64_t round) const;
+
+  std::filesystem::path folder_;
+  Checkpoint last_;
+  std::uint64_t log_bytes_ = 0;  // of rounds.csv
+};
+
+}  // namespace fairlead

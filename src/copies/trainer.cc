@@ -1,0 +1,197 @@
+#include "fairlead/copies/trainer.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+namespace fairlead {
+namespace {
+
+tl::unexpected<Error> system_error(std::string_view what, int error) {
+  return run_error("{}: {}", what, std::strerror(error));
+}
+
+// This program's variables, but those that `own` sets.
+std::vector<std::string> environment_with(std::vector<std::string> own) {
+  const std::size_t count = own.size();
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view variable = *entry;
+    const std::string_view name = variable.substr(0, variable.find('=') + 1);
+    const bool is_set = std::any_of(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(count),
+                                    [&](const std::string& one) { return one.starts_with(name); });
+    if (!is_set) own.emplace_back(variable);
+  }
+  return own;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (std::string& text : texts) all.push_back(text.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+// In the new process: `input` as standard input, no signal blocked or ignored, a group of its own, and
+// an end with its tracker, whatever that is.
+void become_trainer(int input, pid_t tracker, char* const* command, char* const* environment) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != tracker) ::_exit(1);
+  ::setpgid(0, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  std::signal(SIGPIPE, SIG_DFL);
+  ::dup2(input, STDIN_FILENO);
+  ::execvpe(command[0], command, environment);
+}
+
+// Error: the number of what the system said.
+int start_process(pid_t& pid, int input, std::vector<std::string> command,
+                  std::vector<std::string> environment) {
+  const std::vector<char*> words = pointers(command);
+  const std::vector<char*> variables = pointers(environment);
+  const pid_t tracker = ::getpid();
+  std::array<int, 2> failure{};
+  if (::pipe2(failure.data(), O_CLOEXEC) != 0) return errno;
+  const Descriptor says(failure[0]);
+  Descriptor said(failure[1]);
+  pid = ::fork();
+  if (pid < 0) return errno;
+  if (pid == 0) {
+    become_trainer(input, tracker, words.data(), variables.data());
+    const int error = errno;
+    (void)!::write(said.get(), &error, sizeof error);
+    ::_exit(127);
+  }
+  said = Descriptor();
+  int error = 0;  // nothing comes where it runs: the pipe closes with exec
+  if (::read(says.get(), &error, sizeof error) <= 0) return 0;
+  ::waitpid(pid, nullptr, 0);
+  return error;
+}
+
+}  // namespace
+
+Result<std::vector<CopyPlace>> parse_copies(std::string_view text) {
+  const auto list = nlohmann::json::parse(text, nullptr, false);
+  const auto wrong = [&] {
+    return input_error(
+        "FAIRLEAD_COPIES is like [{{\"gpus\": [\"0\"], \"gpu_type\": \"V100\", \"speed\": 1}}]: {}",
+        text);
+  };
+  if (!list.is_array() || list.empty()) return wrong();
+  std::vector<CopyPlace> copies;
+  for (const auto& one : list) {
+    try {
+      copies.push_back({.gpus = one.at("gpus").get<std::vector<std::string>>(),
+                        .gpu_type = one.at("gpu_type").get<std::string>(),
+                        .speed = one.at("speed").get<double>()});
+    } catch (const nlohmann::json::exception&) {
+      return wrong();
+    }
+    if (!(copies.back().speed > 0)) return wrong();
+  }
+  return copies;
+}
+
+Result<Trainer> Trainer::start(const std::vector<std::string>& command, const CopyPlace& place,
+                               std::size_t number, const std::filesystem::path& folder) {
+  Trainer trainer;
+  const std::string answers = (folder / fmt::format("answers-{}", number)).string();
+  ::unlink(answers.c_str());
+  if (::mkfifo(answers.c_str(), 0600) != 0) return system_error(answers, errno);
+  // Also to write, so that it does not end when a process that has it does.
+  trainer.answers_ = Descriptor(::open(answers.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  if (!trainer.answers_.is_open()) return system_error(answers, errno);
+  std::array<int, 2> orders{};
+  if (::pipe2(orders.data(), O_CLOEXEC) != 0) return system_error("a pipe", errno);
+  const Descriptor input(orders[0]);
+  trainer.orders_ = Descriptor(orders[1]);
+  const int error = start_process(
+      trainer.pid_, input.get(), command,
+      environment_with({fmt::format("CUDA_VISIBLE_DEVICES={}", fmt::join(place.gpus, ",")),
+                        fmt::format("FAIRLEAD_GPUS={}", place.gpus.size()),
+                        fmt::format("FAIRLEAD_GPU_TYPE={}", place.gpu_type),
+                        fmt::format("FAIRLEAD_SPEED={}", place.speed),
+                        fmt::format("FAIRLEAD_COPY={}", number),
+                        fmt::format("FAIRLEAD_ANSWERS={}", answers),
+                        "FAIRLEAD_PROGRESS=",  // which the tracker tells
+                        fmt::format("FAIRLEAD_COPIES_FOLDER={}", folder.string())}));
+  if (error != 0) {
+    trainer.pid_ = 0;
+    return system_error(command.front(), error);
+  }
+  trainer.process_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, trainer.pid_, 0)));
+  if (!trainer.process_.is_open()) return system_error("pidfd_open", errno);
+  return trainer;
+}
+
+Trainer::Trainer(Trainer&& other) noexcept
+    : pid_(std::exchange(other.pid_, 0)),
+      process_(std::move(other.process_)),
+      orders_(std::move(other.orders_)),
+      answers_(std::move(other.answers_)),
+      said_(std::move(other.said_)) {}
+
+Trainer& Trainer::operator=(Trainer&& other) noexcept {
+  std::swap(pid_, other.pid_);
+  std::swap(process_, other.process_);
+  std::swap(orders_, other.orders_);
+  std::swap(answers_, other.answers_);
+  std::swap(said_, other.said_);
+  return *this;
+}
+
+Trainer::~Trainer() {
+  if (pid_ == 0) return;
+  ::kill(-pid_, SIGKILL);
+  reap();
+}
+
+// One that has ended takes no order; that it has is seen by its process.
+void Trainer::tell(std::string_view line) {
+  const std::string text = fmt::format("{}\n", line);
+  (void)!::write(orders_.get(), text.data(), text.size());
+}
+
+void Trainer::interrupt() {
+  if (pid_ != 0) ::kill(-pid_, SIGTERM);
+}
+
+void Trainer::read_more() {
+  std::array<char, 4096> bytes;
+  for (;;) {
+    const ssize_t got = ::read(answers_.get(), bytes.data(), bytes.size());
+    if (got <= 0) return;
+    said_.append(bytes.data(), static_cast<std::size_t>(got));
+  }
+}
+
+std::optional<std::string> Trainer::line() {
+  read_more();
+  const std::size_t end = said_.find('\n');
+  if (end == std::string::npos) return std::nullopt;
+  std::string line = said_.substr(0, end);
+  said_.erase(0, end + 1);
+  return line;
+}
+
+int Trainer::reap() {
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  // What it began and left.
+  ::kill(-std::exchange(pid_, 0), SIGKILL);
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace fairlead

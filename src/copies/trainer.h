@@ -1,0 +1,63 @@
+// The process of one copy, and the lines that its tracker and it exchange (docs/copies.md):
+//
+//   to it, on its standard input         make STEPS DONE FROM TO, and last: end FILE
+//   from it, to FAIRLEAD_ANSWERS (file)   total STEPS, once at the beginning; made STEPS, for each make
+//
+// FROM and TO are files of parameters below FAIRLEAD_COPIES_FOLDER. It ends when its input does.
+#pragma once
+
+#include "fairlead/base/result.h"
+#include "fairlead/io/descriptor.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <vector>
+
+namespace fairlead {
+
+// Where a copy trains.
+struct CopyPlace {
+  std::vector<std::string> gpus;  // as CUDA_VISIBLE_DEVICES has them
+  std::string gpu_type;
+  double speed = 1;  // relative, as far as it is known beforehand
+};
+// FAIRLEAD_COPIES: [{"gpus": ["0"], "gpu_type": "V100", "speed": 1}, ...]. Error: it is no such list.
+Result<std::vector<CopyPlace>> parse_copies(std::string_view text);
+
+class Trainer {
+ public:
+  // Starts `command` as copy `number` with this program's environment and what is its own. Error: the
+  // system refuses.
+  static Result<Trainer> start(const std::vector<std::string>& command, const CopyPlace& place,
+                               std::size_t number, const std::filesystem::path& folder);
+  Trainer(Trainer&& other) noexcept;
+  Trainer& operator=(Trainer&& other) noexcept;
+  // Kills it if it runs still, with what it began in its process group.
+  ~Trainer();
+
+  void tell(std::string_view line);
+  void end_input() { orders_ = Descriptor(); }
+  void interrupt();
+
+  // Readable once it has said something / once it has ended.
+  int answers() const { return answers_.get(); }
+  int process() const { return process_.get(); }
+  // The next line that it has said, without its end. Nullopt: none is there yet.
+  std::optional<std::string> line();
+  // Its exit code, or 128 and the signal that ended it. Waits for its end.
+  int reap();
+
+ private:
+  Trainer() = default;
+  void read_more();
+
+  pid_t pid_ = 0;  // 0: it was reaped
+  Descriptor process_, orders_, answers_;
+  std::string said_;
+};
+
+}  // namespace fairlead
