@@ -11,7 +11,6 @@
 #include "../trainer/pace.h"
 #include "images.h"
 #include "network.h"
-
 #include <fmt/format.h>
 
 #include <charconv>
@@ -139,7 +138,8 @@ std::string parse(std::span<char*> words, Options& options) {
       if (model == std::end(kModels)) return "--model is dense-32, dense-128-64 or conv-8";
       options.model = *model;
     } else if (found == std::end(numbers)) {
-      return "unknown option " + name + ": there are --model --steps --rate --seed --step-ms --data";
+      return "unknown option " + name +
+             ": there are --model --steps --rate --seed --step-ms --data";
     } else if (*found->second = number(value); *found->second <= 0) {
       return name + " is a number above 0";
     }
@@ -159,21 +159,16 @@ int run(const Options& options, Images pictures, const Images& held_out) {
     std::istringstream order(line);
     std::string word;
     order >> word;
-    const bool is_done = word == "make" ? copy.make(order)
-                                        : word == "end" && copy.judge(order, held_out);
+    const bool is_done =
+        word == "make" ? copy.make(order) : word == "end" && copy.judge(order, held_out);
     if (!is_done) return fail("this order cannot be done: " + line);
   }
   return 0;
 }
 
-}  // namespace
-}  // namespace copies
-
-int main(int argc, char** argv) {
-  using namespace copies;
+int main_of(std::span<char*> words) {
   Options options;
-  const std::string wrong = parse(std::span(argv, static_cast<std::size_t>(argc)).subspan(1), options);
-  if (!wrong.empty()) return fail(wrong);
+  if (const std::string wrong = parse(words, options); !wrong.empty()) return fail(wrong);
   if (options.data.empty()) return run(options, drawn(10'000, 1), drawn(2000, 3));
   auto pictures = fashion(options.data, "train", 10'000);
   auto held_out = fashion(options.data, "t10k", 2000);
@@ -181,4 +176,11 @@ int main(int argc, char** argv) {
     if (!*part) return fail(part->error().message);
   }
   return run(options, std::move(*pictures), *held_out);
+}
+
+}  // namespace
+}  // namespace copies
+
+int main(int argc, char** argv) {
+  return copies::main_of(std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
 }

@@ -213,9 +213,10 @@ Command add_serve(CLI::App& root) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app->add_option("--nodes", flags->nodes, "stand-ins for GPUs, each with its relative speed")
       ->type_name("NxTYPE[@SPEED],...");
-  app->add_option("--node-gpus", flags->node_gpus,
-                  "GPUs that count as one node at most (default: all of a type); a job that trains as "
-                  "copies has one a node")
+  app->add_option(
+         "--node-gpus", flags->node_gpus,
+         "GPUs that count as one node at most (default: all of a type); a job that trains as "
+         "copies has one a node")
       ->type_name("N")
       ->check(CLI::Range(1U, kNodeGpusMax));
   app->add_option("--policy", flags->policy,

@@ -141,7 +141,8 @@ Result<json> request_of(const CLI::App& app, const Flags& flags,
   if (error) return input_error("the folder of this shell is gone: {}", error.message());
   if (!is_utf8(folder)) return input_error("a job's folder is UTF-8 text");
   FL_TRY_ASSIGN(copies, copies_of(flags));
-  if (copies != 1 && flags.has_terminal) return input_error("--copies and --tty exclude each other");
+  if (copies != 1 && flags.has_terminal)
+    return input_error("--copies and --tty exclude each other");
   std::vector<std::string> words = command;
   if (!flags.copies.empty()) {
     FL_TRY_ASSIGN(tracked, with_tracker(flags, command));
@@ -149,10 +150,10 @@ Result<json> request_of(const CLI::App& app, const Flags& flags,
   }
   const mode_t mask = ::umask(0);
   ::umask(mask);
-  json request = {{"name", flags.name},      {"model", flags.model},
-                  {"command", words},        {"environment", own_environment()},
-                  {"folder", folder},        {"umask", mask},
-                  {"gpus", flags.gpus},      {"processes", flags.processes},
+  json request = {{"name", flags.name},       {"model", flags.model},
+                  {"command", words},         {"environment", own_environment()},
+                  {"folder", folder},         {"umask", mask},
+                  {"gpus", flags.gpus},       {"processes", flags.processes},
                   {"retries", flags.retries}, {"copies_max", copies}};
   if (!flags.types.empty()) request["types"] = flags.types;
   if (!flags.time.empty()) {

@@ -6,15 +6,19 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdlib>
 
 namespace fairlead {
 namespace {
 
 constexpr std::string_view kHelp =
-    "`fairlead submit --copies max -- COMMAND` begins it; it is not for terminals. It begins COMMAND\n"
-    "once for each copy that the daemon gave the job (FAIRLEAD_COPIES), tells each round by round how\n"
-    "many steps to make, by the speed of its GPUs, and consolidates what they learnt. docs/copies.md\n"
+    "`fairlead submit --copies max -- COMMAND` begins it; it is not for terminals. It begins "
+    "COMMAND\n"
+    "once for each copy that the daemon gave the job (FAIRLEAD_COPIES), tells each round by round "
+    "how\n"
+    "many steps to make, by the speed of its GPUs, and consolidates what they learnt. "
+    "docs/copies.md\n"
     "has the lines that it and a trainer exchange.\n"
     "\n"
     "To try a trainer by hand:\n"
@@ -27,6 +31,10 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 struct Flags {
   std::uint64_t round_steps = 0;
   bool is_plain = false;
@@ -34,7 +42,8 @@ struct Flags {
 };
 
 Result<int> run(const Flags& flags, const std::vector<std::string>& command) {
-  if (command.empty()) return input_error("name a trainer, as in `fairlead tracker -- python train.py`");
+  if (command.empty())
+    return input_error("name a trainer, as in `fairlead tracker -- python train.py`");
   const std::string given = variable("FAIRLEAD_COPIES");
   if (given.empty())
     return input_error(
@@ -48,6 +57,7 @@ Result<int> run(const Flags& flags, const std::vector<std::string>& command) {
                 .folder = std::filesystem::absolute(folder),
                 .round_steps = flags.round_steps,
                 .is_plain = flags.is_plain,
+                .now_s = now_s,
                 .progress = variable("FAIRLEAD_PROGRESS")});
 }
 

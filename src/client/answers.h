@@ -50,7 +50,7 @@ struct JobAnswer {
   std::string name, user, model;
   std::int64_t gpus = 1;
   std::int64_t copies_max = 1;  // 0: any number
-  std::string state;  // "waiting", "running", ...
+  std::string state;            // "waiting", "running", ...
   std::int64_t submitted_unix_ms = 0;
   std::int64_t since_unix_ms = 0;  // it is in that state
   std::optional<std::int64_t> finished_unix_ms{};

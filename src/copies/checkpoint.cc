@@ -113,12 +113,10 @@ Status CheckpointFolder::save(Checkpoint next, std::string_view lines) {
     FL_TRY(write_file(file_of(next.round), text_of(next.parameters)));
     if (!next.velocity.empty())
       FL_TRY(write_file(velocity_file(next.round), text_of(next.velocity)));
-    const nlohmann::json state = {{"round", next.round},
-                                  {"done", next.done},
-                                  {"total", next.total},
-                                  {"speeds", next.speeds},
-                                  {"rounds_bytes", log_bytes_},
-                                  {"has_velocity", !next.velocity.empty()}};
+    const nlohmann::json state = {
+        {"round", next.round},        {"done", next.done},
+        {"total", next.total},        {"speeds", next.speeds},
+        {"rounds_bytes", log_bytes_}, {"has_velocity", !next.velocity.empty()}};
     return write_file(kState, state.dump() + "\n");
   }();
   if (!written) {
@@ -138,8 +136,7 @@ Status CheckpointFolder::write_file(const std::string& name, std::string_view by
   const auto path = folder_ / name;
   const auto part = folder_ / (name + ".part");
   {
-    const Descriptor file(
-        ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    const Descriptor file(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     if (!file.is_open()) return system_error(part);
     for (std::string_view left = bytes; !left.empty();) {
       const ssize_t wrote = ::write(file.get(), left.data(), left.size());

@@ -5,7 +5,6 @@
 #include "fairlead/copies/consolidate.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -18,17 +17,12 @@ namespace fairlead {
 namespace {
 
 constexpr int kInterrupted = 128 + SIGTERM;
-constexpr int kStartsMax = 3;                  // of a copy, without a step between
-constexpr std::uint64_t kRoundSteps = 50;      // the best of those measured (docs/policies/hadare.md)
-constexpr double kExchangePart = 0.05;         // of a round
-constexpr double kOuterRate = 0.7;             // DiLoCo's, as is the momentum
+constexpr int kStartsMax = 3;              // of a copy, without a step between
+constexpr std::uint64_t kRoundSteps = 50;  // the best of those measured (docs/policies/hadare.md)
+constexpr double kExchangePart = 0.05;     // of a round
+constexpr double kOuterRate = 0.7;         // DiLoCo's, as is the momentum
 constexpr double kOuterMomentum = 0.9;
 constexpr std::string_view kResult = "parameters.f32";
-
-double now_s() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
-}
 
 // SIGTERM as something to wait for.
 class Interrupt {
@@ -139,7 +133,8 @@ Result<bool> Tracker::start_missing() {
     ++copy.starts;
     copy.is_ready = false;
     copy.asked = 0;
-    FL_TRY_ASSIGN(trainer, Trainer::start(options_.command, copy.place, number(copy), folder_.path()));
+    FL_TRY_ASSIGN(trainer,
+                  Trainer::start(options_.command, copy.place, number(copy), folder_.path()));
     copy.trainer = std::move(trainer);
   }
   settle([](const Copy& copy) { return copy.is_ready; });
@@ -202,7 +197,7 @@ void Tracker::hear_line(Copy& copy, const std::string& line) {
     const auto made = number_after(line, "made");
     if (!made || copy.made || *made > copy.asked)
       return lose(copy, fmt::format("was to say \"made STEPS\" and said: {}", line));
-    last_answer_s_ = now_s();
+    last_answer_s_ = options_.now_s();
     copy.took_s = last_answer_s_ - copy.began_s;
     copy.made = made;
     return;
@@ -226,7 +221,7 @@ std::vector<Copy*> Tracker::ready() {
 void Tracker::order(Copy& copy, std::uint64_t steps, std::string_view from) {
   copy.asked = steps;
   copy.made.reset();
-  copy.began_s = now_s();
+  copy.began_s = options_.now_s();
   copy.trainer->tell(fmt::format("make {} {} {} {}", steps, at().done, from, file_of(copy)));
 }
 
@@ -248,7 +243,7 @@ Status Tracker::round() {
   if (at().parameters.empty()) return begin_parameters(*copies.front());
   const std::vector<double> speeds = this->speeds(copies);
   const auto split = split_steps(std::min(round_steps(speeds), total_ - at().done), speeds);
-  if (last_answer_s_ > 0) exchange_s_ = now_s() - last_answer_s_;
+  if (last_answer_s_ > 0) exchange_s_ = options_.now_s() - last_answer_s_;
   for (std::size_t i = 0; i < copies.size(); ++i) {
     copies[i]->made.reset();
     copies[i]->asked = 0;
@@ -261,9 +256,11 @@ Status Tracker::round() {
 void Tracker::take(Copy& copy) {
   auto parameters = read_floats(folder_.path() / file_of(copy));
   const std::size_t count = at().parameters.size();
-  if (!parameters) return lose(copy, fmt::format("has no parameters: {}", parameters.error().message));
+  if (!parameters)
+    return lose(copy, fmt::format("has no parameters: {}", parameters.error().message));
   if (parameters->empty() || (count != 0 && parameters->size() != count))
-    return lose(copy, fmt::format("has {} parameters, where {} were to be", parameters->size(), count));
+    return lose(copy,
+                fmt::format("has {} parameters, where {} were to be", parameters->size(), count));
   copy.parameters = std::move(*parameters);
 }
 
@@ -335,7 +332,8 @@ void Tracker::tell_progress() const {
 
 int Tracker::give_up() const {
   say("no copy trains: docs/copies.md says what a trainer has to do");
-  const auto failed = std::ranges::find_if(copies_, [](const Copy& copy) { return copy.exit_code != 0; });
+  const auto failed =
+      std::ranges::find_if(copies_, [](const Copy& copy) { return copy.exit_code != 0; });
   return failed == copies_.end() ? 1 : failed->exit_code;
 }
 

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,8 @@ struct TrackerOptions {
   // Steps of a round, all copies together. 0: 50, or as many as it takes for the exchange between two
   // rounds to be a twentieth of them.
   std::uint64_t round_steps = 0;
-  bool is_plain = false;  // the mean as it is, without the momentum of outer steps
+  bool is_plain = false;             // the mean as it is, without the momentum of outer steps
+  std::function<double()> now_s{};   // a clock that never goes back
   std::filesystem::path progress{};  // as FAIRLEAD_PROGRESS has it; empty: none
 };
 

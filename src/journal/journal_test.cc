@@ -27,10 +27,10 @@ std::string text_of(const record::Node& node) {
 }
 
 std::string text_of(const JobSpec& asked) {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", asked.job.row(), asked.user.row(),
-                     asked.name, asked.model, asked.gpus, asked.gpus_min, asked.gpus_max,
-                     asked.task_gpus, asked.copies_max, asked.types, asked.work.ms, asked.time_limit.ms,
-                     asked.priority, asked.partition, asked.logged_start.ms);
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", asked.job.row(),
+                     asked.user.row(), asked.name, asked.model, asked.gpus, asked.gpus_min,
+                     asked.gpus_max, asked.task_gpus, asked.copies_max, asked.types, asked.work.ms,
+                     asked.time_limit.ms, asked.priority, asked.partition, asked.logged_start.ms);
 }
 std::string text_of(const record::Arrived& arrived) { return text_of(arrived.asked); }
 std::string text_of(const record::Rejected& rejected) {

@@ -85,7 +85,8 @@ void LocalBackend::expect(std::span<Step> steps) const {
       }
       // Their rates add up.
       const Rate each = Rate::of(task.told_rate / static_cast<double>(end - step));
-      if (task.gpus == gpus && task.told_rate > 0) std::for_each(step, end, [&](Step& copy) { copy.rate = each; });
+      if (task.gpus == gpus && task.told_rate > 0)
+        std::for_each(step, end, [&](Step& copy) { copy.rate = each; });
     }
     step = end;
   }

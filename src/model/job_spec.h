@@ -41,8 +41,8 @@ struct JobSpec {
   std::uint32_t task_gpus = 1;
   Closeness closeness{};
   std::uint32_t copies_max = 0;  // that it can train as, one a node; 0: as many as there are nodes
-  TypeMask types = kAllTypes;  // GPU types on which it can run
-  Duration work{};             // at speed 1, that is with the reference gang; 0: not said
+  TypeMask types = kAllTypes;    // GPU types on which it can run
+  Duration work{};               // at speed 1, that is with the reference gang; 0: not said
   Time submit{};
   // What the log of another scheduler says beside this (Logged in jobs.h).
   Duration time_limit{};

@@ -53,8 +53,7 @@ TEST(ServerCopies, ADaemonThatStartsAnewFindsTheTaskWithAllCopies) {
 
 TEST(ServerCopies, AnotherSetOfCopiesIsAnotherTask) {
   SimDaemon daemon("hadare:switch_s=0,round_s=60", kNodes);
-  const std::size_t job =
-      daemon.submit({"work", "600000", "term=checkpoint:1000"}, 1, kAnn, kAny);
+  const std::size_t job = daemon.submit({"work", "600000", "term=checkpoint:1000"}, 1, kAnn, kAny);
   EXPECT_EQ(gpus_of(daemon, job).size(), 3U);
   const std::string path = fmt::format("/v1/jobs/{}", job);
   daemon.ask("POST", path + "/hold");

@@ -10,9 +10,9 @@ namespace {
 
 // The optional columns that some job needs.
 struct Extra {
-  bool gpus_min = false, gpus_max = false, task_gpus = false, copies_max = false, tickets = false, gpu_type = false,
-       runs_on = false, require_level = false, prefer_level = false, group = false,
-       group_tickets = false, group_quota = false, state = false, time_limit = false,
+  bool gpus_min = false, gpus_max = false, task_gpus = false, copies_max = false, tickets = false,
+       gpu_type = false, runs_on = false, require_level = false, prefer_level = false,
+       group = false, group_tickets = false, group_quota = false, state = false, time_limit = false,
        priority = false, partition = false, start = false;
 };
 

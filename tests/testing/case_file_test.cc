@@ -49,22 +49,22 @@ TEST(CaseFile, SaysAllThatAWorldHas) {
                            .outages = {{NodeId(1), {10'000}, {20'500}}},
                            .checkpoint_interval = seconds(7)};
   world.sim_seed = 9;
-  EXPECT_EQ(
-      case_text(world, "las", "All."),
-      "# All.\n"
-      "cluster  1xV100:2,1xK80:1 | 2xV100:4\n"
-      "policy   las\n"
-      "seed     4\n"
-      "costs    start 10s  suspend 500ms  resume 500ms  checkpoint 3500ms/15s/30s  migrate "
-      "3500ms/15s/30s\n"
-      "faults   mtbf 72s  mttr 18s  seed 9\n"
-      "outage   n1  10s  20500ms\n"
-      "checkpoint  7s\n"
-      "until    90s\n"
-      "job      j0  gpus 2  arrive 1500ms  work 7s  user ben  tickets 3  model VAE  min 2  "
-      "max 8  tasks 2  copies 3  require rack  prefer host  partition gpu  priority -2  limit 60s  started "
-      "9s\n"
-      "expect\n");
+  EXPECT_EQ(case_text(world, "las", "All."),
+            "# All.\n"
+            "cluster  1xV100:2,1xK80:1 | 2xV100:4\n"
+            "policy   las\n"
+            "seed     4\n"
+            "costs    start 10s  suspend 500ms  resume 500ms  checkpoint 3500ms/15s/30s  migrate "
+            "3500ms/15s/30s\n"
+            "faults   mtbf 72s  mttr 18s  seed 9\n"
+            "outage   n1  10s  20500ms\n"
+            "checkpoint  7s\n"
+            "until    90s\n"
+            "job      j0  gpus 2  arrive 1500ms  work 7s  user ben  tickets 3  model VAE  min 2  "
+            "max 8  tasks 2  copies 3  require rack  prefer host  partition gpu  priority -2  "
+            "limit 60s  started "
+            "9s\n"
+            "expect\n");
   const World again = read_back(case_text(world, "las", "All."));
   EXPECT_EQ(again.settings.faults.mtbf_h, 0.02);
   EXPECT_EQ(again.settings.faults.outages.front().up, Time{20'500});

@@ -53,10 +53,10 @@ class HadarE : public Policy {
     JobId job;
     std::uint32_t gpus = 1;
     std::uint32_t copies_max = 0;  // 0: no limit
-    double remaining_s = 0;  // at speed 1
-    bool is_wide = false;    // larger than every node that it can run on
-    std::uint32_t held = 0;  // copies in the world
-    double rate = 0;         // of what it holds in the draft
+    double remaining_s = 0;        // at speed 1
+    bool is_wide = false;          // larger than every node that it can run on
+    std::uint32_t held = 0;        // copies in the world
+    double rate = 0;               // of what it holds in the draft
     std::uint32_t copies = 0;
   };
   struct Bid {

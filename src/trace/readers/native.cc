@@ -14,8 +14,8 @@ namespace {
 
 struct Columns {
   CsvReader::Column job, user, model, gpus, gpus_min, gpus_max, task_gpus, copies_max, submit,
-      duration, gpu_type, runs_on, require_level, prefer_level, tickets, group, group_tickets, group_quota,
-      state, time_limit, priority, partition, start;
+      duration, gpu_type, runs_on, require_level, prefer_level, tickets, group, group_tickets,
+      group_quota, state, time_limit, priority, partition, start;
 };
 
 constexpr std::array<std::string_view, 24> kKnown = {
