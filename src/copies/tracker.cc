@@ -370,6 +370,10 @@ Result<int> Tracker::finish() {
     const int code = copy->trainer->reap();
     if (exit_code == 0) exit_code = code;
   }
+  for (const Copy& copy : copies_) {
+    std::filesystem::remove(folder_.path() / file_of(copy), error);
+    std::filesystem::remove(folder_.path() / fmt::format("answers-{}", number(copy)), error);
+  }
   say("done: step {}", at().done);
   return exit_code;
 }

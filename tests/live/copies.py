@@ -127,13 +127,13 @@ class CopiesTest(LiveTest):
         (folder / "cluster.yaml").write_text("name: live\nracks:\n  - nodes:\n" + "".join(
             f"      - {{name: {kind}, count: {count}, gpu_type: {kind}, gpus: 1}}\n" for kind, count in kinds))
         (folder / "models.yaml").write_text(
-            "name: live\nreference_gpu: V100\nmodels:\n  - name: dense-32\n    rates: {V100: 1, P100: 0.926, K80: 0.293}\n")
+            "source: live\nmodels:\n  - name: dense-32\n    rates: {V100: 1, P100: 0.926, K80: 0.293}\n")
         (folder / "trace.csv").write_text("job,user,model,gpus,submit_s,duration_s\n" + "".join(
             f"{i},u,dense-32,1,0,{steps * STEP_MS / 1000}\n" for i, steps in enumerate(mix)))
         subprocess.run(
             [Settings.programs / "fairlead", "simulate", "--cluster", folder / "cluster.yaml", "--trace", folder / "trace.csv",
              "--policy", policy, "--out", folder / "out", "--set", f"models={folder / 'models.yaml'}", "--set",
-             "copies_every_s=1", "--set", "copies_exchange_s=0", "--set", "costs=none"],
+             "reference_gpu=V100", "--set", "copies_exchange_s=0", "--set", "costs=none"],
             check=True, capture_output=True, text=True)
         return json.loads((folder / "out" / "summary.json").read_text())["makespan_s"]
 
@@ -143,7 +143,7 @@ class CopiesTest(LiveTest):
                     "hadar": (f"hadar:utility=makespan,round_s={ROUND_S},between_rounds=wait", 1)}
         for cluster, nodes in CLUSTERS.items():
             uses = {name: [] for name in policies}
-            for count in Settings.either((1, 3), (1, 2, 3, 4, 5, 6, 8, 10, 12)):
+            for count in Settings.either((1, 3), (1, 2, 4, 8, 12)):
                 mix, cells = self.mix(count), []
                 for name, (policy, copies) in policies.items():
                     took, use = self.total_time(nodes, policy, mix, copies)

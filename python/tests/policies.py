@@ -1,0 +1,53 @@
+"""Policies in Python that do what built-in ones do."""
+
+import fairlead
+
+
+class Fifo(fairlead.Policy):
+    """First come, first served: the first that finds no room holds up all behind it."""
+
+    name = "fifo"
+
+    def decide(self, view, plan):
+        arrival = view.arrival_ms
+        for job in sorted(view.waiting.tolist(), key=lambda job: (arrival[job], job)):
+            if not plan.place(job):
+                return
+
+
+class Las(fairlead.Policy):
+    """Least attained service first, with preemption at every multiple of a quantum while jobs wait."""
+
+    name = "las"
+    quantum_ms = 60_000
+
+    def decide(self, view, plan):
+        if len(view.waiting) == 0:
+            return
+        jobs = [*view.running.tolist(), *view.waiting.tolist()]
+        service = dict(zip(jobs, view.attained_gpu_ms(view.running).tolist() + view.attained_gpu_ms(view.waiting).tolist()))
+        arrival, gpus = view.arrival_ms, view.gpus
+        left, chosen = int(sum(view.node_gpus)), []
+        held = set(view.running.tolist())
+        for job in sorted(jobs, key=lambda job: (service[job], arrival[job], job)):
+            if gpus[job] <= left:
+                left -= int(gpus[job])
+                chosen.append(job)
+            elif job in held:
+                plan.stop(job)
+        for job in chosen:
+            if not plan.holds(job):
+                plan.place(job)
+        plan.wake_at_s((view.now_ms // self.quantum_ms + 1) * self.quantum_ms / 1000)
+
+
+class Greedy(fairlead.Policy):
+    """For measuring: looks at the columns, and places what fits."""
+
+    name = "greedy"
+
+    def decide(self, view, plan):
+        if plan.free_gpus == 0:
+            return
+        for job in view.waiting.tolist():
+            plan.place(job)
