@@ -7,6 +7,7 @@ that tree that it must report (VIOLATIONS), so that no rule can rot silently. A 
 """
 
 import pathlib
+import posixpath
 import re
 import subprocess
 import sys
@@ -106,6 +107,44 @@ def check_title(tree):
             yield path, 1, f"a document has one title, not {titles}"
 
 
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def anchors(source):
+    """The names of its headings, as GitHub and mkdocs.yml make them."""
+    found, in_code = set(), False
+    for line in source.lines:
+        in_code ^= line.startswith("```")
+        if in_code or not re.match(r"#+ ", line):
+            continue
+        text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", line.lstrip("#").strip())
+        name = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
+        number, first = 0, name
+        while name in found:
+            number += 1
+            name = f"{first}-{number}"
+        found.add(name)
+    return found
+
+
+def check_links(tree):
+    """Relative links of documents lead to files, folders and headings that are there."""
+    folders = {str(folder) for path in tree for folder in pathlib.PurePosixPath(path).parents}
+    for path, source in tree.items():
+        in_code = False
+        for number, line in enumerate(source.lines if path.endswith(".md") else [], 1):
+            in_code ^= line.startswith("```")
+            for link in [] if in_code else LINK.findall(re.sub(r"`[^`]*`", "", line)):
+                target, _, anchor = link.partition("#")
+                if re.match(r"\w+:", target):
+                    continue
+                there = posixpath.normpath(posixpath.join(posixpath.dirname(path), target)) if target else path
+                if there not in tree and there not in folders:
+                    yield path, number, f"leads nowhere: {link}"
+                elif anchor and there in tree and anchor not in anchors(tree[there]):
+                    yield path, number, f"no such heading: {link}"
+
+
 TYPE = re.compile(r"(?:template <.*> )?(?:class|struct|union|enum|enum class) (\w+)(?: final)?(?: : [^;]*)? \{")
 
 
@@ -174,7 +213,7 @@ CLEAN = {
     "src/policy/policies.h": "// All of them.\n#pragma once\nconstexpr std::array kPolicies = {&kLas};\n",
     "src/policy/simple/las.cc": 'const PolicyEntry kLas = {\n    .name = "las",\n};\n',
     "docs/decisions/0001-rows.md": "# Mended rows\n",
-    "docs/policies/las.md": "# las\n```\n# not a title\n```\n",
+    "docs/policies/las.md": "# las\n```\n# not a title\n```\n[las](../policies/las.md#las), [rows](../decisions/0001-rows.md), `[a](b)`\n",
     "tests/golden/las.case": "# What it shows.\npolicy   las:placement=yarn\n",
 }
 
@@ -191,6 +230,9 @@ VIOLATIONS = [
     (check_header, {"src/base/a.h": "// What it is.\n"}, "src/base/a.h:1: #pragma once is missing"),
     (check_title, {"docs/a.md": "# One\n# Two\n"}, "docs/a.md:1: a document has one title, not 2"),
     (check_title, {"docs/a.md": "```\n# not one\n```\n"}, "docs/a.md:1: a document has one title, not 0"),
+    (check_links, {"docs/a.md": "# A\n[b](b.md)\n"}, "docs/a.md:2: leads nowhere: b.md"),
+    (check_links, {"docs/a.md": "# A\n[las](policies/las.md#las-1)\n"}, "docs/a.md:2: no such heading: policies/las.md#las-1"),
+    (check_links, {"docs/a.md": "# A `b`\n[A](#a-b), [A](#ab)\n"}, "docs/a.md:2: no such heading: #ab"),
     (check_listed_in_cmake, {"src/base/c.cc": ""}, "src/base/c.cc:1: not listed"),
     (check_listed_in_cmake, {"src/base/part/a.cc": ""}, "src/base/part/a.cc:1: not listed"),
     (check_types_named_once,
@@ -227,11 +269,11 @@ def self_test():
 
 
 def read_tree():
-    """The texts of files that are tracked, or new and not ignored."""
+    """The texts of files that are tracked, or new and not ignored; of other kinds than READ nothing but the name."""
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True,
                             capture_output=True, text=True).stdout
-    return {path: (ROOT / path).read_text() for path in listed.splitlines()
-            if path.endswith(READ) and (ROOT / path).is_file()}
+    return {path: (ROOT / path).read_text() if path.endswith(READ) else "" for path in listed.splitlines()
+            if (ROOT / path).is_file()}
 
 
 def main():
