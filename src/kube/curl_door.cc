@@ -29,9 +29,12 @@ std::int64_t nanoseconds(clockid_t clock) {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-void init_curl() {
+Status init_curl() {
   static const bool kReady = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
-  FL_CHECK(kReady, "libcurl");
+  if (kReady) return {};
+  return run_error(
+      "libcurl, by which API servers are reached, is missing or cannot begin: install libcurl.so.4 "
+      "(Debian and Ubuntu: apt install libcurl4)");
 }
 
 // A connection whose peer says nothing is broken, not waited for.
@@ -151,7 +154,7 @@ struct CurlDoor::Transfer {
 };
 
 Result<std::unique_ptr<CurlDoor>> CurlDoor::open(KubeTarget target, int leave) {
-  init_curl();
+  FL_TRY(init_curl());
   FL_TRY_ASSIGN(authority, read_text(target.cluster.authority));
   FL_TRY_ASSIGN(credentials, read_credentials(target));
   return std::unique_ptr<CurlDoor>(
