@@ -83,7 +83,7 @@ TEST(CaseFile, AnErrorNamesTheLine) {
   EXPECT_EQ(error_of("faults mtbf 1s"), "a.case:2: write: faults mtbf TIME mttr TIME seed NUMBER");
   EXPECT_EQ(error_of("checkpoint soon"), "a.case:2: not a time: soon");
   EXPECT_EQ(error_of("seed x"), "a.case:2: not a seed: x");
-  EXPECT_EQ(error_of("job a gpus 1 arrive 0s work 1s min 0"), "a.case:2: not a number of GPUs: 0");
+  EXPECT_EQ(error_of("job a gpus 1 arrive 0s work 1s min 0"), "a.case:2: not a number above 0: 0");
   EXPECT_EQ(error_of("weather fine"), "a.case:2: no such line: weather");
 }
 
