@@ -4,7 +4,7 @@
     run = fairlead.simulate("slides", trace="jobs.csv", policy="fairlead")
     run.summary["jct_avg_s"], run.jobs.to_pandas(), run.why("job-17")
 
-Times are in seconds since the trace's first job, unless a name ends in another unit. Equal arguments give equal
+Times are in seconds on the trace's clock, unless a name ends in another unit. Equal arguments give equal
 runs, to the byte of their journals.
 """
 

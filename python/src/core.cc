@@ -29,7 +29,7 @@ namespace fairlead::python {
 namespace {
 
 namespace nb = nanobind;
-using namespace nb::literals;
+using nanobind::literals::operator""_a;
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kStepsBetweenSignals = 1024;
@@ -315,12 +315,7 @@ Trace generated(std::int64_t jobs, std::uint64_t seed, std::int64_t capacity_gpu
   return Trace(value_or_raise(generate(options)));
 }
 
-}  // namespace
-}  // namespace fairlead::python
-
-NB_MODULE(_core, module) {
-  using namespace fairlead;
-  using namespace fairlead::python;
+void bind(nb::module_& module) {
   bind_table(module);
   bind_policy(module);
   nb::class_<Trace>(module, "Trace", "The jobs of a run.")
@@ -358,3 +353,8 @@ NB_MODULE(_core, module) {
   });
   module.def("version", [] { return std::string(version()); });
 }
+
+}  // namespace
+}  // namespace fairlead::python
+
+NB_MODULE(_core, module) { fairlead::python::bind(module); }

@@ -16,7 +16,7 @@ namespace fairlead::python {
 namespace {
 
 namespace nb = nanobind;
-using namespace nb::literals;
+using nanobind::literals::operator""_a;
 
 constexpr std::int64_t kJobGpusLimit = 1'000'000;
 
