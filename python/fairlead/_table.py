@@ -53,7 +53,7 @@ class Table:
 
         names = self.column_names
         head = "".join(f"<th>{escape(name)}</th>" for name in names)
-        columns = [self._table[name] for name in names]
+        columns: list[Any] = [self._table[name] for name in names]
         rows = "".join(
             "<tr>" + "".join(f"<td>{escape(str(column[i]))}</td>" for column in columns) + "</tr>"
             for i in range(min(10, len(self))))

@@ -101,10 +101,11 @@ def _number(where: str, column: str, value: Any) -> float | int:
                          f"(df.time - df.time.min()).dt.total_seconds(): {value}")
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise InputError(f"{where}: a number is wanted: {value!r}")
-    if math.isinf(value):
+    number = float(value)
+    if math.isinf(number):
         raise InputError(f"{where}: a finite number is wanted: {value!r}")
     if column in _SECONDS:
-        return float(value)
-    if int(value) != value:
+        return number
+    if not number.is_integer():
         raise InputError(f"{where}: a whole number is wanted: {value!r}")
-    return int(value)
+    return int(number)

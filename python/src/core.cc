@@ -335,7 +335,8 @@ void bind(nb::module_& module) {
   module.def(
       "read_trace", [](const std::string& path) { return value_or_raise(Trace::read(path)); },
       "path"_a);
-  module.def("trace_of", &trace_of, "name"_a, "columns"_a);
+  module.def("trace_of", &trace_of, "name"_a, "columns"_a,
+             nb::sig("def trace_of(name: str, columns: dict[str, list[object]]) -> Trace"));
   module.def("generate", &generated, "jobs"_a, "seed"_a, "capacity_gpus"_a, "load"_a, "users"_a,
              "duration_scale"_a);
   module.def(
