@@ -108,7 +108,7 @@ Status CheckpointFolder::append_lines(std::string_view lines) {
 Status CheckpointFolder::save(Checkpoint next, std::string_view lines) {
   const std::uint64_t before = last_.round;
   const std::uint64_t bytes_before = log_bytes_;
-  const auto written = [&]() -> Status {
+  Status written = [&]() -> Status {
     FL_TRY(append_lines(lines));
     FL_TRY(write_file(file_of(next.round), text_of(next.parameters)));
     if (!next.velocity.empty())

@@ -2,7 +2,8 @@
 // libcurl.so.4 at its first call (FAIRLEAD_PORTABLE). Where that is not installed, curl_global_init()
 // says so, after which no other may be called.
 
-#define CURL_DISABLE_TYPECHECK  // its macros would hide the functions
+// Its macros would hide the functions. NOLINTNEXTLINE(readability-identifier-naming)
+#define CURL_DISABLE_TYPECHECK
 #include <cstdarg>
 #include <curl/curl.h>
 #include <dlfcn.h>
