@@ -230,8 +230,10 @@ class Comparison(Mapping[str, Run]):
         raise TypeError("a Comparison cannot be pickled: take its rows")
 
     def __repr__(self) -> str:
-        return "\n".join(["run  " + "  ".join(_FIGURES)] + [
-            "  ".join([str(row["run"])] + [_text(row[name]) for name in _FIGURES]) for row in self.rows])
+        rows = [["run", *_FIGURES]] + [[str(row["run"]), *(_text(row[name]) for name in _FIGURES)] for row in self.rows]
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        return "\n".join("  ".join([row[0].ljust(widths[0]), *(text.rjust(width) for text, width in zip(row[1:], widths[1:]))])
+                         for row in rows)
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{name}</th>" for name in ("run", *_FIGURES))
@@ -241,7 +243,7 @@ class Comparison(Mapping[str, Run]):
 
 
 def _text(value: Any) -> str:
-    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+    return "" if value is None else (f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}") if isinstance(value, float) else str(value)
 
 
 def _label(policy: PolicyLike) -> str:

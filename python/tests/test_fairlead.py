@@ -276,7 +276,7 @@ def test_the_command_line_takes_policies_in_python(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "smallest" in done.stdout and "las" in done.stdout
     help_ = subprocess.run([sys.executable, "-m", "fairlead", "--version"], capture_output=True, text=True, timeout=60)
-    assert help_.stdout.strip() == f"fairlead {fairlead.__version__}"
+    assert help_.stdout.split()[:2] == ["fairlead", fairlead.__version__]  # and the commit, in a package
 
 
 def test_an_environment_for_agents():
