@@ -8,7 +8,7 @@
 //
 //   rank    of n bidders, how many have at least as much work left: so many does a step of this one let
 //           through sooner (the dual of shortest remaining processing time). Where work is not known, by
-//           gang and by how long it ran: below an hour, four, sixteen
+//           gang and by what jobs tell that ended (durations.h)
 //   debt    GPU-seconds that its user is behind (debts.h)
 //   due     GPUs that its user is due
 //   ahead   GPUs of its user's jobs that have less work left, so that a user is not given all it is due
@@ -22,6 +22,7 @@
 //
 // Cost: that of the auction, and O(jobs) for each event.
 #include "fairlead/policy/fairlead/debts.h"
+#include "fairlead/policy/fairlead/durations.h"
 #include "fairlead/policy/fairlead/notes.h"
 #include "fairlead/policy/fairlead/sizes.h"
 #include "fairlead/policy/hadar/auction.h"
@@ -67,6 +68,11 @@ double speed_on_mean(const View& view, const Plan& plan, JobId job, std::uint32_
 double mean_speed(const View& view, const Plan& plan, JobId job) {
   const double speed = speed_on_mean(view, plan, job, view.jobs.gpus[job]);
   return speed > 0 ? speed : 1;
+}
+
+// Whether nothing tells how much work the job has left.
+bool is_guess(const View& view, JobId job) {
+  return view.work.left(job).source == WorkSource::kNone;
 }
 
 // Whether the cluster, were it idle, has a place for a gang of that size.
@@ -121,7 +127,9 @@ class Fairlead : public Policy {
     HadarBidder* bidder = nullptr;
   };
 
+  void hear(const View& view);
   void expect(const View& view, const Plan& plan);
+  void watch(const View& view);
   void rank(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders);
   void note_ranks(Plan& plan);
   void choose_sizes(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders,
@@ -142,18 +150,20 @@ class Fairlead : public Policy {
   HadarCritical critical_;
   Debts debts_;
   FairleadNotes notes_;
+  Durations durations_;
   Sizes sizes_;
 
   // Of the decision under way.
   std::vector<Ranked> order_;
   std::vector<Debts::Ask> asks_;
+  std::vector<Durations::Ran> ran_;
   IdVector<UserId, double> ahead_;              // GPUs
   IdVector<GroupId, std::int64_t> quota_left_;  // GPUs
   std::vector<FairleadNotes::Ranked> ranks_;
 };
 
 void Fairlead::decide(const View& view, Plan& plan) {
-  critical_.hear(view);
+  hear(view);
   debts_.settle(view.now);
   auction_.decide(view, plan, [&](std::vector<HadarBidder>& bidders, bool all) {
     expect(view, plan);  // users that have just come are due GPUs, too
@@ -166,6 +176,24 @@ void Fairlead::decide(const View& view, Plan& plan) {
   });
   expect(view, plan);
   if (writes_notes_) notes_.note_users(view, debts_, plan);
+}
+
+void Fairlead::hear(const View& view) {
+  critical_.hear(view);
+  for (const Event& event : view.news) {
+    if (event.kind != EventKind::kFinished) continue;
+    durations_.end({view.jobs.user[event.job], to_seconds(view.work.done(event.job))});
+  }
+}
+
+void Fairlead::watch(const View& view) {
+  ran_.clear();
+  for (std::span<const JobId> jobs : {view.running, view.waiting}) {
+    for (JobId job : jobs) {
+      ran_.push_back({view.jobs.user[job], to_seconds(view.work.done(job))});
+    }
+  }
+  durations_.watch(ran_);
 }
 
 void Fairlead::expect(const View& view, const Plan& plan) {
@@ -192,6 +220,9 @@ void Fairlead::expect(const View& view, const Plan& plan) {
 // What a step is worth for early finishes, 0 to 1.
 void Fairlead::rank(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders) {
   order_.clear();
+  if (std::ranges::any_of(bidders, [&](const HadarBidder& b) { return is_guess(view, b.job); })) {
+    watch(view);
+  }
   for (HadarBidder& bidder : bidders) {
     const double speed = mean_speed(view, plan, bidder.job);
     order_.push_back({area(view, bidder, speed), speed, &bidder});
@@ -233,16 +264,14 @@ void Fairlead::choose_sizes(const View& view, const Plan& plan, std::vector<Hada
   sizes_.choose(view.jobs, gpus, speed_of, bidders);
 }
 
-// GPU-seconds left on the mean GPU. Where that is not known it is taken to grow with the gang, and by
-// classes with how long the job ran: a quarter of an hour, one after that, then four and so on.
+// GPU-seconds left on the mean GPU; where that is not known, those for which one job like it ends.
 double Fairlead::area(const View& view, const HadarBidder& bidder, double speed) const {
-  constexpr double kFirstClassS = 900;  // chosen
-  double left_s = to_seconds(bidder.remaining);
-  if (view.work.left(bidder.job).source == WorkSource::kNone) {
-    const double level = std::floor(std::log2(std::max(1.0, left_s / kFirstClassS)) / 2);
-    left_s = kFirstClassS * std::exp2(2 * level);
-  }
-  return left_s * view.jobs.gpus[bidder.job] / speed;
+  const JobId job = bidder.job;
+  const double left_s =
+      is_guess(view, job)
+          ? durations_.left_s({view.jobs.user[job], to_seconds(view.work.done(job))})
+          : to_seconds(bidder.remaining);
+  return left_s * view.jobs.gpus[job] / speed;
 }
 
 // How many windows the job's user is behind, with what it would have ahead of the job and with half of
@@ -293,6 +322,7 @@ void Fairlead::save(Writer& writer) const {
   auction_.save(writer);
   critical_.save(writer);
   debts_.save(writer);
+  durations_.save(writer);
   notes_.save(writer);
 }
 
@@ -300,6 +330,7 @@ void Fairlead::load(Reader& reader) {
   auction_.load(reader);
   critical_.load(reader);
   debts_.load(reader);
+  durations_.load(reader);
   notes_.load(reader);
 }
 
