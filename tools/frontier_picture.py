@@ -59,7 +59,7 @@ def points(path):
             lines[case].append(f"{x:.1f} {y:.1f}")
             yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}"/>'
             name = policy.replace("min", " min").replace("60s", "60 s").replace("h", " h")
-            yield text(x, y + 18, "no shares" if policy == "no-shares" else name,
+            yield text(x, y + (18 if case == "work known" else -9), "no shares" if policy == "no-shares" else name,
                        f'text-anchor="middle" fill="{colour}"')
         elif case == "work known" or policy == "hadar":  # the others do not ask for it
             stroke = colour if policy == "hadar" else "#333"
