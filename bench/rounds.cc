@@ -82,7 +82,7 @@ Workload endless_jobs(SpeedTable& table, std::int64_t jobs, bool own_speeds) {
                      .gpus_min = 1,
                      .gpus_max = 8,
                      .submit = {std::max<std::int64_t>(0, i - jobs + 1) * kRound.ms},
-                     .duration = seconds(3600 * (20 + static_cast<int>(rng.below(80))))};
+                     .duration = seconds(36000 * (20 + static_cast<int>(rng.below(80))))};
     FL_CHECK(builder.add(row, "endless").has_value());
   }
   if (own_speeds) table = std::move(own);
