@@ -233,10 +233,9 @@ void HadarAuction::collect_free(const View& view, const Plan& plan, bool all) {
   for (NodeId node : ids<NodeId>(free_.on.size())) {
     free_.on[node] = static_cast<std::uint16_t>(plan.free().on(node));
   }
-  free_.of_type.resize(view.cluster.type_names.size());
+  free_.sum(view.cluster);
   capacity_.resize(free_.of_type.size());
   for (GpuTypeId type : ids<GpuTypeId>(free_.of_type.size())) {
-    free_.of_type[type] = plan.free().of(type);
     capacity_[type.row()] = plan.free().capacity(type);
   }
   if (options_.resident) collect_kept(view, plan, all);

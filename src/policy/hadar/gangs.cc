@@ -5,18 +5,36 @@
 
 namespace fairlead {
 
+void HadarFree::sum(const Cluster& cluster) {
+  of_type.clear();
+  of_type.resize(cluster.type_names.size());
+  nodes_with.clear();
+  nodes_with.resize(of_type.size());
+  for (NodeId node : ids<NodeId>(on.size())) {
+    const GpuTypeId type = cluster.node_type[node];
+    of_type[type] += on[node];
+    ++nodes_with[type][on[node]];
+  }
+}
+
 void HadarFree::take(const Cluster& cluster, Gang gang) {
   for (Slice slice : gang) {
     FL_DCHECK(on[slice.node] >= slice.gpus);
+    const GpuTypeId type = cluster.node_type[slice.node];
+    --nodes_with[type][on[slice.node]];
     on[slice.node] = static_cast<std::uint16_t>(on[slice.node] - slice.gpus);
-    of_type[cluster.node_type[slice.node]] -= slice.gpus;
+    ++nodes_with[type][on[slice.node]];
+    of_type[type] -= slice.gpus;
   }
 }
 
 void HadarFree::give(const Cluster& cluster, Gang gang) {
   for (Slice slice : gang) {
+    const GpuTypeId type = cluster.node_type[slice.node];
+    --nodes_with[type][on[slice.node]];
     on[slice.node] = static_cast<std::uint16_t>(on[slice.node] + slice.gpus);
-    of_type[cluster.node_type[slice.node]] += slice.gpus;
+    ++nodes_with[type][on[slice.node]];
+    of_type[type] += slice.gpus;
   }
 }
 
@@ -62,6 +80,9 @@ void HadarGangs::begin(std::span<const HadarBid> bids) {
     for (Slice slice : bid.held) {
       held_worth_[slice.node] += bid.held_worth * slice.gpus / bid.gpus;
     }
+  }
+  for (std::vector<NodeId>& nodes : nodes_) {
+    std::ranges::sort(nodes, {}, [&](NodeId node) { return std::pair(held_worth_[node], node); });
   }
 }
 
@@ -128,17 +149,12 @@ std::uint32_t HadarGangs::room(const Ask& ask, GpuTypeId type) const {
 }
 
 NodeId HadarGangs::tightest(const Ask& ask, GpuTypeId type) const {
-  const auto is_better = [&](NodeId a, NodeId b) {
-    if (ask.free.on[a] != ask.free.on[b]) return ask.free.on[a] < ask.free.on[b];
-    return held_worth_[a] < held_worth_[b];
-  };
-  NodeId tightest;
-  if (ask.free.of_type[type] < ask.bid.gpus) return tightest;
-  for (NodeId node : nodes_[type.row()]) {
-    if (ask.free.on[node] < ask.bid.gpus) continue;
-    if (tightest.is_none() || is_better(node, tightest)) tightest = node;
-  }
-  return tightest;
+  const auto& nodes_with = ask.free.nodes_with[type];
+  std::size_t gpus = ask.bid.gpus;
+  while (gpus < nodes_with.size() && nodes_with[gpus] == 0) ++gpus;
+  if (gpus >= nodes_with.size()) return {};
+  return *std::ranges::find_if(nodes_[type.row()],
+                               [&](NodeId node) { return ask.free.on[node] == gpus; });
 }
 
 void HadarGangs::offer_nodes(const Ask& ask, TypeMask wanted) {

@@ -23,6 +23,7 @@
 #include "fairlead/model/levels.h"
 #include "fairlead/policy/hadar/prices.h"
 
+#include <array>
 #include <optional>
 #include <span>
 #include <vector>
@@ -32,10 +33,14 @@ namespace fairlead {
 // GPUs that a draft of a round has not given out.
 struct HadarFree {
   IdVector<NodeId, std::uint16_t> on;
+  // Sums of that: GPUs of a type, and of its nodes how many have so many free.
   IdVector<GpuTypeId, std::uint32_t> of_type;
+  IdVector<GpuTypeId, std::array<std::uint32_t, kNodeGpusMax + 1>> nodes_with{};
   // Masks of the GPUs that residents keep; empty where any GPU of a node will do.
   IdVector<NodeId, std::uint64_t> kept{};
 
+  // Makes the sums. O(nodes).
+  void sum(const Cluster& cluster);
   void take(const Cluster& cluster, Gang gang);
   void give(const Cluster& cluster, Gang gang);
   // Whether it has the gang, and those very GPUs where masks are given, one for each slice.
@@ -78,7 +83,7 @@ class HadarGangs {
   // outlive it.
   HadarGangs(const Cluster& cluster, bool mixed);
 
-  // Those who bid in the round, for what they hold. O(nodes + bids and their slices).
+  // Those who bid in the round, for what they hold. O(nodes log nodes + bids and their slices).
   void begin(std::span<const HadarBid> bids);
   // Whom the next finds are for. The bid must outlive them.
   void ask(const HadarBid& bid);
@@ -108,7 +113,7 @@ class HadarGangs {
   // may have.
   std::optional<NodeRange> narrowest(const Ask& ask, TypeMask types) const;
   void offer_nodes(const Ask& ask, TypeMask wanted);
-  NodeId tightest(const Ask& ask, GpuTypeId type) const;  // none: no node has room
+  NodeId tightest(const Ask& ask, GpuTypeId type) const;  // none: no node has room. O(nodes)
   void offer_host_mix(const Ask& ask);
   void offer_spread_mix(const Ask& ask);
   // Takes up to `gpus` GPUs of the type, on few nodes; returns what is missing.
@@ -121,7 +126,7 @@ class HadarGangs {
   const bool mixed_;
   std::uint32_t type_gpus_max_ = 0;
   std::vector<std::vector<NodeId>> hosts_;  // those with several nodes
-  std::vector<std::vector<NodeId>> nodes_;  // by type
+  std::vector<std::vector<NodeId>> nodes_;  // by type, those with the least held worth first
   const HadarBid* bid_ = nullptr;           // at hand
   std::vector<GpuTypeId> types_;            // that it can run on, the most worth first
   std::vector<GpuTypeId> free_types_;       // those of them that there are

@@ -15,7 +15,7 @@ struct HadarStage {
   explicit HadarStage(std::string_view shorthand) : HadarStage(*load_cluster(shorthand)) {}
   explicit HadarStage(Cluster built) : cluster(std::move(built)) {
     free.on = cluster.node_gpus;
-    free.of_type = cluster.type_gpus;
+    free.sum(cluster);
     set_prices(0, 0);
   }
 
