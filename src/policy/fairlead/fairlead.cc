@@ -4,7 +4,7 @@
 // Jobs bid for GPUs in rounds, as under hadar (hadar/auction.h). The weight of a job is what a step of it
 // is worth for early finishes, and how far its user is behind its share:
 //
-//   weight = rank / n + (debt + (due - ahead - gang / 2) x round) / (due x window)
+//   weight = rank / n + (debt + (due - ahead - gang / 2) x round) / (due x (window - round))
 //
 //   rank    of n bidders, how many have at least as much work left: so many does a step of this one let
 //           through sooner (the dual of shortest remaining processing time). Where work is not known, by
@@ -101,6 +101,7 @@ class Fairlead : public Policy {
   explicit Fairlead(const FairleadOptions& options)
       : window_s_(options.window_s),
         round_s_(to_seconds(options.auction.round)),
+        rank_s_(std::max(window_s_, 2 * round_s_) - round_s_),
         keeping_(1 + to_seconds(options.auction.switch_cost) / round_s_),
         resident_(options.auction.resident),
         writes_notes_(options.notes),
@@ -143,6 +144,7 @@ class Fairlead : public Policy {
 
   const double window_s_;
   const double round_s_;
+  const double rank_s_;   // the debt, in seconds of what is due, that a whole rank outweighs
   const double keeping_;  // what a round of a job counts that keeps its gang, and saves a switch
   const bool resident_;
   const bool writes_notes_;
@@ -283,7 +285,7 @@ double Fairlead::urgency(const View& view, JobId job) {
   const double gang = view.jobs.gpus[job];
   const double due = std::max(kLeast, debts_.due(user));
   const double ahead = std::exchange(ahead_[user], ahead_[user] + gang);
-  return (debts_.behind_s(user) + (due - ahead - gang / 2) * round_s_) / (due * window_s_);
+  return (debts_.behind_s(user) + (due - ahead - gang / 2) * round_s_) / (due * rank_s_);
 }
 
 // The jobs that come first among those of a group with a quota bid for as many GPUs as it has left, the
@@ -348,8 +350,8 @@ Duration round_of(const PolicyOptions& options) {
 
 constexpr OptionSpec kOptions[] = {
     real_option("window_s", "600", "seconds", 1, std::numeric_limits<double>::infinity(),
-                "Time over which shares hold; within it, early finishes decide; inf: nothing else "
-                "does. The default is chosen."),
+                "Time over which shares hold, at least two rounds; within it, early finishes "
+                "decide; inf: nothing else does. The default is chosen."),
     integer_option("round_s", "0", "seconds", 0, 86'400,
                    "Interval of decisions in which running jobs bid again; 0: a tenth of the "
                    "window, from 60 to 360."),
@@ -389,6 +391,7 @@ const PolicyEntry kFairlead = {
                       .prices = HadarAuction::Prices::kClearing,
                       .preempt = true,
                       .between = HadarAuction::Between::kBid,
+                      .returns = true,
                       .resident = options.flag("resident")}});
     }};
 

@@ -118,7 +118,8 @@ void HadarAuction::sort_bids() {
 
 // What the job holds; of a resident that waits, what its memory is on, if those nodes are up.
 Gang HadarAuction::held_by(const View& view, const Plan& plan, JobId job) const {
-  if (!options_.resident || plan.holds(job)) return plan.gang(job);
+  const bool returns = options_.returns || options_.resident;
+  if (!returns || plan.holds(job)) return plan.gang(job);
   const Gang last = view.jobs.last_gang(job);
   const bool is_up = std::ranges::all_of(
       last, [&](Slice slice) { return plan.free().capacity(slice.node) >= slice.gpus; });

@@ -62,7 +62,8 @@ class HadarAuction {
     Prices prices;
     bool preempt;  // running jobs bid again in each round
     Between between;
-    bool resident = false;  // suspended jobs keep their GPU memory
+    bool returns = false;   // a job that waits saves a switch where it ran last, too
+    bool resident = false;  // suspended jobs keep their GPU memory; implies that
   };
 
   explicit HadarAuction(const Options& options) : options_(options), rounds_(options.round) {}
