@@ -183,7 +183,8 @@ void Fairlead::decide(const View& view, Plan& plan) {
 void Fairlead::hear(const View& view) {
   critical_.hear(view);
   for (const Event& event : view.news) {
-    if (event.kind != EventKind::kFinished) continue;
+    // A job that failed ended, too; one that was cancelled or is held might have gone on.
+    if (event.kind != EventKind::kFinished && event.kind != EventKind::kFailed) continue;
     durations_.end({view.jobs.user[event.job], to_seconds(view.work.done(event.job))});
   }
 }
