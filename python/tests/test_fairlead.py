@@ -230,7 +230,15 @@ except KeyboardInterrupt:
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60).stdout == "ended\n"
 
 
-def test_ctrl_c_in_decide_ends_the_run():
+@pytest.fixture
+def heeds_ctrl_c():
+    """As in a terminal: in the background of a shell the signal is ignored from the start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_in_decide_ends_the_run(heeds_ctrl_c):
     with pytest.raises(KeyboardInterrupt):
         run(deciding(lambda view, plan: signal.raise_signal(signal.SIGINT)))
 

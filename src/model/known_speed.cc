@@ -1,6 +1,7 @@
 #include "fairlead/model/known_speed.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace fairlead {
 
@@ -11,7 +12,8 @@ KnownSpeed::KnownSpeed(const Speed* table, const Cluster& cluster, const Jobs& j
       jobs_(jobs),
       needed_(needed),
       options_(options),
-      measured_(options.length, options.age) {
+      measured_(options.length, options.age),
+      ratios_(cluster, options.factors) {
   FL_CHECK(options_.noise >= 0 && options_.noise <= 1, "noise {}", options_.noise);
   if (table == nullptr) options_.source = SpeedSource::kMeasured;
 }
@@ -19,6 +21,7 @@ KnownSpeed::KnownSpeed(const Speed* table, const Cluster& cluster, const Jobs& j
 void KnownSpeed::set_now(Time now) {
   now_ = now;
   measured_.set_now(now);
+  hear();
 }
 
 // Profiles are numbered as their first jobs come.
@@ -39,7 +42,7 @@ std::optional<Rate> KnownSpeed::rate(JobId job, GpuTypeId type, std::uint32_t gp
     const std::optional<Rate> found = measured(job, type, gpus, tier);
     if (!found && needed_ == RatesNeeded::kProfiled) return std::nullopt;
     if (table_ != nullptr && table_->rate(job, type, gpus, tier).fixed == 0) return Rate{};
-    return found ? *found : guess(job, gpus, tier);
+    return found ? *found : guess(job, type, gpus, tier);
   }
   if (needed_ == RatesNeeded::kTable) return table_->rate(job, type, gpus, tier);
   const std::size_t at = row(job, type);
@@ -55,15 +58,28 @@ std::optional<Rate> KnownSpeed::measured(JobId job, GpuTypeId type, std::uint32_
   return rate ? std::optional(with_noise(*rate, at)) : std::nullopt;
 }
 
-// Of a type on which nothing was measured.
-Rate KnownSpeed::guess(JobId job, std::uint32_t gpus, Tier tier) const {
-  std::optional<Rate> slowest;
-  for (GpuTypeId type : ids<GpuTypeId>(cluster_.type_names.size())) {
-    const std::optional<Rate> known = measured(job, type, gpus, tier);
-    if (known && (!slowest || *known < *slowest)) slowest = known;
+// What was measured tells how fast types are against each other.
+void KnownSpeed::hear() {
+  const std::size_t types = cluster_.type_names.size();
+  for (std::size_t row : measured_.take_changed()) {
+    ratios_.see(row / types, GpuTypeId(row % types), measured_.best_per_gpu(row));
   }
-  if (slowest) return *slowest;
-  return Rate::of(static_cast<double>(gpus) / static_cast<double>(jobs_.gpus[job]));
+}
+
+// On a type on which nothing was measured: by the types on which something was, the geometric mean of
+// what each tells.
+Rate KnownSpeed::guess(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const {
+  double log_sum = 0;
+  double known = 0;
+  for (GpuTypeId other : ids<GpuTypeId>(cluster_.type_names.size())) {
+    const std::optional<Rate> there = measured(job, other, gpus, tier);
+    if (!there) continue;
+    log_sum += std::log(there->value() * ratios_.ratio(type, other));
+    ++known;
+  }
+  const double rate =
+      known > 0 ? std::exp(log_sum / known) : ratios_.against_mean(type) * gpus / jobs_.gpus[job];
+  return Rate::of(std::clamp(rate, 1e-6, 1e6));
 }
 
 Rate KnownSpeed::with_noise(Rate rate, std::size_t row) const {
@@ -114,7 +130,9 @@ void KnownSpeed::on_start(JobId job, Gang gang, Duration overhead) {
 }
 
 void KnownSpeed::on_rate(JobId job, Rate rate) {
-  if (measures()) measured_.on_rate(job, rate);
+  if (!measures()) return;
+  measured_.on_rate(job, rate);
+  hear();
 }
 
 void KnownSpeed::on_hold_end(JobId job) {

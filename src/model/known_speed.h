@@ -11,9 +11,9 @@
 //  - Only what was measured (measured_rates.h): gangs of one GPU type that worked for `length`, at
 //    the rates that the world or the jobs themselves said. What cannot run at all is known from the
 //    table, if there is one, as the GPU types that jobs run on are. Policies that need all rates get
-//    an answer from the start, by the rules of Speed: a type that the profile was not measured on
-//    has its slowest measured rate per GPU, and a profile that was not measured at all runs at
-//    speed 1.
+//    an answer from the start: on a type that the profile was not measured on, that of the types on
+//    which it was, times what others gain there (type_ratios.h); a profile that was not measured at
+//    all runs at speed 1 on the mean GPU.
 //
 // rate: O(log rows) by the table; O(types x sizes x tiers measured). on_start: O(slices). Memory:
 // one word per job, one instant per profile and type; see measured_rates.h for what is measured.
@@ -22,6 +22,8 @@
 #include "fairlead/base/rng.h"
 #include "fairlead/model/measured_rates.h"
 #include "fairlead/model/speed.h"
+#include "fairlead/model/type_ratios.h"
+#include "fairlead/model/unknown_speed.h"
 
 #include <cstdint>
 #include <optional>
@@ -45,6 +47,7 @@ struct ProfileOptions {
   // How long a measured rate is known after the last hold that measured it; none: for ever.
   std::optional<Duration> age{};
   std::uint64_t seed = 0;  // of the noise
+  GpuFactors factors{};    // of GPU types, for what was not measured; empty: all are alike
 };
 
 class KnownSpeed {
@@ -103,7 +106,8 @@ class KnownSpeed {
   }
   std::optional<MeasuredGang> measurable(JobId job, Gang gang) const;
   std::optional<Rate> measured(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const;
-  Rate guess(JobId job, std::uint32_t gpus, Tier tier) const;
+  Rate guess(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const;
+  void hear();
   Rate with_noise(Rate rate, std::size_t row) const;
   std::size_t row(JobId job, GpuTypeId type) const {
     return profile_[job] * cluster_.type_names.size() + cluster_.type_product[type].row();
@@ -120,6 +124,7 @@ class KnownSpeed {
   std::unordered_map<std::uint64_t, std::uint32_t> profiles_;  // by user and model
   std::vector<Time> known_at_;                                 // by profile and type; by the table
   MeasuredRates measured_;
+  TypeRatios ratios_;
 };
 
 }  // namespace fairlead

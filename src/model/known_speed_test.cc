@@ -228,13 +228,38 @@ TEST(MeasuredSpeed, HasAnAnswerFromTheStartForPoliciesThatNeedAllRates) {
   }
   EXPECT_EQ(known.speed.revision(), 0U);
   known.hold(0, kAnnVae, {{kV100Node, 2}});
-  // What was never measured there is as slow as anywhere else.
+  // Nothing tells yet how fast types are against each other.
   EXPECT_EQ(known.rate_at(10'000, kAnnVae, kK80), known.true_rate(kAnnVae, kV100));
   EXPECT_GT(known.speed.revision(), 0U);
   known.hold(20'000, kAnnVaeAgain, {{kK80Node, 2}});
   EXPECT_EQ(known.rate_at(30'000, kAnnVae, kK80), known.true_rate(kAnnVae, kK80));
   EXPECT_EQ(known.rate_at(30'000, kAnnVae, kV100), known.true_rate(kAnnVae, kV100));
-  EXPECT_EQ(known.rate_at(30'000, kAnnDcgan, kV100), Rate::one());
+}
+
+TEST(MeasuredSpeed, OnATypeThatWasNotTriedIsWhatOthersGainThere) {
+  Known known(RatesNeeded::kTable, kMeasured);
+  known.hold(0, kAnnVae, {{kV100Node, 2}}, {});
+  known.hold(20'000, kAnnVaeAgain, {{kK80Node, 2}}, {});
+  known.hold(40'000, kAnnDcgan, {{kK80Node, 2}}, {});
+  const double gain =
+      known.true_rate(kAnnVae, kV100).value() / known.true_rate(kAnnVae, kK80).value();
+  const double rate = known.true_rate(kAnnDcgan, kK80).value();
+  EXPECT_NEAR(known.rate_at(50'000, kAnnDcgan, kV100)->value(), gain * rate, 1e-5);
+  // Of what was not tried at all, the mean over the four GPUs of each type is 1.
+  const double mean = std::sqrt(known.rate_at(50'000, kBenVae, kV100)->value() *
+                                known.rate_at(50'000, kBenVae, kK80)->value());
+  EXPECT_NEAR(mean, 1, 1e-5);
+  EXPECT_NEAR(known.rate_at(50'000, kBenVae, kV100)->value(), std::sqrt(gain), 1e-5);
+}
+
+TEST(MeasuredSpeed, BeforeAnythingIsThatOfTheTableOfGpuTypes) {
+  ProfileOptions options = kMeasured;
+  options.factors = {
+      .source = "test",
+      .types = {{.gpu_type = "V100", .factor = 9}, {.gpu_type = "K80", .factor = 1}}};
+  Known known(RatesNeeded::kTable, options);
+  EXPECT_EQ(known.rate_at(0, kAnnVae, kV100), Rate::of(3));
+  EXPECT_EQ(known.rate_at(0, kAnnVae, kK80, 4), Rate::of(2 / 3.));
 }
 
 TEST(MeasuredSpeed, IsAllThereIsWithoutATable) {

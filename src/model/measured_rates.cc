@@ -33,6 +33,20 @@ std::optional<Rate> MeasuredRates::rate(const MeasuredGang& gang) const {
   return std::max(Rate::of(speed), Rate{1});
 }
 
+double MeasuredRates::best_per_gpu(std::size_t row) const {
+  double best = 0;
+  if (row >= rows_.size()) return best;
+  for (const Seen& seen : rows_[row]) {
+    best = std::max(best, seen.rate.value() * seen.asked / seen.gpus);
+  }
+  return best;
+}
+
+void MeasuredRates::change(std::size_t row) {
+  ++revision_;
+  changed_.push_back(row);
+}
+
 void MeasuredRates::set_now(Time now) {
   now_ = now;
   while (!due_.empty() && due_.top().first <= now) {
@@ -92,7 +106,8 @@ MeasuredRates::Seen& MeasuredRates::entry(const MeasuredGang& gang) {
 void MeasuredRates::measure(Hold& hold) {
   if (hold.rate.fixed == 0) return;
   Seen& seen = entry(hold.gang);
-  if (seen.rate != hold.rate || seen.asked != hold.gang.asked) ++revision_;
+  const bool is_new = seen.rate != hold.rate || seen.asked != hold.gang.asked;
+  if (is_new) change(hold.gang.row);
   seen.rate = hold.rate;
   seen.asked = hold.gang.asked;
   if (!std::exchange(hold.is_measured, true)) ++seen.holds;
@@ -103,7 +118,7 @@ void MeasuredRates::forget(const End& end) {
   const auto is_too_old = [&, gpus = gpus, tier = tier](const Seen& seen) {
     return seen.gpus == gpus && seen.tier == tier && seen.holds == 0 && now_ - seen.last > *age_;
   };
-  if (std::erase_if(rows_[row], is_too_old) > 0) ++revision_;
+  if (std::erase_if(rows_[row], is_too_old) > 0) change(row);
 }
 
 }  // namespace fairlead

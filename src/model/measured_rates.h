@@ -45,6 +45,11 @@ class MeasuredRates {
   // Of such a gang, for a job that asks for `gang.asked`; nullopt where nothing was measured on that
   // row.
   std::optional<Rate> rate(const MeasuredGang& gang) const;
+  // The most that a GPU did in any gang that was measured on that row, as the rate of a job that asks for
+  // one; 0 where nothing was.
+  double best_per_gpu(std::size_t row) const;
+  // The rows of which an answer may have changed since this was last asked.
+  std::vector<std::size_t> take_changed() { return std::exchange(changed_, {}); }
   // Rises whenever an answer of rate() may have changed.
   std::uint64_t revision() const { return revision_; }
 
@@ -86,11 +91,13 @@ class MeasuredRates {
   Seen& entry(const MeasuredGang& gang);
   void measure(Hold& hold);
   void forget(const End& end);
+  void change(std::size_t row);
 
   const Duration length_;
   const std::optional<Duration> age_;
   Time now_;
   std::uint64_t revision_ = 0;
+  std::vector<std::size_t> changed_;
   std::vector<Measured> rows_;
   IdVector<JobId, Hold> holds_;
   Earliest<std::pair<Time, JobId>> due_;

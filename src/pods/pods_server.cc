@@ -3,6 +3,7 @@
 #include "fairlead/base/overloaded.h"
 #include "fairlead/engine/engine.h"
 #include "fairlead/engine/recovery.h"
+#include "fairlead/input/models_file.h"
 #include "fairlead/kube/counted_door.h"
 #include "fairlead/kube/failure.h"
 #include "fairlead/pods/outlook.h"
@@ -157,6 +158,7 @@ class PodsServer : public RecordSink {
   EngineOptions engine_options() const {
     EngineOptions engine{.slack = kSlack};
     engine.profiles.source = SpeedSource::kMeasured;
+    engine.profiles.factors = builtin_gpu_factors();
     engine.profiles.seed = options_.seed;
     engine.work.source = WorkSource::kReported;
     // A Job is its user's, who alone ends it; and whether a node is cordoned is its object's to say.

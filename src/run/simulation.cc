@@ -96,6 +96,7 @@ struct Simulation::World : RecordSink {
     EngineOptions options{
         .until = inputs.until, .profiles = settings.profiles, .jobs = workload.jobs.size()};
     options.profiles.seed = inputs.seed;
+    options.profiles.factors = builtin_gpu_factors();
     options.work = settings.work;
     options.work.seed = inputs.seed;
     if (settings.unreliable.any()) {

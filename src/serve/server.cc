@@ -3,6 +3,7 @@
 #include "fairlead/base/parse.h"
 #include "fairlead/engine/engine.h"
 #include "fairlead/engine/recovery.h"
+#include "fairlead/input/models_file.h"
 #include "fairlead/journal/journal.h"
 #include "fairlead/local/local_world.h"
 #include "fairlead/policy/registry.h"
@@ -147,6 +148,7 @@ class LiveServer : public Server {
     // Who hands in a program that is not there must not close the node to others.
     options.cordon_after = std::numeric_limits<std::uint32_t>::max();
     options.profiles.source = SpeedSource::kMeasured;
+    options.profiles.factors = builtin_gpu_factors();
     options.profiles.length = {};  // what jobs tell was measured over turns already
     options.profiles.seed = options_.seed;
     options.work.source = WorkSource::kReported;

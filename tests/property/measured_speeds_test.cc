@@ -3,6 +3,7 @@
 
 #include "fairlead/base/overloaded.h"
 #include "fairlead/engine/tables.h"
+#include "fairlead/input/models_file.h"
 #include "fairlead/model/known_speed.h"
 #include "testing/property.h"
 #include "testing/racks.h"
@@ -26,6 +27,7 @@ class Recorded : public RecordSink {
   Recorded(const World& world, RatesNeeded needed)
       : tables_(*cluster_of(world.cluster)), options_(world.settings.profiles) {
     options_.seed = world.sim_seed;
+    options_.factors = builtin_gpu_factors();
     known_.emplace(nullptr, tables_.cluster, tables_.jobs, needed, options_);
   }
 

@@ -1,0 +1,85 @@
+#include "fairlead/model/type_ratios.h"
+
+#include "fairlead/input/cluster_file.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace fairlead {
+namespace {
+
+constexpr GpuTypeId kA(0);
+constexpr GpuTypeId kB(1);
+constexpr GpuTypeId kC(2);
+
+Cluster three_types() { return *parse_cluster_shorthand("1xA:4,1xB:4,1xC:8"); }
+
+const GpuFactors kFactors{
+    .source = "test", .types = {{.gpu_type = "A", .factor = 1}, {.gpu_type = "B", .factor = 4}}};
+
+TEST(TypeRatios, AreOneWhereNothingTellsOfThem) {
+  const Cluster cluster = three_types();
+  const TypeRatios ratios(cluster, {});
+  EXPECT_EQ(ratios.ratio(kA, kB), 1);
+  EXPECT_EQ(ratios.against_mean(kC), 1);
+}
+
+TEST(TypeRatios, AreThoseOfTheModelsThatWereMeasuredOnBoth) {
+  const Cluster cluster = three_types();
+  TypeRatios ratios(cluster, {});
+  ratios.see(0, kA, 3);
+  EXPECT_EQ(ratios.ratio(kB, kA), 1);
+  ratios.see(0, kB, 6);
+  EXPECT_DOUBLE_EQ(ratios.ratio(kB, kA), 2);
+  EXPECT_DOUBLE_EQ(ratios.ratio(kA, kB), 0.5);
+  ratios.see(7, kB, 0.8);
+  ratios.see(7, kA, 0.1);  // gains 8, so the geometric mean is 4
+  EXPECT_DOUBLE_EQ(ratios.ratio(kB, kA), 4);
+  EXPECT_EQ(ratios.ratio(kC, kA), 1);
+}
+
+TEST(TypeRatios, CountAModelOnce) {
+  const Cluster cluster = three_types();
+  TypeRatios ratios(cluster, {});
+  ratios.see(0, kA, 1);
+  ratios.see(0, kB, 5);
+  ratios.see(0, kB, 2);
+  EXPECT_DOUBLE_EQ(ratios.ratio(kB, kA), 2);
+  ratios.see(0, kB, 0);
+  EXPECT_EQ(ratios.ratio(kB, kA), 1);
+}
+
+TEST(TypeRatios, AreThoseOfTheTableUntilModelsAreMeasured) {
+  const Cluster cluster = three_types();
+  TypeRatios ratios(cluster, kFactors);
+  EXPECT_DOUBLE_EQ(ratios.ratio(kB, kA), 4);
+  EXPECT_EQ(ratios.ratio(kC, kA), 1);
+  ratios.see(0, kA, 1);
+  ratios.see(0, kB, 1);  // as one model beside the table: 4 and 1
+  EXPECT_DOUBLE_EQ(ratios.ratio(kB, kA), 2);
+}
+
+// Of 16 GPUs 4 are four times as slow, 4 as fast, and of 8 nothing is known.
+TEST(TypeRatios, AgainstTheMeanCountEachGpu) {
+  const Cluster cluster = three_types();
+  const TypeRatios ratios(cluster, kFactors);
+  EXPECT_DOUBLE_EQ(ratios.against_mean(kB), std::pow(4, 0.25));
+  EXPECT_DOUBLE_EQ(ratios.against_mean(kA), std::pow(4, -0.25));
+}
+
+TEST(TypeRatios, TypesOfOneProductAreAlike) {
+  const Cluster cluster = *Cluster::build("c", {},
+                                          {{.name = "a", .gpu_type = "V100/pool=a", .gpus = 4},
+                                           {.name = "b", .gpu_type = "V100", .gpus = 4},
+                                           {.name = "k", .gpu_type = "K80", .gpus = 4}});
+  TypeRatios ratios(cluster, {});
+  ratios.see(0, kB, 6);
+  ratios.see(0, kC, 2);
+  EXPECT_EQ(ratios.ratio(kA, kB), 1);
+  EXPECT_DOUBLE_EQ(ratios.ratio(kA, kC), 3);
+  EXPECT_DOUBLE_EQ(ratios.ratio(kC, kB), 1 / 3.);
+}
+
+}  // namespace
+}  // namespace fairlead
