@@ -58,11 +58,11 @@ std::optional<Rate> KnownSpeed::measured(JobId job, GpuTypeId type, std::uint32_
   return rate ? std::optional(with_noise(*rate, at)) : std::nullopt;
 }
 
-// What was measured tells how fast types are against each other.
+// What was measured tells how fast types are against each other, with its errors.
 void KnownSpeed::hear() {
   const std::size_t types = cluster_.type_names.size();
   for (std::size_t row : measured_.take_changed()) {
-    ratios_.see(row / types, GpuTypeId(row % types), measured_.best_per_gpu(row));
+    ratios_.see(row / types, GpuTypeId(row % types), measured_.best_per_gpu(row) * error_of(row));
   }
 }
 

@@ -262,6 +262,20 @@ TEST(MeasuredSpeed, BeforeAnythingIsThatOfTheTableOfGpuTypes) {
   EXPECT_EQ(known.rate_at(0, kAnnVae, kK80, 4), Rate::of(2 / 3.));
 }
 
+TEST(MeasuredSpeed, OnATypeThatWasNotTriedHasTheErrorsOfWhatOthersGain) {
+  ProfileOptions noisy = kMeasured;
+  noisy.noise = 0.2;
+  noisy.seed = 7;
+  Known known(RatesNeeded::kTable, noisy);
+  known.hold(0, kAnnVae, {{kV100Node, 2}});
+  known.hold(20'000, kAnnVaeAgain, {{kK80Node, 2}});
+  const double gain = known.rate_at(30'000, kAnnVae, kV100)->value() /
+                      known.rate_at(30'000, kAnnVae, kK80)->value();
+  EXPECT_NEAR(known.rate_at(30'000, kAnnDcgan, kV100)->value() /
+                  known.rate_at(30'000, kAnnDcgan, kK80)->value(),
+              gain, 1e-4);
+}
+
 TEST(MeasuredSpeed, IsAllThereIsWithoutATable) {
   const Cluster cluster = *parse_cluster_shorthand("1xV100:4,1xK80:4");
   const Workload workload = jobs_of_two_users();
