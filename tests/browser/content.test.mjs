@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { launch, open, out } from "./browser.mjs";
-import { files, on, plain, template, text, write } from "./fixtures.mjs";
+import { files, jobIsLeft, jobIsShown, on, plain, template, text, write } from "./fixtures.mjs";
 
 let browser;
 before(async () => {
@@ -190,13 +190,13 @@ describe("jobs", () => {
       await page.locator("#jobs").scrollIntoViewIfNeeded();
       const before = await page.evaluate(() => scrollY);
       await page.locator("#jobs tbody tr[data-row] th", { hasText: "job-00003" }).click();
-      assert.equal(await page.locator("main.job h1").innerText(), "Job job-00003");
+      await jobIsShown(page, "job-00003");
       assert.equal(await page.locator("main.job tbody tr").filter({ hasText: "fifo" }).count(), 1);
       await page.goBack();
-      assert.equal(await page.locator("main.job").count(), 0);
+      await jobIsLeft(page);
       assert.equal(await page.evaluate(() => scrollY), before);
       await page.goForward();
-      assert.equal(await page.locator("main.job h1").innerText(), "Job job-00003");
+      await jobIsShown(page, "job-00003");
     });
   });
 
@@ -223,7 +223,7 @@ describe("jobs", () => {
       assert.match(words, /too few GPUs were free/);
       assert.match(words, /jobs that came later went first \(75 % of this time\)/);
       await waits.locator("a").click();
-      assert.equal(await page.locator("main.job h1").innerText(), `Job ${plain.jobs.id[0]}`);
+      await jobIsShown(page, plain.jobs.id[0]);
     });
     const silent = plain.jobs.id.find((_, i) => plain.runs.every((run) => run.waits.job[0] !== i));
     await on(browser, files.plain, { hash: `#job/${silent}` }, async (page) => {

@@ -58,6 +58,11 @@ export async function on(browser, file, options, body) {
   }
 }
 
+// Both wait: a link, Back and Forward change the address first, and the page a moment later.
+export const jobIsShown = (page, id) =>
+  page.locator("main.job").getByRole("heading", { name: `Job ${id}`, exact: true }).waitFor();
+export const jobIsLeft = (page) => page.locator("main.job").waitFor({ state: "detached" });
+
 export const timeline = (page) => page.locator("#timeline .canvas-box").first();
 export const frames = (page) =>
   page.evaluate(

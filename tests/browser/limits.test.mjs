@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { HOSTILE, makeReport } from "../../web/tools/sample.mjs";
 import { launch, open, out } from "./browser.mjs";
-import { files, frames, on, timeline, write } from "./fixtures.mjs";
+import { files, frames, jobIsLeft, on, timeline, write } from "./fixtures.mjs";
 
 let browser;
 before(async () => {
@@ -29,6 +29,7 @@ describe("hostile names", () => {
           name,
         );
         await page.goBack();
+        await jobIsLeft(page);
       }
       const found = await page.evaluate(() => ({
         hacked: window.hacked,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { launch } from "./browser.mjs";
-import { files, frames, on, plain, text, timeline } from "./fixtures.mjs";
+import { files, frames, jobIsShown, on, plain, text, timeline } from "./fixtures.mjs";
 
 const view = (page) => timeline(page).getAttribute("aria-label");
 
@@ -74,7 +74,7 @@ describe("the timeline", () => {
       assert.match(await line.innerText(), new RegExp(id));
       await page.locator(".map").focus();
       await page.keyboard.press("Enter");
-      assert.equal(await page.locator("main.job h1").innerText(), `Job ${id}`);
+      await jobIsShown(page, id);
     });
   });
 
@@ -133,7 +133,7 @@ describe("a reader with a keyboard", () => {
       await page.keyboard.press("End");
       assert.match(await page.evaluate(() => document.activeElement.textContent), /job-00399/);
       await page.keyboard.press("Enter");
-      assert.equal(await page.locator("main.job h1").innerText(), "Job job-00399");
+      await jobIsShown(page, "job-00399");
     });
   });
 

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { launch, open, out } from "./browser.mjs";
-import { files, frames, on, plain, text, timeline, write } from "./fixtures.mjs";
+import { files, frames, jobIsLeft, jobIsShown, on, plain, text, timeline, write } from "./fixtures.mjs";
 
 let browser;
 before(async () => {
@@ -72,7 +72,7 @@ describe("at a glance", () => {
 
       const id = said[3].split(" ")[0];
       await items.nth(3).locator("a").first().click();
-      assert.equal(await page.locator("main.job h1").innerText(), `Job ${id}`);
+      await jobIsShown(page, id);
     });
   });
 
@@ -179,7 +179,7 @@ describe("two runs, job by job", () => {
         /below the diagonal, sooner/,
       );
       await first.click();
-      assert.equal(await page.locator("main.job h1").innerText(), `Job ${plain.jobs.id[most]}`);
+      await jobIsShown(page, plain.jobs.id[most]);
     });
   });
 
@@ -334,6 +334,7 @@ describe("links", () => {
       // A job's page and the way back change no choice.
       await page.locator("#jobs tbody tr[data-row]").first().click();
       await page.goBack();
+      await jobIsLeft(page);
       assert.deepEqual(await seen(page), now);
       assert.equal(await address(page), hash);
     });
