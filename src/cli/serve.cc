@@ -66,7 +66,7 @@ constexpr std::string_view kHelp =
     "docs/lab-server.md is the way from a bare machine; `fairlead policies` lists the policies.\n";
 
 // By turns of a minute where jobs are frozen; of half an hour where each turn costs a restart.
-constexpr std::string_view kLocalPolicy = "fairlead:resident=true,notes=true";
+constexpr std::string_view kLocalPolicy = "fairlead:resident=true,copies=0,notes=true";
 constexpr std::string_view kKubernetesPolicy = "fairlead:window_s=3600,round_s=1800,switch_s=1800";
 
 std::filesystem::path default_folder() {

@@ -19,7 +19,7 @@ struct Tables;
 
 struct ServeOptions {
   Machine machine;
-  std::string policy = "fairlead:resident=true,notes=true";  // with its options
+  std::string policy = "fairlead:resident=true,copies=0,notes=true";  // with its options
   std::uint64_t seed = 0;
   // What a job that has to leave its GPUs has to write a checkpoint, before it is killed.
   Duration grace = seconds(60);

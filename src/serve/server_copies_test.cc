@@ -35,6 +35,18 @@ TEST(ServerCopies, AJobHasOneWhereItsUserSaysNothing) {
   EXPECT_EQ(gpus_of(daemon, two).size(), 2U);
 }
 
+TEST(ServerCopies, AreMadeByTheDefaultPolicyToo) {
+  SimDaemon daemon(ServeOptions{}.policy, kNodes);
+  const std::size_t job = daemon.submit({"work", "600000", "term=checkpoint:1000"}, 1, kAnn, kAny);
+  EXPECT_EQ(gpus_of(daemon, job).size(), 1U);
+  daemon.run_to(70);  // more of them begin with a round
+  EXPECT_EQ(gpus_of(daemon, job), (std::vector<std::uint32_t>{0, 1, 2}));
+  const std::size_t other = daemon.submit({"work", "600000"}, 1, kBob);
+  daemon.run_to(140);
+  EXPECT_EQ(gpus_of(daemon, other).size(), 1U);
+  EXPECT_EQ(daemon.alive(job), std::pair(1, 1));
+}
+
 TEST(ServerCopies, OtherPoliciesMakeNone) {
   SimDaemon daemon("fifo", kNodes);
   EXPECT_EQ(gpus_of(daemon, daemon.submit({"work", "600000"}, 1, kAnn, kAny)).size(), 1U);

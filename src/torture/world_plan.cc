@@ -36,7 +36,7 @@ constexpr std::array<FaultName, 10> kFaultNames = {{
 
 // Half of the worlds have the policy that the daemon has by default.
 constexpr std::array<std::string_view, 16> kPolicies = {
-    "fairlead:resident=true,notes=true",
+    "fairlead:resident=true,copies=0,notes=true",
     "fairlead:resident=true,round_s=5,window_s=30,switch_s=1",
     "fairlead:resident=true,round_s=10,window_s=60,switch_s=2",
     "fairlead:resident=true,round_s=20,window_s=inf",

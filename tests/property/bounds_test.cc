@@ -20,7 +20,7 @@ TEST(Bounds, NoPolicyIsBelowThem) {
     Metrics metrics;
     run(world, policy_named(policy), {}, &metrics);
     RunFacts facts;
-    facts.bounds = bounds_of(world, policy.starts_with("hadare"));
+    facts.bounds = bounds_of(world, makes_copies(policy));
     const Summary summary = metrics.summary(facts);
     if (!summary.jct_avg_s) return "";
     ++compared;

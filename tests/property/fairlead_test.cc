@@ -36,8 +36,8 @@ class Shortfalls : public RecordSink {
                             user_[arrived.asked.job] = arrived.asked.user.row();
                           },
                           [&](const record::Place& place) {
-                            gpus_[place.job] = gpus_of(place.gang);
-                            held_[user_[place.job]] += gpus_[place.job];
+                            gpus_[place.job] += gpus_of(place.gang);
+                            held_[user_[place.job]] += gpus_of(place.gang);
                           },
                           [&](const record::Stop& stop) {
                             held_[user_[stop.job]] -= std::exchange(gpus_[stop.job], 0);
@@ -88,7 +88,9 @@ RC_GTEST_PROP(Fairlead, KeepsNoUserFurtherBehindThanTheWindowAllows, ()) {
   std::vector<double> due;
   for (std::int64_t of_user : tickets) due.push_back(gpus * static_cast<double>(of_user) / all);
   Shortfalls shortfalls(due);
-  run(world, policy_named("fairlead"), {}, &shortfalls);
+  const std::string policy =
+      *rc::gen::element<std::string>("fairlead", "fairlead:copies=0,switch_s=0");
+  run(world, policy_named(policy), {}, &shortfalls);
   for (std::size_t user = 0; user < users; ++user) {
     const double bound_s = due[user] * (kWindow_s + kRound_s) + largest[user] * kRound_s;
     if (shortfalls.most_s(user) > bound_s)
@@ -109,6 +111,57 @@ TEST(Fairlead, GivesWhatIsLeftToAUserToWhomHardlyAnythingIsDue) {
     EXPECT_EQ(outcome.problems, std::vector<std::string>{});
     EXPECT_EQ(outcome.jobs[2].finish, Time{600'000}) << tickets;
   }
+}
+
+// Copies on four nodes of one GPU.
+World four_nodes(std::vector<WorldJob> jobs) {
+  return {.cluster = "4xV100:1", .jobs = std::move(jobs)};
+}
+
+TEST(FairleadCopies, AddTheirSpeeds) {
+  const World world = four_nodes({{.work = seconds(120)}});
+  for (const auto& [copies, finish_ms] : {std::pair(1, 120'000), {2, 60'000}, {0, 30'000}}) {
+    const Outcome outcome = run(world, fmt::format("fairlead:switch_s=0,copies={}", copies));
+    EXPECT_EQ(outcome.jobs[0].finish, Time{finish_ms}) << copies;
+  }
+}
+
+TEST(FairleadCopies, AreNoMoreThanTheJobAllows) {
+  const World world = four_nodes({{.copies_max = 3, .work = seconds(120)}});
+  const Outcome outcome = run(world, "fairlead:switch_s=0,copies=0");
+  EXPECT_EQ(outcome.jobs[0].finish, Time{40'000});
+}
+
+// The second copy of 120 s of work saves 60 s, the third 20 s, the fourth 10 s.
+TEST(FairleadCopies, AreAsManyAsEachSaveMoreThanItTakesToBeginAnew) {
+  const World world = four_nodes({{.work = seconds(120)}});
+  for (const auto& [switch_s, finish_ms] : {std::pair(9, 30'000), {15, 40'000}, {30, 60'000}}) {
+    const Outcome outcome = run(world, fmt::format("fairlead:copies=0,switch_s={}", switch_s));
+    EXPECT_EQ(outcome.jobs[0].finish, Time{finish_ms}) << switch_s;
+  }
+}
+
+// All four nodes work for the short job first: 20 s and 20 + 40 s, where side by side on two it would be
+// 40 and 60 s.
+TEST(FairleadCopies, OfTheShortJobComeBeforeTheGangOfTheLongOne) {
+  const World world = four_nodes({{.work = seconds(160)}, {.work = seconds(80)}});
+  const Outcome outcome = run(world, "fairlead:copies=0,switch_s=0,critical=1,round_s=10");
+  EXPECT_EQ(outcome.jobs[1].finish, Time{20'000});
+  EXPECT_EQ(outcome.jobs[0].finish, Time{60'000});
+}
+
+// It comes in the middle of a round, and its user has nothing.
+TEST(FairleadCopies, GiveWayToAJobThatArrives) {
+  World world = four_nodes({{.work = hours(2), .user = "long"}});
+  world.jobs.push_back({.submit = Time{90'000}, .work = seconds(30), .user = "short"});
+  const Outcome outcome = run(world, "fairlead:copies=0,switch_s=0");
+  EXPECT_EQ(outcome.jobs[1].start, Time{90'000});
+}
+
+// Of a group that may hold two GPUs, one job has no copies.
+TEST(FairleadCopies, AreNotMadeWhereAQuotaIsToBeKept) {
+  const World world = four_nodes({{.work = seconds(120), .group = "lab", .group_quota = 2}});
+  EXPECT_EQ(run(world, "fairlead:copies=0,switch_s=0").jobs[0].finish, Time{120'000});
 }
 
 // The GPUs of node 0 that each job was granted, in order, one mask for each time it was placed.

@@ -147,6 +147,8 @@ Simulation simulation_of(const World& world, std::unique_ptr<Policy> policy) {
                                  .measured = false}));
 }
 
+bool makes_copies(std::string_view text) { return policy_named(text)()->needs().copies; }
+
 PolicyOptions options_named(std::string_view text) {
   auto choice = parse_policy(text, 0);
   FL_CHECK(choice.has_value(), "{}", choice.error().message);
@@ -302,6 +304,8 @@ std::vector<std::string> policy_variants() {
        "hadar:round_s=5,utility=throughput,prices=none,beam=1,preempt=false,between_rounds=wait",
        "fairlead:round_s=5,window_s=12,switch_s=1",
        "fairlead:round_s=3,window_s=inf,critical=1,notes=true",
+       "fairlead:round_s=5,window_s=12,switch_s=1,copies=0",
+       "fairlead:round_s=4,window_s=inf,switch_s=0,copies=2,resident=true",
        "hadare:round_s=5,switch_s=1",
        "hadare:round_s=5,switch_s=0,utility=jct,copies=2",
        "dally:node_s=5,rack_s=9,round_s=7,limits_gpu_s=5/60,switch_s=0",

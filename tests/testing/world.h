@@ -78,6 +78,9 @@ using MakePolicy = std::function<std::unique_ptr<Policy>()>;
 // A maker of the policy that `text` ("tiresias:limits=60/600") names. REQUIRES: it is valid.
 MakePolicy policy_named(std::string_view text, std::uint64_t seed = 0);
 
+// Whether the policy that it names makes copies of jobs. REQUIRES: it is valid.
+bool makes_copies(std::string_view text);
+
 // The options in it, defaults included. REQUIRES: it is valid.
 PolicyOptions options_named(std::string_view text);
 

@@ -21,6 +21,7 @@
 // window short jobs come first. docs/policies/fairlead.md has the bound on shortfalls.
 //
 // Cost: that of the auction, and O(jobs) for each event.
+#include "fairlead/policy/fairlead/copies.h"
 #include "fairlead/policy/fairlead/debts.h"
 #include "fairlead/policy/fairlead/durations.h"
 #include "fairlead/policy/fairlead/notes.h"
@@ -41,6 +42,7 @@ struct FairleadOptions {
   double window_s;  // infinity: no shares
   double critical;
   bool notes;
+  std::uint32_t copies;  // of a job, at most; 0: as many as there are nodes
   HadarAuction::Options auction;
 };
 
@@ -75,6 +77,20 @@ bool is_guess(const View& view, JobId job) {
   return view.work.left(job).source == WorkSource::kNone;
 }
 
+// None where the job's user is in no group, or its group has no quota.
+GroupId group_with_quota(const View& view, JobId job) {
+  const GroupId group = view.users.group_of(view.jobs.user[job]);
+  return !group.is_none() && view.users.groups.quota[group] > 0 ? group : GroupId::none();
+}
+
+std::uint32_t gpus_up(const View& view, const Plan& plan) {
+  std::uint32_t gpus = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
+    gpus += plan.free().capacity(type);
+  }
+  return gpus;
+}
+
 // Whether the cluster, were it idle, has a place for a gang of that size.
 bool has_room_for(const View& view, JobId job, std::uint32_t gang) {
   const TypeMask types = view.jobs.types[job];
@@ -107,12 +123,14 @@ class Fairlead : public Policy {
         writes_notes_(options.notes),
         auction_(options.auction),
         critical_(options.critical),
+        copies_({.most = options.copies, .switch_cost = options.auction.switch_cost}),
         debts_(Duration{std::llround(1000 * std::min(options.window_s, kLongestS))},
                options.auction.round) {}
 
   std::string_view name() const override { return kFairlead.name; }
   Needs needs() const override {
-    return {.rates = RatesNeeded::kTable, .work = kAnyWork, .elastic = true};
+    return {
+        .rates = RatesNeeded::kTable, .work = kAnyWork, .elastic = true, .copies = copies_.any()};
   }
   void decide(const View& view, Plan& plan) override;
   void save(Writer& writer) const override;
@@ -131,13 +149,14 @@ class Fairlead : public Policy {
   void hear(const View& view);
   void expect(const View& view, const Plan& plan);
   void watch(const View& view);
-  void rank(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders);
+  void rank(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders, bool all);
   void note_ranks(Plan& plan);
   void choose_sizes(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders,
                     bool all);
-  void add_urgency(const View& view, bool all);
+  void add_urgency(const View& view, const Plan& plan, bool all);
+  std::uint32_t wanted_copies(const View& view, JobId job, double speed);
   void keep_quotas(const View& view, const Plan& plan, bool all);
-  double area(const View& view, const HadarBidder& bidder, double speed) const;
+  double left_s(const View& view, JobId job) const;
   double urgency(const View& view, JobId job);
   // A user that is a window behind: its jobs take what GPUs they can get.
   bool is_late(UserId user) const { return debts_.behind_s(user) > debts_.due(user) * window_s_; }
@@ -150,6 +169,7 @@ class Fairlead : public Policy {
   const bool writes_notes_;
   HadarAuction auction_;
   HadarCritical critical_;
+  Copies copies_;
   Debts debts_;
   FairleadNotes notes_;
   Durations durations_;
@@ -169,12 +189,13 @@ void Fairlead::decide(const View& view, Plan& plan) {
   debts_.settle(view.now);
   auction_.decide(view, plan, [&](std::vector<HadarBidder>& bidders, bool all) {
     expect(view, plan);  // users that have just come are due GPUs, too
-    rank(view, plan, bidders);
+    rank(view, plan, bidders, all);
     if (all && writes_notes_) note_ranks(plan);
     if (all) critical_.put_first(view, plan, bidders);
-    add_urgency(view, all);
+    add_urgency(view, plan, all);
     choose_sizes(view, plan, bidders, all);
     keep_quotas(view, plan, all);
+    if (all && copies_.any()) copies_.add(gpus_up(view, plan), bidders);
   });
   expect(view, plan);
   if (writes_notes_) notes_.note_users(view, debts_, plan);
@@ -204,31 +225,37 @@ void Fairlead::expect(const View& view, const Plan& plan) {
   const auto add = [&](JobId job) {
     double held = 0;
     if (plan.holds(job)) {
-      const Gang gang = plan.gang(job);
-      const double mean = speed_on_mean(view, plan, job, gpus_of(gang));
-      held = gpus_of(gang) * (mean > 0 ? rate_on(view, job, gang) / mean : 1);
+      for_each_copy(plan.gang(job), [&](Gang gang) {
+        const double mean = speed_on_mean(view, plan, job, gpus_of(gang));
+        held += gpus_of(gang) * (mean > 0 ? rate_on(view, job, gang) / mean : 1);
+      });
     }
     const double most = view.jobs.gpus_max[job];
     asks_.push_back({.user = view.jobs.user[job], .gang = most, .held = held});
   };
   for (JobId job : view.running) add(job);
   for (JobId job : view.waiting) add(job);
-  double gpus = 0;
-  for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
-    gpus += plan.free().capacity(type);
-  }
-  debts_.expect(view.users, gpus, asks_);
+  debts_.expect(view.users, gpus_up(view, plan), asks_);
+}
+
+// 1 where a quota is to be kept.
+std::uint32_t Fairlead::wanted_copies(const View& view, JobId job, double speed) {
+  if (!copies_.any() || !group_with_quota(view, job).is_none()) return 1;
+  return copies_.wanted(view, job, left_s(view, job) / speed, auction_.in_round());
 }
 
 // What a step is worth for early finishes, 0 to 1.
-void Fairlead::rank(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders) {
+void Fairlead::rank(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders,
+                    bool all) {
   order_.clear();
   if (std::ranges::any_of(bidders, [&](const HadarBidder& b) { return is_guess(view, b.job); })) {
     watch(view);
   }
   for (HadarBidder& bidder : bidders) {
     const double speed = mean_speed(view, plan, bidder.job);
-    order_.push_back({area(view, bidder, speed), speed, &bidder});
+    const double area = left_s(view, bidder.job) * view.jobs.gpus[bidder.job] / speed;
+    order_.push_back({area, speed, &bidder});
+    if (all) bidder.copies = wanted_copies(view, bidder.job, speed);
   }
   std::ranges::sort(order_, {}, [](const Ranked& r) { return std::pair(r.area, r.bidder->job); });
   const auto count = static_cast<double>(order_.size());
@@ -245,13 +272,25 @@ void Fairlead::note_ranks(Plan& plan) {
   notes_.note_jobs(ranks_, plan);
 }
 
-void Fairlead::add_urgency(const View& view, bool all) {
+void Fairlead::add_urgency(const View& view, const Plan& plan, bool all) {
   ahead_.clear();
   ahead_.resize(view.users.size());
+  copies_.clear();
+  const std::uint32_t gpus = gpus_up(view, plan);
   for (const Ranked& ranked : order_) {
-    double& weight = ranked.bidder->weight;
-    weight = positive(weight + urgency(view, ranked.bidder->job)) / ranked.speed;
-    ranked.bidder->stays = resident_ && all && !is_late(view.jobs.user[ranked.bidder->job]);
+    HadarBidder& bidder = *ranked.bidder;
+    const UserId user = view.jobs.user[bidder.job];
+    const auto weigh = [&](double rank) {
+      return positive(rank + urgency(view, bidder.job)) / ranked.speed;
+    };
+    const double rank = std::exchange(bidder.weight, weigh(bidder.weight));
+    bidder.stays = resident_ && all && !is_late(user);
+    if (!all || !copies_.any()) continue;
+    copies_.offer(bidder, 0, bidder.weight);
+    // Copies beyond all GPUs would not get any.
+    for (std::uint32_t copy = 1; copy < bidder.copies && ahead_[user] < gpus; ++copy) {
+      copies_.offer(bidder, copy, weigh(rank));
+    }
   }
 }
 
@@ -267,25 +306,21 @@ void Fairlead::choose_sizes(const View& view, const Plan& plan, std::vector<Hada
   sizes_.choose(view.jobs, gpus, speed_of, bidders);
 }
 
-// GPU-seconds left on the mean GPU; where that is not known, those for which one job like it ends.
-double Fairlead::area(const View& view, const HadarBidder& bidder, double speed) const {
-  const JobId job = bidder.job;
-  const double left_s =
-      is_guess(view, job)
-          ? durations_.left_s({view.jobs.user[job], to_seconds(view.work.done(job))})
-          : to_seconds(bidder.remaining);
-  return left_s * view.jobs.gpus[job] / speed;
+// Work left, in seconds at speed 1; where that is not known, those for which one job like it ends.
+double Fairlead::left_s(const View& view, JobId job) const {
+  if (!is_guess(view, job)) return std::max(to_seconds(view.work.remaining(job)), 1e-3);
+  return durations_.left_s({view.jobs.user[job], to_seconds(view.work.done(job))});
 }
 
 // How many windows the job's user is behind, with what it would have ahead of the job and with half of
 // it. To be asked in order of the work left.
 double Fairlead::urgency(const View& view, JobId job) {
   constexpr double kLeast = 1e-3;
-  if (std::isinf(window_s_)) return 0;
   const UserId user = view.jobs.user[job];
   const double gang = view.jobs.gpus[job];
-  const double due = std::max(kLeast, debts_.due(user));
   const double ahead = std::exchange(ahead_[user], ahead_[user] + gang);
+  if (std::isinf(window_s_)) return 0;
+  const double due = std::max(kLeast, debts_.due(user));
   return (debts_.behind_s(user) + (due - ahead - gang / 2) * round_s_) / (due * rank_s_);
 }
 
@@ -294,13 +329,11 @@ double Fairlead::urgency(const View& view, JobId job) {
 void Fairlead::keep_quotas(const View& view, const Plan& plan, bool all) {
   const Groups& groups = view.users.groups;
   if (std::ranges::all_of(groups.quota, [](std::int64_t quota) { return quota == 0; })) return;
-  const auto group_of = [&](JobId job) { return view.users.group_of(view.jobs.user[job]); };
-  const auto has_quota = [&](GroupId group) { return !group.is_none() && groups.quota[group] > 0; };
   quota_left_ = groups.quota;
   if (!all) {
     for (JobId job : view.running) {
-      const GroupId group = group_of(job);
-      if (has_quota(group) && plan.holds(job)) quota_left_[group] -= view.jobs.gpus[job];
+      const GroupId group = group_with_quota(view, job);
+      if (!group.is_none() && plan.holds(job)) quota_left_[group] -= view.jobs.gpus[job];
     }
   }
   std::ranges::sort(order_, std::greater<>(), [&](const Ranked& ranked) {
@@ -310,8 +343,8 @@ void Fairlead::keep_quotas(const View& view, const Plan& plan, bool all) {
   });
   for (const Ranked& ranked : order_) {
     HadarBidder& bidder = *ranked.bidder;
-    const GroupId group = group_of(bidder.job);
-    if (!has_quota(group)) continue;
+    const GroupId group = group_with_quota(view, bidder.job);
+    if (group.is_none()) continue;
     const std::int64_t gpus = bidder.gpus;
     if (gpus <= quota_left_[group]) {
       quota_left_[group] -= gpus;
@@ -362,6 +395,9 @@ constexpr OptionSpec kOptions[] = {
                 "this fraction of the makespan lower bound; its user pays with what it is given "
                 "later; 1: none."),
     kHadarBeamOption,
+    integer_option("copies", "1", "", 0, 65535,
+                   "Maximum number of copies of a job that may train as several; 0: as many as "
+                   "there are nodes."),
     flag_option("resident", "false",
                 "Suspended jobs keep their GPU memory: each goes on where that is, on those very "
                 "GPUs, unless other GPUs stand idle or its user is a window behind."),
@@ -384,6 +420,7 @@ const PolicyEntry kFairlead = {
           .window_s = options.real("window_s"),
           .critical = options.real("critical"),
           .notes = options.flag("notes"),
+          .copies = static_cast<std::uint32_t>(options.integer("copies")),
           .auction = {.round = round_of(options),
                       .switch_cost = options.duration("switch_s"),
                       .search = {.beam = static_cast<std::uint32_t>(options.integer("beam")),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
 
 namespace fairlead {
@@ -19,9 +20,42 @@ double rate_on(const View& view, JobId job, Gang gang) {
   return slowest;
 }
 
+namespace {
+
+// The copy that has that place among those held, the fastest being 0; none if there are fewer.
+Gang copy_by_speed(const View& view, JobId job, Gang held, std::uint32_t place) {
+  if (copies_of(held) <= 1) return place == 0 ? held : Gang();
+  struct Copy {
+    double rate;
+    Gang gang;
+  };
+  std::vector<Copy> copies;
+  for_each_copy(held, [&](Gang gang) { copies.push_back({rate_on(view, job, gang), gang}); });
+  if (place >= copies.size()) return {};
+  std::ranges::stable_sort(copies, std::greater<>(), &Copy::rate);
+  return copies[place].gang;
+}
+
+// By tier: of a new gang of that type; 0: it cannot run there.
+std::array<double, kTiers> rates_of(const View& view, const HadarBidder& bidder, GpuTypeId type) {
+  std::array<double, kTiers> rates{};
+  if ((view.jobs.types[bidder.job] & type_bit(type)) == 0) return rates;
+  // One more copy is whole on a node.
+  const auto tiers = bidder.copy == 0 ? kTiers : static_cast<std::size_t>(Tier::kRack);
+  for (auto tier = static_cast<std::size_t>(view.speed.best_tier(bidder.gpus)); tier < tiers;
+       ++tier) {
+    const auto rate = view.speed.rate(bidder.job, type, bidder.gpus, Tier(tier));
+    rates[tier] = rate.value_or(Rate{0}).value();
+  }
+  return rates;
+}
+
+}  // namespace
+
 void HadarAuction::decide(const View& view, Plan& plan, const Weigh& weigh) {
   if (!dual_) dual_.emplace(view.cluster, options_.search);
   const bool is_round = rounds_.due(view.now);
+  in_round_ = is_round;
   bool all = is_round && options_.preempt;
   const bool may_fill = is_round || options_.between != Between::kWait;
   bool chosen = (all || (may_fill && plan.free().total() > 0)) && choose(view, plan, weigh, all);
@@ -96,7 +130,7 @@ void HadarAuction::collect_bids(const View& view, const Plan& plan, const Weigh&
   // Bids point into both.
   worths_.reserve(bidders_.size() * view.cluster.type_names.size() * kTiers);
   std::size_t slices = 0;
-  for (const HadarBidder& bidder : bidders_) slices += held_by(view, plan, bidder.job).size();
+  for (const HadarBidder& bidder : bidders_) slices += held_by(view, plan, bidder).size();
   held_.reserve(slices);
   for (const HadarBidder& bidder : bidders_) add_bid(view, plan, bidder);
   sort_bids();
@@ -117,10 +151,13 @@ void HadarAuction::sort_bids() {
 }
 
 // What the job holds; of a resident that waits, what its memory is on, if those nodes are up.
-Gang HadarAuction::held_by(const View& view, const Plan& plan, JobId job) const {
+Gang HadarAuction::held_by(const View& view, const Plan& plan, const HadarBidder& bidder) const {
+  const JobId job = bidder.job;
   const bool returns = options_.returns || options_.resident;
-  if (!returns || plan.holds(job)) return plan.gang(job);
-  const Gang last = view.jobs.last_gang(job);
+  if (!returns || plan.holds(job)) {
+    return copy_by_speed(view, job, plan.gang(job), bidder.copy);
+  }
+  const Gang last = copy_by_speed(view, job, view.jobs.last_gang(job), bidder.copy);
   const bool is_up = std::ranges::all_of(
       last, [&](Slice slice) { return plan.free().capacity(slice.node) >= slice.gpus; });
   return is_up ? last : Gang();
@@ -129,13 +166,10 @@ Gang HadarAuction::held_by(const View& view, const Plan& plan, JobId job) const 
 void HadarAuction::add_bid(const View& view, const Plan& plan, const HadarBidder& bidder) {
   const JobId job = bidder.job;
   const std::uint32_t gpus = bidder.gpus;
-  const Gang held = held_by(view, plan, job);
+  const Gang held = held_by(view, plan, bidder);
   TypeMask held_types = 0;
   for (Slice slice : held) held_types |= type_bit(view.cluster.node_type[slice.node]);
   const double held_rate = rate_on(view, job, held);
-  const auto rate = [&](GpuTypeId type, Tier tier) {
-    return view.speed.rate(job, type, gpus, tier).value_or(Rate{0}).value();
-  };
   HadarBid bid{.job = job,
                .gpus = gpus,
                .task_gpus = view.jobs.task_gpus[job],
@@ -143,16 +177,11 @@ void HadarAuction::add_bid(const View& view, const Plan& plan, const HadarBidder
                .held = {},
                .held_masks = {},
                .held_worth = 0,
-               .worth = {}};
+               .worth = {},
+               .is_forked = bidder.copies > 1};
   const std::size_t first = worths_.size();
   for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
-    std::array<double, kTiers> rates{};
-    if ((view.jobs.types[job] & type_bit(type)) != 0) {
-      for (auto tier = static_cast<std::size_t>(view.speed.best_tier(gpus)); tier < kTiers;
-           ++tier) {
-        rates[tier] = rate(type, Tier(tier));
-      }
-    }
+    const std::array<double, kTiers> rates = rates_of(view, bidder, type);
     double best = 0;
     for (std::size_t tier = 0; tier < kTiers && bid.task_gpus == 1; ++tier) {
       if (gpus <= reach_[type][tier]) best = std::max(best, rates[tier]);
@@ -166,17 +195,23 @@ void HadarAuction::add_bid(const View& view, const Plan& plan, const HadarBidder
     }
   }
   bid.worth = std::span(worths_).subspan(first);
-  if (!held.empty()) add_held(view, held, held_rate, bidder, bid);
+  if (!held.empty()) add_held(view, plan, held, held_rate, bidder, bid);
   bids_.push_back(bid);
 }
 
-void HadarAuction::add_held(const View& view, Gang held, double rate, const HadarBidder& bidder,
-                            HadarBid& bid) {
-  bid.held_worth = worth(view, bidder, rate, to_seconds(options_.switch_cost));
+void HadarAuction::add_held(const View& view, const Plan& plan, Gang held, double rate,
+                            const HadarBidder& bidder, HadarBid& bid) {
+  // All copies that run pause if one changes.
+  const double pausing = plan.holds(bid.job) ? copies_of(plan.gang(bid.job)) : 1;
+  bid.held_worth = worth(view, bidder, rate, pausing * to_seconds(options_.switch_cost));
   const std::size_t first = held_.size();
-  held_.insert(held_.end(), held.begin(), held.end());
+  for (Slice slice : held) held_.push_back({slice.node, slice.gpus});
   bid.held = Gang(held_).subspan(first);
-  if (options_.resident) bid.held_masks = view.jobs.gangs.gpu_masks(view.jobs.last[bid.job]);
+  if (!options_.resident) return;
+  const Gang last = view.jobs.last_gang(bid.job);
+  const auto own = std::ranges::find(last, held[0].node, &Slice::node) - last.begin();
+  const auto masks = view.jobs.gangs.gpu_masks(view.jobs.last[bid.job]);
+  bid.held_masks = masks.subspan(static_cast<std::size_t>(own), held.size());
 }
 
 // Of a round on a gang of that rate. A job that goes on where it is saves a switch, of its own
@@ -222,10 +257,15 @@ void HadarAuction::measure_reach(const View& view, const Plan& plan) {
   }
 }
 
+// Copies are put together anew each time: those that are as they were go on undisturbed all the same.
+bool HadarAuction::keeps(const Plan& plan, const HadarBid& bid, Gang gang) const {
+  return !bid.is_forked && std::ranges::equal(plan.gang(bid.job), gang);
+}
+
 // Every job runs, and none could have anything better.
 bool HadarAuction::all_are_content(const Plan& plan) const {
   return std::ranges::all_of(bids_, [&](const HadarBid& bid) {
-    return plan.holds(bid.job) && bid.held_worth >= bid.best();
+    return plan.holds(bid.job) && keeps(plan, bid, bid.held) && bid.held_worth >= bid.best();
   });
 }
 
@@ -283,18 +323,22 @@ void HadarAuction::set_prices(const View& view) {
 }
 
 void HadarAuction::carry_out(Plan& plan) {
-  const auto keeps = [&](std::size_t i) {
-    return std::ranges::equal(plan.gang(bids_[i].job), dual_->gang(i));
-  };
   for (std::size_t i = 0; i < bids_.size(); ++i) {
-    if (plan.holds(bids_[i].job) && !keeps(i)) plan.stop(bids_[i].job);
+    const JobId job = bids_[i].job;
+    if (plan.holds(job) && !keeps(plan, bids_[i], dual_->gang(i))) plan.stop(job);
   }
   for (std::size_t i = 0; i < bids_.size(); ++i) {
+    const JobId job = bids_[i].job;
     const Gang gang = dual_->gang(i);
-    if (gang.empty() || keeps(i)) continue;
+    const bool is_copy = bids_[i].is_forked && plan.holds(job);
+    if (gang.empty() || keeps(plan, bids_[i], gang)) continue;
     for (Slice slice : gang) plan.take(slice.node, slice.gpus);
-    plan.place(bids_[i].job);
-    plan.note(note::Payoff{bids_[i].job, note::Millionths::of(dual_->payoff(i))});
+    if (is_copy) {
+      plan.place_copy(job);
+    } else {
+      plan.place(job);
+      plan.note(note::Payoff{job, note::Millionths::of(dual_->payoff(i))});
+    }
   }
 }
 

@@ -12,6 +12,9 @@
 // the same GPU type is paid over all the time that is left there, as places, unlike types, are not
 // divided anew in each round.
 //
+// Copies: a job that trains as several (HadarE) bids for each; those beyond the first are each on one
+// node, and no two on the same.
+//
 // Residents: where suspended jobs keep their GPU memory, one that waits saves a switch where that is,
 // and needs those very GPUs there. GPUs that are idle after all have bid go to any that wait.
 //
@@ -39,10 +42,22 @@ struct HadarBidder {
   double weight = 0;       // what progress at speed 1 of one GPU is worth; 0: it is to have none
   std::uint32_t gpus = 0;  // of the gang that it bids for: what it asks for, or as the policy says
   bool stays = false;      // of a resident: of its types it bids for its own GPUs alone
+  std::uint32_t copy =
+      0;  // for which of the job's copies; those that it has count from the fastest
+  std::uint32_t copies = 1;  // how many the job may have
 };
 
 // Of the job on that gang: of its slowest member; 0 where the gang is empty. O(slices).
 double rate_on(const View& view, JobId job, Gang gang);
+// Calls f(copy) with each copy of those held, which may be one.
+template <typename F>
+void for_each_copy(Gang held, F f) {
+  while (!held.empty()) {
+    const Gang copy = first_copy(held);
+    f(copy);
+    held = held.subspan(copy.size());
+  }
+}
 
 class HadarAuction {
  public:
@@ -73,6 +88,9 @@ class HadarAuction {
   // One decision: chooses gangs where it is time to, and asks to be woken for the next round.
   void decide(const View& view, Plan& plan, const Weigh& weigh);
 
+  // Whether the decision under way begins a round.
+  bool in_round() const { return in_round_; }
+
   void save(Writer& writer) const;
   void load(Reader& reader);
 
@@ -87,14 +105,16 @@ class HadarAuction {
   bool serves_newcomers(const View& view, bool chosen) const;
   void collect_bidders(const View& view, const Plan& plan, bool all);
   void collect_bids(const View& view, const Plan& plan, const Weigh& weigh, bool all);
-  Gang held_by(const View& view, const Plan& plan, JobId job) const;
+  Gang held_by(const View& view, const Plan& plan, const HadarBidder& bidder) const;
   void add_bid(const View& view, const Plan& plan, const HadarBidder& bidder);
-  void add_held(const View& view, Gang held, double rate, const HadarBidder& bidder, HadarBid& bid);
+  void add_held(const View& view, const Plan& plan, Gang held, double rate,
+                const HadarBidder& bidder, HadarBid& bid);
   void sort_bids();
   void measure_reach(const View& view, const Plan& plan);
   double worth(const View& view, const HadarBidder& bidder, double rate, double saved_s) const;
   double to_move_on_s(const HadarBidder& bidder, double rate, double best) const;
   double saved_by_moving_s(const HadarBidder& bidder, double rate) const;
+  bool keeps(const Plan& plan, const HadarBid& bid, Gang gang) const;
   bool all_are_content(const Plan& plan) const;
   void collect_free(const View& view, const Plan& plan, bool all);
   void collect_kept(const View& view, const Plan& plan, bool all);
@@ -107,6 +127,7 @@ class HadarAuction {
   std::vector<std::int64_t> noted_prices_;  // by type, as last noted
 
   // Of the decision under way.
+  bool in_round_ = false;
   std::optional<HadarDual> dual_;
   std::vector<HadarBidder> bidders_;
   std::vector<HadarBid> bids_, sorted_bids_;

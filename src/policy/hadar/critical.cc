@@ -16,7 +16,8 @@ constexpr double kAhead = 0.05;
 // could be done: chosen.
 constexpr double kLull = 0.1;
 
-// All that is here, to be done soonest; into `alone_s` each bidder's time left on its fastest type.
+// All that is here, to be done soonest; into `alone_s` each bidder's time left on its fastest type, with
+// all copies that it may have.
 ShareProblem all_work(const View& view, const Plan& plan, std::span<const HadarBidder> bidders,
                       std::vector<double>& alone_s) {
   const std::size_t types = view.cluster.type_names.size();
@@ -30,13 +31,14 @@ ShareProblem all_work(const View& view, const Plan& plan, std::span<const HadarB
     for (GpuTypeId type : ids<GpuTypeId>(types)) {
       const bool can_run = (view.jobs.types[bidder.job] & type_bit(type)) != 0 &&
                            gpus <= everything.gpus[type.row()];
-      const double rate = can_run ? view.speed.best_rate(bidder.job, type, gpus).value() : 0;
+      const double rate =
+          can_run ? bidder.copies * view.speed.best_rate(bidder.job, type, gpus).value() : 0;
       everything.rate.push_back(rate);
       fastest = std::max(fastest, rate);
     }
     const bool runs_on_one_type = fastest > 0;
     alone_s.push_back(runs_on_one_type ? to_seconds(bidder.remaining) / fastest : 0);
-    everything.gang.push_back(gpus);
+    everything.gang.push_back(gpus * bidder.copies);
     everything.count.push_back(1);
     everything.floor.push_back(0);
     everything.part.push_back(runs_on_one_type ? to_seconds(bidder.remaining) : 0);

@@ -130,12 +130,28 @@ HadarGangs::Wanted HadarDual::wanted(const HadarBid& bid, const Draft& draft) co
   return wanted;
 }
 
+const HadarFree& HadarDual::free_for(const Round& round, std::size_t index, const Draft& draft) {
+  const HadarBid& bid = round.bids[index];
+  if (!bid.is_forked) return draft.free;
+  apart_ = draft.free;
+  for (std::uint32_t at = draft.last; at != 0; at = choices_[at].before) {
+    if (round.bids[choices_[at].bid].job != bid.job) continue;
+    const HadarGang& gang = choices_[at].gang;
+    for (Slice slice : Gang{slices_.data() + gang.first, gang.slices}) {
+      const Slice rest{slice.node, apart_.on[slice.node]};
+      apart_.take(cluster_, {&rest, 1});
+    }
+  }
+  return apart_;
+}
+
 void HadarDual::try_gangs(const Round& round, std::size_t index, std::uint32_t draft) {
   const HadarBid& bid = round.bids[index];
   const Draft& from = drafts_[draft];
   const double most = from.idle * (1 + kRounding) + round.clearing.surplus(index);
   if (from.gpus < bid.least_gpus() || most < cutoff_ * (1 - kRounding)) return;
-  for (const HadarGang& gang : gangs_.find(from.free, round.prices, wanted(bid, from))) {
+  for (const HadarGang& gang :
+       gangs_.find(free_for(round, index, from), round.prices, wanted(bid, from))) {
     if (!(gang.payoff > 0)) continue;
     const Gang slices = gangs_.slices(gang);
     const double score = from.idle + gang.worth - round.clearing.cost(cluster_, slices);
@@ -197,6 +213,7 @@ void HadarDual::give(const Round& round, Draft& draft, std::size_t index, const 
 void HadarDual::read_back(const Draft& draft) {
   worth_ = draft.worth;
   free_ = draft.free;
+  last_ = draft.last;
   for (std::uint32_t at = draft.last; at != 0; at = choices_[at].before) {
     chosen_[choices_[at].bid] = choices_[at].gang;
   }
@@ -209,10 +226,11 @@ void HadarDual::fill(const Round& round) {
   rest.gpus = 0;
   for (std::uint32_t gpus : rest.free.of_type) rest.gpus += gpus;
   rest.worth = worth_;
+  rest.last = last_;
   for (std::size_t i = 0; i < round.bids.size() && rest.gpus >= smallest_[i]; ++i) {
     if (chosen_[i].slices > 0 || round.bids[i].least_gpus() > rest.gpus) continue;
     gangs_.ask(round.bids[i]);
-    const auto found = gangs_.find(rest.free, round.prices);
+    const auto found = gangs_.find(free_for(round, i, rest), round.prices);
     const auto best = std::ranges::max_element(found, {}, &HadarGang::payoff);
     if (best == found.end() || !(best->worth > 0)) continue;
     give(round, rest, i, *best, gangs_.slices(*best));
@@ -238,7 +256,7 @@ void HadarDual::branch(const Round& round, std::size_t index, const Draft& draft
   if (index == round.bids.size() || bound(draft, index) <= best_.worth) return;
   std::vector<std::pair<HadarGang, std::vector<Slice>>> gangs;
   gangs_.ask(round.bids[index]);
-  for (const HadarGang& gang : gangs_.find(draft.free, round.prices)) {
+  for (const HadarGang& gang : gangs_.find(free_for(round, index, draft), round.prices)) {
     const Gang slices = gangs_.slices(gang);
     if (gang.payoff > 0) gangs.emplace_back(gang, std::vector(slices.begin(), slices.end()));
   }

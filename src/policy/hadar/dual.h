@@ -78,6 +78,8 @@ class HadarDual {
   static constexpr std::uint32_t kSkip = 0xffffffff;  // instead of a gang of tried_
 
   void begin(const Round& round);
+  // What is free in the draft for that bid: no two copies of a job are on one node.
+  const HadarFree& free_for(const Round& round, std::size_t index, const Draft& draft);
   // The most that a draft can come to with the bids from `next` on.
   double bound(const Draft& draft, std::size_t next) const {
     return draft.worth + gains_[next] + draft.free_cost;
@@ -115,8 +117,10 @@ class HadarDual {
   std::vector<Slice> slices_;      // of the choices
   std::vector<HadarGang> chosen_;  // by bid
   double worth_ = 0;
-  Draft best_;  // of solve_exactly
+  Draft best_;              // of solve_exactly
+  std::uint32_t last_ = 0;  // choice of the best draft
   HadarFree free_;
+  HadarFree apart_;  // used within free_for
 };
 
 }  // namespace fairlead

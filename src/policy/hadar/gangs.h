@@ -58,6 +58,7 @@ struct HadarBid {
   std::span<const std::uint64_t> held_masks;  // the GPUs that it is to have there; empty: any
   double held_worth = 0;                      // of that gang
   std::span<const double> worth;  // of a new gang, by GPU type and tier; 0: it cannot run there
+  bool is_forked = false;         // there may be bids for other copies of the job
 
   double worth_on(GpuTypeId type, Tier tier) const {
     return worth[type.row() * kTiers + static_cast<std::size_t>(tier)];
