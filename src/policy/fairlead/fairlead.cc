@@ -15,7 +15,8 @@
 //           of a window at once
 //
 // A step is counted on the mean GPU that the job can use, so that types go to jobs by comparative
-// advantage: what users trade for under gandiva-fair, the auction does by its prices.
+// advantage: what users trade for under gandiva-fair, the auction does by its prices. Elastic jobs bid for
+// the size at which GPUs are worth most (sizes.h), jobs that may have copies for each of them (copies.h).
 //
 // A user that is a window behind another comes first with all its jobs, whatever their ranks; within the
 // window short jobs come first. docs/policies/fairlead.md has the bound on shortfalls.

@@ -42,9 +42,9 @@ struct HadarBidder {
   double weight = 0;       // what progress at speed 1 of one GPU is worth; 0: it is to have none
   std::uint32_t gpus = 0;  // of the gang that it bids for: what it asks for, or as the policy says
   bool stays = false;      // of a resident: of its types it bids for its own GPUs alone
-  std::uint32_t copy =
-      0;  // for which of the job's copies; those that it has count from the fastest
-  std::uint32_t copies = 1;  // how many the job may have
+  // For which of the job's copies, of how many it may have; those that it has count from the fastest.
+  std::uint32_t copy = 0;
+  std::uint32_t copies = 1;
 };
 
 // Of the job on that gang: of its slowest member; 0 where the gang is empty. O(slices).
