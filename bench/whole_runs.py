@@ -235,7 +235,7 @@ rounds, without the engine. A GPU for two jobs, of V100, P100 and K80 in equal p
 1, 2, 4 and 8 GPUs (70:10:15:5; `optimus` may choose from 1 to 8). No job finishes, and one more arrives
 as each round begins. Speeds are those of Gavel's 26 models, by which many jobs are alike and become one row
 of Gavel's linear programs, or each job's own, up to a tenth from its model's. `hadar` hardly
-grows beyond 512 jobs, as its beam covers only the head of larger rounds (`src/policy/hadar/dual.h`).
+grows beyond 512 jobs, as its beam covers only the head of larger rounds (`fairlead/policy/hadar/dual.h`).
 `tiresias` and `srtf` have no rounds: they decide when a job arrives.
 
 {table(["policy", "speeds", *headings, f"slowest, {headings[-1]}", f"all are new, {headings[-1]}"], times)}
@@ -246,7 +246,7 @@ How many times longer twice the jobs take; and, at {headings[-1]} jobs, decision
 {table(["policy", "speeds", *headings[1:], "decisions", "steps", "allocations"], doublings)}
 
 The linear program of Gavel's max-min alone, without breaking ties, each job a row of its own: by prices
-(`raise_level` in `src/solve/time_shares.h`), and left to Clp.
+(`raise_level` in `fairlead/solve/time_shares.h`), and left to Clp.
 
 {table(["ms", *headings, f"{headings[-1]} to {headings[-2]}", f"turns, {headings[-1]}"], programs)}"""
 

@@ -26,7 +26,7 @@ if(FAIRLEAD_SANITIZE)
 endif()
 
 # fl_module(NAME SOURCES a.cc ... LINKS fl_base ... [TESTS a_test.cc ...] [TEST_LINKS ...])
-# A static library fl_NAME of src/NAME, whose headers are included as "fairlead/NAME/x.h". Only those
+# A static library fl_NAME of fairlead/NAME, whose headers are included as "fairlead/NAME/x.h". Only those
 # who link it, or a module that does, find them: LINKS are PUBLIC, and they are the include edges that
 # docs/architecture.md draws. TESTS become one GoogleTest program.
 function(fl_module name)

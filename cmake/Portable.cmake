@@ -1,6 +1,6 @@
 # Programs that run on any Linux whose glibc is as new as that of the system they were built on: all else
 # that they need is inside. libcurl is not, since Debian has no static one with all that it needs: only
-# the commands that talk to an API server need it, and look for it then (src/kube/curl_at_need.cc).
+# the commands that talk to an API server need it, and look for it then (fairlead/kube/curl_at_need.cc).
 #
 # To be included before libraries are found, of which it has static ones found only.
 set(CMAKE_FIND_LIBRARY_SUFFIXES .a)

@@ -34,11 +34,11 @@ WORDS = [
     (r"[Dd]ead[- _]?[Tt]ime\b", "overhead", "Dead time is charged."),
     (r"\b[Mm]ended\b|_mended\b", "repaired", "A mended row."),
 ]
-WORDED = ("src/", "docs/", "data/experiments/", "web/src/", "README.md")
+WORDED = ("fairlead/", "docs/", "data/experiments/", "web/src/", "README.md")
 HISTORY = "docs/decisions/"
 CLOCK = re.compile(r"\b(system_clock|steady_clock|high_resolution_clock|gettimeofday|std::time\()")
 POLICY = re.compile(r'\bPolicyEntry (k\w+)\s*=?\s*\{\s*\.name = "([a-z0-9-]+)"')
-REGISTRY = "src/policy/policies.h"
+REGISTRY = "fairlead/policy/policies.h"
 
 
 class Source:
@@ -47,7 +47,7 @@ class Source:
         self.text = text
         self.lines = text.splitlines()
         self.is_cpp = path.endswith((".h", ".cc"))
-        self.module = path.split("/")[1] if path.startswith("src/") else None
+        self.module = path.split("/")[1] if path.startswith("fairlead/") else None
 
 
 def check_length(tree):
@@ -184,7 +184,7 @@ def check_policies_documented(tree):
     """Every policy of the registry has a page and a golden case."""
     names = {}
     for path, source in tree.items():
-        if path.startswith("src/policy/") and path.endswith(".cc"):
+        if path.startswith("fairlead/policy/") and path.endswith(".cc"):
             names.update((entry, (name, path)) for entry, name in POLICY.findall(source.text))
     cases = "\n".join(source.text for path, source in tree.items() if path.endswith(".case"))
     registered = re.findall(r"&(k\w+)", tree[REGISTRY].text)
@@ -205,15 +205,15 @@ def check_policies_documented(tree):
 CLEAN = {
     "CMakeLists.txt": "add_executable(a bench/b.cc)\n",
     "bench/b.cc": "auto t = std::chrono::steady_clock::now();\n",
-    "src/base/CMakeLists.txt": "fl_module(base SOURCES a.cc part/b.cc)\n",
-    "src/base/a.h": "// What it is.\n#pragma once\n",
-    "src/base/a.cc": '#include "a.h"\n',
-    "src/base/part/b.cc": "int b;\n",
-    "src/cli/CMakeLists.txt": "fl_module(cli SOURCES run.cc)\n",
-    "src/cli/run.cc": "auto t = std::chrono::steady_clock::now();\n",
-    "src/policy/CMakeLists.txt": "fl_module(policy SOURCES simple/las.cc)\n",
-    "src/policy/policies.h": "// All of them.\n#pragma once\nconstexpr std::array kPolicies = {&kLas};\n",
-    "src/policy/simple/las.cc": 'const PolicyEntry kLas = {\n    .name = "las",\n};\n',
+    "fairlead/base/CMakeLists.txt": "fl_module(base SOURCES a.cc part/b.cc)\n",
+    "fairlead/base/a.h": "// What it is.\n#pragma once\n",
+    "fairlead/base/a.cc": '#include "a.h"\n',
+    "fairlead/base/part/b.cc": "int b;\n",
+    "fairlead/cli/CMakeLists.txt": "fl_module(cli SOURCES run.cc)\n",
+    "fairlead/cli/run.cc": "auto t = std::chrono::steady_clock::now();\n",
+    "fairlead/policy/CMakeLists.txt": "fl_module(policy SOURCES simple/las.cc)\n",
+    "fairlead/policy/policies.h": "// All of them.\n#pragma once\nconstexpr std::array kPolicies = {&kLas};\n",
+    "fairlead/policy/simple/las.cc": 'const PolicyEntry kLas = {\n    .name = "las",\n};\n',
     "docs/decisions/0001-rows.md": "# Mended rows\n",
     "docs/policies/las.md": "# las\n```\n# not a title\n```\n[las](../policies/las.md#las), [rows](../decisions/0001-rows.md), `[a](b)`\n",
     "tests/golden/las.case": "# What it shows.\npolicy   las:placement=yarn\n",
@@ -221,30 +221,30 @@ CLEAN = {
 
 # A rule, a change of CLEAN that it must report (a text of None removes the file), and what it says.
 VIOLATIONS = [
-    (check_length, {"src/base/a.cc": "\n" * (FILE_LINES_MAX + 1)}, "src/base/a.cc:600: longer than"),
-    *[(check_bans, {"src/base/a.cc": f"int a;\n{line}\n"}, f"src/base/a.cc:2: {why}: {line.strip()}")
+    (check_length, {"fairlead/base/a.cc": "\n" * (FILE_LINES_MAX + 1)}, "fairlead/base/a.cc:600: longer than"),
+    *[(check_bans, {"fairlead/base/a.cc": f"int a;\n{line}\n"}, f"fairlead/base/a.cc:2: {why}: {line.strip()}")
       for _, why, line in BANS],
     *[(check_words, {path: f"# a\n{line}\n"}, f"{path}:2: say {term}: {line}")
       for _, term, line in WORDS for path in ("docs/a.md", "web/src/a.ts", "data/experiments/a.yaml")],
-    (check_words, {"src/base/a.cc": "int b;\nint dead_time;\n"}, "src/base/a.cc:2: say overhead"),
-    (check_clock, {"src/base/a.cc": CLEAN["src/cli/run.cc"]}, "src/base/a.cc:1: no wall clock"),
-    (check_header, {"src/base/a.h": "#pragma once\n"}, "src/base/a.h:1: a header begins"),
-    (check_header, {"src/base/a.h": "// What it is.\n"}, "src/base/a.h:1: #pragma once is missing"),
+    (check_words, {"fairlead/base/a.cc": "int b;\nint dead_time;\n"}, "fairlead/base/a.cc:2: say overhead"),
+    (check_clock, {"fairlead/base/a.cc": CLEAN["fairlead/cli/run.cc"]}, "fairlead/base/a.cc:1: no wall clock"),
+    (check_header, {"fairlead/base/a.h": "#pragma once\n"}, "fairlead/base/a.h:1: a header begins"),
+    (check_header, {"fairlead/base/a.h": "// What it is.\n"}, "fairlead/base/a.h:1: #pragma once is missing"),
     (check_title, {"docs/a.md": "# One\n# Two\n"}, "docs/a.md:1: a document has one title, not 2"),
     (check_title, {"docs/a.md": "```\n# not one\n```\n"}, "docs/a.md:1: a document has one title, not 0"),
     (check_links, {"docs/a.md": "# A\n[b](b.md)\n"}, "docs/a.md:2: leads nowhere: b.md"),
     (check_links, {"docs/a.md": "# A\n[las](policies/las.md#las-1)\n"}, "docs/a.md:2: no such heading: policies/las.md#las-1"),
     (check_links, {"docs/a.md": "# A `b`\n[A](#a-b), [A](#ab)\n"}, "docs/a.md:2: no such heading: #ab"),
-    (check_listed_in_cmake, {"src/base/c.cc": ""}, "src/base/c.cc:1: not listed"),
-    (check_listed_in_cmake, {"src/base/part/a.cc": ""}, "src/base/part/a.cc:1: not listed"),
+    (check_listed_in_cmake, {"fairlead/base/c.cc": ""}, "fairlead/base/c.cc:1: not listed"),
+    (check_listed_in_cmake, {"fairlead/base/part/a.cc": ""}, "fairlead/base/part/a.cc:1: not listed"),
     (check_types_named_once,
-     {"src/base/a.cc": "namespace fairlead {\nnamespace {\nstruct C {\n}  // namespace\nstruct B {\n",
-      "src/base/part/b.cc": "namespace fairlead {\nstruct C {\nclass B final : public A {\n"},
-     "src/base/part/b.cc:3: B is a type of src/base/a.cc:5 as well"),
+     {"fairlead/base/a.cc": "namespace fairlead {\nnamespace {\nstruct C {\n}  // namespace\nstruct B {\n",
+      "fairlead/base/part/b.cc": "namespace fairlead {\nstruct C {\nclass B final : public A {\n"},
+     "fairlead/base/part/b.cc:3: B is a type of fairlead/base/a.cc:5 as well"),
     (check_policies_documented, {"docs/policies/las.md": None},
-     "src/policy/simple/las.cc:1: docs/policies/las.md is missing"),
+     "fairlead/policy/simple/las.cc:1: docs/policies/las.md is missing"),
     (check_policies_documented, {"tests/golden/las.case": "policy   las-2\n"},
-     "src/policy/simple/las.cc:1: no case of tests/golden runs las"),
+     "fairlead/policy/simple/las.cc:1: no case of tests/golden runs las"),
     (check_policies_documented, {REGISTRY: CLEAN[REGISTRY].replace("&kLas", "&kLas, &kFifo")},
      f"{REGISTRY}:1: the name of kFifo is not found"),
     (check_policies_documented, {REGISTRY: "// None.\n#pragma once\n"}, f"{REGISTRY}:1: no policy"),

@@ -1,4 +1,4 @@
-// The live page of `fairlead serve` (src/serve/page.html), before a server that answers by rote.
+// The live page of `fairlead serve` (fairlead/serve/page.html), before a server that answers by rote.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
@@ -103,7 +103,7 @@ async function serve() {
     state.asked.push(request);
     if (request.url === "/") {
       response.setHeader("Content-Type", "text/html; charset=utf-8");
-      response.end(readFileSync(join(root, "src/serve/page.html")));
+      response.end(readFileSync(join(root, "fairlead/serve/page.html")));
       return;
     }
     if (request.url === "/v1/cluster") state.polls += 1;

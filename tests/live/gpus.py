@@ -1,4 +1,4 @@
-"""What else computes on the GPUs, as a driver says that is not there (src/io/testing_nvml.cc)."""
+"""What else computes on the GPUs, as a driver says that is not there (fairlead/io/testing_nvml.cc)."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from harness import LiveTest, Settings, until
 class GpusTest(LiveTest):
     def setUp(self):
         super().setUp()
-        library = Settings.programs / "src/io/libfl_testing_nvml.so"
+        library = Settings.programs / "modules/io/libfl_testing_nvml.so"
         if not library.exists():
             raise unittest.SkipTest(f"{library} is not built")
         if os.stat("/proc/self/ns/pid").st_ino != 0xEFFFFFFC:

@@ -7,8 +7,8 @@ cd "$(dirname "$0")/../.." || exit 2
 build=${1:-build/release}
 seeds=${2:-10000}
 [ $# -gt 2 ] && shift 2 || set -- tests/torture/planted/*.patch
-git diff --quiet -- src || { echo "planted.sh: src has changes" >&2; exit 2; }
-trap 'git checkout -q -- src; exit 2' HUP INT TERM
+git diff --quiet -- fairlead || { echo "planted.sh: fairlead has changes" >&2; exit 2; }
+trap 'git checkout -q -- fairlead; exit 2' HUP INT TERM
 
 # Prints what became of the bug that is planted; fails if it was not found.
 judge() {

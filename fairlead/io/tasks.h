@@ -1,4 +1,4 @@
-// The processes of jobs: a shim for each task (src/shim), which outlives the daemon.
+// The processes of jobs: a shim for each task (fairlead/shim), which outlives the daemon.
 //
 // Where the kernel has cgroups that this process may use, a task is one, and is frozen and ended as
 // one. Elsewhere its processes are found below its shim and stopped by SIGSTOP, one by one; what is

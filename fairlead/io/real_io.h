@@ -8,7 +8,7 @@
 //   FOLDER/lock        locked by the daemon, whose process it names
 //   FOLDER/began       when the folder was begun, Unix milliseconds; FOLDER/time: the last time told
 //   FOLDER/socket      where it listens
-//   FOLDER/tasks/J.H   of hold H of job J, until it is forgotten (src/shim/files.h)
+//   FOLDER/tasks/J.H   of hold H of job J, until it is forgotten (fairlead/shim/files.h)
 //   FOLDER/logs/J.log  the output of job J
 //
 // Needs Linux 5.4, and 5.14 for tasks as cgroups. A unit of systemd needs Delegate=yes, so that it may
