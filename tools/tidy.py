@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks project rules that no compiler checks. Prints file:line: what; exits 1 if there is any.
 
-A rule is a function named check_*: it takes the tree, a Source by path, and yields (path, line, message).
+A rule is a function named check_*: it takes the tree, a Source by path, and yields (path, line, message). Those
+about text are here, those about objects in tidy_objects.py.
 `--self-test`, which every run begins with, feeds each rule a small tree that it must accept and changes of
 that tree that it must report (VIOLATIONS), so that no rule can rot silently. A rule without one fails it.
 """
@@ -12,9 +13,13 @@ import re
 import subprocess
 import sys
 
+import tidy_objects
+from tidy_objects import REGISTRY, policies
+from tidy_source import Source
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FILE_LINES_MAX = 600
-READ = (".h", ".cc", ".md", ".case", ".ts", ".yaml", "CMakeLists.txt")
+READ = (".h", ".cc", ".md", ".case", ".ts", ".yaml", "CMakeLists.txt", tidy_objects.OFFENDERS)
 
 # What no line of C++ may match, why, and a line that does.
 BANS = [
@@ -37,17 +42,8 @@ WORDS = [
 WORDED = ("fairlead/", "docs/", "data/experiments/", "web/src/", "README.md")
 HISTORY = "docs/decisions/"
 CLOCK = re.compile(r"\b(system_clock|steady_clock|high_resolution_clock|gettimeofday|std::time\()")
-POLICY = re.compile(r'\bPolicyEntry (k\w+)\s*=?\s*\{\s*\.name = "([a-z0-9-]+)"')
-REGISTRY = "fairlead/policy/policies.h"
-
-
-class Source:
-    def __init__(self, path, text):
-        self.path = path
-        self.text = text
-        self.lines = text.splitlines()
-        self.is_cpp = path.endswith((".h", ".cc"))
-        self.module = path.split("/")[1] if path.startswith("fairlead/") else None
+# A path of the project in a comment, except NAME.cc, which is a placeholder, and what is quoted.
+NAMED_FILE = re.compile(r"""(?<![\w.>$/*-])(?:[\w.-]+/)*(?!\.*[A-Z]+\.)\w[\w.-]*\.(?:h|cc|py|sh|mjs|ts|md)\b""")
 
 
 def check_length(tree):
@@ -180,21 +176,37 @@ def check_listed_in_cmake(tree):
             yield path, 1, "not listed in any CMakeLists.txt"
 
 
+def check_comments_name_files(tree):
+    """Reports comments that name a file that is not there.
+
+    A path begins at the root, fairlead/, or the folder of the file or its module; its end will do if no other file,
+    or none of the same module, ends like that. Quoted names are examples.
+    """
+    named = {}
+    for path in tree:
+        named.setdefault(path.rpartition("/")[2], []).append(path)
+    for path, source in tree.items():
+        module = "/".join(path.split("/")[:2])
+        for line, text in source.comments:
+            for name in NAMED_FILE.findall(re.sub(r'"[^"]*"', "", text)):
+                ends = [other for other in named.get(name.rpartition("/")[2], []) if f"/{other}".endswith(f"/{name}")]
+                begins = [posixpath.normpath(posixpath.join(folder, name))
+                          for folder in ("", "fairlead", posixpath.dirname(path), module)]
+                if len(ends) != 1 and not any(one in tree for one in begins) and not any(
+                        one.startswith(f"{module}/") for one in ends):
+                    yield path, line, f"{'several files are called' if ends else 'no such file:'} {name}"
+
+
 def check_policies_documented(tree):
     """Every policy of the registry has a page and a golden case."""
-    names = {}
-    for path, source in tree.items():
-        if path.startswith("fairlead/policy/") and path.endswith(".cc"):
-            names.update((entry, (name, path)) for entry, name in POLICY.findall(source.text))
     cases = "\n".join(source.text for path, source in tree.items() if path.endswith(".case"))
-    registered = re.findall(r"&(k\w+)", tree[REGISTRY].text)
+    registered = policies(tree)
     if not registered:
         yield REGISTRY, 1, "no policy (&kName) is found here: repair this rule"
-    for entry in registered:
-        if entry not in names:
+    for entry, (name, path) in registered.items():
+        if name is None:
             yield REGISTRY, 1, f"the name of {entry} is not found: repair this rule"
             continue
-        name, path = names[entry]
         if f"docs/policies/{name}.md" not in tree:
             yield path, 1, f"docs/policies/{name}.md is missing"
         if not re.search(rf"^policy\s+{name}(:|\s|$)", cases, re.M):
@@ -202,7 +214,7 @@ def check_policies_documented(tree):
 
 
 # What every rule accepts.
-CLEAN = {
+CLEAN = tidy_objects.CLEAN | {
     "CMakeLists.txt": "add_executable(a bench/b.cc)\n",
     "bench/b.cc": "auto t = std::chrono::steady_clock::now();\n",
     "fairlead/base/CMakeLists.txt": "fl_module(base SOURCES a.cc part/b.cc)\n",
@@ -241,6 +253,12 @@ VIOLATIONS = [
      {"fairlead/base/a.cc": "namespace fairlead {\nnamespace {\nstruct C {\n}  // namespace\nstruct B {\n",
       "fairlead/base/part/b.cc": "namespace fairlead {\nstruct C {\nclass B final : public A {\n"},
      "fairlead/base/part/b.cc:3: B is a type of fairlead/base/a.cc:5 as well"),
+    (check_comments_name_files, {"fairlead/base/a.cc": "// b.cc, cli/run.cc, \"a.py\", NAME.h.\n// As part/c.cc.\n"},
+     "fairlead/base/a.cc:2: no such file: part/c.cc"),
+    (check_comments_name_files, {"web/src/a.ts": "const a = 1; // fairlead/b.h\n"},
+     "web/src/a.ts:1: no such file: fairlead/b.h"),
+    (check_comments_name_files, {"fairlead/base/part/a.cc": "", "fairlead/cli/run.cc": "/* a.cc\n */"},
+     "fairlead/cli/run.cc:1: several files are called a.cc"),
     (check_policies_documented, {"docs/policies/las.md": None},
      "fairlead/policy/simple/las.cc:1: docs/policies/las.md is missing"),
     (check_policies_documented, {"tests/golden/las.case": "policy   las-2\n"},
@@ -248,25 +266,31 @@ VIOLATIONS = [
     (check_policies_documented, {REGISTRY: CLEAN[REGISTRY].replace("&kLas", "&kLas, &kFifo")},
      f"{REGISTRY}:1: the name of kFifo is not found"),
     (check_policies_documented, {REGISTRY: "// None.\n#pragma once\n"}, f"{REGISTRY}:1: no policy"),
+    *tidy_objects.VIOLATIONS,
 ]
 
 
 def rules():
-    return [value for name, value in sorted(globals().items()) if name.startswith("check_")]
+    return [value for name, value in sorted((vars(tidy_objects) | globals()).items()) if name.startswith("check_")]
 
 
-def reported(rule, texts):
-    """What a rule reports of a tree of texts, in the order of lines."""
-    tree = {path: Source(path, text) for path, text in texts.items() if text is not None}
+def reported(rule, tree):
+    """Writes what a rule reports of a tree, in the order of lines."""
     return [f"{path}:{line}: {message}" for path, line, message in sorted(rule(tree))]
+
+
+def read(texts):
+    """Makes a tree of texts by path, without those that are None."""
+    return {path: Source(path, text) for path, text in texts.items() if text is not None}
 
 
 def self_test():
     for rule in rules():
-        assert not reported(rule, CLEAN), f"{rule.__name__} reports a clean tree: {reported(rule, CLEAN)}"
+        found = reported(rule, read(CLEAN))
+        assert not found, f"{rule.__name__} reports a clean tree: {found}"
         assert any(rule is tested for tested, _, _ in VIOLATIONS), f"{rule.__name__} has no violation here"
     for rule, change, expected in VIOLATIONS:
-        found = reported(rule, CLEAN | change)
+        found = reported(rule, read(CLEAN | change))
         assert len(found) == 1 and found[0].startswith(expected), f"{rule.__name__}: {expected}: {found}"
 
 
@@ -282,8 +306,8 @@ def main():
     self_test()
     if sys.argv[1:] == ["--self-test"]:
         return 0
-    texts = read_tree()
-    problems = [problem for rule in rules() for problem in reported(rule, texts)]
+    tree = read(read_tree())
+    problems = [problem for rule in rules() for problem in reported(rule, tree)]
     for problem in problems:
         print(problem)
     return 1 if problems else 0

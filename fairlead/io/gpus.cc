@@ -12,7 +12,7 @@ namespace {
 // The server of NVIDIA's Multi-Process Service, which computes for its clients: those count.
 constexpr std::string_view kService = "nvidia-cuda-mps";
 
-// The first namespace of processes has this number on every machine (Linux: include/linux/proc_ns.h).
+// The first namespace of processes has this number on every machine (PROC_PID_INIT_INO of Linux).
 bool sees_all_processes() {
   constexpr ino_t kFirst = 0xEFFFFFFC;
   struct stat now {};

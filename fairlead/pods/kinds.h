@@ -1,5 +1,6 @@
 // The kinds of objects whose pods are a gang, as data: which pods each makes, and where it is
-// suspended. One that is not in the table makes gangs all the same, by its pods (pods/pod_gangs.h).
+// suspended. One that is not in the table makes gangs all the same, by its pods
+// (owner_of_pods in pods/owner.h).
 #pragma once
 
 #include "fairlead/kube/json.h"

@@ -1,4 +1,4 @@
-// What a report embeds: the contract between src/report/report_data.cc, which writes it, and the
+// What a report embeds: the contract between fairlead/report/report_data.cc, which writes it, and the
 // page, which reads it. One JSON object, columns instead of rows, gzip-compressed and in base64.
 //
 // Times are seconds since the first submission, rounded to 1 ms; `null` where there is none.
