@@ -25,6 +25,8 @@ if(FAIRLEAD_SANITIZE)
   target_compile_definitions(fl_flags INTERFACE FAIRLEAD_SANITIZE)
 endif()
 
+include(Precompiled)
+
 # fl_module(NAME SOURCES a.cc ... LINKS fl_base ... [TESTS a_test.cc ...] [TEST_LINKS ...])
 # A static library fl_NAME of fairlead/NAME, whose headers are included as "fairlead/NAME/x.h". Only those
 # who link it, or a module that does, find them: LINKS are PUBLIC, and they are the include edges that
@@ -35,22 +37,44 @@ function(fl_module name)
   target_link_libraries(fl_${name} PUBLIC $<BUILD_INTERFACE:fl_flags> ${arg_LINKS}
     PRIVATE ${arg_PRIVATE_LINKS})
   set_target_properties(fl_${name} PROPERTIES OUTPUT_NAME fairlead_${name} EXPORT_NAME ${name})
+  fl_precompile(fl_${name})
   set(include ${PROJECT_BINARY_DIR}/include/${name})
   file(MAKE_DIRECTORY ${include}/fairlead)
   file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${include}/fairlead/${name} SYMBOLIC)
   target_include_directories(fl_${name} PUBLIC
     $<BUILD_INTERFACE:${include}> $<INSTALL_INTERFACE:include>)
   if(arg_TESTS AND FAIRLEAD_TESTS)
+    if("nlohmann_json::nlohmann_json" IN_LIST arg_PRIVATE_LINKS)
+      list(APPEND arg_TEST_LINKS nlohmann_json::nlohmann_json)
+    endif()
     fl_test(${name}_test SOURCES ${arg_TESTS} LINKS fl_${name} ${arg_TEST_LINKS})
   endif()
 endfunction()
 
-# fl_test(NAME SOURCES ... LINKS ... [LABELS ...])
+# fl_test(NAME SOURCES ... LINKS ... [LABELS ...] [WHOLE_RUNS])
+# A GoogleTest program. Its labels are those given and the name of its folder; ./dev check LABEL builds and runs
+# the programs of a label. WHOLE_RUNS: it judges results of whole runs. The other tests run the same code, so
+# ./dev sanitize leaves this one to ./dev soak.
 function(fl_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINKS;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "WHOLE_RUNS" "" "SOURCES;LINKS;LABELS" ${ARGN})
+  get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  set(labels ${folder} ${arg_LABELS})
+  if(arg_WHOLE_RUNS)
+    list(APPEND labels whole_runs)
+  endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINKS} fl_flags GTest::gtest_main)
+  fl_precompile(${name})
+  foreach(label IN LISTS labels)
+    if(NOT TARGET check_${label})
+      add_custom_target(check_${label})
+    endif()
+    add_dependencies(check_${label} ${name})
+  endforeach()
+  if(arg_WHOLE_RUNS AND FAIRLEAD_SANITIZE)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+  endif()
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" SKIP_RETURN_CODE 77
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" SKIP_RETURN_CODE 77
     ENVIRONMENT "RC_PARAMS=seed=1")  # RapidCheck would draw a new seed each time
 endfunction()
