@@ -42,10 +42,7 @@ constexpr std::string_view kHelp =
 
 Result<std::string> read_page(const std::string& path) {
   std::string text;
-  if (path.empty()) {
-    FL_TRY_ASSIGN(page, report_page_text());
-    return std::string(page);
-  }
+  if (path.empty()) return std::string(report_page_text());
   FL_TRY_ASSIGN(source, ByteSource::open(path));
   for (;;) {
     FL_TRY_ASSIGN(bytes, source.peek(1));

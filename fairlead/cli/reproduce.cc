@@ -11,7 +11,6 @@
 #include "fairlead/experiment/report.h"
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/report/json.h"
-#include "fairlead/report/report_runs.h"
 #include "fairlead/report/result_files.h"
 #include "fairlead/trace/convert.h"
 
@@ -149,10 +148,9 @@ Status carry_out(const Experiment& experiment, Runs& runs) {
   return {};
 }
 
-// A page for a browser beside the runs of each case, where this program can write it; told on `said`.
+// Writes a page for a browser beside the runs of each case, and prints its name to `said`.
 Status write_reports(const Experiment& experiment, const Runs& runs,
                      const std::filesystem::path& out, std::FILE* said) {
-  if (!report_page_text()) return {};
   std::vector<ChildRun> reports;
   for (std::size_t i = 0; i < experiment.cases.size(); ++i) {
     const std::string folder = case_folder(experiment, i, out).string();

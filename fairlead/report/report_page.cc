@@ -1,12 +1,17 @@
 #include "fairlead/report/report_page.h"
 
 #include "fairlead/base/check.h"
+#include "fairlead/base/embedded_file.h"
 
 #include <zlib.h>
 
 #include <array>
+#include <span>
 
 namespace fairlead {
+
+std::span<const EmbeddedFile> embedded_report_page();
+
 namespace {
 
 constexpr std::string_view kBase64 =
@@ -28,6 +33,8 @@ struct ReportPage::Gzip {
 
   z_stream stream = {};
 };
+
+std::string_view report_page_text() { return embedded_report_page().front().text; }
 
 Result<ReportPage> ReportPage::create(const std::filesystem::path& path, std::string_view page) {
   const std::size_t at = page.find(kReportPlaceholder);

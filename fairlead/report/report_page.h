@@ -18,6 +18,9 @@ namespace fairlead {
 
 constexpr std::string_view kReportPlaceholder = "__FAIRLEAD_REPORT_DATA__";
 
+// Returns the page that the program has: web/built/report.html.
+std::string_view report_page_text();
+
 class ReportPage {
  public:
   // `page` must outlive it. Errors: the file cannot be created, or the placeholder does not stand

@@ -66,6 +66,11 @@ TEST_F(ReportPageTest, RefusesAPageWithoutOnePlaceForTheData) {
   EXPECT_FALSE(fs::exists(path_));
 }
 
+TEST_F(ReportPageTest, TakesTheProgramsOwnPage) {
+  EXPECT_TRUE(report_page_text().starts_with("<!doctype html>"));
+  EXPECT_TRUE(ReportPage::create(path_, report_page_text()).has_value());
+}
+
 TEST_F(ReportPageTest, AnUnfinishedPageLeavesNothing) {
   { ReportPage::create(path_, kPage)->write("data"); }
   EXPECT_FALSE(fs::exists(path_));

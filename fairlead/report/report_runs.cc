@@ -104,18 +104,6 @@ std::string label_of_single(const fs::path& folder) {
   return summary ? text_of(*summary, "policy") : std::string();
 }
 
-}  // namespace
-
-Result<std::string_view> report_page_text() {
-  const auto embedded = embedded_report_page();
-  FL_CHECK(embedded.size() == 1, "{} pages", embedded.size());
-  const EmbeddedFile& file = embedded.front();
-  if (file.name == "report") return file.text;
-  return run_error("this program has no report page: {}", file.text);
-}
-
-namespace {
-
 // All points, and the runs of the first.
 Result<ReportedRuns> find_first_point(const fs::path& folder, const json& points) {
   const std::string first = text_of(points.front(), "folder");

@@ -3,14 +3,11 @@
 // `reproduce`).
 #pragma once
 
-#include "fairlead/base/embedded_file.h"
 #include "fairlead/base/result.h"
 
 #include <cstdint>
 #include <filesystem>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace fairlead {
@@ -29,12 +26,6 @@ struct ReportedRuns {
   std::string first_point;  // folder of the point of a sweep that `runs` are of; empty: no sweep
   std::int64_t seeds_left_out = 0;
 };
-
-// One file: the page, called "report"; or, where the program was built without it, the reason why,
-// called "missing".
-std::span<const EmbeddedFile> embedded_report_page();
-// The text of the page. Error: the program was built without it, and why.
-Result<std::string_view> report_page_text();
 
 // Of several seeds of a policy it takes the smallest, and of a sweep the runs of the first point.
 // Errors: no such folder, or no run in it.

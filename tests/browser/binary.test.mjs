@@ -25,11 +25,7 @@ before(async () => {
   const quiet = { stdio: ["ignore", "ignore", "inherit"] };
   const runs = ["compare", "--cluster", "slides", "--trace", workload, "--out", folder];
   execFileSync(program, [...runs, "--policies", POLICIES.join(";")], quiet);
-  execFileSync(
-    program,
-    ["report", folder, "--page", join(out, "page/report.html"), "-o", file],
-    quiet,
-  );
+  execFileSync(program, ["report", folder, "-o", file], quiet);
   const [, base64] = /octet-stream;base64">([^<]*)/.exec(readFileSync(file, "utf8"));
   data = JSON.parse(gunzipSync(Buffer.from(base64, "base64")));
   browser = await launch();

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fillPage, makeReport } from "../../web/tools/sample.mjs";
-import { open, out } from "./browser.mjs";
+import { open, out, root } from "./browser.mjs";
 
 mkdirSync(out, { recursive: true });
-export const template = readFileSync(join(out, "page/report.html"), "utf8");
+export const template = readFileSync(join(root, "web/built/report.html"), "utf8");
 export const plain = makeReport({ jobs: 400, seed: 7 });
 export function write(name, data) {
   const file = join(out, name);

@@ -11,7 +11,7 @@ using nlohmann::json;
 
 class ReportTest : public ProgramTest {
  protected:
-  // A page of its own, so that these tests need no Node.js.
+  // Takes a short page, in which the data is soon found.
   Ended report(const std::string& arguments) const {
     write("page.html", "<html><script>__FAIRLEAD_REPORT_DATA__</script></html>");
     return fairlead("report --page page.html " + arguments);
