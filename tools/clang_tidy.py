@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs clang-tidy on the library's sources that changed since they were last found clean.
 
-    tools/clang_tidy.py BUILD [--all]
+    tools/clang_tidy.py PROGRAM BUILD [--all]
 
-BUILD has a compile_commands.json without precompiled headers. A clean source leaves a stamp, an empty file in
+PROGRAM is a clang-tidy. BUILD has a compile_commands.json without precompiled headers. A clean source leaves a stamp, an empty file in
 FAIRLEAD_TIDY_CACHE (default ~/.cache/fairlead/clang-tidy). Its name is a hash of the source, of the same after the
 preprocessor, of .clang-tidy and of the version of clang-tidy. --all analyses each source again.
 Prints the findings and exits with 1 if there are any.
@@ -21,7 +21,6 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CACHE = pathlib.Path(os.environ.get("FAIRLEAD_TIDY_CACHE", pathlib.Path.home() / ".cache/fairlead/clang-tidy"))
-TIDY = "clang-tidy-14"
 
 
 def run(command, **options):
@@ -54,7 +53,7 @@ def switched_off():
     return subprocess.run(["git", "grep", "-h", "NOLINT", "--", "fairlead/*.h"], cwd=ROOT, capture_output=True).stdout
 
 
-def analyse(source, command, folder, build, common, every):
+def analyse(program, source, command, folder, build, common, every):
     """Returns the findings; none if the source is clean."""
     try:
         text = preprocessed(command, folder)
@@ -64,7 +63,7 @@ def analyse(source, command, folder, build, common, every):
     if stamp.exists() and not every:
         stamp.touch()  # the oldest stamps may be deleted
         return ""
-    result = subprocess.run([TIDY, "--quiet", "-p", build, ROOT / source], capture_output=True, text=True)
+    result = subprocess.run([program, "--quiet", "-p", build, ROOT / source], capture_output=True, text=True)
     if result.returncode == 0:
         stamp.touch()
         return ""
@@ -73,16 +72,17 @@ def analyse(source, command, folder, build, common, every):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("program")
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--all", action="store_true", help="analyse each source again")
     arguments = parser.parse_args()
     CACHE.mkdir(parents=True, exist_ok=True)
     build = arguments.build.resolve()
-    common = run([TIDY, "--version"]) + (ROOT / ".clang-tidy").read_bytes() + switched_off()
+    common = run([arguments.program, "--version"]) + (ROOT / ".clang-tidy").read_bytes() + switched_off()
     stamps = len(list(CACHE.iterdir()))
     failed = False
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        tasks = [pool.submit(analyse, source, *command, build, common, arguments.all)
+        tasks = [pool.submit(analyse, arguments.program, source, *command, build, common, arguments.all)
                  for source, command in sorted(commands(build).items())]
         for task in concurrent.futures.as_completed(tasks):
             if findings := task.result():
