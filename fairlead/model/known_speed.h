@@ -2,7 +2,8 @@
 //
 // A policy says what it needs (Needs::rates): nothing; all rates from the start; or profiles,
 // measured during runs. A profile belongs to a user and a model, as jobs of one user's model are
-// alike (Gandiva_fair, EuroSys 2020). Where the answers come from (SpeedSource):
+// alike (Gandiva_fair, EuroSys 2020). Where the answers come from (SpeedSource of
+// profile_options.h):
 //
 //  - A table that is taken for the truth, a simulator's or an operator's. A profile's rates on a GPU
 //    type, at every gang size and tier, become known once one of its jobs has held GPUs of that type
