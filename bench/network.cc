@@ -21,6 +21,7 @@
 #include "fairlead/run/simulation.h"
 
 #include "valid.h"
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

@@ -5,6 +5,7 @@
 #include "fairlead/base/rng.h"
 #include "fairlead/base/units.h"
 #include "fairlead/journal/journal.h"
+#include "fairlead/model/cluster_build.h"
 #include "fairlead/model/free_index.h"
 
 #include <benchmark/benchmark.h>
@@ -14,7 +15,7 @@ namespace {
 
 Cluster cluster_of(std::size_t nodes) {
   const NodeSpec node{.name = "", .gpu_type = "V100", .gpus = 8, .host = "", .rack = ""};
-  return *Cluster::build("bench", {}, std::vector<NodeSpec>(nodes, node));
+  return *build_cluster("bench", {}, std::vector<NodeSpec>(nodes, node));
 }
 
 // Leaves about one node in ten with a free GPU, as a loaded cluster has.

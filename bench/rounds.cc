@@ -20,6 +20,7 @@
 #include "testing/allocation_counter.h"
 
 #include "valid.h"
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

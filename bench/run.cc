@@ -14,6 +14,7 @@
 #include "testing/allocation_counter.h"
 
 #include "valid.h"
+#include <fmt/core.h>
 
 #include <chrono>
 #include <cstdio>

@@ -7,7 +7,7 @@
 // compile them, but never evaluate them.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string>
 

@@ -5,7 +5,7 @@
 // last: "jobs.csv:12:7: gpus must be a whole number from 1 to 100000: x3".
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <tl/expected.hpp>
 
 #include <string>

@@ -176,7 +176,7 @@ Result<ClusterNow> cluster_now(const Census& census) {
   Inventory inventory(census.nodes, needs_of(census), usual_rack_labels());
   std::vector<NodeSpec> nodes = usable(census, inventory);
   if (nodes.empty()) return run_error("no node has a GPU that could be used");
-  FL_TRY_ASSIGN(cluster, Cluster::build("now", {}, nodes));
+  FL_TRY_ASSIGN(cluster, build_cluster("now", {}, nodes));
   const std::vector<JobAnswer> jobs = answers_of(census);
   Rows queue_rows(census, inventory);
   Rows all_rows(census, inventory);

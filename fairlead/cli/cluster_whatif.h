@@ -4,6 +4,7 @@
 #pragma once
 
 #include "fairlead/cli/forecast.h"
+#include "fairlead/model/cluster_build.h"
 #include "fairlead/pods/census.h"
 
 #include <filesystem>

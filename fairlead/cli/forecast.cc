@@ -1,6 +1,7 @@
 #include "fairlead/cli/forecast.h"
 
 #include "fairlead/cli/live_text.h"
+#include "fairlead/model/cluster_build.h"
 #include "fairlead/report/json.h"
 #include "fairlead/run/simulation.h"
 
@@ -69,7 +70,7 @@ Result<Cluster> cluster_of(const ClusterAnswer& answer) {
                      .rack = "rack"});
   }
   if (nodes.empty()) return run_error("no GPU can be used now; `fairlead gpus` shows them");
-  return Cluster::build("now", {}, nodes);
+  return build_cluster("now", {}, nodes);
 }
 
 // Those that want GPUs, in the order in which they have them or wait for them.

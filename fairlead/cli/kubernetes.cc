@@ -6,6 +6,7 @@
 #include "fairlead/pods/pods_server.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <array>
 #include <chrono>

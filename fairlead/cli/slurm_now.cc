@@ -163,7 +163,7 @@ Result<ClusterNow> slurm_now(const SlurmFiles& files) {
   FL_TRY_ASSIGN(node_source, ByteSource::open(files.nodes));
   FL_TRY_ASSIGN(nodes, read_slurm_nodes(node_source));
   if (nodes.nodes.empty()) return run_error("{}: no node has a GPU that can be used", files.nodes);
-  FL_TRY_ASSIGN(cluster, Cluster::build("now", {}, nodes.nodes));
+  FL_TRY_ASSIGN(cluster, build_cluster("now", {}, nodes.nodes));
   SlurmQueue queue;
   if (!files.queue.empty()) {
     FL_TRY_ASSIGN(source, ByteSource::open(files.queue));

@@ -4,6 +4,8 @@
 #include "fairlead/copies/checkpoint.h"
 #include "fairlead/copies/consolidate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <csignal>

@@ -1,5 +1,6 @@
 #include "fairlead/copies/trainer.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

@@ -15,6 +15,8 @@
 
 namespace fairlead {
 
+class ExactWork;  // model/known_work.h
+
 struct NodeJoin {
   NodeId node;  // the row after the last
   Cluster::NodeRow row;

@@ -24,6 +24,9 @@
 #include "fairlead/engine/standstill.h"
 #include "fairlead/engine/tables.h"
 #include "fairlead/journal/journal.h"
+#include "fairlead/model/known_speed.h"
+#include "fairlead/model/known_work.h"
+#include "fairlead/model/profile_options.h"
 #include "fairlead/policy/policy.h"
 
 #include <cstdint>

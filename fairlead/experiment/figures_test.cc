@@ -3,6 +3,7 @@
 #include "fairlead/base/testing_docs.h"
 #include "fairlead/journal/testing_journal.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>

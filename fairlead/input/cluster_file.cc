@@ -3,6 +3,7 @@
 #include "fairlead/base/parse.h"
 #include "fairlead/input/embedded.h"
 #include "fairlead/input/yaml_reader.h"
+#include "fairlead/model/cluster_build.h"
 
 #include <fmt/ranges.h>
 
@@ -103,7 +104,7 @@ Result<Cluster> parse_cluster_shorthand(std::string_view spec) {
     nodes.insert(nodes.end(), static_cast<std::size_t>(part.count), node);
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }
-  return Cluster::build(std::string(spec), Links{}, nodes);
+  return build_cluster(std::string(spec), Links{}, nodes);
 }
 
 std::vector<ClusterPreset> preset_clusters() {

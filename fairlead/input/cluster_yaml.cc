@@ -2,6 +2,7 @@
 
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/input/yaml_reader.h"
+#include "fairlead/model/cluster_build.h"
 
 #include <map>
 #include <set>
@@ -313,7 +314,7 @@ Result<Cluster> parse_cluster_yaml(std::string_view text, std::string_view file)
   ClusterReader reader;
   FL_TRY(switches ? reader.read_switches(racks) : reader.read_racks(racks));
   fabric.switches = reader.switches();
-  Result<Cluster> cluster = Cluster::build(std::move(name), links, reader.nodes(), fabric);
+  Result<Cluster> cluster = build_cluster(std::move(name), links, reader.nodes(), fabric);
   if (!cluster) return racks.error(cluster.error().message);
   std::set<std::string_view> names;
   for (const std::string& node : cluster->node_names) {

@@ -4,6 +4,8 @@
 #include "fairlead/base/parse.h"
 #include "fairlead/input/civil_time.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 

@@ -3,6 +3,7 @@
 #include "fairlead/base/parse.h"
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/input/csv_row.h"
+#include "fairlead/model/cluster_build.h"
 
 #include <algorithm>
 #include <set>
@@ -116,7 +117,7 @@ Result<Cluster> read_node_list(ByteSource& source) {
   }
   if (reader.nodes().empty()) return input_error("{}: a cluster without GPUs", source.name());
   Result<Cluster> cluster =
-      Cluster::build(cluster_name(source.name()), Links{}, reader.nodes(), reader.fabric());
+      build_cluster(cluster_name(source.name()), Links{}, reader.nodes(), reader.fabric());
   if (!cluster) return input_error("{}: {}", source.name(), cluster.error().message);
   return cluster;
 }

@@ -7,6 +7,7 @@
 #include "fairlead/base/file.h"
 #include "fairlead/base/result.h"
 #include "fairlead/model/cluster.h"
+#include "fairlead/model/cluster_build.h"
 
 #include <cstdint>
 #include <map>

@@ -6,6 +6,8 @@
 #include "fairlead/kube/base64.h"
 #include "fairlead/kube/json.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>

@@ -2,6 +2,7 @@
 
 #include "fairlead/kube/testing_http.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -3,6 +3,7 @@
 #include "fairlead/kube/json.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace fairlead {
 

@@ -8,6 +8,8 @@
 #include "fairlead/kube/fake_path.h"
 #include "fairlead/kube/json.h"
 
+#include <nlohmann/json.hpp>
+
 #include <functional>
 #include <string>
 #include <vector>

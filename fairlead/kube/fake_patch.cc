@@ -1,5 +1,7 @@
 #include "fairlead/kube/fake_patch.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 #include <functional>

@@ -3,6 +3,7 @@
 #include "fairlead/kube/fake_patch.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <initializer_list>
 #include <utility>

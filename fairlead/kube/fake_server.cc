@@ -3,6 +3,8 @@
 #include "fairlead/base/check.h"
 #include "fairlead/http/http.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <set>

@@ -1,5 +1,6 @@
 #include "fairlead/kube/fake_server.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -5,6 +5,8 @@
 #include "fairlead/kube/fake_patch.h"
 #include "fairlead/kube/fake_rules.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>

@@ -12,6 +12,8 @@
 #include "fairlead/kube/fake_path.h"
 #include "fairlead/kube/json.h"
 
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <functional>
 #include <map>

@@ -1,6 +1,7 @@
 #include "fairlead/kube/json.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <chrono>
 

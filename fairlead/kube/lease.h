@@ -13,6 +13,8 @@
 #include "fairlead/kube/door.h"
 #include "fairlead/kube/json.h"
 
+#include <nlohmann/json.hpp>
+
 #include <optional>
 #include <string>
 

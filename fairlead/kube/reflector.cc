@@ -5,6 +5,7 @@
 #include "fairlead/kube/failure.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <charconv>
 #include <set>

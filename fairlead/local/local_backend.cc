@@ -2,6 +2,7 @@
 
 #include "fairlead/base/overloaded.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

@@ -2,7 +2,10 @@
 
 #include "fairlead/base/parse.h"
 #include "fairlead/io/nvml.h"
+#include "fairlead/model/cluster_build.h"
 #include "fairlead/model/gpu_names.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
@@ -41,7 +44,7 @@ Result<Machine> machine_of(std::string name, const std::vector<Gpu>& gpus,
     }
     machine.speed.push_back(1);
   }
-  FL_TRY_ASSIGN(cluster, Cluster::build(std::move(name), {}, nodes));
+  FL_TRY_ASSIGN(cluster, build_cluster(std::move(name), {}, nodes));
   machine.cluster = std::move(cluster);
   return machine;
 }

@@ -1,6 +1,6 @@
 // The cluster: nodes of GPUs in racks, one GPU type per node, as columns.
 //
-// Invariants (build() establishes them):
+// Invariants (build_cluster() of cluster_build.h establishes them):
 //  1. Nodes are numbered rack by rack: the nodes of rack r are rack_nodes(r), in input order.
 //  2. A node has 1..kNodeGpusMax GPUs of one type. A host with several GPU types is several nodes.
 //  3. GPU types are numbered by first appearance; at most kGpuTypesMax.
@@ -11,7 +11,6 @@
 #pragma once
 
 #include "fairlead/base/ids.h"
-#include "fairlead/base/result.h"
 
 #include <cstdint>
 #include <optional>
@@ -111,30 +110,6 @@ struct Switch {
   Uplink uplink;
 };
 
-// One node as input describes it; see Cluster::build.
-struct NodeSpec {
-  std::string name;      // empty: "n" and the node's number
-  std::string gpu_type;  // "V100"
-  std::uint32_t gpus = 0;
-  std::string host;  // empty: a host of its own
-  std::string rack;  // nodes with equal rack names share a rack
-  NodeLinks links{};
-  Nics nics{.count = 0};  // that this node adds to its host's; a host has at least one
-};
-
-// A switch as input describes it.
-struct SwitchSpec {
-  std::string name;
-  std::string parent;  // empty: at the top
-  Uplink uplink;
-};
-
-// The switches of a cluster. Racks that are not listed stand at the top.
-struct FabricSpec {
-  std::vector<std::string> levels = {"rack"};  // what switches are called, from the racks up
-  std::vector<SwitchSpec> switches{};
-};
-
 // The widest link that `gang` needs, if its nodes are on these hosts and racks. O(slices).
 // REQUIRES: gang is not empty.
 Tier tier_of(Gang gang, const IdVector<NodeId, HostId>& hosts,
@@ -192,13 +167,6 @@ struct Cluster {
   Tier tier_of(Gang gang) const { return fairlead::tier_of(gang, node_host, node_rack); }
   // The best tier that any gang of `gpus` GPUs can have here. O(nodes).
   Tier best_tier(std::uint32_t gpus) const;
-
-  // Numbers the nodes (rack by rack, and the racks of a switch together, otherwise in the order
-  // given). Errors: no node, a node without GPUs or with more than kNodeGpusMax, more than
-  // kGpuTypesMax types, an empty type name; a switch that occurs twice, a parent that is not listed
-  // before, a rack that has another number of switches above it than there are levels.
-  static Result<Cluster> build(std::string name, Links links, const std::vector<NodeSpec>& nodes,
-                               const FabricSpec& fabric = {});
 };
 
 }  // namespace fairlead

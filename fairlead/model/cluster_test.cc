@@ -1,5 +1,8 @@
 #include "fairlead/model/cluster.h"
 
+#include "fairlead/base/result.h"
+#include "fairlead/model/cluster_build.h"
+
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
@@ -16,15 +19,15 @@ NodeSpec node(std::string type, std::uint32_t gpus, std::string rack = "", std::
 }
 
 std::string error_of(const std::vector<NodeSpec>& nodes) {
-  const Result<Cluster> cluster = Cluster::build("lab", Links{}, nodes);
+  const Result<Cluster> cluster = build_cluster("lab", Links{}, nodes);
   return cluster ? "no error" : cluster.error().message;
 }
 
 // Nodes 0, 1 share a host in rack a with node 2; nodes 3, 4 are rack b.
 Cluster two_racks() {
-  return *Cluster::build("lab", Links{},
-                         {node("V100", 2, "a", "mixed"), node("K80", 2, "a", "mixed"),
-                          node("V100", 4, "a"), node("V100", 4, "b"), node("V100", 4, "b")});
+  return *build_cluster("lab", Links{},
+                        {node("V100", 2, "a", "mixed"), node("K80", 2, "a", "mixed"),
+                         node("V100", 4, "a"), node("V100", 4, "b"), node("V100", 4, "b")});
 }
 
 Tier tier_of(const Cluster& cluster, std::vector<Slice> slices) {
@@ -32,7 +35,7 @@ Tier tier_of(const Cluster& cluster, std::vector<Slice> slices) {
 }
 
 TEST(Cluster, NumbersNodesRackByRackInInputOrder) {
-  const Cluster cluster = *Cluster::build(
+  const Cluster cluster = *build_cluster(
       "lab", Links{}, {node("V100", 1, "a"), node("K80", 2, "b"), node("P100", 3, "a")});
   EXPECT_EQ(cluster.node_gpus[NodeId(0)], 1);
   EXPECT_EQ(cluster.node_gpus[NodeId(1)], 3);
@@ -58,7 +61,7 @@ TEST(Cluster, FindsTypesIgnoringCase) {
   const Cluster cluster = two_racks();
   EXPECT_EQ(cluster.type_named("v100"), GpuTypeId(0));
   EXPECT_TRUE(cluster.type_named("A100").is_none());
-  EXPECT_EQ(Cluster::build("lab", Links{}, {node("V100", 1), node("v100", 1)})->type_names.size(),
+  EXPECT_EQ(build_cluster("lab", Links{}, {node("V100", 1), node("v100", 1)})->type_names.size(),
             1U);
 }
 
@@ -85,7 +88,7 @@ TEST(Cluster, TellsTheBestTierThatAnyGangOfASizeCanHave) {
 }
 
 TEST(Cluster, HasNoPairWhereEachNodeHasOneGpu) {
-  const Cluster cluster = *Cluster::build("lab", Links{}, {node("V100", 1), node("V100", 1)});
+  const Cluster cluster = *build_cluster("lab", Links{}, {node("V100", 1), node("V100", 1)});
   EXPECT_EQ(cluster.best_tier(1), Tier::kPair);
   EXPECT_EQ(cluster.best_tier(2), Tier::kRack);
 }
@@ -109,7 +112,7 @@ RC_GTEST_PROP(ClusterProperty, WiderTiersHoldLargerGangs, ()) {
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     nodes.push_back(node("V100", sizes[i], fmt::format("r{}", i % 3)));
   }
-  const Cluster cluster = *Cluster::build("lab", Links{}, nodes);
+  const Cluster cluster = *build_cluster("lab", Links{}, nodes);
   for (std::uint32_t gpus = 1; gpus < cluster.gpus; ++gpus) {
     RC_ASSERT(cluster.best_tier(gpus) <= cluster.best_tier(gpus + 1));
   }

@@ -1,6 +1,7 @@
 #include "fairlead/model/free_index.h"
 
 #include "fairlead/base/rng.h"
+#include "fairlead/model/cluster_build.h"
 
 #include <gtest/gtest.h>
 
@@ -98,7 +99,7 @@ Cluster mixed_cluster(Rng& rng) {
                      .host = "",
                      .rack = fmt::format("r{}", i * 4 / 150)});
   }
-  return *Cluster::build("mixed", Links{}, nodes);
+  return *build_cluster("mixed", Links{}, nodes);
 }
 
 void expect_counts(const FreeIndex& index, const PlainFree& plain, const Cluster& cluster) {
@@ -175,9 +176,9 @@ TEST_P(FreeIndexModel, BehavesLikeAScan) {
 INSTANTIATE_TEST_SUITE_P(Seeds, FreeIndexModel, testing::Values(1, 2, 3, 4));
 
 Cluster two_nodes() {
-  return *Cluster::build("two", Links{},
-                         {{.name = "", .gpu_type = "V100", .gpus = 4, .host = "", .rack = ""},
-                          {.name = "", .gpu_type = "V100", .gpus = 2, .host = "", .rack = ""}});
+  return *build_cluster("two", Links{},
+                        {{.name = "", .gpu_type = "V100", .gpus = 4, .host = "", .rack = ""},
+                         {.name = "", .gpu_type = "V100", .gpus = 2, .host = "", .rack = ""}});
 }
 
 TEST(FreeIndex, PrefersTheTightestNodeAndTheLowestAmongEquals) {

@@ -1,5 +1,8 @@
 #include "fairlead/model/jobs.h"
 
+#include "fairlead/base/check.h"
+#include "fairlead/model/job_spec.h"
+
 namespace fairlead {
 
 std::string_view state_name(JobState state) {

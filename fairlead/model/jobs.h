@@ -9,7 +9,6 @@
 #include "fairlead/base/units.h"
 #include "fairlead/model/cluster.h"
 #include "fairlead/model/gang_pool.h"
-#include "fairlead/model/job_spec.h"
 #include "fairlead/model/levels.h"
 
 #include <cstdint>
@@ -17,6 +16,8 @@
 #include <string_view>
 
 namespace fairlead {
+
+struct JobSpec;
 
 // Groups of users. A group's tickets stand beside those of users without one; its users share what
 // it gets by their own tickets.

@@ -1,9 +1,29 @@
 #include "fairlead/model/known_speed.h"
 
+#include "fairlead/base/check.h"
+#include "fairlead/base/rng.h"
+#include "fairlead/model/communication.h"
+#include "fairlead/model/jobs.h"
+#include "fairlead/model/measured_rates.h"
+#include "fairlead/model/profile_options.h"
+#include "fairlead/model/speed.h"
+#include "fairlead/model/type_ratios.h"
+
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 namespace fairlead {
+
+struct KnownSpeed::State {
+  State(const Cluster& cluster, const ProfileOptions& how)
+      : options(how), measured(how.length, how.age), ratios(cluster, how.factors) {}
+
+  ProfileOptions options;
+  std::unordered_map<std::uint64_t, std::uint32_t> profiles;  // by user and model
+  MeasuredRates measured;
+  TypeRatios ratios;
+};
 
 KnownSpeed::KnownSpeed(const Speed* table, const Cluster& cluster, const Jobs& jobs,
                        RatesNeeded needed, const ProfileOptions& options)
@@ -11,16 +31,39 @@ KnownSpeed::KnownSpeed(const Speed* table, const Cluster& cluster, const Jobs& j
       cluster_(cluster),
       jobs_(jobs),
       needed_(needed),
-      options_(options),
-      measured_(options.length, options.age),
-      ratios_(cluster, options.factors) {
-  FL_CHECK(options_.noise >= 0 && options_.noise <= 1, "noise {}", options_.noise);
-  if (table == nullptr) options_.source = SpeedSource::kMeasured;
+      state_(std::make_unique<State>(cluster, options)) {
+  FL_CHECK(options.noise >= 0 && options.noise <= 1, "noise {}", options.noise);
+  if (table == nullptr) state_->options.source = SpeedSource::kMeasured;
 }
+
+KnownSpeed::~KnownSpeed() = default;
+
+bool KnownSpeed::measures() const {
+  return needed_ != RatesNeeded::kNone && state_->options.source == SpeedSource::kMeasured;
+}
+
+std::size_t KnownSpeed::row(JobId job, GpuTypeId type) const {
+  return profile_[job] * cluster_.type_names.size() + cluster_.type_product[type].row();
+}
+
+const Fabric* KnownSpeed::shared_links() const {
+  const bool is_told = table_ != nullptr && table_->shares_links() && !measures();
+  return is_told && needed_ == RatesNeeded::kTable ? &table_->fabric() : nullptr;
+}
+
+std::optional<Iteration> KnownSpeed::iteration(JobId job, Gang gang) const {
+  return table_->iteration(job, gang);
+}
+
+Tier KnownSpeed::best_tier(std::uint32_t gpus) const {
+  return table_ != nullptr ? table_->best_tier(gpus) : cluster_.best_tier(gpus);
+}
+
+std::uint64_t KnownSpeed::revision() const { return state_->measured.revision(); }
 
 void KnownSpeed::set_now(Time now) {
   now_ = now;
-  measured_.set_now(now);
+  state_->measured.set_now(now);
   hear();
 }
 
@@ -29,8 +72,8 @@ void KnownSpeed::add_job(JobId job) {
   if (needed_ != RatesNeeded::kProfiled && !measures()) return;
   const std::uint64_t key =
       std::uint64_t{jobs_.user[job].row()} << 32 | std::uint64_t{jobs_.model[job].row()};
-  const auto next = static_cast<std::uint32_t>(profiles_.size());
-  const auto [profile, is_new] = profiles_.try_emplace(key, next);
+  const auto next = static_cast<std::uint32_t>(state_->profiles.size());
+  const auto [profile, is_new] = state_->profiles.try_emplace(key, next);
   if (is_new) known_at_.resize(known_at_.size() + cluster_.type_names.size(), Time::never());
   profile_.grow_to(job) = profile->second;
 }
@@ -54,15 +97,16 @@ std::optional<Rate> KnownSpeed::measured(JobId job, GpuTypeId type, std::uint32_
                                          Tier tier) const {
   const std::size_t at = row(job, type);
   const std::optional<Rate> rate =
-      measured_.rate({.row = at, .gpus = gpus, .tier = tier, .asked = jobs_.gpus[job]});
+      state_->measured.rate({.row = at, .gpus = gpus, .tier = tier, .asked = jobs_.gpus[job]});
   return rate ? std::optional(with_noise(*rate, at)) : std::nullopt;
 }
 
 // What was measured tells how fast types are against each other, with its errors.
 void KnownSpeed::hear() {
   const std::size_t types = cluster_.type_names.size();
-  for (std::size_t row : measured_.take_changed()) {
-    ratios_.see(row / types, GpuTypeId(row % types), measured_.best_per_gpu(row) * error_of(row));
+  for (std::size_t row : state_->measured.take_changed()) {
+    state_->ratios.see(row / types, GpuTypeId(row % types),
+                       state_->measured.best_per_gpu(row) * error_of(row));
   }
 }
 
@@ -74,16 +118,16 @@ Rate KnownSpeed::guess(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier)
   for (GpuTypeId other : ids<GpuTypeId>(cluster_.type_names.size())) {
     const std::optional<Rate> there = measured(job, other, gpus, tier);
     if (!there) continue;
-    log_sum += std::log(there->value() * ratios_.ratio(type, other));
+    log_sum += std::log(there->value() * state_->ratios.ratio(type, other));
     ++known;
   }
-  const double rate =
-      known > 0 ? std::exp(log_sum / known) : ratios_.against_mean(type) * gpus / jobs_.gpus[job];
+  const double rate = known > 0 ? std::exp(log_sum / known)
+                                : state_->ratios.against_mean(type) * gpus / jobs_.gpus[job];
   return Rate::of(std::clamp(rate, 1e-6, 1e6));
 }
 
 Rate KnownSpeed::with_noise(Rate rate, std::size_t row) const {
-  if (options_.noise == 0 || rate.fixed == 0) return rate;
+  if (state_->options.noise == 0 || rate.fixed == 0) return rate;
   return std::max(Rate::of(std::min(rate.value() * error_of(row), 1e6)), Rate{1});
 }
 
@@ -96,13 +140,13 @@ std::optional<double> KnownSpeed::skew(JobId job) const {
 }
 
 double KnownSpeed::error_of(std::size_t row) const {
-  Rng rng = Rng(options_.seed).split(row);
-  return 1 + options_.noise * (2 * rng.uniform() - 1);
+  Rng rng = Rng(state_->options.seed).split(row);
+  return 1 + state_->options.noise * (2 * rng.uniform() - 1);
 }
 
 void KnownSpeed::on_hold(JobId job, Gang gang, Rate rate) {
   FL_DCHECK(!gang.empty(), "job {}", job.row());
-  if (measures()) measured_.on_hold(job, measurable(job, gang), rate);
+  if (measures()) state_->measured.on_hold(job, measurable(job, gang), rate);
 }
 
 // A gang of several products tells of none: it runs at the rate of its slowest member, whichever that
@@ -121,22 +165,22 @@ std::optional<MeasuredGang> KnownSpeed::measurable(JobId job, Gang gang) const {
 
 void KnownSpeed::on_start(JobId job, Gang gang, Duration overhead) {
   FL_DCHECK(!gang.empty() && overhead >= Duration{}, "job {}, {} ms", job.row(), overhead.ms);
-  if (measures()) return measured_.on_start(job, overhead);
+  if (measures()) return state_->measured.on_start(job, overhead);
   if (needed_ != RatesNeeded::kProfiled) return;
   for (Slice slice : gang) {
     Time& known = known_at_[row(job, cluster_.node_type[slice.node])];
-    known = std::min(known, now_ + overhead + options_.length);
+    known = std::min(known, now_ + overhead + state_->options.length);
   }
 }
 
 void KnownSpeed::on_rate(JobId job, Rate rate) {
   if (!measures()) return;
-  measured_.on_rate(job, rate);
+  state_->measured.on_rate(job, rate);
   hear();
 }
 
 void KnownSpeed::on_hold_end(JobId job) {
-  if (measures()) measured_.on_hold_end(job);
+  if (measures()) state_->measured.on_hold_end(job);
 }
 
 }  // namespace fairlead

@@ -2,7 +2,8 @@
 //
 // A policy says what it needs (Needs::rates): nothing; all rates from the start; or profiles,
 // measured during runs. A profile belongs to a user and a model, as jobs of one user's model are
-// alike (Gandiva_fair, EuroSys 2020). Where the answers come from (SpeedSource):
+// alike (Gandiva_fair, EuroSys 2020). Where the answers come from (SpeedSource of
+// profile_options.h):
 //
 //  - A table that is taken for the truth, a simulator's or an operator's. A profile's rates on a GPU
 //    type, at every gang size and tier, become known once one of its jobs has held GPUs of that type
@@ -19,42 +20,32 @@
 // one word per job, one instant per profile and type; see measured_rates.h for what is measured.
 #pragma once
 
-#include "fairlead/base/rng.h"
-#include "fairlead/model/measured_rates.h"
-#include "fairlead/model/speed.h"
-#include "fairlead/model/type_ratios.h"
-#include "fairlead/model/unknown_speed.h"
+#include "fairlead/base/ids.h"
+#include "fairlead/base/units.h"
+#include "fairlead/model/cluster.h"
+#include "fairlead/model/knowledge.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 namespace fairlead {
 
-enum class RatesNeeded : std::uint8_t {
-  kNone,
-  kProfiled,  // measured during runs
-  kTable,     // the whole table from the start
-};
-
-enum class SpeedSource : std::uint8_t { kTable, kMeasured };
-
-struct ProfileOptions {
-  SpeedSource source = SpeedSource::kTable;
-  Duration length = seconds(10);  // of running after the overhead; chosen: some mini-batches
-  double noise = 0;               // largest relative error of a profiled rate, 0..0.9
-  // How long a measured rate is known after the last hold that measured it; none: for ever.
-  std::optional<Duration> age{};
-  std::uint64_t seed = 0;  // of the noise
-  GpuFactors factors{};    // of GPU types, for what was not measured; empty: all are alike
-};
+class Fabric;
+class Speed;
+struct Iteration;
+struct Jobs;
+struct MeasuredGang;
+struct ProfileOptions;
 
 class KnownSpeed {
  public:
   // `table`: null where there is none, so that all is measured. What is passed must outlive it.
   KnownSpeed(const Speed* table, const Cluster& cluster, const Jobs& jobs, RatesNeeded needed,
              const ProfileOptions& options);
+  ~KnownSpeed();
 
   // Speed relative to the job's reference, of `gpus` GPUs of one type at one tier; nullopt where it
   // is not known (yet, or any more), Rate 0 where it is known to be infeasible. Never nullopt for
@@ -70,23 +61,16 @@ class KnownSpeed {
   std::optional<double> skew(JobId job) const;
   // The links that gangs share, after congestion; null where they share none, or where it is not
   // known what jobs exchange over them: if all is measured, it was measured as they were shared.
-  const Fabric* shared_links() const {
-    const bool is_told = table_ != nullptr && table_->shares_links() && !measures();
-    return is_told && needed_ == RatesNeeded::kTable ? &table_->fabric() : nullptr;
-  }
+  const Fabric* shared_links() const;
   // An iteration of the gang if it shares its links with no other; nullopt where the job's speed does
   // not come from what it communicates. What sharing leaves of it: model/uplinks.h. O(slices).
   // REQUIRES: shared_links().
-  std::optional<Iteration> iteration(JobId job, Gang gang) const {
-    return table_->iteration(job, gang);
-  }
+  std::optional<Iteration> iteration(JobId job, Gang gang) const;
   // The best tier that a gang of that size can have here.
-  Tier best_tier(std::uint32_t gpus) const {
-    return table_ != nullptr ? table_->best_tier(gpus) : cluster_.best_tier(gpus);
-  }
+  Tier best_tier(std::uint32_t gpus) const;
   // Rises whenever a rate that was known may have changed, which no rate of the table ever does.
   // Policies that keep rates ask anew then.
-  std::uint64_t revision() const { return measured_.revision(); }
+  std::uint64_t revision() const;
 
   // The engine's side: the clock; that a job is in the table now.
   void set_now(Time now);
@@ -101,30 +85,25 @@ class KnownSpeed {
   void on_hold_end(JobId job);
 
  private:
-  bool measures() const {
-    return needed_ != RatesNeeded::kNone && options_.source == SpeedSource::kMeasured;
-  }
+  struct State;  // what it was told to do, and all that was measured
+
+  bool measures() const;
   std::optional<MeasuredGang> measurable(JobId job, Gang gang) const;
   std::optional<Rate> measured(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const;
   Rate guess(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const;
   void hear();
   Rate with_noise(Rate rate, std::size_t row) const;
-  std::size_t row(JobId job, GpuTypeId type) const {
-    return profile_[job] * cluster_.type_names.size() + cluster_.type_product[type].row();
-  }
+  std::size_t row(JobId job, GpuTypeId type) const;
   double error_of(std::size_t row) const;
 
   const Speed* const table_;
   const Cluster& cluster_;
   const Jobs& jobs_;
   const RatesNeeded needed_;
-  ProfileOptions options_;
   Time now_;
   IdVector<JobId, std::uint32_t> profile_;
-  std::unordered_map<std::uint64_t, std::uint32_t> profiles_;  // by user and model
-  std::vector<Time> known_at_;                                 // by profile and type; by the table
-  MeasuredRates measured_;
-  TypeRatios ratios_;
+  std::vector<Time> known_at_;  // by profile and type; by the table
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace fairlead

@@ -2,6 +2,8 @@
 
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/input/models_file.h"
+#include "fairlead/model/cluster_build.h"
+#include "fairlead/model/profile_options.h"
 
 #include <gtest/gtest.h>
 
@@ -183,10 +185,10 @@ TEST(MeasuredSpeed, IsWhatJobsReport) {
 }
 
 TEST(MeasuredSpeed, IsThatOfAllTypesOfTheProduct) {
-  const Cluster cluster = *Cluster::build("c", {},
-                                          {{.name = "a", .gpu_type = "V100/pool=a", .gpus = 4},
-                                           {.name = "b", .gpu_type = "V100", .gpus = 4},
-                                           {.name = "k", .gpu_type = "K80", .gpus = 4}});
+  const Cluster cluster = *build_cluster("c", {},
+                                         {{.name = "a", .gpu_type = "V100/pool=a", .gpus = 4},
+                                          {.name = "b", .gpu_type = "V100", .gpus = 4},
+                                          {.name = "k", .gpu_type = "K80", .gpus = 4}});
   Workload workload = jobs_of_two_users();
   KnownSpeed speed(nullptr, cluster, workload.jobs, RatesNeeded::kProfiled, kMeasured);
   for (JobId job : ids<JobId>(workload.jobs.size())) speed.add_job(job);

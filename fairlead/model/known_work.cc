@@ -1,6 +1,9 @@
 #include "fairlead/model/known_work.h"
 
+#include "fairlead/base/check.h"
 #include "fairlead/base/rng.h"
+#include "fairlead/model/jobs.h"
+#include "fairlead/model/work_history.h"
 
 #include <algorithm>
 #include <cmath>
@@ -20,10 +23,13 @@ KnownWork::KnownWork(const Jobs& jobs, const ExactWork* exact, WorkSource best,
     : jobs_(jobs),
       exact_(std::min(options.source, best) == WorkSource::kExact ? exact : nullptr),
       keeps_rows_(best != WorkSource::kNone && exact_ == nullptr),
-      options_(options) {
+      options_(options),
+      history_(std::make_unique<WorkHistory>()) {
   FL_CHECK(options_.error >= 0, "error {}", options_.error);
   options_.source = std::min(options_.source, best);
 }
+
+KnownWork::~KnownWork() = default;
 
 WorkLeft KnownWork::left(JobId job) const {
   if (exact_ != nullptr) return {exact_->remaining(job), WorkSource::kExact, {}};
@@ -38,7 +44,7 @@ WorkLeft KnownWork::left(JobId job) const {
             now_ - (reported ? known.reported_at : jobs_.arrival[job])};
   }
   if (options_.source >= WorkSource::kHistory) {
-    const Duration left = left_of(history_.mean(jobs_.user[job], jobs_.model[job]));
+    const Duration left = left_of(history_->mean(jobs_.user[job], jobs_.model[job]));
     if (left.ms > 0) return {left, WorkSource::kHistory, {}};
   }
   return {std::max(whole(done), kGuessMin), WorkSource::kNone, {}};
@@ -103,7 +109,7 @@ void KnownWork::on_hold_end(JobId job, Duration lost) {
 void KnownWork::on_finished(JobId job) {
   if (!keeps_rows_ || options_.source < WorkSource::kHistory) return;
   const Duration total = done(job);
-  if (total.ms > 0) history_.add(jobs_.user[job], jobs_.model[job], total);
+  if (total.ms > 0) history_->add(jobs_.user[job], jobs_.model[job], total);
 }
 
 void KnownWork::on_report(JobId job, Duration left) {

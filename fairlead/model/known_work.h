@@ -22,21 +22,15 @@
 
 #include "fairlead/base/ids.h"
 #include "fairlead/base/units.h"
-#include "fairlead/model/jobs.h"
-#include "fairlead/model/work_history.h"
+#include "fairlead/model/knowledge.h"
 
 #include <cstdint>
+#include <memory>
 
 namespace fairlead {
 
-// By rising trust.
-enum class WorkSource : std::uint8_t {
-  kNone,  // a guess
-  kHistory,
-  kDeclared,  // when the job was submitted
-  kReported,  // by the job itself
-  kExact,
-};
+struct Jobs;
+class WorkHistory;
 
 // What only a simulator can know.
 class ExactWork {
@@ -68,6 +62,7 @@ class KnownWork {
   // nothing is kept for it, and all that it is told is the least guess. What is passed must outlive
   // it.
   KnownWork(const Jobs& jobs, const ExactWork* exact, WorkSource best, const WorkOptions& options);
+  ~KnownWork();
 
   WorkLeft left(JobId job) const;
   Duration remaining(JobId job) const {
@@ -114,7 +109,7 @@ class KnownWork {
   Time now_;
   IdVector<JobId, Row> rows_;
   IdVector<JobId, Duration> totals_;  // only where the work is known exactly, instead
-  WorkHistory history_;
+  std::unique_ptr<WorkHistory> history_;
 };
 
 }  // namespace fairlead

@@ -1,5 +1,7 @@
 #include "fairlead/model/known_work.h"
 
+#include "fairlead/model/jobs.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "fairlead/model/levels.h"
 
-#include "fairlead/model/workload.h"
+#include "fairlead/base/check.h"
 
 #include <algorithm>
 
@@ -25,12 +25,6 @@ bool are_together(const Cluster& cluster, Level level, NodeId a, NodeId b) {
   if (level == kRackLevel) return false;
   const SwitchId above = switch_above(cluster, rack_a, level);
   return !above.is_none() && above == switch_above(cluster, rack_b, level);
-}
-
-std::string known_levels(const Cluster& cluster) {
-  std::string names = "host";
-  for (const std::string& level : cluster.levels) names += ", " + level;
-  return names;
 }
 
 }  // namespace
@@ -68,28 +62,6 @@ bool has_room_within(const Cluster& cluster, Level level, TypeMask types, std::u
              cluster, level, types, gpus,
              [&](NodeId node) { return whole_tasks(cluster.node_gpus[node], task_gpus); })
       .has_value();
-}
-
-Status resolve_levels(const Cluster& cluster, Workload& workload) {
-  for (const auto& [job, named] : workload.levels) {
-    Closeness closeness;
-    for (auto [name, level] :
-         {std::pair(std::string_view(named.required), &closeness.required),
-          std::pair(std::string_view(named.preferred), &closeness.preferred)}) {
-      if (name.empty()) continue;
-      const std::optional<Level> found = level_named(cluster, name);
-      if (!found) {
-        return input_error("job {}: the cluster has no level {} (it has {})", workload.names[job],
-                           name, known_levels(cluster));
-      }
-      *level = *found;
-    }
-    if (closeness.required != kAnywhere && closeness.preferred >= closeness.required) {
-      closeness.preferred = kAnywhere;
-    }
-    workload.jobs.closeness[job] = closeness;
-  }
-  return {};
 }
 
 }  // namespace fairlead

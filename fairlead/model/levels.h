@@ -7,7 +7,6 @@
 // level_section, within: O(levels), O(slices x levels).
 #pragma once
 
-#include "fairlead/base/result.h"
 #include "fairlead/model/cluster.h"
 
 #include <cstdint>
@@ -16,8 +15,6 @@
 #include <string_view>
 
 namespace fairlead {
-
-struct Workload;
 
 using Level = std::uint8_t;
 constexpr Level kAnywhere = 0;
@@ -102,8 +99,5 @@ std::optional<NodeRange> tightest_section(const Cluster& cluster, Level level, T
 // `task_gpus`, of one type or of several. O(nodes x levels).
 bool has_room_within(const Cluster& cluster, Level level, TypeMask types, std::uint32_t gpus,
                      std::uint32_t task_gpus);
-
-// Fills in jobs.closeness from what the trace names. Errors: a level that the cluster does not have.
-Status resolve_levels(const Cluster& cluster, Workload& workload);
 
 }  // namespace fairlead

@@ -1,5 +1,6 @@
 #include "fairlead/model/levels.h"
 
+#include "fairlead/model/cluster_build.h"
 #include "fairlead/model/workload.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +27,7 @@ Cluster two_pods() {
   for (const char* pod : {"one", "two"}) fabric.switches.push_back({.name = pod});
   for (const char* rack : {"a", "b"}) fabric.switches.push_back({.name = rack, .parent = "one"});
   for (const char* rack : {"c", "d"}) fabric.switches.push_back({.name = rack, .parent = "two"});
-  return Cluster::build("pods", {}, nodes, fabric).value();
+  return build_cluster("pods", {}, nodes, fabric).value();
 }
 
 std::vector<std::uint32_t> ends(const Cluster& cluster, Level level) {

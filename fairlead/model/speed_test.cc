@@ -2,6 +2,7 @@
 
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/input/models_file.h"
+#include "fairlead/model/cluster_build.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -86,10 +87,10 @@ TEST(Speed, IsThePublishedSpeedupBetweenTypes) {
 }
 
 TEST(Speed, IsThatOfTheProductOnNodesThatDifferOtherwise) {
-  const Cluster cluster = *Cluster::build("c", {},
-                                          {{.name = "a", .gpu_type = "V100/pool=a", .gpus = 4},
-                                           {.name = "k", .gpu_type = "K80/pool=a", .gpus = 4},
-                                           {.name = "b", .gpu_type = "K80", .gpus = 4}});
+  const Cluster cluster = *build_cluster("c", {},
+                                         {{.name = "a", .gpu_type = "V100/pool=a", .gpus = 4},
+                                          {.name = "k", .gpu_type = "K80/pool=a", .gpus = 4},
+                                          {.name = "b", .gpu_type = "K80", .gpus = 4}});
   const World world(cluster, builtin_models(), {{"ResNet50", 1}});
   EXPECT_EQ(world.rate({{NodeId(0), 1}}), Rate::one());
   EXPECT_EQ(world.rate({{NodeId(1), 1}}), Rate::of(1 / 5.14));

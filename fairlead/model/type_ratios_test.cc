@@ -1,6 +1,7 @@
 #include "fairlead/model/type_ratios.h"
 
 #include "fairlead/input/cluster_file.h"
+#include "fairlead/model/cluster_build.h"
 
 #include <gtest/gtest.h>
 
@@ -69,10 +70,10 @@ TEST(TypeRatios, AgainstTheMeanCountEachGpu) {
 }
 
 TEST(TypeRatios, TypesOfOneProductAreAlike) {
-  const Cluster cluster = *Cluster::build("c", {},
-                                          {{.name = "a", .gpu_type = "V100/pool=a", .gpus = 4},
-                                           {.name = "b", .gpu_type = "V100", .gpus = 4},
-                                           {.name = "k", .gpu_type = "K80", .gpus = 4}});
+  const Cluster cluster = *build_cluster("c", {},
+                                         {{.name = "a", .gpu_type = "V100/pool=a", .gpus = 4},
+                                          {.name = "b", .gpu_type = "V100", .gpus = 4},
+                                          {.name = "k", .gpu_type = "K80", .gpus = 4}});
   TypeRatios ratios(cluster, {});
   ratios.see(0, kB, 6);
   ratios.see(0, kC, 2);

@@ -1,5 +1,7 @@
 #include "fairlead/model/uplinks.h"
 
+#include "fairlead/model/cluster_build.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
@@ -16,7 +18,7 @@ Cluster two_racks(double oversubscription = 4) {
   }
   Links links{.rack_gbps = 100, .spine_gbps = 75};
   links.oversubscription = oversubscription;
-  return Cluster::build("racks", links, nodes).value();
+  return build_cluster("racks", links, nodes).value();
 }
 
 std::vector<Slice> on(std::vector<std::uint32_t> nodes) {

@@ -2,6 +2,8 @@
 
 #include "fairlead/base/check.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -24,7 +26,35 @@ bool has_start(const JobRow& row) { return row.start != Time::never(); }
 
 std::string_view user_name(const JobRow& row) { return row.user.empty() ? "default" : row.user; }
 
+std::string known_levels(const Cluster& cluster) {
+  std::string names = "host";
+  for (const std::string& level : cluster.levels) names += ", " + level;
+  return names;
+}
+
 }  // namespace
+
+Status resolve_levels(const Cluster& cluster, Workload& workload) {
+  for (const auto& [job, named] : workload.levels) {
+    Closeness closeness;
+    for (auto [name, level] :
+         {std::pair(std::string_view(named.required), &closeness.required),
+          std::pair(std::string_view(named.preferred), &closeness.preferred)}) {
+      if (name.empty()) continue;
+      const std::optional<Level> found = level_named(cluster, name);
+      if (!found) {
+        return input_error("job {}: the cluster has no level {} (it has {})", workload.names[job],
+                           name, known_levels(cluster));
+      }
+      *level = *found;
+    }
+    if (closeness.required != kAnywhere && closeness.preferred >= closeness.required) {
+      closeness.preferred = kAnywhere;
+    }
+    workload.jobs.closeness[job] = closeness;
+  }
+  return {};
+}
 
 // The standard hash may keep its entropy in any bits; the product's upper half has all of it.
 std::uint32_t hash_of(std::string_view name) {

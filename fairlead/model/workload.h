@@ -81,6 +81,10 @@ struct Workload {
   TraceReading reading;
 };
 
+// Fills in jobs.closeness from what the trace names. Errors: a level that the cluster does not have.
+// O(jobs that name one x levels).
+Status resolve_levels(const Cluster& cluster, Workload& workload);
+
 // A position in a file, for errors. Line and column count from 1; 0 where there is none.
 struct Where {
   std::string_view file;

@@ -2,6 +2,7 @@
 #include "fairlead/pods/pods_world.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <utility>

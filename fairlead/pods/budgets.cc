@@ -1,6 +1,7 @@
 #include "fairlead/pods/budgets.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <set>

@@ -1,9 +1,11 @@
 // What is asked of the API server, and what it answers.
 #include "fairlead/kube/backoff.h"
+#include "fairlead/kube/lease.h"
 #include "fairlead/pods/pods_world.h"
 #include "fairlead/pods/requests.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 

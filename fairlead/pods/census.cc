@@ -7,6 +7,7 @@
 #include "fairlead/pods/watched_kinds.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>

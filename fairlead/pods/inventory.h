@@ -14,6 +14,7 @@
 #pragma once
 
 #include "fairlead/model/cluster.h"
+#include "fairlead/model/cluster_build.h"
 #include "fairlead/pods/pod_needs.h"
 
 #include <map>

@@ -115,7 +115,7 @@ TEST_F(InventoryTest, ThereAreNoMoreTypesThanAMaskHolds) {
   std::set<std::string> types;
   for (const NodeSpec& spec : made.specs()) types.insert(spec.gpu_type);
   EXPECT_EQ(types.size(), kGpuTypesMax);
-  EXPECT_TRUE(Cluster::build("c", {}, made.specs()));
+  EXPECT_TRUE(build_cluster("c", {}, made.specs()));
   int refused = 0;
   for (const PodNeeds& needs : asked) refused += made.kinds_for(needs).empty() ? 1 : 0;
   EXPECT_EQ(refused, 50 - 31);

@@ -1,6 +1,7 @@
 #include "fairlead/pods/kinds.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 

@@ -3,6 +3,7 @@
 #include "fairlead/pods/owner.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace fairlead {
 namespace {

@@ -5,6 +5,7 @@
 #include "fairlead/pods/owner.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 

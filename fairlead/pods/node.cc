@@ -3,6 +3,8 @@
 #include "fairlead/model/gpu_names.h"
 #include "fairlead/pods/slots.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 
 namespace fairlead {

@@ -3,6 +3,7 @@
 #include "fairlead/pods/slots.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <utility>

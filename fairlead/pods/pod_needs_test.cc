@@ -1,6 +1,7 @@
 #include "fairlead/pods/pod_needs.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace fairlead {
 namespace {

@@ -107,7 +107,7 @@ class PodsServer : public RecordSink {
     world_->await_nodes();
     const std::vector<NodeSpec> nodes = world_->nodes();
     if (nodes.empty()) return false;
-    FL_TRY_ASSIGN(cluster, Cluster::build("kubernetes", {}, nodes));
+    FL_TRY_ASSIGN(cluster, build_cluster("kubernetes", {}, nodes));
     FL_TRY(begin(cluster, is_first));
     say_(fmt::format("leads {} GPUs on {} nodes under {}; {} jobs run", cluster.gpus,
                      cluster.nodes(), options_.policy, tables().running.members().size()));

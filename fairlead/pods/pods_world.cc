@@ -1,6 +1,7 @@
 #include "fairlead/pods/pods_world.h"
 
 #include "fairlead/base/overloaded.h"
+#include "fairlead/kube/lease.h"
 #include "fairlead/pods/in_place.h"
 #include "fairlead/pods/tickets.h"
 
@@ -37,6 +38,8 @@ PodsWorld::PodsWorld(KubeDoor& door, PodsOptions options, Lease* lease)
       reflected_settings_(door, fmt::format("/api/v1/namespaces/{}/configmaps", options.name_space),
                           "fieldSelector=metadata.name%3Dfairlead",
                           [this](const ReflectedChange& change) { on_settings(change); }) {}
+
+PodsWorld::~PodsWorld() = default;
 
 Status PodsWorld::sync(Time until) {
   for (;;) {

@@ -15,9 +15,9 @@
 #include "fairlead/engine/tables.h"
 #include "fairlead/journal/journal.h"
 #include "fairlead/kube/door.h"
-#include "fairlead/kube/lease.h"
 #include "fairlead/kube/listener.h"
 #include "fairlead/kube/reflector.h"
+#include "fairlead/model/cluster_build.h"
 #include "fairlead/pods/budgets.h"
 #include "fairlead/pods/gang.h"
 #include "fairlead/pods/inventory.h"
@@ -36,6 +36,8 @@
 #include <vector>
 
 namespace fairlead {
+
+class Lease;  // kube/lease.h
 
 // Calls about gangs that are on their way at once, but for the last gang's. More would only wait in
 // line at the server, and the renewal of the Lease behind them.
@@ -67,6 +69,7 @@ class PodsWorld : public Backend, public RecordSink {
   // `lease`: nothing is asked for, and the world ends, without it; null: this is the only scheduler.
   // What is passed must outlive it.
   PodsWorld(KubeDoor& door, PodsOptions options, Lease* lease = nullptr);
+  ~PodsWorld() override;
 
   // Waits until nodes, owners and pods are known. Error: not up to `until`, and why.
   Status sync(Time until);

@@ -1,6 +1,7 @@
 #include "fairlead/pods/requests.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace fairlead {
 namespace {

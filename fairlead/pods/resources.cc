@@ -3,6 +3,7 @@
 #include "fairlead/base/parse.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>

@@ -6,6 +6,7 @@
 #include "fairlead/kube/json.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace fairlead {
 namespace {

@@ -4,6 +4,7 @@
 #include "fairlead/pods/testing_scheduler.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <string>

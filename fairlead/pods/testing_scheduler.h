@@ -4,6 +4,8 @@
 #include "fairlead/engine/engine.h"
 #include "fairlead/kube/lease.h"
 #include "fairlead/kube/testing_faults.h"
+#include "fairlead/model/cluster_build.h"
+#include "fairlead/model/profile_options.h"
 #include "fairlead/pods/pods_world.h"
 #include "fairlead/policy/registry.h"
 
@@ -58,7 +60,7 @@ class Scheduler : public RecordSink {
     EngineOptions options{.slack = seconds(10)};
     options.profiles.source = SpeedSource::kMeasured;
     options.work.source = WorkSource::kReported;
-    const Cluster cluster = *Cluster::build("fake", {}, world_.nodes());
+    const Cluster cluster = *build_cluster("fake", {}, world_.nodes());
     engine_ = std::make_unique<Engine>(cluster, nullptr, *policy_, world_, *this, options);
     EXPECT_TRUE(recover(*engine_, world_.found(cluster), "", *policy_, world_, false, false));
     engine_->replace_world(world_, *this, door_->now());

@@ -3,6 +3,8 @@
 #include "fairlead/kube/backoff.h"
 #include "fairlead/kube/failure.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 
 namespace fairlead {

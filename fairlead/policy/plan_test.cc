@@ -1,6 +1,8 @@
 #include "fairlead/policy/plan.h"
 
 #include "fairlead/base/rng.h"
+#include "fairlead/model/cluster_build.h"
+#include "fairlead/model/job_spec.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +17,7 @@ Cluster small_cluster() {
   std::vector<NodeSpec> nodes;
   for (int i = 0; i < 3; ++i)
     nodes.push_back({.name = "", .gpu_type = "V100", .gpus = 4, .host = "", .rack = ""});
-  return *Cluster::build("test", {}, nodes);
+  return *build_cluster("test", {}, nodes);
 }
 
 Jobs waiting_jobs(std::size_t count) {

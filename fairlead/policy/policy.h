@@ -6,20 +6,22 @@
 // correct.
 #pragma once
 
-#include "fairlead/base/bytes.h"
 #include "fairlead/base/units.h"
 #include "fairlead/model/cluster.h"
 #include "fairlead/model/event.h"
 #include "fairlead/model/jobs.h"
-#include "fairlead/model/known_speed.h"
-#include "fairlead/model/known_work.h"
+#include "fairlead/model/knowledge.h"
 #include "fairlead/policy/plan.h"
 
-#include <cstdint>
 #include <span>
 #include <string_view>
 
 namespace fairlead {
+
+class KnownSpeed;  // model/known_speed.h
+class KnownWork;   // model/known_work.h
+class Reader;      // base/bytes.h
+class Writer;
 
 // Everything a policy may know.
 struct View {

@@ -116,7 +116,7 @@ Result<RecordedWorld> WorldRecorder::world() {
     return input_error("only a run in an exact world can be replayed, and this one's was not: {}",
                        not_exact_);
   }
-  FL_TRY_ASSIGN(cluster, Cluster::build(cluster_name_, {}, nodes_));
+  FL_TRY_ASSIGN(cluster, build_cluster(cluster_name_, {}, nodes_));
   world_.cluster = std::move(cluster);
   Workload& workload = world_.workload;
   std::map<std::string_view, ModelId> numbers;

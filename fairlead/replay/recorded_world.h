@@ -8,6 +8,7 @@
 
 #include "fairlead/base/result.h"
 #include "fairlead/journal/journal.h"
+#include "fairlead/model/cluster_build.h"
 #include "fairlead/model/workload.h"
 #include "fairlead/sim/faults.h"
 

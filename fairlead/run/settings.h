@@ -10,6 +10,7 @@
 #include "fairlead/model/job_row.h"
 #include "fairlead/model/known_speed.h"
 #include "fairlead/model/known_work.h"
+#include "fairlead/model/profile_options.h"
 #include "fairlead/model/unknown_speed.h"
 #include "fairlead/sim/costs.h"
 #include "fairlead/sim/faults.h"

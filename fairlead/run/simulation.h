@@ -37,7 +37,8 @@ class RecordedRun;  // engine/recovery.h
 struct Recovery;
 
 struct SimulationInputs {
-  Cluster cluster;  // load_cluster() of input/cluster_file.h, or Cluster::build()
+  // load_cluster() of input/cluster_file.h, or build_cluster() of model/cluster_build.h.
+  Cluster cluster;
   Trace trace;
   std::unique_ptr<Policy> policy{};
   std::string policy_options{};  // of the policy as text, for the journal and the summary

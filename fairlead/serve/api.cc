@@ -5,6 +5,8 @@
 #include "fairlead/model/job_row.h"
 #include "fairlead/serve/job_request.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <span>

@@ -1,5 +1,6 @@
 #include "fairlead/serve/job_request.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

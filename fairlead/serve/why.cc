@@ -3,6 +3,8 @@
 #include "fairlead/base/time_text.h"
 #include "fairlead/serve/views.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,7 @@
 #include "fairlead/sim/faults.h"
 
+#include "fairlead/model/cluster_build.h"
+
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -8,8 +10,8 @@ namespace fairlead {
 namespace {
 
 Cluster one_node() {
-  return Cluster::build("one", {},
-                        {{.name = "", .gpu_type = "V100", .gpus = 1, .host = "", .rack = ""}})
+  return build_cluster("one", {},
+                       {{.name = "", .gpu_type = "V100", .gpus = 1, .host = "", .rack = ""}})
       .value();
 }
 
@@ -54,7 +56,7 @@ Cluster two_racks() {
     nodes.push_back(
         {.name = "", .gpu_type = "V100", .gpus = 4, .host = "", .rack = i < 2 ? "left" : "right"});
   }
-  return Cluster::build("two racks", {}, nodes).value();
+  return build_cluster("two racks", {}, nodes).value();
 }
 
 TEST(Faults, TheNodesOfARackFailAndComeBackTogether) {

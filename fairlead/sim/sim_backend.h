@@ -12,6 +12,7 @@
 
 #include "fairlead/base/indexed_heap.h"
 #include "fairlead/engine/backend.h"
+#include "fairlead/model/known_work.h"
 #include "fairlead/model/rate_history.h"
 #include "fairlead/model/workload.h"
 #include "fairlead/sim/costs.h"

@@ -4,6 +4,7 @@
 
 #include "fairlead/base/overloaded.h"
 #include "fairlead/journal/audit.h"
+#include "fairlead/model/cluster_build.h"
 #include "fairlead/model/workload.h"
 #include "fairlead/run/simulation.h"
 #include "testing/borrowed_policy.h"
@@ -112,7 +113,7 @@ struct World {
       : settings(std::move(given)), seed(given_seed) {
     std::vector<NodeSpec> nodes(
         2, {.name = "", .gpu_type = "V100", .gpus = 4, .host = "", .rack = ""});
-    cluster = *Cluster::build("test", {}, nodes);
+    cluster = *build_cluster("test", {}, nodes);
     workload.users.names.push_back("ann");
     workload.users.tickets.push_back(1);
   }

@@ -2,6 +2,8 @@
 
 #include "fairlead/base/file.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 

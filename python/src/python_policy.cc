@@ -1,5 +1,7 @@
 #include "python_policy.h"
 
+#include "fairlead/model/known_speed.h"
+#include "fairlead/model/known_work.h"
 #include "fairlead/policy/kit/placement.h"
 
 #include <fmt/format.h>

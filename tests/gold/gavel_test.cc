@@ -12,6 +12,7 @@
 #include "gavel_files.h"
 #include "gavel_replay.h"
 #include "gold_csv.h"
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 // hosts (Chronus, Gao et al., SoCC 2021), and how long an all-reduce takes (Vidur, Agrawal et al.,
 // MLSys 2024). docs/network.md tells what the errors come from; the figures asserted here are those
 // of its tables, good and bad. Nothing is fitted to what it is compared with.
+#include "fairlead/model/cluster_build.h"
 #include "fairlead/model/communication.h"
 #include "fairlead/model/fabric.h"
 
@@ -212,7 +213,7 @@ double gbps_between_hosts(int workers, int per_node, const Line& line) {
     gang.push_back({NodeId(gang.size()), static_cast<std::uint16_t>(per_node)});
   }
   const Links links = {.pair_gbps = 1e6, .node_gbps = 1e6};
-  const Cluster cluster = Cluster::build("dgx", links, nodes).value();
+  const Cluster cluster = build_cluster("dgx", links, nodes).value();
   return Fabric(cluster).route(cluster, gang).gbps;
 }
 

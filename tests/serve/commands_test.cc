@@ -3,6 +3,7 @@
 #include "fairlead/client/testing_daemon.h"
 
 #include "program.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <atomic>

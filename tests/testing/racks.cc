@@ -2,6 +2,7 @@
 
 #include "fairlead/base/parse.h"
 #include "fairlead/input/cluster_file.h"
+#include "fairlead/model/cluster_build.h"
 
 #include <algorithm>
 #include <string>
@@ -26,7 +27,7 @@ Result<Cluster> cluster_of(std::string_view text) {
     if (bar == rest.size()) break;
     rest.remove_prefix(bar + 1);
   }
-  return Cluster::build(std::string(text), Links{}, nodes);
+  return build_cluster(std::string(text), Links{}, nodes);
 }
 
 }  // namespace fairlead

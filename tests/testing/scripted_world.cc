@@ -1,6 +1,7 @@
 #include "testing/scripted_world.h"
 
 #include "fairlead/base/overloaded.h"
+#include "fairlead/model/cluster_build.h"
 
 #include <fmt/format.h>
 
@@ -118,7 +119,7 @@ void ScriptedWorld::run() {
   Users users;
   users.names.push_back("ann");
   users.tickets.push_back(1);
-  engine_.emplace(*Cluster::build("test", {}, {node, node}), &speed_, policy_, backend_, log_,
+  engine_.emplace(*build_cluster("test", {}, {node, node}), &speed_, policy_, backend_, log_,
                   options);
   engine_->begin({}, users);
   lines_.clear();  // who and what is there from the beginning

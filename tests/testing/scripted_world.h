@@ -12,6 +12,7 @@
 #pragma once
 
 #include "fairlead/engine/engine.h"
+#include "fairlead/model/speed.h"
 
 #include <functional>
 #include <map>

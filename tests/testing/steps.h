@@ -6,6 +6,7 @@
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/input/models_file.h"
 #include "fairlead/journal/audit.h"
+#include "fairlead/model/cluster_build.h"
 #include "fairlead/model/workload.h"
 #include "fairlead/policy/registry.h"
 #include "fairlead/run/simulation.h"
@@ -42,7 +43,7 @@ inline Cluster racks_of_nodes(std::uint32_t racks, std::uint32_t nodes, std::uin
                      .host = "",
                      .rack = fmt::format("r{}", i / nodes)});
   }
-  return Cluster::build("racks", {}, specs).value();
+  return build_cluster("racks", {}, specs).value();
 }
 
 // The jobs j0, j1, ...; fill(row, one of `of`) says what each is. REQUIRES: all are valid.

@@ -31,7 +31,7 @@ Cluster cluster_of(const Racks& racks) {
                        .rack = fmt::format("r{}", rack)});
     }
   }
-  return Cluster::build("racks", {}, nodes).value();
+  return build_cluster("racks", {}, nodes).value();
 }
 
 // "chatty" runs at half speed in a rack and at a quarter across racks; "quiet" does not care;

@@ -1,4 +1,5 @@
 // What a round of Dally is for: what a place saves and costs, in GPU-seconds.
+#include "fairlead/model/known_work.h"
 #include "fairlead/policy/dally/moves.h"
 
 #include <algorithm>

@@ -1,5 +1,7 @@
 #include "fairlead/policy/dally/order.h"
 
+#include "fairlead/model/known_work.h"
+
 #include <algorithm>
 #include <cmath>
 

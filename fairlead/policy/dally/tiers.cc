@@ -1,5 +1,6 @@
 #include "fairlead/policy/dally/tiers.h"
 
+#include "fairlead/model/known_speed.h"
 #include "fairlead/policy/kit/domains.h"
 
 #include <algorithm>

@@ -22,6 +22,8 @@
 // window short jobs come first. docs/policies/fairlead.md has the bound on shortfalls.
 //
 // Cost: that of the auction, and O(jobs) for each event.
+#include "fairlead/model/known_speed.h"
+#include "fairlead/model/known_work.h"
 #include "fairlead/policy/fairlead/copies.h"
 #include "fairlead/policy/fairlead/debts.h"
 #include "fairlead/policy/fairlead/durations.h"

@@ -1,5 +1,7 @@
 #include "fairlead/policy/fairlead/sizes.h"
 
+#include "fairlead/model/job_spec.h"
+
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,5 +1,7 @@
 #include "fairlead/policy/gandiva_fair/home_choice.h"
 
+#include "fairlead/model/known_speed.h"
+
 #include <algorithm>
 #include <functional>
 #include <limits>

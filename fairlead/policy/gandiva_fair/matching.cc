@@ -1,5 +1,7 @@
 #include "fairlead/policy/gandiva_fair/matching.h"
 
+#include "fairlead/model/known_speed.h"
+
 #include <algorithm>
 
 namespace fairlead {

@@ -1,5 +1,7 @@
 #include "fairlead/policy/gandiva_fair/trades.h"
 
+#include "fairlead/model/known_speed.h"
+
 #include <algorithm>
 #include <functional>
 

@@ -11,6 +11,9 @@
 // shares are computed at once. No job is ever dropped.
 //
 // Cost of a round: O(types x jobs x log jobs); of shares: the linear program's.
+#include "fairlead/base/bytes.h"
+#include "fairlead/model/known_speed.h"
+#include "fairlead/model/known_work.h"
 #include "fairlead/policy/gavel/objectives.h"
 #include "fairlead/policy/gavel/rounds.h"
 #include "fairlead/policy/gavel/type_order.h"

@@ -1,5 +1,7 @@
 #include "fairlead/policy/hadar/auction.h"
 
+#include "fairlead/model/known_speed.h"
+#include "fairlead/model/known_work.h"
 #include "fairlead/policy/kit/domains.h"
 
 #include <algorithm>

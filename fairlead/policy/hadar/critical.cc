@@ -1,5 +1,6 @@
 #include "fairlead/policy/hadar/critical.h"
 
+#include "fairlead/model/known_speed.h"
 #include "fairlead/solve/time_shares.h"
 
 #include <algorithm>

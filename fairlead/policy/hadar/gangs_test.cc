@@ -1,3 +1,4 @@
+#include "fairlead/model/cluster_build.h"
 #include "fairlead/policy/hadar/testing.h"
 
 #include <gtest/gtest.h>
@@ -78,7 +79,7 @@ TEST(HadarGangs, AGangThatSpreadsStaysInTheTightestRackWithRoom) {
   for (const std::uint32_t gpus : {4U, 4U, 3U, 3U}) {
     nodes.push_back({.gpu_type = "V100", .gpus = gpus, .rack = gpus == 4 ? "a" : "b"});
   }
-  HadarStage stage(*Cluster::build("racks", {}, nodes));
+  HadarStage stage(*build_cluster("racks", {}, nodes));
   const Found expected = {{{{n2, 3}, {n3, 2}}, 5}};
   EXPECT_EQ(found(stage, stage.bid(5, {1})), expected);
 }
@@ -119,7 +120,7 @@ TEST(HadarGangs, AMixWithinOneHostNeedsNoNetwork) {
   std::vector<NodeSpec> nodes(3, {.gpu_type = "K80", .gpus = 1, .host = "a"});
   nodes[0].gpu_type = "V100";
   nodes[1].host = "b";
-  HadarStage stage(*Cluster::build("two", {}, nodes));
+  HadarStage stage(*build_cluster("two", {}, nodes));
   const Found all = found(stage, stage.bid(2, {4, 2}, 0.5));
   const Found::value_type in_host = {{{n0, 1}, {n2, 1}}, 4};
   EXPECT_EQ(std::ranges::count(all, in_host), 1);

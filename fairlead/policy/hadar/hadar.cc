@@ -1,4 +1,5 @@
 // Hadar: jobs bid for GPUs in rounds (auction.h); weights are those of the objective (Utility).
+#include "fairlead/model/known_work.h"
 #include "fairlead/policy/hadar/auction.h"
 #include "fairlead/policy/hadar/critical.h"
 #include "fairlead/policy/policies.h"

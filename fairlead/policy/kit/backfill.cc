@@ -1,5 +1,7 @@
 #include "fairlead/policy/kit/backfill.h"
 
+#include "fairlead/model/known_work.h"
+
 namespace fairlead {
 
 Duration expected_length(const View& view, JobId job, std::optional<Duration> otherwise) {

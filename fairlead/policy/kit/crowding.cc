@@ -1,5 +1,7 @@
 #include "fairlead/policy/kit/crowding.h"
 
+#include "fairlead/model/known_speed.h"
+
 namespace fairlead {
 
 void Crowding::begin(const View& view, const Plan& plan) {

@@ -1,5 +1,7 @@
 #include "fairlead/policy/kit/domains.h"
 
+#include "fairlead/model/cluster_build.h"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +21,7 @@ Cluster three_racks() {
     spec.rack = fmt::format("r{}", i / 2);
     specs.push_back(spec);
   }
-  return Cluster::build("test", {}, specs).value();
+  return build_cluster("test", {}, specs).value();
 }
 
 std::string ranges(const Cluster& cluster, Tier tier) {

@@ -1,5 +1,7 @@
 #include "fairlead/policy/kit/no_place.h"
 
+#include "fairlead/model/cluster_build.h"
+
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -30,7 +32,7 @@ class Why : public ::testing::Test {
       spec.rack = i < 2 ? "a" : "b";
       specs.push_back(spec);
     }
-    return Cluster::build("test", {}, specs).value();
+    return build_cluster("test", {}, specs).value();
   }
 
   const Cluster cluster_ = small_cluster();

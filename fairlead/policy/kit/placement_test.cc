@@ -1,6 +1,8 @@
 #include "fairlead/policy/kit/placement.h"
 
 #include "fairlead/base/rng.h"
+#include "fairlead/model/cluster_build.h"
+#include "fairlead/model/job_spec.h"
 
 #include <gtest/gtest.h>
 
@@ -27,7 +29,7 @@ Cluster cluster_of(const std::vector<Node>& nodes) {
     spec.rack = node.rack;
     specs.push_back(spec);
   }
-  return Cluster::build("test", {}, specs).value();
+  return build_cluster("test", {}, specs).value();
 }
 
 // A plan on a cluster some of whose GPUs are taken.

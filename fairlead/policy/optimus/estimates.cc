@@ -1,5 +1,6 @@
 #include "fairlead/policy/optimus/estimates.h"
 
+#include "fairlead/model/known_speed.h"
 #include "fairlead/solve/least_squares.h"
 
 #include <algorithm>

@@ -6,6 +6,8 @@
 //
 // Cost: between rounds O(news + classes per start), as a waiting job's smallest gang does not
 // change; a round O(jobs here x (log + GPU types) + GPUs x log + sizes tried).
+#include "fairlead/model/known_speed.h"
+#include "fairlead/model/known_work.h"
 #include "fairlead/policy/kit/class_queue.h"
 #include "fairlead/policy/kit/rounds.h"
 #include "fairlead/policy/optimus/estimates.h"

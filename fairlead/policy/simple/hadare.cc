@@ -16,6 +16,9 @@
 // A gang larger than every node is not forked; such jobs choose first, in order of arrival.
 //
 // Cost of a round: the linear program's, and O(copies x log jobs + copies x nodes) at most.
+#include "fairlead/base/bytes.h"
+#include "fairlead/model/known_speed.h"
+#include "fairlead/model/known_work.h"
 #include "fairlead/policy/kit/placement.h"
 #include "fairlead/policy/policies.h"
 #include "fairlead/solve/time_shares.h"

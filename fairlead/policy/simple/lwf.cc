@@ -8,6 +8,7 @@
 // and the first rule takes them in node order.
 //
 // Cost of a decision: O(news), and where a job starts O(running + nodes x log nodes per job).
+#include "fairlead/model/known_work.h"
 #include "fairlead/policy/kit/queue_policy.h"
 #include "fairlead/policy/policies.h"
 

@@ -2,6 +2,7 @@
 //
 // Waiting jobs stand by remaining running time on their reference gang, then by arrival; the first
 // that finds no room holds up all behind it.
+#include "fairlead/model/known_work.h"
 #include "fairlead/policy/kit/queue_policy.h"
 #include "fairlead/policy/policies.h"
 

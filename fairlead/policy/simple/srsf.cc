@@ -1,5 +1,6 @@
 // Shortest remaining service first, with preemption (the Tiresias simulator's "shortest-gpu"):
 // service is running time multiplied by GPUs.
+#include "fairlead/model/known_work.h"
 #include "fairlead/policy/kit/priority_policy.h"
 #include "fairlead/policy/policies.h"
 

@@ -1,4 +1,5 @@
 // Shortest remaining time first, with preemption (the Tiresias simulator's "shortest").
+#include "fairlead/model/known_work.h"
 #include "fairlead/policy/kit/priority_policy.h"
 #include "fairlead/policy/policies.h"
 

@@ -1,6 +1,7 @@
 #include "fairlead/policy/tiresias/tiresias.h"
 
 #include "fairlead/base/indexed_heap.h"
+#include "fairlead/model/known_speed.h"
 #include "fairlead/policy/kit/job_lists.h"
 #include "fairlead/policy/kit/preemption.h"
 #include "fairlead/policy/policies.h"

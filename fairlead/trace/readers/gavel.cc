@@ -11,6 +11,8 @@
 #include "fairlead/trace/readers/readers.h"
 #include "fairlead/trace/trace.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>

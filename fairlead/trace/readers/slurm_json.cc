@@ -6,6 +6,7 @@
 #include "fairlead/trace/readers/slurm.h"
 #include "fairlead/trace/states.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <istream>

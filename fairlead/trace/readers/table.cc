@@ -17,6 +17,8 @@
 #include "fairlead/trace/states.h"
 #include "fairlead/trace/trace.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>

@@ -6,6 +6,7 @@
 #include "fairlead/pods/members.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdio>
 #include <set>

@@ -1,5 +1,7 @@
 #include "training.h"
 
+#include "fairlead/model/cluster_build.h"
+
 #include <gtest/gtest.h>
 
 namespace fairlead {
@@ -9,7 +11,7 @@ namespace {
 class TrainingTest : public testing::Test {
  protected:
   TrainingTest() {
-    world_.cluster = *Cluster::build("two", {}, {{"a0", "A", 4}, {"a1", "A", 4}, {"b0", "B", 4}});
+    world_.cluster = *build_cluster("two", {}, {{"a0", "A", 4}, {"a1", "A", 4}, {"b0", "B", 4}});
     world_.models.models.push_back({.name = "M",
                                     .rates = {{"A", {{1, 4.0}}}, {"B", {{1, 1.0}}}},
                                     .locality = {1, 1, 0.5, 0.5}});

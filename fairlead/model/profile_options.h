@@ -1,0 +1,25 @@
+// How speeds that policies do not have from the start become known: from what, when, how exactly, and
+// for how long. See model/known_speed.h.
+#pragma once
+
+#include "fairlead/base/units.h"
+#include "fairlead/model/unknown_speed.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace fairlead {
+
+enum class SpeedSource : std::uint8_t { kTable, kMeasured };
+
+struct ProfileOptions {
+  SpeedSource source = SpeedSource::kTable;
+  Duration length = seconds(10);  // of running after the overhead; chosen: some mini-batches
+  double noise = 0;               // largest relative error of a profiled rate, 0..0.9
+  // How long a measured rate is known after the last hold that measured it; none: for ever.
+  std::optional<Duration> age{};
+  std::uint64_t seed = 0;  // of the noise
+  GpuFactors factors{};    // of GPU types, for what was not measured; empty: all are alike
+};
+
+}  // namespace fairlead
