@@ -1,5 +1,6 @@
 #include "fairlead/copies/checkpoint.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -80,7 +81,7 @@ TEST_F(CheckpointTest, RoundsOfWhichNoCheckpointKnowsAreCutOff) {
   }
   append("rounds.csv", "1,20,0,V100,10,1.2");  // killed before its checkpoint was there
   const CheckpointFolder folder = open();
-  EXPECT_EQ(text("rounds.csv"), std::string(kHeader) + "0,10,0,V100,10,1.25\n");
+  EXPECT_EQ(text("rounds.csv"), fmt::format("{}0,10,0,V100,10,1.25\n", kHeader));
 }
 
 TEST_F(CheckpointTest, WhatCannotBeSavedLeavesTheLastOne) {
@@ -90,7 +91,7 @@ TEST_F(CheckpointTest, WhatCannotBeSavedLeavesTheLastOne) {
   EXPECT_FALSE(folder.save(at_round(2), "1,20,0,V100,10,1.25\n"));
   EXPECT_EQ(folder.last().round, 1u);
   EXPECT_EQ(open().last().done, 10u);
-  EXPECT_EQ(text("rounds.csv"), std::string(kHeader) + "0,10,0,V100,10,1.25\n");
+  EXPECT_EQ(text("rounds.csv"), fmt::format("{}0,10,0,V100,10,1.25\n", kHeader));
 }
 
 TEST_F(CheckpointTest, DamageIsAnError) {

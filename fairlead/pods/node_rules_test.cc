@@ -117,7 +117,7 @@ TEST(NodeRules, AnOperatorThatIsNotKnownIsAnError) {
 TEST(NodeRules, ATaintKeepsAwayWhatDoesNotTolerateIt) {
   Node node = node_with({});
   node.taints = {{"dedicated", "vision", "NoSchedule"}};
-  EXPECT_EQ(obstacle({}, node), "with taint dedicated=vision:NoSchedule");
+  EXPECT_EQ(obstacle(NodeRules(), node), "with taint dedicated=vision:NoSchedule");
   struct Case {
     const char* toleration;
     bool admits;
