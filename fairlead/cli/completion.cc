@@ -44,6 +44,7 @@ std::vector<std::string> command_names(const CommandPage& root) {
 // Commands below it and values of its arguments.
 std::vector<std::string> plain_words(const CommandPage& page) {
   std::vector<std::string> words;
+  words.reserve(page.commands.size());
   for (const CommandPage& below : page.commands) words.push_back(below.word());
   for (const Argument& argument : page.positionals) {
     words.insert(words.end(), argument.values.words.begin(), argument.values.words.end());
@@ -81,6 +82,7 @@ std::vector<std::string> flag_words(const CommandPage& page) {
 // 'fairlead trace convert -o'|'fairlead trace convert --output'
 std::string bash_patterns(const CommandPage& page, const Argument& flag) {
   std::vector<std::string> patterns;
+  patterns.reserve(flag.names.size());
   for (const std::string& name : flag.names)
     patterns.push_back(shell_quoted(page.name + " " + name));
   return fmt::format("{}", fmt::join(patterns, "|"));

@@ -140,12 +140,11 @@ Result<std::uint16_t> port_of(std::string_view address) {
 Result<std::string> http_token(Io& io) {
   constexpr const char* kFile = "http-token";
   const std::string kept = io.read(kFile).value_or("");
-  if (const std::string line = kept.substr(0, kept.find_first_of(" \t\r\n")); !line.empty())
-    return line;
+  if (std::string line = kept.substr(0, kept.find_first_of(" \t\r\n")); !line.empty()) return line;
   std::array<unsigned char, 32> random;
   if (::getentropy(random.data(), random.size()) != 0)
     return run_error("the system has no random numbers: {}", std::strerror(errno));
-  const std::string token = fmt::format("{:02x}", fmt::join(random, ""));
+  std::string token = fmt::format("{:02x}", fmt::join(random, ""));
   FL_TRY(io.write(kFile, token + "\n"));
   return token;
 }

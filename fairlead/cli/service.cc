@@ -67,7 +67,7 @@ Status check_root(std::string_view flag) {
 // This program, with what it needs beside it.
 Result<fs::path> own_program() {
   std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (error) return run_error("/proc/self/exe: {}", error.message());
   const fs::path shim = program.parent_path() / "fairlead-shim";
   if (!fs::exists(shim, error)) return run_error("{} is not there", shim.string());

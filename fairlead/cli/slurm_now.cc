@@ -144,9 +144,9 @@ Result<SlurmFiles> ask_slurm(const std::filesystem::path& folder, const std::str
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return run_error("{}: cannot create the folder: {}", folder.string(), error.message());
-  const SlurmFiles files{.nodes = folder / "scontrol.txt",
-                         .queue = folder / "squeue.txt",
-                         .ended = folder / "sacct.txt"};
+  SlurmFiles files{.nodes = folder / "scontrol.txt",
+                   .queue = folder / "squeue.txt",
+                   .ended = folder / "sacct.txt"};
   FL_TRY(keep_output("scontrol show node", files.nodes, "--scontrol-nodes"));
   FL_TRY(keep_output(std::string(kSqueue), files.queue, "--squeue"));
   const std::string sacct = fmt::format(

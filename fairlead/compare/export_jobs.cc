@@ -38,7 +38,7 @@ constexpr std::size_t kSlurmTasksMax = 1000;
 // A double-quoted scalar of YAML; JSON's strings are a part of them.
 Result<std::string> yaml_text(const std::string& text) {
   using nlohmann::json;
-  const std::string quoted = json(text).dump(-1, ' ', true, json::error_handler_t::ignore);
+  std::string quoted = json(text).dump(-1, ' ', true, json::error_handler_t::ignore);
   if (json::parse(quoted) != text) {
     return input_error("Kubernetes takes UTF-8 only; rename the folder: {}", text);
   }

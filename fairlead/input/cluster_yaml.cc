@@ -207,9 +207,8 @@ class ClusterReader {
 
   Result<std::string> add_switch(const Switches& row, std::int64_t number,
                                  const std::string& parent, const YamlNode& where) {
-    const std::string name = row.name.empty()
-                                 ? fmt::format("{}{}", row.letter, numbers_[row.letter])
-                                 : numbered(row.name, number, row.count);
+    std::string name = row.name.empty() ? fmt::format("{}{}", row.letter, numbers_[row.letter])
+                                        : numbered(row.name, number, row.count);
     ++numbers_[row.letter];
     if (!names_.insert(name).second) {
       return where.error(fmt::format("two {} have the same name: {}",

@@ -99,7 +99,7 @@ bool budget_selects(const Json& budget, const Json& pod) {
   if (!labels.is_object() || labels.empty())
     return json_at(budget, {"spec", "selector"}).is_object();
   for (const auto& [name, value] : labels.items()) {
-    if (text_at(pod, {"metadata", "labels", name}) != value) return false;
+    if (Json(text_at(pod, {"metadata", "labels", name})) != value) return false;
   }
   return true;
 }

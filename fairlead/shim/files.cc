@@ -56,7 +56,6 @@ std::optional<Mark> read_mark(const std::string& folder) {
   if (!text) return std::nullopt;
   Mark mark;
   std::istringstream lines(*text);
-  std::string cgroup;
   // One that a loss of power tore is of a run of the machine that is over.
   if (!(lines >> mark.boot >> mark.pid >> mark.started)) return Mark{.boot = "torn", .pid = -1};
   lines.ignore();
