@@ -111,6 +111,29 @@ TEST(ClusterYaml, SaysWhereAndWhatIsWrong) {
             "lab.yaml:1:28: a host with a list of GPUs names their types in the list: V100");
 }
 
+TEST(ClusterYaml, RefusesNumbersWithLeadingZeros) {
+  const std::string what = ": expected a number without leading zeros: ";
+  for (const char* gpus : {"010", "+08", "'04'", "00"}) {
+    const std::string shown = gpus[0] == '\'' ? "04" : gpus;
+    EXPECT_EQ(yaml_error(fmt::format("racks: [{{nodes: {{gpu_type: V100, gpus: {}}}}}]", gpus)),
+              "lab.yaml:1:40" + what + shown);
+  }
+  EXPECT_EQ(yaml_error("links: {pair_gbps: 0100.5}\nracks: []"), "lab.yaml:1:20" + what + "0100.5");
+  EXPECT_TRUE(
+      parse_cluster_yaml("links: {latency_us: 0.5}\n"
+                         "racks: [{nodes: {gpu_type: V100, gpus: 8.0}}]",
+                         "a.yaml"));
+}
+
+TEST(ClusterYaml, RefusesASecondDocument) {
+  const std::string one = "racks: [{nodes: {gpu_type: V100, gpus: 4}}]\n";
+  const std::string what = "a file must have one YAML document; a second one begins here";
+  EXPECT_EQ(yaml_error(one + "---\nname: b\n"), "lab.yaml:3:1: " + what);
+  EXPECT_EQ(yaml_error("---\n" + one + "...\n" + one), "lab.yaml:4:1: " + what);
+  EXPECT_EQ(yaml_error(one + "---\n---\n- b\n"), "lab.yaml:4:1: " + what);
+  EXPECT_EQ(yaml_error("---\n" + one + "---\n# nothing\n"), "no error");
+}
+
 TEST(ClusterYaml, RefusesAbsurdCounts) {
   for (const char* gpus : {"0", "-1", "65", "4.5", "four", "99999999999999999999"}) {
     EXPECT_EQ(yaml_error(fmt::format("racks: [{{nodes: {{gpu_type: V100, gpus: {}}}}}]", gpus)),

@@ -14,6 +14,15 @@ std::string position(std::string_view file, const YAML::Mark& mark) {
   return fmt::format("{}:{}:{}", file, mark.line + 1, mark.column + 1);
 }
 
+// Finds numbers such as 010, which is 8 for some readers of YAML and 10 for others.
+bool has_leading_zero(std::string_view number) {
+  number = trimmed(number);
+  if (number.starts_with('-') || number.starts_with('+')) number.remove_prefix(1);
+  return number.size() > 1 && number[0] == '0' && number[1] >= '0' && number[1] <= '9';
+}
+
+constexpr std::string_view kNoLeadingZeros = "expected a number without leading zeros";
+
 }  // namespace
 
 Result<std::string_view> yaml_text(ByteSource& source) {
@@ -24,7 +33,14 @@ Result<std::string_view> yaml_text(ByteSource& source) {
 
 Result<YamlNode> YamlNode::parse(std::string_view text, std::string_view file) {
   try {
-    return YamlNode(YAML::Load(std::string(text)), file);
+    std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+    if (documents.empty()) return YamlNode(YAML::Node(), file);
+    for (std::size_t i = 1; i < documents.size(); ++i) {
+      if (documents[i].IsNull()) continue;
+      return YamlNode(documents[i], file)
+          .error("a file must have one YAML document; a second one begins here");
+    }
+    return YamlNode(documents.front(), file);
   } catch (const YAML::Exception& e) {
     return input_error("{}: not valid YAML: {}", position(file, e.mark), e.msg);
   }
@@ -92,13 +108,17 @@ Result<std::string> YamlNode::text() const {
 }
 
 Result<std::int64_t> YamlNode::integer(IntegerBounds bounds) const {
-  const Parsed<std::int64_t> number = parse_integer(is_scalar() ? node_.Scalar() : "");
+  const std::string text = is_scalar() ? node_.Scalar() : "";
+  if (has_leading_zero(text)) return bad_value(kNoLeadingZeros);
+  const Parsed<std::int64_t> number = parse_integer(text);
   if (number && *number >= bounds.min && *number <= bounds.max) return *number;
   return bad_value(fmt::format("expected a whole number from {} to {}", bounds.min, bounds.max));
 }
 
 Result<double> YamlNode::real(RealBounds bounds) const {
-  const Parsed<double> number = parse_number(is_scalar() ? node_.Scalar() : "");
+  const std::string text = is_scalar() ? node_.Scalar() : "";
+  if (has_leading_zero(text)) return bad_value(kNoLeadingZeros);
+  const Parsed<double> number = parse_number(text);
   if (number && *number >= bounds.min && *number <= bounds.max) return *number;
   return bad_value(fmt::format("expected a number from {} to {}", bounds.min, bounds.max));
 }

@@ -35,7 +35,7 @@ Result<std::string_view> yaml_text(ByteSource& source);
 
 class YamlNode {  // NOLINT(bugprone-exception-escape): moving it does not throw
  public:
-  // The first document of `text`. `file` names it in errors.
+  // The document of `text`. `file` names it in errors. Error: a second document with content.
   static Result<YamlNode> parse(std::string_view text, std::string_view file);
 
   bool is_map() const { return node_.IsMap(); }
@@ -57,6 +57,7 @@ class YamlNode {  // NOLINT(bugprone-exception-escape): moving it does not throw
 
   // Error: not a scalar, or empty.
   Result<std::string> text() const;
+  // Errors of numbers: out of bounds, or with leading zeros.
   Result<std::int64_t> integer(IntegerBounds bounds) const;
   Result<double> real(RealBounds bounds) const;
 
