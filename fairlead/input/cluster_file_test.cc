@@ -125,6 +125,15 @@ TEST(ClusterYaml, RefusesNumbersWithLeadingZeros) {
                          "a.yaml"));
 }
 
+TEST(ClusterYaml, OversubscriptionIsAtLeastOne) {
+  const std::string what = ": expected a number from 1 to 1000: 0.5";
+  const std::string racks = "racks: [{nodes: {gpu_type: V100, gpus: 4}}]\n";
+  EXPECT_EQ(yaml_error("links: {oversubscription: 0.5}\n" + racks), "lab.yaml:1:27" + what);
+  EXPECT_EQ(yaml_error("racks: [{oversubscription: 0.5, nodes: {gpu_type: V100, gpus: 4}}]"),
+            "lab.yaml:1:28" + what);
+  EXPECT_EQ(yaml_error("links: {oversubscription: 1}\n" + racks), "no error");
+}
+
 TEST(ClusterYaml, RefusesASecondDocument) {
   const std::string one = "racks: [{nodes: {gpu_type: V100, gpus: 4}}]\n";
   const std::string what = "a file must have one YAML document; a second one begins here";

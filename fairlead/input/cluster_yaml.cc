@@ -15,7 +15,7 @@ constexpr IntegerBounds kGpusBounds = {1, kNodeGpusMax};
 constexpr IntegerBounds kNicsBounds = {1, 64};
 constexpr RealBounds kGbpsBounds = {1e-6, 1e6};
 constexpr RealBounds kLatencyBounds = {0, 1e6};
-constexpr RealBounds kOversubscriptionBounds = {1e-3, 1e3};
+constexpr RealBounds kOversubscriptionBounds = {1, 1e3};
 
 // `name`, numbered if there are several such things.
 std::string numbered(std::string_view name, std::int64_t number, std::int64_t count) {
