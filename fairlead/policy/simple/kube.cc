@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 
 namespace fairlead {
@@ -290,13 +291,26 @@ constexpr OptionSpec kOptions[] = {
                   "The scoringStrategy of NodeResourcesFit; the default is Kubernetes's."),
     list_option(
         "shape", "0/0/100/10", "", 0, 100,
-        "The shape of RequestedToCapacityRatio: utilization in % and its score from 0 to 10, "
-        "pair by pair; the default packs nodes, as in the example of the documentation."),
+        "The shape of RequestedToCapacityRatio: utilization in % and its score from 0 to 10, in "
+        "whole numbers, pair by pair; scores differ; the default packs nodes, as in the example of "
+        "the documentation."),
     integer_option("initial_backoff_s", "1", "seconds", 1, 3'600,
                    "podInitialBackoffSeconds; the default is Kubernetes's."),
     integer_option("max_backoff_s", "10", "seconds", 1, 36'000,
                    "podMaxBackoffSeconds; the default is Kubernetes's."),
 };
+
+// Checks that the points, which are the numbers pair by pair, tell full nodes from empty ones.
+bool is_shape(const std::vector<double>& numbers,
+              const std::vector<std::pair<std::int64_t, std::int64_t>>& points) {
+  const auto rises = [](const auto& a, const auto& b) { return a.first >= b.first; };
+  const auto differ = [](const auto& a, const auto& b) { return a.second != b.second; };
+  return numbers.size() % 2 == 0 &&
+         std::ranges::all_of(numbers, [](double one) { return one == std::floor(one); }) &&
+         std::ranges::adjacent_find(points, rises) == points.end() &&
+         std::ranges::adjacent_find(points, differ) != points.end() &&
+         std::ranges::all_of(points, [](const auto& point) { return point.second <= 10; });
+}
 
 Result<std::unique_ptr<Policy>> make_kube(const PolicyOptions& options) {
   constexpr Strategy kStrategies[] = {Strategy::kLeastAllocated, Strategy::kMostAllocated,
@@ -311,13 +325,10 @@ Result<std::unique_ptr<Policy>> make_kube(const PolicyOptions& options) {
     kube.shape.emplace_back(static_cast<std::int64_t>(shape[i]),
                             static_cast<std::int64_t>(shape[i + 1]));
   }
-  const auto rises = [](const auto& a, const auto& b) { return a.first >= b.first; };
-  const bool is_shape = shape.size() % 2 == 0 &&
-                        std::ranges::adjacent_find(kube.shape, rises) == kube.shape.end() &&
-                        std::ranges::all_of(kube.shape, [](auto& p) { return p.second <= 10; });
-  if (!is_shape)
+  if (!is_shape(shape, kube.shape))
     return input_error(
-        "policy kube: shape must be utilizations that rise, each with a score from 0 to 10: {}",
+        "policy kube: shape must be utilizations that rise, each with a score from 0 to 10, all "
+        "whole numbers and scores that differ: {}",
         options.text("shape"));
   return std::make_unique<Kube>(std::move(kube));
 }

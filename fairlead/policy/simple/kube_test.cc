@@ -35,12 +35,13 @@ TEST(Kube, RequestedToCapacityRatioFollowsItsShape) {
 }
 
 TEST(Kube, AShapeThatIsNoneIsAnError) {
-  for (const std::string_view shape : {"0/0/100", "50/0/50/10", "60/0/50/10", "0/0/100/11"}) {
+  for (const std::string_view shape :
+       {"0/0/100", "50/0/50/10", "60/0/50/10", "0/0/100/11", "0/0", "0/5/100/5", "0/0/50.5/10"}) {
     const auto choice = parse_policy(fmt::format("kube:shape={}", shape), 0);
     ASSERT_TRUE(choice.has_value());
     EXPECT_EQ(choice->make().error().message,
               fmt::format("policy kube: shape must be utilizations that rise, each with a score "
-                          "from 0 to 10: {}",
+                          "from 0 to 10, all whole numbers and scores that differ: {}",
                           shape));
   }
 }
