@@ -119,6 +119,7 @@ TEST(Registry, PoliciesCheckWhatOnlyTheyCan) {
   EXPECT_EQ(error_of("tiresias:limits=20/10"), "policy tiresias: limits must increase: 20/10");
   EXPECT_EQ(error_of("tiresias:limits=1.5"), "policy tiresias: limits must be whole numbers: 1.5");
   EXPECT_NE(error_of("tiresias:gittins=true,gittins_file=no/such/file"), "no error");
+  EXPECT_NE(error_of("tiresias:gittins_file=no/such/file"), "no error");
 }
 
 }  // namespace

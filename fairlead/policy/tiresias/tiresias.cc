@@ -505,14 +505,12 @@ Result<std::vector<std::int64_t>> checked_limits(const PolicyOptions& options) {
   return limits;
 }
 
-Result<GittinsIndex> gittins_index(const PolicyOptions& options) {
-  std::vector<std::int64_t> samples(builtin_service_samples().begin(),
-                                    builtin_service_samples().end());
-  if (!options.text("gittins_file").empty()) {
-    FL_TRY_ASSIGN(read, read_service_samples(options.text("gittins_file")));
-    samples = std::move(read);
-  }
-  return GittinsIndex(std::move(samples), options.integer("gittins_quantum_gpu_s"));
+// Reads the file also if gittins=false, so that a wrong name is an error either way.
+Result<std::vector<std::int64_t>> service_samples(const PolicyOptions& options) {
+  const std::string_view file = options.text("gittins_file");
+  if (!file.empty()) return read_service_samples(file);
+  return std::vector<std::int64_t>(builtin_service_samples().begin(),
+                                   builtin_service_samples().end());
 }
 
 }  // namespace
@@ -520,6 +518,7 @@ Result<GittinsIndex> gittins_index(const PolicyOptions& options) {
 Result<TiresiasOptions> tiresias_options(const PolicyOptions& options) {
   const bool by_skew = options.is("placement", "skew");
   FL_TRY_ASSIGN(limits, checked_limits(options));
+  FL_TRY_ASSIGN(samples, service_samples(options));
   TiresiasOptions made{
       .placement = by_skew ? Placement::kBestFit.mixing(options.flag(kMixedOption.name))
                            : options.placement(),
@@ -528,10 +527,8 @@ Result<TiresiasOptions> tiresias_options(const PolicyOptions& options) {
       .limits_s = std::move(limits),
       .promote_thousandths = static_cast<std::int64_t>(options.real("promote") * 1000),
       .gittins = std::nullopt};
-  if (options.flag("gittins")) {
-    FL_TRY_ASSIGN(index, gittins_index(options));
-    made.gittins = std::move(index);
-  }
+  if (options.flag("gittins"))
+    made.gittins = GittinsIndex(std::move(samples), options.integer("gittins_quantum_gpu_s"));
   return made;
 }
 
