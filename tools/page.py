@@ -22,7 +22,7 @@ SOURCES = ("package-lock.json", "package.json", "src", "tools/build.mjs", "tscon
 PAGE = WEB / "built/report.html"
 HASHES = WEB / "built/report.sha256"
 REPAIR = "run ./dev page, which needs Node.js 18 and npm, and commit web/built with its sources"
-# How npm says that its registry does not answer, or that something on the way refuses.
+# Errors of npm if its registry does not answer, or if a proxy refuses.
 UNREACHABLE = re.compile(r"npm (?:error|ERR!) code (?:EAI_AGAIN|ECONN\w+|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|ETIMEDOUT|"
                          r"ENOTCACHED|E?IDLETIMEOUT|ERR_SOCKET_TIMEOUT|E403|E407|E429|E5\d\d|\w*CERT\w*)\b")
 

@@ -11,19 +11,19 @@ OFFENDERS = "tools/offenders.txt"
 POLICY = re.compile(r'\bPolicyEntry (k\w+)\s*=?\s*\{\s*\.name = "([a-z0-9-]+)"')
 REGISTRY = "fairlead/policy/policies.h"
 
-# Headers by which others add to Fairlead, and what they add.
+# Headers that others implement or extend, and what they add by them.
 INTERFACES = {
     "fairlead/policy/policy.h": "policies, also outside this tree",
     "fairlead/engine/backend.h": "worlds: simulated, local, pods, recorded",
     "fairlead/journal/journal.h": "sinks of records: figures, audits, reports, replay",
-    "fairlead/io/io.h": "what the daemon asks of a machine, real or simulated",
+    "fairlead/io/io.h": "machines of the daemon: real and simulated",
     "fairlead/kube/door.h": "ways to an API server",
-    "fairlead/kube/listener.h": "what hears of changes of a Kubernetes cluster",
+    "fairlead/kube/listener.h": "receivers of changes of a Kubernetes cluster",
     "fairlead/trace/format.h": "trace formats",
 }
 # Names of policies that name other things as well: the program, trace formats, another scheduler.
 OTHER_THINGS = {"fairlead", "gavel", "philly", "slurm", "tiresias"}
-# It draws policies for its worlds, with options that make much happen in seconds: a list of test inputs.
+# A list of test inputs: policies for drawn worlds, with options that make much happen in seconds.
 WORLDS = "fairlead/torture/world_plan.cc"
 
 

@@ -143,6 +143,14 @@ TEST(ClusterYaml, RefusesASecondDocument) {
   EXPECT_EQ(yaml_error("---\n" + one + "---\n# nothing\n"), "no error");
 }
 
+TEST(ClusterYaml, RefusesTextWhereNoValueCanBegin) {
+  const std::string one = "racks: [{nodes: {gpu_type: V100, gpus: 4}}]\n";
+  const std::string what = "not valid YAML: no value can begin here";
+  EXPECT_EQ(yaml_error("[]\n,\n"), "lab.yaml:2:1: " + what);
+  EXPECT_EQ(yaml_error(one + "--- ,\n"), "lab.yaml:2:5: " + what);
+  EXPECT_EQ(yaml_error(", " + one), "lab.yaml:1:1: " + what);
+}
+
 TEST(ClusterYaml, RefusesAbsurdCounts) {
   for (const char* gpus : {"0", "-1", "65", "4.5", "four", "99999999999999999999"}) {
     EXPECT_EQ(yaml_error(fmt::format("racks: [{{nodes: {{gpu_type: V100, gpus: {}}}}}]", gpus)),

@@ -3,8 +3,10 @@
 #include "fairlead/base/parse.h"
 
 #include <fmt/ranges.h>
+#include <yaml-cpp/eventhandler.h>
 
 #include <algorithm>
+#include <sstream>
 
 namespace fairlead {
 namespace {
@@ -21,6 +23,57 @@ bool has_leading_zero(std::string_view number) {
   return number.size() > 1 && number[0] == '0' && number[1] >= '0' && number[1] <= '9';
 }
 
+// Where the last document of a parser begins, and where its content does, if it has any.
+class DocumentMarks final : public YAML::EventHandler {
+ public:
+  YAML::Mark start = YAML::Mark::null_mark();
+  YAML::Mark content = YAML::Mark::null_mark();
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    start = mark;
+    content = YAML::Mark::null_mark();
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { on_content(mark); }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                const std::string&) override {
+    on_content(mark);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {
+    on_content(mark);
+  }
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {
+    on_content(mark);
+  }
+  void OnMapEnd() override {}
+
+ private:
+  void on_content(const YAML::Mark& mark) {
+    if (content.is_null()) content = mark;
+  }
+};
+
+// Checks that nothing but empty documents follows the first one.
+Status expect_one_document(const std::string& text, std::string_view file) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentMarks marks;
+  parser.HandleNextDocument(marks);
+  for (YAML::Mark last = marks.start; parser.HandleNextDocument(marks); last = marks.start) {
+    if (marks.start.pos == last.pos) {  // where no document can begin, the parser stays
+      return input_error("{}: not valid YAML: no value can begin here", position(file, last));
+    }
+    if (marks.content.is_null()) continue;
+    return input_error("{}: a file must have one YAML document; a second one begins here",
+                       position(file, marks.content));
+  }
+  return {};
+}
+
 constexpr std::string_view kNoLeadingZeros = "expected a number without leading zeros";
 
 }  // namespace
@@ -33,14 +86,10 @@ Result<std::string_view> yaml_text(ByteSource& source) {
 
 Result<YamlNode> YamlNode::parse(std::string_view text, std::string_view file) {
   try {
-    std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    if (documents.empty()) return YamlNode(YAML::Node(), file);
-    for (std::size_t i = 1; i < documents.size(); ++i) {
-      if (documents[i].IsNull()) continue;
-      return YamlNode(documents[i], file)
-          .error("a file must have one YAML document; a second one begins here");
-    }
-    return YamlNode(documents.front(), file);
+    const std::string owned(text);
+    const YAML::Node document = YAML::Load(owned);
+    FL_TRY(expect_one_document(owned, file));
+    return YamlNode(document, file);
   } catch (const YAML::Exception& e) {
     return input_error("{}: not valid YAML: {}", position(file, e.mark), e.msg);
   }

@@ -1,4 +1,4 @@
-// A cluster from what input says of its nodes and switches, in the order in which input lists them.
+// Builds a cluster from descriptions of its nodes and switches in input order.
 #pragma once
 
 #include "fairlead/base/result.h"

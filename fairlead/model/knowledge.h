@@ -1,19 +1,19 @@
-// What policies may be told of speeds and of work: the words in which they ask for it (Needs of
-// policy/policy.h). What answers is model/known_speed.h and model/known_work.h.
+// Kinds of knowledge about speeds and work that a policy can ask for (Needs in policy/policy.h).
+// known_speed.h and known_work.h give the answers.
 #pragma once
 
 #include <cstdint>
 
 namespace fairlead {
 
-// Of speeds.
+// Speeds that a policy needs.
 enum class RatesNeeded : std::uint8_t {
   kNone,
   kProfiled,  // measured during runs
   kTable,     // the whole table from the start
 };
 
-// Where the work that a job has left comes from. By rising trust.
+// Sources of the work that a job has left, the least trusted first.
 enum class WorkSource : std::uint8_t {
   kNone,  // a guess
   kHistory,

@@ -85,7 +85,7 @@ class KnownSpeed {
   void on_hold_end(JobId job);
 
  private:
-  struct State;  // what it was told to do, and all that was measured
+  struct State;  // options and measurements
 
   bool measures() const;
   std::optional<MeasuredGang> measurable(JobId job, Gang gang) const;

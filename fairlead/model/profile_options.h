@@ -1,5 +1,5 @@
-// How speeds that policies do not have from the start become known: from what, when, how exactly, and
-// for how long. See model/known_speed.h.
+// Options of profiles (known_speed.h): the source of a measured speed, the time to measure it, its error, and
+// the time after which it is forgotten.
 #pragma once
 
 #include "fairlead/base/units.h"
