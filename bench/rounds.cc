@@ -124,8 +124,7 @@ class Timed : public Policy {
     allocations = allocations_so_far() - allocations_before;
     jobs_here = view.waiting.size() + view.running.size();
   }
-  void save(Writer& writer) const override { policy_->save(writer); }
-  void load(Reader& reader) override { policy_->load(reader); }
+  void fields(Archive& archive) override { policy_->fields(archive); }
 
   double ms = 0;
   std::int64_t allocations = 0;

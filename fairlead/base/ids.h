@@ -57,6 +57,8 @@ using HoldId = std::uint32_t;
 template <class IdType, class T>
 class IdVector {
  public:
+  using value_type = T;
+
   IdVector() = default;
   explicit IdVector(std::size_t size, const T& value = T()) : rows_(size, value) {}
 

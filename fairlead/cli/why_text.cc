@@ -1,5 +1,6 @@
 #include "fairlead/cli/why_text.h"
 
+#include "fairlead/base/counted.h"
 #include "fairlead/base/overloaded.h"
 #include "fairlead/base/time_text.h"
 #include "fairlead/policy/registry.h"
@@ -20,10 +21,6 @@ using nlohmann::json;
 std::string time_text(Time t) { return span_text(t.ms); }
 std::string length_text(Duration d) { return span_text(d.ms); }
 
-std::string gpus_text(std::size_t gpus) {
-  return fmt::format("{} GPU{}", gpus, gpus == 1 ? "" : "s");
-}
-
 // A mean number of GPUs.
 std::string mean_text(std::int64_t gpu_ms, Duration over) {
   const double mean = static_cast<double>(gpu_ms) / static_cast<double>(over.ms);
@@ -41,7 +38,7 @@ std::string name_of(const Tables& tables, UserId user) {
 // A job among others: "job-7 (ann, 4 GPUs)".
 std::string job_text(const Tables& tables, JobId job) {
   return fmt::format("{} ({}, {})", name_of(tables, job), name_of(tables, tables.jobs.user[job]),
-                     gpus_text(tables.jobs.gpus[job]));
+                     counted(tables.jobs.gpus[job], "GPU"));
 }
 
 // Of `count` things, with the text of the first few.

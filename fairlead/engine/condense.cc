@@ -1,5 +1,6 @@
 // A journal that has of the past only what still counts.
 
+#include "fairlead/base/archive.h"
 #include "fairlead/engine/engine.h"
 
 #include <algorithm>
@@ -163,7 +164,7 @@ bool Engine::condense(const RunLabel& label, RecordSink& sink) const {
   condensed.write_holds();
   condensed.write_cordons();
   Writer state;
-  policy_->save(state);
+  save(*policy_, state);
   std::vector<Time> wakes;
   for (auto left = wakes_; !left.empty(); left.pop()) wakes.push_back(left.top());
   condensed.add(record::Snapshot{policy_->name(), label.options, state.bytes(), wakes});

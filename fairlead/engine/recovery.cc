@@ -1,5 +1,6 @@
 #include "fairlead/engine/recovery.h"
 
+#include "fairlead/base/archive.h"
 #include "fairlead/base/overloaded.h"
 
 #include <algorithm>
@@ -366,7 +367,7 @@ Result<Recovery> recover(Engine& engine, const RecordedRun& run, std::string_vie
   if (loaded > 0) {
     const auto& snapshot = std::get<record::Snapshot>(records[loaded - 1].what);
     Reader reader({snapshot.state.data(), snapshot.state.size()});
-    policy.load(reader);
+    load(policy, reader);
     if (!reader.ok() || reader.left() > 0) {
       return run_error("policy {} cannot load its snapshot of {} s", policy.name(),
                        to_seconds(records[loaded - 1].t));

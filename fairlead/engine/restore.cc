@@ -1,6 +1,7 @@
 // What recovery asks of the engine (engine/recovery.h): to take up the records of an earlier journal,
 // and to leave in its own what the next recovery needs.
 
+#include "fairlead/base/archive.h"
 #include "fairlead/base/overloaded.h"
 #include "fairlead/engine/engine.h"
 
@@ -12,7 +13,7 @@ namespace fairlead {
 void Engine::snapshot(std::string_view policy_options) {
   if (restarts_policy_) return;  // it does not know of the jobs yet
   Writer writer;
-  policy_->save(writer);
+  save(*policy_, writer);
   std::vector<Time> wakes;
   for (auto left = wakes_; !left.empty(); left.pop()) wakes.push_back(left.top());
   log(record::Snapshot{policy_->name(), policy_options, writer.bytes(), wakes});

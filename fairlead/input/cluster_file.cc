@@ -1,5 +1,6 @@
 #include "fairlead/input/cluster_file.h"
 
+#include "fairlead/base/counted.h"
 #include "fairlead/base/parse.h"
 #include "fairlead/input/embedded.h"
 #include "fairlead/input/yaml_reader.h"
@@ -73,10 +74,6 @@ Result<Cluster> load_file(std::string_view spec) {
   FL_TRY_ASSIGN(text, yaml_text(source));
   if (is_node_list(text) || spec.ends_with(".csv")) return read_node_list(source);
   return parse_cluster_yaml(text, spec);
-}
-
-std::string counted(std::uint64_t count, std::string_view thing) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ struct Storage {
   std::vector<Time> wakes;
 };
 
-// put() and get() are each other's inverse, kind by kind.
+// put() and get() are each other's inverse. First the kinds that have no list of fields, or are shorter
+// than their list.
 
 void put(Writer& out, const record::Run& run) {
   out.u64(run.seed);
@@ -69,20 +70,6 @@ void get(Reader& in, record::Run& run, Storage& storage) {
   run.gpu_types = storage.gpu_types;
 }
 
-void put(Writer& out, const record::Group& group) {
-  out.id(group.group);
-  out.text(group.name);
-  out.i64(group.tickets);
-  out.i64(group.quota);
-}
-
-void get(Reader& in, record::Group& group, Storage& storage) {
-  group.group = in.id<GroupId>();
-  group.name = storage.texts[0] = in.text();
-  group.tickets = in.i64();
-  group.quota = in.i64();
-}
-
 // The tickets of a user with a group are negative, and the group follows.
 void put(Writer& out, const record::User& user) {
   out.id(user.user);
@@ -97,24 +84,6 @@ void get(Reader& in, record::User& user, Storage& storage) {
   const std::int64_t tickets = in.i64();
   user.tickets = tickets < 0 && tickets >= -kTicketsMax ? -tickets : tickets;
   user.group = user.tickets == tickets ? GroupId() : in.id<GroupId>();
-}
-
-void put(Writer& out, const record::Node& node) {
-  out.id(node.node);
-  out.text(node.name);
-  out.id(node.type);
-  out.id(node.host);
-  out.id(node.rack);
-  out.u64(node.gpus);
-}
-
-void get(Reader& in, record::Node& node, Storage& storage) {
-  node.node = in.id<NodeId>();
-  node.name = storage.texts[0] = in.text();
-  node.type = in.id<GpuTypeId>();
-  node.host = in.id<HostId>();
-  node.rack = in.id<RackId>();
-  node.gpus = in.u32();
 }
 
 constexpr std::uint64_t kIsLogged = std::uint64_t{1} << 60;
@@ -186,62 +155,6 @@ void get(Reader& in, JobSpec& asked, Storage& storage) {
   if ((follow & kIsLogged) != 0) get_logged(in, asked, storage);
 }
 
-void put(Writer& out, const record::Arrived& arrived) { put(out, arrived.asked); }
-void get(Reader& in, record::Arrived& arrived, Storage& storage) {
-  get(in, arrived.asked, storage);
-}
-
-void put(Writer& out, const record::Rejected& rejected) {
-  put(out, rejected.asked);
-  out.text(rejected.reason);
-}
-
-void get(Reader& in, record::Rejected& rejected, Storage& storage) {
-  get(in, rejected.asked, storage);
-  rejected.reason = storage.texts[2] = in.text();
-}
-
-void put(Writer& out, const record::Unsubmitted& unsubmitted) {
-  put(out, unsubmitted.asked);
-  out.i64(unsubmitted.submit.ms);
-}
-
-void get(Reader& in, record::Unsubmitted& unsubmitted, Storage& storage) {
-  get(in, unsubmitted.asked, storage);
-  unsubmitted.submit = {in.i64()};
-}
-
-// Kinds that only name a job, or a node.
-template <class T>
-concept OfJob = OneOf<T, record::Finished, record::Cancelled, record::Held, record::Released>;
-template <class T>
-concept OfGpus = OneOf<T, record::GpusDown, record::GpusUp>;
-
-void put(Writer& out, const OfJob auto& what) { out.id(what.job); }
-void get(Reader& in, OfJob auto& what, Storage&) { what.job = in.id<JobId>(); }
-
-// Whole nodes are the rule: 0 stands for all their GPUs.
-void put(Writer& out, const OfGpus auto& what) {
-  out.id(what.node);
-  out.u64(what.gpus == kAllGpus ? 0 : what.gpus);
-}
-
-void get(Reader& in, OfGpus auto& what, Storage&) {
-  what.node = in.id<NodeId>();
-  const std::uint64_t gpus = in.u64();
-  what.gpus = gpus == 0 ? kAllGpus : gpus;
-}
-
-void put(Writer& out, const record::Failed& failed) {
-  out.id(failed.job);
-  out.text(failed.reason);
-}
-
-void get(Reader& in, record::Failed& failed, Storage& storage) {
-  failed.job = in.id<JobId>();
-  failed.reason = storage.texts[0] = in.text();
-}
-
 void put(Writer& out, const record::Stop& stop) {
   out.id(stop.job);
   out.u64(static_cast<std::uint64_t>(stop.cause) << 1 | (stop.is_reported ? 1 : 0));
@@ -251,105 +164,9 @@ void get(Reader& in, record::Stop& stop, Storage&) {
   stop.job = in.id<JobId>();
   const std::uint64_t flags = in.u64();
   stop.is_reported = (flags & 1) != 0;
+  if (flags >> 1 >= record::kStopCauses) return in.fail();
   stop.cause = static_cast<record::StopCause>(flags >> 1);
 }
-
-void put(Writer& out, const record::Stopped& stopped) {
-  out.id(stopped.job);
-  out.u64(stopped.hold);
-}
-
-void get(Reader& in, record::Stopped& stopped, Storage&) {
-  stopped.job = in.id<JobId>();
-  stopped.hold = in.u32();
-}
-
-void put(Writer& out, const record::StopFailed& failed) {
-  out.id(failed.job);
-  out.u64(failed.hold);
-  out.text(failed.reason);
-}
-
-void get(Reader& in, record::StopFailed& failed, Storage& storage) {
-  failed.job = in.id<JobId>();
-  failed.hold = in.u32();
-  failed.reason = storage.texts[0] = in.text();
-}
-
-void put(Writer& out, const record::Started& started) {
-  out.id(started.job);
-  out.i64(started.overhead.ms);
-}
-
-void get(Reader& in, record::Started& started, Storage&) {
-  started.job = in.id<JobId>();
-  started.overhead = {in.i64()};
-}
-
-void put(Writer& out, const record::StartFailed& failed) {
-  out.id(failed.job);
-  out.time(failed.retry);
-  out.text(failed.reason);
-}
-
-void get(Reader& in, record::StartFailed& failed, Storage& storage) {
-  failed.job = in.id<JobId>();
-  failed.retry = in.time();
-  failed.reason = storage.texts[0] = in.text();
-}
-
-void put(Writer& out, const record::Cordoned& cordoned) {
-  out.id(cordoned.node);
-  out.text(cordoned.reason);
-}
-
-void get(Reader& in, record::Cordoned& cordoned, Storage& storage) {
-  cordoned.node = in.id<NodeId>();
-  cordoned.reason = storage.texts[0] = in.text();
-}
-
-void put(Writer& out, const record::Closed& closed) {
-  out.id(closed.node);
-  out.u64(closed.gpus);
-}
-
-void get(Reader& in, record::Closed& closed, Storage&) {
-  closed.node = in.id<NodeId>();
-  closed.gpus = in.u64();
-}
-
-void put(Writer& out, const record::Uncordoned& uncordoned) { out.id(uncordoned.node); }
-
-void get(Reader& in, record::Uncordoned& uncordoned, Storage&) {
-  uncordoned.node = in.id<NodeId>();
-}
-
-void put(Writer& out, const record::Tickets& tickets) {
-  out.id(tickets.user);
-  out.i64(tickets.tickets);
-}
-
-void get(Reader& in, record::Tickets& tickets, Storage&) {
-  tickets.user = in.id<UserId>();
-  tickets.tickets = in.i64();
-}
-
-void put(Writer& out, const record::Ignored& ignored) {
-  out.u64(static_cast<std::uint64_t>(ignored.event));
-  out.id(ignored.job);
-  out.id(ignored.node);
-  out.u64(ignored.hold);
-}
-
-void get(Reader& in, record::Ignored& ignored, Storage&) {
-  ignored.event = static_cast<EventKind>(in.u64());
-  ignored.job = in.id<JobId>();
-  ignored.node = in.id<NodeId>();
-  ignored.hold = in.u32();
-}
-
-void put(Writer&, const record::Skipped&) {}
-void get(Reader&, record::Skipped&, Storage&) {}
 
 void put(Writer& out, const record::Snapshot& snapshot) {
   out.text(snapshot.policy);
@@ -373,50 +190,6 @@ void get(Reader& in, record::Snapshot& snapshot, Storage& storage) {
   }
   snapshot.state = storage.state;
   snapshot.wakes = storage.wakes;
-}
-
-void put(Writer& out, const record::Evicted& evicted) {
-  out.id(evicted.job);
-  out.i64(evicted.lost.ms);
-}
-
-void get(Reader& in, record::Evicted& evicted, Storage&) {
-  evicted.job = in.id<JobId>();
-  evicted.lost = {in.i64()};
-}
-
-void put(Writer& out, const record::Speed& speed) {
-  out.id(speed.job);
-  out.i64(speed.rate.fixed);
-}
-
-void put(Writer& out, const record::Reported& reported) {
-  out.id(reported.job);
-  out.i64(reported.left.ms);
-}
-
-void get(Reader& in, record::Reported& reported, Storage&) {
-  reported.job = in.id<JobId>();
-  reported.left = {in.i64()};
-}
-
-void put(Writer& out, const record::Carried& carried) {
-  out.id(carried.job);
-  out.u64(carried.hold);
-  out.i64(saturated_gpu_ms(carried.attained));
-  out.i64(carried.done.ms);
-}
-
-void get(Reader& in, record::Carried& carried, Storage&) {
-  carried.job = in.id<JobId>();
-  carried.hold = in.u32();
-  carried.attained = {in.i64()};
-  carried.done = {in.i64()};
-}
-
-void get(Reader& in, record::Speed& speed, Storage&) {
-  speed.job = in.id<JobId>();
-  speed.rate = {in.i64()};
 }
 
 void put(Writer& out, const record::Place& place) {
@@ -501,16 +274,81 @@ void get(Reader& in, Note& note, Storage&) {
   if (fields_of(note) != fields) in.fail();  // it says what its kind does not
 }
 
-void put(Writer& out, const record::End& end) {
-  out.i64(end.counts.finished);
-  out.i64(end.counts.failed);
-  out.i64(end.counts.rejected);
-  out.i64(end.counts.pending);
-  out.i64(end.counts.unsubmitted);
+// Writes the fields that a kind lists.
+class Put {
+ public:
+  explicit Put(Writer& out) : out_(out) {}
+
+  template <class Tag>
+  void operator()(std::string_view, Id<Tag> value) {
+    out_.id(value);
+  }
+  void operator()(std::string_view, std::string_view value) { out_.text(value); }
+  void operator()(std::string_view, std::uint32_t value) { out_.u64(value); }
+  void operator()(std::string_view, std::int64_t value) { out_.i64(value); }
+  void operator()(std::string_view, Time value) { out_.time(value); }
+  void operator()(std::string_view, Duration value) { out_.i64(value.ms); }
+  void operator()(std::string_view, GpuTime value) { out_.i64(saturated_gpu_ms(value)); }
+  void operator()(std::string_view, Rate value) { out_.i64(value.fixed); }
+  void unless(auto /*value*/, std::string_view name, const auto& field) { (*this)(name, field); }
+  template <class Enum>
+  void enumerator(std::string_view, Enum value, std::size_t, std::string_view (*)(Enum)) {
+    out_.u64(static_cast<std::uint64_t>(value));
+  }
+  // Whole nodes are the rule: 0 stands for all their GPUs.
+  void mask(std::string_view, std::uint64_t gpus) { out_.u64(gpus == kAllGpus ? 0 : gpus); }
+  void job(const JobSpec& asked) { put(out_, asked); }
+
+ private:
+  Writer& out_;
+};
+
+// The inverse of Put. A kind has at most one text beside those of its job.
+class Get {
+ public:
+  Get(Reader& in, Storage& storage) : in_(in), storage_(storage) {}
+
+  template <class Tag>
+  void operator()(std::string_view, Id<Tag>& value) {
+    value = in_.id<Id<Tag>>();
+  }
+  void operator()(std::string_view, std::string_view& value) {
+    value = storage_.texts[2] = in_.text();
+  }
+  void operator()(std::string_view, std::uint32_t& value) { value = in_.u32(); }
+  void operator()(std::string_view, std::int64_t& value) { value = in_.i64(); }
+  void operator()(std::string_view, Time& value) { value = in_.time(); }
+  void operator()(std::string_view, Duration& value) { value = {in_.i64()}; }
+  void operator()(std::string_view, GpuTime& value) { value = {in_.i64()}; }
+  void operator()(std::string_view, Rate& value) { value = {in_.i64()}; }
+  void unless(auto /*value*/, std::string_view name, auto& field) { (*this)(name, field); }
+  template <class Enum>
+  void enumerator(std::string_view, Enum& value, std::size_t count, std::string_view (*)(Enum)) {
+    const std::uint64_t number = in_.u64();
+    if (number >= count) return in_.fail();
+    value = static_cast<Enum>(number);
+  }
+  void mask(std::string_view, std::uint64_t& gpus) {
+    gpus = in_.u64();
+    if (gpus == 0) gpus = kAllGpus;
+  }
+  void job(JobSpec& asked) { get(in_, asked, storage_); }
+
+ private:
+  Reader& in_;
+  Storage& storage_;
+};
+
+template <class What>
+void put(Writer& out, const What& what) {
+  Put visit(out);
+  What::fields(what, visit);
 }
 
-void get(Reader& in, record::End& end, Storage&) {
-  end.counts = {in.i64(), in.i64(), in.i64(), in.i64(), in.i64()};
+template <class What>
+void get(Reader& in, What& what, Storage& storage) {
+  Get visit(in, storage);
+  What::fields(what, visit);
 }
 
 // Decodes the fields of the kind of that number. REQUIRES: there is such a kind.
@@ -544,7 +382,7 @@ Status RecordDecoder::decode(Reader in, RecordSink& sink) {
     record.t = last_ = last_ + Duration{elapsed_ms};
     get(in, kind, record.what, storage, std::make_index_sequence<kRecordKinds>());
     if (!in.ok()) return input_error("record {}: cut off or damaged", records_);
-    if (const std::string_view wrong = impossible(record); !wrong.empty()) {
+    if (const std::string wrong = impossible(record); !wrong.empty()) {
       return input_error("record {}: {}", records_, wrong);
     }
     if (std::holds_alternative<record::End>(record.what)) {

@@ -5,67 +5,66 @@
 namespace fairlead {
 namespace {
 
-constexpr std::string_view kDuration = "a duration out of range";
-constexpr std::string_view kRate = "a negative rate";
+// Finds the first field that is out of its range.
+class OutOfRange {
+ public:
+  void operator()(std::string_view name, Time value) { expect(in_range(value), name); }
+  void operator()(std::string_view name, Duration value) { expect(in_range(value), name); }
+  void operator()(std::string_view name, GpuTime value) { expect(value >= GpuTime{}, name); }
+  void operator()(std::string_view name, Rate value) { expect(value.fixed >= 0, name); }
+  void operator()(std::string_view, const auto&) {}
+  void unless(auto /*value*/, std::string_view name, const auto& field) { (*this)(name, field); }
+  template <class Enum>
+  void enumerator(std::string_view name, Enum value, std::size_t count,
+                  std::string_view (*)(Enum)) {
+    expect(static_cast<std::size_t>(value) < count, name);
+  }
+  void mask(std::string_view, std::uint64_t) {}
+  void job(const JobSpec& asked) {
+    (*this)("work_ms", asked.work);
+    (*this)("time_limit_ms", asked.time_limit);
+    if (asked.logged_start != Time::never()) (*this)("logged_start_ms", asked.logged_start);
+    const bool in_tasks = asked.gpus % asked.task_gpus == 0 &&
+                          asked.gpus_min % asked.task_gpus == 0 &&
+                          asked.gpus_max % asked.task_gpus == 0;
+    expect(in_tasks, "the gang in tasks");
+  }
 
-bool in_range(auto time) { return time.ms >= 0 && time.ms <= kTimeMax.ms; }
+  std::string problem() const {
+    return first_.empty() ? std::string() : std::string(first_) + " is out of range";
+  }
 
-std::string_view impossible_place(const record::Place& place) {
-  if (static_cast<std::size_t>(place.kind) >= kPlaceKinds) return "unknown kind of placement";
-  if (!in_range(place.overhead)) return kDuration;
-  return place.rate.fixed >= 0 && place.locality.fixed >= 0 ? "" : kRate;
+ private:
+  static bool in_range(auto time) { return time.ms >= 0 && time.ms <= kTimeMax.ms; }
+  void expect(bool holds, std::string_view name) {
+    if (!holds && first_.empty()) first_ = name;
+  }
+
+  std::string_view first_;
+};
+
+void look(OutOfRange& visit, const record::Place& place) {
+  visit.enumerator("place", place.kind, kPlaceKinds, place_kind_name);
+  visit("rate", place.rate);
+  visit("overhead_ms", place.overhead);
+  visit("locality", place.locality);
 }
-
-std::string_view impossible_job(const JobSpec& asked) {
-  if (!in_range(asked.work) || !in_range(asked.time_limit)) return kDuration;
-  if (asked.logged_start != Time::never() && !in_range(asked.logged_start))
-    return "a start out of range";
-  const bool in_tasks = asked.gpus % asked.task_gpus == 0 &&
-                        asked.gpus_min % asked.task_gpus == 0 &&
-                        asked.gpus_max % asked.task_gpus == 0;
-  return in_tasks ? "" : "tasks that do not divide the gang";
+void look(OutOfRange& visit, const record::Reported& reported) {
+  // A job that has nothing left has finished.
+  visit("left_ms", reported.left - Duration{1});
+}
+void look(OutOfRange&, const OneOf<record::Run, record::Snapshot, Note> auto&) {}
+template <class What>
+void look(OutOfRange& visit, const What& what) {
+  What::fields(what, visit);
 }
 
 }  // namespace
 
-std::string_view impossible(const Record& record) {
-  using Wrong = std::string_view;
-  return std::visit(
-      Overloaded{
-          [](const OneOf<record::Arrived, record::Rejected> auto& job) -> Wrong {
-            return impossible_job(job.asked);
-          },
-          [](const record::Unsubmitted& unsubmitted) -> Wrong {
-            if (!in_range(unsubmitted.submit)) return "a submission out of range";
-            return impossible_job(unsubmitted.asked);
-          },
-          [](const record::Evicted& evicted) -> Wrong {
-            return in_range(evicted.lost) ? "" : kDuration;
-          },
-          [](const record::Place& place) -> Wrong { return impossible_place(place); },
-          [](const record::Reported& reported) -> Wrong {
-            return reported.left.ms > 0 ? "" : "a job reports that it has nothing left";
-          },
-          [](const record::Carried& carried) -> Wrong {
-            if (carried.attained < GpuTime{}) return "a job has been served less than nothing";
-            return in_range(carried.done) ? "" : kDuration;
-          },
-          [](const record::Speed& speed) -> Wrong { return speed.rate.fixed >= 0 ? "" : kRate; },
-          [](const record::Started& started) -> Wrong {
-            return in_range(started.overhead) ? "" : kDuration;
-          },
-          [](const record::StartFailed& failed) -> Wrong {
-            return in_range(failed.retry) ? "" : "a retry out of range";
-          },
-          [](const record::Stop& stop) -> Wrong {
-            return stop.cause <= record::StopCause::kHeld ? "" : "unknown cause of a stop";
-          },
-          [](const record::Ignored& ignored) -> Wrong {
-            return static_cast<std::size_t>(ignored.event) < kEventKinds ? "" : "unknown event";
-          },
-          [](const auto&) -> Wrong { return {}; },
-      },
-      record.what);
+std::string impossible(const Record& record) {
+  OutOfRange visit;
+  std::visit([&](const auto& what) { look(visit, what); }, record.what);
+  return visit.problem();
 }
 
 }  // namespace fairlead

@@ -4,14 +4,15 @@
 #include "fairlead/journal/record.h"
 
 #include <cstdint>
-#include <string_view>
+#include <string>
 
 namespace fairlead {
 
 // No run lasts longer: the time of a record stays far from overflow whatever the bytes say.
 constexpr Time kTimeMax{std::int64_t{1} << 60};
 
-// What no run can have written, or empty. What a faulty run can have written is left to the audit.
-std::string_view impossible(const Record& record);
+// Returns what no run can have written, or nothing. What a faulty run can have written is left to the
+// audit.
+std::string impossible(const Record& record);
 
 }  // namespace fairlead

@@ -8,6 +8,15 @@
 // that time's decision (Stop*, Place*), the speeds that they changed, and the notes; then
 // Unsubmitted*, last End. The state of a run is the fold of its records (engine/tables.h).
 //
+// A kind lists its fields once, in fields(). The codec (codec.cc), the dump (report/journal_dump.h) and
+// impossible.h visit them. A visitor has:
+//   visit(name, field)
+//   visit.unless(value, name, field)                 a field that the dump omits if it has that value
+//   visit.enumerator(name, field, count, name_of)
+//   visit.mask(name, gpus)                           GPUs of a node; kAllGpus: all
+//   visit.job(asked)                                 the fields of a JobSpec
+// Run, Place, Snapshot and Note have no list, because their parts depend on each other.
+//
 // A job's holds are numbered from 1, in the order of its Place records.
 #pragma once
 
@@ -54,6 +63,12 @@ struct Group {
   std::string_view name;
   std::int64_t tickets = 0;
   std::int64_t quota = 0;  // GPUs that its users may hold together; 0: any number
+  static void fields(auto& self, auto& visit) {
+    visit("group", self.group);
+    visit("name", self.name);
+    visit("tickets", self.tickets);
+    visit.unless(0, "quota", self.quota);
+  }
 };
 
 struct User {
@@ -61,6 +76,12 @@ struct User {
   std::string_view name;
   std::int64_t tickets = 0;
   GroupId group{};  // none: it has none
+  static void fields(auto& self, auto& visit) {
+    visit("user", self.user);
+    visit("name", self.name);
+    visit("tickets", self.tickets);
+    visit.unless(GroupId(), "group", self.group);
+  }
 };
 
 struct Node {
@@ -70,33 +91,56 @@ struct Node {
   HostId host;
   RackId rack;
   std::uint32_t gpus = 0;
+  static void fields(auto& self, auto& visit) {
+    visit("node", self.node);
+    visit("name", self.name);
+    visit("type", self.type);
+    visit("host", self.host);
+    visit("rack", self.rack);
+    visit("gpus", self.gpus);
+  }
 };
 
 struct Arrived {  // at its submission: asked.submit says nothing
   JobSpec asked;
+  static void fields(auto& self, auto& visit) { visit.job(self.asked); }
 };
 
 struct Rejected {
   JobSpec asked;
   std::string_view reason;
+  static void fields(auto& self, auto& visit) {
+    visit.job(self.asked);
+    visit("reason", self.reason);
+  }
 };
 
 struct Finished {
   JobId job;
+  static void fields(auto& self, auto& visit) { visit("job", self.job); }
 };
 
 struct Failed {
   JobId job;
   std::string_view reason;
+  static void fields(auto& self, auto& visit) {
+    visit("job", self.job);
+    visit("reason", self.reason);
+  }
 };
 
 struct Cancelled {
   JobId job;
+  static void fields(auto& self, auto& visit) { visit("job", self.job); }
 };
 
 struct Evicted {  // the job lost its gang with a node
   JobId job;
   Duration lost;  // running time whose work was lost
+  static void fields(auto& self, auto& visit) {
+    visit("job", self.job);
+    visit("lost_ms", self.lost);
+  }
 };
 
 // Of a node, the GPUs `gpus` (bit i for GPU i; kAllGpus: whatever it has) are gone, or back. No job
@@ -104,25 +148,42 @@ struct Evicted {  // the job lost its gang with a node
 struct GpusDown {
   NodeId node;
   std::uint64_t gpus = kAllGpus;
+  static void fields(auto& self, auto& visit) {
+    visit("node", self.node);
+    visit.mask("mask", self.gpus);
+  }
 };
 
 struct GpusUp {
   NodeId node;
   std::uint64_t gpus = kAllGpus;
+  static void fields(auto& self, auto& visit) {
+    visit("node", self.node);
+    visit.mask("mask", self.gpus);
+  }
 };
 
 struct Cordoned {  // the node takes no further gangs: its GPUs are closed as they fall idle
   NodeId node;
   std::string_view reason;
+  static void fields(auto& self, auto& visit) {
+    visit("node", self.node);
+    visit("reason", self.reason);
+  }
 };
 
 struct Closed {  // idle GPUs of a cordoned node: no gang may have them until it is uncordoned
   NodeId node;
   std::uint64_t gpus = 0;
+  static void fields(auto& self, auto& visit) {
+    visit("node", self.node);
+    visit.mask("mask", self.gpus);
+  }
 };
 
 struct Uncordoned {
   NodeId node;
+  static void fields(auto& self, auto& visit) { visit("node", self.node); }
 };
 
 enum class StopCause : std::uint8_t {
@@ -130,46 +191,77 @@ enum class StopCause : std::uint8_t {
   kCancelled,  // by its user: Cancelled follows
   kHeld,       // by its user: Held follows
 };
+constexpr std::size_t kStopCauses = 3;
+std::string_view stop_cause_name(StopCause cause);
 
 struct Stop {  // the job's gang was taken away
   JobId job;
   StopCause cause = StopCause::kPolicy;
   bool is_reported = false;  // Stopped or StopFailed follows; until then its GPUs may be busy
+  static void fields(auto& self, auto& visit) {
+    visit("job", self.job);
+    visit.enumerator("cause", self.cause, kStopCauses, stop_cause_name);
+    visit("reported", self.is_reported);
+  }
 };
 
 struct Stopped {  // the GPUs of that hold are really free
   JobId job;
   HoldId hold = 0;
+  static void fields(auto& self, auto& visit) {
+    visit("job", self.job);
+    visit("hold", self.hold);
+  }
 };
 
 struct StopFailed {  // the GPUs of that hold are not free; they go down until Stopped comes
   JobId job;
   HoldId hold = 0;
   std::string_view reason;
+  static void fields(auto& self, auto& visit) {
+    visit("job", self.job);
+    visit("hold", self.hold);
+    visit("reason", self.reason);
+  }
 };
 
 struct Started {
   JobId job;
   Duration overhead;  // measured
+  static void fields(auto& self, auto& visit) {
+    visit("job", self.job);
+    visit("overhead_ms", self.overhead);
+  }
 };
 
 struct StartFailed {  // the job lost its gang, and is held until `retry`
   JobId job;
   Time retry;
   std::string_view reason;
+  static void fields(auto& self, auto& visit) {
+    visit("job", self.job);
+    visit("retry_ms", self.retry);
+    visit("reason", self.reason);
+  }
 };
 
 struct Held {  // by its user
   JobId job;
+  static void fields(auto& self, auto& visit) { visit("job", self.job); }
 };
 
 struct Released {  // by its user, or as the time for its retry has come
   JobId job;
+  static void fields(auto& self, auto& visit) { visit("job", self.job); }
 };
 
 struct Tickets {
   UserId user;
   std::int64_t tickets = 0;
+  static void fields(auto& self, auto& visit) {
+    visit("user", self.user);
+    visit("tickets", self.tickets);
+  }
 };
 
 // An event that changed nothing: it came twice, or too late, or is about what is not there.
@@ -178,10 +270,18 @@ struct Ignored {
   JobId job;
   NodeId node;
   HoldId hold = 0;
+  static void fields(auto& self, auto& visit) {
+    visit.enumerator("event", self.event, kEventKinds, event_name);
+    visit("job", self.job);
+    visit("node", self.node);
+    visit("hold", self.hold);
+  }
 };
 
 // The world was so far ahead that wake-ups were skipped.
-struct Skipped {};
+struct Skipped {
+  static void fields(auto& /*self*/, auto& /*visit*/) {}
+};
 
 // All that a policy remembers, after the decision of this time: with the records that follow, enough
 // to go on (engine/recovery.h).
@@ -211,11 +311,19 @@ struct Place {
 struct Speed {  // the job's rate changed
   JobId job;
   Rate rate;
+  static void fields(auto& self, auto& visit) {
+    visit("job", self.job);
+    visit("rate", self.rate);
+  }
 };
 
 struct Reported {  // the job says how much it has left
   JobId job;
   Duration left;  // running time on its reference gang, more than zero
+  static void fields(auto& self, auto& visit) {
+    visit("job", self.job);
+    visit("left_ms", self.left);
+  }
 };
 
 // What a job had before this journal began, in one that is condensed (Engine::condense). It follows the
@@ -225,15 +333,32 @@ struct Carried {
   HoldId hold = 0;   // its last
   GpuTime attained;  // GPU time served
   Duration done;     // running time on its reference gang
+  static void fields(auto& self, auto& visit) {
+    visit("job", self.job);
+    visit("hold", self.hold);
+    visit("attained_gpu_ms", self.attained);
+    visit("done_ms", self.done);
+  }
 };
 
 struct End {
   JobCounts counts;
+  static void fields(auto& self, auto& visit) {
+    visit("finished", self.counts.finished);
+    visit("failed", self.counts.failed);
+    visit("rejected", self.counts.rejected);
+    visit("pending", self.counts.pending);
+    visit("unsubmitted", self.counts.unsubmitted);
+  }
 };
 
 struct Unsubmitted {  // just before End
   JobSpec asked;
   Time submit;  // which lies after the end
+  static void fields(auto& self, auto& visit) {
+    visit.job(self.asked);
+    visit("submit_ms", self.submit);
+  }
 };
 
 }  // namespace record

@@ -39,6 +39,11 @@ struct Slice {
   std::uint16_t gpus = 0;
   std::uint16_t copy = 0;
   friend bool operator==(Slice, Slice) = default;
+  // Without `copy`: no policy remembers the slices of copies.
+  void fields(auto& archive) {
+    archive(node, gpus);
+    archive.expect(!node.is_none() && gpus > 0 && gpus <= kNodeGpusMax);
+  }
 };
 using Gang = std::span<const Slice>;
 

@@ -25,71 +25,51 @@ constexpr std::array<NoteInfo, kNoteKinds> kNotes = {{
     {"rank", "job", 1e6, "the part of all jobs that has at least as much work left"},
 }};
 
-// read() and fields() are each other's inverse, kind by kind.
+// Copies the columns of a note.
+struct ToFields {
+  NoteFields fields{};
 
-void read(note::Queue& note, const NoteFields& f) { note = {f.job, f.value}; }
-NoteFields fields(const note::Queue& note) { return {.job = note.job, .value = note.queue}; }
+  void job(JobId job) { fields.job = job; }
+  void user(UserId user) { fields.user = user; }
+  void other_user(UserId user) { fields.other_user = user; }
+  void type(GpuTypeId type) { fields.type = type; }
+  void value(std::int64_t value) { fields.value = value; }
+  template <std::int64_t kSteps>
+  void value(note::Fixed<kSteps> value) {
+    fields.value = value.steps;
+  }
+  void value(Duration value) { fields.value = value.ms; }
+  void value(GpuTime value) { fields.value = static_cast<std::int64_t>(value.gpu_ms); }
+  // By its row; -1 for none.
+  void value(JobId job) { fields.value = job.is_none() ? -1 : std::int64_t{job.row()}; }
+};
 
-void read(note::Entitlement& note, const NoteFields& f) { note = {f.user, f.type, {f.value}}; }
-NoteFields fields(const note::Entitlement& note) {
-  return {.user = note.user, .type = note.type, .value = note.gpus.steps};
+// The inverse.
+struct FromFields {
+  const NoteFields& fields;
+
+  void job(JobId& job) const { job = fields.job; }
+  void user(UserId& user) const { user = fields.user; }
+  void other_user(UserId& user) const { user = fields.other_user; }
+  void type(GpuTypeId& type) const { type = fields.type; }
+  void value(std::int64_t& value) const { value = fields.value; }
+  template <std::int64_t kSteps>
+  void value(note::Fixed<kSteps>& value) const {
+    value.steps = fields.value;
+  }
+  void value(Duration& value) const { value.ms = fields.value; }
+  void value(GpuTime& value) const { value.gpu_ms = fields.value; }
+  void value(JobId& job) const {
+    const bool is_row = fields.value >= 0 && fields.value < std::int64_t{JobId::none().row()};
+    job = is_row ? JobId(static_cast<std::size_t>(fields.value)) : JobId::none();
+  }
+};
+
+template <class Kind>
+void read(Kind& note, const NoteFields& fields) {
+  const FromFields visit{fields};
+  Kind::columns(note, visit);
 }
-
-void read(note::Trade& note, const NoteFields& f) {
-  note = {f.user, f.other_user, f.type, {f.value}};
-}
-NoteFields fields(const note::Trade& note) {
-  return {
-      .user = note.seller, .other_user = note.buyer, .type = note.fast, .value = note.gpus.steps};
-}
-
-void read(note::Price& note, const NoteFields& f) {
-  note = {f.user, f.other_user, f.type, {f.value}};
-}
-NoteFields fields(const note::Price& note) {
-  return {
-      .user = note.seller, .other_user = note.buyer, .type = note.type, .value = note.price.steps};
-}
-
-void read(note::NodeTimer& note, const NoteFields& f) { note = {f.job, {f.value}}; }
-NoteFields fields(const note::NodeTimer& note) { return {.job = note.job, .value = note.left.ms}; }
-
-void read(note::RackTimer& note, const NoteFields& f) { note = {f.job, {f.value}}; }
-NoteFields fields(const note::RackTimer& note) { return {.job = note.job, .value = note.left.ms}; }
-
-void read(note::Pass& note, const NoteFields& f) { note = {f.job, {f.value}}; }
-NoteFields fields(const note::Pass& note) { return {.job = note.job, .value = note.pass.steps}; }
-
-void read(note::Payoff& note, const NoteFields& f) { note = {f.job, {f.value}}; }
-NoteFields fields(const note::Payoff& note) {
-  return {.job = note.job, .value = note.payoff.steps};
-}
-
-void read(note::Score& note, const NoteFields& f) { note = {f.job, {f.value}}; }
-NoteFields fields(const note::Score& note) { return {.job = note.job, .value = note.score.steps}; }
-
-void read(note::Saving& note, const NoteFields& f) { note = {f.job, {f.value}}; }
-NoteFields fields(const note::Saving& note) {
-  return {.job = note.job, .value = static_cast<std::int64_t>(note.saved.gpu_ms)};
-}
-
-// The other job stands in the value by its row; -1 for none.
-void read(note::MadeRoom& note, const NoteFields& f) {
-  const bool is_row = f.value >= 0 && f.value < std::int64_t{JobId::none().row()};
-  note = {f.job, is_row ? JobId(static_cast<std::size_t>(f.value)) : JobId::none()};
-}
-NoteFields fields(const note::MadeRoom& note) {
-  const JobId job = note.stopped_for;
-  return {.job = note.job, .value = job.is_none() ? -1 : std::int64_t{job.row()}};
-}
-
-void read(note::Debt& note, const NoteFields& f) { note = {f.user, {f.value}}; }
-NoteFields fields(const note::Debt& note) {
-  return {.user = note.user, .value = static_cast<std::int64_t>(note.behind.gpu_ms)};
-}
-
-void read(note::Rank& note, const NoteFields& f) { note = {f.job, {f.value}}; }
-NoteFields fields(const note::Rank& note) { return {.job = note.job, .value = note.rank.steps}; }
 
 template <std::size_t... kKinds>
 void read_kind(std::size_t kind, Note& note, const NoteFields& fields,
@@ -102,7 +82,13 @@ void read_kind(std::size_t kind, Note& note, const NoteFields& fields,
 const NoteInfo& note_info(std::size_t kind) { return kNotes[kind]; }
 
 NoteFields fields_of(const Note& note) {
-  return std::visit([](const auto& kind) { return fields(kind); }, note);
+  return std::visit(
+      []<class Kind>(const Kind& kind) {
+        ToFields visit;
+        Kind::columns(kind, visit);
+        return visit.fields;
+      },
+      note);
 }
 
 Note note_of(std::size_t kind, const NoteFields& fields) {

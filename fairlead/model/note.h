@@ -2,6 +2,8 @@
 // say what the policy was thinking. Plain numbers, because notes are written from the hot loop.
 //
 // The catalogue in note.cc has the name of each kind, what it is about and what its value means.
+// Reports and the journal have the same columns for all kinds (NoteFields); columns() lists those that
+// a kind has, and its members for them.
 #pragma once
 
 #include "fairlead/base/ids.h"
@@ -33,12 +35,21 @@ using Millionths = Fixed<1'000'000>;
 struct Queue {
   JobId job;
   std::int64_t queue = 0;  // that it moved to
+  static void columns(auto& self, auto& visit) {
+    visit.job(self.job);
+    visit.value(self.queue);
+  }
 };
 
 struct Entitlement {
   UserId user;
   GpuTypeId type;
   Thousandths gpus;
+  static void columns(auto& self, auto& visit) {
+    visit.user(self.user);
+    visit.type(self.type);
+    visit.value(self.gpus);
+  }
 };
 
 struct Trade {
@@ -46,6 +57,12 @@ struct Trade {
   UserId buyer;
   GpuTypeId fast;
   Thousandths gpus;  // fast ones sold
+  static void columns(auto& self, auto& visit) {
+    visit.user(self.seller);
+    visit.other_user(self.buyer);
+    visit.type(self.fast);
+    visit.value(self.gpus);
+  }
 };
 
 // What a GPU costs; with users, what the trade before pays in slow GPUs per fast GPU.
@@ -54,51 +71,93 @@ struct Price {
   UserId buyer;
   GpuTypeId type;
   Millionths price;
+  static void columns(auto& self, auto& visit) {
+    visit.user(self.seller);
+    visit.other_user(self.buyer);
+    visit.type(self.type);
+    visit.value(self.price);
+  }
 };
 
 struct NodeTimer {
   JobId job;
   Duration left;  // for which it still insists on one node; zero: no more
+  static void columns(auto& self, auto& visit) {
+    visit.job(self.job);
+    visit.value(self.left);
+  }
 };
 
 struct RackTimer {
   JobId job;
   Duration left;  // for which it still insists on one rack; zero: no more
+  static void columns(auto& self, auto& visit) {
+    visit.job(self.job);
+    visit.value(self.left);
+  }
 };
 
 struct Pass {
   JobId job;
   Millionths pass;
+  static void columns(auto& self, auto& visit) {
+    visit.job(self.job);
+    visit.value(self.pass);
+  }
 };
 
 struct Payoff {
   JobId job;
   Millionths payoff;  // what its gang is worth beyond its price
+  static void columns(auto& self, auto& visit) {
+    visit.job(self.job);
+    visit.value(self.payoff);
+  }
 };
 
 struct Score {
   JobId job;
   Millionths score;  // how much the network matters to it
+  static void columns(auto& self, auto& visit) {
+    visit.job(self.job);
+    visit.value(self.score);
+  }
 };
 
 struct Saving {
   JobId job;
   GpuTime saved;  // beyond what it costs all
+  static void columns(auto& self, auto& visit) {
+    visit.job(self.job);
+    visit.value(self.saved);
+  }
 };
 
 struct MadeRoom {
   JobId job;
   JobId stopped_for;
+  static void columns(auto& self, auto& visit) {
+    visit.job(self.job);
+    visit.value(self.stopped_for);
+  }
 };
 
 struct Debt {
   UserId user;
   GpuTime behind;  // what it is due; negative: ahead
+  static void columns(auto& self, auto& visit) {
+    visit.user(self.user);
+    visit.value(self.behind);
+  }
 };
 
 struct Rank {
   JobId job;
   Millionths rank;  // of the jobs, the part that has at least as much work left
+  static void columns(auto& self, auto& visit) {
+    visit.job(self.job);
+    visit.value(self.rank);
+  }
 };
 
 }  // namespace note

@@ -1,6 +1,7 @@
 #include "fairlead/pods/outlook.h"
 
 #include "fairlead/base/overloaded.h"
+#include "fairlead/live/entitled_gpus.h"
 #include "fairlead/pods/pods_why.h"
 
 #include <fmt/format.h>
@@ -188,6 +189,7 @@ void Outlook::put_users(PrometheusText& text) const {
   const Time now = std::max(tables_->now, world_->now());
   std::map<UserId, GpuTime> served = served_;
   std::map<UserId, double> held;
+  const IdVector<UserId, double> entitled = entitled_gpus(*tables_);
   for (JobId job : ids<JobId>(jobs.size())) {
     if (!jobs.is_here(job)) continue;
     served[jobs.user[job]] += jobs.attained(job, now);
@@ -204,8 +206,8 @@ void Outlook::put_users(PrometheusText& text) const {
          [&](UserId user) { return static_cast<double>(saturated_gpu_ms(served[user])) / 1000; });
   family("user_held_gpus", "gauge", "GPUs that each namespace's gangs hold.",
          [&](UserId user) { return held[user]; });
-  family("user_entitled_gpus", "gauge", "GPUs that are each namespace's by tickets, now.",
-         [&](UserId user) { return entitled_gpus(*tables_, user); });
+  family("user_entitled_gpus", "gauge", "GPUs that each namespace is entitled to now.",
+         [&](UserId user) { return entitled[user]; });
 }
 
 }  // namespace fairlead

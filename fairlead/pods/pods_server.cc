@@ -3,15 +3,14 @@
 #include "fairlead/base/overloaded.h"
 #include "fairlead/engine/engine.h"
 #include "fairlead/engine/recovery.h"
-#include "fairlead/input/models_file.h"
 #include "fairlead/kube/counted_door.h"
 #include "fairlead/kube/failure.h"
+#include "fairlead/live/live_policy.h"
 #include "fairlead/pods/outlook.h"
 #include "fairlead/pods/pods_world.h"
 #include "fairlead/pods/saved_state.h"
 #include "fairlead/pods/state_map.h"
 #include "fairlead/pods/wait_teller.h"
-#include "fairlead/policy/registry.h"
 
 #include <fmt/format.h>
 
@@ -27,7 +26,6 @@ namespace fairlead {
 namespace {
 
 // After a longer absence, turns that were missed are not made up for.
-constexpr Duration kSlack = seconds(10);
 constexpr Duration kSyncLimit = seconds(60);
 // From a start that failed to the next, at most.
 constexpr Duration kRetryMax = seconds(300);
@@ -156,13 +154,8 @@ class PodsServer : public RecordSink {
   }
 
   EngineOptions engine_options() const {
-    EngineOptions engine{.slack = kSlack};
-    engine.profiles.source = SpeedSource::kMeasured;
-    engine.profiles.factors = builtin_gpu_factors();
-    engine.profiles.seed = options_.seed;
-    engine.work.source = WorkSource::kReported;
-    // A Job is its user's, who alone ends it; and whether a node is cordoned is its object's to say.
-    engine.starts_max = engine.cordon_after = std::numeric_limits<std::uint32_t>::max();
+    EngineOptions engine = live_engine_options(options_.seed);
+    engine.starts_max = std::numeric_limits<std::uint32_t>::max();  // only its user ends a Job
     engine.retry_max = kRetryMax;
     return engine;
   }
@@ -185,14 +178,9 @@ class PodsServer : public RecordSink {
   }
 
   Status make_policy() {
-    FL_TRY_ASSIGN(choice, parse_policy(options_.policy, options_.seed));
-    FL_TRY_ASSIGN(policy, choice.make());
-    if (policy->needs().work.least == WorkSource::kExact) {
-      return input_error("{} needs to know exactly how long jobs run, which no real world knows",
-                         policy->name());
-    }
-    policy_ = std::move(policy);
-    label_ = {.policy = std::string(policy_->name()), .options = choice.options.canonical()};
+    FL_TRY_ASSIGN(made, make_live_policy(options_.policy, options_.seed));
+    policy_ = std::move(made.policy);
+    label_ = {.policy = std::string(policy_->name()), .options = std::move(made.options)};
     return {};
   }
 

@@ -1,29 +1,17 @@
 #include "fairlead/pods/pods_why.h"
 
+#include "fairlead/base/counted.h"
 #include "fairlead/base/time_text.h"
+#include "fairlead/live/entitled_gpus.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
-#include <set>
 
 namespace fairlead {
 namespace {
-
-std::string gpus_text(std::int64_t gpus) {
-  return fmt::format("{} GPU{}", gpus, gpus == 1 ? "" : "s");
-}
-
-// Users with jobs here.
-std::set<UserId> users_here(const Tables& tables) {
-  std::set<UserId> here;
-  for (JobId job : tables.running.members()) here.insert(tables.jobs.user[job]);
-  for (JobId job : tables.waiting.members()) here.insert(tables.jobs.user[job]);
-  for (const auto& [job, until] : tables.held_until) here.insert(tables.jobs.user[job]);
-  return here;
-}
 
 std::string rivals_text(const Tables& tables, JobId job) {
   constexpr std::size_t kMost = 4;
@@ -39,7 +27,7 @@ std::string rivals_text(const Tables& tables, JobId job) {
   for (JobId other : running) {
     if (names.size() == kMost) break;
     names.push_back(
-        fmt::format("{} ({})", tables.names[other], gpus_text(tables.jobs.held_gpus[other])));
+        fmt::format("{} ({})", tables.names[other], counted(tables.jobs.held_gpus[other], "GPU")));
   }
   if (names.empty()) return {};
   const std::size_t more = running.size() - names.size();
@@ -83,7 +71,7 @@ WaitCause wait_cause(const Tables& tables, JobId job, const IdleGpus& idle) {
 std::string wait_sentence(const Tables& tables, JobId job, const IdleGpus& idle) {
   const Jobs& jobs = tables.jobs;
   const IdleGpus::Room room = idle.of(jobs.types[job], jobs.task_gpus[job]);
-  const std::string wanted = gpus_text(jobs.gpus[job]);
+  const std::string wanted = counted(jobs.gpus[job], "GPU");
   switch (wait_cause(tables, job, idle)) {
     case WaitCause::kNoGpus:
       return fmt::format("It waits for {}; none that it can run on is idle.", wanted);
@@ -111,22 +99,14 @@ std::string wait_sentence(const Tables& tables, JobId job, const IdleGpus& idle)
                                0, (tables.held_until.at(job) - tables.now).ms)));
 }
 
-double entitled_gpus(const Tables& tables, UserId user) {
-  const std::set<UserId> here = users_here(tables);
-  if (!here.contains(user)) return 0;
-  double tickets = 0;
-  for (UserId each : here) tickets += static_cast<double>(tables.users.tickets[each]);
-  return tables.cluster.gpus * static_cast<double>(tables.users.tickets[user]) / tickets;
-}
-
 std::vector<std::string> why_lines(const Tables& tables, JobId job) {
   const Jobs& jobs = tables.jobs;
   std::vector<std::string> lines;
   if (jobs.state[job] == JobState::kRunning) {
     std::vector<std::string> on;
     for (Slice slice : jobs.last_gang(job)) {
-      on.push_back(
-          fmt::format("{} of {}", gpus_text(slice.gpus), tables.cluster.node_names[slice.node]));
+      on.push_back(fmt::format("{} of {}", counted(slice.gpus, "GPU"),
+                               tables.cluster.node_names[slice.node]));
     }
     lines.push_back(fmt::format("It {} on {}.", jobs.is_starting(job) ? "starts" : "runs",
                                 fmt::join(on, ", ")));
@@ -136,16 +116,7 @@ std::vector<std::string> why_lines(const Tables& tables, JobId job) {
       lines.push_back(std::move(rivals));
     }
   }
-  const UserId user = jobs.user[job];
-  std::int64_t held = 0;
-  for (JobId other : tables.running.members()) {
-    if (jobs.user[other] == user) held += jobs.held_gpus[other];
-  }
-  lines.push_back(fmt::format("{} has {} ticket{}: {:.2f} of {} by entitlement now, and holds {}.",
-                              tables.users.names[user], tables.users.tickets[user],
-                              tables.users.tickets[user] == 1 ? "" : "s",
-                              entitled_gpus(tables, user), gpus_text(tables.cluster.gpus),
-                              gpus_text(held)));
+  lines.push_back(entitlement_sentence(tables, jobs.user[job]));
   lines.push_back(
       fmt::format("The job has been served {:.2f} GPU-hours so far.",
                   to_gpu_hours(jobs.attained(job, std::max(tables.now, jobs.held_since[job])))));

@@ -32,9 +32,6 @@ WaitCause wait_cause(const Tables& tables, JobId job, const IdleGpus& idle);
 // One sentence. REQUIRES: the job waits or is held.
 std::string wait_sentence(const Tables& tables, JobId job, const IdleGpus& idle);
 
-// What it is due by tickets among users that have jobs here, in GPUs. O(jobs here).
-double entitled_gpus(const Tables& tables, UserId user);
-
 // All that is known of a job that is here, a line each. O(jobs here + nodes).
 std::vector<std::string> why_lines(const Tables& tables, JobId job);
 

@@ -85,19 +85,12 @@ Status check(const RecordedRun& run, const RunLabel& label, const Cluster& clust
 std::string save_state(const Engine& engine, const RunLabel& label,
                        const std::map<JobId, std::string>& owners, Time time,
                        std::int64_t unix_ms) {
+  SavedState state{.time = time, .unix_ms = unix_ms, .owners = owners, .run = {}};
+  const Jobs& jobs = engine.tables().jobs;
+  std::erase_if(state.owners, [&](const auto& owner) { return !jobs.is_here(owner.first); });
   Writer out;
   out.u64(kVersion);
-  out.time(time);
-  out.i64(unix_ms);
-  const Jobs& jobs = engine.tables().jobs;
-  std::uint64_t here = 0;
-  for (const auto& [job, uid] : owners) here += jobs.is_here(job) ? 1U : 0U;
-  out.u64(here);
-  for (const auto& [job, uid] : owners) {
-    if (!jobs.is_here(job)) continue;
-    out.id(job);
-    out.text(uid);
-  }
+  save(state, out);
   Encoder encoder(out);
   return engine.condense(label, encoder) ? packed(out.bytes()) : "";
 }
@@ -110,12 +103,7 @@ Result<SavedState> parse_state(std::string_view bytes, const RunLabel& label,
     return input_error("it is of another version of Fairlead");
   }
   SavedState state;
-  state.time = in.time();
-  state.unix_ms = in.i64();
-  for (std::uint64_t left = in.u64(); left > 0 && in.ok(); --left) {
-    const JobId job = in.id<JobId>();
-    state.owners[job] = in.text();
-  }
+  load(state, in);
   if (!in.ok() || state.time < Time{}) return input_error("it is cut off");
   // What no run can have written would be taken for the engine's own bug.
   CheckedJournal checked(state.run);

@@ -6,6 +6,7 @@
 // the calendar's, jobs with the uids of their owners, then the records as a journal has them.
 #pragma once
 
+#include "fairlead/base/archive.h"
 #include "fairlead/base/result.h"
 #include "fairlead/engine/engine.h"
 #include "fairlead/engine/recovery.h"
@@ -22,6 +23,9 @@ struct SavedState {
   std::int64_t unix_ms = 0;  // then
   std::map<JobId, std::string> owners;
   RecordedRun run;
+
+  // Archives all but the run, which follows as records.
+  void fields(Archive& archive) { archive(time, unix_ms, owners); }
 
   // The engine's time where the calendar says `now`; it never goes back.
   Time time_at(std::int64_t now_unix_ms) const {

@@ -18,10 +18,9 @@
 
 namespace fairlead {
 
+class Archive;     // base/archive.h
 class KnownSpeed;  // model/known_speed.h
 class KnownWork;   // model/known_work.h
-class Reader;      // base/bytes.h
-class Writer;
 
 // Everything a policy may know.
 struct View {
@@ -59,10 +58,9 @@ class Policy {
   virtual std::string_view name() const = 0;
   virtual Needs needs() const { return {}; }
   virtual void decide(const View& view, Plan& plan) = 0;
-  // Everything that decide() remembers between calls. Saving, and loading into a new policy with
-  // the same options, at any moment between calls, changes no later step.
-  virtual void save(Writer& writer) const = 0;
-  virtual void load(Reader& reader) = 0;
+  // Archives everything that decide() remembers between calls. Saving it, and loading it into a new
+  // policy with the same options, at any moment between calls, changes no later step.
+  virtual void fields(Archive& archive) = 0;
 };
 
 }  // namespace fairlead

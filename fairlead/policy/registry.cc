@@ -188,6 +188,10 @@ const PolicyOptions::Value& PolicyOptions::value(std::string_view name, OptionTy
   return found;
 }
 
+bool PolicyOptions::has(std::string_view name) const {
+  return std::ranges::any_of(values_, [&](const Value& value) { return value.spec->name == name; });
+}
+
 bool PolicyOptions::flag(std::string_view name) const {
   return value(name, OptionType::kFlag).text == "true";
 }
@@ -242,9 +246,23 @@ std::size_t PolicyOptions::chosen(std::string_view name, std::size_t count) cons
 
 Placement PolicyOptions::placement() const {
   const Placement named = placement_named(text("placement")).value();
-  return named.mixing(std::ranges::any_of(values_, [](const Value& each) {
-    return each.spec->name == kMixedOption.name && each.text == "true";
-  }));
+  return named.mixing(has(kMixedOption.name) && flag(kMixedOption.name));
+}
+
+PlacementTraits placement_traits(const PolicyOptions& options) {
+  PlacementTraits traits;
+  if (options.has("placement")) {
+    traits.placement = options.placement();
+  } else if (options.has(kMixedOption.name)) {
+    traits.placement = traits.placement.mixing(options.flag(kMixedOption.name));
+  }
+  return traits;
+}
+
+PlacementTraits placement_traits(const PolicyOptions& options, std::string_view round_option) {
+  PlacementTraits traits = placement_traits(options);
+  traits.round = options.duration(round_option);
+  return traits;
 }
 
 std::string_view PolicyOptions::text(std::string_view name) const { return value(name).text; }

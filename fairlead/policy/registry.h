@@ -100,7 +100,8 @@ inline constexpr OptionSpec kMixedOption =
 // Options that were checked against their specs; every spec has a value.
 class PolicyOptions {
  public:
-  // REQUIRES (all): the policy has an option of that name, of the type that is read.
+  bool has(std::string_view name) const;
+  // REQUIRES (all below): the policy has an option of that name, of the type that is read.
   bool flag(std::string_view name) const;
   std::int64_t integer(std::string_view name) const;
   double real(std::string_view name) const;
@@ -139,6 +140,23 @@ class PolicyOptions {
   std::uint64_t seed_ = 0;
 };
 
+// Where a policy places gangs and when it decides, for explanations of waits (replay/).
+struct PlacementTraits {
+  // Of gangs that one node cannot have, or of all.
+  Placement placement = Placement::kCount.mixing();
+  bool one_node = false;       // a gang that fits one node goes to one node
+  bool one_type = false;       // a gang has GPUs of one type
+  bool smallest = false;       // a job starts with its smallest gang if need be
+  bool goes_home = false;      // a job that was stopped waits for the GPUs that it had
+  bool one_at_a_time = false;  // one job has the whole cluster
+  Duration near{};   // for which a job insists on one node, and as long again on one rack; 0: never
+  Duration round{};  // the longest time from free GPUs to the next decision; 0: at once
+};
+// Reads the placement from the options `placement` and `mixed`, if there are any.
+PlacementTraits placement_traits(const PolicyOptions& options);
+// The same, and the round from that option.
+PlacementTraits placement_traits(const PolicyOptions& options, std::string_view round_option);
+
 struct PolicyEntry {
   std::string_view name;
   std::string_view summary;  // one sentence
@@ -146,6 +164,7 @@ struct PolicyEntry {
   std::span<const OptionSpec> options;
   // Errors: what only the policy can check, such as the contents of a file.
   Result<std::unique_ptr<Policy>> (*make)(const PolicyOptions&);
+  PlacementTraits (*traits)(const PolicyOptions&) = placement_traits;
 };
 
 // All policies, by name.

@@ -24,6 +24,16 @@ std::int64_t HeldByOrder::after(std::size_t rank) const {
   return total_ - up_to;
 }
 
+namespace {
+
+PlacementTraits traits_of(std::string_view policy, std::string_view options) {
+  const auto choice = parse_policy(
+      options.empty() ? std::string(policy) : fmt::format("{}:{}", policy, options), 0);
+  return choice ? choice->entry->traits(choice->options) : PlacementTraits{};
+}
+
+}  // namespace
+
 Status Past::add_node(const record::Node& node) {
   const Cluster::NodeRow row = {.name = node.name,
                                 .type = node.type,
@@ -45,7 +55,7 @@ Status Past::apply(const Record& record) {
           [&](const record::Run& run) {
             policy_ = run.policy;
             options_ = run.options;
-            habits_ = habits_of(policy_, options_);
+            traits_ = traits_of(policy_, options_);
             held_by_order_.resize(run.gpu_types.size());
           },
           [&](const OneOf<record::Finished, record::Failed, record::Cancelled, record::Evicted,
@@ -108,7 +118,7 @@ std::int64_t Past::down(TypeMask types) const {
 
 GangAsked Past::wanted(JobId job) const {
   const Jobs& jobs = tables_.jobs;
-  return {habits_.smallest ? jobs.gpus_min[job] : jobs.gpus[job], jobs.task_gpus[job]};
+  return {traits_.smallest ? jobs.gpus_min[job] : jobs.gpus[job], jobs.task_gpus[job]};
 }
 
 std::int64_t Past::held_later(JobId job) const {
@@ -121,19 +131,19 @@ std::int64_t Past::held_later(JobId job) const {
 }
 
 bool Past::is_patient(Time since) const {
-  return tables_.now - since < habits_.near + habits_.near;
+  return tables_.now - since < traits_.near + traits_.near;
 }
 
 Placement Past::placement_of(JobId job, Time since) const {
-  if (habits_.near.ms > 0) {  // by how long it waits: one node, one rack, anywhere
+  if (traits_.near.ms > 0) {  // by how long it waits: one node, one rack, anywhere
     const Duration waits = tables_.now - since;
-    if (waits < habits_.near) return Placement::kConsolidate;
-    return waits < habits_.near + habits_.near
+    if (waits < traits_.near) return Placement::kConsolidate;
+    return waits < traits_.near + traits_.near
                ? Placement::kRack
-               : Placement::kBestFit.mixing(habits_.placement.mixes);
+               : Placement::kBestFit.mixing(traits_.placement.mixes);
   }
   const bool has_node = wanted(job).gpus <= tables_.cluster.node_gpus_max;
-  return habits_.one_node && has_node ? Placement::kConsolidate : habits_.placement;
+  return traits_.one_node && has_node ? Placement::kConsolidate : traits_.placement;
 }
 
 Past::Kind Past::kind_of(JobId job, Time since) const {
@@ -156,7 +166,7 @@ bool Past::fitted(JobId job, Time since) const {
 
 Fit Past::fit_of(const FreeIndex& free, const Kind& kind) const {
   const auto& [gpus, task_gpus, types, placement] = kind;
-  if (!habits_.one_type) return fit_of_types(free, {gpus, task_gpus}, types, placement);
+  if (!traits_.one_type) return fit_of_types(free, {gpus, task_gpus}, types, placement);
   Fit best = Fit::kNever;
   for (GpuTypeId type : ids<GpuTypeId>(tables_.cluster.type_names.size())) {
     const TypeMask only = types & type_bit(type);

@@ -7,7 +7,7 @@
 #include "fairlead/base/result.h"
 #include "fairlead/engine/tables.h"
 #include "fairlead/model/free_index.h"
-#include "fairlead/replay/habits.h"
+#include "fairlead/policy/registry.h"
 
 #include <map>
 #include <optional>
@@ -46,7 +46,8 @@ class Past {
   Status apply(const Record& record);
 
   const Tables& tables() const { return tables_; }
-  const Habits& habits() const { return habits_; }
+  // Those of the policy; of one that this program does not know: it places anywhere, at any time.
+  const PlacementTraits& traits() const { return traits_; }
   const std::string& policy() const { return policy_; }
   const std::string& options() const { return options_; }
 
@@ -84,7 +85,7 @@ class Past {
                    Placement placement) const;
 
   Tables tables_;
-  Habits habits_;
+  PlacementTraits traits_;
   std::string policy_;
   std::string options_;
   std::optional<FreeIndex> free_;

@@ -152,7 +152,7 @@ std::optional<WhyCause> Waits::verdict(const Watched& watched) {
   if (is_patient) return WhyCause::kTimer;
   if (is_over_quota(job)) return WhyCause::kQuota;
   if (home_is_taken(job)) return WhyCause::kHome;
-  if (past_.habits().one_at_a_time && !past_.free().all_free()) return WhyCause::kTurn;
+  if (past_.traits().one_at_a_time && !past_.free().all_free()) return WhyCause::kTurn;
   return std::nullopt;
 }
 
@@ -190,7 +190,7 @@ bool Waits::is_over_quota(JobId job) const {
 
 // It is kept where it ran, and there is no room.
 bool Waits::home_is_taken(JobId job) const {
-  return past_.habits().goes_home &&
+  return past_.traits().goes_home &&
          std::ranges::any_of(past_.tables().jobs.last_gang(job),
                              [&](Slice slice) { return past_.free().on(slice.node) < slice.gpus; });
 }
@@ -198,7 +198,7 @@ bool Waits::home_is_taken(JobId job) const {
 // The cause of a piece in which the job fitted, by what was started at this moment.
 std::pair<WhyCause, JobId> Waits::resolved(const Open& open, JobId job) const {
   const bool is_within_round =
-      !open.acted && !placed_.empty() && now_ - open.from <= past_.habits().round;
+      !open.acted && !placed_.empty() && now_ - open.from <= past_.traits().round;
   if (is_within_round) {
     if (std::ranges::find(placed_, job, &Placed::job) != placed_.end())
       return {WhyCause::kRound, {}};

@@ -1,6 +1,5 @@
 #include "fairlead/report/journal_dump.h"
 
-#include "fairlead/base/overloaded.h"
 #include "fairlead/report/json_text.h"
 
 #include <algorithm>
@@ -206,29 +205,6 @@ void put_fields(auto& line, const record::Run& run) {
   line.put("gpu_types", run.gpu_types);
 }
 
-void put_fields(auto& line, const record::User& user) {
-  line.put("user", user.user);
-  line.put("name", user.name);
-  line.put("tickets", user.tickets);
-  if (!user.group.is_none()) line.put("group", user.group);
-}
-
-void put_fields(auto& line, const record::Group& group) {
-  line.put("group", group.group);
-  line.put("name", group.name);
-  line.put("tickets", group.tickets);
-  if (group.quota != 0) line.put("quota", group.quota);
-}
-
-void put_fields(auto& line, const record::Node& node) {
-  line.put("node", node.node);
-  line.put("name", node.name);
-  line.put("type", node.type);
-  line.put("host", node.host);
-  line.put("rack", node.rack);
-  line.put("gpus", node.gpus);
-}
-
 void put_fields(auto& line, const JobSpec& asked) {
   line.put("job", asked.job);
   line.put("user", asked.user);
@@ -251,23 +227,6 @@ void put_fields(auto& line, const JobSpec& asked) {
   if (asked.logged_start != Time::never()) line.put("logged_start_ms", asked.logged_start.ms);
 }
 
-void put_fields(auto& line, const record::Arrived& arrived) { put_fields(line, arrived.asked); }
-
-void put_fields(auto& line, const record::Rejected& rejected) {
-  put_fields(line, rejected.asked);
-  line.put("reason", rejected.reason);
-}
-
-void put_fields(auto& line, const record::Unsubmitted& unsubmitted) {
-  put_fields(line, unsubmitted.asked);
-  line.put("submit_ms", unsubmitted.submit.ms);
-}
-
-void put_fields(auto& line, const record::Evicted& evicted) {
-  line.put("job", evicted.job);
-  line.put("lost_ms", evicted.lost.ms);
-}
-
 void put_fields(auto& line, const record::Place& place) {
   line.put("job", place.job);
   line.put("place", place_kind_name(place.kind));
@@ -281,87 +240,10 @@ void put_fields(auto& line, const record::Place& place) {
   line.put("reported", place.is_reported);
 }
 
-void put_fields(auto& line, const record::Stop& stop) {
-  constexpr std::array<std::string_view, 3> kCauses = {"policy", "cancelled", "held"};
-  line.put("job", stop.job);
-  line.put("cause", kCauses[static_cast<std::size_t>(stop.cause)]);
-  line.put("reported", stop.is_reported);
-}
-
-void put_fields(auto& line, const record::Failed& failed) {
-  line.put("job", failed.job);
-  line.put("reason", failed.reason);
-}
-
-void put_fields(auto& line, const record::Stopped& stopped) {
-  line.put("job", stopped.job);
-  line.put("hold", stopped.hold);
-}
-
-void put_fields(auto& line, const record::StopFailed& failed) {
-  line.put("job", failed.job);
-  line.put("hold", failed.hold);
-  line.put("reason", failed.reason);
-}
-
-void put_fields(auto& line, const record::Started& started) {
-  line.put("job", started.job);
-  line.put("overhead_ms", started.overhead.ms);
-}
-
-void put_fields(auto& line, const record::StartFailed& failed) {
-  line.put("job", failed.job);
-  line.put("retry_ms", failed.retry.ms);
-  line.put("reason", failed.reason);
-}
-
-// The mask in hexadecimal, or "all".
-void put_fields(auto& line,
-                const OneOf<record::GpusDown, record::GpusUp, record::Closed> auto& what) {
-  line.put("node", what.node);
-  line.put("mask", what.gpus == kAllGpus ? "all" : fmt::format("{:x}", what.gpus));
-}
-
-void put_fields(auto& line, const record::Cordoned& cordoned) {
-  line.put("node", cordoned.node);
-  line.put("reason", cordoned.reason);
-}
-
-void put_fields(auto& line, const record::Tickets& tickets) {
-  line.put("user", tickets.user);
-  line.put("tickets", tickets.tickets);
-}
-
-void put_fields(auto& line, const record::Ignored& ignored) {
-  line.put("event", event_name(ignored.event));
-  line.put("job", ignored.job);
-  line.put("node", ignored.node);
-  line.put("hold", ignored.hold);
-}
-
-void put_fields(auto& /*line*/, const record::Skipped& /*skipped*/) {}
-
 void put_fields(auto& line, const record::Snapshot& snapshot) {
   line.put("policy", snapshot.policy);
   line.put("options", snapshot.options);
   line.put("state_bytes", std::ssize(snapshot.state));
-}
-
-void put_fields(auto& line, const record::Reported& reported) {
-  line.put("job", reported.job);
-  line.put("left_ms", reported.left.ms);
-}
-
-void put_fields(auto& line, const record::Carried& carried) {
-  line.put("job", carried.job);
-  line.put("hold", carried.hold);
-  line.put("attained_gpu_ms", saturated_gpu_ms(carried.attained));
-  line.put("done_ms", carried.done.ms);
-}
-
-void put_fields(auto& line, const record::Speed& speed) {
-  line.put("job", speed.job);
-  line.put("rate", speed.rate);
 }
 
 void put_fields(auto& line, const Note& note) {
@@ -374,28 +256,41 @@ void put_fields(auto& line, const Note& note) {
   line.put("value", fields.value);
 }
 
-void put_fields(auto& line, const record::End& end) {
-  line.put("finished", end.counts.finished);
-  line.put("failed", end.counts.failed);
-  line.put("rejected", end.counts.rejected);
-  line.put("pending", end.counts.pending);
-  line.put("unsubmitted", end.counts.unsubmitted);
-}
+// Puts the fields that a kind lists.
+template <class Line>
+class Fields {
+ public:
+  explicit Fields(Line& line) : line_(line) {}
 
-template <class What>
-concept OnlyAJob = requires(const What& what) {
-  what.job;
-}
-&&sizeof(What) == sizeof(JobId);
-template <class What>
-concept OnlyANode = requires(const What& what) {
-  what.node;
-}
-&&sizeof(What) == sizeof(NodeId);
+  void operator()(std::string_view name, Time value) { line_.put(name, value.ms); }
+  void operator()(std::string_view name, Duration value) { line_.put(name, value.ms); }
+  void operator()(std::string_view name, GpuTime value) {
+    line_.put(name, saturated_gpu_ms(value));
+  }
+  void operator()(std::string_view name, const auto& value) { line_.put(name, value); }
+  void unless(auto value, std::string_view name, const auto& field) {
+    if (field != value) (*this)(name, field);
+  }
+  template <class Enum>
+  void enumerator(std::string_view name, Enum value, std::size_t,
+                  std::string_view (*name_of)(Enum)) {
+    line_.put(name, name_of(value));
+  }
+  // The mask in hexadecimal, or "all".
+  void mask(std::string_view name, std::uint64_t gpus) {
+    line_.put(name, gpus == kAllGpus ? "all" : fmt::format("{:x}", gpus));
+  }
+  void job(const JobSpec& asked) { put_fields(line_, asked); }
 
-void put_fields(auto& line, const OnlyAJob auto& what) { line.put("job", what.job); }
+ private:
+  Line& line_;
+};
 
-void put_fields(auto& line, const OnlyANode auto& what) { line.put("node", what.node); }
+template <class Line, class What>
+void put_fields(Line& line, const What& what) {
+  Fields<Line> visit(line);
+  What::fields(what, visit);
+}
 
 void put_record(auto& line, const Record& record) {
   line.put("t_ms", record.t.ms);

@@ -1,5 +1,6 @@
 #include "fairlead/run/simulation.h"
 
+#include "fairlead/base/archive.h"
 #include "fairlead/engine/engine.h"
 #include "fairlead/engine/recovery.h"
 #include "fairlead/input/models_file.h"
@@ -276,9 +277,9 @@ void Simulation::reload_policy(std::unique_ptr<Policy> fresh) {
   FL_CHECK(!is_over(), "a policy for a run that is over");
   World& world = *world_;
   Writer writer;
-  world.inputs.policy->save(writer);
+  save(*world.inputs.policy, writer);
   Reader reader(writer.bytes());
-  fresh->load(reader);
+  load(*fresh, reader);
   FL_CHECK(reader.ok() && reader.left() == 0, "{}: loads other than it saved", fresh->name());
   world.engine->replace_policy(*fresh);
   world.inputs.policy = std::move(fresh);

@@ -21,8 +21,7 @@ class Scripted : public Policy {
   explicit Scripted(Decide decide) : decide_(std::move(decide)) {}
   std::string_view name() const override { return "scripted"; }
   void decide(const View& view, Plan& plan) override { decide_(view, plan); }
-  void save(Writer&) const override {}
-  void load(Reader&) override {}
+  void fields(Archive&) override {}
 
  private:
   Decide decide_;

@@ -3,14 +3,12 @@
 #include "fairlead/base/parse.h"
 #include "fairlead/engine/engine.h"
 #include "fairlead/engine/recovery.h"
-#include "fairlead/input/models_file.h"
 #include "fairlead/journal/journal.h"
+#include "fairlead/live/live_policy.h"
 #include "fairlead/local/local_world.h"
-#include "fairlead/policy/registry.h"
 #include "fairlead/serve/api.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -19,7 +17,6 @@ namespace {
 
 constexpr std::string_view kJournal = "journal.flj";
 // After a longer absence, turns that were missed are not made up for.
-constexpr Duration kSlack = seconds(10);
 
 std::string nodes_text(const RecordedRun& run) {
   std::string text;
@@ -136,22 +133,11 @@ class LiveServer : public Server {
   }
 
   Status make_engine() {
-    FL_TRY_ASSIGN(choice, parse_policy(options_.policy, options_.seed));
-    policy_options_ = choice.options.canonical();
-    FL_TRY_ASSIGN(policy, choice.make());
-    policy_ = std::move(policy);
-    if (policy_->needs().work.least == WorkSource::kExact) {
-      return input_error("{} needs to know exactly how long jobs run, which no real world knows",
-                         policy_->name());
-    }
-    EngineOptions options{.slack = kSlack};
-    // Who hands in a program that is not there must not close the node to others.
-    options.cordon_after = std::numeric_limits<std::uint32_t>::max();
-    options.profiles.source = SpeedSource::kMeasured;
-    options.profiles.factors = builtin_gpu_factors();
-    options.profiles.length = {};  // what jobs tell was measured over turns already
-    options.profiles.seed = options_.seed;
-    options.work.source = WorkSource::kReported;
+    FL_TRY_ASSIGN(made, make_live_policy(options_.policy, options_.seed));
+    policy_ = std::move(made.policy);
+    policy_options_ = std::move(made.options);
+    EngineOptions options = live_engine_options(options_.seed);
+    options.profiles.length = {};  // the speeds that jobs report are means over turns already
     engine_.emplace(options_.machine.cluster, nullptr, *policy_, world_, sinks_, options);
     return {};
   }

@@ -61,6 +61,15 @@ TEST(Server, WhyTellsWhatItsUserIsDueAndHasHad) {
   EXPECT_NE(why().find(line), std::string::npos) << why();
 }
 
+TEST(Server, AUserIsEntitledToNoMoreThanItAsksFor) {
+  SimDaemon daemon("gandiva-fair:quantum_s=60");
+  const std::size_t job = daemon.submit({"work", "9000000"}, 1, kAnn);
+  daemon.run_to(61);
+  const std::string why = daemon.ask("GET", fmt::format("/v1/jobs/{}/why", job)).body;
+  EXPECT_NE(why.find("user1000 has 1 ticket: 1.00 of 2 GPUs by entitlement now"), std::string::npos)
+      << why;
+}
+
 TEST(Server, WhatWasAcknowledgedOutlivesAPowerCut) {
   SimDaemon daemon("fifo");
   const std::size_t first = daemon.submit({"work", "60000"}, 2);

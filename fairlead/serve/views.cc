@@ -1,6 +1,7 @@
 #include "fairlead/serve/views.h"
 
 #include "fairlead/http/prometheus.h"
+#include "fairlead/live/entitled_gpus.h"
 
 #include <algorithm>
 #include <bit>
@@ -179,7 +180,6 @@ json Views::users(Time now) const {
     std::uint32_t held = 0;
     int waiting = 0;
     int running = 0;
-    bool is_here() const { return waiting + running > 0; }
   };
   IdVector<UserId, Sum> sums;
   sums.resize(tables.users.size());
@@ -197,20 +197,14 @@ json Views::users(Time now) const {
   for (const auto& [job, until] : tables.held_until) {
     sums[tables.jobs.user[job]].served += tables.jobs.attained(job, now);
   }
-  std::int64_t tickets = 0;  // of users that have jobs here
-  for (UserId user : ids<UserId>(tables.users.size())) {
-    if (sums[user].is_here()) tickets += tables.users.tickets[user];
-  }
+  const IdVector<UserId, double> entitled = entitled_gpus(tables);
   json list = json::array();
   for (UserId user : ids<UserId>(tables.users.size())) {
     const Sum& sum = sums[user];
-    const double share = sum.is_here() ? static_cast<double>(tables.users.tickets[user]) /
-                                             static_cast<double>(tickets)
-                                       : 0;
     list.push_back({{"name", tables.users.names[user]},
                     {"tickets", tables.users.tickets[user]},
                     {"gpu_s", gpu_seconds(sum.served + book.served(user))},
-                    {"entitled_gpus", tables.cluster.gpus * share},
+                    {"entitled_gpus", entitled[user]},
                     {"held_gpus", sum.held},
                     {"jobs_waiting", sum.waiting},
                     {"jobs_running", sum.running}});
@@ -249,7 +243,7 @@ std::string Views::metrics(Time now) const {
   };
   text.family("user_gpu_seconds_total", "counter", "GPU time served to each user's jobs.");
   by_user("gpu_s");
-  text.family("user_entitled_gpus", "gauge", "GPUs that are each user's by tickets, now.");
+  text.family("user_entitled_gpus", "gauge", "GPUs that each user is entitled to now.");
   by_user("entitled_gpus");
   text.family("user_held_gpus", "gauge", "GPUs that each user's jobs hold.");
   by_user("held_gpus");

@@ -1,6 +1,8 @@
 // Why a job does not run, in plain words.
 
+#include "fairlead/base/counted.h"
 #include "fairlead/base/time_text.h"
+#include "fairlead/live/entitled_gpus.h"
 #include "fairlead/serve/views.h"
 
 #include <fmt/format.h>
@@ -17,10 +19,6 @@ std::string list_of(const std::vector<std::string>& items, std::size_t most) {
       "{}", fmt::join(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
   if (items.size() > shown) text += fmt::format(" and {} more", items.size() - shown);
   return text;
-}
-
-std::string gpus_text(std::size_t gpus) {
-  return fmt::format("{} GPU{}", gpus, gpus == 1 ? "" : "s");
 }
 
 class Why {
@@ -71,15 +69,15 @@ class Why {
     if (state == JobState::kRunning) {
       std::vector<std::string> on;
       for (Slice slice : jobs.last_gang(job_)) {
-        on.push_back(
-            fmt::format("{} of {}", gpus_text(slice.gpus), tables_.cluster.node_names[slice.node]));
+        on.push_back(fmt::format("{} of {}", counted(slice.gpus, "GPU"),
+                                 tables_.cluster.node_names[slice.node]));
       }
       return fmt::format("It {} on {}, for {} s.", jobs.is_starting(job_) ? "starts" : "runs",
                          list_of(on, 8), since_s);
     }
     const bool ran = !jobs.last[job_].empty();
     return fmt::format("It {} for {} s, for {}{}.", ran ? "is suspended" : "waits", since_s,
-                       gpus_text(jobs.gpus[job_]),
+                       counted(jobs.gpus[job_], "GPU"),
                        ran ? "; its processes are frozen and keep their memory" : "");
   }
 
@@ -94,8 +92,8 @@ class Why {
       most = std::max(most, here);
     }
     lines_.push_back(
-        fmt::format("{} that it can run on {} idle now{}.", idle == 0 ? "No GPU" : gpus_text(idle),
-                    idle <= 1 ? "is" : "are",
+        fmt::format("{} that it can run on {} idle now{}.",
+                    idle == 0 ? "No GPU" : counted(idle, "GPU"), idle <= 1 ? "is" : "are",
                     idle > most ? fmt::format(", at most {} of them on one node", most) : ""));
   }
 
@@ -119,7 +117,7 @@ class Why {
     for (JobId other : running) {
       names.push_back(fmt::format("job {} ({}, {})", other.row(),
                                   tables_.users.names[tables_.jobs.user[other]],
-                                  gpus_text(tables_.jobs.held_gpus[other])));
+                                  counted(tables_.jobs.held_gpus[other], "GPU")));
     }
     if (!names.empty()) lines_.push_back(fmt::format("Instead of it: {}.", list_of(names, 6)));
   }
@@ -147,12 +145,7 @@ class Why {
     const UserId user = tables_.jobs.user[job_];
     const auto list = views_.users(now_)["users"];
     const auto& mine = list[user.row()];
-    const double entitled = mine["entitled_gpus"].get<double>();
-    lines_.push_back(
-        fmt::format("{} has {} ticket{}: {:.2f} of {} by entitlement now, and holds {}.",
-                    tables_.users.names[user], tables_.users.tickets[user],
-                    tables_.users.tickets[user] == 1 ? "" : "s", entitled,
-                    gpus_text(tables_.cluster.gpus), mine["held_gpus"].get<int>()));
+    lines_.push_back(entitlement_sentence(tables_, user));
     due_line(user);
     const int others = mine["jobs_waiting"].get<int>() + mine["jobs_running"].get<int>() - 1;
     if (others > 0) {
@@ -184,7 +177,7 @@ class Why {
     if (due->debt_gpu_s) {
       lines_.push_back(
           fmt::format("{} is due {:.2f} of {} under {}, and is {:.1f} GPU-hours {} its share.",
-                      tables_.users.names[user], due->gpus, gpus_text(tables_.cluster.gpus),
+                      tables_.users.names[user], due->gpus, counted(tables_.cluster.gpus, "GPU"),
                       views_.policy, std::abs(behind), behind < 0 ? "ahead of" : "behind"));
       return;
     }
@@ -194,8 +187,8 @@ class Why {
                                               behind > 0 ? "less" : "more");
     lines_.push_back(fmt::format(
         "{} is due {:.2f} of {} under {}, and has had {} since jobs began to wait here, {} ago.",
-        tables_.users.names[user], due->gpus, gpus_text(tables_.cluster.gpus), views_.policy, had,
-        span_text((now_ - due->since).ms)));
+        tables_.users.names[user], due->gpus, counted(tables_.cluster.gpus, "GPU"), views_.policy,
+        had, span_text((now_ - due->since).ms)));
   }
 
   // What the policy has said of the job.

@@ -38,8 +38,7 @@ class Script : public Policy {
       plan.place(job);
     }
   }
-  void save(Writer&) const override {}
-  void load(Reader&) override {}
+  void fields(Archive&) override {}
 
   bool told_of_speed = false;
 

@@ -43,8 +43,7 @@ class TestFifo : public Policy {
     }
     if (extra) extra(view, plan);
   }
-  void save(Writer&) const override {}
-  void load(Reader&) override {}
+  void fields(Archive&) override {}
 
   struct Seen {
     std::int64_t ms;

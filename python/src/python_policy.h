@@ -42,8 +42,7 @@ class PythonPolicy : public Policy {
   Needs needs() const override { return needs_; }
   // With an error of the object's, nothing: error() has it, and what comes after is not asked.
   void decide(const View& view, Plan& plan) override;
-  void save(Writer& /*writer*/) const override {}
-  void load(Reader& /*reader*/) override {}
+  void fields(Archive& /*archive*/) override {}
 
   const std::exception_ptr& error() const { return error_; }
 

@@ -1,4 +1,5 @@
 // Round robin: every quantum the jobs that have gone without GPUs for longest come first.
+#include "fairlead/base/archive.h"
 #include "fairlead/policy/kit/placement.h"
 #include "fairlead/policy/kit/rounds.h"
 #include "fairlead/policy/policies.h"
@@ -38,17 +39,7 @@ class RoundRobin : public Policy {
     if (!all_run && !plan.free().all_free()) rounds_.wake(view.now, plan);
   }
 
-  void save(Writer& writer) const override {
-    rounds_.save(writer);
-    writer.u64(served_.size());
-    for (Time time : served_) writer.time(time);
-  }
-  void load(Reader& reader) override {
-    rounds_.load(reader);
-    for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-      served_.push_back(reader.time());
-    }
-  }
+  void fields(Archive& archive) override { archive(rounds_, served_); }
 
  private:
   const Placement placement_;
@@ -73,6 +64,7 @@ const PolicyEntry kRoundRobin = {
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
       return std::make_unique<RoundRobin>(options.placement(), options.duration("quantum_s"));
-    }};
+    },
+    .traits = [](const PolicyOptions& options) { return placement_traits(options, "quantum_s"); }};
 
 }  // namespace fairlead

@@ -1,6 +1,7 @@
 // An engine that recovers from a condensed journal stands where the one that wrote it does, and its
 // policy goes on whatever the world says next: under every policy, in random worlds.
 
+#include "fairlead/base/archive.h"
 #include "fairlead/base/rng.h"
 #include "fairlead/engine/recovery.h"
 #include "fairlead/journal/audit.h"
@@ -78,9 +79,9 @@ struct Live {
   std::string problem;
 };
 
-std::string state_of(const Policy& policy) {
+std::string state_of(Policy& policy) {
   Writer writer;
-  policy.save(writer);
+  save(policy, writer);
   return {writer.bytes().begin(), writer.bytes().end()};
 }
 

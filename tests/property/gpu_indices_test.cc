@@ -31,8 +31,7 @@ class Script : public Policy {
       if (at == view.now) make(move, plan);
     }
   }
-  void save(Writer&) const override {}
-  void load(Reader&) override {}
+  void fields(Archive&) override {}
 
  private:
   static void make(const Move& move, Plan& plan) {

@@ -83,8 +83,7 @@ class Asks : public Policy {
     }
     inner_->decide(view, plan);
   }
-  void save(Writer& writer) const override { inner_->save(writer); }
-  void load(Reader& reader) override { inner_->load(reader); }
+  void fields(Archive& archive) override { inner_->fields(archive); }
 
  private:
   void compare(const View& view, JobId job) {

@@ -242,8 +242,7 @@ class Nudged : public Policy {
       plan.wake_at({view.now.ms + 1 + static_cast<std::int64_t>(rng_.below(3'000))});
     }
   }
-  void save(Writer& writer) const override { inner_->save(writer); }
-  void load(Reader& reader) override { inner_->load(reader); }
+  void fields(Archive& archive) override { inner_->fields(archive); }
 
  private:
   std::unique_ptr<Policy> inner_;

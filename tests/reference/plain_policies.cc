@@ -15,8 +15,7 @@ class Plain : public Policy {
   explicit Plain(Placement placement) : placement_(placement) {}
   std::string_view name() const override { return "plain"; }
   Needs needs() const override { return {.work = kAnyWork}; }
-  void save(Writer&) const override { FL_CHECK(false, "a plain policy is not saved"); }
-  void load(Reader&) override { FL_CHECK(false, "a plain policy is not loaded"); }
+  void fields(Archive&) override { FL_CHECK(false, "a plain policy is neither saved nor loaded"); }
 
  protected:
   bool put(const View& view, Plan& plan, JobId job, TypeMask types) const {

@@ -13,8 +13,7 @@ class BorrowedPolicy : public Policy {
   std::string_view name() const override { return policy_.name(); }
   Needs needs() const override { return policy_.needs(); }
   void decide(const View& view, Plan& plan) override { policy_.decide(view, plan); }
-  void save(Writer& writer) const override { policy_.save(writer); }
-  void load(Reader& reader) override { policy_.load(reader); }
+  void fields(Archive& archive) override { policy_.fields(archive); }
 
  private:
   Policy& policy_;

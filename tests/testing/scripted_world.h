@@ -79,8 +79,7 @@ class ScriptedWorld {
     explicit Fifo(ScriptedWorld& of) : world(of) {}
     std::string_view name() const override { return "scripted-fifo"; }
     void decide(const View& view, Plan& plan) override;
-    void save(Writer&) const override {}
-    void load(Reader&) override {}
+    void fields(Archive&) override {}
 
     ScriptedWorld& world;
     std::vector<JobId> queue;

@@ -91,16 +91,6 @@ void Dally::ask_to_be_woken(const View& view, Plan& plan, Time next_tier) {
   if (is_of_use) rounds_.wake(view.now, plan);
 }
 
-void Dally::save(Writer& writer) const {
-  rounds_.save(writer);
-  writer.time(wake_);
-  waiting_.save(writer);
-}
-
-void Dally::load(Reader& reader) {
-  rounds_.load(reader);
-  wake_ = reader.time();
-  waiting_.load(reader);
-}
+void Dally::fields(Archive& archive) { archive(rounds_, wake_, waiting_); }
 
 }  // namespace fairlead

@@ -36,8 +36,7 @@ class Dally : public Policy {
   std::string_view name() const override { return "dally"; }
   Needs needs() const override { return {.rates = RatesNeeded::kTable, .work = kAnyWork}; }
   void decide(const View& view, Plan& plan) override;
-  void save(Writer& writer) const override;
-  void load(Reader& reader) override;
+  void fields(Archive& archive) override;
 
  private:
   // What a waiting job takes now.

@@ -93,6 +93,7 @@ const PolicyEntry kDally = {
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
       FL_TRY_ASSIGN(made, dally_options(options));
       return std::make_unique<Dally>(std::move(made));
-    }};
+    },
+    .traits = [](const PolicyOptions& options) { return placement_traits(options, "round_s"); }};
 
 }  // namespace fairlead

@@ -65,28 +65,6 @@ void DallyTimers::accepted(std::size_t size_class, DallyTier tier, Time now, Dur
   window.until = {-1};
 }
 
-void DallyTimers::save(Writer& writer) const {
-  for (const auto& tiers : windows_) {
-    for (const Window& window : tiers) {
-      writer.u64(window.samples.size());
-      for (const Sample& sample : window.samples) {
-        writer.time(sample.at);
-        writer.i64(sample.waited.ms);
-      }
-    }
-  }
-}
-
-void DallyTimers::load(Reader& reader) {
-  for (auto& tiers : windows_) {
-    for (Window& window : tiers) {
-      window = {};
-      for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-        const Time at = reader.time();
-        window.samples.push_back({at, {reader.i64()}});
-      }
-    }
-  }
-}
+void DallyTimers::fields(Archive& archive) { archive(windows_); }
 
 }  // namespace fairlead

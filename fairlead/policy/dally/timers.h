@@ -12,7 +12,7 @@
 // window are in order of time.
 #pragma once
 
-#include "fairlead/base/bytes.h"
+#include "fairlead/base/archive.h"
 #include "fairlead/base/units.h"
 #include "fairlead/policy/dally/tiers.h"
 
@@ -56,19 +56,20 @@ class DallyTimers {
   // O(samples).
   void accepted(std::size_t size_class, DallyTier tier, Time now, Duration waited);
 
-  void save(Writer& writer) const;
-  void load(Reader& reader);
+  void fields(Archive& archive);
 
  private:
   struct Sample {
     Time at;
     Duration waited;
+    void fields(Archive& archive) { archive(at, waited); }
   };
   struct Window {
     std::vector<Sample> samples;
     // Follows from them: the timer, and until when it is that.
     Duration timer;
     Time until{-1};
+    void fields(Archive& archive) { archive(samples); }
   };
 
   Duration tuned(Window& window, Time now, Duration fallback) const;

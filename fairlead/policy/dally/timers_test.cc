@@ -123,10 +123,10 @@ RC_GTEST_PROP(DallyTimersProperty, AreThoseOfAllSamplesLookedThroughAnew, ()) {
     seen.push_back({now, *rc::gen::inRange(0, 2'000'000)});
     timers.accepted(5, DallyTier::kNode, now, milliseconds(seen.back().waited_ms));
     Writer writer;
-    timers.save(writer);
+    save(timers, writer);
     timers = DallyTimers(options);
     Reader reader(writer.bytes());
-    timers.load(reader);
+    load(timers, reader);
     RC_ASSERT(reader.ok() && reader.left() == 0U);
   }
   now = now + milliseconds(*rc::gen::inRange(0, 5'000'000));

@@ -139,37 +139,19 @@ Time DallyWaiting::note(const View& view, Plan& plan) {
   return first;
 }
 
-void DallyWaiting::save(Writer& writer) const {
-  timers_.save(writer);
-  writer.u64(jobs_.size());
-  for (const OrderKey& key : jobs_) {
-    const State& state = states_[key.job];
-    key.save(writer);
-    writer.time(state.since);
-    writer.time(state.noted.at);
-    writer.u64(index_of(state.noted.tier));
-    writer.i64(state.patience.node.ms);
-    writer.i64(state.patience.rack.ms);
-  }
+void DallyWaiting::State::fields(Archive& archive) {
+  archive(since, noted.at);
+  archive.enumerator(noted.tier, DallyTier{kDallyTiers - 1});
+  archive(patience.node, patience.rack);
 }
 
-void DallyWaiting::load(Reader& reader) {
-  states_.clear();
-  jobs_.clear();
-  timers_.load(reader);
-  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-    const OrderKey key = OrderKey::load(reader);
-    if (!reader.ok() || key.job.is_none()) return reader.fail();
-    State& state = states_.grow_to(key.job);
-    state.since = reader.time();
-    state.noted.at = reader.time();
-    const std::uint64_t tier = reader.u64();
-    if (tier >= kDallyTiers) return reader.fail();
-    state.noted.tier = static_cast<DallyTier>(tier);
-    state.patience.node = {reader.i64()};
-    state.patience.rack = {reader.i64()};
-    jobs_.push_back(key);
-  }
+void DallyWaiting::fields(Archive& archive) {
+  archive(timers_);
+  archive.elements(jobs_, [&](OrderKey& key) {
+    archive(key);
+    archive.expect(!key.job.is_none());
+    if (archive.ok()) archive(states_.grow_to(key.job));
+  });
 }
 
 }  // namespace fairlead

@@ -56,8 +56,7 @@ class DallyWaiting {
   // Notes timers that began, ended or moved. Returns when the first of a waiting job ends.
   Time note(const View& view, Plan& plan);
 
-  void save(Writer& writer) const;
-  void load(Reader& reader);
+  void fields(Archive& archive);
 
  private:
   // When a job begins to accept what is further apart; never if it accepts all it can have.
@@ -70,6 +69,7 @@ class DallyWaiting {
     NextTier noted{.at = {-1}};    // as last noted
     DallyTimers::Timers patience;  // the least timers that its losses are worth
     Time refused_until{-1};        // within this decision: the first place that it refuses
+    void fields(Archive& archive);
   };
 
   Duration worth_waiting(const View& view, JobId job, DallyTier tier) const;

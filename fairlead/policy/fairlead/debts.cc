@@ -85,23 +85,9 @@ void Debts::fill_dues(const Users& users, double gpus) {
   for (std::size_t i = 0; i < active_.size(); ++i) due_[active_[i]] = shares_[i];
 }
 
-void Debts::save(Writer& writer) const {
-  writer.time(since_);
-  writer.u64(due_.size());
-  for (UserId user : ids<UserId>(due_.size())) {
-    for (double value : {due_[user], held_[user], gang_[user], debt_[user]}) writer.real(value);
-  }
-}
-
-void Debts::load(Reader& reader) {
-  since_ = reader.time();
-  const std::uint64_t users = reader.u64();
-  if (users > reader.left()) return reader.fail();
-  for (IdVector<UserId, double>* column : {&due_, &held_, &gang_, &debt_}) column->resize(users);
-  for (UserId user : ids<UserId>(users)) {
-    for (IdVector<UserId, double>* column : {&due_, &held_, &gang_, &debt_})
-      (*column)[user] = reader.real();
-  }
+void Debts::fields(Archive& archive) {
+  archive(since_);
+  archive.rows(due_, held_, gang_, debt_);
 }
 
 }  // namespace fairlead

@@ -15,7 +15,7 @@
 // Cost: settle O(users), expect O(jobs + users log users).
 #pragma once
 
-#include "fairlead/base/bytes.h"
+#include "fairlead/base/archive.h"
 #include "fairlead/base/units.h"
 #include "fairlead/model/jobs.h"
 #include "fairlead/solve/grouped_filling.h"
@@ -48,8 +48,7 @@ class Debts {
   // GPU-seconds of the mix that the user is behind; negative: ahead.
   double behind_s(UserId user) const { return debt_.has(user) ? debt_[user] : 0; }
 
-  void save(Writer& writer) const;
-  void load(Reader& reader);
+  void fields(Archive& archive);
 
  private:
   void fill_dues(const Users& users, double gpus);

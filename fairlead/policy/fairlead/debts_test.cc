@@ -69,10 +69,10 @@ TEST(Debts, AreSavedAndLoaded) {
   Two two;
   two.pass(seconds(10), {{kAnn, 4, 4}, {kBob, 8}});
   Writer writer;
-  two.debts.save(writer);
+  save(two.debts, writer);
   Debts loaded(seconds(600), seconds(60));
   Reader reader(writer.bytes());
-  loaded.load(reader);
+  load(loaded, reader);
   EXPECT_TRUE(reader.ok());
   EXPECT_EQ(loaded.behind_s(kBob), two.debts.behind_s(kBob));
   EXPECT_EQ(loaded.due(kAnn), two.debts.due(kAnn));

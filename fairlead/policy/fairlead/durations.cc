@@ -85,23 +85,12 @@ double Durations::left_s(Ran job) const {
   return least;
 }
 
-void Durations::save(Writer& writer) const {
-  writer.u64(ended_of_.size());
+void Durations::fields(Archive& archive) {
+  if (archive.reads()) *this = Durations();
+  archive(ended_of_);
+  if (!archive.reads()) return;
   for (const Counts& ended : ended_of_) {
-    for (const std::uint32_t jobs : ended) writer.u64(jobs);
-  }
-}
-
-void Durations::load(Reader& reader) {
-  *this = Durations();
-  const std::uint64_t users = reader.u64();
-  if (users > reader.left()) return reader.fail();
-  ended_of_.resize(users);
-  for (Counts& ended : ended_of_) {
-    for (std::size_t part = 0; part < kParts; ++part) {
-      ended[part] = static_cast<std::uint32_t>(reader.u64());
-      ended_[part] += ended[part];
-    }
+    for (std::size_t part = 0; part < kParts; ++part) ended_[part] += ended[part];
   }
 }
 

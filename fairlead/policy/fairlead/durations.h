@@ -15,7 +15,7 @@
 // Cost: watch O(jobs + users), left_s O(1); 320 bytes per user.
 #pragma once
 
-#include "fairlead/base/bytes.h"
+#include "fairlead/base/archive.h"
 #include "fairlead/base/ids.h"
 
 #include <array>
@@ -39,8 +39,7 @@ class Durations {
   // Seconds of running time per job that ends, above 0. REQUIRES: the user's jobs are watched.
   double left_s(Ran job) const;
 
-  void save(Writer& writer) const;
-  void load(Reader& reader);
+  void fields(Archive& archive);
 
  private:
   static constexpr std::size_t kParts = 40;  // up to a year

@@ -78,10 +78,10 @@ TEST(Durations, AreSavedAndLoaded) {
   seen.end(3, kAnn, 600);
   seen.end(2, kBob, 7200);
   Writer writer;
-  seen.durations.save(writer);
+  save(seen.durations, writer);
   Seen other;
   Reader reader(writer.bytes());
-  other.durations.load(reader);
+  load(other.durations, reader);
   EXPECT_TRUE(reader.ok());
   other.watch();
   for (const double ran_s : {0.0, 100.0, 5000.0}) {

@@ -136,8 +136,7 @@ class Fairlead : public Policy {
         .rates = RatesNeeded::kTable, .work = kAnyWork, .elastic = true, .copies = copies_.any()};
   }
   void decide(const View& view, Plan& plan) override;
-  void save(Writer& writer) const override;
-  void load(Reader& reader) override;
+  void fields(Archive& archive) override;
 
  private:
   static constexpr double kLongestS = 1e9;
@@ -357,20 +356,8 @@ void Fairlead::keep_quotas(const View& view, const Plan& plan, bool all) {
   }
 }
 
-void Fairlead::save(Writer& writer) const {
-  auction_.save(writer);
-  critical_.save(writer);
-  debts_.save(writer);
-  durations_.save(writer);
-  notes_.save(writer);
-}
-
-void Fairlead::load(Reader& reader) {
-  auction_.load(reader);
-  critical_.load(reader);
-  debts_.load(reader);
-  durations_.load(reader);
-  notes_.load(reader);
+void Fairlead::fields(Archive& archive) {
+  archive(auction_, critical_, debts_, durations_, notes_);
 }
 
 // Shares are kept by rounds, several in a window; what they cost in switches is in vain where none are
@@ -434,6 +421,7 @@ const PolicyEntry kFairlead = {
                       .between = HadarAuction::Between::kBid,
                       .returns = true,
                       .resident = options.flag("resident")}});
-    }};
+    },
+    .traits = [](const PolicyOptions& options) { return placement_traits(options, "round_s"); }};
 
 }  // namespace fairlead

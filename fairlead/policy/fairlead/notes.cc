@@ -42,31 +42,9 @@ void FairleadNotes::note_jobs(std::span<const Ranked> ranked, Plan& plan) {
   std::swap(tenths_, next_tenths_);
 }
 
-void FairleadNotes::save(Writer& writer) const {
-  writer.u64(due_.size());
-  for (UserId user : ids<UserId>(due_.size())) {
-    writer.i64(due_[user]);
-    writer.i64(behind_min_[user]);
-  }
-  writer.u64(tenths_.size());
-  for (const auto& [job, tenths] : tenths_) {
-    writer.id(job);
-    writer.i64(tenths);
-  }
-}
-
-void FairleadNotes::load(Reader& reader) {
-  due_.clear();
-  behind_min_.clear();
-  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-    due_.push_back(reader.i64());
-    behind_min_.push_back(reader.i64());
-  }
-  tenths_.clear();
-  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-    const auto job = reader.id<JobId>();
-    tenths_[job] = reader.i64();
-  }
+void FairleadNotes::fields(Archive& archive) {
+  archive.rows(due_, behind_min_);
+  archive(tenths_);
 }
 
 }  // namespace fairlead

@@ -24,8 +24,7 @@ class FairleadNotes {
   // Of all jobs that are here.
   void note_jobs(std::span<const Ranked> ranked, Plan& plan);
 
-  void save(Writer& writer) const;
-  void load(Reader& reader);
+  void fields(Archive& archive);
 
  private:
   void note_due(const View& view, UserId user, double due, Plan& plan);

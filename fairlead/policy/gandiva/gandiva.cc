@@ -33,8 +33,7 @@ class Gandiva : public Policy {
 
   std::string_view name() const override { return kGandiva.name; }
   void decide(const View& view, Plan& plan) override;
-  void save(Writer& writer) const override;
-  void load(Reader& reader) override;
+  void fields(Archive& archive) override;
 
  private:
   using Home = std::vector<Slice>;
@@ -46,6 +45,7 @@ class Gandiva : public Policy {
     std::uint32_t suited = 0;    // jobs of that gang size that live on this node alone
     bool is_down = false;
     std::uint32_t room() const { return is_down ? 0 : gpus - std::min(gpus, promised); }
+    void fields(Archive& archive) { archive(affinity, gpus, is_down); }
   };
   enum class Among : std::uint8_t { kEmptyNodes, kAllNodes };
 
@@ -481,49 +481,21 @@ bool Gandiva::take_spare(const Home& home) {
 
 // ---- state ----
 
-void Gandiva::save(Writer& writer) const {
-  rounds_.save(writer);
-  writer.u64(nodes_.size());
-  for (const NodeState& state : nodes_) {
-    writer.u64(state.affinity);
-    writer.u64(state.gpus);
-    writer.u64(state.is_down ? 1 : 0);
-  }
+void Gandiva::fields(Archive& archive) {
+  archive(rounds_, nodes_);
+  std::vector<JobId> at_home;
   for (JobId job : ids<JobId>(homes_.size())) {
-    if (homes_[job].empty()) continue;
-    writer.id(job);
-    writer.u64(homes_[job].size());
-    for (Slice slice : homes_[job]) {
-      writer.id(slice.node);
-      writer.u64(slice.gpus);
-    }
+    if (!homes_[job].empty()) at_home.push_back(job);
   }
-  writer.id(JobId::none());
-  turns_.save(writer);
-  waiting_.save(writer);
+  archive.ids(at_home, [&](JobId job) {
+    Home& home = homes_.grow_to(job);
+    archive(home);
+    for (Slice slice : home) archive.expect(nodes_.has(slice.node));
+  });
+  archive(turns_, waiting_);
 }
 
 // begin() does the rest.
-void Gandiva::load(Reader& reader) {
-  rounds_.load(reader);
-  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-    NodeState state;
-    state.affinity = reader.u32();
-    state.gpus = reader.u32();
-    state.is_down = reader.u64() != 0;
-    nodes_.push_back(state);
-  }
-  for (JobId job = reader.id<JobId>(); !job.is_none() && reader.ok(); job = reader.id<JobId>()) {
-    Home& home = homes_.grow_to(job);
-    for (std::uint64_t slices = reader.u64(); slices > 0 && reader.ok(); --slices) {
-      const auto node = reader.id<NodeId>();
-      if (!nodes_.has(node)) return reader.fail();
-      home.push_back({.node = node, .gpus = static_cast<std::uint16_t>(reader.u32())});
-    }
-  }
-  turns_.load(reader);
-  waiting_.load(reader);
-}
 
 constexpr OptionSpec kOptions[] = {
     integer_option("quantum_s", "60", "seconds", 1, 86400,
@@ -543,6 +515,14 @@ const PolicyEntry kGandiva = {
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
       return std::make_unique<Gandiva>(GandivaOptions{.quantum = options.duration("quantum_s"),
                                                       .migrate = options.flag("migrate")});
-    }};
+    },
+    .traits =
+        [](const PolicyOptions& options) {
+          return PlacementTraits{.placement = Placement::kBestFit,
+                                 .one_node = true,
+                                 .one_type = true,
+                                 .goes_home = true,
+                                 .round = options.duration("quantum_s")};
+        }};
 
 }  // namespace fairlead

@@ -61,39 +61,28 @@ void TurnOrder::end_turn(std::span<const JobId> running) {
   for (JobId job : moving_) places_[job] = {Side::kWaited, ++last_waited_};
 }
 
-void TurnOrder::save(Writer& writer) const {
-  writer.i64(first_ran_);
-  writer.i64(last_ran_);
-  writer.i64(last_waited_);
-  writer.u64(queues_.size());
+void TurnOrder::fields(Archive& archive) {
+  if (archive.reads()) *this = TurnOrder();
+  std::uint64_t queues = queues_.size();
+  archive(first_ran_, last_ran_, last_waited_, queues);
+  std::vector<JobId> present;
   for (JobId job : ids<JobId>(places_.size())) {
-    if (places_[job].side == Side::kOutside) continue;
-    writer.id(job);
-    writer.u64(places_[job].side == Side::kRan ? 1 : 0);
-    writer.i64(places_[job].number);
-    writer.u64(waits(job) ? queue_of_[job] + std::uint64_t{1} : 0);
+    if (places_[job].side != Side::kOutside) present.push_back(job);
   }
-  writer.id(JobId::none());
-}
-
-void TurnOrder::load(Reader& reader) {
-  *this = TurnOrder();
-  first_ran_ = reader.i64();
-  last_ran_ = reader.i64();
-  last_waited_ = reader.i64();
-  const std::uint64_t queues = reader.u64();
-  std::vector<std::pair<JobId, std::size_t>> waiting;
-  for (JobId job = reader.id<JobId>(); !job.is_none() && reader.ok(); job = reader.id<JobId>()) {
+  std::vector<std::pair<JobId, std::uint64_t>> queued;
+  archive.ids(present, [&](JobId job) {
     reserve(0, job.row() + std::size_t{1});
-    places_[job].side = reader.u64() != 0 ? Side::kRan : Side::kWaited;
-    places_[job].number = reader.i64();
-    const std::uint64_t queue = reader.u64();
-    if (queue > queues) return reader.fail();
-    if (queue > 0) waiting.emplace_back(job, queue - 1);
-  }
-  if (!reader.ok()) return;
+    Place& place = places_[job];
+    bool ran = place.side == Side::kRan;
+    std::uint64_t queue = waits(job) ? queue_of_[job] + std::uint64_t{1} : 0;
+    archive(ran, place.number, queue);
+    archive.expect(queue <= queues);
+    place.side = ran ? Side::kRan : Side::kWaited;
+    if (queue > 0) queued.emplace_back(job, queue - 1);
+  });
+  if (!archive.reads() || !archive.ok()) return;
   reserve(queues, 0);
-  for (const auto& [job, queue] : waiting) wait(job, queue);
+  for (const auto& [job, queue] : queued) wait(job, queue);
 }
 
 }  // namespace fairlead

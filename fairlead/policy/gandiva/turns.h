@@ -12,7 +12,7 @@
 // Source: ours; Gandiva (OSDI 2018) says round robin.
 #pragma once
 
-#include "fairlead/base/bytes.h"
+#include "fairlead/base/archive.h"
 #include "fairlead/base/ids.h"
 
 #include <algorithm>
@@ -55,8 +55,7 @@ class TurnOrder {
   // the last turn ended.
   void end_turn(std::span<const JobId> running);
 
-  void save(Writer& writer) const;
-  void load(Reader& reader);
+  void fields(Archive& archive);
 
  private:
   static constexpr std::uint32_t kNone = 0xffffffff;

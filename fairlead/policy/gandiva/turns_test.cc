@@ -88,9 +88,9 @@ TEST(TurnOrder, IsAStablePartitionAtTheEndOfEachTurn) {
                               [&](JobId job) { return turns.waits(job); });
       } else if (what == 3) {
         Writer writer;
-        turns.save(writer);
+        save(turns, writer);
         Reader reader(writer.bytes());
-        turns.load(reader);
+        load(turns, reader);
         ASSERT_TRUE(reader.ok() && reader.left() == 0);
       } else if (turns.waits(some)) {
         turns.end_wait(some);

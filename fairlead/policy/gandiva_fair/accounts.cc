@@ -38,14 +38,6 @@ double Accounts::tickets_of_job(UserId user, GpuTypeId type, std::uint32_t gpus)
   return std::max(kLeast * gpus, due_.of_job(user, type, gpus));
 }
 
-void Accounts::save(Writer& writer) const {
-  due_.save(writer);
-  ledger_.save(writer);
-}
-
-void Accounts::load(Reader& reader) {
-  due_.load(reader);
-  ledger_.load(reader);
-}
+void Accounts::fields(Archive& archive) { archive(due_, ledger_); }
 
 }  // namespace fairlead

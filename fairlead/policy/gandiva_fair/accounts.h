@@ -58,9 +58,8 @@ class Accounts {
   // least, as who is due nothing still takes what no other wants.
   double tickets_of_job(UserId user, GpuTypeId type, std::uint32_t gpus) const;
 
-  void save(Writer& writer) const;
   // REQUIRES: nothing was called before, and begin() is next: groups are not saved.
-  void load(Reader& reader);
+  void fields(Archive& archive);
 
  private:
   Entitlements due_;

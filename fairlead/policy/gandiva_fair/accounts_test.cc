@@ -162,10 +162,10 @@ RC_GTEST_PROP(Accounts, AreSavedAndLoadedAtAnyMoment, ()) {
     RC_ASSERT(figures_of(plain.accounts) == figures_of(*reloaded));
     if (moments.below(3) != 0) continue;
     Writer writer;
-    reloaded->save(writer);
+    save(*reloaded, writer);
     reloaded = std::make_unique<Accounts>(entitlement_options(policy), ledger_options(policy));
     Reader reader(writer.bytes());
-    reloaded->load(reader);
+    load(*reloaded, reader);
     RC_ASSERT(reader.ok());
     RC_ASSERT(reader.left() == 0U);
     reloaded->begin(first.users, first.cluster);
@@ -184,9 +184,9 @@ TEST(Accounts, OfAUserThatIsAwayAreSavedToo) {
     Accounts loaded(entitlement_options(), ledger_options());
     if (is_saved) {
       Writer writer;
-      books.accounts.save(writer);
+      save(books.accounts, writer);
       Reader reader(writer.bytes());
-      loaded.load(reader);
+      load(loaded, reader);
       loaded.begin(books.users, books.cluster);
     }
     Accounts& accounts = is_saved ? loaded : books.accounts;
@@ -206,10 +206,10 @@ TEST(Accounts, RefuseDamagedBytes) {
   books.add(kBen, kSlow, 1, 3);
   books.accounts.update({0});
   Writer writer;
-  books.accounts.save(writer);
+  save(books.accounts, writer);
   for (std::size_t size = 0; size < writer.bytes().size(); ++size) {
     Reader reader({writer.bytes().data(), size});
-    Accounts(entitlement_options(), ledger_options()).load(reader);
+    load(Accounts(entitlement_options(), ledger_options()), reader);
     EXPECT_FALSE(reader.ok()) << size << " of " << writer.bytes().size() << " bytes";
   }
 }

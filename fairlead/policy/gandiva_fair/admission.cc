@@ -244,34 +244,24 @@ JobId Admission::furthest_ahead(const View& view, JobId newcomer) const {
 
 // --- Saving and loading -----------------------------------------------------------------------
 
-void Admission::save(Writer& writer) const {
-  for (std::size_t list = 0; list < accounts_.due().users() * kClasses; ++list) {
-    for (JobId job = outside_.first(list); !job.is_none(); job = outside_.after(job)) {
-      writer.id(job);
-    }
-    writer.id(JobId::none());
-  }
-  writer.u64(coming_in_.size());
-  for (const auto& [key, user] : coming_in_.entries()) {
-    writer.id(user);
-    writer.real(key);
-  }
-}
-
-void Admission::load(Reader& reader) {
+void Admission::fields(Archive& archive) {
   const std::size_t users = accounts_.due().users();
-  outside_ = JobLists(users * kClasses);
-  for (std::size_t list = 0; list < users * kClasses && reader.ok(); ++list) {
-    for (JobId job = reader.id<JobId>(); !job.is_none() && reader.ok(); job = reader.id<JobId>()) {
+  if (archive.reads()) outside_ = JobLists(users * kClasses);
+  for (std::size_t list = 0; list < users * kClasses && archive.ok(); ++list) {
+    archive.ids(outside_.jobs(list), [&](JobId job) {
+      if (!archive.reads()) return;
       outside_.push_back(list, job);
       class_.grow_to(job) = static_cast<std::uint8_t>(list % kClasses);
       ++count_;
-    }
+    });
   }
-  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-    const UserId user = reader.id<UserId>();
-    if (user.row() >= users) return reader.fail();
-    coming_in_.set(user, reader.real());
+  std::vector<std::pair<UserId, double>> coming_in;
+  for (const auto& [key, user] : coming_in_.entries()) coming_in.emplace_back(user, key);
+  archive(coming_in);
+  if (!archive.reads()) return;
+  for (const auto& [user, key] : coming_in) {
+    archive.expect(user.row() < users);
+    if (archive.ok()) coming_in_.set(user, key);
   }
 }
 

@@ -20,7 +20,7 @@
 // each user that is to have room made).
 #pragma once
 
-#include "fairlead/base/bytes.h"
+#include "fairlead/base/archive.h"
 #include "fairlead/base/indexed_heap.h"
 #include "fairlead/policy/gandiva_fair/home_choice.h"
 #include "fairlead/policy/kit/job_lists.h"
@@ -67,9 +67,8 @@ class Admission {
   // Whether a job is outside.
   bool has_jobs() const { return count_ > 0; }
 
-  void save(Writer& writer) const;
   // REQUIRES: nothing was called before; the accounts are loaded.
-  void load(Reader& reader);
+  void fields(Archive& archive);
 
  private:
   static constexpr std::size_t kClasses = 16;

@@ -328,12 +328,12 @@ TEST(Admission, IsSavedAndLoaded) {
   for (int i = 0; i < 3; ++i) gate.come(kAnn, 1);
   for (int i = 0; i < 2; ++i) gate.come(kBen, 1);
   Writer writer;
-  gate.admission.save(writer);
+  save(gate.admission, writer);
   Admission loaded({.jobs_per_gpu_max = 1, .quantum = Town::kQuantum}, gate.accounts, gate.homes,
                    gate.choice);
   loaded.begin(gate.view());
   Reader reader(writer.bytes());
-  loaded.load(reader);
+  load(loaded, reader);
   ASSERT_TRUE(reader.ok());
   EXPECT_EQ(reader.left(), 0U);
   EXPECT_TRUE(loaded.has_jobs());

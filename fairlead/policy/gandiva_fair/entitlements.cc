@@ -353,74 +353,36 @@ bool Entitlements::take_news(UserId user, GpuTypeId type) {
   return true;
 }
 
-void Entitlements::save(Writer& writer) const {
-  writer.u64(types_);
-  writer.u64(tickets_.size());
-  for (std::int64_t tickets : tickets_) writer.i64(tickets);
-  for (std::int64_t gpus : capacity_) writer.i64(gpus);
-  for (GpuTypeId type : type_order_) writer.id(type);
-  writer.u64(stale_ ? 1 : 0);
-  writer.u64(shares_stale_ ? 1 : 0);
-  writer.u64(active_.size());
-  for (UserId user : active_) {
-    writer.id(user);
-    writer.i64(demand_[user]);
-    writer.i64(kept_all_[user]);
-    writer.real(due_[user]);
-    writer.real(factor_[user]);
-    for (GpuTypeId type : ids<GpuTypeId>(types_)) {
-      const Pool& p = pool(user, type);
-      writer.i64(p.kept);
-      writer.i64(p.jobs);
-      // Sizes of which it keeps none say only what it once kept.
-      const auto is_kept = [](const auto& size) { return size.second > 0; };
-      writer.u64(static_cast<std::uint64_t>(std::ranges::count_if(p.gangs, is_kept)));
-      for (const auto& [gpus, count] : p.gangs) {
-        if (count == 0) continue;
-        writer.u64(gpus);
-        writer.i64(count);
-      }
-      for (double real : {p.base, p.ratio, p.traded, p.speed, p.worth, p.share, p.level, p.told}) {
-        writer.real(real);
-      }
-    }
-  }
+void Entitlements::Pool::fields(Archive& archive) {
+  archive(kept, jobs);
+  // Sizes of which the user keeps no job are left out.
+  auto kept_gangs = gangs;
+  std::erase_if(kept_gangs, [](const auto& size) { return size.second == 0; });
+  archive(kept_gangs);
+  if (archive.reads()) gangs = std::move(kept_gangs);
+  archive(base, ratio, traded, speed, worth, share, level, told);
 }
 
-void Entitlements::load(Reader& reader) {
-  types_ = reader.u64();
-  const std::uint64_t users = reader.u64();
-  if (types_ > kGpuTypesMax || users > reader.left()) return reader.fail();
-  for (std::uint64_t i = 0; i < users; ++i) tickets_.push_back(reader.i64());
-  size_columns();
-  for (std::size_t i = 0; i < types_; ++i) capacity_.push_back(reader.i64());
-  for (std::size_t i = 0; i < types_; ++i) type_order_.push_back(reader.id<GpuTypeId>());
-  stale_ = reader.u64() != 0;
-  shares_stale_ = reader.u64() != 0;
-  active_.clear();
-  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-    const UserId user = reader.id<UserId>();
-    if (!tickets_.has(user)) return reader.fail();
-    active_slot_[user] = static_cast<std::uint32_t>(active_.size());
-    active_.push_back(user);
-    demand_[user] = reader.i64();
-    kept_all_[user] = reader.i64();
-    due_[user] = reader.real();
-    factor_[user] = reader.real();
-    for (GpuTypeId type : ids<GpuTypeId>(types_)) {
-      Pool& p = pool(user, type);
-      p.kept = reader.i64();
-      p.jobs = reader.i64();
-      p.gangs.clear();
-      for (std::uint64_t sizes = reader.u64(); sizes > 0 && reader.ok(); --sizes) {
-        const std::uint32_t gpus = reader.u32();
-        p.gangs.emplace_back(gpus, reader.i64());
-      }
-      for (double* real :
-           {&p.base, &p.ratio, &p.traded, &p.speed, &p.worth, &p.share, &p.level, &p.told}) {
-        *real = reader.real();
-      }
-    }
+void Entitlements::fields(Archive& archive) {
+  std::uint64_t users = tickets_.size();
+  archive(types_);
+  archive.expect(types_ <= kGpuTypesMax);
+  archive.size(users);
+  archive.sized(tickets_, users);
+  if (!archive.ok()) return;
+  if (archive.reads()) size_columns();
+  archive.sized(capacity_, types_);
+  archive.sized(type_order_, types_);
+  archive(stale_, shares_stale_);
+  archive.elements(active_, [&](UserId& user) {
+    archive(user);
+    archive.expect(tickets_.has(user));
+    if (!archive.ok()) return;
+    archive(demand_[user], kept_all_[user], due_[user], factor_[user]);
+    for (GpuTypeId type : ids<GpuTypeId>(types_)) archive(pool(user, type));
+  });
+  for (std::size_t row = 0; row < active_.size(); ++row) {
+    active_slot_[active_[row]] = static_cast<std::uint32_t>(row);
   }
 }
 

@@ -19,7 +19,7 @@
 // sizes).
 #pragma once
 
-#include "fairlead/base/bytes.h"
+#include "fairlead/base/archive.h"
 #include "fairlead/model/jobs.h"
 #include "fairlead/solve/filling.h"
 #include "fairlead/solve/grouped_filling.h"
@@ -108,9 +108,8 @@ class Entitlements {
   // when this was last true; zero before that.
   bool take_news(UserId user, GpuTypeId type);
 
-  void save(Writer& writer) const;
   // REQUIRES: nothing was called before, and begin() is next: groups are not saved.
-  void load(Reader& reader);
+  void fields(Archive& archive);
 
  private:
   static constexpr std::uint32_t kNoGroup = GroupedClaims::kNoGroup;
@@ -129,6 +128,7 @@ class Entitlements {
     double share = 0;
     double level = 0;  // of share among jobs
     double told = 0;   // of share, by take_news()
+    void fields(Archive& archive);
   };
 
   Pool& pool(UserId user, GpuTypeId type) { return pools_[user.row() * types_ + type.row()]; }

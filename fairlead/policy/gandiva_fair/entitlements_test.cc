@@ -125,10 +125,10 @@ TEST(Entitlements, LeaveRoomForWhatOthersOfTheGroupDoNotKeep) {
   EXPECT_TRUE(market.entitlements.share_quota(kAnn, kBen));
   // They are not saved: what is loaded takes them from the users.
   Writer writer;
-  market.entitlements.save(writer);
+  save(market.entitlements, writer);
   Entitlements loaded(entitlement_options());
   Reader reader(writer.bytes());
-  loaded.load(reader);
+  load(loaded, reader);
   loaded.begin(market.users, market.cluster);
   EXPECT_EQ(loaded.room(kAnn), 4);
 }

@@ -270,26 +270,12 @@ void GandivaFair::fill_touched(const View& view, Plan& plan) {
 // policy starts anew. The first versions had none, and began with the number of GPU types.
 constexpr std::uint64_t kStateVersion = 1003;
 
-void GandivaFair::save(Writer& writer) const {
-  writer.u64(kStateVersion);
-  accounts_.save(writer);
-  homes_.save(writer);
-  admission_.save(writer);
-  cool_down_.save(writer);
-  trades_.save(writer);
-  for (Time time : {next_quantum_, next_balance_, wake_}) writer.time(time);
-  writer.u64(was_contended_ ? 1 : 0);
-}
-
-void GandivaFair::load(Reader& reader) {
-  if (reader.u64() != kStateVersion) return reader.fail();
-  accounts_.load(reader);
-  homes_.load(reader);
-  admission_.load(reader);
-  cool_down_.load(reader);
-  trades_.load(reader);
-  for (Time* time : {&next_quantum_, &next_balance_, &wake_}) *time = reader.time();
-  was_contended_ = reader.u64() != 0;
+void GandivaFair::fields(Archive& archive) {
+  std::uint64_t version = kStateVersion;
+  archive(version);
+  archive.expect(version == kStateVersion);
+  archive(accounts_, homes_, admission_, cool_down_, trades_);
+  archive(next_quantum_, next_balance_, wake_, was_contended_);
 }
 
 }  // namespace fairlead

@@ -61,8 +61,7 @@ class GandivaFair : public Policy {
   std::string_view name() const override;
   Needs needs() const override { return {.rates = RatesNeeded::kProfiled}; }
   void decide(const View& view, Plan& plan) override;
-  void save(Writer& writer) const override;
-  void load(Reader& reader) override;
+  void fields(Archive& archive) override;
 
  private:
   void begin(const View& view, const Plan& plan);

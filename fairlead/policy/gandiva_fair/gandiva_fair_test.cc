@@ -12,15 +12,15 @@ GandivaFair made() { return GandivaFair(gandiva_fair_options(options_named("gand
 
 TEST(GandivaFair, RefusesWhatAVersionBeforeThisSaved) {
   Writer writer;
-  made().save(writer);
+  save(made(), writer);
   Reader reader(writer.bytes());
-  made().load(reader);
+  load(made(), reader);
   EXPECT_TRUE(reader.ok());
   EXPECT_EQ(reader.left(), 0U);
   Writer older;
   older.u64(2);  // GPU types
   Reader of_older(older.bytes());
-  made().load(of_older);
+  load(made(), of_older);
   EXPECT_FALSE(of_older.ok());
 }
 

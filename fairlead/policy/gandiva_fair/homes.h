@@ -12,7 +12,7 @@
 // move_in, move_out, move: O(jobs of the node). set_holds, questions: O(1), but as said below.
 #pragma once
 
-#include "fairlead/base/bytes.h"
+#include "fairlead/base/archive.h"
 #include "fairlead/policy/gandiva_fair/accounts.h"
 #include "fairlead/policy/gandiva_fair/tiling.h"
 #include "fairlead/policy/kit/gang_stride.h"
@@ -57,6 +57,7 @@ class Homes {
     bool holds = false;
 
     bool is_spread() const { return spread != kNotSpread; }
+    void fields(Archive& archive) { archive(node, spread, type, since, holds); }
   };
   struct Node {
     std::vector<StrideClient> queue;  // the jobs that it alone keeps
@@ -68,6 +69,7 @@ class Homes {
     bool is_contended = false;  // wanted > gpus
 
     std::uint32_t usable() const { return is_down ? 0 : gpus; }
+    void fields(Archive& archive) { archive(is_down, gpus, wanted, load, queue, spreads); }
   };
   struct Spread {
     StrideClient client;
@@ -75,6 +77,7 @@ class Homes {
 
     // What it needs of one of its nodes.
     Need need_on(NodeId node) const;
+    void fields(Archive& archive) { archive(client, slices); }
   };
 
   // The accounts must outlive it.
@@ -156,9 +159,8 @@ class Homes {
   std::span<const NodeId> touched() const { return touched_; }
   void forget_touched();
 
-  void save(Writer& writer) const;
   // REQUIRES: nothing was called before; the accounts are loaded.
-  void load(Reader& reader);
+  void fields(Archive& archive);
 
  private:
   std::size_t list(UserId user, GpuTypeId type) const {
@@ -177,10 +179,8 @@ class Homes {
   void begin_turns(Node& node);
   void touch(NodeId node);
   void pay(StrideClient& client);
-  void save_nodes(Writer& writer) const;
-  void load_nodes(Reader& reader);
-  void save_residences(Writer& writer) const;
-  void load_residences(Reader& reader);
+  void list_contended(Archive& archive);
+  void archive_residences(Archive& archive);
 
   const Options options_;
   Accounts& accounts_;

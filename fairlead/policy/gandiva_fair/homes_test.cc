@@ -175,10 +175,10 @@ TEST(Homes, AreSavedAndLoaded) {
   town.update();
   town.homes.charge();
   Writer writer;
-  town.homes.save(writer);
+  save(town.homes, writer);
   Homes loaded({.quantum = Town::kQuantum, .node_jobs_per_gpu_max = 8}, town.accounts);
   Reader reader(writer.bytes());
-  loaded.load(reader);
+  load(loaded, reader);
   EXPECT_TRUE(reader.ok());
   EXPECT_EQ(reader.left(), 0U);
   loaded.begin(town.view(), town.plan);
@@ -190,10 +190,10 @@ TEST(Homes, RefuseDamagedBytes) {
   town.keep(kAnn, 2, 0);
   town.spread(kAnn, {{NodeId(0), 4}, {NodeId(1), 2}});
   Writer writer;
-  town.homes.save(writer);
+  save(town.homes, writer);
   for (std::size_t size = 0; size < writer.bytes().size(); ++size) {
     Reader reader({writer.bytes().data(), size});
-    Homes({.quantum = Town::kQuantum, .node_jobs_per_gpu_max = 8}, town.accounts).load(reader);
+    load(Homes({.quantum = Town::kQuantum, .node_jobs_per_gpu_max = 8}, town.accounts), reader);
     EXPECT_FALSE(reader.ok()) << size << " of " << writer.bytes().size() << " bytes";
   }
 }

@@ -109,34 +109,16 @@ void Ledger::forget(UserId user) {
   for (GpuTypeId type : ids<GpuTypeId>(types_)) part(user, type) = {};
 }
 
-void Ledger::save(Writer& writer) const {
-  writer.u64(accounts_.size());
-  writer.u64(types_);
-  for (const Account& account : accounts_) {
-    writer.real(account.debt);
-    writer.real(account.correction);
-    writer.time(account.since);
-  }
-  for (const Part& on_type : parts_) {
-    writer.i64(on_type.held);
-    writer.real(on_type.debt);
-  }
-}
-
-void Ledger::load(Reader& reader) {
-  const std::uint64_t users = reader.u64();
-  const std::uint64_t types = reader.u64();
-  if (types > kGpuTypesMax || users > reader.left()) return reader.fail();
-  resize(users, types);
-  for (Account& account : accounts_) {
-    account.debt = reader.real();
-    account.correction = reader.real();
-    account.since = reader.time();
-  }
-  for (Part& on_type : parts_) {
-    on_type.held = reader.i64();
-    on_type.debt = reader.real();
-  }
+void Ledger::fields(Archive& archive) {
+  std::uint64_t users = accounts_.size();
+  std::uint64_t types = types_;
+  archive.size(users);
+  archive(types);
+  archive.expect(types <= kGpuTypesMax);
+  if (!archive.ok()) return;
+  if (archive.reads()) resize(users, types);
+  archive.sized(accounts_, users);
+  archive.sized(parts_, users * types);
 }
 
 }  // namespace fairlead

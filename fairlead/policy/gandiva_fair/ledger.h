@@ -20,7 +20,7 @@
 // settle, correct, forgive: O(users with jobs x types). All else O(types).
 #pragma once
 
-#include "fairlead/base/bytes.h"
+#include "fairlead/base/archive.h"
 #include "fairlead/base/units.h"
 #include "fairlead/policy/gandiva_fair/entitlements.h"
 
@@ -62,20 +62,21 @@ class Ledger {
   // GPUs that the user holds, of all types.
   std::int64_t held(UserId user) const;
 
-  void save(Writer& writer) const;
   // REQUIRES: nothing was called before.
-  void load(Reader& reader);
+  void fields(Archive& archive);
 
  private:
   struct Account {
     double debt = 0;  // up to `since`
     double correction = 1;
     Time since{};
+    void fields(Archive& archive) { archive(debt, correction, since); }
   };
   // Of one user on one type.
   struct Part {
     std::int64_t held = 0;
     double debt = 0;  // up to `since` of the account
+    void fields(Archive& archive) { archive(held, debt); }
   };
 
   Part& part(UserId user, GpuTypeId type) { return parts_[user.row() * types_ + type.row()]; }

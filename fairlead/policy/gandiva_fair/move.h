@@ -2,7 +2,7 @@
 // a job then rests.
 #pragma once
 
-#include "fairlead/base/bytes.h"
+#include "fairlead/base/archive.h"
 #include "fairlead/policy/gandiva_fair/homes.h"
 
 #include <functional>
@@ -37,19 +37,17 @@ class CoolDown {
     if (moved_.has(job)) moved_[job] = kNever;
   }
 
-  void save(Writer& writer) const {
+  // REQUIRES if it reads: nothing was called before.
+  void fields(Archive& archive) {
+    std::vector<JobId> moved;
     for (JobId job : ids<JobId>(moved_.size())) {
-      if (moved_[job] == kNever) continue;
-      writer.id(job);
-      writer.time(moved_[job]);
+      if (moved_[job] != kNever) moved.push_back(job);
     }
-    writer.id(JobId::none());
-  }
-  // REQUIRES: nothing was called before.
-  void load(Reader& reader) {
-    for (JobId job = reader.id<JobId>(); !job.is_none() && reader.ok(); job = reader.id<JobId>()) {
-      on_move(job, reader.time());
-    }
+    archive.ids(moved, [&](JobId job) {
+      Time at = archive.reads() ? kNever : moved_[job];
+      archive(at);
+      on_move(job, at);
+    });
   }
 
  private:

@@ -11,10 +11,10 @@ TEST(CoolDown, IsSavedAndLoaded) {
   cool_down.on_move(JobId(5), {1000});
   cool_down.forget(JobId(5));
   Writer writer;
-  cool_down.save(writer);
+  save(cool_down, writer);
   CoolDown loaded(seconds(600));
   Reader reader(writer.bytes());
-  loaded.load(reader);
+  load(loaded, reader);
   EXPECT_TRUE(reader.ok());
   EXPECT_TRUE(loaded.may_move(JobId(0), {2000}));
   EXPECT_FALSE(loaded.may_move(JobId(3), {600'999}));

@@ -87,6 +87,14 @@ const PolicyEntry kGandivaFair = {
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
       return std::make_unique<GandivaFair>(gandiva_fair_options(options));
-    }};
+    },
+    .traits =
+        [](const PolicyOptions& options) {
+          return PlacementTraits{.placement = Placement::kBestFit,
+                                 .one_node = true,
+                                 .one_type = true,
+                                 .goes_home = true,
+                                 .round = options.duration("quantum_s")};
+        }};
 
 }  // namespace fairlead

@@ -30,8 +30,7 @@ class Trades {
   // O(jobs kept x types), and the trades.
   void trade_if_due(const View& view, Plan& plan);
 
-  void save(Writer& writer) const { writer.time(next_); }
-  void load(Reader& reader) { next_ = reader.time(); }
+  void fields(Archive& archive) { archive(next_); }
 
  private:
   void find_speeds(const View& view);

@@ -11,7 +11,7 @@
 // shares are computed at once. No job is ever dropped.
 //
 // Cost of a round: O(types x jobs x log jobs); of shares: the linear program's.
-#include "fairlead/base/bytes.h"
+#include "fairlead/base/archive.h"
 #include "fairlead/model/known_speed.h"
 #include "fairlead/model/known_work.h"
 #include "fairlead/policy/gavel/objectives.h"
@@ -46,8 +46,7 @@ class Gavel : public Policy {
     return {.rates = RatesNeeded::kTable, .work = asks ? kAnyWork : WorkNeeded{}};
   }
   void decide(const View& view, Plan& plan) override;
-  void save(Writer& writer) const override;
-  void load(Reader& reader) override;
+  void fields(Archive& archive) override;
 
  private:
   static constexpr std::uint32_t kNoType = 0xffffffff;
@@ -59,6 +58,7 @@ class Gavel : public Policy {
     double isolated_s = 0;         // what an isolated share would have needed for the work done
     double isolated_rate = 0;      // since the last reset
     double done_s = 0;             // of its work, at the last reset
+    void fields(Archive& archive) { archive(job, type, since, isolated_s, isolated_rate, done_s); }
   };
   using Table = std::vector<double>;  // rows x types
 
@@ -352,59 +352,23 @@ void Gavel::fill(const View& view, Plan& plan) {
   for (const RoundPick& pick : picks) start(view, plan, pick);
 }
 
-void Gavel::save(Writer& writer) const {
-  writer.u64(types());
-  writer.u64(rows_.size());
+void Gavel::fields(Archive& archive) {
+  std::uint64_t types = this->types();
+  std::uint64_t rows = rows_.size();
+  archive(types);
+  archive.expect(types <= kGpuTypesMax);
+  archive.size(rows);
+  archive.sized(rows_, rows);
   for (const Row& row : rows_) {
-    writer.id(row.job);
-    writer.u64(row.type);
-    writer.time(row.since);
-    writer.real(row.isolated_s);
-    writer.real(row.isolated_rate);
-    writer.real(row.done_s);
+    archive.expect(!row.job.is_none() && (row.type == kNoType || row.type < types));
   }
-  for (std::uint32_t gang : gangs_) writer.u64(gang);
-  for (const Table* table : {&throughputs_, &shares_, &received_s_, &deficits_s_, &handed_out_s_}) {
-    for (double value : *table) writer.real(value);
-  }
-  for (std::uint32_t gpus : capacity_) writer.u64(gpus);
-  writer.u64(needs_shares_);
-  writer.u64(capacity_changed_);
-  writer.u64(rounds_);
-  writer.time(round_end_);
-  writer.time(last_reset_);
-}
-
-void Gavel::load(Reader& reader) {
-  const std::uint64_t types = reader.u64();
-  const std::uint64_t rows = reader.u64();
-  if (types > kGpuTypesMax || rows > reader.left()) return reader.fail();
-  rows_.resize(rows);
-  for (Row& row : rows_) {
-    row.job = reader.id<JobId>();
-    row.type = reader.u32();
-    row.since = reader.time();
-    row.isolated_s = reader.real();
-    row.isolated_rate = reader.real();
-    row.done_s = reader.real();
-    const bool makes_sense = !row.job.is_none() && (row.type == kNoType || row.type < types);
-    if (!reader.ok() || !makes_sense) return reader.fail();
-  }
-  gangs_.resize(rows);
-  for (std::uint32_t& gang : gangs_) gang = reader.u32();
+  archive.sized(gangs_, rows);
   for (Table* table : {&throughputs_, &shares_, &received_s_, &deficits_s_}) {
-    table->resize(rows * types);
-    for (double& value : *table) value = reader.real();
+    archive.sized(*table, rows * types);
   }
-  handed_out_s_.resize(types);
-  for (double& value : handed_out_s_) value = reader.real();
-  capacity_.resize(types);
-  for (std::uint32_t& gpus : capacity_) gpus = reader.u32();
-  needs_shares_ = reader.u64() != 0;
-  capacity_changed_ = reader.u64() != 0;
-  rounds_ = reader.u64();
-  round_end_ = reader.time();
-  last_reset_ = reader.time();
+  archive.sized(handed_out_s_, types);
+  archive.sized(capacity_, types);
+  archive(needs_shares_, capacity_changed_, rounds_, round_end_, last_reset_);
 }
 
 constexpr OptionSpec kOptions[] = {
@@ -464,6 +428,12 @@ const PolicyEntry kGavel = {
                        .fills_between_rounds = options.is("between_rounds", "fill"),
                        .placement = options.placement(),
                        .seed = options.seed()});
-    }};
+    },
+    .traits =
+        [](const PolicyOptions& options) {
+          PlacementTraits traits = placement_traits(options, "round_s");
+          traits.one_type = true;
+          return traits;
+        }};
 
 }  // namespace fairlead

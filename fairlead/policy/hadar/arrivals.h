@@ -3,7 +3,7 @@
 // All functions: O(1).
 #pragma once
 
-#include "fairlead/base/bytes.h"
+#include "fairlead/base/archive.h"
 #include "fairlead/base/units.h"
 
 namespace fairlead {
@@ -21,14 +21,7 @@ class HadarArrivals {
   // is a batch, and after a lull nothing is expected.
   bool go_on(Time now, Duration lull) const { return before_.ms >= 0 && now - before_ < lull; }
 
-  void save(Writer& writer) const {
-    writer.time(before_);
-    writer.time(last_);
-  }
-  void load(Reader& reader) {
-    before_ = reader.time();
-    last_ = reader.time();
-  }
+  void fields(Archive& archive) { archive(before_, last_); }
 
  private:
   Time before_{-1};  // the last moment of arrivals but one; -1: none yet

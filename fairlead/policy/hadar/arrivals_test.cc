@@ -37,10 +37,10 @@ TEST(HadarArrivals, AreSavedAndLoaded) {
   saved.hear(at(5));
   saved.hear(at(10));
   Writer writer;
-  saved.save(writer);
+  save(saved, writer);
   Reader reader(writer.bytes());
   HadarArrivals loaded;
-  loaded.load(reader);
+  load(loaded, reader);
   EXPECT_TRUE(loaded.go_on(at(20), seconds(100)));
 }
 

@@ -355,18 +355,6 @@ void HadarAuction::note_prices(Plan& plan) {
   }
 }
 
-void HadarAuction::save(Writer& writer) const {
-  rounds_.save(writer);
-  writer.u64(noted_prices_.size());
-  for (std::int64_t price : noted_prices_) writer.i64(price);
-}
-
-void HadarAuction::load(Reader& reader) {
-  rounds_.load(reader);
-  noted_prices_.clear();
-  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-    noted_prices_.push_back(reader.i64());
-  }
-}
+void HadarAuction::fields(Archive& archive) { archive(rounds_, noted_prices_); }
 
 }  // namespace fairlead

@@ -91,8 +91,7 @@ class HadarAuction {
   // Whether the decision under way begins a round.
   bool in_round() const { return in_round_; }
 
-  void save(Writer& writer) const;
-  void load(Reader& reader);
+  void fields(Archive& archive);
 
  private:
   struct Rank {

@@ -26,8 +26,7 @@ class HadarCritical {
   // Gives critical ones more weight than all others. REQUIRES: all jobs bid.
   void put_first(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders);
 
-  void save(Writer& writer) const { arrivals_.save(writer); }
-  void load(Reader& reader) { arrivals_.load(reader); }
+  void fields(Archive& archive) { archive(arrivals_); }
 
  private:
   // A bidder and the part that its time alone is of the time for all jobs.

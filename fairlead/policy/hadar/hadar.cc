@@ -38,8 +38,7 @@ class Hadar : public Policy {
   std::string_view name() const override { return kHadar.name; }
   Needs needs() const override { return {.rates = RatesNeeded::kTable, .work = kAnyWork}; }
   void decide(const View& view, Plan& plan) override;
-  void save(Writer& writer) const override;
-  void load(Reader& reader) override;
+  void fields(Archive& archive) override;
 
  private:
   void weigh(const View& view, std::vector<HadarBidder>& bidders) const;
@@ -82,15 +81,7 @@ void Hadar::weigh(const View& view, std::vector<HadarBidder>& bidders) const {
   }
 }
 
-void Hadar::save(Writer& writer) const {
-  auction_.save(writer);
-  critical_.save(writer);
-}
-
-void Hadar::load(Reader& reader) {
-  auction_.load(reader);
-  critical_.load(reader);
-}
+void Hadar::fields(Archive& archive) { archive(auction_, critical_); }
 
 constexpr OptionSpec kOptions[] = {
     choice_option("utility", "jct", "jct/throughput/makespan/ftf",
@@ -143,6 +134,7 @@ const PolicyEntry kHadar = {
                       .preempt = options.flag("preempt"),
                       .between = options.choice("between_rounds",
                                                 {Between::kBid, Between::kFill, Between::kWait})}});
-    }};
+    },
+    .traits = [](const PolicyOptions& options) { return placement_traits(options, "round_s"); }};
 
 }  // namespace fairlead

@@ -14,22 +14,6 @@ std::uint64_t kind_of(GangAsked gang) {
 
 }  // namespace
 
-void OrderKey::save(Writer& writer) const {
-  writer.i64(major);
-  writer.i64(minor);
-  writer.i64(label);
-  writer.id(job);
-}
-
-OrderKey OrderKey::load(Reader& reader) {
-  OrderKey key;
-  key.major = reader.i64();
-  key.minor = reader.i64();
-  key.label = reader.i64();
-  key.job = reader.id<JobId>();
-  return key;
-}
-
 ClassQueue::Class& ClassQueue::class_of(std::uint32_t level, GangAsked gang, TypeMask types) {
   const std::uint64_t level_gpus = (std::uint64_t{level} << 32) | gang.gpus;
   const std::uint64_t task_types = (kind_of(gang) << 32) | types;
@@ -145,31 +129,23 @@ void ClassQueue::sift_down(Class& in, std::size_t position, const OrderKey& key)
   put(in, position, key);
 }
 
-void ClassQueue::save(Writer& writer) const {
-  writer.u64(classes_.size());
-  for (const Class& each : classes_) {
-    writer.u64(each.level_);
-    writer.u64(kind_of(each.gang_) << 32 | each.gang_.gpus);
-    writer.u64(each.types_);
-    writer.u64(each.blocked_ ? 1 : 0);
-    writer.u64(each.heap_.size());
-    for (const OrderKey& key : each.heap_) key.save(writer);
-  }
+void ClassQueue::Class::fields(Archive& archive) {
+  std::uint64_t asked = kind_of(gang_) << 32 | gang_.gpus;
+  archive(level_, asked, types_, blocked_, heap_);
+  gang_ = {.gpus = static_cast<std::uint32_t>(asked),
+           .task_gpus = static_cast<std::uint32_t>(asked >> 32 & 0xfffff) + 1,
+           .closeness = Closeness::of_bits(static_cast<std::uint32_t>(asked >> 52))};
+  for (const OrderKey& key : heap_) archive.expect(!key.job.is_none());
 }
 
-void ClassQueue::load(Reader& reader) {
+void ClassQueue::fields(Archive& archive) {
+  if (!archive.reads()) return archive(classes_);
+  std::vector<Class> classes;
+  archive(classes);
   *this = ClassQueue();
-  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-    const auto level = static_cast<std::uint32_t>(reader.u64());
-    const std::uint64_t asked = reader.u64();
-    const GangAsked gang{.gpus = static_cast<std::uint32_t>(asked),
-                         .task_gpus = static_cast<std::uint32_t>(asked >> 32 & 0xfffff) + 1,
-                         .closeness = Closeness::of_bits(static_cast<std::uint32_t>(asked >> 52))};
-    const auto types = static_cast<TypeMask>(reader.u64());
-    class_of(level, gang, types).blocked_ = reader.u64() != 0;
-    for (std::uint64_t jobs = reader.u64(); jobs > 0 && reader.ok(); --jobs) {
-      add(level, gang, types, OrderKey::load(reader));
-    }
+  for (const Class& each : classes) {
+    class_of(each.level_, each.gang_, each.types_).blocked_ = each.blocked_;
+    for (const OrderKey& key : each.heap_) add(each.level_, each.gang_, each.types_, key);
   }
 }
 

@@ -15,7 +15,7 @@
 // has reached its largest size.
 #pragma once
 
-#include "fairlead/base/bytes.h"
+#include "fairlead/base/archive.h"
 #include "fairlead/base/ids.h"
 #include "fairlead/model/cluster.h"
 #include "fairlead/policy/kit/placement.h"
@@ -38,8 +38,7 @@ struct OrderKey {
   JobId job;
   friend constexpr auto operator<=>(const OrderKey&, const OrderKey&) = default;
 
-  void save(Writer& writer) const;
-  static OrderKey load(Reader& reader);
+  void fields(Archive& archive) { archive(major, minor, label, job); }
 };
 
 class ClassQueue {
@@ -55,6 +54,7 @@ class ClassQueue {
     const OrderKey& head() const { return heap_.front(); }
     // Leaves the class out of first_open() until the next unblock().
     void block() { blocked_ = true; }
+    void fields(Archive& archive);
 
    private:
     friend class ClassQueue;
@@ -97,9 +97,8 @@ class ClassQueue {
     }
   }
 
-  void save(Writer& writer) const;
-  // Replaces the contents.
-  void load(Reader& reader);
+  // Reading replaces the contents.
+  void fields(Archive& archive);
 
  private:
   static constexpr std::uint32_t kAbsent = 0xffffffff;

@@ -45,9 +45,9 @@ TEST(ClassQueue, TasksOfOtherSizesAreAnotherClass) {
   queue.first_open()->block();
   EXPECT_EQ(queue.first_open()->head().job, JobId(1));
   Writer writer;
-  queue.save(writer);
+  save(queue, writer);
   Reader reader(writer.bytes());
-  queue.load(reader);
+  load(queue, reader);
   EXPECT_EQ(queue.first_open()->task_gpus(), 1U) << "the other is blocked still";
   queue.unblock();
   EXPECT_EQ(queue.first_open()->head().job, JobId(0));
@@ -125,9 +125,9 @@ TEST(ClassQueue, AgreesWithASortedSet) {
       }
       if (rng.below(20) == 0) {
         Writer writer;
-        queue.save(writer);
+        save(queue, writer);
         Reader reader(writer.bytes());
-        queue.load(reader);
+        load(queue, reader);
         ASSERT_TRUE(reader.ok() && reader.left() == 0);
       }
       ASSERT_EQ(queue.size(), plain.size());

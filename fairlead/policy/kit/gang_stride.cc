@@ -5,25 +5,6 @@
 
 namespace fairlead {
 
-void StrideClient::save(Writer& writer) const {
-  writer.real(pass);
-  writer.real(tickets);
-  writer.u64(gpus);
-  writer.u64(order);
-  writer.id(job);
-  writer.u64(chosen ? 1 : 0);
-}
-
-StrideClient StrideClient::load(Reader& reader) {
-  StrideClient client;
-  client.pass = reader.real();
-  client.tickets = reader.real();
-  client.gpus = reader.u32();
-  client.order = reader.u32();
-  client.job = reader.id<JobId>();
-  client.chosen = reader.u64() != 0;
-  return client;
-}
 namespace {
 
 bool is_ahead(const StrideClient& a, const StrideClient& b) {

@@ -22,7 +22,7 @@
 // its share, while its pass runs away; cap_passes() bounds the debt.
 #pragma once
 
-#include "fairlead/base/bytes.h"
+#include "fairlead/base/archive.h"
 #include "fairlead/base/ids.h"
 
 #include <cstdint>
@@ -40,8 +40,7 @@ struct StrideClient {
   // Of the pool's GPUs those that it is on, bit i for GPU i, for the next choice; 0: it can have any.
   std::uint64_t own = 0;
 
-  void save(Writer& writer) const;
-  static StrideClient load(Reader& reader);
+  void fields(Archive& archive) { archive(pass, tickets, gpus, order, job, chosen); }
 };
 
 // Sorts by pass, then order. O(n log n), O(n) if sorted already; no allocation.

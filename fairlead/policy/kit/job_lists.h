@@ -55,6 +55,12 @@ class JobLists {
     }
   }
 
+  // O(jobs of the list).
+  std::vector<JobId> jobs(std::size_t list) const {
+    std::vector<JobId> jobs;
+    for (JobId job = first(list); !job.is_none(); job = after(job)) jobs.push_back(job);
+    return jobs;
+  }
   // None at the ends.
   JobId first(std::size_t list) const { return ends_[list].first; }
   JobId last(std::size_t list) const { return ends_[list].last; }

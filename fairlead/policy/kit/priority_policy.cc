@@ -128,32 +128,8 @@ void PriorityPolicy::start_fitting(const View& view, Plan& plan) {
       [&](const OrderKey& key, std::uint32_t) { start(view, key); });
 }
 
-void PriorityPolicy::save(Writer& writer) const {
-  waiting_.save(writer);
-  writer.i64(next_label_);
-  writer.i64(decisions_);
-  writer.u64(running_.size());
-  for (const Running& each : running_) {
-    each.order.save(writer);
-    writer.i64(each.started);
-    writer.i64(each.label_at_start);
-    writer.time(each.seen);
-  }
-}
-
-void PriorityPolicy::load(Reader& reader) {
-  waiting_.load(reader);
-  next_label_ = reader.i64();
-  decisions_ = reader.i64();
-  running_.clear();
-  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-    Running each;
-    each.order = OrderKey::load(reader);
-    each.started = reader.i64();
-    each.label_at_start = reader.i64();
-    each.seen = reader.time();
-    running_.push_back(each);
-  }
+void PriorityPolicy::fields(Archive& archive) {
+  archive(waiting_, next_label_, decisions_, running_);
 }
 
 }  // namespace fairlead

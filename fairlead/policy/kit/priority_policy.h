@@ -35,8 +35,7 @@ class PriorityPolicy : public Policy {
       : placement_(placement), ties_(ties), quantum_(quantum) {}
 
   void decide(const View& view, Plan& plan) override;
-  void save(Writer& writer) const override;
-  void load(Reader& reader) override;
+  void fields(Archive& archive) override;
 
  protected:
   // The job's key now; the smallest runs first. Of a job that waits, it is the key that it had when
@@ -53,6 +52,7 @@ class PriorityPolicy : public Policy {
     // decision.
     std::int64_t fallen = 0;
     Duration during{};
+    void fields(Archive& archive) { archive(order, started, label_at_start, seen); }
   };
 
   void apply_news(const View& view);

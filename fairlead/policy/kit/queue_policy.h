@@ -23,8 +23,7 @@ class QueuePolicy : public Policy {
       : on_misfit_(on_misfit), placement_(placement) {}
 
   void decide(const View& view, Plan& plan) override;
-  void save(Writer& writer) const override { waiting_.save(writer); }
-  void load(Reader& reader) override { waiting_.load(reader); }
+  void fields(Archive& archive) override { archive(waiting_); }
 
  protected:
   // The job's place in the order, as of now; the label is not used.

@@ -6,7 +6,7 @@
 // that lateness does not add up.
 #pragma once
 
-#include "fairlead/base/bytes.h"
+#include "fairlead/base/archive.h"
 #include "fairlead/policy/plan.h"
 
 namespace fairlead {
@@ -35,14 +35,7 @@ class Rounds {
     return true;
   }
 
-  void save(Writer& writer) const {
-    writer.time(awaited_);
-    writer.time(served_);
-  }
-  void load(Reader& reader) {
-    awaited_ = reader.time();
-    served_ = reader.time();
-  }
+  void fields(Archive& archive) { archive(awaited_, served_); }
 
  private:
   Duration length_;

@@ -69,10 +69,10 @@ TEST_F(RoundsTest, BoundariesMissedTogetherAreOneRound) {
 TEST_F(RoundsTest, ALoadedCopyOwesTheSameRound) {
   ask(0);
   Writer writer;
-  rounds_.save(writer);
+  save(rounds_, writer);
   Rounds copy{seconds(60)};
   Reader reader(writer.bytes());
-  copy.load(reader);
+  load(copy, reader);
   EXPECT_TRUE(reader.ok());
   EXPECT_TRUE(copy.due(at(60'005)));
   EXPECT_FALSE(copy.due(at(60'006)));

@@ -39,8 +39,7 @@ class Optimus : public Policy {
     return {.rates = RatesNeeded::kTable, .work = kAnyWork, .elastic = true};
   }
   void decide(const View& view, Plan& plan) override;
-  void save(Writer& writer) const override;
-  void load(Reader& reader) override;
+  void fields(Archive& archive) override;
 
  private:
   void apply_news(const View& view);
@@ -273,15 +272,7 @@ bool Optimus::place_share(const View& view, Plan& plan, std::size_t i) {
   return false;
 }
 
-void Optimus::save(Writer& writer) const {
-  rounds_.save(writer);
-  waiting_.save(writer);
-}
-
-void Optimus::load(Reader& reader) {
-  rounds_.load(reader);
-  waiting_.load(reader);
-}
+void Optimus::fields(Archive& archive) { archive(rounds_, waiting_); }
 
 constexpr OptionSpec kOptions[] = {
     integer_option("round_s", "600", "seconds", 1, 86400,
@@ -316,6 +307,13 @@ const PolicyEntry kOptimus = {
                          .fit_speed = options.is("speed", "fit"),
                          .fit_remaining = options.is("remaining", "fit"),
                          .seed = options.seed()});
-    }};
+    },
+    .traits =
+        [](const PolicyOptions& options) {
+          return PlacementTraits{.placement = Placement::kBestFit,
+                                 .one_type = true,
+                                 .smallest = true,
+                                 .round = options.duration("round_s")};
+        }};
 
 }  // namespace fairlead

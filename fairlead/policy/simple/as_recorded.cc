@@ -41,8 +41,7 @@ class AsRecorded : public Policy {
       place(placement_, view.cluster, plan, job, view.jobs.gpus[job], view.jobs.types[job]);
     }
   }
-  void save(Writer& /*writer*/) const override {}
-  void load(Reader& /*reader*/) override {}
+  void fields(Archive& /*archive*/) override {}
 
  private:
   const Placement placement_;

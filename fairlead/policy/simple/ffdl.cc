@@ -27,6 +27,11 @@ constexpr OptionSpec kOptions[] = {
     kMixedOption,
 };
 
+Placement ffdl_placement(const PolicyOptions& options) {
+  return options.choice("placement", {Placement::kBestFit, Placement::kSpread})
+      .mixing(options.flag(kMixedOption.name));
+}
+
 }  // namespace
 
 const PolicyEntry kFfdl = {
@@ -35,9 +40,11 @@ const PolicyEntry kFfdl = {
     .paper = "Jayaram et al., FfDL, Middleware 2019",
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
-      const Placement placement =
-          options.choice("placement", {Placement::kBestFit, Placement::kSpread});
-      return std::make_unique<Ffdl>(placement.mixing(options.flag(kMixedOption.name)));
-    }};
+      return std::make_unique<Ffdl>(ffdl_placement(options));
+    },
+    .traits =
+        [](const PolicyOptions& options) {
+          return PlacementTraits{.placement = ffdl_placement(options)};
+        }};
 
 }  // namespace fairlead

@@ -32,8 +32,7 @@ class BackfillingFifo : public Policy {
       backfill_.start(view, plan, job, expected_length(view, job, {}));
     }
   }
-  void save(Writer& /*writer*/) const override {}
-  void load(Reader& /*reader*/) override {}
+  void fields(Archive& /*archive*/) override {}
 
  private:
   const std::int64_t jobs_max_;

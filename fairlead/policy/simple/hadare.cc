@@ -16,6 +16,7 @@
 // A gang larger than every node is not forked; such jobs choose first, in order of arrival.
 //
 // Cost of a round: the linear program's, and O(copies x log jobs + copies x nodes) at most.
+#include "fairlead/base/archive.h"
 #include "fairlead/base/bytes.h"
 #include "fairlead/model/known_speed.h"
 #include "fairlead/model/known_work.h"
@@ -47,8 +48,7 @@ class HadarE : public Policy {
     return {.rates = RatesNeeded::kTable, .work = kAnyWork, .copies = true};
   }
   void decide(const View& view, Plan& plan) override;
-  void save(Writer& writer) const override { writer.time(round_end_); }
-  void load(Reader& reader) override { round_end_ = reader.time(); }
+  void fields(Archive& archive) override { archive(round_end_); }
 
  private:
   // A job, running or waiting.
@@ -318,6 +318,12 @@ const PolicyEntry kHadarE = {
                         .switch_cost = options.duration("switch_s"),
                         .copies_max = static_cast<std::uint32_t>(options.integer("copies")),
                         .placement = options.placement()});
-    }};
+    },
+    .traits =
+        [](const PolicyOptions& options) {
+          PlacementTraits traits = placement_traits(options, "round_s");
+          traits.one_node = true;
+          return traits;
+        }};
 
 }  // namespace fairlead

@@ -43,8 +43,7 @@ class Kube : public Policy {
 
   std::string_view name() const override { return kKube.name; }
   void decide(const View& view, Plan& plan) override;
-  void save(Writer& writer) const override;
-  void load(Reader& reader) override;
+  void fields(Archive& archive) override;
 
  private:
   enum class Where : std::uint8_t { kNowhere, kActive, kBackoff, kUnschedulable };
@@ -54,6 +53,7 @@ class Kube : public Policy {
     std::int64_t tries = 0;  // that failed
     Time backs_off_until;
     std::vector<Slice> bound{};  // of its pods that are bound
+    void fields(Archive& archive);
   };
 
   void apply_news(const View& view);
@@ -241,45 +241,12 @@ std::int64_t Kube::score(std::int64_t requested, std::int64_t capacity) const {
          rise * (utilization - before->first) / (after->first - before->first);
 }
 
-void Kube::save(Writer& writer) const {
-  writer.i64(next_turn_);
-  writer.u64(queue_.size());
-  for (const Entry& entry : queue_) {
-    writer.u64(static_cast<std::uint64_t>(entry.where));
-    if (entry.where == Where::kNowhere) continue;
-    writer.i64(entry.turn);
-    writer.i64(entry.tries);
-    writer.time(entry.backs_off_until);
-    writer.u64(entry.bound.size());
-    for (Slice slice : entry.bound) {
-      writer.id(slice.node);
-      writer.u64(slice.gpus);
-    }
-  }
+void Kube::Entry::fields(Archive& archive) {
+  archive.enumerator(where, Where::kUnschedulable);
+  if (where != Where::kNowhere) archive(turn, tries, backs_off_until, bound);
 }
 
-void Kube::load(Reader& reader) {
-  next_turn_ = reader.i64();
-  queue_ = {};
-  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-    Entry entry;
-    const std::uint64_t where = reader.u64();
-    if (where > static_cast<std::uint64_t>(Where::kUnschedulable)) return reader.fail();
-    entry.where = static_cast<Where>(where);
-    if (entry.where != Where::kNowhere) {
-      entry.turn = reader.i64();
-      entry.tries = reader.i64();
-      entry.backs_off_until = reader.time();
-      for (std::uint64_t slices = reader.u64(); slices > 0 && reader.ok(); --slices) {
-        const NodeId node = reader.id<NodeId>();
-        const std::uint64_t gpus = reader.u64();
-        if (node.is_none() || gpus == 0 || gpus > kNodeGpusMax) return reader.fail();
-        entry.bound.push_back({.node = node, .gpus = static_cast<std::uint16_t>(gpus)});
-      }
-    }
-    queue_.push_back(std::move(entry));
-  }
-}
+void Kube::fields(Archive& archive) { archive(next_turn_, queue_); }
 
 constexpr OptionSpec kOptions[] = {
     flag_option(

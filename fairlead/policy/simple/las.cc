@@ -50,6 +50,7 @@ const PolicyEntry kLas = {
       return std::make_unique<Las>(
           options.placement(), options.choice("attained", {Attained::kGpuTime, Attained::kTime}),
           options.duration("quantum_s"));
-    }};
+    },
+    .traits = [](const PolicyOptions& options) { return placement_traits(options, "quantum_s"); }};
 
 }  // namespace fairlead

@@ -34,8 +34,7 @@ class Philly : public Policy {
 
   std::string_view name() const override { return kPhilly.name; }
   void decide(const View& view, Plan& plan) override;
-  void save(Writer& writer) const override;
-  void load(Reader& reader) override;
+  void fields(Archive& archive) override;
 
  private:
   enum class Share : std::uint8_t { kQuota, kBonus };
@@ -59,10 +58,10 @@ class Philly : public Policy {
 
   const PhillyOptions options_;
 
-  ClassQueue waiting_;              // its levels are the users
-  IdVector<JobId, Time> since_;     // when a waiting job began to wait
-  IdVector<UserId, bool> founded_;  // virtual clusters that have submitted a job
-  std::int64_t tickets_ = 0;        // of those
+  ClassQueue waiting_;                      // its levels are the users
+  IdVector<JobId, Time> since_;             // when a waiting job began to wait
+  IdVector<UserId, std::uint8_t> founded_;  // virtual clusters that have submitted a job
+  std::int64_t tickets_ = 0;                // of those
 
   // Of the decision under way.
   std::vector<JobId> newcomers_;  // they began to wait in it
@@ -96,8 +95,8 @@ void Philly::apply_news(const View& view) {
 
 // A virtual cluster counts from its first job on, so that no decision depends on the future.
 void Philly::found(const View& view, UserId user) {
-  if (founded_[user]) return;
-  founded_[user] = true;
+  if (founded_[user] != 0) return;
+  founded_[user] = 1;
   tickets_ += view.users.tickets[user];
 }
 
@@ -218,22 +217,9 @@ void Philly::ask_to_be_woken(const View& view, Plan& plan) const {
   }
 }
 
-void Philly::save(Writer& writer) const {
-  writer.i64(tickets_);
-  writer.u64(founded_.size());
-  for (UserId user : ids<UserId>(founded_.size())) writer.u64(founded_[user] ? 1 : 0);
-  waiting_.save(writer);
-  waiting_.for_each([&](const OrderKey& key) { writer.time(since_[key.job]); });
-}
-
-void Philly::load(Reader& reader) {
-  tickets_ = reader.i64();
-  founded_ = {};
-  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-    founded_.push_back(reader.u64() != 0);
-  }
-  waiting_.load(reader);
-  waiting_.for_each([&](const OrderKey& key) { since_.grow_to(key.job) = reader.time(); });
+void Philly::fields(Archive& archive) {
+  archive(tickets_, founded_, waiting_);
+  waiting_.for_each([&](const OrderKey& key) { archive(since_.grow_to(key.job)); });
 }
 
 constexpr OptionSpec kOptions[] = {
@@ -265,6 +251,12 @@ const PolicyEntry kPhilly = {
                                                     .preempt_above = options.real("preempt_above"),
                                                     .skip = options.flag("skip"),
                                                     .mixes = options.flag(kMixedOption.name)});
-    }};
+    },
+    .traits =
+        [](const PolicyOptions& options) {
+          PlacementTraits traits = placement_traits(options);
+          traits.near = options.duration("relax_s");
+          return traits;
+        }};
 
 }  // namespace fairlead

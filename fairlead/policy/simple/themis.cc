@@ -64,23 +64,9 @@ class Themis : public Policy {
     if (!all_run && !plan.free().all_free()) leases_.wake(view.now, plan);
   }
 
-  void save(Writer& writer) const override {
-    leases_.save(writer);
-    writer.time(counted_);
-    writer.u64(jobs_here_);
-    writer.u64(job_ms_);
-    writer.u64(job_ms_at_arrival_.size());
-    for (std::uint64_t job_ms : job_ms_at_arrival_) writer.u64(job_ms);
-  }
-  void load(Reader& reader) override {
-    leases_.load(reader);
-    counted_ = reader.time();
-    jobs_here_ = reader.u64();
-    job_ms_ = reader.u64();
-    for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-      job_ms_at_arrival_.push_back(reader.u64());
-      if (job_ms_at_arrival_[JobId(job_ms_at_arrival_.size() - 1)] > job_ms_) reader.fail();
-    }
+  void fields(Archive& archive) override {
+    archive(leases_, counted_, jobs_here_, job_ms_, job_ms_at_arrival_);
+    for (std::uint64_t job_ms : job_ms_at_arrival_) archive.expect(job_ms <= job_ms_);
   }
 
  private:
@@ -228,6 +214,7 @@ const PolicyEntry kThemis = {
       return std::make_unique<Themis>(Themis::Options{.placement = options.placement(),
                                                       .lease = options.duration("lease_s"),
                                                       .filter = options.real("f")});
-    }};
+    },
+    .traits = [](const PolicyOptions& options) { return placement_traits(options, "lease_s"); }};
 
 }  // namespace fairlead

@@ -50,8 +50,7 @@ class Slurm : public Policy {
 
   std::string_view name() const override { return kSlurm.name; }
   void decide(const View& view, Plan& plan) override;
-  void save(Writer& writer) const override;
-  void load(Reader& reader) override;
+  void fields(Archive& archive) override;
 
  private:
   struct Candidate {
@@ -197,27 +196,9 @@ void Slurm::backfill(const View& view, Plan& plan) {
   }
 }
 
-void Slurm::save(Writer& writer) const {
-  rounds_.save(writer);
-  writer.u64(has_changed_ ? 1 : 0);
-  writer.time(charged_);
-  writer.u64(usage_.size());
-  for (UserId user : ids<UserId>(usage_.size())) {
-    writer.real(usage_[user]);
-    writer.i64(held_[user]);
-  }
-}
-
-void Slurm::load(Reader& reader) {
-  rounds_.load(reader);
-  has_changed_ = reader.u64() != 0;
-  charged_ = reader.time();
-  usage_ = {};
-  held_ = {};
-  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-    usage_.push_back(reader.real());
-    held_.push_back(reader.i64());
-  }
+void Slurm::fields(Archive& archive) {
+  archive(rounds_, has_changed_, charged_);
+  archive.rows(usage_, held_);
 }
 
 constexpr double kWeightMax = 4'294'967'295;  // of slurm.conf

@@ -43,6 +43,7 @@ const PolicyEntry kGangStride = {
                         .one_at_a_time = false,
                         .skip = options.flag("skip"),
                         .cap = options.flag("cap")});
-    }};
+    },
+    .traits = [](const PolicyOptions& options) { return placement_traits(options, "quantum_s"); }};
 
 }  // namespace fairlead

@@ -27,22 +27,10 @@ class Proportional : public StridePolicy {
     part_ = queue().empty() ? 0 : std::min(1.0, gpus / static_cast<double>(queue().size()));
   }
 
-  void save(Writer& writer) const override {
-    StridePolicy::save(writer);
-    writer.time(now_);
-    writer.real(part_);
-    writer.real(entitled_ms_);
-    for (const StrideClient& client : queue()) writer.real(joined_[client.job]);
-  }
-
-  void load(Reader& reader) override {
-    StridePolicy::load(reader);
-    now_ = reader.time();
-    part_ = reader.real();
-    entitled_ms_ = reader.real();
-    for (const StrideClient& client : queue()) {
-      joined_.grow_to(client.job) = reader.real();
-    }
+  void fields(Archive& archive) override {
+    StridePolicy::fields(archive);
+    archive(now_, part_, entitled_ms_);
+    for (const StrideClient& client : queue()) archive(joined_.grow_to(client.job));
   }
 
  protected:
@@ -85,6 +73,7 @@ const PolicyEntry kProportional = {
                                                           .one_at_a_time = false,
                                                           .skip = true,
                                                           .cap = false});
-    }};
+    },
+    .traits = [](const PolicyOptions& options) { return placement_traits(options, "round_s"); }};
 
 }  // namespace fairlead

@@ -36,6 +36,12 @@ const PolicyEntry kStride = {
                                                     .one_at_a_time = true,
                                                     .skip = true,
                                                     .cap = false});
-    }};
+    },
+    .traits =
+        [](const PolicyOptions& options) {
+          PlacementTraits traits = placement_traits(options, "quantum_s");
+          traits.one_at_a_time = true;
+          return traits;
+        }};
 
 }  // namespace fairlead

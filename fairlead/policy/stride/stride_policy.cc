@@ -153,27 +153,13 @@ void StridePolicy::note_passes(Plan& plan) {
   }
 }
 
-void StridePolicy::save(Writer& writer) const {
-  rounds_.save(writer);
-  writer.u64(queue_.size());
-  for (const StrideClient& client : queue_) {
-    client.save(writer);
-    writer.i64(saturated_gpu_ms(accounts_[client.job].charged));
-    writer.i64(saturated_gpu_ms(accounts_[client.job].noted));
-  }
-}
-
-void StridePolicy::load(Reader& reader) {
-  rounds_.load(reader);
-  queue_.clear();
-  for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-    const StrideClient client = StrideClient::load(reader);
-    const GpuTime charged{reader.i64()};
-    const GpuTime noted{reader.i64()};
-    if (!reader.ok() || client.job.is_none()) return reader.fail();
-    accounts_.grow_to(client.job) = {charged, noted};
-    queue_.push_back(client);
-  }
+void StridePolicy::fields(Archive& archive) {
+  archive(rounds_);
+  archive.elements(queue_, [&](StrideClient& client) {
+    archive(client);
+    archive.expect(!client.job.is_none());
+    if (archive.ok()) archive(accounts_.grow_to(client.job));
+  });
 }
 
 }  // namespace fairlead

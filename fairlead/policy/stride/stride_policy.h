@@ -38,8 +38,7 @@ class StridePolicy : public Policy {
   explicit StridePolicy(StrideOptions options) : options_(options), rounds_(options.quantum) {}
 
   void decide(const View& view, Plan& plan) override;
-  void save(Writer& writer) const override;
-  void load(Reader& reader) override;
+  void fields(Archive& archive) override;
 
  protected:
   // Brings the pass up to now; `held` is what the job was served since the last decision.
@@ -54,6 +53,7 @@ class StridePolicy : public Policy {
   struct Account {
     GpuTime charged;  // the service that is in the pass
     GpuTime noted;    // that was in it when it was last noted
+    void fields(Archive& archive) { archive(charged, noted); }
   };
 
   std::uint32_t pool(const Plan& plan) const;

@@ -23,8 +23,7 @@ class Tiresias : public Policy {
 
   std::string_view name() const override { return kTiresias.name; }
   void decide(const View& view, Plan& plan) override;
-  void save(Writer& writer) const override;
-  void load(Reader& reader) override;
+  void fields(Archive& archive) override;
 
  private:
   struct State {
@@ -32,6 +31,7 @@ class Tiresias : public Policy {
     Duration waited;     // since that promotion and after its first service, up to waiting_since
     Time waiting_since;  // only while it waits
     std::uint32_t queue = 0;
+    void fields(Archive& archive) { archive(forgotten, waited, waiting_since, queue); }
   };
 
   GpuTime served(const View& view, JobId job) const {
@@ -387,70 +387,32 @@ Time Tiresias::late_jump(const View& view) const {
   return jump;
 }
 
-void Tiresias::save(Writer& writer) const {
-  const auto save_state = [&](JobId job) {
-    const State& state = states_[job];
-    writer.id(job);
-    writer.i64(saturated_gpu_ms(state.forgotten));
-    writer.i64(state.waited.ms);
-    writer.time(state.waiting_since);
-    writer.u64(state.queue);
-  };
-  const auto save_heap = [&](const IndexedHeap<Time, JobId>& heap) {
-    writer.u64(heap.size());
-    for (const auto& entry : heap.entries()) {
-      writer.time(entry.key);
-      writer.id(entry.id);
-    }
-  };
-  writer.i64(head_label_);
-  writer.i64(tail_label_);
-  writer.time(wake_);
-  save_heap(limits_);
-  save_heap(waits_);
-  for (std::uint32_t queue = 0; queue < queues_; ++queue) {
-    writer.i64(held_[queue]);
-    for (JobId job = running_.first(queue); !job.is_none(); job = running_.after(job)) {
-      save_state(job);
-    }
-    writer.id(JobId::none());
-  }
-  waiting_.save(writer);
-  waiting_.for_each([&](const OrderKey& key) { save_state(key.job); });
-}
-
-void Tiresias::load(Reader& reader) {
-  const auto load_state = [&]() {
-    const JobId job = reader.id<JobId>();
-    if (job.is_none() || !reader.ok()) return JobId::none();
-    State& state = states_.grow_to(job);
-    state.forgotten.gpu_ms = reader.i64();
-    state.waited.ms = reader.i64();
-    state.waiting_since = reader.time();
-    state.queue = static_cast<std::uint32_t>(reader.u64());
-    return job;
-  };
-  const auto load_heap = [&](IndexedHeap<Time, JobId>& heap) {
+void Tiresias::fields(Archive& archive) {
+  const auto archive_heap = [&](IndexedHeap<Time, JobId>& heap) {
+    std::vector<std::pair<Time, JobId>> entries;
+    for (const auto& entry : heap.entries()) entries.emplace_back(entry.key, entry.id);
+    archive(entries);
+    if (!archive.reads()) return;
     heap = {};
-    for (std::uint64_t left = reader.u64(); left > 0 && reader.ok(); --left) {
-      const Time time = reader.time();
-      heap.set(reader.id<JobId>(), time);
-    }
+    for (const auto& [time, job] : entries) heap.set(job, time);
   };
-  head_label_ = reader.i64();
-  tail_label_ = reader.i64();
-  wake_ = reader.time();
-  load_heap(limits_);
-  load_heap(waits_);
-  running_.clear();
+  archive(head_label_, tail_label_, wake_);
+  archive_heap(limits_);
+  archive_heap(waits_);
+  if (archive.reads()) running_.clear();
   for (std::uint32_t queue = 0; queue < queues_; ++queue) {
-    held_[queue] = reader.i64();
-    for (JobId job = load_state(); !job.is_none(); job = load_state()) {
-      running_.push_back(queue, job);
-    }
+    archive(held_[queue]);
+    archive.ids(running_.jobs(queue), [&](JobId job) {
+      archive(states_.grow_to(job));
+      if (archive.reads()) running_.push_back(queue, job);
+    });
   }
-  waiting_.load(reader);
-  waiting_.for_each([&](const OrderKey&) { load_state(); });
+  archive(waiting_);
+  waiting_.for_each([&](const OrderKey& key) {
+    JobId job = key.job;
+    archive(job, states_.grow_to(key.job));
+    archive.expect(job == key.job);
+  });
 }
 
 constexpr std::string_view kPlacements =

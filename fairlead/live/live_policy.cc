@@ -1,0 +1,31 @@
+#include "fairlead/live/live_policy.h"
+
+#include "fairlead/input/models_file.h"
+#include "fairlead/policy/registry.h"
+
+#include <limits>
+
+namespace fairlead {
+
+Result<LivePolicy> make_live_policy(std::string_view text, std::uint64_t seed) {
+  FL_TRY_ASSIGN(choice, parse_policy(text, seed));
+  FL_TRY_ASSIGN(policy, choice.make());
+  if (policy->needs().work.least == WorkSource::kExact) {
+    return input_error("{} needs to know exactly how long jobs run, which no real world knows",
+                       policy->name());
+  }
+  return LivePolicy{.policy = std::move(policy), .options = choice.options.canonical()};
+}
+
+EngineOptions live_engine_options(std::uint64_t seed) {
+  EngineOptions options{.slack = seconds(10)};
+  options.profiles.source = SpeedSource::kMeasured;
+  options.profiles.factors = builtin_gpu_factors();
+  options.profiles.seed = seed;
+  options.work.source = WorkSource::kReported;
+  // A node is cordoned by its administrator alone: who submits a program that does not exist must not close it.
+  options.cordon_after = std::numeric_limits<std::uint32_t>::max();
+  return options;
+}
+
+}  // namespace fairlead

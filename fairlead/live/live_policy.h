@@ -1,0 +1,26 @@
+// What every daemon shares of policies and of the engine's options.
+#pragma once
+
+#include "fairlead/base/result.h"
+#include "fairlead/engine/engine.h"
+#include "fairlead/policy/policy.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace fairlead {
+
+struct LivePolicy {
+  std::unique_ptr<Policy> policy;
+  std::string options;  // canonical, as a Run record has them
+};
+
+// Makes the policy of "NAME:option=value,...". Errors: those of parse_policy and of the policy; a policy
+// that needs to know exactly how long jobs run.
+Result<LivePolicy> make_live_policy(std::string_view text, std::uint64_t seed);
+
+// Options of an engine whose world is real: speeds are measured, and jobs report their work.
+EngineOptions live_engine_options(std::uint64_t seed);
+
+}  // namespace fairlead
