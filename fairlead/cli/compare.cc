@@ -80,7 +80,7 @@ Status collect(ComparePlan& plan) {
   for (const PlannedRun& run : plan.runs) {
     ComparedPoint& point = plan.comparison.points[run.point];
     ComparedPolicy& policy = point.policies[run.policy];
-    if (run.child.exit_code != 0) {
+    if (!has_results(run.child)) {
       point.failures.push_back(
           {policy.policy, run.seed, run.child.exit_code, message_of(run.child)});
       continue;
@@ -108,6 +108,26 @@ Status failure_of(const Comparison& comparison) {
   }
   if (seen.empty()) return {};
   return tl::unexpected(std::move(error));
+}
+
+// Prints which policies left jobs that could never run to their end. Returns the exit code.
+int report_jobs_left(const Flags& flags, const Comparison& comparison) {
+  if (!flags.until.empty()) return 0;
+  std::set<std::string> policies;
+  for (const ComparedPoint& point : comparison.points) {
+    for (const ComparedPolicy& policy : point.policies) {
+      for (const nlohmann::json& summary : policy.summaries) {
+        if (summary["pending"] > 0) policies.insert(policy.policy);
+      }
+    }
+  }
+  if (policies.empty()) return 0;
+  std::fflush(stdout);
+  fmt::print(stderr,
+             "fairlead: some jobs can never run to their end under {}, and no figure covers them: "
+             "`pending` in jobs.csv names them, and `fairlead why` explains each\n",
+             fmt::join(policies, ", "));
+  return kJobsLeft;
 }
 
 bool has_runs(const ComparedPoint& point) {
@@ -152,13 +172,16 @@ std::string earlier_text(const Flags& flags, const ComparePlan& plan) {
   return text + "\n";
 }
 
-Status compare_here(const Flags& flags, ComparePlan plan) {
+Result<int> compare_here(const Flags& flags, ComparePlan plan) {
   FolderLock lock;  // released after `folder` removed what an error leaves
   FL_TRY_ASSIGN(folder, ResultFolder::open(flags.out));
   FL_TRY(lock.take(flags.out));
   FL_TRY(carry_out(flags, plan));
   FL_TRY(collect(plan));
-  if (std::ranges::none_of(plan.comparison.points, has_runs)) return failure_of(plan.comparison);
+  const Status failure = failure_of(plan.comparison);
+  if (std::ranges::none_of(plan.comparison.points, has_runs)) {
+    return tl::unexpected(failure.error());
+  }
   FL_TRY(write_tables(folder, plan.comparison));
   FL_TRY(folder.keep());
   if (flags.json) {
@@ -168,7 +191,9 @@ Status compare_here(const Flags& flags, ComparePlan plan) {
                comparison_text(plan.comparison, stdout_style(), flags.units),
                recorded_text(plan.comparison), earlier_text(flags, plan), flags.out);
   }
-  return failure_of(plan.comparison);
+  const int code = report_jobs_left(flags, plan.comparison);
+  if (!failure) return tl::unexpected(failure.error());
+  return code;
 }
 
 Status export_runs(const Flags& flags, const ComparePlan& plan) {
@@ -204,9 +229,11 @@ Status export_runs(const Flags& flags, const ComparePlan& plan) {
   return {};
 }
 
-Status compare(const Flags& flags) {
+Result<int> compare(const Flags& flags) {
   FL_TRY_ASSIGN(plan, plan_comparison(flags));
-  return flags.export_to.empty() ? compare_here(flags, std::move(plan)) : export_runs(flags, plan);
+  if (flags.export_to.empty()) return compare_here(flags, std::move(plan));
+  FL_TRY(export_runs(flags, plan));
+  return 0;
 }
 
 void add_export_flags(CLI::App& app, Flags& flags) {
@@ -251,11 +278,16 @@ Command add_compare(CLI::App& root) {
   app->add_flag("--again", flags->again, "make every run, even if its results are complete");
   add_export_flags(*app, *flags);
   app->footer(std::string(kExamples) + "\n" + settings_help());
-  return {app, [app, flags]() -> Status {
+  const auto exit_code = std::make_shared<int>(0);
+  return {app,
+          [app, flags, exit_code]() -> Status {
             FL_TRY(save_run_file(*app));
             if (app->count("--out") == 0) flags->out = "out/compare";
-            return compare(*flags);
-          }};
+            FL_TRY_ASSIGN(code, compare(*flags));
+            *exit_code = code;
+            return {};
+          },
+          exit_code};
 }
 
 }  // namespace fairlead

@@ -156,7 +156,7 @@ Status write_reports(const Experiment& experiment, const Runs& runs,
     const std::string folder = case_folder(experiment, i, out).string();
     const auto runs_of_case = std::span(runs.children).subspan(runs.index(i, 0, 0));
     const auto went_well = [](const ChildRun& run) {
-      return !run.arguments.empty() && run.exit_code == 0;
+      return !run.arguments.empty() && has_results(run);
     };
     const std::size_t count = runs.policies * runs.seeds;
     if (!std::ranges::any_of(runs_of_case.first(count), went_well)) continue;
@@ -183,7 +183,7 @@ AllFigures read_runs(const Experiment& experiment, const Runs& runs) {
     const ChildRun& child = runs.children[at];
     if (child.arguments.empty())
       all.emplace_back(RunFigures{});
-    else if (child.exit_code != 0)
+    else if (!has_results(child))
       all.emplace_back(run_error("{}", message_of(child)));
     else
       all.push_back(read_run(runs.folders[at], questions));

@@ -4,9 +4,24 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <limits>
 #include <map>
 
 namespace fairlead {
+
+CLI::Option* add_whole_number(CLI::App& app, const std::string& name, std::uint64_t& value,
+                              const std::string& help) {
+  const auto problem = [](const std::string& text) -> std::string {
+    std::uint64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, number);
+    if (read.ec == std::errc() && read.ptr == end) return "";
+    return fmt::format("expected a whole number from 0 to {}: {}",
+                       std::numeric_limits<std::uint64_t>::max(), text);
+  };
+  return app.add_option(name, value, help)->check(problem)->type_name("N");
+}
 
 void add_read_flags(CLI::App& app, ReadFlags& flags) {
   const auto add = [&](const char* name, std::string& value, const std::string& help,
@@ -63,9 +78,7 @@ void add_run_flags(CLI::App& app, RunFlags& flags, const std::string& out_help) 
       ->type_name("FILE");
   add_read_flags(app, flags.read);
   app.add_option("--out", flags.out, out_help)->type_name("DIR");
-  app.add_option("--seed", flags.seed, "seed of all random draws (default: 0)")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N");
+  add_whole_number(app, "--seed", flags.seed, "seed of all random draws (default: 0)");
   app.add_option(
          "--until", flags.until,
          "end the run at this simulated time; unfinished jobs are then pending (default: no "

@@ -6,10 +6,17 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdint>
+#include <string>
+
 namespace fairlead {
 
 // Declares the flags of how a trace is read on `app`, which writes to `flags`; `flags` must outlive it.
 void add_read_flags(CLI::App& app, ReadFlags& flags);
+
+// Declares a whole number from 0 to 2^64 - 1. CLI11 alone reads a larger one as the largest.
+CLI::Option* add_whole_number(CLI::App& app, const std::string& name, std::uint64_t& value,
+                              const std::string& help);
 
 // --units, of the tables that a command prints.
 void add_units_flag(CLI::App& app, TimeUnits& units);

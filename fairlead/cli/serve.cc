@@ -3,6 +3,7 @@
 #include "fairlead/base/parse.h"
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/kubernetes.h"
+#include "fairlead/cli/run_flags.h"
 #include "fairlead/cli/service.h"
 #include "fairlead/io/nvml.h"
 #include "fairlead/io/real_io.h"
@@ -240,7 +241,8 @@ Command add_serve(CLI::App& root) {
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
-  app->add_option("--seed", flags->seed, "of all that the policy draws")->capture_default_str();
+  add_whole_number(*app, "--seed", flags->seed, "of all that the policy draws")
+      ->capture_default_str();
   app->add_flag("--signals", flags->use_signals,
                 "suspend jobs by SIGSTOP, even where cgroups could freeze them");
   auto* install = app->add_flag("--install", flags->install,

@@ -2,6 +2,7 @@
 #include "fairlead/cli/run.h"
 #include "fairlead/cli/run_file.h"
 #include "fairlead/cli/run_flags.h"
+#include "fairlead/compare/child_runs.h"
 #include "fairlead/compare/run_inputs.h"
 #include "fairlead/compare/sweep.h"
 #include "fairlead/report/json.h"
@@ -25,19 +26,33 @@ constexpr std::string_view kExamples =
     "\\\n"
     "      --set costs=none --until 86400 --out out\n"
     "\n"
-    "Writes summary.json, jobs.csv, users.csv, timeline.csv, run.json and journal.flj.\n";
+    "Writes summary.json, jobs.csv, users.csv, timeline.csv, run.json and journal.flj.\n"
+    "Exit code 3: results are complete, but without --until some jobs could never run to their "
+    "end.\n";
 
-Status simulate(const Flags& flags) {
+// Without --until a run ends when nothing can happen any more.
+bool leaves_jobs(const Flags& flags, const Summary& summary) {
+  return summary.pending > 0 && flags.until.empty();
+}
+
+Result<int> simulate(const Flags& flags) {
   FL_TRY_ASSIGN(config, run_config(flags, flags.policy));
   config.inputs_hash = RunInputs().hash(flags, flags.policy, flags.seed);
   FL_TRY_ASSIGN(outcome, run_simulation(config));
+  const Summary& summary = outcome.summary;
   if (flags.json) {
-    fmt::print("{}", summary_json(outcome.summary));
-    return {};
+    fmt::print("{}", summary_json(summary));
+  } else {
+    fmt::print("{}\nresults in {}, {:.2f} s\n", summary_text(summary, stdout_style(), flags.units),
+               flags.out, outcome.wall_s);
   }
-  fmt::print("{}\nresults in {}, {:.2f} s\n",
-             summary_text(outcome.summary, stdout_style(), flags.units), flags.out, outcome.wall_s);
-  return {};
+  if (!leaves_jobs(flags, summary)) return 0;
+  std::fflush(stdout);
+  fmt::print(stderr,
+             "fairlead: {} of {} jobs can never run to their end under {}, and no figure covers "
+             "them: {} in jobs.csv names them, and `fairlead why {} JOB` explains each\n",
+             summary.pending, summary.jobs_read, flags.policy, "`pending`", flags.out);
+  return kJobsLeft;
 }
 
 }  // namespace
@@ -51,12 +66,17 @@ Command add_simulate(CLI::App& root) {
       ->required()
       ->type_name("NAME[:OPT=V,...]");
   app->footer(std::string(kExamples) + "\n" + settings_help());
-  return {app, [app, flags]() -> Status {
+  const auto exit_code = std::make_shared<int>(0);
+  return {app,
+          [app, flags, exit_code]() -> Status {
             FL_TRY(save_run_file(*app));
             if (app->count("--out") == 0)
               flags->out = "out/" + folder_names({flags->policy}).front();
-            return simulate(*flags);
-          }};
+            FL_TRY_ASSIGN(code, simulate(*flags));
+            *exit_code = code;
+            return {};
+          },
+          exit_code};
 }
 
 }  // namespace fairlead

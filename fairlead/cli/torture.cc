@@ -1,6 +1,7 @@
 #include "fairlead/torture/torture.h"
 
 #include "fairlead/cli/commands.h"
+#include "fairlead/cli/run_flags.h"
 #include "fairlead/torture/apart.h"
 
 #include <fmt/format.h>
@@ -131,8 +132,8 @@ Command add_torture(CLI::App& root) {
   CLI::App* app = root.add_subcommand(
       "torture", "Crash the daemon of `serve` in worlds where all goes wrong, and judge it");
   const auto flags = std::make_shared<Flags>();
-  app->add_option("--seeds", flags->seeds, "how many worlds")->capture_default_str();
-  app->add_option("--from", flags->from, "seed of the first")->capture_default_str();
+  add_whole_number(*app, "--seeds", flags->seeds, "how many worlds")->capture_default_str();
+  add_whole_number(*app, "--from", flags->from, "seed of the first")->capture_default_str();
   app->add_option("--events", flags->events, "what clients do in a world (default: drawn)");
   app->add_option("--users", flags->users, "how many users (default: drawn)");
   app->add_option("--policy", flags->policy, "policy with its options (default: drawn)")

@@ -120,9 +120,7 @@ void add_generate_flags(CLI::App& app, GenerateFlags& flags) {
       ->excludes(load)
       ->check(CLI::PositiveNumber)
       ->type_name("JOBS_PER_HOUR");
-  app.add_option("--seed", options.seed, "seed of all random draws (default: 1)")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N");
+  add_whole_number(app, "--seed", options.seed, "seed of all random draws (default: 1)");
   app.add_option("--users", flags.users,
                  "number of users; the n-th submits in proportion to 1/n (default: 10)")
       ->check(CLI::Range(1, 1'000'000))

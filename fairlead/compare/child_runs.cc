@@ -182,6 +182,10 @@ Status run_children(std::vector<ChildRun>& children, ChildObserver* observer) {
 }
 
 // "fairlead: out of paper\n" says "out of paper".
+bool has_results(const ChildRun& child) {
+  return child.exit_code == 0 || child.exit_code == kJobsLeft;
+}
+
 std::string message_of(const ChildRun& child) {
   std::string_view message = child.errors;
   constexpr std::string_view kPrefix = "fairlead: ";

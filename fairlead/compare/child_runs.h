@@ -8,6 +8,9 @@
 
 namespace fairlead {
 
+// Exit code of a run whose results are complete, but some of whose jobs could never run to their end.
+constexpr int kJobsLeft = 3;
+
 struct ChildRun {
   std::vector<std::string> arguments;  // after the program's name
   std::string name = {};               // for people
@@ -33,6 +36,8 @@ class ChildObserver {
 // call it, in a program without other children. Error: a process cannot be started.
 Status run_children(std::vector<ChildRun>& children, ChildObserver* observer = nullptr);
 
+// Whether it wrote results.
+bool has_results(const ChildRun& child);
 // Why it failed: what it wrote, without the program's name, or else its exit code.
 std::string message_of(const ChildRun& child);
 

@@ -3,6 +3,7 @@
 #include "fairlead/local/local_backend.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace fairlead {
@@ -29,22 +30,38 @@ std::span<const std::uint32_t> TaskHistory::gpus_of(TaskId task) const {
   return found->second;
 }
 
+namespace {
+
+// Tasks that ended before a later task of their job began. The daemon only had not forgotten them yet.
+std::set<TaskId> past_tasks(std::span<const TaskStatus> tasks) {
+  std::set<TaskId> past;
+  for (const TaskStatus& task : tasks) {
+    const bool has_later = std::ranges::any_of(tasks, [&](const TaskStatus& other) {
+      return other.id.job == task.id.job && other.id.hold > task.id.hold;
+    });
+    if (task.state == TaskStatus::State::kEnded && has_later) past.insert(task.id);
+  }
+  return past;
+}
+
+}  // namespace
+
 void LocalBackend::adopt(Time now, std::span<const TaskStatus> tasks, const TaskHistory& history) {
   for (auto& [id, job] : jobs_) job.hold = tables_.jobs.hold[id];
   look_at_gpus(now);  // before any task begins
-  // An end of which the journal has known since a later task began was only not forgotten yet.
-  const auto is_past = [&](const TaskStatus& task) {
-    return std::ranges::any_of(tasks, [&](const TaskStatus& other) {
-      return other.id.job == task.id.job && other.id.hold > task.id.hold;
-    });
-  };
+  const std::set<TaskId> past = past_tasks(tasks);
   for (const TaskStatus& task : tasks) {
-    const bool is_over = task.state == TaskStatus::State::kEnded && is_past(task);
-    if (!task.was_interrupted && !is_over) find(now, task, history);
+    const auto job = jobs_.find(task.id.job);
+    if (!past.contains(task.id) || job == jobs_.end()) continue;
+    // The submission does not have this end yet if the disk was full when it came.
+    if (is_bad(task.end) && !task.end.was_asked) (void)retry(task.id, job->second.what);
   }
-  for (const TaskStatus& task : tasks) {
-    const bool is_over = task.state == TaskStatus::State::kEnded && is_past(task);
-    if (task.was_interrupted && !is_over) find(now, task, history);
+  for (const bool was_interrupted : {false, true}) {
+    for (const TaskStatus& task : tasks) {
+      if (task.was_interrupted == was_interrupted && !past.contains(task.id)) {
+        find(now, task, history);
+      }
+    }
   }
   for (const TaskStatus& task : tasks) {
     if (task.state == TaskStatus::State::kEnded) on_task_ended(now, task.id, task.end);

@@ -33,13 +33,12 @@ void LocalBackend::on_task_ended(Time now, TaskId id, TaskEnd end) {
 
 // What the end of its task, which was not asked for, means for a job that is here.
 void LocalBackend::conclude(TaskId task, Job& job, TaskEnd end) {
-  const bool is_bad = end.code != 0 || end.signal != 0;
-  if (!end.is_known || (is_bad && retry(task, job.what))) return begin_again(task.job, job);
+  if (!end.is_known || (is_bad(end) && retry(task, job.what))) return begin_again(task.job, job);
   job.has_ended = true;
-  inbox_.add({.kind = is_bad ? EventKind::kFailed : EventKind::kFinished,
+  inbox_.add({.kind = is_bad(end) ? EventKind::kFailed : EventKind::kFinished,
               .job = task.job,
               .hold = job.hold,
-              .reason = is_bad ? inbox_.keep(end_text(end)) : ""});
+              .reason = is_bad(end) ? inbox_.keep(end_text(end)) : ""});
 }
 
 bool LocalBackend::retry(TaskId task, Submission& what) {

@@ -196,5 +196,6 @@ class LocalBackend : public RecordSink {
 
 // "exit code 3", "signal 9".
 std::string end_text(TaskEnd end);
+inline bool is_bad(TaskEnd end) { return end.code != 0 || end.signal != 0; }
 
 }  // namespace fairlead

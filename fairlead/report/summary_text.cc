@@ -93,6 +93,13 @@ std::string fairness_text(const FairnessSummary& fairness) {
                      ratio_text(fairness.bounded_ftf_p50));
 }
 
+// ", of the 3 jobs that finished"; empty if all did.
+std::string coverage_text(const Summary& summary) {
+  if (summary.finished == summary.jobs_read) return "";
+  return fmt::format(", of the {} job{} that finished", count_text(summary.finished),
+                     summary.finished == 1 ? "" : "s");
+}
+
 std::string figures_text(const Summary& summary, TimeUnits units) {
   const auto time = [&](const std::optional<double>& s) { return time_text(s, units); };
   const std::pair<std::string_view, std::string> lines[] = {
@@ -101,10 +108,10 @@ std::string figures_text(const Summary& summary, TimeUnits units) {
                    reasons_text(summary.rows_rejected, "left out") +
                    reasons_text(summary.rows_repaired, "repaired")},
       {"makespan", bounded_text(summary.makespan_s, summary.bounds.makespan_lower_s, units)},
-      {"JCT",
-       fmt::format("mean {}, median {}, p90 {}, p99 {}",
-                   bounded_text(summary.jct_avg_s, summary.bounds.jct_avg_lower_s, units),
-                   time(summary.jct_p50_s), time(summary.jct_p90_s), time(summary.jct_p99_s))},
+      {"JCT", fmt::format("mean {}, median {}, p90 {}, p99 {}{}",
+                          bounded_text(summary.jct_avg_s, summary.bounds.jct_avg_lower_s, units),
+                          time(summary.jct_p50_s), time(summary.jct_p90_s), time(summary.jct_p99_s),
+                          coverage_text(summary))},
       {"queueing", fmt::format("mean {}", time(summary.queue_avg_s))},
       {"GPUs", fmt::format("{} utilised, {} GPU-hours, {} of the time lost to communication",
                            share_text(summary.gpu_utilization), number_text(summary.gpu_hours, 1),

@@ -59,6 +59,8 @@ std::vector<BadInput> bad_inputs() {
       {"NoSuchModels", with("--set models=gone.yaml"), "", "", "gone.yaml"},
       {"BadSeed", with("--seed x"), "", "", "--seed"},
       {"NegativeSeed", with("--seed -1"), "", "", "--seed"},
+      {"HugeSeed", with("--seed 18446744073709551616"), "", "",
+       "expected a whole number from 0 to 18446744073709551615: 18446744073709551616"},
       {"BadUntil", with("--until soon"), "", "", "--until"},
       {"NegativeUntil", with("--until=-5"), "", "", "--until"},
       {"NoSuchCluster", "--cluster gone --trace jobs.csv --policy fifo", "", "", "gone"},

@@ -206,6 +206,21 @@ TEST_F(CompareTest, KeepsTheOtherRunsWhenOneFails) {
   EXPECT_EQ(value["failures"][0]["exit_code"], 1);
 }
 
+TEST_F(CompareTest, NamesThePoliciesThatLeaveJobs) {
+  write("jobs.csv", "job,gpus,submit_s,duration_s\na,9,0,10\nb,1,1,10\n");
+  const std::string run =
+      "compare --cluster 2xV100:4,2xK80:4 --trace jobs.csv --out out --policies "
+      "'las;las:mixed=true'";
+  for (int i = 0; i < 2; ++i) {  // also if the runs are complete already
+    const Ended ended = fairlead(run);
+    EXPECT_EQ(ended.exit_code, 3);
+    EXPECT_NE(ended.errors.find("some jobs can never run to their end under las, and"),
+              std::string::npos)
+        << ended.errors;
+    EXPECT_EQ(read_json("out/compare.json")["failures"].size(), 0U);
+  }
+}
+
 TEST_F(CompareTest, RefusesStandardInput) {
   EXPECT_EQ(fairlead("compare --cluster 1xV100:4 --trace - --policies fifo --out out").exit_code,
             2);

@@ -68,6 +68,22 @@ TEST_F(SimulateTest, UntilStopsTheClock) {
   EXPECT_NE(read("out/jobs.csv").find("\nd,ann,,1,30,,,,,,0,0,pending,1\n"), std::string::npos);
 }
 
+// A gang of 9 GPUs of one type finds no place on 8 of each of two types, and blocks none under las.
+TEST_F(SimulateTest, ReportsJobsThatCanNeverRun) {
+  write("jobs.csv", "job,gpus,submit_s,duration_s\na,9,0,10\nb,1,1,10\n");
+  const std::string run =
+      "simulate --cluster 2xV100:4,2xK80:4 --trace jobs.csv --policy las --out out ";
+  const Ended ended = fairlead(run);
+  EXPECT_EQ(ended.exit_code, 3);
+  EXPECT_EQ(
+      ended.errors,
+      "fairlead: 1 of 2 jobs can never run to their end under las, and no figure covers them: "
+      "`pending` in jobs.csv names them, and `fairlead why out JOB` explains each\n");
+  EXPECT_NE(ended.out.find(", of the 1 job that finished\n"), std::string::npos) << ended.out;
+  EXPECT_EQ(read_json("out/summary.json")["pending"], 1);
+  EXPECT_EQ(fairlead(run + "--until 1000").exit_code, 0);
+}
+
 TEST_F(SimulateTest, RejectsAJobLargerThanTheClusterWithAReason) {
   write("jobs.csv",
         "job,user,model,gpus,submit_s,duration_s\n"
