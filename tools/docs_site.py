@@ -63,17 +63,44 @@ def on_page_markdown(markdown, page, config, files):
     return "".join(pieces)
 
 
+# One arrow of Mermaid: SOURCE -- label --> TARGET & TARGET, or SOURCE --> TARGET: label. Texts are in quotes.
+ARROW = re.compile(r'(.+?) (?:-- ("[^"]*"|[^"-]+) )?(-->|---|<-->) (.+?)(?:: (.+))?$')
+NODE = re.compile(r'([^\["]+|\[\*\])(?:\["?([^"]*?)"?\])?$')
+
+
 def diagram(code):
     """A graph of arrows in Mermaid, drawn by Graphviz, so that readers need no script from elsewhere."""
-    arrows = []
-    for line in code.splitlines()[2:-1]:
-        source, targets = line.split("-->")
-        arrows += [f'"{source.strip()}" -> "{target.strip()}";' for target in targets.split("&")]
-    dot = 'digraph { rankdir=LR; bgcolor=transparent; node [shape=box, fontname="sans-serif"]; ' + " ".join(arrows) + "}"
+    first, *lines = code.splitlines()[1:-1]
+    direction = "TB" if first.endswith("TD") else "LR"
+    parts = [f'rankdir={direction}; bgcolor=transparent; node [shape=box, fontname="sans-serif"];',
+             'edge [fontname="sans-serif", fontsize=11];']
+
+    def name(node):
+        word, text = NODE.match(node.strip()).groups()
+        if text:
+            parts.append(f'"{word}" [label="{text.replace("<br/>", chr(92) + "n")}"];')
+        if word == "[*]":
+            parts.append(f'"{word}" [shape=point];')
+        return word
+
+    for line in lines:
+        quoted = re.findall(r'"[^"]*"', line)
+        plain = re.sub(r'"[^"]*"', '"@"', line.strip())  # so that no text is taken for an arrow
+        source, label, arrow, targets, state = ARROW.match(plain).groups()
+
+        def whole(text):
+            return re.sub('"@"', lambda _: quoted.pop(0), text)
+
+        source = name(whole(source))
+        label = whole(label).strip('"') if label else state or ""
+        ends = {"-->": "", "---": ", dir=none", "<-->": ", dir=both"}[arrow]
+        for target in targets.split(" & "):
+            parts.append(f'"{source}" -> "{name(whole(target))}" [label="{label}"{ends}];')
+    dot = "digraph { " + " ".join(parts) + " }"
     svg = subprocess.run(["dot", "-Tsvg"], input=dot, check=True, capture_output=True, text=True).stdout
     svg = svg[svg.index("<svg"):].replace('stroke="black"', 'stroke="currentColor"').replace(
         'fill="black"', 'fill="currentColor"').replace("<text ", '<text fill="currentColor" ')
-    svg = re.sub(r'<svg width="\w+" height="\w+"', '<svg style="max-width: 100%; height: auto"', svg)
+    svg = re.sub(r'<svg width="(\w+)" height="\w+"', r'<svg style="width: \1; max-width: 100%; height: auto"', svg)
     return re.sub(r"<!--.*?-->\n?|<title>.*?</title>\n?", "", svg, flags=re.S)
 
 

@@ -288,7 +288,7 @@ struct Skipped {
 struct Snapshot {
   std::string_view policy;
   std::string_view options;
-  std::span<const std::uint8_t> state;  // Policy::save
+  std::span<const std::uint8_t> state;  // Policy::fields
   std::span<const Time> wakes;          // that it asked for and have not come yet, in order
 };
 

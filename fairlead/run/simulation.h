@@ -105,7 +105,7 @@ class Simulation {
   Result<Recovery> resume(const RecordedRun& run, bool replays = true);
 
   // Goes on with another object of the same policy and options, which takes over what the one
-  // before remembers (Policy::save, load). Nothing changes by it, which is what tests use it for.
+  // before remembers (Policy::fields). Nothing changes by it, which is what tests use it for.
   // REQUIRES: !is_over().
   void reload_policy(std::unique_ptr<Policy> fresh);
 

@@ -7,7 +7,7 @@
 // How trades are made is solve/trading.h; what they change, Entitlements.
 #pragma once
 
-#include "fairlead/base/bytes.h"
+#include "fairlead/base/archive.h"
 #include "fairlead/policy/gandiva_fair/accounts.h"
 #include "fairlead/policy/gandiva_fair/homes.h"
 

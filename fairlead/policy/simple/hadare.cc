@@ -17,7 +17,6 @@
 //
 // Cost of a round: the linear program's, and O(copies x log jobs + copies x nodes) at most.
 #include "fairlead/base/archive.h"
-#include "fairlead/base/bytes.h"
 #include "fairlead/model/known_speed.h"
 #include "fairlead/model/known_work.h"
 #include "fairlead/policy/kit/placement.h"
