@@ -41,6 +41,7 @@ class DiskFile : public AppendFile {
   Status sync() override {
     FL_CHECK(descriptor_ >= 0, "{} is synced after its end", name_);
     if (sync_failed(::fdatasync(descriptor_))) return failed();
+    if (is_removed()) return run_error("{}: it was removed while it was in use", name_);
     if (std::exchange(name_synced_, true)) return {};
     return sync_name();
   }
@@ -64,6 +65,12 @@ class DiskFile : public AppendFile {
 
  private:
   Status failed() const { return run_error("{}: cannot write: {}", name_, reason(errno)); }
+
+  // True if no folder has the file any more: it ends with its descriptor.
+  bool is_removed() const {
+    struct stat now {};
+    return ::fstat(descriptor_, &now) == 0 && S_ISREG(now.st_mode) && now.st_nlink == 0;
+  }
 
   // A new file whose folder is not on the disk is lost with its name.
   Status sync_name() const {
