@@ -16,7 +16,7 @@ constexpr std::array<std::uint8_t, 3> kBytes = {'a', 'b', 'c'};
 class AppendFileTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string name = fs::temp_directory_path() / "append_file_XXXXXX";
+    std::string name = (fs::temp_directory_path() / "append_file_XXXXXX").string();
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     folder_ = name;
     std::ofstream(folder_ / "log") << "0123456789";

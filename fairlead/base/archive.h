@@ -1,6 +1,6 @@
-// Archive: one list of fields that writes them, or reads them back.
+// Archive: writes the fields of a list, or reads them.
 //
-// A type with state that is saved lists it once, and the same list loads it:
+// A type with saved state has one list of its fields, which saves and loads them:
 //
 //   void fields(Archive& archive) { archive(rounds_, wake_, waiting_); }
 //
@@ -46,7 +46,7 @@ class Archive {
   void operator()(T&... fields) {
     (field(fields), ...);
   }
-  // An enumerator from 0 to `last`.
+  // Archives an enumerator from 0 to `last`.
   template <class Enum>
   void enumerator(Enum& value, Enum last) {
     auto number = static_cast<std::uint64_t>(value);
@@ -54,7 +54,7 @@ class Archive {
     expect(number <= static_cast<std::uint64_t>(last));
     if (ok()) value = static_cast<Enum>(number);
   }
-  // A container, with `archive_element(element)` instead of its element's fields.
+  // Archives a container; archive_element(element) archives each element.
   template <class Container, class ArchiveElement>
   void elements(Container& container, ArchiveElement archive_element) {
     std::uint64_t left = container.size();
@@ -69,19 +69,19 @@ class Archive {
       if (ok()) container.push_back(std::move(element));
     }
   }
-  // A size that is known by other means, or that containers share: each item takes a byte at least.
+  // Archives a number of items. Fails the reader if fewer bytes are left than items.
   void size(std::uint64_t& count) {
     field(count);
     expect(!reads() || count <= in_->left());
     if (!ok()) count = 0;
   }
-  // The elements of a container of that size, without it.
+  // Archives the elements of a container of that size, but not the size.
   template <class Container>
   void sized(Container& container, std::uint64_t count) {
     if (reads()) container.resize(ok() ? count : 0);
     for (auto& element : container) field(element);
   }
-  // Columns of one size: the size, then row by row.
+  // Archives columns of equal size: the size, then row by row.
   template <class First, class... Columns>
   void rows(First& first, Columns&... columns) {
     std::uint64_t count = first.size();
@@ -92,7 +92,7 @@ class Archive {
       std::apply([&](auto&... each) { (field(*each++), ...); }, row);
     }
   }
-  // Ids up to none, with what `archive_rest(id)` archives of each. `written` is not used to read.
+  // Archives ids and a final none; archive_rest(id) archives more of each. Reading ignores `written`.
   template <class IdType, class ArchiveRest>
   void ids(const std::vector<IdType>& written, ArchiveRest archive_rest) {
     for (IdType id : written) {
@@ -174,7 +174,7 @@ void save(T&& value, Writer& writer) {
   Archive archive(writer);
   value.fields(archive);
 }
-// After it, the reader is !ok() if it had no such value.
+// Leaves the reader !ok() if its bytes are no such value.
 template <class T>
 void load(T&& value, Reader& reader) {
   Archive archive(reader);

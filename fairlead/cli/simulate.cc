@@ -30,11 +30,7 @@ constexpr std::string_view kExamples =
     "Exit code 3: results are complete, but without --until some jobs could never run to their "
     "end.\n";
 
-// Without --until a run ends when nothing can happen any more.
-bool leaves_jobs(const Flags& flags, const Summary& summary) {
-  return summary.pending > 0 && flags.until.empty();
-}
-
+// Returns the exit code.
 Result<int> simulate(const Flags& flags) {
   FL_TRY_ASSIGN(config, run_config(flags, flags.policy));
   config.inputs_hash = RunInputs().hash(flags, flags.policy, flags.seed);
@@ -46,12 +42,14 @@ Result<int> simulate(const Flags& flags) {
     fmt::print("{}\nresults in {}, {:.2f} s\n", summary_text(summary, stdout_style(), flags.units),
                flags.out, outcome.wall_s);
   }
-  if (!leaves_jobs(flags, summary)) return 0;
+  // Without --until a run ends when nothing can happen any more.
+  if (summary.pending == 0 || !flags.until.empty()) return 0;
   std::fflush(stdout);
-  fmt::print(stderr,
-             "fairlead: {} of {} jobs can never run to their end under {}, and no figure covers "
-             "them: {} in jobs.csv names them, and `fairlead why {} JOB` explains each\n",
-             summary.pending, summary.jobs_read, flags.policy, "`pending`", flags.out);
+  fmt::print(
+      stderr,
+      "fairlead: {} of {} jobs can never run to their end under {}, and figures of durations "
+      "omit them: jobs.csv has them as pending, and `fairlead why {} JOB` explains each\n",
+      summary.pending, summary.jobs_read, flags.policy, flags.out);
   return kJobsLeft;
 }
 

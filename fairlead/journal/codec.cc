@@ -313,6 +313,7 @@ class Get {
     value = in_.id<Id<Tag>>();
   }
   void operator()(std::string_view, std::string_view& value) {
+    FL_CHECK(!std::exchange(has_text_, true), "a kind with two texts");
     value = storage_.texts[2] = in_.text();
   }
   void operator()(std::string_view, std::uint32_t& value) { value = in_.u32(); }
@@ -337,6 +338,7 @@ class Get {
  private:
   Reader& in_;
   Storage& storage_;
+  bool has_text_ = false;
 };
 
 template <class What>

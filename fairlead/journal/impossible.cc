@@ -51,7 +51,7 @@ void look(OutOfRange& visit, const record::Place& place) {
 }
 void look(OutOfRange& visit, const record::Reported& reported) {
   // A job that has nothing left has finished.
-  visit("left_ms", reported.left - Duration{1});
+  visit("left_ms", reported.left == Duration{} ? Duration{-1} : reported.left);
 }
 void look(OutOfRange&, const OneOf<record::Run, record::Snapshot, Note> auto&) {}
 template <class What>

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <unistd.h>
 
 namespace fairlead {
@@ -255,6 +256,17 @@ TEST(Journal, EveryRecordKindComesBackAsItWas) {
   Rendered back;
   ASSERT_TRUE(decode_journal(Reader(encode(records)), back).has_value());
   EXPECT_EQ(back.lines, render_all(records));
+}
+
+TEST(Journal, AReportOfNothingLeftOrLessIsRefused) {
+  for (const std::int64_t left_ms :
+       {std::int64_t{0}, std::int64_t{-1}, std::numeric_limits<std::int64_t>::min()}) {
+    Rendered back;
+    const Record reported{{61}, record::Reported{JobId(1), Duration{left_ms}}};
+    const Status read = decode_journal(Reader(encode({reported})), back);
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().message, "record 1: left_ms is out of range");
+  }
 }
 
 TEST(Journal, AUsersGroupStandsBehindItsTicketsAndCostsNothingWithoutOne) {

@@ -1,4 +1,4 @@
-// What users are entitled to at one moment, for the answers of daemons.
+// Entitlements of users at one moment, for the answers of daemons.
 #pragma once
 
 #include "fairlead/engine/tables.h"

@@ -1,4 +1,4 @@
-// What every daemon shares of policies and of the engine's options.
+// Creates the policy of a daemon and the options of its engine.
 #pragma once
 
 #include "fairlead/base/result.h"

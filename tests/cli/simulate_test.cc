@@ -75,10 +75,10 @@ TEST_F(SimulateTest, ReportsJobsThatCanNeverRun) {
       "simulate --cluster 2xV100:4,2xK80:4 --trace jobs.csv --policy las --out out ";
   const Ended ended = fairlead(run);
   EXPECT_EQ(ended.exit_code, 3);
-  EXPECT_EQ(
-      ended.errors,
-      "fairlead: 1 of 2 jobs can never run to their end under las, and no figure covers them: "
-      "`pending` in jobs.csv names them, and `fairlead why out JOB` explains each\n");
+  EXPECT_EQ(ended.errors,
+            "fairlead: 1 of 2 jobs can never run to their end under las, and figures of durations "
+            "omit them: "
+            "jobs.csv has them as pending, and `fairlead why out JOB` explains each\n");
   EXPECT_NE(ended.out.find(", of the 1 job that finished\n"), std::string::npos) << ended.out;
   EXPECT_EQ(read_json("out/summary.json")["pending"], 1);
   EXPECT_EQ(fairlead(run + "--until 1000").exit_code, 0);

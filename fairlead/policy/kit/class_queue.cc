@@ -143,6 +143,7 @@ void ClassQueue::fields(Archive& archive) {
   std::vector<Class> classes;
   archive(classes);
   *this = ClassQueue();
+  if (!archive.ok()) return;
   for (const Class& each : classes) {
     class_of(each.level_, each.gang_, each.types_).blocked_ = each.blocked_;
     for (const OrderKey& key : each.heap_) add(each.level_, each.gang_, each.types_, key);
