@@ -32,14 +32,17 @@ include(Precompiled)
 # fl_module(NAME SOURCES a.cc ... LINKS fl_base ... [TESTS a_test.cc ...] [TEST_LINKS ...])
 # A static library fl_NAME of fairlead/NAME, whose headers are included as "fairlead/NAME/x.h". Only those
 # who link it, or a module that does, find them: LINKS are PUBLIC, and they are the include edges that
-# docs/architecture.md draws. TESTS become one GoogleTest program.
+# docs/architecture.md draws. TESTS become one GoogleTest program. COLD: as in fl_precompile.
 function(fl_module name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINKS;PRIVATE_LINKS;TESTS;TEST_LINKS" ${ARGN})
+  cmake_parse_arguments(arg "COLD" "" "SOURCES;LINKS;PRIVATE_LINKS;TESTS;TEST_LINKS" ${ARGN})
   add_library(fl_${name} STATIC ${arg_SOURCES})
   target_link_libraries(fl_${name} PUBLIC $<BUILD_INTERFACE:fl_flags> ${arg_LINKS}
     PRIVATE ${arg_PRIVATE_LINKS})
   set_target_properties(fl_${name} PROPERTIES OUTPUT_NAME fairlead_${name} EXPORT_NAME ${name})
-  fl_precompile(fl_${name})
+  if(arg_COLD)
+    set(cold COLD)
+  endif()
+  fl_precompile(fl_${name} ${cold})
   set(include ${PROJECT_BINARY_DIR}/include/${name})
   file(MAKE_DIRECTORY ${include}/fairlead)
   file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${include}/fairlead/${name} SYMBOLIC)

@@ -14,12 +14,13 @@ import subprocess
 import sys
 
 import tidy_objects
+import tidy_prose
 from tidy_objects import REGISTRY, policies
 from tidy_source import Source
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FILE_LINES_MAX = 600
-READ = (".h", ".cc", ".md", ".case", ".ts", ".yaml", "CMakeLists.txt", tidy_objects.OFFENDERS)
+READ = (".h", ".cc", ".md", ".case", ".ts", ".yaml", "CMakeLists.txt", tidy_objects.OFFENDERS, tidy_prose.NUMBERS)
 
 # What no line of C++ may match, why, and a line that does.
 BANS = [
@@ -218,7 +219,7 @@ CLEAN = tidy_objects.CLEAN | {
     "CMakeLists.txt": "add_executable(a bench/b.cc)\n",
     "bench/b.cc": "auto t = std::chrono::steady_clock::now();\n",
     "fairlead/base/CMakeLists.txt": "fl_module(base SOURCES a.cc part/b.cc)\n",
-    "fairlead/base/a.h": "// What it is.\n#pragma once\n",
+    "fairlead/base/a.h": "// A thing.\n#pragma once\n",
     "fairlead/base/a.cc": '#include "a.h"\n',
     "fairlead/base/part/b.cc": "int b;\n",
     "fairlead/cli/CMakeLists.txt": "fl_module(cli SOURCES run.cc)\n",
@@ -241,7 +242,7 @@ VIOLATIONS = [
     (check_words, {"fairlead/base/a.cc": "int b;\nint dead_time;\n"}, "fairlead/base/a.cc:2: say overhead"),
     (check_clock, {"fairlead/base/a.cc": CLEAN["fairlead/cli/run.cc"]}, "fairlead/base/a.cc:1: no wall clock"),
     (check_header, {"fairlead/base/a.h": "#pragma once\n"}, "fairlead/base/a.h:1: a header begins"),
-    (check_header, {"fairlead/base/a.h": "// What it is.\n"}, "fairlead/base/a.h:1: #pragma once is missing"),
+    (check_header, {"fairlead/base/a.h": "// A thing.\n"}, "fairlead/base/a.h:1: #pragma once is missing"),
     (check_title, {"docs/a.md": "# One\n# Two\n"}, "docs/a.md:1: a document has one title, not 2"),
     (check_title, {"docs/a.md": "```\n# not one\n```\n"}, "docs/a.md:1: a document has one title, not 0"),
     (check_links, {"docs/a.md": "# A\n[b](b.md)\n"}, "docs/a.md:2: leads nowhere: b.md"),
@@ -267,11 +268,12 @@ VIOLATIONS = [
      f"{REGISTRY}:1: the name of kFifo is not found"),
     (check_policies_documented, {REGISTRY: "// None.\n#pragma once\n"}, f"{REGISTRY}:1: no policy"),
     *tidy_objects.VIOLATIONS,
+    *tidy_prose.VIOLATIONS,
 ]
 
 
 def rules():
-    return [value for name, value in sorted((vars(tidy_objects) | globals()).items()) if name.startswith("check_")]
+    return [value for name, value in sorted((vars(tidy_objects) | vars(tidy_prose) | globals()).items()) if name.startswith("check_")]
 
 
 def reported(rule, tree):
