@@ -146,7 +146,7 @@ def million_jobs_with_files():
         trace = pathlib.Path(folder, "million.csv")
         subprocess.run([BUILD / "fairlead", "trace", "generate", "--jobs", "1000000", "--cluster",
                         "1250xV100:8", "--load", "0.9", "-o", trace], check=True, capture_output=True)
-        for policy in ["fifo:skip=true", "tiresias", "gandiva-fair"]:
+        for policy in ["fifo:skip=true", "tiresias", "gandiva-fair", "fairlead"]:
             seconds, memory, finished, jobs = tool_run(
                 ["--cluster", "1250xV100:8", "--trace", trace, "--policy", policy], 3)
             rows.append([f"`{policy}`", f"{seconds:.2f}", f"{memory:.0f}", f"{finished:,} of {jobs:,}"])
@@ -183,7 +183,13 @@ finish; allocations are calls of operator new after half of the events.
 
 Quanta of 60 s.
 
-{growth("gandiva-fair", sizes, 10_000, 0.9)}"""
+{growth("gandiva-fair", sizes, 10_000, 0.9)}
+
+### `fairlead`
+
+Rounds of 60 s; a round in which no job waits and each runs on its fastest gang is skipped.
+
+{growth("fairlead", sizes, 10_000, 0.9)}"""
 
 
 # Each with the options that make it reconsider all jobs at every multiple of 360 s.

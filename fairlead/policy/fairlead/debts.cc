@@ -46,7 +46,7 @@ void Debts::expect(const Users& users, double gpus, std::span<const Ask> asks) {
   }
   debt_.resize(users.size());
   for (const Ask& ask : asks) {
-    demand_[ask.user] += ask.gang;
+    demand_[ask.user] += ask.gpus;
     held_[ask.user] += ask.held;
     gang_[ask.user] = std::max(gang_[ask.user], ask.gang);
   }

@@ -12,7 +12,7 @@
 //
 // A user that pauses keeps what it is ahead or behind: leaving clears no debt.
 //
-// Cost: settle O(users), expect O(jobs + users log users).
+// Cost: settle O(users), expect O(users log users).
 #pragma once
 
 #include "fairlead/base/archive.h"
@@ -28,11 +28,12 @@ namespace fairlead {
 
 class Debts {
  public:
-  // A job that waits or runs.
+  // The sums of a user's jobs that wait or run.
   struct Ask {
     UserId user;
-    double gang = 0;  // GPUs it asks for
-    double held = 0;  // as how many GPUs of the mix those that it holds count; 0: it waits
+    double gpus = 0;  // GPUs asked for
+    double held = 0;  // GPUs held, counted in GPUs of the mix
+    double gang = 0;  // the largest gang asked for, in GPUs
   };
 
   // `window`: over which shares are to hold.
@@ -40,7 +41,7 @@ class Debts {
 
   // Brings debts up to now: to be called first in every decision.
   void settle(Time now);
-  // What is due and held from now on, of so many GPUs: to be called last in every decision.
+  // Sets the GPUs due and held from now on, of so many GPUs. Called last in every decision.
   void expect(const Users& users, double gpus, std::span<const Ask> asks);
 
   // GPUs; 0 for users that want none. As of the last expect().

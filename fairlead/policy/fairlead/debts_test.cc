@@ -60,7 +60,8 @@ TEST(Debts, APauseClearsNone) {
 
 TEST(Debts, WhatCannotBeServedIsForgottenAtLast) {
   Two two;
-  for (int hour = 0; hour < 100; ++hour) two.pass(seconds(3600), {{kAnn, 4, 4}, {kBob, 8}});
+  for (int hour = 0; hour < 100; ++hour)
+    two.pass(seconds(3600), {{kAnn, 4, 4, 4}, {kBob, 8, 0, 8}});
   // Ten times 4 GPUs x (600 + 2 x 60) s + a gang of 8 x 60 s.
   EXPECT_DOUBLE_EQ(two.debts.behind_s(kBob), 33'600);
 }

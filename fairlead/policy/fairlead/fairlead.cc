@@ -21,7 +21,7 @@
 // A user that is a window behind another comes first with all its jobs, whatever their ranks; within the
 // window short jobs come first. docs/policies/fairlead.md has the bound on shortfalls.
 //
-// Cost: that of the auction, and O(jobs) for each event.
+// Cost: that of the auction, and O(users log users) for each event; O(jobs) if the work of some is not known.
 #include "fairlead/model/known_speed.h"
 #include "fairlead/model/known_work.h"
 #include "fairlead/policy/fairlead/copies.h"
@@ -29,6 +29,7 @@
 #include "fairlead/policy/fairlead/durations.h"
 #include "fairlead/policy/fairlead/notes.h"
 #include "fairlead/policy/fairlead/sizes.h"
+#include "fairlead/policy/fairlead/user_sums.h"
 #include "fairlead/policy/hadar/auction.h"
 #include "fairlead/policy/hadar/critical.h"
 #include "fairlead/policy/policies.h"
@@ -49,27 +50,7 @@ struct FairleadOptions {
   HadarAuction::Options auction;
 };
 
-double rate_of(const View& view, JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) {
-  return view.speed.rate(job, type, gpus, tier).value_or(Rate{0}).value();
-}
-
-// Of a gang of that size, the mean over the GPUs of the cluster that the job can use; 0: it runs on
-// none. O(types).
-double speed_on_mean(const View& view, const Plan& plan, JobId job, std::uint32_t gang) {
-  double sum = 0;
-  double gpus = 0;
-  const Tier tier = view.speed.best_tier(gang);
-  for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
-    if ((view.jobs.types[job] & type_bit(type)) == 0) continue;
-    const double rate = rate_of(view, job, type, gang, tier);
-    if (!(rate > 0)) continue;
-    sum += rate * plan.free().capacity(type);
-    gpus += plan.free().capacity(type);
-  }
-  return gpus > 0 ? sum / gpus : 0;
-}
-
-// Of the gang that it asks for, likewise; 1 where that does not run.
+// Returns the mean speed of the gang that the job asks for; 1 if that runs nowhere.
 double mean_speed(const View& view, const Plan& plan, JobId job) {
   const double speed = speed_on_mean(view, plan, job, view.jobs.gpus[job]);
   return speed > 0 ? speed : 1;
@@ -84,14 +65,6 @@ bool is_guess(const View& view, JobId job) {
 GroupId group_with_quota(const View& view, JobId job) {
   const GroupId group = view.users.group_of(view.jobs.user[job]);
   return !group.is_none() && view.users.groups.quota[group] > 0 ? group : GroupId::none();
-}
-
-std::uint32_t gpus_up(const View& view, const Plan& plan) {
-  std::uint32_t gpus = 0;
-  for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
-    gpus += plan.free().capacity(type);
-  }
-  return gpus;
 }
 
 // Whether the cluster, were it idle, has a place for a gang of that size.
@@ -172,6 +145,7 @@ class Fairlead : public Policy {
   HadarAuction auction_;
   HadarCritical critical_;
   Copies copies_;
+  UserSums users_;  // from the view and the plan alone, so it is not saved
   Debts debts_;
   FairleadNotes notes_;
   Durations durations_;
@@ -179,7 +153,7 @@ class Fairlead : public Policy {
 
   // Of the decision under way.
   std::vector<Ranked> order_;
-  std::vector<Debts::Ask> asks_;
+  std::vector<Debts::Ask> by_user_;
   std::vector<Durations::Ran> ran_;
   IdVector<UserId, double> ahead_;              // GPUs
   IdVector<GroupId, std::int64_t> quota_left_;  // GPUs
@@ -197,7 +171,7 @@ void Fairlead::decide(const View& view, Plan& plan) {
     add_urgency(view, plan, all);
     choose_sizes(view, plan, bidders, all);
     keep_quotas(view, plan, all);
-    if (all && copies_.any()) copies_.add(gpus_up(view, plan), bidders);
+    if (all && copies_.any()) copies_.add(plan.free().capacity(), bidders);
   });
   expect(view, plan);
   if (writes_notes_) notes_.note_users(view, debts_, plan);
@@ -223,21 +197,17 @@ void Fairlead::watch(const View& view) {
 }
 
 void Fairlead::expect(const View& view, const Plan& plan) {
-  asks_.clear();
-  const auto add = [&](JobId job) {
-    double held = 0;
-    if (plan.holds(job)) {
-      for_each_copy(plan.gang(job), [&](Gang gang) {
-        const double mean = speed_on_mean(view, plan, job, gpus_of(gang));
-        held += gpus_of(gang) * (mean > 0 ? rate_on(view, job, gang) / mean : 1);
-      });
-    }
-    const double most = view.jobs.gpus_max[job];
-    asks_.push_back({.user = view.jobs.user[job], .gang = most, .held = held});
-  };
-  for (JobId job : view.running) add(job);
-  for (JobId job : view.waiting) add(job);
-  debts_.expect(view.users, gpus_up(view, plan), asks_);
+  users_.update(view, plan, auction_.edited());
+  by_user_.clear();
+  for (UserId user : ids<UserId>(users_.sums().size())) {
+    const UserSums::Sums& sums = users_.sums()[user];
+    if (sums.gpus == 0) continue;
+    by_user_.push_back({.user = user,
+                        .gpus = static_cast<double>(sums.gpus),
+                        .held = sums.held(),
+                        .gang = static_cast<double>(sums.largest_gang())});
+  }
+  debts_.expect(view.users, plan.free().capacity(), by_user_);
 }
 
 // 1 where a quota is to be kept.
@@ -278,7 +248,7 @@ void Fairlead::add_urgency(const View& view, const Plan& plan, bool all) {
   ahead_.clear();
   ahead_.resize(view.users.size());
   copies_.clear();
-  const std::uint32_t gpus = gpus_up(view, plan);
+  const std::uint32_t gpus = plan.free().capacity();
   for (const Ranked& ranked : order_) {
     HadarBidder& bidder = *ranked.bidder;
     const UserId user = view.jobs.user[bidder.job];
@@ -420,7 +390,8 @@ const PolicyEntry kFairlead = {
                       .preempt = true,
                       .between = HadarAuction::Between::kBid,
                       .returns = true,
-                      .resident = options.flag("resident")}});
+                      .resident = options.flag("resident"),
+                      .skips = options.integer("copies") == 1 && !options.flag("notes")}});
     },
     .traits = [](const PolicyOptions& options) { return placement_traits(options, "round_s"); }};
 

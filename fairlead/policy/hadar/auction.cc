@@ -8,6 +8,7 @@
 #include <array>
 #include <functional>
 #include <limits>
+#include <utility>
 
 namespace fairlead {
 double rate_on(const View& view, JobId job, Gang gang) {
@@ -56,6 +57,12 @@ std::array<double, kTiers> rates_of(const View& view, const HadarBidder& bidder,
 
 void HadarAuction::decide(const View& view, Plan& plan, const Weigh& weigh) {
   if (!dual_) dual_.emplace(view.cluster, options_.search);
+  settled_.update(view, plan, edited_);
+  edited_.clear();
+  const bool capacity_changed = std::ranges::any_of(view.news, [](const Event& event) {
+    return event.kind == EventKind::kGpusDown || event.kind == EventKind::kGpusUp;
+  });
+  if (capacity_changed) reach_nodes_ = 0;
   const bool is_round = rounds_.due(view.now);
   in_round_ = is_round;
   bool all = is_round && options_.preempt;
@@ -86,6 +93,13 @@ void HadarAuction::decide(const View& view, Plan& plan, const Weigh& weigh) {
 
 // False if nothing is to change.
 bool HadarAuction::choose(const View& view, const Plan& plan, const Weigh& weigh, bool all) {
+  if (all && options_.skips) {
+    settled_.update(view, plan, edited_);
+    if (settled_.all(view)) {
+      bidders_.clear();
+      return false;
+    }
+  }
   collect_bids(view, plan, weigh, all);
   if (all_are_content(plan)) return false;
   collect_free(view, plan, all);
@@ -248,6 +262,7 @@ double HadarAuction::saved_by_moving_s(const HadarBidder& bidder, double rate) c
 
 // The largest gang that each type could have at each tier with the GPUs that are up, were they idle.
 void HadarAuction::measure_reach(const View& view, const Plan& plan) {
+  if (std::exchange(reach_nodes_, view.cluster.nodes()) == view.cluster.nodes()) return;
   reach_.resize(view.cluster.type_names.size());
   const auto up = [&](NodeId node) { return plan.free().capacity(node); };
   for (GpuTypeId type : ids<GpuTypeId>(reach_.size())) {
@@ -327,7 +342,10 @@ void HadarAuction::set_prices(const View& view) {
 void HadarAuction::carry_out(Plan& plan) {
   for (std::size_t i = 0; i < bids_.size(); ++i) {
     const JobId job = bids_[i].job;
-    if (plan.holds(job) && !keeps(plan, bids_[i], dual_->gang(i))) plan.stop(job);
+    if (plan.holds(job) && !keeps(plan, bids_[i], dual_->gang(i))) {
+      plan.stop(job);
+      edited_.push_back(job);
+    }
   }
   for (std::size_t i = 0; i < bids_.size(); ++i) {
     const JobId job = bids_[i].job;
@@ -335,6 +353,7 @@ void HadarAuction::carry_out(Plan& plan) {
     const bool is_copy = bids_[i].is_forked && plan.holds(job);
     if (gang.empty() || keeps(plan, bids_[i], gang)) continue;
     for (Slice slice : gang) plan.take(slice.node, slice.gpus);
+    edited_.push_back(job);
     if (is_copy) {
       plan.place_copy(job);
     } else {

@@ -3,7 +3,7 @@
 //
 // Every round each job, running or waiting, says what gangs are worth to it, the dual subroutine
 // (dual.h) chooses at prices that rise with what is given out (prices.h), and a job that keeps its
-// gang goes on undisturbed. Between rounds idle GPUs are sold among the waiting jobs. If a job that
+// gang goes on undisturbed. A round in which all jobs run on their fastest gangs is skipped. Between rounds idle GPUs are sold among the waiting jobs. If a job that
 // arrives then gets none of them, all jobs bid again at once: a short job would else wait for most of
 // a round, many times as long as it runs.
 //
@@ -24,6 +24,7 @@
 #pragma once
 
 #include "fairlead/policy/hadar/dual.h"
+#include "fairlead/policy/hadar/settled.h"
 #include "fairlead/policy/kit/rounds.h"
 #include "fairlead/policy/policy.h"
 #include "fairlead/policy/registry.h"
@@ -31,6 +32,7 @@
 #include <array>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace fairlead {
@@ -79,6 +81,9 @@ class HadarAuction {
     Between between;
     bool returns = false;   // a job that waits saves a switch where it ran last, too
     bool resident = false;  // suspended jobs keep their GPU memory; implies that
+    // Rounds that change nothing at any weights are skipped, without weighing. REQUIRES: no job bids for
+    // more than one copy.
+    bool skips = true;
   };
 
   explicit HadarAuction(const Options& options) : options_(options), rounds_(options.round) {}
@@ -90,6 +95,8 @@ class HadarAuction {
 
   // Whether the decision under way begins a round.
   bool in_round() const { return in_round_; }
+  // The jobs that the decision under way has placed or stopped so far; a job may come twice.
+  std::span<const JobId> edited() const { return edited_; }
 
   void fields(Archive& archive);
 
@@ -127,11 +134,15 @@ class HadarAuction {
 
   // Of the decision under way.
   bool in_round_ = false;
+  std::vector<JobId> edited_;
+  SettledJobs settled_;  // from the view and the plan alone, so it is not saved
   std::optional<HadarDual> dual_;
   std::vector<HadarBidder> bidders_;
   std::vector<HadarBid> bids_, sorted_bids_;
   std::vector<Rank> order_;
   IdVector<GpuTypeId, std::array<std::uint32_t, kTiers>> reach_;
+  std::size_t reach_nodes_ =
+      0;  // nodes of the cluster when reach_ was measured; 0: reach_ is out of date
   std::vector<double> worths_;           // the bids point here
   std::vector<Slice> held_;              // and here
   std::vector<std::uint32_t> capacity_;  // by type: GPUs on nodes that are up

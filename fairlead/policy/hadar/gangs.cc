@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace fairlead {
 
@@ -76,11 +77,16 @@ HadarGangs::HadarGangs(const Cluster& cluster, bool mixed)
 void HadarGangs::begin(std::span<const HadarBid> bids) {
   held_worth_.clear();
   held_worth_.resize(cluster_.nodes());
+  bool is_held = false;
   for (const HadarBid& bid : bids) {
+    is_held |= !bid.held.empty();
     for (Slice slice : bid.held) {
       held_worth_[slice.node] += bid.held_worth * slice.gpus / bid.gpus;
     }
   }
+  // Between rounds most bids are of new jobs: the nodes then stay in the order of their rows.
+  const bool was_by_row = std::exchange(is_by_row_, !is_held);
+  if (was_by_row && is_by_row_) return;
   for (std::vector<NodeId>& nodes : nodes_) {
     std::ranges::sort(nodes, {}, [&](NodeId node) { return std::pair(held_worth_[node], node); });
   }

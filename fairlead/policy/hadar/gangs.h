@@ -84,7 +84,8 @@ class HadarGangs {
   // outlive it.
   HadarGangs(const Cluster& cluster, bool mixed);
 
-  // Those who bid in the round, for what they hold. O(nodes log nodes + bids and their slices).
+  // Those who bid in the round, for what they hold. O(nodes + bids and their slices), and
+  // O(nodes log nodes) if a bid of this round or the last is of a job that holds a gang.
   void begin(std::span<const HadarBid> bids);
   // Whom the next finds are for. The bid must outlive them.
   void ask(const HadarBid& bid);
@@ -132,6 +133,7 @@ class HadarGangs {
   std::vector<GpuTypeId> types_;            // that it can run on, the most worth first
   std::vector<GpuTypeId> free_types_;       // those of them that there are
   IdVector<NodeId, double> held_worth_;     // of what bidders hold on the node
+  bool is_by_row_ = true;                   // nodes_ are in the order of their rows
   std::vector<HadarGang> found_;
   std::vector<Slice> slices_;
 };

@@ -7,11 +7,12 @@
 // DEVIATION: the paper prices each node. The cheapest node is then the emptiest, and buying
 // there breaks up what larger gangs need; so a type has one price, and its nodes are chosen by fit.
 //
-// set: O(capacity). price: O(1). No allocation once warm.
+// set: O(types). price: O(1), a power. No allocation once warm.
 #pragma once
 
 #include "fairlead/base/ids.h"
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -31,13 +32,20 @@ class HadarPrices {
   // The price of one GPU of the type, when `free` of its capacity are not given out yet.
   // REQUIRES: free <= capacity.
   double price(GpuTypeId type, std::uint32_t free) const {
-    FL_DCHECK(free < rows_[type.row() + 1] - rows_[type.row()]);
-    return prices_[rows_[type.row()] + free];
+    const Type& of = types_[type.row()];
+    FL_DCHECK(free <= of.capacity);
+    if (of.idle == 0) return 0;
+    const double given = of.capacity == 0 ? 1 : 1 - static_cast<double>(free) / of.capacity;
+    return of.idle * std::pow(of.rise, given);
   }
 
  private:
-  std::vector<std::size_t> rows_;  // where each type's prices begin, and the end
-  std::vector<double> prices_;     // by type and GPUs that are free
+  struct Type {
+    double idle;  // Umin
+    double rise;  // Umax / Umin
+    std::uint32_t capacity;
+  };
+  std::vector<Type> types_;
 };
 
 }  // namespace fairlead
