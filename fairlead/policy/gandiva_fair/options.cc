@@ -43,9 +43,9 @@ constexpr OptionSpec kOptions[] = {
         "a hundredth, for `fairlead why`; a simulated journal may grow by a sixth."),
     choice_option(
         "turns", "weight", "weight/stride/strict",
-        "How a node chooses among its jobs: the set that fits whose users are behind the "
-        "most (ours), gang-aware stride (the slides'), or stride in which a gang that does "
-        "not fit holds up those behind it (an ablation)."),
+        "How a node chooses among its jobs: the fitting set with the users furthest behind "
+        "(ours), gang-aware stride (the slides'), or stride in which a gang that does not "
+        "fit blocks the gangs behind it (an ablation)."),
     real_option("jobs_per_gpu_max", "4", "GPUs of gangs per GPU", 1, 1000,
                 "Maximum of a user's jobs on nodes per GPU of its entitlement (of a node: "
                 "twice as many per GPU), as suspended jobs fill host memory; chosen."),

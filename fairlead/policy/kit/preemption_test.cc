@@ -1,4 +1,4 @@
-// What the policies that preempt by priority share, seen in the worlds of srtf and las.
+// Tests the part that preemptive policies share, with worlds of srtf and las.
 
 #include "fairlead/policy/kit/preemption.h"
 
@@ -58,9 +58,9 @@ TEST(Preemption, GpusOfANodeThatIsDownAreNotGivenOut) {
   EXPECT_EQ(outcome.jobs[2].finish, Time{6'000});
 }
 
-// From 1 s on job 1 holds a GPU of the first node, and jobs 2 and 3 those of the second. Job 4 needs
-// a whole node; taking the GPU of job 3, the last in the order, would be enough by number. It is
-// not, and job 3 stays where it is though the first node has a GPU for it as well.
+// From 1 s on job 1 holds a GPU of the first node, and jobs 2 and 3 the GPUs of the second. Job 4
+// needs a whole node. By number of GPUs, the GPU of job 3, the last in the order, would be enough.
+// It is not, and job 3 keeps its place although the first node has a GPU for it as well.
 TEST(Preemption, AVictimWhoseGpusNoJobTookKeepsThem) {
   World world{.cluster = "2xV100:2"};
   world.jobs = {{.work = seconds(1)},
