@@ -34,8 +34,8 @@ constexpr OptionSpec kOptions[] = {
                 "With auto: a job waits at least this multiple of the running time that it would "
                 "lose at the wider tier; 0: timers alone; ours."),
     choice_option("preempt", "both", "none/las/network/both",
-                  "Which running jobs a job may stop: none, those of a later class (las), those "
-                  "less sensitive to the network (network), or either (both)."),
+                  "Which running jobs a job may stop: none, jobs of a later class (las), jobs less "
+                  "sensitive to the network (network), or either (both)."),
     choice_option("score", "nw-sens", "nw-sens/slowdown",
                   "Sensitivity to the network: slowdown x communication x work left (nw-sens), or "
                   "slowdown alone."),

@@ -1,6 +1,6 @@
 // Crowding: the speeds of jobs on their gangs, and on other gangs, with the network links shared as
-// in a draft. If gangs share no link, or policies do not know it (KnownSpeed::shared_links), every
-// speed is that of the gang alone.
+// in a draft. If gangs share no link, or policies do not know it (KnownSpeed::shared_links), each
+// gang has the speed that it would have alone.
 //
 //   crowding.begin(view, plan);
 //   plan.place(job);
