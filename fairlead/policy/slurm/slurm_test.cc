@@ -61,7 +61,7 @@ TEST(Slurm, JobsWithoutALimitTakeTheDefaultTime) {
   EXPECT_EQ(start("slurm:bf_resolution_s=1,default_time_s=71"), Time{110'000});
 }
 
-// Neither is promised anything within a minute: then nothing keeps the small one back.
+// Neither is promised anything within a minute: then nothing keeps the small job back.
 TEST(Slurm, PlansNoFurtherAheadThanTheWindow) {
   World world{.cluster = "1xV100:4"};
   world.jobs = {{.gpus = 3, .work = seconds(100), .time_limit = seconds(100)},
