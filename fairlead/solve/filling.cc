@@ -18,7 +18,7 @@ void ProgressiveFilling::fill(double amount, std::span<const double> weights,
     FL_DCHECK(weights[i] > 0 && caps[i] >= 0, "weight {}, cap {}", weights[i], caps[i]);
     claims_.push_back({caps[i] / weights[i], weights[i], caps[i], i});
   }
-  // Claims that compare equal are alike, so the order of the input leaves no trace.
+  // Claims that compare equal are alike, so the result does not depend on the order of the input.
   std::ranges::sort(claims_, {}, [](const Claim& claim) {
     return std::tuple(claim.need, claim.weight, claim.cap);
   });
