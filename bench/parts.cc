@@ -18,7 +18,7 @@ Cluster cluster_of(std::size_t nodes) {
   return *build_cluster("bench", {}, std::vector<NodeSpec>(nodes, node));
 }
 
-// Leaves about one node in ten with a free GPU, as a loaded cluster has.
+// Leaves about one node in ten with a free GPU, like a loaded cluster.
 void fill(FreeIndex& index, std::size_t nodes, Rng& rng) {
   for (NodeId node : ids<NodeId>(nodes)) {
     index.take(node, rng.below(10) == 0 ? 7 - static_cast<std::uint32_t>(rng.below(7)) : 8);

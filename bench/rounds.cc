@@ -1,4 +1,4 @@
-// What one round costs: a decision in which every job is reconsidered.
+// Measures the cost of one round: a decision in which every job is reconsidered.
 //
 //   bench_rounds decide POLICY JOBS SPEEDS    # the policy's decide() alone
 //   bench_rounds shares METHOD JOBS SPEEDS    # Gavel's max-min program alone, by prices or clp
@@ -109,7 +109,7 @@ struct World {
   Speed speed;
 };
 
-// Another policy, and what its last decision cost.
+// Wraps another policy, and measures its last decision.
 class Timed : public Policy {
  public:
   explicit Timed(std::unique_ptr<Policy> policy) : policy_(std::move(policy)) {}

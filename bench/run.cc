@@ -24,7 +24,7 @@
 namespace fairlead {
 namespace {
 
-// Counts what waits as the journal tells it.
+// Counts waiting jobs from the records of the journal.
 class QueueLength : public RecordSink {
  public:
   explicit QueueLength(RecordSink& next) : next_(next) {}

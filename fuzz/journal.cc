@@ -1,6 +1,6 @@
 // Journals of any bytes: an error, damage or problems, no crash. Input that begins like a file is
-// read as one: as it is, and once more with every block sealed, so that what lies behind the checks
-// is reached too. Other input is taken for records.
+// read as a file. It is read twice: as it is, and with every block sealed, so that the code behind
+// the checks is reached too. Other input is read as records.
 
 #include "fairlead/base/crc32c.h"
 #include "fairlead/journal/audit.h"

@@ -1,4 +1,4 @@
-// Models YAML: any text gives profiles whose speeds can be computed, or an error.
+// Models YAML: any text gives profiles with computable speeds, or an error.
 
 #include "fairlead/base/check.h"
 #include "fairlead/input/cluster_file.h"

@@ -1,4 +1,4 @@
-// import, and whatif from what was imported.
+// import, and whatif from an imported journal.
 
 #include "program.h"
 #include <fmt/format.h>

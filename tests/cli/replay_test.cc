@@ -1,4 +1,4 @@
-// Where another policy would first have decided differently.
+// The first different decision of another policy.
 
 #include "program.h"
 

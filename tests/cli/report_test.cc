@@ -171,7 +171,7 @@ TEST_F(ReportTest, NamesCannotBreakOutOfTheData) {
   EXPECT_EQ(data["users"][1],
             "\xe2\x80\xae"
             "abc");
-  // What is no UTF-8 in the trace is replaced.
+  // Invalid UTF-8 in the trace is replaced.
   EXPECT_EQ(data["jobs"]["id"][2], "broken\xef\xbf\xbd\xef\xbf\xbd");
 }
 

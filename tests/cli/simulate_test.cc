@@ -1,4 +1,4 @@
-// What a run leaves behind when it goes well.
+// The files that a successful run leaves behind.
 
 #include "program.h"
 

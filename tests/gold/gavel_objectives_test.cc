@@ -1,10 +1,10 @@
-// Our divisions of time are as good as those that the Gavel simulator recorded for its policies
-// made of linear programs: at every reset of every recorded run, with the jobs, ages and remaining
-// steps that replaying the recorded allocations gives, ours has the same objective or a better one.
+// Our divisions of time are as good as the ones that the Gavel simulator recorded for its policies
+// with linear programs. The test replays the recorded allocations. At every reset of every run,
+// ours has the same objective or a better one for the jobs, ages and remaining steps at that time.
 // The optima are not unique, so the shares themselves are not compared.
 //
 // Both objectives are computed from the shares, by one plain function. The test finds cases and
-// policies by itself and says what it compared and what it left out, and why.
+// policies by itself, and prints the comparisons, and the omissions with their reasons.
 #include "fairlead/solve/allocations.h"
 
 #include "gavel_files.h"
@@ -31,14 +31,15 @@ constexpr double kSolverTolerance = 1e-4;  // of theirs
 constexpr double kMakespanMinS = 100;
 constexpr double kMakespanRatio = 1.05;
 
-// What a policy knows at a reset.
+// The input of a policy at a reset.
 struct Moment {
   ShareProblem problem;  // rates in steps/s, a row for each active job
   std::vector<double> weight;
   FinishTimes times;
 };
 
-// An objective: ours, and that of any shares; of two the larger is the better if is_larger_better.
+// An objective: our value, and the value of any shares; the larger one is better if
+// is_larger_better.
 struct Objective {
   bool knows_speeds = false;
   bool is_larger_better = true;
@@ -107,7 +108,8 @@ double largest_rho(const Moment& moment, std::span<const double> shares) {
   return rho;
 }
 
-// By the simulator's name of the policy; nothing for a policy that is no linear program.
+// Returns the objective by the simulator's name of the policy; none for a policy without a linear
+// program.
 std::optional<Objective> objective_of(std::string name) {
   const std::size_t perf = name.find("_Perf");
   const bool knows_speeds = perf != std::string::npos || name == "ThroughputSumWithPerf";
@@ -180,7 +182,7 @@ class Follower {
     double rate = 0;
   };
 
-  // What the policy believes the speeds to be.
+  // Returns the speeds that the policy assumes.
   std::vector<double> rates_of(const GavelJob& job) const {
     if (objective_.knows_speeds) return job.throughputs;
     const auto v100 = std::ranges::find(world_.types, "v100") - world_.types.begin();

@@ -229,7 +229,7 @@ void Replay::start_round() {
   if (!current_.empty()) outcome_.rounds.push_back({now_s_, current_});
 }
 
-// Type by type, largest gangs first. Among gangs of one size those that keep their workers come
+// Type by type, largest gangs first. Among gangs of one size, gangs that keep their workers come
 // before the others, which take the first free ones.
 void Replay::assign_workers(std::vector<GavelRun>& runs) const {
   std::ranges::stable_sort(runs, [this](const GavelRun& a, const GavelRun& b) {

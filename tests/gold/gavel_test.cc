@@ -5,8 +5,9 @@
 // The optima of linear programs are not unique, so allocations are replayed, not computed; that
 // ours are as good is the matter of another test.
 //
-// The test finds cases and policies by itself and says what it compared and what it left out, and
-// why. A case in which nothing was compared fails. Without the gold folder everything is skipped.
+// The test finds cases and policies by itself, and prints the comparisons, and the omissions with
+// their reasons. A case without any comparison fails. Without the gold folder everything is
+// skipped.
 #include "fairlead/base/check.h"
 
 #include "gavel_files.h"
@@ -77,10 +78,10 @@ GavelAllocate fifo_perf(const GavelWorld& world) {
   };
 }
 
-// The simulator's FIFO of one type, which lets a job run to its end. In the order of those who held
-// GPUs, each that is done gives way to the head of the queue if that fits beside those looked at so
-// far: not beside the others, so more GPUs may be handed out than there are. What is left then goes
-// to the queue until its head does not fit. REQUIRES: one type.
+// The simulator's FIFO of one type, which lets a job run to its end. It walks the jobs with GPUs in
+// order. Each job that is done gives way to the head of the queue if that fits beside the jobs
+// walked so far: not beside the others, so more GPUs may be handed out than there are. The rest
+// then goes to the queue until its head does not fit. REQUIRES: one type.
 class Fifo {
  public:
   explicit Fifo(const GavelWorld& world) : world_(world) {
@@ -125,8 +126,8 @@ class Fifo {
   std::set<std::uint32_t> holders_;
 };
 
-// What Shockwave calls gandiva_fair: everyone an equal part of the time, whatever its gang. Nothing
-// of the paper of that name is in it but fairness.
+// The policy that Shockwave calls gandiva_fair: an equal part of the time for every job, whatever
+// its gang. It has only fairness in common with the paper of that name.
 GavelAllocate equal_time(const GavelWorld& world) {
   return [&world](const GavelReset& reset) {
     const double share =

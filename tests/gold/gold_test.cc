@@ -1,9 +1,9 @@
-// Conformance with public simulators: every job's start, end and number of preemptions must be
-// equal to what the Tiresias and Helios simulators computed on the same trace and cluster, without
-// any cost of starting or preempting.
+// Conformance with public simulators: every job's start, end and number of preemptions must equal
+// the results of the Tiresias and Helios simulators. The trace and the cluster are the same, and
+// starting and preempting cost nothing.
 //
-// The test finds the cases and results by itself and says what it compared and what it left out,
-// and why. A case in which nothing was compared fails. Without the gold folder everything is
+// The test finds the cases and results by itself, and prints the comparisons, and the omissions
+// with their reasons. A case without any comparison fails. Without the gold folder everything is
 // skipped.
 #include "fairlead/base/parse.h"
 #include "fairlead/policy/tiresias/tiresias.h"
@@ -34,7 +34,7 @@ struct Recipe {
 Recipe recipe(std::string_view policy) { return {policy_named(policy), ""}; }
 Recipe left_out(std::string why) { return {nullptr, std::move(why)}; }
 
-// The schedules of the simulator whose demotions are late; see TiresiasOptions::late_demotion.
+// The schedules of the simulator with late demotions; see TiresiasOptions::late_demotion.
 Recipe late(std::string_view policy) {
   auto options = tiresias_options(options_named(policy));
   FL_CHECK(options.has_value(), "{}", options.error().message);

@@ -1,5 +1,5 @@
-// An engine that recovers from a condensed journal stands where the one that wrote it does, and its
-// policy goes on whatever the world says next: under every policy, in random worlds.
+// An engine that recovers from a condensed journal has the same state as the engine that wrote it.
+// Its policy goes on with any later events: under every policy, in random worlds.
 
 #include "fairlead/base/archive.h"
 #include "fairlead/base/rng.h"

@@ -1,6 +1,6 @@
-// What Gandiva_fair promises: shares by tickets, turns for all jobs, trades that harm no user, and
-// a state that can be saved at any moment. Jobs are endless unless a test says otherwise, so shares
-// stay as they are and can be compared over hours.
+// The guarantees of Gandiva_fair: shares by tickets, turns for all jobs, trades that harm no user,
+// and a state that can be saved at any moment. Jobs are endless unless a test sets otherwise, so
+// shares stay as they are and can be compared over hours.
 
 #include "fairlead/base/overloaded.h"
 #include "fairlead/base/rng.h"
@@ -65,8 +65,8 @@ struct DrawnWorld {
   std::vector<std::size_t> user;  // of each job
 };
 
-// 1 to 5 servers of 2, 4 or 8 GPUs; every user asks for a third of its part of the cluster to four
-// times as much, which is what the policy keeps on servers. All arrive within ten minutes.
+// 1 to 5 servers of 2, 4 or 8 GPUs. Every user asks for 0.3 to 4 times its part of the cluster; the
+// policy keeps at most 4 times on servers. All arrive within ten minutes.
 DrawnWorld drawn_world(std::uint64_t seed, Gangs gangs, const std::vector<std::int64_t>& tickets) {
   Rng rng(seed);
   const std::uint64_t nodes = 1 + rng.below(5);
@@ -209,9 +209,10 @@ constexpr Time at_minute(std::int64_t minute) { return {minute * 60'000}; }
 
 // --- Shares by tickets ------------------------------------------------------------------------
 
-// What a user may be off by in eight hours: a part of its entitlement, and a few quanta of a GPU,
-// as turns end when they end. In 8,000 worlds drawn the largest part was 0.044, and 8 were above
-// 0.03: small clusters with a user that has hardly more jobs than it is entitled to GPUs.
+// The allowed error of a user's GPU time in eight hours: a part of its entitlement, and a few
+// quanta of a GPU, because turns have their own ends. In 8,000 worlds drawn the largest part was
+// 0.044, and 8 were above 0.03: small clusters with a user that has hardly more jobs than it is
+// entitled to GPUs.
 constexpr double kError = 0.05;
 constexpr std::int64_t kErrorQuanta = 3;
 
@@ -316,7 +317,7 @@ TEST(GandivaFair, GivesEachOfTheManyJobsOfAUserItsTurn) {
 double twice_the_error(double share) { return 2 * (kError * share * 8 + kErrorQuanta / 60.0); }
 
 // The users' jobs in another order of rows. Ties go to the first row, so that single turns differ,
-// and with them who is where; what a user gets over hours does not.
+// and with them the places of jobs; a user's GPU time over hours does not.
 RC_GTEST_PROP(GandivaFair, TreatsUsersAlikeWhateverTheirOrder, ()) {
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   const DrawnWorld drawn = drawn_world(seed, Gangs::kSingles, equal_tickets(seed));
@@ -403,7 +404,7 @@ TEST(GandivaFairTrading, HelpsTheHighestAndTheLowestAndHarmsNoUser) {
   }
 }
 
-// Over the models of the slides, each user asking for `least` to `most` times what it is entitled to.
+// Runs the models of the slides; each user asks for `least` to `most` times its entitlement.
 void expect_no_user_harmed(double least, double most, double part, std::uint64_t seed, int worlds) {
   const std::vector<std::string> models = {"VAE",  "SuperResolution", "DCGAN",    "GRU",
                                            "LSTM", "ResNet50",        "ResNeXt50"};
@@ -429,8 +430,8 @@ void expect_no_user_harmed(double least, double most, double part, std::uint64_t
 
 TEST(GandivaFairTrading, HarmsNoUserWhateverTheModels) { expect_no_user_harmed(2, 3, 0.99, 1, 12); }
 
-// Here some users have more without trades than they are entitled to: a few jobs that run all the time
-// are on fast GPUs or are not. That is what they lose.
+// Without trades, some users here have more than their entitlement: their few jobs run all the
+// time, on fast GPUs or not. Trades only take this excess.
 TEST(GandivaFairTrading, LeavesUsersThatCanUseLittleMoreThanTheyHaveWhatTheyAreEntitledTo) {
   expect_no_user_harmed(0.9, 1.5, 0.8, 2, 24);
 }

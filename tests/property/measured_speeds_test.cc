@@ -1,5 +1,5 @@
-// What policies are told of measured speeds follows from the records of the run so far, and from
-// nothing else: at every decision, in exact worlds and in those that are late and fail.
+// The measured speeds that policies receive follow only from the records of the run so far. This is
+// checked at every decision, in exact worlds and in worlds with delays and failures.
 
 #include "fairlead/base/overloaded.h"
 #include "fairlead/engine/tables.h"
@@ -106,7 +106,7 @@ class Asks : public Policy {
   std::string& different_;
 };
 
-// What a policy is told that does not follow from the records, or empty.
+// Returns a speed that the policy received but that does not follow from the records, or empty.
 std::string told_otherwise(World world, const std::string& policy) {
   world.settings.profiles = {.source = SpeedSource::kMeasured,
                              .length = seconds(2),

@@ -99,7 +99,7 @@ World contended_world(std::uint64_t seed) {
   return world;
 }
 
-// Where nothing but notices and timers is late, and jobs come in the same order.
+// If only notices and timers are late, and jobs come in the same order.
 TEST(OpenWorld, UnderStrideLatenessCostsAUserAtMostAQuantumOfItsLargestGang) {
   constexpr std::string_view kPolicy = "stride:quantum_s=60";
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
@@ -118,7 +118,7 @@ TEST(OpenWorld, UnderStrideLatenessCostsAUserAtMostAQuantumOfItsLargestGang) {
   }
 }
 
-// Folds what it is told, as it comes back from its encoding.
+// Folds the records it receives, after encoding and decoding them.
 class Folded : public RecordSink {
  public:
   void on(const Record& record) override {

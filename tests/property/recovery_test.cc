@@ -83,7 +83,7 @@ TEST(Recovery, ARunInterruptedAtAnyRecordGoesOnAsTheUninterruptedOne) {
   EXPECT_EQ(broken("GoesOnWithFaults", policy_variants(), {.faults = true}, going_on_differs), "");
 }
 
-// What was measured of speeds follows from the records as well.
+// Measured speeds follow from the records as well.
 World measured(World world) {
   world.settings.profiles = {
       .source = SpeedSource::kMeasured, .length = seconds(2), .noise = 0.3, .age = seconds(40)};
@@ -104,7 +104,7 @@ TEST(Recovery, TheSameWithGroupsAndQuotas) {
   EXPECT_EQ(broken("GoesOnInGroups", grouping_policies(), {.faults = true}, goes_on), "");
 }
 
-// What the policy remembers, as the record of a snapshot has it.
+// The policy's state in the record of a snapshot.
 struct LastSnapshot : RecordSink {
   void on(const Record& record) override {
     if (!std::holds_alternative<record::Snapshot>(record.what)) return;

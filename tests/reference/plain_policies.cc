@@ -7,8 +7,8 @@
 namespace fairlead::reference {
 namespace {
 
-// Everything that plain policies share: a list of jobs that is kept over time, and what a decision
-// does once the list is in order. None of them can be saved: they only serve as oracles within one
+// Everything that plain policies share: a list of jobs that is kept over time, and the steps of a
+// decision once the list is in order. They cannot be saved: they only serve as oracles within one
 // run.
 class Plain : public Policy {
  public:
@@ -22,7 +22,7 @@ class Plain : public Policy {
     return place(placement_, view.cluster, plan, job, view.jobs.gpus[job], types);
   }
 
-  // GPUs left to give out, and those that no job holds, by type.
+  // GPUs left to give out, and GPUs that no job has, by type.
   struct Left {
     std::map<GpuTypeId, std::uint32_t> all;
     std::map<GpuTypeId, std::uint32_t> idle;
@@ -60,8 +60,8 @@ class Plain : public Policy {
     return claimed;
   }
 
-  // Frees every GPU and gives them out along `order`; see policy/kit/preemption.h for what happens
-  // where counting and placing differ.
+  // Frees every GPU and gives them out along `order`; see policy/kit/preemption.h for cases in
+  // which counting and placing differ.
   void give_out(const View& view, Plan& plan, const std::vector<JobId>& order) const {
     Left left;
     for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {

@@ -23,7 +23,7 @@ class RealDaemon : public ProgramTest {
     ProgramTest::TearDown();
   }
 
-  // Returns once it answers, which its first line says.
+  // Returns once the daemon answers, which its first line reports.
   void start() {
     int pipe[2];
     ASSERT_EQ(::pipe(pipe), 0);
@@ -55,7 +55,7 @@ class RealDaemon : public ProgramTest {
 
  private:
   pid_t daemon_ = 0;
-  int output_ = -1;  // where the daemon says what it does
+  int output_ = -1;  // the daemon's log
 };
 
 TEST_F(RealDaemon, ARunIsItsCommandInThisFolderWithThisEnvironment) {
@@ -104,7 +104,7 @@ TEST_F(RealDaemon, AJobIsSubmittedSeenHeldReleasedAndCancelled) {
 TEST_F(RealDaemon, AJobGoesOnWithoutItsDaemon) {
   ASSERT_EQ(ask("submit -- sh -c 'echo begun; mkfifo pipe; read line < pipe; echo $line'").out,
             "0\n");
-  // It has begun once it reads, so the daemon stops while the job runs.
+  // The job has started once it reads, so the daemon stops while the job runs.
   const Ended opened = ask("run -- sh -c 'until [ -p pipe ]; do :; done'");
   EXPECT_EQ(opened.exit_code, 0) << opened.errors;
   stop();

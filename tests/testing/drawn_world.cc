@@ -10,7 +10,7 @@
 namespace fairlead {
 namespace {
 
-// Whether this world has what it may have.
+// Draws whether this world has an optional ingredient.
 bool has(Rng& rng, bool may) { return rng.below(2) == 0 && may; }
 
 // One of 0 and up to `most`.

@@ -1,4 +1,4 @@
-// A drawn world whose users stand in groups, one of them with a quota.
+// A drawn world with users in groups, one of them with a quota.
 #pragma once
 
 #include "testing/world.h"
@@ -24,7 +24,7 @@ inline World in_groups(World world) {
   return world;
 }
 
-// Those that know groups.
+// Returns the policies that know groups.
 inline std::vector<std::string> grouping_policies() {
   return {"gandiva-fair:quantum_s=5", "gandiva-fair:quantum_s=5,turns=stride", "gang-stride",
           "stride", "fairlead:round_s=5,window_s=12"};

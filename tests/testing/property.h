@@ -16,15 +16,15 @@
 
 namespace fairlead {
 
-// Says what is wrong when that variant runs in that world; empty: the property holds. It must be a
-// function of the two alone.
+// Returns the problem when that variant runs in that world; empty: the property is true. It must be
+// a function of the two alone.
 using Property = std::function<std::string(const World& world, const std::string& variant)>;
 
 constexpr int kWorldsDefault = 4;
 
 // Tries the property on every variant, each in FAIRLEAD_WORLDS worlds of its own, which follow from
-// the property's name. Returns what is wrong, with a case file each, of up to three variants; empty:
-// it holds. Where the program aborts meanwhile, it prints the case that it was in. REQUIRES: both
+// the property's name. Returns the problems of up to three variants, each with a case file; empty:
+// the property is true. If the program aborts meanwhile, it prints its present case. REQUIRES: both
 // settings, if set, are at least 1.
 std::string broken(std::string_view name, const std::vector<std::string>& variants,
                    const Ingredients& may, const Property& property);

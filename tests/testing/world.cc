@@ -49,7 +49,7 @@ class OutcomeSink : public RecordSink {
   std::vector<JobOutcome> take() { return std::move(jobs_); }
   JobCounts counts;
 
-  // Of the jobs that are here: see Outcome.
+  // Counts too large jobs among the present ones: see Outcome.
   std::int64_t too_large(const Cluster& cluster) const {
     return std::ranges::count_if(here_, [&](const auto& job) {
       return !has_types_for(Placement::kCount, cluster, job.second.first, job.second.second);

@@ -37,10 +37,10 @@ struct WorldJob {
   std::string group{};       // of the user; empty: not named
   std::int64_t group_tickets = 0;
   std::int64_t group_quota = 0;
-  Duration time_limit{};  // that its user asked for; 0: not said
+  Duration time_limit{};  // the limit that its user asked for; 0: none
   std::int64_t priority = 0;
   std::string partition{};
-  Time logged_start = Time::never();  // under the scheduler of a log; never: not said
+  Time logged_start = Time::never();  // the start under the scheduler of a log; never: unknown
 };
 
 struct World {
@@ -67,7 +67,7 @@ struct Outcome {
   std::vector<JobOutcome> jobs;
   JobCounts counts;
   SimulationCounts engine;
-  // Of those that wait at the end: jobs that no GPU type by itself has enough for (has_types_for).
+  // Among the jobs that wait at the end: jobs too large for every single GPU type (has_types_for).
   std::int64_t too_large = 0;
   // That the audit found; last, the error that ended the run, if one did.
   std::vector<std::string> problems;
@@ -84,7 +84,7 @@ bool makes_copies(std::string_view text);
 // The options in it, defaults included. REQUIRES: it is valid.
 PolicyOptions options_named(std::string_view text);
 
-// What a test may do between two steps, for instance reload the policy.
+// The action of a test between two steps, for instance reload the policy.
 using BetweenSteps = std::function<void(Simulation&)>;
 
 // The run of that policy in that world, without a result of its own.

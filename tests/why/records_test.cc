@@ -116,7 +116,7 @@ TEST(WhyRecords, ANodeThatNoClusterCanHaveIsAnError) {
   Waits waits([](const JobSpec&) { return Watch::kNot; });
   const std::vector<std::string> types = {"V100"};
   waits.on({{0}, record::Run{.jobs = 1, .policy = "fifo", .gpu_types = types}});
-  const std::size_t racks[] = {0, 1, 0};  // the first goes on after another has begun
+  const std::size_t racks[] = {0, 1, 0};  // the first rack goes on after another has started
   for (std::size_t i = 0; i < std::size(racks); ++i) {
     waits.on({{0},
               record::Node{.node = NodeId(i),

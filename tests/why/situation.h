@@ -1,4 +1,4 @@
-// A small run for `fairlead why`: a cluster, a few jobs, a policy; and what is said of a job.
+// A small run for `fairlead why`: a cluster, a few jobs, a policy; and the explanation for a job.
 #pragma once
 
 #include "fairlead/cli/why_text.h"

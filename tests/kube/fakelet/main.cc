@@ -21,7 +21,7 @@ struct Flags {
   std::uint64_t seed = 0;
 };
 
-// What `fairlead simulate` makes of the same flags.
+// Returns the same world as `fairlead simulate` with the same flags.
 Result<TrainingWorld> world_of(const Flags& flags) {
   FL_TRY_ASSIGN(cluster, load_cluster(flags.cluster));
   FL_TRY_ASSIGN(settings, parse_settings(flags.settings));

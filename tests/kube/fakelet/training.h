@@ -1,5 +1,5 @@
-// One job's training as a player has it: how far it is, at the speeds of model/speed and with the
-// overheads of sim/costs, so that what is played and what is simulated agree by construction.
+// One job's training as a player has it: its progress, at the speeds of model/speed and with the
+// overheads of sim/costs. So the played and the simulated runs agree by construction.
 //
 // All times are simulated ones.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace fairlead {
 
-// What the world of all jobs is like. The cluster must outlive the trainings.
+// The world of all jobs. The cluster must outlive the trainings.
 struct TrainingWorld {
   Cluster cluster;
   SpeedTable models;
@@ -47,7 +47,7 @@ class Training {
   Time done_at() const;
   // The fraction of its work that is done, 0 to 1.
   double progress(Time now) const;
-  // Of the last begin().
+  // The place of the last begin().
   PlaceKind place() const { return place_; }
   Duration overhead() const { return overhead_; }
   Rate rate() const { return rate_; }
