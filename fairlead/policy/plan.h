@@ -45,7 +45,7 @@ class Plan {
   // job waits or runs.
   void place(JobId job);
   // Gives the open gang to a job that has a gang: one more copy of it. REQUIRES: the open gang
-  // is as place() requires it; holds(job); no copy of the job is on any of its nodes.
+  // meets the rules of place(); holds(job); no copy of the job is on any of its nodes.
   void place_copy(JobId job);
   // Gives the GPUs of the open gang back.
   void drop();

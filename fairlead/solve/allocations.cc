@@ -13,7 +13,7 @@ namespace {
 // Fraction of its level by which a job may fall short, so that there is room to choose among
 // divisions.
 constexpr double kHair = 1e-9;
-// A row holds the level if its price is at least this fraction of an equal share of all prices.
+// A row limits the level if its price is at least this fraction of an equal share of all prices.
 constexpr double kHolds = 1e-3;
 // Relative to a feasible demand.
 constexpr double kPossible = 1e-11;
@@ -136,7 +136,7 @@ bool give_full_time(const ShareProblem& problem, std::span<double> shares) {
   return std::ranges::all_of(left, [](double gpus) { return gpus >= 0; });
 }
 
-// Fixes the rows that hold the level down, at least one, at their progress. Returns how many still
+// Fixes the rows that limit the level, at least one, at their progress. Returns how many still
 // rise.
 std::size_t fix_rows(const Shares& raised, ShareProblem& problem, std::size_t rising) {
   const auto weight = [&](std::size_t row) {

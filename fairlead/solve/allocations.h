@@ -8,7 +8,7 @@
 // the same bits).
 //
 // Shares are multiples of kShareUnit; smaller shares are 0. Rounding goes down, so that capacities
-// hold as in time_shares.h. One exception: a share that misses a multiple by less than a
+// are kept as in time_shares.h. One exception: a share that misses a multiple by less than a
 // hundredth of the unit counts as that multiple.
 //
 // Errors: as in time_shares.h, and jobs that can run nowhere if the objective then has no answer.

@@ -22,8 +22,8 @@ void ProgressiveFilling::fill(double amount, std::span<const double> weights,
   std::ranges::sort(claims_, {}, [](const Claim& claim) {
     return std::tuple(claim.need, claim.weight, claim.cap);
   });
-  // Sums from the end, so that no weight is ever subtracted: `shares` holds the weight of the
-  // claims from each one on until the share takes its place.
+  // Sums from the end, so that no weight is ever subtracted: `shares` has the weight of the claims
+  // from each one on until the share takes its place.
   double weight = 0;
   for (std::size_t i = claims_.size(); i-- > 0;) {
     weight += claims_[i].weight;

@@ -7,7 +7,7 @@
 namespace fairlead {
 namespace {
 
-// One user's search. `truth` holds the true speeds of all users.
+// One user's search. `truth` has the true speeds of all users.
 class Search {
  public:
   Search(std::size_t types, std::span<const double> truth, std::span<const double> entitled,

@@ -204,7 +204,7 @@ double level_limit(const ShareProblem& problem) {
   return limit;
 }
 
-// The rows that are at their largest rate hold the level at 0 by themselves.
+// The rows at their largest rate limit the level to 0 by themselves.
 std::vector<double> prices_of_full_rows(const ShareProblem& problem) {
   std::vector<double> prices(problem.rows(), 0.0);
   double sum = 0;

@@ -213,7 +213,7 @@ void Replay::start_round() {
   previous_ = std::move(current_);
   current_.clear();
   for (const RoundPick& pick : selection_.select(books(), world_.gpus, order, rules_.fill_idle)) {
-    // The simulator holds GPUs for a newcomer without an allocation, but does not run it.
+    // The simulator reserves GPUs for a newcomer without an allocation, but does not run it.
     if (is_allocated_[pick.row]) current_.push_back({active_[pick.row].job, pick.type});
   }
   assign_workers(current_);

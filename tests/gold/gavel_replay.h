@@ -37,7 +37,7 @@ struct GavelReset {
   };
   std::size_t index = 0;  // 0 of the first reset
   double now_s = 0;
-  std::span<const Active> active;  // everyone who arrived and is not done, by job
+  std::span<const Active> active;  // every job that arrived and is not done
 };
 
 // The shares of time from now on: active.size() x types, row-major in the order of `active`.

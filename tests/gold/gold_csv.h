@@ -1,5 +1,5 @@
-// The files of the gold folder, which hold what public simulators computed: traces, clusters and
-// one row of results per job. Times are whole seconds.
+// The files of the gold folder, with the results of public simulators: traces, clusters and one
+// row of results per job. Times are whole seconds.
 #pragma once
 
 #include <cstdint>

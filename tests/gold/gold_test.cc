@@ -157,7 +157,7 @@ int compare_case(const fs::path& folder, const std::string& cluster, const MakeR
   return compared;
 }
 
-// A switch of the simulator is a rack: its nodes stand behind it, and the yarn scheme keeps a gang
+// A switch of the simulator is a rack: its nodes are behind it, and the yarn scheme keeps a gang
 // behind one.
 std::string tiresias_cluster(const fs::path& folder) {
   auto row = read_csv(folder / "cluster.csv").at(0);

@@ -59,7 +59,7 @@ struct Nothing : RecordSink {
   void on(const Record&) override {}
 };
 
-// An engine that stands where those records end.
+// An engine in the state after those records.
 struct Live {
   Live(const World& world, const std::string& variant, const RecordedRun& run)
       : policy(policy_named(variant, world.seed)()) {

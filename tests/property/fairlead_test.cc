@@ -62,7 +62,7 @@ class Shortfalls : public RecordSink {
   std::map<JobId, double> gpus_;
 };
 
-// Servers of 8, and gangs that tile them: all GPUs can be held all the time.
+// Servers of 8, and gangs that tile them: all GPUs can be in use all the time.
 RC_GTEST_PROP(Fairlead, KeepsNoUserFurtherBehindThanTheWindowAllows, ()) {
   const auto nodes = *rc::gen::inRange<std::int64_t>(1, 5);
   const auto users = *rc::gen::inRange<std::size_t>(2, 9);

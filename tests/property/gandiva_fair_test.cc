@@ -108,7 +108,7 @@ std::vector<std::int64_t> equal_tickets(std::uint64_t seed) {
 
 // --- What happened ----------------------------------------------------------------------------
 
-// Every hold of every job, and every trade.
+// Every run of every job, and every trade.
 class History : public RecordSink {
  public:
   void on(const Record& record) override {
@@ -143,7 +143,7 @@ class History : public RecordSink {
   }
 
   std::int64_t trades = 0;
-  // GPU-hours that the user held, and hours of work that it did, between two instants.
+  // GPU-hours that the user had, and hours of work that it did, between two instants.
   double gpu_hours(UserId user, Time from, Time to) const {
     return sum(user, from, to, [](const Hold& hold) { return static_cast<double>(hold.gpus); });
   }
@@ -234,7 +234,7 @@ RC_GTEST_PROP(GandivaFair, SharesTimeByTickets, ()) {
   RC_ASSERT(largest_error(drawn_world(seed, Gangs::kSingles, {1, 2, 5}).world) <= kError);
 }
 
-// GPU time held over entitled from the second hour on, of the user with the least.
+// GPU time over entitlement from the second hour on, of the user with the least.
 double least_part(const DrawnWorld& drawn) {
   const History history = history_of(drawn.world);
   const std::vector<double> shares = fair_share(drawn.claims, drawn.gpus);
@@ -311,7 +311,7 @@ TEST(GandivaFair, GivesEachOfTheManyJobsOfAUserItsTurn) {
   }
 }
 
-// --- Who the users are ------------------------------------------------------------------------
+// --- The order of users -----------------------------------------------------------------------
 
 // GPU-hours by which two results of eight hours may differ.
 double twice_the_error(double share) { return 2 * (kError * share * 8 + kErrorQuanta / 60.0); }

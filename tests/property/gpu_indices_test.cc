@@ -10,7 +10,7 @@
 namespace fairlead {
 namespace {
 
-// At that second the job holds this gang from now on, or nothing.
+// From that second on the job has this gang, or no GPUs.
 struct Move {
   std::int64_t at_s;
   std::size_t job;

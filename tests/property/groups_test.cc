@@ -1,5 +1,5 @@
-// Groups and quotas of users: it makes no difference under how many names a group submits, and no group
-// holds more than its quota.
+// Groups and quotas of users: the number of names under which a group submits makes no difference,
+// and no group gets more GPUs than its quota.
 
 #include "fairlead/base/overloaded.h"
 #include "testing/world.h"

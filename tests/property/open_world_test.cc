@@ -1,5 +1,5 @@
-// An engine keeps its head in a world that is late, repeats itself, mixes things up and fails, with
-// users who come and operators who interfere: under every policy, in random worlds.
+// An engine stays consistent in a world that is late, repeats itself, mixes things up and fails.
+// Users and operators interfere: under every policy, in random worlds.
 
 #include "fairlead/base/rng.h"
 #include "fairlead/engine/tables.h"
@@ -66,7 +66,7 @@ TEST(OpenWorld, TheSameWherePoliciesKnowOnlyMeasuredSpeeds) {
   EXPECT_EQ(broken("OpenWorldMeasured", policy_variants(), kOpen, property), "");
 }
 
-// GPU time that the jobs of each user have held when the clock stops.
+// Returns the GPU time that the jobs of each user have had when the clock stops.
 std::map<std::string, GpuTime> service_of_users(const World& world, const std::string& policy) {
   Simulation simulation = simulation_of(world, policy_named(policy, world.seed)());
   std::map<std::string, GpuTime> service;

@@ -121,7 +121,7 @@ TEST(Properties, WhatIsDeclaredWithoutErrorIsExact) {
   EXPECT_EQ(broken("DeclaredIsExact", policy_variants(), {}, property), "");
 }
 
-// GPU time that each job held while it did no work yet, starting, resuming or moving.
+// GPU time in which each job did no work yet: starting, resuming or moving.
 class Overheads : public RecordSink {
  public:
   explicit Overheads(std::size_t jobs) : sums(jobs), holds_(jobs) {}
@@ -154,7 +154,7 @@ class Overheads : public RecordSink {
   std::vector<Hold> holds_;
 };
 
-// At speed 1 a job holds its gang for its work and the overheads, however often it is interrupted.
+// At speed 1 a job has its gang for its work and the overheads, however often it is interrupted.
 TEST(Properties, WorkIsConservedThroughPreemption) {
   const auto property = [](World world, const std::string& policy) -> std::string {
     world.settings.costs.copies_exchange = {};

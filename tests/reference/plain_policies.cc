@@ -260,7 +260,7 @@ class PlainTiresias : public Plain {
     std::erase(runnable_, job);
   }
 
-  // Jobs that lost their gang stand ahead of the others that wait in their queue.
+  // Puts jobs that lost their gang ahead of the other waiting jobs of their queue.
   void put_evicted_first(const View& view, const Plan& plan) {
     for (const Event& event : view.news) {
       if (lost_gang(event.kind)) std::erase(queues_[jobs_[event.job].queue], event.job);

@@ -19,7 +19,7 @@ Duration drawn_cost(Rng& rng, Duration most) {
   return {1 + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(most.ms)))};
 }
 
-// The overhead of one hold is at most 2 s, and at most 4 GPU-seconds of the largest gang.
+// The overhead of one run of a job is at most 2 s, and at most 4 GPU-seconds of the largest gang.
 Costs drawn_costs(Rng& rng, std::uint32_t gang_max) {
   const Duration whole = {std::min<std::int64_t>(2'000, 4'000 / gang_max)};
   const Duration half = {std::max<std::int64_t>(whole.ms / 2, 1)};

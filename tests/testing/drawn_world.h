@@ -25,9 +25,9 @@ struct Ingredients {
 };
 
 // 1 to 18 nodes, 1 to 40 jobs, bursts and quiet times, gangs that fit and gangs that hardly do. The
-// overhead of a hold is below the shortest slices of policy_variants(), 3 s and 5 GPU-seconds: a
-// job that only ever pays for its switches never ends. The clock stops at kWorldEnd all the same.
-// The same seed gives the same world.
+// overhead of one run of a job is below the shortest slices of policy_variants(), 3 s and 5
+// GPU-seconds: a job that only ever pays for its switches never ends. The clock stops at kWorldEnd
+// all the same. The same seed gives the same world.
 constexpr Time kWorldEnd = {100 * 3'600'000};
 constexpr Time kCalm = {600'000};
 World drawn_world(std::uint64_t seed, const Ingredients& may);

@@ -7,8 +7,8 @@
 
 namespace fairlead {
 
-// Users u0 and u1 stand in a group with a quota in which their largest gang has little to spare, u2 in
-// a group of its own.
+// Users u0 and u1 are in a group with a quota that hardly exceeds their largest gang; u2 is in a
+// group of its own.
 inline World in_groups(World world) {
   std::int64_t largest = 1;
   for (const WorldJob& job : world.jobs) largest = std::max<std::int64_t>(largest, job.gpus);

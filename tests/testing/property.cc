@@ -134,7 +134,7 @@ class Shrinker {
     return smaller;
   }
 
-  // Keeps the change if it changes something and the property still does not hold.
+  // Keeps the change if it changes something and the property is still broken.
   bool try_change(const Change& change) {
     World changed = world_;
     change(changed);

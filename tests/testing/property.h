@@ -1,6 +1,6 @@
-// Properties of policies: what must hold for every variant in every world. A run that breaks one is
-// made as small as dropping jobs and ingredients makes it, and reported as a case file that
-// tests/golden reads.
+// Properties of policies: rules for every variant in every world. A run that breaks one is made as
+// small as possible by dropping jobs and ingredients, and reported as a case file that tests/golden
+// reads.
 //
 // FAIRLEAD_WORLDS is the number of worlds per property and variant (`./dev soak` raises it),
 // FAIRLEAD_SEED where their seeds begin. Both have fixed defaults: without them, the same worlds.
@@ -29,9 +29,9 @@ constexpr int kWorldsDefault = 4;
 std::string broken(std::string_view name, const std::vector<std::string>& variants,
                    const Ingredients& may, const Property& property);
 
-// The smallest world found in which the property still does not hold: fewer jobs, then fewer
+// Returns the smallest world found in which the property is still broken: fewer jobs, then fewer
 // ingredients. It tries each of a few changes until none helps; at most some hundred runs.
-// REQUIRES: it does not hold in `world`.
+// REQUIRES: the property is broken in `world`.
 World shrunk(World world, const std::string& variant, const Property& property);
 
 }  // namespace fairlead

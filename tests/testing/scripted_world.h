@@ -7,7 +7,7 @@
 //   world.run();
 //   EXPECT_EQ(world.lines_at(5), (Lines{"finished j0"}));
 //
-// The policy is FIFO, first fit. "j0#2" is the second hold of job 0, "n1:c" are GPUs 2 and 3 of node
+// The policy is FIFO, first fit. "j0#2" is the second run of job 0, "n1:c" are GPUs 2 and 3 of node
 // 1. Lines that begin with "->" are steps that the world is asked to carry out; the others are
 // records of the journal.
 #pragma once

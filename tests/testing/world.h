@@ -53,7 +53,7 @@ struct World {
 };
 
 struct JobOutcome {
-  Time start = Time::never();  // of its first hold
+  Time start = Time::never();  // of its first run
   Time finish = Time::never();
   GpuTime held{};
   std::int64_t preemptions = 0;  // every stop
@@ -78,7 +78,7 @@ using MakePolicy = std::function<std::unique_ptr<Policy>()>;
 // A maker of the policy that `text` ("tiresias:limits=60/600") names. REQUIRES: it is valid.
 MakePolicy policy_named(std::string_view text, std::uint64_t seed = 0);
 
-// Whether the policy that it names makes copies of jobs. REQUIRES: it is valid.
+// Returns true if the named policy makes copies of jobs. REQUIRES: it is valid.
 bool makes_copies(std::string_view text);
 
 // The options in it, defaults included. REQUIRES: it is valid.

@@ -129,7 +129,7 @@ TEST(WhyRecords, ANodeThatNoClusterCanHaveIsAnError) {
   EXPECT_FALSE(waits.status().has_value());
 }
 
-// A model of four ranks that hold GPUs in every order.
+// A model of four ranks that have GPUs in every order.
 TEST(HeldByOrder, CountsWhatLaterOnesHold) {
   HeldByOrder held;
   std::vector<std::int64_t> model(40);

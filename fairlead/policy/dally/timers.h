@@ -1,5 +1,5 @@
 // The delay timers of Dally: how long a job waits for GPUs close together before it accepts wider
-// tiers, by size of its gang. Rule: arXiv 2401.16492, of which only the abstract was at hand; the
+// tiers, by size of its gang. Rule: arXiv 2401.16492, of which only the abstract was available; the
 // tuner is ours.
 //
 // For each size class and tier, the tuner keeps the waits of the last jobs that accepted that tier,

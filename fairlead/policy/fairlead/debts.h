@@ -37,7 +37,7 @@ class Debts {
     double held = 0;  // the count of its GPUs as GPUs of the mix; 0: it waits
   };
 
-  // `window`: the time over which shares must hold.
+  // `window`: the time over which shares must be kept.
   Debts(Duration window, Duration round) : window_(window), round_(round) {}
 
   // Updates debts to now: to be called first in every decision.

@@ -1,8 +1,8 @@
 // Accounts: the dues of users and the GPUs they had, kept in step (Gandiva_fair).
 //
-// Entitlements holds the dues; the ledger holds how far each user is behind. Both are read through
-// due() and ledger(). The facts of the world are reported here. So no share changes before the time
-// under it is settled, and no debt outlives the jobs that it is about.
+// Entitlements has the dues; the ledger has the debts. Both are read through due() and ledger().
+// The facts of the world are reported here. So no share changes before the time under it is
+// settled, and no debt outlives the jobs that it is about.
 //
 // update: O(users with jobs x types), and a logarithm; set_speeds and trade: as in Entitlements;
 // everything else O(1) or O(types).

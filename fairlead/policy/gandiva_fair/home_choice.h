@@ -33,7 +33,7 @@ class HomeChoice {
   // spread jobs count double, because nothing runs beside them. The nodes of another such job are
   // preferred if they have hardly more load. The job then counts on the type of the first slice.
   Home find_slices(const View& view, JobId job, TypeMask types);
-  // Returns true if the nodes that are up could hold the job if they were empty.
+  // Returns true if the nodes that are up would have room for the job if they were empty.
   bool fits_when_empty(const View& view, JobId job) const;
 
  private:

@@ -163,7 +163,7 @@ TEST(Ledger, CountsGpusByWhatTheyAreWorthToTheUser) {
 TEST(Ledger, ForgetsWhatAnHourCouldNotPay) {
   TwoUsers ledger(8, 0);
   ledger.accounts.update({7'200'000});
-  // A debt of 4 x 7200 GPU-seconds, held down to the due and a gang for an hour.
+  // A debt of 4 x 7200 GPU-seconds, limited to the due and a gang for an hour.
   EXPECT_NEAR(ledger.debt(kBen), (4 + 1) * 3'600'000, 1e-3);
   EXPECT_NEAR(ledger.debt(kAnn), -(4 + 1) * 3'600'000, 1e-3);
 }

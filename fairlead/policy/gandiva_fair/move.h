@@ -32,7 +32,7 @@ class CoolDown {
     if (!moved_.has(job)) moved_.resize(job.row() + std::size_t{1}, kNever);
     moved_[job] = now;
   }
-  // The job is over.
+  // Forgets a job that has ended.
   void forget(JobId job) {
     if (moved_.has(job)) moved_[job] = kNever;
   }

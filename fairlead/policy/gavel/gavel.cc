@@ -176,8 +176,8 @@ void Gavel::find_capacity(const View& view, const Plan& plan) {
   needs_shares_ = true;
 }
 
-// Finds the throughputs of a gang as close together as possible, on one type; 0 if there are not so
-// many GPUs.
+// Finds the throughputs of a gang as close together as possible, on one type; 0 if there are too
+// few GPUs.
 void Gavel::find_throughputs(const View& view, std::size_t at) {
   const JobId job = rows_[at].job;
   const std::uint32_t gpus = gangs_[at];

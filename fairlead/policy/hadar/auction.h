@@ -1,5 +1,5 @@
-// HadarAuction: rounds in which jobs bid for GPUs, and gangs may mix GPU types (IPDPS 2024; only its
-// abstract and accounts by others were at hand, the rest is reconstructed).
+// HadarAuction: rounds in which jobs bid for GPUs, and gangs may mix GPU types (IPDPS 2024; only
+// its abstract and accounts by others were available, the rest is reconstructed).
 //
 // Every round each job, running or waiting, bids a worth for each gang. The dual subroutine
 // (dual.h) chooses at prices that rise with the GPUs given out (prices.h). A job that keeps its
@@ -144,7 +144,7 @@ class HadarAuction {
   HadarPrices prices_;
 };
 
-// Options of policies that hold auctions.
+// Options of policies with auctions.
 inline constexpr OptionSpec kHadarSwitchOption =
     integer_option("switch_s", "30", "seconds", 0, 3600,
                    "Expected overhead of a migration, which a job that keeps its gang saves; the "

@@ -36,7 +36,7 @@ class HadarClearing {
  private:
   double clear(const Cluster& cluster, std::span<const HadarBid> bids, GpuTypeId type,
                std::uint32_t gpus);
-  // O(types + slices held).
+  // O(types + slices in use).
   double find_surplus(const Cluster& cluster, std::span<const HadarBid> bids,
                       std::size_t bid) const;
 

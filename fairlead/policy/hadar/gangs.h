@@ -132,7 +132,7 @@ class HadarGangs {
   std::uint32_t type_gpus_max_ = 0;
   std::vector<std::vector<NodeId>> hosts_;  // those with several nodes
   std::vector<std::vector<NodeId>> nodes_;  // by type, in order of rising held worth
-  const HadarBid* bid_ = nullptr;           // at hand
+  const HadarBid* bid_ = nullptr;           // the present bid
   std::vector<GpuTypeId> types_;            // types that it can run on, in order of falling worth
   std::vector<GpuTypeId> free_types_;       // the available ones among them
   IdVector<NodeId, double> held_worth_;     // worth to bidders of their gangs on the node

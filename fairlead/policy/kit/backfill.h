@@ -64,7 +64,7 @@ class Backfill {
   Time promised() const { return promised_; }
 
  private:
-  struct Change {  // GPUs of a node come free, or are needed
+  struct Change {  // GPUs of a node become free, or are needed
     Time t;
     NodeId node;
     std::int32_t gpus = 0;

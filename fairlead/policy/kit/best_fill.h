@@ -24,7 +24,7 @@ class BestFill {
   // The weight of the best set in a part of the room. REQUIRES: `room` is at most the room of
   // fill().
   double worth(std::uint32_t room) const { return worth_[room]; }
-  // Whether each item belongs to the best set for all of the room. Valid until the next fill().
+  // Returns true for each item of the best set for all of the room. Valid until the next fill().
   std::span<const char> chosen() const { return chosen_; }
 
  private:

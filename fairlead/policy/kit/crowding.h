@@ -22,7 +22,7 @@ class Crowding {
  public:
   // Reads the draft before a decision changes it: the running jobs of the view.
   void begin(const View& view, const Plan& plan);
-  // Whether anything is shared.
+  // Returns true if any link is shared.
   bool is_seen() const { return is_seen_; }
 
   // To be called for every gang that the decision places or stops; stopped() in any order with

@@ -64,7 +64,7 @@ void set_tickets(StrideClient& client, double tickets, double mean);
 
 // Limits every pass to the smallest pass plus the largest gang per ticket. The rest of the debt of
 // a client that rode along, while no other client could use its GPUs, is forgiven (ours). Clients
-// that do not fit an empty pool of `gpus` are left out of both, or they would hold all others back.
+// that do not fit an empty pool of `gpus` are left out of both, or they would block all others.
 // O(n).
 void cap_passes(std::span<StrideClient> queue, std::uint32_t gpus);
 

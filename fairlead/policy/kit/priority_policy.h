@@ -71,7 +71,7 @@ class PriorityPolicy : public Policy {
   const Duration quantum_;
 
   ClassQueue waiting_;
-  std::vector<Running> running_;  // may hold jobs that have ended
+  std::vector<Running> running_;  // may include jobs that have ended
   std::int64_t next_label_ = 0;
   std::int64_t decisions_ = 0;
 

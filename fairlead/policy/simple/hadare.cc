@@ -1,5 +1,5 @@
 // HadarE: jobs forked into copies that train on several nodes at once (arXiv 2503.10918; only its
-// abstract and accounts by others were at hand, the rest is reconstructed).
+// abstract and accounts by others were available, the rest is reconstructed).
 //
 // A job may have a copy on every node. Copies add their speeds: the steps of a round are split in
 // proportion to them, so that all copies end together, and the parameters are averaged. So no node

@@ -97,7 +97,7 @@ class Tiresias : public Policy {
   std::vector<JobId> demoted_;      // they run, but are in no list until the running jobs are
                                     // chosen
   std::vector<OrderKey> by_index_;  // of one queue
-  std::vector<JobId> walked_;       // with the Gittins index: who may run, in order
+  std::vector<JobId> walked_;       // with the Gittins index: candidates, in order
   Preemption preemption_;
 };
 

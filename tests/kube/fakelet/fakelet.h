@@ -47,7 +47,7 @@ class Fakelet {
     std::uint32_t gang_pods = 1;
     Duration work{};  // 0: none
     std::string model;
-    std::string phase;  // that it has by now
+    std::string phase;  // its phase so far
     bool is_admitted = false;
     std::string wanted;  // phase; empty: none yet
     std::string reason;  // of that
