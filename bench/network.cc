@@ -9,9 +9,9 @@
 // three jobs. Jobs are the four of Wang et al. (arXiv 2002.10105) in equal parts, work 30 to 90
 // minutes, and arrive in a Poisson process.
 //
-// MIX `packed`: gangs of 1 to 32 GPUs where they fit best, as schedulers place them. `fragmented`:
-// the same on any free GPUs. `flat`: that, but racks' uplinks carry all that their hosts can send.
-// `scattered`: gangs of 2 to 5 of which each GPU is on another node, so that nearly all cross racks
+// MIX `packed`: gangs of 1 to 32 GPUs placed where they fit best, as schedulers do. `fragmented`:
+// the same on any free GPUs. `flat`: as fragmented, but racks' uplinks carry all traffic of their
+// hosts. `scattered`: gangs of 2 to 5 with each GPU on another node, so that nearly all cross racks
 // and every uplink is full.
 
 #include "fairlead/base/overloaded.h"

@@ -1,5 +1,5 @@
-// Google Benchmark over the parts that the hot loop is made of. Times are noisy on shared machines:
-// read them as ratios within one run.
+// Google Benchmark over the parts of the hot loop. Times are noisy on shared machines: read them as
+// ratios within one run.
 
 #include "fairlead/base/indexed_heap.h"
 #include "fairlead/base/rng.h"

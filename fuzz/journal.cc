@@ -20,7 +20,7 @@ void put(std::string& bytes, std::size_t at, std::uint64_t value, std::size_t co
   for (std::size_t i = 0; i < count; ++i) bytes[at + i] = static_cast<char>(value >> (8 * i));
 }
 
-// Gives every block the number, hash and check value that are due.
+// Gives every block its correct number, hash and check value.
 std::string sealed(std::string bytes) {
   fairlead::StreamHash hash;
   std::uint64_t number = 0;

@@ -39,6 +39,6 @@ int main(int argc, char** argv) {
       ++count;
     }
   }
-  // An empty corpus would pass whatever the target does.
+  // An empty corpus would pass with any target.
   return count > 0 ? 0 : 1;
 }

@@ -98,7 +98,7 @@ double Trading::offer(std::uint32_t user, std::uint32_t type, std::uint32_t to) 
 
 // Returns the fast GPUs that a user sells at the price: its offer, but limited so that it does not
 // end with more GPUs than it can use. The room between its GPUs and its demand is divided among the
-// pairs in proportion to its offers, so that pairs do not depend on each other.
+// pairs in proportion to its offers. So pairs do not depend on each other.
 double Trading::sale(std::uint32_t user, Pair pair, double price) const {
   const double offered = offer(user, pair.fast, pair.slow);
   if (price <= 1) return offered;

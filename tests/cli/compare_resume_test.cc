@@ -1,4 +1,4 @@
-// A comparison that is made again, or was interrupted: what is there is not run again.
+// A comparison that is repeated, or was interrupted: existing results are not run again.
 
 #include "program.h"
 

@@ -1,4 +1,4 @@
-// `fairlead completion`: what shells offer when they have read the script.
+// `fairlead completion`: the completions of shells that have read the script.
 
 #include "program.h"
 #include <fmt/format.h>
@@ -101,7 +101,7 @@ TEST_F(CompletionTest, FishOffersTheSame) {
   EXPECT_EQ(fish("fairlead trace generate --d"), (Words{"--daily-swing", "--duration-scale"}));
 }
 
-// Its completion needs a terminal; what compadd is given does not.
+// Its completion needs a terminal; the arguments of compadd do not.
 TEST_F(CompletionTest, ZshOffersTheSame) {
   if (!has("zsh")) GTEST_SKIP() << "no zsh";
   const auto zsh = [&](const std::string& line) {

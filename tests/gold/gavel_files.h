@@ -55,7 +55,7 @@ std::vector<GavelRound> read_gavel_rounds(const std::filesystem::path& path,
 // For Shockwave's files, which have one type, column 0, and no times: start_s is 0.
 std::vector<GavelRound> read_shockwave_rounds(const std::filesystem::path& path);
 
-// The times of jobs.csv, by job; nothing for a job that was dropped.
+// Returns the times of jobs.csv, by job; none for a job that was dropped.
 struct GavelFinish {
   std::optional<double> finish_s{};  // Shockwave's files do not have it
   std::optional<double> jct_s{};

@@ -43,7 +43,7 @@ struct Moment {
 struct Objective {
   bool knows_speeds = false;
   bool is_larger_better = true;
-  double slack = kSolverTolerance;  // by which a recorded one may be worse than ours
+  double slack = kSolverTolerance;  // tolerance for a recorded objective against ours
   std::function<Result<Allocation>(const Moment&)> solve;
   std::function<double(const Moment&, std::span<const double>)> of;
 };
@@ -56,8 +56,8 @@ double progress(const ShareProblem& problem, std::size_t row, std::span<const do
   return sum;
 }
 
-// Gavel compares jobs by progress, per weight and GPU, relative to time on each type in proportion
-// to its number.
+// Gavel compares jobs by progress per weight and GPU. It is relative to time on each type in
+// proportion to its number.
 ShareProblem with_fair_parts(const Moment& moment) {
   ShareProblem problem = moment.problem;
   double all = 0;
@@ -147,8 +147,8 @@ std::optional<Objective> objective_of(std::string name) {
   return std::nullopt;
 }
 
-// Follows a run from reset to reset: a job's time in isolation adds up at the rates it would have
-// had among the jobs of each reset.
+// Follows a run from reset to reset. A job's time in isolation adds up at the rates that it would
+// have had among the jobs of each reset.
 class Follower {
  public:
   Follower(const GavelWorld& world, const Objective& objective, bool is_max_min)

@@ -24,7 +24,7 @@ struct GoldResult {
   friend bool operator==(const GoldResult&, const GoldResult&) = default;
 };
 
-// The rows of a CSV file by the names of its header. Aborts on a file that is not there or is
+// Returns the rows of a CSV file by the names of its header. Aborts if a file is missing or
 // damaged: the gold folder is part of the test.
 std::vector<std::map<std::string, std::string>> read_csv(const std::filesystem::path& path);
 

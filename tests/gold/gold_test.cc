@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// How a result is computed here, or why it is not.
+// The way to compute a result here, or the reason why it is left out.
 struct Recipe {
   MakePolicy make;
   std::string left_out;
@@ -57,7 +57,7 @@ std::optional<std::string> promotion(std::string_view schedule) {
 }
 
 Recipe tiresias_recipe(const std::string& schedule, const std::string& scheme) {
-  // The dlas schedules ignore the placement scheme, so theirs are all results of count.
+  // The dlas schedules ignore the placement scheme, so all their results are results of count.
   if (schedule == "dlas-gpu") return late("tiresias");
   if (schedule == "dlas") return recipe("tiresias:unit=seconds");
   if (const auto knob = promotion(schedule)) return late("tiresias:promote=" + *knob);
@@ -66,7 +66,7 @@ Recipe tiresias_recipe(const std::string& schedule, const std::string& scheme) {
   if (schedule == "fifo" || schedule == "fjf") {
     const std::string skip = schedule == "fjf" ? "skip=true," : "";
     if (scheme == "greedy") return left_out("the scheme is a stub in the simulator");
-    // With plenty of CPUs, as here, the random schemes give count's job times.
+    // With plenty of CPUs, as here, the random schemes give the job times of count.
     return recipe("fifo:" + skip + "placement=" + (scheme == "yarn" ? "yarn" : "count"));
   }
   if (scheme == "count") {
@@ -130,7 +130,7 @@ std::vector<fs::path> sorted_entries(const fs::path& folder) {
   return entries;
 }
 
-// Compares every result of one case; returns how many.
+// Compares every result of one case; returns their number.
 int compare_case(const fs::path& folder, const std::string& cluster, const MakeRecipe& make) {
   const std::string name =
       folder.parent_path().filename().string() + "/" + folder.filename().string();

@@ -53,8 +53,8 @@ std::map<std::string, Rows> chronus() {
   return rows;
 }
 
-// One network for all models: Ethernet between hosts, and the part of the computation behind which
-// gradients are exchanged.
+// One network for all models: Ethernet between hosts, and the part of the computation that must
+// pass before gradients are exchanged.
 struct Network {
   double gbps = 0;
   double overlap = 0;

@@ -175,7 +175,7 @@ class Story {
   static Json binding(const Json& metadata) {
     return {{"metadata", metadata}, {"target", {{"kind", "Node"}, {"name", "none-such"}}}};
   }
-  // Asks until `is_so` of the answer, for up to 20 s.
+  // Asks until `is_so` returns true for the answer, for up to 20 s.
   template <class IsSo>
   void until(const std::string& what, const std::string& path, const IsSo& is_so) {
     const std::size_t before = told_.size();
@@ -426,7 +426,7 @@ TEST(SameAnswers, ARealServerStillAnswersSo) {
   const std::string path = "/api/v1/namespaces/" + name;
   ASSERT_EQ(call({"POST", "/api/v1/namespaces", compact_text({{"metadata", {{"name", name}}}})}),
             201);
-  // Without its service account a namespace takes no pods.
+  // Without its service account a namespace accepts no pods.
   for (const Time end = (*door)->now() + seconds(20); (*door)->now() < end;) {
     if (call({"GET", path + "/serviceaccounts/default"}) == 200) break;
     (*door)->wait((*door)->now() + milliseconds(50));

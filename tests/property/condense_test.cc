@@ -15,7 +15,7 @@
 namespace fairlead {
 namespace {
 
-// A world of which something is lost while the scheduler is away: jobs end and nodes go, at once.
+// A world in which jobs end and nodes go, all at once, while the scheduler is away.
 class Upset : public Backend {
  public:
   void tell(const Tables& tables, Rng& rng) {
@@ -37,7 +37,7 @@ class Upset : public Backend {
   }
   Batch wait(Time until, bool) override {
     if (std::exchange(is_told_, true)) {
-      // Then all that it waits for comes at its time.
+      // Afterwards all expected events come at their times.
       if (until == Time::never() || ++waits_ > 20) return {.now = now_, .ended = true};
       now_ = std::max(now_, until);
       return {.now = now_};

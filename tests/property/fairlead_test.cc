@@ -141,8 +141,8 @@ TEST(FairleadCopies, AreAsManyAsEachSaveMoreThanItTakesToBeginAnew) {
   }
 }
 
-// All four nodes work for the short job first: 20 s and 20 + 40 s, where side by side on two it would be
-// 40 and 60 s.
+// All four nodes work for the short job first: 20 s and 20 + 40 s. Side by side on two nodes each,
+// it would be 40 and 60 s.
 TEST(FairleadCopies, OfTheShortJobComeBeforeTheGangOfTheLongOne) {
   const World world = four_nodes({{.work = seconds(160)}, {.work = seconds(80)}});
   const Outcome outcome = run(world, "fairlead:copies=0,switch_s=0,critical=1,round_s=10");
@@ -150,7 +150,7 @@ TEST(FairleadCopies, OfTheShortJobComeBeforeTheGangOfTheLongOne) {
   EXPECT_EQ(outcome.jobs[0].finish, Time{60'000});
 }
 
-// It comes in the middle of a round, and its user has nothing.
+// It arrives in the middle of a round, and its user has no GPUs.
 TEST(FairleadCopies, GiveWayToAJobThatArrives) {
   World world = four_nodes({{.work = hours(2), .user = "long"}});
   world.jobs.push_back({.submit = Time{90'000}, .work = seconds(30), .user = "short"});
@@ -227,7 +227,7 @@ TEST(Fairlead, JobsTakeTurnsOnTheGpusThatTheyHad) {
 }
 
 TEST(Fairlead, AResidentJobMovesToAGpuThatStandsIdle) {
-  // The third job takes the first one's GPU, and is there still when the second leaves the other.
+  // The third job takes the first one's GPU, and is still there when the second leaves the other.
   World world{.cluster = "1xV100:2"};
   world.jobs.push_back({.gpus = 1, .work = hours(2)});
   world.jobs.push_back({.gpus = 1, .work = seconds(1200)});

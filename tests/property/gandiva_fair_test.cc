@@ -150,7 +150,7 @@ class History : public RecordSink {
   double work_hours(UserId user, Time from, Time to) const {
     return sum(user, from, to, [](const Hold& hold) { return hold.rate * hold.gpus; });
   }
-  // Without any GPU, from its arrival to the end.
+  // The time without any GPU, from its arrival to the end.
   Duration longest_wait() const {
     return std::ranges::max_element(jobs_, {}, &Job::longest_wait)->longest_wait;
   }
@@ -247,7 +247,7 @@ double least_part(const DrawnWorld& drawn) {
   return least;
 }
 
-// Gangs that must take turns leave less than all are entitled to: beside three users with a
+// Gangs that must take turns leave less than the sum of entitlements: beside three users with a
 // gang of the node, three with a single GPU each have less than half of the time left. So no user
 // is promised its share, but a good part of it, and nearly all in most worlds.
 TEST(GandivaFair, LeavesNoUserFarBehindAmongGangsOfAllSizes) {
@@ -275,8 +275,8 @@ RC_GTEST_PROP(GandivaFair, GivesEverySingleGpuJobItsTurns, ()) {
   RC_ASSERT(history.longest_wait().ms <= kMostTurns * kQuantum.ms);
 }
 
-// A gang also has to outweigh all that it takes the place of, jobs that waited as long among them: that
-// took 72 turns at most in these worlds.
+// A gang must also outweigh all the jobs that it replaces, jobs that waited as long among them:
+// that took 72 turns at most in these worlds.
 TEST(GandivaFair, GivesEveryGangItsTurns) {
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     const DrawnWorld drawn = drawn_world(seed, Gangs::kMixed, equal_tickets(seed));
@@ -292,7 +292,7 @@ TEST(GandivaFair, GivesTurnsToGangsOfTheServerBesideSmallOnesThatFillIt) {
   EXPECT_LE(history_of(world).longest_wait().ms, 2 * kMostTurns * kQuantum.ms);
 }
 
-// A server keeps 16 jobs of a GPU on two GPUs, and there are more: those that are in make room.
+// A server keeps 16 jobs of a GPU on two GPUs, and there are more: admitted jobs make room.
 TEST(GandivaFair, GivesEachOfManyUsersOnFewGpusItsPart) {
   const World world = endless_world("1xV100:2", std::vector<Sharer>(20, singles(1)));
   const History history = history_of(world);
@@ -301,7 +301,8 @@ TEST(GandivaFair, GivesEachOfManyUsersOnFewGpusItsPart) {
   }
 }
 
-// Eight of a user's jobs are in, and each makes room after a GPU-hour: a round of 40 takes 20 h.
+// Eight of a user's jobs are admitted, and each makes room after a GPU-hour: a round of 40 takes 20
+// h.
 TEST(GandivaFair, GivesEachOfTheManyJobsOfAUserItsTurn) {
   World world = endless_world("1xV100:2", {singles(40)});
   world.until = {20 * 3'600'000};
@@ -445,7 +446,7 @@ TEST(GandivaFairTrading, NeedsAUserToTradeWith) {
   EXPECT_GT(history_of(two_types({"VAE", "ResNeXt50"}, 48), kTradedOutside).trades, 0);
 }
 
-// GPUs are counted by their worth where users trade, so turns may come in another order.
+// GPUs are counted by their worth if users trade, so turns may come in another order.
 TEST(GandivaFairTrading, ChangesNoUsersWorkAmongEqualSpeedups) {
   const World world = two_types({"GRU", "GRU", "GRU"}, 32);
   const auto before = work_of_users(world, 3, kNotTraded);

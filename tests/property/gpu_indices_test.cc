@@ -66,7 +66,7 @@ class Granted : public RecordSink {
 
 using Lines = std::vector<std::string>;
 
-// Job i asks for as many GPUs as its first move gives it, and has work for longer than the script.
+// Job i asks for the number of GPUs of its first move, and has work for longer than the script.
 Lines granted(const std::string& cluster, const std::vector<Move>& moves,
               const std::vector<NodeOutage>& outages = {}) {
   World world{.cluster = cluster, .until = {60'000}};

@@ -21,7 +21,7 @@
 namespace fairlead {
 namespace {
 
-// Folds records into a KnownSpeed that knows no table.
+// Folds records into a KnownSpeed without a table.
 class Recorded : public RecordSink {
  public:
   Recorded(const World& world, RatesNeeded needed)
@@ -69,7 +69,7 @@ class Recorded : public RecordSink {
   std::optional<KnownSpeed> known_;
 };
 
-// Asks of everything that is known at every decision, and compares.
+// Compares everything known at every decision.
 class Asks : public Policy {
  public:
   Asks(std::unique_ptr<Policy> inner, Recorded& recorded, std::string& different)

@@ -25,7 +25,7 @@ namespace {
 constexpr Ingredients kOpen = {.tasks = false, .levels = false, .faults = true, .unreliable = true};
 constexpr double kRounding = 1e-9;
 
-// All that a report and an experiment take from one run.
+// All outputs of a report and an experiment from one run.
 struct Readers : RecordSink {
   void on(const Record& record) override {
     for (RecordSink* sink : std::initializer_list<RecordSink*>{&metrics, &windows, &records,

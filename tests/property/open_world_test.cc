@@ -18,7 +18,7 @@ namespace {
 
 constexpr Ingredients kOpen = {.unreliable = true};
 
-// The jobs that are still here at the end: none, once the world is calm.
+// Returns the jobs that are still present at the end: none, once the world is calm.
 std::string jobs_lost(const World& world, const std::string& policy) {
   const Outcome outcome = run(world, policy);
   if (!outcome.problems.empty()) return outcome.problems.front();
@@ -83,7 +83,7 @@ std::map<std::string, GpuTime> service_of_users(const World& world, const std::s
   }
 }
 
-// Jobs that never end, of three users, on one type of GPU: more than fit.
+// Endless jobs of three users on one type of GPU: more than fit.
 World contended_world(std::uint64_t seed) {
   Rng rng(seed);
   World world{.cluster = fmt::format("{}xV100:4", 1 + rng.below(3)), .until = {3 * 3'600'000}};

@@ -66,7 +66,7 @@ constexpr Telling kTellings[] = {
     {"None", {.source = WorkSource::kNone}},
 };
 
-// On estimates as well, jobs that outlive them included.
+// Also on estimates, including jobs that outlive them.
 TEST(Properties, PoliciesRunOnEstimatesOfWork) {
   for (const auto& [name, work] : kTellings) {
     const auto told = [told = work](World world, const std::string& policy) {
@@ -308,7 +308,7 @@ TEST(Properties, SavingAndLoadingChangesNothingOnMeasuredSpeeds) {
   EXPECT_EQ(broken("SavingAndLoadingMeasured", policy_variants(), {.faults = true}, property), "");
 }
 
-// A job submitted after all others have finished cannot change what happened to them.
+// A job submitted after all others have finished cannot change their results.
 TEST(Properties, TheFutureDoesNotChangeThePast) {
   const auto property = [](const World& world, const std::string& policy) -> std::string {
     const Outcome base = run(world, policy);

@@ -91,7 +91,7 @@ class Plain : public Policy {
     for (JobId job : victims) give_back(view, plan, job);
   }
 
-  // For the GPUs that it may have, were all of them idle.
+  // Returns true if the job would not fit even if all GPUs that it may have were idle.
   bool is_too_large(const View& view, JobId job) const {
     std::map<GpuTypeId, std::uint32_t> usable;
     std::uint32_t together = 0;
@@ -334,7 +334,7 @@ class PlainTiresias : public Plain {
       if (move.queue == 0) plan.note(move);
     }
     demotions_and_promotions_.clear();
-    // Only the earliest, and only if no earlier wake-up is pending: every wake-up is a decision,
+    // Only the earliest, and only if no earlier wake-up is pending. Every wake-up is a decision,
     // and the journals can only be equal if decisions come at the same times.
     Time next = Time::never();
     for (JobId job : runnable_) {

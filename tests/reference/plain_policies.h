@@ -15,7 +15,7 @@
 
 namespace fairlead::reference {
 
-// A job's key as of now; the smallest comes first.
+// Returns a job's key now; the smallest comes first.
 using Key = std::function<std::int64_t(const View&, JobId)>;
 
 // A list stably sorted by key when jobs join it, served from the front, without preemption.

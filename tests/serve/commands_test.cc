@@ -47,7 +47,7 @@ class Commands : public ProgramTest {
  protected:
   using Answer = TestingDaemon::Answer;
 
-  // Runs `fairlead ARGUMENTS` before the daemon, which goes on until `after`.
+  // Runs `fairlead ARGUMENTS` against the daemon, which goes on until `after`.
   Ended ask(
       std::string_view arguments, std::string_view before = ":",
       const std::function<void()>& after = [] {}) {
@@ -66,7 +66,7 @@ class Commands : public ProgramTest {
   void on(const std::string& what, const json& body, int status = 200) {
     on(what, [=](const HttpMessage&, pid_t) { return Answer{status, body.dump()}; });
   }
-  // A job that was submitted as number 12, with its log, and runs.
+  // Sets up a running job, submitted as number 12, with its log.
   void run_job() {
     on("POST /v1/jobs", json{{"id", 12}}, 201);
     json running = job(12, "running");

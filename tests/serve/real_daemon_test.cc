@@ -1,4 +1,4 @@
-// The commands that ask a daemon, before a real one: jobs are processes of this machine.
+// The commands that ask a daemon, against a real one: jobs are processes of this machine.
 
 #include "program.h"
 #include <fmt/format.h>
@@ -79,7 +79,7 @@ TEST_F(RealDaemon, WhatCanNeverRunIsRefused) {
 }
 
 TEST_F(RealDaemon, AJobIsSubmittedSeenHeldReleasedAndCancelled) {
-  // The first waits for the second to open the other end; GPUs are enough for both.
+  // The first waits for the second to open the other end; there are enough GPUs for both.
   ASSERT_EQ(
       ask("submit -n reader -g 1 -- sh -c 'mkfifo pipe; echo begun; read line < pipe; echo $line'")
           .out,

@@ -155,7 +155,7 @@ World drawn_world(std::uint64_t seed, const Ingredients& may) {
     if (elastic && rng.below(2) == 0) draw_elastic(rng, job);
     world.jobs.push_back(job);
   }
-  // Drawn apart, so that the worlds without them are as they would be.
+  // Drawn separately, so that worlds without them do not change.
   Rng tasks = Rng(seed).split(1);
   if (has(tasks, may.tasks)) {
     for (WorldJob& job : world.jobs) {

@@ -117,7 +117,7 @@ class Shrinker {
   }
 
  private:
-  // Halves, then quarters, and so on down to single jobs.
+  // Drops halves, then quarters, and so on down to single jobs.
   bool drop_jobs() {
     bool smaller = false;
     for (std::size_t chunk = world_.jobs.size(); chunk >= 1; chunk /= 2) {

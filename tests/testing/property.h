@@ -3,7 +3,7 @@
 // reads.
 //
 // FAIRLEAD_WORLDS is the number of worlds per property and variant (`./dev soak` raises it),
-// FAIRLEAD_SEED where their seeds begin. Both have fixed defaults: without them, the same worlds.
+// FAIRLEAD_SEED the first of their seeds. Both have fixed defaults: without them, the same worlds.
 #pragma once
 
 #include "testing/drawn_world.h"

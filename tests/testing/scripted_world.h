@@ -54,7 +54,7 @@ class ScriptedWorld {
   std::function<void(const View& view, Plan& plan)> also_decide{};
   EngineOptions options{};
 
-  // To the end of the script and of all timers. REQUIRES: called once.
+  // Runs to the end of the script and of all timers. REQUIRES: called once.
   void run();
 
   const Lines& lines() const { return lines_; }  // "5s finished j0"

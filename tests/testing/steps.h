@@ -1,4 +1,4 @@
-// For tests of one policy: a few jobs on a small cluster, and everything that happened, as text.
+// For tests of one policy: a few jobs on a small cluster, and all resulting steps, as text.
 #pragma once
 
 #include "fairlead/base/overloaded.h"
@@ -60,8 +60,8 @@ Workload numbered_jobs(const std::vector<T>& of, const Fill& fill) {
   return builder.finish();
 }
 
-// Runs to the end; with a seed, the policy is replaced by a copy of itself now and then. Gives the
-// journal's hash. `inputs` needs no policy. REQUIRES: there is a policy of that text.
+// Runs to the end; with a seed, the policy is replaced by a copy of itself now and then. Returns
+// the journal's hash. `inputs` needs no policy. REQUIRES: there is a policy of that text.
 inline std::string run_policy(SimulationInputs inputs, std::string_view policy,
                               const std::vector<RecordSink*>& sinks,
                               std::optional<std::uint64_t> reload_seed = {}) {

@@ -61,7 +61,7 @@ inline JobWhy why(const Situation& situation, const std::string& job) {
   return std::move(*found);
 }
 
-// "passed 90s": the causes of a job's waits, by their numbers.
+// Returns the causes of a job's waits, by their numbers: "passed 90s".
 inline std::string causes(const JobWhy& why) {
   std::string text;
   const CauseTimes& causes = why.waits->jobs().front().causes;

@@ -2,9 +2,9 @@
 //
 // A job accepts its best tier at once, a rack after its node timer and the network after its rack
 // timer (timers.h). If timers are tuned, no timer of a job is shorter than `patience` times its
-// loss at the wider tier. There it accepts a place only after waiting as long as the losses of the
-// job and of those it slows down, with the present sharing of links. So it loses at most twice the
-// minimum (ours; the rule for renting before one buys, Karlin et al., 1988).
+// loss at the wider tier. It accepts a place there only after waiting as long as the losses that
+// the place causes to it and other jobs, with the present sharing of links. So it loses at most
+// twice the minimum (ours; the rule for renting before one buys, Karlin et al., 1988).
 //
 // Invariant: each waiting job is there once, in OrderKey order.
 //

@@ -4,9 +4,9 @@
 // the first job that came to it when it was empty. Homes may promise more GPUs than a node has: the
 // jobs of such a crowded node take turns. When a job leaves, others move into its room.
 //
-// Invariant: a job with a home has its GPUs or waits for a turn, in the queue of its node or in the
-// queue of jobs with homes on several nodes. Between decisions the homes of waiting jobs are
-// crowded.
+// Invariant: a job with a home has its GPUs or waits for a turn. It waits in the queue of its node,
+// or in the queue of jobs with homes on several nodes. Between decisions the homes of waiting jobs
+// are crowded.
 //
 // Cost of a decision: O(nodes) while a job waits for a turn, and for each job that gets another
 // home; O(log nodes) for each turn given. The end of a turn also O(running); a departure that

@@ -74,8 +74,8 @@ double Matching::gain_of(const View& view, JobId job, GpuTypeId to) const {
 }
 
 // Returns the part of its entitlement on a type that the user may keep there in addition: at most
-// as much again, and no more than it keeps in sum. A user with a due of its whole demand keeps its
-// jobs on each type as it is entitled to, because they run all the time.
+// as much again, and no more than it keeps in sum. A user with a due of its whole demand keeps jobs
+// on each type exactly as entitled, because they run all the time.
 double Matching::spare(UserId user) const {
   const double due = accounts_.due().due(user);
   if (due <= 0) return 1;

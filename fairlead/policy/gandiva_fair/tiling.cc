@@ -70,9 +70,9 @@ double Tiling::time_at_least() const {
   return time;
 }
 
-// Returns the GPUs due to small gangs while a gang that leaves no room for them has its turn, and
-// to large gangs while other large ones have theirs. Gangs of one size count as equally long,
-// except the longest.
+// Returns the sum of two conflicts: GPUs due to small gangs during the turn of a gang that leaves
+// no room for them, and GPUs due to large gangs during the turns of other large ones. Gangs of one
+// size count as equally long, except the longest.
 double Tiling::conflict() const {
   std::array<double, kNodeGpusMax + 1> larger;
   find_larger(larger);

@@ -2,10 +2,10 @@
 // order of turns.
 //
 // A job needs `gpus` GPUs for a fraction `time` of the time. Beside the number of GPUs, two limits
-// exist. (ours) Gangs that do not fit beside each other must take turns: a gang of the whole node
-// that is due half of the time and a single GPU that is due all of it fit by area, but not in time.
-// And only equally small gangs can use the room that a small gang leaves of a large one: a lone
-// single GPU among pairs idles one more GPU whenever it runs.
+// exist (ours). First, gangs that do not fit beside each other must take turns. A gang of the whole
+// node that is due half of the time and a single GPU that is due all of it fit by area, but not in
+// time. Second, only equally small gangs can use the room that a small gang leaves of a large one.
+// A lone single GPU among pairs idles one more GPU whenever it runs.
 //
 // Needs larger than the node count only up to its size. add: O(1). Questions: O(gpus of the node).
 #pragma once

@@ -13,9 +13,9 @@
 //   ahead  the GPUs of the user's jobs on the same node that come before this job. With it, urgency
 //          counts the user's debt at the middle of the job's turn.
 //
-// Choosing the jobs of the greatest weight that fit serves every set of debts that can be served at
-// all (Tassiulas and Ephremides 1992, with queues in the place of debts). The constant is the price
-// of idle GPUs (drift plus penalty, Neely 2010): the greater it is, the fuller the nodes are.
+// Choosing the jobs of the greatest weight that fit serves every set of debts that can be served
+// (Tassiulas and Ephremides 1992, with queues in the place of debts). The constant is the price of
+// idle GPUs (drift plus penalty, Neely 2010): the greater it is, the fuller the nodes are.
 //
 // Three more rules:
 //   patience    a job that waited for more than twenty of its own turns, gang / tickets quanta

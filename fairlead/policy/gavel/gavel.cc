@@ -1,10 +1,10 @@
 // Gavel (Narayanan et al., OSDI 2020): shares of time on each GPU type from a linear program, and
 // rounds that give every job its share over time.
 //
-// A round is `round_s` seconds, or shorter if all its jobs are done. At its start all jobs are in
-// order of share over received time, and the GPUs of each type go to the jobs that fit (rounds.h).
-// Shares are computed again after jobs have come or gone, at most every `reallocation_s` seconds
-// (objectives.h).
+// A round is `round_s` seconds, or shorter if all its jobs are done. At its start all jobs are
+// sorted by share over received time. The GPUs of each type go to the jobs that fit, in this order
+// (rounds.h). Shares are computed again after jobs have come or gone, at most every
+// `reallocation_s` seconds (objectives.h).
 //
 // DEVIATION: placement keeps jobs on their GPUs, so that no job moves without need; the authors'
 // simulator gives larger gangs their choice first. If no present job has a share yet, shares are

@@ -48,8 +48,8 @@ struct RoundPick {
 // received nothing; 0 if it is due nothing or cannot run.
 double round_priority(double share, double throughput, double received_s, double handed_out_s);
 
-// Ends an allocation that was valid for `elapsed_s`: adds the due but not received time of each job
-// to its deficits, then starts received_s and handed_out_s again with a head start for every job.
+// Ends an allocation that was valid for `elapsed_s`. Adds the due but not received time of each job
+// to its deficits. Then starts received_s and handed_out_s again, with a head start for every job.
 // Uses the old shares: call it before they are replaced. O(rows x types).
 void settle(const RoundBooks& books, double elapsed_s, double head_start_s);
 

@@ -9,8 +9,8 @@
 //
 // The worth of a gang: its job's weight x GPUs x rate, plus the saved switch if the job already has
 // it. Weights are the policy's; progress counts within a round. A move to a faster place on the
-// same GPU type is paid over all the remaining time there, because places, unlike types, are not
-// divided again in each round.
+// same GPU type is paid over all the remaining time there. The reason: places, unlike types, are
+// not divided again in each round.
 //
 // Copies: a job that trains as several copies (HadarE) bids for each. Every copy after the first is
 // on one node, and no two are on the same.

@@ -1,9 +1,9 @@
 // HadarCritical: puts jobs first that would else delay the end of all present work (ours).
 //
 // If short jobs go first, the longest jobs are left for the end, each on the GPUs of its gang, and
-// the other GPUs idle. A job that needs nearly all the time in which everything could be done
-// therefore goes before all others, so that it does not last longer. This stops while jobs keep
-// arriving: new jobs fill GPUs beside the long ones, and would wait for them if those went first.
+// the other GPUs idle. So a job that needs nearly all the time in which everything could be done
+// goes before all others. This stops while jobs keep arriving: new jobs fill GPUs beside the long
+// ones, and would wait for them if those went first.
 //
 // put_first: O(bidders log bidders) and a linear program of bidders x types. The others: O(news).
 #pragma once

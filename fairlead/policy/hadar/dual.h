@@ -5,7 +5,7 @@
 // as large as possible. A job may buy a gang with a payoff above 0. Prices rise while GPUs are
 // given out, so the later a job is in the order, the more it must gain.
 //
-// The search walks the bids in the order given and keeps the best `beam` drafts, at most one for
+// The search walks the bids in the order given. It keeps the best `beam` drafts, at most one for
 // each number of free GPUs per type. The score of a draft is the worth of its choices plus the
 // bound of clearing.h on the other bids. In large rounds the beam covers the head of the order, and
 // one draft goes on.

@@ -10,8 +10,8 @@
 
 namespace fairlead {
 
-// Returns true if the job runs on `gpus` GPUs of that type at every tier that such a gang can have
-// here, so that it runs on any such GPUs. O(tiers log rows).
+// Returns true if the job runs on any `gpus` GPUs of that type: at every tier that such a gang can
+// have here. O(tiers log rows).
 bool can_run(const View& view, JobId job, GpuTypeId type, std::uint32_t gpus);
 
 // The speed model of synchronous training (Optimus section 3.2) with one worker and one parameter

@@ -9,9 +9,9 @@
 //     gang except the present one costs a job a restart, so a job with little to gain keeps its
 //     gang. (ours)
 //
-// So as long as a GPU is left, no job would gain by the GPUs left of its type. With one type, and
-// gains that fall with every GPU given, no other division of the GPUs beyond the smallest gangs has
-// a smaller sum of times left.
+// So while GPUs of a type are left, no job of the type would gain by them. With one type, and gains
+// that fall with every GPU given, no other division has a smaller sum of times left. This is about
+// the GPUs beyond the smallest gangs.
 //
 // The paper counts workers and parameter servers; here each GPU stands for one of both.
 #pragma once
@@ -36,7 +36,7 @@ struct ElasticJob {
   GpuTypeId type{};
 };
 
-// Returns the time left of a job, by its place in the span, with that many GPUs of that type, in
+// Returns the time left of a job, by its place in the span, with that many GPUs of that type. In
 // any unit and without a restart; infinite if such a gang does not run.
 using TimeLeft = std::function<double(std::size_t job, GpuTypeId type, std::uint32_t gpus)>;
 

@@ -1,4 +1,4 @@
-// A kubelet for nodes that are not there, and the training that runs on them.
+// A kubelet for nodes that do not exist, and the training that runs on them.
 //
 // A pod bound to one of its nodes runs at once, or fails if the node's GPUs are taken, as with a
 // real kubelet. Once all pods of a gang run, the gang trains (training.h); when its work is done

@@ -1,4 +1,4 @@
-// fairlead-fakelet: plays the kubelets, and the training, of nodes that are not there (fakelet.h).
+// fairlead-fakelet: plays the kubelets, and the training, of nodes that do not exist (fakelet.h).
 
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/input/models_file.h"
