@@ -12,8 +12,8 @@
 //             user with the lowest. The price is the second-highest speedup among the users that
 //             still have slow GPUs to bid. This repeats while both gain strictly. Pairs of types
 //             follow each other, the widest gap first, each with the GPUs that the last pair left.
-//             A pair's gap is the median speedup over the users that know both types. Ours: users
-//             of nearly equal speedups buy and sell together (second_price.h).
+//             A pair's gap is the median speedup over the users that know both types. Ours:
+//             users of nearly equal speedups buy and sell together (second_price.h).
 //  kExternal  Ours. A pair trades once, at the price at which demand meets supply. Users with a
 //             speedup equal to the price are left out (trade reduction, after McAfee 1992). The
 //             longer side is rationed in proportion to the offers. A user's offer is fixed before

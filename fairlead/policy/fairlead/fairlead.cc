@@ -6,8 +6,8 @@
 //
 //   weight = rank / n + (debt + (due - ahead - gang / 2) x round) / (due x (window - round))
 //
-//   rank    the number, of n bidders, with at least as much work left: a step of this job lets each
-//           of them through sooner (the dual of shortest remaining processing time). Unknown work is
+//   rank    the number, of n bidders, with at least as much work left: a step of this job lets them
+//           all through sooner (the dual of shortest remaining processing time). Unknown work is
 //           estimated from the gang and from the durations of ended jobs (durations.h)
 //   debt    GPU-seconds that its user is behind (debts.h)
 //   due     GPUs that its user is due

@@ -4,11 +4,11 @@
 // A user's limit, in GPUs' worth of admitted jobs, follows its entitlement, because suspended jobs
 // fill host memory. A user with a large demand thus fills no room that others need; but one job is
 // always admitted. Jobs rotate, so that none waits outside for ever:
-//   of a user   jobs are in classes of GPU time attained, each four times the last, as in Tiresias,
-//               and are admitted from the least class. A job outside takes the place of a job of
-//               its user in a higher class.
-//   of users    the user that is furthest behind comes first. If a user without an admitted job
-//               finds no room, a job of the user that is furthest ahead makes room.
+//   within a user   jobs are in classes of GPU time attained, each four times the last, as in
+//                   Tiresias, and are admitted from the least class. A job outside takes the
+//                   place of a job of its user in a higher class.
+//   among users     the user that is furthest behind comes first. If a user without an admitted
+//                   job finds no room, a job of the user that is furthest ahead makes room.
 // The admitted jobs of a group never exceed its quota in GPUs, so neither do its running jobs. If
 // the quota has no room for a user, jobs of users in the group that are further ahead make room.
 //
