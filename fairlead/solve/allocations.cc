@@ -244,7 +244,7 @@ Result<Allocation> least_makespan(const ShareProblem& problem, std::span<const d
   FL_TRY_ASSIGN(allocation, max_min(work, ties));
   if (std::ranges::all_of(remaining, [](double steps) { return steps <= 0; })) return allocation;
   if (allocation.objective <= 0) {
-    return run_error("of {} rows of jobs one has work left and no GPU type to run on",
+    return run_error("one of {} rows of jobs has work left but no GPU type to run on",
                      problem.rows());
   }
   allocation.objective = 1 / allocation.objective;
@@ -314,7 +314,7 @@ Result<Merged> merge_with_times(const ShareProblem& problem, const FinishTimes& 
   for (std::size_t row = 0; row < rows; ++row) {
     FL_CHECK(times.age_s[row] >= 0 && times.isolated_s[row] > 0, "row {}", row);
     if (times.remaining[row] > 0 && largest_rate(problem, row) <= 0) {
-      return run_error("of {} rows of jobs row {} has work left and no GPU type to run on", rows,
+      return run_error("row {1} of {0} rows of jobs has work left but no GPU type to run on", rows,
                        row);
     }
     ages.insert(ages.end(), {times.age_s[row], times.isolated_s[row]});

@@ -299,7 +299,7 @@ TEST(FinishTimeFairness, SaysWhichJobCannotRun) {
   const auto allocation = finish_time_fairness(one_type(0, {1}), {{100}, {50}, {200}});
   ASSERT_FALSE(allocation);
   EXPECT_EQ(allocation.error().message,
-            "of 1 rows of jobs row 0 has work left and no GPU type to run on");
+            "row 0 of 1 rows of jobs has work left but no GPU type to run on");
 }
 
 TEST(FinishTimeFairness, HasTheLeastRhoThatAPlainProgramCanMeet) {

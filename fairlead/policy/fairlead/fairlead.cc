@@ -375,8 +375,8 @@ Duration round_of(const PolicyOptions& options) {
 
 constexpr OptionSpec kOptions[] = {
     real_option("window_s", "600", "seconds", 1, std::numeric_limits<double>::infinity(),
-                "Time over which shares hold, at least two rounds; within it, early finishes "
-                "decide; inf: nothing else does. The default is chosen."),
+                "Time over which shares are kept, at least two rounds; within it, early finishes "
+                "decide; inf: only they decide. The default is chosen."),
     integer_option("round_s", "0", "seconds", 0, 86'400,
                    "Interval of decisions in which running jobs bid again; 0: a tenth of the "
                    "window, from 60 to 360."),
@@ -390,8 +390,8 @@ constexpr OptionSpec kOptions[] = {
                    "Maximum number of copies of a job that may train as several; 0: as many as "
                    "there are nodes."),
     flag_option("resident", "false",
-                "Suspended jobs keep their GPU memory: each goes on where that is, on those very "
-                "GPUs, unless other GPUs stand idle or its user is a window behind."),
+                "Suspended jobs keep their GPU memory: each resumes on those very GPUs, unless "
+                "other GPUs are idle or its user is a window behind."),
     flag_option(
         "notes", "false",
         "Note in the journal the GPUs that users are due, the minutes of a GPU that they are "

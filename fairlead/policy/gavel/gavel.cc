@@ -387,9 +387,9 @@ constexpr OptionSpec kOptions[] = {
                 "With max-min: raise the second least throughput too, then the third and so on."),
     choice_option(
         "ties", "progress", "progress/none",
-        "With max-min, ftf and makespan: of several best divisions the one with the most "
-        "progress (ours), or the one that was found, which gives no job more than it must "
-        "have (none) and is closer to the published figures."),
+        "With max-min, ftf and makespan, if several divisions are best: the one with the most "
+        "progress (ours), or the one found first, which gives no job more than it must have "
+        "(none) and is closer to the published figures."),
     choice_option("weights", "tickets", "tickets/equal",
                   "With max-min: weight of a job, which is its user's tickets, or 1 (equal)."),
     integer_option("round_s", "360", "seconds", 1, 86400,
@@ -398,7 +398,7 @@ constexpr OptionSpec kOptions[] = {
                    "Minimum time between computations of the shares; the default is the authors' "
                    "simulator's."),
     choice_option("between_rounds", "wait", "wait/fill",
-                  "GPUs that come free within a round stay idle to its end, as in the paper "
+                  "GPUs that become free within a round stay idle to its end, as in the paper "
                   "(wait), or go to waiting jobs at once (fill)."),
     placement_option(
         "best-fit",

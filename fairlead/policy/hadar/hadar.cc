@@ -107,9 +107,9 @@ constexpr OptionSpec kOptions[] = {
                 "Give GPUs that no job would buy to jobs that fit, in order, at any price; ours."),
     choice_option(
         "between_rounds", "bid", "bid/fill/wait",
-        "Between rounds idle GPUs are sold to waiting jobs at once, and all jobs bid again "
-        "if one that arrives gets none of them (bid, ours); only the former (fill, ours); "
-        "or GPUs stay idle (wait)."),
+        "Between rounds idle GPUs are sold to waiting jobs at once, and all jobs bid again if an "
+        "arriving job gets none of them (bid, ours); idle GPUs are sold, but no running job bids "
+        "(fill, ours); or GPUs stay idle (wait)."),
 };
 
 }  // namespace

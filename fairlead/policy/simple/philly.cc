@@ -232,7 +232,7 @@ constexpr OptionSpec kOptions[] = {
                    "nodes; 0: any nodes at once; chosen."),
     real_option(
         "preempt_above", "0.9", "", 0, 1,
-        "Preempt bonus jobs only where more than this fraction of the GPUs is held; 1: never."),
+        "Preempt bonus jobs only if more than this fraction of the GPUs is in use; 1: never."),
     flag_option("skip", "false",
                 "Try the jobs behind one that finds no room in its virtual cluster; the default is "
                 "a strict order (ours)."),

@@ -233,8 +233,8 @@ constexpr OptionSpec kOptions[] = {
         "Slurm's PriorityFavorSmall: small jobs have the higher size factor; the default is "
         "Slurm's."),
     named_option("priority_job_factors", "", 0, 65'533,
-                 "Slurm's PriorityJobFactor of each partition of the trace, gpu:10/debug:1; those "
-                 "that are not named have 0."),
+                 "Slurm's PriorityJobFactor of each partition of the trace, gpu:10/debug:1; the "
+                 "others have 0."),
     integer_option("bf_interval_s", "30", "seconds", 1, 10'800,
                    "Slurm's bf_interval: time between backfill passes; the default is Slurm's."),
     integer_option("bf_window_s", "86400", "seconds", 60, 2'592'000,

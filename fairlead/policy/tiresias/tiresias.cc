@@ -422,8 +422,8 @@ static_assert(kPlacements.starts_with(kPlacementChoices));
 
 constexpr OptionSpec kOptions[] = {
     list_option("limits", "3250/7200", "GPU-seconds or seconds", 1, 1e9,
-                "Attained service at which a job leaves each queue but the last, increasing; the "
-                "defaults are the artefact's."),
+                "Attained service at which a job leaves each queue except the last, increasing; "
+                "the defaults are the artefact's."),
     choice_option("placement", "count", kPlacements,
                   "Placement of a gang, or skew: consolidate for jobs of skewed models, best-fit "
                   "for others; the default is the Tiresias simulator's."),
