@@ -1,17 +1,17 @@
-// What sharing links costs: one whole run with gangs that slow each other down, and the same with
-// the speeds that they have alone.
+// Measures the cost of sharing links: one whole run with gangs that slow each other down, and the
+// same run with the speeds that they have alone.
 //
 //   bench_network MIX RUNNING analytic        # or contention
 //   bench_network MIX RUNNING files FOLDER    # writes FOLDER/cluster.yaml and FOLDER/trace.csv
 //
-// Prints one JSON line: seconds, and what was done in them; or the policy that goes with the files.
+// Prints one JSON line: seconds, and the work done in them; or the policy that goes with the files.
 // About RUNNING jobs run at a time, on nodes of 8 GPUs with 100 Gbit/s in racks of 25, ten GPUs for
 // three jobs. Jobs are the four of Wang et al. (arXiv 2002.10105) in equal parts, work 30 to 90
 // minutes, and arrive in a Poisson process.
 //
-// MIX `packed`: gangs of 1 to 32 GPUs where they fit best, as schedulers place them. `fragmented`:
-// the same on any free GPUs. `flat`: that, but racks' uplinks carry all that their hosts can send.
-// `scattered`: gangs of 2 to 5 of which each GPU is on another node, so that nearly all cross racks
+// MIX `packed`: gangs of 1 to 32 GPUs placed where they fit best, as schedulers do. `fragmented`:
+// the same on any free GPUs. `flat`: as fragmented, but racks' uplinks carry all traffic of their
+// hosts. `scattered`: gangs of 2 to 5 with each GPU on another node, so that nearly all cross racks
 // and every uplink is full.
 
 #include "fairlead/base/overloaded.h"
@@ -79,7 +79,7 @@ const std::vector<Mix>& mixes() {
   return kMixes;
 }
 
-// Counts what happens, and how many jobs run on average while they arrive.
+// Counts events, and the mean number of running jobs while jobs arrive.
 class Watch : public RecordSink {
  public:
   explicit Watch(RecordSink& next) : next_(next) {}

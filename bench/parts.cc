@@ -1,5 +1,5 @@
-// Google Benchmark over the parts that the hot loop is made of. Times are noisy on shared machines:
-// read them as ratios within one run.
+// Google Benchmark over the parts of the hot loop. Times are noisy on shared machines: read them as
+// ratios within one run.
 
 #include "fairlead/base/indexed_heap.h"
 #include "fairlead/base/rng.h"
@@ -18,7 +18,7 @@ Cluster cluster_of(std::size_t nodes) {
   return *build_cluster("bench", {}, std::vector<NodeSpec>(nodes, node));
 }
 
-// Leaves about one node in ten with a free GPU, as a loaded cluster has.
+// Leaves about one node in ten with a free GPU, like a loaded cluster.
 void fill(FreeIndex& index, std::size_t nodes, Rng& rng) {
   for (NodeId node : ids<NodeId>(nodes)) {
     index.take(node, rng.below(10) == 0 ? 7 - static_cast<std::uint32_t>(rng.below(7)) : 8);

@@ -1,15 +1,15 @@
-// What one round costs: a decision in which every job is reconsidered.
+// Measures the cost of one round: a decision in which every job is reconsidered.
 //
 //   bench_rounds decide POLICY JOBS SPEEDS    # the policy's decide() alone
 //   bench_rounds shares METHOD JOBS SPEEDS    # Gavel's max-min program alone, by prices or clp
 //
 // Prints one JSON line: the median and the longest milliseconds, and counts. JOBS jobs share a GPU
-// by two; V100, P100 and K80 in equal numbers, in nodes of 4. No job ends. One job more arrives
-// as each round begins, so that no policy can do as it did the round before. Policies need rounds
-// of 360 s that begin at multiples of it, or none.
+// by two; V100, P100 and K80 in equal numbers, in nodes of 4. No job ends. One more job arrives at
+// the start of each round, so that no policy can repeat its last round. Policies need rounds of 360
+// s that begin at multiples of it, or none.
 //
-// SPEEDS `models`: those of Gavel's 26 models, so that many jobs are alike. `own`: each job's
-// differ by up to a tenth from its model's, so that no two are.
+// SPEEDS `models`: the speeds of Gavel's 26 models, so that many jobs are alike. `own`: each job's
+// differ by up to a tenth from its model's, so that no two are alike.
 
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/input/models_file.h"
@@ -109,7 +109,7 @@ struct World {
   Speed speed;
 };
 
-// Another policy, and what its last decision cost.
+// Wraps another policy, and measures its last decision.
 class Timed : public Policy {
  public:
   explicit Timed(std::unique_ptr<Policy> policy) : policy_(std::move(policy)) {}
@@ -174,8 +174,8 @@ void decide(const std::string& policy_text, std::int64_t jobs, bool own_speeds) 
       std::ranges::max(ms), median(steps), median(allocations));
 }
 
-// The program of Gavel's max-min: a job's part is its rate on time spread over the types as their
-// GPUs are, per GPU.
+// The program of Gavel's max-min: a job's part is its rate if its time is spread over the types in
+// proportion to their GPUs, per GPU.
 ShareProblem max_min(const World& world, std::int64_t jobs) {
   ShareProblem problem;
   const auto types = ids<GpuTypeId>(world.cluster.type_names.size());

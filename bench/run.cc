@@ -1,10 +1,11 @@
-// One whole run of the engine on a generated workload, without files: what a decision costs.
+// Measures the cost of a decision: one whole run of the engine on a generated workload, without
+// files.
 //
 //   bench_run POLICY JOBS GPUS LOAD
 //
 // Prints one JSON line: counts (events, decisions, steps, allocations in the second half of the
 // events), nanoseconds per event, and the longest queue. The journal is encoded and hashed, as in
-// every run, and not written.
+// every run, but not written.
 
 #include "fairlead/base/overloaded.h"
 #include "fairlead/input/cluster_file.h"
@@ -24,7 +25,7 @@
 namespace fairlead {
 namespace {
 
-// Counts what waits as the journal tells it.
+// Counts waiting jobs from the records of the journal.
 class QueueLength : public RecordSink {
  public:
   explicit QueueLength(RecordSink& next) : next_(next) {}

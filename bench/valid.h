@@ -9,7 +9,7 @@
 
 namespace fairlead {
 
-// The value, or the end of the program with the error's message.
+// Returns the value, or ends the program with the error's message.
 template <class T>
 T valid(Result<T> result) {
   if (result) return std::move(*result);

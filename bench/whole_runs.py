@@ -26,7 +26,7 @@ QUICK = False
 
 
 def median_run(key, repeats, program, *arguments):
-    """The JSON that the benchmark prints, of the run that is the median by `key`."""
+    """Returns the JSON of the benchmark's median run by `key`."""
     command = [BUILD / "bench" / program, *map(str, arguments)]
     runs = [json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
             for _ in range(repeats)]
@@ -40,7 +40,7 @@ def engine_run(policy, jobs, gpus, load, repeats):
 
 
 def tool_run(arguments, repeats):
-    """Wall seconds and peak memory of the whole command: reading, simulating, writing the files."""
+    """Returns wall seconds and peak memory of the whole command: reading, simulating, writing the files."""
     seconds, memory = [], []
     for _ in range(repeats):
         with tempfile.TemporaryDirectory() as out:
@@ -81,7 +81,7 @@ def growth(policy, sizes, gpus, load):
 def overload():
     rows = []
     for policy in ["fifo:skip=true", "sjf", "tiresias", "gandiva-fair", "srtf", "las"]:
-        # las and srtf walk the running jobs at every decision, so fewer jobs tell as much.
+        # las and srtf walk the running jobs at every decision, so fewer jobs show as much.
         sizes = [25_000, 50_000, 100_000, 200_000] if policy not in ("srtf", "las") else [10_000, 20_000, 40_000]
         for jobs in sizes[: 2 if QUICK else 4]:
             run = engine_run(policy, jobs, 1_000, 4, 1)
@@ -258,7 +258,7 @@ The linear program of Gavel's max-min alone, without breaking ties, each job a r
 
 
 def pair(run):
-    """The fastest run of each network, in turn, so that what else the machine does slows neither or both."""
+    """Returns the fastest run of each network, in turn, so that other load slows neither or both."""
     alone, shared = [], []
     while len(shared) < 3 or (len(shared) < 15 and sum(found["run_s"] for found in alone + shared) < 3):
         alone.append(run("analytic"))
@@ -390,7 +390,7 @@ machine that does other things too; counts are exact.
 
 
 def page_with(title):
-    """The page as it is but for one section, which must be there."""
+    """Returns the page with only one section replaced, which must be there."""
     body = SECTIONS[title]()
     pattern = rf"(?ms)^## {re.escape(title)}\n.*?(?=^## |\Z)"
     text, found = re.subn(pattern, lambda _: f"## {title}\n\n{body}\n\n", PAGE.read_text())

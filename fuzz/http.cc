@@ -1,5 +1,5 @@
-// HTTP of any bytes: messages, or an error; the same however the bytes are cut into pieces, and never
-// more kept than the limit.
+// HTTP of any bytes: messages, or an error. The result does not depend on how the bytes are cut
+// into pieces, and the buffer never exceeds the limit.
 
 #include "fairlead/http/http.h"
 

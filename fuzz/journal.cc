@@ -1,6 +1,6 @@
 // Journals of any bytes: an error, damage or problems, no crash. Input that begins like a file is
-// read as one: as it is, and once more with every block sealed, so that what lies behind the checks
-// is reached too. Other input is taken for records.
+// read as a file. It is read twice: as it is, and with every block sealed, so that the code behind
+// the checks is reached too. Other input is read as records.
 
 #include "fairlead/base/crc32c.h"
 #include "fairlead/journal/audit.h"
@@ -20,7 +20,7 @@ void put(std::string& bytes, std::size_t at, std::uint64_t value, std::size_t co
   for (std::size_t i = 0; i < count; ++i) bytes[at + i] = static_cast<char>(value >> (8 * i));
 }
 
-// Gives every block the number, hash and check value that are due.
+// Gives every block its correct number, hash and check value.
 std::string sealed(std::string bytes) {
   fairlead::StreamHash hash;
   std::uint64_t number = 0;

@@ -1,5 +1,5 @@
-// Kubeconfig: any text gives a configuration, whose contexts can be chosen or not, or an error with
-// its place.
+// Kubeconfig: any text gives a configuration, or an error with its place. Choosing each of its
+// contexts works or fails without a crash.
 
 #include "fairlead/kube/kubeconfig.h"
 

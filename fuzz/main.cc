@@ -1,5 +1,5 @@
-// Runs a fuzz target on the files, and on every file of the folders, given as arguments, so that
-// what fuzzing once found is tested in every build, without libFuzzer.
+// Runs a fuzz target on the files, and on every file of the folders, given as arguments. So past
+// findings of fuzzing are tested in every build, without libFuzzer.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -39,6 +39,6 @@ int main(int argc, char** argv) {
       ++count;
     }
   }
-  // An empty corpus would pass whatever the target does.
+  // An empty corpus would pass with any target.
   return count > 0 ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-// Models YAML: any text gives profiles whose speeds can be computed, or an error.
+// Models YAML: any text gives profiles with computable speeds, or an error.
 
 #include "fairlead/base/check.h"
 #include "fairlead/input/cluster_file.h"
@@ -40,7 +40,7 @@ void check(std::string_view text) {
     return;
   }
   static const Cluster cluster = *load_cluster("2xV100:2,1xK80:4");
-  // A type that a model has no row for is an error by one rule, and by another a speed.
+  // A type without a row of the model is an error by one rule, and has a speed by another.
   for (const UnknownSpeed rule : {UnknownSpeed::kError, UnknownSpeed::kGeneric}) {
     Workload workload = one_job_each(*table);
     Speed::make(cluster, *table, workload, "", {}, {rule, builtin_gpu_factors()});

@@ -1,6 +1,6 @@
-// The bytes are a trace of the format FAIRLEAD_FORMAT, read in strict and in lenient reading. Aborts
-// if the rows do not add up, if a job breaks the contract of a workload, or if the workload does not
-// survive conversion to native CSV.
+// The bytes are a trace of the format FAIRLEAD_FORMAT, read in strict and in lenient reading.
+// Aborts if the rows do not add up, or if a job breaks the contract of a workload. Also aborts if
+// the workload does not survive conversion to native CSV.
 
 #include "fairlead/base/check.h"
 #include "fairlead/base/file.h"

@@ -1,6 +1,6 @@
-// A watch of any lines: what is told adds up, objects are added before they are modified or deleted,
-// and what is known is what was told. The first line is the answer to the list; an empty line ends
-// the stream.
+// A watch of any lines: the notifications add up, objects are added before they are modified or
+// deleted, and the cache equals the notifications. The first line is the answer to the list; an
+// empty line ends the stream.
 
 #include "fairlead/kube/reflector.h"
 

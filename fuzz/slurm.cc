@@ -1,5 +1,5 @@
-// What scontrol and squeue print, in turn: any text gives nodes with GPUs, or jobs that want some, or an error
-// that names the file.
+// Output of scontrol and squeue, in turn: any text gives nodes with GPUs, or jobs that need some,
+// or an error that names the file.
 
 #include "fairlead/base/check.h"
 #include "fairlead/input/slurm_nodes.h"

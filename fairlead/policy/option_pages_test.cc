@@ -1,5 +1,5 @@
-// The table of options in docs/policies/NAME.md against the registry: every cell must be what the
-// policy's OptionSpecs say. UPDATE_GOLDEN=1 rewrites the tables.
+// Compares the table of options in docs/policies/NAME.md with the registry. Every cell must agree
+// with the policy's OptionSpecs. UPDATE_GOLDEN=1 rewrites the tables.
 #include "fairlead/policy/registry.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ std::string bound_text(double bound) {
   return text;
 }
 
-// "true/false" as "`true`, `false`"; the placements that many policies share are a link.
+// Returns "true/false" as "`true`, `false`". The placements that many policies share become a link.
 std::string choices_text(std::string_view choices) {
   std::string text;
   if (choices.starts_with(kPlacementChoices)) {
@@ -100,7 +100,7 @@ TEST(OptionPages, TablesAreWhatTheRegistrySays) {
   }
 }
 
-// A reader sees from the name what a number means.
+// The name of an option ends in its unit, so a reader needs no description to know it.
 TEST(OptionPages, NamesEndInTheirUnit) {
   constexpr std::pair<std::string_view, std::string_view> kSuffixes[] = {
       {"seconds", "_s"}, {"hours", "_h"}, {"GPU-seconds", "_gpu_s"}, {"quanta", "_quanta"}};

@@ -54,7 +54,7 @@ bool Plan::open_splits_a_task(JobId job) const {
          std::ranges::any_of(open_, [&](Slice slice) { return slice.gpus % task != 0; });
 }
 
-// The copies held and the new one are numbered anew, by their first nodes.
+// Numbers the job's present copies and the new one again, in the order of their first nodes.
 void Plan::place_copy(JobId job) {
   if (!allow(held_.has(job), job, "place_copy: there is no such job")) return;
   if (!allow(!open_.empty(), job, "place_copy: no slice was taken for it")) return;
@@ -89,7 +89,7 @@ void Plan::place_copy(JobId job) {
   open_.clear();
 }
 
-// Sorts the open gang by node and adds up what was taken from one node.
+// Sorts the open gang by node and merges slices of the same node.
 void Plan::tidy_open() {
   std::ranges::sort(open_, {}, &Slice::node);
   std::size_t last = 0;

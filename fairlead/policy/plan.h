@@ -1,11 +1,11 @@
-// Plan: a draft of who holds what, which starts as "every job keeps what it holds".
+// Plan: a draft of the gang of each job, which starts as "every job keeps its gang".
 //
 // A policy edits it with stop, take and place; the engine then derives steps from the difference.
-// Capacity seen is always the draft's. mark and rollback make what-if cheap: rollback(mark())
-// restores free(), all gangs, wake-ups and notes exactly.
+// Every capacity is the draft's. mark and rollback make what-if cheap: rollback(mark()) restores
+// free(), all gangs, wake-ups and notes exactly.
 //
-// A policy that breaks a REQUIRES below gets no abort: the first such call is remembered, this and
-// all later edits do nothing, and the engine ends the run with an error that names it.
+// A policy that breaks a REQUIRES below causes no abort. The plan records the first such call and
+// ignores it and all later edits. The engine then ends the run with an error that names the call.
 //
 // take, place, stop: O(slices). rollback: O(edits undone). No allocation once warm.
 #pragma once
@@ -28,31 +28,33 @@ class Plan {
 
   // Capacity left by this draft.
   const FreeIndex& free() const { return free_; }
-  // What the job holds in this draft, all copies of it; may be empty. Valid until the next place.
+  // Returns the GPUs assigned to the job in this draft, across all its copies. Empty if the job has
+  // none. Valid until the next call to place().
   Gang gang(JobId job) const { return jobs_->gangs.gang(held_[job]); }
   bool holds(JobId job) const { return !held_[job].empty(); }
-  // GPUs of each of the job's tasks: what it takes of any node is to be a multiple of it.
+  // GPUs of each of the job's tasks. The job's GPUs on a node must be a multiple of it.
   std::uint32_t task_gpus(JobId job) const { return jobs_->task_gpus[job]; }
-  // How near each other its GPUs are to be.
+  // The levels of the network within which the job requires or prefers its GPUs.
   Closeness closeness(JobId job) const { return jobs_->closeness[job]; }
 
-  // Adds a slice to the open gang; slices may come in any order, twice on one node adds up.
+  // Adds a slice to the open gang. Slices may come in any order; two slices of one node add up.
   // REQUIRES: that many GPUs of the node are free in this draft.
   void take(NodeId node, std::uint32_t gpus);
-  // Gives the open gang to a job that holds nothing.
-  // REQUIRES: the open gang is not empty, has whole tasks of the job on each node, and is within the
-  // level that the job requires; !holds(job); the job waits or runs.
+  // Gives the open gang to a job that has no gang. REQUIRES: the open gang is not empty, has whole
+  // tasks of the job on each node, and is within the level that the job requires; !holds(job); the
+  // job waits or runs.
   void place(JobId job);
-  // Gives the open gang to a job that holds a gang, as one more copy of it.
-  // REQUIRES: of the open gang as for place; holds(job); no copy of the job is on any of its nodes.
+  // Gives the open gang to a job that has a gang: one more copy of it. REQUIRES: the open gang
+  // meets the rules of place(); holds(job); no copy of the job is on any of its nodes.
   void place_copy(JobId job);
   // Gives the GPUs of the open gang back.
   void drop();
-  // Takes all a job's gangs away; its progress is kept. REQUIRES: holds(job).
+  // Takes all gangs from a job; its progress is kept. REQUIRES: holds(job).
   void stop(JobId job);
-  // Asks for a decide() at that time; many may be pending, equal ones merge. REQUIRES: t > now.
+  // Asks for a call of decide() at that time. Many may be pending; equal ones merge. REQUIRES: t >
+  // now.
   void wake_at(Time t);
-  // Leaves a fact in the journal. Only on change.
+  // Writes a fact to the journal. To be called only on a change.
   void note(const Note& note);
 
   struct Mark {
@@ -62,7 +64,8 @@ class Plan {
   Mark mark();
   void rollback(Mark mark);
 
-  // The first broken REQUIRES: "place: it holds a gang already", and the job where it is about one.
+  // The first broken REQUIRES, such as "place: it holds a gang already", and its job if there is
+  // one.
   struct Misuse {
     std::string what;  // empty: there was none
     JobId job = JobId::none();
@@ -74,11 +77,11 @@ class Plan {
 
   struct Edit {
     JobId job;
-    GangRef before;  // what the edit replaced: nothing, if it was a place
-    GangRef after;   // nothing, if it was a stop
+    GangRef before;  // the gang before the edit; none if the edit is a place
+    GangRef after;   // the gang after the edit; none if the edit is a stop
   };
 
-  // True if a call is allowed: it is, and so were all before. Else remembers why the first was not.
+  // Returns true if this call and all earlier ones are allowed; else records the first reason.
   bool allow(bool is_allowed, JobId job, std::string_view why) {
     if (is_allowed && misuse_.what.empty()) [[likely]] {
       return true;
@@ -92,7 +95,7 @@ class Plan {
   bool open_is_within(Level level) const { return within(*cluster_, level, open_); }
   void tidy_open();
 
-  // The engine's side: the world changed, or the draft became true.
+  // Called by the engine after the world changed or the draft was carried out.
   void add_job(JobId job);
   void reserve(std::size_t jobs) { held_.reserve(jobs); }
   void world_took_away(JobId job);  // a finish, a failure, an eviction

@@ -143,7 +143,7 @@ TEST(Plan, ACopyThatSplitsATaskIsRefused) {
   EXPECT_EQ(plan.misuse().what, "place_copy: it splits a task");
 }
 
-// What is wrong with a plan after `edit`.
+// Returns the broken REQUIRES of a plan after `edit`.
 std::string misuse_of(const std::function<void(Plan&)>& edit) {
   const Cluster cluster = small_cluster();
   Jobs jobs = waiting_jobs(2);
@@ -195,7 +195,7 @@ TEST(Plan, DoesNothingAfterARuleIsBroken) {
   EXPECT_EQ(plan.free().on(NodeId(0)), 3U);
 }
 
-// What a plan says, for comparison.
+// The readable state of a plan, for comparison.
 struct Picture {
   std::vector<std::vector<Slice>> gangs;
   std::vector<std::uint32_t> free;

@@ -1,4 +1,4 @@
-// The list of all policies: a policy joins the registry by two lines here. Its entry is defined at
+// The list of all policies. Two lines here add a policy to the registry; its entry is defined at
 // the end of its own file.
 #pragma once
 

@@ -1,8 +1,8 @@
 // The one policy interface: decide(view, plan).
 //
 // The engine calls decide once per distinct event time, after the events of that time have been
-// applied to the tables. A policy reads the view, edits the plan, and returns. It has no clock but
-// view.now, does no I/O, and draws no random number but from its own seed. Doing nothing is
+// applied to the tables. A policy reads the view, edits the plan, and returns. Its only clock is
+// view.now and its only random numbers come from its own seed; it does no I/O. Doing nothing is
 // correct.
 #pragma once
 
@@ -35,21 +35,21 @@ struct View {
   std::span<const JobId> running;
 };
 
-// What a policy needs to know of the work that jobs have left. It runs on less than `least`, but no
-// better than one that does not ask; more than `best` is of no use to it.
+// The knowledge of the remaining work of jobs that a policy uses. With less than `least` a policy
+// runs, but no better than one that uses none. It has no use for more than `best`.
 struct WorkNeeded {
   WorkSource least = WorkSource::kNone;
-  WorkSource best = WorkSource::kNone;  // none: it never asks
+  WorkSource best = WorkSource::kNone;  // none: the policy does not use it
 };
-// Of policies that do well on a guess, and of those that do not.
+// kAnyWork: for policies that do well on a guess. kEstimatedWork: for the others.
 constexpr WorkNeeded kAnyWork = {.least = WorkSource::kNone, .best = WorkSource::kExact};
 constexpr WorkNeeded kEstimatedWork = {.least = WorkSource::kHistory, .best = WorkSource::kExact};
 
 struct Needs {
   RatesNeeded rates = RatesNeeded::kNone;
   WorkNeeded work{};
-  bool elastic = false;  // it may place gangs from gpus_min to gpus_max, not just the one asked for
-  bool copies = false;   // it may place several copies of a job (Plan::place_copy)
+  bool elastic = false;  // the policy may place gangs from gpus_min to gpus_max
+  bool copies = false;   // the policy may place several copies of a job (Plan::place_copy)
 };
 
 class Policy {

@@ -10,19 +10,20 @@
 namespace fairlead {
 namespace {
 
-// By so much of its level a job may fall short, so that there is room to choose among divisions.
+// Fraction of its level by which a job may fall short, so that there is room to choose among
+// divisions.
 constexpr double kHair = 1e-9;
-// A row holds the level if its price is at least this fraction of an equal share of all prices.
+// A row limits the level if its price is at least this fraction of an equal share of all prices.
 constexpr double kHolds = 1e-3;
-// Of a demand that is possible.
+// Relative to a feasible demand.
 constexpr double kPossible = 1e-11;
-// Of the demand at a given rho, and of rho.
+// Relative to the demand at a given rho, and to rho.
 constexpr double kRhoGap = 1e-10;
 constexpr double kRhoStep = 1e-12;
 constexpr int kRhoTurns = 100;
 
-// A problem with largest rates of 1 in which alike rows are one, in an order that depends on what
-// they are alone.
+// A problem with largest rates of 1 in which alike rows are one. Their order depends only on the
+// rows themselves.
 struct Merged {
   ShareProblem problem;
   std::vector<double> extra;     // rows x width, as given
@@ -94,7 +95,7 @@ Allocation expand(const Merged& merged, double objective, std::span<const double
   return allocation;
 }
 
-// The division with most progress, in parts, among those with (next to) the level.
+// Returns the division with the most progress, in parts, among those with (next to) the level.
 Result<Shares> most_progress(ShareProblem problem, double level) {
   const std::size_t types = problem.types();
   std::vector<double> value(problem.rate.size(), 0.0);
@@ -108,14 +109,15 @@ Result<Shares> most_progress(ShareProblem problem, double level) {
   return maximise(problem, value);
 }
 
-// The division for `objective`, which is one of several with the level of `raised`.
+// Returns the division for `objective`, which is one of several with the level of `raised`.
 Result<Allocation> choose(const Merged& merged, const Shares& raised, double objective, Ties ties) {
   if (ties == Ties::kNone) return expand(merged, objective, raised.share);
   FL_TRY_ASSIGN(chosen, most_progress(merged.problem, raised.objective));
   return expand(merged, objective, chosen.share);
 }
 
-// Gives the rows with a part full time where they are fastest. False if there is no room for that.
+// Gives the rows with a part full time on their fastest type. Returns false if there is no room for
+// that.
 bool give_full_time(const ShareProblem& problem, std::span<double> shares) {
   const std::size_t types = problem.types();
   std::vector<double> left = problem.gpus;
@@ -134,7 +136,8 @@ bool give_full_time(const ShareProblem& problem, std::span<double> shares) {
   return std::ranges::all_of(left, [](double gpus) { return gpus >= 0; });
 }
 
-// Fixes the rows that hold the level, at least one, at what they have. Returns how many still rise.
+// Fixes the rows that limit the level, at least one, at their progress. Returns how many still
+// rise.
 std::size_t fix_rows(const Shares& raised, ShareProblem& problem, std::size_t rising) {
   const auto weight = [&](std::size_t row) {
     return raised.row_price[row] * problem.part[row] * problem.count[row];
@@ -152,7 +155,7 @@ std::size_t fix_rows(const Shares& raised, ShareProblem& problem, std::size_t ri
   return rising;
 }
 
-// Whether every row can have floor and part of the level, or its full time if that is less.
+// Returns true if every row can have floor and part of the level, or its full time if that is less.
 Result<bool> is_possible(const ShareProblem& problem, double level) {
   ShareProblem demands = problem;
   for (std::size_t row = 0; row < problem.rows(); ++row) {
@@ -165,8 +168,8 @@ Result<bool> is_possible(const ShareProblem& problem, double level) {
          std::ranges::all_of(demands.part, [](double part) { return part <= 0; });
 }
 
-// Fixes at full time the rows that reach it first, up to the highest level that is possible. Where
-// there is much room, rows become full one after another: this takes log rows steps for all.
+// Fixes at full time the rows that reach it first, up to the highest feasible level. If there is
+// much room, rows become full one after another: this takes log rows steps for all.
 Result<std::size_t> fix_full_rows(ShareProblem& problem) {
   struct Rising {
     double limit;
@@ -241,7 +244,7 @@ Result<Allocation> least_makespan(const ShareProblem& problem, std::span<const d
   FL_TRY_ASSIGN(allocation, max_min(work, ties));
   if (std::ranges::all_of(remaining, [](double steps) { return steps <= 0; })) return allocation;
   if (allocation.objective <= 0) {
-    return run_error("of {} rows of jobs one has work left and no GPU type to run on",
+    return run_error("one of {} rows of jobs has work left but no GPU type to run on",
                      problem.rows());
   }
   allocation.objective = 1 / allocation.objective;
@@ -250,22 +253,22 @@ Result<Allocation> least_makespan(const ShareProblem& problem, std::span<const d
 
 namespace {
 
-// The columns of a Merged problem of finish times, whose part is what remains.
+// The columns of a Merged problem of finish times; the part is the remaining work.
 struct Deadlines {
   const std::vector<double>& remaining;
   std::span<const double> times;  // rows x (age, isolated)
 
   double age_s(std::size_t row) const { return times[2 * row]; }
   double isolated_s(std::size_t row) const { return times[2 * row + 1]; }
-  // The progress that meets rho.
+  // Returns the progress that meets rho.
   double demand(std::size_t row, double rho) const {
     if (remaining[row] <= 0) return 0;
     return remaining[row] / (rho * isolated_s(row) - age_s(row));
   }
 };
 
-// No rho below is possible: at it the first job needs its full speed. Jobs that are done do not
-// count.
+// No smaller rho is possible: at this one the first job needs its full speed. Jobs that are done do
+// not count.
 double rho_from_below(const Deadlines& deadlines) {
   double rho = 0;
   for (std::size_t row = 0; row < deadlines.remaining.size(); ++row) {
@@ -276,8 +279,9 @@ double rho_from_below(const Deadlines& deadlines) {
   return rho;
 }
 
-// Of the demands at rho only the fraction `met` can be met, and the prices prove it: demand at
-// prices has to fall to `met`. Newton's method on a decreasing convex function, from the left.
+// Returns the next rho. Only the fraction `met` of the demands at rho can be met. The prices prove
+// this: demand at prices must fall to `met`. Newton's method on a decreasing convex function, from
+// the left.
 double next_rho(const ShareProblem& problem, const Deadlines& deadlines, const Shares& raised,
                 double rho) {
   const double met = raised.objective;
@@ -297,7 +301,7 @@ double next_rho(const ShareProblem& problem, const Deadlines& deadlines, const S
   return rho;
 }
 
-// The rows with what remains as their part, merged by their times too.
+// Returns the rows with their remaining work as the part, merged by their times too.
 Result<Merged> merge_with_times(const ShareProblem& problem, const FinishTimes& times) {
   const std::size_t rows = problem.rows();
   FL_CHECK(times.remaining.size() == rows && times.age_s.size() == rows &&
@@ -310,7 +314,7 @@ Result<Merged> merge_with_times(const ShareProblem& problem, const FinishTimes& 
   for (std::size_t row = 0; row < rows; ++row) {
     FL_CHECK(times.age_s[row] >= 0 && times.isolated_s[row] > 0, "row {}", row);
     if (times.remaining[row] > 0 && largest_rate(problem, row) <= 0) {
-      return run_error("of {} rows of jobs row {} has work left and no GPU type to run on", rows,
+      return run_error("row {1} of {0} rows of jobs has work left but no GPU type to run on", rows,
                        row);
     }
     ages.insert(ages.end(), {times.age_s[row], times.isolated_s[row]});

@@ -12,7 +12,7 @@
 namespace fairlead {
 namespace {
 
-// What a hair of one job's level can be worth to another one's.
+// The worth that a hair of one job's level can have for another job.
 constexpr double kMoved = 1e-3;
 
 std::vector<double> progresses(const ShareProblem& problem, const Allocation& allocation) {
@@ -111,7 +111,7 @@ TEST(MaxMin, ReachesTheLevelOfThePlainProgramAndFits) {
   }));
 }
 
-// Rows in another order, by `order`.
+// Returns the rows in another order, by `order`.
 ShareProblem permuted(const ShareProblem& problem, const std::vector<std::size_t>& order) {
   ShareProblem to{.gpus = problem.gpus};
   for (std::size_t row : order) {
@@ -195,7 +195,7 @@ TEST(Allocations, GiveEqualJobsEqualShares) {
 
 TEST(WaterFill, RaisesTheOthersWhenOneIsFull) {
   // The first job's part is twice its speed, so the level stops at 0.5 for it, when it has its GPU.
-  // The other two go on and share what is left of 2.5.
+  // The other two go on and share the rest of 2.5.
   ShareProblem problem = one_type(2.5, {1, 1, 1});
   problem.part = {2, 1, 1};
   const auto allocation = water_fill(problem);
@@ -299,7 +299,7 @@ TEST(FinishTimeFairness, SaysWhichJobCannotRun) {
   const auto allocation = finish_time_fairness(one_type(0, {1}), {{100}, {50}, {200}});
   ASSERT_FALSE(allocation);
   EXPECT_EQ(allocation.error().message,
-            "of 1 rows of jobs row 0 has work left and no GPU type to run on");
+            "row 0 of 1 rows of jobs has work left but no GPU type to run on");
 }
 
 TEST(FinishTimeFairness, HasTheLeastRhoThatAPlainProgramCanMeet) {

@@ -16,8 +16,8 @@ struct Fit {
   double residual = std::numeric_limits<double>::infinity();
 };
 
-// The fit of b0 and b1 for a given b2. An error e of the loss moves 1 / (l - b2) by about
-// e / (l - b2)^2, so each equation is weighted by (l - b2)^2: all losses then count alike.
+// Fits b0 and b1 for a given b2. An error e of the loss moves 1 / (l - b2) by about e / (l - b2)^2.
+// Each equation is therefore weighted by (l - b2)^2: all losses then count alike.
 Fit fit_above(std::span<const LossPoint> points, double b2, std::vector<Equation>& equations) {
   equations.clear();
   for (const LossPoint& point : points) {
@@ -42,8 +42,8 @@ LossCurve fit_loss(std::span<const LossPoint> points) {
   FL_CHECK(lowest > 0, "a loss of {}", lowest);
   std::vector<Equation> equations;
   equations.reserve(points.size());
-  // Three rounds of ten steps, each around the best of the round before. The lowest point itself is
-  // no candidate: it would have no weight.
+  // Three rounds of ten steps, each around the best of the last round. The lowest point itself is
+  // not a candidate: it would have no weight.
   Fit best;
   double from = 0;
   double step = lowest / 10;

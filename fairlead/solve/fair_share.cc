@@ -117,7 +117,7 @@ void FairShareMeter::join(UserId user, bool satisfied) {
     short_.set(user, need);
     tickets_short_ += claim.tickets;
     marks_[user.row()] = level_integral_;
-    // Who left and joins again at one time was short all along.
+    // A user that left and joins again at the same time was short all along.
     if (short_until_[user.row()] != now_) short_since_[user.row()] = now_;
   }
 }
@@ -135,9 +135,9 @@ void FairShareMeter::leave(UserId user) {
   marks_[user.row()] = static_cast<double>(now_.ms);
 }
 
-// Moving a user that needs more than the level to the short raises the level, to less than it
-// needs; moving one that needs no more than the level to the satisfied does not lower it. So one
-// pass in each direction is enough.
+// Moves users across the split. Moving a user that needs more than the level to the short raises
+// the level, to less than it needs. Moving a user that needs no more than the level to the
+// satisfied does not lower it. So one pass in each direction is enough.
 void FairShareMeter::rebalance() {
   const auto cross = [&](UserId user, bool to_satisfied) {
     settle(user);

@@ -1,7 +1,7 @@
 // Fair shares of a pool of GPUs by tickets: progressive filling (weighted max-min).
 //
-// Every user gets the same level of GPUs per ticket, except that no user gets more than it can use:
-// what a satisfied user leaves over raises the level of the others.
+// Every user gets the same level of GPUs per ticket, but no user gets more than it can use: the
+// surplus of a satisfied user raises the level of the others.
 //
 // fair_share is the plain version: it reads like the definition and is the oracle of the tests.
 // FairShareMeter keeps the same shares while demands change, and integrates each user's share over
@@ -24,7 +24,7 @@ struct Claim {
   std::int64_t demand = 0;   // GPUs the user can use now, at least 0
 };
 
-// The share of each claim, in GPUs. O(claims^2).
+// Returns the share of each claim, in GPUs. O(claims^2).
 std::vector<double> fair_share(std::span<const Claim> claims, std::int64_t gpus);
 
 // Invariants:
@@ -34,31 +34,32 @@ std::vector<double> fair_share(std::span<const Claim> claims, std::int64_t gpus)
 //  3. A user's integral is settled when its demand changes or it crosses the split; a short user's
 //     share between is tickets x the integral of the level.
 //
-// A change costs O(log users) for the user and for each user that crosses the split by it.
+// A change costs O(log users) for the user and for each user that crosses the split because of it.
 // Times passed never go back.
 class FairShareMeter {
  public:
   // Adds the next user, with no demand. REQUIRES: tickets >= 1.
   UserId add_user(std::int64_t tickets);
-  // The pool has `gpus` GPUs from `now` on. REQUIRES: gpus >= 0.
+  // Sets the pool to `gpus` GPUs from `now` on. REQUIRES: gpus >= 0.
   void set_gpus(Time now, std::int64_t gpus);
-  // The user's demand changes by `gpus` at `now`. REQUIRES: it does not become negative.
+  // Changes the user's demand by `gpus` at `now`. REQUIRES: it does not become negative.
   void add_demand(Time now, UserId user, std::int64_t gpus);
-  // The user has so many tickets from `now` on. REQUIRES: tickets >= 1.
+  // Sets the user's tickets from `now` on. REQUIRES: tickets >= 1.
   void set_tickets(Time now, UserId user, std::int64_t tickets);
 
   const Claim& claim(UserId user) const { return claims_[user.row()]; }
   std::size_t users() const { return claims_.size(); }
   std::int64_t gpus() const { return gpus_; }
   Time now() const { return now_; }  // of the last change
-  // The user's share now, in GPUs.
+  // Returns the user's share now, in GPUs.
   double share(UserId user) const;
-  // Since when the user's demand exceeds its share all the time; Time::never() if it does not now.
+  // Returns the start of the present time in which the user's demand exceeds its share;
+  // Time::never() if it does not now.
   Time short_since(UserId user) const;
-  // Whether the users ask for more GPUs than there are.
+  // Returns true if the users ask for more GPUs than there are.
   bool any_short() const { return tickets_short_ > 0; }
-  // The integral of the user's share up to `now`, in GPU-milliseconds.
-  // REQUIRES: now is not before the last change.
+  // Returns the integral of the user's share up to `now`, in GPU-milliseconds. REQUIRES: now is not
+  // before the last change.
   double entitled_gpu_ms(UserId user, Time now) const;
 
  private:

@@ -57,7 +57,7 @@ TEST(FairShareMeter, KnowsSinceWhenAUserWantsMoreThanItsShare) {
   EXPECT_EQ(meter.short_since(ann), Time{1000});
   EXPECT_EQ(meter.short_since(bob), Time::never());
   EXPECT_TRUE(meter.any_short());
-  // A job that goes as another comes is no gap.
+  // A job that goes as another comes leaves no gap.
   meter.add_demand({2000}, ann, -8);
   meter.add_demand({2000}, ann, 9);
   EXPECT_EQ(meter.short_since(ann), Time{1000});

@@ -18,12 +18,12 @@ void ProgressiveFilling::fill(double amount, std::span<const double> weights,
     FL_DCHECK(weights[i] > 0 && caps[i] >= 0, "weight {}, cap {}", weights[i], caps[i]);
     claims_.push_back({caps[i] / weights[i], weights[i], caps[i], i});
   }
-  // Claims that compare equal are alike, so the order of the input leaves no trace.
+  // Claims that compare equal are alike, so the result does not depend on the order of the input.
   std::ranges::sort(claims_, {}, [](const Claim& claim) {
     return std::tuple(claim.need, claim.weight, claim.cap);
   });
-  // Sums from the end, so that no weight is ever subtracted: `shares` holds the weight of the
-  // claims from each one on until the share takes its place.
+  // Sums from the end, so that no weight is ever subtracted: `shares` has the weight of the claims
+  // from each one on until the share takes its place.
   double weight = 0;
   for (std::size_t i = claims_.size(); i-- > 0;) {
     weight += claims_[i].weight;

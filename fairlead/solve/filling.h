@@ -1,7 +1,7 @@
 // Progressive filling with real amounts, as policies need it every quantum.
 //
-// Weighted max-min: every claim gets the same level per unit of weight, except that no claim gets
-// more than its cap; what a satisfied claim leaves over raises the level of the others.
+// Weighted max-min: every claim gets the same level per unit of weight, but no claim gets more than
+// its cap: the surplus of a satisfied claim raises the level of the others.
 //
 // It allocates nothing once its workspace has reached its largest size, and a permutation of the
 // claims permutes the shares bit by bit.

@@ -7,7 +7,7 @@
 namespace fairlead {
 namespace {
 
-// One user's search. `truth` holds the true speeds of all users.
+// One user's search. `truth` has the true speeds of all users.
 class Search {
  public:
   Search(std::size_t types, std::span<const double> truth, std::span<const double> entitled,
@@ -43,7 +43,7 @@ class Search {
  private:
   std::span<double> own() { return std::span(reported_).subspan(user_ * types_, types_); }
 
-  // The types whose speed the user knows, its slowest first.
+  // Finds the types of known speed for the user, its slowest first.
   void find_known(std::span<const double> honest) {
     known_.clear();
     for (std::size_t type = 0; type < types_; ++type) {
@@ -84,13 +84,14 @@ class Search {
     }
   }
 
-  // In percent, for a user whose speeds are `speeds`, whatever it reports. Rounding is no gain.
+  // Returns the gain in percent for a user with these `speeds`, whatever it reports. A gain within
+  // rounding counts as 0.
   double gain_over_honest(std::span<const double> speeds) {
     const double gain = 100 * (throughput(speeds) / honest_ - 1);
     return gain > 1e-6 ? gain : 0;
   }
 
-  // What the user's own share is worth to it after all have traded by the reports.
+  // Returns the worth of the user's own share after all have traded by the reports.
   double throughput(std::span<const double> speeds) {
     shares_.assign(entitled_.begin(), entitled_.end());
     trading_.trade(types_, reported_, shares_, {}, price_, trades_);
@@ -109,7 +110,7 @@ class Search {
   std::vector<double> factors_;  // of reports
   std::vector<double> reported_;
   std::size_t user_ = 0;
-  double honest_ = 0;  // the user's throughput when all are honest
+  double honest_ = 0;  // the user's throughput if all are honest
   BestLies best_;
   std::vector<std::size_t> known_;
   std::vector<std::size_t> choice_;  // of a factor, for each known type

@@ -15,8 +15,9 @@ std::vector<BestLies> lies_of(const TestMarket& market, TradePrice price) {
 }
 
 TEST(Gaming, FindsTheReportThatPaysUnderTheSecondPrice) {
-  // Two users with the same highest speedup buy together, at that of the next. If one of them says a
-  // tenth less, the other buys at that price first, and pays for less of what there is.
+  // Two users with the same highest speedup buy together, at the speedup of the next. If one of
+  // them reports a tenth less, the other buys at that price first, and pays for a smaller part of
+  // the GPUs.
   const std::vector<SlideModel> models = {kVae, kSuperRes, kDcgan, kDcgan};
   const auto lies = lies_of(slide_market(models, {64, 24, 12}), TradePrice::kSlides);
   EXPECT_NEAR(lies[2].report_gain, 2.76, 0.01);
@@ -29,9 +30,9 @@ TEST(Gaming, FindsTheReportThatPaysUnderTheSecondPrice) {
 
 TEST(Gaming, CountsASlowDownByWhatTheSlowGpusAreThenWorth) {
   // Speedups 1, 2, 3 and 4; the first has 10 fast GPUs. Honestly the last buys 24 / 3 = 8 of them
-  // at the third's speedup, and the third the other 2 at price 2, so that it has 2 x 3 + 4 = 10. If
-  // it bids 3.3, the last pays for 24 / 3.3 = 7.27 at most; the third buys the other 2.73 and keeps 2.55
-  // slow GPUs: 10.73, or 10.5 if its jobs truly are 1.1 times slower there.
+  // at the third's speedup, and the third the other 2 at price 2. So the third has 2 x 3 + 4 = 10.
+  // If it bids 3.3, the last pays for 24 / 3.3 = 7.27 at most. The third then buys the other 2.73
+  // and keeps 2.55 slow GPUs: 10.73, or 10.5 if its jobs truly are 1.1 times slower there.
   const TestMarket market{2, {1, 1, 1, 2, 1, 3, 1, 4}, {0, 10, 1, 0, 8, 0, 24, 0}};
   const BestLies lies = lies_of(market, TradePrice::kSlides)[2];
   EXPECT_NEAR(lies.report_gain, 100 * 0.8 / 11, 1e-9);
@@ -101,7 +102,7 @@ TEST(Gaming, NeverPaysUnderTheExternalPriceWhateverIsReported) {
     TestMarket lying = honest;
     const auto liar = *rc::gen::inRange<std::size_t>(0, users);
     for (std::size_t i = liar * types; i < (liar + 1) * types; ++i) {
-      // A type that the liar cannot use stays unused: what it would be worth is not known.
+      // A type that the liar cannot use stays unused: its worth is unknown.
       if (honest.speeds[i] > 0) lying.speeds[i] = *rc::gen::inRange(0, 100) / 7.0;
     }
     const double truth = honest.throughput(liar, honest.traded(TradePrice::kExternal));

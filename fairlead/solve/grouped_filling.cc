@@ -52,7 +52,7 @@ void GroupedFilling::fill_top(const GroupedClaims& claims, std::span<double> sha
   for (std::size_t i = 0; i < loose_.size(); ++i) shares[loose_[i]] = top_shares_[groups + i];
 }
 
-// A counting sort: members_end_[g] begins as the start of group g and ends as its end.
+// A counting sort: members_end_[g] is first the start of group g and at last its end.
 void GroupedFilling::sort_by_group(const GroupedClaims& claims) {
   members_end_.assign(claims.group_weights.size() + 1, 0);
   for (std::uint32_t group : claims.groups) {

@@ -1,8 +1,8 @@
-// Weighted max-min in two levels: groups share an amount by their weights, and the claims of a group
-// share what it gets by their own. A claim without a group is a group of its own.
+// Weighted max-min in two levels: groups share an amount by their weights, and the claims of a
+// group share its amount by their own. A claim without a group is a group of its own.
 //
-// What a claim leaves over goes to the others of its group first, then to other groups. A group gets
-// no more than its cap, whatever its claims could use.
+// The surplus of a claim goes to the others of its group first, then to other groups. A group gets
+// no more than its cap, even if its claims could use more.
 #pragma once
 
 #include "fairlead/solve/filling.h"
@@ -36,7 +36,7 @@ class GroupedFilling {
   void sort_by_group(const GroupedClaims& claims);
 
   ProgressiveFilling filling_;
-  // Of the top level: the groups, then the claims without one.
+  // The top level: the groups, then the claims without one.
   std::vector<double> top_weights_;
   std::vector<double> top_caps_;
   std::vector<double> top_shares_;

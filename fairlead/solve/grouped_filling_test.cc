@@ -33,7 +33,7 @@ std::vector<double> fill(const Case& given) {
 }
 
 TEST(GroupedFilling, CountsAClaimWithoutAGroupAsAGroupOfItsOwn) {
-  // Group 0 (weight 2) of two claims and a lone one (weight 1): 6 and 3; inside by own weights.
+  // Group 0 (weight 2) of two claims and a lone claim (weight 1): 6 and 3; inside by own weights.
   EXPECT_EQ(fill({9, {5, 1, 1}, {8, 8, 8}, {0, kNone, 0}, {2}}), (std::vector<double>{5, 3, 1}));
 }
 
@@ -53,7 +53,7 @@ TEST(GroupedFilling, GivesAGroupAsMuchHoweverManyClaimsItHas) {
 TEST(GroupedFilling, GivesAGroupNoMoreThanItsCap) {
   const Case capped{12, {1, 1, 1}, {12, 12, 12}, {0, 0, kNone}, {3}, {4}};
   EXPECT_EQ(fill(capped), (std::vector<double>{2, 2, 8}));
-  // Not even where the rest is wanted by no other.
+  // Not even if no other claim needs the rest.
   const Case alone{12, {1, 1}, {12, 12}, {0, 0}, {1}, {4}};
   EXPECT_EQ(fill(alone), (std::vector<double>{2, 2}));
 }
@@ -83,7 +83,8 @@ Case any_case() {
 bool is_close(double a, double b) { return std::abs(a - b) <= 1e-9 * (1 + std::abs(a)); }
 
 TEST(GroupedFilling, AgreesWithThePlainVersion) {
-  GroupedFilling filling;  // one workspace for all cases, so that nothing of one stays for the next
+  GroupedFilling filling;  // one workspace for all cases, so that a trace of one would show in the
+                           // next
   EXPECT_TRUE(rc::check([&] {
     const Case given = any_case();
     std::vector<double> shares(given.weights.size(), -1.0);

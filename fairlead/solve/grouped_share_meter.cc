@@ -97,7 +97,7 @@ void GroupedShareMeter::fill() {
   for (std::size_t i = 0; i < active_.size(); ++i) set_share(users_[active_[i]], shares_[i]);
 }
 
-// Who is short no longer, and again at the same time, was short all along.
+// A user that stops being short, and is short again at the same time, was short all along.
 void GroupedShareMeter::set_share(User& user, double share) {
   constexpr double kRounding = 1e-9;
   user.share = share;

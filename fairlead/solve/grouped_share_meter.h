@@ -1,6 +1,6 @@
 // Fair shares of a pool of GPUs by tickets among groups of users and the users in them
-// (grouped_filling.h), kept while demands change and integrated over time: FairShareMeter's figures
-// where there are groups.
+// (grouped_filling.h). They are kept while demands change, and integrated over time: the figures of
+// FairShareMeter for groups.
 //
 // A change costs O(n log n) for n users with demand, and O(groups). Times passed never go back.
 #pragma once
@@ -17,7 +17,7 @@ namespace fairlead {
 
 class GroupedShareMeter {
  public:
-  // Goes on from a meter without groups.
+  // Continues from a meter without groups.
   explicit GroupedShareMeter(const FairShareMeter& flat);
 
   // Adds the next group. `quota`: the most GPUs that its users are entitled to together; 0: any
@@ -32,7 +32,7 @@ class GroupedShareMeter {
 
   double share(UserId user) const { return users_[user].share; }
   Time short_since(UserId user) const;
-  // Whether users ask for more GPUs than there are, or than their groups' quotas let them have.
+  // Returns true if users ask for more GPUs than there are, or than their groups' quotas allow.
   bool any_short() const { return short_ > 0; }
   double entitled_gpu_ms(UserId user, Time now) const;
 

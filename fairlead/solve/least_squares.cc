@@ -7,9 +7,9 @@
 namespace fairlead {
 namespace {
 
-// Below this fraction of a column's square, what other columns do not explain of it is rounding.
+// Below this fraction of a column's square, the part not explained by other columns is rounding.
 constexpr double kDependent = 1e-10;
-// By this part a solution with more columns must be better, lest rounding choose.
+// The part by which a solution with more columns must be better, lest rounding choose.
 constexpr double kBetter = 1e-12;
 
 using Vector = std::array<double, kColumnsMax>;
@@ -41,7 +41,7 @@ Normal normal_equations(std::span<const Equation> equations, std::size_t columns
 }
 
 // Solves the normal equations of the columns in `set` by Cholesky's factors, x being 0 elsewhere.
-// False if the columns depend on each other or a part of x is negative.
+// Returns false if the columns depend on each other or a part of x is negative.
 bool solve(const Normal& normal, unsigned set, Vector& x) {
   std::array<std::size_t, kColumnsMax> columns = {};
   std::size_t count = 0;

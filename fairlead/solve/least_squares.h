@@ -1,9 +1,9 @@
 // Non-negative least squares with few columns, exactly.
 //
-// The x >= 0 that makes |Ax - y| smallest solves the plain least-squares problem on the columns
-// where it is positive, so the best non-negative one of the 2^columns plain solutions is it. With
-// at most four columns, trying all of these active sets is simpler than walking from one to the
-// next, and never cycles.
+// The x >= 0 that minimises |Ax - y| solves the plain least-squares problem on the columns where it
+// is positive. So it is the best non-negative one of the 2^columns plain solutions. With at most
+// four columns, trying all of these active sets is simpler than walking from one to the next, and
+// never cycles.
 //
 // Source: ours; the fits of Optimus (Peng et al., EuroSys 2018, section 3) ask for the solution.
 #pragma once
@@ -27,9 +27,10 @@ struct Equation {
   double y = 0;
 };
 
-// Columns that depend on others (as when there are fewer equations than columns) are left at 0; of
-// equally good solutions, the one that first columns reach. REQUIRES: columns <= kColumnsMax;
-// finite numbers. O(2^columns x (equations x columns + columns^3)), no allocation.
+// Solves the problem. Columns that depend on others (as when there are fewer equations than
+// columns) are left at 0; of equally good solutions it returns the one on the first columns.
+// REQUIRES: columns <= kColumnsMax; finite numbers. O(2^columns x (equations x columns +
+// columns^3)), no allocation.
 LeastSquares non_negative_least_squares(std::span<const Equation> equations, std::size_t columns);
 
 }  // namespace fairlead

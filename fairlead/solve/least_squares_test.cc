@@ -67,8 +67,8 @@ TEST(LeastSquares, IsNotDisturbedByColumnsOfVeryDifferentSize) {
   EXPECT_NEAR(found.x[2], 4e6, 1);
 }
 
-// The conditions that only the best solution meets (Karush, Kuhn, Tucker): no column that is used
-// could be used more or less to advantage, and none that is not used would be used more.
+// The conditions that only the best solution meets (Karush, Kuhn, Tucker). Using a used column more
+// or less would not help, and using an unused one more would not either.
 RC_GTEST_PROP(LeastSquares, NoColumnCouldBeUsedToBetterAdvantage, ()) {
   const auto number = [] { return *rc::gen::inRange(-9, 10); };
   std::vector<Equation> equations(*rc::gen::inRange<std::size_t>(0, 7));

@@ -102,7 +102,7 @@ Result<LpSolution> solve(const LinearProgram& program) {
   clp.setDualTolerance(kTolerance);
   load(program, sign, clp);
   clp.dual();
-  // The dual simplex cannot always tell the two apart; the primal one can.
+  // The dual simplex cannot always distinguish the two; the primal one can.
   if (!clp.isProvenOptimal()) clp.primal();
   if (clp.isProvenPrimalInfeasible()) return failure("is infeasible");
   if (clp.isProvenDualInfeasible()) return failure("is unbounded");

@@ -1,10 +1,10 @@
 // Linear programs: maximise or minimise a weighted sum of columns (variables) within bounds,
-// subject to bounds on rows (weighted sums of columns). Solved by COIN-OR Clp, which shows in no
+// subject to bounds on rows (weighted sums of columns). Solved by COIN-OR Clp, which appears in no
 // type here.
 //
 // The answer is a function of the program alone: columns, rows and coefficients in the same order
-// give the same bits. Where several answers are best, which one comes out is Clp's choice, so a
-// caller that orders things by an answer has to break ties itself (solve/allocations.h).
+// give the same bits. If several answers are best, Clp chooses one. A caller that orders things by
+// an answer must therefore break ties itself (solve/allocations.h).
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -33,8 +33,8 @@ class LinearProgram {
 
   explicit LinearProgram(Sense sense) : sense_(sense) {}
 
-  // Both return the index, counted from 0. `cost` is what one unit of the column adds to the
-  // objective.
+  // Both return the index, counted from 0. `cost`: the amount that one unit of the column adds to
+  // the objective.
   std::size_t add_column(double cost, Bounds bounds);
   std::size_t add_row(Bounds bounds);
   // Adds coefficient * column to the row; several for the same pair add up.
@@ -58,14 +58,14 @@ class LinearProgram {
 struct LpSolution {
   double objective = 0;
   std::vector<double> values;  // of each column, within its bounds to 1e-9
-  // Of each row: by how much the objective changes per unit by which the bound that holds the row
-  // moves; 0 where none does. The dual values.
+  // The dual value of each row: the change of the objective per unit by which the row's active
+  // bound moves; 0 if no bound is active.
   std::vector<double> row_prices;
 };
 
-// A best answer to the relative precision of doubles, or an error of a failed run that names the
-// size: the program is infeasible, unbounded, not finished by Clp, or has a cost, a coefficient or
-// a bound that is not a number (bounds may be infinite, outwards).
+// Returns a best answer to the relative precision of doubles, or an error of a failed run that
+// names the size. Errors: the program is infeasible, unbounded or not finished by Clp; or a cost, a
+// coefficient or a bound is not a number (bounds may be infinite, outwards).
 Result<LpSolution> solve(const LinearProgram& program);
 
 }  // namespace fairlead

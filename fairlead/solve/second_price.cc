@@ -9,7 +9,7 @@ namespace fairlead {
 namespace {
 
 constexpr double kSpread = 1.1;  // of bids below a speedup, and of asks above it
-// Fewer GPUs are a rounding error: they are neither bid nor sold.
+// Smaller amounts of GPUs are rounding errors: they are neither bid nor sold.
 constexpr double kDust = 1e-9;
 
 void sort_and_unite(std::vector<double>& cuts, auto order) {
@@ -25,7 +25,7 @@ void SecondPrice::sell(std::span<const User> users, std::vector<Sale>& out) {
   for (const User& user : users) rooms_.push_back(user.room);
   sales_.clear();
   list_cuts();
-  // Bids were taken down to `bid`, asks up to `ask`; each is in the part before its next cut.
+  // Bids went down to `bid`, asks up to `ask`; each is in the part before its next cut.
   std::size_t bid_cut = 1;
   std::size_t ask_cut = 1;
   double bid = bid_cuts_.empty() ? 0 : bid_cuts_[0];
@@ -64,13 +64,13 @@ void SecondPrice::list_cuts() {
   sort_and_unite(ask_cuts_, std::less());
 }
 
-// The highest speedup that is no higher; 0: none.
+// Returns the highest speedup up to the bid; 0: none.
 double SecondPrice::price_below(double bid) const {
   const auto above = std::ranges::upper_bound(users_, bid, {}, &User::speedup);
   return above == users_.begin() ? 0 : std::prev(above)->speedup;
 }
 
-// Those who bid just above that, and the sum of their densities.
+// Finds the users that bid just above that, and returns the sum of their densities.
 double SecondPrice::find_bidders(double low) {
   bidders_.clear();
   double demand = 0;
@@ -84,7 +84,7 @@ double SecondPrice::find_bidders(double low) {
   return demand;
 }
 
-// Those who ask just above that and have room for what they would get.
+// Finds the users that ask just above that and have room for their payment.
 double SecondPrice::find_askers(double low) {
   askers_.clear();
   double supply = 0;
@@ -98,7 +98,7 @@ double SecondPrice::find_askers(double low) {
   return supply;
 }
 
-// Fast GPUs that may be sold before a seller has all the GPUs that it can use.
+// Returns the fast GPUs that may be sold before a seller has all the GPUs that it can use.
 double SecondPrice::until_one_is_full(double supply, double price) const {
   double least = std::numeric_limits<double>::infinity();
   if (price <= 1) return least;
@@ -108,7 +108,7 @@ double SecondPrice::until_one_is_full(double supply, double price) const {
   return least;
 }
 
-// Bidders and askers have parts by density; who of them trades with whom does not matter.
+// Bidders and askers have parts by density; the pairing of buyers and sellers does not matter.
 void SecondPrice::record(double fast_gpus, double price, double demand, double supply) {
   std::size_t buyer = 0;
   double wanted = fast_gpus * bidders_[0].density / demand;

@@ -54,7 +54,7 @@ TEST(SecondPrice, LetsUsersOfOneSpeedupSellTogether) {
 }
 
 TEST(SecondPrice, IsThatOfTheNextUserForBidsAboveItOnly) {
-  // The two highest are 5 % apart: half of what the first bids, about, is above the second's speedup.
+  // The two highest are 5 % apart: about half of the first's bids are above the second's speedup.
   const auto sales =
       sales_among({{1, 0, 99, kAny}, {2, 0, 0, kAny}, {4, 40, 0, kAny}, {4.2, 42, 0, kAny}});
   ASSERT_EQ(sales.size(), 2U);
@@ -117,7 +117,7 @@ TEST(SecondPrice, SellsWhatThereIsToTheGainOfBoth) {
   }));
 }
 
-// What a user gets changes by little when its speedup does.
+// A small change of a user's speedup changes its result by little.
 TEST(SecondPrice, IsContinuousInSpeedups) {
   EXPECT_TRUE(rc::check([] {
     auto users = any_users();

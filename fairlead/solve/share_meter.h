@@ -1,6 +1,6 @@
-// What users are entitled to by tickets, kept while demands change and integrated over time, for
+// The entitlements of users by tickets, kept while demands change and integrated over time, for
 // users with and without groups: FairShareMeter until there is a group, and GroupedShareMeter from
-// then on. Runs without groups thus cost what they did, to the bit.
+// then on. So the results of runs without groups are the same to the bit.
 #pragma once
 
 #include "fairlead/solve/fair_share.h"
@@ -11,7 +11,7 @@
 
 namespace fairlead {
 
-// The calls are those of the two.
+// The functions are the same in both meters.
 class ShareMeter {
  public:
   void add_group(std::int64_t tickets, std::int64_t quota) {

@@ -38,7 +38,7 @@ double least_flow_time_ms(std::span<const MachineJob> jobs) {
     left.pop();
     const bool is_interrupted = next < sorted.size() && sorted[next].release_ms < now + shortest;
     const double until = is_interrupted ? sorted[next].release_ms : now + shortest;
-    // Every job that is here waits or runs.
+    // Every present job waits or runs.
     flow += (until - now) * static_cast<double>(left.size() + 1);
     if (is_interrupted) left.push(shortest - (until - now));
     now = until;

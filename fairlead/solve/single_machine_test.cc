@@ -63,7 +63,7 @@ RC_GTEST_PROP(SingleMachine, NoOrderIsBetter, ()) {
   const double least_busy = least_mean_busy_time_ms(jobs);
   double sizes = 0;
   for (const MachineJob& job : jobs) sizes += job.size_ms;
-  // Where jobs run one after another, each completes half of its size after its mean busy time.
+  // If jobs run one after another, each completes half of its size after its mean busy time.
   RC_ASSERT(least_busy + sizes / 2 <= least + 1e-9);
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});

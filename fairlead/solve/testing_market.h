@@ -29,7 +29,7 @@ struct TestMarket {
     Trading().trade(types, speeds, shares, {}, price, trades);
     return shares;
   }
-  // By how much each user's throughput rises by trading, in percent.
+  // Returns the rise of each user's throughput by trading, in percent.
   std::vector<double> gains(TradePrice price) const {
     const std::vector<double> shares = traded(price);
     std::vector<double> gains;
@@ -47,7 +47,7 @@ constexpr double kSlideSpeeds[kSlideModels][kSlideTypes] = {
     {1, 1.19, 1.25}, {1, 1.73, 1.87}, {1, 4.31, 6.42}, {1, 2.58, 4.81},
     {1, 3.58, 4.81}, {1, 3.34, 5.14}, {1, 4.12, 6.33},
 };
-// Users of equal tickets with one model each on a cluster of so many K80, P100 and V100.
+// Returns users of equal tickets with one model each on a cluster of that many K80, P100 and V100.
 inline TestMarket slide_market(std::span<const SlideModel> models,
                                std::initializer_list<double> gpus) {
   TestMarket market{kSlideTypes, {}, {}};

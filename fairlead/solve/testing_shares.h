@@ -13,8 +13,8 @@
 
 namespace fairlead {
 
-// The problem as written in time_shares.h, with rows scaled to a largest rate of 1. Maximises the
-// level if `value` is empty.
+// Solves the problem as written in time_shares.h, with rows scaled to a largest rate of 1.
+// Maximises the level if `value` is empty.
 inline Result<LpSolution> solve_plainly(const ShareProblem& problem,
                                         std::span<const double> value = {}) {
   LinearProgram program(LinearProgram::Sense::kMaximise);

@@ -13,16 +13,16 @@
 namespace fairlead {
 namespace {
 
-// The loop goes on below kShareGap for as long as that is cheap to have.
+// The loop goes below kShareGap while that costs little.
 constexpr double kGapAimed = 1e-13;
-// Where the floors leave hardly any room, prices are so high that their products round the bound,
-// not the mix: then a mix that no price improves is accepted with this gap.
+// If the floors leave hardly any room, prices are very high: their products then round the bound,
+// not the mix. A mix that no price improves is then accepted with this gap.
 constexpr double kRoundingGap = 1e-6;
 constexpr double kRoundingUnit = 1e-15;  // of values of at most 1
 constexpr double kCapacitySlack = 1e-9;
 constexpr int kIdleTurns = 40;
-// Fraction of the way from the master's prices to the best ones known, at which is asked: the
-// master's own swing widely (Wentges 1997).
+// Fraction of the way from the master's prices to the best known ones for the next query: the
+// master's own prices swing widely (Wentges 1997).
 constexpr double kPull = 0.3;
 // A row that could gain no more than this fraction of its largest rate is full.
 constexpr double kFull = 1e-12;
@@ -83,7 +83,7 @@ std::vector<double> usage_of(const ShareRows& rows, std::span<const double> shar
   return usage;
 }
 
-// The best mix of answers, from one that fits.
+// The best mix of answers, starting from a feasible one.
 struct Mix {
   bool done = false;
   double value = 0;
@@ -130,7 +130,7 @@ Mix mix_answers(const ShareRows& rows, ShareAnswers& rule, double start_value,
     } else {
       idle = kIdleTurns;  // the master's own prices bring nothing new
     }
-    // What is left is rounding.
+    // The rest is rounding.
     stalled = idle >= kIdleTurns;
     if (stalled) break;
   }
@@ -194,7 +194,7 @@ struct Start {
   bool by_clp = false;
 };
 
-// What each row could gain at most, in levels; infinite if no row has a part.
+// Returns the largest level that each row could reach; infinite if no row has a part.
 double level_limit(const ShareProblem& problem) {
   double limit = std::numeric_limits<double>::infinity();
   for (std::size_t row = 0; row < problem.rows(); ++row) {
@@ -204,7 +204,7 @@ double level_limit(const ShareProblem& problem) {
   return limit;
 }
 
-// The rows that are at their largest rate hold the level at 0 by themselves.
+// The rows at their largest rate limit the level to 0 by themselves.
 std::vector<double> prices_of_full_rows(const ShareProblem& problem) {
   std::vector<double> prices(problem.rows(), 0.0);
   double sum = 0;
@@ -218,7 +218,7 @@ std::vector<double> prices_of_full_rows(const ShareProblem& problem) {
   return prices;
 }
 
-// raise_level from shares that meet the floors.
+// Runs raise_level from shares that meet the floors.
 Result<Shares> raise_from(const ShareProblem& problem, const Start& start, ShareMethod method) {
   const double limit = level_limit(problem);
   Shares result{.share = start.shares,

@@ -1,16 +1,16 @@
-// Division of the time of GPUs of several types among jobs, as a linear program with one price per
-// type: x[j][k] >= 0 is the fraction of time that job j runs on type k, a job's fractions add up to
-// at most 1, and the gangs of all jobs, times their fractions, to at most the GPUs of each type
+// Division of the time of GPUs of several types among jobs: a linear program with one price per
+// type. x[j][k] >= 0 is the fraction of time that job j runs on type k. A job's fractions add up to
+// at most 1. The gangs of all jobs, times their fractions, add up to at most the GPUs of each type
 // (Gavel, OSDI 2020, sections 3 and 4). A job's progress is the sum of rate x share over the types.
 //
-// Both functions decompose by prices: at given prices every row of jobs answers alone, with at most
-// two types, and a master program of types + 1 rows mixes the answers (Dantzig and Wolfe 1960; the
-// division and the certificate are ours). They stop when the bound that the prices prove equals
-// what the mix reaches, to kShareGap of it. Where that is not reached within kShareTurns, or
-// rounding spoils the master, Clp solves the whole program (Shares::by_clp says so).
+// Both functions decompose by prices. At given prices every row of jobs answers alone, with at most
+// two types. A master program of types + 1 rows mixes the answers (Dantzig and Wolfe 1960; the
+// division and the certificate are ours). They stop when the bound proved by the prices equals the
+// value of the mix, to kShareGap of it. If that is not reached within kShareTurns, or rounding
+// spoils the master, Clp solves the whole program (Shares::by_clp is then true).
 //
-// The answer is a function of the problem alone. Of several best answers it is one, not a chosen
-// one: solve/allocations.h breaks ties.
+// The answer is a function of the problem alone. If several answers are best, it is any one of
+// them: solve/allocations.h breaks ties.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -34,41 +34,42 @@ struct ShareProblem {
   std::vector<double> gang;   // of each row, GPUs of one job, > 0
   std::vector<double> count;  // of each row, jobs, > 0
   std::vector<double> rate;   // rows x types, row by row: progress per share, 0 where it cannot run
-  std::vector<double> floor;  // of each row, progress that each of its jobs must have, >= 0
-  std::vector<double> part;   // of each row, and this times the common level, >= 0
+  std::vector<double> floor;  // of each row, the minimum progress of each of its jobs, >= 0
+  std::vector<double> part;   // of each row, its additional progress per unit of the common level,
+                              // >= 0
 
   std::size_t types() const { return gpus.size(); }
   std::size_t rows() const { return gang.size(); }
 };
 
-// The largest rate of a row on the types that have GPUs; 0 if it can run nowhere. O(types).
+// Returns the largest rate of a row on the types that have GPUs; 0 if it can run nowhere. O(types).
 double largest_rate(const ShareProblem& problem, std::size_t row);
 
-// kClp leaves everything to Clp: hundreds of times slower for thousands of rows, to compare with.
+// kClp leaves everything to Clp, for comparison: hundreds of times slower for thousands of rows.
 enum class ShareMethod : std::uint8_t { kPrices, kClp };
 
 struct Shares {
   double objective = 0;
   std::vector<double> share;  // rows x types, of each job of the row
-  // Of raise_level: how much the level falls per unit by which the floor of one of the row's jobs
+  // For raise_level: the decrease of the level per unit by which the floor of one of the row's jobs
   // rises. A row with a price above 0 has no more than its floor and part in any best answer. The
-  // sum of price x part x count over the rows is 1 (or above, at level 0). Of maximise: empty.
+  // sum of price x part x count over the rows is 1 (or above, at level 0). For maximise: empty.
   std::vector<double> row_price;
-  // Of each type: how much one more GPU adds to the objective; 0 for a type that has none.
+  // by type: the amount that one more GPU adds to the objective; 0 for a type without GPUs.
   std::vector<double> gpu_price;
-  int turns = 0;  // questions asked at prices, those for the floors included
+  int turns = 0;  // queries at prices, including those for the floors
   bool by_clp = false;
 };
 
-// The highest level >= 0 at which every row has floor + level * part. The level is 0 if no row has
-// a part. Progress is met to 1e-9 of a row's largest rate, capacity to 1e-9 of it. An error of a
-// failed run if the floors cannot be met, with the size.
-// REQUIRES: equal sizes, finite values. O(rows x types) per turn, for few types.
+// Maximises the level >= 0 at which every row has floor + level * part. The level is 0 if no row
+// has a part. Progress is met to 1e-9 of a row's largest rate, capacity to 1e-9 of it. An error of
+// a failed run, with the size, if the floors cannot be met. REQUIRES: equal sizes, finite values.
+// O(rows x types) per turn, for few types.
 Result<Shares> raise_level(const ShareProblem& problem, ShareMethod method = ShareMethod::kPrices);
 
-// The largest sum of count * value * share with the floors met (parts play no role). `value`: rows
-// x types; where the rate is 0 the share is 0 whatever the value. Errors and cost as above;
-// O(rows x types^2) per turn.
+// Maximises the sum of count * value * share with the floors met (parts have no effect). `value`:
+// rows x types; if the rate is 0 the share is 0 for any value. Errors and cost as above; O(rows x
+// types^2) per turn.
 Result<Shares> maximise(const ShareProblem& problem, std::span<const double> value,
                         ShareMethod method = ShareMethod::kPrices);
 

@@ -17,7 +17,7 @@ constexpr double kGain = 1e-13;
 constexpr double kRounding = 2e-15;
 constexpr double kPivot = 1e-11;
 constexpr int kStepsMax = 1000;
-// After so many steps that change nothing, the first candidate is taken instead of the best, which
+// After this many steps without a change, the first candidate is taken instead of the best, which
 // cannot go round for ever (Bland 1977).
 constexpr int kIdleSteps = 20;
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
@@ -109,7 +109,7 @@ double ShareMaster::gain(double value, std::span<const double> usage) const {
   return gain <= std::max(kGain * std::abs(value_), kRounding * terms) ? 0 : gain;
 }
 
-// The column that gains most, or the first that gains.
+// Returns the column that gains most, or the first that gains.
 std::size_t ShareMaster::entering(bool first) const {
   const std::size_t columns = types_ + values_.size();
   const double rounding =
@@ -131,7 +131,8 @@ std::size_t ShareMaster::entering(bool first) const {
   return column;
 }
 
-// The place in the basis that the column empties first; of several, the one with the largest pivot.
+// Returns the place in the basis that the column empties first; of several, the one with the
+// largest pivot.
 std::size_t ShareMaster::leaving(std::size_t column, bool first) const {
   const std::size_t n = size();
   std::size_t place = kNone;

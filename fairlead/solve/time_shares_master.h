@@ -1,5 +1,5 @@
-// The small linear program inside ShareSolver (time_shares.h): mixes whole answers so that the mix
-// keeps within the capacity of every GPU type and has the largest value. It has one row per type
+// The small linear program inside ShareSolver (time_shares.h): mixes whole answers. The mix keeps
+// within the capacity of every GPU type and has the largest value. The program has one row per type
 // and one for the weights, which add up to 1; answers are added to it one by one (Dantzig and
 // Wolfe, "Decomposition principle for linear programs", 1960). Solved by the simplex method with a
 // dense inverse, recomputed at each pivot: there are few rows.
@@ -13,21 +13,23 @@ namespace fairlead {
 
 class ShareMaster {
  public:
-  // Begins with the answer of this value that uses this fraction of each type's capacity. REQUIRES:
+  // Starts with the answer of this value that uses this fraction of each type's capacity. REQUIRES:
   // no fraction above 1 (by more than rounding).
   void start(double value, std::span<const double> usage);
-  // One more answer; `usage` may be above 1.
+  // Adds an answer; `usage` may be above 1.
   void add(double value, std::span<const double> usage);
-  // The best mix of all answers, or, where rounding lets it take too many steps, one that is next
-  // to it. False if rounding spoilt it: the mix is then one that fits. O(types x answers) per step.
+  // Finds the best mix of all answers, or, if rounding lets it take too many steps, a mix next to
+  // it. Returns false if rounding spoilt it: the mix is then a feasible one. O(types x answers) per
+  // step.
   bool optimise();
 
-  // Of the best mix. The weights are by answer in the order in which they came.
+  // Results of the best mix. The weights are by answer in the order of their addition.
   double value() const { return value_; }
   std::vector<double> weights() const;
-  // What more capacity of each type would be worth, >= 0 but for rounding.
+  // Returns the worth of more capacity of each type, >= 0 up to rounding.
   std::span<const double> prices() const { return std::span(duals_).first(types_); }
-  // By how much one more weight of an answer improves the mix; 0 if that is not more than rounding.
+  // Returns the improvement of the mix per weight of an answer; 0 if that is not more than
+  // rounding.
   double gain(double value, std::span<const double> usage) const;
 
  private:
@@ -37,7 +39,7 @@ class ShareMaster {
   double value_of(std::size_t column) const {
     return column < types_ ? 0 : values_[column - types_];
   }
-  // What one more weight would be worth.
+  // Returns the worth of one more weight.
   double rest() const { return duals_[types_]; }
   bool invert();
   void price();

@@ -33,12 +33,12 @@ void LevelAnswers::find_hull(std::size_t row, std::span<const double> prices) {
   for (std::size_t i = row == 0 ? 0 : order_end_[row - 1]; i < order_end_[row]; ++i) {
     const std::size_t type = order_[i];
     const Point point{rate[type], cost[type] * prices[type], type};
-    // Of equally fast types the cheaper stays.
+    // The cheaper of equally fast types stays.
     if (hull_.size() > 1 && hull_.back().rate == point.rate) {
       if (hull_.back().price <= point.price) continue;
       hull_.pop_back();
     }
-    // A point on or above the line from the one before it to the new one is never needed.
+    // A point on or above the line from the previous point to the new one is never needed.
     while (hull_.size() > 1) {
       const Point& last = hull_.back();
       const Point& before = hull_[hull_.size() - 2];
@@ -70,8 +70,8 @@ void LevelAnswers::visit_shares(std::size_t row, double level, Visit visit) cons
   if (from.type != kIdle && share < 1) visit(from.type, 1 - share);
 }
 
-// The highest level at which one more level still costs less than `price`. Takes the corners apart
-// like quickselect, so that most are never sorted.
+// Returns the highest level at which one more level still costs less than `price`. Takes the
+// corners apart like quickselect, so that most are never sorted.
 double LevelAnswers::level_worth(double price) {
   std::size_t first = 0;
   std::size_t last = corners_.size();
@@ -140,8 +140,8 @@ void LevelAnswers::add_shares(const ShareAnswer& answer, double weight, std::spa
   }
 }
 
-// One more level costs between the slopes before and after the corners at which rows stand, and is
-// worth 1; a row that runs at full rate could not go further at any price.
+// One more level costs between the slopes before and after the corners at which rows are, and is
+// worth 1. A row that runs at full rate could not go further at any price.
 std::vector<double> LevelAnswers::row_prices(std::span<const double> prices, double level) {
   std::vector<double> price(rows_.rows(), 0.0);
   std::vector<double> rise(rows_.rows(), 0.0);

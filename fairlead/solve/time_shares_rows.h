@@ -1,6 +1,6 @@
-// What the rows of a ShareProblem (time_shares.h) do at given prices of the GPU types, each for
-// itself. Everything is normalised: a row's largest rate is 1, a type's capacity is 1, the largest
-// level or value there can be is 1.
+// The answers of the rows of a ShareProblem (time_shares.h) at given prices of the GPU types, each
+// row by itself. Everything is normalised: a row's largest rate is 1, a type's capacity is 1, the
+// largest possible level or value is 1.
 #pragma once
 
 #include <cstddef>
@@ -24,16 +24,16 @@ struct ShareRows {
 struct ShareAnswer {
   std::vector<double> prices;
   double level = 0;           // where there is one
-  double value = 0;           // of all rows, without what they pay
+  double value = 0;           // of all rows, before payment
   std::vector<double> usage;  // of each type's capacity
 };
 
 class ShareAnswers {
  public:
   virtual ~ShareAnswers() = default;
-  // The answer with the largest value - prices * usage.
+  // Returns the answer with the largest value - prices * usage.
   virtual ShareAnswer ask(std::span<const double> prices) = 0;
-  // Adds weight times the shares of an answer that ask() gave.
+  // Adds weight times the shares of an answer that ask() returned.
   virtual void add_shares(const ShareAnswer& answer, double weight, std::span<double> shares) = 0;
 };
 
@@ -45,7 +45,7 @@ class LevelAnswers final : public ShareAnswers {
   explicit LevelAnswers(const ShareRows& rows);
   ShareAnswer ask(std::span<const double> prices) override;
   void add_shares(const ShareAnswer& answer, double weight, std::span<double> shares) override;
-  // How much the level falls per unit of a row's floor, where prices and level are best.
+  // Returns the decrease of the level per unit of a row's floor, at the best prices and level.
   std::vector<double> row_prices(std::span<const double> prices, double level);
 
  private:
@@ -57,7 +57,7 @@ class LevelAnswers final : public ShareAnswers {
   };
   struct Corner {
     double level;
-    double rise;  // by which the price of one more level rises there
+    double rise;  // increase of the price of one more level at the corner
   };
 
   void find_hull(std::size_t row, std::span<const double> prices);
@@ -65,10 +65,10 @@ class LevelAnswers final : public ShareAnswers {
     return (hull_[point].price - hull_[point - 1].price) /
            (hull_[point].rate - hull_[point - 1].rate);
   }
-  // The first point of the hull above a rate, or the last point.
+  // Returns the first point of the hull above a rate, or the last point.
   std::size_t point_above(double rate) const;
   double level_worth(double price);
-  // Calls visit(type, share) for what a row does at the level; the hull is the row's.
+  // Calls visit(type, share) for the row's share at the level; the hull is the row's.
   template <class Visit>
   void visit_shares(std::size_t row, double level, Visit visit) const;
 
@@ -79,8 +79,8 @@ class LevelAnswers final : public ShareAnswers {
   std::vector<Corner> corners_;
 };
 
-// The value is a sum over shares; every row takes the corner of its own polytope with the best
-// value after price: idle, one type, or two types where the floor needs a mix.
+// The value is a sum over shares. Every row takes the corner of its own polytope with the best
+// value after price: idle, one type, or two types if the floor needs a mix.
 class ValueAnswers final : public ShareAnswers {
  public:
   // `value`: rows x types, per unit of share, of all the row's jobs together. `rows` must outlive

@@ -47,7 +47,7 @@ void expect_fits(const ShareProblem& problem, const Shares& shares, double level
   }
 }
 
-// The prices are a proof: no answer has a higher level than they say.
+// The prices are a proof: no answer has a higher level than this.
 double proven_level(const ShareProblem& problem, const Shares& shares) {
   double bound = 0;
   for (std::size_t k = 0; k < problem.types(); ++k) {
@@ -191,7 +191,7 @@ TEST(TimeShares, AreAsGoodWhenClpFindsThem) {
   }));
 }
 
-// Jobs as a cluster has them: three types, gangs of 1 to 8, speeds that differ in all jobs.
+// Jobs as in a cluster: three types, gangs of 1 to 8, speeds that differ in all jobs.
 ShareProblem many_jobs(std::size_t rows) {
   Rng rng(7);
   const double gpus = static_cast<double>(rows) / 4;

@@ -13,7 +13,7 @@ namespace {
 
 // Speedups this close, relative to each other, are equal: they come from divisions.
 constexpr double kEqual = 1e-9;
-// Fewer GPUs are a rounding error: they are neither bid nor sold.
+// Smaller amounts of GPUs are rounding errors: they are neither bid nor sold.
 constexpr double kDust = 1e-9;
 
 bool is_below(double a, double b) { return a * (1 + kEqual) < b; }
@@ -89,16 +89,16 @@ void Trading::trade_by_second_price(Pair pair) {
   }
 }
 
-// The fraction of a user's GPUs of `type` that it offers for GPUs of type `to`. It depends on the
-// entitlements alone.
+// Returns the fraction of a user's GPUs of `type` that it offers for GPUs of type `to`. It depends
+// on the entitlements alone.
 double Trading::offer(std::uint32_t user, std::uint32_t type, std::uint32_t to) const {
   const double others = all_gpus_ - type_gpus_[type];
   return others <= 0 ? 0 : before_[user * types_ + type] * (type_gpus_[to] / others);
 }
 
-// The fast GPUs that a user sells at the price: what it offers, but no more than leave it with as many
-// GPUs as it can use. Of what it can use beyond what it has, each pair has the part that it has of
-// the offers, so that pairs do not depend on each other.
+// Returns the fast GPUs that a user sells at the price: its offer, but limited so that it does not
+// end with more GPUs than it can use. The room between its GPUs and its demand is divided among the
+// pairs in proportion to its offers. So pairs do not depend on each other.
 double Trading::sale(std::uint32_t user, Pair pair, double price) const {
   const double offered = offer(user, pair.fast, pair.slow);
   if (price <= 1) return offered;
@@ -108,14 +108,15 @@ double Trading::sale(std::uint32_t user, Pair pair, double price) const {
   return std::min(offered, std::max(0.0, room) * part / (price - 1));
 }
 
-// The price at which the slow GPUs of all above it pay for the fast GPUs of all below it: between
-// two speedups, or a speedup whose own users trade a fraction. 0: there is no demand or no supply.
+// Returns the price at which the slow GPUs of all users above it pay for the fast GPUs of all users
+// below it. It lies between two speedups, or at a speedup whose own users trade a fraction. 0:
+// there is no demand or no supply.
 double Trading::market_price(Pair pair) const {
   double bids = 0;  // slow GPUs of the parties not yet passed
   for (auto it = parties_.rbegin(); it != parties_.rend(); ++it) {
     bids += offer(it->user, pair.slow, pair.fast);
   }
-  double supply = 0;  // fast GPUs of those passed
+  double supply = 0;  // fast GPUs of the passed parties
   for (const Party& party : parties_) {
     if (supply > 0 && bids <= party.speedup * supply) return bids / supply;
     bids = std::max(0.0, bids - offer(party.user, pair.slow, pair.fast));
@@ -136,7 +137,7 @@ void Trading::trade_at_one_price(Pair pair) {
   if (demand <= kDust || supply <= kDust) return;
   const double bought = std::min(1.0, supply / demand);
   const double sold = std::min(1.0, demand / supply);
-  // Who trades with whom does not matter at one price; the highest buys from the lowest first.
+  // The pairing does not matter at one price; the highest buys from the lowest first.
   std::size_t seller = 0;
   double left = sale(parties_[0].user, pair, price) * sold;
   for (auto it = parties_.rbegin(); is_below(price, it->speedup); ++it) {

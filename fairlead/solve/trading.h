@@ -1,26 +1,26 @@
-// Trading of fast for slow GPUs among users whose jobs gain differently from the fast ones.
+// Trading of fast for slow GPUs among users with different speedups on the fast ones.
 //
-// Every user is entitled to GPUs of each type. One whose jobs run s times faster on a fast GPU
-// gains by giving p < s slow GPUs for it; one with s < p gains by selling. s is the user's speedup
-// in the pair of types, p the price.
+// Every user is entitled to GPUs of each type. A user with jobs that run s times faster on a fast
+// GPU gains by giving p < s slow GPUs for it; a user with s < p gains by selling. s is the user's
+// speedup in the pair of types, p the price.
 //
-// Two rules of price. In both no user's throughput (the sum over types of speed x GPUs) falls by
-// any trade, which is checked, and a user that does not know its speed on a type does not trade it.
+// There are two rules of price. With both, no trade reduces a user's throughput (the sum over
+// types of speed x GPUs); this is checked. A user that does not know its speed on a type does not
+// trade it.
 //
 //  kSlides    Gandiva_fair (EuroSys 2020, slides): the user with the highest speedup buys from the
-//             one with the lowest, at the second-highest speedup of those that still have slow GPUs
-//             to bid, and so on while both gain strictly. Pairs of types follow each other, the
-//             widest gap first, each with what the one before has left. A pair's gap is the median
-//             speedup over the users that know both types. Ours: users of nearly equal speedups
-//             buy and sell together (second_price.h).
-//  kExternal  Ours. A pair trades once, at the price at which demand meets supply; users whose own
-//             speedup is the price are left out (trade reduction, after McAfee 1992), and the
-//             longer side is rationed in proportion to what each offers. What a user offers is
-//             fixed before any report is read: of its GPUs of type a, the fraction
-//             gpus(b) / gpus(all but a) goes to the pair with b. So pairs do not depend on each
-//             other, and in each of them a user's report decides only on which side of the price it
-//             stands: no false report of one user gains anything. (Several users that act together
-//             can gain.)
+//             user with the lowest. The price is the second-highest speedup among the users that
+//             still have slow GPUs to bid. This repeats while both gain strictly. Pairs of types
+//             follow each other, the widest gap first, each with the GPUs that the last pair left.
+//             A pair's gap is the median speedup over the users that know both types. Ours:
+//             users of nearly equal speedups buy and sell together (second_price.h).
+//  kExternal  Ours. A pair trades once, at the price at which demand meets supply. Users with a
+//             speedup equal to the price are left out (trade reduction, after McAfee 1992). The
+//             longer side is rationed in proportion to the offers. A user's offer is fixed before
+//             any report is read: the fraction gpus(b) / gpus(all types except a) of its GPUs of
+//             type a goes to the pair with b. So pairs do not depend on each other, and a user's
+//             report in a pair decides only its side of the price: no false report of one user
+//             gains anything. (Several users that act together can gain.)
 #pragma once
 
 #include "fairlead/solve/second_price.h"
@@ -48,12 +48,12 @@ struct Trade {
 // Holds the workspace: nothing is allocated once it and `out` have reached their largest size.
 class Trading {
  public:
-  // Rows are users, columns GPU types, row by row. `speeds`: <= 0 where unknown or impossible; only
-  // the ratios within a row matter. `entitled`: GPUs, in and out. `most`: GPUs that each user can use,
-  // beyond which it sells nothing; empty: any number. Writes the trades to `out`.
-  // REQUIRES: equal sizes, a multiple of types >= 1 (`most`: a row each); entitled >= 0;
-  // everything but `most` finite.
-  // O(types^2 x users x log users), and more where speedups are nearly equal (second_price.h).
+  // Rows are users, columns GPU types, row by row. `speeds`: <= 0 if unknown or impossible; only
+  // the ratios within a row matter. `entitled`: GPUs, in and out. `most`: GPUs that each user can
+  // use, beyond which it sells nothing; empty: any number. Writes the trades to `out`. REQUIRES:
+  // equal sizes, a multiple of types >= 1 (`most`: a row each); entitled >= 0; everything except
+  // `most` finite. O(types^2 x users x log users), and more if speedups are nearly equal
+  // (second_price.h).
   void trade(std::size_t types, std::span<const double> speeds, std::span<double> entitled,
              std::span<const double> most, TradePrice price, std::vector<Trade>& out);
 

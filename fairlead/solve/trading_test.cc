@@ -77,7 +77,7 @@ TEST(SecondPriceTrading, LetsNoUserSellBeyondWhatItCanUse) {
 }
 
 TEST(SecondPriceTrading, LetsEqualSellersSellTogether) {
-  // The buyer pays for 2 of the 4 fast GPUs of two equal sellers, who have 1 and 3.
+  // The buyer pays for 2 of the 4 fast GPUs of two equal sellers, which have 1 and 3.
   const TestMarket market{2, {2, 2, 1, 1, 1, 2, 1, 6}, {0, 1, 0, 3, 4, 0, 4, 0}};
   const auto shares = market.traded(TradePrice::kSlides);
   const std::vector<double> expected = {1, 0.5, 3, 1.5, 4, 0, 0, 2};
@@ -95,8 +95,8 @@ TEST(OnePriceTrading, BalancesDemandAndSupplyBetweenTwoSpeedups) {
 }
 
 TEST(OnePriceTrading, LeavesTheUserWhoseSpeedupIsThePriceOut) {
-  // At price 2 the highest pays for 6 fast GPUs, the lowest has 1: the price stays at the user with
-  // speedup 2, who does not trade, and the buyer is rationed.
+  // At price 2 the highest pays for 6 fast GPUs, and the lowest has 1. The price stays at the user
+  // with speedup 2, which does not trade, and the buyer is rationed.
   const TestMarket market{2, {1, 1.2, 1, 2, 1, 6}, {12, 1, 12, 9, 12, 1}};
   EXPECT_EQ(market.traded(TradePrice::kExternal), (std::vector<double>{14, 0, 12, 9, 10, 2}));
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/openapi.yaml is whole, and its paths are those that fairlead/serve answers."""
+"""docs/openapi.yaml is whole, and its paths are the paths that fairlead/serve answers."""
 
 import pathlib
 import re

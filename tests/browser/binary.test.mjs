@@ -1,4 +1,4 @@
-// The report of real runs, where the program is built: build/release/fairlead, or what FAIRLEAD
+// The report of real runs, if the program is built: build/release/fairlead, or the file that FAIRLEAD
 // names.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";

@@ -1,4 +1,4 @@
-// What the report says, about the runs and about single jobs.
+// The text of the report, about the runs and about single jobs.
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => browser?.close());
 
-// How many colours each chart's canvas shows, of those that are laid out.
+// The number of colours on the canvas of each chart that is laid out.
 function coloursOfCanvases(page) {
   return page.evaluate(() =>
     [...document.querySelectorAll(".chart canvas, .canvas-box canvas")]

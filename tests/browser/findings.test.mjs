@@ -1,5 +1,5 @@
-// What the page finds in a run, and what it makes of it without a browser: sentences' facts, shares of
-// GPU types, jobs of two runs, gains of trades, addresses and files.
+// The page's findings in a run, computed without a browser: facts of sentences, shares of GPU types,
+// jobs of two runs, gains of trades, addresses and files.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// Reports that the tests open, and what they do with pages.
+// Reports that the tests open, and actions on pages.
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// The live page of `fairlead serve` (fairlead/serve/page.html), before a server that answers by rote.
+// The live page of `fairlead serve` (fairlead/serve/page.html), with a server of fixed answers.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
@@ -32,7 +32,7 @@ function job(id, user, gpus, state, more = {}) {
   };
 }
 
-// What the server says at its n-th poll: a minute later each, of which every GPU was used.
+// The server's answer at its n-th poll: each a minute later, with every GPU in use.
 function world(n) {
   const jobs = [
     job(1, "ann", 4, "running", {
@@ -96,7 +96,7 @@ function world(n) {
   return { "/v1/cluster": cluster, "/v1/jobs": { jobs }, "/v1/users": { users } };
 }
 
-// A server, its address, and what it was asked. `state` may be changed: answer(path, n) -> [status, body].
+// A server, its address, and its requests. `state` may be changed: answer(path, n) -> [status, body].
 async function serve() {
   const state = { polls: 0, asked: [], answer: (path, n) => [200, world(n)[path]] };
   const server = createServer((request, response) => {

@@ -10,7 +10,7 @@ const folder = join(root, "docs/images");
 mkdirSync(folder, { recursive: true });
 const browser = await launch();
 const { page } = await open(browser, file, { colorScheme: "light" });
-// What a reader sees who chose a run, looked at its timeline, and scrolled past the rest.
+// The page after a reader chose a run, looked at its timeline, and scrolled past the rest.
 const labels = await page.locator(".top select option").allInnerTexts();
 await page
   .locator(".top select")

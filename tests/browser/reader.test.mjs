@@ -1,4 +1,4 @@
-// What a reader can do, by pointer and by keys.
+// The actions of a reader, by pointer and by keys.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { launch } from "./browser.mjs";

@@ -1,5 +1,5 @@
-// The views that say what happened: sentences, shares, GPU types, two runs, trades, the network; and
-// what a reader takes along: links and files.
+// The views that explain a run: sentences, shares, GPU types, two runs, trades, the network; and the
+// outputs for a reader: links and files.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -39,7 +39,7 @@ function withTwin() {
 }
 
 const address = (page) => page.evaluate(() => location.hash);
-// Until the address has followed the choices.
+// Waits until the address has followed the choices.
 const addressed = (page, part) =>
   page.waitForFunction((text) => location.hash.includes(text), part);
 

@@ -1,4 +1,4 @@
-// Every way in which input or the world can be wrong: exit code, message, and nothing left behind.
+// Every kind of wrong input or environment: exit code, message, and no files left behind.
 
 #include "program.h"
 #include <fmt/format.h>

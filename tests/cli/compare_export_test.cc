@@ -8,7 +8,7 @@ namespace {
 
 using nlohmann::json;
 
-// A folder, a trace and a table of models whose names a shell would trip over.
+// A folder, a trace and a table of models with names that would break an unquoted shell command.
 class CompareExportTest : public ProgramTest {
  protected:
   void SetUp() override {
@@ -87,7 +87,7 @@ TEST_F(CompareExportTest, KubernetesPodsMakeTheRuns) {
   EXPECT_EQ(std::filesystem::canonical(container["workingDir"].as<std::string>()),
             std::filesystem::canonical(path(".")));
 
-  // What the kubelet would start for the last index; its program is first on the path.
+  // The command that the kubelet would start for the last index; its program is first on the path.
   write("script", container["command"][2].as<std::string>());
   write("list", container["command"][4].as<std::string>());
   const std::string folder = std::filesystem::path(FAIRLEAD_PROGRAM).parent_path().string();

@@ -1,4 +1,4 @@
-// A comparison that is made again, or was interrupted: what is there is not run again.
+// A comparison that is repeated, or was interrupted: existing results are not run again.
 
 #include "program.h"
 
@@ -18,7 +18,7 @@ class CompareResumeTest : public ProgramTest {
   Ended compare(const std::string& more, std::string_view before = ":") const {
     return fairlead("compare --trace jobs.csv --out out " + more, before);
   }
-  // Marks a run's results, so that it shows whether they were made anew.
+  // Marks a run's results, so that a new run of it is noticed.
   void mark(const std::string& folder) const { write("out/" + folder + "/users.csv", "marked"); }
   bool was_kept(const std::string& folder) const {
     return read("out/" + folder + "/users.csv") == "marked";

@@ -1,4 +1,4 @@
-// `fairlead completion`: what shells offer when they have read the script.
+// `fairlead completion`: the completions of shells that have read the script.
 
 #include "program.h"
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ bool contains(const Words& words, std::string_view word) {
 
 class CompletionTest : public ProgramTest {
  protected:
-  // Lines of what the shell says to `question`, sorted, after it sourced the script.
+  // Returns the sorted lines that the shell prints for `question` after it sourced the script.
   Words asked(const std::string& shell, const std::string& question) {
     const Ended script = fairlead("completion " + shell);
     EXPECT_EQ(script.exit_code, 0) << script.errors;
@@ -37,7 +37,7 @@ class CompletionTest : public ProgramTest {
     return lines;
   }
 
-  // What bash offers for the last of the words.
+  // Returns the offers of bash for the last of the words.
   Words bash(const std::string& words) {
     return asked("bash", fmt::format("source ./script\n"
                                      "COMP_WORDS=({})\n"
@@ -101,7 +101,7 @@ TEST_F(CompletionTest, FishOffersTheSame) {
   EXPECT_EQ(fish("fairlead trace generate --d"), (Words{"--daily-swing", "--duration-scale"}));
 }
 
-// Its completion needs a terminal; what compadd is given does not.
+// Its completion needs a terminal; the arguments of compadd do not.
 TEST_F(CompletionTest, ZshOffersTheSame) {
   if (!has("zsh")) GTEST_SKIP() << "no zsh";
   const auto zsh = [&](const std::string& line) {

@@ -9,7 +9,8 @@ using nlohmann::json;
 
 class FabricRun : public ProgramTest {
  protected:
-  // The makespan of one job of 60 s of work on `gpus` GPUs, each iteration of which exchanges 100 MB.
+  // Returns the makespan of one job of 60 s of work on `gpus` GPUs; each iteration exchanges 100
+  // MB.
   double makespan_s(const std::string& cluster, int gpus, const std::string& placement) {
     write("models.yaml",
           "models: [{name: m, rates: {GB200: 1, H100: 1, GPU: 1, V100: 1, K80: 1},"

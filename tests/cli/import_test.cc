@@ -1,4 +1,4 @@
-// import, and whatif from what was imported.
+// import, and whatif from an imported journal.
 
 #include "program.h"
 #include <fmt/format.h>
@@ -20,7 +20,8 @@ class ImportTest : public ProgramTest {
         "--scontrol-nodes {0}/scontrol.txt --sacct {0}/sacct.txt --squeue {0}/squeue.txt",
         folder.string());
   }
-  // Has `scontrol`, `sacct` and `squeue` print the fixtures; what to do before the program.
+  // Writes `scontrol`, `sacct` and `squeue` that print the fixtures; returns the command that puts
+  // them on the PATH.
   std::string slurm_here() const {
     fs::create_directory(path("bin"));
     for (const char* name : {"scontrol", "sacct", "squeue"}) {

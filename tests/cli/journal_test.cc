@@ -1,4 +1,4 @@
-// journal verify, dump and repair, and what other commands say of journals that are not whole.
+// journal verify, dump and repair, and the reports of other commands on damaged journals.
 
 #include "program.h"
 

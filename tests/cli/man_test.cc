@@ -1,4 +1,4 @@
-// `fairlead man`: manual pages that say what --help says.
+// `fairlead man`: manual pages with the text of --help.
 
 #include "program.h"
 #include <fmt/format.h>

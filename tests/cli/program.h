@@ -29,12 +29,12 @@ class ProgramTest : public testing::Test {
   std::string write(std::string_view name, std::string_view text) const;
   std::string read(std::string_view name) const;
   nlohmann::json read_json(std::string_view name) const;
-  // The names in `name`, sorted; nothing where it does not exist.
+  // Returns the names in `name`, sorted; empty if it does not exist.
   std::vector<std::string> files(std::string_view name) const;
 
-  // Four jobs of two users that fit a node of 4 GPUs; writes it and returns its path.
+  // Writes a trace of four jobs of two users that fit a node of 4 GPUs, and returns its path.
   std::string small_trace() const;
-  // "simulate" of that trace on that node with fifo into "out", plus `more`.
+  // Returns "simulate" of that trace on that node with fifo into "out", plus `more`.
   std::string simulate(std::string_view more) const;
 
  private:

@@ -1,4 +1,4 @@
-// Where another policy would first have decided differently.
+// The first different decision of another policy.
 
 #include "program.h"
 
@@ -102,7 +102,7 @@ TEST_F(ReplayTest, HelpTeaches) {
   EXPECT_NE(help.find("start_s"), std::string::npos);  // the settings
 }
 
-// Whatever a policy keeps or draws, a run rebuilt from its journal goes as it went.
+// A run rebuilt from its journal repeats the first run, with any state or draws of the policy.
 TEST_F(ReplayTest, ThePolicyOfTheRunMakesNoDifference) {
   for (const char* policy :
        {"fifo", "srtf", "tiresias", "gandiva-fair", "gavel", "optimus", "hadare:utility=jct"}) {

@@ -1,4 +1,4 @@
-// The report: what it embeds is what happened, whatever jobs and users are called.
+// The report: its embedded data is the run, with any names of jobs and users.
 
 #include "fairlead/report/testing_page.h"
 
@@ -11,7 +11,7 @@ using nlohmann::json;
 
 class ReportTest : public ProgramTest {
  protected:
-  // Takes a short page, in which the data is soon found.
+  // Takes a short page, in which the data is found quickly.
   Ended report(const std::string& arguments) const {
     write("page.html", "<html><script>__FAIRLEAD_REPORT_DATA__</script></html>");
     return fairlead("report --page page.html " + arguments);
@@ -171,7 +171,7 @@ TEST_F(ReportTest, NamesCannotBreakOutOfTheData) {
   EXPECT_EQ(data["users"][1],
             "\xe2\x80\xae"
             "abc");
-  // What is no UTF-8 in the trace is replaced.
+  // Invalid UTF-8 in the trace is replaced.
   EXPECT_EQ(data["jobs"]["id"][2], "broken\xef\xbf\xbd\xef\xbf\xbd");
 }
 

@@ -1,4 +1,4 @@
-// Published experiments from a file of one's own to verdicts.
+// Published experiments, from the user's own file to verdicts.
 
 #include "program.h"
 

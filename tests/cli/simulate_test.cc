@@ -1,4 +1,4 @@
-// What a run leaves behind when it goes well.
+// The files that a successful run leaves behind.
 
 #include "program.h"
 
@@ -64,7 +64,7 @@ TEST_F(SimulateTest, UntilStopsTheClock) {
   EXPECT_EQ(summary["jobs_read"], 4);
   EXPECT_EQ(summary["gpu_utilization"], 1.0);
   EXPECT_TRUE(summary["makespan_s"].is_null());
-  // Job d would have been submitted at 30 s; it has a row all the same.
+  // Job d would have been submitted at 30 s; it still has a row.
   EXPECT_NE(read("out/jobs.csv").find("\nd,ann,,1,30,,,,,,0,0,pending,1\n"), std::string::npos);
 }
 
@@ -161,7 +161,7 @@ TEST_F(SimulateTest, BinsOfTheTimelineHaveTheWidthAskedFor) {
             "150,ann,1,1,1,0\n");
 }
 
-// The cells of each row of a CSV file without quotes, the header left out.
+// Returns the cells of each row of a CSV file without quotes, except the header.
 std::vector<std::vector<std::string>> cells_of(const std::string& csv) {
   std::vector<std::vector<std::string>> rows;
   std::istringstream lines(csv);

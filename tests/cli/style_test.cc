@@ -1,4 +1,4 @@
-// Bold and red are for terminals, and not for those that set NO_COLOR.
+// Bold and red are for terminals, but not with NO_COLOR.
 
 #include "program.h"
 #include <fmt/format.h>
@@ -10,7 +10,7 @@ namespace {
 
 class StyleTest : public ProgramTest {
  protected:
-  // What `fairlead clusters` prints to a terminal.
+  // Returns the output of `fairlead clusters` on a terminal.
   std::string on_a_terminal(std::string_view environment) {
     return fairlead("", fmt::format("exec script -qec '{} {} clusters' /dev/null < /dev/null",
                                     environment, FAIRLEAD_PROGRAM))

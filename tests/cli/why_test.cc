@@ -1,4 +1,4 @@
-// Why jobs of a finished run waited, by the program.
+// The program's output on why jobs of a finished run waited.
 
 #include "program.h"
 

@@ -1,6 +1,6 @@
 // Same inputs and seed, same journal, whatever the compiler and build type: compares journal hashes
-// with those that are committed beside this file. UPDATE_GOLDEN=1 rewrites them; a change belongs
-// under *Results* in the changelog.
+// with the committed ones beside this file. UPDATE_GOLDEN=1 rewrites them; a change belongs under
+// *Results* in the changelog.
 
 #include "testing/world.h"
 

@@ -1,4 +1,4 @@
-// The policy that docs/writing-a-policy.md shows: the page quotes the file, and it works.
+// The policy in docs/writing-a-policy.md: the page quotes the file, and it works.
 #include "testing/world.h"
 
 #include "round_robin.cc"  // NOLINT(bugprone-suspicious-include): its class has no header
@@ -54,7 +54,7 @@ TEST(ExamplePolicy, AJobThatNoOtherWaitsForKeepsItsGang) {
   }
 }
 
-// Saved and loaded after every step, it decides the same.
+// Saved and loaded after every step, it makes the same decisions.
 TEST(ExamplePolicy, ACopyGoesOnWhereItWasSaved) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const World world = random_world(seed);

@@ -44,8 +44,8 @@ class RoundRobin : public Policy {
  private:
   const Placement placement_;
   Rounds rounds_;
-  IdVector<JobId, Time> served_;  // when the job last held GPUs, or arrived
-  std::vector<JobId> order_;      // of the decision under way
+  IdVector<JobId, Time> served_;  // when the job last had GPUs, or arrived
+  std::vector<JobId> order_;      // of the present decision
 };
 
 constexpr OptionSpec kOptions[] = {

@@ -145,7 +145,7 @@ std::vector<GavelAllocation> read_gavel_allocations(const fs::path& path) {
     GavelAllocation& allocation = allocations.emplace_back();
     allocation.at_s = json.at(0);
     for (const auto& [job, shares] : json.at(1).items()) {
-      // A pair that shares GPUs, "(3, 7)", is no job here.
+      // A pair that shares GPUs, "(3, 7)", does not count as a job here.
       if (job.front() == '(') {
         allocation.has_pairs = true;
         continue;

@@ -13,8 +13,8 @@
 
 namespace fairlead {
 
-// Steps/s of a model alone on a gang, by type, then model and gang. What was not measured is
-// absent.
+// Steps/s of a model alone on a gang, by type, then model and gang. Combinations without a
+// measurement are absent.
 using GavelThroughputs =
     std::map<std::string, std::map<std::pair<std::string, std::uint32_t>, double>>;
 // simulation_throughputs.json, without the pairs of jobs that share GPUs.
@@ -22,7 +22,7 @@ GavelThroughputs read_gavel_throughputs(const std::filesystem::path& path);
 // tests/gold/gavel_shockwave_v100.csv.
 GavelThroughputs read_shockwave_throughputs();
 
-// What summary.json says of a run.
+// The figures of a run in summary.json.
 struct GavelSummary {
   std::string policy_name;                    // the simulator's own, "MaxMinFairness_Perf"
   std::map<std::string, std::uint32_t> gpus;  // by type
@@ -44,18 +44,18 @@ struct GavelAllocation {
 };
 std::vector<GavelAllocation> read_gavel_allocations(const std::filesystem::path& path);
 
-// Gives the recorded allocations one after another. A replay that has left the recording's way gets
-// what there is, so that it comes to an end and its rounds tell where it did. `world` must outlive
-// it. REQUIRES: at least one.
+// Returns the recorded allocations one after another. A replay that differs from the recording gets
+// the remaining ones, so that it comes to an end and its rounds show the first difference. `world`
+// must outlive it. REQUIRES: at least one.
 GavelAllocate recorded(const GavelWorld& world, std::vector<GavelAllocation> allocations);
 
 // The lines of rounds.jsonl.
 std::vector<GavelRound> read_gavel_rounds(const std::filesystem::path& path,
                                           const GavelWorld& world);
-// Of Shockwave's, which have one type, column 0, and no times: start_s is 0.
+// For Shockwave's files, which have one type, column 0, and no times: start_s is 0.
 std::vector<GavelRound> read_shockwave_rounds(const std::filesystem::path& path);
 
-// The times of jobs.csv, by job; nothing for a job that was dropped.
+// Returns the times of jobs.csv, by job; none for a job that was dropped.
 struct GavelFinish {
   std::optional<double> finish_s{};  // Shockwave's files do not have it
   std::optional<double> jct_s{};

@@ -1,10 +1,10 @@
-// Our divisions of time are as good as those that the Gavel simulator recorded for its policies
-// made of linear programs: at every reset of every recorded run, with the jobs, ages and remaining
-// steps that replaying the recorded allocations gives, ours has the same objective or a better one.
+// Our divisions of time are as good as the ones that the Gavel simulator recorded for its policies
+// with linear programs. The test replays the recorded allocations. At every reset of every run,
+// ours has the same objective or a better one for the jobs, ages and remaining steps at that time.
 // The optima are not unique, so the shares themselves are not compared.
 //
 // Both objectives are computed from the shares, by one plain function. The test finds cases and
-// policies by itself and says what it compared and what it left out, and why.
+// policies by itself, and prints the comparisons, and the omissions with their reasons.
 #include "fairlead/solve/allocations.h"
 
 #include "gavel_files.h"
@@ -31,18 +31,19 @@ constexpr double kSolverTolerance = 1e-4;  // of theirs
 constexpr double kMakespanMinS = 100;
 constexpr double kMakespanRatio = 1.05;
 
-// What a policy knows at a reset.
+// The input of a policy at a reset.
 struct Moment {
   ShareProblem problem;  // rates in steps/s, a row for each active job
   std::vector<double> weight;
   FinishTimes times;
 };
 
-// An objective: ours, and that of any shares; of two the larger is the better if is_larger_better.
+// An objective: our value, and the value of any shares; the larger one is better if
+// is_larger_better.
 struct Objective {
   bool knows_speeds = false;
   bool is_larger_better = true;
-  double slack = kSolverTolerance;  // by which a recorded one may be worse than ours
+  double slack = kSolverTolerance;  // tolerance for a recorded objective against ours
   std::function<Result<Allocation>(const Moment&)> solve;
   std::function<double(const Moment&, std::span<const double>)> of;
 };
@@ -55,8 +56,8 @@ double progress(const ShareProblem& problem, std::size_t row, std::span<const do
   return sum;
 }
 
-// Gavel compares jobs by progress, per weight and GPU, relative to time on each type in proportion
-// to its number.
+// Gavel compares jobs by progress per weight and GPU. It is relative to time on each type in
+// proportion to its number.
 ShareProblem with_fair_parts(const Moment& moment) {
   ShareProblem problem = moment.problem;
   double all = 0;
@@ -107,7 +108,8 @@ double largest_rho(const Moment& moment, std::span<const double> shares) {
   return rho;
 }
 
-// By the simulator's name of the policy; nothing for a policy that is no linear program.
+// Returns the objective by the simulator's name of the policy; none for a policy without a linear
+// program.
 std::optional<Objective> objective_of(std::string name) {
   const std::size_t perf = name.find("_Perf");
   const bool knows_speeds = perf != std::string::npos || name == "ThroughputSumWithPerf";
@@ -145,8 +147,8 @@ std::optional<Objective> objective_of(std::string name) {
   return std::nullopt;
 }
 
-// Follows a run from reset to reset: a job's time in isolation adds up at the rates it would have
-// had among the jobs of each reset.
+// Follows a run from reset to reset. A job's time in isolation adds up at the rates that it would
+// have had among the jobs of each reset.
 class Follower {
  public:
   Follower(const GavelWorld& world, const Objective& objective, bool is_max_min)
@@ -180,7 +182,7 @@ class Follower {
     double rate = 0;
   };
 
-  // What the policy believes the speeds to be.
+  // Returns the speeds that the policy assumes.
   std::vector<double> rates_of(const GavelJob& job) const {
     if (objective_.knows_speeds) return job.throughputs;
     const auto v100 = std::ranges::find(world_.types, "v100") - world_.types.begin();

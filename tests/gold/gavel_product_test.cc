@@ -1,8 +1,8 @@
-// The policy `gavel` in the product's world against the simulator's mechanism (gavel_replay.h) with
-// the same objective, on the same generated jobs. They differ in what the product does on purpose:
-// time is in milliseconds, work is not cut to whole steps, newcomers may run before they have a
-// share, and no job is dropped. So averages agree, not jobs. That the mechanism is the simulator's
-// is shown by gavel_test.
+// Compares the policy `gavel` in the product's world with the simulator's mechanism
+// (gavel_replay.h) with the same objective, on the same generated jobs. They differ in deliberate
+// choices of the product: time is in milliseconds, work is not cut to whole steps, newcomers may
+// run before they have a share, and no job is dropped. So averages agree, not jobs. gavel_test
+// shows that the mechanism is the simulator's.
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/input/models_file.h"
 #include "fairlead/metrics/metrics.h"
@@ -57,7 +57,7 @@ std::vector<double> product_finish_s(std::uint64_t seed, const std::string& poli
   return finish_s;
 }
 
-// The simulator counts steps; a step here is what the job's reference gang does in 10 ms.
+// The simulator counts steps; a step here is the work of the job's reference gang in 10 ms.
 GavelWorld world_of(const Scene& scene) {
   constexpr double kStepsPerS = 100;
   GavelWorld world{.types = {"k80", "p100", "v100"},

@@ -70,7 +70,7 @@ class Replay {
   const std::size_t types_;
 
   double now_s_ = 0;
-  double round_start_s_ = 0;  // for accounting: the end of the round before, however long ago
+  double round_start_s_ = 0;  // for accounting: the end of the last round, however long ago
   double last_reset_s_ = 0;
   bool is_stale_ = false;  // the allocation; something happened since it was computed
   std::size_t next_arrival_ = 0;
@@ -114,7 +114,8 @@ bool Replay::ran_before(std::uint32_t job) const {
   return std::ranges::find(previous_, job, &GavelRun::job) != previous_.end();
 }
 
-// To the end of the round, or the next arrival. False if nothing will ever happen again.
+// Runs to the end of the round, or the next arrival. Returns false if nothing will ever happen
+// again.
 bool Replay::jump() {
   if (!running_.empty()) {
     now_s_ = std::ranges::max_element(running_, {}, &Running::finish_s)->finish_s;
@@ -149,7 +150,7 @@ void Replay::finish(const Running& run) {
     execution_s = charged_s;
   }
   if (steps < gangs_[row]) {
-    // The simulator gives some worker no step at all and takes that for a failure.
+    // The simulator gives some worker no step at all and treats that as a failure.
     is_stale_ = true;
     if (++failures_[run.job] == kFailuresMax) remove(row);
     return;
@@ -199,7 +200,7 @@ void Replay::reset() {
   is_stale_ = false;
 }
 
-// The simulator prefers fast types where the policy knows speeds, and no type where it does not.
+// The simulator prefers fast types if the policy knows speeds, and no type if it does not.
 std::vector<std::uint32_t> Replay::type_order() {
   std::vector<std::uint32_t> order(types_);
   std::iota(order.begin(), order.end(), 0);
@@ -213,7 +214,7 @@ void Replay::start_round() {
   previous_ = std::move(current_);
   current_.clear();
   for (const RoundPick& pick : selection_.select(books(), world_.gpus, order, rules_.fill_idle)) {
-    // The simulator holds GPUs for a newcomer without an allocation, but does not run it.
+    // The simulator reserves GPUs for a newcomer without an allocation, but does not run it.
     if (is_allocated_[pick.row]) current_.push_back({active_[pick.row].job, pick.type});
   }
   assign_workers(current_);
@@ -229,7 +230,7 @@ void Replay::start_round() {
   if (!current_.empty()) outcome_.rounds.push_back({now_s_, current_});
 }
 
-// Type by type, largest gangs first. Among gangs of one size those that keep their workers come
+// Type by type, largest gangs first. Among gangs of one size, gangs that keep their workers come
 // before the others, which take the first free ones.
 void Replay::assign_workers(std::vector<GavelRun>& runs) const {
   std::ranges::stable_sort(runs, [this](const GavelRun& a, const GavelRun& b) {

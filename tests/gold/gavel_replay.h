@@ -1,7 +1,7 @@
 // The world of the Gavel simulator in its own arithmetic: seconds in double precision, whole steps,
 // rounds that end with their last job. It runs our rule of rounds (policy/gavel/rounds.h) with
-// allocations from outside, and thus tells whether the rule is the simulator's. The order of
-// operations is the simulator's, also where it is odd, because equal priorities must stay equal.
+// allocations from outside, and so tests whether the rule is the simulator's. The order of
+// operations is the simulator's, even if it is odd, because equal priorities must stay equal.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct GavelWorld {
   std::vector<GavelJob> jobs;
 };
 
-// A moment at which the allocation is computed anew.
+// A moment at which the allocation is computed again.
 struct GavelReset {
   struct Active {
     std::uint32_t job = 0;  // row of GavelWorld::jobs
@@ -37,7 +37,7 @@ struct GavelReset {
   };
   std::size_t index = 0;  // 0 of the first reset
   double now_s = 0;
-  std::span<const Active> active;  // everyone who arrived and is not done, by job
+  std::span<const Active> active;  // every job that arrived and is not done
 };
 
 // The shares of time from now on: active.size() x types, row-major in the order of `active`.

@@ -1,12 +1,13 @@
-// Conformance with the simulators of Gavel and Shockwave: with the allocations that they recorded,
-// our rule of rounds must run the same jobs on the same workers in every round, and every job must
-// finish when it did there. Policies whose allocation is a formula are computed here instead.
+// Conformance with the simulators of Gavel and Shockwave. With their recorded allocations, our
+// rule of rounds must run the same jobs on the same workers in every round. Every job must finish
+// at the same time. Policies with a formula for the allocation are computed here instead.
 //
-// The optima of linear programs are not unique, so allocations are replayed, not computed; that
-// ours are as good is the matter of another test.
+// The optima of linear programs are not unique, so allocations are replayed, not computed; another
+// test shows that ours are as good.
 //
-// The test finds cases and policies by itself and says what it compared and what it left out, and
-// why. A case in which nothing was compared fails. Without the gold folder everything is skipped.
+// The test finds cases and policies by itself, and prints the comparisons, and the omissions with
+// their reasons. A case without any comparison fails. Without the gold folder everything is
+// skipped.
 #include "fairlead/base/check.h"
 
 #include "gavel_files.h"
@@ -37,7 +38,7 @@ std::vector<fs::path> sorted_folders(const fs::path& folder) {
   return folders;
 }
 
-// Everyone due N / (jobs x gang) of each type, but not more than all of its time.
+// Every job is due N / (jobs x gang) of each type, but not more than all of its time.
 GavelAllocate isolated(const GavelWorld& world) {
   return [&world](const GavelReset& reset) {
     std::vector<double> shares;
@@ -54,8 +55,8 @@ GavelAllocate isolated(const GavelWorld& world) {
   };
 }
 
-// In order of arrival, each on the fastest type where its gang fits; the first that fits nowhere
-// ends it.
+// In order of arrival, each job on the fastest type with room for its gang; the first job without
+// room ends it.
 GavelAllocate fifo_perf(const GavelWorld& world) {
   return [&world](const GavelReset& reset) {
     const std::size_t types = world.types.size();
@@ -77,10 +78,10 @@ GavelAllocate fifo_perf(const GavelWorld& world) {
   };
 }
 
-// The simulator's FIFO of one type, which lets a job run to its end. In the order of those who held
-// GPUs, each that is done gives way to the head of the queue if that fits beside those looked at so
-// far: not beside the others, so more GPUs may be handed out than there are. What is left then goes
-// to the queue until its head does not fit. REQUIRES: one type.
+// The simulator's FIFO of one type, which lets a job run to its end. It walks the jobs with GPUs in
+// order. Each job that is done gives way to the head of the queue if that fits beside the jobs
+// walked so far: not beside the others, so more GPUs may be handed out than there are. The rest
+// then goes to the queue until its head does not fit. REQUIRES: one type.
 class Fifo {
  public:
   explicit Fifo(const GavelWorld& world) : world_(world) {
@@ -125,8 +126,8 @@ class Fifo {
   std::set<std::uint32_t> holders_;
 };
 
-// What Shockwave calls gandiva_fair: everyone an equal part of the time, whatever its gang. Nothing
-// of the paper of that name is in it but fairness.
+// The policy that Shockwave calls gandiva_fair: an equal part of the time for every job, whatever
+// its gang. It has only fairness in common with the paper of that name.
 GavelAllocate equal_time(const GavelWorld& world) {
   return [&world](const GavelReset& reset) {
     const double share =
@@ -196,7 +197,7 @@ fs::path lines_file(const fs::path& folder, const std::string& name) {
   return fs::exists(plain) ? plain : folder / (name + ".jsonl.gz");
 }
 
-// One policy of one case. `folder` has the results.
+// Runs one policy of one case. `folder` has the results.
 struct Recording {
   std::string label;
   fs::path trace;
@@ -296,7 +297,7 @@ TEST(GavelGold, TheTimesThatTheAuthorsPublishedComeOut) {
 
 constexpr std::uint32_t kShockwaveGpus = 32;
 
-// How a policy of Shockwave is computed here, or nothing.
+// Returns our computation of a policy of Shockwave, or none.
 GavelAllocate shockwave_allocation(const std::string& policy, const GavelWorld& world) {
   if (policy == "fifo") return Fifo(world);
   if (policy == "isolated") return isolated(world);

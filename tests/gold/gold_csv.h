@@ -1,5 +1,5 @@
-// The files of the gold folder, which hold what public simulators computed: traces, clusters and
-// one row of results per job. Times are whole seconds.
+// The files of the gold folder, with the results of public simulators: traces, clusters and one
+// row of results per job. Times are whole seconds.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct GoldResult {
   friend bool operator==(const GoldResult&, const GoldResult&) = default;
 };
 
-// The rows of a CSV file by the names of its header. Aborts on a file that is not there or is
+// Returns the rows of a CSV file by the names of its header. Aborts if a file is missing or
 // damaged: the gold folder is part of the test.
 std::vector<std::map<std::string, std::string>> read_csv(const std::filesystem::path& path);
 

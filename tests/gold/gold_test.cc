@@ -1,9 +1,9 @@
-// Conformance with public simulators: every job's start, end and number of preemptions must be
-// equal to what the Tiresias and Helios simulators computed on the same trace and cluster, without
-// any cost of starting or preempting.
+// Conformance with public simulators: every job's start, end and number of preemptions must equal
+// the results of the Tiresias and Helios simulators. The trace and the cluster are the same, and
+// starting and preempting cost nothing.
 //
-// The test finds the cases and results by itself and says what it compared and what it left out,
-// and why. A case in which nothing was compared fails. Without the gold folder everything is
+// The test finds the cases and results by itself, and prints the comparisons, and the omissions
+// with their reasons. A case without any comparison fails. Without the gold folder everything is
 // skipped.
 #include "fairlead/base/parse.h"
 #include "fairlead/policy/tiresias/tiresias.h"
@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// How a result is computed here, or why it is not.
+// The way to compute a result here, or the reason why it is left out.
 struct Recipe {
   MakePolicy make;
   std::string left_out;
@@ -34,7 +34,7 @@ struct Recipe {
 Recipe recipe(std::string_view policy) { return {policy_named(policy), ""}; }
 Recipe left_out(std::string why) { return {nullptr, std::move(why)}; }
 
-// The schedules of the simulator whose demotions are late; see TiresiasOptions::late_demotion.
+// The schedules of the simulator with late demotions; see TiresiasOptions::late_demotion.
 Recipe late(std::string_view policy) {
   auto options = tiresias_options(options_named(policy));
   FL_CHECK(options.has_value(), "{}", options.error().message);
@@ -57,7 +57,7 @@ std::optional<std::string> promotion(std::string_view schedule) {
 }
 
 Recipe tiresias_recipe(const std::string& schedule, const std::string& scheme) {
-  // The dlas schedules ignore the placement scheme, so theirs are all results of count.
+  // The dlas schedules ignore the placement scheme, so all their results are results of count.
   if (schedule == "dlas-gpu") return late("tiresias");
   if (schedule == "dlas") return recipe("tiresias:unit=seconds");
   if (const auto knob = promotion(schedule)) return late("tiresias:promote=" + *knob);
@@ -66,7 +66,7 @@ Recipe tiresias_recipe(const std::string& schedule, const std::string& scheme) {
   if (schedule == "fifo" || schedule == "fjf") {
     const std::string skip = schedule == "fjf" ? "skip=true," : "";
     if (scheme == "greedy") return left_out("the scheme is a stub in the simulator");
-    // With plenty of CPUs, as here, the random schemes give count's job times.
+    // With plenty of CPUs, as here, the random schemes give the job times of count.
     return recipe("fifo:" + skip + "placement=" + (scheme == "yarn" ? "yarn" : "count"));
   }
   if (scheme == "count") {
@@ -130,7 +130,7 @@ std::vector<fs::path> sorted_entries(const fs::path& folder) {
   return entries;
 }
 
-// Compares every result of one case; returns how many.
+// Compares every result of one case; returns their number.
 int compare_case(const fs::path& folder, const std::string& cluster, const MakeRecipe& make) {
   const std::string name =
       folder.parent_path().filename().string() + "/" + folder.filename().string();
@@ -157,7 +157,7 @@ int compare_case(const fs::path& folder, const std::string& cluster, const MakeR
   return compared;
 }
 
-// A switch of the simulator is a rack: its nodes stand behind it, and the yarn scheme keeps a gang
+// A switch of the simulator is a rack: its nodes are behind it, and the yarn scheme keeps a gang
 // behind one.
 std::string tiresias_cluster(const fs::path& folder) {
   auto row = read_csv(folder / "cluster.csv").at(0);

@@ -1,7 +1,7 @@
-// How far the computed network is from measurements: what a gang keeps of its speed on several
-// hosts (Chronus, Gao et al., SoCC 2021), and how long an all-reduce takes (Vidur, Agrawal et al.,
-// MLSys 2024). docs/network.md tells what the errors come from; the figures asserted here are those
-// of its tables, good and bad. Nothing is fitted to what it is compared with.
+// The errors of the computed network against measurements: the part of its speed that a gang keeps
+// on several hosts (Chronus, Gao et al., SoCC 2021), and the time of an all-reduce (Vidur, Agrawal
+// et al., MLSys 2024). docs/network.md explains the errors; the figures asserted here are the
+// ones of its tables, good and bad. No parameter is fitted to the measurements.
 #include "fairlead/model/cluster_build.h"
 #include "fairlead/model/communication.h"
 #include "fairlead/model/fabric.h"
@@ -33,7 +33,7 @@ struct Error {
   double largest = 0;
 };
 
-// What is left of the speed on one host.
+// The fraction of the speed on one host.
 struct Kept {
   std::uint32_t gpus = 0;
   std::uint32_t hosts = 0;
@@ -53,8 +53,8 @@ std::map<std::string, Rows> chronus() {
   return rows;
 }
 
-// One network for all models: Ethernet between hosts, and the part of the computation behind which
-// gradients are exchanged.
+// One network for all models: Ethernet between hosts, and the part of the computation that must
+// pass before gradients are exchanged.
 struct Network {
   double gbps = 0;
   double overlap = 0;
@@ -134,8 +134,8 @@ TEST(NetworkCalibration, TellsOneModelOfChronusFromTheOther) {
   expect_error(error_of(kVgg, by_inception, four_hosts), 0.035, 0.041);
 }
 
-// Gradients are torchvision's parameters x 4 bytes. How long these compute in Chronus' batches is
-// not published, so that it follows from one row, 4 GPUs on 4 hosts, and the others are told.
+// Gradients are torchvision's parameters x 4 bytes. Their compute time in Chronus' batches is not
+// published. It is derived from one row, 4 GPUs on 4 hosts, and predicts the others.
 struct Untimed {
   const char* name;
   double gradients_mb;
@@ -204,7 +204,7 @@ double all_reduce_ms(double mb, int workers, const Line& line) {
       .alone_ms();
 }
 
-// Of hosts of 8 GPUs with 4 cards, where a gang of one GPU on each was fitted to.
+// For hosts of 8 GPUs with 4 cards; fitted to a gang of one GPU on each host.
 double gbps_between_hosts(int workers, int per_node, const Line& line) {
   std::vector<NodeSpec> nodes;
   std::vector<Slice> gang;

@@ -5,9 +5,9 @@
 
 The cluster needs a player of kubelets that lets pods of nodes with the annotation kwok.x-k8s.io/node run and go
 (tests/kube/bed). This file plays their other half: each pod that runs gets a process in a cgroup that is named as a
-kubelet names it, below a root for each node. Two Jobs, of users with 1 and 2 tickets, each with a pod on both of two nodes, take turns on all of
-their GPUs. It is shown that shares are as the tickets, that no process is started twice, and what becomes of frozen
-processes when agent, scheduler or Job end. Prints a line for each; exits 1 where one is not as it should be.
+kubelet names it, below a root for each node. Two Jobs, of users with 1 and 2 tickets, each with a pod on both of two
+nodes, take turns on all of their GPUs. The checks: shares follow the tickets, no process is started twice, and frozen
+processes are released when agent, scheduler or Job end. Prints a line for each; exits 1 if a check fails.
 """
 
 import argparse
@@ -28,7 +28,7 @@ GPUS = 2
 USERS = {"live-ann": 1, "live-bob": 2}
 PLACE = "live-fairlead"  # namespace of the Lease
 
-# Counts the time in which it runs; a gap is one of being frozen. Its last word is a checkpoint's stand-in.
+# Counts the time in which it runs; a gap is a freeze. Its last line stands for a checkpoint.
 WORKER = """
 import os, signal, sys, time
 def leave(*_):
@@ -126,7 +126,7 @@ def mount_of(version):
 
 
 class Kubelets(threading.Thread):
-    """Processes of the pods that run, of all nodes."""
+    """Returns the processes of the running pods, of all nodes."""
 
     def __init__(self, cluster, version, folder):
         super().__init__(daemon=True)
@@ -144,7 +144,7 @@ class Kubelets(threading.Thread):
 
     def run(self):
         while not self.ends:
-            with contextlib.suppress(RuntimeError):  # as where the API server is busy
+            with contextlib.suppress(RuntimeError):  # for instance if the API server is busy
                 self.look()
             time.sleep(0.3)
 
@@ -309,7 +309,7 @@ class Trial:
         for user in USERS:
             self.cluster.kubectl("delete", "job", "train", "-n", user, "--ignore-not-found", "--wait=false")
         self.kubelets.end()
-        # Their pods go before the nodes, whose kubelets are played as long as they are there.
+        # Their pods go before the nodes, because a node's kubelet is played only while the node exists.
         self.cluster.kubectl("delete", "namespace", PLACE, *USERS, "--ignore-not-found", "--timeout=60s")
         self.cluster.kubectl("delete", "node", *NODES, "--ignore-not-found")
         self.cluster.kubectl("delete", "clusterrole,clusterrolebinding", "live-fairlead-agent", "--ignore-not-found")

@@ -1,6 +1,6 @@
-// The real door, the reflector and the lease on a real API server: the one of the kubeconfig file
-// that FAIRLEAD_TEST_KUBECONFIG names, with the rights of an administrator. It makes a namespace and
-// deletes it again.
+// The real door, the reflector and the lease on a real API server, with administrator rights.
+// FAIRLEAD_TEST_KUBECONFIG names its kubeconfig file. The test creates a namespace and deletes it
+// again.
 
 #include "fairlead/kube/curl_door.h"
 #include "fairlead/kube/lease.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The chart's manifests are those of deploy/kustomize. Exit 77: helm or kubectl is missing."""
+"""The chart's manifests equal the ones of deploy/kustomize. Exit 77: helm or kubectl is missing."""
 
 import json
 import os

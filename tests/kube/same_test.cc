@@ -1,6 +1,7 @@
-// The fake API server answers as a real one does: one list of calls, whose answers were taken down
-// from Kubernetes, is put to the fake one always, and to the real one that FAIRLEAD_TEST_KUBECONFIG
-// names, where it is set. No kubelet plays a part: the pods are bound to a node that is not there.
+// The fake API server answers like a real one. One list of calls, with answers recorded from
+// Kubernetes, goes to the fake server always. It goes to a real server too if
+// FAIRLEAD_TEST_KUBECONFIG names one. No kubelet is involved: the pods are bound to a node that
+// does not exist.
 
 #include "fairlead/kube/curl_door.h"
 #include "fairlead/kube/fake_server.h"
@@ -41,7 +42,7 @@ Json job() {
             {"template", shape}}}};
 }
 
-// What Kubernetes 1.36 answered.
+// The answers of Kubernetes 1.36.
 constexpr std::string_view kAnswers = R"(make: 201
 phase: Pending
 make again: 409 AlreadyExists
@@ -138,7 +139,7 @@ cordoned: no
 delete the node: 200
 )";
 
-// The calls, and what was answered.
+// The calls, and their answers.
 class Story {
  public:
   Story(KubeDoor& door, const std::string& name_space)
@@ -174,7 +175,7 @@ class Story {
   static Json binding(const Json& metadata) {
     return {{"metadata", metadata}, {"target", {{"kind", "Node"}, {"name", "none-such"}}}};
   }
-  // Asks until `is_so` of the answer, for up to 20 s.
+  // Asks until `is_so` returns true for the answer, for up to 20 s.
   template <class IsSo>
   void until(const std::string& what, const std::string& path, const IsSo& is_so) {
     const std::size_t before = told_.size();
@@ -216,7 +217,7 @@ class Story {
     gates(pods);
   }
 
-  // What a scheduler and agents tell each other of a pod.
+  // The marks of a pod by which the scheduler and agents communicate.
   void marks(const std::string& path, const Json& bound) {
     const auto mark = [](const char* name, const char* text) {
       return Json{{"annotations", {{std::string("fairlead.dev/") + name, text}}}};
@@ -425,7 +426,7 @@ TEST(SameAnswers, ARealServerStillAnswersSo) {
   const std::string path = "/api/v1/namespaces/" + name;
   ASSERT_EQ(call({"POST", "/api/v1/namespaces", compact_text({{"metadata", {{"name", name}}}})}),
             201);
-  // Without its service account a namespace takes no pods.
+  // Without its service account a namespace accepts no pods.
   for (const Time end = (*door)->now() + seconds(20); (*door)->now() < end;) {
     if (call({"GET", path + "/serviceaccounts/default"}) == 200) break;
     (*door)->wait((*door)->now() + milliseconds(50));

@@ -1,5 +1,5 @@
-"""The calendar is set while no daemon runs. (While one runs it reads CLOCK_BOOTTIME, which cannot be set;
-setting the real clock of this machine is no test's business.)"""
+"""The calendar is set while no daemon runs. (A running daemon reads CLOCK_BOOTTIME, which cannot be set;
+a test must not set the real clock of this machine.)"""
 
 from harness import HERE, Figures, LiveTest, until
 

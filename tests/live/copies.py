@@ -17,7 +17,7 @@ CLUSTERS = {"hadare": "2xV100,2xP100@0.926,1xK80@0.293", "hadare-lab": "1xV100,4
 EACH_ALONE = ("--node-gpus", "1")
 DATA = "/usr/share/datasets/fashion-mnist"
 STEP_MS = 20  # of a V100
-ROUND_S = 10  # of the policies, where jobs of an hour would have six minutes
+ROUND_S = 10  # of the policies; for jobs of an hour it would be six minutes
 GPU_S = (6, 60)  # of a job on a V100: an hour is six seconds
 
 
@@ -29,7 +29,7 @@ def trainer(steps, seed=1, rate=0.1, step_ms=STEP_MS):
 
 class CopiesTest(LiveTest):
     def train(self, live, command, copies=0, flags=(), **more):
-        """A job as `fairlead submit --copies` hands it in; 0: any number of copies."""
+        """Submits a job like `fairlead submit --copies`; 0: any number of copies."""
         tracker = [str(Settings.programs / "fairlead"), "tracker", *flags, "--"]
         return live.submit(tracker + command, copies_max=copies, **more)
 
@@ -138,7 +138,7 @@ class CopiesTest(LiveTest):
         return json.loads((folder / "out" / "summary.json").read_text())["makespan_s"]
 
     def test_total_times_of_mixes_are_as_simulated(self):
-        """HadarE's against the simulator, and the use of the nodes against Hadar's."""
+        """Compares HadarE's times with the simulator, and the use of the nodes with Hadar's."""
         policies = {"hadare": (f"hadare:round_s={ROUND_S},switch_s=1", 0),
                     "hadar": (f"hadar:utility=makespan,round_s={ROUND_S},between_rounds=wait", 1)}
         for cluster, nodes in CLUSTERS.items():

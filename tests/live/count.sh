@@ -1,7 +1,7 @@
 #!/bin/sh
-# count.sh FILE UNITS UNIT_S CODE: does UNITS of work, a line of FILE each, and ends with CODE. It goes on
-# from the lines that are there. As a rank of a gang it counts in FILE.RANK. FILE.wrong gets a line when it
-# runs twice at a time, or although all ranks came to their end and none was asked to leave.
+# count.sh FILE UNITS UNIT_S CODE: does UNITS of work, a line of FILE each, and ends with CODE. It continues
+# from the existing lines. As a rank of a gang it counts in FILE.RANK. FILE.wrong gets a line when it runs
+# twice at a time, or although all ranks came to their end and none was asked to leave.
 file=$1${RANK:+.$RANK}
 exec 9>>"$file.lock"
 flock -n 9 || echo "$$ runs beside another one" >>"$1.wrong"

@@ -35,7 +35,7 @@ class FullDiskTest(LiveTest):
         (self.mount / "rest").unlink()
 
     def revive(self):
-        """As systemd does: a daemon that ended is started again."""
+        """Restarts a daemon that ended, like systemd."""
         if not self.live.is_up():
             self.live.spawn()
             with contextlib.suppress(AssertionError):
@@ -43,7 +43,7 @@ class FullDiskTest(LiveTest):
             self.restarts += 1
 
     def revive_for_good(self):
-        """One that met the full disk may be about to end; one that answers now is not."""
+        """A daemon that met the full disk may be about to end; one that answers now is not."""
         def answers():
             self.revive()
             try:
@@ -59,7 +59,7 @@ class FullDiskTest(LiveTest):
     def test_nothing_that_was_acknowledged_is_lost(self):
         rounds = Settings.either(3, 20)
         acknowledged, refused = set(), 0
-        # Five for four GPUs: turns go on, which the journal has to tell.
+        # Five for four GPUs: turns go on, and the journal must record them.
         files = [self.live.work / f"long{i}" for i in range(5)]
         long = [self.live.submit([str(HERE / "count.sh"), str(file), "1000000", "0.05", "0"]) for file in files]
         until(lambda: all(file.exists() for file in files), 30, f"all have begun: {self.live.said()}")

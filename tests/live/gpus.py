@@ -1,4 +1,4 @@
-"""What else computes on the GPUs, as a driver says that is not there (fairlead/io/testing_nvml.cc)."""
+"""Foreign processes on the GPUs, reported by a played driver (fairlead/io/testing_nvml.cc)."""
 
 import os
 import subprocess
@@ -49,7 +49,7 @@ class GpusTest(LiveTest):
         for command in (["ps"], ["gpus"], ["why", str(more)]):
             told = subprocess.run([Settings.programs / "fairlead", *command], env=environment, capture_output=True, text=True, check=True)
             self.assertIn(f"(pid {other.pid}) that is no job", told.stdout, command)
-        # The job's own process is no other.
+        # The job's own process does not count as foreign.
         pid = next(pid for pid, variables in live.processes().items() if variables.get("FAIRLEAD_JOB_ID") == str(job))
         self.say(("GPU-a", pid), ("GPU-b", other.pid))
         self.assertEqual(live.job(more)["state"], "waiting")

@@ -1,4 +1,4 @@
-"""What a daemon keeps of jobs that are done."""
+"""The memory and files that a daemon keeps of finished jobs."""
 
 import json
 import os
@@ -39,7 +39,7 @@ class GrowthTest(LiveTest):
         self.assertEqual(self.descriptors(live), files)
         self.assertEqual(os.listdir(live.folder / "jobs"), [])
         self.assertEqual(os.listdir(live.folder / "tasks"), [])
-        if Settings.is_long:  # of few jobs, what a table grows by at once is too much
+        if Settings.is_long:  # with few jobs, a single growth step of a table is too much
             self.assertLessEqual(grown, 1024)
         live.kill()
         begun = time.monotonic()

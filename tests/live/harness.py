@@ -1,7 +1,7 @@
-"""A real daemon in a folder of its own, its clients, and what the machine itself says of its jobs.
+"""A real daemon in a folder of its own, its clients, and the machine's own facts about its jobs.
 
-What is waited for is waited for by an answer of the daemon (GET /v1/jobs/ID/end), by a pipe that a job
-writes to, or, where nothing tells, by looking again within a bound (`until`). No test relies on a pause.
+Tests wait for an answer of the daemon (GET /v1/jobs/ID/end) or for a pipe that a job writes to. If there is
+no such signal, they poll within a bound (`until`). No test relies on a pause.
 """
 
 import contextlib
@@ -24,11 +24,11 @@ import urllib.parse
 HERE = pathlib.Path(__file__).resolve().parent
 IS_ROOT = os.geteuid() == 0
 DONE = ("finished", "failed", "cancelled", "rejected")
-PAUSE_S = 0.02  # between two looks at what tells nothing
+PAUSE_S = 0.02  # between two polls
 
 
 class Settings:
-    """What the command line said (run.py)."""
+    """The arguments of the command line (run.py)."""
 
     programs = pathlib.Path("build/dev")
     is_long = False
@@ -41,7 +41,7 @@ class Settings:
 
 
 class Figures:
-    """What was measured, for the table at the end."""
+    """The measurements, for the table at the end."""
 
     rows = []
 
@@ -65,7 +65,7 @@ def quantile(values, q):
 
 
 def until(condition, limit_s=30, what="a condition"):
-    """The first true answer of `condition`, which is asked again and again."""
+    """Returns the first true result of `condition`, which is called again and again."""
     end = time.monotonic() + limit_s
     while True:
         answer = condition()
@@ -107,7 +107,7 @@ class Connection(http.client.HTTPConnection):
             self.sock.connect(self.path)
 
     def ask(self, method, target, body=None):
-        """The status and the body of the answer, as JSON where it is."""
+        """Returns the status and the body of the answer, parsed if it is JSON."""
         text = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
         self.request(method, target, text)
         answer = self.getresponse()
@@ -116,7 +116,7 @@ class Connection(http.client.HTTPConnection):
         return answer.status, json.loads(raw) if is_json else raw.decode()
 
 
-GONE = (OSError, http.client.HTTPException)  # what a client meets when the daemon is killed
+GONE = (OSError, http.client.HTTPException)  # the errors of a client when the daemon is killed
 
 
 class Daemon:
@@ -140,7 +140,7 @@ class Daemon:
         self.program = subprocess.Popen(self.arguments, stdout=subprocess.PIPE, stderr=self.log, env=self.environment)
 
     def await_ready(self, limit_s=60):
-        """Its first line; raises where it ended instead."""
+        """Returns its first line; raises if it ended instead."""
         ready, _, _ = select.select([self.program.stdout], [], [], limit_s)
         line = self.program.stdout.readline().decode() if ready else ""
         if "clients at" not in line:
@@ -172,7 +172,7 @@ class Daemon:
         return (self.base / "daemon.log").read_text(errors="replace")[-2000:]
 
     def remove(self):
-        """What is left of it, its jobs included."""
+        """Removes the rest of it, including its jobs."""
         if self.is_up():
             self.kill()
         groups = {task.cgroup for task in self.tasks() if task.cgroup}
@@ -250,10 +250,10 @@ class Daemon:
     def output(self, job):
         return (self.folder / "logs" / f"{job}.log").read_text(errors="replace")
 
-    # The machine, which the daemon cannot embellish.
+    # The machine: facts that do not depend on the daemon.
 
     def processes(self):
-        """The environments of all live processes of jobs of this daemon, by process."""
+        """Returns the environments of all live processes of jobs of this daemon, by process."""
         token = self.token.encode()
         found = {}
         for entry in os.listdir("/proc"):
@@ -270,7 +270,7 @@ class Daemon:
         return found
 
     def tasks(self):
-        """Those whose shims live."""
+        """Returns the tasks with live shims."""
         found = []
         with contextlib.suppress(OSError):
             for folder in sorted((self.folder / "tasks").iterdir()):
@@ -281,7 +281,7 @@ class Daemon:
         return found
 
     def cpu_s(self):
-        """The processor time of the daemon so far."""
+        """Returns the processor time of the daemon so far."""
         return int(pathlib.Path(f"/proc/{self.program.pid}/schedstat").read_text().split()[0]) / 1e9
 
     # Its journal.
@@ -295,7 +295,7 @@ class Daemon:
 
 
 class Task:
-    """One life of a job: a folder tasks/JOB.HOLD, a shim, and the processes below it."""
+    """One run of a job: a folder tasks/JOB.HOLD, a shim, and the processes below it."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -306,7 +306,7 @@ class Task:
         self.was_asked = (folder / "asked").exists()
 
     def descendants(self):
-        """Processes below the shim, with their states."""
+        """Returns the processes below the shim, with their states."""
         children = {}
         for entry in os.listdir("/proc"):
             if entry.isdigit() and (stat := stat_of(int(entry))):
@@ -355,7 +355,7 @@ class LiveTest(unittest.TestCase):
         return daemon
 
     def assert_clean_end(self, daemon):
-        """No job is left, none of their processes, nothing of their tasks, and the journal is whole."""
+        """Checks that no job, process or task folder is left, and that the journal is whole."""
         self.assertTrue(daemon.is_up(), daemon.said())
         until(lambda: not daemon.jobs(every=False), 60, "all jobs are done")
         until(lambda: not daemon.processes(), 30, "no process of a job is left")

@@ -1,4 +1,4 @@
-"""The daemon is killed again and again, at random moments, while users hand in, cancel, hold and release
+"""The daemon is killed again and again, at random moments, while users submit, cancel, hold and release
 jobs that count. Nothing that it acknowledged may be lost, and no job may run twice."""
 
 import contextlib
@@ -11,19 +11,19 @@ from harness import DONE, GONE, HERE, Figures, LiveTest, Settings, Task, quantil
 
 NODES = "4xV100,2xK80@0.5"
 OPEN_MAX = 16  # jobs that are not done
-PATIENCE_S = 8  # of a fault that may be a moment between two steps
+PATIENCE_S = 8  # for a fault that may lie between two steps
 
 
 class Asked:
-    """A job that was handed in, and what was acknowledged of it."""
+    """A submitted job, and the acknowledged facts about it."""
 
     def __init__(self, name, units, code, processes):
         self.name, self.units, self.code, self.processes = name, units, code, processes
         self.id = None
         self.is_cancelled = False
         self.was_told_to_end = False  # whether that was acknowledged or not
-        self.hold = None  # True, False: what was acknowledged last; None: not known
-        self.final = None  # the state in which it was seen done
+        self.hold = None  # True, False: the last acknowledged state; None: unknown
+        self.final = None  # the final state that was seen
 
     def is_endless(self):
         return self.units > 1000
@@ -35,7 +35,7 @@ class Storm(threading.Thread):
     def __init__(self, daemon, seed):
         super().__init__(daemon=True)
         self.daemon_, self.random = daemon, random.Random(seed)
-        self.lock = threading.Lock()  # held while something is asked
+        self.lock = threading.Lock()  # locked during a request
         self.is_up, self.is_over = threading.Event(), threading.Event()
         self.asked = []
         self.counts = {"submit": 0, "cancel": 0, "hold": 0, "release": 0}
@@ -112,7 +112,7 @@ class KillTest(LiveTest):
 
     def one_life(self, daemon, storm):
         random = self.random
-        if random.random() < 0.2:  # while it begins
+        if random.random() < 0.2:  # while it starts
             daemon.spawn()
             storm.is_over.wait(random.uniform(0, 0.15))
             if daemon.program.poll() is None:
@@ -138,7 +138,7 @@ class KillTest(LiveTest):
                 if job is None:
                     self.assertIsNone(asked.id, f"lost: {asked.name}")
                     continue
-                if asked.id is None:  # it was taken, and the answer was lost
+                if asked.id is None:  # it was accepted, and the answer was lost
                     asked.id = job["id"]
                 self.assertEqual(asked.id, job["id"], asked.name)
                 state = job["state"]
@@ -153,7 +153,7 @@ class KillTest(LiveTest):
                 asked.final = state if state in DONE else None
 
     def assert_machine_is_as_told(self, daemon):
-        """Faults that are there each time one looks, for long."""
+        """Faults that exist at each look, for long."""
         faults = None
 
         def look():
@@ -218,8 +218,8 @@ class KillTest(LiveTest):
 
     def assert_jobs_did_their_work(self, daemon, storm):
         states = {job["id"]: job for job in daemon.jobs()}
-        # One that is told to leave its GPUs in the instant in which it ends by itself begins once more, elsewhere, and
-        # finds that there is nothing left to do. No other begins again.
+        # A job that must leave its GPUs in the instant in which it ends by itself starts again, elsewhere, and
+        # finds that there is nothing left to do. No other job starts again.
         moved = {job["name"] for job in states.values() if job["restarts"] > 0}
         wrong = {file.stem for file in daemon.work.glob("*.wrong") if file.stem not in moved or "beside" in file.read_text()}
         self.ended_as_told = len(list(daemon.work.glob("*.wrong"))) - len(wrong)
@@ -240,7 +240,7 @@ class KillTest(LiveTest):
                 self.assertEqual(units, list(range(asked.units)), f"{asked.name}{rank}")
 
     def story(self, daemon, asked):
-        """All that is known of a job."""
+        """Returns all known facts of a job."""
         lines = [f"{asked.name}, job {asked.id}:"]
         for file in sorted(daemon.work.glob(f"{asked.name}.*")) + [daemon.work / asked.name]:
             if file.exists() and file.suffix != ".lock":
@@ -274,7 +274,7 @@ class KillTest(LiveTest):
 
 
 def daemon_jobs(daemon):
-    """Of one that has ended: restarts as its journal says."""
+    """Returns, for jobs that have ended, the restarts in the journal."""
     counts = {}
     for record in daemon.records():
         if record["kind"] == "place" and record.get("place") != "resume":

@@ -14,7 +14,7 @@ CONNECTIONS = 50
 
 
 class Submitter:
-    """A connection that submits again as soon as it was answered."""
+    """A connection that submits again as soon as its last request was answered."""
 
     def __init__(self, path, count, body):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -27,7 +27,7 @@ class Submitter:
         self.socket.sendall(self.request)
 
     def on_bytes(self):
-        """True once it is done."""
+        """Returns true once it is done."""
         self.received += self.socket.recv(65536)
         head, gap, body = self.received.partition(b"\r\n\r\n")
         length = next((int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")), 0)
@@ -44,7 +44,7 @@ class Submitter:
 
 
 def submit_many(path, connections, each, body):
-    """The ids, and how long each acknowledgement took."""
+    """Returns the ids, and the time of each acknowledgement."""
     with contextlib.ExitStack() as stack, selectors.DefaultSelector() as selector:
         submitters = [Submitter(path, each, body) for _ in range(connections)]
         for submitter in submitters:
@@ -61,7 +61,7 @@ def submit_many(path, connections, each, body):
 
 
 def sync_ms(folder, count=100):
-    """What the disk itself takes for a file that is synced; median and p99."""
+    """Measures the time to sync a file on this disk; median and p99."""
     took = []
     for i in range(count):
         begun = time.perf_counter()
@@ -83,7 +83,7 @@ class LoadTest(LiveTest):
 
     def test_submissions_at_once(self):
         live = self.daemon("2xV100")
-        # One that holds all GPUs, so that what is measured is the taking, not the running.
+        # One job has all GPUs, so that the measurement is of accepting, not of running.
         live.post(f"/v1/jobs/{live.submit(['sleep', '1000'], 2)}/hold")
         for node in live.get("/v1/cluster")["nodes"]:
             live.post(f"/v1/nodes/{node['name']}/cordon")
@@ -119,7 +119,7 @@ class LoadTest(LiveTest):
         began, cpu = time.monotonic(), live.cpu_s()
         decisions = []
         for job in long[:1] * turns:
-            # Each a decision of its own: a job is held, or let go on.
+            # Each is a decision of its own: a job is held, or released.
             verb = "hold" if live.job(job)["state"] != "held" else "release"
             before = live.cpu_s()
             live.post(f"/v1/jobs/{job}/{verb}")

@@ -1,4 +1,4 @@
-"""A training run that moves from one type of GPU to another ends as one that never did."""
+"""A training run that moves from one type of GPU to another ends like one that never moved."""
 
 import re
 import time
@@ -17,7 +17,7 @@ class MovesTest(LiveTest):
         return live.submit(command, gpus, **more)
 
     def await_progress(self, live, job):
-        """Where it trains, and its step."""
+        """Returns the GPU type on which it trains, and its step."""
         def look():
             lines = [text for task in live.tasks() if task.job == job for text in (task.folder / "progress").read_text().splitlines()]
             on = live.job(job)["on"]

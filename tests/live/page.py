@@ -1,4 +1,4 @@
-"""The page over TCP: on this machine alone, with a token, to look only."""
+"""The page over TCP: on this machine alone, with a token, read-only."""
 
 import http.client
 import json

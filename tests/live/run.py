@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Real daemons, real jobs, and all that can happen to them. Prints what it measured as a table.
+"""Real daemons and real jobs under faults. Prints its measurements as a table.
 
     run.py BUILD [--long] [--seed N] [--kills N] [--json FILE] [NAME...]
 
 BUILD is the folder with fairlead, fairlead-shim, fairlead-trainer and fairlead-copy-trainer. NAMEs are modules here, or
-module.Class.test. The short form takes a minute or two; what needs root, or a program that is not
-there, is skipped and says why."""
+module.Class.test. The short form takes a minute or two; tests that need root, or a program that does not
+exist, are skipped with the reason."""
 
 import argparse
 import json

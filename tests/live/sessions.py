@@ -36,7 +36,7 @@ class Client:
         os.write(self.terminal, keys.encode())
 
     def expect(self, pattern, limit_s=20):
-        """What is shown up to the pattern, which is taken away."""
+        """Returns the output up to the pattern, and removes it."""
         end = time.monotonic() + limit_s
         while not (found := re.search(pattern, self.text)):
             left = end - time.monotonic()
@@ -51,7 +51,7 @@ class Client:
         return before
 
     def code(self):
-        """Its exit code; what it says until then is read."""
+        """Returns its exit code; output until then is read."""
         with contextlib.suppress(OSError):
             while chunk := os.read(self.terminal, 65536):
                 self.text += chunk.decode(errors="replace")
@@ -176,7 +176,7 @@ class SessionsTest(LiveTest):
         live.start()
         client.type("exit 3\r")
         self.assertEqual(client.code(), 3, client.text)
-        # The terminal of the one that waited was the daemon's, and went with it.
+        # The terminal of the waiting job was the daemon's, and went with it.
         end = live.await_end(1)
         self.assertEqual(end["state"], "failed")
         self.assertIn("its terminal is gone", end["reason"])

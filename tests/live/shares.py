@@ -9,8 +9,8 @@ from harness import IS_ROOT, Figures, LiveTest, Settings, quantile, until
 
 USERS = {64321: 1, 64322: 1, 64323: 2}
 GPUS, QUANTUM_S = 4, 1
-# Adds up the time in which it ran: the gaps between looks at the clock, but for those in which it was frozen.
-# It goes on from what is there, and has a line in FILE.starts for each time it was begun.
+# Adds up the time in which it ran: the gaps between looks at the clock, except gaps in which it was frozen.
+# It continues from the recorded sum, and writes a line to FILE.starts at each start.
 COUNT = """
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC); my ($ran, $last) = (0, clock_gettime(CLOCK_MONOTONIC));
 open(my $starts, ">>", "$ARGV[0].starts"); print $starts "start\\n"; close($starts);
@@ -39,7 +39,7 @@ class SharesTest(LiveTest):
         return job
 
     def measured(self):
-        """GPU seconds by user, as the jobs themselves say."""
+        """Returns GPU seconds by user, as the jobs themselves count them."""
         sums = dict.fromkeys(USERS, 0.0)
         for uid, file, gpus in self.files.values():
             text = file.read_text().strip() if file.exists() else ""
@@ -92,7 +92,7 @@ class SharesTest(LiveTest):
         return {uid: users[name_of(uid)]["gpu_s"] for uid in USERS}
 
     def test_a_gang_never_runs_in_part_and_is_frozen_fast(self):
-        """Each of its ranks, and the kernel, say so."""
+        """Checks this by each of its ranks, and by the kernel."""
         for title, flags in (("cgroups", ()), ("signals", ("--signals",))):
             with self.subTest(title=title):
                 self.watch_gangs(title, flags)

@@ -1,4 +1,4 @@
-"""Jobs that do not do as they are told."""
+"""Jobs that do not obey signals."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Users trade fast for slow GPUs, and those who do get more done than without."""
+"""Users trade fast for slow GPUs, and get more done than without trades."""
 
 import time
 import unittest
@@ -12,7 +12,7 @@ USERS = {64321: 1.0, 64322: 0.75, 64323: 0.1}
 PARTIES = (64321, 64323)
 JOBS = 8  # of each, on 6 GPUs' worth of its share
 # Makes steps while it runs, as fast as its GPU lets its model; gaps in which it was frozen do not count.
-# It tells its steps as any training would, keeps them when it is told to leave, and goes on from there.
+# It reports its steps like any training, saves them when it must leave, and continues from there.
 TRAIN = """
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC); my ($file, $power) = @ARGV; my $steps = 0;
 if (open(my $in, "<", $file)) { $steps = <$in> + 0; }

@@ -1,4 +1,4 @@
-"""Two users of one machine, who neither see nor touch what is the other's, whatever they write."""
+"""Two users of one machine, who neither see nor change data of the other, with any requests."""
 
 import grp
 import json
@@ -12,7 +12,7 @@ ANN, BOB = 65534, 64321  # nobody, and one without an account
 
 
 def can_read(path, uid):
-    """Asked of the kernel, in a process of that user and no other groups."""
+    """Asks the kernel, in a process of that user and no other groups."""
     return subprocess.run(["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "cat", path],
                           capture_output=True, check=False).returncode == 0
 

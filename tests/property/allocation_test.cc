@@ -1,4 +1,4 @@
-// The hot loop does not allocate once warm: counts every operator new while a steady load runs.
+// The hot loop does not allocate once warm: counts every operator new during a steady load.
 
 #include "fairlead/base/rng.h"
 #include "testing/allocation_counter.h"
@@ -9,8 +9,8 @@
 namespace fairlead {
 namespace {
 
-// 20,000 jobs in equal waves that fill 128 GPUs about 1.6 times over and let them empty again, so
-// that by half time every structure has been as large as it gets.
+// 20,000 jobs in equal waves that fill 128 GPUs about 1.6 times over and let them empty again. By
+// half time every structure has thus reached its largest size.
 World waves() {
   World world{.cluster = "16xV100:8"};
   for (std::int64_t wave = 0; wave < 40; ++wave) {
@@ -40,7 +40,7 @@ TEST_P(Counting, NoAllocationInTheSecondHalfOfASteadyLoad) {
   const std::int64_t counted_allocations = allocations_so_far() - before;
   EXPECT_GT(events, 30'000);
   // Columns with a row per job double once while the second half of the jobs arrives; a policy has
-  // at most six. Everything else has its size.
+  // at most six. Everything else already has its final size.
   EXPECT_LE(counted_allocations, 6);
 }
 

@@ -1,4 +1,4 @@
-// No policy is better than the lower bounds of the summary say.
+// The lower bounds of the summary apply to every policy.
 #include "fairlead/metrics/bounds.h"
 
 #include "fairlead/input/cluster_file.h"
@@ -43,7 +43,7 @@ TEST(Bounds, NoPolicyIsBelowThem) {
   EXPECT_GE(compared, std::ssize(policy_variants()));
 }
 
-// Of a job that runs alone, as close together as its gang can be, the bound is what it takes.
+// For a job that runs alone, as close together as its gang can be, the bound is exact.
 TEST(Bounds, KnowHowCloseTogetherAGangCanBe) {
   const Cluster cluster = load_cluster("4xV100:4").value();
   const SpeedTable table = load_models("wang").value();
@@ -83,8 +83,8 @@ TEST(Bounds, TheLeastCommunicationIsThatOfEveryGangAtItsBestPlace) {
   EXPECT_EQ(far.bounds.comm_time_share_lower, near.bounds.comm_time_share_lower);
 }
 
-// GRU is 4.81 times as fast on the V100, VAE 1.25 times. Soonest done if GRU has the V100 for its
-// 100 s and VAE the K80, but for v seconds of its work on the V100: 100 + v = 1.25 (100 - v).
+// GRU is 4.81 times as fast on the V100, VAE 1.25 times. The soonest end: GRU has the V100 for its
+// 100 s and VAE the K80, except for v seconds of its work on the V100: 100 + v = 1.25 (100 - v).
 TEST(Bounds, TheMakespansIsThatOfAFluid) {
   World world{
       .cluster = "1xV100:1,1xK80:1",

@@ -1,5 +1,5 @@
-// An engine that recovers from a condensed journal stands where the one that wrote it does, and its
-// policy goes on whatever the world says next: under every policy, in random worlds.
+// An engine that recovers from a condensed journal has the same state as the engine that wrote it.
+// Its policy goes on with any later events: under every policy, in random worlds.
 
 #include "fairlead/base/archive.h"
 #include "fairlead/base/rng.h"
@@ -15,7 +15,7 @@
 namespace fairlead {
 namespace {
 
-// A world of which something is lost while the scheduler is away: jobs end and nodes go, at once.
+// A world in which jobs end and nodes go, all at once, while the scheduler is away.
 class Upset : public Backend {
  public:
   void tell(const Tables& tables, Rng& rng) {
@@ -37,7 +37,7 @@ class Upset : public Backend {
   }
   Batch wait(Time until, bool) override {
     if (std::exchange(is_told_, true)) {
-      // Then all that it waits for comes at its time.
+      // Afterwards all expected events come at their times.
       if (until == Time::never() || ++waits_ > 20) return {.now = now_, .ended = true};
       now_ = std::max(now_, until);
       return {.now = now_};
@@ -59,7 +59,7 @@ struct Nothing : RecordSink {
   void on(const Record&) override {}
 };
 
-// An engine that stands where those records end.
+// An engine in the state after those records.
 struct Live {
   Live(const World& world, const std::string& variant, const RecordedRun& run)
       : policy(policy_named(variant, world.seed)()) {

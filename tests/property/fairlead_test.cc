@@ -1,6 +1,6 @@
-// What fairlead promises: no user falls further behind its share than the window allows, whatever gangs
-// there are; within a user and a window the shortest job is first; and a user's GPUs of several types are
-// those on which its jobs gain most.
+// The guarantees of fairlead: no user falls further behind its share than the window allows,
+// whatever gangs there are. Within a user and a window the shortest job is first. A user's GPUs of
+// several types are the ones on which its jobs gain most.
 
 #include "fairlead/base/overloaded.h"
 #include "testing/world.h"
@@ -22,8 +22,8 @@ constexpr Duration kEndless = hours(100'000);
 constexpr double kWindow_s = 600;
 constexpr double kRound_s = 60;
 
-// How far each user was behind, at most: what it is due by tickets from time 0 on, less what its jobs
-// held.
+// The largest shortfall of each user: its due by tickets from time 0 on, less the GPU time of its
+// jobs.
 class Shortfalls : public RecordSink {
  public:
   explicit Shortfalls(std::vector<double> due) : due_(std::move(due)), held_(due_.size()) {
@@ -62,7 +62,7 @@ class Shortfalls : public RecordSink {
   std::map<JobId, double> gpus_;
 };
 
-// Servers of 8, and gangs that tile them: all GPUs can be held all the time.
+// Servers of 8, and gangs that tile them: all GPUs can be in use all the time.
 RC_GTEST_PROP(Fairlead, KeepsNoUserFurtherBehindThanTheWindowAllows, ()) {
   const auto nodes = *rc::gen::inRange<std::int64_t>(1, 5);
   const auto users = *rc::gen::inRange<std::size_t>(2, 9);
@@ -99,7 +99,7 @@ RC_GTEST_PROP(Fairlead, KeepsNoUserFurtherBehindThanTheWindowAllows, ()) {
   }
 }
 
-// Of 16 GPUs the large gangs leave 4: however little of them is due to the other user, they are its.
+// The large gangs leave 4 of 16 GPUs: the other user gets them, however little is due to it.
 TEST(Fairlead, GivesWhatIsLeftToAUserToWhomHardlyAnythingIsDue) {
   for (const std::int64_t tickets : {100, 400, 560, 600, 640, 1'000, 1'000'000}) {
     World world{.cluster = "2xV100:8"};
@@ -141,8 +141,8 @@ TEST(FairleadCopies, AreAsManyAsEachSaveMoreThanItTakesToBeginAnew) {
   }
 }
 
-// All four nodes work for the short job first: 20 s and 20 + 40 s, where side by side on two it would be
-// 40 and 60 s.
+// All four nodes work for the short job first: 20 s and 20 + 40 s. Side by side on two nodes each,
+// it would be 40 and 60 s.
 TEST(FairleadCopies, OfTheShortJobComeBeforeTheGangOfTheLongOne) {
   const World world = four_nodes({{.work = seconds(160)}, {.work = seconds(80)}});
   const Outcome outcome = run(world, "fairlead:copies=0,switch_s=0,critical=1,round_s=10");
@@ -150,7 +150,7 @@ TEST(FairleadCopies, OfTheShortJobComeBeforeTheGangOfTheLongOne) {
   EXPECT_EQ(outcome.jobs[0].finish, Time{60'000});
 }
 
-// It comes in the middle of a round, and its user has nothing.
+// It arrives in the middle of a round, and its user has no GPUs.
 TEST(FairleadCopies, GiveWayToAJobThatArrives) {
   World world = four_nodes({{.work = hours(2), .user = "long"}});
   world.jobs.push_back({.submit = Time{90'000}, .work = seconds(30), .user = "short"});
@@ -158,7 +158,7 @@ TEST(FairleadCopies, GiveWayToAJobThatArrives) {
   EXPECT_EQ(outcome.jobs[1].start, Time{90'000});
 }
 
-// Of a group that may hold two GPUs, one job has no copies.
+// A job of a group with a quota of two GPUs has no copies.
 TEST(FairleadCopies, AreNotMadeWhereAQuotaIsToBeKept) {
   const World world = four_nodes({{.work = seconds(120), .group = "lab", .group_quota = 2}});
   EXPECT_EQ(run(world, "fairlead:copies=0,switch_s=0").jobs[0].finish, Time{120'000});
@@ -200,7 +200,8 @@ TEST(Fairlead, ElasticJobsTakeWhatIsIdle) {
   for (const auto& job : outcome.jobs) EXPECT_LE(job.finish, Time{3 * 450'000});
 }
 
-// Of more gangs than a server has GPUs for, by users with equal tickets, all want to run all the time.
+// Users with equal tickets have more gangs than a server has GPUs for. All gangs ask to run all the
+// time.
 World crowded_server(Time until) {
   World world{.cluster = "1xV100:4", .until = until};
   const std::vector<std::uint32_t> gangs = {1, 2, 1, 2, 1, 1, 4};
@@ -226,7 +227,7 @@ TEST(Fairlead, JobsTakeTurnsOnTheGpusThatTheyHad) {
 }
 
 TEST(Fairlead, AResidentJobMovesToAGpuThatStandsIdle) {
-  // The third job takes the first one's GPU, and is there still when the second leaves the other.
+  // The third job takes the first one's GPU, and is still there when the second leaves the other.
   World world{.cluster = "1xV100:2"};
   world.jobs.push_back({.gpus = 1, .work = hours(2)});
   world.jobs.push_back({.gpus = 1, .work = seconds(1200)});

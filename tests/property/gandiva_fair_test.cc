@@ -1,6 +1,6 @@
-// What Gandiva_fair promises: shares by tickets, turns for all jobs, trades that harm no user, and
-// a state that can be saved at any moment. Jobs are endless unless a test says otherwise, so shares
-// stay as they are and can be compared over hours.
+// The guarantees of Gandiva_fair: shares by tickets, turns for all jobs, trades that harm no user,
+// and a state that can be saved at any moment. Jobs are endless unless a test sets otherwise, so
+// shares stay as they are and can be compared over hours.
 
 #include "fairlead/base/overloaded.h"
 #include "fairlead/base/rng.h"
@@ -65,8 +65,8 @@ struct DrawnWorld {
   std::vector<std::size_t> user;  // of each job
 };
 
-// 1 to 5 servers of 2, 4 or 8 GPUs; every user asks for a third of its part of the cluster to four
-// times as much, which is what the policy keeps on servers. All arrive within ten minutes.
+// 1 to 5 servers of 2, 4 or 8 GPUs. Every user asks for 0.3 to 4 times its part of the cluster; the
+// policy keeps at most 4 times on servers. All arrive within ten minutes.
 DrawnWorld drawn_world(std::uint64_t seed, Gangs gangs, const std::vector<std::int64_t>& tickets) {
   Rng rng(seed);
   const std::uint64_t nodes = 1 + rng.below(5);
@@ -108,7 +108,7 @@ std::vector<std::int64_t> equal_tickets(std::uint64_t seed) {
 
 // --- What happened ----------------------------------------------------------------------------
 
-// Every hold of every job, and every trade.
+// Every run of every job, and every trade.
 class History : public RecordSink {
  public:
   void on(const Record& record) override {
@@ -143,14 +143,14 @@ class History : public RecordSink {
   }
 
   std::int64_t trades = 0;
-  // GPU-hours that the user held, and hours of work that it did, between two instants.
+  // GPU-hours that the user had, and hours of work that it did, between two instants.
   double gpu_hours(UserId user, Time from, Time to) const {
     return sum(user, from, to, [](const Hold& hold) { return static_cast<double>(hold.gpus); });
   }
   double work_hours(UserId user, Time from, Time to) const {
     return sum(user, from, to, [](const Hold& hold) { return hold.rate * hold.gpus; });
   }
-  // Without any GPU, from its arrival to the end.
+  // The time without any GPU, from its arrival to the end.
   Duration longest_wait() const {
     return std::ranges::max_element(jobs_, {}, &Job::longest_wait)->longest_wait;
   }
@@ -209,9 +209,10 @@ constexpr Time at_minute(std::int64_t minute) { return {minute * 60'000}; }
 
 // --- Shares by tickets ------------------------------------------------------------------------
 
-// What a user may be off by in eight hours: a part of its entitlement, and a few quanta of a GPU,
-// as turns end when they end. In 8,000 worlds drawn the largest part was 0.044, and 8 were above
-// 0.03: small clusters with a user that has hardly more jobs than it is entitled to GPUs.
+// The allowed error of a user's GPU time in eight hours: a part of its entitlement, and a few
+// quanta of a GPU, because turns have their own ends. In 8,000 worlds drawn the largest part was
+// 0.044, and 8 were above 0.03: small clusters with a user that has hardly more jobs than it is
+// entitled to GPUs.
 constexpr double kError = 0.05;
 constexpr std::int64_t kErrorQuanta = 3;
 
@@ -233,7 +234,7 @@ RC_GTEST_PROP(GandivaFair, SharesTimeByTickets, ()) {
   RC_ASSERT(largest_error(drawn_world(seed, Gangs::kSingles, {1, 2, 5}).world) <= kError);
 }
 
-// GPU time held over entitled from the second hour on, of the user with the least.
+// GPU time over entitlement from the second hour on, of the user with the least.
 double least_part(const DrawnWorld& drawn) {
   const History history = history_of(drawn.world);
   const std::vector<double> shares = fair_share(drawn.claims, drawn.gpus);
@@ -246,7 +247,7 @@ double least_part(const DrawnWorld& drawn) {
   return least;
 }
 
-// Gangs that must take turns leave less than all are entitled to: beside three users with a
+// Gangs that must take turns leave less than the sum of entitlements: beside three users with a
 // gang of the node, three with a single GPU each have less than half of the time left. So no user
 // is promised its share, but a good part of it, and nearly all in most worlds.
 TEST(GandivaFair, LeavesNoUserFarBehindAmongGangsOfAllSizes) {
@@ -274,8 +275,8 @@ RC_GTEST_PROP(GandivaFair, GivesEverySingleGpuJobItsTurns, ()) {
   RC_ASSERT(history.longest_wait().ms <= kMostTurns * kQuantum.ms);
 }
 
-// A gang also has to outweigh all that it takes the place of, jobs that waited as long among them: that
-// took 72 turns at most in these worlds.
+// A gang must also outweigh all the jobs that it replaces, jobs that waited as long among them:
+// that took 72 turns at most in these worlds.
 TEST(GandivaFair, GivesEveryGangItsTurns) {
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     const DrawnWorld drawn = drawn_world(seed, Gangs::kMixed, equal_tickets(seed));
@@ -291,7 +292,7 @@ TEST(GandivaFair, GivesTurnsToGangsOfTheServerBesideSmallOnesThatFillIt) {
   EXPECT_LE(history_of(world).longest_wait().ms, 2 * kMostTurns * kQuantum.ms);
 }
 
-// A server keeps 16 jobs of a GPU on two GPUs, and there are more: those that are in make room.
+// A server keeps 16 jobs of a GPU on two GPUs, and there are more: admitted jobs make room.
 TEST(GandivaFair, GivesEachOfManyUsersOnFewGpusItsPart) {
   const World world = endless_world("1xV100:2", std::vector<Sharer>(20, singles(1)));
   const History history = history_of(world);
@@ -300,7 +301,8 @@ TEST(GandivaFair, GivesEachOfManyUsersOnFewGpusItsPart) {
   }
 }
 
-// Eight of a user's jobs are in, and each makes room after a GPU-hour: a round of 40 takes 20 h.
+// Eight of a user's jobs are admitted, and each makes room after a GPU-hour: a round of 40 takes 20
+// h.
 TEST(GandivaFair, GivesEachOfTheManyJobsOfAUserItsTurn) {
   World world = endless_world("1xV100:2", {singles(40)});
   world.until = {20 * 3'600'000};
@@ -310,13 +312,13 @@ TEST(GandivaFair, GivesEachOfTheManyJobsOfAUserItsTurn) {
   }
 }
 
-// --- Who the users are ------------------------------------------------------------------------
+// --- The order of users -----------------------------------------------------------------------
 
 // GPU-hours by which two results of eight hours may differ.
 double twice_the_error(double share) { return 2 * (kError * share * 8 + kErrorQuanta / 60.0); }
 
 // The users' jobs in another order of rows. Ties go to the first row, so that single turns differ,
-// and with them who is where; what a user gets over hours does not.
+// and with them the places of jobs; a user's GPU time over hours does not.
 RC_GTEST_PROP(GandivaFair, TreatsUsersAlikeWhateverTheirOrder, ()) {
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   const DrawnWorld drawn = drawn_world(seed, Gangs::kSingles, equal_tickets(seed));
@@ -403,7 +405,7 @@ TEST(GandivaFairTrading, HelpsTheHighestAndTheLowestAndHarmsNoUser) {
   }
 }
 
-// Over the models of the slides, each user asking for `least` to `most` times what it is entitled to.
+// Runs the models of the slides; each user asks for `least` to `most` times its entitlement.
 void expect_no_user_harmed(double least, double most, double part, std::uint64_t seed, int worlds) {
   const std::vector<std::string> models = {"VAE",  "SuperResolution", "DCGAN",    "GRU",
                                            "LSTM", "ResNet50",        "ResNeXt50"};
@@ -429,8 +431,8 @@ void expect_no_user_harmed(double least, double most, double part, std::uint64_t
 
 TEST(GandivaFairTrading, HarmsNoUserWhateverTheModels) { expect_no_user_harmed(2, 3, 0.99, 1, 12); }
 
-// Here some users have more without trades than they are entitled to: a few jobs that run all the time
-// are on fast GPUs or are not. That is what they lose.
+// Without trades, some users here have more than their entitlement: their few jobs run all the
+// time, on fast GPUs or not. Trades only take this excess.
 TEST(GandivaFairTrading, LeavesUsersThatCanUseLittleMoreThanTheyHaveWhatTheyAreEntitledTo) {
   expect_no_user_harmed(0.9, 1.5, 0.8, 2, 24);
 }
@@ -444,7 +446,7 @@ TEST(GandivaFairTrading, NeedsAUserToTradeWith) {
   EXPECT_GT(history_of(two_types({"VAE", "ResNeXt50"}, 48), kTradedOutside).trades, 0);
 }
 
-// GPUs are counted by their worth where users trade, so turns may come in another order.
+// GPUs are counted by their worth if users trade, so turns may come in another order.
 TEST(GandivaFairTrading, ChangesNoUsersWorkAmongEqualSpeedups) {
   const World world = two_types({"GRU", "GRU", "GRU"}, 32);
   const auto before = work_of_users(world, 3, kNotTraded);

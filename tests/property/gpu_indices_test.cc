@@ -1,6 +1,6 @@
-// Which GPUs of its nodes a gang is granted (engine.h, invariant 5): the lowest free ones of each
-// node, or the ones held last where a job resumes in place and they are free. A script says who
-// holds how many GPUs of which node; the place records say which ones.
+// The GPUs of its nodes that a gang is granted (engine.h, invariant 5): the lowest free ones of
+// each node, or its last ones if the job resumes in place and they are free. A script sets the
+// number of GPUs of each job on each node; the place records have the indices.
 #include "testing/world.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace fairlead {
 namespace {
 
-// At that second the job holds this gang from now on, or nothing.
+// From that second on the job has this gang, or no GPUs.
 struct Move {
   std::int64_t at_s;
   std::size_t job;
@@ -66,7 +66,7 @@ class Granted : public RecordSink {
 
 using Lines = std::vector<std::string>;
 
-// Job i asks for as many GPUs as its first move gives it, and has work for longer than the script.
+// Job i asks for the number of GPUs of its first move, and has work for longer than the script.
 Lines granted(const std::string& cluster, const std::vector<Move>& moves,
               const std::vector<NodeOutage>& outages = {}) {
   World world{.cluster = cluster, .until = {60'000}};

@@ -1,5 +1,5 @@
-// Groups and quotas of users: it makes no difference under how many names a group submits, and no group
-// holds more than its quota.
+// Groups and quotas of users: the number of names under which a group submits makes no difference,
+// and no group gets more GPUs than its quota.
 
 #include "fairlead/base/overloaded.h"
 #include "testing/world.h"
@@ -17,7 +17,7 @@ namespace {
 constexpr Duration kEndless = hours(100'000);
 constexpr Time kEightHours = {8 * 3'600'000};
 
-// What a group's users held together.
+// The GPUs that a group's users had together.
 class GroupHistory : public RecordSink {
  public:
   void on(const Record& record) override {
@@ -41,7 +41,7 @@ class GroupHistory : public RecordSink {
   void count(Time t) {
     for (auto& [group, gpus] : held_) {
       gpu_ms_[group] += static_cast<double>(gpus) * static_cast<double>((t - now_).ms);
-      // What was held for no time does not count: stops and starts of one decision.
+      // GPUs taken for no time do not count: stops and starts of one decision.
       if (t > now_) most_[group] = std::max(most_[group], gpus);
     }
     for (const auto& [job, gpus] : gpus_) {
@@ -71,7 +71,7 @@ class GroupHistory : public RecordSink {
 constexpr GroupId kNone;
 constexpr GroupId kLab(0);
 
-// Those that know quotas.
+// The policies that know quotas.
 constexpr std::string_view kPolicies[] = {"gandiva-fair", "fairlead"};
 
 GroupHistory history_of(const World& world, std::string_view policy) {

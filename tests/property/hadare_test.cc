@@ -1,5 +1,5 @@
-// HadarE's theorem of maximum utilisation: with as many copies as nodes, no node idles while any
-// job is here.
+// HadarE's theorem of maximum utilisation: with as many copies as nodes, no node idles while there
+// is a job.
 #include "testing/world.h"
 
 #include <gtest/gtest.h>

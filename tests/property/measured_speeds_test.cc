@@ -1,5 +1,5 @@
-// What policies are told of measured speeds follows from the records of the run so far, and from
-// nothing else: at every decision, in exact worlds and in those that are late and fail.
+// The measured speeds that policies receive follow only from the records of the run so far. This is
+// checked at every decision, in exact worlds and in worlds with delays and failures.
 
 #include "fairlead/base/overloaded.h"
 #include "fairlead/engine/tables.h"
@@ -21,7 +21,7 @@
 namespace fairlead {
 namespace {
 
-// Folds records into a KnownSpeed that knows no table.
+// Folds records into a KnownSpeed without a table.
 class Recorded : public RecordSink {
  public:
   Recorded(const World& world, RatesNeeded needed)
@@ -69,7 +69,7 @@ class Recorded : public RecordSink {
   std::optional<KnownSpeed> known_;
 };
 
-// Asks of everything that is known at every decision, and compares.
+// Compares everything known at every decision.
 class Asks : public Policy {
  public:
   Asks(std::unique_ptr<Policy> inner, Recorded& recorded, std::string& different)
@@ -106,7 +106,7 @@ class Asks : public Policy {
   std::string& different_;
 };
 
-// What a policy is told that does not follow from the records, or empty.
+// Returns a speed that the policy received but that does not follow from the records, or empty.
 std::string told_otherwise(World world, const std::string& policy) {
   world.settings.profiles = {.source = SpeedSource::kMeasured,
                              .length = seconds(2),

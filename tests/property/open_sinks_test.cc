@@ -1,4 +1,4 @@
-// Everything that reads records is right for what a run in an open world writes, under every policy.
+// Every reader of records is right for the records of a run in an open world, under every policy.
 
 #include "fairlead/journal/checked_journal.h"
 #include "fairlead/metrics/metrics.h"
@@ -19,12 +19,13 @@
 namespace fairlead {
 namespace {
 
-// Without tasks and levels, for which some jobs are refused: where the first job is, the bins of the page begin at
-// its submission and those of the timeline at the first arrival, and means over both differ a little.
+// Without tasks and levels, for which some jobs are refused. If the first job is refused, the
+// bins of the page begin at its submission, but the bins of the timeline at the first arrival.
+// Means over both then differ a little.
 constexpr Ingredients kOpen = {.tasks = false, .levels = false, .faults = true, .unreliable = true};
 constexpr double kRounding = 1e-9;
 
-// All that a report and an experiment take from one run.
+// All outputs of a report and an experiment from one run.
 struct Readers : RecordSink {
   void on(const Record& record) override {
     for (RecordSink* sink : std::initializer_list<RecordSink*>{&metrics, &windows, &records,

@@ -1,5 +1,5 @@
-// An engine keeps its head in a world that is late, repeats itself, mixes things up and fails, with
-// users who come and operators who interfere: under every policy, in random worlds.
+// An engine stays consistent in a world that is late, repeats itself, mixes things up and fails.
+// Users and operators interfere: under every policy, in random worlds.
 
 #include "fairlead/base/rng.h"
 #include "fairlead/engine/tables.h"
@@ -18,7 +18,7 @@ namespace {
 
 constexpr Ingredients kOpen = {.unreliable = true};
 
-// The jobs that are still here at the end: none, once the world is calm.
+// Returns the jobs that are still present at the end: none, once the world is calm.
 std::string jobs_lost(const World& world, const std::string& policy) {
   const Outcome outcome = run(world, policy);
   if (!outcome.problems.empty()) return outcome.problems.front();
@@ -66,7 +66,7 @@ TEST(OpenWorld, TheSameWherePoliciesKnowOnlyMeasuredSpeeds) {
   EXPECT_EQ(broken("OpenWorldMeasured", policy_variants(), kOpen, property), "");
 }
 
-// GPU time that the jobs of each user have held when the clock stops.
+// Returns the GPU time that the jobs of each user have had when the clock stops.
 std::map<std::string, GpuTime> service_of_users(const World& world, const std::string& policy) {
   Simulation simulation = simulation_of(world, policy_named(policy, world.seed)());
   std::map<std::string, GpuTime> service;
@@ -83,7 +83,7 @@ std::map<std::string, GpuTime> service_of_users(const World& world, const std::s
   }
 }
 
-// Jobs that never end, of three users, on one type of GPU: more than fit.
+// Endless jobs of three users on one type of GPU: more than fit.
 World contended_world(std::uint64_t seed) {
   Rng rng(seed);
   World world{.cluster = fmt::format("{}xV100:4", 1 + rng.below(3)), .until = {3 * 3'600'000}};
@@ -99,7 +99,7 @@ World contended_world(std::uint64_t seed) {
   return world;
 }
 
-// Where nothing but notices and timers is late, and jobs come in the same order.
+// If only notices and timers are late, and jobs come in the same order.
 TEST(OpenWorld, UnderStrideLatenessCostsAUserAtMostAQuantumOfItsLargestGang) {
   constexpr std::string_view kPolicy = "stride:quantum_s=60";
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
@@ -118,7 +118,7 @@ TEST(OpenWorld, UnderStrideLatenessCostsAUserAtMostAQuantumOfItsLargestGang) {
   }
 }
 
-// Folds what it is told, as it comes back from its encoding.
+// Folds the records it receives, after encoding and decoding them.
 class Folded : public RecordSink {
  public:
   void on(const Record& record) override {

@@ -1,4 +1,4 @@
-// What must hold for every policy in every world: each property, each variant, in random ones.
+// The properties of every policy in every world: each property, each variant, in random worlds.
 
 #include "fairlead/base/overloaded.h"
 #include "fairlead/base/rng.h"
@@ -15,7 +15,7 @@
 namespace fairlead {
 namespace {
 
-// What is wrong if jobs get lost in that world, or never end.
+// Returns the problem if jobs get lost in that world, or never end.
 std::string jobs_lost(const World& world, const std::string& policy) {
   const Outcome outcome = run(world, policy);
   if (!outcome.problems.empty()) return outcome.problems.front();
@@ -32,8 +32,9 @@ TEST(Properties, GpusAreNeverHeldTwiceGangsAreWholeJobsAreConserved) {
   EXPECT_EQ(broken("JobsAreConserved", policy_variants(), {}, jobs_lost), "");
 }
 
-// Where all nodes are alike and in one rack, no placement refuses a gang for ever: whatever the sizes
-// of tasks, all that could run ever does. (Pods that are bound one by one wait for each other.)
+// If all nodes are alike and in one rack, no placement refuses a gang for ever: for any sizes of
+// tasks, every job that could run does in the end. (Pods that are bound one by one wait for each
+// other.)
 TEST(Properties, NoJobStarvesWhereNodesAreAlike) {
   const auto property = [](const World& world, const std::string& policy) -> std::string {
     const Outcome outcome = run(world, policy);
@@ -54,7 +55,7 @@ TEST(Properties, JobsSurviveNodesThatFail) {
   EXPECT_EQ(broken("JobsSurviveFaults", policy_variants(), {.faults = true}, property), "");
 }
 
-// What policies may be told of the work that jobs have left, short of all of it.
+// The sources of remaining work that policies may have, short of the exact work.
 struct Telling {
   const char* name;
   WorkOptions work;
@@ -65,7 +66,7 @@ constexpr Telling kTellings[] = {
     {"None", {.source = WorkSource::kNone}},
 };
 
-// On estimates as well, jobs that outlive them included.
+// Also on estimates, including jobs that outlive them.
 TEST(Properties, PoliciesRunOnEstimatesOfWork) {
   for (const auto& [name, work] : kTellings) {
     const auto told = [told = work](World world, const std::string& policy) {
@@ -88,7 +89,7 @@ TEST(Properties, PoliciesRunOnEstimatesOfWorkWhereNodesFail) {
   }
 }
 
-// A world whose policies know of speeds only what was measured in it, soon and not for long.
+// A world in which policies know only measured speeds; measurements come soon and soon expire.
 World measured(World world) {
   world.settings.profiles = {
       .source = SpeedSource::kMeasured, .length = seconds(2), .noise = 0.3, .age = seconds(40)};
@@ -120,7 +121,7 @@ TEST(Properties, WhatIsDeclaredWithoutErrorIsExact) {
   EXPECT_EQ(broken("DeclaredIsExact", policy_variants(), {}, property), "");
 }
 
-// GPU time that each job held while it did no work yet, starting, resuming or moving.
+// GPU time in which each job did no work yet: starting, resuming or moving.
 class Overheads : public RecordSink {
  public:
   explicit Overheads(std::size_t jobs) : sums(jobs), holds_(jobs) {}
@@ -153,7 +154,7 @@ class Overheads : public RecordSink {
   std::vector<Hold> holds_;
 };
 
-// At speed 1 a job holds its gang for its work and the overheads, however often it is interrupted.
+// At speed 1 a job has its gang for its work and the overheads, however often it is interrupted.
 TEST(Properties, WorkIsConservedThroughPreemption) {
   const auto property = [](World world, const std::string& policy) -> std::string {
     world.settings.costs.copies_exchange = {};
@@ -250,9 +251,9 @@ class Nudged : public Policy {
 };
 
 // las and the Gittins index weigh attained service, which grows between events, so for them a
-// moment more is a decision more; the others decide on what happened.
-// On clusters with several GPU types the types that jobs claim depend on who holds what at the
-// moment (Preemption), so the property is one of clusters with one type.
+// moment more is a decision more; the others decide on events. On clusters with several GPU types
+// the types that jobs claim depend on the GPUs of other jobs at the moment (Preemption). So the
+// property is limited to clusters with one type.
 TEST(Properties, DecidingAtRandomMomentsChangesNothing) {
   const auto property = [](const World& world, const std::string& policy) -> std::string {
     const MakePolicy plain = policy_named(policy);
@@ -268,7 +269,8 @@ TEST(Properties, DecidingAtRandomMomentsChangesNothing) {
       "");
 }
 
-// What is wrong if the policy is saved and loaded into a new one after one step in three.
+// Returns the difference made by saving the policy and loading it into a new one after one step in
+// three.
 std::string reloading_changes(const World& world, const std::string& policy) {
   const MakePolicy make = policy_named(policy, world.seed);
   Rng rng(world.sim_seed);
@@ -306,7 +308,7 @@ TEST(Properties, SavingAndLoadingChangesNothingOnMeasuredSpeeds) {
   EXPECT_EQ(broken("SavingAndLoadingMeasured", policy_variants(), {.faults = true}, property), "");
 }
 
-// A job submitted after all others have finished cannot change what happened to them.
+// A job submitted after all others have finished cannot change their results.
 TEST(Properties, TheFutureDoesNotChangeThePast) {
   const auto property = [](const World& world, const std::string& policy) -> std::string {
     const Outcome base = run(world, policy);

@@ -17,7 +17,7 @@
 namespace fairlead {
 namespace {
 
-// The encoding of each record, without the snapshots, and when it was.
+// The encoding of each record, without the snapshots, and its time.
 struct Encoded : RecordSink {
   void on(const Record& record) override {
     if (std::holds_alternative<record::Snapshot>(record.what)) return;
@@ -35,7 +35,7 @@ BetweenSteps snapshots(Rng& rng) {
   };
 }
 
-// Interrupted at a random record, a run leaves the same journal as a whole.
+// An interrupted run, stopped at a random record, leaves the same journal as a whole one.
 std::string going_on_differs(const World& world, const std::string& policy) {
   const MakePolicy make = policy_named(policy, world.seed);
   Rng rng(world.sim_seed);
@@ -83,7 +83,7 @@ TEST(Recovery, ARunInterruptedAtAnyRecordGoesOnAsTheUninterruptedOne) {
   EXPECT_EQ(broken("GoesOnWithFaults", policy_variants(), {.faults = true}, going_on_differs), "");
 }
 
-// What was measured of speeds follows from the records as well.
+// Measured speeds follow from the records as well.
 World measured(World world) {
   world.settings.profiles = {
       .source = SpeedSource::kMeasured, .length = seconds(2), .noise = 0.3, .age = seconds(40)};
@@ -104,7 +104,7 @@ TEST(Recovery, TheSameWithGroupsAndQuotas) {
   EXPECT_EQ(broken("GoesOnInGroups", grouping_policies(), {.faults = true}, goes_on), "");
 }
 
-// What the policy remembers, as the record of a snapshot has it.
+// The policy's state in the record of a snapshot.
 struct LastSnapshot : RecordSink {
   void on(const Record& record) override {
     if (!std::holds_alternative<record::Snapshot>(record.what)) return;
@@ -115,7 +115,7 @@ struct LastSnapshot : RecordSink {
   std::vector<std::uint8_t> bytes;
 };
 
-// In a world that cannot be run again, the engine comes back to where it was.
+// In a world that cannot be run again, the engine returns to its last state.
 std::string coming_back_differs(World world, const std::string& policy) {
   world.settings.work.source = WorkSource::kDeclared;
   const MakePolicy make = policy_named(policy, world.seed);
@@ -142,7 +142,7 @@ std::string coming_back_differs(World world, const std::string& policy) {
   if (!recovery) return recovery.error().message;
   if (std::string what = difference(first.tables(), second.tables()); !what.empty()) return what;
   if (recovery->policy == PolicyRecovery::kRestarted) return "";
-  // A wake-up at which nothing was journalled is still to come.
+  // A wake-up at which nothing was journalled is still pending.
   if (second.now() != first.now()) return "";
   second.snapshot();
   return last.bytes == after.bytes ? "" : "the policy remembers something else";
@@ -166,7 +166,7 @@ TEST(Recovery, TheSameInAnOpenWorldWithGroupsAndQuotas) {
   EXPECT_EQ(broken("ComesBackInGroups", grouping_policies(), {.unreliable = true}, comes_back), "");
 }
 
-// Another policy takes the jobs over: none is lost.
+// Another policy takes over the jobs: none is lost.
 std::string taking_over_loses(const World& world, const std::string& policy) {
   Rng rng(world.sim_seed);
   RecordedRun records;

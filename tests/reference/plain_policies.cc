@@ -7,8 +7,8 @@
 namespace fairlead::reference {
 namespace {
 
-// Everything that plain policies share: a list of jobs that is kept over time, and what a decision
-// does once the list is in order. None of them can be saved: they only serve as oracles within one
+// Everything that plain policies share: a list of jobs that is kept over time, and the steps of a
+// decision once the list is in order. They cannot be saved: they only serve as oracles within one
 // run.
 class Plain : public Policy {
  public:
@@ -22,7 +22,7 @@ class Plain : public Policy {
     return place(placement_, view.cluster, plan, job, view.jobs.gpus[job], types);
   }
 
-  // GPUs left to give out, and those that no job holds, by type.
+  // GPUs left to give out, and GPUs that no job has, by type.
   struct Left {
     std::map<GpuTypeId, std::uint32_t> all;
     std::map<GpuTypeId, std::uint32_t> idle;
@@ -60,8 +60,8 @@ class Plain : public Policy {
     return claimed;
   }
 
-  // Frees every GPU and gives them out along `order`; see policy/kit/preemption.h for what happens
-  // where counting and placing differ.
+  // Frees every GPU and gives them out along `order`; see policy/kit/preemption.h for cases in
+  // which counting and placing differ.
   void give_out(const View& view, Plan& plan, const std::vector<JobId>& order) const {
     Left left;
     for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
@@ -91,7 +91,7 @@ class Plain : public Policy {
     for (JobId job : victims) give_back(view, plan, job);
   }
 
-  // For the GPUs that it may have, were all of them idle.
+  // Returns true if the job would not fit even if all GPUs that it may have were idle.
   bool is_too_large(const View& view, JobId job) const {
     std::map<GpuTypeId, std::uint32_t> usable;
     std::uint32_t together = 0;
@@ -260,7 +260,7 @@ class PlainTiresias : public Plain {
     std::erase(runnable_, job);
   }
 
-  // Jobs that lost their gang stand ahead of the others that wait in their queue.
+  // Puts jobs that lost their gang ahead of the other waiting jobs of their queue.
   void put_evicted_first(const View& view, const Plan& plan) {
     for (const Event& event : view.news) {
       if (lost_gang(event.kind)) std::erase(queues_[jobs_[event.job].queue], event.job);
@@ -334,7 +334,7 @@ class PlainTiresias : public Plain {
       if (move.queue == 0) plan.note(move);
     }
     demotions_and_promotions_.clear();
-    // Only the earliest, and only if no earlier wake-up is pending: every wake-up is a decision,
+    // Only the earliest, and only if no earlier wake-up is pending. Every wake-up is a decision,
     // and the journals can only be equal if decisions come at the same times.
     Time next = Time::never();
     for (JobId job : runnable_) {

@@ -1,5 +1,5 @@
 // Plain versions of the policies: lists that are sorted and walked from front to back at every
-// decision, as the papers and the public simulators say it. They are slow and obvious, and the fast
+// decision, like in the papers and the public simulators. They are slow and obvious, and the fast
 // policies must give the same journals (reference_test.cc).
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace fairlead::reference {
 
-// A job's key as of now; the smallest comes first.
+// Returns a job's key now; the smallest comes first.
 using Key = std::function<std::int64_t(const View&, JobId)>;
 
 // A list stably sorted by key when jobs join it, served from the front, without preemption.

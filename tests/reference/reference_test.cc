@@ -64,7 +64,7 @@ std::vector<Pair> pairs() {
   };
 }
 
-// What happened, one line per record, to show where two journals part.
+// The records as lines, to show the first difference of two journals.
 class Lines : public RecordSink {
  public:
   void on(const Record& record) override {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests tools/page.py on a small tree, with an npm and a node that are played."""
+"""Tests tools/page.py on a small tree, with a played npm and node."""
 
 import os
 import pathlib
@@ -36,7 +36,7 @@ class PageScript(unittest.TestCase):
         (self.root / "bin" / program).chmod(0o755)
 
     def page(self, *arguments):
-        """Runs the script, and returns its exit status and what it printed."""
+        """Runs the script, and returns its exit status and output."""
         done = subprocess.run([sys.executable, self.root / "tools/page.py", *arguments], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, env={**os.environ, "PATH": f"{self.root}/bin:/usr/bin:/bin"})
         return done.returncode, done.stdout

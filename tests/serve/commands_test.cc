@@ -1,4 +1,4 @@
-// The commands that ask a daemon, as a shell runs them, before a daemon that answers by rote.
+// The commands that ask a daemon, run by a shell against a daemon with fixed answers.
 
 #include "fairlead/client/testing_daemon.h"
 
@@ -47,7 +47,7 @@ class Commands : public ProgramTest {
  protected:
   using Answer = TestingDaemon::Answer;
 
-  // Runs `fairlead ARGUMENTS` before the daemon, which goes on until `after`.
+  // Runs `fairlead ARGUMENTS` against the daemon, which goes on until `after`.
   Ended ask(
       std::string_view arguments, std::string_view before = ":",
       const std::function<void()>& after = [] {}) {
@@ -59,14 +59,14 @@ class Commands : public ProgramTest {
     after();
     return ended;
   }
-  // What is answered to "GET /v1/jobs?all=1".
+  // Sets the answers to a request such as "GET /v1/jobs?all=1".
   void on(const std::string& what, TestingDaemon::Answers answers) {
     answers_[what] = std::move(answers);
   }
   void on(const std::string& what, const json& body, int status = 200) {
     on(what, [=](const HttpMessage&, pid_t) { return Answer{status, body.dump()}; });
   }
-  // A job that was submitted as number 12, with its log, and runs.
+  // Sets up a running job, submitted as number 12, with its log.
   void run_job() {
     on("POST /v1/jobs", json{{"id", 12}}, 201);
     json running = job(12, "running");
@@ -281,7 +281,7 @@ TEST_F(Commands, LogsPrintWhatIsThereOrFollow) {
   const Ended followed = ask("logs -f 12");
   EXPECT_EQ(followed.out, "output\n");
   EXPECT_EQ(followed.errors, "fairlead: job 12 finished\n");
-  on("GET /v1/jobs/12", job(12, "running"));  // of another user: its log is not told
+  on("GET /v1/jobs/12", job(12, "running"));  // of another user: the path of its log is hidden
   const Ended other = ask("logs 12");
   EXPECT_EQ(other.errors,
             "fairlead: the output of a job is for its user and for administrators: 12\n");

@@ -1,4 +1,4 @@
-// The commands that ask a daemon, before a real one: jobs are processes of this machine.
+// The commands that ask a daemon, against a real one: jobs are processes of this machine.
 
 #include "program.h"
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ class RealDaemon : public ProgramTest {
     ProgramTest::TearDown();
   }
 
-  // Returns once it answers, which its first line says.
+  // Returns once the daemon answers, which its first line reports.
   void start() {
     int pipe[2];
     ASSERT_EQ(::pipe(pipe), 0);
@@ -55,7 +55,7 @@ class RealDaemon : public ProgramTest {
 
  private:
   pid_t daemon_ = 0;
-  int output_ = -1;  // where the daemon says what it does
+  int output_ = -1;  // the daemon's log
 };
 
 TEST_F(RealDaemon, ARunIsItsCommandInThisFolderWithThisEnvironment) {
@@ -79,7 +79,7 @@ TEST_F(RealDaemon, WhatCanNeverRunIsRefused) {
 }
 
 TEST_F(RealDaemon, AJobIsSubmittedSeenHeldReleasedAndCancelled) {
-  // The first waits for the second to open the other end; GPUs are enough for both.
+  // The first waits for the second to open the other end; there are enough GPUs for both.
   ASSERT_EQ(
       ask("submit -n reader -g 1 -- sh -c 'mkfifo pipe; echo begun; read line < pipe; echo $line'")
           .out,
@@ -104,7 +104,7 @@ TEST_F(RealDaemon, AJobIsSubmittedSeenHeldReleasedAndCancelled) {
 TEST_F(RealDaemon, AJobGoesOnWithoutItsDaemon) {
   ASSERT_EQ(ask("submit -- sh -c 'echo begun; mkfifo pipe; read line < pipe; echo $line'").out,
             "0\n");
-  // It has begun once it reads, so the daemon stops while the job runs.
+  // The job has started once it reads, so the daemon stops while the job runs.
   const Ended opened = ask("run -- sh -c 'until [ -p pipe ]; do :; done'");
   EXPECT_EQ(opened.exit_code, 0) << opened.errors;
   stop();

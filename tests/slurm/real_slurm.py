@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Runs jobs on a real slurmctld and has `fairlead` guess their waits.
 
-Starts munged, a slurmctld and a slurmd per node on loopback, whose GPUs are made up, in a folder of their
-own; submits short jobs that sleep; writes what slurmctld said of them as a trace; and compares
-as-recorded with the slurm policy of the same settings.
+Starts munged, a slurmctld and a slurmd per node with made-up GPUs on loopback, in a folder of their own;
+submits short jobs that sleep; writes slurmctld's log of them as a trace; and compares as-recorded with the
+slurm policy of the same settings.
 
     apt-get install slurmctld slurmd slurm-client munge
     tests/slurm/real_slurm.py --fairlead build/dev/fairlead --out /tmp/today
 
-It must run as root, as nothing else may start tasks of other users. --trace FILE leaves Slurm alone and
+It must run as root, because only root may start tasks of other users. --trace FILE leaves Slurm alone and
 only compares, from a trace that an earlier run wrote (OUT/trace.csv).
 """
 
@@ -180,7 +180,7 @@ def trace_of(log, path):
 
 
 def compare(fairlead, trace, out):
-    """As the log has it, and once more with the time that slurmctld takes to fill GPUs that came free."""
+    """Returns the trace as in the log, and again with the time that slurmctld takes to fill free GPUs."""
     slurm = (f"slurm:bf_interval_s={BF_INTERVAL_S},bf_resolution_s=1,bf_window_s={BF_WINDOW_MIN * 60},"
              f"priority_weight_job_size={WEIGHT_JOB_SIZE},placement=consolidate")
     with open(trace) as file:
@@ -208,7 +208,7 @@ def gap_s(rows):
 
 
 def order_text(real, model):
-    """How far the two orders of starts agree: Kendall's tau over pairs that both tell apart."""
+    """Returns how far the two orders of starts agree: Kendall's tau over pairs that both distinguish."""
     names = sorted(real)
     agree = differ = 0
     for i, a in enumerate(names):

@@ -1,4 +1,4 @@
-// A policy that a test keeps, so that it can look at it while a simulation runs it.
+// A policy owned by a test, so that the test can inspect it while a simulation runs it.
 #pragma once
 
 #include "fairlead/policy/policy.h"

@@ -174,7 +174,8 @@ Status parse_faults(const std::vector<std::string>& words, World& world) {
   return {};
 }
 
-// What words[0] says of the world beside its cluster and its jobs; false if it says nothing.
+// Adds a setting of the world other than its cluster and jobs, named by words[0]; returns false if
+// there is no such setting.
 Result<bool> add_setting(World& world, const std::vector<std::string>& words) {
   if (words[0] == "costs" && words.size() % 2 == 1) {
     FL_TRY_ASSIGN(costs, parse_costs(words));

@@ -1,6 +1,6 @@
 // A golden case: a small cluster, a policy, a few jobs, and everything that must happen, as text.
 //
-//   # What it shows, in a sentence or two.
+//   # The purpose of the case, in a sentence or two.
 //   cluster  2xV100:4 | 2xV100:4        shorthand; racks are separated by '|'
 //   policy   tiresias:limits=3600
 //   outage   n1  10s  30s               optional: a node that fails and comes back
@@ -8,20 +8,21 @@
 //   costs    start 10s  suspend 1s  resume 1s  checkpoint 2s/3s/4s  migrate 2s/3s/4s  exchange 7s
 //   faults   mtbf 72s  mttr 18s  seed 5   optional: nodes fail at random
 //   checkpoint  7s                      optional: work since then is lost with a node
-//   seed     3                          optional: the policy's
+//   seed     3                          optional: the seed of the policy
 //   show     pass                       optional: the passes of jobs, in quanta, on change
-//   show     trades                     optional: who sells GPUs of a type to whom, and the price
+//   show     trades                     optional: seller, buyer, GPU type and price of trades
 //   job      a  gpus 4  arrive 0s     work 2h
 //   job      b  gpus 4  arrive 1h10m  work 10m  user ben  tickets 2  model VAE  min 2  max 8  tasks 2
-//   expect                              UPDATE_GOLDEN=1 rewrites what is below this line
+//   expect                              UPDATE_GOLDEN=1 rewrites everything below this line
 //     0s     a  place  n0:4
 //     4200s  a  stop
 //
-// `tasks` is the GPUs of each task; `copies` the most that it may train as; `require` and `prefer` name a level of the network; `limit` is the
-// time that its user asked for, and `started` (since 0s), `partition` and `priority` are those of a log. Times are numbers with a unit, h, m, s or ms, and sums of those. Jobs that name no user are those
-// of one. What is left out of `costs`, or all of it, costs nothing; a job that loses its gang with a
-// node keeps its work unless `checkpoint` says otherwise. tests/golden has the cases that must pass;
-// a property that fails prints one (property.h).
+// `tasks` is the GPUs of each task; `copies` the most that it may train as; `require` and `prefer`
+// name a level of the network. `limit` is the time that its user asked for; `started` (since 0s),
+// `partition` and `priority` are the values in a log. Times are numbers with a unit, h, m, s or ms,
+// and sums of them. All jobs without a user belong to one user. A cost that `costs` leaves out is
+// 0; a job that loses its gang with a node keeps its work unless `checkpoint` is set. tests/golden
+// has the cases that must pass; a property that fails prints one (property.h).
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -49,12 +50,12 @@ Result<GoldenCase> read_case(const std::filesystem::path& path);
 // The same from text; `name` takes the file's place in errors.
 Result<GoldenCase> parse_case(std::string_view text, std::string_view name);
 
-// The text of a case, up to and with "expect", of that world under that policy; `about` says what it
-// shows. Read again, it gives the same run. REQUIRES: costs and network are what a case can say:
-// nothing but the costs named above, and a network that is not shared.
+// Returns the text of a case, up to and with "expect", of that world under that policy; `about`
+// explains it. Read again, it gives the same run. REQUIRES: a case can express the costs and the
+// network: only the costs named above, and a network that is not shared.
 std::string case_text(const World& world, std::string_view policy, std::string_view about);
 
-// What happens, one line per event that a reader cares about.
+// Returns the events that a reader cares about, one per line.
 std::vector<std::string> timeline(const GoldenCase& golden);
 
 // The text of a case file with that timeline.

@@ -10,7 +10,7 @@
 namespace fairlead {
 namespace {
 
-// Whether this world has what it may have.
+// Draws whether this world has an optional ingredient.
 bool has(Rng& rng, bool may) { return rng.below(2) == 0 && may; }
 
 // One of 0 and up to `most`.
@@ -19,7 +19,7 @@ Duration drawn_cost(Rng& rng, Duration most) {
   return {1 + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(most.ms)))};
 }
 
-// The overhead of one hold is at most 2 s, and at most 4 GPU-seconds of the largest gang.
+// The overhead of one run of a job is at most 2 s, and at most 4 GPU-seconds of the largest gang.
 Costs drawn_costs(Rng& rng, std::uint32_t gang_max) {
   const Duration whole = {std::min<std::int64_t>(2'000, 4'000 / gang_max)};
   const Duration half = {std::max<std::int64_t>(whole.ms / 2, 1)};
@@ -155,7 +155,7 @@ World drawn_world(std::uint64_t seed, const Ingredients& may) {
     if (elastic && rng.below(2) == 0) draw_elastic(rng, job);
     world.jobs.push_back(job);
   }
-  // Drawn apart, so that the worlds without them are as they would be.
+  // Drawn separately, so that worlds without them do not change.
   Rng tasks = Rng(seed).split(1);
   if (has(tasks, may.tasks)) {
     for (WorldJob& job : world.jobs) {

@@ -1,4 +1,4 @@
-// A drawn world whose users stand in groups, one of them with a quota.
+// A drawn world with users in groups, one of them with a quota.
 #pragma once
 
 #include "testing/world.h"
@@ -7,8 +7,8 @@
 
 namespace fairlead {
 
-// Users u0 and u1 stand in a group with a quota in which their largest gang has little to spare, u2 in
-// a group of its own.
+// Users u0 and u1 are in a group with a quota that hardly exceeds their largest gang; u2 is in a
+// group of its own.
 inline World in_groups(World world) {
   std::int64_t largest = 1;
   for (const WorldJob& job : world.jobs) largest = std::max<std::int64_t>(largest, job.gpus);
@@ -24,7 +24,7 @@ inline World in_groups(World world) {
   return world;
 }
 
-// Those that know groups.
+// Returns the policies that know groups.
 inline std::vector<std::string> grouping_policies() {
   return {"gandiva-fair:quantum_s=5", "gandiva-fair:quantum_s=5,turns=stride", "gang-stride",
           "stride", "fairlead:round_s=5,window_s=12"};

@@ -24,7 +24,7 @@ std::int64_t setting(const char* name, std::int64_t otherwise) {
   return *number;
 }
 
-// Prints what the program was doing if it aborts while this lives.
+// Prints the present case if the program aborts while this object lives.
 class AbortNote {
  public:
   AbortNote() : before_(std::signal(SIGABRT, print)) { text_ = &note_; }
@@ -37,7 +37,8 @@ class AbortNote {
   void set(std::string note) { note_ = std::move(note); }
 
  private:
-  static void print(int) {  // only what a signal handler may do; abort() ends the program after it
+  static void print(int) {  // uses only functions allowed in a signal handler; abort() ends the
+                            // program after it
     if (text_ == nullptr) return;
     [[maybe_unused]] const auto written = write(STDERR_FILENO, text_->data(), text_->size());
   }
@@ -49,7 +50,7 @@ class AbortNote {
 
 using Change = std::function<void(World&)>;
 
-// What may make a world simpler beside dropping jobs.
+// Returns the ways to make a world simpler, besides dropping jobs.
 std::vector<Change> simplifications() {
   return {
       [](World& world) { world.settings.costs = Costs::none(); },
@@ -116,7 +117,7 @@ class Shrinker {
   }
 
  private:
-  // Halves, then quarters, and so on down to single jobs.
+  // Drops halves, then quarters, and so on down to single jobs.
   bool drop_jobs() {
     bool smaller = false;
     for (std::size_t chunk = world_.jobs.size(); chunk >= 1; chunk /= 2) {
@@ -133,7 +134,7 @@ class Shrinker {
     return smaller;
   }
 
-  // Keeps the change if it changes something and the property still does not hold.
+  // Keeps the change if it changes something and the property is still broken.
   bool try_change(const Change& change) {
     World changed = world_;
     change(changed);

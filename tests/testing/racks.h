@@ -1,5 +1,5 @@
-// Clusters for tests, as text: what load_cluster takes, or racks of the shorthand beside each other,
-// "2xV100:4,1xK80:2 | 2xV100:4".
+// Clusters for tests, as text: the input of load_cluster, or racks of the shorthand beside each
+// other, "2xV100:4,1xK80:2 | 2xV100:4".
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -9,7 +9,7 @@
 
 namespace fairlead {
 
-// Errors: those of load_cluster; a rack that is empty.
+// Errors: as load_cluster; an empty rack.
 Result<Cluster> cluster_of(std::string_view text);
 
 }  // namespace fairlead

@@ -37,7 +37,7 @@ std::string text(const record::Ignored& ignored) {
   return fmt::format("ignored: {} {}", event_name(ignored.event), about);
 }
 
-// Empty for records that say nothing of the world.
+// Returns an empty text for records without information about the world.
 std::string text_of(const Record& record) {
   const auto job = [](std::string_view what, JobId of) {
     return fmt::format("{} j{}", what, of.row());
@@ -122,7 +122,7 @@ void ScriptedWorld::run() {
   engine_.emplace(*build_cluster("test", {}, {node, node}), &speed_, policy_, backend_, log_,
                   options);
   engine_->begin({}, users);
-  lines_.clear();  // who and what is there from the beginning
+  lines_.clear();  // the users and nodes that are there from the beginning
   for (int steps = 0; steps < kStepsMax; ++steps) {
     const Result<bool> goes_on = engine_->step();
     FL_CHECK(goes_on.has_value(), "{}", goes_on.error().message);

@@ -1,4 +1,5 @@
-// An engine in a world that does what a test says, instant by instant, and all that follows, as text:
+// An engine in a world that follows the script of a test, instant by instant, and all consequences,
+// as text:
 //
 //   ScriptedWorld world;                            // two nodes of 4 GPUs, one user
 //   world.arrive(0, 4);                             // job 0 asks for 4 GPUs at 0 s
@@ -6,7 +7,7 @@
 //   world.run();
 //   EXPECT_EQ(world.lines_at(5), (Lines{"finished j0"}));
 //
-// The policy is FIFO, first fit. "j0#2" is the second hold of job 0, "n1:c" are GPUs 2 and 3 of node
+// The policy is FIFO, first fit. "j0#2" is the second run of job 0, "n1:c" are GPUs 2 and 3 of node
 // 1. Lines that begin with "->" are steps that the world is asked to carry out; the others are
 // records of the journal.
 #pragma once
@@ -30,7 +31,7 @@ Event node_event(EventKind kind, std::size_t node, std::uint64_t gpus = kAllGpus
 
 class ScriptedWorld {
  public:
-  // What the world says at one instant.
+  // The events of the world at one instant.
   struct Instant {
     std::vector<GroupSpec> groups{};
     std::vector<UserSpec> users{};
@@ -46,14 +47,14 @@ class ScriptedWorld {
   void tell(std::int64_t s, const Event& event) { at(s).events.push_back(event); }
   // The next job, of that user.
   void arrive(std::int64_t s, std::uint32_t gpus, UserId user = UserId(0));
-  // Whether it reports what became of its steps, and what it does on each of them.
+  // True if the world reports the results of its steps; and its reaction to each of them.
   bool reports_steps = false;
   std::function<void(Time now, const Step& step)> on_step{};
-  // What the policy does beyond FIFO.
+  // The policy's actions beyond FIFO.
   std::function<void(const View& view, Plan& plan)> also_decide{};
   EngineOptions options{};
 
-  // To the end of the script and of all timers. REQUIRES: called once.
+  // Runs to the end of the script and of all timers. REQUIRES: called once.
   void run();
 
   const Lines& lines() const { return lines_; }  // "5s finished j0"

@@ -1,4 +1,4 @@
-// For tests of one policy: a few jobs on a small cluster, and everything that happened, as text.
+// For tests of one policy: a few jobs on a small cluster, and all resulting steps, as text.
 #pragma once
 
 #include "fairlead/base/overloaded.h"
@@ -46,7 +46,7 @@ inline Cluster racks_of_nodes(std::uint32_t racks, std::uint32_t nodes, std::uin
   return build_cluster("racks", {}, specs).value();
 }
 
-// The jobs j0, j1, ...; fill(row, one of `of`) says what each is. REQUIRES: all are valid.
+// Returns the jobs j0, j1, ...; fill(row, one of `of`) fills in each. REQUIRES: all are valid.
 template <class T, class Fill>
 Workload numbered_jobs(const std::vector<T>& of, const Fill& fill) {
   WorkloadBuilder builder("test", Reading::kStrict);
@@ -60,8 +60,8 @@ Workload numbered_jobs(const std::vector<T>& of, const Fill& fill) {
   return builder.finish();
 }
 
-// Runs to the end; with a seed, the policy is replaced by a copy of itself now and then. Gives the
-// journal's hash. `inputs` needs no policy. REQUIRES: there is a policy of that text.
+// Runs to the end; with a seed, the policy is replaced by a copy of itself now and then. Returns
+// the journal's hash. `inputs` needs no policy. REQUIRES: there is a policy of that text.
 inline std::string run_policy(SimulationInputs inputs, std::string_view policy,
                               const std::vector<RecordSink*>& sinks,
                               std::optional<std::uint64_t> reload_seed = {}) {
@@ -107,8 +107,8 @@ struct HappenedSink : RecordSink {
   Happened happened;
 };
 
-// What happens up to and with second `until_s`. Nothing costs anything. `models`: a models file.
-// REQUIRES: all of it is valid.
+// Returns the events up to and with second `until_s`. Everything is free of cost. `models`: a
+// models file. REQUIRES: all of it is valid.
 inline Happened happens(Cluster cluster, const std::vector<TestJob>& jobs, std::string_view policy,
                         std::int64_t until_s = 1'000'000, std::string_view models = {}) {
   SimulationInputs inputs{.cluster = std::move(cluster),

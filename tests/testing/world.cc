@@ -49,7 +49,7 @@ class OutcomeSink : public RecordSink {
   std::vector<JobOutcome> take() { return std::move(jobs_); }
   JobCounts counts;
 
-  // Of the jobs that are here: see Outcome.
+  // Counts too large jobs among the present ones: see Outcome.
   std::int64_t too_large(const Cluster& cluster) const {
     return std::ranges::count_if(here_, [&](const auto& job) {
       return !has_types_for(Placement::kCount, cluster, job.second.first, job.second.second);
@@ -111,8 +111,8 @@ Workload workload_of(const World& world) {
   return builder.finish();
 }
 
-// A journal without the names of policy, options, cluster and trace: policies that decide alike have
-// equal hashes.
+// Hashes a journal without the names of policy, options, cluster and trace: policies with equal
+// decisions have equal hashes.
 class UnlabelledJournal : public RecordSink {
  public:
   void on(const Record& record) override {
@@ -328,7 +328,7 @@ std::int64_t starved(const Outcome& outcome, std::string_view variant) {
   const PolicyChoice choice = valid(parse_policy(variant, 0));
   const bool has_option = std::ranges::find(choice.entry->options, kMixedOption.name,
                                             &OptionSpec::name) != choice.entry->options.end();
-  // Without it hadar still mixes where no type has enough.
+  // Without it hadar still mixes if no type has enough.
   const bool never_mixes =
       has_option && choice.entry->name != "hadar" && !choice.options.flag(kMixedOption.name);
   return outcome.counts.pending - (never_mixes ? outcome.too_large : 0);

@@ -1,11 +1,11 @@
-// A small world in one object, for tests: a cluster, jobs, a policy, and what happened to each job.
+// A small world in one object, for tests: a cluster, jobs, a policy, and the outcome of each job.
 //
 //   World world{.cluster = "2xV100:4"};
 //   world.jobs = {{.submit = {0}, .gpus = 4, .work = seconds(10)}, ...};
 //   const Outcome outcome = run(world, "srtf");
 //   EXPECT_EQ(outcome.jobs[0].finish, Time{10'000});
 //
-// Every run is audited; Outcome::problems must be empty. Costs are none unless the test sets them.
+// Every run is audited; Outcome::problems must be empty. Costs are 0 unless the test sets them.
 #pragma once
 
 #include "fairlead/policy/registry.h"
@@ -37,10 +37,10 @@ struct WorldJob {
   std::string group{};       // of the user; empty: not named
   std::int64_t group_tickets = 0;
   std::int64_t group_quota = 0;
-  Duration time_limit{};  // that its user asked for; 0: not said
+  Duration time_limit{};  // the limit that its user asked for; 0: none
   std::int64_t priority = 0;
   std::string partition{};
-  Time logged_start = Time::never();  // under the scheduler of a log; never: not said
+  Time logged_start = Time::never();  // the start under the scheduler of a log; never: unknown
 };
 
 struct World {
@@ -53,7 +53,7 @@ struct World {
 };
 
 struct JobOutcome {
-  Time start = Time::never();  // of its first hold
+  Time start = Time::never();  // of its first run
   Time finish = Time::never();
   GpuTime held{};
   std::int64_t preemptions = 0;  // every stop
@@ -67,54 +67,55 @@ struct Outcome {
   std::vector<JobOutcome> jobs;
   JobCounts counts;
   SimulationCounts engine;
-  // Of those that wait at the end: jobs that no GPU type by itself has enough for (has_types_for).
+  // Among the jobs that wait at the end: jobs too large for every single GPU type (has_types_for).
   std::int64_t too_large = 0;
-  // That the audit found; last, the error that ended the run, if one did.
+  // Found by the audit; last, the error that ended the run, if any.
   std::vector<std::string> problems;
 };
 
 using MakePolicy = std::function<std::unique_ptr<Policy>()>;
 
-// A maker of the policy that `text` ("tiresias:limits=60/600") names. REQUIRES: it is valid.
+// Returns a maker of the policy that `text` ("tiresias:limits=60/600") names. REQUIRES: it is
+// valid.
 MakePolicy policy_named(std::string_view text, std::uint64_t seed = 0);
 
-// Whether the policy that it names makes copies of jobs. REQUIRES: it is valid.
+// Returns true if the named policy makes copies of jobs. REQUIRES: it is valid.
 bool makes_copies(std::string_view text);
 
-// The options in it, defaults included. REQUIRES: it is valid.
+// Returns the options in it, defaults included. REQUIRES: it is valid.
 PolicyOptions options_named(std::string_view text);
 
-// What a test may do between two steps, for instance reload the policy.
+// The action of a test between two steps, for instance reload the policy.
 using BetweenSteps = std::function<void(Simulation&)>;
 
-// The run of that policy in that world, without a result of its own.
+// Returns the simulation of that policy in that world, without a result of its own.
 Simulation simulation_of(const World& world, std::unique_ptr<Policy> policy);
 
 Outcome run(const World& world, const MakePolicy& make, const BetweenSteps& between = {},
             RecordSink* also = nullptr);
 Outcome run(const World& world, std::string_view policy);
 
-// The lower bounds of the world's jobs. `copies`: the policy makes copies of jobs.
+// Returns the lower bounds of the world's jobs. `copies`: the policy makes copies of jobs.
 IdVector<JobId, JobBound> bounds_of(const World& world, bool copies);
 
-// Runs without any sink of the test's own but the journal's hash, and calls `on_step` after every
-// step with the events so far. Returns the events in all.
+// Runs without any sink of the test except the journal's hash, and calls `on_step` after every step
+// with the events so far. Returns the number of all events.
 std::int64_t run_bare(const World& world, std::string_view policy,
                       const std::function<void(std::int64_t events)>& on_step);
 
-// A random small world: 1 to 6 nodes, 1 to 40 jobs, bursts and quiet times, gangs that fit and
-// gangs that hardly do.
+// Returns a random small world: 1 to 6 nodes, 1 to 40 jobs, bursts and quiet times, gangs that fit
+// and gangs that hardly do.
 World random_world(std::uint64_t seed);
 
-// Every policy of the registry, in the variants that differ in code: strict and skipping, all
-// placements, queues with and without promotion, quanta.
+// Returns every policy of the registry, in the variants that differ in code: strict and skipping,
+// all placements, queues with and without promotion, quanta.
 std::vector<std::string> policy_variants();
 
-// True if the variant refuses some gangs for ever although enough GPUs of one type are free: the
-// placements yarn, rack and consolidate do; and gavel and optimus never mix GPU types.
+// Returns true if the variant refuses some gangs for ever although enough GPUs of one type are
+// free: the placements yarn, rack and consolidate do; and gavel and optimus never mix GPU types.
 bool may_refuse_gangs(std::string_view variant);
 
-// The jobs that wait at the end though the variant refuses no such gang for ever.
+// Returns the jobs that wait at the end although the variant refuses no such gang for ever.
 std::int64_t starved(const Outcome& outcome, std::string_view variant);
 
 }  // namespace fairlead

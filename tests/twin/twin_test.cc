@@ -1,6 +1,6 @@
 // One workload, two worlds: the simulator, and the daemon with clients and tasks on a machine in
-// memory. The same policies decide the same, at the same second: no two instants of a live engine are
-// equal, so what comes of a step at once is heard a millisecond later.
+// memory. The same policies decide the same, at the same second. The instants of a live engine all
+// differ, so the immediate result of a step is reported a millisecond later.
 
 #include "fairlead/engine/tables.h"
 #include "fairlead/http/http.h"
@@ -22,8 +22,8 @@ struct Twin {
   }
 };
 
-// Users submit over ten days what keeps the machine busy for longer. Hardly two things happen in
-// the same second but at the ends of quanta.
+// Users submit over ten days enough work to keep the machine busy for longer. Two events hardly
+// ever happen in the same second, except at the ends of quanta.
 std::vector<TestJob> drawn_jobs(std::uint64_t seed) {
   Rng rng(seed);
   std::vector<TestJob> jobs(25);
@@ -108,8 +108,8 @@ TEST_P(Twins, DecideTheSame) {
   }
 }
 
-// Where GPU types differ, gandiva-fair decides by speeds, which a simulator knows from a table and a
-// daemon from what jobs tell.
+// If GPU types differ, gandiva-fair decides by speeds. A simulator knows them from a table, and a
+// daemon from the reports of jobs.
 INSTANTIATE_TEST_SUITE_P(Of, Twins,
                          testing::Values(Twin{"fifo:skip=true"}, Twin{"las:quantum_s=60000"},
                                          Twin{"stride:quantum_s=60000"},

@@ -1,4 +1,5 @@
-// Causes that only an open world has, and what no cause is known for: from records written by hand.
+// Causes of waits that only an open world has, and waits of unknown cause: from records written by
+// hand.
 
 #include "fairlead/journal/checked_journal.h"
 
@@ -44,7 +45,7 @@ class Records {
               record::Place{
                   .job = JobId(job), .gang = slice, .gpu_masks = mask, .is_reported = is_reported});
   }
-  // Ends the run with that many jobs done, and gives the causes of the job's waits.
+  // Ends the run with that many finished jobs, and returns the causes of the job's waits.
   std::vector<std::string> causes(std::int64_t s, JobCounts counts) {
     at(s, record::End{counts});
     FL_CHECK(checked_.status().has_value(), "{}", checked_.status().error().message);
@@ -84,14 +85,14 @@ TEST(WhyRecords, ItsStartFailedAndIsTriedAgain) {
   EXPECT_EQ(records.causes(30, {.finished = 1}), (Lines{"2-12 retry"}));
 }
 
-// The node is idle: no cause is made up.
+// The node is idle: no cause is invented.
 TEST(WhyRecords, WhatNothingExplainsIsSaidToBeUnexplained) {
   Records records(2);
   records.at(0, record::Arrived{asked(0, 4)}).at(7, record::Arrived{asked(1, 1)});
   EXPECT_EQ(records.causes(30, {.pending = 2}), (Lines{"0-30 unexplained"}));
 }
 
-// It fitted when the later job was started, and after that no more.
+// It fitted when the later job was started, but not after that.
 TEST(WhyRecords, WhoTakesTheGpusAtWhichItWouldHaveFittedGoesFirst) {
   Records records(2);
   records.at(0, record::Arrived{asked(0, 4)}).at(7, record::Arrived{asked(1, 1)}).place(7, 1, 1);
@@ -116,7 +117,7 @@ TEST(WhyRecords, ANodeThatNoClusterCanHaveIsAnError) {
   Waits waits([](const JobSpec&) { return Watch::kNot; });
   const std::vector<std::string> types = {"V100"};
   waits.on({{0}, record::Run{.jobs = 1, .policy = "fifo", .gpu_types = types}});
-  const std::size_t racks[] = {0, 1, 0};  // the first goes on after another has begun
+  const std::size_t racks[] = {0, 1, 0};  // the first rack goes on after another has started
   for (std::size_t i = 0; i < std::size(racks); ++i) {
     waits.on({{0},
               record::Node{.node = NodeId(i),
@@ -129,7 +130,7 @@ TEST(WhyRecords, ANodeThatNoClusterCanHaveIsAnError) {
   EXPECT_FALSE(waits.status().has_value());
 }
 
-// A model of four ranks that hold GPUs in every order.
+// A model of four ranks that have GPUs in every order.
 TEST(HeldByOrder, CountsWhatLaterOnesHold) {
   HeldByOrder held;
   std::vector<std::int64_t> model(40);

@@ -1,4 +1,4 @@
-// A small run for `fairlead why`: a cluster, a few jobs, a policy; and what is said of a job.
+// A small run for `fairlead why`: a cluster, a few jobs, a policy; and the explanation for a job.
 #pragma once
 
 #include "fairlead/cli/why_text.h"
@@ -61,7 +61,7 @@ inline JobWhy why(const Situation& situation, const std::string& job) {
   return std::move(*found);
 }
 
-// "passed 90s": the causes of a job's waits, by their numbers.
+// Returns the causes of a job's waits, by their numbers: "passed 90s".
 inline std::string causes(const JobWhy& why) {
   std::string text;
   const CauseTimes& causes = why.waits->jobs().front().causes;

@@ -1,4 +1,4 @@
-// Why a job waits, in situations of which each has one reason.
+// The reason for a job's wait, in situations with one reason each.
 
 #include "why/situation.h"
 
@@ -74,8 +74,8 @@ TEST(WhySituations, GpusAreKeptForALargerJobThatIsAhead) {
             std::string::npos);
 }
 
-// The shortest job that waits needs all GPUs. A shorter one that comes at 100 s does not, and is
-// started at once: that the others were kept for the first is known when that is started.
+// The shortest waiting job needs all GPUs. A shorter one that arrives at 100 s does not, and is
+// started at once. That GPUs were kept for the first job is known only when it starts.
 TEST(WhySituations, GpusAreKeptForAJobThatIsItselfOvertaken) {
   const JobWhy found = why({.jobs = {{.gpus = 3, .work_s = 1000},
                                      {.gpus = 4, .submit_s = 10, .work_s = 50, .user = "bob"},
@@ -116,7 +116,7 @@ TEST(WhySituations, OneJobAtATimeHasTheCluster) {
   EXPECT_EQ(causes(found), "turn 60s");
 }
 
-// At 60 s each node turns to a small job, until that is done.
+// At 60 s each node switches to a small job, until that is done.
 TEST(WhySituations, OthersHaveTheirTurnWhereItIsKept) {
   const JobWhy found = why({.cluster = "2xV100:2",
                             .jobs = {{.gpus = 2, .work_s = 600},

@@ -1,4 +1,4 @@
-// What must hold of the waits that are found in the records of any run.
+// The properties of the waits that are found in the records of any run.
 
 #include "fairlead/metrics/metrics.h"
 #include "testing/property.h"

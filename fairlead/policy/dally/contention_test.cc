@@ -1,4 +1,4 @@
-// Dally where links are shared: what it accepts, and that it forgets nothing.
+// Tests Dally with shared links: the places that it accepts, and its saved state.
 #include "testing/steps.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ constexpr std::string_view kModels =
     "          communication: {bytes_mb: 100, compute_ms: 100}},"
     "         {name: quiet, weight: 1, rates: {V100: 1}}]";
 
-// 8 Gbit/s are 1 MB in a millisecond; within a host there is as good as no exchange.
+// 8 Gbit/s are 1 MB in a millisecond; an exchange within a host takes practically no time.
 Cluster racks_of_nodes_with_links(std::uint32_t racks, std::uint32_t nodes, std::uint32_t gpus) {
   Cluster cluster = racks_of_nodes(racks, nodes, gpus);
   cluster.links = {.pair_gbps = 8e6, .node_gbps = 8e6, .rack_gbps = 80, .spine_gbps = 8};

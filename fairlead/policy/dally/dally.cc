@@ -14,7 +14,7 @@ void Dally::decide(const View& view, Plan& plan) {
   start_waiting(view, plan);
   if (options_.preempt != DallyPreempt::kNone && rounds_.due(view.now)) {
     moves_.run(view, plan);
-    start_waiting(view, plan);  // those who had to make room, elsewhere
+    start_waiting(view, plan);  // for victims: they may find room elsewhere
   }
   waiting_.refresh(view.now);
   ask_to_be_woken(view, plan, waiting_.note(view, plan));
@@ -34,7 +34,8 @@ void Dally::start_waiting(const View& view, Plan& plan) {
   waiting_.start([&](JobId job) { return start(view, plan, job); });
 }
 
-// Capacity only shrinks meanwhile, so who wants what there was no room for is refused at once.
+// Capacity only shrinks meanwhile, so a job is refused at once if it wants GPUs that were refused
+// before.
 bool Dally::start(const View& view, Plan& plan, JobId job) {
   if (plan.free().total() < view.jobs.gpus[job]) return false;
   const Want want{gang_asked(view.jobs, job), view.jobs.types[job], waiting_.accepts(view, job)};
@@ -58,7 +59,7 @@ bool Dally::start(const View& view, Plan& plan, JobId job) {
   return false;
 }
 
-// Unless the links there are so crowded that it is worth waiting longer.
+// Places the job, unless the links there are so crowded that it is worth waiting longer.
 bool Dally::take(const View& view, Plan& plan, JobId job, const DallyPlace& place) {
   const Plan::Mark before = plan.mark();
   place_there(view, plan, place, job);
@@ -83,7 +84,7 @@ void Dally::ask_to_be_woken(const View& view, Plan& plan, Time next_tier) {
     plan.wake_at(wake_);
   }
   if (options_.preempt == DallyPreempt::kNone) return;
-  // Where nothing runs, a round changes nothing.
+  // If no job runs, a round changes nothing.
   if (plan.free().all_free()) return;
   const auto could = [&](JobId job) { return moves_.could_be_faster(view, plan, job); };
   const bool is_of_use = !waiting_.empty() || std::ranges::any_of(view.running, could) ||

@@ -1,18 +1,18 @@
 // Dally: delay scheduling over the tiers of the network (arXiv 2401.16492).
 //
-// A job accepts GPUs as close together as its gang can be here at once; a rack only after it has
-// waited for its node timer, and GPUs anywhere after its rack timer (waiting.h, timers.h). A job that
-// does not accept is skipped. In rounds, jobs that suffer most from the network take GPUs from
-// those that do not, and move closer together, to faster GPUs or to links that are less crowded,
-// where that saves more than the restarts that it costs (moves.h).
+// At once a job accepts only GPUs that are as close together as its gang can be here. It accepts a
+// rack after its node timer, and GPUs anywhere after its rack timer (waiting.h, timers.h). A job
+// that does not accept is skipped. In rounds, jobs that suffer most from the network take GPUs from
+// less sensitive jobs. They move closer together, to faster GPUs or to less crowded links if that
+// saves more than its restarts cost (moves.h).
 //
 // Invariants:
-//  1. Every job that is here holds a gang in the plan, or waits in waiting_.
+//  1. Every present job has a gang in the plan, or waits in waiting_.
 //  2. A gang has one GPU type, unless no type has enough GPUs.
 //
 // Cost of a decision: O(news + waiting), or O(running) if no job waits; O(nodes) per newcomer and
-// per kind of gang that finds no node; where links are shared, O(slices held). A round in addition:
-// O(nodes + slices held) per job that waits or could be faster elsewhere.
+// per kind of gang that finds no node; with shared links, O(slices in use). A round in addition:
+// O(nodes + slices in use) per job that waits or could be faster elsewhere.
 #pragma once
 
 #include "fairlead/policy/dally/moves.h"
@@ -39,7 +39,7 @@ class Dally : public Policy {
   void fields(Archive& archive) override;
 
  private:
-  // What a waiting job takes now.
+  // The GPUs that a waiting job takes now.
   struct Want {
     GangAsked gang;
     TypeMask types = 0;
@@ -60,9 +60,9 @@ class Dally : public Policy {
   DallyOrder order_;
   DallyWaiting waiting_;
   DallyMoves moves_;
-  Time wake_{-1};  // the last timer's end asked for
+  Time wake_{-1};  // the last wake-up asked for, at the end of a timer
 
-  std::vector<Want> refused_;  // in the decision under way, for want of room
+  std::vector<Want> refused_;  // in the present decision, for want of room
 };
 
 }  // namespace fairlead

@@ -61,7 +61,7 @@ struct Row {
 
 constexpr Time at_s(std::int64_t s) { return {s * 1000}; }
 
-// What happened: places and stops as text, and what was noted.
+// Records placements and stops as text, and notes.
 class RackWorld : public RecordSink {
  public:
   RackWorld(const Racks& racks, const std::vector<Row>& rows)
@@ -165,7 +165,8 @@ TEST(Dally, AJobTakesTheBestTierAtOnceWhenItComesFree) {
 }
 
 TEST(Dally, TheNetworkIsTakenAfterTheSecondTimer) {
-  // Two racks of one node; the rack timer says nothing new after 20 s, as a rack is a node here.
+  // Two racks of one node; the rack timer reports nothing new after 20 s, because a rack is a node
+  // here.
   RackWorld world({.racks = 2, .nodes = 1, .gpus = 4},
                   half_full({.submit = at_s(5), .gpus = 2, .work = seconds(10)}));
   world.run(kManual);
@@ -230,7 +231,7 @@ TEST(Dally, WithTunedTimersAJobWaitsAsLongAsItWouldLose) {
 }
 
 TEST(Dally, OfOneClassTheQueueGoesByArrivalAndNotBySensitivity) {
-  // Both arrive while the node is full; the one that came first does not care for the network.
+  // Both arrive while the node is full; the first one does not care for the network.
   RackWorld world({.racks = 1, .nodes = 1, .gpus = 4},
                   {{.gpus = 4, .work = seconds(50)},
                    {.submit = at_s(1), .gpus = 4, .work = seconds(10), .model = "quiet"},
@@ -299,7 +300,7 @@ TEST(Dally, NoJobIsStoppedForLessThanTheRestartsCost) {
 }
 
 TEST(Dally, ASensitiveJobThatHasNothingToRunOnStopsNoJob) {
-  // It would wait, not run slowly, so there is nothing to save but by making others wait.
+  // It would wait, not run slowly, so it can save nothing except by making others wait.
   RackWorld world({.racks = 2, .nodes = 1, .gpus = 4},
                   {{.gpus = 4, .work = seconds(3000), .model = "quiet"},
                    {.gpus = 4, .work = seconds(3000), .model = "quiet"},

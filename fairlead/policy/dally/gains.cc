@@ -1,4 +1,4 @@
-// What a round of Dally is for: what a place saves and costs, in GPU-seconds.
+// The savings and costs of a place in a round of Dally, in GPU-seconds.
 #include "fairlead/model/known_work.h"
 #include "fairlead/policy/dally/moves.h"
 
@@ -7,20 +7,20 @@
 namespace fairlead {
 namespace {
 
-// What a victim may lose by being sent elsewhere counts twice. Two jobs of which each would gain at
-// the other's cost exchange places only while one has more than twice as much to gain; what both
-// have left falls, so they do so a few times at most, and not in every round (ours).
+// A victim's possible loss by being sent elsewhere counts twice. If each of two jobs would gain at
+// the other's cost, they exchange places only while one has more than twice as much to gain. Their
+// remaining work falls, so they do so a few times at most, and not in every round (ours).
 constexpr double kLossWeight = 2;
 
 }  // namespace
 
-// What the job saves by running at one rate instead of another to its end.
+// Returns the savings of the job from running at one rate instead of another to its end.
 double DallyMoves::gpu_seconds(const View& view, JobId job, double slow, double fast) const {
   if (!(slow > 0) || !(fast > 0)) return 0;
   return view.jobs.gpus[job] * to_seconds(view.work.remaining(job)) * (1 / slow - 1 / fast);
 }
 
-// What it and others save by its new place, less its own restart.
+// Returns the savings of the job and others from its new place, less its own restart.
 double DallyMoves::saved(const View& view, const Seeker& seeker, const Pace& there) const {
   if (!options_.moves_for_speed()) return 0;
   const JobId job = seeker.key.job;
@@ -34,14 +34,14 @@ double DallyMoves::saved(const View& view, const Seeker& seeker, const Pace& the
   return saved - view.jobs.gpus[job] * to_seconds(options_.switch_cost);
 }
 
-// If no link there were crowded.
+// Returns the savings if no link there were crowded.
 double DallyMoves::most_saved(const View& view, const Seeker& seeker, const Offer& offer) const {
   const JobTiers& tiers = tiers_.of(view, seeker.key.job);
   return saved(view, seeker, {.rate = tiers.rate(offer.place.type, offer.place.tier)});
 }
 
-// Jobs served less go first: what a waiting job is served before it leaves its class, if
-// it lives that long, is what it would otherwise wait for.
+// Jobs served less go first. The value of a waiting job's turn is the service that it would
+// otherwise wait for: until it leaves its class, if it lives that long.
 double DallyMoves::value_of_turn(const View& view, const Seeker& seeker) const {
   if (seeker.is_running || order_.is_last_class(seeker.key.major)) return 0;
   const JobId job = seeker.key.job;
@@ -50,7 +50,7 @@ double DallyMoves::value_of_turn(const View& view, const Seeker& seeker) const {
   return std::min(in_class_s, to_end_s / seeker.best);
 }
 
-// How fast it would be there once the victims are gone. The draft is as before.
+// Returns its speed there once the victims are gone. The draft is unchanged on return.
 DallyMoves::Pace DallyMoves::pace_there(const View& view, Plan& plan, const Seeker& seeker,
                                         const Offer& offer) {
   const JobId job = seeker.key.job;
@@ -71,7 +71,7 @@ DallyMoves::Pace DallyMoves::pace_there(const View& view, Plan& plan, const Seek
   return pace;
 }
 
-// What the seeker saves less what it costs all jobs.
+// Returns the savings of the seeker less the cost to all jobs.
 double DallyMoves::gain(const View& view, Plan& plan, const Seeker& seeker, const Offer& offer) {
   double gain = saved(view, seeker, pace_there(view, plan, seeker, offer));
   bool by_class = !offer.victims.empty();

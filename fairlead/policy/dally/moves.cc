@@ -9,14 +9,14 @@
 namespace fairlead {
 namespace {
 
-constexpr double kMostSavedS = 1e12;  // so that notes hold it
+constexpr double kMostSavedS = 1e12;  // so that it fits into a note
 
 bool is_in(const View& view, const DallyPlace& place, NodeId node) {
   const bool is_there = node.row() >= place.range.begin && node.row() < place.range.end;
   return is_there && view.cluster.node_type[node] == place.type;
 }
 
-// Whether some of it is.
+// Returns true if part of the gang is in the place.
 bool is_in(const View& view, const DallyPlace& place, Gang gang) {
   return std::ranges::any_of(gang, [&](Slice slice) { return is_in(view, place, slice.node); });
 }
@@ -33,7 +33,7 @@ void DallyMoves::run(const View& view, Plan& plan) {
   }
 }
 
-// The rate of the gang's slowest member, with its links as they are shared.
+// Returns the rate of the gang's slowest member, with its links as they are shared.
 double DallyMoves::rate_held(const View& view, const Plan& plan, JobId job) const {
   double slowest = std::numeric_limits<double>::infinity();
   const Gang gang = plan.gang(job);
@@ -52,7 +52,7 @@ bool DallyMoves::could_be_faster(const View& view, const Plan& plan, JobId job) 
          view.jobs.gpus[job] * to_seconds(options_.switch_cost);
 }
 
-// What a waiting job could have at once if it did not wait for better; 0 if nothing.
+// Returns the pace that a waiting job could have at once if it did not wait for better; 0 if none.
 DallyMoves::Pace DallyMoves::pace_of_what_is_free(const View& view, Plan& plan, JobId job) {
   const JobTiers& tiers = tiers_.of(view, job);
   for (DallyTier tier : kDallyTierList) {
@@ -79,7 +79,7 @@ DallyMoves::Pace DallyMoves::pace_held(const View& view, const Plan& plan, JobId
   return pace;
 }
 
-// A job of the last class that is as fast at any distance has nothing to gain at others' cost.
+// A job of the last class that is equally fast at any distance has nothing to gain at others' cost.
 bool DallyMoves::may_gain_by_preemption(const View& view, const OrderKey& key) const {
   if (!order_.is_last_class(key.major)) return true;
   const JobTiers& tiers = tiers_.of(view, key.job);
@@ -110,7 +110,7 @@ void DallyMoves::collect_seekers(const View& view, Plan& plan) {
   std::ranges::sort(seekers_, {}, &Seeker::key);
 }
 
-// Jobs placed in this decision are none, and left alone.
+// Jobs placed in this decision are not collected, so they are left alone.
 void DallyMoves::collect_runners(const View& view, const Plan& plan) {
   runners_.clear();
   for (JobId job : view.running) {
@@ -134,7 +134,7 @@ void DallyMoves::collect_runners(const View& view, const Plan& plan) {
 bool DallyMoves::may_stop(const Plan& plan, const Seeker& seeker, const Runner& runner) const {
   const JobId job = runner.key.job;
   if (job == seeker.key.job || !plan.holds(job) || runner.is_settled) return false;
-  // Input order and arrival are no reason to stop a job.
+  // A lower place in input order or by arrival does not justify stopping a job.
   return std::pair(seeker.key.major, seeker.key.minor) <
          std::pair(runner.key.major, runner.key.minor);
 }
@@ -152,7 +152,7 @@ void DallyMoves::improve(const View& view, Plan& plan, const Seeker& seeker) {
   if (seeker.is_running) crowding_.placed(view, plan, job);
 }
 
-// Of all domains that the seeker may have, the one that saves most; none if none pays.
+// Returns the domain, among all that the seeker may have, that saves most; none if none pays.
 std::optional<DallyMoves::Offer> DallyMoves::best_offer(const View& view, Plan& plan,
                                                         const Seeker& seeker) {
   std::optional<Offer> best;
@@ -165,7 +165,7 @@ std::optional<DallyMoves::Offer> DallyMoves::best_offer(const View& view, Plan& 
   return best;
 }
 
-// Through the domains of the offer's tier.
+// Tries the domains of the offer's tier.
 void DallyMoves::look_for_better(const View& view, Plan& plan, const Seeker& seeker, Offer offer,
                                  std::optional<Offer>& best) {
   const double most = most_saved(view, seeker, offer) + value_of_turn(view, seeker);
@@ -183,7 +183,7 @@ void DallyMoves::look_for_better(const View& view, Plan& plan, const Seeker& see
   for (NodeRange range : Domains(view.cluster, domain_tier(offer.place.tier))) look(range);
 }
 
-// Sets out what the seeker's tasks could use of the domain as it is.
+// Sets the room to the GPUs of the domain that the seeker's tasks could use now.
 void DallyMoves::begin_room(const View& view, const Plan& plan, const Seeker& seeker,
                             const Offer& offer) {
   room_ = {.task_gpus = view.jobs.task_gpus[seeker.key.job], .on = std::move(room_.on)};
@@ -195,7 +195,7 @@ void DallyMoves::begin_room(const View& view, const Plan& plan, const Seeker& se
       });
 }
 
-// The same once that runner is gone or, if it is not, is there again.
+// Updates the room for a runner that is gone or that is there again.
 void DallyMoves::change_room(const View& view, const Plan& plan, const Offer& offer,
                              std::size_t runner, bool is_gone) {
   for (Slice slice : plan.gang(runners_[runner].key.job)) {
@@ -207,7 +207,7 @@ void DallyMoves::change_room(const View& view, const Plan& plan, const Offer& of
   }
 }
 
-// The last in order whose GPUs are enough together, less those who turn out not to be needed.
+// Chooses the last runners in order with enough GPUs together, without those found unnecessary.
 bool DallyMoves::choose_victims(const View& view, const Plan& plan, const Seeker& seeker,
                                 Offer& offer) {
   const NodeRange range = offer.place.range;

@@ -1,16 +1,17 @@
-// A round of Dally: who takes GPUs from whom, and who moves to where it is faster.
+// A round of Dally: jobs take GPUs from other jobs, or move to a faster place.
 //
-// In order, each job that waits, and each running one that would be faster elsewhere, looks for the
-// place where it saves most, in GPU-seconds:
+// In order, each waiting job, and each running one that would be faster elsewhere, looks for the
+// place with the largest savings, in GPU-seconds:
 //
-//  - what it saves itself by being faster there than where it is, or could be at once;
-//  - what others save on the links that it leaves, less what they lose on those that it comes to;
-//  - if it waits, and all it stops are of a later class: its turn, as jobs served less go first;
-//  - less restarts, and what those that it stops may lose by being sent elsewhere.
+//  - its own savings from being faster there than at its place, or at a place it could have now;
+//  - the savings of others on the links that it leaves, less their losses on its new links;
+//  - the value of its turn, if it waits and all victims are of a later class: less served jobs go
+//    first;
+//  - less restarts, and the possible losses of victims by being sent elsewhere.
 //
-// Speeds are those with the links as they are shared in the draft (kit/crowding.h).
+// Speeds include the sharing of links in the draft (kit/crowding.h).
 //
-// Cost of a round: O(nodes + slices held) per job that looks for a place.
+// Cost of a round: O(nodes + slices in use) per job that looks for a place.
 #pragma once
 
 #include "fairlead/policy/dally/order.h"
@@ -26,24 +27,25 @@ namespace fairlead {
 
 class DallyMoves {
  public:
-  // What is passed must outlive it.
+  // The arguments must outlive it.
   DallyMoves(const DallyOptions& options, const TierTable& tiers, const DallyOrder& order,
              DallyWaiting& waiting, Crowding& crowding)
       : options_(options), tiers_(tiers), order_(order), waiting_(waiting), crowding_(crowding) {}
 
   void run(const View& view, Plan& plan);
-  // Whether a running job would be faster elsewhere by so much that it would pay for its restart.
+  // Returns true if a running job would gain so much speed elsewhere that it would pay for its
+  // restart.
   bool could_be_faster(const View& view, const Plan& plan, JobId job) const;
 
  private:
-  // A job that holds a gang at the beginning of a round.
+  // A job that has a gang at the start of a round.
   struct Runner {
     OrderKey key;
     std::uint32_t gpus = 0;
     double loss = 0;          // GPU-seconds that it would lose in the slowest place for it
     bool is_settled = false;  // this round has moved it
   };
-  // How fast a job is somewhere, and what it costs those who share its links.
+  // The speed of a job at a place, and its cost to other jobs on its links.
   struct Pace {
     double rate = 0;            // 0: it does not run
     double loss_of_others = 0;  // GPUs
@@ -53,10 +55,10 @@ class DallyMoves {
     OrderKey key;
     bool is_running = false;
     DallyWaiting::Types types{};  // where it would go
-    Pace otherwise;               // now, or on what is free
-    double best = 0;              // of one that waits: its rate at its best tier
+    Pace otherwise;               // its pace if it does not move: now, or on the free GPUs
+    double best = 0;              // of a waiting job: its rate at its best tier
   };
-  // What a seeker's tasks could use of a domain once those who were chosen are gone.
+  // The GPUs of a domain that a seeker's tasks could use once the chosen victims are gone.
   struct Room {
     std::uint32_t task_gpus = 1;
     std::uint32_t gpus = 0;
@@ -64,11 +66,11 @@ class DallyMoves {
   };
   struct Offer {
     DallyPlace place;
-    double gain = 0;  // what it saves beyond its cost, GPU-seconds
+    double gain = 0;  // savings less costs, GPU-seconds
     std::vector<std::size_t> victims{};
   };
 
-  // Who.
+  // Jobs that look for a place.
   void collect_seekers(const View& view, Plan& plan);
   bool may_gain_by_preemption(const View& view, const OrderKey& key) const;
   Pace pace_of_what_is_free(const View& view, Plan& plan, JobId job);
@@ -76,7 +78,7 @@ class DallyMoves {
   double rate_held(const View& view, const Plan& plan, JobId job) const;
   void collect_runners(const View& view, const Plan& plan);
 
-  // Where.
+  // Places for them.
   void improve(const View& view, Plan& plan, const Seeker& seeker);
   std::optional<Offer> best_offer(const View& view, Plan& plan, const Seeker& seeker);
   void look_for_better(const View& view, Plan& plan, const Seeker& seeker, Offer offer,
@@ -88,7 +90,7 @@ class DallyMoves {
   bool may_stop(const Plan& plan, const Seeker& seeker, const Runner& runner) const;
   void carry_out(const View& view, Plan& plan, const Seeker& seeker, const Offer& offer);
 
-  // What for.
+  // Gains of a place.
   double gpu_seconds(const View& view, JobId job, double slow, double fast) const;
   double most_saved(const View& view, const Seeker& seeker, const Offer& offer) const;
   double saved(const View& view, const Seeker& seeker, const Pace& there) const;
@@ -102,12 +104,13 @@ class DallyMoves {
   DallyWaiting& waiting_;
   Crowding& crowding_;
 
-  // Of the round under way.
+  // State of the present round.
   std::vector<Runner> runners_;  // the last in order first
   std::vector<Seeker> seekers_;
   IdVector<NodeId, std::vector<std::size_t>> holders_;  // runners on the node
-  IdVector<JobId, std::size_t> runner_of_;              // + 1; 0: it is none
-  std::vector<std::size_t> chosen_;                     // victims, until it is known who is needed
+  IdVector<JobId, std::size_t> runner_of_;              // + 1; 0: it is not a runner
+  std::vector<std::size_t> chosen_;                     // victims, before unnecessary ones are
+                                                        // dropped
   Room room_;
 };
 

@@ -34,15 +34,15 @@ constexpr OptionSpec kOptions[] = {
                 "With auto: a job waits at least this multiple of the running time that it would "
                 "lose at the wider tier; 0: timers alone; ours."),
     choice_option("preempt", "both", "none/las/network/both",
-                  "Which running jobs a job may stop: none, those of a later class (las), those "
-                  "less sensitive to the network (network), or either (both)."),
+                  "Which running jobs a job may stop: none, jobs of a later class (las), jobs less "
+                  "sensitive to the network (network), or either (both)."),
     choice_option("score", "nw-sens", "nw-sens/slowdown",
                   "Sensitivity to the network: slowdown x communication x work left (nw-sens), or "
                   "slowdown alone."),
     list_option(
         "limits_gpu_s", "3250/13000/52000/208000/832000", "GPU-seconds", 1, 1e9,
-        "Attained service at which a job leaves each class but the last, increasing; the first is "
-        "the Tiresias artefact's, each of the others four times the one before (ours)."),
+        "Attained service at which a job leaves each class except the last, increasing; the first "
+        "is the Tiresias artefact's, each of the others four times the previous one (ours)."),
     integer_option(
         "round_s", "300", "seconds", 1, kDay,
         "Interval at which preemptions and migrations are decided; the default is Blox's."),
@@ -87,7 +87,9 @@ Result<DallyOptions> dally_options(const PolicyOptions& options) {
 
 const PolicyEntry kDally = {
     .name = "dally",
-    .summary = "Jobs wait for GPUs close together as long as it lately paid, then accept wider.",
+    .summary =
+        "Jobs wait for GPUs close together as long as waiting paid lately, then accept "
+        "wider gangs.",
     .paper = "Sharma et al., Dally, arXiv 2401.16492",
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {

@@ -1,4 +1,4 @@
-// The options of "dally"; what they mean: docs/policies/dally.md.
+// The options of "dally"; docs/policies/dally.md explains them.
 #pragma once
 
 #include "fairlead/policy/dally/timers.h"
@@ -22,22 +22,22 @@ enum class DallyScore : std::uint8_t {
 
 struct DallyOptions {
   DallyTimerOptions timers;
-  double patience;  // of tuned timers: a job waits at least this multiple of what it would lose
+  double patience;  // for tuned timers: a job waits at least this multiple of its loss
   DallyPreempt preempt;
   DallyScore score;
   std::vector<std::int64_t> limits_gpu_s;  // at which a job leaves its class, increasing
   Duration round;
   Duration switch_cost;  // expected of a restart
 
-  // Jobs move, and make room for others, for the sake of speed.
+  // Returns true if jobs move, and make room for others, to gain speed.
   bool moves_for_speed() const {
     return preempt == DallyPreempt::kNetwork || preempt == DallyPreempt::kBoth;
   }
   bool tunes_timers() const { return timers.mode == DallyTimerOptions::Mode::kAuto; }
 };
 
-// Errors: limits that do not increase, bounds of the timers that contradict each other.
-// REQUIRES: they are options of "dally".
+// Errors: limits that do not increase; contradictory bounds of timers. REQUIRES: they are
+// options of "dally".
 Result<DallyOptions> dally_options(const PolicyOptions& options);
 
 }  // namespace fairlead

@@ -1,7 +1,7 @@
-// Who goes first under Dally: by class of attained service, then by arrival or, in a round, by how
-// much the network hurts.
+// The order of jobs under Dally: by class of attained service, then by arrival or, in a round, by
+// sensitivity to the network.
 //
-// O(classes) per key; the tiers of a job may have to be looked up first (tiers.h).
+// O(classes) per key; looking up the tiers of a job may come on top (tiers.h).
 #pragma once
 
 #include "fairlead/policy/dally/options.h"
@@ -12,22 +12,23 @@ namespace fairlead {
 
 class DallyOrder {
  public:
-  // What is passed must outlive it.
+  // The arguments must outlive it.
   DallyOrder(const DallyOptions& options, const TierTable& tiers)
       : options_(options), tiers_(tiers) {}
 
-  // What communication is expected to cost the job, from how much slower it is at its widest tier
-  // than at its best one. 0 for a gang that must mix types.
+  // Returns the expected cost of communication for the job, from its slowdown at its widest tier
+  // relative to its best one. 0 for a gang that must mix types.
   double score(const View& view, JobId job) const;
   std::int64_t service_class(const View& view, JobId job) const;
-  // What the job may still be served in its class, GPU-seconds. REQUIRES: it is not in the last.
+  // Returns the service that the job may still have in its class, GPU-seconds. REQUIRES: it is not
+  // in the last.
   double left_in_class(const View& view, JobId job, std::int64_t service_class) const;
   bool is_last_class(std::int64_t service_class) const {
     return static_cast<std::size_t>(service_class) >= options_.limits_gpu_s.size();
   }
   // In the queue.
   OrderKey queue(const View& view, JobId job) const;
-  // As the queue, but of one class the more sensitive first.
+  // As the queue, but within one class the more sensitive job first.
   OrderKey round(const View& view, JobId job) const;
 
  private:

@@ -1,4 +1,4 @@
-// The parts of Dally by themselves: tiers, places, and what crowded links leave.
+// Tests the parts of Dally by themselves: tiers, places, and the speed on crowded links.
 #include "fairlead/policy/dally/places.h"
 #include "fairlead/policy/kit/crowding.h"
 #include "testing/steps.h"

@@ -7,8 +7,8 @@
 namespace fairlead {
 namespace {
 
-// Of the open gang's GPUs, as many as the range has: whole nodes, the freest first, and what is left
-// on the tightest node with room. Returns those that are missing still.
+// Takes as many of the open gang's GPUs as the range has: whole nodes, the freest first, and the
+// rest on the tightest node with room. Returns the number still missing.
 std::uint32_t take_in(Plan& plan, GpuTypeId type, NodeRange range, GangAsked gang) {
   while (gang.gpus > 0) {
     NodeId node = plan.free().tightest(type, gang.gpus, range);
@@ -23,7 +23,7 @@ std::uint32_t take_in(Plan& plan, GpuTypeId type, NodeRange range, GangAsked gan
   return gang.gpus;
 }
 
-// The rack in the range that has most of what the tasks could use.
+// Returns the rack in the range with the most GPUs that the tasks could use.
 NodeRange freest_rack(const View& view, const Plan& plan, const DallyPlace& place,
                       std::uint32_t task) {
   NodeRange freest{};
@@ -78,7 +78,7 @@ std::optional<DallyPlace> fastest_place(const View& view, const Plan& plan, cons
   return best;
 }
 
-// On several racks, on as few as can be.
+// A gang that spans racks takes as few as possible.
 void place_there(const View& view, Plan& plan, const DallyPlace& place, JobId job) {
   GangAsked gang = gang_asked(view.jobs, job);
   while (gang.gpus > 0) {

@@ -1,4 +1,4 @@
-// Where a gang goes within a tier: into the domain that it leaves the fewest GPUs of, whole nodes
+// The place of a gang within a tier: the domain in which it leaves the fewest GPUs, whole nodes
 // first.
 //
 // Cost: O(1) for a node and the network, O(nodes) for a rack; fill O(slices).
@@ -18,16 +18,18 @@ struct DallyPlace {
   NodeRange range{};
 };
 
-// The domain with room for the gang that would have the fewest GPUs of the type left over that such
-// tasks could use; none if no domain has room.
+// Returns the domain with room for the gang that would have the fewest GPUs of the type left over
+// that such tasks could use; none if no domain has room.
 std::optional<DallyPlace> tightest_place(const View& view, const Plan& plan, DallyTier tier,
                                          GpuTypeId type, GangAsked gang);
-// Of the tier's types, the one on which the job has the least time left among those with room.
+// Returns a place on one of the tier's types: the type with room on which the job has the least
+// time left.
 std::optional<DallyPlace> fastest_place(const View& view, const Plan& plan, const JobTiers& tiers,
                                         DallyTier tier, TypeMask types, JobId job);
 
-// Gives the job its gang there: whole nodes, the freest first, and what is left on the tightest node
-// with room; across racks, as much as there is of the freest of them. REQUIRES: the place has room; the job holds nothing in the draft.
+// Gives the job its gang there: whole nodes, the freest first, and the rest on the tightest node
+// with room. Across racks, it takes as much as possible of the freest rack first. REQUIRES: the
+// place has room; the job has no GPUs in the draft.
 void place_there(const View& view, Plan& plan, const DallyPlace& place, JobId job);
 
 }  // namespace fairlead

@@ -9,13 +9,13 @@
 namespace fairlead {
 namespace {
 
-// Whether a gang that requires the level may be as far apart as the tier lets it.
+// Returns true if a gang that requires the level may be as far apart as the tier lets it.
 bool allows(Level required, DallyTier tier) {
   if (required == kAnywhere || tier == DallyTier::kNode) return true;
   return tier == DallyTier::kRack ? required >= kRackLevel : required > kRackLevel;
 }
 
-// The largest gang of that type and such tasks that one domain of the tier can have.
+// Returns the largest gang of that type and such tasks that one domain of the tier can have.
 std::uint32_t largest(const Cluster& cluster, GpuTypeId type, DallyTier tier, std::uint32_t task) {
   return most_in_domain(cluster, domain_tier(tier), type_bit(type),
                         [&](NodeId node) { return whole_tasks(cluster.node_gpus[node], task); });

@@ -1,9 +1,9 @@
-// The tiers of Dally: how far apart a gang may be, and how fast each job would be there.
+// The tiers of Dally: the distance that a gang may span, and the speed of each job at it.
 //
-// Rates are those of a gang that shares no link (kit/crowding.h has the rest). A tier has room for a
-// gang on a GPU type if one domain of it would have enough such GPUs, were they idle.
+// Rates are for a gang that shares no link (kit/crowding.h has the rest). A tier has room for a
+// gang on a GPU type if one idle domain of it would have enough such GPUs.
 //
-// Cost: O(types x nodes) when a job is asked about first and after rates have changed, else O(1).
+// Cost: O(types x nodes) for the first query of a job and after rates have changed, else O(1).
 #pragma once
 
 #include "fairlead/policy/policy.h"
@@ -18,36 +18,36 @@ constexpr std::size_t kDallyTiers = 3;
 constexpr DallyTier kDallyTierList[] = {DallyTier::kNode, DallyTier::kRack, DallyTier::kNetwork};
 constexpr std::size_t index_of(DallyTier tier) { return static_cast<std::size_t>(tier); }
 
-// How far apart the nodes of a domain of that tier are.
+// Returns the distance between the nodes of a domain of that tier.
 constexpr Tier domain_tier(DallyTier tier) {
   if (tier == DallyTier::kNetwork) return Tier::kSpine;
   return tier == DallyTier::kRack ? Tier::kRack : Tier::kNode;
 }
-// The tier that a gang has.
+// Returns the tier of a gang.
 DallyTier dally_tier_of(const Cluster& cluster, Gang gang);
 
-// What one job's gang could have.
+// The rates and tiers possible for one job's gang.
 class JobTiers {
  public:
   static JobTiers of(const View& view, JobId job);
 
-  // 0 where it does not run.
+  // 0 if it does not run there.
   double rate(GpuTypeId type, DallyTier tier) const { return rates_[type][index_of(tier)]; }
   // The types that have room for it at the tier, and on which it runs there.
   TypeMask types(DallyTier tier) const { return runs_[index_of(tier)]; }
-  // Of these, those on which it is faster than that.
+  // Returns the types of the tier on which it is faster than that rate.
   TypeMask faster_than(DallyTier tier, double rate) const;
-  // The fastest rate at the tier; 0 where no type has room.
+  // The fastest rate at the tier; 0 if no type has room.
   double fastest(DallyTier tier) const { return fastest_[index_of(tier)]; }
   double fastest() const;
-  // The best tier with room; the network if there is none but on several types.
+  // Returns the best tier with room; the network if only several types together have room.
   DallyTier best() const;
   // The fastest rates at the best and at the widest tier at which it runs; 0 if there is none.
   double at_best() const { return fastest(best()); }
   double at_widest() const;
   // The least rate of all places with room; 0 if there is none.
   double slowest() const;
-  // No type has room for it: it runs on several or nowhere.
+  // Returns true if no type has room for it: it runs on several or nowhere.
   bool must_mix() const;
 
  private:
@@ -60,10 +60,10 @@ class JobTiers {
   Rates fastest_{};
 };
 
-// Of all jobs.
+// The tiers of all jobs.
 class TierTable {
  public:
-  // To be called at the beginning of each decision.
+  // To be called first in each decision.
   void refresh(const View& view);
   const JobTiers& of(const View& view, JobId job) const;
   void forget(JobId job);
@@ -73,7 +73,7 @@ class TierTable {
     JobTiers tiers;
     bool is_known = false;
   };
-  mutable IdVector<JobId, Row> rows_;  // filled in as they are asked for
+  mutable IdVector<JobId, Row> rows_;  // filled in on demand
   std::uint64_t revision_ = 0;         // of the rates
 };
 

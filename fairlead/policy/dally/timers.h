@@ -1,15 +1,15 @@
 // The delay timers of Dally: how long a job waits for GPUs close together before it accepts wider
-// tiers, by size of its gang. Rule: arXiv 2401.16492, of which only the abstract was at hand; the
+// tiers, by size of its gang. Rule: arXiv 2401.16492, of which only the abstract was available; the
 // tuner is ours.
 //
-// The tuner keeps, per size class and tier, how long the last jobs had waited when they accepted
-// that tier, in a sliding window: at most `samples` of them, none older than `age`. A timer is the
-// mean or a quantile of its window: it pays to wait as long as offers have lately taken to come.
-// Where there is no sample it falls back to the fixed value, so a tier that is never offered any
-// more is not waited for longer than that.
+// For each size class and tier, the tuner keeps the waits of the last jobs that accepted that tier,
+// in a sliding window: at most `samples`, none older than `age`. A timer is the mean or a
+// quantile of its window: it pays to wait as long as offers have lately taken to come. Without
+// samples it falls back to the fixed value. A job therefore waits no longer than that for a tier
+// that is never offered any more.
 //
-// A timer of racks is never shorter than that of nodes, in any mode. Invariant: samples of a
-// window are in order of time.
+// In every mode a rack timer is at least as long as the node timer. Invariant: samples of a window
+// are in order of time.
 #pragma once
 
 #include "fairlead/base/archive.h"
@@ -38,7 +38,7 @@ class DallyTimers {
  public:
   static constexpr Duration kForever = {kMsMax};
 
-  // Waiting time after which a job accepts a rack, and the network. node <= rack.
+  // Waiting times after which a job accepts a rack, and the network. node <= rack.
   struct Timers {
     Duration node;
     Duration rack;
@@ -46,14 +46,15 @@ class DallyTimers {
 
   explicit DallyTimers(const DallyTimerOptions& options) : options_(options) {}
 
-  // 1 GPU is class 0, 2 are 1, 3 and 4 are 2, 5 to 8 are 3, and so on.
+  // Returns the class: 1 GPU is class 0, 2 are 1, 3 and 4 are 2, 5 to 8 are 3, and so on.
   static std::size_t size_class(std::uint32_t gpus);
   static constexpr std::size_t kSizeClasses = 33;
 
-  // O(1); after a sample was added or grew too old, O(samples). REQUIRES: now never goes back.
+  // Returns the timers of a class. O(1); after a sample was added or grew too old, O(samples).
+  // REQUIRES: now never goes back.
   Timers of(std::size_t size_class, Time now);
-  // A job of that class accepted a gang of that tier after `waited`. REQUIRES: now never goes back.
-  // O(samples).
+  // Called when a job of that class accepted a gang of that tier after `waited`. REQUIRES: now
+  // never goes back. O(samples).
   void accepted(std::size_t size_class, DallyTier tier, Time now, Duration waited);
 
   void fields(Archive& archive);
@@ -66,7 +67,7 @@ class DallyTimers {
   };
   struct Window {
     std::vector<Sample> samples;
-    // Follows from them: the timer, and until when it is that.
+    // Derived: the timer, and the time until which it is valid.
     Duration timer;
     Time until{-1};
     void fields(Archive& archive) { archive(samples); }

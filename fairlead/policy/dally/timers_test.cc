@@ -106,7 +106,7 @@ TEST(DallyTimers, OtherModesDoNotTune) {
   EXPECT_EQ(of(Mode::kManual).rack, seconds(300));
 }
 
-// A plain reference: all samples ever, looked through anew.
+// A plain reference: searches all samples ever recorded.
 RC_GTEST_PROP(DallyTimersProperty, AreThoseOfAllSamplesLookedThroughAnew, ()) {
   struct Seen {
     Time at;

@@ -38,7 +38,7 @@ void DallyWaiting::refresh(Time now) {
   for (std::size_t i = 0; i < now_.size(); ++i) now_[i] = timers_.of(i, now);
 }
 
-// What it would lose by being at the tier with links of its own, as a time to wait.
+// Returns the time to wait that is worth the job's loss at the tier with links of its own.
 Duration DallyWaiting::worth_waiting(const View& view, JobId job, DallyTier tier) const {
   const JobTiers& tiers = tiers_.of(view, job);
   const double best = tiers.at_best();
@@ -48,7 +48,7 @@ Duration DallyWaiting::worth_waiting(const View& view, JobId job, DallyTier tier
   return wait_of(options_.patience * loss_s);
 }
 
-// Those of its size and, if they are tuned, at least what they are worth to it.
+// Returns the timers of its size; if they are tuned, at least as long as the job's losses.
 DallyTimers::Timers DallyWaiting::timers_of(const View& view, JobId job) const {
   DallyTimers::Timers timers = now_[DallyTimers::size_class(view.jobs.gpus[job])];
   if (!options_.tunes_timers()) return timers;
@@ -81,7 +81,7 @@ Time DallyWaiting::refuses_until(const View& view, JobId job, double rate, doubl
   if (!options_.tunes_timers()) return state.since;
   const double left_s = to_seconds(view.work.remaining(job));
   const double own_s = left_s * std::max(1 / rate - 1 / tiers_.of(view, job).at_best(), 0.0);
-  // Those whom it slows down lose for as long as it is there; in its own GPUs' time.
+  // The jobs that it slows down lose for its whole stay. Counted in the time of its own GPUs.
   const double others_s = left_s / rate * loss_of_others / view.jobs.gpus[job];
   const Time until = state.since + wait_of(options_.patience * (own_s + others_s));
   if (until > view.now && (state.refused_until <= view.now || until < state.refused_until)) {
@@ -107,7 +107,7 @@ DallyWaiting::NextTier DallyWaiting::next_tier(const View& view, JobId job) cons
   return {DallyTier::kNetwork, network};
 }
 
-// The tuner moves timers all the time; a tenth of what is left is no news.
+// The tuner moves timers all the time, so a change below a tenth of the rest is not noted.
 bool DallyWaiting::is_news(const View& view, const NextTier& noted, const NextTier& next) const {
   const bool is_noted = noted.at.ms >= 0;
   if (next.at == Time::never()) return is_noted && noted.at != Time::never();
@@ -126,7 +126,7 @@ Time DallyWaiting::note(const View& view, Plan& plan) {
     if (state.refused_until > view.now) first = std::min(first, state.refused_until);
     state.refused_until = Time{-1};
     if (!is_news(view, noted, next)) continue;
-    // The last timer is over: it is said of the tier that it was about.
+    // The last timer has ended: the note is about the tier of that timer.
     const DallyTier about = next.at == Time::never() ? noted.tier : next.tier;
     state.noted = {about, next.at};
     const Duration left = next.at == Time::never() ? Duration{} : next.at - view.now;

@@ -1,13 +1,12 @@
-// The jobs that wait under Dally: since when, and what each of them accepts by now.
+// The jobs that wait under Dally: since when, and the places that each accepts by now.
 //
 // A job accepts its best tier at once, a rack after its node timer and the network after its rack
-// timer (timers.h). If timers are tuned, no timer of a job is shorter than `patience` times what the
-// wider tier would lose it, and it accepts a place there only once it has waited as long as it and
-// those whom it slows down would lose by it, with the links as they are shared now: a job that waits
-// so long loses at most twice what it must (ours; the rule for renting before one buys, Karlin et
-// al., 1988).
+// timer (timers.h). If timers are tuned, no timer of a job is shorter than `patience` times its
+// loss at the wider tier. It accepts a place there only after waiting as long as the losses that
+// the place causes to it and other jobs, with the present sharing of links. So it loses at most
+// twice the minimum (ours; the rule for renting before one buys, Karlin et al., 1988).
 //
-// Invariant: waiting jobs stand once, in OrderKey order.
+// Invariant: each waiting job is there once, in OrderKey order.
 //
 // Cost: add O(waiting), the others O(1) per job.
 #pragma once
@@ -23,52 +22,52 @@ namespace fairlead {
 
 class DallyWaiting {
  public:
-  using Types = std::array<TypeMask, kDallyTiers>;  // by tier; 0 where it is refused
+  using Types = std::array<TypeMask, kDallyTiers>;  // by tier; 0 if the tier is refused
 
-  // What is passed must outlive it.
+  // The arguments must outlive it.
   DallyWaiting(const DallyOptions& options, const TierTable& tiers)
       : options_(options), tiers_(tiers), timers_(options.timers) {}
 
   const std::vector<OrderKey>& jobs() const { return jobs_; }
   bool empty() const { return jobs_.empty(); }
 
-  // It waits from now on. REQUIRES: it did not.
+  // Adds a job that waits from now on. REQUIRES: it did not wait.
   void add(const View& view, const OrderKey& key);
-  // It has accepted a gang of that tier.
+  // Called when the job accepted a gang of that tier.
   void accepted(const View& view, JobId job, DallyTier tier);
-  // It waits no more, if it did.
+  // Removes the job if it waited.
   void remove(JobId job);
-  // Starts those for whom `start(job)` is true, in order, and leaves the others.
+  // Starts the jobs for which `start(job)` returns true, in order, and leaves the others.
   template <class Start>
   void start(const Start& start) {
     std::erase_if(jobs_, [&](const OrderKey& key) { return start(key.job); });
   }
 
-  // To be called before and after changes of a decision: timers as of now.
+  // To be called before and after changes of a decision: updates the timers to now.
   void refresh(Time now);
-  // The types that its timers let it have by now.
+  // Returns the types that its timers let it have by now.
   Types accepts(const View& view, JobId job) const;
-  // Until when it refuses a gang of a wider tier than its best, at that speed (a fraction of the
-  // rate of the tier), if others lose so much by it. It may be in the past. Remembered within this
-  // decision, for notes and wake-ups.
+  // Returns the time until which the job refuses a gang of a wider tier than its best. `rate`: its
+  // speed there as a fraction of the tier's rate; `loss_of_others`: their loss by it. May be in the
+  // past. Remembered within this decision, for notes and wake-ups.
   Time refuses_until(const View& view, JobId job, double rate, double loss_of_others);
 
-  // Notes timers that began, ended or moved. Returns when the first of a waiting job ends.
+  // Notes timers that started, ended or moved. Returns the end of the first timer of a waiting job.
   Time note(const View& view, Plan& plan);
 
   void fields(Archive& archive);
 
  private:
-  // When a job begins to accept what is further apart; never if it accepts all it can have.
+  // The time from which a job accepts a wider tier; never if it accepts all it can have.
   struct NextTier {
     DallyTier tier = DallyTier::kNetwork;
     Time at = Time::never();
   };
   struct State {
-    Time since;                    // when it last held GPUs, or came
+    Time since;                    // when it last had GPUs, or arrived
     NextTier noted{.at = {-1}};    // as last noted
-    DallyTimers::Timers patience;  // the least timers that its losses are worth
-    Time refused_until{-1};        // within this decision: the first place that it refuses
+    DallyTimers::Timers patience;  // the shortest timers justified by its losses
+    Time refused_until{-1};        // within this decision: the earliest end of a refusal
     void fields(Archive& archive);
   };
 

@@ -1,13 +1,13 @@
-// Copies: jobs that may train as several copies, one a node (HadarE, arXiv 2503.10918), bid for each of
-// them; which copies bid is ours.
+// Copies: jobs that may train as several copies, one a node (HadarE, arXiv 2503.10918), bid for
+// each copy. The choice of the bidding copies is ours.
 //
-// A copy is one more offer, with a weight of its own, as the user has more ahead of it. Of all offers those
-// that weigh most are kept, for as many GPUs as there are: so where a short job's copy outweighs a long
-// job's gang, it gets the GPUs first.
+// A copy is one more offer with its own weight, because the user has more GPUs ahead of it. The
+// offers of the largest weights are kept, up to the number of GPUs. If a short job's copy outweighs
+// a long job's gang, it gets the GPUs first.
 //
-// All copies of a job pause when it is given one more or loses one. So it asks for as many as each end it
-// sooner by more than that, for new ones at rounds alone, and for those that it has. A gang that does not
-// fit on a node has no copies; elastic jobs stretch instead.
+// All copies of a job pause when a copy is added or removed. So a job asks for another copy only if
+// that ends it sooner by more than the pause: new copies in rounds only, its present ones always. A
+// gang that does not fit on a node has no copies; elastic jobs stretch instead.
 #pragma once
 
 #include "fairlead/policy/hadar/auction.h"
@@ -20,22 +20,22 @@ namespace fairlead {
 class Copies {
  public:
   struct Options {
-    std::uint32_t most;    // of a job; 0: as many as there are nodes; 1: its gang alone
+    std::uint32_t most;    // per job; 0: as many as there are nodes; 1: its gang alone
     Duration switch_cost;  // expected, of one more
   };
 
   explicit Copies(const Options& options) : options_(options) {}
 
   bool any() const { return options_.most != 1; }
-  // How many copies the job asks for, at least 1, which one copy alone would end in `left_s`; `may_grow`:
-  // more than it has. O(types).
+  // Returns the number of copies, at least 1, that the job asks for. One copy alone would end it in
+  // `left_s`; `may_grow`: more copies than it has are allowed. O(types).
   std::uint32_t wanted(const View& view, JobId job, double left_s, bool may_grow);
 
   void clear() { offers_.clear(); }
-  // An offer: the job's gang, or, if copy > 0, one more copy. The bidder must outlive add().
+  // Adds an offer: the job's gang, or, if copy > 0, one more copy. The bidder must outlive add().
   void offer(const HadarBidder& bidder, std::uint32_t copy, double weight);
-  // Adds to the bidders the copies that are among the offers that weigh most, for as many GPUs. No pointer
-  // to a bidder is valid after that. O(offers x log offers).
+  // Adds to the bidders the copies among the offers of the largest weights, for that many GPUs.
+  // Invalidates pointers to bidders. O(offers x log offers).
   void add(std::uint32_t gpus, std::vector<HadarBidder>& bidders);
 
  private:
@@ -49,7 +49,7 @@ class Copies {
 
   const Options options_;
   IdVector<GpuTypeId, std::uint32_t> nodes_;  // by type
-  std::vector<Offer> offers_;                 // of the decision under way
+  std::vector<Offer> offers_;                 // of the present decision
   std::vector<HadarBidder> added_;
 };
 

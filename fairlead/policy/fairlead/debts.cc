@@ -26,8 +26,8 @@ void Debts::share_idle_time() {
   for (UserId user : ids<UserId>(due_.size())) debt_[user] -= due_[user] * (debts / dues);
 }
 
-// No user that is due s GPUs and has gangs of up to g is further behind than s (W + 2 R) + g R where all
-// can be served (docs/policies/fairlead.md).
+// If all demand can be served, the debt of a user with a due of s GPUs and gangs of up to g is at
+// most s (W + 2 R) + g R (docs/policies/fairlead.md).
 void Debts::bound() {
   constexpr double kTimes = 10;
   const double round_s = to_seconds(round_);

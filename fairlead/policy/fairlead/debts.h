@@ -1,16 +1,18 @@
-// Debts: how far each user is behind what its tickets buy, over time (the drift of drift plus penalty,
-// Neely 2010; ours in what is counted).
+// Debts: how far each user is behind the share that its tickets buy, over time (the drift of drift
+// plus penalty, Neely 2010; the counting is ours).
 //
-// A user is due its part of all GPUs by tickets (progressive filling, each capped at what its jobs ask
-// for; where there are groups, among those first). It is due them in the cluster's own mix of types, so
-// what its jobs hold counts as GPUs of that mix: one on which a job is twice as fast as on the mean GPU
-// that it can use counts two.
+// A user is due its part of all GPUs by tickets (progressive filling, each capped at the demand of
+// its jobs; groups, if there are any, share first). It is due them in the cluster's own mix of
+// types, so the GPUs of its jobs count as GPUs of that mix. A GPU on which a job is twice as fast
+// as on the mean GPU that it can use counts two.
 //
-//   idle time  what no user received is no user's debt: the debts of all that want GPUs add up to 0
-//   bound      ten times as much as a debt can be in a world where all can be served is kept: what is
-//              beyond comes from what cannot be served, and would keep others from their turns for ever
+//   idle time  GPU time that no user received causes no debt: the debts of all users with demand add
+//              up to 0
+//   bound      a debt is limited to ten times the largest debt of a world where all demand can be
+//              served: the rest comes from unservable demand, and would keep others from their turns
+//              for ever
 //
-// A user that pauses keeps what it is ahead or behind: leaving clears no debt.
+// A user that pauses keeps its lead or lag: leaving clears no debt.
 //
 // Cost: settle O(users), expect O(users log users).
 #pragma once
@@ -36,17 +38,17 @@ class Debts {
     double gang = 0;  // the largest gang asked for, in GPUs
   };
 
-  // `window`: over which shares are to hold.
+  // `window`: the time over which shares must be kept.
   Debts(Duration window, Duration round) : window_(window), round_(round) {}
 
-  // Brings debts up to now: to be called first in every decision.
+  // Updates debts to now: to be called first in every decision.
   void settle(Time now);
-  // Sets the GPUs due and held from now on, of so many GPUs. Called last in every decision.
+  // Sets the GPUs due and held from now on, for a cluster of `gpus`. Called last in every decision.
   void expect(const Users& users, double gpus, std::span<const Ask> asks);
 
-  // GPUs; 0 for users that want none. As of the last expect().
+  // Returns GPUs; 0 for users without demand. As of the last expect().
   double due(UserId user) const { return due_.has(user) ? due_[user] : 0; }
-  // GPU-seconds of the mix that the user is behind; negative: ahead.
+  // Returns the GPU-seconds of the mix that the user is behind; negative: ahead.
   double behind_s(UserId user) const { return debt_.has(user) ? debt_[user] : 0; }
 
   void fields(Archive& archive);
@@ -59,10 +61,10 @@ class Debts {
   const Duration window_;
   const Duration round_;
   Time since_{};
-  // Of users, as of the last expect().
+  // Per user, as of the last expect().
   IdVector<UserId, double> due_;
   IdVector<UserId, double> held_;
-  IdVector<UserId, double> gang_;  // the largest that it asks for
+  IdVector<UserId, double> gang_;  // its largest demanded gang
   IdVector<UserId, double> debt_;  // up to since_
 
   // Workspace.

@@ -6,7 +6,7 @@
 
 namespace fairlead {
 
-// Of each part where it begins, and at last where the last one ends.
+// Returns the start of each part, and at last the end of the last one.
 const std::array<double, Durations::kParts + 1>& Durations::bounds_s() {
   static const auto kBounds = [] {
     constexpr double kFirstS = 60;
@@ -52,7 +52,7 @@ void Durations::watch(std::span<const Ran> jobs) {
   }
 }
 
-// Who is in a part has not lived through it yet, and says nothing about it.
+// A job in a part has not lived through it yet, so it counts for earlier parts only.
 Durations::Hazards Durations::hazards(const Counts& ended, const Counts& alive,
                                       const Hazards& prior) {
   Hazards hazards{};

@@ -1,16 +1,17 @@
-// Durations: how soon jobs end of which nothing is known but how long they ran, by the jobs of this run
-// that ended (the Gittins index, with durations learnt as they are seen; ours in how).
+// Durations: estimates how soon jobs of unknown length end, from their running time and the ended
+// jobs of this run (the Gittins index; learning durations as they are observed is ours).
 //
-// It is worth most to run a job where an end costs least: over the best stretch from here on, the
-// running time spent per job that ends in it. That is what left_s() says, the inverse of the Gittins index
-// (Gittins, JRSS B 1979). Where few live on, as among jobs that are killed early, it grows with what a job
-// ran, and young jobs come first; where all take about as long it falls, and those that began go on.
+// Running the job with the cheapest end is worth most. The cost is the running time spent per job
+// that ends, over the best stretch from here on. left_s() returns it: the inverse of the Gittins
+// index (Gittins, JRSS B 1979). If few jobs live on, as among jobs that are killed early, it grows
+// with a job's running time, and young jobs come first. If all take about equally long it falls,
+// and started jobs go on.
 //
-// Running time is cut into parts, each longer than the last by the root of two. Of each part is known
-// how many jobs lived to it and how many of those ended in it, among them the jobs that have not ended
-// yet (Kaplan and Meier, JASA 1958). A user's jobs are taken to be like those of all users, and those like
-// the guess of KnownWork, by which half of the jobs that ran for some time end within as much again;
-// each of these counts as kPrior jobs.
+// Running time is cut into parts, each longer than the last by the root of two. For each part two
+// numbers are known: the jobs that lived to it, and the jobs that ended in it. Both include jobs
+// that have not ended yet (Kaplan and Meier, JASA 1958). A user's jobs are assumed similar to the
+// jobs of all users. These are assumed to follow the guess of KnownWork: half of the jobs that ran
+// for some time end within the same time again. Each assumption counts as kPrior jobs.
 //
 // Cost: watch O(jobs + users), left_s O(1); 320 bytes per user.
 #pragma once
@@ -34,20 +35,22 @@ class Durations {
 
   // A job ended.
   void end(Ran job);
-  // These are all that have not: to be called before left_s(), when jobs ran or ended since.
+  // Sets the jobs that have not ended: to be called before left_s(), when jobs ran or ended since.
   void watch(std::span<const Ran> jobs);
-  // Seconds of running time per job that ends, above 0. REQUIRES: the user's jobs are watched.
+  // Returns the seconds of running time per job that ends, above 0. REQUIRES: the user's jobs are
+  // watched.
   double left_s(Ran job) const;
 
   void fields(Archive& archive);
 
  private:
   static constexpr std::size_t kParts = 40;  // up to a year
-  static constexpr double kPrior = 4;        // chosen: from 3 to 30 no user's jobs end much later
+  static constexpr double kPrior = 4;        // chosen: with values from 3 to 30 no user's jobs end
+                                             // much later
 
   using Counts = std::array<std::uint32_t, kParts>;
   using Hazards =
-      std::array<double, kParts>;  // of the jobs that live to a part, how many end in it
+      std::array<double, kParts>;  // the fraction of the jobs that live to a part and end in it
 
   static const std::array<double, kParts + 1>& bounds_s();
   static std::size_t part_of(double s);

@@ -10,7 +10,7 @@ namespace {
 const UserId kAnn(0);
 const UserId kBob(1);
 
-// Of Ann and Bob, each of whom has a job that has just come.
+// Ann and Bob each have a job that has just arrived.
 struct Seen {
   Seen() { watch(); }
   void end(int jobs, UserId user, double s) {
@@ -29,7 +29,7 @@ struct Seen {
 
 TEST(Durations, WhileNoJobEndedOneHasAsMuchLeftAsItRan) {
   const Seen seen;
-  // Of those that live to t, t / x live to x: 1 / t end per second.
+  // A fraction t / x of the jobs that live to t lives to x: 1 / t end per second.
   EXPECT_NEAR(seen.left_s(4000), 4000, 0.2 * 4000);
   EXPECT_NEAR(seen.left_s(8000) / seen.left_s(4000), 2, 0.01);
 }

@@ -1,27 +1,28 @@
 // fairlead: one policy for shares, early finishes and fast GPUs (ours): drift plus penalty (Neely 2010)
 // on Hadar's auction.
 //
-// Jobs bid for GPUs in rounds, as under hadar (hadar/auction.h). The weight of a job is what a step of it
-// is worth for early finishes, and how far its user is behind its share:
+// Jobs bid for GPUs in rounds, as under hadar (hadar/auction.h). The weight of a job is the
+// value of a step of it for early finishes, plus the shortfall of its user:
 //
 //   weight = rank / n + (debt + (due - ahead - gang / 2) x round) / (due x (window - round))
 //
-//   rank    of n bidders, how many have at least as much work left: so many does a step of this one let
-//           through sooner (the dual of shortest remaining processing time). Where work is not known, by
-//           gang and by what jobs tell that ended (durations.h)
+//   rank    the number, of n bidders, with at least as much work left: a step of this job lets them
+//           all through sooner (the dual of shortest remaining processing time). Unknown work is
+//           estimated from the gang and from the durations of ended jobs (durations.h)
 //   debt    GPU-seconds that its user is behind (debts.h)
 //   due     GPUs that its user is due
-//   ahead   GPUs of its user's jobs that have less work left, so that a user is not given all it is due
-//           of a window at once
+//   ahead   GPUs of its user's jobs that have less work left, so that a user does not get its due of
+//           a whole window at once
 //
 // A step is counted on the mean GPU that the job can use, so that types go to jobs by comparative
-// advantage: what users trade for under gandiva-fair, the auction does by its prices. Elastic jobs bid for
-// the size at which GPUs are worth most (sizes.h), jobs that may have copies for each of them (copies.h).
+// advantage: the prices of the auction do the work of trades under gandiva-fair. Elastic jobs bid
+// for the size at which GPUs are worth most (sizes.h). Jobs that may have copies bid for each copy
+// (copies.h).
 //
 // A user that is a window behind another comes first with all its jobs, whatever their ranks; within the
 // window short jobs come first. docs/policies/fairlead.md has the bound on shortfalls.
 //
-// Cost: that of the auction, and O(users log users) for each event; O(jobs) if the work of some is not known.
+// Cost: the auction's, and O(users log users) for each event; O(jobs) if the work of some is not known.
 #include "fairlead/model/known_speed.h"
 #include "fairlead/model/known_work.h"
 #include "fairlead/policy/fairlead/copies.h"
@@ -46,7 +47,7 @@ struct FairleadOptions {
   double window_s;  // infinity: no shares
   double critical;
   bool notes;
-  std::uint32_t copies;  // of a job, at most; 0: as many as there are nodes
+  std::uint32_t copies;  // per job, at most; 0: as many as there are nodes
   HadarAuction::Options auction;
 };
 
@@ -56,18 +57,18 @@ double mean_speed(const View& view, const Plan& plan, JobId job) {
   return speed > 0 ? speed : 1;
 }
 
-// Whether nothing tells how much work the job has left.
+// Returns true if the job's remaining work is unknown.
 bool is_guess(const View& view, JobId job) {
   return view.work.left(job).source == WorkSource::kNone;
 }
 
-// None where the job's user is in no group, or its group has no quota.
+// Returns none if the job's user is in no group, or its group has no quota.
 GroupId group_with_quota(const View& view, JobId job) {
   const GroupId group = view.users.group_of(view.jobs.user[job]);
   return !group.is_none() && view.users.groups.quota[group] > 0 ? group : GroupId::none();
 }
 
-// Whether the cluster, were it idle, has a place for a gang of that size.
+// Returns true if the idle cluster has a place for a gang of that size.
 bool has_room_for(const View& view, JobId job, std::uint32_t gang) {
   const TypeMask types = view.jobs.types[job];
   const std::uint32_t task = view.jobs.task_gpus[job];
@@ -80,8 +81,8 @@ bool has_room_for(const View& view, JobId job, std::uint32_t gang) {
   return gang <= room;
 }
 
-// Keeps weights above 0 and in order: as it is, but for small ones and those below 0. From where it
-// would leave the range of double all are alike.
+// Keeps weights above 0 and in order: changes only small and negative ones. Weights too small for a
+// double all become alike.
 double positive(double weight) {
   constexpr double kSmall = 0.1;
   constexpr double kLeast = -500;  // exp of it is 7e-218
@@ -114,7 +115,7 @@ class Fairlead : public Policy {
  private:
   static constexpr double kLongestS = 1e9;
 
-  // A bidder in order of the work that it has left.
+  // A bidder in order of its remaining work.
   struct Ranked {
     double area = 0;   // GPU-seconds on the mean GPU
     double speed = 1;  // on it
@@ -133,13 +134,13 @@ class Fairlead : public Policy {
   void keep_quotas(const View& view, const Plan& plan, bool all);
   double left_s(const View& view, JobId job) const;
   double urgency(const View& view, JobId job);
-  // A user that is a window behind: its jobs take what GPUs they can get.
+  // Returns true if the user is a window behind: its jobs take any GPUs they can get.
   bool is_late(UserId user) const { return debts_.behind_s(user) > debts_.due(user) * window_s_; }
 
   const double window_s_;
   const double round_s_;
-  const double rank_s_;   // the debt, in seconds of what is due, that a whole rank outweighs
-  const double keeping_;  // what a round of a job counts that keeps its gang, and saves a switch
+  const double rank_s_;   // the debt, in seconds of the due, that a whole rank outweighs
+  const double keeping_;  // the value of a round in which a job keeps its gang, and saves a switch
   const bool resident_;
   const bool writes_notes_;
   HadarAuction auction_;
@@ -151,7 +152,7 @@ class Fairlead : public Policy {
   Durations durations_;
   Sizes sizes_;
 
-  // Of the decision under way.
+  // State of the present decision.
   std::vector<Ranked> order_;
   std::vector<Debts::Ask> by_user_;
   std::vector<Durations::Ran> ran_;
@@ -164,7 +165,7 @@ void Fairlead::decide(const View& view, Plan& plan) {
   hear(view);
   debts_.settle(view.now);
   auction_.decide(view, plan, [&](std::vector<HadarBidder>& bidders, bool all) {
-    expect(view, plan);  // users that have just come are due GPUs, too
+    expect(view, plan);  // newly arrived users are due GPUs, too
     rank(view, plan, bidders, all);
     if (all && writes_notes_) note_ranks(plan);
     if (all) critical_.put_first(view, plan, bidders);
@@ -180,7 +181,7 @@ void Fairlead::decide(const View& view, Plan& plan) {
 void Fairlead::hear(const View& view) {
   critical_.hear(view);
   for (const Event& event : view.news) {
-    // A job that failed ended, too; one that was cancelled or is held might have gone on.
+    // A job that failed ended, too; a job that was cancelled or held might have gone on.
     if (event.kind != EventKind::kFinished && event.kind != EventKind::kFailed) continue;
     durations_.end({view.jobs.user[event.job], to_seconds(view.work.done(event.job))});
   }
@@ -210,13 +211,13 @@ void Fairlead::expect(const View& view, const Plan& plan) {
   debts_.expect(view.users, plan.free().capacity(), by_user_);
 }
 
-// 1 where a quota is to be kept.
+// Returns 1 if a quota must be kept.
 std::uint32_t Fairlead::wanted_copies(const View& view, JobId job, double speed) {
   if (!copies_.any() || !group_with_quota(view, job).is_none()) return 1;
   return copies_.wanted(view, job, left_s(view, job) / speed, auction_.in_round());
 }
 
-// What a step is worth for early finishes, 0 to 1.
+// Sets the value of a step for early finishes, 0 to 1.
 void Fairlead::rank(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders,
                     bool all) {
   order_.clear();
@@ -259,7 +260,7 @@ void Fairlead::add_urgency(const View& view, const Plan& plan, bool all) {
     bidder.stays = resident_ && all && !is_late(user);
     if (!all || !copies_.any()) continue;
     copies_.offer(bidder, 0, bidder.weight);
-    // Copies beyond all GPUs would not get any.
+    // Copies beyond all GPUs would get none.
     for (std::uint32_t copy = 1; copy < bidder.copies && ahead_[user] < gpus; ++copy) {
       copies_.offer(bidder, copy, weigh(rank));
     }
@@ -278,14 +279,15 @@ void Fairlead::choose_sizes(const View& view, const Plan& plan, std::vector<Hada
   sizes_.choose(view.jobs, gpus, speed_of, bidders);
 }
 
-// Work left, in seconds at speed 1; where that is not known, those for which one job like it ends.
+// Returns the work left, in seconds at speed 1; if unknown, the seconds for which one job like it
+// ends.
 double Fairlead::left_s(const View& view, JobId job) const {
   if (!is_guess(view, job)) return std::max(to_seconds(view.work.remaining(job)), 1e-3);
   return durations_.left_s({view.jobs.user[job], to_seconds(view.work.done(job))});
 }
 
-// How many windows the job's user is behind, with what it would have ahead of the job and with half of
-// it. To be asked in order of the work left.
+// Returns how many windows the job's user is behind, with the jobs ahead of this one and half of
+// this one. To be called in order of the work left.
 double Fairlead::urgency(const View& view, JobId job) {
   constexpr double kLeast = 1e-3;
   const UserId user = view.jobs.user[job];
@@ -296,8 +298,7 @@ double Fairlead::urgency(const View& view, JobId job) {
   return (debts_.behind_s(user) + (due - ahead - gang / 2) * round_s_) / (due * rank_s_);
 }
 
-// The jobs that come first among those of a group with a quota bid for as many GPUs as it has left, the
-// others for none.
+// The first jobs of a group with a quota bid for as many GPUs as it has left, the others for none.
 void Fairlead::keep_quotas(const View& view, const Plan& plan, bool all) {
   const Groups& groups = view.users.groups;
   if (std::ranges::all_of(groups.quota, [](std::int64_t quota) { return quota == 0; })) return;
@@ -330,8 +331,8 @@ void Fairlead::fields(Archive& archive) {
   archive(auction_, critical_, debts_, durations_, notes_);
 }
 
-// Shares are kept by rounds, several in a window; what they cost in switches is in vain where none are
-// to be kept. The most is hadar's.
+// Shares are kept by rounds, several in a window. If no shares must be kept, their cost in switches
+// is in vain. The maximum is hadar's.
 Duration round_of(const PolicyOptions& options) {
   constexpr double kParts = 10;
   constexpr double kLeastS = 60;
@@ -344,26 +345,27 @@ Duration round_of(const PolicyOptions& options) {
 
 constexpr OptionSpec kOptions[] = {
     real_option("window_s", "600", "seconds", 1, std::numeric_limits<double>::infinity(),
-                "Time over which shares hold, at least two rounds; within it, early finishes "
-                "decide; inf: nothing else does. The default is chosen."),
+                "Time over which shares are kept, at least two rounds; within it, early finishes "
+                "decide; inf: only they decide. The default is chosen."),
     integer_option("round_s", "0", "seconds", 0, 86'400,
                    "Interval of decisions in which running jobs bid again; 0: a tenth of the "
                    "window, from 60 to 360."),
     kHadarSwitchOption,
     real_option("critical", "0.8", "", 0, 1,
                 "When no jobs keep arriving: run a job first if its remaining time alone exceeds "
-                "this fraction of the makespan lower bound; its user pays with what it is given "
-                "later; 1: none."),
+                "this fraction of the makespan lower bound; its user pays with its later share; "
+                "1: none."),
     kHadarBeamOption,
     integer_option("copies", "1", "", 0, 65535,
                    "Maximum number of copies of a job that may train as several; 0: as many as "
                    "there are nodes."),
     flag_option("resident", "false",
-                "Suspended jobs keep their GPU memory: each goes on where that is, on those very "
-                "GPUs, unless other GPUs stand idle or its user is a window behind."),
-    flag_option("notes", "false",
-                "Note in the journal what users are due, how many minutes of a GPU they are behind "
-                "and how jobs rank, for `fairlead why`."),
+                "Suspended jobs keep their GPU memory: each resumes on those very GPUs, unless "
+                "other GPUs are idle or its user is a window behind."),
+    flag_option(
+        "notes", "false",
+        "Note in the journal the GPUs that users are due, the minutes of a GPU that they are "
+        "behind and the ranks of jobs, for `fairlead why`."),
 };
 
 }  // namespace
@@ -371,8 +373,8 @@ constexpr OptionSpec kOptions[] = {
 const PolicyEntry kFairlead = {
     .name = "fairlead",
     .summary =
-        "Shares by tickets over a window, early finishes within it, each GPU type for what it "
-        "is good at.",
+        "Shares by tickets over a window, early finishes within it, each GPU type for the jobs "
+        "that gain most from it.",
     .paper = "ours; drift plus penalty of Neely, 2010, on the auction of Hadar, IPDPS 2024",
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {

@@ -16,7 +16,7 @@ void FairleadNotes::note_users(const View& view, const Debts& debts, Plan& plan)
   }
 }
 
-// It is due the same part of every type.
+// The user is due the same part of every type.
 void FairleadNotes::note_due(const View& view, UserId user, double due, Plan& plan) {
   const std::int64_t noted = note::Thousandths::of(due).steps;
   if (noted == due_[user]) return;

@@ -1,5 +1,5 @@
-// What fairlead notes of its accounts, so that `why` can say who is behind and whose turn is near: what
-// users are due and how far they are behind, and how jobs rank. On change only, and of debts and ranks
+// The notes of fairlead about its accounts, from which `why` shows users that are behind and turns
+// that are near: dues, debts and ranks of jobs. Written on change only, and for debts and ranks
 // only by a step, so that a quiet queue writes nothing.
 //
 // Cost: O(jobs + users x types) for each round.
@@ -21,7 +21,7 @@ class FairleadNotes {
   };
 
   void note_users(const View& view, const Debts& debts, Plan& plan);
-  // Of all jobs that are here.
+  // Notes all present jobs.
   void note_jobs(std::span<const Ranked> ranked, Plan& plan);
 
   void fields(Archive& archive);

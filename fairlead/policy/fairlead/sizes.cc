@@ -30,7 +30,7 @@ void Sizes::choose(const Jobs& jobs, std::uint32_t gpus, const SpeedOf& speed_of
   }
 }
 
-// The upper hull of speed by size.
+// Finds the upper hull of speed by size.
 void Sizes::find_sizes(const Jobs& jobs, JobId job, std::uint32_t gpus_max,
                        const SpeedOf& speed_of) {
   sizes_.clear();

@@ -1,13 +1,14 @@
-// Sizes: on how many GPUs each elastic job is to bid (ours).
+// Sizes: the number of GPUs for which each elastic job bids (ours).
 //
-// GPUs are handed out where a step of the job's rate is worth most per GPU: its first gang, then what
-// makes it larger. Of sizes that gain less per GPU than the next larger one the larger is taken, so that
-// gains fall with size; for GPUs of one type, and gangs that fit, the worths then add up to as much as
-// they can.
+// GPUs are handed out to the step of a job's rate with the largest value per GPU: its first gang,
+// then larger sizes. If a size gains less per GPU than the next larger one, the larger is taken, so
+// that gains fall with size. For GPUs of one type, and gangs that fit, the sum of the values is
+// then the largest possible.
 //
-// A size that does not run, whose speed is not known, or for which there are too few GPUs, is not one.
+// A size is left out if it does not run, if its speed is unknown, or if there are too few GPUs for
+// it.
 //
-// choose: O(s log s) for s sizes of all bidders; O(bidders) where none is elastic.
+// choose: O(s log s) for s sizes of all bidders; O(bidders) if none is elastic.
 #pragma once
 
 #include "fairlead/policy/hadar/auction.h"
@@ -21,10 +22,11 @@ namespace fairlead {
 
 class Sizes {
  public:
-  // The speed of a job on so many GPUs; 0: it does not run on them, or that is not known.
+  // Returns the speed of a job on that many GPUs; 0: it does not run on them, or the speed is
+  // unknown.
   using SpeedOf = std::function<double(JobId job, std::uint32_t gpus)>;
 
-  // Sets the sizes for which the jobs bid, of so many GPUs. A job that is given none bids for its
+  // Sets the sizes for which the jobs bid, out of `gpus`. A job that is given none bids for its
   // first gang.
   void choose(const Jobs& jobs, std::uint32_t gpus, const SpeedOf& speed_of,
               std::span<HadarBidder> bidders);
@@ -34,7 +36,7 @@ class Sizes {
     std::uint32_t gpus = 0;
     double speed = 0;
   };
-  // From one size to a larger one.
+  // The step from one size to a larger one.
   struct Step {
     double gain = 0;  // worth per GPU
     std::uint32_t bidder = 0;
@@ -45,7 +47,7 @@ class Sizes {
   void find_sizes(const Jobs& jobs, JobId job, std::uint32_t gpus_max, const SpeedOf& speed_of);
   void add_steps(double weight, std::uint32_t bidder);
 
-  std::vector<Size> sizes_;  // of the job at hand, whose gains per GPU fall
+  std::vector<Size> sizes_;  // sizes of the present job, with falling gains per GPU
   std::vector<Step> steps_;
 };
 

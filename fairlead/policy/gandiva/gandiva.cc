@@ -1,12 +1,12 @@
-// Gandiva: jobs of one gang size share nodes, and take turns where there are more than fit.
+// Gandiva: jobs of one gang size share nodes, and take turns if not all of them fit.
 //
 // Every job has a home, the slices of nodes that it runs on. A node's affinity is the gang size of
 // the first job that came to it when it was empty. Homes may promise more GPUs than a node has: the
 // jobs of such a crowded node take turns. When a job leaves, others move into its room.
 //
-// Invariant: a job that has a home holds it or waits for a turn, in the queue of its node or in
-// that of the jobs whose homes span nodes. Between decisions the homes of waiting jobs are
-// crowded.
+// Invariant: a job with a home has its GPUs or waits for a turn. It waits in the queue of its node,
+// or in the queue of jobs with homes on several nodes. Between decisions the homes of waiting jobs
+// are crowded.
 //
 // Cost of a decision: O(nodes) while a job waits for a turn, and for each job that gets another
 // home; O(log nodes) for each turn given. The end of a turn also O(running); a departure that
@@ -39,8 +39,8 @@ class Gandiva : public Policy {
   using Home = std::vector<Slice>;
   struct NodeState {
     GpuTypeId type;
-    std::uint32_t gpus = 0;      // it has or, while it is down, had
-    std::uint32_t affinity = 0;  // means nothing while no job lives here
+    std::uint32_t gpus = 0;      // GPUs of the node; if it is down, before that
+    std::uint32_t affinity = 0;  // undefined while no job lives here
     std::uint32_t promised = 0;  // GPUs of all homes here
     std::uint32_t suited = 0;    // jobs of that gang size that live on this node alone
     bool is_down = false;
@@ -49,7 +49,7 @@ class Gandiva : public Policy {
   };
   enum class Among : std::uint8_t { kEmptyNodes, kAllNodes };
 
-  // Who lives here.
+  // Homes of jobs.
   void begin(const View& view);
   bool apply_news(const View& view, Plan& plan);
   void size_nodes(const View& view, const Plan& plan);
@@ -75,7 +75,7 @@ class Gandiva : public Policy {
   void consider_moving(const View& view, Plan& plan, JobId job);
 
   // Turns.
-  static constexpr std::size_t kSpreadQueue = 0;  // of jobs whose homes span nodes
+  static constexpr std::size_t kSpreadQueue = 0;  // the queue of jobs with homes on several nodes
   static std::size_t queue_of(NodeId node) { return node.row() + std::size_t{1}; }
   static std::size_t queue_of(const Home& home) {
     return home.size() == 1 ? queue_of(home[0].node) : kSpreadQueue;
@@ -91,13 +91,14 @@ class Gandiva : public Policy {
   TurnOrder turns_;              // of jobs with one
   IdVector<NodeId, NodeState> nodes_;
 
-  // These follow from the above.
+  // These follow from the fields above.
   std::uint32_t largest_ = 0;                // GPUs of a node
-  IdVector<GpuTypeId, std::uint32_t> room_;  // of all nodes of a type; no types: not begun
-  std::vector<JobId> spread_;                // jobs whose homes span nodes, in no order
+  IdVector<GpuTypeId, std::uint32_t> room_;  // room of all nodes of a type; no types: not
+                                             // initialised
+  std::vector<JobId> spread_;                // jobs with homes on several nodes, in no order
 
-  // Of the decision under way.
-  std::vector<JobId> ending_;  // they hold crowded homes, and their turn ends
+  // State of the present decision.
+  std::vector<JobId> ending_;  // jobs on crowded homes at the end of their turn
   std::vector<JobId> starts_;
   std::vector<JobId> sorted_;
   IdVector<NodeId, std::uint32_t> spare_;  // GPUs that no job has claimed yet
@@ -120,9 +121,9 @@ void Gandiva::decide(const View& view, Plan& plan) {
   if (turns_.waiting() > 0) rounds_.wake(view.now, plan);
 }
 
-// ---- who lives here ----
+// ---- homes ----
 
-// Sets up what follows from the homes, of which there are none but after load().
+// Sets up the state that follows from the homes; there are homes only after load().
 void Gandiva::begin(const View& view) {
   room_.resize(view.cluster.type_names.size());
   const std::size_t loaded = nodes_.size();
@@ -132,7 +133,7 @@ void Gandiva::begin(const View& view) {
   }
 }
 
-// Enters nodes that are new.
+// Enters new nodes.
 void Gandiva::size_nodes(const View& view, const Plan& plan) {
   while (nodes_.size() < view.cluster.nodes()) {
     const NodeId node = nodes_.push_back({});
@@ -152,7 +153,7 @@ void Gandiva::enter_node(const View& view, NodeId node) {
   largest_ = std::max<std::uint32_t>(largest_, view.cluster.node_gpus[node]);
 }
 
-// True if there may be more room than before.
+// Returns true if there may be more room than before.
 bool Gandiva::apply_news(const View& view, Plan& plan) {
   waiting_.reserve(view.jobs.size());
   if (homes_.size() < view.jobs.size()) homes_.resize(view.jobs.size());
@@ -161,7 +162,7 @@ bool Gandiva::apply_news(const View& view, Plan& plan) {
     if (event.kind != EventKind::kWoke) waiting_.unblock();
     has_more_room |= frees_gpus(event.kind);
     if (loses_gang(event.kind) || ends_job(event.kind)) leave_home(event.job);
-    const bool waits = waiting_.contains(event.job);  // as its node was emptied just now
+    const bool waits = waiting_.contains(event.job);  // because its node was emptied just now
     if (begins_to_wait(event.kind) && !waits) wait_for_home(view, event.job);
     if (ends_job(event.kind)) waiting_.erase(event.job);
     if (event.kind == EventKind::kGpusDown || event.kind == EventKind::kGpusUp) {
@@ -171,7 +172,7 @@ bool Gandiva::apply_news(const View& view, Plan& plan) {
   return has_more_room;
 }
 
-// A node that has other GPUs than before begins anew, without jobs.
+// Starts a node with other GPUs than before again, without jobs.
 void Gandiva::resize_node(const View& view, Plan& plan, NodeId node) {
   NodeState& state = nodes_[node];
   const std::uint32_t gpus = plan.free().capacity(node);
@@ -188,8 +189,8 @@ void Gandiva::wait_for_home(const View& view, JobId job) {
                {.major = view.jobs.arrival[job].ms, .job = job});
 }
 
-// Of the jobs that live there, those that run on its other GPUs, or while it is cordoned, are
-// stopped; all must find another home.
+// Stops the jobs that live there and run on its other GPUs, or while it is cordoned. All of its
+// jobs must find another home.
 void Gandiva::leave_node(const View& view, Plan& plan, NodeId node) {
   std::vector<JobId> leaving;
   for (JobId job : turns_.queue(queue_of(node))) leaving.push_back(job);
@@ -207,7 +208,7 @@ void Gandiva::leave_node(const View& view, Plan& plan, NodeId node) {
   }
 }
 
-// Enters a job that has a home into what follows from homes.
+// Enters a job that has a home into the state that follows from homes.
 void Gandiva::move_in(JobId job) {
   const Home& home = homes_[job];
   for (Slice slice : home) set_promised(slice.node, nodes_[slice.node].promised + slice.gpus);
@@ -272,7 +273,8 @@ void Gandiva::give_homes(const View& view) {
   }
 }
 
-// A home that crowds no job, or none: there is one wherever there is enough room for its tasks.
+// Returns a home that crowds no job, or none. There is one whenever there is enough room for its
+// tasks.
 Gandiva::Home Gandiva::find_room(const View& view, JobId job) const {
   const GangAsked gang = gang_asked(view.jobs, job);
   const TypeMask types = view.jobs.types[job];
@@ -290,8 +292,8 @@ Gandiva::Home Gandiva::find_room(const View& view, JobId job) const {
   return home;
 }
 
-// One node for the whole gang: of the same affinity the least loaded one, else an empty one, the
-// smallest that will do, else the one with the least room.
+// Returns one node for the whole gang: the least loaded of the same affinity; else an empty one,
+// the smallest that will do; else the one with the least room.
 Gandiva::Home Gandiva::find_node(std::uint32_t gpus, TypeMask types) const {
   std::tuple<int, std::int64_t, NodeId> best{3, 0, NodeId()};
   for (NodeId node : ids<NodeId>(nodes_.size())) {
@@ -311,7 +313,7 @@ Gandiva::Home Gandiva::find_node(std::uint32_t gpus, TypeMask types) const {
   return {Slice{.node = node, .gpus = static_cast<std::uint16_t>(gpus)}};
 }
 
-// Several nodes, those with the most room first; none if they have too little together.
+// Returns several nodes, in order of falling room; none if they have too little together.
 Gandiva::Home Gandiva::find_nodes(Among among, GangAsked gang, TypeMask types,
                                   NodeRange range) const {
   std::uint32_t gpus = gang.gpus;
@@ -342,8 +344,9 @@ Gandiva::Home Gandiva::find_nodes(Among among, GangAsked gang, TypeMask types,
   return home;
 }
 
-// The least crowded home of a job of the same gang size, on nodes of that affinity; then the first
-// one, then one on a single node. A spread one must have room for whole tasks on each of its nodes.
+// Returns the least crowded home of a job of the same gang size, on nodes of that affinity; then
+// the first one, then one on a single node. A spread home must have room for whole tasks on each of
+// its nodes.
 Gandiva::Home Gandiva::find_shared(const View& view, GangAsked asked, TypeMask types) const {
   const std::uint32_t gpus = asked.gpus;
   const auto suits = [&](const NodeState& state) {
@@ -362,7 +365,7 @@ Gandiva::Home Gandiva::find_shared(const View& view, GangAsked asked, TypeMask t
     home = {Slice{.node = node, .gpus = static_cast<std::uint16_t>(gpus)}};
     best = at;
   }
-  JobId shared;  // whose home it is, if it is spread
+  JobId shared;  // the job of this home, if it is spread
   for (JobId job : spread_) {
     std::uint32_t gang = 0;
     std::pair at(0.0, homes_[job][0].node);
@@ -396,9 +399,9 @@ bool Gandiva::is_crowded(const Home& home) const {
       home, [&](Slice slice) { return nodes_[slice.node].promised > nodes_[slice.node].gpus; });
 }
 
-// Jobs between turns move to where they need not take turns, and spread jobs onto fewer nodes, in
-// the order of turns. Where there is no room at all none can: what a job leaves is too small for
-// it, or as spread as it was.
+// Moves jobs between turns to homes without turns, and spread jobs onto fewer nodes, in the
+// order of turns. If there is no room at all, none can move: a job's old room is too small for it,
+// or as spread as before.
 void Gandiva::migrate(const View& view, Plan& plan) {
   const auto has_room = [&] { return room_of(~TypeMask{0}) > 0; };
   if (!has_room()) return;
@@ -435,7 +438,8 @@ void Gandiva::consider_moving(const View& view, Plan& plan, JobId job) {
 
 // ---- turns ----
 
-// Those who waited go ahead of those who ran. Lists those whose turn ends, in the new order.
+// Puts waiting jobs ahead of running ones. Lists the jobs at the end of their turn, in the new
+// order.
 void Gandiva::end_turn(const View& view, const Plan& plan) {
   sorted_.clear();
   std::ranges::copy_if(view.running, std::back_inserter(sorted_),
@@ -446,7 +450,7 @@ void Gandiva::end_turn(const View& view, const Plan& plan) {
   turns_.sort(ending_);
 }
 
-// In the order of turns, to all whose home is free; those whose turn ends come last.
+// Gives turns in order to all jobs with free homes; jobs at the end of their turn come last.
 void Gandiva::give_turns(Plan& plan) {
   for (NodeId node : ids<NodeId>(spare_.size())) spare_[node] = plan.free().on(node);
   for (JobId job : ending_) {
@@ -470,7 +474,7 @@ void Gandiva::give_turns(Plan& plan) {
   }
 }
 
-// False, and nothing taken, if there is too little.
+// Returns false, and takes nothing, if there is too little.
 bool Gandiva::take_spare(const Home& home) {
   const bool is_spare =
       std::ranges::all_of(home, [&](Slice slice) { return spare_[slice.node] >= slice.gpus; });
@@ -499,7 +503,7 @@ void Gandiva::fields(Archive& archive) {
 
 constexpr OptionSpec kOptions[] = {
     integer_option("quantum_s", "60", "seconds", 1, 86400,
-                   "Time slice on a node whose jobs take turns; the default is the paper's."),
+                   "Time slice on a node with jobs that take turns; the default is the paper's."),
     flag_option("migrate", "true",
                 "When a job leaves, migrate spread jobs onto fewer nodes, and jobs that wait for "
                 "their turn onto idle GPUs."),

@@ -102,9 +102,9 @@ TEST(Gandiva, AJobThatWaitsForItsTurnMovesToRoomThatALeavingJobMakes) {
   EXPECT_EQ(happened.steps, (Lines{"0s j0 n0:4", "0s j1 n1:4", "30s j2 n1:4"}));
 }
 
-// Gangs of one size on one node, all there from the start: a job runs for the first time after as
-// many turns as there are full nodes of jobs ahead of it, and no two ever differ by more than a
-// turn in what they had.
+// Gangs of one size on one node, all there from the start. A job runs for the first time after as
+// many turns as there are full nodes of jobs ahead of it. The turns of any two jobs never differ by
+// more than one.
 RC_GTEST_PROP(Gandiva, NoJobStarves, ()) {
   const auto gpus = *rc::gen::element<std::uint32_t>(1, 2, 4, 8);
   const auto count = *rc::gen::inRange<std::size_t>(1, 30);

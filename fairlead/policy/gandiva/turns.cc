@@ -49,7 +49,7 @@ void TurnOrder::end_turn(std::span<const JobId> running) {
   for (auto job = moving_.rbegin(); job != moving_.rend(); ++job) {
     places_[*job] = {Side::kRan, --first_ran_};
   }
-  // In each queue those who began to wait in this turn stand last, and stay there.
+  // In each queue the jobs that started to wait in this turn are last, and stay there.
   moving_.clear();
   for (const std::vector<JobId>& jobs : queues_) {
     for (auto job = jobs.rbegin(); job != jobs.rend(); ++job) {

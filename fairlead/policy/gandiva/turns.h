@@ -1,15 +1,14 @@
-// TurnOrder: who is next where more jobs live on a node than fit.
+// TurnOrder: the order of turns if more jobs live on a node than fit.
 //
-// All jobs stand in one order, newcomers last. At the end of a turn those who waited go ahead of
-// those who ran, and neither change their order among themselves: round robin, whatever the jobs
-// wait for. Those who wait do so in numbered queues, and can be visited in the order over all of
-// them.
+// All jobs are in one order, newcomers last. At the end of a turn the waiting jobs go ahead of the
+// running ones, and neither change their order among themselves: round robin, whatever the jobs
+// wait for. Waiting jobs are in numbered queues, and can be visited in the order over all of them.
 //
-// A job's place is on which side it stands and a number there. So the end of a turn touches only
-// the jobs that change sides, and jobs that always run cost nothing however often a turn ends.
+// A job's place is its side and a number there. So the end of a turn touches only the jobs that
+// change sides, and jobs that always run cost nothing however often a turn ends.
 //
 // add, precedes: O(1). wait, end_wait, remove: O(jobs of the queue), a search and a move of ids.
-// Source: ours; Gandiva (OSDI 2018) says round robin.
+// Source: ours; Gandiva (OSDI 2018) specifies round robin.
 #pragma once
 
 #include "fairlead/base/archive.h"
@@ -31,7 +30,7 @@ class TurnOrder {
 
   // Puts a job last. REQUIRES: it is not in the order.
   void add(JobId job);
-  // Takes it out; does nothing if it is not in.
+  // Removes a job; does nothing if it is not in the order.
   void remove(JobId job);
   // REQUIRES for these: the jobs are in the order.
   bool precedes(JobId a, JobId b) const { return places_[a] < places_[b]; }
@@ -42,24 +41,24 @@ class TurnOrder {
   // REQUIRES: it waits.
   void end_wait(JobId job);
   bool waits(JobId job) const { return queue_of_[job] != kNone; }
-  // Jobs that wait, and those of one queue, in order.
+  // The waiting jobs, and the jobs of one queue, in order.
   std::size_t waiting() const { return waiting_; }
   std::span<const JobId> queue(std::size_t queue) const { return queues_[queue]; }
 
-  // Calls visit(job) for those who wait, in order; a queue for which is_open(queue) is false is
+  // Calls visit(job) for the waiting jobs, in order. A queue for which is_open(queue) is false is
   // left out from then on. A visit may end the wait of its job or give it another queue.
   template <class IsOpen, class Visit>
   void visit_waiting(const IsOpen& is_open, const Visit& visit);
 
-  // Puts those who wait ahead of all others, of which `running` must have those that waited when
-  // the last turn ended.
+  // Puts the waiting jobs ahead of all others. `running` must include the running jobs that waited
+  // when the last turn ended.
   void end_turn(std::span<const JobId> running);
 
   void fields(Archive& archive);
 
  private:
   static constexpr std::uint32_t kNone = 0xffffffff;
-  enum class Side : std::uint8_t { kWaited, kRan, kOutside };  // those who ran, or came since
+  enum class Side : std::uint8_t { kWaited, kRan, kOutside };  // jobs that ran, or arrived since
   struct Place {
     Side side = Side::kOutside;
     std::int64_t number = 0;

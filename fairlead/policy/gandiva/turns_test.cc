@@ -59,8 +59,8 @@ TEST(TurnOrder, AVisitMayMoveItsJobToAnotherQueue) {
   EXPECT_EQ(turns.queue(0).front(), JobId(1));
 }
 
-// Jobs come, go, wait, run and see turns end at random; a plain list is stably partitioned beside
-// it. Now and then all of it is saved and loaded.
+// Jobs come, go, wait, run and see turns end at random, compared with a plain list that is stably
+// partitioned. Now and then all of it is saved and loaded.
 TEST(TurnOrder, IsAStablePartitionAtTheEndOfEachTurn) {
   constexpr std::size_t kQueues = 3;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {

@@ -1,11 +1,11 @@
-// Accounts: what users are due and what they have had, kept in step (Gandiva_fair).
+// Accounts: the dues of users and the GPUs they had, kept in step (Gandiva_fair).
 //
-// Entitlements say who is due what, the ledger who is behind. Both are read as they are, by due() and
-// ledger(); the facts of the world are told here, so that no share changes before the time under
-// it is settled, and no debt outlives the jobs that it is about.
+// Entitlements has the dues; the ledger has the debts. Both are read through due() and ledger().
+// The facts of the world are reported here. So no share changes before the time under it is
+// settled, and no debt outlives the jobs that it is about.
 //
-// update: O(users with jobs x types), and a logarithm; everything else O(1) or O(types), but
-// set_speeds and trade.
+// update: O(users with jobs x types), and a logarithm; set_speeds and trade: as in Entitlements;
+// everything else O(1) or O(types).
 #pragma once
 
 #include "fairlead/policy/gandiva_fair/entitlements.h"
@@ -24,24 +24,24 @@ class Accounts {
   const Entitlements& due() const { return due_; }
   const Ledger& ledger() const { return ledger_; }
 
-  // Sizes the columns, and again when there are more users.
+  // Sizes the columns. To be called again when there are more users.
   void begin(const Users& users, const Cluster& cluster);
-  // Some user has other tickets than before, or is new.
+  // To be called when a user is new or its tickets changed.
   void set_tickets(const Users& users);
 
-  // The facts; shares follow at the next update().
+  // The facts. Shares change at the next update().
   void set_capacity(GpuTypeId type, std::int64_t gpus) { due_.set_capacity(type, gpus); }
-  // The user has an unfinished job of `gpus` more, or less (negative).
+  // Adds (negative: removes) an unfinished job of `gpus` to the user's demand.
   void add_demand(UserId user, std::int64_t gpus);
-  // A job of the user is kept on the type from now on, or no longer.
+  // Called when a job of the user starts, or stops, being kept on the type.
   void keep(UserId user, GpuTypeId type, std::uint32_t gpus) { due_.keep(user, type, gpus); }
   void drop(UserId user, GpuTypeId type, std::uint32_t gpus) { due_.drop(user, type, gpus); }
-  // The user holds so many GPUs of the type more, or less.
+  // Adds (negative: subtracts) GPUs of the type that the user has.
   void add_held(Time now, UserId user, GpuTypeId type, std::int64_t gpus) {
     ledger_.add_held(due_, now, user, type, gpus);
   }
 
-  // Settles the ledger, and brings shares up to date with the facts.
+  // Settles the ledger, and updates the shares to the facts.
   void update(Time now);
   // Forgets all debts.
   void forgive(Time now) { ledger_.forgive(due_, now); }
@@ -54,11 +54,11 @@ class Accounts {
   std::span<const Trade> trade(std::span<const double> speeds);
   bool take_news(UserId user, GpuTypeId type) { return due_.take_news(user, type); }
 
-  // The tickets of a job of the user that is kept on the type: the GPUs that it is due; a little at
-  // least, as who is due nothing still takes what no other wants.
+  // Returns the tickets of a job of the user that is kept on the type: the GPUs that it is due, and
+  // a little at least. A user without a due can so take GPUs that no other needs.
   double tickets_of_job(UserId user, GpuTypeId type, std::uint32_t gpus) const;
 
-  // REQUIRES: nothing was called before, and begin() is next: groups are not saved.
+  // REQUIRES: no function was called before, and begin() is next, because groups are not saved.
   void fields(Archive& archive);
 
  private:

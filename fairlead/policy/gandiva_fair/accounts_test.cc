@@ -1,4 +1,4 @@
-// What holds of entitlements and ledger together, whatever happens.
+// Tests the properties of entitlements and ledger together, whatever happens.
 #include "fairlead/base/rng.h"
 #include "fairlead/policy/gandiva_fair/testing.h"
 
@@ -18,7 +18,7 @@ const GpuTypeId kSlow(1);
 const UserId kAnn(0);
 const UserId kBen(1);
 
-// Draws what happens next; equal seeds, equal happenings.
+// Draws the next happening; equal seeds give equal happenings.
 class Happenings {
  public:
   Happenings(std::size_t users, std::uint64_t seed) : rng_(seed), jobs_(users) {}
@@ -173,7 +173,7 @@ RC_GTEST_PROP(Accounts, AreSavedAndLoadedAtAnyMoment, ()) {
 }
 
 TEST(Accounts, OfAUserThatIsAwayAreSavedToo) {
-  // What a user had once has no effect when it comes back, saved or not.
+  // The earlier GPUs of a user have no effect when it comes back, saved or not.
   const auto after = [](bool is_saved) {
     Books books("2xV100:4", {1, 1});
     books.add(kBen, kFast, 1, 8);

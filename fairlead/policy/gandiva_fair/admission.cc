@@ -23,7 +23,7 @@ std::size_t Admission::list(const View& view, JobId job) const {
   return view.jobs.user[job].row() * kClasses + class_[job];
 }
 
-// The user's job that is to come in next; none if it has none outside.
+// Returns the user's next job to admit; none if it has none outside.
 JobId Admission::first(UserId user) const {
   for (std::size_t in_class = 0; in_class < kClasses; ++in_class) {
     const JobId job = outside_.first(user.row() * kClasses + in_class);
@@ -56,7 +56,7 @@ void Admission::remove(const View& view, JobId job) {
 
 // --- Coming in --------------------------------------------------------------------------------
 
-// A turn is a quantum of what the user is due.
+// A turn is a quantum of the user's due.
 double Admission::turns_behind(UserId user) const {
   constexpr double kLeastDue = 1e-3;
   const double due = std::max(kLeastDue, accounts_.due().due(user));
@@ -137,8 +137,8 @@ void Admission::rotate(const View& view, UserId user, const PutOut& put_out) {
   for (std::size_t i = 0; i < places; ++i) put_out(kept_[i].job);
 }
 
-// The user's jobs that are in and of a higher class than the first one outside, those that had most
-// GPU time first.
+// Lists the user's admitted jobs of a higher class than its first job outside, the jobs with the
+// most GPU time first.
 void Admission::list_kept(const View& view, UserId user) {
   const std::size_t least = class_[first(user)];
   kept_.clear();
@@ -151,7 +151,7 @@ void Admission::list_kept(const View& view, UserId user) {
   std::ranges::stable_sort(kept_, std::greater(), &Kept::rank);
 }
 
-// How many of these, from the first on, are to make room for jobs of lesser classes.
+// Returns how many of these, from the first on, must make room for jobs of lesser classes.
 std::size_t Admission::places_to_give(const View& view, UserId user) const {
   const double room =
       std::min(options_.jobs_per_gpu_max * accounts_.due().base(user), accounts_.due().room(user));
@@ -172,8 +172,8 @@ std::size_t Admission::places_to_give(const View& view, UserId user) const {
   return given;
 }
 
-// Room in the quota of its group for the user's next job, if users that are more than a turn ahead of
-// it can make it.
+// Makes room in the quota of its group for the user's next job, if users that are more than a turn
+// ahead of it have enough.
 void Admission::make_room_in_group(const View& view, UserId user, const PutOut& put_out) {
   const JobId newcomer = first(user);
   if (newcomer.is_none() || has_room(view, newcomer)) return;
@@ -187,7 +187,7 @@ void Admission::make_room_in_group(const View& view, UserId user, const PutOut& 
       JobId job = homes_.first_kept(other, type);
       for (; !job.is_none(); job = homes_.next_kept(job)) kept_.push_back({.job = job});
     }
-    // By id, so that a policy that comes back chooses as one that was there all the time.
+    // By id, so that a restarted policy chooses as one that ran all the time.
     std::ranges::sort(kept_.begin() + first_of_other, kept_.end(), std::greater(), &Kept::job);
   }
   std::size_t places = 0;
@@ -199,7 +199,7 @@ void Admission::make_room_in_group(const View& view, UserId user, const PutOut& 
   for (const Kept& kept : kept_) put_out(kept.job);
 }
 
-// Users that share a quota with the user and are more than a turn ahead of it.
+// Lists the users that share a quota with the user and are more than a turn ahead of it.
 void Admission::list_ahead(UserId user) {
   const double least = turns_behind(user) - 1;
   ahead_.clear();
@@ -210,7 +210,7 @@ void Admission::list_ahead(UserId user) {
   std::ranges::stable_sort(ahead_, {}, [&](UserId other) { return turns_behind(other); });
 }
 
-// Room for the user that is furthest behind and has no job in; true if there is some.
+// Makes room for the user that is furthest behind and has no admitted job; true if there is some.
 bool Admission::make_room(const View& view, const PutOut& put_out) {
   if (coming_in_.empty()) return false;
   const UserId user = coming_in_.top().id;
@@ -224,8 +224,8 @@ bool Admission::make_room(const View& view, const PutOut& put_out) {
   return true;
 }
 
-// Of the jobs whose place would do, one of the user that is furthest ahead, if that is more than a
-// turn ahead of the newcomer's.
+// Returns a job whose place would do, of the user that is furthest ahead, if that user is more than
+// a turn ahead of the newcomer's.
 JobId Admission::furthest_ahead(const View& view, JobId newcomer) const {
   JobId best;
   double least = turns_behind(view.jobs.user[newcomer]) - 1;

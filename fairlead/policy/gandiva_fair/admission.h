@@ -1,23 +1,23 @@
-// Admission: the jobs that wait outside of all homes, and the order in which they come in
+// Admission: the jobs that wait outside of all homes, and the order in which they are admitted
 // (Gandiva_fair; ours).
 //
-// How many GPUs' worth of jobs a user may have in follows what it is entitled to, as suspended jobs fill
-// host memory, so that one who asks for much fills no room that others need; but one job is always let
-// in. So that no job waits outside for ever, they rotate:
-//   of a user   jobs stand in classes of GPU time attained, each four times the last, as in Tiresias,
-//               and come in from the least class. One outside takes the place of one of its user's that
-//               is in a higher class.
-//   of users    come in the one that is furthest behind first. Where one that has no job in finds no
-//               room, a job of the user that is furthest ahead makes room.
-// A group with a quota never has more GPUs' worth of jobs in, so its users never hold more. Where it
-// has no room for one of them, jobs of its users that are further ahead make room.
+// A user's limit, in GPUs' worth of admitted jobs, follows its entitlement, because suspended jobs
+// fill host memory. A user with a large demand thus fills no room that others need; but one job is
+// always admitted. Jobs rotate, so that none waits outside for ever:
+//   within a user   jobs are in classes of GPU time attained, each four times the last, as in
+//                   Tiresias, and are admitted from the least class. A job outside takes the
+//                   place of a job of its user in a higher class.
+//   among users     the user that is furthest behind comes first. If a user without an admitted
+//                   job finds no room, a job of the user that is furthest ahead makes room.
+// The admitted jobs of a group never exceed its quota in GPUs, so neither do its running jobs. If
+// the quota has no room for a user, jobs of users in the group that are further ahead make room.
 //
-// A job that finds no room holds up the others, or small jobs would take what little room there is from
-// large ones for ever; only what the nodes that are up cannot hold is passed over.
+// A job that finds no room blocks the others; else small jobs would for ever take from large ones
+// the little room there is. Only a job too large for the nodes that are up is passed over.
 //
-// put, remove, consider: O(log users). let_in: a home to be found for each job that comes in, and one
-// more. rotate: O(jobs of users that have some outside, and a logarithm; jobs on contended nodes for
-// each user that is to have room made).
+// put, remove, consider: O(log users). let_in: finding a home for each admitted job, and for one
+// more. rotate: O(jobs of users with jobs outside, and a logarithm; jobs on contended nodes for
+// each user that needs room made).
 #pragma once
 
 #include "fairlead/base/archive.h"
@@ -37,7 +37,8 @@ class Admission {
   using PutOut = std::function<void(JobId)>;
 
   struct Options {
-    double jobs_per_gpu_max;  // GPUs' worth of jobs that a user has in, per GPU it is entitled to
+    double jobs_per_gpu_max;  // limit of a user's admitted jobs, in their GPUs per GPU it is
+                              // entitled to
     Duration quantum;
   };
 
@@ -45,36 +46,36 @@ class Admission {
   Admission(const Options& options, Accounts& accounts, Homes& homes, HomeChoice& choice)
       : options_(options), accounts_(accounts), homes_(homes), choice_(choice), outside_(0) {}
 
-  // Makes room for so many users and jobs.
+  // Makes room for that many users and jobs.
   void begin(const View& view);
-  // The job waits outside, behind all others of its class or before them.
+  // Puts a waiting job outside, behind or before all others of its class.
   void put_last(const View& view, JobId job);
   void put_first(const View& view, JobId job);
-  // The job is over. REQUIRES: it is outside.
+  // Removes a job that has ended. REQUIRES: it is outside.
   void remove(const View& view, JobId job);
-  // The user's next job outside is tried at the next let_in(): its user has one less in, is entitled
-  // to more, or there is more room.
+  // Has the user's next job outside tried at the next let_in(). To be called when its user has one
+  // admitted job less, is entitled to more, or there is more room.
   void consider(UserId user);
   void consider_all();
-  // A job of the user is over: what it had is free for others of its group.
+  // To be called when a job of the user has ended: its GPUs are free for others of its group.
   void consider_group(UserId user);
 
   // Lets jobs in.
   void let_in(const View& view);
-  // Makes room for jobs outside that are to come in before some that are in, and lets jobs in.
-  // REQUIRES: the accounts are up to date.
+  // Makes room for jobs outside that come before some admitted jobs, and lets jobs in. REQUIRES:
+  // the accounts are up to date.
   void rotate(const View& view, const PutOut& put_out);
-  // Whether a job is outside.
+  // Returns true if a job is outside.
   bool has_jobs() const { return count_ > 0; }
 
-  // REQUIRES: nothing was called before; the accounts are loaded.
+  // REQUIRES: no function was called before; the accounts are loaded.
   void fields(Archive& archive);
 
  private:
   static constexpr std::size_t kClasses = 16;
-  // A job that is in, and may make room.
+  // An admitted job that may make room.
   struct Kept {
-    std::size_t rank = 0;  // its class, and whether it waits: that first
+    std::size_t rank = 0;  // its class; a waiting job of a class makes room before a running one
     JobId job;
   };
 
@@ -99,7 +100,7 @@ class Admission {
   HomeChoice& choice_;
   JobLists outside_;                       // by user and class
   IdVector<JobId, std::uint8_t> class_;    // of those outside
-  IndexedHeap<double, UserId> coming_in_;  // users to let jobs in of, the furthest behind first
+  IndexedHeap<double, UserId> coming_in_;  // users to admit jobs of, the furthest behind first
   std::int64_t count_ = 0;                 // of outside_
 
   // Workspace.

@@ -42,7 +42,7 @@ struct Gate : Town {
       ++moved_out;
     });
   }
-  // The job had so much GPU time so far.
+  // Sets the job's GPU time so far.
   void attain(JobId job, Duration gpu_time) { jobs.attained_settled[job] = {gpu_time.ms}; }
   bool is_in(JobId job) const { return homes.is_kept(job); }
 
@@ -63,7 +63,7 @@ TEST(Admission, LetsAllInWhereThereIsRoom) {
 }
 
 TEST(Admission, AUserHasAsManyInAsItIsEntitledTo) {
-  // Ben, with twice the tickets, gets twice as many in.
+  // Ben, with twice the tickets, has twice as many jobs admitted.
   Gate gate("1xV100:3", {1, 2}, 1);
   for (int i = 0; i < 6; ++i) {
     gate.come(kAnn, 1);
@@ -219,7 +219,7 @@ TEST(Admission, AJobThatIsOverLetsTheNextOneIn) {
 
 // --- Rotation ---------------------------------------------------------------------------------
 
-// Ann's jobs on a GPU, of which one may be in.
+// Ann's jobs on a GPU, of which one may be admitted.
 struct Queue : Gate {
   explicit Queue(int length) : Gate("1xV100:1", {1}, 1) {
     for (int i = 0; i < length; ++i) come(kAnn, 1);

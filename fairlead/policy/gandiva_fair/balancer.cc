@@ -24,10 +24,10 @@ void Balancer::balance(const View& view, const CarryOut& carry_out) {
   }
 }
 
-// Returns how many of the moves are left.
+// Returns the number of moves left.
 std::int64_t Balancer::balance_type(const View& view, GpuTypeId type, std::int64_t moves_left,
                                     const CarryOut& carry_out) {
-  constexpr int kTries = 8;  // where the worst off cannot be helped, the others hardly can
+  constexpr int kTries = 8;  // if the worst-off nodes cannot be helped, the others hardly can
   list_sources(view, type);
   if (sources_.empty()) return moves_left;
   list_least_loaded(view, type);
@@ -49,7 +49,7 @@ std::int64_t Balancer::balance_type(const View& view, GpuTypeId type, std::int64
   return moves_left;
 }
 
-// Nodes that cannot serve what is due, the worst off first.
+// Lists the nodes that cannot serve their dues, the worst off first.
 void Balancer::list_sources(const View& view, GpuTypeId type) {
   constexpr double kWorthALook = 0.2;  // GPUs
   sources_.clear();
@@ -77,13 +77,13 @@ void Balancer::list_least_loaded(const View& view, GpuTypeId type) {
   }
 }
 
-// Brings up to date what the candidate can serve.
+// Updates the unserved GPUs of the candidate.
 void Balancer::look_at(std::size_t candidate) {
   tilings_[candidate] = homes_.tiling(candidates_[candidate].node);
   candidates_[candidate].key = tilings_[candidate].unserved();
 }
 
-// Moves the job whose move gains the most; true if there is one that gains enough.
+// Moves the job whose move gains the most; returns true if that gain is enough.
 bool Balancer::relieve(const View& view, NodeId node, const CarryOut& carry_out) {
   const Move move = best_relief(view, node);
   if (move.is_none()) return false;
@@ -111,8 +111,8 @@ Move Balancer::best_relief(const View& view, NodeId node) {
   return best;
 }
 
-// Where the client's move gains the most, if that is more than `gain`, which it then becomes.
-// `relief`: what its leaving gains.
+// Returns the node to which the client's move gains the most, if that is more than `gain`, and sets
+// `gain` to it. `relief`: the gain of the client's leaving.
 NodeId Balancer::best_of_candidates(const StrideClient& client, NodeId from, double relief,
                                     double& gain) {
   const double least_gain = options_.gain * client.gpus;
@@ -136,7 +136,7 @@ NodeId Balancer::best_of_candidates(const StrideClient& client, NodeId from, dou
   return best;
 }
 
-// True for all but the first client with its need; jobs of one user are mostly alike.
+// Returns false only for the first client with its need; jobs of one user are mostly alike.
 bool Balancer::is_tried(const StrideClient& client) {
   const std::pair<std::uint32_t, double> need(client.gpus, client.tickets);
   if (std::ranges::find(tried_, need) != tried_.end()) return true;

@@ -1,10 +1,11 @@
-// Balancer: moves jobs between nodes of one GPU type until what they are due can be served
+// Balancer: moves jobs between nodes of one GPU type until the dues of the jobs can be served
 // (Gandiva_fair).
 //
-// A node can be fair to its own jobs only. So in every round, of the nodes that cannot serve what
-// their jobs are due (Tiling), the worst off first, the job is moved whose move saves the most GPUs of
-// due time, to one of the nodes with the least to do. Where that helps no more, holes are joined
-// (holes.h). Before all, spread jobs that crowd are parted (crowds.h).
+// A node can be fair to its own jobs only. In every round, the balancer therefore visits the nodes
+// that cannot serve the dues of their jobs (Tiling), the worst off first. It moves the job whose
+// move saves the most GPUs of due time to one of the least loaded nodes. When that helps no more,
+// holes are joined (holes.h). Before all else, spread jobs that crowd a node are moved apart
+// (crowds.h).
 //
 // A round costs O(nodes log nodes + moves x jobs of a node).
 #pragma once
@@ -22,8 +23,8 @@ namespace fairlead {
 class Balancer {
  public:
   struct Options {
-    double gain;   // GPUs that a move must gain per GPU it moves
-    double moves;  // per node and round at most, beyond one
+    double gain;   // GPUs that a move must gain per GPU that it moves
+    double moves;  // limit of moves per node and round, beyond one
   };
 
   // All must outlive it.
@@ -55,9 +56,9 @@ class Balancer {
   HomeChoice& choice_;
   const CoolDown& cool_down_;
 
-  // Of the round under way.
-  std::vector<Ranked> sources_;     // by less the GPUs that they miss
-  std::vector<Ranked> candidates_;  // by the GPUs that they miss, in order of load
+  // State of the present round.
+  std::vector<Ranked> sources_;     // in decreasing order of unserved GPUs
+  std::vector<Ranked> candidates_;  // by unserved GPUs, in order of load
   std::vector<Tiling> tilings_;     // of the candidates
   std::vector<std::pair<std::uint32_t, double>> tried_;
 };

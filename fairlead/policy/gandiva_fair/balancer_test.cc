@@ -10,7 +10,7 @@ namespace {
 const UserId kAnn(0);
 const UserId kBen(1);
 
-// A town whose moves are carried out at once.
+// A town that carries out moves at once.
 struct Movers : Town {
   using Town::Town;
 
@@ -110,7 +110,8 @@ TEST(Balancer, PartsSpreadJobsThatCrowd) {
 }
 
 TEST(Balancer, JoinsHolesWhereNoMoveHelpsThoseThatWait) {
-  // Two gangs of four and a single wait for each other. Neither hole of two has room for a gang.
+  // Two gangs of four and a single GPU wait for each other. Neither hole of two has room for a
+  // gang.
   Movers town("3xV100:4", {1, 1, 1});
   for (int i = 0; i < 2; ++i) town.keep(kAnn, 4, 0);
   const JobId pair = town.keep(kBen, 2, 1);

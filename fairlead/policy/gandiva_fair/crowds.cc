@@ -6,7 +6,7 @@
 namespace fairlead {
 namespace {
 
-// The most that spread jobs are due on any of the nodes, as a fraction of the time.
+// Returns the largest due of spread jobs on any of the nodes: a fraction of the time.
 double crowd_on(const Homes& homes, std::span<const Slice> slices) {
   double most = 0;
   for (Slice slice : slices) most = std::max(most, homes.spread_time(slice.node));
@@ -18,7 +18,7 @@ bool is_steady(Need need) {
   return need.time >= kAlways;
 }
 
-// GPUs that the node's jobs are due all of the time.
+// Returns the GPUs that the node's jobs are due all of the time.
 std::uint32_t steady_gpus(const Homes& homes, NodeId node) {
   const Homes::Node& books = homes.node(node);
   std::uint32_t gpus = 0;
@@ -32,7 +32,7 @@ std::uint32_t steady_gpus(const Homes& homes, NodeId node) {
   return gpus;
 }
 
-// Where the client would not be crowded; none if there is no such node.
+// Returns a node where the client would not be crowded; none if there is no such node.
 NodeId node_apart(const View& view, Homes& homes, GpuTypeId type, const StrideClient& client) {
   NodeId best;
   double least = std::numeric_limits<double>::infinity();

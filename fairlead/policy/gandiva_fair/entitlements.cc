@@ -7,7 +7,7 @@
 namespace fairlead {
 namespace {
 
-// A user who sold all it had of a type may still use what no other user wants there.
+// A user who sold all its GPUs of a type may still use GPUs there that no other user needs.
 constexpr double kLeastTickets = 1e-6;
 
 // Only the ratios count; the smallest whole numbers make that exact.
@@ -136,7 +136,7 @@ void Entitlements::drop(UserId user, GpuTypeId type, std::uint32_t gpus) {
   const auto at =
       std::ranges::lower_bound(p.gangs, gpus, {}, &decltype(p.gangs)::value_type::first);
   FL_CHECK(at != p.gangs.end() && at->first == gpus && at->second > 0);
-  --at->second;  // a size once seen keeps its place, so that nothing is allocated for it again
+  --at->second;  // a known size keeps its place, so that it needs no allocation again
   p.kept -= gpus;
   --p.jobs;
   kept_all_[user] -= gpus;
@@ -221,7 +221,7 @@ void Entitlements::fill_type(GpuTypeId type) {
   }
 }
 
-// The ratios add up to what there is only for the base they were made with, so they are scaled.
+// The ratios sum to the available GPUs only for the base they were made with, so they are scaled.
 void Entitlements::apply_trades() {
   for (UserId user : active_) due_[user] = 0;
   for (GpuTypeId type : ids<GpuTypeId>(types_)) {
@@ -241,7 +241,7 @@ void Entitlements::apply_trades() {
   for (UserId user : active_) set_worth(user);
 }
 
-// What the user is due is worth as much as so many GPUs.
+// Scales the worth of GPUs so that the user's traded GPUs together are worth as many as it is due.
 void Entitlements::set_worth(UserId user) {
   double work = 0;
   for (GpuTypeId type : ids<GpuTypeId>(types_)) {
@@ -287,7 +287,7 @@ void Entitlements::fill_shares() {
   }
 }
 
-// The level at which jobs of the pool's gangs, each capped at its gang, add up to the share.
+// Sets the level at which jobs of the pool's gangs, each capped at its gang, add up to the share.
 void Entitlements::set_level(Pool& p) const {
   double left = p.share;
   std::int64_t jobs = p.jobs;
@@ -322,8 +322,8 @@ std::span<const Trade> Entitlements::trade(std::span<const double> speeds) {
       base += pool(user, type).base;
       entitled_.push_back(pool(user, type).base);
     }
-    // Who can use no more GPUs than it has gains nothing by more and slower ones, and who has a
-    // quota may not have more.
+    // A user who can use no more GPUs than it has gains nothing by more and slower ones; a user
+    // with a quota may not have more.
     const bool is_short =
         base < static_cast<double>(demand_[user]) * (1 - 1e-9) && !has_quota(user);
     for (std::size_t type = 0; type < types_; ++type) {

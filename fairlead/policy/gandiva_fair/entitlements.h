@@ -1,19 +1,19 @@
-// Entitlements: who is due how many GPUs of which type (Gandiva_fair).
+// Entitlements: the GPUs of each type that each user is due (Gandiva_fair).
 //
 // From the outside in:
 //   base     each GPU type is shared among users by tickets (progressive filling), the fastest type
-//            first, each user capped at what its unfinished jobs still ask for; where there are
-//            groups, among those first, each capped at its quota, then among the users of each
-//   traded   base after trading fast for slow GPUs; between trades as a ratio to base, so that
-//            users who come and go change the base and not the terms of the last trade
-//   due      traded, of all types together: what the ledger holds against what a user had
-//   worth    what a GPU of a type counts for the user there: its speed on the type, relative to the
-//            mean over what it is due; 1 where users do not trade, as GPUs are promised then, and
-//            throughput where they do
-//   share    what a user gets of a type now: the type filled by traded entitlements, corrected by
-//            debts, as tickets, each user capped at the gangs it keeps there, so that nothing stays
-//            unused
-//   of_job   the user's share divided equally among its jobs on the type, each capped at its gang
+//            first. Each user is capped at the rest of the demand of its unfinished jobs. Groups,
+//            if there are any, share first, each capped at its quota, then each group's users.
+//   traded   base after trading fast for slow GPUs. Between trades it is a ratio to base, so that
+//            arriving and leaving users change the base and not the terms of the last trade.
+//   due      traded, summed over all types: the ledger compares it with the GPUs that a user had.
+//   worth    the value of a GPU of a type to the user: its speed on the type, relative to the mean
+//            over the GPUs it is due. It is 1 if users do not trade, because users are then
+//            promised GPUs; if they trade, throughput.
+//   share    the user's GPUs of a type now. The type is filled with traded entitlements, corrected
+//            by debts, as tickets. Each user is capped at its gangs kept there, so that nothing
+//            stays unused.
+//   of_job   the user's share divided equally among its jobs on the type, each capped at its gang.
 //
 // update() costs O(users with jobs x types), and a logarithm; everything else O(1) or O(gang
 // sizes).
@@ -33,7 +33,7 @@
 namespace fairlead {
 
 struct EntitlementOptions {
-  bool filling;  // false: every active user's tickets count alike, whatever it can use
+  bool filling;  // false: the tickets of every active user count alike, whatever its demand
   TradePrice price;
 };
 
@@ -41,33 +41,32 @@ class Entitlements {
  public:
   explicit Entitlements(const EntitlementOptions& options) : options_(options) {}
 
-  // Sizes the columns, and again when there are more users.
+  // Sizes the columns. To be called again when there are more users.
   void begin(const Users& users, const Cluster& cluster);
-  // Some user has other tickets than before, or some user or group is new.
+  // To be called when a user or group is new, or the tickets of a user changed.
   void set_tickets(const Users& users);
 
-  // The facts. They count from the next update() on.
+  // The facts. They count from the next update().
   void set_capacity(GpuTypeId type, std::int64_t gpus);
-  // The user has an unfinished job of `gpus` more, or less (negative).
+  // Adds (negative: removes) an unfinished job of `gpus` to the user's demand.
   void add_demand(UserId user, std::int64_t gpus);
-  // A job of the user is kept on the type from now on, or no longer.
+  // Called when a job of the user starts, or stops, being kept on the type.
   void keep(UserId user, GpuTypeId type, std::uint32_t gpus);
   void drop(UserId user, GpuTypeId type, std::uint32_t gpus);
 
   // Types by mean speed, fastest first; the order in which base is filled. O(types).
   void set_type_order(std::span<const GpuTypeId> fastest_first);
-  // What the user's part of each type counts more, or less, in its share; else 1. From the next
-  // update() on.
+  // Multiplies the user's part of each type in its share; 1 by default. From the next update().
   void correct(UserId user, double factor);
-  // Speeds by which GPUs are worth more or less to a user, user by user and type by type (0: not
-  // known). From the next update() on.
+  // Sets the speeds that determine the worth of GPUs to users, user by user and type by type (0:
+  // unknown). From the next update().
   void set_speeds(std::span<const double> speeds);
-  // Brings base, traded, due and worth up to date with the facts.
+  // Updates base, traded, due and worth to the facts.
   void update_dues();
-  // Brings all up to date with the facts and corrections.
+  // Updates everything to the facts and corrections.
   void update();
-  // Trades on the basis of each user's speed on each type, user by user (0: not known), and keeps
-  // the terms until the next time. The trades made, in order; their rows are those of active().
+  // Trades on the basis of each user's speed on each type, user by user (0: unknown), and keeps the
+  // terms until the next call. Returns the trades in order; their rows are the rows of active().
   // REQUIRES: update() was called just before.
   std::span<const Trade> trade(std::span<const double> speeds);
 
@@ -82,40 +81,41 @@ class Entitlements {
   bool has_quota(UserId user) const {
     return group_[user] != kNoGroup && quota_[group_[user]] != kNoQuota;
   }
-  // Whether users have the same group, which has a quota.
+  // Returns true if both users have the same group, and it has a quota.
   bool share_quota(UserId a, UserId b) const { return group_[a] == group_[b] && has_quota(a); }
-  // GPUs that the user's kept jobs may have at most: its group's quota less those of the other users.
+  // Returns the GPUs that the user's kept jobs may have at most: its group's quota less the GPUs of
+  // the group's other users.
   double room(UserId user) const;
   double base(UserId user, GpuTypeId type) const { return pool(user, type).base; }
   double base(UserId user) const;  // of all types
   double traded(UserId user, GpuTypeId type) const { return pool(user, type).traded; }
   double due(UserId user) const { return due_[user]; }
   double worth(UserId user, GpuTypeId type) const { return pool(user, type).worth; }
-  // Whether that is all that its unfinished jobs ask for.
+  // Returns true if the due covers the whole demand of its unfinished jobs.
   bool has_all(UserId user) const {
     return due_[user] >= static_cast<double>(demand_[user]) * (1 - 1e-9);
   }
   double share(UserId user, GpuTypeId type) const { return pool(user, type).share; }
-  // GPUs that a job of `gpus` GPUs of the user is due on the type.
+  // Returns the GPUs that a job of `gpus` GPUs of the user is due on the type.
   double of_job(UserId user, GpuTypeId type, std::uint32_t gpus) const {
     const Pool& p = pool(user, type);
     return options_.filling ? std::min(static_cast<double>(gpus), p.level) : p.level;
   }
-  // GPUs of the largest job that the user keeps; 0 of none.
+  // Returns the GPUs of the largest job that the user keeps; 0 if it keeps none.
   std::uint32_t largest_gang(UserId user) const;
 
-  // Whether the share differs by more than a hundredth, and a thousandth of a GPU, from what it was
-  // when this was last true; zero before that.
+  // Returns true if the share changed by more than a hundredth, and a thousandth of a GPU, since
+  // the last call that returned true. Before that, since zero.
   bool take_news(UserId user, GpuTypeId type);
 
-  // REQUIRES: nothing was called before, and begin() is next: groups are not saved.
+  // REQUIRES: no function was called before, and begin() is next, because groups are not saved.
   void fields(Archive& archive);
 
  private:
   static constexpr std::uint32_t kNoGroup = GroupedClaims::kNoGroup;
   static constexpr double kNoQuota = std::numeric_limits<double>::max();
 
-  // One user on one type.
+  // The account of one user on one type.
   struct Pool {
     std::int64_t kept = 0;                                        // GPUs of the jobs kept there
     std::int64_t jobs = 0;                                        // and their number
@@ -173,12 +173,12 @@ class Entitlements {
   std::vector<double> weights_;
   std::vector<double> caps_;
   std::vector<double> filled_;
-  std::vector<double> rest_;           // of each active user's demand
+  std::vector<double> rest_;           // the demand of each active user
   std::vector<UserId> rows_;           // of the columns above
   std::vector<std::uint32_t> groups_;  // of active_ rows
   std::vector<double> quota_left_;     // of each group
   std::vector<double> speeds_;         // of active_ rows, type by type
-  std::vector<double> entitled_;       // likewise
+  std::vector<double> entitled_;       // as speeds_
   std::vector<double> most_;           // of active_ rows: demand
 };
 

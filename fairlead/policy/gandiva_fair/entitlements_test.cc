@@ -66,7 +66,7 @@ TEST(Entitlements, OfAUserAreDividedAmongItsJobsUpToTheirGangs) {
   EXPECT_DOUBLE_EQ(market.entitlements.of_job(kAnn, kFast, 1), 1);
   EXPECT_DOUBLE_EQ(market.entitlements.of_job(kAnn, kFast, 2), 2);
   EXPECT_DOUBLE_EQ(market.entitlements.of_job(kAnn, kFast, 8), 3);
-  // The smallest leaves, and the largest has what it had.
+  // The smallest user leaves, and the largest one keeps its GPUs.
   market.entitlements.drop(kAnn, kFast, 1);
   market.entitlements.add_demand(kAnn, -1);
   market.entitlements.update();
@@ -105,7 +105,7 @@ TEST(Entitlements, OfAGroupStayWithinItsQuotaOverAllTypes) {
   market.entitlements.begin(market.users, market.cluster);
   for (UserId user : {kAnn, kBen, kEve}) market.entitlements.add_demand(user, 12);
   market.entitlements.update();
-  // Of the fast GPUs the group has 10 / 3, and the rest of its quota of the slow ones.
+  // The group has 10 / 3 of the fast GPUs, and the rest of its quota of the slow ones.
   EXPECT_DOUBLE_EQ(market.entitlements.base(kAnn, kFast), 5.0 / 3);
   EXPECT_DOUBLE_EQ(market.entitlements.base(kAnn), 2);
   EXPECT_DOUBLE_EQ(market.entitlements.base(kBen), 2);
@@ -123,7 +123,7 @@ TEST(Entitlements, LeaveRoomForWhatOthersOfTheGroupDoNotKeep) {
   EXPECT_EQ(market.entitlements.room(kBen), 3);
   EXPECT_FALSE(market.entitlements.has_quota(kEve));
   EXPECT_TRUE(market.entitlements.share_quota(kAnn, kBen));
-  // They are not saved: what is loaded takes them from the users.
+  // They are not saved: loading takes them from the users.
   Writer writer;
   save(market.entitlements, writer);
   Entitlements loaded(entitlement_options());
@@ -242,7 +242,7 @@ TEST(EntitlementTrading, IsThatOfTheSlides) {
   EXPECT_DOUBLE_EQ(market.entitlements.traded(kBen, kFast), 4);
   EXPECT_DOUBLE_EQ(market.entitlements.traded(kEve, kFast), 8);
   EXPECT_DOUBLE_EQ(market.entitlements.traded(kEve, kSlow), 4);
-  // Shares follow: what the seller keeps on the fast type gets next to nothing.
+  // Shares follow: the seller's jobs on the fast type get next to nothing.
   EXPECT_NEAR(market.share(kAnn, kFast), 0, 1e-4);
   EXPECT_NEAR(market.share(kEve, kFast), 8, 1e-4);
   EXPECT_DOUBLE_EQ(market.entitlements.base(kAnn, kFast), 4);  // as it was
@@ -354,7 +354,7 @@ RC_GTEST_PROP(EntitlementTrading, KeepsTotalsAndHarmsNoUser, ()) {
   }
 }
 
-// Users have no order: permuting them permutes what they get, up to rounding.
+// Users have no order: permuting them permutes their results, up to rounding.
 RC_GTEST_PROP(Entitlements, DoNotDependOnTheOrderOfUsers, ()) {
   const auto tickets = drawn_tickets();
   const std::size_t users = tickets.size();

@@ -76,7 +76,7 @@ void GandivaFair::evict(const View& view, JobId job) {
   admission_.put_first(view, job);
 }
 
-// Out of its home, to come in again when it is its turn.
+// Takes the job out of its home; it returns when it is its turn.
 void GandivaFair::put_out(const View& view, Plan& plan, JobId job) {
   if (homes_.of(job).holds) stop(view, plan, job);
   homes_.move_out(view, job);
@@ -97,22 +97,22 @@ void GandivaFair::leave(const View& view, JobId job) {
   admission_.consider_group(user);
 }
 
-// Of the jobs that are kept there, those that run on its other GPUs, or while it is cordoned, are
-// stopped; all look for a home anew, ahead of those that came later.
+// Stops the jobs kept there that run on its other GPUs, or while it is cordoned. All look for a
+// home again, before jobs that arrived later.
 void GandivaFair::empty_node(const View& view, Plan& plan, NodeId node) {
   homes_.list_jobs(node, leaving_);
   for (auto job = leaving_.rbegin(); job != leaving_.rend(); ++job) {
     if (plan.holds(*job)) {
       stop(view, plan, *job);
     } else if (homes_.of(*job).holds) {
-      homes_.set_holds(view, *job, false);  // its eviction, or its end, is among the news to come
+      homes_.set_holds(view, *job, false);  // its eviction, or its end, is in the news to come
     }
     homes_.move_out(view, *job);
     admission_.put_first(view, *job);
   }
 }
 
-// A node that has other GPUs than before begins anew, without jobs.
+// Starts a node with other GPUs than before again, without jobs.
 void GandivaFair::resize_node(const View& view, Plan& plan, NodeId node) {
   const std::uint32_t before = homes_.node(node).usable();
   const std::uint32_t gpus = plan.free().capacity(node);
@@ -124,8 +124,8 @@ void GandivaFair::resize_node(const View& view, Plan& plan, NodeId node) {
 
 // --- The quantum ------------------------------------------------------------------------------
 
-// True if jobs have to wait from now on: turns begin at the next boundary, and no debt outlives a
-// time of plenty.
+// Returns true if jobs must wait from now on and did not before: turns start at the next boundary,
+// and no debt outlives a time of plenty.
 bool GandivaFair::begin_contention(const View& view) {
   const bool begins = is_contended() && !was_contended_;
   was_contended_ = is_contended();
@@ -136,7 +136,7 @@ bool GandivaFair::begin_contention(const View& view) {
   return true;
 }
 
-// Jobs that had more make room for those outside that had less.
+// Lets jobs that had more make room for jobs outside that had less.
 void GandivaFair::rotate(const View& view, Plan& plan) {
   accounts_.update(view.now);
   admission_.rotate(view, [&](JobId job) { put_out(view, plan, job); });
@@ -177,7 +177,7 @@ void GandivaFair::take_turns(const View& view, Plan& plan) {
   }
 }
 
-// Where no job waits, jobs may still do better on GPUs of another type.
+// If no job waits, jobs may still do better on GPUs of another type.
 bool GandivaFair::may_match_types() const {
   return options_.balance && homes_.types() > 1 && !accounts_.due().active().empty();
 }
@@ -199,7 +199,7 @@ void GandivaFair::note_entitlements(Plan& plan) {
   }
 }
 
-// The first multiple of the quantum after now.
+// Returns the first multiple of the quantum after now.
 Time GandivaFair::next_boundary(Time now) const { return Rounds(options_.quantum).next(now); }
 
 void GandivaFair::ask_to_be_woken(const View& view, Plan& plan) {
@@ -235,7 +235,7 @@ void GandivaFair::start_if_chosen(const View& view, Plan& plan, const StrideClie
   if (client.chosen && !homes_.of(client.job).holds) start(view, plan, client.job);
 }
 
-// Carries moves out. Valid as long as what is passed.
+// Returns a function that carries moves out. Valid as long as the arguments.
 CarryOut GandivaFair::mover(const View& view, Plan& plan) {
   return [this, &view, &plan](const Move& move) {
     if (homes_.of(move.job).holds) stop(view, plan, move.job);
@@ -244,7 +244,7 @@ CarryOut GandivaFair::mover(const View& view, Plan& plan) {
   };
 }
 
-// GPUs that are free go to those who wait.
+// Gives free GPUs to the waiting jobs.
 void GandivaFair::fill_touched(const View& view, Plan& plan) {
   for (NodeId node : homes_.touched()) {
     for (;;) {
@@ -266,8 +266,8 @@ void GandivaFair::fill_touched(const View& view, Plan& plan) {
 
 // --- Saving and loading -----------------------------------------------------------------------
 
-// To be raised when what is saved changes, so that what an older version saved is refused and the
-// policy starts anew. The first versions had none, and began with the number of GPU types.
+// To be raised when the saved fields change. The state of an older version is then refused and the
+// policy starts again. The first versions had none, and started with the number of GPU types.
 constexpr std::uint64_t kStateVersion = 1003;
 
 void GandivaFair::fields(Archive& archive) {

@@ -1,25 +1,25 @@
-// Gandiva_fair: users hold tickets; GPU time is shared in proportion (Chaudhary et al., EuroSys
-// 2020). docs/policies/gandiva-fair.md tells what is the paper's and what is ours.
+// Gandiva_fair: users have tickets; GPU time is shared in proportion (Chaudhary et al., EuroSys
+// 2020). docs/policies/gandiva-fair.md separates the paper's rules from ours.
 //
-// How it fits together, from the facts to the decisions:
-//   Accounts     what users are due (Entitlements: tickets, trading) and are behind (Ledger)
+// The parts, from the facts to the decisions:
+//   Accounts     the dues of users (Entitlements: tickets, trading) and their debts (Ledger)
 //   Homes        every job is kept on one node, or, if larger, on slices of several; the books
-//   HomeChoice   which GPU type and which node a job is kept on
-//   Admission    jobs outside of all homes, and the order in which they come in
-//   Turns        every quantum each node chooses among its jobs, and a centre among those of several
-//                nodes: those of the greatest Weights that fit
-//   Balancer     moves between nodes that cannot serve what their jobs are due (Tiling, holes.h,
+//   HomeChoice   the GPU type and the node that a job is kept on
+//   Admission    jobs outside of all homes, and the order in which they are admitted
+//   Turns        every quantum each node chooses among its jobs, and a centre among the jobs of
+//                several nodes: the jobs of the greatest Weights that fit
+//   Balancer     moves between nodes that cannot serve the dues of their jobs (Tiling, holes.h,
 //                crowds.h)
-//   Matching     moves between GPU types where a user has fewer jobs than it is entitled to GPUs
+//   Matching     moves between GPU types if a user has fewer jobs than it is entitled to GPUs
 //   Trades       when users trade, and on which speeds
-// Each uses those above it only. The policy here tells them the events, asks them in every quantum,
-// and does what they say: it alone starts and stops jobs.
+// Each part uses only the parts above it. The policy passes the events to them, queries them in
+// every quantum, and carries out their decisions: it alone starts and stops jobs.
 //
-// A node whose jobs all fit runs them all and is never looked at. Between quanta, GPUs that come
-// free go to the next jobs of the same node.
+// A node runs all its jobs and is never looked at if all of them fit. Between quanta, GPUs that
+// become free go to the next jobs of the same node.
 //
 // Cost: an event O(log users + jobs of the node), and O(nodes) to find a home in a full
-// cluster; a quantum O(jobs on nodes where some wait + users x types); a round of balancing
+// cluster; a quantum O(jobs on nodes with waiting jobs + users x types); a round of balancing
 // O(nodes log nodes + moves x jobs of a node).
 #pragma once
 
@@ -39,10 +39,11 @@ struct GandivaFairOptions {
   bool notes;
   bool balance;
   Duration balance_interval;
-  Duration cool_down;       // a job that moved stays so long
-  double gain;              // GPUs that a move must gain per GPU it moves
+  Duration cool_down;       // time before a moved job may move again
+  double gain;              // GPUs that a move must gain per GPU that it moves
   double moves;             // per node and round, at most
-  double jobs_per_gpu_max;  // GPUs' worth of jobs that a user has in, per GPU it is entitled to
+  double jobs_per_gpu_max;  // limit of a user's admitted jobs, in their GPUs per GPU it is entitled
+                            // to
   EntitlementOptions entitlements;
   LedgerOptions ledger;
   Turns::Options turns;
@@ -55,7 +56,7 @@ GandivaFairOptions gandiva_fair_options(const PolicyOptions& options);
 class GandivaFair : public Policy {
  public:
   explicit GandivaFair(const GandivaFairOptions& options);
-  GandivaFair(const GandivaFair&) = delete;  // its parts know each other
+  GandivaFair(const GandivaFair&) = delete;  // its parts refer to each other
   GandivaFair& operator=(const GandivaFair&) = delete;
 
   std::string_view name() const override;

@@ -1,4 +1,4 @@
-// Of the policy as a whole; tests/property/gandiva_fair_test.cc has the rest.
+// Tests the policy as a whole; tests/property/gandiva_fair_test.cc has the rest.
 #include "fairlead/policy/gandiva_fair/gandiva_fair.h"
 
 #include "testing/world.h"

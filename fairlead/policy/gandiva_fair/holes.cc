@@ -14,7 +14,7 @@ Move join_holes(const Homes& homes, const CoolDown& cool_down, Time now, GpuType
       const NodeId to = homes.spare(type, client.gpus);
       if (to.is_none() || to == node) continue;
       const double other = homes.node(to).gpus - homes.node(to).wanted;
-      const double gain = hole - other + client.gpus;  // of the squares, per GPU moved
+      const double gain = hole - other + client.gpus;  // sum of squares, per GPU moved
       if (gain <= best_gain) continue;
       best_gain = gain;
       best = {client.job, {.node = to}};

@@ -10,7 +10,7 @@ namespace fairlead {
 
 namespace {
 
-// The largest gang of that type that the job could have, at most its own.
+// Returns the largest gang of that type that the job could have, at most its own.
 std::uint32_t largest_of(const View& view, JobId job, GpuTypeId type) {
   const std::uint32_t gpus = view.jobs.gpus[job];
   const std::uint32_t task = view.jobs.task_gpus[job];
@@ -78,7 +78,7 @@ double speed_on(const View& view, JobId job, GpuTypeId type) {
   return slowest == 0 ? 1 : slowest;
 }
 
-// The types on which the job can run, best first, into types_.
+// Fills types_ with the types on which the job can run, best first.
 void HomeChoice::order_types(const View& view, JobId job) {
   const std::size_t types = homes_.types();
   types_.clear();
@@ -93,8 +93,9 @@ void HomeChoice::order_types(const View& view, JobId job) {
                            [&](GpuTypeId type) { return scores_[type.row()]; });
 }
 
-// Where its user keeps less than it is entitled to, the fastest first; then where GPUs are to spare,
-// the fastest first; then where the user keeps the least for what it is entitled to.
+// Returns the rank of a type. First the types where the user keeps less than its entitlement, the
+// fastest first; then types with spare GPUs, the fastest first; then the type where the user keeps
+// the least per entitlement.
 double HomeChoice::score(const View& view, JobId job, GpuTypeId type) const {
   constexpr double kFirst = 2e9;
   constexpr double kSecond = 1e9;
@@ -130,7 +131,7 @@ NodeId HomeChoice::find_node(const View& view, JobId job, GpuTypeId type) {
   return best;
 }
 
-// Those with room for so many GPUs, into candidates_.
+// Fills candidates_ with the nodes that have room for that many GPUs.
 void HomeChoice::list_least_loaded(GpuTypeId type, std::uint32_t gpus) {
   constexpr std::size_t kLooks = 8;
   candidates_.clear();
@@ -156,13 +157,13 @@ double HomeChoice::busy_time(NodeId node) const {
   return homes_.node(node).load + homes_.spread_time(node);
 }
 
-// As near each other as the job asks; false if there are not enough.
+// Takes GPUs as near each other as the job asks; false if there are not enough.
 bool HomeChoice::take_close(const View& view, JobId job, TypeMask types) {
   return any_section(view.cluster, view.jobs.closeness[job],
                      [&](NodeRange section) { return take_least_busy(view, job, types, section); });
 }
 
-// Into slices_; false if there are not enough in the range.
+// Fills slices_; false if there are not enough GPUs in the range.
 bool HomeChoice::take_least_busy(const View& view, JobId job, TypeMask types, NodeRange range) {
   candidates_.clear();
   for (std::uint32_t row = range.begin; row < range.end; ++row) {
@@ -188,7 +189,8 @@ bool HomeChoice::take_least_busy(const View& view, JobId job, TypeMask types, No
   return left == 0;
 }
 
-// Another job of its size whose nodes would do for it and have hardly more to do than slices_.
+// Returns another job of its size on nodes that would do for it and have hardly more load than
+// slices_.
 const Homes::Spread* HomeChoice::find_alike(const View& view, JobId job, TypeMask types) const {
   constexpr double kHardlyMore = 0.25;
   const std::uint32_t task = view.jobs.task_gpus[job];

@@ -1,10 +1,10 @@
-// HomeChoice: which GPU type and which node a job is to be kept on (Gandiva_fair).
+// HomeChoice: chooses the GPU type and the node that a job is kept on (Gandiva_fair).
 //
-// Types: "the fastest GPU subject to contention". Nodes: the tightest one where the job and all others
-// fit; else, of those with the least to do, the one that can serve it best (Tiling). Jobs that no
-// node is large enough for get slices of several nodes.
+// Types: "the fastest GPU subject to contention". Nodes: the tightest node where the job and all
+// others fit. If there is none: among the least loaded nodes, the node that can serve it best
+// (Tiling). A job too large for every node gets slices of several nodes.
 //
-// It looks and changes nothing. Slices that it returns are valid until it is asked again.
+// HomeChoice changes nothing. The slices that it returns are valid until its next call.
 //
 // Cost: O(nodes) in a full cluster; O(nodes log nodes) for a job of several nodes.
 #pragma once
@@ -15,7 +15,8 @@
 
 namespace fairlead {
 
-// The job's speed on the type; unknown: the slowest that is known of it, or else 1. O(types).
+// Returns the job's speed on the type. If unknown: the slowest known speed of the job, or else 1.
+// O(types).
 double speed_on(const View& view, JobId job, GpuTypeId type);
 
 class HomeChoice {
@@ -23,16 +24,16 @@ class HomeChoice {
   // Both must outlive it.
   HomeChoice(const Homes& homes, const Accounts& accounts) : homes_(homes), accounts_(accounts) {}
 
-  // On the best type that has room for it; on several types only if none has enough; or none.
-  // REQUIRES: the job is kept nowhere.
+  // Returns a home on the best type that has room; on several types only if none has enough; or
+  // none. REQUIRES: the job is kept nowhere.
   Home find(const View& view, JobId job);
-  // A node of the type for a job that fits there, or none.
+  // Returns a node of the type for a job that fits there, or none.
   NodeId find_node(const View& view, JobId job, GpuTypeId type);
-  // Slices of nodes of these types, whole tasks on each, or none: nodes with the least to do, where
-  // other spread jobs count double as nothing runs beside them; but rather a set that another such
-  // job uses, as long as it has hardly more to do. The job then counts on the type of the first.
+  // Returns slices of the least loaded nodes of these types, whole tasks on each, or none. Other
+  // spread jobs count double, because nothing runs beside them. The nodes of another such job are
+  // preferred if they have hardly more load. The job then counts on the type of the first slice.
   Home find_slices(const View& view, JobId job, TypeMask types);
-  // Whether the nodes that are up could hold the job if they were empty.
+  // Returns true if the nodes that are up would have room for the job if they were empty.
   bool fits_when_empty(const View& view, JobId job) const;
 
  private:

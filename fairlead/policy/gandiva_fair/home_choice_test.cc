@@ -36,8 +36,8 @@ TEST(HomeChoice, IsTheTightestNodeWhereAllFit) {
 }
 
 TEST(HomeChoice, IsTheNodeThatCanServeTheJobBestWhereNoneHasRoom) {
-  // Both nodes are due one GPU: one of them all of the time to a single, the other a quarter of the
-  // time to a gang, with which another can take turns.
+  // Both nodes are due one GPU. One node has a single GPU all of the time; the other has a gang a
+  // quarter of the time, with which another gang can take turns.
   Choosing town("2xV100:4", {1, 1});
   town.keep(kAnn, 1, 0);
   town.keep(kBen, 4, 1);

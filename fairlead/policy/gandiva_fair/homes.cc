@@ -14,7 +14,7 @@ void Homes::begin(const View& view, const Plan& plan) {
   if (spare_ && nodes_.size() == view.cluster.nodes()) return;
   nodes_of_type_.resize(types);
   type_gpus_.resize(types);
-  // What follows from the cluster and the nodes' state, which may have been loaded.
+  // State that follows from the cluster and the nodes' states, which may have been loaded.
   if (!spare_) {
     spare_.emplace(view.cluster);
     for (NodeId node : ids<NodeId>(nodes_.size())) enter_node(view, node);
@@ -212,7 +212,7 @@ void Homes::set_holds(const View& view, JobId job, bool holds) {
 
 // --- The books of a node ----------------------------------------------------------------------
 
-// The node's jobs want so many GPUs more, or less.
+// Adds (negative: subtracts) GPUs that the node's jobs need.
 void Homes::want(NodeId node, std::int64_t gpus) {
   Node& books = nodes_[node];
   const std::uint32_t has = books.gpus;
@@ -237,7 +237,7 @@ void Homes::set_contended(NodeId node, bool is_contended) {
   contended_.pop_back();
 }
 
-// All were served alike until now, so they begin alike, and owe nothing.
+// All were served alike until now, so they start alike, and owe nothing.
 void Homes::begin_turns(Node& books) {
   for (StrideClient& client : books.queue) {
     client.pass = clock();

@@ -1,15 +1,16 @@
-// Homes: where each job is kept, and the books about it (Gandiva_fair).
+// Homes: the node or slices where each job is kept, and the books about it (Gandiva_fair).
 //
 // A job is kept on one node or, if that is too small for it, on slices of several: then it is
-// *spread*. Whether it holds its GPUs at the moment is another matter: a node's jobs may want more
-// GPUs than it has, and take turns. Such a node is *contended*. Its jobs are clients of its stride
-// (kit/gang_stride.h) with what they are due as tickets, so a job's pass advances by one a quantum
-// where it gets what it is due: passes are measured against that clock, on every node the same.
+// *spread*. A kept job may have its GPUs or wait: a node's jobs may need more GPUs than it has, and
+// take turns. Such a node is *contended*. Its jobs are clients of its stride (kit/gang_stride.h),
+// with their dues as tickets. So the pass of a job that gets its due advances by one a quantum, and
+// passes on every node are measured against that clock.
 //
-// Homes keeps the books and decides nothing: HomeChoice finds homes, Turns who runs, Balancer and
-// Matching who moves. Entitlements and ledger are told by it who is kept where and holds what.
+// Homes keeps the books and decides nothing. HomeChoice finds homes, Turns chooses the running
+// jobs, Balancer and Matching move jobs. Homes reports to entitlements and ledger where jobs are
+// kept and which GPUs they have.
 //
-// move_in, move_out, move: O(jobs of the node). set_holds, questions: O(1), but as said below.
+// move_in, move_out, move: O(jobs of the node). set_holds, questions: O(1), except as noted below.
 #pragma once
 
 #include "fairlead/base/archive.h"
@@ -31,12 +32,12 @@ namespace fairlead {
 // A node, or slices of several; neither: none.
 struct Home {
   NodeId node{};
-  std::span<const Slice> slices{};  // valid as long as who gave it says
+  std::span<const Slice> slices{};  // valid as its source specifies
 
   bool is_none() const { return node.is_none() && slices.empty(); }
 };
 
-// What a job asks of its node when it gets what it is due.
+// Returns the job's need of its node if it gets its due.
 inline Need need_of(const StrideClient& client) {
   return {client.gpus, std::min(1.0, client.tickets / client.gpus)};
 }
@@ -45,26 +46,26 @@ class Homes {
  public:
   struct Options {
     Duration quantum;
-    double node_jobs_per_gpu_max;  // GPUs' worth of jobs that a node keeps at most, per GPU
+    double node_jobs_per_gpu_max;  // limit of the GPUs of a node's kept jobs, per GPU
   };
-  // Of a job.
+  // The record of a job.
   struct Residence {
     static constexpr std::uint32_t kNotSpread = std::numeric_limits<std::uint32_t>::max();
-    NodeId node;                        // of a job that one node keeps
+    NodeId node;                        // the node of a job that one node keeps
     std::uint32_t spread = kNotSpread;  // row of spreads()
-    GpuTypeId type;                     // where it is kept; none: nowhere
-    Time since;  // of one that holds GPUs: they are paid for up to here; else it waits since then
+    GpuTypeId type;                     // the type where it is kept; none: nowhere
+    Time since;  // with GPUs: charged up to here; without: waiting since then
     bool holds = false;
 
     bool is_spread() const { return spread != kNotSpread; }
     void fields(Archive& archive) { archive(node, spread, type, since, holds); }
   };
   struct Node {
-    std::vector<StrideClient> queue;  // the jobs that it alone keeps
-    std::vector<JobId> spreads;       // those that have a slice of it
-    std::uint32_t gpus = 0;           // it has or, while it is down, had
-    std::uint32_t wanted = 0;         // GPUs of all of them
-    double load = 0;                  // GPUs that they are due / gpus, as of the last look
+    std::vector<StrideClient> queue;  // the jobs that this node alone keeps
+    std::vector<JobId> spreads;       // the jobs that have a slice of it
+    std::uint32_t gpus = 0;           // GPUs of the node; if it is down, before that
+    std::uint32_t wanted = 0;         // GPUs of all its jobs
+    double load = 0;                  // GPUs that its jobs are due / gpus, at the last refresh
     bool is_down = false;
     bool is_contended = false;  // wanted > gpus
 
@@ -75,7 +76,7 @@ class Homes {
     StrideClient client;
     std::vector<Slice> slices;
 
-    // What it needs of one of its nodes.
+    // Returns its need of one of its nodes.
     Need need_on(NodeId node) const;
     void fields(Archive& archive) { archive(client, slices); }
   };
@@ -84,11 +85,11 @@ class Homes {
   Homes(const Options& options, Accounts& accounts)
       : options_(options), accounts_(accounts), kept_(0) {}
 
-  // To be called first in every decision: enters jobs, users and nodes that are new, and sets the
-  // clock. The cluster must outlive it.
+  // To be called first in every decision: enters new jobs, users and nodes, and sets the clock. The
+  // cluster must outlive it.
   void begin(const View& view, const Plan& plan);
 
-  // --- Questions. Spans are valid until the next change of who is kept where.
+  // --- Questions. Spans are valid until the next change of homes.
   const Residence& of(JobId job) const { return residences_[job]; }
   bool is_kept(JobId job) const { return !residences_[job].type.is_none(); }
   const Node& node(NodeId node) const { return nodes_[node]; }
@@ -97,14 +98,15 @@ class Homes {
   std::span<const NodeId> of_type(GpuTypeId type) const { return nodes_of_type_[type]; }
   // GPUs of the type on nodes that are up.
   std::int64_t gpus_of_type(GpuTypeId type) const { return type_gpus_[type]; }
-  // A node with that many GPUs of the type that no kept job wants, as few more as there are; or none.
+  // Returns a node with that many spare GPUs of the type, which no kept job needs, and as few more
+  // as possible; or none.
   NodeId spare(GpuTypeId type, std::uint32_t gpus) const {
     return spare_->tightest(type, gpus, spare_->everywhere());
   }
-  // Whether the node is up, large enough, and may keep jobs of so many GPUs more, if jobs of `less`
-  // leave.
+  // Returns true if the node is up, large enough, and may keep `gpus` GPUs' worth of jobs more
+  // after jobs of `less` GPUs leave.
   bool has_room(NodeId node, std::uint32_t gpus, std::uint32_t less = 0) const;
-  // The jobs that a user keeps on a type: the first, and the one after; none at the end.
+  // The jobs that a user keeps on a type: the first, and the next one; none at the end.
   JobId first_kept(UserId user, GpuTypeId type) const { return kept_.first(list(user, type)); }
   JobId next_kept(JobId job) const { return kept_.after(job); }
   std::span<const NodeId> contended() const { return contended_; }
@@ -112,54 +114,61 @@ class Homes {
   // REQUIRES: the job is spread.
   const Spread& spread(JobId job) const { return spreads_[residences_[job].spread]; }
   bool spread_waits() const { return spread_waits_ > 0; }
-  // Whether some kept job may have to wait for its turn.
+  // Returns true if some kept job may have to wait for its turn.
   bool is_contended() const { return !contended_.empty() || spread_waits_ > 0; }
-  // The jobs of the node, spread ones first, into `jobs`.
+  // Fills `jobs` with the jobs of the node, spread ones first.
   void list_jobs(NodeId node, std::vector<JobId>& jobs) const;
-  // What is asked of the node by all of its jobs but one. O(jobs of the node).
+  // Returns the needs of all jobs of the node except one. O(jobs of the node).
   Tiling tiling(NodeId node, JobId without = JobId::none()) const;
-  // The fraction of the time that spread jobs are due on the node.
+  // Returns the fraction of the time that spread jobs are due on the node.
   double spread_time(NodeId node) const;
-  // Now, in quanta: the pass of a job that always got what it was due.
+  // Returns the time in quanta: the pass of a job that always got its due.
   double clock() const {
     return static_cast<double>(now_.ms) / static_cast<double>(options_.quantum.ms);
   }
-  // What the job waited, or held and did not pay for, in quanta.
+  // Returns the time since Residence::since, in quanta: the job's wait, or its time with GPUs that
+  // is not charged yet.
   double quanta_since(JobId job) const;
 
-  // --- Changes of who is kept where
-  // Keeps a job. On one node it begins at the mean pass of those that it meets plus `lead`.
-  // REQUIRES: !is_kept(job); a spread job has whole tasks on each node.
+  // --- Changes of homes
+
+  // Keeps a job. On one node it starts at the mean pass of the jobs there plus `lead`. REQUIRES:
+  // !is_kept(job); a spread job has whole tasks on each node.
   void move_in(const View& view, JobId job, Home home, double lead = 0);
-  // REQUIRES: is_kept(job). It counts as one that does not hold, if it was spread.
+  // Takes a job out of its home. A spread job then counts as one without GPUs. REQUIRES:
+  // is_kept(job).
   void move_out(const View& view, JobId job);
-  // Out of its home and into another. A job of one node keeps what it is ahead or behind, and how
-  // long it has waited; a spread one begins anew. REQUIRES: it is kept and does not hold.
+  // Moves a job from its home into another. A job of one node keeps its lead or lag, and its
+  // waiting time; a spread job starts again without them. REQUIRES: the job is kept and has no
+  // GPUs.
   void move(const View& view, JobId job, Home home);
-  // The job got the GPUs of its home, or lost them. REQUIRES: is_kept(job).
+  // Called when the job got the GPUs of its home, or lost them. REQUIRES: is_kept(job).
   void set_holds(const View& view, JobId job, bool holds);
-  // The node has so many GPUs from now on, 0 if it is down. REQUIRES: it keeps no job.
+  // Sets the GPUs of the node from now on, 0 if it is down. REQUIRES: it keeps no job.
   void resize(const View& view, NodeId node, std::uint32_t gpus);
-  // Forgets a job that is over. REQUIRES: !is_kept(job).
+  // Forgets a job that has ended. REQUIRES: !is_kept(job).
   void forget(JobId job) { residences_[job] = {}; }
 
   // --- Changes of passes and tickets
-  // Those that hold GPUs on contended nodes, and spread jobs that do, pay for them up to now.
+
+  // Charges the jobs that have GPUs on contended nodes, and spread jobs that have GPUs, up to now.
   void charge();
-  // Brings tickets up to date with the accounts, and the load of the node: of one node, of all that
-  // are contended and of spread jobs. What a job is ahead or behind in GPU time stays the same.
+  // Updates tickets to the accounts, and the load of the node: of one node, of all contended nodes
+  // and of spread jobs. A job's lead or lag in GPU time stays the same.
   void refresh(const View& view, NodeId node);
   void refresh(const View& view);
-  // The node's clients, to be sorted, chosen and given other passes.
+  // Returns the node's clients, to be sorted, chosen and given other passes.
   std::span<StrideClient> queue(NodeId node) { return nodes_[node].queue; }
-  // Likewise. REQUIRES: `row` is below spreads().size().
+  // Returns the client of a spread job, for the same use. REQUIRES: `row` is below
+  // spreads().size().
   StrideClient& spread_client(std::size_t row) { return spreads_[row].client; }
 
-  // --- Nodes where GPUs may go to others, since forget_touched(): someone came, left, or moved.
+  // --- Nodes whose GPUs may go to other jobs, because a job arrived, left or moved since
+  // forget_touched().
   std::span<const NodeId> touched() const { return touched_; }
   void forget_touched();
 
-  // REQUIRES: nothing was called before; the accounts are loaded.
+  // REQUIRES: no function was called before; the accounts are loaded.
   void fields(Archive& archive);
 
  private:
@@ -189,10 +198,10 @@ class Homes {
   IdVector<NodeId, Node> nodes_;
   IdVector<GpuTypeId, std::vector<NodeId>> nodes_of_type_;
   IdVector<GpuTypeId, std::int64_t> type_gpus_;  // on nodes that are up
-  std::optional<FreeIndex> spare_;               // GPUs that no kept job wants
+  std::optional<FreeIndex> spare_;               // GPUs that no kept job needs
   JobLists kept_;                                // by user and type
   std::vector<Spread> spreads_;
-  std::uint32_t spread_waits_ = 0;  // spread jobs that hold nothing
+  std::uint32_t spread_waits_ = 0;  // spread jobs without GPUs
   std::vector<NodeId> contended_;
   IdVector<NodeId, std::uint32_t> slot_;  // in contended_
   std::vector<NodeId> touched_;

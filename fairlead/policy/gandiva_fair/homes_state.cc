@@ -10,7 +10,7 @@ void Homes::fields(Archive& archive) {
   archive_residences(archive);
 }
 
-// Computes the slots of contended nodes, which follow from the list.
+// Computes the slots of contended nodes from the list.
 void Homes::list_contended(Archive& archive) {
   slot_.resize(nodes_.size());
   for (std::size_t slot = 0; slot < contended_.size(); ++slot) {

@@ -145,7 +145,7 @@ TEST(Homes, SayWhichNodesWereTouched) {
   EXPECT_EQ(town.homes.touched().size(), 2U);
 }
 
-// What a test can see of homes.
+// The state of homes that is visible to a test.
 std::vector<double> figures_of(const Town& town, const Homes& homes) {
   std::vector<double> figures;
   for (JobId job : ids<JobId>(town.jobs.size())) {

@@ -1,21 +1,22 @@
-// Ledger: who is behind, and who is ahead, of what it is due (Gandiva_fair; ours).
+// Ledger: how far each user is behind, or ahead of, its due (Gandiva_fair; ours).
 //
-// Per user it keeps a debt: the GPUs that it was due less those that it held, over time, each counted
-// as what it is worth to the user, whatever its type. That is how nodes that know nothing of each
-// other serve a user fairly in sum, and how one that is kept from its part of one type gets more of
-// another. Beside it stands a debt for each type: the user's share of the type less what it held there.
-// It only says where the user is rather served, so that equal users have equal parts of each type.
+// A user's debt is the GPUs that it was due less the GPUs that its jobs had, summed over time. Each
+// GPU counts by its worth to the user, whatever its type. The debt makes independent nodes fair to
+// a user in sum: a user that is kept from its part of one type gets more of another. A second debt
+// exists for each type: the user's share of the type less the GPUs its jobs had there. It only
+// decides where a user is served first, so that equal users have equal parts of each type.
 // Three rules, each a function of its own:
-//   idle time   what no user received is no user's debt: all debts together are always 0, and those
-//               for each type
-//   bound       what an hour could not pay is forgotten: it comes from what cannot be served
-//   correction  a debt as a factor on what the user is due of each type, such that it would be paid
-//               within the horizon; none for the half of a turn of its largest gang by which a user
-//               is ahead and behind in turns anyway, and where there are several types for half a
-//               quantum of what it is due, as turns are then given by the debt on each type as well
+//   idle time   GPU time that no user received causes no debt: the sum of all debts is always 0,
+//               and so is the sum for each type.
+//   bound       a debt that an hour could not pay is forgotten: it comes from unservable demand.
+//   correction  a factor on the user's due of each type, such that its debt would be paid
+//               within the horizon. No user stays nearer to its due than half a turn of its largest
+//               gang, so that part is not corrected. With several types, half a quantum of the due
+//               is not corrected either, because turns then follow the debt on each type as well.
 //
-// What a user is due is read from the entitlements that are passed, the same each time. A change of
-// what it holds is settled at its moment, a change of entitlements by settle() just before.
+// The dues of users are read from the entitlements that are passed; pass the same ones each time. A
+// change of the GPUs of a user is settled at its time; for a change of entitlements call settle()
+// just before.
 //
 // settle, correct, forgive: O(users with jobs x types). All else O(types).
 #pragma once
@@ -30,39 +31,40 @@
 namespace fairlead {
 
 struct LedgerOptions {
-  bool corrects;  // false: debts are kept, and neither bounded nor turned into corrections
+  bool corrects;  // false: debts are kept, but neither bounded nor turned into corrections
   Duration quantum;
-  Duration horizon;  // within which a debt would be paid
+  Duration horizon;  // time within which a debt would be paid
 };
 
 class Ledger {
  public:
   explicit Ledger(const LedgerOptions& options) : options_(options) {}
 
-  // Makes rows for so many users. REQUIRES: no fewer than before, and as many types.
+  // Makes rows for that many users. REQUIRES: no fewer than before, and as many types.
   void resize(std::size_t users, std::size_t types);
 
-  // The user holds so many GPUs of the type more, or less.
+  // Adds (negative: subtracts) GPUs of the type that the user has.
   void add_held(const Entitlements& due, Time now, UserId user, GpuTypeId type, std::int64_t gpus);
-  // Brings all debts up to now. REQUIRES: dues are still those of the time since it was called.
+  // Updates all debts to now. REQUIRES: the dues are still the dues of the time since the last
+  // call.
   void settle(const Entitlements& due, Time now);
-  // Bounds debts and sets corrections by the dues as they are now.
+  // Bounds debts and sets corrections by the present dues.
   void correct(const Entitlements& due);
-  // Forgets all debts: the ledger begins anew.
+  // Forgets all debts: the ledger starts again.
   void forgive(const Entitlements& due, Time now);
-  // The user has no job any more. REQUIRES: it holds nothing.
+  // Forgets a user whose last job ended. REQUIRES: it has no GPUs.
   void forget(UserId user);
 
-  // GPU-milliseconds that the user is behind; negative: ahead.
+  // Returns the GPU-milliseconds that the user is behind; negative: ahead.
   double debt(UserId user) const { return accounts_[user].debt; }
-  // Those of the type that it is behind its share.
+  // Returns the GPU-milliseconds of the type that the user is behind its share.
   double debt(UserId user, GpuTypeId type) const { return part(user, type).debt; }
-  // What the user's part of each type is multiplied by to pay its debt, 1/2 to 2.
+  // Returns the factor, 1/2 to 2, on the user's part of each type that pays its debt.
   double correction(UserId user) const { return accounts_[user].correction; }
-  // GPUs that the user holds, of all types.
+  // Returns the GPUs of all types that the user has.
   std::int64_t held(UserId user) const;
 
-  // REQUIRES: nothing was called before.
+  // REQUIRES: no function was called before.
   void fields(Archive& archive);
 
  private:
@@ -72,7 +74,7 @@ class Ledger {
     Time since{};
     void fields(Archive& archive) { archive(debt, correction, since); }
   };
-  // Of one user on one type.
+  // The account of one user on one type.
   struct Part {
     std::int64_t held = 0;
     double debt = 0;  // up to `since` of the account

@@ -9,7 +9,7 @@ const GpuTypeId kFast(0);
 const UserId kAnn(0);
 const UserId kBen(1);
 
-// Two users that are entitled to four GPUs each, and hold what is said from 0 s on.
+// Two users that are entitled to four GPUs each, and have the given GPUs from 0 s on.
 struct TwoUsers : Books {
   TwoUsers(std::int64_t of_ann, std::int64_t of_ben,
            const LedgerOptions& options = ledger_options())
@@ -28,7 +28,7 @@ TEST(Ledger, IsWhatIsDueLessWhatIsHeldTimesTheTime) {
   ledger.accounts.update({60'000});
   EXPECT_NEAR(ledger.debt(kAnn), -120'000, 1e-3);
   EXPECT_NEAR(ledger.debt(kBen), 120'000, 1e-3);
-  // The other way round for as long.
+  // The other way round for the same time.
   ledger.accounts.add_held({60'000}, kAnn, kFast, -4);
   ledger.accounts.add_held({60'000}, kBen, kFast, 4);
   ledger.accounts.update({120'000});
@@ -62,7 +62,7 @@ TEST(Ledger, HasNoDebtForWhatStoodIdle) {
   unserved.accounts.update({60'000});
   EXPECT_NEAR(unserved.debt(kAnn), 0, 1e-3);
   EXPECT_NEAR(unserved.debt(kBen), 0, 1e-3);
-  // Two GPUs idle, which each would have had half of: Ben is behind by one, Ann ahead by one.
+  // Two GPUs idle, half of them due to each: Ben is behind by one, Ann ahead by one.
   TwoUsers uneven(4, 2);
   uneven.accounts.update({60'000});
   EXPECT_NEAR(uneven.debt(kAnn), -60'000, 1e-3);
@@ -109,7 +109,7 @@ TEST(Ledger, PaysOnOneTypeWhatAUserMissedOnAnother) {
   }
   books.accounts.update({0});
   EXPECT_DOUBLE_EQ(books.share(kAnn, slow), 2);
-  // Ann is kept from the fast GPUs, of which Ben has all.
+  // Ann is kept from the fast GPUs; Ben has all of them.
   books.accounts.add_held({0}, kAnn, slow, 2);
   books.accounts.add_held({0}, kBen, kFast, 4);
   books.accounts.add_held({0}, kBen, slow, 2);
@@ -128,7 +128,7 @@ TEST(Ledger, KnowsOnWhichTypeAUserIsBehindItsShare) {
     books.add(user, slow, 1, 8);
   }
   books.accounts.update({0});
-  // Four GPUs each, as they are due, but Ben has the fast ones.
+  // Each has the four GPUs that it is due, but Ben has the fast ones.
   books.accounts.add_held({0}, kAnn, slow, 4);
   books.accounts.add_held({0}, kBen, kFast, 4);
   books.accounts.update({60'000});
@@ -147,15 +147,15 @@ TEST(Ledger, CountsGpusByWhatTheyAreWorthToTheUser) {
     books.add(user, kFast, 1, 8);
     books.add(user, slow, 1, 8);
   }
-  // Each is due two GPUs of each type. To Ann a fast GPU is worth three slow ones, so 1.5 and 0.5 of
-  // a GPU of what it is due; to Ben all are worth the same.
+  // Each is due two GPUs of each type. For Ann a fast GPU is worth three slow ones, so 1.5 and 0.5
+  // GPUs of its due; for Ben all are worth the same.
   books.accounts.set_speeds(std::vector<double>{3, 1, 1, 1});
   books.accounts.update({0});
   books.accounts.add_held({0}, kAnn, kFast, 3);
   books.accounts.add_held({0}, kBen, kFast, 1);
   books.accounts.add_held({0}, kBen, slow, 3);
   books.accounts.update({60'000});
-  // What Ann has is worth 4.5 GPUs, what Ben has 4; what that is above 8 is no debt of either.
+  // Ann's GPUs are worth 4.5 GPUs, Ben's 4; the excess over 8 is not counted as a debt.
   EXPECT_NEAR(books.accounts.ledger().debt(kAnn), -15'000, 1e-3);
   EXPECT_NEAR(books.accounts.ledger().debt(kBen), 15'000, 1e-3);
 }
@@ -163,7 +163,7 @@ TEST(Ledger, CountsGpusByWhatTheyAreWorthToTheUser) {
 TEST(Ledger, ForgetsWhatAnHourCouldNotPay) {
   TwoUsers ledger(8, 0);
   ledger.accounts.update({7'200'000});
-  // A debt of 4 x 7200 GPU-seconds, held down to the due and a gang for an hour.
+  // A debt of 4 x 7200 GPU-seconds, limited to the due and a gang for an hour.
   EXPECT_NEAR(ledger.debt(kBen), (4 + 1) * 3'600'000, 1e-3);
   EXPECT_NEAR(ledger.debt(kAnn), -(4 + 1) * 3'600'000, 1e-3);
 }

@@ -24,7 +24,7 @@ void Matching::match(const View& view, const CarryOut& carry_out) {
 
 // --- To where the user keeps too little -------------------------------------------------------
 
-// The move that gains the user the most, if there is one that gains enough.
+// Returns the move that gains the user the most, if its gain is enough.
 Move Matching::best_match(const View& view, UserId user) {
   constexpr double kWorthALook = 0.5;  // GPUs
   Candidate best;
@@ -57,7 +57,7 @@ void Matching::improve(const View& view, UserId user, GpuTypeId from, GpuTypeId 
   }
 }
 
-// What moving the job to the type adds to its user's throughput, in GPUs of the slower of the two
+// Returns the throughput that moving the job to the type adds, in GPUs of the slower of the two
 // types.
 double Matching::gain_of(const View& view, JobId job, GpuTypeId to) const {
   const GpuTypeId from = homes_.of(job).type;
@@ -65,7 +65,7 @@ double Matching::gain_of(const View& view, JobId job, GpuTypeId to) const {
   const std::int64_t gpus = view.jobs.gpus[job];
   const double speed_from = speed_on(view, job, from);
   const double speed_to = speed_on(view, job, to);
-  // Where all fit it runs all the time, whatever its user is entitled to.
+  // On a node where all jobs fit it runs all the time, whatever its user is entitled to.
   const double lost = homes_.node(homes_.of(job).node).is_contended
                           ? usable(user, from, 0) - usable(user, from, -gpus)
                           : static_cast<double>(gpus);
@@ -73,17 +73,18 @@ double Matching::gain_of(const View& view, JobId job, GpuTypeId to) const {
   return (won * speed_to - lost * speed_from) / std::min(speed_from, speed_to);
 }
 
-// What the user may keep on a type beyond its entitlement there, as a part of that: as much again at
-// most, and no more than it keeps in sum. Who is due all that it asks for keeps jobs on each type as it
-// is entitled to it, as they are to run all the time.
+// Returns the part of its entitlement on a type that the user may keep there in addition: at most
+// as much again, and no more than it keeps in sum. A user with a due of its whole demand keeps jobs
+// on each type exactly as entitled, because they run all the time.
 double Matching::spare(UserId user) const {
   const double due = accounts_.due().due(user);
   if (due <= 0) return 1;
   return std::clamp(static_cast<double>(accounts_.due().demand(user)) / due - 1, 0.0, 1.0);
 }
 
-// What the user's jobs on the type are worth with `more` GPUs of them there: what it can use of its
-// entitlement, and a little for what it may keep beyond, as jobs that take turns pack better.
+// Returns the value of the user's jobs on the type with `more` GPUs of them there: the usable
+// part of its entitlement, and a little for jobs beyond it, because jobs that take turns pack
+// better.
 double Matching::usable(UserId user, GpuTypeId type, std::int64_t more) const {
   constexpr double kSpareWorth = 0.25;
   const auto kept = static_cast<double>(accounts_.due().kept(user, type) + more);
@@ -105,8 +106,8 @@ Move Matching::to_spare(const View& view, UserId user) const {
   return {};
 }
 
-// Where another type has GPUs that no job wants, if the job gets more done there or if its speed
-// there is not known yet; else none.
+// Returns a node of another type with spare GPUs, if the job gets more done there or its speed
+// there is unknown; else none.
 NodeId Matching::find_spare(const View& view, JobId job) const {
   constexpr double kWorthAMove = 1.1;
   const Homes::Residence& residence = homes_.of(job);

@@ -1,11 +1,11 @@
 // Matching: moves jobs between GPU types, so that every user keeps jobs where it is entitled to GPUs
 // (Gandiva_fair; reconstructed).
 //
-// A job moves from a type where its user keeps more than it can use to one where it keeps less, if
-// that adds to its throughput. Then one job of each user may move to GPUs of another type that no job
-// wants, if it is faster there, or if its speed there is not known yet. That is how speeds are learnt.
+// A job moves from a type where its user keeps more than it can use to a type where it keeps less.
+// The move must add to its throughput. Then one job of each user may move to spare GPUs of another
+// type, if it is faster there, or if its speed there is unknown. That is how speeds are learnt.
 //
-// match: O(users x types^2 x 32 jobs), and finding a node for those that gain.
+// match: O(users x types^2 x 32 jobs), and finding a node for the jobs that gain.
 #pragma once
 
 #include "fairlead/policy/gandiva_fair/home_choice.h"
@@ -17,12 +17,12 @@ namespace fairlead {
 
 class Matching {
  public:
-  // `gain`: GPUs that a move must gain per GPU it moves. The others must outlive it.
+  // `gain`: GPUs that a move must gain per GPU that it moves. The others must outlive it.
   Matching(double gain, const Homes& homes, const Accounts& accounts, HomeChoice& choice,
            const CoolDown& cool_down)
       : gain_(gain), homes_(homes), accounts_(accounts), choice_(choice), cool_down_(cool_down) {}
 
-  // At most five moves of each user. REQUIRES: the accounts are up to date.
+  // Makes at most five moves of each user. REQUIRES: the accounts are up to date.
   void match(const View& view, const CarryOut& carry_out);
 
  private:

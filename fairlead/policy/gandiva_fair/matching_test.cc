@@ -16,7 +16,7 @@ const GpuTypeId kSlow(1);
 struct TwoTypes : Town {
   TwoTypes() : Town("1xV100:4,1xK80:4", {1, 1}) {}
 
-  // The user's jobs run at these rates per GPU.
+  // Sets these rates per GPU for the user's jobs.
   void learn_types(JobId job, double fast = 3, double slow = 1) {
     learn(job, 0, fast);
     learn(job, 1, slow);

@@ -1,5 +1,5 @@
-// Moves of kept jobs to other homes (Gandiva_fair): what is proposed, who carries it out, and how long
-// a job then rests.
+// Moves of kept jobs to other homes (Gandiva_fair): the proposal, the function that carries it out,
+// and the rest of a job after it.
 #pragma once
 
 #include "fairlead/base/archive.h"
@@ -17,10 +17,10 @@ struct Move {
   bool is_none() const { return job.is_none(); }
 };
 
-// Stops the job if it holds GPUs, and moves it; when it returns, the homes are as after the move.
+// Stops the job if it has GPUs, and moves it. On return the homes are as after the move.
 using CarryOut = std::function<void(const Move&)>;
 
-// A job that moved stays for a while, as a move costs time. O(1); save O(jobs).
+// Keeps a moved job in place for a while, because a move costs time. O(1); save O(jobs).
 class CoolDown {
  public:
   explicit CoolDown(Duration rest) : rest_(rest) {}
@@ -32,12 +32,12 @@ class CoolDown {
     if (!moved_.has(job)) moved_.resize(job.row() + std::size_t{1}, kNever);
     moved_[job] = now;
   }
-  // The job is over.
+  // Forgets a job that has ended.
   void forget(JobId job) {
     if (moved_.has(job)) moved_[job] = kNever;
   }
 
-  // REQUIRES if it reads: nothing was called before.
+  // REQUIRES if it reads: no function was called before.
   void fields(Archive& archive) {
     std::vector<JobId> moved;
     for (JobId job : ids<JobId>(moved_.size())) {
@@ -54,7 +54,7 @@ class CoolDown {
   static constexpr Time kNever{-1};
 
   const Duration rest_;
-  IdVector<JobId, Time> moved_;  // when it was last moved
+  IdVector<JobId, Time> moved_;  // time of its last move
 };
 
 }  // namespace fairlead

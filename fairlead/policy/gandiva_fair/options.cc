@@ -34,21 +34,21 @@ constexpr OptionSpec kOptions[] = {
         "Time in which a user that received less than its entitlement is compensated; chosen."),
     flag_option(
         "resident", "false",
-        "Keep suspended jobs on the GPUs that they had, unless they fall behind by two turns: "
-        "for machines where they keep their GPU memory. Else any GPU of their node will do, as "
-        "in Gandiva, which moves their memory to the host."),
+        "Keep suspended jobs on the GPUs that they had, unless they fall behind by two turns: for "
+        "machines on which they keep their GPU memory. If false, any GPU of their node will do, "
+        "as in Gandiva, which moves their memory to the host."),
     flag_option(
         "notes", "false",
         "Leave a note of each user's share of each GPU type in the journal when it has changed by "
         "a hundredth, for `fairlead why`; a simulated journal may grow by a sixth."),
     choice_option(
         "turns", "weight", "weight/stride/strict",
-        "How a node chooses among its jobs: the set that fits whose users are behind the "
-        "most (ours), gang-aware stride (the slides'), or stride in which a gang that does "
-        "not fit holds up those behind it (an ablation)."),
+        "How a node chooses among its jobs: the fitting set with the users furthest behind "
+        "(ours), gang-aware stride (the slides'), or stride in which a gang that does not "
+        "fit blocks the gangs behind it (an ablation)."),
     real_option("jobs_per_gpu_max", "4", "GPUs of gangs per GPU", 1, 1000,
-                "Maximum of a user's jobs on nodes per GPU of its entitlement (of a node: "
-                "twice as many per GPU), as suspended jobs fill host memory; chosen."),
+                "Maximum of a user's jobs on nodes per GPU of its entitlement (of a node: twice "
+                "as many per GPU), because suspended jobs fill host memory; chosen."),
 };
 
 }  // namespace

@@ -16,7 +16,7 @@
 
 namespace fairlead {
 
-// Of the policy as it is written on the command line.
+// The options of the policy as it is written on the command line.
 inline EntitlementOptions entitlement_options(std::string_view policy = "gandiva-fair") {
   return gandiva_fair_options(options_named(policy)).entitlements;
 }
@@ -34,7 +34,7 @@ struct Tenants {
     }
   }
 
-  // The users stand in a new group.
+  // Puts the users into a new group.
   void group(const std::vector<UserId>& members, std::int64_t tickets, std::int64_t quota = 0) {
     const GroupId group(users.groups.size());
     users.groups.names.push_back("g" + std::to_string(group.row()));
@@ -55,7 +55,7 @@ struct Market : Tenants {
     entitlements.begin(users, cluster);
   }
 
-  // The user has `jobs` more jobs, all kept on the type.
+  // Adds `jobs` more jobs of the user, all kept on the type.
   void add(UserId user, GpuTypeId type, std::uint32_t gpus, int jobs = 1) {
     for (int i = 0; i < jobs; ++i) {
       entitlements.add_demand(user, gpus);
@@ -78,7 +78,7 @@ struct Books : Tenants {
     accounts.begin(users, cluster);
   }
 
-  // The user has `jobs` more jobs, all kept on the type.
+  // Adds `jobs` more jobs of the user, all kept on the type.
   void add(UserId user, GpuTypeId type, std::uint32_t gpus, int jobs = 1) {
     for (int i = 0; i < jobs; ++i) {
       accounts.add_demand(user, gpus);
@@ -114,7 +114,7 @@ struct Town : Books {
             .waiting = {},
             .running = {}};
   }
-  // The user's next job, which is kept nowhere yet.
+  // Adds the user's next job, which is kept nowhere yet.
   JobId arrive(UserId user, std::uint32_t gpus, TypeMask types = kAllTypes,
                std::uint32_t task_gpus = 1) {
     const JobId job(jobs.size());
@@ -124,7 +124,7 @@ struct Town : Books {
     homes.begin(view(), plan);
     return job;
   }
-  // The same, kept on a node, or on slices of several.
+  // Adds a job that is kept on a node, or on slices of several.
   JobId keep(UserId user, std::uint32_t gpus, std::size_t node) {
     const JobId job = arrive(user, gpus);
     homes.move_in(view(), job, {.node = NodeId(node)});
@@ -136,12 +136,12 @@ struct Town : Books {
     return job;
   }
   void hold(JobId job, bool holds = true) { homes.set_holds(view(), job, holds); }
-  // As if it had held a GPU of the node before: it is no user's first.
+  // Makes the job a former one of its node, so it is not a user's first job.
   void has_run(JobId job, std::size_t node = 0) {
     const Slice slice = {NodeId(node), 1};
     jobs.last[job] = jobs.gangs.add({&slice, 1});
   }
-  // Shares, and tickets with them, become those of the jobs that are kept.
+  // Updates shares, and tickets with them, to the kept jobs.
   void update() {
     accounts.update(now);
     homes.refresh(view());
@@ -151,7 +151,7 @@ struct Town : Books {
     speed.set_now(now);
     homes.begin(view(), plan);
   }
-  // The rate of the job's user on GPUs of the node is measured; takes ten seconds.
+  // Measures the rate of the job's user on GPUs of the node; takes ten seconds.
   void learn(JobId job, std::size_t node, double rate) {
     const Slice slice = {NodeId(node), static_cast<std::uint16_t>(jobs.gpus[job])};
     speed.on_hold(job, {&slice, 1}, Rate::of(rate));

@@ -25,8 +25,8 @@ double Tiling::time_needed() const {
 
 // Gangs that are powers of two nest: two lanes of one width are one of the next. `lanes` of a width
 // are needed on average, `most` at most at once, and one of them for `longest` of the time. Only an
-// odd number at once wastes half a lane of the next width, so as long as more can run at once than
-// do on average, even numbers of them take turns.
+// odd number at once wastes half a lane of the next width. If more can run at once than do on
+// average, even numbers of them therefore take turns.
 double Tiling::time_by_lanes() const {
   double lanes = sizes_[1].time;
   int most = sizes_[1].count;
@@ -48,7 +48,7 @@ double Tiling::time_by_lanes() const {
   return lanes;
 }
 
-// [n]: how long gangs of more than n GPUs need the node; those above half of it run one by one.
+// [n]: how long gangs of more than n GPUs need the node; gangs above half of it run one by one.
 void Tiling::find_larger(std::array<double, kNodeGpusMax + 1>& larger) const {
   larger[gpus_] = 0;
   for (std::uint32_t size = gpus_; size > 0; --size) {
@@ -56,7 +56,7 @@ void Tiling::find_larger(std::array<double, kNodeGpusMax + 1>& larger) const {
   }
 }
 
-// By area, and by who cannot run beside whom.
+// The bound by area, and by gangs that cannot run beside each other.
 double Tiling::time_at_least() const {
   if (gpus_ == 0) return area_ > 0 ? 2 : 0;
   std::array<double, kNodeGpusMax + 1> larger;
@@ -70,9 +70,9 @@ double Tiling::time_at_least() const {
   return time;
 }
 
-// GPUs due to small gangs while a gang that leaves no room for them has its turn, and to large
-// gangs while other large ones have theirs. Gangs of one size count as equally long, but for the
-// longest.
+// Returns the sum of two conflicts: GPUs due to small gangs during the turn of a gang that leaves
+// no room for them, and GPUs due to large gangs during the turns of other large ones. Gangs of one
+// size count as equally long, except the longest.
 double Tiling::conflict() const {
   std::array<double, kNodeGpusMax + 1> larger;
   find_larger(larger);

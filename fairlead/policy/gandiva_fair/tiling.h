@@ -1,14 +1,13 @@
-// Tiling: how much of what the jobs of one node are due cannot be served there, whatever the
-// order in which they take turns.
+// Tiling: the part of the dues of one node's jobs that cannot be served there, whatever the
+// order of turns.
 //
-// A job needs `gpus` GPUs for a fraction `time` of the time. Beside the number of GPUs, two things
-// stand in its way. Gangs that do not fit beside each other must take turns: a gang of the whole
-// node that is due half of the time and a single GPU that is due all of it fit by area, and yet
-// one of them must do without. And what a small gang leaves of the room of a large one is used only
-// by gangs as small: a lone single GPU among pairs idles one more whenever it runs. (ours)
+// A job needs `gpus` GPUs for a fraction `time` of the time. Beside the number of GPUs, two limits
+// exist (ours). First, gangs that do not fit beside each other must take turns. A gang of the whole
+// node that is due half of the time and a single GPU that is due all of it fit by area, but not in
+// time. Second, only equally small gangs can use the room that a small gang leaves of a large one.
+// A lone single GPU among pairs idles one more GPU whenever it runs.
 //
-// Needs larger than the node count as far as they fit. add: O(1). Questions: O(gpus of the
-// node).
+// Needs larger than the node count only up to its size. add: O(1). Questions: O(gpus of the node).
 #pragma once
 
 #include "fairlead/model/cluster.h"
@@ -30,22 +29,24 @@ class Tiling {
   explicit Tiling(std::uint32_t gpus = 0) : gpus_(gpus) {}
 
   void add(Need need);
-  // How much of the time the node would need to serve all: above 1 says that it cannot. For gangs
-  // that are powers of two on such a node an estimate, mostly exact; for others a lower bound.
+  // Returns the part of the time that the node would need to serve all; above 1 it cannot. For
+  // gangs that are powers of two on such a node an estimate, mostly exact; for others a lower
+  // bound.
   double time_needed() const;
-  // GPUs due but not served: the mean of two estimates. By time: what is missing if all give way in
-  // proportion. By gang: what is due to gangs that do not fit beside others, each size by itself,
-  // so that every job that leaves makes a difference.
+  // Returns the GPUs due but not served: the mean of two estimates. By time: the lack if all needs
+  // shrink in proportion. By gang: the dues of gangs that do not fit beside others, each size by
+  // itself, so that every job that leaves makes a difference.
   double unserved() const;
-  // The same with one need more; the tiling is as before afterwards.
+  // Returns the same with one need more; the tiling itself does not change.
   double unserved_with(Need need);
-  // What unserved_with is not below: what is due beyond what there is, and a little less. O(1).
+  // Returns a lower bound of unserved_with: the dues beyond the node's GPUs, and a little less.
+  // O(1).
   double least_unserved_with(Need need) const;
-  // Likewise with one need less, which is among those added. O(1).
+  // Returns a lower bound with one need less; the need must be among those added. O(1).
   double least_unserved_without(Need need) const;
 
  private:
-  // The needs of one size: how many, their times in sum, and the longest of them.
+  // The needs of one size: their number, the sum of their times, and the longest time.
   struct Size {
     int count = 0;
     double time = 0;
@@ -65,7 +66,7 @@ class Tiling {
   std::array<Size, kNodeGpusMax + 1> sizes_{};
 };
 
-// time_needed() and unserved() of a list of needs.
+// Returns time_needed() and unserved() of a list of needs.
 double time_needed(std::span<const Need> needs, std::uint32_t gpus);
 double unserved(std::span<const Need> needs, std::uint32_t gpus);
 

@@ -18,7 +18,7 @@ using Needs = std::vector<Need>;
 
 // --- An oracle --------------------------------------------------------------------------------
 
-// Every largest set of jobs that can run at once, one bit per job.
+// Returns every largest set of jobs that can run at once, one bit per job.
 std::vector<unsigned> sets_at_once(const Needs& needs, std::uint32_t gpus) {
   std::vector<unsigned> sets;
   for (unsigned set = 1; set < (1U << needs.size()); ++set) {
@@ -33,9 +33,9 @@ std::vector<unsigned> sets_at_once(const Needs& needs, std::uint32_t gpus) {
   return sets;
 }
 
-// How much of the time the node really needs, by linear programming: sets of jobs that fit beside
-// each other take turns. The simplex method solves the dual, the largest sum of time x value over
-// the jobs with no set worth more than 1, because it may start from values of 0.
+// Returns the part of the time that the node really needs, by linear programming: sets of jobs that
+// fit beside each other take turns. The simplex method solves the dual, because it may start from
+// values of 0: the largest sum of time x value over the jobs with no set worth more than 1.
 double true_time(const Needs& needs, std::uint32_t gpus) {
   constexpr double kZero = 1e-9;
   const std::vector<unsigned> sets = sets_at_once(needs, gpus);
@@ -119,7 +119,7 @@ TEST(TimeNeeded, SeesThatFiveSinglesLeaveNoRoomForFour) {
 }
 
 TEST(TimeNeeded, CountsWhatALoneSingleWastesAmongPairs) {
-  // By area 3.5 of 4 GPUs; the single one's other half is of no use to the pairs.
+  // By area 3.5 of 4 GPUs; the other half of the single GPU is of no use to the pairs.
   EXPECT_GT(time_needed(Needs{{1, 1}, {2, 1}, {2, 0.25}}, 4), 1);
   // Two singles that take turns together waste nothing: one pair's time beside the others.
   EXPECT_DOUBLE_EQ(time_needed(Needs{{1, 0.75}, {1, 0.75}, {2, 1}, {2, 0.25}}, 4), 1);
@@ -141,7 +141,7 @@ TEST(TimeNeeded, MakesGangsOfOtherSizesTakeTurnsWhereTheyDoNotFit) {
 }
 
 TEST(Unserved, IsWhatGoesBeyondTheServer) {
-  // By time, by area and by gang alike, as the gangs leave no other choice.
+  // By time, by area and by gang alike, because the gangs leave no other choice.
   EXPECT_DOUBLE_EQ(unserved(Needs(5, Need{4, 0.25}), 4), 1);
   EXPECT_DOUBLE_EQ(unserved(Needs(4, Need{3, 0.5}), 3), 3);
 }
@@ -153,7 +153,7 @@ struct Drawn {
   std::uint32_t gpus;
 };
 
-// Few jobs, or the oracle takes long; many that are due all of the time, where tiling is hard.
+// Few jobs, or the oracle takes long; many are due all of the time, where tiling is hard.
 Drawn drawn_needs(bool nests) {
   Drawn drawn;
   const auto size = [&](int most) {
@@ -186,7 +186,7 @@ RC_GTEST_PROP(TimeNeeded, IsAtLeastTheAreaAndTheLongest, ()) {
   for (Need need : drawn.needs) RC_ASSERT(time >= need.time - kRounding);
 }
 
-// A node is never called too small for what it can serve.
+// A node is never reported too small for dues that it can serve.
 RC_GTEST_PROP(TimeNeeded, IsAtMostOneWhereAllCanBeServed, ()) {
   const Drawn drawn = drawn_needs();
   if (true_time(drawn.needs, drawn.gpus) > 1 + kRounding) return;

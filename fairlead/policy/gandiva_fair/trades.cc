@@ -60,7 +60,7 @@ void Trades::find_speeds(const View& view) {
   }
 }
 
-// Adds the job's speed on each type times its GPUs, and returns those; 0 if one is not known.
+// Adds the job's speed on each type times its GPUs, and returns its GPUs; 0 if a speed is unknown.
 double Trades::add_speeds(const View& view, JobId job, double* speeds) {
   const std::uint32_t gpus = view.jobs.gpus[job];
   const Tier tier = view.speed.best_tier(gpus);

@@ -1,10 +1,10 @@
 // Trades: when users trade fast GPUs for slow ones, and on which speeds (Gandiva_fair).
 //
-// A user's speed on a type is the mean over its kept jobs, weighted by GPUs, of those whose speeds are
-// known on all types; until there are any it does not trade. With the trades goes the order of the
-// types: by the sum over users of the speed there relative to the user's own fastest.
+// A user's speed on a type is the mean, weighted by GPUs, over its kept jobs with known speeds on
+// all types. A user without such jobs does not trade. The trades also set the order of the
+// types: by the sum, over users, of the speed on the type relative to the user's fastest.
 //
-// How trades are made is solve/trading.h; what they change, Entitlements.
+// solve/trading.h makes the trades; they change Entitlements.
 #pragma once
 
 #include "fairlead/base/archive.h"
@@ -26,8 +26,8 @@ class Trades {
   Trades(const Options& options, const Homes& homes, Accounts& accounts)
       : options_(options), homes_(homes), accounts_(accounts) {}
 
-  // Trades if it is time, and notes the terms. REQUIRES: the accounts are up to date.
-  // O(jobs kept x types), and the trades.
+  // Trades if a trade is due, and notes the terms. REQUIRES: the accounts are up to date. O(jobs
+  // kept x types), and the trades.
   void trade_if_due(const View& view, Plan& plan);
 
   void fields(Archive& archive) { archive(next_); }

@@ -64,7 +64,7 @@ TEST(Trades, AreMadeOnceInAnInterval) {
 }
 
 TEST(Trades, WithoutThemTypesAreOrderedAllTheSame) {
-  // K80 are faster here, and are shared first: Ann, who asks for one GPU, is entitled to a K80.
+  // K80 are faster here, and are shared first. Ann asks for one GPU and is entitled to a K80.
   Town town("1xV100:4,1xK80:4", {1, 1});
   const JobId one = town.keep(kAnn, 1, 0);
   const JobId many = town.keep(kBen, 4, 0);

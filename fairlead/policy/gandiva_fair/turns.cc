@@ -48,7 +48,7 @@ bool Turns::is_next_in_stride(const Homes::Spread& spread) const {
   });
 }
 
-// Where there is room for both, its nodes' own jobs lose nothing.
+// If there is room for both, the own jobs of its nodes lose nothing.
 bool Turns::outweighs(const View& view, const Homes::Spread& spread) {
   double loss = 0;
   for (Slice slice : spread.slices) {
@@ -83,7 +83,7 @@ void Turns::choose(const View& view, NodeId node) {
   }
 }
 
-// GPUs of the user's jobs on the node that came before, and now also this one's.
+// Adds this job to the GPUs of the user's earlier jobs on the node, and returns the earlier sum.
 double Turns::ahead(UserId user, std::uint32_t gpus) {
   auto at = std::ranges::find(ahead_, user, &std::pair<UserId, double>::first);
   if (at == ahead_.end()) at = ahead_.insert(at, {user, 0});
@@ -108,7 +108,7 @@ void Turns::choose_by_weight(const View& view, NodeId node) {
   for (std::size_t i = 0; i < queue.size(); ++i) queue[i].chosen = best_.chosen()[i] != 0;
 }
 
-// The GPUs of its node that the job has, or had when it was suspended; 0: any will do.
+// Returns the GPUs of its node that the job has, or had when it was suspended; 0: any will do.
 std::uint64_t Turns::own_gpus(const View& view, JobId job) const {
   if (!options_.resident) return 0;
   const Gang last = view.jobs.last_gang(job);
@@ -116,9 +116,9 @@ std::uint64_t Turns::own_gpus(const View& view, JobId job) const {
   return view.jobs.gangs.gpu_masks(view.jobs.last[job])[0];
 }
 
-// In order of urgency, as sets of jobs that keep their GPUs are not to be had by size alone.
+// In order of urgency, because BestFill chooses by size alone and these jobs keep their GPUs.
 void Turns::choose_residents(const View& view, NodeId node) {
-  constexpr double kTurns = 2;  // so far behind, a user's job takes other GPUs than its own
+  constexpr double kTurns = 2;  // a user's job this far behind takes other GPUs than its own
   const std::span<StrideClient> queue = homes_.queue(node);
   sort_by_pass(queue);
   passes_.clear();

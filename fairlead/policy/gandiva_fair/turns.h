@@ -1,22 +1,22 @@
-// Turns: which jobs hold GPUs in the next quantum (Gandiva_fair: split stride).
+// Turns: the jobs that get GPUs in the next quantum (Gandiva_fair: split stride).
 //
-// Each contended node chooses among its own jobs, and before them, at the centre, the jobs of several
-// nodes are walked. What one of these takes of a node is lost to the node's own jobs.
+// First the centre walks the jobs of several nodes. Then each contended node chooses among its own
+// jobs; GPUs that the centre gave away are lost to these.
 //
-//   by weight  (ours) a node takes the jobs of the greatest weight (weights.h) that fit. At the centre
-//              jobs stand in order of urgency, and one runs if its weight is at least what its nodes
-//              would lose by it.
-//   by stride  the slides' rule on a node (kit/gang_stride.h). At the centre jobs stand in order of
-//              pass, and one runs if none of its nodes that is contended has a smaller mean pass.
+//   by weight  (ours) a node takes the jobs of the greatest weight (weights.h) that fit. The centre
+//              takes jobs in order of urgency, and one runs if its weight is at least the loss of
+//              its nodes' own jobs.
+//   by stride  the slides' rule on a node (kit/gang_stride.h). The centre takes jobs in order of
+//              pass, and one runs if no contended node of its gang has a smaller mean pass.
 //
-// A user's jobs on a node stand in order of pass either way, so they have equal turns.
-// A node whose jobs all fit runs them all and is never looked at.
+// Either way a user's jobs on a node are in order of pass, so they have equal turns.
+// A node runs all its jobs and is never looked at if all of them fit.
 //
-// A quantum:  begin(); choose_spreads(); for each contended node, in order: choose(), and stop those
-//             that were not chosen, as it counts on the next node who holds nothing.
+// A quantum: begin(); choose_spreads(); for each contended node, in order: choose(), then stop the
+// jobs that were not chosen. The next node needs to know which users have no GPUs.
 //
-// Cost: O(jobs of contended nodes x GPUs of a node + users) for a quantum, and as much again as jobs
-// of several nodes stand on contended ones.
+// Cost: O(jobs of contended nodes x GPUs of a node + users) for a quantum. It grows by the same
+// amount for each job of several nodes on contended nodes.
 #pragma once
 
 #include "fairlead/policy/gandiva_fair/homes.h"
@@ -32,7 +32,7 @@ namespace fairlead {
 enum class TurnRule : std::uint8_t {
   kWeight,
   kStride,
-  kStrict,  // by stride, but what does not fit holds up those behind it
+  kStrict,  // by stride, but a job that does not fit blocks those behind it
 };
 
 class Turns {
@@ -47,15 +47,15 @@ class Turns {
   Turns(const Options& options, Homes& homes, const Accounts& accounts)
       : options_(options), homes_(homes), weights_(options.quantum, homes, accounts) {}
 
-  // A quantum begins. REQUIRES: the accounts are up to date.
+  // Starts a quantum. REQUIRES: the accounts are up to date.
   void begin();
   // Sets `chosen` of spread jobs. REQUIRES: begin() was called just before.
   void choose_spreads(const View& view);
   // Sets `chosen` of the node's own jobs. REQUIRES: choose_spreads() was called in this quantum.
   void choose(const View& view, NodeId node);
 
-  // The job of the node that waits and should have GPUs of which `free` came free, or none: that with
-  // the smallest pass among those that fit and need not move. O(jobs of the node).
+  // Returns the waiting job of the node for the `free` GPUs that became free, or none: the job with
+  // the smallest pass among the jobs that fit and need not move. O(jobs of the node).
   JobId next(const View& view, NodeId node, std::uint32_t free) const;
 
  private:
@@ -75,18 +75,20 @@ class Turns {
   Homes& homes_;
   Weights weights_;
 
-  // Of the quantum that begins.
+  // State of the quantum that starts.
   struct Ranked {
     double key;
     std::uint32_t order;
     std::uint32_t row;  // of homes_.spreads()
   };
   std::vector<Ranked> order_;
-  IdVector<NodeId, std::uint32_t> left_;          // GPUs of nodes with spread jobs for their own
-  BestFill best_;                                 // of the node that was weighed last
+  IdVector<NodeId, std::uint32_t> left_;          // GPUs that nodes with spread jobs have left for
+                                                  // their own
+  BestFill best_;                                 // of the last weighed node
   std::vector<BestFill::Item> items_;             // its jobs
-  std::vector<std::pair<UserId, double>> ahead_;  // of each of their users: GPUs, so far
-  std::vector<std::pair<double, std::uint32_t>> passes_;  // and orders, while others stand there
+  std::vector<std::pair<UserId, double>> ahead_;  // GPUs so far of each user on the node
+  std::vector<std::pair<double, std::uint32_t>> passes_;  // and their orders, while `pass` and
+                                                          // `order` have other values
 };
 
 }  // namespace fairlead

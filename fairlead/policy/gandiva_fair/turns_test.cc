@@ -18,7 +18,7 @@ struct Rota : Town {
       : Town(shorthand, tickets),
         turns({.rule = rule, .resident = resident, .quantum = kQuantum}, homes, accounts) {}
 
-  // One quantum: who is chosen holds its GPUs until the next.
+  // Runs one quantum: chosen jobs have their GPUs until the next.
   void quantum() {
     homes.charge();
     update();
@@ -210,8 +210,7 @@ TEST(Turns, BetweenQuantaGpusGoToTheSmallestPassThatFits) {
 
 // --- Resident jobs ----------------------------------------------------------------------------
 
-// Three jobs of a GPU on a node of two, of which the first two had the same one; they stand in this
-// order.
+// Three jobs of a GPU on a node of two, in this order; the first two had the same GPU.
 struct Residents : Rota {
   explicit Residents(bool resident, const std::vector<UserId>& of = {kAnn, kAnn, kAnn})
       : Rota("1xV100:2", {1, 1}, TurnRule::kWeight, resident) {
@@ -237,8 +236,7 @@ TEST(Turns, ResidentJobsThatHadTheSameGpuDoNotRunTogetherWhereAnotherHasTheOther
 }
 
 TEST(Turns, AResidentJobOfAUserTwoTurnsBehindTakesAnyGpu) {
-  // Ben has the second job, and GPU 0, which Ann's first job wants too. Ann holds both GPUs for
-  // long.
+  // Ben has the second job, and GPU 0, which Ann's first job needs too. Ann has both GPUs for long.
   Residents residents(true, {kAnn, kBen, kAnn});
   residents.update();
   for (JobId job : {JobId(0), JobId(2)}) residents.hold(job);

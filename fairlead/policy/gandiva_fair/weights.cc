@@ -5,7 +5,7 @@
 namespace fairlead {
 
 void Weights::begin() {
-  constexpr double kLeast = 1e-3;  // who is due nothing still takes what no other wants
+  constexpr double kLeast = 1e-3;  // a user without a due still takes GPUs that no other needs
   const auto turns = [&](double debt, double gpus) {
     return debt / (std::max(kLeast, gpus) * static_cast<double>(quantum_.ms));
   };

@@ -28,7 +28,7 @@ struct Scales : Town {
   Weights weights{kQuantum, homes, accounts};
 };
 
-// Two users of two jobs each on a node of four GPUs: two GPUs are a turn of each.
+// Two users with two jobs each on a node of four GPUs: two GPUs are a turn of each.
 struct Four : Scales {
   Four() : Scales("1xV100:4", {1, 1}) {
     for (UserId user : {kAnn, kBen}) {

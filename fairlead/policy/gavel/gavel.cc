@@ -1,16 +1,16 @@
 // Gavel (Narayanan et al., OSDI 2020): shares of time on each GPU type from a linear program, and
 // rounds that give every job its share over time.
 //
-// A round is `round_s` seconds, or shorter if all its jobs are done. At its beginning all jobs
-// stand in order of share over received time, and the GPUs of each type go to those that fit
-// (rounds.h). Shares are computed anew when jobs have come or gone, at most every `reallocation_s`
-// seconds (objectives.h).
+// A round is `round_s` seconds, or shorter if all its jobs are done. At its start all jobs are
+// sorted by share over received time. The GPUs of each type go to the jobs that fit, in this order
+// (rounds.h). Shares are computed again after jobs have come or gone, at most every
+// `reallocation_s` seconds (objectives.h).
 //
-// DEVIATION: GPUs are placed with regard to who holds what, so that no job moves without need; the
-// authors' simulator gives larger gangs their choice first. Where no job here has a share yet,
-// shares are computed at once. No job is ever dropped.
+// DEVIATION: placement keeps jobs on their GPUs, so that no job moves without need; the authors'
+// simulator gives larger gangs their choice first. If no present job has a share yet, shares are
+// computed at once. No job is ever dropped.
 //
-// Cost of a round: O(types x jobs x log jobs); of shares: the linear program's.
+// Cost of a round: O(types x jobs x log jobs). Cost of shares: the linear program.
 #include "fairlead/base/archive.h"
 #include "fairlead/model/known_speed.h"
 #include "fairlead/model/known_work.h"
@@ -50,12 +50,13 @@ class Gavel : public Policy {
 
  private:
   static constexpr std::uint32_t kNoType = 0xffffffff;
-  // A job that is here. Its numbers by type are in the tables below, at the same row.
+  // A present job. Its numbers by type are in the tables below, at the same row.
   struct Row {
     JobId job;
-    std::uint32_t type = kNoType;  // that it runs on in this round
+    std::uint32_t type = kNoType;  // the type that it runs on in this round
     Time since;                    // when its time there was last credited
-    double isolated_s = 0;         // what an isolated share would have needed for the work done
+    double isolated_s = 0;         // time that an isolated share would have needed for the work
+                                   // done
     double isolated_rate = 0;      // since the last reset
     double done_s = 0;             // of its work, at the last reset
     void fields(Archive& archive) { archive(job, type, since, isolated_s, isolated_rate, done_s); }
@@ -124,7 +125,8 @@ void Gavel::apply_news(const View& view, const Plan& plan) {
     erase(at);
     needs_shares_ = true;
   }
-  // One that goes and comes back within an instant goes on as it was; one that comes and goes is gone.
+  // A job that goes and comes back within an instant goes on as before; one that comes and goes is
+  // gone.
   for (const Event& event : view.news) {
     if (event.kind != EventKind::kArrived) continue;
     const bool waits = view.jobs.state[event.job] == JobState::kWaiting;
@@ -174,7 +176,8 @@ void Gavel::find_capacity(const View& view, const Plan& plan) {
   needs_shares_ = true;
 }
 
-// Of a gang as close together as can be, on one type; 0 where so many GPUs are not there.
+// Finds the throughputs of a gang as close together as possible, on one type; 0 if there are too
+// few GPUs.
 void Gavel::find_throughputs(const View& view, std::size_t at) {
   const JobId job = rows_[at].job;
   const std::uint32_t gpus = gangs_[at];
@@ -240,7 +243,7 @@ GavelJobs Gavel::jobs_for_rule(const View& view) {
   return jobs;
 }
 
-// Accounts for how long an isolated share would have taken for what was done since the last reset.
+// Adds the time that an isolated share would have taken for the work done since the last reset.
 void Gavel::note_isolated(const View& view, GavelJobs& jobs) {
   const std::vector<double> rates = isolated_throughputs(jobs, throughputs_);
   for (std::size_t at = 0; at < rows_.size(); ++at) {
@@ -257,7 +260,7 @@ void Gavel::note_isolated(const View& view, GavelJobs& jobs) {
   }
 }
 
-// Fast types choose first; without regard to speeds, the order is drawn anew each round.
+// Fast types choose first; for rules that know no speeds, the order is drawn again each round.
 std::vector<std::uint32_t> Gavel::type_order() const {
   if (options_.rule.aware && options_.rule.objective != GavelObjective::kIsolated) {
     return types_by_speed(types(), throughputs_);
@@ -265,9 +268,9 @@ std::vector<std::uint32_t> Gavel::type_order() const {
   return shuffled_types(types(), Rng(options_.seed).split(rounds_));
 }
 
-// Those who stay on their type keep their gangs; then larger gangs choose first. Where tasks of
-// several GPUs find no place beside those who stay, all choose in the order in which they were
-// picked, and so none is kept out for ever.
+// Jobs that stay on their type keep their gangs; then larger gangs choose first. If tasks of
+// several GPUs find no place beside these, all choose in the order in which they were picked, so
+// none is kept out for ever.
 void Gavel::run(const View& view, Plan& plan, std::span<const RoundPick> picks) {
   const Plan::Mark before = plan.mark();
   std::vector<RoundPick> moving;
@@ -317,7 +320,7 @@ void Gavel::run_in_order(const View& view, Plan& plan, std::span<const RoundPick
   }
 }
 
-// False, and nothing is done, if the placement would rather wait.
+// Returns false, without a change, if the placement would rather wait.
 bool Gavel::start(const View& view, Plan& plan, RoundPick pick) {
   const JobId job = rows_[pick.row].job;
   const TypeMask type = type_bit(GpuTypeId(std::size_t{pick.type}));
@@ -331,7 +334,7 @@ void Gavel::note_start(const View& view, RoundPick pick) {
   rows_[pick.row].since = view.now;
 }
 
-// Idle GPUs go to who would have been next; they join the round that runs.
+// Gives idle GPUs to the next jobs; they join the present round.
 void Gavel::fill(const View& view, Plan& plan) {
   if (plan.free().total() == 0) return;
   std::vector<std::uint32_t> free(types());
@@ -372,10 +375,11 @@ void Gavel::fields(Archive& archive) {
 }
 
 constexpr OptionSpec kOptions[] = {
-    choice_option("objective", "max-min", "max-min/ftf/makespan/max-throughput/fifo/isolated",
-                  "What the shares of time optimise: the least normalised throughput, finish-time "
-                  "fairness, makespan, total throughput, order of arrival, or nothing (isolated: "
-                  "equal shares of every type)."),
+    choice_option(
+        "objective", "max-min", "max-min/ftf/makespan/max-throughput/fifo/isolated",
+        "Quantity that the shares of time optimise: the least normalised throughput, finish-time "
+        "fairness, makespan, total throughput, order of arrival, or nothing (isolated: "
+        "equal shares of every type)."),
     flag_option("aware", "true",
                 "Use each job's speed on each GPU type; false, the paper's baseline: one speed for "
                 "all types."),
@@ -383,9 +387,9 @@ constexpr OptionSpec kOptions[] = {
                 "With max-min: raise the second least throughput too, then the third and so on."),
     choice_option(
         "ties", "progress", "progress/none",
-        "With max-min, ftf and makespan: of several best divisions the one with the most "
-        "progress (ours), or the one that was found, which gives no job more than it must "
-        "have (none) and is closer to the published figures."),
+        "With max-min, ftf and makespan, if several divisions are best: the one with the most "
+        "progress (ours), or the one found first, which gives no job more than it must have "
+        "(none) and is closer to the published figures."),
     choice_option("weights", "tickets", "tickets/equal",
                   "With max-min: weight of a job, which is its user's tickets, or 1 (equal)."),
     integer_option("round_s", "360", "seconds", 1, 86400,
@@ -394,7 +398,7 @@ constexpr OptionSpec kOptions[] = {
                    "Minimum time between computations of the shares; the default is the authors' "
                    "simulator's."),
     choice_option("between_rounds", "wait", "wait/fill",
-                  "GPUs that come free within a round stay idle to its end, as in the paper "
+                  "GPUs that become free within a round stay idle to its end, as in the paper "
                   "(wait), or go to waiting jobs at once (fill)."),
     placement_option(
         "best-fit",

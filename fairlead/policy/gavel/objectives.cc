@@ -21,8 +21,8 @@ bool runs_somewhere(const GavelJobs& jobs, std::size_t row) {
   return std::ranges::max(row_of(jobs.throughputs, row, jobs.types())) > 0;
 }
 
-// What a rule that does not know of speeds takes the throughputs for: one number wherever the job
-// can run.
+// Returns the throughputs as a rule without knowledge of speeds sees them: one number on every type
+// that can run the job.
 Table throughputs_for(const GavelRule& rule, const GavelJobs& jobs) {
   Table throughputs = jobs.throughputs;
   if (rule.aware) return throughputs;
@@ -38,7 +38,7 @@ Table throughputs_for(const GavelRule& rule, const GavelJobs& jobs) {
   return throughputs;
 }
 
-// The jobs that can run somewhere, as rows of a linear program; the others are due nothing.
+// The jobs that can run on some type, as rows of a linear program; the others are due nothing.
 struct Runnable {
   ShareProblem problem;
   std::vector<std::size_t> rows;  // of the jobs
@@ -67,8 +67,9 @@ std::vector<double> of_rows(const Runnable& some, const std::vector<double>& col
   return values;
 }
 
-// A job's part is what makes throughputs comparable: its throughput if it spent its time on the
-// types in proportion to their GPUs, by weight and, as gangs hold several GPUs, by GPU (4.1).
+// A job's part makes throughputs comparable: its throughput if it spent its time on the types in
+// proportion to their GPUs. It is divided by weight and, because gangs have several GPUs, by GPU
+// (4.1).
 void set_parts(const GavelJobs& jobs, Runnable& some) {
   const std::size_t types = jobs.types();
   const double gpus = std::accumulate(jobs.gpus.begin(), jobs.gpus.end(), 0.0);
@@ -120,7 +121,7 @@ Result<Allocation> by_program(const GavelRule& rule, const GavelJobs& jobs, Runn
   }
 }
 
-// In order of arrival, each job the fastest type that has room; none overtakes.
+// In order of arrival, each job gets the fastest type that has room; none overtakes.
 Table fifo_aware(const GavelJobs& jobs) {
   Table shares(jobs.rows() * jobs.types());
   std::vector<double> left = jobs.gpus;
@@ -140,7 +141,7 @@ Table fifo_aware(const GavelJobs& jobs) {
   return shares;
 }
 
-// Who has a type keeps it; newcomers, in order of arrival, get any that has room.
+// A job that has a type keeps it; newcomers, in order of arrival, get any type that has room.
 Table fifo_agnostic(const GavelJobs& jobs, Rng& rng) {
   Table shares(jobs.rows() * jobs.types());
   std::vector<double> left = jobs.gpus;
@@ -169,7 +170,7 @@ Table fifo_agnostic(const GavelJobs& jobs, Rng& rng) {
   return shares;
 }
 
-// An equal share of every type for each job, but no more than its whole time.
+// Returns an equal share of every type for each job, but at most its whole time.
 Table isolated_shares(const GavelJobs& jobs) {
   Table shares(jobs.rows() * jobs.types());
   for (std::size_t row = 0; row < jobs.rows(); ++row) {

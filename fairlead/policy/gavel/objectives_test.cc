@@ -45,8 +45,8 @@ TEST(GavelObjectives, MaxMinPutsEachJobWhereItIsComparativelyFast) {
   EXPECT_NEAR(agnostic[2] + agnostic[3], 1, 1e-6);
 }
 
-// The first job cannot have more than all of its time on its only type, which is all that the second
-// must have then.
+// The first job cannot have more than all of its time on its only type, and the second must then
+// have exactly the rest.
 TEST(GavelObjectives, NoJobHasMoreThanItMustWhereTiesAreNotBroken) {
   GavelJobs jobs = jobs_of({1, 1}, {1, 0, 0, 1});
   jobs.weights = {2, 1};
@@ -66,8 +66,8 @@ TEST(GavelObjectives, WeightsAndGangsScaleTheShares) {
   expect_near(shares_of(kMaxMin, jobs), {0.2, 0.4, 0.4, 0.4, 0.4});
 }
 
-// Two jobs run on the slow type only, the third on both: what the fast GPU cannot give them is its
-// alone, and only water filling gives it all of that.
+// Two jobs run on the slow type only, the third on both. It alone can use the rest of the fast GPU,
+// and only water filling gives it all of that.
 TEST(GavelObjectives, WaterFillingRaisesThoseWhoCouldHaveMore) {
   const GavelJobs jobs = jobs_of({1, 1}, {0, 1, 0, 1, 1, 1});
   expect_near(

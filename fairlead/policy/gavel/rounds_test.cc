@@ -43,7 +43,7 @@ struct Ledger {
     const auto picks = selection.select(books(), gpus, type_order, fill_idle);
     return {picks.begin(), picks.end()};
   }
-  // The rows that run on one type, in order.
+  // Returns the rows that run on one type, in order.
   std::vector<std::uint32_t> rows(std::uint32_t gpus, bool fill_idle = true) {
     std::vector<std::uint32_t> chosen;
     for (const RoundPick& pick : select({gpus}, {0}, fill_idle)) chosen.push_back(pick.row);
@@ -89,7 +89,7 @@ TEST(Settle, AddsWhatWasDueAndNotReceived) {
   EXPECT_EQ(ledger.received_s, std::vector<double>(4, kHeadStart));
   EXPECT_EQ(ledger.handed_out_s, std::vector<double>(2, 2 * kHeadStart));
 
-  settle(ledger.books(), 100, kHeadStart);  // no job ran: the deficits grow by what was due
+  settle(ledger.books(), 100, kHeadStart);  // no job ran: the deficits grow by the due time
   EXPECT_EQ(ledger.deficits_s, (std::vector<double>{465, 0, 275, 380}));
 }
 

@@ -10,11 +10,13 @@
 
 namespace fairlead {
 
-// Fast types first: by the sum over the jobs of their throughput there, each relative to its fastest
-// type; equal ones in the order of the cluster. `throughputs`: jobs x types, row by row.
+// Returns fast types first: by the sum over the jobs of their throughput there, each relative to
+// its fastest type; equal ones in the order of the cluster. `throughputs`: jobs x types, row by
+// row.
 std::vector<std::uint32_t> types_by_speed(std::size_t types, std::span<const double> throughputs);
 
-// Drawn, as the authors' simulator does each round for rules that know no speeds.
+// Returns a random order. The authors' simulator draws one each round for rules that know no
+// speeds.
 std::vector<std::uint32_t> shuffled_types(std::size_t types, Rng rng);
 
 }  // namespace fairlead

@@ -1,4 +1,4 @@
-// HadarArrivals: whether jobs keep arriving, as far as the last arrivals tell.
+// HadarArrivals: estimates from the last arrivals whether jobs keep arriving.
 //
 // All functions: O(1).
 #pragma once
@@ -10,21 +10,21 @@ namespace fairlead {
 
 class HadarArrivals {
  public:
-  // Jobs have arrived. REQUIRES: `now` does not fall.
+  // Called when jobs have arrived. REQUIRES: `now` does not fall.
   void hear(Time now) {
     if (now == last_) return;
     before_ = last_;
     last_ = now;
   }
 
-  // Jobs came at two moments at least within the time `lull` before `now`. What comes all at once
-  // is a batch, and after a lull nothing is expected.
+  // Returns true if jobs arrived at two moments at least within the time `lull` before `now`. Jobs
+  // that arrive all at once are a batch, and after a lull no more are expected.
   bool go_on(Time now, Duration lull) const { return before_.ms >= 0 && now - before_ < lull; }
 
   void fields(Archive& archive) { archive(before_, last_); }
 
  private:
-  Time before_{-1};  // the last moment of arrivals but one; -1: none yet
+  Time before_{-1};  // the last moment of arrivals except one; -1: none yet
   Time last_{-1};
 };
 

@@ -25,7 +25,7 @@ double rate_on(const View& view, JobId job, Gang gang) {
 
 namespace {
 
-// The copy that has that place among those held, the fastest being 0; none if there are fewer.
+// Returns the copy at that place among `held`, the fastest being 0; none if there are fewer.
 Gang copy_by_speed(const View& view, JobId job, Gang held, std::uint32_t place) {
   if (copies_of(held) <= 1) return place == 0 ? held : Gang();
   struct Copy {
@@ -39,7 +39,7 @@ Gang copy_by_speed(const View& view, JobId job, Gang held, std::uint32_t place) 
   return copies[place].gang;
 }
 
-// By tier: of a new gang of that type; 0: it cannot run there.
+// Returns the rates by tier of a new gang of that type; 0: it cannot run there.
 std::array<double, kTiers> rates_of(const View& view, const HadarBidder& bidder, GpuTypeId type) {
   std::array<double, kTiers> rates{};
   if ((view.jobs.types[bidder.job] & type_bit(type)) == 0) return rates;
@@ -77,7 +77,7 @@ void HadarAuction::decide(const View& view, Plan& plan, const Weigh& weigh) {
     carry_out(plan);
     if (is_round) note_prices(plan);
   }
-  // Residents may then move, and gangs that can have other sizes take what is there.
+  // Residents may then move, and gangs that can have other sizes take the free GPUs.
   const bool may_refit =
       options_.resident || std::ranges::any_of(bidders_, [&](const HadarBidder& bidder) {
         return bidder.gpus != view.jobs.gpus[bidder.job];
@@ -91,7 +91,7 @@ void HadarAuction::decide(const View& view, Plan& plan, const Weigh& weigh) {
   if (is_of_use) rounds_.wake(view.now, plan);
 }
 
-// False if nothing is to change.
+// Returns false if nothing changes.
 bool HadarAuction::choose(const View& view, const Plan& plan, const Weigh& weigh, bool all) {
   if (all && options_.skips) {
     settled_.update(view, plan, edited_);
@@ -109,7 +109,7 @@ bool HadarAuction::choose(const View& view, const Plan& plan, const Weigh& weigh
   return true;
 }
 
-// Whether all jobs that have just arrived are given a gang by the last choice.
+// Returns true if the last choice gives all newly arrived jobs a gang.
 bool HadarAuction::serves_newcomers(const View& view, bool chosen) const {
   const auto is_served = [&](JobId job) {
     const auto bid = std::ranges::find(bids_, job, &HadarBid::job);
@@ -124,7 +124,7 @@ bool HadarAuction::serves_newcomers(const View& view, bool chosen) const {
 void HadarAuction::collect_bidders(const View& view, const Plan& plan, bool all) {
   bidders_.clear();
   const auto add = [&](JobId job) {
-    // One that is known to be done has not been heard to have ended: it bids for its last moment.
+    // A job whose known work is done, but whose end is not reported yet, bids for its last moment.
     bidders_.push_back({.job = job,
                         .remaining = std::max(view.work.remaining(job), milliseconds(1)),
                         .gpus = view.jobs.gpus[job]});
@@ -152,7 +152,7 @@ void HadarAuction::collect_bids(const View& view, const Plan& plan, const Weigh&
   sort_bids();
 }
 
-// By falling worth per GPU.
+// Sorts by falling worth per GPU.
 void HadarAuction::sort_bids() {
   order_.clear();
   for (std::uint32_t i = 0; i < bids_.size(); ++i) {
@@ -166,7 +166,7 @@ void HadarAuction::sort_bids() {
   std::swap(bids_, sorted_bids_);
 }
 
-// What the job holds; of a resident that waits, what its memory is on, if those nodes are up.
+// Returns the job's gang; for a waiting resident, the GPUs with its memory, if those nodes are up.
 Gang HadarAuction::held_by(const View& view, const Plan& plan, const HadarBidder& bidder) const {
   const JobId job = bidder.job;
   const bool returns = options_.returns || options_.resident;
@@ -230,29 +230,29 @@ void HadarAuction::add_held(const View& view, const Plan& plan, Gang held, doubl
   bid.held_masks = masks.subspan(static_cast<std::size_t>(own), held.size());
 }
 
-// Of a round on a gang of that rate. A job that goes on where it is saves a switch, of its own
-// if it would move, or of its next start if it would wait. It may have to be saved every round, or
-// once if the job ends sooner. A job that waits must start some time, so it is not charged for
-// that.
+// Returns the worth of a round on a gang of that rate. A job that goes on at its place saves a
+// switch: of its own if it would move, or of its next start if it would wait. The switch may have
+// to be saved every round, or once if the job ends sooner. A waiting job must start some time, so
+// it is not charged for that.
 double HadarAuction::worth(const View& view, const HadarBidder& bidder, double rate,
                            double saved_s) const {
   if (!(rate > 0)) return 0;
   const double running_s =
       std::min(to_seconds(options_.round), to_seconds(bidder.remaining) / rate);
-  const double gpus = view.jobs.gpus[bidder.job];  // by which its work is counted
+  const double gpus = view.jobs.gpus[bidder.job];  // the unit in which its work is counted
   return std::max(0.0, bidder.weight * gpus * rate * (running_s + saved_s) / running_s);
 }
 
-// Who begins where it is slower than it could be on that type, and does not end within the round, will
-// want to move, and pays a switch then for the part of its speed that it gains: in seconds at the rate
-// that it has there. (ours)
+// A job that starts at a slower rate than possible on that type, and does not end within the round,
+// will move later. It then pays a switch for the part of its speed that it gains: in seconds at its
+// rate there. (ours)
 double HadarAuction::to_move_on_s(const HadarBidder& bidder, double rate, double best) const {
   const bool will_move =
       rate > 0 && rate < best && to_seconds(bidder.remaining) / rate > to_seconds(options_.round);
   return will_move ? to_seconds(options_.switch_cost) * (best / rate - 1) : 0;
 }
 
-// A job that goes on in a faster place saves a switch as one that stays does, less its part of the one
+// A job that goes on in a faster place saves a switch as if it stayed, less its part of the switch
 // that it makes. (ours)
 double HadarAuction::saved_by_moving_s(const HadarBidder& bidder, double rate) const {
   const double round_s = to_seconds(options_.round);
@@ -260,7 +260,7 @@ double HadarAuction::saved_by_moving_s(const HadarBidder& bidder, double rate) c
   return to_seconds(options_.switch_cost) * (1 - round_s / left_s);
 }
 
-// The largest gang that each type could have at each tier with the GPUs that are up, were they idle.
+// Finds the largest gang that each type could have at each tier with the GPUs that are up, if idle.
 void HadarAuction::measure_reach(const View& view, const Plan& plan) {
   if (std::exchange(reach_nodes_, view.cluster.nodes()) == view.cluster.nodes()) return;
   reach_.resize(view.cluster.type_names.size());
@@ -274,12 +274,12 @@ void HadarAuction::measure_reach(const View& view, const Plan& plan) {
   }
 }
 
-// Copies are put together anew each time: those that are as they were go on undisturbed all the same.
+// Copies are chosen again each time; unchanged copies still go on undisturbed.
 bool HadarAuction::keeps(const Plan& plan, const HadarBid& bid, Gang gang) const {
   return !bid.is_forked && std::ranges::equal(plan.gang(bid.job), gang);
 }
 
-// Every job runs, and none could have anything better.
+// Returns true if every job runs, and none could have anything better.
 bool HadarAuction::all_are_content(const Plan& plan) const {
   return std::ranges::all_of(bids_, [&](const HadarBid& bid) {
     return plan.holds(bid.job) && keeps(plan, bid, bid.held) && bid.held_worth >= bid.best();
@@ -301,14 +301,14 @@ void HadarAuction::collect_free(const View& view, const Plan& plan, bool all) {
   for (JobId job : view.running) free_.give(view.cluster, plan.gang(job));
 }
 
-// The GPUs of jobs that run and do not bid.
+// Lists the GPUs of running jobs that do not bid.
 void HadarAuction::collect_kept(const View& view, const Plan& plan, bool all) {
   free_.kept.clear();
   free_.kept.resize(view.cluster.nodes());
   if (all) return;
   const auto keep = [&](JobId job) {
     const Gang last = view.jobs.last_gang(job);
-    // Where it has not been yet, its GPUs are chosen when it starts, among those that none keeps.
+    // A job on other nodes than last gets GPUs when it starts, among the GPUs that no job keeps.
     if (!std::ranges::equal(plan.gang(job), last)) return;
     free_.keep(last, view.jobs.gangs.gpu_masks(view.jobs.last[job]));
   };
@@ -319,7 +319,7 @@ void HadarAuction::collect_kept(const View& view, const Plan& plan, bool all) {
 void HadarAuction::set_prices(const View& view) {
   ranges_.assign(view.cluster.type_names.size(), {});
   if (options_.prices == Prices::kNone) return prices_.set(ranges_, capacity_);
-  // When idle, a quarter of the least that any job would pay for anything: so every job buys.
+  // When idle, a quarter of the smallest worth of any bid: so every job buys.
   double idle = std::numeric_limits<double>::infinity();
   for (const HadarBid& bid : bids_) {
     double least = std::numeric_limits<double>::infinity();
@@ -331,8 +331,8 @@ void HadarAuction::set_prices(const View& view) {
   for (GpuTypeId type : ids<GpuTypeId>(ranges_.size())) {
     double full = 0;
     for (const HadarBid& bid : bids_) full = std::max(full, bid.best_on(type) / bid.gpus);
-    // DEVIATION: a full type costs what the first job that gets none would pay, not the most that
-    // any would: at that price the last GPUs are bought by no job but the first in order.
+    // DEVIATION: a full type costs the bid of the first job that gets none, not the highest bid of
+    // any job: at that price only the first job in order would buy the last GPUs.
     if (options_.prices == Prices::kClearing) full = std::min(full, clearing_.price(type));
     ranges_[type.row()] = {.idle = std::min(idle, full), .full = full};
   }

@@ -1,26 +1,28 @@
-// HadarAuction: rounds in which jobs bid for GPUs, and gangs may mix GPU types (IPDPS 2024; only its
-// abstract and accounts by others were at hand, the rest is reconstructed).
+// HadarAuction: rounds in which jobs bid for GPUs, and gangs may mix GPU types (IPDPS 2024; only
+// its abstract and accounts by others were available, the rest is reconstructed).
 //
-// Every round each job, running or waiting, says what gangs are worth to it, the dual subroutine
-// (dual.h) chooses at prices that rise with what is given out (prices.h), and a job that keeps its
-// gang goes on undisturbed. A round in which all jobs run on their fastest gangs is skipped. Between rounds idle GPUs are sold among the waiting jobs. If a job that
-// arrives then gets none of them, all jobs bid again at once: a short job would else wait for most of
-// a round, many times as long as it runs.
+// Every round each job, running or waiting, bids a worth for each gang. The dual subroutine
+// (dual.h) chooses at prices that rise with the GPUs given out (prices.h). A job that keeps its
+// gang goes on undisturbed. A round in which all jobs run on their fastest gangs is skipped.
+// Between rounds idle GPUs are sold among the waiting jobs. If an arriving job then gets none of
+// them, all jobs bid again at once: a short job would else wait for most of a round, many times as
+// long as it runs.
 //
-// What a gang is worth: its job's weight x GPUs x rate, and the switch that is saved if it is held
-// already. Weights are the policy's; progress is what a round can add to it. A move to a faster place on
-// the same GPU type is paid over all the time that is left there, as places, unlike types, are not
-// divided anew in each round.
+// The worth of a gang: its job's weight x GPUs x rate, plus the saved switch if the job already has
+// it. Weights are the policy's; progress counts within a round. A move to a faster place on the
+// same GPU type is paid over all the remaining time there. The reason: places, unlike types, are
+// not divided again in each round.
 //
-// Copies: a job that trains as several (HadarE) bids for each; those beyond the first are each on one
-// node, and no two on the same.
+// Copies: a job that trains as several copies (HadarE) bids for each. Every copy after the first is
+// on one node, and no two are on the same.
 //
-// Residents: where suspended jobs keep their GPU memory, one that waits saves a switch where that is,
-// and needs those very GPUs there. GPUs that are idle after all have bid go to any that wait.
+// Residents: if suspended jobs keep their GPU memory, a waiting job saves a switch on the GPUs with
+// its memory, and needs those very GPUs there. GPUs that are idle after all have bid go to any
+// waiting jobs.
 //
-// Cost of a round, and of an arrival that is not served by what is idle: that of weighing, O(jobs log
-// jobs x types) and that of the search; of other decisions the same for the jobs that wait, if a GPU
-// is idle; else O(news).
+// Cost of a round, and of an arrival that idle GPUs do not serve: weighing, O(jobs log jobs x
+// types), and the search. Other decisions: the same for the waiting jobs, if a GPU is idle; else
+// O(news).
 #pragma once
 
 #include "fairlead/policy/hadar/dual.h"
@@ -41,17 +43,19 @@ namespace fairlead {
 struct HadarBidder {
   JobId job;
   Duration remaining;      // at speed 1
-  double weight = 0;       // what progress at speed 1 of one GPU is worth; 0: it is to have none
-  std::uint32_t gpus = 0;  // of the gang that it bids for: what it asks for, or as the policy says
-  bool stays = false;      // of a resident: of its types it bids for its own GPUs alone
-  // For which of the job's copies, of how many it may have; those that it has count from the fastest.
+  double weight = 0;       // worth of progress at speed 1 of one GPU; 0: it gets no GPUs
+  std::uint32_t gpus = 0;  // of the gang that it bids for: its request, or a size set by the policy
+  bool stays = false;      // of a resident: among its own types it bids for its own GPUs alone
+  // The copy of the job to bid for, and the number of copies allowed; its present copies count from
+  // the fastest.
   std::uint32_t copy = 0;
   std::uint32_t copies = 1;
 };
 
-// Of the job on that gang: of its slowest member; 0 where the gang is empty. O(slices).
+// Returns the rate of the job on that gang: the rate of its slowest member; 0 if the gang is empty.
+// O(slices).
 double rate_on(const View& view, JobId job, Gang gang);
-// Calls f(copy) with each copy of those held, which may be one.
+// Calls f(copy) with each copy of `held`, which may be one.
 template <typename F>
 void for_each_copy(Gang held, F f) {
   while (!held.empty()) {
@@ -64,12 +68,12 @@ void for_each_copy(Gang held, F f) {
 class HadarAuction {
  public:
   enum class Between : std::uint8_t {
-    kBid,   // as kFill; and all jobs bid if one that arrives gets nothing
-    kFill,  // idle GPUs are sold to jobs that wait
+    kBid,   // as kFill; and all jobs bid if an arriving job gets no GPUs
+    kFill,  // idle GPUs are sold to waiting jobs
     kWait,
   };
-  // The price of a type in full use: what the first job that gets none would pay; the most that any
-  // would; or none, at any use.
+  // The price of a type in full use: the bid of the first job that gets none; the highest bid of
+  // any; or no price, at any use.
   enum class Prices : std::uint8_t { kClearing, kPaper, kNone };
 
   struct Options {
@@ -79,21 +83,21 @@ class HadarAuction {
     Prices prices;
     bool preempt;  // running jobs bid again in each round
     Between between;
-    bool returns = false;   // a job that waits saves a switch where it ran last, too
-    bool resident = false;  // suspended jobs keep their GPU memory; implies that
-    // Rounds that change nothing at any weights are skipped, without weighing. REQUIRES: no job bids for
-    // more than one copy.
+    bool returns = false;   // a waiting job saves a switch on its last GPUs, too
+    bool resident = false;  // suspended jobs keep their GPU memory; implies `returns`
+    // Rounds that change nothing at any weights are skipped, without weighing. REQUIRES: no job
+    // bids for more than one copy.
     bool skips = true;
   };
 
   explicit HadarAuction(const Options& options) : options_(options), rounds_(options.round) {}
 
-  // Sets the weights of the bidders; `all`: those that run are among them.
+  // Sets the weights of the bidders; `all`: running jobs are among them.
   using Weigh = std::function<void(std::vector<HadarBidder>& bidders, bool all)>;
-  // One decision: chooses gangs where it is time to, and asks to be woken for the next round.
+  // Makes one decision: chooses gangs if it is time, and asks for a wake-up for the next round.
   void decide(const View& view, Plan& plan, const Weigh& weigh);
 
-  // Whether the decision under way begins a round.
+  // Returns true if the present decision starts a round.
   bool in_round() const { return in_round_; }
   // The jobs that the decision under way has placed or stopped so far; a job may come twice.
   std::span<const JobId> edited() const { return edited_; }
@@ -132,7 +136,7 @@ class HadarAuction {
   Rounds rounds_;
   std::vector<std::int64_t> noted_prices_;  // by type, as last noted
 
-  // Of the decision under way.
+  // State of the present decision.
   bool in_round_ = false;
   std::vector<JobId> edited_;
   SettledJobs settled_;  // from the view and the plan alone, so it is not saved
@@ -152,7 +156,7 @@ class HadarAuction {
   HadarPrices prices_;
 };
 
-// Options of policies that hold auctions.
+// Options of policies with auctions.
 inline constexpr OptionSpec kHadarSwitchOption =
     integer_option("switch_s", "30", "seconds", 0, 3600,
                    "Expected overhead of a migration, which a job that keeps its gang saves; the "

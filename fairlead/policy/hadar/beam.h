@@ -1,5 +1,5 @@
-// HadarBeam: the best drafts that a step of Hadar's search could make of those it has, at most one
-// for each number of free GPUs per type.
+// HadarBeam: the best drafts that a step of Hadar's search could make from the present ones, at
+// most one for each number of free GPUs per type.
 //
 // offer, has_better: O(1). keep: O(offered + width log width). No allocation once warm.
 #pragma once
@@ -28,19 +28,19 @@ class HadarBeam {
     }
   };
 
-  // For at most so many offers.
+  // Empties the beam for at most that many offers.
   void clear(std::size_t offers_max) {
     children_.clear();
     std::size_t slots = 16;
     while (slots < 2 * offers_max) slots *= 2;
     if (slots > slots_.size()) slots_.assign(slots, {});
-    if (++step_ == 0) {  // stamps of long ago would be taken for new ones
+    if (++step_ == 0) {  // very old stamps would count as new
       std::ranges::fill(slots_, Slot{});
       step_ = 1;
     }
   }
 
-  // Of children with the same key the better stays.
+  // Adds a child; the better of two children with the same key stays.
   void offer(const Child& child) {
     Slot& slot = slots_[slot_of(child.key)];
     if (slot.step != step_) {
@@ -50,20 +50,20 @@ class HadarBeam {
       children_[slot.child] = child;
     }
   }
-  // Whether a child with that key and a higher score was offered.
+  // Returns true if a child with that key and a higher score was offered.
   bool has_better(std::uint64_t key, double score) const {
     const Slot& slot = slots_[slot_of(key)];
     return slot.step == step_ && children_[slot.child].score > score;
   }
 
-  // The best that were offered, in order.
+  // Returns the best offered children, in order.
   std::span<const Child> keep(std::size_t width) {
     if (children_.size() > width) {
       const auto end = children_.begin() + static_cast<std::ptrdiff_t>(width);
       std::nth_element(children_.begin(), end, children_.end(), Before());
       children_.erase(end, children_.end());
     }
-    // Where no job bought anything they are in order already.
+    // If no job bought anything they are in order already.
     if (!std::ranges::is_sorted(children_, Before())) std::ranges::sort(children_, Before());
     return children_;
   }
@@ -74,7 +74,7 @@ class HadarBeam {
     std::uint32_t child = 0;
   };
 
-  // Where the key is, or would be.
+  // Returns the slot where the key is, or would be.
   std::size_t slot_of(std::uint64_t key) const {
     const std::size_t mask = slots_.size() - 1;
     // The upper bits of the product depend on all of the key.

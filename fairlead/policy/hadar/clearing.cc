@@ -6,7 +6,7 @@
 namespace fairlead {
 namespace {
 
-// How often each type's price is found anew: chosen, later passes move it little.
+// Passes over all types' prices: chosen; later passes move them little.
 constexpr int kPasses = 5;
 
 }  // namespace
@@ -29,7 +29,7 @@ void HadarClearing::fit(const Cluster& cluster, std::span<const HadarBid> bids,
   for (std::size_t i = 0; i < bids.size(); ++i) surplus_[i] = find_surplus(cluster, bids, i);
 }
 
-// The price of one type, the others' being given.
+// Returns the price of one type, given the prices of the others.
 double HadarClearing::clear(const Cluster& cluster, std::span<const HadarBid> bids, GpuTypeId type,
                             std::uint32_t gpus) {
   prices_[type.row()] = std::numeric_limits<double>::infinity();
@@ -40,7 +40,7 @@ double HadarClearing::clear(const Cluster& cluster, std::span<const HadarBid> bi
     const double offer = (best_[i * types + type.row()] - without) / bids[i].gpus;
     if (offer > 0) offers_.emplace_back(offer, bids[i].gpus);
   }
-  // The highest come first. Only those of winners are put in order.
+  // The highest come first. Only the winners are put in order.
   std::ranges::make_heap(offers_);
   while (!offers_.empty()) {
     const auto [offer, wanted] = offers_.front();

@@ -1,9 +1,9 @@
-// HadarClearing: prices per GPU type at which what jobs want meets what there is, and the bound on
-// a round's worth that they give (ours; Hadar's dual seen from its other side).
+// HadarClearing: prices per GPU type at which demand meets supply, and the bound on a round's worth
+// that follows from them (ours; the other side of Hadar's dual).
 //
-// With any prices, no choice of gangs is worth more than what the free GPUs cost together plus
-// what each job would gain by itself at these prices. The prices that make this least are sought
-// type by type: each in turn is what the first job that gets none of the type would pay for a GPU.
+// With any prices, no choice of gangs is worth more than the cost of all free GPUs plus each job's
+// own gain at these prices. The prices that minimise this bound are sought type by type. Each price
+// in turn becomes the amount per GPU that the first job without the type would pay.
 //
 // fit: O(types x (types x bids + winners x log bids)). The others: O(types) at most. No allocation
 // once warm.
@@ -23,21 +23,20 @@ class HadarClearing {
   // Finds the prices for these bids and GPUs.
   void fit(const Cluster& cluster, std::span<const HadarBid> bids, const HadarFree& free);
 
-  // 0 where every bidder can have the type.
+  // 0 if every bidder can have the type.
   double price(GpuTypeId type) const { return prices_[type.row()]; }
-  // What the GPUs of the gang, or all that are free, cost.
+  // Returns the cost of the GPUs of the gang, or of all free GPUs.
   double cost(const Cluster& cluster, Gang gang) const;
   double cost(const HadarFree& free) const;
-  // What the bid of that position gains at most with a gang at these prices; below 0: what it loses
-  // at least.
+  // Returns the largest gain of the bid with a gang at these prices; below 0: its smallest loss.
   double surplus(std::size_t bid) const { return surplus_[bid]; }
-  // The most that the bid gains, at least 0, as it may do without.
+  // Returns the largest gain of the bid, at least 0, because it may buy nothing.
   double gain(std::size_t bid) const { return std::max(0.0, surplus_[bid]); }
 
  private:
   double clear(const Cluster& cluster, std::span<const HadarBid> bids, GpuTypeId type,
                std::uint32_t gpus);
-  // O(types + slices held).
+  // O(types + slices in use).
   double find_surplus(const Cluster& cluster, std::span<const HadarBid> bids,
                       std::size_t bid) const;
 

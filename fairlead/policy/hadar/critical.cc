@@ -13,12 +13,12 @@ namespace {
 // Hysteresis: a running job counts as that much more critical, so that a small difference stops
 // no job.
 constexpr double kAhead = 0.05;
-// Jobs keep arriving as long as some came within this fraction of the time in which all that is here
-// could be done: chosen.
+// Jobs keep arriving as long as some came within this fraction of the time in which all present
+// work could be done: chosen.
 constexpr double kLull = 0.1;
 
-// All that is here, to be done soonest; into `alone_s` each bidder's time left on its fastest type, with
-// all copies that it may have.
+// Returns the problem of doing all present work soonest. Fills `alone_s` with each bidder's time
+// left on its fastest type, with all copies that it may have.
 ShareProblem all_work(const View& view, const Plan& plan, std::span<const HadarBidder> bidders,
                       std::vector<double>& alone_s) {
   const std::size_t types = view.cluster.type_names.size();
@@ -47,7 +47,8 @@ ShareProblem all_work(const View& view, const Plan& plan, std::span<const HadarB
   return everything;
 }
 
-// At least so much time does all take: as if each GPU were of the type that is fastest for its job.
+// Returns a lower bound on the time for all work: as if each GPU were of the fastest type for its
+// job.
 double least_time_s(const ShareProblem& everything, std::span<const double> alone_s) {
   double gpu_s = 0;
   for (std::size_t i = 0; i < alone_s.size(); ++i) gpu_s += alone_s[i] * everything.gang[i];
@@ -70,7 +71,7 @@ void HadarCritical::put_first(const View& view, const Plan& plan,
   const auto jobs_go_on_arriving = [&](double time_s) {
     return arrivals_.go_on(view.now, Duration{std::llround(1000 * kLull * time_s)});
   };
-  // Mostly that says it without the linear program.
+  // This mostly decides without the linear program.
   if (jobs_go_on_arriving(least_time_s(everything, alone_s))) return;
   const Result<Shares> shares = raise_level(everything);
   FL_CHECK(shares.has_value(), "{}", shares.error().message);
@@ -81,7 +82,7 @@ void HadarCritical::put_first(const View& view, const Plan& plan,
     parts_.push_back({alone_s[i] * shares->objective + ahead, &bidders[i]});
   }
   std::ranges::stable_sort(parts_, std::greater<>(), &Part::alone);
-  // Not at the cost of all other jobs: at most half of the GPUs.
+  // At most half of the GPUs, so that the other jobs do not pay all of it.
   std::uint32_t left = view.cluster.gpus / 2;
   const double most = std::ranges::max(bidders, {}, &HadarBidder::weight).weight;
   for (const Part& part : parts_) {

@@ -5,12 +5,12 @@
 namespace fairlead {
 namespace {
 
-// Nodes that a search which leaves nothing out looks at while several drafts are kept: chosen.
+// Nodes that an exhaustive search visits while several drafts are kept: chosen.
 constexpr std::size_t kBeamNodes = 2'000'000;
-// Gangs of one bid beside one for each type: what it holds and two mixes; and none.
+// Gangs of one bid besides one for each type: its present gang, two mixes, and none.
 constexpr std::size_t kOtherGangs = 4;
 constexpr std::uint64_t kKeyFactor = 0x9e3779b97f4a7c15U;  // any odd number that mixes well
-// Bounds are sums of rounded values: what is below by less than this fraction of them may be equal.
+// Bounds are sums of rounded values: values that differ by less than this fraction may be equal.
 constexpr double kRounding = 1e-9;
 
 }  // namespace
@@ -32,7 +32,7 @@ void HadarDual::solve(const Round& round) {
   for (std::size_t index = 0; index < round.bids.size(); ++index) {
     const auto has_room = [&](const Draft& draft) { return draft.gpus >= smallest_[index]; };
     if (std::ranges::none_of(std::span(drafts_).first(draft_count_), has_room)) break;
-    // A full beam stays full, as every draft may skip a bid; so those left out count as well.
+    // A full beam stays full, because every draft may skip a bid; so drafts left out count as well.
     is_full_ = is_full_ || draft_count_ == search_.beam;
     looked_at += (is_full_ ? search_.beam : draft_count_) * cluster_.nodes();
     const std::uint32_t width = looked_at < kBeamNodes ? search_.beam : 1;
@@ -81,12 +81,12 @@ std::uint64_t HadarDual::key(Gang gang) const {
   return key;
 }
 
-// All drafts as they are. What is below the cutoff need not be looked at:
-//  - Where skipping fills the beam, nothing below the last of those who skip stays in it.
+// Keeps all drafts as they are. Drafts below the cutoff need not be looked at:
+//  - If skipping fills the beam, no draft below the last skipping draft stays in it.
 //  - Once the beam was full, a draft whose bound is below another's worth cannot end as the best.
-//    Nor does it matter to those that can: what is made of it scores below what the other comes to
-//    by skipping all bids, so of equal keys it is not the one that stays, and it is the first to
-//    leave the beam.
+//    It does not matter to the other drafts either. Its children score below the other draft, if
+//    that skips all bids. So among equal keys they do not stay, and they are the first to leave the
+//    beam.
 void HadarDual::skip(std::size_t index, std::uint32_t width) {
   double best_worth = 0;
   double last = std::numeric_limits<double>::infinity();
@@ -116,7 +116,7 @@ void HadarDual::look_at(const Round& round, std::size_t index) {
   of_held_ = {bid.held_worth - round.clearing.cost(cluster_, bid.held), key(bid.held)};
 }
 
-// Leaves out gangs that would lead to where a better draft is already.
+// Leaves out gangs that would lead to the place of a better draft.
 HadarGangs::Wanted HadarDual::wanted(const HadarBid& bid, const Draft& draft) const {
   const auto may_stay = [&](const Addition& addition) {
     const double most = (draft.idle + addition.gain) * (1 + kRounding) + draft.idle * kRounding;
@@ -165,7 +165,7 @@ void HadarDual::try_gangs(const Round& round, std::size_t index, std::uint32_t d
 
 void HadarDual::make_drafts(const Round& round, std::size_t index,
                             std::span<const Child> children) {
-  // Behind those that win usually no job buys, and drafts stay as they are.
+  // Behind the winners usually no job buys, and drafts stay as they are.
   std::uint32_t same = 0;
   while (same < children.size() && children[same].gang == kSkip && children[same].draft == same) {
     ++same;
@@ -180,7 +180,7 @@ void HadarDual::make_drafts(const Round& round, std::size_t index,
     const Gang slices{tried_slices_.data() + gang.first, gang.slices};
     return give(round, drafts_.front(), index, gang, slices);
   }
-  // Copies first, as who skips can then have the old draft itself.
+  // Copies first, because a skipping draft can then take the old draft itself.
   for (std::size_t i = 0; i < children.size(); ++i) {
     if (children[i].gang == kSkip) continue;
     next_drafts_[i] = drafts_[children[i].draft];
@@ -219,7 +219,7 @@ void HadarDual::read_back(const Draft& draft) {
   }
 }
 
-// Gives what is left to the jobs that fit, in order, also at a price above its worth.
+// Gives the remaining GPUs to the jobs that fit, in order, also at a price above their worth.
 void HadarDual::fill(const Round& round) {
   Draft& rest = drafts_.front();
   std::swap(rest.free, free_);

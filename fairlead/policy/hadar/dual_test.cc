@@ -13,7 +13,7 @@ namespace {
 constexpr NodeId n0{0}, n1{1};
 
 constexpr HadarSearch kSearch{.beam = 64, .mixed = true, .work_conserving = true};
-// What no job would buy is left.
+// GPUs that no job would buy stay free.
 constexpr HadarSearch kSearchWithoutRest{.beam = 64, .mixed = true, .work_conserving = false};
 
 double solved(HadarStage& stage, const HadarSearch& search) {
@@ -53,7 +53,7 @@ TEST(HadarDual, NoJobBuysAbovePriceUnlessGpusWouldIdle) {
   HadarStage stage("1xV100:2");
   stage.bid(1, {4});
   stage.bid(1, {1.5});
-  stage.set_prices(1, 4);  // 2 once one is given out
+  stage.set_prices(1, 4);  // 2 after one is given out
   HadarDual strict(stage.cluster, kSearchWithoutRest);
   strict.solve(stage.round());
   EXPECT_FALSE(strict.gang(0).empty());
@@ -86,7 +86,7 @@ TEST(HadarDual, ALargeGangIsNotShutOutBySmallOnesOfLessWorth) {
   EXPECT_DOUBLE_EQ(solved(stage, kSearch), 16);
 }
 
-// A random round of up to eight jobs, in the order in which Hadar has them.
+// Returns a random round of up to eight jobs, in Hadar's order.
 HadarStage random_round(std::uint64_t seed) {
   Rng rng(seed);
   HadarStage stage(rng.below(2) == 0 ? "2xV100:2,1xP100:2,2xK80:2" : "1xV100:4,1xK80:4,1xK80:2");
@@ -165,8 +165,8 @@ TEST(HadarDual, ALargeRoundIsCloseToTheBound) {
   EXPECT_LT(1 - dual.worth() / bound, 0.01);
 }
 
-// A random round of more jobs than there is room for, some of which run already. In every other one
-// many values are equal.
+// A random round of more jobs than there is room for; some run already. In every other one many
+// values are equal.
 HadarStage crowded_round(std::uint64_t seed) {
   Rng rng(seed);
   HadarStage stage(rng.below(2) == 0 ? "3xV100:4,2xP100:2,2xK80:4" : "2xV100:4,1xK80:8,2xK80:2");
@@ -194,7 +194,7 @@ HadarStage crowded_round(std::uint64_t seed) {
   return stage;
 }
 
-// The same search with nothing left out.
+// The same search without any pruning.
 struct PlainDraft {
   HadarFree free;
   double worth = 0;

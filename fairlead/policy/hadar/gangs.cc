@@ -131,7 +131,7 @@ std::span<const HadarGang> HadarGangs::find(const HadarFree& free, const HadarPr
   return found_;
 }
 
-// No type has room for the whole gang, not even an idle one.
+// Returns true if no type has room for the whole gang, not even an idle one.
 bool HadarGangs::must_mix(const HadarBid& bid) const {
   const Level required = bid.closeness.required;
   if (required != kAnywhere) {
@@ -144,7 +144,7 @@ bool HadarGangs::must_mix(const HadarBid& bid) const {
       types_, [&](GpuTypeId type) { return bid.gpus > cluster_.room(type, bid.task_gpus); });
 }
 
-// What the job's tasks can use of the type.
+// Returns the GPUs of the type that the job's tasks can use.
 std::uint32_t HadarGangs::room(const Ask& ask, GpuTypeId type) const {
   if (ask.bid.task_gpus == 1) return ask.free.of_type[type];
   std::uint32_t gpus = 0;
@@ -195,7 +195,7 @@ void HadarGangs::offer_host_mix(const Ask& ask) {
     gather_host(ask, host);
     close(ask, first);
     if (best + 1 == found_.size()) continue;
-    // Of two hosts the one worth more stays; its slices may lie behind a gap.
+    // The better of two hosts stays; its slices may lie behind a gap.
     if (found_.back().worth > found_[best].worth) found_[best] = found_.back();
     found_.pop_back();
   }
@@ -214,7 +214,8 @@ void HadarGangs::gather_host(const Ask& ask, std::span<const NodeId> host) {
 }
 
 void HadarGangs::offer_spread_mix(const Ask& ask) {
-  // The fewest of the best types that have enough together: no other mix has a faster slowest.
+  // The fewest of the best types that have enough together: no other mix has a faster slowest
+  // member.
   TypeMask mask = 0;
   std::uint32_t gpus = 0;
   std::size_t count = 0;
@@ -227,7 +228,7 @@ void HadarGangs::offer_spread_mix(const Ask& ask) {
     range = narrowest(ask, mask);
   }
   if (count < 2 || !range) return;
-  // A faster member is of no use to the others, so the cheapest come first.
+  // A faster member is of no use to the others, so the cheapest types come first.
   const auto set_end = free_types_.begin() + static_cast<std::ptrdiff_t>(count);
   const auto price = [&](GpuTypeId type) { return ask.prices.price(type, ask.free.of_type[type]); };
   std::sort(free_types_.begin(), set_end, [&](GpuTypeId a, GpuTypeId b) {

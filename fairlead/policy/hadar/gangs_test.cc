@@ -41,7 +41,7 @@ TEST(HadarGangs, OfEquallyTightNodesTheOneWhoseHoldersWouldPayLeastIsTaken) {
   }
   const HadarBid newcomer = stage.bid(4, {20});
   HadarGangs gangs(stage.cluster, true);
-  for (const NodeId expected : {n2, n1, n0}) {  // n2 is held by no bidder
+  for (const NodeId expected : {n2, n1, n0}) {  // no bidder has n2
     gangs.begin(stage.bids);
     gangs.ask(newcomer);
     const std::vector<Slice> taken = slices(gangs.slices(gangs.find(stage.free, stage.prices)[0]));

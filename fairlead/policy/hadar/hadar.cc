@@ -1,4 +1,4 @@
-// Hadar: jobs bid for GPUs in rounds (auction.h); weights are those of the objective (Utility).
+// Hadar: jobs bid for GPUs in rounds (auction.h); the objective sets the weights (Utility).
 #include "fairlead/model/known_work.h"
 #include "fairlead/policy/hadar/auction.h"
 #include "fairlead/policy/hadar/critical.h"
@@ -19,7 +19,7 @@ enum class Utility : std::uint8_t {
   kFtf,         // time in the system per running time alone, to the fourth: the worst comes first
 };
 
-// Work below counts as so much, so that weights are finite.
+// Less work counts as this much, so that weights are finite.
 constexpr Duration kLeastWork = seconds(1);
 
 struct HadarOptions {
@@ -63,7 +63,7 @@ void Hadar::weigh(const View& view, std::vector<HadarBidder>& bidders) const {
     const double slowdown = (age_s + remaining_s) / to_seconds(view.work.total(bidder.job));
     switch (utility_) {
       case Utility::kJct:
-        // DEVIATION: the paper's family maximises work / time for the average completion time,
+        // DEVIATION: for the average completion time, the paper's family maximises work / time,
         // which serves short jobs no sooner than long ones.
         bidder.weight =
             3600 / (std::max(remaining_s, to_seconds(kLeastWork)) * view.jobs.gpus[bidder.job]);
@@ -107,9 +107,9 @@ constexpr OptionSpec kOptions[] = {
                 "Give GPUs that no job would buy to jobs that fit, in order, at any price; ours."),
     choice_option(
         "between_rounds", "bid", "bid/fill/wait",
-        "Between rounds idle GPUs are sold to waiting jobs at once, and all jobs bid again "
-        "if one that arrives gets none of them (bid, ours); only the former (fill, ours); "
-        "or GPUs stay idle (wait)."),
+        "Between rounds idle GPUs are sold to waiting jobs at once, and all jobs bid again if an "
+        "arriving job gets none of them (bid, ours); idle GPUs are sold, but no running job bids "
+        "(fill, ours); or GPUs stay idle (wait)."),
 };
 
 }  // namespace

@@ -1,11 +1,12 @@
-// HadarPrices: what a GPU of each type costs in one round of Hadar (IPDPS 2024; the constants are
+// HadarPrices: the price of a GPU of each type in one round of Hadar (IPDPS 2024; the constants are
 // reconstructed).
 //
 // k = Umin * (Umax / Umin) ^ (given / capacity), per type, with `given` of `capacity` GPUs given
 // out so far: Umin when idle, so that every job buys, Umax when full, so that none does.
 //
-// DEVIATION: the paper prices each node. The cheapest node is then the emptiest, and buying
-// there breaks up what larger gangs need; so a type has one price, and its nodes are chosen by fit.
+// DEVIATION: the paper prices each node. The cheapest node is then the emptiest, and buying there
+// breaks up the room for larger gangs. So a type has one price here, and its nodes are chosen by
+// fit.
 //
 // set: O(types). price: O(1), a power. No allocation once warm.
 #pragma once
@@ -29,7 +30,7 @@ class HadarPrices {
   // One round's prices. REQUIRES: equally many types in both; 0 < idle <= full, or both are 0.
   void set(std::span<const Range> ranges, std::span<const std::uint32_t> capacity);
 
-  // The price of one GPU of the type, when `free` of its capacity are not given out yet.
+  // Returns the price of one GPU of the type, when `free` of its capacity are not given out yet.
   // REQUIRES: free <= capacity.
   double price(GpuTypeId type, std::uint32_t free) const {
     const Type& of = types_[type.row()];

@@ -1,4 +1,4 @@
-// For tests of Hadar's components: a cluster whose GPUs are all free, and bids with chosen worths.
+// For tests of Hadar's components: a cluster of free GPUs, and bids with chosen worths.
 #pragma once
 
 #include "fairlead/input/cluster_file.h"
@@ -19,8 +19,8 @@ struct HadarStage {
     set_prices(0, 0);
   }
 
-  // A job that waits. `per_gpu`: what a GPU of each type is worth to it; it loses the fraction
-  // `lost` of that on several nodes.
+  // Adds a waiting job. `per_gpu`: its worth of a GPU of each type; it loses the fraction `lost` of
+  // that on several nodes.
   HadarBid& bid(std::uint32_t gpus, const std::vector<double>& per_gpu, double lost = 0) {
     std::vector<double>& worth = worths.emplace_back();
     for (double each : per_gpu) {
@@ -32,7 +32,7 @@ struct HadarStage {
     made.worth = worth;
     return bids.emplace_back(made);
   }
-  // The same for each type.
+  // Sets the same prices for each type.
   void set_prices(double idle, double full) {
     const std::vector<HadarPrices::Range> ranges(cluster.type_names.size(), {idle, full});
     const std::vector<std::uint32_t> capacity(cluster.type_gpus.begin(), cluster.type_gpus.end());

@@ -24,7 +24,7 @@ void Backfill::begin_pass(const View& view, const Plan& plan) {
   balance_.resize(view.cluster.nodes());
 }
 
-// The first multiple of the resolution from now on that is later.
+// Returns the first multiple of the resolution, counted from now, that is later than t.
 Time Backfill::rounded(Time t) const {
   const std::int64_t step = limits_.resolution.ms;
   const std::int64_t ahead = std::max<std::int64_t>(1, (t - now_).ms);
@@ -48,8 +48,8 @@ void Backfill::add_change(const Change& change) {
   changes_.insert(at, change);
 }
 
-// Whether a gang for the job is free from `from` on for `length`, and which. then_ is what is free
-// at `from`, and changes_[next] the first change after it.
+// Finds a gang for the job that is free from `from` on for `length`. then_ has the GPUs free at
+// `from`, and changes_[next] is the first change after it.
 bool Backfill::fits(const View& view, JobId job, std::size_t next, Time from, Duration length) {
   const GangAsked asked = gang_asked(view.jobs, job);
   if (then_->of(view.jobs.types[job]) < asked.gpus) return false;

@@ -8,7 +8,7 @@
 namespace fairlead {
 namespace {
 
-// Gangs of up to all GPUs of one node, whose lengths are known to the millisecond.
+// Gangs of at most one node, with durations known to the millisecond.
 World one_node(std::uint64_t seed) {
   Rng rng(seed);
   World world{.cluster = "1xV100:8"};
@@ -20,7 +20,7 @@ World one_node(std::uint64_t seed) {
   return world;
 }
 
-// What a job is promised is never later than when it would start if all waited for their turn.
+// A job is never promised a later time than its start in strict order.
 TEST(Backfill, ConservativeStartsNoJobLaterThanTheStrictOrderDoes) {
   std::int64_t earlier = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {

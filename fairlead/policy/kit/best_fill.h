@@ -1,4 +1,4 @@
-// BestFill: which items fill a bin so that their weights add up to the most (0/1 knapsack, exactly).
+// BestFill: finds the items that fill a bin with the largest total weight (0/1 knapsack, exactly).
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,14 @@ class BestFill {
 
   static constexpr std::uint32_t kRoomMax = 64;
 
-  // REQUIRED before all below. REQUIRES: room <= kRoomMax. Of equally good sets the one with the
-  // earlier items is found. O(items x room). Allocates nothing once it has had as many.
+  // Finds the best set. To be called before the functions below. If several sets are best, the one
+  // with the earlier items is found. REQUIRES: room <= kRoomMax. O(items x room). Allocates only if
+  // there are more items than ever before.
   void fill(std::span<const Item> items, std::uint32_t room);
-  // The weight of the best set in a part of the room. REQUIRES: `room` is not above that of fill().
+  // The weight of the best set in a part of the room. REQUIRES: `room` is at most the room of
+  // fill().
   double worth(std::uint32_t room) const { return worth_[room]; }
-  // Whether each item belongs to the best set for all of the room. Valid until the next fill().
+  // Returns true for each item of the best set for all of the room. Valid until the next fill().
   std::span<const char> chosen() const { return chosen_; }
 
  private:
@@ -30,7 +32,8 @@ class BestFill {
   void find_chosen(std::span<const Item> items, std::uint32_t room);
 
   std::vector<double> worth_;         // by room
-  std::vector<std::uint64_t> takes_;  // by item, bits by room: the best of those up to it has it
+  std::vector<std::uint64_t> takes_;  // by item, bits by room: the item is in the best set of the
+                                      // items up to it
   std::vector<char> chosen_;          // by item
 };
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kArity = 4;
 
-// In one word: the GPUs of a task above 1, and how near each other they are to be.
+// Packs into one word: the GPUs of a task above 1, and the levels that the job asks for.
 std::uint64_t kind_of(GangAsked gang) {
   return std::uint64_t{gang.closeness.bits()} << 20 | (gang.task_gpus - 1);
 }

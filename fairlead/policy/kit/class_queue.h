@@ -1,9 +1,9 @@
-// Waiting jobs in order, kept per class: jobs of one class ask for the same number of GPUs of the
-// same types in tasks of the same size, as near each other (and are in the same queue of a policy that has
-// several).
+// Waiting jobs in order, kept per class. The jobs of a class ask for the same number of GPUs of the
+// same types, in tasks of the same size and equally near each other. They are in the same queue of
+// a policy that has several.
 //
-// Within one pass over the waiting jobs free capacity only shrinks, so once a job finds no room, no
-// later job of its class does: the class is blocked for the rest of the pass. A pass therefore
+// Within one pass over the waiting jobs free capacity only shrinks. After a job finds no room, no
+// later job of its class finds any: the class is blocked for the rest of the pass. A pass therefore
 // costs O(classes), and O(log classes) per job that it starts and class that it blocks, however
 // many jobs wait.
 //
@@ -29,8 +29,8 @@
 
 namespace fairlead {
 
-// Where a job stands in a policy's order; smaller comes first. `label` tells apart jobs that have
-// stood there for different times, JobId the rest.
+// The position of a job in a policy's order; smaller comes first. `label` separates jobs that have
+// waited at the position for different times, JobId the rest.
 struct OrderKey {
   std::int64_t major = 0;
   std::int64_t minor = 0;
@@ -67,7 +67,7 @@ class ClassQueue {
 
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
-  // What all waiting jobs ask for together.
+  // The sum of GPUs that all waiting jobs ask for.
   std::int64_t gpus() const { return gpus_; }
   // Makes room for jobs 0..jobs-1.
   void reserve(std::size_t jobs) {
@@ -82,7 +82,7 @@ class ClassQueue {
 
   // Starts a new pass: no class is blocked.
   void unblock();
-  // The class with the first head among those that are not blocked; null if there is none.
+  // Returns the class with the first head among the classes that are not blocked; null if all are.
   // O(classes) after unblock, add and erase, else O(log classes) per class blocked since.
   Class* first_open();
   // Takes the head out. O(log of the class's jobs + log classes), if first_open() gave the class.
@@ -117,8 +117,8 @@ class ClassQueue {
   }
 
   std::vector<Class> classes_;
-  // A heap by head, the first on top, of classes that were open when it was made; stale: to be
-  // made.
+  // A heap by head, with the first head on top, of the classes that were open when it was made.
+  // Unused while stale.
   std::vector<std::uint32_t> open_;
   bool is_open_stale_ = true;
   // (level, GPUs), (closeness, GPUs of a task, types)
@@ -128,10 +128,10 @@ class ClassQueue {
   std::int64_t gpus_ = 0;
 };
 
-// Places waiting jobs in order, as far as there is room, and calls started(key, level) for each.
-// start(next) places the head of that class or returns false. Blocked classes are left out. A class
-// that finds no room holds up all behind it if stops_at(class) says so; else it is blocked, and those
-// behind it are tried.
+// Places waiting jobs in order while there is room, and calls started(key, level) for each.
+// start(next) places the head of that class or returns false. Blocked classes are skipped. If a
+// class finds no room and stops_at(class), the pass ends; else the class is blocked and the next
+// ones are tried.
 template <class StopsAt, class Start, class Started>
 void start_waiting(ClassQueue& waiting, const StopsAt& stops_at, const Plan& plan,
                    const Start& start, const Started& started) {
@@ -149,7 +149,7 @@ void start_waiting(ClassQueue& waiting, const StopsAt& stops_at, const Plan& pla
   }
 }
 
-// Starts whatever fits, where placement_of(level) says how the jobs of a level are placed.
+// Starts every job that fits. placement_of(level) returns the placement of a level's jobs.
 template <class PlacementOf, class Started>
 void start_fitting(ClassQueue& waiting, const PlacementOf& placement_of, const View& view,
                    Plan& plan, const Started& started) {

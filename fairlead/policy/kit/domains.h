@@ -1,10 +1,9 @@
-// Domains: the sections of a cluster whose members are at most a tier apart. A node (a host with
-// several GPU types is several), a rack, or everything.
+// Domains: the sections of a cluster with members at most a tier apart: a node, a rack, or
+// everything. A host with several GPU types is several nodes.
 //
 //   for (NodeRange rack : Domains(cluster, Tier::kRack)) ...
 //
-// `on(node)` below says how many GPUs of a node count: those that are free, or all it has.
-// Queries: O(nodes).
+// `on(node)` below returns the GPUs of a node that count: the free ones, or all. Queries: O(nodes).
 #pragma once
 
 #include "fairlead/model/cluster.h"
@@ -51,7 +50,7 @@ class Domains {
   const std::size_t count_;
 };
 
-// What counts of the nodes of these types in the range.
+// Returns the counted GPUs of nodes of these types in the range.
 template <class On>
 std::uint32_t gpus_in(const Cluster& cluster, NodeRange range, TypeMask types, const On& on) {
   std::uint32_t gpus = 0;
@@ -62,7 +61,7 @@ std::uint32_t gpus_in(const Cluster& cluster, NodeRange range, TypeMask types, c
   return gpus;
 }
 
-// The most that one domain of the tier has.
+// Returns the most counted GPUs of one domain of the tier.
 template <class On>
 std::uint32_t most_in_domain(const Cluster& cluster, Tier tier, TypeMask types, const On& on) {
   std::uint32_t most = 0;
@@ -72,8 +71,8 @@ std::uint32_t most_in_domain(const Cluster& cluster, Tier tier, TypeMask types, 
   return most;
 }
 
-// Of the domains of the tier that have at least `gpus`, the one with the fewest, the first of
-// equals; none if no domain has as many.
+// Returns the domain of the tier with the fewest counted GPUs, but at least `gpus`. The first one
+// wins a tie; none if no domain has as many.
 template <class On>
 std::optional<NodeRange> tightest_domain(const Cluster& cluster, Tier tier, TypeMask types,
                                          std::uint32_t gpus, const On& on) {

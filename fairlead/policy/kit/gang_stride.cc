@@ -11,7 +11,7 @@ bool is_ahead(const StrideClient& a, const StrideClient& b) {
   return a.pass != b.pass ? a.pass < b.pass : a.order < b.order;
 }
 
-// What one quantum costs the client.
+// Returns the cost of one quantum for the client.
 double stride(const StrideClient& client) { return client.gpus / client.tickets; }
 
 }  // namespace

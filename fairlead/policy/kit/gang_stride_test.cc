@@ -38,7 +38,7 @@ struct Pool {
   const StrideClient& client(char wanted) const {
     return *std::ranges::find_if(queue, [&](const auto& each) { return name(each) == wanted; });
   }
-  // The names of those who run, in alphabetical order.
+  // Returns the names of the chosen clients, in alphabetical order.
   std::string quantum() {
     idle += gang_stride(queue, gpus);
     std::string run;
@@ -136,7 +136,7 @@ TEST(GangStride, GpusThatWouldBeIdleGoToThoseWhoHaveToMoveThere) {
   EXPECT_TRUE(queue[0].chosen && queue[1].chosen);
 }
 
-// The price of the published rule: what does not tile the pool idles.
+// The cost of the published rule: sizes that do not tile the pool leave GPUs idle.
 TEST(GangStride, SizesThatDoNotPackLeaveGpusIdle) {
   Pool three_and_two{.gpus = 4};
   three_and_two.add('A', 3);
@@ -159,7 +159,7 @@ TEST(GangStride, SizesThatDoNotPackLeaveGpusIdle) {
   EXPECT_NEAR(1 - mixed.idle_part(10000), 0.36, 0.005);
 }
 
-// A rides along with B whenever B runs. Its passes say what it had beyond its share.
+// A rides along with B whenever B runs. Its pass is its excess over its share.
 Pool with_a_rider(Cap cap) {
   Pool pool{.gpus = 4, .cap = cap};
   pool.add('A', 3);
@@ -228,7 +228,7 @@ TEST(GangStride, TheMeanGrowsAsIfThePoolWereOneClientWithAllTickets) {
   EXPECT_DOUBLE_EQ(mean_pass(pool.queue), 16 * 4 / 8.0);
 }
 
-// A random pool, some quanta into its life.
+// A random pool, after some quanta.
 Pool drawn_pool(Cap cap) {
   Rng rng(*rc::gen::arbitrary<std::uint64_t>());
   Pool pool{.gpus = static_cast<std::uint32_t>(1 + rng.below(16)), .cap = cap};
@@ -299,7 +299,7 @@ RC_GTEST_PROP(GangStrideProperties, PermutingTheClientsPermutesWhoRuns, ()) {
   }
 }
 
-// Where all gangs are of one GPU, every client can be chosen for every GPU, and tickets buy exactly
+// If all gangs are of one GPU, every client can be chosen for every GPU. Tickets then buy exactly
 // their share, to within a quantum per client.
 RC_GTEST_PROP(GangStrideProperties, GangsOfOneGpuReceiveByTicketsToWithinAQuantumPerClient, ()) {
   const auto tickets =

@@ -14,7 +14,7 @@ class JobLists {
  public:
   explicit JobLists(std::size_t lists) : ends_(lists) {}
 
-  // Makes lists 0..lists-1 out of those there are.
+  // Adds empty lists up to lists-1.
   void grow(std::size_t lists) {
     if (ends_.size() < lists) ends_.resize(lists);
   }

@@ -12,13 +12,13 @@ namespace {
 constexpr std::string_view kNames[] = {"count",       "first-fit", "best-fit", "yarn",
                                        "consolidate", "rack",      "spread",   "rack-first"};
 
-// Where GPUs are taken from, one gang at a time.
+// A source of GPUs, one gang at a time.
 class Source {
  public:
   explicit Source(const FreeIndex& free) : free_(free) {}
   const FreeIndex& free() const { return free_; }
   virtual void take(NodeId node, std::uint32_t gpus) = 0;
-  virtual void drop() = 0;  // gives back what was taken
+  virtual void drop() = 0;  // gives the taken GPUs back
 
  protected:
   ~Source() = default;
@@ -60,11 +60,11 @@ struct Search {
   std::uint32_t gpus;
   std::uint32_t task_gpus;  // divides gpus
   TypeMask types;           // allowed, and in this cluster
-  NodeRange range;          // of nodes that it may have
+  NodeRange range;          // the nodes that the gang may use
   bool mixes;
 
   const FreeIndex& free() const { return from.free(); }
-  // What its tasks can use of that many GPUs of a node.
+  // Returns how many of that many GPUs of a node the gang's tasks can use.
   std::uint32_t usable(std::uint32_t node_gpus) const { return whole_tasks(node_gpus, task_gpus); }
   Search with(TypeMask only) const { return {cluster, from, gpus, task_gpus, only, range, mixes}; }
   Search in(NodeRange section) const {
@@ -82,14 +82,14 @@ struct Search {
   }
 };
 
-// What its tasks can use of the largest node of the type; 0: none fits.
+// Returns the GPUs that its tasks can use of the largest node of the type; 0 if none fits.
 std::uint32_t node_size(const Search& search, GpuTypeId type) {
   return search.usable(search.cluster.type_node_gpus_max[type]);
 }
 
-// The lowest node of any allowed type with room for the whole gang.
+// Returns the lowest node of any allowed type with room for the whole gang.
 NodeId first_node(const Search& search, std::uint32_t gpus, NodeRange range) {
-  NodeId first;  // none orders after every node
+  NodeId first;  // by default: after every node
   search.any_type([&](GpuTypeId type) {
     first = std::min(first, search.free().first(type, gpus, range));
     return false;
@@ -97,7 +97,7 @@ NodeId first_node(const Search& search, std::uint32_t gpus, NodeRange range) {
   return first;
 }
 
-// The node of any allowed type with the fewest free GPUs that has room for the whole gang.
+// Returns the node of any allowed type with the fewest free GPUs that has room for the whole gang.
 NodeId tightest_node(const Search& search) {
   const FreeIndex& free = search.free();
   NodeId best;
@@ -112,7 +112,7 @@ NodeId tightest_node(const Search& search) {
   return best;
 }
 
-// The node of any allowed type with the most free GPUs.
+// Returns the node of any allowed type with the most free GPUs.
 NodeId freest_node(const Search& search, NodeRange range) {
   const FreeIndex& free = search.free();
   NodeId best;
@@ -140,8 +140,8 @@ enum class Spill : std::uint8_t {
   kEvenly,  // one task at a time to the freest
 };
 
-// Takes what it can use in `range`, node after node, until the gang is complete.
-// REQUIRES: the allowed types together have enough there.
+// Takes the usable GPUs in `range`, node after node, until the gang is complete. REQUIRES: the
+// allowed types together have enough there.
 void spill(const Search& search, Spill order, NodeRange range) {
   NodeRange rest = range;
   std::uint32_t need = search.gpus;
@@ -157,7 +157,7 @@ void spill(const Search& search, Spill order, NodeRange range) {
   }
 }
 
-// What it can use of `type` in `range`; `enough` ends the count.
+// Returns the usable GPUs of `type` in `range`; the count stops at `enough`.
 std::uint32_t free_in(const Search& search, GpuTypeId type, NodeRange range, std::uint32_t enough) {
   std::uint32_t gpus = 0;
   while (gpus < enough) {
@@ -169,7 +169,7 @@ std::uint32_t free_in(const Search& search, GpuTypeId type, NodeRange range, std
   return gpus;
 }
 
-// Whether its nodes of the type have enough.
+// Returns true if the nodes of the type have enough GPUs.
 bool has_enough(const Search& search, GpuTypeId type) {
   if (search.free().room(type, search.task_gpus) < search.gpus) return false;
   return search.is_everywhere() || free_in(search, type, search.range, search.gpus) >= search.gpus;
@@ -186,7 +186,7 @@ bool spill_over_few_types(const Search& search, Spill order) {
   return one_type || search.mixes;
 }
 
-// Calls try_rack for what it may have of each rack until one returns true.
+// Calls try_rack for the usable part of each rack until one call returns true.
 template <class TryRack>
 bool any_rack(const Search& search, const TryRack& try_rack) {
   return std::ranges::any_of(search.cluster.rack_nodes, [&](NodeRange rack) {
@@ -209,7 +209,7 @@ bool take_idle_nodes(const Search& search, GpuTypeId type, std::uint32_t nodes, 
   return true;
 }
 
-// A gang larger than a node of `type`, within one rack.
+// Takes a gang larger than a node of `type`, within one rack.
 bool yarn_in_rack(const Search& search, GpuTypeId type, NodeRange rack) {
   const std::uint32_t size = node_size(search, type);
   const std::uint32_t remainder = search.gpus % size;
@@ -225,7 +225,7 @@ bool yarn_in_rack(const Search& search, GpuTypeId type, NodeRange rack) {
   return false;
 }
 
-// True if the gang is larger than a node of the type, and there is enough of it.
+// Returns true if the gang is larger than a node of the type, and the type has enough GPUs.
 bool is_for_several(const Search& search, GpuTypeId type) {
   const std::uint32_t size = node_size(search, type);
   return size > 0 && search.gpus > size && has_enough(search, type);
@@ -241,7 +241,7 @@ bool yarn(const Search& search) {
   });
 }
 
-// A gang larger than a node of `type`, on nodes of the range.
+// Takes a gang larger than a node of `type`, on nodes of the range.
 bool consolidate_large(const Search& search, GpuTypeId type, NodeRange range) {
   const std::uint32_t size = node_size(search, type);
   const std::uint32_t remainder = search.gpus % size;
@@ -264,7 +264,7 @@ bool consolidate(const Search& search) {
   });
 }
 
-// The racks that have enough of the type, those with the fewest first.
+// Returns the racks that have enough of the type, in increasing order of free GPUs.
 std::vector<NodeRange> racks_with_enough(const Search& search, GpuTypeId type) {
   std::vector<std::pair<std::uint32_t, NodeRange>> racks;
   any_rack(search, [&](NodeRange rack) {
@@ -326,7 +326,7 @@ bool take_anywhere(Placement placement, const Search& search) {
   return false;
 }
 
-// In one section of the level, the fullest that has a place for it.
+// Takes a gang in one section of the level: the fullest one that has a place for it.
 bool take_within(Placement placement, const Search& search, Level level) {
   std::vector<std::pair<std::uint32_t, NodeRange>> sections;
   for_each_section(search.cluster, level, [&](NodeRange section) {

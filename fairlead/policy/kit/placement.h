@@ -1,8 +1,8 @@
 // Placements: how a policy that thinks in numbers of GPUs gets nodes for them.
 //
-// place() takes GPUs of the draft and gives them to a waiting job, or leaves the draft as it was.
-// Nodes are tried in index order and every tie goes to the lowest node, so that equal drafts give
-// equal gangs.
+// place() takes GPUs of the draft and gives them to a waiting job, or leaves the draft unchanged.
+// Nodes are tried in index order and the lowest node wins every tie, so equal drafts give equal
+// gangs.
 //
 //   count        any free GPUs, in node order
 //   first-fit    the first node with room for the whole gang; a gang that no free node can take
@@ -19,9 +19,9 @@
 //   spread       task by task, each on the node with the most free GPUs then: what Kubernetes does
 //                by default
 //
-// Levels of the network: a job that requires one gets a gang within one section of it, that with the
-// fewest GPUs free that has a place for it. One that prefers a level is tried there first, then in
-// one section of each wider level.
+// Levels of the network: a job that requires a level gets a gang within one section of it: the
+// section with the fewest free GPUs that has a place. A job that prefers a level is tried there
+// first, then in one section of each wider level.
 //
 // GPU types: a node has one. A gang goes to one node of any allowed type if the placement finds
 // one; a gang that spans nodes takes them of one type, trying the allowed types in the cluster's
@@ -29,21 +29,20 @@
 // only a placement that `mixes` then takes what there is, and yarn, consolidate, rack-first and rack
 // never do.
 //
-// Node sizes: "a node's size" is that of the largest node of the type, and a whole node is an idle
-// one of that size; smaller nodes of the type can take a small gang or the remainder of a large
-// one.
+// Node sizes: "a node's size" is the size of the largest node of the type, and a whole node is an
+// idle node of that size. Smaller nodes of the type can take a small gang or the remainder of a
+// large one.
 //
-// Tasks: a job's tasks have task_gpus GPUs each, and a task is on one node. So what a placement takes
-// of any node is a multiple of that, a node counts with as many whole tasks as it has room for, and
-// spread goes task by task. Of tasks of one GPU all of this says nothing.
+// Tasks: each of a job's tasks has task_gpus GPUs on one node. A placement therefore takes a
+// multiple of task_gpus of any node, and counts a node by the whole tasks that fit. spread goes
+// task by task. Tasks of one GPU restrict nothing.
 //
-// All are monotone: a gang that finds no place finds none after more GPUs are taken either.
-// Policies rely on it to try each gang size once per decision.
+// All placements are monotone: a gang that finds no place finds none after more GPUs are taken
+// either. Policies use this to try each gang size once per decision.
 //
-// Cost: O(words of the free index that are scanned), per slice of the gang; O(nodes x levels) more for
-// a job that asks for a level; per task of it under
-// spread; for rack and rack-first O(nodes) more where no node has room; for tasks of several GPUs O(words of the
-// whole index) more.
+// Cost: O(words of the free index that are scanned), per slice of the gang. In addition: O(nodes x
+// levels) for a job that asks for a level; per task of it under spread; O(nodes) for rack and
+// rack-first if no node has room; O(words of the whole index) for tasks of several GPUs.
 #pragma once
 
 #include "fairlead/model/cluster.h"
@@ -69,12 +68,12 @@ struct Placement {
     kRackFirst
   };
   Scheme scheme = Scheme::kCount;
-  bool mixes = false;  // GPU types in a gang, where no allowed type has enough
+  bool mixes = false;  // GPU types in a gang, if no allowed type has enough
 
   constexpr Placement mixing(bool asked = true) const { return {scheme, asked}; }
   friend constexpr auto operator<=>(const Placement&, const Placement&) = default;
 
-  // Of one GPU type.
+  // These take GPUs of one type.
   static const Placement kCount;
   static const Placement kFirstFit;
   static const Placement kBestFit;
@@ -94,8 +93,8 @@ inline constexpr Placement Placement::kRack{Scheme::kRack};
 inline constexpr Placement Placement::kSpread{Scheme::kSpread};
 inline constexpr Placement Placement::kRackFirst{Scheme::kRackFirst};
 
-// The names above separated by '/', as an option's choices; and the placement of one name, which does
-// not mix.
+// The names above separated by '/': the choices of an option. placement_named(): the placement of a
+// name, which does not mix.
 constexpr std::string_view kPlacementChoices =
     "count/first-fit/best-fit/yarn/consolidate/rack/spread/rack-first";
 std::optional<Placement> placement_named(std::string_view name);
@@ -111,24 +110,24 @@ inline GangAsked gang_asked(const Jobs& jobs, JobId job) {
   return {jobs.gpus[job], jobs.task_gpus[job], jobs.closeness[job]};
 }
 
-// Whether the cluster, were it idle, has as many GPUs of the allowed types as the gang needs, as near
-// each other as it requires: of one type, unless the placement mixes. O(nodes x types).
+// Returns true if the idle cluster has enough GPUs of the allowed types for the gang, as near each
+// other as it requires: of one type, unless the placement mixes. O(nodes x types).
 bool has_types_for(Placement placement, const Cluster& cluster, GangAsked gang, TypeMask types);
 
-// Gives `job` a gang of `gpus` GPUs of the allowed types; false, and no change, if there is no
-// place. REQUIRES: the job holds nothing in the draft; gpus is a multiple of its task_gpus, and above
-// 0; the draft has no open gang.
+// Gives `job` a gang of `gpus` GPUs of the allowed types. Returns false, without a change, if there
+// is no place. REQUIRES: the job has no GPUs in the draft; gpus is a multiple of its task_gpus, and
+// above 0; the draft has no open gang.
 bool place(Placement placement, const Cluster& cluster, Plan& plan, JobId job, std::uint32_t gpus,
            TypeMask types);
 
-// The same without a plan: takes the GPUs from `free` and lists them, by node, in `gang`; false, and
-// no change of `free`, if there is no place. REQUIRES: asked.gpus > 0.
+// The same without a plan: takes the GPUs from `free` and lists them, by node, in `gang`. Returns
+// false, without a change of `free`, if there is no place. REQUIRES: asked.gpus > 0.
 bool take_gang(Placement placement, const Cluster& cluster, FreeIndex& free, GangAsked asked,
                TypeMask types, std::vector<Slice>& gang);
 
-// Gives `job` the gang that it holds in the world, or held last, if those GPUs are free in the draft;
-// false, and no change, if they are not or there is no such gang. O(slices).
-// REQUIRES: the job holds nothing in the draft, and has no copies; the draft has no open gang.
+// Gives `job` its present or last gang in the world, if those GPUs are free in the draft. Returns
+// false, without a change, if they are not or there is no such gang. O(slices). REQUIRES: the job
+// has no GPUs in the draft, and no copies; the draft has no open gang.
 bool place_back(const Jobs& jobs, Plan& plan, JobId job);
 
 }  // namespace fairlead

@@ -50,7 +50,7 @@ class Draft {
   std::string place(Placement placement, std::uint32_t gpus, TypeMask types = kAllTypes) {
     return place_tasks(placement, gpus, 1, types);
   }
-  // Likewise, in tasks of so many GPUs.
+  // Returns the gang for tasks of that many GPUs.
   std::string place_tasks(Placement placement, std::uint32_t gpus, std::uint32_t task_gpus,
                           TypeMask types = kAllTypes) {
     jobs_.task_gpus[JobId(1)] = task_gpus;
@@ -68,13 +68,13 @@ class Draft {
     return text;
   }
 
-  // Likewise, for a job that asks for levels.
+  // Returns the gang of a job that asks for levels.
   std::string place_near(Closeness closeness, Placement placement, std::uint32_t gpus) {
     jobs_.closeness[JobId(1)] = closeness;
     return place(placement, gpus);
   }
 
-  // No call so far broke a rule of the plan, as a gang does that splits a task.
+  // Returns true if no call so far broke a rule of the plan, such as splitting a task.
   bool splits_nothing() const { return plan_.misuse().what.empty(); }
 
   const Cluster& cluster() const { return cluster_; }
@@ -254,7 +254,7 @@ TEST(Placement, ASmallerNodeTakesARemainderButIsNoWholeNode) {
 
 // ---- against a search of every node ----
 
-// What the placements say, on one GPU type, by looking at every node. Empty: no place.
+// Returns the gang of a placement on one GPU type, found by looking at every node. Empty: no place.
 std::vector<Slice> plain_gang(Placement placement, const Cluster& cluster, const FreeIndex& index,
                               std::uint32_t gpus) {
   std::vector<std::uint32_t> free;

@@ -1,4 +1,4 @@
-// What the policies that preempt by priority share, seen in the worlds of srtf and las.
+// Tests the part that preemptive policies share, with worlds of srtf and las.
 
 #include "fairlead/policy/kit/preemption.h"
 
@@ -30,7 +30,7 @@ TEST(Preemption, AGpuIsClaimedOnce) {
   EXPECT_EQ(outcome.jobs[1].preemptions, 1);
 }
 
-// Job 0 holds a V100. The shorter job 1 finds both K80 idle, so it needs no V100.
+// Job 0 has a V100. The shorter job 1 finds both K80 idle, so it needs no V100.
 TEST(Preemption, IdleGpusOfOneTypeAreClaimedBeforeAMix) {
   World world{.cluster = "1xV100:2,1xK80:2"};
   world.jobs = {{.work = seconds(100)}, {.submit = {1'000}, .gpus = 2, .work = seconds(5)}};
@@ -39,7 +39,8 @@ TEST(Preemption, IdleGpusOfOneTypeAreClaimedBeforeAMix) {
   EXPECT_EQ(outcome.jobs[0].preemptions, 0);
 }
 
-// Job 0 holds one of three V100. The longer job 1 needs three GPUs: as many are idle from 1 s on, of two types.
+// Job 0 has one of three V100. The longer job 1 needs three GPUs: as many are idle from 1 s on, of
+// two types.
 TEST(Preemption, AMixIsClaimedOnlyWhereItIsAskedFor) {
   World world{.cluster = "1xV100:3,1xK80:1"};
   world.jobs = {{.work = seconds(10)}, {.submit = {1'000}, .gpus = 3, .work = seconds(20)}};
@@ -47,7 +48,7 @@ TEST(Preemption, AMixIsClaimedOnlyWhereItIsAskedFor) {
   EXPECT_EQ(checked(world, "srtf").jobs[1].start, Time{10'000});
 }
 
-// One GPU is left of two, so the shortest job takes it from the one that holds it.
+// One GPU is left of two, so the shortest job takes it from the running one.
 TEST(Preemption, GpusOfANodeThatIsDownAreNotGivenOut) {
   World world{.cluster = "2xV100:1"};
   world.settings.faults.outages = {{NodeId(1), Time{500}, Time{50'000}}};
@@ -58,9 +59,9 @@ TEST(Preemption, GpusOfANodeThatIsDownAreNotGivenOut) {
   EXPECT_EQ(outcome.jobs[2].finish, Time{6'000});
 }
 
-// From 1 s on job 1 holds a GPU of the first node, and jobs 2 and 3 those of the second. Job 4 needs
-// a whole node; taking the GPU of job 3, the last in the order, would be enough by number. It is
-// not, and job 3 stays where it is though the first node has a GPU for it as well.
+// From 1 s on job 1 has a GPU of the first node, and jobs 2 and 3 the GPUs of the second. Job 4
+// needs a whole node. By number of GPUs, the GPU of job 3, the last in the order, would be enough.
+// It is not, and job 3 keeps its place although the first node has a GPU for it as well.
 TEST(Preemption, AVictimWhoseGpusNoJobTookKeepsThem) {
   World world{.cluster = "2xV100:2"};
   world.jobs = {{.work = seconds(1)},

@@ -27,7 +27,7 @@ void PriorityPolicy::decide(const View& view, Plan& plan) {
     choose(view, plan);
     carry_out(view, plan);
   }
-  // Where nothing runs, time alone changes nothing.
+  // If no job runs, time alone changes nothing.
   if (quantum_.ms > 0 && !waiting_.empty() && !plan.free().all_free()) {
     plan.wake_at(Rounds(quantum_).next(view.now));
   }
@@ -35,7 +35,7 @@ void PriorityPolicy::decide(const View& view, Plan& plan) {
 
 void PriorityPolicy::apply_news(const View& view) {
   for (const Event& event : view.news) {
-    // One that arrives again was held meanwhile; what it held before is over.
+    // A job that arrives again was held meanwhile; its earlier wait or run has ended.
     const bool is_back = event.kind == EventKind::kArrived && view.jobs.hold[event.job] > 0;
     if (loses_gang(event.kind) || is_back) {
       std::erase_if(running_, [&](const Running& each) { return each.order.job == event.job; });
@@ -56,7 +56,7 @@ void PriorityPolicy::wait(const View& view, const OrderKey& key) {
 }
 
 void PriorityPolicy::start(const View& view, const OrderKey& key) {
-  // A victim that finds another place has its entry still, and runs in the tables still.
+  // A victim that found another place still has its entry, and still runs in the tables.
   if (view.jobs.state[key.job] == JobState::kRunning) return;
   const bool has_waited = key.label < newcomer_label_;
   running_.push_back({.order = key,

@@ -13,7 +13,7 @@ void QueuePolicy::decide(const View& view, Plan& plan) {
     if (ends_job(event.kind)) waiting_.erase(event.job);
     has_more_room |= frees_gpus(event.kind);
   }
-  // A class that found no room finds none until GPUs come free.
+  // A class that found no room finds none until GPUs become free.
   if (has_more_room) waiting_.unblock();
   const auto stops_at = [&](const ClassQueue::Class& next) {
     return on_misfit_ == OnMisfit::kStop &&

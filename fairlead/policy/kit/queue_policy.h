@@ -1,7 +1,7 @@
-// QueuePolicy: the non-preemptive policies. Waiting jobs stand in one order and start as GPUs come
-// free; a job that runs keeps its gang to the end.
+// QueuePolicy: the non-preemptive policies. Waiting jobs are in one order and start when GPUs
+// become free; a running job keeps its gang to the end.
 //
-// A job's place in the order is fixed when it arrives. One that loses its gang with a node is put
+// A job's place in the order is fixed when it arrives. A job that loses its gang with a node is put
 // back by the same rule, so under FIFO it returns to its old place.
 //
 // Cost of a decision: O(news + started jobs x classes), whatever the number of waiting jobs.
@@ -12,9 +12,9 @@
 namespace fairlead {
 
 enum class OnMisfit : std::uint8_t {
-  kStop,  // a job that finds no room holds up all behind it, unless the idle cluster is too small
+  kStop,  // a job that finds no room blocks all later ones, unless the idle cluster is too small
           // for it (has_types_for)
-  kSkip,  // jobs behind it are tried
+  kSkip,  // later jobs are tried
 };
 
 class QueuePolicy : public Policy {
@@ -26,10 +26,10 @@ class QueuePolicy : public Policy {
   void fields(Archive& archive) override { archive(waiting_); }
 
  protected:
-  // The job's place in the order, as of now; the label is not used.
+  // Returns the job's place in the order now; the label is not used.
   virtual OrderKey order(const View& view, JobId job) const = 0;
-  // Places the job, or leaves the draft as it was and returns false. It must be monotone as the
-  // placements are (placement.h).
+  // Places the job, or leaves the draft unchanged and returns false. Must be monotone, like the
+  // placements (placement.h).
   virtual bool start(const View& view, Plan& plan, JobId job) {
     return place(placement_, view.cluster, plan, job, view.jobs.gpus[job], view.jobs.types[job]);
   }

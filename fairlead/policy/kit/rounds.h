@@ -1,9 +1,9 @@
-// Rounds: decisions at the multiples of a length, however late the wake-up for one is noticed.
+// Rounds: decisions at the multiples of a length, even if the wake-up for one comes late.
 //
-// A round begins at a decision that falls on a boundary, whether a wake-up was asked for there or
-// not, and at the first decision after a boundary that was asked for and has had none. Boundaries
-// that were missed together are made up for by one round; the next begins at the next multiple, so
-// that lateness does not add up.
+// A round starts at every decision on a boundary, with or without a wake-up for it. It also starts
+// at the first decision after a boundary that a wake-up was asked for and missed. One round makes
+// up for all boundaries missed together. The next starts at the next multiple, so lateness does not
+// add up.
 #pragma once
 
 #include "fairlead/base/archive.h"
@@ -18,15 +18,15 @@ class Rounds {
     FL_CHECK(length.ms > 0, "rounds of {} ms", length.ms);
   }
 
-  // The first boundary after now.
+  // Returns the first boundary after now.
   Time next(Time now) const { return {(now.ms / length_.ms + 1) * length_.ms}; }
-  // Asks for a decision at that boundary. REQUIRES: now is the time of the decision under way.
+  // Asks for a decision at that boundary. REQUIRES: now is the time of the present decision.
   void wake(Time now, Plan& plan) {
     awaited_ = next(now);
     plan.wake_at(awaited_);
   }
-  // True if a round begins now. To be called once in every decision, for one that does not ask
-  // leaves the round that is due to the next.
+  // Returns true if a round starts now. To be called once in every decision; a decision without
+  // this call leaves a due round to the next one.
   bool due(Time now) {
     const bool is_late = served_ < awaited_ && awaited_ <= now;
     const Time boundary{now.ms / length_.ms * length_.ms};
@@ -40,7 +40,7 @@ class Rounds {
  private:
   Duration length_;
   Time awaited_{-1};  // the last boundary asked for; -1: none yet
-  Time served_{-1};   // the last boundary whose round has begun; -1: none yet
+  Time served_{-1};   // the last boundary whose round has started; -1: none yet
 };
 
 }  // namespace fairlead

@@ -78,7 +78,7 @@ TEST_F(RoundsTest, ALoadedCopyOwesTheSameRound) {
   EXPECT_FALSE(copy.due(at(60'006)));
 }
 
-// Two jobs that each want the whole cluster, under a policy whose rounds are minutes.
+// Two jobs that each need the whole cluster, under a policy with rounds of minutes.
 class LateTest : public ::testing::TestWithParam<const char*> {
  protected:
   LateTest()
@@ -96,7 +96,7 @@ class LateTest : public ::testing::TestWithParam<const char*> {
     plan_.emplace(cluster_, jobs_);
   }
 
-  // The job that runs from `now_ms` on, the one before having run up to then.
+  // Returns the job that runs from `now_ms` on, after the other job ran up to then.
   JobId runs_after(std::int64_t now_ms, std::vector<Event> news) {
     Jobs& jobs = jobs_;
     const KnownSpeed known(&speed_, cluster_, jobs, RatesNeeded::kNone, {});

@@ -1,11 +1,11 @@
-// Optimus (Peng et al., EuroSys 2018): GPUs go to whom they bring forward most.
+// Optimus (Peng et al., EuroSys 2018): GPUs go to the jobs that they bring forward most.
 //
-// Every round all GPUs are divided anew by marginal gain (shares.h), each job's time left
-// being its work left over its speed on that many GPUs. Gangs that change are stopped and
-// placed anew; in between no job is stopped, and what comes free is offered to waiting jobs.
+// Every round divides all GPUs again by marginal gain (shares.h). Each job's time left is its work
+// left over its speed on that many GPUs. Changed gangs are stopped and placed again. In between no
+// job is stopped, and waiting jobs are offered the GPUs that become free.
 //
-// Cost: between rounds O(news + classes per start), as a waiting job's smallest gang does not
-// change; a round O(jobs here x (log + GPU types) + GPUs x log + sizes tried).
+// Cost: between rounds O(news + classes per start), because a waiting job's smallest gang does not
+// change; a round O(present jobs x (log + GPU types) + GPUs x log + sizes tried).
 #include "fairlead/model/known_speed.h"
 #include "fairlead/model/known_work.h"
 #include "fairlead/policy/kit/class_queue.h"
@@ -56,15 +56,15 @@ class Optimus : public Policy {
   Rounds rounds_;
   ClassQueue waiting_;  // by smallest gang; without jobs that have none here
 
-  // Of the round under way, beside each other.
+  // Columns of the present round, one row for each job.
   std::vector<JobId> jobs_;
   std::vector<ElasticJob> shares_;
   std::vector<double> work_left_s_;               // believed, at rate 1
   std::vector<std::optional<FittedSpeed>> fits_;  // by job and type; unless speed=fit, none
 };
 
-// The smallest gang of the job that runs here, and the types that run it; no types if there is
-// none.
+// Returns the smallest gang of the job that runs here, and the types that run it; no types if there
+// is none.
 ElasticJob smallest_gang(const View& view, JobId job) {
   const Jobs& jobs = view.jobs;
   ElasticJob gang{.gpus_min = jobs.gpus_min[job],
@@ -82,10 +82,10 @@ ElasticJob smallest_gang(const View& view, JobId job) {
   return gang;
 }
 
-// Takes the freest nodes of the type, one after the other.
-// DEVIATION: section 4.2 spreads a job evenly over as few nodes as can take it; this is the rule
-// of the implementation in Sia's artefact (SOSP 2023).
-// False, and nothing is done, if they have too little room together for the job's tasks.
+// Takes the freest nodes of the type, one after the other. DEVIATION: section 4.2 spreads a job
+// evenly over as few nodes as can take it; this is the rule of the implementation in Sia's artefact
+// (SOSP 2023). Returns false, without a change, if they have too little room together for the job's
+// tasks.
 bool place_freest(const Cluster& cluster, Plan& plan, JobId job, GpuTypeId type,
                   std::uint32_t gpus) {
   const auto take = [&](NodeRange range) {
@@ -114,7 +114,7 @@ void Optimus::decide(const View& view, Plan& plan) {
   } else {
     offer_idle(view, plan);
   }
-  // Where no job runs, everything is on offer already.
+  // If no job runs, everything is on offer already.
   if (!plan.free().all_free()) rounds_.wake(view.now, plan);
 }
 
@@ -231,7 +231,7 @@ double Optimus::time_left_s(const View& view, std::size_t i, GpuTypeId type,
   return work_left_s_[i] / view.speed.best_rate(job, type, gpus).value();
 }
 
-// Who keeps type and number keeps its gang; the others are placed in increasing size.
+// Jobs with unchanged type and number keep their gangs; the others are placed in increasing size.
 void Optimus::carry_out(const View& view, Plan& plan) {
   std::vector<std::size_t> moved;
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
@@ -255,8 +255,8 @@ void Optimus::carry_out(const View& view, Plan& plan) {
   if (!all_fit) offer_idle(view, plan);
 }
 
-// False if what is free has no room for all tasks of the share, as near each other as the job requires:
-// then it gets the gang back that it had, or as many tasks as there is room for, or waits.
+// Returns false if the free GPUs have no room for all tasks of the share, as near each other as the
+// job requires. Then it gets its old gang back, or as many tasks as there is room for, or waits.
 bool Optimus::place_share(const View& view, Plan& plan, std::size_t i) {
   const ElasticJob& share = shares_[i];
   const std::uint32_t room = plan.free().room(share.type, share.task_gpus);
@@ -276,16 +276,17 @@ void Optimus::fields(Archive& archive) { archive(rounds_, waiting_); }
 
 constexpr OptionSpec kOptions[] = {
     integer_option("round_s", "600", "seconds", 1, 86400,
-                   "Interval at which GPUs are divided anew; the default is the paper's."),
+                   "Interval at which GPUs are divided again; the default is the paper's."),
     real_option("switch_s", "30", "seconds", 0, 86400,
                 "Expected overhead of changing a gang; the default is the simulated cost of moving "
                 "2 to 8 GPUs."),
-    choice_option(
-        "speed", "table", "table/fit",
-        "Speeds are known (table), or fitted to those of a few gang sizes, as in the paper (fit)."),
+    choice_option("speed", "table", "table/fit",
+                  "Speeds are known (table), or fitted to the speeds of a few gang sizes, as in "
+                  "the paper (fit)."),
     choice_option("shares", "gain", "gain/equal",
-                  "A further GPU goes to the job that gains most by it (gain), or to the one with "
-                  "the fewest of those that gain (equal): equal shares of elastic jobs (DRF), to "
+                  "A further GPU goes to the job that gains most by it (gain), or to the job "
+                  "with the fewest GPUs among the jobs that gain (equal): equal shares of elastic "
+                  "jobs (DRF), to "
                   "compare with; ours."),
     choice_option("remaining", "known", "known/fit",
                   "Remaining work is known, or estimated by fitting a curve to losses that are "
@@ -296,7 +297,7 @@ constexpr OptionSpec kOptions[] = {
 
 const PolicyEntry kOptimus = {
     .name = "optimus",
-    .summary = "Elastic gangs: GPUs go to whom they bring forward most.",
+    .summary = "Elastic gangs: GPUs go to the jobs that they bring forward most.",
     .paper = "Peng et al., Optimus, EuroSys 2018",
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {

@@ -178,7 +178,7 @@ RC_GTEST_PROP(OptimusShares, StayWithinCapacityAndLeaveNoGpuThatAJobWouldGainBy,
   }
 }
 
-// The smallest sum of times left of jobs i.. that some division of `left` GPUs reaches.
+// Returns the smallest sum of times left of jobs i.. that some division of `left` GPUs reaches.
 double least_sum(const std::vector<TimedJob>& jobs, std::size_t i, std::uint32_t left) {
   if (i == jobs.size()) return 0;
   double least = kNever;

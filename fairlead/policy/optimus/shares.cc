@@ -9,7 +9,7 @@ namespace fairlead {
 namespace {
 
 struct Step {
-  double gain = 0;  // time left that one GPU takes off; of equal shares 1 / the GPUs it has
+  double gain = 0;  // time left that one GPU takes off; of equal shares 1 / its GPUs
   std::size_t job = 0;
   std::uint32_t gpus = 0;  // after the step
   // The largest gain is on top.
@@ -43,7 +43,7 @@ class Shares {
       steps_.pop();
       ElasticJob& job = jobs_[step.job];
       const std::uint32_t more = step.gpus - job.gpus;
-      // Less is left than when the step was found, and every other size that is better is larger.
+      // Fewer GPUs are left than when the step was found, and every other better size is larger.
       if (more > left_[job.type.row()]) continue;
       left_[job.type.row()] -= more;
       job.gpus = step.gpus;

@@ -1,17 +1,17 @@
-// How many GPUs each job gets by marginal gain (Optimus, EuroSys 2018, section 4.1).
+// The number of GPUs of each job by marginal gain (Optimus, EuroSys 2018, section 4.1).
 //
-//  1. Every job gets its smallest gang, in increasing order of that (ties in input order), as long
-//     as there is room: on the type where the job then has the least time left, the first of
-//     equals. To leave the type that it runs on costs it a restart.
-//  2. Step by step the job whose time left falls most per GPU given gets more GPUs of its type,
-//     until no job gains (ties in input order). A step is one task, or, where that would not help,
-//     as many as the next size that is better needs: tables need not be monotone, and some sizes do
-//     not run at all. Every gang but the one it holds costs a job a restart, which is why one that
-//     has little to gain keeps its gang. (ours)
+//  1. Every job gets its smallest gang, in increasing order of that (ties in input order), as
+//     long as there is room: on the type on which the job then has the least time left, the
+//     first of equals. Leaving its present type costs a job a restart.
+//  2. Step by step the job whose time left falls most per GPU gets more GPUs of its type, until
+//     no job gains (ties in input order). A step is one task. If that would not help, it goes up to
+//     the next better size: tables need not be monotone, and some sizes do not run at all. Every
+//     gang except the present one costs a job a restart, so a job with little to gain keeps its
+//     gang. (ours)
 //
-// So as long as a GPU is left, no job would gain by the GPUs left of its type. With one type, and
-// gains that fall with every GPU given, no other way to divide the GPUs beyond the smallest gangs
-// has a smaller sum of times left.
+// So while GPUs of a type are left, no job of the type would gain by them. With one type, and gains
+// that fall with every GPU given, no other division has a smaller sum of times left. This is about
+// the GPUs beyond the smallest gangs.
 //
 // The paper counts workers and parameter servers; here each GPU stands for one of both.
 #pragma once
@@ -29,24 +29,24 @@ struct ElasticJob {
   std::uint32_t gpus_max = 1;   // at least gpus_min
   std::uint32_t task_gpus = 1;  // gangs are multiples of it
   TypeMask types = 0;           // that run gpus_min GPUs
-  std::uint32_t held = 0;       // GPUs that it holds now, of held_type
+  std::uint32_t held = 0;       // its present GPUs, of held_type
   GpuTypeId held_type{};
   // The outcome; 0 GPUs: it waits.
   std::uint32_t gpus = 0;
   GpuTypeId type{};
 };
 
-// Time left of a job, by its place in the span, with that many GPUs of that type, in any unit and
-// without a restart; infinite where such a gang does not run.
+// Returns the time left of a job, by its place in the span, with that many GPUs of that type. In
+// any unit and without a restart; infinite if such a gang does not run.
 using TimeLeft = std::function<double(std::size_t job, GpuTypeId type, std::uint32_t gpus)>;
 
-// Fills in the outcome of every job. `left`: GPUs per type to be divided, those held among them,
-// and what is left of them afterwards. `restart`: what it costs, in the unit of the times. O(jobs
-// log jobs + GPUs log jobs + the sizes tried, each once per job).
+// Fills in the outcome of every job. `left`: GPUs per type to be divided, present gangs included;
+// on return the remaining ones. `restart`: its cost, in the unit of the times. O(jobs log jobs +
+// GPUs log jobs + the sizes tried, each once per job).
 void share_by_gain(std::span<ElasticJob> jobs, std::span<std::uint32_t> left,
                    const TimeLeft& time_left, double restart);
-// The same, but a step goes to the job with the fewest GPUs of those that gain by one (ties in input
-// order): equal shares, as far as they help.
+// Does the same, but a step goes to the job with the fewest GPUs among the jobs that gain by one
+// (ties in input order): equal shares, as far as they help.
 void share_equally(std::span<ElasticJob> jobs, std::span<std::uint32_t> left,
                    const TimeLeft& time_left, double restart);
 

@@ -1,11 +1,11 @@
-// What happened, as the trace has it: each job starts when it started there, on any GPUs that are
-// free; one that finds none starts as soon as it does, the earliest of those that are late first. Jobs
-// of which the trace does not say when they started come when they are submitted.
+// as-recorded: each job starts at its start in the trace, on any free GPUs. A job that finds none
+// starts as soon as it can; among late jobs the earliest is first. Jobs without a start in the
+// trace come when they are submitted.
 //
-// How many starts were kept, and how long jobs waited by the trace, are figures of every run of such a
-// trace (logged/ in docs/formats.md). Nothing is preempted.
+// The number of starts kept, and the waits in the trace, are figures of every run of such a trace
+// (logged/ in docs/formats.md). Nothing is preempted.
 //
-// A decision costs O(waiting log waiting) where something waits that is due.
+// A decision costs O(waiting log waiting) if a due job waits.
 #include "fairlead/policy/kit/placement.h"
 #include "fairlead/policy/policies.h"
 
@@ -14,7 +14,8 @@
 namespace fairlead {
 namespace {
 
-// When the job is to start. One that lost its gang with a node, or was held, is late.
+// Returns the time at which the job must start. A job that lost its gang with a node, or was held,
+// is late.
 Time due(const Jobs& jobs, JobId job) {
   const Time start = jobs.logged_of(job).start;
   return start == Time::never() ? jobs.arrival[job] : start;
@@ -22,7 +23,7 @@ Time due(const Jobs& jobs, JobId job) {
 
 class AsRecorded : public Policy {
  public:
-  // What ran then can run: types are mixed where no type has enough.
+  // Every job that ran in the trace can run: types are mixed if no type has enough.
   explicit AsRecorded(Placement placement) : placement_(placement.mixing()) {}
 
   std::string_view name() const override { return kAsRecorded.name; }
@@ -45,18 +46,18 @@ class AsRecorded : public Policy {
 
  private:
   const Placement placement_;
-  std::vector<JobId> due_;  // of the decision under way
+  std::vector<JobId> due_;  // of the present decision
 };
 
 constexpr OptionSpec kOptions[] = {
-    placement_option("best-fit", "Placement of a gang (ours): traces seldom say on which GPUs."),
+    placement_option("best-fit", "Placement of a gang (ours): traces seldom name the GPUs."),
 };
 
 }  // namespace
 
 const PolicyEntry kAsRecorded = {
     .name = "as-recorded",
-    .summary = "What happened: each job starts when the trace says that it did.",
+    .summary = "The recorded schedule: each job starts at its start in the trace.",
     .paper = "none: the trace's own scheduler",
     .options = kOptions,
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {

@@ -1,7 +1,8 @@
-// FfDL: jobs queue in order of arrival and are admitted whole, on nodes that Kubernetes would pick.
+// FfDL: jobs queue in order of arrival and are admitted whole, on the nodes that Kubernetes would
+// choose.
 //
 // All learners of a job or none: the gang scheduling that FfDL adds to Kubernetes. The first job
-// that finds no room holds up all behind it. No job is preempted.
+// that finds no room blocks all behind it. No job is preempted.
 #include "fairlead/policy/kit/queue_policy.h"
 #include "fairlead/policy/policies.h"
 

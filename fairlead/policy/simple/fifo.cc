@@ -1,6 +1,6 @@
 // First come, first served: jobs start in order of arrival. Strictly, the first job that finds no
-// room holds up all behind it; with skip=true those behind are tried (Tiresias' fjf, "fit job
-// first"), and with backfill= as far as they delay no job that was promised a time.
+// room blocks all behind it. With skip=true the jobs behind it are tried (Tiresias' fjf, "fit job
+// first"). With backfill= they start only if they delay no job that was promised a time.
 #include "fairlead/policy/kit/arrival_queue.h"
 #include "fairlead/policy/kit/backfill.h"
 #include "fairlead/policy/policies.h"
@@ -11,7 +11,7 @@
 namespace fairlead {
 namespace {
 
-// Jobs are looked at by arrival, as many as `jobs_max`. A job that loses its gang is back at its old place.
+// Looks at jobs by arrival, at most `jobs_max`. A job that loses its gang is back at its old place.
 class BackfillingFifo : public Policy {
  public:
   BackfillingFifo(Backfill::Limits limits, Placement placement, std::int64_t jobs_max)
@@ -37,7 +37,7 @@ class BackfillingFifo : public Policy {
  private:
   const std::int64_t jobs_max_;
   Backfill backfill_;
-  std::vector<JobId> order_;  // of the decision under way
+  std::vector<JobId> order_;  // of the present decision
 };
 
 constexpr OptionSpec kOptions[] = {

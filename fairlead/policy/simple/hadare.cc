@@ -1,17 +1,17 @@
 // HadarE: jobs forked into copies that train on several nodes at once (arXiv 2503.10918; only its
-// abstract and accounts by others were at hand, the rest is reconstructed).
+// abstract and accounts by others were available, the rest is reconstructed).
 //
 // A job may have a copy on every node. Copies add their speeds: the steps of a round are split in
 // proportion to them, so that all copies end together, and the parameters are averaged. So no node
-// need idle while any job is here (its theorem: as many copies as nodes are enough), and the
-// question is only which job each node works for.
+// need idle while there is a job (its theorem: as many copies as nodes are enough). The only
+// question is the job of each node.
 //
 // Every round the jobs bid for nodes:
-//   makespan  each node's time is divided so that all that is here would be done soonest (a linear
+//   makespan  each node's time is divided so that all present work would be done soonest (a linear
 //             program); a round gives it in whole nodes, and the next one makes up for it
 //   jct       each node goes to the job that it brings nearest to its end
-// Then every job that still fits gets copies until nothing more fits. GPUs that come free within a
-// round are given away at once, and no job loses any then.
+// Then every job that still fits gets copies until nothing more fits. GPUs that become free within
+// a round are given away at once, and no job loses any then.
 //
 // A gang larger than every node is not forked; such jobs choose first, in order of arrival.
 //
@@ -50,7 +50,7 @@ class HadarE : public Policy {
   void fields(Archive& archive) override { archive(round_end_); }
 
  private:
-  // A job, running or waiting.
+  // A running or waiting job.
   struct Fork {
     JobId job;
     std::uint32_t gpus = 1;
@@ -58,7 +58,7 @@ class HadarE : public Policy {
     double remaining_s = 0;        // at speed 1
     bool is_wide = false;          // larger than every node that it can run on
     std::uint32_t held = 0;        // copies in the world
-    double rate = 0;               // of what it holds in the draft
+    double rate = 0;               // of its gang in the draft
     std::uint32_t copies = 0;
   };
   struct Bid {
@@ -90,11 +90,11 @@ class HadarE : public Policy {
   const HadarEOptions options_;
   Time round_end_;
 
-  // Of the decision under way.
+  // State of the present decision.
   std::vector<Fork> forks_;     // by JobId
   std::vector<double> rates_;   // forks x types: of one copy
-  std::vector<double> scores_;  // forks x types: who gets the next node of the type
-  std::vector<double> steps_;   // forks x types: by what a node given lowers the score
+  std::vector<double> scores_;  // forks x types: the highest gets the next node of the type
+  std::vector<double> steps_;   // forks x types: decrease of the score for each node given
 };
 
 Tier tier_on_node(std::uint32_t gpus) { return gpus <= 2 ? Tier::kPair : Tier::kNode; }
@@ -170,8 +170,8 @@ void HadarE::find_scores(const View& view, const Plan& plan) {
   }
 }
 
-// The score is the number of copies that the job should have on the type and has not yet.
-// Hysteresis: a job that holds copies there is half a copy ahead, so that none moves for a small
+// The score is the number of copies that the job should have on the type and does not have yet.
+// Hysteresis: a job with copies there is half a copy ahead, so that none moves for a small
 // difference.
 void HadarE::share_for_makespan(const View& view, std::vector<double> gpus) {
   const std::size_t columns = types(view);
@@ -224,7 +224,7 @@ void HadarE::place_wide(const View& view, Plan& plan) {
   }
 }
 
-// Gives nodes of the type to whose score is highest until nothing more fits.
+// Gives nodes of the type to the job of the highest score until nothing more fits.
 void HadarE::fill(const View& view, Plan& plan, GpuTypeId type) {
   std::priority_queue<Bid> bids;
   for (std::uint32_t i = 0; i < forks_.size(); ++i) {
@@ -241,10 +241,10 @@ void HadarE::fill(const View& view, Plan& plan, GpuTypeId type) {
   }
 }
 
-// False if the job has no use for another copy, or there is no node for it.
+// Returns false if the job has no use for another copy, or there is no node for it.
 bool HadarE::add_copy(const View& view, Plan& plan, Fork& fork, GpuTypeId type) {
   if (fork.copies_max > 0 && fork.copies >= fork.copies_max) return false;
-  // A copy more than it has in the world delays them all by the time it takes to begin.
+  // A copy more than it has in the world delays them all by the time it takes to start.
   const double added =
       rates_[static_cast<std::size_t>(&fork - forks_.data()) * types(view) + type.row()];
   const double switch_s = to_seconds(options_.switch_cost);
@@ -264,7 +264,7 @@ bool HadarE::add_copy(const View& view, Plan& plan, Fork& fork, GpuTypeId type) 
   return true;
 }
 
-// A node where the job has a copy in the world; else the tightest that has room.
+// Returns a node on which the job has a copy in the world; else the tightest that has room.
 NodeId HadarE::node_for(const View& view, const Plan& plan, const Fork& fork,
                         GpuTypeId type) const {
   const Gang held = plan.gang(fork.job);

@@ -1,18 +1,19 @@
-// kube-scheduler: pods in order of their priority, then of their time in the queue, each on the node
-// with the best score among those that have room; pods that find none back off.
+// kube-scheduler: takes pods in order of their priority, then of their time in the queue. Each pod
+// goes to the node with the best score among the nodes with room; pods that find none back off.
 //
 // A job is a set of pods, its tasks. As a gang all of them are bound at once or none is (the
-// coscheduling plugin). One by one, those that find a node are bound and hold their GPUs, and the job
-// runs when the last of them is: jobs that hold parts of each other's GPUs then wait for ever, as they
-// do in a cluster. GPUs so bound count as idle here.
+// coscheduling plugin). One by one, each pod that finds a node is bound and occupies its GPUs, and
+// the job runs when the last one is bound. Jobs that occupy parts of each other's GPUs then wait
+// for ever, like in a cluster. GPUs so bound count as idle here.
 //
 // Sources: https://kubernetes.io/docs/concepts/scheduling-eviction/ (kube-scheduler, "Resource Bin
-// Packing", "Pod Priority and Preemption") and the reference of KubeSchedulerConfiguration, whose
-// names the options have; pkg/scheduler/backend/queue for the back-off.
+// Packing", "Pod Priority and Preemption"); the reference of KubeSchedulerConfiguration, from which
+// the options have their names; pkg/scheduler/backend/queue for the back-off.
 //
-// DEVIATION: GPUs are the only resource; of equal scores the lowest node wins, not a random one; all
-// nodes are scored; pods with a higher priority evict no others; the pods of a job back off together;
-// what found no room is tried again when GPUs come free, not also every five minutes.
+// DEVIATION: GPUs are the only resource; of equal scores the lowest node wins, not a random one;
+// all nodes are scored. Pods with a higher priority evict no others; the pods of a job back off
+// together. Pods that found no room are tried again when GPUs become free, but not every five
+// minutes.
 //
 // A decision costs O(pods tried x nodes + waiting).
 #include "fairlead/policy/kit/class_queue.h"
@@ -49,10 +50,10 @@ class Kube : public Policy {
   enum class Where : std::uint8_t { kNowhere, kActive, kBackoff, kUnschedulable };
   struct Entry {  // of a waiting job in the scheduling queue
     Where where = Where::kNowhere;
-    std::int64_t turn = 0;   // the order in which jobs of one priority came to the queue
+    std::int64_t turn = 0;   // the order in which jobs of one priority entered the queue
     std::int64_t tries = 0;  // that failed
     Time backs_off_until;
-    std::vector<Slice> bound{};  // of its pods that are bound
+    std::vector<Slice> bound{};  // of its bound pods
     void fields(Archive& archive);
   };
 
@@ -71,8 +72,8 @@ class Kube : public Policy {
   IdVector<JobId, Entry> queue_;
   std::int64_t next_turn_ = 0;
 
-  // Of the decision under way.
-  std::optional<FreeIndex> free_;  // what is neither held nor bound
+  // State of the present decision.
+  std::optional<FreeIndex> free_;  // GPUs that no job has and no pod is bound to
   std::vector<JobId> active_;
   std::vector<Slice> bound_now_;
   std::vector<std::pair<GangAsked, TypeMask>> full_;  // gangs that found no room
@@ -127,7 +128,7 @@ void Kube::apply_news(const View& view) {
 
 void Kube::forget(JobId job) { queue_[job] = {}; }
 
-// Room has come: what was unschedulable is tried again, or backs off first.
+// Room has become free: unschedulable jobs are tried again, or back off first.
 void Kube::move_all(const View& view) {
   for (JobId job : view.waiting) {
     Entry& entry = queue_[job];
@@ -136,7 +137,7 @@ void Kube::move_all(const View& view) {
   }
 }
 
-// Pods are lost with their GPUs, and made again.
+// Pods are lost with their GPUs, and created again.
 void Kube::take_bound(const View& view) {
   for (JobId job : view.waiting) {
     Entry& entry = queue_[job];
@@ -155,20 +156,20 @@ void Kube::wake_backed_off(const View& view, Plan& plan) {
   }
 }
 
-// podInitialBackoffSeconds, doubled for each try up to podMaxBackoffSeconds.
+// Returns podInitialBackoffSeconds, doubled for each try up to podMaxBackoffSeconds.
 Duration Kube::backoff(std::int64_t tries) const {
   Duration length = options_.initial_backoff;
   for (std::int64_t i = 1; i < tries && length < options_.max_backoff; ++i) length.ms *= 2;
   return std::min(length, options_.max_backoff);
 }
 
-// Whether all of its pods are bound; then it runs.
+// Returns true if all of its pods are bound; then it runs.
 bool Kube::schedule(const View& view, Plan& plan, JobId job) {
   const std::pair kind(gang_asked(view.jobs, job), view.jobs.types[job]);
   if (std::ranges::count(full_, kind) > 0 && queue_[job].bound.empty()) return false;
   bound_now_ = queue_[job].bound;
   const Closeness closeness = kind.first.closeness;
-  // Where pods are bound already, the others go anywhere: a job that is to be close is a gang.
+  // If pods are bound already, the others go anywhere: a job with required closeness is a gang.
   const bool is_placed = closeness == Closeness()
                              ? bind_within(view, job, free_->everywhere())
                              : any_section(view.cluster, closeness, [&](NodeRange section) {
@@ -183,7 +184,7 @@ bool Kube::schedule(const View& view, Plan& plan, JobId job) {
   return is_placed;
 }
 
-// Binds its pods one after another; false if not all find a node.
+// Binds its pods one after another; returns false if not all find a node.
 bool Kube::bind_within(const View& view, JobId job, NodeRange range) {
   const Jobs& jobs = view.jobs;
   const std::uint32_t pod = jobs.task_gpus[job];
@@ -204,7 +205,7 @@ bool Kube::bind_within(const View& view, JobId job, NodeRange range) {
   return false;
 }
 
-// NodeResourcesFit: of the nodes with room for a pod, the first with the best score.
+// NodeResourcesFit: returns the first of the nodes with the best score that have room for a pod.
 NodeId Kube::best_node(const View& view, JobId job, NodeRange range) const {
   const std::uint32_t pod = view.jobs.task_gpus[job];
   NodeId best;
@@ -222,7 +223,7 @@ NodeId Kube::best_node(const View& view, JobId job, NodeRange range) const {
   return best;
 }
 
-// From 0 to 100, in whole numbers as there.
+// Returns 0 to 100, in whole numbers as kube-scheduler does.
 std::int64_t Kube::score(std::int64_t requested, std::int64_t capacity) const {
   constexpr std::int64_t kMost = 100;
   constexpr std::int64_t kShapeScoreMost = 10;
@@ -267,7 +268,7 @@ constexpr OptionSpec kOptions[] = {
                    "podMaxBackoffSeconds; the default is Kubernetes's."),
 };
 
-// Checks that the points, which are the numbers pair by pair, tell full nodes from empty ones.
+// Checks that the points, pairs of numbers, distinguish full nodes from empty ones.
 bool is_shape(const std::vector<double>& numbers,
               const std::vector<std::pair<std::int64_t, std::int64_t>>& points) {
   const auto rises = [](const auto& a, const auto& b) { return a.first >= b.first; };

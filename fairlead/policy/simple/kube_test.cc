@@ -8,9 +8,9 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-// Two jobs that each hold half of what both need wait for ever; as gangs they run. At 1 ms the second
-// binds two pods to the two GPUs that are free, and at 10 s the third, of a higher priority, gets the two
-// of the first.
+// Two jobs that each have half of the GPUs that both need wait for ever; as gangs they run. At 1 ms
+// the second binds two pods to the two free GPUs. At 10 s the third, of a higher priority, gets the
+// two GPUs of the first.
 TEST(Kube, JobsWhosePodsAreBoundOneByOneMayWaitForEachOtherForEver) {
   World world{.cluster = "1xV100:4"};
   world.jobs = {{.gpus = 2, .work = seconds(10)},

@@ -1,6 +1,6 @@
 // Least attained service first, with preemption and time slices.
 //
-// Tiresias section 3.2: without knowing durations, the job that was served least so far runs first.
+// Tiresias section 3.2: without known durations, the job that was served least so far runs first.
 // Service is GPU time (two-dimensional) or running time. The continuous policy looks at the order
 // again every quantum, so equal jobs take turns.
 #include "fairlead/policy/kit/priority_policy.h"

@@ -1,13 +1,13 @@
 // LWF-kappa: least workload first, the placement of arXiv 2002.10105, under shortest service first.
 //
-// Waiting jobs stand by running time multiplied by GPUs. A job of at most kappa GPUs takes the GPUs
-// with the least workload, wherever they are; a larger one goes through the nodes by the mean
+// Waiting jobs are in order of running time multiplied by GPUs. A job of at most kappa GPUs takes
+// the GPUs with the least workload on any nodes. A larger one goes through the nodes by the mean
 // workload of their GPUs and fills one after another, which keeps it on few nodes.
 //
 // DEVIATION: published, jobs share GPUs. Here a GPU has one job, so free GPUs all have no workload,
 // and the first rule takes them in node order.
 //
-// Cost of a decision: O(news), and where a job starts O(running + nodes x log nodes per job).
+// Cost of a decision: O(news), and if a job starts O(running + nodes x log nodes per job).
 #include "fairlead/model/known_work.h"
 #include "fairlead/policy/kit/queue_policy.h"
 #include "fairlead/policy/policies.h"
@@ -46,9 +46,9 @@ class Lwf : public QueuePolicy {
   const std::int64_t kappa_;
   const bool mixes_;  // GPU types in a gang
 
-  // Of the decision under way.
+  // State of the present decision.
   bool is_measured_ = false;
-  IdVector<NodeId, GpuTime> workload_;  // what the jobs of a node will still hold it for
+  IdVector<NodeId, GpuTime> workload_;  // remaining time of the node's jobs on it
   std::vector<NodeId> by_load_;
 };
 
@@ -71,7 +71,8 @@ bool Lwf::start(const View& view, Plan& plan, JobId job) {
   return true;
 }
 
-// Takes nothing, and returns false, if there is less room on these types, as near each other as asked.
+// Takes nothing, and returns false, if there is less room on these types, as near each other as
+// asked.
 bool Lwf::take_close(const View& view, Plan& plan, GangAsked gang, TypeMask types) {
   if (plan.free().room(types, gang.task_gpus) < gang.gpus) return false;
   return any_section(view.cluster, gang.closeness, [&](NodeRange section) {
@@ -86,7 +87,7 @@ bool Lwf::take_least_loaded(const View& view, Plan& plan, GangAsked gang, TypeMa
     const NodeId node(row);
     if ((types & type_bit(view.cluster.node_type[node])) != 0) by_load_.push_back(node);
   }
-  // By workload per GPU, compared without rounding.
+  // Sorts by workload per GPU, compared without rounding.
   std::ranges::sort(by_load_, [&](NodeId a, NodeId b) {
     const Int128 of_a = workload_[a].gpu_ms * view.cluster.node_gpus[b];
     const Int128 of_b = workload_[b].gpu_ms * view.cluster.node_gpus[a];

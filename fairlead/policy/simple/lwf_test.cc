@@ -17,8 +17,8 @@ TEST(Lwf, TheJobWithTheLeastGpuTimeGoesFirst) {
 }
 
 // Nodes of four. At 0 s j1 (80 GPU-seconds) and then j0 (200) take the least loaded nodes. At 10 s
-// a GPU of n0 has 30 s x 2 / 4 = 15 s of work left, one of n1 has 90 x 2 / 4 = 45, and one of n2
-// none, so j2 fills n2. j3 then goes to n0 and, for the rest of it, to n1.
+// a GPU of n0 has 30 s x 2 / 4 = 15 s of work left, a GPU of n1 has 90 x 2 / 4 = 45, and one of n2
+// none. So j2 fills n2. j3 then goes to n0 and, for the rest of it, to n1.
 TEST(Lwf, ALargeGangFillsTheLeastLoadedNodesOneAfterAnother) {
   const Happened happened = happens(racks_of_nodes(1, 3, 4),
                                     {{.gpus = 2, .work_s = 100},

@@ -1,11 +1,11 @@
 // Philly: virtual clusters with quotas, gangs that first insist on locality and then relax.
 //
-// A user is a virtual cluster. Its jobs stand in order of arrival, and within its quota it gets
-// GPUs before any user gets more than its quota. What idles then is bonus for waiting jobs; when
-// the cluster is nearly full, a virtual cluster within its quota takes it back.
+// A user is a virtual cluster. Its jobs are in order of arrival, and within its quota it gets GPUs
+// before any user gets more than its quota. Idle GPUs are then a bonus for waiting jobs. When the
+// cluster is nearly full, a virtual cluster within its quota takes them back.
 //
-// A decision costs O(running), and O(c log c) while jobs of c virtual clusters x gang sizes wait;
-// one that looks for GPUs to take back also O(bonus jobs) placements for each of those.
+// A decision costs O(running), and O(c log c) while jobs of c virtual clusters x gang sizes wait. A
+// job that looks for GPUs to take back costs in addition O(bonus jobs) placements.
 #include "fairlead/policy/kit/class_queue.h"
 #include "fairlead/policy/policies.h"
 
@@ -17,7 +17,7 @@
 namespace fairlead {
 namespace {
 
-// How far apart the members of a gang may be, by level; each adds to what the ones before allow.
+// The distance allowed between the members of a gang, by level; each level adds to the ones before.
 constexpr Placement kLevels[] = {Placement::kConsolidate, Placement::kRack, Placement::kBestFit};
 
 struct PhillyOptions {
@@ -59,17 +59,17 @@ class Philly : public Policy {
   const PhillyOptions options_;
 
   ClassQueue waiting_;                      // its levels are the users
-  IdVector<JobId, Time> since_;             // when a waiting job began to wait
+  IdVector<JobId, Time> since_;             // when a waiting job started to wait
   IdVector<UserId, std::uint8_t> founded_;  // virtual clusters that have submitted a job
   std::int64_t tickets_ = 0;                // of those
 
-  // Of the decision under way.
-  std::vector<JobId> newcomers_;  // they began to wait in it
+  // State of the present decision.
+  std::vector<JobId> newcomers_;  // jobs that started to wait in it
   IdVector<UserId, std::int64_t> held_;
   IdVector<UserId, bool> blocked_;  // the head of a virtual cluster found no room
   std::vector<JobId> running_;      // by user, then by start
   std::vector<Bonus> bonus_;        // youngest first
-  std::size_t stopped_ = 0;         // so many of them were stopped for the job last placed
+  std::size_t stopped_ = 0;         // number of them stopped for the job last placed
 };
 
 void Philly::decide(const View& view, Plan& plan) {
@@ -113,7 +113,7 @@ void Philly::count_held(const View& view) {
   for (JobId job : view.running) held_[view.jobs.user[job]] += view.jobs.held_gpus[job];
 }
 
-// Whether the user may hold that many GPUs by right.
+// Returns true if the user may have that many GPUs by right.
 bool Philly::is_within_quota(const View& view, UserId user, std::int64_t gpus) const {
   if (!options_.quotas) return true;
   return Int128{gpus} * tickets_ <= Int128{view.users.tickets[user]} * view.cluster.gpus;
@@ -157,7 +157,7 @@ bool Philly::place_near(const View& view, Plan& plan, JobId job) const {
   });
 }
 
-// Stops bonus jobs, youngest first, until there is a place; those that were not in the way go on.
+// Stops bonus jobs, youngest first, until there is a place; jobs that were not in the way go on.
 bool Philly::take_back(const View& view, Plan& plan, JobId job) {
   const double capacity = plan.free().capacity();
   if (capacity - plan.free().total() <= options_.preempt_above * capacity) return false;
@@ -174,7 +174,8 @@ bool Philly::take_back(const View& view, Plan& plan, JobId job) {
   return false;
 }
 
-// Bonus are the jobs with which a virtual cluster, counting from the oldest, exceeds its quota.
+// Bonus jobs are the jobs with which a virtual cluster, counting from the oldest, exceeds its
+// quota.
 void Philly::collect_bonus(const View& view, const Plan& plan) {
   const Jobs& jobs = view.jobs;
   running_.clear();
@@ -231,7 +232,7 @@ constexpr OptionSpec kOptions[] = {
                    "nodes; 0: any nodes at once; chosen."),
     real_option(
         "preempt_above", "0.9", "", 0, 1,
-        "Preempt bonus jobs only where more than this fraction of the GPUs is held; 1: never."),
+        "Preempt bonus jobs only if more than this fraction of the GPUs is in use; 1: never."),
     flag_option("skip", "false",
                 "Try the jobs behind one that finds no room in its virtual cluster; the default is "
                 "a strict order (ours)."),

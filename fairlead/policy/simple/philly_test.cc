@@ -31,7 +31,7 @@ TEST(Philly, IdleGpusAreBonusForWhoeverWaits) {
   EXPECT_EQ(happened.steps, (Lines{"0s j0 n0:1", "1s j1 n1:2 n2:2", "10s j2 n0:2"}));
 }
 
-// ann holds all eight GPUs, four of them as bonus: j3 and j4 came last.
+// ann has all eight GPUs, four of them as bonus: j3 and j4 came last.
 std::vector<TestJob> bonus_held(const std::vector<TestJob>& later) {
   std::vector<TestJob> jobs = {{.gpus = 1, .work_s = 1, .user = "bob"},
                                {.gpus = 2, .submit_s = 1},
@@ -66,7 +66,7 @@ TEST(Philly, BonusThatIsNotInTheWayIsKept) {
 }
 
 TEST(Philly, NothingIsTakenBackWhileTheClusterIsNotNearlyFull) {
-  // Seven of eight GPUs are held: 87.5 %. bob's pair finds no node with two free GPUs.
+  // Seven of eight GPUs are in use: 87.5 %. bob's pair finds no node with two free GPUs.
   const std::vector<TestJob> jobs = {{.gpus = 1, .work_s = 1, .user = "bob"},
                                      {.gpus = 2, .submit_s = 1},
                                      {.gpus = 2, .submit_s = 2},

@@ -1,7 +1,7 @@
 // Shortest job first, without preemption (Helios' sjf).
 //
-// Waiting jobs stand by remaining running time on their reference gang, then by arrival; the first
-// that finds no room holds up all behind it.
+// Waiting jobs are in order of remaining running time on their reference gang, then of arrival; the
+// first that finds no room blocks all behind it.
 #include "fairlead/model/known_work.h"
 #include "fairlead/policy/kit/queue_policy.h"
 #include "fairlead/policy/policies.h"

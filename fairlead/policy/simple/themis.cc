@@ -1,23 +1,23 @@
 // Themis (Mahajan et al., NSDI 2020): finish-time fairness under leases.
 //
-// rho of a job is its time to finish in the shared cluster over that alone on an equal share of it
-// (section 3.2). GPUs are leased. When leases end, the jobs with the largest rho, a fraction 1 - f
-// of all, are offered the GPUs first (section 3.3). A large f keeps most jobs where they are, a
-// small one makes rho more equal.
+// rho of a job is its time to finish in the shared cluster, divided by its time to finish alone on
+// an equal share of it (section 3.2). GPUs are leased. When leases end, the jobs with the largest
+// rho, a fraction 1 - f of all, are offered the GPUs first (section 3.3). A large f keeps most jobs
+// where they are, a small one makes rho more equal.
 //
 // DEVIATION: a job is an app, and there is no auction (section 3.3). A bid would list rho for every
-// set of GPUs; for a gang of fixed size it has two lines, the gang or nothing. So those who would
-// bid are served in order of rho, the largest first, and ties go to the lower JobId.
+// set of GPUs; for a gang of fixed size it has two lines, the gang or nothing. So the bidders are
+// served in order of rho, the largest first, and ties go to the lower JobId.
 //
 // DEVIATION: all leases end together, at the multiples of lease_s. Published, each lasts that long
-// from its beginning, and an app can use what little comes free. The GPUs of a large gang would
-// hardly ever come free at once. A lease that begins in between is shorter.
+// from its start, and an app can use any few GPUs that become free. Here the GPUs of a large gang
+// would hardly ever become free at once. A lease that starts in between is shorter.
 //
-// DEVIATION: GPUs that no one served takes stay with those who hold them; idle ones go to the others
+// DEVIATION: GPUs that no served job took stay with their present jobs; idle ones go to the others
 // in order of rho. Published, they go to others at random.
 //
-// DEVIATION: rho takes for granted that a job runs at its reference speed, on its share and here:
-// neither GPU types nor placement count (section 4.3).
+// DEVIATION: rho assumes that a job runs at its reference speed, on its share and here: neither GPU
+// types nor placement count (section 4.3).
 //
 // Cost: O(jobs log jobs) when leases end, and a placement for each job and lease that changes;
 // between, the same for the waiting jobs if a GPU is free.
@@ -75,7 +75,7 @@ class Themis : public Policy {
     JobId job;
   };
 
-  // Adds up the number of jobs that are here over time.
+  // Adds up the number of present jobs over time.
   void count_jobs(const View& view) {
     job_ms_ += jobs_here_ * static_cast<std::uint64_t>((view.now - counted_).ms);
     counted_ = view.now;
@@ -85,15 +85,15 @@ class Themis : public Policy {
     }
   }
 
-  // N_avg of section 4.3.1: the mean number of jobs that were here during the job's life.
+  // Returns N_avg of section 4.3.1: the mean number of present jobs during the job's life.
   double contention(const View& view, JobId job) const {
     const Duration age = view.now - view.jobs.arrival[job];
     if (age.ms == 0) return static_cast<double>(jobs_here_);
     return static_cast<double>(job_ms_ - job_ms_at_arrival_[job]) / static_cast<double>(age.ms);
   }
 
-  // Sections 3.2 and 4.3.1. T_shared is the time so far and what is left, T_alone the time on an
-  // equal share of the GPUs that the job can run on, of which it uses at most its gang.
+  // Sections 3.2 and 4.3.1. T_shared is the time so far plus the time left. T_alone is the time on
+  // an equal share of the GPUs that the job can run on, of which it uses at most its gang.
   double rho(const View& view, JobId job) const {
     const Jobs& jobs = view.jobs;
     std::uint32_t gpus = 0;
@@ -107,7 +107,7 @@ class Themis : public Policy {
     return static_cast<double>(shared.ms) / alone;
   }
 
-  // The jobs that could be given GPUs now: those that wait and, if leases end, those that run.
+  // Sorts the jobs that could be given GPUs now: waiting ones and, if leases end, running ones.
   void sort_by_rho(const View& view, bool leases_end) {
     order_.clear();
     for (JobId job : view.waiting) order_.push_back({rho(view, job), job});
@@ -117,9 +117,9 @@ class Themis : public Policy {
     std::ranges::sort(order_, {}, [](const Entry& e) { return std::pair(-e.rho, e.job); });
   }
 
-  // Section 3.3: the fraction 1 - f with the largest rho, at least one job, are served in order.
-  // One that waits may take the GPUs of those behind it, the smallest rho first. All other leases
-  // are renewed.
+  // Section 3.3: the fraction 1 - f with the largest rho, at least one job, are served in order. A
+  // waiting job may take the GPUs of jobs behind it, the smallest rho first. All other leases are
+  // renewed.
   void serve_worst_off(const View& view, Plan& plan) {
     const auto jobs = static_cast<double>(order_.size());
     const auto filtered = static_cast<std::size_t>(options_.filter * jobs);
@@ -149,8 +149,8 @@ class Themis : public Policy {
     }
   }
 
-  // What is free then: first to leases that were taken back in vain, so that these jobs stay where
-  // they are. True if all jobs of the order have GPUs.
+  // Gives out the GPUs free then: first to leases that were taken back in vain, so that these jobs
+  // stay where they are. Returns true if all jobs of the order have GPUs.
   bool give_rest(const View& view, Plan& plan) {
     const Jobs& jobs = view.jobs;
     for (const auto& [rho, job] : order_) {
@@ -175,19 +175,19 @@ class Themis : public Policy {
     return std::ranges::find(no_place_, shape(jobs, job)) != no_place_.end();
   }
 
-  // Jobs of one shape fit where any of them does.
+  // If any job of a shape fits, all fit.
   using Shape = std::pair<GangAsked, TypeMask>;
   static Shape shape(const Jobs& jobs, JobId job) {
     return {gang_asked(jobs, job), jobs.types[job]};
   }
 
   const Options options_;
-  Rounds leases_;  // a round begins where leases end
+  Rounds leases_;  // a round starts when leases end
   Time counted_;
   std::uint64_t jobs_here_ = 0;  // since counted_
-  std::uint64_t job_ms_ = 0;     // jobs here x time, up to counted_
+  std::uint64_t job_ms_ = 0;     // number of present jobs x time, up to counted_
   IdVector<JobId, std::uint64_t> job_ms_at_arrival_;
-  // Of the decision under way.
+  // State of the present decision.
   std::vector<Entry> order_;
   std::size_t kept_ = 0;         // the leases from here on were taken back
   std::vector<Shape> no_place_;  // of gangs that found none

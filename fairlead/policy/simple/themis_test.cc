@@ -20,8 +20,8 @@ TEST(Themis, TheJobWithTheLargestRhoGoesFirstAndTiesGoToTheLowerId) {
   EXPECT_EQ(happened.problems, Lines{});
 }
 
-// At 10 s, with 4 GPUs for some 3 jobs, j1 alone on its share would take 2.9 times its work, but j2
-// is no faster for being alone: rho is 19 / 29 and 18 / 10.
+// At 10 s, with 4 GPUs for some 3 jobs, j1 alone on its share would take 2.9 times its work. j2
+// would not be faster alone: rho is 19 / 29 and 18 / 10.
 TEST(Themis, AloneAJobUsesNoMoreOfItsShareThanItsGang) {
   const Happened happened = happens(racks_of_nodes(1, 1, 4),
                                     {{.gpus = 4, .work_s = 10},

@@ -1,5 +1,4 @@
-// First come, first served on whole nodes of one rack: what the Tiresias paper compares with as
-// YARN-CS.
+// First come, first served on whole nodes of one rack: the baseline of the Tiresias paper, YARN-CS.
 #include "fairlead/policy/kit/arrival_queue.h"
 #include "fairlead/policy/policies.h"
 

@@ -14,7 +14,7 @@ struct Association {
   double shares = 0;
   double usage = 0;
   UserId user{};    // none: it is an account
-  GroupId group{};  // the account that it is; of a user none
+  GroupId group{};  // the group of an account; none for a user
   double level_fs = 0;
 };
 using Siblings = std::vector<Association>;
@@ -56,9 +56,9 @@ class Tree {
   IdVector<UserId, double> factors() && { return std::move(factors_); }
 
  private:
-  // `tied`: the first of them ranks as the user that was met last.
+  // `tied`: the first of them ranks as the last visited user.
   void walk(Siblings& siblings, bool tied) {
-    // Of a tie, users first.
+    // In a tie, users first.
     std::ranges::sort(siblings, [](const Association& a, const Association& b) {
       return std::tuple(-a.level_fs, a.user.is_none(), a.user, a.group) <
              std::tuple(-b.level_fs, b.user.is_none(), b.user, b.group);
@@ -87,7 +87,7 @@ class Tree {
   IdVector<UserId, double> factors_;
   IdVector<GroupId, Siblings> members_;
   std::size_t left_;      // users that have no rank yet
-  std::size_t rank_ = 0;  // of the user that was met last
+  std::size_t rank_ = 0;  // of the last visited user
 };
 
 }  // namespace

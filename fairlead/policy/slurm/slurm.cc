@@ -3,12 +3,13 @@
 //
 // Sources: https://slurm.schedmd.com/priority_multifactor.html (the factors and their sum),
 // fair_tree.html (fair_tree.h), sched_config.html (the main loop and backfilling), and
-// slurm.conf.html, whose names the options have.
+// slurm.conf.html, from which the options have their names.
 //
-// DEVIATION: priorities are those of the moment; Slurm's are up to PriorityCalcPeriod old. GPUs stand for
-// what Slurm counts as CPUs and billing units. No job is preempted, nor ended at its limit.
+// DEVIATION: priorities are current; Slurm's are up to PriorityCalcPeriod old. GPUs stand for
+// Slurm's CPUs and billing units. No job is preempted, nor ended at its limit.
 //
-// A decision costs O(waiting + running), O(k log k) for the k jobs it looks at, and what Backfill does.
+// A decision costs O(waiting + running), O(k log k) for the k jobs it looks at, and the cost of
+// Backfill.
 #include "fairlead/policy/kit/backfill.h"
 #include "fairlead/policy/kit/rounds.h"
 #include "fairlead/policy/policies.h"
@@ -80,7 +81,7 @@ class Slurm : public Policy {
   IdVector<UserId, double> usage_;       // decayed GPU-seconds
   IdVector<UserId, std::int64_t> held_;  // GPUs since then
 
-  // Of the decision under way.
+  // State of the present decision.
   Backfill backfill_;
   IdVector<UserId, double> fairshare_;
   std::vector<Candidate> candidates_;  // by priority
@@ -103,7 +104,8 @@ void Slurm::decide(const View& view, Plan& plan) {
   if (options_.backfills && has_changed_ && any_waits) rounds_.wake(view.now, plan);
 }
 
-// The usage of each user up to now: what it was, decayed, and what its jobs held since.
+// Updates the usage of each user to now: the old usage, decayed, plus the GPU time of its jobs
+// since.
 void Slurm::charge(const View& view) {
   usage_.resize(view.users.size());
   held_.resize(view.users.size());
@@ -124,12 +126,12 @@ void Slurm::note_holders(const View& view, const Plan& plan) {
   }
 }
 
-// Jobs with the highest priority first, as many as a pass looks at.
+// Puts the jobs with the highest priority first, as many as a pass looks at.
 void Slurm::rank(const View& view) {
   if (options_.weight_fairshare > 0) fairshare_ = fair_tree(view.users, usage_);
   candidates_.clear();
   for (JobId job : view.waiting) {
-    // One larger than every type, where types are not mixed, holds up no other.
+    // If types are not mixed, a job larger than every type blocks no other.
     if (!has_types_for(options_.placement, view.cluster, gang_asked(view.jobs, job),
                        view.jobs.types[job])) {
       continue;
@@ -152,7 +154,8 @@ double Slurm::factor_of_partition(const View& view, JobId job) const {
   return found->second / job_factor_max_;
 }
 
-// The mean of its part of the nodes, if it has no more of them than it needs, and of the GPUs.
+// Returns the mean of its part of the nodes, if it has no more of them than it needs, and of the
+// GPUs.
 double Slurm::part_of_cluster(const View& view, JobId job) {
   const double gpus = view.jobs.gpus[job];
   const double nodes = std::ceil(gpus / view.cluster.node_gpus_max);
@@ -172,7 +175,7 @@ std::int64_t Slurm::priority(const View& view, JobId job) const {
   return static_cast<std::int64_t>(sum);
 }
 
-// The main loop: a job that finds no room holds up those of its partition behind it.
+// The main loop: a job that finds no room blocks the later jobs of its partition.
 void Slurm::start_in_order(const View& view, Plan& plan) {
   blocked_.clear();
   for (const Candidate& one : candidates_) {
@@ -230,8 +233,8 @@ constexpr OptionSpec kOptions[] = {
         "Slurm's PriorityFavorSmall: small jobs have the higher size factor; the default is "
         "Slurm's."),
     named_option("priority_job_factors", "", 0, 65'533,
-                 "Slurm's PriorityJobFactor of each partition of the trace, gpu:10/debug:1; those "
-                 "that are not named have 0."),
+                 "Slurm's PriorityJobFactor of each partition of the trace, gpu:10/debug:1; the "
+                 "others have 0."),
     integer_option("bf_interval_s", "30", "seconds", 1, 10'800,
                    "Slurm's bf_interval: time between backfill passes; the default is Slurm's."),
     integer_option("bf_window_s", "86400", "seconds", 60, 2'592'000,
@@ -248,8 +251,8 @@ constexpr OptionSpec kOptions[] = {
         "are promised a time, 1 for EASY backfilling, 0 for all of them; the default is "
         "Slurm's."),
     integer_option("default_time_s", "86400", "seconds", 1, 31'622'400,
-                   "Slurm's DefaultTime of partitions: the time limit of jobs of which the trace "
-                   "says none (ours; Slurm's own default is the partition's MaxTime)."),
+                   "Slurm's DefaultTime of partitions: the time limit of jobs without one in "
+                   "the trace (ours; Slurm's own default is the partition's MaxTime)."),
 };
 
 SlurmOptions options_of(const PolicyOptions& options) {

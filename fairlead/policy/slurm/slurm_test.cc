@@ -5,7 +5,7 @@
 namespace fairlead {
 namespace {
 
-// GPUs are held for `seconds_each` by ann and then by ben; then one job of each waits for them.
+// ann and then ben use the GPUs for `seconds_each`; then one job of each waits for them.
 World ann_then_ben(std::int64_t seconds_each, std::int64_t gap_s) {
   World world{.cluster = "1xV100:1"};
   const Time later{(seconds_each + gap_s) * 1000};
@@ -61,7 +61,7 @@ TEST(Slurm, JobsWithoutALimitTakeTheDefaultTime) {
   EXPECT_EQ(start("slurm:bf_resolution_s=1,default_time_s=71"), Time{110'000});
 }
 
-// Neither is promised anything within a minute: then nothing keeps the small one back.
+// Neither is promised anything within a minute: then nothing keeps the small job back.
 TEST(Slurm, PlansNoFurtherAheadThanTheWindow) {
   World world{.cluster = "1xV100:4"};
   world.jobs = {{.gpus = 3, .work = seconds(100), .time_limit = seconds(100)},

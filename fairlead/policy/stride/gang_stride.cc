@@ -1,8 +1,8 @@
 // One gang-aware stride over the whole cluster (Gandiva_fair's slides, table 2).
 //
-// Every quantum all jobs stand in order of pass and the cluster goes to those who fit. Nothing ties
-// a job to a node, so it resumes wherever there is room: migrations without bound, which is why
-// the paper splits the stride by node.
+// Every quantum all jobs are in order of pass and the cluster goes to the jobs that fit. Nothing
+// ties a job to a node, so it resumes on any nodes with room: migrations without bound, which is
+// why the paper splits the stride by node.
 #include "fairlead/policy/policies.h"
 #include "fairlead/policy/stride/stride_policy.h"
 
@@ -21,9 +21,10 @@ constexpr OptionSpec kOptions[] = {
     placement_option("best-fit", "Placement of a gang; the default keeps gangs together (ours)."),
     kMixedOption,
 
-    flag_option("cap", "false",
-                "Forgive what a job owes beyond one quantum of the largest gang per ticket; ours, "
-                "not in the slides."),
+    flag_option(
+        "cap", "false",
+        "Forgive the debt of a job beyond one quantum of the largest gang per ticket; ours, "
+        "not in the slides."),
     flag_option("skip", "true",
                 "Try the jobs behind one that does not fit, as in the slides; false is "
                 "head-of-line blocking, an ablation."),

@@ -1,9 +1,9 @@
 // Every job an equal share of time, whatever its gang: the "gandiva_fair" of Shockwave's simulator
 // (NSDI 2023), which has no tickets and no trading and is a lower bound for fair policies.
 //
-// Of G GPUs and n jobs each job is entitled to min(1, G / n) of time. Who has received least of
-// what it was entitled to runs first. A gang of four thus receives four times the GPU time of a
-// gang of one.
+// If there are G GPUs and n jobs, each job is entitled to min(1, G / n) of time. The job that has
+// received the least of its entitlement runs first. A gang of four thus receives four times the GPU
+// time of a gang of one.
 #include "fairlead/policy/policies.h"
 #include "fairlead/policy/stride/stride_policy.h"
 
@@ -49,8 +49,9 @@ class Proportional : public StridePolicy {
  private:
   Time now_;
   double part_ = 0;                 // of time that each job is entitled to, since now_
-  double entitled_ms_ = 0;          // its integral: what a job here from the start was entitled to
-  IdVector<JobId, double> joined_;  // that integral when the job came
+  double entitled_ms_ = 0;          // its integral: the entitlement of a job that was here from the
+                                    // start
+  IdVector<JobId, double> joined_;  // that integral when the job arrived
 };
 
 constexpr OptionSpec kOptions[] = {

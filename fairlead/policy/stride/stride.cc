@@ -1,7 +1,8 @@
 // Plain stride: one job at a time has the cluster, for a quantum (Gandiva_fair's slides, table 1).
 //
-// The smallest pass runs and pays 1 / tickets. A gang of four and a gang of one pay the same for a
-// turn, and what the gang does not use idles: why gangs need a stride of their own.
+// The job with the smallest pass runs and pays 1 / tickets. A gang of four and a gang of one pay
+// the same for a turn, and GPUs that the gang does not use idle: so gangs need a stride of their
+// own.
 #include "fairlead/policy/policies.h"
 #include "fairlead/policy/stride/stride_policy.h"
 

@@ -53,7 +53,7 @@ void StridePolicy::apply_news(const View& view) {
   bool has_changed = std::erase_if(queue_, is_gone) > 0;
   for (const Event& event : view.news) {
     if (event.kind != EventKind::kArrived) continue;
-    if (view.jobs.hold[event.job] > 0) {  // it was held by its user: what it was charged is past
+    if (view.jobs.hold[event.job] > 0) {  // its user held it: earlier charges no longer count
       std::erase_if(queue_, [&](const StrideClient& each) { return each.job == event.job; });
       const GpuTime charged = view.jobs.attained(event.job, view.now);
       accounts_[event.job] = {.charged = charged, .noted = charged};
@@ -106,7 +106,7 @@ void StridePolicy::place_in_order(const View& view, Plan& plan) const {
   offer_idle(view, plan);
 }
 
-// Walks the queue and places those who fit beside those who hold GPUs.
+// Walks the queue and places the jobs that fit beside the running ones.
 void StridePolicy::offer_idle(const View& view, Plan& plan) const {
   std::uint32_t left = pool(plan);
   for (const StrideClient& client : queue_) {
@@ -123,13 +123,13 @@ void StridePolicy::offer_idle(const View& view, Plan& plan) const {
   }
 }
 
-// Whether the idle cluster has a gang for it; one for which it has none holds up no other.
+// Returns true if the idle cluster has a gang for it; a job without one blocks no other.
 bool StridePolicy::is_possible(const View& view, JobId job) const {
   return has_types_for(options_.placement, view.cluster, gang_asked(view.jobs, job),
                        view.jobs.types[job]);
 }
 
-// The gang that the job holds in the world if no job took it, else any that the placement finds.
+// Gives the job its present gang in the world if no job took it, else any that the placement finds.
 bool StridePolicy::give_place(const View& view, Plan& plan, const StrideClient& client) const {
   const JobId job = client.job;
   if (view.jobs.state[job] == JobState::kRunning && place_back(view.jobs, plan, job)) return true;

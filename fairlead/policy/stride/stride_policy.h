@@ -1,19 +1,20 @@
 // StridePolicy: the policies that let all jobs of the cluster take turns by pass (gang_stride.h).
-// Every quantum all jobs stand in order again; a job that is chosen again keeps its gang.
+// Every quantum all jobs are sorted again; a job that is chosen again keeps its gang.
 //
-// Passes are charged by GPU time held, so a turn cut short by an arrival or an end costs its
-// fraction. A job's tickets are its user's, divided equally among the user's jobs that are here; those of a
-// group are divided among its users first (effective_tickets.h).
+// Passes are charged by GPU time used, so a turn cut short by an arrival or an end costs its
+// fraction. A job's tickets are its user's, divided equally among the user's present jobs; the
+// tickets of a group are divided among its users first (effective_tickets.h).
 //
-// From turn to turn. The walk counts GPUs; if a job that it chose then finds no place (GPU types,
-// strict placements), the turn is decided again by walking in order of pass and placing for real,
-// all gangs being free. What comes free between turns is offered in order of pass at once.
+// The walk counts GPUs. If a chosen job then finds no place (GPU types, strict placements), the
+// turn is decided again: in order of pass, with real placements, all gangs being free. GPUs that
+// become free between turns are offered at once, in order of pass.
 //
-// A job ahead of all that were chosen cannot run even alone (nodes are down, or the placement
-// refuses it): it waits without saving up, its pass rising with that of the first who can run.
+// A job ahead of all chosen jobs may be unable to run even alone (nodes are down, or the placement
+// refuses it). It then waits without saving up: its pass rises with the pass of the first job that
+// can run.
 //
-// Cost of a decision: O(jobs here), at a turn x log. These policies are baselines: that one queue
-// for the whole cluster does not scale is what they are there to show.
+// Cost of a decision: O(present jobs), at a turn x log. These policies are baselines: they show
+// that one queue for the whole cluster does not scale.
 #pragma once
 
 #include "fairlead/policy/kit/gang_stride.h"
@@ -41,18 +42,18 @@ class StridePolicy : public Policy {
   void fields(Archive& archive) override;
 
  protected:
-  // Brings the pass up to now; `held` is what the job was served since the last decision.
+  // Updates the pass to now; `held` is the job's service since the last decision.
   virtual void update(const View& view, StrideClient& client, GpuTime held);
   // Sets the pass of a job that arrives now and is not in the queue yet.
   virtual void join(StrideClient& newcomer);
 
-  // All jobs that are here, in an order that survives save and load.
+  // All present jobs, in an order that survives save and load.
   const std::vector<StrideClient>& queue() const { return queue_; }
 
  private:
   struct Account {
-    GpuTime charged;  // the service that is in the pass
-    GpuTime noted;    // that was in it when it was last noted
+    GpuTime charged;  // the service included in the pass
+    GpuTime noted;    // the service included when it was last noted
     void fields(Archive& archive) { archive(charged, noted); }
   };
 
@@ -74,7 +75,7 @@ class StridePolicy : public Policy {
   std::vector<StrideClient> queue_;
   IdVector<JobId, Account> accounts_;
   IdVector<UserId, std::int64_t> jobs_of_;  // used within a decision
-  IdVector<UserId, double> tickets_;        // likewise
+  IdVector<UserId, double> tickets_;        // effective tickets of users
 };
 
 }  // namespace fairlead

@@ -38,7 +38,7 @@ GittinsIndex::GittinsIndex(std::vector<std::int64_t> samples, std::int64_t quant
     const auto beyond = static_cast<std::int64_t>(samples_.size() - end);
     const double share = static_cast<double>(end - begin) / static_cast<double>(above);
     const double finishing = static_cast<double>(std::llround(share * 1e5)) / 1e5;
-    // The artefact sums the samples themselves, not what is left of them.
+    // The artefact sums the samples themselves, not their remainders.
     const std::int64_t cost = (sums[end] - sums[begin] + quantum_gpu_s * beyond) / above;
     const double index = finishing * 1e6 / static_cast<double>(std::max(cost, std::int64_t{1}));
     index_.push_back(std::llround(index * 1e4));

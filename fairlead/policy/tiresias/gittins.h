@@ -1,10 +1,10 @@
-// The Gittins index of a job, from how much service earlier jobs needed.
+// The Gittins index of a job, from the service that earlier jobs needed.
 //
-// Tiresias section 3.2.2: among jobs that were served a GPU-seconds so far, P is the share of
-// earlier jobs that finish within the next `quantum` GPU-seconds, E what serving them for that long
-// costs on average; the larger P / E, the earlier the job should run. The artefact rounds P to 5
-// and the index to 4 decimals and divides E down to whole GPU-seconds; so does this, because
-// rounding makes ties.
+// Tiresias section 3.2.2, for jobs that were served `a` GPU-seconds so far. P is the share of
+// earlier jobs that finish within the next `quantum` GPU-seconds; E is the average cost of serving
+// them for that long. The larger P / E, the earlier the job should run. The artefact rounds P to 5
+// and the index to 4 decimals and divides E down to whole GPU-seconds. This code does the same,
+// because rounding makes ties.
 #pragma once
 
 #include "fairlead/base/result.h"

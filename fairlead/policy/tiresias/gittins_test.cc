@@ -11,8 +11,8 @@ namespace {
 GpuTime gpu_seconds(std::int64_t s) { return occupancy(seconds(s), 1); }
 
 // Samples 10, 20, 100 and a quantum of 15. By hand, for a job served 0..9 GPU-seconds (as if 9):
-// the window up to 24 holds two of three samples, P = 0.66667; serving on costs (10 + 20 + 15) / 3
-// = 15; so the index is 0.66667e6 / 15 = 44444.6667.
+// the window up to 24 has two of three samples, P = 0.66667; serving on costs (10 + 20 + 15) / 3 =
+// 15; so the index is 0.66667e6 / 15 = 44444.6667.
 TEST(GittinsIndex, IsTheChanceToFinishOverTheCostOfTrying) {
   const GittinsIndex index({100, 10, 20}, 15);
   EXPECT_EQ(index.of(gpu_seconds(0)), 444'446'667);

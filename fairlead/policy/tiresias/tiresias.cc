@@ -40,8 +40,8 @@ class Tiresias : public Policy {
   Duration ran(const View& view, JobId job) const {
     return {saturated_gpu_ms(served(view, job)) / view.jobs.gpus[job]};
   }
-  // A queue has two levels of waiting jobs, so that those who insist on consolidation, and so may
-  // find no room where others do, do not block these.
+  // A queue has two levels of waiting jobs. Jobs that insist on consolidation may find no room and
+  // must not block the others.
   std::uint32_t level_of(const View& view, JobId job) const;
   static std::uint32_t queue_of(std::uint32_t level) { return level / 2; }
   Placement placement_of(std::uint32_t level) const {
@@ -69,7 +69,7 @@ class Tiresias : public Policy {
   void watch_limit(const View& view, JobId job);
   void watch_wait(const View& view, JobId job);
 
-  // Who runs.
+  // The choice of running jobs.
   void choose(const View& view, const Plan& plan);
   void choose_running(const View& view, std::uint32_t queue);
   void choose_by_index(const View& view, std::uint32_t queue);
@@ -92,11 +92,12 @@ class Tiresias : public Policy {
   IndexedHeap<Time, JobId> waits_;   // when waiting jobs have waited long enough to be promoted
   Time wake_ = {-1};                 // the last wake-up asked for
 
-  // Of the decision under way.
+  // State of the present decision.
   std::vector<JobId> due_;
-  std::vector<JobId> demoted_;      // they run, but are in no list until it is known who does
+  std::vector<JobId> demoted_;      // they run, but are in no list until the running jobs are
+                                    // chosen
   std::vector<OrderKey> by_index_;  // of one queue
-  std::vector<JobId> walked_;       // with the Gittins index: who may run, in order
+  std::vector<JobId> walked_;       // with the Gittins index: candidates, in order
   Preemption preemption_;
 };
 
@@ -131,8 +132,8 @@ GpuTime Tiresias::limit(const View& view, JobId job) const {
   return occupancy(seconds(options_.limits_s[states_[job].queue]), gpus);
 }
 
-// Gu et al. section 3.3: one large tensor makes the exchange between nodes uneven. A job of which
-// the skew is not known has none.
+// Gu et al. section 3.3: one large tensor makes the exchange between nodes uneven. A job of unknown
+// skew has none.
 std::uint32_t Tiresias::level_of(const View& view, JobId job) const {
   const bool is_skewed = options_.consolidate_above.has_value() &&
                          view.speed.skew(job).value_or(0) > *options_.consolidate_above;
@@ -151,7 +152,7 @@ OrderKey Tiresias::order(const View& view, JobId job, std::int64_t label) const 
 }
 
 void Tiresias::apply_news(const View& view, Plan& plan) {
-  // Backwards, because each goes ahead of those put there before.
+  // Backwards, because each goes ahead of the ones put there before.
   for (auto event = view.news.rbegin(); event != view.news.rend(); ++event) {
     if (!loses_gang(event->kind)) continue;
     leave_running(view, event->job);
@@ -211,7 +212,7 @@ void Tiresias::watch_wait(const View& view, JobId job) {
   waits_.set(job, state.waiting_since + (patience - state.waited));
 }
 
-// Takes the jobs whose time has come out of the heap, in order of arrival.
+// Takes the due jobs out of the heap, in order of arrival.
 void Tiresias::collect_due(IndexedHeap<Time, JobId>& heap, const View& view) {
   due_.clear();
   while (!heap.empty() && heap.top().key <= view.now) due_.push_back(heap.pop().id);
@@ -254,7 +255,7 @@ void Tiresias::note_queue(JobId job, Plan& plan) const {
   plan.note(note::Queue{job, states_[job].queue});
 }
 
-// Walks the queues: in each those who run, then those who wait, then those who were just demoted
+// Walks the queues: in each the running jobs, then the waiting ones, then the ones just demoted
 // into it.
 void Tiresias::choose(const View& view, const Plan& plan) {
   preemption_.begin(view, plan, options_.placement.mixes);
@@ -341,7 +342,7 @@ void Tiresias::carry_out(const View& view, Plan& plan) {
                 [&](const OrderKey& key, std::uint32_t) { start(view, key.job); });
 }
 
-// Those who ran in their queue go ahead of its waiting jobs, those who just came into it behind
+// Puts jobs that ran in their queue ahead of its waiting jobs, and jobs that just entered it behind
 // them.
 void Tiresias::file_victims(const View& view, const Plan& plan) {
   const std::span<const JobId> victims = preemption_.victims();
@@ -369,8 +370,8 @@ void Tiresias::ask_to_be_woken(const View& view, Plan& plan) {
   plan.wake_at(wake_);
 }
 
-// The artefact's next queue jump: it divides what is missing in seconds, not GPU-seconds, by the
-// GPUs.
+// The artefact's next queue jump: it divides the missing service in seconds, not GPU-seconds, by
+// the GPUs.
 Time Tiresias::late_jump(const View& view) const {
   Time jump = Time::never();
   const auto consider = [&](Time t) {
@@ -421,15 +422,15 @@ static_assert(kPlacements.starts_with(kPlacementChoices));
 
 constexpr OptionSpec kOptions[] = {
     list_option("limits", "3250/7200", "GPU-seconds or seconds", 1, 1e9,
-                "Attained service at which a job leaves each queue but the last, increasing; the "
-                "defaults are the artefact's."),
+                "Attained service at which a job leaves each queue except the last, increasing; "
+                "the defaults are the artefact's."),
     choice_option("placement", "count", kPlacements,
                   "Placement of a gang, or skew: consolidate for jobs of skewed models, best-fit "
                   "for others; the default is the Tiresias simulator's."),
     kMixedOption,
     real_option(
         "skew", "0.4", "", 0, 1,
-        "With placement=skew: a model is skewed if more than this fraction of what it exchanges is "
+        "With placement=skew: a model is skewed if more than this fraction of its exchange is "
         "in one tensor (largest_tensor_mb); chosen, between VGG and the others."),
     real_option("promote", "0", "times the running time", 0, 1000,
                 "How long a preempted job waits before it returns to the first queue; 0, the "

@@ -1,18 +1,17 @@
 // Tiresias: two-dimensional, discretised least attained service (Gu et al., NSDI 2019).
 //
-// Jobs stand in a few FIFO queues. A newcomer joins the first; a job whose service reaches the
-// limit of its queue moves to the tail of the next. The cluster goes to the queues in turn, and
-// within a queue to those who run already before those who wait, so jobs of one queue do not
-// preempt each other.
+// Jobs are in a few FIFO queues. A newcomer joins the first; a job whose service reaches the
+// limit of its queue moves to the tail of the next. The cluster goes to the queues in turn. Within
+// a queue running jobs come before waiting ones, so jobs of one queue do not preempt each other.
 //
 // Invariants:
 //  1. A job is in exactly one place: in its queue's list of running jobs, or in the ClassQueue
-//     under its queue's number, apart from those of other jobs if it insists on consolidation.
+//     under its queue's number. There, jobs that insist on consolidation are apart from the others.
 //  2. A job changes queue at the exact millisecond at which its service reaches the limit, unless
 //     late_demotion is set.
 //
 // Cost of a decision: O(news + queues + classes + changes) on clusters with one GPU type; with
-// several types, or with the Gittins index, O(running) where a job waits.
+// several types, or with the Gittins index, O(running) if a job waits.
 #pragma once
 
 #include "fairlead/base/units.h"
@@ -34,18 +33,18 @@ enum class ServiceUnit : std::uint8_t {
 
 struct TiresiasOptions {
   Placement placement;
-  // Jobs whose model's skew (KnownSpeed::skew) is above this are consolidated instead.
+  // Jobs with a model skew (KnownSpeed::skew) above this are consolidated instead.
   std::optional<double> consolidate_above;
   ServiceUnit unit;
-  // Of all queues but the last, increasing; seconds or GPU-seconds.
+  // One for each queue except the last, increasing; seconds or GPU-seconds.
   std::vector<std::int64_t> limits_s;
   // A waiting job that ran before returns to the first queue once it has waited for this many
   // thousandths of its running time; 0: never.
   std::int64_t promote_thousandths;
   // Orders each queue by Gittins index.
   std::optional<GittinsIndex> gittins;
-  // For conformance tests only: the Tiresias simulator forgets a job's GPUs when it computes when
-  // the job will reach its limit, and so looks too late unless something else happens before.
+  // For conformance tests only: the Tiresias simulator ignores a job's GPUs when it computes when
+  // the job will reach its limit. So it looks too late unless something else happens before.
   bool late_demotion = false;
 };
 

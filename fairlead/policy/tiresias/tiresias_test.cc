@@ -7,7 +7,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-// Of 100 MB, "skewed" has 60 in one tensor, "even" has 10, and of "silent" it is not known.
+// "skewed" has 60 of 100 MB in one tensor and "even" has 10; the tensors of "silent" are unknown.
 constexpr std::string_view kModels =
     "models:\n"
     "  - {name: skewed, rates: {V100: 1},"

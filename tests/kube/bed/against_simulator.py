@@ -1,4 +1,4 @@
-"""The same trace through `fairlead simulate` and through the bed: is what is simulated what happens?"""
+"""Runs the same trace through `fairlead simulate` and through the bed, and compares the two."""
 
 import collections
 import csv
@@ -13,18 +13,18 @@ from measure import Holds, gpu_time
 from side_by_side import play
 from workload import draw, scaled, write_trace
 
-# Many small jobs: of few large ones, one that comes a moment later is placed hours later, in either world.
+# Many small jobs: with few large ones, a job that comes a moment later is placed hours later, in either world.
 CLUSTER = "4xV100:8,4xP100:8"
 SHAPES = {(1, 1): 4, (1, 2): 3, (1, 4): 2, (2, 2): 1, (2, 4): 1}
 SETTINGS = ["models=slides", "reference_gpu=V100"]
-# In a cluster nothing tells how fast jobs are, and users say how long they run.
+# In a cluster the speeds of jobs are unknown, and users state how long they run.
 KNOWN = ["work=declared", "speeds=measured", "profile_s=86400"]
 POLICIES = {"gandiva-fair": "gandiva-fair:quantum_s=300,horizon_s=600", "hadar": "hadar:round_s=360,switch_s=60",
             "tiresias": "tiresias:limits=3240/7200", "fifo": "fifo:skip=true"}
 
 
 def simulated(policy, arrivals, bin_s=10):
-    """JCT by job, and GPUs held by user and bin."""
+    """Returns JCT by job, and GPUs in use by user and bin."""
     with tempfile.TemporaryDirectory() as folder:
         trace, out = pathlib.Path(folder) / "trace.csv", pathlib.Path(folder) / "out"
         write_trace(trace, arrivals)
@@ -54,7 +54,7 @@ def compare(name, seed, factor, jobs=100):
     holds = Holds(history, factor, begun_ms)
     user_of = {arrival.ask.name: arrival.ask.user for arrival in arrivals}
     finish = {job: float(row["finish_s"]) for job, row in told.items() if row["finish_s"]}
-    # While all users have something to wait for: up to the first user's last start.
+    # While all users have waiting jobs: up to the first user's last start.
     until = min(max(float(told[job]["start_s"]) for job in told if user_of[job] == user) for user in set(user_of.values()))
     in_bins = collections.Counter()
     for row in bins:

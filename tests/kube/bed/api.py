@@ -10,7 +10,7 @@ class Gone(Exception):
 
 
 class Failed(Exception):
-    """It answered that it did not do it."""
+    """The API server rejected the request."""
 
 
 class Api:
@@ -21,7 +21,7 @@ class Api:
         self.connection = None
 
     def ask(self, method, path, body=None, kind="application/json"):
-        """Status and answer. Gone: no answer came."""
+        """Returns status and answer. Gone: no answer came."""
         text = None if body is None else json.dumps(body)
         for is_last in (False, True):  # a connection that was kept may have been closed meanwhile
             is_new = self.connection is None
@@ -53,7 +53,7 @@ class Api:
         return self.do("PATCH", path, change, "application/merge-patch+json")
 
     def apply(self, path, thing):
-        """Makes it, or replaces what is there."""
+        """Creates the object, or replaces it if it exists."""
         status, told = self.ask("POST", path, thing)
         if status == 409:
             return self.do("PUT", f"{path}/{thing['metadata']['name']}", thing)

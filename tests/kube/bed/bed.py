@@ -1,4 +1,4 @@
-"""A cluster to schedule: a real control plane, nodes and training that are played, and fairlead."""
+"""A cluster to schedule: a real control plane, played nodes and training, and fairlead."""
 
 import collections
 import contextlib
@@ -20,7 +20,7 @@ class Settings:
 
 
 def until(is_so, limit_s, what, pause_s=0.1):
-    """Waits for what another process does. AssertionError: it did not come about."""
+    """Waits for a result of another process. AssertionError: it did not come about."""
     end = time.monotonic() + limit_s
     while True:
         with contextlib.suppress(Gone):
@@ -32,13 +32,13 @@ def until(is_so, limit_s, what, pause_s=0.1):
 
 
 class Ask:
-    """A job: how many pods of how many GPUs, what they train, and for how long, in simulated seconds."""
+    """A job: the number of pods and of GPUs on each, the model, and its length in simulated seconds."""
 
     def __init__(self, name, user="lab", pods=1, gpus=1, work_s=None, model=None, **more):
         self.name, self.user, self.pods, self.gpus = name, user, pods, gpus
         self.work_s, self.model = work_s, model
         self.scheduler = more.pop("scheduler", "fairlead")
-        self.time_s = more.pop("time_s", None)  # what its user says, in real seconds
+        self.time_s = more.pop("time_s", None)  # the user's statement, in real seconds
         self.product = more.pop("product", None)
         self.retries = more.pop("retries", 0)
         self.is_named = more.pop("is_named", False)  # its pods name their gang, which is stopped by eviction
@@ -62,7 +62,7 @@ class Ask:
                 "backoffLimit": self.retries, "template": {"metadata": {"annotations": marks}, "spec": pod}}
         if self.is_named:
             marks |= {"fairlead.dev/gang": self.name, "fairlead.dev/gang-size": str(self.pods)}
-            # An evicted pod is no failure of the Job.
+            # An evicted pod does not count as a failure of the Job.
             spec["podFailurePolicy"] = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]}
         return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": self.name, "annotations": owner_marks}, "spec": spec}
 
@@ -103,14 +103,14 @@ class Bed:
         return len(self.gpus_of_node())
 
     def gpus_of_node(self):
-        """Of the cluster in shorthand: "16xV100:8,4xK80:4"."""
+        """Returns the nodes of the cluster in shorthand: "16xV100:8,4xK80:4"."""
         sizes = [int(group.rpartition(":")[2]) for group in self.cluster.split(",") for _ in range(int(group.split("x")[0]))]
         return {f"n{row}": gpus for row, gpus in enumerate(sizes)}
 
     # --- Fairlead ---
 
     def fairlead(self, policy, wait=True, again=False, port=None):
-        """`again`: it is started again where it ends by itself, as by a Deployment. It tells its metrics at `port`."""
+        """`again`: restarts it when it ends by itself, like a Deployment. It serves its metrics at `port`."""
         self.replicas += 1
         seen = ["--http", f"127.0.0.1:{port}"] if port else []
         around = ["sh", "-c", 'until "$@"; do sleep 1; done', "sh"] if again else []
@@ -148,7 +148,7 @@ class Bed:
         return self.api.list(f"/api/v1/namespaces/{ask.user}/pods?labelSelector=job-name%3D{ask.name}")
 
     def nodes_of(self, ask):
-        """Where its pods run, if all do; else nothing."""
+        """Returns the nodes of its pods, if all run; else None."""
         pods = self.pods(ask)
         runs = [pod["spec"]["nodeName"] for pod in pods
                 if pod["status"]["phase"] == "Running" and "deletionTimestamp" not in pod["metadata"]]
@@ -167,7 +167,7 @@ class Bed:
                               capture_output=True, text=True, check=True).stdout
 
     def budget(self, ask, least):
-        """A PodDisruptionBudget by which so many pods of a job that runs have to stay; the server goes by it on return."""
+        """Creates a PodDisruptionBudget: the number of a running job's pods that must stay. It applies on return."""
         path = f"/apis/policy/v1/namespaces/{ask.user}/poddisruptionbudgets"
         selector = {"matchLabels": {"job-name": ask.name}}
         with contextlib.suppress(Failed):
@@ -179,14 +179,14 @@ class Bed:
               lambda: f"the budget allows {allowed}: {status()}")
 
     def mark_node(self, name, mark, value):
-        """`value` None takes the annotation away."""
+        """Sets an annotation; `value` None removes it."""
         self.api.patch(f"/api/v1/nodes/{name}", {"metadata": {"annotations": {mark: value}}})
 
     def cordon(self, name, is_cordoned=True):
         self.api.patch(f"/api/v1/nodes/{name}", {"spec": {"unschedulable": is_cordoned}})
 
     def foreign_pod(self, name, node, gpus, user="others"):
-        """A pod that is none of fairlead's, on a node already."""
+        """Creates a pod that is not fairlead's, on a node already."""
         self.name_space(user)
         limits = {"limits": {"nvidia.com/gpu": str(gpus)}}
         self.api.do("POST", f"/api/v1/namespaces/{user}/pods", {
@@ -196,12 +196,12 @@ class Bed:
     # --- What happened ---
 
     def history(self):
-        """What the kubelets and the training say, in order."""
+        """Returns the log of the kubelets and the training, in order."""
         return [json.loads(line) for line in self.fakelet.said().splitlines() if line.startswith("{")]
 
 
 class Judgement:
-    """What must never be, from the kubelets' own log: a GPU held twice, half a gang for long, a job lost."""
+    """Checks the kubelets' own log: no GPU is used twice, no gang is half there for long, no job is lost."""
 
     def __init__(self, history, gpus_of_node, asks):
         self.refused = sum(line["what"] == "refused" for line in history)

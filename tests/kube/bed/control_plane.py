@@ -2,8 +2,8 @@
 kube-controller-manager and, if wanted, kube-scheduler. The nodes are fairlead-fakelet's.
 
 The programs are built once from Go modules (mods/) into a folder outside the source tree:
-$FAIRLEAD_K8S_DIR, else ~/.cache/fairlead-k8s. State is in a folder of its own for each control plane,
-and nothing of it is on a disk that matters: etcd does not flush.
+$FAIRLEAD_K8S_DIR, else ~/.cache/fairlead-k8s. Each control plane has its state in a folder of its own.
+The state is disposable: etcd does not flush it to the disk.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ CONTROLLERS = ("job-controller,garbage-collector-controller,namespace-controller
 
 
 class Unavailable(Exception):
-    """The bed cannot be had on this machine, and why."""
+    """The bed cannot run on this machine, with the reason."""
 
 
 def say(text):
@@ -54,7 +54,7 @@ def version_of(module, package):
 
 
 def stamp_of(program):
-    """What a program is built from: its name, and the versions of all of its modules."""
+    """Returns the sources of a program: its name, and the versions of all of its modules."""
     return hashlib.sha256((program + (module_of(program) / "go.sum").read_text()).encode()).hexdigest()[:16]
 
 
@@ -85,7 +85,7 @@ def linker_flags(program):
 
 
 def build(programs):
-    """Builds those that are missing: minutes, once. Unavailable: there is no Go, or no network."""
+    """Builds the missing ones: minutes, once. Unavailable: there is no Go, or no network."""
     missing = [program for program in programs if not is_built(program)]
     if not missing:
         return
@@ -119,7 +119,7 @@ def free_ports(count):
 
 
 class Process:
-    """A program of the bed, that can be killed, stopped, and started again as it was."""
+    """A program of the bed, which can be killed, stopped, and started again as it was."""
 
     def __init__(self, name, command, log, environment=None):
         self.name, self.command, self.log = name, [str(word) for word in command], log
@@ -164,7 +164,7 @@ class Process:
 
 
 class ControlPlane:
-    """Begun by `with`; what it has is gone afterwards, unless `keep`."""
+    """Started by `with`; its processes and files are gone afterwards, unless `keep`."""
 
     def __init__(self, scheduler=False, gang_api=False, api_flags=(), keep=False):
         self.scheduler, self.gang_api, self.api_flags, self.keep = scheduler or gang_api, gang_api, list(api_flags), keep
@@ -261,7 +261,7 @@ class ControlPlane:
             "--service-account-signing-key-file", self.dir / "sa.key", "--profiling=false", *gates, *runtime,
             *self.api_flags])
         self.await_ready()
-        # No kubelet sends heartbeats; fairlead-fakelet says when a node is not ready.
+        # No kubelet sends heartbeats; fairlead-fakelet reports when a node is not ready.
         self.run("kube-controller-manager", [
             binaries / "kube-controller-manager", "--kubeconfig", self.kubeconfig("controllers"), "--bind-address",
             "127.0.0.1", "--secure-port", self.ports["controllers"], "--leader-elect=false",

@@ -1,14 +1,14 @@
-"""How often a scheduler decided, and how long it took for that, by its own metrics."""
+"""The number of a scheduler's decisions, and the time they took, by its own metrics."""
 
 import http.client
 import ssl
 
-FAIRLEAD = "fairlead_decision_seconds"  # what all gangs do next
-KUBE_SCHEDULER = "scheduler_scheduling_algorithm_duration_seconds"  # where a pod goes, if anywhere
+FAIRLEAD = "fairlead_decision_seconds"  # the next steps of all gangs
+KUBE_SCHEDULER = "scheduler_scheduling_algorithm_duration_seconds"  # the node of a pod, if any
 
 
 def parsed(text, name):
-    """Count, and seconds in all, of a histogram in Prometheus' text, whatever its labels."""
+    """Returns count, and seconds in all, of a histogram in Prometheus' text, with any labels."""
     sums = {"_count": 0.0, "_sum": 0.0}
     for line in text.splitlines():
         for suffix in sums:
@@ -18,7 +18,7 @@ def parsed(text, name):
 
 
 def decisions_of(port, is_kube_scheduler):
-    """What the scheduler that listens at that port says; kube-scheduler does so by TLS."""
+    """Returns the metrics of the scheduler that listens at that port; kube-scheduler uses TLS."""
     if is_kube_scheduler:
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # its certificate is made as it starts

@@ -10,7 +10,7 @@ from scenarios import FACTOR, HALF_GANG_LIMIT_S, SETTINGS, await_done, gangs, ju
 
 @contextlib.contextmanager
 def at_work(asks, replicas=1, **plane):
-    """Gangs take turns; the fault comes once two have had theirs."""
+    """Gangs take turns; the fault comes once two have had a turn."""
     with Bed("2xV100:8", SETTINGS, FACTOR, **plane) as bed:
         policy = "gandiva-fair:quantum_s=4"
         programs = [bed.fairlead(policy, again=True)] + [bed.fairlead(policy, wait=False, again=True) for _ in range(replicas - 1)]
@@ -20,7 +20,7 @@ def at_work(asks, replicas=1, **plane):
 
 
 def after(bed, asks, since, half_limit_s=HALF_GANG_LIMIT_S, has_rights=True):
-    """From the end of the fault to the next gang that begins, or is done."""
+    """Returns the time from the end of the fault to the next gang that starts, or is done."""
     since_ms = time.time() * 1000 - (time.monotonic() - since) * 1000
     fresh = lambda: [line for line in bed.history() if line["at_ms"] > since_ms and line["what"] in ("begins", "done")]
     until(fresh, 120, "a gang begins")
@@ -30,7 +30,7 @@ def after(bed, asks, since, half_limit_s=HALF_GANG_LIMIT_S, has_rights=True):
 
 
 def goes_on(disturb, work_s=600.0, half_limit_s=15, has_rights=True, **plane):
-    """Gangs take turns, meet what `disturb(bed, programs)` does, and go on once that returns."""
+    """Gangs take turns, meet the fault of `disturb(bed, programs)`, and go on once that returns."""
     asks = gangs(work_s=work_s)
     with at_work(asks, **plane) as (bed, programs):
         disturb(bed, programs)
@@ -44,11 +44,11 @@ def server_killed():
         time.sleep(10)
         bed.plane.processes["kube-apiserver"].start()
         bed.plane.await_ready()
-    return goes_on(disturb, has_rights=False)  # it refuses what it is asked before it has read the roles
+    return goes_on(disturb, has_rights=False)  # it rejects requests before it has read the roles
 
 
 def server_stopped():
-    """The API server is stopped (SIGSTOP) for 10 s: connections stay open, and nothing comes."""
+    """The API server is stopped (SIGSTOP) for 10 s: connections stay open, without any answer."""
     def disturb(bed, _):
         bed.plane.processes["kube-apiserver"].signal(signal.SIGSTOP)
         time.sleep(10)
@@ -66,7 +66,7 @@ def etcd_restarted():
 
 
 def leader_killed():
-    """Of two replicas the leader is killed with SIGKILL: the other leads, and leaves what runs."""
+    """Kills the leader of two replicas with SIGKILL: the other leads, and running pods go on."""
     asks = gangs(work_s=900.0)
     with at_work(asks, replicas=2) as (bed, programs):
         programs[0].kill()
@@ -77,7 +77,7 @@ def leader_killed():
 
 
 def history_forgotten():
-    """The server forgets its history while fairlead is stopped: its watches are told 410."""
+    """The server forgets its history while fairlead is stopped: its watches get 410."""
     def disturb(bed, programs):
         version = bed.api.get("/api/v1/pods?limit=1")["metadata"]["resourceVersion"]
         programs[0].signal(signal.SIGSTOP)

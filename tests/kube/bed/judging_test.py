@@ -1,4 +1,4 @@
-"""What judges and measures the bed's runs, on logs that were made up."""
+"""Tests the checks and measurements of the bed's runs, on made-up logs."""
 
 import unittest
 

@@ -1,11 +1,11 @@
-"""What a run was like, from the kubelets' log and the list of its jobs. Times are simulated seconds."""
+"""Figures of a run, from the kubelets' log and the list of its jobs. Times are simulated seconds."""
 
 import collections
 import statistics
 
 
 class Holds:
-    """Who held how many GPUs from when to when, and when they were of use: all of the gang trained."""
+    """The runs of jobs: their GPUs with start and end, and the times in which all of the gang trained."""
 
     def __init__(self, history, factor, begun_ms):
         self.at = lambda line: (line["at_ms"] - begun_ms) / 1000 * factor
@@ -38,7 +38,7 @@ def gpu_time(holds, begin, end, user=None):
 
 
 def entitled(gpus, tickets, demand):
-    """Each user's GPUs: by tickets, no more than it asks for; what one does not ask for is the others'."""
+    """Returns each user's GPUs: by tickets, no more than its demand; the rest goes to the other users."""
     given, left, open_users = collections.Counter(), gpus, {user for user in demand if demand[user] > 0}
     while open_users and left > 1e-9:
         unit = left / sum(tickets[user] for user in open_users)
@@ -54,7 +54,7 @@ def entitled(gpus, tickets, demand):
 
 
 def share_errors(holds, arrivals, gpus, tickets, step_s=5.0):
-    """For each user |GPU time held - GPU time entitled| / entitled, while jobs of two users or more are there."""
+    """For each user |GPU time used - GPU time entitled| / entitled, while two users or more have jobs."""
     received, due = collections.Counter(), collections.Counter()
     now = 0.0
     while now < holds.end:

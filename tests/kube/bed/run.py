@@ -39,7 +39,7 @@ def parse():
 
 
 def measurement(name, flags):
-    """What is measured by that name, as a function; None: it is no such name."""
+    """Returns the measurement of that name, as a function; None: there is no such name."""
     if name == "side-by-side":
         from side_by_side import side_by_side
         return lambda: side_by_side(flags.seeds)

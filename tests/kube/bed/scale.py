@@ -1,4 +1,4 @@
-"""A thousand nodes: how fast gangs are bound, what a bare client reaches, and a change of leaders."""
+"""A thousand nodes: the rate of binding gangs, the limit of a bare client, and a change of leaders."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ NODES, GANGS, PODS = 1000, 1250, 4  # two gangs fill a node
 
 
 def pods_of(bed):
-    """When each pod was bound, as its kubelet saw it, in Unix milliseconds."""
+    """Returns when each pod was bound, as its kubelet saw it, in Unix milliseconds."""
     return {line["pod"]: line["at_ms"] for line in bed.history() if line["what"] == "admitted"}
 
 
@@ -34,7 +34,7 @@ def bare(nodes, gangs):
 
 
 def backlog(nodes, gangs, policy):
-    """All pods wait before fairlead begins: how fast it binds them; then the leader is killed."""
+    """All pods wait before fairlead starts: the rate at which it binds them; then the leader is killed."""
     with Bed(f"{nodes}xV100:8", factor=1) as bed:
         fill(bed, gangs)
         begun_ms = time.time() * 1000
@@ -61,7 +61,7 @@ def backlog(nodes, gangs, policy):
 
 
 def trickle(nodes, gangs, policy):
-    """Gangs come one after another: the time from a pod that is made to one that is bound."""
+    """Gangs come one after another: the time from the creation of a pod to its binding."""
     with Bed(f"{nodes}xV100:8", factor=1) as bed:
         process = bed.fairlead(policy)
         bed.name_space("ann")

@@ -1,7 +1,7 @@
-"""What users, operators and kubelets do, on a real API server: each scenario is a cluster of its own.
+"""Actions of users, operators and kubelets, on a real API server: each scenario is a cluster of its own.
 
-A scenario returns what it measured; AssertionError: what should be is not. All of them are judged by the
-kubelets' own log: no GPU held twice, no half gang for long, no job lost.
+A scenario returns its measurements; AssertionError: a check failed. All of them are judged by the kubelets'
+own log: no GPU is used twice, no half gang stays for long, no job is lost.
 """
 
 import time
@@ -49,7 +49,7 @@ def judge(bed, asks, half_limit_s=HALF_GANG_LIMIT_S, refused=0, has_rights=True)
 
 
 def progress_is_kept(bed, ask):
-    """What a gang begins with is what it had when it ended."""
+    """A gang starts with the progress that it had when it ended."""
     had, name = 0.0, f"{ask.user}/{ask.name}"
     for line in bed.history():
         if line.get("job") == name and line["what"] == "ends":
@@ -77,22 +77,22 @@ def gandiva_fair():
 
 
 def fairlead():
-    """Likewise under fairlead."""
+    """Gangs of two pods under fairlead."""
     return takes_turns("fairlead:window_s=10,round_s=4,switch_s=1")
 
 
 def tiresias():
-    """Likewise under tiresias."""
+    """Gangs of two pods under tiresias."""
     return takes_turns("tiresias:limits=100/400")
 
 
 def hadar():
-    """Likewise under hadar."""
+    """Gangs of two pods under hadar."""
     return takes_turns("hadar:round_s=6,switch_s=1")
 
 
 def dally():
-    """Likewise under dally, which waits for GPUs close together."""
+    """Gangs of two pods under dally, which waits for GPUs close together."""
     return takes_turns("dally:node_s=2,rack_s=4,least_s=1", pods=2, gpus=4)
 
 
@@ -147,7 +147,7 @@ def tickets():
 
 
 def described():
-    """What became of a Job is in `kubectl describe`."""
+    """`kubectl describe` shows the events of a Job."""
     asks = gangs(2, work_s=600.0)
     refused = Ask("none", "ann", 1, 0, 60.0)
     with Bed("2xV100:8", SETTINGS, FACTOR) as bed:
@@ -163,7 +163,7 @@ def described():
 
 
 def keeps_its_budget(is_named):
-    """Gangs want turns; one stays as long as its budget does not let it stop. How it was let go."""
+    """Gangs take turns; one stays while its budget does not let it stop. Returns how it was let go."""
     kept, other = Ask("kept", "ann", 2, 8, 900.0, "GRU", is_named=is_named), Ask("other", "bob", 2, 8, 300.0, "GRU")
     stops = lambda: [line for line in bed.history() if line["what"] == "stopped" and line["pod"].startswith("ann/kept-")]
     with Bed("2xV100:8", SETTINGS, FACTOR) as bed:
@@ -192,7 +192,7 @@ def budget_and_suspension():
 
 
 def budget_and_eviction():
-    """Likewise pods that name their gang, which are evicted; they are made again and go on."""
+    """A PodDisruptionBudget keeps pods that name their gang; later they are evicted, created again and go on."""
     return keeps_its_budget(is_named=True)
 
 

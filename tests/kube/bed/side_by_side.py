@@ -1,4 +1,4 @@
-"""Schedulers on equal terms: the same control plane, nodes, players of training and job lists."""
+"""Schedulers under equal conditions: the same control plane, nodes, players of training and job lists."""
 
 import json
 import statistics
@@ -25,7 +25,7 @@ STUCK_S = 20  # real; no gang trains, and all jobs are there
 
 
 def play(bed, arrivals, limit_s):
-    """Submits the jobs at their times, and waits until all are done. When it began, in Unix milliseconds."""
+    """Submits the jobs at their times, and waits until all are done. Returns the start, in Unix milliseconds."""
     for user in {arrival.ask.user for arrival in arrivals}:
         bed.name_space(user)
     begun, begun_ms = time.monotonic(), time.time() * 1000

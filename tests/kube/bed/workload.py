@@ -16,7 +16,7 @@ class Arrival:
 
 
 def draw(seed, jobs=30, arrive_s=600, mean_s=240, factor=60, scheduler="fairlead", shapes=None):
-    """Times are simulated seconds, and work is as on V100; users say truly how long their jobs run."""
+    """Times are simulated seconds, and work is as on V100; users state truly how long their jobs run."""
     dice, shapes = random.Random(seed), shapes or SHAPES
     weighted = list(shapes), list(shapes.values())
     found = []
@@ -39,7 +39,7 @@ def write_trace(path, arrivals):
 
 
 def scaled(policy, factor):
-    """The same policy where time goes `factor` times as fast."""
+    """Returns the same policy for time that passes `factor` times as fast."""
     name, _, options = policy.partition(":")
     given = []
     for option in filter(None, options.split(",")):

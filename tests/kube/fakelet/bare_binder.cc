@@ -1,5 +1,6 @@
-// fairlead-bare-binder SCHEDULER: binds all pods that wait for that scheduler, to nodes in turn, as fast
-// as the API server takes it: what a client that decides nothing can reach. Prints a JSON object.
+// fairlead-bare-binder SCHEDULER: binds all pods that wait for that scheduler, to nodes in turn, as
+// fast as the API server accepts. It measures the limit of a client that decides nothing. Prints a
+// JSON object.
 
 #include "fairlead/kube/curl_door.h"
 #include "fairlead/kube/reflector.h"

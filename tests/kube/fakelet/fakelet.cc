@@ -115,7 +115,7 @@ void Fakelet::answer(const KubeEvent& event) {
   fake.call = 0;
   const bool is_done = event.status >= 200 && event.status < 300;
   fake.failures = is_done ? 0 : fake.failures + 1;
-  // What was done is seen soon; what was not is tried again.
+  // A successful write is seen soon; a failed one is tried again.
   fake.retry = door_.now() + (is_done ? seconds(5) : backoff(fake.failures, door_.random()));
 }
 

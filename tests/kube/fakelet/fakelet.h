@@ -1,16 +1,16 @@
-// A kubelet for nodes that are not there, and the training that runs on them.
+// A kubelet for nodes that do not exist, and the training that runs on them.
 //
-// What is bound to one of its nodes runs at once, or fails where the node's GPUs are taken, as with a
-// real kubelet. Once all pods of a gang run, the gang trains (training.h); when its work is done its
-// pods succeed. A pod that is deleted has a checkpoint, and goes. Time is compressed by a factor.
+// A pod bound to one of its nodes runs at once, or fails if the node's GPUs are taken, as with a
+// real kubelet. Once all pods of a gang run, the gang trains (training.h); when its work is done
+// its pods succeed. A deleted pod writes a checkpoint, and goes. Time is compressed by a factor.
 //
 // Annotations of pods:   bed/gang      pods of its gang; all have the same controller
-//                        bed/work-s    what is to be done, in simulated seconds with all of the gang's
-//                                      GPUs on the reference type; none: it runs until it is deleted
+//                        bed/work-s    its work, in simulated seconds with all of the gang's GPUs on
+//                                      the reference type; none: it runs until it is deleted
 //                        fairlead.dev/model
 // Annotations of nodes:  bed/down      it is silent as long as it has that, and not ready
 //
-// Like a kubelet it is level-triggered: what a pod's status should be is asked for until it is seen.
+// Like a kubelet it is level-triggered: it writes the desired status of a pod until it sees it.
 #pragma once
 
 #include "fairlead/kube/reflector.h"
@@ -31,13 +31,14 @@ struct FakeletOptions {
 
 class Fakelet {
  public:
-  // `log`: what happened, a JSON object a line (without its end). What is passed must outlive it.
+  // `log`: writes an event, a JSON object a line (without its end). The arguments must outlive the
+  // object.
   using Log = std::function<void(const std::string& line)>;
   Fakelet(KubeDoor& door, const TrainingWorld& world, FakeletOptions options, Log log);
 
   // Asks for the nodes of the cluster, ready.
   void make_nodes();
-  // Handles what comes up to then. False once the program is asked to leave.
+  // Handles all events up to `until`. Returns false once the program is asked to leave.
   bool run(Time until);
 
  private:
@@ -46,7 +47,7 @@ class Fakelet {
     std::uint32_t gang_pods = 1;
     Duration work{};  // 0: none
     std::string model;
-    std::string phase;  // that it has by now
+    std::string phase;  // its phase so far
     bool is_admitted = false;
     std::string wanted;  // phase; empty: none yet
     std::string reason;  // of that

@@ -1,4 +1,4 @@
-// fairlead-fakelet: plays the kubelets, and the training, of nodes that are not there (fakelet.h).
+// fairlead-fakelet: plays the kubelets, and the training, of nodes that do not exist (fakelet.h).
 
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/input/models_file.h"
@@ -21,7 +21,7 @@ struct Flags {
   std::uint64_t seed = 0;
 };
 
-// What `fairlead simulate` makes of the same flags.
+// Returns the same world as `fairlead simulate` with the same flags.
 Result<TrainingWorld> world_of(const Flags& flags) {
   FL_TRY_ASSIGN(cluster, load_cluster(flags.cluster));
   FL_TRY_ASSIGN(settings, parse_settings(flags.settings));

@@ -1,5 +1,5 @@
-// One job's training as a player has it: how far it is, at the speeds of model/speed and with the
-// overheads of sim/costs, so that what is played and what is simulated agree by construction.
+// One job's training as a player has it: its progress, at the speeds of model/speed and with the
+// overheads of sim/costs. So the played and the simulated runs agree by construction.
 //
 // All times are simulated ones.
 #pragma once
@@ -15,11 +15,11 @@
 
 namespace fairlead {
 
-// What the world of all jobs is like. The cluster must outlive the trainings.
+// The world of all jobs. The cluster must outlive the trainings.
 struct TrainingWorld {
   Cluster cluster;
   SpeedTable models;
-  std::string reference_gpu;  // that the work refers to; empty: the model's fastest here
+  std::string reference_gpu;  // reference of the work; empty: the model's fastest here
   NetworkOptions network;
   Costs costs;
   Duration checkpoint_interval = seconds(1800);
@@ -36,18 +36,19 @@ class Training {
   // Error: no job can be like that.
   static Result<Training> make(const TrainingWorld& world, const TrainingAsk& ask);
 
-  // All of its pods run, there, from now on. REQUIRES: it does not train; `gang` is not empty.
+  // Called when all of its pods run on that gang. REQUIRES: it does not train; `gang` is not empty.
   void begin(Time now, std::vector<Slice> gang);
-  // Not all of them run any more. `saved`: they were asked to leave, and so nothing is lost; else all
-  // since the last periodic checkpoint is. REQUIRES: it trains.
+  // Called when not all of them run any more. `saved`: they were asked to leave, so nothing is
+  // lost; else all work since the last periodic checkpoint is lost. REQUIRES: it trains.
   void end(Time now, bool saved);
   bool trains() const { return begun_.has_value(); }
 
-  // When its work is done if nothing happens before; never: it does not train, or its speed is 0.
+  // Returns the time at which its work is done if nothing else happens; never: it does not train,
+  // or its speed is 0.
   Time done_at() const;
-  // The fraction of its work that is done, 0 to 1.
+  // Returns the fraction of its work that is done, 0 to 1.
   double progress(Time now) const;
-  // Of the last begin().
+  // The place of the last begin().
   PlaceKind place() const { return place_; }
   Duration overhead() const { return overhead_; }
   Rate rate() const { return rate_; }
@@ -62,7 +63,7 @@ class Training {
   Work work_;
   Work kept_{};  // before the last begin()
   std::optional<Time> begun_;
-  std::vector<Slice> gang_;  // that it has, or had last; empty: its state is on no node
+  std::vector<Slice> gang_;  // its present or last gang; empty: its state is on no node
   PlaceKind place_ = PlaceKind::kStart;
   Duration overhead_;
   Rate rate_;
