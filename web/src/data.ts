@@ -1,7 +1,7 @@
-// Reads the data that the page carries.
+// Reads the data that is embedded in the page.
 import type { EmbeddedHolds, Holds, ReportData } from "./schema";
 
-// The data of a report from base64(gzip(JSON)). Throws an Error that says what is wrong.
+// Returns the data of a report from base64(gzip(JSON)). Throws an Error with the cause.
 export async function decode(base64: string): Promise<ReportData> {
   const text = base64.trim();
   if (text === "" || text.startsWith("__")) throw new Error("This page carries no data.");
@@ -19,7 +19,7 @@ export async function decode(base64: string): Promise<ReportData> {
   return data;
 }
 
-// Sums are in whole milliseconds, so that no error grows along a column.
+// Sums are in whole milliseconds, so that errors do not grow along a column.
 function unpacked(embedded: EmbeddedHolds): Holds {
   const { job_step, begin_step_s, for_s, ...rest } = embedded;
   let job = 0;

@@ -1,5 +1,5 @@
-// Who gained by trading: measured against the same run without trading where the report has one, else
-// against what the user was due without it.
+// The gains of users by trading: measured against the same run without trading if the report has one,
+// else against the user's entitlement without trading.
 import type { App } from "./app";
 import { bdi, el, scroller, table } from "./dom";
 import { difference, duration, percent } from "./format";
@@ -8,7 +8,7 @@ import type { ReportData, Run, Summary } from "./schema";
 
 type User = Summary["users"][number];
 
-// The run that differs from `run` in nothing but that it has no trading; null: the report has none.
+// Returns the run that differs from `run` only in having no trading; null if there is none.
 export function withoutTrading(data: ReportData, run: Run): Run | null {
   const rest = ({ summary }: Run) =>
     JSON.stringify([
@@ -23,8 +23,8 @@ export function withoutTrading(data: ReportData, run: Run): Run | null {
   return data.runs.find((other) => none(other) && rest(other) === rest(run)) ?? null;
 }
 
-// What the user's GPUs were worth to it in contended time, as a part of what it was due then: of every
-// GPU type its part. Null where the summary does not say.
+// Returns the worth of the user's GPUs to it in contended time, as a fraction of the worth of its part of
+// every GPU type. Null if the summary has no value.
 export function worth(user: User | undefined): number | null {
   const due = user?.contended_entitled_gpu_hours;
   if (user?.contended_effective_gpu_hours === undefined || !due) return null;
@@ -107,7 +107,7 @@ function found(app: App, other: Run | null, rows: Row[]): (Node | string)[] {
       ];
 }
 
-// From the middle to the right for a gain, to the left for a loss.
+// A bar from the middle: to the right for a gain, to the left for a loss.
 function gainBar(part: number): HTMLElement {
   const bar = el("div", { class: "gain", "aria-hidden": "true" });
   const fill = el("span");

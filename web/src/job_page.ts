@@ -1,5 +1,4 @@
-// One job: its facts, its life under every run on one time axis, where it was, and what the policy
-// noted.
+// One job: its facts, its life under every run on one time axis, its nodes, and the policy's notes.
 import { App } from "./app";
 import { onWidth } from "./canvas";
 import { placeText } from "./cluster";
@@ -19,7 +18,7 @@ const FEW_STAYS = 100;
 const MOST_NOTES = 500;
 const LEAST_BAR = 240; // pixels
 
-// The page of a job, or of the news that there is none of that name.
+// Returns the page of a job, or a message that there is no job of that name.
 export function jobPage(app: App, id: string): HTMLElement {
   const back = el("a", { href: "#", class: "back" }, "← Report");
   const job = app.rowOfId.get(id);
@@ -62,7 +61,7 @@ function facts(app: App, job: number): HTMLElement {
   );
 }
 
-// One row per run: figures and the bar of the job's life, all bars on one scale.
+// One row per run: figures and the bar of the job's life, all bars on one time scale.
 function lives(app: App, job: number): HTMLElement {
   const { data } = app;
   const submit = data.jobs.submit_s[job];
@@ -97,7 +96,7 @@ function lives(app: App, job: number): HTMLElement {
     data.runs,
   );
   const box = scroller("The job under each run", body);
-  // The bars take what the other columns leave.
+  // The bars get the space that the other columns leave.
   onWidth(box, (width) => {
     bars.forEach((draw) => draw(LEAST_BAR));
     const wide = Math.max(LEAST_BAR, LEAST_BAR + width - body.offsetWidth);
@@ -190,7 +189,7 @@ function stayList(app: App, job: number): HTMLElement {
   return section;
 }
 
-// Why it waited, as far as the report says.
+// The causes of its waiting, if the report has them.
 function waitList(app: App, job: number): HTMLElement {
   const section = el("section", {}, el("h2", {}, "Why it waited"));
   const { waits } = app.run;
@@ -225,7 +224,7 @@ function waitList(app: App, job: number): HTMLElement {
   return section;
 }
 
-// `idleFrom`: since when the job was without GPUs, each time, in order.
+// `idleFrom`: the starts of the times without GPUs, in order.
 function noteWords(app: App, i: number, idleFrom: number[]): (Node | string)[] {
   const { notes } = app.run;
   const kind = NOTE_KINDS[notes.kind[i]];

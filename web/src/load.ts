@@ -1,4 +1,4 @@
-// The cluster over time: how full, how fragmented, how long the queue.
+// The cluster over time: utilisation, fragmentation, length of the queue.
 import type { App } from "./app";
 import { Chart } from "./charts";
 import { el, section } from "./dom";
@@ -37,7 +37,7 @@ export function loadSection(app: App): HTMLElement {
   );
 }
 
-// The focused run, one line for each GPU type; nothing where there is one type.
+// The focused run, one line for each GPU type; nothing if there is only one type.
 function typeChart(app: App): HTMLElement[] {
   const types = app.data.cluster.gpu_types;
   if (types.length < 2) return [];
@@ -81,7 +81,7 @@ function loadChart(
     const end = Math.max(
       ...app.shown.map((i) => runs[i].load.bin_s * runs[i].load.gpus_held.length),
     );
-    // Bins of the coarsest run, so that lines are equally smooth; no more of them than can be seen.
+    // Bins of the coarsest run, so that lines are equally smooth; at most as many as are visible.
     const bin = Math.max(end / MOST_BINS, ...app.shown.map((i) => runs[i].load.bin_s));
     const n = Math.max(1, Math.ceil(end / bin));
     chart.show({

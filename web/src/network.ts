@@ -1,5 +1,5 @@
-// What the network did to a run: GPU time lost to communication, by time, rack and job, and how much
-// was held by gangs that need the links between nodes and racks.
+// The network's effect on a run: GPU time lost to communication, by time, rack and job, and the GPU time of
+// gangs that need the links between nodes and racks.
 import type { App } from "./app";
 import { Chart } from "./charts";
 import { bdi, el, scroller, section, table } from "./dom";
@@ -13,7 +13,7 @@ const SPINE = TIERS.indexOf("spine");
 const MOST_JOBS = 15;
 const MOST_RACKS = 40;
 
-// For how long the job would not have run, had its gang lost nothing.
+// Returns how much shorter the job would have run without its gang's loss.
 export function secondsLost(data: ReportData, run: Run, job: number): number | null {
   return run.network ? run.network.job_lost_gpu_s[job] / data.jobs.gpus[job] : null;
 }
@@ -89,7 +89,7 @@ function showCharts(app: App, lost: Chart, use: Chart): void {
   });
 }
 
-// GPUs held by gangs whose widest link is of the tier, means over the bins of the load.
+// Returns the GPUs in use by gangs with their widest link in the tier, means over the bins of the load.
 function heldOfTier(run: Run, tier: number): number[] {
   const { bin_s, gpus_held } = run.load;
   const held = new Array<number>(gpus_held.length).fill(0);

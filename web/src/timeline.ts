@@ -1,5 +1,5 @@
-// The section with the timeline and the map: one cursor, one choice of colours, one line of words
-// about what is under the cursor.
+// The section with the timeline and the map: one cursor, one choice of colours, one line of text about
+// the job under the cursor.
 import type { App } from "./app";
 import { onWidth } from "./canvas";
 import { placeText } from "./cluster";
@@ -95,7 +95,7 @@ function entry(label: string, colour: string): HTMLElement {
   return el("li", {}, box, bdi(label));
 }
 
-// The shades of GPU types beside rows and over nodes, where there are several.
+// The shades of GPU types beside rows and over nodes, if there are several types.
 function typeLegend(app: App): HTMLElement {
   const { cluster } = app.data;
   const list = el("ul", {
@@ -132,7 +132,7 @@ function timeSlider(app: App, gantt: Gantt): HTMLElement {
   return el("label", { class: "field wide" }, el("span", {}, "Time"), input, output);
 }
 
-// Who holds the GPU under the cursor, in words, and a way to the job.
+// The job on the GPU under the cursor, in words, with a link to it.
 function cursorLine(app: App): HTMLElement {
   const text = el("span", { "aria-live": "polite" });
   const open = el("a", { href: "#timeline" }, "Open this job");
@@ -216,7 +216,7 @@ function viewSvg(app: App, { view, classes }: Gantt): string {
   return timelineSvg(title, data.cluster, layout, holdsOf(run), view, classes, readTheme());
 }
 
-// The holds of the view: who held what from when to when.
+// Returns the holds (runs of jobs) in the view, with GPUs, start and end.
 function holdRows(app: App, view: View): Cell[][] {
   const { cluster, jobs } = app.data;
   const holds = holdsOf(app.run);
@@ -264,7 +264,7 @@ function showTip(app: App, gantt: Gantt, tip: HTMLElement, event: PointerEvent):
   tip.style.top = `${event.clientY - frame.top + 14}px`;
 }
 
-// ": 12 of 64 V100, 3 of 72 K80", of a cluster with several types.
+// Returns ": 12 of 64 V100, 3 of 72 K80" for a cluster with several types.
 function typesText(app: App, held: Int32Array): string {
   const { cluster } = app.data;
   if (cluster.gpu_types.length < 2) return "";

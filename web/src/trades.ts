@@ -1,4 +1,4 @@
-// Trades of fast for slow GPUs: who sold what to whom, at what price, and who gained.
+// Trades of fast for slow GPUs: seller, buyer, GPUs and price, and the gains.
 import type { App } from "./app";
 import { Chart } from "./charts";
 import { bdi, el, scroller, section, table } from "./dom";
@@ -18,7 +18,7 @@ interface Pair {
   type: number;
   trades: number;
   gpus: number; // sum over the trades
-  price: number; // sum over the prices
+  price: number; // sum of the prices
   prices: number;
 }
 

@@ -1,4 +1,4 @@
-// What each user received and was entitled to.
+// GPU time received and entitled, by user.
 import type { App } from "./app";
 import { Chart } from "./charts";
 import { sizeCanvas } from "./canvas";
@@ -54,7 +54,7 @@ export function usersSection(app: App): HTMLElement {
   );
 }
 
-// GPU-hours of each type that each user held, where the cluster has several.
+// GPU-hours of each user on each type, if the cluster has several types.
 function typeTable(app: App): HTMLElement {
   const place = el("div");
   const types = app.data.cluster.gpu_types;
@@ -183,7 +183,7 @@ function userButton(app: App, user: string, row: number): Node {
   return result;
 }
 
-// Held as an area, entitled as a line, on the user's own scale.
+// GPUs in use as an area, entitled GPUs as a line, on the user's own scale.
 function spark(held: number[], entitled: number[]): HTMLCanvasElement {
   const canvas = el("canvas", { "aria-hidden": "true" });
   const { width, height } = SPARK;
