@@ -4,7 +4,7 @@ import type { EmbeddedHolds, Holds, ReportData } from "./schema";
 // Returns the data of a report from base64(gzip(JSON)). Throws an Error with the cause.
 export async function decode(base64: string): Promise<ReportData> {
   const text = base64.trim();
-  if (text === "" || text.startsWith("__")) throw new Error("This page carries no data.");
+  if (text === "" || text.startsWith("__")) throw new Error("This page has no data.");
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);
   for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
@@ -12,7 +12,7 @@ export async function decode(base64: string): Promise<ReportData> {
   const data = (await new Response(stream).json()) as ReportData;
   if (data.version !== 2)
     throw new Error(`This page cannot read version ${data.version} of the data.`);
-  if (data.runs.length === 0) throw new Error("The report holds no run.");
+  if (data.runs.length === 0) throw new Error("The report has no runs.");
   // Folders written by earlier versions do not count placements.
   for (const { summary } of data.runs) summary.placements ??= {};
   for (const run of data.runs) run.holds = unpacked(run.holds as unknown as EmbeddedHolds);

@@ -255,7 +255,7 @@ export class Gantt {
     pen.fillRect(this.left, this.plotHeight, this.plotWidth, 1);
   }
 
-  // Draws the names of GPUs, nodes or racks: the finest level whose names fit.
+  // Draws the names of GPUs, nodes or racks: the finest level at which the names fit.
   private drawRowAxis(pen: CanvasRenderingContext2D): void {
     const { cluster } = this.app.data;
     const { nodes } = cluster;

@@ -54,11 +54,10 @@ function comparison(app: App): Words | null {
     ];
   }
   const words: Words = [
-    `Of ${count(runs.length)} runs, `,
     bdi(best.label),
     " has the ",
     link(app, "shortest mean completion time", "summary"),
-    `, ${duration(jct(best))}; the longest is ${times(jct(last) / jct(best))} that, under `,
+    ` of ${count(runs.length)} runs, ${duration(jct(best))}; the longest is ${times(jct(last) / jct(best))} that, under `,
     bdi(last.label),
     ".",
   ];
@@ -105,7 +104,7 @@ function short(app: App): Words | null {
     bdi(user),
     " fell short of its share most: ",
     link(app, `${number(found.missed)} GPU-hours behind`, "users", { user }),
-    ` between ${moment(found.from)} and ${moment(found.to)}, when it held ${percent(found.part, 0)} of what it was entitled to.`,
+    ` between ${moment(found.from)} and ${moment(found.to)}, when it received ${percent(found.part, 0)} of its entitlement.`,
   ];
 }
 
@@ -127,7 +126,7 @@ function waited(app: App): Words | null {
     words.push(
       ` ${percent(part, 0)} of the waiting of the `,
       link(app, "jobs that waited most", "jobs", { sort: "-Queueing" }),
-      cause === found.cause ? " was for this." : ` was because ${cause}.`,
+      cause === found.cause ? " had the same cause." : ` was because ${cause}.`,
     );
   }
   return words;

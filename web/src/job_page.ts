@@ -56,7 +56,7 @@ function facts(app: App, job: number): HTMLElement {
     { class: "cards" },
     fact("User", app.user(jobs.user[job])),
     fact("Model", app.model(jobs.model[job])),
-    fact("GPUs asked for", count(jobs.gpus[job])),
+    fact("Requested GPUs", count(jobs.gpus[job])),
     fact("Submitted", moment(jobs.submit_s[job])),
   );
 }
@@ -111,7 +111,7 @@ function lives(app: App, job: number): HTMLElement {
       { class: "legend" },
       ...TIERS.map((text, tier) => tierEntry(text, tier)),
       el("li", {}, "thin line: waiting"),
-      el("li", {}, "notch: moved to other GPUs, where there is room"),
+      el("li", {}, "notch: moved to other GPUs (drawn if there is room)"),
     ),
     box,
   );
@@ -162,7 +162,7 @@ function stayList(app: App, job: number): HTMLElement {
     scroller(
       "Stays",
       table<Stay>(
-        "Where the job was",
+        "Places of the job",
         [
           { title: "From", cell: (stay) => moment(stay.begin) },
           { title: "after submission", cell: (stay) => duration(stay.begin - submit) },
@@ -176,8 +176,8 @@ function stayList(app: App, job: number): HTMLElement {
         stays,
       ),
     );
-  const section = el("section", {}, el("h2", {}, "Where it was"));
-  if (all.length === 0) section.append(el("p", {}, "It never held a GPU under this run."));
+  const section = el("section", {}, el("h2", {}, "Places"));
+  if (all.length === 0) section.append(el("p", {}, "It never had a GPU in this run."));
   else section.append(list(all.slice(0, FEW_STAYS)));
   if (all.length > FEW_STAYS) {
     const more = button(`Show all ${count(all.length)} stays`, () => {
@@ -196,7 +196,7 @@ function waitList(app: App, job: number): HTMLElement {
   const rows = waits ? waits.job.flatMap((row, i) => (row === job ? [i] : [])) : [];
   if (!waits || rows.length === 0) {
     section.append(
-      el("p", {}, "Told of the jobs that waited most; fairlead why tells it of every job."),
+      el("p", {}, "Reported only for the jobs that waited most; fairlead why explains every job."),
     );
     return section;
   }
@@ -252,7 +252,7 @@ function noteList(app: App, job: number): HTMLElement {
     .map((i) =>
       el("li", {}, el("b", {}, moment(notes.t_s[i])), " ", ...noteWords(app, i, idleFrom)),
     );
-  const section = el("section", {}, el("h2", {}, "What the policy noted"));
+  const section = el("section", {}, el("h2", {}, "Notes of the policy"));
   if (rows.length === 0) section.append(el("p", {}, "Nothing about this job."));
   else section.append(el("ul", { class: "notes" }, ...items));
   const left = rows.length - items.length;

@@ -23,10 +23,10 @@ export function loadSection(app: App): HTMLElement {
     el(
       "div",
       { class: "charts" },
-      loadChart(app, "GPUs held, % of those that are up", utilisation, (v) => percent(v, 0), 1),
+      loadChart(app, "GPUs in use, % of GPUs on running nodes", utilisation, (v) => percent(v, 0), 1),
       loadChart(
         app,
-        "GPUs free on nodes that are partly held",
+        "Free GPUs on partly used nodes",
         (r) => r.load.gpus_fragmented,
         number,
       ),
@@ -42,7 +42,7 @@ function typeChart(app: App): HTMLElement[] {
   const types = app.data.cluster.gpu_types;
   if (types.length < 2) return [];
   const gpus = gpusOfTypes(app.data.cluster);
-  const chart = new Chart("GPUs held, % of each GPU type", "load");
+  const chart = new Chart("GPUs in use, % of each GPU type", "load");
   app.store.watch(["focus", "theme"], () => {
     const { load, label } = app.run;
     const held = heldByType(app.data, app.run).map((row, t) =>

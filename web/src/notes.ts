@@ -17,9 +17,9 @@ export function noteText(kind: string, value: number, waited: number): string {
     case "rack_timer":
       return timerText("rack", waited, value);
     case "score":
-      return `got a place by its score: the network matters to it by ${number(value)}`;
+      return `got a place by its score: its sensitivity to the network is ${number(value)}`;
     case "saving":
-      return `its new place saves ${number(value)} GPU-seconds, all counted`;
+      return `its new place saves ${number(value)} GPU-seconds in total`;
     case "pass":
       return `stride pass ${number(value)}`;
     case "payoff":

@@ -98,8 +98,8 @@ export function pointsSection(app: App): HTMLElement {
     el(
       "p",
       { class: "note" },
-      `◆ best mean${swept ? " of the point" : ""}. The bar reaches from the least to the greatest of the seeds, the ` +
-        `mark is the mean. All else on this page is of the first seed${swept ? " of the first point" : ""}.`,
+      `◆ best mean${swept ? " of the point" : ""}. The bar reaches from the least to the greatest of the seeds; the ` +
+        `mark is the mean. Everything else on this page shows the first seed${swept ? " of the first point" : ""}.`,
     ),
   );
 }

@@ -10,7 +10,7 @@ function swatch(run: number, bold = false): HTMLElement {
 
 // One button per run that shows or hides it, in the style of its lines.
 export function runChips(app: App): HTMLElement {
-  const list = el("div", { class: "chips", role: "group", "aria-label": "Runs that are compared" });
+  const list = el("div", { class: "chips", role: "group", "aria-label": "Compared runs" });
   const { runs } = app.data;
   if (runs.length < 2) return list;
   const chips = runs.map((run, i) =>

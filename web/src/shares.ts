@@ -9,8 +9,8 @@ const OWN = 6; // users with a colour of their own
 const ROUNDING = 1e-3; // fraction of all: rounding may leave this much without another user
 
 export function sharesCharts(app: App): HTMLElement[] {
-  const held = new Chart("GPUs held, users stacked", "shares");
-  const entitled = new Chart("GPUs entitled to, users stacked", "shares");
+  const held = new Chart("GPUs in use, users stacked", "shares");
+  const entitled = new Chart("Entitled GPUs, users stacked", "shares");
   const behind = new Chart("GPU-hours behind the entitlement, by user", "shares");
   app.store.watch(["focus", "user", "theme"], () => {
     const { shares, load } = app.run;
@@ -37,14 +37,14 @@ export function sharesCharts(app: App): HTMLElement[] {
       shares.held,
       load.gpus_held,
       shares.user.length > OWN
-        ? `${app.run.label}: the ${OWN} users with most GPU time held ${Math.round((100 * top) / all)} % of it.`
-        : `${app.run.label}: the heights add up to all GPUs held.`,
+        ? `${app.run.label}: the ${OWN} users with most GPU time had ${Math.round((100 * top) / all)} % of it.`
+        : `${app.run.label}: the heights add up to all GPUs in use.`,
     );
     stack(
       entitled,
       shares.entitled,
       entitledAll,
-      "By tickets, and never more than the user's jobs ask for: what GPUs shared fairly look like.",
+      "By tickets, and at most the demand of the user's jobs: a fair division of the GPUs.",
     );
     showLags(app, behind, x);
   });

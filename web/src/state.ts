@@ -59,7 +59,7 @@ export class Store {
     }
   }
 
-  // Calls `tell` now and after each change of one of the keys.
+  // Calls the callback now and after each change of one of the keys.
   watch(keys: (keyof State)[], tell: () => void): void {
     this.watchers.push({ keys, tell });
     tell();

@@ -36,7 +36,7 @@ export const METRICS: Metric[] = [
   { label: "JCT, 99th percentile", of: (s) => s.jct_p99_s, format: duration, better: "less" },
   { label: "Queueing, mean", of: (s) => s.queue_avg_s, format: duration, better: "less" },
   { label: "GPUs utilised", of: (s) => s.gpu_utilization, format: percent, better: "more" },
-  { label: "GPU-hours held", of: (s) => s.gpu_hours, format: number, better: "" },
+  { label: "GPU-hours used", of: (s) => s.gpu_hours, format: number, better: "" },
   { label: "Lost to communication", of: (s) => s.comm_time_share, format: percent, better: "less" },
   { label: "Preemptions", of: (s) => s.preemptions, format: count, better: "less" },
   { label: "Migrations", of: (s) => s.migrations, format: count, better: "less" },
@@ -151,7 +151,7 @@ function comparison(app: App): HTMLElement {
     el(
       "p",
       { class: "note" },
-      "◆ best of the row. JCT: time from submission to finish. A lower bound holds whatever the policy does.",
+      "◆ best of the row. JCT: time from submission to finish. A lower bound applies to every policy.",
     ),
   );
 }

@@ -39,7 +39,7 @@ export function timelineSection(app: App): HTMLElement {
     legend.replaceChildren(...classes.labels.map((label, i) => entry(label, classes.colours[i])));
     const joined = app.run.holds.resolution_s;
     note.textContent = joined
-      ? `This run has many holds; pieces of one job on one place less than ${duration(joined)} apart are joined.`
+      ? `This run has many pieces; pieces of one job on one place less than ${duration(joined)} apart are joined.`
       : "";
   });
   app.store.watch(["view"], () => {
@@ -54,7 +54,7 @@ export function timelineSection(app: App): HTMLElement {
 
   return section(
     "timeline",
-    "Who held which GPUs",
+    "Jobs on GPUs",
     el(
       "div",
       { class: "bar" },
@@ -85,8 +85,8 @@ function viewText(app: App, { view }: Gantt): string {
 
 function rowsText(unit: string): string {
   return unit === "GPU"
-    ? "A row is a GPU. Bars narrower than a pixel blend into the share of time that was held."
-    : `A row is a ${unit}; the deeper the colour, the larger the share of its GPUs that was held. Zoom in for jobs.`;
+    ? "A row is a GPU. Bars narrower than a pixel blend into the share of busy time."
+    : `A row is a ${unit}; a deeper colour means a larger share of busy GPUs. Zoom in for jobs.`;
 }
 
 function entry(label: string, colour: string): HTMLElement {
@@ -212,7 +212,7 @@ function ganttBox(app: App, gantt: Gantt): HTMLElement {
 
 function viewSvg(app: App, { view, classes }: Gantt): string {
   const { data, layout, run } = app;
-  const title = `Who held which GPUs under ${run.label}`;
+  const title = `Jobs on GPUs under ${run.label}`;
   return timelineSvg(title, data.cluster, layout, holdsOf(run), view, classes, readTheme());
 }
 
@@ -283,7 +283,7 @@ function mapBox(app: App, map: ClusterMap): HTMLElement {
     const held = all.filter((hold) => hold >= 0);
     const jobs = new Set(Array.from(held, (hold) => holds.job[hold]));
     summary.textContent =
-      `At ${moment(app.store.get("time_s"))}, ${count(held.length)} of ${plural(app.layout.gpus, "GPU")} are held, ` +
+      `At ${moment(app.store.get("time_s"))}, ${count(held.length)} of ${plural(app.layout.gpus, "GPU")} are in use, ` +
       `by ${plural(jobs.size, "job")}${typesText(app, all)}. Hollow squares are free.`;
   });
   const box = el(

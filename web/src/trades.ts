@@ -39,9 +39,9 @@ export function tradesSection(app: App): HTMLElement {
     drawPrices(app, chart);
     const left = found.length - MOST_PAIRS;
     pairs.replaceChildren(
-      el("h3", {}, "Who sold to whom"),
+      el("h3", {}, "Sellers and buyers"),
       scroller("Trades", pairTable(app, found)),
-      el("p", { class: "note" }, left > 0 ? `${plural(left, "smaller pairing")} left out.` : ""),
+      el("p", { class: "note" }, left > 0 ? `${plural(left, "smaller pairing")} not shown.` : ""),
     );
     const traders = new Set(found.flatMap((p) => [app.user(p.seller), app.user(p.buyer)]));
     gained.replaceChildren(...gains(app, traders));
