@@ -1,5 +1,5 @@
-// Line charts: uPlot with the page's colours, a box with the values under the pointer, arrow keys as
-// an alternative to the pointer, and a sentence for readers who cannot see the lines.
+// Line charts: uPlot with the page's colours, and a box with the values under the pointer. Arrow keys are
+// an alternative to the pointer, and a sentence is for readers who cannot see the lines.
 import uPlot from "uplot";
 import { onWidth } from "./canvas";
 import { bdi, el } from "./dom";
