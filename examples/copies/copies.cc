@@ -1,22 +1,21 @@
-// Does a model get as good when it is trained as copies on nodes of unequal speed (HadarE, arXiv
-// 2503.10918)? Trains small networks for real, on emulated nodes, with the tracker that Fairlead has
-// for it, and prints a table.
+// Is a model as good if it is trained as copies on nodes of unequal speed (HadarE, arXiv 2503.10918)?
+// Trains small networks on emulated nodes, with Fairlead's tracker, and prints a table.
 //
-// Time is counted in steps of the fastest node, and an exchange of parameters takes as long as four of
-// them. All copies end a round together. The arms:
+// The unit of time is a step of the fastest node. An exchange of parameters takes as long as four such
+// steps. All copies end a round together. The arms:
 //
 //   one node              all steps on the fastest node
-//   one node, same time   as many steps as it makes while the copies make all
-//   data-parallel         a gang over all nodes in the same time: each step averages a batch of each, at the
-//                         pace of the slowest, and its exchange is free
+//   one node, same time   as many steps as it makes while the copies make all steps
+//   data-parallel         a gang over all nodes in the same time: each step averages a batch of each node,
+//                         at the pace of the slowest, and its exchange is free
 //   copies                all steps, split by speed; the mean of the copies, weighted by steps, after each round
-//   copies, same rate     likewise, with the learning rate that is best for one node
-//   copies, scaled rate   with that times the speed of all nodes over that of the fastest
-//   copies, momentum      what a round changed is a gradient of an outer step of 0.7 with momentum 0.9
+//   copies, same rate     like copies, with the best learning rate for one node
+//   copies, scaled rate   with this rate times the speed of all nodes, divided by the speed of the fastest
+//   copies, momentum      the change in a round is a gradient of an outer step of 0.7 with momentum 0.9
 //   one node, momentum    the same on the fastest node alone, all steps
 //
-// Rates are those with the least loss on a third set of pictures, of two seeds that are not among those
-// that are shown.
+// Each arm has the learning rate with the least loss on a third set of pictures, over two seeds that are
+// not in the table.
 #include "fairlead/base/rng.h"
 #include "fairlead/copies/consolidate.h"
 
@@ -101,7 +100,7 @@ double copies_time(const Nodes& nodes, std::size_t round) {
   return static_cast<double>(kSteps / round) * round_time(nodes, round);
 }
 
-// One worker's pictures, drawn anew for each step.
+// One worker's pictures, drawn again for each step.
 class Batches {
  public:
   Batches(const Images& images, fairlead::Rng random, std::size_t size)
@@ -117,7 +116,7 @@ class Batches {
   std::vector<std::size_t> batch_;
 };
 
-// Steps of one network, of so many time units each. The score is taken 25 times.
+// Steps of one network, each of this many time units. The score is computed 25 times.
 std::vector<Point> train_one(const Sets& sets, const Images& judge, const Run& run,
                              std::size_t steps, std::size_t batch, double step_time) {
   const fairlead::Rng random(run.seed);
@@ -136,7 +135,8 @@ std::vector<Point> train_one(const Sets& sets, const Images& judge, const Run& r
 std::vector<Point> train_copies(const Sets& sets, const Images& judge, const Run& run) {
   const fairlead::Rng random(run.seed);
   const std::size_t copies = run.nodes->speeds.size();
-  Network network(run.model, random.split(0));  // what all begin a round with
+  Network network(run.model,
+                  random.split(0));  // the parameters of all copies at the start of a round
   std::vector<Network> of_copy(copies, network);
   std::vector<Batches> batches;
   for (std::size_t i = 0; i < copies; ++i)
@@ -200,7 +200,7 @@ std::vector<std::vector<Point>> train_all(const Sets& sets, const Images& judge,
   return results;
 }
 
-// What is judged together: an arm with its model, nodes and round.
+// One row of results: an arm with its model, nodes and round.
 struct Cell {
   Arm arm;
   Model model;

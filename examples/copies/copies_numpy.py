@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Softmax regression on drawn points, as copies: `fairlead submit --copies max -- python3 copies_numpy.py`.
 
-All that a trainer of copies has to do is in orders(): docs/copies.md."""
+orders() has everything that a trainer of copies must do: docs/copies.md."""
 
 import os
 import pathlib
@@ -13,8 +13,8 @@ TOTAL, RATE, BATCH, KINDS, SIZE = 2000, 0.1, 32, 5, 20
 
 
 def orders(total):
-    """Says how many steps the job has, then yields (steps, done, from, to) of each order, and (None, None, from, None)
-    at the end. What is sent back is how many steps were made."""
+    """Reports the number of steps of the job, then yields (steps, done, from, to) for each order, and
+    (None, None, from, None) at the end. The caller sends back the number of steps made."""
     folder = pathlib.Path(os.environ["FAIRLEAD_COPIES_FOLDER"])
 
     def say(text):

@@ -1,10 +1,10 @@
 // A trainer for `fairlead submit --copies`: a small network learns Fashion-MNIST, or drawn pictures, in rounds that
-// its tracker orders (docs/copies.md). It is all that such a trainer has to do, in plain C++:
-// - it says how many steps the job has, and obeys one order after the other, until its input ends;
-// - it begins each round with the parameters of a file, and writes those that it comes to to another;
-// - at SIGTERM it answers with the steps that it has made so far, so that they count.
+// its tracker orders (docs/copies.md). It shows everything that such a trainer must do, in plain C++:
+// - it reports the number of steps of the job, and carries out one order after the other until its input ends;
+// - it reads the parameters at the start of each round from a file, and writes the resulting ones to another;
+// - at SIGTERM it answers with the number of steps done so far, so that they count.
 //
-// Where FAIRLEAD_SPEED is set it plays a GPU of that speed by waiting: one of speed 1 makes a step in
+// If FAIRLEAD_SPEED is set, it emulates a GPU of that speed by waiting: a GPU of speed 1 makes a step in
 // `--step-ms` (10).
 #include "fairlead/base/rng.h"
 
@@ -119,7 +119,7 @@ class Copy {
   std::uint64_t number_;
 };
 
-// "--name value" pairs; what is wrong with them, or nothing.
+// Reads "--name value" pairs; returns the error, or an empty text.
 std::string parse(std::span<char*> words, Options& options) {
   for (std::size_t i = 0; i < words.size(); i += 2) {
     const std::string name = words[i];

@@ -14,7 +14,7 @@ using fairlead::ByteSource;
 using fairlead::Result;
 using fairlead::Rng;
 
-// The payload of a file of the IDX format, whose header is that long.
+// Returns the payload of a file in the IDX format with a header of this length.
 Result<std::string> idx(const std::string& path, std::size_t header, std::size_t bytes) {
   FL_TRY_ASSIGN(source, ByteSource::open(path));
   FL_TRY_ASSIGN(all, source.peek(header + bytes));

@@ -1,4 +1,4 @@
-// Pictures of ten kinds, 14 x 14, to learn from and to be judged by.
+// Pictures of ten kinds, 14 x 14, for training and for tests.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -20,13 +20,13 @@ struct Images {
   std::size_t size() const { return labels.size(); }
 };
 
-// Fashion-MNIST (Xiao et al., arXiv 1708.07747) as in Debian's dataset-fashion-mnist, 28 x 28, of which
-// every four pixels become one. `part`: "train" or "t10k"; the first `count`.
+// Reads the first `count` pictures of Fashion-MNIST (Xiao et al., arXiv 1708.07747) from Debian's
+// dataset-fashion-mnist. They have 28 x 28 pixels, and every four become one. `part`: "train" or "t10k".
 fairlead::Result<Images> fashion(const std::string& folder, const std::string& part,
                                  std::size_t count);
 
-// Drawn: each kind is a few soft blots at places of its own; pictures of it are moved by up to two pixels
-// and have noise. The same of all machines that round alike.
+// Draws pictures: each kind is a few soft blots at its own places. The pictures are shifted by up to two
+// pixels and have noise. They are equal on all machines with equal rounding.
 Images drawn(std::size_t count, std::uint64_t seed);
 
 }  // namespace copies

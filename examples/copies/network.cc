@@ -106,7 +106,7 @@ void Network::learn(const Images& images, std::span<const std::size_t> batch, fl
   for (std::size_t image : batch) {
     const float* pixels = images.pixels.data() + image * kPixels;
     run(features(pixels));
-    // Of the loss by each unit's sum.
+    // The gradient of the loss by each unit's sum.
     std::vector<float> above = values_.back();
     const float most = *std::ranges::max_element(above);
     float sum = 0;
@@ -121,7 +121,7 @@ void Network::learn(const Images& images, std::span<const std::size_t> batch, fl
       end -= in.size() * above.size();
       std::vector<float> below(in.size());
       for (std::size_t i = 0; i < in.size(); ++i) {
-        if (in[i] == 0) continue;  // it was rectified, or is black
+        if (in[i] == 0) continue;  // rectified, or a black pixel
         float* gradient = gradient_.data() + end + i * above.size();
         const float* weights = parameters.data() + end + i * above.size();
         float by_input = 0;

@@ -1,4 +1,4 @@
-// Small networks that tell kinds of pictures apart, trained by mini-batches in plain loops.
+// Small networks that classify pictures, trained by mini-batches in plain loops.
 #pragma once
 
 #include "fairlead/base/rng.h"
@@ -11,7 +11,7 @@
 
 namespace copies {
 
-// dense-32: one hidden layer. dense-128-64: two. conv-8: eight filters of 3 x 3, the greatest of each 2 x 2.
+// dense-32: one hidden layer. dense-128-64: two. conv-8: eight filters of 3 x 3, the maximum of each 2 x 2.
 enum class Model : std::uint8_t { kDense32, kDense128x64, kConv8 };
 std::string_view model_name(Model model);
 
@@ -20,19 +20,19 @@ class Network {
  public:
   Network(Model model, fairlead::Rng random);
 
-  // One step down the mean gradient of the pictures at these positions.
+  // Makes one step down the mean gradient of the pictures at these positions.
   void learn(const Images& images, std::span<const std::size_t> batch, float rate);
 
   struct Score {
     double loss = 0;      // mean cross entropy, in nats
-    double accuracy = 0;  // of the greatest output
+    double accuracy = 0;  // fraction of pictures with the greatest output at their kind
   };
   Score judge(const Images& images);
 
   std::vector<float> parameters;
 
  private:
-  // What a picture is for the first dense layer, from the filters or as it is.
+  // Returns the input of the first dense layer: the output of the filters, or the picture itself.
   std::span<const float> features(const float* pixels);
   void learn_filters(const float* pixels, std::span<const float> above);
   // Fills in the outputs of all dense layers; the last are scores by kind.
@@ -43,7 +43,7 @@ class Network {
   std::vector<std::vector<float>> values_;  // of the last picture
   std::vector<float> gradient_;        // beside the parameters: filters, then layers, biases last
   std::vector<float> pooled_;          // of the last picture
-  std::vector<std::size_t> greatest_;  // where each of them was in the map
+  std::vector<std::size_t> greatest_;  // the position of each in the map
 };
 
 }  // namespace copies

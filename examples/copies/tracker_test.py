@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the tracker promises: steps add up exactly, whatever is killed when, and parameters are what its rounds say."""
+"""Tests of the tracker: steps add up exactly, whatever is killed at any time, and parameters match its rounds."""
 
 import csv
 import json
@@ -83,7 +83,7 @@ class Tracker(unittest.TestCase):
             return list(csv.DictReader(file))
 
     def check_sums(self, total):
-        """The rounds have all steps once, and the parameters are what they come to."""
+        """Checks that the rounds have all steps once, and that the parameters match them."""
         rows, done, value, by_round = self.rounds(), 0, 0.0, {}
         for row in rows:
             done += int(row["steps"])

@@ -1,5 +1,5 @@
-// A policy of one's own, outside of Fairlead: the smallest gang first, without preemption. It runs
-// itself and first-come, first-served on the same jobs, and prints both.
+// An external policy: the smallest gang first, without preemption. The program runs it and
+// first-come, first-served on the same jobs, and prints both results.
 #include <cstdio>
 #include <fairlead/input/cluster_file.h>
 #include <fairlead/policy/kit/queue_policy.h>
@@ -19,7 +19,7 @@ class SmallestGang : public fairlead::QueuePolicy {
   }
 };
 
-// What comes of the policy on 2,000 drawn jobs that want 90 % of 32 GPUs.
+// Runs the policy on 2,000 drawn jobs that need 90 % of 32 GPUs.
 fairlead::Status simulate(std::unique_ptr<fairlead::Policy> policy) {
   FL_TRY_ASSIGN(cluster, fairlead::load_cluster("8xV100:4"));
   FL_TRY_ASSIGN(jobs, fairlead::generate({.jobs = 2000, .capacity_gpus = 32, .load = 0.9}));

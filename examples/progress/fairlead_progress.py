@@ -1,4 +1,4 @@
-"""Tells Fairlead how far a job is. Outside of Fairlead it does nothing.
+"""Reports the progress of a job to Fairlead. Outside of Fairlead it does nothing.
 
     import fairlead_progress
     fairlead_progress.tell(step, total, "steps")

@@ -1,4 +1,4 @@
-"""Progress, and checkpoints when a job has to move, for the Trainer of Hugging Face transformers.
+"""Progress, and checkpoints when a job must move, for the Trainer of Hugging Face transformers.
 
     trainer = Trainer(callbacks=[FairleadCallback()], ...)
     trainer.train(resume_from_checkpoint=get_last_checkpoint(args.output_dir))  # transformers.trainer_utils
@@ -19,10 +19,10 @@ class FairleadCallback(TrainerCallback):
         signal.signal(signal.SIGTERM, self._interrupt)
 
     def _interrupt(self, number, frame):
-        self.is_interrupted = True  # a step is not cut in two
+        self.is_interrupted = True  # a step is never interrupted
 
     def _hear_of_all_ranks(self, args):
-        """Ranks get the signal in different steps, and save in the same."""
+        """Ranks get the signal in different steps, and save in the same step."""
         if args.world_size > 1:
             import torch
 
@@ -39,4 +39,4 @@ class FairleadCallback(TrainerCallback):
 
     def on_save(self, args, state, control, **_):
         if self.is_interrupted:
-            sys.exit(128 + signal.SIGTERM)  # not 0, which would say that the job is done
+            sys.exit(128 + signal.SIGTERM)  # not 0, which would mean that the job is done

@@ -1,4 +1,4 @@
-"""Progress, and checkpoints when a job has to move, for PyTorch Lightning.
+"""Progress, and checkpoints when a job must move, for PyTorch Lightning.
 
     trainer = Trainer(callbacks=[FairleadCallback("checkpoints/fairlead.ckpt")], ...)
     trainer.fit(model, ckpt_path=FairleadCallback.resume_from("checkpoints/fairlead.ckpt"))
@@ -19,17 +19,17 @@ class FairleadCallback(Callback):
 
     @staticmethod
     def resume_from(checkpoint):
-        """What Trainer.fit(ckpt_path=...) wants: None where the job begins."""
+        """Returns the ckpt_path of Trainer.fit(): None when the job starts for the first time."""
         return checkpoint if os.path.exists(checkpoint) else None
 
     def on_train_start(self, trainer, pl_module):  # after Lightning has set a handler of its own
         signal.signal(signal.SIGTERM, self._interrupt)
 
     def _interrupt(self, number, frame):
-        self.is_interrupted = True  # a step is not cut in two
+        self.is_interrupted = True  # a step is never interrupted
 
     def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
-        # -1 and infinity: trained for epochs, or without an end
+        # -1 and infinity: limited by epochs, or unlimited
         total = trainer.estimated_stepping_batches
         if 0 < total < float("inf"):
             fairlead_progress.tell(trainer.global_step, int(total))
@@ -39,4 +39,4 @@ class FairleadCallback(Callback):
             if trainer.is_global_zero:
                 os.replace(part, self.checkpoint)
             trainer.strategy.barrier()
-            sys.exit(128 + signal.SIGTERM)  # not 0, which would say that the job is done
+            sys.exit(128 + signal.SIGTERM)  # not 0, which would mean that the job is done

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The progress helper, and that the callbacks around it do what they say, with stand-ins for the frameworks."""
+"""Tests of the progress helper and of the callbacks around it, with stand-ins for the frameworks."""
 
 import importlib
 import os

@@ -55,7 +55,7 @@ void send_at_once(int socket) {
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-// A socket that listens there, or -1.
+// Returns a socket that listens there, or -1.
 int listen_at(const addrinfo& address) {
   const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int on = 1;
@@ -66,7 +66,7 @@ int listen_at(const addrinfo& address) {
   return -1;
 }
 
-// A socket to there, or -1 if nothing listens for too long.
+// Returns a connected socket, or -1 if nothing listens for too long.
 int connect_to(const addrinfo& address) {
   for (int waited_ms = 0; waited_ms < kJoinMs; waited_ms += kRetryMs) {
     const int peer = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -132,7 +132,7 @@ std::optional<Gang> Gang::join(int rank, int size, const std::string& host, cons
   return std::nullopt;
 }
 
-// Rank 0: adds what the others send.
+// Rank 0: adds the values of the other ranks.
 bool Gang::gather(std::span<double> values) {
   others_.resize(values.size());
   for (const int peer : peers_) {

@@ -1,6 +1,6 @@
-// The ranks of a data-parallel job, connected over TCP: rank 0 adds up what all of them have.
+// The ranks of a data-parallel job, connected over TCP: rank 0 adds up the values of all.
 //
-// A member that ends takes the others with it: their next sum() fails.
+// If a member ends, the next sum() of the others fails.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@ namespace trainer {
 
 class Gang {
  public:
-  // Waits up to a minute until all `size` ranks are there; rank 0 listens at host:port. Nothing, and
-  // why in `error`: they did not come. REQUIRES: 0 <= rank < size.
+  // Waits up to a minute until all `size` ranks are connected; rank 0 listens at host:port. Returns
+  // nothing and sets `error` if they did not connect. REQUIRES: 0 <= rank < size.
   static std::optional<Gang> join(int rank, int size, const std::string& host,
                                   const std::string& port, std::string& error);
   Gang(Gang&& other) noexcept;
@@ -23,8 +23,8 @@ class Gang {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  // Gives each rank the sum of the `values` of all, added in the order of ranks, so that a run can be
-  // repeated to the bit. False: a member is gone.
+  // Replaces each rank's `values` by the sum over all ranks, added in the order of ranks, so that runs
+  // repeat to the bit. Returns false if a member is gone.
   bool sum(std::span<double> values);
 
  private:
@@ -34,8 +34,8 @@ class Gang {
 
   int rank_;
   int size_;
-  std::vector<int> peers_;  // of rank 0: sockets of ranks 1, 2, ...; of another: the one to rank 0
-  std::vector<double> others_;  // what came from one rank
+  std::vector<int> peers_;  // rank 0: sockets of ranks 1, 2, ...; other ranks: the socket to rank 0
+  std::vector<double> others_;  // the values of one rank
 };
 
 }  // namespace trainer

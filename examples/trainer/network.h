@@ -1,4 +1,4 @@
-// What is learned, and by what: points of two spirals, and a network that tells them apart.
+// Points of two spirals, and a network that learns to separate them.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Plays a GPU of some speed by waiting, and hears SIGTERM meanwhile.
+// Emulates a GPU of a given speed by waiting, and reacts to SIGTERM while it waits.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@ inline double now_s() {
 
 class Pace {
  public:
-  // Of a process whose steps take so long, or longer.
+  // A step of the process takes at least `step_s`.
   explicit Pace(double step_s) : step_s_(step_s) {}
 
-  // Waits until the next step may begin. True: SIGTERM came.
+  // Waits until the next step may start. Returns true after SIGTERM.
   bool is_interrupted() {
     const double now = now_s();
     owed_s_ = std::max(-kLeewayS, owed_s_ + step_s_ - (now - last_s_));
@@ -35,8 +35,8 @@ class Pace {
   }
 
  private:
-  static constexpr double kPauseS = 0.002;  // shorter ones are not kept well
-  static constexpr double kLeewayS = 0.05;  // that may be made up for
+  static constexpr double kPauseS = 0.002;  // shorter pauses are inexact
+  static constexpr double kLeewayS = 0.05;  // the most lost time that is made up for
 
   double step_s_;
   double owed_s_ = 0;

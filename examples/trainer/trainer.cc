@@ -1,15 +1,15 @@
-// A small real trainer, to try Fairlead with: a network of three layers learns to tell two spirals apart.
+// A small real trainer, to try Fairlead with: a network of three layers learns to separate two spirals.
 //
-// It does what a job that can be moved has to do, in plain C++:
-// - at SIGTERM it writes a checkpoint and leaves with status 143, which says that it is not done;
-// - it goes on from its checkpoint to the bit: an interrupted run ends as one that was not;
-// - it says how far it is in the file that FAIRLEAD_PROGRESS names;
-// - as WORLD_SIZE ranks it averages gradients over TCP. All stop after the same step.
+// It shows everything that a movable job must do, in plain C++:
+// - at SIGTERM it writes a checkpoint and exits with status 143, which means that it is not done;
+// - it continues from its checkpoint to the bit: an interrupted run ends like an uninterrupted one;
+// - it reports its progress in the file that FAIRLEAD_PROGRESS names;
+// - with WORLD_SIZE ranks it averages gradients over TCP. All ranks stop after the same step.
 //
-// It computes on a processor. Where FAIRLEAD_SPEED is set it plays FAIRLEAD_GPUS emulated GPUs of that
-// speed by waiting: one of speed 1 makes a step in `--step-ms` (1), of which the processor is busy for about
-// a tenth, and one of speed 0.25 makes a quarter of the steps per second. On a processor that is too busy
-// all of them are slower. Time in which it was suspended is not made up for.
+// It computes on a processor. If FAIRLEAD_SPEED is set, it emulates FAIRLEAD_GPUS GPUs of that speed by
+// waiting. A GPU of speed 1 makes a step in `--step-ms` (1), and the processor is busy for about a tenth of
+// it. A GPU of speed 0.25 makes a quarter of the steps per second. If the processor is too busy, all of them
+// are slower. Time during a suspension is not made up for.
 #include "gang.h"
 #include "network.h"
 #include "pace.h"
@@ -41,7 +41,7 @@ struct Options {
   double batch = 32;  // points per rank and step
   double seed = 1;
   double every = 1000;  // steps between checkpoints
-  double step_ms = 1;   // of one emulated GPU of speed 1
+  double step_ms = 1;   // time of a step on one emulated GPU of speed 1
   std::string checkpoint;
 };
 
@@ -56,10 +56,10 @@ double number(const std::string& text) {
   return value;
 }
 
-// Where a run is. A checkpoint is this and the two rows of numbers.
+// The position of a run. A checkpoint is this and the two rows of numbers.
 struct Position {
   std::array<char, 8> magic{'f', 'l', 't', 'r', 'a', 'i', 'n', '1'};
-  std::uint64_t seed, batch;  // it is of such a run; batch: of all ranks together
+  std::uint64_t seed, batch;  // identify the run; batch: of all ranks together
   std::uint64_t step = 0;
   double loss = 0;  // sum over the steps of this epoch so far
 };
@@ -78,7 +78,7 @@ class Training {
   bool is_valid() const { return at_.batch <= kTrainPoints; }
   bool is_done() const { return at_.step >= static_cast<std::uint64_t>(options_.steps); }
 
-  // False: the checkpoint is of another run, or damaged. Without one it is the beginning.
+  // Reads the checkpoint, if there is one. Returns false if it is of another run, or damaged.
   bool resume() {
     std::FILE* file = std::fopen(options_.checkpoint.c_str(), "rb");
     if (file == nullptr) return errno == ENOENT;
@@ -96,7 +96,7 @@ class Training {
     return true;
   }
 
-  // Rank 0 writes a new file and puts it in the place of the old one, so that one of the two is there.
+  // Rank 0 writes a new file and renames it over the old one, so that one of the two always exists.
   bool save() const {
     if (gang_.rank() != 0) return true;
     const std::string part = options_.checkpoint + ".part";
@@ -110,7 +110,7 @@ class Training {
     return ok && std::rename(part.c_str(), options_.checkpoint.c_str()) == 0;
   }
 
-  // One step of all ranks. `stop` becomes true where any rank said so. False: a member is gone.
+  // Makes one step of all ranks. Sets `stop` if any rank set it. Returns false if a member is gone.
   bool step(bool& stop) {
     const std::size_t per_epoch = kTrainPoints / at_.batch;
     const std::size_t epoch = at_.step / per_epoch;
@@ -146,7 +146,7 @@ class Training {
     return 100.0 * static_cast<double>(right) / static_cast<double>(kTestPoints);
   }
 
-  // Appends how far the run is, at most once in a second unless `now`.
+  // Appends the progress of the run, at most once per second unless `now`.
   void tell_progress(bool now) {
     const double time = now_s();
     if (progress_.empty() || gang_.rank() != 0 || (!now && time < told_ + 1)) return;
@@ -186,8 +186,8 @@ class Training {
   std::vector<double> speed_;  // momentum of each weight
   std::vector<double> sums_;   // gradient, loss, and whether to stop
   std::vector<Point> points_ = spirals(kTrainPoints, seed() + 1);
-  std::vector<std::size_t> order_;  // of the points in this epoch
-  std::size_t shuffled_ = 0;        // for which it is
+  std::vector<std::size_t> order_;  // order of the points in this epoch
+  std::size_t shuffled_ = 0;        // the epoch of this order
   std::string progress_ = environment("FAIRLEAD_PROGRESS", "");
   double told_ = 0;
 };
@@ -221,7 +221,7 @@ int run(Training& training, Pace pace) {
   return 0;
 }
 
-// "--name value" pairs; what is wrong with them, or nothing.
+// Reads "--name value" pairs; returns the error, or an empty text.
 std::string parse(std::span<char*> arguments, Options& options) {
   const std::pair<std::string_view, double*> numbers[] = {{"--steps", &options.steps},
                                                           {"--batch", &options.batch},
@@ -266,7 +266,7 @@ int main_of(std::span<char*> arguments) {
   Training training(options, std::move(*gang));
   if (!training.is_valid())
     return fail("a batch has at most " + std::to_string(kTrainPoints) + " points");
-  if (!training.resume()) return fail(options.checkpoint + " is no checkpoint of this run");
+  if (!training.resume()) return fail(options.checkpoint + " is not a checkpoint of this run");
   const double speed =
       number(environment("FAIRLEAD_SPEED", "0")) * number(environment("FAIRLEAD_GPUS", "1"));
   return run(training, Pace(speed > 0 ? options.step_ms / 1000 * size / speed : 0));

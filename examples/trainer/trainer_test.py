@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the trainer promises: it learns, it goes on from a checkpoint to the bit, and ranks average."""
+"""Tests of the trainer: it learns, it continues from a checkpoint to the bit, and ranks average."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ import unittest
 
 PROGRAM = sys.argv.pop(1)
 HEADER = 8 + 8 + 8 + 8 + 8  # Position in trainer.cc
-FOREVER = 10**9  # steps: it is ended before
+FOREVER = 10**9  # steps; the test ends it earlier
 
 
 def free_port():
@@ -55,7 +55,7 @@ class Trainer(unittest.TestCase):
         return struct.unpack_from("Q", (self.folder / checkpoint).read_bytes(), 24)[0]
 
     def interrupt(self, processes):
-        """At the end of the third epoch that it prints."""
+        """Returns at the end of the third printed epoch."""
         lines = [processes[0].stdout.readline() for _ in range(3)]
         for process in processes:
             process.send_signal(signal.SIGTERM)
@@ -126,12 +126,12 @@ class Trainer(unittest.TestCase):
     def test_a_checkpoint_of_another_run_is_refused(self):
         self.output(self.start("a", "--steps", 10))
         other = self.start("a", "--steps", 10, "--seed", 2)
-        self.assertIn("is no checkpoint of this run", other.communicate(timeout=60)[1])
+        self.assertIn("is not a checkpoint of this run", other.communicate(timeout=60)[1])
         self.assertEqual(other.returncode, 1)
 
     def test_emulated_gpus_of_a_tenth_of_the_speed_make_a_tenth_of_the_steps(self):
         out = self.output(self.start("a", "--steps", 100, "--step-ms", 1, FAIRLEAD_SPEED="0.1", FAIRLEAD_GPUS="2"))
-        self.assertLess(float(re.search(r"(\d+) steps/s", out).group(1)), 230)  # 200, and the leeway
+        self.assertLess(float(re.search(r"(\d+) steps/s", out).group(1)), 230)  # 200, plus the leeway
 
 
 if __name__ == "__main__":

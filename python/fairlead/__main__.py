@@ -1,5 +1,5 @@
-"""`fairlead`, the command line of the wheel. Of `--policies` and `--policy`, FILE.py:CLASS names a policy in Python
-(simulate and compare)."""
+"""`fairlead`, the command line of the wheel. In `--policies` and `--policy` of simulate and compare, FILE.py:CLASS names a
+policy in Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running simulations, and what comes of them."""
+"""Simulations and their results."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ PolicyLike = Union[str, Policy]
 
 
 def _settings(settings: Mapping[str, Any]) -> list[str]:
-    """As `--set` has them."""
+    """Returns the settings in the form of `--set`."""
     texts = []
     for key, value in settings.items():
         if not isinstance(value, (str, bool, int, float)):
-            raise InputError(f"{key}: a text or a number is wanted: {value!r}")
+            raise InputError(f"{key}: expected a text or a number, got {value!r}")
         texts.append(f"{key}={str(value).lower() if isinstance(value, bool) else value}")
     return texts
 
 
 def _program(*words: str) -> str:
-    """What a command of the command line prints."""
+    """Returns the output of a command of the command line."""
     from fairlead.__main__ import program
 
     done = subprocess.run([program(), *words], capture_output=True, text=True, check=False)
@@ -47,7 +47,7 @@ def _program(*words: str) -> str:
 
 
 class Report:
-    """A page about a run; in a notebook it shows itself."""
+    """A page about a run; a notebook displays it."""
 
     def __init__(self, html: str) -> None:
         self.html = html
@@ -60,11 +60,11 @@ class Report:
 
 
 class Run:
-    """What came of a simulation. Tables are made when they are first asked for."""
+    """The result of a simulation. Tables are computed at their first use."""
 
     def __init__(self, finished: _core.FinishedRun, folder: pathlib.Path) -> None:
         self._finished = finished
-        self._folder = folder  # has the journal, and goes with the run
+        self._folder = folder  # contains the journal; deleted with the run
         self._is_written = False
         self._lock = threading.Lock()
         self._cleanup = weakref.finalize(self, shutil.rmtree, folder, True)
@@ -78,32 +78,32 @@ class Run:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """All figures, as summary.json has them (docs/formats.md)."""
+        """All figures of summary.json (docs/formats.md)."""
         made: dict[str, Any] = self._once("summary", lambda: json.loads(self._finished.summary()))
         return made
 
     @property
     def jobs(self) -> Table:
         """A row for each job: job, user, model, gpus, submit_s, start_s, finish_s, jct_s, queue_s, gpu_types, preemptions,
-        migrations, status. Times in seconds; not-a-number where there is none."""
+        migrations, status. Times in seconds; not-a-number if there is none."""
         table: Table = self._once("jobs", lambda: Table(self._finished.jobs()))
         return table
 
     @property
     def users(self) -> Table:
-        """A row for each user: tickets, jobs, GPU-hours had and entitled to, mean JCT and queueing in seconds."""
+        """A row for each user: tickets, jobs, GPU-hours received and entitled, mean JCT and queueing in seconds."""
         table: Table = self._once("users", lambda: Table(self._finished.users()))
         return table
 
     @property
     def timeline(self) -> Table:
-        """GPUs held and entitled to, and jobs running and waiting, by user, as means over bins that begin at t_s."""
+        """GPUs in use and entitled, and jobs running and waiting, by user, as means over bins that start at t_s."""
         table: Table = self._once("timeline", lambda: Table(self._finished.timeline()))
         return table
 
     @property
     def events(self) -> Table:
-        """What happened to jobs, in order: t_s, event (arrived, start, resume, migrate, stop, evicted, finished, ...), job,
+        """Events of jobs, in order: t_s, event (arrived, start, resume, migrate, stop, evicted, finished, ...), job,
         gpus."""
         journal = str(self._folder / "journal.flj")
         table: Table = self._once("events", lambda: Table(_core.events(journal)))
@@ -111,22 +111,22 @@ class Run:
 
     @property
     def decisions(self) -> int:
-        """How often the policy was asked."""
+        """Number of decisions of the policy."""
         return self._finished.decisions
 
     @property
     def journal_hash(self) -> str:
-        """Names all that happened: equal runs have equal hashes."""
+        """Identifies all events: equal runs have equal hashes."""
         return self._finished.journal_hash
 
     def why(self, job: str | None = None) -> dict[str, Any]:
-        """Why a job waited, moment by moment; without one, where the waiting of the whole run went."""
+        """Returns why a job waited, moment by moment; without a job, the causes of all waiting in the run."""
         words = ["why", str(self._written()), *([] if job is None else [str(job)]), "--json"]
         answer: dict[str, Any] = json.loads(_program(*words))
         return answer
 
     def report(self) -> Report:
-        """The page that `fairlead report` writes."""
+        """Returns the page that `fairlead report` writes."""
         page = self._folder / "report.html"
         _program("report", str(self._written()), "-o", str(page))
         return Report(page.read_text())
@@ -153,24 +153,24 @@ class Run:
 
 def simulate(cluster: str | os.PathLike[str], trace: TraceLike, policy: PolicyLike = "fairlead", *, seed: int = 0,
              until_s: float | None = None, **settings: Any) -> Run:
-    """What the policy would do with these jobs on that cluster.
+    """Simulates these jobs on that cluster under the policy.
 
     cluster: a preset ("slides"), a file, or shorthand ("8xV100:4"). trace: a path, a DataFrame, a dict of columns, a list
     of dicts, or a Trace (see fairlead.trace). policy: a name with options ("las:quantum_s=300"), or a Policy.
-    until_s: where the clock stops. settings: those of `--set`, such as costs="none" or speeds="measured".
+    until_s: time at which the clock stops. settings: as for `--set`, such as costs="none" or speeds="measured".
 
-    Raises InputError where one of them is wrong, RunError where the run cannot go on, and what a Policy raises.
-    Ctrl-C ends it. Built-in policies run without Python's lock, so threads run side by side.
+    Raises InputError if an argument is wrong, RunError if the run cannot continue, and any exception of a Policy.
+    Ctrl-C ends the run. Built-in policies run without Python's lock, so threads run in parallel.
     """
     if not isinstance(policy, str) and not callable(getattr(policy, "decide", None)):
         kind = f"the class {policy.__name__}: make an object of it" if isinstance(policy, type) else repr(policy)
-        raise InputError(f"policy: a name or a Policy is wanted, not {kind}")
+        raise InputError(f"policy: expected a name or a Policy, got {kind}")
     if isinstance(policy, type):
-        raise InputError(f"policy: an object is wanted, not the class: {policy.__name__}()")
+        raise InputError(f"policy: expected an object, got the class; use {policy.__name__}()")
     if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**64:
-        raise InputError(f"seed: a whole number from 0 is wanted: {seed!r}")
+        raise InputError(f"seed: expected a whole number from 0, got {seed!r}")
     if until_s is not None and not 0 < until_s <= 3e9:
-        raise InputError(f"until_s: seconds above 0 are wanted: {until_s!r}")
+        raise InputError(f"until_s: expected seconds above 0, got {until_s!r}")
     texts = _settings(settings)
     jobs = trace_of(trace)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="fairlead-"))
@@ -183,7 +183,7 @@ def simulate(cluster: str | os.PathLike[str], trace: TraceLike, policy: PolicyLi
 
 
 class _Progress:
-    """A line that says how many runs are over, in terminals and notebooks."""
+    """A line with the number of finished runs, in terminals and notebooks."""
 
     def __init__(self, total: int, is_on: bool | None) -> None:
         shows = sys.stderr.isatty() or "ipykernel" in sys.modules
@@ -202,7 +202,7 @@ _FIGURES = ("jct_avg_s", "jct_p99_s", "queue_avg_s", "makespan_s", "gpu_utilizat
 
 
 class Comparison(Mapping[str, Run]):
-    """Runs by label, in the order in which they were asked for."""
+    """Runs by label, in the order of the request."""
 
     def __init__(self, runs: dict[str, Run]) -> None:
         self._runs = runs
@@ -253,10 +253,11 @@ def _label(policy: PolicyLike) -> str:
 def compare(cluster: str | os.PathLike[str], trace: TraceLike, policies: Sequence[PolicyLike], *, seed: int = 0,
             until_s: float | None = None, progress: bool | None = None, workers: int | None = None,
             **settings: Any) -> Comparison:
-    """The same jobs under several policies. Built-in ones run on `workers` threads (as many as there are processors);
-    those in Python one after the other. progress: whether a line says how far it is (in terminals and notebooks)."""
+    """Simulates the same jobs under several policies. Built-in ones run on `workers` threads (default: as many as there
+    are processors), policies in Python one after the other. progress: whether a line shows the progress (default: in
+    terminals and notebooks)."""
     if isinstance(policies, (str, Policy)):
-        raise InputError("policies: a list is wanted, as in [\"fifo\", \"las\"]")
+        raise InputError("policies: expected a list, as in [\"fifo\", \"las\"]")
     labels = [_label(policy) for policy in policies]
     repeated = {label for label in labels if labels.count(label) > 1}
     if repeated:
@@ -281,10 +282,10 @@ def compare(cluster: str | os.PathLike[str], trace: TraceLike, policies: Sequenc
 
 def sweep(cluster: str | os.PathLike[str], trace: TraceLike, policy: str, options: Mapping[str, Sequence[Any]],
           **arguments: Any) -> Comparison:
-    """One policy with all combinations of these options, as in sweep(..., "las", {"quantum_s": [60, 300]}). Further
-    arguments are those of compare()."""
+    """Simulates one policy with all combinations of these options, as in sweep(..., "las", {"quantum_s": [60, 300]}). Further
+    arguments are as for compare()."""
     if not options or any(isinstance(values, str) for values in options.values()):
-        raise InputError("options: a list of values for each, as in {\"quantum_s\": [60, 300]}")
+        raise InputError("options: expected a list of values for each, as in {\"quantum_s\": [60, 300]}")
     texts = []
     for values in itertools.product(*options.values()):
         given = ",".join(f"{name}={str(value).lower() if isinstance(value, bool) else value}"
@@ -294,17 +295,17 @@ def sweep(cluster: str | os.PathLike[str], trace: TraceLike, policy: str, option
 
 
 def replay(run: Run, policy: str) -> dict[str, Any]:
-    """Where another policy first decides differently from a run, and what it would have done."""
+    """Returns the first different decision of another policy in the same run, and its alternative."""
     answer: dict[str, Any] = json.loads(_program("replay", str(run._written()), "--policy", policy, "--json"))
     return answer
 
 
 def bounds(cluster: str | os.PathLike[str], trace: TraceLike, **settings: Any) -> dict[str, Any]:
-    """What no policy can beat with these jobs on that cluster: lower bounds of makespan and mean JCT, in seconds."""
+    """Returns lower bounds for any policy with these jobs on that cluster: of makespan and mean JCT, in seconds."""
     found: dict[str, Any] = simulate(cluster, trace, "fifo", **settings).summary["bounds"]
     return found
 
 
 def policies() -> list[str]:
-    """Names of the built-in policies."""
+    """Returns the names of the built-in policies."""
     return _core.policies()

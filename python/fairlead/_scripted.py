@@ -18,7 +18,7 @@ def is_asked(words: list[str]) -> bool:
 
 
 def policy_of(text: str) -> Any:
-    """A name, or an object of the class that is named."""
+    """Returns the name of a built-in policy, or an object of the named class."""
     from fairlead import InputError
 
     match = _SCRIPT.match(text)
@@ -46,7 +46,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--until", type=float, metavar="SECONDS")
-    parser.add_argument("--out", type=pathlib.Path, help="folder of the result files, one below it for each policy")
+    parser.add_argument("--out", type=pathlib.Path, help="folder for the result files, with one folder in it for each policy")
     given = parser.parse_args(words[1:])
     settings = dict(text.split("=", 1) for text in given.set)
     try:

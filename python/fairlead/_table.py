@@ -8,9 +8,9 @@ from fairlead import _core
 
 
 class Table:
-    """Columns by name. Numbers come as numpy arrays without a copy (not-a-number: not known), texts as lists.
+    """Columns by name. Numbers are numpy arrays without a copy (not-a-number: not known), texts are lists.
 
-    pandas, polars, DuckDB and pyarrow take it as it is, by the Arrow C stream interface: `polars.DataFrame(table)`,
+    pandas, polars, DuckDB and pyarrow read it directly, by the Arrow C stream interface: `polars.DataFrame(table)`,
     `pyarrow.table(table)`, `duckdb.sql("from table")`.
     """
 
@@ -28,7 +28,7 @@ class Table:
         try:
             return self._table[name]
         except KeyError:
-            raise KeyError(f"no column {name!r}: there are {', '.join(self.column_names)}") from None
+            raise KeyError(f"no column {name!r}; the columns are {', '.join(self.column_names)}") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.column_names)
@@ -37,7 +37,7 @@ class Table:
         return {name: self._table[name] for name in self.column_names}
 
     def to_pandas(self) -> Any:
-        """A pandas DataFrame; pandas has to be installed."""
+        """Returns a pandas DataFrame; pandas must be installed."""
         import pandas
 
         return pandas.DataFrame(self.to_dict())

@@ -1,4 +1,4 @@
-"""The jobs of a run, out of what a notebook has."""
+"""Converts the data of a notebook to the jobs of a run."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _REQUIRED = ("job", "gpus", "submit_s", "duration_s")
 
 
 def trace(jobs: TraceLike, name: str = "jobs") -> _core.Trace:
-    """The jobs as a Trace, which several runs can share.
+    """Returns the jobs as a Trace, which several runs can share.
 
-    Columns are those of Fairlead's own format: job, gpus, submit_s and duration_s have to be there; user, model,
-    gpus_min, gpus_max, tickets and others may be. Times are seconds. Raises InputError, which names column and row.
+    The columns are as in Fairlead's own format. job, gpus, submit_s and duration_s are required; user, model, gpus_min,
+    gpus_max, tickets and others are optional. Times are seconds. Raises InputError, which names column and row.
     """
     if isinstance(jobs, _core.Trace):
         return jobs
@@ -43,22 +43,22 @@ def _columns(jobs: Any) -> dict[str, list[Any]]:
         columns = {name: jobs.column(name).to_pylist() for name in jobs.column_names}
     elif hasattr(jobs, "columns") and hasattr(jobs, "__getitem__"):  # pandas, polars
         columns = {str(name): list(jobs[name]) for name in jobs.columns}
-    elif hasattr(jobs, "column_names"):  # a Table of ours
+    elif hasattr(jobs, "column_names"):  # a fairlead.Table
         columns = {name: list(jobs[name]) for name in jobs.column_names}
     elif isinstance(jobs, Iterable):
         rows = list(jobs)
         for i, row in enumerate(rows):
             if not isinstance(row, Mapping):
-                raise InputError(f"trace: row {i} is no dict of columns: {row!r}")
+                raise InputError(f"trace: expected row {i} as a dict of columns, got {row!r}")
         names = dict.fromkeys(name for row in rows for name in row)
         columns = {str(name): [row.get(name) for row in rows] for name in names}
     else:
-        raise InputError(f"trace: a path, a DataFrame, a dict of columns or a list of dicts is wanted: {jobs!r}")
+        raise InputError(f"trace: expected a path, a DataFrame, a dict of columns or a list of dicts, got {jobs!r}")
     sizes = {len(values) for values in columns.values()}
     if len(sizes) > 1:
         raise InputError(f"trace: the columns have different lengths: {sorted(sizes)}")
     if not sizes or sizes == {0}:
-        raise InputError("trace: it has no job")
+        raise InputError("trace: it has no jobs")
     return columns
 
 
@@ -67,7 +67,7 @@ def _check_names(columns: Mapping[str, Any]) -> None:
     for name in columns:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1) or difflib.get_close_matches(name + "_s", known, 1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+            hint = f"did you mean {near[0]}?" if near else f"the columns are {', '.join(known)}"
             raise InputError(f"trace: no such column: {name} ({hint})")
     for name in _REQUIRED:
         if name not in columns:
@@ -97,15 +97,15 @@ def _number(where: str, column: str, value: Any) -> float | int:
     if hasattr(value, "total_seconds"):  # a timedelta
         value = value.total_seconds()
     if hasattr(value, "isoformat"):
-        raise InputError(f"{where}: seconds are wanted, not a date: subtract the first one, as in "
+        raise InputError(f"{where}: expected seconds, got a date: subtract the first one, as in "
                          f"(df.time - df.time.min()).dt.total_seconds(): {value}")
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise InputError(f"{where}: a number is wanted: {value!r}")
+        raise InputError(f"{where}: expected a number, got {value!r}")
     number = float(value)
     if math.isinf(number):
-        raise InputError(f"{where}: a finite number is wanted: {value!r}")
+        raise InputError(f"{where}: expected a finite number, got {value!r}")
     if column in _SECONDS:
         return number
     if not number.is_integer():
-        raise InputError(f"{where}: a whole number is wanted: {value!r}")
+        raise InputError(f"{where}: expected a whole number, got {value!r}")
     return int(number)

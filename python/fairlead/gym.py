@@ -1,8 +1,9 @@
-"""A Gymnasium environment: an agent that says which waiting job runs next (pip install fairlead[gym]).
+"""A Gymnasium environment: an agent chooses the waiting job that runs next (pip install fairlead[gym]).
 
-At each decision with idle GPUs and jobs that wait, the agent sees the first `slots` of them by arrival, each as GPUs asked for,
-hours waited and GPU-hours had, and the free GPUs; it names the one to place, or `slots` for none of them. The reward is minus the
-hours that jobs were here since the last action, so that the sum of rewards is minus that of completion times."""
+At each decision with idle GPUs and waiting jobs, the agent sees the first `slots` of these jobs by arrival, and the number of
+free GPUs. A job is its requested GPUs, hours waited and GPU-hours received. The action is the index of the job to place, or
+`slots` for none of them. The reward is minus the hours that jobs were present since the last action, so the sum of rewards is
+minus the sum of completion times."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ class _Left(Exception):
 
 
 class _Asking(fairlead.Policy):
-    """Hands each question over to the environment, and waits for its action."""
+    """Passes each question to the environment, and waits for its action."""
 
     name = "agent"
 
@@ -60,7 +61,7 @@ class _Asking(fairlead.Policy):
 
 
 class SchedulingEnv(gymnasium.Env[np.ndarray, int]):
-    """One episode is one run. Further arguments are those of fairlead.simulate()."""
+    """One episode is one run. Further arguments are as for fairlead.simulate()."""
 
     def __init__(self, cluster: str, trace: TraceLike, slots: int = 16, **arguments: Any) -> None:
         self._cluster, self._trace, self._arguments = cluster, fairlead.trace(trace), arguments

@@ -1,4 +1,4 @@
-"""Policies of one's own.
+"""User-defined policies.
 
     class ShortestQueue(fairlead.Policy):
         name = "smallest-first"
@@ -16,21 +16,21 @@ __all__ = ["Plan", "Policy", "View"]
 
 
 class Policy:
-    """A scheduling policy: decide() is called at each instant at which something happens, and edits the plan.
+    """A scheduling policy: decide() is called at each instant with events, and edits the plan.
 
-    A policy is used for one run; what it keeps between calls it keeps itself. Doing nothing is correct. An exception
-    ends the run and is raised by simulate(), with its line; so is a broken rule of the plan, at the line that broke it.
+    A policy is used for one run; it keeps its own state between calls. Doing nothing is correct. An exception
+    ends the run and is raised by simulate(), with its line. A broken rule of the plan raises at the line that broke it.
     """
 
-    #: As journals and summaries name it.
+    #: Its name in journals and summaries.
     name: str = "python"
-    #: What it was made with, as text, for journals and summaries.
+    #: Its options as text, for journals and summaries.
     options: str = ""
-    #: Whether view.speed() is asked: how fast jobs would be on each GPU type.
+    #: Whether the policy calls view.speed(): the speed of jobs on each GPU type.
     needs_speeds: bool = False
-    #: Whether view.remaining_s() is asked: work that jobs have left.
+    #: Whether the policy calls view.remaining_s(): the remaining work of jobs.
     needs_work: bool = False
 
     def decide(self, view: View, plan: Plan) -> None:
-        """What is to be done now. View and plan are good for this call only."""
+        """Edits the plan for this instant. View and plan are valid only during this call."""
         raise NotImplementedError(f"{type(self).__name__} has no decide(view, plan)")

@@ -1,4 +1,4 @@
-// The module fairlead._core: what of the library the package fairlead is made of. Its users see the package.
+// The module fairlead._core: the parts of the library that the package fairlead uses. Users import the package.
 #include "fairlead/base/overloaded.h"
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/metrics/metrics.h"
@@ -126,7 +126,7 @@ Table timeline_table(const Metrics& metrics) {
            {"jobs_waiting", std::move(waiting)}}};
 }
 
-// What happened to jobs, from the journal, which has more (fairlead journal dump).
+// Events of jobs, from the journal (`fairlead journal dump` prints all of its records).
 class EventColumns : public RecordSink {
  public:
   void on(const Record& record) override {
@@ -172,7 +172,7 @@ class EventColumns : public RecordSink {
   std::vector<std::int64_t> gpus_;
 };
 
-// A run that is over.
+// A finished run.
 class FinishedRun {
  public:
   FinishedRun(Simulation simulation, std::string hash)
@@ -188,7 +188,7 @@ class FinishedRun {
   std::shared_ptr<Table> timeline() const {
     return std::make_shared<Table>(timeline_table(simulation_.metrics()));
   }
-  // The files that `fairlead simulate` writes, but for the journal, which is there.
+  // Writes the files of `fairlead simulate`, except the journal, which exists already.
   void save(const std::string& path) const {
     auto folder = value_or_raise(ResultFolder::open(path));
     const auto [facts, summary] = facts_and_summary();
@@ -212,7 +212,7 @@ class FinishedRun {
   std::string hash_;
 };
 
-// Until the run is over. Python's signals are looked at now and then: Ctrl-C ends it.
+// Runs to the end. Checks Python's signals now and then: Ctrl-C ends the run.
 void run_to_end(Simulation& simulation, const PythonPolicy* policy) {
   std::optional<nb::gil_scoped_release> released;
   if (policy == nullptr) released.emplace();
@@ -310,7 +310,7 @@ Trace generated(std::int64_t jobs, std::uint64_t seed, std::int64_t capacity_gpu
                           .capacity_gpus = capacity_gpus,
                           .load = load,
                           .duration_scale = duration_scale};
-  if (users < 1 || users > 100'000) throw nb::value_error("users: from 1 to 100000");
+  if (users < 1 || users > 100'000) throw nb::value_error("users must be from 1 to 100000");
   options.users = unequal_users(users, {1});
   return Trace(value_or_raise(generate(options)));
 }

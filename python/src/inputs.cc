@@ -11,7 +11,8 @@ namespace {
 
 namespace nb = nanobind;
 
-// What raises is never destroyed: modules may be torn down in any order.
+// Returns the exception class of an error. The classes are never destroyed, because modules may be torn
+// down in any order.
 nb::object& class_of(Error::Kind kind) {
   static auto* const input = new nb::object;
   static auto* const run = new nb::object;
@@ -22,7 +23,7 @@ std::int64_t ms_of(nb::handle value) { return std::llround(nb::cast<double>(valu
 
 using Set = std::function<void(JobRow&, nb::handle)>;
 
-// How a column is put into a row.
+// Returns the function that stores a value of each column in a row.
 const std::vector<std::pair<const char*, Set>>& setters(std::deque<std::string>& texts) {
   const auto text = [&texts](std::string_view JobRow::*field) {
     return Set([&texts, field](JobRow& row, nb::handle value) {
@@ -77,7 +78,7 @@ void LibraryError::raise(const Error& error) {
 }
 
 Trace trace_of(const std::string& name, nb::dict columns) {
-  std::deque<std::string> texts;  // that rows refer to
+  std::deque<std::string> texts;  // referenced by rows
   std::vector<JobRow> rows;
   for (const auto& [column, set] : setters(texts)) {
     if (!columns.contains(column)) continue;

@@ -1,4 +1,4 @@
-// What a simulation is made from, out of what Python has.
+// Converts Python values to the inputs of a simulation.
 #pragma once
 
 #include "fairlead/run/trace.h"
@@ -23,7 +23,7 @@ T value_or_raise(Result<T> result) {
   return std::move(*result);
 }
 
-// Columns by name, each a list with a value for each job, as fairlead._trace has checked them.
+// Columns by name, each a list with a value for each job, already checked by fairlead._trace.
 Trace trace_of(const std::string& name, nanobind::dict columns);
 
 }  // namespace fairlead::python

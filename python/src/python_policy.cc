@@ -27,13 +27,13 @@ using Array = nb::ndarray<nb::numpy, const T, nb::ndim<1>>;
 
 const View& now(const ViewOfNow& of) {
   if (of.view == nullptr)
-    throw std::runtime_error("this view is over: it is good for one call of decide()");
+    throw std::runtime_error("this view has expired: it is valid for one call of decide()");
   return *of.view;
 }
 
 Plan& draft(const PlanOfNow& of) {
   if (of.plan == nullptr)
-    throw std::runtime_error("this plan is over: it is good for one call of decide()");
+    throw std::runtime_error("this plan has expired: it is valid for one call of decide()");
   return *of.plan;
 }
 
@@ -62,14 +62,14 @@ auto rows_of(std::span<const JobId> jobs) {
 JobId job_of(const View& view, std::int64_t row) {
   if (row < 0 || std::cmp_greater_equal(row, view.jobs.size()) ||
       !view.jobs.has(JobId(static_cast<std::size_t>(row))))
-    throw nb::index_error(fmt::format("no such job here: {}", row).c_str());
+    throw nb::index_error(fmt::format("no such job in this run: {}", row).c_str());
   return JobId(static_cast<std::size_t>(row));
 }
 
 JobId here(const View& view, std::int64_t row) {
   const JobId job = job_of(view, row);
   if (!view.jobs.is_here(job))
-    throw nb::value_error(fmt::format("job {} is done, or has not come", row).c_str());
+    throw nb::value_error(fmt::format("job {} has ended, or has not arrived", row).c_str());
   return job;
 }
 
@@ -80,7 +80,7 @@ NodeId node_of(const View& view, std::int64_t row) {
   return NodeId(static_cast<std::size_t>(row));
 }
 
-// Raises what rule of Plan was just broken, at the line that broke it.
+// Raises the rule of Plan that was just broken, at the line that broke it.
 void check(const Plan& plan) {
   if (!plan.misuse().what.empty()) throw nb::value_error(plan.misuse().what.c_str());
 }
@@ -97,9 +97,10 @@ bool place_job(const PlanOfNow& of, std::int64_t row, const std::string& placeme
   const auto named = placement_named(placement);
   if (!named)
     throw nb::value_error(
-        fmt::format("placement is one of {}: {}", kPlacementChoices, placement).c_str());
+        fmt::format("placement must be one of {}: {}", kPlacementChoices, placement).c_str());
   if (plan.holds(job))
-    throw nb::value_error(fmt::format("place: job {} holds a gang already", row).c_str());
+    throw nb::value_error(
+        fmt::format("place: job {} already has a gang; stop it first", row).c_str());
   const bool is_placed =
       place(*named, of.view->cluster, plan, job, of.view->jobs.gpus[job], of.view->jobs.types[job]);
   check(plan);
@@ -111,23 +112,23 @@ double attained(const View& view, JobId job) {
 }
 
 void bind_view(nb::module_& module) {
-  nb::class_<ViewOfNow>(module, "View",
-                        "What a policy may know at one moment; good for one call of decide().")
+  nb::class_<ViewOfNow>(
+      module, "View", "The information of a policy at one moment; valid for one call of decide().")
       .def_prop_ro(
           "now_s", [](const ViewOfNow& of) { return to_seconds(now(of).now); },
-          "The time, in seconds since the run began.")
+          "The time, in seconds since the start of the run.")
       .def_prop_ro(
           "now_ms", [](const ViewOfNow& of) { return now(of).now.ms; },
           "The time in milliseconds, exactly.")
       .def_prop_ro(
           "waiting", [](const ViewOfNow& of) { return rows_of(now(of).waiting); },
-          nb::rv_policy::automatic, "Rows of the jobs that wait, in no order (a copy).")
+          nb::rv_policy::automatic, "Rows of the waiting jobs, in no order (a copy).")
       .def_prop_ro(
           "running", [](const ViewOfNow& of) { return rows_of(now(of).running); },
-          nb::rv_policy::automatic, "Rows of the jobs that hold GPUs, in no order (a copy).")
+          nb::rv_policy::automatic, "Rows of the running jobs, in no order (a copy).")
       .def_prop_ro(
           "gpus", [](const ViewOfNow& of) { return column(of, &JobColumns::gpus); },
-          nb::rv_policy::automatic, "GPUs that each job asks for, by row.")
+          nb::rv_policy::automatic, "GPUs requested by each job, by row.")
       .def_prop_ro(
           "gpus_min", [](const ViewOfNow& of) { return column(of, &JobColumns::gpus_min); },
           nb::rv_policy::automatic)
@@ -140,17 +141,17 @@ void bind_view(nb::module_& module) {
             const auto& held = now(of).jobs.held_gpus;
             return owned(std::vector<std::uint32_t>(held.begin(), held.end()));
           },
-          nb::rv_policy::automatic, "GPUs that each job holds, by row (a copy).")
+          nb::rv_policy::automatic, "GPUs of each job at present, by row (a copy).")
       .def_prop_ro(
           "arrival_ms", [](const ViewOfNow& of) { return column(of, &JobColumns::arrival_ms); },
-          nb::rv_policy::automatic, "When each job came, in milliseconds.")
+          nb::rv_policy::automatic, "Arrival time of each job, in milliseconds.")
       .def_prop_ro(
           "user", [](const ViewOfNow& of) { return column(of, &JobColumns::user); },
           nb::rv_policy::automatic, "The row of each job's user.")
       .def_prop_ro(
           "model", [](const ViewOfNow& of) { return column(of, &JobColumns::model); },
           nb::rv_policy::automatic,
-          "The row of each job's model; 2^32 - 1 where the trace names none.")
+          "The row of each job's model; 2^32 - 1 if the trace names none.")
       .def_prop_ro(
           "tickets",
           [](const ViewOfNow& of) {
@@ -184,7 +185,7 @@ void bind_view(nb::module_& module) {
           [](const ViewOfNow& of, std::int64_t job) {
             return attained(now(of), job_of(now(of), job));
           },
-          "job"_a, "GPU time that the job has had, in GPU-seconds.")
+          "job"_a, "GPU time that the job has received, in GPU-seconds.")
       .def(
           "attained_gpu_ms",
           [](const ViewOfNow& of,
@@ -196,15 +197,16 @@ void bind_view(nb::module_& module) {
                   saturated_gpu_ms(view.jobs.attained(job_of(view, jobs.data()[i]), view.now)));
             return owned(std::move(all));
           },
-          "jobs"_a, "The same of several jobs at once, in GPU-milliseconds, exactly.")
+          "jobs"_a, "The same for several jobs at once, in GPU-milliseconds, exactly.")
       .def(
           "remaining_s",
           [](const ViewOfNow& of, std::int64_t job) {
             return to_seconds(now(of).work.remaining(here(now(of), job)));
           },
           "job"_a,
-          "Work that the job has left, in seconds on its reference gang, as far as the policy may "
-          "know "
+          "Remaining work of the job, in seconds on its reference gang, as far as it is known to "
+          "the "
+          "policy "
           "(needs_work).")
       .def(
           "speed",
@@ -225,13 +227,13 @@ void bind_view(nb::module_& module) {
           },
           "job"_a, "gpu_type"_a, "gpus"_a,
           "Speed of the job relative to its reference gang, on that many GPUs of a type near each "
-          "other; None where it "
+          "other; None if it "
           "is not known (needs_speeds).");
 }
 
 void bind_plan(nb::module_& module) {
   nb::class_<PlanOfNow>(module, "Plan",
-                        "A draft of who holds what, which starts as all keep what they hold.")
+                        "A draft of the placements; at first every job keeps its GPUs.")
       .def_prop_ro(
           "free_gpus", [](const PlanOfNow& of) { return draft(of).free().total(); },
           "GPUs that are free in this draft.")
@@ -257,15 +259,16 @@ void bind_plan(nb::module_& module) {
           [](const PlanOfNow& of, std::int64_t job) {
             return draft(of).holds(here(*of.view, job));
           },
-          "job"_a, "Whether the job holds GPUs in this draft.")
+          "job"_a, "Whether the job has GPUs in this draft.")
       .def(
           "gang",
           [](const PlanOfNow& of, std::int64_t job) {
             return slices_of(draft(of).gang(here(*of.view, job)));
           },
-          "job"_a, "(node, GPUs) of what the job holds in this draft.")
-      .def("place", place_job, "job"_a, "placement"_a = "count",
-           "Gives a job the gang that it asks for; False, and no change, where there is no place.")
+          "job"_a, "The job's gang in this draft, as (node, GPUs).")
+      .def(
+          "place", place_job, "job"_a, "placement"_a = "count",
+          "Gives a job its requested gang. Returns False and changes nothing if there is no place.")
       .def(
           "place_on",
           [](const PlanOfNow& of, std::int64_t row,
@@ -290,18 +293,18 @@ void bind_plan(nb::module_& module) {
             plan.place(job);
             check(plan);
           },
-          "job"_a, "slices"_a, "Gives a job these (node, GPUs). Raises where they are not free.")
+          "job"_a, "slices"_a, "Gives a job these (node, GPUs). Raises if they are not free.")
       .def(
           "stop",
           [](const PlanOfNow& of, std::int64_t row) {
             Plan& plan = draft(of);
             const JobId job = here(*of.view, row);
             if (!plan.holds(job))
-              throw nb::value_error(fmt::format("stop: job {} holds nothing", row).c_str());
+              throw nb::value_error(fmt::format("stop: job {} has no GPUs", row).c_str());
             plan.stop(job);
             check(plan);
           },
-          "job"_a, "Takes all GPUs of a job away; its progress is kept.")
+          "job"_a, "Takes all GPUs from a job; its progress is kept.")
       .def(
           "wake_at_s",
           [](const PlanOfNow& of, double time_s) {
@@ -314,7 +317,7 @@ void bind_plan(nb::module_& module) {
             check(plan);
           },
           "time_s"_a,
-          "Asks for a decision at that time, in seconds since the run began, which is to come.");
+          "Requests a decision at a future time, in seconds since the start of the run.");
 }
 
 Needs needs_of(nb::handle object) {
@@ -364,7 +367,7 @@ void PythonPolicy::add_jobs(const View& view) {
     if (event.kind != EventKind::kArrived) continue;
     const JobId job = event.job;
     const std::size_t row = job.row();
-    if (row >= columns_->gpus.size()) continue;  // not of the trace
+    if (row >= columns_->gpus.size()) continue;  // not a job of the trace
     columns_->gpus[row] = view.jobs.gpus[job];
     columns_->gpus_min[row] = view.jobs.gpus_min[job];
     columns_->gpus_max[row] = view.jobs.gpus_max[job];

@@ -1,9 +1,9 @@
-// A policy that a Python object decides for, and what it sees: the view and the plan, as objects that are good for
-// one call.
+// A policy that calls a Python object for its decisions. The object gets a view and a plan, which are valid for one
+// call.
 //
-// Columns of what jobs ask for are numpy arrays, read-only, on memory that has a row for each job of the trace from the
-// beginning and lives as long as an array of it. So an array that outlives its call, or its run, is readable still;
-// rows of jobs that have not come are zero.
+// Columns of job requests are read-only numpy arrays. Their memory has a row for each job of the trace from the start,
+// and lives as long as any array on it. So an array that outlives its call, or its run, is still readable. Rows of jobs
+// that have not arrived are zero.
 #pragma once
 
 #include "fairlead/policy/policy.h"
@@ -16,12 +16,12 @@
 
 namespace fairlead::python {
 
-// By job: what it asks for.
+// The requests of the jobs, by job.
 struct JobColumns {
   std::vector<std::uint32_t> gpus, gpus_min, gpus_max, user, model;
   std::vector<std::int64_t> arrival_ms;
 };
-// What decide() of a Python policy gets. It refuses all use once the call is over.
+// The arguments of a Python policy's decide(). They reject all use after the call.
 struct ViewOfNow {
   const View* view = nullptr;
   nanobind::capsule keeper;  // of `columns`
@@ -34,13 +34,14 @@ struct PlanOfNow {
 
 class PythonPolicy : public Policy {
  public:
-  // `object` has decide(view, plan), and may have `name`, `needs_speeds` and `needs_work`. `jobs`: of the trace.
+  // `object` has decide(view, plan), and may have `name`, `needs_speeds` and `needs_work`. `jobs`: number of jobs in
+  // the trace.
   PythonPolicy(nanobind::object object, std::size_t jobs);
   ~PythonPolicy() override;
 
   std::string_view name() const override { return name_; }
   Needs needs() const override { return needs_; }
-  // With an error of the object's, nothing: error() has it, and what comes after is not asked.
+  // If the object raises, error() returns the exception, and later calls do nothing.
   void decide(const View& view, Plan& plan) override;
   void fields(Archive& /*archive*/) override {}
 

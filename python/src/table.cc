@@ -48,7 +48,7 @@ const char* format_of(const Column& column) {
   return kFormats[column.values.index()];
 }
 
-// What an exported schema keeps alive.
+// Keeps the data of an exported schema alive.
 struct SchemaData {
   std::vector<std::string> names;
   std::vector<ArrowSchema> children;
@@ -84,10 +84,10 @@ void export_schema(const Table& table, ArrowSchema* schema) {
              .private_data = data};
 }
 
-// What an exported column keeps alive, whoever it was moved to.
+// Keeps the data of an exported column alive, also after it was moved.
 struct ColumnData {
   std::shared_ptr<const Table> table;
-  std::vector<std::uint8_t> valid;  // a bit a row; empty: all are
+  std::vector<std::uint8_t> valid;  // a bit per row; empty: all rows are valid
   const void* buffers[3] = {};
 };
 
@@ -157,7 +157,7 @@ int get_schema(ArrowArrayStream* stream, ArrowSchema* schema) {
 int get_next(ArrowArrayStream* stream, ArrowArray* array) {
   auto* data = static_cast<StreamData*>(stream->private_data);
   if (data->is_read) {
-    array->release = nullptr;  // the end
+    array->release = nullptr;  // end of the stream
     return 0;
   }
   data->is_read = true;

@@ -1,5 +1,5 @@
-// A table of columns that Python reads by name, and that any library which knows the Arrow C stream interface
-// (pandas, polars, DuckDB, pyarrow) takes without a copy of numbers.
+// A table of columns that Python reads by name. Libraries with the Arrow C stream interface (pandas, polars,
+// DuckDB, pyarrow) read it without a copy of numbers.
 // https://arrow.apache.org/docs/format/CStreamInterface.html
 #pragma once
 
@@ -26,7 +26,7 @@ struct Texts {
 
 struct Column {
   std::string name;
-  // Not-a-number stands for what is not known; exported as null.
+  // Not-a-number means unknown; it is exported as null.
   std::variant<std::vector<double>, std::vector<std::int64_t>, Texts> values;
   std::size_t size() const;
 };
@@ -37,9 +37,9 @@ struct Table {
   std::size_t rows() const { return columns.empty() ? 0 : columns.front().size(); }
 };
 
-// A stream of one batch. The caller releases and deletes it; the table lives until then.
+// Returns a stream of one batch. The caller releases and deletes it; the table lives until then.
 ArrowArrayStream* export_stream(std::shared_ptr<const Table> table);
-// Releases it where the consumer has not, and deletes it.
+// Deletes the stream, and first releases it if the consumer has not.
 void delete_stream(ArrowArrayStream* stream);
 
 }  // namespace fairlead::python

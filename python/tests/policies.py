@@ -1,10 +1,10 @@
-"""Policies in Python that do what built-in ones do."""
+"""Python versions of built-in policies."""
 
 import fairlead
 
 
 class Fifo(fairlead.Policy):
-    """First come, first served: the first that finds no room holds up all behind it."""
+    """First come, first served: the first job that finds no room blocks all jobs behind it."""
 
     name = "fifo"
 
@@ -42,7 +42,7 @@ class Las(fairlead.Policy):
 
 
 class Greedy(fairlead.Policy):
-    """For measuring: looks at the columns, and places what fits."""
+    """For measurements: reads the columns, and places the jobs that fit."""
 
     name = "greedy"
 

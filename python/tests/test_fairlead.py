@@ -1,4 +1,4 @@
-"""What the package promises. Run it against an installed wheel: pytest python/tests."""
+"""Tests of the package. Run them against an installed wheel: pytest python/tests."""
 
 import gc
 import os
@@ -28,7 +28,7 @@ def run(policy="fifo", trace=ROWS, cluster="1xV100:4", **more):
     return fairlead.simulate(cluster, trace, policy, costs="none", **more)
 
 
-# What comes of a run.
+# Results of a run.
 
 
 def test_two_jobs_by_hand():
@@ -140,9 +140,9 @@ def test_columns_are_read_only_and_outlive_their_call():
     run(policy)
     gc.collect()
     assert policy.gpus.tolist() == [4, 4]
-    with pytest.raises(RuntimeError, match="this view is over"):
+    with pytest.raises(RuntimeError, match="this view has expired"):
         policy.view.now_s
-    with pytest.raises(RuntimeError, match="this plan is over"):
+    with pytest.raises(RuntimeError, match="this plan has expired"):
         policy.plan.place(0)
 
 
@@ -168,13 +168,13 @@ def deciding(act):
     return Does()
 
 
-# Mistakes that are made in notebooks: each an exception that says what is wrong.
+# Common mistakes in notebooks: each raises an exception with the cause.
 
 MISTAKES = {
     "no such column": (lambda: run(trace=[{**ROWS[0], "gpu": 1}]), fairlead.InputError, "no such column: gpu .did you mean gpus"),
     "a column is missing": (lambda: run(trace=[{"job": "a", "gpus": 1, "submit_s": 0}]), fairlead.InputError, "duration_s is missing"),
-    "a text for a number": (lambda: run(trace=[{**ROWS[0], "gpus": "4"}]), fairlead.InputError, "gpus, row 0: a number is wanted: '4'"),
-    "half a GPU": (lambda: run(trace=[{**ROWS[0], "gpus": 0.5}]), fairlead.InputError, "gpus, row 0: a whole number"),
+    "a text for a number": (lambda: run(trace=[{**ROWS[0], "gpus": "4"}]), fairlead.InputError, "gpus, row 0: expected a number, got '4'"),
+    "half a GPU": (lambda: run(trace=[{**ROWS[0], "gpus": 0.5}]), fairlead.InputError, "gpus, row 0: expected a whole number"),
     "not a number": (lambda: run(trace=[{**ROWS[0], "duration_s": float("nan")}]), fairlead.InputError, "duration_s, row 0: a value is missing"),
     "infinity": (lambda: run(trace=[{**ROWS[0], "submit_s": float("inf")}]), fairlead.InputError, "a finite number"),
     "a negative duration": (lambda: run(trace=[{**ROWS[0], "duration_s": -1}]), fairlead.InputError, "duration must be"),
@@ -186,16 +186,16 @@ MISTAKES = {
     "no such setting": (lambda: run(cost="none"), fairlead.InputError, "cost"),
     "a list for a setting": (lambda: run(speeds=["measured"]), fairlead.InputError, "a text or a number"),
     "the class, not an object": (lambda: run(Fifo), fairlead.InputError, r"Fifo\(\)"),
-    "one policy for a list": (lambda: fairlead.compare("1xV100:4", ROWS, "fifo"), fairlead.InputError, "a list is wanted"),
+    "one policy for a list": (lambda: fairlead.compare("1xV100:4", ROWS, "fifo"), fairlead.InputError, "expected a list"),
     "no decide": (lambda: run(fairlead.Policy()), NotImplementedError, "decide"),
     "an error in decide": (lambda: run(deciding(lambda view, plan: 1 / 0)), ZeroDivisionError, "division"),
-    "a job that is not there": (lambda: run(deciding(lambda view, plan: plan.place(99))), IndexError, "no such job here: 99"),
-    "a negative row": (lambda: run(deciding(lambda view, plan: plan.place(-1))), IndexError, "no such job here: -1"),
+    "a job that is not there": (lambda: run(deciding(lambda view, plan: plan.place(99))), IndexError, "no such job in this run: 99"),
+    "a negative row": (lambda: run(deciding(lambda view, plan: plan.place(-1))), IndexError, "no such job in this run: -1"),
     "GPUs that are not free": (lambda: run(deciding(lambda view, plan: (plan.place_on(0, [(0, 3), (0, 3)]))), ),
                                ValueError, "asks for 4"),
-    "stopping what waits": (lambda: run(deciding(lambda view, plan: plan.stop(0))), ValueError, "holds nothing"),
+    "stopping what waits": (lambda: run(deciding(lambda view, plan: plan.stop(0))), ValueError, "has no GPUs"),
     "waking in the past": (lambda: run(deciding(lambda view, plan: plan.wake_at_s(0))), ValueError, "not after now"),
-    "a placement that is none": (lambda: run(deciding(lambda view, plan: plan.place(0, "best"))), ValueError, "placement is one of"),
+    "a placement that is none": (lambda: run(deciding(lambda view, plan: plan.place(0, "best"))), ValueError, "placement must be one of"),
     "standing still": (lambda: run(deciding(lambda view, plan: plan.wake_at_s(view.now_s + 1))), fairlead.RunError, "standstill"),
     "pickling": (lambda: pickle.dumps(run()), TypeError, "cannot be pickled"),
 }
@@ -206,14 +206,14 @@ def test_a_mistake_is_an_exception_that_says_what_is_wrong(name):
     act, kind, says = MISTAKES[name]
     with pytest.raises(kind, match=says):
         act()
-    assert run().summary["jct_avg_s"] == 12  # all goes on
+    assert run().summary["jct_avg_s"] == 12  # the interpreter still works
 
 
 def test_dates_are_refused_with_the_remedy():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(ROWS)
     frame["submit_s"] = pandas.to_datetime(["2026-01-01 00:00+02:00", "2026-01-01 00:01+02:00"])
-    with pytest.raises(fairlead.InputError, match="seconds are wanted, not a date.*total_seconds"):
+    with pytest.raises(fairlead.InputError, match="expected seconds, got a date.*total_seconds"):
         run(trace=frame)
 
 
@@ -232,7 +232,7 @@ except KeyboardInterrupt:
 
 @pytest.fixture
 def heeds_ctrl_c():
-    """As in a terminal: in the background of a shell the signal is ignored from the start."""
+    """Restores the handler of a terminal: in the background of a shell the signal is ignored from the start."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -1,4 +1,4 @@
-"""The notebooks of the docs run from the beginning to the end."""
+"""Checks that the notebooks of the docs run to their end."""
 
 import pathlib
 

@@ -43,7 +43,7 @@ describe("the demo's report", { skip }, () => {
         assert.match(cards, new RegExp(`${(100 * summary.gpu_utilization).toFixed(1)} %`));
         assert.match(cards, new RegExp(summary.fairness.jain.toFixed(3)));
       }
-      assert.match(await text(page.locator("#trades")), /Who sold to whom/);
+      assert.match(await text(page.locator("#trades")), /Sellers and buyers/);
     });
   });
 

@@ -127,7 +127,7 @@ describe("the page", () => {
       await page.locator(".top select").selectOption({ index: 3 });
       assert.match(
         await text(page.locator("#trades")),
-        /What users got for what they were due[\s\S]*no measure of trading[\s\S]*Who sold to whom[\s\S]*V100/,
+        /Worth of the users' GPUs[\s\S]*does not measure trading[\s\S]*Sellers and buyers[\s\S]*V100/,
       );
     });
   });
@@ -136,7 +136,7 @@ describe("the page", () => {
     await on(browser, files.empty, {}, async (page) => {
       assert.match(await text(page.locator("#jobs .figure")), /1 of 1 jobs/);
       await page.locator("#jobs tbody tr[data-row]").click();
-      assert.match(await text(page.locator("main.job")), /It never held a GPU/);
+      assert.match(await text(page.locator("main.job")), /It never had a GPU/);
     });
   });
 
@@ -145,7 +145,7 @@ describe("the page", () => {
     const whole = readFileSync(files.few, "utf8");
     const cut = whole.replace(/(octet-stream;base64">.{1000})[^<]*/, "$1");
     for (const [content, reason] of [
-      [template, /carries no data/],
+      [template, /has no data/],
       [cut, /could not be read/],
     ]) {
       writeFileSync(broken, content);
@@ -227,7 +227,7 @@ describe("jobs", () => {
     });
     const silent = plain.jobs.id.find((_, i) => plain.runs.every((run) => run.waits.job[0] !== i));
     await on(browser, files.plain, { hash: `#job/${silent}` }, async (page) => {
-      assert.match(await text(page.locator("main.job")), /Told of the jobs that waited most/);
+      assert.match(await text(page.locator("main.job")), /Reported only for the jobs that waited most/);
     });
   });
 

@@ -84,7 +84,7 @@ describe("the timeline", () => {
       await slider.focus();
       await page.keyboard.press("Home");
       assert.match(await text(page.locator(".cursor-line")), /at 0 s/);
-      assert.match(await text(page.locator("#timeline")), /At 0 s, \d+ of 192 GPUs are held/);
+      assert.match(await text(page.locator("#timeline")), /At 0 s, \d+ of 192 GPUs are in use/);
     });
   });
 });

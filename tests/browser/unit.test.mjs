@@ -32,7 +32,7 @@ describe("notes", () => {
     const text = (...note) => plain(page.noteText(...note));
     assert.equal(text("rack_timer", 258, 42), "insists on one rack: has waited 42 s of 5 min");
     assert.equal(text("node_timer", 0, 300), "no longer insists on one node");
-    assert.equal(text("saving", 3251, 0), "its new place saves 3,251 GPU-seconds, all counted");
+    assert.equal(text("saving", 3251, 0), "its new place saves 3,251 GPU-seconds in total");
   });
 });
 

@@ -49,7 +49,7 @@ describe("at a glance", () => {
       const items = page.locator("#glance li");
       const said = await items.allInnerTexts();
       assert.equal(said.length, 4);
-      assert.match(said[0], /^Of 4 runs, .* has the shortest mean completion time/);
+      assert.match(said[0], /has the shortest mean completion time of 4 runs/);
       assert.match(said[1], /of all GPU time was free although waiting jobs asked for it/);
       assert.match(said[2], /^user-\d+ fell short of its share most: .* GPU-hours behind/);
       assert.match(said[3], /^job-\d+ of user-\d+ \(\d+ GPUs?\) waited longest/);
@@ -92,7 +92,7 @@ describe("shares", () => {
   test("are stacked to all that is held, beside entitlements and lags", async () => {
     await on(browser, files.plain, {}, async (page) => {
       const figure = (title) => page.locator("#users figure", { hasText: title });
-      const held = figure("GPUs held, users stacked");
+      const held = figure("GPUs in use, users stacked");
       const names = await held.locator(".legend li").allInnerTexts();
       const [{ shares }] = plain.runs;
       const top = shares.user.slice(0, 6).map((user) => plain.users[user]);
@@ -102,7 +102,7 @@ describe("shares", () => {
       const values = (await text(held.locator(".tip"))).split("\n").slice(1).map(parseFloat);
       const sum = values.reduce((a, b) => a + b, 0);
       assert.ok(Math.abs(sum - plain.runs[0].load.gpus_held[10]) < 0.5, `${values}`);
-      assert.match(await text(figure("GPUs entitled to")), /what GPUs shared fairly look like/);
+      assert.match(await text(figure("Entitled GPUs")), /a fair division of the GPUs/);
       assert.match(
         await text(figure("GPU-hours behind")),
         /was furthest off, .* GPU-hours (behind|ahead of) its entitlement at/,
@@ -116,7 +116,7 @@ describe("GPU types", () => {
     await on(browser, files.plain, {}, async (page) => {
       assert.match(
         await text(page.locator("#load")),
-        /GPUs held, % of each GPU type[\s\S]*\d+ % of V100, \d+ % of P100/,
+        /GPUs in use, % of each GPU type[\s\S]*\d+ % of V100, \d+ % of P100/,
       );
       assert.match(await text(page.locator("#users")), /GPU-hours by GPU type[\s\S]*V100 \(64\)/);
       assert.deepEqual(
@@ -125,7 +125,7 @@ describe("GPU types", () => {
       );
       assert.match(
         await text(page.locator("#timeline")),
-        /are held, by \d+ jobs: \d+ of 64 V100, \d+ of 56 P100, \d+ of 72 K80/,
+        /are in use, by \d+ jobs: \d+ of 64 V100, \d+ of 56 P100, \d+ of 72 K80/,
       );
       assert.match(await text(page.locator(".cursor-line")), /\(V100\)/);
       await page.getByLabel("Ran on").selectOption({ label: "K80" });
@@ -260,7 +260,7 @@ describe("trades", () => {
         const words = await text(page.locator("#trades"));
         assert.match(
           words,
-          /Who gained, measured\s+Against untraded, (\d+) of the \1 users who traded got more/,
+          /Measured gains\s+Against untraded, (\d+) of the \1 users who traded got more/,
         );
         assert.match(words, /\+\d+\.\d points/);
         assert.match(words, /−50 %/);
@@ -367,7 +367,7 @@ describe("files", () => {
       const save = (way) =>
         saved(page, () => figure.getByRole("button", { name: `Save as ${way}` }).click());
       const svg = await save("SVG");
-      assert.equal(svg.name, "GPUs held, users stacked.svg");
+      assert.equal(svg.name, "GPUs in use, users stacked.svg");
       const lines = await page.evaluate((xml) => {
         const parsed = new DOMParser().parseFromString(xml, "image/svg+xml");
         return parsed.querySelector("parsererror") ? -1 : parsed.querySelectorAll("path").length;

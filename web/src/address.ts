@@ -1,7 +1,7 @@
-// What the reader has chosen, as part of the address: a link keeps it, and opens where it was made.
+// The reader's choices as part of the address, so that a link opens the same view.
 //
-// An address is "#PLACE?KEY=VALUE&...": PLACE is a section or "job/ID". Keys that are absent change
-// nothing, and a value that means nothing in this report is passed over.
+// An address is "#PLACE?KEY=VALUE&...": PLACE is a section or "job/ID". Absent keys change
+// nothing, and a value that is invalid in this report is ignored.
 import type { ReportData } from "./schema";
 import { ALL_JOBS, type ColourBy, type JobFilter, type State } from "./state";
 
@@ -17,7 +17,7 @@ export function parseAddress(hash: string): Address {
   return { place, choices: new URLSearchParams(rest.join("?")) };
 }
 
-// "#PLACE?...", with what differs between the two states.
+// Returns "#PLACE?...", with the differences between the two states.
 export function addressOf(data: ReportData, place: string, state: State, first: State): string {
   const choices = choicesOf(data, state, first).toString();
   return `#${place}${choices ? `?${choices}` : ""}`;
@@ -45,7 +45,7 @@ export function choicesOf(data: ReportData, state: State, first: State): URLSear
   return choices;
 }
 
-// The part of the state that the address gives.
+// Returns the part of the state that is in the address.
 export function readChoices(
   data: ReportData,
   choices: URLSearchParams,

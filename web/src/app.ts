@@ -1,4 +1,4 @@
-// What every view gets.
+// The context that every view gets.
 import { layoutOf, type Layout } from "./cluster";
 import type { ReportData, Run } from "./schema";
 import type { Store } from "./state";
@@ -19,7 +19,7 @@ export class App {
     });
   }
 
-  // Of the focused run.
+  // Data of the focused run.
   get typesOfJobs(): Uint32Array {
     const { run } = this;
     let types = this.types.get(run);
@@ -31,7 +31,7 @@ export class App {
     return this.data.runs[this.store.get("focus")];
   }
 
-  // Runs that are compared, by number.
+  // Returns the compared runs, by number.
   get shown(): number[] {
     return this.data.runs.map((_, i) => i).filter((i) => this.store.get("shown")[i]);
   }

@@ -1,22 +1,22 @@
-// The rows of the timeline: single GPUs where there is room for them, else nodes, else groups of
-// neighbouring nodes of a rack, doubled until they fit.
+// The rows of the timeline: single GPUs if there is room, else nodes, else groups of neighbouring
+// nodes of a rack, doubled until they fit.
 import type { Layout } from "./cluster";
 import type { View } from "./raster";
 import type { Cluster } from "./schema";
 
-const ROW_PX = 2; // the least height at which a row can still be seen
+const ROW_PX = 2; // the least visible height of a row
 
 export interface Bands {
-  unit: string; // what a row is, as a reader would say it
+  unit: string; // the content of a row, in words for the reader
   single: boolean; // one GPU per row
   rows: number;
   edge: number[]; // row r holds places [edge[r], edge[r + 1])
-  rowOf: Int32Array; // of each place; meaningless outside of the edges
+  rowOf: Int32Array; // row of each place; undefined outside of the edges
   weight: Float32Array;
 }
 
-// Places at which a unit of `size` nodes begins, and the end. Units do not cross racks, nor, unless
-// they are whole racks (`size` Infinity), GPU types.
+// Returns the first places of units of `size` nodes, and the end. Units never cross racks. They cross
+// GPU types only if they are whole racks (`size` Infinity).
 export function unitEdges(cluster: Cluster, layout: Layout, size: number): number[] {
   const edges: number[] = [];
   let place = 0;
@@ -51,7 +51,7 @@ export function bandsOf(cluster: Cluster, layout: Layout, view: View, height: nu
   }
 }
 
-// The edges of the units that lie in the view in part or whole.
+// Returns the edges of the units that are at least partly in the view.
 function seen(edges: number[], { p0, p1 }: View): number[] {
   let first = 0;
   while (first + 2 < edges.length && edges[first + 1] <= p0) first++;

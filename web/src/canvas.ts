@@ -1,4 +1,4 @@
-// A canvas at the resolution of the screen, with a pen that counts in CSS pixels, cleared.
+// Returns a cleared pen of the canvas at the resolution of the screen; its unit is a CSS pixel.
 export function sizeCanvas(
   canvas: HTMLCanvasElement,
   width: number,
@@ -19,7 +19,7 @@ export function sizeCanvas(
   return pen;
 }
 
-// Tells the width of an element once it has one, and after each change of it.
+// Calls back with the width of an element once it has one, and after each change.
 export function onWidth(element: HTMLElement, tell: (width: number) => void): void {
   let last = 0;
   new ResizeObserver(() => {

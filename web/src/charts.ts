@@ -1,5 +1,5 @@
-// Line charts: uPlot with the page's colours, a box that names the values under the pointer, arrow
-// keys that do what the pointer does, and a sentence for those who cannot see the lines.
+// Line charts: uPlot with the page's colours, and a box with the values under the pointer. Arrow keys are
+// an alternative to the pointer, and a sentence is for readers who cannot see the lines.
 import uPlot from "uplot";
 import { onWidth } from "./canvas";
 import { bdi, el } from "./dom";
@@ -15,18 +15,18 @@ export interface Line {
   bold: boolean;
   dots?: boolean; // marks at the values and lines across gaps
   values: (number | null)[];
-  drawn?: (number | null)[]; // where the line is, if not at its values: on those below it in a stack
-  fill?: string; // of the area down to 0
+  drawn?: (number | null)[]; // position of the line, if it differs from its values: in a stack, above the lines below
+  fill?: string; // colour of the area down to 0
 }
 
 export interface ChartSpec {
   x: number[]; // seconds
   lines: Line[];
-  points?: string[]; // names of the x, which are then 0, 1, 2, ... and no times
+  points?: string[]; // names of the x, which are then 0, 1, 2, ... instead of times
   logX?: boolean;
   stepped?: boolean;
-  legend?: boolean; // where nothing else on the page says which line is which
-  yMax?: number; // else as the values need it
+  legend?: boolean; // set if the lines are not named elsewhere on the page
+  yMax?: number; // default: the largest value
   durations?: boolean; // the values are seconds: ticks at round ones
   format: (value: number | null) => string;
   summary: string;
@@ -34,7 +34,7 @@ export interface ChartSpec {
 
 const HEIGHT = 230;
 const FONT = "11px system-ui, sans-serif";
-const LETTER = 6; // width of a letter of it, about
+const LETTER = 6; // approximate width of a letter of this font
 
 // A figure with a title, a sentence, and the chart. Charts of one `group` share their cursor.
 export class Chart {
@@ -119,7 +119,7 @@ export class Chart {
   }
 }
 
-// A line as the chart draws it, as a small picture for a legend.
+// Returns a small picture of a line in the chart's style, for a legend.
 export function lineSwatch({
   colour,
   dash,
@@ -138,7 +138,7 @@ export function lineSwatch({
   return canvas;
 }
 
-// The values of a chart as a table, one row for each point.
+// Returns the values of a chart as a table, one row for each point.
 function rowsOf(spec: ChartSpec): Cell[][] {
   const what = spec.points ? "point" : spec.logX ? "up to, s" : "from, s";
   const head = [what, ...spec.lines.map((line) => line.label)];
@@ -213,7 +213,7 @@ function pointText(spec: ChartSpec, x: number): string {
   return spec.logX ? duration(x) : moment(x);
 }
 
-// The values under the cursor, largest first. It is read out where keys move the cursor.
+// The values under the cursor, largest first. Screen readers read it out when keys move the cursor.
 function valueBox(spec: ChartSpec): uPlot.Plugin {
   const box = el("div", { class: "tip", role: "status", hidden: true });
   return {

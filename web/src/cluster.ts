@@ -1,14 +1,14 @@
-// Where each GPU stands. Map and timeline show nodes by rack and in it by GPU type, which is not
-// always their input order; a "place" is a GPU's rank in that order. GPUs of one node stay neighbours.
+// The position of each GPU. Map and timeline show nodes by rack, and within a rack by GPU type, which may
+// differ from their input order; a "place" is a GPU's rank in that order. GPUs of one node stay neighbours.
 import type { Cluster } from "./schema";
 
 export interface Layout {
   gpus: number;
   nodeOfGpu: Int32Array;
-  firstGpu: Int32Array; // of each node
+  firstGpu: Int32Array; // first GPU of each node
   placeOfGpu: Int32Array;
   gpuAtPlace: Int32Array;
-  order: number[]; // nodes in the order shown
+  order: number[]; // nodes in the order of display
 }
 
 export function layoutOf({ nodes }: Cluster): Layout {
@@ -36,12 +36,12 @@ export function layoutOf({ nodes }: Cluster): Layout {
   return { gpus, nodeOfGpu, firstGpu, placeOfGpu, gpuAtPlace, order };
 }
 
-// Where a node's GPUs begin in the order shown.
+// Returns the place of a node's first GPU.
 export function placeOf({ placeOfGpu, firstGpu }: Layout, node: number): number {
   return placeOfGpu[firstGpu[node]];
 }
 
-// "node v100-3, GPUs 0–3" for a run of neighbouring GPUs of one node.
+// Returns "node v100-3, GPUs 0–3" for neighbouring GPUs of one node.
 export function placeText(cluster: Cluster, layout: Layout, gpu: number, gpus: number): string {
   const node = layout.nodeOfGpu[gpu];
   const first = gpu - layout.firstGpu[node];
@@ -49,7 +49,7 @@ export function placeText(cluster: Cluster, layout: Layout, gpu: number, gpus: n
   return `${cluster.nodes.name[node]} ${which}`;
 }
 
-// "12 V100, 24 P100" in the order of the types.
+// Returns "12 V100, 24 P100" in the order of the types.
 export function typesText({ gpu_types, nodes }: Cluster): string {
   const counts = gpu_types.map(() => 0);
   nodes.gpus.forEach((gpus, node) => (counts[nodes.type[node]] += gpus));

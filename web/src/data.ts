@@ -1,10 +1,10 @@
-// Reads the data that the page carries.
+// Reads the data that is embedded in the page.
 import type { EmbeddedHolds, Holds, ReportData } from "./schema";
 
-// The data of a report from base64(gzip(JSON)). Throws an Error that says what is wrong.
+// Returns the data of a report from base64(gzip(JSON)). Throws an Error with the cause.
 export async function decode(base64: string): Promise<ReportData> {
   const text = base64.trim();
-  if (text === "" || text.startsWith("__")) throw new Error("This page carries no data.");
+  if (text === "" || text.startsWith("__")) throw new Error("This page has no data.");
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);
   for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
@@ -12,14 +12,14 @@ export async function decode(base64: string): Promise<ReportData> {
   const data = (await new Response(stream).json()) as ReportData;
   if (data.version !== 2)
     throw new Error(`This page cannot read version ${data.version} of the data.`);
-  if (data.runs.length === 0) throw new Error("The report holds no run.");
+  if (data.runs.length === 0) throw new Error("The report has no runs.");
   // Folders written by earlier versions do not count placements.
   for (const { summary } of data.runs) summary.placements ??= {};
   for (const run of data.runs) run.holds = unpacked(run.holds as unknown as EmbeddedHolds);
   return data;
 }
 
-// Sums are in whole milliseconds, so that no error grows along a column.
+// Sums are in whole milliseconds, so that errors do not grow along a column.
 function unpacked(embedded: EmbeddedHolds): Holds {
   const { job_step, begin_step_s, for_s, ...rest } = embedded;
   let job = 0;

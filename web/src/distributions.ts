@@ -1,4 +1,4 @@
-// How completion times and queueing are distributed.
+// The distributions of completion times and queueing.
 import type { App } from "./app";
 import { Chart } from "./charts";
 import { el, section } from "./dom";

@@ -1,9 +1,9 @@
-// Building elements. Text only ever goes in as text nodes, so no data can become markup.
+// Builds elements. Text is always added as text nodes, so data cannot become markup.
 
 type Child = Node | string | null;
 type Props = Record<string, string | number | boolean | EventListener>;
 
-// An element with attributes and children. A function under "onNAME" becomes a listener, `true` an
+// Returns an element with attributes and children. A function under "onNAME" becomes a listener, `true` an
 // empty attribute, `false` none.
 export function el<K extends keyof HTMLElementTagNameMap>(
   tag: K,
@@ -20,8 +20,7 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-// A name from the data: isolated, so that right-to-left text does not reorder what stands around
-// it.
+// A name from the data: isolated, so that right-to-left text does not reorder the text around it.
 export function bdi(text: string): HTMLElement {
   return el("bdi", {}, text);
 }
@@ -35,7 +34,7 @@ export function button(label: string, onclick: () => void, props: Props = {}): H
   return el("button", { type: "button", onclick, ...props }, label);
 }
 
-// A labelled <select>; `change` gets the number of the option that was chosen.
+// A labelled <select>; `change` gets the number of the chosen option.
 export function choice(
   label: string,
   options: string[],

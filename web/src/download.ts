@@ -1,9 +1,9 @@
-// Files that the reader saves: texts, tables as CSV, and pictures. All are made in the page.
+// Saves files: texts, tables as CSV, and pictures. All are made in the page.
 import { button, el } from "./dom";
 
 export type Cell = string | number | null;
 
-// RFC 4180. A text that a spreadsheet would take for a formula has ' in front.
+// RFC 4180. A text that a spreadsheet could read as a formula gets a leading '.
 export function csv(rows: Cell[][]): string {
   const cell = (value: Cell) => {
     if (value === null) return "";
@@ -23,9 +23,9 @@ function save(name: string, blob: Blob): void {
   el("a", { href: url, download: fileName(name) }).click();
   setTimeout(() => URL.revokeObjectURL(url), KEEP_MS);
 }
-const KEEP_MS = 60_000; // until the browser has certainly read it
+const KEEP_MS = 60_000; // long enough for the browser to read it
 
-// Letters, digits and what is harmless in names of files.
+// Keeps letters, digits and other characters that are safe in file names.
 export function fileName(name: string): string {
   return name.replace(/[^\p{L}\p{N}., ()=+-]+/gu, "-").slice(-120);
 }
@@ -45,7 +45,7 @@ export async function savePng(name: string, svg: string): Promise<void> {
   saveCanvas(name, canvas);
 }
 
-// A small menu of ways to save what `title` names.
+// A small menu of ways to save the object named by `title`.
 export function saveMenu(title: string, ways: Record<string, () => void>): HTMLElement {
   const buttons = Object.entries(ways).map(([way, act]) =>
     button(way, act, { class: "quiet", "aria-label": `Save as ${way}: ${title}` }),

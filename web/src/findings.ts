@@ -1,24 +1,24 @@
-// What happened in a run, found in its data: when GPUs idled while jobs waited, who fell short of
-// its share, who waited longest and why. Times are as exact as the bins of its load.
+// The main events of a run, derived from its data: the time in which GPUs idled while jobs waited, the
+// user furthest below its share, the longest wait and its cause. Times are as exact as the load's bins.
 import type { ReportData, Run } from "./schema";
 
 export interface Idle {
   from: number;
   to: number;
-  free: number; // GPUs, in the mean
-  up: number; // GPUs, in the mean
-  waiting: number; // jobs, in the mean
-  part: number; // of all GPU time that was up: free although waiting jobs asked for it
+  free: number; // mean GPUs
+  up: number; // mean GPUs
+  waiting: number; // mean jobs
+  part: number; // fraction of all GPU time on running nodes: free although waiting jobs asked for it
 }
 
-const LEAST_PART = 1e-3; // of all GPU time: less is not told
-const MISSED_GPUS = 0.02; // of the GPUs that are up, the part that must be missed for a bin to count
+const LEAST_PART = 1e-3; // fraction of all GPU time: less is not reported
+const MISSED_GPUS = 0.02; // a bin counts if this fraction of the GPUs on running nodes is missed
 
-// GPUs that jobs asked for and did not hold, means over the bins of the load. O(jobs + bins).
+// Returns the GPUs requested by waiting jobs, means over the bins of the load. O(jobs + bins).
 export function gpusWanted({ jobs }: ReportData, { load, outcome }: Run): number[] {
   const { bin_s, gpus_held } = load;
   const end = bin_s * gpus_held.length;
-  // Sums of what begins and ends in each bin: `level` from the next bin on, `part` in it.
+  // Sums of the starts and ends in each bin: `level` from the next bin on, `part` within it.
   const level = new Float64Array(gpus_held.length + 1);
   const part = new Float64Array(gpus_held.length + 1);
   const step = (t: number, gpus: number) => {
@@ -40,8 +40,8 @@ export function gpusWanted({ jobs }: ReportData, { load, outcome }: Run): number
 }
 const REJECTED = 2;
 
-// The stretch in which most GPU time was free although waiting jobs asked for it, or null if there is
-// none that matters.
+// Returns the stretch in which most GPU time was free although waiting jobs asked for it, or null if
+// the amount is negligible.
 export function idleWhileWaiting(data: ReportData, run: Run): Idle | null {
   const { bin_s, gpus_held, gpus_up, jobs_waiting } = run.load;
   const bins = gpus_held.map((_, i) => i);
@@ -75,7 +75,7 @@ export function idleWhileWaiting(data: ReportData, run: Run): Idle | null {
   };
 }
 
-// GPU-hours that each user of `shares` is behind what it was entitled to, at the end of each bin;
+// Returns the GPU-hours by which each user of `shares` is behind its entitlement, at the end of each bin;
 // negative: ahead.
 export function lags({ shares, load }: Run): number[][] {
   return shares.held.map((held, k) => {
@@ -92,13 +92,13 @@ export interface Short {
   from: number;
   to: number;
   missed: number; // GPU-hours
-  part: number; // held of what it was entitled to, from..to
+  part: number; // fraction of its entitlement that it received, from..to
 }
 
-const MISSED = 0.01; // of the user's entitlement: less is not told
+const MISSED = 0.01; // fraction of the user's entitlement: less is not reported
 
-// The user that fell most GPU-hours further behind its entitlement, and the time in which it did;
-// null if none lost more than a hundredth of what it was due.
+// Returns the user with the largest increase of its debt in GPU-hours, and the time of the increase;
+// null if no user lost more than a hundredth of its entitlement.
 export function shortOfShare(run: Run): Short | null {
   const { shares, load } = run;
   let worst: Short | null = null;
@@ -119,7 +119,7 @@ export function shortOfShare(run: Run): Short | null {
   return worst;
 }
 
-// The bins [from, to) over which a sum that begins at 0 rose most.
+// Returns the bins [from, to) over which a sum that starts at 0 rose most.
 function largestRise(sums: number[]): { from: number; to: number; missed: number } {
   let [low, lowAt] = [0, 0];
   let best = { from: 0, to: 0, missed: 0 };
@@ -133,11 +133,11 @@ function largestRise(sums: number[]): { from: number; to: number; missed: number
 export interface LongWait {
   job: number;
   waited: number;
-  cause: string | null; // of most of its waits, as far as they are told
-  longWaits: { cause: string; part: number } | null; // of all waits that are told
+  cause: string | null; // the cause of most of its reported waiting
+  longWaits: { cause: string; part: number } | null; // the cause of most of all reported waiting
 }
 
-// The job that was longest without GPUs; null if no job waited.
+// Returns the job that was longest without GPUs; null if no job waited.
 export function longestWait(data: ReportData, run: Run): LongWait | null {
   const { outcome } = run;
   const end = run.load.bin_s * run.load.gpus_held.length;
@@ -161,7 +161,7 @@ export function longestWait(data: ReportData, run: Run): LongWait | null {
   };
 }
 
-// The cause of most of the waiting of a job, or of all jobs (-1) whose waits are told.
+// Returns the cause of most of the reported waiting of a job, or of all jobs (-1).
 function causeOf({ waits }: Run, job: number): { cause: string; part: number } | null {
   if (!waits) return null;
   const times = waits.causes.map(() => 0);

@@ -1,4 +1,4 @@
-// Numbers as people read them. A figure that does not exist is a dash.
+// Formats numbers for readers. A missing figure is a dash.
 
 const NONE = "–";
 const GAP = "\u00a0"; // a number and its unit stay on one line
@@ -8,7 +8,7 @@ export function count(value: number | null): string {
   return value === null ? NONE : whole.format(value);
 }
 
-// With three significant digits below 100, whole from there on.
+// Three significant digits below 100, whole numbers from 100.
 export function number(value: number | null): string {
   if (value === null) return NONE;
   const size = Math.abs(value);
@@ -24,7 +24,7 @@ export function times(value: number | null): string {
   return value === null ? NONE : `${value.toFixed(value < 10 ? 2 : 1)}${GAP}×`;
 }
 
-// Two units at most: "42 s", "12 min 30 s", "3 h 05 min", "2 d 3 h".
+// At most two units: "42 s", "12 min 30 s", "3 h 05 min", "2 d 3 h".
 export function duration(seconds: number | null): string {
   if (seconds === null) return NONE;
   if (seconds < 0) return `−${duration(-seconds)}`;
@@ -49,7 +49,7 @@ function two(total: number, per: number, big: string, small: string, width: numb
   return rest === 0 ? first : `${first}${GAP}${String(rest).padStart(width, "0")}${GAP}${small}`;
 }
 
-// The difference to a baseline in percent, signed; "" where it means nothing.
+// The difference to a baseline in percent, signed; "" if it has no meaning.
 export function difference(value: number | null, base: number | null): string {
   if (value === null || base === null || base === 0) return "";
   const change = (100 * (value - base)) / Math.abs(base);
@@ -87,7 +87,7 @@ const STEPS_S = [
   364 * 86400,
 ];
 
-// Round moments in [from, to], at most `most` of them.
+// Returns round moments in [from, to], at most `most`.
 export function timeTicks(from: number, to: number, most: number): number[] {
   const step = STEPS_S.find((s) => (to - from) / s <= most) ?? 3640 * 86400;
   const ticks: number[] = [];
@@ -110,7 +110,7 @@ export const LOG_TICKS_S = [
   365 * 86400,
 ];
 
-// As short as an axis needs it.
+// A short form for axes.
 export function tick(seconds: number): string {
   if (seconds === 0) return "0";
   return duration(Number(seconds.toFixed(3)));

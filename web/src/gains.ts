@@ -1,5 +1,5 @@
-// Who gained by trading: measured against the same run without trading where the report has one, else
-// against what the user was due without it.
+// The gains of users by trading: measured against the same run without trading if the report has one,
+// else against the user's entitlement without trading.
 import type { App } from "./app";
 import { bdi, el, scroller, table } from "./dom";
 import { difference, duration, percent } from "./format";
@@ -8,7 +8,7 @@ import type { ReportData, Run, Summary } from "./schema";
 
 type User = Summary["users"][number];
 
-// The run that differs from `run` in nothing but that it has no trading; null: the report has none.
+// Returns the run that differs from `run` only in having no trading; null if there is none.
 export function withoutTrading(data: ReportData, run: Run): Run | null {
   const rest = ({ summary }: Run) =>
     JSON.stringify([
@@ -23,8 +23,8 @@ export function withoutTrading(data: ReportData, run: Run): Run | null {
   return data.runs.find((other) => none(other) && rest(other) === rest(run)) ?? null;
 }
 
-// What the user's GPUs were worth to it in contended time, as a part of what it was due then: of every
-// GPU type its part. Null where the summary does not say.
+// Returns the worth of the user's GPUs to it in contended time, divided by the worth of its part of every
+// GPU type. Null if the summary has no value.
 export function worth(user: User | undefined): number | null {
   const due = user?.contended_entitled_gpu_hours;
   if (user?.contended_effective_gpu_hours === undefined || !due) return null;
@@ -60,10 +60,10 @@ export function gains(app: App, traders: Set<string>): HTMLElement[] {
   const body = table<Row>(
     other
       ? "Users who traded, with and without trading"
-      : "Users who traded, against what they were due",
+      : "Users who traded, against their entitlement",
     [
       { title: "User", text: true, cell: (row) => bdi(row.user.user) },
-      { title: "Worth, of what was due", cell: (row) => percent(row.worth) },
+      { title: "Worth / entitlement", cell: (row) => percent(row.worth) },
       ...(other
         ? [{ title: "without trading", cell: (row: Row) => percent(worth(row.without)) }]
         : []),
@@ -80,7 +80,7 @@ export function gains(app: App, traders: Set<string>): HTMLElement[] {
     rows,
   );
   return [
-    el("h3", {}, other ? "Who gained, measured" : "What users got for what they were due"),
+    el("h3", {}, other ? "Measured gains" : "Worth of the users' GPUs"),
     el("p", { class: "finding" }, ...found(app, other, rows)),
     scroller("Gains", body),
     el("p", { class: "note" }, other ? MEASURED : ESTIMATED),
@@ -88,12 +88,12 @@ export function gains(app: App, traders: Set<string>): HTMLElement[] {
 }
 
 const WORTH =
-  "Worth: what the user's GPUs did for its own jobs while GPUs were scarce, each type at the speed that these jobs " +
-  "have on it; 100 % is its part of every type, computing all the time. ";
-const MEASURED = `${WORTH}Without: the run of this report that differs in nothing but its trading.`;
+  "Worth: the work of the user's GPUs for its own jobs while GPUs were scarce, with each type at the speed of these " +
+  "jobs; 100 % is its part of every type, computing all the time. ";
+const MEASURED = `${WORTH}Without: the run of this report that differs only in having no trading.`;
 const ESTIMATED =
-  `${WORTH}This is no measure of trading: overheads, lost turns and gangs that span nodes take from it too. ` +
-  "For that, report the same policy with trade=false beside it.";
+  `${WORTH}This does not measure trading: overheads, lost turns and gangs that span nodes reduce it too. ` +
+  "To measure trading, add a run of the same policy with trade=false to the report.";
 
 function found(app: App, other: Run | null, rows: Row[]): (Node | string)[] {
   const better = rows.filter((row) => (row.gain ?? 0) > 0).length;
@@ -107,7 +107,7 @@ function found(app: App, other: Run | null, rows: Row[]): (Node | string)[] {
       ];
 }
 
-// From the middle to the right for a gain, to the left for a loss.
+// A bar from the middle: to the right for a gain, to the left for a loss.
 function gainBar(part: number): HTMLElement {
   const bar = el("div", { class: "gain", "aria-hidden": "true" });
   const fill = el("span");

@@ -1,5 +1,5 @@
-// The timeline: GPUs from top to bottom, time from left to right, jobs as bars. gantt_input.ts lets
-// the reader move in it.
+// The timeline: GPUs from top to bottom, time from left to right, jobs as bars. gantt_input.ts
+// moves the view.
 import type { App } from "./app";
 import { bandsOf, unitEdges, type Bands } from "./bands";
 import { sizeCanvas } from "./canvas";
@@ -11,8 +11,8 @@ import { rasterize, toPixels, type View } from "./raster";
 
 const HEIGHT = 440;
 const BOTTOM = 24;
-const HOUR_S = 3600; // finer ticks need their minutes
-const LABEL_PX = 12; // least distance of row labels
+const HOUR_S = 3600; // finer ticks also show minutes
+const LABEL_PX = 12; // minimum distance of row labels
 const STRIP = 8; // width of the strip of GPU types
 const TYPE_NAME = 44; // room for a type's name
 
@@ -20,24 +20,24 @@ export class Gantt {
   readonly canvas = document.createElement("canvas");
   view: View = { t0: 0, t1: 1, p0: 0, p1: 1 };
   hover: { t: number; gpu: number } | null = null;
-  onview: (unit: string) => void = () => undefined; // told what a row is after the view changed
+  onview: (unit: string) => void = () => undefined; // called with the unit of a row after the view changed
 
-  private readonly base = document.createElement("canvas"); // all but cursor and highlight
+  private readonly base = document.createElement("canvas"); // everything except cursor and highlight
   private bands!: Bands;
   private holds!: Holds;
-  classes!: Classes; // of jobs, as they are coloured
+  classes!: Classes; // colour classes of jobs
   private theme!: Theme;
-  private end = 1; // of time
+  private end = 1; // end of time
   private width = 0;
   private stale = true;
   private frame = 0;
 
   constructor(private readonly app: App) {
-    // Paper does not wait for the next frame.
+    // Printing does not wait for the next frame.
     addEventListener("beforeprint", () => this.width && this.draw());
   }
 
-  // After another run, other colours or another theme was chosen.
+  // Called after a change of the run, the colours or the theme.
   reload(classes: Classes): void {
     const holds = holdsOf(this.app.run);
     if (holds !== this.holds) {
@@ -70,7 +70,7 @@ export class Gantt {
     return v.t0 <= t0 && v.t1 >= t1 && v.p0 <= p0 && v.p1 >= p1;
   }
 
-  // Shows `view`, moved and narrowed to what there is.
+  // Shows `view`, clamped to the existing range.
   look(view: View): void {
     const [t0, t1] = clamp(view.t0, view.t1, Math.min(this.end, 1e-2), this.end);
     const gpus = this.app.layout.gpus;
@@ -87,7 +87,7 @@ export class Gantt {
     this.frame = requestAnimationFrame(() => this.draw());
   }
 
-  // Where the bars begin: right of the names of rows and of the strip of GPU types.
+  // The left edge of the bars: right of the names of rows and of the strip of GPU types.
   get left(): number {
     const strip = this.hasTypes ? STRIP : 0;
     return (this.width < 600 ? 66 : 120) + strip + (this.namesTypes ? TYPE_NAME : 0);
@@ -109,7 +109,7 @@ export class Gantt {
   y(place: number): number {
     return ((place - this.view.p0) / (this.view.p1 - this.view.p0)) * this.plotHeight;
   }
-  // Time and place at a point of the canvas.
+  // Returns the time and place at a point of the canvas.
   at(x: number, y: number): { t: number; place: number } {
     const { t0, t1, p0, p1 } = this.view;
     return {
@@ -182,7 +182,7 @@ export class Gantt {
     }
   }
 
-  // Lines between rows, nodes and racks, each where there is room between them.
+  // Draws lines between rows, nodes and racks, each if there is room.
   private drawEdges(pen: CanvasRenderingContext2D): void {
     const { cluster } = this.app.data;
     const lines = (edges: number[], room: number, colour: string) => {
@@ -202,7 +202,7 @@ export class Gantt {
     );
   }
 
-  // Ends and names of bars that are wide enough to have them.
+  // Draws ends and names of bars that are wide enough.
   private drawBars(pen: CanvasRenderingContext2D): void {
     const { holds } = this;
     const colours = this.classes.colours.map((colour) => labelInk(rgb(colour)));
@@ -255,7 +255,7 @@ export class Gantt {
     pen.fillRect(this.left, this.plotHeight, this.plotWidth, 1);
   }
 
-  // Names of the smallest of GPU, node, rack that are far enough apart.
+  // Draws the names of GPUs, nodes or racks: the finest level at which the names fit.
   private drawRowAxis(pen: CanvasRenderingContext2D): void {
     const { cluster } = this.app.data;
     const { nodes } = cluster;
@@ -265,7 +265,7 @@ export class Gantt {
     const nodePx = (gpuPx * layout.gpus) / Math.max(1, nodeEdges.length - 1);
     const nodeAt = (place: number) => layout.nodeOfGpu[layout.gpuAtPlace[place]];
     const byGpu = gpuPx >= LABEL_PX && this.bands.single;
-    // One rack's name says little; then rather those of some nodes.
+    // The name of a single rack is useless; the names of some nodes are better.
     const byNode = nodePx >= LABEL_PX || (cluster.racks <= 2 && nodePx >= 2);
     const edges = byGpu
       ? this.bands.edge
@@ -294,7 +294,7 @@ export class Gantt {
     pen.textAlign = "left";
   }
 
-  // Each stretch of GPUs of one type, as a strip with its name where there is room for it.
+  // Draws each stretch of GPUs of one type as a strip, with its name if there is room.
   private drawTypes(pen: CanvasRenderingContext2D): void {
     const { cluster } = this.app.data;
     const { layout, view } = this;
@@ -324,7 +324,7 @@ export class Gantt {
     return this.app.layout;
   }
 
-  // The cursor, and all bars of the job under it or under the pointer.
+  // Draws the cursor, and all bars of the job under it or under the pointer.
   private drawCursor(pen: CanvasRenderingContext2D): void {
     const { store, layout } = this.app;
     const cursor = { t: store.get("time_s"), gpu: store.get("gpu") };
@@ -345,7 +345,7 @@ export class Gantt {
   }
 }
 
-// [from, to) moved into [0, end) and made no narrower than `least`, no wider than `end`.
+// Returns [from, to) moved into [0, end), at least `least` and at most `end` wide.
 export function clamp(from: number, to: number, least: number, end: number): [number, number] {
   const width = Math.min(end, Math.max(least, to - from));
   const middle = (from + to) / 2;
@@ -359,7 +359,7 @@ function labelInk(colour: [number, number, number]): string {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
 }
 
-// The text, cut to the width; "" where not even three letters fit.
+// Returns the text, cut to the width; "" if fewer than three letters fit.
 function fit(pen: CanvasRenderingContext2D, text: string, room: number): string {
   if (pen.measureText(text).width <= room) return text;
   const letters = [...text.slice(0, 60)];

@@ -1,7 +1,7 @@
-// Moving in the timeline by pointer, wheel and keys.
+// Moves the timeline's view by pointer, wheel and keys.
 //
-// The wheel zooms only while the timeline has the focus or Ctrl is held: a reader who scrolls
-// through the page must not get stuck in it.
+// The wheel zooms only while the timeline has the focus or Ctrl is pressed, so that
+// scrolling through the page does not get stuck in it.
 import type { App } from "./app";
 import type { Gantt } from "./gantt";
 import { holdAt, holdsOf } from "./holds";
@@ -89,7 +89,7 @@ function listenToWheel(gantt: Gantt, box: HTMLElement): void {
 }
 
 // Arrows move the cursor, with Shift the view; + and - zoom in time, "." and "," in rows: keys that
-// need no Shift on any keyboard. True if the key means something here.
+// need no Shift on any keyboard. Returns true if the key has a meaning here.
 function press(app: App, gantt: Gantt, key: string, shift: boolean): boolean {
   const { store, layout } = app;
   const { view } = gantt;

@@ -1,10 +1,10 @@
-// At a glance: what happened, in a sentence each, which lead to the view that shows it.
+// At a glance: the main events, one sentence each, with a link to the view that shows the event.
 import type { App } from "./app";
 import { bdi, el, section } from "./dom";
 import { count, duration, moment, number, percent, plural, times } from "./format";
 import { idleWhileWaiting, longestWait, shortOfShare } from "./findings";
 
-const EQUAL = 0.01; // part by which mean completion times may differ and still say nothing
+const EQUAL = 0.01; // relative difference of mean completion times below which runs count as equal
 
 type Words = (Node | string)[];
 
@@ -19,7 +19,7 @@ export function glanceSection(app: App): HTMLElement {
   return section("glance", "At a glance", list);
 }
 
-// A link to a place of the page and a moment of the focused run.
+// Returns a link to a place of the page and a moment of the focused run.
 function link(
   app: App,
   words: Node | string,
@@ -30,7 +30,7 @@ function link(
   return el("a", { href: `#${place}?${asked}` }, words);
 }
 
-// The stretch with a tenth of it around it, all GPUs.
+// The stretch with a margin of a tenth on each side, for all GPUs.
 function around(app: App, from: number, to: number): string {
   const margin = (to - from) / 10;
   return [Math.max(0, from - margin), to + margin, 0, app.layout.gpus]
@@ -54,11 +54,10 @@ function comparison(app: App): Words | null {
     ];
   }
   const words: Words = [
-    `Of ${count(runs.length)} runs, `,
     bdi(best.label),
     " has the ",
     link(app, "shortest mean completion time", "summary"),
-    `, ${duration(jct(best))}; the longest is ${times(jct(last) / jct(best))} that, under `,
+    ` of ${count(runs.length)} runs, ${duration(jct(best))}; the longest is ${times(jct(last) / jct(best))} that, under `,
     bdi(last.label),
     ".",
   ];
@@ -105,7 +104,7 @@ function short(app: App): Words | null {
     bdi(user),
     " fell short of its share most: ",
     link(app, `${number(found.missed)} GPU-hours behind`, "users", { user }),
-    ` between ${moment(found.from)} and ${moment(found.to)}, when it held ${percent(found.part, 0)} of what it was entitled to.`,
+    ` between ${moment(found.from)} and ${moment(found.to)}, when it received ${percent(found.part, 0)} of its entitlement.`,
   ];
 }
 
@@ -127,7 +126,7 @@ function waited(app: App): Words | null {
     words.push(
       ` ${percent(part, 0)} of the waiting of the `,
       link(app, "jobs that waited most", "jobs", { sort: "-Queueing" }),
-      cause === found.cause ? " was for this." : ` was because ${cause}.`,
+      cause === found.cause ? " had the same cause." : ` was because ${cause}.`,
     );
   }
   return words;

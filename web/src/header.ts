@@ -1,4 +1,4 @@
-// The head of the report, and the bar that stays in sight: the focused run, the sections, the
+// The head of the report, and the bar that is always visible: the focused run, the sections, the
 // theme.
 import type { App } from "./app";
 import { typesText } from "./cluster";
@@ -28,7 +28,7 @@ export function header(app: App): HTMLElement {
   );
 }
 
-// What the racks' links carry, where the cluster says so; equal ones once.
+// The bandwidths of the racks' links, if the cluster file gives them; equal ones once.
 function racks(app: App): HTMLElement[] {
   const names = new Map<string, string[]>();
   for (const { name, about } of app.data.runs[0].summary.racks ?? []) {
@@ -40,7 +40,7 @@ function racks(app: App): HTMLElement[] {
   });
 }
 
-// What `--set` gave, once if it was the same for all runs.
+// The settings of `--set`, once if they are equal for all runs.
 function settings(app: App): HTMLElement[] {
   const texts = app.data.runs.map((run) =>
     Object.entries(run.summary.settings ?? {})

@@ -1,4 +1,4 @@
-// The holds of a run as typed arrays: the views that draw them scan all of them for every picture.
+// The runs of all jobs ("holds") as typed arrays: a view scans all of them for every picture.
 import type { Run } from "./schema";
 
 export interface Holds {
@@ -31,7 +31,7 @@ export function holdsOf(run: Run): Holds {
   return holds;
 }
 
-// Rows [first, end) of a job; holds are sorted by job. O(log holds).
+// Returns rows [first, end) of a job; holds are sorted by job. O(log holds).
 export function rowsOfJob(holds: Holds, job: number): [number, number] {
   return [lowerBound(holds.job, job), lowerBound(holds.job, job + 1)];
 }
@@ -47,7 +47,7 @@ function lowerBound(sorted: Int32Array, value: number): number {
   return low;
 }
 
-// The hold that has `gpu` at time `t`, or -1. O(holds).
+// Returns the hold on `gpu` at time `t`, or -1. O(holds).
 export function holdAt(holds: Holds, gpu: number, t: number): number {
   for (let i = 0; i < holds.count; i++) {
     if (holds.gpu[i] > gpu || gpu >= holds.gpu[i] + holds.gpus[i]) continue;
@@ -56,7 +56,7 @@ export function holdAt(holds: Holds, gpu: number, t: number): number {
   return -1;
 }
 
-// The hold of each GPU at time `t`, -1 where it is free. O(holds + GPUs).
+// Returns the hold on each GPU at time `t`, -1 if it is free. O(holds + GPUs).
 export function holdsAt(holds: Holds, gpus: number, t: number): Int32Array {
   const held = new Int32Array(gpus).fill(-1);
   for (let i = 0; i < holds.count; i++) {
@@ -66,17 +66,17 @@ export function holdsAt(holds: Holds, gpus: number, t: number): Int32Array {
   return held;
 }
 
-// One stay of a job: what it held from one moment to the next, on all of its nodes.
+// One stay of a job: its GPUs from one moment to the next, on all of its nodes.
 export interface Stay {
   begin: number;
   end: number;
   tier: number;
   gpus: number;
   rows: number[]; // of holds, by GPU
-  moved: boolean; // on other GPUs than the stay before
+  moved: boolean; // on other GPUs than the previous stay
 }
 
-// Rows of one stay begin together, so only the stays at the end of the list can be it.
+// Rows of one stay start together, so a row can only belong to a stay at the end of the list.
 function openStay(stays: Stay[], begin: number, end: number): Stay | undefined {
   for (let k = stays.length - 1; k >= 0 && stays[k].begin === begin; k--) {
     if (stays[k].end === end) return stays[k];
@@ -84,7 +84,7 @@ function openStay(stays: Stay[], begin: number, end: number): Stay | undefined {
   return undefined;
 }
 
-// The stays of a job in time order.
+// Returns the stays of a job in time order.
 export function staysOf(holds: Holds, job: number): Stay[] {
   const [first, last] = rowsOfJob(holds, job);
   const stays: Stay[] = [];

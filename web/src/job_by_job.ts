@@ -12,7 +12,7 @@ const HEIGHT = 380;
 const LEFT = 62;
 const BOTTOM = 40;
 const LIST = 12; // jobs in each table
-const SAME = 0.001; // part of its time by which a job may differ and still count as equal
+const SAME = 0.001; // relative difference below which a job's times count as equal
 const NEAR_PX = 12;
 
 // A job that finished in both runs, and its completion times, in seconds.
@@ -36,7 +36,7 @@ export function pairsOf(
   return pairs;
 }
 
-// How a job fared, by the number of its colour.
+// The outcome of a job: sooner, later or equal, by the number of its colour.
 const [SOONER, LATER, ALIKE] = [0, 1, 6];
 
 function wayOf({ before, after }: Pair): number {
@@ -123,7 +123,7 @@ export function jobByJobSection(app: App): HTMLElement {
   );
 }
 
-// The baseline, or where that is the run in focus the first that is not.
+// Returns the baseline, or the first other run if the baseline is in focus.
 function otherRun(app: App): number {
   const [focus, baseline] = [app.store.get("focus"), app.store.get("baseline")];
   if (baseline !== focus) return baseline;
@@ -164,8 +164,8 @@ function list(app: App, title: string, pairs: Pair[]): HTMLElement {
   return el("div", {}, el("h3", {}, title), scroller(title, body));
 }
 
-// Each job as a point: across, its time in the baseline; up, in the focused run; both logarithmic.
-// Below the diagonal it gained. The tables beside say the extremes in words.
+// Draws each job as a point: across, its time in the baseline; up, in the focused run; both logarithmic.
+// Below the diagonal it gained. The tables beside it list the extremes.
 class Scatter {
   readonly canvas = el("canvas", { role: "img" });
   readonly box = el("div", { class: "canvas-box scatter" }, this.canvas);
@@ -224,7 +224,7 @@ class Scatter {
     pen.fillStyle = theme.paper;
     pen.fillRect(0, 0, this.width, HEIGHT);
     this.drawAxes(pen);
-    // Many points lie on each other: the more there are, the fainter each is.
+    // Points overlap: the more there are, the fainter each is.
     pen.globalAlpha = Math.max(0.15, Math.min(0.75, 2500 / (this.pairs.length || 1)));
     const size = this.pairs.length > 2000 ? 3 : 5;
     for (const p of this.pairs) {
@@ -234,7 +234,7 @@ class Scatter {
     pen.globalAlpha = 1;
   }
 
-  // The same as a file.
+  // Returns the same picture as a file.
   svg(title: string): string {
     const theme = readTheme();
     const { low, high } = this.scale;

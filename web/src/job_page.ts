@@ -1,5 +1,4 @@
-// One job: its facts, its life under every run on one time axis, where it was, and what the policy
-// noted.
+// One job: its facts, its life under every run on one time axis, its nodes, and the policy's notes.
 import { App } from "./app";
 import { onWidth } from "./canvas";
 import { placeText } from "./cluster";
@@ -19,7 +18,7 @@ const FEW_STAYS = 100;
 const MOST_NOTES = 500;
 const LEAST_BAR = 240; // pixels
 
-// The page of a job, or of the news that there is none of that name.
+// Returns the page of a job, or a message that there is no job of that name.
 export function jobPage(app: App, id: string): HTMLElement {
   const back = el("a", { href: "#", class: "back" }, "← Report");
   const job = app.rowOfId.get(id);
@@ -57,12 +56,12 @@ function facts(app: App, job: number): HTMLElement {
     { class: "cards" },
     fact("User", app.user(jobs.user[job])),
     fact("Model", app.model(jobs.model[job])),
-    fact("GPUs asked for", count(jobs.gpus[job])),
+    fact("Requested GPUs", count(jobs.gpus[job])),
     fact("Submitted", moment(jobs.submit_s[job])),
   );
 }
 
-// One row per run: figures and the bar of the job's life, all bars on one scale.
+// One row per run: figures and the bar of the job's life, all bars on one time scale.
 function lives(app: App, job: number): HTMLElement {
   const { data } = app;
   const submit = data.jobs.submit_s[job];
@@ -97,7 +96,7 @@ function lives(app: App, job: number): HTMLElement {
     data.runs,
   );
   const box = scroller("The job under each run", body);
-  // The bars take what the other columns leave.
+  // The bars get the space that the other columns leave.
   onWidth(box, (width) => {
     bars.forEach((draw) => draw(LEAST_BAR));
     const wide = Math.max(LEAST_BAR, LEAST_BAR + width - body.offsetWidth);
@@ -112,7 +111,7 @@ function lives(app: App, job: number): HTMLElement {
       { class: "legend" },
       ...TIERS.map((text, tier) => tierEntry(text, tier)),
       el("li", {}, "thin line: waiting"),
-      el("li", {}, "notch: moved to other GPUs, where there is room"),
+      el("li", {}, "notch: moved to other GPUs (drawn if there is room)"),
     ),
     box,
   );
@@ -163,7 +162,7 @@ function stayList(app: App, job: number): HTMLElement {
     scroller(
       "Stays",
       table<Stay>(
-        "Where the job was",
+        "Places of the job",
         [
           { title: "From", cell: (stay) => moment(stay.begin) },
           { title: "after submission", cell: (stay) => duration(stay.begin - submit) },
@@ -177,8 +176,8 @@ function stayList(app: App, job: number): HTMLElement {
         stays,
       ),
     );
-  const section = el("section", {}, el("h2", {}, "Where it was"));
-  if (all.length === 0) section.append(el("p", {}, "It never held a GPU under this run."));
+  const section = el("section", {}, el("h2", {}, "Places"));
+  if (all.length === 0) section.append(el("p", {}, "It never had a GPU in this run."));
   else section.append(list(all.slice(0, FEW_STAYS)));
   if (all.length > FEW_STAYS) {
     const more = button(`Show all ${count(all.length)} stays`, () => {
@@ -190,14 +189,14 @@ function stayList(app: App, job: number): HTMLElement {
   return section;
 }
 
-// Why it waited, as far as the report says.
+// The causes of its waiting, if the report has them.
 function waitList(app: App, job: number): HTMLElement {
   const section = el("section", {}, el("h2", {}, "Why it waited"));
   const { waits } = app.run;
   const rows = waits ? waits.job.flatMap((row, i) => (row === job ? [i] : [])) : [];
   if (!waits || rows.length === 0) {
     section.append(
-      el("p", {}, "Told of the jobs that waited most; fairlead why tells it of every job."),
+      el("p", {}, "Reported only for the jobs that waited most; fairlead why explains every job."),
     );
     return section;
   }
@@ -225,7 +224,7 @@ function waitList(app: App, job: number): HTMLElement {
   return section;
 }
 
-// `idleFrom`: since when the job was without GPUs, each time, in order.
+// `idleFrom`: the starts of the times without GPUs, in order.
 function noteWords(app: App, i: number, idleFrom: number[]): (Node | string)[] {
   const { notes } = app.run;
   const kind = NOTE_KINDS[notes.kind[i]];
@@ -253,7 +252,7 @@ function noteList(app: App, job: number): HTMLElement {
     .map((i) =>
       el("li", {}, el("b", {}, moment(notes.t_s[i])), " ", ...noteWords(app, i, idleFrom)),
     );
-  const section = el("section", {}, el("h2", {}, "What the policy noted"));
+  const section = el("section", {}, el("h2", {}, "Notes of the policy"));
   if (rows.length === 0) section.append(el("p", {}, "Nothing about this job."));
   else section.append(el("ul", { class: "notes" }, ...items));
   const left = rows.length - items.length;

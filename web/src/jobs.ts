@@ -1,4 +1,4 @@
-// The table of jobs: filtered, sorted, and as long as it needs to be.
+// The table of jobs: filtered, sorted, and of any length.
 import type { App } from "./app";
 import { bdi, button, choice, el, section } from "./dom";
 import { csv, saveText } from "./download";
@@ -15,7 +15,7 @@ const SIZES = 6;
 interface JobColumn {
   title: string;
   look?: string; // classes: "text", "wide", "narrow"
-  csv?: string; // with its unit, where it has one
+  csv?: string; // title in CSV files, with the unit if it has one
   value: (job: number) => number | string | null;
   cell: (job: number) => Node | string;
 }
@@ -152,8 +152,8 @@ function columnsOf(app: App): JobColumn[] {
   ];
 }
 
-// A test of jobs against the text: names of users and models are looked at once each, and ids are
-// made lower case at the first search only.
+// Returns a test of jobs against the text. Each name of a user or model is compared once, and ids are
+// made lower case only at the first search.
 function textMatcher(app: App): (text: string) => ((job: number) => boolean) | null {
   const { jobs, users, models } = app.data;
   let ids: string[] | null = null;
@@ -186,7 +186,7 @@ function filtered(app: App, matches: ReturnType<typeof textMatcher>): Int32Array
 
 const collator = new Intl.Collator("en", { numeric: true });
 
-// Sorts in place; jobs without a value come last either way, equals stay in input order.
+// Sorts in place; jobs without a value are last in both directions, equal ones stay in input order.
 function sortJobs(jobs: Int32Array, { value }: JobColumn, down: boolean): void {
   const values = new Map<number, number | string | null>();
   for (const job of jobs) values.set(job, value(job));

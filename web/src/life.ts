@@ -1,12 +1,12 @@
 // The bar of a job's life: a thin line while it waits, a bar in the colour of the tier while it
-// runs, a notch where it went on elsewhere.
+// runs, a notch at a move to other GPUs.
 import { sizeCanvas } from "./canvas";
 import { holdsOf, staysOf } from "./holds";
 import { readTheme, tierColour } from "./palette";
 import type { Run } from "./schema";
 
 const HEIGHT = 20;
-const NOTCH_PX = 4; // least distance of notches, so that the bar stays in sight
+const NOTCH_PX = 4; // minimum distance of notches, so that the bar stays visible
 
 export function drawLife(
   canvas: HTMLCanvasElement,

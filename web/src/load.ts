@@ -1,4 +1,4 @@
-// The cluster over time: how full, how fragmented, how long the queue.
+// The cluster over time: utilisation, fragmentation, length of the queue.
 import type { App } from "./app";
 import { Chart } from "./charts";
 import { el, section } from "./dom";
@@ -23,10 +23,10 @@ export function loadSection(app: App): HTMLElement {
     el(
       "div",
       { class: "charts" },
-      loadChart(app, "GPUs held, % of those that are up", utilisation, (v) => percent(v, 0), 1),
+      loadChart(app, "GPUs in use, % of GPUs on running nodes", utilisation, (v) => percent(v, 0), 1),
       loadChart(
         app,
-        "GPUs free on nodes that are partly held",
+        "Free GPUs on partly used nodes",
         (r) => r.load.gpus_fragmented,
         number,
       ),
@@ -37,12 +37,12 @@ export function loadSection(app: App): HTMLElement {
   );
 }
 
-// The focused run, one line for each GPU type; nothing where there is one type.
+// The focused run, one line for each GPU type; nothing if there is only one type.
 function typeChart(app: App): HTMLElement[] {
   const types = app.data.cluster.gpu_types;
   if (types.length < 2) return [];
   const gpus = gpusOfTypes(app.data.cluster);
-  const chart = new Chart("GPUs held, % of each GPU type", "load");
+  const chart = new Chart("GPUs in use, % of each GPU type", "load");
   app.store.watch(["focus", "theme"], () => {
     const { load, label } = app.run;
     const held = heldByType(app.data, app.run).map((row, t) =>
@@ -81,7 +81,7 @@ function loadChart(
     const end = Math.max(
       ...app.shown.map((i) => runs[i].load.bin_s * runs[i].load.gpus_held.length),
     );
-    // Bins of the coarsest run, so that lines are equally smooth; no more of them than can be seen.
+    // Bins of the coarsest run, so that lines are equally smooth; at most as many as are visible.
     const bin = Math.max(end / MOST_BINS, ...app.shown.map((i) => runs[i].load.bin_s));
     const n = Math.max(1, Math.ceil(end / bin));
     chart.show({

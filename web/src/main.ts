@@ -1,5 +1,5 @@
-// Starts the page: reads the data, builds the report, and shows a job's page where the address asks
-// for one.
+// Starts the page: reads the data, builds the report, and shows a job's page if the address
+// names one.
 import { addressOf, parseAddress, readChoices } from "./address";
 import { App } from "./app";
 import { decode } from "./data";
@@ -21,7 +21,7 @@ import { timelineSection } from "./timeline";
 import { tradesSection } from "./trades";
 import { usersSection } from "./users";
 
-const WRITE_MS = 250; // browsers take few changes of the address in a second
+const WRITE_MS = 250; // browsers limit the changes of the address per second
 
 const SECTIONS: [string, string, (app: App) => HTMLElement, ((data: ReportData) => boolean)?][] = [
   ["glance", "At a glance", glanceSection],
@@ -56,7 +56,7 @@ function firstState(data: ReportData): State {
 }
 
 function followTheme(store: Store): void {
-  // First of all watchers, so that the others read the new colours.
+  // The first of all watchers, so that the others read the new colours.
   store.watch(["theme"], () => (document.documentElement.dataset.theme = store.get("theme")));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) =>
     store.set({ theme: event.matches ? "dark" : "light" }),
@@ -69,8 +69,8 @@ function followTheme(store: Store): void {
   addEventListener("afterprint", () => store.set({ theme: screen }));
 }
 
-// Keeps what the reader has chosen in the address. The entries of the history that are written here
-// are known by their state: going back to one shows its place, and changes no choice.
+// Keeps the reader's choices in the address. Entries of the history that are written here have a state:
+// going back to one shows its place, and changes no choice.
 function keepAddress(app: App, first: State): () => void {
   let late = 0;
   const write = () => {
@@ -85,8 +85,8 @@ function keepAddress(app: App, first: State): () => void {
   return write;
 }
 
-// Takes the choices that a link gives, then shows the page of the job that the address names, else
-// the report: its section that is named, or where the reader left it.
+// Applies the choices of a link. Then it shows the page of the job in the address, or else the report, at
+// the named section or at the reader's last position.
 function route(app: App, report: HTMLElement, write: () => void): void {
   const own = history.state?.own === true;
   const { place, choices } = parseAddress(location.hash);
@@ -126,7 +126,7 @@ function decoded(text: string): string {
 async function start(): Promise<void> {
   const holder = document.getElementById("fairlead-data")!;
   const data = await decode(holder.textContent ?? "");
-  holder.remove(); // its text is no longer needed, and long
+  holder.remove(); // its long text is no longer needed
   const first = firstState(data);
   const given = readChoices(data, parseAddress(location.hash).choices, first);
   const store = new Store({ ...first, ...given });
@@ -145,7 +145,7 @@ async function start(): Promise<void> {
   const write = keepAddress(app, first);
   addEventListener("hashchange", () => route(app, report, write));
   route(app, report, write);
-  // Sizes are told before the next frame is painted, and canvases drawn in the one after it.
+  // Sizes are reported before the next frame is painted, and canvases are drawn in the frame after it.
   requestAnimationFrame(() =>
     requestAnimationFrame(() => {
       performance.mark("ready");

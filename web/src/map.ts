@@ -1,5 +1,5 @@
-// The map: every GPU as a square, by node and rack, coloured by the job that holds it at the
-// cursor's time. Free GPUs are hollow.
+// The map: every GPU as a square, by node and rack, coloured by its job at the cursor's time. Free GPUs
+// are hollow.
 import type { App } from "./app";
 import { sizeCanvas } from "./canvas";
 import { holdsAt, holdsOf } from "./holds";
@@ -8,21 +8,21 @@ import { typesName } from "./types";
 
 const MOST_HEIGHT = 440;
 const LABEL = 18; // height of a rack's name
-const TYPE_LINES_FROM = 9; // size of squares beside which such a line is no square
-const TYPE_LINE = 3; // of the line that tells a node's GPU type, with the gap below
+const TYPE_LINES_FROM = 9; // minimum size of squares that differ visibly from such a line
+const TYPE_LINE = 3; // height of the line for a node's GPU type, with the gap below
 
 interface Plan {
-  size: number; // of a square and its gap
+  size: number; // size of a square and its gap
   height: number;
-  x: Int32Array; // of each GPU
+  x: Int32Array; // position of each GPU
   y: Int32Array;
   racks: { rack: number; x: number; y: number; width: number }[];
 }
 
-// Columns of GPUs that a node is drawn with.
+// Returns the number of columns of GPUs in the drawing of a node.
 const columnsOf = (gpus: number) => (gpus <= 4 ? gpus : Math.ceil(gpus / Math.ceil(gpus / 8)));
 
-// The largest squares with which the cluster fits into the width and the greatest height.
+// Returns the layout with the largest squares that fit the cluster into the width and the maximum height.
 function planFor(app: App, width: number): Plan {
   for (let size = 18; ; size--) {
     const plan = planWith(app, width, size);
@@ -32,7 +32,7 @@ function planFor(app: App, width: number): Plan {
 
 function planWith({ data, layout }: App, width: number, size: number): Plan {
   const { nodes } = data.cluster;
-  // Between nodes, with room for the line of their GPU type where there are several.
+  // The gap between nodes, with room for the line of their GPU type if there are several types.
   const lines = data.cluster.gpu_types.length > 1 && size >= TYPE_LINES_FROM;
   const gap = Math.max(lines ? TYPE_LINE + 2 : 2, Math.round(size / 3));
   const plan: Plan = {
@@ -42,7 +42,7 @@ function planWith({ data, layout }: App, width: number, size: number): Plan {
     y: new Int32Array(layout.gpus),
     racks: [],
   };
-  let [left, top, bottom] = [0, 0, 0]; // where the next rack begins, and how far this line reaches
+  let [left, top, bottom] = [0, 0, 0]; // start of the next rack, and bottom of this line
   for (const members of racksOf(data.cluster.nodes.rack, layout.order)) {
     const wide = Math.max(...members.map((node) => columnsOf(nodes.gpus[node]))) * size + gap;
     const tall =
@@ -71,7 +71,7 @@ function planWith({ data, layout }: App, width: number, size: number): Plan {
   return plan;
 }
 
-// The nodes of each rack, in the order shown.
+// Returns the nodes of each rack, in the order of display.
 function racksOf(rack: number[], order: number[]): number[][] {
   const racks: number[][] = [];
   order.forEach((node, k) => {
@@ -83,7 +83,7 @@ function racksOf(rack: number[], order: number[]): number[][] {
 
 const hasTypes = (app: App) => app.data.cluster.gpu_types.length > 1;
 
-// Its name, and its GPU types where the cluster has several.
+// Returns its name, and its GPU types if the cluster has several.
 function rackText(app: App, rack: number): string {
   const { cluster, runs } = app.data;
   const name = runs[0].summary.racks?.[rack]?.name ?? `rack ${rack}`;
@@ -123,7 +123,7 @@ export class ClusterMap {
     this.frame = requestAnimationFrame(() => this.draw(this.plan!));
   }
 
-  // The GPU at a point of the canvas, or -1.
+  // Returns the GPU at a point of the canvas, or -1.
   gpuAt(x: number, y: number): number {
     if (!this.plan) return -1;
     const { size } = this.plan;
@@ -133,7 +133,7 @@ export class ClusterMap {
     });
   }
 
-  // The nearest GPU from `gpu` in a direction; `gpu` itself where there is none.
+  // Returns the nearest GPU from `gpu` in a direction; `gpu` itself if there is none.
   neighbour(gpu: number, dx: number, dy: number): number {
     if (!this.plan) return gpu;
     const { x, y } = this.plan;
@@ -148,7 +148,7 @@ export class ClusterMap {
     return best;
   }
 
-  // A line over each node in the shade of its GPU type.
+  // Draws a line over each node in the shade of its GPU type.
   private drawTypes(pen: CanvasRenderingContext2D, plan: Plan): void {
     const { nodes } = this.app.data.cluster;
     const { firstGpu } = this.app.layout;

@@ -1,5 +1,5 @@
-// What the network did to a run: GPU time lost to communication, by time, rack and job, and how much
-// was held by gangs that need the links between nodes and racks.
+// The network's effect on a run: GPU time lost to communication, by time, rack and job, and the GPU time of
+// gangs that need the links between nodes and racks.
 import type { App } from "./app";
 import { Chart } from "./charts";
 import { bdi, el, scroller, section, table } from "./dom";
@@ -13,7 +13,7 @@ const SPINE = TIERS.indexOf("spine");
 const MOST_JOBS = 15;
 const MOST_RACKS = 40;
 
-// For how long the job would not have run, had its gang lost nothing.
+// Returns how much shorter the job would have run without its gang's loss.
 export function secondsLost(data: ReportData, run: Run, job: number): number | null {
   return run.network ? run.network.job_lost_gpu_s[job] / data.jobs.gpus[job] : null;
 }
@@ -21,7 +21,7 @@ export function secondsLost(data: ReportData, run: Run, job: number): number | n
 export function networkSection(app: App): HTMLElement {
   const text = el("p", { class: "finding" });
   const lost = new Chart("GPU time lost to communication, as GPUs", "load");
-  const use = new Chart("GPUs held by gangs across nodes and racks", "load");
+  const use = new Chart("GPUs in use by gangs across nodes and racks", "load");
   const racks = el("div");
   const jobs = el("div");
   const detail = el(
@@ -51,7 +51,7 @@ function lostText(app: App): string {
   const hours = lost.reduce((a, b) => a + b, 0) / 3600;
   return (
     `Under ${app.run.label} gangs lost ${number(hours)} GPU-hours to communication, ` +
-    `${percent(app.run.summary.comm_time_share)} of what they held after their overheads; ` +
+    `${percent(app.run.summary.comm_time_share)} of their GPU time after overheads; ` +
     `${plural(hit, "job")} of ${count(lost.length)} lost some.`
   );
 }
@@ -85,11 +85,11 @@ function showCharts(app: App, lost: Chart, use: Chart): void {
     stepped: true,
     legend: true,
     format: number,
-    summary: `Of all GPU time held, ${percent(part(nodes))} was of gangs across nodes of one rack, ${percent(part(across))} across racks.`,
+    summary: `Gangs across nodes of one rack had ${percent(part(nodes))} of all GPU time in use, gangs across racks ${percent(part(across))}.`,
   });
 }
 
-// GPUs held by gangs whose widest link is of the tier, means over the bins of the load.
+// Returns the GPUs in use by gangs with their widest link in the tier, means over the bins of the load.
 function heldOfTier(run: Run, tier: number): number[] {
   const { bin_s, gpus_held } = run.load;
   const held = new Array<number>(gpus_held.length).fill(0);
@@ -142,7 +142,7 @@ function rackTable(app: App): HTMLElement[] {
         cell: (row) => bdi(named?.[row.rack]?.name ?? `rack ${row.rack}`),
       },
       { title: "GPUs", cell: (row) => count(row.gpus) },
-      { title: "GPU-hours held", cell: (row) => number(row.held) },
+      { title: "GPU-hours used", cell: (row) => number(row.held) },
       { title: "by gangs across its nodes", cell: (row) => of(row.nodes, row) },
       { title: "by gangs across racks", cell: (row) => of(row.across, row) },
       { title: "GPU-hours lost", cell: (row) => of(row.lost, row) },
@@ -156,7 +156,7 @@ function rackTable(app: App): HTMLElement[] {
   return [
     el("h3", {}, "By rack"),
     scroller("Network by rack", body),
-    el("p", { class: "note" }, left > 0 ? `${plural(left, "rack")} that lost less left out.` : ""),
+    el("p", { class: "note" }, left > 0 ? `${plural(left, "rack")} with smaller losses not shown.` : ""),
   ];
 }
 
@@ -192,7 +192,7 @@ function jobTable(app: App): HTMLElement[] {
     el(
       "p",
       { class: "note" },
-      "Time lost: GPU time lost / GPUs of the job. Every job's is in the table of jobs.",
+      "Time lost: GPU time lost / GPUs of the job. The table of jobs has the value of every job.",
     ),
   ];
 }

@@ -1,4 +1,4 @@
-// What a policy noted about a job, in words.
+// The policy's notes about a job, in words.
 import { duration, number } from "./format";
 
 function timerText(domain: string, waited: number, left: number): string {
@@ -7,7 +7,7 @@ function timerText(domain: string, waited: number, left: number): string {
   return `insists on one ${domain}: has waited ${duration(waited)} of ${whole}`;
 }
 
-// A note in words; `waited`: how long its job had been without GPUs, seconds.
+// Returns a note in words; `waited`: time for which its job had been without GPUs, in seconds.
 export function noteText(kind: string, value: number, waited: number): string {
   switch (kind) {
     case "queue":
@@ -17,9 +17,9 @@ export function noteText(kind: string, value: number, waited: number): string {
     case "rack_timer":
       return timerText("rack", waited, value);
     case "score":
-      return `got a place by its score: the network matters to it by ${number(value)}`;
+      return `got a place by its score: its sensitivity to the network is ${number(value)}`;
     case "saving":
-      return `its new place saves ${number(value)} GPU-seconds, all counted`;
+      return `its new place saves ${number(value)} GPU-seconds in total`;
     case "pass":
       return `stride pass ${number(value)}`;
     case "payoff":

@@ -1,5 +1,5 @@
-// Colours. Categories take those of Okabe and Ito, which colour-blind readers can tell apart; what
-// does not depend on a category comes from the style sheet, so that both themes are written once.
+// Colours. Categories have the colours of Okabe and Ito, which colour-blind readers can distinguish. All
+// other colours are in the style sheet, so that both themes are written once.
 import type { ReportData, Run } from "./schema";
 import type { ColourBy } from "./state";
 
@@ -27,8 +27,8 @@ export function readTheme(): Theme {
 
 const isDark = () => document.documentElement.dataset.theme === "dark";
 
-// Blue, vermilion, green, purple, orange, sky, yellow; darker or lighter where the paper swallows
-// them.
+// Blue, vermilion, green, purple, orange, sky, yellow; darker or lighter if the contrast with
+// the paper is too low.
 const LIGHT = ["#0072b2", "#d55e00", "#009e73", "#b8589a", "#b97f00", "#2f97d0", "#6b6b6b"];
 const DARK = ["#4ba3dd", "#e8793a", "#2bbd93", "#dd93bd", "#e69f00", "#8fd0f5", "#f0e442"];
 const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
@@ -37,12 +37,12 @@ export function lineColour(run: number): string {
   return (isDark() ? DARK : LIGHT)[run % LIGHT.length];
 }
 
-// Beyond seven runs the dash tells lines of one colour apart.
+// Beyond seven runs the dash distinguishes lines of one colour.
 export function lineDash(run: number): number[] {
   return DASHES[Math.floor(run / LIGHT.length) % DASHES.length];
 }
 
-// Widest link of a gang, near to far; the same order as schema.ts numbers them.
+// Widest link of a gang, near to far, in the order of the numbers in schema.ts.
 export const TIERS = ["pair", "node", "rack", "spine"];
 export function tierColour(tier: number): string {
   const light = ["#9ac7e3", "#3f95c8", "#0b5c92", "#d55e00"];
@@ -50,8 +50,8 @@ export function tierColour(tier: number): string {
   return (isDark() ? dark : light)[tier];
 }
 
-// GPU types in the order of the cluster: shades that stay beside the colours of jobs. A name or a
-// legend always says the same.
+// GPU types in the order of the cluster: shades that differ from the colours of jobs. A name or a
+// legend always gives the same information.
 export function typeShade(type: number): string {
   const light = ["#30363c", "#8b949c", "#c9cfd4", "#5d666e", "#a9b1b8"];
   const dark = ["#f0f2f4", "#8d969e", "#4a535b", "#c3c9ce", "#697178"];

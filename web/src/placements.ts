@@ -1,4 +1,4 @@
-// How near to each other gangs were placed, and what distance cost.
+// The distance between the GPUs of gangs, and its cost.
 import type { App } from "./app";
 import { bdi, el, scroller, section, table } from "./dom";
 import { count, percent } from "./format";
@@ -61,7 +61,7 @@ function cell(some: number, all: number): Node {
   return el("span", {}, percent(all ? some / all : null), el("small", {}, count(some)));
 }
 
-// One bar in as many parts as there are tiers; the columns beside it say the same in numbers.
+// One bar with a part for each tier; the columns beside it have the same values as numbers.
 function stack(shares: number[]): HTMLElement {
   const bar = el("div", { class: "stack", "aria-hidden": "true" });
   shares.forEach((share, tier) => {

@@ -1,5 +1,5 @@
 // Several seeds, several points of a sweep: the mean of a figure and its range over the seeds, by
-// policy and point. All else on the page is of the first seed and the first point.
+// policy and point. Everything else on the page shows the first seed and the first point.
 import type { App } from "./app";
 import { Chart } from "./charts";
 import { bdi, choice, el, scroller, section, table } from "./dom";
@@ -15,10 +15,10 @@ interface Row {
   mean: number | null;
   min: number | null;
   max: number | null;
-  best: boolean; // of its point
+  best: boolean; // best of its point
 }
 
-// "load=0.5, mtbf_h=24"; "" where nothing was swept.
+// "load=0.5, mtbf_h=24"; "" without a sweep.
 export function pointName(point: Record<string, number | string>): string {
   return Object.entries(point)
     .map(([key, value]) => `${key}=${value}`)
@@ -50,7 +50,7 @@ export function rowsOfMetric(comparison: Comparison, metric: Metric): Row[] {
   });
 }
 
-// The metrics of which compare.json has the figures.
+// The metrics with figures in compare.json.
 export function metricsOf(comparison: Comparison): Metric[] {
   const [first] = comparison.points.flatMap(({ policies }) => policies);
   return METRICS.filter((metric) => {
@@ -98,8 +98,8 @@ export function pointsSection(app: App): HTMLElement {
     el(
       "p",
       { class: "note" },
-      `◆ best mean${swept ? " of the point" : ""}. The bar reaches from the least to the greatest of the seeds, the ` +
-        `mark is the mean. All else on this page is of the first seed${swept ? " of the first point" : ""}.`,
+      `◆ best mean${swept ? " of the point" : ""}. The bar reaches from the least to the greatest of the seeds; the ` +
+        `mark is the mean. Everything else on this page shows the first seed${swept ? " of the first point" : ""}.`,
     ),
   );
 }
@@ -134,7 +134,7 @@ function pointTable(rows: Row[], metric: Metric, swept: boolean): HTMLTableEleme
   );
 }
 
-// From 0 on the left to `most` on the right.
+// A bar from 0 on the left to `most` on the right.
 function rangeBar({ mean, min, max }: Row, most: number): HTMLElement {
   const bar = el("div", { class: "range", "aria-hidden": "true" });
   if (mean === null || min === null || max === null) return bar;

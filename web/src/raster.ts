@@ -1,11 +1,11 @@
-// The timeline as a picture of cells, one column per pixel and one row per band of GPUs. Each hold
-// adds to the cells it covers the fraction of them that it covers, so the picture is right at every
-// zoom: bars where there is room, the share of GPUs held where there is none.
+// The timeline as a picture of cells, one column per pixel and one row per band of GPUs. Each hold (run of a
+// job) adds to each cell the fraction of the cell that it covers. So the picture is right at every zoom: bars
+// if there is room, the share of busy GPUs if there is none.
 //
-// A picture costs O(holds + cells): every moment of a GPU belongs to one hold at most.
+// A picture costs O(holds + cells): every moment of a GPU belongs to at most one hold.
 import type { Holds } from "./holds";
 
-// The part of the timeline that is seen: time and places (cluster.ts), both half-open.
+// The visible part of the timeline: time and places (cluster.ts), both half-open.
 export interface View {
   t0: number;
   t1: number;
@@ -16,14 +16,14 @@ export interface View {
 export interface Raster {
   columns: number;
   rows: number;
-  cover: Float32Array; // share of each cell that is held, row after row
+  cover: Float32Array; // busy share of each cell, row after row
   red: Float32Array; // sums of share x colour
   green: Float32Array;
   blue: Float32Array;
 }
 
-// `rowOf` gives the row of each place and `weight` what one GPU is of its row; a row's weights add
-// up to 1. Jobs are coloured by `colours[classOf[job]]`.
+// `rowOf` is the row of each place and `weight` the fraction of its row that one GPU makes up; a row's
+// weights add up to 1. Jobs are coloured by `colours[classOf[job]]`.
 export function rasterize(
   holds: Holds,
   placeOfGpu: Int32Array,
@@ -68,7 +68,7 @@ export function rasterize(
   return { columns, rows: bands.rows, cover, red, green, blue };
 }
 
-// The picture over paper of the given colour; `single` paints all that is held in one colour.
+// The picture over paper of the given colour; `single` paints all busy cells in one colour.
 export function toPixels(
   raster: Raster,
   paper: [number, number, number],

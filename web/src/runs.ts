@@ -1,4 +1,4 @@
-// Runs as legends, as a choice, and as the lines of a chart.
+// Shows runs in legends, in a choice, and in charts.
 import type { App } from "./app";
 import { lineSwatch, type Line } from "./charts";
 import { bdi, button, el } from "./dom";
@@ -8,9 +8,9 @@ function swatch(run: number, bold = false): HTMLElement {
   return lineSwatch({ colour: lineColour(run), dash: lineDash(run), bold });
 }
 
-// One button per run that shows or hides it, in the look of its lines.
+// One button per run that shows or hides it, in the style of its lines.
 export function runChips(app: App): HTMLElement {
-  const list = el("div", { class: "chips", role: "group", "aria-label": "Runs that are compared" });
+  const list = el("div", { class: "chips", role: "group", "aria-label": "Compared runs" });
   const { runs } = app.data;
   if (runs.length < 2) return list;
   const chips = runs.map((run, i) =>
@@ -39,13 +39,13 @@ export function runChips(app: App): HTMLElement {
   return list;
 }
 
-// At least one run stays shown.
+// At least one run stays visible.
 function toggle(app: App, run: number): void {
   const shown = app.store.get("shown").map((on, i) => (i === run ? !on : on));
   if (shown.some(Boolean)) app.store.set({ shown });
 }
 
-// A line for each run that is shown, the focused one bold and last, so that it lies on top.
+// Returns a line for each visible run. The focused one is bold and last, so that it is on top.
 export function runLines(app: App, values: (run: number) => (number | null)[]): Line[] {
   const focus = app.store.get("focus");
   const order = app.shown.filter((i) => i !== focus);

@@ -1,6 +1,6 @@
-// The numbers behind the charts.
+// Computes the values of the charts.
 
-// `n` points from `min` to `max`, equally far apart in their logarithms. Requires 0 < min < max.
+// Returns `n` points from `min` to `max`, equidistant in their logarithms. REQUIRES: 0 < min < max.
 export function logGrid(min: number, max: number, n: number): number[] {
   const ratio = Math.log(max / min) / (n - 1);
   const grid = Array.from({ length: n }, (_, i) => min * Math.exp(i * ratio));
@@ -8,7 +8,7 @@ export function logGrid(min: number, max: number, n: number): number[] {
   return grid;
 }
 
-// The fraction of `sorted` that does not exceed each x of the ascending grid. O(both).
+// Returns the fraction of `sorted` that does not exceed each x of the ascending grid. O(both).
 export function cdf(sorted: Float64Array, grid: number[]): number[] {
   let i = 0;
   return grid.map((x) => {
@@ -17,14 +17,14 @@ export function cdf(sorted: Float64Array, grid: number[]): number[] {
   });
 }
 
-// The least value that at least the fraction `q` do not exceed; null of nothing.
+// Returns the least value that at least the fraction `q` does not exceed; null for an empty list.
 export function quantile(sorted: Float64Array, q: number): number | null {
   if (sorted.length === 0) return null;
   return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(q * sorted.length) - 1))];
 }
 
-// Means over `n` bins of width `out`, of values that are means over bins of width `bin`; null where
-// there are no values. A bin that the values fill in part is the mean over that part.
+// Returns means over `n` bins of width `out` of values that are means over bins of width `bin`; null if
+// there are no values. A partly filled bin is the mean over the filled part.
 export function resample(values: number[], bin: number, out: number, n: number): (number | null)[] {
   const result: (number | null)[] = [];
   for (let k = 0; k < n; k++) {

@@ -1,5 +1,4 @@
-// All users over time: what they held, stacked; what they were entitled to, stacked; how far each is
-// behind.
+// All users over time: GPUs in use, stacked; entitled GPUs, stacked; the debt of each user.
 import type { App } from "./app";
 import { Chart, type Line } from "./charts";
 import { lags } from "./findings";
@@ -7,11 +6,11 @@ import { moment, number } from "./format";
 import { lineColour, readTheme } from "./palette";
 
 const OWN = 6; // users with a colour of their own
-const ROUNDING = 1e-3; // of all: as much may be left over where there is no other user
+const ROUNDING = 1e-3; // fraction of all: rounding may leave this much without another user
 
 export function sharesCharts(app: App): HTMLElement[] {
-  const held = new Chart("GPUs held, users stacked", "shares");
-  const entitled = new Chart("GPUs entitled to, users stacked", "shares");
+  const held = new Chart("GPUs in use, users stacked", "shares");
+  const entitled = new Chart("Entitled GPUs, users stacked", "shares");
   const behind = new Chart("GPU-hours behind the entitlement, by user", "shares");
   app.store.watch(["focus", "user", "theme"], () => {
     const { shares, load } = app.run;
@@ -38,22 +37,22 @@ export function sharesCharts(app: App): HTMLElement[] {
       shares.held,
       load.gpus_held,
       shares.user.length > OWN
-        ? `${app.run.label}: the ${OWN} users with most GPU time held ${Math.round((100 * top) / all)} % of it.`
-        : `${app.run.label}: the heights add up to all GPUs held.`,
+        ? `${app.run.label}: the ${OWN} users with most GPU time had ${Math.round((100 * top) / all)} % of it.`
+        : `${app.run.label}: the heights add up to all GPUs in use.`,
     );
     stack(
       entitled,
       shares.entitled,
       entitledAll,
-      "By tickets, and never more than the user's jobs ask for: what GPUs shared fairly look like.",
+      "By tickets, and at most the demand of the user's jobs: a fair division of the GPUs.",
     );
     showLags(app, behind, x);
   });
   return [held.element, entitled.element, behind.element];
 }
 
-// The users with a colour of their own, and one line for the rest, from the top of the stack down:
-// each area reaches to the ground and covers those behind it.
+// The users with a colour of their own, and one line for the rest, from the top of the stack down. Each
+// area reaches to the ground and covers the areas behind it.
 function stacked(app: App, rows: number[][], all: number[]): Line[] {
   const { shares } = app.run;
   const own = rows.slice(0, OWN);
@@ -84,7 +83,7 @@ function showLags(app: App, chart: Chart, x: number[]): void {
   const all = lags(app.run);
   const order = all.map((_, k) => k);
   const most = (k: number) => all[k].reduce((a, b) => Math.max(a, Math.abs(b)), 0);
-  // The colours of the stack, and the chosen user wherever it ranks.
+  // The colours of the stack, and the chosen user at any rank.
   const chosen = order.filter((k) => k < OWN || shares.user[k] === app.store.get("user"));
   const worst = order.reduce((a, b) => (most(b) > most(a) ? b : a), 0);
   if (order.length > 0 && !chosen.includes(worst)) chosen.push(worst);

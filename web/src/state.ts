@@ -1,15 +1,15 @@
-// What the reader has chosen. Views watch the keys that they draw and are told after a change.
+// The reader's choices. Views watch the keys that they draw and are notified after a change.
 
 import type { View } from "./raster";
 
 export type ColourBy = "user" | "model" | "size";
 
-// Which jobs the table shows, in which order.
+// The filter and the order of the table of jobs.
 export interface JobFilter {
   text: string;
   status: number; // -1: any
   size: number; // -1: any
-  type: number; // GPU type that it ran on; -1: any
+  type: number; // GPU type on which the job ran; -1: any
   sort: string; // title of a column; "": input order
   down: boolean;
 }
@@ -24,15 +24,15 @@ export const ALL_JOBS: JobFilter = {
 
 export interface State {
   focus: number; // the run of the detail views
-  shown: boolean[]; // runs that are compared
+  shown: boolean[]; // compared runs
   baseline: number;
-  user: number; // of the chart of one user
+  user: number; // user of the chart of one user
   time_s: number; // cursor of map and timeline
   gpu: number;
-  view: View | null; // of the timeline; null: all of it
+  view: View | null; // view of the timeline; null: all of it
   jobs: JobFilter;
   colourBy: ColourBy;
-  theme: "light" | "dark"; // told last, so that views read the new colours
+  theme: "light" | "dark"; // views are notified last, so that they read the new colours
 }
 
 export class Store {
@@ -59,7 +59,7 @@ export class Store {
     }
   }
 
-  // Calls `tell` now and after each change of one of the keys.
+  // Calls the callback now and after each change of one of the keys.
   watch(keys: (keyof State)[], tell: () => void): void {
     this.watchers.push({ keys, tell });
     tell();

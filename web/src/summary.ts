@@ -1,4 +1,4 @@
-// The focused run in a few figures, and all runs in a table.
+// The main figures of the focused run, and all runs in a table.
 import type { App } from "./app";
 import { bdi, button, choice, el, scroller, section, unseen } from "./dom";
 import { count, difference, duration, number, percent, plural, times } from "./format";
@@ -36,7 +36,7 @@ export const METRICS: Metric[] = [
   { label: "JCT, 99th percentile", of: (s) => s.jct_p99_s, format: duration, better: "less" },
   { label: "Queueing, mean", of: (s) => s.queue_avg_s, format: duration, better: "less" },
   { label: "GPUs utilised", of: (s) => s.gpu_utilization, format: percent, better: "more" },
-  { label: "GPU-hours held", of: (s) => s.gpu_hours, format: number, better: "" },
+  { label: "GPU-hours used", of: (s) => s.gpu_hours, format: number, better: "" },
   { label: "Lost to communication", of: (s) => s.comm_time_share, format: percent, better: "less" },
   { label: "Preemptions", of: (s) => s.preemptions, format: count, better: "less" },
   { label: "Migrations", of: (s) => s.migrations, format: count, better: "less" },
@@ -89,7 +89,7 @@ export function summarySection(app: App): HTMLElement {
   return section("summary", "Summary", run, cards, assumed, comparison(app));
 }
 
-// What the run took for granted; what is grave comes with a word, as colour alone says nothing.
+// The assumptions of the run. A grave one has a word of warning, because colour alone is not enough.
 function assumedOf(s: Summary): HTMLElement[] {
   const lines = s.assumed?.lines ?? [];
   if (lines.length === 0) return [];
@@ -151,7 +151,7 @@ function comparison(app: App): HTMLElement {
     el(
       "p",
       { class: "note" },
-      "◆ best of the row. JCT: time from submission to finish. A lower bound holds whatever the policy does.",
+      "◆ best of the row. JCT: time from submission to finish. A lower bound applies to every policy.",
     ),
   );
 }
@@ -192,7 +192,7 @@ function metricRow(app: App, metric: Metric): HTMLElement | null {
   const baseline = app.store.get("baseline");
   if (!metric.better && values.every((v) => !v)) return null;
   const known = values.filter((v) => v !== null);
-  // What reads the same is equally good.
+  // Values with equal text are equally good.
   const best = metric.format(metric.better === "more" ? Math.max(...known) : Math.min(...known));
   const marks = metric.better !== "" && known.some((v) => metric.format(v) !== best);
   const row = el("tr", {}, el("th", { scope: "row", class: "text" }, metric.label));

@@ -1,4 +1,4 @@
-// A line chart as an SVG file: what the canvas shows, as lines and text, with its title and a legend.
+// A line chart as an SVG file: the content of the canvas as lines and text, with its title and a legend.
 import type { ChartSpec } from "./charts";
 import { LOG_TICKS_S, tick, timeTicks } from "./format";
 
@@ -10,7 +10,7 @@ export interface Paper {
 }
 
 const WIDTH = 900;
-const LEGEND = 18; // height of a line of it
+const LEGEND = 18; // height of a line of the legend
 const FRAME = { left: 70, right: 20, top: 44, height: 320 };
 const TICKS = 5;
 
@@ -50,7 +50,7 @@ export function chartSvg(title: string, spec: ChartSpec, paper: Paper): string {
   return svgFile(WIDTH, total, title, spec.summary, paper, parts);
 }
 
-// A file of these parts on paper; `about` is for those who cannot see it.
+// Returns a file of these parts on paper; `about` is for readers who cannot see it.
 export function svgFile(
   width: number,
   height: number,
@@ -67,7 +67,7 @@ export function svgFile(
   );
 }
 
-// Where the horizontal axis has ticks, at most about `most` of them, and what they say.
+// Returns the ticks of the horizontal axis, at most about `most`, with their labels.
 export function ticksOf(spec: ChartSpec, from: number, to: number, most: number): number[] {
   if (spec.points) return spec.x.filter((x) => x % Math.ceil(spec.x.length / most) === 0);
   if (spec.logX) return LOG_TICKS_S.filter((t) => from <= t && t <= to);
@@ -78,7 +78,7 @@ export function tickText(spec: ChartSpec, x: number): string {
   return spec.points ? (spec.points[x] ?? "") : tick(x);
 }
 
-// What the vertical axis shows.
+// Returns the range of the vertical axis.
 export function rangeOf(spec: ChartSpec): [number, number] {
   let [low, high] = [0, 1e-9];
   for (const { drawn, values } of spec.lines) {
@@ -138,12 +138,12 @@ export function text(x: number, y: number, words: string, colour: string, more =
   return `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" fill="${colour}" ${more}>${escape(words)}</text>`;
 }
 
-// A rectangle as a part of a path.
+// Returns a rectangle as a part of a path.
 export function area(x: number, y: number, width: number, height: number): string {
   return `M${x.toFixed(1)} ${y.toFixed(1)}h${width.toFixed(2)}v${height.toFixed(2)}h${(-width).toFixed(2)}z`;
 }
 
-// As text of XML: what it has no place for, such as control characters, is left out.
+// Escapes text for XML; characters that XML forbids, such as control characters, are left out.
 export function escape(words: string): string {
   return words
     .replace(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, "")

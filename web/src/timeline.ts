@@ -1,5 +1,5 @@
-// The section with the timeline and the map: one cursor, one choice of colours, one line of words
-// about what is under the cursor.
+// The section with the timeline and the map: one cursor, one choice of colours, one line of text about
+// the job under the cursor.
 import type { App } from "./app";
 import { onWidth } from "./canvas";
 import { placeText } from "./cluster";
@@ -39,7 +39,7 @@ export function timelineSection(app: App): HTMLElement {
     legend.replaceChildren(...classes.labels.map((label, i) => entry(label, classes.colours[i])));
     const joined = app.run.holds.resolution_s;
     note.textContent = joined
-      ? `This run has many holds; pieces of one job on one place less than ${duration(joined)} apart are joined.`
+      ? `This run has many pieces; pieces of one job on one place less than ${duration(joined)} apart are joined.`
       : "";
   });
   app.store.watch(["view"], () => {
@@ -54,7 +54,7 @@ export function timelineSection(app: App): HTMLElement {
 
   return section(
     "timeline",
-    "Who held which GPUs",
+    "Jobs on GPUs",
     el(
       "div",
       { class: "bar" },
@@ -85,8 +85,8 @@ function viewText(app: App, { view }: Gantt): string {
 
 function rowsText(unit: string): string {
   return unit === "GPU"
-    ? "A row is a GPU. Bars narrower than a pixel blend into the share of time that was held."
-    : `A row is a ${unit}; the deeper the colour, the larger the share of its GPUs that was held. Zoom in for jobs.`;
+    ? "A row is a GPU. Bars narrower than a pixel blend into the share of busy time."
+    : `A row is a ${unit}; a deeper colour means a larger share of busy GPUs. Zoom in for jobs.`;
 }
 
 function entry(label: string, colour: string): HTMLElement {
@@ -95,7 +95,7 @@ function entry(label: string, colour: string): HTMLElement {
   return el("li", {}, box, bdi(label));
 }
 
-// The shades of GPU types beside rows and over nodes, where there are several.
+// The shades of GPU types beside rows and over nodes, if there are several types.
 function typeLegend(app: App): HTMLElement {
   const { cluster } = app.data;
   const list = el("ul", {
@@ -132,7 +132,7 @@ function timeSlider(app: App, gantt: Gantt): HTMLElement {
   return el("label", { class: "field wide" }, el("span", {}, "Time"), input, output);
 }
 
-// Who holds the GPU under the cursor, in words, and a way to the job.
+// The job on the GPU under the cursor, in words, with a link to it.
 function cursorLine(app: App): HTMLElement {
   const text = el("span", { "aria-live": "polite" });
   const open = el("a", { href: "#timeline" }, "Open this job");
@@ -212,11 +212,11 @@ function ganttBox(app: App, gantt: Gantt): HTMLElement {
 
 function viewSvg(app: App, { view, classes }: Gantt): string {
   const { data, layout, run } = app;
-  const title = `Who held which GPUs under ${run.label}`;
+  const title = `Jobs on GPUs under ${run.label}`;
   return timelineSvg(title, data.cluster, layout, holdsOf(run), view, classes, readTheme());
 }
 
-// The holds of the view: who held what from when to when.
+// Returns the holds (runs of jobs) in the view, with GPUs, start and end.
 function holdRows(app: App, view: View): Cell[][] {
   const { cluster, jobs } = app.data;
   const holds = holdsOf(app.run);
@@ -264,7 +264,7 @@ function showTip(app: App, gantt: Gantt, tip: HTMLElement, event: PointerEvent):
   tip.style.top = `${event.clientY - frame.top + 14}px`;
 }
 
-// ": 12 of 64 V100, 3 of 72 K80", of a cluster with several types.
+// Returns ": 12 of 64 V100, 3 of 72 K80" for a cluster with several types.
 function typesText(app: App, held: Int32Array): string {
   const { cluster } = app.data;
   if (cluster.gpu_types.length < 2) return "";
@@ -283,7 +283,7 @@ function mapBox(app: App, map: ClusterMap): HTMLElement {
     const held = all.filter((hold) => hold >= 0);
     const jobs = new Set(Array.from(held, (hold) => holds.job[hold]));
     summary.textContent =
-      `At ${moment(app.store.get("time_s"))}, ${count(held.length)} of ${plural(app.layout.gpus, "GPU")} are held, ` +
+      `At ${moment(app.store.get("time_s"))}, ${count(held.length)} of ${plural(app.layout.gpus, "GPU")} are in use, ` +
       `by ${plural(jobs.size, "job")}${typesText(app, all)}. Hollow squares are free.`;
   });
   const box = el(

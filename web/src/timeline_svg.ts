@@ -1,4 +1,4 @@
-// The part of the timeline that is seen, as an SVG file: every hold a rectangle.
+// Draws the visible part of the timeline as an SVG file: every hold (run of a job) is a rectangle.
 import { placeOf, type Layout } from "./cluster";
 import { moment, timeTicks } from "./format";
 import type { Holds } from "./holds";
@@ -11,8 +11,8 @@ const WIDTH = 1200;
 const HEIGHT = 480;
 const LEFT = 130;
 const TOP = 20;
-const LABEL = 13; // least distance of names of nodes
-const LEGEND = 120; // width of a name in it
+const LABEL = 13; // minimum distance of names of nodes
+const LEGEND = 120; // width of a name in the legend
 
 export function timelineSvg(
   title: string,

@@ -1,4 +1,4 @@
-// Trades of fast for slow GPUs: who sold what to whom, at what price, and who gained.
+// Trades of fast for slow GPUs: seller, buyer, GPUs and price, and the gains.
 import type { App } from "./app";
 import { Chart } from "./charts";
 import { bdi, el, scroller, section, table } from "./dom";
@@ -18,7 +18,7 @@ interface Pair {
   type: number;
   trades: number;
   gpus: number; // sum over the trades
-  price: number; // sum over the prices
+  price: number; // sum of the prices
   prices: number;
 }
 
@@ -39,9 +39,9 @@ export function tradesSection(app: App): HTMLElement {
     drawPrices(app, chart);
     const left = found.length - MOST_PAIRS;
     pairs.replaceChildren(
-      el("h3", {}, "Who sold to whom"),
+      el("h3", {}, "Sellers and buyers"),
       scroller("Trades", pairTable(app, found)),
-      el("p", { class: "note" }, left > 0 ? `${plural(left, "smaller pairing")} left out.` : ""),
+      el("p", { class: "note" }, left > 0 ? `${plural(left, "smaller pairing")} not shown.` : ""),
     );
     const traders = new Set(found.flatMap((p) => [app.user(p.seller), app.user(p.buyer)]));
     gained.replaceChildren(...gains(app, traders));

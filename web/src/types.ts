@@ -1,4 +1,4 @@
-// GPU types: who held which of them, and when.
+// GPU types of jobs and users over time.
 import { holdsOf } from "./holds";
 import type { Cluster, ReportData, Run } from "./schema";
 
@@ -17,7 +17,7 @@ export function gpusOfTypes({ gpu_types, nodes }: Cluster): number[] {
   return gpus;
 }
 
-// The types that each job ran on: bit t for type t. O(holds).
+// Returns the types on which each job ran: bit t for type t. O(holds).
 export function typesOfJobs(data: ReportData, run: Run): Uint32Array {
   const typeOf = typeOfGpu(data.cluster);
   const masks = new Uint32Array(data.jobs.id.length);
@@ -26,13 +26,13 @@ export function typesOfJobs(data: ReportData, run: Run): Uint32Array {
   return masks;
 }
 
-// "V100+K80", in the cluster's order; "–" for a job that never ran.
+// Returns "V100+K80", in the cluster's order; "–" for a job that never ran.
 export function typesName(cluster: Cluster, mask: number): string {
   return cluster.gpu_types.filter((_, t) => mask & (1 << t)).join("+") || "–";
 }
 
-// GPUs of each type that were held, means over the bins of the run's load. A run whose holds are
-// joined may show somewhat more than was held. O(holds + bins that they touch).
+// Returns the GPUs of each type in use, means over the bins of the run's load. With joined holds the values
+// may be slightly too large. O(holds + bins that they touch).
 export function heldByType(data: ReportData, run: Run): number[][] {
   const typeOf = typeOfGpu(data.cluster);
   const { bin_s, gpus_held } = run.load;
@@ -49,7 +49,7 @@ export function heldByType(data: ReportData, run: Run): number[][] {
   return held;
 }
 
-// GPU-hours of each user on each type. O(holds).
+// Returns the GPU-hours of each user on each type. O(holds).
 export function hoursByUserAndType(data: ReportData, run: Run): Float64Array[] {
   const typeOf = typeOfGpu(data.cluster);
   const hours = data.users.map(() => new Float64Array(data.cluster.gpu_types.length));

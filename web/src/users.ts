@@ -1,4 +1,4 @@
-// What each user received and was entitled to.
+// GPU time received and entitled, by user.
 import type { App } from "./app";
 import { Chart } from "./charts";
 import { sizeCanvas } from "./canvas";
@@ -17,7 +17,7 @@ const SPARK = { width: 150, height: 20 };
 
 export function usersSection(app: App): HTMLElement {
   const rowOf = new Map(app.data.users.map((user, row) => [user, row]));
-  const chart = new Chart("GPUs held by one user, and entitled to");
+  const chart = new Chart("GPUs of one user, in use and entitled");
   const place = el("div");
   let all = false;
   const draw = () => {
@@ -48,13 +48,13 @@ export function usersSection(app: App): HTMLElement {
     el(
       "p",
       { class: "note" },
-      "Entitled: the user's share of the GPUs by tickets, never more than its jobs ask for. Work: GPU-hours of the " +
-        "reference type. In the small pictures the area is held and the line entitled.",
+      "Entitled: the user's share of the GPUs by tickets, at most the demand of its jobs. Work: GPU-hours of the " +
+        "reference type. In the small pictures the area is GPUs in use, the line entitled GPUs.",
     ),
   );
 }
 
-// GPU-hours of each type that each user held, where the cluster has several.
+// GPU-hours of each user on each type, if the cluster has several types.
 function typeTable(app: App): HTMLElement {
   const place = el("div");
   const types = app.data.cluster.gpu_types;
@@ -91,7 +91,7 @@ function typeTable(app: App): HTMLElement {
       el(
         "p",
         { class: "note" },
-        `In percent: of all that was held of the type.${left ? ` ${count(left)} users with less left out.` : ""}`,
+        `In percent of all GPU time used on the type.${left ? ` ${count(left)} users with less not shown.` : ""}`,
       ),
     );
   });
@@ -120,13 +120,13 @@ function drawChart(app: App, chart: Chart): void {
     x: held.map((_, i) => i * load.bin_s),
     stepped: true,
     lines: [
-      { label: "held", colour: lineColour(0), dash: [], bold: true, values: held },
+      { label: "in use", colour: lineColour(0), dash: [], bold: true, values: held },
       { label: "entitled", colour: lineColour(1), dash: [6, 3], bold: false, values: entitled },
     ],
     format: number,
     summary:
-      `${user} under ${app.run.label} (held: solid, entitled: dashed)` +
-      (fraction === null ? "." : `: received ${percent(fraction, 0)} of what it was entitled to.`),
+      `${user} under ${app.run.label} (in use: solid, entitled: dashed)` +
+      (fraction === null ? "." : `: received ${percent(fraction, 0)} of its entitlement.`),
   });
 }
 
@@ -136,10 +136,10 @@ const GROUP_COLUMNS: Column<GroupRow>[] = [
   { title: "Quota, GPUs", cell: (g) => (g.quota === null ? "none" : count(g.quota)) },
   { title: "Users", cell: (g) => count(g.users) },
   { title: "Jobs", cell: (g) => count(g.jobs) },
-  { title: "GPU-hours held", cell: (g) => number(g.gpu_hours) },
+  { title: "GPU-hours used", cell: (g) => number(g.gpu_hours) },
   { title: "entitled", cell: (g) => number(g.entitled_gpu_hours) },
   {
-    title: "held / entitled",
+    title: "used / entitled",
     cell: (g) => percent(g.entitled_gpu_hours > 0 ? g.gpu_hours / g.entitled_gpu_hours : null, 0),
   },
 ];
@@ -153,10 +153,10 @@ function columns(app: App, rowOf: Map<string, number>): Column<UserRow>[] {
       : []),
     { title: "Tickets", cell: (u) => number(u.tickets) },
     { title: "Jobs", cell: (u) => count(u.jobs) },
-    { title: "GPU-hours held", cell: (u) => number(u.gpu_hours) },
+    { title: "GPU-hours used", cell: (u) => number(u.gpu_hours) },
     { title: "entitled", cell: (u) => number(u.entitled_gpu_hours) },
     {
-      title: "held / entitled",
+      title: "used / entitled",
       cell: (u) => percent(u.entitled_gpu_hours > 0 ? u.gpu_hours / u.entitled_gpu_hours : null, 0),
     },
     { title: "Work, GPU-hours", cell: (u) => number(u.work_gpu_hours) },
@@ -183,7 +183,7 @@ function userButton(app: App, user: string, row: number): Node {
   return result;
 }
 
-// Held as an area, entitled as a line, on the user's own scale.
+// GPUs in use as an area, entitled GPUs as a line, on the user's own scale.
 function spark(held: number[], entitled: number[]): HTMLCanvasElement {
   const canvas = el("canvas", { "aria-hidden": "true" });
   const { width, height } = SPARK;

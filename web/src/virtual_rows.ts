@@ -1,21 +1,21 @@
-// A table of any length: only the rows in sight are elements. One row has the tab stop; arrow,
+// A table of any length: only the visible rows are elements. One row has the tab stop; arrow,
 // page, Home and End keys move it, Enter opens the row.
 import { el } from "./dom";
 
-const ROW_PX = 28; // as theme.css has it
-const SPARE = 8; // rows kept beyond each end of what is seen
+const ROW_PX = 28; // the value in theme.css
+const SPARE = 8; // extra rows beyond each end of the visible ones
 
 export class VirtualRows {
   readonly box: HTMLElement;
   private readonly body = el("tbody");
   private readonly table: HTMLTableElement;
-  private rows: Int32Array = new Int32Array(0); // what the rows show, in order
+  private rows: Int32Array = new Int32Array(0); // the content of the rows, in order
   private current = 0; // row with the tab stop
   private drawn = { first: -1, last: -1 };
 
   constructor(
     label: string,
-    private readonly head: HTMLElement, // of which the cells below take their classes
+    private readonly head: HTMLElement, // the cells below have its classes
     private readonly cells: (item: number) => (Node | string)[],
     private readonly open: (item: number) => void,
   ) {
@@ -110,7 +110,7 @@ export class VirtualRows {
     this.rowElement()?.setAttribute("tabindex", "-1");
     this.current = Math.max(0, Math.min(end, next));
     const top = this.current * ROW_PX;
-    const room = this.box.clientHeight - 2 * ROW_PX; // without the head that stays
+    const room = this.box.clientHeight - 2 * ROW_PX; // without the fixed head
     if (top < this.box.scrollTop) this.box.scrollTop = top;
     else if (top > this.box.scrollTop + room) this.box.scrollTop = top - room;
     this.draw();
@@ -119,7 +119,7 @@ export class VirtualRows {
   }
 }
 
-// The height of rows that are not there.
+// The height of the rows that are not elements.
 function gap(rows: number): HTMLElement {
   const row = el("tr", { class: "gap", "aria-hidden": "true" });
   row.style.height = `${rows * ROW_PX}px`;

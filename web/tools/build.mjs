@@ -3,7 +3,7 @@
 //   npm run build -- [--outdir DIR]      default: dist
 //
 // Type errors fail the build. The content security policy names the hashes of the one script and
-// the one style, so nothing else on the page can run, whatever the data says.
+// the one style, so nothing else on the page can run, whatever the data contains.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -50,7 +50,7 @@ const { values } = parseArgs({
   options: { outdir: { type: "string", default: join(web, "dist") } },
 });
 checkTypes();
-// The licence of the one library asks to be kept with copies of it.
+// The licence of the one library must be included with copies of it.
 const notice = "/* uPlot (c) 2025 Leon Sorokin, MIT licence, github.com/leeoniya/uPlot */\n";
 const script = notice + (await bundle("src/main.ts"));
 const style = await bundle("src/theme.css");

@@ -3,8 +3,8 @@
 //
 //   node tools/sample.mjs [--jobs 400] [--nodes 24] [--seed 1] [--hostile] [--out dist/sample.html]
 //
-// The scheduler in it is a toy, but what it writes is consistent: holds do not overlap, curves and
-// summaries follow from holds.
+// Its scheduler is a toy, but its output is consistent: holds do not overlap, and curves and summaries
+// follow from holds.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -295,7 +295,7 @@ function packed({ job, begin_s, end_s, ...rest }) {
   return { ...rest, job_step: job.map(step), begin_step_s: begin_s.map(step), for_s };
 }
 
-// The page with the data in it, as `fairlead report` writes it.
+// Returns the page with the data in it, like `fairlead report`.
 export function fillPage(template, data) {
   const runs = data.runs?.map((run) => ({ ...run, holds: packed(run.holds) }));
   const text = gzipSync(Buffer.from(JSON.stringify({ ...data, runs }))).toString("base64");

@@ -64,7 +64,7 @@ class Heap {
   }
 }
 
-// Free GPUs, as masks of nodes and lists of nodes by how many they have free.
+// Free GPUs, as masks of nodes and lists of nodes by number of free GPUs.
 class Pool {
   constructor(nodes) {
     this.free = new Int32Array(nodes).fill(255);
@@ -110,7 +110,7 @@ class Pool {
 }
 
 // One run of one policy. After `run()`: holds by job, outcomes, notes, and `steps` as
-// [t, GPUs held, jobs running, jobs waiting, GPUs free on partly held nodes].
+// [t, GPUs in use, jobs running, jobs waiting, free GPUs on partly used nodes].
 export class Simulation {
   constructor(policy, cluster, jobs, work, seed) {
     Object.assign(this, { policy, cluster, jobs, work });
@@ -155,7 +155,7 @@ export class Simulation {
     return job;
   }
 
-  // Starts who fits, in the policy's order; those who do not may be passed by some.
+  // Starts the jobs that fit, in the policy's order; some jobs may overtake jobs that do not fit.
   schedule(t) {
     const skipped = [];
     while (this.waiting.items.length && skipped.length < 6) {
@@ -186,7 +186,7 @@ export class Simulation {
     this.ends.push({ t: t + time, job, slices, begin: t, tier, done: time * speed });
   }
 
-  // At the end of a hold the job has finished, or its slice is over and it waits again.
+  // At the end of a hold the job has finished, or its slice has ended and it waits again.
   stop({ t, job, slices, begin, tier, done }) {
     const { outcome, jobs } = this;
     this.pool.give(slices);
@@ -230,7 +230,7 @@ function append(table, row) {
   for (const [key, value] of Object.entries(row)) table[key].push(value);
 }
 
-// The runs of neighbouring GPUs of a slice, as [first GPU, GPUs].
+// Returns the groups of neighbouring GPUs of a slice, as [first GPU, GPUs].
 function runsOf({ node, mask }) {
   const runs = [];
   for (let bit = 0; bit < PER_NODE; bit++) {
