@@ -1,5 +1,5 @@
-// Reads each file of tests/data/logs with the flags of its row in docs/logs.md, and compares the result with that
-// row and, job by job, with tests/data/logs.expected.
+// Job logs as people have them: each file of tests/data/logs is read with the flags of its row in
+// docs/logs.md, and what comes of it stands there and, job by job, in tests/data/logs.expected.
 // UPDATE_GOLDEN=1 rewrites both.
 
 #include "fairlead/base/testing_docs.h"
@@ -24,7 +24,7 @@ namespace {
 const std::string kFolder = "tests/data/logs/";
 const std::string kExpected = "tests/data/logs.expected";
 const std::string kPage = "docs/logs.md";
-constexpr std::string_view kHeader = "| file | contents | flags | result |";
+constexpr std::string_view kHeader = "| file | what it is | flags | what comes of it |";
 
 // A cell of the page: its code marks are left out, and `&#124;` is a bar.
 std::string plain(std::string cell) {
