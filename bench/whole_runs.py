@@ -236,23 +236,23 @@ def rounds():
         runs = [median_run("ms", 3, "bench_rounds", "shares", method, jobs, "own") for jobs in sizes]
         programs.append([method, *(f"{run['ms']:.3g}" for run in runs), ratios(runs)[-1], runs[-1]["turns"]])
     headings = [f"{jobs:,}" for jobs in sizes]
-    return f"""Milliseconds of one decision in which every job is reconsidered, by jobs that are here: the median of 15
-rounds, without the engine. A GPU for two jobs, of V100, P100 and K80 in equal parts, in nodes of 4; gangs of
-1, 2, 4 and 8 GPUs (70:10:15:5; `optimus` may choose from 1 to 8). No job finishes, and one more arrives
-as each round begins. Speeds are those of Gavel's 26 models, by which many jobs are alike and become one row
-of Gavel's linear programs, or each job's own, up to a tenth from its model's. `hadar` hardly
-grows beyond 512 jobs, as its beam covers only the head of larger rounds (`fairlead/policy/hadar/dual.h`).
+    return f"""Milliseconds of one decision in which every job is reconsidered, by the number of present jobs: the median of 15
+rounds, without the engine. There is one GPU for two jobs, of V100, P100 and K80 in equal numbers, in nodes of 4.
+Gangs have 1, 2, 4 and 8 GPUs (70:10:15:5; `optimus` may choose from 1 to 8). No job finishes, and one more
+arrives at the start of each round. Speeds come from Gavel's 26 models, or are the job's own, within a tenth of its
+model's. With the models many jobs are alike and become one row of Gavel's linear programs. `hadar` hardly
+grows beyond 512 jobs, because its beam covers only the head of larger rounds (`fairlead/policy/hadar/dual.h`).
 `tiresias` and `srtf` have no rounds: they decide when a job arrives.
 
 {table(["policy", "speeds", *headings, f"slowest, {headings[-1]}", f"all are new, {headings[-1]}"], times)}
 
-How many times longer twice the jobs take; and, at {headings[-1]} jobs, decisions of the whole run, and steps
+The factor for twice the number of jobs; and, at {headings[-1]} jobs, decisions of the whole run, and steps
 (starts and stops) and allocations of a round.
 
 {table(["policy", "speeds", *headings[1:], "decisions", "steps", "allocations"], doublings)}
 
-The linear program of Gavel's max-min alone, without breaking ties, each job a row of its own: by prices
-(`raise_level` in `fairlead/solve/time_shares.h`), and left to Clp.
+The linear program of Gavel's max-min alone, without breaking ties, with one row for each job: solved by prices
+(`raise_level` in `fairlead/solve/time_shares.h`), and by Clp.
 
 {table(["ms", *headings, f"{headings[-1]} to {headings[-2]}", f"turns, {headings[-1]}"], programs)}"""
 
@@ -308,7 +308,7 @@ def shared_links_command():
 
 def network():
     return f"""`network=contention` against `network=analytic` on the same jobs. Nodes of 8 GPUs with 100 Gbit/s, in racks of
-25; the four models of `wang`, which have all of their communication exposed; work of 30 to 90 minutes.
+25; the four models of `wang`, with all of their communication exposed; work of 30 to 90 minutes.
 
 | mix | gangs | placement | a rack's uplink |
 |---|---|---|---|
@@ -326,10 +326,10 @@ The whole command at 3,000 jobs: reading, simulating, auditing, writing.
 
 {shared_links_command()}
 
-What contention costs is the number of jobs whose speed changes, because each has its work settled, its finish moved
-and a record written. Where gangs are packed or the fabric does not oversubscribe, that is a few per placement. Where
-all uplinks are full, every gang on the uplinks that a gang crosses may change speed when that gang comes and when it
-goes; where one takes the links of another at the same instant, most do not, as links are settled once per instant
+The cost of contention depends on the number of jobs that change their speed: each has its work settled, its finish
+moved and a record written. If gangs are packed or the fabric does not oversubscribe, that is a few jobs per placement.
+If all uplinks are full, every gang on the uplinks of a new or ended gang may change its speed. If one gang takes the
+links of another at the same instant, most speeds stay, because links are settled once per instant
 ([decision 0031](decisions/0031-links-and-fabrics.md))."""
 
 
@@ -381,8 +381,8 @@ SECTIONS = {
 def whole_page():
     text = f"""# Performance
 
-Measured by `./dev bench`, which writes this page: {machine()}. Seconds are medians of three runs on a
-machine that does other things too; counts are exact.
+`./dev bench` measures these figures and writes this page: {machine()}. Seconds are medians of three runs on a
+machine with other work; counts are exact.
 """
     for title, section in SECTIONS.items():
         text += f"\n## {title}\n\n{section()}\n"

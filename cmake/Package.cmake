@@ -13,7 +13,7 @@ foreach(program fairlead fairlead-shim fairlead-trainer)
     fl_tool_files(TARGETS ${program} RUNTIME DESTINATION bin)
   endif()
 endforeach()
-fl_tool_files(FILES docs/lab-server.md docs/openapi.yaml DESTINATION share/doc/fairlead)
+fl_tool_files(FILES docs/lab-server.md docs/checkpoints.md docs/server-admin.md docs/openapi.yaml DESTINATION share/doc/fairlead)
 fl_tool_files(FILES examples/progress/fairlead_progress.py examples/progress/hf_callback.py
   examples/progress/lightning_callback.py DESTINATION share/fairlead/python)
 
