@@ -16,7 +16,7 @@ enum class PodState : std::uint8_t {
   kFrozen,
 };
 
-// Pods are named by their uids, as the API server writes them.
+// Pods are identified by their uids in the API server's spelling.
 class PodFreezer {
  public:
   virtual ~PodFreezer() = default;

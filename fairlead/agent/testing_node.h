@@ -1,4 +1,4 @@
-// A node of a fake cluster with its agent, whose cgroups are in memory.
+// A node of a fake cluster and its agent, with cgroups in memory.
 #pragma once
 
 #include "fairlead/agent/agent.h"
@@ -59,7 +59,7 @@ class TestingNode {
   TestingNode(const TestingNode&) = delete;
   TestingNode& operator=(const TestingNode&) = delete;
 
-  // SIGKILL; another agent begins after that while.
+  // Kills the agent like SIGKILL; another agent starts after that time.
   void kill(Duration after) { dies_for_ = after; }
   // An orderly end, after which there is none.
   void end() {

@@ -165,7 +165,7 @@ class Utf16Stream : public ByteStream {
       std::size_t out_left = into.size();
       errno = 0;
       iconv(converter_, &in, &in_left, &out, &out_left);
-      FL_CHECK(errno != E2BIG || out_left < into.size(), "{} bytes are no room", into.size());
+      FL_CHECK(errno != E2BIG || out_left < into.size(), "{} bytes are too few", into.size());
       const bool stands_still = in_left == bytes.size();
       raw_.consume(bytes.size() - in_left);
       if (out_left < into.size()) return into.size() - out_left;
@@ -237,7 +237,7 @@ void ByteSource::consume(std::size_t count) {
   begin_ += count;
 }
 
-// Moves what is left to the front, and grows if `count` bytes and a chunk do not fit.
+// Moves the unread bytes to the front, and grows the buffer if `count` bytes and a chunk do not fit.
 void ByteSource::make_room(std::size_t count) {
   if (begin_ > 0) {
     std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
@@ -281,7 +281,7 @@ Result<std::size_t> LineReader::find_end() {
 
 Result<OutputFile> OutputFile::create(const std::filesystem::path& given) {
   std::error_code ignored;
-  // What a link leads to is replaced, not the link.
+  // Replaces the target of a link, not the link.
   const bool is_link = std::filesystem::is_symlink(given, ignored);
   std::filesystem::path path = is_link ? std::filesystem::canonical(given, ignored) : given;
   if (path.empty()) path = given;  // it leads nowhere

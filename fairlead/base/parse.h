@@ -1,8 +1,8 @@
 // Numbers from text, exactly and without allocation.
 //
-// Each function takes the whole text (blanks around it are ignored) and returns the number, or a
-// fixed phrase that says what the text must be. The caller knows the place and the field's name:
-// "jobs.csv:12:7: gpus must be a whole number from 1 to 1000000: x3".
+// Each function reads the whole text, without surrounding blanks. It returns the number, or a fixed phrase that
+// describes a valid text. The caller adds the place and the field's name: "jobs.csv:12:7: gpus must be a whole number
+// from 1 to 1000000: x3".
 #pragma once
 
 #include "fairlead/base/units.h"

@@ -95,8 +95,7 @@ constexpr GpuTime occupancy(Duration d, std::int64_t gpus) {
   return {Int128{d.ms} * gpus};
 }
 
-// As a 64-bit number, for keys of an order: saturates where one job has held a million GPUs for 290
-// years.
+// Returns a 64-bit number for sort keys. It saturates after a million GPUs for 290 years.
 constexpr std::int64_t saturated_gpu_ms(GpuTime t) {
   constexpr Int128 kMax = std::numeric_limits<std::int64_t>::max();
   return static_cast<std::int64_t>(t.gpu_ms < kMax ? t.gpu_ms : kMax);

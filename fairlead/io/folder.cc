@@ -19,7 +19,7 @@ namespace {
 
 constexpr mode_t kPassage = 0711;
 
-// What a crash left of a file under construction (OutputFile).
+// True for a file under construction (OutputFile) that a crash left behind.
 bool is_leftover(const std::string& name) { return name.ends_with(".tmp"); }
 
 // A name is lost with its folder, if that is not on the disk.

@@ -23,12 +23,12 @@ Status make_passage(const std::filesystem::path& path);
 
 class Folder {
  public:
-  // Makes and locks it. Error: another daemon has it, which is named; or it cannot be made.
+  // Creates and locks the folder. Error: another daemon, named in the error, has it; or it cannot be created.
   static Result<Folder> open(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
 
-  // As those of Io.
+  // Like the functions of Io.
   Status write(const std::string& name, std::string_view bytes) const;
   Result<std::string> read(const std::string& name) const;
   void remove(const std::string& name) const;

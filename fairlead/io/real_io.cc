@@ -29,7 +29,7 @@ namespace {
 constexpr rlim_t kOpenFilesMax = 65'536;
 constexpr std::size_t kConnectionsMax = 4096;
 
-// What a daemon changes of its process, and gives back.
+// The process-wide settings that a daemon changes and restores.
 class Process {
  public:
   Process() {
@@ -82,7 +82,7 @@ Result<std::filesystem::path> find_shim(const std::filesystem::path& given) {
                    std::strerror(errno));
 }
 
-// Of no other folder, even one that was made at the same path.
+// The name differs for every folder, even if a new folder has the path of an old one.
 std::string cgroups_name(const std::filesystem::path& folder, const Clock& clock) {
   struct stat now {};
   ::stat(folder.c_str(), &now);
@@ -226,7 +226,7 @@ IoEvent Machine::wait(Time until) {
     while (const std::optional<Epoll::Ready> ready = epoll_->take()) {
       if (const std::optional<IoEvent> event = handle(*ready)) return *event;
     }
-    // When it is time, what is ready comes once more before: neither keeps the other out.
+    // Before it reports the time, the loop looks once more for ready descriptors, so neither starves the other.
     const bool is_time = now() >= until;
     if (is_time && std::exchange(has_looked_, false)) return {.kind = IoEvent::Kind::kTime};
     has_looked_ = is_time;

@@ -1,8 +1,8 @@
-// The disk of a SimIo: files in memory, of which a loss of power leaves what was synced.
+// The disk of a SimIo: files in memory; a loss of power keeps only synced bytes.
 //
-// What was appended since the last sync is in the page cache: it outlives a crash of the daemon, and a
-// loss of power keeps a random prefix of it, torn at any byte, sometimes with garbage behind. A file
-// whose name was never synced may be gone, and one that was removed may be there again.
+// Bytes appended since the last sync are in the page cache: they survive a crash of the daemon. A loss of power keeps a
+// random prefix of them, torn at any byte, sometimes with garbage behind. A file whose name was never synced may
+// vanish, and a removed file may reappear.
 //
 // Costs: O(log files) and the bytes.
 #pragma once
@@ -34,13 +34,13 @@ class SimDisk {
   // The names of the files in `folder`, without it, sorted.
   std::vector<std::string> list(const std::string& folder) const;
 
-  // Cuts a file after `bytes`, durably; makes it where there is none.
+  // Truncates a file to `bytes`, durably; creates it if there is none.
   void cut(const std::string& name, std::uint64_t bytes);
   // False: the disk is full, and only a random prefix was appended.
   bool append(const std::string& name, std::span<const std::uint8_t> bytes);
   // As append(), of a process that is killed in the middle of it.
   void append_part(const std::string& name, std::span<const std::uint8_t> bytes);
-  // False: the disk is full; what was not synced before is not synced now.
+  // False: the disk is full; unsynced bytes stay unsynced.
   bool sync(const std::string& name);
 
   void lose_power();

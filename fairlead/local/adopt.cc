@@ -1,4 +1,4 @@
-// What a daemon does with the tasks that it finds.
+// How a daemon takes over the tasks that it finds.
 
 #include "fairlead/local/local_backend.h"
 
@@ -48,7 +48,7 @@ std::set<TaskId> past_tasks(std::span<const TaskStatus> tasks) {
 
 void LocalBackend::adopt(Time now, std::span<const TaskStatus> tasks, const TaskHistory& history) {
   for (auto& [id, job] : jobs_) job.hold = tables_.jobs.hold[id];
-  look_at_gpus(now);  // before any task begins
+  look_at_gpus(now);  // before any task starts
   const std::set<TaskId> past = past_tasks(tasks);
   for (const TaskStatus& task : tasks) {
     const auto job = jobs_.find(task.id.job);
@@ -103,8 +103,8 @@ void LocalBackend::find(Time now, const TaskStatus& status, const TaskHistory& h
   }
 }
 
-// A job that is here, and the task that was found of it, if any. It has ended already if its job is
-// running and has none, where that was not said to have ended.
+// Takes over a job that is here, and its task, if one was found. If the job is running without a task and without a
+// recorded end, its task has ended.
 void LocalBackend::take_up(Time now, JobId id, Job& job) {
   if (job.has_ended || !tables_.jobs.is_here(id)) return;
   const Jobs& jobs = tables_.jobs;
@@ -119,7 +119,8 @@ void LocalBackend::take_up(Time now, JobId id, Job& job) {
     inbox_.add({.kind = EventKind::kStarted, .job = id, .hold = job.hold});
     return;
   }
-  if (!jobs.is_starting(id) && !job.task) {  // lost with the machine, or ended: told already
+  if (!jobs.is_starting(id) &&
+      !job.task) {  // lost with the machine, or its end was reported already
     inbox_.add({.kind = EventKind::kEvicted, .job = id, .hold = job.hold});
     return;
   }

@@ -1,4 +1,4 @@
-// What the GPUs do: processes on them that belong to no job, and jobs that leave them idle.
+// Checks of the GPUs: processes on them that belong to no job, and jobs that leave them idle.
 
 #include "fairlead/local/local_backend.h"
 

@@ -1,4 +1,4 @@
-// How fast jobs are, as far as they tell.
+// Measures the speed of jobs that report their progress.
 
 #include "fairlead/local/local_backend.h"
 
@@ -34,7 +34,7 @@ double LocalBackend::reference(JobId id, double per_gpu) {
       fmt::format("{}/{}", tables_.users.names[jobs.user[id]],
                   jobs.model[id].is_none() ? "" : tables_.models[jobs.model[id]]);
   const auto [found, is_new] = references_.try_emplace(key, per_gpu);
-  // Where it cannot be kept, a daemon that starts again measures it anew.
+  // If it cannot be kept, a daemon that starts again measures it again.
   if (is_new) (void)io_.write(kReferences, nlohmann::json(references_).dump());
   return found->second;
 }

@@ -1,4 +1,4 @@
-// What a user hands in to be run: all that the engine need not know of a job.
+// A job as its user submits it: the parts that the engine does not need.
 #pragma once
 
 #include "fairlead/base/ids.h"
@@ -22,7 +22,7 @@ struct Submission {
   std::uint32_t processes = 1;
   Duration limit;              // of its time with GPUs, all tasks together; zero: none
   std::uint32_t retries = 0;   // how many tasks that ended badly are followed by another
-  std::vector<HoldId> failed;  // that began those, in order; the daemon's own
+  std::vector<HoldId> failed;  // the runs that started those, in order; the daemon's own
   bool has_terminal = false;   // it is a session at the terminal of its client, and ends with that
 
   std::size_t retries_left() const { return retries - failed.size(); }
@@ -30,7 +30,7 @@ struct Submission {
 
 // The file of the daemon's folder that has it, until the job is done: "jobs/12".
 std::string submission_file(JobId job);
-// As one line of JSON, and back. Error: it is not what submission_text() writes.
+// Writes a submission as one line of JSON, and reads it. Error: the text is not from submission_text().
 std::string submission_text(const Submission& submission);
 Result<Submission> parse_submission(std::string_view text);
 

@@ -56,7 +56,7 @@ std::optional<Mark> read_mark(const std::string& folder) {
   if (!text) return std::nullopt;
   Mark mark;
   std::istringstream lines(*text);
-  // One that a loss of power tore is of a run of the machine that is over.
+  // A mark torn by a loss of power belongs to an earlier boot of the machine.
   if (!(lines >> mark.boot >> mark.pid >> mark.started)) return Mark{.boot = "torn", .pid = -1};
   lines.ignore();
   std::getline(lines, mark.cgroup);
@@ -67,7 +67,7 @@ bool reserve_end(const std::string& folder) {
   return write_new(path_of(folder, kEndFile) + ".new", std::string(kEndBytes, '\n'));
 }
 
-// Over what was reserved, byte by byte: a disk that is full has room for that.
+// Overwrites the reserved bytes one by one: a full disk has room for that.
 bool write_end(const std::string& folder, End end) {
   const std::string path = path_of(folder, kEndFile);
   const std::string made = path + ".new";
