@@ -61,7 +61,7 @@ class HeldSignals {
   sigset_t before_{};
 };
 
-// What happens in the child, before it is another program. Never returns.
+// Runs in the child before it becomes another program. Never returns.
 [[noreturn]] void become(char* const* argv, int errors, const sigset_t& signals, pid_t parent) {
   // A parent that is killed cannot end its children.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -181,7 +181,6 @@ Status run_children(std::vector<ChildRun>& children, ChildObserver* observer) {
   return status;
 }
 
-// "fairlead: out of paper\n" says "out of paper".
 bool has_results(const ChildRun& child) {
   return child.exit_code == 0 || child.exit_code == kJobsLeft;
 }

@@ -8,14 +8,14 @@
 
 namespace fairlead {
 
-// Exit code of a run whose results are complete, but some of whose jobs could never run to their end.
+// Exit code of a run with complete results, in which some jobs could never finish.
 constexpr int kJobsLeft = 3;
 
 struct ChildRun {
-  std::vector<std::string> arguments;  // after the program's name
+  std::vector<std::string> arguments;  // without the program's name
   std::string name = {};               // for people
   int exit_code = 0;                   // 128 + the signal's number if a signal ended it
-  std::string errors = {};             // what it wrote to standard error
+  std::string errors = {};             // its standard error
 };
 
 // Observes the children.
@@ -38,7 +38,7 @@ Status run_children(std::vector<ChildRun>& children, ChildObserver* observer = n
 
 // Whether it wrote results.
 bool has_results(const ChildRun& child);
-// Why it failed: what it wrote, without the program's name, or else its exit code.
+// Returns why it failed: its error output without the program's name, or otherwise its exit code.
 std::string message_of(const ChildRun& child);
 
 }  // namespace fairlead

@@ -42,7 +42,7 @@ struct Comparison {
   std::vector<ComparedPoint> points;  // one without values, if nothing is swept
 };
 
-// Where one run's results are, below the comparison's folder.
+// Returns the folder of one run's results, below the comparison's folder.
 std::filesystem::path run_folder(const ComparedPoint& point, const ComparedPolicy& policy,
                                  std::uint64_t seed, std::uint64_t seeds);
 
@@ -52,7 +52,7 @@ nlohmann::json number_or_text(const std::string& text);
 // compare.json of one point by itself. Users are left out: they are in each run's summary.json.
 // With several seeds, also ranges, and differences to the first policy.
 std::string comparison_json(const ComparedPoint& point, std::uint64_t seeds);
-// compare.json of all: as that of the point if nothing is swept, else a list of points.
+// Returns compare.json: the JSON of the only point, or for a sweep a list of points.
 std::string comparison_json(const Comparison& comparison);
 
 // A row per point and policy with means over its seeds; policies without any run are left out. With

@@ -151,7 +151,7 @@ std::string slurm_script(const JobExport& jobs) {
 
 Result<std::string> kubernetes_job(const JobExport& jobs) {
   FL_CHECK(!jobs.runs.empty());
-  constexpr std::size_t kPodsMax = 100;  // chosen: what any cluster's control plane bears
+  constexpr std::size_t kPodsMax = 100;  // chosen: any cluster's control plane can handle it
   FL_TRY_ASSIGN(image, yaml_text(jobs.image));
   FL_TRY_ASSIGN(folder, yaml_text(jobs.working_folder.string()));
   FL_TRY_ASSIGN(list, yaml_text(without_variables(jobs.list.string())));

@@ -32,7 +32,7 @@ std::string jobs_list(const std::vector<std::vector<std::string>>& runs);
 // each task makes several.
 std::string slurm_script(const JobExport& jobs);
 
-// A manifest for kubectl, a pod per run. Error: a path is not UTF-8, which YAML cannot say.
+// Returns a manifest for kubectl, a pod per run. Error: a path is not UTF-8, which YAML requires.
 Result<std::string> kubernetes_job(const JobExport& jobs);
 
 }  // namespace fairlead

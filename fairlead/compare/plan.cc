@@ -14,7 +14,7 @@
 namespace fairlead {
 namespace {
 
-// The policies between semicolons. Errors: none, or one that cannot be.
+// Returns the policies between semicolons. Errors: none, or an invalid one.
 Result<std::vector<std::string>> split_policies(std::string_view text, std::uint64_t seed) {
   std::vector<std::string> policies;
   while (!text.empty()) {

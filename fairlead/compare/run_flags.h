@@ -1,5 +1,4 @@
-// The flags of one run as texts, as simulate and compare take them: what a child process is started
-// with.
+// The flags of one run as texts, as simulate and compare take them, and as child processes receive them.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -31,7 +30,7 @@ struct RunFlags {
 struct RunConfig {
   std::string cluster;  // a preset, a shorthand or a file
   std::string trace;
-  ReadOptions read;    // but for what the settings say
+  ReadOptions read;    // except the options in settings
   std::string policy;  // "NAME:opt=value,..."
   std::uint64_t seed = 0;
   Time until = Time::never();

@@ -14,7 +14,7 @@
 namespace fairlead {
 namespace {
 
-// "0.1..0.9/5": both ends and what lies evenly between them. None: it is not of this form.
+// Parses "0.1..0.9/5": both ends and evenly spaced values between them. None: it has another form.
 std::optional<std::vector<std::string>> evenly_spaced(std::string_view text) {
   const std::size_t dots = text.find("..");
   const std::size_t slash = text.rfind('/');

@@ -18,7 +18,7 @@ namespace {
 constexpr RealBounds kAnyReal = {-1e15, 1e15};
 constexpr IntegerBounds kJobPositions = {1, 1'000'000'000};
 
-// Of one item of `claims` or `measures`.
+// Reads one item of `claims` or `measures`.
 class ClaimReader {
  public:
   ClaimReader(const YamlNode& map, const Experiment& experiment)
@@ -98,7 +98,7 @@ Result<const ClaimFigure*> ClaimReader::find_figure() const {
   FL_TRY_ASSIGN(name, figure.text());
   if (const ClaimFigure* known = find_claim_figure(name)) {
     if (known->requires_key("key") || !experiment_.iterations) return known;
-    return figure.bad_value("expected summary or summary_h, as the runs are of iterations");
+    return figure.bad_value("expected summary or summary_h, because the experiment has iterations");
   }
   std::vector<std::string_view> names;
   for (const ClaimFigure& one : claim_figures()) names.push_back(one.name);
@@ -119,7 +119,7 @@ Status ClaimReader::check_keys(const ClaimFigure& figure) const {
   return {};
 }
 
-// The figures that a run of the experiment has: of summary_h, those in seconds.
+// Checks that a run of the experiment has the figure: for summary_h, a figure in seconds.
 Status ClaimReader::check_summary_key(const PublishedClaim& claim) const {
   const auto node = map_.find("key");
   if (!node) return {};
@@ -175,7 +175,7 @@ Status ClaimReader::check_values(const PublishedClaim& claim) {
   return {};
 }
 
-// Whose runs the figure is of; the only policy need not be named.
+// Reads the labels of the figure's runs; the only policy need not be named.
 Status ClaimReader::read_labels(PublishedClaim& claim) {
   const auto policy = map_.find("policy");
   if (!claim.figure->needs_run()) {

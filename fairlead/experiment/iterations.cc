@@ -173,7 +173,7 @@ Result<IterationOptions> read_iterations(const YamlNode& map) {
   FL_TRY(read_jobs(map, options));
   FL_TRY(read_world(map, options));
   FL_TRY(read_models(map, options));
-  const auto drawn = draw_iteration_jobs(options, 1);  // what is wrong with it is so for any seed
+  const auto drawn = draw_iteration_jobs(options, 1);  // its errors are the same for any seed
   if (!drawn) return map.error(drawn.error().message);
   return options;
 }

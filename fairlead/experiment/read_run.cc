@@ -1,4 +1,4 @@
-// Reads what the figures of an experiment need from the folder of a run.
+// Reads the data for the figures of an experiment from the folder of a run.
 #include "fairlead/base/overloaded.h"
 #include "fairlead/experiment/figures.h"
 #include "fairlead/input/csv.h"
@@ -24,7 +24,7 @@ class ScheduleMeter : public RecordSink {
   ScheduleMeter(Duration quantum, std::int64_t quanta) : quantum_(quantum), quanta_(quanta) {}
 
   void on(const Record& record) override {
-    // What is decided at the beginning of a quantum belongs to it.
+    // A decision at the start of a quantum belongs to it.
     while (sampled_ < quanta_ && record.t > Time{sampled_ * quantum_.ms}) sample();
     std::visit(
         Overloaded{
@@ -112,7 +112,7 @@ Result<IdVector<JobId, double>> read_mix_speeds(const std::filesystem::path& pat
   }
 }
 
-// What claims may ask of summary.json.
+// Reads the figures of summary.json that claims may name.
 void read_summary_figures(const json& summary, RunFigures& figures) {
   for (const Figure& figure : run_figures()) {
     const auto value = figure_in(summary, figure);
@@ -123,7 +123,7 @@ void read_summary_figures(const json& summary, RunFigures& figures) {
   }
 }
 
-// A meter for each kind of what users receive that is asked for.
+// Creates a meter for each requested kind of received GPU time.
 Result<std::map<Received, WindowFairness>> window_meters(const std::filesystem::path& folder,
                                                          const RunQuestions& questions) {
   std::map<Received, WindowFairness> meters;
@@ -141,7 +141,7 @@ Result<std::map<Received, WindowFairness>> window_meters(const std::filesystem::
   return meters;
 }
 
-// What the questions need of the journal.
+// Reads the data that the questions need from the journal.
 Status read_journal(const std::filesystem::path& folder, const json& summary,
                     const RunQuestions& questions, RunFigures& figures) {
   ScheduleMeter schedule(questions.quantum, questions.quanta);

@@ -23,7 +23,7 @@ double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// How far beyond what the claim allows.
+// Returns the distance by which a value misses the claim.
 double excess(const PublishedClaim& claim, double value, double expected) {
   switch (claim.bound) {
     case Bound::kAtLeast:
@@ -232,7 +232,7 @@ std::vector<std::string> reasons(const ExperimentResult& result) {
 struct Tally {
   std::int64_t reached = 0;
   std::int64_t tied = 0;
-  std::int64_t judged = 0;  // those that can be reached at all
+  std::int64_t judged = 0;  // claims that can be reached at all
   std::int64_t impossible = 0;
   std::int64_t skipped = 0;
 };
@@ -312,7 +312,7 @@ std::vector<std::string> settings_of(const std::vector<Case>& cases) {
   return texts;
 }
 
-// What the runs have in common, in one line; where cases differ, all that there are.
+// Returns the common properties of the runs in one line; if cases differ, all variants.
 std::string conditions(const Experiment& experiment) {
   const auto& cases = experiment.cases;
   std::vector<std::string> parts;
@@ -477,13 +477,12 @@ std::string results_page(const std::vector<ExperimentResult>& results) {
       "not edit.\n"
       "Each experiment is a file of `data/experiments`. Figures are means over the seeds, with "
       "[least, most]\n"
-      "where seeds differ. In a table by case, what is expected stands in parentheses, and ✓ or ✗ "
-      "says whether\n"
-      "it was reached. ≈ is a tie: it lies between the least and the most of the seeds. After "
-      "*possible* stands\n"
-      "what the best of all policies could reach by a proven bound; ⊘ says that even that falls "
-      "short, so that no\n"
-      "policy can.\n"
+      "where seeds differ. A table by case has the expected value in parentheses, and ✓ or ✗ for "
+      "reached or not.\n"
+      "≈ is a tie: the expected value lies between the least and the most of the seeds. *possible* "
+      "is the best value of\n"
+      "any policy, by a proven bound; ⊘ means that even this bound falls short, so that no policy "
+      "can reach the value.\n"
       "\n";
   Cells overview = {{"experiment", "what", "verdicts"}};
   for (const ExperimentResult& result : results) {

@@ -13,7 +13,7 @@ namespace fairlead {
 
 enum class Verdict : std::uint8_t {
   kReached,
-  kTied,  // missed by the mean of the seeds, but what is expected lies between least and most
+  kTied,  // missed by the mean of the seeds, but the expected value lies between least and most
   kMissed,
   kImpossible,  // missed, and proven to be out of reach of any policy
   kMeasured,    // nothing was expected
@@ -33,8 +33,8 @@ struct Judgement {
   std::string reason;              // why it was skipped or failed
 };
 
-// The verdict on values of which there is at least one. `expected`: the bound in this case, if any;
-// `possible`: what any policy could reach at best, if that is known.
+// Returns the verdict on values, of which there is at least one. `expected`: the bound in this case, if any;
+// `possible`: the best value that any policy could reach, if known.
 Judgement judge(const PublishedClaim& claim, std::vector<double> values,
                 std::optional<double> expected, std::optional<double> possible = std::nullopt);
 Judgement judge_text(const PublishedClaim& claim, std::string text);

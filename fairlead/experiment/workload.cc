@@ -347,7 +347,7 @@ Result<Workload> draw(const DrawnSpec& spec, const Cluster& cluster, std::uint64
   return generate_gavel(stream);
 }
 
-// The one key that says what kind of workload it is.
+// Returns the one key that names the kind of workload.
 Result<std::string> kind_of(const YamlNode& map) {
   std::string kind;
   for (const char* key : {"trace", "shared", "generate", "sessions", "gavel", "classes", "users"}) {

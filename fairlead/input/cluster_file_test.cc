@@ -95,7 +95,7 @@ TEST(ClusterYaml, SaysWhereAndWhatIsWrong) {
             "lab.yaml:2:29: unknown key; known here are name, count, gpu_type, gpus, pair_gbps, "
             "node_gbps, nics, nic_gbps, domain: gpu");
   EXPECT_EQ(yaml_error("racks:\n  - nodes: {gpu_type: V100, gpus: 4, count: 3, domain: 2}\n"),
-            "lab.yaml:2:12: 3 hosts are no whole domains of 2");
+            "lab.yaml:2:12: 3 hosts do not fill domains of 2");
   EXPECT_EQ(yaml_error("levels: [rack, pod]\nswitches:\n  - {name: pod}\n"),
             "lab.yaml:3:5: a switch has either switches or racks below it");
   EXPECT_EQ(yaml_error("racks:\n  - nodes: {gpus: 4}\n"),

@@ -83,7 +83,7 @@ class CsvReader {
   bool bad() const { return !reason_.empty(); }
   // Reports the bad row. REQUIRES: bad().
   Status reject(WorkloadBuilder& builder) const;
-  // Where the row, or one of its fields, begins.
+  // Returns the position at which the row, or one of its fields, starts.
   Where where(Column column = kMissing) const;
   std::int64_t column_number(Column column) const;
 

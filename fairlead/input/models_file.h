@@ -12,7 +12,7 @@
 //           - {gpus: 1, consolidated: 5.14}
 //           - {gpus: 4, consolidated: 4.9, spread: 3.1}   # on one node, across nodes
 //         H200: {rate: 6, estimated: as the H100}   # a rate or rows, how they were estimated if they
-//                                         # were, and their source where it is not that of the table
+//                                         # were, and their source if it differs from the table's
 //       locality: {pair: 1, node: 1, rack: 0.8, spine: 0.4}  # factors where no spread was measured
 //       communication: {bytes_mb: 99.2, compute_ms: 62, overlap: 0, exposed: 0, gpu_type: V100}
 //                        # the first two required; compute_ms on one GPU of gpu_type, else of the
@@ -61,7 +61,7 @@ Result<SpeedTable> read_measured_table(ByteSource& source);
 // The table of GPU types that is part of the binary (data/gpu_types.yaml):
 //
 //   source: where the factors come from
-//   types: [{name: V100, factor: 0.3, source: else that of the table, estimated: how, if it was}]
+//   types: [{name: V100, factor: 0.3, source: default: the table's, estimated: how, if it was}]
 GpuFactors builtin_gpu_factors();
 Result<GpuFactors> parse_gpu_types_yaml(std::string_view text, std::string_view file);
 

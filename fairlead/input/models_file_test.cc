@@ -88,7 +88,7 @@ TEST(BuiltinModels, ComputeAsLongAsTheirRatesSay) {
   EXPECT_EQ(slides.find("VAE")->communication, std::nullopt);
 }
 
-// What one table says of one GPU, the other says as well.
+// The two tables agree on their common entries for one GPU.
 TEST(BuiltinModels, AgreeOnSingleGpus) {
   const SpeedTable single = *load_models("gavel");
   const SpeedTable published = *load_models("published");

@@ -1,5 +1,5 @@
-// The table modern and that of GPU types: where their figures come from, and how well they predict
-// figures that were not used for them (docs/models.md).
+// Checks the tables modern and of GPU types: the sources of their figures, and their predictions of figures that were
+// not used for them (docs/models.md).
 
 #include "fairlead/input/csv.h"
 #include "fairlead/input/models_file.h"
@@ -41,7 +41,7 @@ TEST(ModernTable, HasTheGpusOfToday) {
   }
 }
 
-// What data/gpu_types.yaml says of where its factors come from.
+// data/gpu_types.yaml gives the source of its factors.
 TEST(GpuTypes, AreTheMeansOfTheModernTable) {
   const SpeedTable table = *load_models("modern");
   for (const GpuFactor& type : builtin_gpu_factors().types) {

@@ -11,7 +11,7 @@
 namespace fairlead {
 namespace {
 
-// What the columns of one published list are called. An empty name: the list has no such column.
+// The names of columns in one published list. An empty name: the list has no such column.
 struct ListFormat {
   std::string_view header;
   std::string_view node;

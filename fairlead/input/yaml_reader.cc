@@ -23,7 +23,7 @@ bool has_leading_zero(std::string_view number) {
   return number.size() > 1 && number[0] == '0' && number[1] >= '0' && number[1] <= '9';
 }
 
-// Where the last document of a parser begins, and where its content does, if it has any.
+// The positions at which the last document of a parser starts, and its content, if there is any.
 class DocumentMarks final : public YAML::EventHandler {
  public:
   YAML::Mark start = YAML::Mark::null_mark();

@@ -1,8 +1,8 @@
-// YAML with errors that say where: file:line:column, what would be valid, the offending value last.
+// YAML with errors that give the position (file:line:column), the valid values, and last the offending value.
 //
 // A YamlNode is one value of a document together with the name of its file. yaml-cpp throws;
-// nothing that goes through here does. Every accessor checks, so a reader is a list of what it
-// expects. Keys that a reader does not name are errors, and so are keys that occur twice.
+// nothing that goes through here does. Every accessor checks, so a reader is a list of its
+// expectations. Keys that a reader does not name are errors, and so are keys that occur twice.
 #pragma once
 
 #include "fairlead/base/file.h"

@@ -4,10 +4,10 @@
 // one RealIo at a time. Only the daemon's user reads and writes it (the process's umask is 077 meanwhile). Exceptions
 // are a job's output and progress, which belong to its user.
 //
-//   FOLDER/lock        locked by the daemon, whose process it names
-//   FOLDER/began       when the folder was begun, Unix milliseconds; FOLDER/time: the last time told
-//   FOLDER/socket      where it listens
-//   FOLDER/tasks/J.H   of hold H of job J, until it is forgotten (fairlead/shim/files.h)
+// FOLDER/lock        locked by the daemon; contains its process number
+//   FOLDER/began       the folder's creation, Unix milliseconds; FOLDER/time: the last recorded time
+//   FOLDER/socket      the Unix socket
+//   FOLDER/tasks/J.H   run H of job J, until it is forgotten (fairlead/shim/files.h)
 //   FOLDER/logs/J.log  the output of job J
 //
 // Needs Linux 5.4, and 5.14 for tasks as cgroups. A unit of systemd needs Delegate=yes, so that it may

@@ -32,14 +32,14 @@ struct TransferCost {
   std::int64_t alone_ns = 856;    // b
   std::int64_t penalty_ns = 235;  // eta: added for each other all-reduce on its busiest node
 
-  // Of each of two that share a node.
+  // Duration for each of two that share a node.
   std::int64_t shared_ns() const { return 2 * alone_ns + penalty_ns; }
 };
 
-// What is drawn, and the cluster's properties.
+// The distribution of the drawn jobs, and the cluster's properties.
 struct IterationOptions {
   std::int64_t jobs = 160;
-  // GPUs and weight. There are exactly as many jobs of each size as the weights say.
+  // GPUs and weight. The number of jobs of each size is exactly in proportion to the weights.
   std::vector<std::pair<std::int64_t, std::int64_t>> gangs = {{1, 40}, {2, 7},  {4, 13},
                                                               {8, 15}, {16, 4}, {32, 1}};
   // Uniform, both ends included.
@@ -59,8 +59,8 @@ struct IterationJob {
   std::int64_t submit_ns = 0;
 };
 
-// The jobs, by size. Equal options and seed give equal jobs. Errors: no models, or the jobs cannot
-// be divided as the weights say.
+// Returns the jobs, by size. Equal options and seed give equal jobs. Errors: no models, or the number of jobs is not
+// divisible by the weights.
 Result<std::vector<IterationJob>> draw_iteration_jobs(const IterationOptions& options,
                                                       std::uint64_t seed);
 

@@ -16,16 +16,16 @@ using GpuId = Id<struct GpuTag>;  // over all nodes, node by node
 
 struct GpuLoad {
   NodeId node;
-  std::int64_t memory_mb = 0;    // free
-  std::int64_t workload_ns = 0;  // what its jobs have left, of computation and communication
+  std::int64_t memory_mb = 0;    // free, MB
+  std::int64_t workload_ns = 0;  // the remaining computation and communication of its jobs
 };
 
 struct GpuRule {
   enum class Kind : std::uint8_t {
     kRandom,       // any
     kFirstFit,     // the first, by node
-    kLeastLoaded,  // list scheduling: those with the least workload
-    kLwf,  // LWF-kappa: likewise up to kappa GPUs; above, node by node from the least loaded
+    kLeastLoaded,  // list scheduling: the GPUs with the least workload
+    kLwf,  // LWF-kappa: the same up to kappa GPUs; above, node by node from the least loaded
   };
   Kind kind = Kind::kLwf;
   std::int64_t kappa = 1;

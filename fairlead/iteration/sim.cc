@@ -71,7 +71,7 @@ class IterationSim {
   std::vector<JobId> arrivals_;                   // the next one last
   std::vector<Order> queue_;                      // jobs that wait for GPUs
   std::vector<Order> ready_;                      // jobs whose all-reduce waits
-  std::vector<std::span<const NodeId>> waiting_;  // the nodes of those in ready_
+  std::vector<std::span<const NodeId>> waiting_;  // the nodes of the jobs in ready_
   bool has_room_ = false;                         // a job came or ended
   bool may_transfer_ = false;                     // an all-reduce got ready or ended
   std::size_t finished_ = 0;
@@ -225,7 +225,7 @@ void IterationSim::finish(JobId job) {
   has_room_ = true;
 }
 
-// What the job has left on one of its GPUs.
+// Returns the remaining workload of the job on one of its GPUs.
 std::int64_t IterationSim::workload_ns(const Member& member) const {
   const Job& state = states_[member.job];
   const IterationModel& model = jobs_[member.job.row()].model;
@@ -271,8 +271,8 @@ void IterationSim::place(JobId job, std::vector<GpuId> gpus) {
   begin_iteration(job);
 }
 
-// One that was refused stays refused until another ends: till then nodes only fill up, and what is
-// left of the others only shrinks. (Not so if retries_.)
+// A refused all-reduce stays refused until another one ends: until then nodes only fill up, and the remainders of the
+// others only shrink. (Not so if retries_.)
 void IterationSim::start_all_reduces() {
   std::erase_if(ready_, [this](const Order& order) {
     const std::int64_t kb = jobs_[order.job.row()].model.size_kb;

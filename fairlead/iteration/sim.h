@@ -1,12 +1,11 @@
-// Jobs that share GPUs and the network, simulated iteration by iteration (Wang et al., arXiv
-// 2002.10105): a world of its own beside the engine, whose jobs share no GPU.
+// Jobs that share GPUs and the network, simulated iteration by iteration (Wang et al., arXiv 2002.10105): a world of
+// its own beside the engine, in which jobs share no GPU.
 //
-// A GPU computes one phase of one of its jobs at a time, to its end. Everything chooses the job
-// with the shortest remaining service first (SRSF): its remaining computation over all of its GPUs.
-// That holds for waiting jobs when memory comes free, for phases when a GPU does, and for
-// all-reduces when a node does (transfers.h). Ties go to the lower JobId, which is the job's row.
-// At each time, first all that ends ends; then jobs are placed, all-reduces start, and phases
-// start.
+// A GPU computes one phase of one of its jobs at a time, to its end. Every choice takes the job with the shortest
+// remaining service first (SRSF): its remaining computation over all of its GPUs. That applies to waiting jobs when
+// memory becomes free, to phases when a GPU does, and to all-reduces when a node does (transfers.h). Ties go to the
+// lower JobId, which is the job's row. At each time, phases and all-reduces end first; then jobs are placed,
+// all-reduces start, and phases start.
 //
 // Cost: O(jobs on the GPU + log GPUs) for each phase; O(all-reduces that wait x nodes of each) for
 // each all-reduce; O(GPUs log GPUs + jobs on them) for each job that waits when one comes or ends.
@@ -29,8 +28,8 @@ struct IterationPolicy {
   GpuRule gpus;
 };
 
-// As in "ada-srsf:placement=lwf-1"; srsf-1, srsf-2, ada-srsf or ada-srsf-released, and lwf-1 if
-// nothing else is said.
+// Parses a policy like "ada-srsf:placement=lwf-1": srsf-1, srsf-2, ada-srsf or ada-srsf-released; the default placement
+// is lwf-1.
 Result<IterationPolicy> parse_iteration_policy(std::string_view text);
 
 enum class Phase : std::uint8_t { kForward, kBackward, kDone };

@@ -1,7 +1,7 @@
 // Contended time: that in which the users ask for more GPUs than there are. Ours.
 //
-// Shares of what was done mean something only there: else all get what they ask for, and the shares
-// are those of the workload.
+// Shares are meaningful only in contended time: otherwise every user gets its whole demand, and the shares are a
+// property of the workload.
 #pragma once
 
 #include "fairlead/base/check.h"

@@ -29,9 +29,9 @@ enum class Better : std::uint8_t { kNeither, kLess, kMore };
 struct Figure {
   std::string_view key;  // in summary.json; "fairness/jain" is the key "jain" of "fairness"
   FigureUnit unit;
-  bool is_compared;          // compare.json has its mean, least, most and differences
+  bool is_compared;          // compare.json has its mean, minimum, maximum and differences
   std::string_view header;   // of its column in the table of `fairlead compare`; "": none
-  std::string_view meaning;  // what it is and how it is computed, as a cell of a Markdown table
+  std::string_view meaning;  // meaning and formula, a cell of a Markdown table
   // None: it means nothing for this run.
   std::optional<double> (*of)(const Summary& summary);
   Better better = Better::kNeither;

@@ -80,8 +80,7 @@ TEST(WindowFairness, AllowsOnlyForJobsOfTheWindow) {
   EXPECT_EQ(errors.user, UserId(0));
 }
 
-// Both users want 8 GPUs and are entitled to 4 until u1's wish shrinks to 4 at 4 s, all of which it
-// is entitled to; u0 holds all.
+// Both users want 8 GPUs and are entitled to 4. At 4 s u1's demand shrinks to 4, its full entitlement; u0 has all GPUs.
 TEST(WindowFairness, CountsShortfallsWhereMoreWasWantedThanWasDueAllTheTime) {
   WindowFairness fairness(by_second({seconds(2)}, milliseconds(500)));
   TestJournal journal(fairness);
@@ -229,7 +228,7 @@ TEST(WindowFairness, IsZeroOfARunWithoutJobs) {
   EXPECT_EQ(fairness.migrations_per_gpu_hour(), 0);
 }
 
-// What happened in each second of a random run, for the plain calculation of windows.
+// The events of each second of a random run, for the plain calculation of windows.
 struct Second {
   std::vector<double> held;
   std::vector<double> entitled;

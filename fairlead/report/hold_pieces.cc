@@ -58,7 +58,7 @@ void HoldPieces::finish() {
   });
 }
 
-// Raises the level as far as it must be, and joins what it joins.
+// Raises the level as far as needed, and joins the pieces.
 void HoldPieces::join() {
   std::ranges::sort(pieces_, {}, [](const HoldPiece& piece) {
     return std::tuple_cat(place_of(piece), std::tuple(piece.begin));

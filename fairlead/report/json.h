@@ -19,13 +19,13 @@ std::string_view version();
 // The compiler that built it, "GCC 12.2.0".
 std::string_view compiler();
 
-// What only this execution of the run knows.
+// Facts that only this execution of the run knows.
 struct RunStats {
   double wall_s = 0;
   std::int64_t decisions = 0;
   std::int64_t events = 0;
   double peak_rss_mb = 0;
-  std::string inputs_hash;  // names what the run was made from; empty: unknown
+  std::string inputs_hash;  // names the inputs of the run; empty: unknown
 };
 
 nlohmann::json to_json_value(const Summary& summary);

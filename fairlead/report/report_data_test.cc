@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 using Write = std::function<void(TestJournal&, RecordSink&)>;
 
-// The data of one report on runs whose journals `runs` write.
+// Returns the data of one report on runs with the journals that `runs` write.
 json report_of(const std::vector<Write>& runs, const ReportLimits& limits = {}) {
   std::string text;
   ReportData data([&](std::string_view piece) { text += piece; }, "out");

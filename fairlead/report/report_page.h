@@ -1,8 +1,8 @@
 // A report as one HTML file that needs nothing else: the page, and the data within it.
 //
-// The data stands where the page says kReportPlaceholder, as base64 of gzip. So no byte of it,
-// whatever jobs and users are called, is read as markup. Memory is bounded by buffers; equal pages
-// and data give an equal file with one version of zlib.
+// The data replaces kReportPlaceholder in the page, as base64 of gzip. So no byte of it, for example in a job's or
+// user's name, is read as markup. Memory is bounded by buffers; equal pages and data give an equal file with one
+// version of zlib.
 #pragma once
 
 #include "fairlead/base/file.h"

@@ -140,7 +140,7 @@ Result<ReportedRuns> find_runs(const fs::path& folder) {
       run.label = fmt::format("{}, seed {}", policy.label, seeds.front());
       found.seeds_left_out += static_cast<std::int64_t>(seeds.size()) - 1;
     }
-    // The same policy twice is told apart by its folder.
+    // A second run of the same policy gets its folder's name as well.
     if (!labels.insert(run.label).second) run.label += fmt::format(" ({})", policy.folder);
     found.runs.push_back(std::move(run));
   }
@@ -148,7 +148,7 @@ Result<ReportedRuns> find_runs(const fs::path& folder) {
     const fs::path first_case = folder / "case-1";
     if (fs::is_directory(first_case, ignored)) {
       return input_error(
-          "{}: it has several cases, each with a report of its own, such as that of {}",
+          "{}: it has several cases, and each needs its own report; for example, report {}",
           folder.string(), first_case.string());
     }
     return input_error("{}: neither results of simulate nor of compare are in it", folder.string());

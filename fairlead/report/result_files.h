@@ -1,7 +1,7 @@
 // The files of a run: summary.json, run.json, jobs.csv, users.csv and timeline.csv in one folder.
 //
-// docs/formats.md describes every key and column. summary.json says nothing about wall-clock time
-// or the machine, so equal runs have equal files; run.json has what is left.
+// docs/formats.md describes every key and column. summary.json has no wall-clock time and nothing about the machine, so
+// equal runs have equal files; run.json has the rest.
 #pragma once
 
 #include "fairlead/base/file.h"
@@ -16,12 +16,11 @@
 
 namespace fairlead {
 
-// Within a folder of results: what a run has written that is not over, or was killed.
+// A subfolder of a result folder: files of a run that is in progress, or was killed.
 constexpr std::string_view kUnfinished = ".unfinished";
 
-// A folder for results that holds all of them or none: until keep(), its destructor removes the
-// files added, and the folders that it had to create if they are empty. Staged, it keeps the results of
-// an earlier run until those of this one are whole.
+// A folder with all results or none: until keep(), its destructor removes the files added, and the folders that it had
+// to create if they are empty. If staged, it keeps the results of an earlier run until the new ones are complete.
 class ResultFolder {
  public:
   // Creates the folder where it is missing. Errors (Error::Kind::kRun): it cannot be created, or is
@@ -31,7 +30,7 @@ class ResultFolder {
   ResultFolder& operator=(ResultFolder&&) = delete;
   ~ResultFolder();
 
-  // Where the file is written.
+  // Returns the path to which the file is written.
   std::filesystem::path file(std::string_view name) const { return written_ / name; }
   // Has files written into a folder inside it, kUnfinished, until keep() gives them their places. One
   // that a run left there which was killed goes. REQUIRES: no file was added; no other process writes
@@ -64,7 +63,7 @@ Result<nlohmann::json> read_summary(const std::filesystem::path& folder);
 // summary.json beside the journal at `path`; an empty object where there is none. Error: it is
 // damaged.
 Result<nlohmann::json> summary_beside(const std::filesystem::path& path);
-// Error: the journal at `path`, which ended like this, is not the one that `summary` tells of.
+// Error: the journal at `path`, which ended like this, does not belong to `summary`.
 Status check_journal_of(const nlohmann::json& summary, const std::filesystem::path& path,
                         const JournalEnd& end);
 

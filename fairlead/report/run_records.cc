@@ -121,7 +121,7 @@ void RunRecords::on_hold_end(JobId job, Time t) {
   open_[job].clear();
 }
 
-// What the job has lost since it was last settled; Metrics has taken the record already.
+// Settles the job's losses since the last call; Metrics has taken the record already.
 void RunRecords::settle_lost(JobId job, Time t) {
   Settled& settled = settled_[job];
   const double lost_gpu_ms = jobs().lost_gpu_ms[job] - settled.lost_gpu_ms;

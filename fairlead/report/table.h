@@ -15,7 +15,7 @@ enum class TextStyle : std::uint8_t { kPlain, kTerminal };
 // kTerminal if standard output is a terminal and NO_COLOR is not set.
 TextStyle stdout_style();
 
-// What tables for reading fit into.
+// The width of tables for reading.
 constexpr std::size_t kScreenColumns = 80;
 
 class Table {
@@ -24,7 +24,7 @@ class Table {
     std::string header;
     Align align = Align::kRight;
   };
-  // `keys`: the first columns, which say what a row is of.
+  // `keys`: the number of first columns that identify a row.
   explicit Table(std::vector<Column> columns, std::size_t keys = 1);
 
   // REQUIRES: one cell per column. Control characters are shown as '?'.

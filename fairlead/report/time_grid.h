@@ -18,8 +18,8 @@ class TimeGrid {
 
   Duration width() const { return width_; }
   std::size_t bins() const { return bins_; }
-  // Adds `amount`, spread evenly over from..to, to the bins that it falls into; what lies outside
-  // of them is left out. REQUIRES: from < to, amounts has a row per bin. O(bins touched).
+  // Adds `amount`, spread evenly over from..to, to its bins; the part outside of them is left out. REQUIRES: from < to,
+  // amounts has a row per bin. O(bins touched).
   void spread(std::vector<double>& amounts, Time from, Time to, double amount) const;
   // Divides each amount by the time of its bin up to the end.
   void divide_by_time(std::vector<double>& amounts) const;
@@ -39,7 +39,7 @@ class DoublingBins {
 
   // The number was `value` from `from` to `to`. REQUIRES: from < to, both not before `origin`.
   void add(Time from, Time to, std::int64_t value);
-  // Where the first bin begins. REQUIRES: nothing was added.
+  // Sets the start of the first bin. REQUIRES: nothing was added.
   void begin(Time origin) { origin_ = origin; }
   // Adds the integral, in units of the number times milliseconds.
   void spread_to(const TimeGrid& grid, std::vector<double>& amounts) const;

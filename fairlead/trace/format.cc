@@ -30,7 +30,7 @@ bool equal_but_for_case(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
-// Of `needs`, those that `fields` has, and those that it lacks.
+// The fields of `needs` that are in `fields`, and the missing ones.
 struct Likeness {
   std::size_t has = 0;
   std::vector<std::string_view> lacks;

@@ -76,7 +76,7 @@ class DailyCycle {
   double before_ = 0;               // the sum over the hours before it
 };
 
-// What the jobs ask for; arrivals are drawn later.
+// The jobs' sizes and lengths; arrivals are drawn later.
 struct Shape {
   std::int64_t gpus;
   Duration duration;

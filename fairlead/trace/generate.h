@@ -51,8 +51,8 @@ struct GenerateOptions {
   double load = 0.9;
   double jobs_per_hour = 0;
 
-  // Amplitude of the daily cycle of the arrival rate, as a fraction of its mean, 0..1; highest at
-  // 14:00; the trace begins at midnight.
+  // Amplitude of the daily cycle of the arrival rate: a fraction of its mean, 0..1; highest at 14:00; the trace starts
+  // at midnight.
   double daily_swing = 0.5;
   // Multiplies every duration.
   double duration_scale = 1;

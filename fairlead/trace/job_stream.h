@@ -36,8 +36,8 @@ struct JobShape {
 };
 using ShapeDraw = std::function<JobShape(std::int64_t gpus, Rng& rng)>;
 
-// The jobs of `stream`, each with the shape that `draw` gives it. `gpu_type`: what the durations
-// refer to; empty: the run's reference type. Errors: an option out of its range.
+// Returns the jobs of `stream`, each with the shape from `draw`. `gpu_type`: the type of the durations; empty: the
+// run's reference type. Errors: an option out of its range.
 Result<Workload> draw_jobs(const JobStream& stream, std::string_view gpu_type,
                            const ShapeDraw& draw);
 

@@ -12,8 +12,8 @@ namespace fairlead {
 
 struct PublishedGavel {
   JobStream stream;  // its seed: the simulator's, of 32 bits
-  // One job of five has high priority: it belongs to the user "high", whose jobs weigh
-  // kHighPriority. That is one more draw for each job, so the jobs are others.
+  // One job of five has high priority: it belongs to the user "high", with the weight kHighPriority for each job. The
+  // additional draw for each job changes the jobs.
   bool priorities = false;
 };
 inline constexpr std::int64_t kHighPriority = 5;

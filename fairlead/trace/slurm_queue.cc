@@ -34,7 +34,7 @@ Result<Columns> find_columns(CsvReader& csv, const std::string& file) {
   at.per_node = csv.find("TRES_PER_NODE");
   at.reason = csv.find("REASON");
   if (at.all == CsvReader::kMissing && at.nodes == CsvReader::kMissing)
-    return input_error("{}: TRES_PER_NODE says nothing without NODES; ask for it so: {}", file,
+    return input_error("{}: TRES_PER_NODE needs the column NODES; ask for both with: {}", file,
                        kSqueue);
   return at;
 }

@@ -40,7 +40,7 @@ JobRow row_of(CsvReader& csv, const Columns& at, bool with_tasks) {
   row.id = csv.text(at.job);
   row.user = csv.text(at.user);
   row.gpus = csv.integer(at.gpus, 0, kJobGpusMax);
-  // Of a CPU job nothing else matters.
+  // The other fields of a CPU job do not matter.
   if (row.gpus == 0) return row;
   if (with_tasks) row.task_gpus = task_gpus(csv, at.nodes, row.gpus);
   row.submit = csv.utc_time(at.submit);

@@ -41,8 +41,8 @@ struct Job {
   std::int64_t gpus = 0;
 };
 
-// Takes the parser's events. The nesting is fixed, so a level says what a container is; what is not
-// part of the schema is skipped as a whole.
+// Receives the parser's events. The nesting is fixed, so the level identifies a container; containers outside the
+// schema are skipped as a whole.
 class PhillyLog : public nlohmann::json_sax<nlohmann::json> {
  public:
   PhillyLog(SourceBuffer& buffer, std::string_view file, WorkloadBuilder& builder)

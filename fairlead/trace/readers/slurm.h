@@ -1,4 +1,4 @@
-// What the two forms of Slurm's sacct, tables and JSON, have in common.
+// The common parts of the two forms of Slurm's sacct, tables and JSON.
 #pragma once
 
 #include "fairlead/base/file.h"
