@@ -30,9 +30,9 @@ class ChildObserver {
   virtual void interrupted() = 0;
 };
 
-// Runs every child, as many at a time as there are cores, and fills in how it went. Their standard
-// output is discarded. SIGINT, SIGTERM and SIGHUP, unless ignored, end the children first and then
-// this program; if it is killed, the kernel kills them. Changes the process's signal mask and waits for any child, so only one thread may
+// Runs every child, as many at a time as there are cores, and fills in its outcome. Their standard output is
+// discarded. SIGINT, SIGTERM and SIGHUP, unless ignored, end the children first and then this program; if it is
+// killed, the kernel kills them. Changes the process's signal mask and waits for any child, so only one thread may
 // call it, in a program without other children. Error: a process cannot be started.
 Status run_children(std::vector<ChildRun>& children, ChildObserver* observer = nullptr);
 

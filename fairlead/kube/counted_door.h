@@ -1,4 +1,4 @@
-// A door that counts what is written through it, by the server's answers.
+// A KubeDoor that counts the writes through it, by the server's answers.
 #pragma once
 
 #include "fairlead/kube/door.h"
@@ -12,7 +12,7 @@ namespace fairlead {
 
 class CountedDoor : public KubeDoor {
  public:
-  // `door` must outlive it. `on_forbidden` is told of every answer 403: a right is missing.
+  // `door` must outlive it. `on_forbidden` is called with every answer 403: an RBAC permission is missing.
   explicit CountedDoor(KubeDoor& door, std::function<void(const KubeEvent&)> on_forbidden = {})
       : door_(door), on_forbidden_(std::move(on_forbidden)) {}
 

@@ -37,7 +37,7 @@ std::int64_t boot_ms() {
   return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
 }
 
-// What the plugin is told (KUBERNETES_EXEC_INFO).
+// Returns the plugin's input (KUBERNETES_EXEC_INFO).
 Result<std::string> plugin_input(const KubePlugin& plugin, const KubeCluster& cluster) {
   Json spec = {{"interactive", false}};
   if (plugin.wants_cluster) {
@@ -107,7 +107,7 @@ Result<Child> begin(const KubePlugin& plugin, const std::string& input) {
                    std::strerror(error), plugin.hint.empty() ? "" : ": ", plugin.hint);
 }
 
-// Waits for a pipe with bytes or an end, or a pidfd's process to end; false once the time is over.
+// Waits until a pipe has bytes or ends, or a pidfd's process ends; false after a timeout.
 bool can_be_read(const Descriptor& descriptor, std::int64_t end_ms) {
   while (true) {
     pollfd ready = {descriptor.get(), POLLIN, 0};

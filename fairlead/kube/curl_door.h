@@ -20,14 +20,14 @@ namespace fairlead {
 
 class CurlDoor final : public KubeDoor {
  public:
-  // wait() tells kTerminate once `leave`, a descriptor of the caller's (an eventfd, a signalfd or a
-  // pipe), can be read; -1: none. Error: there are no credentials, or no certificate authority.
+  // wait() returns kTerminate once `leave`, a descriptor of the caller's (an eventfd, a signalfd or a pipe), can be
+  // read; -1: none. Error: there are no credentials, or no certificate authority.
   static Result<std::unique_ptr<CurlDoor>> open(KubeTarget target, int leave = -1);
   CurlDoor(const CurlDoor&) = delete;
   CurlDoor& operator=(const CurlDoor&) = delete;
   ~CurlDoor() override;
 
-  // wait() also tells kReady as long as that descriptor of the caller's can be read.
+  // wait() also returns kReady as long as that descriptor of the caller's can be read.
   void also_wait_for(int descriptor) { also_ = descriptor; }
 
   Time now() override;
@@ -51,7 +51,7 @@ class CurlDoor final : public KubeDoor {
   void set_tls(Transfer& transfer);
   // Reads the credentials again where they are old. `must`: even where they are not.
   void refresh(bool must);
-  // Takes what has ended from libcurl.
+  // Takes the finished transfers from libcurl.
   void collect();
   void finish(Transfer& transfer, int curl_code);
   bool tries_again(Transfer& transfer, int status);

@@ -30,7 +30,7 @@ std::unique_ptr<CurlDoor> open_door(const std::string& url, const KubeUser& user
 
 KubeEvent next(KubeDoor& door) { return door.wait(door.now() + kLong); }
 
-// What a stream tells until its end, as "line", "END 200".
+// Returns the lines of a stream up to its end, as "line", "END 200".
 std::vector<std::string> all_of(KubeDoor& door) {
   std::vector<std::string> told;
   while (true) {

@@ -1,4 +1,4 @@
-// What went wrong with a call or a stream, in words for people.
+// The failure of a call or a stream, in words for people.
 #pragma once
 
 #include "fairlead/kube/door.h"

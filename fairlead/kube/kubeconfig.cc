@@ -32,7 +32,7 @@ std::string first_word(const std::string& text) {
   return text.substr(0, end);
 }
 
-// The maps and words of one file, by what they mean.
+// Reads the maps and words of one file.
 class Reader {
  public:
   explicit Reader(std::string_view file) : folder_(fs::path(file).parent_path()) {}
@@ -143,7 +143,7 @@ Result<KubeContext> Reader::context(const YamlNode& map) {
   return KubeContext{cluster, user, name_space, map.where()};
 }
 
-// What we would leave out silently acts as another user than the file says.
+// Returns the credentials that we do not support: without them we would act as another user than the file intends.
 std::string Reader::refused(const YamlNode& user) {
   for (const std::string_view key : {"auth-provider", "username", "password", "as"}) {
     const auto value = user.find(key);
@@ -338,7 +338,9 @@ Result<KubeTarget> find_kube_target(const std::string& context,
     return target_of_pod(host, variable("KUBERNETES_SERVICE_PORT"), account_folder);
   }
   return input_error(
-      "no API server is known: KUBECONFIG is not set, this is no pod, and there is no {}", own);
+      "no API server is known: KUBECONFIG is not set, this process is not in a pod, and {} does "
+      "not exist",
+      own);
 }
 
 Result<KubeTarget> find_kube_target(const std::string& context) {

@@ -46,7 +46,7 @@ void Lease::wake() {
 
 void Lease::read() { ask(Asked::kRead, {"GET", path() + "/" + settings_.name}); }
 
-// Not held, or not renewed for its whole length, as we saw it.
+// True if nobody holds the lease, or if it was not renewed for its whole length, by our observation.
 bool Lease::is_free(Time now) const {
   if (lease_.is_null() || holder_.empty()) return true;
   const Duration length =
@@ -130,7 +130,7 @@ void Lease::handle_write(const KubeEvent& event) {
     if (is_ours()) renewed_ = asked_at_;
     return plan();
   }
-  // Another wrote it, or we do not know: what is there is read before anything else.
+  // Another client wrote it, or the outcome is unknown: the lease is read first.
   is_read_ = false;
   trouble_ = "writing the lease: " + failure_text(event);
   plan();

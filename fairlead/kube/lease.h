@@ -1,11 +1,10 @@
 // Which of several schedulers leads: the holder of a Lease (coordination.k8s.io/v1).
 //
-// A state machine on the events of a KubeDoor: hand it every event, and wake it at wake_at(). Times
-// are those of the door's monotonic clock; what others wrote of the calendar is never compared with
-// ours. A lease that another holds is free once it has not changed for its 15 s, as we saw it. Ours is
-// renewed every 2 s; where that fails for 10 s, counted from when the last renewal that succeeded was
-// sent, we lead no more, 5 s before another may. Writes carry the version that was read, so of two
-// that take it at once one is refused.
+// A state machine on the events of a KubeDoor: hand it every event, and wake it at wake_at(). Times are those on the
+// door's monotonic clock; calendar times written by others are never compared with ours. A lease of another holder is
+// free once we saw no change for its 15 s. Ours is renewed every 2 s. If that fails for 10 s, counted from the
+// sending of the last successful renewal, we stop leading, 5 s before another holder may start. Writes carry the
+// version that was read, so of two that take it at once one is refused.
 //
 // A write whose answer is lost may have taken effect; the lease is read again before the next.
 #pragma once
@@ -44,13 +43,13 @@ class Lease {
 
   // True at `now` if no other can lead then. To be asked before every write.
   bool is_leader(Time now) const { return renewed_ && now < *renewed_ + settings_.renew_limit; }
-  // Lets another take it at once, where we hold it: the call that does it, or 0. It holds no more
-  // and is not taken again. The answer need not be waited for.
+  // Releases the lease if we hold it, so that another client can take it immediately. Returns the call, or 0. The lease
+  // is not taken again. The answer need not be waited for.
   CallId release();
 
-  // Who holds it, as far as is known; empty: none.
+  // Returns the holder, as far as known; empty: none.
   const std::string& holder() const { return holder_; }
-  // How often it changed hands, as the lease itself counts.
+  // Returns the number of changes of the holder, as counted by the lease itself.
   std::int64_t transitions() const { return integer_at(lease_, {"spec", "leaseTransitions"}); }
   // Why the last try failed; empty: it did not.
   const std::string& trouble() const { return trouble_; }
@@ -77,8 +76,8 @@ class Lease {
   CallId call_ = 0;
   Time asked_at_;
   Time wake_at_;
-  Json lease_;            // as it was last seen; null: never, or it is not there
-  bool is_read_ = false;  // lease_ is what is there, as far as we know
+  Json lease_;            // as last seen; null: never, or it does not exist
+  bool is_read_ = false;  // lease_ is the server's version, as far as we know
   std::string holder_;
   Time changed_at_;  // when it was first seen as it is
   std::optional<Time> renewed_;

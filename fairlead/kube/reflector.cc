@@ -43,7 +43,7 @@ const std::string& version_of(const Json& object) {
   return text_at(object, {"metadata", "resourceVersion"});
 }
 
-// Who wrote which field is most of an object and of no use here.
+// Drops the field managers, which are most of an object and useless here.
 std::shared_ptr<const Json> kept(Json&& object) {
   const auto metadata = object.find("metadata");
   if (metadata != object.end() && metadata->is_object()) metadata->erase("managedFields");
@@ -131,8 +131,8 @@ void Reflector::fail(std::string why, Duration at_least) {
 
 // -- Lists.
 
-// What is known is of no use to go on from. The list waits a little, so that what is wrong with every
-// stream does not give a list every time at once.
+// Our version is useless for another watch. The list waits a little, so that an error in every stream does not cause a
+// list each time immediately.
 void Reflector::relist(ListCause cause) {
   leave();
   list_next_ = cause;
@@ -172,7 +172,7 @@ void Reflector::handle_chunk(const KubeEvent& event) {
   take_list(version_of(*body));
 }
 
-// What the list has replaces what is known.
+// Replaces our objects by the list.
 void Reflector::take_list(const std::string& version) {
   ++figures_.lists[static_cast<std::size_t>(*list_next_)];
   std::set<KubeName> listed;
@@ -202,7 +202,7 @@ void Reflector::take_list(const std::string& version) {
 void Reflector::watch() {
   leave();
   state_ = State::kWatching;
-  // After a failure a short one, whose bookmark or end soon says that nothing was missed.
+  // After a failure the watch is short: its bookmark or end soon confirms that nothing was missed.
   const std::int64_t length =
       failures_ > 0
           ? kFirstWatchSeconds
@@ -217,7 +217,7 @@ void Reflector::watch() {
   wake_at_ = begun_ + seconds(length) + kEndMargin;
 }
 
-// What is known was right at that time, and all is well.
+// Our objects were up to date at that time, and the connection works.
 void Reflector::hear(Time at) {
   heard_ = at;
   failures_ = 0;
@@ -265,7 +265,7 @@ void Reflector::handle_end(const KubeEvent& event) {
   watch();
 }
 
-// Nothing was ever said of our version: is it one that the server has?
+// Our version was never confirmed: checks that the server has it.
 void Reflector::probe() {
   quiet_streams_ = 0;
   state_ = State::kProbing;

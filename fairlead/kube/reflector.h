@@ -1,12 +1,12 @@
 // The objects of one resource as the API server has them: a list, then watches that go on from it.
 //
-// A state machine on the events of a KubeDoor, without threads: hand it every event, and wake it at
-// wake_at(). It tells a sink what was added, modified and deleted, and after each whole list that it
-// is synced. What a list shows to be gone is told as deleted, and an object that was made anew under
-// its old name as deleted and added, so the sink never needs to compare.
+// A state machine on the events of a KubeDoor, without threads: hand it every event, and wake it at wake_at(). It
+// notifies a sink of added, modified and deleted objects, and after each whole list that it is synced. Objects missing
+// in a list are reported as deleted, and an object created again under its old name as deleted and added, so the sink
+// never needs to compare.
 //
-// Watches are short (20 to 28 s) and each asks for a bookmark before its end, so that a stream that
-// died unnoticed is known within seconds after that, and is_fresh() rests on what was heard alone.
+// Watches are short (20 to 28 s) and each asks for a bookmark before its end. A stream that died unnoticed is therefore
+// detected within seconds after that, and is_fresh() depends only on received messages.
 //
 //   end of a stream, in order   the next begins at once from the last version
 //   broken, silent, 429, 5xx    the same after a while: 0.25 s, doubling up to 30 s, with jitter, and
@@ -74,14 +74,14 @@ class Reflector {
   void wake();
   Time wake_at() const { return wake_at_; }
 
-  // A whole list was told.
+  // True once a whole list was reported.
   bool is_synced() const { return heard_.has_value(); }
-  // How long ago the server last said what there is: a line, the end of a stream, a list.
-  // REQUIRES: is_synced().
+  // Returns the time since the server's last confirmation of the state: a line, the end of a stream, a list. REQUIRES:
+  // is_synced().
   Duration age() const;
   bool is_fresh(Duration limit = seconds(30)) const { return is_synced() && age() <= limit; }
 
-  // What it knows; valid until the next handle().
+  // Returns the objects; valid until the next handle().
   using Objects = std::map<KubeName, std::shared_ptr<const Json>>;
   const Objects& objects() const { return objects_; }
   const std::string& path() const { return path_; }
@@ -111,7 +111,7 @@ class Reflector {
   void tell(const ReflectedChange& change);
   // Something went wrong: the next try is later.
   void fail(std::string why, Duration at_least);
-  // Leaves what is on its way.
+  // Drops the current call or stream.
   void leave();
   std::string query(std::string_view what) const;
 

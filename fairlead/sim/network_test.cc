@@ -59,7 +59,7 @@ struct Changed {
   double rate;
 };
 
-// What a run left behind.
+// The records that a run wrote.
 class Seen : public RecordSink {
  public:
   explicit Seen(std::size_t jobs) : finish_ms(jobs, 0) {}
@@ -116,7 +116,7 @@ struct Bench {
     settings.faults = faults;
     settings.network = network;
     settings.unknown_speed =
-        UnknownSpeed::kSlowest;  // one test has K80s beside what the model knows
+        UnknownSpeed::kSlowest;  // one test has K80s, which the model does not know
     Simulation simulation = Simulation::make({.cluster = *parse_cluster_yaml(cluster, "lab"),
                                               .trace = Trace::of("test", rows).value(),
                                               .policy = std::move(policy),
@@ -294,7 +294,7 @@ RC_GTEST_PROP(Network, WithLinksOfNoLimitEqualsTheOtherTwoModels, ()) {
   bench.cluster =
       "links: {pair_gbps: 1000000, node_gbps: 1000000, rack_gbps: 1000000, spine_gbps: 1000000}\n"
       "racks: [{count: 3, nodes: {count: 3, gpu_type: V100, gpus: 2}}]";
-  bench.models =  // what it exchanges hides behind what it computes
+  bench.models =  // its exchange hides behind its computation
       "models: [{name: m, rates: {V100: 1},"
       "          communication: {bytes_mb: 100, compute_ms: 100, overlap: 1}},"
       "         {name: quiet, rates: {V100: 1}}]";
