@@ -28,19 +28,15 @@ constexpr std::string_view kHelp =
     "\n"
     "  resources: {limits: {fairlead.dev/gpu-slot: 2}}      two GPUs, which may be shared\n"
     "\n"
-    "and `fairlead serve --backend kubernetes` tells them which by the annotation "
-    "fairlead.dev/gpus\n"
-    "(docs/kubernetes.md, \"Turns in place\"). One agent runs on each node of the pool, as root, "
-    "with\n"
-    "the host's cgroups:\n"
+    "and `fairlead serve --backend kubernetes` names the GPUs in the annotation\n"
+    "fairlead.dev/gpus (docs/kubernetes.md, \"Turns in place\"). One agent runs on each node\n"
+    "of the pool, as root, with the host's cgroups:\n"
     "\n"
     "  fairlead agent --node $(NODE_NAME) --slots-per-gpu 3\n"
     "\n"
-    "It offers the node's slots, and freezes and thaws pods at once as the scheduler wishes. It "
-    "leaves\n"
-    "no pod frozen that is being deleted, that no scheduler has claimed for a minute, or once it "
-    "is\n"
-    "asked to leave. After a crash the next one goes on from the cgroups as they are.\n";
+    "Advertises the node's slots; freezes and thaws pods when the scheduler asks. It thaws a pod\n"
+    "that is being deleted, all pods if no scheduler was active for a minute, and all pods before\n"
+    "it leaves. After a crash the next agent continues from the state of the cgroups.\n";
 
 Status run(const Flags& flags) {
   std::error_code error;

@@ -16,11 +16,11 @@
 namespace fairlead {
 
 struct ClusterNow {
-  QueueNow queue;                 // what wants GPUs now; all arrive at once
+  QueueNow queue;                 // jobs that want GPUs now; all arrive at once
   std::string name;               // of the cluster
   std::vector<NodeSpec> nodes;    // with the GPUs that can be used
   std::optional<Trace> trace;     // of all jobs, from the first that is known of
-  std::vector<std::string> said;  // what was left out or is assumed, a line each
+  std::vector<std::string> said;  // omissions and assumptions, a line each
 };
 
 // Error: there is no GPU that could be used. O(gangs that are here x gangs).
@@ -45,8 +45,7 @@ struct SavedQueue {
 // Errors: a file is missing or cannot be read.
 Result<SavedQueue> read_saved_queue(const std::filesystem::path& folder);
 
-// What `whatif` prints below its tables, a line each: how long jobs still take, by how that is known,
-// and what was left out.
+// Returns the lines that `whatif` prints below its tables: the remaining time of jobs, by its source, and omissions.
 std::string assumptions_text(const ClusterNow& now);
 
 }  // namespace fairlead

@@ -11,7 +11,7 @@ namespace fairlead {
 
 enum class PathKind : std::uint8_t { kNone, kFile, kFolder };
 
-// What may stand for a value, as far as that can be listed.
+// The possible values of a flag or argument, if they can be listed.
 struct Values {
   std::vector<std::string> words = {};  // of the catalogues; "KEY=" wants something behind it
   PathKind paths = PathKind::kNone;     // also, or only, paths of these
@@ -42,7 +42,7 @@ struct CommandPage {
 // `app` and all below it. REQUIRES: every flag and command was added.
 CommandPage command_tree(const CLI::App& app);
 
-// The page itself and those below it, each before those below it.
+// Returns the page itself and those below it, parents first.
 std::vector<const CommandPage*> all_pages(const CommandPage& root);
 
 }  // namespace fairlead

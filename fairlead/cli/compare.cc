@@ -42,8 +42,8 @@ constexpr std::string_view kExamples =
     "A run's files are in DIR/POLICY; with --sweep in DIR/POINT/POLICY, and with --seeds in\n"
     "seed-N below that. DIR/compare.json has the figures of all runs, DIR/runs.csv and\n"
     "DIR/runs.jsonl a row per run. Runs are made in parallel, one per core.\n"
-    "A run whose results are complete, from the same inputs and the same program, is not made\n"
-    "again, so after an interruption the same command resumes. More: docs/comparing.md.\n";
+    "A run with complete results from the same inputs and the same program is not repeated,\n"
+    "so after an interruption the same command resumes. More: docs/comparing.md.\n";
 
 constexpr const char* kTables[] = {"compare.json", "runs.csv", "runs.jsonl"};
 
@@ -91,7 +91,7 @@ Status collect(ComparePlan& plan) {
   return {};
 }
 
-// What went wrong, each message once; exit code 2 if every failure is one of input.
+// Returns the errors, each message once; exit code 2 if every failure is one of input.
 Status failure_of(const Comparison& comparison) {
   Error error;
   std::set<std::string> seen;
@@ -154,7 +154,7 @@ Status write_tables(ResultFolder& folder, const Comparison& comparison) {
   return write_text(folder, "compare.json", comparison_json(comparison));
 }
 
-// What was there before: complete runs, which are not repeated, and results of other comparisons.
+// Describes earlier content of the folder: complete runs, which are not repeated, and results of other comparisons.
 std::string earlier_text(const Flags& flags, const ComparePlan& plan) {
   std::string text;
   const auto complete = std::ranges::count(plan.runs, true, &PlannedRun::complete);
@@ -174,7 +174,7 @@ std::string earlier_text(const Flags& flags, const ComparePlan& plan) {
 }
 
 Result<int> compare_here(const Flags& flags, ComparePlan plan) {
-  FolderLock lock;  // released after `folder` removed what an error leaves
+  FolderLock lock;  // released after `folder` removed the remains of an error
   FL_TRY_ASSIGN(folder, ResultFolder::open(flags.out));
   FL_TRY(lock.take(flags.out));
   FL_TRY(carry_out(flags, plan));

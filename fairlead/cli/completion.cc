@@ -1,7 +1,7 @@
 // `fairlead completion`: scripts that let a shell complete this program's commands and flags.
 //
-// Each script finds the command that the words so far name ("fairlead trace convert"), and then
-// what may follow: the value of the flag before, a flag, or a command or argument.
+// Each script finds the command in the words so far ("fairlead trace convert"), and then the possible next words: the
+// value of the flag before, a flag, or a command or argument.
 
 #include "fairlead/cli/completion.h"
 
@@ -88,7 +88,7 @@ std::string bash_patterns(const CommandPage& page, const Argument& flag) {
   return fmt::format("{}", fmt::join(patterns, "|"));
 }
 
-// Lines of a case: what the value of each flag may be.
+// Returns lines of a case: the possible values of each flag.
 std::string value_cases(const CommandPage& root) {
   std::string text;
   for (const CommandPage* page : all_pages(root)) {
@@ -101,7 +101,7 @@ std::string value_cases(const CommandPage& root) {
   return text;
 }
 
-// Lines of a case: what may follow each command.
+// Returns lines of a case: the possible words after each command.
 std::string command_cases(const CommandPage& root) {
   std::string text;
   for (const CommandPage* page : all_pages(root)) {

@@ -12,8 +12,8 @@ namespace fairlead {
 // so nothing is left in it.
 class FolderLock {
  public:
-  // REQUIRES: not taken before. Error: the folder is no folder, or another process holds it. Where
-  // the file system has no locks, it is taken without effect.
+  // Takes the lock. REQUIRES: not taken before. Error: the path is not a folder, or another process has the lock. On a
+  // file system without locks, it has no effect.
   Status take(const std::filesystem::path& folder);
 
  private:

@@ -17,7 +17,7 @@ namespace {
 
 volatile std::sig_atomic_t interrupts = 0;
 
-// A log is looked at that often: a file says to no one when it grows, on every file system.
+// The pause between looks at a log: not every file system notifies about a file's growth.
 constexpr int kLookMs = 100;
 
 // A file that grows, and may not be there yet.
@@ -29,7 +29,7 @@ class Log {
   ~Log() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
-  // Copies what has come since the last call. Error: it cannot be read, or not be written.
+  // Copies the bytes since the last call. Error: they cannot be read, or cannot be written.
   Status copy() {
     if (descriptor_ < 0) descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor_ < 0 && errno == ENOENT) return {};

@@ -10,11 +10,11 @@
 
 namespace fairlead {
 
-// Copies the log of `job` to standard output: what is there, and what comes until the job is done.
-// It outlasts a daemon that stops and returns. Returns the job as it ended. Error: standard output
-// takes no more; the job is not known any more. `socket`: of --socket. REQUIRES: job.log is known.
+// Copies the log of `job` to standard output until the job is done. It survives a restart of the daemon. Returns the
+// job as it ended. Error: standard output cannot be written; the job is not known any more. `socket`: of --socket.
+// REQUIRES: job.log is known.
 Result<JobAnswer> follow_job(const std::string& socket, const JobAnswer& job);
-// Copies what is there.
+// Copies the current content.
 Status print_log(const JobAnswer& job);
 
 // The end of a job, over as many daemons as there are until then.
@@ -36,7 +36,7 @@ class JobEnd {
   bool has_told_ = false;
 };
 
-// Cancels a job, and says so.
+// Cancels a job, and prints that.
 Status cancel_job(const std::string& socket, std::int64_t id);
 
 // From now on Ctrl-C (SIGINT, and SIGTERM) while follow_job waits cancels the job, and a second one

@@ -23,7 +23,7 @@ double served_s(const JobAnswer& job) {
   return job.gpu_s / static_cast<double>(std::max<std::int64_t>(job.gpus, 1));
 }
 
-// The median of what those jobs took or, where they did not finish, declared.
+// Returns the median of the jobs' durations, or of the declared ones if they did not finish.
 std::optional<double> typical_s(const std::vector<JobAnswer>& jobs,
                                 const std::function<bool(const JobAnswer&)>& is_similar) {
   std::vector<double> times;
@@ -73,7 +73,7 @@ Result<Cluster> cluster_of(const ClusterAnswer& answer) {
   return build_cluster("now", {}, nodes);
 }
 
-// Those that want GPUs, in the order in which they have them or wait for them.
+// Returns the jobs that want GPUs, in the order in which they have them or wait for them.
 std::vector<JobAnswer> queue_of(std::vector<JobAnswer> jobs) {
   std::erase_if(jobs, [](const JobAnswer& job) { return job.is_done() || job.state == "held"; });
   std::ranges::sort(jobs, {}, &JobAnswer::id);

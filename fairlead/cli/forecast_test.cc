@@ -89,7 +89,7 @@ TEST(Forecast, AJobWaitsForThoseThatHaveTheGpus) {
   ASSERT_TRUE(answer) << answer.error().message;
   ASSERT_TRUE(answer->start_s && answer->end_s);
   EXPECT_GE(*answer->start_s, 600);
-  EXPECT_LT(*answer->start_s, 700);  // with what a start takes
+  EXPECT_LT(*answer->start_s, 700);  // with the cost of a start
   EXPECT_GE(*answer->end_s - *answer->start_s, 1000);
   ASSERT_EQ(answer->guesses.size(), 3U);
   EXPECT_EQ(answer->guesses.back().job, 1);

@@ -83,15 +83,16 @@ Command add_slurm(CLI::App& import) {
       ->type_name("FILE");
   app->add_option("--sacct", flags->files.ended, "what sacct prints of jobs that ended")
       ->type_name("FILE");
-  app->add_option("--squeue", flags->files.queue, "what squeue prints of jobs that want GPUs now")
+  app->add_option("--squeue", flags->files.queue,
+                  "output of squeue with the jobs that want GPUs now")
       ->type_name("FILE");
   app->add_option("--since", flags->since,
                   "without files: ask sacct from then on (default: the last 30 days)")
       ->type_name("TIME");
   add_output(*app, flags->out, flags->json);
   app->footer(fmt::format(
-      "Without any FILE the three commands are run here. With files, those that are not given are\n"
-      "left out; the nodes are needed. Where Slurm is:\n"
+      "Without any FILE the three commands are run here. With files, the nodes are\n"
+      "needed and the others are optional. On a host with Slurm:\n"
       "\n"
       "  scontrol show node > nodes.txt\n"
       "  sacct --allusers --allocations --parsable2 --starttime now-30days \\\n"
@@ -116,7 +117,7 @@ Command add_slurm(CLI::App& import) {
 }
 
 Command add_kubernetes(CLI::App& import) {
-  CLI::App* app = import.add_subcommand("kubernetes", "Import what an API server tells of gangs");
+  CLI::App* app = import.add_subcommand("kubernetes", "Import the gangs that an API server knows");
   struct Flags {
     std::string context;
     CensusOptions census{.name_space = "fairlead"};

@@ -1,4 +1,4 @@
-// `fairlead logs | cancel | hold | release`: about single jobs.
+// `fairlead logs | cancel | hold | release`: commands for single jobs.
 
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/daemon.h"
@@ -59,7 +59,7 @@ Command add_logs(CLI::App& root) {
   CLI::App* app = root.add_subcommand("logs", "Print the output of a job");
   const auto flags = std::make_shared<JobFlags>();
   app->add_option("JOB", flags->job, kJobHelp)->required();
-  app->add_flag("-f,--follow", flags->follows, "and what it writes until it ends");
+  app->add_flag("-f,--follow", flags->follows, "and follow it until the job ends");
   add_socket_flag(*app, flags->socket);
   app->footer("Example:\n  fairlead logs -f 12\n");
   return {app, [flags] { return logs(*flags); }};

@@ -42,7 +42,7 @@ std::string use_text(const ClusterAnswer& cluster, const std::vector<JobAnswer>&
                      waiting == 1 ? "job waits" : "jobs wait", cluster.policy);
 }
 
-// "python of bob (pid 4242) that is no job".
+// Names the foreign processes on a GPU: "python of bob (pid 4242) ...".
 std::string foreign_text(const GpuAnswer& gpu) {
   std::vector<std::string> processes;
   processes.reserve(gpu.foreign.size());
@@ -62,7 +62,7 @@ std::string foreign_lines(const ClusterAnswer& cluster) {
   return lines;
 }
 
-// What is to be said of a job beside its row.
+// Returns the remark on a job beside its row.
 std::string remark_on(const JobAnswer& job) {
   if (job.idle_s)
     return fmt::format("GPUs idle for {}",

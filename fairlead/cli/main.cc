@@ -96,7 +96,7 @@ std::optional<Error> unknown_command(const CLI::App& root, int argc, char** argv
   return std::nullopt;
 }
 
-// What follows -- on the command line of those commands that take a command.
+// Takes the words after -- from the command line of commands that take a command.
 std::vector<std::string> words_of(int& argc, char** argv) {
   constexpr std::string_view kCommands[] = {"run", "submit", "tracker"};
   if (argc < 2 || std::ranges::find(kCommands, argv[1]) == std::end(kCommands)) return {};
@@ -129,7 +129,7 @@ int run(int argc, char** argv) {
       "  fairlead compare --cluster slides --trace jobs.csv --policies \"fifo;las\" --out out\n"
       "  fairlead simulate --help   # every command has a help of its own\n"
       "\n"
-      "Where output is a terminal, headings are bold and warnings red, unless NO_COLOR is set.\n");
+      "If the output is a terminal, headings are bold and warnings red, unless NO_COLOR is set.\n");
   const std::vector<std::string> words = words_of(argc, argv);
   const std::vector<Command> commands = add_commands(root, words);
   if (argc == 1) return run_bare(root);

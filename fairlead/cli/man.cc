@@ -1,4 +1,4 @@
-// `fairlead man`: manual pages of this program and its commands, from what --help is made of.
+// `fairlead man`: manual pages of this program and its commands, from the content of --help.
 
 #include "fairlead/cli/man.h"
 
@@ -15,8 +15,7 @@
 namespace fairlead {
 namespace {
 
-// Text of one or more lines: backslashes, hyphens that are meant as such, and what begins a line like
-// a request.
+// Escapes text of one or more lines: backslashes, literal hyphens, and line starts that look like a request.
 std::string roff(std::string_view text) {
   std::string out;
   bool line_begins = true;
@@ -102,7 +101,7 @@ std::string notes_of(const CommandPage& page) {
   return text.empty() ? "" : fmt::format(".nf\n{}\n.fi\n", roff(text));
 }
 
-// The program, what is above and what is below.
+// Returns the program and the pages above and below.
 std::string see_also(const CommandPage& page, const CommandPage& root) {
   std::vector<std::string> names;
   for (const CommandPage* other : all_pages(root)) {

@@ -37,8 +37,7 @@ std::string_view event_name(Decision::Event::Kind kind) {
   return {};
 }
 
-// What both policies did at the time of the difference. The one that decided later did nothing
-// then.
+// The steps of both policies at the time of the difference. The one that decided later had none then.
 struct Difference {
   Time t;
   std::vector<Decision::Event> events;
@@ -47,7 +46,7 @@ struct Difference {
   std::size_t same = 0;
 };
 
-// Those of `steps` that are not in `other`.
+// Returns the elements of `steps` that are not in `other`.
 Steps only_in(const Steps& steps, const Steps& other) {
   Steps only;
   for (const Decision::Step& step : steps) {

@@ -64,7 +64,7 @@ Status check_root(std::string_view flag) {
   return input_error("a service is root's: sudo fairlead serve {}", flag);
 }
 
-// This program, with what it needs beside it.
+// Returns the path of this program. Its companions are in the same folder.
 Result<fs::path> own_program() {
   std::error_code error;
   fs::path program = fs::read_symlink("/proc/self/exe", error);

@@ -1,4 +1,4 @@
-// `fairlead tracker`: what stands before the command of a job that trains as copies.
+// `fairlead tracker`: the wrapper of the command of a job that trains as copies.
 
 #include "fairlead/copies/tracker.h"
 
@@ -13,13 +13,10 @@ namespace fairlead {
 namespace {
 
 constexpr std::string_view kHelp =
-    "`fairlead submit --copies max -- COMMAND` begins it; it is not for terminals. It begins "
-    "COMMAND\n"
-    "once for each copy that the daemon gave the job (FAIRLEAD_COPIES), tells each round by round "
-    "how\n"
-    "many steps to make, by the speed of its GPUs, and consolidates what they learnt. "
-    "docs/copies.md\n"
-    "has the lines that it and a trainer exchange.\n"
+    "`fairlead submit --copies max -- COMMAND` starts it; it is not for terminals. It starts\n"
+    "COMMAND once for each copy that the daemon gave the job (FAIRLEAD_COPIES). In each round it\n"
+    "gives each copy a number of steps, by the speed of its GPUs, and then consolidates their\n"
+    "parameters. docs/copies.md describes the protocol of a trainer.\n"
     "\n"
     "To try a trainer by hand:\n"
     "  FAIRLEAD_COPIES='[{\"gpus\":[\"0\"],\"gpu_type\":\"V100\",\"speed\":1},\n"
@@ -76,7 +73,7 @@ Command add_tracker(CLI::App& root, const std::vector<std::string>& words) {
   app->add_flag("--plain", flags->is_plain,
                 "take the mean of the copies as it is, without momentum over rounds");
   app->add_option("--folder", flags->folder,
-                  "where its checkpoint is, and what copies exchange (default: copies-JOB here)")
+                  "folder of its checkpoint and of the copies' exchange (default: copies-JOB here)")
       ->type_name("DIR");
   app->footer(std::string(kHelp));
   return {app,

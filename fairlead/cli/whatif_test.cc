@@ -77,7 +77,7 @@ MEAN END IN  JOBS  fifo (now)    srtf
 ann             2          2h       -
 bob             1           -  1m 30s
 
-This guesses that every policy begins anew, and that
+This guesses that every policy starts from scratch, and that
   job 1 still takes 2h: as declared
 )");
   const auto json = nlohmann::json::parse(whatif_json(now, outcomes));

@@ -15,7 +15,7 @@ struct KubeCredentials {
   std::string token;
   std::string certificate;           // PEM
   std::string key;                   // PEM
-  std::int64_t expires_unix_ms = 0;  // 0: not said
+  std::int64_t expires_unix_ms = 0;  // 0: not given
   friend bool operator==(const KubeCredentials&, const KubeCredentials&) = default;
 };
 

@@ -8,13 +8,13 @@
 // Watches are short (20 to 28 s) and each asks for a bookmark before its end. A stream that died unnoticed is therefore
 // detected within seconds after that, and is_fresh() depends only on received messages.
 //
-//   end of a stream, in order   the next begins at once from the last version
-//   broken, silent, 429, 5xx    the same after a while: 0.25 s, doubling up to 30 s, with jitter, and
-//                               no less than the server asks for
-//   expired (410)               a new list, after a while too; also after a line that is no JSON, and
-//                               where the server is behind what we know, as after a restore
-//   three streams without any   a look at the server's version: it is silent of what has not changed,
-//   line                        and of versions that it does not have yet
+//   end of a stream, in order   the next starts immediately from the last version
+//   broken, silent, 429, 5xx    the same after a pause: 0.25 s, doubling up to 30 s, with jitter, and
+//                               no shorter than the server asks for
+//   expired (410)               a new list, also after a pause; the same for a line that is not JSON, and
+//                               if the server is behind our version, for example after a restore
+//   three streams without any   a look at the server's version: a server sends nothing about unchanged
+//   line                        objects, and nothing for versions that it does not have yet
 #pragma once
 
 #include "fairlead/kube/door.h"
@@ -52,7 +52,7 @@ struct ReflectorFigures {
   std::uint64_t streams = 0;
   std::uint64_t lines = 0;
   std::uint64_t bytes = 0;    // of lines
-  std::uint64_t changes = 0;  // that were told
+  std::uint64_t changes = 0;  // reported to the sink
   std::uint64_t failures = 0;
 };
 

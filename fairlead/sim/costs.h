@@ -31,7 +31,7 @@ struct Costs {
   std::array<Duration, 3> migrate = {milliseconds(3500), seconds(15), seconds(30)};
 
   // Copies of one job (HadarE) stop to exchange their parameters after every `copies_every` of training, for
-  // `copies_exchange`. Of their learning in between the fraction `copies_efficiency` counts. Chosen values: 7 s, like a
+  // `copies_exchange`. The fraction `copies_efficiency` of their learning in between counts. Chosen values: 7 s, like a
   // migration of one GPU; six minutes, HadarE's round; all of it.
   Duration copies_exchange = seconds(7);
   Duration copies_every = seconds(360);

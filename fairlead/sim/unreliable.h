@@ -4,7 +4,7 @@
 //
 // The exact world (SimBackend) is the truth; this class stands between it and the engine. An event inside at t is
 // reported at t plus its own delay, and steps are carried out after their own delays. A gang starts only once its GPUs
-// are really free, as the contract of a backend requires.
+// are really free. The contract of a backend requires this.
 //
 // From `calm_from` on nothing is late or fails any more, failed nodes come up, and held jobs and cordoned nodes are
 // released: every job can end.
@@ -113,7 +113,7 @@ class UnreliableBackend : public Backend {
   const UnreliableOptions options_;
   Rng rng_;
   Time now_;      // the exact world's time
-  Time present_;  // that the engine has been told of
+  Time present_;  // reported to the engine
   bool was_calmed_ = false;
   Agenda<Notice> notices_;
   Agenda<Deed> deeds_;

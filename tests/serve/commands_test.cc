@@ -139,7 +139,7 @@ TEST_F(Commands, TheQueueIsShownByPsAndWithoutACommand) {
 TEST_F(Commands, ASessionNeedsATerminal) {
   const Ended ended = fairlead("run --tty -- bash < /dev/null");
   EXPECT_EQ(ended.exit_code, 2);
-  EXPECT_EQ(ended.errors, "fairlead: --tty: standard input and output are no terminal\n");
+  EXPECT_EQ(ended.errors, "fairlead: --tty: standard input and output must be a terminal\n");
 }
 
 TEST_F(Commands, ASubmissionCarriesWhatTheShellHas) {
