@@ -146,7 +146,7 @@ void Agent::take_report(Seen& seen, const KubeEvent& event) {
   settle_at_ = std::min(settle_at_, std::max(seen.retry, door_.now()));
 }
 
-// All that may be frozen is looked at: it may have been done by an agent before this one.
+// Looks at all pods that may be frozen, because an earlier agent may have frozen them.
 void Agent::look() {
   look_at_ = door_.now() + kLook;
   if (is_claimed() != std::exchange(was_claimed_, is_claimed())) {

@@ -30,7 +30,7 @@ struct AgentOptions {
   std::uint32_t slots_per_gpu = 2;
   std::uint32_t gpus = 0;               // 0: as many as the node's device plugin counts
   std::string name_space = "fairlead";  // of the scheduler's Lease
-  Duration unclaimed = seconds(60);     // from the last renewal that was seen
+  Duration unclaimed = seconds(60);     // since the last renewal that was seen
 };
 
 // Returns whether the pod should be frozen.
@@ -50,7 +50,7 @@ class Agent {
   Time wake_at() const;
   // Thaws all pods, and reports that to the API server. Call it last.
   void end();
-  // Calls that were not answered yet.
+  // Returns the number of calls without an answer yet.
   std::size_t open_calls() const { return calls_.size(); }
 
  private:
@@ -78,7 +78,7 @@ class Agent {
   std::function<void(const std::string&)> say_;
   Reflector reflected_pods_, reflected_node_;
   std::map<std::string, Seen> pods_;     // by uid
-  std::map<CallId, std::string> calls_;  // uids of the pods they are about; empty: another
+  std::map<CallId, std::string> calls_;  // uids of their pods; empty: another call
   CallId lease_call_ = 0;
   CallId slots_call_ = 0;
   std::string lease_;  // as it was last seen
@@ -90,7 +90,7 @@ class Agent {
   bool has_ended_ = false;
 };
 
-// The agent of a node, until the program is asked to leave (kTerminate); then all pods of the node run.
+// Runs the agent of a node until the program is asked to leave (kTerminate); then all pods of the node run.
 void run_agent(KubeDoor& door, PodFreezer& freezer, AgentOptions options,
                const std::function<void(const std::string&)>& say);
 

@@ -9,7 +9,7 @@
 
 namespace fairlead {
 
-// The uid of the pod whose cgroup has that name; empty: it is none of a pod.
+// Returns the uid of the pod whose cgroup has that name; empty: not a pod's.
 std::string pod_of_cgroup(std::string_view name);
 
 class CgroupFreezer : public PodFreezer {

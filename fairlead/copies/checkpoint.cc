@@ -131,7 +131,7 @@ Status CheckpointFolder::save(Checkpoint next, std::string_view lines) {
   return {};
 }
 
-// The file with these bytes, or the one before, is there after any crash.
+// Writes a file so that after any crash it has either these bytes or the previous ones.
 Status CheckpointFolder::write_file(const std::string& name, std::string_view bytes) const {
   const auto path = folder_ / name;
   const auto part = folder_ / (name + ".part");

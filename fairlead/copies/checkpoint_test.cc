@@ -79,7 +79,7 @@ TEST_F(CheckpointTest, RoundsOfWhichNoCheckpointKnowsAreCutOff) {
     CheckpointFolder folder = open();
     ASSERT_TRUE(folder.save(at_round(1), "0,10,0,V100,10,1.25\n"));
   }
-  append("rounds.csv", "1,20,0,V100,10,1.2");  // killed before its checkpoint was there
+  append("rounds.csv", "1,20,0,V100,10,1.2");  // killed before its checkpoint was written
   const CheckpointFolder folder = open();
   EXPECT_EQ(text("rounds.csv"), fmt::format("{}0,10,0,V100,10,1.25\n", kHeader));
 }

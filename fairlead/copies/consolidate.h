@@ -13,8 +13,8 @@
 
 namespace fairlead {
 
-// Steps by copy, which add up to `steps`: of all such splits one whose last copy ends first.
-// REQUIRES: speeds are above 0, and there is one. O(copies^2).
+// Returns the steps of each copy, which add up to `steps`, such that the last copy ends as early as possible. REQUIRES:
+// speeds are above 0, and there is one. O(copies^2).
 std::vector<std::uint64_t> split_steps(std::uint64_t steps, std::span<const double> speeds);
 
 // Sets `mean` to the copies' parameters, weighted by steps; copies without any do not count.

@@ -19,15 +19,15 @@ namespace fairlead {
 namespace {
 
 constexpr int kInterrupted = 128 + SIGTERM;
-constexpr int kStartsMax = 3;  // of a copy, without a step between
+constexpr int kStartsMax = 3;  // of a copy without a step in between
 constexpr std::uint64_t kRoundSteps =
     50;                                 // the best of the measured values (docs/policies/hadare.md)
 constexpr double kExchangePart = 0.05;  // of a round
-constexpr double kOuterRate = 0.7;      // DiLoCo's, as is the momentum
+constexpr double kOuterRate = 0.7;      // DiLoCo's, like the momentum
 constexpr double kOuterMomentum = 0.9;
 constexpr std::string_view kResult = "parameters.f32";
 
-// SIGTERM as something to wait for.
+// Makes SIGTERM a descriptor to wait for.
 class Interrupt {
  public:
   Interrupt() {
@@ -64,7 +64,7 @@ struct Copy {
   std::vector<float> parameters{};
 };
 
-// "made" of "made 35", with its number; nullopt: the line is nothing of the kind.
+// Returns the number in "made 35" after "made"; nullopt: the line has another form.
 std::optional<std::uint64_t> number_after(std::string_view line, std::string_view word) {
   if (!line.starts_with(word) || line.size() <= word.size() || line[word.size()] != ' ')
     return std::nullopt;

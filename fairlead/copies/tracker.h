@@ -1,5 +1,5 @@
-// The tracker of a job that trains as copies on nodes of unequal speed (HadarE, arXiv 2503.10918; how it
-// does it is ours): a process of the job itself, with a trainer for each copy below it.
+// The tracker of a job that trains as copies on nodes of unequal speed (HadarE, arXiv 2503.10918; the method is ours):
+// a process of the job itself, with a trainer for each copy below it.
 //
 // In each round it divides the steps among the copies by their measured speeds, waits until all have made theirs,
 // consolidates the parameters and keeps a checkpoint. Steps count once they are in the checkpoint. The copies of the
@@ -24,12 +24,12 @@ struct TrackerOptions {
   std::vector<std::string> command;  // of a trainer; not empty
   std::vector<CopyPlace> copies;     // at least one
   std::filesystem::path folder;      // of checkpoint and exchanged files
-  // Steps of a round, all copies together. 0: 50, or as many as it takes for the exchange between two
-  // rounds to be a twentieth of them.
+  // Steps of a round, all copies together. 0: 50, or more, so that the exchange between two rounds takes a twentieth of
+  // them.
   std::uint64_t round_steps = 0;
   bool is_plain = false;             // the mean as it is, without the momentum of outer steps
   std::function<double()> now_s{};   // a clock that never goes back
-  std::filesystem::path progress{};  // as FAIRLEAD_PROGRESS has it; empty: none
+  std::filesystem::path progress{};  // for lines of FAIRLEAD_PROGRESS; empty: none
 };
 
 // Trains until all steps are made; logs events of copies on standard output. Returns the exit code: 0; 143 after

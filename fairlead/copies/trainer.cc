@@ -42,8 +42,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return all;
 }
 
-// In the new process: `input` as standard input, no signal blocked or ignored, a group of its own, and
-// an end with its tracker, whatever that is.
+// Prepares the new process: `input` as standard input, no signal blocked or ignored, its own process group, and death
+// with its tracker.
 void become_trainer(int input, pid_t tracker, char* const* command, char* const* environment) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != tracker) ::_exit(1);
@@ -111,7 +111,7 @@ Result<Trainer> Trainer::start(const std::vector<std::string>& command, const Co
   const std::string answers = (folder / fmt::format("answers-{}", number)).string();
   ::unlink(answers.c_str());
   if (::mkfifo(answers.c_str(), 0600) != 0) return system_error(answers, errno);
-  // Also to write, so that it does not end when a process that has it does.
+  // Opened also to write, so that it does not end when a process that has it does.
   trainer.answers_ = Descriptor(::open(answers.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   if (!trainer.answers_.is_open()) return system_error(answers, errno);
   std::array<int, 2> orders{};
@@ -159,7 +159,7 @@ Trainer::~Trainer() {
   reap();
 }
 
-// One that has ended takes no order; that it has is seen by its process.
+// An ended trainer takes no order; its process descriptor reports the end.
 void Trainer::tell(std::string_view line) {
   const std::string text = fmt::format("{}\n", line);
   (void)!::write(orders_.get(), text.data(), text.size());

@@ -1,9 +1,9 @@
-// The process of one copy, and the lines that its tracker and it exchange (docs/copies.md):
+// The process of one copy, and the lines that it and its tracker exchange (docs/copies.md):
 //
 //   to it, on its standard input         make STEPS DONE FROM TO, and last: end FILE
 //   from it, to FAIRLEAD_ANSWERS (file)   total STEPS, once at the beginning; made STEPS, for each make
 //
-// FROM and TO are files of parameters below FAIRLEAD_COPIES_FOLDER. It ends when its input does.
+// FROM and TO are files of parameters below FAIRLEAD_COPIES_FOLDER. The trainer ends when its input does.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -21,9 +21,9 @@ namespace fairlead {
 
 // The place at which a copy trains.
 struct CopyPlace {
-  std::vector<std::string> gpus;  // as CUDA_VISIBLE_DEVICES has them
+  std::vector<std::string> gpus;  // as in CUDA_VISIBLE_DEVICES
   std::string gpu_type;
-  double speed = 1;  // relative, as far as it is known beforehand
+  double speed = 1;  // relative, as far as it is known before the run
 };
 // Parses FAIRLEAD_COPIES: [{"gpus": ["0"], "gpu_type": "V100", "speed": 1}, ...]. Error: it is not such a list.
 Result<std::vector<CopyPlace>> parse_copies(std::string_view text);
@@ -48,7 +48,7 @@ class Trainer {
   int process() const { return process_.get(); }
   // Returns the trainer's next line, without its newline. Nullopt: there is none yet.
   std::optional<std::string> line();
-  // Its exit code, or 128 and the signal that ended it. Waits for its end.
+  // Waits for the end. Returns the exit code, or 128 and the signal that ended it.
   int reap();
 
  private:

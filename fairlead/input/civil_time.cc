@@ -158,13 +158,13 @@ std::int64_t take_any_time_of_day(std::string_view& text) {
   return hour * kHourMs + minute * kMinuteMs + second * std::int64_t{1000} + fraction_ms;
 }
 
-// Digits from the front as a number of up to 9 of them; -1 if there is none.
+// Takes digits from the front as a number of up to 9 digits; -1 if there is none.
 std::int64_t take_number(std::string_view& text) {
   const std::size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
   return end == 0 || end > 9 ? -1 : take_digits(text, end);
 }
 
-// "2-" or "2 days, " from the front: how many days; 0 if there are none.
+// Takes "2-" or "2 days, " from the front: the number of days; 0 if there are none.
 std::int64_t take_days(std::string_view& text) {
   std::string_view rest = text;
   const std::int64_t days = take_number(rest);

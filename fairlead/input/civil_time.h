@@ -9,8 +9,8 @@
 
 namespace fairlead {
 
-// A wall clock's "YYYY-MM-DD HH:MM:SS" (or with a T between), in milliseconds as if it were UTC.
-// From 1970 on; fractions of a second are cut off.
+// A wall clock's "YYYY-MM-DD HH:MM:SS" (or with a T between), in milliseconds as if it were UTC. From 1970 on;
+// fractions of a second are truncated.
 struct WallTime {
   std::int64_t ms = 0;
   friend constexpr auto operator<=>(WallTime, WallTime) = default;
@@ -37,8 +37,8 @@ Parsed<CivilTime> parse_civil_time(std::string_view text, DayOrder order);
 constexpr std::string_view kAmbiguousDay =
     "may be a day and a month or a month and a day: add --dates dmy or --dates mdy";
 
-// A length of time of parts: h:mm:ss, d-hh:mm:ss, "2 days, 3:04:05", each with a fraction of a second;
-// with `is_mm_ss` also mm:ss, as Slurm writes it. In milliseconds, rounded up.
+// Parses a length of time in parts: h:mm:ss, d-hh:mm:ss, "2 days, 3:04:05", each with a fraction of a second; with
+// `is_mm_ss` also mm:ss, as Slurm writes it. Returns milliseconds, rounded up.
 Parsed<std::int64_t> parse_clock_length(std::string_view text, bool is_mm_ss);
 
 // The instant of a US Pacific wall time, by the rule in force since 2007: daylight saving time from

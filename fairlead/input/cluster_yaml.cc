@@ -17,7 +17,7 @@ constexpr RealBounds kGbpsBounds = {1e-6, 1e6};
 constexpr RealBounds kLatencyBounds = {0, 1e6};
 constexpr RealBounds kOversubscriptionBounds = {1, 1e3};
 
-// `name`, numbered if there are several such things.
+// Returns `name`, numbered if there are several such things.
 std::string numbered(std::string_view name, std::int64_t number, std::int64_t count) {
   return count == 1 ? std::string(name) : fmt::format("{}-{}", name, number);
 }
@@ -267,7 +267,7 @@ class ClusterReader {
                         .rack = rack,
                         .links = group.links,
                         .nics = nics});
-      nics.count = 0;  // a mixed host has them once
+      nics.count = 0;  // a mixed host has them only once
     }
   }
 

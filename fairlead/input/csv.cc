@@ -164,13 +164,13 @@ void CsvReader::split_ruled(std::string_view line) {
   }
 }
 
-// A quoted field may go on over several lines.
+// A quoted field may continue over several lines.
 Status CsvReader::split_quoted() {
   record_ = lines_.line();
   for (QuoteScan scan(dialect_.separator); scan.ends_inside(lines_.line());) {
     record_ += lines_.line_end();
     FL_TRY_ASSIGN(more, lines_.next());
-    // To go on would count all rows after a stray quote as one.
+    // Continuing would count all rows after a stray quote as one.
     if (!more || record_.size() > kLineBytesMax)
       return input_error("{}: a quote is not closed", where().text());
     record_ += lines_.line();

@@ -21,9 +21,9 @@
 //
 // A rate of 0 is infeasible (it does not fit the GPU's memory).
 //
-// A measured table is CSV with the columns model, gpu_type and samples_per_s, in any unit that is the
-// same in all rows of a model: of the whole gang, not of a GPU. If wanted, gpus (else 1), placement
-// (node, or spread over nodes; else node), source, and estimated: how it was estimated, if it was.
+// A measured table is CSV with the columns model, gpu_type and samples_per_s, in any unit that is the same in all
+// rows of a model: of the whole gang, not of a GPU. Optional columns: gpus (default 1), placement (node, or spread over
+// nodes; default node), source, and estimated: the method, if it was estimated.
 //
 // Gavel's table (simulation_throughputs.json of Narayanan et al., OSDI 2020, as CSV) has the header
 //   gpu_type,placement,job_type,scale_factor,colocated_job_type,colocated_scale_factor,
@@ -65,8 +65,8 @@ Result<SpeedTable> read_measured_table(ByteSource& source);
 GpuFactors builtin_gpu_factors();
 Result<GpuFactors> parse_gpu_types_yaml(std::string_view text, std::string_view file);
 
-// Gives each job that names no model one of the table's, drawn by weight. The draws depend on the
-// seed and on the jobs' order alone. Does nothing if all weights are 0.
+// Gives each job without a model one of the table's, drawn by weight. The draws depend only on the seed and on the
+// jobs' order. Does nothing if all weights are 0.
 void draw_models(Workload& workload, const SpeedTable& table, std::uint64_t seed);
 
 }  // namespace fairlead

@@ -15,7 +15,7 @@ namespace {
 struct ListFormat {
   std::string_view header;
   std::string_view node;
-  std::string_view gpus;                   // else 8 per node
+  std::string_view gpus;                   // default: 8 per node
   std::string_view gpu_type;               // else "GPU"
   std::vector<std::string_view> switches;  // from the top; names below repeat
 };

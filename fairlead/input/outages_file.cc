@@ -11,7 +11,7 @@
 namespace fairlead {
 namespace {
 
-// "0+3" as a mask; none if it is something else.
+// Parses "0+3" as a mask; none for any other text.
 std::optional<std::uint64_t> gpus_named(std::string_view text, std::uint32_t has) {
   if (text.empty()) return kAllGpus;
   std::uint64_t mask = 0;

@@ -64,7 +64,7 @@ Status expect_one_document(const std::string& text, std::string_view file) {
   DocumentMarks marks;
   parser.HandleNextDocument(marks);
   for (YAML::Mark last = marks.start; parser.HandleNextDocument(marks); last = marks.start) {
-    if (marks.start.pos == last.pos) {  // where no document can begin, the parser stays
+    if (marks.start.pos == last.pos) {  // if no further document can start, the parser stays
       return input_error("{}: not valid YAML: no value can begin here", position(file, last));
     }
     if (marks.content.is_null()) continue;

@@ -29,7 +29,7 @@ struct RealBounds {
   double max;
 };
 
-// The whole text of a source, valid as long as it. Error: longer than kYamlBytesMax.
+// Returns the whole text of a source, valid as long as the source. Error: longer than kYamlBytesMax.
 constexpr std::size_t kYamlBytesMax = std::size_t{1} << 24;
 Result<std::string_view> yaml_text(ByteSource& source);
 
@@ -65,7 +65,7 @@ class YamlNode {  // NOLINT(bugprone-exception-escape): moving it does not throw
   std::string where() const;
   // "FILE:LINE:COLUMN: WHAT".
   tl::unexpected<Error> error(std::string_view what) const;
-  // "FILE:LINE:COLUMN: WHAT: VALUE", where VALUE is this scalar or the kind of this node.
+  // Returns the error "FILE:LINE:COLUMN: WHAT: VALUE" with this scalar or the kind of this node.
   tl::unexpected<Error> bad_value(std::string_view what) const;
 
  private:

@@ -14,7 +14,7 @@ std::string account_name(std::uint32_t uid);
 std::vector<std::uint32_t> groups_of(std::uint32_t uid, std::uint32_t gid);
 // Returns nothing if there is no such group.
 std::optional<std::uint32_t> find_group(const std::string& name);
-// May act for all users: root, the user of this process, members of the group of that name.
+// Returns whether the user may act for all users: root, the user of this process, members of the group of that name.
 bool is_administrator(std::uint32_t uid, std::uint32_t gid, const std::string& group);
 
 }  // namespace fairlead

@@ -17,7 +17,7 @@
 namespace fairlead {
 namespace {
 
-// Processes that wait for a device freeze and end late; chosen: long for a GPU's driver.
+// Processes that wait for a device freeze and end late; chosen: a long time for a GPU's driver.
 constexpr int kLimitMs = 2000;
 
 Status write_to(const std::string& path, std::string_view text) {
@@ -117,7 +117,7 @@ void kill_cgroup(const std::string& group) {
 
 void remove_cgroup(const std::string& group) {
   std::error_code ended;
-  // A task may have made groups of its own.
+  // A task may have created its own groups.
   std::filesystem::directory_iterator inner(group, ended);
   for (; !ended && inner != std::filesystem::directory_iterator(); inner.increment(ended)) {
     std::error_code ignored;

@@ -49,7 +49,7 @@ Result<Clock> Clock::open(const std::string& folder) {
   clock.began_ = began;
   const std::string path = folder + "/time";
   if (const auto text = shim::read_file(path)) {
-    // A loss of power may have torn it.
+    // A loss of power may have torn the file.
     clock.last_.ms = first_line_of(*text).value_or(0);
   }
   clock.last_file_ = Descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));

@@ -17,11 +17,11 @@ class Clock {
   // from the last recorded time. Error: its files cannot be read or written.
   static Result<Clock> open(const std::string& folder);
 
-  // Follows no change of the calendar; counts while the machine sleeps.
+  // Ignores changes of the calendar; counts while the machine sleeps.
   Time now();
   // Returns the Unix milliseconds of a time, by the calendar at open().
   std::int64_t unix_ms(Time t) const { return unix_at_open_ + (t - at_open_).ms; }
-  // At which CLOCK_BOOTTIME it is that time; the past is the machine's start.
+  // Returns the CLOCK_BOOTTIME of a time; for times before it, the machine's start.
   timespec boot_time(Time t) const;
   // Returns the Unix milliseconds of the folder's creation.
   std::int64_t began() const { return began_; }

@@ -43,7 +43,7 @@ std::optional<pid_t> listener_at(const sockaddr_un& address) {
   return peer.pid;
 }
 
-// Told by its number alone: a file of another kind may be of a file system that does not answer.
+// Checks only the device number: another kind of file may be on a file system that does not answer.
 bool is_pseudo_terminal(int descriptor) {
   constexpr unsigned kFirst = 136;  // major numbers of /dev/pts (Linux: admin-guide/devices.txt)
   constexpr unsigned kLast = 143;
@@ -142,7 +142,7 @@ std::optional<IoEvent> Connections::handle(const Epoll::Ready& ready) {
 std::optional<IoEvent> Connections::accept(const Descriptor& listener) {
   Descriptor socket(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!socket.is_open()) {
-    // Out of descriptors: others wait in the queue until a connection ends.
+    // The process is out of descriptors: clients wait in the queue until a connection ends.
     if ((errno == EMFILE || errno == ENFILE) && !connections_.empty()) listen(false);
     return std::nullopt;
   }
@@ -175,7 +175,7 @@ void Connections::listen(bool does) {
   if (port_.is_open()) epoll_->change(port_.get(), port_number_, does ? kIn : 0);
 }
 
-// As recv(); keeps a file that came along, if it is a terminal.
+// Receives like recv(); keeps an accompanying descriptor if it is a terminal.
 ssize_t Connections::read_into_received(Connection& connection) {
   iovec part{received_.data(), received_.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> rights{};

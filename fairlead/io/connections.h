@@ -17,8 +17,8 @@ namespace fairlead {
 
 class Connections {
  public:
-  // Listens at `path`; every user of the machine may connect. `epoll` must outlive it, at its place.
-  // Error: another daemon listens there, or the system refuses.
+  // Listens at `path`; every user of the machine may connect. `epoll` must outlive the object and stay in place. Error:
+  // another daemon listens there, or the system refuses.
   static Result<Connections> open(const std::filesystem::path& path, Epoll& epoll,
                                   std::size_t count_max);
   // Listens nowhere yet. As open() otherwise.

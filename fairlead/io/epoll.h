@@ -28,7 +28,7 @@ class Epoll {
   };
   // Returns the next event that the last look() found.
   std::optional<Ready> take();
-  // Can be read as long as something is ready.
+  // Returns a descriptor that can be read as long as some watched descriptor is ready.
   int descriptor() const { return descriptor_.get(); }
   // Finds ready descriptors; waits for one, or returns immediately. REQUIRES: take() is empty.
   void look(bool waits);

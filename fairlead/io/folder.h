@@ -1,7 +1,7 @@
-// The daemon's folder: locked by one daemon at a time, with files that appear whole.
+// The daemon's folder: locked by one daemon at a time, with files that appear complete.
 //
-// Users pass through it to files of their own (0711); they list nothing and read nothing else. The
-// caller's umask must be 077.
+// Users pass through it to their own files (0711); they can neither list nor read anything else. The caller's umask
+// must be 077.
 #pragma once
 
 #include "fairlead/base/append_file.h"

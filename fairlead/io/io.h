@@ -1,5 +1,5 @@
-// The daemon's one door to the machine: time, a folder that survives crashes, connections of
-// clients, and the processes of jobs.
+// The daemon's only interface to the machine: time, a folder that survives crashes, connections of clients, and the
+// processes of jobs.
 //
 // The code in serve/ and local/ touches the machine only through an Io. The same code therefore runs on a real machine
 // (RealIo) and on a seeded one that crashes, tears writes and loses processes (SimIo).
@@ -48,7 +48,7 @@ struct TaskSpec {
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
   std::vector<std::string> command;      // not empty; found by the PATH of `environment`
-  std::vector<std::string> environment;  // "NAME=value", all of it
+  std::vector<std::string> environment;  // "NAME=value", the complete environment
   std::string folder;                    // where it runs
   std::uint32_t umask = 022;
   std::vector<std::uint32_t> gpus;  // the GPUs' numbers on the machine, also in environment
@@ -63,16 +63,16 @@ struct TaskSpec {
 
 struct TaskEnd {
   bool is_known = true;    // false: no record of the end is left, for example after a loss of power
-  int code = 0;            // of the first of its processes that did not end well, or 0
+  int code = 0;            // of the first process that did not end well, or 0
   int signal = 0;          // that ended it; 0: none
-  bool was_asked = false;  // it had been asked to end, and had not ended of itself before
+  bool was_asked = false;  // it had been asked to end, and had not ended by itself before
   friend bool operator==(const TaskEnd&, const TaskEnd&) = default;
 };
 
 struct TaskStatus {
   TaskId id;
   enum class State : std::uint8_t { kRunning, kFrozen, kEnded } state = State::kRunning;
-  bool was_interrupted = false;  // it was asked to end, and that was not forgotten with the daemon
+  bool was_interrupted = false;  // it was asked to end; survives a restart of the daemon
   TaskEnd end{};                 // if the task has ended
 };
 
@@ -80,14 +80,14 @@ struct TaskStatus {
 struct ForeignProcess {
   std::uint32_t gpu = 0;  // of the machine
   std::uint64_t pid = 0;
-  std::string name;  // of its program, such as "python"; it can be printed
+  std::string name;  // its program's name, for example "python"; printable
   std::string user;
   friend bool operator==(const ForeignProcess&, const ForeignProcess&) = default;
 };
 
 struct GpuLook {
   std::vector<ForeignProcess> foreign;  // by GPU
-  std::vector<int> busy_percent;        // by GPU of the machine, of the last moment; -1: not known
+  std::vector<int> busy_percent;        // by GPU of the machine, in the last moment; -1: not known
 };
 
 struct IoEvent {
@@ -96,7 +96,7 @@ struct IoEvent {
     kConnected,  // by `peer`
     kReceived,   // `bytes`
     kClosed,     // by the other end, or broken; not reported after close()
-    kTaskEnded,  // all of its processes are gone
+    kTaskEnded,  // all of the task's processes are gone
     kTerminate,  // the daemon is asked to leave; tasks go on
   };
   Kind kind = Kind::kTime;
@@ -114,19 +114,19 @@ class Io {
   // Returns the milliseconds since the folder's creation. Time passes while no daemon runs and never decreases. It
   // ignores changes of the machine's calendar while a daemon runs.
   virtual Time now() = 0;
-  // The calendar's milliseconds since 1970 at that time.
+  // Returns the calendar's milliseconds since 1970 at that time.
   virtual std::int64_t unix_ms(Time t) = 0;
   // Returns the next event: kTime at `until`, or immediately if `until` has passed.
   virtual IoEvent wait(Time until) = 0;
 
-  // The daemon's folder. Names are relative to it, such as "jobs/12"; folders are made as needed.
+  // The daemon's folder. Names are relative to it, for example "jobs/12"; folders are created as needed.
   //
   // Replaces a file's content; after any later crash it has exactly these bytes. Error: the disk is full or broken; the
   // previous content is unchanged.
   virtual Status write(const std::string& name, std::string_view bytes) = 0;
-  virtual Result<std::string> read(const std::string& name) = 0;  // error: there is none
+  virtual Result<std::string> read(const std::string& name) = 0;  // error: it does not exist
   virtual void remove(const std::string& name) = 0;
-  // The names of the files in `folder`, without it, sorted.
+  // Returns the names of the files in `folder`, without the folder, sorted.
   virtual std::vector<std::string> list(const std::string& folder) = 0;
   // Returns a stream of a file's content; an empty one if there is no file.
   virtual Result<ByteSource> stream(const std::string& name) = 0;
@@ -139,15 +139,14 @@ class Io {
   // Ends it once everything was sent.
   virtual void close(ConnectionId connection) = 0;
 
-  // Starts a task; its output goes to log_path(). Error: it cannot be started, for the reason given,
-  // and nothing of it is left. REQUIRES: no task of that name was ever started.
+  // Starts a task; its output goes to log_path(). Error: the reason why it cannot be started; nothing of it is left.
+  // REQUIRES: no task of that name was ever started.
   virtual Status start(const TaskSpec& spec) = 0;
   // Stops or continues all processes of a task. Error: some could not be frozen. Both calls are idempotent and ignore a
   // task that has ended.
   virtual Status freeze(TaskId task) = 0;
   virtual Status thaw(TaskId task) = 0;
-  // Asks it to write a checkpoint and end (SIGTERM); it is thawed for that. That it was asked is on
-  // the disk before.
+  // Asks it to write a checkpoint and end (SIGTERM), and thaws it for that. The request is recorded on disk first.
   virtual void interrupt(TaskId task) = 0;
   // Ends a task immediately (SIGKILL). kTaskEnded follows, also after interrupt().
   virtual void kill(TaskId task) = 0;
@@ -156,11 +155,11 @@ class Io {
   virtual std::vector<TaskStatus> tasks() = 0;
   // Removes the files of an ended task. Its name stays used.
   virtual void forget(TaskId task) = 0;
-  // The last line that the task wrote to the file in FAIRLEAD_PROGRESS, or nothing.
+  // Returns the last line that the task wrote to the file in FAIRLEAD_PROGRESS, or nothing.
   virtual std::string progress(TaskId task) = 0;
   // Returns the file to which all tasks of a job append their output; its owner can read it.
   virtual std::string log_path(JobId job) = 0;
-  // The file that FAIRLEAD_PROGRESS of a task names.
+  // Returns the path in FAIRLEAD_PROGRESS of a task.
   virtual std::string progress_path(TaskId task) = 0;
 
   // Returns the GPU driver's current report. Nothing: no driver can report, now or later.
@@ -168,7 +167,7 @@ class Io {
 
   // Returns the name of an account, or its number if it has no name.
   virtual std::string user_name(std::uint32_t uid) = 0;
-  // A TCP port of this machine that nothing listens on.
+  // Returns a TCP port of this machine on which nothing listens.
   virtual std::uint16_t free_port() = 0;
 };
 

@@ -1,4 +1,4 @@
-// NVIDIA's management library (NVML), loaded if it is there; the part of it that is used.
+// The parts of NVIDIA's management library (NVML) that are used; loaded if it exists.
 //
 // Source: NVML API reference, device queries.
 #pragma once

@@ -41,7 +41,7 @@ class Process {
     rlimit more = open_files_;
     more.rlim_cur = std::max(more.rlim_cur, std::min(more.rlim_max, kOpenFilesMax));
     ::setrlimit(RLIMIT_NOFILE, &more);
-    // A closed standard stream would become a file of ours, and then a task's.
+    // A closed standard stream would become one of our files, and then a task's.
     for (;;) {
       const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
       if (nothing < 0) break;
@@ -171,7 +171,7 @@ class Machine : public RealIo {
   std::uint64_t signals_number_ = 0;
   Descriptor timer_;
   Time timer_at_ = Time::never();
-  bool has_looked_ = false;  // for other events since it was time
+  bool has_looked_ = false;  // for other events since the time came
 };
 
 Result<std::unique_ptr<RealIo>> Machine::open(RealIoOptions options) {
@@ -203,7 +203,7 @@ Result<std::unique_ptr<RealIo>> Machine::open(RealIoOptions options) {
 
 Status Machine::watch_signals_and_time() {
   signals_ = Descriptor(::signalfd(-1, &process_->held_signals(), SFD_NONBLOCK | SFD_CLOEXEC));
-  // The time of the machine's sleep counts.
+  // The time of the machine's sleep counts too.
   timer_ = Descriptor(::timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC));
   if (!signals_.is_open() || !timer_.is_open())
     return run_error("signals and timers: {}", std::strerror(errno));

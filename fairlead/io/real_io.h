@@ -26,7 +26,7 @@
 namespace fairlead {
 
 struct RealIoOptions {
-  std::filesystem::path folder;    // made if it is not there
+  std::filesystem::path folder;    // created if missing
   std::filesystem::path socket{};  // empty: "socket" in the folder
   // CUDA's names of the machine's GPUs in their order, and the library that reports their load. No names: the GPUs are
   // stand-ins.

@@ -55,7 +55,7 @@ class SimClients {
 };
 
 enum class Outage : std::uint8_t {
-  kDaemon,  // the daemon alone is gone: the page cache and the tasks are there
+  kDaemon,  // only the daemon is gone: the page cache and the tasks remain
   kPower,
 };
 
@@ -89,22 +89,21 @@ class SimIo final : public Io {
   std::string user_name(std::uint32_t uid) override;
   std::uint16_t free_port() override;
 
-  // -- The daemon's life.
-  // The call after that many more is the first without effect.
+  // -- The daemon's life. After that many more calls, calls have no effect.
   void crash_after(std::uint64_t calls) { calls_left_ = calls; }
   bool is_dead() const { return is_dead_; }
-  // The daemon is asked to leave at its next wait().
+  // Asks the daemon to leave at its next wait().
   void terminate() { is_terminated_ = true; }
   // Ends the daemon by `outage` and lets `time` pass; afterwards another daemon may be opened. REQUIRES: no daemon uses
   // this SimIo any more.
   void restart(Outage outage, Duration time);
-  // Nothing goes wrong any more.
+  // Ends all faults.
   void stop_faults();
 
   // -- The clients, between waits or when they are called.
   void set_clients(SimClients* clients) { clients_ = clients; }
   void wake(std::uint64_t token, Time at) { agenda_.push({at, ++order_, token, kClient}); }
-  // 0: no daemon takes connections.
+  // Returns 0 if no daemon takes connections.
   ConnectionId connect(const Peer& peer);
   // Delivers bytes after the delay `later`; the bytes of one connection stay in order.
   void client_send(ConnectionId connection, std::string bytes, Duration later);
@@ -113,13 +112,13 @@ class SimIo final : public Io {
   // -- The GPUs. Stand-in GPUs, the default, report no load.
   void set_gpus(std::uint32_t count) { busy_percent_.assign(count, -1); }
   void set_busy_percent(std::uint32_t gpu, int percent) { busy_percent_[gpu] = percent; }
-  // A process of no task computes on a GPU until then.
+  // Lets a foreign process compute on a GPU until then.
   void add_foreign(std::uint32_t gpu, Time until);
 
   // -- The truth.
   const SimTasks& processes() const { return tasks_; }
   const SimDisk& disk() const { return disk_; }
-  std::uint64_t calls() const { return calls_; }  // of an Io, by all daemons
+  std::uint64_t calls() const { return calls_; }  // of Io, by all daemons
   std::size_t connections() const { return connections_.size(); }
   Time time() const { return now_; }
   // Whether the disk was full in the life of this daemon, or is now.

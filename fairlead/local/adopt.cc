@@ -32,7 +32,7 @@ std::span<const std::uint32_t> TaskHistory::gpus_of(TaskId task) const {
 
 namespace {
 
-// Tasks that ended before a later task of their job began. The daemon only had not forgotten them yet.
+// Returns tasks that ended before a later task of their job started. The daemon had only not forgotten them yet.
 std::set<TaskId> past_tasks(std::span<const TaskStatus> tasks) {
   std::set<TaskId> past;
   for (const TaskStatus& task : tasks) {
@@ -78,7 +78,7 @@ void LocalBackend::adopt(Time now, std::span<const TaskStatus> tasks, const Task
   start_all_due(now);
 }
 
-// A task that was found.
+// Takes over a found task.
 void LocalBackend::find(Time now, const TaskStatus& status, const TaskHistory& history) {
   const auto found = jobs_.find(status.id.job);
   const auto gpus = history.gpus_of(status.id);
@@ -87,7 +87,7 @@ void LocalBackend::find(Time now, const TaskStatus& status, const TaskHistory& h
     if (!has_ended) io_.kill(status.id);
     return;
   }
-  // One whose job is done has its GPUs until it has left.
+  // The task of a finished job has its GPUs until it has left.
   Job& job = jobs_[status.id.job];
   job.task = {.id = status.id, .gpus = {gpus.begin(), gpus.end()}, .works = false};
   if (status.state == TaskStatus::State::kFrozen) job.task->state = State::kFrozen;

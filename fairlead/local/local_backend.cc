@@ -225,7 +225,7 @@ std::vector<std::string> LocalBackend::environment(JobId id, const Job& job) con
   return all;
 }
 
-// A list of JSON, with an object for each copy.
+// Returns a JSON list with an object for each copy.
 std::string LocalBackend::copies_text(JobId id) const {
   nlohmann::json copies = nlohmann::json::array();
   Gang left = tables_.jobs.last_gang(id);

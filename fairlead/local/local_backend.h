@@ -16,9 +16,8 @@
 // A job that trains as copies (HadarE) is one task with the GPUs of all of them. FAIRLEAD_COPIES
 // assigns the GPUs to the copies, and the job has its own tracker (copies/tracker.h).
 //
-// Every few seconds the GPUs are looked at. One on which a process computes that belongs to no task is
-// down for the engine while that lasts, unless a job has it already: that stays, and no other comes
-// after it.
+// Every few seconds the backend looks at the GPUs. A GPU on which a foreign process computes is down for the engine
+// meanwhile, unless a job has it already: that job stays, and no other job follows it.
 //
 // Jobs that report their progress (FAIRLEAD_PROGRESS) are measured. A user's speeds of a model are relative to the
 // first speed measured, per GPU, which is kept in the folder. The speed of a job without reports is unknown, and
@@ -43,7 +42,7 @@
 
 namespace fairlead {
 
-// The GPUs of a machine are numbered through, node by node.
+// The first number of each node's GPUs: a machine numbers its GPUs node by node.
 using FirstGpus = IdVector<NodeId, std::uint32_t>;  // of each node; last, how many there are
 FirstGpus first_gpus(const Cluster& cluster);
 std::vector<std::uint32_t> machine_gpus(const FirstGpus& first, Gang gang,
@@ -54,7 +53,7 @@ class TaskHistory : public RecordSink {
  public:
   TaskHistory(FirstGpus first, std::span<const TaskStatus> tasks);
   void on(const Record& record) override;
-  // The GPUs that it was given; none: the journal does not know of it.
+  // Returns the GPUs given to a task; none: the journal does not know the task.
   std::span<const std::uint32_t> gpus_of(TaskId task) const;
 
  private:
@@ -68,9 +67,9 @@ class LocalBackend : public RecordSink {
   // `grace`: from SIGTERM to SIGKILL. The arguments must outlive the backend.
   LocalBackend(Io& io, const Tables& tables, const Machine& machine, Duration grace, Inbox& inbox);
 
-  // A job that came before the daemon did and of which so many tasks were started.
+  // Adds a job from before the daemon's start, with the number of its tasks that were started.
   void add(JobId job, Submission submission, std::uint32_t starts);
-  // A job that comes, from a client whose connection is open as long as its terminal.
+  // Adds a new job of a client whose connection is open as long as its terminal.
   void add_new(JobId job, Submission submission, ConnectionId client);
   const Submission* submission(JobId job) const;
 
@@ -104,7 +103,7 @@ class LocalBackend : public RecordSink {
   const FirstGpus& first_gpus() const { return first_gpus_; }
   // Returns the processes on the GPUs that belong to no job, by GPU, at the time of the last look.
   std::span<const ForeignProcess> foreign() const { return foreign_; }
-  // How long a job that runs has left all of its GPUs idle. Zero: not for ten minutes, or not known.
+  // Returns the time for which a running job has left all of its GPUs idle. Zero: less than ten minutes, or unknown.
   Duration idle(JobId job, Time now) const;
 
  private:
@@ -184,8 +183,8 @@ class LocalBackend : public RecordSink {
   Time next_gpu_look_;
   std::vector<ForeignProcess> foreign_;
   const FirstGpus first_gpus_;
-  // By GPU of the machine: whose tasks do. Several, if a daemon found them so: of two that leave it
-  // cannot know which was frozen before.
+  // By GPU of the machine: the jobs with a task that works on it. Several, if a daemon found them so: of two tasks that
+  // leave it cannot know which was frozen before.
   std::vector<std::vector<JobId>> works_on_;
   Status disk_;
 };

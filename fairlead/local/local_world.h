@@ -19,13 +19,13 @@ class LocalWorld : public Backend {
   // REQUIRES: called before the first wait().
   void set_backend(LocalBackend& backend) { backend_ = &backend; }
 
-  // Says that it has ended once the daemon is asked to leave, or the disk takes no more.
+  // Ends once the daemon is asked to leave, or the disk is full.
   Batch wait(Time until, bool awaited) override;
   std::span<const SpeedChange> expect(Time now, std::span<Step> steps) override;
   void carry_out(Time now, std::span<const Step> steps) override;
   bool reports_steps() const override { return true; }
 
-  // Why nothing is carried out any more, if so.
+  // An error if nothing is carried out any more.
   const Status& disk() const { return disk_; }
 
  private:

@@ -1,7 +1,7 @@
 // The GPUs of this machine, from the driver, or stand-ins for them.
 //
-// A node for each GPU type, or several of at most `node_gpus`, all on one host, in the order in which
-// the types come. Copies of a job (HadarE) are on different nodes, so there it matters how many there are.
+// Each GPU type is a node, or several of at most `node_gpus`, all on one host, in the order of the types. Copies of a
+// job (HadarE) are on different nodes, so the number of nodes matters to them.
 #pragma once
 
 #include "fairlead/base/ids.h"
@@ -19,8 +19,7 @@ struct Machine {
   // The assumed speed of a GPU of each type, only for stand-ins, which pass it to their jobs (FAIRLEAD_SPEED). 1 for a
   // real GPU.
   IdVector<GpuTypeId, double> speed;
-  // By the machine's number of the GPU (machine_gpus() of local_backend.h): as CUDA_VISIBLE_DEVICES
-  // has it.
+  // Names as in CUDA_VISIBLE_DEVICES, by the machine's number of the GPU (machine_gpus() of local_backend.h).
   std::vector<std::string> gpu_names;
 };
 

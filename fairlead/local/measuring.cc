@@ -10,10 +10,10 @@
 namespace fairlead {
 namespace {
 
-// How often jobs are looked at, and which change of a speed is worth a record; chosen.
+// Chosen: the pause between looks at jobs, and the change of a speed that is worth a record.
 constexpr Duration kLook = seconds(5);
 constexpr double kRateStep = 0.05;
-constexpr double kRateMax = 1000;  // of a speed; more is nonsense
+constexpr double kRateMax = 1000;  // of a speed; a larger one is implausible
 
 const std::string kReferences = "references.json";
 
@@ -71,7 +71,7 @@ void LocalBackend::look_at(Time now, JobId id, Job& job) {
 
 void LocalBackend::expect(std::span<Step> steps) const {
   for (auto step = steps.begin(); step != steps.end();) {
-    // The copies of a job stand together; one task has all of them.
+    // The copies of a job are neighbours in the list; one task has all of them.
     const auto end = std::find_if(step + 1, steps.end(), [&](const Step& other) {
       return other.kind != step->kind || other.job != step->job;
     });

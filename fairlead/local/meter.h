@@ -19,18 +19,18 @@ struct Progress {
   double done = 0;   // units, for example steps
   double total = 0;  // of all; 0: not reported
 };
-// "1200 50000 steps", "1200 50000" or "1200". Nullopt: it is nothing of the kind.
+// Parses "1200 50000 steps", "1200 50000" or "1200". Nullopt for any other line.
 std::optional<Progress> parse_progress(std::string_view line);
 
 class Meter {
  public:
-  // The task works from `now` on; it does no longer.
+  // Notes that the task works from `now` on; pause(): it stops.
   void run(Time now) { since_ = now; }
   void pause(Time now);
   // Adds a report of the task's progress.
   void told(Time now, const Progress& progress);
 
-  // Units per second of running; nullopt: not known yet.
+  // Returns units per second of running; nullopt: not known yet.
   std::optional<double> rate() const;
   const std::optional<Progress>& last() const { return last_; }
 

@@ -52,9 +52,8 @@ Kind kind_of_job(const Cluster& cluster, const Jobs& jobs, JobId job, const Spee
 
 using Kinds = std::vector<Kind>;
 
-// Prices per GPU at which the work of all kinds is worth the most of the cluster's time: those of
-// the program with the least makespan, with GPUs as a fluid. Any prices give a bound, also equal
-// ones.
+// Returns prices per GPU at which the work of all kinds is worth the most of the cluster's time: the prices of the
+// program with the least makespan, with GPUs as a fluid. Any prices give a bound, also equal ones.
 std::vector<double> prices(const Cluster& cluster, const Kinds& kinds) {
   const std::size_t types = cluster.type_names.size();
   // A row of time_shares.h has at most all the time of one gang; here it may have all GPUs, and less

@@ -1,4 +1,4 @@
-// Contended time: that in which the users ask for more GPUs than there are. Ours.
+// Contended time, in which the users ask for more GPUs than there are. Ours.
 //
 // Shares are meaningful only in contended time: otherwise every user gets its whole demand, and the shares are a
 // property of the workload.
@@ -21,7 +21,7 @@ class ContendedTime {
     changes_.push_back({t, up_to(t)});
   }
 
-  // Contended time up to `t`, which may lie before the last change. O(log changes), O(1) after it.
+  // Returns contended time up to `t`, which may lie before the last change. O(log changes), O(1) after it.
   Duration up_to(Time t) const {
     if (changes_.empty()) return {};
     if (t >= changes_.back().t) return up_to(t, changes_.end());

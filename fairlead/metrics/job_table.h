@@ -60,7 +60,7 @@ struct Service {
   Work undone;         // lost work, also from before this stretch
 };
 
-// The time in which work is done at speed 1, in milliseconds.
+// Returns the time in which work is done at speed 1, in milliseconds.
 inline double reference_ms(Work work) {
   return static_cast<double>(work.fixed) / static_cast<double>(Rate::kOne);
 }
@@ -70,7 +70,7 @@ class JobTable {
   void reserve(std::size_t jobs);
   std::size_t size() const { return status.size(); }
 
-  // The job was or would have been submitted at `t`.
+  // Adds a job that was or would have been submitted at `t`.
   void arrive(const JobSpec& asked, Time t, JobStatus as);
   void reject(const record::Rejected& rejected, Time t);
   // Gives the job place.gang from `t` on, beside the earlier copies. `types`: the GPU types of the gang's nodes. If the
@@ -127,7 +127,7 @@ class JobTable {
     double unhindered = 0;   // the speed that communication leaves `rate` of; 0: not known
     std::uint32_t gpus = 0;  // 0: holds nothing
 
-    // A measured rate may be above the unhindered one: nothing is lost then.
+    // A measured rate may be above the unhindered one; the loss is 0 then.
     double locality() const {
       return unhindered > 0 ? std::min(1.0, rate.value() / unhindered) : 1;
     }

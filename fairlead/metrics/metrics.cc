@@ -122,8 +122,8 @@ void Metrics::on_arrived(const JobSpec& asked) {
   }
 }
 
-// From now on the user asks for so many GPUs more: in time that is not contended it is entitled to
-// all that it asks for.
+// Adds to the number of GPUs that the user asks for. In time that is not contended it is entitled to all that it asks
+// for.
 void Metrics::count_demand(UserId id, std::int64_t gpus) {
   UserTotals& user = users_[id];
   user.uncontended_entitled_ms = uncontended_entitled_ms(user);
@@ -150,7 +150,7 @@ void Metrics::ask_no_more(JobId job) {
   timeline_.change(now_, jobs_.user[job], {.gpus_held = 0, .running = 0, .waiting = -1});
 }
 
-// A job that waits for its retry may be held by its user as well.
+// A job that waits for its retry may also be held by its user.
 void Metrics::hold_back(JobId job) {
   if (held_back_.insert(job).second) ask_no_more(job);
 }

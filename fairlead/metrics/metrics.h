@@ -32,8 +32,7 @@ struct JobBound {
   Duration time;          // at least: at its best speed
   double cluster_ms = 0;  // at least: of the whole cluster's time, at prices per GPU type
   double mix_speed = 1;   // of the gang asked for, if it had its part of each GPU type; above 0
-  // GPU time at the place where it loses least to communication, and how much of it computes; 0: not
-  // known.
+  // GPU time at the place with the least loss to communication, and the part of it that computes; 0: not known.
   double held_gpu_ms = 0;
   double computing_gpu_ms = 0;
 };

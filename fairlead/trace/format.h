@@ -1,7 +1,7 @@
-// The trace formats that can be read: one table, as policies have.
+// The trace formats that can be read, in one table, like policies.
 //
-// A format joins by a file of its own in trace/readers with its entry, and one line each in
-// trace/readers/readers.h, format.cc and CMakeLists.txt.
+// A new format needs its own file in trace/readers with its entry, and one line each in trace/readers/readers.h,
+// format.cc and CMakeLists.txt.
 #pragma once
 
 #include "fairlead/base/file.h"
@@ -18,8 +18,8 @@
 
 namespace fairlead {
 
-// Training steps per second of a Gavel job type, such as "ResNet-50 (batch size 64)", on `gpus`
-// V100 GPUs of one node; 0 if not known.
+// Returns training steps per second of a Gavel job type, for example "ResNet-50 (batch size 64)", on `gpus` V100
+// GPUs of one node; 0 if not known.
 using StepsPerSecond = std::function<double(std::string_view job_type, std::int64_t gpus)>;
 
 struct ReadOptions;  // trace.h
@@ -59,7 +59,7 @@ struct TraceFormat {
   Status (*read)(ByteSource& source, const ReadOptions& options, WorkloadBuilder& builder);
 };
 
-// All formats, in the order in which they are listed.
+// Returns all formats in the order of lists.
 std::span<const TraceFormat* const> all_formats();
 // Null if there is none of that name.
 const TraceFormat* find_format(std::string_view name);

@@ -16,7 +16,7 @@
 
 namespace fairlead {
 
-// How many jobs there are, on how many GPUs, and when they come.
+// The number of jobs, the sizes of their gangs, and the times of submission.
 struct JobStream {
   std::uint64_t seed = 1;
   std::int64_t jobs = 1000;
@@ -29,7 +29,7 @@ struct JobStream {
 Status check_stream(const JobStream& stream);
 
 struct JobShape {
-  std::string_view kind = "job";  // of its id, as in "job-1"
+  std::string_view kind = "job";  // prefix of its id, as in "job-1"
   std::string_view model{};
   std::string user{};
   Duration duration;  // of the gang asked for

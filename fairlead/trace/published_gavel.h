@@ -1,7 +1,6 @@
-// The very jobs behind Gavel's published curves (Narayanan et al., OSDI 2020): the workload of
-// gavel_workload.h, drawn with the random numbers of the authors' simulator, which is a Python
-// program, for its seed. It draws jobs from one generator (seed + 2) and arrivals from another
-// (seed + 3), and has its models in an order of its own. The published curves are of seed 0.
+// The exact jobs behind Gavel's published curves (Narayanan et al., OSDI 2020): the workload of gavel_workload.h, drawn
+// with the random numbers of the authors' simulator, a Python program, for its seed. It draws jobs from one generator
+// (seed + 2) and arrivals from another (seed + 3), and has its own order of models. The published curves use seed 0.
 #pragma once
 
 #include "fairlead/trace/job_stream.h"

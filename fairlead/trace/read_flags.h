@@ -26,7 +26,7 @@ struct ReadFlags {
 
 // Errors name the flag.
 Result<ReadOptions> read_options(const ReadFlags& flags);
-// The same flags as arguments of a command line.
+// Returns the same flags as arguments of a command line.
 std::vector<std::string> arguments_of(const ReadFlags& flags);
 
 }  // namespace fairlead

@@ -26,7 +26,7 @@ struct SlurmQueuedJob {
   bool runs = false;
   std::int64_t gpus = 0;
   std::int64_t nodes = 0;  // 0: unknown
-  std::string gpu_type;    // that it has, or asks for; empty: any
+  std::string gpu_type;    // assigned or requested; empty: any
   Duration ran{};
   std::optional<Duration> limit{};  // of its running time
 };

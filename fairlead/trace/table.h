@@ -14,7 +14,7 @@
 namespace fairlead {
 
 enum class Decimals : std::uint8_t {
-  kBySeparator,  // a comma where the columns are separated by ; or tabs, and a point
+  kBySeparator,  // a comma if the columns are separated by ; or tabs, otherwise a point
   kPoint,
   kComma,
 };

@@ -28,7 +28,7 @@
 
 namespace fairlead {
 
-// Gavel's measured throughputs as published: single GPUs of 26 job types and some gangs.
+// Returns Gavel's measured throughputs as published: single GPUs of 26 job types and some gangs.
 double published_steps_per_second(std::string_view job_type, std::int64_t gpus);
 // Returns the speeds in the table of models `models` (load_models), which must be in steps per second, on V100: a gang
 // has the same rate per GPU as in a simulation. Models that it lacks, and an empty `models`, get published speeds.
@@ -41,8 +41,8 @@ struct ReadOptions {
   Tasks tasks = Tasks::kOfOneGpu;                                // of foreign formats
   StepsPerSecond steps_per_second = published_steps_per_second;  // of Gavel's 10 columns
   TableOptions table{};                                          // of the format "table"
-  std::vector<RowCondition> where{};                             // of the rows that are read
-  Selection selection{};                                         // of the jobs that they give
+  std::vector<RowCondition> where{};  // conditions on the rows that are read
+  Selection selection{};              // of the jobs that they give
 };
 
 // Reads the file at `path`; the workload's name is the file's.

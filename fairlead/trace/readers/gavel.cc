@@ -1,7 +1,6 @@
-// Gavel's 10 columns carry training steps: duration = steps / the job type's steps per second on as
-// many V100 GPUs, the reference type. Jobs are numbered from 0, as Gavel does. Shockwave's 12 columns
-// carry the duration. A gang size for which no steps per second are known scales linearly from the
-// next smaller one, and the row counts as repaired.
+// Gavel's 10 columns contain training steps: duration = steps / the job type's steps per second on as many V100 GPUs,
+// the reference type. Jobs are numbered from 0, as Gavel does. Shockwave's 12 columns contain the duration. If the
+// speed of a gang size is unknown, it scales linearly from the next smaller one, and the row counts as repaired.
 //
 // A priority other than 1 is the job's weight: it belongs to a user like "priority-5" with as many
 // tickets.

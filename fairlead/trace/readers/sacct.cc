@@ -113,7 +113,7 @@ class SacctRows {
     return {ms && *ms > 0 && *ms <= kMsMax ? *ms : 0};
   }
 
-  // "[days-]hours:minutes:seconds", as Elapsed has it.
+  // Parses "[days-]hours:minutes:seconds", the format of Elapsed.
   Duration clock_length() {
     if (csv_.bad()) return {};
     const Parsed<std::int64_t> ms = parse_clock_length(csv_.text(at_.elapsed), true);
@@ -142,7 +142,7 @@ Status read_sacct(ByteSource& source, const ReadOptions& /*options*/, WorkloadBu
   const TraceHead head(bytes);
   if (head.first_byte() == '{') return read_slurm_json(source, builder);
   const bool ruled = head.is_ruled();
-  // Only spreadsheets and the like quote what sacct wrote.
+  // sacct does not quote; only spreadsheets and similar programs do.
   const char separator = ruled ? '|' : head.separator();
   CsvReader csv(source, {.separator = separator, .quotes = separator != '|', .ruled = ruled});
   FL_TRY(csv.read_header());

@@ -37,7 +37,7 @@ std::string text(const json& value) {
   return value.is_string() ? value.get<std::string>() : std::string();
 }
 
-// A word, or a list of words of which the first is the state.
+// Returns a word, or the first word of a list, which is the state.
 std::string state(const json& value) {
   const json& current = member(value, "current");
   if (current.is_array() && !current.empty()) return text(current.front());

@@ -1,16 +1,16 @@
 // The Standard Workload Format 2.2 of Feitelson's Parallel Workloads Archive: a line of 18 fields for each job, in
 // which -1 stands for unknown, and comments after ';'. The comments' content, for example MaxProcs, is ignored.
 //
-// GPUs: a processor counts as one. A job asks for as many as it requested; where that is unknown,
-// for as many as it was allocated.
+// GPUs: a processor counts as one. A job asks for its requested number or, if that is unknown, for the allocated
+// number.
 //
 // Time: a job counts with its running time, however it ended. Logs in whole seconds write 0 for less than half a
 // second; it is taken as 0.5 s. Submissions are on the log's own clock, which is not shifted: an excerpt of a log
 // starts late.
 //
-// Left out: cancelled jobs (status 5) that ran for no time; jobs whose submission, run time or
-// processors are unknown; and status 2, 3 and 4, the parts of a job that was swapped out, which has
-// a line with 0 or 1 for the whole.
+// Left out: cancelled jobs (status 5) that ran for no time; jobs with an unknown submission, run time or number of
+// processors; and status 2, 3 and 4, the parts of a job that was swapped out, which has a line with 0 or 1 for the
+// whole.
 //
 // The user is the user id. The model is the number of the executable: facts about one run of a program hold for the
 // next, and a table of models may give speeds for it. Wait time, requested time and partition are kept for policies
@@ -138,7 +138,7 @@ class SwfReader {
     return value.value_or(kUnknown);
   }
 
-  // A number that names something; empty where it is unknown.
+  // Returns a number that names something; empty if it is unknown.
   std::string_view name(const Field& field) {
     return integer(field) == kUnknown ? std::string_view() : pieces_[field.at].text;
   }
@@ -176,7 +176,7 @@ class SwfReader {
   LineReader lines_;
   std::vector<Piece> pieces_;  // of the current line
   std::string reason_;         // why the row is bad; empty: it is not
-  Piece bad_;                  // the field because of which it is
+  Piece bad_;                  // the bad field
   bool skipped_ = false;       // it is bad, but no error
 };
 

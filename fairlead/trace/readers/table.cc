@@ -1,13 +1,13 @@
 // A table of any header. --columns assigns the columns. The others are recognised by the words below, whatever their
 // case and punctuation, followed by the unit of their numbers ("Run time (min)", "duration_ms").
 //
-// Needed are the job, its GPUs, when it was submitted or started, and how long it ran or when it
-// ended. A job without a submission is submitted when it started. It ran for its duration, else from its
-// start, else from its submission, to its end.
+// Required are the job, its GPUs, its submission or start, and its duration or end. A job without a submission is
+// submitted at its start. Its duration is the given one; otherwise it is the time from its start, or from its
+// submission, to its end.
 //
-// Times are calendar times, in UTC where they name no zone, or numbers. Numbers that are Unix times are
-// taken as such, others count from a start. A cell is empty, too, if it is "Unknown", "None" or the like.
-// A row is not a job if its number of GPUs is zero or missing, or if it has not ended.
+// Times are calendar times, in UTC if they have no zone, or numbers. Unix times are recognised; other numbers count
+// from a start. A cell also counts as empty if it is "Unknown", "None" or the like. A row is not a job if its number of
+// GPUs is zero or missing, or if it has not ended.
 
 #include "fairlead/base/nearest.h"
 #include "fairlead/base/time_text.h"
@@ -203,7 +203,7 @@ Result<Layout> find_columns(CsvReader& csv, const ByteSource& source, const Tabl
   for (std::size_t field = 0; field < kFields; ++field) {
     const CsvReader::Column column = layout.at[field];
     if (column == CsvReader::kMissing) continue;
-    csv.find(csv.header()[column]);  // it has a use
+    csv.find(csv.header()[column]);  // marks the column as used
     layout.unit[field] = names[column].unit.ms == 0 ? other : names[column].unit;
   }
   return layout;
@@ -388,7 +388,7 @@ class TableRows {
     return ms;
   }
 
-  // A number in the column's unit, as milliseconds.
+  // Returns a number in the column's unit, as milliseconds.
   Parsed<std::int64_t> number(Field field) {
     const Parsed<std::int64_t> ms = parse_units(number_text(field), layout_.unit[field]);
     if (ms) is_number_[field] = true;
@@ -429,7 +429,7 @@ class TableRows {
   bool has_no_zone_ = false;
   std::array<bool, kFields> is_number_{};  // some cell of the column is one
   std::string number_;                     // scratch
-  std::string ambiguous_;                  // the first date that may be two, and where it stands
+  std::string ambiguous_;                  // the first ambiguous date, and its position
 };
 
 bool is_table(const TraceHead& head) { return table_lacks(head.fields(head.separator())).empty(); }
