@@ -1,4 +1,4 @@
-// `fairlead agent`: what runs on each node of a pool whose GPUs are shared by turns in place.
+// `fairlead agent`: the agent on each node of a pool in which pods share GPUs by turns in place.
 
 #include "fairlead/agent/agent.h"
 

@@ -50,7 +50,7 @@ std::int64_t served_ms(const CensusGang& gang, std::int64_t now) {
   return std::max<std::int64_t>(end - gang.started_unix_ms, 0);
 }
 
-// Gangs as the jobs of a daemon, by the same numbers.
+// Returns gangs as the jobs of a daemon, by the same numbers.
 std::vector<JobAnswer> answers_of(const Census& census) {
   std::vector<JobAnswer> jobs;
   jobs.reserve(census.gangs.size());
@@ -102,7 +102,7 @@ class Rows {
   Result<Trace> trace(const std::string& name) const { return Trace::of(name, rows_); }
 
  private:
-  // One that had the name of an earlier one is another.
+  // A later gang of the same name is another one.
   std::string_view id_of(const CensusGang& gang) {
     std::string id = fmt::format("{}/{}", gang.name_space, gang.name);
     const int before = named_[id]++;
@@ -126,7 +126,7 @@ class Rows {
   std::deque<std::string> texts_;
 };
 
-// The nodes with the GPUs that gangs may get.
+// Returns the nodes with the GPUs that gangs may get.
 std::vector<NodeSpec> usable(const Census& census, const Inventory& inventory) {
   std::vector<NodeSpec> nodes;
   for (NodeSpec spec : inventory.specs()) {

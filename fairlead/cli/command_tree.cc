@@ -93,7 +93,7 @@ Words choices_of(std::string_view type) {
   return words;
 }
 
-// The type without what CLI11's checks add to it.
+// Returns the type without the additions of CLI11's checks.
 std::string without_checks(const std::string& type) {
   std::size_t end = type.size();
   for (const char* check :

@@ -61,7 +61,7 @@ std::vector<Command> add_job_actions(CLI::App& root);
 // Adds `users` and `gpus` with their subcommands.
 std::vector<Command> add_users_and_gpus(CLI::App& root);
 
-// The jobs of the daemon there is, in a table. Error: there is none.
+// Prints the jobs of the running daemon in a table. Error: there is no daemon.
 Status show_queue();
 
 }  // namespace fairlead

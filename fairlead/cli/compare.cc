@@ -47,7 +47,7 @@ constexpr std::string_view kExamples =
 
 constexpr const char* kTables[] = {"compare.json", "runs.csv", "runs.jsonl"};
 
-// Tables of an earlier comparison, which would not match the new runs.
+// Removes tables of an earlier comparison, which would not match the new runs.
 void remove_tables(const fs::path& out, const Comparison& comparison) {
   std::error_code ignored;
   for (const char* name : kTables) fs::remove(out / name, ignored);
@@ -142,10 +142,10 @@ Status write_text(ResultFolder& folder, const std::string& name, const std::stri
   return folder.add(std::move(file), name);
 }
 
-// compare.json last: where it is, the tables are complete.
+// compare.json is written last: if it exists, the tables are complete.
 Status write_tables(ResultFolder& folder, const Comparison& comparison) {
   for (const ComparedPoint& point : comparison.points) {
-    // Each point's folder is a comparison by itself.
+    // Each point's folder is a comparison of its own.
     if (point.folder.empty() || !has_runs(point)) continue;
     FL_TRY(write_text(folder, point.folder + "/compare.json",
                       comparison_json(point, comparison.seeds)));

@@ -32,7 +32,7 @@ std::string fish_quoted(std::string_view text) {
   return word + "'";
 }
 
-// 'fairlead run' 'fairlead trace' ...: all commands but the program itself.
+// Returns 'fairlead run' 'fairlead trace' ...: all commands except the program itself.
 std::vector<std::string> command_names(const CommandPage& root) {
   std::vector<std::string> names;
   for (const CommandPage* page : all_pages(root)) {
@@ -41,7 +41,7 @@ std::vector<std::string> command_names(const CommandPage& root) {
   return names;
 }
 
-// Commands below it and values of its arguments.
+// Returns the commands below it and values of its arguments.
 std::vector<std::string> plain_words(const CommandPage& page) {
   std::vector<std::string> words;
   words.reserve(page.commands.size());

@@ -28,7 +28,7 @@ class Daemon {
 
   // Errors for all: the daemon's reason to refuse, or a lost connection.
   Result<nlohmann::json> get(const std::string& target);
-  // A terminal that is given is the daemon's, too, from then on; -1: none.
+  // `terminal`: also passed to the daemon; -1: none.
   Result<nlohmann::json> post(const std::string& target, const nlohmann::json& body = {},
                               int terminal = -1);
   Result<nlohmann::json> put(const std::string& target, const nlohmann::json& body);

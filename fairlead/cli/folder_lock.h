@@ -1,4 +1,4 @@
-// Keeps two runs out of one folder of results.
+// Prevents two runs in one folder of results.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -8,8 +8,7 @@
 
 namespace fairlead {
 
-// Held until its destruction or the end of the process, however it ends. It is on the folder itself,
-// so nothing is left in it.
+// Held until its destruction or any end of the process. The lock is on the folder itself, so no file is left in it.
 class FolderLock {
  public:
   // Takes the lock. REQUIRES: not taken before. Error: the path is not a folder, or another process has the lock. On a

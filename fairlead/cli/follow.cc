@@ -20,7 +20,7 @@ volatile std::sig_atomic_t interrupts = 0;
 // The pause between looks at a log: not every file system notifies about a file's growth.
 constexpr int kLookMs = 100;
 
-// A file that grows, and may not be there yet.
+// A growing file, which may not exist yet.
 class Log {
  public:
   explicit Log(std::string path) : path_(std::move(path)) {}

@@ -54,7 +54,7 @@ TimeLeft typical_left(const JobAnswer& job, const std::vector<JobAnswer>& jobs) 
   return {job.id, s.value_or(0) - served_s(job), "as jobs here take"};
 }
 
-// GPUs that jobs may get, a node for each node that has some.
+// Returns the GPUs that jobs may get, a node for each node that has some.
 Result<Cluster> cluster_of(const ClusterAnswer& answer) {
   std::vector<NodeSpec> nodes;
   for (const NodeAnswer& node : answer.nodes) {
@@ -62,7 +62,7 @@ Result<Cluster> cluster_of(const ClusterAnswer& answer) {
       return gpu.state != "down" && gpu.state != "closed";
     });
     if (usable == 0) continue;
-    // All are of one machine.
+    // All nodes are on one machine.
     nodes.push_back({.name = node.name,
                      .gpu_type = node.type,
                      .gpus = static_cast<std::uint32_t>(usable),
@@ -84,7 +84,7 @@ std::vector<JobAnswer> queue_of(std::vector<JobAnswer> jobs) {
 
 Result<Trace> trace_of(const std::vector<JobAnswer>& queue, const std::vector<TimeLeft>& left,
                        const std::vector<UserAnswer>& users) {
-  std::vector<std::string> ids;  // that the rows refer to
+  std::vector<std::string> ids;  // the texts that the rows refer to
   ids.reserve(queue.size());
   for (const JobAnswer& job : queue) ids.push_back(fmt::format("{}", job.id));
   std::vector<JobRow> rows;
@@ -103,7 +103,7 @@ Result<Trace> trace_of(const std::vector<JobAnswer>& queue, const std::vector<Ti
   return Trace::of("now", rows);
 }
 
-// "16:10", or with its day where that is another.
+// Returns "16:10", with the day if it is another.
 std::string clock_text(std::int64_t unix_ms, std::int64_t now_unix_ms) {
   const std::time_t then = unix_ms / 1000;
   const std::time_t now = now_unix_ms / 1000;

@@ -1,5 +1,5 @@
-// When a job of a daemon starts and ends, if nothing else comes: a simulation, by the daemon's own
-// policy, of the jobs that are here.
+// The start and end of a daemon's job if no other job comes: a simulation of the current jobs with the daemon's own
+// policy.
 //
 // The policy starts from scratch, because the state that its daemon remembers (for example shares that are owed) is not
 // available; running jobs come first. The forecast does not know on which types of GPU jobs may run.
@@ -41,7 +41,7 @@ struct QueueNow {
   std::vector<TimeLeft> left;   // of each of `jobs`
   std::string policy;           // of the daemon, with its options
 };
-// `jobs`: all that are known, done ones too. Error: there is no GPU that could be used.
+// `jobs`: all that are known, also finished ones. Error: no GPU can be used.
 Result<QueueNow> queue_now(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
                            const std::vector<UserAnswer>& users);
 // Errors: no such policy or option.
@@ -50,7 +50,7 @@ Result<SimulationInputs> inputs_of(const QueueNow& queue, const std::string& pol
 struct Forecast {
   std::optional<double> start_s{};  // from now; none: it does not start. 0: it is running
   std::optional<double> end_s{};
-  std::vector<TimeLeft> guesses{};  // of the jobs that were simulated, this one last
+  std::vector<TimeLeft> guesses{};  // for the simulated jobs, this one last
 };
 
 // `jobs`: all, also finished ones. Errors: this program lacks the daemon's policy, or the policy cannot continue with

@@ -36,7 +36,7 @@ struct ActionFlags {
   std::vector<std::string> jobs;
 };
 
-// All of them are tried; the first error is returned, and others are printed.
+// Tries all of them; returns the first error, and prints the others.
 Status act(const ActionFlags& flags, const std::string& action) {
   FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
   Status first;

@@ -12,13 +12,13 @@
 
 namespace fairlead {
 
-// "V100:0-1,3": where a job is.
+// Returns the place of a job: "V100:0-1,3".
 std::string on_text(const std::vector<JobAnswer::On>& on);
 
 // Returns the use of the GPUs in a line, and a row for each job, running ones first.
 std::string queue_text(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
                        TextStyle style);
-// A row for each GPU: who has it.
+// Returns a row for each GPU and its job.
 std::string gpus_text(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
                       TextStyle style);
 std::string users_text(const std::vector<UserAnswer>& users, TextStyle style);

@@ -35,7 +35,7 @@ std::string roff(std::string_view text) {
   return out;
 }
 
-// The argument of a macro.
+// Returns the argument of a macro.
 std::string argument(std::string_view text) {
   std::string out;
   for (const char c : roff(text)) out += c == '"' ? "\\(dq" : std::string(1, c);
@@ -117,7 +117,7 @@ constexpr std::string_view kExitStatus =
     "0: done. 1: the run failed. 2: bad usage or input. \\fBfairlead run\\fR ends as its command "
     "does.\n";
 
-// The page of the command that the words name.
+// Returns the page of the command that the words name.
 Result<const CommandPage*> find_page(const CommandPage& root,
                                      const std::vector<std::string>& words) {
   const std::string name =

@@ -106,7 +106,7 @@ Result<const ClaimFigure*> ClaimReader::find_figure() const {
       fmt::format("no such figure (there are: {})", nearest_first(names, name)));
 }
 
-// The claim has the keys that its figure needs, and none that it does not take.
+// Checks that the claim has all keys that its figure needs, and no key that it does not take.
 Status ClaimReader::check_keys(const ClaimFigure& figure) const {
   for (const char* key : {"against", "user", "key", "job", "price", "window_h", "of", "quanta",
                           "first_job", "last_job"}) {
@@ -256,7 +256,7 @@ Status ClaimReader::read_tolerance(PublishedClaim& claim) {
   return {};
 }
 
-// A value, or a list with one for each case; null where nothing is expected.
+// Reads a value, or a list with one for each case; null if nothing is expected.
 Status ClaimReader::read_expected_values(const YamlNode& node, PublishedClaim& claim) const {
   std::vector<YamlNode> items = {node};
   if (node.is_list()) {
@@ -291,7 +291,7 @@ Status ClaimReader::read_expected(const char* key, const YamlNode& node, Publish
   return read_expected_values(node, claim);
 }
 
-// The fluid calculation knows its users by name.
+// The fluid calculation needs users with names.
 Status ClaimReader::check_users(const PublishedClaim& claim) const {
   if (claim.bound != Bound::kFluid && claim.figure->needs_run()) return {};
   for (const Case& one : experiment_.cases) {

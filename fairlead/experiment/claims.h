@@ -12,7 +12,7 @@ namespace fairlead {
 // `experiment`: everything except its claims. Errors, with position: keys that a figure lacks or does not take, unknown
 // labels and users.
 Result<PublishedClaim> read_claim(const YamlNode& map, const Experiment& experiment);
-// One for each policy, in order.
+// Reads one claim for each policy, in order.
 Result<std::vector<PublishedClaim>> read_measure(const YamlNode& map, const Experiment& experiment);
 
 }  // namespace fairlead

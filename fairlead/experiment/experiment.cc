@@ -161,7 +161,7 @@ Status ExperimentReader::read_settings(const YamlNode& map, Case& one) {
     FL_TRY_ASSIGN(value, pair.value.text());
     one.settings.push_back(pair.key + "=" + value);
   }
-  // Some go only with others, which may come from the experiment.
+  // Some settings require others, which may come from the experiment.
   const auto together = parse_settings(one.settings);
   if (together) return {};
   for (const YamlNode::Pair& pair : pairs) {

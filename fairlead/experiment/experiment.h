@@ -74,7 +74,7 @@ struct PublishedClaim {
   std::string column;
   std::string source;
   const ClaimFigure* figure = nullptr;
-  std::string policy;  // labels; empty where the figure needs no run
+  std::string policy;  // labels; empty if the figure needs no run
   std::string against;
   std::optional<std::size_t> against_case;  // its row; none: the same
   std::string user;
@@ -89,7 +89,7 @@ struct PublishedClaim {
   std::int64_t last_job = 0;
 
   Bound bound = Bound::kNone;
-  std::vector<std::optional<double>> expected;  // one, or one for each case; none: measured only
+  std::vector<std::optional<double>> expected;  // one, or one for each case; none: only measured
   std::string expected_text;
   double tolerance = 0;
   double tolerance_percent = 0;  // of the expected value; 0: `tolerance`
@@ -132,9 +132,9 @@ struct Experiment {
 Result<Experiment> read_experiment(std::string_view text, std::string_view file,
                                    std::string_view name);
 
-// The settings as a run takes them: public files by their paths.
+// Returns the settings in the form for a run: public files as paths.
 std::vector<std::string> run_settings(const Case& one);
-// The public file of models that is missing here, by its path below $FAIRLEAD_SHARED; empty: none.
+// Returns the public file of models that is missing here, by its path below $FAIRLEAD_SHARED; empty: none.
 std::string missing_models(const Case& one);
 
 // The experiments that are part of the binary (data/experiments/*.yaml), by name.

@@ -39,8 +39,8 @@ Result<double> percent_more(double ours, double theirs) {
   return 100 * (ours / theirs - 1);
 }
 
-// The least, or where more is better the most, that any policy could reach with the jobs of the
-// run; none if no bound is known.
+// Returns the least value that any policy could reach with the jobs of the run, or the greatest value if more is
+// better; none if no bound is known.
 std::optional<double> best_of(std::string_view key, const RunFigures& run) {
   if (key == "gpu_utilization") return 1;
   const std::string_view bound = key == "makespan_s"        ? "bounds/makespan_lower_s"

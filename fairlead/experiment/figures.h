@@ -24,7 +24,7 @@ struct RunQuestions {
   std::vector<Duration> windows;  // for fairness, and for the other figures of WindowFairness
   std::set<Received> received;    // the kinds of received GPU time in them
   std::int64_t quanta = 0;        // of a schedule
-  bool job_times = false;         // of jobs.csv, not of the journal
+  bool job_times = false;         // jobs.csv is needed, not only the journal
 
   bool any_of_journal() const { return !windows.empty() || quanta > 0; }
 };
@@ -38,11 +38,11 @@ struct UserWork {
 // Parses the value of `of`: "held", "useful", "effective"; any other: nothing.
 std::optional<Received> received_named(std::string_view name);
 
-// One run as far as the figures need it.
+// The data of one run that the figures need.
 struct RunFigures {
   std::map<std::string, double, std::less<>> summary;      // by key; only meaningful ones
   std::vector<UserWork> users;                             // in the order of the trace
-  std::map<Received, std::vector<WindowFigures>> windows;  // as far as asked
+  std::map<Received, std::vector<WindowFigures>> windows;  // only the requested ones
   double idle_when_wanted = 0;
   double migrations_per_hour = 0;
   std::vector<std::optional<double>> jct_h;  // hours, by position in the trace; none: not finished
@@ -59,7 +59,8 @@ Result<RunFigures> read_run(const std::filesystem::path& folder, const RunQuesti
 struct Value {
   double number = 0;
   std::string text;
-  std::string where;  // it was largest: "ann, the 8 h up to 26.5 h"; empty where that means nothing
+  std::string
+      where;  // place of the largest value: "ann, the 8 h up to 26.5 h"; empty if not applicable
   // The best value of the figure under any policy in place of the claim's own: by the lower bounds of the run, which
   // hold for any. None: no bound is known.
   std::optional<double> possible{};
@@ -81,8 +82,7 @@ struct ClaimFigure {
   std::string_view required;  // keys, separated by blanks
   std::string_view optional;
   std::string_view help;
-  // Null if it needs no run. `against` is null unless the claim names one. Error: the run has no
-  // such figure.
+  // Null if it needs no run. `against` is null unless the claim names one. Error: the run lacks the figure.
   Result<Value> (*measure)(const PublishedClaim& claim, const RunFigures& run,
                            const RunFigures* against);
 
@@ -92,9 +92,9 @@ struct ClaimFigure {
   bool requires_key(std::string_view key) const;
   bool takes_key(std::string_view key) const;
 };
-// All of them, in the order in which they are listed.
+// Returns all figures in the order of lists.
 std::span<const ClaimFigure> claim_figures();
-// Null if there is none of this name.
+// Returns null if there is none of this name.
 const ClaimFigure* find_claim_figure(std::string_view name);
 
 // Returns the gain of `user` from trading, in percent of its throughput without, if GPUs are a fluid and all users want

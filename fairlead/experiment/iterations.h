@@ -40,7 +40,7 @@ std::span<const IterationFigure> iteration_figures();
 // Errors give the position.
 Result<IterationOptions> read_iterations(const YamlNode& map);
 
-// The runs of an experiment that has iterations: by case, then policy, then seed.
+// Returns the runs of an experiment with iterations: by case, then policy, then seed.
 std::vector<Result<RunFigures>> run_iterations(const Experiment& experiment);
 
 }  // namespace fairlead

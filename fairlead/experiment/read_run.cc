@@ -73,7 +73,7 @@ class ScheduleMeter : public RecordSink {
   std::vector<std::string> schedule_;
 };
 
-// The columns jct_s, as hours, and user of jobs.csv.
+// Reads the columns jct_s, as hours, and user of jobs.csv.
 Status read_job_times(const std::filesystem::path& path, RunFigures& figures) {
   const auto damaged = [&path] { return run_error("not a table of jobs: {}", path.string()); };
   FL_TRY_ASSIGN(source, ByteSource::open(path.string()));
@@ -95,7 +95,7 @@ Status read_job_times(const std::filesystem::path& path, RunFigures& figures) {
   }
 }
 
-// The column mix_speed of jobs.csv, which has a row for each job in the order of the journal's.
+// Reads the column mix_speed of jobs.csv, which has a row for each job in the journal's order.
 Result<IdVector<JobId, double>> read_mix_speeds(const std::filesystem::path& path) {
   const auto damaged = [&path] { return run_error("no speeds of jobs: {}", path.string()); };
   FL_TRY_ASSIGN(source, ByteSource::open(path.string()));
@@ -155,7 +155,7 @@ Status read_journal(const std::filesystem::path& folder, const json& summary,
   schedule.add_to(figures);
   for (const auto& [received, meter] : fairness) {
     figures.windows[received] = meter.windows();
-    figures.idle_when_wanted = meter.idle_when_wanted();  // the same of each
+    figures.idle_when_wanted = meter.idle_when_wanted();  // the same for each meter
     figures.migrations_per_hour = meter.migrations_per_hour();
   }
   return {};

@@ -17,7 +17,7 @@ enum class Verdict : std::uint8_t {
   kMissed,
   kImpossible,  // missed, and proven to be out of reach of any policy
   kMeasured,    // nothing was expected
-  kSkipped,     // it cannot be measured here, such as without a public trace
+  kSkipped,     // not measurable here, for example without a public trace
   kFailed,      // a run failed
 };
 std::string_view verdict_name(Verdict verdict);
@@ -27,7 +27,7 @@ struct Judgement {
   Verdict verdict = Verdict::kMeasured;
   std::vector<double> values;  // by seed; empty for texts, which are of the first seed
   std::string text;
-  std::vector<std::string> where;  // the values were largest, by seed; only in the JSON
+  std::vector<std::string> where;  // places of the largest values, by seed; only in the JSON
   std::optional<double> expected;  // none: only measured, or not bounded by a number
   std::optional<double> possible;  // the mean of Value::possible over the seeds
   std::string reason;              // why it was skipped or failed
@@ -41,16 +41,16 @@ Judgement judge_text(const PublishedClaim& claim, std::string text);
 
 struct ExperimentResult {
   Experiment experiment;
-  // By claim, then case; of claims over all cases one more, which is judged.
+  // By claim, then case. A claim over all cases has one more outcome, which is judged.
   std::vector<std::vector<Judgement>> outcomes;
 };
 
 // reproduction.json.
 std::string results_json(const std::vector<ExperimentResult>& results);
-// A heading and a row per claim; with cases, a row per case and a column per claim, or the other
-// way round if there are fewer cases than claims. Then the measures, a row per case and policy.
+// Returns a heading and a row per claim; with cases, a row per case and a column per claim, or the other way round if
+// there are fewer cases than claims. The measures follow, a row per case and policy.
 std::string result_text(const ExperimentResult& result, TextStyle style);
-// The page docs/reproduction.md, from the results of all experiments.
+// Returns the page docs/reproduction.md from the results of all experiments.
 std::string results_page(const std::vector<ExperimentResult>& results);
 
 }  // namespace fairlead

@@ -85,7 +85,7 @@ Status read_range(const YamlNode& map, std::string_view key, Bounds bounds, T& m
   return {};
 }
 
-// The sizes of gangs by weight, and models, equally often.
+// Reads the sizes of gangs by weight, and models, which are equally frequent.
 Status read_mix(const YamlNode& map, std::vector<GangShare>& gangs,
                 std::vector<ModelShare>& models) {
   if (const auto node = map.find("gangs")) {

@@ -86,7 +86,7 @@ struct Elastic {
 
 // Drawn jobs use the capacity and the seed of the run, except the seed of PublishedGavel.
 struct DrawnSpec {
-  // A JobStream by itself stands for Gavel's.
+  // A JobStream stands for Gavel's workload.
   std::variant<SessionOptions, GenerateOptions, JobStream, PublishedGavel, ClassOptions> options;
   Elastic elastic;
 };
@@ -100,8 +100,8 @@ std::filesystem::path shared_folder();
 // a public one.
 Result<WorkloadSpec> read_workload(const YamlNode& map, const std::filesystem::path& folder);
 
-// The jobs. A user's only job has the user's name, others get numbers. Errors: a trace that cannot
-// be read, or has no such jobs.
+// Returns the jobs. A user's only job has the user's name, others get numbers. Errors: a trace that cannot be read, or
+// has no such jobs.
 Result<Workload> make_workload(const WorkloadSpec& spec, const Cluster& cluster,
                                std::uint64_t seed);
 

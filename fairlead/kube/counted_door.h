@@ -16,7 +16,7 @@ class CountedDoor : public KubeDoor {
   explicit CountedDoor(KubeDoor& door, std::function<void(const KubeEvent&)> on_forbidden = {})
       : door_(door), on_forbidden_(std::move(on_forbidden)) {}
 
-  // By method and status (0: no answer).
+  // Returns the counts by method and status (0: no answer).
   const std::map<std::pair<std::string, int>, std::uint64_t>& writes() const { return writes_; }
 
   Time now() override { return door_.now(); }

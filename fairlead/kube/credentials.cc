@@ -119,7 +119,7 @@ bool can_be_read(const Descriptor& descriptor, std::int64_t end_ms) {
 
 tl::unexpected<Error> took_too_long() { return run_error("it took too long"); }
 
-// All that it writes.
+// Reads all of its output.
 Result<std::string> read_all(const Descriptor& output, std::int64_t end_ms) {
   std::string text;
   std::array<char, 4096> buffer{};
@@ -139,7 +139,7 @@ Result<KubeCredentials> run_plugin(const KubePlugin& plugin, const KubeCluster& 
   FL_TRY_ASSIGN(child, begin(plugin, input));
   const std::int64_t end = boot_ms() + limit_ms;
   Result<std::string> text = read_all(child.output, end);
-  // It may have closed its output and go on.
+  // The process may have closed its output and still run.
   if (text && !can_be_read(child.process, end)) text = took_too_long();
   if (!text) ::kill(child.pid, SIGKILL);
   int status = 0;

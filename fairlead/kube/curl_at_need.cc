@@ -24,7 +24,7 @@ Function* find(const char* name) {
   return reinterpret_cast<Function*>(::dlsym(library(), name));
 }
 
-// The argument behind an option is a long, a pointer or a curl_off_t: they are passed alike.
+// The argument after an option is a long, a pointer or a curl_off_t: all are passed in the same way.
 static_assert(sizeof(long) == sizeof(void*) && sizeof(curl_off_t) == sizeof(void*));
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kNsPerMs = 1'000'000;
 constexpr long kConnectLimitMs = 10'000;
 constexpr unsigned kDeadConnectionMs = 15'000;
-constexpr Duration kTokenFileAge = seconds(60);  // as other clients read them again
+constexpr Duration kTokenFileAge = seconds(60);  // other clients use the same interval
 constexpr std::int64_t kExpiryMarginMs = 30'000;
 constexpr Duration kRefreshPause = seconds(5);  // between attempts to read credentials
 
@@ -352,7 +352,7 @@ void CurlDoor::collect() {
 
 bool CurlDoor::tries_again(Transfer& transfer, int status) {
   if (status != 401 || transfer.was_tried_again) return false;
-  // Another call may have had them read since.
+  // Another call may have caused a new read since.
   if (transfer.credentials == credentials_number_) refresh(true);
   if (transfer.credentials == credentials_number_) return false;
   transfer.was_tried_again = true;

@@ -1,9 +1,9 @@
-// A KubeDoor to a real API server, by libcurl on one thread: HTTP/2 where the server offers it, TLS,
-// connections that are kept and that are found dead within 15 s.
+// A KubeDoor to a real API server, by libcurl on one thread: HTTP/2 if the server offers it, TLS, and persistent
+// connections. A dead connection is detected within 15 s.
 //
-// Everything happens in wait(). Answers with status 401 have the credentials read again, and the call
-// or stream tried once more; credentials that expire, and token files, are also read again before
-// that. While a plugin prints credentials the door waits for it.
+// Everything happens in wait(). After an answer with status 401, the credentials are read again and the call or stream
+// is repeated once. Credentials that expire, and token files, are also read again before that. The door waits while a
+// plugin prints credentials.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -60,8 +60,8 @@ class CurlDoor final : public KubeDoor {
 
   KubeTarget target_;
   KubeCredentials credentials_;
-  std::uint64_t credentials_number_ = 1;  // counts each time that they were read
-  Time read_at_;                          // when; before the first time, long ago
+  std::uint64_t credentials_number_ = 1;  // number of reads so far
+  Time read_at_;                          // time of the last read; before the first, long ago
   std::string authority_;                 // PEM
   int leave_;
   int also_ = -1;

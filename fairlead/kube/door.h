@@ -1,7 +1,7 @@
 // The Kubernetes backend's client of an API server: calls, streams, time, and the request to end.
 //
-// Nothing of kube/ touches the network or a clock but through a KubeDoor, so the same code runs on a
-// real server (CurlDoor) and on one in memory whose time is virtual (FakeServer).
+// The code in kube/ touches the network and the clock only through a KubeDoor, so the same code runs against a real
+// server (CurlDoor) and against one in memory with virtual time (FakeServer).
 //
 // Calls and streams start immediately. wait() returns their answers, one event at a time, in the order of arrival;
 // several may be under way at once, and the order of answers may differ from the order of calls. One thread uses a
@@ -20,7 +20,7 @@ namespace fairlead {
 constexpr std::size_t kKubeLineBytesMax = std::size_t{8} << 20;
 constexpr std::size_t kKubeAnswerBytesMax = std::size_t{64} << 20;
 
-// How long a call may take; after that it is answered with status 0.
+// The limit of a call's duration; afterwards it is answered with status 0.
 constexpr Duration kKubeCallLimit = seconds(30);
 
 // Content types of PATCH.
@@ -41,16 +41,16 @@ using CallId = std::uint64_t;
 struct KubeEvent {
   enum class Kind : std::uint8_t {
     kTime,       // no event until the given time
-    kAnswer,     // to a call: `status`, and `text` is the body
+    kAnswer,     // to a call: `status`, and the body as `text`
     kLine,       // of a stream: `text`, without its end
-    kEnd,        // of a stream: nothing more comes. Status 200: the server closed it in order
-    kTerminate,  // the program is asked to leave; told once
+    kEnd,        // of a stream: no event follows. Status 200: the server closed it in order
+    kTerminate,  // the program is asked to leave; reported once
     kReady,      // the program's other event source is ready (CurlDoor::also_wait_for)
   };
   Kind kind = Kind::kTime;
   CallId call = 0;
-  // HTTP's; 0: no answer came, or it broke off. A write that has status 0 may have taken effect, or
-  // may yet take it.
+  // The HTTP status; 0: no answer came, or it broke off. A write with status 0 may have taken effect, or may yet take
+  // effect.
   int status = 0;
   // The body of an answer; at an end with another status than 200, the server's answer. For status 0, the reason in
   // words.
@@ -63,11 +63,11 @@ class KubeDoor {
  public:
   virtual ~KubeDoor() = default;
 
-  // Milliseconds since the door was opened. It never decreases and follows no change of the calendar.
+  // Returns the milliseconds since the door was opened. Never decreases, and ignores changes of the calendar.
   virtual Time now() = 0;
   // Returns the calendar's milliseconds since 1970, for texts that others read; nothing may depend on its order.
   virtual std::int64_t unix_ms() = 0;
-  // Uniform over all values: for jitter, and for names that no other process has.
+  // Returns a number uniform over all values: for jitter, and for names that no other process has.
   virtual std::uint64_t random() = 0;
 
   // Sends a request, which is answered by one kAnswer, within kKubeCallLimit.

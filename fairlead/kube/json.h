@@ -17,7 +17,7 @@ using JsonPath = std::initializer_list<std::string_view>;  // keys, from the out
 // Returns the value at the end of a path, for example {"metadata", "name"}; null if there is none. The result is valid
 // as long as `value`.
 const Json& json_at(const Json& value, JsonPath path);
-// The same, where it is a string, a number or true; else "", 0 or false.
+// Returns the same if it is a string, a number or true; otherwise "", 0 or false.
 const std::string& text_at(const Json& value, JsonPath path);
 std::int64_t integer_at(const Json& value, JsonPath path, std::int64_t otherwise = 0);
 bool is_true_at(const Json& value, JsonPath path);
@@ -29,7 +29,7 @@ std::optional<Json> parsed_json(std::string_view text);
 // Writes without blanks; replaces bytes that are not UTF-8.
 std::string compact_text(const Json& value);
 
-// "2026-11-22T08:30:00Z", and with six digits of a second, as Leases and events have.
+// Returns "2026-11-22T08:30:00Z", and with six digits of a second, as Leases and events have them.
 std::string timestamp(std::int64_t unix_ms);
 std::string micro_timestamp(std::int64_t unix_ms);
 

@@ -22,11 +22,11 @@
 
 namespace fairlead {
 
-// A text, usually PEM, that stands in the configuration or in a file. A file is read again whenever
-// it is needed, as others replace it while we run.
+// A text, usually PEM, in the configuration or in a file. A file is read again whenever it is needed, because others
+// replace it while we run.
 struct KubeText {
   std::string data{};
-  std::string file{};  // absolute, or relative to where we run; where `data` is empty
+  std::string file{};  // absolute, or relative to the working directory; used if `data` is empty
   bool is_given() const { return !data.empty() || !file.empty(); }
 };
 // Returns nothing for a text that is not given. Error: the file cannot be read, or is longer than 1 MiB.
@@ -35,11 +35,11 @@ Result<std::string> read_text(const KubeText& text);
 // A program that prints credentials (`exec`).
 struct KubePlugin {
   std::string api_version;  // client.authentication.k8s.io/v1 or /v1beta1
-  std::string command;      // found by PATH where it has no slash
+  std::string command;      // found by PATH if it has no slash
   std::vector<std::string> arguments;
   std::vector<std::pair<std::string, std::string>> environment;  // beside our own
   bool wants_cluster = false;  // it receives the cluster (provideClusterInfo)
-  std::string hint;            // how to install it, in the words of the file
+  std::string hint;            // how to install it, quoted from the file
 };
 
 struct KubeUser {
@@ -47,14 +47,14 @@ struct KubeUser {
   KubeText key;
   KubeText token;
   std::optional<KubePlugin> plugin;
-  std::string refused;  // why it cannot be used; empty: it can
+  std::string refused;  // why it cannot be used; empty if it can
 };
 
 struct KubeCluster {
   std::string server;  // "https://host:port", perhaps with a path; without a slash at its end
   KubeText authority;  // not given: the system's
   bool skip_verify = false;
-  std::string server_name;  // in the certificate, where it is another than the server's
+  std::string server_name;  // the name in the certificate, if it is not the server's
   std::string proxy;
 };
 
@@ -65,7 +65,7 @@ struct KubeContext {
   std::string where;  // "FILE:LINE:COLUMN"
 };
 
-// One file, or several of which the first that has a name wins.
+// One file, or several merged; the first file with a name wins.
 struct KubeConfig {
   std::map<std::string, KubeCluster> clusters;
   std::map<std::string, KubeUser> users;
@@ -96,7 +96,7 @@ Result<KubeTarget> choose(const KubeConfig& config, const std::string& context);
 Result<KubeTarget> find_kube_target(
     const std::string& context, const std::function<const char*(const char*)>& variable,
     const std::string& account_folder = "/var/run/secrets/kubernetes.io/serviceaccount");
-// By the process's own environment.
+// Finds the target in the process's own environment.
 Result<KubeTarget> find_kube_target(const std::string& context);
 
 }  // namespace fairlead

@@ -1,4 +1,4 @@
-// Which of several schedulers leads: the holder of a Lease (coordination.k8s.io/v1).
+// Leader election among schedulers: the leader holds a Lease (coordination.k8s.io/v1).
 //
 // A state machine on the events of a KubeDoor: hand it every event, and wake it at wake_at(). Times are those on the
 // door's monotonic clock; calendar times written by others are never compared with ours. A lease of another holder is
@@ -6,7 +6,7 @@
 // sending of the last successful renewal, we stop leading, 5 s before another holder may start. Writes carry the
 // version that was read, so of two that take it at once one is refused.
 //
-// A write whose answer is lost may have taken effect; the lease is read again before the next.
+// A write with a lost answer may have taken effect; the lease is read again before the next write.
 #pragma once
 
 #include "fairlead/kube/door.h"
@@ -22,7 +22,7 @@ namespace fairlead {
 struct LeaseSettings {
   std::string name_space = "default";
   std::string name = "fairlead";
-  std::string identity;  // no two schedulers have the same: host and a random number
+  std::string identity;  // unique to the scheduler: host and a random number
   Duration length = seconds(15);
   Duration renew_limit = seconds(10);
   Duration retry = seconds(2);
@@ -37,7 +37,7 @@ class Lease {
 
   // True if the event was its own.
   bool handle(const KubeEvent& event);
-  // To be called at wake_at() or later; before it does nothing. The first call begins.
+  // Call it at wake_at() or later; earlier calls do nothing. The first call starts the election.
   void wake();
   Time wake_at() const { return wake_at_; }
 
@@ -51,7 +51,7 @@ class Lease {
   const std::string& holder() const { return holder_; }
   // Returns the number of changes of the holder, as counted by the lease itself.
   std::int64_t transitions() const { return integer_at(lease_, {"spec", "leaseTransitions"}); }
-  // Why the last try failed; empty: it did not.
+  // Returns why the last try failed; empty: it did not.
   const std::string& trouble() const { return trouble_; }
 
  private:
@@ -67,7 +67,7 @@ class Lease {
   bool is_free(Time now) const;
   Json wanted(const std::string& holder) const;
   std::string path() const;
-  // The next try is one interval after the last began.
+  // Plans the next try one interval after the start of the last.
   void plan();
 
   KubeDoor& door_;
@@ -79,7 +79,7 @@ class Lease {
   Json lease_;            // as last seen; null: never, or it does not exist
   bool is_read_ = false;  // lease_ is the server's version, as far as we know
   std::string holder_;
-  Time changed_at_;  // when it was first seen as it is
+  Time changed_at_;  // when its current state was first seen
   std::optional<Time> renewed_;
   bool is_released_ = false;
   std::string trouble_;

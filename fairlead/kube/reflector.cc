@@ -17,11 +17,11 @@ constexpr int kChunk = 500;
 constexpr std::int64_t kWatchSecondsMin = 20;
 constexpr std::uint64_t kWatchSecondsSpan = 9;  // 20 to 28
 constexpr std::int64_t kFirstWatchSeconds = 5;
-constexpr Duration kEndMargin = seconds(5);    // a stream is dead that lasts so much longer
+constexpr Duration kEndMargin = seconds(5);    // a stream that lasts this much longer is dead
 constexpr Duration kShortStream = seconds(1);  // one that ends sooner counts as failed
 constexpr int kQuietStreamsMax = 3;
 
-// Versions are opaque by contract, and numbers wherever we compare them.
+// Versions are opaque by contract, but numbers wherever we compare them.
 std::optional<std::uint64_t> number(std::string_view version) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), value);
@@ -50,7 +50,7 @@ std::shared_ptr<const Json> kept(Json&& object) {
   return std::make_shared<const Json>(std::move(object));
 }
 
-// The server has not got to that version yet, or never will, after a restore.
+// True if the server has not reached that version yet, or never will after a restore.
 bool is_too_large(const Json& status) {
   const Json& causes = json_at(status, {"details", "causes"});
   if (!item_at(status, {"details", "causes"}, "reason", "ResourceVersionTooLarge").is_null()) {
@@ -155,7 +155,7 @@ void Reflector::list_chunk(const std::string& token) {
 
 void Reflector::handle_chunk(const KubeEvent& event) {
   call_ = 0;
-  if (event.status == 410) {  // the list took longer than the server keeps it
+  if (event.status == 410) {  // the list took longer than the server keeps its version
     is_chunked_ = false;
     return fail("the list expired before its end", event.retry_after);
   }

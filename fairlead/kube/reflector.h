@@ -1,4 +1,4 @@
-// The objects of one resource as the API server has them: a list, then watches that go on from it.
+// The objects of one resource on the API server: a list, then watches that continue from it.
 //
 // A state machine on the events of a KubeDoor, without threads: hand it every event, and wake it at wake_at(). It
 // notifies a sink of added, modified and deleted objects, and after each whole list that it is synced. Objects missing
@@ -42,7 +42,7 @@ struct ReflectedChange {
   std::shared_ptr<const Json> before{};  // of kModified
 };
 
-// Why all objects were listed.
+// The reasons for a list of all objects.
 enum class ListCause : std::uint8_t { kStart, kExpired, kWentBack, kGarbled };
 constexpr std::size_t kListCauses = 4;
 std::string_view list_cause_name(ListCause cause);
@@ -60,9 +60,9 @@ class Reflector {
  public:
   using Sink = std::function<void(const ReflectedChange&)>;
 
-  // Objects of `path` ("/api/v1/pods") that `selector` takes, a part of a query with its values
-  // encoded ("fieldSelector=spec.schedulerName%3Dfairlead"); empty: all. The sink must not call this.
-  // REQUIRES: the door outlives this.
+  // Reflects objects of `path` ("/api/v1/pods") that match `selector`, a part of a query with its values encoded
+  // ("fieldSelector=spec.schedulerName%3Dfairlead"); empty: all. The sink must not call this. REQUIRES: the door
+  // outlives this.
   Reflector(KubeDoor& door, std::string path, std::string selector, Sink sink);
   Reflector(const Reflector&) = delete;
   Reflector& operator=(const Reflector&) = delete;
@@ -70,7 +70,7 @@ class Reflector {
 
   // True if the event was its own.
   bool handle(const KubeEvent& event);
-  // To be called at wake_at() or later; before it does nothing. The first call begins.
+  // Call it at wake_at() or later; earlier calls do nothing. The first call starts the reflector.
   void wake();
   Time wake_at() const { return wake_at_; }
 
@@ -85,7 +85,7 @@ class Reflector {
   using Objects = std::map<KubeName, std::shared_ptr<const Json>>;
   const Objects& objects() const { return objects_; }
   const std::string& path() const { return path_; }
-  // Why the last try failed; empty: it did not.
+  // Returns why the last try failed; empty: it did not.
   const std::string& trouble() const { return trouble_; }
   const ReflectorFigures& figures() const { return figures_; }
 
@@ -109,7 +109,7 @@ class Reflector {
   void put(const KubeName& name, std::shared_ptr<const Json> object);
   void remove(Objects::iterator at);
   void tell(const ReflectedChange& change);
-  // Something went wrong: the next try is later.
+  // Notes a failure: the next try is later.
   void fail(std::string why, Duration at_least);
   // Drops the current call or stream.
   void leave();
@@ -124,9 +124,9 @@ class Reflector {
   Time wake_at_;
   std::optional<ListCause> list_next_ = ListCause::kStart;  // nothing: a watch is next
   Objects objects_;
-  std::string version_;  // from which watches go on
+  std::string version_;  // the start of the next watch
   std::optional<Time> heard_;
-  Time begun_;                // the list or the stream
+  Time begun_;                // start of the list or the stream
   std::vector<Json> chunks_;  // items of the list so far
   bool is_chunked_ = true;    // false: a list in chunks expired before its end
   std::uint64_t lines_of_stream_ = 0;

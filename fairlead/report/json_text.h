@@ -36,7 +36,7 @@ class JsonText {
   // Passes on the buffered text.
   void flush();
 
-  // "name": [...], an item by each call of write(item).
+  // Writes "name": [...], an item by each call of write(item).
   template <class Items, class Write>
   void column(std::string_view name, const Items& items, Write write) {
     key(name);

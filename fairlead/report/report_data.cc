@@ -193,7 +193,7 @@ void ReportData::write_load(const RunLoad& load) {
   json_.end('}');
 }
 
-// Left out where nothing was lost.
+// Omitted if nothing was lost.
 void ReportData::write_network(const RunRecords& records, const RunLoad& load) {
   constexpr double kMs = 1e3;
   const auto& lost_gpu_ms = records.jobs().lost_gpu_ms;
@@ -277,7 +277,7 @@ void ReportData::write_waits(const ReportedWaits& waits) {
   json_.end('}');
 }
 
-// A run of other jobs than the first is refused, so every job of a run has a row.
+// A run with other jobs than the first is refused, so every job of a run has a row.
 std::int64_t ReportData::row_of(JobId job) const { return job.is_none() ? -1 : rows_[job]; }
 
 }  // namespace fairlead

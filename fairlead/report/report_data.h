@@ -17,7 +17,7 @@
 
 namespace fairlead {
 
-// Why some jobs waited: pieces of their waits, by job and time.
+// The reasons why some jobs waited: pieces of their waits, by job and time.
 struct ReportedWaits {
   struct Piece {
     JobId job;
@@ -25,9 +25,9 @@ struct ReportedWaits {
     Time to;
     std::size_t cause = 0;   // the cause of most of its time
     double part = 1;         // of its time
-    double free = 0;         // GPUs that the job could use, in the mean
-    std::uint32_t hole = 0;  // the most of these on one node
-    JobId other{};           // that GPUs were kept for or that went first, or none
+    double free = 0;         // mean number of free GPUs that the job could use
+    std::uint32_t hole = 0;  // the largest number of these on one node
+    JobId other{};           // the job that GPUs were reserved for or that went first, or none
   };
   std::vector<std::string_view> causes;  // in words
   std::vector<Piece> pieces;
@@ -35,11 +35,11 @@ struct ReportedWaits {
 
 class ReportData {
  public:
-  // `title`: name of the folder that is reported on. The text goes to `output`.
+  // `title`: name of the reported folder. The text goes to `output`.
   ReportData(JsonText::Output output, std::string_view title);
 
   struct Run {
-    std::string folder;  // relative to the folder that is reported on
+    std::string folder;  // relative to the reported folder
     std::string label;
     const nlohmann::json& summary;  // summary.json
     const RunRecords& records;

@@ -13,15 +13,15 @@ namespace fairlead {
 
 struct ReportedRun {
   std::string folder;  // relative to the reported one; "." for itself
-  std::string label;   // as its policy is called there
+  std::string label;   // its policy's name there
 };
 
 struct ReportedRuns {
-  std::vector<ReportedRun> runs;  // compare's in its order, else by name
+  std::vector<ReportedRun> runs;  // compare's in its order, otherwise by name
   // JSON of the results of `compare` for several seeds or points of a sweep: {"points": [...]}, each with the mean,
   // least and greatest of every figure of each policy (web/src/schema.ts); empty for one seed and no sweep.
   std::string points;
-  std::string first_point;  // folder of the point of a sweep that `runs` are of; empty: no sweep
+  std::string first_point;  // folder of the sweep's point to which `runs` belong; empty: no sweep
   std::int64_t seeds_left_out = 0;
 };
 

@@ -32,16 +32,15 @@ class ResultFolder {
 
   // Returns the path to which the file is written.
   std::filesystem::path file(std::string_view name) const { return written_ / name; }
-  // Has files written into a folder inside it, kUnfinished, until keep() gives them their places. One
-  // that a run left there which was killed goes. REQUIRES: no file was added; no other process writes
-  // here. Error: it cannot be created.
+  // Has files written into a folder inside it, kUnfinished, until keep() moves them. Removes that folder if a killed
+  // run left it. REQUIRES: no file was added; no other process writes here. Error: it cannot be created.
   Status stage();
-  // The file exists now and is part of the results.
+  // Adds a file that exists now to the results.
   void add(std::string_view name) { added_.push_back(file(name)); }
   // Commits `output`, which was created as file(name), and adds it.
   Status add(OutputFile output, std::string_view name);
-  // The results are whole. Staged files replace earlier ones, an earlier summary.json first of all and
-  // the new one last: where it is, the results are of one run. Error: one cannot be moved.
+  // Called when the results are complete. Staged files replace earlier ones. An earlier summary.json is replaced first,
+  // and the new one is moved last, so where it exists the results are from one run. Error: a file cannot be moved.
   Status keep();
 
  private:
@@ -58,10 +57,9 @@ class ResultFolder {
 Status write_results(ResultFolder& folder, const Metrics& metrics, const RunFacts& facts,
                      const Summary& summary, const RunStats& stats);
 
-// summary.json of a result folder. Error (Error::Kind::kRun): there is none, or it is damaged.
+// Returns summary.json of a result folder. Error (Error::Kind::kRun): there is none, or it is damaged.
 Result<nlohmann::json> read_summary(const std::filesystem::path& folder);
-// summary.json beside the journal at `path`; an empty object where there is none. Error: it is
-// damaged.
+// Returns summary.json beside the journal at `path`; an empty object if there is none. Error: it is damaged.
 Result<nlohmann::json> summary_beside(const std::filesystem::path& path);
 // Error: the journal at `path`, which ended like this, does not belong to `summary`.
 Status check_journal_of(const nlohmann::json& summary, const std::filesystem::path& path,

@@ -1,7 +1,7 @@
 // The data of one run for a report: a journal sink.
 //
-// Metrics measures its figures; holds, notes and the state of the nodes are collected beside it.
-// O(slices) per record beyond Metrics.
+// Metrics measures its figures; runs of jobs, notes and the state of the nodes are collected beside it. O(slices) per
+// record beyond Metrics.
 #pragma once
 
 #include "fairlead/metrics/metrics.h"
@@ -17,7 +17,7 @@ namespace fairlead {
 struct ReportLimits {
   std::size_t holds = 300'000;
   std::size_t notes = 200'000;
-  std::size_t users = 50;  // whose shares are shown
+  std::size_t users = 50;  // number of users with a share in the report
 };
 
 // Means over the bins of one grid; empty if no time passed.
@@ -34,7 +34,7 @@ struct RunLoad {
     std::vector<double> entitled;
   };
   std::vector<Share> shares;      // the users with most GPU time, from the first
-  std::vector<double> gpus_lost;  // to communication: as many as would not be missed without it
+  std::vector<double> gpus_lost;  // to communication: this many GPUs could be saved without it
 };
 
 class RunRecords : public RecordSink {
@@ -64,7 +64,7 @@ class RunRecords : public RecordSink {
   RunLoad load() const;
   const HoldPieces& holds() const { return holds_; }
   const NoteSample& notes() const { return notes_; }
-  // GPU time lost to communication, in GPU-milliseconds; a gang's is divided among its racks by GPUs.
+  // Returns GPU time lost to communication, in GPU-milliseconds; a gang's loss is divided among its racks by GPUs.
   const IdVector<RackId, double>& rack_lost_gpu_ms() const { return rack_lost_gpu_ms_; }
 
  private:

@@ -12,7 +12,7 @@
 
 namespace fairlead {
 
-// The facts that remarks need, of one run or of several alike.
+// The facts for remarks, of one run or of several similar ones.
 struct RemarkedRun {
   std::int64_t models_communicating = 0;
   std::string network;  // value of the setting, if computed
