@@ -70,11 +70,11 @@ Command add_agent(CLI::App& root) {
   app->add_option("--gpus", flags->agent.gpus,
                   "GPUs of the node (default: as many nvidia.com/gpu as it offers)")
       ->check(CLI::Range(1, 64));
-  app->add_option("--cgroup-root", flags->cgroup_root, "where the host's cgroups are mounted")
+  app->add_option("--cgroup-root", flags->cgroup_root, "mount point of the host's cgroups")
       ->type_name("DIR")
       ->capture_default_str();
   app->add_option("--context", flags->context, "of the kubeconfig (default: the current one)");
-  app->add_option("--namespace", flags->agent.name_space, "where the scheduler's Lease is")
+  app->add_option("--namespace", flags->agent.name_space, "namespace of the scheduler's Lease")
       ->capture_default_str();
   app->footer(std::string(kHelp));
   return {app, [flags] { return run(*flags); }};

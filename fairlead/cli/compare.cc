@@ -206,7 +206,7 @@ Status export_runs(const Flags& flags, const ComparePlan& plan) {
     if (!run.complete) jobs.runs.push_back(run.child.arguments);
   }
   if (jobs.runs.empty()) {
-    fmt::print("All {} runs are there already; without --export this makes the tables.\n",
+    fmt::print("All {} runs exist already; the command without --export makes the tables.\n",
                plan.runs.size());
     return {};
   }
@@ -247,7 +247,7 @@ void add_export_flags(CLI::App& app, Flags& flags) {
       ->needs(to)
       ->type_name("IMAGE");
   app.add_option("--claim", flags.claim,
-                 "PersistentVolumeClaim that holds the working folder, for kubernetes")
+                 "PersistentVolumeClaim with the working folder, for kubernetes")
       ->needs(to)
       ->type_name("NAME");
 }

@@ -42,7 +42,7 @@ class Log {
       std::fwrite(bytes.data(), 1, static_cast<std::size_t>(count), stdout);
     }
     if (std::fflush(stdout) == 0) return {};
-    return run_error("cannot write to standard output; the job goes on");
+    return run_error("cannot write to standard output; the job continues");
   }
 
  private:
@@ -70,7 +70,7 @@ Result<std::optional<JobAnswer>> JobEnd::wait(int limit_ms) {
   if (job.error().kind == Error::Kind::kInput) return tl::unexpected(std::move(job).error());
   daemon_.reset();
   if (!std::exchange(has_told_, true))
-    fmt::print(stderr, "fairlead: the daemon has gone; job {} goes on without it\n", id_);
+    fmt::print(stderr, "fairlead: the daemon has stopped; job {} continues without it\n", id_);
   return std::nullopt;
 }
 

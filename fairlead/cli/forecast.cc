@@ -185,12 +185,12 @@ Result<Forecast> forecast(const ClusterAnswer& cluster, const std::vector<JobAns
 std::string forecast_text(const Forecast& forecast, std::int64_t job, std::int64_t now_unix_ms) {
   std::string text = fmt::format("job {} ", job);
   if (!forecast.start_s || !forecast.end_s) {
-    text += "does not end with the GPUs that there are now, if nothing else comes\n";
+    text += "does not end with the current GPUs, if no other job comes\n";
   } else {
     if (*forecast.start_s > 0)
       text += fmt::format("starts {} and ", instant_text(*forecast.start_s, now_unix_ms));
     text +=
-        fmt::format("ends {}, if nothing else comes\n", instant_text(*forecast.end_s, now_unix_ms));
+        fmt::format("ends {}, if no other job comes\n", instant_text(*forecast.end_s, now_unix_ms));
   }
   return text + "\nThis guesses that\n" + guesses_text(forecast.guesses);
 }

@@ -12,7 +12,7 @@
 namespace fairlead {
 namespace {
 
-constexpr const char* kJobHelp = "its number, or its name where only one job of yours has it";
+constexpr const char* kJobHelp = "its number, or its name if only one job of yours has it";
 
 struct JobFlags {
   std::string socket, job;
@@ -69,7 +69,7 @@ std::vector<Command> add_job_actions(CLI::App& root) {
   const std::pair<std::string, std::string> actions[] = {
       {"cancel", "End jobs, or take them out of the queue"},
       {"hold", "Let jobs wait until they are released; one that runs leaves its GPUs"},
-      {"release", "Let jobs that are held run again"}};
+      {"release", "Let held jobs run again"}};
   std::vector<Command> commands;
   for (const auto& [name, help] : actions) {
     CLI::App* app = root.add_subcommand(name, help);

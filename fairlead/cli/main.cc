@@ -127,7 +127,7 @@ int run(int argc, char** argv) {
       "  fairlead run -g 1 -- python train.py\n"
       "  fairlead simulate --cluster 4xV100:8 --trace jobs.csv --policy fifo --out out\n"
       "  fairlead compare --cluster slides --trace jobs.csv --policies \"fifo;las\" --out out\n"
-      "  fairlead simulate --help   # every command has a help of its own\n"
+      "  fairlead simulate --help   # every command has its own help\n"
       "\n"
       "If the output is a terminal, headings are bold and warnings red, unless NO_COLOR is set.\n");
   const std::vector<std::string> words = words_of(argc, argv);

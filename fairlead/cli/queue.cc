@@ -143,7 +143,7 @@ void add_gpus(CLI::App& root, std::vector<Command>& commands) {
   CLI::App* app = add_list(root, "gpus", "Show the GPUs and their jobs", *flags);
   app->footer("Examples:\n  fairlead gpus\n  fairlead gpus cordon V100\n");
   const std::pair<const char*, const char*> actions[] = {
-      {"cordon", "Give no more jobs to a node; those on it go on (administrators)"},
+      {"cordon", "Give no more jobs to a node; its current jobs continue (administrators)"},
       {"uncordon", "Give jobs to a node again (administrators)"}};
   for (const auto& [name, help] : actions) {
     CLI::App* action = app->add_subcommand(name, help);

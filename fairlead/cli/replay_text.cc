@@ -154,7 +154,7 @@ std::string replay_text(const ReplayResult& result) {
   const auto event = [&](const auto& item) { return event_text(world, item); };
   const auto step = [&](const auto& item) { return step_text(world, item); };
   text += "\nwhat happened\n";
-  text += difference->events.empty() ? "  nothing: a policy decides at moments of its own\n"
+  text += difference->events.empty() ? "  nothing: a policy decides at its own times\n"
                                      : lines_of(difference->events, "  ", event);
   const auto steps = [&](const Steps& list) {
     return list.empty() ? std::string("  nothing\n") : lines_of(list, "  ", step);

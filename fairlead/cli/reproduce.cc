@@ -45,7 +45,7 @@ constexpr std::string_view kExamples =
     "DIR/NAME has a result folder for each run and, for each case, report.html: a page for a\n"
     "browser that shows the policies side by side. DIR/reproduction.json has the figures and\n"
     "verdicts, DIR/reproduction.md the same as a page. Runs are made in parallel, one per core.\n"
-    "A claim that is not reached is a result, not an error.\n";
+    "A missed claim is a result, not an error.\n";
 
 // The runs of one experiment: of case i, policy k and seed n at index(i, k, n).
 struct Runs {

@@ -195,12 +195,12 @@ Status serve(const CLI::App& app, const Flags& flags) {
 Command add_serve(CLI::App& root) {
   CLI::App* app = root.add_subcommand("serve", "Run jobs on this machine's GPUs, by turns");
   const auto flags = std::make_shared<Flags>();
-  app->add_option("--backend", flags->backend, "what runs the jobs: this machine, or a cluster")
+  app->add_option("--backend", flags->backend, "the jobs run on this machine, or on a cluster")
       ->check(CLI::IsMember({"local", "kubernetes"}))
       ->capture_default_str();
   app->add_option("--context", flags->context, "of the kubeconfig (default: the current one)");
   app->add_option("--namespace", flags->name_space,
-                  "where the Lease and the ConfigMap `fairlead` are on Kubernetes")
+                  "namespace of the Lease and the ConfigMap `fairlead` on Kubernetes")
       ->capture_default_str();
   app->add_option("--rack-label", flags->rack_labels,
                   "label of Kubernetes nodes with their rack; may be repeated, and a node's first "
@@ -222,9 +222,9 @@ Command add_serve(CLI::App& root) {
                               kLocalPolicy, kKubernetesPolicy))
       ->type_name("NAME[:OPT=V,...]");
   app->add_option("--folder", flags->folder,
-                  "where its journal and the logs of jobs are (root: /var/lib/fairlead)")
+                  "folder of its journal and of the jobs' logs (root: /var/lib/fairlead)")
       ->type_name("DIR");
-  app->add_option("--socket", flags->socket, "where clients find it (root: /run/fairlead/socket)")
+  app->add_option("--socket", flags->socket, "its socket for clients (root: /run/fairlead/socket)")
       ->type_name("PATH");
   app->add_option("--http", flags->http,
                   "also serve the page and its data over TCP, read-only, to clients on this "
@@ -239,7 +239,7 @@ Command add_serve(CLI::App& root) {
   add_whole_number(*app, "--seed", flags->seed, "of all that the policy draws")
       ->capture_default_str();
   app->add_flag("--signals", flags->use_signals,
-                "suspend jobs by SIGSTOP, even where cgroups could freeze them");
+                "suspend jobs by SIGSTOP, even if cgroups could freeze them");
   auto* install = app->add_flag("--install", flags->install,
                                 "make it a service of systemd, with these flags, and start it");
   app->add_flag("--uninstall", flags->uninstall, "stop that service and remove it; jobs run on")

@@ -159,7 +159,7 @@ Result<SlurmFiles> ask_slurm(const std::filesystem::path& folder, const std::str
 
 Result<ClusterNow> slurm_now(const SlurmFiles& files) {
   if (files.nodes.empty())
-    return input_error("--scontrol-nodes is missing: what `scontrol show node` prints");
+    return input_error("--scontrol-nodes is missing: output of `scontrol show node`");
   FL_TRY_ASSIGN(node_source, ByteSource::open(files.nodes));
   FL_TRY_ASSIGN(nodes, read_slurm_nodes(node_source));
   if (nodes.nodes.empty()) return run_error("{}: no node has a GPU that can be used", files.nodes);

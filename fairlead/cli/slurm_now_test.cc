@@ -58,7 +58,7 @@ TEST(SlurmNow, TheNodesAreEnoughAndNeeded) {
   EXPECT_FALSE(nodes_only->trace.has_value());
   const auto none = slurm_now({.queue = kFiles.queue});
   ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().message, "--scontrol-nodes is missing: what `scontrol show node` prints");
+  EXPECT_EQ(none.error().message, "--scontrol-nodes is missing: output of `scontrol show node`");
 }
 
 TEST(SlurmNow, WhatIsOddAboutTheLogIsTold) {

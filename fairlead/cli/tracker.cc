@@ -62,7 +62,7 @@ Result<int> run(const Flags& flags, const std::vector<std::string>& command) {
 
 Command add_tracker(CLI::App& root, const std::vector<std::string>& words) {
   CLI::App* app = root.add_subcommand(
-      "tracker", "Train a job as copies on nodes of unequal speed (submit --copies begins it)");
+      "tracker", "Train a job as copies on nodes of unequal speed (submit --copies starts it)");
   const auto flags = std::make_shared<Flags>();
   const auto exit_code = std::make_shared<int>(0);
   app->add_option("--round-steps", flags->round_steps,
@@ -71,7 +71,7 @@ Command add_tracker(CLI::App& root, const std::vector<std::string>& words) {
       ->check(CLI::PositiveNumber)
       ->type_name("N");
   app->add_flag("--plain", flags->is_plain,
-                "take the mean of the copies as it is, without momentum over rounds");
+                "take the plain mean of the copies, without momentum over rounds");
   app->add_option("--folder", flags->folder,
                   "folder of its checkpoint and of the copies' exchange (default: copies-JOB here)")
       ->type_name("DIR");

@@ -106,7 +106,7 @@ Result<WhatIf> what_if(const QueueNow& queue, const std::string& policy) {
 }
 
 std::string whatif_tables(const std::vector<WhatIf>& outcomes, TextStyle style) {
-  return fmt::format("If nothing else comes:\n\n{}\n{}", policies_text(outcomes, style),
+  return fmt::format("If no other job comes:\n\n{}\n{}", policies_text(outcomes, style),
                      users_text(outcomes, style));
 }
 

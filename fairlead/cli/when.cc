@@ -32,7 +32,7 @@ Status when(const std::string& socket, const std::string& name, bool as_json) {
     return {};
   }
   if (job->state == "held") {
-    fmt::print("job {} is held; `fairlead release {}` lets it run\n", id, id);
+    fmt::print("job {} is held; `fairlead release {}` releases it\n", id, id);
     return {};
   }
   FL_TRY_ASSIGN(answer, forecast(cluster, jobs, user_answers(users), id));
@@ -156,7 +156,7 @@ Command add_when(CLI::App& root) {
     bool json = false;
   };
   const auto flags = std::make_shared<Flags>();
-  app->add_option("JOB", flags->job, "its number, or its name where only one job of yours has it")
+  app->add_option("JOB", flags->job, "its number, or its name if only one job of yours has it")
       ->required();
   app->add_flag("--json", flags->json, "print JSON instead of text, for a job that will end");
   add_socket_flag(*app, flags->socket);
@@ -188,7 +188,7 @@ Command add_whatif(CLI::App& root) {
       ->capture_default_str();
   app->add_option("--context", flags->context, "of the kubeconfig (default: the current one)");
   app->add_option("--namespace", flags->name_space,
-                  "where the ConfigMap `fairlead` with the tickets is on Kubernetes")
+                  "namespace of the ConfigMap `fairlead` with the tickets on Kubernetes")
       ->capture_default_str();
   app->add_flag("--all-schedulers", flags->all_schedulers,
                 "on Kubernetes, take the gangs of other schedulers too");

@@ -66,7 +66,7 @@ constexpr std::string_view kHelp =
     "Examples:\n"
     "  fairlead why 12                 a job of the daemon\n"
     "  fairlead why vision/train       a Job on Kubernetes\n"
-    "  fairlead why out/srtf           where the waiting of a finished run went: the longest\n"
+    "  fairlead why out/srtf           causes of the waits in a finished run: the longest\n"
     "                                  waits, and who starved\n"
     "  fairlead why out/srtf job-17    why a job of it waited, piece by piece\n"
     "\n"
@@ -81,7 +81,7 @@ Command add_why(CLI::App& root) {
       "Explain why a job waits, or has moved or ended; or why jobs of a finished run waited");
   const auto flags = std::make_shared<WhyFlags>();
   app->add_option("JOB|DIR", flags->what,
-                  "number of a job of the daemon, or its name where only one job of yours has it; "
+                  "number of a job of the daemon, or its name if only one job of yours has it; "
                   "or a result folder, or the journal in it")
       ->required();
   app->add_option("JOB", flags->job, "of DIR: the job's name in its trace");
@@ -93,7 +93,7 @@ Command add_why(CLI::App& root) {
   app->add_option("--namespace", cluster.name_space, "of the scheduler there")
       ->capture_default_str();
   app->add_option("--http", cluster.http,
-                  "where it answers (serve --http), in place of its pod through the API server")
+                  "its address (serve --http), in place of its pod through the API server")
       ->type_name("ADDRESS:PORT");
   app->footer(std::string(kHelp));
   return {app, [flags] { return why(*flags); }};

@@ -236,7 +236,7 @@ Status ClaimReader::read_over_cases(PublishedClaim& claim) {
   if (!claim.over_cases) return {};
   const YamlNode node = *map_.find("over_cases");
   if (!claim.figure->requires_key("key")) {
-    return node.error(fmt::format("the figure {} is not one of summary.json", claim.figure->name));
+    return node.error(fmt::format("summary.json has no figure {}", claim.figure->name));
   }
   if (claim.expected.size() > 1) return node.error("all cases together have one expected value");
   return {};

@@ -267,7 +267,7 @@ constexpr ClaimFigure kFigures[] = {
     {"summary_h", "h", 2, kSummary, "key", "", "a figure of summary.json in seconds, as hours",
      &number<&summary_hours>},
     {"over_bound", "", 3, kSummary, "key", "",
-     "`jct_avg_s`, `makespan_s` or `gpu_utilization` of summary.json / what no policy can better",
+     "`jct_avg_s`, `makespan_s` or `gpu_utilization` of summary.json / the bound for any policy",
      &number<&over_bound>},
     {"window_jct", "h", 2, kJobTimes, "first_job last_job", "user",
      "mean JCT of the jobs, with `user` of that user's jobs, at these positions in the trace, "
@@ -278,7 +278,8 @@ constexpr ClaimFigure kFigures[] = {
      "both: of the user with the largest ratio",
      &largest_user_jct},
     {"late_jobs", "%", 1, kJobTimes, "against", "",
-     "of the jobs that finished under both policies, those whose JCT is more than 5 % above that "
+     "percentage of late jobs among the jobs that finished under both policies: the JCT is more "
+     "than 5 % above the one "
      "under `against`",
      &number<&late_jobs>},
     {"work", "GPU-h", 1, kSummary, "user", "", "the user's `work_gpu_hours`", &number<&user_work>},

@@ -146,8 +146,7 @@ Status read_stream(const YamlNode& map, JobStream& stream) {
   FL_TRY(read(map, "jobs_per_hour", RealBounds{0, 1e6}, stream.jobs_per_hour));
   if (stream.jobs_per_hour > 0 && stream.jobs_per_hour < kJobsPerHourMin) {
     return map.find("jobs_per_hour")
-        ->bad_value(
-            fmt::format("expected 0, which is all at once, or at least {}", kJobsPerHourMin));
+        ->bad_value(fmt::format("expected 0 (all at once), or at least {}", kJobsPerHourMin));
   }
   const auto gangs = map.find("gangs");
   if (!gangs) return {};

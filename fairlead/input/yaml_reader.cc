@@ -65,10 +65,10 @@ Status expect_one_document(const std::string& text, std::string_view file) {
   parser.HandleNextDocument(marks);
   for (YAML::Mark last = marks.start; parser.HandleNextDocument(marks); last = marks.start) {
     if (marks.start.pos == last.pos) {  // if no further document can start, the parser stays
-      return input_error("{}: not valid YAML: no value can begin here", position(file, last));
+      return input_error("{}: not valid YAML: no value can start here", position(file, last));
     }
     if (marks.content.is_null()) continue;
-    return input_error("{}: a file must have one YAML document; a second one begins here",
+    return input_error("{}: a file must have one YAML document; a second one starts here",
                        position(file, marks.content));
   }
   return {};

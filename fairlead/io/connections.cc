@@ -57,7 +57,7 @@ bool is_pseudo_terminal(int descriptor) {
 Status clear(const std::filesystem::path& path, const sockaddr_un& address) {
   struct stat now {};
   if (::lstat(path.c_str(), &now) != 0) return {};
-  if (!S_ISSOCK(now.st_mode)) return run_error("{} is there, and no socket", path.string());
+  if (!S_ISSOCK(now.st_mode)) return run_error("{} exists, but is not a socket", path.string());
   const std::optional<pid_t> owner = listener_at(address);
   if (owner && !becomes_free(*owner, [&] { return !listener_at(address); }))
     return run_error("{}: another daemon listens there", path.string());

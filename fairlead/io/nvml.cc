@@ -40,13 +40,13 @@ class Library : public Nvml {
 
   Status open(const std::string& path) {
     if (library_ == nullptr)
-      return input_error("no NVIDIA driver is installed ({} is not there)", path);
+      return input_error("no NVIDIA driver is installed: {} does not exist", path);
     const bool is_whole = find("nvmlInit_v2", init_) && find("nvmlShutdown", shutdown_) &&
                           find("nvmlDeviceGetCount_v2", count_) &&
                           find("nvmlDeviceGetHandleByIndex_v2", by_index_) &&
                           find("nvmlDeviceGetHandleByUUID", by_uuid_) &&
                           find("nvmlDeviceGetName", name_) && find("nvmlDeviceGetUUID", uuid_);
-    if (!is_whole) return input_error("{} is not NVML as it is known here", path);
+    if (!is_whole) return input_error("{} is not a supported NVML", path);
     // Both return the same list; drivers before 510 have only the older one.
     find("nvmlDeviceGetComputeRunningProcesses_v3", processes_) ||
         find("nvmlDeviceGetComputeRunningProcesses_v2", processes_);

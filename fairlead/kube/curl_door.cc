@@ -33,7 +33,7 @@ Status init_curl() {
   static const bool kReady = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
   if (kReady) return {};
   return run_error(
-      "libcurl, by which API servers are reached, is missing or cannot begin: install libcurl.so.4 "
+      "libcurl, which connects to API servers, is missing or cannot start: install libcurl.so.4 "
       "(Debian and Ubuntu: apt install libcurl4)");
 }
 

@@ -123,7 +123,7 @@ Result<KubeCluster> Reader::cluster(const YamlNode& map) const {
   FL_TRY_ASSIGN(server_node, map.get("server"));
   FL_TRY_ASSIGN(server, server_node.text());
   if (!server.starts_with("https://") && !server.starts_with("http://")) {
-    return server_node.bad_value("a server begins with https:// or http://");
+    return server_node.bad_value("a server must start with https:// or http://");
   }
   while (server.ends_with('/')) server.pop_back();
   FL_TRY_ASSIGN(authority, text(map, "certificate-authority"));
@@ -261,7 +261,7 @@ Result<KubeTarget> target_of_files(const std::vector<std::string>& paths,
     FL_TRY_ASSIGN(parsed, parse_kubeconfig(text, path));
     merge(config, std::move(parsed));
   }
-  if (!found) return input_error("no kubeconfig is there: {}", fmt::join(paths, ":"));
+  if (!found) return input_error("no kubeconfig exists: {}", fmt::join(paths, ":"));
   return choose(config, context);
 }
 

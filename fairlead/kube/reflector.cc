@@ -164,7 +164,7 @@ void Reflector::handle_chunk(const KubeEvent& event) {
   }
   std::optional<Json> body = parsed_json(event.text);
   if (!body || !json_at(*body, {"items"}).is_array() || version_of(*body).empty()) {
-    return fail("the list is not one", {});
+    return fail("the answer is not a list", {});
   }
   for (Json& item : (*body)["items"]) chunks_.push_back(std::move(item));
   const std::string& token = text_at(*body, {"metadata", "continue"});

@@ -162,7 +162,8 @@ constexpr Figure kFigures[] = {
      "of gang, and all work is done once",
      kBounds<&BoundsSummary::comm_time_share_lower>},
     {"open_world/events_ignored", kCount, false, "",
-     "events that changed nothing: they came twice, or too late, or were about what is not there",
+     "events that changed nothing: they came twice, or too late, or named something that does not "
+     "exist",
      &open_world<&OpenWorldSummary::events_ignored>, Better::kNeither, true},
     {"open_world/starts_failed", kCount, false, "", "placements that the world could not carry out",
      &open_world<&OpenWorldSummary::starts_failed>, Better::kNeither, true},

@@ -173,7 +173,7 @@ class Shim {
   std::string refusal_from(int descriptor) const {
     pollfd ready{descriptor, POLLIN, 0};
     if (poll(&ready, 1, kBeginLimitMs) <= 0)
-      return "cannot run " + spec_.command.front() + ": it did not begin within " +
+      return "cannot run " + spec_.command.front() + ": it did not start within " +
              std::to_string(kBeginLimitMs / 1000) + " s";
     Refusal refusal;
     const ssize_t count = read(descriptor, &refusal, sizeof refusal);

@@ -154,7 +154,7 @@ std::string nearest_format(std::string_view head) {
     nearest = format;
   }
   if (nearest == nullptr) return {};
-  if (best.lacks.empty()) return fmt::format("it is like {}, but written otherwise", nearest->name);
+  if (best.lacks.empty()) return fmt::format("it is like {}, but in another form", nearest->name);
   std::string text = fmt::format("it is like {}, but lacks ", nearest->name);
   for (const std::string_view name : best.lacks) {
     text += fmt::format("{}{}{}", name == best.lacks.front() ? "" : ", ", name,
