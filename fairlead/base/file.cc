@@ -63,7 +63,7 @@ class MemoryStream : public ByteStream {
   std::string_view rest_;
 };
 
-// One or several gzip members, one after the other.
+// Decompresses gzip members, one after the other.
 class GzipStream : public ByteStream {
  public:
   explicit GzipStream(ByteSource raw) : raw_(std::move(raw)) {
@@ -109,7 +109,7 @@ class GzipStream : public ByteStream {
   bool inside_ = false;  // a member that has not ended
 };
 
-// One or several zstd frames, one after the other.
+// Decompresses zstd frames, one after the other.
 class ZstdStream : public ByteStream {
  public:
   explicit ZstdStream(ByteSource raw)
@@ -120,7 +120,7 @@ class ZstdStream : public ByteStream {
   Result<std::size_t> read(std::span<char> into) override {
     for (;;) {
       FL_TRY_ASSIGN(bytes, raw_.peek(1));
-      // After the last byte of input the decoder may still hold output.
+      // After the last byte of input the decoder may still have output.
       if (bytes.empty() && !inside_) return std::size_t{0};
       ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
       ZSTD_outBuffer out{into.data(), into.size(), 0};

@@ -97,7 +97,7 @@ class OutputFile {
   static Result<OutputFile> create(const std::filesystem::path& path);
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
-  // Without commit(), leaves the target as it was.
+  // Leaves the target unchanged if commit() was not called.
   ~OutputFile();
 
   // Appends `bytes`. A failure appears at commit().

@@ -1,5 +1,5 @@
-// A 64-bit hash of bytes, in the manner of FNV-1a but a word of 8 bytes at a time: to name
-// contents, equal on every machine; not cryptographic.
+// A 64-bit hash of bytes, like FNV-1a but a word of 8 bytes at a time: to name contents, equal on every machine; not
+// cryptographic.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ inline std::uint64_t hash_bytes(std::uint64_t hash, std::span<const std::uint8_t
   return hash;
 }
 
-// The hash of a stream, wherever it is cut into pieces: hash_bytes(kHashStart, all of it).
+// Hashes a stream independently of its pieces: hash_bytes(kHashStart, all bytes).
 class StreamHash {
  public:
   // O(bytes).

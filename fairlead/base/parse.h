@@ -25,8 +25,8 @@ std::string_view trimmed(std::string_view text);
 Parsed<std::int64_t> parse_integer(std::string_view text);
 // A number with optional fraction and exponent; not "nan" or "inf".
 Parsed<double> parse_number(std::string_view text);
-// Seconds, with optional fraction and exponent, as milliseconds rounded up: exact however many
-// digits there are. Errors: negative, not a number, or more than kMsMax.
+// Parses seconds, with optional fraction and exponent, as milliseconds rounded up: exact for any number of digits.
+// Errors: negative, not a number, or more than kMsMax.
 Parsed<std::int64_t> parse_seconds(std::string_view text);
 // The same of a number of `unit`s. REQUIRES: unit is from 1 ms to a day.
 Parsed<std::int64_t> parse_units(std::string_view text, Duration unit);

@@ -111,8 +111,7 @@ constexpr Duration reference_duration(Work work) {
   return {static_cast<std::int64_t>((work.fixed + Rate::kOne - 1) / Rate::kOne)};
 }
 
-// The first whole millisecond at which `work` is done at `rate`; at least 1 ms.
-// REQUIRES: rate > 0.
+// Returns the first whole millisecond at which `work` is done at `rate`; at least 1 ms. REQUIRES: rate > 0.
 inline Duration time_to_finish(Work work, Rate rate) {
   FL_CHECK(rate.fixed > 0, "rate {}", rate.fixed);
   if (work.fixed <= rate.fixed) return {1};

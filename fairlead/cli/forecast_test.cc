@@ -144,7 +144,7 @@ TEST(Forecast, TheTextSaysWhatItGuesses) {
             "  job 12 still takes 1m 30s: as jobs of ann take\n");
   EXPECT_TRUE(forecast_text({.start_s = 0, .end_s = 60}, 5, 0)
                   .starts_with("job 5 ends in 1m (00:01), if no other job comes\n"));
-  EXPECT_TRUE(forecast_text({}, 5, 0).starts_with("job 5 does not end with the GPUs"));
+  EXPECT_TRUE(forecast_text({}, 5, 0).starts_with("job 5 does not end with the current GPUs"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The fixtures: 6 nodes of 8 A100, one of them drained, 4 of 4 V100, and two without GPUs; 9 jobs run, 12 of 14
-// that wait could begin.
+// The fixtures: 6 nodes of 8 A100, one of them drained, 4 of 4 V100, and two without GPUs; 9 jobs run, and 12 of 14
+// waiting jobs could start.
 
 #include "fairlead/cli/slurm_now.h"
 

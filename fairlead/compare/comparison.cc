@@ -173,8 +173,7 @@ std::string network_of(const json& summary) {
   return is_computed_network(network) ? network : "";
 }
 
-// The figures that the tables show. Time lost to communication matters where the network is
-// computed.
+// Returns the figures of the tables. Time lost to communication matters only if the network is computed.
 std::vector<Figure> shown_figures(const Comparison& comparison) {
   bool computed = false;
   visit_runs(comparison, [&](const json& run) { computed = computed || !network_of(run).empty(); });
@@ -186,7 +185,7 @@ std::vector<Figure> shown_figures(const Comparison& comparison) {
   return shown;
 }
 
-// A table that begins with a column for each thing that is swept.
+// Returns the columns at the start of a table: one for each swept thing.
 std::vector<Table::Column> swept_columns(const Comparison& comparison) {
   std::vector<Table::Column> columns;
   if (comparison.points.empty()) return columns;
@@ -216,7 +215,7 @@ std::vector<const ComparedPolicy*> comparable(const ComparedPoint& point) {
   return policies;
 }
 
-// The best mean of these policies; none where all have the same, or nothing is better.
+// Returns the best mean of these policies; none if all have the same, or nothing is better.
 std::optional<double> best_of(const std::vector<const ComparedPolicy*>& policies,
                               const Figure& figure) {
   std::vector<double> means;
@@ -443,7 +442,7 @@ std::filesystem::path run_folder(const ComparedPoint& point, const ComparedPolic
 
 json number_or_text(const std::string& text) {
   json value = json::parse(text, nullptr, false);
-  if (value.is_number()) return value;  // a whole number stays one
+  if (value.is_number()) return value;  // keep whole numbers
   const auto number = parse_number(text);
   return number ? json(*number) : json(text);
 }

@@ -35,7 +35,7 @@ Row row_of(const ComparedPoint& point, const ComparedPolicy& policy, const json&
   const auto seed = summary.value("seed", std::uint64_t{0});
   Row row = Row::object();
   for (const auto& [key, value] : point.values) row[key] = number_or_text(value);
-  row["policy"] = policy.policy;  // as it was written, unlike the name in summary.json
+  row["policy"] = policy.policy;  // as written by the user, unlike the name in summary.json
   row["seed"] = seed;
   row["folder"] = run_folder(point, policy, seed, seeds).string();
   flatten(summary, "", row);

@@ -18,7 +18,7 @@ bool is_plain(char c) {
 
 bool is_control(char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }
 
-// $'...', where control characters have escapes.
+// Returns $'...' with escapes for control characters.
 std::string escaped(std::string_view text) {
   std::string word = "$'";
   for (const char c : text) {
@@ -32,7 +32,7 @@ std::string escaped(std::string_view text) {
   return word + "'";
 }
 
-// Slurm's MaxArraySize is 1001 unless a site sets it, and the last task's number is one less.
+// Slurm's MaxArraySize is 1001 by default, and the last task's number is one less.
 constexpr std::size_t kSlurmTasksMax = 1000;
 
 // A double-quoted scalar of YAML; JSON's strings are a part of them.

@@ -72,7 +72,7 @@ void add_runs(const CompareFlags& flags, const RunFlags& at, const SweepPoint& s
       PlannedRun run;
       run.point = plan.comparison.points.size() - 1;
       run.policy = i;
-      run.seed = flags.seed + n;  // goes on at 0 after the largest
+      run.seed = flags.seed + n;  // wraps to 0 after the largest
       run.folder = flags.out / run_folder(point, point.policies[i], run.seed, flags.seeds);
       const std::string& policy = swept.policies[i];
       run.complete = !flags.again && has_results_of(run.folder, inputs.hash(at, policy, run.seed));

@@ -43,7 +43,7 @@ struct RunConfig {
 // The run that the flags ask for. Errors name the flag.
 Result<RunConfig> run_config(const RunFlags& flags, std::string policy);
 
-// The arguments of `fairlead` for one run of `flags` with another policy, seed and folder.
+// Returns the arguments of `fairlead` for one run of `flags` with another policy, seed and folder.
 std::vector<std::string> simulate_arguments(const RunFlags& flags, const std::string& policy,
                                             std::uint64_t seed, const std::string& out);
 

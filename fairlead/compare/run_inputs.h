@@ -1,5 +1,5 @@
-// The inputs of a run as one hash: the program, the flags, and the contents of the files that they
-// name. A planned run whose hash stands in the run.json of a result folder need not be made again.
+// The inputs of a run as one hash: the program, the flags, and the contents of the files that they name. A planned run
+// is skipped if the run.json of a result folder has its hash.
 //
 // Names that are not files (presets, shorthands) count as text; the program's own bytes stand for their meaning. A
 // trace, a cluster and a table of models count by content and by name without folders, because results show the name.
@@ -15,7 +15,7 @@
 
 namespace fairlead {
 
-// Hashes runs, and each file once. A file must not change while this is in use.
+// Hashes runs, and each file once. Files must not change during the lifetime of the object.
 class RunInputs {
  public:
   // Returns 16 hexadecimal digits; empty if a file can be read only once (standard input, a pipe). `policy` and `seed`

@@ -89,7 +89,7 @@ Status check_keys(const std::vector<Sweep>& sweeps) {
   return {};
 }
 
-// Each point once for every value.
+// Returns each point once for every value.
 Result<std::vector<SweepPoint>> widened(const std::vector<SweepPoint>& points, const Sweep& sweep) {
   std::vector<std::string> texts;
   for (const std::string& value : sweep.values) texts.push_back(sweep.key + "=" + value);

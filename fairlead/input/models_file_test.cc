@@ -70,7 +70,7 @@ TEST(BuiltinModels, WithMeasuredGangsAreAsUnevenAsTheMeasurements) {
   EXPECT_GT(*resnet[2].spread, resnet[2].consolidated) << "four are faster across nodes";
 }
 
-// compute_ms is the time of the very iteration whose rate stands beside it.
+// compute_ms is the time of exactly the iteration whose rate is in the same row.
 TEST(BuiltinModels, ComputeAsLongAsTheirRatesSay) {
   for (const char* name : {"gavel", "published", "wang"}) {
     const SpeedTable table = *load_models(name);

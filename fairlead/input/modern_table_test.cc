@@ -104,7 +104,7 @@ std::map<Key, double> mlperf_medians(const std::string& path) {
   return medians;
 }
 
-// By the model's own row, else by the factor of the GPU type.
+// Predicts by the model's own row, otherwise by the factor of the GPU type.
 double predicted(const std::string& benchmark, const std::string& type) {
   static const SpeedTable kTable = *load_models("modern");
   static const std::map<std::string, std::string> kModels = {

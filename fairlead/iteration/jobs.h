@@ -1,8 +1,8 @@
 // Jobs that are simulated iteration by iteration, and how such jobs are drawn (Wang et al., arXiv
 // 2002.10105).
 //
-// An iteration of a job is a forward and then a backward phase on each of its GPUs and, where these
-// are on several nodes, one all-reduce of the model between the nodes.
+// An iteration of a job is a forward and then a backward phase on each of its GPUs. If these are on several nodes, one
+// all-reduce of the model between the nodes follows.
 //
 // Units: times are whole nanoseconds and sizes whole kB, so that all sums are exact; MB are 10^6
 // bytes, and a ns per kB is a microsecond per MB.

@@ -34,8 +34,8 @@ struct GpuRule {
 // "random", "first-fit", "least-loaded", "lwf-1". Error: none of these.
 Result<GpuRule> parse_gpu_rule(std::string_view text);
 
-// `count` GPUs that have so much memory free; empty if there are not as many. Ties go to the lower
-// id. O(GPUs log GPUs). REQUIRES: loads are in the order of nodes, count > 0.
+// Returns `count` GPUs that have this much memory free; empty if there are too few. Ties go to the lower id. O(GPUs log
+// GPUs). REQUIRES: loads are in the order of nodes, count > 0.
 std::vector<GpuId> choose_gpus(const GpuRule& rule, const IdVector<GpuId, GpuLoad>& loads,
                                std::size_t count, std::int64_t memory_mb, Rng& rng);
 

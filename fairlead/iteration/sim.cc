@@ -34,8 +34,8 @@ class IterationSim {
   };
   struct Job {
     std::vector<NodeId> nodes;
-    std::int64_t iterations = 0;  // that are left, this one included
-    std::size_t computing = 0;    // GPUs that have not done both phases of this one
+    std::int64_t iterations = 0;  // remaining, this one included
+    std::size_t computing = 0;    // GPUs that have not finished both phases of this one
     std::int64_t service_ns = 0;  // remaining computation over all GPUs
   };
   struct Order {  // SRSF
@@ -68,9 +68,9 @@ class IterationSim {
   Rng rng_;
 
   std::int64_t now_ns_ = 0;
-  std::vector<JobId> arrivals_;                   // the next one last
+  std::vector<JobId> arrivals_;                   // in reverse order
   std::vector<Order> queue_;                      // jobs that wait for GPUs
-  std::vector<Order> ready_;                      // jobs whose all-reduce waits
+  std::vector<Order> ready_;                      // jobs with a waiting all-reduce
   std::vector<std::span<const NodeId>> waiting_;  // the nodes of the jobs in ready_
   bool has_room_ = false;                         // a job came or ended
   bool may_transfer_ = false;                     // an all-reduce got ready or ended
@@ -89,7 +89,7 @@ IterationSim::IterationSim(const IterationWorld& world, std::span<const Iteratio
                            const IterationPolicy& policy, std::uint64_t seed,
                            std::vector<IterationRecord>* log)
     : policy_(policy),
-      // The first of the busiest nodes may be another one after others started.
+      // The first of the busiest nodes may change after other all-reduces started.
       retries_(policy.transfers == TransferRule::kAdaSrsfReleased),
       jobs_(jobs),
       log_(log),

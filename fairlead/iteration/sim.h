@@ -7,8 +7,8 @@
 // lower JobId, which is the job's row. At each time, phases and all-reduces end first; then jobs are placed,
 // all-reduces start, and phases start.
 //
-// Cost: O(jobs on the GPU + log GPUs) for each phase; O(all-reduces that wait x nodes of each) for
-// each all-reduce; O(GPUs log GPUs + jobs on them) for each job that waits when one comes or ends.
+// Cost: O(jobs on the GPU + log GPUs) for each phase; O(waiting all-reduces x nodes of each) for each all-reduce;
+// O(GPUs log GPUs + jobs on them) for each waiting job when a job arrives or ends.
 #pragma once
 
 #include "fairlead/iteration/jobs.h"
@@ -59,9 +59,9 @@ struct IterationWorld {
   TransferCost cost;
 };
 
-// Runs all jobs to their ends. `seed` matters for the placement "random". `log`, if there is one,
-// gets a record of each phase and all-reduce, by end. Errors: a job that has no room in the empty
-// cluster, a time or size of 0 or less, or more than 100 years of work.
+// Runs all jobs to their ends. `seed` matters for the placement "random". `log`, if not null, receives a record of each
+// phase and all-reduce, by end. Errors: a job that does not fit into the empty cluster, a time or size of 0 or less, or
+// more than 100 years of work.
 Result<IterationOutcome> simulate_iterations(const IterationWorld& world,
                                              std::span<const IterationJob> jobs,
                                              const IterationPolicy& policy, std::uint64_t seed,

@@ -120,7 +120,7 @@ TEST(CurlDoor, ALineAndAnAnswerHaveABound) {
   EXPECT_EQ(event.text, "the answer has more than 67108864 bytes");
 }
 
-// With a token file, which goes with the test.
+// Has a token file, which is removed with the test.
 class TokenTest : public testing::Test {
  protected:
   TokenTest() {

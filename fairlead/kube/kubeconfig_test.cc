@@ -51,7 +51,7 @@ std::string error_of(std::string_view text) {
   return config ? "no error" : config.error().message;
 }
 
-// A folder of its own, gone with the test.
+// Has its own folder, which is removed with the test.
 class KubeFolder : public testing::Test {
  protected:
   KubeFolder() { fs::create_directories(path_); }

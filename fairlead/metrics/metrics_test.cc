@@ -99,7 +99,7 @@ TEST(Metrics, ComparesWaitsWithThoseOfALog) {
 
 TEST(Metrics, MeasuresGpuTime) {
   const Summary summary = small_run();
-  // Job 0 holds 4 GPUs for 3 s and 16 s, job 1 for 4 s; 8 GPUs for 20 s.
+  // Job 0 has 4 GPUs for 3 s and 16 s, job 1 for 4 s; 8 GPUs for 20 s.
   const double held_gpu_s = 4 * 19 + 4 * 4;
   EXPECT_DOUBLE_EQ(summary.gpu_hours, held_gpu_s / 3600);
   EXPECT_DOUBLE_EQ(*summary.gpu_utilization, held_gpu_s / (8 * 20));
@@ -109,7 +109,7 @@ TEST(Metrics, MeasuresGpuTime) {
   EXPECT_DOUBLE_EQ(summary.users[0].work_gpu_hours, 40 / 3600.0);
   EXPECT_DOUBLE_EQ(summary.users[1].work_gpu_hours, 16 / 3600.0);
   EXPECT_EQ(summary.users[1].throughput_share, 0) << "no time was contended";
-  // After its overhead job 0 holds for 2 s and 16 s, job 1 for 4 s; a quarter of the 16 s is lost.
+  // After its overhead job 0 runs for 2 s and 16 s, job 1 for 4 s; a quarter of the 16 s is lost.
   EXPECT_DOUBLE_EQ(*summary.comm_time_share, 0.25 * 16 / (2 + 16 + 4));
   EXPECT_EQ(summary.preemptions, 1);
   EXPECT_EQ(summary.migrations, 1);

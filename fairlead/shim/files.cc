@@ -15,7 +15,7 @@ std::string path_of(const std::string& folder, std::string_view name) {
 
 constexpr std::size_t kEndBytes = 32;
 
-// The first bytes of a file that is made if it is not there; `flags`: O_TRUNC, or 0.
+// Writes the first bytes of a file, and creates it if needed; `flags`: O_TRUNC, or 0.
 bool write_over(const std::string& path, std::string_view bytes, int flags, bool is_synced) {
   const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0600);
   if (descriptor < 0) return false;
@@ -43,7 +43,7 @@ bool write_mark(const std::string& folder, const Mark& mark) {
   const std::string made = path + "." + std::to_string(getpid());
   std::ostringstream text;
   text << mark.boot << '\n' << mark.pid << '\n' << mark.started << '\n' << mark.cgroup << '\n';
-  // A link appears with all that the file has, and never replaces another.
+  // A link appears with the file's full content, and never replaces another.
   const bool is_mine = write_new(made, text.str()) && link(made.c_str(), path.c_str()) == 0;
   const int error = errno;
   unlink(made.c_str());

@@ -1,5 +1,5 @@
-// fairlead-shim: the parent of a task's processes. It starts them, waits for them while daemons come
-// and go, and leaves in the task's folder how they ended.
+// fairlead-shim: the parent of a task's processes. It starts them, waits for them across restarts of the daemon, and
+// records their end in the task's folder.
 //
 // As the subreaper, the shim keeps all descendants below it, however they detach. It reacts only to the daemon's
 // signals: SIGUSR1 asks the task to end, SIGUSR2 kills it.
@@ -96,8 +96,8 @@ void limit_open_files(std::uint64_t count) {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// The environment of a copy. A single one has no rank: launchers take a rank that is there as the
-// sign that another launcher started them.
+// Returns the environment of a copy. A single copy has no rank, because launchers take an existing rank as the sign
+// that another launcher started them.
 std::vector<std::string> environment_of(const Spec& spec, std::uint32_t rank) {
   std::vector<std::string> environment = spec.environment;
   if (spec.processes == 1) return environment;
@@ -201,7 +201,7 @@ class Shim {
     std::vector<std::string> environment = environment_of(spec_, rank);
     std::vector<std::string> command = spec_.command;
     std::vector<char*> variables = pointers(environment);
-    environ = variables.data();  // whose PATH finds the program
+    environ = variables.data();  // its PATH finds the program
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);

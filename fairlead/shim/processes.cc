@@ -69,7 +69,7 @@ std::string boot_id() {
   return id;
 }
 
-// glibc has these from 2.36 on, and 2.36 declares them for C alone.
+// glibc has these functions since 2.36, and 2.36 declares them only for C.
 int open_process(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
 
 void send_signal_to(int pidfd, int signal) {

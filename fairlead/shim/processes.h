@@ -1,7 +1,7 @@
 // Processes of this machine as /proc shows them, and the trees that they form.
 //
-// A number of a process is used again once it has ended; number and start time together are not, as
-// long as the machine runs.
+// The number of an ended process may be used again; number and start time together are unique until the machine
+// restarts.
 #pragma once
 
 #include <cstdint>

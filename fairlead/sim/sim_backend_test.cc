@@ -492,7 +492,7 @@ TEST(Simulation, AGpuThatGoesDownEvictsOnlyTheJobThatHoldsIt) {
   EXPECT_EQ(std::vector<Line>(world.out.lines.begin() + 4, world.out.lines.begin() + 6), expected);
 }
 
-// Nothing happens at once where a node fails whose rack is down, and the run goes on.
+// The failure of a node in a failed rack has no immediate effect, and the run continues.
 TEST(Simulation, FailuresOfRacksAreRepeatableAndLoseNoJob) {
   std::vector<std::vector<Line>> runs;
   for (int i = 0; i < 2; ++i) {

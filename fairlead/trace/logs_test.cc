@@ -41,7 +41,7 @@ std::string as_cell(std::string text) {
   return text;
 }
 
-// The words of a command line; those in single quotes may hold blanks.
+// Returns the words of a command line; a word in single quotes may contain blanks.
 std::vector<std::string> words_of(std::string_view line) {
   std::vector<std::string> words;
   bool quoted = false;

@@ -41,8 +41,7 @@ Result<Workload> read_trace(ByteSource& source, const ReadOptions& options) {
   WorkloadBuilder builder(source.name(), options.reading.value_or(format->reading), options.tasks);
   builder.set_conditions(options.where);
   if (!options.where.empty() && format->needs.empty())
-    return input_error("--where needs a format with column names in a header: {}",
-                       format->name);
+    return input_error("--where needs a format with column names in a header: {}", format->name);
   FL_TRY(format->read(source, options, builder));
   Workload workload = builder.finish();
   workload.reading.format = format->name;
