@@ -96,7 +96,7 @@ class LocalBackend : public RecordSink {
   // Returns the time of the next on_time(): the end of a task's grace, a job's time limit, or the next look at the
   // jobs' progress.
   Time deadline() const;
-  // `instant`: the time of the next events, which may be that same time of a timer noticed late.
+  // `instant`: the time of the events reported next; for a timer noticed late, the timer's time.
   void on_time(Time now, Time instant);
   // Returns an error if the daemon must stop because state needed after a crash cannot be written.
   const Status& disk() const { return disk_; }
