@@ -19,7 +19,8 @@ namespace fairlead {
 class RunInputs {
  public:
   // Returns 16 hexadecimal digits; empty if a file can be read only once (standard input, a pipe). `policy` and `seed`
-  // replace the ones in `flags`; the folder of its results does not count. Costs O(bytes) of the files at their first use.
+  // replace the ones in `flags`; the folder of its results does not count. Costs O(bytes) of the files at their first
+  // use.
   std::string hash(const RunFlags& flags, const std::string& policy, std::uint64_t seed);
 
  private:

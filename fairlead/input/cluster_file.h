@@ -31,8 +31,8 @@
 //   ,machineId,number of GPUs             Philly (ATC'19); the type is unpublished: "GPU"
 //   ip,DSW,PSW,ASW                        Alibaba Lingjun (SIGCOMM'24): a host's core, aggregation
 //                                         and rack switches: three levels. Names below others
-//                                         repeat, so a rack's is all three. The list has no GPUs: each host gets 8 of the
-//                                         unpublished type "GPU", as in Alibaba's HPN paper.
+//                                         repeat, so a rack's is all three. The list has no GPUs: each host gets 8 of
+//                                         the unpublished type "GPU", as in Alibaba's HPN paper.
 // A host that has no GPU is left out.
 //
 // Shorthand: 12xV100:4,6xP100:4 is 12 nodes of 4 V100 and 6 nodes of 4 P100 in one rack.
