@@ -157,13 +157,13 @@ class Tracker(unittest.TestCase):
     def test_copies_that_never_train_are_given_up(self):
         out = self.output(self.start("sh", "-c", "exit 7"), 7)
         self.assertEqual(out.count("has ended with exit code 7"), 9)
-        self.assertEqual(out.count("it is not begun again"), 3)
+        self.assertEqual(out.count("it is not started again"), 3)
         self.assertIn("no copy trains", out)
 
     def test_what_is_no_answer_loses_the_copy(self):
         say = 'echo "total 100" >"$FAIRLEAD_ANSWERS"; read order; echo "made lots" >"$FAIRLEAD_ANSWERS"; read order'
         out = self.output(self.start("sh", "-c", say), 1)
-        self.assertIn('was to say "made STEPS" and said: made lots', out)
+        self.assertIn('expected "made STEPS", got: made lots', out)
 
     def test_copies_agree_on_how_many_steps_there_are(self):
         out = self.output(self.start("sh", "-c", 'echo "total 10$FAIRLEAD_COPY" >"$FAIRLEAD_ANSWERS"; read order'), 1)

@@ -13,7 +13,7 @@ namespace fairlead {
 namespace {
 
 constexpr Duration kLook = seconds(10);
-// Of a pod that freezes: processes in a call of a driver take a while.
+// The pause between looks at a freezing pod: processes in a driver call take a while.
 constexpr Duration kSettle = milliseconds(10);
 constexpr std::string_view kUnclaimed = "thawed";
 
@@ -29,7 +29,7 @@ std::string report_of(const Pod& pod, bool is_claimed, PodState state) {
   if (is_to_rest(pod, is_claimed)) return state == PodState::kFrozen ? pod.wish : pod.report;
   const bool runs = state == PodState::kNone || state == PodState::kThawed;
   if (pod.report.empty() || pod.is_leaving || !runs) return pod.report;
-  // It was said to be frozen.
+  // Its report was that it is frozen.
   return wishes_run(pod.wish) ? pod.wish : std::string(kUnclaimed);
 }
 
@@ -71,7 +71,7 @@ void Agent::on_node(const ReflectedChange& change) {
   if (change.kind != ReflectedChange::Kind::kSynced) look_at_ = door_.now();
 }
 
-// A kubelet that begins anew may have forgotten the slots.
+// A restarted kubelet may have forgotten the slots.
 void Agent::offer_slots() {
   if (slots_call_ != 0 || reflected_node_.objects().empty()) return;
   const Node node = parse_node(*reflected_node_.objects().begin()->second);
@@ -133,7 +133,7 @@ void Agent::take_report(Seen& seen, const KubeEvent& event) {
   seen.call = 0;
   if (event.status >= 200 && event.status < 300) {
     seen.failures = 0;
-    // The watch may have told of a later one; it tells of this one too.
+    // The watch may have reported a later version; it reports this one too.
     if (const auto object = parsed_json(event.text)) {
       const Pod told = parse_pod(*object);
       if (told.wish == seen.pod.wish) seen.pod.report = told.report;
@@ -146,11 +146,11 @@ void Agent::take_report(Seen& seen, const KubeEvent& event) {
   settle_at_ = std::min(settle_at_, std::max(seen.retry, door_.now()));
 }
 
-// All that may be frozen is looked at: it may have been done by an agent before this one.
+// Looks at all pods that may be frozen, because an earlier agent may have frozen them.
 void Agent::look() {
   look_at_ = door_.now() + kLook;
   if (is_claimed() != std::exchange(was_claimed_, is_claimed())) {
-    say_(is_claimed() ? "a scheduler is there again; pods rest as it wishes"
+    say_(is_claimed() ? "a scheduler is there again; it decides which pods are frozen"
                       : "no scheduler renews its Lease; all pods run");
   }
   offer_slots();

@@ -1,16 +1,15 @@
-// What an agent does on its node: it offers the node's slots, and freezes and thaws the pods that take
-// turns there in place, as the scheduler wishes (pods/slots.h).
+// The agent of a node: it advertises the node's slots. It freezes and thaws the pods that take turns there in place,
+// when the scheduler asks (pods/slots.h).
 //
-// A state machine on the events of a KubeDoor, as Reflector is: hand it every event, and wake it at
-// wake_at(). All of it follows from what the API server shows and from the cgroups themselves, so an
-// agent that crashed is followed by one that goes on.
+// A state machine on the events of a KubeDoor, like Reflector: hand it every event, and wake it at wake_at(). Its whole
+// state follows from the API server and from the cgroups, so another agent can continue after a crash.
 //
-// No pod stays frozen without an owner. One is thawed
+// No pod stays frozen without an owner. A pod is thawed
 //
-//   that is being deleted, so that its grace period is of use
-//   that the API server does not know, or knows without the wish that it rest
-//   whatever it is, once no scheduler was seen to renew its Lease for a minute, as where all of them
-//     are gone, or the API server is; it is frozen again once one is back
+//   if it is being deleted, so that it can use its grace period
+//   if the API server does not know it, or its annotations no longer ask for the freeze
+//   in any case, if no scheduler renewed its Lease for a minute, for example because all of them or
+//     the API server are gone; it is frozen again once one is back
 //   by end(), which an agent that is asked to leave calls
 #pragma once
 
@@ -31,27 +30,27 @@ struct AgentOptions {
   std::uint32_t slots_per_gpu = 2;
   std::uint32_t gpus = 0;               // 0: as many as the node's device plugin counts
   std::string name_space = "fairlead";  // of the scheduler's Lease
-  Duration unclaimed = seconds(60);     // from the last renewal that was seen
+  Duration unclaimed = seconds(60);     // since the last renewal that was seen
 };
 
-// Whether the pod is to be frozen.
+// Returns whether the pod should be frozen.
 bool is_to_rest(const Pod& pod, bool is_claimed);
-// What its annotation kReport is to say, if it is in that state.
+// Returns the value for its annotation kReport if the pod is in that state.
 std::string report_of(const Pod& pod, bool is_claimed, PodState state);
 
 class Agent {
  public:
-  // `say`: what operators read, a line each. What is passed must outlive this.
+  // The last argument receives each line for operators. The arguments must outlive the agent.
   Agent(KubeDoor& door, PodFreezer& freezer, AgentOptions options,
         std::function<void(const std::string&)> say);
 
   void handle(const KubeEvent& event);
-  // To be called at wake_at() or later; before it does nothing. The first call begins.
+  // Call it at wake_at() or later; earlier calls do nothing. The first call starts the agent.
   void wake();
   Time wake_at() const;
-  // Thaws all pods, and says so to the API server. To be called last.
+  // Thaws all pods, and reports that to the API server. Call it last.
   void end();
-  // Calls that were not answered yet.
+  // Returns the number of calls without an answer yet.
   std::size_t open_calls() const { return calls_.size(); }
 
  private:
@@ -79,19 +78,19 @@ class Agent {
   std::function<void(const std::string&)> say_;
   Reflector reflected_pods_, reflected_node_;
   std::map<std::string, Seen> pods_;     // by uid
-  std::map<CallId, std::string> calls_;  // uids of the pods they are about; empty: another
+  std::map<CallId, std::string> calls_;  // uids of their pods; empty: another call
   CallId lease_call_ = 0;
   CallId slots_call_ = 0;
   std::string lease_;  // as it was last seen
   Time claimed_;       // when it was last seen to change
   bool was_claimed_ = true;
-  Time look_at_;                   // at the Lease, and at all cgroups
-  std::set<std::string> pending_;  // uids: to be looked at again soon, as they freeze
+  Time look_at_;                   // next look at the Lease, and at all cgroups
+  std::set<std::string> pending_;  // uids of freezing pods, to be looked at again soon
   Time settle_at_ = Time::never();
   bool has_ended_ = false;
 };
 
-// The agent of a node, until the program is asked to leave (kTerminate); then all pods of the node run.
+// Runs the agent of a node until the program is asked to leave (kTerminate); then all pods of the node run.
 void run_agent(KubeDoor& door, PodFreezer& freezer, AgentOptions options,
                const std::function<void(const std::string&)>& say);
 

@@ -58,7 +58,7 @@ class AgentTest : public testing::Test {
                  {"target", {{"kind", "Node"}, {"name", "a"}}}});
     run_for(seconds(3));
   }
-  // What a scheduler does every two seconds.
+  // Renews the Lease. A scheduler does so every two seconds.
   void renew() {
     const std::string leases = "/apis/coordination.k8s.io/v1/namespaces/fairlead/leases";
     const Json spec = {{"holderIdentity", "s"}, {"renewTime", server_.now().ms}};

@@ -9,13 +9,13 @@
 
 namespace fairlead {
 
-// The uid of the pod whose cgroup has that name; empty: it is none of a pod.
+// Returns the uid of the pod whose cgroup has that name; empty: not a pod's.
 std::string pod_of_cgroup(std::string_view name);
 
 class CgroupFreezer : public PodFreezer {
  public:
-  // `root`: where cgroups are mounted, such as "/sys/fs/cgroup". Pods are looked for below folders whose
-  // names have "kubepods" or "kubelet", there and in the hierarchies `freezer` and `unified`.
+  // `root`: the mount point of cgroups, for example "/sys/fs/cgroup". Pods are found below folders with names like
+  // "kubepods" or "kubelet", there and in the hierarchies `freezer` and `unified`.
   explicit CgroupFreezer(std::string root) : root_(std::move(root)) {}
 
   PodState state(const std::string& uid) override;
@@ -23,7 +23,7 @@ class CgroupFreezer : public PodFreezer {
   std::vector<std::string> frozen() override;
 
  private:
-  // The pod's folder; empty: there is none. Walks the folders where it is not known from before.
+  // Returns the pod's folder; empty: there is none. Walks the folders if it is not known yet.
   std::string folder(const std::string& uid);
   void find_all();
 

@@ -43,7 +43,7 @@ TEST_F(CgroupFreezerTest, CgroupsOfPodsAreKnownByTheirNames) {
             kUid);
   EXPECT_EQ(pod_of_cgroup("kubepods-pod0a1b2c3d_4e5f_6071_8293_a4b5c6d7e8f9.slice"), kUid);
   EXPECT_EQ(pod_of_cgroup("pod0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"), kUid);
-  // As of a pod that comes from a file of its node.
+  // The name for a pod that comes from a file of its node.
   EXPECT_EQ(pod_of_cgroup("pod0123456789abcdef0123456789abcdef"),
             "0123456789abcdef0123456789abcdef");
   for (const char* other : {"kubepods-burstable.slice", "burstable", "podman", "pod", "",

@@ -48,8 +48,8 @@ class InPlace : public RunToTheEnd {
     return static_cast<std::size_t>(std::ranges::count_if(
         all, [&](const Pod& pod) { return pod.name.starts_with(job + "-") && !pod.is_leaving; }));
   }
-  // A GPU that runs two gangs, or a pod that its kubelet refused; empty: none. One that is deleted has
-  // its grace period beside those that run.
+  // Returns the problem of a GPU that runs two gangs, or of a pod that its kubelet refused; empty: none. A deleted pod
+  // may spend its grace period beside running pods.
   std::string problem() override {
     if (std::string refused = refusal(server); !refused.empty()) return refused;
     std::map<std::pair<std::string, int>, std::string> runs;

@@ -1,4 +1,4 @@
-// The cgroups of a node's pods, as far as an agent freezes and thaws them.
+// The cgroups of a node's pods, for an agent that freezes and thaws them.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -16,16 +16,16 @@ enum class PodState : std::uint8_t {
   kFrozen,
 };
 
-// Pods are named by their uids, as the API server writes them.
+// Pods are identified by their uids in the API server's spelling.
 class PodFreezer {
  public:
   virtual ~PodFreezer() = default;
 
   virtual PodState state(const std::string& uid) = 0;
-  // Asks the kernel; freezing takes a moment, thawing is done on return. Error: there is no cgroup, or
-  // no right to write to it.
+  // Freezes or thaws. Freezing takes a moment, thawing is done on return. Error: there is no cgroup, or no permission
+  // to write to it.
   virtual Status set(const std::string& uid, bool is_frozen) = 0;
-  // All pods of the machine that are frozen or freezing, known to the API server or not.
+  // Returns all pods of the machine that are frozen or freezing, even if the API server does not know them.
   virtual std::vector<std::string> frozen() = 0;
 };
 

@@ -1,4 +1,4 @@
-// A node of a fake cluster with its agent, whose cgroups are in memory.
+// A node of a fake cluster and its agent, with cgroups in memory.
 #pragma once
 
 #include "fairlead/agent/agent.h"
@@ -13,7 +13,7 @@
 
 namespace fairlead {
 
-// Cgroups outlive agents. Freezing takes until the state is asked for the second time.
+// Cgroups outlive agents. Freezing completes at the second query of the state.
 class MemoryFreezer : public PodFreezer {
  public:
   explicit MemoryFreezer(FakeServer& server) : server_(server) {}
@@ -59,9 +59,9 @@ class TestingNode {
   TestingNode(const TestingNode&) = delete;
   TestingNode& operator=(const TestingNode&) = delete;
 
-  // SIGKILL; another agent begins after that while.
+  // Kills the agent like SIGKILL; another agent starts after that time.
   void kill(Duration after) { dies_for_ = after; }
-  // An orderly end, after which there is none.
+  // Ends the agent in order; no other agent follows.
   void end() {
     agent_->end();
     agent_.reset();
@@ -76,7 +76,7 @@ class TestingNode {
                                      AgentOptions{.node = name_, .slots_per_gpu = slots_per_gpu_},
                                      [this](const std::string& line) { said_.push_back(line); });
   }
-  // It gets its events every 10 ms.
+  // Delivers the agent's events every 10 ms.
   void live() {
     if (dies_for_) {
       agent_.reset();

@@ -66,13 +66,13 @@ class DiskFile : public AppendFile {
  private:
   Status failed() const { return run_error("{}: cannot write: {}", name_, reason(errno)); }
 
-  // True if no folder has the file any more: it ends with its descriptor.
+  // True if no folder lists the file any more, so that it vanishes with its descriptor.
   bool is_removed() const {
     struct stat now {};
     return ::fstat(descriptor_, &now) == 0 && S_ISREG(now.st_mode) && now.st_nlink == 0;
   }
 
-  // A new file whose folder is not on the disk is lost with its name.
+  // Syncs the folder, because a new file is lost if its name is not on disk.
   Status sync_name() const {
     const std::filesystem::path path(name_);
     const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";

@@ -4,9 +4,9 @@
 //
 //   void fields(Archive& archive) { archive(rounds_, wake_, waiting_); }
 //
-// Encodings are those of base/bytes.h. A container is its size, then its elements; an array has no
-// size. Like a Reader, an archive that reads never trusts its input: a value out of range makes the
-// reader !ok(). An archive that writes changes no field.
+// base/bytes.h defines the encodings. A container is its size, then its elements; an array has no size. Like a Reader,
+// a reading archive never trusts its input: a value out of range makes the reader !ok(). A writing archive changes no
+// field.
 #pragma once
 
 #include "fairlead/base/bytes.h"
@@ -174,7 +174,7 @@ void save(T&& value, Writer& writer) {
   Archive archive(writer);
   value.fields(archive);
 }
-// Leaves the reader !ok() if its bytes are no such value.
+// Leaves the reader !ok() if its bytes do not encode a valid value.
 template <class T>
 void load(T&& value, Reader& reader) {
   Archive archive(reader);

@@ -33,7 +33,7 @@ class Writer {
     bytes_.insert(bytes_.end(), value.begin(), value.end());
   }
   void time(Time value) { i64(value.ms); }
-  void real(double value) { u64(std::bit_cast<std::uint64_t>(value)); }  // every bit of it
+  void real(double value) { u64(std::bit_cast<std::uint64_t>(value)); }  // all 64 bits
   template <class Tag>
   void id(Id<Tag> value) {
     u64(value.is_none() ? 0 : std::uint64_t{value.row()} + 1);

@@ -1,7 +1,6 @@
-// FL_CHECK states what must be true if the program has no bug. A failed check prints the place, the
-// condition and the message, and aborts in every build: a scheduler that continued with
-// inconsistent tables would give wrong answers silently. Bad input is never a bug: it is returned
-// as an Error (result.h).
+// FL_CHECK states a condition that holds unless the program has a bug. A failed check prints the place, the condition
+// and the message, and aborts in every build: a scheduler that continued with inconsistent tables would give wrong
+// answers silently. Bad input is never a bug: it is returned as an Error (result.h).
 //
 // FL_DCHECK is for checks that cost more than O(1) or sit in the innermost loops; release builds
 // compile them, but never evaluate them.

@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kSlices = 8;
 using Tables = std::array<std::array<std::uint32_t, 256>, kSlices>;
 
-// tables[k][b]: what byte b does to the check value k bytes later.
+// tables[k][b]: the effect of byte b on the check value k bytes later.
 constexpr Tables make_tables() {
   constexpr std::uint32_t kPolynomial = 0x82f63b78;  // reflected
   Tables tables{};

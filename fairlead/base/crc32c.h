@@ -1,7 +1,7 @@
 // CRC-32C, the cyclic redundancy check of iSCSI, ext4 and many logs: Castagnoli's polynomial, which
 // finds every error of up to 3 bits in 256 MB and every burst of up to 32 bits.
 //
-// Sources: Castagnoli et al. 1993; RFC 3720, whose values the test repeats; slicing by 8 after
+// Sources: Castagnoli et al. 1993; RFC 3720 (the test repeats its values); slicing by 8 after
 // Kounavis and Berry 2005. About a byte per cycle.
 #pragma once
 

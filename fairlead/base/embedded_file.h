@@ -1,4 +1,4 @@
-// A data file that is part of the binary; cmake/Embed.cmake makes the tables of them.
+// A data file that is part of the binary; cmake/Embed.cmake generates the tables of such files.
 #pragma once
 
 #include <string_view>

@@ -63,7 +63,7 @@ class MemoryStream : public ByteStream {
   std::string_view rest_;
 };
 
-// One or several gzip members, one after the other.
+// Decompresses gzip members, one after the other.
 class GzipStream : public ByteStream {
  public:
   explicit GzipStream(ByteSource raw) : raw_(std::move(raw)) {
@@ -109,7 +109,7 @@ class GzipStream : public ByteStream {
   bool inside_ = false;  // a member that has not ended
 };
 
-// One or several zstd frames, one after the other.
+// Decompresses zstd frames, one after the other.
 class ZstdStream : public ByteStream {
  public:
   explicit ZstdStream(ByteSource raw)
@@ -120,7 +120,7 @@ class ZstdStream : public ByteStream {
   Result<std::size_t> read(std::span<char> into) override {
     for (;;) {
       FL_TRY_ASSIGN(bytes, raw_.peek(1));
-      // After the last byte of input the decoder may still hold output.
+      // After the last byte of input the decoder may still have output.
       if (bytes.empty() && !inside_) return std::size_t{0};
       ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
       ZSTD_outBuffer out{into.data(), into.size(), 0};
@@ -165,7 +165,7 @@ class Utf16Stream : public ByteStream {
       std::size_t out_left = into.size();
       errno = 0;
       iconv(converter_, &in, &in_left, &out, &out_left);
-      FL_CHECK(errno != E2BIG || out_left < into.size(), "{} bytes are no room", into.size());
+      FL_CHECK(errno != E2BIG || out_left < into.size(), "{} bytes are too few", into.size());
       const bool stands_still = in_left == bytes.size();
       raw_.consume(bytes.size() - in_left);
       if (out_left < into.size()) return into.size() - out_left;
@@ -237,7 +237,7 @@ void ByteSource::consume(std::size_t count) {
   begin_ += count;
 }
 
-// Moves what is left to the front, and grows if `count` bytes and a chunk do not fit.
+// Moves the unread bytes to the front, and grows the buffer if `count` bytes and a chunk do not fit.
 void ByteSource::make_room(std::size_t count) {
   if (begin_ > 0) {
     std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
@@ -281,7 +281,7 @@ Result<std::size_t> LineReader::find_end() {
 
 Result<OutputFile> OutputFile::create(const std::filesystem::path& given) {
   std::error_code ignored;
-  // What a link leads to is replaced, not the link.
+  // Replaces the target of a link, not the link.
   const bool is_link = std::filesystem::is_symlink(given, ignored);
   std::filesystem::path path = is_link ? std::filesystem::canonical(given, ignored) : given;
   if (path.empty()) path = given;  // it leads nowhere

@@ -1,4 +1,4 @@
-// Files as streams of bytes and lines, and files that appear whole or not at all.
+// Files as streams of bytes and lines, and output files that appear complete or not at all.
 //
 // ByteSource reads a file, standard input ("-") or memory through one buffer, and undoes gzip and
 // zstd compression and UTF-16, recognised by their first bytes. Memory is bounded by the buffer, however large
@@ -37,8 +37,8 @@ class ByteSource {
   // Reads `stream` as it is, compressed or not, in whatever encoding.
   ByteSource(std::unique_ptr<ByteStream> stream, std::string name);
 
-  // The next bytes: at least `count` of them unless the end is nearer. Valid until the next call of
-  // peek. Errors: the system cannot read on, or the compressed data is damaged or truncated.
+  // Returns the next bytes: at least `count`, or all that remain. Valid until the next call of peek. Errors: the system
+  // cannot read on, or the compressed data is damaged or truncated.
   Result<std::string_view> peek(std::size_t count);
   // Steps over `count` bytes that peek returned.
   void consume(std::size_t count);
@@ -65,14 +65,14 @@ constexpr std::size_t kLineBytesMax = std::size_t{1} << 24;
 // beginning is left out.
 class LineReader {
  public:
-  // Reads on where `source`, which must outlive this, stands.
+  // Continues at the position of `source`, which must outlive the reader.
   explicit LineReader(ByteSource& source) : source_(source) {}
 
   // Goes to the next line; false at the end.
   Result<bool> next();
   // The line; valid until the next call of next().
   std::string_view line() const { return line_; }
-  // What ended it: "\n", "\r\n", or less at the end of the source.
+  // Returns the line's terminator: "\n", "\r\n", or a part of it at the end of the source.
   std::string_view line_end() const { return line_end_; }
   // Its number; the first is 1.
   std::int64_t number() const { return number_; }
@@ -88,21 +88,21 @@ class LineReader {
   std::size_t line_bytes_ = 0;  // of the current line with its end, not consumed yet
 };
 
-// A file under construction. A target that is no regular file (a pipe, /dev/null) is written as it
-// stands, because replacing it would take it away from others. Errors are Error::Kind::kRun and
-// name the path and the system's reason.
+// A file under construction. A target that is not a regular file (a pipe, /dev/null) is written in place, because a
+// replacement would take it away from its other users. Errors are Error::Kind::kRun and name the path and the system's
+// reason.
 class OutputFile {
  public:
   // Creates a temporary file beside `path`.
   static Result<OutputFile> create(const std::filesystem::path& path);
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
-  // Without commit(), leaves the target as it was.
+  // Leaves the target unchanged if commit() was not called.
   ~OutputFile();
 
   // Appends `bytes`. A failure appears at commit().
   void write(std::string_view bytes);
-  // Makes the file appear under its name, replacing what was there. REQUIRES: called once, last.
+  // Makes the file appear under its name and replaces the previous file. REQUIRES: called once, last.
   Status commit();
 
  private:

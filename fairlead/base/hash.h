@@ -1,5 +1,5 @@
-// A 64-bit hash of bytes, in the manner of FNV-1a but a word of 8 bytes at a time: to name
-// contents, equal on every machine; not cryptographic.
+// A 64-bit hash of bytes, like FNV-1a but a word of 8 bytes at a time: to name contents, equal on every machine; not
+// cryptographic.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace fairlead {
 
 constexpr std::uint64_t kHashStart = 0xcbf29ce484222325;  // FNV's offset
 
-// The hash of what `hash` stands for and then `bytes`. Where a stream is cut into blocks is part of
-// the hash, unless all blocks but the last are whole words. O(bytes).
+// Continues the hash `hash` with `bytes`. O(bytes). The block boundaries of a stream affect the hash, unless all blocks
+// except the last are whole words.
 inline std::uint64_t hash_bytes(std::uint64_t hash, std::span<const std::uint8_t> bytes) {
   constexpr std::uint64_t kFnvPrime = 0x100000001b3;
   while (!bytes.empty()) {
@@ -33,7 +33,7 @@ inline std::uint64_t hash_bytes(std::uint64_t hash, std::span<const std::uint8_t
   return hash;
 }
 
-// The hash of a stream, wherever it is cut into pieces: hash_bytes(kHashStart, all of it).
+// Hashes a stream independently of its pieces: hash_bytes(kHashStart, all bytes).
 class StreamHash {
  public:
   // O(bytes).
@@ -50,12 +50,12 @@ class StreamHash {
     hash_ = hash_bytes(hash_, bytes.first(whole));
     for (const std::uint8_t byte : bytes.subspan(whole)) word_[count_++] = byte;
   }
-  // Of what was added so far.
+  // Returns the hash of the bytes added so far.
   std::uint64_t value() const { return hash_bytes(hash_, std::span(word_).first(count_)); }
 
  private:
   std::uint64_t hash_ = kHashStart;
-  std::array<std::uint8_t, 8> word_{};  // that is not whole yet
+  std::array<std::uint8_t, 8> word_{};  // the incomplete last word
   std::size_t count_ = 0;
 };
 

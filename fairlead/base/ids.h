@@ -48,9 +48,8 @@ using SwitchId = Id<struct SwitchTag>;
 using LinkId = Id<struct LinkTag>;
 using GpuTypeId = Id<struct GpuTypeTag>;
 
-// The n-th hold of a job, from 1; 0: it has had none. A step says which hold it begins or ends, and
-// an event which hold it is about, so that news of a hold that is over is told apart from news of
-// the one that began since.
+// The number of a run of a job (a time in which it has GPUs), from 1; 0: the job has not run yet. Steps and events
+// carry it, so that an event of a finished run is not mistaken for one of the current run.
 using HoldId = std::uint32_t;
 
 // A column: one value per id of one kind. Row i belongs to IdType(i).
@@ -76,8 +75,7 @@ class IdVector {
     rows_.push_back(std::move(value));
     return IdType(rows_.size() - 1);
   }
-  // The value of that row; a column that is too short for it grows by default values first.
-  // REQUIRES: !id.is_none().
+  // Returns the value of that row; first extends a short column with default values. REQUIRES: !id.is_none().
   decltype(auto) grow_to(IdType id) {
     FL_CHECK(!id.is_none());
     if (id.row() == rows_.size()) {
@@ -88,7 +86,7 @@ class IdVector {
     return rows_[id.row()];
   }
   void resize(std::size_t size, const T& value = T()) { rows_.resize(size, value); }
-  // Room for `size` rows; a column that grows little by little moves seldom all the same.
+  // Reserves room for `size` rows. A column that grows in small steps is still moved rarely.
   void reserve(std::size_t size) {
     if (size > rows_.capacity()) rows_.reserve(std::max(size, 2 * rows_.capacity()));
   }

@@ -7,7 +7,7 @@
 namespace fairlead {
 namespace {
 
-// What must not compile, each beside its positive control: the same expression with the right type.
+// Expressions that must not compile, each next to its positive control: the same expression with the right type.
 template <class A, class B>
 concept Comparable = requires(A a, B b) {
   a == b;

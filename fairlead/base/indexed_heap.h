@@ -1,8 +1,8 @@
 // A 4-ary min-heap of (key, id) with update and erase by id.
 //
-// Equal keys come out in id order, so the order never depends on history. Each id is in the heap at
-// most once. push, update, erase, pop: O(log n); top, contains: O(1). Memory: one slot per id ever
-// seen plus one entry per member; no allocation once both have reached their largest size.
+// Equal keys come out in id order, so the order never depends on history. Each id is in the heap at most once. push,
+// update, erase, pop: O(log n); top, contains: O(1). Memory: one slot per id ever seen plus one entry per member; no
+// allocation once both have reached their largest size.
 #pragma once
 
 #include "fairlead/base/check.h"

@@ -12,7 +12,7 @@
 namespace fairlead {
 namespace {
 
-// Insertions, deletions and replacements that turn one name into the other.
+// Returns the insertions, deletions and replacements that turn one name into the other.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -29,7 +29,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return distance;
 }
 
-// Letters and digits alone, in lower case.
+// Returns only the letters and digits, in lower case.
 std::string plain(std::string_view name) {
   std::string text;
   for (const char c : name) {
@@ -43,7 +43,7 @@ std::string plain(std::string_view name) {
 
 std::string did_you_mean(const std::vector<std::string_view>& names, std::string_view wanted) {
   const std::string plain_wanted = plain(wanted);
-  // A third of the letters may differ, or one name holds the other.
+  // A third of the letters may differ, or one name contains the other.
   std::size_t best = plain_wanted.size() / 3 + 1;
   std::string_view meant;
   for (const std::string_view name : names) {

@@ -1,4 +1,4 @@
-// For std::visit: a set of functions of which each kind of value takes its own.
+// For std::visit: a set of functions, one for each kind of value.
 //
 //   std::visit(Overloaded{[&](const record::Place& place) { ... },
 //                         [&](const OneOf<record::Stop, record::Evicted> auto& stop) { ... },

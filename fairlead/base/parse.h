@@ -1,8 +1,8 @@
 // Numbers from text, exactly and without allocation.
 //
-// Each function takes the whole text (blanks around it are ignored) and returns the number, or a
-// fixed phrase that says what the text must be. The caller knows the place and the field's name:
-// "jobs.csv:12:7: gpus must be a whole number from 1 to 1000000: x3".
+// Each function reads the whole text, without surrounding blanks. It returns the number, or a fixed phrase that
+// describes a valid text. The caller adds the place and the field's name: "jobs.csv:12:7: gpus must be a whole number
+// from 1 to 1000000: x3".
 #pragma once
 
 #include "fairlead/base/units.h"
@@ -25,8 +25,8 @@ std::string_view trimmed(std::string_view text);
 Parsed<std::int64_t> parse_integer(std::string_view text);
 // A number with optional fraction and exponent; not "nan" or "inf".
 Parsed<double> parse_number(std::string_view text);
-// Seconds, with optional fraction and exponent, as milliseconds rounded up: exact however many
-// digits there are. Errors: negative, not a number, or more than kMsMax.
+// Parses seconds, with optional fraction and exponent, as milliseconds rounded up: exact for any number of digits.
+// Errors: negative, not a number, or more than kMsMax.
 Parsed<std::int64_t> parse_seconds(std::string_view text);
 // The same of a number of `unit`s. REQUIRES: unit is from 1 ms to a day.
 Parsed<std::int64_t> parse_units(std::string_view text, Duration unit);

@@ -7,9 +7,8 @@
 namespace fairlead {
 namespace {
 
-// What CPython 3.11 gives for r = random.Random(5): r.getrandbits(32) twice, r.shuffle of six
-// numbers after one of three, and the 700th r.getrandbits(32) after that, when the state was
-// renewed.
+// CPython 3.11 returns these values for r = random.Random(5): r.getrandbits(32) twice, r.shuffle of six numbers after
+// one of three, and the 700th r.getrandbits(32) after that, when the state was renewed.
 TEST(PythonRandom, ShufflesAsPython) {
   PythonRandom random(5);
   EXPECT_EQ(random.bits(), 2675342405U);

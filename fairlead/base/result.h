@@ -1,8 +1,8 @@
-// Result<T>: a value or an Error, for everything that can fail without a bug in the program: files,
-// options, rows of a trace. The names are those of std::expected (C++23).
+// Result<T>: a value or an Error, for everything that can fail without a bug in the program: files, options, rows of a
+// trace. The names are the same as in std::expected (C++23).
 //
-// An error message says where (file:line:column when there is one), what, and the offending value
-// last: "jobs.csv:12:7: gpus must be a whole number from 1 to 100000: x3".
+// An error message gives the place (file:line:column if known), the problem, and last the offending value:
+// "jobs.csv:12:7: gpus must be a whole number from 1 to 100000: x3".
 #pragma once
 
 #include <fmt/core.h>

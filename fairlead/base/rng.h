@@ -1,5 +1,5 @@
-// A seeded random number generator with the same sequence on every compiler and machine (for the
-// exponential and normal draws, where the C library rounds log1p and cos alike).
+// A seeded random number generator with the same sequence on every compiler and machine (for the exponential and normal
+// draws, if the C library rounds log1p and cos in the same way).
 //
 // xoshiro256** (Blackman and Vigna, 2018), seeded through splitmix64. The standard library's
 // distributions differ between implementations, so the few that are needed are here. `split` makes
@@ -18,7 +18,7 @@ class Rng {
   explicit Rng(std::uint64_t seed);
 
   std::uint64_t next();
-  // A new generator for the purpose `stream`; does not advance this one.
+  // Returns a new generator for the purpose `stream`; does not advance this one.
   Rng split(std::uint64_t stream) const;
 
   // Uniform in 0..bound-1, without bias. REQUIRES: bound > 0.

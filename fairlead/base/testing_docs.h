@@ -11,8 +11,8 @@ namespace fairlead {
 
 using DocRow = std::vector<std::string>;
 
-// The rows of the first table in the Markdown file `path` whose header line is `header`, without
-// the header; none if there is no such table.
+// Returns the rows of the first table in the Markdown file `path` with the header line `header`, without the header; no
+// rows if there is no such table.
 inline std::vector<DocRow> doc_table(const std::string& path, std::string_view header) {
   std::ifstream file(path);
   std::vector<DocRow> rows;

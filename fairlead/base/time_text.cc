@@ -19,7 +19,7 @@ constexpr std::array kUnits = {Unit{'d', 86'400}, Unit{'h', 3600}, Unit{'m', 60}
 struct Grain {
   double below_s;
   std::int64_t large_s;
-  std::string_view large;  // empty: small ones alone
+  std::string_view large;  // empty: only small units
   std::int64_t small_s;
   std::string_view small;
 };

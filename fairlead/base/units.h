@@ -95,8 +95,7 @@ constexpr GpuTime occupancy(Duration d, std::int64_t gpus) {
   return {Int128{d.ms} * gpus};
 }
 
-// As a 64-bit number, for keys of an order: saturates where one job has held a million GPUs for 290
-// years.
+// Returns a 64-bit number for sort keys. It saturates after a million GPUs for 290 years.
 constexpr std::int64_t saturated_gpu_ms(GpuTime t) {
   constexpr Int128 kMax = std::numeric_limits<std::int64_t>::max();
   return static_cast<std::int64_t>(t.gpu_ms < kMax ? t.gpu_ms : kMax);
@@ -112,8 +111,7 @@ constexpr Duration reference_duration(Work work) {
   return {static_cast<std::int64_t>((work.fixed + Rate::kOne - 1) / Rate::kOne)};
 }
 
-// The first whole millisecond at which `work` is done at `rate`; at least 1 ms.
-// REQUIRES: rate > 0.
+// Returns the first whole millisecond at which `work` is done at `rate`; at least 1 ms. REQUIRES: rate > 0.
 inline Duration time_to_finish(Work work, Rate rate) {
   FL_CHECK(rate.fixed > 0, "rate {}", rate.fixed);
   if (work.fixed <= rate.fixed) return {1};

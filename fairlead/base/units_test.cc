@@ -11,7 +11,7 @@
 namespace fairlead {
 namespace {
 
-// What must not compile, each beside its positive control: the same expression with the right unit.
+// Expressions that must not compile, each next to its positive control: the same expression with the right unit.
 template <class A, class B>
 concept Addable = requires(A a, B b) {
   a + b;

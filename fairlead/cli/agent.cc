@@ -1,4 +1,4 @@
-// `fairlead agent`: what runs on each node of a pool whose GPUs are shared by turns in place.
+// `fairlead agent`: the agent on each node of a pool in which pods share GPUs by turns in place.
 
 #include "fairlead/agent/agent.h"
 
@@ -28,19 +28,15 @@ constexpr std::string_view kHelp =
     "\n"
     "  resources: {limits: {fairlead.dev/gpu-slot: 2}}      two GPUs, which may be shared\n"
     "\n"
-    "and `fairlead serve --backend kubernetes` tells them which by the annotation "
-    "fairlead.dev/gpus\n"
-    "(docs/kubernetes.md, \"Turns in place\"). One agent runs on each node of the pool, as root, "
-    "with\n"
-    "the host's cgroups:\n"
+    "and `fairlead serve --backend kubernetes` names the GPUs in the annotation\n"
+    "fairlead.dev/gpus (docs/kubernetes.md, \"Turns in place\"). One agent runs on each node\n"
+    "of the pool, as root, with the host's cgroups:\n"
     "\n"
     "  fairlead agent --node $(NODE_NAME) --slots-per-gpu 3\n"
     "\n"
-    "It offers the node's slots, and freezes and thaws pods at once as the scheduler wishes. It "
-    "leaves\n"
-    "no pod frozen that is being deleted, that no scheduler has claimed for a minute, or once it "
-    "is\n"
-    "asked to leave. After a crash the next one goes on from the cgroups as they are.\n";
+    "Advertises the node's slots; freezes and thaws pods when the scheduler asks. It thaws a pod\n"
+    "that is being deleted, all pods if no scheduler was active for a minute, and all pods before\n"
+    "it leaves. After a crash the next agent continues from the state of the cgroups.\n";
 
 Status run(const Flags& flags) {
   std::error_code error;
@@ -74,11 +70,11 @@ Command add_agent(CLI::App& root) {
   app->add_option("--gpus", flags->agent.gpus,
                   "GPUs of the node (default: as many nvidia.com/gpu as it offers)")
       ->check(CLI::Range(1, 64));
-  app->add_option("--cgroup-root", flags->cgroup_root, "where the host's cgroups are mounted")
+  app->add_option("--cgroup-root", flags->cgroup_root, "mount point of the host's cgroups")
       ->type_name("DIR")
       ->capture_default_str();
   app->add_option("--context", flags->context, "of the kubeconfig (default: the current one)");
-  app->add_option("--namespace", flags->agent.name_space, "where the scheduler's Lease is")
+  app->add_option("--namespace", flags->agent.name_space, "namespace of the scheduler's Lease")
       ->capture_default_str();
   app->footer(std::string(kHelp));
   return {app, [flags] { return run(*flags); }};

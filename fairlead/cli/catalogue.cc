@@ -106,7 +106,7 @@ void print_option(const OptionSpec& spec) {
 Status print_policy(const std::string& name, bool as_json) {
   const PolicyEntry* entry = find_policy(name);
   if (entry == nullptr) {
-    const auto choice = parse_policy(name, 0);  // its error names what is near
+    const auto choice = parse_policy(name, 0);  // its error suggests near names
     if (!choice) return tl::unexpected(choice.error());
     entry = choice->entry;
   }

@@ -24,7 +24,7 @@ namespace {
 
 using State = CensusGang::State;
 
-// More lines of one kind say no more.
+// More lines of one kind add no information.
 constexpr std::size_t kLinesMax = 5;
 
 std::string_view state_name(State state) {
@@ -43,14 +43,14 @@ std::string_view state_name(State state) {
   return "waiting";
 }
 
-// How long a gang has had its GPUs, as far as Kubernetes says: since it was begun last.
+// Returns how long a gang has had its GPUs, as far as Kubernetes knows: since its last start.
 std::int64_t served_ms(const CensusGang& gang, std::int64_t now) {
   if (gang.state == State::kWaiting || gang.state == State::kHeld) return 0;
   const std::int64_t end = gang.state == State::kRunning ? now : gang.ended_unix_ms;
   return std::max<std::int64_t>(end - gang.started_unix_ms, 0);
 }
 
-// Gangs as the jobs of a daemon, by the same numbers.
+// Returns gangs as the jobs of a daemon, by the same numbers.
 std::vector<JobAnswer> answers_of(const Census& census) {
   std::vector<JobAnswer> jobs;
   jobs.reserve(census.gangs.size());
@@ -102,7 +102,7 @@ class Rows {
   Result<Trace> trace(const std::string& name) const { return Trace::of(name, rows_); }
 
  private:
-  // One that had the name of an earlier one is another.
+  // A later gang of the same name is another one.
   std::string_view id_of(const CensusGang& gang) {
     std::string id = fmt::format("{}/{}", gang.name_space, gang.name);
     const int before = named_[id]++;
@@ -126,7 +126,7 @@ class Rows {
   std::deque<std::string> texts_;
 };
 
-// The nodes with the GPUs that gangs may get.
+// Returns the nodes with the GPUs that gangs may get.
 std::vector<NodeSpec> usable(const Census& census, const Inventory& inventory) {
   std::vector<NodeSpec> nodes;
   for (NodeSpec spec : inventory.specs()) {
@@ -151,7 +151,7 @@ std::vector<std::string> said_of(const Census& census, const std::vector<NodeSpe
   std::int64_t others = 0;
   for (const auto& [node, gpus] : census.others) others += gpus;
   if (others > 0) {
-    said.push_back(fmt::format("{} GPUs stay with pods that are no gangs here", others));
+    said.push_back(fmt::format("{} GPUs stay with pods outside these gangs", others));
   }
   const auto held = std::ranges::count(census.gangs, State::kHeld, &CensusGang::state);
   if (held > 0) said.push_back(fmt::format("{} Jobs that their users suspended stay so", held));
@@ -161,7 +161,7 @@ std::vector<std::string> said_of(const Census& census, const std::vector<NodeSpe
   if (census.left_out.size() > kLinesMax) {
     said.push_back(fmt::format("left out are {} more", census.left_out.size() - kLinesMax));
   }
-  said.emplace_back("a Job ran for as long as since it was last begun or resumed");
+  said.emplace_back("a Job has run since it was last started or resumed");
   said.emplace_back("pods have CPU and memory wherever there are GPUs that they may be on");
   return said;
 }
@@ -182,7 +182,7 @@ Result<ClusterNow> cluster_now(const Census& census) {
   Rows all_rows(census, inventory);
   std::vector<JobAnswer> queue;
   std::vector<TimeLeft> left;
-  // Those that hold GPUs come first.
+  // Running gangs come first.
   for (const State state : {State::kRunning, State::kWaiting}) {
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       if (census.gangs[i].state != state) continue;
@@ -230,7 +230,7 @@ std::string cluster_yaml(const std::string& name, const std::vector<NodeSpec>& n
 }
 
 Status save(const ClusterNow& now, const std::filesystem::path& folder) {
-  FolderLock lock;  // released after `files` removed what an error leaves
+  FolderLock lock;  // released after `files` removed the remains of an error
   FL_TRY_ASSIGN(files, ResultFolder::open(folder));
   FL_TRY(lock.take(folder));
   const auto write = [&](std::string_view name, const std::string& text) -> Status {
@@ -274,7 +274,7 @@ Result<SavedQueue> read_saved_queue(const std::filesystem::path& folder) {
 std::string assumptions_text(const ClusterNow& now) {
   std::map<std::string, std::vector<double>> by_source;
   for (const TimeLeft& left : now.queue.left) by_source[left.source].push_back(left.s);
-  std::string text = "This guesses that every policy begins anew, and that\n";
+  std::string text = "This guesses that every policy starts from scratch, and that\n";
   for (auto& [source, times] : by_source) {
     const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
     std::ranges::nth_element(times, middle);

@@ -1,6 +1,5 @@
-// A cluster as `fairlead whatif` and the simulator take it: the queue that it has now, and a cluster and a
-// trace in Fairlead's own formats of all the jobs that it knows of. From Kubernetes here, from Slurm in
-// slurm_now.h; saved to a folder, and read from one.
+// A cluster as input of `fairlead whatif` and the simulator: its current queue, and a cluster and a trace in Fairlead's
+// own formats of all known jobs. From Kubernetes here, from Slurm in slurm_now.h; saved to a folder, and read from one.
 #pragma once
 
 #include "fairlead/cli/forecast.h"
@@ -16,26 +15,26 @@
 namespace fairlead {
 
 struct ClusterNow {
-  QueueNow queue;                 // what wants GPUs now; all arrive at once
+  QueueNow queue;                 // jobs that want GPUs now; all arrive at once
   std::string name;               // of the cluster
-  std::vector<NodeSpec> nodes;    // with the GPUs that can be used
-  std::optional<Trace> trace;     // of all jobs, from the first that is known of
-  std::vector<std::string> said;  // what was left out or is assumed, a line each
+  std::vector<NodeSpec> nodes;    // with the usable GPUs
+  std::optional<Trace> trace;     // of all jobs, from the first known one
+  std::vector<std::string> said;  // omissions and assumptions, a line each
 };
 
-// Error: there is no GPU that could be used. O(gangs that are here x gangs).
+// Error: no GPU can be used. O(present gangs x gangs).
 Result<ClusterNow> cluster_now(const Census& census);
 
 // Cluster YAML (docs/formats.md) of these nodes.
 std::string cluster_yaml(const std::string& name, const std::vector<NodeSpec>& nodes);
 
-// The files of a saved cluster, which `fairlead simulate` and `fairlead compare` read, too.
+// The files of a saved cluster. `fairlead simulate` and `fairlead compare` also read them.
 constexpr std::string_view kSavedCluster = "cluster.yaml";
-constexpr std::string_view kSavedJobs = "jobs.csv";    // where they are known
-constexpr std::string_view kSavedQueue = "queue.csv";  // with the time that each still takes
+constexpr std::string_view kSavedJobs = "jobs.csv";    // if the times of jobs are known
+constexpr std::string_view kSavedQueue = "queue.csv";  // with the remaining time of each
 constexpr std::string_view kSavedNotes = "notes.txt";  // assumptions_text
 
-// Writes them to a folder, which is made where it is not there. Error: another process writes there.
+// Writes them to a folder, which is created if it does not exist. Error: another process writes there.
 Status save(const ClusterNow& now, const std::filesystem::path& folder);
 
 struct SavedQueue {
@@ -45,8 +44,7 @@ struct SavedQueue {
 // Errors: a file is missing or cannot be read.
 Result<SavedQueue> read_saved_queue(const std::filesystem::path& folder);
 
-// What `whatif` prints below its tables, a line each: how long jobs still take, by how that is known,
-// and what was left out.
+// Returns the lines that `whatif` prints below its tables: the remaining time of jobs, by its source, and omissions.
 std::string assumptions_text(const ClusterNow& now);
 
 }  // namespace fairlead

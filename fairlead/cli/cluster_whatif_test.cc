@@ -29,7 +29,7 @@ Node node(const std::string& name, const std::string& product, const std::string
           .is_ready = true};
 }
 
-// A finished job, one that runs since half an hour, and two that wait.
+// A finished job, one that has run for half an hour, and two that wait.
 Census census() {
   Census census{.unix_ms = kNow};
   census.nodes["a"] = node("a", "NVIDIA-H100-80GB-HBM3", "z1");
@@ -92,8 +92,8 @@ TEST(ClusterWhatIf, PoliciesHaveTheirFigures) {
   EXPECT_EQ(fifo->ended, 3);
   const auto bob = std::ranges::find(fifo->users, "bob", &WhatIf::User::user);
   ASSERT_NE(bob, fifo->users.end());
-  // The one that insists on the V100s waits for the short one, which took a GPU of them: a and b are
-  // full of two jobs of 8 GPUs.
+  // The job that insists on the V100s waits for the short one, which took one of these GPUs: a and b are full of two
+  // jobs of 8 GPUs.
   EXPECT_GE(fifo->end_last_s.value(), 7200 + 600);
 }
 
@@ -137,10 +137,9 @@ TEST(ClusterWhatIf, GpusOfOthersAndNodesThatAreAwayAreLeftOutAndThatIsSaid) {
   ASSERT_TRUE(now);
   EXPECT_EQ(now->queue.cluster.gpus, 5U);
   const std::string text = assumptions_text(*now);
-  for (const char* part :
-       {"1 of 2 nodes are left out", "3 GPUs stay with pods that are no gangs here",
-        "left out is lab/x: its pods ask for no nvidia.com/gpu",
-        "1 job still takes 1h 30m, by their median: as jobs of resnet50 take"}) {
+  for (const char* part : {"1 of 2 nodes are left out", "3 GPUs stay with pods outside these gangs",
+                           "left out is lab/x: its pods ask for no nvidia.com/gpu",
+                           "1 job still takes 1h 30m, by their median: as jobs of resnet50 take"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
   here.nodes["a"].is_cordoned = true;

@@ -83,7 +83,7 @@ constexpr Known kKnown[] = {
     {"fairlead reproduce NAME", experiment_words, PathKind::kFile},
 };
 
-// "{slurm,kubernetes}" at the end of a type: what CLI::IsMember says of itself.
+// Parses "{slurm,kubernetes}" at the end of a type: the description by CLI::IsMember.
 Words choices_of(std::string_view type) {
   const std::size_t begin = type.rfind(":{");
   if (begin == std::string_view::npos || !type.ends_with('}')) return {};
@@ -93,7 +93,7 @@ Words choices_of(std::string_view type) {
   return words;
 }
 
-// The type without what CLI11's checks add to it.
+// Returns the type without the additions of CLI11's checks.
 std::string without_checks(const std::string& type) {
   std::size_t end = type.size();
   for (const char* check :

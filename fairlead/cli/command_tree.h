@@ -1,4 +1,4 @@
-// The commands and flags of this program as CLI11 knows them, for pages and scripts about them.
+// The commands and flags of this program from CLI11, for pages and scripts about them.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,9 +11,9 @@ namespace fairlead {
 
 enum class PathKind : std::uint8_t { kNone, kFile, kFolder };
 
-// What may stand for a value, as far as that can be listed.
+// The possible values of a flag or argument, if they can be listed.
 struct Values {
-  std::vector<std::string> words = {};  // of the catalogues; "KEY=" wants something behind it
+  std::vector<std::string> words = {};  // from the catalogues; "KEY=" needs a value behind it
   PathKind paths = PathKind::kNone;     // also, or only, paths of these
 };
 
@@ -35,14 +35,14 @@ struct CommandPage {
   std::vector<CommandPage> commands = {};  // below this one
   std::string footer = {};                 // examples and notes, as in --help
 
-  // The last word of the name.
+  // Returns the last word of the name.
   std::string word() const { return name.substr(name.rfind(' ') + 1); }
 };
 
-// `app` and all below it. REQUIRES: every flag and command was added.
+// Returns `app` and all commands below it. REQUIRES: every flag and command was added.
 CommandPage command_tree(const CLI::App& app);
 
-// The page itself and those below it, each before those below it.
+// Returns the page itself and those below it, parents first.
 std::vector<const CommandPage*> all_pages(const CommandPage& root);
 
 }  // namespace fairlead

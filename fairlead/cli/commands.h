@@ -1,5 +1,5 @@
-// The subcommands of `fairlead`. Each add_* function declares one with its flags and help, and
-// returns what runs it after the command line was parsed.
+// The subcommands of `fairlead`. Each add_* function declares one with its flags and help, and returns the function
+// that runs it after the command line was parsed.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -16,7 +16,7 @@ namespace fairlead {
 struct Command {
   CLI::App* app;
   std::function<Status()> run;
-  std::shared_ptr<const int> exit_code{};  // of what ran well; null: 0
+  std::shared_ptr<const int> exit_code{};  // exit code after success; null: 0
 };
 
 Command add_simulate(CLI::App& root);
@@ -35,19 +35,19 @@ std::vector<Command> add_import(CLI::App& root);
 // verify, dump and repair, below one `journal`.
 std::vector<Command> add_journal(CLI::App& root);
 
-// About this program. `root` must outlive what they return.
+// Commands about this program. `root` must outlive the returned commands.
 Command add_completion(CLI::App& root);
 Command add_man(CLI::App& root);
 
 // The daemon itself.
 Command add_serve(CLI::App& root);
-// What runs on each node beside it, on Kubernetes.
+// The agent that runs on each node beside the daemon, on Kubernetes.
 Command add_agent(CLI::App& root);
-// Those that ask one. `words`: of the command line behind --, which CLI11 would read as lists
-// where they have brackets; read when the command runs.
+// Commands that query a daemon. `words`: of the command line behind --, which CLI11 would read as lists if they have
+// brackets; read when the command runs.
 Command add_run(CLI::App& root, const std::vector<std::string>& words);
 Command add_submit(CLI::App& root, const std::vector<std::string>& words);
-// What stands before the command of a job with copies.
+// The tracker that wraps the command of a job with copies.
 Command add_tracker(CLI::App& root, const std::vector<std::string>& words);
 Command add_ps(CLI::App& root);
 Command add_top(CLI::App& root);
@@ -58,10 +58,10 @@ Command add_when(CLI::App& root);
 Command add_whatif(CLI::App& root);
 // cancel, hold and release.
 std::vector<Command> add_job_actions(CLI::App& root);
-// `users` and `gpus`, with what is below them.
+// Adds `users` and `gpus` with their subcommands.
 std::vector<Command> add_users_and_gpus(CLI::App& root);
 
-// The jobs of the daemon there is, in a table. Error: there is none.
+// Prints the jobs of the running daemon in a table. Error: there is no daemon.
 Status show_queue();
 
 }  // namespace fairlead

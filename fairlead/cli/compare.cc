@@ -42,12 +42,12 @@ constexpr std::string_view kExamples =
     "A run's files are in DIR/POLICY; with --sweep in DIR/POINT/POLICY, and with --seeds in\n"
     "seed-N below that. DIR/compare.json has the figures of all runs, DIR/runs.csv and\n"
     "DIR/runs.jsonl a row per run. Runs are made in parallel, one per core.\n"
-    "A run whose results are complete, from the same inputs and the same program, is not made\n"
-    "again, so after an interruption the same command resumes. More: docs/comparing.md.\n";
+    "A run with complete results from the same inputs and the same program is not repeated,\n"
+    "so after an interruption the same command resumes. More: docs/comparing.md.\n";
 
 constexpr const char* kTables[] = {"compare.json", "runs.csv", "runs.jsonl"};
 
-// Tables of an earlier comparison, which would not match the new runs.
+// Removes tables of an earlier comparison, which would not match the new runs.
 void remove_tables(const fs::path& out, const Comparison& comparison) {
   std::error_code ignored;
   for (const char* name : kTables) fs::remove(out / name, ignored);
@@ -91,7 +91,7 @@ Status collect(ComparePlan& plan) {
   return {};
 }
 
-// What went wrong, each message once; exit code 2 if every failure is one of input.
+// Returns the errors, each message once; exit code 2 if every failure is one of input.
 Status failure_of(const Comparison& comparison) {
   Error error;
   std::set<std::string> seen;
@@ -142,10 +142,10 @@ Status write_text(ResultFolder& folder, const std::string& name, const std::stri
   return folder.add(std::move(file), name);
 }
 
-// compare.json last: where it is, the tables are complete.
+// compare.json is written last: if it exists, the tables are complete.
 Status write_tables(ResultFolder& folder, const Comparison& comparison) {
   for (const ComparedPoint& point : comparison.points) {
-    // Each point's folder is a comparison by itself.
+    // Each point's folder is a comparison of its own.
     if (point.folder.empty() || !has_runs(point)) continue;
     FL_TRY(write_text(folder, point.folder + "/compare.json",
                       comparison_json(point, comparison.seeds)));
@@ -154,7 +154,7 @@ Status write_tables(ResultFolder& folder, const Comparison& comparison) {
   return write_text(folder, "compare.json", comparison_json(comparison));
 }
 
-// What was there before: complete runs, which are not repeated, and results of other comparisons.
+// Describes earlier content of the folder: complete runs, which are not repeated, and results of other comparisons.
 std::string earlier_text(const Flags& flags, const ComparePlan& plan) {
   std::string text;
   const auto complete = std::ranges::count(plan.runs, true, &PlannedRun::complete);
@@ -174,7 +174,7 @@ std::string earlier_text(const Flags& flags, const ComparePlan& plan) {
 }
 
 Result<int> compare_here(const Flags& flags, ComparePlan plan) {
-  FolderLock lock;  // released after `folder` removed what an error leaves
+  FolderLock lock;  // released after `folder` removed the remains of an error
   FL_TRY_ASSIGN(folder, ResultFolder::open(flags.out));
   FL_TRY(lock.take(flags.out));
   FL_TRY(carry_out(flags, plan));
@@ -206,7 +206,7 @@ Status export_runs(const Flags& flags, const ComparePlan& plan) {
     if (!run.complete) jobs.runs.push_back(run.child.arguments);
   }
   if (jobs.runs.empty()) {
-    fmt::print("All {} runs are there already; without --export this makes the tables.\n",
+    fmt::print("All {} runs exist already; the command without --export makes the tables.\n",
                plan.runs.size());
     return {};
   }
@@ -247,7 +247,7 @@ void add_export_flags(CLI::App& app, Flags& flags) {
       ->needs(to)
       ->type_name("IMAGE");
   app.add_option("--claim", flags.claim,
-                 "PersistentVolumeClaim that holds the working folder, for kubernetes")
+                 "PersistentVolumeClaim with the working folder, for kubernetes")
       ->needs(to)
       ->type_name("NAME");
 }

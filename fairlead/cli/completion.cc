@@ -1,7 +1,7 @@
 // `fairlead completion`: scripts that let a shell complete this program's commands and flags.
 //
-// Each script finds the command that the words so far name ("fairlead trace convert"), and then
-// what may follow: the value of the flag before, a flag, or a command or argument.
+// Each script finds the command in the words so far ("fairlead trace convert"), and then the possible next words: the
+// value of the flag before, a flag, or a command or argument.
 
 #include "fairlead/cli/completion.h"
 
@@ -32,7 +32,7 @@ std::string fish_quoted(std::string_view text) {
   return word + "'";
 }
 
-// 'fairlead run' 'fairlead trace' ...: all commands but the program itself.
+// Returns 'fairlead run' 'fairlead trace' ...: all commands except the program itself.
 std::vector<std::string> command_names(const CommandPage& root) {
   std::vector<std::string> names;
   for (const CommandPage* page : all_pages(root)) {
@@ -41,7 +41,7 @@ std::vector<std::string> command_names(const CommandPage& root) {
   return names;
 }
 
-// Commands below it and values of its arguments.
+// Returns the commands below it and values of its arguments.
 std::vector<std::string> plain_words(const CommandPage& page) {
   std::vector<std::string> words;
   words.reserve(page.commands.size());
@@ -88,7 +88,7 @@ std::string bash_patterns(const CommandPage& page, const Argument& flag) {
   return fmt::format("{}", fmt::join(patterns, "|"));
 }
 
-// Lines of a case: what the value of each flag may be.
+// Returns lines of a case: the possible values of each flag.
 std::string value_cases(const CommandPage& root) {
   std::string text;
   for (const CommandPage* page : all_pages(root)) {
@@ -101,7 +101,7 @@ std::string value_cases(const CommandPage& root) {
   return text;
 }
 
-// Lines of a case: what may follow each command.
+// Returns lines of a case: the possible words after each command.
 std::string command_cases(const CommandPage& root) {
   std::string text;
   for (const CommandPage* page : all_pages(root)) {

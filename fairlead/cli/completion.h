@@ -10,7 +10,7 @@ namespace fairlead {
 
 enum class Shell : std::uint8_t { kBash, kZsh, kFish };
 
-// A script to source. It stands for the commands and catalogues of now and asks this program nothing.
+// Returns a script to source. It contains the current commands and catalogues, and does not call this program.
 std::string completion_script(Shell shell, const CommandPage& root);
 
 }  // namespace fairlead

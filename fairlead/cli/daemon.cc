@@ -20,7 +20,7 @@ constexpr const char* kSystemSocket = "/run/fairlead/socket";
 Result<json> body_of(const HttpMessage& answer) {
   json body = json::parse(answer.body, nullptr, false);
   if (answer.status >= 200 && answer.status < 300) {
-    if (body.is_discarded()) return run_error("the fairlead daemon's answer is no JSON");
+    if (body.is_discarded()) return run_error("the fairlead daemon's answer is not JSON");
     return body;
   }
   const bool has_reason = body.is_object() && body.contains("error") && body["error"].is_string();

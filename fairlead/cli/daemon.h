@@ -1,4 +1,4 @@
-// A daemon as the commands that ask one see it: answers are JSON, and what it refuses is an Error.
+// A daemon from the view of commands that query one: answers are JSON, and a refusal is an Error.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -15,10 +15,10 @@ namespace fairlead {
 
 // Adds --socket.
 void add_socket_flag(CLI::App& app, std::string& socket);
-// Where the daemon's socket is: `flag`, or FAIRLEAD_SOCKET, or ~/.local/state/fairlead/socket where
-// only that is there, or /run/fairlead/socket.
+// Returns the path of the daemon's socket: `flag`, or FAIRLEAD_SOCKET, or ~/.local/state/fairlead/socket if only that
+// exists, or /run/fairlead/socket.
 std::string socket_path(const std::string& flag);
-// The name of the account that runs this program, as the daemon calls it.
+// Returns the name of the account that runs this program, as used by the daemon.
 std::string own_name();
 
 class Daemon {
@@ -26,19 +26,19 @@ class Daemon {
   // `flag`: of --socket.
   static Result<Daemon> connect(const std::string& flag);
 
-  // Errors of all: what the daemon says against it; or it has gone.
+  // Errors for all: the daemon's reason to refuse, or a lost connection.
   Result<nlohmann::json> get(const std::string& target);
-  // A terminal that is given is the daemon's, too, from then on; -1: none.
+  // `terminal`: also passed to the daemon; -1: none.
   Result<nlohmann::json> post(const std::string& target, const nlohmann::json& body = {},
                               int terminal = -1);
   Result<nlohmann::json> put(const std::string& target, const nlohmann::json& body);
 
-  // The number of a job that is named by its number, or by its name: of one's own, the one of that
-  // name that is not done, or else the latest. Error: there is none, or there are several.
+  // Returns the number of a job given by number or by name: the only unfinished job of the user with that name, or
+  // otherwise the latest. Error: there is none, or there are several.
   Result<std::int64_t> job_named(const std::string& text);
   Result<JobAnswer> job(std::int64_t id);
   Result<ClusterAnswer> cluster();
-  // What is to be asked of it: "all=1" and the like; empty: the jobs that are not done.
+  // `query`: "all=1" and the like; empty: the unfinished jobs.
   Result<std::vector<JobAnswer>> jobs(std::string_view query = {});
 
   // Asks for the end of a job; client().descriptor() is readable once take_end() need not wait.

@@ -1,4 +1,4 @@
-// Journals with wrong bytes: what reads them refuses them or reads something, and never crashes.
+// Journals with wrong bytes: every reader refuses them or reads something, and never crashes.
 
 #include "fairlead/base/rng.h"
 #include "fairlead/journal/checked_journal.h"
@@ -43,8 +43,8 @@ std::vector<std::uint8_t> small_journal() {
   return encoded.out.bytes();
 }
 
-// True if everything that reads journals from disk takes this one; replay may refuse it, as a world
-// in which a job fails cannot be replayed.
+// True if every reader of journals on disk accepts this one; replay may refuse it, because a world in which a job fails
+// cannot be replayed.
 bool taken(const std::vector<std::uint8_t>& bytes) {
   RunRecords records;
   WorldRecorder world;

@@ -1,4 +1,4 @@
-// Keeps two runs out of one folder of results.
+// Prevents two runs in one folder of results.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -8,12 +8,11 @@
 
 namespace fairlead {
 
-// Held until its destruction or the end of the process, however it ends. It is on the folder itself,
-// so nothing is left in it.
+// Held until its destruction or any end of the process. The lock is on the folder itself, so no file is left in it.
 class FolderLock {
  public:
-  // REQUIRES: not taken before. Error: the folder is no folder, or another process holds it. Where
-  // the file system has no locks, it is taken without effect.
+  // Takes the lock. REQUIRES: not taken before. Error: the path is not a folder, or another process has the lock. On a
+  // file system without locks, it has no effect.
   Status take(const std::filesystem::path& folder);
 
  private:

@@ -17,10 +17,10 @@ namespace {
 
 volatile std::sig_atomic_t interrupts = 0;
 
-// A log is looked at that often: a file says to no one when it grows, on every file system.
+// The pause between looks at a log: not every file system notifies about a file's growth.
 constexpr int kLookMs = 100;
 
-// A file that grows, and may not be there yet.
+// A growing file, which may not exist yet.
 class Log {
  public:
   explicit Log(std::string path) : path_(std::move(path)) {}
@@ -29,7 +29,7 @@ class Log {
   ~Log() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
-  // Copies what has come since the last call. Error: it cannot be read, or not be written.
+  // Copies the bytes since the last call. Error: they cannot be read, or cannot be written.
   Status copy() {
     if (descriptor_ < 0) descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor_ < 0 && errno == ENOENT) return {};
@@ -42,7 +42,7 @@ class Log {
       std::fwrite(bytes.data(), 1, static_cast<std::size_t>(count), stdout);
     }
     if (std::fflush(stdout) == 0) return {};
-    return run_error("cannot write to standard output; the job goes on");
+    return run_error("cannot write to standard output; the job continues");
   }
 
  private:
@@ -70,7 +70,7 @@ Result<std::optional<JobAnswer>> JobEnd::wait(int limit_ms) {
   if (job.error().kind == Error::Kind::kInput) return tl::unexpected(std::move(job).error());
   daemon_.reset();
   if (!std::exchange(has_told_, true))
-    fmt::print(stderr, "fairlead: the daemon has gone; job {} goes on without it\n", id_);
+    fmt::print(stderr, "fairlead: the daemon has stopped; job {} continues without it\n", id_);
   return std::nullopt;
 }
 

@@ -1,4 +1,4 @@
-// A job's output as it comes, and its end.
+// The live output of a job, and its end.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -10,19 +10,19 @@
 
 namespace fairlead {
 
-// Copies the log of `job` to standard output: what is there, and what comes until the job is done.
-// It outlasts a daemon that stops and returns. Returns the job as it ended. Error: standard output
-// takes no more; the job is not known any more. `socket`: of --socket. REQUIRES: job.log is known.
+// Copies the log of `job` to standard output until the job is done. It survives a restart of the daemon. Returns the
+// job as it ended. Error: standard output cannot be written; the job is not known any more. `socket`: of --socket.
+// REQUIRES: job.log is known.
 Result<JobAnswer> follow_job(const std::string& socket, const JobAnswer& job);
-// Copies what is there.
+// Copies the current content.
 Status print_log(const JobAnswer& job);
 
-// The end of a job, over as many daemons as there are until then.
+// Waits for the end of a job, across restarts of the daemon.
 class JobEnd {
  public:
   // `socket`: of --socket.
   JobEnd(std::string socket, std::int64_t id) : socket_(std::move(socket)), id_(id) {}
-  // Is readable once wait() has something to do; -1: no daemon answers now.
+  // Returns a descriptor that is readable once wait() has something to do; -1: no daemon answers now.
   int descriptor();
   // Waits so long at most. Nothing: the job goes on.
   Result<std::optional<JobAnswer>> wait(int limit_ms);
@@ -36,13 +36,13 @@ class JobEnd {
   bool has_told_ = false;
 };
 
-// Cancels a job, and says so.
+// Cancels a job, and prints that.
 Status cancel_job(const std::string& socket, std::int64_t id);
 
-// From now on Ctrl-C (SIGINT, and SIGTERM) while follow_job waits cancels the job, and a second one
-// ends the waiting, with the job as it is: not done.
+// From now on, while follow_job waits, Ctrl-C (SIGINT, and SIGTERM) cancels the job. A second one ends the waiting and
+// returns the unfinished job.
 void cancel_on_interrupt();
-// How often Ctrl-C came since.
+// Returns the number of Ctrl-C since then.
 int interrupts_so_far();
 
 }  // namespace fairlead

@@ -23,7 +23,7 @@ double served_s(const JobAnswer& job) {
   return job.gpu_s / static_cast<double>(std::max<std::int64_t>(job.gpus, 1));
 }
 
-// The median of what those jobs took or, where they did not finish, declared.
+// Returns the median of the jobs' durations, or of the declared ones if they did not finish.
 std::optional<double> typical_s(const std::vector<JobAnswer>& jobs,
                                 const std::function<bool(const JobAnswer&)>& is_similar) {
   std::vector<double> times;
@@ -54,7 +54,7 @@ TimeLeft typical_left(const JobAnswer& job, const std::vector<JobAnswer>& jobs) 
   return {job.id, s.value_or(0) - served_s(job), "as jobs here take"};
 }
 
-// GPUs that jobs may get, a node for each node that has some.
+// Returns the GPUs that jobs may get, a node for each node that has some.
 Result<Cluster> cluster_of(const ClusterAnswer& answer) {
   std::vector<NodeSpec> nodes;
   for (const NodeAnswer& node : answer.nodes) {
@@ -62,7 +62,7 @@ Result<Cluster> cluster_of(const ClusterAnswer& answer) {
       return gpu.state != "down" && gpu.state != "closed";
     });
     if (usable == 0) continue;
-    // All are of one machine.
+    // All nodes are on one machine.
     nodes.push_back({.name = node.name,
                      .gpu_type = node.type,
                      .gpus = static_cast<std::uint32_t>(usable),
@@ -73,7 +73,7 @@ Result<Cluster> cluster_of(const ClusterAnswer& answer) {
   return build_cluster("now", {}, nodes);
 }
 
-// Those that want GPUs, in the order in which they have them or wait for them.
+// Returns the jobs that want GPUs, in the order in which they have them or wait for them.
 std::vector<JobAnswer> queue_of(std::vector<JobAnswer> jobs) {
   std::erase_if(jobs, [](const JobAnswer& job) { return job.is_done() || job.state == "held"; });
   std::ranges::sort(jobs, {}, &JobAnswer::id);
@@ -84,7 +84,7 @@ std::vector<JobAnswer> queue_of(std::vector<JobAnswer> jobs) {
 
 Result<Trace> trace_of(const std::vector<JobAnswer>& queue, const std::vector<TimeLeft>& left,
                        const std::vector<UserAnswer>& users) {
-  std::vector<std::string> ids;  // that the rows refer to
+  std::vector<std::string> ids;  // the texts that the rows refer to
   ids.reserve(queue.size());
   for (const JobAnswer& job : queue) ids.push_back(fmt::format("{}", job.id));
   std::vector<JobRow> rows;
@@ -103,7 +103,7 @@ Result<Trace> trace_of(const std::vector<JobAnswer>& queue, const std::vector<Ti
   return Trace::of("now", rows);
 }
 
-// "16:10", or with its day where that is another.
+// Returns "16:10", with the day if it is another.
 std::string clock_text(std::int64_t unix_ms, std::int64_t now_unix_ms) {
   const std::time_t then = unix_ms / 1000;
   const std::time_t now = now_unix_ms / 1000;
@@ -185,12 +185,12 @@ Result<Forecast> forecast(const ClusterAnswer& cluster, const std::vector<JobAns
 std::string forecast_text(const Forecast& forecast, std::int64_t job, std::int64_t now_unix_ms) {
   std::string text = fmt::format("job {} ", job);
   if (!forecast.start_s || !forecast.end_s) {
-    text += "does not end with the GPUs that there are now, if nothing else comes\n";
+    text += "does not end with the current GPUs, if no other job comes\n";
   } else {
     if (*forecast.start_s > 0)
       text += fmt::format("starts {} and ", instant_text(*forecast.start_s, now_unix_ms));
     text +=
-        fmt::format("ends {}, if nothing else comes\n", instant_text(*forecast.end_s, now_unix_ms));
+        fmt::format("ends {}, if no other job comes\n", instant_text(*forecast.end_s, now_unix_ms));
   }
   return text + "\nThis guesses that\n" + guesses_text(forecast.guesses);
 }

@@ -1,8 +1,8 @@
-// When a job of a daemon starts and ends, if nothing else comes: a simulation, by the daemon's own
-// policy, of the jobs that are here.
+// The start and end of a daemon's job if no other job comes: a simulation of the current jobs with the daemon's own
+// policy.
 //
-// It begins the policy anew, as what its daemon remembers (shares that are owed, say) is not told;
-// jobs that hold GPUs come first. It does not know on which types of GPU jobs may run.
+// The policy starts from scratch, because the state that its daemon remembers (for example shares that are owed) is not
+// available; running jobs come first. The forecast does not know on which types of GPU jobs may run.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -18,48 +18,47 @@
 
 namespace fairlead {
 
-// What a job still takes with the GPUs it asks for, and how that is known: "it says so".
+// The remaining time of a job with the GPUs that it asks for, and its source in words.
 struct TimeLeft {
   std::int64_t job = 0;
   double s = 0;
   std::string source;
 };
 
-// The first of these that there is: its progress; what was declared less what was served; the median
-// of what jobs of its model, else of its user, else of all took or declared, less what was served;
-// as long again as it was served; an hour. But no more than its time limit leaves. `jobs`: all that are known, done ones too.
+// Returns the first available of these: the time from its progress; the declared time less the served time; the
+// median of the actual or declared times of jobs of its model, of its user, or of all, less the served time; as long
+// again as it was served; an hour. A time limit caps the result. `jobs`: all known jobs, also finished ones.
 TimeLeft time_left(const JobAnswer& job, const std::vector<JobAnswer>& jobs);
 
-// What "This guesses that" is followed by: a line for each.
+// Returns the lines that follow "This guesses that".
 std::string guesses_text(const std::vector<TimeLeft>& guesses);
 
-// The queue that a daemon has now, as a simulation takes it: all jobs arrive at once.
+// The current queue of a daemon as input of a simulation: all jobs arrive at once.
 struct QueueNow {
-  Cluster cluster;              // of the GPUs that can be used
-  Trace trace;                  // its jobs are those of `jobs`
-  std::vector<JobAnswer> jobs;  // that want GPUs: those that hold some first, then by id
+  Cluster cluster;              // with the usable GPUs only
+  Trace trace;                  // has the same jobs as `jobs`
+  std::vector<JobAnswer> jobs;  // jobs that want GPUs: running ones first, then by id
   std::vector<TimeLeft> left;   // of each of `jobs`
   std::string policy;           // of the daemon, with its options
 };
-// `jobs`: all that are known, done ones too. Error: there is no GPU that could be used.
+// `jobs`: all that are known, also finished ones. Error: no GPU can be used.
 Result<QueueNow> queue_now(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
                            const std::vector<UserAnswer>& users);
 // Errors: no such policy or option.
 Result<SimulationInputs> inputs_of(const QueueNow& queue, const std::string& policy);
 
 struct Forecast {
-  std::optional<double> start_s{};  // from now; none: it does not start. 0: it holds GPUs
+  std::optional<double> start_s{};  // from now; none: it does not start. 0: it is running
   std::optional<double> end_s{};
-  std::vector<TimeLeft> guesses{};  // of the jobs that were simulated, this one last
+  std::vector<TimeLeft> guesses{};  // for the simulated jobs, this one last
 };
 
-// `jobs`: all, done ones too. Errors: the daemon has a policy that this program does not have, or
-// one that cannot go on with these jobs. REQUIRES: the job is one of them, not done and not held.
-// O(what a simulation takes).
+// `jobs`: all, also finished ones. Errors: this program lacks the daemon's policy, or the policy cannot continue with
+// these jobs. REQUIRES: the job is one of them, not finished and not held. O(a simulation).
 Result<Forecast> forecast(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
                           const std::vector<UserAnswer>& users, std::int64_t job);
 std::string forecast_json(const Forecast& forecast, std::int64_t job);
-// The clock is that of the time zone in TZ.
+// Clock times are in the time zone TZ.
 std::string forecast_text(const Forecast& forecast, std::int64_t job, std::int64_t now_unix_ms);
 
 }  // namespace fairlead

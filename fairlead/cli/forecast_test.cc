@@ -89,7 +89,7 @@ TEST(Forecast, AJobWaitsForThoseThatHaveTheGpus) {
   ASSERT_TRUE(answer) << answer.error().message;
   ASSERT_TRUE(answer->start_s && answer->end_s);
   EXPECT_GE(*answer->start_s, 600);
-  EXPECT_LT(*answer->start_s, 700);  // with what a start takes
+  EXPECT_LT(*answer->start_s, 700);  // with the cost of a start
   EXPECT_GE(*answer->end_s - *answer->start_s, 1000);
   ASSERT_EQ(answer->guesses.size(), 3U);
   EXPECT_EQ(answer->guesses.back().job, 1);
@@ -135,17 +135,16 @@ TEST(Forecast, TheTextSaysWhatItGuesses) {
   const Forecast answer{.start_s = 7500,
                         .end_s = 86'400,
                         .guesses = {{7, 7200, "as declared"}, {12, 90, "as jobs of ann take"}}};
-  EXPECT_EQ(
-      forecast_text(answer, 12, std::int64_t{1'700'000'000'000}),  // 2023-11-14 22:13:20
-      "job 12 starts in 2h 5m (2023-11-15 00:18) and ends in 1d (2023-11-15 22:13), if nothing "
-      "else comes\n"
-      "\n"
-      "This guesses that\n"
-      "  job 7 still takes 2h: as declared\n"
-      "  job 12 still takes 1m 30s: as jobs of ann take\n");
+  EXPECT_EQ(forecast_text(answer, 12, std::int64_t{1'700'000'000'000}),  // 2023-11-14 22:13:20
+            "job 12 starts in 2h 5m (2023-11-15 00:18) and ends in 1d (2023-11-15 22:13), if no "
+            "other job comes\n"
+            "\n"
+            "This guesses that\n"
+            "  job 7 still takes 2h: as declared\n"
+            "  job 12 still takes 1m 30s: as jobs of ann take\n");
   EXPECT_TRUE(forecast_text({.start_s = 0, .end_s = 60}, 5, 0)
-                  .starts_with("job 5 ends in 1m (00:01), if nothing else comes\n"));
-  EXPECT_TRUE(forecast_text({}, 5, 0).starts_with("job 5 does not end with the GPUs"));
+                  .starts_with("job 5 ends in 1m (00:01), if no other job comes\n"));
+  EXPECT_TRUE(forecast_text({}, 5, 0).starts_with("job 5 does not end with the current GPUs"));
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ std::string imported_text(const ClusterNow& now, const fs::path& out) {
     text += fmt::format("{:<14}{} jobs that ended\n", kSavedJobs, count(now.trace->jobs()));
   text += fmt::format("{:<14}{} jobs, {} of them running\n", kSavedQueue,
                       count(now.queue.jobs.size()), count_text(running(now)));
-  text += fmt::format("{:<14}what is taken for granted\n\n", kSavedNotes);
+  text += fmt::format("{:<14}the assumptions\n\n", kSavedNotes);
   for (const std::string& line : now.said) text += fmt::format("  {}\n", printable(line));
   text += "\nNext:\n";
   if (now.trace && now.trace->jobs() > 0) {
@@ -71,7 +71,7 @@ void add_output(CLI::App& app, std::string& out, bool& as_json) {
 }
 
 Command add_slurm(CLI::App& import) {
-  CLI::App* app = import.add_subcommand("slurm", "Import what sacct, scontrol and squeue print");
+  CLI::App* app = import.add_subcommand("slurm", "Import the output of sacct, scontrol and squeue");
   struct Flags {
     SlurmFiles files;
     std::string since;
@@ -79,19 +79,20 @@ Command add_slurm(CLI::App& import) {
     bool json = false;
   };
   const auto flags = std::make_shared<Flags>();
-  app->add_option("--scontrol-nodes", flags->files.nodes, "what `scontrol show node` prints")
+  app->add_option("--scontrol-nodes", flags->files.nodes, "output of `scontrol show node`")
       ->type_name("FILE");
-  app->add_option("--sacct", flags->files.ended, "what sacct prints of jobs that ended")
+  app->add_option("--sacct", flags->files.ended, "output of sacct with jobs that ended")
       ->type_name("FILE");
-  app->add_option("--squeue", flags->files.queue, "what squeue prints of jobs that want GPUs now")
+  app->add_option("--squeue", flags->files.queue,
+                  "output of squeue with the jobs that want GPUs now")
       ->type_name("FILE");
   app->add_option("--since", flags->since,
                   "without files: ask sacct from then on (default: the last 30 days)")
       ->type_name("TIME");
   add_output(*app, flags->out, flags->json);
   app->footer(fmt::format(
-      "Without any FILE the three commands are run here. With files, those that are not given are\n"
-      "left out; the nodes are needed. Where Slurm is:\n"
+      "Without any FILE the three commands are run here. With files, the nodes are\n"
+      "needed and the others are optional. On a host with Slurm:\n"
       "\n"
       "  scontrol show node > nodes.txt\n"
       "  sacct --allusers --allocations --parsable2 --starttime now-30days \\\n"
@@ -116,7 +117,7 @@ Command add_slurm(CLI::App& import) {
 }
 
 Command add_kubernetes(CLI::App& import) {
-  CLI::App* app = import.add_subcommand("kubernetes", "Import what an API server tells of gangs");
+  CLI::App* app = import.add_subcommand("kubernetes", "Import the gangs that an API server knows");
   struct Flags {
     std::string context;
     CensusOptions census{.name_space = "fairlead"};
@@ -126,7 +127,7 @@ Command add_kubernetes(CLI::App& import) {
   const auto flags = std::make_shared<Flags>();
   app->add_option("--context", flags->context, "of the kubeconfig (default: the current one)");
   app->add_option("--namespace", flags->census.name_space,
-                  "where the ConfigMap `fairlead` with the tickets is")
+                  "namespace of the ConfigMap `fairlead` with the tickets")
       ->capture_default_str();
   app->add_flag("--all-schedulers", flags->census.all_schedulers,
                 "take the gangs of other schedulers too");
@@ -149,7 +150,7 @@ std::vector<Command> add_import(CLI::App& root) {
       "  fairlead import slurm --out lab          asks sacct, scontrol and squeue\n"
       "  fairlead import kubernetes --out lab\n"
       "\n"
-      "docs/operator.md goes on from there.\n");
+      "docs/operator.md continues from there.\n");
   return {add_slurm(*import), add_kubernetes(*import)};
 }
 

@@ -1,4 +1,4 @@
-// `fairlead logs | cancel | hold | release`: about single jobs.
+// `fairlead logs | cancel | hold | release`: commands for single jobs.
 
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/daemon.h"
@@ -12,7 +12,7 @@
 namespace fairlead {
 namespace {
 
-constexpr const char* kJobHelp = "its number, or its name where only one job of yours has it";
+constexpr const char* kJobHelp = "its number, or its name if only one job of yours has it";
 
 struct JobFlags {
   std::string socket, job;
@@ -36,7 +36,7 @@ struct ActionFlags {
   std::vector<std::string> jobs;
 };
 
-// All of them are tried; the first error is returned, and others are printed.
+// Tries all of them; returns the first error, and prints the others.
 Status act(const ActionFlags& flags, const std::string& action) {
   FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
   Status first;
@@ -59,7 +59,7 @@ Command add_logs(CLI::App& root) {
   CLI::App* app = root.add_subcommand("logs", "Print the output of a job");
   const auto flags = std::make_shared<JobFlags>();
   app->add_option("JOB", flags->job, kJobHelp)->required();
-  app->add_flag("-f,--follow", flags->follows, "and what it writes until it ends");
+  app->add_flag("-f,--follow", flags->follows, "and follow it until the job ends");
   add_socket_flag(*app, flags->socket);
   app->footer("Example:\n  fairlead logs -f 12\n");
   return {app, [flags] { return logs(*flags); }};
@@ -69,7 +69,7 @@ std::vector<Command> add_job_actions(CLI::App& root) {
   const std::pair<std::string, std::string> actions[] = {
       {"cancel", "End jobs, or take them out of the queue"},
       {"hold", "Let jobs wait until they are released; one that runs leaves its GPUs"},
-      {"release", "Let jobs that are held run again"}};
+      {"release", "Let held jobs run again"}};
   std::vector<Command> commands;
   for (const auto& [name, help] : actions) {
     CLI::App* app = root.add_subcommand(name, help);

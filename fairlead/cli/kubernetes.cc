@@ -49,7 +49,7 @@ Status why_on_kubernetes(const KubernetesFlags& flags, const std::string& job) {
     const Json object = parsed_json(lease).value_or(Json());
     const std::string& holder = text_at(object, {"spec", "holderIdentity"});
     if (holder.empty()) return run_error("no scheduler leads");
-    // A process's identity begins with its host, which is its pod's name.
+    // A process's identity starts with its host, which is its pod's name.
     prefix = fmt::format("/api/v1/namespaces/{}/pods/{}:8080/proxy", flags.name_space,
                          holder.substr(0, holder.rfind('_')));
   }

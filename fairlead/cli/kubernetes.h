@@ -1,4 +1,4 @@
-// `fairlead serve --backend kubernetes`, and what other commands ask of its API server.
+// `fairlead serve --backend kubernetes`, and the queries of other commands to its API server.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -22,11 +22,11 @@ struct KubernetesFlags {
 // Returns once SIGTERM or SIGINT comes. Errors: those of serve_pods(), and no way to an API server.
 Status serve_kubernetes(const KubernetesFlags& flags);
 
-// What the API server says that there is. Errors: those of take_census(), and no way to one.
+// Returns the cluster's state from the API server. Errors: those of take_census(), and no way to a server.
 Result<Census> kubernetes_census(const std::string& context, const CensusOptions& options);
 
-// Prints why a Job waits, "NAMESPACE/JOB", as the scheduler that leads says: asked at `http`, or where
-// that is empty, its pod through the API server. Errors: no way to either; no such Job.
+// Prints why a Job, "NAMESPACE/JOB", waits, by the scheduler that leads: from its page at `http`, or if that is empty,
+// from its pod through the API server. Errors: neither can be reached; no such Job.
 Status why_on_kubernetes(const KubernetesFlags& flags, const std::string& job);
 
 }  // namespace fairlead

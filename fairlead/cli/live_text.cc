@@ -42,7 +42,7 @@ std::string use_text(const ClusterAnswer& cluster, const std::vector<JobAnswer>&
                      waiting == 1 ? "job waits" : "jobs wait", cluster.policy);
 }
 
-// "python of bob (pid 4242) that is no job".
+// Names the foreign processes on a GPU: "python of bob (pid 4242) ...".
 std::string foreign_text(const GpuAnswer& gpu) {
   std::vector<std::string> processes;
   processes.reserve(gpu.foreign.size());
@@ -52,7 +52,7 @@ std::string foreign_text(const GpuAnswer& gpu) {
   return fmt::format("{}", fmt::join(processes, "; "));
 }
 
-// A line for each GPU that something else uses.
+// Returns a line for each GPU with a foreign process.
 std::string foreign_lines(const ClusterAnswer& cluster) {
   std::string lines;
   for (const NodeAnswer& node : cluster.nodes) {
@@ -62,7 +62,7 @@ std::string foreign_lines(const ClusterAnswer& cluster) {
   return lines;
 }
 
-// What is to be said of a job beside its row.
+// Returns the remark on a job beside its row.
 std::string remark_on(const JobAnswer& job) {
   if (job.idle_s)
     return fmt::format("GPUs idle for {}",
@@ -154,7 +154,7 @@ int exit_code_of(const JobAnswer& job) {
   if (job.state == "finished") return 0;
   if (job.signal.value_or(0) > 0) return static_cast<int>(128 + *job.signal);
   if (job.exit_code.value_or(0) > 0) return static_cast<int>(*job.exit_code);
-  return job.state == "cancelled" ? 130 : 1;  // 130: as of a command that Ctrl-C ended
+  return job.state == "cancelled" ? 130 : 1;  // 130: like a command that Ctrl-C ended
 }
 
 std::string end_text(const JobAnswer& job) {

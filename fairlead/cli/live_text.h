@@ -1,4 +1,4 @@
-// What a daemon tells, for people: tables of jobs, GPUs and users.
+// A daemon's state for people: tables of jobs, GPUs and users.
 #pragma once
 
 #include "fairlead/base/time_text.h"
@@ -12,19 +12,19 @@
 
 namespace fairlead {
 
-// "V100:0-1,3": where a job is.
+// Returns the place of a job: "V100:0-1,3".
 std::string on_text(const std::vector<JobAnswer::On>& on);
 
-// Which GPUs are used, in a line; a row for each job, those that hold GPUs first.
+// Returns the use of the GPUs in a line, and a row for each job, running ones first.
 std::string queue_text(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
                        TextStyle style);
-// A row for each GPU: who has it.
+// Returns a row for each GPU and its job.
 std::string gpus_text(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
                       TextStyle style);
 std::string users_text(const std::vector<UserAnswer>& users, TextStyle style);
 
-// What a job's command came to, in the way of shells: its exit code, or 128 + the signal that ended
-// it. REQUIRES: the job is done.
+// Returns the exit status of a job's command, as shells do: its exit code, or 128 + the signal that ended it. REQUIRES:
+// the job is done.
 int exit_code_of(const JobAnswer& job);
 // "job 12 failed: exit code 3". REQUIRES: the job is done.
 std::string end_text(const JobAnswer& job);

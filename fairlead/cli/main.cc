@@ -25,7 +25,7 @@ int report(const Error& error) {
   return error.kind == Error::Kind::kInput ? kBadInput : kRunFailed;
 }
 
-// The output may still be in a buffer, and writing it may fail.
+// Output may still be in a buffer, and writing it may fail.
 Status flush_output() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return {};
   return run_error("cannot write to standard output");
@@ -75,7 +75,7 @@ int run_command(const std::vector<Command>& commands) {
   return kBadInput;
 }
 
-// The words of the command line that should have named a subcommand and do not, or none.
+// Returns an error for words of the command line in place of an unknown subcommand, or none.
 std::optional<Error> unknown_command(const CLI::App& root, int argc, char** argv) {
   const CLI::App* app = &root;
   for (int i = 1; i < argc && app->get_require_subcommand_min() > 0; ++i) {
@@ -96,7 +96,7 @@ std::optional<Error> unknown_command(const CLI::App& root, int argc, char** argv
   return std::nullopt;
 }
 
-// What follows -- on the command line of those commands that take a command.
+// Takes the words after -- from the command line of commands that take a command.
 std::vector<std::string> words_of(int& argc, char** argv) {
   constexpr std::string_view kCommands[] = {"run", "submit", "tracker"};
   if (argc < 2 || std::ranges::find(kCommands, argv[1]) == std::end(kCommands)) return {};
@@ -107,7 +107,7 @@ std::vector<std::string> words_of(int& argc, char** argv) {
   return words;
 }
 
-// Without a command: the queue or, where no daemon answers, help.
+// Without a command: prints the queue or, if no daemon answers, help.
 int run_bare(const CLI::App& root) {
   const Status status = show_queue();
   if (!status) fmt::print("{}\n{}\n", root.help(), status.error().message);
@@ -127,16 +127,16 @@ int run(int argc, char** argv) {
       "  fairlead run -g 1 -- python train.py\n"
       "  fairlead simulate --cluster 4xV100:8 --trace jobs.csv --policy fifo --out out\n"
       "  fairlead compare --cluster slides --trace jobs.csv --policies \"fifo;las\" --out out\n"
-      "  fairlead simulate --help   # every command has a help of its own\n"
+      "  fairlead simulate --help   # every command has its own help\n"
       "\n"
-      "Where output is a terminal, headings are bold and warnings red, unless NO_COLOR is set.\n");
+      "If the output is a terminal, headings are bold and warnings red, unless NO_COLOR is set.\n");
   const std::vector<std::string> words = words_of(argc, argv);
   const std::vector<Command> commands = add_commands(root, words);
   if (argc == 1) return run_bare(root);
   if (const auto error = unknown_command(root, argc, argv)) return report(*error);
   auto arguments = with_run_file(root, {argv + 1, argv + argc});
   if (!arguments) return report(arguments.error());
-  std::ranges::reverse(*arguments);  // as parse() wants them
+  std::ranges::reverse(*arguments);  // parse() takes them in reverse order
   try {
     root.parse(std::move(*arguments));
   } catch (const CLI::ParseError& error) {

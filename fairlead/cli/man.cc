@@ -1,4 +1,4 @@
-// `fairlead man`: manual pages of this program and its commands, from what --help is made of.
+// `fairlead man`: manual pages of this program and its commands, from the content of --help.
 
 #include "fairlead/cli/man.h"
 
@@ -15,8 +15,7 @@
 namespace fairlead {
 namespace {
 
-// Text of one or more lines: backslashes, hyphens that are meant as such, and what begins a line like
-// a request.
+// Escapes text of one or more lines: backslashes, literal hyphens, and line starts that look like a request.
 std::string roff(std::string_view text) {
   std::string out;
   bool line_begins = true;
@@ -36,7 +35,7 @@ std::string roff(std::string_view text) {
   return out;
 }
 
-// The argument of a macro.
+// Returns the argument of a macro.
 std::string argument(std::string_view text) {
   std::string out;
   for (const char c : roff(text)) out += c == '"' ? "\\(dq" : std::string(1, c);
@@ -102,7 +101,7 @@ std::string notes_of(const CommandPage& page) {
   return text.empty() ? "" : fmt::format(".nf\n{}\n.fi\n", roff(text));
 }
 
-// The program, what is above and what is below.
+// Returns the program and the pages above and below.
 std::string see_also(const CommandPage& page, const CommandPage& root) {
   std::vector<std::string> names;
   for (const CommandPage* other : all_pages(root)) {
@@ -118,7 +117,7 @@ constexpr std::string_view kExitStatus =
     "0: done. 1: the run failed. 2: bad usage or input. \\fBfairlead run\\fR ends as its command "
     "does.\n";
 
-// The page of the command that the words name.
+// Returns the page of the command that the words name.
 Result<const CommandPage*> find_page(const CommandPage& root,
                                      const std::vector<std::string>& words) {
   const std::string name =

@@ -1,4 +1,4 @@
-// `fairlead models`: the tables of models and that of GPU types, shown and checked.
+// `fairlead models`: shows and checks the tables of models and of GPU types.
 
 #include "fairlead/cli/commands.h"
 #include "fairlead/input/cluster_file.h"
@@ -47,8 +47,8 @@ const TypeRates* rates_of(const ModelProfile& model, std::string_view type) {
 
 double rate_of(const TypeRates& rates) { return rates.rows.front().consolidated; }
 
-// Two GPU types whose speeds are so far from what the table of GPU types says that the figures are
-// more likely wrong, or in two units, than true: of the model the worst two.
+// Returns the worst two GPU types of the model if their speeds are implausible: they differ from the table of GPU types
+// so much that the figures are probably wrong, or in two units.
 std::string odd_ratio(const ModelProfile& model, const GpuFactors& factors) {
   constexpr double kOdd = 4;
   const TypeRates* high = nullptr;
@@ -69,7 +69,7 @@ std::string odd_ratio(const ModelProfile& model, const GpuFactors& factors) {
                      usual);
 }
 
-// What a person who made the table should look at.
+// Returns remarks for the author of the table.
 std::vector<std::string> remarks_on(const SpeedTable& table, const GpuFactors& factors) {
   std::vector<std::string> remarks;
   for (const ModelProfile& model : table.models) {
@@ -239,16 +239,12 @@ Status list_tables(bool as_json) {
 }
 
 constexpr std::string_view kHelp =
-    "A table of models says how fast each model trains on each GPU type; --set models=TABLE or "
-    "FILE\n"
-    "of simulate and compare takes one (else the table slides). Only models that a trace names by "
-    "the\n"
-    "names of the table take its speeds. A GPU type that a model has no row for is an error where "
-    "it\n"
-    "matters, unless --set unknown_speed= says what to assume.\n"
+    "A table of models has the training speed of each model on each GPU type; --set models=TABLE\n"
+    "or FILE of simulate and compare takes one (default: the table slides). Only jobs whose model\n"
+    "has a name in the table take its speeds. A missing GPU type of a model is an error if it\n"
+    "matters, unless --set unknown_speed= chooses an assumption.\n"
     "\n"
-    "A FILE is read and checked: what it says of two GPUs is compared with the table of GPU "
-    "types.\n"
+    "A FILE is read and checked: its ratio of two GPUs is compared with the table of GPU types.\n"
     "Measured speeds are CSV, in any unit that is the same for all rows of a model:\n"
     "\n"
     "  model,gpu_type,gpus,samples_per_s\n"
@@ -270,7 +266,7 @@ Command add_models(CLI::App& root) {
       root.add_subcommand("models", "List the tables of models, or show and check one or a file");
   const auto flags = std::make_shared<Flags>();
   app->add_option("NAME", flags->name, "a table, a file, or gpu-types");
-  app->add_option("--cluster", flags->cluster, "also say which of its GPU types each model lacks")
+  app->add_option("--cluster", flags->cluster, "also print its GPU types that each model lacks")
       ->type_name("FILE|NAME|SHORTHAND");
   app->add_flag("--json", flags->json, "print JSON instead of tables");
   app->footer(std::string(kHelp));

@@ -49,8 +49,7 @@ std::string runs_text(const RunsState& state);
 // else as a line at the end of a run, but not more often than every ten seconds.
 class RunsProgress : public ChildObserver {
  public:
-  // `runs`: how many there will be; `on_interrupt`: text that says what an interruption leaves and
-  // how to resume.
+  // `runs`: the total number; `on_interrupt`: text about the state after an interruption and how to resume.
   RunsProgress(std::size_t runs, std::string on_interrupt);
   // Removes the bar.
   ~RunsProgress() override;

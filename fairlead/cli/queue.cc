@@ -46,8 +46,7 @@ Result<std::string> top_text(Daemon& daemon, TextStyle style) {
                      gpus_text(cluster, jobs, style), users_text(user_answers(users), style));
 }
 
-// A terminal's picture of `text`: in the place of the one before, without flicker, and no larger
-// than the terminal.
+// Returns a terminal's picture of `text`: it replaces the previous one without flicker, and fits the terminal.
 std::string picture_of(std::string_view text, std::size_t rows) {
   std::string picture = "\x1b[H\x1b[?7l";  // to the corner; long lines are cut
   for (std::size_t row = 0; row + 1 < rows && !text.empty(); ++row) {
@@ -64,7 +63,7 @@ std::size_t terminal_rows() {
   return is_known ? size.ws_row : 24;
 }
 
-// Ends by Ctrl-C, as the program does.
+// Ctrl-C ends it together with the program.
 Status top(const std::string& socket) {
   const TextStyle style = stdout_style();
   FL_TRY_ASSIGN(daemon, Daemon::connect(socket));
@@ -112,14 +111,14 @@ Status show_gpus(const ListFlags& flags) {
   return {};
 }
 
-// Those below `users` come before it, as the first that was named is run.
+// The subcommands of `users` come before it, because the first one named is run.
 void add_users(CLI::App& root, std::vector<Command>& commands) {
   struct Flags : ListFlags {
     std::string name, what;
     std::int64_t tickets = 1;
   };
   const auto flags = std::make_shared<Flags>();
-  CLI::App* app = add_list(root, "users", "Show users, their tickets and what they hold", *flags);
+  CLI::App* app = add_list(root, "users", "Show users, their tickets and their GPUs", *flags);
   app->footer("Examples:\n  fairlead users\n  fairlead users set ann tickets 3\n");
   CLI::App* set = app->add_subcommand("set", "Give a user tickets (administrators)");
   set->fallthrough();  // --socket
@@ -141,10 +140,10 @@ void add_gpus(CLI::App& root, std::vector<Command>& commands) {
     std::string node;
   };
   const auto flags = std::make_shared<Flags>();
-  CLI::App* app = add_list(root, "gpus", "Show the GPUs and who has them", *flags);
+  CLI::App* app = add_list(root, "gpus", "Show the GPUs and their jobs", *flags);
   app->footer("Examples:\n  fairlead gpus\n  fairlead gpus cordon V100\n");
   const std::pair<const char*, const char*> actions[] = {
-      {"cordon", "Give no more jobs to a node; those on it go on (administrators)"},
+      {"cordon", "Give no more jobs to a node; its current jobs continue (administrators)"},
       {"uncordon", "Give jobs to a node again (administrators)"}};
   for (const auto& [name, help] : actions) {
     CLI::App* action = app->add_subcommand(name, help);
@@ -165,7 +164,8 @@ void add_gpus(CLI::App& root, std::vector<Command>& commands) {
 Status show_queue() { return show_queue(QueueFlags{}); }
 
 Command add_ps(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("ps", "Show the jobs: who has which GPUs, and who waits");
+  CLI::App* app =
+      root.add_subcommand("ps", "Show the jobs, running ones with their GPUs, and waiting ones");
   const auto flags = std::make_shared<QueueFlags>();
   app->add_flag("-a,--all", flags->all, "also jobs that are done");
   app->add_option("-u,--user", flags->user, "jobs of this user only");
@@ -180,11 +180,11 @@ Command add_ps(CLI::App& root) {
 }
 
 Command add_top(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("top", "Show jobs, GPUs and users, anew each second");
+  CLI::App* app = root.add_subcommand("top", "Show jobs, GPUs and users, refreshed each second");
   const auto socket = std::make_shared<std::string>();
   add_socket_flag(*app, *socket);
   app->footer(
-      "Example:\n  fairlead top\n\nCtrl-C ends it. Where the output is no terminal, it shows them "
+      "Example:\n  fairlead top\n\nCtrl-C ends it. If the output is not a terminal, it shows them "
       "once.\n");
   return {app, [socket] { return top(*socket); }};
 }

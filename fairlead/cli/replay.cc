@@ -25,8 +25,9 @@ constexpr std::string_view kHelp =
     "  fairlead replay out/cmp/tiresias/journal.flj --policy las --set costs=none\n"
     "\n"
     "Cluster, jobs and outages come from the journal; settings from the summary.json beside it\n"
-    "and from --set. --cluster is needed with network=analytic or contention, as the journal has\n"
-    "no links, and --trace if the trace has a column gpu_type. The rebuilt run is verified: the\n"
+    "and from --set. --cluster is needed with network=analytic or contention, because the journal\n"
+    "has no links, and --trace if the trace has a column gpu_type. The rebuilt run is verified: "
+    "the\n"
     "recorded policy must repeat its decisions. A difference does not change the exit code, 0.\n";
 
 }  // namespace

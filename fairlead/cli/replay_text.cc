@@ -37,8 +37,7 @@ std::string_view event_name(Decision::Event::Kind kind) {
   return {};
 }
 
-// What both policies did at the time of the difference. The one that decided later did nothing
-// then.
+// The steps of both policies at the time of the difference. The one that decided later had none then.
 struct Difference {
   Time t;
   std::vector<Decision::Event> events;
@@ -47,7 +46,7 @@ struct Difference {
   std::size_t same = 0;
 };
 
-// Those of `steps` that are not in `other`.
+// Returns the elements of `steps` that are not in `other`.
 Steps only_in(const Steps& steps, const Steps& other) {
   Steps only;
   for (const Decision::Step& step : steps) {
@@ -155,7 +154,7 @@ std::string replay_text(const ReplayResult& result) {
   const auto event = [&](const auto& item) { return event_text(world, item); };
   const auto step = [&](const auto& item) { return step_text(world, item); };
   text += "\nwhat happened\n";
-  text += difference->events.empty() ? "  nothing: a policy decides at moments of its own\n"
+  text += difference->events.empty() ? "  nothing: a policy decides at its own times\n"
                                      : lines_of(difference->events, "  ", event);
   const auto steps = [&](const Steps& list) {
     return list.empty() ? std::string("  nothing\n") : lines_of(list, "  ", step);

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kJobsExplained = 100;  // of a run: those that waited most
+constexpr std::size_t kJobsExplained = 100;  // per run: the jobs that waited most
 
 struct Flags {
   std::string folder;
@@ -30,10 +30,10 @@ struct Flags {
 };
 
 constexpr std::string_view kHelp =
-    "DIR is a result folder of simulate, or the folder of compare, or that of one case of an\n"
-    "experiment of reproduce; policies are then shown side by side. Of several seeds it shows\n"
-    "the mean and range of each figure, and details of the first; of a sweep likewise all\n"
-    "points, and details of the first.\n"
+    "DIR is a result folder of simulate, or the folder of compare, or of one case of an\n"
+    "experiment of reproduce; policies are then shown side by side. For several seeds the page\n"
+    "has the mean and range of each figure, and details of the first seed; for a sweep it has\n"
+    "all points, and details of the first.\n"
     "The page is one self-contained file that needs no network.\n"
     "\n"
     "Examples:\n"

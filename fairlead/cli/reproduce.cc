@@ -45,7 +45,7 @@ constexpr std::string_view kExamples =
     "DIR/NAME has a result folder for each run and, for each case, report.html: a page for a\n"
     "browser that shows the policies side by side. DIR/reproduction.json has the figures and\n"
     "verdicts, DIR/reproduction.md the same as a page. Runs are made in parallel, one per core.\n"
-    "A claim that is not reached is a result, not an error.\n";
+    "A missed claim is a result, not an error.\n";
 
 // The runs of one experiment: of case i, policy k and seed n at index(i, k, n).
 struct Runs {
@@ -131,7 +131,7 @@ Result<Runs> plan_runs(const Experiment& experiment, const std::filesystem::path
   return runs;
 }
 
-// Runs what is not skipped.
+// Runs all runs that are not skipped.
 Status carry_out(const Experiment& experiment, Runs& runs) {
   std::vector<ChildRun> wanted;
   for (const ChildRun& child : runs.children) {
@@ -148,7 +148,7 @@ Status carry_out(const Experiment& experiment, Runs& runs) {
   return {};
 }
 
-// Writes a page for a browser beside the runs of each case, and prints its name to `said`.
+// Writes a page for a browser beside the runs of each case, and prints its name to the stream.
 Status write_reports(const Experiment& experiment, const Runs& runs,
                      const std::filesystem::path& out, std::FILE* said) {
   std::vector<ChildRun> reports;
@@ -191,8 +191,7 @@ AllFigures read_runs(const Experiment& experiment, const Runs& runs) {
   return all;
 }
 
-// The mean over the cases of what the runs of a policy with a seed have in common; none where one
-// is missing.
+// Returns the mean over the cases of the common figures of a policy's runs with a seed; none if one is missing.
 Result<RunFigures> mean_over_cases(const Runs& runs, const AllFigures& figures, std::size_t policy,
                                    std::size_t n) {
   RunFigures mean;
@@ -210,7 +209,7 @@ Result<RunFigures> mean_over_cases(const Runs& runs, const AllFigures& figures, 
   return mean;
 }
 
-// For claims over all cases: their means, as the runs of one more case.
+// Adds the means as the runs of one more case, for claims over all cases.
 void add_means(const Experiment& experiment, Runs& runs, AllFigures& figures) {
   for (std::size_t k = 0; k < runs.policies; ++k) {
     for (std::size_t n = 0; n < runs.seeds; ++n) {
@@ -282,7 +281,7 @@ Judgement outcome_of(const Experiment& experiment, const Runs& runs, const AllFi
   }
   Judgement outcome = runs.skipped[i].empty() ? measured(runs, figures, claim, one, i, expected)
                                               : without_figure(Verdict::kSkipped, runs.skipped[i]);
-  outcome.expected = expected;  // told even where nothing was measured
+  outcome.expected = expected;  // set even if nothing was measured
   return outcome;
 }
 
@@ -345,7 +344,7 @@ Result<std::vector<Experiment>> load_experiments(const Flags& flags) {
   if (flags.all) {
     for (const ExperimentTitle& one : builtin_experiments()) names.push_back(one.name);
   }
-  if (names.empty()) return input_error("name an experiment, or say --all or --list");
+  if (names.empty()) return input_error("name an experiment, or use --all or --list");
   if (flags.out.empty()) return input_error("--out takes the name of a folder");
   std::vector<Experiment> experiments;
   for (const std::string& name : names) {
@@ -371,7 +370,7 @@ std::string figures_help() {
 Status reproduce(const Flags& flags) {
   if (flags.list) return print_list(flags.json);
   FL_TRY_ASSIGN(experiments, load_experiments(flags));
-  FolderLock lock;  // released after `folder` removed what an error leaves
+  FolderLock lock;  // released after `folder` removed the remains of an error
   FL_TRY_ASSIGN(folder, ResultFolder::open(flags.out));
   FL_TRY(lock.take(flags.out));
   std::vector<ExperimentResult> results;

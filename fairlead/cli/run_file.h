@@ -16,10 +16,10 @@ namespace fairlead {
 // Declares the two flags on `app`, after its others.
 void add_run_file_flags(CLI::App& app);
 
-// The words of the command line for `root`, the program's name aside, with those of the file that
-// --config names before the others of simulate or compare. What the command line gives replaces
-// what the file gives; where a flag may be repeated, it is added behind. Errors name the file, with
-// line and column where it is not YAML, or a flag that the command does not have.
+// Returns the words of the command line for `root`, without the program's name. The words of the file named by --config
+// come before the others of simulate or compare. The command line replaces values of the file; a flag that may be
+// repeated is added behind. Errors name the file, with line and column if it is not YAML, or a flag that the command
+// does not have.
 Result<std::vector<std::string>> with_run_file(const CLI::App& root,
                                                std::vector<std::string> words);
 

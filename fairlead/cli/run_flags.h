@@ -1,4 +1,4 @@
-// The flags that simulate and compare have in common, and those of every command that reads a trace.
+// The common flags of simulate and compare, and the flags of every command that reads a trace.
 #pragma once
 
 #include "fairlead/base/time_text.h"
@@ -21,8 +21,8 @@ CLI::Option* add_whole_number(CLI::App& app, const std::string& name, std::uint6
 // --units, of the tables that a command prints.
 void add_units_flag(CLI::App& app, TimeUnits& units);
 
-// Declares the flags on `app`, which writes to `flags`; `flags` must outlive it.
-// `out_help` says what --out is, and its default.
+// Declares the flags on `app`, which writes to `flags`; `flags` must outlive it. `out_help`: the meaning of --out, and
+// its default.
 void add_run_flags(CLI::App& app, RunFlags& flags, const std::string& out_help);
 
 }  // namespace fairlead

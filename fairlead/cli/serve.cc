@@ -1,4 +1,4 @@
-// The daemon as a command: what is asked of it, and the loop.
+// The daemon as a command: its options, and the loop.
 
 #include "fairlead/base/parse.h"
 #include "fairlead/cli/commands.h"
@@ -44,27 +44,25 @@ struct Flags {
 };
 
 constexpr std::string_view kHelp =
-    "Runs the jobs of this machine's users on its GPUs, by turns where there are not enough, and "
-    "tells\n"
-    "each why. It needs no configuration: `sudo fairlead serve`, then, as any user,\n"
+    "Runs the jobs of this machine's users on its GPUs, by turns if there are not enough, and\n"
+    "explains each decision. It needs no configuration: `sudo fairlead serve`, then, as any user,\n"
     "\n"
     "  fairlead run -g 1 -- python train.py      (fairlead run --help)\n"
-    "  fairlead                                  who holds which GPU, who is next\n"
+    "  fairlead                                  running jobs with their GPUs, waiting jobs\n"
     "\n"
     "As a service that starts with the machine: `sudo fairlead serve --install`.\n"
     "\n"
-    "It may be stopped and started at any time: jobs run on meanwhile. Started without root, it "
-    "serves\n"
-    "its own user alone. Without GPUs, stand-ins can be counted instead:\n"
+    "It may be stopped and started at any time: jobs run on meanwhile. Without root it serves\n"
+    "only its own user. Without GPUs, it can use stand-ins:\n"
     "\n"
     "  fairlead serve --nodes 4xV100,4xK80@0.25\n"
     "\n"
-    "Of a Kubernetes cluster it schedules the Jobs whose pods name it as their scheduler "
-    "(docs/kubernetes.md):\n"
+    "On Kubernetes it schedules Jobs with `schedulerName: fairlead` (docs/kubernetes.md):\n"
     "\n"
     "  fairlead serve --backend kubernetes --policy fairlead:window_s=3600,round_s=600\n"
     "\n"
-    "docs/lab-server.md is the way from a bare machine; `fairlead policies` lists the policies.\n";
+    "docs/lab-server.md describes the setup of a bare machine; `fairlead policies` lists the "
+    "policies.\n";
 
 // By turns of a minute where jobs are frozen; of half an hour where each turn costs a restart.
 constexpr std::string_view kLocalPolicy = "fairlead:resident=true,copies=0,notes=true";
@@ -99,7 +97,7 @@ Result<Machine> machine_of(const Flags& flags) {
                      machine.error().message);
 }
 
-// The flags that were given, as a service that is started in another folder needs them.
+// Returns the given flags, in the form for a service that is started in another folder.
 std::vector<std::string> given_flags(const CLI::App& app) {
   std::vector<std::string> words;
   for (const CLI::Option* option : app.get_options()) {
@@ -114,7 +112,7 @@ std::vector<std::string> given_flags(const CLI::App& app) {
   return words;
 }
 
-// What the service would not begin with is an error now.
+// Reports errors that would prevent the start of the service now.
 Status install(const CLI::App& app, const Flags& flags) {
   FL_TRY(machine_of(flags));
   FL_TRY(parse_policy(flags.policy, flags.seed));
@@ -128,8 +126,8 @@ Result<std::uint16_t> port_of(std::string_view address) {
   const std::string_view host = address.substr(0, colon);
   if (host != "127.0.0.1" && host != "localhost") {
     return input_error(
-        "--http is for this machine alone, 127.0.0.1:PORT, as what it sends is not encrypted; from "
-        "another one, `ssh -L 8080:127.0.0.1:PORT` is the way: {}",
+        "--http takes only 127.0.0.1:PORT, because its traffic is not encrypted; from another "
+        "machine, use `ssh -L 8080:127.0.0.1:PORT`: {}",
         address);
   }
   const auto port = parse_integer(address.substr(std::min(colon + 1, address.size())));
@@ -197,17 +195,16 @@ Status serve(const CLI::App& app, const Flags& flags) {
 Command add_serve(CLI::App& root) {
   CLI::App* app = root.add_subcommand("serve", "Run jobs on this machine's GPUs, by turns");
   const auto flags = std::make_shared<Flags>();
-  app->add_option("--backend", flags->backend, "what runs the jobs: this machine, or a cluster")
+  app->add_option("--backend", flags->backend, "the jobs run on this machine, or on a cluster")
       ->check(CLI::IsMember({"local", "kubernetes"}))
       ->capture_default_str();
   app->add_option("--context", flags->context, "of the kubeconfig (default: the current one)");
   app->add_option("--namespace", flags->name_space,
-                  "where the Lease and the ConfigMap `fairlead` are on Kubernetes")
+                  "namespace of the Lease and the ConfigMap `fairlead` on Kubernetes")
       ->capture_default_str();
-  app->add_option(
-         "--rack-label", flags->rack_labels,
-         "label of Kubernetes nodes that says which rack they are in; may be repeated, and "
-         "the first that a node has counts (default: the usual ones)")
+  app->add_option("--rack-label", flags->rack_labels,
+                  "label of Kubernetes nodes with their rack; may be repeated, and a node's first "
+                  "one counts (default: the usual ones)")
       ->type_name("KEY")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -225,26 +222,24 @@ Command add_serve(CLI::App& root) {
                               kLocalPolicy, kKubernetesPolicy))
       ->type_name("NAME[:OPT=V,...]");
   app->add_option("--folder", flags->folder,
-                  "where its journal and the logs of jobs are (root: /var/lib/fairlead)")
+                  "folder of its journal and of the jobs' logs (root: /var/lib/fairlead)")
       ->type_name("DIR");
-  app->add_option("--socket", flags->socket, "where clients find it (root: /run/fairlead/socket)")
+  app->add_option("--socket", flags->socket, "its socket for clients (root: /run/fairlead/socket)")
       ->type_name("PATH");
-  app->add_option(
-         "--http", flags->http,
-         "also serve the page and what it shows over TCP, to those on this machine who have "
-         "its token (fairlead page), to look only; on Kubernetes /metrics, /healthz, /readyz and "
-         "/why, "
-         "to all who reach ADDRESS")
+  app->add_option("--http", flags->http,
+                  "also serve the page and its data over TCP, read-only, to clients on this "
+                  "machine with its token (fairlead page); on Kubernetes /metrics, /healthz, "
+                  "/readyz and /why, to all clients that reach ADDRESS")
       ->type_name("ADDRESS:PORT");
   app->add_option("--grace", flags->grace_s,
-                  "what a job that has to move has to write a checkpoint, from SIGTERM to SIGKILL")
+                  "time for a job that must move to write a checkpoint, from SIGTERM to SIGKILL")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
   add_whole_number(*app, "--seed", flags->seed, "of all that the policy draws")
       ->capture_default_str();
   app->add_flag("--signals", flags->use_signals,
-                "suspend jobs by SIGSTOP, even where cgroups could freeze them");
+                "suspend jobs by SIGSTOP, even if cgroups could freeze them");
   auto* install = app->add_flag("--install", flags->install,
                                 "make it a service of systemd, with these flags, and start it");
   app->add_flag("--uninstall", flags->uninstall, "stop that service and remove it; jobs run on")

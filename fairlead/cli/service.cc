@@ -64,7 +64,7 @@ Status check_root(std::string_view flag) {
   return input_error("a service is root's: sudo fairlead serve {}", flag);
 }
 
-// This program, with what it needs beside it.
+// Returns the path of this program. Its companions are in the same folder.
 Result<fs::path> own_program() {
   std::error_code error;
   fs::path program = fs::read_symlink("/proc/self/exe", error);
@@ -94,7 +94,7 @@ Status install_service(const std::vector<std::string>& arguments) {
   FL_TRY_ASSIGN(program, own_program());
   std::error_code ignored;
   if (!fs::is_directory(fs::path(kUnit).parent_path(), ignored)) {
-    return run_error("this machine has no systemd: {} is not there",
+    return run_error("this machine has no systemd: {} does not exist",
                      fs::path(kUnit).parent_path().string());
   }
   if (!find_group(kGroup)) FL_TRY(run({"groupadd", "--system", kGroup}));
@@ -105,7 +105,7 @@ Status install_service(const std::vector<std::string>& arguments) {
              kGroup);
   std::fflush(stdout);
   if (!is_systemd_running()) {
-    fmt::print("systemd does not run here; where it does: systemctl enable --now fairlead\n");
+    fmt::print("systemd is not running; once it is: systemctl enable --now fairlead\n");
     return {};
   }
   FL_TRY(run({"systemctl", "daemon-reload"}));

@@ -12,9 +12,9 @@ namespace fairlead {
 // The unit (packaging/fairlead.service) of that program, started as `fairlead serve ARGUMENTS`.
 std::string service_unit(std::string_view program, const std::vector<std::string>& arguments);
 
-// Writes the unit, makes the group of administrators, and starts the service where systemd runs; says
-// what it did, and what is left to do. One that is there already is replaced; jobs run on meanwhile.
-// Errors: this is not root; the machine has no systemd; a program fails.
+// Writes the unit, creates the group of administrators, and starts the service if systemd runs; prints its actions and
+// the remaining steps. An existing unit is replaced; jobs continue meanwhile. Errors: this is not root; the machine has
+// no systemd; a program fails.
 Status install_service(const std::vector<std::string>& arguments);
 // The reverse; jobs that run go on to their end. The group and /var/lib/fairlead stay.
 Status uninstall_service();

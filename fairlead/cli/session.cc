@@ -22,8 +22,9 @@
 namespace fairlead {
 namespace {
 
-constexpr int kLookMs = 100;  // whether the session has begun; and the least delay of a new size
-constexpr int kDrainMs = 50;  // what the job wrote last comes a moment after its end
+constexpr int kLookMs =
+    100;  // interval of checks for the session's start; and the least delay of a new size
+constexpr int kDrainMs = 50;  // the job's last output arrives a moment after its end
 constexpr auto kAskEvery = std::chrono::seconds(1);  // for the job's state
 
 volatile std::sig_atomic_t is_resized = 0;
@@ -98,10 +99,10 @@ class Session {
   }
 
  private:
-  // By `kill`, or by a second Ctrl-C before the job has begun: then Ctrl-C is the job's.
+  // Set by `kill`, or by a second Ctrl-C before the job has started; afterwards Ctrl-C belongs to the job.
   bool is_to_leave() const { return is_told_to_leave != 0 || interrupts_so_far() > (raw_ ? 0 : 1); }
 
-  // Waits for bytes, and passes on what there is. False: this terminal is gone.
+  // Waits for bytes, and passes them on. False: this terminal is gone.
   bool relay() {
     const bool takes_keys = raw_ && keys_.empty();
     const auto wants = [](bool does, short what) { return static_cast<short>(does ? what : 0); };
@@ -166,7 +167,7 @@ class Session {
   const JobAnswer& job_;
   const PseudoTerminal& terminal_;
   JobEnd end_;
-  std::optional<Raw> raw_;  // once the session has begun
+  std::optional<Raw> raw_;  // once the session has started
   std::string keys_;        // that the job has not taken yet
   std::chrono::steady_clock::time_point ask_at_{};
   bool was_still_ = false;
@@ -176,7 +177,7 @@ class Session {
 
 Result<PseudoTerminal> PseudoTerminal::make() {
   if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0)
-    return input_error("--tty: standard input and output are no terminal");
+    return input_error("--tty: standard input and output must be a terminal");
   const int near_side = ::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
   PseudoTerminal made(near_side, -1);
   std::array<char, 128> name{};

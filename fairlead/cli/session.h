@@ -10,7 +10,7 @@ namespace fairlead {
 // A pseudo-terminal, with the settings and the size of this terminal. Its far side is the job's.
 class PseudoTerminal {
  public:
-  // Error: standard input or output is no terminal; the system has none to give.
+  // Opens a terminal. Error: standard input or output is not a terminal; the system has none to give.
   static Result<PseudoTerminal> make();
   PseudoTerminal(PseudoTerminal&& other) noexcept;
   PseudoTerminal& operator=(PseudoTerminal&& other) noexcept;
@@ -30,11 +30,11 @@ class PseudoTerminal {
   int far_;
 };
 
-// Relays between this terminal and the job's until the job is done; this one is as it was before
-// afterwards, also where a signal ends it. Until the job has begun Ctrl-C cancels it; from then on all
-// keys are the job's. Returns the job as it ended; or as it is, not done, where the terminal has gone
-// or a signal came: the daemon ends it once `daemon` is closed. Says when it is suspended, and when it
-// goes on. `daemon`: over which it was submitted, with `terminal`; `socket`: of --socket.
+// Relays between this terminal and the job's until the job is done. Afterwards this terminal has its previous state,
+// also if a signal ends the relay. Until the job has started, Ctrl-C cancels it; from then on all keys go to the job.
+// Returns the job as it ended. If the terminal has gone or a signal came, returns the unfinished job, which the daemon
+// ends once `daemon` is closed. Prints when the job is suspended, and when it continues. `daemon`: the connection over
+// which it was submitted, with `terminal`; `socket`: of --socket.
 Result<JobAnswer> attend_session(Daemon& daemon, const std::string& socket, const JobAnswer& job,
                                  const PseudoTerminal& terminal);
 

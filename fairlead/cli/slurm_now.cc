@@ -21,7 +21,7 @@
 namespace fairlead {
 namespace {
 
-// Of a user's finished jobs the last ones say what the next will take.
+// A user's last finished jobs are the basis of the guess for the next ones.
 constexpr std::size_t kRemembered = 200;
 
 struct Pipe {
@@ -34,7 +34,7 @@ struct Pipe {
   std::FILE* stream;
 };
 
-// Writes what the command prints to the file. `flag` takes the same from a file.
+// Writes the output of the command to the file. `flag` takes the same from a file.
 Status keep_output(const std::string& command, const std::filesystem::path& path,
                    std::string_view flag) {
   FL_TRY_ASSIGN(file, OutputFile::create(path));
@@ -47,7 +47,7 @@ Status keep_output(const std::string& command, const std::filesystem::path& path
   }
   const int status = pipe.close();
   if (status == -1 || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    return run_error("`{}` failed; run it where Slurm is, and give what it prints by {} FILE",
+    return run_error("`{}` failed; run it on a host with Slurm, and pass its output by {} FILE",
                      command, flag);
   }
   return file.commit();
@@ -59,7 +59,7 @@ bool has_finished(const Workload& log, JobId job) {
   return log.state_words[state - 1] == "COMPLETED";
 }
 
-// The finished jobs of the log that are remembered, as a daemon would tell of them.
+// Returns the finished jobs of the log that are remembered, in the form of a daemon's answer.
 std::vector<JobAnswer> finished_jobs(const Workload& log) {
   std::vector<JobAnswer> jobs;
   std::map<UserId, std::size_t> remembered;
@@ -159,7 +159,7 @@ Result<SlurmFiles> ask_slurm(const std::filesystem::path& folder, const std::str
 
 Result<ClusterNow> slurm_now(const SlurmFiles& files) {
   if (files.nodes.empty())
-    return input_error("--scontrol-nodes is missing: what `scontrol show node` prints");
+    return input_error("--scontrol-nodes is missing: output of `scontrol show node`");
   FL_TRY_ASSIGN(node_source, ByteSource::open(files.nodes));
   FL_TRY_ASSIGN(nodes, read_slurm_nodes(node_source));
   if (nodes.nodes.empty()) return run_error("{}: no node has a GPU that can be used", files.nodes);

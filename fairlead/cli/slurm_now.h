@@ -1,4 +1,4 @@
-// A Slurm cluster as `fairlead whatif` and the simulator take it: from what scontrol, squeue and sacct print.
+// A Slurm cluster as input of `fairlead whatif` and the simulator: from the output of scontrol, squeue and sacct.
 #pragma once
 
 #include "fairlead/cli/cluster_whatif.h"
@@ -9,19 +9,19 @@
 
 namespace fairlead {
 
-// Where the outputs are; empty: not given.
+// The files with the outputs; empty: not given.
 struct SlurmFiles {
   std::string nodes;  // scontrol show node
   std::string queue;  // squeue
   std::string ended;  // sacct
 };
 
-// Asks scontrol, squeue and sacct, the last for what ended since `since` ("2026-01-01"), and keeps what they
-// print in files of `folder`. Error: one of them is not there, or fails.
+// Runs scontrol, squeue and sacct, the last for jobs that ended since `since` ("2026-01-01"), and keeps their output in
+// files of `folder`. Error: one of them is missing, or fails.
 Result<SlurmFiles> ask_slurm(const std::filesystem::path& folder, const std::string& since);
 
-// Jobs of the queue run as long as those of their user that finished, or as their time limit lets them.
-// Errors: no node is told of, or none has a GPU that can be used; a file that cannot be read.
+// Jobs of the queue run as long as the finished jobs of their user, or up to their time limit. Errors: there is no
+// node, or none with a usable GPU; a file cannot be read.
 Result<ClusterNow> slurm_now(const SlurmFiles& files);
 
 }  // namespace fairlead

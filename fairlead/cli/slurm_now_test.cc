@@ -1,5 +1,5 @@
-// The fixtures: 6 nodes of 8 A100, one of them drained, 4 of 4 V100, and two without GPUs; 9 jobs run, 12 of 14
-// that wait could begin.
+// The fixtures: 6 nodes of 8 A100, one of them drained, 4 of 4 V100, and two without GPUs; 9 jobs run, and 12 of 14
+// waiting jobs could start.
 
 #include "fairlead/cli/slurm_now.h"
 
@@ -58,7 +58,7 @@ TEST(SlurmNow, TheNodesAreEnoughAndNeeded) {
   EXPECT_FALSE(nodes_only->trace.has_value());
   const auto none = slurm_now({.queue = kFiles.queue});
   ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().message, "--scontrol-nodes is missing: what `scontrol show node` prints");
+  EXPECT_EQ(none.error().message, "--scontrol-nodes is missing: output of `scontrol show node`");
 }
 
 TEST(SlurmNow, WhatIsOddAboutTheLogIsTold) {

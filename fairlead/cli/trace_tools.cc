@@ -15,7 +15,7 @@
 namespace fairlead {
 namespace {
 
-// What inspect and convert read.
+// The common input of inspect and convert.
 struct Input {
   std::string file;
   ReadFlags read;
@@ -32,7 +32,7 @@ void add_input(CLI::App& app, Input& input) {
   auto* strict = app.add_flag("--strict", input.strict, "a bad row is an error");
   app.add_flag("--lenient", input.lenient, "a bad row is counted and skipped")->excludes(strict);
   app.add_flag("--tasks", input.tasks,
-               "keep the GPUs of a task together, where Helios, Acme or PAI tell tasks");
+               "keep the GPUs of a task together, if Helios, Acme or PAI have tasks");
 }
 
 Result<Workload> read(const Input& input) {
@@ -131,7 +131,7 @@ void add_generate_flags(CLI::App& app, GenerateFlags& flags) {
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("N/N/...");
   app.add_option("--daily-swing", options.daily_swing,
-                 "amplitude of the daily cycle of arrivals, as a fraction of their mean, 0 to 1 "
+                 "amplitude of the daily cycle of arrivals: a fraction of their mean, 0 to 1 "
                  "(default: 0.5)")
       ->type_name("X");
   app.add_option("--duration-scale", options.duration_scale,
@@ -166,9 +166,9 @@ std::vector<Command> add_trace(CLI::App& root) {
   trace->require_subcommand(1);
   trace->footer(
       "Examples:\n"
-      "  fairlead trace inspect philly.csv.gz                  what is in it?\n"
+      "  fairlead trace inspect philly.csv.gz                  its content\n"
       "  fairlead trace convert sacct.txt --format sacct -o jobs.csv\n"
-      "  fairlead trace generate -o jobs.csv                   one that is drawn\n");
+      "  fairlead trace generate -o jobs.csv                   a random trace\n");
   return {add_inspect(*trace), add_convert(*trace), add_generate(*trace)};
 }
 

@@ -1,4 +1,4 @@
-// `fairlead tracker`: what stands before the command of a job that trains as copies.
+// `fairlead tracker`: the wrapper of the command of a job that trains as copies.
 
 #include "fairlead/copies/tracker.h"
 
@@ -13,13 +13,10 @@ namespace fairlead {
 namespace {
 
 constexpr std::string_view kHelp =
-    "`fairlead submit --copies max -- COMMAND` begins it; it is not for terminals. It begins "
-    "COMMAND\n"
-    "once for each copy that the daemon gave the job (FAIRLEAD_COPIES), tells each round by round "
-    "how\n"
-    "many steps to make, by the speed of its GPUs, and consolidates what they learnt. "
-    "docs/copies.md\n"
-    "has the lines that it and a trainer exchange.\n"
+    "`fairlead submit --copies max -- COMMAND` starts it; it is not for terminals. It starts\n"
+    "COMMAND once for each copy that the daemon gave the job (FAIRLEAD_COPIES). In each round it\n"
+    "gives each copy a number of steps, by the speed of its GPUs, and then consolidates their\n"
+    "parameters. docs/copies.md describes the protocol of a trainer.\n"
     "\n"
     "To try a trainer by hand:\n"
     "  FAIRLEAD_COPIES='[{\"gpus\":[\"0\"],\"gpu_type\":\"V100\",\"speed\":1},\n"
@@ -65,7 +62,7 @@ Result<int> run(const Flags& flags, const std::vector<std::string>& command) {
 
 Command add_tracker(CLI::App& root, const std::vector<std::string>& words) {
   CLI::App* app = root.add_subcommand(
-      "tracker", "Train a job as copies on nodes of unequal speed (submit --copies begins it)");
+      "tracker", "Train a job as copies on nodes of unequal speed (submit --copies starts it)");
   const auto flags = std::make_shared<Flags>();
   const auto exit_code = std::make_shared<int>(0);
   app->add_option("--round-steps", flags->round_steps,
@@ -74,9 +71,9 @@ Command add_tracker(CLI::App& root, const std::vector<std::string>& words) {
       ->check(CLI::PositiveNumber)
       ->type_name("N");
   app->add_flag("--plain", flags->is_plain,
-                "take the mean of the copies as it is, without momentum over rounds");
+                "take the plain mean of the copies, without momentum over rounds");
   app->add_option("--folder", flags->folder,
-                  "where its checkpoint is, and what copies exchange (default: copies-JOB here)")
+                  "folder of its checkpoint and of the copies' exchange (default: copies-JOB here)")
       ->type_name("DIR");
   app->footer(std::string(kHelp));
   return {app,

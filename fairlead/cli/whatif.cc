@@ -106,13 +106,13 @@ Result<WhatIf> what_if(const QueueNow& queue, const std::string& policy) {
 }
 
 std::string whatif_tables(const std::vector<WhatIf>& outcomes, TextStyle style) {
-  return fmt::format("If nothing else comes:\n\n{}\n{}", policies_text(outcomes, style),
+  return fmt::format("If no other job comes:\n\n{}\n{}", policies_text(outcomes, style),
                      users_text(outcomes, style));
 }
 
 std::string whatif_text(const QueueNow& queue, const std::vector<WhatIf>& outcomes,
                         TextStyle style) {
-  return fmt::format("{}\nThis guesses that every policy begins anew, and that\n{}",
+  return fmt::format("{}\nThis guesses that every policy starts from scratch, and that\n{}",
                      whatif_tables(outcomes, style), guesses_text(queue.left));
 }
 
@@ -143,7 +143,7 @@ std::string whatif_json(const QueueNow& queue, const std::vector<WhatIf>& outcom
 
 Status write_whatif(const QueueNow& queue, const std::vector<std::string>& policies,
                     const std::filesystem::path& out) {
-  FolderLock lock;  // released after `folder` removed what an error leaves
+  FolderLock lock;  // released after `folder` removed the remains of an error
   FL_TRY_ASSIGN(folder, ResultFolder::open(out));
   FL_TRY(lock.take(out));
   std::vector<std::string> labels;

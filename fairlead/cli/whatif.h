@@ -1,4 +1,4 @@
-// What would become of the queue that a daemon has, and of its users, under each of some policies.
+// The future of a daemon's queue, and of its users, under each of some policies.
 #pragma once
 
 #include "fairlead/cli/forecast.h"
@@ -19,7 +19,7 @@ struct WhatIf {
     std::int64_t jobs = 0;
     std::optional<double> end_mean_s{};
   };
-  std::string policy;  // with its options, as it was asked for
+  std::string policy;  // with its options, as requested
   bool runs_now = false;
   std::int64_t jobs = 0;
   std::int64_t ended = 0;  // the others can never run with these GPUs
@@ -35,7 +35,7 @@ Result<WhatIf> what_if(const QueueNow& queue, const std::string& policy);
 
 // A row for each policy, a row for each user. REQUIRES: one outcome, at least.
 std::string whatif_tables(const std::vector<WhatIf>& outcomes, TextStyle style);
-// The same, and what was guessed.
+// Returns the same, and the guesses.
 std::string whatif_text(const QueueNow& queue, const std::vector<WhatIf>& outcomes,
                         TextStyle style);
 std::string whatif_json(const QueueNow& queue, const std::vector<WhatIf>& outcomes);

@@ -67,7 +67,7 @@ TEST(WhatIf, TheTablesAreByPolicyAndByUser) {
        .jobs = 3,
        .users = {{.user = "ann", .jobs = 2}, {.user = "bob", .jobs = 1, .end_mean_s = 90}}}};
   EXPECT_EQ(whatif_text(now, outcomes, TextStyle::kPlain),
-            R"(If nothing else comes:
+            R"(If no other job comes:
 
 POLICY      MEAN END IN  90 % END IN  LAST ENDS IN  LONGEST WAIT     END
 fifo (now)           2h        2h 5m         2h 5m            1m  2 of 3
@@ -77,7 +77,7 @@ MEAN END IN  JOBS  fifo (now)    srtf
 ann             2          2h       -
 bob             1           -  1m 30s
 
-This guesses that every policy begins anew, and that
+This guesses that every policy starts from scratch, and that
   job 1 still takes 2h: as declared
 )");
   const auto json = nlohmann::json::parse(whatif_json(now, outcomes));

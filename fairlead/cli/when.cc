@@ -32,7 +32,7 @@ Status when(const std::string& socket, const std::string& name, bool as_json) {
     return {};
   }
   if (job->state == "held") {
-    fmt::print("job {} is held; `fairlead release {}` lets it run\n", id, id);
+    fmt::print("job {} is held; `fairlead release {}` releases it\n", id, id);
     return {};
   }
   FL_TRY_ASSIGN(answer, forecast(cluster, jobs, user_answers(users), id));
@@ -62,7 +62,7 @@ Result<std::vector<WhatIf>> outcomes_of(const QueueNow& queue,
   return outcomes;
 }
 
-// Of one that is read now, or was saved; `notes` say what is taken for granted.
+// Simulates a queue that is read now, or was saved; `notes`: its assumptions.
 Status what_if_of(const QueueNow& queue, const std::string& notes, const WhatIfFlags& flags) {
   FL_TRY_ASSIGN(outcomes, outcomes_of(queue, flags.policies));
   if (!flags.out.empty()) FL_TRY(write_whatif(queue, flags.policies, flags.out));
@@ -113,10 +113,10 @@ Status what_if_of_cluster(const WhatIfFlags& flags) {
     if (is_slurm) return run_error("no job wants GPUs now");
     if (flags.save.empty()) {
       return run_error(
-          "no gang wants GPUs now{}; --save keeps those that there were",
+          "no gang wants GPUs now{}; --save also keeps earlier gangs",
           flags.all_schedulers ? "" : " (of Fairlead's; --all-schedulers: of others too)");
     }
-    fmt::print("no gang wants GPUs now; for those that there were:\n  {}\n", saved);
+    fmt::print("no gang wants GPUs now; for earlier gangs:\n  {}\n", saved);
     return {};
   }
   FL_TRY(what_if_of(now.queue, assumptions_text(now), flags));
@@ -156,18 +156,17 @@ Command add_when(CLI::App& root) {
     bool json = false;
   };
   const auto flags = std::make_shared<Flags>();
-  app->add_option("JOB", flags->job, "its number, or its name where only one job of yours has it")
+  app->add_option("JOB", flags->job, "its number, or its name if only one job of yours has it")
       ->required();
-  app->add_flag("--json", flags->json, "print JSON instead of text, of a job that is to end");
+  app->add_flag("--json", flags->json, "print JSON instead of text, for a job that will end");
   add_socket_flag(*app, flags->socket);
   app->footer(
       "Example:\n"
       "  fairlead when 12\n"
       "\n"
-      "Simulates the daemon's policy on the jobs that are here now, and says what it takes for "
-      "granted:\n"
-      "how long each of them still takes. The policy is begun anew; the shares that it owes are "
-      "not known.\n");
+      "Simulates the daemon's policy on the current jobs, and prints its assumptions: the\n"
+      "remaining time of each job. The policy starts from scratch, without the shares that it\n"
+      "owes.\n");
   return {app, [flags] { return when(flags->socket, flags->job, flags->json); }};
 }
 
@@ -182,15 +181,14 @@ Command add_whatif(CLI::App& root) {
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app->add_option(
-         "--from", flags->from,
-         "whose queue: the daemon's, a Kubernetes cluster's, that of Slurm here, or one in a "
-         "folder of `fairlead import`")
+  app->add_option("--from", flags->from,
+                  "the queue's source: the daemon, a Kubernetes cluster, Slurm on this machine, or "
+                  "a folder of `fairlead import`")
       ->type_name("daemon|kubernetes|slurm|DIR")
       ->capture_default_str();
   app->add_option("--context", flags->context, "of the kubeconfig (default: the current one)");
   app->add_option("--namespace", flags->name_space,
-                  "where the ConfigMap `fairlead` with the tickets is on Kubernetes")
+                  "namespace of the ConfigMap `fairlead` with the tickets on Kubernetes")
       ->capture_default_str();
   app->add_flag("--all-schedulers", flags->all_schedulers,
                 "on Kubernetes, take the gangs of other schedulers too");
@@ -210,11 +208,9 @@ Command add_whatif(CLI::App& root) {
       "  fairlead import slurm --out lab\n"
       "  fairlead whatif --from lab --policy fifo --policy fairlead\n"
       "\n"
-      "Simulates the daemon's policy and each of these on the jobs that are here now, as `fairlead "
-      "when`\n"
-      "does, and says what it takes for granted. Policies that ask how long jobs take are told "
-      "what is\n"
-      "guessed here. Nothing is changed: `fairlead serve --policy` does that.\n");
+      "Simulates the daemon's policy and each of these on the current jobs, like `fairlead when`,\n"
+      "and prints its assumptions. Policies that need the remaining times of jobs get the guesses\n"
+      "printed here. Nothing is changed: `fairlead serve --policy` does that.\n");
   return {app, [flags] { return what_if(*flags); }};
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 struct WhyFlags {
   std::string socket;
-  std::string what;  // a job, or where a finished run is
+  std::string what;  // a job, or the folder of a finished run
   std::string job;   // of the finished run
   bool json = false;
   KubernetesFlags cluster;
@@ -57,7 +57,7 @@ Status why(const WhyFlags& flags) {
   if (is_finished_run(flags.what)) return why_of_run(flags);
   std::error_code ignored;
   if (!flags.job.empty() || flags.json || std::filesystem::is_directory(flags.what, ignored))
-    return input_error("it has no {}, so it is no finished run: {}", kJournalName, flags.what);
+    return input_error("it has no {}, so it is not a finished run: {}", kJournalName, flags.what);
   const bool is_on_kubernetes = flags.what.find('/') != std::string::npos;
   return is_on_kubernetes ? why_on_kubernetes(flags.cluster, flags.what) : why_now(flags);
 }
@@ -66,24 +66,25 @@ constexpr std::string_view kHelp =
     "Examples:\n"
     "  fairlead why 12                 a job of the daemon\n"
     "  fairlead why vision/train       a Job on Kubernetes\n"
-    "  fairlead why out/srtf           where the waiting of a finished run went: the longest\n"
+    "  fairlead why out/srtf           causes of the waits in a finished run: the longest\n"
     "                                  waits, and who starved\n"
     "  fairlead why out/srtf job-17    why a job of it waited, piece by piece\n"
     "\n"
-    "Of a finished run everything comes from its journal. Each moment of a wait has one cause;\n"
-    "docs/why.md says how it is judged, and what part of the waiting no cause is known for.\n";
+    "For a finished run everything comes from its journal. Each moment of a wait has one cause;\n"
+    "docs/why.md describes how causes are found, and which waiting has no known cause.\n";
 
 }  // namespace
 
 Command add_why(CLI::App& root) {
   CLI::App* app = root.add_subcommand(
-      "why", "Say why a job waits, or has moved or ended; or why jobs of a finished run waited");
+      "why",
+      "Explain why a job waits, or has moved or ended; or why jobs of a finished run waited");
   const auto flags = std::make_shared<WhyFlags>();
   app->add_option("JOB|DIR", flags->what,
-                  "number of a job of the daemon, or its name where only one job of yours has it; "
+                  "number of a job of the daemon, or its name if only one job of yours has it; "
                   "or a result folder, or the journal in it")
       ->required();
-  app->add_option("JOB", flags->job, "of DIR: the job, as its trace calls it");
+  app->add_option("JOB", flags->job, "of DIR: the job's name in its trace");
   app->add_flag("--json", flags->json, "of DIR: print JSON instead of text");
   add_socket_flag(*app, flags->socket);
   KubernetesFlags& cluster = flags->cluster;
@@ -92,7 +93,7 @@ Command add_why(CLI::App& root) {
   app->add_option("--namespace", cluster.name_space, "of the scheduler there")
       ->capture_default_str();
   app->add_option("--http", cluster.http,
-                  "where it answers (serve --http), in place of its pod through the API server")
+                  "its address (serve --http), in place of its pod through the API server")
       ->type_name("ADDRESS:PORT");
   app->footer(std::string(kHelp));
   return {app, [flags] { return why(*flags); }};

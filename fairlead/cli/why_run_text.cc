@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// At most so many bytes; what is cut off shows as '~'.
+// Returns at most so many bytes; '~' marks a truncation.
 std::string clipped(std::string_view name, std::size_t bytes) {
   if (name.size() <= bytes) return std::string(name);
   std::size_t end = bytes - 1;
@@ -75,7 +75,7 @@ std::string why_run_text(const RunWhy& why, TextStyle style) {
   std::string text =
       fmt::format("Under {} jobs waited {:.1f} h in all; {} of it is explained.\n",
                   printable(past.policy()), to_seconds(why.totals.waited()) / 3600, explained);
-  if (why.one_in > 1) text += fmt::format("The causes are those of 1 job in {}.\n", why.one_in);
+  if (why.one_in > 1) text += fmt::format("The causes are from 1 job in {}.\n", why.one_in);
   if (why.longest.empty()) return text;
   text += "\n" + causes_text(why.causes, style);
   text += "\nThe longest waits, in all and at once:\n" + jobs_text(why, why.longest, style);

@@ -41,7 +41,7 @@ std::string job_text(const Tables& tables, JobId job) {
                      counted(tables.jobs.gpus[job], "GPU"));
 }
 
-// Of `count` things, with the text of the first few.
+// Lists the first few of `count` things.
 template <class Text>
 std::string list_text(std::size_t count, std::size_t most, Text text) {
   std::string list;
@@ -57,7 +57,7 @@ std::string policy_text(const Past& past) {
                           : fmt::format("{}: {}", past.policy(), entry->summary);
 }
 
-// What a policy noted of a job or its user; empty: nothing that says why it waits.
+// Returns the policy's note on a job or its user; empty: nothing that explains its wait.
 std::string note_text(const Note& note) {
   constexpr double kGpuHour = 3'600'000;
   return std::visit(
@@ -92,7 +92,7 @@ std::string note_text(const Note& note) {
       note);
 }
 
-// What there was during a piece of a job's wait.
+// The state during a piece of a job's wait.
 class PieceText {
  public:
   PieceText(const Waits& waits, JobId job)
@@ -130,7 +130,7 @@ class PieceText {
     return "";
   }
 
-  // Of the types that it can run on.
+  // Counts only the types on which it can run.
   std::string free(const WaitPiece& piece, Duration length) const {
     std::vector<GpuTypeId> types;
     for (GpuTypeId type : ids<GpuTypeId>(tables_.cluster.type_names.size()))
@@ -180,7 +180,7 @@ std::string begin_text(const Tables& tables, const Wait& wait) {
   return "";
 }
 
-// Who came later and went first, and in what they differ.
+// Describes the jobs that came later and went first, and the differences.
 std::string passers_text(const Waits& waits, const JobWaits& job) {
   if (job.passed_by.empty()) return "";
   const Tables& tables = waits.past().tables();

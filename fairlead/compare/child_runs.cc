@@ -29,12 +29,11 @@ struct CloseFile {
 };
 using TemporaryFile = std::unique_ptr<std::FILE, CloseFile>;
 
-// The signals that this program waits for instead of being ended by them: blocked from construction
-// to destruction.
+// Blocks the signals that this program waits for instead of being ended by them, from construction to destruction.
 class HeldSignals {
  public:
   HeldSignals() {
-    // A parent that ignores SIGCHLD passes that on, and the ends of children would go unnoticed.
+    // An ignored SIGCHLD is inherited from the parent, and would hide the ends of children.
     std::signal(SIGCHLD, SIG_DFL);
     sigemptyset(&held_);
     sigaddset(&held_, SIGCHLD);
@@ -49,7 +48,7 @@ class HeldSignals {
   HeldSignals(const HeldSignals&) = delete;
   HeldSignals& operator=(const HeldSignals&) = delete;
 
-  // The next signal, or 0 after half a second without one.
+  // Returns the next signal, or 0 after half a second without one.
   int next() const {
     constexpr timespec kTick = {0, 500'000'000};
     return std::max(0, sigtimedwait(&held_, nullptr, &kTick));
@@ -61,11 +60,11 @@ class HeldSignals {
   sigset_t before_{};
 };
 
-// What happens in the child, before it is another program. Never returns.
+// Runs in the child before it becomes another program. Never returns.
 [[noreturn]] void become(char* const* argv, int errors, const sigset_t& signals, pid_t parent) {
-  // A parent that is killed cannot end its children.
+  // A killed parent cannot end its children.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(kCannotStart);  // it was killed before that
+  if (getppid() != parent) _exit(kCannotStart);  // the parent was killed before that
   const int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (nothing >= 0 && dup2(nothing, STDOUT_FILENO) >= 0 && dup2(errors, STDERR_FILENO) >= 0) {
     sigprocmask(SIG_SETMASK, &signals, nullptr);
@@ -75,7 +74,7 @@ class HeldSignals {
   _exit(kCannotStart);
 }
 
-// The child's id, or -1 with errno.
+// Returns the child's id, or -1 with errno.
 pid_t spawn(const ChildRun& run, std::FILE* errors, const sigset_t& signals) {
   std::vector<char*> argv = {const_cast<char*>("fairlead")};
   for (const std::string& argument : run.arguments) {
@@ -98,7 +97,7 @@ std::string contents(std::FILE* file) {
   return text;
 }
 
-// The children that run now, and their observer.
+// The currently running children, and their observer.
 class Children {
  public:
   explicit Children(ChildObserver* observer) : observer_(observer) {}
@@ -181,7 +180,6 @@ Status run_children(std::vector<ChildRun>& children, ChildObserver* observer) {
   return status;
 }
 
-// "fairlead: out of paper\n" says "out of paper".
 bool has_results(const ChildRun& child) {
   return child.exit_code == 0 || child.exit_code == kJobsLeft;
 }

@@ -8,14 +8,14 @@
 
 namespace fairlead {
 
-// Exit code of a run whose results are complete, but some of whose jobs could never run to their end.
+// Exit code of a run with complete results, in which some jobs could never finish.
 constexpr int kJobsLeft = 3;
 
 struct ChildRun {
-  std::vector<std::string> arguments;  // after the program's name
+  std::vector<std::string> arguments;  // without the program's name
   std::string name = {};               // for people
   int exit_code = 0;                   // 128 + the signal's number if a signal ended it
-  std::string errors = {};             // what it wrote to standard error
+  std::string errors = {};             // its standard error
 };
 
 // Observes the children.
@@ -30,15 +30,15 @@ class ChildObserver {
   virtual void interrupted() = 0;
 };
 
-// Runs every child, as many at a time as there are cores, and fills in how it went. Their standard
-// output is discarded. SIGINT, SIGTERM and SIGHUP, unless ignored, end the children first and then
-// this program; if it is killed, the kernel kills them. Changes the process's signal mask and waits for any child, so only one thread may
+// Runs every child, as many at a time as there are cores, and fills in its outcome. Their standard output is
+// discarded. SIGINT, SIGTERM and SIGHUP, unless ignored, end the children first and then this program; if it is
+// killed, the kernel kills them. Changes the process's signal mask and waits for any child, so only one thread may
 // call it, in a program without other children. Error: a process cannot be started.
 Status run_children(std::vector<ChildRun>& children, ChildObserver* observer = nullptr);
 
 // Whether it wrote results.
 bool has_results(const ChildRun& child);
-// Why it failed: what it wrote, without the program's name, or else its exit code.
+// Returns why it failed: its error output without the program's name, or otherwise its exit code.
 std::string message_of(const ChildRun& child);
 
 }  // namespace fairlead

@@ -38,7 +38,7 @@ std::optional<Range> range_over_seeds(const ComparedPolicy& policy, const Figure
   return values.empty() ? std::nullopt : std::optional(range_of(values));
 }
 
-// Of the seeds that both have, in order.
+// Returns the differences for the common seeds, in order.
 std::vector<double> differences_of(const ComparedPolicy& policy, const ComparedPolicy& base,
                                    const Figure& figure) {
   const BySeed of_base = by_seed(base, figure);
@@ -50,7 +50,7 @@ std::vector<double> differences_of(const ComparedPolicy& policy, const ComparedP
   return differences;
 }
 
-// Those that are means, ranges and differences over the seeds.
+// Returns the figures that are means, ranges and differences over the seeds.
 std::vector<Figure> compared_figures() {
   std::vector<Figure> figures;
   std::ranges::copy_if(run_figures(), std::back_inserter(figures), &Figure::is_compared);
@@ -159,7 +159,7 @@ std::string cell_of(const Figure& figure, double value, TimeUnits units) {
   return number_text(value, 3);
 }
 
-// Without the unit of what names its own.
+// Omits the unit if the name has its own.
 std::string header_of(const Figure& figure, TimeUnits units) {
   std::string_view header = figure.header;
   const bool names_it = units == TimeUnits::kHuman && figure.unit == FigureUnit::kSeconds;
@@ -173,8 +173,7 @@ std::string network_of(const json& summary) {
   return is_computed_network(network) ? network : "";
 }
 
-// The figures that the tables show. Time lost to communication matters where the network is
-// computed.
+// Returns the figures of the tables. Time lost to communication matters only if the network is computed.
 std::vector<Figure> shown_figures(const Comparison& comparison) {
   bool computed = false;
   visit_runs(comparison, [&](const json& run) { computed = computed || !network_of(run).empty(); });
@@ -186,7 +185,7 @@ std::vector<Figure> shown_figures(const Comparison& comparison) {
   return shown;
 }
 
-// A table that begins with a column for each thing that is swept.
+// Returns the columns at the start of a table: one for each swept thing.
 std::vector<Table::Column> swept_columns(const Comparison& comparison) {
   std::vector<Table::Column> columns;
   if (comparison.points.empty()) return columns;
@@ -200,8 +199,8 @@ std::vector<std::string> swept_cells(const ComparedPoint& point) {
   return cells;
 }
 
-// The policies of a point that finished as many jobs as any of it: only their figures are about the
-// same jobs.
+// Returns the policies of a point with the greatest number of finished jobs: only their figures are about the same
+// jobs.
 std::vector<const ComparedPolicy*> comparable(const ComparedPoint& point) {
   const Figure& finished = *find_figure("finished");
   std::vector<const ComparedPolicy*> policies;
@@ -216,7 +215,7 @@ std::vector<const ComparedPolicy*> comparable(const ComparedPoint& point) {
   return policies;
 }
 
-// The best mean of these policies; none where all have the same, or nothing is better.
+// Returns the best mean of these policies; none if all have the same, or nothing is better.
 std::optional<double> best_of(const std::vector<const ComparedPolicy*>& policies,
                               const Figure& figure) {
   std::vector<double> means;
@@ -281,7 +280,7 @@ class MeansTable {
     if (alike.size() > 1) add_bounds(point, alike);
   }
 
-  // The least of what holds for those policies, which may differ by their seeds.
+  // Adds the smallest bounds of those policies, which may differ by their seeds.
   void add_bounds(const ComparedPoint& point, const std::vector<const ComparedPolicy*>& alike) {
     bool has_any = false;
     const auto least = [&](const Figure& figure) -> std::optional<double> {
@@ -358,7 +357,7 @@ void add_seeds_row(Table& table, const ComparedPoint& point, const ComparedPolic
   table.add_row(std::move(cells));
 }
 
-// Of figures that are no counts; of a sweep only the first: all of them would fill screens.
+// Returns a table of figures that are not counts, for a sweep only of the first point: all points would fill screens.
 Table seeds_table(const Comparison& comparison, TimeUnits units) {
   std::vector<Table::Column> columns = swept_columns(comparison);
   const std::size_t keys = columns.size() + 2;
@@ -407,7 +406,7 @@ std::string alike_text(const Comparison& comparison) {
   return std::string(kAllAlike);
 }
 
-// Of all runs: the most jobs that communicate where the network is computed.
+// Takes the run with the most communicating jobs among runs with a computed network.
 std::string remarks_of(const Comparison& comparison) {
   RemarkedRun all;
   visit_runs(comparison, [&](const json& run) {
@@ -420,7 +419,7 @@ std::string remarks_of(const Comparison& comparison) {
   return remarks_text(all);
 }
 
-// Of all runs, each line once: it is mostly the same for all.
+// Returns each line of all runs once, because most lines are the same in all.
 std::vector<AssumedLine> assumed_of(const Comparison& comparison) {
   std::vector<AssumedLine> lines;
   visit_runs(comparison, [&](const json& run) {
@@ -443,7 +442,7 @@ std::filesystem::path run_folder(const ComparedPoint& point, const ComparedPolic
 
 json number_or_text(const std::string& text) {
   json value = json::parse(text, nullptr, false);
-  if (value.is_number()) return value;  // a whole number stays one
+  if (value.is_number()) return value;  // keep whole numbers
   const auto number = parse_number(text);
   return number ? json(*number) : json(text);
 }

@@ -42,22 +42,22 @@ struct Comparison {
   std::vector<ComparedPoint> points;  // one without values, if nothing is swept
 };
 
-// Where one run's results are, below the comparison's folder.
+// Returns the folder of one run's results, below the comparison's folder.
 std::filesystem::path run_folder(const ComparedPoint& point, const ComparedPolicy& policy,
                                  std::uint64_t seed, std::uint64_t seeds);
 
-// A swept value as JSON: a number where the text is one, since plots want numbers.
+// Returns a swept value as JSON: a number if the text is one, because plots need numbers.
 nlohmann::json number_or_text(const std::string& text);
 
-// compare.json of one point by itself. Users are left out: they are in each run's summary.json.
-// With several seeds, also ranges, and differences to the first policy.
+// Returns compare.json of one point. Users are left out: they are in each run's summary.json. With several seeds, also
+// ranges, and differences to the first policy.
 std::string comparison_json(const ComparedPoint& point, std::uint64_t seeds);
-// compare.json of all: as that of the point if nothing is swept, else a list of points.
+// Returns compare.json: the JSON of the only point, or for a sweep a list of points.
 std::string comparison_json(const Comparison& comparison);
 
-// A row per point and policy with means over its seeds; policies without any run are left out. With
-// several seeds, also a table of ranges and of differences to the first policy. The best means of a point
-// are marked, and a last row has the bounds that no policy can be below, if there are several policies.
+// Returns a row per point and policy with means over its seeds; policies without any run are left out. With several
+// seeds, also a table of ranges and of differences to the first policy. The best means of a point are marked. If there
+// are several policies, a last row has the bounds for any policy.
 std::string comparison_text(const Comparison& comparison, TextStyle style,
                             TimeUnits units = TimeUnits::kHuman);
 

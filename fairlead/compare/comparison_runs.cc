@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 using Row = nlohmann::ordered_json;  // a run's cells by column
 
-// Keys of the first three are reasons and differ from run to run; what was assumed is told in words.
+// Keys of the first three are reasons and differ from run to run; the assumptions are words.
 constexpr std::string_view kNoColumns[] = {"rows_rejected", "rows_repaired", "jobs_rejected",
                                            "assumed"};
 
@@ -35,7 +35,7 @@ Row row_of(const ComparedPoint& point, const ComparedPolicy& policy, const json&
   const auto seed = summary.value("seed", std::uint64_t{0});
   Row row = Row::object();
   for (const auto& [key, value] : point.values) row[key] = number_or_text(value);
-  row["policy"] = policy.policy;  // as it was written, unlike the name in summary.json
+  row["policy"] = policy.policy;  // as written by the user, unlike the name in summary.json
   row["seed"] = seed;
   row["folder"] = run_folder(point, policy, seed, seeds).string();
   flatten(summary, "", row);
@@ -54,7 +54,7 @@ std::vector<Row> rows_of(const Comparison& comparison) {
   return rows;
 }
 
-// Of all rows, in the order in which they first occur.
+// Returns the columns of all rows, in the order in which they first occur.
 std::vector<std::string> columns_of(const std::vector<Row>& rows) {
   std::vector<std::string> columns;
   std::set<std::string> seen;

@@ -88,7 +88,7 @@ TEST(Comparison, SweptValuesAreNumbersWhereTheyCanBe) {
   EXPECT_EQ(number_or_text("true"), json("true"));
 }
 
-// A line of the text: the one that begins with this.
+// Returns the line of the text that starts with this.
 std::string line_of(const std::string& text, const std::string& begin) {
   const std::size_t at = ("\n" + text).find("\n" + begin);
   return at == std::string::npos ? "" : text.substr(at, text.find('\n', at) - at);

@@ -18,7 +18,7 @@ bool is_plain(char c) {
 
 bool is_control(char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }
 
-// $'...', where control characters have escapes.
+// Returns $'...' with escapes for control characters.
 std::string escaped(std::string_view text) {
   std::string word = "$'";
   for (const char c : text) {
@@ -32,7 +32,7 @@ std::string escaped(std::string_view text) {
   return word + "'";
 }
 
-// Slurm's MaxArraySize is 1001 unless a site sets it, and the last task's number is one less.
+// Slurm's MaxArraySize is 1001 by default, and the last task's number is one less.
 constexpr std::size_t kSlurmTasksMax = 1000;
 
 // A double-quoted scalar of YAML; JSON's strings are a part of them.
@@ -151,7 +151,7 @@ std::string slurm_script(const JobExport& jobs) {
 
 Result<std::string> kubernetes_job(const JobExport& jobs) {
   FL_CHECK(!jobs.runs.empty());
-  constexpr std::size_t kPodsMax = 100;  // chosen: what any cluster's control plane bears
+  constexpr std::size_t kPodsMax = 100;  // chosen: any cluster's control plane can handle it
   FL_TRY_ASSIGN(image, yaml_text(jobs.image));
   FL_TRY_ASSIGN(folder, yaml_text(jobs.working_folder.string()));
   FL_TRY_ASSIGN(list, yaml_text(without_variables(jobs.list.string())));

@@ -1,7 +1,7 @@
 // Runs as jobs of a cluster: a Slurm job array or a Kubernetes Indexed Job.
 //
-// Both read a list with one run per line: the arguments of `fairlead`, quoted for bash. They work
-// in the folder in which they were made, so that relative paths mean the same there.
+// Both read a list with one run per line: the arguments of `fairlead`, quoted for bash. They work in the folder in
+// which they were created, so that relative paths stay valid.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -18,21 +18,21 @@ struct JobExport {
   std::filesystem::path working_folder;        // absolute
   std::filesystem::path program;               // `fairlead`, absolute; for Slurm
   std::filesystem::path list;                  // the list's file, from working_folder
-  std::string image;                           // for Kubernetes, where `fairlead` is on the path
+  std::string image;                           // for Kubernetes, with `fairlead` on the path
   std::string claim;                           // for Kubernetes: of the volume at working_folder
 };
 
-// One word of bash that stands for `text`, whatever bytes it has but NUL, without line breaks.
+// Returns one word of bash for `text`, which may have any bytes except NUL, without line breaks.
 std::string bash_word(std::string_view text);
 
 // The list's text.
 std::string jobs_list(const std::vector<std::vector<std::string>>& runs);
 
-// A script for sbatch: an array of one task per run, but not more than Slurm takes by default; then
-// each task makes several.
+// Returns a script for sbatch: an array of one task per run, up to Slurm's default limit; beyond it, each task makes
+// several runs.
 std::string slurm_script(const JobExport& jobs);
 
-// A manifest for kubectl, a pod per run. Error: a path is not UTF-8, which YAML cannot say.
+// Returns a manifest for kubectl, a pod per run. Error: a path is not UTF-8, which YAML requires.
 Result<std::string> kubernetes_job(const JobExport& jobs);
 
 }  // namespace fairlead

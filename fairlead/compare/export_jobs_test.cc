@@ -9,7 +9,7 @@
 namespace fairlead {
 namespace {
 
-// What bash prints for a script.
+// Returns bash's output for a script.
 std::string bash(const std::string& script) {
   const std::string command = "bash -c " + bash_word(script);
   std::FILE* pipe = popen(command.c_str(), "r");

@@ -10,8 +10,8 @@
 namespace fairlead {
 namespace {
 
-// The two-sided 95 % quantile of Student's t, from the usual table; between its rows that of fewer
-// degrees of freedom, which gives a wider interval.
+// Returns the two-sided 95 % quantile of Student's t, from the usual table. Between its rows, the row with fewer
+// degrees of freedom counts, which gives a wider interval.
 double student_t(std::size_t degrees) {
   constexpr std::array kToThirty = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
                                     2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,

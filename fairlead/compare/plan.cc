@@ -14,7 +14,7 @@
 namespace fairlead {
 namespace {
 
-// The policies between semicolons. Errors: none, or one that cannot be.
+// Returns the policies between semicolons. Errors: none, or an invalid one.
 Result<std::vector<std::string>> split_policies(std::string_view text, std::uint64_t seed) {
   std::vector<std::string> policies;
   while (!text.empty()) {
@@ -72,7 +72,7 @@ void add_runs(const CompareFlags& flags, const RunFlags& at, const SweepPoint& s
       PlannedRun run;
       run.point = plan.comparison.points.size() - 1;
       run.policy = i;
-      run.seed = flags.seed + n;  // goes on at 0 after the largest
+      run.seed = flags.seed + n;  // wraps to 0 after the largest
       run.folder = flags.out / run_folder(point, point.policies[i], run.seed, flags.seeds);
       const std::string& policy = swept.policies[i];
       run.complete = !flags.again && has_results_of(run.folder, inputs.hash(at, policy, run.seed));

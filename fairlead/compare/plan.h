@@ -1,4 +1,4 @@
-// The runs of a comparison, and which of them are complete already.
+// The planned runs of a comparison, and the already complete ones among them.
 #pragma once
 
 #include "fairlead/compare/child_runs.h"
@@ -34,8 +34,7 @@ struct ComparePlan {
   std::vector<PlannedRun> runs;  // point by point, policy by policy, seed by seed
 };
 
-// Checks everything about the flags that can be checked without a run; errors name the flag. Reads
-// the files that the runs depend on, once each.
+// Checks everything about the flags that needs no run; errors name the flag. Reads each input file of the runs once.
 Result<ComparePlan> plan_comparison(const CompareFlags& flags);
 
 // Folders of complete results below `out`, relative to it and sorted, that are not part of the

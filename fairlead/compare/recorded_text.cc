@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// The run's jobs whose starts are recorded.
+// The run's jobs with recorded starts.
 struct Recorded {
   double starts = 0;
   double kept = 0;

@@ -1,5 +1,4 @@
-// The flags of one run as texts, as simulate and compare take them: what a child process is started
-// with.
+// The flags of one run as texts, as simulate and compare take them, and as child processes receive them.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -31,7 +30,7 @@ struct RunFlags {
 struct RunConfig {
   std::string cluster;  // a preset, a shorthand or a file
   std::string trace;
-  ReadOptions read;    // but for what the settings say
+  ReadOptions read;    // except the options in settings
   std::string policy;  // "NAME:opt=value,..."
   std::uint64_t seed = 0;
   Time until = Time::never();
@@ -44,7 +43,7 @@ struct RunConfig {
 // The run that the flags ask for. Errors name the flag.
 Result<RunConfig> run_config(const RunFlags& flags, std::string policy);
 
-// The arguments of `fairlead` for one run of `flags` with another policy, seed and folder.
+// Returns the arguments of `fairlead` for one run of `flags` with another policy, seed and folder.
 std::vector<std::string> simulate_arguments(const RunFlags& flags, const std::string& policy,
                                             std::uint64_t seed, const std::string& out);
 

@@ -26,7 +26,7 @@ void add_number(std::uint64_t& hash, std::uint64_t number) {
   hash = hash_bytes(hash, bytes);
 }
 
-// With the length first, so that "ab", "c" and "a", "bc" differ.
+// Adds the length first, so that "ab", "c" and "a", "bc" differ.
 void add_text(std::uint64_t& hash, std::string_view text) {
   add_number(hash, text.size());
   hash = hash_bytes(hash, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
@@ -43,7 +43,7 @@ std::uint64_t hash_of_file(const std::string& path) {
   return hash;
 }
 
-// The files that options of the policy name. REQUIRES: the policy is one.
+// Returns the files that options of the policy name. REQUIRES: the policy is valid.
 std::vector<std::string> files_of(const PolicyChoice& choice) {
   std::vector<std::string> files;
   for (const OptionSpec& option : choice.entry->options) {
@@ -69,7 +69,7 @@ const RunInputs::Content& RunInputs::content(const std::string& path) {
   return content;
 }
 
-// False if what `name` names can be read only once.
+// False if the input `name` can be read only once.
 bool RunInputs::add(std::uint64_t& hash, const std::string& name) {
   const Content& file = content(name);
   add_text(hash, file.is_file ? std::filesystem::path(name).filename().string() : name);

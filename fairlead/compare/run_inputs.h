@@ -1,10 +1,9 @@
-// The inputs of a run as one hash: the program, the flags, and the contents of the files that they
-// name. A planned run whose hash stands in the run.json of a result folder need not be made again.
+// The inputs of a run as one hash: the program, the flags, and the contents of the files that they name. A planned run
+// is skipped if the run.json of a result folder has its hash.
 //
-// Names that are no file (presets, shorthands) count as text; the program's own bytes stand for
-// what they mean. A trace, a cluster and a table of models count by their content and by their
-// names without folders, which results show: the same run from another working directory, or on
-// another machine, has the same hash.
+// Names that are not files (presets, shorthands) count as text; the program's own bytes stand for their meaning. A
+// trace, a cluster and a table of models count by content and by name without folders, because results show the name.
+// The same run from another working directory or machine has the same hash.
 #pragma once
 
 #include "fairlead/compare/run_flags.h"
@@ -16,12 +15,12 @@
 
 namespace fairlead {
 
-// Hashes runs, and each file once. A file must not change while this is in use.
+// Hashes runs, and each file once. Files must not change during the lifetime of the object.
 class RunInputs {
  public:
-  // 16 hexadecimal digits; empty where a file can be read only once (standard input, a pipe).
-  // `policy` and `seed` stand for those of `flags`; where its results go does not count. Costs
-  // O(bytes) of the files at their first use.
+  // Returns 16 hexadecimal digits; empty if a file can be read only once (standard input, a pipe). `policy` and `seed`
+  // replace the ones in `flags`; the folder of its results does not count. Costs O(bytes) of the files at their first
+  // use.
   std::string hash(const RunFlags& flags, const std::string& policy, std::uint64_t seed);
 
  private:

@@ -14,7 +14,7 @@
 namespace fairlead {
 namespace {
 
-// "0.1..0.9/5": both ends and what lies evenly between them. None: it is not of this form.
+// Parses "0.1..0.9/5": both ends and evenly spaced values between them. None: it has another form.
 std::optional<std::vector<std::string>> evenly_spaced(std::string_view text) {
   const std::size_t dots = text.find("..");
   const std::size_t slash = text.rfind('/');
@@ -89,7 +89,7 @@ Status check_keys(const std::vector<Sweep>& sweeps) {
   return {};
 }
 
-// Each point once for every value.
+// Returns each point once for every value.
 Result<std::vector<SweepPoint>> widened(const std::vector<SweepPoint>& points, const Sweep& sweep) {
   std::vector<std::string> texts;
   for (const std::string& value : sweep.values) texts.push_back(sweep.key + "=" + value);

@@ -30,14 +30,14 @@ struct SweepPoint {
 };
 constexpr std::size_t kSweepPointsMax = 100'000;
 
-// All combinations, the last sweep's values changing fastest; without sweeps, one point. Errors:
-// a key twice; a policy that is not compared, or whose option is set already; too many points.
-// Settings and options themselves are not checked. O(points x policies).
+// Returns all combinations; the last sweep's values change fastest. Without sweeps there is one point. Errors: a key
+// twice; a policy that is not compared, or whose option is set already; too many points. Settings and options
+// themselves are not checked. O(points x policies).
 Result<std::vector<SweepPoint>> points_of(const std::vector<Sweep>& sweeps,
                                           const std::vector<std::string>& policies);
 
-// A folder name for each text: the text without characters that are special in a path or a shell,
-// "~2", "~3", ... where names coincide.
+// Returns a folder name for each text: the text without characters that are special in a path or a shell, with "~2",
+// "~3", ... if names coincide.
 std::vector<std::string> folder_names(const std::vector<std::string>& texts);
 
 }  // namespace fairlead

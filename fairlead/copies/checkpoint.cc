@@ -42,7 +42,7 @@ Result<std::vector<float>> read_floats(const std::filesystem::path& file) {
   const auto size = std::filesystem::file_size(file, error);
   if (error) return run_error("{}: {}", file.string(), error.message());
   if (size % sizeof(float) != 0)
-    return run_error("{}: {} bytes are no row of 32-bit floats", file.string(), size);
+    return run_error("{}: {} bytes are not a sequence of 32-bit floats", file.string(), size);
   std::vector<float> floats(size / sizeof(float));
   std::ifstream stream(file, std::ios::binary);
   stream.read(reinterpret_cast<char*>(floats.data()), static_cast<std::streamsize>(size));
@@ -83,7 +83,7 @@ Status CheckpointFolder::read() {
   } catch (const nlohmann::json::exception&) {
     return damaged();
   }
-  return append_lines({});  // what is not part of it goes
+  return append_lines({});  // rows outside it are dropped
 }
 
 std::string CheckpointFolder::parameters_file() const { return file_of(last_.round); }
@@ -131,7 +131,7 @@ Status CheckpointFolder::save(Checkpoint next, std::string_view lines) {
   return {};
 }
 
-// The file with these bytes, or the one before, is there after any crash.
+// Writes a file so that after any crash it has either these bytes or the previous ones.
 Status CheckpointFolder::write_file(const std::string& name, std::string_view bytes) const {
   const auto path = folder_ / name;
   const auto part = folder_ / (name + ".part");

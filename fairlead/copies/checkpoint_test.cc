@@ -79,7 +79,7 @@ TEST_F(CheckpointTest, RoundsOfWhichNoCheckpointKnowsAreCutOff) {
     CheckpointFolder folder = open();
     ASSERT_TRUE(folder.save(at_round(1), "0,10,0,V100,10,1.25\n"));
   }
-  append("rounds.csv", "1,20,0,V100,10,1.2");  // killed before its checkpoint was there
+  append("rounds.csv", "1,20,0,V100,10,1.2");  // killed before its checkpoint was written
   const CheckpointFolder folder = open();
   EXPECT_EQ(text("rounds.csv"), fmt::format("{}0,10,0,V100,10,1.25\n", kHeader));
 }
@@ -87,7 +87,7 @@ TEST_F(CheckpointTest, RoundsOfWhichNoCheckpointKnowsAreCutOff) {
 TEST_F(CheckpointTest, WhatCannotBeSavedLeavesTheLastOne) {
   CheckpointFolder folder = open();
   ASSERT_TRUE(folder.save(at_round(1), "0,10,0,V100,10,1.25\n"));
-  fs::create_directory(folder_ / "parameters-2.f32");  // where a file is to be
+  fs::create_directory(folder_ / "parameters-2.f32");  // at the place of a file
   EXPECT_FALSE(folder.save(at_round(2), "1,20,0,V100,10,1.25\n"));
   EXPECT_EQ(folder.last().round, 1u);
   EXPECT_EQ(open().last().done, 10u);
@@ -101,7 +101,7 @@ TEST_F(CheckpointTest, DamageIsAnError) {
   }
   append("parameters-1.f32", "x");
   EXPECT_EQ(CheckpointFolder::open(folder_).error().message,
-            fmt::format("{}: 13 bytes are no row of 32-bit floats",
+            fmt::format("{}: 13 bytes are not a sequence of 32-bit floats",
                         (folder_ / "parameters-1.f32").string()));
   append("checkpoint.json", "x");
   EXPECT_EQ(CheckpointFolder::open(folder_).error().message,

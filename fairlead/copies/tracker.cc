@@ -19,14 +19,15 @@ namespace fairlead {
 namespace {
 
 constexpr int kInterrupted = 128 + SIGTERM;
-constexpr int kStartsMax = 3;              // of a copy, without a step between
-constexpr std::uint64_t kRoundSteps = 50;  // the best of those measured (docs/policies/hadare.md)
-constexpr double kExchangePart = 0.05;     // of a round
-constexpr double kOuterRate = 0.7;         // DiLoCo's, as is the momentum
+constexpr int kStartsMax = 3;  // of a copy without a step in between
+constexpr std::uint64_t kRoundSteps =
+    50;                                 // the best of the measured values (docs/policies/hadare.md)
+constexpr double kExchangePart = 0.05;  // of a round
+constexpr double kOuterRate = 0.7;      // DiLoCo's, like the momentum
 constexpr double kOuterMomentum = 0.9;
 constexpr std::string_view kResult = "parameters.f32";
 
-// SIGTERM as something to wait for.
+// Makes SIGTERM a descriptor to wait for.
 class Interrupt {
  public:
   Interrupt() {
@@ -51,19 +52,19 @@ class Interrupt {
 
 struct Copy {
   CopyPlace place;
-  std::optional<Trainer> trainer;  // none: it is lost, for good where it was begun too often
-  bool is_ready = false;           // it has said how many steps there are
+  std::optional<Trainer> trainer;  // none: lost, permanently after too many starts
+  bool is_ready = false;           // it has reported the number of steps
   int starts = 0;                  // since it made a step
-  int exit_code = 0;               // of the last that ended
+  int exit_code = 0;               // of the last trainer that ended
   double measured = 0;             // steps per second; 0: not yet
-  // Of this round.
+  // State of this round.
   std::uint64_t asked = 0;
   std::optional<std::uint64_t> made{};
   double began_s = 0, took_s = 0;
   std::vector<float> parameters{};
 };
 
-// "made" of "made 35", with its number; nullopt: the line is nothing of the kind.
+// Returns the number in "made 35" after "made"; nullopt: the line has another form.
 std::optional<std::uint64_t> number_after(std::string_view line, std::string_view word) {
   if (!line.starts_with(word) || line.size() <= word.size() || line[word.size()] != ' ')
     return std::nullopt;
@@ -92,10 +93,10 @@ class Tracker {
     fmt::print("tracker: {}\n", fmt::format(format, std::forward<Args>(args)...));
     std::fflush(stdout);
   }
-  // False: all of them were begun too often.
+  // Starts copies without a trainer. False: all of them were started too often.
   Result<bool> start_missing();
   void lose(Copy& copy, std::string_view why);
-  // Waits until `is_settled` holds of all copies that have a trainer.
+  // Waits until `is_settled` is true for all copies with a trainer.
   template <class IsSettled>
   void settle(IsSettled is_settled);
   void pass_on_interrupt();
@@ -110,7 +111,7 @@ class Tracker {
   Status begin_parameters(Copy& first);
   Status round();
   Status consolidate(std::span<Copy* const> copies);
-  // Reads what it has made; loses it where that is nothing of use.
+  // Reads the copy's parameters; drops the copy if they are unusable.
   void take(Copy& copy);
   std::vector<double> speeds(std::span<Copy* const> of) const;
   std::uint64_t round_steps(std::span<const double> speeds) const;
@@ -120,7 +121,7 @@ class Tracker {
 
   const TrackerOptions& options_;
   CheckpointFolder folder_;
-  std::uint64_t total_;  // steps of the job; 0: no trainer has said it yet
+  std::uint64_t total_;  // steps of the job; 0: no trainer has reported it yet
   OuterMomentum outer_;
   Interrupt interrupt_;
   bool passed_on_ = false;  // the interrupt, to the trainers
@@ -151,7 +152,7 @@ void Tracker::lose(Copy& copy, std::string_view why) {
   const std::uint64_t again = std::exchange(copy.asked, 0);
   say("copy {} on {} {}{}{}", number(copy), copy.place.gpu_type, why,
       again > 0 ? fmt::format("; its {} steps are made again", again) : "",
-      copy.starts == kStartsMax ? "; it is not begun again" : "");
+      copy.starts == kStartsMax ? "; it is not started again" : "");
 }
 
 template <class IsSettled>
@@ -180,7 +181,7 @@ void Tracker::pass_on_interrupt() {
   }
 }
 
-// What it has said, and then whether it has ended.
+// Handles a trainer's lines, and then its end.
 void Tracker::hear(Copy& copy) {
   pollfd ended = {.fd = copy.trainer->process(), .events = POLLIN, .revents = 0};
   ::poll(&ended, 1, 0);
@@ -198,7 +199,7 @@ void Tracker::hear_line(Copy& copy, const std::string& line) {
   if (copy.is_ready) {
     const auto made = number_after(line, "made");
     if (!made || copy.made || *made > copy.asked)
-      return lose(copy, fmt::format("was to say \"made STEPS\" and said: {}", line));
+      return lose(copy, fmt::format("expected \"made STEPS\", got: {}", line));
     last_answer_s_ = options_.now_s();
     copy.took_s = last_answer_s_ - copy.began_s;
     copy.made = made;
@@ -206,7 +207,7 @@ void Tracker::hear_line(Copy& copy, const std::string& line) {
   }
   const auto total = number_after(line, "total");
   if (!total || *total == 0 || (total_ != 0 && *total != total_))
-    return lose(copy, fmt::format("was to say \"total {}\" and said: {}",
+    return lose(copy, fmt::format("expected \"total {}\", got: {}",
                                   total_ == 0 ? "STEPS" : fmt::to_string(total_), line));
   total_ = *total;
   copy.is_ready = true;
@@ -227,7 +228,7 @@ void Tracker::order(Copy& copy, std::uint64_t steps, std::string_view from) {
   copy.trainer->tell(fmt::format("make {} {} {} {}", steps, at().done, from, file_of(copy)));
 }
 
-// All copies begin with what the first of them would begin with alone.
+// All copies start with the parameters with which the first of them would start alone.
 Status Tracker::begin_parameters(Copy& first) {
   order(first, 0, "-");
   settle([&](const Copy& copy) { return &copy != &first || copy.made.has_value(); });
@@ -261,8 +262,7 @@ void Tracker::take(Copy& copy) {
   if (!parameters)
     return lose(copy, fmt::format("has no parameters: {}", parameters.error().message));
   if (parameters->empty() || (count != 0 && parameters->size() != count))
-    return lose(copy,
-                fmt::format("has {} parameters, where {} were to be", parameters->size(), count));
+    return lose(copy, fmt::format("has {} parameters, expected {}", parameters->size(), count));
   copy.parameters = std::move(*parameters);
 }
 
@@ -295,8 +295,7 @@ Status Tracker::consolidate(std::span<Copy* const> copies) {
   return {};
 }
 
-// Steps per second, or what stands for it where nothing was measured: relative speeds, at the scale of
-// what was.
+// Returns steps per second. Copies without a measurement get their relative speeds, scaled to the measured ones.
 std::vector<double> Tracker::speeds(std::span<Copy* const> of) const {
   std::vector<double> known;
   double measured = 0;
@@ -333,7 +332,7 @@ void Tracker::tell_progress() const {
 }
 
 int Tracker::give_up() const {
-  say("no copy trains: docs/copies.md says what a trainer has to do");
+  say("no copy trains: docs/copies.md describes the protocol of a trainer");
   const auto failed =
       std::ranges::find_if(copies_, [](const Copy& copy) { return copy.exit_code != 0; });
   return failed == copies_.end() ? 1 : failed->exit_code;

@@ -1,13 +1,12 @@
-// The tracker of a job that trains as copies on nodes of unequal speed (HadarE, arXiv 2503.10918; how it
-// does it is ours): a process of the job itself, with a trainer for each copy below it.
+// The tracker of a job that trains as copies on nodes of unequal speed (HadarE, arXiv 2503.10918; the method is ours):
+// a process of the job itself, with a trainer for each copy below it.
 //
-// Round by round it gives each copy its part of the round's steps, by the speeds measured, waits until all
-// have made them, consolidates their parameters and keeps a checkpoint. Steps count once they are in the
-// checkpoint: those of a copy that is lost are made again, by whichever copies the next round has, so that
-// none is lost and none counts twice, whatever is killed when.
+// In each round it divides the steps among the copies by their measured speeds, waits until all have made theirs,
+// consolidates the parameters and keeps a checkpoint. Steps count once they are in the checkpoint. The copies of the
+// next round repeat the steps of a lost copy, so no step is lost or counted twice, whatever is killed when.
 //
-// At SIGTERM copies are asked for what they have; what they answer is kept, and the tracker ends with 143.
-// It goes on from the checkpoint, with as many copies and on whatever nodes it is begun next.
+// At SIGTERM it asks the copies for their results, keeps the answers, and ends with 143. It continues from the
+// checkpoint, with any number of copies and on any nodes.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -25,18 +24,18 @@ struct TrackerOptions {
   std::vector<std::string> command;  // of a trainer; not empty
   std::vector<CopyPlace> copies;     // at least one
   std::filesystem::path folder;      // of checkpoint and exchanged files
-  // Steps of a round, all copies together. 0: 50, or as many as it takes for the exchange between two
-  // rounds to be a twentieth of them.
+  // Steps of a round, all copies together. 0: 50, or more, so that the exchange between two rounds takes a twentieth of
+  // them.
   std::uint64_t round_steps = 0;
   bool is_plain = false;             // the mean as it is, without the momentum of outer steps
   std::function<double()> now_s{};   // a clock that never goes back
-  std::filesystem::path progress{};  // as FAIRLEAD_PROGRESS has it; empty: none
+  std::filesystem::path progress{};  // for lines of FAIRLEAD_PROGRESS; empty: none
 };
 
-// Trains until all steps are made; says on standard output what happens to copies. The exit code: 0;
-// 143, where SIGTERM came before; that of a trainer, where all copies have ended three times in a row
-// without having made a step. The parameters are in parameters.f32 of the folder then. Error: the folder
-// cannot be used. REQUIRES: one thread; SIGTERM and SIGPIPE are its own.
+// Trains until all steps are made; logs events of copies on standard output. Returns the exit code: 0; 143 after
+// SIGTERM; or a trainer's code, if all copies have ended three times in a row without a step. The parameters are then
+// in parameters.f32 of the folder. Error: the folder cannot be used. REQUIRES: one thread, which owns SIGTERM and
+// SIGPIPE.
 Result<int> track(const TrackerOptions& options);
 
 }  // namespace fairlead

@@ -21,7 +21,7 @@ tl::unexpected<Error> system_error(std::string_view what, int error) {
   return run_error("{}: {}", what, std::strerror(error));
 }
 
-// This program's variables, but those that `own` sets.
+// Returns this program's variables, except the ones in `own`.
 std::vector<std::string> environment_with(std::vector<std::string> own) {
   const std::size_t count = own.size();
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -42,8 +42,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return all;
 }
 
-// In the new process: `input` as standard input, no signal blocked or ignored, a group of its own, and
-// an end with its tracker, whatever that is.
+// Prepares the new process: `input` as standard input, no signal blocked or ignored, its own process group, and death
+// with its tracker.
 void become_trainer(int input, pid_t tracker, char* const* command, char* const* environment) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != tracker) ::_exit(1);
@@ -56,7 +56,7 @@ void become_trainer(int input, pid_t tracker, char* const* command, char* const*
   ::execvpe(command[0], command, environment);
 }
 
-// Error: the number of what the system said.
+// Error: the system's error number.
 int start_process(pid_t& pid, int input, std::vector<std::string> command,
                   std::vector<std::string> environment) {
   const std::vector<char*> words = pointers(command);
@@ -75,7 +75,7 @@ int start_process(pid_t& pid, int input, std::vector<std::string> command,
     ::_exit(127);
   }
   said = Descriptor();
-  int error = 0;  // nothing comes where it runs: the pipe closes with exec
+  int error = 0;  // empty if the program runs: exec closes the pipe
   if (::read(says.get(), &error, sizeof error) <= 0) return 0;
   ::waitpid(pid, nullptr, 0);
   return error;
@@ -111,7 +111,7 @@ Result<Trainer> Trainer::start(const std::vector<std::string>& command, const Co
   const std::string answers = (folder / fmt::format("answers-{}", number)).string();
   ::unlink(answers.c_str());
   if (::mkfifo(answers.c_str(), 0600) != 0) return system_error(answers, errno);
-  // Also to write, so that it does not end when a process that has it does.
+  // Opened also to write, so that it does not end when a process that has it does.
   trainer.answers_ = Descriptor(::open(answers.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   if (!trainer.answers_.is_open()) return system_error(answers, errno);
   std::array<int, 2> orders{};
@@ -126,7 +126,7 @@ Result<Trainer> Trainer::start(const std::vector<std::string>& command, const Co
                         fmt::format("FAIRLEAD_SPEED={}", place.speed),
                         fmt::format("FAIRLEAD_COPY={}", number),
                         fmt::format("FAIRLEAD_ANSWERS={}", answers),
-                        "FAIRLEAD_PROGRESS=",  // which the tracker tells
+                        "FAIRLEAD_PROGRESS=",  // the tracker reports it
                         fmt::format("FAIRLEAD_COPIES_FOLDER={}", folder.string())}));
   if (error != 0) {
     trainer.pid_ = 0;
@@ -159,7 +159,7 @@ Trainer::~Trainer() {
   reap();
 }
 
-// One that has ended takes no order; that it has is seen by its process.
+// An ended trainer takes no order; its process descriptor reports the end.
 void Trainer::tell(std::string_view line) {
   const std::string text = fmt::format("{}\n", line);
   (void)!::write(orders_.get(), text.data(), text.size());
@@ -191,7 +191,7 @@ int Trainer::reap() {
   int status = 0;
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
-  // What it began and left.
+  // Kills the processes that it left behind.
   ::kill(-std::exchange(pid_, 0), SIGKILL);
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -1,9 +1,9 @@
-// The process of one copy, and the lines that its tracker and it exchange (docs/copies.md):
+// The process of one copy, and the lines that it and its tracker exchange (docs/copies.md):
 //
 //   to it, on its standard input         make STEPS DONE FROM TO, and last: end FILE
 //   from it, to FAIRLEAD_ANSWERS (file)   total STEPS, once at the beginning; made STEPS, for each make
 //
-// FROM and TO are files of parameters below FAIRLEAD_COPIES_FOLDER. It ends when its input does.
+// FROM and TO are files of parameters below FAIRLEAD_COPIES_FOLDER. The trainer ends when its input does.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -19,36 +19,36 @@
 
 namespace fairlead {
 
-// Where a copy trains.
+// The place at which a copy trains.
 struct CopyPlace {
-  std::vector<std::string> gpus;  // as CUDA_VISIBLE_DEVICES has them
+  std::vector<std::string> gpus;  // as in CUDA_VISIBLE_DEVICES
   std::string gpu_type;
-  double speed = 1;  // relative, as far as it is known beforehand
+  double speed = 1;  // relative, as far as it is known before the run
 };
-// FAIRLEAD_COPIES: [{"gpus": ["0"], "gpu_type": "V100", "speed": 1}, ...]. Error: it is no such list.
+// Parses FAIRLEAD_COPIES: [{"gpus": ["0"], "gpu_type": "V100", "speed": 1}, ...]. Error: it is not such a list.
 Result<std::vector<CopyPlace>> parse_copies(std::string_view text);
 
 class Trainer {
  public:
-  // Starts `command` as copy `number` with this program's environment and what is its own. Error: the
-  // system refuses.
+  // Starts `command` as copy `number` with this program's environment and the copy's own variables. Error: the system
+  // refuses.
   static Result<Trainer> start(const std::vector<std::string>& command, const CopyPlace& place,
                                std::size_t number, const std::filesystem::path& folder);
   Trainer(Trainer&& other) noexcept;
   Trainer& operator=(Trainer&& other) noexcept;
-  // Kills it if it runs still, with what it began in its process group.
+  // Kills the process group of a trainer that still runs.
   ~Trainer();
 
   void tell(std::string_view line);
   void end_input() { orders_ = Descriptor(); }
   void interrupt();
 
-  // Readable once it has said something / once it has ended.
+  // File descriptors that become readable with the next answer, and at the end.
   int answers() const { return answers_.get(); }
   int process() const { return process_.get(); }
-  // The next line that it has said, without its end. Nullopt: none is there yet.
+  // Returns the trainer's next line, without its newline. Nullopt: there is none yet.
   std::optional<std::string> line();
-  // Its exit code, or 128 and the signal that ended it. Waits for its end.
+  // Waits for the end. Returns the exit code, or 128 and the signal that ended it.
   int reap();
 
  private:

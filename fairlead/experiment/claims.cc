@@ -18,7 +18,7 @@ namespace {
 constexpr RealBounds kAnyReal = {-1e15, 1e15};
 constexpr IntegerBounds kJobPositions = {1, 1'000'000'000};
 
-// Of one item of `claims` or `measures`.
+// Reads one item of `claims` or `measures`.
 class ClaimReader {
  public:
   ClaimReader(const YamlNode& map, const Experiment& experiment)
@@ -98,7 +98,7 @@ Result<const ClaimFigure*> ClaimReader::find_figure() const {
   FL_TRY_ASSIGN(name, figure.text());
   if (const ClaimFigure* known = find_claim_figure(name)) {
     if (known->requires_key("key") || !experiment_.iterations) return known;
-    return figure.bad_value("expected summary or summary_h, as the runs are of iterations");
+    return figure.bad_value("expected summary or summary_h, because the experiment has iterations");
   }
   std::vector<std::string_view> names;
   for (const ClaimFigure& one : claim_figures()) names.push_back(one.name);
@@ -106,7 +106,7 @@ Result<const ClaimFigure*> ClaimReader::find_figure() const {
       fmt::format("no such figure (there are: {})", nearest_first(names, name)));
 }
 
-// The claim has the keys that its figure needs, and none that it does not take.
+// Checks that the claim has all keys that its figure needs, and no key that it does not take.
 Status ClaimReader::check_keys(const ClaimFigure& figure) const {
   for (const char* key : {"against", "user", "key", "job", "price", "window_h", "of", "quanta",
                           "first_job", "last_job"}) {
@@ -119,7 +119,7 @@ Status ClaimReader::check_keys(const ClaimFigure& figure) const {
   return {};
 }
 
-// The figures that a run of the experiment has: of summary_h, those in seconds.
+// Checks that a run of the experiment has the figure: for summary_h, a figure in seconds.
 Status ClaimReader::check_summary_key(const PublishedClaim& claim) const {
   const auto node = map_.find("key");
   if (!node) return {};
@@ -175,7 +175,7 @@ Status ClaimReader::check_values(const PublishedClaim& claim) {
   return {};
 }
 
-// Whose runs the figure is of; the only policy need not be named.
+// Reads the labels of the figure's runs; the only policy need not be named.
 Status ClaimReader::read_labels(PublishedClaim& claim) {
   const auto policy = map_.find("policy");
   if (!claim.figure->needs_run()) {
@@ -236,7 +236,7 @@ Status ClaimReader::read_over_cases(PublishedClaim& claim) {
   if (!claim.over_cases) return {};
   const YamlNode node = *map_.find("over_cases");
   if (!claim.figure->requires_key("key")) {
-    return node.error(fmt::format("the figure {} is not one of summary.json", claim.figure->name));
+    return node.error(fmt::format("summary.json has no figure {}", claim.figure->name));
   }
   if (claim.expected.size() > 1) return node.error("all cases together have one expected value");
   return {};
@@ -256,7 +256,7 @@ Status ClaimReader::read_tolerance(PublishedClaim& claim) {
   return {};
 }
 
-// A value, or a list with one for each case; null where nothing is expected.
+// Reads a value, or a list with one for each case; null if nothing is expected.
 Status ClaimReader::read_expected_values(const YamlNode& node, PublishedClaim& claim) const {
   std::vector<YamlNode> items = {node};
   if (node.is_list()) {
@@ -291,7 +291,7 @@ Status ClaimReader::read_expected(const char* key, const YamlNode& node, Publish
   return read_expected_values(node, claim);
 }
 
-// The fluid calculation knows its users by name.
+// The fluid calculation needs users with names.
 Status ClaimReader::check_users(const PublishedClaim& claim) const {
   if (claim.bound != Bound::kFluid && claim.figure->needs_run()) return {};
   for (const Case& one : experiment_.cases) {

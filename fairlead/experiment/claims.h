@@ -1,5 +1,4 @@
-// The claims and measures of an experiment, read from its file; experiment.h says how they are
-// written.
+// The claims and measures of an experiment, read from its file; experiment.h describes their format.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -10,10 +9,10 @@
 
 namespace fairlead {
 
-// `experiment`: all but its claims. Errors, with position: keys that a figure does not take or
-// lacks, labels and users that the experiment does not have.
+// `experiment`: everything except its claims. Errors, with position: keys that a figure lacks or does not take, unknown
+// labels and users.
 Result<PublishedClaim> read_claim(const YamlNode& map, const Experiment& experiment);
-// One for each policy, in order.
+// Reads one claim for each policy, in order.
 Result<std::vector<PublishedClaim>> read_measure(const YamlNode& map, const Experiment& experiment);
 
 }  // namespace fairlead

@@ -161,7 +161,7 @@ Status ExperimentReader::read_settings(const YamlNode& map, Case& one) {
     FL_TRY_ASSIGN(value, pair.value.text());
     one.settings.push_back(pair.key + "=" + value);
   }
-  // Some go only with others, which may come from the experiment.
+  // Some settings require others, which may come from the experiment.
   const auto together = parse_settings(one.settings);
   if (together) return {};
   for (const YamlNode::Pair& pair : pairs) {
@@ -186,7 +186,7 @@ Status ExperimentReader::read_cases() {
   return {};
 }
 
-// What the case does not say is as in the experiment.
+// Keys missing in the case are as in the experiment.
 Status ExperimentReader::read_case(const YamlNode& map, const Case& base) {
   FL_TRY(map.expect_keys({"label", "cluster", "workload", "models", "policies", "settings"}));
   FL_TRY(map.get("label"));
@@ -230,7 +230,7 @@ Status ExperimentReader::read_world(const YamlNode& map, Case& one) {
   return read_models(map, one);
 }
 
-// Those of the workload's users, in order.
+// Reads the models of the workload's users, in order.
 Status ExperimentReader::read_models(const YamlNode& map, Case& one) {
   const auto node = map.find("models");
   if (!node) return {};

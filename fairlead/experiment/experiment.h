@@ -1,13 +1,13 @@
-// A published experiment as a data file: what to run, and what was claimed about it.
+// A published experiment as a data file: its runs, and the claims about them.
 //
 // Every key that is not marked required may be left out; unknown keys are errors.
 //
 //   title: one line                      # required
 //   source: where it was published       # required
 //   question: one or two sentences       # required
-//   setup: what was chosen here, because the publication does not say
+//   setup: our choices, if the publication gives no value
 //   cluster: slides                      # as --cluster; required here or in every case
-//   workload: {...}                      # see workload.h; likewise
+//   workload: {...}                      # see workload.h
 //   iterations: {...}                    # instead of workload; see iterations.h
 //   policies: {fair: gandiva-fair}       # by label; none where no figure needs a run
 //   seeds: 3                             # runs of each policy, with seeds 1, 2, 3 (default: 1)
@@ -18,7 +18,7 @@
 //   cases:                               # the experiment repeated; a row of the table for each
 //     - label: 128 K80                   # required
 //       cluster: slides                  # these replace the experiment's; policies by label,
-//       models: [VAE, DCGAN]             # models those of the workload's users, in order;
+//       models: [VAE, DCGAN]             # the models of the workload's users, in order;
 //       settings: {congestion: rack:4}   # settings come on top of the experiment's
 //   claims:                              # in each case; required unless there are measures
 //     - claim: one sentence              # required
@@ -32,14 +32,14 @@
 //       expect: 30                       # with tolerance; `fluid`: what trading among the
 //       tolerance: 3                     # workload's users would give with fluid GPUs; a text for
 //                                        # figures that are texts
-//       tolerance_percent: 10            # of what is expected, instead of tolerance
+//       tolerance_percent: 10            # of the expected value, instead of tolerance
 //       at_least: 10                     # or at_most; each of expect, at_least and at_most is one
 //                                        # value or a list with one for each case, null where
 //                                        # nothing is expected; none: measured
 //       worst: true                      # judge the worst seed (default: the mean of the seeds)
 //       over_cases: true                 # judge all cases together, not each: by the means over the
 //                                        # cases of the figures of summary.json
-//   measures:                            # what the table of all runs has of each policy: figures
+//   measures:                            # columns of the table of all runs for each policy: figures
 //     - column: makespan                 # required; and the keys of a claim that its figure takes,
 //       figure: summary_h                # but not policy and against
 #pragma once
@@ -74,7 +74,7 @@ struct PublishedClaim {
   std::string column;
   std::string source;
   const ClaimFigure* figure = nullptr;
-  std::string policy;  // labels; empty where the figure needs no run
+  std::string policy;  // labels; empty if the figure needs no run
   std::string against;
   std::optional<std::size_t> against_case;  // its row; none: the same
   std::string user;
@@ -82,17 +82,17 @@ struct PublishedClaim {
   std::string job;
   std::string price = "slides";  // of the fluid calculation
   double window_h = 1;
-  std::string received = "held";  // what counts as received in windows; the key `of`
+  std::string received = "held";  // the received GPU time in windows; the key `of`
   std::int64_t quanta = 0;        // of a schedule
-  // Of a mean JCT: positions in the trace, from 1.
+  // Positions in the trace of a mean JCT, from 1.
   std::int64_t first_job = 0;
   std::int64_t last_job = 0;
 
   Bound bound = Bound::kNone;
-  std::vector<std::optional<double>> expected;  // one, or one for each case; none: measured only
+  std::vector<std::optional<double>> expected;  // one, or one for each case; none: only measured
   std::string expected_text;
   double tolerance = 0;
-  double tolerance_percent = 0;  // of what is expected; 0: `tolerance`
+  double tolerance_percent = 0;  // of the expected value; 0: `tolerance`
   bool worst = false;
   bool over_cases = false;
   bool is_measure = false;  // one of `measures`, with a policy
@@ -127,14 +127,14 @@ struct Experiment {
   std::vector<PublishedClaim> claims;  // then the measures, for each of them all policies in order
 };
 
-// Reads the experiment `name` from the text of `file`. Everything that can be checked without a run
-// is: policies, clusters, settings, labels, figures. Errors say where.
+// Reads the experiment `name` from the text of `file`. Checks everything that needs no run: policies, clusters,
+// settings, labels, figures. Errors give the position.
 Result<Experiment> read_experiment(std::string_view text, std::string_view file,
                                    std::string_view name);
 
-// The settings as a run takes them: public files by their paths.
+// Returns the settings in the form for a run: public files as paths.
 std::vector<std::string> run_settings(const Case& one);
-// The public file of models that is missing here, by its path below $FAIRLEAD_SHARED; empty: none.
+// Returns the public file of models that is missing here, by its path below $FAIRLEAD_SHARED; empty: none.
 std::string missing_models(const Case& one);
 
 // The experiments that are part of the binary (data/experiments/*.yaml), by name.
@@ -144,7 +144,7 @@ struct ExperimentTitle {
 };
 std::vector<ExperimentTitle> builtin_experiments();
 
-// `spec` is the name of one that is part of the binary, or the path of a file.
+// Loads an experiment. `spec` is the name of a built-in one, or the path of a file.
 Result<Experiment> load_experiment(const std::string& spec);
 
 }  // namespace fairlead

@@ -288,7 +288,7 @@ TEST(Experiment, SaysWhatIsWrongWithItsWorkload) {
   EXPECT_EQ(workload("{gavel: {}, elastic: {factor: 0}}"),
             "folder/e.yaml:8:56: expected a whole number from 1 to 1000: 0");
   EXPECT_EQ(workload("{gavel: {jobs_per_hour: 0.0001}}"),
-            "folder/e.yaml:8:50: expected 0, which is all at once, or at least 0.001: 0.0001");
+            "folder/e.yaml:8:50: expected 0 (all at once), or at least 0.001: 0.0001");
   EXPECT_EQ(workload("{classes: {jobs: 4}}"),
             "folder/e.yaml:8:36: the key is missing here: classes");
   EXPECT_EQ(workload("{classes: {classes: [{name: a}]}}"),
@@ -332,7 +332,7 @@ TEST(Experiment, SaysWhatIsWrongWithAClaim) {
                            "against_case: one")),
             "folder/e.yaml:8:87: no case has this label: one");
   EXPECT_EQ(error_of(claim("figure: work, policy: a, user: ann, over_cases: true")),
-            "folder/e.yaml:8:64: the figure work is not one of summary.json");
+            "folder/e.yaml:8:64: summary.json has no figure work");
   EXPECT_EQ(error_of(claim("figure: work, policy: a, user: ann, expect: null")),
             "folder/e.yaml:8:60: expected a number from -1000000000000000 to 1000000000000000: "
             "nothing");

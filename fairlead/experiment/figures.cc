@@ -39,8 +39,8 @@ Result<double> percent_more(double ours, double theirs) {
   return 100 * (ours / theirs - 1);
 }
 
-// The least, or where more is better the most, that any policy could reach with the jobs of the
-// run; none if no bound is known.
+// Returns the least value that any policy could reach with the jobs of the run, or the greatest value if more is
+// better; none if no bound is known.
 std::optional<double> best_of(std::string_view key, const RunFigures& run) {
   if (key == "gpu_utilization") return 1;
   const std::string_view bound = key == "makespan_s"        ? "bounds/makespan_lower_s"
@@ -52,8 +52,8 @@ std::optional<double> best_of(std::string_view key, const RunFigures& run) {
   return found->second;
 }
 
-// What the best policy makes of the claim. Of a ratio, the side that is to be better changes places
-// with it, and the other stays as it was run. Without `against`, `theirs` is 1.
+// Returns the claim's value under the best policy. In a ratio, the bound replaces the side that should be better, and
+// the other side stays as it was run. Without `against`, `theirs` is 1.
 std::optional<double> possible(const PublishedClaim& claim, const RunFigures& run, double ours,
                                const RunFigures* against, double theirs) {
   const bool is_least = claim.bound == Bound::kAtLeast;
@@ -101,7 +101,7 @@ Result<double> window_jct(const PublishedClaim& claim, const RunFigures& run,
   return sum / counted;
 }
 
-// Of the user whose ratio is largest. Only jobs that finished under both policies count.
+// Returns the value of the user whose ratio is largest. Only jobs that finished under both policies count.
 Result<Value> largest_user_jct(const PublishedClaim& /*claim*/, const RunFigures& run,
                                const RunFigures* against) {
   if (run.jct_h.size() != against->jct_h.size()) return run_error("the runs have other jobs");
@@ -121,7 +121,8 @@ Result<Value> largest_user_jct(const PublishedClaim& /*claim*/, const RunFigures
   return worst;
 }
 
-// In percent of the jobs that finished under both policies: those that take more than a twentieth longer.
+// Returns the percentage of late jobs among the jobs that finished under both policies: late jobs take more than a
+// twentieth longer.
 Result<double> late_jobs(const PublishedClaim& /*claim*/, const RunFigures& run,
                          const RunFigures* against) {
   constexpr double kLate = 1.05;
@@ -164,7 +165,7 @@ Result<double> total_gain(const PublishedClaim& /*claim*/, const RunFigures& run
   return percent_more(ours, theirs);
 }
 
-// Of users that got anything done under the other policy.
+// Only users with work done under the other policy count.
 Result<double> least_gain(const PublishedClaim& /*claim*/, const RunFigures& run,
                           const RunFigures* against) {
   std::optional<double> least;
@@ -205,7 +206,7 @@ Duration window_of(const PublishedClaim& claim) {
 template <auto Errors>
 const WindowErrors& errors_of(const PublishedClaim& claim, const RunFigures& run) {
   const auto found = run.windows.find(*received_named(claim.received));
-  FL_CHECK(found != run.windows.end(), "no windows of what was {}", claim.received);
+  FL_CHECK(found != run.windows.end(), "no windows of {} GPU time", claim.received);
   const auto& windows = found->second;
   const auto window = std::ranges::find(windows, window_of(claim), &WindowFigures::window);
   FL_CHECK(window != windows.end(), "no window of {} h", claim.window_h);
@@ -266,7 +267,7 @@ constexpr ClaimFigure kFigures[] = {
     {"summary_h", "h", 2, kSummary, "key", "", "a figure of summary.json in seconds, as hours",
      &number<&summary_hours>},
     {"over_bound", "", 3, kSummary, "key", "",
-     "`jct_avg_s`, `makespan_s` or `gpu_utilization` of summary.json / what no policy can better",
+     "`jct_avg_s`, `makespan_s` or `gpu_utilization` of summary.json / the bound for any policy",
      &number<&over_bound>},
     {"window_jct", "h", 2, kJobTimes, "first_job last_job", "user",
      "mean JCT of the jobs, with `user` of that user's jobs, at these positions in the trace, "
@@ -277,50 +278,52 @@ constexpr ClaimFigure kFigures[] = {
      "both: of the user with the largest ratio",
      &largest_user_jct},
     {"late_jobs", "%", 1, kJobTimes, "against", "",
-     "of the jobs that finished under both policies, those whose JCT is more than 5 % above that "
+     "percentage of late jobs among the jobs that finished under both policies: the JCT is more "
+     "than 5 % above the one "
      "under `against`",
      &number<&late_jobs>},
     {"work", "GPU-h", 1, kSummary, "user", "", "the user's `work_gpu_hours`", &number<&user_work>},
     {"gain", "%", 1, kSummary, "user against", "price",
-     "the user's `work_gpu_hours` / that under the policy `against`, - 1; `price` is that of "
-     "`expect: fluid`",
+     "the user's `work_gpu_hours` / that under the policy `against`, - 1; `price` as in `expect: "
+     "fluid`",
      &number<&gain_of>},
     {"gain_total", "%", 1, kSummary, "against", "", "the same of all users together",
      &number<&total_gain>},
     {"gain_least", "%", 1, kSummary, "against", "",
-     "the same of the user that gains least, of those that got anything done under `against`",
+     "the same of the user that gains least, among users with work done under `against`",
      &number<&least_gain>},
     {"fluid_gain", "%", 2, kWorkload, "user", "price",
-     "what trading gives the user by calculation: entitlements are each type's GPUs by tickets, "
-     "speeds those of one GPU in the table of models, and all users want more than they have. "
+     "the user's calculated gain from trading: entitlements are each type's GPUs by tickets, "
+     "speeds are for one GPU in the table of models, and all users want more than they have. "
      "`price`: `slides` (default) or `external`. Takes no `policy`, needs no run",
      nullptr},
     {"window_error", "%", 1, kWindows, "window_h", "of",
      "the largest difference between GPU time received and entitled in any window of whole "
-     "minutes, beyond one quantum of the user's largest gang, as a fraction of the entitled; only "
-     "windows in which the user was entitled to something all the time. `of` says what counts as "
-     "received: `held` (default), `useful` or `effective` GPU time",
+     "minutes, beyond one quantum of the user's largest gang, in relation to the entitled; only "
+     "windows in which the user was entitled to something all the time. `of` selects the time that "
+     "counts as received: `held` (default), `useful` or `effective` GPU time",
      &largest<kErrors>},
     {"window_error_mean", "%", 1, kWindows, "window_h", "of",
      "the mean of the same over users and windows", &number<&mean<kErrors>>},
     {"window_error_p50", "%", 2, kWindows, "window_h", "of",
-     "what it does not exceed in 50 % of all windows of users", &number<&quantile<kErrors, 500>>},
+     "the value that it does not exceed in 50 % of all windows of users",
+     &number<&quantile<kErrors, 500>>},
     {"window_error_p99", "%", 2, kWindows, "window_h", "of", "the same of 99 %",
      &number<&quantile<kErrors, 990>>},
     {"window_error_p999", "%", 2, kWindows, "window_h", "of", "the same of 99.9 %",
      &number<&quantile<kErrors, 999>>},
     {"window_shortfall", "%", 1, kWindows, "window_h", "of",
-     "what a user lacks of the entitled in a window, beyond one quantum of its largest gang, as a "
-     "fraction of the entitled: the largest; only windows in which the user's demand exceeded its "
+     "largest shortfall of a user from the entitled in a window, beyond one quantum of its largest "
+     "gang, in relation to the entitled; only windows in which the user's demand exceeded its "
      "share all the time",
      &largest<kShortfalls>},
     {"window_shortfall_mean", "%", 1, kWindows, "window_h", "of",
      "the mean of the same over users and windows", &number<&mean<kShortfalls>>},
     {"window_shortfall_p99", "%", 2, kWindows, "window_h", "of",
-     "what it does not exceed in 99 % of all windows of users",
+     "the value that it does not exceed in 99 % of all windows of users",
      &number<&quantile<kShortfalls, 990>>},
     {"idle_when_wanted", "%", 1, kWindows, "", "",
-     "GPU time idle while jobs want at least what there is, as a fraction of the capacity then",
+     "GPU time idle while jobs want at least the whole capacity, in relation to the capacity then",
      &number<&idle_when_wanted>},
     {"migrations_per_hour", "/h", 1, kWindows, "", "", "migrations", &number<&migrations_per_hour>},
     {"schedule", "", 0, kQuanta, "quanta", "",
@@ -333,7 +336,7 @@ bool has_word(std::string_view words, std::string_view word) {
   return fmt::format(" {} ", words).find(fmt::format(" {} ", word)) != std::string::npos;
 }
 
-// Per GPU and relative to nothing, as the table has it; 0 where the type is infeasible or unknown.
+// Returns the absolute speed per GPU in the table; 0 if the type is infeasible or unknown.
 double speed_on(const ModelProfile& model, std::string_view gpu_type) {
   for (const TypeRates& rates : model.rates) {
     if (type_key(rates.gpu_type) == type_key(gpu_type)) return rates.rows.front().consolidated;

@@ -1,5 +1,4 @@
-// The figures that claims of an experiment can name: what each is, and how it is measured from the
-// folder of a run.
+// The figures for claims of an experiment: their meaning, and how they are measured from the folder of a run.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -19,13 +18,13 @@
 
 namespace fairlead {
 
-// What the claims of an experiment need of a run beside its summary.
+// The data that an experiment's claims need from a run beside its summary.
 struct RunQuestions {
   Duration quantum;
-  std::vector<Duration> windows;  // of fairness, and of the other figures of WindowFairness
-  std::set<Received> received;    // what counts as received in them
+  std::vector<Duration> windows;  // for fairness, and for the other figures of WindowFairness
+  std::set<Received> received;    // the kinds of received GPU time in them
   std::int64_t quanta = 0;        // of a schedule
-  bool job_times = false;         // of jobs.csv, not of the journal
+  bool job_times = false;         // jobs.csv is needed, not only the journal
 
   bool any_of_journal() const { return !windows.empty() || quanta > 0; }
 };
@@ -36,18 +35,18 @@ struct UserWork {
   double gpu_hours = 0;  // work_gpu_hours of summary.json
 };
 
-// What `of` names: "held", "useful", "effective"; none: nothing.
+// Parses the value of `of`: "held", "useful", "effective"; any other: nothing.
 std::optional<Received> received_named(std::string_view name);
 
-// One run as far as the figures need it.
+// The data of one run that the figures need.
 struct RunFigures {
-  std::map<std::string, double, std::less<>> summary;      // by key; only those that mean something
+  std::map<std::string, double, std::less<>> summary;      // by key; only meaningful ones
   std::vector<UserWork> users;                             // in the order of the trace
-  std::map<Received, std::vector<WindowFigures>> windows;  // as far as asked
+  std::map<Received, std::vector<WindowFigures>> windows;  // only the requested ones
   double idle_when_wanted = 0;
   double migrations_per_hour = 0;
-  std::vector<std::optional<double>> jct_h;  // by position in the trace; none: not finished
-  std::vector<std::string> job_users;        // likewise
+  std::vector<std::optional<double>> jct_h;  // hours, by position in the trace; none: not finished
+  std::vector<std::string> job_users;        // by position in the trace
   std::vector<std::string> schedule;         // jobs by quantum
   std::map<std::string, std::vector<std::string>> passes;  // of jobs, by quantum
 };
@@ -60,19 +59,20 @@ Result<RunFigures> read_run(const std::filesystem::path& folder, const RunQuesti
 struct Value {
   double number = 0;
   std::string text;
-  std::string where;  // it was largest: "ann, the 8 h up to 26.5 h"; empty where that means nothing
-  // What the figure would be at best, whatever policy took the place of the claim's own: by the
-  // lower bounds of the run, which hold for any. None: no bound is known.
+  std::string
+      where;  // place of the largest value: "ann, the 8 h up to 26.5 h"; empty if not applicable
+  // The best value of the figure under any policy in place of the claim's own: by the lower bounds of the run, which
+  // hold for any. None: no bound is known.
   std::optional<double> possible{};
 };
 
-// What a claim can name as its `figure`, and which keys it takes then beside `policy`.
+// A value for a claim's `figure`, and the keys that it takes beside `policy`.
 struct ClaimFigure {
   enum class Source : std::uint8_t {
     kSummary,
     kJobTimes,
-    kWindows,   // fairness over windows, from the journal
-    kQuanta,    // who runs in each quantum, from the journal; the figure is a text
+    kWindows,   // fairness over windows, computed from the journal
+    kQuanta,    // the running jobs of each quantum, from the journal; a text
     kWorkload,  // by calculation, without a run
   };
   std::string_view name;
@@ -82,24 +82,23 @@ struct ClaimFigure {
   std::string_view required;  // keys, separated by blanks
   std::string_view optional;
   std::string_view help;
-  // Null if it needs no run. `against` is null unless the claim names one. Error: the run has no
-  // such figure.
+  // Null if it needs no run. `against` is null unless the claim names one. Error: the run lacks the figure.
   Result<Value> (*measure)(const PublishedClaim& claim, const RunFigures& run,
                            const RunFigures* against);
 
   bool is_text() const { return source == Source::kQuanta; }
   bool needs_run() const { return source != Source::kWorkload; }
-  // Of the keys of a claim.
+  // Whether a claim with this figure must have the key.
   bool requires_key(std::string_view key) const;
   bool takes_key(std::string_view key) const;
 };
-// All of them, in the order in which they are listed.
+// Returns all figures in the order of lists.
 std::span<const ClaimFigure> claim_figures();
-// Null if there is none of this name.
+// Returns null if there is none of this name.
 const ClaimFigure* find_claim_figure(std::string_view name);
 
-// What trading gives `user`, in percent of its throughput without, if GPUs are a fluid and all
-// users want more than they are entitled to. REQUIRES: the workload has users, that one among them.
+// Returns the gain of `user` from trading, in percent of its throughput without, if GPUs are a fluid and all users want
+// more than they are entitled to. REQUIRES: the workload has users, including that one.
 Result<double> fluid_gain(const Case& one, const std::vector<std::string>& settings,
                           const PublishedClaim& claim);
 

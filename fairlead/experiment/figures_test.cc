@@ -85,7 +85,7 @@ TEST(Figures, SayWhatTheBestPolicyCouldReach) {
     return claim.figure->measure(claim, run, against)->possible;
   };
   claim.key = "makespan_s";
-  EXPECT_EQ(possible(Bound::kAtMost, ours, &theirs), 80.0 / 200);   // ours is to be less
+  EXPECT_EQ(possible(Bound::kAtMost, ours, &theirs), 80.0 / 200);   // ours should be less
   EXPECT_EQ(possible(Bound::kAtLeast, theirs, &ours), 200.0 / 80);  // the same, upside down
   EXPECT_EQ(possible(Bound::kAtMost, ours, nullptr), 80);
   EXPECT_EQ(possible(Bound::kNone, ours, &theirs), std::nullopt);

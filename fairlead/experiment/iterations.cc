@@ -24,7 +24,7 @@ constexpr RealBounds kSizeMb = {0.001, 1e5};
 constexpr RealBounds kCostMs = {0.001, 30};  // per MB
 constexpr double kNsPerS = 1e9;
 
-// A value that is kept as a whole number of thousandths (or of another part).
+// Reads a value that is stored as a whole number of thousandths (or of another part).
 Status read_parts(const YamlNode& map, std::string_view key, RealBounds bounds, double parts,
                   std::int64_t& value) {
   double given = static_cast<double>(value) / parts;
@@ -133,7 +133,7 @@ Result<RunFigures> run_one(const IterationOptions& options, const IterationRun& 
   return figures;
 }
 
-// As many at a time as there are cores; none knows of another.
+// Runs as many at a time as there are cores, independently.
 std::vector<Result<RunFigures>> run_each(const IterationOptions& options,
                                          const std::vector<IterationRun>& runs) {
   std::vector<Result<RunFigures>> figures(runs.size());
@@ -173,7 +173,7 @@ Result<IterationOptions> read_iterations(const YamlNode& map) {
   FL_TRY(read_jobs(map, options));
   FL_TRY(read_world(map, options));
   FL_TRY(read_models(map, options));
-  const auto drawn = draw_iteration_jobs(options, 1);  // what is wrong with it is so for any seed
+  const auto drawn = draw_iteration_jobs(options, 1);  // its errors are the same for any seed
   if (!drawn) return map.error(drawn.error().message);
   return options;
 }

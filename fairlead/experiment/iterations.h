@@ -1,8 +1,8 @@
-// Published experiments whose jobs share GPUs and are simulated iteration by iteration
-// (iteration/sim.h): an experiment that has `iterations` instead of `workload`.
+// Published experiments with jobs that share GPUs and are simulated iteration by iteration (iteration/sim.h): they have
+// `iterations` instead of `workload`.
 //
 //   iterations:
-//     jobs: 160                            # as many of each size as the weights say
+//     jobs: 160                            # divided among the sizes by weight
 //     gangs: {1: 40, 2: 7, 4: 13, 8: 15, 16: 4, 32: 1}   # GPUs and weight
 //     iterations: [1000, 6000]             # of a job, uniform
 //     submit_span_s: 1200                  # submissions are uniform over it
@@ -12,11 +12,11 @@
 //     models:                              # equally likely; all of it required
 //       - {name: VGG-16, size_mb: 526.4, forward_ms: 36, backward_ms: 54, memory_mb: 4527}
 //
-// Values shown are defaults. Its policies are those of parse_iteration_policy; of the cluster only
-// the nodes matter, and how many GPUs each has. Its figures are `summary` and `summary_h`; the
-// summary of a run has jct_avg_s, makespan_s, queue_avg_s (from submission to placement) and, as
-// fractions of all time from 0 to the last finish: gpu_busy, of GPUs that compute; network_busy and
-// network_shared, of nodes with one all-reduce or more, and with two.
+// Values shown are defaults. The policies are those accepted by parse_iteration_policy. Only the nodes of the cluster
+// matter, and their numbers of GPUs. The figures are `summary` and `summary_h`. The summary of a run has jct_avg_s,
+// makespan_s, and queue_avg_s (from submission to placement). It also has fractions of all time from 0 to the last
+// finish: gpu_busy, of GPUs that compute; network_busy and network_shared, of nodes with one all-reduce or more, and
+// with two.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -30,17 +30,17 @@
 
 namespace fairlead {
 
-// What the summary of such a run has.
+// A figure in the summary of such a run.
 struct IterationFigure {
   std::string_view key;
   FigureUnit unit;
 };
 std::span<const IterationFigure> iteration_figures();
 
-// Errors say where.
+// Errors give the position.
 Result<IterationOptions> read_iterations(const YamlNode& map);
 
-// The runs of an experiment that has iterations: by case, then policy, then seed.
+// Returns the runs of an experiment with iterations: by case, then policy, then seed.
 std::vector<Result<RunFigures>> run_iterations(const Experiment& experiment);
 
 }  // namespace fairlead

@@ -1,4 +1,4 @@
-// Reads what the figures of an experiment need from the folder of a run.
+// Reads the data for the figures of an experiment from the folder of a run.
 #include "fairlead/base/overloaded.h"
 #include "fairlead/experiment/figures.h"
 #include "fairlead/input/csv.h"
@@ -24,7 +24,7 @@ class ScheduleMeter : public RecordSink {
   ScheduleMeter(Duration quantum, std::int64_t quanta) : quantum_(quantum), quanta_(quanta) {}
 
   void on(const Record& record) override {
-    // What is decided at the beginning of a quantum belongs to it.
+    // A decision at the start of a quantum belongs to it.
     while (sampled_ < quanta_ && record.t > Time{sampled_ * quantum_.ms}) sample();
     std::visit(
         Overloaded{
@@ -73,7 +73,7 @@ class ScheduleMeter : public RecordSink {
   std::vector<std::string> schedule_;
 };
 
-// The columns jct_s, as hours, and user of jobs.csv.
+// Reads the columns jct_s, as hours, and user of jobs.csv.
 Status read_job_times(const std::filesystem::path& path, RunFigures& figures) {
   const auto damaged = [&path] { return run_error("not a table of jobs: {}", path.string()); };
   FL_TRY_ASSIGN(source, ByteSource::open(path.string()));
@@ -95,7 +95,7 @@ Status read_job_times(const std::filesystem::path& path, RunFigures& figures) {
   }
 }
 
-// The column mix_speed of jobs.csv, which has a row for each job in the order of the journal's.
+// Reads the column mix_speed of jobs.csv, which has a row for each job in the journal's order.
 Result<IdVector<JobId, double>> read_mix_speeds(const std::filesystem::path& path) {
   const auto damaged = [&path] { return run_error("no speeds of jobs: {}", path.string()); };
   FL_TRY_ASSIGN(source, ByteSource::open(path.string()));
@@ -112,7 +112,7 @@ Result<IdVector<JobId, double>> read_mix_speeds(const std::filesystem::path& pat
   }
 }
 
-// What claims may ask of summary.json.
+// Reads the figures of summary.json that claims may name.
 void read_summary_figures(const json& summary, RunFigures& figures) {
   for (const Figure& figure : run_figures()) {
     const auto value = figure_in(summary, figure);
@@ -123,7 +123,7 @@ void read_summary_figures(const json& summary, RunFigures& figures) {
   }
 }
 
-// A meter for each kind of what users receive that is asked for.
+// Creates a meter for each requested kind of received GPU time.
 Result<std::map<Received, WindowFairness>> window_meters(const std::filesystem::path& folder,
                                                          const RunQuestions& questions) {
   std::map<Received, WindowFairness> meters;
@@ -141,7 +141,7 @@ Result<std::map<Received, WindowFairness>> window_meters(const std::filesystem::
   return meters;
 }
 
-// What the questions need of the journal.
+// Reads the data that the questions need from the journal.
 Status read_journal(const std::filesystem::path& folder, const json& summary,
                     const RunQuestions& questions, RunFigures& figures) {
   ScheduleMeter schedule(questions.quantum, questions.quanta);
@@ -155,7 +155,7 @@ Status read_journal(const std::filesystem::path& folder, const json& summary,
   schedule.add_to(figures);
   for (const auto& [received, meter] : fairness) {
     figures.windows[received] = meter.windows();
-    figures.idle_when_wanted = meter.idle_when_wanted();  // the same of each
+    figures.idle_when_wanted = meter.idle_when_wanted();  // the same for each meter
     figures.migrations_per_hour = meter.migrations_per_hour();
   }
   return {};

@@ -16,14 +16,14 @@ namespace {
 
 using nlohmann::json;
 
-// Figures are rounded to nine decimals in files, so equal ones may differ by so much.
+// Figures are rounded to nine decimals in files, so equal ones may differ by this.
 constexpr double kSlack = 1e-9;
 
 double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// How far beyond what the claim allows.
+// Returns the distance by which a value misses the claim.
 double excess(const PublishedClaim& claim, double value, double expected) {
   switch (claim.bound) {
     case Bound::kAtLeast:
@@ -45,7 +45,7 @@ std::string number(const PublishedClaim& claim, double value) {
   return number_text(value, claim.figure->decimals);
 }
 
-// As many decimals as it was written with.
+// Returns the bound with as many decimals as it was written with.
 std::string bound_number(double value) { return fmt::format("{}", std::round(value * 1e6) / 1e6); }
 
 std::string with_unit(const PublishedClaim& claim, std::string text) {
@@ -88,7 +88,7 @@ std::string expected_text(const PublishedClaim& claim, const Judgement& outcome,
   return text;
 }
 
-// The mean, and the range where seeds differ.
+// Returns the mean, and the range if seeds differ.
 std::string ours_text(const PublishedClaim& claim, const Judgement& outcome) {
   if (!outcome.reason.empty()) return "-";
   if (outcome.values.empty()) return outcome.text;
@@ -116,7 +116,7 @@ std::string_view mark(Verdict verdict) {
   return "";
 }
 
-// A table as cells, to be drawn for a terminal or a page; the first row is the header.
+// A table as cells, drawn later for a terminal or a page; the first row is the header.
 using Cells = std::vector<std::vector<std::string>>;
 
 std::string verdict_text(const Judgement& outcome) {
@@ -124,7 +124,7 @@ std::string verdict_text(const Judgement& outcome) {
   return outcome.reason.empty() ? name : fmt::format("{}: {}", name, outcome.reason);
 }
 
-// Without the measures, which come last.
+// Returns the number of claims without the measures, which come last.
 std::size_t claims_to_judge(const Experiment& experiment) {
   return static_cast<std::size_t>(
       std::ranges::count(experiment.claims, false, &PublishedClaim::is_measure));
@@ -183,7 +183,7 @@ Cells case_rows(const ExperimentResult& result) {
       cells.back().push_back(claim.over_cases ? case_cell(claim, result.outcomes[k].back()) : "");
     }
   }
-  // The longer side goes down the page.
+  // The longer side becomes the rows.
   if (claims <= experiment.cases.size()) return cells;
   cells[0][0] = "figure";
   return transposed(cells);
@@ -196,7 +196,7 @@ Cells cells_of(const ExperimentResult& result) {
   return has_cases(result.experiment) ? case_rows(result) : claim_rows(result);
 }
 
-// A row for each policy in each case, a column for each measure; none if there are no measures.
+// Returns a row for each policy in each case, a column for each measure; no rows if there are no measures.
 Cells measure_rows(const ExperimentResult& result) {
   const Experiment& experiment = result.experiment;
   const std::size_t policies = experiment.cases.front().policies.size();
@@ -217,7 +217,7 @@ Cells measure_rows(const ExperimentResult& result) {
   return cells;
 }
 
-// Why outcomes are missing, each reason once.
+// Returns why outcomes are missing, each reason once.
 std::vector<std::string> reasons(const ExperimentResult& result) {
   std::vector<std::string> all;
   for (const auto& by_case : result.outcomes) {
@@ -232,7 +232,7 @@ std::vector<std::string> reasons(const ExperimentResult& result) {
 struct Tally {
   std::int64_t reached = 0;
   std::int64_t tied = 0;
-  std::int64_t judged = 0;  // those that can be reached at all
+  std::int64_t judged = 0;  // claims that can be reached at all
   std::int64_t impossible = 0;
   std::int64_t skipped = 0;
 };
@@ -280,7 +280,7 @@ void add_table(std::string& page, const Cells& cells) {
   }
 }
 
-// The different texts, in order, in code quotes: "`a`, `b`".
+// Returns the different texts, in order, in code quotes: "`a`, `b`".
 template <class TextOf>
 std::string quoted(const std::vector<Case>& cases, TextOf text_of) {
   std::vector<std::string> texts;
@@ -291,7 +291,7 @@ std::string quoted(const std::vector<Case>& cases, TextOf text_of) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-// Each setting, with the cases that have it where not all do.
+// Returns each setting, with its cases if not all have it.
 std::vector<std::string> settings_of(const std::vector<Case>& cases) {
   std::vector<std::string> texts;
   std::vector<std::string> seen;
@@ -312,7 +312,7 @@ std::vector<std::string> settings_of(const std::vector<Case>& cases) {
   return texts;
 }
 
-// What the runs have in common, in one line; where cases differ, all that there are.
+// Returns the common properties of the runs in one line; if cases differ, all variants.
 std::string conditions(const Experiment& experiment) {
   const auto& cases = experiment.cases;
   std::vector<std::string> parts;
@@ -477,13 +477,12 @@ std::string results_page(const std::vector<ExperimentResult>& results) {
       "not edit.\n"
       "Each experiment is a file of `data/experiments`. Figures are means over the seeds, with "
       "[least, most]\n"
-      "where seeds differ. In a table by case, what is expected stands in parentheses, and ✓ or ✗ "
-      "says whether\n"
-      "it was reached. ≈ is a tie: it lies between the least and the most of the seeds. After "
-      "*possible* stands\n"
-      "what the best of all policies could reach by a proven bound; ⊘ says that even that falls "
-      "short, so that no\n"
-      "policy can.\n"
+      "where seeds differ. A table by case has the expected value in parentheses, and ✓ or ✗ for "
+      "reached or not.\n"
+      "≈ is a tie: the expected value lies between the least and the most of the seeds. *possible* "
+      "is the best value of\n"
+      "any policy, by a proven bound; ⊘ means that even this bound falls short, so that no policy "
+      "can reach the value.\n"
       "\n";
   Cells overview = {{"experiment", "what", "verdicts"}};
   for (const ExperimentResult& result : results) {

@@ -85,7 +85,7 @@ Status read_range(const YamlNode& map, std::string_view key, Bounds bounds, T& m
   return {};
 }
 
-// The sizes of gangs by weight, and models, equally often.
+// Reads the sizes of gangs by weight, and models, which are equally frequent.
 Status read_mix(const YamlNode& map, std::vector<GangShare>& gangs,
                 std::vector<ModelShare>& models) {
   if (const auto node = map.find("gangs")) {
@@ -146,8 +146,7 @@ Status read_stream(const YamlNode& map, JobStream& stream) {
   FL_TRY(read(map, "jobs_per_hour", RealBounds{0, 1e6}, stream.jobs_per_hour));
   if (stream.jobs_per_hour > 0 && stream.jobs_per_hour < kJobsPerHourMin) {
     return map.find("jobs_per_hour")
-        ->bad_value(
-            fmt::format("expected 0, which is all at once, or at least {}", kJobsPerHourMin));
+        ->bad_value(fmt::format("expected 0 (all at once), or at least {}", kJobsPerHourMin));
   }
   const auto gangs = map.find("gangs");
   if (!gangs) return {};
@@ -347,7 +346,7 @@ Result<Workload> draw(const DrawnSpec& spec, const Cluster& cluster, std::uint64
   return generate_gavel(stream);
 }
 
-// The one key that says what kind of workload it is.
+// Returns the one key that names the kind of workload.
 Result<std::string> kind_of(const YamlNode& map) {
   std::string kind;
   for (const char* key : {"trace", "shared", "generate", "sessions", "gavel", "classes", "users"}) {

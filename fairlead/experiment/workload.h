@@ -21,9 +21,9 @@
 //   workload: {classes: {...}}              # jobs by size (trace/size_classes.h): jobs,
 //                                           # jobs_per_hour, gangs, classes: a list of {name,
 //                                           # weight, gpu_hours: [min, max], models: [...]}
-//   workload: {gavel: {...}, elastic: {min: 1, factor: 2}}  # what is drawn may stretch: from min
-//                                           # GPUs (or what it asks for, if that is less) to factor
-//                                           # times what it asks for
+//   workload: {gavel: {...}, elastic: {min: 1, factor: 2}}  # drawn jobs may stretch: from min
+//                                           # GPUs (or the request, if that is less) to factor
+//                                           # times the request
 //   workload:
 //     users:                                # each with so many equal jobs, the gangs in turn
 //       - {name: ann, tickets: 1, jobs: 40, gangs: [1, 2, 4], model: VAE, duration_h: 1000,
@@ -61,8 +61,8 @@ struct DrawnUser {
 struct TraceSpec {
   std::filesystem::path path;
   std::string shared_name{};  // of a public trace: its path below the shared folder
-  // The jobs of it that are run: those of these users (none named: of all) that were submitted in
-  // these hours, and of them the first to the last, from 1 on in the order of submission.
+  // The selected jobs: jobs of these users (none named: all) that were submitted in these hours, and of them the first
+  // to the last, from 1 on in the order of submission.
   std::vector<std::string> users;
   double submit_from_h = 0;
   double submit_to_h = kEndH;
@@ -78,30 +78,30 @@ struct TraceSpec {
   }
 };
 
-// The gangs that a drawn job accepts; by default only the one that it asks for.
+// The gangs that a drawn job accepts; by default only the requested one.
 struct Elastic {
-  std::int64_t gpus_min = kJobGpusMax;  // if it asks for no less
-  std::int64_t factor = 1;              // gpus_max, in terms of what it asks for
+  std::int64_t gpus_min = kJobGpusMax;  // if its request is at least this
+  std::int64_t factor = 1;              // gpus_max in terms of the request
 };
 
-// The capacity and the seed of what is drawn are those of the run, but the seed of PublishedGavel.
+// Drawn jobs use the capacity and the seed of the run, except the seed of PublishedGavel.
 struct DrawnSpec {
-  // A JobStream by itself stands for Gavel's.
+  // A JobStream stands for Gavel's workload.
   std::variant<SessionOptions, GenerateOptions, JobStream, PublishedGavel, ClassOptions> options;
   Elastic elastic;
 };
 
 using WorkloadSpec = std::variant<std::vector<DrawnUser>, DrawnSpec, TraceSpec>;
 
-// Where public files are: $FAIRLEAD_SHARED, else ../shared.
+// Returns the folder of public files: $FAIRLEAD_SHARED, or ../shared.
 std::filesystem::path shared_folder();
 
-// `folder`: what the paths of traces are relative to. Errors, with position: also a trace that does
-// not exist, unless it is a public one.
+// `folder`: the base of relative paths of traces. Errors, with position: also a trace that does not exist, unless it is
+// a public one.
 Result<WorkloadSpec> read_workload(const YamlNode& map, const std::filesystem::path& folder);
 
-// The jobs. A user's only job has the user's name, others get numbers. Errors: a trace that cannot
-// be read, or has no such jobs.
+// Returns the jobs. A user's only job has the user's name, others get numbers. Errors: a trace that cannot be read, or
+// has no such jobs.
 Result<Workload> make_workload(const WorkloadSpec& spec, const Cluster& cluster,
                                std::uint64_t seed);
 

@@ -9,14 +9,14 @@
 namespace fairlead {
 namespace {
 
-// The value of a hexadecimal digit; negative: it is none.
+// Returns the value of a hexadecimal digit; negative if it is not one.
 int digit_of(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   const char lower = static_cast<char>(c | 0x20);
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-// Undoes %20 and the like; nothing where a % has no two digits behind it, or where it is a zero byte.
+// Undoes %20 and the like; nothing if a % is not followed by two digits, or encodes a zero byte.
 std::optional<std::string> decoded(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -43,14 +43,14 @@ bool equal_but_for_case(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-// What the callbacks of the library gather. One returns other than 0 to end the parsing, with the
+// The state that the library's callbacks collect. A callback returns a value other than 0 to stop the parsing, with the
 // reason in `problem`.
 struct HttpReader::State {
   http_parser parser{};
   HttpMessage message;
   std::string url, field, value;
-  bool is_header = false;  // not yet of the body, nor of the headers behind it
-  bool is_value = false;   // what came last of a header was of its value
+  bool is_header = false;  // reading a header, not yet the body or its trailers
+  bool is_value = false;   // the last part of a header was part of its value
   bool has_host = false;
   bool is_last = false;  // no message follows on this connection
   std::string problem;
@@ -115,9 +115,9 @@ int HttpReader::State::end_header() {
 int HttpReader::State::end_headers() {
   if (is_value && end_header() != 0) return -1;
   is_header = false;
-  parser.upgrade = 0;  // a wish for another protocol, which is not granted
+  parser.upgrade = 0;  // requests for another protocol are ignored
   message.keep_alive = http_should_keep_alive(&parser) != 0;
-  constexpr auto kUnknown = ~std::uint64_t{0};  // the length of what comes in chunks, or of nothing
+  constexpr auto kUnknown = ~std::uint64_t{0};  // the length of a chunked body, or of none
   if (parser.content_length != kUnknown && parser.content_length > kHttpBytesMax)
     return fails("it is too large");
   if (parser.type == HTTP_RESPONSE) {
@@ -169,7 +169,7 @@ HttpReader::~HttpReader() = default;
 
 Status HttpReader::feed(std::string_view bytes) {
   static const http_parser_settings kCallbacks = State::callbacks();
-  // No bytes would tell the library that the connection has ended.
+  // Empty input would signal the end of the connection to the library.
   if (bytes.empty() || state_->is_last) return {};
   http_parser_execute(&state_->parser, &kCallbacks, bytes.data(), bytes.size());
   const http_errno error = HTTP_PARSER_ERRNO(&state_->parser);
@@ -234,7 +234,7 @@ std::string_view cookie_value(std::string_view cookies, std::string_view name) {
 
 std::string http_response(int status, std::string_view content_type, std::string_view body,
                           bool keep_alive, std::string_view headers) {
-  // What is shown is of this instant, is what its type says, and is for no other site's page.
+  // The response must not be cached, sniffed for another type, or framed by another site's page.
   return fmt::format(
       "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: {}\r\n"
       "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: "

@@ -1,6 +1,6 @@
-// HTTP/1.1 messages (RFC 9112), to and from bytes; without sockets, so that any door can carry them.
+// HTTP/1.1 messages (RFC 9112), to and from bytes, without sockets.
 //
-// The parsing is that of the http_parser library; this bounds what a peer can make us keep.
+// The http_parser library parses; this file limits how much a peer can make the process keep.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -12,16 +12,16 @@
 
 namespace fairlead {
 
-// A message with more is an error: a job's environment fits many times.
+// A larger message is an error; the environment of a job fits many times.
 constexpr std::size_t kHttpBytesMax = std::size_t{4} << 20;
 
 struct HttpMessage {
-  std::string method;   // of a request: "GET"
-  std::string path;     // of a request: "/v1/jobs/3", decoded; without the query
-  std::string query;    // of a request: "all=1", as it came; empty: none
-  std::string host;     // of a request: the Host header
-  std::string token;    // of a request: of an "Authorization: Bearer" header
-  std::string cookies;  // of a request: the Cookie header, "a=1; b=2"
+  std::string method;   // the request's method: "GET"
+  std::string path;     // the request's path: "/v1/jobs/3", decoded; without the query
+  std::string query;    // the request's query: "all=1", not decoded; empty: none
+  std::string host;     // the request's Host header
+  std::string token;    // the token of the request's "Authorization: Bearer" header
+  std::string cookies;  // the request's Cookie header, "a=1; b=2"
   int status = 0;       // of a response
   std::string body;
   bool keep_alive = true;
@@ -36,10 +36,10 @@ class HttpReader {
   HttpReader& operator=(HttpReader&&) noexcept;
   ~HttpReader();
 
-  // Takes the next bytes; what follows a message without keep_alive is left out. Error: this is no
-  // HTTP, or too much of it; the connection is of no further use. O(bytes).
+  // Parses the next bytes; ignores bytes after a message without keep_alive. Error: the bytes are not HTTP, or the
+  // message is too large; the connection cannot be used again. O(bytes).
   Status feed(std::string_view bytes);
-  // The next whole message, if there is one.
+  // Returns the next complete message, if there is one.
   std::optional<HttpMessage> next();
 
  private:
@@ -47,19 +47,19 @@ class HttpReader {
   std::unique_ptr<State> state_;
 };
 
-// Any text as one part of a target's path: "a b/c" is "a%20b%2Fc".
+// Encodes any text as one part of a target's path: "a b/c" is "a%20b%2Fc".
 std::string http_encoded(std::string_view text);
 
-// A request with a JSON body, or none where it is empty. REQUIRES: target and token come without
-// blanks and control characters (http_encoded).
+// Returns a request with a JSON body, or without a body if it is empty. REQUIRES: target and token have no blanks and
+// no control characters (http_encoded).
 std::string http_request(std::string_view method, std::string_view target,
                          std::string_view body = {}, std::string_view token = {});
-// The value of a name in a query such as "all=1&user=ann%20b", decoded; empty where it has none.
+// Returns the decoded value of a name in a query such as "all=1&user=ann%20b"; empty if it has none.
 std::string query_value(std::string_view query, std::string_view name);
-// The value of a name in HttpMessage::cookies, as it is; empty where it has none.
+// Returns the value of a name in HttpMessage::cookies, not decoded; empty if it has none.
 std::string_view cookie_value(std::string_view cookies, std::string_view name);
-// A response that no cache keeps and no other site's page shows in a frame. `headers`: more of them,
-// each with its "\r\n".
+// Returns a response that caches must not keep and other sites' pages cannot frame. `headers`: further headers, each
+// with its "\r\n".
 std::string http_response(int status, std::string_view content_type, std::string_view body,
                           bool keep_alive = true, std::string_view headers = {});
 

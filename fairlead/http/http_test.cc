@@ -168,7 +168,7 @@ TEST(Http, TwoHostsAreAnErrorAndOneBehindTheBodyIsNone) {
 TEST(Http, ABodyMayBeAsLargeAsItSaysAndNoLarger) {
   const std::string largest(kHttpBytesMax, 'x');
   EXPECT_EQ(read(http_request("PUT", "/", largest))[0].body, largest);
-  // By its length, before any of it came; and by what came, where no length was said.
+  // Rejected by its declared length before any of it arrived, and by the bytes received if no length was declared.
   EXPECT_EQ(error_of("PUT / HTTP/1.1\r\nContent-Length: 4194305\r\n\r\n"),
             "an HTTP message: it is too large");
   EXPECT_EQ(

@@ -20,7 +20,7 @@ class PrometheusText {
   void value(double value) { add("", {}, value); }
   void value(Labels labels, double value) { add("", labels, value); }
 
-  // How often something took up to so many seconds.
+  // Counts durations up to each bound, in seconds.
   class Histogram {
    public:
     explicit Histogram(std::vector<double> bounds_s);

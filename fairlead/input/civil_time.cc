@@ -40,7 +40,7 @@ std::int64_t ms_of_day(int year, int month, int day) {
   return date.ok() ? ms_of(std::chrono::sys_days(date)) : -1;
 }
 
-// "YYYY-MM-DD" from the front, as milliseconds; -1 if it is no day from 1970 on.
+// Parses "YYYY-MM-DD" at the front, as milliseconds; -1 if it is not a day from 1970 on.
 std::int64_t take_day(std::string_view& text) {
   const int year = take_digits(text, 4);
   const bool dash = take(text, "-");
@@ -50,7 +50,7 @@ std::int64_t take_day(std::string_view& text) {
   return dash && dash2 ? ms_of_day(year, month, day) : -1;
 }
 
-// "HH:MM:SS" and an optional fraction from the front; -1 if it is no time of day.
+// Parses "HH:MM:SS" and an optional fraction at the front; -1 if it is not a time of day.
 std::int64_t take_time_of_day(std::string_view& text) {
   const int hour = take_digits(text, 2);
   const bool colon = take(text, ":");
@@ -72,7 +72,7 @@ std::int64_t take_wall_time(std::string_view& text) {
   return day < 0 || !separated || time < 0 ? -1 : day + time;
 }
 
-// An offset from UTC: "", "Z", "+HH", "+HHMM" or "+HH:MM"; `ok` tells whether it is one.
+// Parses an offset from UTC: "", "Z", "+HH", "+HHMM" or "+HH:MM"; `ok` is false for any other text.
 std::int64_t offset_ms(std::string_view text, bool& ok) {
   text = trimmed(text);
   ok = text.empty() || text == "Z" || text == "UTC" || text == "GMT";
@@ -134,7 +134,7 @@ std::int64_t take_fraction_ms(std::string_view& text) {
   return ms + (more ? 1 : 0);
 }
 
-// Puts an hour of a clock of twelve into a day, if AM or PM stands behind it; -1: it is no such hour.
+// Converts an hour of a 12-hour clock if AM or PM follows it; -1: it is not such an hour.
 int take_half_of_day(std::string_view& text, int hour) {
   std::string_view rest = trimmed(text);
   const bool afternoon = take(rest, "pP");
@@ -144,7 +144,7 @@ int take_half_of_day(std::string_view& text, int hour) {
   return hour % 12 + (afternoon ? 12 : 0);
 }
 
-// "9:05", "09:05:01.25" or "9:05 PM"; -1 if it is no time of day.
+// Parses "9:05", "09:05:01.25" or "9:05 PM"; -1 if it is not a time of day.
 std::int64_t take_any_time_of_day(std::string_view& text) {
   int hour = take_one_or_two_digits(text);
   const bool colon = take(text, ":");
@@ -158,13 +158,13 @@ std::int64_t take_any_time_of_day(std::string_view& text) {
   return hour * kHourMs + minute * kMinuteMs + second * std::int64_t{1000} + fraction_ms;
 }
 
-// Digits from the front as a number of up to 9 of them; -1 if there is none.
+// Takes digits from the front as a number of up to 9 digits; -1 if there is none.
 std::int64_t take_number(std::string_view& text) {
   const std::size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
   return end == 0 || end > 9 ? -1 : take_digits(text, end);
 }
 
-// "2-" or "2 days, " from the front: how many days; 0 if there are none.
+// Takes "2-" or "2 days, " from the front: the number of days; 0 if there are none.
 std::int64_t take_days(std::string_view& text) {
   std::string_view rest = text;
   const std::int64_t days = take_number(rest);

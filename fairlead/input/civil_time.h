@@ -9,8 +9,8 @@
 
 namespace fairlead {
 
-// A wall clock's "YYYY-MM-DD HH:MM:SS" (or with a T between), in milliseconds as if it were UTC.
-// From 1970 on; fractions of a second are cut off.
+// A wall clock's "YYYY-MM-DD HH:MM:SS" (or with a T between), in milliseconds as if it were UTC. From 1970 on;
+// fractions of a second are truncated.
 struct WallTime {
   std::int64_t ms = 0;
   friend constexpr auto operator<=>(WallTime, WallTime) = default;
@@ -25,21 +25,20 @@ enum class DayOrder : std::uint8_t { kUnknown, kDayFirst, kMonthFirst };
 
 struct CivilTime {
   Time time;
-  bool has_zone = false;                // else it is taken as UTC
-  DayOrder order = DayOrder::kUnknown;  // told by this date: it has slashes and a number above 12
+  bool has_zone = false;                // if not, the time is taken as UTC
+  DayOrder order = DayOrder::kUnknown;  // proven by this date: it has slashes and a number above 12
 };
 
-// A calendar time as people and spreadsheets write it: a day and, behind a blank or a T, a time of
-// day (else 00:00), an offset from UTC. Days: 2026-01-31, 2026/01/31, 31.01.2026, and with slashes or
-// dashes 31/01/2026 or 01/31/2026 by `order`, or by themselves where a number is above 12. Times of
-// day: 9:05, 09:05:01, 09:05:01.25, 9:05 PM.
-// Errors: a date that may be either, kAmbiguousDay; no such time.
+// Parses a calendar time as people and spreadsheets write it: a day and, after a blank or a T, a time of day (default
+// 00:00) and an offset from UTC. Days: 2026-01-31, 2026/01/31, 31.01.2026. Days with slashes or dashes are 31/01/2026
+// or 01/31/2026, by `order`, or recognised by a number above 12. Times of day: 9:05, 09:05:01, 09:05:01.25, 9:05 PM.
+// Errors: kAmbiguousDay if both orders are possible; not a calendar time.
 Parsed<CivilTime> parse_civil_time(std::string_view text, DayOrder order);
 constexpr std::string_view kAmbiguousDay =
-    "may be a day and a month or a month and a day: --dates dmy or --dates mdy says which";
+    "may be a day and a month or a month and a day: add --dates dmy or --dates mdy";
 
-// A length of time of parts: h:mm:ss, d-hh:mm:ss, "2 days, 3:04:05", each with a fraction of a second;
-// with `is_mm_ss` also mm:ss, as Slurm writes it. In milliseconds, rounded up.
+// Parses a length of time in parts: h:mm:ss, d-hh:mm:ss, "2 days, 3:04:05", each with a fraction of a second; with
+// `is_mm_ss` also mm:ss, as Slurm writes it. Returns milliseconds, rounded up.
 Parsed<std::int64_t> parse_clock_length(std::string_view text, bool is_mm_ss);
 
 // The instant of a US Pacific wall time, by the rule in force since 2007: daylight saving time from

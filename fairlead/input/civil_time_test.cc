@@ -57,7 +57,7 @@ TEST(PacificToUtc, BeginsSavingTimeAt0200OnTheSecondSundayOfMarch) {
   EXPECT_EQ(pacific_s("2018-03-11 03:00:00"), utc_s("2018-03-11 10:00:00"));
 }
 
-// A calendar time in seconds, or what is wrong with it.
+// Returns a calendar time in seconds, or its error.
 std::string civil(std::string_view text, DayOrder order = DayOrder::kUnknown) {
   const auto parsed = parse_civil_time(text, order);
   if (!parsed) return std::string(parsed.error());

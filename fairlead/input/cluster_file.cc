@@ -19,7 +19,7 @@ constexpr std::string_view kShorthandHelp =
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Digits, then 'x'; paths that begin so are told apart by a dot or a slash.
+// True for digits followed by 'x'. A dot or a slash marks a path that starts in the same way.
 bool looks_like_shorthand(std::string_view spec) {
   const auto digits =
       static_cast<std::size_t>(std::ranges::find_if_not(spec, is_digit) - spec.begin());

@@ -3,13 +3,13 @@
 // Cluster YAML. Every key that is not marked required may be left out; unknown keys are errors.
 //
 //   name: slides               # else the file's name
-//   about: one line            # what the preset list prints
+//   about: one line            # printed in the preset list
 //   links: {pair_gbps: 1200, node_gbps: 100, rack_gbps: 100, spine_gbps: 25,   # Gbit/s, one way
 //           latency_us: 0, oversubscription: 4}   # see Links
 //   racks:                     # required, unless there are switches
 //     - name: left             # else "r" and the rack's number
 //       count: 1               # that many such racks; a name gets "-0", "-1", ... if it is above 1
-//       uplink_gbps: 400       # else as links say; or oversubscription, of this rack's hosts
+//       uplink_gbps: 400       # default: links; or oversubscription, of this rack's hosts
 //       nodes:                 # required: one group of equal hosts, or a list of groups
 //         - {count: 6, gpu_type: P100, gpus: 4}                      # 6 hosts of 4 P100
 //         - name: lab          # else "n" and the node's number; "-0", "-1", ... as for racks
@@ -31,8 +31,8 @@
 //   ,machineId,number of GPUs             Philly (ATC'19); the type is unpublished: "GPU"
 //   ip,DSW,PSW,ASW                        Alibaba Lingjun (SIGCOMM'24): a host's core, aggregation
 //                                         and rack switches: three levels. Names below others
-//                                         repeat, so a rack's is all three. The list has no GPUs: each host gets 8 of the
-//                                         unpublished type "GPU", as in Alibaba's HPN paper.
+//                                         repeat, so a rack's is all three. The list has no GPUs: each host gets 8 of
+//                                         the unpublished type "GPU", as in Alibaba's HPN paper.
 // A host that has no GPU is left out.
 //
 // Shorthand: 12xV100:4,6xP100:4 is 12 nodes of 4 V100 and 6 nodes of 4 P100 in one rack.
@@ -60,8 +60,7 @@ struct ClusterPreset {
 // By name.
 std::vector<ClusterPreset> preset_clusters();
 
-// The formats by themselves. The file's name, without folder and extension, is the cluster's unless
-// the YAML says otherwise.
+// Parses one of the formats. The file's name, without folder and extension, is the cluster's unless the YAML names it.
 Result<Cluster> parse_cluster_yaml(std::string_view text, std::string_view file);
 bool is_node_list(std::string_view text);  // begins with a header that is known
 Result<Cluster> read_node_list(ByteSource& source);

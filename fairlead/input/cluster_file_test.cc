@@ -95,7 +95,7 @@ TEST(ClusterYaml, SaysWhereAndWhatIsWrong) {
             "lab.yaml:2:29: unknown key; known here are name, count, gpu_type, gpus, pair_gbps, "
             "node_gbps, nics, nic_gbps, domain: gpu");
   EXPECT_EQ(yaml_error("racks:\n  - nodes: {gpu_type: V100, gpus: 4, count: 3, domain: 2}\n"),
-            "lab.yaml:2:12: 3 hosts are no whole domains of 2");
+            "lab.yaml:2:12: 3 hosts do not fill domains of 2");
   EXPECT_EQ(yaml_error("levels: [rack, pod]\nswitches:\n  - {name: pod}\n"),
             "lab.yaml:3:5: a switch has either switches or racks below it");
   EXPECT_EQ(yaml_error("racks:\n  - nodes: {gpus: 4}\n"),
@@ -136,7 +136,7 @@ TEST(ClusterYaml, OversubscriptionIsAtLeastOne) {
 
 TEST(ClusterYaml, RefusesASecondDocument) {
   const std::string one = "racks: [{nodes: {gpu_type: V100, gpus: 4}}]\n";
-  const std::string what = "a file must have one YAML document; a second one begins here";
+  const std::string what = "a file must have one YAML document; a second one starts here";
   EXPECT_EQ(yaml_error(one + "---\nname: b\n"), "lab.yaml:3:1: " + what);
   EXPECT_EQ(yaml_error("---\n" + one + "...\n" + one), "lab.yaml:4:1: " + what);
   EXPECT_EQ(yaml_error(one + "---\n---\n- b\n"), "lab.yaml:4:1: " + what);
@@ -145,7 +145,7 @@ TEST(ClusterYaml, RefusesASecondDocument) {
 
 TEST(ClusterYaml, RefusesTextWhereNoValueCanBegin) {
   const std::string one = "racks: [{nodes: {gpu_type: V100, gpus: 4}}]\n";
-  const std::string what = "not valid YAML: no value can begin here";
+  const std::string what = "not valid YAML: no value can start here";
   EXPECT_EQ(yaml_error("[]\n,\n"), "lab.yaml:2:1: " + what);
   EXPECT_EQ(yaml_error(one + "--- ,\n"), "lab.yaml:2:5: " + what);
   EXPECT_EQ(yaml_error(", " + one), "lab.yaml:1:1: " + what);

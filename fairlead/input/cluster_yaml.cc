@@ -17,7 +17,7 @@ constexpr RealBounds kGbpsBounds = {1e-6, 1e6};
 constexpr RealBounds kLatencyBounds = {0, 1e6};
 constexpr RealBounds kOversubscriptionBounds = {1, 1e3};
 
-// `name`, numbered if there are several such things.
+// Returns `name`, numbered if there are several such things.
 std::string numbered(std::string_view name, std::int64_t number, std::int64_t count) {
   return count == 1 ? std::string(name) : fmt::format("{}-{}", name, number);
 }
@@ -60,7 +60,7 @@ Result<Links> read_links(const YamlNode& map) {
   if (const auto node = map.find("oversubscription")) {
     FL_TRY_ASSIGN(oversubscription, node->real(kOversubscriptionBounds));
     links.oversubscription = oversubscription;
-    // One job across racks then has what its hosts' links and the uplinks leave.
+    // One job across racks is then limited only by its hosts' links and the uplinks.
     if (!map.find("spine_gbps")) links.spine_gbps = links.rack_gbps;
   }
   return links;
@@ -79,7 +79,7 @@ Result<Uplink> read_uplink(const YamlNode& map) {
   FL_TRY(read_real(map, "uplink_gbps", kGbpsBounds, uplink.gbps));
   FL_TRY(read_real(map, "oversubscription", kOversubscriptionBounds, uplink.oversubscription));
   if (uplink.gbps > 0 && uplink.oversubscription > 0) {
-    return map.error("uplink_gbps and oversubscription say the same");
+    return map.error("uplink_gbps and oversubscription exclude each other: remove one");
   }
   return uplink;
 }
@@ -136,7 +136,7 @@ Status read_host_links(const YamlNode& map, Group& group) {
   FL_TRY(read_real(map, "nic_gbps", kGbpsBounds, group.nic_gbps));
   FL_TRY(read_integer(map, "domain", kCountBounds, group.domain));
   if (group.count % group.domain != 0) {
-    return map.error(fmt::format("{} hosts are no whole domains of {}", group.count, group.domain));
+    return map.error(fmt::format("{} hosts do not fill domains of {}", group.count, group.domain));
   }
   return {};
 }
@@ -267,12 +267,12 @@ class ClusterReader {
                         .rack = rack,
                         .links = group.links,
                         .nics = nics});
-      nics.count = 0;  // a mixed host has them once
+      nics.count = 0;  // a mixed host has them only once
     }
   }
 
   std::vector<NodeSpec> nodes_;
-  std::vector<SwitchSpec> switches_;  // parents before what is below them
+  std::vector<SwitchSpec> switches_;  // parents before their children
   std::set<std::string> names_;
   std::map<std::string_view, std::int64_t> numbers_;  // switches so far, by letter
   std::int64_t hosts_ = 0;

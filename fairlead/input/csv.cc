@@ -49,7 +49,7 @@ bool equal_but_for_case(std::string_view a, std::string_view b) {
       [](unsigned char c) { return std::tolower(c); });
 }
 
-// "sep=;", by which spreadsheets tell each other the separator.
+// True for "sep=;", the line by which spreadsheets declare the separator.
 bool names_separator(std::string_view line) { return line.size() == 5 && line.starts_with("sep="); }
 
 }  // namespace
@@ -73,7 +73,7 @@ Status CsvReader::read_header() {
   return {};
 }
 
-// The names were read as one field: the dashes below say where each begins and ends.
+// The names were read as one field: the dashes below mark the start and end of each.
 Status CsvReader::read_rule() {
   const std::string names(lines_.line());
   FL_TRY_ASSIGN(more, lines_.next());
@@ -164,13 +164,13 @@ void CsvReader::split_ruled(std::string_view line) {
   }
 }
 
-// A quoted field may go on over several lines.
+// A quoted field may continue over several lines.
 Status CsvReader::split_quoted() {
   record_ = lines_.line();
   for (QuoteScan scan(dialect_.separator); scan.ends_inside(lines_.line());) {
     record_ += lines_.line_end();
     FL_TRY_ASSIGN(more, lines_.next());
-    // To go on would count all rows after a stray quote as one.
+    // Continuing would count all rows after a stray quote as one.
     if (!more || record_.size() > kLineBytesMax)
       return input_error("{}: a quote is not closed", where().text());
     record_ += lines_.line();

@@ -1,7 +1,7 @@
 // Tables of separated values: a header, rows, and typed fields with their positions.
 //
-// Quoting is RFC 4180's: a field in double quotes may hold separators, line ends and doubled
-// quotes. A row remembers its first bad field, so a reader takes all fields first and checks once:
+// Quoting as in RFC 4180: a field in double quotes may contain separators, line ends and doubled quotes. A row
+// remembers its first bad field, so a reader takes all fields first and checks once:
 //
 //   FL_TRY_ASSIGN(gpus, csv.require("gpus"));
 //   return add_rows(csv, builder,
@@ -39,26 +39,25 @@ class CsvReader {
   explicit CsvReader(ByteSource& source, CsvDialect dialect = {})
       : lines_(source), dialect_(dialect) {}
 
-  // The first line names the columns; before it may stand a line "sep=;", as spreadsheets write it.
-  // Error: the file is empty, or a name occurs twice.
+  // Reads the line that names the columns; a line "sep=;", as spreadsheets write it, may precede it. Error: the file is
+  // empty, or a name occurs twice.
   Status read_header();
   // The file has no header: its columns are these.
   void set_header(std::vector<std::string> names) { names_ = std::move(names); }
   const std::vector<std::string>& header() const { return names_; }
 
-  // The column of that name, or kMissing. The reader then counts as having a use for it.
+  // Returns the column of that name, or kMissing, and counts it as used by the reader.
   Column find(std::string_view name);
-  // The same, but upper and lower case are one where no name is just that.
+  // Returns the same, but ignores case if no name matches exactly.
   Column find_any_case(std::string_view name);
-  // The first of `names` that the header has. Error: it has none of them.
+  // Returns the first of `names` that is in the header. Error: none of them is.
   Result<Column> require(std::initializer_list<std::string_view> names);
   Result<Column> require(std::string_view name) { return require({name}); }
   // The names in the header that were never asked for, in its order.
   std::vector<std::string> unused() const;
 
-  // Goes to the next row, over empty lines; false at the end. Errors: those of the source, and a
-  // quote that is never closed. A row with text behind a quote, or with another number of fields
-  // than the header, is bad().
+  // Goes to the next row and skips empty lines; false at the end. Errors: a read error, or a quote that is never
+  // closed. A row with text behind a quote, or with another number of fields than the header, is bad().
   Result<bool> next();
 
   // Fields of the current row. A missing column, and every field of a bad row, is empty or 0; a
@@ -83,7 +82,7 @@ class CsvReader {
   bool bad() const { return !reason_.empty(); }
   // Reports the bad row. REQUIRES: bad().
   Status reject(WorkloadBuilder& builder) const;
-  // Where the row, or one of its fields, begins.
+  // Returns the position at which the row, or one of its fields, starts.
   Where where(Column column = kMissing) const;
   std::int64_t column_number(Column column) const;
 

@@ -1,7 +1,6 @@
 // One row at a time of a published CSV table, its fields named by the table's header.
 //
-// For tables that quote nothing, so a comma always separates. Views are valid until the next line
-// is read.
+// For tables without quotes, in which a comma always separates. Views are valid until the next line is read.
 #pragma once
 
 #include "fairlead/base/file.h"
@@ -16,12 +15,12 @@ class CsvRow {
  public:
   explicit CsvRow(std::string_view header) : columns_(split(header)) {}
 
-  // Splits the line that `lines` is at. Error: it has more or fewer fields than the header.
+  // Splits the current line of `lines`. Error: it has more or fewer fields than the header.
   Status read(const LineReader& lines);
 
   // REQUIRES: the header has that column.
   std::string_view operator[](std::string_view column) const { return fields_[index(column)]; }
-  // "FILE:LINE:COLUMN: NAME WHAT: VALUE" about the field of that column.
+  // Returns the error "FILE:LINE:COLUMN: NAME WHAT: VALUE" about the field of that column.
   tl::unexpected<Error> bad(std::string_view column, std::string_view what) const;
 
  private:

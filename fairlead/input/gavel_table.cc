@@ -76,7 +76,7 @@ class GavelReader {
     for (const auto& [type, sizes] : draft.types) {
       TypeRates& rates = draft.profile.rates.emplace_back(TypeRates{type, {}});
       for (const auto& [gpus, measured] : sizes) {
-        // Where only the spread gang was measured, a gang on one node is taken to be as fast.
+        // If only the spread gang was measured, a gang on one node is assumed to be as fast.
         rates.rows.push_back(
             {gpus, measured.consolidated.value_or(measured.spread.value_or(0)), measured.spread});
       }

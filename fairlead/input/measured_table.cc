@@ -79,7 +79,7 @@ class MeasuredReader {
                       .estimated = std::move(entry.estimated),
                       .source = std::move(entry.source)};
       for (const auto& [gpus, row] : entry.rows) {
-        // Where only the gang across nodes was measured, one on a node is taken to be as fast.
+        // If only the gang across nodes was measured, a gang on one node is assumed to be as fast.
         rates.rows.push_back({gpus, row.consolidated.value_or(row.spread.value_or(0)), row.spread});
       }
       model->rates.push_back(std::move(rates));

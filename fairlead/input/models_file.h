@@ -12,7 +12,7 @@
 //           - {gpus: 1, consolidated: 5.14}
 //           - {gpus: 4, consolidated: 4.9, spread: 3.1}   # on one node, across nodes
 //         H200: {rate: 6, estimated: as the H100}   # a rate or rows, how they were estimated if they
-//                                         # were, and their source where it is not that of the table
+//                                         # were, and their source if it differs from the table's
 //       locality: {pair: 1, node: 1, rack: 0.8, spine: 0.4}  # factors where no spread was measured
 //       communication: {bytes_mb: 99.2, compute_ms: 62, overlap: 0, exposed: 0, gpu_type: V100}
 //                        # the first two required; compute_ms on one GPU of gpu_type, else of the
@@ -21,9 +21,9 @@
 //
 // A rate of 0 is infeasible (it does not fit the GPU's memory).
 //
-// A measured table is CSV with the columns model, gpu_type and samples_per_s, in any unit that is the
-// same in all rows of a model: of the whole gang, not of a GPU. If wanted, gpus (else 1), placement
-// (node, or spread over nodes; else node), source, and estimated: how it was estimated, if it was.
+// A measured table is CSV with the columns model, gpu_type and samples_per_s, in any unit that is the same in all
+// rows of a model: of the whole gang, not of a GPU. Optional columns: gpus (default 1), placement (node, or spread over
+// nodes; default node), source, and estimated: the method, if it was estimated.
 //
 // Gavel's table (simulation_throughputs.json of Narayanan et al., OSDI 2020, as CSV) has the header
 //   gpu_type,placement,job_type,scale_factor,colocated_job_type,colocated_scale_factor,
@@ -61,12 +61,12 @@ Result<SpeedTable> read_measured_table(ByteSource& source);
 // The table of GPU types that is part of the binary (data/gpu_types.yaml):
 //
 //   source: where the factors come from
-//   types: [{name: V100, factor: 0.3, source: else that of the table, estimated: how, if it was}]
+//   types: [{name: V100, factor: 0.3, source: default: the table's, estimated: how, if it was}]
 GpuFactors builtin_gpu_factors();
 Result<GpuFactors> parse_gpu_types_yaml(std::string_view text, std::string_view file);
 
-// Gives each job that names no model one of the table's, drawn by weight. The draws depend on the
-// seed and on the jobs' order alone. Does nothing if all weights are 0.
+// Gives each job without a model one of the table's, drawn by weight. The draws depend only on the seed and on the
+// jobs' order. Does nothing if all weights are 0.
 void draw_models(Workload& workload, const SpeedTable& table, std::uint64_t seed);
 
 }  // namespace fairlead

@@ -70,7 +70,7 @@ TEST(BuiltinModels, WithMeasuredGangsAreAsUnevenAsTheMeasurements) {
   EXPECT_GT(*resnet[2].spread, resnet[2].consolidated) << "four are faster across nodes";
 }
 
-// compute_ms is the time of the very iteration whose rate stands beside it.
+// compute_ms is the time of exactly the iteration whose rate is in the same row.
 TEST(BuiltinModels, ComputeAsLongAsTheirRatesSay) {
   for (const char* name : {"gavel", "published", "wang"}) {
     const SpeedTable table = *load_models(name);
@@ -88,7 +88,7 @@ TEST(BuiltinModels, ComputeAsLongAsTheirRatesSay) {
   EXPECT_EQ(slides.find("VAE")->communication, std::nullopt);
 }
 
-// What one table says of one GPU, the other says as well.
+// The two tables agree on their common entries for one GPU.
 TEST(BuiltinModels, AgreeOnSingleGpus) {
   const SpeedTable single = *load_models("gavel");
   const SpeedTable published = *load_models("published");

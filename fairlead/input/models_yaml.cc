@@ -59,7 +59,7 @@ Result<std::string> read_text(const YamlNode& map, std::string_view key) {
   return node->text();
 }
 
-// A rate, rows, or a map that has either and says more of it.
+// Reads a rate, rows, or a map with either of them and further keys.
 Result<TypeRates> read_type(const std::string& gpu_type, const YamlNode& node) {
   TypeRates rates{.gpu_type = gpu_type, .rows = {}};
   if (!node.is_map()) {

@@ -1,5 +1,5 @@
-// The table modern and that of GPU types: where their figures come from, and how well they predict
-// figures that were not used for them (docs/models.md).
+// Checks the tables modern and of GPU types: the sources of their figures, and their predictions of figures that were
+// not used for them (docs/models.md).
 
 #include "fairlead/input/csv.h"
 #include "fairlead/input/models_file.h"
@@ -41,7 +41,7 @@ TEST(ModernTable, HasTheGpusOfToday) {
   }
 }
 
-// What data/gpu_types.yaml says of where its factors come from.
+// data/gpu_types.yaml gives the source of its factors.
 TEST(GpuTypes, AreTheMeansOfTheModernTable) {
   const SpeedTable table = *load_models("modern");
   for (const GpuFactor& type : builtin_gpu_factors().types) {
@@ -104,7 +104,7 @@ std::map<Key, double> mlperf_medians(const std::string& path) {
   return medians;
 }
 
-// By the model's own row, else by the factor of the GPU type.
+// Predicts by the model's own row, otherwise by the factor of the GPU type.
 double predicted(const std::string& benchmark, const std::string& type) {
   static const SpeedTable kTable = *load_models("modern");
   static const std::map<std::string, std::string> kModels = {

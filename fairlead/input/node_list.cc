@@ -11,11 +11,11 @@
 namespace fairlead {
 namespace {
 
-// What the columns of one published list are called. An empty name: the list has no such column.
+// The names of columns in one published list. An empty name: the list has no such column.
 struct ListFormat {
   std::string_view header;
   std::string_view node;
-  std::string_view gpus;                   // else 8 per node
+  std::string_view gpus;                   // default: 8 per node
   std::string_view gpu_type;               // else "GPU"
   std::vector<std::string_view> switches;  // from the top; names below repeat
 };

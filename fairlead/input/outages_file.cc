@@ -11,7 +11,7 @@
 namespace fairlead {
 namespace {
 
-// "0+3" as a mask; none if it is something else.
+// Parses "0+3" as a mask; none for any other text.
 std::optional<std::uint64_t> gpus_named(std::string_view text, std::uint32_t has) {
   if (text.empty()) return kAllGpus;
   std::uint64_t mask = 0;
@@ -71,7 +71,7 @@ class OutagesReader {
 
   void read_row() {
     const auto named = names_.find(csv_.text(columns_.node));
-    if (named == names_.end()) return csv_.fault(columns_.node, "is no node of the cluster");
+    if (named == names_.end()) return csv_.fault(columns_.node, "is not a node of the cluster");
     NodeOutage outage{.node = named->second, .down = csv_.time(columns_.down), .up = Time::never()};
     if (!csv_.text(columns_.up).empty()) outage.up = csv_.time(columns_.up);
     if (csv_.bad()) return;

@@ -44,7 +44,7 @@ TEST(OutagesFile, ErrorsNameThePlace) {
   const auto error_of = [&](std::string_view row) {
     return error(std::string(kHeader) + row.data());
   };
-  EXPECT_EQ(error_of("n7,1,2,\n"), "o.csv:2:1: node is no node of the cluster: n7");
+  EXPECT_EQ(error_of("n7,1,2,\n"), "o.csv:2:1: node is not a node of the cluster: n7");
   EXPECT_TRUE(error_of("n0,1,2,\nn0,x,2,\n").starts_with("o.csv:3:4: down_s "));
   EXPECT_EQ(error_of("n0,5,5,\n"), "o.csv:2:6: up_s must be after down_s: 5");
   EXPECT_EQ(error_of("n0,5,6,4\n"), "o.csv:2:8: gpus must be GPUs of the node, as 0+3: 4");

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kCommand = "scontrol show node";
 
-// What stands of one node, each with the line it stands in.
+// The fields of one node, each with its line.
 struct Record {
   std::string name;
   std::string gres, trackable, state;
@@ -60,7 +60,7 @@ bool add_gres(std::string_view one, Gpus& gpus) {
   return true;
 }
 
-// Of "cpu=8,gres/gpu=8,gres/gpu:a100=8": the types, or where none is named, all.
+// Reads "cpu=8,gres/gpu=8,gres/gpu:a100=8": adds the typed GPUs, or all GPUs if no type is named.
 bool add_trackable(std::string_view list, Gpus& gpus) {
   constexpr std::string_view kGpu = "gres/gpu";
   std::uint32_t all = 0;
@@ -130,7 +130,7 @@ Status add_node(const Record& record, const std::string& file, SlurmNodes& found
   return {};
 }
 
-// "Key=Value" of a line, where values may have blanks: of those that count only Gres=(null) has one.
+// Reads the "Key=Value" words of a line. Values may have blanks; of the keys used here, only Gres=(null) has one.
 void take_words(std::string_view line, std::int64_t number, Record& record) {
   while (!line.empty()) {
     const std::size_t begin = std::min(line.find_first_not_of(" \t"), line.size());

@@ -1,7 +1,7 @@
-// Nodes as Slurm tells of them: what `scontrol show node` prints, or `scontrol --oneliner show node`.
+// Nodes from Slurm: the output of `scontrol show node`, or of `scontrol --oneliner show node`.
 //
-// Of a node count its name, its GPUs (Gres, or CfgTRES where Gres has none) and its state. Slurm does not tell
-// its racks here, so all nodes are in one.
+// The name of a node, its GPUs (Gres, or CfgTRES if Gres has none) and its state are read. This output has no
+// racks, so all nodes are in one.
 #pragma once
 
 #include "fairlead/base/file.h"

@@ -23,7 +23,7 @@ bool has_leading_zero(std::string_view number) {
   return number.size() > 1 && number[0] == '0' && number[1] >= '0' && number[1] <= '9';
 }
 
-// Where the last document of a parser begins, and where its content does, if it has any.
+// The positions at which the last document of a parser starts, and its content, if there is any.
 class DocumentMarks final : public YAML::EventHandler {
  public:
   YAML::Mark start = YAML::Mark::null_mark();
@@ -64,11 +64,11 @@ Status expect_one_document(const std::string& text, std::string_view file) {
   DocumentMarks marks;
   parser.HandleNextDocument(marks);
   for (YAML::Mark last = marks.start; parser.HandleNextDocument(marks); last = marks.start) {
-    if (marks.start.pos == last.pos) {  // where no document can begin, the parser stays
-      return input_error("{}: not valid YAML: no value can begin here", position(file, last));
+    if (marks.start.pos == last.pos) {  // if no further document can start, the parser stays
+      return input_error("{}: not valid YAML: no value can start here", position(file, last));
     }
     if (marks.content.is_null()) continue;
-    return input_error("{}: a file must have one YAML document; a second one begins here",
+    return input_error("{}: a file must have one YAML document; a second one starts here",
                        position(file, marks.content));
   }
   return {};

@@ -1,8 +1,8 @@
-// YAML with errors that say where: file:line:column, what would be valid, the offending value last.
+// YAML with errors that give the position (file:line:column), the valid values, and last the offending value.
 //
 // A YamlNode is one value of a document together with the name of its file. yaml-cpp throws;
-// nothing that goes through here does. Every accessor checks, so a reader is a list of what it
-// expects. Keys that a reader does not name are errors, and so are keys that occur twice.
+// nothing that goes through here does. Every accessor checks, so a reader is a list of its
+// expectations. Keys that a reader does not name are errors, and so are keys that occur twice.
 #pragma once
 
 #include "fairlead/base/file.h"
@@ -29,7 +29,7 @@ struct RealBounds {
   double max;
 };
 
-// The whole text of a source, valid as long as it. Error: longer than kYamlBytesMax.
+// Returns the whole text of a source, valid as long as the source. Error: longer than kYamlBytesMax.
 constexpr std::size_t kYamlBytesMax = std::size_t{1} << 24;
 Result<std::string_view> yaml_text(ByteSource& source);
 
@@ -65,7 +65,7 @@ class YamlNode {  // NOLINT(bugprone-exception-escape): moving it does not throw
   std::string where() const;
   // "FILE:LINE:COLUMN: WHAT".
   tl::unexpected<Error> error(std::string_view what) const;
-  // "FILE:LINE:COLUMN: WHAT: VALUE", where VALUE is this scalar or the kind of this node.
+  // Returns the error "FILE:LINE:COLUMN: WHAT: VALUE" with this scalar or the kind of this node.
   tl::unexpected<Error> bad_value(std::string_view what) const;
 
  private:

@@ -9,7 +9,7 @@
 namespace fairlead {
 namespace {
 
-// Calls `look_up(buffer, size)`, an entry of getpwuid_r's kind, with more room until it has enough.
+// Calls `look_up(buffer, size)`, a function like getpwuid_r, with larger buffers until one suffices.
 bool with_room(std::vector<char>& buffer, auto&& look_up) {
   constexpr std::size_t kBytesMax = std::size_t{1} << 24;  // a group of a million members
   buffer.resize(4096);

@@ -1,4 +1,4 @@
-// Accounts and groups of this machine, as its name service knows them.
+// Accounts and groups of this machine, from its name service.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace fairlead {
 
-// The name of an account, or its number where it has none.
+// Returns the name of an account, or its number if it has no name.
 std::string account_name(std::uint32_t uid);
-// The groups of an account, `gid` first; that alone where the account has no name.
+// Returns the groups of an account, `gid` first; only `gid` if the account has no name.
 std::vector<std::uint32_t> groups_of(std::uint32_t uid, std::uint32_t gid);
-// Nothing where there is no such group.
+// Returns nothing if there is no such group.
 std::optional<std::uint32_t> find_group(const std::string& name);
-// May act for all users: root, the user of this process, members of the group of that name.
+// Returns whether the user may act for all users: root, the user of this process, members of the group of that name.
 bool is_administrator(std::uint32_t uid, std::uint32_t gid, const std::string& group);
 
 }  // namespace fairlead

@@ -17,7 +17,7 @@
 namespace fairlead {
 namespace {
 
-// Processes that wait for a device freeze and end late; chosen: long for a GPU's driver.
+// Processes that wait for a device freeze and end late; chosen: a long time for a GPU's driver.
 constexpr int kLimitMs = 2000;
 
 Status write_to(const std::string& path, std::string_view text) {
@@ -31,7 +31,7 @@ bool says(const std::string& events, std::string_view line) {
   return ("\n" + events).find("\n" + std::string(line) + "\n") != std::string::npos;
 }
 
-// Waits until cgroup.events has that line; false where it does not for long.
+// Waits until cgroup.events has that line; false if it does not appear for a long time.
 bool await_event(const std::string& group, std::string_view line) {
   const Descriptor file(::open((group + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) return false;
@@ -45,7 +45,7 @@ bool await_event(const std::string& group, std::string_view line) {
   }
 }
 
-// Where cgroup2 is mounted.
+// Returns the mount points of cgroup2.
 std::vector<std::string> mounts() {
   std::vector<std::string> found;
   std::istringstream lines(shim::read_file("/proc/self/mounts").value_or(""));
@@ -56,7 +56,7 @@ std::vector<std::string> mounts() {
   return found;
 }
 
-// This process's own group, as a path below the mount; "" for the root.
+// Returns this process's own group as a path below the mount; "" for the root.
 std::string own_group() {
   std::istringstream lines(shim::read_file("/proc/self/cgroup").value_or(""));
   for (std::string line; std::getline(lines, line);) {
@@ -65,7 +65,7 @@ std::string own_group() {
   return {};
 }
 
-// The kernel has what is needed (5.14), and processes may be moved from `parent` down.
+// True if the kernel is recent enough (5.14) and processes may be moved from `parent` into `group`.
 bool is_usable(const std::string& parent, const std::string& group) {
   std::error_code failed;
   std::filesystem::create_directories(group, failed);
@@ -117,7 +117,7 @@ void kill_cgroup(const std::string& group) {
 
 void remove_cgroup(const std::string& group) {
   std::error_code ended;
-  // A task may have made groups of its own.
+  // A task may have created its own groups.
   std::filesystem::directory_iterator inner(group, ended);
   for (; !ended && inner != std::filesystem::directory_iterator(); inner.increment(ended)) {
     std::error_code ignored;

@@ -8,8 +8,8 @@
 
 namespace fairlead {
 
-// A folder fairlead/`name` for the groups of a daemon, made where this process may move processes into
-// it: below its own group, which systemd delegates, or else below the root. Empty: there is none.
+// Returns a folder fairlead/`name` for the groups of a daemon, created at a place to which this process may move
+// processes: below its own group, which systemd delegates, or otherwise below the root. Empty: there is no such place.
 std::string find_cgroups(const std::string& name);
 
 Status make_cgroup(const std::string& group);
@@ -19,7 +19,7 @@ Status thaw_cgroup(const std::string& group);
 bool is_cgroup_frozen(const std::string& group);
 // Ends all processes, and returns once none is left, or they take long.
 void kill_cgroup(const std::string& group);
-// Removes it and what was made in it. It stays where processes are in it.
+// Removes a group and its subgroups. A group that contains processes stays.
 void remove_cgroup(const std::string& group);
 
 }  // namespace fairlead

@@ -29,7 +29,7 @@ Parsed<std::int64_t> first_line_of(const std::string& text) {
 Result<std::int64_t> begin_or_read(const std::string& path, std::int64_t unix_ms) {
   if (const auto text = shim::read_file(path)) {
     const Parsed<std::int64_t> began = first_line_of(*text);
-    if (!began) return run_error("{} does not say when the folder was begun: {}", path, *text);
+    if (!began) return run_error("{} has no valid creation time of the folder: {}", path, *text);
     return *began;
   }
   if (errno != ENOENT) return run_error("{}: cannot read: {}", path, std::strerror(errno));
@@ -49,7 +49,7 @@ Result<Clock> Clock::open(const std::string& folder) {
   clock.began_ = began;
   const std::string path = folder + "/time";
   if (const auto text = shim::read_file(path)) {
-    // A loss of power may have torn it.
+    // A loss of power may have torn the file.
     clock.last_.ms = first_line_of(*text).value_or(0);
   }
   clock.last_file_ = Descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
@@ -64,8 +64,8 @@ Time Clock::now() {
   const Time now = at_open_ + Duration{passed_ns / kNsPerMs};
   if (now <= last_) return last_;
   last_ = now;
-  // Of a fixed width, so that each text covers the one before. It need not survive a loss of power:
-  // the calendar is right then, but for a clock without a battery.
+  // The width is fixed, so each text overwrites the previous one. The file need not survive a loss of power, after
+  // which the calendar is right unless the clock has no battery.
   const std::string text = fmt::format("{:020}\n", now.ms);
   [[maybe_unused]] const ssize_t ignored = ::pwrite(last_file_.get(), text.data(), text.size(), 0);
   return now;

@@ -1,4 +1,4 @@
-// The time of a folder: milliseconds since it was begun, across daemons.
+// The time of a folder: milliseconds since its creation, across daemons.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -13,23 +13,23 @@ namespace fairlead {
 
 class Clock {
  public:
-  // Goes on with that of `folder`, or begins it: by the calendar, or where that was set back, from the
-  // last time that was told. Error: its files cannot be read or written.
+  // Continues the time of `folder`, or starts it. It follows the calendar; if the calendar was set back, it continues
+  // from the last recorded time. Error: its files cannot be read or written.
   static Result<Clock> open(const std::string& folder);
 
-  // Follows no change of the calendar; counts while the machine sleeps.
+  // Ignores changes of the calendar; counts while the machine sleeps.
   Time now();
-  // The calendar's milliseconds at a time, as the calendar was at open().
+  // Returns the Unix milliseconds of a time, by the calendar at open().
   std::int64_t unix_ms(Time t) const { return unix_at_open_ + (t - at_open_).ms; }
-  // At which CLOCK_BOOTTIME it is that time; the past is the machine's start.
+  // Returns the CLOCK_BOOTTIME of a time; for times before it, the machine's start.
   timespec boot_time(Time t) const;
-  // The calendar's milliseconds at which the folder was begun.
+  // Returns the Unix milliseconds of the folder's creation.
   std::int64_t began() const { return began_; }
 
  private:
   Clock() = default;
 
-  Descriptor last_file_;  // has the last time that was told
+  Descriptor last_file_;  // stores the last returned time
   Time last_{};
   Time at_open_{};
   std::int64_t began_ = 0;

@@ -43,7 +43,7 @@ std::optional<pid_t> listener_at(const sockaddr_un& address) {
   return peer.pid;
 }
 
-// Told by its number alone: a file of another kind may be of a file system that does not answer.
+// Checks only the device number: another kind of file may be on a file system that does not answer.
 bool is_pseudo_terminal(int descriptor) {
   constexpr unsigned kFirst = 136;  // major numbers of /dev/pts (Linux: admin-guide/devices.txt)
   constexpr unsigned kLast = 143;
@@ -53,11 +53,11 @@ bool is_pseudo_terminal(int descriptor) {
   return S_ISCHR(now.stx_mode) && now.stx_rdev_major >= kFirst && now.stx_rdev_major <= kLast;
 }
 
-// Removes what a daemon that is gone left behind.
+// Removes the socket of a dead daemon.
 Status clear(const std::filesystem::path& path, const sockaddr_un& address) {
   struct stat now {};
   if (::lstat(path.c_str(), &now) != 0) return {};
-  if (!S_ISSOCK(now.st_mode)) return run_error("{} is there, and no socket", path.string());
+  if (!S_ISSOCK(now.st_mode)) return run_error("{} exists, but is not a socket", path.string());
   const std::optional<pid_t> owner = listener_at(address);
   if (owner && !becomes_free(*owner, [&] { return !listener_at(address); }))
     return run_error("{}: another daemon listens there", path.string());
@@ -102,10 +102,10 @@ Status Connections::open_port(std::uint16_t port, const std::string& of) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   if (::inet_pton(AF_INET, of.c_str(), &address.sin_addr) != 1)
-    return input_error("{} is no address of IPv4", of);
+    return input_error("{} is not an IPv4 address", of);
   address.sin_port = htons(port);
   port_ = Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  const int yes = 1;  // also where connections of the daemon before have not timed out yet
+  const int yes = 1;  // works even while connections of the previous daemon have not timed out
   if (::setsockopt(port_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
       ::bind(port_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       ::listen(port_.get(), kBacklog) != 0) {
@@ -126,7 +126,7 @@ std::optional<IoEvent> Connections::handle(const Epoll::Ready& ready) {
   const auto found = connections_.find(ready.number);
   if (found == connections_.end()) return std::nullopt;
   if ((ready.events & kOut) != 0 && !flush(found->second)) {
-    // What the other end sent before it went is received first.
+    // The other end's last bytes are received before its end.
     found->second.unsent.clear();
   }
   if (found->second.is_closing) {
@@ -142,7 +142,7 @@ std::optional<IoEvent> Connections::handle(const Epoll::Ready& ready) {
 std::optional<IoEvent> Connections::accept(const Descriptor& listener) {
   Descriptor socket(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!socket.is_open()) {
-    // Out of descriptors: others wait in the queue until a connection ends.
+    // The process is out of descriptors: clients wait in the queue until a connection ends.
     if ((errno == EMFILE || errno == ENFILE) && !connections_.empty()) listen(false);
     return std::nullopt;
   }
@@ -161,7 +161,7 @@ std::optional<IoEvent> Connections::accept(const Descriptor& listener) {
                  .peer = {.uid = peer.uid, .gid = peer.gid, .is_unknown = is_unknown}};
 }
 
-// One user leaves a quarter to the others; those who are not known have a quarter.
+// One user leaves a quarter of the connections to the others; unknown peers get a quarter.
 bool Connections::has_room_for(std::uint32_t uid) const {
   const auto is_same = [&](const auto& entry) { return entry.second.uid == uid; };
   const std::size_t most = uid == kNoUser ? count_max_ / 4 : count_max_ / 4 * 3;
@@ -175,7 +175,7 @@ void Connections::listen(bool does) {
   if (port_.is_open()) epoll_->change(port_.get(), port_number_, does ? kIn : 0);
 }
 
-// As recv(); keeps a file that came along, if it is a terminal.
+// Receives like recv(); keeps an accompanying descriptor if it is a terminal.
 ssize_t Connections::read_into_received(Connection& connection) {
   iovec part{received_.data(), received_.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> rights{};
@@ -183,7 +183,7 @@ ssize_t Connections::read_into_received(Connection& connection) {
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = rights.data();
-  message.msg_controllen = CMSG_LEN(sizeof(int));  // the system closes what has no room
+  message.msg_controllen = CMSG_LEN(sizeof(int));  // the system closes descriptors that do not fit
   const ssize_t count =
       ::recvmsg(connection.socket.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   const cmsghdr* head = count < 0 ? nullptr : CMSG_FIRSTHDR(&message);
@@ -213,7 +213,7 @@ std::optional<IoEvent> Connections::receive(Map::iterator found) {
   return IoEvent{.kind = IoEvent::Kind::kClosed, .connection = id};
 }
 
-// Sends what the other end takes now; false once it is gone.
+// Sends the bytes that the other end can take now; false if it is gone.
 bool Connections::flush(Connection& connection) const {
   std::size_t sent = 0;
   std::string& unsent = connection.unsent;
@@ -240,7 +240,7 @@ void Connections::send(ConnectionId id, std::string_view bytes) {
   connection.unsent += bytes;
   const bool is_there = waited || flush(connection);
   if (!is_there || connection.unsent.size() > kUnsentBytesMax) {
-    // Its end is told as that of any other, by wait().
+    // wait() reports its end as for any other connection.
     connection.unsent.clear();
     ::shutdown(connection.socket.get(), SHUT_RDWR);
   }

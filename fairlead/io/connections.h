@@ -1,5 +1,5 @@
-// Clients on a Unix socket and, if wanted, on a port of this machine's. What they send is read as it comes; what is sent to them waits in memory
-// until they take it, up to a bound.
+// Clients on a Unix socket and optionally on a TCP port of this machine. Input is read as it arrives. Output waits in
+// memory, up to a limit, until the client takes it.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -17,8 +17,8 @@ namespace fairlead {
 
 class Connections {
  public:
-  // Listens at `path`; every user of the machine may connect. `epoll` must outlive it, at its place.
-  // Error: another daemon listens there, or the system refuses.
+  // Listens at `path`; every user of the machine may connect. `epoll` must outlive the object and stay in place. Error:
+  // another daemon listens there, or the system refuses.
   static Result<Connections> open(const std::filesystem::path& path, Epoll& epoll,
                                   std::size_t count_max);
   // Listens nowhere yet. As open() otherwise.
@@ -30,10 +30,10 @@ class Connections {
   Connections& operator=(Connections&&) = delete;
   ~Connections();
 
-  // What came of a descriptor of epoll that is ready; nothing where it is none of these, or no news.
-  // Peer::is_admin is left to the caller.
+  // Returns the event of a ready descriptor; nothing if the descriptor is not a connection, or has no news. The caller
+  // sets Peer::is_admin.
   std::optional<IoEvent> handle(const Epoll::Ready& ready);
-  // As those of Io. A client that leaves more than 16 MiB unread is cut off.
+  // Like the functions of Io. A client with more than 16 MiB of unread output is disconnected.
   void send(ConnectionId connection, std::string_view bytes);
   void close(ConnectionId connection);
   // The terminal that came over it; -1: none did, or the connection is gone. It stays this object's.

@@ -1,4 +1,4 @@
-// What of many descriptors is ready, one at a time.
+// Returns the ready descriptors of many, one at a time.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -15,22 +15,22 @@ class Epoll {
  public:
   static Result<Epoll> create();
 
-  // Watches for `events` (EPOLLIN, EPOLLOUT, or 0: broken connections alone), again and again as long
-  // as they last. Returns a number that no other call gets. Error: the system has no more room.
+  // Watches for `events` (EPOLLIN, EPOLLOUT, or 0: only broken connections), level-triggered. Returns a number that no
+  // other call returns. Error: the system is out of resources.
   Result<std::uint64_t> add(int descriptor, std::uint32_t events);
   void change(int descriptor, std::uint64_t number, std::uint32_t events);
-  // To be called before the descriptor is closed; what it was ready for may still come.
+  // Stops watching. Call it before the descriptor is closed; an event found earlier may still arrive.
   void remove(int descriptor);
 
   struct Ready {
     std::uint64_t number = 0;  // of add()
     std::uint32_t events = 0;
   };
-  // The next of those that the last look() found.
+  // Returns the next event that the last look() found.
   std::optional<Ready> take();
-  // Can be read as long as something is ready.
+  // Returns a descriptor that can be read as long as some watched descriptor is ready.
   int descriptor() const { return descriptor_.get(); }
-  // Finds what is ready; waits for it, or returns at once. REQUIRES: take() has nothing left.
+  // Finds ready descriptors; waits for one, or returns immediately. REQUIRES: take() is empty.
   void look(bool waits);
 
  private:

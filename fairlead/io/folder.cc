@@ -19,17 +19,17 @@ namespace {
 
 constexpr mode_t kPassage = 0711;
 
-// What a crash left of a file under construction (OutputFile).
+// True for a file under construction (OutputFile) that a crash left behind.
 bool is_leftover(const std::string& name) { return name.ends_with(".tmp"); }
 
-// A name is lost with its folder, if that is not on the disk.
+// A name is lost with its folder, if the folder is not on the disk.
 Status sync_folder(const std::filesystem::path& path) {
   const Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.is_open() && (::fsync(folder.get()) == 0 || errno == EINVAL)) return {};
   return run_error("{}: cannot write: {}", path.string(), std::strerror(errno));
 }
 
-// The bytes of a file as they are, compressed or not.
+// Streams the bytes of a file unchanged, compressed or not.
 class FileStream : public ByteStream {
  public:
   FileStream(Descriptor file, std::string name) : file_(std::move(file)), name_(std::move(name)) {}

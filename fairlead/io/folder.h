@@ -1,7 +1,7 @@
-// The daemon's folder: locked by one daemon at a time, with files that appear whole.
+// The daemon's folder: locked by one daemon at a time, with files that appear complete.
 //
-// Users pass through it to files of their own (0711); they list nothing and read nothing else. The
-// caller's umask must be 077.
+// Users pass through it to their own files (0711); they can neither list nor read anything else. The caller's umask
+// must be 077.
 #pragma once
 
 #include "fairlead/base/append_file.h"
@@ -23,12 +23,12 @@ Status make_passage(const std::filesystem::path& path);
 
 class Folder {
  public:
-  // Makes and locks it. Error: another daemon has it, which is named; or it cannot be made.
+  // Creates and locks the folder. Error: another daemon, named in the error, has it; or it cannot be created.
   static Result<Folder> open(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
 
-  // As those of Io.
+  // Like the functions of Io.
   Status write(const std::string& name, std::string_view bytes) const;
   Result<std::string> read(const std::string& name) const;
   void remove(const std::string& name) const;

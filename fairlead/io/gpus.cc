@@ -9,7 +9,7 @@
 namespace fairlead {
 namespace {
 
-// The server of NVIDIA's Multi-Process Service, which computes for its clients: those count.
+// The server of NVIDIA's Multi-Process Service computes for its clients; the clients are counted instead.
 constexpr std::string_view kService = "nvidia-cuda-mps";
 
 // The first namespace of processes has this number on every machine (PROC_PID_INIT_INO of Linux).

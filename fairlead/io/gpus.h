@@ -1,4 +1,4 @@
-// What the GPUs of the machine do, as their driver says, and which processes do it.
+// The load of the machine's GPUs by their driver's report, and the processes that cause it.
 #pragma once
 
 #include "fairlead/io/io.h"
@@ -15,9 +15,8 @@ namespace fairlead {
 
 class Gpus {
  public:
-  // `names`: the UUIDs of the machine's GPUs, in its order. Nothing: there are none, or the driver does
-  // not answer; or this is a container with processes of its own, in which those that the driver names
-  // are not found.
+  // `names`: the UUIDs of the machine's GPUs, in its order. Nothing: there is no GPU, or the driver does not answer, or
+  // this is a container with its own process numbers, in which the driver's process numbers cannot be found.
   static std::optional<Gpus> open(const std::string& library, std::vector<std::string> names);
 
   // Costs a few milliseconds for each GPU. A GPU that does not answer has no processes.

@@ -1,4 +1,4 @@
-// Whose the processes on GPUs are, with a library in NVML's place (testing_nvml.cc).
+// The owners of processes on GPUs, with a library in NVML's place (testing_nvml.cc).
 
 #include "fairlead/io/gpus.h"
 

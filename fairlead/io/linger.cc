@@ -8,7 +8,7 @@ namespace fairlead {
 namespace {
 
 constexpr int kTries = 200;
-constexpr int kPauseMs = 10;  // nothing tells when
+constexpr int kPauseMs = 10;  // no event signals it
 
 }  // namespace
 

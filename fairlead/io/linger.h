@@ -1,7 +1,7 @@
-// What a daemon that was killed leaves open.
+// Resources that a killed daemon leaves open.
 //
-// While it began a task, its files were those of its child, too, until that ran the shim. So its locks
-// and its socket may outlive it, for as long as a program takes to be loaded.
+// While a daemon starts a task, the child shares its files until the child runs the shim. The daemon's locks and socket
+// may therefore outlive it for as long as a program takes to load.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace fairlead {
 
-// Whether `is_free` becomes true. It is asked again only if `owner` has ended, and for two seconds.
+// Returns whether `is_free` becomes true. It is called again only if `owner` has ended, and for two seconds.
 bool becomes_free(pid_t owner, const std::function<bool()>& is_free);
 
 }  // namespace fairlead

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kSuccess = 0;
 constexpr int kTooSmall = 7;  // NVML_ERROR_INSUFFICIENT_SIZE
-constexpr int kTries = 4;     // of a list that grows while it is read
+constexpr int kTries = 4;     // reads of a list that grows meanwhile
 constexpr unsigned kMore = 16;
 
 using Device = void*;
@@ -27,7 +27,7 @@ struct Utilization {  // nvmlUtilization_t
   unsigned memory;
 };
 
-// Its handles and results are plain C.
+// NVML loaded at run time; its handles and results are plain C.
 class Library : public Nvml {
  public:
   explicit Library(void* library) : library_(library) {}
@@ -40,14 +40,14 @@ class Library : public Nvml {
 
   Status open(const std::string& path) {
     if (library_ == nullptr)
-      return input_error("no NVIDIA driver is installed ({} is not there)", path);
+      return input_error("no NVIDIA driver is installed: {} does not exist", path);
     const bool is_whole = find("nvmlInit_v2", init_) && find("nvmlShutdown", shutdown_) &&
                           find("nvmlDeviceGetCount_v2", count_) &&
                           find("nvmlDeviceGetHandleByIndex_v2", by_index_) &&
                           find("nvmlDeviceGetHandleByUUID", by_uuid_) &&
                           find("nvmlDeviceGetName", name_) && find("nvmlDeviceGetUUID", uuid_);
-    if (!is_whole) return input_error("{} is not NVML as it is known here", path);
-    // Both have the same list; drivers before 510 have the older one alone.
+    if (!is_whole) return input_error("{} is not a supported NVML", path);
+    // Both return the same list; drivers before 510 have only the older one.
     find("nvmlDeviceGetComputeRunningProcesses_v3", processes_) ||
         find("nvmlDeviceGetComputeRunningProcesses_v2", processes_);
     find("nvmlDeviceGetUtilizationRates", utilization_);

@@ -1,4 +1,4 @@
-// NVIDIA's management library (NVML), loaded if it is there; the part of it that is used.
+// The parts of NVIDIA's management library (NVML) that are used; loaded if it exists.
 //
 // Source: NVML API reference, device queries.
 #pragma once
@@ -23,14 +23,15 @@ class Nvml {
 
   struct Gpu {
     std::string name;  // "NVIDIA A100-SXM4-80GB"
-    std::string uuid;  // "GPU-...", as CUDA_VISIBLE_DEVICES has it
+    std::string uuid;  // "GPU-...", as in CUDA_VISIBLE_DEVICES
   };
-  // In the order of the driver; those that do not answer are left out.
+  // Returns the GPUs in the driver's order; omits GPUs that do not answer.
   virtual std::vector<Gpu> gpus() = 0;
-  // The processes that compute on a GPU, as numbered by the machine's first namespace. Nothing: it
-  // does not say.
+  // Returns the processes that compute on a GPU, as numbered by the machine's first namespace. Nothing: the driver does
+  // not report them.
   virtual std::optional<std::vector<pid_t>> processes(const std::string& uuid) = 0;
-  // Of the last moment (a second or less), the percentage in which it computed. Nothing: as above.
+  // Returns the percentage of the last moment (a second or less) in which a GPU computed. Nothing: the driver does not
+  // report it.
   virtual std::optional<int> busy_percent(const std::string& uuid) = 0;
 };
 

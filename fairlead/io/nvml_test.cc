@@ -72,8 +72,8 @@ TEST_F(NvmlTest, WhatADriverDoesNotSayIsNothing) {
 
 TEST_F(NvmlTest, ErrorsAreNamed) {
   EXPECT_EQ(refusal("libnot-there.so"),
-            "no NVIDIA driver is installed (libnot-there.so is not there)");
-  EXPECT_EQ(refusal("libc.so.6"), "libc.so.6 is not NVML as it is known here");
+            "no NVIDIA driver is installed: libnot-there.so does not exist");
+  EXPECT_EQ(refusal("libc.so.6"), "libc.so.6 is not a supported NVML");
   EXPECT_EQ(refusal(FAIRLEAD_TESTING_NVML_LIBRARY),
             "the NVIDIA driver does not answer (NVML error 9)");
   say("fail nvmlDeviceGetCount_v2 999\n");

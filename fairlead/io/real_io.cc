@@ -29,7 +29,7 @@ namespace {
 constexpr rlim_t kOpenFilesMax = 65'536;
 constexpr std::size_t kConnectionsMax = 4096;
 
-// What a daemon changes of its process, and gives back.
+// The process-wide settings that a daemon changes and restores.
 class Process {
  public:
   Process() {
@@ -41,7 +41,7 @@ class Process {
     rlimit more = open_files_;
     more.rlim_cur = std::max(more.rlim_cur, std::min(more.rlim_max, kOpenFilesMax));
     ::setrlimit(RLIMIT_NOFILE, &more);
-    // A closed standard stream would become a file of ours, and then a task's.
+    // A closed standard stream would become one of our files, and then a task's.
     for (;;) {
       const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
       if (nothing < 0) break;
@@ -82,7 +82,7 @@ Result<std::filesystem::path> find_shim(const std::filesystem::path& given) {
                    std::strerror(errno));
 }
 
-// Of no other folder, even one that was made at the same path.
+// The name differs for every folder, even if a new folder has the path of an old one.
 std::string cgroups_name(const std::filesystem::path& folder, const Clock& clock) {
   struct stat now {};
   ::stat(folder.c_str(), &now);
@@ -171,7 +171,7 @@ class Machine : public RealIo {
   std::uint64_t signals_number_ = 0;
   Descriptor timer_;
   Time timer_at_ = Time::never();
-  bool has_looked_ = false;  // for other events since it was time
+  bool has_looked_ = false;  // for other events since the time came
 };
 
 Result<std::unique_ptr<RealIo>> Machine::open(RealIoOptions options) {
@@ -203,7 +203,7 @@ Result<std::unique_ptr<RealIo>> Machine::open(RealIoOptions options) {
 
 Status Machine::watch_signals_and_time() {
   signals_ = Descriptor(::signalfd(-1, &process_->held_signals(), SFD_NONBLOCK | SFD_CLOEXEC));
-  // The time of the machine's sleep counts.
+  // The time of the machine's sleep counts too.
   timer_ = Descriptor(::timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC));
   if (!signals_.is_open() || !timer_.is_open())
     return run_error("signals and timers: {}", std::strerror(errno));
@@ -226,7 +226,7 @@ IoEvent Machine::wait(Time until) {
     while (const std::optional<Epoll::Ready> ready = epoll_->take()) {
       if (const std::optional<IoEvent> event = handle(*ready)) return *event;
     }
-    // When it is time, what is ready comes once more before: neither keeps the other out.
+    // Before it reports the time, the loop looks once more for ready descriptors, so neither starves the other.
     const bool is_time = now() >= until;
     if (is_time && std::exchange(has_looked_, false)) return {.kind = IoEvent::Kind::kTime};
     has_looked_ = is_time;

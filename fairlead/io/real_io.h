@@ -1,14 +1,13 @@
 // Io on a Linux machine.
 //
-// One thread, one epoll: a Unix socket, its connections, a pidfd for each task, a signalfd and a
-// timer. A folder serves one RealIo at a time. Everything in it is read and written by the daemon's
-// user alone (the process's umask is 077 meanwhile), but for a job's output and progress, which are
-// its user's.
+// One thread, one epoll: a Unix socket, its connections, a pidfd for each task, a signalfd and a timer. A folder serves
+// one RealIo at a time. Only the daemon's user reads and writes it (the process's umask is 077 meanwhile). Exceptions
+// are a job's output and progress, which belong to its user.
 //
-//   FOLDER/lock        locked by the daemon, whose process it names
-//   FOLDER/began       when the folder was begun, Unix milliseconds; FOLDER/time: the last time told
-//   FOLDER/socket      where it listens
-//   FOLDER/tasks/J.H   of hold H of job J, until it is forgotten (fairlead/shim/files.h)
+// FOLDER/lock        locked by the daemon; contains its process number
+//   FOLDER/began       the folder's creation, Unix milliseconds; FOLDER/time: the last recorded time
+//   FOLDER/socket      the Unix socket
+//   FOLDER/tasks/J.H   run H of job J, until it is forgotten (fairlead/shim/files.h)
 //   FOLDER/logs/J.log  the output of job J
 //
 // Needs Linux 5.4, and 5.14 for tasks as cgroups. A unit of systemd needs Delegate=yes, so that it may
@@ -27,26 +26,26 @@
 namespace fairlead {
 
 struct RealIoOptions {
-  std::filesystem::path folder;    // made if it is not there
+  std::filesystem::path folder;    // created if missing
   std::filesystem::path socket{};  // empty: "socket" in the folder
-  // What CUDA calls the machine's GPUs, in their order, and the library that knows what they do. No
-  // names: they are stand-ins.
+  // CUDA's names of the machine's GPUs in their order, and the library that reports their load. No names: the GPUs are
+  // stand-ins.
   std::vector<std::string> gpus{};
   std::string nvml = kNvmlLibrary;
-  std::uint16_t port = 0;                // of 127.0.0.1, where it listens too; 0: none
-  std::string admin_group = "fairlead";  // whose members are administrators; it need not exist
+  std::uint16_t port = 0;                // TCP port on 127.0.0.1 on which it also listens; 0: none
+  std::string admin_group = "fairlead";  // its members are administrators; it need not exist
   std::filesystem::path shim{};          // the program; empty: fairlead-shim beside this program
-  bool use_cgroups = true;  // where they can be used; otherwise tasks are stopped by signals
+  bool use_cgroups = true;               // if possible; otherwise tasks are stopped by signals
 };
 
 class RealIo : public Io {
  public:
-  // SIGTERM and SIGINT are blocked from now on, and come as kTerminate. Error: another daemon has the
-  // folder or the socket, by name; there is no shim; the folder cannot be written.
-  // REQUIRES: called on the thread that calls all else; no other thread handles these signals.
+  // Blocks SIGTERM and SIGINT, which arrive as kTerminate from now on. Error: another daemon, named in the error, has
+  // the folder or the socket; the shim is missing; or the folder cannot be written. REQUIRES: called on the thread that
+  // makes all other calls; no other thread handles these signals.
   static Result<std::unique_ptr<RealIo>> open(RealIoOptions options);
 
-  // Whether tasks are cgroups. Otherwise what is left of a task whose shim was killed stays unknown.
+  // Whether tasks are cgroups. If not, leftovers of a task whose shim was killed stay unknown.
   virtual bool uses_cgroups() const = 0;
 };
 

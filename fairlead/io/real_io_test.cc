@@ -36,7 +36,7 @@ class Client {
     EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(bytes.size()));
   }
-  // Up to `count` bytes, fewer where the other end closes.
+  // Receives up to `count` bytes, fewer if the other end closes.
   std::string receive(std::size_t count) const {
     std::string bytes(count, '\0');
     const ssize_t got = ::recv(socket_, bytes.data(), count, MSG_WAITALL);
@@ -185,7 +185,7 @@ TEST_P(RealIoTest, SigtermAsksTheDaemonToLeave) {
 }
 
 TEST_P(RealIoTest, TimeGoesOnInTheNextDaemonAndNeverBack) {
-  // The calendar was set back by a lot: the last time that was told is ahead of it.
+  // The calendar was set back far, so the last recorded time is ahead of it.
   const Time before = io_->now();
   const std::int64_t began = io_->unix_ms({0});
   io_.reset();

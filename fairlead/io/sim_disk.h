@@ -1,10 +1,10 @@
-// The disk of a SimIo: files in memory, of which a loss of power leaves what was synced.
+// The disk of a SimIo: files in memory; a loss of power keeps only synced bytes.
 //
-// What was appended since the last sync is in the page cache: it outlives a crash of the daemon, and a
-// loss of power keeps a random prefix of it, torn at any byte, sometimes with garbage behind. A file
-// whose name was never synced may be gone, and one that was removed may be there again.
+// Bytes appended since the last sync are in the page cache: they survive a crash of the daemon. A loss of power keeps a
+// random prefix of them, torn at any byte, sometimes with garbage behind. A file whose name was never synced may
+// vanish, and a removed file may reappear.
 //
-// Costs: O(log files) and the bytes.
+// Cost: O(log files) and the bytes.
 #pragma once
 
 #include "fairlead/base/rng.h"
@@ -22,25 +22,25 @@ class SimDisk {
  public:
   explicit SimDisk(std::uint64_t seed) : rng_(seed) {}
 
-  // While it is full, whatever would need room fails.
+  // Makes every call that needs room fail while the disk is full.
   void set_full(bool is_full) { is_full_ = is_full; }
   bool is_full() const { return is_full_; }
 
-  // The whole file, durable. False: the disk is full, and the file is as it was.
+  // Writes the whole file durably. False: the disk is full, and the file is unchanged.
   bool write(const std::string& name, std::string_view bytes);
-  // Null: there is none. Valid until the file changes.
+  // Returns null if there is no such file. Valid until the file changes.
   const std::string* find(const std::string& name) const;
   void remove(const std::string& name);
-  // The names of the files in `folder`, without it, sorted.
+  // Returns the names of the files in `folder`, without the folder, sorted.
   std::vector<std::string> list(const std::string& folder) const;
 
-  // Cuts a file after `bytes`, durably; makes it where there is none.
+  // Truncates a file to `bytes`, durably; creates it if there is none.
   void cut(const std::string& name, std::uint64_t bytes);
   // False: the disk is full, and only a random prefix was appended.
   bool append(const std::string& name, std::span<const std::uint8_t> bytes);
-  // As append(), of a process that is killed in the middle of it.
+  // Appends like a process that is killed in the middle of append().
   void append_part(const std::string& name, std::span<const std::uint8_t> bytes);
-  // False: the disk is full; what was not synced before is not synced now.
+  // False: the disk is full; unsynced bytes stay unsynced.
   bool sync(const std::string& name);
 
   void lose_power();
@@ -48,14 +48,14 @@ class SimDisk {
  private:
   struct File {
     std::string bytes;
-    std::size_t synced = 0;  // of them, from the beginning
+    std::size_t synced = 0;  // the leading bytes that are synced
     bool is_name_synced = false;
   };
   // Returns false if nothing is left of the file.
   bool lose_power(File& file);
 
   std::map<std::string, File, std::less<>> files_;
-  std::map<std::string, File> removed_;  // whose removal is not durable yet
+  std::map<std::string, File> removed_;  // removed, but not yet durably
   bool is_full_ = false;
   Rng rng_;
 };

@@ -32,7 +32,7 @@ tl::unexpected<Error> full(const std::string& name) {
 
 }  // namespace
 
-// The file of one daemon: what a dead one writes is dropped.
+// A file of one daemon; writes of a dead daemon are dropped.
 class SimIo::File : public AppendFile {
  public:
   File(SimIo& io, std::string name) : io_(io), life_(io.life_), name_(std::move(name)) {}
@@ -133,7 +133,7 @@ IoEvent SimIo::wait(Time until) {
     }
     if (is_terminated_) return {.kind = IoEvent::Kind::kTerminate};
   }
-  // Where nothing will ever happen, a daemon would wait for ever: it is asked to leave.
+  // If nothing will ever happen, a daemon would wait for ever: it is asked to leave.
   if (until == Time::never()) return {.kind = IoEvent::Kind::kTerminate};
   now_ = std::max(now_, until);
   return event;
@@ -141,7 +141,7 @@ IoEvent SimIo::wait(Time until) {
 
 void SimIo::disturb(Time until) {
   if (happens(faults_.calendar)) calendar_ms_ += upto(2 * kDayMs).ms - kDayMs;
-  // A daemon that stood still finds itself behind what it waited for.
+  // A stalled daemon wakes up after the time that it waited for.
   if (happens(faults_.stall))
     now_ = std::max(now_, std::min(until, now_ + hours(1)) + upto(kStallMs));
 }
@@ -171,7 +171,7 @@ bool SimIo::take(IoEvent& event) {
   if (task == nullptr || task->is_alive() || due.what != life_) return false;
   event = {.kind = IoEvent::Kind::kTaskEnded, .task = due.task, .end = task->end};
   trace([&] {
-    return fmt::format("told: {} has ended, code {} signal {}{}", text(due.task), task->end.code,
+    return fmt::format("event: {} has ended, code {} signal {}{}", text(due.task), task->end.code,
                        task->end.signal, task->end.is_known ? "" : ", not known");
   });
   return true;
@@ -395,7 +395,7 @@ void SimIo::restart(Outage outage, Duration time) {
     return fmt::format("a daemon begins after {} ms{}", time.ms,
                        outage == Outage::kPower ? " without power" : "");
   });
-  ++life_;  // what ended by now is told by tasks() alone
+  ++life_;  // only tasks() reports the tasks that ended before
   is_dead_ = false;
 }
 

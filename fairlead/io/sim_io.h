@@ -1,14 +1,13 @@
-// An Io that is no machine: a seeded one in memory, whose time is virtual, and on which whatever can
-// go wrong does.
+// A simulated Io: a seeded machine in memory with virtual time and injected faults.
 //
-// It is the machine, not the daemon, so it outlives daemons: one is crashed at any call
-// (crash_after), destroyed, and another is opened on what is left (restart). From the call at which it
-// crashed a daemon has no further effect: its calls do nothing, and wait() asks it to leave.
+// A SimIo is the machine, so it outlives daemons. A daemon is crashed at any call (crash_after) and destroyed, and
+// another one is opened on the remaining state (restart). After its crash a daemon has no further effect: its calls do
+// nothing, and wait() asks it to leave.
 //
-// Clients are played by a SimClients, which is called when their time has come and when the daemon
-// answers; it must not call the daemon. Equal seeds and calls give equal worlds.
+// A SimClients plays the clients. It is called at their times and when the daemon answers, and must not call the
+// daemon. Equal seeds and calls give equal worlds.
 //
-// Costs of a call: O(log of what is to come).
+// Cost of a call: O(log of the planned events).
 #pragma once
 
 #include "fairlead/base/rng.h"
@@ -29,33 +28,34 @@
 
 namespace fairlead {
 
-// How often what goes wrong, of the calls at which it can.
+// The probabilities of faults, per call at which they can occur.
 struct SimFaults {
-  double disk_full = 0;     // of writes and syncs: the disk is full for a while
-  double slow_sync = 0;     // of syncs: one takes up to a minute
-  double start_fails = 0;   // of starts
-  double freeze_fails = 0;  // of freezes and thaws
-  double end_early = 0;     // of freezes: the task has ended just before
-  double late_notice = 0;   // of ends: they are told up to ten seconds late
-  double told_twice = 0;    // of ends: they are told again
-  double stall = 0;         // of waits: the daemon does not run for up to ten minutes
-  double foreign = 0;       // of looks at GPUs: a process of no task computes on one for a while
-  double calendar = 0;      // of waits: the calendar steps by up to a day, forward or back
+  double disk_full = 0;     // per write or sync: the disk is full for a while
+  double slow_sync = 0;     // per sync: it takes up to a minute
+  double start_fails = 0;   // per start
+  double freeze_fails = 0;  // per freeze or thaw
+  double end_early = 0;     // per freeze: the task has ended just before
+  double late_notice = 0;   // per end: it is reported up to ten seconds late
+  double told_twice = 0;    // per end: it is reported twice
+  double stall = 0;         // per wait: the daemon does not run for up to ten minutes
+  double foreign = 0;       // per look at GPUs: a foreign process computes on one for a while
+  double calendar = 0;      // per wait: the calendar steps by up to a day, forward or back
   bool delays = true;       // the disk, starts and notices take some milliseconds
 };
 
 class SimClients {
  public:
   virtual ~SimClients() = default;
-  // The time of SimIo::wake() has come.
+  // Called at the time given to SimIo::wake().
   virtual void wake(std::uint64_t token) = 0;
-  // The daemon has sent these bytes, valid during the call; it has ended the connection, or is gone.
+  // received() is called after the daemon sent these bytes, valid during the call; closed() after it closed the
+  // connection or crashed.
   virtual void received(ConnectionId connection, std::string_view bytes) = 0;
   virtual void closed(ConnectionId connection) = 0;
 };
 
 enum class Outage : std::uint8_t {
-  kDaemon,  // the daemon alone is gone: the page cache and the tasks are there
+  kDaemon,  // only the daemon is gone: the page cache and the tasks remain
   kPower,
 };
 
@@ -89,43 +89,43 @@ class SimIo final : public Io {
   std::string user_name(std::uint32_t uid) override;
   std::uint16_t free_port() override;
 
-  // -- The daemon's life.
-  // The call after that many more is the first without effect.
+  // -- The daemon's life. After that many more calls, calls have no effect.
   void crash_after(std::uint64_t calls) { calls_left_ = calls; }
   bool is_dead() const { return is_dead_; }
-  // The daemon is asked to leave at its next wait().
+  // Asks the daemon to leave at its next wait().
   void terminate() { is_terminated_ = true; }
-  // The daemon is gone, by what `outage` says; that time passes; another may be opened.
-  // REQUIRES: no daemon has this any more.
+  // Ends the daemon by `outage` and lets `time` pass; afterwards another daemon may be opened. REQUIRES: no daemon uses
+  // this SimIo any more.
   void restart(Outage outage, Duration time);
-  // Nothing goes wrong any more.
+  // Ends all faults.
   void stop_faults();
 
   // -- The clients, between waits or when they are called.
   void set_clients(SimClients* clients) { clients_ = clients; }
   void wake(std::uint64_t token, Time at) { agenda_.push({at, ++order_, token, kClient}); }
-  // 0: no daemon takes connections.
+  // Returns 0 if no daemon takes connections.
   ConnectionId connect(const Peer& peer);
-  // Bytes that arrive so much later; those of one connection in order.
+  // Delivers bytes after the delay `later`; the bytes of one connection stay in order.
   void client_send(ConnectionId connection, std::string bytes, Duration later);
   void hang_up(ConnectionId connection, Duration later);
 
-  // -- The GPUs. Those of stand-ins, unless it has some, say nothing.
+  // -- The GPUs. Stand-in GPUs, the default, report no load.
   void set_gpus(std::uint32_t count) { busy_percent_.assign(count, -1); }
   void set_busy_percent(std::uint32_t gpu, int percent) { busy_percent_[gpu] = percent; }
-  // A process of no task computes on a GPU until then.
+  // Lets a foreign process compute on a GPU until then.
   void add_foreign(std::uint32_t gpu, Time until);
 
   // -- The truth.
   const SimTasks& processes() const { return tasks_; }
   const SimDisk& disk() const { return disk_; }
-  std::uint64_t calls() const { return calls_; }  // of an Io, by all daemons
+  std::uint64_t calls() const { return calls_; }  // of Io, by all daemons
   std::size_t connections() const { return connections_.size(); }
   Time time() const { return now_; }
   // Whether the disk was full in the life of this daemon, or is now.
   bool was_disk_full() const { return was_full_; }
 
-  // Told a line for each call that changes something, and for what the daemon is told.
+  // Sets a function that receives a line for each call that changes something, and for each event that the daemon
+  // receives.
   void set_trace(std::function<void(const std::string&)> trace) { trace_ = std::move(trace); }
   template <class Text>
   void trace(const Text& text) const {
@@ -136,7 +136,7 @@ class SimIo final : public Io {
   class File;
   class Stream;
   enum What : std::uint8_t { kClient, kConnection, kNotice };
-  // Something that is to come; those of one instant in the order in which they were planned.
+  // A planned event; events of one instant stay in the order of planning.
   struct Due {
     Time at;
     std::uint64_t order;
@@ -157,21 +157,21 @@ class SimIo final : public Io {
     Time last;                     // when the last of them arrives
   };
 
-  // Counts a call. False: the daemon has no effect any more.
+  // Counts a call. False: the daemon has crashed, and the call must do nothing.
   bool call();
   bool happens(double rate);
   Duration upto(std::int64_t ms);
   Duration delay(std::int64_t ms) { return faults_.delays ? upto(ms) : Duration(); }
   void arrive(ConnectionId id, IoEvent::Kind kind, std::string bytes, Duration later);
-  // The disk takes no more for a while, if the draw is so; and takes it again once that is over.
+  // Fills the disk for a while with some probability; empties it again when that time is over.
   void fill_disk();
-  // Notes it where a task begins or goes on beside a process of no task that the daemon has seen.
+  // Notes a task that starts or continues beside a foreign process that the daemon has seen.
   void check_gpus(std::span<const std::uint32_t> gpus, TaskId task);
-  // Time up to now_ has passed for the tasks.
+  // Lets the time up to now_ pass for the tasks.
   void settle_tasks();
   void plan_notice(TaskId task);
   void disturb(Time until);
-  // What is next of the agenda, if it concerns the daemon.
+  // Takes the next planned event; true if it concerns the daemon.
   bool take(IoEvent& event);
   bool take_arrival(ConnectionId id, IoEvent& event);
 
@@ -183,7 +183,7 @@ class SimIo final : public Io {
   struct Foreign {
     ForeignProcess process;
     Time until;
-    bool is_seen = false;  // a daemon was told of it
+    bool is_seen = false;  // a daemon has received its event
   };
   std::vector<Foreign> foreign_;
   std::uint64_t foreigners_ = 0;
@@ -196,7 +196,7 @@ class SimIo final : public Io {
   std::uint64_t order_ = 0;
   std::map<ConnectionId, Connection> connections_;
   ConnectionId last_connection_ = 0;
-  std::string received_;  // what the last event's bytes point to
+  std::string received_;  // the bytes of the last event
   std::vector<TaskId> ended_;
   std::uint64_t calls_ = 0;
   std::uint64_t calls_left_ = ~std::uint64_t{0};

@@ -14,7 +14,7 @@ std::span<const std::uint8_t> bytes(std::string_view text) {
 
 std::string read(Io& io, const std::string& name) { return io.read(name).value_or("(none)"); }
 
-// What clients are told.
+// The messages that clients receive.
 struct Heard : SimClients {
   void wake(std::uint64_t token) override { woken.push_back(token); }
   void received(ConnectionId, std::string_view bytes) override { text += bytes; }
@@ -174,7 +174,7 @@ TEST(SimIo, AskedToLeaveADaemonIsToldAtItsNextWait) {
   EXPECT_EQ(io.wait({10}).kind, IoEvent::Kind::kTerminate);
 }
 
-// Starts and ends, connections and waits, as one text.
+// Returns starts and ends, connections and waits as one text.
 std::string story(std::uint64_t seed) {
   SimIo io(seed, {.start_fails = 0.2, .late_notice = 0.3, .told_twice = 0.3, .stall = 0.1});
   std::string text;

@@ -239,7 +239,7 @@ void SimTasks::end_of_itself(SimTask& task, Time now) {
   end(task, now, {.signal = SIGKILL});
 }
 
-// Of itself. What a daemon was not told before the power went it need not count.
+// Notes a task's own end. After a loss of power, a daemon need not count an end that it was not notified of.
 void SimTasks::note_end(SimTask& task, bool is_good) {
   const JobId job = task.id.job;
   task.ended_badly = !is_good;

@@ -3,14 +3,14 @@
 //   work MS [exit=N [times=N]] [term=checkpoint:MS|ignore|die] [every=MS] [hang] [brittle]
 //           [nostart=N] [retries=N]
 //
-// It works for MS of running time, summed over all tasks of its job, and ends with the code N; with
-// `times`, only so often, and then with 0. Asked to end, it writes a checkpoint for so many milliseconds and ends by the signal, ignores that, or
-// dies at once. Besides, a checkpoint is written after every so much work; the next task of the job
-// goes on from the last one. One that hangs never ends of itself; a brittle one dies if it is frozen
-// for long; the first N starts of the job fail. A daemon may start the job again so often after a task of
-// it has ended badly, as `retries` says.
+// It works for MS of running time, summed over all tasks of its job, and ends with the code N; with `times`, only that
+// often, and then with 0. If asked to end, it writes a checkpoint for some milliseconds and ends by the signal, or
+// ignores the request, or dies immediately. It also writes a checkpoint after each period of work; the next task of the
+// job continues from the last one. A hanging task never ends by itself; a brittle one dies if it is frozen for long;
+// the first N starts of the job fail. `retries` is the number of times that a daemon may start the job again after a
+// task ended badly.
 //
-// This is also the truth by which a daemon is judged: what is alive, and on which GPUs.
+// It is also the truth by which a daemon is judged: the living tasks and their GPUs.
 //
 // Costs: O(log tasks) a call; statuses() O(tasks).
 #pragma once
@@ -58,7 +58,7 @@ struct SimTask {
   bool is_interrupted = false;
   bool left_frozen = false;  // it was interrupted while it was frozen
   bool is_killed = false;
-  bool ended_badly = false;  // and was not told to end
+  bool ended_badly = false;  // without being asked to end
   Time began;                // or was thawed last; or frozen, if it is frozen
   Duration done;             // of the work of its job, up to then
   Time due;                  // when the next thing happens to it by itself
@@ -70,13 +70,13 @@ class SimTasks {
  public:
   explicit SimTasks(std::uint64_t seed) : rng_(seed) {}
 
-  // What a daemon does, as in Io, at `now`, up to which advance() was called.
+  // The calls of a daemon, as in Io, at `now`, up to which advance() was called.
   Status start(Time now, const TaskSpec& spec);
   void freeze(Time now, TaskId id);
   void thaw(Time now, TaskId id);
   void interrupt(Time now, TaskId id);
   void kill(Time now, TaskId id);
-  // A start or a thaw has failed for another reason than its command.
+  // Counts a start or a thaw that failed for another reason than its command.
   void note_failed_start(JobId job) { ++failed_starts_[job]; }
   std::vector<TaskStatus> statuses() const;
   void forget(TaskId id);
@@ -85,9 +85,9 @@ class SimTasks {
 
   // When something happens by itself; never: nothing will.
   Time next();
-  // Lets happen what is due up to `now`; adds the tasks that ended to `ended`.
+  // Runs all events up to `now`; adds the tasks that ended to `ended`.
   void advance(Time now, std::vector<TaskId>& ended);
-  // Whatever runs is gone, and how it ended is not known; so it may be with what had ended.
+  // Ends all running tasks with an unknown end; the ends of ended tasks may be lost too.
   void lose_power(Time now);
   // The task ends just now, of itself, if its work will be done within `soon`.
   void end_early(Time now, TaskId id, Duration soon, std::vector<TaskId>& ended);
@@ -97,11 +97,11 @@ class SimTasks {
   std::size_t started() const { return names_.size(); }
   // Whether all work of the job was done, with a good end.
   bool is_done(JobId job) const { return done_jobs_.contains(job); }
-  // Whether more tasks of the job than may be retried have ended badly without being told to end.
+  // Whether more tasks of the job have ended badly, without being asked to end, than may be retried.
   bool has_failed(JobId job) const { return failed_jobs_.contains(job); }
   std::uint32_t failed_starts(JobId job) const;
-  // What a daemon must never do and did: start a name twice, or a second task of a
-  // job, or a task of a job that has ended of itself.
+  // Errors of a daemon: it started a name twice, or a second task of a job, or a task of a job that has ended by
+  // itself.
   const std::vector<std::string>& problems() const { return problems_; }
   void note_problem(std::string what) { problems_.push_back(std::move(what)); }
 
@@ -122,15 +122,15 @@ class SimTasks {
     friend auto operator<=>(const Due&, const Due&) = default;
   };
   std::map<TaskId, SimTask> tasks_;
-  std::map<JobId, Duration> kept_;  // work of a job that its last checkpoint has
+  std::map<JobId, Duration> kept_;  // work of a job up to its last checkpoint
   std::map<JobId, std::uint32_t> tries_;
   std::set<TaskId> names_;
   std::map<JobId, std::uint32_t> failed_starts_;
   std::set<JobId> done_jobs_;
   std::set<JobId> failed_jobs_;
-  std::set<JobId> ended_jobs_;                                       // for good, as is known
-  std::map<JobId, std::uint32_t> bad_ends_;                          // that were not told to
-  std::map<JobId, std::uint32_t> lost_ends_;                         // of those, with the power
+  std::set<JobId> ended_jobs_;                // jobs that are known to have ended for good
+  std::map<JobId, std::uint32_t> bad_ends_;   // ends that no daemon asked for
+  std::map<JobId, std::uint32_t> lost_ends_;  // bad ends that were lost with the power
   std::priority_queue<Due, std::vector<Due>, std::greater<>> dues_;  // some are out of date
   std::vector<std::string> problems_;
   Rng rng_;

@@ -11,7 +11,7 @@ TaskSpec spec(std::size_t job, HoldId hold, std::vector<std::string> command) {
   return {.id = {JobId(job), hold}, .command = std::move(command), .gpus = {0}};
 }
 
-// Tasks, and a clock that goes where it is told.
+// Tasks, and a clock that the test sets.
 struct Machine {
   void pass(Duration time) {
     now = now + time;

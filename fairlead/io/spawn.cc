@@ -21,7 +21,7 @@ Status system_error(std::string_view what) {
   return run_error("{}: {}", what, std::strerror(errno));
 }
 
-// A file in memory, as it has no bound that would have to be read away.
+// Returns a file in memory, which unlike a pipe cannot fill up.
 Result<Descriptor> memory_file(const std::string& bytes) {
   Descriptor file(::memfd_create("task", MFD_CLOEXEC));
   if (!file.is_open() || !shim::write_all(file.get(), bytes) ||
@@ -40,8 +40,8 @@ struct Actions {
 };
 
 struct Attributes {
-  // No signal reaches the shim before it is ready for it, and none is ignored, as the task's processes
-  // would ignore it too.
+  // Blocks all signals until the shim is ready for them, and ignores none, because the task's processes would inherit
+  // that.
   Attributes() {
     posix_spawnattr_init(&list);
     posix_spawnattr_setflags(&list, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
@@ -88,7 +88,7 @@ Result<Spawned> spawn_shim(const std::filesystem::path& program, const shim::Spe
   spawned.process = Descriptor(shim::open_process(spawned.pid));
   if (!spawned.process.is_open()) {
     const Status failure = system_error("pidfd");
-    ::kill(spawned.pid, SIGKILL);  // and what it began, which dies with it
+    ::kill(spawned.pid, SIGKILL);  // its child, if any, dies with it
     ::waitpid(spawned.pid, nullptr, 0);
     return tl::unexpected(failure.error());
   }

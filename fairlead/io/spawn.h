@@ -13,17 +13,16 @@ namespace fairlead {
 struct Spawned {
   pid_t pid = 0;
   Descriptor process;  // a pidfd
-  std::string reply;   // what it said until it began the task or gave up (shim/spec.h)
+  std::string reply;   // its messages until it started the task or gave up (shim/spec.h)
 };
 
-// Starts `program` with `spec` and waits until it replies; its output goes to `log`. `terminal`: for
-// the task, where `spec` says that it has one. A process with much memory does it as fast as a small
-// one. Error: the system refuses; nothing runs then.
+// Starts `program` with `spec` and waits for its reply; its output goes to `log`. `terminal`: for the task, if `spec`
+// has one. The size of this process's memory does not slow the start. Error: the system refuses; nothing runs then.
 Result<Spawned> spawn_shim(const std::filesystem::path& program, const shim::Spec& spec,
                            const Descriptor& log, int terminal = -1);
-// Waits until it has ended. False if it has not within `limit_ms`.
+// Waits for the process's end. False if it does not end within `limit_ms`.
 bool has_ended(const Descriptor& process, int limit_ms);
-// The same, and forgets it where it is a child.
+// Waits in the same way and reaps the process if it is a child.
 bool reap(const Descriptor& process, int limit_ms);
 
 }  // namespace fairlead

@@ -38,20 +38,20 @@ std::optional<TaskId> parse_name(const std::string& name) {
   return TaskId{JobId(job), hold};
 }
 
-// A file of the user's, to append to; it is made where there is none. What is not a plain file, or is
-// another user's, is refused, and no link is followed.
+// Opens a file of the user's to append to; creates it if there is none. Refuses anything but a plain file of that user;
+// follows no link.
 Result<Descriptor> users_file(const std::string& path, std::uint32_t uid, std::uint32_t gid) {
   constexpr int kFlags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   Descriptor file(::open(path.c_str(), kFlags, 0600));
   struct stat now {};
   if (!file.is_open() || ::fstat(file.get(), &now) != 0)
     return run_error("{}: cannot make it: {}", path, std::strerror(errno));
-  if (!S_ISREG(now.st_mode)) return run_error("{} is no plain file", path);
+  if (!S_ISREG(now.st_mode)) return run_error("{} is not a plain file", path);
   if (now.st_uid == uid) return file;
-  if (now.st_uid != ::geteuid() || now.st_size != 0)  // not one that was just made
+  if (now.st_uid != ::geteuid() || now.st_size != 0)  // not a file that was just created
     return run_error("{} belongs to user {}", path, now.st_uid);
   if (::fchown(file.get(), uid, gid) == 0) return file;
-  return run_error("{}: cannot make it that of user {}: {}", path, uid, std::strerror(errno));
+  return run_error("{}: cannot give it to user {}: {}", path, uid, std::strerror(errno));
 }
 
 Status check(const TaskSpec& spec) {
@@ -59,7 +59,7 @@ Status check(const TaskSpec& spec) {
   if (spec.command.empty() || spec.command.front().empty() || spec.processes == 0)
     return run_error("there is no command to run");
   if (spec.terminal != 0 && spec.processes != 1)
-    return run_error("a terminal is that of one process, and these are {}", spec.processes);
+    return run_error("a terminal serves one process, but the task has {}", spec.processes);
   if (std::any_of(spec.command.begin(), spec.command.end(), has_nul) ||
       std::any_of(spec.environment.begin(), spec.environment.end(), has_nul) ||
       has_nul(spec.folder)) {
@@ -71,8 +71,7 @@ Status check(const TaskSpec& spec) {
   return {};
 }
 
-// The last line that has ended, or a first one that has not yet. Nothing where it is cut at its
-// beginning.
+// Returns the last complete line, or an incomplete first one. Nothing if its beginning is cut off.
 std::string last_line(std::string_view text, bool is_cut) {
   if (const auto end = text.rfind('\n'); end != text.npos) text = text.substr(0, end);
   if (const auto before = text.rfind('\n'); before != text.npos)
@@ -143,7 +142,7 @@ Status TaskProcesses::launch(const TaskSpec& spec, const std::string& cgroup, in
   };
   FL_TRY_ASSIGN(spawned, spawn_shim(options_.shim, given, log, terminal));
   const bool has_begun = spawned.reply == shim::kBegan;
-  // One that gave up ends its processes; where they take long, that must not hold up others.
+  // A shim that gave up ends its processes; if they take long, that must not delay others.
   if (!has_begun && reap(spawned.process, kGiveUpLimitMs)) {
     return run_error("{}", spawned.reply.empty() ? "the shim ended" : spawned.reply);
   }
@@ -180,8 +179,8 @@ std::optional<IoEvent> TaskProcesses::handle(const Epoll::Ready& ready) {
   return IoEvent{.kind = IoEvent::Kind::kTaskEnded, .task = task, .end = end};
 }
 
-// Of a task whose shim has ended. One that could not say how the task ended was killed, and may have
-// left some of it.
+// Returns the end of a task whose shim has ended. A shim that left no record of the end was killed, and may have left
+// processes.
 TaskEnd TaskProcesses::end_of(TaskId task, const std::string& cgroup) const {
   if (const std::optional<shim::End> end = shim::read_end(folder_of(task)))
     return {.code = end->code, .signal = end->signal, .was_asked = end->was_asked};
@@ -239,7 +238,7 @@ std::vector<TaskStatus> TaskProcesses::all() {
   return all;
 }
 
-// Nothing where it never began; it is removed then.
+// Returns nothing if the task never started, and then removes it.
 std::optional<TaskStatus> TaskProcesses::look(TaskId task) {
   const std::string folder = folder_of(task);
   for (;;) {
@@ -253,7 +252,7 @@ std::optional<TaskStatus> TaskProcesses::look(TaskId task) {
                         .was_interrupted = shim::was_interrupted(folder),
                         .end = end_of(task, mark ? mark->cgroup : std::string())};
     }
-    // A shim that was late finds the task taken; else it has just begun, and is looked at again.
+    // A late shim finds the task taken. Otherwise it has just started, and is looked up again.
     const bool is_mine = mark || shim::write_mark(folder, {.boot = shim::boot_id()});
     if (!is_mine && errno == EEXIST) continue;
     if (is_mine) clean(task, cgroup_of(task));
@@ -261,8 +260,7 @@ std::optional<TaskStatus> TaskProcesses::look(TaskId task) {
   }
 }
 
-// Watches the shim that made `mark`; false if it has ended. A process that got its number since has
-// another start time.
+// Watches the shim that made `mark`; false if it has ended. A process that reuses its number has another start time.
 bool TaskProcesses::adopt(TaskId task, const shim::Mark& mark) {
   if (mark.pid <= 0 || mark.boot != shim::boot_id()) return false;
   Descriptor process(shim::open_process(mark.pid));
@@ -282,7 +280,7 @@ std::optional<TaskStatus> TaskProcesses::status_of(TaskId task, const Live& live
   if (!live.cgroup.empty()) {
     is_frozen = is_cgroup_frozen(live.cgroup);
   } else {
-    // Those that have ended and wait to be noticed say nothing.
+    // Processes that have ended but were not reaped do not count.
     const std::vector<shim::Process> below = shim::descendants(live.pid).processes;
     const auto is_still = [](const shim::Process& process) { return process.is_still(); };
     const auto is_over = [](const shim::Process& process) { return process.has_ended(); };
@@ -313,7 +311,7 @@ void TaskProcesses::forget(TaskId task) {
 
 void TaskProcesses::clean(TaskId task, const std::string& cgroup) const {
   if (!cgroup.empty()) remove_cgroup(cgroup);
-  // The mark of a shim must not go before the folder has: another one could begin the task meanwhile.
+  // The folder must go before the shim's mark: otherwise another shim could start the task meanwhile.
   const std::filesystem::path gone = options_.folder / "removed";
   std::error_code ignored;
   std::filesystem::remove_all(gone, ignored);

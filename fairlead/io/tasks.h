@@ -1,8 +1,8 @@
 // The processes of jobs: a shim for each task (fairlead/shim), which outlives the daemon.
 //
-// Where the kernel has cgroups that this process may use, a task is one, and is frozen and ended as
-// one. Elsewhere its processes are found below its shim and stopped by SIGSTOP, one by one; what is
-// left of a task whose shim was killed is not found then.
+// If this process may use the kernel's cgroups, a task is one cgroup, and is frozen and ended as one. Otherwise its
+// processes are found below its shim and stopped by SIGSTOP, one by one. Leftovers of a task whose shim was killed are
+// not found then.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -25,7 +25,8 @@ struct TaskOptions {
   std::filesystem::path logs;    // the folder of the jobs' output
   std::filesystem::path shim;    // the program
   std::string cgroups{};         // the folder of the tasks' cgroups; empty: signals instead
-  std::uint64_t open_files = 0;  // the soft limit of a task's processes; 0: as this process has it
+  std::uint64_t open_files =
+      0;  // the soft limit of a task's processes; 0: the limit of this process
 };
 
 class TaskProcesses {
@@ -33,14 +34,13 @@ class TaskProcesses {
   // `epoll` must outlive it, at its place. Error: its folders cannot be made.
   static Result<TaskProcesses> open(TaskOptions options, Epoll& epoll);
 
-  // The end of a task, where that is what `ready` says. Nothing otherwise.
+  // Returns the end of a task, if `ready` signals one.
   std::optional<IoEvent> handle(const Epoll::Ready& ready);
 
-  // Whether a process is one of a task's: below a shim. So is one that ends meanwhile, for all that is
-  // known.
+  // Whether a process belongs to a task: it is below a shim. True also for a process that ends meanwhile.
   bool has_process(pid_t pid) const;
 
-  // As those of Io. `terminal`: what the task gets; -1: none.
+  // Like the functions of Io. `terminal`: the task's terminal; -1: none.
   Status start(const TaskSpec& spec, int terminal);
   Status freeze(TaskId task);
   Status thaw(TaskId task);

@@ -114,14 +114,14 @@ TEST_P(TasksTest, WhatATaskLeavesBehindEndsWithIt) {
   EXPECT_TRUE(is_gone(pid));
 }
 
-// Processes that begin another one and end, again and again, as a fork bomb does.
+// Processes that start another one and end, again and again, like a fork bomb.
 TEST_P(TasksTest, ProcessesThatRunAwayAreFrozenAndEnded) {
   TaskSpec spec = script(1, "sh -c \"$RUN\"; while :; do sleep 1000; done");
   spec.environment.push_back("RUN=echo tick > $FIFO; sh -c \"$RUN\" & exit");
   start(spec);
   EXPECT_EQ(fifo().line(), "tick");
   const Status frozen = io_->freeze(id(1));
-  // Signals may not catch up with them, and say so.
+  // Signals may not catch up with them, which is then reported.
   EXPECT_TRUE(frozen || !GetParam());
   if (frozen) {
     EXPECT_FALSE(is_going_on());
@@ -376,7 +376,7 @@ TEST_P(TasksTest, SignalsOfATaskAreAsInANewSession) {
   std::uint64_t ignored = 1;
   lines >> std::hex >> blocked >> ignored;
   EXPECT_EQ(blocked, 0U);
-  // Those that glibc keeps to itself, and that posix_spawn ignores.
+  // Signals that glibc reserves for itself, and that posix_spawn ignores.
   EXPECT_EQ(ignored & ~std::uint64_t{0x180000000}, 0U);
   ::signal(SIGPIPE, SIG_DFL);
 }
@@ -415,7 +415,7 @@ TEST_P(TasksTest, ProgressIsReadFromAPlainFileOnly) {
   EXPECT_EQ(io_->progress(id(1)), "");  // and does not wait for a writer
   std::filesystem::remove(path);
   std::ofstream(path) << std::string(100'000, 'x') << "\nshort\n" << std::string(100'000, 'x');
-  EXPECT_EQ(io_->progress(id(1)), "");  // the line began before what is read
+  EXPECT_EQ(io_->progress(id(1)), "");  // the line starts before the part that is read
 }
 
 TEST_P(TasksTest, ALogThatIsALinkIsNotFollowed) {

@@ -65,7 +65,7 @@ class TerminalsTest : public RealIoTest {
     spec.terminal = connection;
     return spec;
   }
-  // What the task wrote to its terminal, up to `end`.
+  // Returns the task's output on its terminal, up to `end`.
   std::string shown(std::string_view end) const {
     std::string text;
     pollfd ready{near_, POLLIN, 0};
@@ -163,7 +163,7 @@ TEST_P(TerminalsTest, ATerminalIsThatOfOneProcess) {
   EXPECT_FALSE(io_->start(spec));
 }
 
-// The daemon keeps one at most, and none once the client has gone.
+// The daemon keeps at most one terminal per client, and none once the client has gone.
 TEST_P(TerminalsTest, FilesThatAreHandedOverDoNotPileUp) {
   make_terminal();
   const auto open_files = [] {

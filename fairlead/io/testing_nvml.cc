@@ -1,11 +1,11 @@
-// A library in place of NVML for tests, as a driver would have it: plain C, loaded by name. What it
-// says is in the file that FAIRLEAD_TESTING_NVML names, read anew at each call:
+// A library for tests that replaces NVML: plain C, loaded by name. FAIRLEAD_TESTING_NVML names the file with its
+// answers, which is read at each call:
 //
 //   gpu UUID BUSY_PERCENT NAME...   a GPU, in order
 //   process UUID PID                that computes on it
 //   fail FUNCTION CODE              the function returns that error
 //
-// Without the file, nvmlInit_v2 fails as it does where the driver is not loaded.
+// Without the file, nvmlInit_v2 fails as if the driver were not loaded.
 
 #include <cstdlib>
 #include <cstring>

@@ -26,7 +26,7 @@ inline std::string text_of_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A named pipe, by which processes tell a test how far they are.
+// A named pipe through which processes report their progress to a test.
 class Fifo {
  public:
   explicit Fifo(std::string path) : path_(std::move(path)) {
@@ -130,7 +130,7 @@ class RealIoTest : public testing::TestWithParam<bool> {
   static TaskEnd code(int code) { return {.code = code}; }
   static TaskEnd signal(int signal) { return {.signal = signal}; }
 
-  // What the task's log has, up to now.
+  // Returns the task's log so far.
   std::string log() { return text_of_file(io_->log_path(JobId(7))); }
   TaskStatus::State state(TaskId task) {
     for (const TaskStatus& status : io_->tasks()) {
@@ -139,7 +139,7 @@ class RealIoTest : public testing::TestWithParam<bool> {
     ADD_FAILURE() << "there is no such task";
     return TaskStatus::State::kEnded;
   }
-  // Whether what writes to the pipe goes on.
+  // Whether the process that writes to the pipe continues.
   bool is_going_on() {
     fifo().drain();
     return fifo().has_more(100);

@@ -1,8 +1,8 @@
 // Jobs that are simulated iteration by iteration, and how such jobs are drawn (Wang et al., arXiv
 // 2002.10105).
 //
-// An iteration of a job is a forward and then a backward phase on each of its GPUs and, where these
-// are on several nodes, one all-reduce of the model between the nodes.
+// An iteration of a job is a forward and then a backward phase on each of its GPUs. If these are on several nodes, one
+// all-reduce of the model between the nodes follows.
 //
 // Units: times are whole nanoseconds and sizes whole kB, so that all sums are exact; MB are 10^6
 // bytes, and a ns per kB is a microsecond per MB.
@@ -32,14 +32,14 @@ struct TransferCost {
   std::int64_t alone_ns = 856;    // b
   std::int64_t penalty_ns = 235;  // eta: added for each other all-reduce on its busiest node
 
-  // Of each of two that share a node.
+  // Duration for each of two that share a node.
   std::int64_t shared_ns() const { return 2 * alone_ns + penalty_ns; }
 };
 
-// What is drawn, and the cluster's properties.
+// The distribution of the drawn jobs, and the cluster's properties.
 struct IterationOptions {
   std::int64_t jobs = 160;
-  // GPUs and weight. There are exactly as many jobs of each size as the weights say.
+  // GPUs and weight. The number of jobs of each size is exactly in proportion to the weights.
   std::vector<std::pair<std::int64_t, std::int64_t>> gangs = {{1, 40}, {2, 7},  {4, 13},
                                                               {8, 15}, {16, 4}, {32, 1}};
   // Uniform, both ends included.
@@ -59,8 +59,8 @@ struct IterationJob {
   std::int64_t submit_ns = 0;
 };
 
-// The jobs, by size. Equal options and seed give equal jobs. Errors: no models, or the jobs cannot
-// be divided as the weights say.
+// Returns the jobs, by size. Equal options and seed give equal jobs. Errors: no models, or the number of jobs is not
+// divisible by the weights.
 Result<std::vector<IterationJob>> draw_iteration_jobs(const IterationOptions& options,
                                                       std::uint64_t seed);
 

@@ -38,7 +38,7 @@ void sort_by_workload(GpuIds& gpus, const IdVector<GpuId, GpuLoad>& loads) {
   std::ranges::stable_sort(gpus, {}, [&](GpuId gpu) { return loads[gpu].workload_ns; });
 }
 
-// Nodes by the mean workload of all of their GPUs, those without room too.
+// Sorts nodes by the mean workload of all of their GPUs, including GPUs without room.
 void sort_by_node(GpuIds& gpus, const IdVector<GpuId, GpuLoad>& loads) {
   struct Mean {
     Int128 sum = 0;

@@ -34,8 +34,8 @@ class IterationSim {
   };
   struct Job {
     std::vector<NodeId> nodes;
-    std::int64_t iterations = 0;  // that are left, this one included
-    std::size_t computing = 0;    // GPUs that have not done both phases of this one
+    std::int64_t iterations = 0;  // remaining, this one included
+    std::size_t computing = 0;    // GPUs that have not finished both phases of this one
     std::int64_t service_ns = 0;  // remaining computation over all GPUs
   };
   struct Order {  // SRSF
@@ -68,10 +68,10 @@ class IterationSim {
   Rng rng_;
 
   std::int64_t now_ns_ = 0;
-  std::vector<JobId> arrivals_;                   // the next one last
+  std::vector<JobId> arrivals_;                   // in reverse order
   std::vector<Order> queue_;                      // jobs that wait for GPUs
-  std::vector<Order> ready_;                      // jobs whose all-reduce waits
-  std::vector<std::span<const NodeId>> waiting_;  // the nodes of those in ready_
+  std::vector<Order> ready_;                      // jobs with a waiting all-reduce
+  std::vector<std::span<const NodeId>> waiting_;  // the nodes of the jobs in ready_
   bool has_room_ = false;                         // a job came or ended
   bool may_transfer_ = false;                     // an all-reduce got ready or ended
   std::size_t finished_ = 0;
@@ -89,7 +89,7 @@ IterationSim::IterationSim(const IterationWorld& world, std::span<const Iteratio
                            const IterationPolicy& policy, std::uint64_t seed,
                            std::vector<IterationRecord>* log)
     : policy_(policy),
-      // The first of the busiest nodes may be another one after others started.
+      // The first of the busiest nodes may change after other all-reduces started.
       retries_(policy.transfers == TransferRule::kAdaSrsfReleased),
       jobs_(jobs),
       log_(log),
@@ -225,7 +225,7 @@ void IterationSim::finish(JobId job) {
   has_room_ = true;
 }
 
-// What the job has left on one of its GPUs.
+// Returns the remaining workload of the job on one of its GPUs.
 std::int64_t IterationSim::workload_ns(const Member& member) const {
   const Job& state = states_[member.job];
   const IterationModel& model = jobs_[member.job.row()].model;
@@ -271,8 +271,8 @@ void IterationSim::place(JobId job, std::vector<GpuId> gpus) {
   begin_iteration(job);
 }
 
-// One that was refused stays refused until another ends: till then nodes only fill up, and what is
-// left of the others only shrinks. (Not so if retries_.)
+// A refused all-reduce stays refused until another one ends: until then nodes only fill up, and the remainders of the
+// others only shrink. (Not so if retries_.)
 void IterationSim::start_all_reduces() {
   std::erase_if(ready_, [this](const Order& order) {
     const std::int64_t kb = jobs_[order.job.row()].model.size_kb;

@@ -1,15 +1,14 @@
-// Jobs that share GPUs and the network, simulated iteration by iteration (Wang et al., arXiv
-// 2002.10105): a world of its own beside the engine, whose jobs share no GPU.
+// Jobs that share GPUs and the network, simulated iteration by iteration (Wang et al., arXiv 2002.10105): a world of
+// its own beside the engine, in which jobs share no GPU.
 //
-// A GPU computes one phase of one of its jobs at a time, to its end. Everything chooses the job
-// with the shortest remaining service first (SRSF): its remaining computation over all of its GPUs.
-// That holds for waiting jobs when memory comes free, for phases when a GPU does, and for
-// all-reduces when a node does (transfers.h). Ties go to the lower JobId, which is the job's row.
-// At each time, first all that ends ends; then jobs are placed, all-reduces start, and phases
-// start.
+// A GPU computes one phase of one of its jobs at a time, to its end. Every choice takes the job with the shortest
+// remaining service first (SRSF): its remaining computation over all of its GPUs. That applies to waiting jobs when
+// memory becomes free, to phases when a GPU does, and to all-reduces when a node does (transfers.h). Ties go to the
+// lower JobId, which is the job's row. At each time, phases and all-reduces end first; then jobs are placed,
+// all-reduces start, and phases start.
 //
-// Cost: O(jobs on the GPU + log GPUs) for each phase; O(all-reduces that wait x nodes of each) for
-// each all-reduce; O(GPUs log GPUs + jobs on them) for each job that waits when one comes or ends.
+// Cost: O(jobs on the GPU + log GPUs) for each phase; O(waiting all-reduces x nodes of each) for each all-reduce;
+// O(GPUs log GPUs + jobs on them) for each waiting job when a job arrives or ends.
 #pragma once
 
 #include "fairlead/iteration/jobs.h"
@@ -29,8 +28,8 @@ struct IterationPolicy {
   GpuRule gpus;
 };
 
-// As in "ada-srsf:placement=lwf-1"; srsf-1, srsf-2, ada-srsf or ada-srsf-released, and lwf-1 if
-// nothing else is said.
+// Parses a policy like "ada-srsf:placement=lwf-1": srsf-1, srsf-2, ada-srsf or ada-srsf-released; the default placement
+// is lwf-1.
 Result<IterationPolicy> parse_iteration_policy(std::string_view text);
 
 enum class Phase : std::uint8_t { kForward, kBackward, kDone };
@@ -60,9 +59,9 @@ struct IterationWorld {
   TransferCost cost;
 };
 
-// Runs all jobs to their ends. `seed` matters for the placement "random". `log`, if there is one,
-// gets a record of each phase and all-reduce, by end. Errors: a job that has no room in the empty
-// cluster, a time or size of 0 or less, or more than 100 years of work.
+// Runs all jobs to their ends. `seed` matters for the placement "random". `log`, if not null, receives a record of each
+// phase and all-reduce, by end. Errors: a job that does not fit into the empty cluster, a time or size of 0 or less, or
+// more than 100 years of work.
 Result<IterationOutcome> simulate_iterations(const IterationWorld& world,
                                              std::span<const IterationJob> jobs,
                                              const IterationPolicy& policy, std::uint64_t seed,

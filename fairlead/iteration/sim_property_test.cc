@@ -1,5 +1,5 @@
-// Properties of the iteration simulator on random worlds, and a plain version of it that looks at
-// everything at every event.
+// Properties of the iteration simulator on random worlds, and a plain version of it that looks at every job at every
+// event.
 
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/iteration/sim.h"
@@ -67,7 +67,7 @@ World any_world() {
   return world;
 }
 
-// What follows is as plain as it can be: every step looks at every job.
+// The code below is as plain as it can be: every step looks at every job.
 
 struct PlainJob {
   bool placed = false;

@@ -39,7 +39,7 @@ struct Logged {
     for (const std::int64_t ns : outcome.placed_ns) all.push_back(static_cast<double>(ns) / kMs);
     return all;
   }
-  // "0f 0-2 1b 2-3": what GPU 0 computed.
+  // Returns the phases that GPU 0 computed: "0f 0-2 1b 2-3".
   std::string of_gpu(std::size_t gpu) const {
     std::vector<std::string> parts;
     for (const IterationRecord& one : log) {

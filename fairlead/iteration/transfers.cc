@@ -19,10 +19,9 @@ std::int64_t Transfers::left(JobId job, std::int64_t now_ns) const {
   return row.left - row.speed * (now_ns - row.since_ns);
 }
 
-// AdaDUAL. Of two all-reduces of which r and m <= r kB are left, the sum of completion times is
-// (2 r + m) b one after the other, r (b) + m (3 b + 2 eta) if they start together and the longer
-// one goes on alone. So starting pays if r / m >= 2 (b + eta) / b.
-// Ours: where the nodes of a job have different all-reduces, it must pay beside each.
+// AdaDUAL. Two all-reduces have r and m <= r kB left. The sum of their completion times is (2 r + m) b one after the
+// other, or r (b) + m (3 b + 2 eta) if they start together and the longer one continues alone. So starting pays if r /
+// m >= 2 (b + eta) / b. Ours: if the nodes of a job have different all-reduces, it must pay beside each.
 bool Transfers::gains_beside(std::int64_t now_ns, std::int64_t kb, const Node& node) const {
   if (node.count == kMost) return false;
   if (node.count == 0) return true;
@@ -73,7 +72,7 @@ void Transfers::update_speed(JobId job, std::int64_t now_ns) {
   row.left = left(job, now_ns);
   row.since_ns = now_ns;
   row.speed = speed;
-  // What was rounded up to this very moment may have less than nothing left.
+  // If its end was rounded up to this very moment, the remainder may be negative.
   ends_.set(job, now_ns + std::max<std::int64_t>(0, (row.left + speed - 1) / speed));
 }
 

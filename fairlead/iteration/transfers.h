@@ -1,13 +1,13 @@
 // All-reduces between nodes: which of them may run side by side, and when each ends (Wang et al.,
 // arXiv 2002.10105).
 //
-// An all-reduce uses every node of its job. While k of them are under way on the busiest of its
-// nodes, a kB takes k b + (k - 1) eta. No rule lets more than two share a node, so there are two
-// speeds, and what is left is counted in a fraction of a kB of which either speed moves a whole
-// number per nanosecond. All is exact but the end, which is rounded up to a whole nanosecond.
+// An all-reduce uses every node of its job. While k of them are under way on the busiest of its nodes, a kB takes k b +
+// (k - 1) eta. No rule lets more than two share a node, so there are two speeds. The remainder is counted in a
+// fraction of a kB of which either speed moves a whole number per nanosecond. Everything is exact except the end, which
+// is rounded up to a whole nanosecond.
 //
-// may_start: O(nodes of the job). start, end_next: O(nodes of it and of those it meets, + log of
-// those under way).
+// may_start: O(nodes of the job). start, end_next: O(nodes of its job and of the jobs that share them, + log of those
+// under way).
 #pragma once
 
 #include "fairlead/base/ids.h"
@@ -26,9 +26,9 @@ enum class TransferRule : std::uint8_t {
   kSrsf1,    // no node of its job transfers
   kSrsf2,    // no node of its job has two already
   kAdaSrsf,  // AdaDUAL: beside others if that lowers the sum of both completion times
-  // AdaDUAL as in the authors' code (commit 0055b6a), which asks about the all-reduce on the first
-  // of the busiest nodes only and, each millisecond that one waits and asks, counts what that
-  // transfers in it once more. To explain the published figures.
+  // AdaDUAL as in the authors' code (commit 0055b6a), which asks about the all-reduce on the first of the busiest nodes
+  // only. In each millisecond that one waits and asks, the code counts the bytes of that millisecond once more. To
+  // explain the published figures.
   kAdaSrsfReleased,
 };
 
@@ -47,7 +47,7 @@ class Transfers {
 
   // kNever if there are none.
   std::int64_t next_end_ns() const { return ends_.empty() ? kNever : ends_.top().key; }
-  // Ends the one that is next, of several the first by job. REQUIRES: there is one.
+  // Ends the next one; of several at one time, the one with the lowest job. REQUIRES: there is one.
   JobId end_next();
 
   // Time of nodes with one all-reduce or more, and with two, so far.
@@ -66,7 +66,7 @@ class Transfers {
     std::int64_t left = 0;  // at since_ns, in parts of a kB
     std::int64_t since_ns = 0;
     std::int64_t speed = 0;   // parts per ns
-    std::int64_t asking = 0;  // those that wait and ask about it, of kAdaSrsfReleased
+    std::int64_t asking = 0;  // waiting all-reduces that ask about it, for kAdaSrsfReleased
   };
 
   std::int64_t left(JobId job, std::int64_t now_ns) const;

@@ -73,7 +73,7 @@ TEST(Transfers, TheBusiestNodeCounts) {
   EXPECT_EQ(some.end_next(), JobId(2));
   EXPECT_EQ(some.next_end_ns(), 1000 * 1947);
   EXPECT_EQ(some.busy_ns(), 2 * 500 * 1947);    // of the two nodes whose count changed
-  EXPECT_EQ(some.shared_ns(), 1 * 500 * 1947);  // of the one on which two were
+  EXPECT_EQ(some.shared_ns(), 1 * 500 * 1947);  // of the node with two of them
 }
 
 TEST(Transfers, ThoseThatAvoidContentionWaitForAllOfTheirNodes) {

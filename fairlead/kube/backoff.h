@@ -1,4 +1,4 @@
-// How long to wait after failures in a row.
+// Pauses after failures in a row.
 #pragma once
 
 #include "fairlead/base/units.h"
@@ -8,7 +8,7 @@
 
 namespace fairlead {
 
-// 0.25 s after the first, doubling up to 30 s, of which a random part of up to a half is left out.
+// Returns 0.25 s after the first failure, doubling up to 30 s, minus a random part of up to a half.
 inline Duration backoff(int failures, std::uint64_t random) {
   const std::int64_t full = std::min<std::int64_t>(250LL << std::clamp(failures - 1, 0, 7), 30'000);
   return milliseconds(full -

@@ -37,7 +37,7 @@ std::optional<std::string> base64_decoded(std::string_view text) {
   std::string bytes;
   bytes.reserve(text.size() / 4 * 3);
   std::uint32_t bits = 0;
-  int count = 0;  // of bits that are not in `bytes` yet
+  int count = 0;  // number of bits that are not in `bytes` yet
   std::size_t digits = 0;
   std::size_t padding = 0;
   for (const char c : text) {

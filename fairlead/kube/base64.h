@@ -1,4 +1,4 @@
-// Base64 (RFC 4648), as PEM texts stand in kubeconfig files.
+// Base64 (RFC 4648) of PEM texts in kubeconfig files.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 namespace fairlead {
 
 std::string base64_encoded(std::string_view bytes);
-// With or without padding, blanks and line breaks; nothing if it is none.
+// Decodes text with or without padding, blanks and line breaks; nothing if it is not Base64.
 std::optional<std::string> base64_decoded(std::string_view text);
 
 }  // namespace fairlead

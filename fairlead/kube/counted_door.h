@@ -1,4 +1,4 @@
-// A door that counts what is written through it, by the server's answers.
+// A KubeDoor that counts the writes through it, by the server's answers.
 #pragma once
 
 #include "fairlead/kube/door.h"
@@ -12,11 +12,11 @@ namespace fairlead {
 
 class CountedDoor : public KubeDoor {
  public:
-  // `door` must outlive it. `on_forbidden` is told of every answer 403: a right is missing.
+  // `door` must outlive it. `on_forbidden` is called with every answer 403: an RBAC permission is missing.
   explicit CountedDoor(KubeDoor& door, std::function<void(const KubeEvent&)> on_forbidden = {})
       : door_(door), on_forbidden_(std::move(on_forbidden)) {}
 
-  // By method and status (0: no answer).
+  // Returns the counts by method and status (0: no answer).
   const std::map<std::pair<std::string, int>, std::uint64_t>& writes() const { return writes_; }
 
   Time now() override { return door_.now(); }

@@ -37,7 +37,7 @@ std::int64_t boot_ms() {
   return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
 }
 
-// What the plugin is told (KUBERNETES_EXEC_INFO).
+// Returns the plugin's input (KUBERNETES_EXEC_INFO).
 Result<std::string> plugin_input(const KubePlugin& plugin, const KubeCluster& cluster) {
   Json spec = {{"interactive", false}};
   if (plugin.wants_cluster) {
@@ -107,7 +107,7 @@ Result<Child> begin(const KubePlugin& plugin, const std::string& input) {
                    std::strerror(error), plugin.hint.empty() ? "" : ": ", plugin.hint);
 }
 
-// Waits for a pipe with bytes or an end, or a pidfd's process to end; false once the time is over.
+// Waits until a pipe has bytes or ends, or a pidfd's process ends; false after a timeout.
 bool can_be_read(const Descriptor& descriptor, std::int64_t end_ms) {
   while (true) {
     pollfd ready = {descriptor.get(), POLLIN, 0};
@@ -119,7 +119,7 @@ bool can_be_read(const Descriptor& descriptor, std::int64_t end_ms) {
 
 tl::unexpected<Error> took_too_long() { return run_error("it took too long"); }
 
-// All that it writes.
+// Reads all of its output.
 Result<std::string> read_all(const Descriptor& output, std::int64_t end_ms) {
   std::string text;
   std::array<char, 4096> buffer{};
@@ -139,7 +139,7 @@ Result<KubeCredentials> run_plugin(const KubePlugin& plugin, const KubeCluster& 
   FL_TRY_ASSIGN(child, begin(plugin, input));
   const std::int64_t end = boot_ms() + limit_ms;
   Result<std::string> text = read_all(child.output, end);
-  // It may have closed its output and go on.
+  // The process may have closed its output and still run.
   if (text && !can_be_read(child.process, end)) text = took_too_long();
   if (!text) ::kill(child.pid, SIGKILL);
   int status = 0;

@@ -1,5 +1,5 @@
-// What we show the API server: a token or a client certificate, from files that others replace, or
-// from a plugin that prints them (client.authentication.k8s.io/v1 and v1beta1).
+// Our credentials for the API server: a token or a client certificate, from files that others replace, or from a plugin
+// that prints them (client.authentication.k8s.io/v1 and v1beta1).
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -15,7 +15,7 @@ struct KubeCredentials {
   std::string token;
   std::string certificate;           // PEM
   std::string key;                   // PEM
-  std::int64_t expires_unix_ms = 0;  // 0: not said
+  std::int64_t expires_unix_ms = 0;  // 0: not given
   friend bool operator==(const KubeCredentials&, const KubeCredentials&) = default;
 };
 
@@ -23,7 +23,7 @@ struct KubeCredentials {
 // the plugin cannot be run, fails, takes longer, or prints something else.
 Result<KubeCredentials> read_credentials(const KubeTarget& target, int limit_ms = 20'000);
 
-// What a plugin printed.
+// Parses the output of a plugin.
 Result<KubeCredentials> parse_plugin_output(std::string_view text, const KubePlugin& plugin);
 
 }  // namespace fairlead

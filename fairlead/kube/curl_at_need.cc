@@ -1,6 +1,6 @@
-// Those functions of libcurl that we call, in a program that is not linked with it: each is looked up in
-// libcurl.so.4 at its first call (FAIRLEAD_PORTABLE). Where that is not installed, curl_global_init()
-// says so, after which no other may be called.
+// The functions of libcurl that we call, for a program that is not linked with it: each is looked up in libcurl.so.4 at
+// its first call (FAIRLEAD_PORTABLE). If the library is not installed, curl_global_init() returns an error, after which
+// no other function may be called.
 
 // Its macros would hide the functions. NOLINTNEXTLINE(readability-identifier-naming)
 #define CURL_DISABLE_TYPECHECK
@@ -24,7 +24,7 @@ Function* find(const char* name) {
   return reinterpret_cast<Function*>(::dlsym(library(), name));
 }
 
-// The argument behind an option is a long, a pointer or a curl_off_t: they are passed alike.
+// The argument after an option is a long, a pointer or a curl_off_t: all are passed in the same way.
 static_assert(sizeof(long) == sizeof(void*) && sizeof(curl_off_t) == sizeof(void*));
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What is found in libcurl at run time is libcurl: arguments of each kind arrive.
+// The functions found at run time are libcurl's: arguments of each kind arrive.
 #include <gtest/gtest.h>
 
 #include <curl/curl.h>

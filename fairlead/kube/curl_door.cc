@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kNsPerMs = 1'000'000;
 constexpr long kConnectLimitMs = 10'000;
 constexpr unsigned kDeadConnectionMs = 15'000;
-constexpr Duration kTokenFileAge = seconds(60);  // as other clients read them again
+constexpr Duration kTokenFileAge = seconds(60);  // other clients use the same interval
 constexpr std::int64_t kExpiryMarginMs = 30'000;
 constexpr Duration kRefreshPause = seconds(5);  // between attempts to read credentials
 
@@ -33,11 +33,11 @@ Status init_curl() {
   static const bool kReady = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
   if (kReady) return {};
   return run_error(
-      "libcurl, by which API servers are reached, is missing or cannot begin: install libcurl.so.4 "
+      "libcurl, which connects to API servers, is missing or cannot start: install libcurl.so.4 "
       "(Debian and Ubuntu: apt install libcurl4)");
 }
 
-// A connection whose peer says nothing is broken, not waited for.
+// A connection with a silent peer counts as broken.
 int on_socket(void*, curl_socket_t socket, curlsocktype) {
   ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &kDeadConnectionMs, sizeof kDeadConnectionMs);
   return CURL_SOCKOPT_OK;
@@ -100,9 +100,9 @@ struct CurlDoor::Transfer {
   List headers{};
   List connect_to{};
   std::array<char, CURL_ERROR_SIZE> error{};
-  std::string text{};             // of an answer; of a stream, the line that has no end yet
-  std::string why{};              // we broke it off
-  std::uint64_t credentials = 0;  // the number of those that it was sent with
+  std::string text{};             // the body of an answer; for a stream, its last incomplete line
+  std::string why{};              // the reason why we broke it off
+  std::uint64_t credentials = 0;  // the number of the credentials that it was sent with
   bool was_tried_again = false;
   bool is_sent = false;
 
@@ -175,7 +175,7 @@ CurlDoor::CurlDoor(KubeTarget target, KubeCredentials credentials, std::string a
 
 CurlDoor::~CurlDoor() { transfers_.clear(); }
 
-// The boot clock goes on while the machine sleeps, so that a lease that ended meanwhile is over.
+// The boot clock counts while the machine sleeps, so that a lease that expired meanwhile is over.
 Time CurlDoor::now() { return {(nanoseconds(CLOCK_BOOTTIME) - opened_ns_) / kNsPerMs}; }
 
 std::int64_t CurlDoor::unix_ms() { return nanoseconds(CLOCK_REALTIME) / kNsPerMs; }
@@ -213,7 +213,7 @@ void CurlDoor::send(Transfer& transfer) {
   transfer.is_sent = true;
 }
 
-// Where the certificate names another server than the one that we connect to, the URL has that name.
+// If the certificate names another server than the one that we connect to, the URL has that name.
 void CurlDoor::set_address(Transfer& transfer) {
   CURL* const easy = transfer.easy;
   const Address address = address_of(target_.cluster.server);
@@ -300,7 +300,7 @@ void CurlDoor::refresh(bool must) {
   if (age < kRefreshPause || !(must || is_old || has_expired)) return;
   read_at_ = now();
   Result<KubeCredentials> fresh = read_credentials(target_);
-  // Those that we have may do still; if not, the server says so.
+  // The current credentials may still be valid; if not, the server rejects them.
   if (!fresh || *fresh == credentials_) return;
   credentials_ = std::move(*fresh);
   ++credentials_number_;
@@ -352,7 +352,7 @@ void CurlDoor::collect() {
 
 bool CurlDoor::tries_again(Transfer& transfer, int status) {
   if (status != 401 || transfer.was_tried_again) return false;
-  // Another call may have had them read since.
+  // Another call may have caused a new read since.
   if (transfer.credentials == credentials_number_) refresh(true);
   if (transfer.credentials == credentials_number_) return false;
   transfer.was_tried_again = true;

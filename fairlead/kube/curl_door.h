@@ -1,9 +1,9 @@
-// A KubeDoor to a real API server, by libcurl on one thread: HTTP/2 where the server offers it, TLS,
-// connections that are kept and that are found dead within 15 s.
+// A KubeDoor to a real API server, by libcurl on one thread: HTTP/2 if the server offers it, TLS, and persistent
+// connections. A dead connection is detected within 15 s.
 //
-// Everything happens in wait(). Answers with status 401 have the credentials read again, and the call
-// or stream tried once more; credentials that expire, and token files, are also read again before
-// that. While a plugin prints credentials the door waits for it.
+// Everything happens in wait(). After an answer with status 401, the credentials are read again and the call or stream
+// is repeated once. Credentials that expire, and token files, are also read again before that. The door waits while a
+// plugin prints credentials.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -20,14 +20,14 @@ namespace fairlead {
 
 class CurlDoor final : public KubeDoor {
  public:
-  // wait() tells kTerminate once `leave`, a descriptor of the caller's (an eventfd, a signalfd or a
-  // pipe), can be read; -1: none. Error: there are no credentials, or no certificate authority.
+  // wait() returns kTerminate once `leave`, a descriptor of the caller's (an eventfd, a signalfd or a pipe), can be
+  // read; -1: none. Error: there are no credentials, or no certificate authority.
   static Result<std::unique_ptr<CurlDoor>> open(KubeTarget target, int leave = -1);
   CurlDoor(const CurlDoor&) = delete;
   CurlDoor& operator=(const CurlDoor&) = delete;
   ~CurlDoor() override;
 
-  // wait() also tells kReady as long as that descriptor of the caller's can be read.
+  // wait() also returns kReady as long as that descriptor of the caller's can be read.
   void also_wait_for(int descriptor) { also_ = descriptor; }
 
   Time now() override;
@@ -51,7 +51,7 @@ class CurlDoor final : public KubeDoor {
   void set_tls(Transfer& transfer);
   // Reads the credentials again where they are old. `must`: even where they are not.
   void refresh(bool must);
-  // Takes what has ended from libcurl.
+  // Takes the finished transfers from libcurl.
   void collect();
   void finish(Transfer& transfer, int curl_code);
   bool tries_again(Transfer& transfer, int status);
@@ -60,8 +60,8 @@ class CurlDoor final : public KubeDoor {
 
   KubeTarget target_;
   KubeCredentials credentials_;
-  std::uint64_t credentials_number_ = 1;  // counts each time that they were read
-  Time read_at_;                          // when; before the first time, long ago
+  std::uint64_t credentials_number_ = 1;  // number of reads so far
+  Time read_at_;                          // time of the last read; before the first, long ago
   std::string authority_;                 // PEM
   int leave_;
   int also_ = -1;

@@ -30,7 +30,7 @@ std::unique_ptr<CurlDoor> open_door(const std::string& url, const KubeUser& user
 
 KubeEvent next(KubeDoor& door) { return door.wait(door.now() + kLong); }
 
-// What a stream tells until its end, as "line", "END 200".
+// Returns the lines of a stream up to its end, as "line", "END 200".
 std::vector<std::string> all_of(KubeDoor& door) {
   std::vector<std::string> told;
   while (true) {
@@ -120,7 +120,7 @@ TEST(CurlDoor, ALineAndAnAnswerHaveABound) {
   EXPECT_EQ(event.text, "the answer has more than 67108864 bytes");
 }
 
-// With a token file, which goes with the test.
+// Has a token file, which is removed with the test.
 class TokenTest : public testing::Test {
  protected:
   TokenTest() {

@@ -1,11 +1,11 @@
-// The Kubernetes backend's one door to an API server: calls, streams, time, and the wish that it end.
+// The Kubernetes backend's client of an API server: calls, streams, time, and the request to end.
 //
-// Nothing of kube/ touches the network or a clock but through a KubeDoor, so the same code runs on a
-// real server (CurlDoor) and on one in memory whose time is virtual (FakeServer).
+// The code in kube/ touches the network and the clock only through a KubeDoor, so the same code runs against a real
+// server (CurlDoor) and against one in memory with virtual time (FakeServer).
 //
-// Calls and streams are begun at once and answered by wait(), one event at a time, in the order in
-// which they came; several are on their way at once, and nothing says that they are answered in the
-// order in which they were made. A door is used by one thread.
+// Calls and streams start immediately. wait() returns their answers, one event at a time, in the order of arrival;
+// several may be under way at once, and the order of answers may differ from the order of calls. One thread uses a
+// door.
 #pragma once
 
 #include "fairlead/base/units.h"
@@ -16,11 +16,11 @@
 
 namespace fairlead {
 
-// The longest line of a stream, and the longest answer; what is longer ends the call with status 0.
+// The longest line of a stream, and the longest answer; a longer one ends the call with status 0.
 constexpr std::size_t kKubeLineBytesMax = std::size_t{8} << 20;
 constexpr std::size_t kKubeAnswerBytesMax = std::size_t{64} << 20;
 
-// How long a call may take; after that it is answered with status 0.
+// The limit of a call's duration; afterwards it is answered with status 0.
 constexpr Duration kKubeCallLimit = seconds(30);
 
 // Content types of PATCH.
@@ -40,22 +40,22 @@ using CallId = std::uint64_t;
 
 struct KubeEvent {
   enum class Kind : std::uint8_t {
-    kTime,       // nothing came up to the time given
-    kAnswer,     // to a call: `status`, and `text` is the body
+    kTime,       // no event until the given time
+    kAnswer,     // to a call: `status`, and the body as `text`
     kLine,       // of a stream: `text`, without its end
-    kEnd,        // of a stream: nothing more comes. Status 200: the server closed it in order
-    kTerminate,  // the program is asked to leave; told once
-    kReady,      // what the program waits for beside the server has come (CurlDoor::also_wait_for)
+    kEnd,        // of a stream: no event follows. Status 200: the server closed it in order
+    kTerminate,  // the program is asked to leave; reported once
+    kReady,      // the program's other event source is ready (CurlDoor::also_wait_for)
   };
   Kind kind = Kind::kTime;
   CallId call = 0;
-  // HTTP's; 0: no answer came, or it broke off. A write that has status 0 may have taken effect, or
-  // may yet take it.
+  // The HTTP status; 0: no answer came, or it broke off. A write with status 0 may have taken effect, or may yet take
+  // effect.
   int status = 0;
-  // Of an answer, the body; of an end with another status than 200, the server's answer. Where status
-  // is 0, why, in words.
+  // The body of an answer; at an end with another status than 200, the server's answer. For status 0, the reason in
+  // words.
   std::string text{};
-  // How long the server asks to wait before the next try (Retry-After), as with 429; 0: not said.
+  // The server's wait before the next try (Retry-After), for example with 429; 0: none given.
   Duration retry_after{};
 };
 
@@ -63,23 +63,23 @@ class KubeDoor {
  public:
   virtual ~KubeDoor() = default;
 
-  // Milliseconds since the door was opened. It never decreases and follows no change of the calendar.
+  // Returns the milliseconds since the door was opened. Never decreases, and ignores changes of the calendar.
   virtual Time now() = 0;
-  // The calendar's milliseconds since 1970, for what others read; nothing may depend on its order.
+  // Returns the calendar's milliseconds since 1970, for texts that others read; nothing may depend on its order.
   virtual std::int64_t unix_ms() = 0;
-  // Uniform over all values: for jitter, and for names that no other process has.
+  // Returns a number uniform over all values: for jitter, and for names that no other process has.
   virtual std::uint64_t random() = 0;
 
   // Sends a request, which is answered by one kAnswer, within kKubeCallLimit.
   virtual CallId call(KubeRequest request) = 0;
-  // Sends a request whose answer has no end of its own, as a watch: any number of kLine, then one
-  // kEnd. It has no time limit: the caller drops one that is silent for too long.
+  // Sends a request with an endless answer, for example a watch: any number of kLine, then one kEnd. It has no time
+  // limit: the caller drops one that is silent for too long.
   virtual CallId stream(KubeRequest request) = 0;
-  // Nothing more comes of that call or stream; a request on its way may still take effect. One that
-  // is over already, or 0, is no error.
+  // Ends the events of that call or stream; a request on its way may still take effect. A finished one, or 0, is not an
+  // error.
   virtual void drop(CallId call) = 0;
 
-  // What is next; at the latest kTime, at `until`, or at once where that is over.
+  // Returns the next event: kTime at `until`, or immediately if `until` has passed.
   virtual KubeEvent wait(Time until) = 0;
 };
 

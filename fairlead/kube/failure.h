@@ -1,4 +1,4 @@
-// What went wrong with a call or a stream, in words for people.
+// The failure of a call or a stream, in words for people.
 #pragma once
 
 #include "fairlead/kube/door.h"
@@ -7,8 +7,8 @@
 
 namespace fairlead {
 
-// "403 pods is forbidden: ..." by the server's own message, the begin of its answer where that is none,
-// or why no answer came.
+// Returns "403 pods is forbidden: ..." with the server's own message, or the beginning of its answer if it has none, or
+// the reason why no answer came.
 std::string failure_text(const KubeEvent& event);
 
 }  // namespace fairlead

@@ -1,5 +1,4 @@
-// JSON as the API server writes it, read without exceptions: what is missing, or is of another type,
-// is empty.
+// JSON from the API server, read without exceptions: a missing value, or one of another type, is empty.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -15,22 +14,22 @@ namespace fairlead {
 using Json = nlohmann::json;
 using JsonPath = std::initializer_list<std::string_view>;  // keys, from the outermost
 
-// The value at the end of a path, such as {"metadata", "name"}; null where there is none. What is
-// returned is valid as long as `value`.
+// Returns the value at the end of a path, for example {"metadata", "name"}; null if there is none. The result is valid
+// as long as `value`.
 const Json& json_at(const Json& value, JsonPath path);
-// The same, where it is a string, a number or true; else "", 0 or false.
+// Returns the same if it is a string, a number or true; otherwise "", 0 or false.
 const std::string& text_at(const Json& value, JsonPath path);
 std::int64_t integer_at(const Json& value, JsonPath path, std::int64_t otherwise = 0);
 bool is_true_at(const Json& value, JsonPath path);
-// The item of a list at `path` whose `key` is `text`, as a condition by its type; null: none.
+// Returns the item of a list at `path` whose `key` is `text`, for example a condition by its type; null: none.
 const Json& item_at(const Json& value, JsonPath path, std::string_view key, std::string_view text);
 
-// Nothing where the text is no JSON.
+// Returns nothing if the text is not JSON.
 std::optional<Json> parsed_json(std::string_view text);
-// Without blanks; bytes that are no UTF-8 are replaced.
+// Writes without blanks; replaces bytes that are not UTF-8.
 std::string compact_text(const Json& value);
 
-// "2026-11-22T08:30:00Z", and with six digits of a second, as Leases and events have.
+// Returns "2026-11-22T08:30:00Z", and with six digits of a second, as Leases and events have them.
 std::string timestamp(std::int64_t unix_ms);
 std::string micro_timestamp(std::int64_t unix_ms);
 

@@ -32,7 +32,7 @@ std::string first_word(const std::string& text) {
   return text.substr(0, end);
 }
 
-// The maps and words of one file, by what they mean.
+// Reads the maps and words of one file.
 class Reader {
  public:
   explicit Reader(std::string_view file) : folder_(fs::path(file).parent_path()) {}
@@ -42,10 +42,10 @@ class Reader {
  private:
   using Text = Result<std::string>;
 
-  // The word of a key; empty where there is none.
+  // Returns the word of a key; empty if there is none.
   static Text word(const YamlNode& map, std::string_view key);
   static Result<bool> truth(const YamlNode& map, std::string_view key);
-  // The items of a list, or none where there is none.
+  // Returns the items of a list; none if there is no list.
   static Result<std::vector<YamlNode>> list(const YamlNode& map, std::string_view key);
   // Calls `add` with the name and the value of each item of a list of named things.
   template <class Add>
@@ -91,7 +91,7 @@ Status Reader::each(const YamlNode& root, std::string_view list_key, std::string
     FL_TRY_ASSIGN(name_node, item.get("name"));
     FL_TRY_ASSIGN(name, name_node.text());
     const auto value = item.find(key);
-    if (!value || value->is_empty()) continue;  // as `kubectl config unset` leaves it
+    if (!value || value->is_empty()) continue;  // `kubectl config unset` leaves an empty value
     FL_TRY(value->pairs());
     FL_TRY(add(name, *value));
   }
@@ -103,7 +103,7 @@ std::string Reader::path(const std::string& file) const {
   return named.is_absolute() ? file : (folder_ / named).string();
 }
 
-// Data in the file itself comes before a file of its own.
+// Data in the kubeconfig takes precedence over a separate file.
 Result<KubeText> Reader::text(const YamlNode& map, const std::string& key) const {
   KubeText text;
   FL_TRY_ASSIGN(data, word(map, key + "-data"));
@@ -123,7 +123,7 @@ Result<KubeCluster> Reader::cluster(const YamlNode& map) const {
   FL_TRY_ASSIGN(server_node, map.get("server"));
   FL_TRY_ASSIGN(server, server_node.text());
   if (!server.starts_with("https://") && !server.starts_with("http://")) {
-    return server_node.bad_value("a server begins with https:// or http://");
+    return server_node.bad_value("a server must start with https:// or http://");
   }
   while (server.ends_with('/')) server.pop_back();
   FL_TRY_ASSIGN(authority, text(map, "certificate-authority"));
@@ -143,7 +143,7 @@ Result<KubeContext> Reader::context(const YamlNode& map) {
   return KubeContext{cluster, user, name_space, map.where()};
 }
 
-// What we would leave out silently acts as another user than the file says.
+// Returns the credentials that we do not support: without them we would act as another user than the file intends.
 std::string Reader::refused(const YamlNode& user) {
   for (const std::string_view key : {"auth-provider", "username", "password", "as"}) {
     const auto value = user.find(key);
@@ -166,7 +166,7 @@ Result<KubeUser> Reader::user(const YamlNode& map) const {
   FL_TRY_ASSIGN(token_file, word(map, "tokenFile"));
   user.certificate = std::move(certificate);
   user.key = std::move(key);
-  // kubectl takes the file before the text, so that a token that was cached here is not used.
+  // kubectl prefers the file to the text, so that a token cached here is not used.
   if (!token_file.empty()) {
     user.token.file = path(token_file);
   } else {
@@ -214,7 +214,7 @@ Result<KubePlugin> Reader::plugin(const YamlNode& map) const {
 
 Result<KubeConfig> Reader::config(const YamlNode& root) const {
   KubeConfig config;
-  if (root.is_empty()) return config;  // `kubectl config` begins with an empty file
+  if (root.is_empty()) return config;  // `kubectl config` starts with an empty file
   FL_TRY(root.pairs());
   FL_TRY(each(root, "clusters", "cluster",
               [&](const std::string& name, const YamlNode& map) -> Status {
@@ -238,7 +238,7 @@ Result<KubeConfig> Reader::config(const YamlNode& root) const {
   return config;
 }
 
-// The parts of a KUBECONFIG.
+// Returns the parts of a KUBECONFIG.
 std::vector<std::string> paths_of(std::string_view list) {
   std::vector<std::string> paths;
   while (!list.empty()) {
@@ -261,7 +261,7 @@ Result<KubeTarget> target_of_files(const std::vector<std::string>& paths,
     FL_TRY_ASSIGN(parsed, parse_kubeconfig(text, path));
     merge(config, std::move(parsed));
   }
-  if (!found) return input_error("no kubeconfig is there: {}", fmt::join(paths, ":"));
+  if (!found) return input_error("no kubeconfig exists: {}", fmt::join(paths, ":"));
   return choose(config, context);
 }
 
@@ -338,7 +338,9 @@ Result<KubeTarget> find_kube_target(const std::string& context,
     return target_of_pod(host, variable("KUBERNETES_SERVICE_PORT"), account_folder);
   }
   return input_error(
-      "no API server is known: KUBECONFIG is not set, this is no pod, and there is no {}", own);
+      "no API server is known: KUBECONFIG is not set, this process is not in a pod, and {} does "
+      "not exist",
+      own);
 }
 
 Result<KubeTarget> find_kube_target(const std::string& context) {

@@ -51,7 +51,7 @@ std::string error_of(std::string_view text) {
   return config ? "no error" : config.error().message;
 }
 
-// A folder of its own, gone with the test.
+// Has its own folder, which is removed with the test.
 class KubeFolder : public testing::Test {
  protected:
   KubeFolder() { fs::create_directories(path_); }
@@ -119,7 +119,7 @@ TEST(Kubeconfig, ErrorsSayWhere) {
   EXPECT_EQ(error_of("clusters: [{name: a, cluster: {}}]"),
             "config:1:31: the key is missing here: server");
   EXPECT_EQ(error_of("clusters: [{name: a, cluster: {server: 'ftp://a'}}]"),
-            "config:1:40: a server begins with https:// or http://: ftp://a");
+            "config:1:40: a server must start with https:// or http://: ftp://a");
   EXPECT_EQ(error_of("clusters: [{name: a, cluster: {server: https://a, "
                      "certificate-authority-data: '?'}}]"),
             "config:1:79: expected base64");
@@ -149,7 +149,7 @@ TEST_F(KubeFolder, KubeconfigNamesFilesOfWhichOneMustBeThere) {
   EXPECT_EQ(target->user.certificate.file, (path_ / "pki/ann.crt").string());
   list = path_.string() + "/none";
   EXPECT_EQ(find_kube_target("", variable).error().message,
-            "no kubeconfig is there: " + path_.string() + "/none");
+            "no kubeconfig exists: " + path_.string() + "/none");
 }
 
 TEST_F(KubeFolder, APodUsesItsServiceAccount) {

@@ -23,7 +23,7 @@ void Lease::ask(Asked asked, KubeRequest&& request) {
   asked_ = asked;
   asked_at_ = door_.now();
   call_ = door_.call(std::move(request));
-  // An answer that takes longer is none, so that another try is left before the limit.
+  // A later answer counts as none, so that another try is left before the limit.
   wake_at_ = asked_at_ + Duration{settings_.renew_limit.ms / 3};
 }
 
@@ -34,7 +34,7 @@ void Lease::plan() {
 
 void Lease::wake() {
   if (is_released_ || door_.now() < wake_at_) return;
-  if (call_ != 0) {  // it may have taken effect, or may yet
+  if (call_ != 0) {  // it may have taken effect, or may yet take effect
     door_.drop(call_);
     call_ = 0;
     is_read_ = false;
@@ -46,7 +46,7 @@ void Lease::wake() {
 
 void Lease::read() { ask(Asked::kRead, {"GET", path() + "/" + settings_.name}); }
 
-// Not held, or not renewed for its whole length, as we saw it.
+// True if the lease has no holder, or if it was not renewed for its whole length, by our observation.
 bool Lease::is_free(Time now) const {
   if (lease_.is_null() || holder_.empty()) return true;
   const Duration length =
@@ -88,7 +88,7 @@ CallId Lease::release() {
   wake_at_ = Time::never();
   if (call_ != 0) door_.drop(call_);
   call_ = 0;
-  // After an answer that was lost the version may be another; then the lease runs out by itself.
+  // After a lost answer the version may be another; then the lease runs out by itself.
   if (!was_ours || lease_.is_null()) return 0;
   holder_.clear();
   return door_.call({"PUT", path() + "/" + settings_.name, compact_text(wanted(""))});
@@ -130,7 +130,7 @@ void Lease::handle_write(const KubeEvent& event) {
     if (is_ours()) renewed_ = asked_at_;
     return plan();
   }
-  // Another wrote it, or we do not know: what is there is read before anything else.
+  // Another client wrote it, or the outcome is unknown: the lease is read first.
   is_read_ = false;
   trouble_ = "writing the lease: " + failure_text(event);
   plan();

@@ -1,13 +1,12 @@
-// Which of several schedulers leads: the holder of a Lease (coordination.k8s.io/v1).
+// Leader election among schedulers: the leader holds a Lease (coordination.k8s.io/v1).
 //
-// A state machine on the events of a KubeDoor: hand it every event, and wake it at wake_at(). Times
-// are those of the door's monotonic clock; what others wrote of the calendar is never compared with
-// ours. A lease that another holds is free once it has not changed for its 15 s, as we saw it. Ours is
-// renewed every 2 s; where that fails for 10 s, counted from when the last renewal that succeeded was
-// sent, we lead no more, 5 s before another may. Writes carry the version that was read, so of two
-// that take it at once one is refused.
+// A state machine on the events of a KubeDoor: hand it every event, and wake it at wake_at(). Times are those on the
+// door's monotonic clock; calendar times written by others are never compared with ours. A lease of another holder is
+// free once we saw no change for its 15 s. Ours is renewed every 2 s. If that fails for 10 s, counted from the
+// sending of the last successful renewal, we stop leading, 5 s before another holder may start. Writes carry the
+// version that was read, so of two that take it at once one is refused.
 //
-// A write whose answer is lost may have taken effect; the lease is read again before the next.
+// A write with a lost answer may have taken effect; the lease is read again before the next write.
 #pragma once
 
 #include "fairlead/kube/door.h"
@@ -23,7 +22,7 @@ namespace fairlead {
 struct LeaseSettings {
   std::string name_space = "default";
   std::string name = "fairlead";
-  std::string identity;  // no two schedulers have the same: host and a random number
+  std::string identity;  // unique to the scheduler: host and a random number
   Duration length = seconds(15);
   Duration renew_limit = seconds(10);
   Duration retry = seconds(2);
@@ -38,21 +37,21 @@ class Lease {
 
   // True if the event was its own.
   bool handle(const KubeEvent& event);
-  // To be called at wake_at() or later; before it does nothing. The first call begins.
+  // Call it at wake_at() or later; earlier calls do nothing. The first call starts the election.
   void wake();
   Time wake_at() const { return wake_at_; }
 
   // True at `now` if no other can lead then. To be asked before every write.
   bool is_leader(Time now) const { return renewed_ && now < *renewed_ + settings_.renew_limit; }
-  // Lets another take it at once, where we hold it: the call that does it, or 0. It holds no more
-  // and is not taken again. The answer need not be waited for.
+  // Releases the lease if we hold it, so that another client can take it immediately. Returns the call, or 0. The lease
+  // is not taken again. The answer need not be waited for.
   CallId release();
 
-  // Who holds it, as far as is known; empty: none.
+  // Returns the holder, as far as known; empty: none.
   const std::string& holder() const { return holder_; }
-  // How often it changed hands, as the lease itself counts.
+  // Returns the number of changes of the holder, as counted by the lease itself.
   std::int64_t transitions() const { return integer_at(lease_, {"spec", "leaseTransitions"}); }
-  // Why the last try failed; empty: it did not.
+  // Returns why the last try failed; empty: it did not.
   const std::string& trouble() const { return trouble_; }
 
  private:
@@ -68,7 +67,7 @@ class Lease {
   bool is_free(Time now) const;
   Json wanted(const std::string& holder) const;
   std::string path() const;
-  // The next try is one interval after the last began.
+  // Plans the next try one interval after the start of the last.
   void plan();
 
   KubeDoor& door_;
@@ -77,10 +76,10 @@ class Lease {
   CallId call_ = 0;
   Time asked_at_;
   Time wake_at_;
-  Json lease_;            // as it was last seen; null: never, or it is not there
-  bool is_read_ = false;  // lease_ is what is there, as far as we know
+  Json lease_;            // as last seen; null: never, or it does not exist
+  bool is_read_ = false;  // lease_ is the server's version, as far as we know
   std::string holder_;
-  Time changed_at_;  // when it was first seen as it is
+  Time changed_at_;  // when its current state was first seen
   std::optional<Time> renewed_;
   bool is_released_ = false;
   std::string trouble_;

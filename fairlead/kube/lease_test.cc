@@ -16,7 +16,7 @@ constexpr const char* kPath = "/apis/coordination.k8s.io/v1/namespaces/default/l
 struct Candidate {
   explicit Candidate(FakeServer& server, const std::string& identity)
       : door(server.open()), lease(*door, {.identity = identity}) {}
-  // Does what is due, without waiting.
+  // Performs all due actions without waiting.
   void act() {
     lease.wake();
     for (KubeEvent event = door->wait(door->now()); event.kind != KubeEvent::Kind::kTime;

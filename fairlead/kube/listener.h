@@ -1,4 +1,4 @@
-// What takes its share of the events of a door that several use.
+// One of several users of a door, which receives its share of the events.
 #pragma once
 
 #include "fairlead/kube/door.h"
@@ -10,7 +10,7 @@ class KubeListener {
   virtual ~KubeListener() = default;
   // True if the event was its own.
   virtual bool handle(const KubeEvent& event) = 0;
-  // To be called between waits: it begins what is due.
+  // Starts the due calls. Called between waits.
   virtual void wake() = 0;
 };
 

@@ -9,7 +9,7 @@
 namespace fairlead {
 namespace {
 
-// Can be read once the process is asked to leave, which it survives until then.
+// Returns a descriptor that can be read once the process is asked to leave; the request no longer ends the process.
 Result<int> leave_descriptor() {
   sigset_t asked;
   ::sigemptyset(&asked);

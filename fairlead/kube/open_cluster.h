@@ -1,4 +1,4 @@
-// How a program of ours gets to its API server.
+// Opens the API server of a program.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -14,9 +14,8 @@ struct OpenedCluster {
   std::string server;  // "https://host:port"
 };
 
-// By a context of the kubeconfig; where it is empty by the current one, or the pod's service account.
-// From then on SIGTERM and SIGINT no longer end the process: they are the door's kTerminate. Error: no
-// way to an API server.
+// Uses a context of the kubeconfig. If it is empty, uses the current context, or the pod's service account. From then
+// on SIGTERM and SIGINT no longer end the process: they become the door's kTerminate. Error: no way to an API server.
 Result<OpenedCluster> open_cluster(const std::string& context);
 
 }  // namespace fairlead

@@ -17,11 +17,11 @@ constexpr int kChunk = 500;
 constexpr std::int64_t kWatchSecondsMin = 20;
 constexpr std::uint64_t kWatchSecondsSpan = 9;  // 20 to 28
 constexpr std::int64_t kFirstWatchSeconds = 5;
-constexpr Duration kEndMargin = seconds(5);    // a stream is dead that lasts so much longer
+constexpr Duration kEndMargin = seconds(5);    // a stream that lasts this much longer is dead
 constexpr Duration kShortStream = seconds(1);  // one that ends sooner counts as failed
 constexpr int kQuietStreamsMax = 3;
 
-// Versions are opaque by contract, and numbers wherever we compare them.
+// Versions are opaque by contract, but numbers wherever we compare them.
 std::optional<std::uint64_t> number(std::string_view version) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), value);
@@ -43,14 +43,14 @@ const std::string& version_of(const Json& object) {
   return text_at(object, {"metadata", "resourceVersion"});
 }
 
-// Who wrote which field is most of an object and of no use here.
+// Drops the field managers, which are most of an object and useless here.
 std::shared_ptr<const Json> kept(Json&& object) {
   const auto metadata = object.find("metadata");
   if (metadata != object.end() && metadata->is_object()) metadata->erase("managedFields");
   return std::make_shared<const Json>(std::move(object));
 }
 
-// The server has not got to that version yet, or never will, after a restore.
+// True if the server has not reached that version yet, or never will after a restore.
 bool is_too_large(const Json& status) {
   const Json& causes = json_at(status, {"details", "causes"});
   if (!item_at(status, {"details", "causes"}, "reason", "ResourceVersionTooLarge").is_null()) {
@@ -131,8 +131,8 @@ void Reflector::fail(std::string why, Duration at_least) {
 
 // -- Lists.
 
-// What is known is of no use to go on from. The list waits a little, so that what is wrong with every
-// stream does not give a list every time at once.
+// Our version is useless for another watch. The list waits a little, so that an error in every stream does not cause a
+// list each time immediately.
 void Reflector::relist(ListCause cause) {
   leave();
   list_next_ = cause;
@@ -155,7 +155,7 @@ void Reflector::list_chunk(const std::string& token) {
 
 void Reflector::handle_chunk(const KubeEvent& event) {
   call_ = 0;
-  if (event.status == 410) {  // the list took longer than the server keeps it
+  if (event.status == 410) {  // the list took longer than the server keeps its version
     is_chunked_ = false;
     return fail("the list expired before its end", event.retry_after);
   }
@@ -164,7 +164,7 @@ void Reflector::handle_chunk(const KubeEvent& event) {
   }
   std::optional<Json> body = parsed_json(event.text);
   if (!body || !json_at(*body, {"items"}).is_array() || version_of(*body).empty()) {
-    return fail("the list is not one", {});
+    return fail("the answer is not a list", {});
   }
   for (Json& item : (*body)["items"]) chunks_.push_back(std::move(item));
   const std::string& token = text_at(*body, {"metadata", "continue"});
@@ -172,7 +172,7 @@ void Reflector::handle_chunk(const KubeEvent& event) {
   take_list(version_of(*body));
 }
 
-// What the list has replaces what is known.
+// Replaces our objects by the list.
 void Reflector::take_list(const std::string& version) {
   ++figures_.lists[static_cast<std::size_t>(*list_next_)];
   std::set<KubeName> listed;
@@ -202,7 +202,7 @@ void Reflector::take_list(const std::string& version) {
 void Reflector::watch() {
   leave();
   state_ = State::kWatching;
-  // After a failure a short one, whose bookmark or end soon says that nothing was missed.
+  // After a failure the watch is short: its bookmark or end soon confirms that nothing was missed.
   const std::int64_t length =
       failures_ > 0
           ? kFirstWatchSeconds
@@ -217,7 +217,7 @@ void Reflector::watch() {
   wake_at_ = begun_ + seconds(length) + kEndMargin;
 }
 
-// What is known was right at that time, and all is well.
+// Our objects were up to date at that time, and the connection works.
 void Reflector::hear(Time at) {
   heard_ = at;
   failures_ = 0;
@@ -265,7 +265,7 @@ void Reflector::handle_end(const KubeEvent& event) {
   watch();
 }
 
-// Nothing was ever said of our version: is it one that the server has?
+// Our version was never confirmed: checks that the server has it.
 void Reflector::probe() {
   quiet_streams_ = 0;
   state_ = State::kProbing;

@@ -1,20 +1,20 @@
-// The objects of one resource as the API server has them: a list, then watches that go on from it.
+// The objects of one resource on the API server: a list, then watches that continue from it.
 //
-// A state machine on the events of a KubeDoor, without threads: hand it every event, and wake it at
-// wake_at(). It tells a sink what was added, modified and deleted, and after each whole list that it
-// is synced. What a list shows to be gone is told as deleted, and an object that was made anew under
-// its old name as deleted and added, so the sink never needs to compare.
+// A state machine on the events of a KubeDoor, without threads: hand it every event, and wake it at wake_at(). It
+// notifies a sink of added, modified and deleted objects, and after each whole list that it is synced. Objects missing
+// in a list are reported as deleted, and an object created again under its old name as deleted and added, so the sink
+// never needs to compare.
 //
-// Watches are short (20 to 28 s) and each asks for a bookmark before its end, so that a stream that
-// died unnoticed is known within seconds after that, and is_fresh() rests on what was heard alone.
+// Watches are short (20 to 28 s) and each asks for a bookmark before its end. A stream that died unnoticed is therefore
+// detected within seconds after that, and is_fresh() depends only on received messages.
 //
-//   end of a stream, in order   the next begins at once from the last version
-//   broken, silent, 429, 5xx    the same after a while: 0.25 s, doubling up to 30 s, with jitter, and
-//                               no less than the server asks for
-//   expired (410)               a new list, after a while too; also after a line that is no JSON, and
-//                               where the server is behind what we know, as after a restore
-//   three streams without any   a look at the server's version: it is silent of what has not changed,
-//   line                        and of versions that it does not have yet
+//   end of a stream, in order   the next starts immediately from the last version
+//   broken, silent, 429, 5xx    the same after a pause: 0.25 s, doubling up to 30 s, with jitter, and
+//                               no shorter than the server asks for
+//   expired (410)               a new list, also after a pause; the same for a line that is not JSON, and
+//                               if the server is behind our version, for example after a restore
+//   three streams without any   a look at the server's version: a server sends nothing about unchanged
+//   line                        objects, and nothing for versions that it does not have yet
 #pragma once
 
 #include "fairlead/kube/door.h"
@@ -42,7 +42,7 @@ struct ReflectedChange {
   std::shared_ptr<const Json> before{};  // of kModified
 };
 
-// Why all objects were listed.
+// The reasons for a list of all objects.
 enum class ListCause : std::uint8_t { kStart, kExpired, kWentBack, kGarbled };
 constexpr std::size_t kListCauses = 4;
 std::string_view list_cause_name(ListCause cause);
@@ -52,7 +52,7 @@ struct ReflectorFigures {
   std::uint64_t streams = 0;
   std::uint64_t lines = 0;
   std::uint64_t bytes = 0;    // of lines
-  std::uint64_t changes = 0;  // that were told
+  std::uint64_t changes = 0;  // reported to the sink
   std::uint64_t failures = 0;
 };
 
@@ -60,9 +60,9 @@ class Reflector {
  public:
   using Sink = std::function<void(const ReflectedChange&)>;
 
-  // Objects of `path` ("/api/v1/pods") that `selector` takes, a part of a query with its values
-  // encoded ("fieldSelector=spec.schedulerName%3Dfairlead"); empty: all. The sink must not call this.
-  // REQUIRES: the door outlives this.
+  // Reflects objects of `path` ("/api/v1/pods") that match `selector`, a part of a query with its values encoded
+  // ("fieldSelector=spec.schedulerName%3Dfairlead"); empty: all. The sink must not call this. REQUIRES: the door
+  // outlives this.
   Reflector(KubeDoor& door, std::string path, std::string selector, Sink sink);
   Reflector(const Reflector&) = delete;
   Reflector& operator=(const Reflector&) = delete;
@@ -70,22 +70,22 @@ class Reflector {
 
   // True if the event was its own.
   bool handle(const KubeEvent& event);
-  // To be called at wake_at() or later; before it does nothing. The first call begins.
+  // Call it at wake_at() or later; earlier calls do nothing. The first call starts the reflector.
   void wake();
   Time wake_at() const { return wake_at_; }
 
-  // A whole list was told.
+  // True once a whole list was reported.
   bool is_synced() const { return heard_.has_value(); }
-  // How long ago the server last said what there is: a line, the end of a stream, a list.
-  // REQUIRES: is_synced().
+  // Returns the time since the server's last confirmation of the state: a line, the end of a stream, a list. REQUIRES:
+  // is_synced().
   Duration age() const;
   bool is_fresh(Duration limit = seconds(30)) const { return is_synced() && age() <= limit; }
 
-  // What it knows; valid until the next handle().
+  // Returns the objects; valid until the next handle().
   using Objects = std::map<KubeName, std::shared_ptr<const Json>>;
   const Objects& objects() const { return objects_; }
   const std::string& path() const { return path_; }
-  // Why the last try failed; empty: it did not.
+  // Returns why the last try failed; empty: it did not.
   const std::string& trouble() const { return trouble_; }
   const ReflectorFigures& figures() const { return figures_; }
 
@@ -109,9 +109,9 @@ class Reflector {
   void put(const KubeName& name, std::shared_ptr<const Json> object);
   void remove(Objects::iterator at);
   void tell(const ReflectedChange& change);
-  // Something went wrong: the next try is later.
+  // Notes a failure: the next try is later.
   void fail(std::string why, Duration at_least);
-  // Leaves what is on its way.
+  // Drops the current call or stream.
   void leave();
   std::string query(std::string_view what) const;
 
@@ -124,9 +124,9 @@ class Reflector {
   Time wake_at_;
   std::optional<ListCause> list_next_ = ListCause::kStart;  // nothing: a watch is next
   Objects objects_;
-  std::string version_;  // from which watches go on
+  std::string version_;  // the start of the next watch
   std::optional<Time> heard_;
-  Time begun_;                // the list or the stream
+  Time begun_;                // start of the list or the stream
   std::vector<Json> chunks_;  // items of the list so far
   bool is_chunked_ = true;    // false: a list in chunks expired before its end
   std::uint64_t lines_of_stream_ = 0;

@@ -26,7 +26,7 @@ class ReflectorTest : public testing::Test {
     }
   }
   void run_for(Duration d) { run_until(door_->now() + d); }
-  // What was told since the last time.
+  // Returns the reports since the last call.
   std::vector<std::string> told() { return std::exchange(told_, {}); }
   std::uint64_t lists(ListCause cause) const {
     return reflector_.figures().lists[static_cast<std::size_t>(cause)];
@@ -227,7 +227,7 @@ TEST_F(ReflectorTest, WhateverGoesWrongItKnowsWhatThereIsOnceNothingDoes) {
   }
 }
 
-// A door that says what the test lays out, for what no server says on purpose.
+// A door that answers as the test scripts it, for answers that no server gives on purpose.
 class ScriptedDoor final : public KubeDoor {
  public:
   Time now() override { return now_; }
@@ -259,7 +259,7 @@ class ScriptedReflectorTest : public testing::Test {
     ASSERT_EQ(door_.asked.size(), 2U);
   }
   void line(const std::string& text) { reflector_.handle({KubeEvent::Kind::kLine, 2, 200, text}); }
-  // What is asked after a second.
+  // Returns the request that is sent after a second.
   std::string next() {
     door_.wait(door_.now() + seconds(1));
     reflector_.wake();

@@ -1,4 +1,4 @@
-// What a daemon does with the tasks that it finds.
+// How a daemon takes over the tasks that it finds.
 
 #include "fairlead/local/local_backend.h"
 
@@ -32,7 +32,7 @@ std::span<const std::uint32_t> TaskHistory::gpus_of(TaskId task) const {
 
 namespace {
 
-// Tasks that ended before a later task of their job began. The daemon only had not forgotten them yet.
+// Returns tasks that ended before a later task of their job started. The daemon had only not forgotten them yet.
 std::set<TaskId> past_tasks(std::span<const TaskStatus> tasks) {
   std::set<TaskId> past;
   for (const TaskStatus& task : tasks) {
@@ -48,7 +48,7 @@ std::set<TaskId> past_tasks(std::span<const TaskStatus> tasks) {
 
 void LocalBackend::adopt(Time now, std::span<const TaskStatus> tasks, const TaskHistory& history) {
   for (auto& [id, job] : jobs_) job.hold = tables_.jobs.hold[id];
-  look_at_gpus(now);  // before any task begins
+  look_at_gpus(now);  // before any task starts
   const std::set<TaskId> past = past_tasks(tasks);
   for (const TaskStatus& task : tasks) {
     const auto job = jobs_.find(task.id.job);
@@ -78,7 +78,7 @@ void LocalBackend::adopt(Time now, std::span<const TaskStatus> tasks, const Task
   start_all_due(now);
 }
 
-// A task that was found.
+// Takes over a found task.
 void LocalBackend::find(Time now, const TaskStatus& status, const TaskHistory& history) {
   const auto found = jobs_.find(status.id.job);
   const auto gpus = history.gpus_of(status.id);
@@ -87,7 +87,7 @@ void LocalBackend::find(Time now, const TaskStatus& status, const TaskHistory& h
     if (!has_ended) io_.kill(status.id);
     return;
   }
-  // One whose job is done has its GPUs until it has left.
+  // The task of a finished job has its GPUs until it has left.
   Job& job = jobs_[status.id.job];
   job.task = {.id = status.id, .gpus = {gpus.begin(), gpus.end()}, .works = false};
   if (status.state == TaskStatus::State::kFrozen) job.task->state = State::kFrozen;
@@ -103,8 +103,8 @@ void LocalBackend::find(Time now, const TaskStatus& status, const TaskHistory& h
   }
 }
 
-// A job that is here, and the task that was found of it, if any. It has ended already if its job is
-// running and has none, where that was not said to have ended.
+// Takes over a job that is here, and its task, if one was found. If the job is running without a task and without a
+// recorded end, its task has ended.
 void LocalBackend::take_up(Time now, JobId id, Job& job) {
   if (job.has_ended || !tables_.jobs.is_here(id)) return;
   const Jobs& jobs = tables_.jobs;
@@ -119,7 +119,8 @@ void LocalBackend::take_up(Time now, JobId id, Job& job) {
     inbox_.add({.kind = EventKind::kStarted, .job = id, .hold = job.hold});
     return;
   }
-  if (!jobs.is_starting(id) && !job.task) {  // lost with the machine, or ended: told already
+  if (!jobs.is_starting(id) &&
+      !job.task) {  // lost with the machine, or its end was reported already
     inbox_.add({.kind = EventKind::kEvicted, .job = id, .hold = job.hold});
     return;
   }

@@ -1,4 +1,4 @@
-// What ends jobs: their tasks, and their time limits.
+// The ends of jobs: by their tasks, and by their time limits.
 
 #include "fairlead/base/time_text.h"
 #include "fairlead/local/local_backend.h"
@@ -24,14 +24,14 @@ void LocalBackend::on_task_ended(Time now, TaskId id, TaskEnd end) {
   const bool is_leaving = task.state == State::kLeaving;
   if (is_leaving) std::erase(leaving_, id.job);
   if (task.stopped_hold != 0) say_stopped(id.job, task.stopped_hold);
-  // One that was about to be told to leave may have ended by itself just before.
+  // A task may have ended by itself just before it was asked to leave.
   const bool has_left = is_leaving && (end.was_asked || !end.is_known);
   if (!has_left && tables_.jobs.is_here(id.job)) conclude(id, job, end);
   if (!tables_.jobs.is_here(id.job)) remove(id.job);
   start_all_due(now);
 }
 
-// What the end of its task, which was not asked for, means for a job that is here.
+// Handles the unrequested end of the task of a job that is here.
 void LocalBackend::conclude(TaskId task, Job& job, TaskEnd end) {
   if (!end.is_known || (is_bad(end) && retry(task, job.what))) return begin_again(task.job, job);
   job.has_ended = true;
@@ -50,14 +50,14 @@ bool LocalBackend::retry(TaskId task, Submission& what) {
   return true;
 }
 
-// A job without a task begins another where it is placed next; here, if its start is due.
+// A job without a task starts another one when it is placed next; here, if its start is due.
 void LocalBackend::begin_again(JobId id, Job& job) {
   if (job.start || tables_.jobs.state[id] != JobState::kRunning) return;
   job.has_ended = true;
   inbox_.add({.kind = EventKind::kEvicted, .job = id, .hold = job.hold});
 }
 
-// When a job that holds a gang has had GPUs for as long as it may.
+// Returns the time at which a job with a gang reaches its time limit.
 Time LocalBackend::limit_at(JobId id) const {
   const auto job = jobs_.find(id);
   if (job == jobs_.end() || job->second.what.limit.ms == 0) return Time::never();

@@ -1,4 +1,4 @@
-// What the GPUs do: processes on them that belong to no job, and jobs that leave them idle.
+// Checks of the GPUs: processes on them that belong to no job, and jobs that leave them idle.
 
 #include "fairlead/local/local_backend.h"
 
@@ -8,7 +8,7 @@
 namespace fairlead {
 namespace {
 
-// Chosen: a few milliseconds of the driver for each, and soon enough to be of use.
+// Chosen: costs a few milliseconds of the driver for each GPU, and is frequent enough to be useful.
 constexpr Duration kGpuLook = seconds(5);
 // Chosen: longer than a job reads its data, or evaluates on the processor.
 constexpr Duration kIdleMin = seconds(600);

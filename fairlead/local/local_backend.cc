@@ -12,7 +12,7 @@
 namespace fairlead {
 namespace {
 
-// A task that was killed and is still there, as one that waits for a disk, is killed again.
+// A killed task that still exists, for example because it waits for a disk, is killed again.
 constexpr Duration kKillAgain = seconds(10);
 
 }  // namespace
@@ -93,7 +93,7 @@ void LocalBackend::carry_out(Time now, std::span<const Step> steps) {
       job.start->gpus.insert(job.start->gpus.end(), gpus.begin(), gpus.end());
       continue;
     }
-    if (step.hold <= job.hold) continue;  // said again
+    if (step.hold <= job.hold) continue;  // a repeated step
     job.hold = step.hold;
     job.has_ended = false;
     job.start = {step.hold, machine_gpus(first_gpus_, step.gang, step.gpu_masks), now};
@@ -106,8 +106,8 @@ void LocalBackend::stop(Time now, JobId id, HoldId hold, bool moves) {
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return say_stopped(id, hold);
   Job& job = found->second;
-  if (hold <= std::exchange(job.stopped, std::max(job.stopped, hold))) return;  // said again
-  if (job.start && job.start->hold == hold) {  // it had not come about
+  if (hold <= std::exchange(job.stopped, std::max(job.stopped, hold))) return;  // a repeated step
+  if (job.start && job.start->hold == hold) {  // its start was still pending
     job.start.reset();
     std::erase(due_, id);
     return say_stopped(id, hold);
@@ -165,7 +165,7 @@ bool LocalBackend::start_due(Time now, JobId id, Job& job) {
                 .hold = start.hold,
                 .overhead = now - start.since});
   } else {
-    // Who sits at a terminal tries it again, or not.
+    // The user at the terminal decides whether to try again.
     job.has_ended = job.what.has_terminal && !job.task;
     inbox_.add({.kind = job.has_ended ? EventKind::kFailed : EventKind::kStartFailed,
                 .job = id,
@@ -179,7 +179,7 @@ bool LocalBackend::start_due(Time now, JobId id, Job& job) {
 Status LocalBackend::begin_task(JobId id, Job& job) {
   const TaskId task{id, job.start->hold};
   if (job.what.has_terminal && job.terminal == 0)
-    return run_error("its terminal is gone: the daemon has begun anew since it was handed in");
+    return run_error("its terminal is gone: the daemon restarted after the job was submitted");
   TaskSpec spec{.id = task,
                 .uid = job.what.uid,
                 .gid = job.what.gid,
@@ -225,7 +225,7 @@ std::vector<std::string> LocalBackend::environment(JobId id, const Job& job) con
   return all;
 }
 
-// A list of JSON, with an object for each copy.
+// Returns a JSON list with an object for each copy.
 std::string LocalBackend::copies_text(JobId id) const {
   nlohmann::json copies = nlohmann::json::array();
   Gang left = tables_.jobs.last_gang(id);

@@ -1,34 +1,30 @@
-// Real jobs on one machine: what the engine plans becomes tasks of an Io, and what becomes of tasks
-// becomes events.
+// Real jobs on one machine: turns the engine's steps into tasks of an Io, and the tasks' ends into events.
 //
-// Of each job there is at most one task. A stop freezes it, and a place on the same GPUs thaws it. A
-// place on others makes it leave first: it is asked to write a checkpoint and end (SIGTERM), and is
-// killed when its grace is over; then a new task of the job begins, which takes the checkpoint up. A
-// task that was frozen leaves beside the one that has its GPUs now, as only it can write its state.
-// A gang starts, or goes on, once no other task works on its GPUs.
+// Each job has at most one task. A stop freezes the task, and a place on the same GPUs thaws it. Before a place on
+// other GPUs the task must leave: it is asked to write a checkpoint and end (SIGTERM), and is killed when its grace is
+// over. Then a new task of the job starts from the checkpoint. A frozen task leaves beside the task that has its GPUs
+// now, because only the frozen task can write its state. A gang starts or continues once no other task works on its
+// GPUs.
 //
-// A task that ends by itself ends its job; one that was told to leave does not, however it ends,
-// unless it had ended before it was told. One that ends badly is followed by another where its job
-// may be retried: the engine is told that the job has lost its gang, and places it again, so that the
-// next task has a name of its own. What was retried is in the job's file before, so that no crash
-// gives a job another retry.
+// A task that ends by itself ends its job. A task that was asked to leave does not end its job, unless it had ended
+// before the request. If a task ends badly and its job may be retried, another task follows: the backend reports that
+// the job has lost its gang, and the engine places it again, so that the next task has its own name. The job's file
+// records the retry first, so that a crash gives no job an additional retry.
 //
-// A job that has had GPUs for as long as its limit says has failed, and its task leaves. How long that
-// is follows from the tables.
+// A job that has had GPUs up to its time limit fails, and its task leaves. The tables give the time used.
 //
-// A job that trains as copies (HadarE) is one task with the GPUs of all of them: it is told which
-// GPUs are which copy's (FAIRLEAD_COPIES) and has its own tracker (copies/tracker.h).
+// A job that trains as copies (HadarE) is one task with the GPUs of all of them. FAIRLEAD_COPIES
+// assigns the GPUs to the copies, and the job has its own tracker (copies/tracker.h).
 //
-// Every few seconds the GPUs are looked at. One on which a process computes that belongs to no task is
-// down for the engine while that lasts, unless a job has it already: that stays, and no other comes
-// after it.
+// Every few seconds the backend looks at the GPUs. A GPU on which a foreign process computes is down for the engine
+// meanwhile, unless a job has it already: that job stays, and no other job follows it.
 //
-// Jobs that tell how far they are (FAIRLEAD_PROGRESS) are measured. The first speed that is measured
-// for a user's model, per GPU, is what its speeds are relative to from then on; it is kept in the
-// folder. Of a job that tells nothing, no speed is known, and nothing is assumed.
+// Jobs that report their progress (FAIRLEAD_PROGRESS) are measured. A user's speeds of a model are relative to the
+// first speed measured, per GPU, which is kept in the folder. The speed of a job without reports is unknown, and
+// nothing is assumed.
 //
-// Nothing else here is remembered but in the journal and by the machine: after a crash, adopt() brings
-// the tasks that it finds to what the tables say.
+// All other state is in the journal and on the machine: after a crash, adopt() reconciles the tasks that it finds with
+// the tables.
 #pragma once
 
 #include "fairlead/engine/inbox.h"
@@ -46,18 +42,18 @@
 
 namespace fairlead {
 
-// The GPUs of a machine are numbered through, node by node.
+// The first number of each node's GPUs: a machine numbers its GPUs node by node.
 using FirstGpus = IdVector<NodeId, std::uint32_t>;  // of each node; last, how many there are
 FirstGpus first_gpus(const Cluster& cluster);
 std::vector<std::uint32_t> machine_gpus(const FirstGpus& first, Gang gang,
                                         std::span<const std::uint64_t> gpu_masks);
 
-// What the journal says of the tasks that a daemon finds when it starts.
+// The journal's records of the tasks that a daemon finds when it starts.
 class TaskHistory : public RecordSink {
  public:
   TaskHistory(FirstGpus first, std::span<const TaskStatus> tasks);
   void on(const Record& record) override;
-  // The GPUs that it was given; none: the journal does not know of it.
+  // Returns the GPUs given to a task; none: the journal does not know the task.
   std::span<const std::uint32_t> gpus_of(TaskId task) const;
 
  private:
@@ -68,16 +64,16 @@ class TaskHistory : public RecordSink {
 
 class LocalBackend : public RecordSink {
  public:
-  // `grace`: from SIGTERM to SIGKILL. What is passed must outlive it.
+  // `grace`: from SIGTERM to SIGKILL. The arguments must outlive the backend.
   LocalBackend(Io& io, const Tables& tables, const Machine& machine, Duration grace, Inbox& inbox);
 
-  // A job that came before the daemon did and of which so many tasks were started.
+  // Adds a job from before the daemon's start, with the number of its tasks that were started.
   void add(JobId job, Submission submission, std::uint32_t starts);
-  // A job that comes, from a client whose connection is open as long as its terminal.
+  // Adds a new job of a client whose connection is open as long as its terminal.
   void add_new(JobId job, Submission submission, ConnectionId client);
   const Submission* submission(JobId job) const;
 
-  // What it has told of itself, if anything, and its speed in units per second; 0: not known yet.
+  // A job's last reported progress, if any, and its speed in units per second; 0: not known yet.
   struct Told {
     Progress progress;
     double unit_per_s = 0;
@@ -90,25 +86,24 @@ class LocalBackend : public RecordSink {
   void expect(std::span<Step> steps) const;
   // REQUIRES: the journal that has these steps is on the disk.
   void carry_out(Time now, std::span<const Step> steps);
-  // Tasks of the jobs that are done leave, and of those that have ended nothing is left. REQUIRES:
-  // the same of the journal that knows of it.
+  // Makes the tasks of finished jobs leave, and removes the files of ended ones. REQUIRES: the journal that records
+  // these ends is on the disk.
   void retire(Time now);
-  // Brings the tasks that were found to what the tables say. REQUIRES: all jobs that are here were
-  // added; called once, first.
+  // Reconciles the found tasks with the tables. REQUIRES: all jobs that are here were added; called once, first.
   void adopt(Time now, std::span<const TaskStatus> tasks, const TaskHistory& history);
 
   void on_task_ended(Time now, TaskId task, TaskEnd end);
-  // When on_time() is to be called: a task has had its grace, a job its time, or it is time to look
-  // how far jobs are.
+  // Returns the time of the next on_time(): the end of a task's grace, a job's time limit, or the next look at the
+  // jobs' progress.
   Time deadline() const;
-  // `instant`: that of what is said next, which may be a timer's that is noticed late.
+  // `instant`: the time of the events reported next; for a timer noticed late, the timer's time.
   void on_time(Time now, Time instant);
-  // Why the daemon must not go on, if so: what it has to know after a crash cannot be kept.
+  // Returns an error if the daemon must stop because state needed after a crash cannot be written.
   const Status& disk() const { return disk_; }
   const FirstGpus& first_gpus() const { return first_gpus_; }
-  // Processes on the GPUs that belong to no job, by GPU, as they were at the last look.
+  // Returns the processes on the GPUs that belong to no job, by GPU, at the time of the last look.
   std::span<const ForeignProcess> foreign() const { return foreign_; }
-  // How long a job that runs has left all of its GPUs idle. Zero: not for ten minutes, or not known.
+  // Returns the time for which a running job has left all of its GPUs idle. Zero: less than ten minutes, or unknown.
   Duration idle(JobId job, Time now) const;
 
  private:
@@ -118,27 +113,27 @@ class LocalBackend : public RecordSink {
     State state = State::kRunning;
     std::vector<std::uint32_t> gpus;
     Time deadline = Time::never();  // while it leaves
-    HoldId stopped_hold = 0;        // that is over once it has left; 0: none
+    HoldId stopped_hold = 0;        // the run that is over once the task has left; 0: none
     bool works = true;              // on its GPUs
     Meter meter;
-    double told_rate = 0;             // to the engine; 0: none
+    double told_rate = 0;             // reported to the engine; 0: none
     Time idle_since = Time::never();  // its GPUs were idle at each look from then on
   };
   struct Start {
     HoldId hold = 0;
     std::vector<std::uint32_t> gpus;
     Time since;
-    bool is_refused = false;  // a foreign process is there, which the engine has been told
+    bool is_refused = false;  // a foreign process is there, and the engine knows
   };
   struct Job {
     Submission what;
-    ConnectionId terminal = 0;  // that has its terminal; 0: gone with the daemon before
+    ConnectionId terminal = 0;  // the client with its terminal; 0: gone with the previous daemon
     std::optional<Task> task;
-    std::optional<Start> start;  // that is due once the GPUs are free
-    HoldId hold = 0;             // the last that was placed
-    HoldId stopped = 0;          // the last that was stopped
+    std::optional<Start> start;  // due once the GPUs are free
+    HoldId hold = 0;             // the last placed run
+    HoldId stopped = 0;          // the last stopped run
     std::uint32_t starts = 0;
-    bool has_ended = false;  // which the engine has been told
+    bool has_ended = false;  // its end was reported to the engine
   };
 
   void stop(Time now, JobId id, HoldId hold, bool moves);
@@ -158,13 +153,13 @@ class LocalBackend : public RecordSink {
   void look_at_gpus(Time now);
   void note_idle(Time now, std::span<const int> busy_percent);
   bool has_foreign(std::span<const std::uint32_t> gpus) const;
-  // Takes those of these GPUs from the engine that have a foreign process.
+  // Reports to the engine that the GPUs with a foreign process are unavailable.
   void say_foreign(std::span<const std::uint32_t> gpus);
   std::uint64_t foreign_mask(NodeId node) const;
   void look(Time now);
   void look_at(Time now, JobId id, Job& job);
   void read_references();
-  // Units per second and GPU that are speed 1 for the job; `per_gpu`, where it is the first.
+  // Returns the units per second and GPU that are speed 1 for the job: `per_gpu`, if it is the first measured.
   double reference(JobId id, double per_gpu);
   void conclude(TaskId task, Job& job, TaskEnd end);
   bool retry(TaskId task, Submission& what);
@@ -188,8 +183,8 @@ class LocalBackend : public RecordSink {
   Time next_gpu_look_;
   std::vector<ForeignProcess> foreign_;
   const FirstGpus first_gpus_;
-  // By GPU of the machine: whose tasks do. Several, if a daemon found them so: of two that leave it
-  // cannot know which was frozen before.
+  // By GPU of the machine: the jobs with a task that works on it. Several, if a daemon found them so: of two tasks that
+  // leave it cannot know which was frozen before.
   std::vector<std::vector<JobId>> works_on_;
   Status disk_;
 };

@@ -6,7 +6,7 @@ namespace fairlead {
 
 Batch LocalWorld::wait(Time until, bool /*awaited*/) {
   if (!disk_) return {.now = std::min(io_.now(), until), .ended = true};
-  // What is there at once goes into one batch, and to the disk with one sync.
+  // All available events go into one batch, and to the disk with one sync.
   Time due = inbox_.empty() ? std::min(until, backend_->deadline()) : Time{};
   while (!leaves_) {
     const IoEvent event = io_.wait(due);

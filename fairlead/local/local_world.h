@@ -1,5 +1,5 @@
-// The engine's world where jobs are real: what comes in through an Io until the next instant is one
-// batch, and what the engine plans goes to the tasks once it is on the disk.
+// The engine's world of real jobs. The input from an Io up to the next instant is one batch; the engine's steps go to
+// the tasks once they are on the disk.
 #pragma once
 
 #include "fairlead/engine/backend.h"
@@ -11,21 +11,21 @@ namespace fairlead {
 
 class LocalWorld : public Backend {
  public:
-  // `sync`: brings the journal to the disk. `on_client`: what connections say. What is passed must
-  // outlive it.
+  // `sync`: brings the journal to the disk. `on_client`: receives the connections' input. The arguments must outlive
+  // the world.
   LocalWorld(Io& io, Inbox& inbox, std::function<Status()> sync,
              std::function<void(const IoEvent&)> on_client)
       : io_(io), inbox_(inbox), sync_(std::move(sync)), on_client_(std::move(on_client)) {}
   // REQUIRES: called before the first wait().
   void set_backend(LocalBackend& backend) { backend_ = &backend; }
 
-  // Says that it has ended once the daemon is asked to leave, or the disk takes no more.
+  // Ends once the daemon is asked to leave, or the disk is full.
   Batch wait(Time until, bool awaited) override;
   std::span<const SpeedChange> expect(Time now, std::span<Step> steps) override;
   void carry_out(Time now, std::span<const Step> steps) override;
   bool reports_steps() const override { return true; }
 
-  // Why nothing is carried out any more, if so.
+  // An error if nothing is carried out any more.
   const Status& disk() const { return disk_; }
 
  private:

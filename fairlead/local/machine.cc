@@ -18,7 +18,7 @@ struct Gpu {
   std::string name;
 };
 
-// GPUs of one type are one node, or several where they are too many for one.
+// GPUs of one type are one node, or several if there are too many for one.
 Result<Machine> machine_of(std::string name, const std::vector<Gpu>& gpus,
                            std::uint32_t node_gpus) {
   std::vector<NodeSpec> nodes;

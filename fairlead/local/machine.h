@@ -1,7 +1,7 @@
-// The GPUs of this machine: those that the driver knows, or stand-ins for them.
+// The GPUs of this machine, from the driver, or stand-ins for them.
 //
-// A node for each GPU type, or several of at most `node_gpus`, all on one host, in the order in which
-// the types come. Copies of a job (HadarE) are on different nodes, so there it matters how many there are.
+// Each GPU type is a node, or several of at most `node_gpus`, all on one host, in the order of the types. Copies of a
+// job (HadarE) are on different nodes, so the number of nodes matters to them.
 #pragma once
 
 #include "fairlead/base/ids.h"
@@ -16,19 +16,18 @@ namespace fairlead {
 
 struct Machine {
   Cluster cluster;
-  // How fast a GPU of each type is said to be; only of stand-ins, which tell their jobs
-  // (FAIRLEAD_SPEED). 1 where it is a real GPU.
+  // The assumed speed of a GPU of each type, only for stand-ins, which pass it to their jobs (FAIRLEAD_SPEED). 1 for a
+  // real GPU.
   IdVector<GpuTypeId, double> speed;
-  // By the machine's number of the GPU (machine_gpus() of local_backend.h): as CUDA_VISIBLE_DEVICES
-  // has it.
+  // Names as in CUDA_VISIBLE_DEVICES, by the machine's number of the GPU (machine_gpus() of local_backend.h).
   std::vector<std::string> gpu_names;
 };
 
-// "4xV100,4xK80@0.25": eight GPUs that are only counted, the last four said to run at a quarter of
-// the speed; "1xV100:4" is the same as "4xV100". Error: where and what is wrong.
+// "4xV100,4xK80@0.25": eight stand-in GPUs, of which the last four run at a quarter of the speed; "1xV100:4" is the
+// same as "4xV100". Error: the place and the mistake.
 Result<Machine> stand_in_machine(std::string_view text, std::uint32_t node_gpus = kNodeGpusMax);
 
-// What NVIDIA's management library says (io/nvml.h). Error: there is none, or it knows of no GPU.
+// Returns the GPUs from NVIDIA's management library (io/nvml.h). Error: there is no library, or it finds no GPU.
 Result<Machine> nvidia_machine(const std::string& library, std::uint32_t node_gpus = kNodeGpusMax);
 
 // "4 V100, 4 K80".

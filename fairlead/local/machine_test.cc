@@ -39,7 +39,7 @@ TEST(Machine, WithoutADriverTheErrorSaysSo) {
   const auto machine = nvidia_machine("libnot-there.so");
   ASSERT_FALSE(machine.has_value());
   EXPECT_EQ(machine.error().message,
-            "no NVIDIA driver is installed (libnot-there.so is not there)");
+            "no NVIDIA driver is installed: libnot-there.so does not exist");
 }
 
 // By a library in place of NVML (io/testing_nvml.cc).

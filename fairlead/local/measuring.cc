@@ -1,4 +1,4 @@
-// How fast jobs are, as far as they tell.
+// Measures the speed of jobs that report their progress.
 
 #include "fairlead/local/local_backend.h"
 
@@ -10,10 +10,10 @@
 namespace fairlead {
 namespace {
 
-// How often jobs are looked at, and which change of a speed is worth a record; chosen.
+// Chosen: the pause between looks at jobs, and the change of a speed that is worth a record.
 constexpr Duration kLook = seconds(5);
 constexpr double kRateStep = 0.05;
-constexpr double kRateMax = 1000;  // of a speed; more is nonsense
+constexpr double kRateMax = 1000;  // of a speed; a larger one is implausible
 
 const std::string kReferences = "references.json";
 
@@ -34,7 +34,7 @@ double LocalBackend::reference(JobId id, double per_gpu) {
       fmt::format("{}/{}", tables_.users.names[jobs.user[id]],
                   jobs.model[id].is_none() ? "" : tables_.models[jobs.model[id]]);
   const auto [found, is_new] = references_.try_emplace(key, per_gpu);
-  // Where it cannot be kept, a daemon that starts again measures it anew.
+  // If it cannot be kept, a daemon that starts again measures it again.
   if (is_new) (void)io_.write(kReferences, nlohmann::json(references_).dump());
   return found->second;
 }
@@ -71,7 +71,7 @@ void LocalBackend::look_at(Time now, JobId id, Job& job) {
 
 void LocalBackend::expect(std::span<Step> steps) const {
   for (auto step = steps.begin(); step != steps.end();) {
-    // The copies of a job stand together; one task has all of them.
+    // The copies of a job are neighbours in the list; one task has all of them.
     const auto end = std::find_if(step + 1, steps.end(), [&](const Step& other) {
       return other.kind != step->kind || other.job != step->job;
     });

@@ -26,7 +26,7 @@ void Meter::told(Time now, const Progress& progress) {
   const bool goes_back = last_ && progress.done < last_->done;
   last_ = progress;
   const Sample sample{ran(now), progress.done};
-  if (!from_ || goes_back) {  // it has begun, or taken up an older checkpoint
+  if (!from_ || goes_back) {  // the task has started, or loaded an older checkpoint
     from_ = sample;
     middle_.reset();
     to_.reset();

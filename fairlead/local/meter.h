@@ -1,8 +1,8 @@
-// How fast a task runs, from the lines in which it tells how far it is.
+// The speed of a task, from the lines in which it reports its progress.
 //
-// What counts is the time in which it ran: a task that is suspended every few seconds is measured over
-// all its turns. Two lines make a speed, once kMeterMin of running lies between them; from kMeterSpan
-// on an older one is let go, so that the speed is that of the last minutes.
+// Only the time in which the task ran counts: a task that is suspended every few seconds is measured over all its
+// turns. Two lines give a speed once kMeterMin of running lies between them. Lines older than kMeterSpan are dropped,
+// so that the speed covers the last minutes.
 #pragma once
 
 #include "fairlead/base/units.h"
@@ -16,21 +16,21 @@ constexpr Duration kMeterMin = seconds(5);
 constexpr Duration kMeterSpan = seconds(300);
 
 struct Progress {
-  double done = 0;   // units, such as steps
-  double total = 0;  // of all; 0: it does not say
+  double done = 0;   // units, for example steps
+  double total = 0;  // of all; 0: not reported
 };
-// "1200 50000 steps", "1200 50000" or "1200". Nullopt: it is nothing of the kind.
+// Parses "1200 50000 steps", "1200 50000" or "1200". Nullopt for any other line.
 std::optional<Progress> parse_progress(std::string_view line);
 
 class Meter {
  public:
-  // The task works from `now` on; it does no longer.
+  // Notes that the task works from `now` on; pause(): it stops.
   void run(Time now) { since_ = now; }
   void pause(Time now);
-  // It has told that it is so far.
+  // Adds a report of the task's progress.
   void told(Time now, const Progress& progress);
 
-  // Units per second of running; nullopt: not known yet.
+  // Returns units per second of running; nullopt: not known yet.
   std::optional<double> rate() const;
   const std::optional<Progress>& last() const { return last_; }
 

@@ -8,7 +8,7 @@ namespace fairlead {
 
 using nlohmann::json;
 
-// What was added since the first version has a default.
+// Fields added since the first version have a default.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Submission, uid, gid, command, environment, folder,
                                                 umask, processes, retries, failed, has_terminal)
 
@@ -26,7 +26,7 @@ std::string submission_file(JobId job) { return fmt::format("jobs/{}", job.row()
 std::string submission_text(const Submission& submission) {
   json text = submission;
   text["limit_ms"] = submission.limit.ms;
-  // Bytes that are no UTF-8 came as JSON before, so there are none.
+  // Bytes that are not UTF-8 cannot occur, because the text came as JSON.
   return text.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

@@ -1,4 +1,4 @@
-// What a user hands in to be run: all that the engine need not know of a job.
+// A job as its user submits it: the parts that the engine does not need.
 #pragma once
 
 #include "fairlead/base/ids.h"
@@ -20,17 +20,17 @@ struct Submission {
   std::string folder;                    // where it runs
   std::uint32_t umask = 022;
   std::uint32_t processes = 1;
-  Duration limit;              // of its time with GPUs, all tasks together; zero: none
-  std::uint32_t retries = 0;   // how many tasks that ended badly are followed by another
-  std::vector<HoldId> failed;  // that began those, in order; the daemon's own
+  Duration limit;              // on its time with GPUs, all tasks together; zero: none
+  std::uint32_t retries = 0;   // number of tasks that may end badly and be followed by another
+  std::vector<HoldId> failed;  // the runs that started those, in order; the daemon's own
   bool has_terminal = false;   // it is a session at the terminal of its client, and ends with that
 
   std::size_t retries_left() const { return retries - failed.size(); }
 };
 
-// The file of the daemon's folder that has it, until the job is done: "jobs/12".
+// Returns the file that stores it in the daemon's folder until the job is done: "jobs/12".
 std::string submission_file(JobId job);
-// As one line of JSON, and back. Error: it is not what submission_text() writes.
+// Writes a submission as one line of JSON, and reads it. Error: the text is not from submission_text().
 std::string submission_text(const Submission& submission);
 Result<Submission> parse_submission(std::string_view text);
 

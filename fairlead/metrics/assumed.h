@@ -1,4 +1,4 @@
-// What a run took for granted, in words: the block "Assumed" of terminal, summary.json and page.
+// The assumptions of a run in words: the block "Assumed" of terminal, summary.json and page.
 #pragma once
 
 #include "fairlead/metrics/summary.h"
@@ -17,8 +17,8 @@ struct AssumedLine {
   friend bool operator==(const AssumedLine&, const AssumedLine&) = default;
 };
 
-// In the order in which they matter: what is odd about the trace, rows, speeds, and how the trace was
-// read. What is the same in every run of any trace is left out.
+// Returns the lines by importance: oddities of the trace, rows, speeds, and how the trace was read. Assumptions common
+// to all runs of all traces are left out.
 std::vector<AssumedLine> assumed_lines(const Summary& summary);
 
 }  // namespace fairlead

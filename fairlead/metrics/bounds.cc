@@ -11,7 +11,7 @@
 namespace fairlead {
 namespace {
 
-// Jobs that are equal in what they may run on.
+// Jobs that may run on the same GPUs.
 struct Kind {
   Rate speed;                   // best, of any gang
   std::vector<double> per_gpu;  // best, by type, of any gang on the type, divided by its size
@@ -52,9 +52,8 @@ Kind kind_of_job(const Cluster& cluster, const Jobs& jobs, JobId job, const Spee
 
 using Kinds = std::vector<Kind>;
 
-// Prices per GPU at which the work of all kinds is worth the most of the cluster's time: those of
-// the program with the least makespan, with GPUs as a fluid. Any prices give a bound, also equal
-// ones.
+// Returns prices per GPU at which the work of all kinds is worth the most of the cluster's time: the prices of the
+// program with the least makespan, with GPUs as a fluid. Any prices give a bound, also equal ones.
 std::vector<double> prices(const Cluster& cluster, const Kinds& kinds) {
   const std::size_t types = cluster.type_names.size();
   // A row of time_shares.h has at most all the time of one gang; here it may have all GPUs, and less
@@ -100,14 +99,14 @@ Rate best_speed(const Cluster& cluster, const Kind& kind, bool copies) {
   return std::max(kind.speed, Rate::of(std::min(together * (1 + 1e-7), 1e6)));
 }
 
-// Where there is one type and the gang has one size.
+// Requires one GPU type and a gang of one size.
 void add_communication(const Cluster& cluster, const Workload& workload, const Speed& speed,
                        JobId job, JobBound& bound) {
   const Jobs& jobs = workload.jobs;
   const std::uint32_t gpus = jobs.gpus[job];
   if (cluster.type_names.size() != 1 || jobs.gpus_min[job] != jobs.gpus_max[job]) return;
   const GpuTypeId type(0);
-  double computing = 0;  // of the time that it holds its gang, at most
+  double computing = 0;  // fraction of the time with its gang, at most
   double held_ms = 0;
   for (auto tier = static_cast<std::size_t>(speed.best_tier(gpus)); tier < kTiers; ++tier) {
     const Rate rate = speed.rate(job, type, gpus, static_cast<Tier>(tier));

@@ -1,5 +1,4 @@
-// What each job needs on a cluster under any policy: lower bounds, and what its part of the GPUs is
-// worth to it.
+// The needs of each job on a cluster under any policy: lower bounds, and the value of its part of the GPUs.
 #pragma once
 
 #include "fairlead/metrics/metrics.h"
@@ -9,24 +8,20 @@
 
 namespace fairlead {
 
-// For each job `time` is that at its best speed over all GPU types, gang sizes and the tiers that a
-// gang of that size can have here. It is a bound because a gang is as fast as its slowest member
-// and overhead only adds. Where a job may run as several `copies` at once: that of all GPUs working
-// for it, each as fast as a GPU of its type is in any gang.
+// For each job `time` is its time at the best speed over all GPU types, gang sizes and the tiers that a gang of that
+// size can have here. It is a bound because a gang is as fast as its slowest member and overhead only adds. For a job
+// that may run as several `copies` at once, all GPUs work for it, each as fast as a GPU of its type is in any gang.
 //
-// `cluster_ms` is the least fraction of the cluster's time that its work takes, in milliseconds of
-// the whole cluster: each GPU type has a price, and the work costs at least its time on the type
-// where that is cheapest. So no schedule is better than that of one machine which all jobs share
-// one after another (solve/single_machine.h). Any prices give a bound; those of the linear program
-// with the least makespan give the largest bound of the makespan (ours).
+// `cluster_ms` is the least fraction of the cluster's time that the job's work takes, in milliseconds of the whole
+// cluster: each GPU type has a price, and the work costs at least its time on the cheapest type. So no schedule is
+// better than one machine that all jobs share one after another (solve/single_machine.h). Any prices give a bound; the
+// prices of the linear program with the least makespan give the largest bound of the makespan (ours).
 //
-// `mix_speed` is the mean over GPU types, weighted by their GPUs, of the speed of the gang asked for
-// on one type at its best tier; types on which it cannot run are left out. It is what a job has that
-// gets its part of every type.
+// `mix_speed` is the mean over GPU types, weighted by their GPUs, of the speed of the requested gang on one type at its
+// best tier; types on which it cannot run are left out. It is the speed of a job that gets its part of every type.
 //
-// `held_gpu_ms` and `computing_gpu_ms` are those of the gang asked for at its best tier, on a cluster of
-// one GPU type: there the GPU time that computes is the same at every tier, so that what all jobs lose
-// is least if each loses least.
+// `held_gpu_ms` and `computing_gpu_ms` describe the requested gang at its best tier, on a cluster of one GPU type.
+// There the computing GPU time is the same at every tier, so the total loss is least if each job loses least.
 //
 // The bounds of time admit copies, elastic gangs and tables that are not monotone.
 // O(jobs + distinct kinds of jobs x gang sizes x types + the linear program of the kinds).

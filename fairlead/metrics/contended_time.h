@@ -1,7 +1,7 @@
-// Contended time: that in which the users ask for more GPUs than there are. Ours.
+// Contended time, in which the users ask for more GPUs than there are. Ours.
 //
-// Shares of what was done mean something only there: else all get what they ask for, and the shares
-// are those of the workload.
+// Shares are meaningful only in contended time: otherwise every user gets its whole demand, and the shares are a
+// property of the workload.
 #pragma once
 
 #include "fairlead/base/check.h"
@@ -21,7 +21,7 @@ class ContendedTime {
     changes_.push_back({t, up_to(t)});
   }
 
-  // Contended time up to `t`, which may lie before the last change. O(log changes), O(1) after it.
+  // Returns contended time up to `t`, which may lie before the last change. O(log changes), O(1) after it.
   Duration up_to(Time t) const {
     if (changes_.empty()) return {};
     if (t >= changes_.back().t) return up_to(t, changes_.end());

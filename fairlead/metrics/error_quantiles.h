@@ -18,8 +18,8 @@ class ErrorQuantiles {
     ++bins_[static_cast<std::size_t>(std::min(bin, static_cast<double>(kBins - 1)))];
   }
 
-  // An error that at most a fraction 1 - `part` of all exceed; at most half a thousandth above the
-  // least such, and those above 200 % count as that. 0 of none. O(bins).
+  // Returns an error that at most a fraction 1 - `part` of all exceed. It is at most half a thousandth above the least
+  // such error; errors above 200 % count as 200 %. 0 if there are none. O(bins).
   double at(double part) const {
     const double wanted = part * static_cast<double>(count_);
     std::int64_t below = 0;

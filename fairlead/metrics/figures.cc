@@ -24,14 +24,14 @@ constexpr auto kFairness = &at<&Summary::fairness, Member>;
 template <auto Member>
 constexpr auto kBounds = &at<&Summary::bounds, Member>;
 
-// Of worlds that are not exact. 0 means nothing: it is so in every exact one.
+// Figures of worlds that are not exact. They have no value 0, which every exact world has.
 template <auto Member>
 std::optional<double> open_world(const Summary& summary) {
   const std::int64_t value = summary.open_world.*Member;
   return value == 0 ? std::nullopt : std::optional(static_cast<double>(value));
 }
 
-// Of runs of jobs of which a log says when they started.
+// Figures of jobs with a start in the log.
 template <auto Member>
 std::optional<double> logged(const Summary& summary) {
   if (summary.logged.starts == 0) return std::nullopt;
@@ -61,7 +61,7 @@ constexpr Figure kFigures[] = {
      "jobs whose model is named but not in the table; they run at speed 1 everywhere",
      &at<&Summary::models_unknown>},
     {"models_communicating", kCount, false, "",
-     "jobs whose model says what it communicates; only they see `network=analytic` and "
+     "jobs with a model whose communication is known; only they see `network=analytic` and "
      "`contention`",
      &at<&Summary::models_communicating>},
     {"jct_avg_s", kSeconds, true, "JCT mean s",
@@ -89,7 +89,8 @@ constexpr Figure kFigures[] = {
      "GPU time lost to communication / held GPU time after overhead. A gang of which communication "
      "leaves the fraction *f* of its rate loses 1 - *f* of its GPU time. With a "
      "[network](#settings-of-a-run) that is computed, *f* is the fraction of an iteration that "
-     "computes; with measured factors, what its tier leaves, 1 at its best tier. When its speed "
+     "computes; with measured factors, it is the factor of its tier, 1 at its best tier. When its "
+     "speed "
      "changes, *f* changes in proportion",
      &at<&Summary::comm_time_share>, Better::kLess},
     {"fairness/jain", kRatio, true, "Jain",
@@ -110,9 +111,9 @@ constexpr Figure kFigures[] = {
     {"fairness/ftf_avg", kRatio, true, "", "mean of the same over finished jobs",
      kFairness<&FairnessSummary::ftf_avg>},
     {"fairness/bounded_ftf_max", kRatio, true, "FTF max",
-     "as `fairness/ftf_max`, of finished jobs with work of at least 60 s, the overhead of a "
-     "job's first hold not counted in its JCT: very short jobs and a start that no policy can "
-     "avoid say nothing of fairness",
+     "as `fairness/ftf_max`, of finished jobs with work of at least 60 s, without the overhead of "
+     "a job's first run in its JCT: very short jobs and a start that no policy can avoid do not "
+     "measure fairness",
      kFairness<&FairnessSummary::bounded_ftf_max>, Better::kLess},
     {"fairness/bounded_ftf_p99", kRatio, true, "FTF p99",
      "the smallest of these that at least 99 % of those jobs do not exceed",
@@ -125,8 +126,8 @@ constexpr Figure kFigures[] = {
      "against its fair share in GPU time that computes",
      kFairness<&FairnessSummary::useful_shortfall_max>},
     {"fairness/effective_shortfall_max", kFraction, true, "worst user short",
-     "largest max(0, entitled - effective) / entitled, all in contended time: the worst user "
-     "against its fair share in what the GPUs were worth to it",
+     "largest max(0, entitled - effective) / entitled, all in contended time: the shortfall of the "
+     "worst user from its fair share of effective GPU time",
      kFairness<&FairnessSummary::effective_shortfall_max>, Better::kLess},
     {"fairness/effective_shortfall_avg", kFraction, true, "", "mean of the same over users",
      kFairness<&FairnessSummary::effective_shortfall_avg>},
@@ -138,10 +139,10 @@ constexpr Figure kFigures[] = {
      "placements of a job that ran before, on other slices than it held last",
      &at<&Summary::migrations>, Better::kLess},
     {"placements/pair", kCount, true, "",
-     "placements whose widest link is that of a pair: one GPU, or two of one node; in all "
+     "placements within a pair: one GPU, or two of one node; in all "
      "`placements` each copy of a job counts",
      &placed_at<Tier::kPair>},
-    {"placements/node", kCount, true, "", "placements on one host that are no pair",
+    {"placements/node", kCount, true, "", "placements on one host outside a pair",
      &placed_at<Tier::kNode>},
     {"placements/rack", kCount, true, "", "placements on several hosts of one rack",
      &placed_at<Tier::kRack>},
@@ -161,7 +162,8 @@ constexpr Figure kFigures[] = {
      "of gang, and all work is done once",
      kBounds<&BoundsSummary::comm_time_share_lower>},
     {"open_world/events_ignored", kCount, false, "",
-     "events that changed nothing: they came twice, or too late, or were about what is not there",
+     "events that changed nothing: they came twice, or too late, or named something that does not "
+     "exist",
      &open_world<&OpenWorldSummary::events_ignored>, Better::kNeither, true},
     {"open_world/starts_failed", kCount, false, "", "placements that the world could not carry out",
      &open_world<&OpenWorldSummary::starts_failed>, Better::kNeither, true},
@@ -172,19 +174,17 @@ constexpr Figure kFigures[] = {
      "how often the world was so far ahead that wake-ups were skipped",
      &open_world<&OpenWorldSummary::skips>, Better::kNeither, true},
     {"open_world/held", kCount, false, "",
-     "of the `pending` jobs, those that were held at the end: by their users, or until the next "
-     "try "
-     "to start them",
+     "`pending` jobs that were held at the end: by their users, or until the next try to start "
+     "them",
      &open_world<&OpenWorldSummary::held>, Better::kNeither, true},
-    {"logged/starts", kCount, false, "",
-     "of the `finished` jobs, those of which the trace says when they started",
+    {"logged/starts", kCount, false, "", "`finished` jobs with a start in the trace",
      &logged<&LoggedSummary::starts>, Better::kNeither, true},
-    {"logged/kept", kCount, false, "", "of these, those that started at that very time here",
+    {"logged/kept", kCount, false, "", "jobs of these that started at exactly that time here",
      &logged<&LoggedSummary::kept>, Better::kNeither, true},
-    {"logged/later", kCount, false, "", "of these, those that started later here",
+    {"logged/later", kCount, false, "", "jobs of these that started later here",
      &logged<&LoggedSummary::later>, Better::kNeither, true},
     {"logged/queue_avg_s", kSeconds, false, "",
-     "mean over these jobs of start - submission, as the trace says",
+     "mean over these jobs of start - submission in the trace",
      &logged<&LoggedSummary::queue_avg_s>, Better::kNeither, true},
     {"logged/queue_avg_here_s", kSeconds, false, "", "`queue_avg_s` of these jobs",
      &logged<&LoggedSummary::queue_avg_here_s>, Better::kNeither, true},

@@ -1,7 +1,7 @@
-// The figures of a run, each named once: every number of summary.json that is not of one user.
+// The figures of a run, each named once: every number of summary.json that does not belong to one user.
 //
-// summary.json, the means of compare.json, the table of `fairlead compare`, the keys that claims of
-// an experiment may name and the table in docs/formats.md follow from this list.
+// This list defines summary.json, the means of compare.json, the table of `fairlead compare`, the keys for claims of an
+// experiment and the table in docs/formats.md.
 #pragma once
 
 #include "fairlead/metrics/summary.h"
@@ -29,16 +29,16 @@ enum class Better : std::uint8_t { kNeither, kLess, kMore };
 struct Figure {
   std::string_view key;  // in summary.json; "fairness/jain" is the key "jain" of "fairness"
   FigureUnit unit;
-  bool is_compared;          // compare.json has its mean, least, most and differences
+  bool is_compared;          // compare.json has its mean, minimum, maximum and differences
   std::string_view header;   // of its column in the table of `fairlead compare`; "": none
-  std::string_view meaning;  // what it is and how it is computed, as a cell of a Markdown table
-  // None: it means nothing for this run.
+  std::string_view meaning;  // meaning and formula, a cell of a Markdown table
+  // None: the figure is not defined for this run.
   std::optional<double> (*of)(const Summary& summary);
   Better better = Better::kNeither;
-  bool is_left_out = false;  // of summary.json where it means nothing; else null stands there
+  bool is_left_out = false;  // from summary.json if undefined; otherwise null is written
 };
 
-// In the order in which tables show them.
+// Returns the figures in the order of tables.
 std::span<const Figure> run_figures();
 // Null if there is none with this key.
 const Figure* find_figure(std::string_view key);

@@ -79,7 +79,7 @@ void JobTable::place(const record::Place& place, Time t, TypeMask types) {
   if (place.copy > 0) {
     FL_CHECK(hold.since == t, "job {}: a copy comes later", job.row());
     hold.works_from = std::max(hold.works_from, works_from);
-    // The mean of the copies' by GPUs.
+    // Averages the copies' localities by GPUs.
     const double locality = hold.gpus * hold.locality() + added * place.locality.value();
     hold.gpus += added;
     hold.rate.fixed += place.rate.fixed;

@@ -1,4 +1,4 @@
-// What happened to each job, as columns, built from the journal's records.
+// The history of each job as columns, built from the journal's records.
 //
 // A row per JobId, whatever the order of the records. Each record costs O(1), a place record
 // O(slices). About 150 bytes per job and its name.
@@ -50,18 +50,17 @@ enum class JobStatus : std::uint8_t {
 // "finished", ...; "pending" for kUnsubmitted, empty for kUnseen.
 std::string_view job_status_name(JobStatus status);
 
-// What a job got from one stretch of a hold: from its placement to its stop, or to a change of
-// speed.
+// The service of a job in one stretch of a run: from its placement to its stop, or to a change of speed.
 struct Service {
-  GpuTime held;        // GPU time, overhead included
+  GpuTime held;        // GPU time with overhead
   GpuTime busy;        // GPU time after the overhead
   double lost_gpu_ms;  // of `busy`, lost to communication
-  Duration worked;     // the last of it, after the overhead
+  Duration worked;     // the last part, after the overhead
   Work done;           // in `worked`
-  Work undone;         // of it and of what was done before, taken back
+  Work undone;         // lost work, also from before this stretch
 };
 
-// The time in which work is done at speed 1, in milliseconds.
+// Returns the time in which work is done at speed 1, in milliseconds.
 inline double reference_ms(Work work) {
   return static_cast<double>(work.fixed) / static_cast<double>(Rate::kOne);
 }
@@ -71,19 +70,19 @@ class JobTable {
   void reserve(std::size_t jobs);
   std::size_t size() const { return status.size(); }
 
-  // The job was or would have been submitted at `t`.
+  // Adds a job that was or would have been submitted at `t`.
   void arrive(const JobSpec& asked, Time t, JobStatus as);
   void reject(const record::Rejected& rejected, Time t);
-  // The job holds place.gang from `t` on, beside the copies before it. `types`: the GPU types of
-  // the gang's nodes. Where the world reports its start, the overhead lasts until then.
+  // Gives the job place.gang from `t` on, beside the earlier copies. `types`: the GPU types of the gang's nodes. If the
+  // world reports the start, the overhead lasts until then.
   void place(const record::Place& place, Time t, TypeMask types);
-  // The job's gang, whose start the world reports, works from `t` on. REQUIRES: it holds GPUs.
+  // Starts the work of the job's gang at `t`, as reported by the world. REQUIRES: it has GPUs.
   void start_work(JobId job, Time t);
-  // Settles the job's hold up to `t`; it goes on at `rate`. REQUIRES: it holds GPUs.
+  // Settles the job's run up to `t` and continues it at `rate`. REQUIRES: it has GPUs.
   Service change_rate(JobId job, Time t, Rate rate);
-  // Ends the job's hold at `t`; the work of its last `lost` is taken back. REQUIRES: it holds GPUs.
+  // Ends the job's run at `t` and takes back the work of its last `lost`. REQUIRES: it has GPUs.
   Service end_hold(JobId job, Time t, Duration lost = {});
-  // The job finished or failed. REQUIRES: it was submitted and holds nothing.
+  // Ends the job: it finished or failed. REQUIRES: it was submitted and has no GPUs.
   void leave(JobId job, Time t, JobStatus as);
 
   // Before the end of the run, or rejected then.
@@ -92,7 +91,7 @@ class JobTable {
   }
   bool holds(JobId job) const { return hold_[job].gpus > 0; }
   std::uint32_t held_gpus(JobId job) const { return hold_[job].gpus; }
-  // Done so far; all of it once the job has finished, never more.
+  // Returns the work done so far, at most all of it; all of it once the job has finished.
   Work done(JobId job) const;
   std::string_view model_name(JobId job) const;
   // "K80+V100": the types the job ran on, in the cluster's order.
@@ -112,23 +111,23 @@ class JobTable {
   IdVector<JobId, Time> submit;
   IdVector<JobId, Time> start;   // first placement; Time::never() before
   IdVector<JobId, Time> finish;  // or failure; Time::never() before
-  // Of its first hold, as far as that lasted. Valid once the hold has ended.
+  // The overhead of the first run, as far as that lasted. Valid once the run has ended.
   IdVector<JobId, Duration> first_overhead;
   IdVector<JobId, Duration> held;
   IdVector<JobId, std::uint32_t> preemptions;
   IdVector<JobId, std::uint32_t> migrations;
-  // GPU time lost to communication, up to the last end of a hold or change of its speed.
+  // GPU time lost to communication, up to the last end of a run or change of its speed.
   IdVector<JobId, double> lost_gpu_ms;
 
  private:
   struct Hold {
     Time since;
-    Time works_from;  // the end of its overhead, or of what is settled; never: not known yet
+    Time works_from;  // the end of the overhead or of the settled time; never: not known yet
     Rate rate;
     double unhindered = 0;   // the speed that communication leaves `rate` of; 0: not known
     std::uint32_t gpus = 0;  // 0: holds nothing
 
-    // A measured rate may be above the unhindered one: nothing is lost then.
+    // A measured rate may be above the unhindered one; the loss is 0 then.
     double locality() const {
       return unhindered > 0 ? std::min(1.0, rate.value() / unhindered) : 1;
     }

@@ -8,8 +8,8 @@ namespace fairlead {
 
 namespace {
 
-// Shorter jobs are left out of the bounded finish-time fairness: how many times its work a job of a
-// second waited says nothing.
+// Shorter jobs are left out of the bounded finish-time fairness: the ratio of wait to work is meaningless for a job of
+// a second.
 constexpr Duration kBoundedFtfWork = seconds(60);
 
 }  // namespace
@@ -122,8 +122,8 @@ void Metrics::on_arrived(const JobSpec& asked) {
   }
 }
 
-// From now on the user asks for so many GPUs more: in time that is not contended it is entitled to
-// all that it asks for.
+// Adds to the number of GPUs that the user asks for. In time that is not contended it is entitled to all that it asks
+// for.
 void Metrics::count_demand(UserId id, std::int64_t gpus) {
   UserTotals& user = users_[id];
   user.uncontended_entitled_ms = uncontended_entitled_ms(user);
@@ -150,7 +150,7 @@ void Metrics::ask_no_more(JobId job) {
   timeline_.change(now_, jobs_.user[job], {.gpus_held = 0, .running = 0, .waiting = -1});
 }
 
-// A job that waits for its retry may be held by its user as well.
+// A job that waits for its retry may also be held by its user.
 void Metrics::hold_back(JobId job) {
   if (held_back_.insert(job).second) ask_no_more(job);
 }
@@ -206,7 +206,7 @@ void Metrics::add_service(JobId job, const Service& service, Duration lost) {
   any_work_is_lost_ |= lost > Duration{};
 }
 
-// Of the `time` up to now, the fraction that was contended.
+// Returns the contended fraction of the `time` up to now.
 double Metrics::contended_part(Duration time) const {
   if (time.ms <= 0) return 0;
   const Duration contended = contended_.up_to(now_) - contended_.up_to(now_ - time);
@@ -237,7 +237,7 @@ void Metrics::count_logged(JobId job) {
 // Finish-time fairness (Mahajan et al., Themis, NSDI 2020) against an equal share of the cluster.
 void Metrics::count_ftf(JobId job) {
   const auto life_ms = static_cast<double>((jobs_.finish[job] - jobs_.submit[job]).ms);
-  if (life_ms <= 0 || jobs_.work[job].ms <= 0) return;  // its work was not said
+  if (life_ms <= 0 || jobs_.work[job].ms <= 0) return;  // its work is unknown
   const Int128 unfinished_ms = unfinished_ms_ - unfinished_ms_at_submit_[job];
   const double contenders = static_cast<double>(unfinished_ms) / life_ms;
   const double share = static_cast<double>(gpus_.installed()) / contenders;

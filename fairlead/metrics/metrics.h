@@ -1,13 +1,12 @@
 // Metrics: a journal sink that measures a run: the summary, the table of jobs and the timeline.
 //
-// Everything comes from the records, so a run can be measured while it happens or from its journal
-// file, with the same result; only what happened before the run (rows of the trace, bounds) is
-// passed in.
+// All figures come from the records, so a run can be measured live or from its journal file, with the same result; only
+// facts from before the run (rows of the trace, bounds) are passed in.
 //
-// A job that is held asks for no GPUs: until it is released its user is entitled to none for it.
+// A held job asks for no GPUs: until it is released it adds nothing to its user's entitlement.
 //
-// O(1) per record, O(log users) per arrival and end of a job, O(log changes) between contended and
-// other time where a hold ends or changes its speed.
+// O(1) per record, O(log users) per arrival and end of a job, O(log changes) between contended and other time when a
+// run ends or changes its speed.
 #pragma once
 
 #include "fairlead/journal/journal.h"
@@ -28,13 +27,12 @@
 
 namespace fairlead {
 
-// What a job needs on this cluster, whatever the policy (metrics/bounds.h).
+// The needs of a job on this cluster under any policy (metrics/bounds.h).
 struct JobBound {
   Duration time;          // at least: at its best speed
   double cluster_ms = 0;  // at least: of the whole cluster's time, at prices per GPU type
   double mix_speed = 1;   // of the gang asked for, if it had its part of each GPU type; above 0
-  // GPU time at the place where it loses least to communication, and how much of it computes; 0: not
-  // known.
+  // GPU time at the place with the least loss to communication, and the part of it that computes; 0: not known.
   double held_gpu_ms = 0;
   double computing_gpu_ms = 0;
 };
@@ -72,7 +70,7 @@ class Metrics : public RecordSink {
     std::int64_t jobs = 0;
     GpuTime held;
     double contended_useful_ms = 0;
-    // What it was entitled to in all other time: its demand. Up to its last change.
+    // Entitlement in all other time: the user's demand. Up to its last change.
     std::int64_t demand = 0;
     double uncontended_entitled_ms = 0;
     Duration uncontended_before;
@@ -140,7 +138,7 @@ class Metrics : public RecordSink {
   std::set<JobId> held_back_;
   OpenWorldSummary open_world_;
   LoggedSummary logged_;                   // without its means
-  IdVector<JobId, Time> logged_start_;     // never: not said; the rows end with the last that is
+  IdVector<JobId, Time> logged_start_;     // never: unknown; the rows end with the last known one
   Duration logged_wait_, wait_of_logged_;  // of the jobs that logged_ counts
 
   Time now_;

@@ -99,7 +99,7 @@ TEST(Metrics, ComparesWaitsWithThoseOfALog) {
 
 TEST(Metrics, MeasuresGpuTime) {
   const Summary summary = small_run();
-  // Job 0 holds 4 GPUs for 3 s and 16 s, job 1 for 4 s; 8 GPUs for 20 s.
+  // Job 0 has 4 GPUs for 3 s and 16 s, job 1 for 4 s; 8 GPUs for 20 s.
   const double held_gpu_s = 4 * 19 + 4 * 4;
   EXPECT_DOUBLE_EQ(summary.gpu_hours, held_gpu_s / 3600);
   EXPECT_DOUBLE_EQ(*summary.gpu_utilization, held_gpu_s / (8 * 20));
@@ -109,7 +109,7 @@ TEST(Metrics, MeasuresGpuTime) {
   EXPECT_DOUBLE_EQ(summary.users[0].work_gpu_hours, 40 / 3600.0);
   EXPECT_DOUBLE_EQ(summary.users[1].work_gpu_hours, 16 / 3600.0);
   EXPECT_EQ(summary.users[1].throughput_share, 0) << "no time was contended";
-  // After its overhead job 0 holds for 2 s and 16 s, job 1 for 4 s; a quarter of the 16 s is lost.
+  // After its overhead job 0 runs for 2 s and 16 s, job 1 for 4 s; a quarter of the 16 s is lost.
   EXPECT_DOUBLE_EQ(*summary.comm_time_share, 0.25 * 16 / (2 + 16 + 4));
   EXPECT_EQ(summary.preemptions, 1);
   EXPECT_EQ(summary.migrations, 1);
@@ -160,7 +160,7 @@ TEST(Metrics, CopiesOfAJobAreOneJobThatHoldsAndWorksMore) {
   EXPECT_EQ(metrics.timeline().rows()[0].waiting_job_ms, 0);
 }
 
-// Of the 5 s that are lost, 2 s ran at speed 0.5 and 3 s at speed 1.
+// A loss of 5 s: 2 s ran at speed 0.5 and 3 s at speed 1.
 TEST(Metrics, WorkLostWithANodeIsLostAtTheSpeedAtWhichItWasDone) {
   Metrics metrics;
   TestJournal journal(metrics);
@@ -206,7 +206,7 @@ TEST(Metrics, AllowsTheOverheadOfTheFirstHoldInBoundedFinishTimeFairness) {
   journal.happen<record::Finished>(80'000, 0);
   journal.arrive(100'000, 1, {.user = 1, .gpus = 4, .work_ms = 60'000});
   journal.place(130'000, 1, {.gang = {{kV100Node, 4}}, .overhead_ms = 10'000});
-  // It loses its first hold within its overhead, of which 5 s are allowed; the second is not.
+  // The first run ends within its overhead, of which 5 s are allowed; the overhead of the second is not.
   journal.happen<record::Stop>(135'000, 1);
   journal.place(135'000, 1,
                 {.gang = {{kK80Node, 4}}, .kind = PlaceKind::kResume, .overhead_ms = 10'000});
@@ -522,7 +522,7 @@ TEST(Metrics, UsersNodesAndJobsMayComeLater) {
   EXPECT_EQ(summary.users[1].user, "late");
   EXPECT_EQ(summary.users[1].tickets, 1);
   EXPECT_DOUBLE_EQ(summary.users[1].gpu_hours, 8 * 2.0 / 3600);
-  // 8 GPUs, then 2 and 6, then 4 and 8 of 12, as the job asks for 8; at last 6 and 6.
+  // 8 GPUs, then 2 and 6, then 4 and 8 of 12, because the job asks for 8; at last 6 and 6.
   EXPECT_DOUBLE_EQ(summary.users[0].entitled_gpu_hours * 3600, 8 * 4 + 2 * 4 + 4 * 2 + 6 * 2);
   EXPECT_DOUBLE_EQ(summary.users[1].entitled_gpu_hours * 3600, 6 * 4 + 8 * 2 + 6 * 2);
   EXPECT_DOUBLE_EQ(*summary.gpu_utilization, 16.0 / (8 * 8 + 12 * 4));
@@ -542,7 +542,7 @@ TEST(Metrics, SumUpTheUsersOfAGroup) {
   journal.place(1000, 1, {.gang = {{kK80Node, 4}}});
   journal.end(9000, {.pending = 3});
   const Summary summary = metrics.summary({});
-  // The group would have 4 of 8 GPUs, but for its quota of 3.
+  // Without its quota of 3 the group would have 4 of 8 GPUs.
   EXPECT_DOUBLE_EQ(summary.users[0].entitled_gpu_hours * 3600, 4 * 9);
   EXPECT_DOUBLE_EQ(summary.users[1].entitled_gpu_hours * 3600, 1 * 9);
   EXPECT_EQ(summary.users[0].group, "");

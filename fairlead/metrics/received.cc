@@ -57,7 +57,7 @@ double ReceivedMeter::gpu_ms(UserId id, Time t) {
   return user.gpu_ms + static_cast<double>((t - user.since).ms) * user.gpus;
 }
 
-// Those that end at or before `t`, of holds that go on.
+// Ends the overheads that are over at or before `t`, of runs that continue.
 void ReceivedMeter::end_overheads(Time t) {
   while (!overheads_.empty() && overheads_.top().t <= t) {
     const OverheadEnd end = overheads_.top();
@@ -66,7 +66,7 @@ void ReceivedMeter::end_overheads(Time t) {
   }
 }
 
-// From `t` on the user receives what the job's state says.
+// From `t` on the user receives according to the job's state.
 void ReceivedMeter::receive(Time t, JobId id) {
   Job& job = jobs_[id];
   double gpus = job.held;

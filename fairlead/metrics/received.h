@@ -1,5 +1,4 @@
-// What users receive, as integrals over time: GPU time held, or what of it is worth something to
-// them. Ours.
+// The GPU time that users receive, as integrals over time: all of it, or the useful part. Ours.
 //
 // Work that is lost with a node, and done again, counts twice: it is known too late.
 //
@@ -18,26 +17,25 @@
 namespace fairlead {
 
 enum class Received : std::uint8_t {
-  kHeld,       // GPU time held
-  kUseful,     // of it, what comes after the overheads
+  kHeld,       // GPU time
+  kUseful,     // GPU time after the overheads
   kEffective,  // work x gang asked for / the job's speed on its part of every GPU type
 };
 
 // REQUIRES of all: times never go back.
 class ReceivedMeter {
  public:
-  // `mix_speeds` are those of the jobs, above 0 (metrics/bounds.h); only kEffective needs them. A job
-  // without one has 1.
+  // `mix_speeds`: by job, above 0 (metrics/bounds.h); only kEffective needs them. The default for a job is 1.
   explicit ReceivedMeter(Received received, IdVector<JobId, double> mix_speeds = {});
 
   void add_user() { users_.push_back({}); }
   void add_job(JobId job, UserId user, std::uint32_t gpus);
-  // The gang is held beside the job's copies before it.
+  // Adds a gang beside the job's earlier copies.
   void place(Time t, const record::Place& place);
-  // A gang whose start the world reports works. REQUIRES: the job holds GPUs.
+  // Starts the work of a gang whose start the world reports. REQUIRES: the job has GPUs.
   void start_work(Time t, JobId job);
   void change_rate(Time t, JobId job, Rate rate);
-  // Nothing if the job holds nothing.
+  // Does nothing if the job has no GPUs.
   void end_hold(Time t, JobId job);
 
   // Up to `t`.

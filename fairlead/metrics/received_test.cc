@@ -38,7 +38,7 @@ TEST(Received, UsefulIsWhatComesAfterTheOverhead) {
   EXPECT_EQ(meter.gpu_ms(kUser, {12}), 0);
   EXPECT_EQ(meter.gpu_ms(kUser, {17}), 6);
   meter.end_hold({20}, kJob);
-  // The next hold ends within its overhead, and the one after begins before that would be over.
+  // The next run ends within its overhead, and the one after it starts before that overhead would be over.
   meter.place({30}, placed({10}));
   meter.end_hold({35}, kJob);
   meter.place({36}, placed({8}));

@@ -1,5 +1,5 @@
-// What came of a run, as rows in memory: those that jobs.csv, users.csv (Summary::users) and
-// timeline.csv have. docs/formats.md says what each field means.
+// The results of a run as rows in memory: the rows of jobs.csv, users.csv (Summary::users) and timeline.csv.
+// docs/formats.md describes each field.
 #pragma once
 
 #include "fairlead/base/units.h"
@@ -20,11 +20,11 @@ struct JobResult {
   std::string model;  // empty: none
   std::uint32_t gpus = 0;
   Time submit;
-  std::optional<Time> start;   // none: it never held a GPU
+  std::optional<Time> start;   // none: it never had a GPU
   std::optional<Time> finish;  // or failure; none: it was pending at the end, or rejected
   std::optional<Duration> jct;
   std::optional<Duration> queue;
-  std::string gpu_types;  // "K80+V100": those it ran on
+  std::string gpu_types;  // the types it ran on: "K80+V100"
   std::uint32_t preemptions = 0;
   std::uint32_t migrations = 0;
   std::string status;  // "finished", "failed", "rejected", "pending"
@@ -46,9 +46,8 @@ struct RunResult {
   std::vector<TimelinePoint> timeline;
 };
 
-// REQUIRES of all: End was passed to `metrics`.
-// Fills `result`, whose texts keep their room, so that a million rows in turn allocate little.
-// REQUIRES: a record named the job.
+// REQUIRES for all: End was passed to `metrics`. Fills `result` and keeps the capacity of its texts, so that a million
+// rows in turn allocate little. REQUIRES: a record named the job.
 void get_job_result(const Metrics& metrics, JobId job, JobResult& result);
 std::vector<JobResult> job_results(const Metrics& metrics);
 std::vector<TimelinePoint> timeline_of(const Metrics& metrics);

@@ -24,10 +24,10 @@ double quantile_s(std::vector<std::int64_t>& values_ms, std::size_t percent) {
   return to_seconds(Duration{quantile(values_ms, percent)});
 }
 
-// What a user's finished jobs amount to, and the work of all of its jobs.
+// The sums over a user's finished jobs, and the work of all its jobs.
 struct JobSums {
   double work_ms = 0;                 // GPU time of the reference
-  double contended_work_ms = 0;       // of it, in contended time
+  double contended_work_ms = 0;       // part of it in contended time
   double contended_effective_ms = 0;  // GPU time of the mix of types
   std::int64_t finished = 0;
   double jct_ms = 0;
@@ -205,7 +205,7 @@ void Metrics::sum_shortfalls(Summary& summary) const {
   double effective_sum = 0;
   double count = 0;
   for (const UserSummary& user : summary.users) {
-    // A difference of two integrals: what is below a GPU-millisecond may be rounding.
+    // A difference of two integrals: less than a GPU-millisecond may be rounding.
     if (user.contended_entitled_gpu_hours < gpu_hours(1)) continue;
     const auto shortfall = [&](double received) {
       return std::max(0.0, 1 - received / user.contended_entitled_gpu_hours);
@@ -234,7 +234,7 @@ void Metrics::sum_ftf(Summary& summary) const {
   fairness.bounded_ftf_max = std::ranges::max(bounded);
 }
 
-// That of all jobs at their best places. Of work that is done twice or in part, no job's share is known.
+// Returns the loss of all jobs at their best places. For work that is done twice or in part, no job's share is known.
 std::optional<double> Metrics::least_communication(const RunFacts& facts) const {
   if (any_work_is_lost_ || counts_.pending > 0 || counts_.failed > 0) return std::nullopt;
   double held = 0;

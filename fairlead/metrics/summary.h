@@ -1,4 +1,4 @@
-// What a run amounts to, as summary.json has it. figures.h names its figures and gives formulas.
+// The summary of a run, the content of summary.json. figures.h has the names and formulas of its figures.
 //
 // Figures that need at least one job or user to mean anything are empty without one.
 #pragma once
@@ -70,18 +70,17 @@ struct BoundsSummary {
   friend bool operator==(const BoundsSummary&, const BoundsSummary&) = default;
 };
 
-// What happens only where the world is not exact.
+// Events that occur only in worlds that are not exact.
 struct OpenWorldSummary {
   std::int64_t events_ignored = 0;
   std::int64_t starts_failed = 0;
   std::int64_t stops_failed = 0;
   std::int64_t skips = 0;
-  std::int64_t held = 0;  // jobs, at the end
+  std::int64_t held = 0;  // jobs that users or a retry hold, at the end
   friend bool operator==(const OpenWorldSummary&, const OpenWorldSummary&) = default;
 };
 
-// What the log of the scheduler that ran these jobs says, of those that finished and of which it says
-// when they started.
+// Figures from the log of the original scheduler, over finished jobs with a start in it.
 struct LoggedSummary {
   std::int64_t starts = 0;
   std::int64_t kept = 0;   // started at that very time here
@@ -100,13 +99,13 @@ struct Summary {
   std::string trace;
   std::uint64_t seed = 0;
   std::string journal_hash;
-  std::map<std::string, std::string> settings;  // those that were given, as text
+  std::map<std::string, std::string> settings;  // the given settings, as text
   std::vector<RackText> racks;                  // of a cluster with links of its own
 
   std::int64_t rows_read = 0;
   CountByReason rows_rejected;
   CountByReason rows_repaired;
-  std::int64_t rows_skipped = 0;  // of rows_rejected: those that are not meant to be jobs
+  std::int64_t rows_skipped = 0;  // rows of rows_rejected that are not meant to be jobs
   Assumptions assumed;
   std::int64_t jobs_read = 0;
   std::int64_t finished = 0;

@@ -21,7 +21,7 @@ void Timeline::advance(Time t, const ShareMeter& shares) {
   for (Time bin_end = start(bin_ + 1); bin_end <= t; bin_end = start(bin_ + 1)) {
     close_bin(bin_end, shares);
     while (!rows_.empty() && rows_.back().bin >= bins_max_) coarsen();
-    // Where nothing runs or waits there is nothing to close.
+    // If nothing runs or waits, there is nothing to close.
     const Time next = jobs_ > 0 ? bin_end : t;
     bin_ = (next - origin_).ms / width_.ms;
   }

@@ -1,5 +1,4 @@
-// GPUs held and entitled to, and jobs running and waiting, by user, as means over equal bins of
-// time.
+// GPUs in use and entitled, and jobs running and waiting, by user, as means over equal bins of time.
 //
 // The first bin begins at the first arrival. Bins begin at the width asked for; whenever there
 // would be more than `bins_max` of them, neighbours are merged and the width doubles. So the end
@@ -44,7 +43,7 @@ class Timeline {
   // The first arrival: time before it is not counted.
   void begin(Time t);
   bool begun() const { return begun_; }
-  // From `t` on the user holds so many GPUs, runs and waits with so many jobs more.
+  // A user's change at `t`: the GPUs, running jobs and waiting jobs that are added.
   struct Delta {
     std::int64_t gpus_held = 0;
     std::int64_t running = 0;

@@ -1,4 +1,4 @@
-// The GPUs that jobs can have, node by node: those that are neither gone nor closed. O(1) per record.
+// The GPUs that jobs can have, node by node: neither failed nor closed. O(1) per record.
 //
 // REQUIRES: the records of one run in journal order.
 #pragma once

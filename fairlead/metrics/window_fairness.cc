@@ -188,7 +188,7 @@ WindowFairness::GangCount& WindowFairness::gang_count(User& user, std::uint32_t 
   return *it;
 }
 
-// Of the jobs that were unfinished at any time after `since`.
+// Returns the largest gang of the jobs that were unfinished at any time after `since`.
 std::uint32_t WindowFairness::largest_gang(const User& user, Time since) {
   const auto it = std::ranges::find_if(
       user.gangs, [&](const GangCount& gang) { return gang.jobs > 0 || gang.gone > since; });

@@ -1,15 +1,14 @@
-// Fairness over sliding windows of time: a journal sink that compares, in every window, what each
-// user received with what it was entitled to by tickets and demand (ShareMeter). Ours.
+// Fairness over sliding windows of time: a journal sink that compares, in every window, the GPU time that each user
+// received with its entitlement by tickets and demand (ShareMeter). Ours.
 //
-// Windows end at multiples of `step` and begin at or after the first arrival. The error of a user
-// in a window is max(0, |received - entitled| - allowance) / entitled, where the allowance is what
-// one quantum of the user's largest job can shift: quantum x the largest gang among the jobs that
-// it had unfinished at any time in the window.
+// Windows end at multiples of `step` and start at or after the first arrival. The error of a user in a window is max(0,
+// |received - entitled| - allowance) / entitled. The allowance is the shift that one quantum of the user's largest job
+// can cause: quantum x the largest gang among its jobs that were unfinished at any time in the window.
 //
-// Its shortfall is max(0, entitled - received - allowance) / entitled, of windows in which its demand
-// exceeded its share all the time: in others it may have left what it was entitled to.
+// A user's shortfall is max(0, entitled - received - allowance) / entitled, in windows in which its demand exceeded its
+// share all the time: in other windows it may have left GPUs unused.
 //
-// A job that is held asks for no GPUs, as if it were not there.
+// A held job asks for no GPUs, as if it did not exist.
 //
 // It also measures how much capacity is idle while there is demand for all of it, and migrations.
 //
@@ -42,7 +41,7 @@ struct WindowFairnessOptions {
 
 // Errors or shortfalls, over users and windows.
 struct WindowErrors {
-  double largest = 0;      // fraction of what the user was entitled to in the window
+  double largest = 0;      // fraction of the user's entitlement in the window
   double mean = 0;         // the same
   std::int64_t count = 0;  // of users' windows
   UserId user;             // of the largest: the first one; none if every one is 0
@@ -68,15 +67,15 @@ class WindowFairness : public RecordSink {
   // REQUIRES of all below: End was passed. The run ends there, or with its last job if none is
   // left. By window, in the order of the options.
   const std::vector<WindowFigures>& windows() const { return figures_; }
-  // GPU time idle while unfinished jobs asked for at least all GPUs that were up, as a fraction of
-  // the capacity at those times; 0 if there were none.
+  // Returns the GPU time idle while unfinished jobs asked for at least all GPUs that were up: a fraction of the
+  // capacity at those times, 0 if there were none.
   double idle_when_wanted() const;
-  // Per hour of the run, and per GPU-hour held; 0 if there is none.
+  // Migrations per hour of the run, and per GPU-hour used; 0 if there is none.
   double migrations_per_hour() const;
   double migrations_per_gpu_hour() const;
 
  private:
-  // What a user had received and was entitled to up to a multiple of the step.
+  // A user's received and entitled GPU time up to a multiple of the step.
   struct Sample {
     double received_gpu_ms = 0;
     double entitled_gpu_ms = 0;
@@ -98,7 +97,7 @@ class WindowFairness : public RecordSink {
     UserId user;
     std::uint32_t gpus = 0;  // asked for
     std::int64_t held_gpus = 0;
-    bool asks = false;  // it is here, and not held
+    bool asks = false;  // it is in the system, and not held by its user
   };
 
   void advance(Time t);

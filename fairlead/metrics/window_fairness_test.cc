@@ -46,10 +46,10 @@ TEST(WindowFairness, SeesNoErrorOverWholeTurns) {
 
 TEST(WindowFairness, MeasuresTheErrorInPartsOfTheEntitlement) {
   const WindowFairness fairness = taking_turns(by_second({seconds(1), seconds(3)}));
-  // In a second a user holds 8 GPUs or none, and is entitled to 4.
+  // In a second a user has 8 GPUs or none, and is entitled to 4.
   EXPECT_EQ(fairness.windows()[0].steady.largest, 1);
   EXPECT_EQ(fairness.windows()[0].steady.mean, 1);
-  // In three seconds it holds 8 or 16 GPU-seconds of 12.
+  // In three seconds it has 8 or 16 GPU-seconds of 12.
   EXPECT_DOUBLE_EQ(fairness.windows()[1].steady.largest, 1.0 / 3);
   EXPECT_DOUBLE_EQ(fairness.windows()[1].steady.mean, 1.0 / 3);
 }
@@ -80,8 +80,7 @@ TEST(WindowFairness, AllowsOnlyForJobsOfTheWindow) {
   EXPECT_EQ(errors.user, UserId(0));
 }
 
-// Both users want 8 GPUs and are entitled to 4 until u1's wish shrinks to 4 at 4 s, all of which it
-// is entitled to; u0 holds all.
+// Both users want 8 GPUs and are entitled to 4. At 4 s u1's demand shrinks to 4, its full entitlement; u0 has all GPUs.
 TEST(WindowFairness, CountsShortfallsWhereMoreWasWantedThanWasDueAllTheTime) {
   WindowFairness fairness(by_second({seconds(2)}, milliseconds(500)));
   TestJournal journal(fairness);
@@ -107,7 +106,7 @@ TEST(WindowFairness, CountsShortfallsWhereMoreWasWantedThanWasDueAllTheTime) {
   EXPECT_EQ(figures.steady.quantiles.at(0.9), 0.75);
 }
 
-// A gang of 8 holds all the time, but a second of each two is overhead.
+// A gang of 8 runs all the time, but one second of two is overhead.
 TEST(WindowFairness, ComparesWhatOfTheGpusWasUseful) {
   WindowFairnessOptions options = by_second({seconds(2)});
   options.received = Received::kUseful;
@@ -125,7 +124,7 @@ TEST(WindowFairness, ComparesWhatOfTheGpusWasUseful) {
 }
 
 TEST(WindowFairness, SaysWhoseErrorWasLargestAndWhen) {
-  // u1 has 3 of 4 tickets, so 6 GPUs; it holds 4 from 2 s to 4 s, otherwise 6.
+  // u1 has 3 of 4 tickets, so 6 GPUs; it uses 4 from 2 s to 4 s, otherwise 6.
   WindowFairness fairness(by_second({seconds(2)}));
   TestJournal journal(fairness);
   journal.begin(4, {1, 3});
@@ -139,7 +138,7 @@ TEST(WindowFairness, SaysWhoseErrorWasLargestAndWhen) {
   journal.place(4000, 0, {.gang = {{kK80Node, 2}}});
   journal.end(7000, {.pending = 3});
   const WindowErrors errors = fairness.windows()[0].steady;
-  EXPECT_EQ(errors.user, UserId(0));  // held nothing at first
+  EXPECT_EQ(errors.user, UserId(0));  // no GPUs at first
   EXPECT_EQ(errors.largest, 1);
   EXPECT_EQ(errors.window_end, Time{2000});
   // u0: 1 at 2 s, 3 s and 4 s, 1/2 at 5 s; u1: 1/6 at 3 s, 1/3 at 4 s, 1/6 at 5 s; else 0.
@@ -229,7 +228,7 @@ TEST(WindowFairness, IsZeroOfARunWithoutJobs) {
   EXPECT_EQ(fairness.migrations_per_gpu_hour(), 0);
 }
 
-// What happened in each second of a random run, for the plain calculation of windows.
+// The events of each second of a random run, for the plain calculation of windows.
 struct Second {
   std::vector<double> held;
   std::vector<double> entitled;
@@ -401,7 +400,7 @@ TEST(WindowFairness, FollowsTicketsAndGpus) {
   again.place(0, 0, {.gang = {{kV100Node, 2}}});
   other.on({{0}, record::Tickets{UserId(1), 3}});
   again.end(1000, {.pending = 2});
-  // u0 is entitled to 2 of 8 GPUs and holds them; u1 to 6.
+  // u0 is entitled to 2 of 8 GPUs and uses them; u1 to 6.
   EXPECT_EQ(other.windows()[0].all.largest, 1);
   EXPECT_EQ(other.windows()[0].all.user, UserId(1));
   EXPECT_EQ(other.windows()[0].all.mean, 0.5);

@@ -1,7 +1,7 @@
 // Rows of comma-separated values (RFC 4180).
 //
-// A cell costs O(its length) and no allocation. Times are seconds with as many of three decimals as
-// are not zero, so no millisecond is lost.
+// A cell costs O(its length) and no allocation. Times are seconds with up to three decimals, without zeros at the end,
+// so no millisecond is lost.
 #pragma once
 
 #include "fairlead/base/file.h"
@@ -22,8 +22,8 @@ class CsvWriter {
   // The same into a file, which must outlive the writer.
   CsvWriter(OutputFile& file, std::string_view header);
 
-  // Quoted only where it must be. A text that a spreadsheet would take for a formula gets a "'" in
-  // front, so that a job's name cannot run anything in the program that opens the file.
+  // Quotes only if necessary. A text that a spreadsheet would take for a formula gets a leading "'", so that a job's
+  // name cannot run code in the program that opens the file.
   void text(std::string_view value);
   void integer(std::int64_t value);
   // At most `decimals` decimals, without zeros at the end.

@@ -27,7 +27,7 @@ Duration HoldPieces::resolution_of(int level) {
   return level == 0 ? Duration{} : Duration{1000 * (std::int64_t{1} << (level - 1))};
 }
 
-// The first level whose resolution is more than `gap`.
+// Returns the first level with a resolution above `gap`.
 int HoldPieces::level_joining(Duration gap) {
   return 1 + static_cast<int>(std::bit_width(static_cast<std::uint64_t>(gap.ms / 1000)));
 }
@@ -58,7 +58,7 @@ void HoldPieces::finish() {
   });
 }
 
-// Raises the level as far as it must be, and joins what it joins.
+// Raises the level as far as needed, and joins the pieces.
 void HoldPieces::join() {
   std::ranges::sort(pieces_, {}, [](const HoldPiece& piece) {
     return std::tuple_cat(place_of(piece), std::tuple(piece.begin));

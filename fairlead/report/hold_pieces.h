@@ -1,9 +1,9 @@
-// Which jobs held which GPUs when, in as many pieces as a picture can use.
+// The runs of jobs by GPU and time, joined into as many pieces as a picture can use.
 //
-// A gang is one piece per node and run of neighbouring GPUs. A policy that divides time makes
-// millions of them, so pieces of one job on one place that are less than `resolution` apart are
-// joined: the resolution is 0 (nothing is joined), 1 s, 2 s, 4 s, ..., the least at which few
-// enough are left. Where there are many places, "few enough" is twice as many pieces as places.
+// A gang is one piece per node and run of neighbouring GPUs. A policy that divides time makes millions of pieces, so
+// pieces of one job on one place that are less than `resolution` apart are joined. The resolution is 0 (nothing is
+// joined), 1 s, 2 s, 4 s, ..., the least at which few enough are left. If there are many places, "few enough" is twice
+// as many pieces as places.
 //
 // Joining at a finer resolution first changes nothing at a coarser one, so pieces are joined while
 // they come: memory for some times the limit, O(log pieces) per piece at most.
@@ -33,7 +33,7 @@ class HoldPieces {
  public:
   explicit HoldPieces(std::size_t limit = 300'000);
 
-  // In any order of jobs; the pieces of one job on one place do not overlap.
+  // Adds pieces in any order of jobs; the pieces of one job on one place do not overlap.
   void add(const HoldPiece& piece);
   // REQUIRES: called once, last.
   void finish();
@@ -43,7 +43,7 @@ class HoldPieces {
 
  private:
   static constexpr std::size_t kRoom = 4;
-  static constexpr int kLevels = 64;  // level 0 joins nothing, level n what is < 2^(n-1) s apart
+  static constexpr int kLevels = 64;  // level 0 joins nothing, level n gaps of less than 2^(n-1) s
 
   static Duration resolution_of(int level);
   static int level_joining(Duration gap);
@@ -51,11 +51,11 @@ class HoldPieces {
   void join();
 
   std::size_t limit_;
-  std::size_t room_;  // join() pays from so many on
+  std::size_t room_;  // number of pieces from which join() pays
   int level_ = 0;
   std::vector<HoldPiece> pieces_;
-  // By a hash of job and GPU, the row where the latest piece there was, so that most pieces find it
-  // without any sorting. It may be wrong.
+  // The row of the latest piece, by a hash of job and GPU, so that most pieces find it without any sorting. It may be
+  // wrong.
   std::vector<std::size_t> latest_;
 };
 

@@ -1,4 +1,4 @@
-// A journal as text, one line per record: for reading by eye, for grep, jq and notebooks.
+// A journal as text, one line per record, for reading by eye, and for grep, jq and notebooks.
 //
 // A line has the record's time in milliseconds (t_ms), its kind, and every field of that kind by
 // name; docs/formats.md lists them. Jobs, users, nodes and GPU types are rows, as in the journal.
@@ -16,7 +16,7 @@ namespace fairlead {
 class JournalDump : public RecordSink {
  public:
   enum class Form : std::uint8_t {
-    kCsv,   // a column for each field of any kind; empty where the kind does not have it
+    kCsv,   // a column for each field of any kind; empty if the kind does not have it
     kJson,  // an object with the fields of the kind
   };
   using Output = std::function<void(std::string_view)>;

@@ -55,7 +55,7 @@ json to_json(const AssumedLine& line) {
       {"about", line.about}, {"text", line.text}, {"jobs", line.jobs}, {"grave", line.is_grave}};
 }
 
-// The block by its parts, and in the words in which people are told.
+// Writes the block by its parts, and as the lines that people read.
 json assumed_json(const Summary& summary) {
   const Assumptions& assumed = summary.assumed;
   const TraceReading& trace = assumed.trace;

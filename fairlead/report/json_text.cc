@@ -76,7 +76,7 @@ void JsonText::flush() {
   buffer_.clear();
 }
 
-// Of a number with decimals, which begins at `from`.
+// Trims a number with decimals, which starts at `from`.
 void JsonText::trim_zeros(std::size_t from) {
   buffer_.erase(buffer_.find_last_not_of('0') + 1);
   if (buffer_.back() == '.') buffer_.pop_back();

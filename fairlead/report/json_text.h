@@ -1,7 +1,7 @@
 // JSON written piece by piece, for values too large to hold: columns of a million numbers.
 //
-// The writer puts commas between the items of a list or object itself; what is open is the
-// caller's to close. Numbers have no more digits than they need.
+// The writer puts commas between the items of a list or object; the caller closes open lists and objects. Numbers have
+// no more digits than they need.
 #pragma once
 
 #include "fairlead/base/units.h"
@@ -33,10 +33,10 @@ class JsonText {
   void null() { raw("null"); }
   // A value that is JSON already.
   void raw(std::string_view json);
-  // Passes on what is left.
+  // Passes on the buffered text.
   void flush();
 
-  // "name": [...], an item by each call of write(item).
+  // Writes "name": [...], an item by each call of write(item).
   template <class Items, class Write>
   void column(std::string_view name, const Items& items, Write write) {
     key(name);
@@ -51,7 +51,7 @@ class JsonText {
 
   Output output_;
   std::string buffer_;
-  bool first_ = true;  // nothing stands yet in what is open, or a key waits for its value
+  bool first_ = true;  // the open list or object is empty, or a key waits for its value
 };
 
 }  // namespace fairlead

@@ -1,8 +1,7 @@
 // A sample of a policy's notes, in no more notes than a page can use.
 //
-// While there are too many, the kind that has most of them keeps every second one, spread over the
-// run, so that the rare kinds (trades) stay whole beside the frequent ones (passes). O(1) amortised
-// per note.
+// While there are too many, the most frequent kind keeps every second note, spread over the run. So the rare kinds
+// (trades) stay complete beside the frequent ones (passes). O(1) amortised per note.
 #pragma once
 
 #include "fairlead/base/units.h"
@@ -34,7 +33,7 @@ class NoteSample {
   struct Kind {
     std::size_t kept = 0;
     std::int64_t seen = 0;
-    std::int64_t every = 1;  // the first of so many is kept
+    std::int64_t every = 1;  // one of so many is kept, the first
   };
   void thin();
 

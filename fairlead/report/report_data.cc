@@ -60,7 +60,7 @@ void write_cluster(JsonText& json, const RunRecords& records) {
   json.end('}');
 }
 
-// The cluster, users and jobs, without the jobs' models: those may be drawn from the run's seed.
+// Hashes the cluster, users and jobs, without the jobs' models, which may be drawn from the run's seed.
 std::string cluster_and_jobs(const RunRecords& records, Time origin) {
   std::string written;
   JsonText json([&](std::string_view piece) { written += piece; });
@@ -193,7 +193,7 @@ void ReportData::write_load(const RunLoad& load) {
   json_.end('}');
 }
 
-// Left out where nothing was lost.
+// Omitted if nothing was lost.
 void ReportData::write_network(const RunRecords& records, const RunLoad& load) {
   constexpr double kMs = 1e3;
   const auto& lost_gpu_ms = records.jobs().lost_gpu_ms;
@@ -213,7 +213,7 @@ void ReportData::write_holds(const HoldPieces& holds) {
   json_.begin('{');
   json_.key("resolution_s");
   json_.seconds(holds.resolution());
-  // By steps and lengths: that compresses to half of what moments do.
+  // Writes steps and lengths, which compress to half of the size of moments.
   std::int64_t row_before = 0;
   json_.column("job_step", pieces, [&](const auto& piece) {
     const std::int64_t row = row_of(piece.job);
@@ -277,7 +277,7 @@ void ReportData::write_waits(const ReportedWaits& waits) {
   json_.end('}');
 }
 
-// A run of other jobs than the first is refused, so every job of a run has a row.
+// A run with other jobs than the first is refused, so every job of a run has a row.
 std::int64_t ReportData::row_of(JobId job) const { return job.is_none() ? -1 : rows_[job]; }
 
 }  // namespace fairlead

@@ -1,5 +1,4 @@
-// The data of a report as JSON: what web/src/schema.ts describes, which is the contract with the
-// page.
+// The data of a report as JSON. web/src/schema.ts describes it, and is the contract with the page.
 //
 // Runs are written one after another, so that only one needs to be in memory. Equal runs give equal
 // text.
@@ -18,17 +17,17 @@
 
 namespace fairlead {
 
-// Why some jobs waited: pieces of their waits, by job and time.
+// The reasons why some jobs waited: pieces of their waits, by job and time.
 struct ReportedWaits {
   struct Piece {
     JobId job;
     Time from;
     Time to;
-    std::size_t cause = 0;   // of causes: that of most of its time
+    std::size_t cause = 0;   // the cause of most of its time
     double part = 1;         // of its time
-    double free = 0;         // GPUs that the job could use, in the mean
-    std::uint32_t hole = 0;  // the most of these on one node
-    JobId other{};           // that GPUs were kept for or that went first, or none
+    double free = 0;         // mean number of free GPUs that the job could use
+    std::uint32_t hole = 0;  // the largest number of these on one node
+    JobId other{};           // the job that GPUs were reserved for or that went first, or none
   };
   std::vector<std::string_view> causes;  // in words
   std::vector<Piece> pieces;
@@ -36,15 +35,15 @@ struct ReportedWaits {
 
 class ReportData {
  public:
-  // `title`: name of the folder that is reported on. The text goes to `output`.
+  // `title`: name of the reported folder. The text goes to `output`.
   ReportData(JsonText::Output output, std::string_view title);
 
   struct Run {
-    std::string folder;  // relative to the folder that is reported on
+    std::string folder;  // relative to the reported folder
     std::string label;
     const nlohmann::json& summary;  // summary.json
     const RunRecords& records;
-    const ReportedWaits* waits = nullptr;  // null: the page says nothing of it
+    const ReportedWaits* waits = nullptr;  // null: the page omits them
   };
   // Error: the run is of another cluster or other jobs than the first.
   Status add(const Run& run);
@@ -62,7 +61,7 @@ class ReportData {
   std::int64_t row_of(JobId job) const;
 
   JsonText json_;
-  std::string first_run_;               // what all runs must have in common
+  std::string first_run_;               // must be equal in all runs
   Time origin_;                         // the first submission
   std::vector<JobId> jobs_;             // of each row
   IdVector<JobId, std::int64_t> rows_;  // -1: never submitted

@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 using Write = std::function<void(TestJournal&, RecordSink&)>;
 
-// The data of one report on runs whose journals `runs` write.
+// Returns the data of one report on runs with the journals that `runs` write.
 json report_of(const std::vector<Write>& runs, const ReportLimits& limits = {}) {
   std::string text;
   ReportData data([&](std::string_view piece) { text += piece; }, "out");
@@ -30,8 +30,8 @@ json report_of(const std::vector<Write>& runs, const ReportLimits& limits = {}) 
   return value;
 }
 
-// Two jobs on the two nodes of 4 GPUs, by hand: job 0 of u0 holds 4 + 2 GPUs from 1 s to 3 s and
-// from 4 s to 6 s; job 1 of u1 holds 1 GPU of the second node from 3 s to 7 s.
+// Two jobs on the two nodes of 4 GPUs, by hand: job 0 of u0 has 4 + 2 GPUs from 1 s to 3 s and from 4 s to 6 s; job
+// 1 of u1 has 1 GPU of the second node from 3 s to 7 s.
 void two_jobs(TestJournal& journal, RecordSink&) {
   const std::vector<Slice> wide = {{NodeId(0), 4}, {NodeId(1), 2}};
   journal.begin(2, {1, 1});

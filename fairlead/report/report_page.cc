@@ -68,7 +68,7 @@ Result<std::int64_t> ReportPage::commit() {
 void ReportPage::compress(std::string_view data, bool last) {
   z_stream& stream = gzip_->stream;
   std::array<char, 1 << 16> compressed;
-  // zlib does not write to its input, but its type says so.
+  // zlib does not write to its input, despite its type.
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(data.data()));
   stream.avail_in = static_cast<uInt>(data.size());
   do {
@@ -92,7 +92,7 @@ void ReportPage::write_base64(std::string_view bytes, bool last) {
     const unsigned group = byte(done) << 16 | byte(done + 1) << 8 | byte(done + 2);
     for (int shift = 18; shift >= 0; shift -= 6) text += kBase64[group >> shift & 63];
   }
-  // A group that is not full says by '=' how many bytes it lacks.
+  // Each '=' in a group that is not full stands for a missing byte.
   for (std::size_t i = waiting_.size(); i < done; ++i) text[text.size() - (done - i)] = '=';
   waiting_.erase(0, std::min(done, waiting_.size()));
   write_text(text);

@@ -1,8 +1,8 @@
-// A report as one HTML file that needs nothing else: the page, and the data within it.
+// A report as one self-contained HTML file: the page with the data inside.
 //
-// The data stands where the page says kReportPlaceholder, as base64 of gzip. So no byte of it,
-// whatever jobs and users are called, is read as markup. Memory is bounded by buffers; equal pages
-// and data give an equal file with one version of zlib.
+// The data replaces kReportPlaceholder in the page, as base64 of gzip. So no byte of it, for example in a job's or
+// user's name, is read as markup. Memory is bounded by buffers; equal pages and data give an equal file with one
+// version of zlib.
 #pragma once
 
 #include "fairlead/base/file.h"
@@ -23,8 +23,8 @@ std::string_view report_page_text();
 
 class ReportPage {
  public:
-  // `page` must outlive it. Errors: the file cannot be created, or the placeholder does not stand
-  // in the page exactly once.
+  // `page` must outlive it. Errors: the file cannot be created, or the page does not contain the placeholder exactly
+  // once.
   static Result<ReportPage> create(const std::filesystem::path& path, std::string_view page);
   ReportPage(ReportPage&&) noexcept;
   ~ReportPage();

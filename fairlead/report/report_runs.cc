@@ -33,7 +33,7 @@ std::vector<std::string> folders_in(const fs::path& folder) {
   return names;
 }
 
-// The seeds that ran below a policy's folder, smallest first.
+// Returns the seeds that ran below a policy's folder, smallest first.
 std::vector<std::int64_t> seeds_in(const fs::path& folder) {
   constexpr std::string_view kPrefix = "seed-";
   std::vector<std::int64_t> seeds;
@@ -46,7 +46,7 @@ std::vector<std::int64_t> seeds_in(const fs::path& folder) {
   return seeds;
 }
 
-// compare.json, or null where there is none.
+// Returns compare.json, or null if there is none.
 json read_comparison(const fs::path& folder) {
   std::ifstream file(folder / "compare.json");
   json value = json::parse(file, nullptr, false);
@@ -59,7 +59,7 @@ std::string text_of(const json& object, const char* key) {
   return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
 }
 
-// The folders of the policies as compare.json lists them, else all.
+// Returns the folders of the policies in the order of compare.json, otherwise all.
 std::vector<ReportedRun> candidates(const fs::path& folder, const json& comparison) {
   std::vector<ReportedRun> policies;
   if (comparison.contains("policies")) {
@@ -72,7 +72,7 @@ std::vector<ReportedRun> candidates(const fs::path& folder, const json& comparis
   return policies;
 }
 
-// A point as the page needs it: which it is, and the figures of its policies.
+// Returns a point in the page's form: its settings, and the figures of its policies.
 json point_of(const json& point) {
   json policies = json::array();
   for (const json& policy : point.value("policies", json::array())) {
@@ -86,7 +86,7 @@ json point_of(const json& point) {
   return {{"point", point.value("point", json::object())}, {"policies", std::move(policies)}};
 }
 
-// {"points": [...]}, or nothing where there is one point and one seed of each policy.
+// Returns {"points": [...]}, or nothing for one point and one seed of each policy.
 std::string points_text(const json& points) {
   json kept = json::array();
   bool several = points.size() > 1;
@@ -104,7 +104,7 @@ std::string label_of_single(const fs::path& folder) {
   return summary ? text_of(*summary, "policy") : std::string();
 }
 
-// All points, and the runs of the first.
+// Returns all points, and the runs of the first.
 Result<ReportedRuns> find_first_point(const fs::path& folder, const json& points) {
   const std::string first = text_of(points.front(), "folder");
   FL_TRY_ASSIGN(found, find_runs(folder / first));
@@ -140,7 +140,7 @@ Result<ReportedRuns> find_runs(const fs::path& folder) {
       run.label = fmt::format("{}, seed {}", policy.label, seeds.front());
       found.seeds_left_out += static_cast<std::int64_t>(seeds.size()) - 1;
     }
-    // The same policy twice is told apart by its folder.
+    // A second run of the same policy gets its folder's name as well.
     if (!labels.insert(run.label).second) run.label += fmt::format(" ({})", policy.folder);
     found.runs.push_back(std::move(run));
   }
@@ -148,7 +148,7 @@ Result<ReportedRuns> find_runs(const fs::path& folder) {
     const fs::path first_case = folder / "case-1";
     if (fs::is_directory(first_case, ignored)) {
       return input_error(
-          "{}: it has several cases, each with a report of its own, such as that of {}",
+          "{}: it has several cases, and each needs its own report; for example, report {}",
           folder.string(), first_case.string());
     }
     return input_error("{}: neither results of simulate nor of compare are in it", folder.string());

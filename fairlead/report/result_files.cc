@@ -50,7 +50,8 @@ Status write_jobs(ResultFolder& folder, const Metrics& metrics, const RunFacts& 
     get_job_result(metrics, job, row);
     job_row(csv, row);
     const double mix_speed = facts.bounds.has(job) ? facts.bounds[job].mix_speed : 1;
-    mix_speed == 1 ? csv.integer(1) : csv.number(mix_speed);  // 1 is frequent, and faster so
+    mix_speed == 1 ? csv.integer(1)
+                   : csv.number(mix_speed);  // 1 is frequent, and integers are faster
     csv.end_row();
   }
   return folder.add(std::move(file), "jobs.csv");

@@ -1,7 +1,7 @@
 // The files of a run: summary.json, run.json, jobs.csv, users.csv and timeline.csv in one folder.
 //
-// docs/formats.md describes every key and column. summary.json says nothing about wall-clock time
-// or the machine, so equal runs have equal files; run.json has what is left.
+// docs/formats.md describes every key and column. summary.json has no wall-clock time and nothing about the machine, so
+// equal runs have equal files; run.json has the rest.
 #pragma once
 
 #include "fairlead/base/file.h"
@@ -16,12 +16,11 @@
 
 namespace fairlead {
 
-// Within a folder of results: what a run has written that is not over, or was killed.
+// A subfolder of a result folder: files of a run that is in progress, or was killed.
 constexpr std::string_view kUnfinished = ".unfinished";
 
-// A folder for results that holds all of them or none: until keep(), its destructor removes the
-// files added, and the folders that it had to create if they are empty. Staged, it keeps the results of
-// an earlier run until those of this one are whole.
+// A folder with all results or none: until keep(), its destructor removes the files added, and the folders that it had
+// to create if they are empty. If staged, it keeps the results of an earlier run until the new ones are complete.
 class ResultFolder {
  public:
   // Creates the folder where it is missing. Errors (Error::Kind::kRun): it cannot be created, or is
@@ -31,18 +30,17 @@ class ResultFolder {
   ResultFolder& operator=(ResultFolder&&) = delete;
   ~ResultFolder();
 
-  // Where the file is written.
+  // Returns the path to which the file is written.
   std::filesystem::path file(std::string_view name) const { return written_ / name; }
-  // Has files written into a folder inside it, kUnfinished, until keep() gives them their places. One
-  // that a run left there which was killed goes. REQUIRES: no file was added; no other process writes
-  // here. Error: it cannot be created.
+  // Has files written into a folder inside it, kUnfinished, until keep() moves them. Removes that folder if a killed
+  // run left it. REQUIRES: no file was added; no other process writes here. Error: it cannot be created.
   Status stage();
-  // The file exists now and is part of the results.
+  // Adds a file that exists now to the results.
   void add(std::string_view name) { added_.push_back(file(name)); }
   // Commits `output`, which was created as file(name), and adds it.
   Status add(OutputFile output, std::string_view name);
-  // The results are whole. Staged files replace earlier ones, an earlier summary.json first of all and
-  // the new one last: where it is, the results are of one run. Error: one cannot be moved.
+  // Called when the results are complete. Staged files replace earlier ones. An earlier summary.json is replaced first,
+  // and the new one is moved last, so where it exists the results are from one run. Error: a file cannot be moved.
   Status keep();
 
  private:
@@ -59,12 +57,11 @@ class ResultFolder {
 Status write_results(ResultFolder& folder, const Metrics& metrics, const RunFacts& facts,
                      const Summary& summary, const RunStats& stats);
 
-// summary.json of a result folder. Error (Error::Kind::kRun): there is none, or it is damaged.
+// Returns summary.json of a result folder. Error (Error::Kind::kRun): there is none, or it is damaged.
 Result<nlohmann::json> read_summary(const std::filesystem::path& folder);
-// summary.json beside the journal at `path`; an empty object where there is none. Error: it is
-// damaged.
+// Returns summary.json beside the journal at `path`; an empty object if there is none. Error: it is damaged.
 Result<nlohmann::json> summary_beside(const std::filesystem::path& path);
-// Error: the journal at `path`, which ended like this, is not the one that `summary` tells of.
+// Error: the journal at `path`, which ended like this, does not belong to `summary`.
 Status check_journal_of(const nlohmann::json& summary, const std::filesystem::path& path,
                         const JournalEnd& end);
 

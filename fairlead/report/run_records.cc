@@ -9,7 +9,7 @@
 namespace fairlead {
 namespace {
 
-// As fine as pictures are, however short the run.
+// As fine as the pictures, however short the run is.
 constexpr TimelineOptions kTimeline = {.bin = seconds(1), .bins_max = DoublingBins::kBinsMax};
 
 }  // namespace
@@ -80,7 +80,7 @@ void RunRecords::note_up(Time t) {
   up_.back().gpus = usable_.total();
 }
 
-// Free GPUs of a node beside gangs.
+// Returns the free GPUs of a node that also has gangs.
 std::int64_t RunRecords::fragmented(NodeId node) const {
   const std::uint32_t held = nodes_[node].held;
   return held > 0 ? usable_.of(node) - held : 0;
@@ -92,7 +92,7 @@ void RunRecords::on_place(Time t, const record::Place& place) {
   for (std::size_t i = 0; i < place.gang.size(); ++i) {
     const NodeId node = place.gang[i].node;
     hold(t, node, place.gang[i].gpus);
-    // One piece per run of ones in the mask.
+    // Adds one piece per run of ones in the mask.
     std::uint64_t mask = place.gpu_masks[i];
     for (int at = 0; mask != 0;) {
       const int skipped = std::countr_zero(mask);
@@ -121,7 +121,7 @@ void RunRecords::on_hold_end(JobId job, Time t) {
   open_[job].clear();
 }
 
-// What the job has lost since it was last settled; Metrics has taken the record already.
+// Settles the job's losses since the last call; Metrics has taken the record already.
 void RunRecords::settle_lost(JobId job, Time t) {
   Settled& settled = settled_[job];
   const double lost_gpu_ms = jobs().lost_gpu_ms[job] - settled.lost_gpu_ms;

@@ -1,7 +1,7 @@
-// What a report shows of one run: a journal sink.
+// The data of one run for a report: a journal sink.
 //
-// Metrics measures its figures; holds, notes and the state of the nodes are collected beside it.
-// O(slices) per record beyond Metrics.
+// Metrics measures its figures; runs of jobs, notes and the state of the nodes are collected beside it. O(slices) per
+// record beyond Metrics.
 #pragma once
 
 #include "fairlead/metrics/metrics.h"
@@ -17,7 +17,7 @@ namespace fairlead {
 struct ReportLimits {
   std::size_t holds = 300'000;
   std::size_t notes = 200'000;
-  std::size_t users = 50;  // whose shares are shown
+  std::size_t users = 50;  // number of users with a share in the report
 };
 
 // Means over the bins of one grid; empty if no time passed.
@@ -25,7 +25,7 @@ struct RunLoad {
   Duration bin;
   std::vector<double> gpus_held;
   std::vector<double> gpus_up;
-  std::vector<double> gpus_fragmented;  // free on nodes that are partly held
+  std::vector<double> gpus_fragmented;  // free on partly used nodes
   std::vector<double> jobs_running;
   std::vector<double> jobs_waiting;
   struct Share {
@@ -33,8 +33,8 @@ struct RunLoad {
     std::vector<double> held;
     std::vector<double> entitled;
   };
-  std::vector<Share> shares;      // of the users that held most GPU time, from the first
-  std::vector<double> gpus_lost;  // to communication: as many as would not be missed without it
+  std::vector<Share> shares;      // the users with most GPU time, from the first
+  std::vector<double> gpus_lost;  // to communication: this many GPUs could be saved without it
 };
 
 class RunRecords : public RecordSink {
@@ -59,12 +59,12 @@ class RunRecords : public RecordSink {
   };
   const IdVector<NodeId, Node>& nodes() const { return nodes_; }
   std::size_t racks() const { return racks_; }
-  // Of any job, rejected or not; 0 if there is none.
+  // The first submission of any job, rejected or not; 0 if there is none.
   Time first_submission() const;
   RunLoad load() const;
   const HoldPieces& holds() const { return holds_; }
   const NoteSample& notes() const { return notes_; }
-  // GPU time lost to communication, in GPU-milliseconds; a gang's is divided among its racks by GPUs.
+  // Returns GPU time lost to communication, in GPU-milliseconds; a gang's loss is divided among its racks by GPUs.
   const IdVector<RackId, double>& rack_lost_gpu_ms() const { return rack_lost_gpu_ms_; }
 
  private:
@@ -100,7 +100,7 @@ class RunRecords : public RecordSink {
   std::size_t racks_ = 0;
   std::uint32_t gpus_ = 0;
   IdVector<JobId, std::vector<Open>> open_;
-  // Of each job, what is in lost_ and rack_lost_gpu_ms_, and since when more may have come.
+  // The losses of each job that are in lost_ and rack_lost_gpu_ms_, and the start of later ones.
   struct Settled {
     Time at;
     double lost_gpu_ms = 0;

@@ -21,7 +21,7 @@ std::string bounded_text(const std::optional<double>& value, const std::optional
                      number_text(*value / *lower, 2), time_text(lower, units));
 }
 
-// The line of one name; what is too long for a screen goes on below, after a comma.
+// Returns the line of one name; breaks a long one after a comma.
 std::string named_line(std::string_view name, std::string_view value) {
   constexpr std::size_t kNameColumns = 10;
   std::string text = fmt::format("{:<{}}", name, kNameColumns);
@@ -196,7 +196,7 @@ std::string remarks_text(const RemarkedRun& run) {
   std::string text;
   if (is_computed_network(run.network) && run.models_communicating == 0) {
     text += fmt::format(
-        "note      network={} changes nothing: no job has a model that says what it communicates "
+        "note      network={} changes nothing: the communication of no job's model is known "
         "(--set models=wang draws such models)\n",
         run.network);
   }

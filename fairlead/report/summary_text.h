@@ -12,23 +12,23 @@
 
 namespace fairlead {
 
-// The facts that remarks need, of one run or of several alike.
+// The facts for remarks, of one run or of several similar ones.
 struct RemarkedRun {
   std::int64_t models_communicating = 0;
-  std::string network;  // as the setting says, where it is computed
+  std::string network;  // value of the setting, if computed
 };
 
 // Whether the setting's value, empty if not given, has the network computed.
 bool is_computed_network(std::string_view network);
 
-// What the figures do not show: a network that no job uses. A line, or nothing.
+// Returns a remark on a network that no job uses, which the figures do not show. A line, or nothing.
 std::string remarks_text(const RemarkedRun& run);
 
-// The block "Assumed", with an empty line before it; nothing if nothing was. What is grave stands in
-// red on a terminal, and is marked with "!".
+// Returns the block "Assumed", with an empty line before it; nothing if there are no assumptions. Grave ones are red on
+// a terminal, and are marked with "!".
 std::string assumed_text(const std::vector<AssumedLine>& lines, TextStyle style);
 
-// The figures of the run, what was assumed, and the users that received most.
+// Returns the figures of the run, its assumptions, and the users that received most.
 std::string summary_text(const Summary& summary, TextStyle style,
                          TimeUnits units = TimeUnits::kHuman);
 

@@ -15,7 +15,7 @@ constexpr std::size_t kGap = 2;  // between columns
 constexpr std::string_view kBold = "\x1b[1m";
 constexpr std::string_view kNotBold = "\x1b[0m";
 
-// Columns on the screen, if every code point takes one: bytes that do not continue a code point.
+// Returns the columns on the screen, if every code point takes one: the bytes that do not continue a code point.
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
@@ -36,7 +36,7 @@ std::string printable(std::string text) {
   return text;
 }
 
-// NO_COLOR with any value but none asks for plain text on a terminal, too (no-color.org).
+// NO_COLOR with any nonempty value asks for plain text, even on a terminal (no-color.org).
 TextStyle stdout_style() {
   const char* no_color = std::getenv("NO_COLOR");
   const bool is_plain = no_color != nullptr && *no_color != '\0';

@@ -1,5 +1,5 @@
-// Aligned tables for a terminal: text to the left, numbers to the right, plain where the output is
-// not a terminal.
+// Aligned tables for a terminal: text to the left, numbers to the right, without styles if the output is not a
+// terminal.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace fairlead {
 enum class Align : std::uint8_t { kLeft, kRight };
 enum class TextStyle : std::uint8_t { kPlain, kTerminal };
 
-// kTerminal if standard output is a terminal and NO_COLOR is not set.
+// Returns kTerminal if standard output is a terminal and NO_COLOR is not set.
 TextStyle stdout_style();
 
-// What tables for reading fit into.
+// The width of tables for reading.
 constexpr std::size_t kScreenColumns = 80;
 
 class Table {
@@ -24,16 +24,15 @@ class Table {
     std::string header;
     Align align = Align::kRight;
   };
-  // `keys`: the first columns, which say what a row is of.
+  // `keys`: the number of first columns that identify a row.
   explicit Table(std::vector<Column> columns, std::size_t keys = 1);
 
   // REQUIRES: one cell per column. Control characters are shown as '?'.
   void add_row(std::vector<std::string> cells);
   // Marks a cell of the last row: bold on a terminal, with "*" behind it everywhere.
   void mark(std::size_t column);
-  // The header and all rows, a line each; no blanks at the ends of lines. A table that is wider than
-  // `width` is split into several, one below the other, each with the key columns and
-  // the rows that have something there.
+  // Returns the header and all rows, a line each, without blanks at the ends of lines. A table that is wider than
+  // `width` is split into several, one below the other, each with the key columns and the rows that have a value there.
   std::string text(TextStyle style, std::size_t width = static_cast<std::size_t>(-1)) const;
 
  private:
@@ -41,7 +40,7 @@ class Table {
     std::vector<std::string> cells;
     std::vector<bool> marked;
   };
-  using Part = std::vector<std::size_t>;  // columns that stand side by side
+  using Part = std::vector<std::size_t>;  // columns of one part, side by side
 
   std::vector<Part> parts(std::size_t width) const;
   void append_part(std::string& out, const Part& part, TextStyle style) const;
@@ -54,7 +53,7 @@ class Table {
   std::vector<Row> rows_;
 };
 
-// The text with '?' for control characters, which could do anything to a terminal.
+// Returns the text with '?' in place of control characters, which could do anything to a terminal.
 std::string printable(std::string text);
 
 // For people: "1,234,567", "1,234.5" (as many decimals as asked), "12.3 %".

@@ -46,7 +46,7 @@ inline std::string gunzipped(std::string bytes) {
   return status == Z_STREAM_END ? text : "not gzip";
 }
 
-// What stands between `before` and `after` in the page.
+// Returns the text between `before` and `after` in the page.
 inline std::string report_data_of(std::string_view html, std::string_view before,
                                   std::string_view after) {
   const std::size_t begin = html.find(before);

@@ -1,7 +1,7 @@
 // Equal bins of time for a picture of a run, and sums over them.
 //
-// The bins begin at the origin and are the least power of two of seconds wide for which
-// `bins_max` of them reach the end.
+// The bins start at the origin. Their width is the smallest power of two of seconds at which `bins_max` of them reach
+// the end.
 #pragma once
 
 #include "fairlead/base/units.h"
@@ -18,8 +18,8 @@ class TimeGrid {
 
   Duration width() const { return width_; }
   std::size_t bins() const { return bins_; }
-  // Adds `amount`, spread evenly over from..to, to the bins that it falls into; what lies outside
-  // of them is left out. REQUIRES: from < to, amounts has a row per bin. O(bins touched).
+  // Adds `amount`, spread evenly over from..to, to its bins; the part outside of them is left out. REQUIRES: from < to,
+  // amounts has a row per bin. O(bins touched).
   void spread(std::vector<double>& amounts, Time from, Time to, double amount) const;
   // Divides each amount by the time of its bin up to the end.
   void divide_by_time(std::vector<double>& amounts) const;
@@ -31,15 +31,15 @@ class TimeGrid {
   std::size_t bins_;
 };
 
-// The integral of a number over time, in bins that double their width while there would be more
-// than kBinsMax of them, so that the end need not be known. The first are 1 s wide.
+// The integral of a number over time, in bins that double their width when there would be more than kBinsMax of them,
+// so that the end need not be known. Bins are 1 s wide at first.
 class DoublingBins {
  public:
   static constexpr std::int64_t kBinsMax = 512;
 
-  // The number was `value` from `from` to `to`. REQUIRES: from < to, both not before `origin`.
+  // Notes that the number was `value` from `from` to `to`. REQUIRES: from < to, both not before `origin`.
   void add(Time from, Time to, std::int64_t value);
-  // Where the first bin begins. REQUIRES: nothing was added.
+  // Sets the start of the first bin. REQUIRES: nothing was added.
   void begin(Time origin) { origin_ = origin; }
   // Adds the integral, in units of the number times milliseconds.
   void spread_to(const TimeGrid& grid, std::vector<double>& amounts) const;
@@ -48,7 +48,7 @@ class DoublingBins {
   void coarsen();
 
   Time origin_;
-  Time last_;  // up to which the number was not 0
+  Time last_;  // the end of the last time with a number other than 0
   Duration width_ = seconds(1);
   std::vector<double> integrals_;
 };

@@ -391,7 +391,7 @@ TEST(Server, ASessionThatWaitsHasNoTerminalUnderTheNextDaemon) {
   EXPECT_EQ(daemon.state(0), "finished");
   EXPECT_EQ(daemon.state(1), "failed");
   EXPECT_EQ(daemon.job(1)["reason"],
-            "its terminal is gone: the daemon has begun anew since it was handed in");
+            "its terminal is gone: the daemon restarted after the job was submitted");
 }
 
 TEST(Server, AnotherPolicyGoesOnWithTheSameJobs) {

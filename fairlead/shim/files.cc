@@ -15,7 +15,7 @@ std::string path_of(const std::string& folder, std::string_view name) {
 
 constexpr std::size_t kEndBytes = 32;
 
-// The first bytes of a file that is made if it is not there; `flags`: O_TRUNC, or 0.
+// Writes the first bytes of a file, and creates it if needed; `flags`: O_TRUNC, or 0.
 bool write_over(const std::string& path, std::string_view bytes, int flags, bool is_synced) {
   const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0600);
   if (descriptor < 0) return false;
@@ -43,7 +43,7 @@ bool write_mark(const std::string& folder, const Mark& mark) {
   const std::string made = path + "." + std::to_string(getpid());
   std::ostringstream text;
   text << mark.boot << '\n' << mark.pid << '\n' << mark.started << '\n' << mark.cgroup << '\n';
-  // A link appears with all that the file has, and never replaces another.
+  // A link appears with the file's full content, and never replaces another.
   const bool is_mine = write_new(made, text.str()) && link(made.c_str(), path.c_str()) == 0;
   const int error = errno;
   unlink(made.c_str());
@@ -56,7 +56,7 @@ std::optional<Mark> read_mark(const std::string& folder) {
   if (!text) return std::nullopt;
   Mark mark;
   std::istringstream lines(*text);
-  // One that a loss of power tore is of a run of the machine that is over.
+  // A mark torn by a loss of power belongs to an earlier boot of the machine.
   if (!(lines >> mark.boot >> mark.pid >> mark.started)) return Mark{.boot = "torn", .pid = -1};
   lines.ignore();
   std::getline(lines, mark.cgroup);
@@ -67,7 +67,7 @@ bool reserve_end(const std::string& folder) {
   return write_new(path_of(folder, kEndFile) + ".new", std::string(kEndBytes, '\n'));
 }
 
-// Over what was reserved, byte by byte: a disk that is full has room for that.
+// Overwrites the reserved bytes one by one: a full disk has room for that.
 bool write_end(const std::string& folder, End end) {
   const std::string path = path_of(folder, kEndFile);
   const std::string made = path + ".new";

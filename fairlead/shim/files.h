@@ -1,11 +1,11 @@
-// The files of a task's folder that a shim and daemons tell each other by.
+// Files in a task's folder through which a shim and the daemons communicate.
 //
-//   shim       who took the task: the shim that runs it, or a daemon that gave it up before any did.
-//              It is made once and whole, so a task is never started twice.
-//   end        how the task ended; it is there, whole, once nothing of it is left
-//   end.new    what becomes that: its room on the disk is taken before the task begins
-//   progress   written by the task
-//   asked      there once the task was asked to end
+// shim       names the process that took the task: the shim that runs it, or a daemon that gave the task up first.
+//            It is created once and complete, so a task is never started twice.
+// end        how the task ended; appears, complete, once no process of the task is left
+// end.new    the future `end`: its disk space is reserved before the task starts
+// progress   written by the task
+// asked      exists once the task was asked to end
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ constexpr std::string_view kAskedFile = "asked";
 // The process that runs a task.
 struct Mark {
   std::string boot;           // boot_id()
-  pid_t pid = 0;              // 0: a daemon gave the task up; it never began
+  pid_t pid = 0;              // 0: a daemon gave the task up before it started
   std::uint64_t started = 0;  // Process::started
   std::string cgroup{};       // of the task; empty: none
   friend bool operator==(const Mark&, const Mark&) = default;
@@ -33,28 +33,28 @@ struct Mark {
 struct End {
   int code = 0;            // of the first process that did not end well, or 0
   int signal = 0;          // that ended it, or 0
-  bool was_asked = false;  // before: the task was asked to end while it could still be
+  bool was_asked = false;  // the task was asked to end before this
   friend bool operator==(const End&, const End&) = default;
 };
 
-// Takes a task. False: another one has, or the folder is gone, or cannot be written (errno).
+// Takes a task. False: another process took it, the folder is gone, or it cannot be written (errno).
 bool write_mark(const std::string& folder, const Mark& mark);
 std::optional<Mark> read_mark(const std::string& folder);
-// Takes the room on the disk that write_end() needs. False: there is none.
+// Reserves the disk space that write_end() needs. False: the disk is full.
 bool reserve_end(const std::string& folder);
-// It will be there after a loss of power. False: it cannot be written.
+// Writes the end so that it survives a loss of power. False: it cannot be written.
 bool write_end(const std::string& folder, End end);
 std::optional<End> read_end(const std::string& folder);
 
-// It need not outlive a loss of power, as the task does not.
+// Writes an end that need not survive a loss of power, because the task does not survive it either.
 void write_interrupted(const std::string& folder);
 bool was_interrupted(const std::string& folder);
 
-// All that a file has; nothing where it cannot be read.
+// Returns the whole content of a file; nothing if it cannot be read.
 std::optional<std::string> read_file(const std::string& path);
-// All that is left to read; nothing where that fails.
+// Reads to the end; nothing if that fails.
 std::optional<std::string> read_all(int descriptor);
-// False: not all could be written.
+// False: some bytes could not be written.
 bool write_all(int descriptor, std::string_view bytes);
 
 }  // namespace fairlead::shim

@@ -1,13 +1,12 @@
-// fairlead-shim: the parent of a task's processes. It starts them, waits for them while daemons come
-// and go, and leaves in the task's folder how they ended.
+// fairlead-shim: the parent of a task's processes. It starts them, waits for them across restarts of the daemon, and
+// records their end in the task's folder.
 //
-// As the subreaper, all that they begin stays below it, however it detaches itself. It answers to no
-// signal but those of the daemon: SIGUSR1 asks the task to end, SIGUSR2 ends it.
+// As the subreaper, the shim keeps all descendants below it, however they detach. It reacts only to the daemon's
+// signals: SIGUSR1 asks the task to end, SIGUSR2 kills it.
 //
-// SIGTERM goes to the processes that the shim started, not to all below them: a launcher tells its
-// workers, and a loader of data that ends before its training loop makes the loop fail instead of
-// writing its checkpoint. Once the started ones have ended, SIGTERM goes to what they left behind, as
-// a shell leaves its child.
+// SIGTERM goes to the processes that the shim started, not to all descendants: a launcher notifies its own workers. If
+// a data loader ended before its training loop, the loop would fail instead of writing its checkpoint. Once the started
+// processes have ended, SIGTERM goes to their orphans, for example the child of a shell.
 #include "fairlead/shim/files.h"
 #include "fairlead/shim/processes.h"
 #include "fairlead/shim/spec.h"
@@ -33,9 +32,9 @@ namespace {
 // A folder or program on a file system that does not answer must not hold up the daemon.
 constexpr int kBeginLimitMs = 5000;
 constexpr int kStopLimitMs = 500;
-constexpr int kNotBegun = 127;  // as shells say it
+constexpr int kNotBegun = 127;  // the exit code that shells use
 
-// Why a process did not begin, as it tells the shim.
+// The reason why a process did not start, in the form that it sends to the shim.
 struct Refusal {
   enum class Step : int { kCgroup, kUser, kTerminal, kFolder, kProgram } step{};
   int error = 0;
@@ -81,8 +80,8 @@ bool become_user(const Spec& spec) {
          setresuid(spec.uid, spec.uid, spec.uid) == 0;
 }
 
-// The terminal becomes that of this session, and its input and output. It is done as the user, who may
-// take no terminal from another session.
+// Makes the terminal the controlling terminal, input and output of this session. Runs as the user, who may not take a
+// terminal from another session.
 bool take_terminal() {
   if (ioctl(kTerminalDescriptor, TIOCSCTTY, 0) != 0) return false;
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
@@ -97,8 +96,8 @@ void limit_open_files(std::uint64_t count) {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// The environment of a copy. A single one has no rank: launchers take a rank that is there as the
-// sign that another launcher started them.
+// Returns the environment of a copy. A single copy has no rank, because launchers take an existing rank as the sign
+// that another launcher started them.
 std::vector<std::string> environment_of(const Spec& spec, std::uint32_t rank) {
   std::vector<std::string> environment = spec.environment;
   if (spec.processes == 1) return environment;
@@ -174,7 +173,7 @@ class Shim {
   std::string refusal_from(int descriptor) const {
     pollfd ready{descriptor, POLLIN, 0};
     if (poll(&ready, 1, kBeginLimitMs) <= 0)
-      return "cannot run " + spec_.command.front() + ": it did not begin within " +
+      return "cannot run " + spec_.command.front() + ": it did not start within " +
              std::to_string(kBeginLimitMs / 1000) + " s";
     Refusal refusal;
     const ssize_t count = read(descriptor, &refusal, sizeof refusal);
@@ -188,13 +187,13 @@ class Shim {
       write_all(refusals, {reinterpret_cast<const char*>(&refusal), sizeof refusal});
       _exit(kNotBegun);
     };
-    setsid();  // signals to its process group are none to the shim
+    setsid();  // signals to its process group do not reach the shim
     if (!spec_.cgroup.empty() && !write_to(spec_.cgroup + "/cgroup.procs", "0"))
       refuse(Refusal::Step::kCgroup);
     limit_open_files(spec_.open_files);
     if (!become_user(spec_)) refuse(Refusal::Step::kUser);
     if (spec_.has_terminal && !take_terminal()) refuse(Refusal::Step::kTerminal);
-    // Without a shim there is no end that the daemon could learn of.
+    // If the shim dies, the daemon can no longer learn how this process ended.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != shim) _exit(kNotBegun);
     umask(static_cast<mode_t>(spec_.umask));
@@ -202,7 +201,7 @@ class Shim {
     std::vector<std::string> environment = environment_of(spec_, rank);
     std::vector<std::string> command = spec_.command;
     std::vector<char*> variables = pointers(environment);
-    environ = variables.data();  // whose PATH finds the program
+    environ = variables.data();  // its PATH finds the program
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -211,7 +210,7 @@ class Shim {
     _exit(kNotBegun);
   }
 
-  // Until nothing of the task is left.
+  // Returns once no process of the task is left.
   void supervise() {
     sigset_t watched;
     sigemptyset(&watched);
@@ -220,7 +219,7 @@ class Shim {
     while (reap()) {
       if (is_over()) {
         kill_rest();
-        // One that was missed is found in the next round, if it makes no other signal come.
+        // A process that was missed is found in the next round, even if no further signal arrives.
         patience_ms = std::min(2 * patience_ms, 5000);
         const timespec pause{patience_ms / 1000, (patience_ms % 1000) * 1'000'000L};
         sigtimedwait(&watched, nullptr, &pause);
@@ -257,11 +256,11 @@ class Shim {
     }
   }
 
-  // What is left is not waited for. A task that was asked to leave has until it is killed: others may
-  // still write the checkpoint when the first has ended by the signal.
+  // True if the remaining processes need not be waited for. A task that was asked to leave may run until it is killed:
+  // other processes may still write the checkpoint when the first has ended by the signal.
   bool is_over() const { return is_killed_ || (!is_leaving_ && (has_failed_ || mains_.empty())); }
 
-  // One that has ended was not asked to: it must count as what it is, though it was not noticed before.
+  // First reaps processes that ended before the request: they must count as ends of their own.
   void ask_to_leave() {
     reap();
     if (is_over()) return;
@@ -271,7 +270,7 @@ class Shim {
 
   void kill_rest() const {
     if (spec_.cgroup.empty() || !write_to(spec_.cgroup + "/cgroup.kill", "1"))
-      stop_descendants(getpid(), kStopLimitMs);  // so that none can begin another
+      stop_descendants(getpid(), kStopLimitMs);  // so that no process can start another
     signal_descendants(getpid(), SIGKILL);
   }
 

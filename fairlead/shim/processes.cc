@@ -39,8 +39,8 @@ std::vector<pid_t> all_pids() {
   return all;
 }
 
-// The parent of a process is passed over where /proc hides the processes of other users, and where it
-// has ended since: only then the process has another one by now.
+// True if the process has another parent now. A listing misses a parent that has ended, or that /proc hides because it
+// is another user's. Only the former changes the parent.
 bool has_moved(const Process& process) {
   const std::optional<Process> now = find_process(process.pid);
   return now && now->started == process.started && now->parent != process.parent;
@@ -69,7 +69,7 @@ std::string boot_id() {
   return id;
 }
 
-// glibc has these from 2.36 on, and 2.36 declares them for C alone.
+// glibc has these functions since 2.36, and 2.36 declares them only for C.
 int open_process(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
 
 void send_signal_to(int pidfd, int signal) {
@@ -79,7 +79,7 @@ void send_signal_to(int pidfd, int signal) {
 void send_signal(const Process& process, int signal) {
   const int descriptor = open_process(process.pid);
   if (descriptor < 0) return;
-  // The number may have gone to another one before it was opened, and not since.
+  // The process id may have been reused before the pidfd was opened, but not after.
   const std::optional<Process> now = find_process(process.pid);
   if (now && now->started == process.started) send_signal_to(descriptor, signal);
   close(descriptor);
@@ -92,7 +92,8 @@ Tree descendants(pid_t root) {
   std::unordered_set<pid_t> listed;
   for (const pid_t pid : all_pids()) {
     const std::optional<Process> process = find_process(pid);
-    if (!process) tree.is_whole = false;  // it may have begun another one, which is not listed
+    if (!process)
+      tree.is_whole = false;  // it may have started another process, which is not listed
     if (!process) continue;
     children[process->parent].push_back(all.size());
     all.push_back(*process);
@@ -122,8 +123,8 @@ void signal_descendants(pid_t root, int signal) {
 
 bool stop_descendants(pid_t root, int limit_ms) {
   const std::int64_t end = monotonic_ms() + limit_ms;
-  // What is still while it is listed may have begun another one just before, which is not. So nothing
-  // runs only when the same processes are still twice.
+  // A process that is stopped while it is listed may have started another one just before, which is not listed.
+  // Therefore nothing runs only if the same processes are stopped in two listings.
   std::vector<Process> before;
   for (bool was_still = false;;) {
     Tree tree = descendants(root);

@@ -1,7 +1,7 @@
 // Processes of this machine as /proc shows them, and the trees that they form.
 //
-// A number of a process is used again once it has ended; number and start time together are not, as
-// long as the machine runs.
+// The number of an ended process may be used again; number and start time together are unique until the machine
+// restarts.
 #pragma once
 
 #include <cstdint>
@@ -23,24 +23,24 @@ struct Process {
   bool is_still() const { return state == 'T' || state == 't' || has_ended(); }
 };
 
-// Nothing where there is none.
+// Returns nothing if there is no such process.
 std::optional<Process> find_process(pid_t pid);
-// The name of this run of the machine; no two have the same.
+// Returns the id of this boot of the machine; no two boots have the same.
 std::string boot_id();
-// A pidfd, which stays that of the process when its number is used again; negative: there is none.
+// Returns a pidfd, which stays bound to the process even if its number is reused. Negative: there is no such process.
 int open_process(pid_t pid);
 void send_signal_to(int pidfd, int signal);
-// Sends it to that very process; one that has ended gets nothing.
+// Sends the signal to exactly this process; does nothing if it has ended.
 void send_signal(const Process& process, int signal);
 
 struct Tree {
-  std::vector<Process> processes;  // all below its root, which is not among them
+  std::vector<Process> processes;  // all descendants of the root, without the root
   bool is_whole = true;            // false: one moved or ended meanwhile, and others may be missing
 };
 // Costs O(processes of the machine).
 Tree descendants(pid_t root);
 void signal_descendants(pid_t root, int signal);
-// SIGSTOP for all below `root` until none runs. False if some still do after `limit_ms`: they multiply
+// Sends SIGSTOP to all descendants of `root` until none runs. False if some still run after `limit_ms`: they multiply
 // too fast, or wait for a device.
 bool stop_descendants(pid_t root, int limit_ms);
 

@@ -11,7 +11,7 @@
 namespace fairlead::shim {
 namespace {
 
-// A child that waits for signals, and a grandchild of its; both are gone with this.
+// A child that waits for signals, and its own child; the destructor kills both.
 class Family {
  public:
   Family() {
@@ -19,7 +19,7 @@ class Family {
     EXPECT_EQ(::pipe(ends), 0);
     child_ = ::fork();
     if (child_ == 0) {
-      // An unusual name must not confuse who reads it.
+      // An unusual name must not confuse the parser.
       ::prctl(PR_SET_NAME, ") R 1 (x");
       const pid_t grandchild = ::fork();
       if (grandchild > 0 && ::write(ends[1], &grandchild, sizeof grandchild) < 0) ::_exit(1);

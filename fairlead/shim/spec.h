@@ -1,4 +1,4 @@
-// What a shim is told about its task, and how the daemon hands it over: on standard input.
+// The description of a task that the daemon passes to a shim on standard input.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,22 @@
 
 namespace fairlead::shim {
 
-// The descriptor on which a shim tells the daemon whether the task began: kBegan, or why it did not.
+// The descriptor on which a shim reports to the daemon: kBegan, or why the task did not start.
 constexpr int kReplyDescriptor = 3;
 constexpr std::string_view kBegan = "began";
-// That of the task's terminal, where it has one.
+// The descriptor of the task's terminal, if it has one.
 constexpr int kTerminalDescriptor = 4;
 
 struct Spec {
   std::string folder;  // of the task; absolute
   std::string cgroup;  // a folder of cgroup2, or empty
   bool becomes_user = false;
-  std::uint32_t uid = 0;  // these three where it becomes another user
+  std::uint32_t uid = 0;  // these three if it becomes another user
   std::uint32_t gid = 0;
   std::vector<std::uint32_t> groups{};
   std::uint32_t umask = 022;
   std::uint64_t open_files = 0;  // the soft limit of each process
-  std::uint32_t processes = 1;   // copies of the command; where more than one, each has a RANK
+  std::uint32_t processes = 1;   // copies of the command; if more than one, each has a RANK
   bool has_terminal = false;     // kTerminalDescriptor; for one process
   std::string directory;         // where they run
   std::vector<std::string> command{};
@@ -32,9 +32,9 @@ struct Spec {
   friend bool operator==(const Spec&, const Spec&) = default;
 };
 
-// REQUIRES: no text of it has a NUL in it.
+// REQUIRES: no text in it contains a NUL.
 std::string encode(const Spec& spec);
-// Nothing where `bytes` are no encoded Spec.
+// Returns nothing if `bytes` are not an encoded Spec.
 std::optional<Spec> decode(std::string_view bytes);
 
 }  // namespace fairlead::shim

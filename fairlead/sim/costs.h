@@ -1,11 +1,11 @@
-// What starting, suspending and moving jobs costs in the simulated world.
+// The costs of starting, suspending and moving jobs in the simulated world.
 //
-// A hold begins with overhead, during which the gang is held and no work is done:
-//   start    start_s; also after the loss of a node, where the job starts anew
+// A run starts with overhead, during which the job has its gang and does no work:
+//   start    start_s; also after the loss of a node, when the job starts again
 //   resume   suspend_s + resume_s: the job is still in its hosts' memory
 //   migrate  checkpoint_s + migrate_s: saved, moved, loaded elsewhere
 // Suspending and checkpointing happen when a gang is taken away, but are charged to the same job's
-// next hold: its GPUs are free for others at once, and a job that never runs again is not charged.
+// next run: its GPUs are immediately free for others, and a job that never runs again is not charged.
 //
 // Complexity: O(1). A model's own costs (ModelCosts) replace the ones here.
 #pragma once
@@ -30,10 +30,9 @@ struct Costs {
   std::array<Duration, 3> checkpoint = {milliseconds(3500), seconds(15), seconds(30)};
   std::array<Duration, 3> migrate = {milliseconds(3500), seconds(15), seconds(30)};
 
-  // Copies of one job (HadarE) stop to exchange their parameters after every `copies_every` of
-  // training, for `copies_exchange`; of what they learn in between the fraction
-  // `copies_efficiency` counts. 7 s, as a migration of one GPU; six minutes, HadarE's round; all of
-  // it: chosen.
+  // Copies of one job (HadarE) stop to exchange their parameters after every `copies_every` of training, for
+  // `copies_exchange`. The fraction `copies_efficiency` of their learning in between counts. Chosen values: 7 s, like a
+  // migration of one GPU; six minutes, HadarE's round; all of it.
   Duration copies_exchange = seconds(7);
   Duration copies_every = seconds(360);
   double copies_efficiency = 1;  // above 0, at most 1

@@ -40,7 +40,7 @@ void Faults::list(const Cluster& cluster, const std::vector<NodeOutage>& outages
     listed_.push_back({outage.down, outage.node, gpus, false});
     if (outage.up != Time::never()) listed_.push_back({outage.up, outage.node, gpus, true});
   }
-  // What comes up does so before it may go down again.
+  // A node or GPU comes up before it may go down again.
   std::ranges::stable_sort(listed_, {}, [](const Listed& change) {
     return std::tuple(change.t, !change.up, change.node);
   });
@@ -99,7 +99,7 @@ void Faults::apply_drawn(Time t) {
   }
 }
 
-// Lists what is different of the node from before.
+// Lists the changes of the node since the last call.
 void Faults::settle(NodeId id) {
   Node& node = nodes_[id];
   const bool is_whole = node.has_failed || rack_has_failed_[node.rack];

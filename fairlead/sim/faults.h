@@ -19,9 +19,9 @@ namespace fairlead {
 
 struct FaultOptions {
   double mtbf_h = 0;       // mean time between failures of one node, hours; 0: no such failures
-  double rack_mtbf_h = 0;  // likewise of one rack, whose nodes fail and come back together
+  double rack_mtbf_h = 0;  // of one rack, hours; its nodes fail and come back together
   double mttr_h = 1;       // mean time to repair a node or a rack, hours
-  // Instead: what is listed happens, and nothing else. Of one GPU they do not overlap.
+  // Replaces random failures if not empty. The outages of one GPU do not overlap.
   std::vector<NodeOutage> outages;
   // A job that loses its gang keeps the work up to its last checkpoint; 0: it keeps all.
   Duration checkpoint_interval = seconds(1800);
@@ -32,7 +32,7 @@ class Faults {
  public:
   Faults(const Cluster& cluster, const FaultOptions& options, std::uint64_t seed);
 
-  // Time::never() if nothing will change. What happens then may change nothing after all.
+  // Returns the time of the next change; Time::never() if there is none. The change may turn out to be empty.
   Time next() const;
   bool all_up() const { return nodes_down_ == 0; }
   struct Change {
@@ -40,8 +40,8 @@ class Faults {
     std::uint64_t gpus;  // kAllGpus: whatever it has
     bool up;
   };
-  // What changes at next(), in node order, failures of a node first. Valid until the next call.
-  // REQUIRES: next() is not never.
+  // Returns the changes at next(), in node order, failures of a node first. Valid until the next call. REQUIRES: next()
+  // is not never.
   const std::vector<Change>& pop();
 
  private:

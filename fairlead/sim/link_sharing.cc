@@ -35,7 +35,7 @@ FlowId LinkSharing::add(std::span<const LinkId> links, double demand) {
   }
   Flow& flow = flows_[id];
   flow.links.assign(links.begin(), links.end());
-  // More than the narrowest link has is the same as all of it.
+  // A demand above the narrowest link's bandwidth is the same as no limit.
   flow.demand_units = kUnlimited;
   for (LinkId link : links) flow.demand_units = std::min(flow.demand_units, links_[link].capacity);
   flow.demand = static_cast<double>(flow.demand_units) / units_;
@@ -109,12 +109,12 @@ std::span<const FlowId> LinkSharing::update() {
   return changed_;
 }
 
-// True if its flows can have what they have and one unit more each.
+// True if each of its flows can have one more unit.
 bool LinkSharing::has_room(const Link& link) {
   return link.load + static_cast<Units>(link.flows.size()) <= link.capacity;
 }
 
-// What each flow gets that has at least `level` so far, if the others keep what they have.
+// Returns the bandwidth of each flow that has at least `level` so far, if the others keep theirs.
 LinkSharing::Units LinkSharing::share_at(const Link& link, Units level) {
   ++link_updates_;
   Units left = link.capacity;
@@ -126,7 +126,7 @@ LinkSharing::Units LinkSharing::share_at(const Link& link, Units level) {
   return growing == 0 ? kUnlimited : left / growing;
 }
 
-// The lowest level from `level` up at which the link is full, by what its flows have so far.
+// Returns the lowest level from `level` up at which the link is full, by its flows' bandwidths so far.
 LinkSharing::Units LinkSharing::level_from(const Link& link, Units level) {
   for (;;) {
     const Units share = share_at(link, level);
@@ -149,8 +149,8 @@ void LinkSharing::requeue(LinkId link) {
   requeued_.push_back(link);
 }
 
-// Settles the links that are due lowest. What has less than their level is final by now, so whether
-// they are full there is, too; and all of them are asked before any flow is let go.
+// Settles the links that are due lowest. Bandwidths below their level are final by now, so it is also final whether
+// they are full there. All of these links are checked before any flow is released.
 void LinkSharing::settle_level() {
   const Units level = queue_.top().key;
   while (!queue_.empty() && queue_.top().key == level) {
@@ -176,8 +176,7 @@ void LinkSharing::settle_level() {
   requeued_.clear();
 }
 
-// Takes from the link's flows what is above its level. Other full links of theirs may be so no
-// more.
+// Limits the link's flows to its level. Other full links of these flows may then no longer be full.
 void LinkSharing::limit_flows(const Link& link, Units level) {
   for (FlowId flow : link.flows) {
     if (bandwidth_[flow] <= level) continue;
@@ -197,8 +196,8 @@ bool LinkSharing::is_limited(FlowId id, Units level) const {
          std::ranges::any_of(flow.links, [&](LinkId link) { return links_[link].level == level; });
 }
 
-// The link is no longer full at `level`: flows that no other link limits there may have more. They
-// get what fills it if no other flow changes, and the link is due there.
+// The link is no longer full at `level`: flows that no other link limits there may have more. Their new bandwidth fills
+// the link if no other flow changes, and the link is due there.
 void LinkSharing::release_flows(Link& link, Units level) {
   growing_.clear();
   for (FlowId flow : link.flows) {

@@ -1,14 +1,13 @@
 // Max-min fair sharing of links: the bandwidth of each flow where several cross one link.
 //
-// Every flow crosses some links and uses at most its demand. The bandwidths are max-min fair: no
-// flow can get more without taking from one that has no more than it. They are what progressive
-// filling gives (Bertsekas and Gallager, Data Networks, 1992, section 6.5): all flows grow alike
-// until a link is full or a demand is met, which fixes the flows concerned, and so on. The
-// bandwidth at which a link is full is its level.
+// Every flow crosses some links and uses at most its demand. The bandwidths are max-min fair: no flow can get more
+// without taking from one that has no more than it. They are the result of progressive filling (Bertsekas and Gallager,
+// Data Networks, 1992, section 6.5): all flows grow equally until a link is full or a demand is met, which fixes the
+// flows concerned, and so on. The bandwidth at which a link is full is its level.
 //
-// Ours: only what changes is computed again. Levels are settled from the lowest up, and a link is
-// visited only if flows that cross it came, went or changed, and from the lowest level at which
-// that can matter. Below it, and behind links whose level stays, nothing is touched.
+// Ours: only changes are computed again. Levels are settled from the lowest up. A link is visited only if flows that
+// cross it came, went or changed, and from the lowest level at which that can matter. Below it, and behind links with
+// an unchanged level, nothing is touched.
 //
 // Invariants:
 //  1. Bandwidth is a whole number of units, about 2^-61 of the largest link; a full link's share is
@@ -45,8 +44,8 @@ class LinkSharing {
   FlowId add(std::span<const LinkId> links, double demand);
   // REQUIRES: `flow` is present.
   void remove(FlowId flow);
-  // Recomputes what add() and remove() affected since the last update. Returns the flows that
-  // changed, new ones included, in no useful order; valid until the next.
+  // Recomputes the effects of add() and remove() since the last update. Returns the flows that changed, new ones
+  // included, in no useful order; valid until the next call.
   std::span<const FlowId> update();
   // No flow came or went since.
   bool is_settled() const { return touched_.empty(); }
@@ -73,8 +72,9 @@ class LinkSharing {
   };
   struct Link {
     Units capacity = 0;
-    Units level = kUnlimited;  // what the flows that it limits get; unlimited: it is not full
-    Int128 load = 0;           // what its flows have
+    Units level =
+        kUnlimited;   // the bandwidth of the flows that it limits; unlimited: it is not full
+    Int128 load = 0;  // the sum of its flows' bandwidths
     std::vector<FlowId> flows;
     bool touched = false;   // is in touched_
     bool requeued = false;  // is in requeued_
@@ -97,8 +97,8 @@ class LinkSharing {
   double units_ = 1;  // in one of the caller's
   IdVector<LinkId, Link> links_;
   IdVector<FlowId, Flow> flows_;
-  // During an update: what a flow has as far as is known. It is final below the level that is
-  // settled next; above, a flow has what it had, or more if a link let it go.
+  // During an update, the bandwidth of a flow as far as known. It is final below the level that is settled next. Above,
+  // it is the previous bandwidth, or more if a link released the flow.
   IdVector<FlowId, Units> bandwidth_;
   std::vector<FlowId> unused_;
   std::vector<LinkId> touched_;

@@ -286,8 +286,7 @@ TEST(LinkSharing, ReportsWhoMeetsMoreOrFewerOthersIfAsked) {
   EXPECT_EQ(links.contenders(first), 2U);
 }
 
-// What max-min fairness means: a flow with less than its demand shares a full link with none that
-// has more.
+// The definition of max-min fairness: a flow with less than its demand shares a full link on which no flow has more.
 RC_GTEST_PROP(LinkSharing, LeavesNoFlowThatCouldHaveMore, ()) {
   const auto capacities = drawn_capacities();
   Net net(capacities);

@@ -1,15 +1,13 @@
 // Contention: gangs that cross the same links slow each other down.
 //
-// Gangs that cross a link share it max-min fairly (sim/link_sharing.h), from placement
-// to the end of the hold and as if all of them exchanged gradients all the time: phases of
-// computation leave no bandwidth to others. A gang that has its links to itself runs at the speed
-// that Speed gives it; at less bandwidth its iterations are longer. With a penalty, each MB takes
-// longer for every other gang on the busiest link, as measured for 10 Gbit/s Ethernet (Wang et al.,
-// arXiv 2002.10105).
+// Gangs that cross a link share it max-min fairly (sim/link_sharing.h), from placement to the end of the run, as if
+// all of them exchanged gradients all the time: phases of computation leave no bandwidth to others. A gang alone on its
+// links runs at the speed given by Speed; at less bandwidth its iterations are longer. With a penalty, each MB takes
+// longer for every other gang on the busiest link, as measured for 10 Gbit/s Ethernet (Wang et al., arXiv 2002.10105).
 //
-// Which links a gang crosses, and what they carry, is said in model/fabric.h.
+// model/fabric.h describes the links that a gang crosses, and their load.
 //
-// Cost: that of LinkSharing, and O(slices) per gang.
+// Cost: LinkSharing's cost, and O(slices) per gang.
 #pragma once
 
 #include "fairlead/model/communication.h"
@@ -24,17 +22,16 @@ namespace fairlead {
 
 class Network {
  public:
-  // What is passed must outlive it.
+  // The arguments must outlive the network.
   Network(const Cluster& cluster, const Speed& speed, const NetworkOptions& options,
           std::size_t jobs);
 
-  // A copy of the job holds a gang from now on; `alone` is its speed if it shares its links with no
-  // other gang.
+  // Adds the gang of a copy of the job; `alone` is its speed if it shares its links with no other gang.
   void begin(JobId job, std::uint32_t copy, Gang gang, Rate alone);
-  // The job holds nothing any more.
+  // Removes the gangs of the job.
   void end(JobId job);
-  // The jobs whose speed is not what it was, or not what it would be alone, by what began and ended
-  // since the last call; by id. Valid until the next.
+  // Returns the jobs whose speed changed, or differs from their speed alone, because of gangs added and removed since
+  // the last call; by id. Valid until the next call.
   std::span<const JobId> update();
   // Nothing began or ended since.
   bool is_settled() const { return links_.is_settled(); }
@@ -46,10 +43,10 @@ class Network {
     Rate locality;  // the fraction of its time that computes
   };
   const Share* share(JobId job, std::uint32_t copy) const;
-  // What contention takes from the job's speed, all copies together.
+  // Returns the speed that the job loses to contention, all copies together.
   Rate lost(JobId job) const;
 
-  // So far: gangs that crossed links, and what sharing those cost (LinkSharing::link_updates).
+  // Totals so far: gangs that crossed links, and the cost of sharing those (LinkSharing::link_updates).
   std::int64_t gangs() const { return gangs_; }
   std::int64_t link_updates() const { return links_.link_updates(); }
 

@@ -59,7 +59,7 @@ struct Changed {
   double rate;
 };
 
-// What a run left behind.
+// The records that a run wrote.
 class Seen : public RecordSink {
  public:
   explicit Seen(std::size_t jobs) : finish_ms(jobs, 0) {}
@@ -116,7 +116,7 @@ struct Bench {
     settings.faults = faults;
     settings.network = network;
     settings.unknown_speed =
-        UnknownSpeed::kSlowest;  // one test has K80s beside what the model knows
+        UnknownSpeed::kSlowest;  // one test has K80s, which the model does not know
     Simulation simulation = Simulation::make({.cluster = *parse_cluster_yaml(cluster, "lab"),
                                               .trace = Trace::of("test", rows).value(),
                                               .policy = std::move(policy),
@@ -156,8 +156,8 @@ TEST(Network, AGangThatHasItsLinksToItselfRunsAtItsOwnSpeed) {
   EXPECT_TRUE(seen.changed.empty());
 }
 
-// Two share 8 Gbit/s: an iteration takes 300 ms instead of 200, a speed of 2/3. The shorter job's
-// 30 s are done at 45 s; the longer one has 30 s of work left and goes on at full speed.
+// Two share 8 Gbit/s: an iteration takes 300 ms instead of 200, a speed of 2/3. The shorter job's 30 s are done at 45
+// s; the longer one has 30 s of work left and continues at full speed.
 TEST(Network, GangsThatShareALinkSlowEachOtherDownAndSpeedUpWhenTheOtherEnds) {
   const Bench bench{.jobs = {{}, {.work_ms = 30'000}}};
   const Seen seen = bench.run({kFirstRack, kFirstRack});
@@ -212,8 +212,8 @@ TEST(Network, RacksHaveOneUplinkThatAllTheirHostsShare) {
       << "the uplink carries 2 x 8 / 2 Gbit/s, which both can have";
 }
 
-// Each rack is one host of two nodes, so its uplink carries 8 / 2 Gbit/s. Two gangs share them: an
-// iteration takes 100 + 400 ms where it took 200.
+// Each rack is one host of two nodes, so its uplink carries 8 / 2 Gbit/s. Two gangs share them: an iteration takes 100
+// + 400 ms instead of 200.
 TEST(Network, AnUplinkCountsTheHostsOfItsRackNotTheirNodes) {
   Bench bench{.jobs = {{}, {}}};
   bench.cluster =
@@ -223,8 +223,8 @@ TEST(Network, AnUplinkCountsTheHostsOfItsRackNotTheirNodes) {
   EXPECT_NEAR(bench.run({kBothRacks, kBothRacks}).placed[0].rate, 200.0 / 500, 1e-9);
 }
 
-// The links between hosts carry 4 instead of 8 Gbit/s. Alone a gang gets all of it, so an iteration
-// takes 100 + 200 ms where it took 200; two share it and take 100 + 400 ms.
+// The links between hosts carry 4 instead of 8 Gbit/s. A gang alone gets all of it, so an iteration takes 100 + 200 ms
+// instead of 200; two share it and take 100 + 400 ms.
 TEST(Network, CongestionLeavesLessOfALinkToShare) {
   Bench bench{.jobs = {{}},
               .network = {.kind = NetworkKind::kContention, .congestion = {1, 1, 2, 1}}};
@@ -239,8 +239,8 @@ TEST(Network, AModelThatSaysNothingOfItsCommunicationNeitherSlowsNorIsSlowed) {
   EXPECT_EQ(seen.finish_ms, (std::vector<std::int64_t>{60'000, 60'000, 60'000}));
 }
 
-// Job 0 works alone for 5 s, at 2/3 from there on, and its node fails at 17 s: the work since its
-// checkpoint at 10 s is lost, also where its speed changes in between (at 14 s).
+// Job 0 works alone for 5 s, then at 2/3, and its node fails at 17 s. The work since its checkpoint at 10 s is lost,
+// although its speed changes in between (at 14 s).
 TEST(Network, AnEvictionLosesTheWorkSinceTheCheckpointAtTheSpeedsThatItHadThen) {
   Bench bench{.jobs = {{}, {.submit_ms = 5'000, .work_ms = 6'000}}};
   bench.faults.outages = {{NodeId(1), Time{17'000}, Time{30'000}}};
@@ -294,7 +294,7 @@ RC_GTEST_PROP(Network, WithLinksOfNoLimitEqualsTheOtherTwoModels, ()) {
   bench.cluster =
       "links: {pair_gbps: 1000000, node_gbps: 1000000, rack_gbps: 1000000, spine_gbps: 1000000}\n"
       "racks: [{count: 3, nodes: {count: 3, gpu_type: V100, gpus: 2}}]";
-  bench.models =  // what it exchanges hides behind what it computes
+  bench.models =  // its exchange hides behind its computation
       "models: [{name: m, rates: {V100: 1},"
       "          communication: {bytes_mb: 100, compute_ms: 100, overlap: 1}},"
       "         {name: quiet, rates: {V100: 1}}]";

@@ -40,12 +40,12 @@ class SimBackend : public Backend, public ExactWork {
 
   // REQUIRES, with contention: expect() came since events were returned.
   Batch wait(Time until, bool awaited) override;
-  // A simulated world carries out what it is asked to expect: both are the same instant.
+  // A simulated world carries out steps in expect(), because both calls are at the same instant.
   std::span<const SpeedChange> expect(Time now, std::span<Step> steps) override;
   void carry_out(Time /*now*/, std::span<const Step> /*steps*/) override {}
   const ExactWork* exact_work() const override { return this; }
   Duration remaining(JobId job) const override;
-  // What is to be expected of a place step if it shares links with no other gang.
+  // Estimates a place step under the assumption that it shares links with no other gang.
   void estimate(Step& step) const;
   // The jobs that have not arrived yet, by arrival, then input order.
   std::vector<JobSpec> unsubmitted() const;
@@ -53,7 +53,7 @@ class SimBackend : public Backend, public ExactWork {
   const Network* network() const { return network_ ? &*network_ : nullptr; }
 
  private:
-  // The hold of a running job.
+  // The current run of a running job.
   struct Hold {
     HoldId number = 0;
     GangRef gang;        // all copies; only where nodes may fail

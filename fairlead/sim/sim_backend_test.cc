@@ -262,7 +262,7 @@ TEST(Simulation, AJobLargerThanTheClusterIsRejectedWithAReason) {
   EXPECT_EQ(world.out.counts, (JobCounts{.finished = 1, .failed = 0, .rejected = 1, .pending = 0}));
 }
 
-// What a policy may not shrink must fit as it is.
+// A gang that the policy may not shrink must fit unchanged.
 TEST(Simulation, AJobThatWouldFitWithFewerGpusIsRejectedOnlyIfThePolicyIsNotElastic) {
   for (const bool is_elastic : {true, false}) {
     World world;
@@ -335,7 +335,7 @@ TEST(Simulation, UntilStopsTheClockAndCountsWhatIsPending) {
   EXPECT_EQ(world.out.counts.unsubmitted, 1);
 }
 
-// The job waits for ever, as its policy could shrink it and does not.
+// The job waits for ever, because its policy could shrink it and does not.
 TEST(Simulation, ARunThatIsCutOffLastsUntilThenThoughNothingMoreHappens) {
   World world;
   world.job(10'000, 9, 1'000);
@@ -363,7 +363,7 @@ TEST(Simulation, AFinishAtUntilStillCounts) {
   EXPECT_EQ(world.out.counts.finished, 1);
 }
 
-// The job waits for ever, as its policy could shrink it and does not.
+// The job waits for ever, because its policy could shrink it and does not.
 TEST(Simulation, AWakeUpAtUntilIsServed) {
   World world;
   world.job(0, 9, 1'000);
@@ -470,7 +470,7 @@ TEST(Costs, AModelsOwnCostsReplaceTheDefaults) {
   EXPECT_EQ(Costs::none().overhead(PlaceKind::kMigrate, 9, nullptr), seconds(0));
 }
 
-// Of a speed of 2, copies that exchange for 10 s after every 40 s leave 1.6, and half of that counts.
+// Copies at speed 2 that exchange for 10 s after every 40 s keep 1.6, and half of that counts.
 TEST(Costs, OfACopyAreItsExchangesAndItsEfficiency) {
   const Costs costs{.copies_exchange = seconds(10), .copies_every = seconds(40)};
   EXPECT_EQ(costs.rate_of_copy(Rate::of(2)), Rate::of(1.6));
@@ -492,7 +492,7 @@ TEST(Simulation, AGpuThatGoesDownEvictsOnlyTheJobThatHoldsIt) {
   EXPECT_EQ(std::vector<Line>(world.out.lines.begin() + 4, world.out.lines.begin() + 6), expected);
 }
 
-// Nothing happens at once where a node fails whose rack is down, and the run goes on.
+// The failure of a node in a failed rack has no immediate effect, and the run continues.
 TEST(Simulation, FailuresOfRacksAreRepeatableAndLoseNoJob) {
   std::vector<std::vector<Line>> runs;
   for (int i = 0; i < 2; ++i) {

@@ -51,7 +51,7 @@ bool UnreliableBackend::happens(double probability) {
   return probability > 0 && !is_calm(now_) && rng_.uniform() < probability;
 }
 
-// What happened at `at`, and when it is heard of.
+// Reports an event of time `at` at a delayed time.
 void UnreliableBackend::tell(Time at, const Event& event, const JobSpec& spec) {
   notices_.insert({at + drawn(options_.late_max), {event, spec}});
   if (happens(options_.repeat)) {
@@ -64,7 +64,7 @@ UnreliableBackend::Hold* UnreliableBackend::hold_of(JobId job, HoldId number) {
   return found == holds_.end() ? nullptr : &found->second;
 }
 
-// What the exact world says of itself.
+// Handles the events of the exact world.
 void UnreliableBackend::see(const Batch& batch) {
   std::size_t arrivals = 0;
   for (const Event& event : batch.events) {
@@ -73,7 +73,7 @@ void UnreliableBackend::see(const Batch& batch) {
       tell(batch.now, event, batch.jobs[arrivals++]);
       continue;
     }
-    // What fails inside comes back whole, whatever it had lost before.
+    // GPUs that fail inside come back whole, whatever they had lost before.
     if (event.kind == EventKind::kGpusDown) down_inside_[event.node] |= event.gpus;
     if (event.kind == EventKind::kGpusUp) {
       down_inside_[event.node] &= ~event.gpus;
@@ -87,7 +87,7 @@ void UnreliableBackend::see(const Batch& batch) {
   }
 }
 
-// The next instant at which there is something to tell or to do; never, if there is none.
+// Returns the next instant with a notice or an action; never, if there is none.
 Time UnreliableBackend::next_of_its_own() const {
   Time next = was_calmed_ ? Time::never() : std::max(now_, options_.calm_from);
   if (!notices_.empty()) next = std::min(next, notices_.begin()->first);
@@ -125,8 +125,7 @@ Batch UnreliableBackend::wait(Time until, bool awaited) {
   }
 }
 
-// Something will come of itself, though nothing runs inside. What fails or is operated without end
-// does not count.
+// True if something will still happen, although nothing runs inside. Endless failures and operations do not count.
 bool UnreliableBackend::is_unfinished() const {
   if (!was_calmed_ && options_.calm_from != Time::never()) return true;
   const auto goes_on = [](const auto& entry) {
@@ -235,7 +234,7 @@ void UnreliableBackend::act(const Deed& deed) {
   }
 }
 
-// A GPU is busy as long as a gang runs on it inside, whatever the engine was told; and so is a job.
+// A GPU is busy as long as a gang runs on it inside, even if the engine does not know it; the same applies to a job.
 bool UnreliableBackend::are_free(JobId job, const Hold& hold) const {
   for (const auto& [key, other] : holds_) {
     if (!other.is_inside) continue;
@@ -272,7 +271,7 @@ void UnreliableBackend::try_starts() {
   for (auto at = holds_.begin(); at != holds_.end();) {
     const auto [job, number] = at->first;
     Hold& hold = at->second;
-    ++at;  // a start that fails forgets its hold
+    ++at;  // a start that fails removes its run
     if (!hold.is_to_start || hold.is_inside || hold.is_stopping) continue;
     if (are_free(job, hold)) start(job, number, hold);
   }
@@ -311,7 +310,7 @@ void UnreliableBackend::end_inside(JobId job, HoldId number) {
   tell_speeds(inside_.expect(now_, {&step, 1}));
 }
 
-// Of other gangs, which share links with the one that began or ended.
+// Reports the speeds of other gangs that share links with the gang that started or ended.
 void UnreliableBackend::tell_speeds(std::span<const SpeedChange> changes) {
   for (const SpeedChange& change : changes) {
     for (const auto& [key, hold] : holds_) {
@@ -336,7 +335,7 @@ void UnreliableBackend::stop(JobId job, HoldId number) {
   if (hold != nullptr && hold->is_inside) end_inside(job, number);
   holds_.erase({job, number});
   tell(now_, event);
-  // Its finish may have been told of an earlier hold, when this one had begun.
+  // Its finish may have been reported for an earlier run, when this one had started.
   if (done_.contains(job)) tell(now_, {.kind = EventKind::kFinished, .job = job, .hold = number});
 }
 
@@ -394,12 +393,12 @@ void UnreliableBackend::operate() {
   }
 }
 
-// After everything that was still to be told, and whatever of it was told last: what is not held,
-// cordoned or down ignores it.
+// Follows all pending notices, and undoes any of them: jobs, nodes and GPUs that are not held, cordoned or down ignore
+// it.
 void UnreliableBackend::calm_down() {
   was_calmed_ = true;
   const Time last = notices_.empty() ? now_ : std::max(now_, notices_.rbegin()->first);
-  // Also those of which word came that they are held after word that they were released.
+  // Also releases jobs whose hold was reported after their release.
   for (JobId job : jobs_) {
     notices_.insert({last, {{.kind = EventKind::kReleased, .job = job}, {}}});
   }

@@ -1,13 +1,13 @@
-// An unreliable world around an exact one: it notices late, says things twice and in the wrong order,
-// takes its time to start and stop gangs, and fails to; nodes lose single GPUs, users turn up late,
-// operators interfere. All by rates and a seed, so that a run can be repeated.
+// An unreliable world around an exact one. It notices late, and reports events twice and in the wrong order. It takes
+// time to start and stop gangs, and may fail to. Nodes lose single GPUs, users arrive late, operators interfere.
+// Everything follows from rates and a seed, so that a run can be repeated.
 //
-// The exact world (SimBackend) is what really happens; this one stands between it and the engine.
-// What happens inside at t is told at t plus a delay of its own, and steps are carried out after
-// delays of theirs. A gang starts once its GPUs are really free, as a backend must see to.
+// The exact world (SimBackend) is the truth; this class stands between it and the engine. An event inside at t is
+// reported at t plus its own delay, and steps are carried out after their own delays. A gang starts only once its GPUs
+// are really free. The contract of a backend requires this.
 //
-// From `calm_from` on nothing is late or fails any more, what is down comes up, what is held or
-// cordoned is released: every job can end.
+// From `calm_from` on nothing is late or fails any more, failed nodes come up, and held jobs and cordoned nodes are
+// released: every job can end.
 //
 // Its own lists are searched from end to end: for worlds of tests, not for the largest traces.
 #pragma once
@@ -38,12 +38,12 @@ class UnreliableBackend : public Backend {
   bool reports_steps() const override { return true; }
   const ExactWork* exact_work() const override { return inside_.exact_work(); }
 
-  // Jobs that have not arrived, or whose arrival is still to be told, some of them once more: in any
-  // order, with repeats, and with jobs that the engine knows.
+  // Returns jobs that have not arrived or whose arrival is still to be reported, some of them again: in any order, with
+  // repeats, and with jobs that the engine knows.
   std::vector<JobSpec> unsubmitted() const;
   // Users known from the beginning.
   Users first_users() const { return options_.users_come > 0 ? Users() : users_; }
-  // What really runs now, whatever the engine was told: each gang's GPUs, by job and hold.
+  // The really running gangs, whether the engine knows them or not: each gang's GPUs, by job and run.
   struct Running {
     JobId job;
     HoldId hold = 0;
@@ -53,12 +53,12 @@ class UnreliableBackend : public Backend {
   std::vector<Running> running() const;
 
  private:
-  // Something to be told.
+  // A pending report to the engine.
   struct Notice {
     Event event;
     JobSpec spec;  // of an arrival
   };
-  // One hold, from the step that begins it until its GPUs are free.
+  // One run, from the step that starts it until its GPUs are free.
   struct Hold {
     std::vector<Slice> slices;         // of all copies, one after another
     std::vector<std::uint64_t> masks;  // beside slices
@@ -76,7 +76,7 @@ class UnreliableBackend : public Backend {
     NodeId node;
     std::uint64_t gpus = 0;
   };
-  // The last holds of a job whose steps came: a step about these or earlier ones comes again.
+  // The last runs of a job with a received step: a step about these or earlier ones is a repetition.
   struct LastHolds {
     HoldId begun = 0;
     HoldId stopped = 0;
@@ -112,8 +112,8 @@ class UnreliableBackend : public Backend {
   const Users& users_;
   const UnreliableOptions options_;
   Rng rng_;
-  Time now_;      // of the exact world
-  Time present_;  // that the engine has been told of
+  Time now_;      // the exact world's time
+  Time present_;  // reported to the engine
   bool was_calmed_ = false;
   Agenda<Notice> notices_;
   Agenda<Deed> deeds_;
@@ -123,7 +123,7 @@ class UnreliableBackend : public Backend {
   std::vector<JobId> jobs_;  // that have arrived
   std::size_t users_told_ = 0;
   std::size_t groups_told_ = 0;
-  IdVector<NodeId, std::uint64_t> gpus_lost_;    // by what is done here
+  IdVector<NodeId, std::uint64_t> gpus_lost_;    // GPUs lost by this class
   IdVector<NodeId, std::uint64_t> down_inside_;  // by the exact world
   std::vector<Event> events_;
   std::vector<JobSpec> specs_;

@@ -25,9 +25,9 @@ struct UnreliableOptions {
   bool any() const;
 };
 
-// "late_s:2/start_fails:0.1/calm_s:3600". What is not named stays. False: no such name, or a value
-// that it cannot have.
+// Parses "late_s:2/start_fails:0.1/calm_s:3600". Options not named keep their values. False: an unknown name, or an
+// invalid value.
 bool parse_unreliable(std::string_view text, UnreliableOptions& options);
-// The same text again: what differs from the defaults.
+// Returns the same text for options: those that differ from the defaults.
 std::string unreliable_text(const UnreliableOptions& options);
 }  // namespace fairlead

@@ -21,7 +21,7 @@ std::string native_text(const Workload& workload) {
   return text;
 }
 
-// Of each user, in words: groups may be numbered otherwise.
+// Returns the groups of each user in words, because groups may be numbered differently.
 std::vector<std::string> groups_of(const Workload& workload) {
   const Groups& groups = workload.users.groups;
   std::vector<std::string> lines;

@@ -30,7 +30,7 @@ bool equal_but_for_case(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
-// Of `needs`, those that `fields` has, and those that it lacks.
+// The fields of `needs` that are in `fields`, and the missing ones.
 struct Likeness {
   std::size_t has = 0;
   std::vector<std::string_view> lacks;
@@ -154,7 +154,7 @@ std::string nearest_format(std::string_view head) {
     nearest = format;
   }
   if (nearest == nullptr) return {};
-  if (best.lacks.empty()) return fmt::format("it is like {}, but written otherwise", nearest->name);
+  if (best.lacks.empty()) return fmt::format("it is like {}, but in another form", nearest->name);
   std::string text = fmt::format("it is like {}, but lacks ", nearest->name);
   for (const std::string_view name : best.lacks) {
     text += fmt::format("{}{}{}", name == best.lacks.front() ? "" : ", ", name,

@@ -1,7 +1,7 @@
-// The trace formats that can be read: one table, as policies have.
+// The trace formats that can be read, in one table, like policies.
 //
-// A format joins by a file of its own in trace/readers with its entry, and one line each in
-// trace/readers/readers.h, format.cc and CMakeLists.txt.
+// A new format needs its own file in trace/readers with its entry, and one line each in trace/readers/readers.h,
+// format.cc and CMakeLists.txt.
 #pragma once
 
 #include "fairlead/base/file.h"
@@ -18,24 +18,24 @@
 
 namespace fairlead {
 
-// Training steps per second of a Gavel job type, such as "ResNet-50 (batch size 64)", on `gpus`
-// V100 GPUs of one node; 0 if not known.
+// Returns training steps per second of a Gavel job type, for example "ResNet-50 (batch size 64)", on `gpus` V100
+// GPUs of one node; 0 if not known.
 using StepsPerSecond = std::function<double(std::string_view job_type, std::int64_t gpus)>;
 
 struct ReadOptions;  // trace.h
 
-// How a file begins (a few kilobytes, decompressed), as formats are told by it.
+// The beginning of a file (a few kilobytes, decompressed), from which its format is recognised.
 class TraceHead {
  public:
   explicit TraceHead(std::string_view bytes);
 
-  // Of the whole beginning, the first byte that is not blank; '\0' if there is none.
+  // Returns the first byte of the beginning that is not blank; '\0' if there is none.
   char first_byte() const;
   // The first line's fields, without quotes and blanks around them.
   std::vector<std::string_view> fields(char separator) const;
   // Whether all of `names` are among them.
   bool has(char separator, std::initializer_list<std::string_view> names) const;
-  // Of , ; tab and | the one that the header has most of, outside of quotes; ',' if it has none.
+  // Returns the most frequent of , ; tab and | in the header, outside of quotes; ',' if there is none.
   char separator() const;
   // Whether `text` stands anywhere in it.
   bool mentions(std::string_view text) const { return bytes_.find(text) != bytes_.npos; }
@@ -48,30 +48,28 @@ class TraceHead {
 };
 
 struct TraceFormat {
-  std::string_view name;   // of --format
-  std::string_view file;   // what it is, as a cell of a Markdown table
+  std::string_view name;   // the value of --format
+  std::string_view file;   // description, a cell of a Markdown table
   std::string_view needs;  // columns, separated by commas; empty: it has no header
   Reading reading;         // by default
-  // A file may look like several formats: that of the lowest rank is taken, and of equal ranks the
-  // first in the table.
+  // If a file looks like several formats, the lowest rank wins, and among equal ranks the first in the table.
   int rank;
   bool (*is)(const TraceHead& head);
   // Passes every row of `source` to `builder` and stops at the first error.
   Status (*read)(ByteSource& source, const ReadOptions& options, WorkloadBuilder& builder);
 };
 
-// All formats, in the order in which they are listed.
+// Returns all formats in the order of lists.
 std::span<const TraceFormat* const> all_formats();
 // Null if there is none of that name.
 const TraceFormat* find_format(std::string_view name);
 // All names, separated by '|', for messages.
 std::string_view format_names();
-// The format of a file that begins with `head`; null if it cannot be told.
+// Returns the format of a file that starts with `head`; null if it is not recognised.
 const TraceFormat* format_of(std::string_view head);
-// Of a file whose format cannot be told: which format it is like, and what it lacks of it. Empty if it
-// is like none.
+// Returns the nearest format of an unrecognised file, and the fields that it lacks. Empty if it is like none.
 std::string nearest_format(std::string_view head);
-// What a file is instead of a trace, and what to do about it; empty if that cannot be told.
+// Returns the kind of a file that is not a trace, and advice on it; empty if it is not recognised.
 std::string_view instead_of_a_trace(std::string_view head);
 
 }  // namespace fairlead

@@ -87,7 +87,7 @@ TEST(NearestFormat, SaysWhatIsLacking) {
   EXPECT_EQ(nearest_format("job,gpuss,submit,duration\n"),
             "it is like table, but lacks gpus (did you mean gpuss?)");
   EXPECT_EQ(nearest_format("name;num_gpu;creation_time;deletion_time\n"),
-            "it is like openb, but written otherwise");
+            "it is like openb, but in another form");
   EXPECT_EQ(nearest_format("a,b,c\n"), "");
   EXPECT_EQ(nearest_format(""), "");
 }

@@ -1,8 +1,8 @@
 // The workload of Gavel's simulations (Narayanan et al., OSDI 2020; generate_job of its artefact).
 //
-// A job's model is one of Gavel's 26 (the built-in table `gavel`), equally likely, drawn again
-// until it can be distributed if the job has more than one GPU. It takes 60 x 10^x seconds on as
-// many V100, with x uniform in 1.5..3 for four jobs of five and in 3..4 for the fifth.
+// A job's model is one of Gavel's 26 (the built-in table `gavel`), equally likely. For a job with more than one GPU the
+// draw is repeated until the model can be distributed. It takes 60 x 10^x seconds on as many V100, with x uniform in
+// 1.5..3 for four jobs of five and in 3..4 for the fifth.
 #pragma once
 
 #include "fairlead/trace/job_stream.h"

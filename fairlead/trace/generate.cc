@@ -14,7 +14,7 @@ namespace {
 
 struct Quantile {
   double part;     // of all jobs ...
-  double seconds;  // ... that run at most so long
+  double seconds;  // ... that run at most this time
 };
 constexpr std::array<Quantile, 20> kPhilly = {
     {{0, 1},          {0.01, 17},      {0.05, 48},       {0.1, 61},         {0.25, 115},
@@ -45,7 +45,7 @@ class Draw {
   std::vector<double> weights_;
 };
 
-// Turns sorted points of 0..1 into times of 0..span, so that the density of times follows the day.
+// Turns sorted points of 0..1 into times of 0..span, with a density that follows the day.
 class DailyCycle {
  public:
   DailyCycle(double span_h, double swing) {
@@ -76,7 +76,7 @@ class DailyCycle {
   double before_ = 0;               // the sum over the hours before it
 };
 
-// What the jobs ask for; arrivals are drawn later.
+// The jobs' sizes and lengths; arrivals are drawn later.
 struct Shape {
   std::int64_t gpus;
   Duration duration;
@@ -158,7 +158,7 @@ std::vector<UserShare> unequal_users(std::int64_t count, const std::vector<std::
 Result<Workload> generate(const GenerateOptions& options) {
   FL_TRY(check_numbers(options));
   FL_TRY(check_shares(options));
-  // One stream per purpose: another list of models leaves arrivals and durations as they are.
+  // Each purpose has its own stream: another list of models does not change arrivals and durations.
   const Rng root(options.seed);
   const std::vector<Shape> shapes = draw_shapes(options, root.split(1));
   const double span_h = span_hours(options, shapes);

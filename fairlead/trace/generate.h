@@ -37,22 +37,22 @@ struct UserShare {
   double weight = 1;  // of jobs
 };
 
-// user-1, user-2, ...: the n-th submits in proportion to 1/n and gets the n-th of `tickets`, which
-// repeat. REQUIRES: tickets is not empty.
+// Returns user-1, user-2, ...: the n-th submits in proportion to 1/n and gets the n-th of `tickets`, which repeat.
+// REQUIRES: tickets is not empty.
 std::vector<UserShare> unequal_users(std::int64_t count, const std::vector<std::int64_t>& tickets);
 
 struct GenerateOptions {
   std::int64_t jobs = 1000;
   std::uint64_t seed = 1;
 
-  // How long the arrivals take: so that GPU time asked for = load x capacity x that time, or, if
-  // jobs_per_hour is not 0, so that on average so many arrive per hour.
+  // The duration of the arrivals follows from these: GPU time asked for = load x capacity x duration. If jobs_per_hour
+  // is not 0, that many arrive per hour on average.
   std::int64_t capacity_gpus = 64;
   double load = 0.9;
   double jobs_per_hour = 0;
 
-  // Amplitude of the daily cycle of the arrival rate, as a fraction of its mean, 0..1; highest at
-  // 14:00; the trace begins at midnight.
+  // Amplitude of the daily cycle of the arrival rate: a fraction of its mean, 0..1; highest at 14:00; the trace starts
+  // at midnight.
   double daily_swing = 0.5;
   // Multiplies every duration.
   double duration_scale = 1;

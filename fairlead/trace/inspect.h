@@ -46,18 +46,18 @@ struct TraceStats {
     std::int64_t jobs = 0;
     double gpu_hours = 0;
   };
-  std::map<std::string, Ended> states;  // by how jobs ended, of those whose rows say it
+  std::map<std::string, Ended> states;  // by end state, if recorded
 
   // Run-time estimates: how much of the time limits that users asked for their jobs used.
   struct Limits {
-    std::int64_t jobs = 0;      // that have a time limit
-    std::int64_t exceeded = 0;  // of these, those that ran longer
+    std::int64_t jobs = 0;      // with a time limit
+    std::int64_t exceeded = 0;  // jobs of these that ran longer
     double used_p50 = 0;        // quantiles of duration / limit
     double used_p90 = 0;
   } limits;
-  // What the trace says of waiting: from the submission to the start.
+  // The waits in the trace, from the submission to the start.
   struct Waits {
-    std::int64_t jobs = 0;  // of which it says when they started
+    std::int64_t jobs = 0;  // jobs with a recorded start
     double p50_s = 0;
     double p90_s = 0;
     double mean_s = 0;

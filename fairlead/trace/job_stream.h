@@ -16,7 +16,7 @@
 
 namespace fairlead {
 
-// How many jobs there are, on how many GPUs, and when they come.
+// The number of jobs, the sizes of their gangs, and the times of submission.
 struct JobStream {
   std::uint64_t seed = 1;
   std::int64_t jobs = 1000;
@@ -29,15 +29,15 @@ struct JobStream {
 Status check_stream(const JobStream& stream);
 
 struct JobShape {
-  std::string_view kind = "job";  // of its id, as in "job-1"
+  std::string_view kind = "job";  // prefix of its id, as in "job-1"
   std::string_view model{};
   std::string user{};
   Duration duration;  // of the gang asked for
 };
 using ShapeDraw = std::function<JobShape(std::int64_t gpus, Rng& rng)>;
 
-// The jobs of `stream`, each with the shape that `draw` gives it. `gpu_type`: what the durations
-// refer to; empty: the run's reference type. Errors: an option out of its range.
+// Returns the jobs of `stream`, each with the shape from `draw`. `gpu_type`: the type of the durations; empty: the
+// run's reference type. Errors: an option out of its range.
 Result<Workload> draw_jobs(const JobStream& stream, std::string_view gpu_type,
                            const ShapeDraw& draw);
 

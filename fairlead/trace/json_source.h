@@ -16,7 +16,7 @@ class SourceBuffer : public std::streambuf {
   explicit SourceBuffer(ByteSource& source) : source_(source) {}
 
   const std::optional<Error>& error() const { return error_; }
-  // Of the last character taken. Amortised O(1) per character.
+  // Returns the position of the last character taken. Amortised O(1) per character.
   Where where() {
     for (; counted_ < gptr(); ++counted_) {
       column_ = at_line_end_ ? 1 : column_ + 1;

@@ -44,7 +44,7 @@ Status scale_to_load(Workload& workload, double load, std::int64_t capacity_gpus
     const auto since_ms = static_cast<double>((arrival - first).ms);
     arrival = first + Duration{std::llround(since_ms / span_ms * wanted_ms)};
   }
-  // What started when says nothing of another load.
+  // Recorded starts are not valid for another load.
   for (Logged& logged : workload.jobs.logged) logged.start = Time::never();
   return {};
 }

@@ -13,10 +13,9 @@ namespace fairlead {
 // REQUIRES: load and capacity_gpus are above 0.
 double hours_at_load(double gpu_hours, double load, std::int64_t capacity_gpus);
 
-// Rescales interarrival times to the offered load `load`; the first submission stays where it is,
-// and the order of submissions is kept. Errors: all jobs are submitted at once, so that no factor
-// gives any load; or the last would be later than kMsMax. REQUIRES: there are jobs; load and
-// capacity_gpus are above 0. O(jobs).
+// Rescales interarrival times to the offered load `load`; keeps the time of the first submission and the order of
+// submissions. Errors: all jobs are submitted at once, so that no factor gives any load; or the last would be later
+// than kMsMax. REQUIRES: there are jobs; load and capacity_gpus are above 0. O(jobs).
 Status scale_to_load(Workload& workload, double load, std::int64_t capacity_gpus);
 
 }  // namespace fairlead

@@ -1,6 +1,5 @@
-// Job logs as people have them: each file of tests/data/logs is read with the flags of its row in
-// docs/logs.md, and what comes of it stands there and, job by job, in tests/data/logs.expected.
-// UPDATE_GOLDEN=1 rewrites both.
+// Real-world job logs: each file of tests/data/logs is read with the flags of its row in docs/logs.md. The row has the
+// outcome, and tests/data/logs.expected has every job. UPDATE_GOLDEN=1 rewrites both.
 
 #include "fairlead/base/testing_docs.h"
 #include "fairlead/trace/plausible.h"
@@ -42,7 +41,7 @@ std::string as_cell(std::string text) {
   return text;
 }
 
-// The words of a command line; those in single quotes may hold blanks.
+// Returns the words of a command line; a word in single quotes may contain blanks.
 std::vector<std::string> words_of(std::string_view line) {
   std::vector<std::string> words;
   bool quoted = false;
@@ -81,7 +80,7 @@ ReadFlags flags_of(std::string_view line) {
   return flags;
 }
 
-// What a run would make of the file: it refuses bad rows above 1 %.
+// Reads a file as a run would: it refuses a file with more than 1 % bad rows.
 Result<Workload> read_log(const std::string& file, const std::string& flags) {
   FL_TRY_ASSIGN(options, read_options(flags_of(flags)));
   FL_TRY_ASSIGN(workload, read_trace(kFolder + file, options));

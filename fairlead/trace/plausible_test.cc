@@ -66,7 +66,7 @@ TEST(Rejected, IsAnErrorAboveOnePercentOfWhatWasMeantToBeJobs) {
       "them out): 1000 no GPU, 1 odd");
 }
 
-// What the reader of a foreign format made of a file.
+// Reads a text as the reader of a foreign format would.
 TraceReading reading_of(std::string_view text) {
   Result<ByteSource> source = ByteSource::memory(text, "test");
   Result<Workload> workload = read_trace(*source, {});

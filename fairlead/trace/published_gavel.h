@@ -1,7 +1,6 @@
-// The very jobs behind Gavel's published curves (Narayanan et al., OSDI 2020): the workload of
-// gavel_workload.h, drawn with the random numbers of the authors' simulator, which is a Python
-// program, for its seed. It draws jobs from one generator (seed + 2) and arrivals from another
-// (seed + 3), and has its models in an order of its own. The published curves are of seed 0.
+// The exact jobs behind Gavel's published curves (Narayanan et al., OSDI 2020): the workload of gavel_workload.h, drawn
+// with the random numbers of the authors' simulator, a Python program, for its seed. It draws jobs from one generator
+// (seed + 2) and arrivals from another (seed + 3), and has its own order of models. The published curves use seed 0.
 #pragma once
 
 #include "fairlead/trace/job_stream.h"
@@ -12,8 +11,8 @@ namespace fairlead {
 
 struct PublishedGavel {
   JobStream stream;  // its seed: the simulator's, of 32 bits
-  // One job of five has high priority: it belongs to the user "high", whose jobs weigh
-  // kHighPriority. That is one more draw for each job, so the jobs are others.
+  // One job of five has high priority: it belongs to the user "high", with the weight kHighPriority for each job. The
+  // additional draw for each job changes the jobs.
   bool priorities = false;
 };
 inline constexpr std::int64_t kHighPriority = 5;

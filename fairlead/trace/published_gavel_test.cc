@@ -60,7 +60,7 @@ TEST(PublishedGavel, RefusesASeedThatTheSimulatorCannotHave) {
             "a seed of Gavel's simulator is at most 4294967292: 4294967295");
 }
 
-// Job for job, where the public files are here.
+// Compares job by job, if the public files are present.
 TEST(PublishedGavel, IsTheTracesOfThePublishedCurves) {
   const char* shared = std::getenv("FAIRLEAD_SHARED");
   const std::filesystem::path folder =

@@ -29,7 +29,7 @@ constexpr std::array<Choice<Decimals>, 2> kDecimals = {
 constexpr std::array<Choice<DayOrder>, 2> kDates = {
     {{"dmy", DayOrder::kDayFirst}, {"mdy", DayOrder::kMonthFirst}}};
 
-// Leaves `value` as it is where the flag was not given.
+// Leaves `value` unchanged if the flag was not given.
 template <class T, std::size_t N>
 Status take_choice(std::string_view flag, const std::string& text,
                    const std::array<Choice<T>, N>& choices, T& value) {

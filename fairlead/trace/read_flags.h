@@ -1,5 +1,4 @@
-// The flags that say how a trace is read and which of its jobs, as texts: every command that reads a
-// trace takes them.
+// Texts of the flags that select a trace's format and jobs, for every command that reads a trace.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -27,7 +26,7 @@ struct ReadFlags {
 
 // Errors name the flag.
 Result<ReadOptions> read_options(const ReadFlags& flags);
-// The same flags as arguments of a command line.
+// Returns the same flags as arguments of a command line.
 std::vector<std::string> arguments_of(const ReadFlags& flags);
 
 }  // namespace fairlead

@@ -1,4 +1,4 @@
-// The public traces themselves, where they are at hand: FAIRLEAD_SHARED names the folder.
+// Tests of the public traces, if they are present: FAIRLEAD_SHARED names the folder.
 #include "fairlead/trace/inspect.h"
 #include "fairlead/trace/testing.h"
 

@@ -74,7 +74,7 @@ TEST(SelectJobs, ALargerSampleHoldsTheSmaller) {
 TEST(Conditions, AreRefusedWhereColumnsHaveNoNames) {
   const std::vector<RowCondition> where = {{"state", "DONE"}};
   EXPECT_EQ(error_of("; a log\n", {.where = where}),
-            "--where takes a format whose columns have names in a header: swf");
+            "--where needs a format with column names in a header: swf");
   EXPECT_EQ(error_of("{\"jobs\": []}", {.where = where}),
             "--where takes a table: ask sacct for --parsable2 instead of --json");
 }

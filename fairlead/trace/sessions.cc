@@ -60,7 +60,7 @@ Status check(const SessionOptions& options) {
 // The jobs of one session, and the GPU time they ask for.
 double draw_session(const SessionOptions& options, const std::vector<double>& gang_weights,
                     std::size_t session, Rng& rng, std::vector<DrawnJob>& jobs) {
-  // Points of a Poisson process are independent and uniform once it is known how many there are.
+  // Points of a Poisson process are independent and uniform, given their number.
   const double begin_ms = options.span_h * kHourMs * rng.uniform();
   const std::size_t user =
       options.users == 0 ? session : rng.below(static_cast<std::uint64_t>(options.users));

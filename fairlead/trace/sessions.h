@@ -1,9 +1,8 @@
 // A synthetic workload of users with bursts of activity: hyper-parameter searches.
 //
-// Sessions begin in a Poisson process. In each, one user submits many jobs of one model within
-// minutes and then waits for them. So at every moment some users are active and others are not,
-// which is what fair shares have to follow. Sessions are drawn until together they reach the
-// offered load; then all durations are scaled down to match it exactly.
+// Sessions start in a Poisson process. In each, one user submits many jobs of one model within minutes and then waits
+// for them. So at every moment some users are active and others are not, and fair shares must follow. Sessions are
+// drawn until together they reach the offered load; then all durations are scaled down to match it exactly.
 //
 // Equal options give an equal workload on every compiler. O(jobs log jobs) time.
 #pragma once
@@ -20,12 +19,11 @@ namespace fairlead {
 struct SessionOptions {
   std::uint64_t seed = 1;
   std::int64_t capacity_gpus = 64;
-  double span_h = 24;  // within which sessions begin
+  double span_h = 24;  // in which sessions start
   double load = 1.2;   // GPU time asked for per GPU time of the capacity over span_h
 
-  // How many users take turns, each session one of them at random; 0: each session is a new user's.
-  // user-1, user-2, ... in the order in which sessions are drawn, with the tickets in turn. A user
-  // has one model.
+  // The number of users, of whom each session has one at random; 0: each session has a new user. The users are user-1,
+  // user-2, ... in the order in which sessions are drawn, with the tickets in turn. A user has one model.
   std::int64_t users = 0;
   std::vector<std::int64_t> tickets = {1};
 

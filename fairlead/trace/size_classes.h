@@ -1,5 +1,5 @@
-// A synthetic workload of jobs in classes by size, as in Hadar's evaluation (Sultana et al., IPDPS
-// 2024): small, medium, large and extra large by GPU-hours, each class with models of its own.
+// A synthetic workload of jobs in classes by size, as in Hadar's evaluation (Sultana et al., IPDPS 2024): small,
+// medium, large and extra large by GPU-hours, each class with its own models.
 #pragma once
 
 #include "fairlead/trace/job_stream.h"
@@ -12,8 +12,7 @@ namespace fairlead {
 struct SizeClass {
   std::string name;  // jobs are called after it: "small-1"
   double weight = 1;
-  // Uniform between these, on the run's reference GPU type; a gang of g GPUs takes 1/g of so many
-  // hours.
+  // Uniform between these, on the run's reference GPU type; a gang of g GPUs takes 1/g of these hours.
   double gpu_hours_min = 1;
   double gpu_hours_max = 1;
   std::vector<std::string> models;  // equally likely; none: jobs without a model

@@ -71,7 +71,7 @@ TEST(SizeClasses, AreDrawnByWeightWithTheirModelsAndSizes) {
   EXPECT_NEAR(small_hours / static_cast<double>(small), 0.55, 0.01);
 }
 
-// A job's size says nothing about its gang: a gang of four finishes in a quarter of the time.
+// A job's size does not depend on its gang: a gang of four finishes in a quarter of the time.
 TEST(SizeClasses, CountGpuHoursWhateverTheGang) {
   const auto workload = generate_classes(two_classes());
   double hours[2] = {};

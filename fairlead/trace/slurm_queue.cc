@@ -34,7 +34,7 @@ Result<Columns> find_columns(CsvReader& csv, const std::string& file) {
   at.per_node = csv.find("TRES_PER_NODE");
   at.reason = csv.find("REASON");
   if (at.all == CsvReader::kMissing && at.nodes == CsvReader::kMissing)
-    return input_error("{}: TRES_PER_NODE says nothing without NODES; ask for it so: {}", file,
+    return input_error("{}: TRES_PER_NODE needs the column NODES; ask for both with: {}", file,
                        kSqueue);
   return at;
 }
@@ -47,7 +47,7 @@ class QueueRows {
  public:
   QueueRows(CsvReader& csv, const Columns& at) : csv_(csv), at_(at) {}
 
-  // The job of the row; why it is left out, if it is not empty.
+  // Reads the job of the row; sets `left_out` to the reason if it is left out.
   SlurmQueuedJob job(std::string& left_out) {
     SlurmQueuedJob job{.id = std::string(csv_.text(at_.job)),
                        .user = std::string(csv_.text(at_.user))};
@@ -65,7 +65,7 @@ class QueueRows {
   }
 
  private:
-  // Says as well whether the job runs.
+  // Also sets whether the job runs.
   std::string reason(SlurmQueuedJob& job) const {
     const std::string_view state = csv_.text(at_.state);
     const std::string_view why = csv_.text(at_.reason);
@@ -101,7 +101,7 @@ class QueueRows {
     return gpus;
   }
 
-  // Nothing: there is none, or it has no end.
+  // Returns nothing if there is no length, or if it is unlimited.
   std::optional<Duration> length(Column column) {
     const std::string_view text = csv_.text(column);
     if (text.empty() ||

@@ -1,4 +1,4 @@
-// The jobs that want GPUs now, as Slurm's squeue prints them: kSqueue, or any table of it with JOBID, STATE, TIME
+// The jobs that want GPUs now, from Slurm's squeue: the output of kSqueue, or any of its tables with JOBID, STATE, TIME
 // and the GPUs, with "|" between the columns.
 #pragma once
 
@@ -25,8 +25,8 @@ struct SlurmQueuedJob {
   std::string user;
   bool runs = false;
   std::int64_t gpus = 0;
-  std::int64_t nodes = 0;  // 0: not told
-  std::string gpu_type;    // that it has, or asks for; empty: any
+  std::int64_t nodes = 0;  // 0: unknown
+  std::string gpu_type;    // assigned or requested; empty: any
   Duration ran{};
   std::optional<Duration> limit{};  // of its running time
 };
@@ -36,8 +36,8 @@ struct SlurmQueue {
   std::map<std::string, std::int64_t, std::less<>> left_out;  // by reason
 };
 
-// Jobs without GPUs, those that are held, and those that wait for another job or a time are left out.
-// Errors: no such table; a row that cannot be read, with its line.
+// Reads a queue. Leaves out jobs without GPUs, held jobs, and jobs that wait for another job or a time. Errors: not
+// such a table; an unreadable row, with its line.
 Result<SlurmQueue> read_slurm_queue(ByteSource& source);
 
 }  // namespace fairlead

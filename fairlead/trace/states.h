@@ -1,11 +1,11 @@
-// What logs call the states of jobs.
+// The names of job states in logs.
 #pragma once
 
 #include <string_view>
 
 namespace fairlead {
 
-// "CANCELLED by 1000" says who, and "CANCELLED+" that the column was too narrow.
+// Handles "CANCELLED by 1000", which names the user, and "CANCELLED+", which a narrow column truncated.
 std::string_view state_word(std::string_view state);
 // Whether the job had not ended when the log was written, in Slurm's words or others' ("running").
 bool is_unfinished(std::string_view state);

@@ -1,4 +1,4 @@
-// How a table with a header of its own is read: which column is what, and how its cells are written.
+// Options for a table with its own header: the meaning of its columns and the format of its cells.
 #pragma once
 
 #include "fairlead/base/units.h"
@@ -14,16 +14,16 @@
 namespace fairlead {
 
 enum class Decimals : std::uint8_t {
-  kBySeparator,  // a comma where the columns are separated by ; or tabs, and a point
+  kBySeparator,  // a comma if the columns are separated by ; or tabs, otherwise a point
   kPoint,
   kComma,
 };
 
 struct TableOptions {
-  // Of fields (docs/formats.md, "Tables of any header"): the column of each that was named.
+  // The column of each named field (docs/formats.md, "Tables of any header").
   std::map<std::string, std::string, std::less<>> columns{};
   Duration unit{};                      // of numbers whose column names none; 0: seconds
-  char separator = '\0';                // '\0': the one that the header has most of
+  char separator = '\0';                // '\0': the most frequent one in the header
   DayOrder dates = DayOrder::kUnknown;  // of 04/05/2026
   Decimals decimals = Decimals::kBySeparator;
   friend bool operator==(const TableOptions&, const TableOptions&) = default;
@@ -32,7 +32,7 @@ struct TableOptions {
 // The words that `--columns` takes, for messages.
 std::string table_fields();
 bool is_table_field(std::string_view name);
-// Of the fields that a table needs, those that no name in `header` tells.
+// Returns the fields that a table needs, but that `header` lacks.
 std::vector<std::string_view> table_lacks(const std::vector<std::string_view>& header);
 
 }  // namespace fairlead

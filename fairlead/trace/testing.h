@@ -1,4 +1,4 @@
-// What the tests of the readers share: workloads as lines of text, and texts read as traces.
+// Helpers for the tests of the readers: workloads as lines of text, and texts read as traces.
 #pragma once
 
 #include "fairlead/base/file.h"
@@ -11,8 +11,8 @@
 
 namespace fairlead::testing {
 
-// "id user model gpus submit_ms duration_ms", with "-" for no model, and, where they say something,
-// "gpus_min..gpus_max", the reference type and what a log says ("limit=60000 start=5000") behind it.
+// Returns "id user model gpus submit_ms duration_ms" per job, with "-" for no model. If known, "gpus_min..gpus_max",
+// the reference type and the log's fields ("limit=60000 start=5000") follow.
 inline std::vector<std::string> jobs_of(const Workload& workload) {
   std::vector<std::string> lines;
   const Jobs& jobs = workload.jobs;

@@ -18,7 +18,7 @@ Result<const TraceFormat*> recognise(ByteSource& source) {
   const std::string nearest = nearest_format(head);
   const std::string_view line = head.substr(0, std::min<std::size_t>(head.find('\n'), 60));
   return input_error(
-      "{}:1: cannot tell the format of this trace{}{}; name it (--format {}) or its columns "
+      "{}:1: cannot recognise the format of this trace{}{}; name it (--format {}) or its columns "
       "(--columns job=NAME,gpus=NAME,submit=NAME,duration=NAME): {}",
       source.name(), nearest.empty() ? "" : ": ", nearest, format_names(), line);
 }
@@ -41,8 +41,7 @@ Result<Workload> read_trace(ByteSource& source, const ReadOptions& options) {
   WorkloadBuilder builder(source.name(), options.reading.value_or(format->reading), options.tasks);
   builder.set_conditions(options.where);
   if (!options.where.empty() && format->needs.empty())
-    return input_error("--where takes a format whose columns have names in a header: {}",
-                       format->name);
+    return input_error("--where needs a format with column names in a header: {}", format->name);
   FL_TRY(format->read(source, options, builder));
   Workload workload = builder.finish();
   workload.reading.format = format->name;

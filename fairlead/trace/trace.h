@@ -8,10 +8,10 @@
 // by reason in lenient reading. A file that cannot be read at all (no such column, damaged
 // compression, broken JSON) is an error in both. O(bytes) time; memory for the jobs only.
 //
-// What each format means here is said at the top of its reader in trace/readers.
+// The top of each reader in trace/readers describes the meaning of its format.
 //
 // Rows without GPUs are counted as "no GPU". A duration of 0 is a bad row, unless a format means
-// something by it. Where a format tells calendar times, the earliest submission becomes time 0.
+// something by it. If a format has calendar times, the earliest submission becomes time 0.
 #pragma once
 
 #include "fairlead/base/file.h"
@@ -28,11 +28,11 @@
 
 namespace fairlead {
 
-// Gavel's measured throughputs as published: single GPUs of 26 job types and some gangs.
+// Returns Gavel's measured throughputs as published: single GPUs of 26 job types and some gangs.
 double published_steps_per_second(std::string_view job_type, std::int64_t gpus);
-// Those of the table of models `models` (load_models), which is in steps per second then, as it has
-// them on V100: a gang has the rate per GPU that it has in a simulation. Published ones for models
-// that it lacks, and if `models` is empty. Errors: the table cannot be read.
+// Returns the speeds in the table of models `models` (load_models), which must be in steps per second, on V100: a gang
+// has the same rate per GPU as in a simulation. Models that it lacks, and an empty `models`, get published speeds.
+// Errors: the table cannot be read.
 Result<StepsPerSecond> steps_per_second_of(const std::string& models);
 
 struct ReadOptions {
@@ -41,8 +41,8 @@ struct ReadOptions {
   Tasks tasks = Tasks::kOfOneGpu;                                // of foreign formats
   StepsPerSecond steps_per_second = published_steps_per_second;  // of Gavel's 10 columns
   TableOptions table{};                                          // of the format "table"
-  std::vector<RowCondition> where{};                             // of the rows that are read
-  Selection selection{};                                         // of the jobs that they give
+  std::vector<RowCondition> where{};  // conditions on the rows that are read
+  Selection selection{};              // of the jobs that they give
 };
 
 // Reads the file at `path`; the workload's name is the file's.

@@ -270,7 +270,7 @@ TEST(ReadPai, MakesAGangOfEveryTask) {
   EXPECT_EQ(workload.rows.rows_repaired, (Counts{{"fractional GPU rounded up", 1}}));
 }
 
-// Nodes of a job: 2 of 8 GPUs, 3 that do not divide 8, none told.
+// Nodes of a job: 2 of 8 GPUs, 3 that do not divide 8, unknown.
 TEST(ReadHelios, HasATaskPerNodeWhereTasksAreAskedFor) {
   const std::string text =
       "job_id,user,vc,gpu_num,node_num,submit_time,duration\n"
@@ -342,9 +342,10 @@ TEST(ReadTrace, ATruncatedFileIsAnErrorInEveryReading) {
 TEST(ReadTrace, RefusesUnknownFormats) {
   EXPECT_EQ(
       error_of("time,load\n1,2\n", {}),
-      fmt::format("t:1: cannot tell the format of this trace; name it (--format {}) or its columns "
-                  "(--columns job=NAME,gpus=NAME,submit=NAME,duration=NAME): time,load",
-                  format_names()));
+      fmt::format(
+          "t:1: cannot recognise the format of this trace; name it (--format {}) or its columns "
+          "(--columns job=NAME,gpus=NAME,submit=NAME,duration=NAME): time,load",
+          format_names()));
 }
 
 TEST(ReadTrace, NamesTheFileItCannotOpen) {

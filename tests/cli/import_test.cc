@@ -79,8 +79,8 @@ TEST_F(ImportTest, WhereItIsNotItsOutputIsAskedFor) {
   const Ended ended = fairlead("import slurm", "export PATH=/nowhere");
   EXPECT_EQ(ended.exit_code, 1);
   EXPECT_NE(
-      ended.errors.find("`scontrol show node` failed; run it where Slurm is, and give what it "
-                        "prints by --scontrol-nodes FILE"),
+      ended.errors.find("`scontrol show node` failed; run it on a host with Slurm, and pass its "
+                        "output by --scontrol-nodes FILE"),
       std::string::npos)
       << ended.errors;
   const Ended one = fairlead("import slurm --squeue gone.txt");

@@ -139,7 +139,7 @@ TEST_F(Commands, TheQueueIsShownByPsAndWithoutACommand) {
 TEST_F(Commands, ASessionNeedsATerminal) {
   const Ended ended = fairlead("run --tty -- bash < /dev/null");
   EXPECT_EQ(ended.exit_code, 2);
-  EXPECT_EQ(ended.errors, "fairlead: --tty: standard input and output are no terminal\n");
+  EXPECT_EQ(ended.errors, "fairlead: --tty: standard input and output must be a terminal\n");
 }
 
 TEST_F(Commands, ASubmissionCarriesWhatTheShellHas) {
@@ -230,7 +230,7 @@ TEST_F(Commands, ARunOutlastsItsDaemon) {
   });
   const Ended ended = ask("run -- true");
   EXPECT_EQ(ended.out, "output\n");
-  EXPECT_EQ(ended.errors, "fairlead: the daemon has gone; job 12 goes on without it\n");
+  EXPECT_EQ(ended.errors, "fairlead: the daemon has stopped; job 12 continues without it\n");
   EXPECT_EQ(ended.exit_code, 0);
   EXPECT_EQ(asked_end, 3);
 }
@@ -385,13 +385,13 @@ TEST_F(Commands, WhenForecastsByTheDaemonsPolicy) {
   const Ended when = ask("when 9");
   EXPECT_EQ(when.errors, "");
   EXPECT_EQ(when.out,
-            "job 9 starts in 1m 10s (02:47) and ends in 3m 20s (02:50), if nothing else comes\n"
+            "job 9 starts in 1m 10s (02:47) and ends in 3m 20s (02:50), if no other job comes\n"
             "\n"
             "This guesses that\n"
             "  job 7 still takes 1m: as declared\n"
             "  job 9 still takes 2m: as declared\n");
   EXPECT_EQ(ask("when 3").out, "job 3 was cancelled\n");
-  EXPECT_EQ(ask("when 10").out, "job 10 is held; `fairlead release 10` lets it run\n");
+  EXPECT_EQ(ask("when 10").out, "job 10 is held; `fairlead release 10` releases it\n");
   EXPECT_EQ(ask("when 99").exit_code, 2);
 }
 

@@ -1,9 +1,8 @@
-// Gavel's 10 columns carry training steps: duration = steps / the job type's steps per second on as
-// many V100 GPUs, the reference type. Jobs are numbered from 0, as Gavel does. Shockwave's 12 columns
-// carry the duration. A gang size for which no steps per second are known scales linearly from the
-// next smaller one, and the row counts as repaired.
+// Gavel's 10 columns contain training steps: duration = steps / the job type's steps per second on as many V100 GPUs,
+// the reference type. Jobs are numbered from 0, as Gavel does. Shockwave's 12 columns contain the duration. If the
+// speed of a gang size is unknown, it scales linearly from the next smaller one, and the row counts as repaired.
 //
-// A priority other than 1 is the job's weight: it belongs to the user "priority-5", say, with as many
+// A priority other than 1 is the job's weight: it belongs to a user like "priority-5" with as many
 // tickets.
 
 #include "fairlead/input/csv.h"
@@ -62,7 +61,7 @@ class GavelRows {
     const auto count = static_cast<double>(csv_.integer(steps, 1, 1'000'000'000'000'000));
     if (csv_.bad()) return {};
     const double speed = throughput(row);
-    // Less by 1e-12 of it, or the rounding of the quotient would add a millisecond.
+    // The factor 1 - 1e-12 prevents an additional millisecond from the rounding of the quotient.
     const double ms = std::ceil(count / speed * 1000 * (1 - 1e-12));
     if (!(speed > 0)) csv_.fault(csv_.find("job_type"), "has no known throughput");
     if (!(ms <= static_cast<double>(kMsMax))) csv_.fault(steps, "must take at most 100 years");
@@ -112,7 +111,7 @@ Status read_gavel(ByteSource& source, const ReadOptions& options, WorkloadBuilde
   return add_rows(csv, builder, [&] { return rows.row(); });
 }
 
-// Of the model on the reference type; null if the table does not have them.
+// Returns the model's rates on the reference type; null if the table lacks them.
 const TypeRates* measured(const SpeedTable& table, std::string_view job_type) {
   const ModelProfile* model = table.find(job_type);
   if (model == nullptr) return nullptr;
@@ -124,7 +123,7 @@ const TypeRates* measured(const SpeedTable& table, std::string_view job_type) {
 
 }  // namespace
 
-// Of the built-in table `published`; a gang whose size it does not name has no known throughput.
+// Returns the speed in the built-in table `published`; a gang size outside the table has no known throughput.
 double published_steps_per_second(std::string_view job_type, std::int64_t gpus) {
   static const SpeedTable kPublished = load_models("published").value();
   const TypeRates* rates = measured(kPublished, job_type);

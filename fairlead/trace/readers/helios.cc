@@ -1,7 +1,6 @@
-// SenseTime Helios's cluster_log.csv, and Acme's trace_seren.csv and trace_kalos.csv, which name the
-// columns we need alike. Times have no zone and are taken as UTC.
-// If tasks are asked for, a job has one on each of the nodes it ran on (node_num), where that divides
-// its GPUs.
+// SenseTime Helios's cluster_log.csv, and Acme's trace_seren.csv and trace_kalos.csv with the same names of columns.
+// Times have no zone and are taken as UTC. If tasks are asked for, a job has one on each of the nodes it ran on
+// (node_num), if that divides its GPUs.
 
 #include "fairlead/input/csv.h"
 #include "fairlead/trace/readers/readers.h"
@@ -28,7 +27,7 @@ Result<Columns> find_columns(CsvReader& csv) {
                  csv.find("state")};
 }
 
-// A task per node that it ran on, where that comes out even.
+// Returns the GPUs of a task per node, if that divides the job's GPUs.
 std::int64_t task_gpus(CsvReader& csv, CsvReader::Column nodes, std::int64_t gpus) {
   if (csv.text(nodes).empty()) return 1;
   const std::int64_t tasks = csv.integer(nodes, 0, kJobGpusMax);
@@ -40,7 +39,7 @@ JobRow row_of(CsvReader& csv, const Columns& at, bool with_tasks) {
   row.id = csv.text(at.job);
   row.user = csv.text(at.user);
   row.gpus = csv.integer(at.gpus, 0, kJobGpusMax);
-  // Of a CPU job nothing else matters.
+  // The other fields of a CPU job do not matter.
   if (row.gpus == 0) return row;
   if (with_tasks) row.task_gpus = task_gpus(csv, at.nodes, row.gpus);
   row.submit = csv.utc_time(at.submit);

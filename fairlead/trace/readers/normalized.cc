@@ -1,6 +1,6 @@
-// job_id, user or tenant or qos_class, submit_s, num_gpus or num_gpu, duration_s. With gpu_milli, a
-// fraction of a GPU becomes a whole one, and the row counts as repaired. status is only counted, and
-// scheduled_time the start of the job under the scheduler that ran it.
+// Columns job_id, user or tenant or qos_class, submit_s, num_gpus or num_gpu, duration_s. With gpu_milli, a fraction of
+// a GPU becomes a whole one, and the row counts as repaired. status is only counted; scheduled_time is the start of the
+// job under the scheduler that ran it.
 
 #include "fairlead/base/parse.h"
 #include "fairlead/input/csv.h"

@@ -1,9 +1,9 @@
 // Alibaba openb 2023's pod lists: name, num_gpu, gpu_milli, qos, creation_time, deletion_time,
 // scheduled_time. Duration: deletion - scheduled_time, or - creation_time.
 //
-// Alibaba's disaggregated DLRM trace of 2025 has the same by other names: instance_sn, gpu_request, and
-// app_name for the user. Instances that were there before the trace began, or at its end, lack a time
-// (NaN) and are left out.
+// Alibaba's disaggregated DLRM trace of 2025 has the same columns under other names: instance_sn, gpu_request, and
+// app_name for the user. Instances that existed before the trace started, or at its end, lack a time (NaN) and are left
+// out.
 
 #include "fairlead/input/csv.h"
 #include "fairlead/trace/readers/readers.h"

@@ -20,7 +20,7 @@
 namespace fairlead {
 namespace {
 
-// A text value and where it ends.
+// A text value and its end.
 struct Value {
   std::string text;  // "None" and null are empty
   std::int64_t line = 0;
@@ -41,8 +41,8 @@ struct Job {
   std::int64_t gpus = 0;
 };
 
-// Takes the parser's events. The nesting is fixed, so a level says what a container is; what is not
-// part of the schema is skipped as a whole.
+// Receives the parser's events. The nesting is fixed, so the level identifies a container; containers outside the
+// schema are skipped as a whole.
 class PhillyLog : public nlohmann::json_sax<nlohmann::json> {
  public:
   PhillyLog(SourceBuffer& buffer, std::string_view file, WorkloadBuilder& builder)
@@ -106,7 +106,7 @@ class PhillyLog : public nlohmann::json_sax<nlohmann::json> {
   static constexpr Level kTop = 0, kJobs = 1, kJob = 2, kAttempts = 3, kAttempt = 4, kDetail = 5,
                          kServer = 6, kGpus = 7;
 
-  // A value that no field takes: fine inside a job, an error where the array of jobs must be.
+  // Handles a value of no field: ignored inside a job, an error in place of the array of jobs.
   bool scalar() {
     if (skipped_ > 0 || level_ > kJobs) return true;
     const Where here = buffer_.where();
@@ -140,8 +140,8 @@ class PhillyLog : public nlohmann::json_sax<nlohmann::json> {
     return nullptr;
   }
 
-  // The parser has taken the closing quote; the value began as many columns before, unless it was
-  // written with escapes.
+  // The parser has consumed the closing quote; the value started as many columns earlier, unless it was written with
+  // escapes.
   void set(Value& value, const std::string& text) {
     const Where here = buffer_.where();
     const auto width = static_cast<std::int64_t>(text.size()) + 1;
@@ -168,7 +168,7 @@ class PhillyLog : public nlohmann::json_sax<nlohmann::json> {
     if (ran.ms < 0) ran += second_pass(*end);
     if (ran.ms < 0 && bad_time_.text.empty()) bad_time_ = attempt_.end;
     job_.any_attempt = true;
-    // The sum over a crafted log must not overflow; what is longer is rejected anyway.
+    // The sum over a crafted log must not overflow; a longer time is rejected anyway.
     job_.ran = {std::min(job_.ran.ms + ran.ms, kMsMax + 1)};
   }
 

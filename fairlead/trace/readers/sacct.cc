@@ -1,10 +1,10 @@
-// What Slurm's sacct prints with at least JobID, Submit, ElapsedRaw or Elapsed, and AllocTRES or ReqTRES:
-// with --parsable, --parsable2, --delimiter, or in columns of fixed width under dashes, where a list that
-// was cut off is a bad row; with --json it is slurm_json.cc. Steps (ids with a dot) are not jobs, and neither are jobs that still wait or
-// run. Times have no zone and are taken as UTC, or are Unix times (SLURM_TIME_FORMAT=%s). A job counts
-// with the time that it ran, however it ended; State, if it is there, says how, and without it jobs that
-// still run count as well (leave them out by sacct --state). Elapsed 0: never started. Start,
-// TimelimitRaw or Timelimit, Priority and Partition are kept for policies that stand for Slurm.
+// Output of Slurm's sacct with at least JobID, Submit, ElapsedRaw or Elapsed, and AllocTRES or ReqTRES. It may be
+// written with --parsable, --parsable2 or --delimiter, or in columns of fixed width under dashes, where a truncated
+// list makes a bad row. slurm_json.cc reads --json. Steps (ids with a dot) are not jobs; jobs that still wait or run
+// are left out. Times have no zone and are taken as UTC, or are Unix times (SLURM_TIME_FORMAT=%s). A job counts with
+// its running time, however it ended. State, if present, is the end; without it, jobs that still run count as well
+// (leave them out by sacct --state). Elapsed 0: never started. Start, TimelimitRaw or Timelimit, Priority and Partition
+// are kept for policies that stand for Slurm.
 
 #include "fairlead/base/parse.h"
 #include "fairlead/input/civil_time.h"
@@ -92,7 +92,7 @@ class SacctRows {
     return ms && Time{*ms} >= kYear2000 ? std::optional(Time{*ms}) : std::nullopt;
   }
 
-  // What no job needs: a field that is not understood says nothing ("Partition_Limit", "Unknown").
+  // Reads optional fields; a field that is not understood is ignored ("Partition_Limit", "Unknown").
   void take_logged(JobRow& row) {
     row.time_limit = limit();
     const Parsed<std::int64_t> priority = parse_integer(csv_.text(at_.priority));
@@ -113,7 +113,7 @@ class SacctRows {
     return {ms && *ms > 0 && *ms <= kMsMax ? *ms : 0};
   }
 
-  // "[days-]hours:minutes:seconds", as Elapsed has it.
+  // Parses "[days-]hours:minutes:seconds", the format of Elapsed.
   Duration clock_length() {
     if (csv_.bad()) return {};
     const Parsed<std::int64_t> ms = parse_clock_length(csv_.text(at_.elapsed), true);
@@ -142,7 +142,7 @@ Status read_sacct(ByteSource& source, const ReadOptions& /*options*/, WorkloadBu
   const TraceHead head(bytes);
   if (head.first_byte() == '{') return read_slurm_json(source, builder);
   const bool ruled = head.is_ruled();
-  // Only spreadsheets and the like quote what sacct wrote.
+  // sacct does not quote; only spreadsheets and similar programs do.
   const char separator = ruled ? '|' : head.separator();
   CsvReader csv(source, {.separator = separator, .quotes = separator != '|', .ruled = ruled});
   FL_TRY(csv.read_header());

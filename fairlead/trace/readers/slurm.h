@@ -1,4 +1,4 @@
-// What the two forms of Slurm's sacct, tables and JSON, have in common.
+// The common parts of the two forms of Slurm's sacct, tables and JSON.
 #pragma once
 
 #include "fairlead/base/file.h"
@@ -9,8 +9,8 @@
 
 namespace fairlead {
 
-// The GPUs that a list of trackable resources names, as "cpu=8,gres/gpu=8" or
-// "gres/gpu:v100=4,gres/gpu:a100=4"; Slurm may write both, the sum and its parts.
+// The GPUs in a list of trackable resources, for example "cpu=8,gres/gpu=8" or "gres/gpu:v100=4,gres/gpu:a100=4"; Slurm
+// may write both, the sum and its parts.
 struct SlurmGpus {
   std::int64_t all = 0;
   std::int64_t typed = 0;
@@ -24,7 +24,7 @@ struct SlurmGpus {
   void add(std::string_view name, std::int64_t amount);
 };
 
-// The GPUs of such a list.
+// Returns the GPUs of such a list.
 SlurmGpus slurm_gpus(std::string_view resources);
 
 // Reads what sacct --json writes: Slurm 21.08 and later.

@@ -1,6 +1,6 @@
-// Slurm's sacct --json: an object whose "jobs" are objects with job_id, state, tres and times in Unix
-// time. Numbers may stand alone or, since Slurm 23.02, as {"set": true, "number": 8}. Each job is dropped
-// once it is read, so that memory does not grow with the log. What counts is as of the tables (sacct.cc).
+// Slurm's sacct --json: an object whose "jobs" are objects with job_id, state, tres and times in Unix time. Numbers may
+// stand alone or, since Slurm 23.02, as {"set": true, "number": 8}. Each job is dropped once it is read, so that memory
+// does not grow with the log. The same jobs and times count as in tables (sacct.cc).
 
 #include "fairlead/trace/json_source.h"
 #include "fairlead/trace/readers/slurm.h"
@@ -37,7 +37,7 @@ std::string text(const json& value) {
   return value.is_string() ? value.get<std::string>() : std::string();
 }
 
-// A word, or a list of words of which the first is the state.
+// Returns a word, or the first word of a list, which is the state.
 std::string state(const json& value) {
   const json& current = member(value, "current");
   if (current.is_array() && !current.empty()) return text(current.front());

@@ -1,21 +1,20 @@
-// The Standard Workload Format 2.2 of Feitelson's Parallel Workloads Archive: a line of 18 fields
-// for each job, in which -1 stands for unknown, and comments behind ';'. What the comments say,
-// such as MaxProcs, is not read.
+// The Standard Workload Format 2.2 of Feitelson's Parallel Workloads Archive: a line of 18 fields for each job, in
+// which -1 stands for unknown, and comments after ';'. The comments' content, for example MaxProcs, is ignored.
 //
-// GPUs: a processor counts as one. A job asks for as many as it requested; where that is unknown,
-// for as many as it was allocated.
+// GPUs: a processor counts as one. A job asks for its requested number or, if that is unknown, for the allocated
+// number.
 //
-// Time: a job counts with the time that it ran, however it ended. Logs in whole seconds write 0 for
-// what ran for less than half a second; it is taken as 0.5 s. Submissions are on the log's own
-// clock, which is left as it is: a part cut out of a log begins late.
+// Time: a job counts with its running time, however it ended. Logs in whole seconds write 0 for less than half a
+// second; it is taken as 0.5 s. Submissions are on the log's own clock, which is not shifted: an excerpt of a log
+// starts late.
 //
-// Left out: cancelled jobs (status 5) that ran for no time; jobs whose submission, run time or
-// processors are unknown; and status 2, 3 and 4, the parts of a job that was swapped out, which has
-// a line with 0 or 1 for the whole.
+// Left out: cancelled jobs (status 5) that ran for no time; jobs with an unknown submission, run time or number of
+// processors; and status 2, 3 and 4, the parts of a job that was swapped out, which has a line with 0 or 1 for the
+// whole.
 //
-// The user is the user id. The model is the number of the executable: what is known of one run of a
-// program holds for the next, and a table of models may name speeds by it. Wait time, requested time and
-// partition are kept for policies that stand for the scheduler of the log.
+// The user is the user id. The model is the number of the executable: facts about one run of a program hold for the
+// next, and a table of models may give speeds for it. Wait time, requested time and partition are kept for policies
+// that stand for the scheduler of the log.
 
 #include "fairlead/base/parse.h"
 #include "fairlead/trace/readers/readers.h"
@@ -48,7 +47,7 @@ constexpr Field kUser = {11, "user id"};
 constexpr Field kExecutable = {13, "executable number"};
 constexpr Field kPartition = {15, "partition number"};
 
-// Of those that are jobs.
+// Names the states of rows that are jobs.
 std::string_view state_name(std::int64_t status) {
   if (status == 0) return "failed";
   if (status == 1) return "completed";
@@ -60,7 +59,7 @@ struct Piece {
   std::int64_t column = 0;
 };
 
-// What stands between blanks. `pieces` is the caller's, so that a million lines allocate once.
+// Splits at blanks. `pieces` is the caller's, so that a million lines allocate once.
 void split(std::string_view line, std::vector<Piece>& pieces) {
   constexpr std::string_view kBlanks = " \t";
   pieces.clear();
@@ -72,8 +71,8 @@ void split(std::string_view line, std::vector<Piece>& pieces) {
   }
 }
 
-// A row remembers why it is bad, the first reason only, as a CsvReader's does; that class knows
-// neither runs of blanks nor comments.
+// A row keeps the first reason why it is bad, like a CsvReader's. CsvReader supports neither runs of blanks nor
+// comments.
 class SwfReader {
  public:
   explicit SwfReader(ByteSource& source) : lines_(source) {}
@@ -139,12 +138,12 @@ class SwfReader {
     return value.value_or(kUnknown);
   }
 
-  // A number that names something; empty where it is unknown.
+  // Returns a number that names something; empty if it is unknown.
   std::string_view name(const Field& field) {
     return integer(field) == kUnknown ? std::string_view() : pieces_[field.at].text;
   }
 
-  // Of a field that no job needs; none if it is unknown.
+  // Returns an optional length; none if it is unknown.
   std::optional<Duration> known_length(const Field& field) const {
     const Parsed<std::int64_t> ms = parse_seconds(pieces_[field.at].text);
     return ms && *ms <= kMsMax ? std::optional(Duration{*ms}) : std::nullopt;
@@ -177,7 +176,7 @@ class SwfReader {
   LineReader lines_;
   std::vector<Piece> pieces_;  // of the current line
   std::string reason_;         // why the row is bad; empty: it is not
-  Piece bad_;                  // the field because of which it is
+  Piece bad_;                  // the bad field
   bool skipped_ = false;       // it is bad, but no error
 };
 

@@ -17,7 +17,7 @@ using testing::read_text;
 
 const ReadOptions kStrict = {.format = &kSwfFormat, .reading = Reading::kStrict};
 
-// What stands in the fields that matter; the others are unknown.
+// The fields that matter; the others are unknown.
 struct Row {
   std::string_view job = "1";
   std::string_view submit = "0";

@@ -1,14 +1,13 @@
-// A table of any header. Which column is what is said by --columns, and else told by its name: the
-// words below, whatever their case and punctuation, with the unit of their numbers behind them
-// ("Run time (min)", "duration_ms").
+// A table of any header. --columns assigns the columns. The others are recognised by the words below, whatever their
+// case and punctuation, followed by the unit of their numbers ("Run time (min)", "duration_ms").
 //
-// Needed are the job, its GPUs, when it was submitted or started, and how long it ran or when it
-// ended. A job without a submission is submitted when it started. It ran for its duration, else from its
-// start, else from its submission, to its end.
+// Required are the job, its GPUs, its submission or start, and its duration or end. A job without a submission is
+// submitted at its start. Its duration is the given one; otherwise it is the time from its start, or from its
+// submission, to its end.
 //
-// Times are calendar times, in UTC where they name no zone, or numbers. Numbers that are Unix times are
-// taken as such, others count from a start. A cell is empty, too, if it is "Unknown", "None" or the like.
-// A job of no GPU or none that is said, or that has not ended, is not meant to be a job.
+// Times are calendar times, in UTC if they have no zone, or numbers. Unix times are recognised; other numbers count
+// from a start. A cell also counts as empty if it is "Unknown", "None" or the like. A row is not a job if its number of
+// GPUs is zero or missing, or if it has not ended.
 
 #include "fairlead/base/nearest.h"
 #include "fairlead/base/time_text.h"
@@ -89,7 +88,7 @@ bool is_among(std::string_view words, std::string_view word) {
   return !word.empty() && words.find(fmt::format(" {} ", word)) != words.npos;
 }
 
-// What a header calls a column: its letters and digits in lower case, and the unit behind them.
+// A column's name in a header: its letters and digits in lower case, and the unit behind them.
 struct ColumnName {
   std::string word;
   Duration unit{};  // 0: it names none
@@ -117,7 +116,7 @@ ColumnName column_name(std::string_view header) {
   return name;
 }
 
-// The column for `field` among those that are not taken; kMissing if no name tells it.
+// Returns the free column with a name for `field`; kMissing if there is none.
 CsvReader::Column column_by_name(const std::vector<ColumnName>& names, const FieldSpec& field,
                                  const std::vector<bool>& taken) {
   std::size_t best = field.names.npos;
@@ -197,14 +196,14 @@ Result<Layout> find_columns(CsvReader& csv, const ByteSource& source, const Tabl
   if (const auto missing = missing_fields(layout); !missing.empty()) {
     const std::string_view name = missing.front();
     return input_error(
-        "{}:1: the header lacks a column for {}{}; --columns {}=NAME says which it is: {}",
+        "{}:1: the header lacks a column for {}{}; name it with --columns {}=NAME: {}",
         source.name(), name, did_you_mean(header, name), name, fmt::join(header, ", "));
   }
   const Duration other = options.unit.ms == 0 ? seconds(1) : options.unit;
   for (std::size_t field = 0; field < kFields; ++field) {
     const CsvReader::Column column = layout.at[field];
     if (column == CsvReader::kMissing) continue;
-    csv.find(csv.header()[column]);  // it has a use
+    csv.find(csv.header()[column]);  // marks the column as used
     layout.unit[field] = names[column].unit.ms == 0 ? other : names[column].unit;
   }
   return layout;
@@ -281,7 +280,7 @@ class TableRows {
     }
     return said;
   }
-  // A date that may be two is no bad row: the rest of the file would be read wrongly, or not at all.
+  // An ambiguous date is not just a bad row: the rest of the file would be read wrongly, or not at all.
   Status verdict() const {
     if (ambiguous_.empty()) return {};
     const bool month_first = order_ == DayOrder::kMonthFirst;
@@ -307,7 +306,7 @@ class TableRows {
     if (!submit && layout_.has(kSubmit)) fault(kSubmit, "must not be empty");
     if (!submit) csv_.skip("never started");
     row.submit = submit.value_or(Time{0});
-    // A job that is submitted when it starts says nothing of its wait.
+    // If a job's submission is its start, its wait is unknown.
     if (start && layout_.has(kSubmit)) row.start = *start;
     if (layout_.has(kDuration)) {
       row.duration = duration();
@@ -320,7 +319,7 @@ class TableRows {
     if (row.duration.ms == 0 && is_cancelled(row.state)) csv_.skip("never started");
   }
 
-  // What no job needs: a cell that is not understood says nothing ("UNLIMITED", "high").
+  // Reads optional fields; a cell that is not understood is ignored ("UNLIMITED", "high").
   void take_logged(JobRow& row) {
     const Parsed<std::int64_t> limit = is_blank(text(kTimeLimit)) ? 0 : length(kTimeLimit);
     if (limit && *limit > 0 && *limit <= kMsMax) row.time_limit = {*limit};
@@ -366,8 +365,8 @@ class TableRows {
       is_unix_ = kind == Kind::kNumber && time >= kYear2000;
     }
     if (kind_ == kind) return time;
-    fault(field, kind == Kind::kCivil ? "must be a number, as the times before it"
-                                      : "must be a calendar time, as the times before it");
+    fault(field, kind == Kind::kCivil ? "must be a number like the times before it"
+                                      : "must be a calendar time like the times before it");
     return std::nullopt;
   }
 
@@ -389,7 +388,7 @@ class TableRows {
     return ms;
   }
 
-  // A number in the column's unit, as milliseconds.
+  // Returns a number in the column's unit, as milliseconds.
   Parsed<std::int64_t> number(Field field) {
     const Parsed<std::int64_t> ms = parse_units(number_text(field), layout_.unit[field]);
     if (ms) is_number_[field] = true;
@@ -409,7 +408,7 @@ class TableRows {
     const std::string_view whole = cell.substr(0, comma);
     if (by_separator && comma == cell.npos && separator_ == ';' && has_thousands(whole) &&
         std::ranges::count(whole, '.') == 1) {
-      fault(field, "may have thousands or decimals: --decimal comma or --decimal point says which");
+      fault(field, "may have thousands or decimals: add --decimal comma or --decimal point");
       return cell;
     }
     const bool joined = has_thousands(whole) &&
@@ -430,7 +429,7 @@ class TableRows {
   bool has_no_zone_ = false;
   std::array<bool, kFields> is_number_{};  // some cell of the column is one
   std::string number_;                     // scratch
-  std::string ambiguous_;                  // the first date that may be two, and where it stands
+  std::string ambiguous_;                  // the first ambiguous date, and its position
 };
 
 bool is_table(const TraceHead& head) { return table_lacks(head.fields(head.separator())).empty(); }
@@ -472,7 +471,7 @@ std::vector<std::string_view> table_lacks(const std::vector<std::string_view>& h
 const TraceFormat kTableFormat = {
     .name = "table",
     .file =
-        "a table of any header, its columns told by their names or by `--columns`, "
+        "a table of any header, its columns recognised by name or given by `--columns`, "
         "[below](#tables-of-any-header)",
     .needs = "job,gpus,submit,duration",
     .reading = Reading::kLenient,
