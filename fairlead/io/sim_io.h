@@ -2,7 +2,7 @@
 // go wrong does.
 //
 // It is the machine, not the daemon, so it outlives daemons: one is crashed at any call
-// (crash_after), destroyed, and another is opened on what is left (restart). From the call at which it
+// (SimCalls), destroyed, and another is opened on what is left (restart). From the call at which it
 // crashed a daemon has no further effect: its calls do nothing, and wait() asks it to leave.
 //
 // Clients are played by a SimClients, which is called when their time has come and when the daemon
@@ -13,6 +13,7 @@
 
 #include "fairlead/base/rng.h"
 #include "fairlead/io/io.h"
+#include "fairlead/io/sim_calls.h"
 #include "fairlead/io/sim_disk.h"
 #include "fairlead/io/sim_tasks.h"
 
@@ -90,9 +91,9 @@ class SimIo final : public Io {
   std::uint16_t free_port() override;
 
   // -- The daemon's life.
-  // The call after that many more is the first without effect.
-  void crash_after(std::uint64_t calls) { calls_left_ = calls; }
-  bool is_dead() const { return is_dead_; }
+  // Its calls, at which it can be crashed.
+  SimCalls& calls() { return calls_; }
+  bool is_dead() const { return calls_.is_dead(); }
   // The daemon is asked to leave at its next wait().
   void terminate() { is_terminated_ = true; }
   // The daemon is gone, by what `outage` says; that time passes; another may be opened.
@@ -115,11 +116,13 @@ class SimIo final : public Io {
   void set_busy_percent(std::uint32_t gpu, int percent) { busy_percent_[gpu] = percent; }
   // A process of no task computes on a GPU until then.
   void add_foreign(std::uint32_t gpu, Time until);
+  // A task that no journal of this folder has, of a job that never came: so it is where a folder was
+  // lost or taken from a copy while tasks went on. It hangs. REQUIRES: no daemon lives.
+  void add_stray(JobId job, std::uint32_t gpu);
 
   // -- The truth.
   const SimTasks& processes() const { return tasks_; }
   const SimDisk& disk() const { return disk_; }
-  std::uint64_t calls() const { return calls_; }  // of an Io, by all daemons
   std::size_t connections() const { return connections_.size(); }
   Time time() const { return now_; }
   // Whether the disk was full in the life of this daemon, or is now.
@@ -129,7 +132,7 @@ class SimIo final : public Io {
   void set_trace(std::function<void(const std::string&)> trace) { trace_ = std::move(trace); }
   template <class Text>
   void trace(const Text& text) const {
-    if (trace_) trace_(fmt::format("{:>9} {:>6} {}", now_.ms, calls_, text()));
+    if (trace_) trace_(fmt::format("{:>9} {:>6} {}", now_.ms, calls_.count(), text()));
   }
 
  private:
@@ -158,8 +161,8 @@ class SimIo final : public Io {
   };
 
   // Counts a call. False: the daemon has no effect any more.
-  bool call();
-  bool happens(double rate);
+  bool call(IoCall call);
+  bool happens(double SimFaults::*fault);
   Duration upto(std::int64_t ms);
   Duration delay(std::int64_t ms) { return faults_.delays ? upto(ms) : Duration(); }
   void arrive(ConnectionId id, IoEvent::Kind kind, std::string bytes, Duration later);
@@ -198,10 +201,8 @@ class SimIo final : public Io {
   ConnectionId last_connection_ = 0;
   std::string received_;  // what the last event's bytes point to
   std::vector<TaskId> ended_;
-  std::uint64_t calls_ = 0;
-  std::uint64_t calls_left_ = ~std::uint64_t{0};
+  SimCalls calls_;
   std::uint64_t life_ = 1;  // of a daemon: files and notices of one before are void
-  bool is_dead_ = false;
   bool is_terminated_ = false;
   std::uint16_t port_ = 20'000;
   std::function<void(const std::string&)> trace_;

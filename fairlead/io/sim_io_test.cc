@@ -129,7 +129,7 @@ TEST(SimIo, AFullDiskTakesNoMoreAndKeepsWhatItHas) {
 
 TEST(SimIo, FromTheCallAtWhichItCrashedADaemonHasNoEffect) {
   SimIo io(1, {});
-  io.crash_after(2);
+  io.calls().crash_after(2);
   EXPECT_TRUE(io.write("a", "1"));
   EXPECT_TRUE(io.write("b", "2"));
   EXPECT_FALSE(io.write("c", "3"));

@@ -35,6 +35,15 @@ std::string nodes_text(const Cluster& cluster) {
   return text;
 }
 
+struct Encoder : RecordSink {
+  void on(const Record& record) override {
+    encode_record(out, record, before);
+    before = record.t;
+  }
+  Writer out;
+  Time before;
+};
+
 class LiveServer : public Server {
  public:
   LiveServer(Io& io, ServeOptions options) : io_(io), options_(std::move(options)) {}
@@ -69,6 +78,12 @@ class LiveServer : public Server {
   }
 
   const Tables& tables() const override { return engine_->tables(); }
+  std::uint64_t records() const override { return records_; }
+  std::string memory() const override {
+    Encoder encoder;
+    if (!engine_->condense({}, encoder)) return "";
+    return {encoder.out.bytes().begin(), encoder.out.bytes().end()};
+  }
   const std::string& beginning() const override { return beginning_; }
 
  private:
@@ -80,6 +95,7 @@ class LiveServer : public Server {
       server.book_->on(record);
       server.backend_->on(record);
       server.is_synced_ = false;
+      ++server.records_;
       ++server.records_since_snapshot_;
     }
     LiveServer& server;
@@ -125,6 +141,7 @@ class LiveServer : public Server {
     engine_->replace_world(world_, sinks_, io_.now());
     for (const Record& record : run.records()) book_->on(record);
     book_->take_done();
+    records_ = end.records;
     FL_TRY(adopt(run));
     beginning_ = fmt::format("went on with {} jobs", here_);
     if (!recovery->why.empty())
@@ -209,6 +226,7 @@ class LiveServer : public Server {
   std::optional<Views> views_;
   std::optional<Api> api_;
   bool is_synced_ = true;
+  std::uint64_t records_ = 0;
   std::int64_t records_since_snapshot_ = 0;
   bool is_snapshot_due_ = true;  // the policy may have started anew
   std::int64_t here_ = 0;

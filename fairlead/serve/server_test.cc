@@ -199,7 +199,7 @@ TEST(Server, WhereverTheDaemonGoesAJobHasAllItsRetriesAndNoMore) {
       const std::size_t job = daemon.submit({"work", "5000", "every=1", "exit=3", "retries=2"}, 1,
                                             kAnn, {{"retries", 2}});
       daemon.run_to(4);
-      daemon.io.crash_after(calls);
+      daemon.io.calls().crash_after(calls);
       while (daemon.server->step().value_or(false) && daemon.io.time() < Time{} + seconds(60)) {
       }
       daemon.fail(outage);
@@ -217,7 +217,7 @@ TEST(Server, WhereverThePowerGoesAFolderThatIsNewCanBeOpenedAgain) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     for (std::uint64_t calls = 0; calls <= 10; ++calls) {
       SimIo io(seed, {});
-      io.crash_after(calls);
+      io.calls().crash_after(calls);
       static_cast<void>(Server::open(io, options));
       io.restart(Outage::kPower, seconds(1));
       const auto opened = Server::open(io, options);
@@ -231,7 +231,7 @@ TEST(Server, WhereverThePowerGoesAJobThatWasAcknowledgedStartsAndEnds) {
   int acknowledged = 0;
   for (std::uint64_t calls = 0; calls <= 60; ++calls) {
     SimDaemon daemon("fifo");
-    daemon.io.crash_after(calls);
+    daemon.io.calls().crash_after(calls);
     const json job = {{"command", {"work", "5000"}}, {"folder", "/data"}};
     const bool is_taken = daemon.ask("POST", "/v1/jobs", job).status == 201;
     daemon.fail(Outage::kPower);
