@@ -152,10 +152,8 @@ class World {
                              scaled(crash_rng_, 32));
       }
     }
-    while (!listed_.empty() && !armed_) {
-      if (listed_.front().call >= calls) armed_ = listed_.front();
-      listed_.erase(listed_.begin());
-    }
+    std::erase_if(listed_, [&](const Crash& crash) { return crash.call < calls; });
+    if (!armed_ && !listed_.empty()) armed_ = listed_.front();
     io_.calls().crash_after((armed_ ? armed_->call : std::max(kCallsMax, calls)) - calls);
   }
 
