@@ -47,7 +47,7 @@ class SimIo::File : public AppendFile {
   const std::string& name() const override { return name_; }
 
   Status append(std::span<const std::uint8_t> bytes) override {
-    const bool was_dead = io_.is_dead() || life_ != io_.life_;
+    const bool was_dead = io_.calls_.is_dead() || life_ != io_.life_;
     if (was_dead || !io_.call(IoCall::kAppend)) {
       if (!was_dead) io_.disk_.append_part(name_, bytes);
       return gone();
@@ -101,7 +101,7 @@ SimIo::SimIo(std::uint64_t seed, const SimFaults& faults)
       calendar_ms_(kBegan2026 + static_cast<std::int64_t>(rng_.below(kDayMs))) {}
 
 bool SimIo::call(IoCall call) {
-  const bool was_dead = is_dead();
+  const bool was_dead = calls_.is_dead();
   if (calls_.note(call)) return true;
   if (!was_dead) trace([] { return "the daemon crashes"; });
   return false;
@@ -422,7 +422,7 @@ void SimIo::stop_faults() {
 }
 
 ConnectionId SimIo::connect(const Peer& peer) {
-  if (is_dead()) return 0;
+  if (calls_.is_dead()) return 0;
   const ConnectionId id = ++last_connection_;
   connections_[id] = {.peer = peer, .last = now_};
   arrive(id, IoEvent::Kind::kConnected, "", {});

@@ -93,7 +93,6 @@ class SimIo final : public Io {
   // -- The daemon's life.
   // Its calls, at which it can be crashed.
   SimCalls& calls() { return calls_; }
-  bool is_dead() const { return calls_.is_dead(); }
   // The daemon is asked to leave at its next wait().
   void terminate() { is_terminated_ = true; }
   // The daemon is gone, by what `outage` says; that time passes; another may be opened.
@@ -116,6 +115,8 @@ class SimIo final : public Io {
   void set_busy_percent(std::uint32_t gpu, int percent) { busy_percent_[gpu] = percent; }
   // A process of no task computes on a GPU until then.
   void add_foreign(std::uint32_t gpu, Time until);
+  // The disk changes a bit of a file, which has that many. REQUIRES: there is such a file.
+  void flip_bit(const std::string& name, std::uint64_t bit) { disk_.flip_bit(name, bit); }
   // A task that no journal of this folder has, of a job that never came: so it is where a folder was
   // lost or taken from a copy while tasks went on. It hangs. REQUIRES: no daemon lives.
   void add_stray(JobId job, std::uint32_t gpu);

@@ -4,6 +4,7 @@
 #include "fairlead/engine/engine.h"
 #include "fairlead/engine/recovery.h"
 #include "fairlead/journal/journal.h"
+#include "fairlead/journal/mend.h"
 #include "fairlead/live/live_policy.h"
 #include "fairlead/local/local_world.h"
 #include "fairlead/serve/api.h"
@@ -54,12 +55,15 @@ class LiveServer : public Server {
     FL_TRY_ASSIGN(magic, source.peek(kBlocksMagic.size()));
     // A journal without a block is one whose first was never on the disk.
     if (magic.size() < kBlocksMagic.size()) return begin();
-    FL_TRY_ASSIGN(blocks, BlockReader::read(std::move(source)));
     RecordedRun run;
-    FL_TRY_ASSIGN(end, read_journal(std::move(blocks), run));
-    if (end.state == JournalEnd::State::kDamaged) return run_error("{}", end.problem);
-    if (end.records == 0) return begin();
-    return go_on(run, end);
+    Result<JournalEnd> end = read(std::move(source), run);
+    if (!end || end->rest.bytes > 0) FL_TRY(mend(end, run));
+    if (!end) return tl::unexpected(end.error());
+    if (end->state == JournalEnd::State::kDamaged) {
+      return run_error("{}; `fairlead journal repair` says what else would be lost", end->problem);
+    }
+    if (end->records == 0) return begin();
+    return go_on(run, *end);
   }
 
   Result<bool> step() override {
@@ -100,6 +104,23 @@ class LiveServer : public Server {
     }
     LiveServer& server;
   };
+
+  static Result<JournalEnd> read(ByteSource source, RecordedRun& run) {
+    FL_TRY_ASSIGN(blocks, BlockReader::read(std::move(source)));
+    return read_journal(std::move(blocks), run);
+  }
+
+  // Puts right what a disk has changed in the journal, if that can be done for sure.
+  Status mend(Result<JournalEnd>& end, RecordedRun& run) {
+    FL_TRY_ASSIGN(bytes, io_.read(std::string(kJournal)));
+    mending_ = mend_blocks(bytes);
+    if (!mending_.is_needed()) return {};
+    FL_TRY(io_.write(std::string(kJournal), bytes));
+    FL_TRY_ASSIGN(source, io_.stream(std::string(kJournal)));
+    run = RecordedRun();
+    end = read(std::move(source), run);
+    return {};
+  }
 
   Status begin() {
     // Whole or not at all: what is left of an append may be garbage, which is no journal.
@@ -146,6 +167,12 @@ class LiveServer : public Server {
     beginning_ = fmt::format("went on with {} jobs", here_);
     if (!recovery->why.empty())
       beginning_ += fmt::format("; the policy starts anew: {}", recovery->why);
+    if (mending_.is_needed()) {
+      beginning_ += fmt::format(
+          "; its journal was damaged and is whole again: {} bytes restored, {} "
+          "dropped; look after the disk",
+          mending_.restored.size(), mending_.dropped);
+    }
     return {};
   }
 
@@ -231,6 +258,7 @@ class LiveServer : public Server {
   bool is_snapshot_due_ = true;  // the policy may have started anew
   std::int64_t here_ = 0;
   std::string beginning_;
+  Mending mending_;  // of the journal, as it was opened
 };
 
 }  // namespace

@@ -106,7 +106,7 @@ class World {
     arm();
     Result<std::unique_ptr<Server>> opened = Server::open(io_, options_);
     ++outcome_.openings;
-    if (io_.is_dead()) {
+    if (io_.calls().is_dead()) {
       opened = tl::unexpected(Error());
       return crash();
     }
@@ -129,7 +129,7 @@ class World {
     while (true) {
       const Result<bool> goes_on = server_->step();
       note_memory();
-      if (io_.is_dead()) return crash();
+      if (io_.calls().is_dead()) return crash();
       if (!goes_on) return fall_over(goes_on.error());
       if (std::string what = invariants_.after_step(server_->tables()); !what.empty()) wrong(what);
       if (!outcome_.problem.empty()) return false;
@@ -209,7 +209,18 @@ class World {
       const JobId stray(kStrays + strays_++);
       io_.add_stray(stray, static_cast<std::uint32_t>(rng.below(options_.machine.cluster.gpus)));
     }
+    if (rng.below(16) == 0) flip_a_bit(rng);
     if (!promises_.problem.empty()) wrong(promises_.problem);
+  }
+
+  // Once in a world, as of two in one block the journal can say no more than that they are there.
+  void flip_a_bit(Rng& rng) {
+    const std::string* journal = io_.disk().find("journal.flj");
+    // Before anything was synced there is nothing that could verify another magic.
+    if (memories_.empty() || journal == nullptr || std::exchange(has_flipped_, true)) return;
+    const std::uint64_t bit = rng.below(8 * journal->size());
+    io_.trace([&] { return fmt::format("the disk flips bit {} of the journal", bit); });
+    io_.flip_bit("journal.flj", bit);
   }
 
   WorldPlan plan_;
@@ -227,6 +238,7 @@ class World {
   Coverage::State state_ = Coverage::State::kBeginning;
   std::map<std::uint64_t, std::string> memories_;  // by the number of records
   std::size_t strays_ = 0;
+  bool has_flipped_ = false;
   int failed_ = 0;
   WorldOutcome outcome_;
 };
