@@ -229,7 +229,7 @@ std::string repair_text(const Repair& repair, const std::string& output) {
   if (end.rest.bytes > 0) {
     text += fmt::format("{}: cut at byte {}: {}\n", output, end.bytes, rest_text(end.rest));
   }
-  if (end.rest.blocks > 0) {
+  if (repair.lost.last > end.blocks) {
     text += fmt::format("lost: blocks {} to {}, at least {} s from {} s on, {} that came\n",
                         end.blocks + 1, repair.lost.last, to_seconds(repair.lost.span),
                         to_seconds(end.last), counted(repair.lost.jobs, "job"));

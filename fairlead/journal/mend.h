@@ -31,7 +31,7 @@ struct Mending {
   bool is_needed() const { return !restored.empty() || dropped > 0; }
 };
 
-// Mends the journal that `bytes` are. What cannot be mended, and what follows it, stays.
+// Puts right what it can of the journal that `bytes` are; what cannot be, and what follows it, stays.
 Mending mend_blocks(std::string& bytes);
 
 // What the records say that stand in whole blocks behind a lost one.

@@ -1,4 +1,4 @@
-// Repairing a journal: what is damaged is mended (journal/mend.h); what cannot be is cut, with all that
+// Repairing a journal: what can be put right is (journal/mend.h), and the rest is cut, with all that
 // follows.
 #pragma once
 
@@ -15,7 +15,7 @@ struct Repair {
   LostRecords lost;  // of `rest`
 };
 
-// Writes the journal at `from`, mended, up to the last block that can be believed, to `to`, which may
+// Writes the journal at `from`, put right, up to the last block that can be believed, to `to`, which may
 // be `from` itself: then the original is kept beside it first, with ".damaged" added to its name. If
 // nothing has to be changed, nothing is written, unless `to` is another file. Errors: `from` cannot be
 // read or is no journal; whole blocks would be lost and `cut_damage` is false; `to` cannot be written;
