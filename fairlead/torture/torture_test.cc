@@ -18,9 +18,6 @@ TEST(Torture, NothingIsViolatedInSomeHundredWorlds) {
   EXPECT_GT(tasks, 3000U);
 }
 
-// A task of a job with a retry ended badly, the disk was full, and so did the next task: two bad ends.
-TEST(Torture, ABadEndCountsIfTheDiskWasFull) { EXPECT_EQ(torture(911000494, {}).problem, ""); }
-
 TEST(Torture, ASeedIsOneWorld) {
   const WorldOutcome one = torture(7, {});
   const WorldOutcome two = torture(7, {});
