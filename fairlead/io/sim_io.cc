@@ -366,7 +366,8 @@ void SimIo::add_stray(JobId job, std::uint32_t gpu) {
   SimWork work;
   work.hangs = true;
   trace([&] { return fmt::format("a task of no job is on GPU {}", gpu); });
-  (void)tasks_.start(now_, {.id = {job, 1}, .uid = kNoUser, .command = work.command(), .gpus = {gpu}});
+  (void)tasks_.start(now_,
+                     {.id = {job, 1}, .uid = kNoUser, .command = work.command(), .gpus = {gpu}});
 }
 
 void SimIo::check_gpus(std::span<const std::uint32_t> gpus, TaskId task) {

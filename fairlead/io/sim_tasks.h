@@ -101,7 +101,7 @@ class SimTasks {
   bool has_failed(JobId job) const { return failed_jobs_.contains(job); }
   std::uint32_t failed_starts(JobId job) const;
   // What a daemon must never do and did: start a name twice, or a second task of a job, or a task of
-  // a job that has ended of itself; or kill one that it did not ask to end, unless it is nobody's.
+  // a job that has ended of itself; or kill one that it did not ask to end, unless no user has it.
   const std::vector<std::string>& problems() const { return problems_; }
   void note_problem(std::string what) { problems_.push_back(std::move(what)); }
 

@@ -70,9 +70,14 @@ class LiveServer : public Server {
     FL_TRY_ASSIGN(goes_on, engine_->step());
     FL_TRY(world_.disk());
     FL_TRY(sync());
-    backend_->retire(io_.now());
+    const Time now = io_.now();
+    backend_->retire(now);
     api_->answer_due();
-    if (is_snapshot_due_ || records_since_snapshot_ >= options_.snapshot_records || !goes_on) {
+    // What the policy did at wake-ups that changed nothing is in no journal, and a recovery cannot say
+    // from which of them a skip began.
+    const bool may_skip = now - engine_->now() > slack_;
+    if (is_snapshot_due_ || may_skip || records_since_snapshot_ >= options_.snapshot_records ||
+        !goes_on) {
       engine_->snapshot(policy_options_);
       records_since_snapshot_ = 0;
       is_snapshot_due_ = false;
@@ -113,10 +118,14 @@ class LiveServer : public Server {
   // Puts right what a disk has changed in the journal, if that can be done for sure.
   Status mend(Result<JournalEnd>& end, RecordedRun& run) {
     FL_TRY_ASSIGN(bytes, io_.read(std::string(kJournal)));
-    mending_ = mend_blocks(bytes);
-    if (!mending_.is_needed()) return {};
+    const Mending mending = mend_blocks(bytes);
+    if (!mending.is_needed()) return {};
     FL_TRY(io_.write(std::string(kJournal), bytes));
     FL_TRY_ASSIGN(source, io_.stream(std::string(kJournal)));
+    beginning_ = fmt::format(
+        "; its journal was damaged and is whole again: {} bytes restored, {} "
+        "dropped; look after the disk",
+        mending.restored.size(), mending.dropped);
     run = RecordedRun();
     end = read(std::move(source), run);
     return {};
@@ -164,15 +173,9 @@ class LiveServer : public Server {
     book_->take_done();
     records_ = end.records;
     FL_TRY(adopt(run));
-    beginning_ = fmt::format("went on with {} jobs", here_);
+    beginning_ = fmt::format("went on with {} jobs{}", here_, beginning_);
     if (!recovery->why.empty())
       beginning_ += fmt::format("; the policy starts anew: {}", recovery->why);
-    if (mending_.is_needed()) {
-      beginning_ += fmt::format(
-          "; its journal was damaged and is whole again: {} bytes restored, {} "
-          "dropped; look after the disk",
-          mending_.restored.size(), mending_.dropped);
-    }
     return {};
   }
 
@@ -181,6 +184,7 @@ class LiveServer : public Server {
     policy_ = std::move(made.policy);
     policy_options_ = std::move(made.options);
     EngineOptions options = live_engine_options(options_.seed);
+    slack_ = options.slack;
     options.profiles.length = {};  // the speeds that jobs report are means over turns already
     engine_.emplace(options_.machine.cluster, nullptr, *policy_, world_, sinks_, options);
     return {};
@@ -253,12 +257,12 @@ class LiveServer : public Server {
   std::optional<Views> views_;
   std::optional<Api> api_;
   bool is_synced_ = true;
+  Duration slack_{};  // behind by more, the engine skips
   std::uint64_t records_ = 0;
   std::int64_t records_since_snapshot_ = 0;
   bool is_snapshot_due_ = true;  // the policy may have started anew
   std::int64_t here_ = 0;
   std::string beginning_;
-  Mending mending_;  // of the journal, as it was opened
 };
 
 }  // namespace

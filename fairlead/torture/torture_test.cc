@@ -18,6 +18,11 @@ TEST(Torture, NothingIsViolatedInSomeHundredWorlds) {
   EXPECT_GT(tasks, 3000U);
 }
 
+// A daemon that stood still had wake-ups without a decision before the one that skipped the rest.
+TEST(Torture, APolicyRemembersWhatCameBeforeASkip) {
+  for (const std::uint64_t seed : {101963U, 102293U}) EXPECT_EQ(torture(seed, {}).problem, "");
+}
+
 TEST(Torture, ASeedIsOneWorld) {
   const WorldOutcome one = torture(7, {});
   const WorldOutcome two = torture(7, {});
