@@ -8,6 +8,7 @@
 #include "fairlead/report/table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
@@ -215,8 +216,32 @@ Command add_dump(CLI::App& journal) {
           }};
 }
 
+std::string repair_text(const Repair& repair, const std::string& output) {
+  const JournalEnd& end = repair.end;
+  std::string text;
+  if (const auto& restored = repair.mending.restored; !restored.empty()) {
+    text += fmt::format("{}: restored {}, at {}\n", output,
+                        counted(restored.size(), "changed byte"), fmt::join(restored, ", "));
+  }
+  if (const std::uint64_t dropped = repair.mending.dropped; dropped > 0) {
+    text += fmt::format("{}: dropped {} between blocks\n", output, counted(dropped, "byte"));
+  }
+  if (end.rest.bytes > 0) {
+    text += fmt::format("{}: cut at byte {}: {}\n", output, end.bytes, rest_text(end.rest));
+  }
+  if (repair.lost.last > end.blocks) {
+    text += fmt::format("lost: blocks {} to {}, at least {} s from {} s on, {} that came\n",
+                        end.blocks + 1, repair.lost.last, to_seconds(repair.lost.span),
+                        to_seconds(end.last), counted(repair.lost.jobs, "job"));
+  }
+  if (text.empty()) text = fmt::format("{}: nothing to repair\n", output);
+  return text + fmt::format("it has {} in {}, up to {} s\n", counted(end.records, "record"),
+                            counted(end.blocks, "block"), to_seconds(end.last));
+}
+
 Command add_repair(CLI::App& journal) {
-  CLI::App* app = journal.add_subcommand("repair", "Cut what cannot be read off a journal's end");
+  CLI::App* app = journal.add_subcommand(
+      "repair", "Restore what was changed in a journal, and cut what cannot be read");
   struct Flags {
     std::string file;
     std::string output;
@@ -232,9 +257,18 @@ Command add_repair(CLI::App& journal) {
   app->footer(
       "A run that was killed may leave a last block that was half written. repair cuts it, and "
       "bytes\n"
-      "that something else added behind the end. Nothing that can be read is lost, so only --cut\n"
-      "cuts at damage that whole blocks follow. No repair makes a journal finished whose run was\n"
-      "cut off: its records end where they end.\n"
+      "that something else added behind the end. It restores bytes that were changed, one in each\n"
+      "block, and drops what stands between two blocks: the check value and the hash of a block "
+      "say\n"
+      "that it is right again. A block with more damage is lost, and so are all that follow, as "
+      "they\n"
+      "are changes of what is not known; only --cut cuts there. No repair makes a journal "
+      "finished\n"
+      "whose run was cut off: its records end where they end.\n"
+      "\n"
+      "A daemon of `serve` restores changed bytes itself. After --cut it goes on from an earlier "
+      "time:\n"
+      "jobs that were submitted later are gone, and their processes are ended.\n"
       "\n"
       "Examples:\n"
       "  fairlead journal repair out/journal.flj\n"
@@ -242,15 +276,8 @@ Command add_repair(CLI::App& journal) {
   return {app, [flags]() -> Status {
             const fs::path file = journal_in(flags->file);
             const fs::path output = flags->output.empty() ? file : fs::path(flags->output);
-            FL_TRY_ASSIGN(found, repair_journal(file, output, flags->cut));
-            if (found.rest.bytes > 0) {
-              fmt::print("{}: cut at byte {}: {}\n", output.string(), found.bytes,
-                         rest_text(found.rest));
-            } else {
-              fmt::print("{}: nothing to cut\n", output.string());
-            }
-            fmt::print("it has {} in {}, up to {} s\n", counted(found.records, "record"),
-                       counted(found.blocks, "block"), to_seconds(found.last));
+            FL_TRY_ASSIGN(repair, repair_journal(file, output, flags->cut));
+            fmt::print("{}", repair_text(repair, output.string()));
             return {};
           }};
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <unistd.h>
@@ -23,6 +24,7 @@ struct Flags {
   std::string faults;
   std::string crashes;
   bool first = false;
+  bool coverage = false;
   bool verbose = false;
 };
 
@@ -36,7 +38,27 @@ struct Sum {
   std::uint64_t crashes = 0;
   std::uint64_t jobs = 0;
   std::uint64_t tasks = 0;
+  std::uint64_t compared = 0;
+  Coverage coverage;
+
+  void add(const WorldOutcome& outcome) {
+    ++worlds;
+    calls += outcome.calls;
+    crashes += outcome.crashes.size();
+    jobs += outcome.jobs;
+    tasks += outcome.tasks;
+    compared += outcome.compared;
+    coverage.add(outcome.coverage);
+  }
 };
+
+volatile std::sig_atomic_t is_interrupted = 0;
+
+// Ends after the world that is under way. The second signal ends at once.
+void note_interrupt(int signal) {
+  is_interrupted = 1;
+  std::signal(signal, SIG_DFL);
+}
 
 using Clock = std::chrono::steady_clock;
 
@@ -51,8 +73,13 @@ class WorldsProgress {
     if (!enabled_ || Clock::now() < next_) return;
     next_ = Clock::now() + std::chrono::milliseconds(200);
     drawn_ = true;
-    fmt::print(stderr, "\r{} of {} worlds, {} crashes, {} failed\x1b[K", sum.worlds, worlds,
-               sum.crashes, sum.failed);
+    const double elapsed_s = seconds_since(begin_);
+    const double left_s =
+        elapsed_s * static_cast<double>(worlds - sum.worlds) / static_cast<double>(sum.worlds);
+    fmt::print(stderr,
+               "\r{} of {} worlds, {} crashes, {} failed, {} of {} met, {:.0f} s left\x1b[K",
+               sum.worlds, worlds, sum.crashes, sum.failed, sum.coverage.met(),
+               sum.coverage.possible(), left_s);
     std::fflush(stderr);
   }
   void remove() {
@@ -62,7 +89,8 @@ class WorldsProgress {
  private:
   bool enabled_ = isatty(STDERR_FILENO) == 1;
   bool drawn_ = false;
-  Clock::time_point next_ = Clock::now() + std::chrono::seconds(1);
+  Clock::time_point begin_ = Clock::now();
+  Clock::time_point next_ = begin_ + std::chrono::seconds(1);
 };
 
 Result<WorldLimits> limits_of(const Flags& flags) {
@@ -92,21 +120,38 @@ void tell(std::uint64_t seed, const WorldLimits& limits, const WorldOutcome& out
   std::fflush(stdout);
 }
 
+void print_sum(const Sum& sum, const Flags& flags, double elapsed_s) {
+  if (is_interrupted != 0) {
+    fmt::print("interrupted after {} of {} worlds; --from {} goes on\n", sum.worlds, flags.seeds,
+               flags.from + sum.worlds);
+  }
+  fmt::print(
+      "{} worlds, {} of them failed; {} jobs, {} tasks, {} crashes; {} events, {:.0f} per "
+      "second, {:.1f} s\n",
+      sum.worlds, sum.failed, sum.jobs, sum.tasks, sum.crashes, sum.calls,
+      static_cast<double>(sum.calls) / elapsed_s, elapsed_s);
+  fmt::print(
+      "{} of {} pairs of a call in a state and a fault were met; the policy's memory was compared "
+      "at {} openings\n",
+      sum.coverage.met(), sum.coverage.possible(), sum.compared);
+  if (!flags.coverage) return;
+  for (const std::string& missed : sum.coverage.missed()) fmt::print("not met: {}\n", missed);
+}
+
 Status torture_worlds(const Flags& flags) {
   FL_TRY_ASSIGN(limits, limits_of(flags));
+  std::signal(SIGINT, note_interrupt);
+  std::signal(SIGTERM, note_interrupt);
   const auto begin = Clock::now();
   WorldsProgress progress;
   Sum sum;
   for (std::uint64_t seed = flags.from; seed < flags.from + flags.seeds; ++seed) {
+    if (is_interrupted != 0) break;
     const WorldOutcome outcome =
         flags.verbose
             ? torture(seed, limits, [](const std::string& line) { fmt::print("{}\n", line); })
             : torture_apart(seed, limits);
-    ++sum.worlds;
-    sum.calls += outcome.calls;
-    sum.crashes += outcome.crashes.size();
-    sum.jobs += outcome.jobs;
-    sum.tasks += outcome.tasks;
+    sum.add(outcome);
     if (!outcome.problem.empty()) {
       progress.remove();
       ++sum.failed;
@@ -116,13 +161,9 @@ Status torture_worlds(const Flags& flags) {
     progress.show(sum, flags.seeds);
   }
   progress.remove();
-  const double elapsed_s = seconds_since(begin);
-  fmt::print(
-      "{} worlds, {} of them failed; {} jobs, {} tasks, {} crashes; {} events, {:.0f} per "
-      "second, {:.1f} s\n",
-      sum.worlds, sum.failed, sum.jobs, sum.tasks, sum.crashes, sum.calls,
-      static_cast<double>(sum.calls) / elapsed_s, elapsed_s);
+  print_sum(sum, flags, seconds_since(begin));
   if (sum.failed > 0) return run_error("{} worlds failed", sum.failed);
+  if (is_interrupted != 0) return run_error("interrupted after {} worlds", sum.worlds);
   return {};
 }
 
@@ -146,6 +187,7 @@ Command add_torture(CLI::App& root) {
          "calls at which the daemon crashes, p: by a loss of power, or none (default: drawn)")
       ->type_name("CALL[p],...");
   app->add_flag("--first", flags->first, "end with the first world that fails, as it is");
+  app->add_flag("--coverage", flags->coverage, "print what could have gone wrong and did not");
   app->add_flag("--verbose", flags->verbose, "print what happens");
   app->footer("Example:\n  fairlead torture --seeds 10000 --from 1\n");
   return {app, [flags] { return torture_worlds(*flags); }};

@@ -388,8 +388,11 @@ Result<Recovery> recover(Engine& engine, const RecordedRun& run, std::string_vie
     left = left.subspan(instant.size());
   }
   if (recovery.policy == PolicyRecovery::kRestarted) engine.restart_policy();
-  engine.replace_world(recorded, comparison);
-  for (Records left = records.subspan(loaded); !left.empty();) {
+  // Where the snapshot was taken just before a skip, the world was known to be that far ahead.
+  const Records rest = records.subspan(loaded);
+  const bool skips = !rest.empty() && is<record::Skipped>(rest.front());
+  engine.replace_world(recorded, comparison, skips ? rest.front().t : Time{});
+  for (Records left = rest; !left.empty();) {
     const Records instant = first_instant(left);
     left = left.subspan(instant.size());
     FL_TRY(replay(engine, recorded, comparison, instant, left));

@@ -98,4 +98,9 @@ bool SimDisk::lose_power(File& file) {
   return true;
 }
 
+void SimDisk::flip_bit(const std::string& name, std::uint64_t bit) {
+  char& byte = files_.at(name).bytes.at(bit / 8);
+  byte = static_cast<char>(byte ^ (1 << (bit % 8)));
+}
+
 }  // namespace fairlead

@@ -44,6 +44,8 @@ class SimDisk {
   bool sync(const std::string& name);
 
   void lose_power();
+  // REQUIRES: there is such a file, and it has that bit.
+  void flip_bit(const std::string& name, std::uint64_t bit);
 
  private:
   struct File {

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace fairlead {
@@ -25,12 +26,19 @@ std::string first_line(const IoEvent& event) {
   return std::string(event.bytes.substr(0, event.bytes.find('\r')));
 }
 
+constexpr std::array<std::string_view, kIoCalls> kCallNames = {
+    "now",    "wait",  "write",  "read",     "remove", "list",   "stream", "open",
+    "append", "sync",  "send",   "close",    "start",  "freeze", "thaw",   "interrupt",
+    "kill",   "tasks", "forget", "progress", "look",   "port"};
+
 tl::unexpected<Error> gone() { return run_error("the daemon is gone"); }
 tl::unexpected<Error> full(const std::string& name) {
   return run_error("{}: no space left on the device", name);
 }
 
 }  // namespace
+
+std::span<const std::string_view> io_call_names() { return kCallNames; }
 
 // A file of one daemon; writes of a dead daemon are dropped.
 class SimIo::File : public AppendFile {
@@ -39,8 +47,8 @@ class SimIo::File : public AppendFile {
   const std::string& name() const override { return name_; }
 
   Status append(std::span<const std::uint8_t> bytes) override {
-    const bool was_dead = io_.is_dead_ || life_ != io_.life_;
-    if (was_dead || !io_.call()) {
+    const bool was_dead = io_.calls_.is_dead() || life_ != io_.life_;
+    if (was_dead || !io_.call(IoCall::kAppend)) {
       if (!was_dead) io_.disk_.append_part(name_, bytes);
       return gone();
     }
@@ -51,9 +59,9 @@ class SimIo::File : public AppendFile {
   }
 
   Status sync() override {
-    if (life_ != io_.life_ || !io_.call()) return gone();
+    if (life_ != io_.life_ || !io_.call(IoCall::kSync)) return gone();
     io_.fill_disk();
-    const bool is_slow = io_.happens(io_.faults_.slow_sync);
+    const bool is_slow = io_.happens(&SimFaults::slow_sync);
     io_.now_ = io_.now_ + (is_slow ? io_.upto(kSlowSyncMs) : io_.delay(3));
     io_.trace([&] { return "sync " + name_; });
     if (!io_.disk_.sync(name_)) return full(name_);
@@ -92,32 +100,33 @@ SimIo::SimIo(std::uint64_t seed, const SimFaults& faults)
       tasks_(rng_.next()),
       calendar_ms_(kBegan2026 + static_cast<std::int64_t>(rng_.below(kDayMs))) {}
 
-bool SimIo::call() {
-  ++calls_;
-  if (is_dead_) return false;
-  if (calls_left_ == 0) {
-    is_dead_ = true;
-    trace([] { return "the daemon crashes"; });
-  }
-  --calls_left_;
-  return !is_dead_;
+bool SimIo::call(IoCall call) {
+  const bool was_dead = calls_.is_dead();
+  if (calls_.note(call)) return true;
+  if (!was_dead) trace([] { return "the daemon crashes"; });
+  return false;
 }
 
-bool SimIo::happens(double rate) { return rate > 0 && rng_.uniform() < rate; }
+bool SimIo::happens(double SimFaults::*fault) {
+  const double rate = faults_.*fault;
+  const bool is_so = rate > 0 && rng_.uniform() < rate;
+  if (is_so) calls_.note(fault);
+  return is_so;
+}
 
 Duration SimIo::upto(std::int64_t ms) {
   return {static_cast<std::int64_t>(rng_.below(static_cast<std::uint64_t>(ms) + 1))};
 }
 
 Time SimIo::now() {
-  call();
+  call(IoCall::kNow);
   return now_;
 }
 
 std::int64_t SimIo::unix_ms(Time t) { return calendar_ms_ + t.ms; }
 
 IoEvent SimIo::wait(Time until) {
-  if (!call() || is_terminated_) return {.kind = IoEvent::Kind::kTerminate};
+  if (!call(IoCall::kWait) || is_terminated_) return {.kind = IoEvent::Kind::kTerminate};
   disturb(until);
   IoEvent event;
   while (true) {
@@ -140,9 +149,9 @@ IoEvent SimIo::wait(Time until) {
 }
 
 void SimIo::disturb(Time until) {
-  if (happens(faults_.calendar)) calendar_ms_ += upto(2 * kDayMs).ms - kDayMs;
+  if (happens(&SimFaults::calendar)) calendar_ms_ += upto(2 * kDayMs).ms - kDayMs;
   // A stalled daemon wakes up after the time that it waited for.
-  if (happens(faults_.stall))
+  if (happens(&SimFaults::stall))
     now_ = std::max(now_, std::min(until, now_ + hours(1)) + upto(kStallMs));
 }
 
@@ -153,9 +162,9 @@ void SimIo::settle_tasks() {
 }
 
 void SimIo::plan_notice(TaskId task) {
-  const Duration late = happens(faults_.late_notice) ? upto(kLateNoticeMs) : delay(2);
+  const Duration late = happens(&SimFaults::late_notice) ? upto(kLateNoticeMs) : delay(2);
   agenda_.push({now_ + late, ++order_, life_, kNotice, task});
-  if (!happens(faults_.told_twice)) return;
+  if (!happens(&SimFaults::told_twice)) return;
   agenda_.push({now_ + late + upto(kLateNoticeMs), ++order_, life_, kNotice, task});
 }
 
@@ -192,7 +201,7 @@ bool SimIo::take_arrival(ConnectionId id, IoEvent& event) {
 
 void SimIo::fill_disk() {
   if (full_until_ <= now_) disk_.set_full(false);
-  if (!happens(faults_.disk_full)) return;
+  if (!happens(&SimFaults::disk_full)) return;
   full_until_ = now_ + upto(kFullMs);
   was_full_ = true;
   trace([] { return "the disk is full"; });
@@ -200,7 +209,7 @@ void SimIo::fill_disk() {
 }
 
 Status SimIo::write(const std::string& name, std::string_view bytes) {
-  if (!call()) return gone();
+  if (!call(IoCall::kWrite)) return gone();
   fill_disk();
   now_ = now_ + delay(3);
   trace([&] { return "write " + name; });
@@ -209,29 +218,29 @@ Status SimIo::write(const std::string& name, std::string_view bytes) {
 }
 
 Result<std::string> SimIo::read(const std::string& name) {
-  if (!call()) return gone();
+  if (!call(IoCall::kRead)) return gone();
   const std::string* bytes = disk_.find(name);
   if (bytes == nullptr) return run_error("{}: there is no such file", name);
   return *bytes;
 }
 
 void SimIo::remove(const std::string& name) {
-  if (!call()) return;
+  if (!call(IoCall::kRemove)) return;
   trace([&] { return "remove " + name; });
   disk_.remove(name);
 }
 
 std::vector<std::string> SimIo::list(const std::string& folder) {
-  return call() ? disk_.list(folder) : std::vector<std::string>();
+  return call(IoCall::kList) ? disk_.list(folder) : std::vector<std::string>();
 }
 
 Result<ByteSource> SimIo::stream(const std::string& name) {
-  if (!call()) return gone();
+  if (!call(IoCall::kStream)) return gone();
   return ByteSource(std::make_unique<Stream>(disk_, name), name);
 }
 
 Result<std::unique_ptr<AppendFile>> SimIo::append_to(const std::string& name, std::uint64_t bytes) {
-  if (!call()) return gone();
+  if (!call(IoCall::kOpen)) return gone();
   fill_disk();
   if (disk_.is_full() && disk_.find(name) == nullptr) return full(name);
   disk_.cut(name, bytes);
@@ -239,7 +248,7 @@ Result<std::unique_ptr<AppendFile>> SimIo::append_to(const std::string& name, st
 }
 
 void SimIo::send(ConnectionId connection, std::string_view bytes) {
-  if (!call() || !connections_.contains(connection)) return;
+  if (!call(IoCall::kSend) || !connections_.contains(connection)) return;
   trace([&] {
     return fmt::format("to client {}: {}", connection, bytes.substr(0, bytes.find('\r')));
   });
@@ -247,15 +256,15 @@ void SimIo::send(ConnectionId connection, std::string_view bytes) {
 }
 
 void SimIo::close(ConnectionId connection) {
-  if (!call() || connections_.erase(connection) == 0) return;
+  if (!call(IoCall::kClose) || connections_.erase(connection) == 0) return;
   if (clients_ != nullptr) clients_->closed(connection);
 }
 
 Status SimIo::start(const TaskSpec& spec) {
-  if (!call()) return gone();
+  if (!call(IoCall::kStart)) return gone();
   now_ = now_ + delay(10);
   settle_tasks();
-  if (happens(faults_.start_fails)) {
+  if (happens(&SimFaults::start_fails)) {
     tasks_.note_failed_start(spec.id.job);
     return run_error("no memory for a process");
   }
@@ -268,23 +277,23 @@ Status SimIo::start(const TaskSpec& spec) {
 }
 
 Status SimIo::freeze(TaskId task) {
-  if (!call()) return gone();
+  if (!call(IoCall::kFreeze)) return gone();
   settle_tasks();
-  if (happens(faults_.end_early)) {
+  if (happens(&SimFaults::end_early)) {
     ended_.clear();
     tasks_.end_early(now_, task, seconds(10), ended_);
     for (TaskId ended : ended_) plan_notice(ended);
   }
-  if (happens(faults_.freeze_fails)) return run_error("a process cannot be frozen");
+  if (happens(&SimFaults::freeze_fails)) return run_error("a process cannot be frozen");
   trace([&] { return "freeze " + text(task); });
   tasks_.freeze(now_, task);
   return {};
 }
 
 Status SimIo::thaw(TaskId task) {
-  if (!call()) return gone();
+  if (!call(IoCall::kThaw)) return gone();
   settle_tasks();
-  if (happens(faults_.freeze_fails)) {
+  if (happens(&SimFaults::freeze_fails)) {
     tasks_.note_failed_start(task.job);
     return run_error("a process cannot be thawed");
   }
@@ -295,33 +304,33 @@ Status SimIo::thaw(TaskId task) {
 }
 
 void SimIo::interrupt(TaskId task) {
-  if (!call()) return;
+  if (!call(IoCall::kInterrupt)) return;
   settle_tasks();
   trace([&] { return "interrupt " + text(task); });
   tasks_.interrupt(now_, task);
 }
 
 void SimIo::kill(TaskId task) {
-  if (!call()) return;
+  if (!call(IoCall::kKill)) return;
   settle_tasks();
   trace([&] { return "kill " + text(task); });
   tasks_.kill(now_, task);
 }
 
 std::vector<TaskStatus> SimIo::tasks() {
-  if (!call()) return {};
+  if (!call(IoCall::kTasks)) return {};
   settle_tasks();
   return tasks_.statuses();
 }
 
 void SimIo::forget(TaskId task) {
-  if (!call()) return;
+  if (!call(IoCall::kForget)) return;
   trace([&] { return "forget " + text(task); });
   tasks_.forget(task);
 }
 
 std::string SimIo::progress(TaskId task) {
-  if (!call()) return "";
+  if (!call(IoCall::kProgress)) return "";
   settle_tasks();
   return tasks_.progress(now_, task);
 }
@@ -333,9 +342,9 @@ std::string SimIo::progress_path(TaskId task) {
 }
 
 std::optional<GpuLook> SimIo::look_at_gpus() {
-  if (!call() || busy_percent_.empty()) return std::nullopt;
+  if (!call(IoCall::kLook) || busy_percent_.empty()) return std::nullopt;
   std::erase_if(foreign_, [&](const Foreign& foreign) { return foreign.until <= now_; });
-  if (happens(faults_.foreign)) {
+  if (happens(&SimFaults::foreign)) {
     const auto gpu = static_cast<std::uint32_t>(rng_.below(busy_percent_.size()));
     add_foreign(gpu, now_ + upto(kForeignMs));
   }
@@ -353,6 +362,14 @@ void SimIo::add_foreign(std::uint32_t gpu, Time until) {
   foreign_.push_back({{gpu, 40'000 + ++foreigners_, "python", "user9"}, until});
 }
 
+void SimIo::add_stray(JobId job, std::uint32_t gpu) {
+  SimWork work;
+  work.hangs = true;
+  trace([&] { return fmt::format("a task of no job is on GPU {}", gpu); });
+  (void)tasks_.start(now_,
+                     {.id = {job, 1}, .uid = kNoUser, .command = work.command(), .gpus = {gpu}});
+}
+
 void SimIo::check_gpus(std::span<const std::uint32_t> gpus, TaskId task) {
   for (const Foreign& foreign : foreign_) {
     if (foreign.is_seen && foreign.until > now_ &&
@@ -367,14 +384,13 @@ std::string SimIo::user_name(std::uint32_t uid) {
   return uid == 0 ? "root" : fmt::format("user{}", uid);
 }
 
-std::uint16_t SimIo::free_port() { return call() ? ++port_ : port_; }
+std::uint16_t SimIo::free_port() { return call(IoCall::kPort) ? ++port_ : port_; }
 
 void SimIo::restart(Outage outage, Duration time) {
   ++life_;
   is_terminated_ = false;
   was_full_ = full_until_ > now_ + time;
-  is_dead_ = true;  // meanwhile none takes connections
-  calls_left_ = ~std::uint64_t{0};
+  calls_.end();  // meanwhile none takes connections
   for (const auto& [id, connection] : std::exchange(connections_, {})) {
     if (clients_ != nullptr) clients_->closed(id);
   }
@@ -396,7 +412,7 @@ void SimIo::restart(Outage outage, Duration time) {
                        outage == Outage::kPower ? " without power" : "");
   });
   ++life_;  // only tasks() reports the tasks that ended before
-  is_dead_ = false;
+  calls_.begin();
 }
 
 void SimIo::stop_faults() {
@@ -407,7 +423,7 @@ void SimIo::stop_faults() {
 }
 
 ConnectionId SimIo::connect(const Peer& peer) {
-  if (is_dead_) return 0;
+  if (calls_.is_dead()) return 0;
   const ConnectionId id = ++last_connection_;
   connections_[id] = {.peer = peer, .last = now_};
   arrive(id, IoEvent::Kind::kConnected, "", {});

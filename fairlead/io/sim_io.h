@@ -1,6 +1,6 @@
 // A simulated Io: a seeded machine in memory with virtual time and injected faults.
 //
-// A SimIo is the machine, so it outlives daemons. A daemon is crashed at any call (crash_after) and destroyed, and
+// A SimIo is the machine, so it outlives daemons. A daemon is crashed at any call (SimCalls) and destroyed, and
 // another one is opened on the remaining state (restart). After its crash a daemon has no further effect: its calls do
 // nothing, and wait() asks it to leave.
 //
@@ -12,6 +12,7 @@
 
 #include "fairlead/base/rng.h"
 #include "fairlead/io/io.h"
+#include "fairlead/io/sim_calls.h"
 #include "fairlead/io/sim_disk.h"
 #include "fairlead/io/sim_tasks.h"
 
@@ -89,9 +90,9 @@ class SimIo final : public Io {
   std::string user_name(std::uint32_t uid) override;
   std::uint16_t free_port() override;
 
-  // -- The daemon's life. After that many more calls, calls have no effect.
-  void crash_after(std::uint64_t calls) { calls_left_ = calls; }
-  bool is_dead() const { return is_dead_; }
+  // -- The daemon's life.
+  // Its calls, at which it can be crashed.
+  SimCalls& calls() { return calls_; }
   // Asks the daemon to leave at its next wait().
   void terminate() { is_terminated_ = true; }
   // Ends the daemon by `outage` and lets `time` pass; afterwards another daemon may be opened. REQUIRES: no daemon uses
@@ -114,11 +115,15 @@ class SimIo final : public Io {
   void set_busy_percent(std::uint32_t gpu, int percent) { busy_percent_[gpu] = percent; }
   // Lets a foreign process compute on a GPU until then.
   void add_foreign(std::uint32_t gpu, Time until);
+  // The disk changes a bit of a file, which has that many. REQUIRES: there is such a file.
+  void flip_bit(const std::string& name, std::uint64_t bit) { disk_.flip_bit(name, bit); }
+  // A task that no journal of this folder has, of a job that never came: so it is where a folder was
+  // lost or taken from a copy while tasks went on. It hangs. REQUIRES: no daemon lives.
+  void add_stray(JobId job, std::uint32_t gpu);
 
   // -- The truth.
   const SimTasks& processes() const { return tasks_; }
   const SimDisk& disk() const { return disk_; }
-  std::uint64_t calls() const { return calls_; }  // of Io, by all daemons
   std::size_t connections() const { return connections_.size(); }
   Time time() const { return now_; }
   // Whether the disk was full in the life of this daemon, or is now.
@@ -129,7 +134,7 @@ class SimIo final : public Io {
   void set_trace(std::function<void(const std::string&)> trace) { trace_ = std::move(trace); }
   template <class Text>
   void trace(const Text& text) const {
-    if (trace_) trace_(fmt::format("{:>9} {:>6} {}", now_.ms, calls_, text()));
+    if (trace_) trace_(fmt::format("{:>9} {:>6} {}", now_.ms, calls_.count(), text()));
   }
 
  private:
@@ -158,8 +163,8 @@ class SimIo final : public Io {
   };
 
   // Counts a call. False: the daemon has crashed, and the call must do nothing.
-  bool call();
-  bool happens(double rate);
+  bool call(IoCall call);
+  bool happens(double SimFaults::*fault);
   Duration upto(std::int64_t ms);
   Duration delay(std::int64_t ms) { return faults_.delays ? upto(ms) : Duration(); }
   void arrive(ConnectionId id, IoEvent::Kind kind, std::string bytes, Duration later);
@@ -198,10 +203,8 @@ class SimIo final : public Io {
   ConnectionId last_connection_ = 0;
   std::string received_;  // the bytes of the last event
   std::vector<TaskId> ended_;
-  std::uint64_t calls_ = 0;
-  std::uint64_t calls_left_ = ~std::uint64_t{0};
+  SimCalls calls_;
   std::uint64_t life_ = 1;  // of a daemon: files and notices of one before are void
-  bool is_dead_ = false;
   bool is_terminated_ = false;
   std::uint16_t port_ = 20'000;
   std::function<void(const std::string&)> trace_;

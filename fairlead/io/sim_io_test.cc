@@ -129,11 +129,11 @@ TEST(SimIo, AFullDiskTakesNoMoreAndKeepsWhatItHas) {
 
 TEST(SimIo, FromTheCallAtWhichItCrashedADaemonHasNoEffect) {
   SimIo io(1, {});
-  io.crash_after(2);
+  io.calls().crash_after(2);
   EXPECT_TRUE(io.write("a", "1"));
   EXPECT_TRUE(io.write("b", "2"));
   EXPECT_FALSE(io.write("c", "3"));
-  EXPECT_TRUE(io.is_dead());
+  EXPECT_TRUE(io.calls().is_dead());
   EXPECT_FALSE(io.start({.id = {JobId(0), 1}, .command = {"work", "10"}}));
   EXPECT_EQ(io.wait({100}).kind, IoEvent::Kind::kTerminate);
   EXPECT_EQ(io.connect({}), 0U);

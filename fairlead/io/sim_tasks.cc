@@ -124,6 +124,10 @@ void SimTasks::interrupt(Time now, TaskId id) {
 void SimTasks::kill(Time now, TaskId id) {
   SimTask* task = living(id);
   if (task == nullptr || std::exchange(task->is_killed, true)) return;
+  if (!task->is_interrupted && task->uid != kNoUser) {
+    problems_.push_back(
+        fmt::format("job {} hold {} is killed, and was not asked to end", id.job.row(), id.hold));
+  }
   const std::int64_t limit = rng_.below(50) == 0 ? kStuckMs : kKilledMs;
   plan(*task,
        now + Duration{static_cast<std::int64_t>(rng_.below(static_cast<std::uint64_t>(limit)))});

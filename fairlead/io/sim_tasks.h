@@ -101,7 +101,7 @@ class SimTasks {
   bool has_failed(JobId job) const { return failed_jobs_.contains(job); }
   std::uint32_t failed_starts(JobId job) const;
   // Errors of a daemon: it started a name twice, or a second task of a job, or a task of a job that has ended by
-  // itself.
+  // itself; or it killed a task that it had not asked to end, except one of no user.
   const std::vector<std::string>& problems() const { return problems_; }
   void note_problem(std::string what) { problems_.push_back(std::move(what)); }
 

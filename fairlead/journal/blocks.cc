@@ -2,6 +2,7 @@
 
 #include "fairlead/base/check.h"
 #include "fairlead/base/crc32c.h"
+#include "fairlead/journal/block_header.h"
 
 #include <zstd.h>
 
@@ -11,28 +12,11 @@
 namespace fairlead {
 namespace {
 
-constexpr std::size_t kCrcBytes = 4;
 // A number so far off is none: what looks like a header is not one.
 constexpr std::uint64_t kBlocksAhead = std::uint64_t{1} << 32;
 
-struct Header {
-  std::uint32_t crc = 0;
-  std::uint32_t length = 0;
-  std::uint32_t records = 0;
-  std::uint64_t number = 0;
-  std::uint64_t hash = 0;
-};
-
 void put(std::uint8_t* to, std::uint64_t value, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; ++i) to[i] = static_cast<std::uint8_t>(value >> (8 * i));
-}
-
-std::uint64_t get(std::string_view from, std::size_t at, std::size_t bytes) {
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < bytes; ++i) {
-    value |= std::uint64_t{static_cast<std::uint8_t>(from[at + i])} << (8 * i);
-  }
-  return value;
 }
 
 // Puts the header in front of the frame that stands in `block` already.
@@ -42,20 +26,7 @@ void put_header(std::vector<std::uint8_t>& block, std::uint32_t records, std::ui
   put(&block[8], records, 4);
   put(&block[12], number, 8);
   put(&block[20], hash, 8);
-  put(block.data(), crc32c(std::span(block).subspan(kCrcBytes)), kCrcBytes);
-}
-
-Header get_header(std::string_view bytes) {
-  return {.crc = static_cast<std::uint32_t>(get(bytes, 0, 4)),
-          .length = static_cast<std::uint32_t>(get(bytes, 4, 4)),
-          .records = static_cast<std::uint32_t>(get(bytes, 8, 4)),
-          .number = get(bytes, 12, 8),
-          .hash = get(bytes, 20, 8)};
-}
-
-std::uint32_t crc_of(std::string_view block) {
-  const std::string_view rest = block.substr(kCrcBytes);
-  return crc32c({reinterpret_cast<const std::uint8_t*>(rest.data()), rest.size()});
+  put(block.data(), crc32c(std::span(block).subspan(kBlockCrcBytes)), kBlockCrcBytes);
 }
 
 }  // namespace
@@ -111,7 +82,7 @@ Status BlockWriter::close() {
 
 // What begins where the source stands.
 struct BlockReader::Seen {
-  std::optional<Header> header;  // if there is room for one
+  std::optional<BlockHeader> header;  // if there is room for one
   std::string_view frame;
   bool whole = false;
 };
@@ -148,7 +119,7 @@ Result<BlockReader::Seen> BlockReader::look() {
   Seen seen;
   FL_TRY_ASSIGN(head, source_.peek(kBlockHeaderBytes));
   if (head.size() < kBlockHeaderBytes) return seen;
-  const Header header = get_header(head);
+  const BlockHeader header = get_block_header(head);
   seen.header = header;
   const std::size_t longest = ZSTD_compressBound(kBlockBytesMax);
   if (header.number == 0 || header.number > blocks_ + kBlocksAhead || header.length > longest) {
@@ -158,7 +129,7 @@ Result<BlockReader::Seen> BlockReader::look() {
   FL_TRY_ASSIGN(bytes, source_.peek(size));
   if (bytes.size() < size) return seen;
   seen.frame = bytes.substr(kBlockHeaderBytes, header.length);
-  seen.whole = crc_of(bytes.substr(0, size)) == header.crc;
+  seen.whole = crc_of_block(bytes.substr(0, size)) == header.crc;
   return seen;
 }
 
@@ -172,7 +143,7 @@ Result<std::optional<Block>> BlockReader::next() {
     if (rest_.blocks == 0) return std::nullopt;
     return damage(fmt::format("it is not whole, and whole blocks follow ({})", rest_.blocks));
   }
-  const Header header = *seen.header;
+  const BlockHeader header = *seen.header;
   StreamHash hash = hash_;
   std::string wrong;
   if (header.number != blocks_ + 1) {

@@ -1,7 +1,8 @@
 #include "fairlead/journal/repair.h"
 
-#include <algorithm>
+#include <string>
 #include <system_error>
+#include <utility>
 
 namespace fairlead {
 namespace {
@@ -10,18 +11,15 @@ struct Ignored : RecordSink {
   void on(const Record& /*record*/) override {}
 };
 
-// The first `bytes` bytes of a file that has so many.
-Status copy_begin(const std::filesystem::path& from, std::uint64_t bytes, OutputFile& to) {
-  FL_TRY_ASSIGN(source, ByteSource::open(from.string()));
-  while (bytes > 0) {
+Result<std::string> read_all(const std::filesystem::path& path) {
+  FL_TRY_ASSIGN(source, ByteSource::open(path.string()));
+  std::string bytes;
+  while (true) {
     FL_TRY_ASSIGN(piece, source.peek(1));
-    if (piece.empty()) return input_error("{}: it became shorter", from.string());
-    const std::size_t count = std::min<std::uint64_t>(bytes, piece.size());
-    to.write(piece.substr(0, count));
-    source.consume(count);
-    bytes -= count;
+    if (piece.empty()) return bytes;
+    bytes += piece;
+    source.consume(piece.size());
   }
-  return {};
 }
 
 Status keep_original(const std::filesystem::path& path) {
@@ -34,24 +32,32 @@ Status keep_original(const std::filesystem::path& path) {
 
 }  // namespace
 
-Result<JournalEnd> repair_journal(const std::filesystem::path& from,
-                                  const std::filesystem::path& to, bool cut_damage) {
+Result<Repair> repair_journal(const std::filesystem::path& from, const std::filesystem::path& to,
+                              bool cut_damage) {
+  FL_TRY_ASSIGN(bytes, read_all(from));
+  Repair repair{.end = {}, .mending = mend_blocks(bytes), .lost = {}};
+  FL_TRY_ASSIGN(source, ByteSource::memory(bytes, from.string()));
+  FL_TRY_ASSIGN(blocks, BlockReader::read(std::move(source)));
   Ignored ignored;
-  FL_TRY_ASSIGN(found, read_journal(from, ignored));
-  if (found.rest.blocks > 0 && !cut_damage) {
+  FL_TRY_ASSIGN(found, read_journal(std::move(blocks), ignored));
+  const std::string_view kept = std::string_view(bytes).substr(0, found.bytes);
+  repair.lost = lost_records(std::string_view(bytes).substr(found.bytes));
+  repair.end = std::move(found);
+  const BlocksRest& rest = repair.end.rest;
+  if (rest.blocks > 0 && !cut_damage) {
     return input_error(
         "{}; to cut there would lose {} records in {} whole blocks and what is damaged: --cut does "
         "it",
-        found.problem, found.rest.records, found.rest.blocks);
+        repair.end.problem, rest.records, rest.blocks);
   }
   std::error_code error;
   const bool in_place = from == to || std::filesystem::equivalent(from, to, error);
-  if (in_place && found.rest.bytes == 0) return found;
+  if (in_place && rest.bytes == 0 && !repair.mending.is_needed()) return repair;
   FL_TRY_ASSIGN(file, OutputFile::create(to));
-  FL_TRY(copy_begin(from, found.bytes, file));
+  file.write(kept);
   if (in_place) FL_TRY(keep_original(from));
   FL_TRY(file.commit());
-  return found;
+  return repair;
 }
 
 }  // namespace fairlead

@@ -48,13 +48,13 @@ TEST_F(RepairTest, CutsATornTailAndKeepsTheOriginal) {
   file_.write(torn);
   const auto found = repair_journal(file_.path(), file_.path(), false);
   ASSERT_TRUE(found.has_value()) << found.error().message;
-  EXPECT_EQ(found->rest.bytes, blocks_[2].size() - 3);
-  EXPECT_EQ(found->rest.torn_records, 2u);
+  EXPECT_EQ(found->end.rest.bytes, blocks_[2].size() - 3);
+  EXPECT_EQ(found->end.rest.torn_records, 2u);
   EXPECT_EQ(file_.bytes(), file_of({blocks_[0], blocks_[1]}));
   ASSERT_TRUE(std::filesystem::exists(kept_));
   EXPECT_EQ(std::filesystem::file_size(kept_), torn.size());
   // Once more there is nothing to cut, and then there would be no name for another original.
-  EXPECT_EQ(repair_journal(file_.path(), file_.path(), false)->rest.bytes, 0u);
+  EXPECT_EQ(repair_journal(file_.path(), file_.path(), false)->end.rest.bytes, 0u);
   file_.write(torn);
   const auto again = repair_journal(file_.path(), file_.path(), false);
   ASSERT_FALSE(again.has_value());
@@ -67,7 +67,7 @@ TEST_F(RepairTest, CutsWhatStandsBehindTheEnd) {
   file_.write(whole_ + "more");
   const auto found = repair_journal(file_.path(), other_.path(), false);
   ASSERT_TRUE(found.has_value()) << found.error().message;
-  EXPECT_EQ(found->rest.bytes, 4u);
+  EXPECT_EQ(found->end.rest.bytes, 4u);
   EXPECT_EQ(other_.bytes(), whole_);
   EXPECT_EQ(file_.bytes(), whole_ + "more");
   EXPECT_FALSE(std::filesystem::exists(kept_));
@@ -76,6 +76,7 @@ TEST_F(RepairTest, CutsWhatStandsBehindTheEnd) {
 TEST_F(RepairTest, CutsDamageInTheMiddleOnlyIfAsked) {
   std::string bytes = whole_;
   bytes[kBlocksMagic.size() + blocks_[0].size() + 30] ^= 4;
+  bytes[kBlocksMagic.size() + blocks_[0].size() + 33] ^= 4;
   file_.write(bytes);
   const auto refused = repair_journal(file_.path(), other_.path(), false);
   ASSERT_FALSE(refused.has_value());
@@ -85,8 +86,23 @@ TEST_F(RepairTest, CutsDamageInTheMiddleOnlyIfAsked) {
   EXPECT_FALSE(std::filesystem::exists(other_.path()));
   const auto found = repair_journal(file_.path(), other_.path(), true);
   ASSERT_TRUE(found.has_value()) << found.error().message;
-  EXPECT_EQ(found->rest.bytes, blocks_[1].size() + blocks_[2].size());
+  EXPECT_EQ(found->end.rest.bytes, blocks_[1].size() + blocks_[2].size());
   EXPECT_EQ(other_.bytes(), file_of({blocks_[0]}));
+  EXPECT_EQ(found->lost.last, 3U);
+  EXPECT_EQ(found->lost.span, Duration{1000});
+}
+
+TEST_F(RepairTest, RestoresAChangedByteAndKeepsTheOriginal) {
+  std::string bytes = whole_;
+  bytes[kBlocksMagic.size() + blocks_[0].size() + 30] ^= 4;
+  file_.write(bytes);
+  const auto found = repair_journal(file_.path(), file_.path(), false);
+  ASSERT_TRUE(found.has_value()) << found.error().message;
+  EXPECT_EQ(found->end.state, JournalEnd::State::kFinished);
+  EXPECT_EQ(found->end.rest.bytes, 0U);
+  EXPECT_EQ(found->mending.restored.size(), 1U);
+  EXPECT_EQ(file_.bytes(), whole_);
+  EXPECT_TRUE(std::filesystem::exists(kept_));
 }
 
 TEST_F(RepairTest, CopiesWhatIsWhole) {

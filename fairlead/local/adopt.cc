@@ -50,12 +50,6 @@ void LocalBackend::adopt(Time now, std::span<const TaskStatus> tasks, const Task
   for (auto& [id, job] : jobs_) job.hold = tables_.jobs.hold[id];
   look_at_gpus(now);  // before any task starts
   const std::set<TaskId> past = past_tasks(tasks);
-  for (const TaskStatus& task : tasks) {
-    const auto job = jobs_.find(task.id.job);
-    if (!past.contains(task.id) || job == jobs_.end()) continue;
-    // The submission does not have this end yet if the disk was full when it came.
-    if (is_bad(task.end) && !task.end.was_asked) (void)retry(task.id, job->second.what);
-  }
   for (const bool was_interrupted : {false, true}) {
     for (const TaskStatus& task : tasks) {
       if (task.was_interrupted == was_interrupted && !past.contains(task.id)) {

@@ -137,7 +137,9 @@ void LocalBackend::say_stopped(JobId job, HoldId hold) {
   inbox_.add({.kind = EventKind::kStopped, .job = job, .hold = hold});
 }
 
+// A task that begins after a bad end would hide it from the next daemon, if that end cannot be kept.
 void LocalBackend::start_all_due(Time now) {
+  if (!disk_) return;
   std::erase_if(due_, [&](JobId id) { return start_due(now, id, jobs_[id]); });
 }
 

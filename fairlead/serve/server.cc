@@ -4,6 +4,7 @@
 #include "fairlead/engine/engine.h"
 #include "fairlead/engine/recovery.h"
 #include "fairlead/journal/journal.h"
+#include "fairlead/journal/mend.h"
 #include "fairlead/live/live_policy.h"
 #include "fairlead/local/local_world.h"
 #include "fairlead/serve/api.h"
@@ -35,6 +36,15 @@ std::string nodes_text(const Cluster& cluster) {
   return text;
 }
 
+struct Encoder : RecordSink {
+  void on(const Record& record) override {
+    encode_record(out, record, before);
+    before = record.t;
+  }
+  Writer out;
+  Time before;
+};
+
 class LiveServer : public Server {
  public:
   LiveServer(Io& io, ServeOptions options) : io_(io), options_(std::move(options)) {}
@@ -45,21 +55,29 @@ class LiveServer : public Server {
     FL_TRY_ASSIGN(magic, source.peek(kBlocksMagic.size()));
     // A journal without a block is one whose first was never on the disk.
     if (magic.size() < kBlocksMagic.size()) return begin();
-    FL_TRY_ASSIGN(blocks, BlockReader::read(std::move(source)));
     RecordedRun run;
-    FL_TRY_ASSIGN(end, read_journal(std::move(blocks), run));
-    if (end.state == JournalEnd::State::kDamaged) return run_error("{}", end.problem);
-    if (end.records == 0) return begin();
-    return go_on(run, end);
+    Result<JournalEnd> end = read(std::move(source), run);
+    if (!end || end->rest.bytes > 0) FL_TRY(mend(end, run));
+    if (!end) return tl::unexpected(end.error());
+    if (end->state == JournalEnd::State::kDamaged) {
+      return run_error("{}; `fairlead journal repair` says what else would be lost", end->problem);
+    }
+    if (end->records == 0) return begin();
+    return go_on(run, *end);
   }
 
   Result<bool> step() override {
     FL_TRY_ASSIGN(goes_on, engine_->step());
     FL_TRY(world_.disk());
     FL_TRY(sync());
-    backend_->retire(io_.now());
+    const Time now = io_.now();
+    backend_->retire(now);
     api_->answer_due();
-    if (is_snapshot_due_ || records_since_snapshot_ >= options_.snapshot_records || !goes_on) {
+    // What the policy did at wake-ups that changed nothing is in no journal, and a recovery cannot say
+    // from which of them a skip began.
+    const bool may_skip = now - engine_->now() > slack_;
+    if (is_snapshot_due_ || may_skip || records_since_snapshot_ >= options_.snapshot_records ||
+        !goes_on) {
       engine_->snapshot(policy_options_);
       records_since_snapshot_ = 0;
       is_snapshot_due_ = false;
@@ -69,6 +87,12 @@ class LiveServer : public Server {
   }
 
   const Tables& tables() const override { return engine_->tables(); }
+  std::uint64_t records() const override { return records_; }
+  std::string memory() const override {
+    Encoder encoder;
+    if (!engine_->condense({}, encoder)) return "";
+    return {encoder.out.bytes().begin(), encoder.out.bytes().end()};
+  }
   const std::string& beginning() const override { return beginning_; }
 
  private:
@@ -80,10 +104,32 @@ class LiveServer : public Server {
       server.book_->on(record);
       server.backend_->on(record);
       server.is_synced_ = false;
+      ++server.records_;
       ++server.records_since_snapshot_;
     }
     LiveServer& server;
   };
+
+  static Result<JournalEnd> read(ByteSource source, RecordedRun& run) {
+    FL_TRY_ASSIGN(blocks, BlockReader::read(std::move(source)));
+    return read_journal(std::move(blocks), run);
+  }
+
+  // Puts right what a disk has changed in the journal, if that can be done for sure.
+  Status mend(Result<JournalEnd>& end, RecordedRun& run) {
+    FL_TRY_ASSIGN(bytes, io_.read(std::string(kJournal)));
+    const Mending mending = mend_blocks(bytes);
+    if (!mending.is_needed()) return {};
+    FL_TRY(io_.write(std::string(kJournal), bytes));
+    FL_TRY_ASSIGN(source, io_.stream(std::string(kJournal)));
+    beginning_ = fmt::format(
+        "; its journal was damaged and is whole again: {} bytes restored, {} "
+        "dropped; look after the disk",
+        mending.restored.size(), mending.dropped);
+    run = RecordedRun();
+    end = read(std::move(source), run);
+    return {};
+  }
 
   Status begin() {
     // Whole or not at all: what is left of an append may be garbage, which is no journal.
@@ -125,8 +171,9 @@ class LiveServer : public Server {
     engine_->replace_world(world_, sinks_, io_.now());
     for (const Record& record : run.records()) book_->on(record);
     book_->take_done();
+    records_ = end.records;
     FL_TRY(adopt(run));
-    beginning_ = fmt::format("went on with {} jobs", here_);
+    beginning_ = fmt::format("went on with {} jobs{}", here_, beginning_);
     if (!recovery->why.empty())
       beginning_ += fmt::format("; the policy starts anew: {}", recovery->why);
     return {};
@@ -137,6 +184,7 @@ class LiveServer : public Server {
     policy_ = std::move(made.policy);
     policy_options_ = std::move(made.options);
     EngineOptions options = live_engine_options(options_.seed);
+    slack_ = options.slack;
     options.profiles.length = {};  // the speeds that jobs report are means over turns already
     engine_.emplace(options_.machine.cluster, nullptr, *policy_, world_, sinks_, options);
     return {};
@@ -209,6 +257,8 @@ class LiveServer : public Server {
   std::optional<Views> views_;
   std::optional<Api> api_;
   bool is_synced_ = true;
+  Duration slack_{};  // behind by more, the engine skips
+  std::uint64_t records_ = 0;
   std::int64_t records_since_snapshot_ = 0;
   bool is_snapshot_due_ = true;  // the policy may have started anew
   std::int64_t here_ = 0;

@@ -45,6 +45,11 @@ class Server {
 
   // What the engine knows. Valid until the next step.
   virtual const Tables& tables() const = 0;
+  // How many records the journal has, and what of the past still counts behind them, with what the
+  // policy remembers, in bytes to compare (Engine::condense). Empty while the policy starts anew.
+  // REQUIRES: between two steps.
+  virtual std::uint64_t records() const = 0;
+  virtual std::string memory() const = 0;
   // How it began, in a few words: "began", "went on with 12 jobs".
   virtual const std::string& beginning() const = 0;
 };

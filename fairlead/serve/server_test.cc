@@ -199,7 +199,7 @@ TEST(Server, WhereverTheDaemonGoesAJobHasAllItsRetriesAndNoMore) {
       const std::size_t job = daemon.submit({"work", "5000", "every=1", "exit=3", "retries=2"}, 1,
                                             kAnn, {{"retries", 2}});
       daemon.run_to(4);
-      daemon.io.crash_after(calls);
+      daemon.io.calls().crash_after(calls);
       while (daemon.server->step().value_or(false) && daemon.io.time() < Time{} + seconds(60)) {
       }
       daemon.fail(outage);
@@ -217,7 +217,7 @@ TEST(Server, WhereverThePowerGoesAFolderThatIsNewCanBeOpenedAgain) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     for (std::uint64_t calls = 0; calls <= 10; ++calls) {
       SimIo io(seed, {});
-      io.crash_after(calls);
+      io.calls().crash_after(calls);
       static_cast<void>(Server::open(io, options));
       io.restart(Outage::kPower, seconds(1));
       const auto opened = Server::open(io, options);
@@ -226,12 +226,43 @@ TEST(Server, WhereverThePowerGoesAFolderThatIsNewCanBeOpenedAgain) {
   }
 }
 
+// A bit of each byte in turn: of the beginning, of headers, of contents, and of the last block.
+TEST(Server, ABitThatTheDiskFlipsInTheJournalCostsNothing) {
+  SimDaemon daemon("fifo");
+  const std::size_t job = daemon.submit({"work", "500000"});
+  const auto size = daemon.io.disk().find("journal.flj")->size();
+  for (std::uint64_t at = 0; at < size; at += 3) {
+    daemon.server.reset();
+    daemon.io.flip_bit("journal.flj", 8 * at + at % 8);
+    daemon.fail(Outage::kDaemon, milliseconds(1));
+    ASSERT_NE(daemon.server->beginning().find("went on with 1 jobs; its journal was damaged"),
+              std::string::npos)
+        << at << ": " << daemon.server->beginning();
+    ASSERT_EQ(daemon.alive(job), std::pair(1, 1)) << at;
+  }
+}
+
+// Two bits of a block that others follow: there is nothing to go on from.
+TEST(Server, AJournalThatIsDamagedMoreIsNotGuessedAt) {
+  SimDaemon daemon("fifo");
+  for (int i = 0; i < 3; ++i) daemon.submit({"work", "500000"});
+  daemon.server.reset();
+  daemon.io.flip_bit("journal.flj", 8 * 40);
+  daemon.io.flip_bit("journal.flj", 8 * 50);
+  daemon.io.restart(Outage::kDaemon, seconds(1));
+  const auto opened =
+      Server::open(daemon.io, {.machine = stand_in_machine("2xV100").value(), .policy = "fifo"});
+  ASSERT_FALSE(opened.has_value());
+  EXPECT_NE(opened.error().message.find("`fairlead journal repair` says what"), std::string::npos)
+      << opened.error().message;
+}
+
 // So also between the record of a start and the start, and between that and the record of it.
 TEST(Server, WhereverThePowerGoesAJobThatWasAcknowledgedStartsAndEnds) {
   int acknowledged = 0;
   for (std::uint64_t calls = 0; calls <= 60; ++calls) {
     SimDaemon daemon("fifo");
-    daemon.io.crash_after(calls);
+    daemon.io.calls().crash_after(calls);
     const json job = {{"command", {"work", "5000"}}, {"folder", "/data"}};
     const bool is_taken = daemon.ask("POST", "/v1/jobs", job).status == 201;
     daemon.fail(Outage::kPower);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,10 +15,15 @@ namespace {
 using nlohmann::json;
 
 std::string outcome_text(const WorldOutcome& outcome) {
-  return json{{"problem", outcome.problem},   {"calls", outcome.calls},
-              {"at", outcome.at.ms},          {"crashes", crashes_text(outcome.crashes)},
-              {"openings", outcome.openings}, {"jobs", outcome.jobs},
-              {"tasks", outcome.tasks}}
+  return json{{"problem", outcome.problem},
+              {"calls", outcome.calls},
+              {"at", outcome.at.ms},
+              {"crashes", crashes_text(outcome.crashes)},
+              {"openings", outcome.openings},
+              {"jobs", outcome.jobs},
+              {"tasks", outcome.tasks},
+              {"compared", outcome.compared},
+              {"coverage", outcome.coverage.text()}}
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -29,7 +35,9 @@ WorldOutcome parse_outcome(const json& text) {
       .crashes = parse_crashes(text["crashes"].get<std::string>()).value_or(std::vector<Crash>()),
       .openings = text["openings"].get<std::uint64_t>(),
       .jobs = text["jobs"].get<std::uint64_t>(),
-      .tasks = text["tasks"].get<std::uint64_t>()};
+      .tasks = text["tasks"].get<std::uint64_t>(),
+      .compared = text["compared"].get<std::uint64_t>(),
+      .coverage = Coverage::parse(text["coverage"].get<std::string>()).value_or(Coverage())};
 }
 
 // All that is written until the other end is closed.
@@ -63,6 +71,9 @@ WorldOutcome torture_apart(std::uint64_t seed, const WorldLimits& limits) {
   if (::pipe(ends.data()) != 0) return {.problem = "no pipe"};
   const pid_t child = ::fork();
   if (child == 0) {
+    // The parent ends with what it has; the world that is under way is part of that.
+    std::signal(SIGINT, SIG_IGN);
+    std::signal(SIGTERM, SIG_IGN);
     ::dup2(ends[1], STDERR_FILENO);
     const std::string text = outcome_text(torture(seed, limits));
     write_all(ends[1], "\n" + text);

@@ -113,6 +113,8 @@ Ask Asks::submit(Rng& rng, Asker asker) {
     types = fmt::format("[\"{}\"]", cluster().type_names[type]);
     job.gpus = std::min(job.gpus, cluster().type_gpus[type]);
   }
+  if (plan_.has_copies && rng.below(2) == 0) job.copies_max = 2 * small(rng, 3);
+  const std::uint64_t processes = job.copies_max == 1 ? 1 + rng.below(2) : 1;
   const std::uint64_t flaw = rng.below(40);
   if (flaw == 0) job.gpus = 1000;
   if (flaw == 1) types = R"(["no such GPU"])";
@@ -120,8 +122,8 @@ Ask Asks::submit(Rng& rng, Asker asker) {
   std::string body = fmt::format(
       R"({{"name":"{}","model":"m{}","command":["{}"],"environment":["A=b"],"folder":"/data",)"
       R"("umask":18,"gpus":{},"processes":{},"types":{})",
-      job.name, rng.below(4), fmt::join(job.work.command(), R"(",")"), job.gpus, 1 + rng.below(2),
-      types);
+      job.name, rng.below(4), fmt::join(job.work.command(), R"(",")"), job.gpus, processes, types);
+  if (job.copies_max != 1) body += fmt::format(R"(,"copies_max":{})", job.copies_max);
   if (rng.below(2) == 0) {
     body += fmt::format(R"(,"declared_s":{})", 1 + job.work.work.ms * scaled(rng, 8) / 4000);
   }
@@ -143,7 +145,10 @@ Ask Asks::submit(Rng& rng, Asker asker) {
 SimWork Asks::work(Rng& rng) const {
   SimWork work{.work = {1 + 100 * scaled(rng, 4096)}, .every = {500 * scaled(rng, 8)}};
   work.on_term = static_cast<SimWork::OnTerm>(rng.below(3));
-  if (work.on_term == SimWork::OnTerm::kCheckpoint) work.checkpoint = {10 * scaled(rng, 2048)};
+  if (plan_.leaves_slowly && work.on_term == SimWork::OnTerm::kDie)
+    work.on_term = SimWork::OnTerm::kCheckpoint;
+  if (work.on_term == SimWork::OnTerm::kCheckpoint)
+    work.checkpoint = {10 * scaled(rng, plan_.leaves_slowly ? 8192 : 2048)};
   if (rng.below(6) == 0) work.code = 1 + static_cast<int>(rng.below(3));
   work.hangs = rng.below(20) == 0;
   work.is_brittle = rng.below(8) == 0;

@@ -61,7 +61,7 @@ void Clients::act(std::uint64_t action) {
   if (is_quiet_) return;  // it found no daemon for too long
   Rng rng = of_seed_.split(kActionStream + action);
   if (rng.below(100) == 0) return io_.terminate();
-  if (io_.is_dead()) return io_.wake(kRetry + action, io_.time() + seconds(2));
+  if (io_.calls().is_dead()) return io_.wake(kRetry + action, io_.time() + seconds(2));
   const Asker asker = asks_.asker(rng);
   std::vector<Ask> asks = {asks_.draw(rng, asker)};
   while (rng.below(4) == 0 && !is_last(asks.back())) {
@@ -189,7 +189,7 @@ void Clients::closed(ConnectionId connection) {
   if (found == exchanges_.end()) return;
   const Exchange& exchange = found->second;
   const bool is_short = exchange.answered < exchange.asks.size();
-  if (is_short && !exchange.was_cut && !exchange.closes && !io_.is_dead()) {
+  if (is_short && !exchange.was_cut && !exchange.closes && !io_.calls().is_dead()) {
     promises_.wrong("a connection is ended without an answer");
   }
   exchanges_.erase(found);

@@ -53,6 +53,8 @@ std::string Invariants::after_step(const Tables& tables) {
   if (!io_.processes().problems().empty()) return io_.processes().problems().front();
   for (const auto& [id, task] : io_.processes().all()) {
     if (!task.is_alive()) continue;
+    // One of no job is killed, and takes its time to go; no journal says which GPUs it has.
+    if (!tables.jobs.has(id.job) && task.is_killed) continue;
     if (std::string what = check_task(tables, task); !what.empty()) return what;
     if (std::string what = check_gpus(task); !what.empty()) return what;
   }
@@ -64,7 +66,7 @@ std::string Invariants::check_task(const Tables& tables, const SimTask& task) co
   if (!tables.jobs.has(job)) return text(task.id) + " is of a job that is not there";
   if (task.id.hold > tables.jobs.hold[job]) return text(task.id) + " is of a hold to come";
   const JobState state = tables.jobs.state[job];
-  if (task.is_interrupted || task.is_killed) return "";
+  if (task.is_interrupted || task.is_killed) return check_leaving(tables, task);
   if (!tables.jobs.is_here(job)) return text(task.id) + " lives, but its job is done";
   if (task.is_thawed()) {
     if (state != JobState::kRunning) return text(task.id) + " runs, but its job does not";
@@ -77,11 +79,23 @@ std::string Invariants::check_task(const Tables& tables, const SimTask& task) co
   return waits ? "" : text(task.id) + " is frozen, but its job runs";
 }
 
+// One that was frozen leaves beside the task that has its GPUs now.
+std::string Invariants::check_leaving(const Tables& tables, const SimTask& task) {
+  const JobId job = task.id.job;
+  const bool may_be_idle = !task.is_thawed() || task.left_frozen || task.is_killed;
+  if (may_be_idle || !tables.jobs.is_here(job)) return "";
+  const auto stopping = tables.stopping.lower_bound({job, 0});
+  if (stopping != tables.stopping.end() && stopping->first.first == job) return "";
+  return text(task.id) + " leaves its GPUs, and they are said to be idle";
+}
+
 std::string Invariants::check_work(const Tables& tables, const SimTask& task) const {
   const auto known = promises_.acknowledged.find(task.id.job);
   if (known == promises_.acknowledged.end()) return "";
   const Submitted& job = promises_.submissions[known->second];
-  const bool is_its = job.uid == task.uid && job.gpus == task.gpus.size() &&
+  const std::size_t copies = task.gpus.size() / job.gpus;
+  const bool is_its = job.uid == task.uid && task.gpus.size() == copies * job.gpus && copies > 0 &&
+                      (job.copies_max == 0 || copies <= job.copies_max) &&
                       job.work.command() == task.work.command();
   if (!is_its) return text(task.id) + " is not what was submitted";
   // The engine's clock may be ahead of the machine's by some milliseconds.
@@ -201,6 +215,9 @@ std::string Invariants::at_end(const Tables& tables) const {
     if (tables.jobs.is_here(job)) {
       return fmt::format("job {} has not ended", job.row());
     }
+  }
+  if (const auto left = io_.disk().list("jobs"); !left.empty()) {
+    return fmt::format("the file of job {} is left at the end", left.front());
   }
   for (const auto& [id, task] : io_.processes().all()) {
     if (task.is_alive()) return text(id) + " lives at the end";

@@ -5,13 +5,16 @@
 //     ended has, and stays so; it ends only as its work did (after the last retry where that is
 //     badly), or by its time limit, or as a client asked for;
 //  2. a job has at most one living task, and one that is done has none but that was told to leave;
+//     in the end nothing is left, neither of tasks nor in the folder;
 //  3. no GPU has two tasks that run. One that was frozen and is asked to end runs beside the task
 //     that has its GPUs now, as only it can write its checkpoint (local/local_backend.h);
 //  4. what runs is what the tables say, on the GPUs that they say, and what is frozen waits;
 //  5. the name of a task is used once, and a job has no more tasks than its retries allow
 //     (SimTasks::problems); none runs beyond the time limit of its job, unless it was asked to end;
 //  6. no task begins or goes on where the daemon has seen a process of no task (SimIo::check_gpus);
-//  7. the journal is a possible one, and the tables are its fold.
+//  7. a GPU on which a task works that was told to leave is not said to be idle;
+//  8. what one policy remembered behind a record, the next remembers there (torture.cc);
+//  9. the journal is a possible one, and the tables are its fold.
 //
 // They hold between two steps of the daemon.
 //
@@ -44,6 +47,7 @@ class Invariants {
   std::string check_acknowledged(const Tables& tables, JobId job, std::size_t submission) const;
   bool can_have_ended(const Tables& tables, JobId job, const Submitted& asked) const;
   std::string check_task(const Tables& tables, const SimTask& task) const;
+  static std::string check_leaving(const Tables& tables, const SimTask& task);
   std::string check_gpus(const SimTask& task);
   std::string check_work(const Tables& tables, const SimTask& task) const;
   std::vector<std::uint32_t> gpus_of(const Tables& tables, JobId job) const;

@@ -19,6 +19,7 @@ struct Submitted {
   std::string name;
   std::uint32_t uid = 0;
   std::uint32_t gpus = 1;
+  std::uint32_t copies_max = 1;  // 0: any number
   SimWork work;
   Duration limit{};  // zero: none
   std::optional<JobId> acknowledged{};

@@ -4,6 +4,7 @@
 #include "fairlead/torture/invariants.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace fairlead {
@@ -13,6 +14,11 @@ namespace {
 constexpr std::uint64_t kCallsMax = 5'000'000;
 // A daemon that cannot be opened for that often in a row never will.
 constexpr int kOpeningsMax = 200;
+
+// Of daemons that crashed at a call, records may be lost that several steps wrote.
+constexpr std::size_t kMemoriesMax = 32;
+// The first job of which there is only a task, which no journal has.
+constexpr std::size_t kStrays = 1'000'000;
 
 // Streams of a world's seed, behind those of its clients.
 constexpr std::uint64_t kMachineStream = std::uint64_t{2} << 32;
@@ -37,11 +43,12 @@ class World {
         clients_(io_, plan_, promises_),
         invariants_(io_, promises_, options_.machine.cluster) {
     if (trace) io_.set_trace(trace);
+    io_.calls().set_watch([this](IoCall call, double SimFaults::*fault) { watch(call, fault); });
     io_.set_gpus(options_.machine.cluster.gpus);
     io_.trace([&] {
-      return fmt::format("seed {}: {}, {} nodes, {} users, {} actions, faults {}", seed,
+      return fmt::format("seed {}: {}, {} nodes, {} users, {} actions, {}faults {}", seed,
                          plan_.policy, plan_.machine.cluster.nodes(), plan_.users, plan_.actions,
-                         faults_text(faults_of(plan_.faults)));
+                         plan_.has_copies ? "copies, " : "", faults_text(faults_of(plan_.faults)));
     });
   }
 
@@ -49,7 +56,7 @@ class World {
     while (outcome_.problem.empty() && live()) {
     }
     server_.reset();
-    outcome_.calls = io_.calls();
+    outcome_.calls = io_.calls().count();
     outcome_.at = io_.time();
     outcome_.jobs = promises_.acknowledged.size();
     outcome_.tasks = io_.processes().started();
@@ -61,12 +68,45 @@ class World {
     if (outcome_.problem.empty()) outcome_.problem = std::move(what);
   }
 
+  void watch(IoCall call, double SimFaults::*fault) {
+    if (fault != nullptr) return outcome_.coverage.note(state_, call, covered_fault(fault));
+    call_ = call;
+    state_ = server_                  ? Coverage::state_of(server_->tables())
+             : outcome_.openings == 0 ? Coverage::State::kBeginning
+                                      : Coverage::State::kGoingOn;
+    outcome_.coverage.note(state_, call);
+  }
+
+  // What the policy remembers behind the records that the journal has by now. It may decide again
+  // without a record; then the first counts, as a recovery stops there.
+  void note_memory() {
+    if (memories_.contains(server_->records())) return;
+    if (std::string memory = server_->memory(); !memory.empty()) {
+      memories_[server_->records()] = std::move(memory);
+    }
+    if (memories_.size() > kMemoriesMax) memories_.erase(memories_.begin());
+  }
+
+  // Compares what the policy of a daemon that was just opened remembers with what the one before
+  // remembered there.
+  void compare_memory() {
+    const std::uint64_t records = server_->records();
+    memories_.erase(memories_.upper_bound(records), memories_.end());
+    const auto known = memories_.find(records);
+    const std::string memory = server_->memory();
+    if (memory.empty() || known == memories_.end()) return;
+    ++outcome_.compared;
+    if (known->second != memory) {
+      wrong("after opening: the policy remembers something else than before the crash");
+    }
+  }
+
   // One life of a daemon. False: the world is over.
   bool live() {
     arm();
     Result<std::unique_ptr<Server>> opened = Server::open(io_, options_);
     ++outcome_.openings;
-    if (io_.is_dead()) {
+    if (io_.calls().is_dead()) {
       opened = tl::unexpected(Error());
       return crash();
     }
@@ -78,6 +118,9 @@ class World {
       wrong("after opening: " + what);
       return false;
     }
+    compare_memory();
+    note_memory();
+    if (!outcome_.problem.empty()) return false;
     if (clients_.is_over()) io_.terminate();
     return step_on();
   }
@@ -85,7 +128,8 @@ class World {
   bool step_on() {
     while (true) {
       const Result<bool> goes_on = server_->step();
-      if (io_.is_dead()) return crash();
+      note_memory();
+      if (io_.calls().is_dead()) return crash();
       if (!goes_on) return fall_over(goes_on.error());
       if (std::string what = invariants_.after_step(server_->tables()); !what.empty()) wrong(what);
       if (!outcome_.problem.empty()) return false;
@@ -95,27 +139,32 @@ class World {
 
   // When the next crash is to come.
   void arm() {
-    const std::uint64_t calls = io_.calls();
+    const std::uint64_t calls = io_.calls().count();
     armed_.reset();
     if (plan_.crashes > 0) {
       --plan_.crashes;
       const std::uint64_t most = crash_rng_.below(3) == 0 ? 64 : 8192;
       armed_ = Crash{.call = calls + scaled(crash_rng_, most),
                      .outage = crash_rng_.below(2) == 0 ? Outage::kPower : Outage::kDaemon};
+      // Rare calls are as likely as those that come all the time.
+      if (crash_rng_.below(2) == 0) {
+        io_.calls().crash_at(static_cast<IoCall>(crash_rng_.below(kIoCalls)),
+                             scaled(crash_rng_, 32));
+      }
     }
-    while (!listed_.empty() && !armed_) {
-      if (listed_.front().call >= calls) armed_ = listed_.front();
-      listed_.erase(listed_.begin());
-    }
-    io_.crash_after((armed_ ? armed_->call : std::max(kCallsMax, calls)) - calls);
+    std::erase_if(listed_, [&](const Crash& crash) { return crash.call < calls; });
+    if (!armed_ && !listed_.empty()) armed_ = listed_.front();
+    io_.calls().crash_after((armed_ ? armed_->call : std::max(kCallsMax, calls)) - calls);
   }
 
   bool crash() {
     server_.reset();
     if (!armed_) {
-      wrong(fmt::format("it has come to no end after {} calls", io_.calls()));
+      wrong(fmt::format("it has come to no end after {} calls", io_.calls().count()));
       return false;
     }
+    armed_->call = io_.calls().died_at();
+    outcome_.coverage.note(state_, call_, covered_fault(armed_->outage));
     outcome_.crashes.push_back(*armed_);
     restart(armed_->outage, 3'600'000);
     return true;
@@ -154,9 +203,24 @@ class World {
   }
 
   void restart(Outage outage, std::uint64_t most_ms) {
-    Rng rng = of_seed_.split(kOutageStream + io_.calls());
+    Rng rng = of_seed_.split(kOutageStream + io_.calls().count());
     io_.restart(outage, {static_cast<std::int64_t>(scaled(rng, most_ms))});
+    if (outage == Outage::kDaemon && rng.below(16) == 0 && !clients_.is_quiet()) {
+      const JobId stray(kStrays + strays_++);
+      io_.add_stray(stray, static_cast<std::uint32_t>(rng.below(options_.machine.cluster.gpus)));
+    }
+    if (rng.below(16) == 0) flip_a_bit(rng);
     if (!promises_.problem.empty()) wrong(promises_.problem);
+  }
+
+  // Once in a world, as of two in one block the journal can say no more than that they are there.
+  void flip_a_bit(Rng& rng) {
+    const std::string* journal = io_.disk().find("journal.flj");
+    // Before anything was synced there is nothing that could verify another magic.
+    if (memories_.empty() || journal == nullptr || std::exchange(has_flipped_, true)) return;
+    const std::uint64_t bit = rng.below(8 * journal->size());
+    io_.trace([&] { return fmt::format("the disk flips bit {} of the journal", bit); });
+    io_.flip_bit("journal.flj", bit);
   }
 
   WorldPlan plan_;
@@ -170,6 +234,11 @@ class World {
   Invariants invariants_;
   std::unique_ptr<Server> server_;
   std::optional<Crash> armed_;
+  IoCall call_ = IoCall::kNow;  // the last
+  Coverage::State state_ = Coverage::State::kBeginning;
+  std::map<std::uint64_t, std::string> memories_;  // by the number of records
+  std::size_t strays_ = 0;
+  bool has_flipped_ = false;
   int failed_ = 0;
   WorldOutcome outcome_;
 };

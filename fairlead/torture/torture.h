@@ -5,6 +5,7 @@
 // every opening it is judged (invariants.h).
 #pragma once
 
+#include "fairlead/torture/coverage.h"
 #include "fairlead/torture/world_plan.h"
 
 #include <cstdint>
@@ -22,6 +23,9 @@ struct WorldOutcome {
   std::uint64_t openings = 0;  // of daemons
   std::uint64_t jobs = 0;      // that were submitted
   std::uint64_t tasks = 0;     // that were started
+  std::uint64_t compared =
+      0;  // openings at which the policy's memory was compared with the one before
+  Coverage coverage{};
 };
 
 using Trace = std::function<void(const std::string& line)>;

@@ -14,25 +14,34 @@ namespace fairlead {
 namespace {
 
 // Streams of a world's seed.
-enum Stream : std::uint64_t { kMachine, kPolicy, kClients, kFaults, kCrashes };
+enum Stream : std::uint64_t { kMachine, kPolicy, kClients, kFaults, kCrashes, kNodes, kJobs };
+
+constexpr std::uint32_t bits(std::initializer_list<IoCall> calls) {
+  std::uint32_t bits = 0;
+  for (IoCall call : calls) bits |= std::uint32_t{1} << static_cast<unsigned>(call);
+  return bits;
+}
 
 struct FaultName {
   std::string_view name;
   double SimFaults::*rate;
-  double most;  // drawn
+  double most;          // drawn
+  std::uint32_t calls;  // at which it strikes
 };
 constexpr std::array<FaultName, 10> kFaultNames = {{
-    {"disk_full", &SimFaults::disk_full, 0.01},
-    {"slow_sync", &SimFaults::slow_sync, 0.05},
-    {"start_fails", &SimFaults::start_fails, 0.2},
-    {"freeze_fails", &SimFaults::freeze_fails, 0.1},
-    {"end_early", &SimFaults::end_early, 0.3},
-    {"late_notice", &SimFaults::late_notice, 0.5},
-    {"told_twice", &SimFaults::told_twice, 0.5},
-    {"stall", &SimFaults::stall, 0.01},
-    {"calendar", &SimFaults::calendar, 0.02},
-    {"foreign", &SimFaults::foreign, 0.3},
+    {"disk_full", &SimFaults::disk_full, 0.01,
+     bits({IoCall::kWrite, IoCall::kOpen, IoCall::kAppend, IoCall::kSync})},
+    {"slow_sync", &SimFaults::slow_sync, 0.05, bits({IoCall::kSync})},
+    {"start_fails", &SimFaults::start_fails, 0.2, bits({IoCall::kStart})},
+    {"freeze_fails", &SimFaults::freeze_fails, 0.1, bits({IoCall::kFreeze, IoCall::kThaw})},
+    {"end_early", &SimFaults::end_early, 0.3, bits({IoCall::kFreeze})},
+    {"late_notice", &SimFaults::late_notice, 0.5, bits({IoCall::kWait})},
+    {"told_twice", &SimFaults::told_twice, 0.5, bits({IoCall::kWait})},
+    {"stall", &SimFaults::stall, 0.01, bits({IoCall::kWait})},
+    {"calendar", &SimFaults::calendar, 0.02, bits({IoCall::kWait})},
+    {"foreign", &SimFaults::foreign, 0.3, bits({IoCall::kLook})},
 }};
+static_assert(kCoveredFaults == kFaultNames.size() + 2);
 
 // Half of the worlds have the policy that the daemon has by default.
 constexpr std::array<std::string_view, 16> kPolicies = {
@@ -52,6 +61,13 @@ constexpr std::array<std::string_view, 16> kPolicies = {
     "hadar:round_s=30",
     "gavel:round_s=30,reallocation_s=60",
     "dally:round_s=30,node_s=10,rack_s=20",
+};
+// Those that make copies of jobs.
+constexpr std::array<std::string_view, 4> kCopiesPolicies = {
+    "hadare:round_s=30",
+    "hadare:switch_s=0,round_s=60",
+    "fairlead:resident=true,copies=0,notes=true",
+    "fairlead:resident=true,copies=0,round_s=10,window_s=60",
 };
 constexpr std::array<std::string_view, 3> kTypes = {"V100", "A100", "H100"};
 
@@ -76,13 +92,16 @@ SimFaults draw_faults(Rng rng) {
   return faults;
 }
 
-Machine draw_machine(Rng& rng) {
+// The nodes of one machine: its GPUs of one type, in half of the worlds a few of them each.
+Machine draw_machine(Rng& rng, Rng sizes) {
   std::string text;
+  const std::uint32_t node_gpus =
+      sizes.below(2) == 0 ? kNodeGpusMax : static_cast<std::uint32_t>(between(sizes, 1, 4));
   const auto nodes = static_cast<std::size_t>(between(rng, 1, 3));
   for (std::size_t i = 0; i < nodes; ++i) {
     text += fmt::format("{}{}x{}@{}", i == 0 ? "" : ",", between(rng, 1, 8), kTypes[i], i + 1);
   }
-  Result<Machine> machine = stand_in_machine(text);
+  Result<Machine> machine = stand_in_machine(text, node_gpus);
   FL_CHECK(machine.has_value(), "no machine: {}", text);
   return *std::move(machine);
 }
@@ -93,11 +112,18 @@ WorldPlan WorldPlan::draw(std::uint64_t seed, const WorldLimits& limits) {
   const Rng of_seed(seed);
   WorldPlan plan{.seed = seed};
   Rng machine = of_seed.split(kMachine);
-  plan.machine = draw_machine(machine);
+  plan.machine = draw_machine(machine, of_seed.split(kNodes));
   plan.grace = {scaled(machine, 500, 60'000)};
   plan.snapshot_records = scaled(machine, 20, 5000);
   Rng policy = of_seed.split(kPolicy);
-  plan.policy = limits.policy.value_or(std::string(kPolicies[policy.below(kPolicies.size())]));
+  plan.policy = kPolicies[policy.below(kPolicies.size())];
+  Rng jobs = of_seed.split(kJobs);
+  plan.has_copies = jobs.below(2) == 0;
+  if (plan.has_copies && jobs.below(4) != 0) {
+    plan.policy = kCopiesPolicies[jobs.below(kCopiesPolicies.size())];
+  }
+  plan.leaves_slowly = jobs.below(4) == 0;
+  if (limits.policy) plan.policy = *limits.policy;
   Rng clients = of_seed.split(kClients);
   plan.users = limits.users.value_or(static_cast<std::uint32_t>(between(clients, 1, 4)));
   plan.actions = limits.actions.value_or(static_cast<std::uint64_t>(scaled(clients, 40, 200)));
@@ -108,7 +134,7 @@ WorldPlan WorldPlan::draw(std::uint64_t seed, const WorldLimits& limits) {
     for (const auto& [name, rate] : *limits.faults) *fault_named(plan.faults, name) = rate;
   }
   Rng crashes = of_seed.split(kCrashes);
-  plan.crashes = static_cast<std::uint32_t>(crashes.below(2) * crashes.below(6));
+  plan.crashes = crashes.below(3) == 0 ? 0 : static_cast<std::uint32_t>(1 + crashes.below(6));
   if (limits.crashes) plan.crashes = 0;
   return plan;
 }
@@ -131,6 +157,24 @@ std::vector<std::string> fault_names() {
   names.reserve(kFaultNames.size());
   for (const FaultName& fault : kFaultNames) names.emplace_back(fault.name);
   return names;
+}
+
+std::string_view covered_fault_name(std::size_t fault) {
+  if (fault < kFaultNames.size()) return kFaultNames[fault].name;
+  return fault == covered_fault(Outage::kPower) ? "power" : "crash";
+}
+
+std::size_t covered_fault(double SimFaults::*rate) {
+  return static_cast<std::size_t>(std::ranges::find(kFaultNames, rate, &FaultName::rate) -
+                                  kFaultNames.begin());
+}
+
+std::size_t covered_fault(Outage outage) {
+  return kFaultNames.size() + (outage == Outage::kPower ? 1 : 0);
+}
+
+std::uint32_t calls_of_fault(std::size_t fault) {
+  return fault < kFaultNames.size() ? kFaultNames[fault].calls : ~std::uint32_t{0};
 }
 
 std::map<std::string, double> faults_of(SimFaults faults) {

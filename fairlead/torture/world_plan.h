@@ -40,6 +40,8 @@ struct WorldPlan {
   std::uint32_t crashes = 0;  // to be drawn as the daemon begins, where `limits` names none
   Duration grace;
   std::int64_t snapshot_records = 0;
+  bool has_copies = false;     // jobs may train as copies, mostly under a policy that makes them
+  bool leaves_slowly = false;  // all jobs take long to leave their GPUs
   SimFaults faults;
 
   static WorldPlan draw(std::uint64_t seed, const WorldLimits& limits);
@@ -49,6 +51,14 @@ struct WorldPlan {
 // The rate of that name; null: there is none.
 double* fault_named(SimFaults& faults, std::string_view name);
 std::vector<std::string> fault_names();
+
+// What a daemon can be struck by: the faults with names, in their order, then the two kinds of Crash.
+constexpr std::size_t kCoveredFaults = 12;
+std::string_view covered_fault_name(std::size_t fault);
+std::size_t covered_fault(double SimFaults::*rate);
+std::size_t covered_fault(Outage outage);
+// The calls at which it strikes: a bit for each IoCall.
+std::uint32_t calls_of_fault(std::size_t fault);
 
 // "disk_full=0.01,stall=0.1", and back.
 std::string faults_text(const std::map<std::string, double>& faults);

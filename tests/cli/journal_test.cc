@@ -116,7 +116,20 @@ TEST_F(JournalTest, RepairCutsAndKeepsTheOriginal) {
   EXPECT_EQ(read("out/journal.flj"), whole_);
   EXPECT_EQ(read("out/journal.flj.damaged"), whole_ + "what an editor left");
   EXPECT_EQ(fairlead("replay out --policy srtf").exit_code, 0);
-  EXPECT_NE(fairlead("journal repair out").out.find("nothing to cut"), std::string::npos);
+  EXPECT_NE(fairlead("journal repair out").out.find("nothing to repair"), std::string::npos);
+}
+
+TEST_F(JournalTest, RepairRestoresAByteThatWasChanged) {
+  std::string bytes = whole_;
+  bytes[whole_.size() / 2] ^= 16;
+  write("out/journal.flj", bytes);
+  const Ended ended = fairlead("journal repair out");
+  EXPECT_EQ(ended.exit_code, 0) << ended.errors;
+  EXPECT_NE(ended.out.find(fmt::format("restored 1 changed byte, at {}\n", whole_.size() / 2)),
+            std::string::npos)
+      << ended.out;
+  EXPECT_EQ(read("out/journal.flj"), whole_);
+  EXPECT_EQ(read("out/journal.flj.damaged"), bytes);
 }
 
 TEST_F(JournalTest, RepairCutsInTheMiddleOnlyIfAsked) {

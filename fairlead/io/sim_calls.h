@@ -1,0 +1,103 @@
+// The calls that daemons make of a SimIo: counted, watched, and each of them one at which a daemon can
+// crash.
+//
+// Costs: O(1) a call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace fairlead {
+
+struct SimFaults;
+
+// What a daemon asks of its Io, in the order of io_call_names().
+enum class IoCall : std::uint8_t {
+  kNow,
+  kWait,
+  kWrite,
+  kRead,
+  kRemove,
+  kList,
+  kStream,
+  kOpen,  // Io::append_to
+  kAppend,
+  kSync,
+  kSend,
+  kClose,
+  kStart,
+  kFreeze,
+  kThaw,
+  kInterrupt,
+  kKill,
+  kTasks,
+  kForget,
+  kProgress,
+  kLook,
+  kPort,
+};
+constexpr std::size_t kIoCalls = 22;
+std::span<const std::string_view> io_call_names();
+
+// Called at each call of a living daemon, with a null `fault`, and again for each fault that strikes
+// there.
+using IoWatch = std::function<void(IoCall call, double SimFaults::*fault)>;
+
+class SimCalls {
+ public:
+  void set_watch(IoWatch watch) { watch_ = std::move(watch); }
+  // The call after that many more is the first without effect.
+  void crash_after(std::uint64_t calls) { left_ = calls; }
+  // The same of calls of one kind; whichever comes first counts.
+  void crash_at(IoCall call, std::uint64_t calls) { aim_ = {call, calls}; }
+
+  std::uint64_t count() const { return count_; }  // by all daemons, dead ones included
+  bool is_dead() const { return is_dead_; }
+  // At which the last daemon crashed: how many calls there were before.
+  std::uint64_t died_at() const { return died_at_; }
+
+  // False: the daemon has no effect any more.
+  bool note(IoCall call) {
+    ++count_;
+    if (is_dead_) return false;
+    last_ = call;
+    if (watch_) watch_(call, nullptr);
+    if (call == aim_.call && aim_.left-- == 0) left_ = 0;
+    if (left_-- > 0) return true;
+    is_dead_ = true;
+    died_at_ = count_ - 1;
+    return false;
+  }
+  // A fault has struck at the last call.
+  void note(double SimFaults::*fault) const {
+    if (watch_) watch_(last_, fault);
+  }
+  // No daemon lives, and no crash is to come; then another daemon begins.
+  void end() {
+    is_dead_ = true;
+    left_ = kNever;
+    aim_ = {};
+  }
+  void begin() { is_dead_ = false; }
+
+ private:
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+
+  struct Aim {
+    IoCall call = IoCall::kNow;
+    std::uint64_t left = kNever;
+  };
+  IoWatch watch_;
+  std::uint64_t count_ = 0;
+  std::uint64_t left_ = kNever;
+  Aim aim_;
+  IoCall last_ = IoCall::kNow;
+  std::uint64_t died_at_ = 0;
+  bool is_dead_ = false;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,215 @@
+#include "fairlead/journal/mend.h"
+
+#include "fairlead/journal/block_header.h"
+#include "fairlead/journal/journal.h"
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+namespace fairlead {
+namespace {
+
+constexpr std::size_t kNumberAt = 12;  // in a header
+
+// One step of the register of CRC-32C by a byte that is 0 is (x >> 8) ^ kSteps[x & 255].
+constexpr std::array<std::uint32_t, 256> kSteps = [] {
+  std::array<std::uint32_t, 256> steps{};
+  for (std::uint32_t i = 0; i < 256; ++i) {
+    std::uint32_t value = i;
+    for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1) != 0 ? 0x82F63B78U : 0U);
+    steps[i] = value;
+  }
+  return steps;
+}();
+
+// The upper byte of a step says which it was.
+constexpr std::array<std::uint8_t, 256> kStepOf = [] {
+  std::array<std::uint8_t, 256> step_of{};
+  for (std::uint32_t i = 0; i < 256; ++i) step_of[kSteps[i] >> 24] = static_cast<std::uint8_t>(i);
+  return step_of;
+}();
+
+std::uint32_t step_back(std::uint32_t value) {
+  const std::uint8_t step = kStepOf[value >> 24];
+  return ((value ^ kSteps[step]) << 8) | step;
+}
+
+struct ByteChange {
+  std::size_t at = 0;
+  char by = 0;  // that undoes it, by exclusive or
+};
+
+// The changes of one byte after which the block's check value is right.
+std::vector<ByteChange> changes_of(std::string_view block) {
+  std::vector<ByteChange> changes;
+  const std::uint32_t differs = crc_of_block(block) ^ get_block_header(block).crc;
+  for (std::size_t i = 0; i < kBlockCrcBytes; ++i) {
+    const std::uint32_t byte = (differs >> (8 * i)) & 255;
+    if (byte << (8 * i) == differs) changes.push_back({i, static_cast<char>(byte)});
+  }
+  std::uint32_t left = differs;
+  for (std::size_t at = block.size(); at-- > kBlockCrcBytes;) {
+    left = step_back(left);
+    if (left < 256) changes.push_back({at, static_cast<char>(left)});
+  }
+  return changes;
+}
+
+// How far blocks can be believed.
+struct Reach {
+  std::size_t bytes = 0;
+  std::uint64_t blocks = 0;
+  bool is_all = false;
+};
+
+Reach reach_of(std::string_view bytes) {
+  Result<ByteSource> source = ByteSource::memory(bytes, "");
+  if (!source) return {};
+  Result<BlockReader> reader = BlockReader::read(*std::move(source));
+  if (!reader) return {};
+  Result<std::optional<Block>> block;
+  while ((block = reader->next()) && *block) {
+  }
+  return {reader->bytes(), reader->blocks(), reader->bytes() == bytes.size()};
+}
+
+// Whether there is a whole block in front, and how many bytes it has; 0: there is none.
+std::size_t whole_block(std::string_view bytes) {
+  if (bytes.size() < kBlockHeaderBytes) return 0;
+  const BlockHeader header = get_block_header(bytes);
+  if (header.number == 0 || header.length > bytes.size() - kBlockHeaderBytes) return 0;
+  const std::size_t size = kBlockHeaderBytes + header.length;
+  return crc_of_block(bytes.substr(0, size)) == header.crc ? size : 0;
+}
+
+class BlocksMending {
+ public:
+  explicit BlocksMending(std::string& bytes) : bytes_(bytes) {}
+
+  Mending run() && {
+    if (!restore_magic()) return {};
+    for (reach_ = reach_of(bytes_); !reach_.is_all; reach_ = reach_of(bytes_)) {
+      if (!restore_block() && !drop_between()) break;
+    }
+    return std::move(mending_);
+  }
+
+ private:
+  // True: the file begins as a journal does.
+  bool restore_magic() {
+    if (bytes_.size() < kBlocksMagic.size()) return false;
+    const std::string was = bytes_.substr(0, kBlocksMagic.size());
+    if (was == kBlocksMagic) return true;
+    std::size_t changed = 0;
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < was.size(); ++i) {
+      if (was[i] == kBlocksMagic[i]) continue;
+      ++changed;
+      at = i;
+    }
+    if (changed > 1) return false;
+    bytes_.replace(0, was.size(), kBlocksMagic);
+    if (reach_of(bytes_).blocks == 0) {  // nothing says that it is one
+      bytes_.replace(0, was.size(), was);
+      return false;
+    }
+    mending_.restored.push_back(at);
+    return true;
+  }
+
+  // The block in front of what cannot be believed, by the length that its header has, or its frame.
+  bool restore_block() {
+    const std::string_view rest = std::string_view(bytes_).substr(reach_.bytes);
+    if (rest.size() <= kBlockHeaderBytes) return false;
+    const std::size_t room = rest.size() - kBlockHeaderBytes;
+    const std::size_t frame =
+        ZSTD_findFrameCompressedSize(rest.data() + kBlockHeaderBytes, room);  // an error is larger
+    const std::size_t said = get_block_header(rest).length;
+    if (said <= room && restore(kBlockHeaderBytes + said)) return true;
+    return frame <= room && frame != said && restore(kBlockHeaderBytes + frame);
+  }
+
+  bool restore(std::size_t size) {
+    const std::string_view block = std::string_view(bytes_).substr(reach_.bytes, size);
+    for (const ByteChange& change : changes_of(block)) {
+      char& byte = bytes_[reach_.bytes + change.at];
+      byte = static_cast<char>(byte ^ change.by);
+      if (change.by != 0 && reach_of(bytes_).bytes > reach_.bytes) {
+        mending_.restored.push_back(reach_.bytes + change.at);
+        return true;
+      }
+      byte = static_cast<char>(byte ^ change.by);
+    }
+    return false;
+  }
+
+  // What stands in front of the block that goes on.
+  bool drop_between() {
+    std::string number;
+    for (std::size_t i = 0; i < 8; ++i) {
+      number.push_back(static_cast<char>((reach_.blocks + 1) >> (8 * i)));
+    }
+    std::size_t at = reach_.bytes + kNumberAt;
+    while ((at = bytes_.find(number, at + 1)) != std::string::npos) {
+      const std::size_t begin = at - kNumberAt;
+      if (whole_block(std::string_view(bytes_).substr(begin)) == 0) continue;
+      std::string without = bytes_;
+      without.erase(reach_.bytes, begin - reach_.bytes);
+      if (reach_of(without).bytes <= reach_.bytes) continue;
+      mending_.dropped += begin - reach_.bytes;
+      bytes_ = std::move(without);
+      return true;
+    }
+    return false;
+  }
+
+  std::string& bytes_;
+  Reach reach_;
+  Mending mending_;
+};
+
+struct Arrivals : RecordSink {
+  void on(const Record& record) override {
+    if (std::holds_alternative<record::Arrived>(record.what)) ++count;
+  }
+  std::uint64_t count = 0;
+};
+
+// The content of a block that is whole; nothing: it has none.
+std::vector<std::uint8_t> content_of(std::string_view block) {
+  const std::string_view frame = block.substr(kBlockHeaderBytes);
+  const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
+  if (size == 0 || size > kBlockBytesMax) return {};  // unknown and wrong are larger
+  std::vector<std::uint8_t> content(size);
+  const std::size_t count =
+      ZSTD_decompress(content.data(), content.size(), frame.data(), frame.size());
+  return count == size ? content : std::vector<std::uint8_t>();
+}
+
+}  // namespace
+
+Mending mend_blocks(std::string& bytes) { return BlocksMending(bytes).run(); }
+
+LostRecords lost_records(std::string_view rest) {
+  LostRecords lost;
+  Arrivals arrivals;
+  while (!rest.empty()) {
+    const std::size_t size = whole_block(rest);
+    if (size > 0) {
+      // The time of a block's first record counts from the last of the block before.
+      RecordDecoder decoder;
+      const std::vector<std::uint8_t> content = content_of(rest.substr(0, size));
+      if (decoder.decode(Reader(content), arrivals)) lost.span += decoder.last() - Time{};
+      lost.last = std::max(lost.last, get_block_header(rest).number);
+    }
+    rest.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  lost.jobs = arrivals.count;
+  return lost;
+}
+
+}  // namespace fairlead
