@@ -59,6 +59,7 @@ RecordedRun GangController::found(const Cluster& cluster, Time now) {
     const JobId job = gangs.number(gang.key);
     reconciler_.adopt(gang.key, {.runs = gang.runs,
                                  .hold = 1,
+                                 .ended = gang.runs ? 0U : 1U,
                                  .where = gang.where,
                                  .begun = door_.now(),
                                  .is_clear = true});
@@ -108,12 +109,14 @@ void GangController::adopt(JobId job, const std::string& key) {
   observed_.gangs().adopt(key, job);
   Assignment wish{.pods = jobs.gpus_max[job] / jobs.task_gpus[job],
                   .pod_gpus = jobs.task_gpus[job],
-                  .hold = jobs.hold[job]};
+                  .hold = jobs.hold[job],
+                  .ended = jobs.hold[job]};
   // It may be that it needed something else when it was announced.
   const auto& kinds = engine_cluster_.kinds_for(entry->gang.owner().needs);
   const TypeMask open = types_named(kinds, tables_->cluster);
   if ((jobs.types[job] & ~open) != 0) engine_cluster_.outgrow(door_.now());
   if (jobs.state[job] == JobState::kRunning) {
+    --wish.ended;
     wish.runs = wish.is_clear = true;
     wish.is_started = !jobs.is_starting(job);
     wish.begun = door_.now();
@@ -282,8 +285,8 @@ void GangController::carry_out(std::span<const Step> steps) {
       if (reconciler_.stop(key, step.hold)) stopped.insert(step.job);
       continue;
     }
+    if (!reconciler_.place(key, step, door_.now(), calls_.is_calling(key))) continue;
     gangs.begin_try(key);
-    reconciler_.place(key, step, door_.now(), calls_.is_calling(key));
     // A policy that begins again has left it where it runs.
     const bool stays = step.place == PlaceKind::kResume && stopped.contains(step.job);
     if (stays) apply(key, reconciler_.keep(key));

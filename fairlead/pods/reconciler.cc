@@ -38,12 +38,15 @@ void Reconciler::announce(const std::string& key) {
 
 bool Reconciler::stop(const std::string& key, HoldId hold) {
   Assignment& wish = assignments_[key];
+  if (hold <= wish.ended) return false;
+  wish.ended = hold;
   wish.leaving.push_back(hold);
   return std::exchange(wish.runs, false);
 }
 
-void Reconciler::place(const std::string& key, const Step& step, Time now, bool is_calling) {
+bool Reconciler::place(const std::string& key, const Step& step, Time now, bool is_calling) {
   Assignment& wish = assignments_[key];
+  if (step.hold <= wish.hold) return false;
   wish.runs = true;
   wish.is_started = wish.is_clear = false;
   wish.broken = Time::never();
@@ -53,6 +56,7 @@ void Reconciler::place(const std::string& key, const Step& step, Time now, bool 
   // The scheduler before placed it there.
   const bool is_new = wish.leaving.empty() && !is_calling;
   if (is_new && gangs_.find(key)->gang.found_at() == wish.where) wish.is_clear = true;
+  return true;
 }
 
 Settlement Reconciler::keep(const std::string& key) {
@@ -219,7 +223,7 @@ bool Reconciler::settle_shape(Look& look) const {
     report(look, {.kind = EventKind::kCancelled, .job = look.entry.job});
     return true;
   }
-  wish.hold = 0;
+  wish.hold = wish.ended = 0;
   look.out.is_new_job = true;
   return true;
 }

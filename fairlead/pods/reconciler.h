@@ -38,7 +38,8 @@ struct Assignment {
   std::uint32_t pods = 0;      // as the engine was told
   std::uint32_t pod_gpus = 1;  // the same
   bool runs = false;           // it is to run, on `where`, under `hold`
-  HoldId hold = 0;             // the last that the engine gave it
+  HoldId hold = 0;             // the last that the engine began
+  HoldId ended = 0;            // the last that the engine stopped
   std::vector<GangPlace> where{};
   std::vector<HoldId> leaving{};  // that are over, and whose end is to be reported
   Time begun{};                   // the hold
@@ -82,10 +83,11 @@ class Reconciler {
   void adopt(const std::string& key, Assignment assignment);
   // Called when the engine gets the gang as a job: keeps the shape that it gets.
   void announce(const std::string& key);
-  // Ends a hold of the gang. Returns true if it ran until then.
+  // Ends a hold of the gang. Returns true if it ran until then. A stop that comes again has no effect.
   bool stop(const std::string& key, HoldId hold);
-  // Begins the hold of a place step. `is_calling`: calls about the gang are on their way.
-  void place(const std::string& key, const Step& step, Time now, bool is_calling);
+  // Begins the hold of a place step. Returns false, without effect, if the step comes again. `is_calling`: calls about
+  // the gang are on their way.
+  bool place(const std::string& key, const Step& step, Time now, bool is_calling);
   // Called after place(), if the engine placed the gang where it ran, at the instant at which it stopped it. Reports
   // the end of its earlier holds, unless it has to take its place again.
   Settlement keep(const std::string& key);
