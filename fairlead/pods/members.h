@@ -41,7 +41,7 @@ struct Pod {
   std::map<std::string, std::string> labels;
   // What makes its gang, where its owner is none of pods/kinds.h.
   bool is_of_known_kind = false;  // its controller is
-  std::string gang;               // what it goes by (pods/lineage.h); set by PodsWorld, of ours
+  std::string gang;               // what it goes by (pods/lineage.h); of ours
   std::string group;              // that it names, told from those of other ways to name one
   std::uint32_t gang_size = 0;    // that it says its gang has; 0: it does not
   // Of its node, where pods say what their gang is; where that cannot be read, why.

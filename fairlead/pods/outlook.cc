@@ -39,7 +39,7 @@ void Outlook::lead(const PodsWorld& world, const Tables& tables) {
 
 std::string Outlook::not_ready() const {
   if (tables_ != nullptr) {
-    for (const Reflector* reflector : world_->reflectors()) {
+    for (const Reflector* reflector : world_->observed().watch().reflectors()) {
       if (reflector->is_fresh()) continue;
       return fmt::format("it does not know of {} what there is: {}", resource_of(*reflector),
                          reflector->trouble());
@@ -141,12 +141,12 @@ void Outlook::put_server(PrometheusText& text) const {
   }
   if (world_ == nullptr) return;
   text.family("watch_age_seconds", "gauge", "Since the server last said what there is.");
-  for (const Reflector* reflector : world_->reflectors()) {
+  for (const Reflector* reflector : world_->observed().watch().reflectors()) {
     if (!reflector->is_synced()) continue;
     text.value({{"resource", resource_of(*reflector)}}, to_seconds(reflector->age()));
   }
   text.family("lists_total", "counter", "Whole lists, by why they were asked for.");
-  for (const Reflector* reflector : world_->reflectors()) {
+  for (const Reflector* reflector : world_->observed().watch().reflectors()) {
     for (std::size_t i = 0; i < kListCauses; ++i) {
       text.value({{"resource", resource_of(*reflector)},
                   {"cause", list_cause_name(static_cast<ListCause>(i))}},

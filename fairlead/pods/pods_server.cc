@@ -221,8 +221,8 @@ class PodsServer : public RecordSink {
 
   void save() {
     const std::size_t here = tables().waiting.members().size() + tables().running.members().size();
-    std::string bytes =
-        save_state(*engine_, label_, world_->owners(), world_->now(), door_.unix_ms());
+    std::string bytes = save_state(*engine_, label_, world_->observed().gangs().keys(),
+                                   world_->now(), door_.unix_ms());
     if (bytes.empty()) return;
     state_.write(std::move(bytes), fmt::format("{}, {} jobs, as of {}", options_.policy, here,
                                                timestamp(door_.unix_ms())));

@@ -35,11 +35,11 @@ void WaitTeller::wake() {
 }
 
 std::size_t WaitTeller::tell(JobId job) {
-  const PodGang* const gang = world_.view(job);
-  if (gang == nullptr) return 0;
+  const GangBook::Entry* const entry = world_.observed().gangs().find(job);
+  if (entry == nullptr) return 0;
   const std::string words = fmt::format("{}", fmt::join(why_lines(tables_, job), " "));
   std::size_t writes = 0;
-  for (const auto& [uid, pod] : gang->pods()) {
+  for (const auto& [uid, pod] : entry->gang.pods()) {
     if (!pod.node.empty() || pod.is_leaving || pod.state != Pod::State::kPending) continue;
     const Json condition = {{"type", "PodScheduled"},
                             {"status", "False"},

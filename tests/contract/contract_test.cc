@@ -6,7 +6,9 @@
 #include "fairlead/input/models_file.h"
 #include "fairlead/io/sim_io.h"
 #include "fairlead/journal/journal.h"
+#include "fairlead/kube/testing_faults.h"
 #include "fairlead/local/local_world.h"
+#include "fairlead/pods/pods_world.h"
 #include "fairlead/policy/registry.h"
 #include "fairlead/sim/sim_backend.h"
 #include "fairlead/sim/unreliable.h"
@@ -55,6 +57,8 @@ class Subject {
   // The engine that it is to be the world of.
   virtual void attach(const Engine& /*engine*/) {}
   virtual Users first_users(const Scene& scene) const { return scene.workload.users; }
+  // Called with each record of the engine.
+  virtual void on(const Record& /*record*/) {}
   // What is wrong in the world itself, or nothing.
   virtual std::string look() const { return ""; }
 };
@@ -167,6 +171,101 @@ class Local : public Subject, private SimClients {
   const Engine* engine_ = nullptr;
 };
 
+// Jobs of a Kubernetes cluster in memory. With `faults`, its API server refuses and loses calls, streams end and
+// break, its history is forgotten, it is away for a while, and nodes are lost and come back.
+class Pods : public Subject {
+ public:
+  Pods(const Scene& scene, const FakeRates& rates, bool is_disturbed)
+      : jobs_(scene.workload.jobs.size()), server_(scene.seed) {
+    for (NodeId node : ids<NodeId>(scene.cluster.nodes())) {
+      server_.add_node({.name = scene.cluster.node_names[node],
+                        .gpus = scene.cluster.node_gpus[node],
+                        .product = "Tesla-V100-SXM2-16GB"});
+    }
+    for (JobId job : ids<JobId>(jobs_)) {
+      server_.at(scene.workload.jobs.arrival[job], [this, &scene, job] { add(scene, job); });
+    }
+    // Kubelets report the status of their nodes from time to time, changed or not.
+    for (std::int64_t at = 300; at < kLimit.ms / 1000; at += 300) {
+      for (const std::string& name : scene.cluster.node_names) {
+        server_.at(Time{} + seconds(at), [this, name] { server_.set_node_ready(name, true); });
+      }
+    }
+    server_.set_rates(rates);
+    if (is_disturbed) disturb(scene);
+    door_ = server_.open();
+    world_.emplace(*door_, PodsOptions());
+    FL_CHECK(world_->sync(door_->now() + seconds(120)).has_value());
+    FL_CHECK(world_->nodes().size() == scene.cluster.nodes());
+    world_->found(scene.cluster);  // none: none was placed
+  }
+  Backend& backend() override { return *world_; }
+  void attach(const Engine& engine) override {
+    engine_ = &engine;
+    world_->attach(engine.tables());
+  }
+  Users first_users(const Scene& /*scene*/) const override { return {}; }
+  void on(const Record& record) override { world_->on(record); }
+  std::string look() const override {
+    const Tables& tables = engine_->tables();
+    const JobCounts& done = tables.counts;
+    const bool are_done = std::cmp_equal(done.finished + done.failed, jobs_);
+    const bool is_late = server_.now() > Time{} + kLimit;
+    if (is_late || (are_done && tables.stopping.empty())) server_.terminate();
+    if (is_late) return "not all jobs have ended";
+    const bool is_news = std::exchange(looked_at_, pods_version()) != pods_version();
+    return is_news ? refusal(server_) : "";
+  }
+
+ private:
+  void add(const Scene& scene, JobId job) {
+    const Jobs& jobs = scene.workload.jobs;
+    server_.add_job({.name_space = scene.workload.users.names[jobs.user[job]],
+                     .name = std::string(scene.workload.names[job]),
+                     .pods = jobs.gpus[job] / jobs.task_gpus[job],
+                     .gpus = jobs.task_gpus[job],
+                     .run = scene.workload.durations[job]});
+  }
+  std::uint64_t pods_version() const { return server_.store().version_of(std::string(kPods)); }
+  void disturb(const Scene& scene) {
+    Rng rng(scene.seed);
+    for (std::int64_t at = 10; at < 300; at += 30) {
+      const NodeId node(rng.below(scene.cluster.nodes()));
+      const std::string name = scene.cluster.node_names[node];
+      const auto what = rng.below(4);
+      server_.at(Time{} + seconds(at), [this, name, what] {
+        if (what == 0) server_.compact();
+        if (what <= 1) server_.break_streams();
+        if (what == 2) server_.go_away(seconds(10));
+        if (what == 3) server_.set_node_ready(name, false);
+      });
+      server_.at(Time{} + seconds(at + 20), [this, name] { server_.set_node_ready(name, true); });
+    }
+  }
+
+  static constexpr Duration kLimit = seconds(2 * 3600);  // that all jobs end within
+
+  const std::size_t jobs_;
+  mutable FakeServer server_;
+  mutable std::uint64_t looked_at_ = 0;  // the version of the pods
+  std::unique_ptr<KubeDoor> door_;
+  std::optional<PodsWorld> world_;
+  const Engine* engine_ = nullptr;
+};
+
+// Of each kind of fault, so many that most runs meet all of them.
+FakeRates kube_rates() {
+  return {.conflict = 0.03,
+          .too_many = 0.02,
+          .internal = 0.03,
+          .lost_request = 0.02,
+          .lost_answer = 0.03,
+          .late = 0.02,
+          .stream_ends = 0.1,
+          .stream_breaks = 0.1,
+          .stream_dies = 0.1};
+}
+
 UnreliableOptions rates() {
   return {.late_max = seconds(3),
           .start_max = seconds(8),
@@ -201,8 +300,11 @@ FaultOptions faults() {
 struct Kind {
   std::string_view name;
   std::unique_ptr<Subject> (*make)(const Scene& scene);
+  std::uint64_t seeds = 30;
   friend std::ostream& operator<<(std::ostream& out, const Kind& kind) { return out << kind.name; }
 };
+
+constexpr std::uint64_t kPodsSeeds = 8;  // a run takes half a second
 
 const Kind kBackends[] = {
     {"Sim",
@@ -236,6 +338,21 @@ const Kind kBackends[] = {
            SimFaults{
                .start_fails = 0.1, .freeze_fails = 0.1, .late_notice = 0.2, .told_twice = 0.2});
      }},
+    {"Pods",
+     [](const Scene& scene) -> std::unique_ptr<Subject> {
+       return std::make_unique<Pods>(scene, FakeRates(), false);
+     },
+     kPodsSeeds},
+    {"PodsWithFaults",
+     [](const Scene& scene) -> std::unique_ptr<Subject> {
+       return std::make_unique<Pods>(scene, kube_rates(), false);
+     },
+     kPodsSeeds},
+    {"PodsWithOutages",
+     [](const Scene& scene) -> std::unique_ptr<Subject> {
+       return std::make_unique<Pods>(scene, kube_rates(), true);
+     },
+     kPodsSeeds},
     {"UnreliableForEver",
      [](const Scene& scene) -> std::unique_ptr<Subject> {
        return std::make_unique<Unreliable>(scene, FaultOptions(), never_calm());
@@ -249,17 +366,20 @@ struct Driven {
 };
 
 Driven drive(const Kind& kind, std::uint64_t seed, bool repeats_steps) {
-  class Sink : public RecordSink {
-   public:
-    void on(const Record& record) override {
-      journal.on(record);
-      stops += std::holds_alternative<record::Stop>(record.what) ? 1 : 0;
-    }
-    JournalFile journal;
-    std::int64_t stops = 0;
-  } sink;
   const Scene scene(seed);
   const std::unique_ptr<Subject> subject = kind.make(scene);
+  class Sink : public RecordSink {
+   public:
+    explicit Sink(Subject& of) : subject(of) {}
+    void on(const Record& record) override {
+      journal.on(record);
+      subject.on(record);
+      stops += std::holds_alternative<record::Stop>(record.what) ? 1 : 0;
+    }
+    Subject& subject;
+    JournalFile journal;
+    std::int64_t stops = 0;
+  } sink(*subject);
   WatchedBackend backend(subject->backend());
   backend.repeats_steps = repeats_steps;
   backend.look = [&] { return subject->look(); };
@@ -277,13 +397,11 @@ Driven drive(const Kind& kind, std::uint64_t seed, bool repeats_steps) {
   return driven;
 }
 
-constexpr std::uint64_t kSeeds = 30;
-
 class BackendContract : public testing::TestWithParam<Kind> {};
 
 TEST_P(BackendContract, IsKept) {
   std::int64_t stops = 0;
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < GetParam().seeds; ++seed) {
     const Driven driven = drive(GetParam(), seed, false);
     EXPECT_EQ(driven.broken, std::vector<std::string>{}) << "seed " << seed;
     stops += driven.stops;
@@ -294,7 +412,7 @@ TEST_P(BackendContract, IsKept) {
 // By its job and hold. What a simulated world does with a step it does in expect(), so that it can but
 // keep this.
 TEST_P(BackendContract, AStepThatIsCarriedOutTwiceHasTheEffectOfOne) {
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < GetParam().seeds; ++seed) {
     EXPECT_EQ(drive(GetParam(), seed, true).hash, drive(GetParam(), seed, false).hash)
         << "seed " << seed;
   }

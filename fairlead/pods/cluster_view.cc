@@ -1,0 +1,122 @@
+#include "fairlead/pods/cluster_view.h"
+
+#include <fmt/format.h>
+
+#include <tuple>
+#include <utility>
+
+namespace fairlead {
+
+ClusterView::NodeNews ClusterView::set_node(Node node) {
+  Node& before = nodes_[node.name];
+  const auto facts = [](const Node& of) {
+    return std::tie(of.labels, of.taints, of.gpus_all, of.slots_per_gpu, of.allocatable);
+  };
+  const NodeNews news{.offers = before.allocatable != node.allocatable,
+                      .facts = facts(before) != facts(node)};
+  before = std::move(node);
+  return news;
+}
+
+std::string ClusterView::set_pod(const Pod& pod) {
+  Pod& now = pods_[pod.uid];
+  const std::string before = std::exchange(now, pod).node;
+  if (before != pod.node) pods_on_[before].erase(pod.uid);
+  if (!pod.node.empty()) {
+    pods_on_[pod.node].insert(pod.uid);
+    assumed_.erase(pod.uid);
+  }
+  residents_.set(pod);
+  return before;
+}
+
+std::string ClusterView::remove_pod(const std::string& uid) {
+  assumed_.erase(uid);
+  residents_.remove(uid);
+  const auto found = pods_.find(uid);
+  if (found == pods_.end()) return {};
+  std::string before = std::move(found->second.node);
+  pods_on_[before].erase(uid);
+  pods_.erase(found);
+  return before;
+}
+
+void ClusterView::assume(const GangAct& act) {
+  if (act.kind == GangAct::Kind::kBind) assumed_[act.pod].node = act.node;
+  residents_.asked(act.pod, act.node, act.gpus);
+}
+
+void ClusterView::take_answer(const GangAct& act, int status) {
+  const auto assumed = assumed_.find(act.pod);
+  const bool is_refused = status >= 400 && status < 500;
+  if (assumed != assumed_.end() && !is_refused) {
+    assumed->second.is_open |= status == 0 || status >= 500;
+  }
+  if (!is_refused || (assumed != assumed_.end() && assumed->second.is_open)) return;
+  assumed_.erase(act.pod);
+  residents_.refused(act.pod);
+}
+
+bool ClusterView::may_come(const std::string& uid) const {
+  const Pod* const found = pod(uid);
+  return assumed_.contains(uid) && found != nullptr && found->node.empty();
+}
+
+const Node* ClusterView::node(const std::string& name) const {
+  const auto found = nodes_.find(name);
+  return found == nodes_.end() ? nullptr : &found->second;
+}
+
+const Pod* ClusterView::pod(const std::string& uid) const {
+  const auto found = pods_.find(uid);
+  return found == pods_.end() ? nullptr : &found->second;
+}
+
+bool ClusterView::is_lost(const std::string& node) const {
+  const Node* const found = this->node(node);
+  return found == nullptr || !found->is_ready;
+}
+
+void ClusterView::each_on(const std::string& node,
+                          const std::function<void(const Pod&)>& sink) const {
+  for (const auto& [uid, assumed] : assumed_) {
+    if (assumed.node == node && may_come(uid)) sink(pods_.at(uid));
+  }
+  const auto on = pods_on_.find(node);
+  if (on == pods_on_.end()) return;
+  for (const std::string& uid : on->second) {
+    if (const Pod& pod = pods_.at(uid); pod.takes_gpus()) sink(pod);
+  }
+}
+
+bool ClusterView::fits(const std::string& node, std::uint32_t gpus) const {
+  if (is_lost(node)) return false;
+  std::uint32_t taken = 0;
+  each_on(node, [&](const Pod& pod) { taken += pod.gpus; });
+  return taken + gpus <= nodes_.at(node).gpus;
+}
+
+std::uint32_t ClusterView::taken(const std::string& node,
+                                 const std::function<bool(const Pod&)>& counts) const {
+  std::uint32_t gpus = 0;
+  each_on(node, [&](const Pod& pod) {
+    if (!pod.node.empty() && counts(pod)) gpus += pod.gpus;
+  });
+  return gpus;
+}
+
+std::string ClusterView::objection(const PodGang& gang) const {
+  const Owner& owner = gang.owner();
+  if (gang.is_pinned()) {
+    return owner.is_bare ? "its pods have no controller that would make them again"
+                         : fmt::format("it says {}: false", kPreemptible);
+  }
+  return owner.is_held ? std::string() : budgets_.objection(gang.pods());
+}
+
+std::int64_t ClusterView::tickets(const std::string& name_space) const {
+  const auto found = tickets_.find(name_space);
+  return found == tickets_.end() ? 1 : found->second;
+}
+
+}  // namespace fairlead

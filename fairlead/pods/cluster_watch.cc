@@ -1,0 +1,71 @@
+#include "fairlead/pods/cluster_watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace fairlead {
+namespace {
+
+Reflector::Sink changes_to(Reflector::Sink sink) {
+  return [sink = std::move(sink)](const ReflectedChange& change) {
+    if (change.kind != ReflectedChange::Kind::kSynced) sink(change);
+  };
+}
+
+}  // namespace
+
+ClusterWatch::ClusterWatch(KubeDoor& door, const std::string& name_space, Sinks sinks)
+    : owners_(
+          door,
+          [sink = std::move(sinks.owner)](const OwnerKind& kind, const ReflectedChange& change) {
+            if (change.kind != ReflectedChange::Kind::kSynced) sink(kind, change);
+          }),
+      resources_{Reflector(door, "/api/v1/nodes", "", changes_to(std::move(sinks.node))),
+                 Reflector(door, "/api/v1/pods", "", changes_to(std::move(sinks.pod))),
+                 Reflector(door, "/apis/policy/v1/poddisruptionbudgets", "",
+                           changes_to(std::move(sinks.budget))),
+                 Reflector(door, fmt::format("/api/v1/namespaces/{}/configmaps", name_space),
+                           "fieldSelector=metadata.name%3Dfairlead",
+                           changes_to(std::move(sinks.settings)))} {}
+
+bool ClusterWatch::handle(const KubeEvent& event) {
+  return owners_.handle(event) || std::ranges::any_of(resources_, [&](Reflector& resource) {
+           return resource.handle(event);
+         });
+}
+
+void ClusterWatch::wake() {
+  owners_.wake();
+  for (Reflector& resource : resources_) resource.wake();
+}
+
+Time ClusterWatch::wake_at() const {
+  Time first = owners_.wake_at();
+  for (const Reflector& resource : resources_) first = std::min(first, resource.wake_at());
+  return first;
+}
+
+bool ClusterWatch::is_synced() const {
+  return owners_.is_synced() && std::ranges::all_of(resources_, &Reflector::is_synced);
+}
+
+bool ClusterWatch::is_fresh(Duration limit) const {
+  return owners_.is_fresh(limit) && std::ranges::all_of(resources_, [&](const Reflector& resource) {
+           return resource.is_fresh(limit);
+         });
+}
+
+std::string ClusterWatch::trouble() const {
+  const auto late = std::ranges::find_if_not(resources_, &Reflector::is_synced);
+  return late == resources_.end() ? owners_.trouble() : late->trouble();
+}
+
+std::vector<const Reflector*> ClusterWatch::reflectors() const {
+  std::vector<const Reflector*> all = owners_.reflectors();
+  for (const Reflector& resource : resources_) all.push_back(&resource);
+  return all;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,45 @@
+// The watches of a scheduler of pods: nodes, pods, owners, disruption budgets, and the ConfigMap `fairlead`.
+//
+// Each change goes to the sink of its resource, in the order in which the API server sent it.
+#pragma once
+
+#include "fairlead/kube/door.h"
+#include "fairlead/kube/reflector.h"
+#include "fairlead/pods/watched_kinds.h"
+
+#include <array>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+class ClusterWatch {
+ public:
+  // No sink may call this class. None receives kSynced.
+  struct Sinks {
+    WatchedKinds::Sink owner;
+    Reflector::Sink node, pod, budget, settings;
+  };
+  // `name_space`: that of the ConfigMap. REQUIRES: the door outlives this.
+  ClusterWatch(KubeDoor& door, const std::string& name_space, Sinks sinks);
+
+  // Returns true if the event was of a watch.
+  bool handle(const KubeEvent& event);
+  // Begins what is due. Call this at wake_at() or later; an earlier call has no effect.
+  void wake();
+  Time wake_at() const;
+  // Returns true once all objects were listed.
+  bool is_synced() const;
+  // Returns true if the server has said within `limit` what there is, of every resource.
+  bool is_fresh(Duration limit) const;
+  // Returns why something is not listed yet: "connection refused"; empty if no try has failed.
+  std::string trouble() const;
+  std::vector<const Reflector*> reflectors() const;
+
+ private:
+  WatchedKinds owners_;
+  std::array<Reflector, 4> resources_;  // nodes, pods, budgets, settings
+};
+
+}  // namespace fairlead

@@ -1,0 +1,106 @@
+// Which gangs there are, whose pods make each of them, and which job of the engine each one is.
+//
+// Gangs form from what the API server shows: from an owner of a known kind (kinds.h), or from pods that name their
+// gang or have another controller (docs/kubernetes.md). A gang of which nothing is left is marked as gone, and stays
+// until forget(), because the engine may still know its job.
+//
+// A gang that is new or has changed goes to the work queue.
+#pragma once
+
+#include "fairlead/kube/reflector.h"
+#include "fairlead/pods/cluster_view.h"
+#include "fairlead/pods/engine_cluster.h"
+#include "fairlead/pods/gang.h"
+#include "fairlead/pods/lineage.h"
+#include "fairlead/pods/refusals.h"
+#include "fairlead/pods/work_queue.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace fairlead {
+
+// The last pod of a gang that only its pods make may be evicted. If no pod takes its place within this time, the
+// gang is gone (chosen).
+constexpr Duration kAbsentLimit = seconds(900);
+
+class GangBook {
+ public:
+  struct Entry {
+    PodGang gang;
+    JobId job{};                  // none: the engine knows no job of it
+    bool is_here = true;          // its owner is there, or its pods are, or will be again
+    Time absent = Time::never();  // since when it has no pods, which are to be made again
+
+    // Returns true if it can have a job: it is there, complete and not over.
+    bool is_whole_and_here() const;
+  };
+
+  // What is passed must outlive it.
+  GangBook(const ClusterView& cluster, EngineCluster& engine_cluster, Refusals& refusals,
+           WorkQueue& queue)
+      : cluster_(cluster), engine_cluster_(engine_cluster), refusals_(refusals), queue_(queue) {}
+
+  // -- What the API server shows.
+
+  // Returns the key of the gang that the pod is of.
+  std::string key_of(const Pod& pod) const { return lineage_.gang_key(pod); }
+  // Sets the parent of an owner; empty: it has none. Removes and returns the pods (uids) that are of another gang from
+  // now on; add them again under their new keys.
+  std::vector<std::string> set_parent(const std::string& owner, const std::string& parent);
+  void remove_parent(const std::string& owner) { lineage_.remove(owner); }
+  void set_owner(const OwnerKind& kind, const ReflectedChange& change, Time now);
+  // Called with the gang's owner from the answer to a call.
+  void take_answer(const std::string& key, const Json& owner);
+  // Adds or replaces a pod. REQUIRES: it is in the view of the cluster, with its key (Pod::gang).
+  void set_pod(const Pod& pod, Time now);
+  // Removes a pod. REQUIRES: it is no longer in that view.
+  void remove_pod(const Pod& pod, Time now);
+  // Marks gangs as gone whose pods were absent for kAbsentLimit.
+  void end_absences(Time now);
+  // Returns when the next absence ends; Time::never(): no gang is absent.
+  Time due() const;
+
+  // -- Jobs and tries.
+
+  // Gives the gang the next job, and returns that.
+  JobId number(const std::string& key);
+  // Gives the gang the job that it has had under an earlier scheduler.
+  void adopt(const std::string& key, JobId job);
+  // Sets the job that number() returns next.
+  void number_from(JobId next) { next_job_ = next.row(); }
+  // Ends the gang's tie to its job.
+  void drop_job(const std::string& key);
+  // Begins a try: pods of the gang that have failed did so in earlier ones.
+  void begin_try(const std::string& key) { entries_.at(key).gang.begin(); }
+  // Forgets a gang that is gone. Pods that are left of it, or were made since, are another gang of the same key.
+  void forget(const std::string& key, Time now);
+
+  // -- Reads. Pointers are valid until the gang is forgotten.
+
+  const std::map<std::string, Entry>& all() const { return entries_; }  // by key
+  // Each returns null if there is none.
+  const Entry* find(const std::string& key) const;
+  const Entry* find(JobId job) const;
+  const std::map<JobId, std::string>& keys() const { return keys_; }
+  // Returns what gangs that can have a job need of nodes.
+  std::set<PodNeeds> needs() const;
+
+ private:
+  void form(const std::string& key, const Pod* gone, Time now);
+  void add_members(Entry& entry);
+
+  const ClusterView& cluster_;
+  EngineCluster& engine_cluster_;
+  Refusals& refusals_;
+  WorkQueue& queue_;
+  Lineage lineage_;
+  std::map<std::string, std::set<std::string>> members_;  // uids of pods, by key
+  std::map<std::string, Entry> entries_;                  // by key
+  std::map<JobId, std::string> keys_;
+  std::size_t next_job_ = 0;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,351 @@
+#include "fairlead/pods/gang_controller.h"
+
+#include "fairlead/base/overloaded.h"
+#include "fairlead/pods/adoption.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <set>
+
+namespace fairlead {
+namespace {
+
+// From a refusal that may not be explained yet to the next attempt (chosen).
+constexpr Duration kRefuseAgain = seconds(1);
+
+}  // namespace
+
+GangController::GangController(KubeDoor& door, const std::string& name_space,
+                               std::vector<std::string> rack_labels,
+                               std::function<bool()> may_write)
+    : door_(door),
+      may_write_(std::move(may_write)),
+      recorder_(door, may_write_),
+      engine_cluster_(std::move(rack_labels)),
+      observed_(door, name_space, recorder_, {engine_cluster_, refusals_, resting_, queue_}),
+      reconciler_(observed_.view(), observed_.gangs()),
+      calls_(door, may_write_) {}
+
+// --- How an engine begins -------------------------------------------------------------------------
+
+std::vector<NodeSpec> GangController::make_cluster() {
+  return engine_cluster_.make(observed_.view().nodes(), observed_.gangs().needs());
+}
+
+RecordedRun GangController::found(const Cluster& cluster, Time now) {
+  RecordedRun run;
+  engine_cluster_.number(cluster);
+  run.on({now, record::Run{.cluster = cluster.name, .trace = "live"}});
+  for (NodeId node : ids<NodeId>(cluster.nodes())) {
+    run.on({now, record::Node{.node = node,
+                              .name = cluster.node_names[node],
+                              .type = cluster.node_type[node],
+                              .host = cluster.node_host[node],
+                              .rack = cluster.node_rack[node],
+                              .gpus = cluster.node_gpus[node]}});
+  }
+  GangBook& gangs = observed_.gangs();
+  for (const auto& [key, entry] : gangs.all()) gangs.begin_try(key);
+  std::map<std::string, UserId> users;
+  for (const GangInPlace& gang : gangs_in_place(gangs, cluster, engine_cluster_.rows())) {
+    const std::string& name_space = gangs.find(gang.key)->gang.owner().name_space;
+    const auto [user, is_new] = users.try_emplace(name_space, users.size());
+    if (is_new) {
+      const std::int64_t tickets = observed_.view().tickets(name_space);
+      run.on({now, record::User{user->second, name_space, tickets}});
+    }
+    const JobId job = gangs.number(gang.key);
+    reconciler_.adopt(gang.key, {.runs = gang.runs,
+                                 .hold = 1,
+                                 .ended = gang.runs ? 0U : 1U,
+                                 .where = gang.where,
+                                 .begun = door_.now(),
+                                 .is_clear = true});
+    JobSpec spec = spec_of(gang.key, user->second, cluster, now);
+    // The types that it runs on were right when it was placed there.
+    for (Slice slice : gang.slices) spec.types |= type_bit(cluster.node_type[slice.node]);
+    run.on({now, record::Arrived{spec}});
+    run.on({now, record::Place{.job = job,
+                               .gang = gang.slices,
+                               .gpu_masks = gang.masks,
+                               .rate = {},
+                               .is_reported = true}});
+    if (!gang.runs) run.on({now, record::Stop{.job = job}});
+  }
+  return run;
+}
+
+void GangController::attach(const Tables& tables) {
+  tables_ = &tables;
+  reconciler_.attach(tables);
+  for (const auto& [name, row] : engine_cluster_.rows()) queue_.add_node(name);
+  queue_.add_all();
+}
+
+void GangController::adopt(const Tables& tables, const std::map<JobId, std::string>& owners) {
+  GangBook& gangs = observed_.gangs();
+  engine_cluster_.number(tables.cluster);
+  gangs.number_from(JobId(tables.jobs.size()));
+  attach(tables);
+  for (const auto& [key, entry] : gangs.all()) gangs.begin_try(key);
+  for (const auto& [job, key] : owners) adopt(job, key);
+  for (const auto& [key, entry] : gangs.all()) {
+    const std::vector<GangPlace> at = entry.gang.found_at();
+    const Assignment& wish = reconciler_.of(key);
+    const bool is_known = wish.runs && at == wish.where;
+    if (!at.empty() && !is_known) calls_.pause(key, door_.now() + kBrokenLimit);
+  }
+}
+
+void GangController::adopt(JobId job, const std::string& key) {
+  const Jobs& jobs = tables_->jobs;
+  if (!jobs.is_here(job)) return;
+  const GangBook::Entry* const entry = observed_.gangs().find(key);
+  if (entry == nullptr) {  // its owner has gone meanwhile
+    return reports_.add({.kind = EventKind::kCancelled, .job = job});
+  }
+  observed_.gangs().adopt(key, job);
+  Assignment wish{.pods = jobs.gpus_max[job] / jobs.task_gpus[job],
+                  .pod_gpus = jobs.task_gpus[job],
+                  .hold = jobs.hold[job],
+                  .ended = jobs.hold[job]};
+  // It may be that it needed something else when it was announced.
+  const auto& kinds = engine_cluster_.kinds_for(entry->gang.owner().needs);
+  const TypeMask open = types_named(kinds, tables_->cluster);
+  if ((jobs.types[job] & ~open) != 0) engine_cluster_.outgrow(door_.now());
+  if (jobs.state[job] == JobState::kRunning) {
+    --wish.ended;
+    wish.runs = wish.is_clear = true;
+    wish.is_started = !jobs.is_starting(job);
+    wish.begun = door_.now();
+    wish.where = reconciler_.places_of(key, jobs.last_gang(job),
+                                       jobs.gangs.gpu_masks(jobs.last[job]), wish.pod_gpus);
+  }
+  reconciler_.adopt(key, std::move(wish));
+}
+
+// --- The loop -------------------------------------------------------------------------------------
+
+void GangController::settle_all(Time now) {
+  if (tables_ == nullptr) return;
+  for (const std::string& key : calls_.take_queued()) queue_.add_gang(key);
+  for (const std::string& node : resting_.take_due(door_.now())) queue_.add_node(node);
+  if (may_write_()) {  // at the beginning it may not yet
+    for (const auto& [object, why] : refusals_.take_unexplained()) {
+      recorder_.record(object, "Refused", why);
+    }
+  }
+  if (engine_cluster_.take_suspicion()) {
+    engine_cluster_.check(observed_.gangs().needs(), door_.now());
+  }
+  if (!reports_.has_nodes()) settle_nodes();
+  settle_tickets();
+  queue_due();
+  for (const std::string& key : queue_.take_gangs()) {
+    if (observed_.gangs().find(key) == nullptr) continue;
+    if (reports_.has_gang(key)) {
+      queue_.add_gang(key);
+    } else {
+      settle(key, now);
+    }
+  }
+}
+
+void GangController::settle_nodes() {
+  for (const std::string& name : queue_.take_nodes()) {
+    const auto node = engine_cluster_.row(name);
+    if (!node) continue;
+    for (const Event& event : reconciler_.settle_node(*node, resting_.contains(name))) {
+      reports_.add_node(event);
+      queue_.add_node(name);
+    }
+  }
+}
+
+void GangController::settle_tickets() {
+  const Users& users = tables_->users;
+  for (UserId user : ids<UserId>(users.size())) {
+    const std::int64_t tickets = observed_.view().tickets(users.names[user]);
+    if (tickets != users.tickets[user]) reports_.add_tickets(user, tickets);
+  }
+}
+
+// Adds the gangs to the queue for which some time has come, and those of the groups in it.
+void GangController::queue_due() {
+  const Time now = door_.now();
+  observed_.gangs().end_absences(now);
+  const auto add = [this](const std::vector<std::string>& keys) {
+    for (const std::string& key : keys) queue_.add_gang(key);
+  };
+  add(calls_.take_due(now));
+  add(reconciler_.late(now));
+  const WorkQueue::Groups groups = queue_.take_groups();
+  if (groups.starting) add(reconciler_.starting());
+  if (groups.kept) add(reconciler_.kept());
+  if (!groups.all) return;
+  for (const auto& [key, entry] : observed_.gangs().all()) queue_.add_gang(key);
+}
+
+void GangController::settle(const std::string& key, Time now) {
+  const Settlement settlement = reconciler_.settle(key, door_.now());
+  apply(key, settlement);
+  if (settlement.is_new_job) announce(key, now);
+  if (reports_.has_gang(key) || !reconciler_.is_over(key)) return;
+  reconciler_.forget(key);
+  calls_.forget(key);
+  observed_.gangs().forget(key, door_.now());
+}
+
+void GangController::apply(const std::string& key, const Settlement& settlement) {
+  const PodGang& gang = observed_.gangs().find(key)->gang;
+  if (settlement.explanation) {
+    recorder_.record(gang.owner(), settlement.explanation->reason, settlement.explanation->message);
+  }
+  for (const Settlement::Report& report : settlement.reports) {
+    reports_.add_gang(key, report.event, report.reason);
+    queue_.add_gang(key);
+  }
+  for (const std::string& other : settlement.gangs) queue_.add_gang(other);
+  for (const std::string& node : settlement.nodes) queue_.add_node(node);
+  if (!settlement.short_node.empty()) resting_.add(settlement.short_node, door_.now());
+  if (!calls_.send(gang, settlement.acts)) return;
+  for (const GangAct& act : settlement.acts) {
+    if (lets_run(act.kind)) observed_.view().assume(act);
+  }
+  if (settlement.when_sent) {
+    recorder_.record(gang.owner(), settlement.when_sent->reason, settlement.when_sent->message);
+  }
+}
+
+// The engine gets the gang as a new job, unless no node will do.
+void GangController::announce(const std::string& key, Time now) {
+  GangBook& gangs = observed_.gangs();
+  if (!gangs.find(key)->job.is_none()) gangs.drop_job(key);
+  if (!has_node(key)) return;
+  gangs.number(key);
+  const std::string& name_space = gangs.find(key)->gang.owner().name_space;
+  const UserId user =
+      reports_.user_of(name_space, observed_.view().tickets(name_space), tables_->users);
+  reports_.add_job(key, spec_of(key, user, tables_->cluster, now));
+  queue_.add_gang(key);
+}
+
+// False if no node will do, which is explained to its user, or if the next engine's cluster is to answer that.
+bool GangController::has_node(const std::string& key) {
+  const Owner& owner = observed_.gangs().find(key)->gang.owner();
+  const std::string name = fmt::format("{}/{}", owner.name_space, owner.name);
+  if (engine_cluster_.is_outgrown() && !engine_cluster_.has_answered(owner.needs)) return false;
+  if (!engine_cluster_.kinds_for(owner.needs).empty()) {
+    refusals_.remove(name);
+    return true;
+  }
+  if (!may_write_()) {
+    calls_.pause(key, door_.now() + kRefuseAgain);
+    return false;
+  }
+  const std::string why = engine_cluster_.why_none(owner.needs);
+  if (refusals_.add(name, why)) recorder_.record(owner, "Refused", why);
+  return false;
+}
+
+// REQUIRES: its job was numbered. The shape that the engine gets is remembered.
+JobSpec GangController::spec_of(const std::string& key, UserId user, const Cluster& cluster,
+                                Time now) {
+  const GangBook::Entry& entry = *observed_.gangs().find(key);
+  const Owner& owner = entry.gang.owner();
+  reconciler_.announce(key);
+  const std::uint32_t gpus = owner.pods * owner.pod_gpus;
+  return {.job = entry.job,
+          .user = user,
+          .name = reports_.keep(fmt::format("{}/{}", owner.name_space, owner.name)),
+          .model = reports_.keep(owner.model),
+          .gpus = gpus,
+          .gpus_min = gpus,
+          .gpus_max = gpus,
+          .task_gpus = owner.pod_gpus,
+          .copies_max = 1,
+          .types = types_named(engine_cluster_.kinds_for(owner.needs), cluster),
+          .work = owner.time,
+          .submit = now};
+}
+
+// --- The engine's side ----------------------------------------------------------------------------
+
+void GangController::carry_out(std::span<const Step> steps) {
+  GangBook& gangs = observed_.gangs();
+  std::set<JobId> stopped;
+  for (const Step& step : steps) {
+    const auto found = gangs.keys().find(step.job);
+    if (found == gangs.keys().end()) continue;
+    const std::string& key = found->second;
+    queue_.add_gang(key);
+    if (step.kind == Step::Kind::kStop) {
+      if (reconciler_.stop(key, step.hold)) stopped.insert(step.job);
+      continue;
+    }
+    if (!reconciler_.place(key, step, door_.now(), calls_.is_calling(key))) continue;
+    gangs.begin_try(key);
+    // A policy that begins again has left it where it runs.
+    const bool stays = step.place == PlaceKind::kResume && stopped.contains(step.job);
+    if (stays) apply(key, reconciler_.keep(key));
+  }
+}
+
+// An eviction that this world did not report itself, for example of a node that is gone: what is left is to go.
+void GangController::on(const Record& record) {
+  std::visit(
+      Overloaded{
+          [&](const record::Evicted& what) { lose(what.job, "a node or a pod of it is gone"); },
+          [&](const record::StartFailed& what) { lose(what.job, what.reason); },
+          [&](const record::Rejected& what) { explain(what.asked.job, "Rejected", what.reason); },
+          [](const auto&) {},
+      },
+      record.what);
+}
+
+void GangController::lose(JobId job, std::string_view why) {
+  const GangBook::Entry* const entry = observed_.gangs().find(job);
+  if (entry == nullptr) return;
+  const std::string& key = entry->gang.owner().key;
+  reconciler_.lose(key);
+  queue_.add_gang(key);
+  for (const GangPlace& place : reconciler_.of(key).where) {
+    if (resting_.contains(place.node)) queue_.add_node(place.node);
+  }
+  explain(job, "Stopped", why);
+}
+
+void GangController::explain(JobId job, std::string_view reason, std::string_view message) {
+  const GangBook::Entry* const entry = observed_.gangs().find(job);
+  if (entry != nullptr) recorder_.record(entry->gang.owner(), reason, message);
+}
+
+// --- The API server's side ------------------------------------------------------------------------
+
+bool GangController::handle(const KubeEvent& event) {
+  const std::optional<GangCalls::Answer> answer = calls_.take(event);
+  if (!answer) return false;
+  const Assignment& wish = reconciler_.of(answer->gang);
+  const bool is_bound = answer->is_ok() && answer->act.kind == GangAct::Kind::kBind &&
+                        observed_.gangs().find(answer->gang) != nullptr && !wish.is_started;
+  if (is_bound && on_bound_) on_bound_(door_.now() - wish.begun);
+  observed_.take_answer(*answer);
+  return true;
+}
+
+Time GangController::due() const {
+  Time first = std::min({calls_.due(), resting_.due(), reconciler_.due(), observed_.gangs().due()});
+  // An outgrown cluster comes to its end once nothing is on its way.
+  if (engine_cluster_.ends_at() > door_.now() || is_quiet()) {
+    first = std::min(first, engine_cluster_.ends_at());
+  }
+  return first;
+}
+
+bool GangController::is_outgrown() const {
+  return engine_cluster_.ends_at() <= door_.now() && is_quiet();
+}
+
+}  // namespace fairlead

@@ -1,0 +1,457 @@
+#include "fairlead/pods/reconciler.h"
+
+#include "fairlead/pods/in_place.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace fairlead {
+namespace {
+
+// "2 pods on n1, 1 pod on n2".
+std::string places_text(const std::vector<GangPlace>& where) {
+  std::string text;
+  for (const GangPlace& place : where) {
+    text += fmt::format("{}{} pod{} on {}", text.empty() ? "" : ", ", place.pods,
+                        place.pods == 1 ? "" : "s", place.node);
+  }
+  return text;
+}
+
+}  // namespace
+
+// --- What the engine wants ----------------------------------------------------------------------
+
+void Reconciler::adopt(const std::string& key, Assignment assignment) {
+  assignments_[key] = std::move(assignment);
+}
+
+void Reconciler::announce(const std::string& key) {
+  const Owner& owner = gangs_.find(key)->gang.owner();
+  Assignment& wish = assignments_[key];
+  wish.pods = owner.pods;
+  wish.pod_gpus = owner.pod_gpus;
+}
+
+bool Reconciler::stop(const std::string& key, HoldId hold) {
+  Assignment& wish = assignments_[key];
+  if (hold <= wish.ended) return false;
+  wish.ended = hold;
+  wish.leaving.push_back(hold);
+  return std::exchange(wish.runs, false);
+}
+
+bool Reconciler::place(const std::string& key, const Step& step, Time now, bool is_calling) {
+  Assignment& wish = assignments_[key];
+  if (step.hold <= wish.hold) return false;
+  wish.runs = true;
+  wish.is_started = wish.is_clear = false;
+  wish.broken = Time::never();
+  wish.hold = step.hold;
+  wish.begun = now;
+  wish.where = places_of(key, step.gang, step.gpu_masks, wish.pod_gpus);
+  // The scheduler before placed it there.
+  const bool is_new = wish.leaving.empty() && !is_calling;
+  if (is_new && gangs_.find(key)->gang.found_at() == wish.where) wish.is_clear = true;
+  return true;
+}
+
+Settlement Reconciler::keep(const std::string& key) {
+  Look look{key, *gangs_.find(key), assignments_[key], {}};
+  if (!look.owner().has_slots || is_resident(look.gang(), look.wish.where)) report_stopped(look);
+  return std::move(look.out);
+}
+
+void Reconciler::forget(const std::string& key) {
+  assignments_.erase(key);
+  turns_.forget(key);
+}
+
+const Assignment& Reconciler::of(const std::string& key) const {
+  static const Assignment kNone;
+  const auto found = assignments_.find(key);
+  return found == assignments_.end() ? kNone : found->second;
+}
+
+std::vector<GangPlace> Reconciler::places_of(const std::string& key, Gang slices,
+                                             std::span<const std::uint64_t> masks,
+                                             std::uint32_t pod_gpus) const {
+  const bool has_slots = gangs_.find(key)->gang.owner().has_slots;
+  std::vector<GangPlace> places;
+  places.reserve(slices.size());
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    places.push_back({tables_->cluster.node_names[slices[i].node], slices[i].gpus / pod_gpus,
+                      has_slots ? masks[i] : 0});
+  }
+  std::ranges::sort(places, {}, &GangPlace::node);
+  return places;
+}
+
+bool Reconciler::is_over(const std::string& key) const {
+  const GangBook::Entry& entry = *gangs_.find(key);
+  if (entry.is_here) return false;
+  return entry.job.is_none() || (of(key).leaving.empty() && !tables_->jobs.is_here(entry.job));
+}
+
+// --- Which gangs to look at -----------------------------------------------------------------------
+
+std::vector<std::string> Reconciler::starting() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, wish] : assignments_) {
+    if (wish.runs && !wish.is_started) keys.push_back(key);
+  }
+  return keys;
+}
+
+std::vector<std::string> Reconciler::kept() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, wish] : assignments_) {
+    if (!wish.leaving.empty() || wish.is_beyond || turns_.goes(key)) keys.push_back(key);
+  }
+  return keys;
+}
+
+std::vector<std::string> Reconciler::late(Time now) const {
+  std::vector<std::string> keys = turns_.late(now);
+  for (const auto& [key, wish] : assignments_) {
+    const bool is_late = wish.runs && !wish.is_started && wish.begun + kStartLimit <= now;
+    if (is_late || wish.broken != Time::never()) keys.push_back(key);
+  }
+  return keys;
+}
+
+Time Reconciler::due() const {
+  Time first = turns_.due();
+  for (const auto& [key, wish] : assignments_) {
+    if (!wish.runs) continue;
+    if (!wish.is_started) first = std::min(first, wish.begun + kStartLimit);
+    if (wish.broken != Time::never()) first = std::min(first, wish.broken + kBrokenLimit);
+  }
+  return first;
+}
+
+// --- A node ---------------------------------------------------------------------------------------
+
+std::vector<Event> Reconciler::settle_node(NodeId node, bool rests) const {
+  const std::string& name = tables_->cluster.node_names[node];
+  const Tables::NodeState& state = tables_->nodes[node];
+  std::vector<Event> reports;
+  if (cluster_.is_lost(name)) {
+    if (state.up != 0) reports.push_back({.kind = EventKind::kGpusDown, .node = node});
+    return reports;
+  }
+  const Node& now = *cluster_.node(name);
+  const bool is_cordoned = tables_->cordoned.contains(node);
+  if (now.is_cordoned != is_cordoned) {
+    reports.push_back({.kind = is_cordoned ? EventKind::kUncordoned : EventKind::kCordoned,
+                       .node = node,
+                       .reason = "it is unschedulable"});
+  }
+  const std::uint32_t others = cluster_.taken(name, [&](const Pod& pod) {
+    return gangs_.find(pod.gang) == nullptr || of(pod.gang).is_beyond;
+  });
+  const auto has = static_cast<std::uint32_t>(std::popcount(state.has));
+  const auto up = static_cast<std::uint32_t>(std::popcount(state.up));
+  std::uint32_t wanted = std::min(has, now.gpus - std::min(others, now.gpus));
+  if (rests) {
+    wanted = std::min(wanted, static_cast<std::uint32_t>(std::popcount(state.up & ~state.free)));
+  }
+  // It does not matter which of them.
+  std::uint64_t mask = 0;
+  std::uint64_t choice = up > wanted ? state.up & state.free : state.has & ~state.up;
+  for (std::uint32_t left = up > wanted ? up - wanted : wanted - up; left > 0 && choice != 0;
+       --left) {
+    const std::uint64_t bit = std::bit_floor(choice);
+    mask |= bit;
+    choice &= ~bit;
+  }
+  if (mask == 0) return reports;
+  reports.push_back({.kind = up > wanted ? EventKind::kGpusDown : EventKind::kGpusUp,
+                     .node = node,
+                     .gpus = mask});
+  return reports;
+}
+
+// --- A gang ---------------------------------------------------------------------------------------
+
+Settlement Reconciler::settle(const std::string& key, Time now) {
+  Look look{key, *gangs_.find(key), assignments_[key], now};
+  settle_beyond(look);
+  if (look.entry.job.is_none()) {
+    look.out.is_new_job = look.entry.is_whole_and_here();
+  } else if (!settle_end(look) && !settle_hold(look) && !settle_shape(look)) {
+    look.wish.runs ? settle_run(look) : settle_stop(look);
+  }
+  return std::move(look.out);
+}
+
+void Reconciler::report(Look& look, const Event& event, std::string reason) const {
+  look.out.reports.push_back({event, std::move(reason)});
+}
+
+// The job of a gang that is gone or done is over.
+bool Reconciler::settle_end(Look& look) const {
+  const JobId job = look.entry.job;
+  const Owner& owner = look.owner();
+  if (!tables_->jobs.is_here(job)) return false;
+  const HoldId hold = tables_->jobs.hold[job];
+  if (look.entry.is_here && owner.state == Owner::State::kHere) return false;
+  look.wish.runs = false;
+  if (!look.entry.is_here || hold == 0) {  // it may be over before it had a turn
+    report(look, {.kind = EventKind::kCancelled, .job = job});
+  } else if (owner.state == Owner::State::kFinished) {
+    report(look, {.kind = EventKind::kFinished, .job = job, .hold = hold});
+  } else {
+    report(look, {.kind = EventKind::kFailed, .job = job, .hold = hold}, owner.reason);
+  }
+  return true;
+}
+
+// A gang whose pods are not as many or as large as the engine was told is another job, once it has left
+// its place.
+bool Reconciler::settle_shape(Look& look) const {
+  const Owner& owner = look.owner();
+  Assignment& wish = look.wish;
+  const bool is_same = wish.pods == owner.pods && wish.pod_gpus == owner.pod_gpus;
+  if (is_same || !look.entry.is_whole_and_here() || wish.runs || !wish.leaving.empty()) {
+    return false;
+  }
+  if (tables_->jobs.is_here(look.entry.job)) {
+    report(look, {.kind = EventKind::kCancelled, .job = look.entry.job});
+    return true;
+  }
+  wish.hold = wish.ended = 0;
+  look.out.is_new_job = true;
+  return true;
+}
+
+// The gang has GPUs that it is to leave, and does not.
+bool Reconciler::is_stuck(const Look& look) const {
+  if ((look.wish.runs && look.wish.is_clear) || turns_.may_rest(look.entry)) return false;
+  const auto acts =
+      look.gang().acts_to_stop([this](const std::string& uid) { return cluster_.may_come(uid); });
+  const bool stops = std::ranges::any_of(
+      acts, [](const GangAct& act) { return act.kind != GangAct::Kind::kResume; });
+  return look.entry.is_here && stops && !cluster_.objection(look.gang()).empty();
+}
+
+// The engine was told that a stop has failed, and not yet that the gang has left its place after all.
+bool Reconciler::has_failed_stop(const Look& look) const {
+  return std::ranges::any_of(look.wish.leaving, [&](HoldId hold) {
+    const auto stopping = tables_->stopping.find({look.entry.job, hold});
+    return stopping != tables_->stopping.end() && stopping->second.has_failed;
+  });
+}
+
+// GPUs of a hold whose stop failed are gone for the engine, and so are those of a gang that it never
+// placed, or that is over.
+void Reconciler::settle_beyond(Look& look) const {
+  Assignment& wish = look.wish;
+  const bool is_over = look.owner().state != Owner::State::kHere;
+  const bool is_beyond = has_failed_stop(look) ||
+                         (wish.leaving.empty() && (is_over || (!wish.runs && is_stuck(look))));
+  if (std::exchange(wish.is_beyond, is_beyond) == is_beyond) return;
+  for (const auto& [uid, pod] : look.gang().pods()) look.out.nodes.insert(pod.node);
+}
+
+// A suspension that is not Fairlead's is its user's, who lets it go on as well. A gang that is not all there, or
+// does not leave its place, cannot be placed either.
+bool Reconciler::settle_hold(Look& look) const {
+  const Owner& owner = look.owner();
+  const JobId job = look.entry.job;
+  if (!tables_->jobs.is_here(job) || owner.state != Owner::State::kHere) return false;
+  const bool is_leaving = std::ranges::any_of(
+      look.gang().pods(), [](const auto& entry) { return entry.second.is_leaving; });
+  const bool lacks_pods = !owner.is_complete && !look.wish.runs && !is_leaving;
+  const bool is_wanted =
+      owner.is_held_by_user() || lacks_pods || has_failed_stop(look) || is_stuck(look);
+  const auto until = tables_->held_until.find(job);
+  const bool is_held = until != tables_->held_until.end() && until->second == Time::never();
+  if (is_wanted == is_held) return false;
+  report(look, {.kind = is_wanted ? EventKind::kHeld : EventKind::kReleased, .job = job});
+  return true;
+}
+
+void Reconciler::give_up(Look& look, EventKind kind, std::string reason) const {
+  look.wish.runs = false;
+  look.wish.broken = Time::never();
+  report(look, {.kind = kind, .job = look.entry.job, .hold = look.wish.hold}, std::move(reason));
+}
+
+void Reconciler::settle_run(Look& look) {
+  Assignment& wish = look.wish;
+  if (!wish.is_clear && look.now < wish.begun + kStartLimit) {
+    // What it had before goes first, unless it rests where it is to run.
+    if (turns_.runs_in_place(look.gang(), wish.where)) {
+      report_stopped(look);
+      look.out.gangs.insert(look.key);
+      return;
+    }
+    settle_stop(look);
+    if (!wish.is_clear) return;
+  }
+  if (look.gang().runs_at(wish.where)) {
+    wish.broken = Time::never();
+    if (settle_thaw(look)) return;
+    if (std::exchange(wish.is_started, true)) return ask(look, acts_to_run(look));
+    return report(look, {.kind = EventKind::kStarted,
+                         .job = look.entry.job,
+                         .hold = wish.hold,
+                         .overhead = look.now - wish.begun});
+  }
+  if (wish.is_started) return settle_broken(look);
+  const std::string trouble = look.gang().trouble(wish.where);
+  if (!trouble.empty()) return give_up(look, EventKind::kStartFailed, trouble);
+  if (look.now >= wish.begun + kStartLimit && !look.gang().is_pinned()) {
+    const std::string lacks = room_of(look).why;
+    return give_up(look, EventKind::kStartFailed,
+                   lacks.empty() ? "its pods did not run in time" : lacks);
+  }
+  const auto runs = [this](const std::string& key) { return of(key).runs; };
+  for (std::string& sent : turns_.make_room(look.gang(), wish.where, runs)) {
+    look.out.gangs.insert(std::move(sent));
+  }
+  std::vector<GangAct> acts = acts_to_run(look);
+  if (!acts.empty() && has_room(look)) ask(look, std::move(acts));
+}
+
+// True if the gang, whose pods run as far as kubelets know, is frozen or may be: it waits for its GPUs
+// and for its agents.
+bool Reconciler::settle_thaw(Look& look) const {
+  if (!look.owner().has_slots || is_thawed(look.gang())) return false;
+  if (!look.wish.is_started && look.now >= look.wish.begun + kStartLimit) {
+    give_up(look, EventKind::kStartFailed, "its pods were not thawed in time");
+    return true;
+  }
+  ask(look, acts_to_thaw(look.gang(), cluster_.residents()));
+  return true;
+}
+
+// It ran, and not all of it does.
+void Reconciler::settle_broken(Look& look) const {
+  const std::string trouble = look.gang().trouble(look.wish.where);
+  look.wish.broken = std::min(look.wish.broken, look.now);
+  if (look.now >= look.wish.broken + kBrokenLimit) {
+    return give_up(look, EventKind::kEvicted, trouble.empty() ? "a pod of it is gone" : trouble);
+  }
+  // A pod that its owner has made for one that is done or gone takes that one's place.
+  if (trouble.empty()) ask(look, acts_to_run(look));
+}
+
+std::vector<GangAct> Reconciler::acts_to_run(const Look& look) const {
+  return look.gang().acts_to_run(look.wish.where, [&](const std::string& node, std::uint32_t gpus) {
+    return look.owner().has_slots ? turns_.fits(look.gang(), look.wish.where, node)
+                                  : cluster_.fits(node, gpus);
+  });
+}
+
+void Reconciler::settle_stop(Look& look) {
+  switch (turns_.rest(look.entry, look.now)) {
+    case SlotTurns::Rest::kRests:
+      return report_stopped(look);
+    case SlotTurns::Rest::kWaits:
+      return ask(look, acts_to_rest(look.gang(), cluster_.residents()));
+    case SlotTurns::Rest::kLeaves:
+      break;
+  }
+  if (is_stuck(look)) return settle_stuck(look);
+  const auto comes = [this](const std::string& uid) { return cluster_.may_come(uid); };
+  std::vector<GangAct> acts = look.gang().acts_to_stop(comes);
+  if (look.entry.is_here && !acts.empty()) return ask(look, std::move(acts));
+  const bool is_away =
+      look.gang().is_away([this](const std::string& node) { return cluster_.is_lost(node); });
+  // A binding whose answer was lost may yet come true, as long as its pod is there.
+  if (!is_away || look.gang().may_be_bound(comes)) return;
+  turns_.forget(look.key);
+  report_stopped(look);
+}
+
+// Its GPUs are free for others, or for itself.
+void Reconciler::report_stopped(Look& look) const {
+  look.wish.is_clear = true;
+  for (HoldId hold : std::exchange(look.wish.leaving, {})) {
+    report(look, {.kind = EventKind::kStopped, .job = look.entry.job, .hold = hold});
+  }
+}
+
+// The gang goes on where it is, and the engine gets a report that its GPUs are not to be had. Holds that began since
+// never had any.
+void Reconciler::settle_stuck(Look& look) const {
+  std::vector<HoldId>& leaving = look.wish.leaving;
+  if (leaving.empty()) return;
+  const HoldId first = leaving.front();
+  for (HoldId hold : leaving) {
+    if (hold == first) continue;
+    report(look, {.kind = EventKind::kStopped, .job = look.entry.job, .hold = hold});
+  }
+  leaving = {first};
+  const auto stopping = tables_->stopping.find({look.entry.job, first});
+  if (stopping == tables_->stopping.end() || stopping->second.has_failed) return;
+  std::string why = cluster_.objection(look.gang());
+  look.out.explanation = {"NotStopped", why};
+  report(look, {.kind = EventKind::kStopFailed, .job = look.entry.job, .hold = first},
+         std::move(why));
+}
+
+void Reconciler::ask(Look& look, std::vector<GangAct> acts) const {
+  if (acts.empty()) return;
+  switch (acts.front().kind) {
+    case GangAct::Kind::kSuspend:
+      look.out.when_sent = {"Suspended", "its turn is over; it goes on from its checkpoint"};
+      break;
+    case GangAct::Kind::kEvict:
+      look.out.when_sent = {"Evicted", "its turn is over; it goes on from its checkpoint"};
+      break;
+    case GangAct::Kind::kBind:  // once it has started, these are riders that came late
+      if (!look.wish.is_started) look.out.when_sent = {"Placed", places_text(look.wish.where)};
+      break;
+    case GangAct::Kind::kResume:
+    case GangAct::Kind::kThaw:
+    case GangAct::Kind::kFreeze:
+    case GangAct::Kind::kMark:
+      break;
+  }
+  look.out.acts = std::move(acts);
+}
+
+// --- Room -----------------------------------------------------------------------------------------
+
+// A pod that is on a node, or was sent there, is wanted there; else it is about to go.
+bool Reconciler::stays(const Pod& pod, const std::string& node) const {
+  if (pod.is_leaving) return false;
+  const GangBook::Entry* const entry = gangs_.find(pod.gang);
+  if (entry == nullptr) return true;
+  const Assignment& wish = of(pod.gang);
+  if (wish.is_beyond || entry->gang.is_pinned()) return true;
+  // Before it is clear, its pods are of an earlier hold.
+  return wish.runs && wish.is_clear &&
+         std::ranges::find(wish.where, node, &GangPlace::node) != wish.where.end();
+}
+
+Room Reconciler::room_of(const Look& look) const {
+  return room_for(look.gang(), look.wish.where, cluster_,
+                  [this](const Pod& pod, const std::string& node) { return stays(pod, node); });
+}
+
+// The start has failed if there is no room, and none may come.
+bool Reconciler::has_room(Look& look) {
+  const Room room = room_of(look);
+  if (room.is_there) return true;
+  if (!room.may_come && !look.gang().is_pinned()) {
+    // The policy cannot see that, and would place it there again.
+    look.out.short_node = room.node;
+    give_up(look, EventKind::kStartFailed, room.why);
+  } else if (look.owner().has_slots) {
+    // Gangs that rest in place there go, one after the other.
+    const auto runs = [this](const std::string& key) { return of(key).runs; };
+    if (auto sent = turns_.send_away(room.node, ~0ULL, runs)) {
+      look.out.gangs.insert(*std::move(sent));
+    }
+  }
+  return false;
+}
+
+}  // namespace fairlead
