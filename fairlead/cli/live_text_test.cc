@@ -41,11 +41,13 @@ TEST(LiveText, WhatElseUsesAGpuIsNamed) {
   with.nodes[1].gpus[1].state = "down";
   with.nodes[1].gpus[1].foreign = {{4242, "python", "bob"}, {4243, "sh\x1b[2J", "bob"}};
   const std::string queue = queue_text(with, {}, TextStyle::kPlain);
-  EXPECT_NE(queue.find("\nGPU 3: python of bob (pid 4242) that is no job; sh"), std::string::npos)
+  EXPECT_NE(queue.find("\nGPU 3: python of bob (pid 4242) is not a Fairlead job; sh"),
+            std::string::npos)
       << queue;
   EXPECT_EQ(queue.find('\x1b'), std::string::npos);
   const std::string gpus = gpus_text(with, {}, TextStyle::kPlain);
-  EXPECT_NE(gpus.find("  python of bob (pid 4242) that is no job"), std::string::npos) << gpus;
+  EXPECT_NE(gpus.find("  python of bob (pid 4242) is not a Fairlead job"), std::string::npos)
+      << gpus;
 }
 
 TEST(LiveText, TheQueueShowsWhoHasGpusBeforeWhoWaits) {

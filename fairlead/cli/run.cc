@@ -55,7 +55,7 @@ Result<SimulationInputs> read_inputs(const RunConfig& config) {
 Result<RunOutcome> run_since(Clock::time_point begin, SimulationInputs inputs,
                              const RunOutputs& outputs) {
   FL_TRY_ASSIGN(simulation, Simulation::make(std::move(inputs)));
-  FolderLock lock;  // released after `folder` removed what an error leaves
+  FolderLock lock;  // released after `folder` removed the files of a failed run
   FL_TRY_ASSIGN(folder, ResultFolder::open(outputs.folder));
   FL_TRY(lock.take(outputs.folder));
   // The journal is there from the beginning, so that a crash leaves what led to it.

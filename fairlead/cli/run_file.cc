@@ -52,7 +52,7 @@ Result<const CLI::Option*> find_flag(const CLI::App& app, const YamlNode::Pair& 
                                       pair.key));
 }
 
-// One value, a list of them, or a map, whose pairs become KEY=VALUE.
+// Returns one value, the values of a list, or the pairs of a map as KEY=VALUE.
 Result<Words> values_of(const YamlNode& node) {
   Words values;
   if (node.is_map()) {
@@ -75,7 +75,7 @@ Result<Words> values_of(const YamlNode& node) {
   return Words{std::move(text)};
 }
 
-// The words that say what a pair of the file says; none where the command line says otherwise.
+// Returns the command-line words for a pair of the file; none if the command line overrides it.
 Result<Words> words_of(const CLI::App& app, const YamlNode::Pair& pair, const Words& command_line) {
   FL_TRY_ASSIGN(option, find_flag(app, pair));
   FL_TRY_ASSIGN(values, values_of(pair.value));

@@ -34,10 +34,10 @@ void add_read_flags(CLI::App& app, ReadFlags& flags) {
   add("--columns", flags.columns,
       fmt::format("of a table of any header, which column is what; fields are {}", table_fields()),
       "FIELD=COLUMN,...");
-  add("--unit", flags.unit, "of numbers in columns whose names tell none (default: s)",
+  add("--unit", flags.unit, "unit of numeric columns whose header has none (default: s)",
       "s|ms|min|h");
   add("--delimiter", flags.delimiter,
-      "between the columns of such a table (default: told by its header)", ",|;|tab");
+      "delimiter of such a table's columns (default: detected from its header)", ",|;|tab");
   add("--decimal", flags.decimal,
       "of numbers in such a table (default: a comma where ; or tabs separate, and a point)",
       "point|comma");
@@ -47,7 +47,7 @@ void add_read_flags(CLI::App& app, ReadFlags& flags) {
   add("--users", flags.users, "jobs of these users", "USER,...");
   add("--sample", flags.sample, "this part of all jobs, the same ones each time", "PART");
   app.add_option("--where", flags.where,
-                 "rows whose column says this (COLUMN!=VALUE: does not); may be repeated")
+                 "rows with this value in the column (COLUMN!=VALUE: without it); may be repeated")
       ->type_name("COLUMN=VALUE")
       ->expected(1)
       ->allow_extra_args(false)

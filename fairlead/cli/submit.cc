@@ -63,14 +63,14 @@ void add_flags(CLI::App& app, Flags& flags) {
                  "number; its command has to know how (docs/copies.md)")
       ->type_name("N");
   app.add_option("--round-steps", flags.round_steps,
-                 "of copies: steps between two exchanges (fairlead tracker --help)")
+                 "for --copies: steps between two exchanges (fairlead tracker --help)")
       ->check(CLI::PositiveNumber)
       ->needs("--copies")
       ->type_name("N");
-  app.add_flag("--plain", flags.is_plain, "of copies: their mean as it is, without momentum")
+  app.add_flag("--plain", flags.is_plain, "for --copies: use their plain mean, without momentum")
       ->needs("--copies");
   add_socket_flag(app, flags.socket);
-  app.allow_extras();  // what is no flag of ours gets an error that says where to put it
+  app.allow_extras();  // an unknown flag gets an error that explains where to put it
 }
 
 bool is_utf8(const std::string& text) {
@@ -227,11 +227,11 @@ Command add_run(CLI::App& root, const std::vector<std::string>& words) {
       "  fairlead run -g 2 --time 3h -- python train.py --lr 0.1\n"
       "  fairlead run --tty -- bash\n"
       "\n"
-      "What follows -- is the command. It runs in this folder with this environment. Its output "
+      "The command follows --. It runs in this folder with this environment. Its output "
       "appears\n"
       "here until it ends, and its exit code becomes that of `fairlead run`. Ctrl-C cancels it; if "
       "the\n"
-      "terminal goes, the job goes on, and `fairlead logs -f` shows what it writes.\n");
+      "terminal closes, the job continues, and `fairlead logs -f` shows its output.\n");
   return {app,
           [=, &words]() -> Status {
             FL_TRY_ASSIGN(code, run(*app, *flags, words));

@@ -114,7 +114,7 @@ class PieceText {
       text += fmt::format("    Instead of it: {}.\n", held);
     for (const auto& [kind, fields] : piece.facts.noted) {
       const std::string said = note_text(note_of(kind, fields));
-      if (!said.empty()) text += fmt::format("    {} says: {}.\n", policy_, said);
+      if (!said.empty()) text += fmt::format("    {} notes: {}.\n", policy_, said);
     }
     return text;
   }

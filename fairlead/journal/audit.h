@@ -1,9 +1,9 @@
-// The audit: recomputes what a run did from the journal alone, and reports inconsistencies. It shares
-// no state with the engine, and never aborts: a damaged journal is a finding, not a bug.
+// The audit: recomputes a run from the journal alone, and reports inconsistencies. It shares no state
+// with the engine, and never aborts: a damaged journal is a finding, not a bug.
 //
-// It is two: the life cycle of jobs and the capacity of nodes (life_cycle_audit.h), which hold in
-// every world; and the work that was done (work_audit.h), which is exact only where the world is, as
-// in the simulator.
+// The audit has two parts. life_cycle_audit.h checks the life cycle of jobs and the capacity of nodes,
+// in every world. work_audit.h checks the work done, and is exact only in an exact world, such as the
+// simulator.
 //
 // O(slices) per record.
 #pragma once
@@ -21,7 +21,7 @@ class Audit : public RecordSink {
     life_cycle_.on(record);
   }
 
-  // What is wrong, in journal order; the first kMax of problem_count(). Empty: nothing.
+  // Returns the first kMax of problem_count() inconsistencies, in journal order. Empty: there is none.
   const std::vector<std::string>& problems() const { return problems_.texts(); }
   std::int64_t problem_count() const { return problems_.count(); }
   // True once the end record came and nothing was wrong.

@@ -1,4 +1,4 @@
-// What the audits found, in journal order.
+// The inconsistencies that the audits found, in journal order.
 #pragma once
 
 #include "fairlead/base/units.h"

@@ -1,18 +1,18 @@
-// The container of a journal: blocks of bytes that are appended to a file, each of them checked.
+// The container of a journal: blocks of bytes that are appended to a file, each with a checksum.
 //
 //   the bytes "FLJ2", then blocks, numbers in little-endian order:
 //     0  crc      4 bytes, CRC-32C of the rest of the block
-//     4  length   4 bytes, of the frame
-//     8  records  4 bytes, how many the content is
-//    12  number   8 bytes, of the block; the first is 1
+//     4  length   4 bytes, size of the frame
+//     8  records  4 bytes, number of records in the content
+//    12  number   8 bytes, number of the block, counted from 1
 //    20  hash     8 bytes, StreamHash of the content of this and all blocks before it
-//    28  frame    the content, as one frame of zstd
+//    28  frame    the content: one zstd frame
 //
-// A block is whole or it is not there. A writer that was killed, or a machine that lost its power,
-// leaves whole blocks and at most one that is not: a torn tail, which is cut. If a whole block
-// follows one that is not, or one is missing, doubled, moved or of another journal, the file is
-// damaged, which is an error. The content needs the blocks before it: records do not span blocks,
-// but their times count from the record before. Format: ours, after the logs of LevelDB and etcd.
+// A killed writer, or a loss of power, leaves whole blocks and at most one partial block at the end.
+// This torn tail is cut. The file is damaged, which is an error, if a whole block follows a partial one,
+// or if a block is missing, doubled, moved or from another journal. Decoding needs the blocks before:
+// records do not span blocks, but a record's time counts from the record before. The format is our own,
+// modelled on the logs of LevelDB and etcd.
 #pragma once
 
 #include "fairlead/base/append_file.h"
@@ -28,34 +28,34 @@
 #include <string>
 #include <vector>
 
-struct ZSTD_CCtx_s;  // zstd's own names, so that who includes this does without its header
+struct ZSTD_CCtx_s;  // zstd's own names: users of this header do not need zstd's header
 struct ZSTD_DCtx_s;
 
 namespace fairlead {
 
 constexpr std::string_view kBlocksMagic = "FLJ2";
 constexpr std::size_t kBlockHeaderBytes = 28;
-// Chosen by measuring journals of a million jobs: zstd has smaller tables for up to 256 KiB at once,
-// which compress journals best, 1 % better than one frame for all of it.
+// Chosen by measuring journals of a million jobs. Up to 256 KiB at once zstd uses smaller tables, which
+// compress journals best: 1 % better than one frame for the whole journal.
 constexpr std::size_t kBlockBytes = std::size_t{240} << 10;
-// It bounds the memory of readers, whatever a file says.
+// Bounds the memory of readers, whatever length a file states.
 constexpr std::size_t kBlockBytesMax = std::size_t{16} << 20;
 
 class BlockWriter {
  public:
-  // Goes on after the first `blocks` blocks of a file, which has nothing behind them.
+  // Continues a file that ends after its first `blocks` blocks.
   BlockWriter(std::unique_ptr<AppendFile> file, std::uint64_t blocks);
-  // A file without blocks at `path`, which replaces at once what was there. Error: it cannot be
-  // written.
+  // Creates a file without blocks, which replaces the file at `path` at once. Error: the new file
+  // cannot be written.
   static Result<BlockWriter> create(const std::filesystem::path& path);
-  // Goes on after the first `blocks` blocks of a file, its first `bytes` bytes; cuts what follows.
+  // Continues after the first `blocks` blocks of a file, its first `bytes` bytes; cuts the rest.
   static Result<BlockWriter> append_to(const std::filesystem::path& path, std::uint64_t blocks,
                                        std::uint64_t bytes);
   BlockWriter(BlockWriter&&) noexcept;
   ~BlockWriter();
 
-  // Writes a block with one call of the system. `hash`: of all content, this included. A failure
-  // appears at sync() or close(), and nothing more is written. REQUIRES: content of 1 to
+  // Writes a block with one system call. `hash`: of all content so far, this block included. After a
+  // failure nothing more is written; sync() and close() return it. REQUIRES: content of 1 to
   // kBlockBytesMax bytes. O(bytes).
   void append(std::span<const std::uint8_t> content, std::uint32_t records, std::uint64_t hash);
   // Returns once the blocks would survive a loss of power. Error: they may not be written in full.
@@ -80,35 +80,34 @@ struct Block {
   std::uint32_t records = 0;
 };
 
-// What lies behind the last block that can be believed.
+// The part of a file behind its last valid block.
 struct BlocksRest {
   std::uint64_t bytes = 0;
-  std::uint64_t blocks = 0;   // whole ones among them; if any, the file is damaged
-  std::uint64_t records = 0;  // in those
-  // In the block that is not whole, by its own header; none where that is not there either.
+  std::uint64_t blocks = 0;   // number of whole blocks; if there is any, the file is damaged
+  std::uint64_t records = 0;  // number of records in these blocks
+  // Number of records in the partial block, by its own header; none if the header is cut too.
   std::optional<std::uint32_t> torn_records;
 };
 
 // Reads a file block by block. Memory: one block.
 class BlockReader {
  public:
-  // Errors: the file cannot be read, or begins otherwise.
+  // Errors: the file cannot be read, or does not start with kBlocksMagic.
   static Result<BlockReader> open(const std::filesystem::path& path);
   static Result<BlockReader> read(ByteSource source);
   BlockReader(BlockReader&&) noexcept;
   ~BlockReader();
 
-  // The next block, or none where there is no other whole one: at the end, or before a torn tail.
-  // Errors: damage, with its offset and the block's number, or the system cannot read on. REQUIRES:
-  // the last call returned a block.
+  // Returns the next whole block, or none at the end and before a torn tail. Errors: damage, with its
+  // offset and the block's number; or a failed read. REQUIRES: the last call returned a block.
   Result<std::optional<Block>> next();
 
   const std::string& name() const { return source_.name(); }
-  // How many blocks were returned, where the last of them ends, and the hash of their content.
+  // The number of blocks returned so far, the offset of their end, and the hash of their content.
   std::uint64_t blocks() const { return blocks_; }
   std::uint64_t bytes() const { return bytes_; }
   const StreamHash& hash() const { return hash_; }
-  // After next() returned none or found damage.
+  // Valid after next() returned none or found damage.
   const BlocksRest& rest() const { return rest_; }
   bool damaged() const { return damaged_; }
 

@@ -160,7 +160,7 @@ TEST(Blocks, OutOfTheirPlaceAreDamage) {
                         kBlocksMagic.size() + blocks[0].size()));
   EXPECT_NE(read_back(file_of({blocks[0], blocks[0]})).error, "");
   EXPECT_NE(read_back(file_of({blocks[1], blocks[0]})).error, "");
-  // Of another file, but with the number that is due.
+  // A block from another file, but with the expected number.
   write_file(file.path(), {"ONE", "two", "three"});
   const std::vector<std::string> other = blocks_of(file.bytes());
   const std::string error = read_back(file_of({blocks[0], other[1], other[2]})).error;

@@ -1,10 +1,10 @@
 // Journals from disk, for sinks that require consistent records.
 //
-// Metrics and what is built on them require the records of one run and check it only by FL_CHECK,
-// while a file may hold anything. This sink stands between the two: it passes records on as long as
-// one run can have written them, by the rules of the audit and of what they name, and nothing after
-// the first that is wrong. Groups, users, nodes and jobs may come at any time; what a record names is there
-// by then, but for Ignored, which may be about anything. O(slices) per record.
+// Metrics and their users require the records of one run and check it only by FL_CHECK, but a file may
+// contain anything. This sink stands between the two. It passes records on as long as one run can have
+// written them, by the audit's rules and the rules for names, and stops at the first wrong record.
+// Groups, users, nodes and jobs may come at any time. A record may name only objects that came before it;
+// only Ignored may name anything. O(slices) per record.
 #pragma once
 
 #include "fairlead/journal/audit.h"
@@ -21,11 +21,11 @@ class CheckedJournal : public RecordSink {
   explicit CheckedJournal(RecordSink& next) : next_(next) {}
 
   void on(const Record& record) override;
-  // Error: what was wrong first, or that the end is missing.
+  // Error: the first wrong record, or that the end record is missing.
   Status status() const;
 
  private:
-  // What the audit does not check; empty: nothing is wrong.
+  // Returns an error that the audit does not look for; empty: there is none.
   std::string wrong(const Record& record);
   std::string wrong_in(const record::Run& run);
   std::string wrong_in(const record::Group& group);
@@ -39,7 +39,7 @@ class CheckedJournal : public RecordSink {
   Audit audit_;
   std::string problem_;
   bool begun_ = false;    // the first record came
-  std::size_t jobs_ = 0;  // of the trace, or that have come since
+  std::size_t jobs_ = 0;  // jobs in the trace, or that have arrived since
   std::size_t types_ = 0;
   std::size_t groups_ = 0;
   std::size_t users_ = 0;
@@ -47,9 +47,8 @@ class CheckedJournal : public RecordSink {
   std::size_t racks_ = 0;
 };
 
-// Passes the records of the journal at `path` to `next`. Errors: as
-// read_finished_journal, and a journal that no run can have written. After an error `next` may have
-// seen its beginning.
+// Passes the records of the journal at `path` to `next`. Errors: those of read_finished_journal, and a
+// journal that no run can have written. After an error `next` may have received the first records.
 Result<JournalEnd> read_checked_journal(const std::filesystem::path& path, RecordSink& next);
 
 }  // namespace fairlead

@@ -80,7 +80,7 @@ TEST(CheckedJournal, UsersNodesAndJobsMayComeAtAnyTime) {
                            .host = HostId(2),
                            .rack = RackId(1),
                            .gpus = 2}});
-  journal.arrive(20, 1, {.user = 1, .gpus = 2, .work_ms = 1000});  // beyond those of the trace
+  journal.arrive(20, 1, {.user = 1, .gpus = 2, .work_ms = 1000});  // a job that is not in the trace
   journal.place(20, 1, {.gang = {{NodeId(2), 2}}});
   journal.note(20, note::Queue{JobId(1), 0});
   journal.happen<record::Finished>(1020, 1);

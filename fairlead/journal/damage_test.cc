@@ -1,5 +1,5 @@
 // Damaged journals: each damage is found, or cuts the journal at a whole block and leaves it
-// unfinished; the records that come out are never other than the first of those that went in.
+// unfinished. The records read are always the first records written.
 
 #include "fairlead/base/rng.h"
 #include "fairlead/journal/testing_blocks.h"
@@ -24,7 +24,7 @@ struct Encoded : RecordSink {
   Records seen;
 };
 
-// Passes on what comes after the first `count` records.
+// Passes on all records after the first `count`.
 struct Later : RecordSink {
   Later(std::size_t count, RecordSink& to) : left(count), next(to) {}
   void on(const Record& record) override {
@@ -80,7 +80,7 @@ class Damage : public testing::Test {
     for (const std::string& block : blocks_) ends_.push_back(end += block.size());
   }
 
-  // Of the block that byte `at` is in, counted from 0.
+  // Returns the number, counted from 0, of the block that contains byte `at`.
   std::size_t block_at(std::size_t at) const {
     return static_cast<std::size_t>(std::ranges::upper_bound(ends_, at) - ends_.begin()) - 1;
   }
@@ -137,7 +137,7 @@ TEST_F(Damage, EveryFlippedBitIsFoundInItsBlock) {
     ASSERT_TRUE(end.has_value()) << bit;
     const std::size_t block = block_at(at);
     EXPECT_EQ(end->bytes, ends_[block]) << bit;
-    // In the last block it cannot be told from one that was half written.
+    // A damaged last block looks the same as a half-written one.
     EXPECT_EQ(end->state == JournalEnd::State::kUnfinished, block + 1 == blocks_.size()) << bit;
     EXPECT_EQ(end->rest.blocks, blocks_.size() - block - 1) << bit;
   }
@@ -221,7 +221,7 @@ TEST_F(Damage, AnyMixOfDamageIsFound) {
   }
 }
 
-// What a writer may leave that was killed at any moment, then taken up again.
+// A writer is killed at any moment, and the journal is then continued.
 TEST_F(Damage, AJournalThatGoesOnEndsAsIfItHadNotBeenCut) {
   for (std::size_t size = kBlocksMagic.size(); size < whole_.size(); size += 13) {
     file_.write(std::string_view(whole_).substr(0, size));

@@ -93,7 +93,7 @@ class JournalReading {
   }
 
  private:
-  // What is wrong with the records, or empty.
+  // Returns the error in the records, or empty.
   std::string take(const Block& block) {
     if (decoder_.end()) return "records after the end record";
     const Status status =
@@ -115,7 +115,7 @@ class JournalReading {
     return end_;
   }
 
-  // Nothing is wrong with the block but what it says; what follows is only counted.
+  // Handles a block whose checksum is right and whose content is wrong. The rest is only counted.
   Result<JournalEnd> refused(const Block& block, std::string_view wrong) {
     BlocksRest rest{.blocks = 1, .records = block.records};
     Result<std::optional<Block>> next;
@@ -143,7 +143,7 @@ class JournalReading {
                                  blocks_.name(), end_.bytes, rest.bytes),
                      rest);
     }
-    // Only now, as nothing tells the sink what follows.
+    // Passed on only now: the sink could not take the end record back if more records followed.
     sink_.on(*decoder_.end());
     end_.state = JournalEnd::State::kFinished;
     return end_;
@@ -172,9 +172,9 @@ Result<JournalEnd> read_finished_journal(const std::filesystem::path& path, Reco
   if (end.state == JournalEnd::State::kFinished) return end;
   if (end.rest.bytes > 0) {
     return input_error(
-        "{}: unfinished: the run was cut off; its last {} bytes, from byte {} on, are no whole "
+        "{}: unfinished: the run was cut off; its last {} bytes, from byte {} on, are a partial "
         "block "
-        "(fairlead journal verify says more)",
+        "(for details: fairlead journal verify)",
         path.string(), end.rest.bytes, end.bytes);
   }
   return input_error(

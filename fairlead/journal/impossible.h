@@ -8,11 +8,11 @@
 
 namespace fairlead {
 
-// No run lasts longer: the time of a record stays far from overflow whatever the bytes say.
+// No run lasts longer. The limit keeps a record's time far from overflow, whatever bytes a file contains.
 constexpr Time kTimeMax{std::int64_t{1} << 60};
 
-// Returns what no run can have written, or nothing. What a faulty run can have written is left to the
-// audit.
+// Returns why no run can have written the record, or nothing. The audit checks for records that a faulty
+// run can have written.
 std::string impossible(const Record& record);
 
 }  // namespace fairlead

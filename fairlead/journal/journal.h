@@ -43,21 +43,21 @@ class Tee : public RecordSink {
 // The journal's name in a result folder.
 constexpr std::string_view kJournalName = "journal.flj";
 
-// What stands at the end of a journal on disk.
+// The end of a journal on disk, and how much of it is valid.
 struct JournalEnd {
   enum class State : std::uint8_t {
-    kFinished,    // the end record came, and nothing after it
-    kUnfinished,  // whole blocks without an end record: the run goes on, or was cut off
-    kDamaged,     // as `problem` says
+    kFinished,    // the end record was read, and nothing follows it
+    kUnfinished,  // whole blocks without an end record: the run continues, or was cut off
+    kDamaged,     // `problem` describes the damage
   };
   State state = State::kUnfinished;
   std::string problem;        // names the file, the byte and the block
-  std::uint64_t blocks = 0;   // that can be believed
-  std::uint64_t bytes = 0;    // up to their end
-  std::uint64_t records = 0;  // in them
-  BlocksRest rest;            // behind them; without a whole block it is a torn tail
-  Time last;                  // of the last of the records
-  StreamHash hash;            // of the records
+  std::uint64_t blocks = 0;   // number of valid blocks
+  std::uint64_t bytes = 0;    // offset of their end
+  std::uint64_t records = 0;  // number of records in them
+  BlocksRest rest;            // the bytes behind them; without a whole block it is a torn tail
+  Time last;                  // time of the last record
+  StreamHash hash;            // hash of the records
 };
 
 // Encodes records and hashes the encoding; writes it to a file, in blocks, if one is given.
@@ -68,22 +68,21 @@ class JournalFile : public RecordSink {
  public:
   // Only hashes.
   JournalFile();
-  // Writes to `path`, where the file is from now on; it replaces what was there. What is written
-  // stays, whether or not close() is reached. Error: the file cannot be created.
+  // Creates the file at `path` at once, and replaces one that was there. Written records stay, whether
+  // or not close() is reached. Error: the file cannot be created.
   static Result<JournalFile> create(const std::filesystem::path& path);
-  // Goes on with the journal at `path`, whose records it passes to `before` first. A torn tail is
-  // cut; `end`, if given, tells how much that was. Errors: as read_journal, damage, and a journal
-  // that is finished. O(bytes).
+  // Continues the journal at `path`, and passes its records to `before` first. A torn tail is cut; its
+  // size is in `end`, if given. Errors: those of read_journal, damage, and a finished journal. O(bytes).
   static Result<JournalFile> append_to(const std::filesystem::path& path, RecordSink& before,
                                        JournalEnd* end = nullptr);
-  // Goes on behind records of which read_journal() said `end`; the file stops there, and may be of
-  // another machine. For journals that are read after a crash: blocks end only where sync() is called,
-  // so that none has half an instant.
+  // Continues after the records for which read_journal() returned `end`. The file ends there, and may
+  // come from another machine. For journals that are read after a crash: a block ends only when sync()
+  // is called, so no block contains half an instant.
   static JournalFile go_on(const JournalEnd& end, std::unique_ptr<AppendFile> file);
   JournalFile(JournalFile&&) noexcept;
   ~JournalFile() override;
 
-  // REQUIRES: not closed; the record is not earlier than the one before.
+  // REQUIRES: not closed; the record is not earlier than the last one.
   void on(const Record& record) override;
   // Ends the block, and returns once all records would survive a loss of power. Error: they may not
   // be written in full. REQUIRES: not closed.
@@ -116,7 +115,7 @@ class RecordDecoder {
   // it is known that nothing follows. Errors: bytes that no record has, or behind the end record.
   Status decode(Reader piece, RecordSink& sink);
 
-  // How many so far, the end record included, and the time of the last.
+  // The number of records so far, the end record included, and the time of the last one.
   std::uint64_t records() const { return records_; }
   Time last() const { return last_; }
   const std::optional<Record>& end() const { return end_; }
@@ -127,16 +126,17 @@ class RecordDecoder {
   std::optional<Record> end_;
 };
 
-// Passes the records of the journal at `path` to `sink`, block by block, as far as they can be
-// believed; the end record only if nothing follows it. Errors: the file cannot be read, or is no
-// journal. Damage and a missing end are no errors: the result says so.
+// Passes the valid records of the journal at `path` to `sink`, block by block; the end record only if
+// nothing follows it. Errors: the file cannot be read, or is not a journal. Damage and a missing end are
+// not errors: they are in the result.
 Result<JournalEnd> read_journal(const std::filesystem::path& path, RecordSink& sink);
 Result<JournalEnd> read_journal(BlockReader blocks, RecordSink& sink);
-// The same, but damage and a missing end are errors. After one `sink` may have seen the beginning.
+// The same, but damage and a missing end are errors. After an error `sink` may have received the first
+// records.
 Result<JournalEnd> read_finished_journal(const std::filesystem::path& path, RecordSink& sink);
-// As the names of runs are written: 16 hexadecimal digits.
+// Returns the name of a run: 16 hexadecimal digits.
 std::string hash_text(const StreamHash& hash);
-// The same for an uncompressed encoding, as a fuzzer makes it; whatever is wrong is an error.
+// The same for an uncompressed encoding, such as a fuzzer's input; any damage is an error.
 Status decode_journal(Reader reader, RecordSink& sink);
 
 }  // namespace fairlead

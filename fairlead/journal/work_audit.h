@@ -1,10 +1,9 @@
-// The audit of the work done, for worlds that are exact, as the simulator is: a finish comes at the
-// first millisecond at which the journalled rates have done the job's work, and no running job
-// outlives that moment: no work is lost or invented. A speed changes at most once at one instant, for
-// all that happens at it.
+// The audit of the work done, for exact worlds such as the simulator. A job must finish at the first
+// millisecond at which the journalled rates have done its work, and no job may run past that moment: no
+// work is lost or invented. A speed changes at most once at one instant, whatever else happens then.
 //
-// A job whose start a world reports, rather than promises to the millisecond, is left out from then
-// on. What is against the life cycle is left to the other audit. O(1) per record.
+// If a world reports a job's start instead of promising it to the millisecond, the job is not checked
+// from then on. The life cycle is checked by the other audit. O(1) per record.
 #pragma once
 
 #include "fairlead/journal/audit_problems.h"

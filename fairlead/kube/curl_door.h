@@ -49,7 +49,7 @@ class CurlDoor final : public KubeDoor {
   void set_request(Transfer& transfer);
   static void set_limits(Transfer& transfer);
   void set_tls(Transfer& transfer);
-  // Reads the credentials again where they are old. `must`: even where they are not.
+  // Reads the credentials again if they are old. `must`: even if they are not.
   void refresh(bool must);
   // Takes the finished transfers from libcurl.
   void collect();

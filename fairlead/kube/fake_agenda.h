@@ -1,4 +1,4 @@
-// What is to come in a fake world, at virtual times.
+// The planned events of a fake world, at virtual times.
 #pragma once
 
 #include "fairlead/base/units.h"
@@ -16,12 +16,12 @@ class FakeAgenda {
  public:
   Time now() const { return now_; }
   bool is_empty() const { return due_.empty(); }
-  // Things of one instant happen in the order in which they were planned; at once where `t` is over.
+  // Plans an event at `t`, or now if `t` has passed. Events of one instant happen in the order of planning.
   void at(Time t, std::function<void()> act) {
     due_.push({std::max(t, now_), ++order_, std::move(act)});
   }
   void after(Duration d, std::function<void()> act) { at(now_ + d, std::move(act)); }
-  // Goes to what is next and does it; false, and goes to `until`, where nothing is before or at it.
+  // Advances to the next event and runs it. If there is none up to `until`: advances to it, returns false.
   bool step(Time until) {
     if (due_.empty() || due_.top().at > until) {
       now_ = std::max(now_, until);

@@ -14,7 +14,7 @@ namespace {
 constexpr Duration kOrphaned = seconds(40);
 constexpr Duration kEvicted = seconds(300);
 
-// Of "8", "500m" or "64Gi", in thousandths.
+// Returns the amount of "8", "500m" or "64Gi", in thousandths.
 double quantity(const Json& value) {
   if (value.is_number()) return value.get<double>() * 1000;
   const std::string text = value.is_string() ? value.get<std::string>() : "0";
@@ -40,7 +40,8 @@ Amounts amounts_of(const Json& requests) {
   return amounts;
 }
 
-// Of its containers together, or of the largest init container; none of them is a sidecar here.
+// Returns each resource's sum over the containers, or the largest request of an init container if that
+// is more. There are no sidecars here.
 Amounts requests_of(const Json& pod) {
   Amounts sum;
   for (const Json& container : json_at(pod, {"spec", "containers"})) {
@@ -109,8 +110,8 @@ void FakeCluster::changed(const FakeChange& change) {
   }
 }
 
-// The pods of a node that is gone are taken away; those of one that has not been ready for long are
-// deleted, which its kubelet does once it is there again.
+// Removes the pods of a deleted node. Deletes the pods of a node that has not been ready for long; its
+// kubelet carries that out once the node is ready again.
 void FakeCluster::node_changed(const FakeChange& change) {
   const std::string& name = change.key.name;
   if (!change.after) {
@@ -155,7 +156,7 @@ FakeObject FakeCluster::at_work(const FakeKey& key, const std::string& uid) cons
   return pod && uid_of(*pod) == uid && !is_over(*pod) ? pod : nullptr;
 }
 
-// The resource of which the node has too little for this pod beside those it admitted; empty: none.
+// Returns a resource that the node lacks for this pod beside the admitted pods; empty: none.
 std::string FakeCluster::shortage(const Json& pod, const Json& node) const {
   std::map<std::string, double> used = requests_of(pod);
   for (const FakeObject& other : pods_on(node_of(pod))) {
@@ -223,7 +224,7 @@ void FakeCluster::finish(const FakeKey& key, const std::string& uid) {
               {"conditions", Json::array({{{"type", "Ready"}, {"status", "False"}}})}});
 }
 
-// It is asked to end, ends, and is taken away.
+// Ends a pod that was asked to end, and removes it.
 void FakeCluster::stop(const FakeKey& key, const std::string& uid) {
   FakeObject pod = at_work(key, uid);
   if (pod && !is_node_ready(node_of(*pod)) &&
@@ -242,7 +243,7 @@ void FakeCluster::set_status(const FakeKey& key, const FakeObject& pod, const Js
   store_.put(key, changed, unix_ms());
 }
 
-// Counts what a pod that is over has run.
+// Adds the run of an ended pod to its owner's progress.
 void FakeCluster::settle(const Json& pod) {
   const std::string& uid = uid_of(pod);
   admitted_.erase(uid);

@@ -1,18 +1,18 @@
-// The controllers of a fake cluster: the Job controller, the kubelets, and what takes away the pods of
-// owners and nodes that are gone. They act on a FakeStore, at virtual times.
+// The controllers of a fake cluster: the Job controller, the kubelets, and the garbage collection of pods
+// whose owner or node was deleted. They act on a FakeStore, at virtual times.
 //
-// A Job that is not suspended gets pods, as parallelism and completions say; suspending it deletes
-// them, and none of that counts as a failure. A pod that fails of itself counts, and its Job waits
-// 10 s, 20 s, ... for the next; one that was deleted under condition DisruptionTarget does not count,
-// but the Job waits all the same. Indexed Jobs have indices.
+// A Job that is not suspended gets pods according to its parallelism and completions. Suspending it
+// deletes them, which does not count as a failure. A pod that fails on its own counts, and its Job waits
+// 10 s, 20 s, ... for the next. A pod deleted under condition DisruptionTarget does not count, but the
+// Job waits all the same. Indexed Jobs have indices.
 //
-// A kubelet admits a pod that is bound to its node where it fits, else the pod fails with reason
-// OutOfnvidia.com/gpu (or cpu, memory). An admitted pod runs after a while and ends after what its
-// annotation `fake.fairlead.dev/run-ms` says, less what earlier pods of the same owner have run (it
-// resumes from a checkpoint); without the annotation it runs on. It ends well, or with
-// `fake.fairlead.dev/exit-code`. A pod that is deleted ends within its grace, turns Failed, and is
-// gone. On a node that is not ready nothing happens until it is again; after 300 s its pods are marked
-// DisruptionTarget and deleted. The pods of a node that is taken away are gone after 40 s.
+// A kubelet admits a pod bound to its node if the pod fits; otherwise the pod fails with reason
+// OutOfnvidia.com/gpu (or cpu, memory). An admitted pod starts to run after a while. It runs for its
+// annotation `fake.fairlead.dev/run-ms`, minus the runs of earlier pods of the same owner, because it
+// resumes from a checkpoint; without the annotation it does not end. It succeeds, or exits with
+// `fake.fairlead.dev/exit-code`. A deleted pod ends within its grace period, becomes Failed, and is
+// removed. On a node that is not ready nothing happens until it is ready again; after 300 s its pods are
+// marked DisruptionTarget and deleted. The pods of a deleted node are removed after 40 s.
 #pragma once
 
 #include "fairlead/base/rng.h"
@@ -27,7 +27,7 @@
 
 namespace fairlead {
 
-// Least and most; what it is each time is drawn uniformly.
+// The least and the largest delay; each delay is drawn uniformly between them.
 struct FakeDelay {
   Duration least;
   Duration most;
@@ -51,16 +51,16 @@ class FakeCluster {
   FakeCluster(const FakeCluster&) = delete;
   FakeCluster& operator=(const FakeCluster&) = delete;
 
-  // Serves its resource, and plays it.
+  // Serves the operator's resource, and acts as the operator.
   void add(FakeOperator played);
-  // Tells it of a write to the store.
+  // Called after a write to the store.
   void changed(const FakeChange& change);
-  // Controllers and kubelets reach no server until then.
+  // Keeps controllers and kubelets from reaching the server until `t`.
   void stand_still_until(Time t) { away_until_ = t; }
-  // Freezes or thaws the processes of a pod, by its uid: its run stands still, and it does not end.
+  // Freezes or thaws the processes of a pod, by its uid. A frozen pod makes no progress and does not end.
   void freeze(const std::string& uid, bool is_frozen);
   bool is_frozen(const std::string& uid) const { return frozen_since_.contains(uid); }
-  // How much of its run the pods of an owner have done.
+  // Returns how much of their run the pods of an owner have completed.
   Duration progress(const std::string& owner_uid) const;
 
  private:
@@ -68,8 +68,8 @@ class FakeCluster {
     std::int64_t succeeded = 0;
     std::int64_t failed = 0;
     std::set<std::int64_t> done;  // indices
-    std::int64_t in_a_row = 0;    // failures and disruptions
-    Time not_before;              // of the next pod
+    std::int64_t in_a_row = 0;    // failures and disruptions in a row
+    Time not_before;              // earliest time of the next pod
     bool is_planned = false;
   };
 
@@ -103,11 +103,11 @@ class FakeCluster {
   void evict(const std::string& node, Time unready_since);
   std::vector<FakeObject> pods_on(const std::string& node) const;
   bool is_node_ready(const std::string& name) const;
-  // The pod, where it is still that one and at work.
+  // Returns the pod if it still has that uid and has not ended; otherwise null.
   FakeObject at_work(const FakeKey& key, const std::string& uid) const;
   void set_status(const FakeKey& key, const FakeObject& pod, const Json& status);
   void settle(const Json& pod);
-  // Of a pod that runs.
+  // Returns the time that a running pod has run so far.
   Duration run_of(const std::string& uid) const;
 
   FakeStore& store_;

@@ -69,7 +69,7 @@ void FakeCluster::reconcile(const FakeKey& key) {
   store_.put(key, job, unix_ms());
 }
 
-// Makes the pods that are missing, and deletes those that are too many.
+// Creates missing pods, and deletes excess pods.
 void FakeCluster::scale(const FakeKey& key, const Json& job, JobState& state) {
   const std::int64_t parallelism = integer_at(job, {"spec", "parallelism"}, 1);
   const std::int64_t completions = integer_at(job, {"spec", "completions"}, parallelism);
@@ -118,7 +118,7 @@ void FakeCluster::make_pod(const FakeKey& key, const Json& job, std::int64_t ind
   store_.put({std::string(kPods), key.name_space, name}, pod, unix_ms());
 }
 
-// One that is on no node is gone at once; of others the kubelet takes care.
+// A pod without a node is removed at once; for others, their kubelet removes it.
 void FakeCluster::delete_pod(const Json& pod) {
   own_deletes_.insert(uid_of(pod));
   const FakeKey key = key_of(kPods, pod);
@@ -172,7 +172,7 @@ std::vector<FakeObject> FakeCluster::pods_of(const std::string& owner_uid) const
   return pods;
 }
 
-// What an owner that is gone leaves behind.
+// Deletes the children of a deleted owner.
 void FakeCluster::collect(const std::string& owner_uid) {
   for (const FakeObject& pod : pods_of(owner_uid)) {
     if (!is_deleted(*pod)) delete_pod(*pod);

@@ -1,4 +1,4 @@
-// What fake controllers ask of objects.
+// Fields of objects that fake controllers read.
 #pragma once
 
 #include "fairlead/kube/fake_store.h"
@@ -29,7 +29,7 @@ inline bool is_deleted(const Json& pod) {
   return json_at(pod, {"metadata"}).contains("deletionTimestamp");
 }
 
-// The owner that controls an object; null: none.
+// Returns the owner that controls an object; null: none.
 inline const Json& owner_of(const Json& object) {
   static const Json kNone;
   const Json& owners = json_at(object, {"metadata", "ownerReferences"});
@@ -43,7 +43,7 @@ inline bool has_condition(const Json& object, std::string_view type) {
   return text_at(item_at(object, {"status", "conditions"}, "type", type), {"status"}) == "True";
 }
 
-// Of a number in an annotation.
+// Returns the number in an annotation, or `otherwise`.
 inline std::int64_t annotation(const Json& object, std::string_view name, std::int64_t otherwise) {
   const std::string& text = text_at(object, {"metadata", "annotations", name});
   std::int64_t value = otherwise;

@@ -49,7 +49,7 @@ void FakeCluster::add(FakeOperator played) {
   operators_[played.resource] = std::move(played);
 }
 
-// Of the object that changed, and of the owner of one.
+// Plans the operators' work on a changed object, and on the owner of a changed object.
 void FakeCluster::plan_operators(const FakeChange& change) {
   const Json& object = change.after ? *change.after : *change.before;
   const Json& owner = owner_of(object);
@@ -62,7 +62,7 @@ void FakeCluster::plan_operators(const FakeChange& change) {
   }
 }
 
-// A Job is suspended with its owner; all else is deleted, and so is a pod that has failed.
+// Suspends a Job together with its owner. Other children are deleted, and so is a failed pod.
 void FakeCluster::rest(const FakeKey& key, const Json& child, bool is_to_rest) {
   if (key.resource == kJobs) {
     Json job = child;

@@ -1,8 +1,8 @@
-// What an operator does with its custom resources in a fake world, by a script: which pods, Jobs or
-// other objects each is to have, and what is said of it once they have all succeeded.
+// The script of an operator in a fake world: the pods, Jobs or other objects that each of its custom
+// resources gets, and its status once they have all succeeded.
 //
-// An object that is suspended, or is over, has no children that are at work; else those of the script
-// are made, under their own names, and made again where they failed. Children go with their object.
+// A suspended or ended object has no running children. Otherwise the script's children are created,
+// under their own names, and created again if they fail. Children are deleted together with their object.
 #pragma once
 
 #include "fairlead/kube/fake_path.h"
@@ -23,7 +23,7 @@ struct FakeChild {
 };
 
 struct FakeOperator {
-  std::string resource;  // "/apis/kubeflow.org/v1/pytorchjobs"; it is served with the operator
+  std::string resource;  // "/apis/kubeflow.org/v1/pytorchjobs"; served from add_operator() on
   std::string kind;      // "PyTorchJob"
   std::vector<std::string> suspend = {"spec", "suspend"};
   std::function<std::vector<FakeChild>(const Json& object)> children;
@@ -31,11 +31,11 @@ struct FakeOperator {
   Json success = {{"conditions", {{{"type", "Succeeded"}, {"status", "True"}}}}};
 
   bool is_suspended(const Json& object) const;
-  // "apps/v1", as owner references have it.
+  // Returns "apps/v1", in the form of owner references.
   std::string api_version() const;
 };
 
-// A pod of a template, with GPUs and for Fairlead, as operators' resources in tests have it.
+// Returns the pod template of an operator's resource in tests, with GPUs and scheduled by Fairlead.
 Json fake_template(std::int64_t gpus, Json annotations = Json::object());
 
 }  // namespace fairlead

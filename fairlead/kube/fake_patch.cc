@@ -11,7 +11,7 @@
 namespace fairlead {
 namespace {
 
-// Lists that are merged, and by which key.
+// The lists that are merged, and the key of each.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kMergedLists = {{
     {"conditions", "type"},
     {"containers", "name"},

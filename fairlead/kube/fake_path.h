@@ -1,4 +1,4 @@
-// Paths of the API, places of objects, and which of them a list or a watch is about.
+// Paths of the API, places of objects, and selections of lists and watches.
 #pragma once
 
 #include "fairlead/kube/json.h"
@@ -16,7 +16,7 @@ constexpr std::string_view kBudgets = "/apis/policy/v1/poddisruptionbudgets";
 
 // A path of the API: "/apis/batch/v1/namespaces/lab/jobs/train/status?limit=500".
 struct FakePath {
-  std::string resource;  // "/apis/batch/v1/jobs"; "/apis/batch/v1": what is served of it
+  std::string resource;  // "/apis/batch/v1/jobs"; "/apis/batch/v1": the list of its resources
   std::string name_space;
   std::string name;
   std::string sub;    // "status", "binding"
@@ -32,7 +32,7 @@ struct FakeKey {
   friend auto operator<=>(const FakeKey&, const FakeKey&) = default;
 };
 
-// Which objects of a resource a list or a watch is about.
+// The objects of a resource that a list or a watch selects.
 struct FakeSelection {
   std::string resource;
   std::string name_space;  // empty: all

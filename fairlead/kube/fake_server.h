@@ -1,10 +1,9 @@
-// An API server in memory with a cluster behind it, in virtual time: what the Kubernetes backend is
-// tested on.
+// An API server in memory with a cluster behind it, in virtual time, for tests of the Kubernetes backend.
 //
-// It is the world, not a client, so it outlives clients: open() gives a door, and several may be open
-// (two schedulers that want to lead). Time passes only in wait() of a door and in run_until(); it
-// jumps to what is next. Calls take effect when they arrive, after a delay, and are answered after
-// another. Equal seeds and calls give equal worlds.
+// The server is the world, not a client, so it outlives clients. open() returns a door; several may be
+// open, for example for two schedulers that compete to lead. Time passes only in wait() of a door and in
+// run_until(), and jumps to the next event. Calls take effect when they arrive, after a delay, and are
+// answered after another delay. Equal seeds and calls give equal worlds.
 //
 //   FakeServer server(1);
 //   server.add_node({.name = "n0", .gpus = 8, .product = "NVIDIA-H100-80GB-HBM3"});
@@ -13,8 +12,8 @@
 //   door->call({.method = "GET", .path = "/api/v1/nodes"});
 //   const KubeEvent event = door->wait(door->now() + seconds(1));
 //
-// What goes wrong is scripted by call (fail), by rates (set_rates), or done at once (end_streams,
-// go_away, compact, rewind). What the objects are is in store().
+// Faults are scripted by call (fail), drawn by rates (set_rates), or happen at once (end_streams,
+// go_away, compact, rewind). The objects are in store().
 #pragma once
 
 #include "fairlead/base/rng.h"
@@ -41,23 +40,23 @@ struct FakeNode {
   Json taints = Json::array();
 };
 
-// A Job, or where `pods` is 0 a bare pod.
+// A Job, or a bare pod if `pods` is 0.
 struct FakeJob {
   std::string name_space = "default";
   std::string name;
   std::int64_t pods = 1;  // parallelism and completions
-  std::int64_t gpus = 1;  // of a pod
-  Duration run{};         // of each pod; 0: it runs on
+  std::int64_t gpus = 1;  // GPUs of each pod
+  Duration run{};         // time that each pod runs; 0: it does not end
   bool is_suspended = false;
   bool is_indexed = true;
   std::string scheduler = "fairlead";
-  std::map<std::string, std::string> annotations{};      // of the Job
-  std::map<std::string, std::string> labels{};           // of the Job
-  std::map<std::string, std::string> pod_annotations{};  // and of its pods
+  std::map<std::string, std::string> annotations{};      // the Job's
+  std::map<std::string, std::string> labels{};           // the Job's
+  std::map<std::string, std::string> pod_annotations{};  // on its pods
   std::map<std::string, std::string> pod_labels{};
-  std::string resource = "nvidia.com/gpu";        // that its pods ask for
-  std::map<std::string, std::string> requests{};  // of its pods, beside GPUs
-  Json pod_spec = Json::object();                 // what else their spec has
+  std::string resource = "nvidia.com/gpu";        // the resource that its pods request
+  std::map<std::string, std::string> requests{};  // further requests of its pods, beside GPUs
+  Json pod_spec = Json::object();                 // further fields of their spec
 };
 
 struct FakeFault {
@@ -72,26 +71,26 @@ struct FakeFault {
   Duration retry_after{};
 };
 
-// How often what goes wrong, of calls and of streams as they begin.
+// Rates of faults, per call and per started stream.
 struct FakeRates {
-  double conflict = 0;      // of writes: 409
+  double conflict = 0;      // part of writes: 409
   double too_many = 0;      // 429, with Retry-After
   double internal = 0;      // 500
-  double lost_request = 0;  // of calls
-  double lost_answer = 0;   // of calls
-  double late = 0;          // of calls
-  double stream_ends = 0;   // within a minute, in order
+  double lost_request = 0;  // part of calls
+  double lost_answer = 0;   // part of calls
+  double late = 0;          // part of calls
+  double stream_ends = 0;   // closed in order within a minute
   double stream_breaks = 0;
-  double stream_dies = 0;  // nothing comes any more, and no end
+  double stream_dies = 0;  // silent from then on, without an end
 };
 
-// What a client asked.
+// A client's call.
 struct FakeCall {
-  Time at;  // of the server
+  Time at;  // the server's time
   std::string method;
   std::string path;
   std::string body;
-  int status = 0;  // 0: not yet, or none
+  int status = 0;  // 0: no answer, or not yet
 };
 
 class FakeServer {
@@ -101,7 +100,7 @@ class FakeServer {
   FakeServer& operator=(const FakeServer&) = delete;
   ~FakeServer();
 
-  // A client of its own; REQUIRES: it is destroyed before the server.
+  // Opens a separate client. REQUIRES: it is destroyed before the server.
   std::unique_ptr<KubeDoor> open();
 
   FakeStore& store() { return store_; }
@@ -109,7 +108,7 @@ class FakeServer {
   FakeDelays& delays() { return delays_; }
   Time now() const { return agenda_.now(); }
   std::int64_t unix_ms() const { return kFakeEpochMs + now().ms; }
-  // Time passes, with no client waiting.
+  // Lets time pass until `t` without a waiting client.
   void run_until(Time t);
   // Does `act` at that time.
   void at(Time t, std::function<void()> act) { agenda_.at(t, std::move(act)); }
@@ -117,33 +116,33 @@ class FakeServer {
   // -- The cluster's users.
   void add_node(const FakeNode& node);
   void set_node_ready(const std::string& name, bool is_ready);
-  // Makes the namespace as well.
+  // Also creates the namespace.
   void add_job(const FakeJob& job);
-  // From then on its resource is served, and its objects have what its script says.
+  // Serves the operator's resource from then on; its objects get the children of its script.
   void add_operator(FakeOperator played) { cluster_.add(std::move(played)); }
-  // Anything: "POST", "/api/v1/namespaces/lab/configmaps", {...}. At once.
+  // Handles any request at once: "POST", "/api/v1/namespaces/lab/configmaps", {...}.
   FakeAnswer act(std::string_view method, std::string_view path, const Json& body = {},
                  std::string_view content_type = kMergePatch);
 
-  // -- What goes wrong.
-  // The call or stream number `n` of all clients from now (1: the next) meets it.
+  // -- Faults.
+  // Applies `fault` to call or stream number `n` of all clients, counted from now (1: the next).
   void fail(std::uint64_t n, FakeFault fault) { by_number_[calls_.size() + n] = fault; }
-  // The next `times` with that method whose path contains `part`.
+  // Applies `fault` to the next `times` calls with that method whose path contains `part`.
   void fail_next(const std::string& method, const std::string& part, FakeFault fault,
                  std::uint64_t times = 1);
   void set_rates(const FakeRates& rates) { rates_ = rates; }
-  // Of all that are open: closed in order, broken off, or silent for ever.
+  // Close all open streams in order, break them off, or silence them for ever.
   void end_streams();
   void break_streams();
   void silence_streams();
-  // No connection for so long: streams break, calls are refused, controllers stand still.
+  // Cuts all connections for `time`: streams break, calls are refused, controllers stand still.
   void go_away(Duration time);
-  // The history up to now is forgotten: watches that begin before it get 410.
+  // Forgets the history up to now: a watch from an earlier version gets 410.
   void compact() { store_.compact(); }
-  // Every door's wait() tells kTerminate once.
+  // Makes wait() of every door return kTerminate once.
   void terminate();
 
-  // All calls and streams of all clients, in order.
+  // Returns all calls and streams of all clients, in order.
   const std::deque<FakeCall>& calls() const { return calls_; }
   std::size_t open_streams() const { return watches_.size(); }
 
@@ -153,10 +152,10 @@ class FakeServer {
   struct Watch {
     std::weak_ptr<Inbox> inbox;
     FakeSelection selection;
-    Time last;  // when the last line of it arrives
+    Time last;  // arrival of its last line
     bool is_dead = false;
     bool has_bookmarks = false;
-    std::uint64_t from = 0;  // the version it began at; it hears of none up to it
+    std::uint64_t from = 0;  // start version; it gets only later ones
   };
   struct NextFault {
     std::string method;
@@ -192,9 +191,9 @@ class FakeServer {
   FakeRates rates_;
   std::map<std::uint64_t, FakeFault> by_number_;
   std::vector<NextFault> next_faults_;
-  std::map<CallId, Watch> watches_;  // in the order in which they were begun
+  std::map<CallId, Watch> watches_;  // in the order of their start
   std::vector<std::weak_ptr<Inbox>> inboxes_;
-  std::deque<FakeCall> calls_;  // the CallId is the position, from 1
+  std::deque<FakeCall> calls_;  // the CallId is the position, counted from 1
   Time away_until_;
 };
 

@@ -130,7 +130,7 @@ FakeAnswer FakeStore::handle(std::string_view method, const FakePath& path, std:
     return object ? FakeAnswer{200, *object} : not_found(key);
   }
   std::optional<Json> json = body.empty() ? Json::object() : parsed_json(body);
-  if (!json) return fake_failure(400, "the body is no JSON");
+  if (!json) return fake_failure(400, "the body is not JSON");
   if (method == "POST" && path.sub == "binding") return bind(key, *json, unix_ms);
   if (method == "POST" && path.sub == "eviction") return evict(key, *json, unix_ms);
   if (method == "POST" && path.name.empty()) return create(path, std::move(*json), unix_ms);
@@ -198,7 +198,7 @@ FakeAnswer FakeStore::chunk(const std::string& resource, Rest&& rest, std::size_
 
 FakeAnswer FakeStore::create(const FakePath& path, Json object, std::int64_t unix_ms) {
   FakeKey key = {path.resource, path.name_space, text_at(object, {"metadata", "name"})};
-  if (!object.is_object()) return fake_failure(400, "the body is no object");
+  if (!object.is_object()) return fake_failure(400, "the body is not an object");
   Json& metadata = object["metadata"];
   if (key.name.empty()) {
     const std::string& prefix = text_at(metadata, {"generateName"});
@@ -383,7 +383,7 @@ void FakeStore::fill_in(const FakeKey& key, Json& object, std::int64_t unix_ms) 
 
 void FakeStore::write(const FakeKey& key, Json object) {
   const FakeObject before = find(key);
-  // A write that changes nothing gives no version.
+  // A write that changes nothing does not get a new version.
   if (before) object["metadata"]["resourceVersion"] = (*before)["metadata"]["resourceVersion"];
   if (before && *before == object) return;
   object["metadata"]["resourceVersion"] = fmt::to_string(++version_);

@@ -1,11 +1,10 @@
-// The objects of a fake API server: create, read, replace, patch and delete by path, with resource
-// versions, preconditions, selectors, lists in chunks and a history that watches read and that is
-// compacted.
+// The objects of a fake API server: create, read, replace, patch and delete by path. It has resource
+// versions, preconditions, selectors, lists in chunks, and a history for watches that can be compacted.
 //
-// It answers as an API server does: status, and the object, the list or a Status. Pods have
-// subresources `binding`, `eviction` (which a PodDisruptionBudget may refuse) and `status`; deleting a pod that is on a node marks it, and the
-// fake kubelet (fake_cluster.h) takes it away. Schemas are not checked. Time stands still in it: each
-// call is told the calendar's.
+// The store answers like an API server: a status, and the object, the list or a Status. Pods have the
+// subresources `binding`, `eviction` (which a PodDisruptionBudget may refuse) and `status`. Deleting a pod
+// on a node only marks it; the fake kubelet (fake_cluster.h) removes it. Schemas are not checked. The store
+// has no clock: each call passes the calendar time.
 #pragma once
 
 #include "fairlead/base/rng.h"
@@ -27,7 +26,7 @@ namespace fairlead {
 
 using FakeObject = std::shared_ptr<const Json>;
 
-// One write. Objects as they are after it and were before; null: not there.
+// One write, with the object after it and before it; null: there is none.
 struct FakeChange {
   std::uint64_t version = 0;
   FakeKey key;
@@ -40,49 +39,49 @@ struct FakeAnswer {
   Json body;
 };
 
-// The body of an answer that says what went wrong.
+// Returns an answer whose body describes the failure.
 FakeAnswer fake_failure(int status, std::string_view message);
 
 class FakeStore {
  public:
   explicit FakeStore(std::uint64_t seed);
 
-  // Serves one more resource: ("/apis/jobset.x-k8s.io/v1alpha2/jobsets", "JobSet"). There from the
-  // start: nodes, namespaces, pods, configmaps, events (both groups), jobs, leases, priorityclasses,
+  // Serves one more resource: ("/apis/jobset.x-k8s.io/v1alpha2/jobsets", "JobSet"). Served from the start:
+  // nodes, namespaces, pods, configmaps, events (both groups), jobs, leases, priorityclasses and
   // poddisruptionbudgets.
   void serve(const std::string& resource, const std::string& kind);
-  // Serves it no more, as after its CRD was deleted; its objects are gone.
+  // Stops serving a resource, as if its CRD was deleted; its objects are deleted.
   void unserve(const std::string& resource);
   bool serves(const std::string& resource) const { return kinds_.contains(resource); }
 
-  // Any request but a watch.
+  // Handles any request except a watch.
   FakeAnswer handle(std::string_view method, const FakePath& path, std::string_view body,
                     std::string_view content_type, std::int64_t unix_ms);
 
-  // Null: not there.
+  // Returns null if there is no such object.
   FakeObject find(const FakeKey& key) const;
   std::vector<FakeObject> list(const FakeSelection& selection) const;
-  // Replaces an object, or makes it, without preconditions, as controllers do here; no change where it
-  // is the same. Null takes it away.
+  // Replaces or creates an object without preconditions; for the fake controllers. An equal object
+  // changes nothing. Null deletes it.
   void put(const FakeKey& key, const Json& object, std::int64_t unix_ms);
 
-  // Called after each write; it must not write itself.
+  // Sets a function that is called after each write; it must not write.
   void set_observer(std::function<void(const FakeChange&)> observer) {
     observer_ = std::move(observer);
   }
 
   std::uint64_t version() const { return version_; }
-  // Of the last write to a resource; 0: there was none.
+  // Returns the version of the last write to a resource; 0: there was none.
   std::uint64_t version_of(const std::string& resource) const;
-  // The changes after `version`, oldest first. Nothing: some of them are compacted.
+  // Returns the changes after `version`, oldest first; nothing if some of them are compacted.
   std::optional<std::vector<FakeChange>> changes_after(std::uint64_t version) const;
-  // Forgets the history up to now: watches and chunks from before are expired.
+  // Forgets the history up to now: earlier watches and chunks are expired.
   void compact();
-  // Versions go on from here, as after a restore from a backup: with it, watches from before ask for a
-  // version from the future. REQUIRES: version > 0.
+  // Continues from `version`, as after a restore from a backup: earlier watches then ask for a version
+  // from the future. REQUIRES: version > 0.
   void rewind(std::uint64_t version);
 
-  // The line of a watch that a change gives; empty: none.
+  // Returns the line that a watch sends for a change; empty: none.
   std::string line(const FakeChange& change, const FakeSelection& selection) const;
   std::string bookmark(const std::string& resource) const;
 
@@ -90,15 +89,15 @@ class FakeStore {
   struct Kind {
     std::string kind;
     std::string api_version;
-    bool is_custom = false;  // takes no strategic merge patch
+    bool is_custom = false;  // it does not accept strategic merge patches
   };
-  // What is left of a list that is told in chunks.
+  // The rest of a list that is sent in chunks.
   struct Rest {
     std::uint64_t version = 0;
     std::vector<FakeObject> objects;
   };
 
-  // What is served under "/apis/batch/v1".
+  // Returns the resources served under a group version, for example "/apis/batch/v1".
   FakeAnswer discovery(const FakePath& path) const;
   FakeAnswer list_answer(const FakePath& path);
   FakeAnswer chunk(const std::string& resource, Rest&& rest, std::size_t limit);
@@ -110,10 +109,10 @@ class FakeStore {
   FakeAnswer remove(const FakeKey& key, const Json& options, std::int64_t unix_ms);
   FakeAnswer bind(const FakeKey& key, const Json& binding, std::int64_t unix_ms);
   FakeAnswer evict(const FakeKey& key, const Json& eviction, std::int64_t unix_ms);
-  // The refusal of an eviction; else each budget that is about the pod allows one less.
+  // Returns the refusal of an eviction, if any. Otherwise lowers each budget that selects the pod by one.
   std::optional<FakeAnswer> spend_budget(const Json& pod, std::int64_t unix_ms);
   std::string new_uid();
-  // What the server says of an object that is made.
+  // Fills in the fields that the server sets on a new object.
   void fill_in(const FakeKey& key, Json& object, std::int64_t unix_ms);
   void write(const FakeKey& key, Json object);
   void take(const FakeKey& key);
@@ -125,7 +124,7 @@ class FakeStore {
   std::map<std::string, std::uint64_t> written_;  // versions of the last writes, by resource
   std::vector<FakeChange> history_;
   std::uint64_t version_ = 100;
-  std::uint64_t compacted_ = 100;  // history_ begins after it
+  std::uint64_t compacted_ = 100;  // history_ starts after this version
   std::map<std::string, Rest> rests_;
   std::uint64_t last_rest_ = 0;
   std::function<void(const FakeChange&)> observer_;

@@ -1,8 +1,8 @@
-// What goes wrong between a scheduler and a fake API server, tried out one by one: tests of runs that
-// have to come to the same end whatever it is.
+// Tests faults between a scheduler and a fake API server one by one: a run must have the same result
+// under each of them.
 //
-// A run is a class that can be made from nothing, with `FakeServer server` and `std::string run()`:
-// the problem that was met, empty if there was none.
+// A run is a default-constructible class with `FakeServer server` and `std::string run()`, which returns
+// the problem, or an empty text.
 #pragma once
 
 #include "fairlead/kube/fake_server.h"
@@ -40,7 +40,7 @@ inline std::string text_of(const FakeFault& fault) {
   return "late";
 }
 
-// The calls of a run in which nothing goes wrong.
+// Returns the number of calls of a run without faults.
 template <class Run>
 std::uint64_t calls_of_a_calm_run() {
   Run calm;
@@ -49,7 +49,7 @@ std::uint64_t calls_of_a_calm_run() {
   return calm.server.calls().size() - before;
 }
 
-// Each of the first `calls` calls meets some of `faults`: one of `every` that follow each other.
+// Applies each of `faults` to one in `every` of the first `calls` calls, one fault per run.
 template <class Run>
 void try_faults(std::uint64_t every, std::uint64_t calls, std::span<const FakeFault> faults) {
   std::uint64_t row = 0;
@@ -67,8 +67,8 @@ void try_faults(std::uint64_t every) {
   try_faults<Run>(every, calls_of_a_calm_run<Run>(), kFaults);
 }
 
-// The scheduler is killed after its call `first`, or one of each `every` that follow, and another one
-// goes on. REQUIRES: run(k) does so after call k.
+// Kills the scheduler after call `first`, or after a later one in steps of `every`, once per run; another
+// scheduler continues. REQUIRES: run(k) does so after call k.
 template <class Run>
 void try_kills(std::uint64_t first = 1, std::uint64_t every = 1) {
   const std::uint64_t calls = calls_of_a_calm_run<Run>();
@@ -78,8 +78,8 @@ void try_kills(std::uint64_t first = 1, std::uint64_t every = 1) {
   }
 }
 
-// The server is away for 20 s, or its streams end, break, say nothing any more, or break as its
-// history is forgotten, each `every` from `first` until `end`.
+// Tries each outage, one per run, at each time from `first` to `end` in steps of `every`. The server is
+// away for 20 s, or its streams end, break, become silent, or break while its history is forgotten.
 template <class Run>
 void try_outages(Duration first, Duration every, Duration end) {
   using Disturb = void (*)(FakeServer&);
@@ -101,7 +101,7 @@ void try_outages(Duration first, Duration every, Duration end) {
   }
 }
 
-// Whether all Jobs of the batch API are complete.
+// Returns whether all Jobs of the batch API are complete.
 inline bool all_jobs_done(FakeServer& server) {
   const FakeAnswer list = server.act("GET", "/apis/batch/v1/jobs");
   return std::ranges::all_of(json_at(list.body, {"items"}), [](const Json& job) {
@@ -110,7 +110,7 @@ inline bool all_jobs_done(FakeServer& server) {
   });
 }
 
-// A pod that its kubelet had no room for, in words; empty: none.
+// Returns the reason if a kubelet refused a pod for lack of room; empty: there is none.
 inline std::string refusal(FakeServer& server) {
   const FakeAnswer list = server.act("GET", "/api/v1/pods");
   for (const Json& pod : json_at(list.body, {"items"})) {

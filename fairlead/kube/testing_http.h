@@ -1,4 +1,4 @@
-// An HTTP/1.1 server on the loopback interface that says what the test tells it to, byte by byte.
+// An HTTP/1.1 server on the loopback interface that sends the bytes a test gives it.
 #pragma once
 
 #include "fairlead/base/check.h"
@@ -18,8 +18,8 @@ namespace fairlead {
 
 class TestingHttp {
  public:
-  // Given a request, head and body, as it came: all that is sent back. The connection is closed after
-  // an answer that says so ("Connection: close").
+  // Returns the whole answer to a raw request (head and body). The connection is closed after an answer
+  // with "Connection: close".
   using Handler = std::function<std::string(const std::string& request)>;
 
   explicit TestingHttp(Handler handler) : handler_(std::move(handler)) {
@@ -43,7 +43,7 @@ class TestingHttp {
   }
 
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
-  // All requests so far.
+  // Returns all requests so far.
   std::vector<std::string> requests() {
     const std::lock_guard lock(mutex_);
     return requests_;
@@ -53,7 +53,7 @@ class TestingHttp {
     return fmt::format("HTTP/1.1 {} Text\r\nContent-Length: {}\r\n{}\r\n{}", status, body.size(),
                        headers, body);
   }
-  // Of an answer whose length is not said before.
+  // Returns a chunk of an answer without a Content-Length.
   static std::string chunk(std::string_view bytes) {
     return fmt::format("{:x}\r\n{}\r\n", bytes.size(), bytes);
   }
@@ -95,7 +95,7 @@ class TestingHttp {
     }
   }
 
-  // The length of the first request, or 0 where it is not there yet.
+  // Returns the length of the first request, or 0 if it is not complete yet.
   static std::size_t whole(const std::string& bytes) {
     const std::size_t end = bytes.find("\r\n\r\n");
     if (end == bytes.npos) return 0;

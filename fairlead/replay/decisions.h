@@ -67,7 +67,7 @@ struct DecisionMatch {
   std::optional<Decision> other{};
 };
 
-// Compares a run with one whose decisions are known by their digests.
+// Compares a run with another run, of which it has the digests of the decisions.
 class DecisionMatcher : public RecordSink {
  public:
   // `expected` must outlive it.

@@ -1,7 +1,7 @@
-// The state of a recorded run at each moment of it, as far as it explains why a job waits: the tables,
-// which GPUs are free, and which of those that are not are held by jobs that came later.
+// The state of a recorded run at each moment, as far as it explains why a job waits: the tables, the
+// free GPUs, and the GPUs that later jobs have.
 //
-// A record costs O(slices x log jobs). REQUIRES: what a CheckedJournal lets through.
+// A record costs O(slices x log jobs). REQUIRES: records that a CheckedJournal passes on.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -16,11 +16,11 @@
 
 namespace fairlead {
 
-// GPUs held by jobs, by the order in which the jobs came.
+// The GPUs of running jobs, by the order in which the jobs arrived.
 class HeldByOrder {
  public:
   void add(std::size_t rank, std::int64_t gpus);
-  std::int64_t after(std::size_t rank) const;  // of later ranks
+  std::int64_t after(std::size_t rank) const;  // the sum over later ranks
 
  private:
   std::vector<std::int64_t> tree_ = {
@@ -28,12 +28,12 @@ class HeldByOrder {
   std::int64_t total_ = 0;
 };
 
-// How a gang that waits fits into what is free.
+// Whether a waiting gang fits into the free GPUs.
 enum class Fit : std::uint8_t {
   kFits,
   kTooFew,     // not enough GPUs of its types are free
-  kScattered,  // enough are free, but not as its policy would have them
-  kNever,      // as its policy would have them, the cluster does not have enough
+  kScattered,  // enough are free, but not in a placement that its policy accepts
+  kNever,      // the cluster has no placement for it that its policy accepts
 };
 
 class Past {
@@ -46,15 +46,15 @@ class Past {
   Status apply(const Record& record);
 
   const Tables& tables() const { return tables_; }
-  // Those of the policy; of one that this program does not know: it places anywhere, at any time.
+  // Returns the policy's traits. An unknown policy is assumed to place anywhere, at any time.
   const PlacementTraits& traits() const { return traits_; }
   const std::string& policy() const { return policy_; }
   const std::string& options() const { return options_; }
 
-  // A job has come, or GPUs have gone. REQUIRED by all below.
+  // Returns whether a job has arrived or GPUs have failed. All functions below require it.
   bool has_come() const { return free_.has_value(); }
   const FreeIndex& free() const { return *free_; }
-  // GPUs of these types, free or not, but for those that are gone or closed; and these.
+  // Returns the GPUs of these types, free or in use, that are up and open; down() returns the others.
   std::int64_t usable(TypeMask types) const;
   std::int64_t down(TypeMask types) const;
   // The smallest gang that the policy would start the job with.
@@ -96,7 +96,7 @@ class Past {
   Time last_came_ = Time::never();
   IdVector<GpuTypeId, HeldByOrder> held_by_order_;
   IdVector<UserId, std::int64_t> held_;
-  std::map<Kind, Fit> fits_;  // of what is free now
+  std::map<Kind, Fit> fits_;  // for the GPUs that are free now
 };
 
 }  // namespace fairlead

@@ -58,7 +58,7 @@ Status take_reference_types(Workload& workload, const ReplayRequest& request,
   return {};
 }
 
-// Those of the recorded run, and then those given.
+// Returns the settings of the recorded run, overridden by the given ones.
 Result<Settings> settings_of(const ReplayRequest& request, const nlohmann::json& summary) {
   std::vector<std::string> assignments;
   const auto given = summary.find("settings");
@@ -94,7 +94,7 @@ Result<Recording> read_recorded(const ReplayRequest& request) {
     FL_TRY(take_reference_types(recording.world.workload, request, settings));
   }
   settings.load = 0;  // the recorded arrivals are scaled already
-  // What was recorded of the nodes, and nothing else, happens to them.
+  // Nodes fail and recover only as recorded.
   settings.faults.mtbf_h = 0;
   settings.faults.rack_mtbf_h = 0;
   settings.faults.outages = recording.world.outages;
@@ -124,7 +124,7 @@ Result<DecisionMatch> match_with(const Recording& recording, std::string_view po
   return matcher.match();
 }
 
-// The recorded decision of that number, or none where there are not so many.
+// Returns the recorded decision with that number, or none if there are fewer decisions.
 Result<std::optional<Decision>> recorded_decision(const Recording& recording, std::size_t number) {
   std::optional<Decision> found;
   std::size_t next = 0;

@@ -1,9 +1,9 @@
-// Where another policy would first have decided differently from a recorded run.
+// Finds the first decision in which another policy differs from a recorded run.
 //
-// The world of the recorded run is rebuilt from its journal, and the other policy runs in it. As
-// long as its decisions are those of the record, so is everything that happens to it; after the
-// first difference the recorded future is no longer its own, so the replay ends there. That the
-// world is the same is checked: in it, the recorded policy must do again what it did up to there.
+// The world of the recorded run is rebuilt from its journal, and the other policy runs in it. As long as
+// it decides as recorded, the recorded events happen to it too. After the first difference they no longer
+// apply, so the replay ends there. The replay checks that the world is the same: up to there, the
+// recorded policy must repeat its decisions in it.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -19,11 +19,11 @@ namespace fairlead {
 
 struct ReplayRequest {
   std::string recorded;  // a result folder, or the journal in it
-  std::string policy;    // the other one: "NAME:opt=value,..."
-  std::string cluster;   // that of the run, for its links; empty: they do not matter
-  std::string trace;     // that of the run, for its column gpu_type; empty: it has none
-  ReadFlags read;        // of that trace
-  std::vector<std::string> settings;  // "key=value", instead of those of the run
+  std::string policy;    // the other policy: "NAME:opt=value,..."
+  std::string cluster;   // the run's cluster, for its links; empty: links do not matter
+  std::string trace;     // the run's trace, for its column gpu_type; empty: there is no such column
+  ReadFlags read;        // flags for reading the trace
+  std::vector<std::string> settings;  // "key=value", in place of the run's settings
 };
 
 struct ReplayResult {

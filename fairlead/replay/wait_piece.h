@@ -1,4 +1,4 @@
-// A piece of a wait: a time with one main cause, and what there was meanwhile.
+// A piece of a wait: a time with one main cause, and facts about the cluster during it.
 #pragma once
 
 #include "fairlead/model/note.h"
@@ -11,23 +11,23 @@
 
 namespace fairlead {
 
-// What a policy noted of one thing last, by the number of the kind.
+// The policy's last notes on one job or user, by the number of the note's kind.
 using LastNotes = std::map<std::size_t, NoteFields>;
 
-// What could be had meanwhile, and who had it. Amounts are sums over the time: divided by it they are
-// means.
+// The free GPUs during the piece, and the users that had the others. Amounts are sums over time: divided
+// by the piece's length they are means.
 struct WaitFacts {
   std::vector<std::int64_t> free_gpu_ms;  // by GPU type
   std::uint32_t hole = 0;  // the most GPUs of its types that were free on one node at any moment
-  std::vector<std::int64_t> held_gpu_ms;  // of its types, by user
-  LastNotes noted;                        // of the job or its user, as it began
+  std::vector<std::int64_t> held_gpu_ms;  // GPUs in use of its types, by user
+  LastNotes noted;                        // on the job or its user, when the piece started
 };
 
 struct WaitPiece {
   Time from;
   Time to;
-  CauseTimes causes;  // most of it is the main one's
-  JobId other{};      // that went first, or that GPUs were kept for; none: no single one
+  CauseTimes causes;  // the main cause has the largest part
+  JobId other{};      // the job that went first, or that GPUs were kept for; none: no single job
   WaitFacts facts{};
 
   WhyCause cause() const { return causes.main(); }
@@ -35,7 +35,7 @@ struct WaitPiece {
   void add(const WaitPiece& next);
 };
 
-// The same in at most `most` pieces: short ones join their neighbours. REQUIRES: most > 0.
+// Returns the same in at most `most` pieces: short ones join their neighbours. REQUIRES: most > 0.
 std::vector<WaitPiece> condensed(const std::vector<WaitPiece>& pieces, std::size_t most);
 
 }  // namespace fairlead

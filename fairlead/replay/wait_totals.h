@@ -1,6 +1,6 @@
-// How long each job of a run waited in all, and what it would cost to say why.
+// The total waiting time of each job of a run, and the cost of explaining it.
 //
-// A record costs O(1); about 60 bytes per job. REQUIRES: what a CheckedJournal lets through.
+// A record costs O(1); about 60 bytes per job. REQUIRES: records that a CheckedJournal passes on.
 #pragma once
 
 #include "fairlead/journal/journal.h"
@@ -17,24 +17,24 @@ class WaitTotals : public RecordSink {
   void on(const Record& record) override;
 
   struct Job {
-    Duration work;       // with its reference gang; 0: not said
-    Duration waited;     // without GPUs, from its submission to its end or that of the run
-    Duration longest;    // of these times
-    Duration held;       // with GPUs
-    bool came = false;   // and was not rejected
-    bool ended = false;  // before the run did
+    Duration work;       // time that it takes with its reference gang; 0: not known
+    Duration waited;     // time without GPUs, from its submission to its end or the run's end
+    Duration longest;    // the longest of these times
+    Duration held;       // time with GPUs
+    bool came = false;   // it arrived and was not rejected
+    bool ended = false;  // it ended before the run
     bool is_waiting() const { return since.has_value() && !holds; }
 
-    std::optional<Time> since;  // it waits, or holds GPUs
+    std::optional<Time> since;  // start of its present wait or run
     bool holds = false;
   };
-  // REQUIRES of all below: End was passed.
+  // All functions below require that End was passed.
   const IdVector<JobId, Job>& jobs() const { return jobs_; }
   Duration waited() const;  // by all jobs
   // The sum over moments of the jobs that waited.
   std::int64_t job_moments() const { return job_moments_; }
 
-  // The jobs that came, those first of which `of` is larger, at most `most`, none of which it is 0.
+  // Returns at most `most` jobs that arrived, largest `of` first, without those for which it is 0.
   template <class Of>
   std::vector<JobId> largest(std::size_t most, Of of) const;
 

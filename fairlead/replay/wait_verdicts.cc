@@ -129,7 +129,7 @@ void Waits::judge(Watched& watched, Time to) {
   jobs_[watched.row].causes.of(cause.value_or(WhyCause::kUnexplained)) += to - now_;
 }
 
-// None: it fits, and what is started next says why it did not run.
+// Returns none if the job fits: the next job to start then explains why this one did not run.
 std::optional<WhyCause> Waits::verdict(const Watched& watched) {
   const JobId job = watched.job;
   const Tables& tables = past_.tables();
@@ -167,7 +167,7 @@ WhyCause Waits::verdict_of_too_few(JobId job) const {
   return free + past_.down(types) >= gpus ? WhyCause::kDown : WhyCause::kFull;
 }
 
-// By what the policy noted of it.
+// Returns whether the user has its share, by the policy's notes.
 bool Waits::has_its_share(UserId user) const {
   const UserNotes& notes = users_[user];
   if (notes.debt) return notes.debt->gpu_ms < 0;
@@ -195,7 +195,7 @@ bool Waits::home_is_taken(JobId job) const {
                              [&](Slice slice) { return past_.free().on(slice.node) < slice.gpus; });
 }
 
-// The cause of a piece in which the job fitted, by what was started at this moment.
+// Returns the cause of a piece in which the job fitted, by the jobs that were started at this moment.
 std::pair<WhyCause, JobId> Waits::resolved(const Open& open, JobId job) const {
   const bool is_within_round =
       !open.acted && !placed_.empty() && now_ - open.from <= past_.traits().round;
@@ -211,7 +211,7 @@ std::pair<WhyCause, JobId> Waits::resolved(const Open& open, JobId job) const {
   return {WhyCause::kUnexplained, {}};
 }
 
-// Who waited already then, needs more and is started now is whom GPUs were kept for.
+// If a job that needs more GPUs, and waited then too, is started now, the GPUs were kept for it.
 void Waits::explain_late(Watched& watched) {
   if (watched.unexplained.empty()) return;
   const std::uint32_t gpus = past_.wanted(watched.job).gpus;

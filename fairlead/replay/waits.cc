@@ -41,7 +41,7 @@ void Waits::move_on(Time to) {
   now_ = to;
 }
 
-// What a record takes from a job is there no more once it was applied.
+// Reads the GPUs that a record takes from a job: they are gone once the record is applied.
 void Waits::before(const Record& record) {
   std::visit(Overloaded{
                  [&](const OneOf<record::Finished, record::Failed, record::Cancelled> auto& what) {

@@ -1,11 +1,11 @@
-// Why jobs of a recorded run waited: each wait in pieces, with one main cause each.
+// Explains why jobs of a recorded run waited: each wait in pieces, with one main cause each.
 //
 // A wait is a time without GPUs: from a submission, or the loss of a gang, to the next placement or the
-// end of the job. Its pieces follow one another without gaps, so the waits of a job that is done add up
-// to its queue_s. The cause of a moment is judged by what was free then (replay/past.h), by what the
-// policy noted and, where the job fitted, by what was started next.
+// end of the job. Its pieces follow one another without gaps, so the waits of a finished job add up to
+// its queue_s. The cause of a moment follows from the GPUs that were free then (replay/past.h), from the
+// policy's notes and, if the job fitted, from the next jobs to start.
 //
-// A record costs what it costs Past, a moment O(jobs that are watched and wait).
+// A record costs the same as in Past, a moment O(watched jobs that wait).
 #pragma once
 
 #include "fairlead/journal/journal.h"
@@ -29,7 +29,8 @@ struct Wait {
   Time from;
   Time to;
   WaitBegin begin = WaitBegin::kSubmitted;
-  // As the policy notes or, with Watch::kRivals, who got its GPUs then; none: not known.
+  // The job for which it was stopped: by the policy's note or, with Watch::kRivals, the job that got its
+  // GPUs then; none: not known.
   JobId stopped_for{};
   std::vector<WaitPiece> pieces{};
 };
@@ -37,26 +38,28 @@ struct Wait {
 struct JobWaits {
   JobId job;
   CauseTimes causes{};
-  std::vector<Wait> waits{};    // that lasted; from Watch::kPieces on
-  std::set<JobId> passed_by{};  // those that came later and were placed meanwhile; Watch::kRivals
+  std::vector<Wait> waits{};    // waits longer than 0; from Watch::kPieces on
+  std::set<JobId> passed_by{};  // jobs that arrived later and were placed meanwhile; Watch::kRivals
 };
 
-// Its longest waits, at most `most`, by time. They are the job's.
+// Returns the longest waits, at most `most`, by time. The pointers are into `job`.
 std::vector<const Wait*> longest_waits(const JobWaits& job, std::size_t most);
 
-// What is wanted of a job: nothing, its times by cause, its waits too, or also who went first.
+// The details to collect for a job: nothing, its times by cause, its waits too, or also the jobs that
+// went first.
 enum class Watch : std::uint8_t { kNot, kTimes, kPieces, kRivals };
 
 class Waits : public RecordSink {
  public:
   using Watches = std::function<Watch(const JobSpec&)>;
-  // `watches` is asked as a job arrives.
+  // `watches` is called when a job arrives.
   explicit Waits(Watches watches) : watches_(std::move(watches)) {}
 
-  // REQUIRES: what a CheckedJournal lets through.
+  // REQUIRES: records that a CheckedJournal passes on.
   void on(const Record& record) override;
 
-  // Error: no cluster can have these nodes. REQUIRES of all below: it is none, and End was passed.
+  // Error: no cluster can have these nodes. All functions below require that there is no error, and that
+  // End was passed.
   const Status& status() const { return status_; }
   const std::vector<JobWaits>& jobs() const { return jobs_; }  // in the order of their arrival
   const Past& past() const { return past_; }
@@ -64,21 +67,21 @@ class Waits : public RecordSink {
   Time end() const { return now_; }
 
  private:
-  // The piece that a job is in. One without a cause gets it when something is started next.
+  // The present piece of a job's wait. A piece without a cause gets one when the next job is started.
   struct Open {
     Time from;
     std::optional<WhyCause> cause;
-    JobId other;         // that came later, and was started as this began
-    bool acted = false;  // something was started then
+    JobId other;         // a job that arrived later, and was started when this piece started
+    bool acted = false;  // some job was started then
     std::uint32_t hole = 0;
     GpuSums::Sums sums;
     LastNotes noted;
   };
-  // A piece that what was started next did not explain. What is started later may.
+  // A piece that the next started job did not explain. A job that is started later may.
   struct Unexplained {
     Time from;
     Duration length;
-    std::size_t piece = 0;  // of Watched::pieces, with details
+    std::size_t piece = 0;  // index into Watched::pieces, with details
   };
   struct Watched {
     JobId job;
@@ -86,7 +89,7 @@ class Waits : public RecordSink {
     bool details = false;
     Time since;
     WaitBegin begin = WaitBegin::kSubmitted;
-    Time timer;  // until then its policy waits for GPUs nearer together
+    Time timer;  // time until which its policy waits for GPUs nearer together
     std::optional<Open> open{};
     std::vector<WaitPiece> pieces{};
     std::vector<Unexplained> unexplained{};
@@ -96,8 +99,8 @@ class Waits : public RecordSink {
   };
   struct Placed {
     JobId job;
-    Time since;        // it waited
-    bool lacked_room;  // it waited, and did not fit until now; only where is_pending_
+    Time since;        // start of its wait
+    bool lacked_room;  // it waited, and did not fit until now; only if is_pending_
   };
   struct UserNotes {
     std::optional<GpuTime> debt;

@@ -21,7 +21,7 @@ std::filesystem::path journal_of(const std::string& recorded) {
   return path;
 }
 
-// What became of the job of a name.
+// Finds a job by its name, and how it ended.
 class JobFate : public RecordSink {
  public:
   JobFate(std::string name, JobWhy& why) : name_(std::move(name)), why_(why) {}

@@ -12,14 +12,14 @@
 
 namespace fairlead {
 
-// The waits of one job, and what of the run tells of them.
+// The waits of one job, and the facts of the run that explain them.
 struct JobWhy {
-  std::unique_ptr<Waits> waits;  // of this job alone
-  JobId job;                     // none: it never waited, as `instead` says
+  std::unique_ptr<Waits> waits;  // waits of this job alone
+  JobId job;                     // none: it never waited, for the reason in `instead`
   std::string instead;           // "rejected: needs 9 GPUs", empty
   std::string status;            // "finished", "failed", "pending"
   Time submit;
-  Time end;  // of the job, or of the run
+  Time end;  // the job's end, or the run's end
   Duration waited;
   Duration held;
 };
@@ -27,27 +27,28 @@ struct JobWhy {
 // `recorded`: a result folder, or the journal in it. Errors: it is damaged, or has no such job.
 Result<JobWhy> why_job(const std::string& recorded, const std::string& name);
 
-// Where the waiting of a whole run went.
+// The causes of all waits of a run.
 struct RunWhy {
   std::unique_ptr<Waits> waits;
   WaitTotals totals;
-  // Of one in so many jobs; of all where that is cheap enough.
+  // One in so many jobs was examined; 1, all jobs, if that is cheap enough.
   std::size_t one_in = 1;
   CauseTimes causes;
   std::vector<JobId> longest;  // jobs that waited most
-  // Those that waited more than kStarved times their work, which counts as kLeastWork at least, by that.
+  // Jobs that waited more than kStarved times their work, sorted by that ratio. Work counts as kLeastWork
+  // at least.
   std::vector<JobId> starved;
-  std::int64_t starved_jobs = 0;  // not only those
-  // Of one of these jobs.
+  std::int64_t starved_jobs = 0;  // number of all such jobs, not only of the listed ones
+  // Returns the causes of a listed job's waits.
   const CauseTimes& causes_of(JobId job) const;
 };
 constexpr double kStarved = 10;
 constexpr Duration kLeastWork = {60'000};
-// How many times its work a job waited. REQUIRES: its work is known.
+// Returns how many times its work a job waited. REQUIRES: its work is known.
 double times_waited(const WaitTotals::Job& job);
 
 struct RunWhyLimits {
-  std::size_t rows = 10;                  // of the lists
+  std::size_t rows = 10;                  // maximum rows of each list
   std::int64_t job_moments = 50'000'000;  // beyond that, fewer jobs are looked at
 };
 // Errors: the journal is damaged. Reads it twice.

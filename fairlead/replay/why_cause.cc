@@ -21,7 +21,7 @@ constexpr std::array<WhyCauseInfo, kWhyCauses> kInfos = {{
     {"retry", "its start had failed, and was tried again later"},
     {"held", "its user held it back"},
     {"never", "no part of the cluster is large enough for it"},
-    {"unexplained", "it fitted, and nothing says why it did not run"},
+    {"unexplained", "it fitted, and the journal does not show why it did not run"},
 }};
 
 }  // namespace

@@ -1,7 +1,7 @@
-// Why a job waits at a moment: one main cause each, from a closed list.
+// The main cause of a job's wait at a moment, from a closed list.
 //
-// What is noted in a journal, and what can be counted in it, decides. A moment at which GPUs were free,
-// the gang fitted, and nothing says why it was not started, is unexplained, and counted as such.
+// The cause follows from the notes in a journal and from counts of its records. A moment counts as
+// unexplained if the gang fitted into free GPUs and the journal does not show why it was not started.
 #pragma once
 
 #include "fairlead/base/units.h"
@@ -13,21 +13,21 @@
 namespace fairlead {
 
 enum class WhyCause : std::uint8_t {
-  kFull,         // too few GPUs are free; those with jobs that came later would not have sufficed
-  kPassed,       // it could run, had jobs that came later not got GPUs
-  kShare,        // the same, and the policy notes that its user has all it is due
-  kScattered,    // enough are free, but not as its policy wants the gang to be
-  kKept,         // it fits, but the next to start is another that waits for more GPUs
+  kFull,         // too few GPUs are free, even together with the GPUs of later jobs
+  kPassed,       // it could run if jobs that arrived later had not got GPUs
+  kShare,        // the same, and the policy notes that its user has its full share
+  kScattered,    // enough are free, but not in a placement that its policy accepts
+  kKept,         // it fits, but the next job to start is one that needs more GPUs
   kRound,        // it fits, and the policy starts nothing before its next round
   kTimer,        // it fits, but its policy still waits for GPUs nearer together
-  kHome,         // it fits elsewhere, but waits for its turn on the GPUs that it had
+  kHome,         // it fits elsewhere, but waits for its turn on its former GPUs
   kTurn,         // it fits, but its policy runs one job at a time
   kQuota,        // it fits, but its group would exceed its quota
   kDown,         // it could run on GPUs that are down or closed
   kRetry,        // its start failed and is tried again later
   kHeld,         // its user holds it back
-  kNever,        // as its policy wants the gang to be, the whole cluster has no room for it
-  kUnexplained,  // it fits, and nothing says why it does not run
+  kNever,        // the whole cluster has no placement for it that its policy accepts
+  kUnexplained,  // it fits, and the journal does not show why it does not run
 };
 constexpr std::size_t kWhyCauses = 15;
 

@@ -1,7 +1,7 @@
-// The requests of clients: what may be asked, by whom, and when it is answered (docs/openapi.yaml).
+// The requests of clients: their kinds, permissions and answers (docs/openapi.yaml).
 //
-// What changes nothing is answered at once. What does goes to the engine with the next batch, and is
-// answered when the journal that has it is on the disk.
+// A request that changes nothing is answered at once. A change goes to the engine with the next batch,
+// and is answered once its journal record is on disk.
 #pragma once
 
 #include "fairlead/http/http.h"
@@ -18,22 +18,22 @@ namespace fairlead {
 
 class Api {
  public:
-  // `address` and `token`: ServeOptions::http_address and http_token. What is passed by reference must
-  // outlive it.
+  // `address` and `token`: ServeOptions::http_address and http_token. The objects passed by reference
+  // must outlive this one.
   Api(Io& io, const Views& views, LocalBackend& backend, JobBook& book, Inbox& inbox,
       std::string_view address, const std::string& token);
 
   void on_connected(ConnectionId connection, const Peer& peer);
   void on_received(ConnectionId connection, std::string_view bytes);
   void on_closed(ConnectionId connection);
-  // All that the inbox had is in the tables by now, and on the disk.
+  // Called after everything in the inbox was applied to the tables and is on disk.
   void answer_due();
 
  private:
   struct Client {
     Peer peer;
     HttpReader reader{HttpReader::Of::kRequests};
-    bool is_waiting = false;  // for the answer to its last request
+    bool is_waiting = false;  // its last request has no answer yet
   };
   struct Answer {
     int status = 200;
@@ -42,7 +42,7 @@ class Api {
   struct Due {  // an answer that waits for the disk
     ConnectionId connection = 0;
     bool keep_alive = true;
-    JobId submitted;  // none: it is no submission
+    JobId submitted;  // none: the request is not a submission
   };
 
   void serve_next(ConnectionId connection, Client& client);
@@ -50,7 +50,7 @@ class Api {
   bool handle_text(ConnectionId connection, const HttpMessage& request);
   bool refuse(ConnectionId connection, const HttpMessage& request);
   Answer page() const;
-  // Nullopt: the answer comes later.
+  // Returns nullopt if the answer comes later.
   std::optional<Answer> answer(ConnectionId connection, const Peer& peer,
                                const HttpMessage& request);
   std::optional<Answer> answer_job(ConnectionId connection, const Peer& peer,
@@ -65,7 +65,7 @@ class Api {
   Time now() const;
   void leave(ConnectionId connection);
   void send(ConnectionId connection, const Answer& answer, bool keep_alive);
-  // The user of that name, who is announced if need be.
+  // Returns the user with that name; announces a new one.
   UserId user_of(const std::string& name);
   UserId find_user(std::string_view name) const;
   bool may_change(const Peer& peer, JobId job) const;
@@ -77,12 +77,12 @@ class Api {
   JobBook& book_;
   Inbox& inbox_;
   Door door_;
-  std::string page_;  // its address over TCP; empty: it has none
+  std::string page_;  // the page's address over TCP; empty: there is none
   std::map<ConnectionId, Client> clients_;
   std::vector<Due> due_;
-  std::multimap<JobId, Due> until_end_;              // clients that wait for a job to be done
-  std::multimap<ConnectionId, JobId> at_terminals_;  // jobs that end with their client
-  std::vector<JobId> left_alone_;                    // those whose client has gone
+  std::multimap<JobId, Due> until_end_;              // clients that wait for the end of a job
+  std::multimap<ConnectionId, JobId> at_terminals_;  // jobs that end when their client disconnects
+  std::vector<JobId> left_alone_;                    // such jobs whose client has disconnected
   std::size_t next_job_;
 };
 

@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::string_view kCookie = "fairlead_token";
 
-// A page of another site can be made to reach this one under a name of its own (DNS rebinding). The
-// port is another one behind a tunnel.
+// Protects against DNS rebinding, by which a page of another site reaches this one under its own name.
+// Only the host is compared: behind a tunnel the port differs.
 bool is_of_this_machine(std::string_view host) {
   const std::string_view name = host.substr(0, host.find(':'));
   return name == "localhost" || name == "127.0.0.1";
@@ -16,7 +16,7 @@ bool is_of_this_machine(std::string_view host) {
 
 }  // namespace
 
-// Takes as long for any text of that length.
+// Takes the same time for all texts of one length.
 bool Door::is_token(std::string_view text) const {
   if (token_.empty() || text.size() != token_.size()) return false;
   volatile unsigned differs = 0;

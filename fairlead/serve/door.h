@@ -1,5 +1,4 @@
-// Who may ask over TCP, where the system does not say who it is: those who have the daemon's token, and
-// only to look.
+// Access over TCP, where the system does not identify the client: read-only, with the daemon's token.
 #pragma once
 
 #include "fairlead/http/http.h"
@@ -9,21 +8,21 @@
 
 namespace fairlead {
 
-// The door at a port of 127.0.0.1. Everyone on the machine may knock, and so may pages of other sites
-// in a browser there.
+// Guards a port of 127.0.0.1. All users of the machine can send requests to it, and so can pages of
+// other sites in a browser there.
 class Door {
  public:
-  // No token: it is shut.
+  // An empty token refuses all requests.
   explicit Door(std::string token) : token_(std::move(token)) {}
 
   struct Refusal {
-    int status = 0;  // 0: it may
+    int status = 0;  // HTTP status; 0: the request is allowed
     std::string_view why;
   };
-  // The token may be a bearer's, or in the query (?token=), or in the cookie.
+  // Accepts the token as a bearer token, in the query (?token=), or in the cookie.
   Refusal refusal(const HttpMessage& request) const;
-  // The header that makes a browser bring the token from now on; none where the request does not have
-  // it in its query.
+  // Returns the header that makes a browser send the token from now on; none if the query of the request
+  // does not have the token.
   std::string cookie_for(const HttpMessage& request) const;
 
  private:

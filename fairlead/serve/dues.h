@@ -1,8 +1,8 @@
-// What users were due, as the policy's notes of entitlements say, and what they had; and how far the
-// policy itself counts them behind, where it does.
+// The GPUs that users were due, by the policy's notes of entitlements, and the GPUs that they had. Also
+// each user's debt by the policy's own account, if it has one.
 //
-// It counts while jobs wait: where none does, all have what they ask for, and what was owed before is
-// forgotten, as policies do.
+// Time counts only while jobs wait. While none waits, all users have the GPUs they ask for, and earlier
+// debts are forgotten, as in the policies.
 #pragma once
 
 #include "fairlead/engine/tables.h"
@@ -15,18 +15,19 @@ namespace fairlead {
 
 class Dues : public RecordSink {
  public:
-  // `tables` knows the users of the jobs that records name.
+  // `tables` must have the users of the jobs that records name.
   explicit Dues(const Tables& tables) : tables_(tables) {}
   void on(const Record& record) override;
 
   struct Due {
-    double gpus = 0;          // now
-    double behind_gpu_s = 0;  // it had so much less than it was due, since then; negative: more
-    Time since;               // jobs have been waiting
-    // By the policy's own account, which may go back further and weigh GPU types; behind_gpu_s without.
+    double gpus = 0;          // GPUs due now
+    double behind_gpu_s = 0;  // GPU-seconds due minus GPU-seconds had, from `since`
+    Time since;               // start of the time in which jobs wait
+    // GPU-seconds by the policy's own account, which may go back further and weigh GPU types. If there is
+    // none, use behind_gpu_s.
     std::optional<double> debt_gpu_s;
   };
-  // Nothing where the policy has not said, or no job waits. O(GPU types).
+  // Returns nothing if the policy noted no entitlement, or no job waits. O(GPU types).
   std::optional<Due> of(UserId user, Time now) const;
 
  private:
@@ -36,8 +37,8 @@ class Dues : public RecordSink {
   };
   struct User {
     std::map<GpuTypeId, note::Thousandths> due;
-    std::int64_t jobs = 0;    // here
-    std::int64_t held = 0;    // GPUs
+    std::int64_t jobs = 0;    // jobs that wait or run
+    std::int64_t held = 0;    // GPUs in use
     std::int64_t behind = 0;  // thousandths of GPU-milliseconds, up to `settled`
     std::optional<GpuTime> debt;
     Time settled;
@@ -51,9 +52,9 @@ class Dues : public RecordSink {
 
   const Tables& tables_;
   Time now_;
-  Time since_ = Time::never();  // jobs wait; never: none does
+  Time since_ = Time::never();  // start of the time in which jobs wait; never: none waits
   std::int64_t waiting_ = 0;
-  std::map<JobId, Job> jobs_;  // that are here
+  std::map<JobId, Job> jobs_;  // jobs that wait or run
   IdVector<UserId, User> users_;
 };
 

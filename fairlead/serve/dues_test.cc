@@ -84,7 +84,7 @@ TEST(Dues, WhereNoJobWaitsNothingIsOwed) {
   EXPECT_FALSE(told.dues.of(kBob, Time{} + seconds(150)));
   told.arrive(200, JobId(2), kAnn);
   EXPECT_EQ(told.behind(kBob, 210), -10);
-  EXPECT_FALSE(told.dues.of(kAnn, Time{} + seconds(210)));  // not said since it came again
+  EXPECT_FALSE(told.dues.of(kAnn, Time{} + seconds(210)));  // no entitlement since its return
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What clients ask about jobs and users that the engine has no use for: when, why, how often.
+// Facts per job and user for the API that the engine does not keep: times, reasons, restarts.
 #pragma once
 
 #include "fairlead/engine/tables.h"
@@ -14,31 +14,31 @@ namespace fairlead {
 
 class JobBook : public RecordSink {
  public:
-  // `tables` holds what the record says already when it comes here.
+  // A record must be applied to `tables` before it comes here.
   explicit JobBook(const Tables& tables) : tables_(tables), dues_(tables) {}
   void on(const Record& record) override;
 
   struct Entry {
     Time done = Time::never();
-    Time since = Time::never();  // of the state that it is in
-    Duration declared;           // as its user says; zero: not
-    std::uint32_t tasks = 0;     // one for each time that it was placed on other GPUs than before
-    std::string reason;          // why it failed, was rejected, or could not start
+    Time since = Time::never();  // start of its present state
+    Duration declared;           // duration by its user; zero: none given
+    std::uint32_t tasks = 0;     // number of placements on other GPUs than before
+    std::string reason;          // reason of a failure, a rejection or a failed start
 
     std::uint32_t restarts() const { return tasks == 0 ? 0 : tasks - 1; }
   };
   const Entry& of(JobId job) const { return jobs_[job]; }
-  // The last notes of the policy about a job, by kind.
+  // Returns the policy's last notes about a job, by kind.
   const std::map<std::size_t, NoteFields>& notes(JobId job) const;
-  // GPU time served to the user's jobs that are done.
+  // Returns the GPU time of the user's finished jobs.
   GpuTime served(UserId user) const { return served_.has(user) ? served_[user] : GpuTime(); }
   std::int64_t cancelled() const { return cancelled_; }
   const Dues& dues() const { return dues_; }
-  // Jobs that are done since the last call.
+  // Returns the jobs that ended since the last call.
   std::vector<JobId> take_done() { return std::exchange(done_, {}); }
 
  private:
-  // GPUs of a job's last task, all of its copies, and how it was before that was placed.
+  // The GPUs of a job's last task, for all of its copies, and its state before that placement.
   struct Placed {
     std::vector<std::pair<NodeId, std::uint64_t>> gpus, before;
     std::uint32_t tasks_before = 0;

@@ -1,4 +1,4 @@
-// Processes that are no job, and jobs that leave their GPUs idle.
+// Foreign processes on GPUs, and jobs that leave their GPUs idle.
 
 #include "fairlead/serve/testing_daemon.h"
 
@@ -27,7 +27,8 @@ TEST(Server, AGpuOnWhichSomethingElseComputesIsGivenToNoJob) {
   daemon.run_to(90);
   EXPECT_EQ(daemon.state(both), "waiting");
   const std::string why = daemon.ask("GET", fmt::format("/v1/jobs/{}/why", both)).body;
-  EXPECT_NE(why.find("GPU 1: python of user9 (pid 40001) that is no job."), std::string::npos)
+  EXPECT_NE(why.find("GPU 1: python of user9 (pid 40001) is not a Fairlead job."),
+            std::string::npos)
       << why;
   daemon.run_to(120);
   EXPECT_EQ(daemon.state(both), "finished");

@@ -38,7 +38,7 @@ TEST(Server, ThePageKeepsItsTokenInACookie) {
   EXPECT_EQ(daemon.ask_over_tcp("GET /v1/jobs", with).status, 200);
   const std::string wrong = fmt::format("{}Cookie: fairlead_token=secreT\r\n", kLocal);
   EXPECT_EQ(daemon.ask_over_tcp("GET /v1/jobs", wrong).status, 401);
-  // Who guesses is given nothing, over the Unix socket neither.
+  // A wrong token gets no cookie, over the Unix socket either.
   daemon.ask("GET", "/?token=guess");
   EXPECT_EQ(daemon.raw.find("Set-Cookie"), std::string::npos);
 }

@@ -20,7 +20,7 @@ namespace fairlead {
 constexpr std::uint32_t kAnn = 1000;
 constexpr std::uint32_t kBob = 1001;
 
-// Daemons on one machine, one after another, and a client that asks one thing at a time.
+// Daemons on one machine, one after another, and a client that sends one request at a time.
 class SimDaemon : public SimClients {
  public:
   explicit SimDaemon(std::string policy = "gandiva-fair:quantum_s=60", const char* nodes = "2xV100")
@@ -43,18 +43,18 @@ class SimDaemon : public SimClients {
     io.restart(outage, time);
     open();
   }
-  // The task of the job that lives.
+  // Returns the job's live task.
   const SimTask* task(std::size_t id) const {
     for (const auto& [name, task] : io.processes().all()) {
       if (task.id.job.row() == id && task.is_alive()) return &task;
     }
     return nullptr;
   }
-  // Until the clock of the machine is there.
+  // Runs until that time on the machine's clock.
   void run_to(int s) {
     const Time until = Time{} + seconds(s);
     const ConnectionId connection = io.connect({});
-    io.hang_up(connection, until - io.time());  // something happens then
+    io.hang_up(connection, until - io.time());  // an event at that time
     while (io.time() < until) ASSERT_TRUE(server->step().value_or(false));
   }
   HttpMessage ask(std::string_view method, std::string_view target, const nlohmann::json& body = {},
@@ -62,7 +62,7 @@ class SimDaemon : public SimClients {
     return ask_as({.uid = uid, .gid = uid, .is_admin = uid == 0},
                   http_request(method, target, body.is_null() ? "" : body.dump()));
   }
-  // Over TCP; `headers`: of the request, each with its end of line.
+  // Sends a request over TCP; `headers`: those of the request, each with its end of line.
   HttpMessage ask_over_tcp(std::string_view first_line, std::string_view headers) {
     return ask_as({.uid = kNoUser, .gid = kNoUser, .is_unknown = true},
                   fmt::format("{} HTTP/1.1\r\n{}Content-Length: 0\r\n\r\n", first_line, headers));
@@ -80,7 +80,7 @@ class SimDaemon : public SimClients {
     reader_ = nullptr;
     return answer_.value_or(HttpMessage());
   }
-  // Of a job that does what SimWork says of `command`. `more`: fields of the request.
+  // Submits a job and returns its id. SimWork runs `command`. `more`: further fields of the request.
   std::size_t submit(std::vector<std::string> command, int gpus = 1, std::uint32_t uid = kAnn,
                      const nlohmann::json& more = nlohmann::json::object()) {
     nlohmann::json request = {{"command", command}, {"folder", "/data"}, {"gpus", gpus}};
@@ -93,7 +93,7 @@ class SimDaemon : public SimClients {
     return nlohmann::json::parse(ask("GET", fmt::format("/v1/jobs/{}", id)).body);
   }
   std::string state(std::size_t id) { return job(id)["state"].get<std::string>(); }
-  // How many tasks of the job live, and how many of them are not frozen.
+  // Returns the number of the job's live tasks, and how many of them are not frozen.
   std::pair<int, int> alive(std::size_t id) const {
     std::pair<int, int> count;
     for (const auto& [name, task] : io.processes().all()) {

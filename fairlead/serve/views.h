@@ -1,4 +1,4 @@
-// The tables as clients see them: JSON, with units in its names (docs/openapi.yaml).
+// The tables as JSON for clients, with units in the names of fields (docs/openapi.yaml).
 #pragma once
 
 #include "fairlead/local/local_backend.h"
@@ -19,17 +19,17 @@ struct Views {
   std::string policy;
   std::string policy_options;
 
-  // `now`: of the answer.
+  // `now`: the time of the answer.
   nlohmann::json cluster(Time now) const;
-  // Those of `user`, or of all if it is empty; done ones only if `all`. O(jobs).
+  // Returns the jobs of `user`, or of all users if it is empty. Ended jobs are included if `all`. O(jobs).
   nlohmann::json jobs(Time now, std::string_view user, bool all) const;
   nlohmann::json job(JobId job, Time now) const;
-  // With what only its user and administrators may know.
+  // Returns also the fields that only the job's user and administrators may see.
   nlohmann::json whole_job(JobId job, Time now) const;
   nlohmann::json users(Time now) const;
-  // Why the job does not run, or what it runs for, in plain words.
+  // Explains in plain words why the job runs or does not run.
   nlohmann::json why(JobId job, Time now) const;
-  // In Prometheus' text format.
+  // Returns the metrics in Prometheus' text format.
   std::string metrics(Time now) const;
 
  private:

@@ -97,14 +97,14 @@ class Why {
                     idle > most ? fmt::format(", at most {} of them on one node", most) : ""));
   }
 
-  // On GPUs that it has or could have.
+  // Names the foreign processes on GPUs that it has or could have.
   void foreign_lines() {
     for (const ForeignProcess& process : views_.backend.foreign()) {
       const auto& first = views_.backend.first_gpus();
       const auto after = std::upper_bound(first.begin(), first.end(), process.gpu);
       const NodeId node(static_cast<std::size_t>(after - first.begin() - 1));
       if ((tables_.jobs.types[job_] & type_bit(tables_.cluster.node_type[node])) == 0) continue;
-      lines_.push_back(fmt::format("GPU {}: {} of {} (pid {}) that is no job.", process.gpu,
+      lines_.push_back(fmt::format("GPU {}: {} of {} (pid {}) is not a Fairlead job.", process.gpu,
                                    process.name, process.user, process.pid));
     }
   }
@@ -162,13 +162,14 @@ class Why {
     const std::size_t begun = views_.book.of(job_).restarts();
     if (begun <= retries) return;
     const std::size_t restarts = begun - retries;
-    lines_.push_back(fmt::format(
-        "It was given other GPUs {} time{}: its processes were told to write a checkpoint and end, "
-        "and its command was started again.",
-        restarts, restarts == 1 ? "" : "s"));
+    lines_.push_back(
+        fmt::format("It was moved to other GPUs {} time{}: its processes were asked to write a "
+                    "checkpoint and end, "
+                    "and its command was started again.",
+                    restarts, restarts == 1 ? "" : "s"));
   }
 
-  // What the policy has said of its user.
+  // Reports the policy's notes about its user.
   void due_line(UserId user) {
     const auto due = views_.book.dues().of(user, now_);
     if (!due) return;
@@ -191,11 +192,11 @@ class Why {
         had, span_text((now_ - due->since).ms)));
   }
 
-  // What the policy has said of the job.
+  // Reports the policy's notes about the job.
   void note_lines() {
     for (const auto& [kind, fields] : views_.book.notes(job_)) {
       const NoteInfo& info = note_info(kind);
-      lines_.push_back(fmt::format("{} says: {} {} ({}).", views_.policy, info.name,
+      lines_.push_back(fmt::format("{} notes: {} {} ({}).", views_.policy, info.name,
                                    static_cast<double>(fields.value) / info.scale, info.value));
     }
   }

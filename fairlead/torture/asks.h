@@ -1,4 +1,4 @@
-// What clients ask: requests, drawn from a stream of random numbers.
+// The requests of clients, drawn from a stream of random numbers.
 #pragma once
 
 #include "fairlead/base/rng.h"
@@ -21,24 +21,24 @@ struct Ask {
     kHold,
     kRelease,
     kJob,
-    kEnd,  // waits until the job is done
+    kEnd,  // waits for the end of the job
     kTickets,
     kCordon,
-    kRead,     // something that is there
-    kNowhere,  // something that is not
-    kSweep,    // the list of jobs, to see whether all is over
-    kGarbage,  // no HTTP
+    kRead,     // an existing resource
+    kNowhere,  // a resource that does not exist
+    kSweep,    // the list of jobs, to see whether all have ended
+    kGarbage,  // bytes that are not HTTP
   };
   Kind kind = Kind::kRead;
   std::string bytes;
-  std::size_t submission = 0;      // of kSubmit: its position in Promises
-  std::optional<bool> is_valid{};  // of kSubmit: whether it must be taken, if that is known
-  JobId job{};                     // of those about a job
-  std::string user{};              // of kTickets
+  std::size_t submission = 0;      // for kSubmit: its position in Promises
+  std::optional<bool> is_valid{};  // for kSubmit: whether it must be accepted, if known
+  JobId job{};                     // for requests about a job
+  std::string user{};              // for kTickets
   std::int64_t tickets = 0;
 };
 
-// Who asks: administrators have the uid 0.
+// The sender of a request: administrators have the uid 0.
 struct Asker {
   std::uint32_t uid = 0;
   bool is_admin() const { return uid == 0; }
@@ -50,7 +50,7 @@ class Asks {
   Asks(const WorldPlan& plan, Promises& promises) : plan_(plan), promises_(promises) {}
 
   Asker asker(Rng& rng) const;
-  // One of the usual things.
+  // Draws a usual request.
   Ask draw(Rng& rng, Asker asker);
 
   Ask about_job(Ask::Kind kind, JobId job) const;

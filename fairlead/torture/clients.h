@@ -1,9 +1,9 @@
-// The clients of a tortured daemon: users and an administrator who connect, ask in pieces, several
-// things at once, hang up too early or too late, and send garbage. What they are told is a
-// promise, and is compared with what they may expect.
+// The clients of a tortured daemon: users and an administrator. They connect, send requests in pieces or
+// several at once, hang up too early or too late, and send garbage. An answer is a promise, and is
+// compared with the expected one.
 //
-// After their last action nothing goes wrong any more, and an administrator sees to it that all jobs
-// can end: nodes are uncordoned, held jobs released, jobs that hang cancelled. Then all must end.
+// After their last action faults stop, and an administrator makes it possible for all jobs to end: it
+// uncordons nodes, releases held jobs and cancels hanging jobs. Then all jobs must end.
 #pragma once
 
 #include "fairlead/http/http.h"
@@ -19,16 +19,16 @@ namespace fairlead {
 
 class Clients : public SimClients {
  public:
-  // What is passed must outlive it.
+  // The arguments must outlive this object.
   Clients(SimIo& io, const WorldPlan& plan, Promises& promises);
 
   void wake(std::uint64_t token) override;
   void received(ConnectionId connection, std::string_view bytes) override;
   void closed(ConnectionId connection) override;
 
-  // All jobs have ended, or should have.
+  // Returns whether all jobs have ended, or should have.
   bool is_over() const { return is_over_; }
-  // The actions are over; faults are too.
+  // Returns whether the actions and faults have ended.
   bool is_quiet() const { return is_quiet_; }
 
  private:
@@ -37,7 +37,7 @@ class Clients : public SimClients {
     std::vector<Ask> asks;
     std::size_t answered = 0;
     HttpReader reader{HttpReader::Of::kResponses};
-    bool closes = false;   // the daemon has to end the connection once it has answered
+    bool closes = false;   // the daemon must close the connection after its answer
     bool was_cut = false;  // the client hung up before the end of its request
   };
 

@@ -48,7 +48,7 @@ class GpusTest(LiveTest):
         environment = {**os.environ, "FAIRLEAD_SOCKET": str(live.folder / "socket")}
         for command in (["ps"], ["gpus"], ["why", str(more)]):
             told = subprocess.run([Settings.programs / "fairlead", *command], env=environment, capture_output=True, text=True, check=True)
-            self.assertIn(f"(pid {other.pid}) that is no job", told.stdout, command)
+            self.assertIn(f"(pid {other.pid}) is not a Fairlead job", told.stdout, command)
         # The job's own process does not count as foreign.
         pid = next(pid for pid, variables in live.processes().items() if variables.get("FAIRLEAD_JOB_ID") == str(job))
         self.say(("GPU-a", pid), ("GPU-b", other.pid))

@@ -106,7 +106,7 @@ TEST(WhySituations, ItInsistsOnOneNodeForNow) {
                            "j2");
   EXPECT_EQ(causes(found), "timer 60s");
   EXPECT_NE(
-      why_job_text(found, TextStyle::kPlain).find("dally says: it insists on one node for 1m"),
+      why_job_text(found, TextStyle::kPlain).find("dally notes: it insists on one node for 1m"),
       std::string::npos);
 }
 
@@ -145,8 +145,8 @@ TEST(WhySituations, ItsUserHasItsShare) {
                 .find("  4m for 3m: its user had its share, so others went first.\n"
                       "    Free: 0 of 4 V100.\n"
                       "    Instead of it: bob 4.\n"
-                      "    fairlead says: its gang is worth 3.500 more than its price.\n"
-                      "    fairlead says: its user is 0.13 GPU-hours ahead of its share.\n"),
+                      "    fairlead notes: its gang is worth 3.500 more than its price.\n"
+                      "    fairlead notes: its user is 0.13 GPU-hours ahead of its share.\n"),
             std::string::npos);
 }
 
