@@ -147,6 +147,9 @@ std::string Invariants::check_told(const Tables& tables) const {
                          (tables.jobs.state[job] == JobState::kHeld || !tables.jobs.is_here(job));
     if (!is_held) return fmt::format("job {} was held, and is not", job.row());
   }
+  for (const auto& [job, until] : tables.held_until) {
+    if (until < tables.now) return fmt::format("job {} is not tried again in time", job.row());
+  }
   for (UserId user : ids<UserId>(tables.users.size())) {
     const auto told = promises_.tickets.find(tables.users.names[user]);
     if (told == promises_.tickets.end() || told->second == tables.users.tickets[user]) continue;

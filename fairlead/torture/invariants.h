@@ -14,7 +14,8 @@
 //  6. no task begins or goes on where the daemon has seen a process of no task (SimIo::check_gpus);
 //  7. a GPU on which a task works that was told to leave is not said to be idle;
 //  8. what one policy remembered behind a record, the next remembers there (torture.cc);
-//  9. the journal is a possible one, and the tables are its fold.
+//  9. a job whose start failed is released once it may be tried again;
+// 10. the journal is a possible one, and the tables are its fold.
 //
 // They hold between two steps of the daemon.
 //
