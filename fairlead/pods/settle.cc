@@ -146,7 +146,7 @@ JobSpec PodsWorld::spec_of(Gang& gang, UserId user, const Cluster& cluster) {
           .gpus_min = gpus,
           .gpus_max = gpus,
           .task_gpus = owner.pod_gpus,
-          .copies_max = 1,
+          .extras = kSubmittedExtras,
           .types = types_named(inventory_->kinds_for(owner.needs), cluster),
           .work = owner.time,
           .submit = now()};

@@ -1,5 +1,7 @@
 #include "fairlead/policy/plan.h"
 
+#include "fairlead/model/levels.h"
+
 #include <algorithm>
 
 namespace fairlead {
@@ -55,6 +57,8 @@ bool Plan::open_splits_a_task(JobId job) const {
 }
 
 // The copies held and the new one are numbered anew, by their first nodes.
+bool Plan::open_is_within(Level level) const { return within(*cluster_, level, open_); }
+
 void Plan::place_copy(JobId job) {
   if (!allow(held_.has(job), job, "place_copy: there is no such job")) return;
   if (!allow(!open_.empty(), job, "place_copy: no slice was taken for it")) return;

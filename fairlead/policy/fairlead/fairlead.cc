@@ -24,6 +24,7 @@
 // Cost: that of the auction, and O(jobs) for each event.
 #include "fairlead/model/known_speed.h"
 #include "fairlead/model/known_work.h"
+#include "fairlead/model/levels.h"
 #include "fairlead/policy/fairlead/copies.h"
 #include "fairlead/policy/fairlead/debts.h"
 #include "fairlead/policy/fairlead/durations.h"

@@ -15,6 +15,7 @@
 // what found no room is tried again when GPUs come free, not also every five minutes.
 //
 // A decision costs O(pods tried x nodes + waiting).
+#include "fairlead/model/levels.h"
 #include "fairlead/policy/kit/class_queue.h"
 #include "fairlead/policy/policies.h"
 
