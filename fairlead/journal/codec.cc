@@ -91,14 +91,14 @@ constexpr std::uint64_t kHasFirstExtra = std::uint64_t{1} << 61;
 constexpr std::uint64_t kHasOtherExtras = std::uint64_t{1} << 62;
 constexpr std::uint64_t kFollow = kIsLogged | kHasFirstExtra | kHasOtherExtras;
 
-// Above the 32 bits of `gpus`, as most jobs need none of it: 20 of the GPUs of a task above 1, 8 of
-// levels, and what follows the other fields: 1 bit for what a log says, 2 for extras.
+// The bits above the 32 of `gpus`, which most jobs leave 0: 20 for the GPUs of a task above 1, 8 for
+// levels, 3 for the optional parts of the record (kFollow): facts of a log, the first extra, the others.
 void put_gang(Writer& out, const JobSpec& asked, std::uint64_t follow) {
   const std::uint64_t more = std::uint64_t{asked.closeness.bits()} << 20 | (asked.task_gpus - 1);
   out.u64(more << 32 | asked.gpus | follow);
 }
 
-// Returns what follows: bits of kFollow.
+// Returns the optional parts of the record, as bits of kFollow.
 std::uint64_t get_gang(Reader& in, JobSpec& asked) {
   const std::uint64_t word = in.u64();
   const std::uint64_t gang = word & ~kFollow;

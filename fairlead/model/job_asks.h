@@ -1,5 +1,5 @@
-// What a job asks for beside a number of GPUs: how close they are to be, and what few jobs ask for; and what
-// the log of another scheduler says of it.
+// Attributes of a job beside its number of GPUs: how close the GPUs must be, attributes that few jobs have, and
+// facts from the log of another scheduler.
 //
 // JobExtras lists each attribute once, beside its member. Journals and their dumps, Fairlead's own trace format,
 // workloads, replays, and requests and answers of the daemon visit that list. To add an attribute, add a
@@ -18,8 +18,8 @@ constexpr Level kHostLevel = 1;
 constexpr Level kRackLevel = 2;  // and one more for each level of switches above
 constexpr Level kLevelMax = 15;
 
-// How near each other the GPUs of a gang are to be. Narrower levels are smaller numbers, but for
-// kAnywhere, which asks for nothing.
+// The closeness of the GPUs of a gang. A narrower level is a smaller number, except kAnywhere, which
+// stands for no request.
 struct Closeness {
   Level required = kAnywhere;
   Level preferred = kAnywhere;  // narrower than `required`, or kAnywhere
@@ -42,12 +42,12 @@ struct ValueRange {
   constexpr bool has(auto value) const { return value >= min && value <= max; }
 };
 
-// What a job asks for beside its gang. 0: the job does not name the attribute.
+// Attributes that few jobs have. 0: the job does not name the attribute.
 struct JobExtras {
   std::uint32_t copies_max = 0;  // copies to train as, one per node; 0: as many as there are nodes
 
-  // Calls visit(name, field, range) for each attribute. The order is that of the bytes of journals: add new
-  // ones at the end.
+  // Calls visit(name, field, range) for each attribute, in the order of the bytes of journals: add a new
+  // one at the end.
   static constexpr void each(auto& self, auto&& visit) {
     visit("copies_max", self.copies_max, ValueRange<std::uint32_t>{1, kCopiesMax});
   }
@@ -58,11 +58,11 @@ struct JobExtras {
 // trains as several copies.
 constexpr JobExtras kSubmittedExtras{.copies_max = 1};
 
-// What the log of another scheduler says of a job, for policies that stand for that scheduler.
+// Facts of a job from the log of another scheduler, for policies that imitate that scheduler.
 struct Logged {
-  Duration time_limit{};       // requested by the user; 0: not said
-  std::int64_t priority = 0;   // the higher, the sooner; 0: not said
-  Time start = Time::never();  // when the job began to run there; never: not said
+  Duration time_limit{};       // requested by the user; 0: unknown
+  std::int64_t priority = 0;   // the higher, the sooner; 0: unknown
+  Time start = Time::never();  // the first start there; never: unknown
   friend bool operator==(const Logged&, const Logged&) = default;
 };
 

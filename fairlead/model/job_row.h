@@ -65,7 +65,7 @@ struct JobRow {
   // A column of Fairlead's own format.
   enum class Presence : std::uint8_t {
     kOptional,
-    kWritten,   // reading does without
+    kWritten,   // reading accepts a trace without it
     kRequired,  // and written
   };
   struct Column {

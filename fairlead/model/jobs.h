@@ -70,8 +70,8 @@ struct Jobs {
   IdVector<JobId, Closeness> closeness;  // of the GPUs of a gang, or of a copy
   IdVector<JobId, Time> arrival;
   IdVector<JobId, TypeMask> types;  // GPU types on which its model can run
-  // Of jobs that have extras, that a log describes, or that have a partition in it; each column ends with
-  // the last of them. Read extras_of, logged_of and partition_of.
+  // Columns that few jobs need: each ends with the last job that has a value. Read extras_of, logged_of and
+  // partition_of.
   IdVector<JobId, JobExtras> extras;
   IdVector<JobId, Logged> logged;
   IdVector<JobId, PartitionId> partition;
@@ -111,7 +111,7 @@ struct Jobs {
     const PartitionId its = partition_of(job);
     return its.is_none() ? std::string_view() : partitions[its];
   }
-  // Returns what the job asked for, without the texts and the work that are not columns. The partition is
+  // Returns the description of a job without name, model and work, which are no columns. The partition is
   // valid until the next one is added.
   JobSpec asked(JobId job) const;
 
@@ -126,15 +126,15 @@ struct Jobs {
     return state[job] == JobState::kRunning && works_from[job] == Time::never();
   }
 
-  // The rows of names of a job; none: it names none.
+  // The rows of the names of a job; none: the job has no such name.
   struct Named {
     ModelId model{};
     PartitionId partition{};
   };
-  // Sets the columns of what is asked, but not those of what is served. Adds empty rows before it where
-  // they are missing. O(1) amortised.
+  // Sets the asked columns, but not the served ones. Adds empty rows before the job if they are missing.
+  // REQUIRES: !has(spec.job). O(1) amortised.
   void set_asked(const JobSpec& spec, Named named);
-  // Adds a row to all columns, and empty ones before it where they are missing. It is kUnsubmitted until
+  // Adds a row to all columns, and empty ones before it if they are missing. The job is kUnsubmitted until
   // it arrives. REQUIRES: !has(spec.job). O(1) amortised.
   void add(const JobSpec& spec, Named named);
   // Room for that many jobs without another allocation.

@@ -85,7 +85,7 @@ struct Workload {
 // O(jobs that name one x levels).
 Status resolve_levels(const Cluster& cluster, Workload& workload);
 
-// Returns the row that adds the job again; its texts are those of `workload`. O(log jobs).
+// Returns the row that adds the job again. Its texts belong to `workload`. O(log jobs).
 JobRow row_of(const Workload& workload, JobId job);
 
 // A position in a file, for errors. Line and column count from 1; 0 where there is none.
