@@ -96,7 +96,7 @@ Result<Trace> trace_of(const std::vector<JobAnswer>& queue, const std::vector<Ti
                     .user = job.user,
                     .model = job.model,
                     .gpus = job.gpus,
-                    .copies_max = job.copies_max,
+                    .extras = job.extras,
                     .duration = {std::clamp<std::int64_t>(ms, 1, kMsMax)},
                     .tickets = user == users.end() ? 0 : user->tickets});
   }

@@ -79,6 +79,15 @@ std::optional<JobAnswer::Progress> progress_answer(const json& progress) {
                              .unit_per_s = number(progress, "unit_per_s").value_or(0)};
 }
 
+JobExtras extras_answer(const json& job) {
+  JobExtras extras = kSubmittedExtras;
+  JobExtras::each(extras, [&](const char* name, auto& value, const auto& range) {
+    const std::int64_t read = integer(job, name).value_or(value);
+    if (read == 0 || range.has(read)) value = static_cast<std::uint32_t>(read);
+  });
+  return extras;
+}
+
 UserAnswer user_answer(const json& user) {
   return {.name = text(user, "name"),
           .tickets = integer(user, "tickets").value_or(1),
@@ -104,7 +113,7 @@ JobAnswer job_answer(const json& job) {
           .user = text(job, "user"),
           .model = text(job, "model"),
           .gpus = integer(job, "gpus").value_or(1),
-          .copies_max = integer(job, "copies_max").value_or(1),
+          .extras = extras_answer(job),
           .state = text(job, "state"),
           .submitted_unix_ms = integer(job, "submitted_unix_ms").value_or(0),
           .since_unix_ms = integer(job, "since_unix_ms").value_or(0),

@@ -2,6 +2,8 @@
 // so that a daemon of another version can be asked too.
 #pragma once
 
+#include "fairlead/model/job_asks.h"
+
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
@@ -49,8 +51,8 @@ struct JobAnswer {
   std::int64_t id = 0;
   std::string name, user, model;
   std::int64_t gpus = 1;
-  std::int64_t copies_max = 1;  // 0: any number
-  std::string state;            // "waiting", "running", ...
+  JobExtras extras = kSubmittedExtras;
+  std::string state;  // "waiting", "running", ...
   std::int64_t submitted_unix_ms = 0;
   std::int64_t since_unix_ms = 0;  // it is in that state
   std::optional<std::int64_t> finished_unix_ms{};

@@ -9,23 +9,11 @@ namespace fairlead {
 namespace {
 
 JobSpec spec_of(const Tables& tables, JobId job) {
-  const Jobs& jobs = tables.jobs;
-  const Logged logged = jobs.logged_of(job);
-  return {.job = job,
-          .user = jobs.user[job],
-          .name = tables.names[job],
-          .model = jobs.model[job].is_none() ? std::string_view() : tables.models[jobs.model[job]],
-          .gpus = jobs.gpus[job],
-          .gpus_min = jobs.gpus_min[job],
-          .gpus_max = jobs.gpus_max[job],
-          .task_gpus = jobs.task_gpus[job],
-          .closeness = jobs.closeness[job],
-          .copies_max = jobs.copies_max_of(job),
-          .types = jobs.types[job],
-          .time_limit = logged.time_limit,
-          .priority = logged.priority,
-          .partition = jobs.partition_name(logged),
-          .logged_start = logged.start};
+  JobSpec spec = tables.jobs.asked(job);
+  spec.name = tables.names[job];
+  if (const ModelId model = tables.jobs.model[job]; !model.is_none())
+    spec.model = tables.models[model];
+  return spec;
 }
 
 // The records of an engine that stands at `now`.

@@ -194,7 +194,7 @@ Status Engine::check_gang(JobId job) const {
   if (copies_of(held) > 1 && !policy_->needs().copies) {
     return misuse(job, "place_copy: its needs() do not ask for copies");
   }
-  const std::uint32_t copies_max = jobs_.copies_max_of(job);
+  const std::uint32_t copies_max = jobs_.extras_of(job).copies_max;
   if (copies_max != 0 && copies_of(held) > copies_max) {
     return misuse(job, fmt::format("place_copy: {} copies, where {} are allowed", copies_of(held),
                                    copies_max));

@@ -1,6 +1,7 @@
 // What the world says: each event is folded into the tables and told to the policy, or ignored.
 
 #include "fairlead/engine/engine.h"
+#include "fairlead/model/levels.h"
 
 #include <algorithm>
 #include <bit>

@@ -14,11 +14,7 @@ std::string_view RecordedRun::keep(std::string_view text) { return texts_.emplac
 
 void RecordedRun::on(const Record& record) {
   Record& kept = records_.emplace_back(record);
-  const auto keep_asked = [&](JobSpec& asked) {
-    asked.name = keep(asked.name);
-    asked.model = keep(asked.model);
-    asked.partition = keep(asked.partition);
-  };
+  const auto keep_text = [&](std::string_view text) { return keep(text); };
   std::visit(
       Overloaded{
           [&](record::Run& run) {
@@ -30,9 +26,11 @@ void RecordedRun::on(const Record& record) {
           [&](OneOf<record::Group, record::User, record::Node> auto& what) {
             what.name = keep(what.name);
           },
-          [&](OneOf<record::Arrived, record::Unsubmitted> auto& what) { keep_asked(what.asked); },
+          [&](OneOf<record::Arrived, record::Unsubmitted> auto& what) {
+            what.asked.keep_texts(keep_text);
+          },
           [&](record::Rejected& rejected) {
-            keep_asked(rejected.asked);
+            rejected.asked.keep_texts(keep_text);
             rejected.reason = keep(rejected.reason);
           },
           [&](OneOf<record::Failed, record::StopFailed, record::StartFailed, record::Cordoned> auto&

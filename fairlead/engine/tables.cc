@@ -76,13 +76,12 @@ void Tables::on(const record::Node& node) {
 void Tables::add_job(const JobSpec& asked) {
   JobSpec job = asked;
   job.submit = now;
-  jobs.add(job, job.model.empty() ? ModelId() : find_or_add(model_rows_, models, job.model));
-  names.set(job.job, job.name);
-  if (!job.is_logged()) return;
-  Logged& logged = jobs.logged.grow_to(job.job);
-  logged = {.time_limit = job.time_limit, .priority = job.priority, .start = job.logged_start};
+  Jobs::Named named;
+  if (!job.model.empty()) named.model = find_or_add(model_rows_, models, job.model);
   if (!job.partition.empty())
-    logged.partition = find_or_add(partition_rows_, jobs.partitions, job.partition);
+    named.partition = find_or_add(partition_rows_, jobs.partitions, job.partition);
+  jobs.add(job, named);
+  names.set(job.job, job.name);
 }
 
 void Tables::on(const record::Arrived& arrived) {

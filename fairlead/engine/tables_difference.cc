@@ -31,7 +31,8 @@ std::string difference(const Tables& a, const Tables& b) {
   if (one.user != two.user || one.model != two.model || one.gpus != two.gpus ||
       one.gpus_min != two.gpus_min || one.gpus_max != two.gpus_max ||
       one.task_gpus != two.task_gpus || one.closeness != two.closeness ||
-      one.arrival != two.arrival || one.types != two.types || one.logged != two.logged ||
+      one.arrival != two.arrival || one.types != two.types || one.extras != two.extras ||
+      one.logged != two.logged || one.partition != two.partition ||
       one.partitions != two.partitions) {
     return "what jobs ask for";
   }

@@ -87,55 +87,93 @@ void get(Reader& in, record::User& user, Storage& storage) {
 }
 
 constexpr std::uint64_t kIsLogged = std::uint64_t{1} << 60;
-constexpr std::uint64_t kHasCopiesMax = std::uint64_t{1} << 61;
+constexpr std::uint64_t kHasFirstExtra = std::uint64_t{1} << 61;
+constexpr std::uint64_t kHasOtherExtras = std::uint64_t{1} << 62;
+constexpr std::uint64_t kFollow = kIsLogged | kHasFirstExtra | kHasOtherExtras;
 
-// Above the 32 bits of `gpus`, as most jobs need none of it: 20 of the GPUs of a task above 1, 8 of
-// levels, 1 if what a log says follows the other fields, 1 if the most copies do.
-void put_gang(Writer& out, const JobSpec& asked) {
+// The bits above the 32 of `gpus`, which most jobs leave 0: 20 for the GPUs of a task above 1, 8 for
+// levels, 3 for the optional parts of the record (kFollow): facts of a log, the first extra, the others.
+void put_gang(Writer& out, const JobSpec& asked, std::uint64_t follow) {
   const std::uint64_t more = std::uint64_t{asked.closeness.bits()} << 20 | (asked.task_gpus - 1);
-  out.u64(more << 32 | asked.gpus | (asked.is_logged() ? kIsLogged : 0) |
-          (asked.copies_max != 0 ? kHasCopiesMax : 0));
+  out.u64(more << 32 | asked.gpus | follow);
 }
 
-// Which of kIsLogged and kHasCopiesMax follow.
+// Returns the optional parts of the record, as bits of kFollow.
 std::uint64_t get_gang(Reader& in, JobSpec& asked) {
   const std::uint64_t word = in.u64();
-  const std::uint64_t gang = word & ~(kIsLogged | kHasCopiesMax);
+  const std::uint64_t gang = word & ~kFollow;
   asked.gpus = static_cast<std::uint32_t>(gang);
   asked.task_gpus = static_cast<std::uint32_t>(gang >> 32 & 0xfffff) + 1;
   asked.closeness = Closeness::of_bits(static_cast<std::uint32_t>(gang >> 52));
   if (asked.task_gpus > kTaskGpusMax || gang >> 60 != 0) in.fail();
-  return word & (kIsLogged | kHasCopiesMax);
+  return word & kFollow;
+}
+
+// Returns the extras that a job names, a bit for each: the first of the list has bit 0.
+std::uint64_t named_extras(const JobExtras& extras) {
+  std::uint64_t named = 0;
+  std::uint64_t bit = 1;
+  JobExtras::each(extras, [&](std::string_view, auto value, const auto&) {
+    if (value != 0) named |= bit;
+    bit <<= 1;
+  });
+  return named;
+}
+
+// Writes the mask of the named extras but the first, if there are others; then their values.
+void put_extras(Writer& out, const JobExtras& extras) {
+  const std::uint64_t others = named_extras(extras) >> 1;
+  if (others != 0) out.u64(others);
+  JobExtras::each(extras, [&](std::string_view, std::uint32_t value, const auto&) {
+    if (value != 0) out.u64(value);
+  });
+}
+
+void get_extras(Reader& in, std::uint64_t follow, JobExtras& extras) {
+  std::uint64_t named = (follow & kHasFirstExtra) != 0 ? 1 : 0;
+  if ((follow & kHasOtherExtras) != 0) named |= in.u64() << 1;
+  JobExtras::each(extras, [&](std::string_view, std::uint32_t& value, const auto&) {
+    if ((named & 1) != 0) {
+      value = in.u32();
+      if (value == 0) in.fail();
+    }
+    named >>= 1;
+  });
+  if (named != 0) in.fail();  // an extra that this program does not know
 }
 
 void put_logged(Writer& out, const JobSpec& asked) {
-  out.i64(asked.time_limit.ms);
-  out.i64(asked.priority);
+  out.i64(asked.logged.time_limit.ms);
+  out.i64(asked.logged.priority);
   out.text(asked.partition);
-  out.i64(asked.logged_start == Time::never() ? -1 : asked.logged_start.ms);
+  out.i64(asked.logged.start == Time::never() ? -1 : asked.logged.start.ms);
 }
 
 void get_logged(Reader& in, JobSpec& asked, Storage& storage) {
-  asked.time_limit = {in.i64()};
-  asked.priority = in.i64();
+  asked.logged.time_limit = {in.i64()};
+  asked.logged.priority = in.i64();
   asked.partition = storage.texts[3] = in.text();
   const std::int64_t start = in.i64();
-  asked.logged_start = start == -1 ? Time::never() : Time{start};
+  asked.logged.start = start == -1 ? Time::never() : Time{start};
   if (!asked.is_logged()) in.fail();
 }
 
 void put(Writer& out, const JobSpec& asked) {
+  const std::uint64_t extras = named_extras(asked.extras);
+  const bool is_logged = asked.is_logged();
   out.id(asked.job);
   out.id(asked.user);
   out.text(asked.name);
   out.text(asked.model);
-  put_gang(out, asked);
+  put_gang(out, asked,
+           (is_logged ? kIsLogged : 0) | ((extras & 1) != 0 ? kHasFirstExtra : 0) |
+               (extras > 1 ? kHasOtherExtras : 0));
   out.u64(asked.gpus_min);
   out.u64(asked.gpus_max);
   out.u64(asked.types);
   out.i64(asked.work.ms);
-  if (asked.copies_max != 0) out.u64(asked.copies_max);
-  if (asked.is_logged()) put_logged(out, asked);
+  if (extras != 0) put_extras(out, asked.extras);
+  if (is_logged) put_logged(out, asked);
 }
 
 void get(Reader& in, JobSpec& asked, Storage& storage) {
@@ -148,10 +186,7 @@ void get(Reader& in, JobSpec& asked, Storage& storage) {
   asked.gpus_max = in.u32();
   asked.types = in.u32();
   asked.work = {in.i64()};
-  if ((follow & kHasCopiesMax) != 0) {
-    asked.copies_max = in.u32();
-    if (asked.copies_max == 0) in.fail();
-  }
+  get_extras(in, follow, asked.extras);
   if ((follow & kIsLogged) != 0) get_logged(in, asked, storage);
 }
 

@@ -13,7 +13,12 @@ class OutOfRange {
   void operator()(std::string_view name, GpuTime value) { expect(value >= GpuTime{}, name); }
   void operator()(std::string_view name, Rate value) { expect(value.fixed >= 0, name); }
   void operator()(std::string_view, const auto&) {}
-  void unless(auto /*value*/, std::string_view name, const auto& field) { (*this)(name, field); }
+  void unless(auto value, std::string_view name, const auto& field) {
+    if (field != value) (*this)(name, field);
+  }
+  void extra(std::string_view name, auto value, const auto& range) {
+    expect(value == 0 || range.has(value), name);
+  }
   template <class Enum>
   void enumerator(std::string_view name, Enum value, std::size_t count,
                   std::string_view (*)(Enum)) {
@@ -21,9 +26,7 @@ class OutOfRange {
   }
   void mask(std::string_view, std::uint64_t) {}
   void job(const JobSpec& asked) {
-    (*this)("work_ms", asked.work);
-    (*this)("time_limit_ms", asked.time_limit);
-    if (asked.logged_start != Time::never()) (*this)("logged_start_ms", asked.logged_start);
+    JobSpec::fields(asked, *this);
     const bool in_tasks = asked.gpus % asked.task_gpus == 0 &&
                           asked.gpus_min % asked.task_gpus == 0 &&
                           asked.gpus_max % asked.task_gpus == 0;

@@ -30,8 +30,9 @@ std::string text_of(const record::Node& node) {
 std::string text_of(const JobSpec& asked) {
   return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", asked.job.row(),
                      asked.user.row(), asked.name, asked.model, asked.gpus, asked.gpus_min,
-                     asked.gpus_max, asked.task_gpus, asked.copies_max, asked.types, asked.work.ms,
-                     asked.time_limit.ms, asked.priority, asked.partition, asked.logged_start.ms);
+                     asked.gpus_max, asked.task_gpus, asked.extras.copies_max, asked.types,
+                     asked.work.ms, asked.logged.time_limit.ms, asked.logged.priority,
+                     asked.partition, asked.logged.start.ms);
 }
 std::string text_of(const record::Arrived& arrived) { return text_of(arrived.asked); }
 std::string text_of(const record::Rejected& rejected) {
@@ -167,12 +168,10 @@ struct Fixture {
             .gpus_min = 6,
             .gpus_max = 24,
             .task_gpus = 3,
-            .copies_max = 5,
+            .extras = {.copies_max = 5},
             .work = hours(3),
-            .time_limit = hours(4),
-            .priority = -50,
-            .partition = "gpu",
-            .logged_start = {9'000}};
+            .logged = {.time_limit = hours(4), .priority = -50, .start = {9'000}},
+            .partition = "gpu"};
   }
   record::Place place() const {
     return {.job = JobId(1),
@@ -319,6 +318,31 @@ TEST(Journal, GarbageIsAnError) {
             "record 1: unknown kind: 200");
   EXPECT_EQ(decode_journal(Reader(backwards), back).error().message,
             "record 1: time runs backwards or leaps: -1 ms");
+}
+
+// A later version may write extras that this one does not know: it must not take their bytes for others.
+TEST(Journal, AnExtraThatIsNotKnownIsAnError) {
+  const record::Arrived plain{{.job = JobId(0), .user = UserId(0), .name = "a"}};
+  std::vector<std::uint8_t> bytes = encode({{{0}, plain}});
+  Rendered back;
+  EXPECT_EQ(decode_journal(Reader(bytes), back).error().message,
+            "the journal ends without its end record, after record 1");
+  const std::vector<std::uint8_t> one_gpu = {1, 1, 1};  // gpus, gpus_min, gpus_max
+  const auto gang = std::ranges::find_end(bytes, one_gpu).begin();
+  Writer word;
+  word.u64(std::uint64_t{1} << 62 | 1);
+  bytes.insert(bytes.erase(gang), word.bytes().begin(), word.bytes().end());
+  bytes.push_back(0x40);  // the mask
+  bytes.push_back(5);     // the value
+  EXPECT_EQ(decode_journal(Reader(bytes), back).error().message, "record 1: cut off or damaged");
+}
+
+TEST(Journal, AnExtraBeyondItsRangeIsAnError) {
+  const record::Arrived most{
+      {.job = JobId(0), .user = UserId(0), .name = "a", .extras = {.copies_max = kCopiesMax + 1}}};
+  Rendered back;
+  EXPECT_EQ(decode_journal(Reader(encode({{{0}, most}})), back).error().message,
+            "record 1: copies_max is out of range");
 }
 
 TEST(Journal, FileAndHashAgreeWithWhatWasWritten) {

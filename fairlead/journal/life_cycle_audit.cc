@@ -91,7 +91,7 @@ void LifeCycleAudit::on_known(const JobSpec& asked, State state) {
   job.gpus_min = asked.gpus_min;
   job.gpus_max = asked.gpus_max;
   job.task_gpus = asked.task_gpus;
-  job.copies_max = asked.copies_max;
+  job.extras = asked.extras;
   job.required = asked.closeness.required;
   counts_.rejected += state == State::kRejected;
 }
@@ -148,9 +148,9 @@ void LifeCycleAudit::on_place(const record::Place& place) {
     ++job.hold;
   }
   job.copies = place.copy + 1;
-  if (job.copies_max != 0 && job.copies > job.copies_max)
-    problem("job {} has {} copies, where {} are allowed", place.job.row(), job.copies,
-            job.copies_max);
+  const std::uint32_t copies_max = job.extras.copies_max;
+  if (copies_max != 0 && job.copies > copies_max)
+    problem("job {} has {} copies, where {} are allowed", place.job.row(), job.copies, copies_max);
   grant(job, place);
   const std::uint32_t gpus = gpus_of(place.gang);
   if (gpus < job.gpus_min || gpus > job.gpus_max) {

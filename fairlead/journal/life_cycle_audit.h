@@ -47,7 +47,7 @@ class LifeCycleAudit {
     std::uint32_t gpus_min = 0;
     std::uint32_t gpus_max = 0;
     std::uint32_t task_gpus = 1;
-    std::uint32_t copies_max = 0;
+    JobExtras extras{};
     Level required = kAnywhere;
     Time placed_at;
     std::uint32_t copies = 0;

@@ -14,7 +14,8 @@
 //   visit.unless(value, name, field)                 a field that the dump omits if it has that value
 //   visit.enumerator(name, field, count, name_of)
 //   visit.mask(name, gpus)                           GPUs of a node; kAllGpus: all
-//   visit.job(asked)                                 the fields of a JobSpec
+//   visit.job(asked)                                 the fields of a JobSpec, which lists them itself
+//   visit.extra(name, field, range)                  a field of JobExtras
 // Run, Place, Snapshot and Note have no list, because their parts depend on each other.
 //
 // A job's holds are numbered from 1, in the order of its Place records.

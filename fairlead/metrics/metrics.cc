@@ -115,10 +115,10 @@ void Metrics::on_arrived(const JobSpec& asked) {
   ++unfinished_;
   ++users_[asked.user].jobs;
   ask(asked.job);
-  if (asked.logged_start != Time::never()) {
+  if (asked.logged.start != Time::never()) {
     logged_start_.resize(std::max<std::size_t>(logged_start_.size(), asked.job.row() + 1),
                          Time::never());
-    logged_start_[asked.job] = asked.logged_start;
+    logged_start_[asked.job] = asked.logged.start;
   }
 }
 

@@ -80,7 +80,7 @@ TEST(Metrics, ComparesWaitsWithThoseOfALog) {
       Record logged = record;
       if (auto* arrived = std::get_if<record::Arrived>(&logged.what)) {
         constexpr std::int64_t kStarts_ms[] = {2000, 4000, 0, 10'000};
-        arrived->asked.logged_start = {kStarts_ms[arrived->asked.job.row()]};
+        arrived->asked.logged.start = {kStarts_ms[arrived->asked.job.row()]};
       }
       metrics.on(logged);
     }

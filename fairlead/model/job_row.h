@@ -2,12 +2,22 @@
 #pragma once
 
 #include "fairlead/base/units.h"
+#include "fairlead/model/job_asks.h"
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace fairlead {
+
+// The most GPUs that one job may ask for, and the most tickets that one user or group may
+// have.
+constexpr std::int64_t kJobGpusMax = 1'000'000;
+constexpr std::int64_t kTicketsMax = 1'000'000;
+// Of a job's priority, upwards and downwards; and the partitions of one trace: what comes after them
+// has none.
+constexpr std::int64_t kPriorityMax = std::int64_t{1} << 40;
+constexpr std::size_t kPartitionsMax = 1'000;
 
 // One job as a reader sees it.
 struct JobRow {
@@ -18,7 +28,7 @@ struct JobRow {
   std::int64_t gpus_min = 0;  // 0: gpus
   std::int64_t gpus_max = 0;  // 0: gpus
   std::int64_t task_gpus = 1;
-  std::int64_t copies_max = 0;  // that it can train as; 0: as many as there are nodes
+  JobExtras extras{};
   Time submit{};
   Duration duration{};
   std::string_view gpu_type{};       // reference type; empty: the run's
@@ -29,12 +39,10 @@ struct JobRow {
   std::string_view group{};        // of the user; empty: not named
   std::int64_t group_tickets = 0;  // of the group; 0: not named
   std::int64_t group_quota = 0;    // the same
-  Duration time_limit{};           // that its user asked for; 0: not said
-  std::int64_t priority = 0;       // under the scheduler that ran it: the higher, the sooner
-  std::string_view partition{};    // of that scheduler; empty: not said
-  Time start = Time::never();      // under that scheduler; never: not said
-  std::string_view state{};     // how it ended, in the words of the trace; empty: it does not say
-  std::string_view repaired{};  // what the reader changed, for rows_repaired; empty: nothing
+  Logged logged{};
+  std::string_view partition{};  // of the scheduler of the log; empty: not said
+  std::string_view state{};      // how it ended, in the words of the trace; empty: it does not say
+  std::string_view repaired{};   // what the reader changed, for rows_repaired; empty: nothing
 
   // Where each field stands in its line, for errors; 0: not known.
   struct Columns {
@@ -43,7 +51,6 @@ struct JobRow {
     std::int64_t gpus_min = 0;
     std::int64_t gpus_max = 0;
     std::int64_t task_gpus = 0;
-    std::int64_t copies_max = 0;
     std::int64_t submit = 0;
     std::int64_t duration = 0;
     std::int64_t tickets = 0;
@@ -54,17 +61,55 @@ struct JobRow {
     std::int64_t priority = 0;
     std::int64_t start = 0;
   } columns{};
-};
 
-// The most GPUs that one job may ask for, and the most tickets that one user or group may
-// have.
-constexpr std::int64_t kJobGpusMax = 1'000'000;
-constexpr std::int64_t kCopiesMax = 65'535;
-constexpr std::int64_t kTicketsMax = 1'000'000;
-// Of a job's priority, upwards and downwards; and the partitions of one trace: what comes after them
-// has none.
-constexpr std::int64_t kPriorityMax = std::int64_t{1} << 40;
-constexpr std::size_t kPartitionsMax = 1'000;
+  // A column of Fairlead's own format.
+  enum class Presence : std::uint8_t {
+    kOptional,
+    kWritten,   // reading accepts a trace without it
+    kRequired,  // and written
+  };
+  struct Column {
+    Presence presence = Presence::kOptional;
+    std::int64_t Columns::*place = nullptr;  // of the field; null: none
+    std::int64_t min = 1, max = 0;           // of a number
+    std::int64_t usual = 0;                  // number that rows have if the column is missing
+  };
+  // Visits the columns of Fairlead's own format in its order: visit(name, field, column), and
+  // visit.extra(name, field, range) for extras. An empty field of an optional column stands for the default of the field.
+  static void fields(auto& self, auto& visit) {
+    using enum Presence;
+    visit("job", self.id, Column{kRequired, &Columns::id});
+    visit("user", self.user, Column{kWritten});
+    visit("model", self.model, Column{kWritten});
+    visit("gpus", self.gpus, Column{kRequired, &Columns::gpus, 1, kJobGpusMax});
+    visit("submit_s", self.submit, Column{kRequired, &Columns::submit});
+    visit("duration_s", self.duration, Column{kRequired, &Columns::duration});
+    visit("gpus_min", self.gpus_min,
+          Column{kOptional, &Columns::gpus_min, 1, kJobGpusMax, self.gpus});
+    visit("gpus_max", self.gpus_max,
+          Column{kOptional, &Columns::gpus_max, 1, kJobGpusMax, self.gpus});
+    visit("task_gpus", self.task_gpus, Column{kOptional, &Columns::task_gpus, 1, kJobGpusMax, 1});
+    JobExtras::each(self.extras, [&](const char* name, auto& field, const auto& range) {
+      visit.extra(name, field, range);
+    });
+    visit("tickets", self.tickets, Column{kOptional, &Columns::tickets, 1, kTicketsMax, 1});
+    visit("gpu_type", self.gpu_type, Column{});
+    visit("runs_on", self.runs_on, Column{});
+    visit("require_level", self.require_level, Column{});
+    visit("prefer_level", self.prefer_level, Column{});
+    visit("group", self.group, Column{kOptional, &Columns::group});
+    visit("group_tickets", self.group_tickets,
+          Column{kOptional, &Columns::group_tickets, 1, kTicketsMax, 1});
+    visit("group_quota", self.group_quota,
+          Column{kOptional, &Columns::group_quota, 1, kJobGpusMax});
+    visit("state", self.state, Column{});
+    visit("time_limit_s", self.logged.time_limit, Column{kOptional, &Columns::time_limit});
+    visit("priority", self.logged.priority,
+          Column{kOptional, &Columns::priority, -kPriorityMax, kPriorityMax});
+    visit("partition", self.partition, Column{});
+    visit("start_s", self.logged.start, Column{kOptional, &Columns::start});
+  }
+};
 
 // Whether the GPUs of a job stand together in tasks where a trace of others tells it. The native
 // format tells it always.

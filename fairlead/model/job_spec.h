@@ -5,7 +5,7 @@
 #include "fairlead/base/ids.h"
 #include "fairlead/base/units.h"
 #include "fairlead/model/cluster.h"
-#include "fairlead/model/levels.h"
+#include "fairlead/model/job_asks.h"
 
 #include <cstdint>
 #include <optional>
@@ -27,6 +27,8 @@ struct UserSpec {
   GroupId group{};           // one that was announced, or none
 };
 
+// The one description of a job: its announcement, its record in the journal, and its row of the columns
+// of Jobs. fields() lists the attributes with the names and the order of a dump of the journal.
 struct JobSpec {
   // Its row, which nothing has had before. Rows may come in any order; those between stay empty
   // until their jobs come. A trace's job keeps its place in the input, whenever it arrives.
@@ -40,19 +42,41 @@ struct JobSpec {
   // Of each task, all on one node; at least 1. Divides gpus, gpus_min and gpus_max.
   std::uint32_t task_gpus = 1;
   Closeness closeness{};
-  std::uint32_t copies_max = 0;  // that it can train as, one a node; 0: as many as there are nodes
-  TypeMask types = kAllTypes;    // GPU types on which it can run
-  Duration work{};               // at speed 1, that is with the reference gang; 0: not said
+  JobExtras extras{};
+  TypeMask types = kAllTypes;  // GPU types on which it can run
+  Duration work{};             // at speed 1, that is with the reference gang; 0: not said
   Time submit{};
-  // What the log of another scheduler says beside this (Logged in jobs.h).
-  Duration time_limit{};
-  std::int64_t priority = 0;
-  std::string_view partition{};
-  Time logged_start = Time::never();
+  Logged logged{};
+  std::string_view partition{};  // of the scheduler of the log; empty: not said
 
-  bool is_logged() const {
-    return time_limit.ms != 0 || priority != 0 || !partition.empty() ||
-           logged_start != Time::never();
+  bool is_logged() const { return logged != Logged() || !partition.empty(); }
+
+  // Visits all but `submit`. A visitor is one of records (journal/record.h).
+  static void fields(auto& self, auto& visit) {
+    visit("job", self.job);
+    visit("user", self.user);
+    visit("name", self.name);
+    visit("model", self.model);
+    visit("gpus", self.gpus);
+    visit("gpus_min", self.gpus_min);
+    visit("gpus_max", self.gpus_max);
+    visit.unless(1U, "task_gpus", self.task_gpus);
+    JobExtras::each(self.extras, [&](const char* name, auto& field, const auto& range) {
+      visit.extra(name, field, range);
+    });
+    visit.unless(kAnywhere, "required_level", self.closeness.required);
+    visit.unless(kAnywhere, "preferred_level", self.closeness.preferred);
+    visit("types", self.types);
+    visit("work_ms", self.work);
+    if (!self.is_logged()) return;
+    visit("time_limit_ms", self.logged.time_limit);
+    visit("priority", self.logged.priority);
+    visit("partition", self.partition);
+    visit.unless(Time::never(), "logged_start_ms", self.logged.start);
+  }
+  // Replaces each text by keep(text).
+  void keep_texts(const auto& keep) {
+    for (std::string_view* text : {&name, &model, &partition}) *text = keep(*text);
   }
 };
 

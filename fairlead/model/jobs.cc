@@ -11,7 +11,22 @@ std::string_view state_name(JobState state) {
   return kNames[static_cast<std::size_t>(state)];
 }
 
-void Jobs::add(const JobSpec& spec, ModelId of_model) {
+JobSpec Jobs::asked(JobId job) const {
+  return {.job = job,
+          .user = user[job],
+          .gpus = gpus[job],
+          .gpus_min = gpus_min[job],
+          .gpus_max = gpus_max[job],
+          .task_gpus = task_gpus[job],
+          .closeness = closeness[job],
+          .extras = extras_of(job),
+          .types = types[job],
+          .submit = arrival[job],
+          .logged = logged_of(job),
+          .partition = partition_name(job)};
+}
+
+void Jobs::set_asked(const JobSpec& spec, Named named) {
   FL_CHECK(!has(spec.job), "job {} is announced twice", spec.job.row());
   FL_CHECK(!spec.user.is_none() && spec.gpus >= 1, "job {} of no user, or without a GPU",
            spec.job.row());
@@ -27,6 +42,24 @@ void Jobs::add(const JobSpec& spec, ModelId of_model) {
     closeness.push_back({});
     arrival.push_back({});
     types.push_back(0);
+  }
+  user[spec.job] = spec.user;
+  model[spec.job] = named.model;
+  gpus[spec.job] = spec.gpus;
+  gpus_min[spec.job] = spec.gpus_min;
+  gpus_max[spec.job] = spec.gpus_max;
+  task_gpus[spec.job] = spec.task_gpus;
+  closeness[spec.job] = spec.closeness;
+  arrival[spec.job] = spec.submit;
+  types[spec.job] = spec.types;
+  if (spec.extras != JobExtras()) extras.grow_to(spec.job) = spec.extras;
+  if (spec.logged != Logged()) logged.grow_to(spec.job) = spec.logged;
+  if (!named.partition.is_none()) partition.grow_to(spec.job) = named.partition;
+}
+
+void Jobs::add(const JobSpec& spec, Named named) {
+  set_asked(spec, named);
+  while (!state.has(spec.job)) {
     attained_settled.push_back({});
     held_since.push_back({});
     held_gpus.push_back(0);
@@ -35,16 +68,6 @@ void Jobs::add(const JobSpec& spec, ModelId of_model) {
     works_from.push_back({});
     last.push_back({});
   }
-  user[spec.job] = spec.user;
-  model[spec.job] = of_model;
-  gpus[spec.job] = spec.gpus;
-  gpus_min[spec.job] = spec.gpus_min;
-  gpus_max[spec.job] = spec.gpus_max;
-  task_gpus[spec.job] = spec.task_gpus;
-  closeness[spec.job] = spec.closeness;
-  arrival[spec.job] = spec.submit;
-  types[spec.job] = spec.types;
-  if (spec.copies_max != 0) copies_max.grow_to(spec.job) = spec.copies_max;
 }
 
 void Jobs::reserve(std::size_t jobs) {

@@ -9,7 +9,7 @@
 #include "fairlead/base/units.h"
 #include "fairlead/model/cluster.h"
 #include "fairlead/model/gang_pool.h"
-#include "fairlead/model/levels.h"
+#include "fairlead/model/job_asks.h"
 
 #include <cstdint>
 #include <string>
@@ -58,15 +58,6 @@ enum class JobState : std::uint8_t {
 
 std::string_view state_name(JobState state);  // "finished"
 
-// What the log of another scheduler says of a job, for policies that stand for that scheduler.
-struct Logged {
-  Duration time_limit{};       // that its user asked for; 0: not said
-  std::int64_t priority = 0;   // the higher, the sooner; 0: not said
-  PartitionId partition{};     // none: not said
-  Time start = Time::never();  // when it began to run there; never: not said
-  friend bool operator==(const Logged&, const Logged&) = default;
-};
-
 struct Jobs {
   // Asked.
   IdVector<JobId, UserId> user;
@@ -79,11 +70,11 @@ struct Jobs {
   IdVector<JobId, Closeness> closeness;  // of the GPUs of a gang, or of a copy
   IdVector<JobId, Time> arrival;
   IdVector<JobId, TypeMask> types;  // GPU types on which its model can run
-  // Of jobs that may not have as many copies as there are nodes; the rows end with the last of them.
-  // Read copies_max_of.
-  IdVector<JobId, std::uint32_t> copies_max;
-  // Of jobs of which a log says something; the rows end with the last of them. Read logged_of.
+  // Columns that few jobs need: each ends with the last job that has a value. Read extras_of, logged_of and
+  // partition_of.
+  IdVector<JobId, JobExtras> extras;
   IdVector<JobId, Logged> logged;
+  IdVector<JobId, PartitionId> partition;
   IdVector<PartitionId, std::string> partitions;
 
   // Served; read attained() rather than the first two.
@@ -109,15 +100,20 @@ struct Jobs {
   // Empty before the first start and after an eviction. Valid until the next placement.
   Gang last_gang(JobId job) const { return gangs.gang(last[job]); }
 
+  JobExtras extras_of(JobId job) const { return extras.has(job) ? extras[job] : JobExtras(); }
   Logged logged_of(JobId job) const { return logged.has(job) ? logged[job] : Logged(); }
-
-  // The most copies that it may train as (HadarE), at most one a node; 0: as many as there are nodes.
-  std::uint32_t copies_max_of(JobId job) const { return copies_max.has(job) ? copies_max[job] : 0; }
-
-  // Empty: not said.
-  std::string_view partition_name(const Logged& of) const {
-    return of.partition.is_none() ? std::string_view() : partitions[of.partition];
+  // None: not said.
+  PartitionId partition_of(JobId job) const {
+    return partition.has(job) ? partition[job] : PartitionId();
   }
+  // Empty: not said.
+  std::string_view partition_name(JobId job) const {
+    const PartitionId its = partition_of(job);
+    return its.is_none() ? std::string_view() : partitions[its];
+  }
+  // Returns the description of a job without name, model and work, which are no columns. The partition is
+  // valid until the next one is added.
+  JobSpec asked(JobId job) const;
 
   // Whether that job was announced.
   bool has(JobId job) const { return user.has(job) && !user[job].is_none(); }
@@ -130,9 +126,17 @@ struct Jobs {
     return state[job] == JobState::kRunning && works_from[job] == Time::never();
   }
 
-  // Adds a row, and empty ones before it where they are missing. It is kUnsubmitted until it
-  // arrives. REQUIRES: !has(spec.job). O(1) amortised.
-  void add(const JobSpec& spec, ModelId of_model);
+  // The rows of the names of a job; none: the job has no such name.
+  struct Named {
+    ModelId model{};
+    PartitionId partition{};
+  };
+  // Sets the asked columns, but not the served ones. Adds empty rows before the job if they are missing.
+  // REQUIRES: !has(spec.job). O(1) amortised.
+  void set_asked(const JobSpec& spec, Named named);
+  // Adds a row to all columns, and empty ones before it if they are missing. The job is kUnsubmitted until
+  // it arrives. REQUIRES: !has(spec.job). O(1) amortised.
+  void add(const JobSpec& spec, Named named);
   // Room for that many jobs without another allocation.
   void reserve(std::size_t jobs);
 };

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "fairlead/model/cluster.h"
+#include "fairlead/model/job_asks.h"
 
 #include <cstdint>
 #include <optional>
@@ -15,26 +16,6 @@
 #include <string_view>
 
 namespace fairlead {
-
-using Level = std::uint8_t;
-constexpr Level kAnywhere = 0;
-constexpr Level kHostLevel = 1;
-constexpr Level kRackLevel = 2;  // and one more for each level of switches above
-constexpr Level kLevelMax = 15;
-
-// How near each other the GPUs of a gang are to be. Narrower levels are smaller numbers, but for
-// kAnywhere, which asks for nothing.
-struct Closeness {
-  Level required = kAnywhere;
-  Level preferred = kAnywhere;  // narrower than `required`, or kAnywhere
-
-  // One number below 256 for keys and files; 0: neither. And back.
-  constexpr std::uint32_t bits() const { return required | std::uint32_t{preferred} << 4; }
-  static constexpr Closeness of_bits(std::uint32_t bits) {
-    return {static_cast<Level>(bits & kLevelMax), static_cast<Level>(bits >> 4 & kLevelMax)};
-  }
-  friend bool operator==(Closeness, Closeness) = default;
-};
 
 // "host", then what the cluster calls its levels. REQUIRES: level is 1 to widest_level().
 std::string_view level_name(const Cluster& cluster, Level level);

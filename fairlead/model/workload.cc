@@ -1,6 +1,8 @@
 #include "fairlead/model/workload.h"
 
 #include "fairlead/base/check.h"
+#include "fairlead/model/job_spec.h"
+#include "fairlead/model/levels.h"
 
 #include <fmt/format.h>
 
@@ -12,9 +14,9 @@
 namespace fairlead {
 namespace {
 
-constexpr std::string_view kGpusRange = "gpus must be from 1 to 1000000";
-constexpr std::string_view kSubmitRange = "submission must be from 0 to 100 years";
-constexpr std::string_view kDurationRange = "duration must be from 1 ms to 100 years";
+constexpr const char* kGpusRange = "gpus must be from 1 to 1000000";
+constexpr const char* kSubmitRange = "submission must be from 0 to 100 years";
+constexpr const char* kDurationRange = "duration must be from 1 ms to 100 years";
 
 void count(std::map<std::string, std::int64_t, std::less<>>& counts, std::string_view what) {
   const auto found = counts.find(what);
@@ -22,7 +24,7 @@ void count(std::map<std::string, std::int64_t, std::less<>>& counts, std::string
   if (found == counts.end()) counts.emplace(what, 1);
 }
 
-bool has_start(const JobRow& row) { return row.start != Time::never(); }
+bool has_start(const JobRow& row) { return row.logged.start != Time::never(); }
 
 std::string_view user_name(const JobRow& row) { return row.user.empty() ? "default" : row.user; }
 
@@ -54,6 +56,41 @@ Status resolve_levels(const Cluster& cluster, Workload& workload) {
     workload.jobs.closeness[job] = closeness;
   }
   return {};
+}
+
+JobRow row_of(const Workload& workload, JobId job) {
+  const Jobs& jobs = workload.jobs;
+  const Users& users = workload.users;
+  const UserId user = jobs.user[job];
+  const ModelId model = jobs.model[job];
+  JobRow row = {.id = workload.names[job],
+                .user = users.names[user],
+                .gpus = jobs.gpus[job],
+                .gpus_min = jobs.gpus_min[job],
+                .gpus_max = jobs.gpus_max[job],
+                .task_gpus = jobs.task_gpus[job],
+                .extras = jobs.extras_of(job),
+                .submit = jobs.arrival[job],
+                .duration = workload.durations[job],
+                .gpu_type = workload.reference_types[job],
+                .tickets = users.tickets[user],
+                .logged = jobs.logged_of(job),
+                .partition = jobs.partition_name(job)};
+  if (!model.is_none()) row.model = workload.models[model];
+  if (const auto types = workload.runs_on.find(job); types != workload.runs_on.end())
+    row.runs_on = types->second;
+  if (const auto levels = workload.levels.find(job); levels != workload.levels.end()) {
+    row.require_level = levels->second.required;
+    row.prefer_level = levels->second.preferred;
+  }
+  if (const GroupId group = users.group_of(user); !group.is_none()) {
+    row.group = users.groups.names[group];
+    row.group_tickets = users.groups.tickets[group];
+    row.group_quota = users.groups.quota[group];
+  }
+  if (workload.states.has(job) && workload.states[job] > 0)
+    row.state = workload.state_words[workload.states[job] - std::size_t{1}];
+  return row;
 }
 
 // The standard hash may keep its entropy in any bits; the product's upper half has all of it.
@@ -149,13 +186,12 @@ WorkloadBuilder::Fault WorkloadBuilder::fault_of(const JobRow& row) const {
       !in_tasks(row.gpus_max))
     return {"task_gpus must divide gpus, gpus_min and gpus_max", at.task_gpus,
             fmt::to_string(row.task_gpus)};
-  if (row.copies_max < 0 || row.copies_max > kCopiesMax)
-    return {"copies_max must be from 1 to 65535", at.copies_max, fmt::to_string(row.copies_max)};
   if (row.submit.ms < 0 || row.submit.ms > kMsMax)
     return {kSubmitRange, at.submit, fmt::format("{} ms", row.submit.ms)};
   if (row.duration.ms < 1 || row.duration.ms > kMsMax)
     return {kDurationRange, at.duration, fmt::format("{} ms", row.duration.ms)};
   if (Fault fault = logged_fault(row); !fault.reason.empty()) return fault;
+  if (Fault fault = extras_fault(row); !fault.reason.empty()) return fault;
   if (row.tickets < 0 || row.tickets > kTicketsMax)
     return {"tickets must be from 1 to 1000000", at.tickets, fmt::to_string(row.tickets)};
   if (Fault fault = user_fault(row); !fault.reason.empty()) return fault;
@@ -164,16 +200,28 @@ WorkloadBuilder::Fault WorkloadBuilder::fault_of(const JobRow& row) const {
 
 WorkloadBuilder::Fault WorkloadBuilder::logged_fault(const JobRow& row) const {
   const JobRow::Columns& at = row.columns;
-  if (row.time_limit.ms < 0 || row.time_limit.ms > kMsMax)
+  const Logged& logged = row.logged;
+  if (logged.time_limit.ms < 0 || logged.time_limit.ms > kMsMax)
     return {"time limit must be from 1 ms to 100 years", at.time_limit,
-            fmt::format("{} ms", row.time_limit.ms)};
-  if (row.priority < -kPriorityMax || row.priority > kPriorityMax)
-    return {"priority must be from -2^40 to 2^40", at.priority, fmt::to_string(row.priority)};
-  const bool is_early = row.start < row.submit;
-  if (reading_ == Reading::kStrict && (is_early || (row.start.ms > kMsMax && has_start(row))))
+            fmt::format("{} ms", logged.time_limit.ms)};
+  if (logged.priority < -kPriorityMax || logged.priority > kPriorityMax)
+    return {"priority must be from -2^40 to 2^40", at.priority, fmt::to_string(logged.priority)};
+  const bool is_early = logged.start < row.submit;
+  if (reading_ == Reading::kStrict && (is_early || (logged.start.ms > kMsMax && has_start(row))))
     return {"start must be from the submission to 100 years", at.start,
-            fmt::format("{} ms", row.start.ms)};
+            fmt::format("{} ms", logged.start.ms)};
   return {};
+}
+
+// Readers check the range of each column; this checks rows that a program makes.
+WorkloadBuilder::Fault WorkloadBuilder::extras_fault(const JobRow& row) {
+  Fault fault;
+  JobExtras::each(row.extras, [&](const char* name, auto value, const auto& range) {
+    if (value == 0 || range.has(value) || !fault.reason.empty()) return;
+    fault = {fmt::format("{} must be from {} to {}", name, range.min, range.max), 0,
+             fmt::to_string(value)};
+  });
+  return fault;
 }
 
 namespace {
@@ -244,24 +292,23 @@ void WorkloadBuilder::append(const JobRow& row, std::string_view id) {
   ++workload_.rows.rows_read;
   if (!row.repaired.empty()) count(workload_.rows.rows_repaired, row.repaired);
   const auto gpus = static_cast<std::uint32_t>(row.gpus);
-  Jobs& jobs = workload_.jobs;
-  ids_.insert(hash_of(id), workload_.names.push_back(id).row());
-  jobs.user.push_back(user_of(row));
-  jobs.model.push_back(row.model.empty() ? ModelId::none()
-                                         : find_or_add(models_, workload_.models, row.model));
-  jobs.gpus.push_back(gpus);
-  jobs.gpus_min.push_back(row.gpus_min == 0 ? gpus : static_cast<std::uint32_t>(row.gpus_min));
-  jobs.gpus_max.push_back(row.gpus_max == 0 ? gpus : static_cast<std::uint32_t>(row.gpus_max));
-  jobs.task_gpus.push_back(static_cast<std::uint32_t>(row.task_gpus));
-  jobs.closeness.push_back({});
-  jobs.arrival.push_back(row.submit);
-  FL_DCHECK(jobs.gpus_min[JobId(jobs.gpus_min.size() - 1)] >= 1);
-  jobs.types.push_back(kAllTypes);
+  const JobId job = workload_.names.push_back(id);
+  ids_.insert(hash_of(id), job.row());
+  const ModelId model =
+      row.model.empty() ? ModelId::none() : find_or_add(models_, workload_.models, row.model);
+  workload_.jobs.set_asked(
+      {.job = job,
+       .user = user_of(row),
+       .gpus = gpus,
+       .gpus_min = row.gpus_min == 0 ? gpus : static_cast<std::uint32_t>(row.gpus_min),
+       .gpus_max = row.gpus_max == 0 ? gpus : static_cast<std::uint32_t>(row.gpus_max),
+       .task_gpus = static_cast<std::uint32_t>(row.task_gpus),
+       .extras = row.extras,
+       .submit = row.submit,
+       .logged = logged_of(row)},
+      {.model = model, .partition = partition_of(row)});
   workload_.durations.push_back(row.duration);
-  const JobId job = workload_.reference_types.push_back(std::string(row.gpu_type));
-  if (row.copies_max != 0)
-    jobs.copies_max.grow_to(job) = static_cast<std::uint32_t>(row.copies_max);
-  append_logged(job, row);
+  workload_.reference_types.push_back(std::string(row.gpu_type));
   if (!row.state.empty()) append_state(job, row.state);
   if (!row.runs_on.empty()) workload_.runs_on.emplace(job, row.runs_on);
   if (!row.require_level.empty() || !row.prefer_level.empty()) {
@@ -270,20 +317,21 @@ void WorkloadBuilder::append(const JobRow& row, std::string_view id) {
   }
 }
 
-void WorkloadBuilder::append_logged(JobId job, const JobRow& row) {
-  Logged logged{.time_limit = row.time_limit, .priority = row.priority, .start = row.start};
-  // Clocks differ, and some logs have the last submission of a job that was requeued.
-  if (has_start(row) && (row.start < row.submit || row.start.ms > kMsMax)) {
+// Clocks differ, and some logs have the last submission of a job that was requeued.
+Logged WorkloadBuilder::logged_of(const JobRow& row) {
+  Logged logged = row.logged;
+  if (has_start(row) && (logged.start < row.submit || logged.start.ms > kMsMax)) {
     logged.start = Time::never();
     count(workload_.rows.rows_repaired, "start before the submission left out");
   }
-  Jobs& jobs = workload_.jobs;
-  if (!row.partition.empty()) {
-    logged.partition = find(partitions_, jobs.partitions, row.partition);
-    if (logged.partition.is_none() && jobs.partitions.size() < kPartitionsMax)
-      logged.partition = find_or_add(partitions_, jobs.partitions, row.partition);
-  }
-  if (logged != Logged()) jobs.logged.grow_to(job) = logged;
+  return logged;
+}
+
+PartitionId WorkloadBuilder::partition_of(const JobRow& row) {
+  auto& names = workload_.jobs.partitions;
+  if (row.partition.empty()) return {};
+  return names.size() < kPartitionsMax ? find_or_add(partitions_, names, row.partition)
+                                       : find(partitions_, names, row.partition);
 }
 
 // A column that is no state at all, in a crafted trace, must not fill the memory.

@@ -85,6 +85,9 @@ struct Workload {
 // O(jobs that name one x levels).
 Status resolve_levels(const Cluster& cluster, Workload& workload);
 
+// Returns the row that adds the job again. Its texts belong to `workload`. O(log jobs).
+JobRow row_of(const Workload& workload, JobId job);
+
 // A position in a file, for errors. Line and column count from 1; 0 where there is none.
 struct Where {
   std::string_view file;
@@ -197,17 +200,19 @@ class WorkloadBuilder {
 
  private:
   struct Fault {
-    std::string_view reason;  // empty: none
+    std::string reason;  // empty: none
     std::int64_t column = 0;
     std::string value{};
   };
   Fault fault_of(const JobRow& row) const;
   Fault logged_fault(const JobRow& row) const;
+  static Fault extras_fault(const JobRow& row);
   Fault user_fault(const JobRow& row) const;
   Fault group_fault(const JobRow& row) const;
   void leave_out(std::string_view reason);
   void append_state(JobId job, std::string_view state);
-  void append_logged(JobId job, const JobRow& row);
+  Logged logged_of(const JobRow& row);
+  PartitionId partition_of(const JobRow& row);
   bool has_id(std::string_view id) const;
   std::string unused_id(std::string_view id);
   void append(const JobRow& row, std::string_view id);

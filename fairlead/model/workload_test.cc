@@ -1,5 +1,6 @@
 #include "fairlead/model/workload.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -15,6 +16,29 @@ std::string error_of(const JobRow& bad) {
   WorkloadBuilder builder("w", Reading::kStrict);
   const Status status = builder.add(bad, Where("f", 3, 1));
   return status ? "" : status.error().message;
+}
+
+// All columns of a row.
+struct RowText {
+  void operator()(const char* name, std::string_view field, const JobRow::Column&) {
+    text += fmt::format("{}={} ", name, field);
+  }
+  void operator()(const char* name, std::int64_t field, const JobRow::Column&) {
+    text += fmt::format("{}={} ", name, field);
+  }
+  void operator()(const char* name, auto field, const JobRow::Column&) {
+    text += fmt::format("{}={} ", name, field.ms);
+  }
+  void extra(const char* name, auto field, const auto&) {
+    text += fmt::format("{}={} ", name, field);
+  }
+  std::string text;
+};
+
+std::string text_of(const JobRow& row) {
+  RowText visit;
+  JobRow::fields(row, visit);
+  return visit.text;
 }
 
 TEST(WorkloadBuilder, KeepsRowsInOrder) {
@@ -174,7 +198,7 @@ TEST(WorkloadBuilder, StartAtZeroMovesStartsToo) {
   WorkloadBuilder builder("w", Reading::kStrict);
   JobRow late = row("a");
   late.submit = {1'000'000};
-  late.start = {1'060'000};
+  late.logged.start = {1'060'000};
   ASSERT_TRUE(builder.add(late, "f").has_value());
   builder.start_at_zero();
   EXPECT_EQ(builder.finish().jobs.logged_of(JobId(0)).start, Time{60'000});
@@ -190,20 +214,18 @@ TEST(WorkloadBuilder, KeepsWhatALogSaysOfJobs) {
   WorkloadBuilder builder("w", Reading::kStrict);
   JobRow logged = row("a");
   logged.submit = {1'000};
-  logged.time_limit = seconds(60);
-  logged.priority = -3;
+  logged.logged = {seconds(60), -3, {1'500}};
   logged.partition = "gpu";
-  logged.start = {1'500};
   ASSERT_TRUE(builder.add(row("first"), "f").has_value());
   ASSERT_TRUE(builder.add(logged, "f").has_value());
   logged.id = "b";
-  logged.start = Time::never();
+  logged.logged.start = Time::never();
   ASSERT_TRUE(builder.add(logged, "f").has_value());
   ASSERT_TRUE(builder.add(row("last"), "f").has_value());
   const Jobs jobs = builder.finish().jobs;
-  const Logged expected{seconds(60), -3, PartitionId(0), {1'500}};
+  const Logged expected{seconds(60), -3, {1'500}};
   EXPECT_EQ(jobs.logged_of(JobId(1)), expected);
-  EXPECT_EQ(jobs.partition_name(jobs.logged_of(JobId(2))), "gpu");
+  EXPECT_EQ(jobs.partition_name(JobId(2)), "gpu");
   EXPECT_EQ(jobs.logged_of(JobId(2)).start, Time::never());
   EXPECT_EQ(jobs.logged_of(JobId(0)), Logged());
   EXPECT_EQ(jobs.logged_of(JobId(3)), Logged());
@@ -213,7 +235,7 @@ TEST(WorkloadBuilder, KeepsWhatALogSaysOfJobs) {
 TEST(WorkloadBuilder, AStartBeforeTheSubmissionIsAnErrorOrLeftOut) {
   JobRow early = row("a");
   early.submit = {1'000};
-  early.start = {999};
+  early.logged.start = {999};
   early.columns.start = 7;
   WorkloadBuilder strict("w", Reading::kStrict);
   EXPECT_EQ(strict.add(early, Where("f", 2)).error().message,
@@ -228,11 +250,48 @@ TEST(WorkloadBuilder, AStartBeforeTheSubmissionIsAnErrorOrLeftOut) {
 TEST(WorkloadBuilder, LimitsAndPrioritiesAreChecked) {
   WorkloadBuilder builder("w", Reading::kStrict);
   JobRow bad = row("a");
-  bad.time_limit = {kMsMax + 1};
+  bad.logged.time_limit = {kMsMax + 1};
   EXPECT_NE(builder.add(bad, "f").error().message.find("time limit must be"), std::string::npos);
-  bad.time_limit = {};
-  bad.priority = kPriorityMax + 1;
+  bad.logged.time_limit = {};
+  bad.logged.priority = kPriorityMax + 1;
   EXPECT_NE(builder.add(bad, "f").error().message.find("priority must be"), std::string::npos);
+}
+
+TEST(WorkloadBuilder, ExtrasAreChecked) {
+  JobRow bad = row("a");
+  bad.extras.copies_max = kCopiesMax + 1;
+  EXPECT_EQ(error_of(bad), "f:3:1: copies_max must be from 1 to 65535: 65536");
+}
+
+TEST(Workload, GivesTheRowOfEachJobAgain) {
+  const JobRow all = {.id = "a",
+                      .user = "ann",
+                      .model = "VAE",
+                      .gpus = 4,
+                      .gpus_min = 2,
+                      .gpus_max = 8,
+                      .task_gpus = 2,
+                      .extras = {.copies_max = 3},
+                      .submit = {7},
+                      .duration = milliseconds(9),
+                      .gpu_type = "V100",
+                      .runs_on = "V100+K80",
+                      .require_level = "rack",
+                      .prefer_level = "host",
+                      .tickets = 5,
+                      .group = "g",
+                      .group_tickets = 6,
+                      .group_quota = 7,
+                      .logged = {seconds(1), 2, {8}},
+                      .partition = "gpu",
+                      .state = "FAILED"};
+  WorkloadBuilder builder("w", Reading::kStrict);
+  ASSERT_TRUE(builder.add(row("first"), "f"));
+  ASSERT_TRUE(builder.add(all, "f"));
+  const Workload workload = builder.finish();
+  const JobRow again = row_of(workload, JobId(1));
+  EXPECT_EQ(text_of(again), text_of(all));
+  EXPECT_NE(text_of(again), text_of(row_of(workload, JobId(0))));
 }
 
 TEST(Where, SaysWhatIsKnown) {

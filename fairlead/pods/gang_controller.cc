@@ -265,7 +265,7 @@ JobSpec GangController::spec_of(const std::string& key, UserId user, const Clust
           .gpus_min = gpus,
           .gpus_max = gpus,
           .task_gpus = owner.pod_gpus,
-          .copies_max = 1,
+          .extras = kSubmittedExtras,
           .types = types_named(engine_cluster_.kinds_for(owner.needs), cluster),
           .work = owner.time,
           .submit = now};

@@ -1,5 +1,7 @@
 #include "fairlead/policy/plan.h"
 
+#include "fairlead/model/levels.h"
+
 #include <algorithm>
 
 namespace fairlead {
@@ -53,6 +55,8 @@ bool Plan::open_splits_a_task(JobId job) const {
   return task > 1 &&
          std::ranges::any_of(open_, [&](Slice slice) { return slice.gpus % task != 0; });
 }
+
+bool Plan::open_is_within(Level level) const { return within(*cluster_, level, open_); }
 
 // Numbers the job's present copies and the new one again, in the order of their first nodes.
 void Plan::place_copy(JobId job) {

@@ -92,7 +92,7 @@ class Plan {
   void refuse(JobId job, std::string_view why);
   bool has_copy_on_open_nodes(JobId job) const;
   bool open_splits_a_task(JobId job) const;
-  bool open_is_within(Level level) const { return within(*cluster_, level, open_); }
+  bool open_is_within(Level level) const;
   void tidy_open();
 
   // Called by the engine after the world changed or the draft was carried out.

@@ -22,7 +22,7 @@ Cluster small_cluster() {
 
 Jobs waiting_jobs(std::size_t count) {
   Jobs jobs;
-  for (JobId job : ids<JobId>(count)) jobs.add({.job = job, .user = UserId(0)}, ModelId());
+  for (JobId job : ids<JobId>(count)) jobs.add({.job = job, .user = UserId(0)}, {});
   for (JobState& state : jobs.state) state = JobState::kWaiting;
   return jobs;
 }

@@ -3,7 +3,6 @@
 #include "fairlead/base/overloaded.h"
 
 #include <algorithm>
-#include <map>
 
 namespace fairlead {
 
@@ -19,7 +18,6 @@ void WorldRecorder::on(const Record& record) {
             cluster_name_ = run.cluster;
             types_.assign(run.gpu_types.begin(), run.gpu_types.end());
             jobs_.resize(run.jobs);
-            models_.resize(run.jobs);
           },
           [&](const record::Group& group) {
             on_late(t);
@@ -93,22 +91,11 @@ void WorldRecorder::on_gpus_up(const record::GpusUp& up, Time t) {
 void WorldRecorder::on_job(const JobSpec& asked, Time arrival) {
   jobs_come_ = true;
   if (!jobs_.has(asked.job)) return not_exact(arrival, "jobs come that its trace does not have");
-  jobs_[asked.job] = {.name = std::string(asked.name),
-                      .user = asked.user,
-                      .model = {},
-                      .gpus = asked.gpus,
-                      .gpus_min = asked.gpus_min,
-                      .gpus_max = asked.gpus_max,
-                      .task_gpus = asked.task_gpus,
-                      .closeness = asked.closeness,
-                      .copies_max = asked.copies_max,
-                      .arrival = arrival,
-                      .work = asked.work,
-                      .logged = {.time_limit = asked.time_limit,
-                                 .priority = asked.priority,
-                                 .start = asked.logged_start},
-                      .partition = std::string(asked.partition)};
-  models_[asked.job] = asked.model;
+  JobSpec& job = jobs_[asked.job] = asked;
+  job.submit = arrival;
+  job.keep_texts([&](std::string_view text) -> std::string_view {
+    return text.empty() ? text : texts_.emplace_back(text);
+  });
 }
 
 Result<RecordedWorld> WorldRecorder::world() {
@@ -119,35 +106,22 @@ Result<RecordedWorld> WorldRecorder::world() {
   FL_TRY_ASSIGN(cluster, build_cluster(cluster_name_, {}, nodes_));
   world_.cluster = std::move(cluster);
   Workload& workload = world_.workload;
-  std::map<std::string_view, ModelId> numbers;
+  NameIndex models;
   NameIndex partitions;
   for (JobId id : ids<JobId>(jobs_.size())) {
-    Job& job = jobs_[id];
-    if (!models_[id].empty()) {
-      const auto [number, is_new] =
-          numbers.try_emplace(models_[id], ModelId(workload.models.size()));
-      if (is_new) workload.models.push_back(models_[id]);
-      job.model = number->second;
-    }
+    JobSpec& job = jobs_[id];
     if (job.gpus_min < 1 || job.gpus_min > job.gpus || job.gpus > job.gpus_max ||
         job.gpus_max > kJobGpusMax || job.work.ms < 1 || job.work.ms > kMsMax) {
       return input_error("job {} asks for {} to {} GPUs and {} ms", id.row(), job.gpus_min,
                          job.gpus_max, job.work.ms);
     }
-    workload.names.push_back(job.name);
-    workload.jobs.user.push_back(job.user);
-    workload.jobs.model.push_back(job.model);
-    workload.jobs.gpus.push_back(job.gpus);
-    workload.jobs.gpus_min.push_back(job.gpus_min);
-    workload.jobs.gpus_max.push_back(job.gpus_max);
-    workload.jobs.task_gpus.push_back(job.task_gpus);
-    workload.jobs.closeness.push_back(job.closeness);
-    if (job.copies_max != 0) workload.jobs.copies_max.grow_to(id) = job.copies_max;
-    workload.jobs.arrival.push_back(job.arrival);
-    workload.jobs.types.push_back(kAllTypes);
+    job.types = kAllTypes;  // the types that the run found out from the model are found out again
+    Jobs::Named named;
+    if (!job.model.empty()) named.model = find_or_add(models, workload.models, job.model);
     if (!job.partition.empty())
-      job.logged.partition = find_or_add(partitions, workload.jobs.partitions, job.partition);
-    if (job.logged != Logged()) workload.jobs.logged.grow_to(id) = job.logged;
+      named.partition = find_or_add(partitions, workload.jobs.partitions, job.partition);
+    workload.jobs.set_asked(job, named);
+    workload.names.push_back(job.name);
     workload.durations.push_back(job.work);
     workload.reference_types.push_back({});
   }

@@ -13,6 +13,7 @@
 #include "fairlead/sim/faults.h"
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,18 +38,6 @@ class WorldRecorder : public RecordSink {
   Result<RecordedWorld> world();
 
  private:
-  struct Job {
-    std::string name;
-    UserId user;
-    ModelId model;
-    std::uint32_t gpus = 1, gpus_min = 1, gpus_max = 1, task_gpus = 1;
-    Closeness closeness;
-    std::uint32_t copies_max = 0;
-    Time arrival = Time::never();
-    Duration work = {1};
-    Logged logged{};
-    std::string partition;
-  };
   void on_job(const JobSpec& asked, Time arrival);
   void on_gpus_up(const record::GpusUp& up, Time t);
   void on_late(Time t);
@@ -58,8 +47,8 @@ class WorldRecorder : public RecordSink {
   std::string cluster_name_;
   std::vector<std::string> types_;
   std::vector<NodeSpec> nodes_;
-  IdVector<JobId, Job> jobs_;
-  IdVector<JobId, std::string> models_;
+  IdVector<JobId, JobSpec> jobs_;
+  std::deque<std::string> texts_;                   // of jobs
   IdVector<NodeId, std::vector<NodeOutage>> down_;  // that are not over
   bool jobs_come_ = false;                          // the first was named
   std::string not_exact_;                           // empty: the world was exact

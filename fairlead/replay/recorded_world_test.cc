@@ -39,15 +39,14 @@ TEST(RecordedWorld, HasTheOutagesOfNodesAndOfSingleGpus) {
   EXPECT_EQ(world->until, Time{9000});
 }
 
-TEST(RecordedWorld, KeepsWhatALogSaysOfJobs) {
+TEST(RecordedWorld, KeepsExtrasOfJobsAndWhatALogSays) {
   struct Logging : RecordSink {
     void on(const Record& record) override {
       Record logged = record;
       if (auto* arrived = std::get_if<record::Arrived>(&logged.what)) {
-        arrived->asked.time_limit = seconds(90);
-        arrived->asked.priority = 3;
+        arrived->asked.extras.copies_max = 2;
+        arrived->asked.logged = {seconds(90), 3, {5'000}};
         arrived->asked.partition = "gpu";
-        arrived->asked.logged_start = {5'000};
       }
       recorder.on(logged);
     }
@@ -61,9 +60,10 @@ TEST(RecordedWorld, KeepsWhatALogSaysOfJobs) {
   const auto world = logging.recorder.world();
   ASSERT_TRUE(world.has_value()) << world.error().message;
   const Jobs& jobs = world->workload.jobs;
-  const Logged expected{seconds(90), 3, PartitionId(0), {5'000}};
+  const Logged expected{seconds(90), 3, {5'000}};
   EXPECT_EQ(jobs.logged_of(JobId(0)), expected);
-  EXPECT_EQ(jobs.partition_name(expected), "gpu");
+  EXPECT_EQ(jobs.partition_name(JobId(0)), "gpu");
+  EXPECT_EQ(jobs.extras_of(JobId(0)), JobExtras{.copies_max = 2});
 }
 
 TEST(RecordedWorld, OnlyAnExactOneCanBeRebuilt) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace fairlead {
 namespace {
@@ -19,68 +20,76 @@ constexpr std::array<std::string_view, std::variant_size_v<Record::What>> kKinds
     "held",      "released", "cordoned",    "uncordoned", "tickets",     "ignored",  "skipped",
     "snapshot",  "closed",   "reported",    "carried",    "group"};
 
-constexpr std::array<std::string_view, 62> kColumns = {"t_ms",
-                                                       "kind",
-                                                       "job",
-                                                       "user",
-                                                       "node",
-                                                       "name",
-                                                       "model",
-                                                       "gpus",
-                                                       "gpus_min",
-                                                       "gpus_max",
-                                                       "types",
-                                                       "work_ms",
-                                                       "submit_ms",
-                                                       "reason",
-                                                       "place",
-                                                       "gang",
-                                                       "rate",
-                                                       "overhead_ms",
-                                                       "locality",
-                                                       "copy",
-                                                       "share_num",
-                                                       "share_den",
-                                                       "reported",
-                                                       "lost_ms",
-                                                       "note",
-                                                       "other_user",
-                                                       "type",
-                                                       "value",
-                                                       "tickets",
-                                                       "host",
-                                                       "rack",
-                                                       "seed",
-                                                       "jobs",
-                                                       "policy",
-                                                       "options",
-                                                       "cluster",
-                                                       "trace",
-                                                       "gpu_types",
-                                                       "finished",
-                                                       "failed",
-                                                       "rejected",
-                                                       "pending",
-                                                       "unsubmitted",
-                                                       "hold",
-                                                       "retry_ms",
-                                                       "cause",
-                                                       "event",
-                                                       "mask",
-                                                       "state_bytes",
-                                                       "left_ms",
-                                                       "task_gpus",
-                                                       "attained_gpu_ms",
-                                                       "done_ms",
-                                                       "group",
-                                                       "quota",
-                                                       "required_level",
-                                                       "preferred_level",
-                                                       "time_limit_ms",
-                                                       "priority",
-                                                       "partition",
-                                                       "logged_start_ms",
-                                                       "copies_max"};
+// The extras of jobs come last.
+const std::vector<std::string_view>& columns() {
+  static const std::vector<std::string_view> kAll = [] {
+    std::vector<std::string_view> all = {"t_ms",
+                                         "kind",
+                                         "job",
+                                         "user",
+                                         "node",
+                                         "name",
+                                         "model",
+                                         "gpus",
+                                         "gpus_min",
+                                         "gpus_max",
+                                         "types",
+                                         "work_ms",
+                                         "submit_ms",
+                                         "reason",
+                                         "place",
+                                         "gang",
+                                         "rate",
+                                         "overhead_ms",
+                                         "locality",
+                                         "copy",
+                                         "share_num",
+                                         "share_den",
+                                         "reported",
+                                         "lost_ms",
+                                         "note",
+                                         "other_user",
+                                         "type",
+                                         "value",
+                                         "tickets",
+                                         "host",
+                                         "rack",
+                                         "seed",
+                                         "jobs",
+                                         "policy",
+                                         "options",
+                                         "cluster",
+                                         "trace",
+                                         "gpu_types",
+                                         "finished",
+                                         "failed",
+                                         "rejected",
+                                         "pending",
+                                         "unsubmitted",
+                                         "hold",
+                                         "retry_ms",
+                                         "cause",
+                                         "event",
+                                         "mask",
+                                         "state_bytes",
+                                         "left_ms",
+                                         "task_gpus",
+                                         "attained_gpu_ms",
+                                         "done_ms",
+                                         "group",
+                                         "quota",
+                                         "required_level",
+                                         "preferred_level",
+                                         "time_limit_ms",
+                                         "priority",
+                                         "partition",
+                                         "logged_start_ms"};
+    JobExtras::each(kSubmittedExtras,
+                    [&](std::string_view name, const auto&, const auto&) { all.push_back(name); });
+    return all;
+  }();
+  return kAll;
+}
 
 // The gang with the GPUs granted on each node.
 struct Granted {
@@ -142,12 +151,12 @@ class CsvLine {
   using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
 
   Cell& at(std::string_view name) {
-    const auto* const column = std::ranges::find(kColumns, name);
-    FL_CHECK(column != kColumns.end(), "no column {}", name);
-    return cells_[static_cast<std::size_t>(column - kColumns.begin())];
+    const auto column = std::ranges::find(columns(), name);
+    FL_CHECK(column != columns().end(), "no column {}", name);
+    return cells_[static_cast<std::size_t>(column - columns().begin())];
   }
 
-  std::array<Cell, kColumns.size()> cells_;
+  std::vector<Cell> cells_ = std::vector<Cell>(columns().size());
 };
 
 // The fields of a JSON object.
@@ -205,28 +214,6 @@ void put_fields(auto& line, const record::Run& run) {
   line.put("gpu_types", run.gpu_types);
 }
 
-void put_fields(auto& line, const JobSpec& asked) {
-  line.put("job", asked.job);
-  line.put("user", asked.user);
-  line.put("name", asked.name);
-  line.put("model", asked.model);
-  line.put("gpus", asked.gpus);
-  line.put("gpus_min", asked.gpus_min);
-  line.put("gpus_max", asked.gpus_max);
-  if (asked.task_gpus != 1) line.put("task_gpus", asked.task_gpus);
-  if (asked.copies_max != 0) line.put("copies_max", asked.copies_max);
-  const Closeness closeness = asked.closeness;
-  if (closeness.required != kAnywhere) line.put("required_level", closeness.required);
-  if (closeness.preferred != kAnywhere) line.put("preferred_level", closeness.preferred);
-  line.put("types", asked.types);
-  line.put("work_ms", asked.work.ms);
-  if (!asked.is_logged()) return;
-  line.put("time_limit_ms", asked.time_limit.ms);
-  line.put("priority", asked.priority);
-  line.put("partition", asked.partition);
-  if (asked.logged_start != Time::never()) line.put("logged_start_ms", asked.logged_start.ms);
-}
-
 void put_fields(auto& line, const record::Place& place) {
   line.put("job", place.job);
   line.put("place", place_kind_name(place.kind));
@@ -271,6 +258,9 @@ class Fields {
   void unless(auto value, std::string_view name, const auto& field) {
     if (field != value) (*this)(name, field);
   }
+  void extra(std::string_view name, const auto& field, const auto&) {
+    if (field != 0) (*this)(name, field);
+  }
   template <class Enum>
   void enumerator(std::string_view name, Enum value, std::size_t,
                   std::string_view (*name_of)(Enum)) {
@@ -280,7 +270,7 @@ class Fields {
   void mask(std::string_view name, std::uint64_t gpus) {
     line_.put(name, gpus == kAllGpus ? "all" : fmt::format("{:x}", gpus));
   }
-  void job(const JobSpec& asked) { put_fields(line_, asked); }
+  void job(const JobSpec& asked) { JobSpec::fields(asked, *this); }
 
  private:
   Line& line_;
@@ -300,7 +290,7 @@ void put_record(auto& line, const Record& record) {
 
 std::string header() {
   std::string text;
-  for (std::string_view column : kColumns)
+  for (std::string_view column : columns())
     text += fmt::format("{}{}", text.empty() ? "" : ",", column);
   return text;
 }

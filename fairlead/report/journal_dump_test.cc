@@ -50,10 +50,8 @@ void tell(RecordSink& sink) {
            record::Arrived{{.job = JobId(3),
                             .user = UserId(0),
                             .name = "logged",
-                            .time_limit = seconds(9),
-                            .priority = 2,
-                            .partition = "gpu",
-                            .logged_start = {700}}}});
+                            .logged = {.time_limit = seconds(9), .priority = 2, .start = {700}},
+                            .partition = "gpu"}}});
   journal.happen<record::Finished>(700, 0);
   journal.happen<record::Failed>(700, 0);
   journal.happen<record::Cancelled>(700, 0);

@@ -207,7 +207,7 @@ std::optional<Api::Answer> Api::submit(ConnectionId connection, const Peer& peer
                      .gpus = asked.gpus,
                      .gpus_min = asked.gpus,
                      .gpus_max = asked.gpus,
-                     .copies_max = asked.copies_max,
+                     .extras = asked.extras,
                      .types = asked.types,
                      .work = asked.declared});
   if (asked.submission.has_terminal) at_terminals_.emplace(connection, job);

@@ -15,7 +15,6 @@ using nlohmann::json;
 constexpr std::size_t kNameBytesMax = 200;
 constexpr std::uint32_t kProcessesMax = 64;
 constexpr std::uint32_t kRetriesMax = 1000;
-constexpr std::uint32_t kCopiesMax = 65'535;
 constexpr double kSpanMaxS = 1e9;
 
 bool is_printable(std::string_view text) {
@@ -71,6 +70,20 @@ class Fields {
                          value.dump());
     }
     return value.get<std::uint32_t>();
+  }
+
+  // An attribute of 0 is not named.
+  Result<JobExtras> extras() const {
+    JobExtras extras = kSubmittedExtras;
+    Status status;
+    JobExtras::each(extras, [&](const char* name, auto& value, const auto& range) {
+      if (!status) return;
+      const Result<std::uint32_t> read = number(name, value, 0, range.max);
+      if (read) value = *read;
+      if (!read) status = tl::unexpected(read.error());
+    });
+    FL_TRY(status);
+    return extras;
   }
 
  private:
@@ -160,8 +173,8 @@ Result<JobRequest> parse_job_request(std::string_view body, const Cluster& clust
   const Fields fields(object);
   FL_TRY_ASSIGN(submission, parse_submission_of(object));
   FL_TRY_ASSIGN(gpus, fields.number("gpus", 1, 1, 100'000));
-  FL_TRY_ASSIGN(copies_max, fields.number("copies_max", 1, 0, kCopiesMax));
-  if (copies_max != 1 && (submission.processes != 1 || submission.has_terminal))
+  FL_TRY_ASSIGN(extras, fields.extras());
+  if (extras.copies_max != 1 && (submission.processes != 1 || submission.has_terminal))
     return input_error("copies_max: a job with copies is one process, without a terminal");
   FL_TRY_ASSIGN(name, fields.name("name"));
   FL_TRY_ASSIGN(model, fields.name("model"));
@@ -172,7 +185,7 @@ Result<JobRequest> parse_job_request(std::string_view body, const Cluster& clust
   return JobRequest{.name = name.empty() ? model : std::move(name),
                     .model = std::move(model),
                     .gpus = gpus,
-                    .copies_max = copies_max,
+                    .extras = extras,
                     .types = types,
                     .declared = declared,
                     .submission = std::move(submission)};

@@ -4,6 +4,7 @@
 #include "fairlead/base/units.h"
 #include "fairlead/local/submission.h"
 #include "fairlead/model/cluster.h"
+#include "fairlead/model/job_asks.h"
 
 #include <string>
 #include <string_view>
@@ -14,7 +15,7 @@ struct JobRequest {
   std::string name;
   std::string model;
   std::uint32_t gpus = 1;
-  std::uint32_t copies_max = 1;  // that it can train as, one a node; 0: any number
+  JobExtras extras = kSubmittedExtras;
   TypeMask types = kAllTypes;
   Duration declared;      // zero: not
   Submission submission;  // of whom, the client does not say

@@ -141,27 +141,29 @@ json Views::job(JobId id, Time now) const {
   const Duration idle = backend.idle(id, now);
   const json exit_code =
       jobs.state[id] == JobState::kFinished ? json(0) : number_after(entry.reason, "exit code ");
-  return {{"id", id.row()},
-          {"name", tables.names[id]},
-          {"user", tables.users.names[jobs.user[id]]},
-          {"model", jobs.model[id].is_none() ? "" : tables.models[jobs.model[id]]},
-          {"gpus", jobs.gpus[id]},
-          {"copies_max", jobs.copies_max_of(id)},
-          {"state", state_text()},
-          {"submitted_unix_ms", io.unix_ms(jobs.arrival[id])},
-          {"since_unix_ms", io.unix_ms(entry.since)},
-          {"finished_unix_ms", is_over ? json(io.unix_ms(entry.done)) : json(nullptr)},
-          {"gpu_s", gpu_seconds(jobs.attained(id, now))},
-          {"on", std::move(on)},
-          {"restarts", entry.restarts()},
-          {"reason", entry.reason.empty() ? retries_text(what) : entry.reason},
-          {"exit_code", exit_code},
-          {"signal", number_after(entry.reason, "signal ")},
-          {"declared_s", declared.ms == 0 ? json(nullptr) : json(to_seconds(declared))},
-          {"limit_s", limit.ms == 0 ? json(nullptr) : json(to_seconds(limit))},
-          {"retries_left", what == nullptr ? json(nullptr) : json(what->retries_left())},
-          {"idle_s", idle.ms == 0 ? json(nullptr) : json(to_seconds(idle))},
-          {"progress", progress_of(backend.told(id))}};
+  json view = {{"id", id.row()},
+               {"name", tables.names[id]},
+               {"user", tables.users.names[jobs.user[id]]},
+               {"model", jobs.model[id].is_none() ? "" : tables.models[jobs.model[id]]},
+               {"gpus", jobs.gpus[id]},
+               {"state", state_text()},
+               {"submitted_unix_ms", io.unix_ms(jobs.arrival[id])},
+               {"since_unix_ms", io.unix_ms(entry.since)},
+               {"finished_unix_ms", is_over ? json(io.unix_ms(entry.done)) : json(nullptr)},
+               {"gpu_s", gpu_seconds(jobs.attained(id, now))},
+               {"on", std::move(on)},
+               {"restarts", entry.restarts()},
+               {"reason", entry.reason.empty() ? retries_text(what) : entry.reason},
+               {"exit_code", exit_code},
+               {"signal", number_after(entry.reason, "signal ")},
+               {"declared_s", declared.ms == 0 ? json(nullptr) : json(to_seconds(declared))},
+               {"limit_s", limit.ms == 0 ? json(nullptr) : json(to_seconds(limit))},
+               {"retries_left", what == nullptr ? json(nullptr) : json(what->retries_left())},
+               {"idle_s", idle.ms == 0 ? json(nullptr) : json(to_seconds(idle))},
+               {"progress", progress_of(backend.told(id))}};
+  const JobExtras extras = jobs.extras_of(id);
+  JobExtras::each(extras, [&](const char* name, auto value, const auto&) { view[name] = value; });
+  return view;
 }
 
 json Views::whole_job(JobId id, Time now) const {

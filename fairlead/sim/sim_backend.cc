@@ -143,26 +143,12 @@ void SimBackend::collect_arrivals() {
 }
 
 JobSpec SimBackend::spec_of(JobId job) const {
-  const Jobs& jobs = workload_.jobs;
-  const ModelId model = jobs.model[job];
-  const Logged logged = jobs.logged_of(job);
-  return {.job = job,
-          .user = jobs.user[job],
-          .name = workload_.names[job],
-          .model = model.is_none() ? std::string_view() : workload_.models[model],
-          .gpus = jobs.gpus[job],
-          .gpus_min = jobs.gpus_min[job],
-          .gpus_max = jobs.gpus_max[job],
-          .task_gpus = jobs.task_gpus[job],
-          .closeness = jobs.closeness[job],
-          .copies_max = jobs.copies_max_of(job),
-          .types = jobs.types[job],
-          .work = workload_.durations[job],
-          .submit = jobs.arrival[job],
-          .time_limit = logged.time_limit,
-          .priority = logged.priority,
-          .partition = jobs.partition_name(logged),
-          .logged_start = logged.start};
+  JobSpec spec = workload_.jobs.asked(job);
+  spec.name = workload_.names[job];
+  if (const ModelId model = workload_.jobs.model[job]; !model.is_none())
+    spec.model = workload_.models[model];
+  spec.work = workload_.durations[job];
+  return spec;
 }
 
 std::vector<JobSpec> SimBackend::unsubmitted() const {

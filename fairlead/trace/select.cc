@@ -14,45 +14,6 @@
 namespace fairlead {
 namespace {
 
-// A row that gives the job again; its texts are those of `workload`.
-JobRow row_of(const Workload& workload, JobId job) {
-  const Jobs& jobs = workload.jobs;
-  const Users& users = workload.users;
-  const UserId user = jobs.user[job];
-  const ModelId model = jobs.model[job];
-  JobRow row = {.id = workload.names[job],
-                .user = users.names[user],
-                .gpus = jobs.gpus[job],
-                .gpus_min = jobs.gpus_min[job],
-                .gpus_max = jobs.gpus_max[job],
-                .task_gpus = jobs.task_gpus[job],
-                .copies_max = jobs.copies_max_of(job),
-                .submit = jobs.arrival[job],
-                .duration = workload.durations[job],
-                .gpu_type = workload.reference_types[job],
-                .tickets = users.tickets[user]};
-  if (!model.is_none()) row.model = workload.models[model];
-  if (const auto types = workload.runs_on.find(job); types != workload.runs_on.end())
-    row.runs_on = types->second;
-  if (const auto levels = workload.levels.find(job); levels != workload.levels.end()) {
-    row.require_level = levels->second.required;
-    row.prefer_level = levels->second.preferred;
-  }
-  if (const GroupId group = users.group_of(user); !group.is_none()) {
-    row.group = users.groups.names[group];
-    row.group_tickets = users.groups.tickets[group];
-    row.group_quota = users.groups.quota[group];
-  }
-  if (workload.states.has(job) && workload.states[job] > 0)
-    row.state = workload.state_words[workload.states[job] - std::size_t{1}];
-  const Logged logged = jobs.logged_of(job);
-  row.time_limit = logged.time_limit;
-  row.priority = logged.priority;
-  row.partition = jobs.partition_name(logged);
-  row.start = logged.start;
-  return row;
-}
-
 // From 0 to below 1, of user and id: the first draw of a stream that they seed.
 double place_in_samples(std::string_view user, std::string_view id) {
   std::uint64_t hash = kHashStart;

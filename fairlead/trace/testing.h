@@ -28,8 +28,8 @@ inline std::vector<std::string> jobs_of(const Workload& workload) {
     const Logged logged = jobs.logged_of(job);
     if (logged.time_limit.ms > 0) line += fmt::format(" limit={}", logged.time_limit.ms);
     if (logged.priority != 0) line += fmt::format(" priority={}", logged.priority);
-    if (!logged.partition.is_none())
-      line += fmt::format(" partition={}", jobs.partition_name(logged));
+    if (!jobs.partition_of(job).is_none())
+      line += fmt::format(" partition={}", jobs.partition_name(job));
     if (logged.start != Time::never()) line += fmt::format(" start={}", logged.start.ms);
     lines.push_back(line);
   }

@@ -119,8 +119,8 @@ TEST(ReadNative, AJobMaySayHowManyCopiesItMayTrainAs) {
   const std::string header = "job,gpus,submit_s,duration_s,copies_max\n";
   const auto workload = read_text(header + "a,4,0,1,2\nb,4,0,1,\n", {});
   ASSERT_TRUE(workload.has_value());
-  EXPECT_EQ(workload->jobs.copies_max_of(JobId(0)), 2U);
-  EXPECT_EQ(workload->jobs.copies_max_of(JobId(1)), 0U);
+  EXPECT_EQ(workload->jobs.extras_of(JobId(0)).copies_max, 2U);
+  EXPECT_EQ(workload->jobs.extras_of(JobId(1)).copies_max, 0U);
   EXPECT_EQ(error_of(header + "a,4,0,1,0\n", {}),
             "t:2:9: copies_max must be a whole number from 1 to 65535: 0");
 }

@@ -1,9 +1,11 @@
 #include "inputs.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <deque>
-#include <functional>
 #include <nanobind/stl/string.h>
+#include <string_view>
 #include <utility>
 
 namespace fairlead::python {
@@ -21,48 +23,35 @@ nb::object& class_of(Error::Kind kind) {
 
 std::int64_t ms_of(nb::handle value) { return std::llround(nb::cast<double>(value) * 1000); }
 
-using Set = std::function<void(JobRow&, nb::handle)>;
+// Puts a value into the field of a row that is the column of that name.
+class SetField {
+ public:
+  SetField(std::string_view column, nb::handle value, std::deque<std::string>& texts)
+      : column_(column), value_(value), texts_(texts) {}
 
-// Returns the function that stores a value of each column in a row.
-const std::vector<std::pair<const char*, Set>>& setters(std::deque<std::string>& texts) {
-  const auto text = [&texts](std::string_view JobRow::*field) {
-    return Set([&texts, field](JobRow& row, nb::handle value) {
-      texts.push_back(nb::cast<std::string>(value));
-      row.*field = texts.back();
-    });
-  };
-  const auto whole = [](std::int64_t JobRow::*field) {
-    return Set(
-        [field](JobRow& row, nb::handle value) { row.*field = nb::cast<std::int64_t>(value); });
-  };
-  static thread_local std::vector<std::pair<const char*, Set>> all;
-  all = {
-      {"job", text(&JobRow::id)},
-      {"user", text(&JobRow::user)},
-      {"model", text(&JobRow::model)},
-      {"gpu_type", text(&JobRow::gpu_type)},
-      {"runs_on", text(&JobRow::runs_on)},
-      {"require_level", text(&JobRow::require_level)},
-      {"prefer_level", text(&JobRow::prefer_level)},
-      {"group", text(&JobRow::group)},
-      {"partition", text(&JobRow::partition)},
-      {"state", text(&JobRow::state)},
-      {"gpus", whole(&JobRow::gpus)},
-      {"gpus_min", whole(&JobRow::gpus_min)},
-      {"gpus_max", whole(&JobRow::gpus_max)},
-      {"task_gpus", whole(&JobRow::task_gpus)},
-      {"copies_max", whole(&JobRow::copies_max)},
-      {"tickets", whole(&JobRow::tickets)},
-      {"group_tickets", whole(&JobRow::group_tickets)},
-      {"group_quota", whole(&JobRow::group_quota)},
-      {"priority", whole(&JobRow::priority)},
-      {"submit_s", [](JobRow& row, nb::handle value) { row.submit = {ms_of(value)}; }},
-      {"duration_s", [](JobRow& row, nb::handle value) { row.duration = {ms_of(value)}; }},
-      {"time_limit_s", [](JobRow& row, nb::handle value) { row.time_limit = {ms_of(value)}; }},
-      {"start_s", [](JobRow& row, nb::handle value) { row.start = {ms_of(value)}; }},
-  };
-  return all;
-}
+  void operator()(std::string_view name, auto& field, const JobRow::Column&) {
+    if (name == column_) set(field);
+  }
+  template <class T>
+  void extra(std::string_view name, T& field, const ValueRange<T>& range) {
+    if (name != column_) return;
+    const auto value = nb::cast<std::int64_t>(value_);
+    if (!range.has(value))
+      LibraryError::raise({Error::Kind::kInput, fmt::format("{} must be from {} to {}: {}", name,
+                                                            range.min, range.max, value)});
+    field = static_cast<T>(value);
+  }
+
+ private:
+  void set(std::string_view& text) { text = texts_.emplace_back(nb::cast<std::string>(value_)); }
+  void set(std::int64_t& number) { number = nb::cast<std::int64_t>(value_); }
+  void set(Time& time) { time = {ms_of(value_)}; }
+  void set(Duration& length) { length = {ms_of(value_)}; }
+
+  std::string_view column_;
+  nb::handle value_;
+  std::deque<std::string>& texts_;
+};
 
 }  // namespace
 
@@ -80,13 +69,15 @@ void LibraryError::raise(const Error& error) {
 Trace trace_of(const std::string& name, nb::dict columns) {
   std::deque<std::string> texts;  // referenced by rows
   std::vector<JobRow> rows;
-  for (const auto& [column, set] : setters(texts)) {
-    if (!columns.contains(column)) continue;
-    const auto values = nb::borrow<nb::list>(columns[column]);
+  for (const auto& [column, list] : columns) {
+    const auto name_of_column = nb::cast<std::string>(column);
+    const auto values = nb::borrow<nb::list>(list);
     rows.resize(values.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const nb::object value = values[i];
-      if (!value.is_none()) set(rows[i], value);
+      if (value.is_none()) continue;
+      SetField set(name_of_column, value, texts);
+      JobRow::fields(rows[i], set);
     }
   }
   return value_or_raise(Trace::of(name, rows));

@@ -96,15 +96,13 @@ Workload workload_of(const World& world) {
     row.gpus_min = job.gpus_min;
     row.gpus_max = job.gpus_max;
     row.task_gpus = job.task_gpus;
-    row.copies_max = job.copies_max;
+    row.extras.copies_max = job.copies_max;
     row.require_level = job.require_level;
     row.prefer_level = job.prefer_level;
     row.submit = job.submit;
     row.duration = job.work;
-    row.time_limit = job.time_limit;
-    row.priority = job.priority;
+    row.logged = {job.time_limit, job.priority, job.logged_start};
     row.partition = job.partition;
-    row.start = job.logged_start;
     const Status status = builder.add(row, "world:1:1");
     FL_CHECK(status.has_value(), "{}", status.error().message);
   }

@@ -34,7 +34,7 @@ class Parts {
     for (JobId job : {JobId(0), JobId(1)}) {
       const std::uint32_t gpus = workload_.jobs.gpus[job];
       jobs_.add({.job = job, .user = UserId(0), .gpus = gpus, .gpus_min = gpus, .gpus_max = gpus},
-                workload_.jobs.model[job]);
+                {.model = workload_.jobs.model[job]});
       jobs_.state[job] = JobState::kWaiting;
     }
     known_.emplace(&*speed_, cluster_, jobs_, RatesNeeded::kTable, ProfileOptions{});

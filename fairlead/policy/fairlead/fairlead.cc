@@ -25,6 +25,7 @@
 // Cost: the auction's, and O(users log users) for each event; O(jobs) if the work of some is not known.
 #include "fairlead/model/known_speed.h"
 #include "fairlead/model/known_work.h"
+#include "fairlead/model/levels.h"
 #include "fairlead/policy/fairlead/copies.h"
 #include "fairlead/policy/fairlead/debts.h"
 #include "fairlead/policy/fairlead/durations.h"

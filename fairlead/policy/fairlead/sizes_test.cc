@@ -21,7 +21,7 @@ struct Market {
                        .gpus_min = speeds.begin()->first,
                        .gpus_max = speeds.rbegin()->first,
                        .task_gpus = task_gpus};
-    jobs.add(spec, ModelId::none());
+    jobs.add(spec, {});
     speed.push_back(speeds);
     bidders.push_back({.job = job, .remaining = hours(1), .weight = weight, .gpus = 1});
   }

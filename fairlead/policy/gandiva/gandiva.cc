@@ -11,6 +11,7 @@
 // Cost of a decision: O(nodes) while a job waits for a turn, and for each job that gets another
 // home; O(log nodes) for each turn given. The end of a turn also O(running); a departure that
 // leaves room also O(nodes) for each job that is spread over more nodes than it needs.
+#include "fairlead/model/levels.h"
 #include "fairlead/policy/gandiva/turns.h"
 #include "fairlead/policy/kit/class_queue.h"
 #include "fairlead/policy/kit/rounds.h"

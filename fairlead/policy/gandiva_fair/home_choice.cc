@@ -1,6 +1,7 @@
 #include "fairlead/policy/gandiva_fair/home_choice.h"
 
 #include "fairlead/model/known_speed.h"
+#include "fairlead/model/levels.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,5 +1,6 @@
 #include "fairlead/policy/kit/no_place.h"
 
+#include "fairlead/model/levels.h"
 #include "fairlead/policy/kit/domains.h"
 
 #include <fmt/format.h>

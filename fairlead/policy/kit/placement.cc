@@ -1,5 +1,6 @@
 #include "fairlead/policy/kit/placement.h"
 
+#include "fairlead/model/levels.h"
 #include "fairlead/policy/kit/domains.h"
 
 #include <algorithm>

@@ -83,7 +83,7 @@ class Draft {
  private:
   static Jobs waiting_jobs() {
     Jobs jobs;
-    for (std::size_t i : {0UL, 1UL}) jobs.add({.job = JobId(i), .user = UserId(0)}, ModelId());
+    for (std::size_t i : {0UL, 1UL}) jobs.add({.job = JobId(i), .user = UserId(0)}, {});
     for (JobState& state : jobs.state) state = JobState::kWaiting;
     return jobs;
   }
@@ -446,7 +446,7 @@ TEST(Placement, NamesAreThoseOfTheOption) {
 class PlaceBack : public ::testing::Test {
  protected:
   PlaceBack() : cluster_(cluster_of(kThreeOfFour)) {
-    for (std::size_t i : {0UL, 1UL}) jobs_.add({.job = JobId(i), .user = UserId(0)}, ModelId());
+    for (std::size_t i : {0UL, 1UL}) jobs_.add({.job = JobId(i), .user = UserId(0)}, {});
     for (JobState& state : jobs_.state) state = JobState::kWaiting;
     const std::vector<Slice> held = {{NodeId(0), 2}, {NodeId(2), 4}};
     jobs_.last[kJob] = jobs_.gangs.add(held);

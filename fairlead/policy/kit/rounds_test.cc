@@ -91,7 +91,7 @@ class LateTest : public ::testing::TestWithParam<const char*> {
         speed_(Speed::make(cluster_, builtin_models(), workload_, "").value()),
         policy_(std::move(*parse_policy(GetParam(), 1)->make())) {
     for (JobId job : ids<JobId>(2)) {
-      jobs_.add({.job = job, .user = UserId(0), .types = workload_.jobs.types[job]}, ModelId());
+      jobs_.add({.job = job, .user = UserId(0), .types = workload_.jobs.types[job]}, {});
     }
     plan_.emplace(cluster_, jobs_);
   }

@@ -8,6 +8,7 @@
 // change; a round O(present jobs x (log + GPU types) + GPUs x log + sizes tried).
 #include "fairlead/model/known_speed.h"
 #include "fairlead/model/known_work.h"
+#include "fairlead/model/levels.h"
 #include "fairlead/policy/kit/class_queue.h"
 #include "fairlead/policy/kit/rounds.h"
 #include "fairlead/policy/optimus/estimates.h"

@@ -127,7 +127,7 @@ void HadarE::collect(const View& view, const Plan& plan) {
   for (std::span<const JobId> jobs : {view.waiting, view.running}) {
     for (JobId job : jobs) {
       Fork fork{.job = job, .gpus = view.jobs.gpus[job]};
-      fork.copies_max = copies_max_of(view.jobs.copies_max_of(job));
+      fork.copies_max = copies_max_of(view.jobs.extras_of(job).copies_max);
       fork.remaining_s = to_seconds(view.work.remaining(job));
       fork.is_wide = true;
       for (GpuTypeId type : ids<GpuTypeId>(types(view))) {

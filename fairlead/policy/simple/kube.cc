@@ -16,6 +16,7 @@
 // minutes.
 //
 // A decision costs O(pods tried x nodes + waiting).
+#include "fairlead/model/levels.h"
 #include "fairlead/policy/kit/class_queue.h"
 #include "fairlead/policy/policies.h"
 

@@ -9,6 +9,7 @@
 //
 // Cost of a decision: O(news), and if a job starts O(running + nodes x log nodes per job).
 #include "fairlead/model/known_work.h"
+#include "fairlead/model/levels.h"
 #include "fairlead/policy/kit/queue_policy.h"
 #include "fairlead/policy/policies.h"
 

@@ -147,7 +147,7 @@ void Slurm::rank(const View& view) {
 }
 
 double Slurm::factor_of_partition(const View& view, JobId job) const {
-  const std::string_view name = view.jobs.partition_name(view.jobs.logged_of(job));
+  const std::string_view name = view.jobs.partition_name(job);
   const auto found =
       std::ranges::find(options_.job_factors, name, [](const auto& one) { return one.first; });
   if (found == options_.job_factors.end() || job_factor_max_ == 0) return 0;
@@ -180,7 +180,7 @@ void Slurm::start_in_order(const View& view, Plan& plan) {
   blocked_.clear();
   for (const Candidate& one : candidates_) {
     if (plan.free().total() == 0) return;
-    const PartitionId partition = view.jobs.logged_of(one.job).partition;
+    const PartitionId partition = view.jobs.partition_of(one.job);
     if (std::ranges::count(blocked_, partition) > 0) continue;
     if (!place(options_.placement, view.cluster, plan, one.job, view.jobs.gpus[one.job],
                view.jobs.types[one.job])) {

@@ -1,125 +1,107 @@
-// Fairlead's own format: job,user,model,gpus,submit_s,duration_s and optional gpus_min, gpus_max,
-// task_gpus, copies_max, tickets, group, group_tickets, group_quota, gpu_type, runs_on, require_level, prefer_level, state,
-// time_limit_s, priority, partition, start_s;
-// iterations is accepted and ignored. job, gpus, submit_s and duration_s are required. In strict reading an unknown column is an error.
+// Fairlead's own format (docs/formats.md). JobRow lists its columns; iterations is accepted and ignored. In strict
+// reading an unknown column is an error.
 
 #include "fairlead/input/csv.h"
 #include "fairlead/trace/readers/readers.h"
 
 #include <algorithm>
-#include <array>
+#include <vector>
 
 namespace fairlead {
 namespace {
 
-struct Columns {
-  CsvReader::Column job, user, model, gpus, gpus_min, gpus_max, task_gpus, copies_max, submit,
-      duration, gpu_type, runs_on, require_level, prefer_level, tickets, group, group_tickets,
-      group_quota, state, time_limit, priority, partition, start;
+using Presence = JobRow::Presence;
+
+// Finds the columns in the header, in the order of JobRow::fields.
+class FindColumns {
+ public:
+  explicit FindColumns(CsvReader& csv) : csv_(csv) {}
+
+  void operator()(const char* name, const auto& /*field*/, const JobRow::Column& column) {
+    find(name, column.presence);
+  }
+  void extra(const char* name, const auto& /*field*/, const auto& /*range*/) {
+    find(name, Presence::kOptional);
+  }
+
+  Result<std::vector<CsvReader::Column>> columns() const {
+    if (missing_ != nullptr) FL_TRY(csv_.require(missing_));
+    return columns_;
+  }
+  Status check_names() const {
+    const auto& header = csv_.header();
+    for (CsvReader::Column column = 0; column < header.size(); ++column) {
+      if (header[column] != "iterations" && std::ranges::count(names_, header[column]) == 0)
+        return input_error("{}: unknown column: {}", csv_.where(column).text(), header[column]);
+    }
+    return {};
+  }
+
+ private:
+  void find(const char* name, Presence presence) {
+    names_.emplace_back(name);
+    columns_.push_back(csv_.find(name));
+    const bool is_missing = columns_.back() == CsvReader::kMissing;
+    if (presence == Presence::kRequired && is_missing && missing_ == nullptr) missing_ = name;
+  }
+
+  CsvReader& csv_;
+  std::vector<std::string_view> names_;
+  std::vector<CsvReader::Column> columns_;
+  const char* missing_ = nullptr;  // the first required column that the header lacks
 };
 
-constexpr std::array<std::string_view, 24> kKnown = {
-    "job",        "user",         "model",         "gpus",        "submit_s",      "duration_s",
-    "gpus_min",   "gpus_max",     "task_gpus",     "tickets",     "gpu_type",      "runs_on",
-    "iterations", "group",        "group_tickets", "group_quota", "require_level", "prefer_level",
-    "state",      "time_limit_s", "priority",      "partition",   "start_s",       "copies_max"};
+// Reads the fields of the current row.
+class ReadRow {
+ public:
+  ReadRow(CsvReader& csv, const std::vector<CsvReader::Column>& at, JobRow::Columns& places)
+      : csv_(csv), at_(at), places_(places) {}
 
-Status check_names(const CsvReader& csv) {
-  const auto& names = csv.header();
-  for (CsvReader::Column column = 0; column < names.size(); ++column) {
-    if (std::find(kKnown.begin(), kKnown.end(), names[column]) == kKnown.end())
-      return input_error("{}: unknown column: {}", csv.where(column).text(), names[column]);
+  void operator()(const char* /*name*/, auto& field, const JobRow::Column& column) {
+    const CsvReader::Column at = at_[next_++];
+    if (column.place != nullptr) places_.*column.place = csv_.column_number(at);
+    if (column.presence != Presence::kOptional || !csv_.text(at).empty()) read(field, at, column);
   }
-  return {};
-}
+  template <class T>
+  void extra(const char* /*name*/, T& field, const ValueRange<T>& range) {
+    const CsvReader::Column at = at_[next_++];
+    if (!csv_.text(at).empty()) field = static_cast<T>(csv_.integer(at, range.min, range.max));
+  }
 
-Result<Columns> find_columns(CsvReader& csv) {
-  FL_TRY_ASSIGN(job, csv.require("job"));
-  FL_TRY_ASSIGN(gpus, csv.require("gpus"));
-  FL_TRY_ASSIGN(submit, csv.require("submit_s"));
-  FL_TRY_ASSIGN(duration, csv.require("duration_s"));
-  return Columns{job,
-                 csv.find("user"),
-                 csv.find("model"),
-                 gpus,
-                 csv.find("gpus_min"),
-                 csv.find("gpus_max"),
-                 csv.find("task_gpus"),
-                 csv.find("copies_max"),
-                 submit,
-                 duration,
-                 csv.find("gpu_type"),
-                 csv.find("runs_on"),
-                 csv.find("require_level"),
-                 csv.find("prefer_level"),
-                 csv.find("tickets"),
-                 csv.find("group"),
-                 csv.find("group_tickets"),
-                 csv.find("group_quota"),
-                 csv.find("state"),
-                 csv.find("time_limit_s"),
-                 csv.find("priority"),
-                 csv.find("partition"),
-                 csv.find("start_s")};
-}
+ private:
+  void read(std::string_view& text, CsvReader::Column at, const JobRow::Column&) {
+    text = csv_.text(at);
+  }
+  void read(std::int64_t& number, CsvReader::Column at, const JobRow::Column& column) {
+    number = csv_.integer(at, column.min, column.max);
+  }
+  void read(Time& time, CsvReader::Column at, const JobRow::Column&) { time = csv_.time(at); }
+  void read(Duration& length, CsvReader::Column at, const JobRow::Column&) {
+    length = csv_.duration(at);
+  }
 
-// An empty field of an optional column stands for its default.
-std::int64_t optional_count(CsvReader& csv, CsvReader::Column column, std::int64_t max) {
-  return csv.text(column).empty() ? 0 : csv.integer(column, 1, max);
-}
-
-JobRow row_of(CsvReader& csv, const Columns& at) {
-  JobRow row;
-  row.id = csv.text(at.job);
-  row.user = csv.text(at.user);
-  row.model = csv.text(at.model);
-  row.gpus = csv.integer(at.gpus, 1, kJobGpusMax);
-  row.gpus_min = optional_count(csv, at.gpus_min, kJobGpusMax);
-  row.gpus_max = optional_count(csv, at.gpus_max, kJobGpusMax);
-  row.task_gpus = std::max<std::int64_t>(1, optional_count(csv, at.task_gpus, kJobGpusMax));
-  row.copies_max = optional_count(csv, at.copies_max, kCopiesMax);
-  row.submit = csv.time(at.submit);
-  row.duration = csv.duration(at.duration);
-  row.gpu_type = csv.text(at.gpu_type);
-  row.runs_on = csv.text(at.runs_on);
-  row.require_level = csv.text(at.require_level);
-  row.prefer_level = csv.text(at.prefer_level);
-  row.tickets = optional_count(csv, at.tickets, kTicketsMax);
-  row.group = csv.text(at.group);
-  row.group_tickets = optional_count(csv, at.group_tickets, kTicketsMax);
-  row.group_quota = optional_count(csv, at.group_quota, kJobGpusMax);
-  row.state = csv.text(at.state);
-  if (!csv.text(at.time_limit).empty()) row.time_limit = csv.duration(at.time_limit);
-  if (!csv.text(at.priority).empty())
-    row.priority = csv.integer(at.priority, -kPriorityMax, kPriorityMax);
-  row.partition = csv.text(at.partition);
-  if (!csv.text(at.start).empty()) row.start = csv.time(at.start);
-  row.columns = {.id = csv.column_number(at.job),
-                 .gpus = csv.column_number(at.gpus),
-                 .gpus_min = csv.column_number(at.gpus_min),
-                 .gpus_max = csv.column_number(at.gpus_max),
-                 .task_gpus = csv.column_number(at.task_gpus),
-                 .copies_max = csv.column_number(at.copies_max),
-                 .submit = csv.column_number(at.submit),
-                 .duration = csv.column_number(at.duration),
-                 .tickets = csv.column_number(at.tickets),
-                 .group = csv.column_number(at.group),
-                 .group_tickets = csv.column_number(at.group_tickets),
-                 .group_quota = csv.column_number(at.group_quota),
-                 .time_limit = csv.column_number(at.time_limit),
-                 .priority = csv.column_number(at.priority),
-                 .start = csv.column_number(at.start)};
-  return row;
-}
+  CsvReader& csv_;
+  const std::vector<CsvReader::Column>& at_;
+  JobRow::Columns& places_;
+  std::size_t next_ = 0;
+};
 
 bool is_native(const TraceHead& head) { return head.has(',', {"job", "submit_s"}); }
 
 Status read_native(ByteSource& source, const ReadOptions& /*options*/, WorkloadBuilder& builder) {
   CsvReader csv(source);
   FL_TRY(csv.read_header());
-  if (builder.reading() == Reading::kStrict) FL_TRY(check_names(csv));
-  FL_TRY_ASSIGN(columns, find_columns(csv));
-  return add_rows(csv, builder, [&] { return row_of(csv, columns); });
+  FindColumns find(csv);
+  const JobRow none;
+  JobRow::fields(none, find);
+  if (builder.reading() == Reading::kStrict) FL_TRY(find.check_names());
+  FL_TRY_ASSIGN(columns, find.columns());
+  return add_rows(csv, builder, [&] {
+    JobRow row;
+    ReadRow read(csv, columns, row.columns);
+    JobRow::fields(row, read);
+    return row;
+  });
 }
 
 }  // namespace

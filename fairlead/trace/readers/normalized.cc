@@ -38,7 +38,7 @@ JobRow row_of(CsvReader& csv, const Columns& at) {
   row.duration = csv.duration(at.duration);
   row.state = csv.text(at.status);
   const Parsed<std::int64_t> start = parse_seconds(csv.text(at.scheduled));
-  if (start) row.start = {*start};
+  if (start) row.logged.start = {*start};
   if (at.gpu_milli != CsvReader::kMissing) {
     const std::int64_t milli = csv.integer(at.gpu_milli, 0, 1000);
     if (milli > 0 && milli < 1000) row.repaired = "fractional GPU rounded up";

@@ -33,8 +33,8 @@ JobRow row_of(CsvReader& csv, const Columns& at) {
   if (row.gpus == 0) return row;
   row.submit = csv.time(at.created);
   const bool scheduled = !csv.text(at.scheduled).empty();
-  if (scheduled) row.start = csv.time(at.scheduled);
-  row.duration = csv.time(at.deleted) - (scheduled ? row.start : row.submit);
+  if (scheduled) row.logged.start = csv.time(at.scheduled);
+  row.duration = csv.time(at.deleted) - (scheduled ? row.logged.start : row.submit);
   const std::int64_t milli = csv.integer(at.gpu_milli, 0, 1000);
   if (milli > 0 && milli < 1000) row.repaired = "fractional GPU rounded up";
   row.columns.id = csv.column_number(at.job);

@@ -94,15 +94,15 @@ class SacctRows {
 
   // Reads optional fields; a field that is not understood is ignored ("Partition_Limit", "Unknown").
   void take_logged(JobRow& row) {
-    row.time_limit = limit();
+    row.logged.time_limit = limit();
     const Parsed<std::int64_t> priority = parse_integer(csv_.text(at_.priority));
-    if (priority && *priority >= 0 && *priority <= kPriorityMax) row.priority = *priority;
+    if (priority && *priority >= 0 && *priority <= kPriorityMax) row.logged.priority = *priority;
     row.partition = csv_.text(at_.partition);
     const std::string_view start = csv_.text(at_.start);
     if (const auto unix_time = as_unix_time(start)) {
-      row.start = *unix_time;
+      row.logged.start = *unix_time;
     } else if (const auto civil = parse_civil_time(start, DayOrder::kUnknown)) {
-      row.start = civil->time;
+      row.logged.start = civil->time;
     }
   }
 

@@ -93,10 +93,11 @@ class SlurmJobs {
          .submit = {*submitted * 1000},
          .duration = seconds(*elapsed),
          .gpu_type = gpus.type,
-         .time_limit = limit > 0 && limit <= kMsMax / 60'000 ? seconds(limit * 60) : Duration{},
-         .priority = priority > 0 && priority <= kPriorityMax ? priority : 0,
+         .logged = {.time_limit =
+                        limit > 0 && limit <= kMsMax / 60'000 ? seconds(limit * 60) : Duration{},
+                    .priority = priority > 0 && priority <= kPriorityMax ? priority : 0,
+                    .start = start > 0 && in_range(start) ? Time{start * 1000} : Time::never()},
          .partition = partition,
-         .start = start > 0 && in_range(start) ? Time{start * 1000} : Time::never(),
          .state = state_word(ended)},
         where);
   }

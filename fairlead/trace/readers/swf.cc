@@ -122,8 +122,8 @@ class SwfReader {
     row.user = name(kUser);
     row.state = state_name(status);
     row.model = name(kExecutable);
-    if (const auto wait = known_length(kWait)) row.start = row.submit + *wait;
-    row.time_limit = known_length(kRequestedTime).value_or(Duration{});
+    if (const auto wait = known_length(kWait)) row.logged.start = row.submit + *wait;
+    row.logged.time_limit = known_length(kRequestedTime).value_or(Duration{});
     row.partition = name(kPartition);
     row.columns.id = pieces_[kJob.at].column;
     row.columns.submit = pieces_[kSubmit.at].column;

@@ -307,7 +307,7 @@ class TableRows {
     if (!submit) csv_.skip("never started");
     row.submit = submit.value_or(Time{0});
     // If a job's submission is its start, its wait is unknown.
-    if (start && layout_.has(kSubmit)) row.start = *start;
+    if (start && layout_.has(kSubmit)) row.logged.start = *start;
     if (layout_.has(kDuration)) {
       row.duration = duration();
       if (row.duration.ms == 0 && is_cancelled(row.state)) csv_.skip("never started");
@@ -322,10 +322,10 @@ class TableRows {
   // Reads optional fields; a cell that is not understood is ignored ("UNLIMITED", "high").
   void take_logged(JobRow& row) {
     const Parsed<std::int64_t> limit = is_blank(text(kTimeLimit)) ? 0 : length(kTimeLimit);
-    if (limit && *limit > 0 && *limit <= kMsMax) row.time_limit = {*limit};
+    if (limit && *limit > 0 && *limit <= kMsMax) row.logged.time_limit = {*limit};
     const Parsed<std::int64_t> priority = parse_integer(text(kPriority));
     if (priority && *priority >= -kPriorityMax && *priority <= kPriorityMax)
-      row.priority = *priority;
+      row.logged.priority = *priority;
     if (!is_blank(text(kPartition))) row.partition = text(kPartition);
   }
 

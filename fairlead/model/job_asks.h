@@ -1,0 +1,69 @@
+// Attributes of a job beside its number of GPUs: how close the GPUs must be, attributes that few jobs have, and
+// facts from the log of another scheduler.
+//
+// JobExtras lists each attribute once, beside its member. Journals and their dumps, Fairlead's own trace format,
+// workloads, replays, and requests and answers of the daemon visit that list. To add an attribute, add a
+// member and its line, and use it.
+#pragma once
+
+#include "fairlead/base/units.h"
+
+#include <cstdint>
+
+namespace fairlead {
+
+using Level = std::uint8_t;
+constexpr Level kAnywhere = 0;
+constexpr Level kHostLevel = 1;
+constexpr Level kRackLevel = 2;  // and one more for each level of switches above
+constexpr Level kLevelMax = 15;
+
+// The closeness of the GPUs of a gang. A narrower level is a smaller number, except kAnywhere, which
+// stands for no request.
+struct Closeness {
+  Level required = kAnywhere;
+  Level preferred = kAnywhere;  // narrower than `required`, or kAnywhere
+
+  // One number below 256 for keys and files; 0: neither. And back.
+  constexpr std::uint32_t bits() const { return required | std::uint32_t{preferred} << 4; }
+  static constexpr Closeness of_bits(std::uint32_t bits) {
+    return {static_cast<Level>(bits & kLevelMax), static_cast<Level>(bits >> 4 & kLevelMax)};
+  }
+  friend bool operator==(Closeness, Closeness) = default;
+};
+
+constexpr std::uint32_t kCopiesMax = 65'535;
+
+// The values that an attribute can have.
+template <class T>
+struct ValueRange {
+  T min;
+  T max;
+  constexpr bool has(auto value) const { return value >= min && value <= max; }
+};
+
+// Attributes that few jobs have. 0: the job does not name the attribute.
+struct JobExtras {
+  std::uint32_t copies_max = 0;  // copies to train as, one per node; 0: as many as there are nodes
+
+  // Calls visit(name, field, range) for each attribute, in the order of the bytes of journals: add a new
+  // one at the end.
+  static constexpr void each(auto& self, auto&& visit) {
+    visit("copies_max", self.copies_max, ValueRange<std::uint32_t>{1, kCopiesMax});
+  }
+  friend bool operator==(const JobExtras&, const JobExtras&) = default;
+};
+
+// The extras of a job that is submitted to a running scheduler and names none: only a job that knows how
+// trains as several copies.
+constexpr JobExtras kSubmittedExtras{.copies_max = 1};
+
+// Facts of a job from the log of another scheduler, for policies that imitate that scheduler.
+struct Logged {
+  Duration time_limit{};       // requested by the user; 0: unknown
+  std::int64_t priority = 0;   // the higher, the sooner; 0: unknown
+  Time start = Time::never();  // the first start there; never: unknown
+  friend bool operator==(const Logged&, const Logged&) = default;
+};
+
+}  // namespace fairlead
