@@ -67,8 +67,6 @@ struct Outcome {
   std::vector<JobOutcome> jobs;
   JobCounts counts;
   SimulationCounts engine;
-  // Of those that wait at the end: jobs that no GPU type by itself has enough for (has_types_for).
-  std::int64_t too_large = 0;
   // That the audit found; last, the error that ended the run, if one did.
   std::vector<std::string> problems;
 };
@@ -110,11 +108,7 @@ World random_world(std::uint64_t seed);
 // placements, queues with and without promotion, quanta.
 std::vector<std::string> policy_variants();
 
-// True if the variant refuses some gangs for ever although enough GPUs of one type are free: the
-// placements yarn, rack and consolidate do; and gavel and optimus never mix GPU types.
-bool may_refuse_gangs(std::string_view variant);
-
-// The jobs that wait at the end though the variant refuses no such gang for ever.
-std::int64_t starved(const Outcome& outcome, std::string_view variant);
+// Whether jobs of the variant may wait for each other for ever: pods that are bound one by one.
+bool may_deadlock(std::string_view variant);
 
 }  // namespace fairlead

@@ -4,7 +4,8 @@
 // A round is `round_s` seconds, or shorter if all its jobs are done. At its beginning all jobs
 // stand in order of share over received time, and the GPUs of each type go to those that fit
 // (rounds.h). Shares are computed anew when jobs have come or gone, at most every `reallocation_s`
-// seconds (objectives.h).
+// seconds (objectives.h). Rounds that can choose nothing else are counted when something happens, and
+// have no decision of their own.
 //
 // DEVIATION: GPUs are placed with regard to who holds what, so that no job moves without need; the
 // authors' simulator gives larger gangs their choice first. Where no job here has a share yet,
@@ -70,6 +71,9 @@ class Gavel : public Policy {
   void find_capacity(const View& view, const Plan& plan);
   void find_throughputs(const View& view, std::size_t at);
   void begin_round(const View& view, Plan& plan);
+  void count_idle_rounds(Time now, Plan& plan);
+  Time next_choice(const Plan& plan) const;
+  bool is_settled(const Plan& plan) const;
   void reset(const View& view);
   GavelJobs jobs_for_rule(const View& view);
   void note_isolated(const View& view, GavelJobs& jobs);
@@ -94,6 +98,7 @@ class Gavel : public Policy {
   bool capacity_changed_ = true;
   std::uint64_t rounds_ = 0;
   Time round_end_;
+  bool is_idle_ = false;  // no round since then had a choice, and none had a decision
   Time last_reset_;
   RoundSelection selection_;
 };
@@ -101,6 +106,7 @@ class Gavel : public Policy {
 void Gavel::decide(const View& view, Plan& plan) {
   if (handed_out_s_.empty()) handed_out_s_.assign(view.cluster.type_names.size(), 0);
   apply_news(view, plan);
+  if (is_idle_) count_idle_rounds(view.now, plan);
   const bool round_runs = view.now < round_end_ && std::ranges::any_of(rows_, [&](const Row& row) {
                             return plan.holds(row.job);
                           });
@@ -202,8 +208,42 @@ void Gavel::begin_round(const View& view, Plan& plan) {
   ++rounds_;
   round_end_ = view.now + options_.round;
   if (std::ranges::any_of(rows_, [&](const Row& row) { return plan.holds(row.job); })) {
-    plan.wake_at(round_end_);
+    const Time next = next_choice(plan);
+    is_idle_ = next != round_end_;
+    if (next != Time::never()) plan.wake_at(next);
   }
+}
+
+// Takes the rounds that began before now for begun.
+void Gavel::count_idle_rounds(Time now, Plan& plan) {
+  is_idle_ = false;
+  if (round_end_ < now) {
+    const std::int64_t rounds = ((now - round_end_).ms + options_.round.ms - 1) / options_.round.ms;
+    rounds_ += static_cast<std::uint64_t>(rounds);
+    round_end_ = round_end_ + Duration{rounds * options_.round.ms};
+  }
+  if (now < round_end_) plan.wake_at(round_end_);
+}
+
+// The beginning of the next round that may choose others, if nothing happens before it; never: none.
+Time Gavel::next_choice(const Plan& plan) const {
+  if (!is_settled(plan)) return round_end_;
+  if (!needs_shares_) return Time::never();
+  const Duration wait = last_reset_ + options_.reallocation - round_end_;
+  const std::int64_t rounds = (wait.ms + options_.round.ms - 1) / options_.round.ms;
+  return round_end_ + Duration{std::max<std::int64_t>(rounds, 0) * options_.round.ms};
+}
+
+// Whether each job that can run does so, on the one type on which it can. O(rows x types).
+bool Gavel::is_settled(const Plan& plan) const {
+  for (std::size_t at = 0; at < rows_.size(); ++at) {
+    const auto cells = std::span(throughputs_).subspan(at * types(), types());
+    const auto choices = std::ranges::count_if(cells, [](double rate) { return rate > 0; });
+    const bool runs = plan.holds(rows_[at].job);
+    if (choices == 0 && !runs) continue;
+    if (choices != 1 || !runs || cells[rows_[at].type] <= 0) return false;
+  }
+  return true;
 }
 
 RoundBooks Gavel::books() {
@@ -368,7 +408,7 @@ void Gavel::fields(Archive& archive) {
   }
   archive.sized(handed_out_s_, types);
   archive.sized(capacity_, types);
-  archive(needs_shares_, capacity_changed_, rounds_, round_end_, last_reset_);
+  archive(needs_shares_, capacity_changed_, rounds_, round_end_, is_idle_, last_reset_);
 }
 
 constexpr OptionSpec kOptions[] = {
