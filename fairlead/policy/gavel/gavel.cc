@@ -72,7 +72,6 @@ class Gavel : public Policy {
   void find_throughputs(const View& view, std::size_t at);
   void begin_round(const View& view, Plan& plan);
   void count_idle_rounds(Time now, Plan& plan);
-  Time next_choice(const Plan& plan) const;
   bool is_settled(const Plan& plan) const;
   void reset(const View& view);
   GavelJobs jobs_for_rule(const View& view);
@@ -105,8 +104,8 @@ class Gavel : public Policy {
 
 void Gavel::decide(const View& view, Plan& plan) {
   if (handed_out_s_.empty()) handed_out_s_.assign(view.cluster.type_names.size(), 0);
-  apply_news(view, plan);
   if (is_idle_) count_idle_rounds(view.now, plan);
+  apply_news(view, plan);
   const bool round_runs = view.now < round_end_ && std::ranges::any_of(rows_, [&](const Row& row) {
                             return plan.holds(row.job);
                           });
@@ -208,30 +207,21 @@ void Gavel::begin_round(const View& view, Plan& plan) {
   ++rounds_;
   round_end_ = view.now + options_.round;
   if (std::ranges::any_of(rows_, [&](const Row& row) { return plan.holds(row.job); })) {
-    const Time next = next_choice(plan);
-    is_idle_ = next != round_end_;
-    if (next != Time::never()) plan.wake_at(next);
+    is_idle_ = !needs_shares_ && is_settled(plan);
+    if (!is_idle_) plan.wake_at(round_end_);
   }
 }
 
-// Takes the rounds that began before now for begun.
+// Takes the rounds that began before now for begun: to the bit what their decisions would have done.
 void Gavel::count_idle_rounds(Time now, Plan& plan) {
   is_idle_ = false;
-  if (round_end_ < now) {
-    const std::int64_t rounds = ((now - round_end_).ms + options_.round.ms - 1) / options_.round.ms;
-    rounds_ += static_cast<std::uint64_t>(rounds);
-    round_end_ = round_end_ + Duration{rounds * options_.round.ms};
+  for (; round_end_ < now; round_end_ = round_end_ + options_.round) {
+    for (Row& row : rows_) {
+      if (row.type != kNoType) credit(row, round_end_);
+    }
+    ++rounds_;
   }
   if (now < round_end_) plan.wake_at(round_end_);
-}
-
-// The beginning of the next round that may choose others, if nothing happens before it; never: none.
-Time Gavel::next_choice(const Plan& plan) const {
-  if (!is_settled(plan)) return round_end_;
-  if (!needs_shares_) return Time::never();
-  const Duration wait = last_reset_ + options_.reallocation - round_end_;
-  const std::int64_t rounds = (wait.ms + options_.round.ms - 1) / options_.round.ms;
-  return round_end_ + Duration{std::max<std::int64_t>(rounds, 0) * options_.round.ms};
 }
 
 // Whether each job that can run does so, on the one type on which it can. O(rows x types).
