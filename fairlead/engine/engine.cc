@@ -19,11 +19,6 @@ std::uint64_t lowest_bits(std::uint64_t mask, std::uint32_t count) {
   return taken;
 }
 
-Standstill::Jobs jobs_here(const Tables& tables) {
-  const std::span<const JobId> running = tables.running.members();
-  return {running, tables.jobs.works_from, !running.empty() || !tables.waiting.members().empty()};
-}
-
 bool equal(Gang a, Gang b) { return std::ranges::equal(a, b); }
 
 }  // namespace
@@ -121,8 +116,7 @@ Result<bool> Engine::step() {
   if (restarts) tell_all_jobs();
   if (batch.events.empty() && !woke && news_.empty()) return now_ < options_.until || restarts;
   if (is_news || woke || !news_.empty()) FL_TRY(decide(batch.events.empty()));
-  FL_TRY(check_work());
-  return true;
+  return check_work();
 }
 
 // True if wake-ups that the policy asked for are due.
@@ -171,7 +165,8 @@ Status Engine::decide(bool only_woke) {
   for (Time wake : plan_.wakes_) wakes_.push(wake);
   commit();
   const bool all_up = plan_.free().capacity() == tables_.cluster.gpus;
-  if (!standstill_.is_idle(only_woke, all_up, jobs_here(tables_), now_)) return {};
+  const Standstill::Jobs jobs{tables_.running.members(), jobs_.works_from, has_jobs(tables_)};
+  if (!standstill_.is_idle(only_woke, all_up, jobs, now_)) return {};
   if (backend_->reports_steps()) {
     // What looks like one may be a world that says little; a daemon goes on, and warns.
     ++counts_.standstills;
@@ -182,12 +177,19 @@ Status Engine::decide(bool only_woke) {
                    to_seconds(now_), standstill_cause());
 }
 
-// A real world may take its time.
-Status Engine::check_work() {
-  if (!standstill_.is_endless(jobs_here(tables_), now_)) return {};
+// False if all jobs of the trace have ended, long ago: nodes may go on failing for ever. A real world
+// may take its time.
+Result<bool> Engine::check_work() {
+  const JobCounts& counts = tables_.counts;
+  const std::int64_t ended = counts.finished + counts.failed + counts.rejected;
+  if (!has_jobs(tables_) && ended == static_cast<std::int64_t>(options_.jobs)) {
+    return standstill_.records() < Standstill::kRecordsMax;
+  }
+  const Standstill::Jobs jobs{tables_.running.members(), jobs_.works_from, has_jobs(tables_)};
+  if (!standstill_.is_endless(jobs, now_)) return true;
   if (backend_->exact_work() == nullptr) {
     standstill_.start_anew(now_);
-    return {};
+    return true;
   }
   return run_error(
       "the run gets nowhere under policy {}: in {} records and decisions up to {} s, which are {} "

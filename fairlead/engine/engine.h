@@ -75,6 +75,12 @@ struct EngineOptions {
   std::uint32_t cordon_after = 3;
 };
 
+// Whether a job is here.
+inline bool has_jobs(const Tables& tables) {
+  return !tables.running.members().empty() || !tables.waiting.members().empty() ||
+         !tables.held_until.empty();
+}
+
 class Engine {
  public:
   // Everything passed by reference or pointer must outlive the engine. `speed`: what policies may
@@ -190,7 +196,7 @@ class Engine {
   Status decide(bool only_woke);
   Status check_plan();
   Status check_gang(JobId job) const;
-  Status check_work();
+  Result<bool> check_work();
   std::string no_work_cause() const;
   std::string standstill_cause() const;
   tl::unexpected<Error> misuse(JobId job, std::string_view what) const;

@@ -146,7 +146,7 @@ bool Engine::arrive(JobSpec spec) {
     return true;
   }
   spec.types = types;
-  standstill_.on_arrival();
+  standstill_.on_arrival(now_, !has_jobs(tables_));
   log(record::Arrived{spec});
   add_job(spec.job);
   known_work_.on_arrived(spec.job, spec.work);
@@ -208,7 +208,7 @@ bool Engine::hold_back(JobId job) {
 
 bool Engine::release(JobId job) {
   if (jobs_.state[job] != JobState::kHeld) return false;
-  standstill_.on_arrival();
+  standstill_.on_release();
   log(record::Released{job});
   news_.push_back(job_news(EventKind::kArrived, job));
   return true;

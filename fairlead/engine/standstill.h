@@ -37,12 +37,17 @@ class Standstill {
   struct Jobs {
     std::span<const JobId> running;
     const IdVector<JobId, Time>& works_from;  // of those that run
-    bool any;                                 // that run or wait
+    bool any;                                 // is here
   };
 
   void on_record() { ++records_; }
-  // A job arrived, or may be placed again.
-  void on_arrival() { idle_ = 0; }
+  // A job arrived; `is_first`: no other was here.
+  void on_arrival(Time now, bool is_first) {
+    idle_ = 0;
+    if (is_first) start_stretch(now);
+  }
+  // A job that was held may be placed again.
+  void on_release() { idle_ = 0; }
   void on_end() {
     idle_ = 0;
     ++ended_;
@@ -71,8 +76,7 @@ class Standstill {
   }
   // Call after each instant. True if jobs did next to no work for too long.
   bool is_endless(const Jobs& jobs, Time now) {
-    if (!jobs.any) start_stretch(now);
-    if (records_ < kRecordsMax) return false;
+    if (records_ < kRecordsMax || !jobs.any) return false;
     for (JobId job : jobs.running) work_ = work_ + worked(jobs.works_from[job], now);
     const Duration enough =
         std::min(Duration{kWorkMin.ms * records_}, Duration{(now - since_).ms / kTimePerWork});
@@ -88,8 +92,8 @@ class Standstill {
 
   // Idle decisions in a row.
   std::int64_t idle() const { return idle_; }
-  // Of the stretch since no job was here, or since work was last counted: when it began, its records and
-  // decisions, the work of jobs, and how often the world took a job's GPUs.
+  // Of the stretch since a job came where none was, or since work was last counted: when it began, its
+  // records and decisions, the work of jobs, and how often the world took a job's GPUs.
   Time since() const { return since_; }
   std::int64_t records() const { return records_; }
   Duration work() const { return work_; }

@@ -106,6 +106,14 @@ TEST(Standstill, JobsThatEndAreProgressHoweverShort) {
   }
 }
 
+TEST(Standstill, TheFirstJobThatArrivesStartsAnew) {
+  Standstill standstill;
+  for (std::int64_t i = 1; i < Standstill::kRecordsMax; ++i) standstill.on_record();
+  standstill.on_arrival(Time{500}, true);
+  EXPECT_EQ(decisions_until(Rule::kNoWork, standstill, false, true), Standstill::kRecordsMax);
+  EXPECT_EQ(standstill.since(), Time{500});
+}
+
 TEST(Standstill, WithoutAJobThereIsNothingToDo) {
   Standstill standstill;
   for (std::int64_t i = 1; i <= 2 * Standstill::kRecordsMax; ++i) {

@@ -323,6 +323,16 @@ TEST(Simulation, LossesOfGpusThatLetNoJobWorkEndTheRun) {
   EXPECT_NE(error.find("the run gets nowhere under policy fifo"), error.npos) << error;
 }
 
+// Of so many nodes one is always down, which alone is no reason to go on.
+TEST(Simulation, NodesThatFailForEverAfterTheLastJobEndNoLater) {
+  static const JobRow kJob[] = {{.id = "a", .duration = seconds(1)}};
+  SimulationInputs inputs = inputs_of(kJob);
+  inputs.cluster = load_cluster("40xV100:1").value();
+  inputs.settings.faults = {.mtbf_h = 1, .mttr_h = 1};
+  ASSERT_TRUE(inputs.use_policy("fifo"));
+  EXPECT_EQ(result_of(std::move(inputs)).summary.finished, 1);
+}
+
 // Each outage is news, so the policy's turns are not idle.
 TEST(Simulation, TurnsShorterThanAStartBetweenOutagesEndTheRun) {
   FaultOptions faults;
