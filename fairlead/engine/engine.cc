@@ -116,7 +116,7 @@ Result<bool> Engine::step() {
   if (restarts) tell_all_jobs();
   if (batch.events.empty() && !woke && news_.empty()) return now_ < options_.until || restarts;
   if (is_news || woke || !news_.empty()) FL_TRY(decide(batch.events.empty()));
-  return true;
+  return check_work();
 }
 
 // True if wake-ups that the policy asked for are due.
@@ -165,18 +165,38 @@ Status Engine::decide(bool only_woke) {
   for (Time wake : plan_.wakes_) wakes_.push(wake);
   commit();
   const bool all_up = plan_.free().capacity() == tables_.cluster.gpus;
-  if (!standstill_.after_decision(only_woke, all_up, tables_.running.members(), jobs_.works_from,
-                                  now_)) {
-    return {};
-  }
+  const Standstill::Jobs jobs{tables_.running.members(), jobs_.works_from, has_jobs(tables_)};
+  if (!standstill_.is_idle(only_woke, all_up, jobs, now_)) return {};
   if (backend_->reports_steps()) {
     // What looks like one may be a world that says little; a daemon goes on, and warns.
     ++counts_.standstills;
-    standstill_.on_progress();
+    standstill_.start_anew(now_);
     return {};
   }
   return run_error("policy {} has brought the jobs to a standstill at {} s: {}", policy_->name(),
                    to_seconds(now_), standstill_cause());
+}
+
+// False if all jobs of the trace have ended, long ago: nodes may go on failing for ever. A real world
+// may take its time.
+Result<bool> Engine::check_work() {
+  const JobCounts& counts = tables_.counts;
+  const std::int64_t ended = counts.finished + counts.failed + counts.rejected;
+  if (!has_jobs(tables_) && ended == static_cast<std::int64_t>(options_.jobs)) {
+    return standstill_.records() < Standstill::kRecordsMax;
+  }
+  const Standstill::Jobs jobs{tables_.running.members(), jobs_.works_from, has_jobs(tables_)};
+  if (!standstill_.is_endless(jobs, now_)) return true;
+  if (backend_->exact_work() == nullptr) {
+    standstill_.start_anew(now_);
+    return true;
+  }
+  return run_error(
+      "the run gets nowhere under policy {}: in {} records and decisions up to {} s, which are {} "
+      "s, "
+      "jobs worked {} s in all: {}",
+      policy_->name(), standstill_.records(), to_seconds(now_),
+      to_seconds(now_ - standstill_.since()), to_seconds(standstill_.work()), no_work_cause());
 }
 
 Status Engine::check_plan() {
@@ -218,6 +238,27 @@ Status Engine::check_gang(JobId job) const {
     }
   }
   return {};
+}
+
+// Why jobs do next to no work, what would let them, and an example.
+std::string Engine::no_work_cause() const {
+  if (standstill_.taken() > 0) {
+    const std::span<const JobId> running = tables_.running.members();
+    const std::span<const JobId> here = running.empty() ? tables_.waiting.members() : running;
+    return fmt::format(
+        "failures took their GPUs {} times, before they worked or reached a checkpoint; rarer "
+        "failures, or a lower start_s or checkpoint_interval_s, would let them: job {}",
+        standstill_.taken(), tables_.names[std::ranges::min(here)]);
+  }
+  const std::span<const JobId> waiting = tables_.waiting.members();
+  if (!standstill_.stopped_early().is_none() || waiting.empty()) return standstill_cause();
+  const JobId job = std::ranges::min(waiting);
+  return fmt::format(
+      "none of {} waiting jobs was placed, of which the first asks for {} GPUs; {} of {} are up "
+      "and "
+      "open to jobs, {} of them free; rarer or shorter failures would let it: job {}",
+      waiting.size(), jobs_.gpus[job], plan_.free().capacity(), tables_.cluster.gpus,
+      plan_.free().total(), tables_.names[job]);
 }
 
 // What keeps the jobs from getting anywhere, and an example.
@@ -278,7 +319,7 @@ void Engine::commit() {
     if (change.before.empty()) continue;
     steps_.push_back(
         {.kind = Step::Kind::kStop, .job = change.job, .hold = jobs_.hold[change.job]});
-    standstill_.on_hold_end(change.job, jobs_.works_from[change.job], now_);
+    standstill_.on_hold_end(change.job, jobs_.works_from[change.job], now_, {}, false);
     known_.on_hold_end(change.job);
     known_work_.on_hold_end(change.job);
     log(record::Stop{.job = change.job, .is_reported = backend_->reports_steps()});
@@ -333,17 +374,17 @@ void Engine::add_place_steps(JobId job, bool keeps_gpus) {
 
 // Moves the gangs of the steps out of the plan's storage, which the tables are about to change.
 void Engine::keep_gangs_of_steps() {
-  step_slices_.clear();
-  step_masks_.clear();
+  step_gangs_.slices.clear();
+  step_gangs_.masks.clear();
   for (const Step& step : steps_) {
-    step_slices_.insert(step_slices_.end(), step.gang.begin(), step.gang.end());
-    step_masks_.insert(step_masks_.end(), step.gpu_masks.begin(), step.gpu_masks.end());
+    step_gangs_.slices.insert(step_gangs_.slices.end(), step.gang.begin(), step.gang.end());
+    step_gangs_.masks.insert(step_gangs_.masks.end(), step.gpu_masks.begin(), step.gpu_masks.end());
   }
   std::size_t at = 0;
   for (Step& step : steps_) {
     const std::size_t size = step.gang.size();
-    step.gang = Gang(step_slices_).subspan(at, size);
-    step.gpu_masks = std::span<const std::uint64_t>(step_masks_).subspan(at, size);
+    step.gang = Gang(step_gangs_.slices).subspan(at, size);
+    step.gpu_masks = std::span<const std::uint64_t>(step_gangs_.masks).subspan(at, size);
     at += size;
     if (step.kind == Step::Kind::kPlace && step.copy == 0) {
       jobs_.gangs.release(std::exchange(plan_.held_[step.job], {}));

@@ -9,7 +9,7 @@
 //     are the fold of the journal (engine/tables.h).
 //  4. A policy cannot break the engine, nor hang it: a plan against the rules of policy/plan.h ends
 //     the run with an error, and so does a standstill (engine/standstill.h), which is only counted
-//     where the world reports its steps.
+//     where the world is real. A simulated world cannot hang it either.
 //  5. A world cannot break it either: an event about a hold that is over, one that came twice, a node
 //     that is down already: journalled as ignored, counted, of no effect.
 //  6. GPU indices are assigned here, below the policies: the ones held last where a job resumes in
@@ -21,6 +21,7 @@
 
 #include "fairlead/base/result.h"
 #include "fairlead/engine/backend.h"
+#include "fairlead/engine/eligibility.h"
 #include "fairlead/engine/standstill.h"
 #include "fairlead/engine/tables.h"
 #include "fairlead/journal/journal.h"
@@ -74,6 +75,12 @@ struct EngineOptions {
   std::uint32_t cordon_after = 3;
 };
 
+// Whether a job is here.
+inline bool has_jobs(const Tables& tables) {
+  return !tables.running.members().empty() || !tables.waiting.members().empty() ||
+         !tables.held_until.empty();
+}
+
 class Engine {
  public:
   // Everything passed by reference or pointer must outlive the engine. `speed`: what policies may
@@ -87,7 +94,7 @@ class Engine {
   // One instant. False when nothing can happen any more, or not before `until`. Errors
   // (Error::Kind::kRun), which name the policy and the job, and after which the engine is of no
   // further use: the policy's plan breaks a rule; it has brought the jobs to a standstill, in a world
-  // that does not report its steps.
+  // that does not report its steps; the jobs of a simulated world do next to no work.
   Result<bool> step();
   // Journals the jobs that were never submitted, those of `users` that never came, and the end.
   // REQUIRES: called once, last.
@@ -134,11 +141,17 @@ class Engine {
     GangRef before;
     bool keeps_gpus = false;  // as it is placed where it was
   };
+  // What the gangs of steps_ are spans of, one after another.
+  struct StepGangs {
+    std::vector<Slice> slices;
+    std::vector<std::uint64_t> masks;  // beside slices
+  };
 
   // The one way in which the tables change.
   template <class What>
   void log(const What& what) {
     tables_.apply(now_, what);
+    standstill_.on_record();
     journal_->on({now_, what});
   }
   void ignore(const Event& event);
@@ -176,9 +189,6 @@ class Engine {
   void evict_from(NodeId node, std::uint64_t gpus);
   void release_due();
 
-  // The reason why the job can never run here, or empty.
-  std::string_view unrunnable(const JobSpec& spec) const;
-  TypeMask types_with_room(const JobSpec& spec) const;
   bool is_running(JobId job, HoldId hold) const;
   void lose_hold(JobId job, Duration lost = {});
   void stop_now(JobId job, record::StopCause cause);
@@ -186,6 +196,8 @@ class Engine {
   Status decide(bool only_woke);
   Status check_plan();
   Status check_gang(JobId job) const;
+  Result<bool> check_work();
+  std::string no_work_cause() const;
   std::string standstill_cause() const;
   tl::unexpected<Error> misuse(JobId job, std::string_view what) const;
   void change_speed(JobId job, Rate rate);
@@ -207,6 +219,7 @@ class Engine {
   RecordSink* journal_;
   const EngineOptions options_;
 
+  Eligibility eligibility_;
   bool restarts_policy_ = false;
   Time now_;
   Time decided_{-1};  // the last instant that had its decision; -1: none yet
@@ -219,8 +232,7 @@ class Engine {
   std::vector<Event> news_;
   std::vector<Change> changes_;
   std::vector<Step> steps_;  // stops, then places
-  std::vector<Slice> step_slices_;
-  std::vector<std::uint64_t> step_masks_;
+  StepGangs step_gangs_;
   IdVector<NodeId, std::uint64_t> granted_;   // to gangs of the plan that is being journalled
   IdVector<JobId, std::int64_t> changed_at_;  // the decision that last edited the job
   Standstill standstill_;

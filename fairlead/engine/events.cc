@@ -140,13 +140,14 @@ bool Engine::is_running(JobId job, HoldId hold) const {
 
 bool Engine::arrive(JobSpec spec) {
   if (jobs_.has(spec.job) || !tables_.users.names.has(spec.user)) return false;
-  if (const std::string_view reason = unrunnable(spec); !reason.empty()) {
-    log(record::Rejected{spec, reason});
+  const auto [refusal, types] = eligibility_.answer(spec, *policy_, tables_.cluster, tables_.users);
+  if (!refusal.empty()) {
+    log(record::Rejected{spec, refusal});
     add_job(spec.job);
     return true;
   }
-  spec.types = types_with_room(spec);
-  standstill_.on_progress();
+  spec.types = types;
+  standstill_.on_arrival(now_, !has_jobs(tables_));
   log(record::Arrived{spec});
   add_job(spec.job);
   known_work_.on_arrived(spec.job, spec.work);
@@ -158,45 +159,6 @@ void Engine::add_job(JobId job) {
   plan_.add_job(job);
   changed_at_.grow_to(job);
   known_.add_job(job);
-}
-
-// The types that it may have, less those of which no node has room for a task.
-TypeMask Engine::types_with_room(const JobSpec& spec) const {
-  const Cluster& cluster = tables_.cluster;
-  TypeMask types = spec.types;
-  for (GpuTypeId type : ids<GpuTypeId>(cluster.type_names.size())) {
-    if (cluster.type_node_gpus_max[type] < spec.task_gpus) types &= ~type_bit(type);
-  }
-  return types;
-}
-
-std::string_view Engine::unrunnable(const JobSpec& spec) const {
-  const Cluster& cluster = tables_.cluster;
-  const std::uint32_t smallest = policy_->needs().elastic ? spec.gpus_min : spec.gpus;
-  if (smallest > cluster.gpus) return "larger than the cluster";
-  const std::int64_t quota = tables_.users.quota_of(spec.user);
-  if (quota != 0 && smallest > quota) return "larger than the quota of its user's group";
-  if (spec.types == 0) return "its model runs on no GPU type of the cluster";
-  std::uint32_t gpus = 0;
-  std::uint32_t room = 0;
-  std::uint32_t largest_node = 0;
-  for (GpuTypeId type : ids<GpuTypeId>(cluster.type_names.size())) {
-    if ((spec.types & type_bit(type)) == 0) continue;
-    gpus += cluster.type_gpus[type];
-    room += cluster.room(type, spec.task_gpus);
-    largest_node = std::max(largest_node, cluster.type_node_gpus_max[type]);
-  }
-  if (smallest > gpus) return "larger than the GPU types its model runs on";
-  if (spec.task_gpus > largest_node) {
-    return "one of its tasks is larger than every node its model runs on";
-  }
-  if (smallest > room) return "it has more tasks than the nodes its model runs on have room for";
-  const Level level = spec.closeness.required;
-  if (level != kAnywhere &&
-      !has_room_within(cluster, level, spec.types, smallest, spec.task_gpus)) {
-    return "larger than what the level of the network that it requires has of its GPU types";
-  }
-  return {};
 }
 
 // Of the hold that it has, or had last, as a job may end while it is suspended; or of one that is
@@ -213,7 +175,7 @@ bool Engine::finish(const Event& event) {
     }
     lose_hold(job);
   }
-  standstill_.on_progress();
+  standstill_.on_end();
   if (event.kind == EventKind::kFinished) {
     log(record::Finished{job});
     known_work_.on_finished(job);
@@ -229,7 +191,7 @@ bool Engine::cancel(JobId job) {
   if (!jobs_.is_here(job)) return false;
   const bool was_held = jobs_.state[job] == JobState::kHeld;
   if (jobs_.state[job] == JobState::kRunning) stop_now(job, record::StopCause::kCancelled);
-  standstill_.on_progress();
+  standstill_.on_end();
   log(record::Cancelled{job});
   if (!was_held) news_.push_back(job_news(EventKind::kCancelled, job));
   return true;
@@ -247,7 +209,7 @@ bool Engine::hold_back(JobId job) {
 
 bool Engine::release(JobId job) {
   if (jobs_.state[job] != JobState::kHeld) return false;
-  standstill_.on_progress();
+  standstill_.on_release();
   log(record::Released{job});
   news_.push_back(job_news(EventKind::kArrived, job));
   return true;
@@ -316,7 +278,7 @@ bool Engine::fail_start(const Event& event) {
   lose_hold(job);
   log(record::StartFailed{job, retry, event.reason});
   if (before + 1 >= options_.starts_max) {
-    standstill_.on_progress();
+    standstill_.on_end();
     log(record::Failed{job, event.reason});
   } else {
     retries_.push({retry, job});
@@ -411,7 +373,7 @@ void Engine::lose_hold(JobId job, Duration lost) {
   plan_.world_took_away(job);
   known_.on_hold_end(job);
   known_work_.on_hold_end(job, lost);
-  standstill_.on_hold_end(job, jobs_.works_from[job], now_);
+  standstill_.on_hold_end(job, jobs_.works_from[job], now_, lost, true);
 }
 
 // Takes a gang away without asking the policy.

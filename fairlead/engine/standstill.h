@@ -1,13 +1,20 @@
-// Standstill: notices that a policy decides again and again while no job gets anywhere.
+// Standstill: notices that a run goes on for ever, while no job gets anywhere.
 //
-// Two ways lead there: every gang is stopped before the overhead of its start is over, so no job
-// ever works; or the policy asks to be woken for ever for a job that it never places. A decision is
-// idle if nothing but a wake-up led to it, and no job has arrived, ended or worked (held GPUs beyond
-// the overhead of that hold) since the last one. kIdleMax idle decisions in a row are a standstill:
-// at a quantum of a second that is close to three hours without any work. While a node is down,
-// which may be all that the jobs wait for, kIdleMaxDown are.
+// Two rules:
 //
-// O(1) per call; at a limit O(running).
+//   idle      kIdleMax decisions in a row, to which nothing but a wake-up led, while every node was up
+//             and no job arrived, ended or worked (held GPUs beyond the overhead of that hold). It is
+//             the policy's: it stops every gang before the overhead of its start is over, or asks to be
+//             woken for ever for a job that it never places.
+//   no work   kRecordsMax records and decisions, with a job here all the time, in which fewer than
+//             kEndsMin jobs ended and jobs worked for less than kWorkMin each and for less than a
+//             1 / kTimePerWork of the simulated time, all jobs together and less what they lost. So ends
+//             what goes on with news: nodes that fail as soon as they are up, or a policy that has its
+//             turns between failures.
+//
+// A job that runs alone works all the time, and a cluster whose jobs take turns of a second with half
+// a second of overhead works half of it, so neither is near a limit. O(1) per call; at a limit
+// O(running).
 #pragma once
 
 #include "fairlead/base/ids.h"
@@ -22,36 +29,96 @@ namespace fairlead {
 class Standstill {
  public:
   static constexpr std::int64_t kIdleMax = 10'000;
-  static constexpr std::int64_t kIdleMaxDown = 1'000'000;
+  static constexpr std::int64_t kRecordsMax = 1'000'000;
+  static constexpr std::int64_t kEndsMin = 100;
+  static constexpr Duration kWorkMin{100};
+  static constexpr std::int64_t kTimePerWork = 100;
 
-  // A job arrived, ended or worked.
-  void on_progress() { idle_ = 0, spent_ = 0, stopped_early_ = {}; }
-  // A hold ends, whose overhead is over at `works_from`.
-  void on_hold_end(JobId job, Time works_from, Time now) {
-    if (now > works_from) return on_progress();
-    stopped_early_ = job;
+  struct Jobs {
+    std::span<const JobId> running;
+    const IdVector<JobId, Time>& works_from;  // of those that run
+    bool any;                                 // is here
+  };
+
+  void on_record() { ++records_; }
+  // A job arrived; `is_first`: no other was here.
+  void on_arrival(Time now, bool is_first) {
+    idle_ = 0;
+    if (is_first) start_stretch(now);
   }
-  // Call after each decision. True if the jobs have come to a standstill. `only_woke`: nothing but a
-  // wake-up led to the decision; `all_up`: every node is up; `works_from`: of the running jobs.
-  bool after_decision(bool only_woke, bool all_up, std::span<const JobId> running,
-                      const IdVector<JobId, Time>& works_from, Time now) {
-    if (!only_woke) return false;
-    ++idle_;
-    spent_ += all_up ? kIdleMaxDown / kIdleMax : 1;
-    if (spent_ < kIdleMaxDown) return false;
-    const auto works = [&](JobId job) { return now > works_from[job]; };
-    if (std::ranges::none_of(running, works)) return true;
-    on_progress();
+  // A job that was held may be placed again.
+  void on_release() { idle_ = 0; }
+  void on_end() {
+    idle_ = 0;
+    ++ended_;
+  }
+  // A hold ends, whose overhead was over at `works_from`. `lost`: of its work; `is_taken`: the world
+  // took its GPUs.
+  void on_hold_end(JobId job, Time works_from, Time now, Duration lost, bool is_taken) {
+    taken_ += is_taken ? 1 : 0;
+    if (now <= works_from) {
+      if (!is_taken) stopped_early_ = job;
+      return;
+    }
+    idle_ = 0;
+    stopped_early_ = {};
+    work_ = work_ + worked(works_from, now) - lost;
+  }
+  // Call after each decision. True if they were idle too often. `only_woke`: nothing but a wake-up led
+  // to it; `all_up`: every node is up.
+  bool is_idle(bool only_woke, bool all_up, const Jobs& jobs, Time now) {
+    ++records_;
+    if (!only_woke || !all_up || ++idle_ < kIdleMax) return false;
+    const auto works = [&](JobId job) { return now > jobs.works_from[job]; };
+    if (std::ranges::none_of(jobs.running, works)) return true;
+    idle_ = 0;
     return false;
   }
-  // Idle decisions since the last progress.
+  // Call after each instant. True if jobs did next to no work for too long.
+  bool is_endless(const Jobs& jobs, Time now) {
+    if (records_ < kRecordsMax || !jobs.any) return false;
+    for (JobId job : jobs.running) work_ = work_ + worked(jobs.works_from[job], now);
+    const Duration enough =
+        std::min(Duration{kWorkMin.ms * records_}, Duration{(now - since_).ms / kTimePerWork});
+    if (ended_ < kEndsMin && work_ < enough) return true;
+    start_stretch(now);
+    return false;
+  }
+  // Counts from now on, where a limit is no reason to end.
+  void start_anew(Time now) {
+    idle_ = 0;
+    start_stretch(now);
+  }
+
+  // Idle decisions in a row.
   std::int64_t idle() const { return idle_; }
-  // The job last stopped before its overhead was over, since the last progress; or none.
+  // Of the stretch since a job came where none was, or since work was last counted: when it began, its
+  // records and decisions, the work of jobs, and how often the world took a job's GPUs.
+  Time since() const { return since_; }
+  std::int64_t records() const { return records_; }
+  Duration work() const { return work_; }
+  std::int64_t taken() const { return taken_; }
+  // The job that the policy last stopped before its overhead was over in that stretch; or none.
   JobId stopped_early() const { return stopped_early_; }
 
  private:
+  void start_stretch(Time now) {
+    since_ = now;
+    records_ = ended_ = taken_ = 0;
+    work_ = {};
+    stopped_early_ = {};
+  }
+  // Within the stretch.
+  Duration worked(Time works_from, Time now) const {
+    return std::max(Duration{}, now - std::max(works_from, since_));
+  }
+
   std::int64_t idle_ = 0;
-  std::int64_t spent_ = 0;  // of the patience, in units of an idle decision with a node down
+  Time since_;
+  std::int64_t records_ = 0;
+  std::int64_t ended_ = 0;
+  Duration work_;
+  std::int64_t taken_ = 0;
   JobId stopped_early_;
 };
 

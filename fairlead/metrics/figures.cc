@@ -53,7 +53,8 @@ constexpr Figure kFigures[] = {
     {"failed", kCount, false, "", "jobs that ended by themselves or were cancelled",
      &at<&Summary::failed>},
     {"rejected", kCount, false, "",
-     "jobs that can never run on this cluster; `jobs_rejected` counts them by reason",
+     "jobs that can never run on this cluster under the policy; `jobs_rejected` counts them by "
+     "reason",
      &at<&Summary::rejected>},
     {"pending", kCount, false, "",
      "jobs that were unfinished, or not submitted yet, when the run ended", &at<&Summary::pending>},

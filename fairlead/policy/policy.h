@@ -13,14 +13,17 @@
 #include "fairlead/model/knowledge.h"
 #include "fairlead/policy/plan.h"
 
+#include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace fairlead {
 
-class Archive;     // base/archive.h
-class KnownSpeed;  // model/known_speed.h
-class KnownWork;   // model/known_work.h
+class Archive;           // base/archive.h
+class KnownSpeed;        // model/known_speed.h
+class KnownWork;         // model/known_work.h
+struct PlacementTraits;  // policy/placement_traits.h
 
 // Everything a policy may know.
 struct View {
@@ -61,6 +64,15 @@ class Policy {
   // Archives everything that decide() remembers between calls. Saving it, and loading it into a new
   // policy with the same options, at any moment between calls, changes no later step.
   virtual void fields(Archive& archive) = 0;
+
+  // How it places gangs; null: a gang may have any GPUs. A job whose gang would have no place on the
+  // whole cluster, were it idle, is rejected as it arrives. The registry sets the traits of its
+  // policies; any other policy may set its own in its constructor.
+  const PlacementTraits* traits() const { return traits_.get(); }
+  void set_traits(std::shared_ptr<const PlacementTraits> traits) { traits_ = std::move(traits); }
+
+ private:
+  std::shared_ptr<const PlacementTraits> traits_;
 };
 
 }  // namespace fairlead

@@ -265,6 +265,12 @@ PlacementTraits placement_traits(const PolicyOptions& options, std::string_view 
   return traits;
 }
 
+Result<std::unique_ptr<Policy>> PolicyChoice::make() const {
+  FL_TRY_ASSIGN(policy, entry->make(options));
+  policy->set_traits(std::make_shared<const PlacementTraits>(entry->traits(options)));
+  return policy;
+}
+
 std::string_view PolicyOptions::text(std::string_view name) const { return value(name).text; }
 
 std::string PolicyOptions::canonical() const {

@@ -9,7 +9,7 @@
 
 #include "fairlead/base/result.h"
 #include "fairlead/base/units.h"
-#include "fairlead/policy/kit/placement.h"
+#include "fairlead/policy/placement_traits.h"
 #include "fairlead/policy/policy.h"
 
 #include <cstddef>
@@ -140,18 +140,6 @@ class PolicyOptions {
   std::uint64_t seed_ = 0;
 };
 
-// Where a policy places gangs and when it decides, for explanations of waits (replay/).
-struct PlacementTraits {
-  // Of gangs that one node cannot have, or of all.
-  Placement placement = Placement::kCount.mixing();
-  bool one_node = false;       // a gang that fits one node goes to one node
-  bool one_type = false;       // a gang has GPUs of one type
-  bool smallest = false;       // a job starts with its smallest gang if need be
-  bool goes_home = false;      // a job that was stopped waits for the GPUs that it had
-  bool one_at_a_time = false;  // one job has the whole cluster
-  Duration near{};   // for which a job insists on one node, and as long again on one rack; 0: never
-  Duration round{};  // the longest time from free GPUs to the next decision; 0: at once
-};
 // Reads the placement from the options `placement` and `mixed`, if there are any.
 PlacementTraits placement_traits(const PolicyOptions& options);
 // The same, and the round from that option.
@@ -176,7 +164,8 @@ struct PolicyChoice {
   const PolicyEntry* entry;
   PolicyOptions options;
 
-  Result<std::unique_ptr<Policy>> make() const { return entry->make(options); }
+  // Makes the policy, with the traits of its entry.
+  Result<std::unique_ptr<Policy>> make() const;
 };
 
 // Parses "tiresias:limits=3250/7200". Values are normalised: "limits=03250/7200.0" means the same.

@@ -294,6 +294,55 @@ TEST(Simulation, APolicyThatWaitsForANodeToComeBackEndsNoRun) {
   EXPECT_EQ(simulation.result().summary.finished, 1);
 }
 
+// The error that ends a run of two jobs under that policy.
+std::string error_under(std::string_view policy, const FaultOptions& faults,
+                        const UnreliableOptions& unreliable) {
+  static const JobRow kJobs[] = {{.id = "a", .gpus = 4, .duration = seconds(300)},
+                                 {.id = "b", .gpus = 4, .duration = seconds(300)}};
+  SimulationInputs inputs = inputs_of(kJobs, Costs());
+  inputs.settings.faults = faults;
+  inputs.settings.unreliable = unreliable;
+  EXPECT_TRUE(inputs.use_policy(policy));
+  Simulation simulation = Simulation::make(std::move(inputs)).value();
+  const Status status = simulation.run();
+  return status ? "" : status.error().message;
+}
+
+TEST(Simulation, FailuresThatLetNoJobWorkEndTheRun) {
+  const std::string error = error_under("fifo", {.mtbf_h = 1e-9}, {});
+  EXPECT_NE(error.find("the run gets nowhere under policy fifo: in 10000"), error.npos) << error;
+  EXPECT_NE(error.find("jobs worked 0 s in all: failures took their GPUs"), error.npos) << error;
+  EXPECT_NE(
+      error.find("rarer failures, or a lower start_s or checkpoint_interval_s, would let them"),
+      error.npos)
+      << error;
+}
+
+TEST(Simulation, LossesOfGpusThatLetNoJobWorkEndTheRun) {
+  const std::string error = error_under("fifo", {}, {.gpu_losses_per_h = 10'000});
+  EXPECT_NE(error.find("the run gets nowhere under policy fifo"), error.npos) << error;
+}
+
+// Of so many nodes one is always down, which alone is no reason to go on.
+TEST(Simulation, NodesThatFailForEverAfterTheLastJobEndNoLater) {
+  static const JobRow kJob[] = {{.id = "a", .duration = seconds(1)}};
+  SimulationInputs inputs = inputs_of(kJob);
+  inputs.cluster = load_cluster("40xV100:1").value();
+  inputs.settings.faults = {.mtbf_h = 1, .mttr_h = 1};
+  ASSERT_TRUE(inputs.use_policy("fifo"));
+  EXPECT_EQ(result_of(std::move(inputs)).summary.finished, 1);
+}
+
+// Each outage is news, so the policy's turns are not idle.
+TEST(Simulation, TurnsShorterThanAStartBetweenOutagesEndTheRun) {
+  FaultOptions faults;
+  for (std::int64_t t = 60'000; t < 500'000'000; t += 60'000) {
+    faults.outages.push_back({NodeId(0), Time{t}, Time{t + 1'000}});
+  }
+  const std::string error = error_under("stride:quantum_s=1", faults, {});
+  EXPECT_NE(error.find("a longer quantum or lower costs would let them"), error.npos) << error;
+}
+
 // Job b arrives at 5 s; nothing else happens, and nothing is noted.
 TEST(Simulation, WakeUpsAndNotesOfADraftThatIsRolledBackNeverWere) {
   class Notes : public RecordSink {

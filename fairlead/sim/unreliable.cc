@@ -339,13 +339,24 @@ void UnreliableBackend::stop(JobId job, HoldId number) {
   if (done_.contains(job)) tell(now_, {.kind = EventKind::kFinished, .job = job, .hold = number});
 }
 
+// When the first of the node's lost GPUs come back; now, if none are to.
+Time UnreliableBackend::next_mend(NodeId node) const {
+  const auto mend = std::ranges::find_if(deeds_, [&](const auto& entry) {
+    return entry.second.act == Act::kMendGpus && entry.second.node == node;
+  });
+  return mend == deeds_.end() ? now_ : mend->first;
+}
+
+// A node without GPUs has none to lose: its next loss comes after the first are back.
 void UnreliableBackend::fail_gpus(NodeId node) {
   if (is_calm(now_)) return;
-  const double next = rng_.exponential(kHour / options_.gpu_losses_per_h);
-  deeds_.insert({now_ + Duration{1 + std::llround(next)}, {.act = Act::kFailGpus, .node = node}});
   const std::uint32_t has = cluster_.node_gpus[node];
   const std::uint64_t all = ~std::uint64_t{0} >> (kNodeGpusMax - has);
-  const std::uint64_t lost = rng_.next() & all & ~gpus_lost_[node] & ~down_inside_[node];
+  const std::uint64_t here = all & ~gpus_lost_[node] & ~down_inside_[node];
+  const double next = rng_.exponential(kHour / options_.gpu_losses_per_h);
+  const Time from = here == 0 ? next_mend(node) : now_;
+  deeds_.insert({from + Duration{1 + std::llround(next)}, {.act = Act::kFailGpus, .node = node}});
+  const std::uint64_t lost = rng_.next() & here;
   if (lost == 0) return;
   gpus_lost_[node] |= lost;
   for (auto at = holds_.begin(); at != holds_.end();) {

@@ -100,6 +100,7 @@ class UnreliableBackend : public Backend {
   void end_inside(JobId job, HoldId number);
   void tell_speeds(std::span<const SpeedChange> changes);
   Hold* hold_of(JobId job, HoldId number);
+  Time next_mend(NodeId node) const;
   void fail_gpus(NodeId node);
   void operate();
   bool are_free(JobId job, const Hold& hold) const;

@@ -207,10 +207,11 @@ TEST_F(CompareTest, KeepsTheOtherRunsWhenOneFails) {
 }
 
 TEST_F(CompareTest, NamesThePoliciesThatLeaveJobs) {
-  write("jobs.csv", "job,gpus,submit_s,duration_s\na,9,0,10\nb,1,1,10\n");
+  write("jobs.csv", "job,gpus,submit_s,duration_s\na,8,1,10\nb,1,1,10\n");
+  write("outages.csv", "node,down_s,up_s\nn0,0,\n");
   const std::string run =
-      "compare --cluster 2xV100:4,2xK80:4 --trace jobs.csv --out out --policies "
-      "'las;las:mixed=true'";
+      "compare --cluster 2xV100:4,1xK80:4 --trace jobs.csv --set outages=outages.csv --out out "
+      "--policies 'las;las:mixed=true'";
   for (int i = 0; i < 2; ++i) {  // also if the runs are complete already
     const Ended ended = fairlead(run);
     EXPECT_EQ(ended.exit_code, 3);

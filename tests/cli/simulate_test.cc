@@ -68,11 +68,29 @@ TEST_F(SimulateTest, UntilStopsTheClock) {
   EXPECT_NE(read("out/jobs.csv").find("\nd,ann,,1,30,,,,,,0,0,pending,1\n"), std::string::npos);
 }
 
-// A gang of 9 GPUs of one type finds no place on 8 of each of two types, and blocks none under las.
-TEST_F(SimulateTest, ReportsJobsThatCanNeverRun) {
+// A gang of 9 GPUs of one type finds no place on 8 of each of two types, and blocks none.
+TEST_F(SimulateTest, RejectsAJobThatItsPolicyCanNeverPlace) {
   write("jobs.csv", "job,gpus,submit_s,duration_s\na,9,0,10\nb,1,1,10\n");
+  for (const std::string policy : {"las", "yarn-cs", "fifo"}) {
+    const Ended ended = fairlead(
+        "simulate --cluster 2xV100:4,2xK80:4 --trace jobs.csv --out out --policy " + policy);
+    EXPECT_EQ(ended.exit_code, 0) << ended.errors;
+    const json summary = read_json("out/summary.json");
+    EXPECT_EQ(summary["finished"], 1);
+    EXPECT_EQ(summary["pending"], 0);
+    EXPECT_EQ(summary["jobs_rejected"]["larger than each GPU type it may run on, and its policy "
+                                       "mixes no types in a gang"],
+              1);
+  }
+}
+
+// The gang needs a node that stays down.
+TEST_F(SimulateTest, ReportsJobsThatCanNeverRun) {
+  write("jobs.csv", "job,gpus,submit_s,duration_s\na,8,1,10\nb,1,1,10\n");
+  write("outages.csv", "node,down_s,up_s\nn0,0,\n");
   const std::string run =
-      "simulate --cluster 2xV100:4,2xK80:4 --trace jobs.csv --policy las --out out ";
+      "simulate --cluster 2xV100:4 --trace jobs.csv --policy las --set outages=outages.csv --out "
+      "out ";
   const Ended ended = fairlead(run);
   EXPECT_EQ(ended.exit_code, 3);
   EXPECT_EQ(ended.errors,

@@ -35,7 +35,7 @@ TEST_P(SmallWorlds, EveryPolicyKeepsItsJobsAndItsGpusApart) {
           const Outcome outcome = run(world, make);
           ASSERT_EQ(outcome.problems, std::vector<std::string>{})
               << cluster << " " << first << " " << second << " " << third;
-          ASSERT_EQ(starved(outcome, GetParam()), 0)
+          ASSERT_TRUE(outcome.counts.pending == 0 || may_deadlock(GetParam()))
               << cluster << " " << first << " " << second << " " << third;
         }
       }

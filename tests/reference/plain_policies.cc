@@ -1,7 +1,10 @@
 #include "reference/plain_policies.h"
 
+#include "fairlead/policy/placement_traits.h"
+
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <vector>
 
 namespace fairlead::reference {
@@ -12,7 +15,9 @@ namespace {
 // run.
 class Plain : public Policy {
  public:
-  explicit Plain(Placement placement) : placement_(placement) {}
+  explicit Plain(Placement placement) : placement_(placement) {
+    set_traits(std::make_shared<const PlacementTraits>(PlacementTraits{.placement = placement}));
+  }
   std::string_view name() const override { return "plain"; }
   Needs needs() const override { return {.work = kAnyWork}; }
   void fields(Archive&) override { FL_CHECK(false, "a plain policy is neither saved nor loaded"); }
@@ -91,24 +96,6 @@ class Plain : public Policy {
     for (JobId job : victims) give_back(view, plan, job);
   }
 
-  // Returns true if the job would not fit even if all GPUs that it may have were idle.
-  bool is_too_large(const View& view, JobId job) const {
-    std::map<GpuTypeId, std::uint32_t> usable;
-    std::uint32_t together = 0;
-    for (NodeId node : ids<NodeId>(view.cluster.nodes())) {
-      const GpuTypeId type = view.cluster.node_type[node];
-      if ((view.jobs.types[job] & type_bit(type)) == 0) continue;
-      const std::uint32_t whole =
-          view.cluster.node_gpus[node] / view.jobs.task_gpus[job] * view.jobs.task_gpus[job];
-      usable[type] += whole;
-      together += whole;
-    }
-    const std::uint32_t need = view.jobs.gpus[job];
-    return placement_.mixes
-               ? together < need
-               : std::ranges::all_of(usable, [&](const auto& of) { return of.second < need; });
-  }
-
   void fill(const View& view, Plan& plan, const std::vector<JobId>& order) const {
     for (JobId job : order) {
       if (!plan.holds(job)) put(view, plan, job, view.jobs.types[job]);
@@ -148,7 +135,7 @@ class PlainQueue : public Plain {
     });
     for (JobId job : order) {
       if (put(view, plan, job, view.jobs.types[job])) continue;
-      if (on_misfit_ == OnMisfit::kStop && !is_too_large(view, job)) return;
+      if (on_misfit_ == OnMisfit::kStop) return;
     }
   }
 

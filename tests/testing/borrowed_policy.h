@@ -1,14 +1,21 @@
 // A policy owned by a test, so that the test can inspect it while a simulation runs it.
 #pragma once
 
+#include "fairlead/policy/placement_traits.h"
 #include "fairlead/policy/policy.h"
+
+#include <memory>
 
 namespace fairlead {
 
 class BorrowedPolicy : public Policy {
  public:
   // `policy` must outlive it.
-  explicit BorrowedPolicy(Policy& policy) : policy_(policy) {}
+  explicit BorrowedPolicy(Policy& policy) : policy_(policy) {
+    if (const PlacementTraits* traits = policy.traits()) {
+      set_traits(std::make_shared<const PlacementTraits>(*traits));
+    }
+  }
 
   std::string_view name() const override { return policy_.name(); }
   Needs needs() const override { return policy_.needs(); }

@@ -8,7 +8,6 @@
 #include "testing/racks.h"
 
 #include <algorithm>
-#include <map>
 
 namespace fairlead {
 namespace {
@@ -19,42 +18,27 @@ class OutcomeSink : public RecordSink {
 
   void on(const Record& record) override {
     const Time t = record.t;
-    std::visit(
-        Overloaded{
-            [&](const record::Place& place) { on_place(t, place); },
-            [&](const record::Stop& stop) {
-              ++jobs_[stop.job.row()].preemptions;
-              end_hold(t, stop.job);
-            },
-            [&](const record::Evicted& evicted) { end_hold(t, evicted.job); },
-            [&](const record::Finished& finished) {
-              jobs_[finished.job.row()].finish = t;
-              end_hold(t, finished.job);
-              here_.erase(finished.job);
-            },
-            [&](const record::Arrived& arrived) {
-              const JobSpec& asked = arrived.asked;
-              here_[asked.job] = {{asked.gpus, asked.task_gpus, asked.closeness}, asked.types};
-            },
-            [&](const record::Failed& failed) { here_.erase(failed.job); },
-            [&](const record::Cancelled& cancelled) { here_.erase(cancelled.job); },
-            [&](const record::Rejected& rejected) {
-              jobs_[rejected.asked.job.row()].rejected = true;
-            },
-            [&](const record::End& end) { counts = end.counts; },
-            [](const auto&) {},
-        },
-        record.what);
+    std::visit(Overloaded{
+                   [&](const record::Place& place) { on_place(t, place); },
+                   [&](const record::Stop& stop) {
+                     ++jobs_[stop.job.row()].preemptions;
+                     end_hold(t, stop.job);
+                   },
+                   [&](const record::Evicted& evicted) { end_hold(t, evicted.job); },
+                   [&](const record::Finished& finished) {
+                     jobs_[finished.job.row()].finish = t;
+                     end_hold(t, finished.job);
+                   },
+                   [&](const record::Rejected& rejected) {
+                     jobs_[rejected.asked.job.row()].rejected = true;
+                   },
+                   [&](const record::End& end) { counts = end.counts; },
+                   [](const auto&) {},
+               },
+               record.what);
   }
   std::vector<JobOutcome> take() { return std::move(jobs_); }
   JobCounts counts;
-
-  // Counts too large jobs among the present ones: see Outcome.
-  std::int64_t too_large(const Cluster& cluster) const {
-    return std::ranges::count_if(here_, [&](const auto& job) {
-      return !has_types_for(Placement::kCount, cluster, job.second.first, job.second.second);
-    });
-  }
 
  private:
   void on_place(Time t, const record::Place& place) {
@@ -76,7 +60,6 @@ class OutcomeSink : public RecordSink {
   std::vector<JobOutcome> jobs_;
   std::vector<Time> since_;
   std::vector<std::uint32_t> gpus_;
-  std::map<JobId, std::pair<GangAsked, TypeMask>> here_;
 };
 
 Workload workload_of(const World& world) {
@@ -183,7 +166,6 @@ Outcome run(const World& world, const MakePolicy& make, const BetweenSteps& betw
           .jobs = outcome.take(),
           .counts = outcome.counts,
           .engine = simulation.counts(),
-          .too_large = outcome.too_large(valid(cluster_of(world.cluster))),
           .problems = std::move(problems)};
 }
 
@@ -313,23 +295,6 @@ std::vector<std::string> policy_variants() {
   return variants;
 }
 
-bool may_refuse_gangs(std::string_view variant) {
-  // Pods that are bound one by one may wait for each other for ever.
-  return variant.starts_with("kube:gang=false") || variant.starts_with("optimus") ||
-         variant.starts_with("gavel") || variant.find("yarn") != std::string_view::npos ||
-         variant.find("consolidate") != std::string_view::npos ||
-         variant.find("placement=rack") != std::string_view::npos;
-}
-
-std::int64_t starved(const Outcome& outcome, std::string_view variant) {
-  if (may_refuse_gangs(variant)) return 0;
-  const PolicyChoice choice = valid(parse_policy(variant, 0));
-  const bool has_option = std::ranges::find(choice.entry->options, kMixedOption.name,
-                                            &OptionSpec::name) != choice.entry->options.end();
-  // Without it hadar still mixes if no type has enough.
-  const bool never_mixes =
-      has_option && choice.entry->name != "hadar" && !choice.options.flag(kMixedOption.name);
-  return outcome.counts.pending - (never_mixes ? outcome.too_large : 0);
-}
+bool may_deadlock(std::string_view variant) { return variant.starts_with("kube:gang=false"); }
 
 }  // namespace fairlead

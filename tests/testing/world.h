@@ -67,8 +67,6 @@ struct Outcome {
   std::vector<JobOutcome> jobs;
   JobCounts counts;
   SimulationCounts engine;
-  // Among the jobs that wait at the end: jobs too large for every single GPU type (has_types_for).
-  std::int64_t too_large = 0;
   // Found by the audit; last, the error that ended the run, if any.
   std::vector<std::string> problems;
 };
@@ -111,11 +109,7 @@ World random_world(std::uint64_t seed);
 // all placements, queues with and without promotion, quanta.
 std::vector<std::string> policy_variants();
 
-// Returns true if the variant refuses some gangs for ever although enough GPUs of one type are
-// free: the placements yarn, rack and consolidate do; and gavel and optimus never mix GPU types.
-bool may_refuse_gangs(std::string_view variant);
-
-// Returns the jobs that wait at the end although the variant refuses no such gang for ever.
-std::int64_t starved(const Outcome& outcome, std::string_view variant);
+// Returns true if jobs of the variant may wait for each other for ever: pods that are bound one by one.
+bool may_deadlock(std::string_view variant);
 
 }  // namespace fairlead

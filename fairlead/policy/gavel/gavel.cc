@@ -4,7 +4,8 @@
 // A round is `round_s` seconds, or shorter if all its jobs are done. At its start all jobs are
 // sorted by share over received time. The GPUs of each type go to the jobs that fit, in this order
 // (rounds.h). Shares are computed again after jobs have come or gone, at most every
-// `reallocation_s` seconds (objectives.h).
+// `reallocation_s` seconds (objectives.h). A round without another
+// choice is counted at the next event, and has no decision of its own.
 //
 // DEVIATION: placement keeps jobs on their GPUs, so that no job moves without need; the authors'
 // simulator gives larger gangs their choice first. If no present job has a share yet, shares are
@@ -71,6 +72,8 @@ class Gavel : public Policy {
   void find_capacity(const View& view, const Plan& plan);
   void find_throughputs(const View& view, std::size_t at);
   void begin_round(const View& view, Plan& plan);
+  void count_idle_rounds(Time now, Plan& plan);
+  bool is_settled(const Plan& plan) const;
   void reset(const View& view);
   GavelJobs jobs_for_rule(const View& view);
   void note_isolated(const View& view, GavelJobs& jobs);
@@ -95,12 +98,14 @@ class Gavel : public Policy {
   bool capacity_changed_ = true;
   std::uint64_t rounds_ = 0;
   Time round_end_;
+  bool is_idle_ = false;  // no round since then had a choice, and none had a decision
   Time last_reset_;
   RoundSelection selection_;
 };
 
 void Gavel::decide(const View& view, Plan& plan) {
   if (handed_out_s_.empty()) handed_out_s_.assign(view.cluster.type_names.size(), 0);
+  if (is_idle_) count_idle_rounds(view.now, plan);
   apply_news(view, plan);
   const bool round_runs = view.now < round_end_ && std::ranges::any_of(rows_, [&](const Row& row) {
                             return plan.holds(row.job);
@@ -205,8 +210,33 @@ void Gavel::begin_round(const View& view, Plan& plan) {
   ++rounds_;
   round_end_ = view.now + options_.round;
   if (std::ranges::any_of(rows_, [&](const Row& row) { return plan.holds(row.job); })) {
-    plan.wake_at(round_end_);
+    is_idle_ = !needs_shares_ && is_settled(plan);
+    if (!is_idle_) plan.wake_at(round_end_);
   }
+}
+
+// Takes the rounds that began before now for begun: to the bit what their decisions would have done.
+void Gavel::count_idle_rounds(Time now, Plan& plan) {
+  is_idle_ = false;
+  for (; round_end_ < now; round_end_ = round_end_ + options_.round) {
+    for (Row& row : rows_) {
+      if (row.type != kNoType) credit(row, round_end_);
+    }
+    ++rounds_;
+  }
+  if (now < round_end_) plan.wake_at(round_end_);
+}
+
+// Whether each job that can run does so, on the one type on which it can. O(rows x types).
+bool Gavel::is_settled(const Plan& plan) const {
+  for (std::size_t at = 0; at < rows_.size(); ++at) {
+    const auto cells = std::span(throughputs_).subspan(at * types(), types());
+    const auto choices = std::ranges::count_if(cells, [](double rate) { return rate > 0; });
+    const bool runs = plan.holds(rows_[at].job);
+    if (choices == 0 && !runs) continue;
+    if (choices != 1 || !runs || cells[rows_[at].type] <= 0) return false;
+  }
+  return true;
 }
 
 RoundBooks Gavel::books() {
@@ -371,7 +401,7 @@ void Gavel::fields(Archive& archive) {
   }
   archive.sized(handed_out_s_, types);
   archive.sized(capacity_, types);
-  archive(needs_shares_, capacity_changed_, rounds_, round_end_, last_reset_);
+  archive(needs_shares_, capacity_changed_, rounds_, round_end_, is_idle_, last_reset_);
 }
 
 constexpr OptionSpec kOptions[] = {

@@ -135,6 +135,10 @@ const PolicyEntry kHadar = {
                       .between = options.choice("between_rounds",
                                                 {Between::kBid, Between::kFill, Between::kWait})}});
     },
-    .traits = [](const PolicyOptions& options) { return placement_traits(options, "round_s"); }};
+    // Even with mixed=false it mixes types where none has enough.
+    .traits =
+        [](const PolicyOptions& options) {
+          return PlacementTraits{.round = options.duration("round_s")};
+        }};
 
 }  // namespace fairlead

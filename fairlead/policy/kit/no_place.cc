@@ -139,4 +139,27 @@ NoPlace why_no_place(Placement placement, const Cluster& cluster, const FreeInde
   return {found.why, never, fmt::format("{}; {}{}", needs(gang), have, found.text)};
 }
 
+std::string_view why_never_placed(const PlacementTraits& traits, const Cluster& cluster,
+                                  GangAsked gang, TypeMask types) {
+  const bool mixes = traits.placement.mixes && !traits.one_type;
+  // A policy that waits for GPUs near each other takes any in the end.
+  const Placement widest = traits.near.ms > 0 ? Placement::kBestFit : traits.placement;
+  const FreeIndex idle(cluster);
+  const Question ever{widest.mixing(mixes), cluster, idle, gang, types};
+  if (fits(ever)) return {};
+  switch (reason(ever).why) {
+    case Misfit::kManyTypes:
+      return "larger than each GPU type it may run on, and its policy mixes no types in a gang";
+    case Misfit::kManySections:
+      return "larger than what the level of the network that it requires has of one GPU type, and "
+             "its policy mixes no types in a gang";
+    case Misfit::kManyRacks:
+      return "larger than each rack, and its policy keeps a gang in one rack";
+    case Misfit::kManyNodes:
+      return "its policy wants its gang on fewer nodes than the cluster can give it";
+    default:
+      return "larger than what the nodes that it may run on have room for";
+  }
+}
+
 }  // namespace fairlead

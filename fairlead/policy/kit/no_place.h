@@ -6,10 +6,11 @@
 #pragma once
 
 #include "fairlead/model/free_index.h"
-#include "fairlead/policy/kit/placement.h"
+#include "fairlead/policy/placement_traits.h"
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace fairlead {
 
@@ -35,5 +36,11 @@ struct NoPlace {
 // placement or two. REQUIRES: gang.gpus > 0.
 NoPlace why_no_place(Placement placement, const Cluster& cluster, const FreeIndex& free,
                      GangAsked gang, TypeMask types);
+
+// Why a policy of these traits never places such a gang of these types, were every node up and idle;
+// empty: it may. The reasons are few and fixed, for counting. O(nodes) and a placement.
+// REQUIRES: gang.gpus > 0.
+std::string_view why_never_placed(const PlacementTraits& traits, const Cluster& cluster,
+                                  GangAsked gang, TypeMask types);
 
 }  // namespace fairlead

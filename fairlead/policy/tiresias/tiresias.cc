@@ -507,6 +507,12 @@ const PolicyEntry kTiresias = {
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
       FL_TRY_ASSIGN(made, tiresias_options(options));
       return make_tiresias(std::move(made));
-    }};
+    },
+    .traits =
+        [](const PolicyOptions& options) {
+          if (!options.is("placement", "skew")) return placement_traits(options);
+          const bool mixes = options.flag(kMixedOption.name);
+          return PlacementTraits{.placement = Placement::kBestFit.mixing(mixes)};
+        }};
 
 }  // namespace fairlead

@@ -1,0 +1,50 @@
+// Eligibility: which jobs can never run here, and why; and which GPU types the others may have.
+//
+// A job never runs if the whole cluster, were every node up and idle, had no place for its gang, or
+// none that its policy would give it. What is down or cordoned today counts; what joins tomorrow does
+// not. Under a policy of strict order one such job would keep all behind it out for ever.
+//
+// Answers are kept by class of job, that is by what they depend on, until a node joins. O(1) for a class
+// that was asked for before; else O(nodes x types) and one placement.
+#pragma once
+
+#include "fairlead/model/job_spec.h"
+#include "fairlead/model/jobs.h"
+#include "fairlead/policy/policy.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+
+namespace fairlead {
+
+class Eligibility {
+ public:
+  struct Answer {
+    std::string_view refusal{};  // why it can never run here, as long as the program; empty: it may
+    TypeMask types = 0;  // that it may have: those of which a node has room for a task of it
+  };
+  // REQUIRES: the cluster is the same at each call, but for nodes that joined; the policy has the
+  // same options.
+  Answer answer(const JobSpec& job, const Policy& policy, const Cluster& cluster,
+                const Users& users);
+
+ private:
+  struct Class {
+    std::uint32_t gpus;  // the smallest gang that the policy may give it
+    std::uint32_t task_gpus;
+    Closeness closeness;
+    TypeMask types;
+    friend bool operator==(const Class&, const Class&) = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Class& asked) const;
+  };
+  static Answer answer_for(const Class& asked, const Policy& policy, const Cluster& cluster);
+
+  std::unordered_map<Class, Answer, Hash> answers_;
+  std::size_t nodes_ = 0;  // of the cluster that the answers are about
+};
+
+}  // namespace fairlead

@@ -1,0 +1,22 @@
+// How a policy places gangs and when it decides, in a few facts: for what asks whether a gang could ever
+// have a place (kit/no_place.h), and for explanations of waits (replay/).
+#pragma once
+
+#include "fairlead/base/units.h"
+#include "fairlead/policy/kit/placement.h"
+
+namespace fairlead {
+
+struct PlacementTraits {
+  // Of gangs that one node cannot have, or of all.
+  Placement placement = Placement::kCount.mixing();
+  bool one_node = false;       // a gang that fits one node goes to one node
+  bool one_type = false;       // a gang has GPUs of one type
+  bool smallest = false;       // a job starts with its smallest gang if need be
+  bool goes_home = false;      // a job that was stopped waits for the GPUs that it had
+  bool one_at_a_time = false;  // one job has the whole cluster
+  Duration near{};   // for which a job insists on one node, and as long again on one rack; 0: never
+  Duration round{};  // the longest time from free GPUs to the next decision; 0: at once
+};
+
+}  // namespace fairlead
