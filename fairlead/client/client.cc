@@ -52,7 +52,7 @@ Result<Client> Client::connect(const std::string& path) {
 
 namespace {
 
-// As send(2), with a file along.
+// Like send(2), and passes `file` along (SCM_RIGHTS).
 ssize_t send_with(int socket, std::string& bytes, int file) {
   iovec part{bytes.data(), bytes.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> rights{};

@@ -23,7 +23,7 @@ EngineOptions live_engine_options(std::uint64_t seed) {
   options.profiles.factors = builtin_gpu_factors();
   options.profiles.seed = seed;
   options.work.source = WorkSource::kReported;
-  // A node is cordoned by its administrator alone: who submits a program that does not exist must not close it.
+  // Only administrators cordon nodes: a submitted program that does not exist must not close a node.
   options.cordon_after = std::numeric_limits<std::uint32_t>::max();
   return options;
 }
