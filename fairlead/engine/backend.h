@@ -1,8 +1,8 @@
 // The seam between the scheduler and the world it schedules.
 //
 // No code above a backend knows whether the world is simulated, one machine or a cluster. A backend's events
-// may be late, repeated, out of order, or about a run that has ended: the engine ignores and counts those.
-// The engine's steps count once: a step with the same job and hold as an earlier one has no effect.
+// may be late, repeated, out of order, or about a run that has ended: the engine ignores and counts such events.
+// The engine's steps count once: a repeated step (same job and hold) has no effect.
 #pragma once
 
 #include "fairlead/model/event.h"

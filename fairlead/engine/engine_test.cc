@@ -142,7 +142,7 @@ TEST(Engine, ANodeThatGoesDownBeforeItsEvictionsAreToldEvictsItselfAndStopsTheGa
   EXPECT_EQ(world.lines_at(6), Lines{"ignored: evicted j0#1"});
 }
 
-// Fails each start a second after it was asked for.
+// Fails each start one second after its step.
 void fail_starts(ScriptedWorld& world) {
   world.reports_steps = true;
   world.on_step = [&world](Time now, const Step& step) {

@@ -1,10 +1,10 @@
 // Recovery: continues a run whose journal stops before its end, as if the run had not been interrupted.
 //
-// The tables come from folding the records. The policy's state comes from the last Snapshot and from running
-// the policy again on the later events; each decision must equal the journal's. The policy is restarted from
-// the folded tables if there is no snapshot, if the snapshot has another policy or other options, or if a
-// decision differs (another version). A restarted policy gets an arrival of every job in the tables, so no job
-// is lost. Recovery::policy reports the outcome.
+// The tables come from folding the records. The policy's state comes from the last Snapshot and from running the policy
+// again on the later events; each decision must equal the journal's. The policy is restarted from the folded tables if
+// there is no usable snapshot, or if a decision differs (another version). A snapshot of another policy or with other
+// options is not usable. A restarted policy gets an arrival of every job in the tables, so no job is lost.
+// Recovery::policy reports the outcome.
 //
 // A journal may stop in the middle of an instant. If the last instant's decision may be incomplete, its records
 // are dropped: none of its steps was carried out, because steps are journalled first.

@@ -76,7 +76,7 @@ struct Tables {
   IdVector<NodeId, NodeState> nodes;
   std::set<NodeId> cordoned;
 
-  // The jobs in state kHeld and the end of their hold; Time::never() for a hold by the user.
+  // The jobs in state kHeld and the time of their release; Time::never() for a user's hold.
   std::map<JobId, Time> held_until;
   // The number of consecutive failed starts, for jobs with at least one.
   std::map<JobId, std::uint32_t> failed_starts;

@@ -1,4 +1,4 @@
-// Entitlements of users at one moment, for the answers of daemons.
+// Entitlements of users at one moment, for the API of daemons.
 #pragma once
 
 #include "fairlead/engine/tables.h"

@@ -16,8 +16,8 @@ struct LivePolicy {
   std::string options;  // in the canonical form of a Run record
 };
 
-// Creates the policy for "NAME:option=value,...". Errors: those of parse_policy and of the policy; a policy that needs
-// the exact remaining work of jobs.
+// Creates the policy for "NAME:option=value,...". Errors: as for parse_policy and for the policy itself; the policy
+// needs the exact remaining work of jobs.
 Result<LivePolicy> make_live_policy(std::string_view text, std::uint64_t seed);
 
 // Returns the options of an engine in a real world: speeds are measured, and jobs report their work.

@@ -5,7 +5,7 @@
 //  - A ring all-reduce (Patarasuk and Yuan, 2009) has 2 (n - 1) steps. In total each worker sends 2 (n - 1) / n of the
 //    gradients over the slowest link that the ring crosses.
 //  - Parameter servers, one beside every worker: workers send gradients and fetch parameters, in 2 steps. A tensor is
-//    on one server, so the server of the largest tensor sends and receives at least that tensor for each of the n - 1
+//    on one server. The server of the largest tensor sends and receives at least that tensor for each of the n - 1
 //    other workers. This is why Tiresias consolidates models of high skew (Gu et al., NSDI 2019, section 3.3). Evenly
 //    spread tensors cost the same as a ring, except for latency. If h of the n workers share a host, they and their
 //    servers exchange with the n - h others over the host's uplink.

@@ -30,7 +30,7 @@ enum class EventKind : std::uint8_t {
   kTickets,   // a user's tickets changed
   kReleased,  // a job that was held may be placed again
   kArrived,
-  kWoke,  // a wake-up that the policy asked for
+  kWoke,  // a wake-up that the policy requested
 };
 constexpr std::size_t kEventKinds = 19;
 std::string_view event_name(EventKind kind);  // "start failed"
@@ -44,8 +44,8 @@ constexpr bool loses_gang(EventKind kind) { return kind == EventKind::kEvicted; 
 constexpr bool begins_to_wait(EventKind kind) {
   return kind == EventKind::kArrived || loses_gang(kind);
 }
-// Returns true if the job needs no gang after the event, for ever or until it arrives again. A policy gets a
-// cancellation for a job that is held, by its user or because its start failed, and an arrival for its release.
+// Returns true if the job needs no gang after the event, for ever or until it arrives again. If a job is held, by its
+// user or after a failed start, policies get a cancellation. Its release is an arrival.
 constexpr bool ends_job(EventKind kind) {
   return kind == EventKind::kFinished || kind == EventKind::kFailed ||
          kind == EventKind::kCancelled;

@@ -5,9 +5,9 @@
 // on for each level at which the gang is below several switches. The gang's bandwidth is the smallest of: the links
 // inside its nodes, the cards that its GPUs reach, and the uplinks.
 //
-// Cards: the GPUs of a host that share a card are neighbours, so a gang that is not larger than such a group has one
-// card. A larger gang has a card for each GPU, up to all cards. (Measured on a DGX A100 by Vidur: 47 Gbit/s between
-// hosts with one or two GPUs each, 168 with four, 139 with eight.)
+// Cards: the GPUs that share a card are neighbours, so a gang of at most that many GPUs has one card. A larger gang has
+// a card for each GPU, up to all cards. (Measured on a DGX A100 by Vidur: 47 Gbit/s between hosts with one or two GPUs
+// each, 168 with four, 139 with eight.)
 //
 // A domain (a host of several nodes) counts as one host, because its GPUs reach all its cards.
 #pragma once

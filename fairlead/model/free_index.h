@@ -1,8 +1,8 @@
 // An index of free GPUs for placement.
 //
-// Per GPU type and per number of free GPUs there is a bitset of nodes, so "the lowest node with at
-// least 4 free V100" or "the node with the fewest free GPUs that still fits" is a scan of a few
-// words: 1,250 nodes are 20 words per row. Ties always go to the lowest node id.
+// The index has a bitset of nodes for each GPU type and number of free GPUs. Queries such as "the lowest node with at
+// least 4 free V100" or "the tightest node that fits" scan a few words: 1,250 nodes are 20 words per row. Ties always
+// go to the lowest node id.
 //
 // The index counts only GPUs that may be used now (NodeState::usable of engine/tables.h), with or without a job.
 //

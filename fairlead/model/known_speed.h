@@ -4,9 +4,9 @@
 // profile belongs to a user and a model, because jobs of one user's model are alike (Gandiva_fair, EuroSys 2020).
 // Rates come from one of two sources (SpeedSource of profile_options.h):
 //
-//  - A table that counts as the truth, a simulator's or an operator's. A profile's rates on a GPU type become known,
-//    for every gang size and tier, after one of its jobs has had GPUs of that type for its overhead and `length` more.
-//    A run that is cut shorter counts as well: it lacks only a few mini-batches.
+//  - A table that counts as the truth, a simulator's or an operator's. A profile's rates on a GPU type become known for
+//    every gang size and tier at once. This happens when one of its jobs has had GPUs of that type for its overhead and
+//    `length` more. A run that is cut shorter counts as well: it lacks only a few mini-batches.
 //  - Only measurements (measured_rates.h): gangs of one GPU type that worked for `length`, at the rates that the world
 //    or the jobs reported. The table, if any, only decides which gangs cannot run and which GPU types jobs run on.
 //    Policies that need all rates get estimates from the start. For a type without measurements of the profile, the

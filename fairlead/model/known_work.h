@@ -5,9 +5,9 @@
 // remaining work has four sources: exact knowledge (a simulator), the job's own reports, the declared duration, and the
 // finished jobs of the same user and model (work_history.h).
 //
-// The guess: as much again as the job has done, at least kGuessMin. Durations have heavy tails. If P(more than x)
-// falls as x^-a, half of the jobs that have done d do at least d * (2^(1/a) - 1) more (the median of a Pareto tail
-// beyond d), which is d for a = 1. Running times of processes have that tail (Harchol-Balter and Downey, TOCS 1997,
+// The guess: as much again as the job has done, at least kGuessMin. Durations have heavy tails. If P(more than x) falls
+// as x^-a, half of the jobs that have done d do at least d * (2^(1/a) - 1) more. This is the median of a Pareto tail
+// beyond d, and equals d for a = 1. Running times of processes have that tail (Harchol-Balter and Downey, TOCS 1997,
 // who choose processes to migrate by their age). The minimum is the guess's only scale, and matters only among jobs
 // that have hardly run.
 //

@@ -1,15 +1,15 @@
 // MeasuredRates: the speeds of models, measured on the gangs of their jobs.
 //
-// A rate is measured for one job on one gang, relative to the job's reference. It counts for all jobs of the job's
-// profile (model/known_speed.h) on that GPU type, per GPU and relative to the size that each job requests. This assumes
-// that their reference gangs are equally fast per GPU, which is exact for jobs that request the same size.
+// A rate is measured for one job on one gang, relative to the job's reference. It counts for all jobs of the profile
+// (model/known_speed.h) on that GPU type, per GPU and relative to each job's requested size. This assumes that their
+// reference gangs are equally fast per GPU, which is exact for jobs that request the same size.
 //
 // An unmeasured gang has the per-GPU rate of the next smaller measured size, or of the smallest (the rule of Speed's
 // table). The tier is the nearest one that was measured at that size, the narrower of two. The rate is not scaled,
 // because the cost of a tier was not measured. A tier narrower than all measured tiers is worth a try: it has at least
 // the rate of a gang without any measurement, which is 1 for the number of GPUs that the job requests.
 //
-// Ours. rate: O(sizes x tiers measured). The rest: O(log holds). Memory: 48 bytes per job.
+// Ours. rate: O(sizes x tiers measured). The rest: O(log runs). Memory: 48 bytes per job.
 #pragma once
 
 #include "fairlead/base/ids.h"

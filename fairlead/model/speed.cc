@@ -91,7 +91,7 @@ class SpeedBuilder {
  private:
   using Resolved = Speed::Resolved;
 
-  // Numbers the types: those of the cluster keep their ids; types that only the table has follow.
+  // Numbers the types: the cluster's types keep their ids; types that only the table has follow.
   void number_types() {
     for (const std::string& type : cluster_.type_names) number_type(type);
     for (const ModelProfile& model : table_.models) {
@@ -393,7 +393,7 @@ class SpeedBuilder {
 
   // Collects the types on which a gang of `gpus` can run, and returns its fastest rate per GPU. A
   // type counts only if the gang runs there at every tier that it can have here, because policies
-  // place by number and type: one that runs out of memory when spread is kept off that type.
+  // place by number and type. A gang that runs out of memory when spread is kept off that type.
   double feasible(const Resolved& model, std::uint32_t gpus, TypeMask& types) const {
     const std::size_t best = index_of(speed_.best_tier(gpus));
     const std::size_t widest = std::max(best, index_of(speed_.best_tier(cluster_.gpus)));

@@ -1,7 +1,7 @@
 // The speed of a job on a gang: the speed table, locality factors and each job's reference.
 //
-// The rate of a gang = gang size x the slowest member's per-GPU rate x the locality factor of the widest tier that the
-// gang spans, divided by the same product for the job's reference gang. The reference gang has the requested size, the
+// The rate of a gang = gang size x the slowest member's per-GPU rate x the locality factor of the gang's widest tier.
+// It is divided by the same product for the job's reference gang. The reference gang has the requested size, the
 // reference GPU type, and the best tier it can have on the cluster, without congestion. So a trace's duration is exact
 // at speed 1.
 //
@@ -14,8 +14,8 @@
 //  - A model without a profile runs at speed 1 on every type and at every tier.
 //
 // If the network is not `profiled`, communication figures replace the locality factors of a model that has them. The
-// rates on one node stay as measured, and a tier's factor is the ratio by which an iteration is longer than on one node
-// (model/communication.h). With contention, this is the speed of a gang that shares its links with no other gang.
+// rates on one node stay as measured. A tier's factor is the ratio between the iteration times on one node and at that
+// tier (model/communication.h). With contention, this is the speed of a gang that shares its links with no other gang.
 #pragma once
 
 #include "fairlead/base/result.h"

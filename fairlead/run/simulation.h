@@ -79,7 +79,7 @@ class Simulation {
   // happen any more, or not before `until`. Errors (Error::Kind::kRun): the policy broke a rule of Plan, or brought the
   // jobs to a standstill; the simulation is then unusable.
   Result<bool> step();
-  // Steps until the run is over.
+  // Steps until the end of the run.
   Status run();
   bool is_over() const;
   Time now() const;
