@@ -45,7 +45,7 @@ Result<Client> Client::connect(const std::string& path) {
       0)
     return client;
   if (errno == EACCES)
-    return run_error("this account may not ask the fairlead daemon at {}: {}", path,
+    return run_error("this account has no access to the fairlead daemon at {}: {}", path,
                      std::strerror(errno));
   return run_error("no fairlead daemon answers at {}; is `fairlead serve` running?", path);
 }

@@ -79,7 +79,7 @@ Result<SwitchTree> tree_of(const FabricSpec& fabric, const std::vector<NodeSpec>
   for (const std::string_view rack : racks) {
     const std::size_t above = tree.above(tree.rack(std::string(rack))).size();
     if (above + 1 != fabric.levels.size()) {
-      return input_error("rack {} has {} switches above it, where {} levels are named", rack, above,
+      return input_error("rack {} has {} switches above it, but {} levels are named", rack, above,
                          fabric.levels.size());
     }
   }
@@ -88,7 +88,7 @@ Result<SwitchTree> tree_of(const FabricSpec& fabric, const std::vector<NodeSpec>
 
 Status check_node(const NodeSpec& node, std::size_t number) {
   if (node.gpu_type.empty()) return input_error("node {}: the GPU type is empty", number);
-  if (node.gpus == 0) return input_error("node {}: it has no GPU", number);
+  if (node.gpus == 0) return input_error("node {}: no GPUs", number);
   if (node.gpus > kNodeGpusMax) {
     return input_error("node {}: a node has at most {} GPUs: {}", number, kNodeGpusMax, node.gpus);
   }
@@ -99,7 +99,7 @@ Status check_node(const NodeSpec& node, std::size_t number) {
 
 Result<Cluster> build_cluster(std::string name, Links links, const std::vector<NodeSpec>& nodes,
                               const FabricSpec& fabric) {
-  if (nodes.empty()) return input_error("cluster {}: it has no node", name);
+  if (nodes.empty()) return input_error("cluster {}: no nodes", name);
   Cluster cluster;
   cluster.name = std::move(name);
   cluster.links = links;

@@ -56,7 +56,7 @@ void FreeIndex::add_node() {
   const NodeId node(free_.size());
   free_.push_back(cluster_->node_gpus[node]);
   gpus_.push_back(cluster_->node_gpus[node]);
-  FL_CHECK(free_.size() == cluster_->nodes(), "{} nodes are indexed, there are {}", free_.size(),
+  FL_CHECK(free_.size() == cluster_->nodes(), "{} of {} nodes are indexed", free_.size(),
            cluster_->nodes());
   lay_out();
 }

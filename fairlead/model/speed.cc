@@ -281,7 +281,7 @@ class SpeedBuilder {
     std::string known;
     for (const auto& [type, number] : types_) known += (known.empty() ? "" : ", ") + type;
     return input_error(
-        "the reference GPU type is known neither to the cluster nor to the models (known: {}): {}",
+        "neither the cluster nor the table of models has the reference GPU type (known: {}): {}",
         known, name);
   }
 

@@ -325,7 +325,7 @@ TEST(Speed, HasNoReferenceTypeIdForATypeThatTheClusterLacks) {
 
 TEST(Speed, RefusesAnUnknownReference) {
   EXPECT_EQ(make_error({{"VAE", 1}}, "A100"),
-            "the reference GPU type is known neither to the cluster nor to the models (known: k80, "
+            "neither the cluster nor the table of models has the reference GPU type (known: k80, "
             "p100, p40, v100): A100");
   EXPECT_EQ(make_error({{"VAE", 1, "TPU"}}, ""), "no error") << "a row's type is repaired instead";
   EXPECT_EQ(make_error({{"VAE", 1, "P40"}}, "K80"), "no error");

@@ -313,7 +313,7 @@ Status check_network(const NetworkOptions& network) {
 Status check_faults(const Settings& settings) {
   if (settings.outages.empty()) return {};
   if (settings.faults.mtbf_h > 0 || settings.faults.rack_mtbf_h > 0) {
-    return input_error("--set outages is instead of mtbf_h and rack_mtbf_h: {}", settings.outages);
+    return input_error("--set outages excludes mtbf_h and rack_mtbf_h: {}", settings.outages);
   }
   return {};
 }

@@ -280,7 +280,8 @@ void Simulation::reload_policy(std::unique_ptr<Policy> fresh) {
   save(*world.inputs.policy, writer);
   Reader reader(writer.bytes());
   load(*fresh, reader);
-  FL_CHECK(reader.ok() && reader.left() == 0, "{}: loads other than it saved", fresh->name());
+  FL_CHECK(reader.ok() && reader.left() == 0, "{}: the loaded state differs from the saved state",
+           fresh->name());
   world.engine->replace_policy(*fresh);
   world.inputs.policy = std::move(fresh);
 }
