@@ -2,10 +2,9 @@
 // the communication figures of models.
 //
 // model/fabric.h defines the links that a gang crosses. Every gang gets an equal share of each link: capacity / gangs.
-// The gang's bandwidth is the smallest share on its links, and at most its bandwidth alone. This is a simple lower
-// bound of the max-min fair bandwidth in the simulated network (sim/network.h). If a gang cannot fill its share of a
-// link because another link limits it, no other gang gets the rest. The estimate needs no backend, so every backend has
-// it.
+// The gang's bandwidth is the smallest share on its links, and at most its bandwidth alone. This approximates the
+// max-min fair bandwidth of the simulated network (sim/network.h) from below. If a gang cannot fill its share of a link
+// because another link limits it, no other gang gets the rest. The estimate needs no backend, so every backend has it.
 //
 // Speeds are fractions of the gang's speed without shared links.
 //
