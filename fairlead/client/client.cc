@@ -45,14 +45,14 @@ Result<Client> Client::connect(const std::string& path) {
       0)
     return client;
   if (errno == EACCES)
-    return run_error("this account may not ask the fairlead daemon at {}: {}", path,
+    return run_error("this account has no access to the fairlead daemon at {}: {}", path,
                      std::strerror(errno));
   return run_error("no fairlead daemon answers at {}; is `fairlead serve` running?", path);
 }
 
 namespace {
 
-// As send(2), with a file along.
+// Like send(2), and passes `file` along (SCM_RIGHTS).
 ssize_t send_with(int socket, std::string& bytes, int file) {
   iovec part{bytes.data(), bytes.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> rights{};

@@ -1,4 +1,4 @@
-// A client of the daemon: HTTP over its Unix socket, a request at a time. It waits for what it asks.
+// A blocking client of the daemon: HTTP over its Unix socket, one request at a time.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -11,21 +11,20 @@ namespace fairlead {
 
 class Client {
  public:
-  // Error: no daemon answers there.
+  // Connects to the daemon's socket at `path`. Error: no daemon answers there.
   static Result<Client> connect(const std::string& path);
   Client(Client&& other) noexcept;
   Client& operator=(Client&& other) noexcept;
   ~Client();
 
-  // Sends a request and waits for the response, whatever its status is. Errors: the daemon has gone,
-  // or answers no HTTP; the client is of no further use. REQUIRES: as http_request; no request that
-  // was sent waits for its response.
+  // Sends a request and waits for the response, whatever its status. Errors: the daemon has gone, or its
+  // response is not HTTP. After an error the client is unusable. REQUIRES: as http_request; every earlier
+  // request has its response.
   Result<HttpMessage> ask(std::string_view method, std::string_view target,
                           std::string_view body = {});
 
-  // The halves of ask(), for an answer that takes its time: descriptor() is readable once some of it
-  // is there.
-  // A file that is given goes along, as another descriptor of the daemon's; none: -1.
+  // The halves of ask(), for a response that takes time: descriptor() is readable once a part has arrived.
+  // `file`: a descriptor to pass to the daemon with the request; -1: none.
   Status send(std::string_view method, std::string_view target, std::string_view body = {},
               int file = -1);
   Result<HttpMessage> receive();

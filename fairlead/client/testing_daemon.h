@@ -1,4 +1,4 @@
-// A daemon for tests: answers requests on a Unix socket from a thread, as it is told to.
+// A daemon for tests: a thread that answers requests on a Unix socket with a given function.
 #pragma once
 
 #include "fairlead/http/http.h"
@@ -20,12 +20,12 @@ namespace fairlead {
 
 class TestingDaemon {
  public:
-  // The status and the body of an answer; status 0: it hangs up instead.
+  // The status and the body of a response; status 0: the daemon hangs up instead.
   struct Answer {
     int status = 200;
     std::string body = "{}";
   };
-  // What is asked, by the process of that number. Called from threads of the daemon, one for each
+  // Answers a request of the process with the given id. Called from threads of the daemon, one per
   // connection.
   using Answers = std::function<Answer(const HttpMessage&, pid_t)>;
 
@@ -41,7 +41,7 @@ class TestingDaemon {
     EXPECT_EQ(::listen(listener_, 8), 0);
     thread_ = std::thread([this] { accept_all(); });
   }
-  // Waits for the clients to leave.
+  // Waits until all clients have disconnected.
   ~TestingDaemon() {
     ::shutdown(listener_, SHUT_RDWR);
     thread_.join();
@@ -84,7 +84,7 @@ class TestingDaemon {
   std::thread thread_;
 };
 
-// A path for a socket that no other test has.
+// Returns a path for a socket that no other test uses.
 inline std::string testing_socket() {
   const auto* test = testing::UnitTest::GetInstance()->current_test_info();
   return fmt::format("{}fl-{}-{}", testing::TempDir(), getpid(), test->line());

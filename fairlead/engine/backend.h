@@ -1,9 +1,8 @@
 // The seam between the scheduler and the world it schedules.
 //
-// Nothing above a backend knows whether the world is simulated, one machine or a cluster. What a
-// backend says is taken with care: events may be late, come twice or out of order, or be about what
-// is over; the engine ignores those and counts them. What the engine says is meant once: a step that
-// comes again, by its job and hold, has no further effect.
+// No code above a backend knows whether the world is simulated, one machine or a cluster. A backend's events
+// may be late, repeated, out of order, or about a run that has ended: the engine ignores and counts such events.
+// The engine's steps count once: a repeated step (same job and hold) has no effect.
 #pragma once
 
 #include "fairlead/model/event.h"
@@ -18,25 +17,25 @@ namespace fairlead {
 class ExactWork;  // model/known_work.h
 
 struct NodeJoin {
-  NodeId node;  // the row after the last
+  NodeId node;  // the next free row
   Cluster::NodeRow row;
 };
 
-// What is new at one instant. Valid until the next wait().
+// The news of one instant. Valid until the next wait().
 struct Batch {
   Time now;
-  // The world's own clock, if that is ahead of `now`: timers are noticed late, but at their own
-  // instants.
+  // The world's own clock if it is ahead of `now`: a timer may be noticed late, but is reported at its own
+  // instant.
   Time present{};
-  std::span<const GroupSpec> groups{};  // that are new, in order of their rows
-  std::span<const UserSpec> users{};    // that are new, in order of their rows
-  std::span<const NodeJoin> nodes{};    // the same; as Cluster::can_add allows
-  std::span<const JobSpec> jobs{};      // of the arrivals among the events, in order
-  std::span<const Event> events{};      // in the order of EventKind, then by id
-  bool ended = false;                   // nothing will ever happen again
+  std::span<const GroupSpec> groups{};  // new ones, in order of their rows
+  std::span<const UserSpec> users{};    // new ones, in order of their rows
+  std::span<const NodeJoin> nodes{};  // new ones, in order of their rows; Cluster::can_add is true
+  std::span<const JobSpec> jobs{};    // of the arrivals among the events, in order
+  std::span<const Event> events{};    // ordered by EventKind, then by id
+  bool ended = false;                 // nothing will ever happen again
 };
 
-// The speed of a job that holds its gang already.
+// The new speed of a job that keeps its gang.
 struct SpeedChange {
   JobId job;
   Rate rate;
@@ -45,24 +44,23 @@ struct SpeedChange {
 class Backend {
  public:
   virtual ~Backend() = default;
-  // Waits for the next instant at which something is new, at most until `until`, and returns all of
-  // it. Without anything up to `until`, returns no events at now == until, or sooner; if nothing that
-  // matters can happen of itself, ended at once, unless something is `awaited` at `until` that may
-  // start a job. Instants never decrease.
+  // Waits for the next instant with news, at most until `until`, and returns all news of that instant. If
+  // nothing happens before `until`: an empty batch, now <= until. If no event can occur any more: ended = true
+  // at once, unless something is `awaited` at `until` that may start a job. Instants never decrease.
   virtual Batch wait(Time until, bool awaited) = 0;
-  // Comes once for each instant that is decided, with its steps, if any. Fills in what it expects of
-  // each place step (Step::rate, overhead, locality); a rate that it cannot know beforehand it leaves
-  // at 0, and tells by kProgress once it was measured. Returns the jobs that run on and whose speed
-  // the instant changes, by its events and its steps together, by id. The steps are carried out next,
-  // at the same instant; their spans and what is returned are valid until then.
+  // Called once per instant with a decision, with its steps, if any. Fills in the expected Step::rate,
+  // overhead and locality of each place step. A rate that the backend cannot know beforehand stays 0; it is
+  // reported by kProgress after it was measured. Returns the jobs that keep running and whose speed the
+  // instant's events and steps change, by id. carry_out() follows at the same instant; the spans of the steps
+  // and the returned span are valid until then.
   virtual std::span<const SpeedChange> expect(Time now, std::span<Step> steps) = 0;
-  // Starts carrying the steps out, stops before places: a gang starts once the GPUs that it was
-  // granted are really free. The journal knows of the steps by now.
+  // Starts carrying the steps out, stops before places: a gang starts once the GPUs that it was granted are
+  // really free. The steps are already in the journal.
   virtual void carry_out(Time now, std::span<const Step> steps) = 0;
-  // True if it says what became of each step, by kStarted or kStartFailed, kStopped or kStopFailed.
-  // False: a start takes Step::overhead to the millisecond, and a stop no time at all.
+  // Returns true if the backend reports the outcome of each step: kStarted or kStartFailed, kStopped or
+  // kStopFailed. If false, a start takes exactly Step::overhead, to the millisecond, and a stop takes no time.
   virtual bool reports_steps() const { return false; }
-  // Null where the future is not known.
+  // Returns null if the future is not known.
   virtual const ExactWork* exact_work() const { return nullptr; }
 };
 

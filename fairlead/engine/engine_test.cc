@@ -1,5 +1,5 @@
-// What the engine makes of a world that is late, repeats itself, fails, and is interfered with. Each
-// test is a script that can be followed by hand (testing/scripted_world.h).
+// Tests the engine in a world that is late, repeats events, fails, and is changed by operators. Each test is a
+// script that can be followed by hand (testing/scripted_world.h).
 
 #include "fairlead/engine/engine.h"
 
@@ -65,7 +65,7 @@ TEST(Engine, EventsAboutWhatIsNotThereAreIgnored) {
   world.tell(1, node_event(EventKind::kGpusDown, 2));
   world.tell(1, {.kind = EventKind::kTickets, .user = UserId(1), .tickets = 2});
   world.tell(1, {.kind = EventKind::kTickets, .user = UserId(0), .tickets = 0});
-  world.tell(1, {.kind = EventKind::kArrived, .job = JobId(0)});  // without what it asks for
+  world.tell(1, {.kind = EventKind::kArrived, .job = JobId(0)});  // without its JobSpec
   world.run();
   EXPECT_EQ(world.lines_with("ignored").size(), 6U);
   EXPECT_EQ(world.counts().ignored, 6);
@@ -115,7 +115,7 @@ TEST(Engine, ANodeThatGoesDownTwiceIsDownOnce) {
                                   "8s ignored: GPUs up n0"}));
 }
 
-// Jobs 0 and 1 hold two GPUs of node 0 each; the upper two are lost.
+// Jobs 0 and 1 have two GPUs of node 0 each; the upper two go down.
 TEST(Engine, GpusThatGoDownEvictOnlyTheJobsOnThemAndTheNodeKeepsTheRest) {
   ScriptedWorld world;
   world.arrive(0, 2);
@@ -142,7 +142,7 @@ TEST(Engine, ANodeThatGoesDownBeforeItsEvictionsAreToldEvictsItselfAndStopsTheGa
   EXPECT_EQ(world.lines_at(6), Lines{"ignored: evicted j0#1"});
 }
 
-// Fails each start a second after it was asked for.
+// Fails each start one second after its step.
 void fail_starts(ScriptedWorld& world) {
   world.reports_steps = true;
   world.on_step = [&world](Time now, const Step& step) {
@@ -228,7 +228,7 @@ TEST(Engine, ACordonedNodeTakesNoFurtherGangsThoseItHasGoOnUntilItIsUncordoned) 
   world.tell(5, node_event(EventKind::kCordoned, 0));
   world.arrive(6, 2);
   world.tell(7, job_event(EventKind::kFinished, 0, 1));
-  world.arrive(8, 4);  // node 1 has but two left
+  world.arrive(8, 4);  // node 1 has only two left
   world.tell(9, node_event(EventKind::kUncordoned, 0));
   world.run();
   EXPECT_EQ(world.lines_at(5), (Lines{"cordoned n0", "closed n0:c"}));
@@ -298,7 +298,7 @@ TEST(Engine, GpusWhoseStopFailedAreDownUntilItIsStopped) {
   EXPECT_EQ(world.lines_at(11), Lines{"ignored: stopped j0#1"});
 }
 
-// The GPUs were granted anew as soon as their stop was asked for.
+// The GPUs were granted to the next job as soon as the stop was issued.
 TEST(Engine, AStopThatFailsEvictsTheGangThatWasToFollow) {
   ScriptedWorld world;
   world.reports_steps = true;
@@ -313,7 +313,7 @@ TEST(Engine, AStopThatFailsEvictsTheGangThatWasToFollow) {
             (Lines{"stop failed j0#1", "evicted j2", "down n0", "-> stop j2#1"}));
 }
 
-// The policy asks for 10, 20 and 30 s; at 5 s the world says that it is 100 s.
+// The policy sets timers for 10, 20 and 30 s; at 5 s the clock of the world is at 100 s.
 ScriptedWorld::Instant& ask_for_timers(ScriptedWorld& world) {
   world.arrive(0, 1);
   world.also_decide = [](const View& view, Plan& plan) {
@@ -354,7 +354,7 @@ TEST(Engine, WhatHappensBeforeTheFirstTimerSkipsNone) {
   EXPECT_EQ(world.lines_with("skipped"), Lines{"100s skipped"});
 }
 
-// What is said to have happened before 5 s happens just after.
+// An event that is reported at 2 s, after an instant of 5 s, counts as just after 5 s.
 TEST(Engine, InstantsNeverDecreaseWhateverTheWorldSays) {
   ScriptedWorld world;
   world.arrive(5, 1);
@@ -371,7 +371,7 @@ TEST(Engine, AUserWhoComesLaterMaySubmitAtOnce) {
   world.at(5).users.push_back({.user = UserId(1), .name = "bob", .tickets = 2});
   world.at(5).users.push_back({.user = UserId(1), .name = "bob", .tickets = 2});
   world.arrive(5, 1, UserId(1));
-  world.arrive(6, 1, UserId(2));  // who is not known
+  world.arrive(6, 1, UserId(2));  // an unknown user
   world.run();
   EXPECT_EQ(world.lines_at(5), (Lines{"user bob", "arrived j0", "place j0 n0:1", "-> place j0#1"}));
   EXPECT_EQ(world.lines_at(6), Lines{"ignored: arrived j1#0"});

@@ -1,4 +1,4 @@
-// What the world has to say at the next instant.
+// Collects the events, jobs and users of a backend's next batch.
 #pragma once
 
 #include "fairlead/engine/backend.h"
@@ -13,21 +13,21 @@ namespace fairlead {
 class Inbox {
  public:
   bool empty() const { return events_.empty() && users_.empty(); }
-  // Users that are not in the batch that is being worked on.
+  // Returns the users that wait for the next batch.
   std::span<const UserSpec> users() const { return users_; }
 
   void add(const Event& event) { events_.push_back(event); }
   void add(const UserSpec& user) { users_.push_back(user); }
-  // A job that arrives.
+  // Adds a job and its kArrived event.
   void add(const JobSpec& job) {
     jobs_.push_back(job);
     add(Event{.kind = EventKind::kArrived, .job = job.job});
   }
-  // A text that events and jobs may point to until the batch is over.
+  // Stores a text that events and jobs of the next batch may point to.
   std::string_view keep(std::string text) { return texts_.emplace_back(std::move(text)); }
 
-  // All of it, in the order that a Batch has; what comes later is for the next. The batch before is
-  // over.
+  // Returns everything added so far, in the order of a Batch; later additions go into the next batch. Ends
+  // the validity of the previous batch.
   Batch take(Time now, Time present);
 
  private:

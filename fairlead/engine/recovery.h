@@ -1,15 +1,15 @@
-// Recovery: goes on with a run whose journal stops before its end, as if it had not been interrupted.
+// Recovery: continues a run whose journal stops before its end, as if the run had not been interrupted.
 //
-// The tables come from folding the records. What the policy remembers comes from the last Snapshot,
-// and from running it again on the events since, whose decisions must be those of the journal. Where
-// there is no snapshot, or it is of another policy or other options, or a decision differs (another
-// version), the policy starts anew from the folded tables: it is told of every job that is here, and
-// no job is lost. The result says which.
+// The tables come from folding the records. The policy's state comes from the last Snapshot and from running the policy
+// again on the later events; each decision must equal the journal's. The policy is restarted from the folded tables if
+// there is no usable snapshot, or if a decision differs (another version). A snapshot of another policy or with other
+// options is not usable. A restarted policy gets an arrival of every job in the tables, so no job is lost.
+// Recovery::policy reports the outcome.
 //
-// A journal may stop in the middle of an instant: what it has of the last one, if its decision may
-// not be whole, is left out, as none of its steps was carried out (they are journalled before).
+// A journal may stop in the middle of an instant. If the last instant's decision may be incomplete, its records
+// are dropped: none of its steps was carried out, because steps are journalled first.
 //
-// Source: ours; the idea is that of a write-ahead log with checkpoints.
+// Source: ours, after write-ahead logs with checkpoints.
 //
 // Time and memory: O(records).
 #pragma once
@@ -26,14 +26,14 @@
 
 namespace fairlead {
 
-// The records of a journal, with what they point to. Feed it with read_journal().
+// The records of a journal and the texts and arrays that they point to. Filled by read_journal().
 class RecordedRun : public RecordSink {
  public:
   void on(const Record& record) override;
 
   const std::vector<Record>& records() const { return records_; }
-  // Leaves out the records of the last instant. For a journal that may have been cut within it; one
-  // that ends with a block that was synced (JournalFile::sync) has it whole.
+  // Drops the records of the last instant. For a journal that may have been cut within that instant; a journal
+  // that ends with a synced block (JournalFile::sync) has all of it.
   void drop_last_instant();
 
  private:
@@ -49,23 +49,26 @@ class RecordedRun : public RecordSink {
 };
 
 enum class PolicyRecovery : std::uint8_t {
-  kReplayed,   // it remembers everything
+  kReplayed,   // with its whole state
   kRestarted,  // from the folded tables
 };
 
 struct Recovery {
   PolicyRecovery policy = PolicyRecovery::kRestarted;
-  std::string why;  // it was restarted; empty: it was not
+  std::string why;  // reason of a restart; empty: not restarted
 };
 
-// Brings `engine` to where the journal stops. It must have been made with the same cluster, a policy
-// that has decided nothing yet, whose options are `policy_options`, and any world and journal, which
-// are not used. `world`: the one that the engine is to go on with; it stands where the journal stops
-// or, if `drives`, at its beginning, as a simulated world does that is made anew: then it is brought
-// along, and its events are taken from the journal. Afterwards call Engine::replace_world().
+// Brings `engine` to the end of the journal. Afterwards call Engine::replace_world().
 //
-// Error: a decision differs from the journal's. The engine and the world are of no further use;
-// try again with new ones, and with `replays` false.
+// `world`: the world in which the engine will continue. If `drives` is false, it is at the end of the journal. If
+// `drives` is true, it is at the journal's beginning, like a new simulated world: recovery replays it, with the
+// events of the journal.
+//
+// REQUIRES: the engine was made with the same cluster and with `policy`, which has decided nothing yet and has the
+// options `policy_options`. The engine's own world and journal may be any; they are not used.
+//
+// Error: a decision differs from the journal's. The engine and the world are then unusable; try again with new
+// ones and `replays` false.
 Result<Recovery> recover(Engine& engine, const RecordedRun& run, std::string_view policy_options,
                          Policy& policy, Backend& world, bool drives, bool replays = true);
 

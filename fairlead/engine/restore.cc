@@ -1,5 +1,5 @@
-// What recovery asks of the engine (engine/recovery.h): to take up the records of an earlier journal,
-// and to leave in its own what the next recovery needs.
+// The engine's part in recovery (engine/recovery.h): applies the records of an earlier journal, and writes the
+// snapshots that the next recovery needs.
 
 #include "fairlead/base/archive.h"
 #include "fairlead/base/overloaded.h"
@@ -11,23 +11,23 @@
 namespace fairlead {
 
 void Engine::snapshot(std::string_view policy_options) {
-  if (restarts_policy_) return;  // it does not know of the jobs yet
+  if (restarts_policy_) return;  // the policy does not know the jobs yet
   Writer writer;
   save(*policy_, writer);
   std::vector<Time> wakes;
   for (auto left = wakes_; !left.empty(); left.pop()) wakes.push_back(left.top());
   log(record::Snapshot{policy_->name(), policy_options, writer.bytes(), wakes});
-  decided_ = now_;  // what else the world says of this instant counts as of the next
+  decided_ = now_;  // later events of this instant count for the next
 }
 
 void Engine::restore_wakes(std::span<const Time> wakes) {
   for (Time wake : wakes) wakes_.push(wake);
 }
 
-// The plan and what is known of speeds and work follow from the records as the tables do.
+// Applies a record to the tables, the plan, and the known speeds and work.
 void Engine::restore(const Record& record) {
   now_ = decided_ = record.t;
-  // Those that were due have their Released by now, or were of no use any more.
+  // Retries that were due are in the journal as Released, or were obsolete.
   while (!retries_.empty() && retries_.top().first <= now_) retries_.pop();
   known_.set_now(now_);
   known_work_.set_now(now_);
@@ -90,7 +90,7 @@ void Engine::restore(const Record& record) {
              record.what);
 }
 
-// A policy that has never heard of the jobs takes them for new ones.
+// Stops all running jobs and reports every job as an arrival, for a policy that does not know them.
 void Engine::tell_all_jobs() {
   restarts_policy_ = false;
   wakes_ = {};

@@ -1,13 +1,13 @@
-// The tables: everything that is known of the world, as the fold of the journal's records.
+// The tables: the whole known state of the world, the fold of the journal's records.
 //
 //   tables = fold(Tables::apply, Tables(cluster), records)
 //
-// Nothing else changes them, so the tables of a run that was interrupted are those of its journal.
-// The engine applies each record as it writes it. apply: O(slices) of a gang, else O(1), amortised;
-// GpusDown and Cordoned O(1).
+// Nothing else changes the tables, so the journal of an interrupted run gives the run's tables again. The engine
+// applies each record when it writes it. apply: O(slices) for a record with a gang, else O(1), amortised;
+// GpusDown and Cordoned: O(1).
 //
-// REQUIRES of all records: one run can have written them. The engine only writes such; what comes
-// from a file goes through CheckedJournal first.
+// REQUIRES: one run can have written all the records. The engine writes only such records; records of a file go
+// through CheckedJournal first.
 #pragma once
 
 #include "fairlead/journal/record.h"
@@ -25,8 +25,7 @@
 
 namespace fairlead {
 
-// A dense set of jobs with O(1) insert and erase; its order means nothing, but is the same for the
-// same calls.
+// A dense set of jobs with O(1) insert and erase. Its order has no meaning, but equal calls give an equal order.
 class JobSet {
  public:
   void insert(JobId job);
@@ -40,8 +39,7 @@ class JobSet {
 };
 
 struct Tables {
-  // The nodes of `cluster` are there from the beginning; the records name them again, and may add
-  // more.
+  // Starts with the nodes of `cluster`; the records name these nodes again, and may add more.
   explicit Tables(Cluster cluster);
   Tables(const Tables&) = delete;  // policies and plans refer to its parts
   Tables& operator=(const Tables&) = delete;
@@ -54,7 +52,7 @@ struct Tables {
     now = t;
     on(what);
   }
-  // Room for that many jobs without another allocation.
+  // Reserves memory for that many jobs.
   void reserve(std::size_t jobs);
 
   Time now;  // of the last record
@@ -65,25 +63,26 @@ struct Tables {
   JobNames names;
   JobSet waiting;
   JobSet running;
-  JobCounts counts;  // of jobs that are done; pending ones are not counted yet
+  JobCounts counts;  // of ended jobs; pending jobs are not counted yet
 
   struct NodeState {
-    std::uint64_t has = 0;     // bit i: it has a GPU i
-    std::uint64_t up = 0;      // of these, those that are not gone
-    std::uint64_t free = 0;    // of these, those that no job holds
-    std::uint64_t closed = 0;  // idle when it was cordoned, or since
+    std::uint64_t has = 0;   // bit i: GPU i exists
+    std::uint64_t up = 0;    // subset of `has`: GPUs that are not down
+    std::uint64_t free = 0;  // subset of `up`: GPUs without a job
+    std::uint64_t closed =
+        0;  // GPUs that were idle when the node was cordoned, or at any time since
     std::uint64_t usable() const { return up & ~closed; }
   };
   IdVector<NodeId, NodeState> nodes;
   std::set<NodeId> cordoned;
 
-  // Jobs that are kHeld, and until when: Time::never() if their user holds them.
+  // The jobs in state kHeld and the time of their release; Time::never() for a user's hold.
   std::map<JobId, Time> held_until;
-  // Starts in a row that failed, of jobs that had such.
+  // The number of consecutive failed starts, for jobs with at least one.
   std::map<JobId, std::uint32_t> failed_starts;
-  // Of each node, the jobs whose starts on it have failed since one succeeded.
+  // Per node: the jobs with a failed start there since the node's last successful start.
   std::map<NodeId, std::set<JobId>> failed_on;
-  // Holds that are over, whose GPUs are not free yet.
+  // Ended runs of jobs whose GPUs are not free yet.
   struct Stopping {
     std::vector<std::pair<NodeId, std::uint64_t>> gpus;
     bool has_failed = false;
@@ -116,7 +115,7 @@ struct Tables {
   void on(const record::Released& released);
   void on(const record::Tickets& tickets);
   void on(const record::Carried& carried);
-  // What follows changes no table.
+  // Records that change no table.
   void on(const record::Speed&) {}
   void on(const Note&) {}
   void on(const record::End&) {}
@@ -127,9 +126,9 @@ struct Tables {
   void on(const record::Snapshot&) {}
 
   void add_job(const JobSpec& asked);
-  // Ends the current hold: GPUs back to their nodes, attained service settled; the job waits.
+  // Ends the job's current run: returns its GPUs to their nodes and settles attained service. The job then waits.
   void end_hold(JobId job);
-  // What the hosts keep of a job that does not run is gone: it starts anew, wherever that is.
+  // Forgets the last gang of a job that does not run: the hosts lost its state, so its next placement is a start.
   void forget_gang(JobId job);
   void leave(JobId job, JobState state);
 

@@ -7,7 +7,7 @@
 
 namespace fairlead {
 
-// What is different of the two, storage and clock aside, or empty.
+// Returns a description of the differences between `a` and `b`, except storage and clock; empty if there are none.
 std::string difference(const Tables& a, const Tables& b);
 
 }  // namespace fairlead

@@ -11,7 +11,7 @@ Result<LivePolicy> make_live_policy(std::string_view text, std::uint64_t seed) {
   FL_TRY_ASSIGN(choice, parse_policy(text, seed));
   FL_TRY_ASSIGN(policy, choice.make());
   if (policy->needs().work.least == WorkSource::kExact) {
-    return input_error("{} needs to know exactly how long jobs run, which no real world knows",
+    return input_error("{} needs the exact remaining work of jobs, which only a simulation has",
                        policy->name());
   }
   return LivePolicy{.policy = std::move(policy), .options = choice.options.canonical()};
@@ -23,7 +23,7 @@ EngineOptions live_engine_options(std::uint64_t seed) {
   options.profiles.factors = builtin_gpu_factors();
   options.profiles.seed = seed;
   options.work.source = WorkSource::kReported;
-  // A node is cordoned by its administrator alone: who submits a program that does not exist must not close it.
+  // Only administrators cordon nodes: a submitted program that does not exist must not close a node.
   options.cordon_after = std::numeric_limits<std::uint32_t>::max();
   return options;
 }

@@ -13,14 +13,14 @@ namespace fairlead {
 
 struct LivePolicy {
   std::unique_ptr<Policy> policy;
-  std::string options;  // canonical, as a Run record has them
+  std::string options;  // in the canonical form of a Run record
 };
 
-// Makes the policy of "NAME:option=value,...". Errors: those of parse_policy and of the policy; a policy
-// that needs to know exactly how long jobs run.
+// Creates the policy for "NAME:option=value,...". Errors: as for parse_policy and for the policy itself; the policy
+// needs the exact remaining work of jobs.
 Result<LivePolicy> make_live_policy(std::string_view text, std::uint64_t seed);
 
-// Options of an engine whose world is real: speeds are measured, and jobs report their work.
+// Returns the options of an engine in a real world: speeds are measured, and jobs report their work.
 EngineOptions live_engine_options(std::uint64_t seed);
 
 }  // namespace fairlead

@@ -27,10 +27,10 @@ class Numbering {
   std::map<std::string, IdType> numbers_;
 };
 
-// The switches above racks, by name, and what is said of racks.
+// The switches above racks, by name, and the described racks.
 class SwitchTree {
  public:
-  // Listed from the top down.
+  // Adds a switch. Switches are listed from the top down.
   Status add(const SwitchSpec& spec, bool is_rack) {
     SwitchId parent;
     if (!spec.parent.empty()) {
@@ -51,7 +51,7 @@ class SwitchTree {
     const auto found = racks_.find(name);
     return found == racks_.end() ? Switch{name, {}, {}} : found->second;
   }
-  // The rows above, from the top.
+  // Returns the rows of the switches above the rack, from the top.
   std::vector<SwitchId> above(const Switch& rack) const {
     std::vector<SwitchId> path;
     for (SwitchId at = rack.parent; !at.is_none(); at = rows_[at].parent) path.push_back(at);
@@ -66,7 +66,7 @@ class SwitchTree {
   std::map<std::string, Switch> racks_;
 };
 
-// Racks are those switches that nodes are in.
+// Builds the tree. Racks are the switches that nodes are in.
 Result<SwitchTree> tree_of(const FabricSpec& fabric, const std::vector<NodeSpec>& nodes) {
   std::set<std::string_view> racks;
   for (const NodeSpec& node : nodes) racks.insert(node.rack);
@@ -79,7 +79,7 @@ Result<SwitchTree> tree_of(const FabricSpec& fabric, const std::vector<NodeSpec>
   for (const std::string_view rack : racks) {
     const std::size_t above = tree.above(tree.rack(std::string(rack))).size();
     if (above + 1 != fabric.levels.size()) {
-      return input_error("rack {} has {} switches above it, where {} levels are named", rack, above,
+      return input_error("rack {} has {} switches above it, but {} levels are named", rack, above,
                          fabric.levels.size());
     }
   }
@@ -88,7 +88,7 @@ Result<SwitchTree> tree_of(const FabricSpec& fabric, const std::vector<NodeSpec>
 
 Status check_node(const NodeSpec& node, std::size_t number) {
   if (node.gpu_type.empty()) return input_error("node {}: the GPU type is empty", number);
-  if (node.gpus == 0) return input_error("node {}: it has no GPU", number);
+  if (node.gpus == 0) return input_error("node {}: no GPUs", number);
   if (node.gpus > kNodeGpusMax) {
     return input_error("node {}: a node has at most {} GPUs: {}", number, kNodeGpusMax, node.gpus);
   }
@@ -99,7 +99,7 @@ Status check_node(const NodeSpec& node, std::size_t number) {
 
 Result<Cluster> build_cluster(std::string name, Links links, const std::vector<NodeSpec>& nodes,
                               const FabricSpec& fabric) {
-  if (nodes.empty()) return input_error("cluster {}: it has no node", name);
+  if (nodes.empty()) return input_error("cluster {}: no nodes", name);
   Cluster cluster;
   cluster.name = std::move(name);
   cluster.links = links;
@@ -109,7 +109,7 @@ Result<Cluster> build_cluster(std::string name, Links links, const std::vector<N
   if (!tree) return input_error("cluster {}: {}", cluster.name, tree.error().message);
   cluster.switches = tree->rows();
   Numbering<RackId> given;
-  // By the switches above, then as given.
+  // Sorted by the switches above, then in input order.
   std::vector<std::tuple<std::vector<SwitchId>, RackId, std::size_t>> order;
   order.reserve(nodes.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {

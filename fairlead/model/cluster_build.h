@@ -10,7 +10,7 @@
 
 namespace fairlead {
 
-// One node as input describes it.
+// The description of a node in the input.
 struct NodeSpec {
   std::string name;      // empty: "n" and the node's number
   std::string gpu_type;  // "V100"
@@ -18,10 +18,10 @@ struct NodeSpec {
   std::string host;  // empty: a host of its own
   std::string rack;  // nodes with equal rack names share a rack
   NodeLinks links{};
-  Nics nics{.count = 0};  // that this node adds to its host's; a host has at least one
+  Nics nics{.count = 0};  // the node's part of its host's cards; a host has at least one
 };
 
-// A switch as input describes it.
+// The description of a switch in the input.
 struct SwitchSpec {
   std::string name;
   std::string parent;  // empty: at the top
@@ -30,15 +30,14 @@ struct SwitchSpec {
 
 // The switches of a cluster. Racks that are not listed stand at the top.
 struct FabricSpec {
-  std::vector<std::string> levels = {"rack"};  // what switches are called, from the racks up
+  std::vector<std::string> levels = {"rack"};  // names of the levels of switches, from the racks up
   std::vector<SwitchSpec> switches{};
 };
 
-// Numbers the nodes (rack by rack, and the racks of a switch together, otherwise in the order
-// given). Errors: no node, a node without GPUs or with more than kNodeGpusMax, more than
-// kGpuTypesMax types, an empty type name; a switch that occurs twice, a parent that is not listed
-// before, a rack that has another number of switches above it than there are levels.
-// O(nodes log nodes).
+// Builds the cluster and numbers its nodes: rack by rack, the racks of a switch together, otherwise in input order.
+// Errors: no node; a node without GPUs or with more than kNodeGpusMax; more than kGpuTypesMax types; an empty type
+// name; a switch that occurs twice; a parent that is not listed before its child; a rack with a number of switches
+// above it that differs from the number of levels. O(nodes log nodes).
 Result<Cluster> build_cluster(std::string name, Links links, const std::vector<NodeSpec>& nodes,
                               const FabricSpec& fabric = {});
 

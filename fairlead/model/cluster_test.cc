@@ -94,8 +94,8 @@ TEST(Cluster, HasNoPairWhereEachNodeHasOneGpu) {
 }
 
 TEST(Cluster, RefusesWhatItCannotRepresent) {
-  EXPECT_EQ(error_of({}), "cluster lab: it has no node");
-  EXPECT_EQ(error_of({node("V100", 0)}), "cluster lab: node 0: it has no GPU");
+  EXPECT_EQ(error_of({}), "cluster lab: no nodes");
+  EXPECT_EQ(error_of({node("V100", 0)}), "cluster lab: node 0: no GPUs");
   EXPECT_EQ(error_of({node("V100", 1), node("", 1)}), "cluster lab: node 1: the GPU type is empty");
   EXPECT_EQ(error_of({node("V100", 65)}), "cluster lab: node 0: a node has at most 64 GPUs: 65");
   std::vector<NodeSpec> types;

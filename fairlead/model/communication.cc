@@ -46,7 +46,7 @@ Iteration iteration_at(const Communication& model, double compute_ms, std::uint3
   double traffic_mb = 2 * others * part_mb;
   double latency_ms = 2 * others * latency_us / 1000.0;
   if (exchange == Exchange::kParameterServers) {
-    // Within one host there is no uplink, and a worker exchanges with all others.
+    // A gang within one host uses no uplink, and each worker exchanges with all others.
     const double elsewhere = host_gpus == gpus ? others : gpus - host_gpus;
     const double sent_mb = (host_gpus == gpus ? 1 : host_gpus) * part_mb;
     traffic_mb = 2 * elsewhere * std::max(sent_mb, model.largest_tensor_mb);

@@ -1,16 +1,18 @@
-// What data-parallel training exchanges, and how long that takes.
+// The traffic of data-parallel training, and its duration.
 //
-// Each iteration computes, and adds up the gradients of its n workers. By a ring all-reduce
-// (Patarasuk and Yuan, 2009) these are 2 (n - 1) steps, in which each worker sends 2 (n - 1) / n of
-// the gradients over the slowest link that the ring crosses. By parameter servers, one beside every
-// worker, workers send gradients and fetch parameters: 2 steps. A tensor lies on one server, so the
-// server of the largest one sends and receives at least that much for each of the n - 1 others,
-// which is why Tiresias consolidates models of high skew (Gu et al., NSDI 2019, section 3.3);
-// evenly spread tensors cost what a ring does but for latency. Where h of the n workers share a host,
-// they and their servers exchange with the n - h others over its uplink. Part of the exchange overlaps
-// computation: at most a fraction of the computation, as gradients come with the backward pass, and
-// all but a fraction of the exchange, as those of the first layers come last and workers wait for
-// the slowest. The rest lengthens the iteration.
+// Each iteration computes, and adds up the gradients of its n workers.
+//
+//  - A ring all-reduce (Patarasuk and Yuan, 2009) has 2 (n - 1) steps. In total each worker sends 2 (n - 1) / n of the
+//    gradients over the slowest link that the ring crosses.
+//  - Parameter servers, one beside every worker: workers send gradients and fetch parameters, in 2 steps. A tensor is
+//    on one server. The server of the largest tensor sends and receives at least that tensor for each of the n - 1
+//    other workers. This is why Tiresias consolidates models of high skew (Gu et al., NSDI 2019, section 3.3). Evenly
+//    spread tensors cost the same as a ring, except for latency. If h of the n workers share a host, they and their
+//    servers exchange with the n - h others over the host's uplink.
+//
+// A part of the exchange overlaps computation. It is at most a fraction of the computation, because gradients appear
+// during the backward pass. Another fraction of the exchange never overlaps, because the gradients of the first layers
+// come last and workers wait for the slowest. The part without overlap lengthens the iteration.
 //
 // Units: MB are 10^6 bytes, Gbit/s one way, milliseconds. Every function is O(1).
 #pragma once
@@ -23,10 +25,10 @@
 
 namespace fairlead {
 
-// How the speed of a gang follows from where it runs.
+// The model by which the speed of a gang depends on its placement.
 enum class NetworkKind : std::uint8_t {
   kProfiled,    // a factor per model and tier, as measured
-  kAnalytic,    // from what the model exchanges and the links of the tier
+  kAnalytic,    // from the model's traffic and the links of the tier
   kContention,  // the same, but gangs that cross the same links share them
 };
 
@@ -37,11 +39,11 @@ struct NetworkOptions {
   NetworkKind kind = NetworkKind::kProfiled;
   Exchange exchange = Exchange::kRing;
   std::array<double, kTiers> congestion = {1, 1, 1, 1};  // by Tier: divides the links' speed
-  // Of kContention: extra time per MB for each gang beyond the first on the busiest link.
+  // For kContention: extra time per MB for each gang beyond the first on the busiest link.
   double penalty_ms_per_mb = 0;
 };
 
-// One model's figures; the time is that of one GPU of `gpu_type`.
+// One model's figures; the compute time is for one GPU of `gpu_type`.
 struct Communication {
   double gradients_mb = 0;
   double largest_tensor_mb = 0;  // the largest single tensor; 0: not known
@@ -54,31 +56,32 @@ struct Communication {
 // One iteration of a gang.
 struct Iteration {
   double compute_ms = 0;
-  double hidden_ms = 0;   // of communication at most
-  double exposed = 0;     // the fraction of it that is never hidden
+  double hidden_ms = 0;   // upper limit of overlapped communication
+  double exposed = 0;     // the fraction of communication that never overlaps
   double traffic_mb = 0;  // one way over the busiest link
   double latency_ms = 0;
-  double gbps = 0;  // of the slowest link it crosses, used by no other gang
+  double gbps = 0;  // of the slowest crossed link, without other gangs
 
-  // Its length at a bandwidth, if it also waits for others. At least compute_ms.
+  // Returns the length of the iteration at a bandwidth, with `waits_ms` of waiting for other gangs. At least
+  // compute_ms.
   double ms(double at_gbps, double waits_ms = 0) const;
   double alone_ms() const { return ms(gbps); }
 };
 
-// How long `mb` take at `gbps`. REQUIRES: mb >= 0, gbps > 0.
+// Returns the time to send `mb` at `gbps`. REQUIRES: mb >= 0, gbps > 0.
 double transfer_ms(double mb, double gbps);
 
-// The links after congestion. REQUIRES: every factor is above 0.
+// Returns the links after congestion. REQUIRES: every factor is above 0.
 Links congested(Links links, const std::array<double, kTiers>& congestion);
 
-// The bandwidth of a ring of that tier by itself: of the slowest link from node to tier.
+// Returns the bandwidth of a single ring of that tier: the slowest link from node to tier.
 double ring_gbps(const Links& links, Tier tier);
 
-// `compute_ms`: of the slowest member. REQUIRES: gpus >= 1.
+// Returns an iteration on the tier's links. `compute_ms`: of the slowest member. REQUIRES: gpus >= 1.
 Iteration iteration_of(const Communication& model, double compute_ms, std::uint32_t gpus, Tier tier,
                        const Links& links, Exchange exchange = Exchange::kRing);
-// The same where the gang's bandwidth alone is known. `host_gpus`: the most of its GPUs that share a
-// host's uplink; by a ring only one of them sends over it, servers and workers all do.
+// Returns an iteration at a given bandwidth of the gang. `host_gpus`: the largest number of its GPUs that share a
+// host's uplink. In a ring only one of them sends over the uplink; with parameter servers, all servers and workers do.
 Iteration iteration_at(const Communication& model, double compute_ms, std::uint32_t gpus,
                        double gbps, double latency_us, Exchange exchange,
                        std::uint32_t host_gpus = 1);

@@ -17,7 +17,7 @@ void add_once(std::vector<LinkId>& links, LinkId link) {
   if (std::ranges::find(links, link) == links.end()) links.push_back(link);
 }
 
-// What a switch can send, if those below it can send `below`; `otherwise` where its input says nothing.
+// Returns the bandwidth of a switch if the units below it have `below`; `otherwise` if its input has no value.
 double uplink_gbps(const Uplink& uplink, double factor, double below, double otherwise) {
   if (uplink.gbps > 0) return uplink.gbps / factor;
   return uplink.oversubscription > 0 ? below / uplink.oversubscription : otherwise;

@@ -1,15 +1,15 @@
-// The links between the nodes of a cluster: which of them a gang crosses, and what they carry.
+// The links between the nodes of a cluster: their bandwidth, and the links that a gang crosses.
 //
-// Links are those inside nodes, each host's uplink (all its network cards together), each rack's and
-// that of each switch above. A gang on several hosts crosses their uplinks; one in several racks also
-// the racks'; and so on up, as long as it is below several switches of a level. What it can have at
-// most is the least of: the links inside its nodes, the cards that its GPUs reach, and the uplinks.
+// There are links inside nodes, and one uplink per host (all its network cards together), per rack and per switch above
+// racks. A gang on several hosts crosses their uplinks. A gang in several racks also crosses the racks' uplinks, and so
+// on for each level at which the gang is below several switches. The gang's bandwidth is the smallest of: the links
+// inside its nodes, the cards that its GPUs reach, and the uplinks.
 //
-// Cards: the GPUs of a host that share a card sit together, so a gang of no more GPUs than share one
-// has that card. A larger one has a card for each GPU, up to all of them (measured on a DGX A100 by
-// Vidur: 47 Gbit/s between hosts with one or two GPUs each, 168 with four, 139 with eight).
+// Cards: the GPUs that share a card are neighbours, so a gang of at most that many GPUs has one card. A larger gang has
+// a card for each GPU, up to all cards. (Measured on a DGX A100 by Vidur: 47 Gbit/s between hosts with one or two GPUs
+// each, 168 with four, 139 with eight.)
 //
-// A domain (a host of several nodes) counts as one host, as its GPUs reach the cards of all of it.
+// A domain (a host of several nodes) counts as one host, because its GPUs reach all its cards.
 #pragma once
 
 #include "fairlead/model/cluster.h"
@@ -20,29 +20,30 @@
 
 namespace fairlead {
 
-// What a gang has of the network by itself.
+// The network path of a gang that shares it with no other gang.
 struct Route {
   Tier tier = Tier::kPair;
   double gbps = 0;
-  std::uint32_t host_gpus = 1;  // the most of its GPUs that share a host; all within one
+  std::uint32_t host_gpus =
+      1;  // the largest number of its GPUs on one host; all GPUs if it has one host
 };
 
 class Fabric {
  public:
-  // `congestion` by Tier: divides the links' speed. The cluster is not referred to later.
+  // `congestion` by Tier: divides the links' speed. Keeps no reference to the cluster.
   // REQUIRES: every factor is above 0. O(nodes).
   explicit Fabric(const Cluster& cluster,
                   const std::array<double, kTiers>& congestion = {1, 1, 1, 1});
 
-  // O(slices); above racks O(slices^2 x levels), and allocates. REQUIRES: gang is not empty; the nodes
-  // of a host are neighbours, else each run of them counts as a host.
+  // Returns the gang's route. O(slices); above racks O(slices^2 x levels), and allocates. REQUIRES: gang is not empty;
+  // the nodes of a host are neighbours, otherwise each group of neighbours counts as a host.
   Route route(const Cluster& cluster, Gang gang) const;
-  // What gangs that begin on this node have at each tier, with all of their hosts' cards. O(levels).
+  // Returns the links of gangs that start on this node, by tier, with all cards of their hosts. O(levels).
   Links seen_from(const Cluster& cluster, NodeId node) const;
-  // Replaces `links` by those that the gang shares with others: none within one host.
+  // Sets `links` to the gang's links that other gangs can share; empty for a gang within one host.
   // O(slices^2 x levels).
   void cross(const Cluster& cluster, Gang gang, std::vector<LinkId>& links) const;
-  // Of every link that gangs share: the hosts', the racks', and those of the switches above. Gbit/s.
+  // Returns the bandwidth of every shared link, in Gbit/s: uplinks of hosts, of racks, and of switches above racks.
   const IdVector<LinkId, double>& capacities() const { return capacities_; }
 
  private:
@@ -60,7 +61,7 @@ class Fabric {
   std::size_t hosts_ = 0;
   std::size_t racks_ = 0;
   IdVector<LinkId, double> capacities_;
-  IdVector<RackId, double> gang_gbps_;  // what one gang may have of a rack's uplink
+  IdVector<RackId, double> gang_gbps_;  // limit of one gang on a rack's uplink
 };
 
 }  // namespace fairlead

@@ -133,7 +133,7 @@ TEST(Fabric, RacksMustBeAsDeepAsLevelsAreNamed) {
   const auto result =
       parse_cluster_yaml("levels: [rack, pod]\nracks: [{nodes: {gpu_type: A, gpus: 8}}]", "test");
   ASSERT_FALSE(result);
-  EXPECT_NE(result.error().message.find("where 2 levels are named"), std::string::npos)
+  EXPECT_NE(result.error().message.find("but 2 levels are named"), std::string::npos)
       << result.error().message;
 }
 

@@ -56,7 +56,7 @@ void FreeIndex::add_node() {
   const NodeId node(free_.size());
   free_.push_back(cluster_->node_gpus[node]);
   gpus_.push_back(cluster_->node_gpus[node]);
-  FL_CHECK(free_.size() == cluster_->nodes(), "{} nodes are indexed, there are {}", free_.size(),
+  FL_CHECK(free_.size() == cluster_->nodes(), "{} of {} nodes are indexed", free_.size(),
            cluster_->nodes());
   lay_out();
 }
@@ -140,7 +140,7 @@ void FreeIndex::give(NodeId node, std::uint32_t gpus) {
 
 void FreeIndex::set_gpus(NodeId node, std::uint32_t gpus) {
   const std::uint32_t held = gpus_[node] - std::uint32_t{free_[node]};
-  FL_CHECK(held <= gpus && gpus <= cluster_->node_gpus[node], "node {} is to have {} GPUs; {} held",
+  FL_CHECK(held <= gpus && gpus <= cluster_->node_gpus[node], "node {} gets {} GPUs; {} are taken",
            node.row(), gpus, held);
   unlink(node);
   gpus_[node] = static_cast<std::uint16_t>(gpus);
@@ -160,7 +160,7 @@ void FreeIndex::set_free(NodeId node, std::uint32_t free) {
   free_[node] = static_cast<std::uint16_t>(free);
 }
 
-// Counts the node in, and finds it by its free GPUs.
+// Adds the node to the totals and to the rows of its number of free GPUs.
 void FreeIndex::link(NodeId node) {
   const GpuTypeId type = cluster_->node_type[node];
   FL_DCHECK(total_ + free_[node] <= cluster_->gpus);

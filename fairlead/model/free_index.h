@@ -1,12 +1,12 @@
-// Which GPUs are free, indexed for placement.
+// An index of free GPUs for placement.
 //
-// Per GPU type and per number of free GPUs there is a bitset of nodes, so "the lowest node with at
-// least 4 free V100" or "the node with the fewest free GPUs that still fits" is a scan of a few
-// words: 1,250 nodes are 20 words per row. Ties always go to the lowest node id.
+// The index has a bitset of nodes for each GPU type and number of free GPUs. Queries such as "the lowest node with at
+// least 4 free V100" or "the tightest node that fits" scan a few words: 1,250 nodes are 20 words per row. Ties always
+// go to the lowest node id.
 //
-// A node has the GPUs that may be used now (Tables::usable), of which jobs hold some.
+// The index counts only GPUs that may be used now (NodeState::usable of engine/tables.h), with or without a job.
 //
-// take, give: O(1). Queries: O(rows x words in the range). No allocation but in add_node.
+// take, give: O(1). Queries: O(rows x words in the range). Only add_node allocates.
 #pragma once
 
 #include "fairlead/model/cluster.h"
@@ -18,33 +18,33 @@ namespace fairlead {
 
 class FreeIndex {
  public:
-  // Everything is free and up. The cluster must outlive the index.
+  // Starts with all GPUs up and free. The cluster must outlive the index.
   explicit FreeIndex(const Cluster& cluster);
 
-  // Free GPUs: in total, of one type, of a set of types, on one node.
+  // Return the number of free GPUs: in total, of one type, of a set of types, on one node.
   std::uint32_t total() const { return total_; }
   std::uint32_t of(GpuTypeId type) const { return of_type_[type]; }
   std::uint32_t of(TypeMask types) const;
   std::uint32_t on(NodeId node) const { return free_[node]; }
-  // Free GPUs that tasks of `task_gpus` GPUs can use, each on one node. O(1) for tasks of one GPU.
+  // Returns the number of free GPUs that tasks of `task_gpus` GPUs can use, each task on one node. O(1) for one GPU.
   // REQUIRES: task_gpus > 0.
   std::uint32_t room(GpuTypeId type, std::uint32_t task_gpus) const;
   std::uint32_t room(TypeMask types, std::uint32_t task_gpus) const;
   bool has(NodeId node) const { return free_.has(node); }
-  // GPUs that may be used, free or not: on one node, in total, of one type.
+  // Return the number of usable GPUs, free or not: on one node, in total, of one type.
   std::uint32_t capacity(NodeId node) const { return gpus_[node]; }
   std::uint32_t capacity() const { return capacity_; }
   std::uint32_t capacity(GpuTypeId type) const { return capacity_of_type_[type]; }
-  // No GPU is taken.
+  // Returns true if no GPU is taken.
   bool all_free() const { return total_ == capacity_; }
 
-  // The lowest node of `type` in `range` with at least `gpus` free, or none.
+  // Returns the lowest node of `type` in `range` with at least `gpus` free, or none.
   NodeId first(GpuTypeId type, std::uint32_t gpus, NodeRange range) const;
-  // The lowest node of `type` in `range` with every GPU free, or none.
+  // Returns the lowest node of `type` in `range` with every GPU free, or none.
   NodeId first_idle(GpuTypeId type, NodeRange range) const;
-  // The node of `type` in `range` with the fewest free GPUs that are at least `gpus`, or none.
+  // Returns the node of `type` in `range` with the fewest free GPUs, at least `gpus`, or none.
   NodeId tightest(GpuTypeId type, std::uint32_t gpus, NodeRange range) const;
-  // The node of `type` in `range` with the most free GPUs, at least one, or none.
+  // Returns the node of `type` in `range` with the most free GPUs, at least one, or none.
   NodeId freest(GpuTypeId type, NodeRange range) const;
   NodeRange everywhere() const;
 
@@ -52,11 +52,11 @@ class FreeIndex {
   void take(NodeId node, std::uint32_t gpus);
   // REQUIRES: that many GPUs of the node are taken.
   void give(NodeId node, std::uint32_t gpus);
-  // From now on the node has `gpus`, those held included: some went down or came up.
-  // REQUIRES: it has that many GPUs, and no more are held.
+  // Sets the number of usable GPUs of the node, including taken ones, after some went down or came up.
+  // REQUIRES: taken GPUs <= `gpus` <= the node's GPUs in the cluster.
   void set_gpus(NodeId node, std::uint32_t gpus);
   bool is_down(NodeId node) const { return gpus_[node] == 0; }
-  // The cluster has got one more node, all free. O(nodes).
+  // Adds the cluster's newest node, with all GPUs free. O(nodes).
   void add_node();
 
  private:

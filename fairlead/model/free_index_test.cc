@@ -233,7 +233,7 @@ TEST(FreeIndexDeathTest, RefusesToOvercommit) {
   EXPECT_DEATH(index.take(NodeId(1), 3), "node 1 has 2 free GPUs, not 3");
   EXPECT_DEATH(index.give(NodeId(1), 1), "would have 3 free GPUs of 2");
   index.take(NodeId(0), 2);
-  EXPECT_DEATH(index.set_gpus(NodeId(0), 1), "node 0 is to have 1 GPUs; 2 held");
+  EXPECT_DEATH(index.set_gpus(NodeId(0), 1), "node 0 gets 1 GPUs; 2 are taken");
 }
 
 }  // namespace

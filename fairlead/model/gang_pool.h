@@ -1,8 +1,8 @@
 // Storage for gangs: slices in one pool, with free lists by power-of-two size.
 //
-// Beside each slice the pool keeps the GPUs that were granted for it (bit i: GPU i of that node);
-// policies count GPUs, the engine fills the masks in. add and release are O(slices) and do not
-// allocate once the pool has reached its largest size.
+// The pool also stores a mask of the granted GPUs for each slice (bit i: GPU i of that node). Policies count GPUs; the
+// engine fills in the masks. add and release are O(slices) and do not allocate after the pool has reached its largest
+// size.
 #pragma once
 
 #include "fairlead/model/cluster.h"
@@ -21,17 +21,17 @@ struct GangRef {
 
 class GangPool {
  public:
-  // Copies the slices. REQUIRES: gang is not empty, and not of this pool.
+  // Copies the slices into the pool. REQUIRES: gang is not empty, and not in this pool.
   GangRef add(Gang gang);
-  // Adds a copy of the job, number `copy`, to the gangs that `ref` holds, and takes the place of it.
-  // REQUIRES: a mask for each slice; neither span is of this pool.
+  // Adds copy number `copy` of the job to the gangs of `ref`, and returns the new ref. `ref` is invalid afterwards.
+  // REQUIRES: one mask for each slice; neither span is in this pool.
   GangRef append(GangRef ref, Gang gang, std::span<const std::uint64_t> gpu_masks,
                  std::uint32_t copy);
-  // Gives the storage back; an empty ref is ignored. REQUIRES: not released before.
+  // Frees the storage; an empty ref is ignored. REQUIRES: not released before.
   void release(GangRef ref);
 
   // Both spans are valid until the next add.
-  // REQUIRES of both: `ref` came from add and was not released.
+  // REQUIRES: `ref` came from add and was not released.
   Gang gang(GangRef ref) const {
     FL_DCHECK(is_block(ref));
     return {slices_.data() + ref.offset, ref.slices};

@@ -9,7 +9,7 @@
 namespace fairlead {
 namespace {
 
-// A gang in the pool and what it must hold.
+// A gang in the pool, with its expected content.
 struct Held {
   GangRef ref;
   std::vector<Slice> slices;

@@ -1,4 +1,4 @@
-// What people call the GPUs that drivers and clusters name in full.
+// Short names of GPUs, for the full names that drivers and clusters report.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace fairlead {
 
-// "NVIDIA A100-SXM4-80GB" is "A100".
+// Returns the short name: "A100" for "NVIDIA A100-SXM4-80GB".
 std::string short_gpu_name(std::string_view name);
 
 }  // namespace fairlead

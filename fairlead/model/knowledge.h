@@ -1,4 +1,4 @@
-// Kinds of knowledge about speeds and work that a policy can ask for (Needs in policy/policy.h).
+// Kinds of knowledge about speeds and work that a policy can request (Needs in policy/policy.h).
 // known_speed.h and known_work.h give the answers.
 #pragma once
 

@@ -67,7 +67,7 @@ void KnownSpeed::set_now(Time now) {
   hear();
 }
 
-// Profiles are numbered as their first jobs come.
+// Numbers profiles in the order of their first jobs.
 void KnownSpeed::add_job(JobId job) {
   if (needed_ != RatesNeeded::kProfiled && !measures()) return;
   const std::uint64_t key =
@@ -101,7 +101,7 @@ std::optional<Rate> KnownSpeed::measured(JobId job, GpuTypeId type, std::uint32_
   return rate ? std::optional(with_noise(*rate, at)) : std::nullopt;
 }
 
-// What was measured tells how fast types are against each other, with its errors.
+// Passes changed measurements, with their errors, to the ratios between GPU types.
 void KnownSpeed::hear() {
   const std::size_t types = cluster_.type_names.size();
   for (std::size_t row : state_->measured.take_changed()) {
@@ -110,8 +110,7 @@ void KnownSpeed::hear() {
   }
 }
 
-// On a type on which nothing was measured: by the types on which something was, the geometric mean of
-// what each tells.
+// Returns the rate on a type without measurements: the geometric mean of the estimates from each measured type.
 Rate KnownSpeed::guess(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const {
   double log_sum = 0;
   double known = 0;
@@ -149,8 +148,8 @@ void KnownSpeed::on_hold(JobId job, Gang gang, Rate rate) {
   if (measures()) state_->measured.on_hold(job, measurable(job, gang), rate);
 }
 
-// A gang of several products tells of none: it runs at the rate of its slowest member, whichever that
-// is.
+// Returns the measured row of the gang. Returns nullopt for a gang of several products: its slowest member, which
+// determines the rate, is unknown.
 std::optional<MeasuredGang> KnownSpeed::measurable(JobId job, Gang gang) const {
   const GpuTypeId type = cluster_.node_type[gang.front().node];
   for (Slice slice : gang) {

@@ -1,23 +1,20 @@
-// KnownSpeed: what a policy may know of speeds.
+// KnownSpeed: a policy's knowledge of speeds.
 //
-// A policy says what it needs (Needs::rates): nothing; all rates from the start; or profiles,
-// measured during runs. A profile belongs to a user and a model, as jobs of one user's model are
-// alike (Gandiva_fair, EuroSys 2020). Where the answers come from (SpeedSource of
-// profile_options.h):
+// A policy declares its need (Needs::rates): nothing; all rates from the start; or profiles, measured during runs. A
+// profile belongs to a user and a model, because jobs of one user's model are alike (Gandiva_fair, EuroSys 2020).
+// Rates come from one of two sources (SpeedSource of profile_options.h):
 //
-//  - A table that is taken for the truth, a simulator's or an operator's. A profile's rates on a GPU
-//    type, at every gang size and tier, become known once one of its jobs has held GPUs of that type
-//    for its overhead and `length` more. A hold that is cut shorter counts as well: it lacks only a
-//    few mini-batches.
-//  - Only what was measured (measured_rates.h): gangs of one GPU type that worked for `length`, at
-//    the rates that the world or the jobs themselves said. What cannot run at all is known from the
-//    table, if there is one, as the GPU types that jobs run on are. Policies that need all rates get
-//    an answer from the start: on a type that the profile was not measured on, that of the types on
-//    which it was, times what others gain there (type_ratios.h); a profile that was not measured at
-//    all runs at speed 1 on the mean GPU.
+//  - A table that counts as the truth, a simulator's or an operator's. A profile's rates on a GPU type become known for
+//    every gang size and tier at once. This happens when one of its jobs has had GPUs of that type for its overhead and
+//    `length` more. A run that is cut shorter counts as well: it lacks only a few mini-batches.
+//  - Only measurements (measured_rates.h): gangs of one GPU type that worked for `length`, at the rates that the world
+//    or the jobs reported. The table, if any, only decides which gangs cannot run and which GPU types jobs run on.
+//    Policies that need all rates get estimates from the start. For a type without measurements of the profile, the
+//    estimate is its rate on measured types times the gain of other profiles there (type_ratios.h). A profile without
+//    measurements runs at speed 1 on the mean GPU.
 //
-// rate: O(log rows) by the table; O(types x sizes x tiers measured). on_start: O(slices). Memory:
-// one word per job, one instant per profile and type; see measured_rates.h for what is measured.
+// rate: O(log rows) with the table; O(types x sizes x tiers measured) without. on_start: O(slices). Memory: one word
+// per job and one instant per profile and type; measurements: see measured_rates.h.
 #pragma once
 
 #include "fairlead/base/ids.h"
@@ -42,44 +39,43 @@ struct ProfileOptions;
 
 class KnownSpeed {
  public:
-  // `table`: null where there is none, so that all is measured. What is passed must outlive it.
+  // `table`: null if there is none; then all rates are measured. All arguments must outlive this object.
   KnownSpeed(const Speed* table, const Cluster& cluster, const Jobs& jobs, RatesNeeded needed,
              const ProfileOptions& options);
   ~KnownSpeed();
 
-  // Speed relative to the job's reference, of `gpus` GPUs of one type at one tier; nullopt where it
-  // is not known (yet, or any more), Rate 0 where it is known to be infeasible. Never nullopt for
-  // policies that need all rates.
+  // Returns the speed, relative to the job's reference, of `gpus` GPUs of one type at one tier. Returns nullopt if the
+  // speed is not known (yet, or any more), and 0 if the gang is known to be infeasible. Never nullopt for policies that
+  // need all rates.
   std::optional<Rate> rate(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const;
-  // At the best tier that a gang of that size can have here; 0 also where that is not known yet.
+  // Returns the rate at the best tier that a gang of that size can have here; 0 also if it is not known yet.
   Rate best_rate(JobId job, GpuTypeId type, std::uint32_t gpus) const {
     return rate(job, type, gpus, best_tier(gpus)).value_or(Rate{});
   }
-  // The largest tensor of the job's model / all that the model exchanges, 0 to 1 (Gu et al.,
-  // Tiresias, NSDI 2019, section 3.3); nullopt where the model does not say. It is a property of
-  // the model, known without a run. O(1).
+  // Returns the skew of the job's model, 0 to 1: its largest tensor / all gradients (Gu et al., Tiresias, NSDI 2019,
+  // section 3.3). Returns nullopt if the model's figures lack it. The skew is a property of the model, known without a
+  // run. O(1).
   std::optional<double> skew(JobId job) const;
-  // The links that gangs share, after congestion; null where they share none, or where it is not
-  // known what jobs exchange over them: if all is measured, it was measured as they were shared.
+  // Returns the links that gangs share, after congestion. Returns null if gangs share none, or if the jobs' traffic is
+  // unknown: with measured speeds, the measurements include the sharing.
   const Fabric* shared_links() const;
-  // An iteration of the gang if it shares its links with no other; nullopt where the job's speed does
-  // not come from what it communicates. What sharing leaves of it: model/uplinks.h. O(slices).
+  // Returns an iteration of the gang when it shares its links with no other gang; nullopt if the job's speed is not
+  // computed from communication figures. model/uplinks.h computes the effect of sharing. O(slices).
   // REQUIRES: shared_links().
   std::optional<Iteration> iteration(JobId job, Gang gang) const;
-  // The best tier that a gang of that size can have here.
+  // Returns the best tier that a gang of that size can have here.
   Tier best_tier(std::uint32_t gpus) const;
-  // Rises whenever a rate that was known may have changed, which no rate of the table ever does.
-  // Policies that keep rates ask anew then.
+  // Returns a number that rises whenever a known rate may have changed. Rates of the table never change. A policy that
+  // caches rates compares this number.
   std::uint64_t revision() const;
 
-  // The engine's side: the clock; that a job is in the table now.
+  // Called by the engine: the clock; a job that was added to the job table.
   void set_now(Time now);
   void add_job(JobId job);
   void reserve(std::size_t jobs) { profile_.reserve(jobs); }
-  // The job holds a gang and, as far as the world knows, will run on it at that rate; 0: it does not
-  // know. Once for each copy.
+  // Called when the job gets a gang, with the expected rate; 0: unknown. Called once for each copy.
   void on_hold(JobId job, Gang gang, Rate rate);
-  // The gang has started: it is idle for the first `overhead` from now on. Likewise.
+  // Called when the gang has started; it is idle for the first `overhead`. Called once for each copy.
   void on_start(JobId job, Gang gang, Duration overhead);
   void on_rate(JobId job, Rate rate);
   void on_hold_end(JobId job);
@@ -102,7 +98,7 @@ class KnownSpeed {
   const RatesNeeded needed_;
   Time now_;
   IdVector<JobId, std::uint32_t> profile_;
-  std::vector<Time> known_at_;  // by profile and type; by the table
+  std::vector<Time> known_at_;  // by profile and type; for rates of the table
   std::unique_ptr<State> state_;
 };
 

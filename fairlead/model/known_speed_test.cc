@@ -29,7 +29,7 @@ const JobId kAnnVaeAgain(1);
 const JobId kAnnDcgan(2);
 const JobId kBenVae(3);
 const JobId kAnnNameless(4);  // no model
-const JobId kJobs(5);         // how many
+const JobId kJobs(5);         // the number of jobs
 
 Workload jobs_of_two_users() {
   Workload workload;
@@ -48,7 +48,7 @@ Workload jobs_of_two_users() {
   return workload;
 }
 
-// One V100 node and one K80 node, and what is known there.
+// One V100 node and one K80 node, with the known speeds there.
 struct Known {
   explicit Known(RatesNeeded needed, const ProfileOptions& options = {})
       : cluster(*parse_cluster_shorthand("1xV100:4,1xK80:4")),
@@ -88,7 +88,7 @@ TEST(KnownSpeed, IsNothingWhereNothingIsNeeded) {
 }
 
 TEST(KnownSpeed, IsTheTableWhereTheTableIsNeeded) {
-  // What noise profiles have does not touch the table.
+  // The noise of profiles does not affect the table.
   Known known(RatesNeeded::kTable, {.noise = 0.5});
   for (JobId job : ids<JobId>(kJobs.row())) {
     for (GpuTypeId type : {kV100, kK80}) {
@@ -163,7 +163,7 @@ TEST(MeasuredSpeed, IsThatOfTheGangThatRanLongEnough) {
   EXPECT_FALSE(known.rate_at(12'000, kAnnVae, kK80).has_value());
   EXPECT_FALSE(known.rate_at(12'000, kAnnDcgan, kV100).has_value());
   EXPECT_FALSE(known.rate_at(12'000, kBenVae, kV100).has_value());
-  // Twice as many GPUs are taken to be twice as fast, whatever the table says.
+  // Twice as many GPUs count as twice as fast, regardless of the table.
   EXPECT_EQ(known.rate_at(12'000, kAnnVae, kV100, 4)->fixed,
             2 * known.true_rate(kAnnVae, kV100).fixed);
 }
@@ -230,7 +230,7 @@ TEST(MeasuredSpeed, HasAnAnswerFromTheStartForPoliciesThatNeedAllRates) {
   }
   EXPECT_EQ(known.speed.revision(), 0U);
   known.hold(0, kAnnVae, {{kV100Node, 2}});
-  // Nothing tells yet how fast types are against each other.
+  // The ratio between the GPU types is not known yet.
   EXPECT_EQ(known.rate_at(10'000, kAnnVae, kK80), known.true_rate(kAnnVae, kV100));
   EXPECT_GT(known.speed.revision(), 0U);
   known.hold(20'000, kAnnVaeAgain, {{kK80Node, 2}});
@@ -247,7 +247,7 @@ TEST(MeasuredSpeed, OnATypeThatWasNotTriedIsWhatOthersGainThere) {
       known.true_rate(kAnnVae, kV100).value() / known.true_rate(kAnnVae, kK80).value();
   const double rate = known.true_rate(kAnnDcgan, kK80).value();
   EXPECT_NEAR(known.rate_at(50'000, kAnnDcgan, kV100)->value(), gain * rate, 1e-5);
-  // Of what was not tried at all, the mean over the four GPUs of each type is 1.
+  // The unmeasured profile has speed 1 in the mean over the four GPUs of each type.
   const double mean = std::sqrt(known.rate_at(50'000, kBenVae, kV100)->value() *
                                 known.rate_at(50'000, kBenVae, kK80)->value());
   EXPECT_NEAR(mean, 1, 1e-5);
@@ -292,7 +292,7 @@ TEST(MeasuredSpeed, IsAllThereIsWithoutATable) {
   EXPECT_EQ(speed.rate(kAnnVae, kV100, 2, Tier::kPair), Rate::of(0.75));
 }
 
-// It is known of a job on which GPU types it runs; that its gang does not fit there, likewise.
+// The GPU types that a job runs on are known, and so are the types that its gang does not fit on.
 TEST(MeasuredSpeed, OfAGangThatCannotRunIsZero) {
   const Cluster cluster = *parse_cluster_shorthand("1xV100:4,1xK80:4");
   Workload workload = jobs_of_two_users();
@@ -320,7 +320,7 @@ TEST(MeasuredSpeed, HasNoise) {
 
 // --- Noise ------------------------------------------------------------------------------------
 
-// Profiled over true rate of each job on each type.
+// Returns profiled rate / true rate of each job on each type.
 std::vector<double> errors(double noise, std::uint64_t seed) {
   Known known(RatesNeeded::kProfiled, {.noise = noise, .seed = seed});
   std::vector<double> errors;
@@ -351,7 +351,7 @@ TEST(ProfileNoise, IsBoundedAndReachesFar) {
 
 TEST(ProfileNoise, BelongsToAProfileAndType) {
   const std::vector<double> all = errors(0.2, 7);
-  // Ann's two jobs of one model share theirs; every other profile and type has its own.
+  // Ann's two jobs of one model share an error; every other profile and type has its own.
   EXPECT_NEAR(all[0], all[2], 1e-6);
   EXPECT_NEAR(all[1], all[3], 1e-6);
   std::set<std::int64_t> different;
@@ -365,7 +365,7 @@ TEST(ProfileNoise, IsTheSameEveryTimeItIsAsked) {
   const auto first = known.rate_at(60'000, kAnnVae, kV100);
   known.hold(70'000, kAnnVae, {{kV100Node, 2}});
   EXPECT_EQ(known.rate_at(90'000, kAnnVae, kV100), first);
-  // The same part at every gang size.
+  // The error is the same fraction at every gang size.
   const auto four = known.rate_at(90'000, kAnnVae, kV100, 4);
   EXPECT_NEAR(four->value() / first->value(), 2, 1e-6);
 }
@@ -390,7 +390,7 @@ TEST(ProfileNoise, LeavesWhatIsInfeasibleInfeasible) {
   EXPECT_EQ(speed.rate(kAnnVae, kK80, 1, Tier::kPair), Rate{0});
 }
 
-// What a policy may ask before any run: part of what is exchanged that is in one tensor.
+// The skew is known before any run: the fraction of all gradients in the largest tensor.
 TEST(KnownSpeed, TheSkewOfAModelIsKnownFromTheStartIfTheModelSaysIt) {
   const Cluster cluster = *parse_cluster_shorthand("1xV100:4");
   const std::string_view half = "{bytes_mb: 100, largest_tensor_mb: 50, compute_ms: 1}";

@@ -11,9 +11,9 @@
 namespace fairlead {
 namespace {
 
-constexpr std::uint64_t kErrorStream = 0x776f726b;  // apart from other draws of the run's seed
+constexpr std::uint64_t kErrorStream = 0x776f726b;  // separate from other draws of the run's seed
 
-// Whole milliseconds that are done for certain, so that done and left add up.
+// Returns the work done, rounded down to milliseconds, so that done and left add up.
 Duration whole(Work work) { return {static_cast<std::int64_t>(work.fixed / Rate::kOne)}; }
 
 }  // namespace

@@ -1,23 +1,22 @@
-// KnownWork: what a policy may know of how much work jobs have left. It can always ask, and is told
-// where the answer comes from, down to a guess from nothing but what the job has done.
+// KnownWork: a policy's knowledge of the remaining work of jobs. Every estimate has its source. The weakest source is a
+// guess from the work that the job has done.
 //
-// What a job has done is known in every world: the rates of its holds, from the end of their
-// overheads. What it has left is not. A world knows it exactly (a simulator), or the job has
-// declared how long it takes, or reports of itself how far it is, or the jobs of its user and model
-// that have ended tell (work_history.h).
+// The work done is known in every world: it follows from the rates of the job's runs, after their overheads. The
+// remaining work has four sources: exact knowledge (a simulator), the job's own reports, the declared duration, and the
+// finished jobs of the same user and model (work_history.h).
 //
-// The guess: as much again as the job has done, at least kGuessMin. Durations have heavy tails:
-// where P(more than x) falls as x^-a, half of the jobs that have done d do d * (2^(1/a) - 1) more
-// (the median of a Pareto tail beyond d), which is d for a = 1. Running times of processes were
-// found to have that tail (Harchol-Balter and Downey, TOCS 1997, who choose by age which processes
-// to move). It has no scale but the minimum, which only decides among jobs that have hardly run.
+// The guess: as much again as the job has done, at least kGuessMin. Durations have heavy tails. If P(more than x) falls
+// as x^-a, half of the jobs that have done d do at least d * (2^(1/a) - 1) more. This is the median of a Pareto tail
+// beyond d, and equals d for a = 1. Running times of processes have that tail (Harchol-Balter and Downey, TOCS 1997,
+// who choose processes to migrate by their age). The minimum is the guess's only scale, and matters only among jobs
+// that have hardly run.
 //
-// Where one source has no answer, or the job has done all that it says, the next lower one has. So a
-// job that outlives what was declared is not taken for one about to end, which would make it first
-// for ever: it is estimated anew, at last by the guess, which grows with what it does.
+// If one source has no estimate, or the job has outlived it, the next weaker source is used. Otherwise a job that
+// outlives its declared duration would seem about to end, and would be first for ever. The guess comes last; it grows
+// with the work done.
 //
-// O(1) per call; with the history, O(log users x models). Memory: 48 bytes per job, 8 where the work
-// is known exactly, none for policies that ask for nothing.
+// O(1) per call; with the history, O(log users x models). Memory: 48 bytes per job; 8 if the work is known exactly;
+// none for policies that need no knowledge of work.
 #pragma once
 
 #include "fairlead/base/ids.h"
@@ -32,24 +31,23 @@ namespace fairlead {
 struct Jobs;
 class WorkHistory;
 
-// What only a simulator can know.
+// Exact knowledge of work, which only a simulator has.
 class ExactWork {
  public:
   virtual ~ExactWork() = default;
-  // Running time left on the job's reference gang, rounded up; at least 1 ms until it finishes.
+  // Returns the remaining running time on the job's reference gang, rounded up; at least 1 ms until the job finishes.
   virtual Duration remaining(JobId job) const = 0;
 };
 
 struct WorkLeft {
   Duration left;  // running time on the job's reference gang, at least 1 ms
   WorkSource source = WorkSource::kNone;
-  Duration age;  // since it was said; zero where it is as of now
+  Duration age;  // age of the estimate; zero: current
 };
 
 struct WorkOptions {
-  WorkSource source = WorkSource::kExact;  // the best that policies are told
-  // Of what is declared: the standard deviation of the logarithm of a factor with median 1, drawn
-  // for each job.
+  WorkSource source = WorkSource::kExact;  // the best source that policies get
+  // The error of declared work: the standard deviation of the logarithm of a factor with median 1, drawn for each job.
   double error = 0;
   std::uint64_t seed = 0;  // of the error
 };
@@ -58,9 +56,8 @@ class KnownWork {
  public:
   static constexpr Duration kGuessMin = seconds(60);  // chosen
 
-  // `exact`: null where the future is not known. `best`: the best that the policy asks for; if none,
-  // nothing is kept for it, and all that it is told is the least guess. What is passed must outlive
-  // it.
+  // `exact`: null if the future is not known. `best`: the best source that the policy needs. With kNone no rows are
+  // kept, and every estimate is the smallest guess. `jobs` and `exact` must outlive this object.
   KnownWork(const Jobs& jobs, const ExactWork* exact, WorkSource best, const WorkOptions& options);
   ~KnownWork();
 
@@ -68,47 +65,46 @@ class KnownWork {
   Duration remaining(JobId job) const {
     return exact_ != nullptr ? exact_->remaining(job) : left(job).left;
   }
-  // All of its work, as far as is known now: done and left.
+  // Returns the estimate of the job's whole work: done and left.
   Duration total(JobId job) const { return done(job) + remaining(job); }
   Duration done(JobId job) const;
 
-  // The engine's side: the clock, and what happens to jobs. Times are those of the clock.
+  // Called by the engine: the clock, and the events of jobs at the clock's time.
   void set_now(Time now) { now_ = now; }
-  // `declared`: running time on its reference gang; zero: none.
+  // `declared`: running time on the job's reference gang; zero: not declared.
   void on_arrived(JobId job, Duration declared);
-  // It has done that much before it was known here: running time on its reference gang.
+  // `done`: running time on the job's reference gang before its arrival here.
   void on_carried(JobId job, Duration done);
-  // The job holds a gang from now on, idle for the first `overhead`; rate 0: not known, so taken
-  // for that of the reference gang. Once for each copy: rates add up, and all begin with the last.
+  // Called when the job gets a gang, which is idle for the first `overhead`. Rate 0 means unknown and counts as the
+  // rate of the reference gang. Called once for each copy: rates add up, and all copies start with the last.
   void on_hold(JobId job, Rate rate, Duration overhead);
   void on_rate(JobId job, Rate rate);
-  // `lost`: running time at the end of the hold whose work is lost, taken at its last rate.
+  // `lost`: running time at the end of the job's run whose work is lost, at the run's last rate.
   void on_hold_end(JobId job, Duration lost = {});
-  // REQUIRES: after the end of its hold.
+  // REQUIRES: on_hold_end() was called for the job's last run.
   void on_finished(JobId job);
-  // The job says how much it has left; it counts from now on, whatever was known before, unless
-  // that is exact.
+  // Called when the job reports its remaining work. The report replaces all earlier knowledge except exact knowledge.
   void on_report(JobId job, Duration left);
 
  private:
   struct Row {
-    Work done;                         // up to `from`
-    Time from = Time::never();         // its work counts from here; never: it holds nothing
+    Work done;                         // done before `from`
+    Time from = Time::never();         // start of uncounted work; never: the job has no gang
     Rate rate;                         // since `from`
-    Duration stated;                   // all of its work, as declared or reported; zero: not
-    Time reported_at = Time::never();  // never: not
+    Duration stated;                   // the whole work, as declared or reported; zero: unknown
+    Time reported_at = Time::never();  // never: no report
   };
   Row row(JobId job) const { return rows_.has(job) ? rows_[job] : Row{}; }
   Work work_done(const Row& row) const;
   Duration with_error(JobId job, Duration declared) const;
 
   const Jobs& jobs_;
-  const ExactWork* exact_;  // null unless that is the source
+  const ExactWork* exact_;  // null unless kExact is the source
   const bool keeps_rows_;
   WorkOptions options_;
   Time now_;
   IdVector<JobId, Row> rows_;
-  IdVector<JobId, Duration> totals_;  // only where the work is known exactly, instead
+  IdVector<JobId, Duration> totals_;  // replaces rows_ if the work is known exactly
   std::unique_ptr<WorkHistory> history_;
 };
 

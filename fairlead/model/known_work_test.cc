@@ -29,7 +29,7 @@ class KnownWorkTest : public testing::Test {
   KnownWork known(WorkSource source, double error = 0, std::uint64_t seed = 0) const {
     return {jobs_, nullptr, WorkSource::kExact, {.source = source, .error = error, .seed = seed}};
   }
-  // One job, that runs from `from_s` to `to_s` and is stopped.
+  // Runs one job from `from_s` to `to_s`, then stops it.
   static void run(KnownWork& work, JobId job, std::int64_t from_s, std::int64_t to_s) {
     work.set_now(at(from_s));
     work.on_hold(job, Rate::one(), {});
@@ -121,7 +121,7 @@ TEST_F(KnownWorkTest, WhatIsDeclaredAgesFromTheSubmission) {
   EXPECT_EQ(left.age, seconds(7));
 }
 
-// Else it would be first for ever.
+// Otherwise the job would be first for ever.
 TEST_F(KnownWorkTest, AJobThatOutlivesWhatItDeclaredIsEstimatedAnew) {
   KnownWork work = known(WorkSource::kDeclared);
   work.on_arrived(kJob, seconds(100));
@@ -136,7 +136,7 @@ TEST_F(KnownWorkTest, AJobThatOutlivesWhatItDeclaredIsEstimatedAnew) {
 }
 
 TEST_F(KnownWorkTest, AReportReplacesWhatWasDeclaredAndAges) {
-  KnownWork work = known(WorkSource::kExact);  // which this world is not
+  KnownWork work = known(WorkSource::kExact);  // not available in this world
   work.on_arrived(kJob, seconds(100));
   work.on_hold(kJob, Rate::one(), {});
   work.set_now(at(50));
@@ -148,7 +148,7 @@ TEST_F(KnownWorkTest, AReportReplacesWhatWasDeclaredAndAges) {
   EXPECT_EQ(left.left, seconds(490));
   EXPECT_EQ(left.source, WorkSource::kReported);
   EXPECT_EQ(left.age, seconds(10));
-  work.on_report(kJob, Duration{});  // a job that is still here has something left
+  work.on_report(kJob, Duration{});  // an unfinished job has work left
   EXPECT_EQ(work.remaining(kJob), Duration{1});
   work.set_now(at(70));
   EXPECT_EQ(work.left(kJob).source, WorkSource::kNone);
@@ -187,7 +187,7 @@ TEST_F(KnownWorkTest, TheHistoryIsOfFinishedJobs) {
   EXPECT_EQ(work.left(next).source, WorkSource::kNone);
 }
 
-// A job that declares nothing is estimated by what others had.
+// A job without a declared duration gets the mean work of finished jobs.
 TEST_F(KnownWorkTest, EachSourceFallsBackToTheNext) {
   KnownWork work = known(WorkSource::kDeclared);
   work.on_arrived(kJob, seconds(10));
@@ -219,7 +219,7 @@ TEST_F(KnownWorkTest, ErrorsAreLogNormalWithMedianOneAndFollowFromTheSeed) {
   EXPECT_GT(differ, jobs_.size() * 9 / 10);
 }
 
-// The row of a job is there once it is heard of, in any order.
+// A job's row is created by the first call about it, in any order of jobs.
 TEST_F(KnownWorkTest, JobsMayAppearAtAnyMoment) {
   KnownWork work = known(WorkSource::kDeclared);
   EXPECT_EQ(work.remaining(JobId(7)), kGuess);

@@ -7,7 +7,7 @@
 namespace fairlead {
 namespace {
 
-// The switch of that level above the rack; none: there is none.
+// Returns the switch of that level above the rack; none if there is none.
 SwitchId switch_above(const Cluster& cluster, RackId rack, Level level) {
   SwitchId at = cluster.racks[rack].parent;
   for (Level below = kRackLevel + 1; below < level && !at.is_none(); ++below) {

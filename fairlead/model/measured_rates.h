@@ -1,17 +1,15 @@
-// MeasuredRates: the speeds of models as measured on the gangs that their jobs held.
+// MeasuredRates: the speeds of models, measured on the gangs of their jobs.
 //
-// A rate is that of one job on one gang, relative to the job's reference. It counts for all jobs of
-// its profile (model/known_speed.h) on that GPU type, per GPU and relative to the size that each
-// asks for: their reference gangs are taken to be equally fast per GPU, which is exact among jobs
-// that ask for the same size.
+// A rate is measured for one job on one gang, relative to the job's reference. It counts for all jobs of the profile
+// (model/known_speed.h) on that GPU type, per GPU and relative to each job's requested size. This assumes that their
+// reference gangs are equally fast per GPU, which is exact for jobs that request the same size.
 //
-// A gang that was never measured has the per-GPU rate of the next smaller measured size, or of the
-// smallest (the rule of Speed's table), at the nearest tier that was measured at that size, the
-// narrower of two. It is not scaled, as what a tier costs was not measured. A tier narrower than all
-// that were is worth a try: it has at least the rate of gangs of which nothing was measured, 1 for as
-// many GPUs as the job asks for.
+// An unmeasured gang has the per-GPU rate of the next smaller measured size, or of the smallest (the rule of Speed's
+// table). The tier is the nearest one that was measured at that size, the narrower of two. The rate is not scaled,
+// because the cost of a tier was not measured. A tier narrower than all measured tiers is worth a try: it has at least
+// the rate of a gang without any measurement, which is 1 for the number of GPUs that the job requests.
 //
-// Ours. rate: O(sizes x tiers measured). The rest: O(log holds). Memory: 48 bytes per job.
+// Ours. rate: O(sizes x tiers measured). The rest: O(log runs). Memory: 48 bytes per job.
 #pragma once
 
 #include "fairlead/base/ids.h"
@@ -28,40 +26,38 @@
 
 namespace fairlead {
 
-// What is measured: gangs of one size on one GPU type for one profile.
+// The key of a measurement: gangs of one size on one GPU type for one profile.
 struct MeasuredGang {
   std::size_t row = 0;  // of the profile and type
   std::uint32_t gpus = 0;
   Tier tier = Tier::kPair;
-  std::uint32_t asked = 0;  // by the job that holds it
+  std::uint32_t asked = 0;  // number of GPUs that the job requests
 };
 
 class MeasuredRates {
  public:
-  // A rate is measured once its hold has worked for `length`. It is forgotten once it is older than
-  // `age`; none: never.
+  // A rate is measured after the job's run has worked for `length`. It is forgotten when it is older than `age`; none:
+  // never.
   MeasuredRates(Duration length, std::optional<Duration> age) : length_(length), age_(age) {}
 
-  // Of such a gang, for a job that asks for `gang.asked`; nullopt where nothing was measured on that
-  // row.
+  // Returns the rate of such a gang for a job that requests `gang.asked` GPUs; nullopt if the row has no measurement.
   std::optional<Rate> rate(const MeasuredGang& gang) const;
-  // The most that a GPU did in any gang that was measured on that row, as the rate of a job that asks for
-  // one; 0 where nothing was.
+  // Returns the highest rate per GPU of all gangs that were measured on that row, for a job that requests one GPU; 0 if
+  // there is none.
   double best_per_gpu(std::size_t row) const;
-  // The rows of which an answer may have changed since this was last asked.
+  // Returns the rows with possibly changed rates since the last call.
   std::vector<std::size_t> take_changed() { return std::exchange(changed_, {}); }
-  // Rises whenever an answer of rate() may have changed.
+  // Returns a number that rises whenever a result of rate() may have changed.
   std::uint64_t revision() const { return revision_; }
 
-  // The clock: what was due up to `now` is measured, or forgotten.
+  // Sets the clock, and measures or forgets all rates that are due by `now`.
   void set_now(Time now);
-  // The job holds a gang, and is said to run at that rate; 0: it is not said. Nothing is learnt
-  // where the gang is none, or where this is called again for a further copy: their rates cannot be
-  // told apart.
+  // Called when the job gets a gang, with the reported rate; 0: unknown. Nothing is measured if `gang` is none, or if
+  // this is called again for another copy, because the copies' rates cannot be separated.
   void on_hold(JobId job, const std::optional<MeasuredGang>& gang, Rate rate);
-  // It works from now + overhead.
+  // Called when the gang has started; it works from now + overhead.
   void on_start(JobId job, Duration overhead);
-  // It says how fast it runs; 0: it does not know.
+  // Called when the job reports its rate; 0: unknown.
   void on_rate(JobId job, Rate rate);
   void on_hold_end(JobId job);
 
@@ -69,7 +65,7 @@ class MeasuredRates {
   struct Hold {
     MeasuredGang gang;
     Rate rate;
-    Time due = Time::never();  // when it has worked for length_
+    Time due = Time::never();  // end of the first length_ of work
     bool is_on = false;
     bool counts = false;
     bool is_measured = false;
@@ -79,11 +75,11 @@ class MeasuredRates {
     Tier tier;
     std::uint32_t asked = 0;
     Rate rate{};
-    std::uint32_t holds = 0;  // that measure it now
-    Time last{};              // when it was measured last; while there are none
+    std::uint32_t holds = 0;  // number of runs that measure it now
+    Time last{};              // last measurement, if `holds` is 0
   };
   using Measured = std::vector<Seen>;  // by size, then tier
-  // When a rate is to be forgotten, of what row, size and tier.
+  // The time to forget a rate, with its row, size and tier.
   using End = std::tuple<Time, std::size_t, std::uint32_t, Tier>;
   template <class T>
   using Earliest = std::priority_queue<T, std::vector<T>, std::greater<>>;

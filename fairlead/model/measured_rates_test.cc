@@ -10,7 +10,7 @@ const JobId kOther(1);
 
 Time at(std::int64_t s) { return {s * 1000}; }
 
-// A gang on the one row of this test, of a job that asks for two GPUs if nothing is said.
+// Returns a gang on the single row of this test; its job requests two GPUs by default.
 MeasuredGang gang(std::uint32_t gpus, Tier tier = Tier::kNode, std::uint32_t asked = 2) {
   return {.row = 3, .gpus = gpus, .tier = tier, .asked = asked};
 }
@@ -27,12 +27,12 @@ class MeasuredRatesTest : public testing::Test {
     rates.set_now(at(at_s));
     rates.on_hold_end(job);
   }
-  // A hold that is long enough.
+  // Runs the job long enough for a measurement.
   void measure(std::int64_t at_s, const MeasuredGang& gang, double rate) {
     hold(at_s, kJob, gang, rate);
     end(at_s + 10, kJob);
   }
-  // Of the gang at that time; -1: not known.
+  // Returns the rate of the gang at that time; -1: not known.
   double rate(std::int64_t at_s, const MeasuredGang& gang) {
     rates.set_now(at(at_s));
     const auto known = rates.rate(gang);
@@ -54,7 +54,7 @@ TEST_F(MeasuredRatesTest, OfAHoldThatIsCutShorterAreNot) {
   hold(0, kJob, gang(2), 0.5);
   end(9, kJob);
   EXPECT_EQ(rate(60, gang(2)), -1);
-  // The next hold begins anew.
+  // The next run starts a new measurement.
   hold(60, kJob, gang(2), 0.5);
   EXPECT_EQ(rate(69, gang(2)), -1);
   end(70, kJob);
@@ -83,13 +83,13 @@ TEST_F(MeasuredRatesTest, AreWhatIsReportedOnceTheGangHasWorkedForTheLength) {
   EXPECT_EQ(rate(15, gang(2)), -1);
   rates.on_rate(kJob, Rate::of(0.25));
   EXPECT_EQ(rate(15, gang(2)), 0.25);
-  rates.on_rate(kJob, Rate{});  // it does not know, which is no measurement
+  rates.on_rate(kJob, Rate{});  // unknown, so not a measurement
   EXPECT_EQ(rate(16, gang(2)), 0.25);
   hold(20, kOther, gang(2), 0.5);
   rates.set_now(at(25));
   rates.on_rate(kOther, Rate::of(0.75));
   EXPECT_EQ(rate(29, gang(2)), 0.25);
-  EXPECT_EQ(rate(30, gang(2)), 0.75);  // however often it reports
+  EXPECT_EQ(rate(30, gang(2)), 0.75);  // regardless of the number of reports
 }
 
 TEST_F(MeasuredRatesTest, AreTheLatestOfTheSameGang) {
@@ -122,7 +122,7 @@ TEST_F(MeasuredRatesTest, AtAnotherTierAreThoseOfTheNearestTheNarrowerOfTwo) {
   EXPECT_EQ(rate(120, gang(8, Tier::kSpine)), 3);
 }
 
-// Else a gang that began far apart would be taken to be as slow together, and never come together.
+// Otherwise a gang that started spread out would count as equally slow when consolidated, and would never be moved.
 TEST_F(MeasuredRatesTest, ATierNarrowerThanAllThatWereMeasuredIsWorthATry) {
   measure(0, gang(4, Tier::kSpine, 4), 0.125);
   EXPECT_EQ(rate(20, gang(4, Tier::kSpine, 4)), 0.125);
@@ -185,14 +185,14 @@ TEST_F(MeasuredRatesTest, AreForgottenWhenNoHoldHasMeasuredThemForTheAge) {
   aging.on_hold(kJob, gang(2), Rate::one());
   aging.on_start(kJob, {});
   EXPECT_TRUE(is_known(10));
-  EXPECT_TRUE(is_known(500));  // it is measured all the time
+  EXPECT_TRUE(is_known(500));  // the measurement is still running
   aging.on_hold_end(kJob);
   EXPECT_TRUE(is_known(600));
   const std::uint64_t before = aging.revision();
   aging.set_now({600'001});
   EXPECT_FALSE(aging.rate(gang(2)).has_value());
   EXPECT_GT(aging.revision(), before);
-  // Two holds, of which the second ends later.
+  // Two runs; the second ends later.
   aging.on_hold(kJob, gang(2), Rate::one());
   aging.on_start(kJob, {});
   aging.set_now(at(700));

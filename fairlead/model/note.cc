@@ -7,22 +7,24 @@ namespace fairlead {
 namespace {
 
 constexpr std::array<NoteInfo, kNoteKinds> kNotes = {{
-    {"queue", "job", 1, "the queue it moved to"},
+    {"queue", "job", 1, "the job's new queue"},
     {"entitlement", "user, GPU type", 1e3, "GPUs"},
     {"trade", "user (seller), other user (buyer), GPU type (the fast one)", 1e3, "fast GPUs sold"},
-    {"price", "GPU type; of a trade also its users", 1e6,
-     "what a GPU costs, or what the trade before it pays in slow GPUs per fast GPU"},
-    {"node_timer", "job", 1e3, "seconds that it still insists on one node; 0: no more"},
+    {"price", "GPU type; for a trade also its users", 1e6,
+     "price of a GPU, or of the previous trade in slow GPUs per fast GPU"},
+    {"node_timer", "job", 1e3,
+     "remaining seconds in which the job insists on one node; 0: no more"},
     {"pass", "job", 1e6, "stride pass"},
-    {"payoff", "job", 1e6, "what its gang is worth beyond its price"},
-    {"rack_timer", "job", 1e3, "seconds that it still insists on one rack; 0: no more"},
+    {"payoff", "job", 1e6, "worth of the job's gang minus its price"},
+    {"rack_timer", "job", 1e3,
+     "remaining seconds in which the job insists on one rack; 0: no more"},
     {"score", "job that others were stopped for, or that was moved", 1e6,
-     "how much the network matters to it"},
+     "importance of the network to the job"},
     {"saving", "job that was moved, or that others were stopped for", 1e3,
-     "GPU-seconds saved beyond what it costs all"},
-    {"made_room", "job that was stopped", 1, "the job that it was stopped for"},
-    {"debt", "user", 1e3, "GPU-seconds that it is behind what it is due; below 0: ahead"},
-    {"rank", "job", 1e6, "the part of all jobs that has at least as much work left"},
+     "GPU-seconds saved, net of the cost to all jobs"},
+    {"made_room", "job that was stopped", 1, "the job for which it was stopped"},
+    {"debt", "user", 1e3, "GPU-seconds by which the user is behind its due; below 0: ahead"},
+    {"rank", "job", 1e6, "fraction of all jobs with at least as much work left"},
 }};
 
 // Copies the columns of a note.
@@ -40,11 +42,11 @@ struct ToFields {
   }
   void value(Duration value) { fields.value = value.ms; }
   void value(GpuTime value) { fields.value = static_cast<std::int64_t>(value.gpu_ms); }
-  // By its row; -1 for none.
+  // The job's row; -1 for none.
   void value(JobId job) { fields.value = job.is_none() ? -1 : std::int64_t{job.row()}; }
 };
 
-// The inverse.
+// Copies columns into a note.
 struct FromFields {
   const NoteFields& fields;
 

@@ -1,9 +1,8 @@
-// Typed facts that a policy leaves in the journal, on change only, so that reports and `why` can
-// say what the policy was thinking. Plain numbers, because notes are written from the hot loop.
+// Typed facts that a policy writes to the journal when they change, so that reports and `why` can explain its
+// decisions. They are plain numbers, because notes are written from the hot loop.
 //
-// The catalogue in note.cc has the name of each kind, what it is about and what its value means.
-// Reports and the journal have the same columns for all kinds (NoteFields); columns() lists those that
-// a kind has, and its members for them.
+// The catalogue in note.cc has the name, the subject and the meaning of the value of each kind. Reports and the journal
+// have the same columns for all kinds (NoteFields). columns() lists the columns of a kind and its members for them.
 #pragma once
 
 #include "fairlead/base/ids.h"
@@ -34,7 +33,7 @@ using Millionths = Fixed<1'000'000>;
 
 struct Queue {
   JobId job;
-  std::int64_t queue = 0;  // that it moved to
+  std::int64_t queue = 0;  // the job's new queue
   static void columns(auto& self, auto& visit) {
     visit.job(self.job);
     visit.value(self.queue);
@@ -65,7 +64,7 @@ struct Trade {
   }
 };
 
-// What a GPU costs; with users, what the trade before pays in slow GPUs per fast GPU.
+// The price of a GPU; with users, the price of the previous trade in slow GPUs per fast GPU.
 struct Price {
   UserId seller;
   UserId buyer;
@@ -81,7 +80,7 @@ struct Price {
 
 struct NodeTimer {
   JobId job;
-  Duration left;  // for which it still insists on one node; zero: no more
+  Duration left;  // remaining time in which the job insists on one node; zero: no more
   static void columns(auto& self, auto& visit) {
     visit.job(self.job);
     visit.value(self.left);
@@ -90,7 +89,7 @@ struct NodeTimer {
 
 struct RackTimer {
   JobId job;
-  Duration left;  // for which it still insists on one rack; zero: no more
+  Duration left;  // remaining time in which the job insists on one rack; zero: no more
   static void columns(auto& self, auto& visit) {
     visit.job(self.job);
     visit.value(self.left);
@@ -108,7 +107,7 @@ struct Pass {
 
 struct Payoff {
   JobId job;
-  Millionths payoff;  // what its gang is worth beyond its price
+  Millionths payoff;  // worth of the job's gang minus its price
   static void columns(auto& self, auto& visit) {
     visit.job(self.job);
     visit.value(self.payoff);
@@ -117,7 +116,7 @@ struct Payoff {
 
 struct Score {
   JobId job;
-  Millionths score;  // how much the network matters to it
+  Millionths score;  // importance of the network to the job
   static void columns(auto& self, auto& visit) {
     visit.job(self.job);
     visit.value(self.score);
@@ -126,7 +125,7 @@ struct Score {
 
 struct Saving {
   JobId job;
-  GpuTime saved;  // beyond what it costs all
+  GpuTime saved;  // net of the cost to all jobs
   static void columns(auto& self, auto& visit) {
     visit.job(self.job);
     visit.value(self.saved);
@@ -144,7 +143,7 @@ struct MadeRoom {
 
 struct Debt {
   UserId user;
-  GpuTime behind;  // what it is due; negative: ahead
+  GpuTime behind;  // GPU time by which the user is behind its due; negative: ahead
   static void columns(auto& self, auto& visit) {
     visit.user(self.user);
     visit.value(self.behind);
@@ -153,7 +152,7 @@ struct Debt {
 
 struct Rank {
   JobId job;
-  Millionths rank;  // of the jobs, the part that has at least as much work left
+  Millionths rank;  // fraction of jobs with at least as much work left
   static void columns(auto& self, auto& visit) {
     visit.job(self.job);
     visit.value(self.rank);
@@ -170,14 +169,14 @@ constexpr std::size_t kNoteKinds = std::variant_size_v<Note>;
 
 struct NoteInfo {
   std::string_view name;
-  std::string_view about;  // what it uses of job, user, other user and GPU type
-  double scale;            // value = quantity x scale: 1e3 where the value is in thousandths
-  std::string_view value;  // what that means
+  std::string_view about;  // used fields: job, user, other user, GPU type
+  double scale;            // value = quantity x scale: 1e3 for a value in thousandths
+  std::string_view value;  // meaning of the quantity
 };
-// REQUIRES: kind < kNoteKinds, an index of Note.
+// Returns the catalogue entry of a kind. REQUIRES: kind < kNoteKinds, an index of Note.
 const NoteInfo& note_info(std::size_t kind);
 
-// A note as journal and reports have it: the same columns for every kind, none where it has none.
+// A note in the form of the journal and reports: the same columns for every kind; unused columns are none.
 struct NoteFields {
   JobId job;
   UserId user;
@@ -187,11 +186,11 @@ struct NoteFields {
   friend bool operator==(const NoteFields&, const NoteFields&) = default;
 };
 NoteFields fields_of(const Note& note);
-// The note of that kind with these fields; those that it has no use for are left out.
+// Returns the note of that kind with these fields; fields that the kind does not use are ignored.
 // REQUIRES: kind < kNoteKinds.
 Note note_of(std::size_t kind, const NoteFields& fields);
 
-// The value as the quantity that it stands for: a timer in seconds, a pass as a number of passes.
+// Returns the value as a quantity: a timer in seconds, a pass as a number of passes.
 double scaled_value(const Note& note);
 
 }  // namespace fairlead

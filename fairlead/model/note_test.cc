@@ -11,7 +11,7 @@ namespace {
 TEST(Notes, AreExplainedInTheDocumentation) {
   std::vector<DocRow> explained =
       doc_table("docs/formats.md", "| note | fields | steps | value | written by |");
-  for (DocRow& row : explained) row.resize(4);  // which policies write one is theirs to say
+  for (DocRow& row : explained) row.resize(4);  // the last column, policies, is not compared
   std::vector<DocRow> rows;
   for (std::size_t kind = 0; kind < kNoteKinds; ++kind) {
     rows.push_back({std::string(note_info(kind).name), std::string(note_info(kind).about),

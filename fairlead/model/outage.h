@@ -12,7 +12,7 @@ namespace fairlead {
 struct NodeOutage {
   NodeId node;
   Time down;
-  Time up;                        // Time::never(): it stays down
+  Time up;                        // Time::never(): the GPUs stay down
   std::uint64_t gpus = kAllGpus;  // bit i for GPU i of the node
   friend bool operator==(const NodeOutage&, const NodeOutage&) = default;
 };

@@ -14,12 +14,12 @@ enum class SpeedSource : std::uint8_t { kTable, kMeasured };
 
 struct ProfileOptions {
   SpeedSource source = SpeedSource::kTable;
-  Duration length = seconds(10);  // of running after the overhead; chosen: some mini-batches
+  Duration length = seconds(10);  // running time after the overhead; chosen: some mini-batches
   double noise = 0;               // largest relative error of a profiled rate, 0..0.9
-  // How long a measured rate is known after the last hold that measured it; none: for ever.
+  // Time for which a measured rate is known after the last run that measured it; none: for ever.
   std::optional<Duration> age{};
-  std::uint64_t seed = 0;  // of the noise
-  GpuFactors factors{};    // of GPU types, for what was not measured; empty: all are alike
+  std::uint64_t seed = 0;  // for the noise
+  GpuFactors factors{};    // of GPU types, for unmeasured rates; empty: all types are equal
 };
 
 }  // namespace fairlead

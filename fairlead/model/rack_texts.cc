@@ -14,7 +14,7 @@ std::string cards_text(const Cluster& cluster, const Fabric& fabric, HostId host
                     : fmt::format("{} x {:g} Gbit/s", cards, gbps);
 }
 
-// Nodes from `begin` that are alike in what is told of them.
+// Returns the end of the range of nodes with the same description as its first node.
 std::uint32_t end_of_alike(const Cluster& cluster, const Fabric& fabric, NodeRange range) {
   const auto text = [&](std::uint32_t row) {
     const NodeId node(row);

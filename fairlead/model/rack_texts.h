@@ -1,4 +1,4 @@
-// Racks as people read of them: which switches they are below, and what their links carry.
+// Descriptions of racks for people: the switches above them and the bandwidth of their links.
 #pragma once
 
 #include "fairlead/model/cluster.h"
@@ -14,8 +14,8 @@ struct RackText {
   friend bool operator==(const RackText&, const RackText&) = default;
 };
 
-// By RackId. Empty where the cluster has nothing but what Links says: racks without names, and hosts
-// of one card each. O(nodes).
+// Returns the texts by RackId. Returns nothing if the cluster has no more than the values of Links: racks without
+// names, and hosts with one card each. O(nodes).
 std::vector<RackText> rack_texts(const Cluster& cluster);
 
 }  // namespace fairlead

@@ -1,8 +1,7 @@
-// The rates at which jobs ran earlier in their holds, from which the work of a hold's last stretch
-// follows.
+// The earlier rates of the current runs of jobs, from which the work in the last part of a run is computed.
 //
-// A hold whose rate never changes, by far the most frequent one, has no stretch here and costs
-// nothing. Otherwise O(1) per call, and O(changes within `lost`) for the work.
+// Most runs have only one rate; they have no stretch here and cost nothing. Otherwise O(1) per call, and O(changes
+// within `lost`) for the work.
 #pragma once
 
 #include "fairlead/base/ids.h"
@@ -19,17 +18,17 @@ class RateHistory {
     Time to;
     Rate rate;
   };
-  // The job's rate changes: `past` is over. REQUIRES: stretches of a hold follow one another.
+  // Called when the job's rate changes, with the stretch that ended. REQUIRES: stretches of a run are contiguous.
   void add(JobId job, const Stretch& past);
-  // The job's hold is over.
+  // Called when the job's run ends.
   void clear(JobId job);
-  // Work that the job did in the last `lost` before present.to. `present`: what follows the
-  // stretches added; empty if it does not begin before its end.
+  // Returns the work that the job did in the last `lost` before present.to. `present`: the stretch after the added
+  // ones; it is empty if it does not begin before its end.
   Work done_in_last(JobId job, Duration lost, const Stretch& present) const;
 
  private:
   IdVector<JobId, std::vector<Stretch>> past_;
-  std::vector<std::vector<Stretch>> unused_;  // of holds that are over
+  std::vector<std::vector<Stretch>> unused_;  // of ended runs
 };
 
 }  // namespace fairlead

@@ -24,13 +24,13 @@ Rate unprofiled(std::uint32_t gpus, std::uint32_t asked) {
   return {std::max<std::int64_t>(1, (Rate::kOne * gpus + asked / 2) / asked)};
 }
 
-// The row that holds for a gang of `gpus`: the next smaller one, or the first.
+// Returns the row for a gang of `gpus`: the next smaller size, or the first row.
 const RateRow& row_for(const TypeRates& rates, std::uint32_t gpus) {
   const auto above = std::ranges::upper_bound(rates.rows, gpus, {}, &RateRow::gpus);
   return above == rates.rows.begin() ? *above : *(above - 1);
 }
 
-// `analytic`: the tier is left to what the model communicates.
+// `analytic`: the tier's factor comes from the model's communication figures instead.
 double rate_at(const RateRow& row, const ModelProfile& profile, Tier tier, bool analytic) {
   const bool fits = tier < Tier::kRack || !row.spread || *row.spread > 0;
   if (analytic) return fits ? row.consolidated : 0;
@@ -52,7 +52,7 @@ const ModelProfile* SpeedTable::find(std::string_view model) const {
   return found == models.end() ? nullptr : &*found;
 }
 
-// Applies the rules of the table once, so that Speed only looks up.
+// Applies the rules of the table once, so that Speed only needs lookups.
 class SpeedBuilder {
  public:
   SpeedBuilder(const Cluster& cluster, const SpeedTable& table, Workload& workload,
@@ -91,7 +91,7 @@ class SpeedBuilder {
  private:
   using Resolved = Speed::Resolved;
 
-  // The types of the cluster keep their ids; those that only the table knows follow.
+  // Numbers the types: the cluster's types keep their ids; types that only the table has follow.
   void number_types() {
     for (const std::string& type : cluster_.type_names) number_type(type);
     for (const ModelProfile& model : table_.models) {
@@ -107,7 +107,7 @@ class SpeedBuilder {
         product_numbers_.try_emplace(product, product_numbers_.size()).first->second);
   }
 
-  // Finds, per tier, the largest gang that can have it: the best tier widens with the size.
+  // Finds the largest gang for each tier: the best tier widens with the size.
   void measure_tiers() {
     std::uint32_t fits = 0;
     for (std::size_t tier = 0; tier + 1 < kTiers; ++tier) {
@@ -161,8 +161,8 @@ class SpeedBuilder {
     return model;
   }
 
-  // The time of one iteration on each type, by the types' rates at the smallest gang that both the
-  // type and the one that was timed have a rate for.
+  // Returns the time of one iteration on each type, by the ratio of the types' rates. The rates are those at the
+  // smallest gang size with a rate for both the type and the timed type.
   std::vector<double> compute_by_type(const Resolved& model) const {
     const Communication& timed = *model.profile.communication;
     const std::string& name =
@@ -181,7 +181,7 @@ class SpeedBuilder {
     return compute_ms;
   }
 
-  // What each type's rates are, where they were not measured.
+  // Fills in `assumed` and `unknown` for the types without measured rates.
   void say_assumed(Resolved& model, const std::vector<const TypeRates*>& known) const {
     model.assumed.resize(types_.size());
     model.unknown.resize(types_.size(), false);
@@ -192,8 +192,8 @@ class SpeedBuilder {
     }
   }
 
-  // The rates of unknown types: those of the known type that is nearest by the table of GPU types.
-  // Where that table does not help, `assumed` stays empty.
+  // Scales the rates of unknown types from the known type that is nearest by the table of GPU types. If that table has
+  // no factor for the types, `assumed` stays empty.
   void scale_unknown(Resolved& model, const std::vector<const TypeRates*>& known) const {
     std::vector<std::size_t> types;
     std::vector<std::string> names;
@@ -219,7 +219,7 @@ class SpeedBuilder {
     }
   }
 
-  // Unknown types are as fast as `reference`, where the model is known there.
+  // Gives unknown types the rates of `reference`, if the model has rates there.
   void assume_reference(std::size_t reference) {
     for (Resolved& model : speed_.models_) {
       if (model.unknown[reference]) continue;
@@ -281,11 +281,11 @@ class SpeedBuilder {
     std::string known;
     for (const auto& [type, number] : types_) known += (known.empty() ? "" : ", ") + type;
     return input_error(
-        "the reference GPU type is known neither to the cluster nor to the models (known: {}): {}",
+        "neither the cluster nor the table of models has the reference GPU type (known: {}): {}",
         known, name);
   }
 
-  // The row of the job's profile. Counts the named models that have none.
+  // Returns the row of the job's profile. Counts named models without a profile.
   std::uint32_t profile_row(JobId job) {
     const ModelId model = workload_.jobs.model[job];
     if (model.is_none()) return Speed::kNoProfile;
@@ -299,7 +299,7 @@ class SpeedBuilder {
     reference.model = profile_row(job);
     const std::string& named = workload_.reference_types[job];
     if (!named.empty()) {
-      // A log of another cluster may name types that are unknown here; its other rows are good.
+      // A trace of another cluster may name types that are unknown here; its other rows are usable.
       const Result<std::size_t> type = type_named(named);
       if (type) fallback = *type;
       if (!type) ++workload_.rows.rows_repaired["unknown reference GPU type"];
@@ -320,8 +320,8 @@ class SpeedBuilder {
     return {};
   }
 
-  // Counts the job for each type on which its speed was not measured. A job that may run on one
-  // product only, to which its duration refers, has speed 1 there whatever the rates are.
+  // Counts the job for each type on which its speed was not measured. A job that may run on only one product, the
+  // one of its duration, has speed 1 there at any rate.
   void count_assumed(JobId job, std::uint32_t model, std::size_t reference) {
     const std::vector<std::string>& assumed = speed_.models_[model].assumed;
     const std::vector<bool>& unknown = speed_.models_[model].unknown;
@@ -340,7 +340,7 @@ class SpeedBuilder {
     }
   }
 
-  // Lists what was assumed. Error: something of it is unknown and there is no rule for it.
+  // Lists the assumed speeds. Error: there is no rule for an unknown speed.
   Status check_assumed() {
     std::string refused;
     std::size_t more = 0;
@@ -360,18 +360,18 @@ class SpeedBuilder {
     if (more > 0) refused += fmt::format(" and {} more", more);
     if (unknown_.rule == UnknownSpeed::kGeneric) {
       return input_error(
-          "neither the table of models nor that of GPU types says how fast these are (fairlead "
+          "speeds are missing in the table of models and in the table of GPU types (fairlead "
           "models lists both; give speeds by --set models=FILE): {}",
           refused);
     }
     return input_error(
-        "the table of models does not say how fast these are; take another table (fairlead models "
-        "lists them; --set models=TABLE or FILE), or say what to assume (--set "
+        "speeds are missing in the table of models; take another table (fairlead models lists "
+        "them; --set models=TABLE or FILE), or choose an assumption (--set "
         "unknown_speed=generic, slowest or 1): {}",
         refused);
   }
 
-  // Those that the job itself names.
+  // Returns the types that the job's row allows.
   TypeMask allowed(JobId job) const {
     const auto named = workload_.runs_on.find(job);
     if (named == workload_.runs_on.end()) return kAllTypes;
@@ -393,7 +393,7 @@ class SpeedBuilder {
 
   // Collects the types on which a gang of `gpus` can run, and returns its fastest rate per GPU. A
   // type counts only if the gang runs there at every tier that it can have here, because policies
-  // place by number and type: one that runs out of memory when spread is kept off that type.
+  // place by number and type. A gang that runs out of memory when spread is kept off that type.
   double feasible(const Resolved& model, std::uint32_t gpus, TypeMask& types) const {
     const std::size_t best = index_of(speed_.best_tier(gpus));
     const std::size_t widest = std::max(best, index_of(speed_.best_tier(cluster_.gpus)));
@@ -447,7 +447,7 @@ Speed::TypeLinks Speed::type_links(const Cluster& cluster, const Fabric& fabric)
   return links;
 }
 
-// Types that only the table knows have the first type's links.
+// Types that only the table has get the first type's links.
 double Speed::rate_per_gpu(const Resolved& model, std::size_t type, std::uint32_t gpus, Tier tier,
                            const TypeLinks& links) const {
   const double rate = model.at(type, gpus)[index_of(tier)];

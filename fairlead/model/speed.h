@@ -1,22 +1,21 @@
-// How fast a job runs on a gang: the speed table, locality factors and each job's reference.
+// The speed of a job on a gang: the speed table, locality factors and each job's reference.
 //
-// The rate of a gang = gang size x its slowest member's per-GPU rate x the locality factor of the
-// widest tier it spans, divided by the same for the job's reference gang (the asked size, on the
-// reference GPU type, at the best tier it can have here, without congestion). So a trace's duration
-// is exact at speed 1.
+// The rate of a gang = gang size x the slowest member's per-GPU rate x the locality factor of the gang's widest tier.
+// It is divided by the same product for the job's reference gang. The reference gang has the requested size, the
+// reference GPU type, and the best tier it can have on the cluster, without congestion. So a trace's duration is exact
+// at speed 1.
 //
 // Rules of the table:
 //  - A gang size between or beyond a model's rows takes the per-GPU rate of the next smaller row.
 //  - Zero means infeasible. Tables need not be monotone.
-//  - On a GPU type that the model has no row for, what UnknownSpeeds says. It is an error by default,
-//    where it matters: a job whose reference type is of the only product that it may run on has
-//    speed 1 there whatever the table says.
-//  - A model without a profile runs at speed 1 on every type, whatever the tier.
+//  - UnknownSpeeds decides the speed on a GPU type without a row of the model. By default it is an error if a job needs
+//    that speed. A job does not need it if its reference type is of the only product that it may run on: its speed
+//    there is 1.
+//  - A model without a profile runs at speed 1 on every type and at every tier.
 //
-// Where the network is not `profiled`, a model that says what it communicates takes the place of
-// its locality factors: the rates of one node are as measured, and a tier has the factor by which
-// its iterations are longer than on one node (model/communication.h). With contention, that is the
-// speed of a gang that shares its links with no other.
+// If the network is not `profiled`, communication figures replace the locality factors of a model that has them. The
+// rates on one node stay as measured. A tier's factor is the ratio between the iteration times on one node and at that
+// tier (model/communication.h). With contention, this is the speed of a gang that shares its links with no other gang.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -43,17 +42,17 @@ struct RateRow {
   std::optional<double> spread{};  // measured across nodes; else consolidated x locality factor
 };
 
-// The key by which GPU types are compared: their names ignore case.
+// Returns the key by which GPU types are compared: the name without regard to case.
 std::string type_key(std::string_view gpu_type);
 
 struct TypeRates {
   std::string gpu_type;
   std::vector<RateRow> rows;  // by increasing gpus
-  std::string estimated{};    // how it was estimated; empty: it was measured
-  std::string source{};       // where it was measured; empty: where the table was
+  std::string estimated{};    // method of the estimate; empty: the rates were measured
+  std::string source{};       // source of the measurement; empty: the table's source
 };
 
-// Overheads of a hold, in seconds. See sim/costs.h for what is charged when.
+// Overheads of a run of a job, in seconds. sim/costs.h has the rules for charging them.
 struct ModelCosts {
   std::optional<double> start_s;
   std::optional<double> suspend_s;
@@ -68,79 +67,83 @@ struct ModelProfile {
   std::array<double, kTiers> locality = {1, 1, 1, 1};  // by Tier, relative to the best
   std::optional<Communication> communication{};
   ModelCosts costs;
-  double weight = 0;  // of random draws for traces that name no model; 0: never drawn
+  double weight = 0;  // for random draws if the trace names no models; 0: never drawn
 };
 
 class SpeedTable {
  public:
   std::vector<ModelProfile> models;
-  std::string source;  // what the report says was used
+  std::string source;  // name of the table for the report
 
-  // The profile of that name, or null.
+  // Returns the profile with that name, or null.
   const ModelProfile* find(std::string_view model) const;
 };
 
-// The speeds of one workload on one cluster, which must outlive it.
+// The speeds of one workload on one cluster. The cluster must outlive this object.
 //
-// Every rule of the table is applied once, in make(); a query is a search among a few gang sizes, a
-// multiplication and a division by the reference. No query allocates. A speed above 0 is at least
-// one step of Rate and at most 1e6.
+// All rules of the table are applied once, in make(). A query is a search among a few gang sizes, a multiplication and
+// a division by the reference. No query allocates. A speed above 0 is at least one step of Rate and at most 1e6.
 class Speed {
  public:
-  // `reference_gpu`: the type that trace durations refer to where the trace does not say; empty:
-  // the type of the cluster that is fastest by the table (the product of the rates of the models
-  // that jobs use, each relative to the model's fastest type), lowest id on ties. A job that cannot
-  // run on its reference type at all refers to the fastest type and tier at which it can run here;
-  // one whose reference type is known neither to the cluster nor to the table, to `reference_gpu`,
-  // and is counted in workload.rows.rows_repaired. Also fills jobs.types: the types on which the
-  // gang asked for runs at every tier that it can have here. Errors: `reference_gpu` is known to
-  // neither; a speed that matters is unknown, and `unknown` does not say what it is.
+  // Applies the table to the workload's jobs. Also fills jobs.types: the types on which the requested gang runs at
+  // every tier that it can have on the cluster.
+  //
+  // `reference_gpu`: the type of trace durations if the trace names none. If empty: the cluster's fastest type by the
+  // table, lowest id on ties. The fastest type has the largest product of the rates of all used models, each relative
+  // to the model's fastest type.
+  //
+  // A job that cannot run on its reference type refers to the fastest type and tier at which it can run here. If
+  // neither the cluster nor the table knows a job's reference type, the job refers to `reference_gpu` and is counted in
+  // workload.rows.rows_repaired.
+  //
+  // Errors: neither the cluster nor the table has `reference_gpu`; a speed that a job needs is unknown, and `unknown`
+  // has no rule for it.
   static Result<Speed> make(const Cluster& cluster, const SpeedTable& table, Workload& workload,
                             std::string_view reference_gpu, const NetworkOptions& network = {},
                             const UnknownSpeeds& unknown = {});
 
-  // Speed, relative to the job's reference, of `gpus` GPUs of one type at one tier; Rate 0 where
-  // infeasible. O(log rows).
+  // Returns the speed, relative to the job's reference, of `gpus` GPUs of one type at one tier; 0 if infeasible.
+  // O(log rows).
   Rate rate(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const;
-  // The speed of a gang; 0 where infeasible. O(slices).
+  // Returns the speed of a gang; 0 if infeasible. O(slices).
   Rate rate(JobId job, Gang gang) const;
-  // What communication leaves of the gang's rate. Where iteration() is known, the fraction of it
-  // that computes; else what the gang's tier leaves, 1 at the best tier that a gang of its size can
-  // have here. At most 1: some measured tables are faster at a wider tier, which is no loss.
+  // Returns the factor by which communication reduces the gang's rate, at most 1. If iteration() is known: the
+  // fraction of an iteration that computes. Otherwise: the factor of the gang's tier, relative to the best tier that a
+  // gang of its size can have here. Some measured tables are faster at a wider tier; that counts as 1.
   Rate locality(JobId job, Gang gang) const;
-  // The same of a gang of `gpus` GPUs of one type at that tier. O(log rows).
+  // Returns the same for a gang of `gpus` GPUs of one type at one tier. O(log rows).
   double locality(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const;
-  // An iteration of the gang, if it shares its links with no other; nullopt where the job's speed
-  // does not come from what it communicates. O(slices).
+  // Returns an iteration of the gang when it shares its links with no other gang; nullopt if the job's speed is not
+  // computed from communication figures. O(slices).
   std::optional<Iteration> iteration(JobId job, Gang gang) const;
-  // Whether gangs that cross the same links slow each other down.
+  // Returns true if gangs that cross the same links slow each other down.
   bool shares_links() const { return shares_links_; }
-  // The links between nodes, after congestion.
+  // Returns the links between nodes, after congestion.
   const Fabric& fabric() const { return *fabric_; }
 
-  // Null where the job's model has no profile.
+  // Returns null if the job's model has no profile.
   const ModelProfile* profile(JobId job) const;
-  // Jobs whose model is named but has no profile.
+  // Returns the number of jobs with a named model that has no profile.
   std::int64_t models_unknown() const { return models_unknown_; }
-  // The speeds that were assumed, by model and GPU type; jobs that name no profile are left out.
+  // Returns the assumed speeds by model and GPU type, without jobs that name no profile.
   const std::vector<AssumedSpeed>& assumed() const { return assumed_; }
-  // What durations refer to where the trace does not say; none if the cluster has no such GPU.
+  // Returns the type of durations if the trace names none; none() if the cluster has no such GPU.
   GpuTypeId reference_type() const { return reference_type_; }
-  // As Cluster::best_tier, in O(1).
+  // Like Cluster::best_tier, in O(1).
   Tier best_tier(std::uint32_t gpus) const;
 
  private:
   friend class SpeedBuilder;
   using TierRates = std::array<double, kTiers>;  // per GPU, by Tier; 0: infeasible
 
-  // A profile after all table rules: rates[type * sizes.size() + i] holds for gangs of sizes[i]
-  // GPUs up to the next size. Types are those of the cluster, then those that only the table knows.
+  // A profile after all table rules. rates[type * sizes.size() + i] applies to gangs of sizes[i] GPUs up to the next
+  // size. Types are numbered from the cluster's; types that only the table has follow.
   struct Resolved {
     ModelProfile profile;
     std::vector<std::uint32_t> sizes;
     std::vector<TierRates> rates;
     std::vector<double> compute_ms;  // of one iteration, by type; empty: the locality is measured
-    // By type: what its rates are where they were not measured, and whether there is no row at all.
+    // By type: a text about unmeasured rates, and whether the model has no row for the type.
     std::vector<std::string> assumed;
     std::vector<bool> unknown;
 
@@ -153,7 +156,7 @@ class Speed {
     double rate = 1;                   // of the whole reference gang
   };
 
-  using TypeLinks = IdVector<GpuTypeId, Links>;  // what the type's first node has
+  using TypeLinks = IdVector<GpuTypeId, Links>;  // the links of the type's first node
   static TypeLinks type_links(const Cluster& cluster, const Fabric& fabric);
   double rate_per_gpu(const Resolved& model, std::size_t type, std::uint32_t gpus, Tier tier,
                       const TypeLinks& links) const;
@@ -166,7 +169,8 @@ class Speed {
   Exchange exchange_ = Exchange::kRing;
   std::vector<Resolved> models_;
   IdVector<JobId, Reference> references_;
-  std::array<std::uint32_t, kTiers - 1> tier_gpus_max_ = {};  // the largest gang each tier can hold
+  std::array<std::uint32_t, kTiers - 1> tier_gpus_max_ =
+      {};  // the largest gang that fits in each tier
   std::int64_t models_unknown_ = 0;
   std::vector<AssumedSpeed> assumed_;
   GpuTypeId reference_type_;

@@ -50,7 +50,7 @@ Cluster two_racks() {
 
 SpeedTable table_of(std::string_view yaml) { return *parse_models_yaml(yaml, "test"); }
 
-// A cluster, the jobs and their speeds, kept together; a type without rows has the slowest speed.
+// A cluster with its jobs and their speeds; a type without rows has the slowest speed.
 struct World {
   World(Cluster c, const SpeedTable& table, const std::vector<AskedJob>& asked,
         std::string_view reference = "", const NetworkOptions& network = {})
@@ -167,7 +167,7 @@ TEST(Speed, OfAnAnalyticNetworkFollowsCongestion) {
   EXPECT_EQ(world.rate({{NodeId(0), 1}, {NodeId(1), 1}}), Rate::of(110.0 / 500));
 }
 
-// Eight need a rack: 175 MB in 175 ms, as the trace has it, and in 700 ms with congestion.
+// Eight GPUs need a rack: 175 MB take 175 ms in the trace and 700 ms with congestion.
 TEST(Speed, CongestionSlowsAlsoGangsThatAlwaysCrossItsLinks) {
   const World world(slow_racks(), table_of(kTalkative), {{"m", 8}}, "",
                     {.kind = NetworkKind::kAnalytic, .congestion = {1, 1, 4, 1}});
@@ -325,7 +325,7 @@ TEST(Speed, HasNoReferenceTypeIdForATypeThatTheClusterLacks) {
 
 TEST(Speed, RefusesAnUnknownReference) {
   EXPECT_EQ(make_error({{"VAE", 1}}, "A100"),
-            "the reference GPU type is known neither to the cluster nor to the models (known: k80, "
+            "neither the cluster nor the table of models has the reference GPU type (known: k80, "
             "p100, p40, v100): A100");
   EXPECT_EQ(make_error({{"VAE", 1, "TPU"}}, ""), "no error") << "a row's type is repaired instead";
   EXPECT_EQ(make_error({{"VAE", 1, "P40"}}, "K80"), "no error");

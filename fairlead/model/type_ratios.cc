@@ -31,7 +31,7 @@ void TypeRatios::see(std::size_t profile, GpuTypeId type, double per_gpu) {
   count(profile, product, 1);
 }
 
-// Adds what the profile gains between that product and all others, `times` times.
+// Adds the profile's gains between that product and all others, `times` times.
 void TypeRatios::count(std::size_t profile, std::size_t product, double times) {
   for (std::size_t other = 0; other < types_; ++other) {
     const double log = logs_[profile * types_ + product] - logs_[profile * types_ + other];

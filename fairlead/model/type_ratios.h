@@ -1,9 +1,8 @@
-// TypeRatios: how fast GPU types are against each other, for models that were measured on one of two.
+// TypeRatios: the speed ratios between GPU types, for models that were measured on only one of two types.
 //
-// What a model gains by another type is told by the models that were measured on both: the geometric
-// mean of their gains. The table of GPU types, where it knows both, counts as one more model, so it
-// decides where nothing was measured. Types that nothing tells of, and those of one product, are
-// alike. (ours)
+// The gain of one type over another is the geometric mean of the gains of all models that were measured on both. The
+// table of GPU types counts as one more model if it has both types, so it decides if there are no measurements. Types
+// without any information, and types of one product, count as equally fast. (ours)
 //
 // see, against_mean: O(types). ratio: O(1). Memory: 8 bytes x types x profiles.
 #pragma once
@@ -21,11 +20,11 @@ class TypeRatios {
   // `cluster` must outlive it. `factors` may be empty.
   TypeRatios(const Cluster& cluster, const GpuFactors& factors);
 
-  // A profile's speed per GPU on that type, in a unit of its own; 0: it is not known any more.
+  // Records a profile's speed per GPU on that type, in any unit of the profile; 0: no longer known.
   void see(std::size_t profile, GpuTypeId type, double per_gpu);
-  // The speed on `of` / that on `on`, above 0.
+  // Returns speed on `of` / speed on `on`, above 0.
   double ratio(GpuTypeId of, GpuTypeId on) const;
-  // The speed on `of` / that on the mean GPU of the cluster (geometric).
+  // Returns speed on `of` / speed on the mean GPU of the cluster (geometric).
   double against_mean(GpuTypeId of) const;
 
  private:

@@ -57,11 +57,11 @@ TEST(TypeRatios, AreThoseOfTheTableUntilModelsAreMeasured) {
   EXPECT_DOUBLE_EQ(ratios.ratio(kB, kA), 4);
   EXPECT_EQ(ratios.ratio(kC, kA), 1);
   ratios.see(0, kA, 1);
-  ratios.see(0, kB, 1);  // as one model beside the table: 4 and 1
+  ratios.see(0, kB, 1);  // the table counts as one more model: 4 and 1
   EXPECT_DOUBLE_EQ(ratios.ratio(kB, kA), 2);
 }
 
-// Of 16 GPUs 4 are four times as slow, 4 as fast, and of 8 nothing is known.
+// 16 GPUs: 4 are four times as slow, 4 are equally fast, and 8 have no information.
 TEST(TypeRatios, AgainstTheMeanCountEachGpu) {
   const Cluster cluster = three_types();
   const TypeRatios ratios(cluster, kFactors);

@@ -1,7 +1,7 @@
-// What stands in for the speed of a model on a GPU type that the model's profile has no row for.
+// Substitutes for the speed of a model on a GPU type without a row in the model's profile.
 //
-// The table of GPU types has one factor for each: how fast it trains relative to the others, over
-// many models. It says less than a row of the model's own, and so it is used where asked for only.
+// The table of GPU types has one factor per type: its training speed relative to the other types, over many models. A
+// factor is less accurate than a row of the model, so the table is used only if the settings choose it.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 namespace fairlead {
 
 enum class UnknownSpeed : std::uint8_t {
-  kError,    // refused, where it matters
+  kError,    // an error, if a job needs the speed
   kGeneric,  // scaled by the table of GPU types
   kSlowest,  // the model's slowest known speed
   kOne,      // as fast as the run's reference type
@@ -24,15 +24,15 @@ enum class UnknownSpeed : std::uint8_t {
 struct GpuFactor {
   std::string gpu_type;
   double factor = 1;      // above 0
-  std::string source{};   // where it was measured
-  std::string estimated;  // how it was estimated; empty: it was measured
+  std::string source{};   // source of the measurement
+  std::string estimated;  // method of the estimate; empty: measured
 };
 
 struct GpuFactors {
   std::string source;
   std::vector<GpuFactor> types;
 
-  // The entry of that GPU type or of its product, whatever the case; null if there is none.
+  // Returns the entry of that GPU type or of its product, ignoring case; null if there is none.
   const GpuFactor* find(std::string_view gpu_type) const;
 };
 
@@ -41,7 +41,7 @@ struct UnknownSpeeds {
   GpuFactors factors{};  // for kGeneric
 };
 
-// A speed that was not measured, and the jobs for which it matters.
+// An unmeasured speed, and the number of jobs that need it.
 struct AssumedSpeed {
   std::string model;
   std::string gpu_type;
@@ -50,13 +50,13 @@ struct AssumedSpeed {
   friend bool operator==(const AssumedSpeed&, const AssumedSpeed&) = default;
 };
 
-// Which of `known` GPU types stands in for `type`, and by what its rates are to be multiplied.
+// The substitute for a GPU type: one of the `known` types, and the factor for its rates.
 struct ScaledFrom {
   std::size_t known = 0;  // position in `known`
   double factor = 1;
 };
-// The known type whose factor is nearest to that of `type`, by ratio; the first of equals. None if
-// the table has no factor for `type`, or for none of `known`. O(known x types).
+// Returns the known type with the factor nearest to the factor of `type`, by ratio; the first on ties. Returns nullopt
+// if the table has no factor for `type`, or no factor for any of `known`. O(known x types).
 std::optional<ScaledFrom> scaled_from(const GpuFactors& factors, std::string_view type,
                                       std::span<const std::string> known);
 

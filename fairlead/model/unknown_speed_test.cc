@@ -59,8 +59,8 @@ TEST(UnknownSpeed, IsRefusedByDefaultAndSaysWhatToDo) {
   EXPECT_EQ(UnknownSpeeds().rule, UnknownSpeed::kError);
   const World world("1xV100:4,1xA100:4", UnknownSpeed::kError, {{"m"}, {"m"}, {"none"}});
   EXPECT_EQ(world.error(),
-            "the table of models does not say how fast these are; take another table (fairlead "
-            "models lists them; --set models=TABLE or FILE), or say what to assume (--set "
+            "speeds are missing in the table of models; take another table (fairlead models lists "
+            "them; --set models=TABLE or FILE), or choose an assumption (--set "
             "unknown_speed=generic, slowest or 1): m on A100 (2 jobs)");
 }
 
@@ -105,7 +105,7 @@ TEST(UnknownSpeed, IsScaledFromTheNearestTypeWhereAsked) {
 TEST(UnknownSpeed, IsRefusedWhereTheTableOfGpuTypesDoesNotHaveIt) {
   const World world("1xV100:4,1xTPU:4", UnknownSpeed::kGeneric, {{"m"}});
   EXPECT_EQ(world.error(),
-            "neither the table of models nor that of GPU types says how fast these are (fairlead "
+            "speeds are missing in the table of models and in the table of GPU types (fairlead "
             "models lists both; give speeds by --set models=FILE): m on TPU (1 job)");
 }
 

@@ -60,7 +60,7 @@ void Uplinks::remove(JobId job) {
   unused_.push_back(row);
 }
 
-// Of one of the gangs on these links, if `more` came to each beside those that are thought to.
+// Returns the bandwidth of a gang on these links if `more` gangs were added to each, besides the hypothetical ones.
 double Uplinks::share(const std::vector<LinkId>& links, std::uint32_t more) const {
   double gbps = std::numeric_limits<double>::infinity();
   for (LinkId i : links) {

@@ -1,12 +1,12 @@
-// Uplinks: what the gangs of several hosts leave of the links that they share, as far as the tables
-// tell: who holds which GPUs, and what models communicate.
+// Uplinks: an estimate of the speeds of gangs that share links between hosts. The inputs are the placements of jobs and
+// the communication figures of models.
 //
-// Which links a gang crosses is said in model/fabric.h. Here every gang has an equal share of each link it crosses, and so the least of these:
-// capacity / gangs, never more than it would use alone. That is a plain approximation from below of
-// what a simulated network gives (max-min fair: sim/network.h): it leaves a link that a gang cannot
-// fill, as another one holds it back, to no other. It asks no backend, so it is there under any.
+// model/fabric.h defines the links that a gang crosses. Every gang gets an equal share of each link: capacity / gangs.
+// The gang's bandwidth is the smallest share on its links, and at most its bandwidth alone. This approximates the
+// max-min fair bandwidth of the simulated network (sim/network.h) from below. If a gang cannot fill its share of a link
+// because another link limits it, no other gang gets the rest. The estimate needs no backend, so every backend has it.
 //
-// Speeds are fractions of what the gang would have if it shared no link.
+// Speeds are fractions of the gang's speed without shared links.
 //
 // Cost: add, remove, speed_at: O(hosts of the gang). loss_of_others: O(gangs on its links x links of
 // each). No allocation once warm.
@@ -24,28 +24,27 @@ namespace fairlead {
 
 class Uplinks {
  public:
-  // What is passed must outlive it, and the cluster not change.
+  // Both arguments must outlive this object, and the cluster must not change.
   Uplinks(const Cluster& cluster, const Fabric& fabric);
 
-  // No gang is there. O(links).
+  // Removes all gangs. O(links).
   void clear();
-  // The job holds that gang, which exchanges its gradients so, from now on. One that crosses no link
-  // is not kept. REQUIRES: it holds none here.
+  // Adds the job's gang, with the traffic of `iteration`. A gang that crosses no link is not kept. REQUIRES: !has(job).
   void add(JobId job, const Iteration& iteration, Gang gang);
-  // It holds none any more, if it did.
+  // Removes the job's gang, if any.
   void remove(JobId job);
   bool has(JobId job) const { return slot_.has(job) && slot_[job] != 0; }
 
-  // The speed of a gang that is here; 1 of a job that is not.
+  // Returns the speed of the job's gang; 1 if the job is not here.
   double speed(JobId job) const;
-  // The speed that a gang would have if it came. REQUIRES: its job is not here.
+  // Returns the speed that a new gang would have. REQUIRES: the gang's job is not here.
   double speed_at(const Iteration& iteration, Gang gang);
-  // What those that are here would then lose together: GPUs x the fraction of its speed of each.
+  // Returns the total loss of the gangs here if `gang` was added: the sum of GPUs x lost fraction of speed.
   double loss_of_others(Gang gang);
 
  private:
   struct Flow {
-    JobId job;  // none: a row that is free
+    JobId job;  // none: a free row
     Iteration iteration;
     std::uint32_t gpus = 0;
     std::vector<LinkId> links;
@@ -53,7 +52,7 @@ class Uplinks {
   struct Link {
     double gbps = 0;
     std::vector<std::uint32_t> flows;
-    std::uint32_t more = 0;  // that are thought to come
+    std::uint32_t more = 0;  // hypothetical gangs
   };
 
   void cross(Gang gang);
@@ -65,9 +64,9 @@ class Uplinks {
   IdVector<LinkId, Link> links_;
   std::vector<Flow> flows_;
   std::vector<std::uint32_t> unused_;
-  IdVector<JobId, std::uint32_t> slot_;  // its row of flows_ + 1; 0: none
-  std::vector<LinkId> crossed_;          // by the gang that is asked about
-  std::vector<std::uint32_t> met_;       // flows
+  IdVector<JobId, std::uint32_t> slot_;  // row of flows_ + 1; 0: none
+  std::vector<LinkId> crossed_;          // links of the gang in the current query
+  std::vector<std::uint32_t> met_;       // rows of flows in the current query
 };
 
 }  // namespace fairlead

@@ -1,11 +1,11 @@
-// WorkHistory: how much work finished jobs turned out to have, by user and model.
+// WorkHistory: the work of finished jobs, by user and model.
 //
-// The estimate for a new job is the mean work of the finished jobs of its user and model; without
-// any, of its user, of its model, of all. docs/knowing.md has the measurements by which it was
-// chosen. What a job has done does not enter: KnownWork takes the mean for what the job would have
-// declared, until the job outlives it.
+// The estimate for a new job is the mean work of the finished jobs of its user and model. If there are none, it is the
+// mean of its user, then of its model, then of all jobs. docs/knowing.md has the measurements behind this choice. The
+// estimate does not depend on the job's work so far: KnownWork uses the mean like a declared duration, until the job
+// outlives it.
 //
-// O(log users x models) per call; memory for each user and model that has finished a job.
+// O(log users x models) per call. Memory: one entry for each pair of user and model with a finished job.
 #pragma once
 
 #include "fairlead/base/ids.h"
@@ -19,9 +19,9 @@ namespace fairlead {
 
 class WorkHistory {
  public:
-  // A job finished that had that much work.
+  // Adds the work of a finished job.
   void add(UserId user, ModelId model, Duration work);
-  // Rounded down; zero if no job has finished.
+  // Returns the mean, rounded down; zero if no job has finished.
   Duration mean(UserId user, ModelId model) const;
 
  private:

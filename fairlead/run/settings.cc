@@ -15,7 +15,7 @@ struct Setting {
   std::string_view key;
   std::string_view takes;  // what a value must be: "seconds, at least 0.001"
   std::string_view help;
-  // False: the value is not what it takes.
+  // Returns false if the value is invalid.
   bool (*apply)(std::string_view value, Settings& settings);
 };
 
@@ -60,7 +60,7 @@ bool set_costs(std::string_view value, Settings& settings) {
   return true;
 }
 
-// A width that was asked for is kept up to a million bins.
+// Sets a fixed bin width, which is kept up to a million bins.
 bool set_bin(std::string_view value, TimelineOptions& timeline) {
   constexpr std::int64_t kBinsMax = 1'000'000;
   Duration bin;
@@ -129,14 +129,14 @@ constexpr Setting kSettings[] = {
      "(default: strict for the native format, lenient for others)",
      [](std::string_view v, Settings& s) { return set_reading(v, s.reading); }},
     {"rejected", "refuse or allow",
-     "whether a trace of whose rows more than 1 % cannot be used, rows that are not meant to be "
-     "jobs left aside, is an error (default: refuse)",
+     "whether a trace with more than 1 % unusable rows is an error; rows that are not meant to be "
+     "jobs do not count (default: refuse)",
      [](std::string_view v, Settings& s) {
        return set_choice(v, {"refuse", "allow"}, s.rejects_allowed);
      }},
     {"tasks", "gpu or trace",
      "whether a job of a trace by others may be split over nodes GPU by GPU (gpu) or only between "
-     "its tasks, as Helios, Acme and PAI tell them (trace) (default: gpu)",
+     "its tasks, which Helios, Acme and PAI list (trace) (default: gpu)",
      [](std::string_view v, Settings& s) {
        return set_choice(v, {"gpu", "trace"}, s.tasks);
      }},
@@ -153,17 +153,16 @@ constexpr Setting kSettings[] = {
      "built-in table slides, and no model is drawn)",
      [](std::string_view v, Settings& s) { return set_text(v, s.models); }},
     {"unknown_speed", "error, generic, slowest or 1",
-     "speed of a model of the table on a GPU type that it has no row for, where it matters: "
-     "refused "
-     "(error); scaled by the table of GPU types (generic); the slowest that is known of it "
-     "(slowest); that of the reference type (1) (default: error)",
+     "speed of a model on a GPU type without a row in the table, if a job needs it: an error "
+     "(error); scaled by the table of GPU types (generic); the model's slowest known speed "
+     "(slowest); the speed on the reference type (1) (default: error)",
      [](std::string_view v, Settings& s) {
        return set_choice(v, {"error", "generic", "slowest", "1"}, s.unknown_speed);
      }},
     {"network", "profiled, analytic or contention",
-     "locality factor of a gang: measured per model and tier (profiled); computed from what the "
-     "model communicates and the bandwidth of the links (analytic); likewise, with links shared "
-     "among the gangs that cross them (contention) (default: profiled)",
+     "locality factor of a gang: measured per model and tier (profiled); computed from the "
+     "model's communication and the bandwidth of the links (analytic); also computed, with links "
+     "shared among the gangs that cross them (contention) (default: profiled)",
      [](std::string_view v, Settings& s) {
        return set_choice(v, {"profiled", "analytic", "contention"}, s.network.kind);
      }},
@@ -185,7 +184,7 @@ constexpr Setting kSettings[] = {
        return set_number(v, 0, 1e6, s.network.penalty_ms_per_mb);
      }},
     {"costs", "none or default",
-     "overheads of starting, resuming and migrating jobs; none: all 0, those of models too; the "
+     "overheads of starting, resuming and migrating jobs; none: all 0, also the models' own; the "
      "keys below replace single ones (default: default)",
      [](std::string_view v, Settings& s) { return set_costs(v, s); }},
     {"start_s", kSeconds,
@@ -202,8 +201,8 @@ constexpr Setting kSettings[] = {
      "8, 30 for more)",
      [](std::string_view v, Settings& s) { return set_duration(v, s.costs.checkpoint); }},
     {"migrate_s", kSeconds,
-     "time to move and load a job, charged in addition to checkpoint_s (default: 3.5, 15 or 30 "
-     "likewise)",
+     "time to move and load a job, charged in addition to checkpoint_s (default: 3.5, 15 or 30, "
+     "as for checkpoint_s)",
      [](std::string_view v, Settings& s) { return set_duration(v, s.costs.migrate); }},
     {"copies_exchange_s", kSeconds,
      "pause of the copies of a job while they exchange parameters (default: 7)",
@@ -219,7 +218,7 @@ constexpr Setting kSettings[] = {
        return set_number(v, 0.01, 1, s.costs.copies_efficiency);
      }},
     {"faults", "NAME:VALUE/NAME:VALUE...",
-     "what the world does wrong (docs/formats.md): late_s, start_s, stop_s, repeat, shuffle, "
+     "faults of the simulated world (docs/formats.md): late_s, start_s, stop_s, repeat, shuffle, "
      "start_fails, stop_fails, gpu_losses_per_h, gpus_back_s, operators_per_h, users_come, calm_s "
      "(default: nothing)",
      [](std::string_view v, Settings& s) { return parse_unreliable(v, s.unreliable); }},
@@ -227,7 +226,7 @@ constexpr Setting kSettings[] = {
      "mean time between failures of a node, exponential; 0: no failures (default: 0)",
      [](std::string_view v, Settings& s) { return set_hours(v, 0, s.faults.mtbf_h); }},
     {"rack_mtbf_h", "hours from 0 to 1000000",
-     "mean time between failures of a rack, exponential, whose nodes fail and come back together; "
+     "mean time between failures of a rack, exponential; its nodes fail and come back together; "
      "0: no such failures (default: 0)",
      [](std::string_view v, Settings& s) { return set_hours(v, 0, s.faults.rack_mtbf_h); }},
     {"mttr_h", "hours from 0.001 to 1000000",
@@ -239,11 +238,11 @@ constexpr Setting kSettings[] = {
      [](std::string_view v, Settings& s) { return set_text(v, s.outages); }},
     {"checkpoint_interval_s", kSeconds,
      "time between periodic checkpoints: a job that loses a node loses its work since the last; 0: "
-     "it loses none (default: 1800)",
+     "no work is lost (default: 1800)",
      [](std::string_view v, Settings& s) { return set_duration(v, s.faults.checkpoint_interval); }},
     {"speeds", "table or measured",
-     "what policies that ask for speeds are told: those of the table, once profiled where they "
-     "profile (table); only what was measured on gangs that jobs held (measured) (default: table)",
+     "speeds that policies get: those of the table, for policies that profile only after profiling "
+     "(table); only speeds measured on the gangs of jobs (measured) (default: table)",
      [](std::string_view v, Settings& s) {
        return set_choice(v, {"table", "measured"}, s.profiles.source);
      }},
@@ -255,14 +254,13 @@ constexpr Setting kSettings[] = {
      "largest relative error of a profiled speed, drawn uniformly from the seed (default: 0)",
      [](std::string_view v, Settings& s) { return set_number(v, 0, 0.9, s.profiles.noise); }},
     {"profile_age_s", "seconds, at least 0.001",
-     "time after which a measured speed counts as unknown, from the end of the last hold that "
-     "measured it; needs speeds=measured (default: never)",
+     "time after which a measured speed counts as unknown, from the end of the last run of a job "
+     "that measured it; needs speeds=measured (default: never)",
      [](std::string_view v, Settings& s) { return set_age(v, s.profiles.age); }},
     {"work", "exact, declared, history or none",
-     "what policies know of the work that jobs have left: all (exact); their durations in the "
-     "trace, "
-     "times an error (declared); what finished jobs of the same user and model had (history); "
-     "only what each has done (none) (default: exact)",
+     "knowledge of policies about the remaining work of jobs: exact (exact); from durations in the "
+     "trace times an error (declared); from finished jobs of the same user and model (history); "
+     "only the work that each job has done (none) (default: exact)",
      [](std::string_view v, Settings& s) { return set_work(v, s.work.source); }},
     {"work_error", "a number from 0 to 3",
      "error of declared work: standard deviation of the logarithm of a factor drawn for each job "
@@ -279,7 +277,8 @@ tl::unexpected<Error> unknown_key(std::string_view key) {
   return input_error("--set: no such key (there are: {}): {}", nearest_first(keys, key), key);
 }
 
-// "a=1,b=2" as "--set a=1 --set b=2" where b is a key, else empty: values have commas of their own.
+// Splits "a=1,b=2" into "--set a=1 --set b=2" if b is a key; else returns an empty text, because values may have
+// commas.
 std::string one_by_one(std::string_view assignment) {
   std::string split = "--set ";
   bool several = false;
@@ -314,7 +313,7 @@ Status check_network(const NetworkOptions& network) {
 Status check_faults(const Settings& settings) {
   if (settings.outages.empty()) return {};
   if (settings.faults.mtbf_h > 0 || settings.faults.rack_mtbf_h > 0) {
-    return input_error("--set outages is instead of mtbf_h and rack_mtbf_h: {}", settings.outages);
+    return input_error("--set outages excludes mtbf_h and rack_mtbf_h: {}", settings.outages);
   }
   return {};
 }
@@ -336,7 +335,7 @@ Status check_work(const WorkOptions& work) {
 
 Result<Settings> parse_settings(const std::vector<std::string>& assignments) {
   Settings settings;
-  // The base of the other costs, wherever it stands.
+  // `costs` is the base of the other costs, so it is applied first wherever it is given.
   std::vector<std::string_view> ordered(assignments.begin(), assignments.end());
   std::stable_sort(ordered.begin(), ordered.end(), [](std::string_view a, std::string_view b) {
     return a.starts_with("costs=") && !b.starts_with("costs=");

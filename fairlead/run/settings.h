@@ -1,7 +1,7 @@
-// The settings of a run beside cluster, trace and policy: `--set key=value`.
+// The settings of a run other than cluster, trace and policy: `--set key=value`.
 //
-// One table holds every key with its unit, its help and what it does, so that parsing, error
-// messages and `--help` cannot disagree.
+// One table has every key with its unit, its help and its effect, so that parsing, error messages and `--help`
+// cannot disagree.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -25,10 +25,10 @@
 namespace fairlead {
 
 struct Settings {
-  std::map<std::string, std::string> given;  // the texts that the rest was read from, by key
+  std::map<std::string, std::string> given;  // the original texts, by key
   std::string reference_gpu;                 // empty: the cluster's fastest type
   std::string models;                        // empty: the built-in table, and no model is drawn
-  UnknownSpeed unknown_speed = UnknownSpeed::kError;  // where `models` has no row for a GPU type
+  UnknownSpeed unknown_speed = UnknownSpeed::kError;  // if `models` has no row for a GPU type
   bool rejects_allowed = false;                       // more than 1 % of the rows may be unusable
   std::optional<Reading> reading{};  // none: strict for the native format, else lenient
   Tasks tasks = Tasks::kOfOneGpu;    // of foreign formats
@@ -44,12 +44,12 @@ struct Settings {
   TimelineOptions timeline;
 };
 
-// Applies "key=value" texts in order, but costs before all others. Errors name the key, the values
-// it takes, and the value last; an unknown key lists the known ones, nearest first. A setting
-// without effect under the others, as one of a network that is not computed, is an error too.
+// Applies "key=value" texts in order, except that costs comes before all others. An error names the key, the allowed
+// values, and the given value last; the error for an unknown key lists the known keys, nearest first. A setting that
+// has no effect with the other settings is an error too, for example `exchange` with network=profiled.
 Result<Settings> parse_settings(const std::vector<std::string>& assignments);
 
-// One line per key for `--help`.
+// Returns one line per key for `--help`.
 std::string settings_help();
 
 }  // namespace fairlead

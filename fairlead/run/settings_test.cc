@@ -172,7 +172,7 @@ TEST(Settings, AListOfOutagesIsInsteadOfDrawnOnes) {
   for (const char* drawn : {"mtbf_h=5", "rack_mtbf_h=5"}) {
     const auto both = parse_settings({"outages=o.csv", drawn});
     ASSERT_FALSE(both.has_value());
-    EXPECT_EQ(both.error().message, "--set outages is instead of mtbf_h and rack_mtbf_h: o.csv");
+    EXPECT_EQ(both.error().message, "--set outages excludes mtbf_h and rack_mtbf_h: o.csv");
   }
 }
 

@@ -20,7 +20,7 @@
 namespace fairlead {
 namespace {
 
-// The speeds that the settings ask for.
+// Returns the speed table of the settings.
 Result<SpeedTable> speed_table(const SimulationInputs& inputs) {
   if (inputs.models) return *inputs.models;
   if (inputs.settings.models.empty()) return builtin_models();
@@ -53,7 +53,7 @@ Assumptions assumptions(const SimulationInputs& inputs, const Workload& workload
   return assumed;
 }
 
-// Jobs whose model says what it communicates.
+// Returns the number of jobs whose model has communication figures.
 std::int64_t communicating(const Workload& workload, const Speed& speed) {
   std::int64_t jobs = 0;
   for (JobId job : ids<JobId>(workload.jobs.size())) {
@@ -73,8 +73,8 @@ Status SimulationInputs::use_policy(std::string_view text) {
   return {};
 }
 
-// Everything that lives as long as the run, in one place: its parts refer to each other. They are
-// made in the order in which they stand here.
+// All objects with the lifetime of the run, in one place because they refer to each other. They are created in the
+// order of their declaration.
 struct Simulation::World : RecordSink {
   World(SimulationInputs given, Workload jobs)
       : inputs(std::move(given)), workload(std::move(jobs)), metrics(inputs.settings.timeline) {
@@ -115,7 +115,7 @@ struct Simulation::World : RecordSink {
       engine->begin(label(), unreliable ? unreliable->first_users() : workload.users);
     }
   }
-  // The tables of engine and backend, some 70 bytes a job, are of no use after the end.
+  // Frees the tables of engine and backend, some 70 bytes per job, which are not needed after the end.
   void end() {
     // In input order.
     std::vector<JobSpec> specs = unreliable ? unreliable->unsubmitted() : backend->unsubmitted();
@@ -156,8 +156,8 @@ struct Simulation::World : RecordSink {
   std::vector<std::string> implausible;  // of the trace as it was read
   Speed speed;
   std::optional<SimBackend> backend;
-  std::optional<UnreliableBackend> unreliable;  // around `backend`, if the settings ask for it
-  std::optional<Engine> engine;                 // none once the run is over
+  std::optional<UnreliableBackend> unreliable;  // around `backend`, if the settings enable it
+  std::optional<Engine> engine;                 // none after the end of the run
   bool has_begun = false;
   Time end_time;
   SimulationCounts end_counts;
@@ -262,10 +262,10 @@ void Simulation::snapshot() {
 
 Result<Recovery> Simulation::resume(const RecordedRun& run, bool replays) {
   World& world = *world_;
-  FL_CHECK(!world.has_begun, "a run that has begun cannot resume another");
+  FL_CHECK(!world.has_begun, "resume() after the first step");
   world.has_begun = true;
   for (const Record& record : run.records()) world.on(record);
-  // What an unreliable world does depends on when it is asked; it cannot be brought along.
+  // The faults of an unreliable world depend on the times of the calls, so it cannot be replayed.
   const bool drives = !world.unreliable.has_value();
   FL_TRY_ASSIGN(recovery, recover(*world.engine, run, world.inputs.policy_options,
                                   *world.inputs.policy, world.engine_world(), drives, replays));
@@ -280,7 +280,8 @@ void Simulation::reload_policy(std::unique_ptr<Policy> fresh) {
   save(*world.inputs.policy, writer);
   Reader reader(writer.bytes());
   load(*fresh, reader);
-  FL_CHECK(reader.ok() && reader.left() == 0, "{}: loads other than it saved", fresh->name());
+  FL_CHECK(reader.ok() && reader.left() == 0, "{}: the loaded state differs from the saved state",
+           fresh->name());
   world.engine->replace_policy(*fresh);
   world.inputs.policy = std::move(fresh);
 }
