@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// 1000000 as "1,000,000", 0.5 as "0.5".
+// Writes 1000000 as "1,000,000", 0.5 as "0.5".
 std::string bound_text(double bound) {
   const auto whole = static_cast<std::int64_t>(bound);
   return static_cast<double>(whole) == bound ? count_text(whole) : fmt::format("{}", bound);

@@ -16,7 +16,7 @@ namespace fairlead {
 
 struct ClusterNow {
   QueueNow queue;                 // jobs that want GPUs now; all arrive at once
-  std::string name;               // of the cluster
+  std::string name;               // the cluster's name
   std::vector<NodeSpec> nodes;    // with the usable GPUs
   std::optional<Trace> trace;     // of all jobs, from the first known one
   std::vector<std::string> said;  // omissions and assumptions, a line each

@@ -11,7 +11,7 @@
 namespace fairlead {
 
 // Copies the log of `job` to standard output until the job is done. It survives a restart of the daemon. Returns the
-// job as it ended. Error: standard output cannot be written; the job is not known any more. `socket`: of --socket.
+// job as it ended. Error: standard output cannot be written; the job is no longer known. `socket`: of --socket.
 // REQUIRES: job.log is known.
 Result<JobAnswer> follow_job(const std::string& socket, const JobAnswer& job);
 // Copies the current content.
@@ -24,7 +24,7 @@ class JobEnd {
   JobEnd(std::string socket, std::int64_t id) : socket_(std::move(socket)), id_(id) {}
   // Returns a descriptor that is readable once wait() has something to do; -1: no daemon answers now.
   int descriptor();
-  // Waits so long at most. Nothing: the job goes on.
+  // Waits at most `limit_ms`. Returns nothing if the job still runs or waits.
   Result<std::optional<JobAnswer>> wait(int limit_ms);
 
  private:

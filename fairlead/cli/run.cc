@@ -58,7 +58,7 @@ Result<RunOutcome> run_since(Clock::time_point begin, SimulationInputs inputs,
   FolderLock lock;  // released after `folder` removed the files of a failed run
   FL_TRY_ASSIGN(folder, ResultFolder::open(outputs.folder));
   FL_TRY(lock.take(outputs.folder));
-  // The journal is there from the beginning, so that a crash leaves what led to it.
+  // The journal is created first, so that after a crash it shows the events that led to it.
   FL_TRY(folder.stage());
   FL_TRY_ASSIGN(journal, JournalFile::create(folder.file(kJournalName)));
   folder.add(kJournalName);

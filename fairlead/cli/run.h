@@ -20,7 +20,7 @@ struct RunOutputs {
 };
 
 // Reads the inputs, runs, and writes the result files and journal.flj to config.out. An earlier run's files stay until
-// all new ones are written; after an error nothing new is there. Shows a progress bar if standard error is a terminal.
+// all new ones are written; an error leaves no new files. Shows a progress bar if standard error is a terminal.
 Result<RunOutcome> run_simulation(const RunConfig& config);
 // The same with inputs that were read.
 Result<RunOutcome> run_simulation(SimulationInputs inputs, const RunOutputs& outputs);

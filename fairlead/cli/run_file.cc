@@ -17,7 +17,7 @@ constexpr const char* kSave = "save-config";
 constexpr const char* kConfigFlag = "--config";
 constexpr const char* kSaveFlag = "--save-config";
 
-// A flag that a file may give: those about files and help may not.
+// Returns whether a file may give the flag: flags for files and help are not allowed.
 bool is_of_the_run(const CLI::Option& option) {
   if (option.get_lnames().empty()) return false;
   const std::string& name = option.get_lnames().front();
@@ -29,7 +29,7 @@ bool may_be_repeated(const CLI::Option& option) {
   return option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
 }
 
-// Values of the flag on the command line: "--name=VALUE", "--name VALUE", or an empty one at its end.
+// Returns the flag's values on the command line: "--name=VALUE", "--name VALUE", or an empty one at its end.
 Words given_on(const Words& words, const std::string& name) {
   const std::string flag = "--" + name;
   Words values;

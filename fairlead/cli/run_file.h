@@ -23,7 +23,7 @@ void add_run_file_flags(CLI::App& app);
 Result<std::vector<std::string>> with_run_file(const CLI::App& root,
                                                std::vector<std::string> words);
 
-// Writes the file that --save-config of `app`, which was parsed, names; nothing where none is named.
+// Writes the file of --save-config, if it was given. REQUIRES: `app` was parsed.
 Status save_run_file(const CLI::App& app);
 
 }  // namespace fairlead

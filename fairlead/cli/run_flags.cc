@@ -32,14 +32,14 @@ void add_read_flags(CLI::App& app, ReadFlags& flags) {
       fmt::format("format of the trace (default: detected from its content): {}", format_names()),
       "FORMAT");
   add("--columns", flags.columns,
-      fmt::format("of a table of any header, which column is what; fields are {}", table_fields()),
+      fmt::format("columns of a table with any header; the fields are {}", table_fields()),
       "FIELD=COLUMN,...");
   add("--unit", flags.unit, "unit of numeric columns whose header has none (default: s)",
       "s|ms|min|h");
   add("--delimiter", flags.delimiter,
       "delimiter of such a table's columns (default: detected from its header)", ",|;|tab");
   add("--decimal", flags.decimal,
-      "of numbers in such a table (default: a comma where ; or tabs separate, and a point)",
+      "decimal sign in such a table (default: a point, and also a comma if ; or tabs separate)",
       "point|comma");
   add("--dates", flags.dates, "whether 04/05/2026 has the day or the month first", "dmy|mdy");
   add("--from", flags.from, "jobs submitted from then on: a date, or a time of the trace", "TIME");

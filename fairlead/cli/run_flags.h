@@ -11,7 +11,7 @@
 
 namespace fairlead {
 
-// Declares the flags of how a trace is read on `app`, which writes to `flags`; `flags` must outlive it.
+// Declares the flags for reading a trace on `app`, which writes to `flags`; `flags` must outlive it.
 void add_read_flags(CLI::App& app, ReadFlags& flags);
 
 // Declares a whole number from 0 to 2^64 - 1. CLI11 alone reads a larger one as the largest.

@@ -64,7 +64,7 @@ constexpr std::string_view kHelp =
     "docs/lab-server.md describes the setup of a bare machine; `fairlead policies` lists the "
     "policies.\n";
 
-// By turns of a minute where jobs are frozen; of half an hour where each turn costs a restart.
+// Turns last a minute if jobs are frozen, and half an hour if each turn costs a restart.
 constexpr std::string_view kLocalPolicy = "fairlead:resident=true,copies=0,notes=true";
 constexpr std::string_view kKubernetesPolicy = "fairlead:window_s=3600,round_s=1800,switch_s=1800";
 
@@ -119,7 +119,7 @@ Status install(const CLI::App& app, const Flags& flags) {
   return install_service(given_flags(app));
 }
 
-// The port of --http, "127.0.0.1:8080"; 0: none was given.
+// Returns the port of --http, "127.0.0.1:8080"; 0: none was given.
 Result<std::uint16_t> port_of(std::string_view address) {
   if (address.empty()) return std::uint16_t{0};
   const std::size_t colon = std::min(address.rfind(':'), address.size());
@@ -135,7 +135,7 @@ Result<std::uint16_t> port_of(std::string_view address) {
   return input_error("--http is like 127.0.0.1:8080: {}", address);
 }
 
-// The one in the folder, which is made once.
+// Returns the token in the folder; creates it the first time.
 Result<std::string> http_token(Io& io) {
   constexpr const char* kFile = "http-token";
   const std::string kept = io.read(kFile).value_or("");

@@ -5,7 +5,7 @@
 namespace fairlead {
 namespace {
 
-// The lines of a unit that begin so.
+// Returns the lines of a unit that start with `begin`.
 std::vector<std::string> lines_with(const std::string& unit, std::string_view begin) {
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < unit.size();) {

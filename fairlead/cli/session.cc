@@ -25,7 +25,7 @@ namespace {
 constexpr int kLookMs =
     100;  // interval of checks for the session's start; and the least delay of a new size
 constexpr int kDrainMs = 50;  // the job's last output arrives a moment after its end
-constexpr auto kAskEvery = std::chrono::seconds(1);  // for the job's state
+constexpr auto kAskEvery = std::chrono::seconds(1);  // interval of requests for the job's state
 
 volatile std::sig_atomic_t is_resized = 0;
 volatile std::sig_atomic_t is_told_to_leave = 0;
@@ -36,7 +36,7 @@ void on_signal(int signal, void (*handler)(int)) {
   ::sigaction(signal, &action, nullptr);
 }
 
-// All keys go on as they are, while there is one of these.
+// Passes all keys on unchanged during its lifetime.
 class Raw {
  public:
   Raw() {
@@ -56,7 +56,7 @@ class Raw {
   bool is_set_ = false;
 };
 
-// False: standard output takes no more.
+// Returns false if standard output is closed.
 bool write_out(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
@@ -102,7 +102,7 @@ class Session {
   // Set by `kill`, or by a second Ctrl-C before the job has started; afterwards Ctrl-C belongs to the job.
   bool is_to_leave() const { return is_told_to_leave != 0 || interrupts_so_far() > (raw_ ? 0 : 1); }
 
-  // Waits for bytes, and passes them on. False: this terminal is gone.
+  // Waits for bytes, and passes them on. Returns false if this terminal is gone.
   bool relay() {
     const bool takes_keys = raw_ && keys_.empty();
     const auto wants = [](bool does, short what) { return static_cast<short>(does ? what : 0); };
@@ -150,7 +150,7 @@ class Session {
     if (!raw_ || now < ask_at_) return;
     ask_at_ = now + kAskEvery;
     const auto job = daemon_.job(job_.id);
-    if (!job) {  // a daemon that comes again is another one
+    if (!job) {  // a daemon that starts again has a new connection
       ask_at_ = std::chrono::steady_clock::time_point::max();
       return;
     }
@@ -168,7 +168,7 @@ class Session {
   const PseudoTerminal& terminal_;
   JobEnd end_;
   std::optional<Raw> raw_;  // once the session has started
-  std::string keys_;        // that the job has not taken yet
+  std::string keys_;        // keys that the job has not read yet
   std::chrono::steady_clock::time_point ask_at_{};
   bool was_still_ = false;
 };
@@ -220,7 +220,7 @@ Result<JobAnswer> attend_session(Daemon& daemon, const std::string& socket, cons
   on_signal(SIGWINCH, [](int) { is_resized = 1; });
   for (const int signal : {SIGTERM, SIGHUP, SIGQUIT})
     on_signal(signal, [](int) { is_told_to_leave = 1; });
-  is_resized = 1;  // it may have been before
+  is_resized = 1;  // the size may have changed before
   return Session(daemon, socket, job, terminal).attend();
 }
 

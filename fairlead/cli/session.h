@@ -10,7 +10,7 @@ namespace fairlead {
 // A pseudo-terminal, with the settings and the size of this terminal. Its far side is the job's.
 class PseudoTerminal {
  public:
-  // Opens a terminal. Error: standard input or output is not a terminal; the system has none to give.
+  // Opens a terminal. Error: standard input or output is not a terminal; the system has no free one.
   static Result<PseudoTerminal> make();
   PseudoTerminal(PseudoTerminal&& other) noexcept;
   PseudoTerminal& operator=(PseudoTerminal&& other) noexcept;
@@ -18,7 +18,7 @@ class PseudoTerminal {
 
   int near_side() const { return near_; }  // never blocks
   int far_side() const { return far_; }
-  // Whether a session has it, so that Ctrl-C means that.
+  // Returns whether a session uses it, so that Ctrl-C belongs to the session.
   bool is_taken() const;
   // Makes it as large as this terminal.
   void resize() const;

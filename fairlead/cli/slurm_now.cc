@@ -97,7 +97,7 @@ JobRow row_of(const SlurmQueuedJob& job, double left_s) {
           .task_gpus = is_even ? job.gpus / job.nodes : 1,
           .duration = {std::clamp<std::int64_t>(ms, 1, kMsMax)},
           .gpu_type = job.gpu_type,
-          // A job that runs may have asked for any type.
+          // A running job may have asked for any type.
           .runs_on = job.runs ? std::string_view() : job.gpu_type};
 }
 

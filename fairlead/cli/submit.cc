@@ -37,18 +37,17 @@ void add_flags(CLI::App& app, Flags& flags) {
   app.add_option("-g,--gpus", flags.gpus, "GPUs that it needs, all at once (default: 1)")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
-  app.add_option("-n,--name", flags.name, "what it is called (default: its script or program)");
+  app.add_option("-n,--name", flags.name, "name of the job (default: its script or program)");
   app.add_option(
       "-m,--model", flags.model,
-      "what it trains; jobs of one model are expected to behave alike (default: as its name)");
+      "model that it trains; jobs of one model are expected to behave alike (default: its name)");
   app.add_option("-t,--time", flags.time,
-                 "how long you think that it runs, like 90s, 30m, 2h or 1h30m; no limit")
+                 "expected run time, like 90s, 30m, 2h or 1h30m; not a limit")
       ->type_name("TIME");
   app.add_option("--limit", flags.limit,
                  "how long it may have GPUs, all of its turns together; then it is ended")
       ->type_name("TIME");
-  app.add_option("--retries", flags.retries,
-                 "how often it is started again if it ends badly (default: 0)")
+  app.add_option("--retries", flags.retries, "number of restarts if it fails (default: 0)")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
   app.add_option("--types", flags.types, "types of GPU that it can use (default: all)")
@@ -91,12 +90,12 @@ std::vector<std::string> own_environment() {
                  variable.substr(0, variable.find('=')));
     }
   }
-  // So that its output is seen while it runs.
+  // Shows its output while it runs.
   if (!is_unbuffered) environment.emplace_back("PYTHONUNBUFFERED=1");
   return environment;
 }
 
-// Whether the command line has a command, and nothing of it before the --.
+// Checks that the command line has a command, and that no word of it is before the --.
 Status check_words(const CLI::App& app, const std::vector<std::string>& command) {
   const auto extras = app.remaining();
   if (!extras.empty())
@@ -110,7 +109,7 @@ Status check_words(const CLI::App& app, const std::vector<std::string>& command)
   return input_error("a command is UTF-8 text: word {}", bad - command.begin() + 1);
 }
 
-// 0: any number.
+// Returns the number of copies; 0: any number.
 Result<std::int64_t> copies_of(const Flags& flags) {
   if (flags.copies.empty()) return 1;
   if (flags.copies == "max") return 0;
@@ -119,7 +118,7 @@ Result<std::int64_t> copies_of(const Flags& flags) {
   return input_error("--copies is max, or a number from 1: {}", flags.copies);
 }
 
-// The command with its tracker before it.
+// Returns the command with its tracker before it.
 Result<std::vector<std::string>> with_tracker(const Flags& flags,
                                               const std::vector<std::string>& command) {
   std::error_code error;
@@ -175,7 +174,7 @@ Result<std::int64_t> submit(Daemon& daemon, const json& request, int terminal = 
   return answer["id"].get<std::int64_t>();
 }
 
-// Says that a job has to wait, if it has.
+// Prints that a job waits, if it does.
 Status tell_wait(Daemon& daemon, const JobAnswer& job) {
   if (job.state != "waiting") return {};
   FL_TRY_ASSIGN(jobs, daemon.jobs());
@@ -229,7 +228,7 @@ Command add_run(CLI::App& root, const std::vector<std::string>& words) {
       "\n"
       "The command follows --. It runs in this folder with this environment. Its output "
       "appears\n"
-      "here until it ends, and its exit code becomes that of `fairlead run`. Ctrl-C cancels it; if "
+      "here until it ends, and `fairlead run` exits with its exit code. Ctrl-C cancels it; if "
       "the\n"
       "terminal closes, the job continues, and `fairlead logs -f` shows its output.\n");
   return {app,

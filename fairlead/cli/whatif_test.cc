@@ -6,7 +6,7 @@
 namespace fairlead {
 namespace {
 
-// One GPU, which job 1 of ann has; bob's job 2 is short, and job 3 wants more GPUs than there are.
+// Returns a queue for one GPU, on which ann's job 1 runs. Bob's job 2 is short; job 3 needs too many GPUs.
 QueueNow queue() {
   const ClusterAnswer cluster{
       .policy = "fifo",

@@ -1,4 +1,4 @@
-// `fairlead why`: of a job of the daemon, of a Job on Kubernetes, and of finished runs.
+// `fairlead why`: explains a job of the daemon, a Job on Kubernetes, or a finished run.
 
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/daemon.h"
@@ -18,12 +18,12 @@ namespace {
 struct WhyFlags {
   std::string socket;
   std::string what;  // a job, or the folder of a finished run
-  std::string job;   // of the finished run
+  std::string job;   // a job of the finished run
   bool json = false;
   KubernetesFlags cluster;
 };
 
-// A result folder, or a journal.
+// Returns whether the argument is a result folder or a journal.
 bool is_finished_run(const std::string& what) {
   std::error_code ignored;
   const std::filesystem::path path = what;

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// Returns at most so many bytes; '~' marks a truncation.
+// Returns at most `bytes` bytes of the name; '~' marks a truncation.
 std::string clipped(std::string_view name, std::size_t bytes) {
   if (name.size() <= bytes) return std::string(name);
   std::size_t end = bytes - 1;
@@ -23,7 +23,7 @@ std::string clipped(std::string_view name, std::size_t bytes) {
 constexpr std::size_t kJobBytes = 18;
 constexpr std::size_t kUserBytes = 12;
 
-// Jobs in a table of 80 columns.
+// Returns a table of jobs, at most 80 columns wide.
 std::string jobs_text(const RunWhy& why, const std::vector<JobId>& jobs, TextStyle style) {
   const Tables& tables = why.waits->past().tables();
   Table table({{"JOB", Align::kLeft},

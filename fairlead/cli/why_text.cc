@@ -21,7 +21,7 @@ using nlohmann::json;
 std::string time_text(Time t) { return span_text(t.ms); }
 std::string length_text(Duration d) { return span_text(d.ms); }
 
-// A mean number of GPUs.
+// Returns a mean number of GPUs.
 std::string mean_text(std::int64_t gpu_ms, Duration over) {
   const double mean = static_cast<double>(gpu_ms) / static_cast<double>(over.ms);
   const bool is_whole = gpu_ms % over.ms == 0;
@@ -35,7 +35,7 @@ std::string name_of(const Tables& tables, UserId user) {
   return printable(tables.users.names[user]);
 }
 
-// A job among others: "job-7 (ann, 4 GPUs)".
+// Returns "job-7 (ann, 4 GPUs)".
 std::string job_text(const Tables& tables, JobId job) {
   return fmt::format("{} ({}, {})", name_of(tables, job), name_of(tables, tables.jobs.user[job]),
                      counted(tables.jobs.gpus[job], "GPU"));

@@ -1,4 +1,4 @@
-// Why jobs of a finished run waited, for people and for scripts (docs/formats.md has the keys).
+// Explains why jobs of a finished run waited, for people and for scripts (keys: docs/formats.md).
 #pragma once
 
 #include "fairlead/replay/why.h"
@@ -10,14 +10,14 @@
 
 namespace fairlead {
 
-// At most a screen: the causes, and the longest of its waits in few pieces.
+// Returns at most a screen: the causes, and its longest waits in few pieces.
 std::string why_job_text(const JobWhy& why, TextStyle style);
 std::string why_job_json(const JobWhy& why);
-// Lines of at most 80 columns: the causes of all waiting, the longest waits, and who starved.
+// Returns lines of at most 80 columns: the causes of all waits, the longest waits, and starved jobs.
 std::string why_run_text(const RunWhy& why, TextStyle style);
 std::string why_run_json(const RunWhy& why);
 
-// For both: the causes of some waiting, those with the most time first.
+// Returns a list of causes, largest time first; used in both texts.
 std::string causes_text(const CauseTimes& causes, TextStyle style);
 nlohmann::json causes_json(const CauseTimes& causes);
 

@@ -161,7 +161,8 @@ TEST_F(Canary, ANodeThatGoesDownUnderAJobIsFound) {
   records[kFinishJob0].what = record::GpusDown{NodeId(0)};
   records[kFinishJob0 + 1].what = record::GpusUp{NodeId(0)};
   records[kFinishJob0 + 1].t = {10'000};
-  std::swap(records[kFinishJob0 + 1], records[kFinishJob0 + 2]);  // up after its job has ended
+  std::swap(records[kFinishJob0 + 1],
+            records[kFinishJob0 + 2]);  // the GPUs come up after its job has ended
   EXPECT_EQ(audit(),
             std::vector<std::string>{"at 5000 ms: node 0 goes down while its GPUs 0xf are held"});
 }

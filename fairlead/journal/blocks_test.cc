@@ -58,7 +58,7 @@ ReadBack read_back(std::string_view bytes) {
 TEST(Blocks, ComeBackAsTheyWereWritten) {
   const ScratchFile file;
   Rng rng(5);
-  std::string noise(300'000, ' ');  // compression does not help
+  std::string noise(300'000, ' ');  // does not compress
   for (char& c : noise) c = static_cast<char>(rng.below(256));
   const std::vector<std::string> texts = {"a", noise, std::string(1'000'000, 'x'), "end"};
   write_file(file.path(), texts);
@@ -83,7 +83,7 @@ TEST(Blocks, AreInTheFileAsSoonAsTheyAreAppended) {
   EXPECT_EQ(read_back(file.bytes()).texts, (std::vector<std::string>{"one", "two"}));
 }
 
-// The format as blocks.h has it, byte by byte: files stay readable.
+// Checks the format in blocks.h byte by byte, so that files stay readable.
 TEST(Blocks, HaveTheDocumentedHeader) {
   const ScratchFile file;
   write_file(file.path(), {"first", "second"});

@@ -182,14 +182,14 @@ TEST(CheckedJournal, ErrorsNameTheFile) {
   ASSERT_TRUE(file.has_value());
   TestJournal journal(*file);
   journal.begin(1, {1});
-  journal.end(0, {});  // which does not count the job
+  journal.end(0, {});  // the end record does not count the job
   ASSERT_TRUE(file->close().has_value());
   Seen seen;
   const auto status = read_checked_journal(path, seen);
   std::filesystem::remove(path);
   ASSERT_FALSE(status.has_value());
   EXPECT_TRUE(status.error().message.starts_with(path.string())) << status.error().message;
-  EXPECT_FALSE(read_checked_journal(path, seen).has_value());  // it is gone
+  EXPECT_FALSE(read_checked_journal(path, seen).has_value());  // the file is gone
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 
 using Records = std::vector<std::vector<std::uint8_t>>;
 
-// Every record by itself, as bytes.
+// The separate encoding of each record.
 struct Encoded : RecordSink {
   void on(const Record& record) override {
     Writer out;
@@ -85,7 +85,7 @@ class Damage : public testing::Test {
     return static_cast<std::size_t>(std::ranges::upper_bound(ends_, at) - ends_.begin()) - 1;
   }
 
-  // Reads a journal that is not whole_. Empty where it is none at all.
+  // Reads a damaged journal. Empty if it is not a journal at all.
   std::optional<JournalEnd> read_damaged(std::string_view bytes) {
     Result<BlockReader> reader = reader_of(bytes);
     if (!reader) return std::nullopt;
@@ -107,7 +107,7 @@ class Damage : public testing::Test {
   std::string hash_;
   std::string whole_;
   std::vector<std::string> blocks_;
-  std::vector<std::size_t> ends_;  // of the magic and each block
+  std::vector<std::size_t> ends_;  // ends of the magic and of each block
 };
 
 TEST_F(Damage, NoneIsFoundInTheWhole) {

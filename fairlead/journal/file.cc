@@ -81,7 +81,7 @@ class JournalReading {
  public:
   JournalReading(BlockReader& blocks, RecordSink& sink) : blocks_(blocks), sink_(sink) {}
 
-  // Until the end, or the first block that cannot be believed.
+  // Reads until the end, or to the first invalid block.
   Result<JournalEnd> read() {
     for (;;) {
       Result<std::optional<Block>> block = blocks_.next();

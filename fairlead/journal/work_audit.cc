@@ -91,7 +91,7 @@ void WorkAudit::on_done(JobId id, bool finished) {
   settle(*job);
   if (finished && job->rate.fixed > 0 &&
       (job->left.fixed > 0 || job->left.fixed <= -Int128{job->rate.fixed})) {
-    // Less than one millisecond of work may be done too much: time is whole milliseconds.
+    // A job may do less than one millisecond of excess work, because time is in whole milliseconds.
     problem("job {} finishes with {} ms of work left", id.row(),
             static_cast<std::int64_t>(job->left.fixed / Rate::kOne));
   }

@@ -22,7 +22,7 @@ bool expression_matches(const Json& expression, const std::map<std::string, std:
   return how == "NotIn" ? !is_in : is_in;
 }
 
-// A selector that is not there takes nothing, one that is empty all.
+// Returns whether the selector matches. A missing selector matches nothing, an empty one everything.
 bool selects(const Json& selector, const std::map<std::string, std::string>& labels) {
   if (!selector.is_object()) return false;
   const Json& wanted = json_at(selector, {"matchLabels"});
@@ -60,8 +60,9 @@ std::string Budgets::objection(const std::map<std::string, Pod>& pods) const {
                               selects(json_at(*at->second, {"spec", "selector"}), pod.labels);
       if (!is_counted) continue;
       ++count;
-      // The server evicts none of these.
-      if (!covered.insert(uid).second) return "more than one PodDisruptionBudget is about its pods";
+      // The server does not evict a pod that two budgets select.
+      if (!covered.insert(uid).second)
+        return "more than one PodDisruptionBudget selects one of its pods";
     }
     const std::int64_t allowed = integer_at(*at->second, {"status", "disruptionsAllowed"});
     if (count > allowed) {

@@ -1,7 +1,7 @@
-// PodDisruptionBudgets: whether the pods of a gang may all be stopped.
+// Checks PodDisruptionBudgets: whether all pods of a gang may be stopped.
 //
-// The server checks them where a pod is evicted. It does not where its owner is suspended, nor does
-// it look at a gang as a whole; so both are asked here first.
+// The server checks them when a pod is evicted, but not when its owner is suspended, and never for a gang
+// as a whole. So they are checked here before both.
 #pragma once
 
 #include "fairlead/kube/reflector.h"
@@ -16,7 +16,7 @@ namespace fairlead {
 class Budgets {
  public:
   void on(const ReflectedChange& change);
-  // Why not all of the pods that run may stop; empty: they may.
+  // Returns why not all of the running pods may stop; empty: they may.
   std::string objection(const std::map<std::string, Pod>& pods) const;
 
  private:

@@ -20,7 +20,7 @@ namespace {
 
 using State = CensusGang::State;
 
-// 0: none.
+// Returns the time at that path; 0: there is none.
 std::int64_t unix_ms_at(const Json& object, JsonPath path) {
   const std::string& text = text_at(object, path);
   if (text.empty()) return 0;
@@ -28,7 +28,7 @@ std::int64_t unix_ms_at(const Json& object, JsonPath path) {
   return at ? at->ms : 0;
 }
 
-// When the last of a pod's containers ended.
+// Returns the end of the last of a pod's containers.
 std::int64_t pod_ended_unix_ms(const Json& pod) {
   std::int64_t ended = 0;
   for (const Json& container : json_at(pod, {"status", "containerStatuses"})) {
@@ -37,7 +37,7 @@ std::int64_t pod_ended_unix_ms(const Json& pod) {
   return ended;
 }
 
-// When what makes the pods ended, whichever way.
+// Returns the end of an owner, whatever its outcome.
 std::int64_t owner_ended_unix_ms(const Json& object) {
   std::int64_t ended = unix_ms_at(object, {"status", "completionTime"});
   for (const std::string_view how : {"Failed", "Completed"}) {
@@ -48,7 +48,7 @@ std::int64_t owner_ended_unix_ms(const Json& object) {
   return ended;
 }
 
-// The scheduler of the pods that an owner makes: of the first of them.
+// Returns the scheduler of an owner's pods, taken from its first set of pods.
 std::string scheduler_of(const OwnerKind& kind, const Json& object) {
   const std::vector<PodSet> sets = pod_sets(kind, object);
   return sets.empty() ? "" : text_at(*sets.front().shape, {"spec", "schedulerName"});
@@ -73,11 +73,11 @@ class Taker {
     const bool is_ours = is_fairleads(kind, object);
     const std::string scheduler =
         is_ours ? std::string(kSchedulerName) : scheduler_of(kind, object);
-    // Of Fairlead's, pods that name their gang make it.
+    // Fairlead's pods that name their gang make it themselves: their owner is skipped.
     if (!is_ours && (!options_.all_schedulers || scheduler == kSchedulerName)) return;
     auto owner = parse_owner(kind, object, scheduler);
     if (!owner) {
-      if (!is_ours) return;  // it is of another scheduler, and asks for no GPU
+      if (!is_ours) return;  // it belongs to another scheduler, and does not run as a gang
       census_.left_out.push_back(
           fmt::format("{}/{}: {}", text_at(object, {"metadata", "namespace"}),
                       text_at(object, {"metadata", "name"}), owner.error().message));
@@ -98,14 +98,14 @@ class Taker {
     if (gang.is_here() && owner->is_held_by_user()) gang.state = State::kHeld;
     gangs_.emplace(owner->uid, std::move(gang));
   }
-  // Once all owners are known: a pod of one says where it runs; others make gangs of their own.
+  // Adds a pod to its owner's gang, or to a gang made of pods. REQUIRES: all owners are known.
   void take_pod(const Json& object) {
     const Pod pod = parse_pod(object);
     const std::string key = key_of(pod);
     const auto gang = gangs_.find(key);
     if (gang != gangs_.end()) {
       if (pod.takes_gpus() || gang->second.node.empty()) gang->second.node = pod.node;
-      // A Job has begun once it has pods, which may have waited.
+      // A Job's startTime is the creation of its pods. They may have waited, so a pod's later one counts.
       gang->second.started_unix_ms =
           std::max(gang->second.started_unix_ms, unix_ms_at(object, {"status", "startTime"}));
       if (pod.takes_gpus() && gang->second.state == State::kWaiting) {
@@ -125,7 +125,7 @@ class Taker {
   Census census() {
     gangs_.merge(loose_);
     for (auto& [uid, gang] : gangs_) {
-      // What runs has begun, though a Job that has just been resumed may not say so yet.
+      // A running gang has started, but a Job that has just been resumed may not have a start time yet.
       if (gang.started_unix_ms == 0) gang.started_unix_ms = census_.unix_ms;
       if (!gang.is_here() && gang.ended_unix_ms == 0) gang.ended_unix_ms = gang.started_unix_ms;
       census_.gangs.push_back(std::move(gang));
@@ -140,7 +140,7 @@ class Taker {
     return pod.owner.empty() ? pod.uid : lineage_.top(pod.owner);
   }
 
-  // A pod of an owner of no known kind, or of none: all of them that are there are its gang.
+  // Adds a pod without a known owner: all existing pods with its key are its gang.
   void add_member(const std::string& key, const Pod& pod, const Json& object) {
     const bool is_new = !loose_.contains(key);
     CensusGang& gang = loose_[key];
@@ -169,14 +169,14 @@ class Taker {
   Census census_;
   Lineage lineage_;
   std::map<std::string, CensusGang> gangs_;  // by uid of the owner
-  std::map<std::string, CensusGang> loose_;  // by what their pods go by
+  std::map<std::string, CensusGang> loose_;  // by the key of their pods
 };
 
 }  // namespace
 
 namespace {
 
-// Until all of them know what there is.
+// Waits until all of them are synced.
 Status wait_for(KubeDoor& door, Time until, WatchedKinds& owners,
                 std::span<Reflector* const> reflectors) {
   const auto is_late = [](const Reflector* reflector) { return !reflector->is_synced(); };
@@ -191,7 +191,7 @@ Status wait_for(KubeDoor& door, Time until, WatchedKinds& owners,
     if (late == reflectors.end() && owners.is_synced()) return {};
     if (door.now() >= until) {
       const std::string trouble = late == reflectors.end() ? owners.trouble() : (*late)->trouble();
-      return run_error("the API server does not say what there is: {}",
+      return run_error("the API server did not report all objects in time: {}",
                        trouble.empty() ? "it is silent" : trouble);
     }
     const KubeEvent event = door.wait(due);

@@ -1,5 +1,5 @@
-// What a cluster has and has had: nodes, and the gangs that run, wait and have ended, Fairlead's or those
-// of any scheduler; listed once.
+// A census of a cluster, listed once: its nodes, and the gangs that run, wait or have ended, for Fairlead
+// or for all schedulers.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -23,12 +23,12 @@ struct CensusGang {
   std::uint32_t pods = 1;
   std::uint32_t pod_gpus = 1;
   PodNeeds needs{};
-  Duration declared{};  // how long its user thinks that it runs; 0: not said
+  Duration declared{};  // run time expected by its user; 0: not given
   State state = State::kWaiting;
   std::int64_t created_unix_ms = 0;
-  std::int64_t started_unix_ms = 0;  // if it runs or has ended: its last stretch
+  std::int64_t started_unix_ms = 0;  // start of its last run; set if it runs or has ended
   std::int64_t ended_unix_ms = 0;    // if it has ended
-  std::string node{};                // one of those where its pods are or were; empty: not known
+  std::string node{};                // one of its pods' nodes, now or last; empty: not known
 
   std::int64_t gpus() const { return std::int64_t{pods} * pod_gpus; }
   bool is_here() const { return state == State::kWaiting || state == State::kRunning; }
@@ -37,19 +37,18 @@ struct CensusGang {
 struct Census {
   std::int64_t unix_ms = 0;
   Inventory::Nodes nodes;
-  std::map<std::string, std::uint32_t>
-      others;                     // GPUs of nodes that are held by what is no gang here
-  std::vector<CensusGang> gangs;  // in the order in which they were made
-  std::map<std::string, std::int64_t> tickets;  // by namespace; of those that are named
-  std::vector<std::string> left_out;            // "namespace/name: why", Jobs that are no gangs
+  std::map<std::string, std::uint32_t> others;  // GPUs in use by pods outside these gangs, by node
+  std::vector<CensusGang> gangs;                // in the order of their creation
+  std::map<std::string, std::int64_t> tickets;  // tickets of the configured namespaces
+  std::vector<std::string> left_out;  // "namespace/name: why", Jobs that cannot run as a gang
 };
 
 struct CensusOptions {
-  bool all_schedulers = false;          // gangs that are not Fairlead's too
-  std::string name_space = "fairlead";  // of the ConfigMap `fairlead`, with the tickets
+  bool all_schedulers = false;          // include gangs of other schedulers
+  std::string name_space = "fairlead";  // namespace of the ConfigMap `fairlead` with the tickets
 };
 
-// Error: the API server does not say what there is up to `until`, and why.
+// Takes a census. Error: the API server did not report all objects until `until`, with the reason.
 Result<Census> take_census(KubeDoor& door, Time until, const CensusOptions& options);
 
 }  // namespace fairlead

@@ -12,7 +12,7 @@ namespace {
 
 class ClusterChanges : public testing::Test {
  protected:
-  // Serves for so long, as one process.
+  // Serves for that time in one process.
   void serve(Duration time, const std::string& policy = "fifo:skip=true") {
     server_.at(server_.now() + time, [this] { server_.terminate(); });
     const auto door = server_.open();
@@ -22,7 +22,7 @@ class ClusterChanges : public testing::Test {
     EXPECT_TRUE(served) << served.error().message;
   }
   void after(Duration time, std::function<void()> act) { server_.at(server_.now() + time, act); }
-  // The node of each pod of a Job that runs, by the pod's name.
+  // Returns the node of each running pod of a Job, by the pod's name.
   std::map<std::string, std::string> places(const std::string& job) {
     std::map<std::string, std::string> places;
     const FakeAnswer list = server_.act("GET", "/api/v1/pods");
@@ -41,7 +41,7 @@ class ClusterChanges : public testing::Test {
     return static_cast<int>(std::ranges::count_if(
         said_, [&](const std::string& line) { return line.find(part) != std::string::npos; }));
   }
-  // The last event of that reason about a Job.
+  // Returns the last event with that reason about a Job.
   std::string event(const std::string& job, const std::string& reason) {
     std::string found;
     const FakeAnswer list = server_.act("GET", "/api/v1/events");
@@ -55,7 +55,7 @@ class ClusterChanges : public testing::Test {
   void set_label(const std::string& node, const std::string& key, const Json& value) {
     server_.act("PATCH", "/api/v1/nodes/" + node, {{"metadata", {{"labels", {{key, value}}}}}});
   }
-  // A pod of another scheduler that is on a node.
+  // Adds a pod of another scheduler on a node.
   void add_foreign(const std::string& name, const std::string& node,
                    std::map<std::string, std::string> requests) {
     server_.add_job({.name_space = "web",
@@ -210,7 +210,7 @@ TEST_F(ClusterChanges, TwoGangsThatTakeTurnsWaitForEachOthersMemory) {
   EXPECT_GT(said("bob/y is placed"), 3);
 }
 
-// Gangs take turns while a node comes and a Job tells nodes apart, so that two worlds end.
+// Gangs take turns. A node joins and a Job selects some of the equal nodes; each ends a world.
 class Changes {
  public:
   Changes() {
@@ -223,7 +223,7 @@ class Changes {
     });
     server.at(Time{} + seconds(900), [this] { server.terminate(); });
   }
-  // The problems that were met.
+  // Returns the problems, or an empty text.
   std::string run() {
     const auto door = server.open();
     const Status served =
@@ -259,7 +259,7 @@ TEST(ClusterChangesFaults, GangsComeToTheirEndsWhateverCallGoesWrongAsTheCluster
   Changes calm;
   ASSERT_EQ(calm.run(), "");
   ASSERT_EQ(calm.worlds, 3);
-  const std::uint64_t calls = 200;  // the rest is of a cluster that is done
+  const std::uint64_t calls = 200;  // later calls find no work left
   ASSERT_GT(calm.server.calls().size(), calls);
   const std::array<FakeFault, 4> faults{{{.status = 409},
                                          {.kind = FakeFault::Kind::kLostRequest},
@@ -275,8 +275,8 @@ TEST_F(ClusterChanges, WhatAPodIsNotLookedAtForIsRefused) {
                    .pod_spec = {{"topologySpreadConstraints", Json::array({{{"maxSkew", 1}}})}}});
   serve(seconds(20));
   EXPECT_EQ(event("train", "Refused"),
-            "its pods have a topologySpreadConstraint that says DoNotSchedule, which Fairlead does "
-            "not look at");
+            "its pods have a topologySpreadConstraint with DoNotSchedule, which Fairlead does "
+            "not support");
 }
 
 }  // namespace

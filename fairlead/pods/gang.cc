@@ -19,7 +19,7 @@ std::vector<const Pod*> at_work(const std::map<std::string, Pod>& pods, bool wit
 
 std::vector<const Pod*> PodGang::members() const {
   std::vector<const Pod*> found = at_work(pods_, true);
-  // Ranks that are neighbours come on one node where that is possible.
+  // Puts neighbouring ranks on one node if possible.
   std::ranges::sort(found, {}, [](const Pod* pod) { return std::pair(pod->index, pod->name); });
   return found;
 }
@@ -48,7 +48,7 @@ bool PodGang::is_away(const std::function<bool(const std::string&)>& lost) const
 }
 
 bool PodGang::runs_at(const std::vector<GangPlace>& where) const {
-  // One whose pods are all done is to be resumed, so that it ends.
+  // Even after all pods have succeeded, the owner must be resumed, so that it ends.
   if (owner_.is_suspended) return false;
   const std::vector<const Pod*> here = members();
   if (here.size() + succeeded() < owner_.pods || !trouble(where).empty()) return false;
@@ -115,7 +115,7 @@ std::vector<GangAct> PodGang::acts_to_run(const std::vector<GangPlace>& where,
     if (!pod->node.empty()) --room[pod->node];
     gpus[pod->node] &= ~pod->mask;
   }
-  // All or none: half a gang would hold GPUs for nothing.
+  // All or none: half a gang would block GPUs for nothing.
   const bool all_fit = std::ranges::all_of(where, [&](const GangPlace& place) {
     const std::uint32_t left = room[place.node];
     return left == 0 || left > place.pods || fits(place.node, left * owner_.pod_gpus);
@@ -151,7 +151,7 @@ void PodGang::add_riders(const std::vector<GangPlace>& where, const Fits& fits,
 std::vector<GangAct> PodGang::acts_to_stop(const MayCome& may_come) const {
   if (owner_.state != Owner::State::kHere) return {};
   if (owner_.kind != nullptr && owner_.is_suspended) return {};
-  // Pods that wait for a node hold nothing, and may go on waiting.
+  // Pods that wait for a node have no GPUs, and may continue to wait.
   std::vector<GangAct> acts;
   bool is_bound = false;
   for (const auto& [uid, pod] : pods_) {

@@ -1,12 +1,12 @@
-// One gang as the API server shows it, and what to do next so that it is where the engine wants it.
+// One gang as the API server shows it, and the next calls that bring it to the engine's placement.
 //
-// All of it follows from the owner and its pods, so it does not matter which calls were answered, or
-// who made them: what is not yet as it should be is asked for again.
+// The calls follow from the owner and its pods alone. Lost answers and earlier callers do not matter: a
+// change that has not happened yet is requested again.
 //
-//   to run:   resume the owner; once all of its pods are there, and the GPUs of their nodes are free,
-//             bind each; they all run. Pods that ask for no GPU ride along, and are not waited for
-//   to stop:  suspend the owner, which deletes its pods; where it cannot be suspended, mark the pods
-//             as preempted and evict them. Their GPUs are free once they are gone
+//   to run:   resume the owner; once all of its pods exist, and the GPUs of their nodes are free, bind
+//             each; they all run. Pods without GPUs ride along, and are not waited for
+//   to stop:  suspend the owner, which deletes its pods; if it cannot be suspended, mark the pods as
+//             preempted and evict them. Their GPUs are free once the pods are deleted
 #pragma once
 
 #include "fairlead/pods/members.h"
@@ -20,72 +20,71 @@
 
 namespace fairlead {
 
-// How many of the gang's pods a node is to have.
+// The number of the gang's pods on one node.
 struct GangPlace {
   std::string node;
   std::uint32_t pods = 1;
-  std::uint64_t gpus = 0;  // with slots, which of the node's; else 0
+  std::uint64_t gpus = 0;  // with slots, a bit mask of the node's GPUs; else 0
   friend bool operator==(const GangPlace&, const GangPlace&) = default;
 };
 
 struct GangAct {
   enum class Kind : std::uint8_t { kResume, kSuspend, kBind, kThaw, kFreeze, kMark, kEvict } kind;
-  std::string pod;         // its uid, where it is about one
-  std::string node;        // of kBind
-  std::uint64_t gpus = 0;  // of kBind, where they are given by the scheduler
+  std::string pod;         // the pod's uid; empty: the call is for the owner
+  std::string node;        // for kBind
+  std::uint64_t gpus = 0;  // for kBind, if the scheduler chooses the GPUs
 };
 
 class PodGang {
  public:
   explicit PodGang(Owner owner) : owner_(std::move(owner)) {}
 
-  // What the API server shows.
+  // Called with the objects that the API server shows.
   void set_owner(Owner owner) { owner_ = std::move(owner); }
   void set_pod(const Pod& pod) { pods_[pod.uid] = pod; }
   void remove_pod(const std::string& uid) { pods_.erase(uid); }
   const Owner& owner() const { return owner_; }
   const std::map<std::string, Pod>& pods() const { return pods_; }
-  // Pods that have failed up to now did so in earlier tries.
+  // Starts a new try: pods that have failed so far belong to earlier tries.
   void begin();
 
-  // No pod of it takes GPUs but on nodes that are `lost`, where no kubelet says what became of it.
+  // Returns whether its pods take no GPUs, except on `lost` nodes, which report nothing.
   bool is_away(const std::function<bool(const std::string&)>& lost) const;
-  // All of its pods with GPUs run where they should, but for those that have done their work.
+  // Returns whether all of its pods with GPUs run in their places, except the succeeded ones.
   bool runs_at(const std::vector<GangPlace>& where) const;
-  // Why it cannot come to run there, or run on; empty: nothing speaks against it. A pod that has
-  // failed, or is on another node.
+  // Returns why it cannot start or continue there: a pod has failed, or is on another node. Empty: it can.
   std::string trouble(const std::vector<GangPlace>& where) const;
-  // Where its pods are bound, if all of them are; else nothing.
+  // Returns the places of its pods if all of them are bound; else nothing.
   std::vector<GangPlace> found_at() const;
 
-  // What to ask for now; nothing where there is nothing to do but wait. `fits`: whether a pod of that
-  // many GPUs fits on a node beside all that take GPUs there.
+  // Returns the calls to make now; nothing if the gang can only wait. `fits`: whether a pod with that
+  // many GPUs fits on a node beside all pods that take GPUs there.
   using Fits = std::function<bool(const std::string& node, std::uint32_t gpus)>;
   std::vector<GangAct> acts_to_run(const std::vector<GangPlace>& where, const Fits& fits) const;
-  // `may_come`: of a pod without a node, whether it was asked to be bound and may be yet.
+  // `may_come`: whether a pod without a node has a binding on its way that may take effect.
   using MayCome = std::function<bool(const std::string& uid)>;
   std::vector<GangAct> acts_to_stop(const MayCome& may_come) const;
-  // A pod of it may be bound yet.
+  // Returns whether a binding on its way may take effect for one of its pods.
   bool may_be_bound(const MayCome& may_come) const;
-  // It is not to be stopped for others: it said so, and has its place. A gang whose pods are not made
-  // again has it with the first pod.
+  // Returns whether it must not be stopped for others: its annotation asks for that, and it is placed. A
+  // gang whose pods are not created again counts as placed with its first pod.
   bool is_pinned() const;
-  // Those with GPUs that are not done, nor about to go.
+  // Returns its pods with GPUs that have not ended and are not being deleted.
   std::vector<const Pod*> members() const;
-  // No pod with GPUs is missing: none has yet to be made, or made again.
+  // Returns whether all pods with GPUs exist: none has to be created, for the first time or again.
   bool is_whole() const { return members().size() + succeeded() >= owner_.pods; }
 
  private:
-  // As members(), of those without GPUs.
+  // Returns the same as members() for pods without GPUs.
   std::vector<const Pod*> riders() const;
-  // Of the last gang: those have done their work, and are not made again.
+  // Returns the number of the last gang's pods that have succeeded and are not created again.
   std::uint32_t succeeded() const;
   void add_riders(const std::vector<GangPlace>& where, const Fits& fits,
                   std::vector<GangAct>& acts) const;
 
   Owner owner_;
   std::map<std::string, Pod> pods_;  // by uid
-  std::set<std::string> old_;        // uids of those that failed in earlier tries
+  std::set<std::string> old_;        // uids of pods that failed in earlier tries
 };
 
 }  // namespace fairlead

@@ -8,7 +8,7 @@ Result<std::unique_ptr<HttpListener>> HttpListener::open(const std::string& addr
   const std::size_t colon = std::min(address.rfind(':'), address.size());
   const auto port = parse_integer(address.substr(std::min(colon + 1, address.size())));
   if (!port || *port < 1 || *port > 65535) {
-    return input_error("--http is like 0.0.0.0:8080: {}", address);
+    return input_error("--http needs ADDRESS:PORT, for example 0.0.0.0:8080: {}", address);
   }
   FL_TRY_ASSIGN(epoll, Epoll::create());
   std::unique_ptr<HttpListener> made(new HttpListener(std::move(epoll)));

@@ -1,5 +1,4 @@
-// Answers HTTP at a TCP port, on the thread of a door that tells kReady where the descriptor can be
-// read.
+// Answers HTTP at a TCP port, on the thread of a door that returns kReady when the descriptor can be read.
 #pragma once
 
 #include "fairlead/http/http.h"

@@ -10,7 +10,7 @@
 namespace fairlead {
 namespace {
 
-// Divides kinds of nodes: each of `kinds` into the nodes where pods with `needs` may be, and the rest.
+// Divides each of `kinds` into the nodes that suit pods with `needs`, and the rest.
 std::vector<NodeKind> divided(const std::vector<NodeKind>& kinds, const PodNeeds& needs) {
   std::vector<NodeKind> parts;
   for (const NodeKind& kind : kinds) {
@@ -110,7 +110,7 @@ std::string Inventory::why_none(const PodNeeds& needs) const {
     ++nodes;
     const std::string why = obstacle(needs, node);
     ++reasons[why.empty()
-                  ? fmt::format("that are told apart from others only by more than {} types",
+                  ? fmt::format("that only more than {} types would distinguish from others",
                                 kGpuTypesMax)
                   : why];
   }
@@ -130,7 +130,7 @@ bool Inventory::has(const NodeSpec& spec) const {
 
 bool Inventory::still_holds(const std::set<PodNeeds>& asked) const {
   const Inventory now(nodes_, asked, rack_labels_);
-  std::map<std::string, std::string> kinds;  // as they would be called now, of those that are
+  std::map<std::string, std::string> kinds;  // the new name of each present type
   for (const auto& [name, spec] : now.specs_) {
     if (!has(spec)) return false;
     const auto [kind, is_new] = kinds.emplace(specs_.at(name).gpu_type, spec.gpu_type);

@@ -10,7 +10,7 @@
 namespace fairlead {
 namespace {
 
-// A longer text tells nothing at a glance.
+// Longer texts are hard to read at a glance.
 constexpr std::size_t kTextMax = 40;
 
 using Facts = std::set<std::string>;
@@ -26,8 +26,8 @@ std::set<std::string> keys_of(const std::set<PodNeeds>& asked) {
   return keys;
 }
 
-// What may tell a node from others: its taints, and the labels that gangs look at, without the prefix
-// of their keys.
+// Returns a node's possible differences from others: its taints, and the labels that gangs refer to,
+// without the prefixes of their keys.
 Facts facts_of(const Node& node, const std::set<std::string>& keys) {
   Facts facts;
   for (const Taint& taint : node.taints) facts.insert(taint_text(taint));
@@ -39,7 +39,7 @@ Facts facts_of(const Node& node, const std::set<std::string>& keys) {
   return facts;
 }
 
-// What is true of all of its nodes.
+// Returns the facts that all of its nodes have in common.
 Facts facts_of(const NodeKind& kind, const std::set<std::string>& keys) {
   Facts common = facts_of(*kind.nodes.front(), keys);
   for (const Node* node : kind.nodes) {
@@ -49,7 +49,7 @@ Facts facts_of(const NodeKind& kind, const std::set<std::string>& keys) {
   return common;
 }
 
-// The first fact that kind `i` alone has, where there is one, else all that not every kind has.
+// Returns the first fact that only kind `i` has. If there is none: all of its facts that some kind lacks.
 std::string distinction(const std::vector<Facts>& kinds, std::size_t i) {
   std::string all;
   for (const std::string& fact : kinds[i]) {

@@ -1,5 +1,5 @@
-// What types of nodes are called: by their GPU product, and where one product has several types, by
-// what tells them apart: "H100", "H100/pool=b".
+// The names of types of nodes: the GPU product, and their difference if one product has several types:
+// "H100", "H100/pool=b".
 #pragma once
 
 #include "fairlead/pods/pod_needs.h"
@@ -10,14 +10,14 @@
 
 namespace fairlead {
 
-// Nodes that no gang tells apart.
+// Nodes that are equal for every gang.
 struct NodeKind {
-  std::string product;  // the GPU type of all of them
+  std::string product;  // their common GPU type
   std::vector<const Node*> nodes;
   std::string name;
 };
 
-// Names them. No two have the same, even if letters that differ in case alone count as equal.
+// Sets their names. No two names are equal, even if case is ignored.
 void name_kinds(std::vector<NodeKind>& kinds, const std::set<PodNeeds>& asked);
 
 }  // namespace fairlead

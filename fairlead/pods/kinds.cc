@@ -12,7 +12,7 @@ std::string_view group_of(std::string_view api_version) {
   return api_version.substr(0, api_version.find('/'));
 }
 
-// The sets of a Ray cluster that is described at `where`.
+// Returns the sets of a Ray cluster described at `where`.
 std::vector<PodSetsAt> ray_sets(const KeyPath& where) {
   const auto at = [&](std::string_view key) {
     KeyPath path = where;
@@ -71,7 +71,7 @@ std::vector<OwnerKind> make_kinds() {
   };
 }
 
-// What is not said is 1.
+// Returns the number at that path; 1 if it is missing.
 std::int64_t number_along(const Json& value, const KeyPath& path) {
   const Json& at = json_along(value, path);
   return at.is_number_integer() ? at.get<std::int64_t>() : 1;
@@ -80,7 +80,7 @@ std::int64_t number_along(const Json& value, const KeyPath& path) {
 PodSet set_of(const PodSetsAt& at, const Json& value) {
   PodSet set{.shape = &json_along(value, at.shape), .pods = 1};
   for (const KeyPath& count : at.counts) {
-    // More than that is refused in any case.
+    // Larger numbers are refused in any case.
     set.pods = std::min<std::int64_t>(
         set.pods * std::clamp<std::int64_t>(number_along(value, count), 0, 1'000'000), 1'000'000);
   }

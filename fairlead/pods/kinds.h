@@ -1,6 +1,5 @@
-// The kinds of objects whose pods are a gang, as data: which pods each makes, and where it is
-// suspended. One that is not in the table makes gangs all the same, by its pods
-// (owner_of_pods in pods/owner.h).
+// The kinds of objects whose pods are a gang, as data: the pods that each creates, and its field for
+// suspension. Objects of other kinds make gangs too, by their pods (owner_of_pods in pods/owner.h).
 #pragma once
 
 #include "fairlead/kube/json.h"
@@ -17,23 +16,23 @@ namespace fairlead {
 using KeyPath = std::vector<std::string_view>;
 const Json& json_along(const Json& value, const KeyPath& path);
 
-// Where an owner says which pods it makes: sets of equal ones.
+// The fields of an owner that describe its pods, in sets of equal pods.
 struct PodSetsAt {
-  KeyPath where;                // a set, or a list or map of sets
-  bool is_many = false;         // the latter
-  std::vector<KeyPath> counts;  // within a set: numbers whose product is that of its pods; 1 each
-  KeyPath limit;                // likewise: there are no more than that; empty: no limit
-  KeyPath shape;                // likewise: the pods' template
+  KeyPath where;                // path of a set, or of a list or map of sets
+  bool is_many = false;         // true for a list or map
+  std::vector<KeyPath> counts;  // in a set: factors of its number of pods; a missing one is 1
+  KeyPath limit;                // in a set: the largest number of pods; empty: no limit
+  KeyPath shape;                // in a set: the pods' template
 };
 
 struct OwnerKind {
   std::string_view api_version;  // "batch/v1"
   std::string_view kind;         // "Job"
   std::string_view plural;       // "jobs"
-  KeyPath suspend;               // a boolean: true deletes its pods, and counts no failure
+  KeyPath suspend;               // a boolean: true deletes its pods, without a failure
   std::vector<PodSetsAt> sets;
-  KeyPath outcome{};  // a text, "Complete" or "Failed" at the end; empty: its conditions say that
-  KeyPath completions{};  // a number of pods that are to succeed; status.succeeded did
+  KeyPath outcome{};  // a text, at the end "Complete" or "Failed"; empty: its conditions show that
+  KeyPath completions{};  // the number of pods that must succeed; status.succeeded counts them
   KeyPath order{};        // a text: "InOrder" if its sets wait for each other
 
   std::string group_path() const;  // "/apis/batch/v1"
@@ -42,16 +41,17 @@ struct OwnerKind {
 };
 
 std::span<const OwnerKind> owner_kinds();
-// By kind and group: an owner reference may name another version. Null: not in the table.
+// Finds a kind by its name and group, because an owner reference may name another version. Null: not in
+// the table.
 const OwnerKind* find_owner_kind(std::string_view api_version, std::string_view kind);
 
 struct PodSet {
-  const Json* shape = nullptr;  // of `object`
+  const Json* shape = nullptr;  // points into `object`
   std::int64_t pods = 0;
 };
 std::vector<PodSet> pod_sets(const OwnerKind& kind, const Json& object);
 
-// The reference to the owner that controls an object; null: none does.
+// Returns the reference to the owner that controls an object; null: none does.
 const Json& controller_of(const Json& object);
 
 }  // namespace fairlead

@@ -115,7 +115,7 @@ TEST_F(BudgetsTest, OneThatAllowsFewerThanTheGangIsAgainstIt) {
   put("keep", {{"matchLabels", {{"app", "train"}}}}, 2);
   EXPECT_EQ(objection(), "");
   put("more", Json::object(), 9);
-  EXPECT_EQ(objection(), "more than one PodDisruptionBudget is about its pods");
+  EXPECT_EQ(objection(), "more than one PodDisruptionBudget selects one of its pods");
 }
 
 TEST_F(BudgetsTest, ExpressionsSelectAsTheServerDoes) {

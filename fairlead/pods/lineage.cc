@@ -15,7 +15,7 @@ std::string known_parent(const Json& object) {
 
 const std::string& Lineage::top(const std::string& uid) const {
   const std::string* at = &uid;
-  // Uids are made once, so that there is no circle, but none shall hang this either.
+  // Uids are unique, so there is no cycle; if there were one, the loop would still end.
   for (std::size_t left = parents_.size(); left > 0; --left) {
     const auto parent = parents_.find(*at);
     if (parent == parents_.end()) break;
@@ -28,8 +28,8 @@ std::string Lineage::gang_key(const Pod& pod) const {
   if (!pod.group.empty()) return fmt::format("{}/{}", pod.name_space, pod.group);
   if (pod.is_of_known_kind) return top(pod.owner);
   if (pod.owner.empty()) return pod.uid;
-  // Of a controller that says nothing of gangs each pod is one, and what is made under its name
-  // again is the same.
+  // If the controller does not mention gangs, each pod is a gang. A pod created again under the same name
+  // is the same gang.
   return pod.gang_size > 0 ? pod.owner : fmt::format("{}/{}", pod.owner, pod.name);
 }
 

@@ -27,7 +27,7 @@ Pod::State state_of(const Json& pod) {
   return phase == "Failed" ? Pod::State::kFailed : Pod::State::kPending;
 }
 
-// Of annotation or label.
+// Returns the annotation with that name, or else the label.
 const std::string& said(const Json& metadata, std::string_view name) {
   const std::string& text = text_at(metadata, {"annotations", name});
   return text.empty() ? text_at(metadata, {"labels", name}) : text;

@@ -10,14 +10,15 @@
 namespace fairlead {
 namespace {
 
-// What the node controller, kubelets and autoscalers say of a node by taints, for as long as it lasts.
+// Returns whether a taint is temporary: set by the node controller, a kubelet or an autoscaler for the
+// duration of a condition.
 bool is_of_the_moment(std::string_view taint) {
   return taint.starts_with("node.kubernetes.io/") ||
          taint.starts_with("node.cloudprovider.kubernetes.io/") ||
          taint == "ToBeDeletedByClusterAutoscaler" || taint == "karpenter.sh/disrupted";
 }
 
-// Whether its kubelet is heard of is said by its conditions, sooner.
+// Returns whether a taint repeats the node's readiness, which its conditions show sooner.
 bool is_of_readiness(std::string_view taint) {
   return taint == "node.kubernetes.io/not-ready" || taint == "node.kubernetes.io/unreachable";
 }

@@ -1,4 +1,4 @@
-// Nodes as far as a scheduler of GPUs needs to know them.
+// The fields of nodes that a scheduler of GPUs needs.
 #pragma once
 
 #include "fairlead/pods/resources.h"
@@ -14,7 +14,7 @@ namespace fairlead {
 
 constexpr std::string_view kGpuProduct = "nvidia.com/gpu.product";  // label of nodes
 
-// What keeps pods off a node that do not tolerate it.
+// Keeps pods off a node that do not tolerate it.
 struct Taint {
   std::string key;
   std::string value;
@@ -24,24 +24,23 @@ struct Taint {
 
 struct Node {
   std::string name;
-  std::string product;              // of its GPUs; empty: not said
-  std::uint32_t gpus = 0;           // that pods can have
-  std::uint32_t gpus_all = 0;       // with those that are broken
-  std::uint32_t slots_per_gpu = 0;  // 0: it offers no slots, and its GPUs are for one pod each
+  std::string product;              // product of its GPUs; empty: not known
+  std::uint32_t gpus = 0;           // GPUs that pods can have
+  std::uint32_t gpus_all = 0;       // GPUs with the broken ones
+  std::uint32_t slots_per_gpu = 0;  // 0: it offers no slots; each of its GPUs is for one pod
   std::uint32_t devices = 0;        // GPUs that its device plugin counts
   std::map<std::string, std::string, std::less<>> labels;
-  std::vector<Taint>
-      taints;  // without those that say how it is at this time, such as disk-pressure
+  std::vector<Taint> taints;  // without taints for its present condition, such as disk-pressure
   Resources allocatable;
   bool is_ready = false;
-  // It is to get no new pods: it is unschedulable, short of something, or about to be taken away.
+  // It must not get new pods: it is unschedulable, short of a resource, or about to be removed.
   bool is_cordoned = false;
 };
 Node parse_node(const Json& node);
 
-// The GPU type of a product label: "H100" of "NVIDIA-H100-80GB-HBM3", "A100-1g.10gb" of the MIG slices
-// of "NVIDIA-A100-SXM4-80GB-MIG-1g.10gb", which are GPUs of their own; "GPU" where there is none. Those
-// of nodes with slots are types of their own, "H100-slot", as no other jobs run there.
+// Returns the GPU type of a product label: "H100" for "NVIDIA-H100-80GB-HBM3", "GPU" if there is none.
+// MIG slices count as separate GPUs: "A100-1g.10gb" for "NVIDIA-A100-SXM4-80GB-MIG-1g.10gb". Nodes with
+// slots have separate types, "H100-slot", because no other jobs run there.
 std::string gpu_type_of(std::string_view product, bool has_slots = false);
 
 }  // namespace fairlead

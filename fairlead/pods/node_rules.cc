@@ -32,7 +32,7 @@ Result<LabelRule> parse_rule(const Json& rule) {
   const std::string& name = text_at(rule, {"operator"});
   const auto kind = std::ranges::find(kKinds, name, [](const auto& entry) { return entry.first; });
   if (kind == kKinds.end()) {
-    return input_error("its node affinity has an operator that is not known: {}", name);
+    return input_error("its node affinity has an unknown operator: {}", name);
   }
   return LabelRule{text_at(rule, {"key"}), kind->second, texts_of(json_at(rule, {"values"}))};
 }
@@ -119,7 +119,7 @@ Result<NodeRules> parse_node_rules(const Json& pod_spec) {
   rules.tolerations.reserve(tolerations.size());
   for (const Json& toleration : tolerations) {
     const std::string& kind = text_at(toleration, {"operator"});
-    // One of a kind that is not known tolerates nothing.
+    // A toleration with an unknown operator tolerates nothing.
     if (!kind.empty() && kind != "Equal" && kind != "Exists") continue;
     rules.tolerations.push_back({.key = text_at(toleration, {"key"}),
                                  .value = text_at(toleration, {"value"}),

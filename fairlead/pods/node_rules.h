@@ -1,5 +1,5 @@
-// On which nodes a pod may be, by its node selector, its required node affinity and the taints that it
-// tolerates: what Kubernetes calls node selectors and tolerations, with their rules.
+// The nodes that a pod may be on, by its node selector, its required node affinity and its tolerations,
+// with the rules of Kubernetes.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -12,11 +12,11 @@
 
 namespace fairlead {
 
-// What a label, or the name, of a node must be.
+// A condition on a label, or on the name, of a node.
 struct LabelRule {
   enum class Kind : std::uint8_t {
     kIn,
-    kNotIn,  // or it has no such label
+    kNotIn,  // holds also without such a label
     kExists,
     kDoesNotExist,
     kGt,  // as a whole number
@@ -28,7 +28,7 @@ struct LabelRule {
   friend auto operator<=>(const LabelRule&, const LabelRule&) = default;
 };
 
-// All of its rules hold; one without any holds for no node.
+// Holds if all of its rules hold; a term without rules never holds.
 struct NodeTerm {
   std::vector<LabelRule> labels;
   std::vector<LabelRule> names;
@@ -44,24 +44,24 @@ struct Toleration {
 };
 
 struct NodeRules {
-  std::vector<LabelRule> selector;  // all hold
+  std::vector<LabelRule> selector;  // all must hold
   bool has_terms = false;
-  std::vector<NodeTerm> terms;  // one of them holds, if there are terms
+  std::vector<NodeTerm> terms;  // if there are terms, one must hold
   std::vector<Toleration> tolerations;
   friend auto operator<=>(const NodeRules&, const NodeRules&) = default;
 };
 
-// Error: an operator that is not known.
+// Parses a pod's rules. Error: an unknown operator.
 Result<NodeRules> parse_node_rules(const Json& pod_spec);
 
-// The rules of both: they hold where those of each do.
+// Returns rules that hold for a node if both given ones do.
 NodeRules both(const NodeRules& one, const NodeRules& other);
 
-// Why pods with these rules may not be on the node: "without label pool=a"; empty: they may. Taints
-// that come and go with a node's health are left to Node::is_closed.
+// Returns why pods with these rules may not be on the node: "without label pool=a"; empty: they may.
+// Taints that come and go with a node's health are in Node::is_cordoned and Node::is_ready instead.
 std::string obstacle(const NodeRules& rules, const Node& node);
 
-// "dedicated=vision:NoSchedule".
+// Returns "dedicated=vision:NoSchedule".
 std::string taint_text(const Taint& taint);
 
 }  // namespace fairlead

@@ -1,7 +1,7 @@
-// What is seen of a scheduler of pods from outside: answers over HTTP, in plain words and as figures.
+// The HTTP status endpoint of the Kubernetes scheduler, in plain words and as metrics.
 //
 //   /healthz              200: it runs
-//   /readyz               200: it leads or follows, and knows what there is; else 503 and why
+//   /readyz               200: it leads or follows, and its cache is synced; else 503 and why
 //   /metrics              Prometheus' text
 //   /why/NAMESPACE/JOB    why the Job waits, or where it runs, a line each; 404: there is none
 #pragma once
@@ -21,23 +21,23 @@ namespace fairlead {
 
 class Outlook : public RecordSink {
  public:
-  // What is passed must outlive it.
+  // The arguments passed by reference must outlive this object.
   Outlook(CountedDoor& door, const Lease& lease, std::string identity, std::string policy);
-  // What it leads with; none: it follows, or begins.
+  // Sets the world and tables with which it leads; follow() clears them.
   void lead(const PodsWorld& world, const Tables& tables);
   void follow() { world_ = nullptr, tables_ = nullptr, served_.clear(); }
 
   std::string answer(const HttpMessage& request) const;
-  // The parts of it.
-  std::string not_ready() const;  // why; empty: it is
+  // The parts of the answers.
+  std::string not_ready() const;  // the reason; empty: it is ready
   std::string metrics() const;
-  // Nothing: no such Job is Fairlead's.
+  // Returns nothing if Fairlead has no such Job.
   std::string why(const std::string& name_space, const std::string& job) const;
 
   void on(const Record& record) override;
-  // The engine has made a decision in that time.
+  // Called after a decision of the engine that took that time.
   void on_decision(double seconds) { decisions_.add(seconds); }
-  // A pod was bound that long after its gang was placed.
+  // Called when a pod was bound, that long after its gang was placed.
   void on_bound(Duration after) { binds_.add(to_seconds(after)); }
 
  private:
@@ -53,7 +53,7 @@ class Outlook : public RecordSink {
   const std::string policy_;
   const PodsWorld* world_ = nullptr;
   const Tables* tables_ = nullptr;
-  std::map<UserId, GpuTime> served_;  // to jobs that are done
+  std::map<UserId, GpuTime> served_;  // GPU time of ended jobs
   PrometheusText::Histogram decisions_;
   PrometheusText::Histogram binds_;
   PrometheusText::Histogram starts_;

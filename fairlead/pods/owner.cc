@@ -46,7 +46,7 @@ void set_state(const OwnerKind& kind, const Json& object, Owner& owner) {
   }
 }
 
-// Counts the pods that ask for GPUs, which must be alike.
+// Counts the pods with GPUs, which must be alike.
 Status set_pods(const std::vector<PodSet>& sets, std::string_view scheduler, Owner& owner) {
   std::int64_t pods = 0;
   std::uint32_t gpus = 0;
@@ -70,14 +70,15 @@ Status set_pods(const std::vector<PodSet>& sets, std::string_view scheduler, Own
     pods += set.pods;
   }
   if (gpus == 0) return input_error("its pods ask for no {}", kGpuResource);
-  if (pods * gpus > 100'000) return input_error("it asks for {} GPUs", pods * gpus);
+  if (pods * gpus > 100'000)
+    return input_error("it asks for {} GPUs, more than 100,000", pods * gpus);
   owner.pods = static_cast<std::uint32_t>(pods);
   owner.pod_gpus = gpus;
   return {};
 }
 
-// Pods that have done their work are not made again, but for a Job whose completions are more than
-// run at once.
+// Sets the counts of succeeded and spare pods. Succeeded pods are not created again, except in a Job
+// with more completions than parallel pods.
 void set_done(const OwnerKind& kind, const Json& object, Owner& owner) {
   if (kind.completions.empty()) return;
   const auto number = [](const Json& value) {
@@ -93,7 +94,7 @@ void set_done(const OwnerKind& kind, const Json& object, Owner& owner) {
 Status set_time(const std::string& text, Owner& owner) {
   if (text.empty()) return {};
   const auto ms = parse_seconds(text);
-  if (!ms) return input_error("{}: {} is no time in seconds", kTimeOf, text);
+  if (!ms) return input_error("{}: {} is not a number of seconds", kTimeOf, text);
   owner.time = {*ms};
   return {};
 }
@@ -118,7 +119,7 @@ Result<Owner> parse_owner(const OwnerKind& kind, const Json& object, std::string
               .version = text_at(object, {"metadata", "resourceVersion"})};
   const std::vector<PodSet> sets = pod_sets(kind, object);
   if (std::ranges::all_of(sets, [](const PodSet& set) { return set.pods == 0; })) {
-    return input_error("it is to have no pods");
+    return input_error("it has no pods");
   }
   const Json& order = json_along(object, kind.order);
   if (sets.size() > 1 && !kind.order.empty() && order.is_string() && order == "InOrder") {
@@ -143,14 +144,14 @@ Result<Owner> parse_owner(const OwnerKind& kind, const Json& object, std::string
 
 namespace {
 
-// Of pods that are there to stay.
+// Counts of a gang's pods.
 struct Count {
   std::uint32_t all = 0;
   std::uint32_t with_gpus = 0;
   std::uint32_t succeeded = 0;
 };
 
-// Counts the pods, which must agree; errors as owner_of_pods.
+// Counts the pods, which must be alike. Errors: those of owner_of_pods.
 Result<Count> count(const std::vector<const Pod*>& pods, Owner& owner) {
   Count found;
   owner.pod_gpus = 0;
@@ -210,7 +211,7 @@ Result<Owner> owner_of_pods(const std::string& key, const std::vector<const Pod*
   const std::uint32_t size = is_alone ? 1 : first.gang_size;
   for (const Pod* pod : pods) {
     if (is_alone || (pod->gang_size == size && size > 0)) continue;
-    return input_error("its pods do not all say the same of how many it has ({})",
+    return input_error("its pods state different numbers of pods in the gang ({})",
                        first.group.starts_with(kKueueGroup) ? kKueueTotal : kGangSize);
   }
   owner.is_complete = found.all >= size;

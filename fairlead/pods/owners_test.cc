@@ -96,13 +96,13 @@ TEST_F(OwnersTest, AKueuePodGroupIsAGangOfItsTotalCount) {
   live.run_for(seconds(20));
   EXPECT_EQ(live.state("ann/g"), JobState::kRunning);
   EXPECT_EQ(live.world().refused().at("ann/c"),
-            "its pods do not all say the same of how many it has "
+            "its pods state different numbers of pods in the gang "
             "(kueue.x-k8s.io/pod-group-total-count)");
 }
 
 TEST_F(OwnersTest, AKubeletThatRefusesAPodMakesAFailedStartThatIsTriedAgain) {
   make("StatefulSet");
-  // GPUs that the node no longer has when the pods come.
+  // The node loses GPUs before the pods are created.
   Scheduler live(server_, "fifo:skip=true");
   server_.at(Time{150}, [&] {
     server_.act("PATCH", "/api/v1/nodes/n/status",

@@ -11,7 +11,7 @@
 namespace fairlead {
 namespace {
 
-// What is not looked at and would be broken without a word. Preferences may be broken.
+// Returns a requirement that Fairlead does not support and would break silently. Preferences may be broken.
 std::string_view unknown_need(const Json& pod_spec) {
   const auto is_required = [&](std::string_view kind) {
     return !json_at(pod_spec, {"affinity", kind, "requiredDuringSchedulingIgnoredDuringExecution"})
@@ -23,7 +23,7 @@ std::string_view unknown_need(const Json& pod_spec) {
   const bool is_spread = std::any_of(spreads.begin(), spreads.end(), [](const Json& spread) {
     return text_at(spread, {"whenUnsatisfiable"}) != "ScheduleAnyway";
   });
-  if (is_spread) return "a topologySpreadConstraint that says DoNotSchedule";
+  if (is_spread) return "a topologySpreadConstraint with DoNotSchedule";
   if (!json_at(pod_spec, {"resourceClaims"}).empty()) return "resourceClaims";
   const Json& volumes = json_at(pod_spec, {"volumes"});
   const bool is_made = std::any_of(volumes.begin(), volumes.end(), [](const Json& volume) {
@@ -36,19 +36,19 @@ std::string_view unknown_need(const Json& pod_spec) {
 
 Result<PodNeeds> parse_pod_needs(const Json& pod_spec) {
   if (!text_at(pod_spec, {"nodeName"}).empty()) {
-    return input_error("its pods have a nodeName, which Fairlead does not look at");
+    return input_error("its pods have a nodeName, which Fairlead does not support");
   }
   return needs_of_pod(pod_spec);
 }
 
 Result<PodNeeds> needs_of_pod(const Json& pod_spec) {
   if (const std::string_view need = unknown_need(pod_spec); !need.empty()) {
-    return input_error("its pods have {}, which Fairlead does not look at", need);
+    return input_error("its pods have {}, which Fairlead does not support", need);
   }
   FL_TRY_ASSIGN(rules, parse_node_rules(pod_spec));
   Resources requests = pod_requests(pod_spec);
-  // Nodes with devices are often kept for pods that ask for them by a taint of the resource's name,
-  // which the API server has such pods tolerate (ExtendedResourceToleration) but not their templates.
+  // Nodes with devices are often reserved by a taint with the resource's name. The API server adds the
+  // toleration to pods that request the resource (ExtendedResourceToleration), but not to their templates.
   for (const auto& [name, amount] : requests) {
     if (name.find('/') == name.npos || amount == 0) continue;
     rules.tolerations.push_back({.key = name, .is_any_value = true, .effect = "NoSchedule"});

@@ -13,23 +13,22 @@
 namespace fairlead {
 
 struct PodsServeOptions {
-  std::string policy = "fairlead";  // with its options
+  std::string policy = "fairlead";  // name and options
   std::uint64_t seed = 0;
-  std::string name_space = "fairlead";  // of its Lease and its ConfigMap
-  std::string identity;                 // of this process: no two are the same
-  // Of nodes: the first of them that a node has says which rack it is in. None: the usual ones.
+  std::string name_space = "fairlead";  // namespace of its Lease and its ConfigMap
+  std::string identity;                 // unique to this process
+  // Labels of nodes; the first that a node has is its rack. None: usual_rack_labels().
   std::vector<std::string> rack_labels{};
 
-  // What is seen from outside (pods/outlook.h) is answered there; null: nowhere. It must outlive the
-  // call.
+  // Listener of the status endpoint (pods/outlook.h); null: there is none. It must outlive the call.
   HttpListener* http = nullptr;
-  // Seconds since any instant, to measure decisions by; null: they are not measured.
+  // Returns seconds since any instant, to measure decisions; null: they are not measured.
   std::function<double()> stopwatch{};
 };
 
-// `say`: what operators read, a line each. Returns once the program is asked to leave (kTerminate).
-// Errors: no such policy or option, or one that needs what no real cluster tells; the API server does
-// not say what there is; another process leads from now on, so this one is to begin anew.
+// Serves until the program is asked to leave (kTerminate). `say`: writes a log line for operators. Errors:
+// no such policy or option, or one that needs information no real cluster has; the API server does not
+// report all objects; another process leads now, so this one must start again.
 Status serve_pods(KubeDoor& door, const PodsServeOptions& options,
                   const std::function<void(const std::string&)>& say);
 

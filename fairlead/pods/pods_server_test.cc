@@ -12,7 +12,7 @@
 namespace fairlead {
 namespace {
 
-// A process that is killed at a time of its door: from then on nothing that it asks reaches the server.
+// A process that is killed at a time of its door: from then on none of its calls reach the server.
 class MortalDoor : public KubeDoor {
  public:
   MortalDoor(std::unique_ptr<KubeDoor> door, Time end) : door_(std::move(door)), end_(end) {}
@@ -40,7 +40,7 @@ class MortalDoor : public KubeDoor {
   bool is_told_ = false;
 };
 
-// Schedulers that follow each other on one cluster, and what namespaces got meanwhile.
+// Schedulers that follow each other on one cluster, and the GPU time that namespaces got meanwhile.
 class Leaders {
  public:
   explicit Leaders(Duration work = {}) {
@@ -53,14 +53,14 @@ class Leaders {
     }
   }
 
-  // One that lives so long from now on.
+  // Runs a scheduler that lives for `life` from now on.
   Status run(Duration life, const std::string& policy) {
     const auto begin = server.open();
     MortalDoor door(server.open(), begin->now() + life);
     return serve_pods(door, {.policy = policy, .identity = fmt::format("scheduler-{}", ++leaders_)},
                       [this](const std::string& line) { said.push_back(line); });
   }
-  // `life` each, up to the end of two hours.
+  // Runs schedulers for `life` each, until two hours have passed.
   void run_all(Duration life, bool forgets = false) {
     while (server.now() < Time{} + seconds(7200)) {
       ASSERT_TRUE(run(life, "gang-stride:quantum_s=60"));
@@ -132,7 +132,7 @@ TEST(PodsServer, WhatDoesNotFitIsDroppedWithAWord) {
   EXPECT_TRUE(leaders.has_said("policies begin anew: it is of gang-stride:"));
   leaders.server.add_node({.name = "c", .gpus = 4});
   ASSERT_TRUE(leaders.run(seconds(50), "gang-stride:quantum_s=61"));
-  EXPECT_TRUE(leaders.has_said("policies begin anew: it is of other nodes: c"));
+  EXPECT_TRUE(leaders.has_said("policies begin anew: the saved state has other nodes: c"));
   for (const char* text : {"", "bm8=", "KLUv/QRYAAAA"}) {
     leaders.said.clear();
     leaders.server.act("PATCH", Leaders::kState, {{"binaryData", {{"state", text}}}});
@@ -164,7 +164,7 @@ TEST(PodsServer, PodsAndJobsThatWaitAreToldWhy) {
       "It waits for 8 GPUs; none that it can run on is idle. Instead of it: ann/train (8 GPUs). "
       "bob has 1 ticket: 2.67 of 8 GPUs by entitlement now, and holds 0 GPUs. The job has been "
       "served 0.00 GPU-hours so far.");
-  // Ann's waits suspended from her turn's end on.
+  // Ann's Job is suspended when her turn ends, and waits.
   ASSERT_TRUE(leaders.run(seconds(200), "gang-stride:quantum_s=60"));
   const auto is_waiting = [](const Json& event) { return text_at(event, {"reason"}) == "Waiting"; };
   const FakeAnswer events = leaders.server.act("GET", "/api/v1/namespaces/ann/events");
@@ -183,7 +183,7 @@ TEST(PodsServer, HundredsOfGangsThatWaitAreToldWhyAFewASecond) {
   EXPECT_LE(told, 310);  // ten a second, after the first ten seconds
 }
 
-// Two gangs and a third that wait for each other on eight GPUs, up to their ends.
+// Runs two gangs and a third that wait for each other on eight GPUs until all have ended.
 std::string problem_of_a_run(const std::function<void(Leaders&)>& disturb, Duration life) {
   Leaders leaders(seconds(60));
   disturb(leaders);

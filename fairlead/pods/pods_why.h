@@ -1,4 +1,4 @@
-// Why a gang waits, in plain words.
+// Explains in plain words why a gang waits.
 #pragma once
 
 #include "fairlead/engine/tables.h"
@@ -8,31 +8,31 @@
 
 namespace fairlead {
 
-// What is idle of each type of GPU.
+// The idle GPUs of each type.
 class IdleGpus {
  public:
   // O(nodes).
   explicit IdleGpus(const Tables& tables);
   struct Room {
     std::uint32_t idle = 0;
-    std::uint32_t tasks = 0;  // of `task_gpus`, that fit on nodes now
+    std::uint32_t tasks = 0;  // number of tasks with `task_gpus` that fit on nodes now
   };
-  // On GPUs of those types. O(sizes of nodes x types).
+  // Returns the room on GPUs of those types. O(sizes of nodes x types).
   Room of(TypeMask types, std::uint32_t task_gpus) const;
 
  private:
-  // By type, how many nodes have so many idle GPUs.
+  // The number of nodes, by type and number of idle GPUs.
   std::vector<std::vector<std::uint32_t>> nodes_;
 };
 
-// What keeps a job that waits from its GPUs; a change of it is worth telling.
+// The reason why a job waits for GPUs; users are notified when it changes.
 enum class WaitCause : std::uint8_t { kNoGpus, kTooFewGpus, kScattered, kTurn, kHeld };
 WaitCause wait_cause(const Tables& tables, JobId job, const IdleGpus& idle);
 
-// One sentence. REQUIRES: the job waits or is held.
+// Returns one sentence. REQUIRES: the job waits or is held.
 std::string wait_sentence(const Tables& tables, JobId job, const IdleGpus& idle);
 
-// All that is known of a job that is here, a line each. O(jobs here + nodes).
+// Returns everything known about a present job, a line each. O(present jobs + nodes).
 std::vector<std::string> why_lines(const Tables& tables, JobId job);
 
 }  // namespace fairlead

@@ -15,7 +15,7 @@ class PodsWorldTest : public testing::Test {
     server_.add_node({.name = "v", .gpus = 4, .product = "Tesla-V100-SXM2-16GB"});
     server_.add_node({.name = "k", .gpus = 4, .product = "Tesla-K80"});
   }
-  // The nodes of the pods of a Job that run there.
+  // Returns the nodes of a Job's running pods.
   std::vector<std::string> nodes_of(const std::string& job) {
     std::vector<std::string> nodes;
     const FakeAnswer list = server_.act("GET", "/api/v1/pods");
@@ -52,7 +52,7 @@ TEST_F(PodsWorldTest, ABacklogIsBoundSomeAtATimeSoThatTheLeaseIsRenewedBetween) 
     server_.add_job({.name_space = "lab", .name = fmt::format("j{}", i), .pods = 4, .gpus = 1});
   }
   const auto before = server_.open();
-  before->wait(before->now() + seconds(30));  // all pods are there
+  before->wait(before->now() + seconds(30));  // all pods exist
   Scheduler live(server_, "fifo:skip=true");
   live.run_for(seconds(60));
   EXPECT_LE(live.most_bindings(), 103U);

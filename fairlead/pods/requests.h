@@ -1,5 +1,5 @@
-// What is asked of the API server for a gang. Each says of which object it was meant, by uid or
-// version: on another, or one that has changed, it has no effect.
+// Requests to the API server for a gang. Each names its object by uid or version, so it has no effect on
+// another object or a changed one.
 #pragma once
 
 #include "fairlead/kube/door.h"
@@ -11,16 +11,17 @@
 
 namespace fairlead {
 
-// With `gpus`, on a node with slots: these are its GPUs, and it is to run. 0: the kubelet chooses.
+// Binds the pod. `gpus`: on a node with slots, its GPUs, and the pod is asked to run; 0: the kubelet
+// chooses.
 KubeRequest binding(const Pod& pod, const std::string& node, std::uint64_t gpus);
-// The wish that it run or rest in place (pods/slots.h).
+// Asks the pod to run or to rest in place (pods/slots.h).
 KubeRequest turn(const Pod& pod, bool runs);
-// Suspends the owner, marked as Fairlead's, or resumes it, and takes the mark away.
+// Suspends the owner, marked as Fairlead's, or resumes it and removes the mark.
 // REQUIRES: owner.kind != nullptr.
 KubeRequest suspension(const Owner& owner, bool suspends);
-// Says on the pod, before its eviction, that a scheduler preempts it: that counts as no failure.
+// Marks the pod, before its eviction, as preempted by a scheduler, which does not count as a failure.
 KubeRequest preemption_mark(const Pod& pod, std::int64_t unix_ms);
-// Deletes the pod, with its grace, unless a PodDisruptionBudget is against it (429).
+// Deletes the pod, with its grace period, unless a PodDisruptionBudget forbids it (429).
 KubeRequest eviction(const Pod& pod);
 
 }  // namespace fairlead

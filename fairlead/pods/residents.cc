@@ -38,7 +38,7 @@ bool Residents::is_frozen(const std::string& uid) const {
   const auto found = pods_.find(uid);
   if (found == pods_.end()) return false;
   const Pod& pod = found->second;
-  // What is being deleted is thawed for its grace period.
+  // A pod that is being deleted is thawed for its grace period.
   return pod.is_frozen() && !pod.is_leaving && ask_of(pod) == nullptr;
 }
 

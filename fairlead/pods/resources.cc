@@ -45,7 +45,7 @@ Amount saturated(long double value) {
 
 Amount sum_of(Amount a, Amount b) { return a > kAmountMax - b ? kAmountMax : a + b; }
 
-// What is limited and not requested is requested all the same.
+// Returns a container's requests. A resource with a limit and no request counts as requested.
 Resources container_requests(const Json& container) {
   Resources requests = parse_resources(json_at(container, {"resources", "limits"}));
   for (const auto& [name, amount] :
@@ -55,7 +55,7 @@ Resources container_requests(const Json& container) {
   return requests;
 }
 
-// On the host's network, what a container listens on is a port of the host.
+// Adds a container's host ports. On the host's network, all of its ports are ports of the host.
 void add_host_ports(Resources& requests, const Json& container, bool is_on_host) {
   for (const Json& port : json_at(container, {"ports"})) {
     const std::int64_t of_host = integer_at(port, {"hostPort"});
@@ -84,8 +84,8 @@ std::optional<Amount> parse_quantity(std::string_view text) {
   const std::string_view unit(end, static_cast<std::size_t>(last - end));
   const auto found = std::ranges::find(kSuffixes, unit, &Suffix::text);
   if (found == kSuffixes.end()) return std::nullopt;
-  // "0.1" is no sum of powers of two: what is beyond the twelfth digit of a thousandth is of the
-  // reading, not of what was written.
+  // "0.1" is not a sum of powers of two: digits after the twelfth of a thousandth come from parsing, not
+  // from the text.
   const long double thousandths = number * found->factor * 1000;
   const long double nearest = std::round(thousandths);
   return saturated(std::abs(thousandths - nearest) < 1e-12L * nearest ? nearest : thousandths);
@@ -130,8 +130,8 @@ Resources times(const Resources& amounts, std::int64_t count) {
 Resources pod_requests(const Json& pod_spec) {
   const bool is_on_host = is_true_at(pod_spec, {"hostNetwork"});
   Resources ports;
-  Resources sidecars;  // those that are begun so far
-  Resources first;     // the most that initialising takes
+  Resources sidecars;  // sidecars started so far
+  Resources first;     // the largest need during initialisation
   for (const Json& container : json_at(pod_spec, {"initContainers"})) {
     Resources now = container_requests(container);
     const bool is_sidecar = text_at(container, {"restartPolicy"}) == "Always";
@@ -150,7 +150,7 @@ Resources pod_requests(const Json& pod_spec) {
     add(requests, container_requests(container));
   }
   raise(requests, first);
-  // What is said of the pod as a whole stands for what its containers say.
+  // Amounts for the pod as a whole replace the sums over its containers.
   for (const auto& [name, amount] : container_requests(pod_spec)) requests[name] = amount;
   add(requests, parse_resources(json_at(pod_spec, {"overhead"})));
   add(requests, ports);

@@ -40,15 +40,16 @@ std::string packed(const std::vector<std::uint8_t>& bytes) {
 
 Result<std::vector<std::uint8_t>> unpacked(std::string_view bytes) {
   const unsigned long long size = ZSTD_getFrameContentSize(bytes.data(), bytes.size());
-  if (size > kUnpackedBytesMax) return input_error("it is no saved state");
+  if (size > kUnpackedBytesMax) return input_error("the bytes are not a saved state");
   std::vector<std::uint8_t> out(size);
   const std::size_t count = ZSTD_decompress(out.data(), out.size(), bytes.data(), bytes.size());
-  if (ZSTD_isError(count) != 0) return input_error("it is damaged: {}", ZSTD_getErrorName(count));
+  if (ZSTD_isError(count) != 0)
+    return input_error("the saved state is damaged: {}", ZSTD_getErrorName(count));
   out.resize(count);
   return out;
 }
 
-// The first node that is not as in the cluster, or empty.
+// Returns the first node that differs from the cluster's, or empty.
 std::string other_node(const RecordedRun& run, const Cluster& cluster) {
   std::size_t count = 0;
   for (const Record& record : run.records()) {
@@ -69,15 +70,16 @@ std::string other_node(const RecordedRun& run, const Cluster& cluster) {
 Status check(const RecordedRun& run, const RunLabel& label, const Cluster& cluster) {
   const auto* of =
       run.records().empty() ? nullptr : std::get_if<record::Run>(&run.records().front().what);
-  if (of == nullptr) return input_error("it is no saved state");
+  if (of == nullptr) return input_error("the bytes are not a saved state");
   if (of->policy != label.policy || of->options != label.options) {
-    return input_error("it is of {}:{}", of->policy, of->options);
+    return input_error("the saved state has another policy or options: {}:{}", of->policy,
+                       of->options);
   }
   if (!std::ranges::equal(of->gpu_types, cluster.type_names)) {
-    return input_error("it is of other types of GPUs");
+    return input_error("the saved state has other GPU types");
   }
   const std::string other = other_node(run, cluster);
-  return other.empty() ? Status() : input_error("it is of other nodes: {}", other);
+  return other.empty() ? Status() : input_error("the saved state has other nodes: {}", other);
 }
 
 }  // namespace
@@ -100,12 +102,12 @@ Result<SavedState> parse_state(std::string_view bytes, const RunLabel& label,
   FL_TRY_ASSIGN(plain, unpacked(bytes));
   Reader in(plain);
   if (const std::uint64_t version = in.u64(); version != kVersion) {
-    return input_error("it is of another version of Fairlead");
+    return input_error("the saved state is from another version of Fairlead");
   }
   SavedState state;
   load(state, in);
-  if (!in.ok() || state.time < Time{}) return input_error("it is cut off");
-  // What no run can have written would be taken for the engine's own bug.
+  if (!in.ok() || state.time < Time{}) return input_error("the saved state is cut off");
+  // Without this check, records that no run can have written would look like a bug of the engine.
   CheckedJournal checked(state.run);
   RecordDecoder decoder;
   FL_TRY(decoder.decode(in, checked));

@@ -1,9 +1,9 @@
-// What a scheduler of pods leaves to the next one: a condensed journal (Engine::condense), and which
-// job is whose. It is what policies remember of passes, debts and timers, and what jobs were served;
-// where gangs are, the cluster says.
+// The recorded state that a Kubernetes scheduler leaves to the next one: a condensed journal
+// (Engine::condense), and the owner of each job. It contains the policy's passes, debts and timers, and
+// the GPU time of jobs; the placements of gangs are in the cluster.
 //
-// Format: a frame of zstd with its checksum; in it, by base/bytes.h: the version, the engine's time and
-// the calendar's, jobs with the uids of their owners, then the records as a journal has them.
+// Format: a zstd frame with its checksum. Its content, by base/bytes.h: the version, the engine's time and
+// the calendar's, jobs with the uids of their owners, then the records in a journal's encoding.
 #pragma once
 
 #include "fairlead/base/archive.h"
@@ -19,27 +19,27 @@
 namespace fairlead {
 
 struct SavedState {
-  Time time;                 // of the engine
-  std::int64_t unix_ms = 0;  // then
+  Time time;                 // the engine's time
+  std::int64_t unix_ms = 0;  // the calendar's time then
   std::map<JobId, std::string> owners;
   RecordedRun run;
 
-  // Archives all but the run, which follows as records.
+  // Archives everything except the run, which follows as records.
   void fields(Archive& archive) { archive(time, unix_ms, owners); }
 
-  // The engine's time where the calendar says `now`; it never goes back.
+  // Returns the engine's time for a calendar time; it never goes back.
   Time time_at(std::int64_t now_unix_ms) const {
     return time + milliseconds(std::max<std::int64_t>(0, now_unix_ms - unix_ms));
   }
 };
 
-// The bytes; none while there is nothing worth saving. REQUIRES: as Engine::condense; `time` is not
-// before the engine's.
+// Returns the bytes; none while there is nothing worth saving. REQUIRES: the conditions of
+// Engine::condense; `time` is not before the engine's.
 std::string save_state(const Engine& engine, const RunLabel& label,
                        const std::map<JobId, std::string>& owners, Time time, std::int64_t unix_ms);
 
-// Error: it is none, or of another policy, of other options or of other nodes than `cluster`'s, and
-// which of these.
+// Parses a saved state. Error, with the reason: it is not one, or it has another policy, other options or
+// other nodes than `cluster`.
 Result<SavedState> parse_state(std::string_view bytes, const RunLabel& label,
                                const Cluster& cluster);
 

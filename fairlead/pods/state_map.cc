@@ -12,9 +12,9 @@ namespace fairlead {
 namespace {
 
 constexpr std::string_view kName = "fairlead-state";
-// A few megabytes an hour for thousands of gangs; what is newer than that is decided anew.
+// A few megabytes an hour for thousands of gangs. A new leader decides newer changes again.
 constexpr Duration kEvery = seconds(5);
-// Of a ConfigMap, all of it, by the API server's rule, less what its metadata takes.
+// The API server's limit for a whole ConfigMap, minus the space for its metadata.
 constexpr std::size_t kBytesMax = (std::size_t{1} << 20) - 4096;
 
 }  // namespace
@@ -96,7 +96,7 @@ void StateMap::handle_write(const KubeEvent& event) {
     trouble_.clear();
     return;
   }
-  // Another wrote it, or we do not know. Where we lead, ours is what counts.
+  // Another client wrote it, or its version is not known. If we lead, our state replaces it.
   version_.reset();
   fail(event, false);
 }
@@ -106,10 +106,10 @@ void StateMap::fail(const KubeEvent& event, bool is_read) {
                          failure_text(event));
   ++failures_;
   retry_ = door_.now() + std::max(event.retry_after, backoff(failures_, door_.random()));
-  // Without the right to read it, or as soon as it has been tried often enough, it is done without.
+  // Without permission to read it, or after enough tries, the scheduler starts without it.
   constexpr int kTries = 3;
   if (event.status == 403 || failures_ >= kTries) has_answer_ = true;
-  // It would be refused again.
+  // A repeated write would be refused again.
   if (!is_read && (event.status == 413 || event.status == 422)) wanted_.reset();
 }
 

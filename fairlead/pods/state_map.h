@@ -1,8 +1,8 @@
-// The ConfigMap `fairlead-state`: what the scheduler that led before has left, and where this one
-// leaves the same.
+// The ConfigMap `fairlead-state`: the recorded state of the previous leader, which this scheduler replaces
+// with its own.
 //
 // Every write carries the version that was read, so a late write of an earlier leader is refused after
-// the first of the next. What cannot be written is left out and tried again: losing it costs a turn.
+// the first write of the next. A failed write is skipped and tried again later: its loss costs a turn.
 #pragma once
 
 #include "fairlead/kube/listener.h"
@@ -19,22 +19,21 @@ class StateMap : public KubeListener {
   StateMap(KubeDoor& door, std::string name_space)
       : door_(door), name_space_(std::move(name_space)) {}
 
-  // Asks for what is there, as wake() does; is_read() once it is known, or known that it cannot be.
+  // Reads the ConfigMap, like wake(). is_read() is true once the content is known, or cannot be known.
   void read();
   bool is_read() const { return has_answer_; }
-  // The bytes as they were read; empty: there are none.
+  // Returns the bytes that were read; empty: there are none.
   const std::string& found() const { return found_; }
 
-  // True if something changed that is not written, nothing is on its way, and the last write was long
-  // enough ago for another.
+  // Returns whether a change is unwritten, nothing is on its way, and the last write was long enough ago.
   bool is_due() const;
   void touch() { is_touched_ = true; }
-  // Leaves these bytes, `about` in words, after what is on its way. Nothing is written where
-  // they are more than a ConfigMap has room for.
+  // Writes these bytes, described by `about`, after the present call. Writes nothing if they are too large
+  // for a ConfigMap.
   void write(std::string bytes, std::string about);
-  // Nothing is left to be written.
+  // Returns whether everything is written.
   bool is_written() const { return !is_touched_ && !wanted_ && call_ == 0; }
-  // Why the last call failed; empty: it did not.
+  // Returns why the last call failed; empty: it did not.
   const std::string& trouble() const { return trouble_; }
 
   bool handle(const KubeEvent& event) override;
@@ -52,16 +51,17 @@ class StateMap : public KubeListener {
   bool is_reading_ = false;
   bool has_answer_ = false;
   std::string found_;
-  std::optional<std::string> version_;  // as it is there; empty: it is not; nothing: not known
+  std::optional<std::string>
+      version_;  // the server's; empty: there is no ConfigMap; nothing: not known
   struct Wanted {
     std::string bytes;
     std::string about;
   };
   std::optional<Wanted> wanted_;
-  std::uint64_t number_ = 0;  // of what is wanted
-  std::uint64_t sent_ = 0;    // of what was sent last
+  std::uint64_t number_ = 0;  // number of the latest bytes to write
+  std::uint64_t sent_ = 0;    // number of the bytes sent last
   bool is_touched_ = false;
-  Time next_;  // no write before
+  Time next_;  // earliest time of the next write
   Time retry_;
   int failures_ = 0;  // in a row
   std::string trouble_;

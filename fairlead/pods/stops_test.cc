@@ -1,4 +1,4 @@
-// How gangs of every kind of owner are stopped, and what keeps them from it: budgets, annotations, users.
+// Stops of gangs of every kind of owner, and the obstacles to stops: budgets, annotations, users.
 #include "fairlead/pods/testing_owners.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST_F(StopsTest, ABarePodIsNeverStoppedUnlessItSaysSo) {
     EXPECT_EQ(now == nullptr, says_so);
     EXPECT_EQ(live.state("bob/b") == JobState::kRunning, says_so);
     if (says_so) continue;
-    // Its end gives its GPUs back.
+    // Its end frees its GPUs.
     server.act("DELETE", "/api/v1/namespaces/ann/pods/p");
     live.run_for(seconds(60));
     EXPECT_EQ(live.state("bob/b"), JobState::kRunning);
@@ -96,7 +96,7 @@ TEST_F(StopsTest, ABudgetThatAllowsNoDisruptionKeepsAGangWhereItIsUntilItDoes) {
     server.act("PATCH", budgets + "/keep/status", {{"status", {{"disruptionsAllowed", 2}}}});
     live.run_for(seconds(2));
     EXPECT_GT(stops(), 0);
-    EXPECT_EQ(live.places(), places + 1);  // it is not placed again where it is about to leave
+    EXPECT_EQ(live.places(), places + 1);  // it is not placed again while it leaves
   }
 }
 
@@ -151,7 +151,7 @@ TEST_F(StopsTest, AMarkThatOutlivesASuspensionDoesNotHideTheUsersNext) {
   live.run_for(seconds(20));
   annotate(kSuspendedBy, "fairlead");
   live.run_for(seconds(20));
-  // Only what is to be asked of it anyway takes the mark away; the user suspends it afterwards.
+  // The mark is removed together with the next necessary call; the user suspends it afterwards.
   const auto& object = *server_.store().find({"/apis/kubeflow.org/v1/pytorchjobs", "ann", "train"});
   EXPECT_EQ(text_at(object, {"metadata", "annotations", kSuspendedBy}), "");
   server_.act("PATCH", path_, {{"spec", {{"runPolicy", {{"suspend", true}}}}}});
@@ -159,7 +159,7 @@ TEST_F(StopsTest, AMarkThatOutlivesASuspensionDoesNotHideTheUsersNext) {
   EXPECT_EQ(live.state("ann/train"), JobState::kHeld);
 }
 
-// Two gangs that are stopped by eviction and a Job take turns on four GPUs.
+// Two gangs, stopped by eviction, and a Job take turns on four GPUs.
 class EvictedTurns : public RunToTheEnd {
  public:
   EvictedTurns() {

@@ -74,7 +74,7 @@ inline void add_operators(FakeServer& server) {
                                   {{"spec", object["spec"]["rayClusterSpec"]}}}};
                            },
                        .success = {{"jobDeploymentStatus", "Complete"}}});
-  // Of no kind that is known: it cannot be suspended.
+  // Its kind is unknown: it cannot be suspended.
   server.add_operator({.resource = std::string(kStatefulSets),
                        .kind = "StatefulSet",
                        .children = [](const Json& object) {
@@ -82,7 +82,7 @@ inline void add_operators(FakeServer& server) {
                        }});
 }
 
-// What is made of each kind, with two pods of two GPUs, as user "ann".
+// An object of each kind, with two pods of two GPUs, by user "ann".
 struct Made {
   std::string path;
   Json object;
@@ -136,7 +136,7 @@ class OwnersTest : public testing::Test {
     ASSERT_EQ(server_.act("POST", of.path, of.object).status, 201);
     path_ = of.path + "/train";
   }
-  // Pods that run, with GPUs.
+  // Returns the number of running pods with GPUs.
   int running(const std::string& name_space = "ann") {
     const FakeAnswer list = server_.act("GET", "/api/v1/pods");
     const Json& pods = json_at(list.body, {"items"});

@@ -67,7 +67,7 @@ class Scheduler : public RecordSink {
     world_.attach(engine_->tables());
   }
 
-  // False: it has come to an end, as it no longer leads, or never knew what there is.
+  // Returns false once it has ended, because it no longer leads or never synced.
   bool step() { return engine_ != nullptr && engine_->step().value_or(false); }
   void run_until(Time t) {
     while (door_->now() < t) {
@@ -85,7 +85,7 @@ class Scheduler : public RecordSink {
     }
   }
 
-  // By its name, NAMESPACE/JOB.
+  // Finds a job by its name, NAMESPACE/JOB.
   std::optional<JobId> job(const std::string& name) const {
     for (JobId job : ids<JobId>(tables().jobs.size())) {
       if (tables().jobs.has(job) && tables().names[job] == name) return job;
@@ -103,7 +103,7 @@ class Scheduler : public RecordSink {
   }
   const Tables& tables() const { return engine_->tables(); }
   const PodsWorld& world() const { return world_; }
-  // How many gangs were placed, why starts failed, and how many bindings were on their way at most.
+  // The number of placed gangs, the reasons of failed starts, and the most bindings on their way at once.
   int places() const { return places_; }
   const std::vector<std::string>& failures() const { return failures_; }
   std::size_t most_bindings() const { return door_->most(); }
@@ -129,8 +129,8 @@ class Scheduler : public RecordSink {
   std::vector<std::string> failures_;
 };
 
-// Jobs on a fake cluster up to their ends, under schedulers that follow each other: a run for
-// try_faults() and its like. Who derives from it adds nodes and jobs.
+// Runs jobs on a fake cluster to their ends, under schedulers that follow each other. It is a run for
+// try_faults() and similar functions. Derived classes add nodes and jobs.
 class RunToTheEnd {
  public:
   RunToTheEnd() = default;
@@ -138,8 +138,8 @@ class RunToTheEnd {
   RunToTheEnd& operator=(const RunToTheEnd&) = delete;
   virtual ~RunToTheEnd() = default;
 
-  // The problem that was met; empty: none. The scheduler is killed after `crash` calls, and another one
-  // goes on; 0: it is not.
+  // Returns the problem; empty: there is none. The scheduler is killed after `crash` calls, and another
+  // one continues; 0: it is not killed.
   std::string run(std::uint64_t crash = 0) {
     const Time late = server.now() + limit();
     for (int number = 1; server.now() < late; ++number) {
@@ -147,7 +147,7 @@ class RunToTheEnd {
       while (server.now() < late) {
         if (crash != 0 && server.calls().size() >= crash) break;
         if (!live.step()) {
-          if (leads()) break;  // the Lease is another's; it may lead again
+          if (leads()) break;  // another has the Lease; this one may lead again
           return "the engine stopped";
         }
         if (std::string what = problem(); !what.empty()) return what;

@@ -10,7 +10,8 @@
 
 namespace fairlead {
 
-// YAML; nothing is no tickets. Errors, with the line: it is no map, or a number is not 1 to a million.
+// Parses YAML; an empty text has no tickets. Errors, with the line: the text is not a map, or a number is
+// not in 1 to a million.
 Result<std::map<std::string, std::int64_t>> parse_tickets(std::string_view text);
 
 }  // namespace fairlead

@@ -1,9 +1,9 @@
-// Tells users why their gangs wait, where they look: as the condition PodScheduled of pods that have no
-// node, and as an event on a Job that waits suspended, without pods.
+// Reports to users why their gangs wait: in the condition PodScheduled of pods without a node, and in an
+// event on a suspended Job without pods.
 //
-// A gang that gets its GPUs soon is told nothing. After that it is told again where the cause is
-// another, not where a number is; and no more than so many writes a second are made, so that thousands
-// of gangs that wait do not keep the server busy. A telling that is lost is not made again.
+// There is no report for a gang that gets its GPUs soon. A later report is made if the cause changes, not
+// if only a number does. Writes per second are limited, so thousands of waiting gangs do not keep the
+// server busy. A lost report is not repeated.
 #pragma once
 
 #include "fairlead/kube/listener.h"
@@ -17,21 +17,21 @@ namespace fairlead {
 
 class WaitTeller : public KubeListener {
  public:
-  // What is passed must outlive it.
+  // The arguments must outlive this object.
   WaitTeller(KubeDoor& door, PodsWorld& world, const Tables& tables)
       : door_(door), world_(world), tables_(tables) {}
 
   bool handle(const KubeEvent&) override { return false; }
-  // O(jobs that wait), once a second.
+  // O(waiting jobs), once a second.
   void wake() override;
 
  private:
   struct Told {
-    Time since;  // it waits
+    Time since;  // start of its wait
     std::optional<WaitCause> cause;
-    Time next;  // not told before
+    Time next;  // earliest time of the next report
   };
-  // How many writes it took.
+  // Returns the number of writes.
   std::size_t tell(JobId job);
 
   KubeDoor& door_;

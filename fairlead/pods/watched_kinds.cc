@@ -10,9 +10,9 @@
 namespace fairlead {
 namespace {
 
-// How soon an operator that was installed is noticed.
+// The time until a newly installed operator is noticed.
 constexpr Duration kAskAgain = seconds(60);
-// An answer that is older is doubted.
+// An older answer is not trusted.
 constexpr Duration kStale = seconds(30);
 
 }  // namespace
@@ -25,7 +25,7 @@ WatchedKinds::~WatchedKinds() {
   for (auto& [path, group] : groups_) door_.drop(group.call);
 }
 
-// All of its kinds are served, and their objects known: there is nothing to ask.
+// Returns whether all of its kinds are served and their objects known, so there is nothing to look up.
 bool WatchedKinds::is_settled(const Group& group) const {
   return std::ranges::all_of(owner_kinds(), [&](const OwnerKind& kind) {
     if (&groups_.at(kind.group_path()) != &group) return true;

@@ -1,7 +1,7 @@
 // The objects of all kinds of owners that the API server has (pods/kinds.h).
 //
-// Discovery says which kinds it serves; those that it does not are asked for again from time to time,
-// as their operator may be installed later, or be gone again, with all objects. A state machine like a
+// Discovery lists the kinds that the server has. Missing kinds are looked up again from time to time,
+// because their operator may be installed later, or removed with all objects. A state machine like a
 // Reflector: hand it every event, and wake it at wake_at().
 #pragma once
 
@@ -29,26 +29,26 @@ class WatchedKinds {
   bool handle(const KubeEvent& event);
   void wake();
   Time wake_at() const;
-  // It is known which kinds are served, and all of their objects are.
+  // Returns whether the served kinds and all of their objects are known.
   bool is_synced() const;
-  // Of all kinds that are served.
+  // Returns whether the objects of all served kinds are fresh.
   bool is_fresh(Duration limit) const;
-  // Of the kinds that are served.
+  // Returns the reflectors of the served kinds.
   std::vector<const Reflector*> reflectors() const;
-  // All objects that are there.
+  // Calls `sink` with all objects.
   void each(const std::function<void(const OwnerKind&, const Json&)>& sink) const;
-  // Why something is not known; empty: nothing is in the way.
+  // Returns why objects are not known; empty: there is no problem.
   std::string trouble() const;
 
  private:
-  // Kinds of one group and version are asked for at once.
+  // Kinds of one group and version, which one call of discovery lists.
   struct Group {
-    CallId call = 0;  // on its way
+    CallId call = 0;  // the call on its way
     Time ask_at{};
     int failures = 0;  // in a row
     std::string trouble;
     bool is_known = false;
-    std::map<const OwnerKind*, std::unique_ptr<Reflector>> reflectors;  // of those that are served
+    std::map<const OwnerKind*, std::unique_ptr<Reflector>> reflectors;  // those of served kinds
   };
 
   bool is_settled(const Group& group) const;

@@ -1,8 +1,8 @@
-// The decisions of a run, from its records, and where two runs first decide differently.
+// The decisions of a run, from its records, and the first difference between the decisions of two runs.
 //
-// A decision is all that happens at one time: the events, and the steps that the policy answers
-// with. Steps are compared by job and gang, neither by their order nor by GPUs within a node; notes
-// are ignored. A decision without event and step leaves no record and is not counted.
+// A decision is everything that happens at one time: the events, and the policy's steps in answer. Steps
+// are compared by job and gang, not by their order or by GPUs within a node; notes are ignored. A decision
+// without event and step leaves no record and is not counted.
 #pragma once
 
 #include "fairlead/journal/journal.h"
@@ -29,20 +29,20 @@ struct Decision {
     Kind kind = Kind::kArrived;
     JobId job;
     NodeId node;
-    std::uint64_t gpus = 0;  // of the node: those that go down or come up
+    std::uint64_t gpus = 0;  // GPUs of the node that go down or come up
     friend bool operator==(const Event&, const Event&) = default;
   };
   struct Step {
     JobId job;
     bool stop = false;
     std::uint32_t copy = 0;
-    std::vector<Slice> gang;  // of a place
+    std::vector<Slice> gang;  // for a place
     friend bool operator==(const Step&, const Step&) = default;
   };
   Time t;
-  std::vector<Event> events;  // as they came
+  std::vector<Event> events;  // in order of arrival
   std::vector<Step> steps;    // by job, stops first
-  // A 64-bit hash of time, events and steps.
+  // Returns a 64-bit hash of time, events and steps.
   std::uint64_t digest() const;
 };
 
@@ -60,9 +60,9 @@ class DecisionReader : public RecordSink {
   Decision decision_;
 };
 
-// How far two runs decide alike.
+// The common part of two runs' decisions.
 struct DecisionMatch {
-  std::size_t agreed = 0;  // decisions, from the first on
+  std::size_t agreed = 0;  // number of equal decisions from the first on
   // The first decision that differs or is not expected; none if there is none.
   std::optional<Decision> other{};
 };

@@ -41,7 +41,7 @@ TEST(DecisionReader, ADecisionIsWhatHappensAtOneTime) {
   EXPECT_EQ(decisions[0].t, Time{0});
   EXPECT_EQ(decisions[0].events.size(), 2U);
   ASSERT_EQ(decisions[0].steps.size(), 2U);
-  EXPECT_EQ(decisions[0].steps[0].job, JobId(0));  // by job, not as it came
+  EXPECT_EQ(decisions[0].steps[0].job, JobId(0));  // sorted by job, not in order of arrival
   EXPECT_EQ(decisions[0].steps[0].gang, (std::vector<Slice>{{NodeId(1), 2}}));
   EXPECT_TRUE(decisions[1].events.empty());
   EXPECT_TRUE(decisions[1].steps[0].stop);

@@ -1,5 +1,5 @@
-// How many GPUs were free and who held the others, summed over the time so far: GPU-milliseconds, of
-// which differences are taken. A change costs O(1), a sum O(users).
+// The free GPUs, and each user's GPUs, summed over the time so far in GPU-milliseconds. The sums of a
+// period are differences of these. A change costs O(1), a sum O(users).
 #pragma once
 
 #include "fairlead/base/ids.h"
@@ -14,14 +14,14 @@ namespace fairlead {
 
 class GpuSums {
  public:
-  // From `from` to `to` that much is free.
+  // Adds the time from `from` to `to`, with these GPUs free.
   void pass(const FreeIndex& free, std::size_t types, Time from, Time to);
-  // The user holds so many more GPUs of the type from `t` on.
+  // Called when the user gets `gpus` more GPUs of the type at `t`.
   void hold(UserId user, GpuTypeId type, std::int64_t gpus, Time t);
 
   struct Sums {
     std::vector<std::int64_t> free;  // by GPU type
-    std::vector<std::int64_t> held;  // of the types asked for, by user
+    std::vector<std::int64_t> held;  // GPUs in use of the given types, by user
   };
   Sums up_to(Time t, TypeMask types) const;
 

@@ -9,7 +9,7 @@
 namespace fairlead {
 
 void HeldByOrder::add(std::size_t rank, std::int64_t gpus) {
-  while (rank + 1 >= tree_.size()) {  // twice as many: the new last node is the sum of all
+  while (rank + 1 >= tree_.size()) {  // doubles the size: the new last node is the sum of all
     const std::size_t size = tree_.size() - 1;
     tree_.resize(2 * std::max<std::size_t>(size, 1) + 1);
     tree_.back() = total_;
@@ -135,7 +135,8 @@ bool Past::is_patient(Time since) const {
 }
 
 Placement Past::placement_of(JobId job, Time since) const {
-  if (traits_.near.ms > 0) {  // by how long it waits: one node, one rack, anywhere
+  if (traits_.near.ms >
+      0) {  // it accepts one node, one rack or any place, by the length of its wait
     const Duration waits = tables_.now - since;
     if (waits < traits_.near) return Placement::kConsolidate;
     return waits < traits_.near + traits_.near

@@ -135,8 +135,7 @@ Result<std::optional<Decision>> recorded_decision(const Recording& recording, st
   return found;
 }
 
-// Error: in the world as it was rebuilt, the recorded policy does not make the first `enough`
-// decisions as it made them.
+// Checks the rebuilt world. Error: the recorded policy does not repeat its first `enough` decisions in it.
 Status check_rebuilt(const Recording& recording, std::size_t enough) {
   FL_TRY_ASSIGN(again, match_with(recording, recording.world.policy, enough));
   if (again.agreed >= enough) return {};
@@ -153,7 +152,7 @@ Status check_rebuilt(const Recording& recording, std::size_t enough) {
 Result<ReplayResult> replay(const ReplayRequest& request) {
   FL_TRY_ASSIGN(recording, read_recorded(request));
   const std::size_t recorded = recording.decisions.size();
-  // One more than recorded shows that there is no more.
+  // Asks for one more than recorded, to show that there is no other decision.
   FL_TRY_ASSIGN(match, match_with(recording, request.policy, recorded + 1));
   ReplayResult result{.world = {},
                       .policy = request.policy,

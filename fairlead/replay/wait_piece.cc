@@ -12,7 +12,7 @@ void add_to(std::vector<std::int64_t>& sums, const std::vector<std::int64_t>& mo
 
 Duration length(const WaitPiece& piece) { return piece.to - piece.from; }
 
-// Each piece that is shorter than `least`, or has the cause of the one before, joins the one before.
+// Joins each piece that is shorter than `least`, or has its predecessor's cause, to its predecessor.
 std::vector<WaitPiece> joined(const std::vector<WaitPiece>& pieces, Duration least) {
   std::vector<WaitPiece> out;
   for (const WaitPiece& piece : pieces) {

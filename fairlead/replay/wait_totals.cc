@@ -44,7 +44,7 @@ void WaitTotals::settle(Job& job) {
 
 void WaitTotals::change(JobId id, bool holds) {
   Job& job = jobs_[id];
-  if (job.holds == holds) return;  // one more copy
+  if (job.holds == holds) return;  // another copy starts or ends
   settle(job);
   job.holds = holds;
   waiting_ += holds ? -1 : 1;

@@ -15,7 +15,7 @@ std::vector<std::int64_t> difference(std::vector<std::int64_t> now,
   return now;
 }
 
-// Neighbours of one cause, and of one other job, are one piece.
+// Joins neighbouring pieces with the same cause and the same other job.
 std::vector<WaitPiece> joined(const std::vector<WaitPiece>& pieces) {
   std::vector<WaitPiece> out;
   for (const WaitPiece& piece : pieces) {
@@ -87,7 +87,7 @@ void Waits::on_user_note(UserId user, const Note& note) {
              note);
 }
 
-// The most free GPUs of one node.
+// Returns the largest number of free GPUs on one node.
 std::uint32_t Waits::together(TypeMask types) const {
   const FreeIndex& free = past_.free();
   std::uint32_t most = 0;
@@ -99,14 +99,14 @@ std::uint32_t Waits::together(TypeMask types) const {
   return most;
 }
 
-// The first that came later than the job and was started at this moment; none if none was.
+// Returns the first job that arrived later and was started at this moment; none: there is none.
 JobId Waits::later_placed(JobId job) const {
   const auto later = std::ranges::find_if(
       placed_, [&](const Placed& placed) { return past_.came_later(placed.job, job); });
   return later == placed_.end() ? JobId::none() : later->job;
 }
 
-// The state of this moment lasts until `to`.
+// Judges the present state, which lasts until `to`.
 void Waits::judge(Watched& watched, Time to) {
   explain_late(watched);
   std::optional<WhyCause> cause = verdict(watched);
@@ -188,7 +188,7 @@ bool Waits::is_over_quota(JobId job) const {
   return held > quota;
 }
 
-// It is kept where it ran, and there is no room.
+// Returns whether the job must return to its former GPUs, and there is no room.
 bool Waits::home_is_taken(JobId job) const {
   return past_.traits().goes_home &&
          std::ranges::any_of(past_.tables().jobs.last_gang(job),

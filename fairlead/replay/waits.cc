@@ -25,7 +25,7 @@ void Waits::on(const Record& record) {
   if (status_) after(record);
 }
 
-// The world is as it is now until `to`.
+// Advances to `to` in the present state.
 void Waits::move_on(Time to) {
   if (to == now_) return;
   for (JobId job : ending_) close_wait(*watched_[job]);
@@ -104,7 +104,7 @@ void Waits::begin_wait(JobId job, WaitBegin begin) {
   Watched* watched = watched_[job].get();
   if (watched == nullptr) return;
   const auto ending = std::ranges::find(ending_, job);
-  if (ending != ending_.end()) {  // it began and ended a hold at this moment
+  if (ending != ending_.end()) {  // a run started and ended at this moment
     ending_.erase(ending);
     close_wait(*watched);
   }

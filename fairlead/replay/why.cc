@@ -62,7 +62,7 @@ class JobFate : public RecordSink {
   JobWhy& why_;
 };
 
-// Also checks that it is the journal of the summary beside it.
+// Reads a journal, and checks that the summary beside it belongs to it.
 Status read(const std::filesystem::path& path, RecordSink& sink) {
   FL_TRY_ASSIGN(summary, summary_beside(path));
   FL_TRY_ASSIGN(end, read_checked_journal(path, sink));

@@ -5,7 +5,7 @@
 namespace fairlead {
 namespace {
 
-// By the number of the cause.
+// Indexed by cause.
 constexpr std::array<WhyCauseInfo, kWhyCauses> kInfos = {{
     {"full", "GPUs it can use were with jobs that came first"},
     {"passed", "jobs that came later went first"},

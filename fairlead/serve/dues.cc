@@ -81,7 +81,7 @@ void Dues::end(JobId job) {
   jobs_.erase(job);
   User& user = users_[tables_.jobs.user[job]];
   if (--user.jobs > 0) return;
-  user.due.clear();  // it asks for nothing
+  user.due.clear();  // no job of the user waits or runs
   user.behind = 0;
 }
 

@@ -11,7 +11,7 @@ constexpr UserId kAnn{0};
 constexpr UserId kBob{1};
 constexpr GpuTypeId kType{0};
 
-// Records, folded into tables as they come.
+// Applies records to tables and dues.
 struct Told {
   void on(int s, auto what) {
     const Record record{Time{} + seconds(s), std::move(what)};

@@ -17,7 +17,7 @@ json gpu(SimDaemon& daemon, std::size_t index) {
 TEST(Server, AGpuOnWhichSomethingElseComputesIsGivenToNoJob) {
   SimDaemon daemon("fifo");
   daemon.io.set_gpus(2);
-  daemon.fail(Outage::kDaemon);  // a daemon that knows of them
+  daemon.fail(Outage::kDaemon);  // a daemon that knows the foreign processes
   daemon.io.add_foreign(1, Time{} + seconds(100));
   daemon.run_to(10);
   EXPECT_EQ(gpu(daemon, 1)["state"], "down");
@@ -70,7 +70,7 @@ TEST(Server, ASuspendedJobDoesNotGoOnBesideSomethingElse) {
   EXPECT_EQ(daemon.io.processes().problems(), std::vector<std::string>());
 }
 
-// The start is due as soon as the daemon finds that the job before has left.
+// The start is due as soon as the daemon finds that the previous job has left.
 TEST(Server, ADaemonThatBeginsLooksForOthersBeforeItStartsAJob) {
   SimDaemon daemon("fifo", "1xV100");
   daemon.io.set_gpus(1);

@@ -1,4 +1,4 @@
-// The page over TCP: who sees it, and that it changes nothing.
+// The page over TCP: its access rights, and that it changes nothing.
 
 #include "fairlead/serve/testing_daemon.h"
 

@@ -1,4 +1,4 @@
-// Why a job does not run, in plain words.
+// Explains in plain words why a job does not run.
 
 #include "fairlead/base/counted.h"
 #include "fairlead/base/time_text.h"
