@@ -110,6 +110,8 @@ def texts(source):
 
 def hits(text):
     """Finds (construction, sentence) in a Text."""
+    if text.kind == "comment" and text.text.startswith("of "):  # a field's comment is a noun phrase
+        yield "opens without its subject", text.text
     for sentence in SENTENCE_END.split(text.text):
         for name, (pattern, _) in CONSTRUCTIONS.items():
             for _ in re.finditer(pattern, sentence.strip("*_ \"“(")):
@@ -157,6 +159,7 @@ VIOLATIONS = [
     (check_prose, {"fairlead/base/a.cc": "// The sum of\n// what jobs ask for.\n"}, "fairlead/base/a.cc:1: plain"),
     (check_prose, {"fairlead/base/a.cc": 'const char* kA = "the job said that it ended";\n'},
      "fairlead/base/a.cc:1: plain"),
+    (check_prose, {"fairlead/base/a.cc": "int a;  // of the node\n"}, "fairlead/base/a.cc:1: plain"),
     (check_prose, {NUMBERS: "docs/none.md 1\n"}, f"{NUMBERS}:1: no such file: docs/none.md"),
     (check_prose, {NUMBERS: "docs/a.md 2\n", "docs/a.md": "# Title\n\nIt starts anew.\n"}, f"{NUMBERS}:1: docs/a.md has 1"),
 ]
