@@ -1,5 +1,6 @@
 #include "fairlead/engine/eligibility.h"
 
+#include "fairlead/model/levels.h"
 #include "fairlead/policy/kit/no_place.h"
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 namespace fairlead {
 namespace {
 
-// Those of the types of which a node has room for a task.
+// Returns the types of which a node has room for a task.
 TypeMask types_with_room(const Cluster& cluster, TypeMask types, std::uint32_t task_gpus) {
   for (GpuTypeId type : ids<GpuTypeId>(cluster.type_names.size())) {
     if (cluster.type_node_gpus_max[type] < task_gpus) types &= ~type_bit(type);
