@@ -172,7 +172,7 @@ void GangController::settle_tickets() {
   }
 }
 
-// Adds the gangs to the queue for which some time has come, and those of the groups in it.
+// Adds the gangs with a time limit that has passed, and the gangs of queued groups, to the queue.
 void GangController::queue_due() {
   const Time now = door_.now();
   observed_.gangs().end_absences(now);
@@ -287,17 +287,17 @@ void GangController::carry_out(std::span<const Step> steps) {
     }
     if (!reconciler_.place(key, step, door_.now(), calls_.is_calling(key))) continue;
     gangs.begin_try(key);
-    // A policy that begins again has left it where it runs.
+    // A policy that starts again leaves the gang where it runs.
     const bool stays = step.place == PlaceKind::kResume && stopped.contains(step.job);
     if (stays) apply(key, reconciler_.keep(key));
   }
 }
 
-// An eviction that this world did not report itself, for example of a node that is gone: what is left is to go.
+// Handles an eviction that this world did not report, for example from a node that is gone: the rest of the gang stops.
 void GangController::on(const Record& record) {
   std::visit(
       Overloaded{
-          [&](const record::Evicted& what) { lose(what.job, "a node or a pod of it is gone"); },
+          [&](const record::Evicted& what) { lose(what.job, "one of its nodes or pods is gone"); },
           [&](const record::StartFailed& what) { lose(what.job, what.reason); },
           [&](const record::Rejected& what) { explain(what.asked.job, "Rejected", what.reason); },
           [](const auto&) {},
