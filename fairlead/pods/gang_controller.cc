@@ -12,7 +12,7 @@
 namespace fairlead {
 namespace {
 
-// From a refusal that may not be explained yet to the next attempt (chosen).
+// Time from a refusal that may not be explained yet to the next attempt (chosen).
 constexpr Duration kRefuseAgain = seconds(1);
 
 }  // namespace
@@ -28,7 +28,7 @@ GangController::GangController(KubeDoor& door, const std::string& name_space,
       reconciler_(observed_.view(), observed_.gangs()),
       calls_(door, may_write_) {}
 
-// --- How an engine begins -------------------------------------------------------------------------
+// --- Start of an engine ---------------------------------------------------------------------------
 
 std::vector<NodeSpec> GangController::make_cluster() {
   return engine_cluster_.make(observed_.view().nodes(), observed_.gangs().needs());
@@ -111,7 +111,7 @@ void GangController::adopt(JobId job, const std::string& key) {
                   .pod_gpus = jobs.task_gpus[job],
                   .hold = jobs.hold[job],
                   .ended = jobs.hold[job]};
-  // It may be that it needed something else when it was announced.
+  // The gang may have had other requirements when it was announced.
   const auto& kinds = engine_cluster_.kinds_for(entry->gang.owner().needs);
   const TypeMask open = types_named(kinds, tables_->cluster);
   if ((jobs.types[job] & ~open) != 0) engine_cluster_.outgrow(door_.now());
@@ -232,7 +232,8 @@ void GangController::announce(const std::string& key, Time now) {
   queue_.add_gang(key);
 }
 
-// False if no node will do, which is explained to its user, or if the next engine's cluster is to answer that.
+// Returns false if no node suits the gang, after explaining that to its user, or if only the next engine's cluster can
+// answer that.
 bool GangController::has_node(const std::string& key) {
   const Owner& owner = observed_.gangs().find(key)->gang.owner();
   const std::string name = fmt::format("{}/{}", owner.name_space, owner.name);

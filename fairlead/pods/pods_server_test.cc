@@ -129,7 +129,9 @@ TEST(PodsServer, WhatDoesNotFitIsDroppedWithAWord) {
   Leaders leaders;
   ASSERT_TRUE(leaders.run(seconds(50), "gang-stride:quantum_s=60"));
   ASSERT_TRUE(leaders.run(seconds(50), "gang-stride:quantum_s=61"));
-  EXPECT_TRUE(leaders.has_said("the policy starts without saved state: it is of gang-stride:"));
+  EXPECT_TRUE(
+      leaders.has_said("the policy starts without saved state: the saved state has another policy "
+                       "or options: gang-stride:"));
   leaders.server.add_node({.name = "c", .gpus = 4});
   ASSERT_TRUE(leaders.run(seconds(50), "gang-stride:quantum_s=61"));
   EXPECT_TRUE(leaders.has_said(

@@ -159,7 +159,7 @@ std::vector<Event> Reconciler::settle_node(NodeId node, bool rests) const {
   if (rests) {
     wanted = std::min(wanted, static_cast<std::uint32_t>(std::popcount(state.up & ~state.free)));
   }
-  // It does not matter which of them.
+  // Any of the GPUs will do.
   std::uint64_t mask = 0;
   std::uint64_t choice = up > wanted ? state.up & state.free : state.has & ~state.up;
   for (std::uint32_t left = up > wanted ? up - wanted : wanted - up; left > 0 && choice != 0;
@@ -192,7 +192,7 @@ void Reconciler::report(Look& look, const Event& event, std::string reason) cons
   look.out.reports.push_back({event, std::move(reason)});
 }
 
-// The job of a gang that is gone or done is over.
+// Reports the end of the job if its gang is gone or has ended.
 bool Reconciler::settle_end(Look& look) const {
   const JobId job = look.entry.job;
   const Owner& owner = look.owner();
@@ -330,7 +330,7 @@ bool Reconciler::settle_thaw(Look& look) const {
   return true;
 }
 
-// It ran, and not all of it does.
+// Ends the gang after kBrokenLimit, because not all of its pods run any more.
 void Reconciler::settle_broken(Look& look) const {
   const std::string trouble = look.gang().trouble(look.wish.where);
   look.wish.broken = std::min(look.wish.broken, look.now);
