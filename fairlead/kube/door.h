@@ -49,7 +49,7 @@ struct KubeEvent {
   };
   Kind kind = Kind::kTime;
   CallId call = 0;
-  // The HTTP status; 0: no answer came, or it broke off. A write with status 0 may have taken effect, or may yet take
+  // The HTTP status; 0: no answer came, or it broke off. A write with status 0 may have taken effect, or may still take
   // effect.
   int status = 0;
   // The body of an answer; at an end with another status than 200, the server's answer. For status 0, the reason in

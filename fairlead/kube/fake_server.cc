@@ -47,7 +47,7 @@ Json pod_metadata(const FakeJob& job) {
 
 }  // namespace
 
-// What a door has been told and has not taken yet.
+// Events that were sent to a door and that its client has not taken yet.
 struct FakeServer::Inbox {
   std::deque<KubeEvent> events;
   std::set<CallId> open;  // calls and streams that are not over

@@ -55,7 +55,7 @@ struct FakeJob {
   std::map<std::string, std::string> pod_annotations{};  // on its pods
   std::map<std::string, std::string> pod_labels{};
   std::string resource = "nvidia.com/gpu";        // the resource that its pods request
-  std::map<std::string, std::string> requests{};  // further requests of its pods, beside GPUs
+  std::map<std::string, std::string> requests{};  // further requests of its pods, except GPUs
   Json pod_spec = Json::object();                 // further fields of their spec
 };
 

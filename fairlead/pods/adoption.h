@@ -1,4 +1,4 @@
-// The gangs that an earlier scheduler placed: where they are when this one begins.
+// Finds the places of gangs that an earlier scheduler placed, when this scheduler starts.
 #pragma once
 
 #include "fairlead/model/cluster.h"
@@ -16,11 +16,11 @@ struct GangInPlace {
   std::vector<GangPlace> where;
   std::vector<Slice> slices;         // the same on the engine's cluster, by node
   std::vector<std::uint64_t> masks;  // GPUs of each slice
-  bool runs = true;                  // false: it rests there, between its turns (slots.h)
+  bool runs = true;                  // false: it rests there between its turns (slots.h)
 };
 
-// Returns the gangs all of whose pods have their nodes, each on GPUs of its own; those that rest come first, and may
-// share theirs. Half of a gang is not in place. `rows`: of the cluster, by name of the node. O(gangs x pods).
+// Returns the gangs with a node for each pod. A running gang has GPUs of its own; resting gangs come first, and may
+// share GPUs. Half of a gang is not in place. `rows`: rows of the cluster, by name of the node. O(gangs x pods).
 std::vector<GangInPlace> gangs_in_place(const GangBook& gangs, const Cluster& cluster,
                                         const std::map<std::string, NodeId>& rows);
 

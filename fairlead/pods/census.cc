@@ -192,7 +192,7 @@ Status wait_for(KubeDoor& door, Time until, WatchedKinds& owners,
     if (door.now() >= until) {
       const std::string trouble = late == reflectors.end() ? owners.trouble() : (*late)->trouble();
       return run_error("the API server did not report all objects in time: {}",
-                       trouble.empty() ? "it is silent" : trouble);
+                       trouble.empty() ? "no answer" : trouble);
     }
     const KubeEvent event = door.wait(due);
     if (event.kind == KubeEvent::Kind::kTerminate) return run_error("asked to leave");

@@ -122,7 +122,7 @@ TEST_F(ClusterChanges, ANodeThatComesIsUsedAndNoGangThatRunsIsMoved) {
   EXPECT_EQ(before.size(), 1U);
   EXPECT_EQ(places("first"), before);
   EXPECT_EQ(node_of("second"), "v");
-  EXPECT_EQ(said("begins anew"), 1);
+  EXPECT_EQ(said("rebuilding state"), 1);
 }
 
 TEST_F(ClusterChanges, AJobThatTellsNodesApartMakesTypesAndNoGangThatRunsIsMoved) {
@@ -143,7 +143,7 @@ TEST_F(ClusterChanges, AJobThatTellsNodesApartMakesTypesAndNoGangThatRunsIsMoved
   now.merge(places("wide"));
   EXPECT_EQ(now, before);
   EXPECT_EQ(before.size(), 2U);
-  EXPECT_EQ(said("begins anew"), 1);
+  EXPECT_EQ(said("rebuilding state"), 1);
   for (const auto& [pod, node] : places("s")) EXPECT_EQ(node, "a");
 }
 

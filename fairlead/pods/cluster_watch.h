@@ -21,19 +21,19 @@ class ClusterWatch {
     WatchedKinds::Sink owner;
     Reflector::Sink node, pod, budget, settings;
   };
-  // `name_space`: that of the ConfigMap. REQUIRES: the door outlives this.
+  // `name_space`: namespace of the ConfigMap. REQUIRES: the door outlives this.
   ClusterWatch(KubeDoor& door, const std::string& name_space, Sinks sinks);
 
-  // Returns true if the event was of a watch.
+  // Returns true if the event belonged to a watch.
   bool handle(const KubeEvent& event);
-  // Begins what is due. Call this at wake_at() or later; an earlier call has no effect.
+  // Starts the lists and watches that are due. Call this at wake_at() or later; an earlier call has no effect.
   void wake();
   Time wake_at() const;
   // Returns true once all objects were listed.
   bool is_synced() const;
-  // Returns true if the server has said within `limit` what there is, of every resource.
+  // Returns true if the API server reported the state of every resource within `limit`.
   bool is_fresh(Duration limit) const;
-  // Returns why something is not listed yet: "connection refused"; empty if no try has failed.
+  // Returns why a resource is not listed yet: "connection refused"; empty if no try has failed.
   std::string trouble() const;
   std::vector<const Reflector*> reflectors() const;
 

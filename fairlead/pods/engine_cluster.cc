@@ -22,7 +22,7 @@ void EngineCluster::look_at(const PodNeeds& needs, const PodNeeds* told, Time no
   if (!inventory_) return;
   if (!inventory_->has_answered(needs)) is_suspect_ = true;
   if (told == nullptr || *told == needs) return;
-  // The engine takes no other answer for a job that it has.
+  // The engine cannot change the types of a job that it has.
   if (inventory_->kinds_for(*told) != inventory_->kinds_for(needs)) outgrow(now);
 }
 

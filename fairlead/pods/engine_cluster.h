@@ -1,7 +1,7 @@
-// The cluster that the engine was built for: its nodes, their types, and when they no longer fit what is there.
+// The cluster that the engine was built for: its nodes, their types, and when they no longer fit the real cluster.
 //
-// An engine's cluster stays as it is. If a node comes, or a gang needs nodes told apart that were of one type
-// (inventory.h), the engine's cluster is outgrown, and a new engine has to begin with another one.
+// An engine's cluster never changes. It is outgrown if a node comes, or if a gang needs to distinguish nodes of one
+// type (inventory.h). A new engine must then start with another cluster.
 #pragma once
 
 #include "fairlead/base/units.h"
@@ -19,7 +19,7 @@
 
 namespace fairlead {
 
-// Time from the first change that outgrows the cluster to its end, because more changes often follow (chosen).
+// Time from the first change that outgrows the cluster to its end; more changes often follow (chosen).
 constexpr Duration kOutgrownLimit = seconds(10);
 
 class EngineCluster {
@@ -29,31 +29,31 @@ class EngineCluster {
 
   // Makes the nodes of the cluster for gangs with those needs, and returns them. REQUIRES: `nodes` outlives this.
   std::vector<NodeSpec> make(const Inventory::Nodes& nodes, const std::set<PodNeeds>& asked);
-  // Keeps which node has which row of the cluster, which is of the nodes that make() returned last.
+  // Keeps the row of each node. REQUIRES: the cluster has the nodes that make() returned last.
   void number(const Cluster& cluster);
-  // Returns the row of a node; nothing if the cluster has none of that name.
+  // Returns the row of a node; nothing if the cluster has no node of that name.
   std::optional<NodeId> row(const std::string& node) const;
   const std::map<std::string, NodeId>& rows() const { return rows_; }
 
-  // Looks at the needs of a gang that is new or has changed. `told`: those that the engine knows it by; null: the
-  // engine does not know it.
+  // Checks the needs of a gang that is new or has changed. `told`: the needs that the engine has for it; null: the
+  // engine does not know the gang.
   void look_at(const PodNeeds& needs, const PodNeeds* told, Time now);
-  // Has the cluster checked: a node has changed.
+  // Called after a node changed: requests a check() of the cluster.
   void suspect() { is_suspect_ = true; }
   // Returns true once after a change that may have outgrown the cluster: check() is due.
   bool take_suspicion() { return std::exchange(is_suspect_, false); }
-  // Outgrows the cluster if it does not fit the nodes, or gangs with those needs. O(nodes x needs).
+  // Outgrows the cluster if it does not fit the nodes or the gangs with those needs. O(nodes x needs).
   void check(const std::set<PodNeeds>& asked, Time now);
   void outgrow(Time now);
   bool is_outgrown() const { return ends_at_ != Time::never(); }
-  // Returns when the cluster comes to its end; Time::never() unless it is outgrown.
+  // Returns when the cluster ends; Time::never() unless it is outgrown.
   Time ends_at() const { return ends_at_; }
 
-  // Returns the types on whose nodes pods with such needs may be. REQUIRES for these: make() was called.
+  // Returns the node types that pods with such needs may use. REQUIRES for these three: make() was called.
   const std::set<std::string>& kinds_for(const PodNeeds& needs) {
     return inventory_->kinds_for(needs);
   }
-  // Returns true if the needs were asked about before, so the cluster was made with them in mind.
+  // Returns true if kinds_for() was called with the needs before, so the types of the cluster fit them.
   bool has_answered(const PodNeeds& needs) const { return inventory_->has_answered(needs); }
   // Returns why kinds_for() is empty: "none of 12 nodes will do: 8 with too little memory, 4 ...".
   std::string why_none(const PodNeeds& needs) const { return inventory_->why_none(needs); }

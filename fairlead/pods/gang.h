@@ -66,8 +66,8 @@ class PodGang {
   std::vector<GangAct> acts_to_stop(const MayCome& may_come) const;
   // Returns whether a binding on its way may take effect for one of its pods.
   bool may_be_bound(const MayCome& may_come) const;
-  // Returns whether it must not be stopped for others: its annotation asks for that, and it is placed. A
-  // gang whose pods are not created again counts as placed with its first pod.
+  // Returns whether it must not be stopped for others: its annotation asks for that, and it is placed. If
+  // nothing creates its pods again, the gang counts as placed with its first pod.
   bool is_pinned() const;
   // Returns its pods with GPUs that have not ended and are not being deleted.
   std::vector<const Pod*> members() const;

@@ -93,8 +93,8 @@ void GangBook::remove_pod(const Pod& pod, Time now) {
   queue_.add_gang(pod.gang);
 }
 
-// Makes a gang of the pods that go by `key`, or follows what has changed. `gone`: the pod that has left
-// them.
+// Makes a gang of the pods with that key, or updates it. `gone`: the pod that has left the gang; null:
+// none.
 void GangBook::form(const std::string& key, const Pod* gone, Time now) {
   const auto members = members_.find(key);
   const auto found = entries_.find(key);

@@ -1,8 +1,8 @@
-// Which gangs there are, whose pods make each of them, and which job of the engine each one is.
+// The gangs in the cluster, with their pods and the engine's job of each gang.
 //
-// Gangs form from what the API server shows: from an owner of a known kind (kinds.h), or from pods that name their
-// gang or have another controller (docs/kubernetes.md). A gang of which nothing is left is marked as gone, and stays
-// until forget(), because the engine may still know its job.
+// Gangs form from objects of the API server: from an owner of a known kind (kinds.h), or from pods that name their
+// gang or have another controller (docs/kubernetes.md). A gang without objects is marked as gone, and stays until
+// forget(), because the engine may still know its job.
 //
 // A gang that is new or has changed goes to the work queue.
 #pragma once
@@ -22,7 +22,7 @@
 
 namespace fairlead {
 
-// The last pod of a gang that only its pods make may be evicted. If no pod takes its place within this time, the
+// The last pod of a gang may be evicted. If the gang has no owner object and no new pod comes within this time, the
 // gang is gone (chosen).
 constexpr Duration kAbsentLimit = seconds(900);
 
@@ -30,25 +30,25 @@ class GangBook {
  public:
   struct Entry {
     PodGang gang;
-    JobId job{};                  // none: the engine knows no job of it
-    bool is_here = true;          // its owner is there, or its pods are, or will be again
-    Time absent = Time::never();  // since when it has no pods, which are to be made again
+    JobId job{};                  // none: the engine has no job for it
+    bool is_here = true;          // its owner or its pods exist, or its pods will again
+    Time absent = Time::never();  // start of a time without pods, until new pods come
 
-    // Returns true if it can have a job: it is there, complete and not over.
+    // Returns true if it can have a job: it is there, complete and not finished.
     bool is_whole_and_here() const;
   };
 
-  // What is passed must outlive it.
+  // REQUIRES: the arguments outlive the book.
   GangBook(const ClusterView& cluster, EngineCluster& engine_cluster, Refusals& refusals,
            WorkQueue& queue)
       : cluster_(cluster), engine_cluster_(engine_cluster), refusals_(refusals), queue_(queue) {}
 
-  // -- What the API server shows.
+  // -- Changes from the API server.
 
-  // Returns the key of the gang that the pod is of.
+  // Returns the key of the pod's gang.
   std::string key_of(const Pod& pod) const { return lineage_.gang_key(pod); }
-  // Sets the parent of an owner; empty: it has none. Removes and returns the pods (uids) that are of another gang from
-  // now on; add them again under their new keys.
+  // Sets the parent of an owner; empty: it has none. Removes and returns the pods (uids) whose gang changes by that;
+  // add them again under their new keys.
   std::vector<std::string> set_parent(const std::string& owner, const std::string& parent);
   void remove_parent(const std::string& owner) { lineage_.remove(owner); }
   void set_owner(const OwnerKind& kind, const ReflectedChange& change, Time now);
@@ -58,24 +58,24 @@ class GangBook {
   void set_pod(const Pod& pod, Time now);
   // Removes a pod. REQUIRES: it is no longer in that view.
   void remove_pod(const Pod& pod, Time now);
-  // Marks gangs as gone whose pods were absent for kAbsentLimit.
+  // Marks a gang as gone if its pods were absent for kAbsentLimit.
   void end_absences(Time now);
   // Returns when the next absence ends; Time::never(): no gang is absent.
   Time due() const;
 
   // -- Jobs and tries.
 
-  // Gives the gang the next job, and returns that.
+  // Gives the gang the next job, and returns the job.
   JobId number(const std::string& key);
-  // Gives the gang the job that it has had under an earlier scheduler.
+  // Gives the gang its job of an earlier scheduler.
   void adopt(const std::string& key, JobId job);
   // Sets the job that number() returns next.
   void number_from(JobId next) { next_job_ = next.row(); }
   // Ends the gang's tie to its job.
   void drop_job(const std::string& key);
-  // Begins a try: pods of the gang that have failed did so in earlier ones.
+  // Starts a try: from now on, failed pods of the gang count for earlier tries.
   void begin_try(const std::string& key) { entries_.at(key).gang.begin(); }
-  // Forgets a gang that is gone. Pods that are left of it, or were made since, are another gang of the same key.
+  // Forgets a gang that is gone. Its remaining pods, and pods made since, are another gang of the same key.
   void forget(const std::string& key, Time now);
 
   // -- Reads. Pointers are valid until the gang is forgotten.
@@ -85,7 +85,7 @@ class GangBook {
   const Entry* find(const std::string& key) const;
   const Entry* find(JobId job) const;
   const std::map<JobId, std::string>& keys() const { return keys_; }
-  // Returns what gangs that can have a job need of nodes.
+  // Returns the node requirements of the gangs that can have a job.
   std::set<PodNeeds> needs() const;
 
  private:

@@ -1,7 +1,7 @@
-// Calls to the API server about gangs: which are on their way, and which gangs have to wait.
+// Calls to the API server about gangs: the calls in flight, and the gangs that have to wait.
 //
 //   One gang at a time    Its next acts are sent once all of its last ones are answered.
-//   All gangs             At most kCallsMax calls are on their way, except for the last gang's; other gangs queue.
+//   All gangs             At most kCallsMax calls are in flight, except for the last gang's; other gangs queue.
 //   After a failure       The gang pauses (backoff.h), and at least as long as the server asks for.
 #pragma once
 
@@ -45,7 +45,7 @@ class GangCalls {
   std::optional<Answer> take(const KubeEvent& event);
   // Keeps calls about the gang back until then.
   void pause(const std::string& gang, Time until) { gangs_[gang].paused_until = until; }
-  // Forgets the gang. Calls of it that are on their way are still answered.
+  // Forgets the gang. Its calls in flight are still answered.
   void forget(const std::string& gang) { gangs_.erase(gang); }
 
   bool is_calling(const std::string& gang) const;

@@ -12,7 +12,7 @@
 namespace fairlead {
 namespace {
 
-// From a refusal that may not be explained yet to the next attempt (chosen).
+// Time from a refusal that may not be explained yet to the next attempt (chosen).
 constexpr Duration kRefuseAgain = seconds(1);
 
 }  // namespace
@@ -28,7 +28,7 @@ GangController::GangController(KubeDoor& door, const std::string& name_space,
       reconciler_(observed_.view(), observed_.gangs()),
       calls_(door, may_write_) {}
 
-// --- How an engine begins -------------------------------------------------------------------------
+// --- Start of an engine ---------------------------------------------------------------------------
 
 std::vector<NodeSpec> GangController::make_cluster() {
   return engine_cluster_.make(observed_.view().nodes(), observed_.gangs().needs());
@@ -111,7 +111,7 @@ void GangController::adopt(JobId job, const std::string& key) {
                   .pod_gpus = jobs.task_gpus[job],
                   .hold = jobs.hold[job],
                   .ended = jobs.hold[job]};
-  // It may be that it needed something else when it was announced.
+  // The gang may have had other requirements when it was announced.
   const auto& kinds = engine_cluster_.kinds_for(entry->gang.owner().needs);
   const TypeMask open = types_named(kinds, tables_->cluster);
   if ((jobs.types[job] & ~open) != 0) engine_cluster_.outgrow(door_.now());
@@ -172,7 +172,7 @@ void GangController::settle_tickets() {
   }
 }
 
-// Adds the gangs to the queue for which some time has come, and those of the groups in it.
+// Adds the gangs with a time limit that has passed, and the gangs of queued groups, to the queue.
 void GangController::queue_due() {
   const Time now = door_.now();
   observed_.gangs().end_absences(now);
@@ -232,7 +232,8 @@ void GangController::announce(const std::string& key, Time now) {
   queue_.add_gang(key);
 }
 
-// False if no node will do, which is explained to its user, or if the next engine's cluster is to answer that.
+// Returns false if no node suits the gang, after explaining that to its user, or if only the next engine's cluster can
+// answer that.
 bool GangController::has_node(const std::string& key) {
   const Owner& owner = observed_.gangs().find(key)->gang.owner();
   const std::string name = fmt::format("{}/{}", owner.name_space, owner.name);
@@ -287,17 +288,17 @@ void GangController::carry_out(std::span<const Step> steps) {
     }
     if (!reconciler_.place(key, step, door_.now(), calls_.is_calling(key))) continue;
     gangs.begin_try(key);
-    // A policy that begins again has left it where it runs.
+    // A policy that starts again leaves the gang where it runs.
     const bool stays = step.place == PlaceKind::kResume && stopped.contains(step.job);
     if (stays) apply(key, reconciler_.keep(key));
   }
 }
 
-// An eviction that this world did not report itself, for example of a node that is gone: what is left is to go.
+// Handles an eviction that this world did not report, for example from a node that is gone: the rest of the gang stops.
 void GangController::on(const Record& record) {
   std::visit(
       Overloaded{
-          [&](const record::Evicted& what) { lose(what.job, "a node or a pod of it is gone"); },
+          [&](const record::Evicted& what) { lose(what.job, "one of its nodes or pods is gone"); },
           [&](const record::StartFailed& what) { lose(what.job, what.reason); },
           [&](const record::Rejected& what) { explain(what.asked.job, "Rejected", what.reason); },
           [](const auto&) {},

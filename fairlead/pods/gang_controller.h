@@ -1,10 +1,10 @@
-// The control loop over gangs and nodes: looks at each that may need something, and has carried out what follows.
+// The control loop over gangs and nodes: settles each gang and node that may need a change.
 //
 //   work queue ─► Reconciler::settle ─► Settlement ─► GangCalls ─► API server
 //                                              └─► Reports ─► engine
 //
-// The controller decides nothing itself: it passes settlements on, and keeps what the engine knows of gangs in step with
-// the gangs that there are.
+// The controller decides nothing itself: it passes settlements on, and keeps the engine's jobs consistent with the
+// gangs of the cluster.
 #pragma once
 
 #include "fairlead/engine/backend.h"
@@ -25,8 +25,8 @@ namespace fairlead {
 
 class GangController {
  public:
-  // `may_write`: false: another scheduler leads, or what is known of the cluster is old. What is passed must outlive
-  // this.
+  // `may_write`: returns false if another scheduler leads, or if the cluster state is stale. REQUIRES: the door
+  // outlives this.
   GangController(KubeDoor& door, const std::string& name_space,
                  std::vector<std::string> rack_labels, std::function<bool()> may_write);
 
@@ -35,25 +35,25 @@ class GangController {
   const Refusals& refusals() const { return refusals_; }
   Reports& reports() { return reports_; }
 
-  // Makes the engine's cluster for the gangs that are there, and returns its nodes.
+  // Makes the engine's cluster for the current gangs, and returns its nodes.
   std::vector<NodeSpec> make_cluster();
   // The same as in PodsWorld. `now`: the engine's time.
   RecordedRun found(const Cluster& cluster, Time now);
   void attach(const Tables& tables);
   void adopt(const Tables& tables, const std::map<JobId, std::string>& owners);
-  // Calls `sink` with the time from each gang's placement to the answer that a pod of it is bound.
+  // Calls `sink` for each pod bound before its gang's start: the time from the gang's placement to the call's answer.
   void tell_bound(std::function<void(Duration)> sink) { on_bound_ = std::move(sink); }
 
-  // Looks at all gangs and nodes that may need something. `now`: the engine's time.
+  // Settles all gangs and nodes that may need a change. `now`: the engine's time.
   void settle_all(Time now);
   void carry_out(std::span<const Step> steps);
-  // Called with each record that is in the tables by now.
+  // Called after the record was applied to the tables.
   void on(const Record& record);
   // Returns true if the event was an answer to a call about a gang.
   bool handle(const KubeEvent& event);
-  // Returns when settle_all() is due again without an event; Time::never(): not before one. Door's time.
+  // Returns when settle_all() is due again without an event, in the door's time; Time::never(): after the next event.
   Time due() const;
-  // Returns true if the engine's cluster is outgrown, and no call is on its way that a later controller would not know.
+  // Returns true if the engine's cluster is outgrown, and no call is in flight that a later controller would not know.
   bool is_outgrown() const;
   // Sends a Kubernetes event about the gang of the job.
   void explain(JobId job, std::string_view reason, std::string_view message);

@@ -33,7 +33,7 @@ bool is_to_run(const PodGang& gang) {
 std::vector<GangAct> acts_to_rest(const PodGang& gang, const Residents& residents) {
   std::vector<GangAct> acts;
   for (const Pod* pod : gang.members()) {
-    // After an order to rest, the pod waits for its agent. If an order to run may yet take effect, a new
+    // After an order to rest, the pod waits for its agent. If an order to run may still take effect, a new
     // order to rest overtakes it.
     const bool waits = wishes_rest(pod->wish) && !residents.may_be_thawed(*pod);
     if (!waits) acts.push_back({.kind = GangAct::Kind::kFreeze, .pod = pod->uid});

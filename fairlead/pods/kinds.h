@@ -1,4 +1,4 @@
-// The kinds of objects whose pods are a gang, as data: the pods that each creates, and its field for
+// A table of the kinds of objects that create gangs: the pods of each kind, and its field for
 // suspension. Objects of other kinds make gangs too, by their pods (owner_of_pods in pods/owner.h).
 #pragma once
 
@@ -41,7 +41,7 @@ struct OwnerKind {
 };
 
 std::span<const OwnerKind> owner_kinds();
-// Finds a kind by its name and group, because an owner reference may name another version. Null: not in
+// Returns a kind by its name and group, because an owner reference may name another version. Null: not in
 // the table.
 const OwnerKind* find_owner_kind(std::string_view api_version, std::string_view kind);
 

@@ -1,4 +1,4 @@
-// Pods as far as a scheduler of GPUs needs to know them.
+// Pods, with the fields that a scheduler of GPUs needs.
 #pragma once
 
 #include "fairlead/pods/pod_needs.h"
@@ -18,15 +18,15 @@ struct Pod {
   std::string name;
   std::string version;  // resourceVersion
   std::string owner;    // uid of its controller; empty: it has none
-  std::string node;     // that it is bound to; empty: none yet
+  std::string node;     // node that it is bound to; empty: none yet
   std::uint32_t gpus = 0;
   bool has_slots =
-      false;  // its GPUs are those of `mask`, where it takes turns in place (pods/slots.h)
+      false;  // it has the GPUs of `mask`, and takes turns there in place (pods/slots.h)
   std::uint64_t mask = 0;
   std::string wish;  // kWish and kReport; empty: none
   std::string report;
-  Resources requests;       // of its node, GPUs among them
-  std::int64_t index = -1;  // among the pods of its Job; -1: it has none
+  Resources requests;       // node resources, including GPUs
+  std::int64_t index = -1;  // index in its Job; -1: it has none
   enum class State : std::uint8_t {
     kPending,
     kRunning,
@@ -35,38 +35,38 @@ struct Pod {
   } state = State::kPending;
   std::string reason;       // of kFailed: "OutOfnvidia.com/gpu"
   bool is_ours = false;     // Fairlead is its scheduler
-  bool is_gated = false;    // it is not to be bound yet
+  bool is_gated = false;    // it must not be bound yet
   bool is_leaving = false;  // it is being deleted
-  bool is_marked = false;   // as preempted by Fairlead: condition DisruptionTarget
+  bool is_marked = false;   // preempted by Fairlead: condition DisruptionTarget
   std::map<std::string, std::string> labels;
-  // What makes its gang, where its owner is none of pods/kinds.h.
-  bool is_of_known_kind = false;  // its controller is
-  std::string gang;               // what it goes by (pods/lineage.h); of ours
-  std::string group;              // that it names, told from those of other ways to name one
-  std::uint32_t gang_size = 0;    // that it says its gang has; 0: it does not
-  // Of its node, where pods say what their gang is; where that cannot be read, why.
+  // Sources of its gang, if its owner is not of a kind in pods/kinds.h.
+  bool is_of_known_kind = false;  // the kind of its controller is in pods/kinds.h
+  std::string gang;               // key of its gang (pods/lineage.h); only if is_ours
+  std::string group;              // group_of() the pod; empty: it names none
+  std::uint32_t gang_size = 0;    // pods of its gang, by annotation or label; 0: unknown
+  // Node requirements, if the gang is defined by pods; `unknown_need`: why they cannot be read.
   PodNeeds needs;
   std::string unknown_need;
-  std::string model, time;  // of its annotations, as they are
+  std::string model, time;  // texts of its annotations or labels, not parsed
   enum class Preemptible : std::uint8_t { kNotSaid, kYes, kNo } preemptible = Preemptible::kNotSaid;
   bool is_held = false;
-  // Its owner says what its gang is; else the pods do.
+  // Returns true if its owner defines its gang; false if the pods do.
   bool has_known_owner() const { return group.empty() && is_of_known_kind; }
   bool is_over() const { return state == State::kSucceeded || state == State::kFailed; }
-  // Its GPUs are taken on its node.
+  // Returns true if it takes its GPUs on its node.
   bool takes_gpus() const { return !node.empty() && !is_over(); }
-  // Its agent says that it was frozen, or that it was thawed, or it never was frozen.
+  // Each returns true if its agent reported that; a pod that was never frozen is thawed.
   bool is_frozen() const { return wishes_rest(wish) && report == wish; }
   bool is_thawed() const { return wishes_run(wish) && (report.empty() || report == wish); }
 };
 Pod parse_pod(const Json& pod);
 
-// Of a pod or of a template: the gang that it names, "fairlead.dev/gang:pair"; empty: it names none.
+// Returns the gang that a pod or a template names, with the name's field; empty: it names none.
+// Example: "fairlead.dev/gang:pair".
 std::string group_of(const Json& shape);
-// GPUs of a pod as the scheduler counts them: of its containers together. Extended resources are
-// limited; what is requested is the same.
+// Returns the GPUs of all containers of a pod. Reads the limits: for extended resources, requests equal limits.
 std::uint32_t gpus_of_spec(const Json& spec);
-// How many of them are slots (pods/slots.h).
+// Returns how many of these GPUs are slots (pods/slots.h).
 std::uint32_t slots_of_spec(const Json& spec);
 
 }  // namespace fairlead

@@ -78,7 +78,7 @@ void ObservedCluster::set_pod(Pod pod) {
   followers_.queue.add_node(pod.node);
   if (pod.is_ours) gangs_.set_pod(pod, door_.now());
   if (!pod.takes_gpus()) end_rest(pod.node);
-  // GPUs that it leaves may be those that another waits for.
+  // Another gang may wait for the GPUs that this pod leaves.
   if (!pod.takes_gpus() || pod.is_frozen()) followers_.queue.add_starting();
 }
 

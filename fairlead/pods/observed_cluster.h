@@ -1,7 +1,7 @@
-// What the API server shows, followed as it changes: the view of nodes and pods, and the gangs that pods make.
+// The state of the API server's objects, kept up to date: the view of nodes and pods, and the gangs of the pods.
 //
-// Data flows one way: watches and answers to calls change the view, the view the gangs, and both name in the work
-// queue what has to be looked at. Nothing here depends on what the engine wants.
+// Data flows one way: watches and answers to calls change the view, and the view changes the gangs. Both add the gangs
+// and nodes that need another look to the work queue. Nothing here depends on the engine's decisions.
 #pragma once
 
 #include "fairlead/pods/cluster_view.h"
@@ -17,14 +17,14 @@ namespace fairlead {
 
 class ObservedCluster {
  public:
-  // Parts that follow from what is observed. They must outlive this.
+  // Parts that the observed state updates. REQUIRES: they outlive this.
   struct Followers {
     EngineCluster& engine_cluster;
     Refusals& refusals;
     RestingNodes& resting;
     WorkQueue& queue;
   };
-  // `name_space`: that of the ConfigMap `fairlead`. What is passed must outlive this.
+  // `name_space`: namespace of the ConfigMap `fairlead`. REQUIRES: the door and the recorder outlive this.
   ObservedCluster(KubeDoor& door, const std::string& name_space, EventRecorder& recorder,
                   const Followers& followers);
 
@@ -35,8 +35,8 @@ class ObservedCluster {
   GangBook& gangs() { return gangs_; }
   const GangBook& gangs() const { return gangs_; }
 
-  // Called with the answer to a call, which shows its object a little sooner than the watch does. Ignores an object of
-  // which the watch has shown a later state.
+  // Called with the answer to a call, which has the object's state a little sooner than the watch. Ignores an object if
+  // the watch has already shown a later state.
   void take_answer(const GangCalls::Answer& answer);
 
  private:

@@ -41,14 +41,14 @@ std::string Outlook::not_ready() const {
   if (tables_ != nullptr) {
     for (const Reflector* reflector : world_->observed().watch().reflectors()) {
       if (reflector->is_fresh()) continue;
-      return fmt::format("it does not know of {} what there is: {}", resource_of(*reflector),
+      return fmt::format("the cached state of {} is stale: {}", resource_of(*reflector),
                          reflector->trouble());
     }
     return {};
   }
   if (!lease_.trouble().empty()) return lease_.trouble();
-  if (lease_.holder().empty()) return "it does not know yet who leads";
-  return lease_.holder() == identity_ ? "it begins to lead" : "";
+  if (lease_.holder().empty()) return "the leader is not known yet";
+  return lease_.holder() == identity_ ? "it is starting to lead" : "";
 }
 
 std::string Outlook::answer(const HttpMessage& request) const {
@@ -56,7 +56,7 @@ std::string Outlook::answer(const HttpMessage& request) const {
     return http_response(status, "text/plain; charset=utf-8", fmt::format("{}\n", text),
                          request.keep_alive);
   };
-  if (request.method != "GET") return plain(405, "there is nothing to change here");
+  if (request.method != "GET") return plain(405, "only GET is supported");
   if (request.path == "/healthz") return plain(200, "ok");
   if (request.path == "/readyz") {
     const std::string why = not_ready();
@@ -115,17 +115,15 @@ std::string Outlook::metrics() const {
   put_gpus(text);
   put_gangs(text);
   put_users(text);
-  text.histogram("decision_seconds", "Time of a decision, from what is new to the steps.",
+  text.histogram("decision_seconds", "Time of a decision, from new events to its steps.",
                  decisions_);
-  text.histogram("bind_seconds", "From a gang's placement to the answer that a pod of it is bound.",
-                 binds_);
-  text.histogram("start_seconds", "From a gang's placement to the last of its pods that runs.",
-                 starts_);
+  text.histogram("bind_seconds", "Time from a gang's placement to a bound pod.", binds_);
+  text.histogram("start_seconds", "Time from a gang's placement until its last pod runs.", starts_);
   return text.text();
 }
 
 void Outlook::put_leadership(PrometheusText& text) const {
-  text.family("is_leader", "gauge", "1 where it leads.");
+  text.family("is_leader", "gauge", "1 if this process leads.");
   text.value(lease_.is_leader(door_.now()) ? 1 : 0);
   text.family("lease_transitions", "gauge", "How often the lease changed hands.");
   text.value(static_cast<double>(lease_.transitions()));
@@ -134,18 +132,18 @@ void Outlook::put_leadership(PrometheusText& text) const {
 }
 
 void Outlook::put_server(PrometheusText& text) const {
-  text.family("writes_total", "counter", "Calls that change something, by status; 0: no answer.");
+  text.family("writes_total", "counter", "Calls that write, by status; 0: no answer.");
   for (const auto& [what, count] : door_.writes()) {
     text.value({{"method", what.first}, {"code", fmt::to_string(what.second)}},
                static_cast<double>(count));
   }
   if (world_ == nullptr) return;
-  text.family("watch_age_seconds", "gauge", "Since the server last said what there is.");
+  text.family("watch_age_seconds", "gauge", "Time since the API server last confirmed the state.");
   for (const Reflector* reflector : world_->observed().watch().reflectors()) {
     if (!reflector->is_synced()) continue;
     text.value({{"resource", resource_of(*reflector)}}, to_seconds(reflector->age()));
   }
-  text.family("lists_total", "counter", "Whole lists, by why they were asked for.");
+  text.family("lists_total", "counter", "Full lists, by cause.");
   for (const Reflector* reflector : world_->observed().watch().reflectors()) {
     for (std::size_t i = 0; i < kListCauses; ++i) {
       text.value({{"resource", resource_of(*reflector)},
@@ -163,7 +161,8 @@ void Outlook::put_gpus(PrometheusText& text) const {
     states["closed"] += std::popcount(node.free & node.closed);
     states["idle"] += std::popcount(node.free & ~node.closed);
   }
-  text.family("gpus", "gauge", "GPUs by state; down: its node is gone, or another's pod has it.");
+  text.family("gpus", "gauge",
+              "GPUs by state; down: its node is gone, or another scheduler's pod has it.");
   for (const auto& [state, count] : states) text.value({{"state", state}}, count);
 }
 
@@ -204,7 +203,7 @@ void Outlook::put_users(PrometheusText& text) const {
   };
   family("user_gpu_seconds_total", "counter", "GPU time served to each namespace.",
          [&](UserId user) { return static_cast<double>(saturated_gpu_ms(served[user])) / 1000; });
-  family("user_held_gpus", "gauge", "GPUs that each namespace's gangs hold.",
+  family("user_held_gpus", "gauge", "GPUs in use by each namespace's gangs.",
          [&](UserId user) { return held[user]; });
   family("user_entitled_gpus", "gauge", "GPUs that each namespace is entitled to now.",
          [&](UserId user) { return entitled[user]; });

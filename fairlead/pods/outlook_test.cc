@@ -33,7 +33,7 @@ class OutlookTest : public testing::Test {
 
 TEST_F(OutlookTest, AFollowerIsReadyOnceItKnowsWhoLeads) {
   EXPECT_EQ(get("/healthz"), "200 ok\n");
-  EXPECT_EQ(get("/readyz"), "503 it does not know yet who leads\n");
+  EXPECT_EQ(get("/readyz"), "503 the leader is not known yet\n");
   const auto other = server_.open();
   Lease first(*other, {.identity = "one"});
   run_for(seconds(1), first, *other);

@@ -11,7 +11,7 @@ namespace fairlead {
 
 struct PodNeeds {
   NodeRules rules;
-  Resources requests;  // those of one pod
+  Resources requests;  // resources of one pod
   friend auto operator<=>(const PodNeeds&, const PodNeeds&) = default;
 };
 

@@ -25,9 +25,9 @@
 namespace fairlead {
 namespace {
 
-// After a longer absence, turns that were missed are not made up for.
+// After a longer absence, missed turns are not made up for.
 constexpr Duration kSyncLimit = seconds(60);
-// From a start that failed to the next, at most.
+// Longest time from a failed start to the next.
 constexpr Duration kRetryMax = seconds(300);
 
 // Measures how long decisions take.
@@ -85,14 +85,14 @@ class PodsServer : public RecordSink {
     for (bool is_first = true;; is_first = false) {
       FL_TRY_ASSIGN(goes_on, run_world(is_first));
       if (!goes_on) break;
-      say_("begins anew, as nodes, or what jobs need of them, are others");
+      say_("rebuilding state: the nodes, or the jobs' node requirements, changed");
     }
     if (!lease_.is_leader(door_.now())) return run_error("{} leads now", lease_.holder());
     if (engine_) save();
     return leave();
   }
 
-  // Schedules until its world ends. True if another is to follow, which is not the first.
+  // Schedules until its world ends. Returns true if another world must follow.
   Result<bool> run_world(bool is_first) {
     forget_world();
     world_.emplace(door_, world_options(), &lease_);
@@ -160,7 +160,7 @@ class PodsServer : public RecordSink {
     return engine;
   }
 
-  // What refers to the world goes before it.
+  // Destroys the world, after everything that refers to it.
   void forget_world() {
     outlook_.follow();
     teller_.reset();
@@ -169,12 +169,12 @@ class PodsServer : public RecordSink {
     world_.reset();
   }
 
-  // Which right is missing, once for each: the server's words from the user on, without the object.
+  // Logs each missing permission once: the server's message from the user on, without the object.
   void say_what_is_forbidden(const KubeEvent& event) {
     const std::string text = failure_text(event);
     const std::size_t user = text.find("User ");
     const std::string right = text.substr(user == text.npos ? 0 : user);
-    if (forbidden_.insert(right).second) say_(fmt::format("a right is missing: {}", right));
+    if (forbidden_.insert(right).second) say_(fmt::format("missing RBAC permission: {}", right));
   }
 
   Status make_policy() {
@@ -188,11 +188,11 @@ class PodsServer : public RecordSink {
     engine_.emplace(cluster, nullptr, *policy_, *world_, *this, engine_options());
   }
 
-  // Goes on where the scheduler before stopped, or begins with the gangs that run.
+  // Continues from the saved state of the scheduler before, or starts with the gangs that run.
   Status begin(const Cluster& cluster, bool is_first) {
-    const Status goes_on = is_first ? go_on(cluster) : run_error("the cluster is another");
+    const Status goes_on = is_first ? go_on(cluster) : run_error("the cluster changed");
     if (!goes_on) {
-      say_(fmt::format("policies begin anew: {}", goes_on.error().message));
+      say_(fmt::format("the policy starts without saved state: {}", goes_on.error().message));
       FL_TRY(make_policy());
       make_engine(cluster);
       FL_TRY(recover(*engine_, world_->found(cluster), label_.options, *policy_, *world_, false,
@@ -203,11 +203,11 @@ class PodsServer : public RecordSink {
     return {};
   }
 
-  // Error: why it cannot.
+  // Continues from the saved state. Error: why it cannot.
   Status go_on(const Cluster& cluster) {
     if (state_.found().empty()) {
-      return run_error("{}", state_.trouble().empty() ? "nothing was left by a scheduler before"
-                                                      : state_.trouble());
+      return run_error(
+          "{}", state_.trouble().empty() ? "no earlier scheduler left any" : state_.trouble());
     }
     FL_TRY_ASSIGN(state, parse_state(state_.found(), label_, cluster));
     make_engine(cluster);
@@ -231,13 +231,13 @@ class PodsServer : public RecordSink {
     }
   }
 
-  // Where there is no world yet, or no more.
+  // Handles an event while there is no world.
   void handle(const KubeEvent& event) {
     if (options_.http != nullptr && options_.http->handle(event)) return;
     if (!lease_.handle(event)) state_.handle(event);
   }
 
-  // What is on its way is sent, and another may lead at once.
+  // Sends pending writes for at most 2 s, then releases the Lease, so that another process may lead at once.
   Status leave() {
     const Time until = door_.now() + seconds(2);
     while (!state_.is_written() && door_.now() < until) {
@@ -249,7 +249,7 @@ class PodsServer : public RecordSink {
     return {};
   }
 
-  // What the leader before has left. False: the program was asked to leave.
+  // Reads the saved state of the leader before. Returns false if the program was asked to leave.
   bool reads_state() {
     while (!state_.is_read()) {
       state_.read();
@@ -261,7 +261,7 @@ class PodsServer : public RecordSink {
     return true;
   }
 
-  // False: the program was asked to leave before it led.
+  // Waits until this process leads. Returns false if the program was asked to leave before.
   bool leads() {
     bool has_said = false;
     while (!lease_.is_leader(door_.now())) {
@@ -290,9 +290,9 @@ class PodsServer : public RecordSink {
   const PodsServeOptions& options_;
   const std::function<void(const std::string&)>& say_;
   Lease lease_;
-  std::set<std::string> forbidden_;  // what was said
+  std::set<std::string> forbidden_;  // missing permissions that were logged
   StateMap state_;
-  std::string trouble_;  // of it, that was said last
+  std::string trouble_;  // last logged trouble of `state_`
   RunLabel label_;
   std::unique_ptr<Policy> policy_;
   Outlook outlook_;

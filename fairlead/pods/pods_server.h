@@ -17,7 +17,7 @@ struct PodsServeOptions {
   std::uint64_t seed = 0;
   std::string name_space = "fairlead";  // namespace of its Lease and its ConfigMap
   std::string identity;                 // unique to this process
-  // Labels of nodes; the first that a node has is its rack. None: usual_rack_labels().
+  // Labels of nodes; a node's rack is the first of these that it has. None: usual_rack_labels().
   std::vector<std::string> rack_labels{};
 
   // Listener of the status endpoint (pods/outlook.h); null: there is none. It must outlive the call.

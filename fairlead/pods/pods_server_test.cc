@@ -129,15 +129,18 @@ TEST(PodsServer, WhatDoesNotFitIsDroppedWithAWord) {
   Leaders leaders;
   ASSERT_TRUE(leaders.run(seconds(50), "gang-stride:quantum_s=60"));
   ASSERT_TRUE(leaders.run(seconds(50), "gang-stride:quantum_s=61"));
-  EXPECT_TRUE(leaders.has_said("policies begin anew: it is of gang-stride:"));
+  EXPECT_TRUE(
+      leaders.has_said("the policy starts without saved state: the saved state has another policy "
+                       "or options: gang-stride:"));
   leaders.server.add_node({.name = "c", .gpus = 4});
   ASSERT_TRUE(leaders.run(seconds(50), "gang-stride:quantum_s=61"));
-  EXPECT_TRUE(leaders.has_said("policies begin anew: the saved state has other nodes: c"));
+  EXPECT_TRUE(leaders.has_said(
+      "the policy starts without saved state: the saved state has other nodes: c"));
   for (const char* text : {"", "bm8=", "KLUv/QRYAAAA"}) {
     leaders.said.clear();
     leaders.server.act("PATCH", Leaders::kState, {{"binaryData", {{"state", text}}}});
     ASSERT_TRUE(leaders.run(seconds(50), "gang-stride:quantum_s=61"));
-    EXPECT_TRUE(leaders.has_said("policies begin anew: ")) << text;
+    EXPECT_TRUE(leaders.has_said("the policy starts without saved state: ")) << text;
   }
 }
 
@@ -145,9 +148,10 @@ TEST(PodsServer, ARightThatIsMissingIsNamedOnce) {
   Leaders leaders;
   leaders.server.fail_next("POST", "/binding", {.status = 403}, 6);
   ASSERT_TRUE(leaders.run(seconds(50), "gang-stride:quantum_s=3600"));
-  EXPECT_EQ(std::ranges::count_if(
-                leaders.said,
-                [](const std::string& line) { return line.starts_with("a right is missing: "); }),
+  EXPECT_EQ(std::ranges::count_if(leaders.said,
+                                  [](const std::string& line) {
+                                    return line.starts_with("missing RBAC permission: ");
+                                  }),
             1);
 }
 

@@ -8,9 +8,9 @@
 namespace fairlead {
 namespace {
 
-// Events that are taken before anything else is done: the Lease is to be renewed even if they never cease.
+// Events handled in a row before other work: the Lease must be renewed even if events never cease.
 constexpr int kEventsMax = 500;
-// Nothing is asked for on knowledge that is older.
+// Writes to the API stop while the cached state is older than this.
 constexpr Duration kStale = seconds(30);
 
 }  // namespace
@@ -30,8 +30,8 @@ Status PodsWorld::sync(Time until) {
     if (watch.is_synced()) return {};
     if (door_.now() >= until) {
       const std::string trouble = watch.trouble();
-      return run_error("the API server does not say what there is: {}",
-                       trouble.empty() ? "it is silent" : trouble);
+      return run_error("the API server did not report all objects in time: {}",
+                       trouble.empty() ? "no answer" : trouble);
     }
     take(door_.wait(std::min(until, due())));
   }

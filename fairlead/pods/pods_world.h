@@ -1,16 +1,16 @@
-// The engine's world where gangs are pods of a Kubernetes cluster (docs/kubernetes.md).
+// The engine's world on a Kubernetes cluster: gangs are pods (docs/kubernetes.md).
 //
-// The objects of the API server are the truth: what the engine wants of a gang is compared with them until they agree.
-// Nothing is taken to have happened because a call was answered, or not to have happened because it was not.
+// The API server's objects are the truth: each gang's desired state is compared with them until they agree. An answer
+// to a call does not prove that something happened, and a missing answer does not prove that it did not.
 //
 //   API server ─► ObservedCluster ─► Reconciler ─► GangCalls ─► API server
 //                                      ▲    └─► Reports ─► engine
 //                      steps of the engine
 //
-// This class turns the loop: it waits at the door, hands each event to its part, and has the GangController look at
-// what has changed. A user is a namespace. A node's GPUs are as many as it offers, less those of pods that are not
-// Fairlead's; the kubelet decides which of them a pod gets, so GPU masks here only count. Masks of nodes with slots
-// are exact (slots.h): gangs are resident there and take turns in place.
+// This class runs the loop: it waits at the door, hands each event to its part, and lets the GangController handle the
+// changes. A user is a namespace. A node has the GPUs that it offers, except GPUs of pods that are not Fairlead's.
+// The kubelet decides which GPUs a pod gets, so GPU masks here only count. Masks of nodes with slots are exact
+// (slots.h): gangs are resident there and take turns in place.
 #pragma once
 
 #include "fairlead/engine/backend.h"
@@ -31,37 +31,37 @@ namespace fairlead {
 class Lease;  // kube/lease.h
 
 struct PodsOptions {
-  // Namespace of the ConfigMap `fairlead`, whose `tickets` has a line "NAMESPACE: N" for each that has not one.
+  // Namespace of the ConfigMap `fairlead`. Its `tickets` has a line "NAMESPACE: N" for each namespace with N not 1.
   std::string name_space = "fairlead";
   std::vector<std::string> rack_labels = usual_rack_labels();
 };
 
 class PodsWorld : public Backend, public RecordSink {
  public:
-  // `lease`: without it nothing is asked for, and the world ends; null: this is the only scheduler. What is passed
-  // must outlive it.
+  // `lease`: if it is lost, writes stop and the world ends; null: this is the only scheduler. REQUIRES: the door and
+  // the lease outlive this.
   PodsWorld(KubeDoor& door, PodsOptions options, Lease* lease = nullptr);
   ~PodsWorld() override;
 
-  // -- How an engine begins: sync(), nodes(), then found() and attach(), or adopt().
+  // -- Start of an engine: sync(), nodes(), then found() and attach(), or adopt().
 
-  // Waits until nodes, owners and pods are known. Error: not up to `until`, and why.
+  // Waits until nodes, owners and pods are known. Error: they are not known at `until`, and why.
   Status sync(Time until);
-  // Returns the nodes with GPUs that are there, of types that are made for the gangs that are there (inventory.h).
+  // Returns the nodes with GPUs. Their types are made for the current gangs (inventory.h).
   // REQUIRES: synced.
   std::vector<NodeSpec> nodes() { return controller_.make_cluster(); }
-  // Waits until nodes() has some. Returns sooner if the program is asked to leave, or another scheduler leads.
+  // Waits until nodes() is not empty. Returns sooner if the program is asked to leave, or another scheduler leads.
   // REQUIRES: synced.
   void await_nodes();
-  // Returns the journal of a run in which the gangs that have their nodes now were just placed there: an engine
-  // recovers from it (engine/recovery.h) that was not there before. Half of a gang is not found: it is suspended, and
-  // waits. REQUIRES: synced; `cluster` is of nodes().
+  // Returns the journal of a run that just placed each gang on its current nodes. A new engine recovers from it
+  // (engine/recovery.h). Half of a gang is not included: it is suspended, and waits.
+  // REQUIRES: synced; `cluster` is of nodes().
   RecordedRun found(const Cluster& cluster) { return controller_.found(cluster, now()); }
   // REQUIRES: called once, before the first wait(), with the tables of an engine that has recovered from found().
   void attach(const Tables& tables) { controller_.attach(tables); }
-  // The same for an engine that has recovered from the saved state of an earlier scheduler, in which the jobs are of
-  // gangs with those keys. Gangs that run and that the engine does not know to run stay for a moment, in which it may
-  // decide as the earlier scheduler did.
+  // Attaches an engine that has recovered from an earlier scheduler's saved state; `owners`: the key of a job's gang.
+  // Gangs that run without a run in that state stay for a moment, so that the engine may decide as the earlier
+  // scheduler did.
   void adopt(const Tables& tables, const std::map<JobId, std::string>& owners) {
     controller_.adopt(tables, owners);
   }
@@ -69,9 +69,9 @@ class PodsWorld : public Backend, public RecordSink {
   // Returns the engine's time, which is the door's until it is set. REQUIRES: set before found() or adopt().
   Time now() const { return door_.now() + shift_; }
   void set_now(Time now) { shift_ = now - door_.now(); }
-  // Adds a listener to the door's events that are for no part. REQUIRES: it outlives the last wait().
+  // Adds a listener for door events that no part handles. REQUIRES: it outlives the last wait().
   void add(KubeListener& listener) { listeners_.push_back(&listener); }
-  // Calls `sink` with the time from each gang's placement to the answer that a pod of it is bound.
+  // Calls `sink` for each pod bound before its gang's start: the time from the gang's placement to the call's answer.
   void tell_bound(std::function<void(Duration)> sink) { controller_.tell_bound(std::move(sink)); }
 
   // -- The engine's side.
@@ -80,12 +80,12 @@ class PodsWorld : public Backend, public RecordSink {
   std::span<const SpeedChange> expect(Time now, std::span<Step> steps) override;
   void carry_out(Time now, std::span<const Step> steps) override;
   bool reports_steps() const override { return true; }
-  // Called with each record that is in the tables by now.
+  // Called after the record was applied to the tables.
   void on(const Record& record) override { controller_.on(record); }
 
   // -- Reads, and an event.
 
-  // Returns true if writes may be made: this scheduler leads, and knows what there is.
+  // Returns true if writes may be made: this scheduler leads, and its cached state is fresh.
   bool may_ask() const;
   const ObservedCluster& observed() const { return controller_.observed(); }
   // Returns why objects cannot be run as gangs, by "namespace/name".
@@ -94,8 +94,8 @@ class PodsWorld : public Backend, public RecordSink {
   void explain(JobId job, std::string_view reason, std::string_view message) {
     controller_.explain(job, reason, message);
   }
-  // Returns true if the world has ended because its engine's cluster is outgrown (engine_cluster.h): a new world and a
-  // new engine go on with what is there.
+  // Returns true if the world has ended because its engine's cluster is outgrown (engine_cluster.h). A new world and a
+  // new engine then continue with the same gangs.
   bool is_outgrown() const { return !leaves_ && controller_.is_outgrown(); }
 
  private:

@@ -53,7 +53,7 @@ bool Reconciler::place(const std::string& key, const Step& step, Time now, bool 
   wish.hold = step.hold;
   wish.begun = now;
   wish.where = places_of(key, step.gang, step.gpu_masks, wish.pod_gpus);
-  // The scheduler before placed it there.
+  // An earlier scheduler placed it there.
   const bool is_new = wish.leaving.empty() && !is_calling;
   if (is_new && gangs_.find(key)->gang.found_at() == wish.where) wish.is_clear = true;
   return true;
@@ -159,7 +159,7 @@ std::vector<Event> Reconciler::settle_node(NodeId node, bool rests) const {
   if (rests) {
     wanted = std::min(wanted, static_cast<std::uint32_t>(std::popcount(state.up & ~state.free)));
   }
-  // It does not matter which of them.
+  // Any of the GPUs will do.
   std::uint64_t mask = 0;
   std::uint64_t choice = up > wanted ? state.up & state.free : state.has & ~state.up;
   for (std::uint32_t left = up > wanted ? up - wanted : wanted - up; left > 0 && choice != 0;
@@ -192,7 +192,7 @@ void Reconciler::report(Look& look, const Event& event, std::string reason) cons
   look.out.reports.push_back({event, std::move(reason)});
 }
 
-// The job of a gang that is gone or done is over.
+// Reports the end of the job if its gang is gone or has ended.
 bool Reconciler::settle_end(Look& look) const {
   const JobId job = look.entry.job;
   const Owner& owner = look.owner();
@@ -210,8 +210,8 @@ bool Reconciler::settle_end(Look& look) const {
   return true;
 }
 
-// A gang whose pods are not as many or as large as the engine was told is another job, once it has left
-// its place.
+// Makes the gang a new job if the number or the size of its pods is not the one that the engine knows. Waits until
+// the gang has left its place.
 bool Reconciler::settle_shape(Look& look) const {
   const Owner& owner = look.owner();
   Assignment& wish = look.wish;
@@ -228,7 +228,7 @@ bool Reconciler::settle_shape(Look& look) const {
   return true;
 }
 
-// The gang has GPUs that it is to leave, and does not.
+// Returns true if the gang must leave its GPUs, and an objection keeps it there.
 bool Reconciler::is_stuck(const Look& look) const {
   if ((look.wish.runs && look.wish.is_clear) || turns_.may_rest(look.entry)) return false;
   const auto acts =
@@ -238,7 +238,7 @@ bool Reconciler::is_stuck(const Look& look) const {
   return look.entry.is_here && stops && !cluster_.objection(look.gang()).empty();
 }
 
-// The engine was told that a stop has failed, and not yet that the gang has left its place after all.
+// Returns true if the engine got the report of a failed stop, and no report yet that the gang left its place after all.
 bool Reconciler::has_failed_stop(const Look& look) const {
   return std::ranges::any_of(look.wish.leaving, [&](HoldId hold) {
     const auto stopping = tables_->stopping.find({look.entry.job, hold});
@@ -246,8 +246,8 @@ bool Reconciler::has_failed_stop(const Look& look) const {
   });
 }
 
-// GPUs of a hold whose stop failed are gone for the engine, and so are those of a gang that it never
-// placed, or that is over.
+// Marks a gang whose GPUs are gone for the engine: the stop of its run failed, the engine never placed it, or it is
+// finished.
 void Reconciler::settle_beyond(Look& look) const {
   Assignment& wish = look.wish;
   const bool is_over = look.owner().state != Owner::State::kHere;
@@ -257,8 +257,8 @@ void Reconciler::settle_beyond(Look& look) const {
   for (const auto& [uid, pod] : look.gang().pods()) look.out.nodes.insert(pod.node);
 }
 
-// A suspension that is not Fairlead's is its user's, who lets it go on as well. A gang that is not all there, or
-// does not leave its place, cannot be placed either.
+// Reports a user's hold and its release: a suspension that is not Fairlead's is the user's, and the user ends it.
+// A gang that lacks pods, or that does not leave its place, is held too, because it cannot be placed.
 bool Reconciler::settle_hold(Look& look) const {
   const Owner& owner = look.owner();
   const JobId job = look.entry.job;
@@ -284,7 +284,7 @@ void Reconciler::give_up(Look& look, EventKind kind, std::string reason) const {
 void Reconciler::settle_run(Look& look) {
   Assignment& wish = look.wish;
   if (!wish.is_clear && look.now < wish.begun + kStartLimit) {
-    // What it had before goes first, unless it rests where it is to run.
+    // Its earlier pods go first, unless the gang rests at the place where it runs next.
     if (turns_.runs_in_place(look.gang(), wish.where)) {
       report_stopped(look);
       look.out.gangs.insert(look.key);
@@ -318,8 +318,8 @@ void Reconciler::settle_run(Look& look) {
   if (!acts.empty() && has_room(look)) ask(look, std::move(acts));
 }
 
-// True if the gang, whose pods run as far as kubelets know, is frozen or may be: it waits for its GPUs
-// and for its agents.
+// Returns true if the gang is frozen or may be, although its pods run for their kubelets: it waits for its
+// GPUs and for its agents.
 bool Reconciler::settle_thaw(Look& look) const {
   if (!look.owner().has_slots || is_thawed(look.gang())) return false;
   if (!look.wish.is_started && look.now >= look.wish.begun + kStartLimit) {
@@ -330,14 +330,15 @@ bool Reconciler::settle_thaw(Look& look) const {
   return true;
 }
 
-// It ran, and not all of it does.
+// Ends the gang after kBrokenLimit, because not all of its pods run any more.
 void Reconciler::settle_broken(Look& look) const {
   const std::string trouble = look.gang().trouble(look.wish.where);
   look.wish.broken = std::min(look.wish.broken, look.now);
   if (look.now >= look.wish.broken + kBrokenLimit) {
-    return give_up(look, EventKind::kEvicted, trouble.empty() ? "a pod of it is gone" : trouble);
+    return give_up(look, EventKind::kEvicted,
+                   trouble.empty() ? "one of its pods is gone" : trouble);
   }
-  // A pod that its owner has made for one that is done or gone takes that one's place.
+  // A pod that its owner made for a pod that has ended or gone takes the place of that pod.
   if (trouble.empty()) ask(look, acts_to_run(look));
 }
 
@@ -363,13 +364,13 @@ void Reconciler::settle_stop(Look& look) {
   if (look.entry.is_here && !acts.empty()) return ask(look, std::move(acts));
   const bool is_away =
       look.gang().is_away([this](const std::string& node) { return cluster_.is_lost(node); });
-  // A binding whose answer was lost may yet come true, as long as its pod is there.
+  // A binding whose answer was lost may still take effect, as long as its pod exists.
   if (!is_away || look.gang().may_be_bound(comes)) return;
   turns_.forget(look.key);
   report_stopped(look);
 }
 
-// Its GPUs are free for others, or for itself.
+// Reports the end of its stopped runs: their GPUs are free, for other gangs or for its next run.
 void Reconciler::report_stopped(Look& look) const {
   look.wish.is_clear = true;
   for (HoldId hold : std::exchange(look.wish.leaving, {})) {
@@ -377,8 +378,8 @@ void Reconciler::report_stopped(Look& look) const {
   }
 }
 
-// The gang goes on where it is, and the engine gets a report that its GPUs are not to be had. Holds that began since
-// never had any.
+// Reports that the stop failed: the gang keeps running on its GPUs. Its later runs never had GPUs, so they are reported
+// as stopped.
 void Reconciler::settle_stuck(Look& look) const {
   std::vector<HoldId>& leaving = look.wish.leaving;
   if (leaving.empty()) return;
@@ -426,7 +427,7 @@ bool Reconciler::stays(const Pod& pod, const std::string& node) const {
   if (entry == nullptr) return true;
   const Assignment& wish = of(pod.gang);
   if (wish.is_beyond || entry->gang.is_pinned()) return true;
-  // Before it is clear, its pods are of an earlier hold.
+  // Until is_clear, its pods belong to an earlier run.
   return wish.runs && wish.is_clear &&
          std::ranges::find(wish.where, node, &GangPlace::node) != wish.where.end();
 }

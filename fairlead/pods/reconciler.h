@@ -1,12 +1,12 @@
-// What the engine wants of each gang, and what follows from comparing that with what there is.
+// Compares the engine's desired state of each gang with the cluster, and returns the acts that bring them together.
 //
-// settle() looks at one gang and returns what to ask of the API server and what to report to the engine. It sends
-// nothing itself, and it does not rely on what it returned before: if a call had no effect, the next settle() returns
-// the same act again.
+// settle() looks at one gang and returns calls for the API server and reports for the engine. It sends nothing itself,
+// and it does not assume that its earlier acts took effect: if a call had no effect, the next settle() returns the same
+// act again.
 //
 //   desired state (Assignment) + view + gangs + the engine's tables  ->  Settlement: acts, reports, explanations
 //
-// The Assignment is how far a gang's current hold has come; settle() alone advances it.
+// The Assignment is the progress of a gang's current run; only settle() advances it.
 #pragma once
 
 #include "fairlead/engine/tables.h"
@@ -28,31 +28,31 @@
 
 namespace fairlead {
 
-// Time from a step to the gang's last pod that runs; after that the start has failed (chosen).
+// Longest time from a step until the gang's last pod runs; after it the start has failed (chosen).
 constexpr Duration kStartLimit = seconds(300);
-// Time from a pod of a running gang that no longer runs to the gang's end, if its owner does not end first (chosen).
+// Time from a running gang's loss of a running pod to the gang's end, if its owner does not end first (chosen).
 constexpr Duration kBrokenLimit = seconds(5);
 
-// Where the engine wants a gang, and how far that has come.
+// The engine's desired place of a gang, and the progress towards it.
 struct Assignment {
-  std::uint32_t pods = 0;      // as the engine was told
-  std::uint32_t pod_gpus = 1;  // the same
-  bool runs = false;           // it is to run, on `where`, under `hold`
-  HoldId hold = 0;             // the last that the engine began
-  HoldId ended = 0;            // the last that the engine stopped
+  std::uint32_t pods = 0;      // in the engine's job
+  std::uint32_t pod_gpus = 1;  // GPUs of each pod in the engine's job
+  bool runs = false;           // the engine wants it to run at `where`; its run is `hold`
+  HoldId hold = 0;             // last run that the engine started
+  HoldId ended = 0;            // last run that the engine stopped
   std::vector<GangPlace> where{};
-  std::vector<HoldId> leaving{};  // that are over, and whose end is to be reported
-  Time begun{};                   // the hold
-  bool is_clear = false;          // no pod of an earlier hold takes GPUs
-  bool is_started = false;        // that was reported
-  Time broken = Time::never();    // since when a pod that ran does not
-  bool is_beyond = false;         // it has GPUs that the engine does not know of
+  std::vector<HoldId> leaving{};  // stopped runs whose end is not reported yet
+  Time begun{};                   // start of the run
+  bool is_clear = false;          // no pod of an earlier run takes GPUs
+  bool is_started = false;        // the start was reported
+  Time broken = Time::never();    // when a pod that ran stopped running; never: all run
+  bool is_beyond = false;         // it has GPUs that the engine does not count for it
 };
 
-// What follows from a look at a gang.
+// The result of a look at a gang.
 struct Settlement {
   struct Explanation {
-    std::string_view reason;  // of the Kubernetes event
+    std::string_view reason;  // reason of the Kubernetes event
     std::string message;
   };
   struct Report {
@@ -60,61 +60,61 @@ struct Settlement {
     std::string reason{};  // replaces the event's
   };
   std::vector<GangAct> acts{};
-  std::optional<Explanation> when_sent{};    // to be explained once the acts are sent
-  std::optional<Explanation> explanation{};  // to be explained now
+  std::optional<Explanation> when_sent{};    // explained after the acts are sent
+  std::optional<Explanation> explanation{};  // explained now
   std::vector<Report> reports{};             // in order
-  bool is_new_job = false;                   // the engine is to get it as a job that arrives
-  std::string short_node{};       // has too little of something beside GPUs for it; empty: none
+  bool is_new_job = false;                   // the engine must get it as a job that arrives
+  std::string short_node{};       // node that lacks a resource other than GPUs for it; empty: none
   std::set<std::string> gangs{};  // keys, to look at again
   std::set<std::string> nodes{};  // names, to look at again
 };
 
 class Reconciler {
  public:
-  // What is passed must outlive it.
+  // REQUIRES: the arguments outlive this.
   Reconciler(const ClusterView& cluster, const GangBook& gangs)
       : cluster_(cluster), gangs_(gangs), turns_(cluster, gangs) {}
   // Sets the engine's tables. REQUIRES: called before settle().
   void attach(const Tables& tables) { tables_ = &tables; }
 
-  // -- What the engine wants.
+  // -- Decisions of the engine.
 
-  // Sets the gang's assignment to that of an earlier scheduler.
+  // Sets the gang's assignment, which continues from an earlier scheduler.
   void adopt(const std::string& key, Assignment assignment);
-  // Called when the engine gets the gang as a job: keeps the shape that it gets.
+  // Called when the engine gets the gang as a job: stores the shape that the engine gets.
   void announce(const std::string& key);
-  // Ends a hold of the gang. Returns true if it ran until then. A stop that comes again has no effect.
+  // Ends a run of the gang. Returns true if the gang ran until then. A repeated stop has no effect.
   bool stop(const std::string& key, HoldId hold);
-  // Begins the hold of a place step. Returns false, without effect, if the step comes again. `is_calling`: calls about
-  // the gang are on their way.
+  // Starts the run of a place step. Returns false, without effect, for a repeated step. `is_calling`: calls about the
+  // gang are in flight.
   bool place(const std::string& key, const Step& step, Time now, bool is_calling);
-  // Called after place(), if the engine placed the gang where it ran, at the instant at which it stopped it. Reports
-  // the end of its earlier holds, unless it has to take its place again.
+  // Called after place(), if the engine stopped the gang and placed it on the same GPUs at the same instant. Reports
+  // the end of its earlier runs, unless the gang has to take its place again.
   Settlement keep(const std::string& key);
-  // Called after the engine ended the gang's hold by itself: its GPUs are free or gone.
+  // Called after the engine ended the gang's run by itself: its GPUs are free or gone.
   void lose(const std::string& key) { assignments_[key].runs = false; }
   void forget(const std::string& key);
 
-  // -- What follows.
+  // -- Settlements.
 
-  // Looks at the gang. REQUIRES: it is there, and the engine has had all earlier reports about it. O(its pods x nodes).
+  // Looks at the gang. REQUIRES: it exists, and the engine got all earlier reports about it. O(its pods x nodes).
   Settlement settle(const std::string& key, Time now);
-  // Returns the reports that bring the engine's state of a node up to date: it has as many GPUs as pods of others
-  // leave. `rests`: its idle GPUs are not for use.
+  // Returns the reports that update the engine's state of a node. The engine gets all GPUs, except GPUs of pods
+  // without a gang and of gangs with is_beyond. `rests`: its idle GPUs must not be used.
   std::vector<Event> settle_node(NodeId node, bool rests) const;
 
   // -- Reads.
 
   const Assignment& of(const std::string& key) const;
-  // Returns the places that slices are, for a gang of pods of that size.
+  // Returns the places of a gang on slices; each of its pods has `pod_gpus` GPUs.
   std::vector<GangPlace> places_of(const std::string& key, Gang slices,
                                    std::span<const std::uint64_t> masks,
                                    std::uint32_t pod_gpus) const;
-  // Returns true if the gang is gone, and the engine waits for nothing about it.
+  // Returns true if the gang is gone, and the engine waits for no report about it.
   bool is_over(const std::string& key) const;
   // Returns the gangs that wait for their GPUs.
   std::vector<std::string> starting() const;
-  // Returns the gangs that are to leave GPUs.
+  // Returns the gangs that must leave GPUs and still have them.
   std::vector<std::string> kept() const;
   // Returns the gangs for which a time limit may have passed.
   std::vector<std::string> late(Time now) const;
@@ -133,7 +133,7 @@ class Reconciler {
     const Owner& owner() const { return entry.gang.owner(); }
   };
 
-  // Each of these returns true if the look is over.
+  // Each bool function returns true if the look is complete.
   bool settle_end(Look& look) const;
   bool settle_hold(Look& look) const;
   bool settle_shape(Look& look) const;

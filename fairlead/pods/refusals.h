@@ -1,6 +1,6 @@
-// Objects that ask for Fairlead and cannot be run as gangs, and why.
+// Objects that ask for Fairlead but cannot run as gangs, with the reasons.
 //
-// A refusal is explained to its user once, as an event on the object. An object may be refused before Fairlead may
+// A refusal is explained to its user once, with an event on the object. An object may be refused before Fairlead may
 // write, so explanations wait here.
 #pragma once
 
@@ -19,7 +19,7 @@ class Refusals {
   bool add(const std::string& name, const std::string& why) {
     return std::exchange(why_[name], why) != why;
   }
-  // The same; if the reason is new, the explanation waits. `about`: apiVersion, kind and metadata of the object.
+  // Does the same; if the reason is new, an explanation waits. `about`: apiVersion, kind and metadata of the object.
   void add(const Json& about, const std::string& name, const std::string& why);
   void remove(const std::string& name) { why_.erase(name); }
   // Returns the reasons, by "namespace/name".
@@ -29,7 +29,7 @@ class Refusals {
     Json about;
     std::string why;
   };
-  // Removes and returns the explanations that wait, except of objects that are no longer refused.
+  // Removes and returns the explanations that wait, without objects that are no longer refused.
   std::vector<Explanation> take_unexplained();
 
  private:

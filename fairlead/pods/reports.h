@@ -1,7 +1,7 @@
-// Reports to the engine, which its next batch has.
+// The next batch of reports to the engine.
 //
-// The engine gets one report about a gang, a node or a user in a batch, so that the next one rests on what the
-// engine made of it: the controller looks at none of them again before the batch is taken. Several events about one
+// A batch has one report about a gang, a node or a user, because the next report must follow the engine's reaction
+// to it: the controller looks at none of them again before the batch is taken. Several events about one
 // gang in one look are one report.
 #pragma once
 
@@ -22,15 +22,15 @@ class Reports {
   bool has_gang(const std::string& key) const { return gangs_.contains(key); }
   bool has_nodes() const { return has_nodes_; }
 
-  // Adds an event about no gang that is there, and about no node.
+  // Adds an event that is about no node and no existing gang.
   void add(const Event& event) { inbox_.add(event); }
   void add_gang(const std::string& key, Event event, std::string reason = {});
   void add_node(const Event& event);
   // Adds the arrival of a gang's job.
   void add_job(const std::string& key, const JobSpec& job);
-  // Reports the user's tickets, unless the batch does.
+  // Reports the user's tickets, unless the batch already has a report about the user.
   void add_tickets(UserId user, std::int64_t tickets);
-  // Returns the row of the user, and announces the user if neither `known` nor the batch has one of that name.
+  // Returns the row of the user, and announces the user if neither `known` nor the batch has that name.
   UserId user_of(std::string_view name, std::int64_t tickets, const Users& known);
   // Keeps a text for events and jobs of the batch.
   std::string_view keep(std::string text) { return inbox_.keep(std::move(text)); }
@@ -42,7 +42,7 @@ class Reports {
   Inbox inbox_;
   std::set<std::string> gangs_;  // keys
   bool has_nodes_ = false;
-  std::set<UserId> users_;  // whose tickets are reported
+  std::set<UserId> users_;  // users with reported tickets
 };
 
 }  // namespace fairlead

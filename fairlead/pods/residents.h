@@ -1,6 +1,6 @@
-// The slot occupancy: the pods resident on each GPU of nodes with slots (pods/slots.h), and which run.
+// The slot occupancy: the pods resident on each GPU of nodes with slots (pods/slots.h), and whether they run.
 //
-// A pod counts as running unless it is known to be frozen. After a call that it run, it may run, whatever
+// A pod counts as running unless it is known to be frozen. After a call to run it, it may run, whatever
 // the answer, until the server shows that the call can no longer take effect.
 #pragma once
 
@@ -27,7 +27,7 @@ class Residents {
 
   // Returns whether it uses no time of its GPUs, and no call on its way can change that.
   bool is_frozen(const std::string& uid) const;
-  // Returns whether a call that it run may yet take effect.
+  // Returns whether a call to run it may still take effect.
   bool may_be_thawed(const Pod& pod) const { return ask_of(pod) != nullptr; }
   // Returns the node's GPUs on which pods of gangs other than `but` run. O(pods of the node).
   std::uint64_t in_use(const std::string& node, const std::string& but) const;
@@ -46,7 +46,7 @@ class Residents {
     std::uint64_t gpus = 0;
   };
 
-  // Returns the call for the pod that may yet take effect; null: there is none.
+  // Returns the call for the pod that may still take effect; null: there is none.
   const Ask* ask_of(const Pod& pod) const;
   // Calls with each pod that is on the node or may come there, and its GPUs.
   void each_on(const std::string& node,

@@ -1,7 +1,7 @@
-// Nodes whose idle GPUs are of no use for now, because something else is used up there: memory, CPU, ports.
+// Nodes whose idle GPUs are unusable for now, because they lack another resource: memory, CPU, ports.
 //
-// Policies see GPUs only, and would place the gang there again. So a node whose resources did not suffice for a
-// gang gets no further gang for kNodeRest, or until a pod leaves it.
+// Policies see GPUs only, and would place the gang there again. After a node lacked resources for a gang, it gets
+// no further gang for kNodeRest, or until a pod leaves it.
 #pragma once
 
 #include "fairlead/base/units.h"
@@ -21,7 +21,7 @@ class RestingNodes {
   void add(const std::string& node, Time now) { until_[node] = now + kNodeRest; }
   // Ends the node's rest. Returns true if it rested.
   bool remove(const std::string& node) { return until_.erase(node) > 0; }
-  // Removes and returns the nodes whose time is over.
+  // Removes and returns the nodes whose rest has ended.
   std::vector<std::string> take_due(Time now);
   bool contains(const std::string& node) const { return until_.contains(node); }
   // Returns when the next rest ends; Time::never() if no node rests.

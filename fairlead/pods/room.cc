@@ -5,8 +5,8 @@
 namespace fairlead {
 namespace {
 
-// All pods with GPUs are alike, but those that are there may ask for more than was written, for a sidecar
-// that something has put beside them.
+// Returns the largest request of the gang's pods with GPUs. They have one template, but an existing pod may
+// request more than it, for example for an injected sidecar.
 Resources asked_by_each(const PodGang& gang) {
   Resources each = gang.owner().needs.requests;
   for (const auto& [uid, pod] : gang.pods()) {
@@ -23,7 +23,7 @@ Resources asked_by_each(const PodGang& gang) {
 Room room_for(const PodGang& gang, const std::vector<GangPlace>& where, const ClusterView& cluster,
               const std::function<bool(const Pod&, const std::string& node)>& stays) {
   const Resources each = asked_by_each(gang);
-  // What pods of others have of a node: all of them, or those that stay.
+  // Returns the resources that pods of other gangs use on a node: all pods, or only pods that stay.
   const auto used = [&](const std::string& node, bool all) {
     Resources sum;
     cluster.each_on(node, [&](const Pod& pod) {

@@ -1,4 +1,4 @@
-// Whether the pods of a gang have what they ask for on its nodes, beside GPUs: CPU, memory, ports, other devices.
+// Checks that a gang's nodes have the requested resources other than GPUs: CPU, memory, ports, other devices.
 #pragma once
 
 #include "fairlead/pods/cluster_view.h"
@@ -12,12 +12,12 @@ namespace fairlead {
 
 struct Room {
   bool is_there = true;
-  bool may_come = false;  // it is there once the pods that are about to go are gone
-  std::string node{};     // that has too little
+  bool may_come = false;  // true if there is room after the pods that are leaving
+  std::string node{};     // node that lacks a resource
   std::string why{};      // "node n1 has too little cpu"
 };
 
-// Returns the room for the gang at `where`. `stays`: whether a pod on that node is not about to go.
+// Returns the room for the gang at `where`. `stays`: returns false for a pod that is about to leave that node.
 // O(nodes of the gang x pods of a node).
 Room room_for(const PodGang& gang, const std::vector<GangPlace>& where, const ClusterView& cluster,
               const std::function<bool(const Pod&, const std::string& node)>& stays);

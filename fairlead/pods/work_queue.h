@@ -1,7 +1,7 @@
-// Gangs and nodes that may need something: the work of the controller's next pass (gang_controller.h).
+// Gangs and nodes that may need a change: the work of the controller's next pass (gang_controller.h).
 //
-// It is a queue of subjects, not of changes, as client-go's workqueue is: a part that changes a fact adds the
-// gangs and nodes that depend on it, and the pass looks at each of them once, as it is by then.
+// Like client-go's workqueue, it is a queue of objects, not of changes. A part that changes a fact adds the
+// gangs and nodes that depend on it, and the pass looks at each of them once, in its state at that time.
 #pragma once
 
 #include <set>
@@ -16,19 +16,19 @@ class WorkQueue {
   struct Groups {
     bool all = false;
     bool starting = false;  // wait for their GPUs
-    bool kept = false;      // have a place that they are to leave
+    bool kept = false;      // still have a place that they must leave
   };
 
   void add_gang(const std::string& key) { gangs_.insert(key); }
   void add_node(const std::string& name) { nodes_.insert(name); }
-  // Adds every gang: the nodes have changed.
+  // Adds every gang. Called after the nodes changed.
   void add_all() { groups_.all = true; }
-  // Adds the gangs that wait for their GPUs: a pod has left some.
+  // Adds the gangs that wait for their GPUs. Called after a pod left GPUs.
   void add_starting() { groups_.starting = true; }
-  // Adds the gangs that are to leave their place: what kept them there may have changed.
+  // Adds the gangs that must leave their place. Called after a change of the reasons that kept them there.
   void add_kept() { groups_.kept = true; }
 
-  // Each returns what was added since its last call.
+  // Each returns the entries added since its last call.
   std::set<std::string> take_gangs() { return std::exchange(gangs_, {}); }
   std::set<std::string> take_nodes() { return std::exchange(nodes_, {}); }
   Groups take_groups() { return std::exchange(groups_, {}); }

@@ -43,7 +43,7 @@ def judge(bed, asks, half_limit_s=HALF_GANG_LIMIT_S, refused=0, has_rights=True)
     assert found.longest_half_s <= half_limit_s, f"half a gang held GPUs for {found.longest_half_s} s"
     assert found.refused <= refused, f"{found.refused} pods were refused"
     said = [line for name, one in bed.plane.processes.items() if name.startswith("fairlead") for line in one.said().splitlines()]
-    assert not (has_rights and any("a right is missing" in line for line in said)), said
+    assert not (has_rights and any("missing RBAC permission" in line for line in said)), said
     return {"jobs": len(asks), "done": len(found.done), "half_gang_s": found.longest_half_s, "refused": found.refused,
             "begins": sum(line["what"] == "begins" for line in history)}
 
