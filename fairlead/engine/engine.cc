@@ -240,7 +240,7 @@ Status Engine::check_gang(JobId job) const {
   return {};
 }
 
-// Why jobs do next to no work, what would let them, and an example.
+// Returns the reason why jobs do almost no work, the remedy, and an example.
 std::string Engine::no_work_cause() const {
   if (standstill_.taken() > 0) {
     const std::span<const JobId> running = tables_.running.members();

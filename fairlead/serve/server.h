@@ -38,9 +38,9 @@ class Server {
   static Result<std::unique_ptr<Server>> open(Io& io, ServeOptions options);
   virtual ~Server() = default;
 
-  // Until the next instant at which the policy had something to decide, or sooner. False once the
-  // machine asked the daemon to leave, and all is on the disk. Error: the disk takes no more, or the
-  // policy broke a rule; tasks go on without the daemon.
+  // Runs until the next decision of the policy, or shorter. Returns false once the machine asked the
+  // daemon to leave, and all data is on the disk. Error: the disk is full or failed, or the policy
+  // broke a rule; tasks continue without the daemon.
   virtual Result<bool> step() = 0;
 
   // Returns the engine's tables. Valid until the next step.
@@ -50,7 +50,7 @@ class Server {
   // REQUIRES: between two steps.
   virtual std::uint64_t records() const = 0;
   virtual std::string memory() const = 0;
-  // How it began, in a few words: "began", "went on with 12 jobs".
+  // Returns how the daemon started, in a few words: "began", "went on with 12 jobs".
   virtual const std::string& beginning() const = 0;
 };
 
