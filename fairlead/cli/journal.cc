@@ -58,7 +58,7 @@ std::string counted(std::uint64_t count, std::string_view what) {
                      count == 1 ? "" : "s");
 }
 
-// What would be lost by a cut behind what can be believed.
+// Describes the part of a journal that a cut after the last good block would lose.
 std::string rest_text(const BlocksRest& rest) {
   std::string text = counted(rest.bytes, "byte");
   if (rest.blocks > 0) {
@@ -126,9 +126,9 @@ std::string verified_json(const Verified& verified) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-// What the exit code says: unfinished journals are a run that failed, damaged ones bad input.
+// Returns the exit code: unfinished journals are a run that failed, damaged ones bad input.
 Status outcome(const JournalEnd& end, const std::string& file, bool damaged) {
-  if (damaged) return input_error("{}: damaged, as said above", file);
+  if (damaged) return input_error("{}: damaged: see the message above", file);
   if (end.state == JournalEnd::State::kUnfinished) {
     return run_error("{}: unfinished: the run goes on, or was cut off", file);
   }
@@ -152,7 +152,7 @@ Command add_verify(CLI::App& journal) {
       "  unfinished  the run goes on, or was cut off; a last block that was half written is a "
       "torn\n"
       "              tail, and everything before it is good\n"
-      "  damaged     bytes were changed, lost or added; the message says from where on\n"
+      "  damaged     bytes were changed, lost or added; the message names the first bad position\n"
       "Exit code: 0 all are finished, 1 some are unfinished, 2 some are damaged or no journals.\n"
       "\n"
       "Examples:\n"
@@ -195,9 +195,9 @@ Command add_dump(CLI::App& journal) {
   app->footer(
       "Jobs, users, nodes and GPU types are numbered from 0 in the order of the journal; times "
       "are\n"
-      "in milliseconds. docs/formats.md says what each field means. Of a journal that is "
+      "in milliseconds. docs/formats.md explains each field. If a journal is "
       "unfinished\n"
-      "or damaged the records before that are printed; the exit code is that of verify.\n"
+      "or damaged, the records before that are printed; exit codes are the same as for verify.\n"
       "\n"
       "Examples:\n"
       "  fairlead journal dump out | head\n"
@@ -241,7 +241,7 @@ std::string repair_text(const Repair& repair, const std::string& output) {
 
 Command add_repair(CLI::App& journal) {
   CLI::App* app = journal.add_subcommand(
-      "repair", "Restore what was changed in a journal, and cut what cannot be read");
+      "repair", "Restore changed bytes of a journal, and cut the part that cannot be read");
   struct Flags {
     std::string file;
     std::string output;
@@ -258,11 +258,12 @@ Command add_repair(CLI::App& journal) {
       "A run that was killed may leave a last block that was half written. repair cuts it, and "
       "bytes\n"
       "that something else added behind the end. It restores bytes that were changed, one in each\n"
-      "block, and drops what stands between two blocks: the check value and the hash of a block "
-      "say\n"
-      "that it is right again. A block with more damage is lost, and so are all that follow, as "
+      "block, and drops strange bytes between two blocks: the check value and the hash of a block "
+      "prove\n"
+      "that it is right again. A block with more damage is lost, and so are all that follow, "
+      "because "
       "they\n"
-      "are changes of what is not known; only --cut cuts there. No repair makes a journal "
+      "are changes of a lost state; only --cut cuts there. No repair makes a journal "
       "finished\n"
       "whose run was cut off: its records end where they end.\n"
       "\n"

@@ -186,7 +186,8 @@ Command add_torture(CLI::App& root) {
          "--crashes", flags->crashes,
          "calls at which the daemon crashes, p: by a loss of power, or none (default: drawn)")
       ->type_name("CALL[p],...");
-  app->add_flag("--first", flags->first, "end with the first world that fails, as it is");
+  app->add_flag("--first", flags->first,
+                "end with the first world that fails, without shrinking it");
   app->add_flag("--coverage", flags->coverage, "print what could have gone wrong and did not");
   app->add_flag("--verbose", flags->verbose, "print what happens");
   app->footer("Example:\n  fairlead torture --seeds 10000 --from 1\n");

@@ -1,5 +1,5 @@
-// What the daemon's API tells (docs/serving.md), as rows. What an answer leaves out has its default,
-// so that a daemon of another version can be asked too.
+// The answers of the daemon's API (docs/serving.md), as rows. A field that is missing in an answer has
+// its default, so that clients can also ask a daemon of another version.
 #pragma once
 
 #include "fairlead/model/job_asks.h"
@@ -88,9 +88,9 @@ struct UserAnswer {
 
 ClusterAnswer cluster_answer(const nlohmann::json& answer);
 JobAnswer job_answer(const nlohmann::json& answer);
-// Of {"jobs": [...]}, by id.
+// Reads {"jobs": [...]}; sorted by id.
 std::vector<JobAnswer> job_answers(const nlohmann::json& answer);
-// Of {"users": [...]}, by name.
+// Reads {"users": [...]}; sorted by name.
 std::vector<UserAnswer> user_answers(const nlohmann::json& answer);
 
 }  // namespace fairlead

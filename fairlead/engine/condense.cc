@@ -77,7 +77,7 @@ class Condensed {
     }
   }
 
-  // Those that wait first, whose last gangs may be held by others now.
+  // Writes waiting jobs first: other jobs may now have the GPUs of their last gangs.
   void write_holds() {
     for (JobId job : here_) {
       if (jobs_.state[job] == JobState::kRunning) continue;

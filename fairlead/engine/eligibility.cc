@@ -8,7 +8,7 @@
 namespace fairlead {
 namespace {
 
-// Returns the types of which a node has room for a task.
+// Returns the types that have a node with room for a task.
 TypeMask types_with_room(const Cluster& cluster, TypeMask types, std::uint32_t task_gpus) {
   for (GpuTypeId type : ids<GpuTypeId>(cluster.type_names.size())) {
     if (cluster.type_node_gpus_max[type] < task_gpus) types &= ~type_bit(type);
@@ -35,7 +35,7 @@ std::string_view refusal_by_cluster(const Cluster& cluster, GangAsked gang, Type
   if (gang.gpus > room) return "it has more tasks than the nodes its model runs on have room for";
   const Level level = gang.closeness.required;
   if (level != kAnywhere && !has_room_within(cluster, level, types, gang.gpus, gang.task_gpus)) {
-    return "larger than what the level of the network that it requires has of its GPU types";
+    return "no section of its required network level has enough GPUs of its types";
   }
   return {};
 }

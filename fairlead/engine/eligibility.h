@@ -1,11 +1,11 @@
 // Eligibility: which jobs can never run here, and why; and which GPU types the others may have.
 //
-// A job never runs if the whole cluster, were every node up and idle, had no place for its gang, or
-// none that its policy would give it. What is down or cordoned today counts; what joins tomorrow does
-// not. Under a policy of strict order one such job would keep all behind it out for ever.
+// A job never runs if its gang has no place, or none that its policy would use, even with every node up
+// and idle. Nodes that are down or cordoned today count; nodes that join later do not. Under a policy
+// of strict order one such job would block all jobs behind it for ever.
 //
-// Answers are kept by class of job, that is by what they depend on, until a node joins. O(1) for a class
-// that was asked for before; else O(nodes x types) and one placement.
+// Answers are cached by class of job, that is by their inputs, until a node joins. O(1) for a cached
+// class; else O(nodes x types) and one placement.
 #pragma once
 
 #include "fairlead/model/job_spec.h"
@@ -25,7 +25,7 @@ class Eligibility {
     std::string_view refusal{};  // why it can never run here, as long as the program; empty: it may
     TypeMask types = 0;  // that it may have: those of which a node has room for a task of it
   };
-  // REQUIRES: the cluster is the same at each call, but for nodes that joined; the policy has the
+  // REQUIRES: the cluster is the same at each call, except for nodes that joined; the policy has the
   // same options.
   Answer answer(const JobSpec& job, const Policy& policy, const Cluster& cluster,
                 const Users& users);

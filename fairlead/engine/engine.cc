@@ -11,7 +11,7 @@ namespace {
 std::uint64_t lowest_bits(std::uint64_t mask, std::uint32_t count) {
   std::uint64_t taken = 0;
   for (; count > 0; --count) {
-    FL_CHECK(mask != 0, "a node has fewer free GPUs than its index says");
+    FL_CHECK(mask != 0, "a node has fewer free GPUs than its index lists");
     const std::uint64_t bit = mask & (0 - mask);
     taken |= bit;
     mask ^= bit;
@@ -85,17 +85,17 @@ Time Engine::next_wake() const {
 Result<bool> Engine::step() {
   const Time wake = next_wake();
   Time target = std::min(wake, options_.until);
-  // A policy that starts anew has asked for nothing yet.
+  // A policy that starts again has asked for nothing yet.
   if (restarts_policy_) target = std::min(std::max(now_ + milliseconds(1), present_), target);
   const bool skips = target < present_ && present_ - target > options_.slack;
   if (skips) target = std::min(present_, options_.until);
-  // Where nothing else can happen, a wake-up matters only to jobs that may be placed by it.
+  // If nothing else can happen, a wake-up matters only to jobs that it may place.
   const bool awaited = wake <= options_.until && wake != Time::never() &&
                        !(tables_.waiting.members().empty() && retries_.empty());
   const Batch batch = backend_->wait(target, awaited);
   if (batch.ended) return false;
   now_ = std::max(now_, batch.now);
-  // A world may say more of an instant that is over.
+  // A world may report more events for an instant that was already decided.
   if (now_ == decided_ && !batch.events.empty()) now_ = now_ + milliseconds(1);
   known_.set_now(now_);
   known_work_.set_now(now_);
@@ -136,7 +136,7 @@ void Engine::end(const Users& users, std::span<const JobSpec> unsubmitted) {
   log_users(users);
   for (const JobSpec& spec : unsubmitted) {
     if (jobs_.has(spec.job)) continue;
-    // One that was not heard of in time counts as one that came too late.
+    // A job that was not announced in time counts as submitted too late.
     log(record::Unsubmitted{.asked = spec, .submit = std::max(spec.submit, now_)});
     ++counts.unsubmitted;
   }
@@ -168,7 +168,7 @@ Status Engine::decide(bool only_woke) {
   const Standstill::Jobs jobs{tables_.running.members(), jobs_.works_from, has_jobs(tables_)};
   if (!standstill_.is_idle(only_woke, all_up, jobs, now_)) return {};
   if (backend_->reports_steps()) {
-    // What looks like one may be a world that says little; a daemon goes on, and warns.
+    // A world with few reports can look like a standstill; a daemon goes on, and warns.
     ++counts_.standstills;
     standstill_.start_anew(now_);
     return {};
@@ -240,7 +240,7 @@ Status Engine::check_gang(JobId job) const {
   return {};
 }
 
-// Why jobs do next to no work, what would let them, and an example.
+// Returns the reason why jobs do almost no work, the remedy, and an example.
 std::string Engine::no_work_cause() const {
   if (standstill_.taken() > 0) {
     const std::span<const JobId> running = tables_.running.members();
@@ -261,12 +261,12 @@ std::string Engine::no_work_cause() const {
       plan_.free().total(), tables_.names[job]);
 }
 
-// What keeps the jobs from getting anywhere, and an example.
+// Returns the reason why no job makes progress, with an example.
 std::string Engine::standstill_cause() const {
   if (const JobId job = standstill_.stopped_early(); !job.is_none()) {
     return fmt::format(
-        "no job has worked in its last {} decisions, as it stops each before the overhead of its "
-        "start or move is over; a longer quantum or lower costs would let them: job {}",
+        "no job has worked in its last {} decisions: the policy stops each before the overhead of "
+        "its start or move is over; use a longer quantum or lower costs. Example: job {}",
         standstill_.idle(), tables_.names[job]);
   }
   if (tables_.waiting.members().empty()) {
@@ -301,7 +301,7 @@ void Engine::collect_changes() {
   }
 }
 
-// Jobs that hold after all what they held before are no change.
+// Drops the changes of jobs that end up with the same gang as before.
 void Engine::drop_unchanged() {
   std::erase_if(changes_, [this](const Change& change) {
     const GangRef after = plan_.held_[change.job];
@@ -324,7 +324,7 @@ void Engine::commit() {
     known_work_.on_hold_end(change.job);
     log(record::Stop{.job = change.job, .is_reported = backend_->reports_steps()});
   }
-  // Those that resume where they were have their GPUs before others take the lowest free ones.
+  // Jobs that resume in place get their GPUs before others take the lowest free ones.
   for (Change& change : changes_) change.keeps_gpus = keep_gpus(change.job);
   for (const Change& change : changes_) {
     if (plan_.holds(change.job)) add_place_steps(change.job, change.keeps_gpus);
@@ -410,7 +410,7 @@ bool Engine::keep_gpus(JobId job) {
   return true;
 }
 
-// The tables hear of it when the step is journalled; until then granted_ says what is promised.
+// The tables change when the step is journalled; until then granted_ has the promised GPUs.
 void Engine::grant_gpus(JobId job, GangRef gang, bool same_slices) {
   const auto masks = jobs_.gangs.gpu_masks(gang);
   const auto last_masks = jobs_.gangs.gpu_masks(jobs_.last[job]);

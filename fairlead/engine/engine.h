@@ -38,7 +38,7 @@
 
 namespace fairlead {
 
-// What the journal's first record says about the run.
+// The fields of the journal's first record, which describe the run.
 struct RunLabel {
   std::string policy;
   std::string options;
@@ -53,16 +53,16 @@ struct EngineCounts {
   std::int64_t events = 0;
   std::int64_t steps = 0;
   std::int64_t ignored = 0;      // events
-  std::int64_t skips = 0;        // of wake-ups, as the world was too far ahead
-  std::int64_t standstills = 0;  // in worlds that report steps, where they do not end the run
+  std::int64_t skips = 0;        // of wake-ups, because the world was too far ahead
+  std::int64_t standstills = 0;  // in worlds that report steps; they do not end the run
   Duration late_max;             // how far the world's clock was ahead of an instant, at most
 };
 
 struct EngineOptions {
   Time until = Time::never();  // the clock stops there
-  ProfileOptions profiles{};   // how policies that learn speeds from runs do so
-  WorkOptions work{};          // what they are told of the work that jobs have left
-  std::size_t jobs = 0;        // room for so many without an allocation
+  ProfileOptions profiles{};   // how policies learn speeds from runs
+  WorkOptions work{};          // how policies estimate the remaining work of jobs
+  std::size_t jobs = 0;        // preallocated room, in jobs
   // If the world is further ahead than this, wake-ups up to its present are one decision.
   Duration slack{Time::never().ms};
   // A job whose start failed is held for retry_first, twice as long after each further failure in a
@@ -96,7 +96,7 @@ class Engine {
   // further use: the policy's plan breaks a rule; it has brought the jobs to a standstill, in a world
   // that does not report its steps; the jobs of a simulated world do next to no work.
   Result<bool> step();
-  // Journals the jobs that were never submitted, those of `users` that never came, and the end.
+  // Journals the jobs that were never submitted, the `users` that never came, and the end.
   // REQUIRES: called once, last.
   void end(const Users& users, std::span<const JobSpec> unsubmitted);
 
@@ -112,21 +112,21 @@ class Engine {
 
   // Journals all that the policy remembers. REQUIRES: between two steps. (engine/recovery.h)
   void snapshot(std::string_view policy_options);
-  // Writes a journal to `sink` that has of the past only what still counts: jobs that are here with
-  // what they had so far, as if they had just come, and what the policy remembers. An engine that
-  // recovers from it stands where this one does, but for GPUs of holds that are over and not free yet,
-  // and for starts that failed: jobs that wait for another try are held until the world releases
-  // them. False, and nothing is written, while the policy does not know of the jobs yet.
+  // Writes a short journal to `sink`: the present jobs with their progress, as if they had just come,
+  // and the policy's state. An engine that recovers from it equals this one, except for GPUs of ended
+  // runs that are not free yet, and for failed starts: jobs that wait for another try are held until
+  // the world releases them. Returns false, and writes nothing, while the policy does not know of the
+  // jobs yet.
   // REQUIRES: between two steps. O(jobs + slices).
   bool condense(const RunLabel& label, RecordSink& sink) const;
-  // What recovery does instead of begin() and step(): takes a record of an earlier journal for one
-  // of its own; the policy does not hear of it, nor is it journalled again. REQUIRES: records of one
+  // Called by recovery instead of begin() and step(): applies a record of an earlier journal. It is
+  // not passed to the policy, and not journalled again. REQUIRES: records of one
   // run, in order, from the first.
   void restore(const Record& record);
-  // The policy has loaded the state of that snapshot.
+  // Called after the policy has loaded the state of that snapshot.
   void restore_wakes(std::span<const Time> wakes);
-  // The policy knows of nothing yet: with the next step all that runs is stopped, and every job that
-  // is here is told to it as an arrival, by id.
+  // Called if the policy has no state yet: the next step stops all running jobs, and the policy gets
+  // an arrival for every present job, by id.
   void restart_policy() { restarts_policy_ = true; }
 
   Time now() const { return now_; }
@@ -141,7 +141,7 @@ class Engine {
     GangRef before;
     bool keeps_gpus = false;  // as it is placed where it was
   };
-  // What the gangs of steps_ are spans of, one after another.
+  // The storage of the gangs of steps_, which are spans of it, one after another.
   struct StepGangs {
     std::vector<Slice> slices;
     std::vector<std::uint64_t> masks;  // beside slices
@@ -157,12 +157,12 @@ class Engine {
   void ignore(const Event& event);
   void log_node(NodeId node);
   record::Node node_record(NodeId node) const;
-  // Those that are not in the tables yet.
+  // Journals the users that are not in the tables yet.
   void log_users(const Users& users);
 
   void admit(const Batch& batch);
   bool apply_events(const Batch& batch);
-  // Each of these returns false if the event is to be ignored.
+  // Each of these returns false if the event must be ignored.
   bool apply_event(const Event& event);
   bool apply_job_event(const Event& event);
   bool apply_node_event(const Event& event);
@@ -223,10 +223,10 @@ class Engine {
   bool restarts_policy_ = false;
   Time now_;
   Time decided_{-1};  // the last instant that had its decision; -1: none yet
-  Time present_;      // of the world, as far as it has said
+  Time present_;      // the latest time that the world reported
   Plan plan_;
   std::priority_queue<Time, std::vector<Time>, std::greater<>> wakes_;
-  // When jobs whose starts failed may be placed again; some are released before.
+  // The times at which jobs with failed starts may be placed again; some are released before.
   std::priority_queue<std::pair<Time, JobId>, std::vector<std::pair<Time, JobId>>, std::greater<>>
       retries_;
   std::vector<Event> news_;

@@ -1,4 +1,4 @@
-// What the world says: each event is folded into the tables and told to the policy, or ignored.
+// Events of the world: each is applied to the tables and passed to the policy, or ignored.
 
 #include "fairlead/engine/engine.h"
 #include "fairlead/model/levels.h"
@@ -16,7 +16,7 @@ bool may_have(std::int64_t tickets) { return tickets >= 1 && tickets <= kTickets
 
 }  // namespace
 
-// Groups, users and nodes that are new. Those that are known already are no news.
+// Admits new groups, users and nodes. Known ones are ignored.
 void Engine::admit(const Batch& batch) {
   const Groups& groups = tables_.users.groups;
   for (const GroupSpec& group : batch.groups) {
@@ -161,8 +161,8 @@ void Engine::add_job(JobId job) {
   known_.add_job(job);
 }
 
-// Of the hold that it has, or had last, as a job may end while it is suspended; or of one that is
-// being stopped: it came to its end first, and any hold that has begun since has nothing to do.
+// Ends a job by its current or last run, because a suspended job may end, or by a run that is being
+// stopped. In that case the job ended before the stop, and a run that started since has no work.
 bool Engine::finish(const Event& event) {
   const JobId job = event.job;
   const bool is_last = event.hold == jobs_.hold[job] && event.hold > 0;
@@ -311,7 +311,7 @@ bool Engine::take_gpus_down(NodeId node, std::uint64_t gpus) {
   const Tables::NodeState& state = tables_.nodes[node];
   const std::uint64_t down = gpus & state.up;
   if (down == 0) return false;
-  // Jobs that still hold some of them, as their evictions are not known yet or will never be.
+  // Jobs that still have some of these GPUs: their evictions were not reported, or never will be.
   if ((down & ~state.free) != 0) evict_from(node, down);
   const bool is_whole = down == state.has;
   log(record::GpusDown{node, is_whole ? kAllGpus : down});

@@ -74,20 +74,20 @@ bool is(const Record& record) {
 
 bool is_step(const Record& record) { return is<record::Stop>(record) || is<record::Place>(record); }
 
-// What says nothing of the world: an event that changed nothing, and what is left for recovery.
+// Returns true for records without an effect in the world: ignored events and snapshots.
 bool is_aside(const Record& record) {
   return is<record::Ignored>(record) || is<record::Snapshot>(record);
 }
 
-// Where the world tells of speeds itself, those behind the last step are what the steps changed.
+// If the world reports speeds itself, the speeds after the last step are effects of the steps.
 std::size_t end_of_events(Records instant) {
   std::size_t end = instant.size();
   while (end > 0 && !is_step(instant[end - 1])) --end;
   return end == 0 ? instant.size() : end;
 }
 
-// The world as the journal tells of it, instant by instant. If it drives the world that the run is to
-// go on with, that does all of it once more.
+// The world as the journal recorded it, instant by instant. If it drives the world in which the run
+// continues, that world carries out all steps again.
 class RecordedWorld : public Backend {
  public:
   RecordedWorld(Backend& world, bool drives) : world_(world), drives_(drives) {}
@@ -95,7 +95,7 @@ class RecordedWorld : public Backend {
   // The journal's instants before are over; the next wait() is about this one.
   void set(Records instant, Records next = {}) {
     instant_ = instant;
-    // A world whose steps are exact tells of speeds by expect() alone.
+    // A world with exact steps reports speeds by expect() alone.
     effects_ = world_.reports_steps() ? end_of_events(instant) : 0;
     next_ = next;
     is_told_ = false;
@@ -275,8 +275,8 @@ class RecordedWorld : public Backend {
   Backend& world_;
   const bool drives_;
   Records instant_;
-  std::size_t effects_ = 0;  // speeds from here on are no events
-  Records next_;             // all that follows
+  std::size_t effects_ = 0;  // the position of the first speed that is not an event
+  Records next_;             // the records after the instant
   bool is_told_ = false;
   std::map<JobId, HoldId> holds_;
   std::vector<GroupSpec> groups_;
@@ -287,7 +287,7 @@ class RecordedWorld : public Backend {
   std::vector<SpeedChange> speeds_;
 };
 
-// Compares what the engine writes with what the journal has of the instant.
+// Compares the records of the engine with the journal's records of the instant.
 class Comparison : public RecordSink {
  public:
   void on(const Record& record) override {
@@ -374,7 +374,7 @@ Result<Recovery> recover(Engine& engine, const RecordedRun& run, std::string_vie
     recovery.policy = PolicyRecovery::kReplayed;
   } else {
     recovery.why = replays ? "the journal has no snapshot of this policy with these options"
-                           : "it would have decided otherwise than the journal says";
+                           : "its decisions would differ from the journal";
     loaded = records.size();
   }
   RecordedWorld recorded(world, drives);
@@ -386,7 +386,7 @@ Result<Recovery> recover(Engine& engine, const RecordedRun& run, std::string_vie
     left = left.subspan(instant.size());
   }
   if (recovery.policy == PolicyRecovery::kRestarted) engine.restart_policy();
-  // Where the snapshot was taken just before a skip, the world was known to be that far ahead.
+  // If the snapshot was taken just before a skip, the world was known to be that far ahead.
   const Records rest = records.subspan(loaded);
   const bool skips = !rest.empty() && is<record::Skipped>(rest.front());
   engine.replace_world(recorded, comparison, skips ? rest.front().t : Time{});
@@ -395,8 +395,8 @@ Result<Recovery> recover(Engine& engine, const RecordedRun& run, std::string_vie
     left = left.subspan(instant.size());
     FL_TRY(replay(engine, recorded, comparison, instant, left));
     if (!comparison.agrees()) {
-      return run_error("policy {} decides otherwise at {} s than the journal says", policy.name(),
-                       to_seconds(instant.front().t));
+      return run_error("policy {} decides otherwise at {} s than the journal records",
+                       policy.name(), to_seconds(instant.front().t));
     }
   }
   return recovery;

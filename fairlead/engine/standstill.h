@@ -3,17 +3,17 @@
 // Two rules:
 //
 //   idle      kIdleMax decisions in a row, to which nothing but a wake-up led, while every node was up
-//             and no job arrived, ended or worked (held GPUs beyond the overhead of that hold). It is
-//             the policy's: it stops every gang before the overhead of its start is over, or asks to be
-//             woken for ever for a job that it never places.
+//             and no job arrived, ended or worked (had GPUs beyond the overhead of the run's start).
+//             The policy causes it: it stops every gang before the overhead of its start is over, or
+//             asks for wake-ups for ever for a job that it never places.
 //   no work   kRecordsMax records and decisions, with a job here all the time, in which fewer than
-//             kEndsMin jobs ended and jobs worked for less than kWorkMin each and for less than a
-//             1 / kTimePerWork of the simulated time, all jobs together and less what they lost. So ends
-//             what goes on with news: nodes that fail as soon as they are up, or a policy that has its
-//             turns between failures.
+//             kEndsMin jobs ended, and jobs worked for less than kWorkMin each. The work of all jobs,
+//             without lost work, is also less than 1 / kTimePerWork of the simulated time. This rule
+//             ends runs with new events for ever: nodes that fail as soon as they are up, or a policy
+//             with turns between the failures.
 //
-// A job that runs alone works all the time, and a cluster whose jobs take turns of a second with half
-// a second of overhead works half of it, so neither is near a limit. O(1) per call; at a limit
+// A job that runs alone works all the time. Jobs in turns of a second with half a second
+// of overhead work half of the time. So neither is near a limit. O(1) per call; at a limit
 // O(running).
 #pragma once
 
@@ -36,8 +36,8 @@ class Standstill {
 
   struct Jobs {
     std::span<const JobId> running;
-    const IdVector<JobId, Time>& works_from;  // of those that run
-    bool any;                                 // is here
+    const IdVector<JobId, Time>& works_from;  // of running jobs
+    bool any;                                 // job is here
   };
 
   void on_record() { ++records_; }
@@ -84,7 +84,7 @@ class Standstill {
     start_stretch(now);
     return false;
   }
-  // Counts from now on, where a limit is no reason to end.
+  // Restarts the counts at `now`; called if the run goes on after a limit.
   void start_anew(Time now) {
     idle_ = 0;
     start_stretch(now);
@@ -92,8 +92,8 @@ class Standstill {
 
   // Idle decisions in a row.
   std::int64_t idle() const { return idle_; }
-  // Of the stretch since a job came where none was, or since work was last counted: when it began, its
-  // records and decisions, the work of jobs, and how often the world took a job's GPUs.
+  // The stretch starts when a job comes to an empty cluster, or when work was last counted. These are
+  // its start, its records and decisions, the work of jobs, and how often the world took a job's GPUs.
   Time since() const { return since_; }
   std::int64_t records() const { return records_; }
   Duration work() const { return work_; }

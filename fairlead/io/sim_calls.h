@@ -15,7 +15,7 @@ namespace fairlead {
 
 struct SimFaults;
 
-// What a daemon asks of its Io, in the order of io_call_names().
+// The calls of a daemon to its Io, in the order of io_call_names().
 enum class IoCall : std::uint8_t {
   kNow,
   kWait,
@@ -76,7 +76,7 @@ class SimCalls {
   void note(double SimFaults::*fault) const {
     if (watch_) watch_(last_, fault);
   }
-  // No daemon lives, and no crash is to come; then another daemon begins.
+  // Called when a daemon has ended: no crash is planned until another daemon starts.
   void end() {
     is_dead_ = true;
     left_ = kNever;

@@ -36,7 +36,7 @@ inline BlockHeader get_block_header(std::string_view bytes) {
           .hash = get_little_endian(bytes, 20, 8)};
 }
 
-// What the crc of this block must be. O(bytes).
+// Returns the CRC that this block must have. O(bytes).
 inline std::uint32_t crc_of_block(std::string_view block) {
   const std::string_view rest = block.substr(kBlockCrcBytes);
   return crc32c({reinterpret_cast<const std::uint8_t*>(rest.data()), rest.size()});

@@ -80,7 +80,7 @@ Status BlockWriter::close() {
   return file_->close();
 }
 
-// What begins where the source stands.
+// The block that starts at the position of the source.
 struct BlockReader::Seen {
   std::optional<BlockHeader> header;  // if there is room for one
   std::string_view frame;
@@ -169,7 +169,7 @@ tl::unexpected<Error> BlockReader::damage(std::string_view what) {
   return input_error("{}: damaged at byte {}, in block {}: {}", name(), bytes_, blocks_ + 1, what);
 }
 
-// Goes through all that is left, and finds what is whole in it, wherever that begins.
+// Scans the rest for whole blocks, at any offset.
 Status BlockReader::survey() {
   for (;;) {
     FL_TRY_ASSIGN(seen, look());

@@ -306,7 +306,7 @@ void get(Reader& in, Note& note, Storage&) {
   fields.value = in.i64();
   if (kind >= kNoteKinds) return in.fail();
   note = note_of(kind, fields);
-  if (fields_of(note) != fields) in.fail();  // it says what its kind does not
+  if (fields_of(note) != fields) in.fail();  // it has a field that its kind does not have
 }
 
 // Writes the fields that a kind lists.
@@ -338,7 +338,7 @@ class Put {
   Writer& out_;
 };
 
-// The inverse of Put. A kind has at most one text beside those of its job.
+// The inverse of Put. A kind has at most one text besides the texts of its job.
 class Get {
  public:
   Get(Reader& in, Storage& storage) : in_(in), storage_(storage) {}

@@ -131,7 +131,7 @@ std::string text_of(const record::Snapshot& snapshot) {
   return text;
 }
 
-// Renders what a sink can see of a record, with everything the views point to.
+// Renders a record with everything that its views point to.
 std::string render(const Record& r) {
   return fmt::format("{} t={} {}", r.what.index(), r.t.ms,
                      std::visit([](const auto& what) { return text_of(what); }, r.what));
@@ -184,7 +184,7 @@ struct Fixture {
             .locality = Rate::of(0.5)};
   }
   // One record of each kind, each with every field that its kind has. No two numbers of a record are
-  // equal, as one written in the place of the other would go unnoticed.
+  // equal, because a swap of equal numbers would go unnoticed.
   std::vector<Record> one_of_each() const {
     const Note trade = note::Trade{UserId(2), UserId(3), GpuTypeId(4), {-7}};
     const Time end{1'000'000'000'000};

@@ -1,11 +1,11 @@
 // The audit of life cycles and capacity, which hold in every world:
 //  1. no GPU is granted twice, nor one that is down, closed, or not there;
-//  2. gangs are whole: sorted slices of distinct nodes, within what the job asks for, and split
-//     no task; copies of a job are placed together, on different nodes;
+//  2. gangs are whole: sorted slices of distinct nodes, within the sizes that the job asked for, and
+//     no task is split; copies of a job are placed together, on different nodes;
 //  3. jobs go unseen -> waiting <-> running -> finished or failed, and only so; from waiting or
 //     running, and back to waiting, also to held;
 //  4. where the world reports them, starts and stops are confirmed at most once;
-//  5. at the end every job is accounted for, as End says: also those never submitted.
+//  5. at the end the counts of End match all jobs, also the jobs that were never submitted.
 //
 // O(slices) per record; O(log holds that are stopping) where the world reports stops.
 #pragma once
@@ -43,7 +43,7 @@ class LifeCycleAudit {
   };
   struct AuditedJob {
     State state = State::kUnseen;
-    bool is_starting = false;  // Started or StartFailed is to come
+    bool is_starting = false;  // Started or StartFailed must follow
     std::uint32_t gpus_min = 0;
     std::uint32_t gpus_max = 0;
     std::uint32_t task_gpus = 1;

@@ -26,7 +26,7 @@ constexpr std::array<std::uint32_t, 256> kSteps = [] {
   return steps;
 }();
 
-// The upper byte of a step says which it was.
+// The index of each step by its upper byte, which identifies it.
 constexpr std::array<std::uint8_t, 256> kStepOf = [] {
   std::array<std::uint8_t, 256> step_of{};
   for (std::uint32_t i = 0; i < 256; ++i) step_of[kSteps[i] >> 24] = static_cast<std::uint8_t>(i);
@@ -113,7 +113,7 @@ class BlocksMending {
     }
     if (changed > 1) return false;
     bytes_.replace(0, was.size(), kBlocksMagic);
-    if (reach_of(bytes_).blocks == 0) {  // nothing says that it is one
+    if (reach_of(bytes_).blocks == 0) {  // there is no evidence that it is a journal
       bytes_.replace(0, was.size(), was);
       return false;
     }
@@ -147,7 +147,7 @@ class BlocksMending {
     return false;
   }
 
-  // What stands in front of the block that goes on.
+  // Drops strange bytes in front of the next block of the chain.
   bool drop_between() {
     std::string number;
     for (std::size_t i = 0; i < 8; ++i) {

@@ -1,10 +1,10 @@
 // Record: one thing that happened in a run, and when. The journal is a sequence of them.
 //
-// A record is a time and one of the structs below; sinks tell them apart with std::visit
-// (base/overloaded.h), or with std::get_if where they want one kind. Views and spans are valid
+// A record is a time and one of the structs below; sinks distinguish them with std::visit
+// (base/overloaded.h), or with std::get_if for a single kind. Views and spans are valid
 // during the call that passes the record.
 //
-// Order of records: Run, Group*, User*, Node*, then by time: who and what is new, events, then the steps of
+// Order of records: Run, Group*, User*, Node*, then by time: new users, nodes and jobs, events, then the steps of
 // that time's decision (Stop*, Place*), the speeds that they changed, and the notes; then
 // Unsubmitted*, last End. The state of a run is the fold of its records (engine/tables.h).
 //
@@ -102,7 +102,7 @@ struct Node {
   }
 };
 
-struct Arrived {  // at its submission: asked.submit says nothing
+struct Arrived {  // at its submission: asked.submit is not set
   JobSpec asked;
   static void fields(auto& self, auto& visit) { visit.job(self.asked); }
 };
@@ -144,8 +144,8 @@ struct Evicted {  // the job lost its gang with a node
   }
 };
 
-// Of a node, the GPUs `gpus` (bit i for GPU i; kAllGpus: whatever it has) are gone, or back. No job
-// holds a GPU that is gone: those that did were evicted before.
+// The GPUs `gpus` of a node (bit i for GPU i; kAllGpus: all that it has) are gone, or back. No job has
+// a GPU that is gone: such jobs were evicted before.
 struct GpusDown {
   NodeId node;
   std::uint64_t gpus = kAllGpus;
@@ -318,7 +318,7 @@ struct Speed {  // the job's rate changed
   }
 };
 
-struct Reported {  // the job says how much it has left
+struct Reported {  // the job reported its remaining work
   JobId job;
   Duration left;  // running time on its reference gang, more than zero
   static void fields(auto& self, auto& visit) {
@@ -327,7 +327,7 @@ struct Reported {  // the job says how much it has left
   }
 };
 
-// What a job had before this journal began, in one that is condensed (Engine::condense). It follows the
+// The progress of a job before the start of a condensed journal (Engine::condense). It follows the
 // job's Arrived.
 struct Carried {
   JobId job;

@@ -46,8 +46,8 @@ Result<Repair> repair_journal(const std::filesystem::path& from, const std::file
   const BlocksRest& rest = repair.end.rest;
   if (rest.blocks > 0 && !cut_damage) {
     return input_error(
-        "{}; to cut there would lose {} records in {} whole blocks and what is damaged: --cut does "
-        "it",
+        "{}; a cut there would lose {} records in {} whole blocks and the damaged bytes: add "
+        "--cut",
         repair.end.problem, rest.records, rest.blocks);
   }
   std::error_code error;

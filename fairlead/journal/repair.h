@@ -10,7 +10,7 @@
 namespace fairlead {
 
 struct Repair {
-  JournalEnd end;  // of what is kept; `rest` is lost
+  JournalEnd end;  // the end of the kept part; `rest` is lost
   Mending mending;
   LostRecords lost;  // of `rest`
 };
@@ -18,7 +18,7 @@ struct Repair {
 // Writes the journal at `from`, put right, up to the last block that can be believed, to `to`, which may
 // be `from` itself: then the original is kept beside it first, with ".damaged" added to its name. If
 // nothing has to be changed, nothing is written, unless `to` is another file. Errors: `from` cannot be
-// read or is no journal; whole blocks would be lost and `cut_damage` is false; `to` cannot be written;
+// read or is not a journal; whole blocks would be lost and `cut_damage` is false; `to` cannot be written;
 // there is an original already. O(bytes), of memory too.
 Result<Repair> repair_journal(const std::filesystem::path& from, const std::filesystem::path& to,
                               bool cut_damage);

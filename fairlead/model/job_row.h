@@ -14,8 +14,8 @@ namespace fairlead {
 // have.
 constexpr std::int64_t kJobGpusMax = 1'000'000;
 constexpr std::int64_t kTicketsMax = 1'000'000;
-// Of a job's priority, upwards and downwards; and the partitions of one trace: what comes after them
-// has none.
+// The limits of a job's priority, in both directions, and of the partitions of one trace. Jobs of
+// further partitions have none.
 constexpr std::int64_t kPriorityMax = std::int64_t{1} << 40;
 constexpr std::size_t kPartitionsMax = 1'000;
 
@@ -40,11 +40,11 @@ struct JobRow {
   std::int64_t group_tickets = 0;  // of the group; 0: not named
   std::int64_t group_quota = 0;    // the same
   Logged logged{};
-  std::string_view partition{};  // of the scheduler of the log; empty: not said
-  std::string_view state{};      // how it ended, in the words of the trace; empty: it does not say
-  std::string_view repaired{};   // what the reader changed, for rows_repaired; empty: nothing
+  std::string_view partition{};  // of the scheduler of the log; empty: unknown
+  std::string_view state{};      // how it ended, in the words of the trace; empty: unknown
+  std::string_view repaired{};   // the reader's change, for rows_repaired; empty: none
 
-  // Where each field stands in its line, for errors; 0: not known.
+  // The position of each field in its line, for errors; 0: not known.
   struct Columns {
     std::int64_t id = 0;
     std::int64_t gpus = 0;
@@ -111,14 +111,14 @@ struct JobRow {
   }
 };
 
-// Whether the GPUs of a job stand together in tasks where a trace of others tells it. The native
-// format tells it always.
+// Whether the reader of a foreign format keeps the tasks of a job, if the trace has them. The native
+// format always has tasks.
 enum class Tasks : std::uint8_t {
   kOfOneGpu,  // as most published simulators have it: a gang may be split over nodes at will
   kAsInTrace,
 };
 
-// Rows that are read: those whose column says a value, or does not.
+// A filter of rows by a column: equal to a value, or not.
 struct RowCondition {
   std::string column;
   std::string value;

@@ -1,5 +1,5 @@
-// What is announced of a user and of a job when the world first hears of them: the one door through
-// which the tables grow, in simulation and live alike.
+// The announcements of users and jobs, which add them to the tables. There is no other way to add
+// them, both in simulation and live.
 #pragma once
 
 #include "fairlead/base/ids.h"
@@ -39,19 +39,19 @@ struct JobSpec {
   std::uint32_t gpus = 1;    // at least 1; gpus_min <= gpus <= gpus_max
   std::uint32_t gpus_min = 1;
   std::uint32_t gpus_max = 1;
-  // Of each task, all on one node; at least 1. Divides gpus, gpus_min and gpus_max.
+  // GPUs of each task, all on one node; at least 1. Divides gpus, gpus_min and gpus_max.
   std::uint32_t task_gpus = 1;
   Closeness closeness{};
   JobExtras extras{};
   TypeMask types = kAllTypes;  // GPU types on which it can run
-  Duration work{};             // at speed 1, that is with the reference gang; 0: not said
+  Duration work{};             // at speed 1, that is with the reference gang; 0: unknown
   Time submit{};
   Logged logged{};
-  std::string_view partition{};  // of the scheduler of the log; empty: not said
+  std::string_view partition{};  // of the scheduler of the log; empty: unknown
 
   bool is_logged() const { return logged != Logged() || !partition.empty(); }
 
-  // Visits all but `submit`. A visitor is one of records (journal/record.h).
+  // Visits all fields except `submit`. The visitor is one of records (journal/record.h).
   static void fields(auto& self, auto& visit) {
     visit("job", self.job);
     visit("user", self.user);

@@ -1,4 +1,4 @@
-// Users and jobs as columns: what was asked, and what was served so far.
+// Users and jobs as columns: their requests, and the service they got so far.
 //
 // The columns grow as users and jobs are announced, and never shrink. The engine writes them, by
 // folding the records of its journal (engine/tables.h); policies read them through View. A job of a
@@ -19,8 +19,8 @@ namespace fairlead {
 
 struct JobSpec;
 
-// Groups of users. A group's tickets stand beside those of users without one; its users share what
-// it gets by their own tickets.
+// Groups of users. A group's tickets compete with the tickets of users without a group; its users
+// share its part by their own tickets.
 struct Groups {
   IdVector<GroupId, std::string> names;
   IdVector<GroupId, std::int64_t> tickets;  // at least 1
@@ -44,7 +44,7 @@ struct Users {
   }
 };
 
-// Those between kUnsubmitted and kFinished are here.
+// Jobs in a state between kUnsubmitted and kFinished are here.
 enum class JobState : std::uint8_t {
   kUnsubmitted,
   kWaiting,  // submitted, holds no GPU
@@ -65,7 +65,7 @@ struct Jobs {
   IdVector<JobId, std::uint32_t> gpus;      // the gang it asks for
   IdVector<JobId, std::uint32_t> gpus_min;  // the smallest gang it can run with
   IdVector<JobId, std::uint32_t> gpus_max;  // the largest
-  // Of each task: all on one node. A gang has a multiple of it on each of its nodes.
+  // GPUs of each task, all on one node. A gang has a multiple of it on each of its nodes.
   IdVector<JobId, std::uint32_t> task_gpus;
   IdVector<JobId, Closeness> closeness;  // of the GPUs of a gang, or of a copy
   IdVector<JobId, Time> arrival;
@@ -83,8 +83,8 @@ struct Jobs {
   IdVector<JobId, std::uint32_t> held_gpus;   // 0 unless kRunning
   IdVector<JobId, JobState> state;
   IdVector<JobId, HoldId> hold;  // the number of the current hold or, without one, of the last
-  // When the current hold is over its overhead; never: its start is not confirmed yet. Of the last
-  // hold while it has none.
+  // The end of the current run's overhead; never: its start is not confirmed yet. While the job has no
+  // run, the value of the last run.
   IdVector<JobId, Time> works_from;
   // The gang held now or, while waiting, held last; empty after an eviction, which loses the state
   // kept on the hosts.
@@ -102,16 +102,16 @@ struct Jobs {
 
   JobExtras extras_of(JobId job) const { return extras.has(job) ? extras[job] : JobExtras(); }
   Logged logged_of(JobId job) const { return logged.has(job) ? logged[job] : Logged(); }
-  // None: not said.
+  // Returns none if unknown.
   PartitionId partition_of(JobId job) const {
     return partition.has(job) ? partition[job] : PartitionId();
   }
-  // Empty: not said.
+  // Returns an empty text if unknown.
   std::string_view partition_name(JobId job) const {
     const PartitionId its = partition_of(job);
     return its.is_none() ? std::string_view() : partitions[its];
   }
-  // Returns the description of a job without name, model and work, which are no columns. The partition is
+  // Returns the description of a job without name, model and work, which have no columns. The partition is
   // valid until the next one is added.
   JobSpec asked(JobId job) const;
 

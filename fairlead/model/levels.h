@@ -17,7 +17,7 @@
 
 namespace fairlead {
 
-// "host", then what the cluster calls its levels. REQUIRES: level is 1 to widest_level().
+// Returns "host" or the cluster's name of the level. REQUIRES: level is 1 to widest_level().
 std::string_view level_name(const Cluster& cluster, Level level);
 std::optional<Level> level_named(const Cluster& cluster, std::string_view name);
 inline Level widest_level(const Cluster& cluster) {
@@ -40,8 +40,8 @@ void for_each_section(const Cluster& cluster, Level level, const Visit& visit) {
   }
 }
 
-// Calls attempt(section) where a gang may be, the best first, until one returns true: the sections of the
-// level that it prefers, those of each wider one up to what it requires, at last everything.
+// Calls attempt(section) for the sections in which a gang may be, the best first, until one returns true.
+// Order: sections of its preferred level, of each wider level up to the required one, then the cluster.
 template <class Attempt>
 bool any_section(const Cluster& cluster, Closeness closeness, const Attempt& attempt) {
   const bool is_required = closeness.required != kAnywhere;
@@ -57,8 +57,8 @@ bool any_section(const Cluster& cluster, Closeness closeness, const Attempt& att
   return is_done || (!is_required && attempt(level_section(cluster, kAnywhere, 0)));
 }
 
-// Of the sections of the level that have at least `gpus`, the one with the fewest, the first of
-// equals; none if none has as many. on(node): what counts of a node. O(nodes x levels).
+// Returns the section of the level with the fewest GPUs, but at least `gpus`; the first of equals; none
+// if there is none. on(node): the GPUs of a node that count. O(nodes x levels).
 template <class On>
 std::optional<NodeRange> tightest_section(const Cluster& cluster, Level level, TypeMask types,
                                           std::uint32_t gpus, const On& on) {

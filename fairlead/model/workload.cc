@@ -334,7 +334,7 @@ PartitionId WorkloadBuilder::partition_of(const JobRow& row) {
                                        : find(partitions_, names, row.partition);
 }
 
-// A column that is no state at all, in a crafted trace, must not fill the memory.
+// Limits the states: a crafted trace with another column as its state must not fill the memory.
 void WorkloadBuilder::append_state(JobId job, std::string_view state) {
   constexpr std::size_t kStatesMax = 32;
   std::vector<std::string>& words = workload_.state_words;

@@ -38,11 +38,11 @@ class JobNames {
   IdVector<JobId, Span> spans_;
 };
 
-// What happened to the rows of a trace. Invariant: rows_read = jobs kept + all of rows_rejected.
+// Counts of the rows of a trace. Invariant: rows_read = jobs kept + all of rows_rejected.
 struct RowCounts {
   std::int64_t rows_read = 0;
   std::map<std::string, std::int64_t, std::less<>> rows_rejected;  // by reason
-  std::int64_t rows_skipped = 0;  // of these: those that are not meant to be jobs
+  std::int64_t rows_skipped = 0;  // of rejected rows: the rows that are not meant to be jobs
   // Repaired and kept, by reason: "duplicate id renamed".
   std::map<std::string, std::int64_t, std::less<>> rows_repaired;
   std::string first_unusable;  // "FILE:LINE:COLUMN: REASON: VALUE"; empty: all were usable
@@ -69,19 +69,19 @@ struct Workload {
   IdVector<JobId, Duration> durations;
   // The GPU type the duration was measured on; empty: the run's reference type.
   IdVector<JobId, std::string> reference_types;
-  // The GPU types that a job may run on, joined by "+"; of those that may not run on all.
+  // The GPU types that a job may run on, joined by "+"; jobs without a limit are not listed.
   std::map<JobId, std::string> runs_on;
-  // Of those that ask for any; jobs.closeness has them once the cluster is known (levels.h).
+  // The levels of jobs that ask for any; jobs.closeness has them once the cluster is known (levels.h).
   std::map<JobId, LevelNames> levels;
-  // How the trace says that a job ended, by its row in `state_words` + 1; 0: it does not. Empty if
-  // no job has any.
+  // The trace's word for a job's end: 1 + its row in `state_words`; 0: unknown. Empty if no job
+  // has one.
   std::vector<std::string> state_words;
   IdVector<JobId, std::uint8_t> states;
   RowCounts rows;
   TraceReading reading;
 };
 
-// Fills in jobs.closeness from what the trace names. Errors: a level that the cluster does not have.
+// Fills in jobs.closeness from the levels that the trace names. Errors: a level that the cluster does not have.
 // O(jobs that name one x levels).
 Status resolve_levels(const Cluster& cluster, Workload& workload);
 
@@ -181,7 +181,7 @@ class WorkloadBuilder {
   // Whether a reader of a foreign format is to fill in task_gpus.
   bool with_tasks() const { return tasks_ == Tasks::kAsInTrace; }
 
-  // What the times of the trace are, where they are calendar times: "in UTC".
+  // Sets the description of the times of the trace, if they are calendar times: "in UTC".
   void say_times(std::string_view times) { workload_.reading.times = times; }
   // "gpus=NGPUs": what the columns of a table of any header were taken for.
   void say_columns(std::vector<std::string> columns) {
@@ -192,8 +192,8 @@ class WorkloadBuilder {
     workload_.reading.columns_ignored = std::move(names);
   }
 
-  // Moves all arrivals so that the earliest is at time 0, for traces that tell calendar time, and
-  // remembers when that was.
+  // Moves all arrivals so that the earliest is at time 0, for traces with calendar times, and stores
+  // that time.
   void start_at_zero();
   // REQUIRES: called once, last.
   Workload finish();
@@ -229,7 +229,7 @@ class WorkloadBuilder {
   NameIndex partitions_;
   NameIndex groups_;                        // whose tickets are 0 until they are named
   IdVector<UserId, std::int64_t> tickets_;  // 0: not named yet
-  // Of the ids that occurred twice: how often.
+  // The number of occurrences of each repeated id.
   std::map<std::string, std::int64_t, std::less<>> repeats_;
 };
 

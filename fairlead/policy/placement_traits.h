@@ -1,5 +1,5 @@
-// How a policy places gangs and when it decides, in a few facts: for what asks whether a gang could ever
-// have a place (kit/no_place.h), and for explanations of waits (replay/).
+// A few facts on how a policy places gangs and when it decides. They serve the check whether a gang
+// could ever have a place (kit/no_place.h), and the explanations of waits (replay/).
 #pragma once
 
 #include "fairlead/base/units.h"
@@ -8,7 +8,7 @@
 namespace fairlead {
 
 struct PlacementTraits {
-  // Of gangs that one node cannot have, or of all.
+  // The placement of gangs that do not fit one node, or of all gangs.
   Placement placement = Placement::kCount.mixing();
   bool one_node = false;       // a gang that fits one node goes to one node
   bool one_type = false;       // a gang has GPUs of one type

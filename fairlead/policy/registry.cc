@@ -26,8 +26,8 @@ Parsed<double> parse_real(std::string_view text) {
   return parse_number(text);
 }
 
-// A number in the shortest text that reads back as the same number; none if it is no number in
-// range.
+// Returns the number in the shortest text that reads back as the same number; none if it is not a
+// number in range.
 std::optional<std::string> normalised_number(const OptionSpec& spec, std::string_view value) {
   if (spec.type == OptionType::kInteger) {
     const auto number = parse_integer(value);
@@ -225,7 +225,7 @@ std::vector<std::pair<std::string_view, double>> PolicyOptions::named(std::strin
 
 Duration PolicyOptions::duration(std::string_view name) const {
   const std::string_view unit = value(name).spec->unit;
-  FL_CHECK(unit == "seconds" || unit == "hours", "option {} is no duration", name);
+  FL_CHECK(unit == "seconds" || unit == "hours", "option {} is not a duration", name);
   return unit == "hours" ? hours(integer(name)) : seconds(integer(name));
 }
 

@@ -118,7 +118,7 @@ class PolicyOptions {
   T choice(std::string_view name, const T (&values)[count]) const {
     return values[chosen(name, count)];
   }
-  // The choice "placement", with types mixed as kMixedOption says where the policy has it.
+  // Returns the choice "placement"; types are mixed by kMixedOption if the policy has that option.
   Placement placement() const;
   // The value of an option of any type as normalised text.
   std::string_view text(std::string_view name) const;

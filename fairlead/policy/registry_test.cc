@@ -101,7 +101,7 @@ TEST(RegistryDeathTest, AnOptionIsReadAsWhatItIs) {
   const PolicyOptions& options = choice->options;
   EXPECT_DEATH(options.integer("machine"), "no option machine");
   EXPECT_DEATH(options.integer("quantile"), "option quantile has another type");
-  EXPECT_DEATH(options.duration("samples"), "option samples is no duration");
+  EXPECT_DEATH(options.duration("samples"), "option samples is not a duration");
   EXPECT_DEATH(options.is("preempt", "all"), "option preempt is never all");
   EXPECT_DEATH(options.choice("preempt", {0, 1, 2}), "option preempt has 4 choices, not 3");
 }

@@ -74,7 +74,7 @@ void WorldRecorder::not_exact(Time t, std::string_view why) {
   if (not_exact_.empty()) not_exact_ = fmt::format("{}, first at {} s", why, to_seconds(t));
 }
 
-// Of users and nodes: those of an exact world are there from the beginning.
+// Called when a user or node comes: an exact world has all of them from the start.
 void WorldRecorder::on_late(Time t) {
   if (jobs_come_) not_exact(t, "users or nodes come later");
 }

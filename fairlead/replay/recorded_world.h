@@ -2,8 +2,8 @@
 //
 // The journal has all inputs of a run but its settings (costs, speeds, network), the links of its
 // cluster, and the GPU types on which the durations of single jobs were measured. That is enough only
-// where the world was exact: one that reports starts and stops, says things twice, or in which users
-// and operators take part, cannot be rebuilt from what the run was told of it.
+// if the world was exact. A world that reports starts and stops or repeats events, or in which users
+// and operators take part, cannot be rebuilt from the recorded events.
 #pragma once
 
 #include "fairlead/base/result.h"

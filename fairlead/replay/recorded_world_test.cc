@@ -11,7 +11,7 @@ namespace {
 
 using Write = std::function<void(TestJournal&, RecordSink&)>;
 
-// Of a run of one job that is cut off at 9 s.
+// Returns the world of a run of one job that is cut off at 9 s.
 Result<RecordedWorld> world_of(const Write& write) {
   WorldRecorder recorder;
   TestJournal journal(recorder);

@@ -147,7 +147,7 @@ class CsvLine {
   }
 
  private:
-  static constexpr int kDecimals = 10;  // tell all rates apart
+  static constexpr int kDecimals = 10;  // enough to distinguish all rates
   using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
 
   Cell& at(std::string_view name) {

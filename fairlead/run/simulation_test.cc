@@ -14,7 +14,7 @@
 namespace fairlead {
 namespace {
 
-// Does what a test says.
+// A policy that runs a test's function.
 class Scripted : public Policy {
  public:
   using Decide = std::function<void(const View&, Plan&)>;
@@ -323,7 +323,7 @@ TEST(Simulation, LossesOfGpusThatLetNoJobWorkEndTheRun) {
   EXPECT_NE(error.find("the run gets nowhere under policy fifo"), error.npos) << error;
 }
 
-// Of so many nodes one is always down, which alone is no reason to go on.
+// With so many nodes one is always down. That alone must not keep the run going.
 TEST(Simulation, NodesThatFailForEverAfterTheLastJobEndNoLater) {
   static const JobRow kJob[] = {{.id = "a", .duration = seconds(1)}};
   SimulationInputs inputs = inputs_of(kJob);
@@ -340,7 +340,7 @@ TEST(Simulation, TurnsShorterThanAStartBetweenOutagesEndTheRun) {
     faults.outages.push_back({NodeId(0), Time{t}, Time{t + 1'000}});
   }
   const std::string error = error_under("stride:quantum_s=1", faults, {});
-  EXPECT_NE(error.find("a longer quantum or lower costs would let them"), error.npos) << error;
+  EXPECT_NE(error.find("use a longer quantum or lower costs"), error.npos) << error;
 }
 
 // Job b arrives at 5 s; nothing else happens, and nothing is noted.
@@ -452,7 +452,7 @@ TEST(Simulation, ABoundIsOfTheTypeOnWhichTheJobWasMeasured) {
   EXPECT_NEAR(*simulation.result().summary.bounds.jct_avg_lower_s, (100.0 + 50) / 2, 0.001);
 }
 
-// The quantum is a tenth of what a start costs, so no job works in its turn.
+// The quantum is a tenth of a start's cost, so no job works in its turn.
 TEST(Simulation, AQuantumShorterThanTheOverheadOfAStartEndsTheRun) {
   std::vector<JobRow> jobs;
   for (const char* id : {"a", "b", "c", "d", "e", "f"}) {

@@ -259,7 +259,7 @@ void Api::defer(ConnectionId connection, const HttpMessage& request, JobId submi
 }
 
 void Api::answer_due() {
-  // Whom an answer lets ask again may be deferred again.
+  // A client that asks again after its answer may be deferred again.
   for (const Due& due : std::exchange(due_, {})) {
     if (due.submitted.is_none()) {
       send(due.connection, {}, due.keep_alive);

@@ -154,7 +154,8 @@ Result<Submission> parse_submission_of(const json& object) {
   FL_TRY_ASSIGN(retries, fields.number("retries", 0, 0, kRetriesMax));
   FL_TRY_ASSIGN(limit, span_of(object, "limit_s"));
   FL_TRY_ASSIGN(has_terminal, fields.flag("terminal"));
-  if (has_terminal && processes != 1) return input_error("terminal: it is that of one process");
+  if (has_terminal && processes != 1)
+    return input_error("terminal: only a job of one process can have one");
   submission.has_terminal = has_terminal;
   submission.command = std::move(command);
   submission.environment = std::move(environment);

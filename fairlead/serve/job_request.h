@@ -18,11 +18,11 @@ struct JobRequest {
   JobExtras extras = kSubmittedExtras;
   TypeMask types = kAllTypes;
   Duration declared;      // zero: not
-  Submission submission;  // of whom, the client does not say
+  Submission submission;  // without the user: the client does not send it
 };
 
-// Errors, which name the field: it is missing, of the wrong kind, too large, or has what a terminal
-// would not print.
+// Parses the body of a submission. Errors, which name the field: it is missing, of the wrong kind, too
+// large, or has unprintable characters.
 Result<JobRequest> parse_job_request(std::string_view body, const Cluster& cluster);
 
 }  // namespace fairlead

@@ -60,7 +60,8 @@ class LiveServer : public Server {
     if (!end || end->rest.bytes > 0) FL_TRY(mend(end, run));
     if (!end) return tl::unexpected(end.error());
     if (end->state == JournalEnd::State::kDamaged) {
-      return run_error("{}; `fairlead journal repair` says what else would be lost", end->problem);
+      return run_error("{}; `fairlead journal repair` prints what else would be lost",
+                       end->problem);
     }
     if (end->records == 0) return begin();
     return go_on(run, *end);
@@ -73,8 +74,8 @@ class LiveServer : public Server {
     const Time now = io_.now();
     backend_->retire(now);
     api_->answer_due();
-    // What the policy did at wake-ups that changed nothing is in no journal, and a recovery cannot say
-    // from which of them a skip began.
+    // No journal has the policy's work at wake-ups that changed nothing, so a recovery cannot know at
+    // which of them a skip started.
     const bool may_skip = now - engine_->now() > slack_;
     if (is_snapshot_due_ || may_skip || records_since_snapshot_ >= options_.snapshot_records ||
         !goes_on) {
@@ -115,7 +116,7 @@ class LiveServer : public Server {
     return read_journal(std::move(blocks), run);
   }
 
-  // Puts right what a disk has changed in the journal, if that can be done for sure.
+  // Repairs bytes of the journal that the disk has changed, if the repair is certain.
   Status mend(Result<JournalEnd>& end, RecordedRun& run) {
     FL_TRY_ASSIGN(bytes, io_.read(std::string(kJournal)));
     const Mending mending = mend_blocks(bytes);
@@ -132,7 +133,7 @@ class LiveServer : public Server {
   }
 
   Status begin() {
-    // Whole or not at all: what is left of an append may be garbage, which is no journal.
+    // Whole or not at all: the rest of an append may be garbage, which is not a journal.
     FL_TRY(io_.write(std::string(kJournal), kBlocksMagic));
     FL_TRY_ASSIGN(file, io_.append_to(std::string(kJournal), kBlocksMagic.size()));
     journal_.emplace(JournalFile::go_on({.bytes = kBlocksMagic.size()}, std::move(file)));
@@ -156,7 +157,7 @@ class LiveServer : public Server {
                          was, is);
     }
     Result<Recovery> recovery = recover(*engine_, run, policy_options_, *policy_, world_, false);
-    if (!recovery) {  // another version: the policy starts anew from the tables
+    if (!recovery) {  // another version: the policy starts again from the tables
       const std::string why = recovery.error().message;
       FL_TRY(make_engine());
       recovery = recover(*engine_, run, policy_options_, *policy_, world_, false, false);
@@ -165,7 +166,7 @@ class LiveServer : public Server {
     if (!recovery) return tl::unexpected(recovery.error());
     FL_TRY_ASSIGN(file, io_.append_to(std::string(kJournal), end.bytes));
     journal_.emplace(JournalFile::go_on(end, std::move(file)));
-    // What a killed daemon had appended was read, but may not be on the disk.
+    // The last blocks of a killed daemon were read, but may not be on the disk.
     FL_TRY(journal_->sync());
     make_parts();
     engine_->replace_world(world_, sinks_, io_.now());
@@ -175,7 +176,7 @@ class LiveServer : public Server {
     FL_TRY(adopt(run));
     beginning_ = fmt::format("went on with {} jobs{}", here_, beginning_);
     if (!recovery->why.empty())
-      beginning_ += fmt::format("; the policy starts anew: {}", recovery->why);
+      beginning_ += fmt::format("; the policy starts again: {}", recovery->why);
     return {};
   }
 
@@ -201,7 +202,7 @@ class LiveServer : public Server {
                  options_.http_token);
   }
 
-  // What the folder and the machine have, as the journal says it should be.
+  // Brings the folder and the tasks of the machine into the state of the journal.
   Status adopt(const RecordedRun& run) {
     const Tables& tables = engine_->tables();
     const std::vector<TaskStatus> tasks = io_.tasks();
@@ -260,7 +261,7 @@ class LiveServer : public Server {
   Duration slack_{};  // behind by more, the engine skips
   std::uint64_t records_ = 0;
   std::int64_t records_since_snapshot_ = 0;
-  bool is_snapshot_due_ = true;  // the policy may have started anew
+  bool is_snapshot_due_ = true;  // the policy may have started again
   std::int64_t here_ = 0;
   std::string beginning_;
 };

@@ -435,7 +435,7 @@ TEST(Server, AnotherPolicyGoesOnWithTheSameJobs) {
       {.machine = stand_in_machine("2xV100").value(), .policy = "stride", .grace = seconds(30)});
   ASSERT_TRUE(opened.has_value());
   daemon.server = std::move(*opened);
-  EXPECT_NE(daemon.server->beginning().find("the policy starts anew"), std::string::npos);
+  EXPECT_NE(daemon.server->beginning().find("the policy starts again"), std::string::npos);
   daemon.run_to(120);
   EXPECT_EQ(daemon.state(id), "finished");
 }

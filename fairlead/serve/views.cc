@@ -40,7 +40,7 @@ json progress_of(const std::optional<LocalBackend::Told>& told) {
 
 double hours(GpuTime time) { return gpu_seconds(time) / 3600; }
 
-// Who has which GPU of the machine.
+// The job on each GPU of the machine.
 struct Views::Gpus {
   explicit Gpus(const Views& views)
       : holders(views.tables.cluster.gpus, JobId::none()), stopping(holders.size(), false) {

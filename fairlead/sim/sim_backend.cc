@@ -54,7 +54,7 @@ Batch SimBackend::wait(Time until, bool awaited) {
   FL_CHECK(!network_ || network_->is_settled(), "{} ms is over without expect()", now_.ms);
   events_.clear();
   announced_.clear();
-  // A failure may change nothing, as that of a node whose rack is down.
+  // A failure may change nothing, for example the failure of a node whose rack is down.
   for (;;) {
     if (!awaited && only_nodes_change()) return {.now = now_, .present = now_, .ended = true};
     const Time next = std::min({next_arrival(), next_finish(), faults_.next()});
@@ -165,7 +165,7 @@ std::span<const SpeedChange> SimBackend::expect(Time now, std::span<Step> steps)
   for (Step& step : steps) {
     step.kind == Step::Kind::kStop ? end_hold(step.job) : begin_hold(now, step);
   }
-  // What a gang gets of its links is known once all of them have come and gone.
+  // A gang's share of its links is known once all steps have started and stopped gangs.
   change_rates();
   for (Step& step : steps) {
     if (step.kind == Step::Kind::kPlace) start(step);
@@ -240,7 +240,7 @@ void SimBackend::change_rate(JobId job, Rate rate) {
   Hold& hold = holds_[job];
   if (now_ > hold.progress_from) {
     left_[job] = left_at(job, now_);
-    // Only what a failure may undo.
+    // Only if a failure may undo this progress.
     if (options_.faults.checkpoint_interval.ms > 0 && faults_.next() != Time::never()) {
       rates_.add(job, {.from = hold.progress_from, .to = now_, .rate = hold.rate});
     }

@@ -71,7 +71,7 @@ WorldOutcome torture_apart(std::uint64_t seed, const WorldLimits& limits) {
   if (::pipe(ends.data()) != 0) return {.problem = "no pipe"};
   const pid_t child = ::fork();
   if (child == 0) {
-    // The parent ends with what it has; the world that is under way is part of that.
+    // The parent ends with the outcomes so far, including the world that is under way.
     std::signal(SIGINT, SIG_IGN);
     std::signal(SIGTERM, SIG_IGN);
     ::dup2(ends[1], STDERR_FILENO);

@@ -140,8 +140,8 @@ Ask Asks::submit(Rng& rng, Asker asker) {
   return ask;
 }
 
-// Checkpoints come more often than any turn ends, so that a job that loses what it did since gets on
-// however often it is moved.
+// Returns the work of a job. Checkpoints are more frequent than turns, so that a job makes progress
+// however often it is moved and loses the work since its last checkpoint.
 SimWork Asks::work(Rng& rng) const {
   SimWork work{.work = {1 + 100 * scaled(rng, 4096)}, .every = {500 * scaled(rng, 8)}};
   work.on_term = static_cast<SimWork::OnTerm>(rng.below(3));

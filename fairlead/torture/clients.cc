@@ -17,7 +17,7 @@ constexpr std::uint64_t kSweep = std::uint64_t{2} << 40;
 constexpr std::uint64_t kFinish = std::uint64_t{3} << 40;
 constexpr std::uint64_t kDeadline = std::uint64_t{4} << 40;
 
-// Streams of a world's seed, behind those of its plan.
+// Streams of a world's seed, numbered behind the streams of its plan.
 constexpr std::uint64_t kActionStream = 1000;
 constexpr std::uint64_t kSweepStream = std::uint64_t{1} << 32;
 constexpr std::uint64_t kTimeStream = 999;
@@ -172,10 +172,10 @@ void Clients::received(ConnectionId connection, std::string_view bytes) {
   const auto found = exchanges_.find(connection);
   if (found == exchanges_.end()) return;
   Exchange& exchange = found->second;
-  if (!exchange.reader.feed(bytes)) return promises_.wrong("an answer that is no HTTP");
+  if (!exchange.reader.feed(bytes)) return promises_.wrong("an answer that is not HTTP");
   while (const auto answer = exchange.reader.next()) {
     if (exchange.answered == exchange.asks.size()) {
-      return promises_.wrong("an answer to what was not asked");
+      return promises_.wrong("an answer without a request");
     }
     on_answer(exchange, exchange.asks[exchange.answered++], *answer);
   }
@@ -291,7 +291,7 @@ void Clients::on_job(const Ask& ask, const HttpMessage& answer) {
   const auto state = body["state"].get<std::string>();
   if (is_end(state)) promises_.ended[ask.job] = state;
   if (ask.kind == Kind::kEnd && !is_end(state)) {
-    promises_.wrong(fmt::format("job {} is said to have ended: {}", ask.job.row(), state));
+    promises_.wrong(fmt::format("job {} was reported as ended: {}", ask.job.row(), state));
   }
 }
 

@@ -53,7 +53,7 @@ std::string Invariants::after_step(const Tables& tables) {
   if (!io_.processes().problems().empty()) return io_.processes().problems().front();
   for (const auto& [id, task] : io_.processes().all()) {
     if (!task.is_alive()) continue;
-    // One of no job is killed, and takes its time to go; no journal says which GPUs it has.
+    // A task without a job is killed, and takes time to end; no journal has its GPUs.
     if (!tables.jobs.has(id.job) && task.is_killed) continue;
     if (std::string what = check_task(tables, task); !what.empty()) return what;
     if (std::string what = check_gpus(task); !what.empty()) return what;
@@ -72,7 +72,7 @@ std::string Invariants::check_task(const Tables& tables, const SimTask& task) co
     if (state != JobState::kRunning) return text(task.id) + " runs, but its job does not";
     const std::vector<std::uint32_t> gpus = gpus_of(tables, job);
     if (task.gpus == gpus) return check_work(tables, task);
-    return fmt::format("{} runs on GPUs {}, but the job is to have {}", text(task.id),
+    return fmt::format("{} runs on GPUs {}, but the tables give the job {}", text(task.id),
                        fmt::join(task.gpus, " "), fmt::join(gpus, " "));
   }
   const bool waits = state != JobState::kRunning || tables.jobs.is_starting(job);
@@ -86,7 +86,7 @@ std::string Invariants::check_leaving(const Tables& tables, const SimTask& task)
   if (may_be_idle || !tables.jobs.is_here(job)) return "";
   const auto stopping = tables.stopping.lower_bound({job, 0});
   if (stopping != tables.stopping.end() && stopping->first.first == job) return "";
-  return text(task.id) + " leaves its GPUs, and they are said to be idle";
+  return text(task.id) + " leaves its GPUs, and they are listed as idle";
 }
 
 std::string Invariants::check_work(const Tables& tables, const SimTask& task) const {
@@ -97,7 +97,7 @@ std::string Invariants::check_work(const Tables& tables, const SimTask& task) co
   const bool is_its = job.uid == task.uid && task.gpus.size() == copies * job.gpus && copies > 0 &&
                       (job.copies_max == 0 || copies <= job.copies_max) &&
                       job.work.command() == task.work.command();
-  if (!is_its) return text(task.id) + " is not what was submitted";
+  if (!is_its) return text(task.id) + " is not the submitted work";
   // The engine's clock may be ahead of the machine's by some milliseconds.
   const bool is_overlong = has_had_its_time(tables, task.id.job, job, seconds(1));
   return is_overlong ? text(task.id) + " runs beyond the time limit of its job" : "";
@@ -167,7 +167,7 @@ std::string Invariants::check_acknowledged(const Tables& tables, JobId job,
   }
   const JobState state = tables.jobs.state[job];
   if (can_have_ended(tables, job, asked)) return "";
-  return fmt::format("job {} is said to be {}, and cannot be", job.row(), state_name(state));
+  return fmt::format("job {} is reported as {}, which is impossible", job.row(), state_name(state));
 }
 
 bool Invariants::can_have_ended(const Tables& tables, JobId job, const Submitted& asked) const {

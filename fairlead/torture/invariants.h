@@ -1,19 +1,19 @@
-// What must hold of a daemon whatever happens to its machine, judged by what really runs there
-// (io/sim_tasks.h) and by what clients were told (promises.h):
+// Invariants of a daemon, whatever happens to its machine. They are judged by the real tasks there
+// (io/sim_tasks.h) and by the answers to clients (promises.h):
 //
-//  1. what was acknowledged is there, once, and as it was submitted; what a client was told to have
-//     ended has, and stays so; it ends only as its work did (after the last retry where that is
-//     badly), or by its time limit, or as a client asked for;
-//  2. a job has at most one living task, and one that is done has none but that was told to leave;
-//     in the end nothing is left, neither of tasks nor in the folder;
-//  3. no GPU has two tasks that run. One that was frozen and is asked to end runs beside the task
-//     that has its GPUs now, as only it can write its checkpoint (local/local_backend.h);
-//  4. what runs is what the tables say, on the GPUs that they say, and what is frozen waits;
+//  1. an acknowledged job is there, once, and as it was submitted. A job that was reported as ended
+//     stays so. It ends only with its work (after the last retry if that fails), by its time limit, or
+//     by a client's request;
+//  2. a job has at most one living task. A job that is done has only tasks that were asked to leave; in
+//     the end neither tasks nor their files are left;
+//  3. no GPU has two running tasks. Exception: a frozen task that is asked to end runs beside the task
+//     that has its GPUs now, because only it can write its checkpoint (local/local_backend.h);
+//  4. the running tasks and their GPUs are the ones in the tables, and the jobs of frozen tasks wait;
 //  5. the name of a task is used once, and a job has no more tasks than its retries allow
 //     (SimTasks::problems); none runs beyond the time limit of its job, unless it was asked to end;
-//  6. no task begins or goes on where the daemon has seen a process of no task (SimIo::check_gpus);
-//  7. a GPU on which a task works that was told to leave is not said to be idle;
-//  8. what one policy remembered behind a record, the next remembers there (torture.cc);
+//  6. no task starts or continues on a GPU with a foreign process that the daemon saw (SimIo::check_gpus);
+//  7. a GPU with a working task that was asked to leave is not listed as idle;
+//  8. the policy of a new daemon has the same state behind a record as the one before (torture.cc);
 //  9. a job whose start failed is released once it may be tried again;
 // 10. the journal is a possible one, and the tables are its fold.
 //
@@ -33,12 +33,12 @@ namespace fairlead {
 
 class Invariants {
  public:
-  // What is passed must outlive it.
+  // REQUIRES: the arguments outlive this object.
   Invariants(const SimIo& io, const Promises& promises, const Cluster& cluster);
 
-  // Each of these returns what does not hold, or nothing.
+  // Each check returns a violated invariant, or an empty text.
   std::string after_step(const Tables& tables);
-  // Of a daemon that has just been opened: also what it has from the one before.
+  // Checks a daemon that has just been opened, including its state from the one before.
   std::string after_open(const Tables& tables) const;
   // All jobs have ended.
   std::string at_end(const Tables& tables) const;

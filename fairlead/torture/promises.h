@@ -1,4 +1,4 @@
-// What clients were told to be done: by this a daemon is judged, whatever it remembers.
+// The requests that clients know to be done. A daemon is judged by them, whatever its own state is.
 #pragma once
 
 #include "fairlead/io/sim_tasks.h"
@@ -29,10 +29,10 @@ struct Promises {
   std::vector<Submitted> submissions;
   std::map<std::string, std::size_t, std::less<>> by_name;
   std::map<JobId, std::size_t> acknowledged;  // to positions in `submissions`
-  std::map<JobId, std::string> ended;         // in which state, as the API has it
-  std::set<JobId> cancels_asked;              // whatever became of that
-  std::set<JobId> cancelled;                  // that was acknowledged
-  // What was acknowledged last, where nothing else was asked for since.
+  std::map<JobId, std::string> ended;         // the state at the end, as in the API
+  std::set<JobId> cancels_asked;              // with any answer, or none
+  std::set<JobId> cancelled;                  // acknowledged requests
+  // The last acknowledged values that no later request contests.
   std::set<JobId> held;
   std::map<std::string, std::int64_t> tickets;  // of users
   // Changes of one of these that are under way, or were and it is not known what became of them.
@@ -40,7 +40,7 @@ struct Promises {
     int count = 0;
     bool is_contested = false;  // there were two at a time, in either order
     void add() { is_contested = ++count > 1 || is_contested; }
-    // True if what was asked for is so now.
+    // Returns true if the requested value is certain now.
     bool settle() { return --count == 0 && !std::exchange(is_contested, false); }
   };
   std::map<JobId, Asked> holds_asked;

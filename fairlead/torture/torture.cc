@@ -15,12 +15,12 @@ constexpr std::uint64_t kCallsMax = 5'000'000;
 // A daemon that cannot be opened for that often in a row never will.
 constexpr int kOpeningsMax = 200;
 
-// Of daemons that crashed at a call, records may be lost that several steps wrote.
+// A daemon that crashes at a call may lose the records of several steps.
 constexpr std::size_t kMemoriesMax = 32;
 // The first job of which there is only a task, which no journal has.
 constexpr std::size_t kStrays = 1'000'000;
 
-// Streams of a world's seed, behind those of its clients.
+// Streams of a world's seed, numbered behind the streams of its clients.
 constexpr std::uint64_t kMachineStream = std::uint64_t{2} << 32;
 constexpr std::uint64_t kCrashStream = std::uint64_t{3} << 32;
 constexpr std::uint64_t kOutageStream = std::uint64_t{4} << 32;
@@ -77,8 +77,8 @@ class World {
     outcome_.coverage.note(state_, call);
   }
 
-  // What the policy remembers behind the records that the journal has by now. It may decide again
-  // without a record; then the first counts, as a recovery stops there.
+  // Stores the policy's state behind the present records of the journal. The policy may decide again
+  // without a record; then the first state counts, because a recovery stops there.
   void note_memory() {
     if (memories_.contains(server_->records())) return;
     if (std::string memory = server_->memory(); !memory.empty()) {
@@ -87,8 +87,8 @@ class World {
     if (memories_.size() > kMemoriesMax) memories_.erase(memories_.begin());
   }
 
-  // Compares what the policy of a daemon that was just opened remembers with what the one before
-  // remembered there.
+  // Compares the policy's state in a daemon that was just opened with its state in the daemon before, at
+  // the same record.
   void compare_memory() {
     const std::uint64_t records = server_->records();
     memories_.erase(memories_.upper_bound(records), memories_.end());
@@ -137,7 +137,7 @@ class World {
     }
   }
 
-  // When the next crash is to come.
+  // Draws the next crash.
   void arm() {
     const std::uint64_t calls = io_.calls().count();
     armed_.reset();
@@ -146,7 +146,7 @@ class World {
       const std::uint64_t most = crash_rng_.below(3) == 0 ? 64 : 8192;
       armed_ = Crash{.call = calls + scaled(crash_rng_, most),
                      .outage = crash_rng_.below(2) == 0 ? Outage::kPower : Outage::kDaemon};
-      // Rare calls are as likely as those that come all the time.
+      // Rare calls are as likely as frequent ones.
       if (crash_rng_.below(2) == 0) {
         io_.calls().crash_at(static_cast<IoCall>(crash_rng_.below(kIoCalls)),
                              scaled(crash_rng_, 32));
@@ -213,7 +213,7 @@ class World {
     if (!promises_.problem.empty()) wrong(promises_.problem);
   }
 
-  // Once in a world, as of two in one block the journal can say no more than that they are there.
+  // Once in a world, because the journal can only detect, not locate, two changes in one block.
   void flip_a_bit(Rng& rng) {
     const std::string* journal = io_.disk().find("journal.flj");
     // Before anything was synced there is nothing that could verify another magic.
@@ -313,7 +313,7 @@ Shrunk shrink(std::uint64_t seed, const WorldLimits& limits, const WorldOutcome&
   WorldLimits same = limits;
   same.actions = plan.actions;
   same.faults = faults_of(plan.faults);
-  // One that aborted has not said when it crashed.
+  // A world that aborted has not reported its crashes.
   if (outcome.calls > 0) same.crashes = outcome.crashes;
   if (!shrinking.keeps(same)) return std::move(shrinking).best();
   for (int round = 0; round < 2; ++round) {

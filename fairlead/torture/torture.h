@@ -30,7 +30,7 @@ struct WorldOutcome {
 
 using Trace = std::function<void(const std::string& line)>;
 
-// `trace`, if given, is told of each call that matters and of what the daemon is told.
+// Runs the world of a seed. `trace`, if given, gets each call that matters and each input of the daemon.
 WorldOutcome torture(std::uint64_t seed, const WorldLimits& limits, const Trace& trace = {});
 
 using RunWorld = std::function<WorldOutcome(std::uint64_t seed, const WorldLimits& limits)>;

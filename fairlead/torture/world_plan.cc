@@ -62,7 +62,7 @@ constexpr std::array<std::string_view, 16> kPolicies = {
     "gavel:round_s=30,reallocation_s=60",
     "dally:round_s=30,node_s=10,rack_s=20",
 };
-// Those that make copies of jobs.
+// Policies that make copies of jobs.
 constexpr std::array<std::string_view, 4> kCopiesPolicies = {
     "hadare:round_s=30",
     "hadare:switch_s=0,round_s=60",

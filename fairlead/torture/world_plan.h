@@ -1,6 +1,6 @@
-// What one seed draws of a world in which a daemon is tortured: its machine, its users, what goes
-// wrong, and when it crashes. Every part has a stream of numbers of its own, so that a world with less
-// of one thing is else the same: that is how a failing one is shrunk.
+// The world that a seed draws to torture a daemon: its machine, its users, its faults, and its crashes.
+// Every part has its own stream of random numbers, so that a world with less of one part is otherwise
+// the same. Shrinking a failing world relies on this.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -52,7 +52,7 @@ struct WorldPlan {
 double* fault_named(SimFaults& faults, std::string_view name);
 std::vector<std::string> fault_names();
 
-// What a daemon can be struck by: the faults with names, in their order, then the two kinds of Crash.
+// The faults that can strike a daemon: the faults with names, in their order, then the two kinds of Crash.
 constexpr std::size_t kCoveredFaults = 12;
 std::string_view covered_fault_name(std::size_t fault);
 std::size_t covered_fault(double SimFaults::*rate);

@@ -67,7 +67,7 @@ class Header {
   std::size_t next_ = 0;
 };
 
-// Writes the fields of a row in the needed columns; a field that says nothing is empty.
+// Writes the fields of a row in the needed columns; a field without a value is empty.
 class Fields {
  public:
   Fields(const std::vector<bool>& needed, std::string& text) : needed_(needed), text_(text) {}

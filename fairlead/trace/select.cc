@@ -50,7 +50,7 @@ struct Window {
   Time to = Time::never();
 };
 
-// What leaves the row out; empty: nothing.
+// Returns the reason to leave the row out; empty: none.
 std::string_view reason_against(const JobRow& row, const Window& window,
                                 const Selection& selection) {
   if (row.submit < window.from) return "left out by --from";

@@ -1,5 +1,5 @@
-// What every backend must keep (watched_backend.h), whatever world is behind it: each is driven by an
-// engine whose policy preempts, with the same jobs. A backend joins by one more line in kBackends.
+// The contract of every backend (watched_backend.h), whatever its world is. An engine whose policy
+// preempts drives each of them, with the same jobs. A backend joins by one more line in kBackends.
 
 #include "fairlead/base/rng.h"
 #include "fairlead/engine/engine.h"
@@ -23,7 +23,7 @@
 namespace fairlead {
 namespace {
 
-// What a backend is made of, and outlives it.
+// The parts of a backend, which outlive it.
 struct Scene {
   explicit Scene(std::uint64_t of_seed) : seed(of_seed), cluster(racks_of_nodes(1, 3, 4)) {
     Rng rng(seed);
@@ -49,17 +49,17 @@ struct Scene {
   Speed speed;
 };
 
-// A backend, and what the test may know of its world beyond what it says.
+// A backend, and the test's knowledge of its world beyond the backend's reports.
 class Subject {
  public:
   virtual ~Subject() = default;
   virtual Backend& backend() = 0;
-  // The engine that it is to be the world of.
+  // Called with the engine that the backend serves.
   virtual void attach(const Engine& /*engine*/) {}
   virtual Users first_users(const Scene& scene) const { return scene.workload.users; }
   // Called with each record of the engine.
   virtual void on(const Record& /*record*/) {}
-  // What is wrong in the world itself, or nothing.
+  // Returns an error in the world itself, or an empty text.
   virtual std::string look() const { return ""; }
 };
 
@@ -101,8 +101,8 @@ class Unreliable : public Simulated {
   UnreliableBackend backend_;
 };
 
-// Tasks of a machine in memory, some of which cannot be started or frozen at once, or do not heed what
-// they are asked.
+// Tasks of a machine in memory, some of which cannot be started or frozen at once, or ignore
+// requests to stop.
 class Local : public Subject, private SimClients {
  public:
   Local(const Scene& scene, const SimFaults& faults) : scene_(scene), io_(scene.seed, faults) {
@@ -253,7 +253,7 @@ class Pods : public Subject {
   const Engine* engine_ = nullptr;
 };
 
-// Of each kind of fault, so many that most runs meet all of them.
+// Returns rates so high that most runs meet each kind of fault.
 FakeRates kube_rates() {
   return {.conflict = 0.03,
           .too_many = 0.02,
@@ -409,8 +409,8 @@ TEST_P(BackendContract, IsKept) {
   EXPECT_GT(stops, 0);
 }
 
-// By its job and hold. What a simulated world does with a step it does in expect(), so that it can but
-// keep this.
+// A step is identified by its job and hold. A simulated world carries out steps in expect(), so it
+// always keeps this rule.
 TEST_P(BackendContract, AStepThatIsCarriedOutTwiceHasTheEffectOfOne) {
   for (std::uint64_t seed = 0; seed < GetParam().seeds; ++seed) {
     EXPECT_EQ(drive(GetParam(), seed, true).hash, drive(GetParam(), seed, false).hash)

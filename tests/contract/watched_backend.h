@@ -2,11 +2,11 @@
 // that the other breaks is noted, in words.
 //
 //  1. wait() returns no instant beyond `until`, and instants never decrease.
-//  2. The jobs of a batch are those of its arrivals, in order.
+//  2. The jobs of a batch are the jobs of its arrivals, in order.
 //  3. An event about a hold is about one that a step began.
-//  4. A hold is told to have started or that its start failed, not both; and it ends.
-//  5. A stop is told to be carried out in the end. (4 and 5: where steps are reported.)
-//  6. Nothing is left when the world says that it has ended.
+//  4. A hold is reported as started, or its start as failed, not both; and it ends.
+//  5. A stop is reported as carried out in the end. (4 and 5: if the backend reports steps.)
+//  6. Nothing is left when the world reports its end.
 #pragma once
 
 #include "fairlead/engine/backend.h"
@@ -26,7 +26,7 @@ class WatchedBackend : public Backend {
   explicit WatchedBackend(Backend& inner) : inner_(inner) {}
 
   bool repeats_steps = false;  // has all steps carried out twice
-  // Looks at the world itself after each wait(); gives what is wrong there, or nothing.
+  // Looks at the world itself after each wait(); returns an error there, or an empty text.
   std::function<std::string()> look{};
 
   Batch wait(Time until, bool awaited) override;

@@ -186,7 +186,7 @@ class SessionsTest(LiveTest):
     def test_without_a_terminal_it_is_refused(self):
         live = self.daemon("1xV100")
         status, body = live.ask("POST", "/v1/jobs", live.request_for(["true"], terminal=True, processes=2))
-        self.assertEqual((status, body["error"]), (400, "terminal: it is that of one process"))
+        self.assertEqual((status, body["error"]), (400, "terminal: only a job of one process can have one"))
         job = live.submit(["true"], terminal=True)
         end = live.await_end(job)
         self.assertIn(end["state"], ("failed", "cancelled"))

@@ -215,7 +215,7 @@ void Gavel::begin_round(const View& view, Plan& plan) {
   }
 }
 
-// Takes the rounds that began before now for begun: to the bit what their decisions would have done.
+// Counts the rounds that started before now, with exactly the effect of their decisions, bit by bit.
 void Gavel::count_idle_rounds(Time now, Plan& plan) {
   is_idle_ = false;
   for (; round_end_ < now; round_end_ = round_end_ + options_.round) {

@@ -17,7 +17,7 @@ struct Question {
   GangAsked gang;
   TypeMask types;
 
-  // What its tasks can use of the node's free GPUs.
+  // Returns how many of the node's free GPUs whole tasks can use.
   std::uint32_t usable(NodeId node) const { return whole_tasks(free.on(node), gang.task_gpus); }
 };
 
@@ -151,14 +151,14 @@ std::string_view why_never_placed(const PlacementTraits& traits, const Cluster& 
     case Misfit::kManyTypes:
       return "larger than each GPU type it may run on, and its policy mixes no types in a gang";
     case Misfit::kManySections:
-      return "larger than what the level of the network that it requires has of one GPU type, and "
+      return "no section of its required network level has enough GPUs of one type, and "
              "its policy mixes no types in a gang";
     case Misfit::kManyRacks:
       return "larger than each rack, and its policy keeps a gang in one rack";
     case Misfit::kManyNodes:
       return "its policy wants its gang on fewer nodes than the cluster can give it";
     default:
-      return "larger than what the nodes that it may run on have room for";
+      return "larger than the room on the nodes that it may run on";
   }
 }
 
