@@ -52,7 +52,7 @@ struct Assignment {
 // What follows from a look at a gang.
 struct Settlement {
   struct Explanation {
-    std::string_view reason;  // of the Kubernetes event
+    std::string_view reason;  // reason of the Kubernetes event
     std::string message;
   };
   struct Report {
