@@ -29,7 +29,7 @@ struct AgentOptions {
   std::string node;
   std::uint32_t slots_per_gpu = 2;
   std::uint32_t gpus = 0;               // 0: as many as the node's device plugin counts
-  std::string name_space = "fairlead";  // of the scheduler's Lease
+  std::string name_space = "fairlead";  // namespace of the scheduler's Lease
   Duration unclaimed = seconds(60);     // since the last renewal that was seen
 };
 

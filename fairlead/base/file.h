@@ -53,7 +53,7 @@ class ByteSource {
   std::unique_ptr<ByteStream> stream_;
   std::string name_;
   std::vector<char> buffer_;
-  std::size_t begin_ = 0;  // of the bytes not consumed yet, in buffer_
+  std::size_t begin_ = 0;  // start of the bytes not consumed yet, in buffer_
   std::size_t end_ = 0;
   bool ended_ = false;  // the stream has no more
 };
@@ -85,7 +85,7 @@ class LineReader {
   std::string_view line_;
   std::string_view line_end_;
   std::int64_t number_ = 0;
-  std::size_t line_bytes_ = 0;  // of the current line with its end, not consumed yet
+  std::size_t line_bytes_ = 0;  // bytes of the current line with its end, not consumed yet
 };
 
 // A file under construction. A target that is not a regular file (a pipe, /dev/null) is written in place, because a

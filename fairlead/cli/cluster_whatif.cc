@@ -120,7 +120,7 @@ class Rows {
   const Census& census_;
   Inventory& inventory_;
   std::set<std::string> kinds_;
-  std::map<std::string, std::string> kind_of_;  // of a node
+  std::map<std::string, std::string> kind_of_;  // kind of each node, by name
   std::map<std::string, int> named_;
   std::vector<JobRow> rows_;
   std::deque<std::string> texts_;

@@ -18,7 +18,7 @@ struct ClusterNow {
   QueueNow queue;                 // jobs that want GPUs now; all arrive at once
   std::string name;               // the cluster's name
   std::vector<NodeSpec> nodes;    // with the usable GPUs
-  std::optional<Trace> trace;     // of all jobs, from the first known one
+  std::optional<Trace> trace;     // trace of all jobs, from the first known one
   std::vector<std::string> said;  // omissions and assumptions, a line each
 };
 

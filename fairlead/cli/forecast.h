@@ -38,8 +38,8 @@ struct QueueNow {
   Cluster cluster;              // with the usable GPUs only
   Trace trace;                  // has the same jobs as `jobs`
   std::vector<JobAnswer> jobs;  // jobs that want GPUs: running ones first, then by id
-  std::vector<TimeLeft> left;   // of each of `jobs`
-  std::string policy;           // of the daemon, with its options
+  std::vector<TimeLeft> left;   // time left of each of `jobs`
+  std::string policy;           // policy of the daemon, with its options
 };
 // `jobs`: all that are known, also finished ones. Error: no GPU can be used.
 Result<QueueNow> queue_now(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,

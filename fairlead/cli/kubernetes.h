@@ -11,10 +11,10 @@
 namespace fairlead {
 
 struct KubernetesFlags {
-  std::string context;  // of the kubeconfig; empty: the current one, or the pod's service account
-  std::string name_space;  // of the Lease and the ConfigMap `fairlead`
+  std::string context;     // kubeconfig context; empty: the current one, or the service account
+  std::string name_space;  // namespace of the Lease and the ConfigMap `fairlead`
   std::string policy;
-  std::vector<std::string> rack_labels;  // of nodes; none: the usual ones
+  std::vector<std::string> rack_labels;  // node labels; none: the usual ones
   std::uint64_t seed = 0;
   std::string http;  // "0.0.0.0:8080": where it is seen from outside; empty: nowhere
 };

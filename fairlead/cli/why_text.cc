@@ -291,7 +291,7 @@ std::string why_job_text(const JobWhy& why, TextStyle style) {
   if (job.waits.empty()) return parts[0] + parts[1];
   parts.push_back("\n" + causes_text(job.causes, style));
   constexpr std::size_t kWaitsShown = 3;
-  constexpr std::size_t kPiecesShown = 6;  // of all of these
+  constexpr std::size_t kPiecesShown = 6;  // total over these waits
   const std::vector<const Wait*> longest = longest_waits(job, kWaitsShown);
   const PieceText pieces(*why.waits, why.job);
   for (const Wait* wait : longest) {

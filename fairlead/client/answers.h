@@ -14,7 +14,7 @@
 namespace fairlead {
 
 struct GpuAnswer {
-  std::int64_t index = 0;  // of the machine
+  std::int64_t index = 0;  // index on the machine
   std::string state;       // "busy", "idle", "stopping", "down", "closed"
   std::optional<std::int64_t> job{};
   struct Foreign {
@@ -41,7 +41,7 @@ struct ClusterAnswer {
 struct JobAnswer {
   struct On {
     std::string node;
-    std::vector<std::int64_t> gpus;  // of the machine
+    std::vector<std::int64_t> gpus;  // indices on the machine
   };
   struct Progress {
     double done = 0;
@@ -63,7 +63,7 @@ struct JobAnswer {
   std::optional<std::int64_t> exit_code{};
   std::optional<std::int64_t> signal{};
   std::optional<double> declared_s{};
-  std::optional<double> limit_s{};  // of its time with GPUs
+  std::optional<double> limit_s{};  // limit of its time with GPUs, seconds
   std::optional<std::int64_t> retries_left{};
   std::optional<double> idle_s{};  // all of its GPUs have been idle for so long
   std::optional<Progress> progress{};

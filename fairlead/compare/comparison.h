@@ -31,14 +31,14 @@ struct FailedRun {
 
 // Policies on one trace under the same conditions.
 struct ComparedPoint {
-  std::vector<std::pair<std::string, std::string>> values = {};  // of the sweeps, as text
+  std::vector<std::pair<std::string, std::string>> values = {};  // values of the sweeps, as text
   std::string folder = {};                                       // below the comparison's
   std::vector<ComparedPolicy> policies = {};
   std::vector<FailedRun> failures = {};
 };
 
 struct Comparison {
-  std::uint64_t seeds = 1;            // of each policy
+  std::uint64_t seeds = 1;            // number of runs of each policy
   std::vector<ComparedPoint> points;  // one without values, if nothing is swept
 };
 

@@ -17,14 +17,14 @@ namespace fairlead {
 struct RunFlags {
   std::string cluster;
   std::string trace;
-  ReadFlags read;  // of the trace
+  ReadFlags read;  // options for reading the trace
   std::string out;
   std::uint64_t seed = 0;
   std::string until;  // empty: to the end
   std::vector<std::string> settings;
   bool audit = false;
   bool json = false;
-  TimeUnits units = TimeUnits::kHuman;  // of tables that are printed
+  TimeUnits units = TimeUnits::kHuman;  // time units of printed tables
 };
 
 struct RunConfig {

@@ -27,7 +27,7 @@ struct Checkpoint {
   // Steps per second, by the GPU type of a copy.
   std::map<std::string, double> speeds;
   std::vector<float> parameters;  // empty: training has not started
-  std::vector<float> velocity;    // of the outer momentum; empty before the first round
+  std::vector<float> velocity;    // velocity of the outer momentum; empty before the first round
 };
 
 // The folder of one job.
@@ -54,7 +54,7 @@ class CheckpointFolder {
 
   std::filesystem::path folder_;
   Checkpoint last_;
-  std::uint64_t log_bytes_ = 0;  // of rounds.csv
+  std::uint64_t log_bytes_ = 0;  // size of rounds.csv, bytes
 };
 
 }  // namespace fairlead

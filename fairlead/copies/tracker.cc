@@ -19,10 +19,10 @@ namespace fairlead {
 namespace {
 
 constexpr int kInterrupted = 128 + SIGTERM;
-constexpr int kStartsMax = 3;  // of a copy without a step in between
+constexpr int kStartsMax = 3;  // starts of a copy without a step in between
 constexpr std::uint64_t kRoundSteps =
     50;                                 // the best of the measured values (docs/policies/hadare.md)
-constexpr double kExchangePart = 0.05;  // of a round
+constexpr double kExchangePart = 0.05;  // fraction of a round
 constexpr double kOuterRate = 0.7;      // DiLoCo's, like the momentum
 constexpr double kOuterMomentum = 0.9;
 constexpr std::string_view kResult = "parameters.f32";
@@ -55,7 +55,7 @@ struct Copy {
   std::optional<Trainer> trainer;  // none: lost, permanently after too many starts
   bool is_ready = false;           // it has reported the number of steps
   int starts = 0;                  // since it made a step
-  int exit_code = 0;               // of the last trainer that ended
+  int exit_code = 0;               // exit code of the last trainer that ended
   double measured = 0;             // steps per second; 0: not yet
   // State of this round.
   std::uint64_t asked = 0;

@@ -21,9 +21,9 @@
 namespace fairlead {
 
 struct TrackerOptions {
-  std::vector<std::string> command;  // of a trainer; not empty
+  std::vector<std::string> command;  // command of a trainer; not empty
   std::vector<CopyPlace> copies;     // at least one
-  std::filesystem::path folder;      // of checkpoint and exchanged files
+  std::filesystem::path folder;      // folder of checkpoint and exchanged files
   // Steps of a round, all copies together. 0: 50, or more, so that the exchange between two rounds takes a twentieth of
   // them.
   std::uint64_t round_steps = 0;

@@ -30,7 +30,7 @@ struct Batch {
   std::span<const GroupSpec> groups{};  // new ones, in order of their rows
   std::span<const UserSpec> users{};    // new ones, in order of their rows
   std::span<const NodeJoin> nodes{};  // new ones, in order of their rows; Cluster::can_add is true
-  std::span<const JobSpec> jobs{};    // of the arrivals among the events, in order
+  std::span<const JobSpec> jobs{};    // jobs of the arrivals among the events, in order
   std::span<const Event> events{};    // ordered by EventKind, then by id
   bool ended = false;                 // nothing will ever happen again
 };

@@ -44,7 +44,7 @@ class Eligibility {
   static Answer answer_for(const Class& asked, const Policy& policy, const Cluster& cluster);
 
   std::unordered_map<Class, Answer, Hash> answers_;
-  std::size_t nodes_ = 0;  // of the cluster that the answers are about
+  std::size_t nodes_ = 0;  // nodes of the cluster that the answers are about
 };
 
 }  // namespace fairlead

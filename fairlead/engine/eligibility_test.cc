@@ -48,7 +48,7 @@ TEST(Eligibility, TypesAndTasksOfTheJobCount) {
   on_v100.types = type_bit(GpuTypeId(0));
   EXPECT_EQ(refusal("fifo:mixed=true", on_v100), "larger than the GPU types its model runs on");
   JobSpec in_tasks = gang_of(12);
-  in_tasks.task_gpus = 3;  // of which each type has room for two
+  in_tasks.task_gpus = 3;  // each type has room for two such tasks
   EXPECT_EQ(refusal("fifo", in_tasks), kOneType);
   EXPECT_EQ(refusal("fifo:mixed=true", in_tasks), "");
 }

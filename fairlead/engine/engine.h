@@ -45,7 +45,7 @@ struct RunLabel {
   std::string cluster;
   std::string trace;
   std::uint64_t seed = 0;
-  std::uint32_t jobs = 0;  // of the trace; 0 where jobs are not known beforehand
+  std::uint32_t jobs = 0;  // jobs in the trace; 0 if jobs are not known beforehand
 };
 
 struct EngineCounts {
@@ -211,7 +211,7 @@ class Engine {
   void log_place(const Step& step);
 
   Tables tables_;
-  Jobs& jobs_;  // of tables_
+  Jobs& jobs_;  // the jobs of tables_
   KnownSpeed known_;
   KnownWork known_work_;
   Policy* policy_;

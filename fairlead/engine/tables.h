@@ -55,7 +55,7 @@ struct Tables {
   // Reserves memory for that many jobs.
   void reserve(std::size_t jobs);
 
-  Time now;  // of the last record
+  Time now;  // time of the last record
   Cluster cluster;
   Users users;
   IdVector<ModelId, std::string> models;
@@ -63,7 +63,7 @@ struct Tables {
   JobNames names;
   JobSet waiting;
   JobSet running;
-  JobCounts counts;  // of ended jobs; pending jobs are not counted yet
+  JobCounts counts;  // counts of ended jobs; pending jobs are not counted yet
 
   struct NodeState {
     std::uint64_t has = 0;   // bit i: GPU i exists

@@ -78,12 +78,12 @@ struct PublishedClaim {
   std::string against;
   std::optional<std::size_t> against_case;  // its row; none: the same
   std::string user;
-  std::string key;  // of summary.json, as in "fairness/jain"
+  std::string key;  // key in summary.json, for example "fairness/jain"
   std::string job;
-  std::string price = "slides";  // of the fluid calculation
+  std::string price = "slides";  // price rule of the fluid calculation
   double window_h = 1;
   std::string received = "held";  // the received GPU time in windows; the key `of`
-  std::int64_t quanta = 0;        // of a schedule
+  std::int64_t quanta = 0;        // number of quanta of a schedule
   // Positions in the trace of a mean JCT, from 1.
   std::int64_t first_job = 0;
   std::int64_t last_job = 0;
@@ -92,7 +92,7 @@ struct PublishedClaim {
   std::vector<std::optional<double>> expected;  // one, or one for each case; none: only measured
   std::string expected_text;
   double tolerance = 0;
-  double tolerance_percent = 0;  // of the expected value; 0: `tolerance`
+  double tolerance_percent = 0;  // percent of the expected value; 0: `tolerance`
   bool worst = false;
   bool over_cases = false;
   bool is_measure = false;  // one of `measures`, with a policy

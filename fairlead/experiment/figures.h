@@ -23,7 +23,7 @@ struct RunQuestions {
   Duration quantum;
   std::vector<Duration> windows;  // for fairness, and for the other figures of WindowFairness
   std::set<Received> received;    // the kinds of received GPU time in them
-  std::int64_t quanta = 0;        // of a schedule
+  std::int64_t quanta = 0;        // number of quanta of a schedule
   bool job_times = false;         // jobs.csv is needed, not only the journal
 
   bool any_of_journal() const { return !windows.empty() || quanta > 0; }
@@ -48,7 +48,7 @@ struct RunFigures {
   std::vector<std::optional<double>> jct_h;  // hours, by position in the trace; none: not finished
   std::vector<std::string> job_users;        // by position in the trace
   std::vector<std::string> schedule;         // jobs by quantum
-  std::map<std::string, std::vector<std::string>> passes;  // of jobs, by quantum
+  std::map<std::string, std::vector<std::string>> passes;  // passes of each job, by quantum
 };
 
 // Reads summary.json and, where the questions need them, jobs.csv and the journal. Errors

@@ -180,7 +180,7 @@ Result<IterationOptions> read_iterations(const YamlNode& map) {
 
 std::vector<Result<RunFigures>> run_iterations(const Experiment& experiment) {
   std::vector<IterationRun> runs;
-  std::vector<std::size_t> which;            // of `runs`, in the order of the answer
+  std::vector<std::size_t> which;            // positions in `runs`, in the order of the answer
   std::map<std::string, std::size_t> known;  // cases may have runs in common
   for (const Case& one : experiment.cases) {
     for (const auto& [label, policy] : one.policies) {

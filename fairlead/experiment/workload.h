@@ -60,7 +60,7 @@ struct DrawnUser {
 
 struct TraceSpec {
   std::filesystem::path path;
-  std::string shared_name{};  // of a public trace: its path below the shared folder
+  std::string shared_name{};  // name of a public trace: its path below the shared folder
   // The selected jobs: jobs of these users (none named: all) that were submitted in these hours, and of them the first
   // to the last, from 1 on in the order of submission.
   std::vector<std::string> users;

@@ -22,7 +22,7 @@ struct HttpMessage {
   std::string host;     // the request's Host header
   std::string token;    // the token of the request's "Authorization: Bearer" header
   std::string cookies;  // the request's Cookie header, "a=1; b=2"
-  int status = 0;       // of a response
+  int status = 0;       // status of a response
   std::string body;
   bool keep_alive = true;
 };

@@ -115,7 +115,7 @@ class CsvReader {
   std::vector<bool> used_;  // by column, of a header that was read
   std::vector<Field> fields_;
   std::int64_t line_ = 0;  // the first of the row
-  std::string record_;     // of a row with quotes, which are removed in place
+  std::string record_;     // text of a row with quotes, which are removed in place
   std::string reason_;     // why the row is bad; empty: it is not
   Column bad_column_ = kMissing;
   bool skipped_ = false;  // the row is bad because of skip()

@@ -12,7 +12,7 @@
 namespace fairlead {
 namespace {
 
-constexpr std::uint64_t kModelStream = 1;  // of the random numbers that draw models
+constexpr std::uint64_t kModelStream = 1;  // stream of the random numbers that draw models
 
 ModelId number_model(Workload& workload, const std::string& name) {
   const auto found = std::ranges::find(workload.models, name);

@@ -54,7 +54,7 @@ TEST(GpuTypes, AreTheMeansOfTheModernTable) {
       ++models;
       EXPECT_EQ(rates->estimated.empty(), type.estimated.empty()) << type.gpu_type;
     }
-    if (models == 0) continue;  // of before 2016, from the table slides
+    if (models == 0) continue;  // type from before 2016: its factor is from the table slides
     EXPECT_NEAR(type.factor / std::exp(logs / models), 1, 0.01) << type.gpu_type;
   }
 }

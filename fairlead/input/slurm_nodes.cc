@@ -18,8 +18,8 @@ constexpr std::string_view kCommand = "scontrol show node";
 struct Record {
   std::string name;
   std::string gres, trackable, state;
-  std::int64_t line = 0;       // of its name
-  std::int64_t gres_line = 0;  // of Gres or CfgTRES
+  std::int64_t line = 0;       // line of its name
+  std::int64_t gres_line = 0;  // line of Gres or CfgTRES
 };
 
 using Gpus = std::map<std::string, std::uint32_t>;  // by type

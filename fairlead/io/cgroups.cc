@@ -94,7 +94,7 @@ std::string find_cgroups(const std::string& name) {
 }
 
 Status make_cgroup(const std::string& group) {
-  remove_cgroup(group);  // of a task that was given up before it began
+  remove_cgroup(group);  // left by a task that was given up before it began
   if (::mkdir(group.c_str(), 0755) == 0) return {};
   return run_error("{}: cannot make the cgroup: {}", group, std::strerror(errno));
 }

@@ -19,7 +19,7 @@ namespace fairlead {
 namespace {
 
 constexpr std::size_t kUnsentBytesMax = std::size_t{16} << 20;
-constexpr std::size_t kReceivedBytesMax = std::size_t{64} << 10;  // of one event
+constexpr std::size_t kReceivedBytesMax = std::size_t{64} << 10;  // bytes of one event
 constexpr int kBacklog = 4096;
 constexpr std::uint32_t kIn = EPOLLIN;
 constexpr std::uint32_t kOut = EPOLLOUT;

@@ -23,7 +23,7 @@ class Epoll {
   void remove(int descriptor);
 
   struct Ready {
-    std::uint64_t number = 0;  // of add()
+    std::uint64_t number = 0;  // number returned by add()
     std::uint32_t events = 0;
   };
   // Returns the next event that the last look() found.

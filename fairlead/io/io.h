@@ -63,7 +63,7 @@ struct TaskSpec {
 
 struct TaskEnd {
   bool is_known = true;    // false: no record of the end is left, for example after a loss of power
-  int code = 0;            // of the first process that did not end well, or 0
+  int code = 0;            // exit code of the first process that did not end well, or 0
   int signal = 0;          // that ended it; 0: none
   bool was_asked = false;  // it had been asked to end, and had not ended by itself before
   friend bool operator==(const TaskEnd&, const TaskEnd&) = default;
@@ -78,7 +78,7 @@ struct TaskStatus {
 
 // A process that computes on a GPU and belongs to no task.
 struct ForeignProcess {
-  std::uint32_t gpu = 0;  // of the machine
+  std::uint32_t gpu = 0;  // index on the machine
   std::uint64_t pid = 0;
   std::string name;  // its program's name, for example "python"; printable
   std::string user;

@@ -118,8 +118,8 @@ class Library : public Nvml {
   int (*by_uuid_)(const char*, Device*) = nullptr;
   int (*name_)(Device, char*, unsigned) = nullptr;
   int (*uuid_)(Device, char*, unsigned) = nullptr;
-  int (*processes_)(Device, unsigned*, void*) = nullptr;  // of ProcessInfo; may be missing
-  int (*utilization_)(Device, void*) = nullptr;           // of a Utilization; the same
+  int (*processes_)(Device, unsigned*, void*) = nullptr;  // fills ProcessInfo rows; may be missing
+  int (*utilization_)(Device, void*) = nullptr;           // fills a Utilization; may be missing
 };
 
 }  // namespace

@@ -194,7 +194,7 @@ class SimIo final : public Io {
   std::uint64_t foreigners_ = 0;
   std::vector<int> busy_percent_;  // by GPU; empty: they are stand-ins
   Time now_;
-  std::int64_t calendar_ms_;  // of time 0
+  std::int64_t calendar_ms_;  // calendar time of time 0, ms
   Time full_until_;
   bool was_full_ = false;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> agenda_;
@@ -204,7 +204,7 @@ class SimIo final : public Io {
   std::string received_;  // the bytes of the last event
   std::vector<TaskId> ended_;
   SimCalls calls_;
-  std::uint64_t life_ = 1;  // of a daemon: files and notices of one before are void
+  std::uint64_t life_ = 1;  // number of the daemon: files and notices of earlier ones are void
   bool is_terminated_ = false;
   std::uint16_t port_ = 20'000;
   std::function<void(const std::string&)> trace_;

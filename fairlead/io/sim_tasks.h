@@ -60,7 +60,7 @@ struct SimTask {
   bool is_killed = false;
   bool ended_badly = false;  // without being asked to end
   Time began;                // or was thawed last; or frozen, if it is frozen
-  Duration done;             // of the work of its job, up to then
+  Duration done;             // work of its job done up to then
   Time due;                  // when the next thing happens to it by itself
   bool is_alive() const { return state != State::kEnded; }
   bool is_thawed() const { return state == State::kRunning; }

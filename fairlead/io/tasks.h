@@ -21,7 +21,7 @@
 namespace fairlead {
 
 struct TaskOptions {
-  std::filesystem::path folder;  // of all tasks
+  std::filesystem::path folder;  // folder of all tasks
   std::filesystem::path logs;    // the folder of the jobs' output
   std::filesystem::path shim;    // the program
   std::string cgroups{};         // the folder of the tasks' cgroups; empty: signals instead
@@ -77,7 +77,7 @@ class TaskProcesses {
   TaskOptions options_;
   Epoll* epoll_;
   Map live_;
-  std::map<std::uint64_t, TaskId> numbers_;  // of live_
+  std::map<std::uint64_t, TaskId> numbers_;  // tasks of live_ by number
 };
 
 }  // namespace fairlead

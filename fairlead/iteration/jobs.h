@@ -21,7 +21,7 @@ constexpr std::int64_t kNsPerMs = 1'000'000;
 
 struct IterationModel {
   std::string name;
-  std::int64_t size_kb = 0;  // of one all-reduce
+  std::int64_t size_kb = 0;  // size of one all-reduce, kB
   std::int64_t forward_ns = 0;
   std::int64_t backward_ns = 0;
   std::int64_t memory_mb = 0;  // on each GPU

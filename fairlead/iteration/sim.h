@@ -49,8 +49,8 @@ struct IterationOutcome {
   IdVector<JobId, std::int64_t> placed_ns;
   IdVector<JobId, std::int64_t> finish_ns;
   std::int64_t computing_ns = 0;  // over all GPUs
-  std::int64_t transfer_ns = 0;   // of nodes with one all-reduce or more
-  std::int64_t shared_ns = 0;     // of nodes with two
+  std::int64_t transfer_ns = 0;   // sum over nodes of the time with one all-reduce or more
+  std::int64_t shared_ns = 0;     // sum over nodes of the time with two
 };
 
 struct IterationWorld {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kMemory = 10;
 constexpr TransferCost kCost = {.alone_ns = 3, .penalty_ns = 1};
-constexpr std::int64_t kParts = 3 * 7;  // of a kB
+constexpr std::int64_t kParts = 3 * 7;  // parts of a kB
 
 struct World {
   std::string cluster;
@@ -73,9 +73,9 @@ struct PlainJob {
   bool placed = false;
   std::int64_t iterations = 0;
   std::vector<Phase> phases;          // by GPU of the job
-  std::vector<std::int64_t> ends_ns;  // of the phase that is computed; 0: none
+  std::vector<std::int64_t> ends_ns;  // ends of the phase that is computed; 0: none
   bool transfers = false;
-  std::int64_t parts = 0;  // of its all-reduce that are left
+  std::int64_t parts = 0;  // parts left of its all-reduce
   std::int64_t speed = 0;
 };
 

@@ -59,7 +59,7 @@ class Transfers {
   struct Node {
     std::array<JobId, kMost> jobs;
     std::size_t count = 0;
-    std::int64_t since_ns = 0;  // of this count
+    std::int64_t since_ns = 0;  // start of this count, ns
   };
   struct Row {
     std::span<const NodeId> nodes;

@@ -72,8 +72,8 @@ TEST(Transfers, TheBusiestNodeCounts) {
   EXPECT_EQ(some.next_end_ns(), 500 * 1947);
   EXPECT_EQ(some.end_next(), JobId(2));
   EXPECT_EQ(some.next_end_ns(), 1000 * 1947);
-  EXPECT_EQ(some.busy_ns(), 2 * 500 * 1947);    // of the two nodes whose count changed
-  EXPECT_EQ(some.shared_ns(), 1 * 500 * 1947);  // of the node with two of them
+  EXPECT_EQ(some.busy_ns(), 2 * 500 * 1947);    // time of the two nodes whose count changed
+  EXPECT_EQ(some.shared_ns(), 1 * 500 * 1947);  // time of the node with two of them
 }
 
 TEST(Transfers, ThoseThatAvoidContentionWaitForAllOfTheirNodes) {

@@ -26,7 +26,7 @@ enum PlaceFlag : std::uint64_t {
   kIsReported = 128,
 };
 
-constexpr std::uint64_t kRowMax = 0xfffffffe;  // of an id
+constexpr std::uint64_t kRowMax = 0xfffffffe;  // largest row of an id
 constexpr std::uint64_t kTaskGpusMax = 1'000'000;
 
 // The names of a run: policy, options, cluster, trace, then the GPU types.

@@ -170,7 +170,7 @@ void LifeCycleAudit::on_place(const record::Place& place) {
 void LifeCycleAudit::check_level(const AuditedJob& job, const record::Place& place) {
   if (job.required != kHostLevel && job.required != kRackLevel) return;
   const bool is_host = job.required == kHostLevel;
-  const Slice* first = nullptr;  // of its copy
+  const Slice* first = nullptr;  // first slice of its copy
   for (const Slice& slice : place.gang) {
     if (!nodes_.has(slice.node)) return;  // a problem of its own
     if (first == nullptr || first->copy != slice.copy) first = &slice;

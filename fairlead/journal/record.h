@@ -43,7 +43,7 @@ struct JobCounts {
   std::int64_t failed = 0;  // cancelled jobs included
   std::int64_t rejected = 0;
   std::int64_t pending = 0;
-  std::int64_t unsubmitted = 0;  // of the pending: the clock stopped before their submission
+  std::int64_t unsubmitted = 0;  // pending jobs: the clock stopped before their submission
   friend bool operator==(const JobCounts&, const JobCounts&) = default;
 };
 
@@ -51,7 +51,7 @@ namespace record {
 
 struct Run {
   std::uint64_t seed = 0;
-  std::uint32_t jobs = 0;  // of the trace
+  std::uint32_t jobs = 0;  // jobs in the trace
   std::string_view policy;
   std::string_view options;
   std::string_view cluster;

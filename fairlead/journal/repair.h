@@ -12,7 +12,7 @@ namespace fairlead {
 struct Repair {
   JournalEnd end;  // the end of the kept part; `rest` is lost
   Mending mending;
-  LostRecords lost;  // of `rest`
+  LostRecords lost;  // records lost with `rest`
 };
 
 // Writes the journal at `from`, put right, up to the last block that can be believed, to `to`, which may

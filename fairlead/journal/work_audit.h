@@ -43,7 +43,7 @@ class WorkAudit {
 
   AuditProblems& problems_;
   IdVector<JobId, AuditedJob> jobs_;
-  RateHistory rates_;  // of running jobs
+  RateHistory rates_;  // rates of running jobs
   Time now_;
 };
 

@@ -42,8 +42,8 @@ struct KubeEvent {
   enum class Kind : std::uint8_t {
     kTime,       // no event until the given time
     kAnswer,     // to a call: `status`, and the body as `text`
-    kLine,       // of a stream: `text`, without its end
-    kEnd,        // of a stream: no event follows. Status 200: the server closed it in order
+    kLine,       // a line of a stream: `text`, without its end
+    kEnd,        // the end of a stream: no event follows. Status 200: the server closed it in order
     kTerminate,  // the program is asked to leave; reported once
     kReady,      // the program's other event source is ready (CurlDoor::also_wait_for)
   };

@@ -13,7 +13,7 @@ const std::string kNoText;
 
 struct Civil {
   std::chrono::year_month_day day;
-  std::int64_t ms = 0;  // of the day
+  std::int64_t ms = 0;  // time of the day, ms
 };
 
 Civil civil(std::int64_t unix_ms) {

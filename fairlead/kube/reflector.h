@@ -38,8 +38,8 @@ using KubeName = std::pair<std::string, std::string>;
 struct ReflectedChange {
   enum class Kind : std::uint8_t { kAdded, kModified, kDeleted, kSynced } kind;
   KubeName name{};                       // not of kSynced
-  std::shared_ptr<const Json> object{};  // of kDeleted: the last that was known
-  std::shared_ptr<const Json> before{};  // of kModified
+  std::shared_ptr<const Json> object{};  // kDeleted: the last known object
+  std::shared_ptr<const Json> before{};  // kModified: the object before
 };
 
 // The reasons for a list of all objects.
@@ -51,7 +51,7 @@ struct ReflectorFigures {
   std::array<std::uint64_t, kListCauses> lists{};  // by cause
   std::uint64_t streams = 0;
   std::uint64_t lines = 0;
-  std::uint64_t bytes = 0;    // of lines
+  std::uint64_t bytes = 0;    // bytes of all lines
   std::uint64_t changes = 0;  // reported to the sink
   std::uint64_t failures = 0;
 };

@@ -43,7 +43,7 @@
 namespace fairlead {
 
 // The first number of each node's GPUs: a machine numbers its GPUs node by node.
-using FirstGpus = IdVector<NodeId, std::uint32_t>;  // of each node; last, how many there are
+using FirstGpus = IdVector<NodeId, std::uint32_t>;  // by node; last: the number of all GPUs
 FirstGpus first_gpus(const Cluster& cluster);
 std::vector<std::uint32_t> machine_gpus(const FirstGpus& first, Gang gang,
                                         std::span<const std::uint64_t> gpu_masks);

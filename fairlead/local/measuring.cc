@@ -13,7 +13,7 @@ namespace {
 // Chosen: the pause between looks at jobs, and the change of a speed that is worth a record.
 constexpr Duration kLook = seconds(5);
 constexpr double kRateStep = 0.05;
-constexpr double kRateMax = 1000;  // of a speed; a larger one is implausible
+constexpr double kRateMax = 1000;  // limit of speed / reference speed; larger ones are implausible
 
 const std::string kReferences = "references.json";
 

@@ -17,7 +17,7 @@ constexpr Duration kMeterSpan = seconds(300);
 
 struct Progress {
   double done = 0;   // units, for example steps
-  double total = 0;  // of all; 0: not reported
+  double total = 0;  // units of the whole job; 0: not reported
 };
 // Parses "1200 50000 steps", "1200 50000" or "1200". Nullopt for any other line.
 std::optional<Progress> parse_progress(std::string_view line);

@@ -8,7 +8,7 @@
 namespace fairlead {
 namespace {
 
-constexpr std::size_t kShown = 5;  // of each list
+constexpr std::size_t kShown = 5;  // entries of each list
 
 bool is_above_1_percent(std::int64_t part, std::int64_t whole) { return 100 * part > whole; }
 

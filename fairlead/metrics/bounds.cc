@@ -16,7 +16,7 @@ struct Kind {
   Rate speed;                   // best, of any gang
   std::vector<double> per_gpu;  // best, by type, of any gang on the type, divided by its size
   double mix_speed = 1;
-  double work_ms = 0;  // of all its jobs
+  double work_ms = 0;  // work of all its jobs, ms
 };
 
 double mix_speed(const Cluster& cluster, const Jobs& jobs, JobId job, const Speed& speed) {

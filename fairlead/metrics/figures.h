@@ -30,7 +30,7 @@ struct Figure {
   std::string_view key;  // in summary.json; "fairness/jain" is the key "jain" of "fairness"
   FigureUnit unit;
   bool is_compared;          // compare.json has its mean, minimum, maximum and differences
-  std::string_view header;   // of its column in the table of `fairlead compare`; "": none
+  std::string_view header;   // header of its column in the table of `fairlead compare`; "": none
   std::string_view meaning;  // meaning and formula, a cell of a Markdown table
   // None: the figure is not defined for this run.
   std::optional<double> (*of)(const Summary& summary);

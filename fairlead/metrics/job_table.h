@@ -54,7 +54,7 @@ std::string_view job_status_name(JobStatus status);
 struct Service {
   GpuTime held;        // GPU time with overhead
   GpuTime busy;        // GPU time after the overhead
-  double lost_gpu_ms;  // of `busy`, lost to communication
+  double lost_gpu_ms;  // part of `busy` lost to communication
   Duration worked;     // the last part, after the overhead
   Work done;           // in `worked`
   Work undone;         // lost work, also from before this stretch
@@ -139,7 +139,7 @@ class JobTable {
 
   IdVector<JobId, Work> done_;
   IdVector<JobId, Hold> hold_;
-  RateHistory rates_;  // of running jobs
+  RateHistory rates_;  // rates of running jobs
   IdVector<JobId, TypeMask> types_;
   IdVector<JobId, ModelId> model_;
   std::vector<std::string> models_;

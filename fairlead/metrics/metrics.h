@@ -31,7 +31,7 @@ namespace fairlead {
 struct JobBound {
   Duration time;          // at least: at its best speed
   double cluster_ms = 0;  // at least: of the whole cluster's time, at prices per GPU type
-  double mix_speed = 1;   // of the gang asked for, if it had its part of each GPU type; above 0
+  double mix_speed = 1;   // speed of the requested gang, if it had its part of each GPU type; > 0
   // GPU time at the place with the least loss to communication, and the part of it that computes; 0: not known.
   double held_gpu_ms = 0;
   double computing_gpu_ms = 0;
@@ -133,18 +133,18 @@ class Metrics : public RecordSink {
   Timeline timeline_;
   ShareMeter shares_;
   ContendedTime contended_;
-  IdVector<JobId, double> contended_work_ms_;  // of the gang asked for, at speed 1
+  IdVector<JobId, double> contended_work_ms_;  // work of the gang asked for, at speed 1
   JobCounts counts_;
   std::set<JobId> held_back_;
   OpenWorldSummary open_world_;
   LoggedSummary logged_;                   // without its means
   IdVector<JobId, Time> logged_start_;     // never: unknown; the rows end with the last known one
-  Duration logged_wait_, wait_of_logged_;  // of the jobs that logged_ counts
+  Duration logged_wait_, wait_of_logged_;  // sums over the jobs that logged_ counts
 
   Time now_;
   Time first_arrival_ = Time::never();
   Time last_leave_;   // the latest finish or failure
-  GpuTime capacity_;  // of usable GPUs, from the first arrival to now
+  GpuTime capacity_;  // GPU time of usable GPUs, from the first arrival to now
   GpuTime capacity_at_leave_;
   GpuTime held_;
   GpuTime busy_;
@@ -161,7 +161,7 @@ class Metrics : public RecordSink {
   std::int64_t ftf_jobs_ = 0;
   double ftf_sum_ = 0;
   double ftf_max_ = 0;
-  std::vector<double> bounded_ftf_;  // of the jobs that it is defined for
+  std::vector<double> bounded_ftf_;  // values of the jobs that it is defined for
 };
 
 }  // namespace fairlead

@@ -288,7 +288,7 @@ TEST(Metrics, SharesOfWorkAreThoseOfContendedTime) {
   journal.place(3000, 2, {.gang = {{kK80Node, 4}}, .rate = 0.5});
   journal.speed(4000, 2, 1);
   journal.happen<record::Cancelled>(6000, 1);
-  journal.evict(8000, 2, 3000);  // of its work from 5 s on, a third was done in contended time
+  journal.evict(8000, 2, 3000);  // a third of its work from 5 s on was done in contended time
   journal.end(9000, {.failed = 1, .pending = 2});
   const Summary summary = metrics.summary({});
   EXPECT_DOUBLE_EQ(summary.users[0].contended_work_gpu_hours, 4 * 4 / 3600.0);

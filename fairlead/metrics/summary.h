@@ -100,7 +100,7 @@ struct Summary {
   std::uint64_t seed = 0;
   std::string journal_hash;
   std::map<std::string, std::string> settings;  // the given settings, as text
-  std::vector<RackText> racks;                  // of a cluster with links of its own
+  std::vector<RackText> racks;                  // racks of a cluster with links of its own
 
   std::int64_t rows_read = 0;
   CountByReason rows_rejected;

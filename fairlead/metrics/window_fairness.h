@@ -36,16 +36,16 @@ struct WindowFairnessOptions {
   Duration step = seconds(60);                           // at least 1 ms
   Duration quantum;                                      // zero: no allowance
   Received received = Received::kHeld;
-  IdVector<JobId, double> mix_speeds;  // of ReceivedMeter
+  IdVector<JobId, double> mix_speeds;  // speeds for ReceivedMeter
 };
 
 // Errors or shortfalls, over users and windows.
 struct WindowErrors {
   double largest = 0;      // fraction of the user's entitlement in the window
   double mean = 0;         // the same
-  std::int64_t count = 0;  // of users' windows
-  UserId user;             // of the largest: the first one; none if every one is 0
-  Time window_end;         // of the largest
+  std::int64_t count = 0;  // number of users' windows
+  UserId user;             // user of the first largest one; none if every one is 0
+  Time window_end;         // end of the window of the largest
   ErrorQuantiles quantiles;
 };
 
@@ -131,13 +131,13 @@ class WindowFairness : public RecordSink {
   Time now_;
   Time first_arrival_ = Time::never();
   Time last_leave_;
-  Duration length_;          // of the run
+  Duration length_;          // length of the run
   Time up_since_;            // when there were last no GPUs before
   std::int64_t demand_ = 0;  // GPUs that unfinished jobs ask for
   std::int64_t held_gpus_ = 0;
   GpuTime held_;
   GpuTime wanted_;  // capacity while demand_ >= gpus_up_
-  GpuTime idle_;    // of it
+  GpuTime idle_;    // idle part of wanted_
   std::int64_t migrations_ = 0;
 };
 

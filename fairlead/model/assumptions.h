@@ -29,7 +29,7 @@ struct TraceReading {
 
 struct Assumptions {
   TraceReading trace;
-  std::string reference_type;       // of durations if the trace names none; may be empty
+  std::string reference_type;       // GPU type of durations if the trace names none; may be empty
   bool reference_is_named = false;  // by the settings; else the cluster's fastest type
   // On a cluster of several products: the numbers of jobs without a GPU type in their row, and of jobs without a
   // model, which have speed 1 on each product.

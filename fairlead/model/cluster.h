@@ -132,7 +132,7 @@ struct Cluster {
   // both share one known speed.
   IdVector<GpuTypeId, GpuTypeId> type_product;
   IdVector<GpuTypeId, std::uint32_t> type_gpus;           // GPUs of each type in the cluster
-  IdVector<GpuTypeId, std::uint32_t> type_node_gpus_max;  // of the largest node of each type
+  IdVector<GpuTypeId, std::uint32_t> type_node_gpus_max;  // GPUs of the largest node of each type
 
   IdVector<NodeId, std::string> node_names;
   IdVector<NodeId, GpuTypeId> node_type;
@@ -147,7 +147,7 @@ struct Cluster {
   IdVector<SwitchId, Switch> switches{};  // above racks
   std::uint32_t hosts = 0;
   std::uint32_t gpus = 0;           // in the whole cluster
-  std::uint32_t node_gpus_max = 0;  // of the largest node
+  std::uint32_t node_gpus_max = 0;  // GPUs of the largest node
 
   std::size_t nodes() const { return node_type.size(); }
   // Adds a type without nodes as the next row. O(types).

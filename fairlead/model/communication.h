@@ -60,7 +60,7 @@ struct Iteration {
   double exposed = 0;     // the fraction of communication that never overlaps
   double traffic_mb = 0;  // one way over the busiest link
   double latency_ms = 0;
-  double gbps = 0;  // of the slowest crossed link, without other gangs
+  double gbps = 0;  // bandwidth of the slowest crossed link, without other gangs
 
   // Returns the length of the iteration at a bandwidth, with `waits_ms` of waiting for other gangs. At least
   // compute_ms.

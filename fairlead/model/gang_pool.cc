@@ -7,7 +7,7 @@
 namespace fairlead {
 namespace {
 
-constexpr std::size_t kSlicesMax = std::numeric_limits<std::uint32_t>::max();  // of GangRef
+constexpr std::size_t kSlicesMax = std::numeric_limits<std::uint32_t>::max();  // GangRef's limit
 
 std::size_t size_class(std::size_t slices) {
   return static_cast<std::size_t>(std::bit_width(slices - 1));

@@ -36,8 +36,8 @@ struct JobRow {
   std::string_view require_level{};  // "rack"; empty: none
   std::string_view prefer_level{};
   std::int64_t tickets = 0;        // 0: not named
-  std::string_view group{};        // of the user; empty: not named
-  std::int64_t group_tickets = 0;  // of the group; 0: not named
+  std::string_view group{};        // group of the user; empty: not named
+  std::int64_t group_tickets = 0;  // tickets of the group; 0: not named
   std::int64_t group_quota = 0;    // the same
   Logged logged{};
   std::string_view partition{};  // of the scheduler of the log; empty: unknown
@@ -70,8 +70,8 @@ struct JobRow {
   };
   struct Column {
     Presence presence = Presence::kOptional;
-    std::int64_t Columns::*place = nullptr;  // of the field; null: none
-    std::int64_t min = 1, max = 0;           // of a number
+    std::int64_t Columns::*place = nullptr;  // place of the field; null: none
+    std::int64_t min = 1, max = 0;           // limits of a number
     std::int64_t usual = 0;                  // number that rows have if the column is missing
   };
   // Visits the columns of Fairlead's own format in its order: visit(name, field, column), and

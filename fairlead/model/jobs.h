@@ -67,7 +67,7 @@ struct Jobs {
   IdVector<JobId, std::uint32_t> gpus_max;  // the largest
   // GPUs of each task, all on one node. A gang has a multiple of it on each of its nodes.
   IdVector<JobId, std::uint32_t> task_gpus;
-  IdVector<JobId, Closeness> closeness;  // of the GPUs of a gang, or of a copy
+  IdVector<JobId, Closeness> closeness;  // closeness of the GPUs of a gang, or of a copy
   IdVector<JobId, Time> arrival;
   IdVector<JobId, TypeMask> types;  // GPU types on which its model can run
   // Columns that few jobs need: each ends with the last job that has a value. Read extras_of, logged_of and

@@ -49,7 +49,7 @@ struct WorkOptions {
   WorkSource source = WorkSource::kExact;  // the best source that policies get
   // The error of declared work: the standard deviation of the logarithm of a factor with median 1, drawn for each job.
   double error = 0;
-  std::uint64_t seed = 0;  // of the error
+  std::uint64_t seed = 0;  // seed of the error
 };
 
 class KnownWork {

@@ -28,7 +28,7 @@ namespace fairlead {
 
 // The key of a measurement: gangs of one size on one GPU type for one profile.
 struct MeasuredGang {
-  std::size_t row = 0;  // of the profile and type
+  std::size_t row = 0;  // row of the profile and type
   std::uint32_t gpus = 0;
   Tier tier = Tier::kPair;
   std::uint32_t asked = 0;  // number of GPUs that the job requests

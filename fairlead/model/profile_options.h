@@ -19,7 +19,7 @@ struct ProfileOptions {
   // Time for which a measured rate is known after the last run that measured it; none: for ever.
   std::optional<Duration> age{};
   std::uint64_t seed = 0;  // for the noise
-  GpuFactors factors{};    // of GPU types, for unmeasured rates; empty: all types are equal
+  GpuFactors factors{};    // factors of GPU types, for unmeasured rates; empty: all types are equal
 };
 
 }  // namespace fairlead

@@ -28,7 +28,7 @@ class RateHistory {
 
  private:
   IdVector<JobId, std::vector<Stretch>> past_;
-  std::vector<std::vector<Stretch>> unused_;  // of ended runs
+  std::vector<std::vector<Stretch>> unused_;  // vectors of ended runs, for reuse
 };
 
 }  // namespace fairlead

@@ -419,7 +419,7 @@ class SpeedBuilder {
   const Speed::TypeLinks free_links_;         // without congestion
   std::map<std::string, std::size_t> types_;  // by lower-case name
   std::vector<std::string> type_names_;       // as first written
-  std::vector<std::size_t> products_;         // of types: equal numbers are one product
+  std::vector<std::size_t> products_;         // product of each type: equal numbers are one product
   std::map<std::string, std::size_t> product_numbers_;
   // Jobs by row of speed_.models_ and type.
   std::map<std::pair<std::uint32_t, std::size_t>, std::int64_t> assumed_;

@@ -142,7 +142,7 @@ class Speed {
     ModelProfile profile;
     std::vector<std::uint32_t> sizes;
     std::vector<TierRates> rates;
-    std::vector<double> compute_ms;  // of one iteration, by type; empty: the locality is measured
+    std::vector<double> compute_ms;  // time of one iteration, by type; empty: measured locality
     // By type: a text about unmeasured rates, and whether the model has no row for the type.
     std::vector<std::string> assumed;
     std::vector<bool> unknown;
@@ -153,7 +153,7 @@ class Speed {
   struct Reference {
     std::uint32_t model = kNoProfile;  // row of models_
     std::uint32_t gpus = 1;            // asked
-    double rate = 1;                   // of the whole reference gang
+    double rate = 1;                   // rate of the whole reference gang
   };
 
   using TypeLinks = IdVector<GpuTypeId, Links>;  // the links of the type's first node

@@ -38,7 +38,7 @@ class TypeRatios {
   const Cluster& cluster_;
   const std::size_t types_;
   std::vector<Gains> gains_;  // by pair
-  std::vector<double> logs_;  // of speeds, by profile and product; NaN: not known
+  std::vector<double> logs_;  // logarithms of speeds, by profile and product; NaN: not known
 };
 
 }  // namespace fairlead

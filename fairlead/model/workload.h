@@ -59,7 +59,7 @@ struct LevelNames {
 };
 
 struct Workload {
-  std::string name;  // of the trace, for reports
+  std::string name;  // name of the trace, for reports
   Users users;
   IdVector<ModelId, std::string> models;
   Jobs jobs;  // the asked columns

@@ -27,7 +27,7 @@ class GangCalls {
   struct Answer {
     std::string gang;  // its key
     GangAct act;
-    std::string version;  // of the pod, when the call was sent
+    std::string version;  // version of the pod, when the call was sent
     int status = 0;       // HTTP's; 0: none came
     std::string text;     // the body
     bool is_ok() const { return status >= 200 && status < 300; }

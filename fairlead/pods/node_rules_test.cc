@@ -54,7 +54,7 @@ TEST(NodeRules, EachOperatorIsThatOfKubernetes) {
   struct Case {
     const char* kind;
     const char* values;
-    const char* label;  // of the node; null: it has none
+    const char* label;  // label of the node; null: it has none
     bool admits;
   };
   for (const Case& c : std::initializer_list<Case>{{"In", R"(["a", "b"])", "b", true},

@@ -39,9 +39,9 @@ struct OptionSpec {
   OptionType type;
   std::string_view fallback;  // the default, as text
   std::string_view unit{};    // "GPU-seconds", "" for none
-  double min = 0;             // of kInteger, kReal and each number of kList and kNamed
+  double min = 0;             // minimum of kInteger, kReal and each number of kList and kNamed
   double max = 0;
-  std::string_view choices{};  // of kChoice: "count/first-fit/..."
+  std::string_view choices{};  // choices of kChoice: "count/first-fit/..."
   std::string_view help{};     // one sentence: what it does, and the source of the default
 };
 

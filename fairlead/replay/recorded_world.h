@@ -48,7 +48,7 @@ class WorldRecorder : public RecordSink {
   std::vector<std::string> types_;
   std::vector<NodeSpec> nodes_;
   IdVector<JobId, JobSpec> jobs_;
-  std::deque<std::string> texts_;                   // of jobs
+  std::deque<std::string> texts_;                   // texts of jobs
   IdVector<NodeId, std::vector<NodeOutage>> down_;  // that are not over
   bool jobs_come_ = false;                          // the first was named
   std::string not_exact_;                           // empty: the world was exact

@@ -85,7 +85,7 @@ class Waits : public RecordSink {
   };
   struct Watched {
     JobId job;
-    std::size_t row = 0;  // of jobs_
+    std::size_t row = 0;  // row in jobs_
     bool details = false;
     Time since;
     WaitBegin begin = WaitBegin::kSubmitted;
@@ -139,8 +139,8 @@ class Waits : public RecordSink {
   Time now_;
   std::vector<JobWaits> jobs_;
   IdVector<JobId, std::unique_ptr<Watched>> watched_;  // null: it is not, or is done
-  std::set<JobId> waiting_;                            // of these
-  std::set<JobId> rivalled_;                           // of these, Watch::kRivals
+  std::set<JobId> waiting_;                            // waiting jobs among these
+  std::set<JobId> rivalled_;                           // jobs with Watch::kRivals among these
   std::vector<JobId> ending_;                          // their waits, at this moment
   std::vector<JobId> leaving_;                         // are done, at this moment
   std::vector<Placed> placed_;                         // at this moment

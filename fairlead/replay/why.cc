@@ -112,8 +112,8 @@ Result<JobWhy> why_job(const std::string& recorded, const std::string& name) {
 
 Result<ReportedWaits> waits_to_report(const std::string& recorded, const WaitTotals& totals,
                                       std::size_t jobs) {
-  constexpr std::size_t kWaits = 10;  // of a job
-  constexpr std::size_t kPieces = 3;  // of a wait
+  constexpr std::size_t kWaits = 10;  // waits of a job
+  constexpr std::size_t kPieces = 3;  // pieces of a wait
   const std::filesystem::path path = journal_of(recorded);
   const auto most = totals.largest(jobs, [](const WaitTotals::Job& job) { return job.waited.ms; });
   const std::set<JobId> shown(most.begin(), most.end());

@@ -23,7 +23,7 @@ struct HoldPiece {
   JobId job;
   std::uint32_t gpu = 0;  // the first; GPUs are numbered through the cluster, node after node
   std::uint16_t gpus = 0;
-  Tier tier = Tier::kPair;  // of the gang
+  Tier tier = Tier::kPair;  // tier of the gang
   Time begin;
   Time end;
   friend bool operator==(const HoldPiece&, const HoldPiece&) = default;

@@ -24,7 +24,7 @@ struct ReportedWaits {
     Time from;
     Time to;
     std::size_t cause = 0;   // the cause of most of its time
-    double part = 1;         // of its time
+    double part = 1;         // fraction of its time with this cause
     double free = 0;         // mean number of free GPUs that the job could use
     std::uint32_t hole = 0;  // the largest number of these on one node
     JobId other{};           // the job that GPUs were reserved for or that went first, or none
@@ -63,7 +63,7 @@ class ReportData {
   JsonText json_;
   std::string first_run_;               // must be equal in all runs
   Time origin_;                         // the first submission
-  std::vector<JobId> jobs_;             // of each row
+  std::vector<JobId> jobs_;             // job of each row
   IdVector<JobId, std::int64_t> rows_;  // -1: never submitted
 };
 

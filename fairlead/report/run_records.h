@@ -115,7 +115,7 @@ class RunRecords : public RecordSink {
   Level fragmented_now_;
   bool arrived_ = false;
   Time last_leave_;
-  Time end_;  // of measuring
+  Time end_;  // end of the measured time
 };
 
 }  // namespace fairlead

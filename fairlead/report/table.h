@@ -49,7 +49,7 @@ class Table {
   std::vector<Column> columns_;
   std::size_t keys_;
   std::vector<std::size_t> widths_;
-  std::vector<bool> has_marks_;  // of columns
+  std::vector<bool> has_marks_;  // by column
   std::vector<Row> rows_;
 };
 

@@ -31,7 +31,7 @@ struct Settings {
   UnknownSpeed unknown_speed = UnknownSpeed::kError;  // if `models` has no row for a GPU type
   bool rejects_allowed = false;                       // more than 1 % of the rows may be unusable
   std::optional<Reading> reading{};  // none: strict for the native format, else lenient
-  Tasks tasks = Tasks::kOfOneGpu;    // of foreign formats
+  Tasks tasks = Tasks::kOfOneGpu;    // size of tasks in foreign formats
   double load = 0;  // offered load to rescale to (trace/load.h); 0: interarrival times stay
   Costs costs;
   bool model_costs = true;  // models' own costs take precedence over `costs`

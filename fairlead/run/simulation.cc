@@ -153,7 +153,7 @@ struct Simulation::World : RecordSink {
   Workload workload;
   Metrics metrics;
   std::vector<RecordSink*> sinks;
-  std::vector<std::string> implausible;  // of the trace as it was read
+  std::vector<std::string> implausible;  // implausible facts of the trace as it was read
   Speed speed;
   std::optional<SimBackend> backend;
   std::optional<UnreliableBackend> unreliable;  // around `backend`, if the settings enable it

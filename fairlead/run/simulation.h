@@ -41,10 +41,10 @@ struct SimulationInputs {
   Cluster cluster;
   Trace trace;
   std::unique_ptr<Policy> policy{};
-  std::string policy_options{};  // of the policy as text, for the journal and the summary
+  std::string policy_options{};  // options of the policy as text, for the journal and the summary
   Settings settings{};
   std::optional<SpeedTable> models{};  // speeds; none: the table that settings.models names
-  std::uint64_t seed = 0;              // of everything random
+  std::uint64_t seed = 0;              // seed of everything random
   Time until = Time::never();          // the clock stops here; unfinished jobs are pending
   bool measured = true;                // false: sinks get the records, but there is no result
 

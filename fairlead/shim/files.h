@@ -26,12 +26,12 @@ struct Mark {
   std::string boot;           // boot_id()
   pid_t pid = 0;              // 0: a daemon gave the task up before it started
   std::uint64_t started = 0;  // Process::started
-  std::string cgroup{};       // of the task; empty: none
+  std::string cgroup{};       // cgroup of the task; empty: none
   friend bool operator==(const Mark&, const Mark&) = default;
 };
 
 struct End {
-  int code = 0;            // of the first process that did not end well, or 0
+  int code = 0;            // exit code of the first process that did not end well, or 0
   int signal = 0;          // that ended it, or 0
   bool was_asked = false;  // the task was asked to end before this
   friend bool operator==(const End&, const End&) = default;

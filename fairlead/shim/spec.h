@@ -16,7 +16,7 @@ constexpr std::string_view kBegan = "began";
 constexpr int kTerminalDescriptor = 4;
 
 struct Spec {
-  std::string folder;  // of the task; absolute
+  std::string folder;  // folder of the task; absolute
   std::string cgroup;  // a folder of cgroup2, or empty
   bool becomes_user = false;
   std::uint32_t uid = 0;  // these three if it becomes another user

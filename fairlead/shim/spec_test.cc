@@ -38,7 +38,7 @@ TEST(Spec, NumbersThatAreNoneAreRefused) {
   std::string bytes = encode({.uid = 7777});
   bytes.replace(bytes.find("7777"), 4, "77x7");
   EXPECT_FALSE(decode(bytes));
-  bytes.replace(bytes.find("77x7"), 4, "99999999999");  // of 32 bits
+  bytes.replace(bytes.find("77x7"), 4, "99999999999");  // too large for 32 bits
   EXPECT_FALSE(decode(bytes));
 }
 

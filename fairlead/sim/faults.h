@@ -19,7 +19,7 @@ namespace fairlead {
 
 struct FaultOptions {
   double mtbf_h = 0;       // mean time between failures of one node, hours; 0: no such failures
-  double rack_mtbf_h = 0;  // of one rack, hours; its nodes fail and come back together
+  double rack_mtbf_h = 0;  // MTBF of one rack, hours; its nodes fail and come back together
   double mttr_h = 1;       // mean time to repair a node or a rack, hours
   // Replaces random failures if not empty. The outages of one GPU do not overlap.
   std::vector<NodeOutage> outages;

@@ -57,7 +57,7 @@ class Network {
     Iteration iteration;
     Rate alone;
     Share share;
-    FlowId next;  // of the same job
+    FlowId next;  // next flow of the same job
   };
 
   const Cluster& cluster_;

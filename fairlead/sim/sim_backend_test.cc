@@ -62,7 +62,7 @@ class TestFifo : public Policy {
 
 struct Line {
   std::int64_t ms;
-  std::size_t kind;  // of the record
+  std::size_t kind;  // index of the record's type
   std::uint32_t row;
   friend bool operator==(const Line&, const Line&) = default;
   friend std::ostream& operator<<(std::ostream& out, const Line& line) {

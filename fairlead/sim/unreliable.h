@@ -56,11 +56,11 @@ class UnreliableBackend : public Backend {
   // A pending report to the engine.
   struct Notice {
     Event event;
-    JobSpec spec;  // of an arrival
+    JobSpec spec;  // spec of an arrival
   };
   // One run, from the step that starts it until its GPUs are free.
   struct Hold {
-    std::vector<Slice> slices;         // of all copies, one after another
+    std::vector<Slice> slices;         // slices of all copies, one after another
     std::vector<std::uint64_t> masks;  // beside slices
     std::vector<Step> copies;          // the steps; their spans are into slices and masks
     bool is_inside = false;            // it runs in the exact world

@@ -15,7 +15,7 @@ struct Name {
   std::variant<Duration UnreliableOptions::*, double UnreliableOptions::*,
                Time UnreliableOptions::*>
       field;
-  double max;  // of a number
+  double max;  // maximum of a number
 };
 
 constexpr Name kNames[] = {

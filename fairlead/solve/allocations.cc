@@ -27,7 +27,7 @@ constexpr int kRhoTurns = 100;
 struct Merged {
   ShareProblem problem;
   std::vector<double> extra;     // rows x width, as given
-  std::vector<std::size_t> row;  // of each row that was merged
+  std::vector<std::size_t> row;  // new row of each row before merging
 };
 
 Merged merge(const ShareProblem& problem, std::span<const double> extra = {}) {

@@ -50,7 +50,7 @@ class FairShareMeter {
   const Claim& claim(UserId user) const { return claims_[user.row()]; }
   std::size_t users() const { return claims_.size(); }
   std::int64_t gpus() const { return gpus_; }
-  Time now() const { return now_; }  // of the last change
+  Time now() const { return now_; }  // time of the last change
   // Returns the user's share now, in GPUs.
   double share(UserId user) const;
   // Returns the start of the present time in which the user's demand exceeds its share;
@@ -88,7 +88,7 @@ class FairShareMeter {
 
   std::vector<Claim> claims_;
   std::vector<double> settled_;  // integral up to the user's mark
-  std::vector<double> marks_;    // of a short user: the level's integral; else milliseconds
+  std::vector<double> marks_;    // short user: integral of the level; other users: milliseconds
   std::vector<Time> short_since_;
   std::vector<Time> short_until_;  // when it last left the short
   IndexedHeap<LargestFirst, UserId> satisfied_;

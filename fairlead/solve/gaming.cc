@@ -107,13 +107,13 @@ class Search {
   std::span<const double> entitled_;
   TradePrice price_;
   std::span<const double> slow_downs_;
-  std::vector<double> factors_;  // of reports
+  std::vector<double> factors_;  // factors of reports
   std::vector<double> reported_;
   std::size_t user_ = 0;
   double honest_ = 0;  // the user's throughput if all are honest
   BestLies best_;
   std::vector<std::size_t> known_;
-  std::vector<std::size_t> choice_;  // of a factor, for each known type
+  std::vector<std::size_t> choice_;  // index of a factor, for each known type
   Trading trading_;
   std::vector<double> shares_;
   std::vector<Trade> trades_;

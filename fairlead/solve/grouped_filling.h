@@ -18,10 +18,10 @@ struct GroupedClaims {
   static constexpr std::uint32_t kNoGroup = std::numeric_limits<std::uint32_t>::max();
 
   double amount = 0;
-  std::span<const double> weights;          // of each claim, > 0
+  std::span<const double> weights;          // weight of each claim, > 0
   std::span<const double> caps;             // the most it can use, >= 0
   std::span<const std::uint32_t> groups;    // its group, or kNoGroup
-  std::span<const double> group_weights;    // of each group, > 0
+  std::span<const double> group_weights;    // weight of each group, > 0
   std::span<const double> group_caps = {};  // >= 0; empty: only its claims bound a group
 };
 

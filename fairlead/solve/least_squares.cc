@@ -91,7 +91,7 @@ LeastSquares non_negative_least_squares(std::span<const Equation> equations, std
   const Normal normal = normal_equations(equations, columns);
   LeastSquares best;
   best.residual = residual_of(equations, best.x);
-  const double close = kBetter * best.residual;  // of y = 0 x A: the scale of the problem
+  const double close = kBetter * best.residual;  // scale of the problem: the residual of y = 0 x A
   for (unsigned set = 1; set < 1U << columns; ++set) {
     LeastSquares tried;
     if (!solve(normal, set, tried.x)) continue;

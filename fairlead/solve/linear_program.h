@@ -57,7 +57,7 @@ class LinearProgram {
 
 struct LpSolution {
   double objective = 0;
-  std::vector<double> values;  // of each column, within its bounds to 1e-9
+  std::vector<double> values;  // value of each column, within its bounds to 1e-9
   // The dual value of each row: the change of the objective per unit by which the row's active
   // bound moves; 0 if no bound is active.
   std::vector<double> row_prices;

@@ -8,7 +8,7 @@
 namespace fairlead {
 namespace {
 
-constexpr double kSpread = 1.1;  // of bids below a speedup, and of asks above it
+constexpr double kSpread = 1.1;  // factor of bids below a speedup, and of asks above it
 // Smaller amounts of GPUs are rounding errors: they are neither bid nor sold.
 constexpr double kDust = 1e-9;
 

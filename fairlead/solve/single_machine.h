@@ -8,7 +8,7 @@ namespace fairlead {
 
 struct MachineJob {
   double release_ms = 0;
-  double size_ms = 0;  // of the whole machine's time, at least 0
+  double size_ms = 0;  // time of the whole machine, at least 0
 };
 
 // Returns the least sum over all jobs of completion - release: the schedule is shortest remaining

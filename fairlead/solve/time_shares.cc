@@ -18,7 +18,7 @@ constexpr double kGapAimed = 1e-13;
 // If the floors leave hardly any room, prices are very high: their products then round the bound,
 // not the mix. A mix that no price improves is then accepted with this gap.
 constexpr double kRoundingGap = 1e-6;
-constexpr double kRoundingUnit = 1e-15;  // of values of at most 1
+constexpr double kRoundingUnit = 1e-15;  // rounding error of values of at most 1
 constexpr double kCapacitySlack = 1e-9;
 constexpr int kIdleTurns = 40;
 // Fraction of the way from the master's prices to the best known ones for the next query: the
@@ -313,7 +313,7 @@ Result<Shares> maximise(const ShareProblem& problem, std::span<const double> val
   const ShareRows rows = normalised(met, 1);
   const std::size_t types = rows.types;
   double limit = 0;
-  std::vector<double> worth(value.size(), 0.0);  // of all the jobs of a row
+  std::vector<double> worth(value.size(), 0.0);  // worth of all the jobs of a row
   for (std::size_t row = 0; row < rows.rows(); ++row) {
     double largest = 0;
     for (std::size_t i = row * types; i < (row + 1) * types; ++i) {

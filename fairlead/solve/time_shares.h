@@ -30,12 +30,12 @@ inline constexpr double kFloorSlack = 1e-9;
 // Rows of equal jobs and columns of GPU types. Rates may have any scale; a row is normalised by its
 // largest.
 struct ShareProblem {
-  std::vector<double> gpus;   // of each type, >= 0
-  std::vector<double> gang;   // of each row, GPUs of one job, > 0
-  std::vector<double> count;  // of each row, jobs, > 0
+  std::vector<double> gpus;   // GPUs of each type, >= 0
+  std::vector<double> gang;   // GPUs of one job, by row, > 0
+  std::vector<double> count;  // jobs of each row, > 0
   std::vector<double> rate;   // rows x types, row by row: progress per share, 0 where it cannot run
-  std::vector<double> floor;  // of each row, the minimum progress of each of its jobs, >= 0
-  std::vector<double> part;   // of each row, its additional progress per unit of the common level,
+  std::vector<double> floor;  // minimum progress of each job of a row, by row, >= 0
+  std::vector<double> part;   // additional progress per unit of the common level, by row,
                               // >= 0
 
   std::size_t types() const { return gpus.size(); }

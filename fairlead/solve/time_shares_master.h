@@ -52,7 +52,7 @@ class ShareMaster {
   std::vector<std::size_t> basis_;
   std::vector<double> inverse_;  // row by row
   std::vector<double> work_;
-  std::vector<double> amounts_;  // of the basis
+  std::vector<double> amounts_;  // amounts of the basis
   std::vector<double> duals_;
   double value_ = 0;
 };

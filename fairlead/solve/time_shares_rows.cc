@@ -97,7 +97,7 @@ double LevelAnswers::level_worth(double price) {
 }
 
 ShareAnswer LevelAnswers::ask(std::span<const double> prices) {
-  double price_now = 0;  // of one more level, at level 0
+  double price_now = 0;  // price of one more level, at level 0
   corners_.clear();
   for (std::size_t row = 0; row < rows_.rows(); ++row) {
     const double part = rows_.part[row];

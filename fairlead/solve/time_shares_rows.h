@@ -12,9 +12,9 @@ namespace fairlead {
 
 struct ShareRows {
   std::size_t types = 0;
-  std::vector<double> count;  // of each row
-  std::vector<double> floor;  // of each row, <= 1
-  std::vector<double> part;   // of each row; floor + part <= 1
+  std::vector<double> count;  // jobs of each row
+  std::vector<double> floor;  // floor of each row, <= 1
+  std::vector<double> part;   // part of each row; floor + part <= 1
   std::vector<double> rate;   // rows x types; 0 where the row cannot run
   std::vector<double> cost;   // rows x types: fraction of the capacity that a full share takes
 
@@ -24,8 +24,8 @@ struct ShareRows {
 struct ShareAnswer {
   std::vector<double> prices;
   double level = 0;           // where there is one
-  double value = 0;           // of all rows, before payment
-  std::vector<double> usage;  // of each type's capacity
+  double value = 0;           // value of all rows, before payment
+  std::vector<double> usage;  // usage of each type's capacity
 };
 
 class ShareAnswers {
@@ -74,7 +74,7 @@ class LevelAnswers final : public ShareAnswers {
 
   const ShareRows& rows_;
   std::vector<std::uint32_t> order_;    // each row's types by rate
-  std::vector<std::size_t> order_end_;  // of each row
+  std::vector<std::size_t> order_end_;  // end of each row in order_
   std::vector<Point> hull_;
   std::vector<Corner> corners_;
 };
@@ -103,7 +103,7 @@ class ValueAnswers final : public ShareAnswers {
 
   const ShareRows& rows_;
   std::vector<Corner> corners_;
-  std::vector<std::size_t> corners_end_;  // of each row
+  std::vector<std::size_t> corners_end_;  // end of each row in corners_
 };
 
 }  // namespace fairlead

@@ -34,7 +34,7 @@ struct Promises {
   std::set<JobId> cancelled;                  // acknowledged requests
   // The last acknowledged values that no later request contests.
   std::set<JobId> held;
-  std::map<std::string, std::int64_t> tickets;  // of users
+  std::map<std::string, std::int64_t> tickets;  // tickets of users
   // Changes of one of these that are under way, or were and it is not known what became of them.
   struct Asked {
     int count = 0;

@@ -17,10 +17,10 @@ namespace fairlead {
 
 struct WorldOutcome {
   std::string problem;         // what was violated; empty: nothing
-  std::uint64_t calls = 0;     // of the Io
+  std::uint64_t calls = 0;     // calls of the Io
   Time at;                     // when it was over
   std::vector<Crash> crashes;  // that came about
-  std::uint64_t openings = 0;  // of daemons
+  std::uint64_t openings = 0;  // number of daemon openings
   std::uint64_t jobs = 0;      // that were submitted
   std::uint64_t tasks = 0;     // that were started
   std::uint64_t compared =

@@ -17,13 +17,13 @@
 namespace fairlead {
 
 struct Crash {
-  std::uint64_t call = 0;  // of the Io, of all that are made in the world
+  std::uint64_t call = 0;  // number of the Io's call, among all calls in the world
   Outage outage = Outage::kDaemon;
 };
 
 // Parts of a world that are given instead of drawn.
 struct WorldLimits {
-  std::optional<std::uint64_t> actions{};  // of clients
+  std::optional<std::uint64_t> actions{};  // actions of clients
   std::optional<std::string> policy{};
   std::optional<std::uint32_t> users{};
   std::optional<std::map<std::string, double>> faults{};  // by name; the others are 0

@@ -13,7 +13,7 @@ namespace fairlead {
 namespace {
 
 struct Quantile {
-  double part;     // of all jobs ...
+  double part;     // fraction of all jobs ...
   double seconds;  // ... that run at most this time
 };
 constexpr std::array<Quantile, 20> kPhilly = {
@@ -70,9 +70,9 @@ class DailyCycle {
  private:
   double rate(double hour) const { return rates_[static_cast<std::size_t>(std::fmod(hour, 24.0))]; }
 
-  std::array<double, 24> rates_{};  // of each hour of the day, relative to the mean
+  std::array<double, 24> rates_{};  // rate of each hour of the day, relative to the mean
   double total_ = 0;                // the sum over the span
-  double hour_ = 0;                 // of the last point
+  double hour_ = 0;                 // hour of the last point
   double before_ = 0;               // the sum over the hours before it
 };
 

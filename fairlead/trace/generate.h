@@ -34,7 +34,7 @@ struct ModelShare {
 struct UserShare {
   std::string name;
   std::int64_t tickets = 1;
-  double weight = 1;  // of jobs
+  double weight = 1;  // relative frequency of the user's jobs
 };
 
 // Returns user-1, user-2, ...: the n-th submits in proportion to 1/n and gets the n-th of `tickets`, which repeat.

@@ -32,7 +32,7 @@ struct JobShape {
   std::string_view kind = "job";  // prefix of its id, as in "job-1"
   std::string_view model{};
   std::string user{};
-  Duration duration;  // of the gang asked for
+  Duration duration;  // duration with the gang asked for
 };
 using ShapeDraw = std::function<JobShape(std::int64_t gpus, Rng& rng)>;
 

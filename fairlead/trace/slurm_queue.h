@@ -28,7 +28,7 @@ struct SlurmQueuedJob {
   std::int64_t nodes = 0;  // 0: unknown
   std::string gpu_type;    // assigned or requested; empty: any
   Duration ran{};
-  std::optional<Duration> limit{};  // of its running time
+  std::optional<Duration> limit{};  // limit of its running time
 };
 
 struct SlurmQueue {

@@ -22,9 +22,9 @@ enum class Decimals : std::uint8_t {
 struct TableOptions {
   // The column of each named field (docs/formats.md, "Tables of any header").
   std::map<std::string, std::string, std::less<>> columns{};
-  Duration unit{};                      // of numbers whose column names none; 0: seconds
+  Duration unit{};                      // unit of numbers whose column names none; 0: seconds
   char separator = '\0';                // '\0': the most frequent one in the header
-  DayOrder dates = DayOrder::kUnknown;  // of 04/05/2026
+  DayOrder dates = DayOrder::kUnknown;  // order of day and month in 04/05/2026
   Decimals decimals = Decimals::kBySeparator;
   friend bool operator==(const TableOptions&, const TableOptions&) = default;
 };

@@ -38,11 +38,11 @@ Result<StepsPerSecond> steps_per_second_of(const std::string& models);
 struct ReadOptions {
   const TraceFormat* format = nullptr;                           // null: recognised by content
   std::optional<Reading> reading{};                              // none: the format's default
-  Tasks tasks = Tasks::kOfOneGpu;                                // of foreign formats
-  StepsPerSecond steps_per_second = published_steps_per_second;  // of Gavel's 10 columns
-  TableOptions table{};                                          // of the format "table"
+  Tasks tasks = Tasks::kOfOneGpu;                                // size of tasks in foreign formats
+  StepsPerSecond steps_per_second = published_steps_per_second;  // speeds for Gavel's 10 columns
+  TableOptions table{};                                          // options of the format "table"
   std::vector<RowCondition> where{};  // conditions on the rows that are read
-  Selection selection{};              // of the jobs that they give
+  Selection selection{};              // selection among the jobs of those rows
 };
 
 // Reads the file at `path`; the workload's name is the file's.

@@ -8,7 +8,7 @@ namespace {
 
 struct BadInput {
   const char* name;
-  std::string arguments;  // of simulate, beside --out out
+  std::string arguments;  // arguments of simulate, beside --out out
   std::string jobs;       // jobs.csv; empty: the small trace
   std::string cluster;    // cluster.yaml
   std::string says;       // part of the message

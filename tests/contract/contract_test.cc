@@ -361,7 +361,7 @@ const Kind kBackends[] = {
 
 struct Driven {
   std::vector<std::string> broken;
-  std::string hash;  // of the journal
+  std::string hash;  // hash of the journal
   std::int64_t stops = 0;
 };
 
@@ -427,7 +427,7 @@ class Liar : public Backend {
   Batch wait(Time /*until*/, bool /*awaited*/) override {
     switch (waits_++) {
       case 0:
-        return {.now = Time{20'000}};  // of 10 s
+        return {.now = Time{20'000}};  // later than the requested 10 s
       case 1:
         return {.now = Time{5'000}};
       case 2:

@@ -45,7 +45,7 @@ class RoundRobin : public Policy {
   const Placement placement_;
   Rounds rounds_;
   IdVector<JobId, Time> served_;  // when the job last had GPUs, or arrived
-  std::vector<JobId> order_;      // of the present decision
+  std::vector<JobId> order_;      // order of the present decision
 };
 
 constexpr OptionSpec kOptions[] = {

@@ -39,7 +39,7 @@ GavelWorld read_gavel_world(const std::filesystem::path& trace,
 // One line of allocations.jsonl: shares by job and type.
 struct GavelAllocation {
   double at_s = 0;
-  bool has_pairs = false;  // of jobs that share GPUs; they are left out
+  bool has_pairs = false;  // has jobs that share GPUs; they are left out
   std::map<std::uint32_t, std::map<std::string, double>> shares;
 };
 std::vector<GavelAllocation> read_gavel_allocations(const std::filesystem::path& path);

@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kTolerance = 1e-6;        // relative
-constexpr double kSolverTolerance = 1e-4;  // of theirs
+constexpr double kSolverTolerance = 1e-4;  // tolerance of Gavel's solver
 // The simulator searches the makespan by bisection from this time on, and stops at this ratio.
 constexpr double kMakespanMinS = 100;
 constexpr double kMakespanRatio = 1.05;

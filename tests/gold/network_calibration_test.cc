@@ -231,7 +231,7 @@ struct AllReduceCase {
   int fitted_workers, fitted_per_node;
   int workers, per_node;
   double large;  // computed / measured of the largest size
-  double small;  // of the smallest
+  double small;  // computed / measured of the smallest size
 };
 class AllReduceTime : public testing::TestWithParam<AllReduceCase> {};
 

@@ -61,8 +61,8 @@ enum class Gangs { kSingles, kMixed };
 struct DrawnWorld {
   World world;
   std::int64_t gpus;
-  std::vector<Claim> claims;      // of each user
-  std::vector<std::size_t> user;  // of each job
+  std::vector<Claim> claims;      // claim of each user
+  std::vector<std::size_t> user;  // user of each job
 };
 
 // 1 to 5 servers of 2, 4 or 8 GPUs. Every user asks for 0.3 to 4 times its part of the cluster; the

@@ -281,7 +281,7 @@ TEST_F(Commands, LogsPrintWhatIsThereOrFollow) {
   const Ended followed = ask("logs -f 12");
   EXPECT_EQ(followed.out, "output\n");
   EXPECT_EQ(followed.errors, "fairlead: job 12 finished\n");
-  on("GET /v1/jobs/12", job(12, "running"));  // of another user: the path of its log is hidden
+  on("GET /v1/jobs/12", job(12, "running"));  // another user's job: its log's path is hidden
   const Ended other = ask("logs 12");
   EXPECT_EQ(other.errors,
             "fairlead: the output of a job is for its user and for administrators: 12\n");

@@ -58,7 +58,7 @@ class ScriptedWorld {
   void run();
 
   const Lines& lines() const { return lines_; }  // "5s finished j0"
-  Lines lines_at(std::int64_t s) const;          // of one instant, without it
+  Lines lines_at(std::int64_t s) const;          // lines of one instant, without its time
   Lines lines_with(std::string_view text) const;
   const std::vector<Time>& decisions() const { return policy_.decisions; }
   const EngineCounts& counts() const { return engine_->counts(); }

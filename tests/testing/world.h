@@ -33,8 +33,8 @@ struct WorldJob {
   std::string model{};
   std::string require_level{};  // "host", "rack"; empty: none
   std::string prefer_level{};
-  std::int64_t tickets = 0;  // of the user; 0: not named
-  std::string group{};       // of the user; empty: not named
+  std::int64_t tickets = 0;  // tickets of the user; 0: not named
+  std::string group{};       // group of the user; empty: not named
   std::int64_t group_tickets = 0;
   std::int64_t group_quota = 0;
   Duration time_limit{};  // the limit that its user asked for; 0: none
@@ -47,13 +47,13 @@ struct World {
   std::string cluster = "2xV100:4";  // shorthand, preset or file; see also racks.h
   std::vector<WorldJob> jobs{};
   Settings settings{.costs = Costs::none()};
-  std::uint64_t seed = 0;      // of the policy
-  std::uint64_t sim_seed = 0;  // of faults
+  std::uint64_t seed = 0;      // seed of the policy
+  std::uint64_t sim_seed = 0;  // seed of faults
   Time until = Time::never();
 };
 
 struct JobOutcome {
-  Time start = Time::never();  // of its first run
+  Time start = Time::never();  // start of its first run
   Time finish = Time::never();
   GpuTime held{};
   std::int64_t preemptions = 0;  // every stop
@@ -63,7 +63,7 @@ struct JobOutcome {
 };
 
 struct Outcome {
-  std::string hash;  // of the journal, without the run's label
+  std::string hash;  // hash of the journal, without the run's label
   std::vector<JobOutcome> jobs;
   JobCounts counts;
   SimulationCounts engine;

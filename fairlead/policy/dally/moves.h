@@ -56,7 +56,7 @@ class DallyMoves {
     bool is_running = false;
     DallyWaiting::Types types{};  // where it would go
     Pace otherwise;               // its pace if it does not move: now, or on the free GPUs
-    double best = 0;              // of a waiting job: its rate at its best tier
+    double best = 0;              // rate of a waiting job at its best tier
   };
   // The GPUs of a domain that a seeker's tasks could use once the chosen victims are gone.
   struct Room {

@@ -74,7 +74,7 @@ class TierTable {
     bool is_known = false;
   };
   mutable IdVector<JobId, Row> rows_;  // filled in on demand
-  std::uint64_t revision_ = 0;         // of the rates
+  std::uint64_t revision_ = 0;         // revision of the rates
 };
 
 }  // namespace fairlead

@@ -76,7 +76,7 @@ class DallyTimers {
   Duration tuned(Window& window, Time now, Duration fallback) const;
 
   DallyTimerOptions options_;
-  std::array<std::array<Window, 2>, kSizeClasses> windows_;  // of nodes, of racks
+  std::array<std::array<Window, 2>, kSizeClasses> windows_;  // windows of nodes, of racks
 };
 
 }  // namespace fairlead

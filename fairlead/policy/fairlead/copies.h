@@ -49,7 +49,7 @@ class Copies {
 
   const Options options_;
   IdVector<GpuTypeId, std::uint32_t> nodes_;  // by type
-  std::vector<Offer> offers_;                 // of the present decision
+  std::vector<Offer> offers_;                 // offers of the present decision
   std::vector<HadarBidder> added_;
 };
 

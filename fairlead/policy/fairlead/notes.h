@@ -31,7 +31,7 @@ class FairleadNotes {
 
   IdVector<UserId, std::int64_t> due_;         // thousandths of a GPU
   IdVector<UserId, std::int64_t> behind_min_;  // GPU-minutes
-  std::map<JobId, std::int64_t> tenths_;       // of ranks
+  std::map<JobId, std::int64_t> tenths_;       // tenths of ranks
   std::map<JobId, std::int64_t> next_tenths_;  // workspace
 };
 

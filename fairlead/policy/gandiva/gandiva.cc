@@ -89,7 +89,7 @@ class Gandiva : public Policy {
   Rounds rounds_;
   ClassQueue waiting_;           // jobs without a home
   IdVector<JobId, Home> homes_;  // empty: none
-  TurnOrder turns_;              // of jobs with one
+  TurnOrder turns_;              // turns of jobs with a home
   IdVector<NodeId, NodeState> nodes_;
 
   // These follow from the fields above.

@@ -32,7 +32,7 @@ std::span<const Trade> Accounts::trade(std::span<const double> speeds) {
 }
 
 double Accounts::tickets_of_job(UserId user, GpuTypeId type, std::uint32_t gpus) const {
-  constexpr double kLeast = 0.001;  // of the time
+  constexpr double kLeast = 0.001;  // fraction of the time
   constexpr double kUntilKnown = 0.25;
   if (due_.base(user) == 0) return kUntilKnown * gpus;
   return std::max(kLeast * gpus, due_.of_job(user, type, gpus));

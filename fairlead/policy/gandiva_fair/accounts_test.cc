@@ -92,7 +92,7 @@ class Happenings {
 
   Rng rng_;
   Time now_;
-  std::vector<std::vector<Job>> jobs_;  // of each user
+  std::vector<std::vector<Job>> jobs_;  // jobs of each user
 };
 
 RC_GTEST_PROP(Accounts, CorrectByAFactorOfTwoAtMost, ()) {

@@ -99,9 +99,9 @@ class Admission {
   Homes& homes_;
   HomeChoice& choice_;
   JobLists outside_;                       // by user and class
-  IdVector<JobId, std::uint8_t> class_;    // of those outside
+  IdVector<JobId, std::uint8_t> class_;    // classes of the jobs in outside_
   IndexedHeap<double, UserId> coming_in_;  // users to admit jobs of, the furthest behind first
-  std::int64_t count_ = 0;                 // of outside_
+  std::int64_t count_ = 0;                 // number of jobs in outside_
 
   // Workspace.
   std::vector<Kept> kept_;

@@ -59,7 +59,7 @@ class Balancer {
   // State of the present round.
   std::vector<Ranked> sources_;     // in decreasing order of unserved GPUs
   std::vector<Ranked> candidates_;  // by unserved GPUs, in order of load
-  std::vector<Tiling> tilings_;     // of the candidates
+  std::vector<Tiling> tilings_;     // tilings of the candidates
   std::vector<std::pair<std::uint32_t, double>> tried_;
 };
 

@@ -87,7 +87,7 @@ class Entitlements {
   // the group's other users.
   double room(UserId user) const;
   double base(UserId user, GpuTypeId type) const { return pool(user, type).base; }
-  double base(UserId user) const;  // of all types
+  double base(UserId user) const;  // sum over all types
   double traded(UserId user, GpuTypeId type) const { return pool(user, type).traded; }
   double due(UserId user) const { return due_[user]; }
   double worth(UserId user, GpuTypeId type) const { return pool(user, type).worth; }
@@ -126,8 +126,8 @@ class Entitlements {
     double speed = 0;  // 0: not known
     double worth = 1;
     double share = 0;
-    double level = 0;  // of share among jobs
-    double told = 0;   // of share, by take_news()
+    double level = 0;  // level of share among jobs
+    double told = 0;   // share at the last take_news() that returned true
     void fields(Archive& archive);
   };
 
@@ -150,7 +150,7 @@ class Entitlements {
   std::size_t types_ = 0;
   IdVector<UserId, std::int64_t> tickets_;
   IdVector<UserId, std::uint32_t> group_;  // or kNoGroup
-  std::vector<double> group_tickets_;      // of each group
+  std::vector<double> group_tickets_;      // tickets of each group
   std::vector<double> quota_;              // or kNoQuota
   std::vector<std::int64_t> group_kept_;   // GPUs of the jobs that its users keep
   IdVector<UserId, std::int64_t> demand_;
@@ -169,17 +169,17 @@ class Entitlements {
   ProgressiveFilling filling_;
   GroupedFilling grouped_;
   Trading trading_;
-  std::vector<Trade> trades_;  // of active_ rows
+  std::vector<Trade> trades_;  // trades between active_ rows
   std::vector<double> weights_;
   std::vector<double> caps_;
   std::vector<double> filled_;
   std::vector<double> rest_;           // the demand of each active user
-  std::vector<UserId> rows_;           // of the columns above
-  std::vector<std::uint32_t> groups_;  // of active_ rows
-  std::vector<double> quota_left_;     // of each group
-  std::vector<double> speeds_;         // of active_ rows, type by type
+  std::vector<UserId> rows_;           // users of the columns above
+  std::vector<std::uint32_t> groups_;  // groups of active_ rows
+  std::vector<double> quota_left_;     // quota left of each group
+  std::vector<double> speeds_;         // speeds of active_ rows, type by type
   std::vector<double> entitled_;       // as speeds_
-  std::vector<double> most_;           // of active_ rows: demand
+  std::vector<double> most_;           // demand of active_ rows
 };
 
 }  // namespace fairlead

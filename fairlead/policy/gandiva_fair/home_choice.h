@@ -59,7 +59,7 @@ class HomeChoice {
   std::vector<double> scores_;  // by type
   std::vector<Ranked> candidates_;
   std::vector<Slice> slices_;
-  double busiest_ = 0;  // of slices_
+  double busiest_ = 0;  // largest busy time in slices_
 };
 
 }  // namespace fairlead

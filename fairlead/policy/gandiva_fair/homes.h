@@ -206,7 +206,7 @@ class Homes {
   IdVector<NodeId, std::uint32_t> slot_;  // in contended_
   std::vector<NodeId> touched_;
   IdVector<NodeId, char> is_touched_;
-  std::uint32_t next_order_ = 0;  // of stride clients
+  std::uint32_t next_order_ = 0;  // order of the next stride client
 };
 
 }  // namespace fairlead

@@ -79,12 +79,12 @@ class Turns {
   struct Ranked {
     double key;
     std::uint32_t order;
-    std::uint32_t row;  // of homes_.spreads()
+    std::uint32_t row;  // row of homes_.spreads()
   };
   std::vector<Ranked> order_;
   IdVector<NodeId, std::uint32_t> left_;          // GPUs that nodes with spread jobs have left for
                                                   // their own
-  BestFill best_;                                 // of the last weighed node
+  BestFill best_;                                 // best fill of the last weighed node
   std::vector<BestFill::Item> items_;             // its jobs
   std::vector<std::pair<UserId, double>> ahead_;  // GPUs so far of each user on the node
   std::vector<std::pair<double, std::uint32_t>> passes_;  // and their orders, while `pass` and

@@ -68,7 +68,7 @@ class Weights {
   const Duration quantum_;
   const Homes& homes_;
   const Accounts& accounts_;
-  std::vector<Standing> standings_;  // of users, type by type
+  std::vector<Standing> standings_;  // standings of users, type by type
 };
 
 }  // namespace fairlead

@@ -59,7 +59,7 @@ class Gavel : public Policy {
     double isolated_s = 0;         // time that an isolated share would have needed for the work
                                    // done
     double isolated_rate = 0;      // since the last reset
-    double done_s = 0;             // of its work, at the last reset
+    double done_s = 0;             // its work done at the last reset
     void fields(Archive& archive) { archive(job, type, since, isolated_s, isolated_rate, done_s); }
   };
   using Table = std::vector<double>;  // rows x types

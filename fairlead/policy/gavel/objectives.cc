@@ -41,7 +41,7 @@ Table throughputs_for(const GavelRule& rule, const GavelJobs& jobs) {
 // The jobs that can run on some type, as rows of a linear program; the others are due nothing.
 struct Runnable {
   ShareProblem problem;
-  std::vector<std::size_t> rows;  // of the jobs
+  std::vector<std::size_t> rows;  // row of each job
 };
 
 Runnable runnable(const GavelJobs& jobs, const Table& throughputs) {

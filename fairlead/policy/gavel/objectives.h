@@ -22,8 +22,8 @@ enum class GavelObjective : std::uint8_t {
 
 // Jobs as rows, in order of arrival, and GPU types. Tables are row-major.
 struct GavelJobs {
-  std::vector<double> gpus;          // of each type
-  std::vector<std::uint32_t> gangs;  // of each row
+  std::vector<double> gpus;          // GPUs of each type
+  std::vector<std::uint32_t> gangs;  // GPUs of one job, by row
   std::vector<double> weights;       // above 0
   std::vector<double> throughputs;   // table; 0 where the job cannot run
   std::vector<double> remaining_s;   // at throughput 1; of kFtf and kMakespan

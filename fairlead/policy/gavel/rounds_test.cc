@@ -71,7 +71,7 @@ TEST(RoundPriority, IsTheShareOverTheFractionReceived) {
 
 TEST(RoundPriority, OfAJobThatReceivedNothingIsABillionShares) {
   EXPECT_EQ(round_priority(0.5, 1, 0, 400), 5e8);
-  EXPECT_EQ(round_priority(0.5, 1, 100, 0), 5e8);  // of a type that was never handed out
+  EXPECT_EQ(round_priority(0.5, 1, 100, 0), 5e8);  // a type that was never handed out
 }
 
 TEST(RoundPriority, IsNothingWithoutAShareOrWhereTheJobCannotRun) {

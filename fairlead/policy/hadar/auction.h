@@ -44,8 +44,8 @@ struct HadarBidder {
   JobId job;
   Duration remaining;      // at speed 1
   double weight = 0;       // worth of progress at speed 1 of one GPU; 0: it gets no GPUs
-  std::uint32_t gpus = 0;  // of the gang that it bids for: its request, or a size set by the policy
-  bool stays = false;      // of a resident: among its own types it bids for its own GPUs alone
+  std::uint32_t gpus = 0;  // size of the gang that it bids for: its request, or set by the policy
+  bool stays = false;      // a resident that bids among its own types only for its own GPUs
   // The copy of the job to bid for, and the number of copies allowed; its present copies count from
   // the fastest.
   std::uint32_t copy = 0;

@@ -18,7 +18,7 @@ class HadarBeam {
     double score = 0;
     std::uint32_t draft = 0;
     std::uint32_t gang = 0;
-    std::uint64_t key = 0;  // of its free GPUs by type
+    std::uint64_t key = 0;  // key of its free GPUs by type
   };
   // Higher scores come first, then the lower numbers.
   struct Before {

@@ -41,7 +41,7 @@ class HadarClearing {
                       std::size_t bid) const;
 
   std::vector<double> prices_;                            // by type
-  std::vector<double> last_prices_;                       // of the pass before
+  std::vector<double> last_prices_;                       // prices of the pass before
   std::vector<double> best_;                              // by bid and type: HadarBid::best_on
   std::vector<double> surplus_;                           // by bid
   std::vector<std::pair<double, std::uint32_t>> offers_;  // for a GPU, and how many

@@ -63,9 +63,9 @@ class HadarDual {
   };
   struct Draft {
     HadarFree free;
-    std::uint64_t key = 0;   // of the free GPUs by type
+    std::uint64_t key = 0;   // key of the free GPUs by type
     std::uint32_t gpus = 0;  // free
-    double free_cost = 0;    // of them, at clearing prices
+    double free_cost = 0;    // cost of the free GPUs, at clearing prices
     double worth = 0;
     double idle = 0;         // bound if it skips the present bid
     std::uint32_t last = 0;  // choice; 0: none
@@ -112,14 +112,14 @@ class HadarDual {
   double cutoff_ = 0;     // children of lower score are of no use
   HadarBeam beam_;
   std::vector<Addition> of_type_;  // by type: of gangs for the present bid
-  Addition of_held_;               // of its present gang
+  Addition of_held_;               // addition of its present gang
   std::vector<HadarGang> tried_;
   std::vector<Slice> tried_slices_;
   std::vector<Choice> choices_;
-  std::vector<Slice> slices_;      // of the choices
+  std::vector<Slice> slices_;      // slices of the choices
   std::vector<HadarGang> chosen_;  // by bid
   double worth_ = 0;
-  Draft best_;              // of solve_exactly
+  Draft best_;              // best draft of solve_exactly
   std::uint32_t last_ = 0;  // choice of the best draft
   HadarFree free_;
   HadarFree apart_;  // used within free_for

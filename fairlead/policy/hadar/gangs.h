@@ -58,8 +58,8 @@ struct HadarBid {
   Gang held;                                  // its present gang, or the GPUs with its memory;
                                               // empty if there are none
   std::span<const std::uint64_t> held_masks;  // the GPUs that it needs there; empty: any
-  double held_worth = 0;                      // of that gang
-  std::span<const double> worth;  // of a new gang, by GPU type and tier; 0: it cannot run there
+  double held_worth = 0;                      // worth of that gang
+  std::span<const double> worth;  // worth of a new gang, by GPU type and tier; 0: cannot run there
   bool is_forked = false;         // there may be bids for other copies of the job
 
   double worth_on(GpuTypeId type, Tier tier) const {

@@ -11,7 +11,7 @@
 namespace fairlead {
 namespace {
 
-constexpr double kNoise = 0.05;  // of a reported loss
+constexpr double kNoise = 0.05;  // fraction of a reported loss
 constexpr std::int64_t kEpochsToFit = 4;
 
 double between(double low, double high, Rng& rng) { return low + (high - low) * rng.uniform(); }

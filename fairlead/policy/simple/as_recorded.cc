@@ -46,7 +46,7 @@ class AsRecorded : public Policy {
 
  private:
   const Placement placement_;
-  std::vector<JobId> due_;  // of the present decision
+  std::vector<JobId> due_;  // jobs of the present decision
 };
 
 constexpr OptionSpec kOptions[] = {

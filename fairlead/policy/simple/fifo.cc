@@ -37,7 +37,7 @@ class BackfillingFifo : public Policy {
  private:
   const std::int64_t jobs_max_;
   Backfill backfill_;
-  std::vector<JobId> order_;  // of the present decision
+  std::vector<JobId> order_;  // order of the present decision
 };
 
 constexpr OptionSpec kOptions[] = {

@@ -58,7 +58,7 @@ class HadarE : public Policy {
     double remaining_s = 0;        // at speed 1
     bool is_wide = false;          // larger than every node that it can run on
     std::uint32_t held = 0;        // copies in the world
-    double rate = 0;               // of its gang in the draft
+    double rate = 0;               // rate of its gang in the draft
     std::uint32_t copies = 0;
   };
   struct Bid {

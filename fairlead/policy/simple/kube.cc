@@ -49,12 +49,12 @@ class Kube : public Policy {
 
  private:
   enum class Where : std::uint8_t { kNowhere, kActive, kBackoff, kUnschedulable };
-  struct Entry {  // of a waiting job in the scheduling queue
+  struct Entry {  // a waiting job in the scheduling queue
     Where where = Where::kNowhere;
     std::int64_t turn = 0;   // the order in which jobs of one priority entered the queue
     std::int64_t tries = 0;  // that failed
     Time backs_off_until;
-    std::vector<Slice> bound{};  // of its bound pods
+    std::vector<Slice> bound{};  // slices of its bound pods
     void fields(Archive& archive);
   };
 

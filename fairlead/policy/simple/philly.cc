@@ -61,7 +61,7 @@ class Philly : public Policy {
   ClassQueue waiting_;                      // its levels are the users
   IdVector<JobId, Time> since_;             // when a waiting job started to wait
   IdVector<UserId, std::uint8_t> founded_;  // virtual clusters that have submitted a job
-  std::int64_t tickets_ = 0;                // of those
+  std::int64_t tickets_ = 0;                // tickets of all of those
 
   // State of the present decision.
   std::vector<JobId> newcomers_;  // jobs that started to wait in it

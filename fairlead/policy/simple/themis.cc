@@ -190,7 +190,7 @@ class Themis : public Policy {
   // State of the present decision.
   std::vector<Entry> order_;
   std::size_t kept_ = 0;         // the leases from here on were taken back
-  std::vector<Shape> no_place_;  // of gangs that found none
+  std::vector<Shape> no_place_;  // shapes of gangs that found no place
 };
 
 constexpr OptionSpec kOptions[] = {

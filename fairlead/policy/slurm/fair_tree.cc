@@ -87,7 +87,7 @@ class Tree {
   IdVector<UserId, double> factors_;
   IdVector<GroupId, Siblings> members_;
   std::size_t left_;      // users that have no rank yet
-  std::size_t rank_ = 0;  // of the last visited user
+  std::size_t rank_ = 0;  // rank of the last visited user
 };
 
 }  // namespace

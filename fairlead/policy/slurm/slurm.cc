@@ -31,7 +31,7 @@ struct SlurmOptions {
   Duration max_age;
   Duration decay_half_life;
   bool favor_small;
-  std::vector<std::pair<std::string, double>> job_factors;  // of partitions
+  std::vector<std::pair<std::string, double>> job_factors;  // factors of partitions
   Duration bf_interval;
   Backfill::Limits bf;
   std::int64_t jobs_max;  // that a pass looks at
@@ -204,7 +204,7 @@ void Slurm::fields(Archive& archive) {
   archive.rows(usage_, held_);
 }
 
-constexpr double kWeightMax = 4'294'967'295;  // of slurm.conf
+constexpr double kWeightMax = 4'294'967'295;  // limit of slurm.conf
 
 constexpr OptionSpec kOptions[] = {
     placement_option("best-fit", "Placement of a gang (ours; select/cons_tres packs nodes too)."),

@@ -48,7 +48,7 @@ class Proportional : public StridePolicy {
 
  private:
   Time now_;
-  double part_ = 0;                 // of time that each job is entitled to, since now_
+  double part_ = 0;                 // fraction of time that each job is entitled to, since now_
   double entitled_ms_ = 0;          // its integral: the entitlement of a job that was here from the
                                     // start
   IdVector<JobId, double> joined_;  // that integral when the job arrived

@@ -86,8 +86,8 @@ class Tiresias : public Policy {
   JobLists running_;                 // by queue
   std::vector<std::int64_t> held_;   // GPUs of the jobs in each of those lists
   ClassQueue waiting_;               // its levels: level_of()
-  std::int64_t head_label_ = 0;      // of the last job put ahead of all waiting ones
-  std::int64_t tail_label_ = 0;      // of the last job put behind them
+  std::int64_t head_label_ = 0;      // label of the last job put ahead of all waiting ones
+  std::int64_t tail_label_ = 0;      // label of the last job put behind them
   IndexedHeap<Time, JobId> limits_;  // when running jobs reach the limit of their queue
   IndexedHeap<Time, JobId> waits_;   // when waiting jobs have waited long enough to be promoted
   Time wake_ = {-1};                 // the last wake-up asked for
@@ -96,7 +96,7 @@ class Tiresias : public Policy {
   std::vector<JobId> due_;
   std::vector<JobId> demoted_;      // they run, but are in no list until the running jobs are
                                     // chosen
-  std::vector<OrderKey> by_index_;  // of one queue
+  std::vector<OrderKey> by_index_;  // keys of one queue
   std::vector<JobId> walked_;       // with the Gittins index: candidates, in order
   Preemption preemption_;
 };

@@ -226,7 +226,7 @@ class PhillyLog : public nlohmann::json_sax<nlohmann::json> {
   std::string key_;
   Job job_;
   Attempt attempt_;
-  Value bad_time_;  // of the current job; empty text: none
+  Value bad_time_;  // bad time of the current job; empty text: none
 };
 
 // The only JSON: an array of objects.

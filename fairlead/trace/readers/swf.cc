@@ -174,7 +174,7 @@ class SwfReader {
   }
 
   LineReader lines_;
-  std::vector<Piece> pieces_;  // of the current line
+  std::vector<Piece> pieces_;  // fields of the current line
   std::string reason_;         // why the row is bad; empty: it is not
   Piece bad_;                  // the bad field
   bool skipped_ = false;       // it is bad, but no error

@@ -46,8 +46,8 @@ enum Field : std::size_t {
 };
 
 struct FieldSpec {
-  std::string_view name;   // of --columns
-  std::string_view names;  // of columns, each between blanks: the likelier first
+  std::string_view name;   // name in --columns
+  std::string_view names;  // names of columns, each between blanks: the likelier first
   bool has_unit = false;
 };
 

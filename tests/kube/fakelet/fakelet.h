@@ -50,7 +50,7 @@ class Fakelet {
     std::string phase;  // its phase so far
     bool is_admitted = false;
     std::string wanted;  // phase; empty: none yet
-    std::string reason;  // of that
+    std::string reason;  // reason of that phase
     CallId call = 0;     // on its way
     Time retry = Time::never();
     int failures = 0;
@@ -87,10 +87,10 @@ class Fakelet {
   FakeletOptions options_;
   Log log_;
   Reflector reflected_nodes_, reflected_pods_;
-  std::map<std::string, NodeId> rows_;  // of nodes by name
+  std::map<std::string, NodeId> rows_;  // nodes by name
   std::set<std::string> silent_;
   std::map<std::string, FakePod> pods_;                   // by uid
-  std::map<std::string, std::set<std::string>> pods_on_;  // of a node, uids
+  std::map<std::string, std::set<std::string>> pods_on_;  // uids of pods, by node
   std::map<std::string, Gang> gangs_;                     // by uid of the controller
   std::map<CallId, std::string> calls_;                   // uid of the pod
   std::map<CallId, KubeRequest> node_calls_;              // tried until they are taken

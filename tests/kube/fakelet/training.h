@@ -27,7 +27,7 @@ struct TrainingWorld {
 
 struct TrainingAsk {
   std::string model;
-  std::uint32_t gpus = 1;  // of its gang
+  std::uint32_t gpus = 1;  // GPUs of its gang
   Duration work;           // running time of that gang on the reference GPUs
 };
 
