@@ -167,7 +167,7 @@ class Tracker(unittest.TestCase):
 
     def test_copies_agree_on_how_many_steps_there_are(self):
         out = self.output(self.start("sh", "-c", 'echo "total 10$FAIRLEAD_COPY" >"$FAIRLEAD_ANSWERS"; read order'), 1)
-        self.assertIn("and said: total 10", out)
+        self.assertIn("got: total 10", out)
 
     def test_one_that_is_not_there_is_an_error(self):
         out = self.output(self.start("/no/such/trainer"), 1)

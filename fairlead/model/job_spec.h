@@ -61,8 +61,8 @@ struct JobSpec {
     visit("gpus_min", self.gpus_min);
     visit("gpus_max", self.gpus_max);
     visit.unless(1U, "task_gpus", self.task_gpus);
-    JobExtras::each(self.extras, [&](const char* name, auto& field, const auto& range) {
-      visit.extra(name, field, range);
+    JobExtras::each(self.extras, [&](const char* key, auto& field, const auto& range) {
+      visit.extra(key, field, range);
     });
     visit.unless(kAnywhere, "required_level", self.closeness.required);
     visit.unless(kAnywhere, "preferred_level", self.closeness.preferred);

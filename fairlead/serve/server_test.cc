@@ -253,7 +253,7 @@ TEST(Server, AJournalThatIsDamagedMoreIsNotGuessedAt) {
   const auto opened =
       Server::open(daemon.io, {.machine = stand_in_machine("2xV100").value(), .policy = "fifo"});
   ASSERT_FALSE(opened.has_value());
-  EXPECT_NE(opened.error().message.find("`fairlead journal repair` says what"), std::string::npos)
+  EXPECT_NE(opened.error().message.find("`fairlead journal repair` prints what"), std::string::npos)
       << opened.error().message;
 }
 

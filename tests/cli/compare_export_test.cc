@@ -54,7 +54,7 @@ TEST_F(CompareExportTest, SlurmTasksMakeTheRunsThatTheSameCommandCollects) {
 TEST_F(CompareExportTest, ExportsOnlyWhatIsMissing) {
   ASSERT_EQ(compare(kOut).exit_code, 0);
   const Ended nothing = compare(std::string("--export slurm") + kOut);
-  EXPECT_TRUE(nothing.out.starts_with("All 8 runs are there already")) << nothing.out;
+  EXPECT_TRUE(nothing.out.starts_with("All 8 runs exist already")) << nothing.out;
   EXPECT_FALSE(std::filesystem::exists(path("the out; #1/jobs.list")));
   std::filesystem::remove(path("the out; #1/mtbf_h=0/las/seed-1/summary.json"));
   const Ended one = compare(std::string("--export slurm") + kOut);

@@ -87,7 +87,7 @@ TEST_F(RealDaemon, AJobIsSubmittedSeenHeldReleasedAndCancelled) {
   const json jobs = json::parse(ask("ps --json").out, nullptr, false);
   ASSERT_EQ(jobs["jobs"].size(), 1U);
   EXPECT_EQ(jobs["jobs"][0]["name"], "reader");
-  EXPECT_EQ(ask("submit -n held -g 3 -- true").out, "1\n");  // it waits: fifo
+  EXPECT_EQ(ask("submit -n held -g 2 --types V100 -- true").out, "1\n");  // it waits: fifo
   EXPECT_EQ(ask("hold held").errors, "");
   EXPECT_NE(ask("when held").out.find("is held"), std::string::npos);
   EXPECT_NE(ask("why 1").out.find("held"), std::string::npos);

@@ -295,6 +295,9 @@ std::vector<std::string> policy_variants() {
   return variants;
 }
 
-bool may_deadlock(std::string_view variant) { return variant.starts_with("kube:gang=false"); }
+bool may_deadlock(std::string_view variant) {
+  return variant.starts_with("kube:gang=false") || variant.starts_with("gavel") ||
+         variant.starts_with("optimus");
+}
 
 }  // namespace fairlead

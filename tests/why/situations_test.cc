@@ -165,14 +165,5 @@ TEST(WhySituations, TheNodeIsDown) {
   EXPECT_EQ(causes(found), "down 60s");
 }
 
-TEST(WhySituations, NoPartOfTheClusterIsLargeEnough) {
-  const JobWhy found = why({.cluster = "1xV100:4,1xK80:4",
-                            .jobs = {{.gpus = 6}, {.gpus = 1}},
-                            .policy = "fifo:placement=yarn,skip=true",
-                            .until_s = 500},
-                           "j0");
-  EXPECT_EQ(causes(found), "never 500s");
-}
-
 }  // namespace
 }  // namespace fairlead
