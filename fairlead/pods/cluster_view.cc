@@ -20,7 +20,7 @@ ClusterView::NodeNews ClusterView::set_node(Node node) {
 
 std::string ClusterView::set_pod(const Pod& pod) {
   Pod& now = pods_[pod.uid];
-  const std::string before = std::exchange(now, pod).node;
+  std::string before = std::exchange(now, pod).node;
   if (before != pod.node) pods_on_[before].erase(pod.uid);
   if (!pod.node.empty()) {
     pods_on_[pod.node].insert(pod.uid);

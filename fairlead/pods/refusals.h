@@ -6,6 +6,8 @@
 
 #include "fairlead/kube/json.h"
 
+#include <nlohmann/json.hpp>
+
 #include <map>
 #include <string>
 #include <utility>
