@@ -45,8 +45,8 @@ struct Mix {
   std::string_view policy;
   std::vector<std::int64_t> gpus;
   std::vector<double> shares;
-  double load;              // of the cluster, by the speeds that gangs have alone on one host
-  double oversubscription;  // of the racks' uplinks
+  double load;              // load of the cluster, by the speeds that gangs have alone on one host
+  double oversubscription;  // oversubscription of the racks' uplinks
 };
 
 const std::vector<Mix>& mixes() {

@@ -39,8 +39,8 @@ class Network {
   void run(std::span<const float> input);
 
   bool filters_;
-  std::vector<std::size_t> sizes_;          // of the dense layers, the input first
-  std::vector<std::vector<float>> values_;  // of the last picture
+  std::vector<std::size_t> sizes_;          // sizes of the dense layers, the input first
+  std::vector<std::vector<float>> values_;  // values for the last picture
   std::vector<float> gradient_;        // beside the parameters: filters, then layers, biases last
   std::vector<float> pooled_;          // of the last picture
   std::vector<std::size_t> greatest_;  // the position of each in the map

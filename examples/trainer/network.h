@@ -108,7 +108,7 @@ class Network {
 
  private:
   std::array<std::size_t, 4> sizes_{2, kHidden, kHidden, 1};
-  std::array<std::vector<double>, 4> values_;  // of each unit, for the last point
+  std::array<std::vector<double>, 4> values_;  // values of each unit, for the last point
 };
 
 }  // namespace trainer

@@ -66,7 +66,7 @@ class DiskFile : public AppendFile {
  private:
   Status failed() const { return run_error("{}: cannot write: {}", name_, reason(errno)); }
 
-  // True if no folder lists the file any more, so that it vanishes with its descriptor.
+  // Returns true if no folder lists the file any more, so that it vanishes with its descriptor.
   bool is_removed() const {
     struct stat now {};
     return ::fstat(descriptor_, &now) == 0 && S_ISREG(now.st_mode) && now.st_nlink == 0;

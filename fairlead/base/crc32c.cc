@@ -29,6 +29,13 @@ constexpr Tables make_tables() {
 
 constexpr Tables kTables = make_tables();
 
+// The index of each step kTables[0] by its upper byte, which identifies it.
+constexpr std::array<std::uint8_t, 256> kStepOf = [] {
+  std::array<std::uint8_t, 256> step_of{};
+  for (std::size_t i = 0; i < 256; ++i) step_of[kTables[0][i] >> 24] = static_cast<std::uint8_t>(i);
+  return step_of;
+}();
+
 }  // namespace
 
 std::uint32_t crc32c(std::span<const std::uint8_t> bytes) {
@@ -43,6 +50,11 @@ std::uint32_t crc32c(std::span<const std::uint8_t> bytes) {
   }
   for (const std::uint8_t byte : bytes) crc = (crc >> 8) ^ kTables[0][(crc ^ byte) & 0xff];
   return ~crc;
+}
+
+std::uint32_t crc32c_step_back(std::uint32_t after) {
+  const std::uint8_t step = kStepOf[after >> 24];
+  return ((after ^ kTables[0][step]) << 8) | step;
 }
 
 }  // namespace fairlead

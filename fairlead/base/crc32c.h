@@ -10,7 +10,11 @@
 
 namespace fairlead {
 
-// The check value of `bytes`. O(bytes).
+// Returns the check value of `bytes`. O(bytes).
 std::uint32_t crc32c(std::span<const std::uint8_t> bytes);
+
+// Returns the register of the check before a byte that is 0, from the register after it. Two texts that
+// differ in one byte differ by this byte in the register there, and by the steps after it at the end.
+std::uint32_t crc32c_step_back(std::uint32_t after);
 
 }  // namespace fairlead

@@ -106,7 +106,7 @@ constexpr Work progress(Rate rate, Duration d) { return {Int128{rate.fixed} * d.
 // The work that takes `d` at speed 1.
 constexpr Work reference_work(Duration d) { return progress(Rate::one(), d); }
 
-// How long `work` takes at speed 1, rounded up.
+// Returns how long `work` takes at speed 1, rounded up.
 constexpr Duration reference_duration(Work work) {
   return {static_cast<std::int64_t>((work.fixed + Rate::kOne - 1) / Rate::kOne)};
 }

@@ -219,11 +219,11 @@ Command add_dump(CLI::App& journal) {
 std::string repair_text(const Repair& repair, const std::string& output) {
   const JournalEnd& end = repair.end;
   std::string text;
-  if (const auto& restored = repair.mending.restored; !restored.empty()) {
+  if (const auto& restored = repair.blocks.restored; !restored.empty()) {
     text += fmt::format("{}: restored {}, at {}\n", output,
                         counted(restored.size(), "changed byte"), fmt::join(restored, ", "));
   }
-  if (const std::uint64_t dropped = repair.mending.dropped; dropped > 0) {
+  if (const std::uint64_t dropped = repair.blocks.dropped; dropped > 0) {
     text += fmt::format("{}: dropped {} between blocks\n", output, counted(dropped, "byte"));
   }
   if (end.rest.bytes > 0) {

@@ -81,7 +81,7 @@ Result<std::filesystem::path> prepare_trace(const Case& one, const std::filesyst
   return path;
 }
 
-// Why the case cannot be run here; empty: it can.
+// Returns why the case cannot be run here; empty: it can.
 std::string why_skipped(const Case& one) {
   std::string missing = missing_models(one);
   const auto* trace = std::get_if<TraceSpec>(&one.workload);

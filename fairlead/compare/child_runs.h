@@ -36,7 +36,7 @@ class ChildObserver {
 // call it, in a program without other children. Error: a process cannot be started.
 Status run_children(std::vector<ChildRun>& children, ChildObserver* observer = nullptr);
 
-// Whether it wrote results.
+// Returns whether it wrote results.
 bool has_results(const ChildRun& child);
 // Returns why it failed: its error output without the program's name, or otherwise its exit code.
 std::string message_of(const ChildRun& child);

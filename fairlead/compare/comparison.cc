@@ -57,7 +57,7 @@ std::vector<Figure> compared_figures() {
   return figures;
 }
 
-// True if there are several seeds and all give the same.
+// Returns true if there are several seeds and all give the same.
 bool seeds_are_alike(const ComparedPolicy& policy) {
   std::vector<json> summaries = policy.summaries;
   for (json& summary : summaries) {

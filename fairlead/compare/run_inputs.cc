@@ -69,7 +69,7 @@ const RunInputs::Content& RunInputs::content(const std::string& path) {
   return content;
 }
 
-// False if the input `name` can be read only once.
+// Returns false if the input `name` can be read only once.
 bool RunInputs::add(std::uint64_t& hash, const std::string& name) {
   const Content& file = content(name);
   add_text(hash, file.is_file ? std::filesystem::path(name).filename().string() : name);

@@ -16,7 +16,7 @@ TypeMask types_with_room(const Cluster& cluster, TypeMask types, std::uint32_t t
   return types;
 }
 
-// Why no policy whatever could run it. REQUIRES: gang.gpus is not above the cluster's.
+// Returns why no policy could run it; empty: one may. REQUIRES: gang.gpus is not above the cluster's.
 std::string_view refusal_by_cluster(const Cluster& cluster, GangAsked gang, TypeMask types) {
   if (types == 0) return "its model runs on no GPU type of the cluster";
   std::uint32_t gpus = 0;

@@ -119,7 +119,7 @@ Result<bool> Engine::step() {
   return check_work();
 }
 
-// True if wake-ups that the policy asked for are due.
+// Returns true if wake-ups that the policy asked for are due.
 bool Engine::wake_up() {
   if (wakes_.empty() || wakes_.top() > now_) return false;
   while (!wakes_.empty() && wakes_.top() <= now_) wakes_.pop();
@@ -168,8 +168,7 @@ Status Engine::decide(bool only_woke) {
   const Standstill::Jobs jobs{tables_.running.members(), jobs_.works_from, has_jobs(tables_)};
   if (!standstill_.is_idle(only_woke, all_up, jobs, now_)) return {};
   if (backend_->reports_steps()) {
-    // A world with few reports can look like a standstill; a daemon goes on, and warns.
-    ++counts_.standstills;
+    // A world with few reports can look like a standstill, so a daemon continues.
     standstill_.start_anew(now_);
     return {};
   }
@@ -177,8 +176,8 @@ Status Engine::decide(bool only_woke) {
                    to_seconds(now_), standstill_cause());
 }
 
-// False if all jobs of the trace have ended, long ago: nodes may go on failing for ever. A real world
-// may take its time.
+// Returns false if all jobs of the trace ended long ago: nodes may go on failing for ever. A real
+// world may take its time.
 Result<bool> Engine::check_work() {
   const JobCounts& counts = tables_.counts;
   const std::int64_t ended = counts.finished + counts.failed + counts.rejected;
@@ -192,11 +191,10 @@ Result<bool> Engine::check_work() {
     return true;
   }
   return run_error(
-      "the run gets nowhere under policy {}: in {} records and decisions up to {} s, which are {} "
-      "s, "
-      "jobs worked {} s in all: {}",
-      policy_->name(), standstill_.records(), to_seconds(now_),
-      to_seconds(now_ - standstill_.since()), to_seconds(standstill_.work()), no_work_cause());
+      "the run gets nowhere under policy {}: in {} records and decisions from {} s to {} s, jobs "
+      "worked {} s in total: {}",
+      policy_->name(), standstill_.records(), to_seconds(standstill_.since()), to_seconds(now_),
+      to_seconds(standstill_.work()), no_work_cause());
 }
 
 Status Engine::check_plan() {
@@ -246,17 +244,17 @@ std::string Engine::no_work_cause() const {
     const std::span<const JobId> running = tables_.running.members();
     const std::span<const JobId> here = running.empty() ? tables_.waiting.members() : running;
     return fmt::format(
-        "failures took their GPUs {} times, before they worked or reached a checkpoint; rarer "
-        "failures, or a lower start_s or checkpoint_interval_s, would let them: job {}",
+        "failures took their GPUs {} times, before they worked or reached a checkpoint; use rarer "
+        "failures, or a lower start_s or checkpoint_interval_s. Example: job {}",
         standstill_.taken(), tables_.names[std::ranges::min(here)]);
   }
   const std::span<const JobId> waiting = tables_.waiting.members();
   if (!standstill_.stopped_early().is_none() || waiting.empty()) return standstill_cause();
   const JobId job = std::ranges::min(waiting);
   return fmt::format(
-      "none of {} waiting jobs was placed, of which the first asks for {} GPUs; {} of {} are up "
-      "and "
-      "open to jobs, {} of them free; rarer or shorter failures would let it: job {}",
+      "none of {} waiting jobs was placed; the first asks for {} GPUs, and {} of {} are up and "
+      "open "
+      "to jobs, {} of them free; use rarer or shorter failures. Example: job {}",
       waiting.size(), jobs_.gpus[job], plan_.free().capacity(), tables_.cluster.gpus,
       plan_.free().total(), tables_.names[job]);
 }

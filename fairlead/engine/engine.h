@@ -52,10 +52,9 @@ struct EngineCounts {
   std::int64_t decisions = 0;
   std::int64_t events = 0;
   std::int64_t steps = 0;
-  std::int64_t ignored = 0;      // events
-  std::int64_t skips = 0;        // of wake-ups, because the world was too far ahead
-  std::int64_t standstills = 0;  // in worlds that report steps; they do not end the run
-  Duration late_max;             // how far the world's clock was ahead of an instant, at most
+  std::int64_t ignored = 0;  // events
+  std::int64_t skips = 0;    // of wake-ups, because the world was too far ahead
+  Duration late_max;         // how far the world's clock was ahead of an instant, at most
 };
 
 struct EngineOptions {
@@ -75,7 +74,7 @@ struct EngineOptions {
   std::uint32_t cordon_after = 3;
 };
 
-// Whether a job is here.
+// Returns whether a job is here.
 inline bool has_jobs(const Tables& tables) {
   return !tables.running.members().empty() || !tables.waiting.members().empty() ||
          !tables.held_until.empty();

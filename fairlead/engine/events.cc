@@ -41,7 +41,7 @@ void Engine::admit(const Batch& batch) {
   }
 }
 
-// True if something happened that a policy may act on.
+// Returns true if something happened that a policy may act on.
 bool Engine::apply_events(const Batch& batch) {
   counts_.events += std::ssize(batch.events);
   std::size_t arrivals = 0;

@@ -36,8 +36,8 @@ class Standstill {
 
   struct Jobs {
     std::span<const JobId> running;
-    const IdVector<JobId, Time>& works_from;  // of running jobs
-    bool any;                                 // job is here
+    const IdVector<JobId, Time>& works_from;  // start of work, for running jobs
+    bool any;                                 // a job is here
   };
 
   void on_record() { ++records_; }

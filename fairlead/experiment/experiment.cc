@@ -37,7 +37,7 @@ bool is_label(std::string_view text) {
 
 enum class PolicyKind : std::uint8_t { kEngine, kIterations };
 
-// Whether the text names a policy.
+// Returns whether the text names a policy.
 Status check_policy(const std::string& text, PolicyKind kind) {
   if (kind == PolicyKind::kIterations) {
     return parse_iteration_policy(text).map([](const auto&) {});

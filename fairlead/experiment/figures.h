@@ -88,7 +88,7 @@ struct ClaimFigure {
 
   bool is_text() const { return source == Source::kQuanta; }
   bool needs_run() const { return source != Source::kWorkload; }
-  // Whether a claim with this figure must have the key.
+  // Returns whether a claim with this figure must have the key.
   bool requires_key(std::string_view key) const;
   bool takes_key(std::string_view key) const;
 };

@@ -65,7 +65,7 @@ std::string own_group() {
   return {};
 }
 
-// True if the kernel is recent enough (5.14) and processes may be moved from `parent` into `group`.
+// Returns true if the kernel is recent enough (5.14) and processes may be moved from `parent` into `group`.
 bool is_usable(const std::string& parent, const std::string& group) {
   std::error_code failed;
   std::filesystem::create_directories(group, failed);

@@ -32,7 +32,7 @@ Descriptor new_socket() {
   return Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
-// Whether a process listens there, and which.
+// Returns whether a process listens there, and which.
 std::optional<pid_t> listener_at(const sockaddr_un& address) {
   const Descriptor probe = new_socket();
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);

@@ -45,7 +45,7 @@ class RealIo : public Io {
   // makes all other calls; no other thread handles these signals.
   static Result<std::unique_ptr<RealIo>> open(RealIoOptions options);
 
-  // Whether tasks are cgroups. If not, leftovers of a task whose shim was killed stay unknown.
+  // Returns whether tasks are cgroups. If not, leftovers of a task whose shim was killed stay unknown.
   virtual bool uses_cgroups() const = 0;
 };
 

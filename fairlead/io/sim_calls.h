@@ -1,5 +1,5 @@
-// The calls that daemons make of a SimIo: counted, watched, and each of them one at which a daemon can
-// crash.
+// The calls of daemons to a SimIo: counts them, reports them to a watch, and crashes a daemon at any of
+// them.
 //
 // Costs: O(1) a call.
 #pragma once
@@ -50,17 +50,17 @@ using IoWatch = std::function<void(IoCall call, double SimFaults::*fault)>;
 class SimCalls {
  public:
   void set_watch(IoWatch watch) { watch_ = std::move(watch); }
-  // The call after that many more is the first without effect.
+  // Crashes the daemon after that many more calls: the next call is the first without effect.
   void crash_after(std::uint64_t calls) { left_ = calls; }
-  // The same of calls of one kind; whichever comes first counts.
+  // The same for calls of one kind; the crash that comes first counts.
   void crash_at(IoCall call, std::uint64_t calls) { aim_ = {call, calls}; }
 
   std::uint64_t count() const { return count_; }  // by all daemons, dead ones included
   bool is_dead() const { return is_dead_; }
-  // At which the last daemon crashed: how many calls there were before.
+  // Returns the number of calls before the last crash.
   std::uint64_t died_at() const { return died_at_; }
 
-  // False: the daemon has no effect any more.
+  // Counts a call. False: the daemon has crashed, and the call must have no effect.
   bool note(IoCall call) {
     ++count_;
     if (is_dead_) return false;
@@ -72,7 +72,7 @@ class SimCalls {
     died_at_ = count_ - 1;
     return false;
   }
-  // A fault has struck at the last call.
+  // Called when a fault strikes at the last call.
   void note(double SimFaults::*fault) const {
     if (watch_) watch_(last_, fault);
   }

@@ -126,7 +126,7 @@ class SimIo final : public Io {
   const SimDisk& disk() const { return disk_; }
   std::size_t connections() const { return connections_.size(); }
   Time time() const { return now_; }
-  // Whether the disk was full in the life of this daemon, or is now.
+  // Returns whether the disk was full in the life of this daemon, or is now.
   bool was_disk_full() const { return was_full_; }
 
   // Sets a function that receives a line for each call that changes something, and for each event that the daemon

@@ -95,9 +95,9 @@ class SimTasks {
   const std::map<TaskId, SimTask>& all() const { return tasks_; }  // that were not forgotten
   const SimTask* find(TaskId id) const;
   std::size_t started() const { return names_.size(); }
-  // Whether all work of the job was done, with a good end.
+  // Returns whether all work of the job was done, with a good end.
   bool is_done(JobId job) const { return done_jobs_.contains(job); }
-  // Whether more tasks of the job have ended badly, without being asked to end, than may be retried.
+  // Returns whether more tasks of the job have ended badly, without being asked to end, than may be retried.
   bool has_failed(JobId job) const { return failed_jobs_.contains(job); }
   std::uint32_t failed_starts(JobId job) const;
   // Errors of a daemon: it started a name twice, or a second task of a job, or a task of a job that has ended by

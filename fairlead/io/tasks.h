@@ -37,7 +37,7 @@ class TaskProcesses {
   // Returns the end of a task, if `ready` signals one.
   std::optional<IoEvent> handle(const Epoll::Ready& ready);
 
-  // Whether a process belongs to a task: it is below a shim. True also for a process that ends meanwhile.
+  // Returns whether a process belongs to a task: it is below a shim. True also for a process that ends meanwhile.
   bool has_process(pid_t pid) const;
 
   // Like the functions of Io. `terminal`: the task's terminal; -1: none.

@@ -139,7 +139,7 @@ class RealIoTest : public testing::TestWithParam<bool> {
     ADD_FAILURE() << "there is no such task";
     return TaskStatus::State::kEnded;
   }
-  // Whether the process that writes to the pipe continues.
+  // Returns whether the process that writes to the pipe continues.
   bool is_going_on() {
     fifo().drain();
     return fifo().has_more(100);

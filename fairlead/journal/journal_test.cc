@@ -328,7 +328,7 @@ TEST(Journal, AnExtraThatIsNotKnownIsAnError) {
   EXPECT_EQ(decode_journal(Reader(bytes), back).error().message,
             "the journal ends without its end record, after record 1");
   const std::vector<std::uint8_t> one_gpu = {1, 1, 1};  // gpus, gpus_min, gpus_max
-  const auto gang = std::ranges::find_end(bytes, one_gpu).begin();
+  const auto gang = std::find_end(bytes.begin(), bytes.end(), one_gpu.begin(), one_gpu.end());
   Writer word;
   word.u64(std::uint64_t{1} << 62 | 1);
   bytes.insert(bytes.erase(gang), word.bytes().begin(), word.bytes().end());

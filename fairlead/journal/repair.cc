@@ -35,7 +35,7 @@ Status keep_original(const std::filesystem::path& path) {
 Result<Repair> repair_journal(const std::filesystem::path& from, const std::filesystem::path& to,
                               bool cut_damage) {
   FL_TRY_ASSIGN(bytes, read_all(from));
-  Repair repair{.end = {}, .mending = mend_blocks(bytes), .lost = {}};
+  Repair repair{.end = {}, .blocks = repair_blocks(bytes), .lost = {}};
   FL_TRY_ASSIGN(source, ByteSource::memory(bytes, from.string()));
   FL_TRY_ASSIGN(blocks, BlockReader::read(std::move(source)));
   Ignored ignored;
@@ -52,7 +52,7 @@ Result<Repair> repair_journal(const std::filesystem::path& from, const std::file
   }
   std::error_code error;
   const bool in_place = from == to || std::filesystem::equivalent(from, to, error);
-  if (in_place && rest.bytes == 0 && !repair.mending.is_needed()) return repair;
+  if (in_place && rest.bytes == 0 && !repair.blocks.is_needed()) return repair;
   FL_TRY_ASSIGN(file, OutputFile::create(to));
   file.write(kept);
   if (in_place) FL_TRY(keep_original(from));

@@ -100,7 +100,7 @@ TEST_F(RepairTest, RestoresAChangedByteAndKeepsTheOriginal) {
   ASSERT_TRUE(found.has_value()) << found.error().message;
   EXPECT_EQ(found->end.state, JournalEnd::State::kFinished);
   EXPECT_EQ(found->end.rest.bytes, 0U);
-  EXPECT_EQ(found->mending.restored.size(), 1U);
+  EXPECT_EQ(found->blocks.restored.size(), 1U);
   EXPECT_EQ(file_.bytes(), whole_);
   EXPECT_TRUE(std::filesystem::exists(kept_));
 }

@@ -35,7 +35,7 @@ class Lease {
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
 
-  // True if the event was its own.
+  // Returns true if the event was its own.
   bool handle(const KubeEvent& event);
   // Call it at wake_at() or later; earlier calls do nothing. The first call starts the election.
   void wake();

@@ -8,7 +8,7 @@ namespace fairlead {
 class KubeListener {
  public:
   virtual ~KubeListener() = default;
-  // True if the event was its own.
+  // Returns true if the event was its own.
   virtual bool handle(const KubeEvent& event) = 0;
   // Starts the due calls. Called between waits.
   virtual void wake() = 0;

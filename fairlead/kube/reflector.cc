@@ -50,7 +50,7 @@ std::shared_ptr<const Json> kept(Json&& object) {
   return std::make_shared<const Json>(std::move(object));
 }
 
-// True if the server has not reached that version yet, or never will after a restore.
+// Returns true if the server has not reached that version yet, or never will after a restore.
 bool is_too_large(const Json& status) {
   const Json& causes = json_at(status, {"details", "causes"});
   if (!item_at(status, {"details", "causes"}, "reason", "ResourceVersionTooLarge").is_null()) {

@@ -68,7 +68,7 @@ class Reflector {
   Reflector& operator=(const Reflector&) = delete;
   ~Reflector();
 
-  // True if the event was its own.
+  // Returns true if the event was its own.
   bool handle(const KubeEvent& event);
   // Call it at wake_at() or later; earlier calls do nothing. The first call starts the reflector.
   void wake();

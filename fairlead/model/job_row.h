@@ -40,7 +40,7 @@ struct JobRow {
   std::int64_t group_tickets = 0;  // tickets of the group; 0: not named
   std::int64_t group_quota = 0;    // the same
   Logged logged{};
-  std::string_view partition{};  // of the scheduler of the log; empty: unknown
+  std::string_view partition{};  // partition in the log's scheduler; empty: unknown
   std::string_view state{};      // how it ended, in the words of the trace; empty: unknown
   std::string_view repaired{};   // the reader's change, for rows_repaired; empty: none
 

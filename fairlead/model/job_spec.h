@@ -47,7 +47,7 @@ struct JobSpec {
   Duration work{};             // at speed 1, that is with the reference gang; 0: unknown
   Time submit{};
   Logged logged{};
-  std::string_view partition{};  // of the scheduler of the log; empty: unknown
+  std::string_view partition{};  // partition in the log's scheduler; empty: unknown
 
   bool is_logged() const { return logged != Logged() || !partition.empty(); }
 

@@ -115,7 +115,7 @@ struct Jobs {
   // valid until the next one is added.
   JobSpec asked(JobId job) const;
 
-  // Whether that job was announced.
+  // Returns whether that job was announced.
   bool has(JobId job) const { return user.has(job) && !user[job].is_none(); }
   // It came, and is not done: it waits, runs or is held.
   bool is_here(JobId job) const {

@@ -26,7 +26,7 @@ inline Level widest_level(const Cluster& cluster) {
 
 // The section that begins at that node, as far as it goes from there. kAnywhere: all that follow.
 NodeRange level_section(const Cluster& cluster, Level level, std::uint32_t begin);
-// Whether the gang is within one section. REQUIRES: gang is not empty.
+// Returns whether the gang is within one section. REQUIRES: gang is not empty.
 bool within(const Cluster& cluster, Level level, Gang gang);
 
 // Calls visit(section) for each section of the level, in the order of nodes.
@@ -76,7 +76,7 @@ std::optional<NodeRange> tightest_section(const Cluster& cluster, Level level, T
   return best;
 }
 
-// Whether one idle section of the level has room for `gpus` GPUs of these types in tasks of
+// Returns whether one idle section of the level has room for `gpus` GPUs of these types in tasks of
 // `task_gpus`, of one type or of several. O(nodes x levels).
 bool has_room_within(const Cluster& cluster, Level level, TypeMask types, std::uint32_t gpus,
                      std::uint32_t task_gpus);

@@ -42,7 +42,7 @@ class JobNames {
 struct RowCounts {
   std::int64_t rows_read = 0;
   std::map<std::string, std::int64_t, std::less<>> rows_rejected;  // by reason
-  std::int64_t rows_skipped = 0;  // of rejected rows: the rows that are not meant to be jobs
+  std::int64_t rows_skipped = 0;  // rejected rows that are not meant to be jobs
   // Repaired and kept, by reason: "duplicate id renamed".
   std::map<std::string, std::int64_t, std::less<>> rows_repaired;
   std::string first_unusable;  // "FILE:LINE:COLUMN: REASON: VALUE"; empty: all were usable
@@ -178,7 +178,7 @@ class WorkloadBuilder {
   // Conditions on columns: a reader that has columns leaves out the rows that do not keep them.
   void set_conditions(std::vector<RowCondition> conditions) { conditions_ = std::move(conditions); }
   const std::vector<RowCondition>& conditions() const { return conditions_; }
-  // Whether a reader of a foreign format is to fill in task_gpus.
+  // Returns whether a reader of a foreign format is to fill in task_gpus.
   bool with_tasks() const { return tasks_ == Tasks::kAsInTrace; }
 
   // Sets the description of the times of the trace, if they are calendar times: "in UTC".

@@ -33,7 +33,7 @@ struct Pod {
     kSucceeded,
     kFailed
   } state = State::kPending;
-  std::string reason;       // of kFailed: "OutOfnvidia.com/gpu"
+  std::string reason;       // reason of kFailed: "OutOfnvidia.com/gpu"
   bool is_ours = false;     // Fairlead is its scheduler
   bool is_gated = false;    // it must not be bound yet
   bool is_leaving = false;  // it is being deleted

@@ -25,7 +25,7 @@ class WatchedKinds {
   WatchedKinds(KubeDoor& door, Sink sink);
   ~WatchedKinds();
 
-  // True if the event was its own.
+  // Returns true if the event was its own.
   bool handle(const KubeEvent& event);
   void wake();
   Time wake_at() const;

@@ -65,8 +65,8 @@ class Policy {
   // policy with the same options, at any moment between calls, changes no later step.
   virtual void fields(Archive& archive) = 0;
 
-  // How it places gangs; null: a gang may have any GPUs. A job whose gang would have no place on the
-  // whole cluster, were it idle, is rejected as it arrives. The registry sets the traits of its
+  // Returns the facts on its placement; null: a gang may have any GPUs. A job is rejected at its arrival
+  // if its gang would have no place on the whole idle cluster. The registry sets the traits of its
   // policies; any other policy may set its own in its constructor.
   const PlacementTraits* traits() const { return traits_.get(); }
   void set_traits(std::shared_ptr<const PlacementTraits> traits) { traits_ = std::move(traits); }

@@ -110,7 +110,7 @@ class PolicyOptions {
   std::vector<std::pair<std::string_view, double>> named(std::string_view name) const;
   // An integer whose unit is seconds or hours.
   Duration duration(std::string_view name) const;
-  // Whether a choice is `value`. REQUIRES: `value` is one of the choices.
+  // Returns whether a choice is `value`. REQUIRES: `value` is one of the choices.
   bool is(std::string_view name, std::string_view value) const;
   // The element of `values` that stands where the chosen value stands among the choices.
   // REQUIRES: as many elements as choices.

@@ -18,7 +18,7 @@ struct RemarkedRun {
   std::string network;  // value of the setting, if computed
 };
 
-// Whether the setting's value, empty if not given, has the network computed.
+// Returns whether the setting's value, empty if not given, has the network computed.
 bool is_computed_network(std::string_view network);
 
 // Returns a remark on a network that no job uses, which the figures do not show. A line, or nothing.

@@ -3,8 +3,8 @@
 #include "fairlead/base/parse.h"
 #include "fairlead/engine/engine.h"
 #include "fairlead/engine/recovery.h"
+#include "fairlead/journal/block_repair.h"
 #include "fairlead/journal/journal.h"
-#include "fairlead/journal/mend.h"
 #include "fairlead/live/live_policy.h"
 #include "fairlead/local/local_world.h"
 #include "fairlead/serve/api.h"
@@ -57,7 +57,7 @@ class LiveServer : public Server {
     if (magic.size() < kBlocksMagic.size()) return begin();
     RecordedRun run;
     Result<JournalEnd> end = read(std::move(source), run);
-    if (!end || end->rest.bytes > 0) FL_TRY(mend(end, run));
+    if (!end || end->rest.bytes > 0) FL_TRY(repair(end, run));
     if (!end) return tl::unexpected(end.error());
     if (end->state == JournalEnd::State::kDamaged) {
       return run_error("{}; `fairlead journal repair` prints what else would be lost",
@@ -117,16 +117,16 @@ class LiveServer : public Server {
   }
 
   // Repairs bytes of the journal that the disk has changed, if the repair is certain.
-  Status mend(Result<JournalEnd>& end, RecordedRun& run) {
+  Status repair(Result<JournalEnd>& end, RecordedRun& run) {
     FL_TRY_ASSIGN(bytes, io_.read(std::string(kJournal)));
-    const Mending mending = mend_blocks(bytes);
-    if (!mending.is_needed()) return {};
+    const BlockRepair done = repair_blocks(bytes);
+    if (!done.is_needed()) return {};
     FL_TRY(io_.write(std::string(kJournal), bytes));
     FL_TRY_ASSIGN(source, io_.stream(std::string(kJournal)));
     beginning_ = fmt::format(
         "; its journal was damaged and is whole again: {} bytes restored, {} "
-        "dropped; look after the disk",
-        mending.restored.size(), mending.dropped);
+        "dropped; check the disk",
+        done.restored.size(), done.dropped);
     run = RecordedRun();
     end = read(std::move(source), run);
     return {};

@@ -109,7 +109,7 @@ std::span<const FlowId> LinkSharing::update() {
   return changed_;
 }
 
-// True if each of its flows can have one more unit.
+// Returns true if each of its flows can have one more unit.
 bool LinkSharing::has_room(const Link& link) {
   return link.load + static_cast<Units>(link.flows.size()) <= link.capacity;
 }

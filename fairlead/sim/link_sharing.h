@@ -52,10 +52,10 @@ class LinkSharing {
 
   // As of the last update.
   double bandwidth(FlowId flow) const;
-  // How many flows, itself included, are on the busiest of its links now.
+  // Returns how many flows, itself included, are on the busiest of its links now.
   std::size_t contenders(FlowId flow) const;
 
-  // How often a link was visited so far: the cost of all updates.
+  // Returns how often a link was visited so far: the cost of all updates.
   std::int64_t link_updates() const { return link_updates_; }
 
  private:

@@ -20,7 +20,7 @@ std::string text(TaskId id) {
   return fmt::format("the task of job {} hold {}", id.job.row(), id.hold);
 }
 
-// Whether the job has a time limit, and had GPUs for so much longer.
+// Returns whether the job has a time limit, and had GPUs for so much longer.
 bool has_had_its_time(const Tables& tables, JobId job, const Submitted& asked, Duration longer) {
   return asked.limit.ms > 0 && tables.jobs.attained(job, tables.now) >=
                                    occupancy(asked.limit + longer, tables.jobs.gpus[job]);

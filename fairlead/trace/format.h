@@ -33,13 +33,13 @@ class TraceHead {
   char first_byte() const;
   // The first line's fields, without quotes and blanks around them.
   std::vector<std::string_view> fields(char separator) const;
-  // Whether all of `names` are among them.
+  // Returns whether all of `names` are among them.
   bool has(char separator, std::initializer_list<std::string_view> names) const;
   // Returns the most frequent of , ; tab and | in the header, outside of quotes; ',' if there is none.
   char separator() const;
-  // Whether `text` stands anywhere in it.
+  // Returns whether `text` stands anywhere in it.
   bool mentions(std::string_view text) const { return bytes_.find(text) != bytes_.npos; }
-  // Whether the second line is dashes below the names of the first.
+  // Returns whether the second line is dashes below the names of the first.
   bool is_ruled() const;
 
  private:

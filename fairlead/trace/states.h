@@ -9,7 +9,7 @@ namespace fairlead {
 std::string_view state_word(std::string_view state);
 // Whether the job had not ended when the log was written, in Slurm's words or others' ("running").
 bool is_unfinished(std::string_view state);
-// Whether it was cancelled, in whatever spelling.
+// Returns whether it was cancelled, in whatever spelling.
 bool is_cancelled(std::string_view state);
 
 }  // namespace fairlead

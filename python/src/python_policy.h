@@ -24,7 +24,7 @@ struct JobColumns {
 // The arguments of a Python policy's decide(). They reject all use after the call.
 struct ViewOfNow {
   const View* view = nullptr;
-  nanobind::capsule keeper;  // of `columns`
+  nanobind::capsule keeper;  // keeps `columns` alive
   const struct JobColumns* columns = nullptr;
 };
 struct PlanOfNow {
@@ -51,7 +51,7 @@ class PythonPolicy : public Policy {
   void add_jobs(const View& view);
 
   nanobind::object object_, decide_, view_, plan_;
-  JobColumns* columns_;         // of the keeper in view_
+  JobColumns* columns_;         // columns of the keeper in view_
   ViewOfNow* now_ = nullptr;    // in view_
   PlanOfNow* draft_ = nullptr;  // in plan_
   std::string name_;

@@ -24,17 +24,11 @@ double speed_on_mean(const View& view, const Plan& plan, JobId job, std::uint32_
 }
 
 void UserSums::update(const View& view, const Plan& plan, std::span<const JobId> edited) {
-  if (inputs_.changed(view, plan)) {
+  const auto reset = [&] {
     sums_.clear();
     held_units_.clear();
-    for (JobId job : view.running) set(view, plan, job);
-    for (JobId job : view.waiting) set(view, plan, job);
-    return;
-  }
-  for (const Event& event : view.news) {
-    if (!event.job.is_none()) set(view, plan, event.job);
-  }
-  for (JobId job : edited) set(view, plan, job);
+  };
+  changed_.update(view, plan, edited, reset, [&](JobId job) { set(view, plan, job); });
   FL_DCHECK(agrees(view, plan), "sums of users");
 }
 

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "fairlead/base/ids.h"
-#include "fairlead/policy/kit/speed_inputs.h"
+#include "fairlead/policy/kit/changed_jobs.h"
 #include "fairlead/policy/policy.h"
 
 #include <cstdint>
@@ -50,7 +50,7 @@ class UserSums {
 
   IdVector<UserId, Sums> sums_;
   IdVector<JobId, std::int64_t> held_units_;  // as summed; kAbsent: not among the sums
-  SpeedInputs inputs_;
+  ChangedJobs changed_;
 };
 
 }  // namespace fairlead

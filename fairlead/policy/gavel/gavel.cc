@@ -227,7 +227,7 @@ void Gavel::count_idle_rounds(Time now, Plan& plan) {
   if (now < round_end_) plan.wake_at(round_end_);
 }
 
-// Whether each job that can run does so, on the one type on which it can. O(rows x types).
+// Returns whether each job that can run does so, on the one type on which it can. O(rows x types).
 bool Gavel::is_settled(const Plan& plan) const {
   for (std::size_t at = 0; at < rows_.size(); ++at) {
     const auto cells = std::span(throughputs_).subspan(at * types(), types());

@@ -8,16 +8,11 @@
 namespace fairlead {
 
 void SettledJobs::update(const View& view, const Plan& plan, std::span<const JobId> edited) {
-  if (inputs_.changed(view, plan)) {
+  const auto reset = [&] {
     is_settled_.clear();
     settled_ = 0;
-    for (JobId job : view.running) set(view, plan, job);
-    return;
-  }
-  for (const Event& event : view.news) {
-    if (!event.job.is_none()) set(view, plan, event.job);
-  }
-  for (JobId job : edited) set(view, plan, job);
+  };
+  changed_.update(view, plan, edited, reset, [&](JobId job) { set(view, plan, job); });
 }
 
 void SettledJobs::set(const View& view, const Plan& plan, JobId job) {

@@ -9,7 +9,7 @@
 // update: O(types x tiers + slices) for each job that changed; for all jobs if speeds changed.
 #pragma once
 
-#include "fairlead/policy/kit/speed_inputs.h"
+#include "fairlead/policy/kit/changed_jobs.h"
 #include "fairlead/policy/policy.h"
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class SettledJobs {
 
   IdVector<JobId, std::uint8_t> is_settled_;
   std::size_t settled_ = 0;
-  SpeedInputs inputs_;
+  ChangedJobs changed_;
 };
 
 }  // namespace fairlead

@@ -57,7 +57,7 @@ bool consolidates(Placement placement) {
   return placement == Placement::kConsolidate || placement == Placement::kRackFirst;
 }
 
-// True if the placement has the gang on one node or not at all.
+// Returns true if the placement has the gang on one node or not at all.
 bool insists_on_one_node(const Question& ask) {
   if (ask.placement != Placement::kYarn && !consolidates(ask.placement)) return false;
   std::uint32_t largest = 0;

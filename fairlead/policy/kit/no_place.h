@@ -32,13 +32,13 @@ struct NoPlace {
   std::string text;
 };
 
-// Why place() would refuse such a gang of these types where that much is free. O(nodes) and a
-// placement or two. REQUIRES: gang.gpus > 0.
+// Returns why place() would refuse such a gang of these types with these GPUs free. O(nodes), and one
+// or two placements. REQUIRES: gang.gpus > 0.
 NoPlace why_no_place(Placement placement, const Cluster& cluster, const FreeIndex& free,
                      GangAsked gang, TypeMask types);
 
-// Why a policy of these traits never places such a gang of these types, were every node up and idle;
-// empty: it may. The reasons are few and fixed, for counting. O(nodes) and a placement.
+// Returns why a policy of these traits never places such a gang of these types, even if every node is
+// up and idle; empty: it may. The reasons are few and fixed, for counting. O(nodes) and a placement.
 // REQUIRES: gang.gpus > 0.
 std::string_view why_never_placed(const PlacementTraits& traits, const Cluster& cluster,
                                   GangAsked gang, TypeMask types);

@@ -172,7 +172,7 @@ class PhillyLog : public nlohmann::json_sax<nlohmann::json> {
     job_.ran = {std::min(job_.ran.ms + ran.ms, kMsMax + 1)};
   }
 
-  // How much later the wall clock shows `wall` again: an hour if it does.
+  // Returns how much later the wall clock shows `wall` again: an hour if it does.
   static Duration second_pass(WallTime wall) {
     const Duration to_next = pacific_to_utc({wall.ms + 3'600'000}) - pacific_to_utc(wall);
     return to_next > hours(1) ? hours(1) : Duration{0};

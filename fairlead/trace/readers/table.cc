@@ -219,7 +219,7 @@ bool is_blank(std::string_view text) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Whether points divide `text` into thousands: 1.234 or 1.234.567, not 0.125.
+// Returns whether points divide `text` into thousands: 1.234 or 1.234.567, not 0.125.
 bool has_thousands(std::string_view text) {
   std::size_t digits = 0;
   std::size_t groups = 0;
@@ -262,7 +262,7 @@ class TableRows {
     return row;
   }
 
-  // Whether times are such as count from 1970.
+  // Returns whether times are such as count from 1970.
   bool starts_at_zero() const { return kind_ == Kind::kCivil || is_unix_; }
   std::string times() const {
     if (kind_ == Kind::kCivil)

@@ -1,4 +1,4 @@
-#include "fairlead/policy/kit/speed_inputs.h"
+#include "fairlead/policy/kit/changed_jobs.h"
 
 #include "fairlead/model/known_speed.h"
 
@@ -6,7 +6,7 @@
 
 namespace fairlead {
 
-bool SpeedInputs::changed(const View& view, const Plan& plan) {
+bool ChangedJobs::speeds_changed(const View& view, const Plan& plan) {
   const std::size_t types = view.cluster.type_names.size();
   const std::uint64_t revision = view.speed.revision();
   bool changed = capacity_.size() != types || revision_ != revision;

@@ -13,7 +13,7 @@
 // records are changes to unknown tables, and a snapshot has only the policy's state, without the
 // tables.
 //
-// Costs: O(bytes) of time for each damaged place, and O(bytes) of memory.
+// Costs: O(bytes) of time for each candidate of a repair, mostly one for each damaged place; O(bytes) of memory.
 #pragma once
 
 #include "fairlead/base/units.h"
@@ -25,19 +25,19 @@
 
 namespace fairlead {
 
-struct Mending {
+struct BlockRepair {
   std::vector<std::uint64_t> restored;  // offsets of the bytes that were changed, before any drop
   std::uint64_t dropped = 0;            // bytes between blocks
   bool is_needed() const { return !restored.empty() || dropped > 0; }
 };
 
 // Repairs the journal in `bytes`; the first damage that cannot be repaired, and all bytes after it, stay.
-Mending mend_blocks(std::string& bytes);
+BlockRepair repair_blocks(std::string& bytes);
 
 // A summary of the records in whole blocks after a lost one.
 struct LostRecords {
   Duration span;           // from the last kept record to the last lost one, at least
-  std::uint64_t jobs = 0;  // that came
+  std::uint64_t jobs = 0;  // jobs that came
   std::uint64_t last = 0;  // the number of the last of those blocks
 };
 LostRecords lost_records(std::string_view rest);

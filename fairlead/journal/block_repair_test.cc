@@ -1,4 +1,4 @@
-#include "fairlead/journal/mend.h"
+#include "fairlead/journal/block_repair.h"
 
 #include "fairlead/journal/testing_blocks.h"
 #include "fairlead/journal/testing_journal.h"
@@ -27,7 +27,7 @@ std::string journal_bytes() {
   return scratch.bytes();
 }
 
-class MendTest : public testing::Test {
+class BlockRepairTest : public testing::Test {
  protected:
   const std::string whole_ = journal_bytes();
   const std::vector<std::string> blocks_ = blocks_of(whole_);
@@ -39,26 +39,26 @@ class MendTest : public testing::Test {
   }
 };
 
-TEST_F(MendTest, LeavesAloneWhatIsWhole) {
+TEST_F(BlockRepairTest, LeavesAloneWhatIsWhole) {
   std::string bytes = whole_;
-  EXPECT_FALSE(mend_blocks(bytes).is_needed());
+  EXPECT_FALSE(repair_blocks(bytes).is_needed());
   EXPECT_EQ(bytes, whole_);
 }
 
 // In the magic, and in the check value, length, records, number, hash and frame of each block.
-TEST_F(MendTest, RestoresABitThatWasFlippedAnywhere) {
+TEST_F(BlockRepairTest, RestoresABitThatWasFlippedAnywhere) {
   for (std::size_t at = 0; at < whole_.size(); ++at) {
     for (int bit = 0; bit < 8; ++bit) {
       std::string bytes = whole_;
       bytes[at] = static_cast<char>(bytes[at] ^ (1 << bit));
-      const Mending mending = mend_blocks(bytes);
-      ASSERT_EQ(mending.restored, std::vector<std::uint64_t>{at}) << at << " bit " << bit;
+      const BlockRepair done = repair_blocks(bytes);
+      ASSERT_EQ(done.restored, std::vector<std::uint64_t>{at}) << at << " bit " << bit;
       ASSERT_EQ(bytes, whole_) << at << " bit " << bit;
     }
   }
 }
 
-TEST_F(MendTest, RestoresAByteOfEachBlock) {
+TEST_F(BlockRepairTest, RestoresAByteOfEachBlock) {
   std::string bytes = whole_;
   std::vector<std::uint64_t> changed;
   for (std::size_t block = 0; block < blocks_.size(); ++block) {
@@ -66,21 +66,21 @@ TEST_F(MendTest, RestoresAByteOfEachBlock) {
     bytes[at] = static_cast<char>(bytes[at] ^ 0x5A);
     changed.push_back(at);
   }
-  EXPECT_EQ(mend_blocks(bytes).restored, changed);
+  EXPECT_EQ(repair_blocks(bytes).restored, changed);
   EXPECT_EQ(bytes, whole_);
 }
 
-TEST_F(MendTest, DropsWhatStandsBetweenBlocks) {
+TEST_F(BlockRepairTest, DropsWhatStandsBetweenBlocks) {
   for (const std::string& strange : {std::string("strange bytes"), blocks_[1], blocks_[0]}) {
     std::string bytes = whole_;
     bytes.insert(begin_of(2), strange);
-    const Mending mending = mend_blocks(bytes);
-    EXPECT_EQ(mending.dropped, strange.size());
+    const BlockRepair done = repair_blocks(bytes);
+    EXPECT_EQ(done.dropped, strange.size());
     EXPECT_EQ(bytes, whole_);
   }
 }
 
-TEST_F(MendTest, GuessesNothing) {
+TEST_F(BlockRepairTest, GuessesNothing) {
   std::string two = whole_;
   two[begin_of(1) + 30] ^= 1;
   two[begin_of(1) + 35] ^= 1;
@@ -88,12 +88,12 @@ TEST_F(MendTest, GuessesNothing) {
   const std::string torn = whole_.substr(0, whole_.size() - 1);
   for (const std::string& damaged : {two, missing, torn, std::string("FL"), std::string("FLJ3")}) {
     std::string bytes = damaged;
-    EXPECT_FALSE(mend_blocks(bytes).is_needed());
+    EXPECT_FALSE(repair_blocks(bytes).is_needed());
     EXPECT_EQ(bytes, damaged);
   }
 }
 
-TEST_F(MendTest, WhatIsLostIsCounted) {
+TEST_F(BlockRepairTest, WhatIsLostIsCounted) {
   const std::string rest = blocks_[1].substr(1) + blocks_[2] + blocks_[3];
   const LostRecords lost = lost_records(rest);
   EXPECT_EQ(lost.span, Duration{5000});

@@ -1,4 +1,4 @@
-#include "fairlead/journal/mend.h"
+#include "fairlead/journal/block_repair.h"
 
 #include "fairlead/journal/block_header.h"
 #include "fairlead/journal/journal.h"
@@ -6,7 +6,6 @@
 #include <zstd.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
@@ -15,35 +14,12 @@ namespace {
 
 constexpr std::size_t kNumberAt = 12;  // in a header
 
-// One step of the register of CRC-32C by a byte that is 0 is (x >> 8) ^ kSteps[x & 255].
-constexpr std::array<std::uint32_t, 256> kSteps = [] {
-  std::array<std::uint32_t, 256> steps{};
-  for (std::uint32_t i = 0; i < 256; ++i) {
-    std::uint32_t value = i;
-    for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1) != 0 ? 0x82F63B78U : 0U);
-    steps[i] = value;
-  }
-  return steps;
-}();
-
-// The index of each step by its upper byte, which identifies it.
-constexpr std::array<std::uint8_t, 256> kStepOf = [] {
-  std::array<std::uint8_t, 256> step_of{};
-  for (std::uint32_t i = 0; i < 256; ++i) step_of[kSteps[i] >> 24] = static_cast<std::uint8_t>(i);
-  return step_of;
-}();
-
-std::uint32_t step_back(std::uint32_t value) {
-  const std::uint8_t step = kStepOf[value >> 24];
-  return ((value ^ kSteps[step]) << 8) | step;
-}
-
 struct ByteChange {
   std::size_t at = 0;
-  char by = 0;  // that undoes it, by exclusive or
+  char by = 0;  // undoes the change, by exclusive or
 };
 
-// The changes of one byte after which the block's check value is right.
+// Returns the changes of one byte after which the block's check value is right.
 std::vector<ByteChange> changes_of(std::string_view block) {
   std::vector<ByteChange> changes;
   const std::uint32_t differs = crc_of_block(block) ^ get_block_header(block).crc;
@@ -53,13 +29,13 @@ std::vector<ByteChange> changes_of(std::string_view block) {
   }
   std::uint32_t left = differs;
   for (std::size_t at = block.size(); at-- > kBlockCrcBytes;) {
-    left = step_back(left);
+    left = crc32c_step_back(left);
     if (left < 256) changes.push_back({at, static_cast<char>(left)});
   }
   return changes;
 }
 
-// How far blocks can be believed.
+// The part of a journal whose blocks verify.
 struct Reach {
   std::size_t bytes = 0;
   std::uint64_t blocks = 0;
@@ -77,7 +53,7 @@ Reach reach_of(std::string_view bytes) {
   return {reader->bytes(), reader->blocks(), reader->bytes() == bytes.size()};
 }
 
-// Whether there is a whole block in front, and how many bytes it has; 0: there is none.
+// Returns the size of the whole block at the front; 0: there is none.
 std::size_t whole_block(std::string_view bytes) {
   if (bytes.size() < kBlockHeaderBytes) return 0;
   const BlockHeader header = get_block_header(bytes);
@@ -86,20 +62,20 @@ std::size_t whole_block(std::string_view bytes) {
   return crc_of_block(bytes.substr(0, size)) == header.crc ? size : 0;
 }
 
-class BlocksMending {
+class BlockRepairer {
  public:
-  explicit BlocksMending(std::string& bytes) : bytes_(bytes) {}
+  explicit BlockRepairer(std::string& bytes) : bytes_(bytes) {}
 
-  Mending run() && {
+  BlockRepair run() && {
     if (!restore_magic()) return {};
     for (reach_ = reach_of(bytes_); !reach_.is_all; reach_ = reach_of(bytes_)) {
       if (!restore_block() && !drop_between()) break;
     }
-    return std::move(mending_);
+    return std::move(repair_);
   }
 
  private:
-  // True: the file begins as a journal does.
+  // Returns true if the file begins like a journal, if need be after a repair.
   bool restore_magic() {
     if (bytes_.size() < kBlocksMagic.size()) return false;
     const std::string was = bytes_.substr(0, kBlocksMagic.size());
@@ -117,11 +93,11 @@ class BlocksMending {
       bytes_.replace(0, was.size(), was);
       return false;
     }
-    mending_.restored.push_back(at);
+    repair_.restored.push_back(at);
     return true;
   }
 
-  // The block in front of what cannot be believed, by the length that its header has, or its frame.
+  // Restores the first block that does not verify, with the length in its header, or that of its frame.
   bool restore_block() {
     const std::string_view rest = std::string_view(bytes_).substr(reach_.bytes);
     if (rest.size() <= kBlockHeaderBytes) return false;
@@ -139,7 +115,7 @@ class BlocksMending {
       char& byte = bytes_[reach_.bytes + change.at];
       byte = static_cast<char>(byte ^ change.by);
       if (change.by != 0 && reach_of(bytes_).bytes > reach_.bytes) {
-        mending_.restored.push_back(reach_.bytes + change.at);
+        repair_.restored.push_back(reach_.bytes + change.at);
         return true;
       }
       byte = static_cast<char>(byte ^ change.by);
@@ -160,7 +136,7 @@ class BlocksMending {
       std::string without = bytes_;
       without.erase(reach_.bytes, begin - reach_.bytes);
       if (reach_of(without).bytes <= reach_.bytes) continue;
-      mending_.dropped += begin - reach_.bytes;
+      repair_.dropped += begin - reach_.bytes;
       bytes_ = std::move(without);
       return true;
     }
@@ -169,7 +145,7 @@ class BlocksMending {
 
   std::string& bytes_;
   Reach reach_;
-  Mending mending_;
+  BlockRepair repair_;
 };
 
 struct Arrivals : RecordSink {
@@ -179,7 +155,7 @@ struct Arrivals : RecordSink {
   std::uint64_t count = 0;
 };
 
-// The content of a block that is whole; nothing: it has none.
+// Returns the content of a whole block; empty: it has none.
 std::vector<std::uint8_t> content_of(std::string_view block) {
   const std::string_view frame = block.substr(kBlockHeaderBytes);
   const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
@@ -192,7 +168,7 @@ std::vector<std::uint8_t> content_of(std::string_view block) {
 
 }  // namespace
 
-Mending mend_blocks(std::string& bytes) { return BlocksMending(bytes).run(); }
+BlockRepair repair_blocks(std::string& bytes) { return BlockRepairer(bytes).run(); }
 
 LostRecords lost_records(std::string_view rest) {
   LostRecords lost;
