@@ -312,9 +312,8 @@ TEST(Simulation, FailuresThatLetNoJobWorkEndTheRun) {
   const std::string error = error_under("fifo", {.mtbf_h = 1e-9}, {});
   EXPECT_NE(error.find("the run gets nowhere under policy fifo: in 10000"), error.npos) << error;
   EXPECT_NE(error.find("jobs worked 0 s in total: failures took their GPUs"), error.npos) << error;
-  EXPECT_NE(
-      error.find("use rarer failures, or a lower start_s or checkpoint_interval_s"),
-      error.npos)
+  EXPECT_NE(error.find("use rarer failures, or a lower start_s or checkpoint_interval_s"),
+            error.npos)
       << error;
 }
 
