@@ -122,8 +122,8 @@ void tell(std::uint64_t seed, const WorldLimits& limits, const WorldOutcome& out
 
 void print_sum(const Sum& sum, const Flags& flags, double elapsed_s) {
   if (is_interrupted != 0) {
-    fmt::print("interrupted after {} of {} worlds; --from {} goes on\n", sum.worlds, flags.seeds,
-               flags.from + sum.worlds);
+    fmt::print("interrupted after {} of {} worlds; continue with --from {}\n", sum.worlds,
+               flags.seeds, flags.from + sum.worlds);
   }
   fmt::print(
       "{} worlds, {} of them failed; {} jobs, {} tasks, {} crashes; {} events, {:.0f} per "
@@ -131,7 +131,7 @@ void print_sum(const Sum& sum, const Flags& flags, double elapsed_s) {
       sum.worlds, sum.failed, sum.jobs, sum.tasks, sum.crashes, sum.calls,
       static_cast<double>(sum.calls) / elapsed_s, elapsed_s);
   fmt::print(
-      "{} of {} pairs of a call in a state and a fault were met; the policy's memory was compared "
+      "coverage: {} of {} pairs of a call in a state and a fault; the policy's state was compared "
       "at {} openings\n",
       sum.coverage.met(), sum.coverage.possible(), sum.compared);
   if (!flags.coverage) return;
@@ -171,16 +171,17 @@ Status torture_worlds(const Flags& flags) {
 
 Command add_torture(CLI::App& root) {
   CLI::App* app = root.add_subcommand(
-      "torture", "Crash the daemon of `serve` in worlds where all goes wrong, and judge it");
+      "torture",
+      "Inject faults into the daemon of `serve` in simulated worlds, and check its invariants");
   const auto flags = std::make_shared<Flags>();
-  add_whole_number(*app, "--seeds", flags->seeds, "how many worlds")->capture_default_str();
-  add_whole_number(*app, "--from", flags->from, "seed of the first")->capture_default_str();
-  app->add_option("--events", flags->events, "what clients do in a world (default: drawn)");
-  app->add_option("--users", flags->users, "how many users (default: drawn)");
+  add_whole_number(*app, "--seeds", flags->seeds, "number of worlds")->capture_default_str();
+  add_whole_number(*app, "--from", flags->from, "seed of the first world")->capture_default_str();
+  app->add_option("--events", flags->events,
+                  "number of actions of clients in a world (default: drawn)");
+  app->add_option("--users", flags->users, "number of users (default: drawn)");
   app->add_option("--policy", flags->policy, "policy with its options (default: drawn)")
       ->type_name("NAME[:OPT=V,...]");
-  app->add_option("--faults", flags->faults,
-                  "what goes wrong, and how often, or none (default: drawn)")
+  app->add_option("--faults", flags->faults, "faults with their rates, or none (default: drawn)")
       ->type_name("NAME=RATE,...");
   app->add_option(
          "--crashes", flags->crashes,
@@ -188,8 +189,8 @@ Command add_torture(CLI::App& root) {
       ->type_name("CALL[p],...");
   app->add_flag("--first", flags->first,
                 "end with the first world that fails, without shrinking it");
-  app->add_flag("--coverage", flags->coverage, "print what could have gone wrong and did not");
-  app->add_flag("--verbose", flags->verbose, "print what happens");
+  app->add_flag("--coverage", flags->coverage, "list the faults that no world met");
+  app->add_flag("--verbose", flags->verbose, "print each call and its effect");
   app->footer("Example:\n  fairlead torture --seeds 10000 --from 1\n");
   return {app, [flags] { return torture_worlds(*flags); }};
 }
