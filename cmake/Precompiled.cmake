@@ -18,6 +18,8 @@ endif()
 # Gives the target the headers above; also nlohmann/json if it links that, and GoogleTest if it is a program.
 # COLD: the target's own speed matters little, so the sanitizer build compiles it unoptimised and without the
 # coverage that fuzzers need. That halves its compile time. Programs are cold: their hot code is in the libraries.
+# The exception is a program with the API server in memory. It spends its time in templates for JSON, which the linker
+# takes from the program first.
 function(fl_precompile target)
   cmake_parse_arguments(arg "COLD" "" "" ${ARGN})
   get_target_property(type ${target} TYPE)
@@ -34,7 +36,11 @@ function(fl_precompile target)
     string(APPEND owner _tests)
     list(APPEND headers <gtest/gtest.h>)
     list(APPEND libraries GTest::gtest)
-    set(arg_COLD TRUE)
+    if("fl_fake_kube" IN_LIST links)
+      string(APPEND owner _hot)
+    else()
+      set(arg_COLD TRUE)
+    endif()
   elseif(arg_COLD)
     string(APPEND owner _cold)
   endif()
