@@ -125,7 +125,8 @@ Command add_kubernetes(CLI::App& import) {
     bool json = false;
   };
   const auto flags = std::make_shared<Flags>();
-  app->add_option("--context", flags->context, "of the kubeconfig (default: the current one)");
+  app->add_option("--context", flags->context,
+                  "context of the kubeconfig (default: the current one)");
   app->add_option("--namespace", flags->census.name_space,
                   "namespace of the ConfigMap `fairlead` with the tickets")
       ->capture_default_str();

@@ -186,7 +186,8 @@ Command add_whatif(CLI::App& root) {
                   "a folder of `fairlead import`")
       ->type_name("daemon|kubernetes|slurm|DIR")
       ->capture_default_str();
-  app->add_option("--context", flags->context, "of the kubeconfig (default: the current one)");
+  app->add_option("--context", flags->context,
+                  "context of the kubeconfig (default: the current one)");
   app->add_option("--namespace", flags->name_space,
                   "namespace of the ConfigMap `fairlead` with the tickets on Kubernetes")
       ->capture_default_str();

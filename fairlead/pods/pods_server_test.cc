@@ -166,7 +166,7 @@ TEST(PodsServer, PodsAndJobsThatWaitAreToldWhy) {
   EXPECT_EQ(
       text_at(condition, {"message"}),
       "It waits for 8 GPUs; none that it can run on is idle. Instead of it: ann/train (8 GPUs). "
-      "bob has 1 ticket: 2.67 of 8 GPUs by entitlement now, and holds 0 GPUs. The job has been "
+      "bob has 1 ticket, is entitled to 2.67 of 8 GPUs now, and holds 0 GPUs. The job has been "
       "served 0.00 GPU-hours so far.");
   // Ann's Job is suspended when her turn ends, and waits.
   ASSERT_TRUE(leaders.run(seconds(200), "gang-stride:quantum_s=60"));

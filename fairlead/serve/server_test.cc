@@ -66,7 +66,7 @@ TEST(Server, AUserIsEntitledToNoMoreThanItAsksFor) {
   const std::size_t job = daemon.submit({"work", "9000000"}, 1, kAnn);
   daemon.run_to(61);
   const std::string why = daemon.ask("GET", fmt::format("/v1/jobs/{}/why", job)).body;
-  EXPECT_NE(why.find("user1000 has 1 ticket: 1.00 of 2 GPUs by entitlement now"), std::string::npos)
+  EXPECT_NE(why.find("user1000 has 1 ticket, is entitled to 1.00 of 2 GPUs now"), std::string::npos)
       << why;
 }
 

@@ -81,7 +81,7 @@ Time DallyWaiting::refuses_until(const View& view, JobId job, double rate, doubl
   if (!options_.tunes_timers()) return state.since;
   const double left_s = to_seconds(view.work.remaining(job));
   const double own_s = left_s * std::max(1 / rate - 1 / tiers_.of(view, job).at_best(), 0.0);
-  // The jobs that it slows down lose for its whole stay. Counted in the time of its own GPUs.
+  // Loss of the jobs that it slows down during its whole run, in time of its own GPUs.
   const double others_s = left_s / rate * loss_of_others / view.jobs.gpus[job];
   const Time until = state.since + wait_of(options_.patience * (own_s + others_s));
   if (until > view.now && (state.refused_until <= view.now || until < state.refused_until)) {
