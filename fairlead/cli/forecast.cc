@@ -132,7 +132,7 @@ TimeLeft unlimited_left(const JobAnswer& job, const std::vector<JobAnswer>& jobs
   TimeLeft left = typical_left(job, jobs);
   if (left.s > 0) return left;
   if (served_s(job) > 0) return {job.id, served_s(job), "as long again as it has run"};
-  return {job.id, 3600, "an hour, as nothing is known"};
+  return {job.id, 3600, "an hour, because nothing is known"};
 }
 
 }  // namespace

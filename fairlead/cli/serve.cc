@@ -53,7 +53,7 @@ constexpr std::string_view kHelp =
     "As a service that starts with the machine: `sudo fairlead serve --install`.\n"
     "\n"
     "It may be stopped and started at any time: jobs run on meanwhile. Without root it serves\n"
-    "only its own user. Without GPUs, it can use stand-ins:\n"
+    "only its own user. Without GPUs, it can simulate them:\n"
     "\n"
     "  fairlead serve --nodes 4xV100,4xK80@0.25\n"
     "\n"
@@ -93,7 +93,7 @@ Result<Machine> machine_of(const Flags& flags) {
   auto machine = flags.nodes.empty() ? nvidia_machine(kNvmlLibrary, flags.node_gpus)
                                      : stand_in_machine(flags.nodes, flags.node_gpus);
   if (machine || !flags.nodes.empty()) return machine;
-  return input_error("{}; to try it without, count stand-ins: fairlead serve --nodes 4xGPU",
+  return input_error("{}; to try it without, simulate some: fairlead serve --nodes 4xGPU",
                      machine.error().message);
 }
 
@@ -209,7 +209,7 @@ Command add_serve(CLI::App& root) {
       ->type_name("KEY")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app->add_option("--nodes", flags->nodes, "stand-ins for GPUs, each with its relative speed")
+  app->add_option("--nodes", flags->nodes, "simulated GPUs, each type with its relative speed")
       ->type_name("NxTYPE[@SPEED],...");
   app->add_option(
          "--node-gpus", flags->node_gpus,

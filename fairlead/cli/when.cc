@@ -156,7 +156,8 @@ Command add_when(CLI::App& root) {
     bool json = false;
   };
   const auto flags = std::make_shared<Flags>();
-  app->add_option("JOB", flags->job, "its number, or its name if only one job of yours has it")
+  app->add_option("JOB", flags->job,
+                  "number of the job, or its name if only one job of yours has it")
       ->required();
   app->add_flag("--json", flags->json, "print JSON instead of text, for a job that will end");
   add_socket_flag(*app, flags->socket);

@@ -61,7 +61,7 @@ class Why {
     if (state == JobState::kHeld) {
       const Time until = tables_.held_until.at(job_);
       if (until == Time::never())
-        return fmt::format("It is held, for {} s: `fairlead release {}` lets it go on.", since_s,
+        return fmt::format("It has been held for {} s; `fairlead release {}` lets it run.", since_s,
                            job_.row());
       return fmt::format("Its last start failed ({}); it is tried again in {} s.",
                          views_.book.of(job_).reason, (until - now_).ms / 1000);
@@ -72,13 +72,16 @@ class Why {
         on.push_back(fmt::format("{} of {}", counted(slice.gpus, "GPU"),
                                  tables_.cluster.node_names[slice.node]));
       }
-      return fmt::format("It {} on {}, for {} s.", jobs.is_starting(job_) ? "starts" : "runs",
-                         list_of(on, 8), since_s);
+      return fmt::format("It has been {} on {} for {} s.",
+                         jobs.is_starting(job_) ? "starting" : "running", list_of(on, 8), since_s);
     }
     const bool ran = !jobs.last[job_].empty();
-    return fmt::format("It {} for {} s, for {}{}.", ran ? "is suspended" : "waits", since_s,
-                       counted(jobs.gpus[job_], "GPU"),
-                       ran ? "; its processes are frozen and keep their memory" : "");
+    const std::string gpus = counted(jobs.gpus[job_], "GPU");
+    if (!ran) return fmt::format("It has waited {} s for {}.", since_s, gpus);
+    return fmt::format(
+        "It has been suspended for {} s, and waits for {}; its processes are frozen "
+        "and keep their memory.",
+        since_s, gpus);
   }
 
   void capacity_lines() {
