@@ -308,7 +308,7 @@ def shared_links_command():
 
 def network():
     return f"""These runs compare `network=contention` with `network=analytic` on the same jobs. Nodes have 8 GPUs and 100 Gbit/s; a
-rack has 25 nodes. Jobs use the four models of `wang`, with all communication exposed, and work for 30 to 90 minutes.
+rack has 25 nodes. Jobs use the four models of `wang`, with all communication exposed, and 30 to 90 minutes of work.
 
 | mix | gangs | placement | a rack's uplink |
 |---|---|---|---|
