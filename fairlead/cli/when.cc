@@ -1,13 +1,13 @@
 // `fairlead when | whatif`: forecasts.
 
-#include "fairlead/cli/cluster_whatif.h"
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/daemon.h"
-#include "fairlead/cli/forecast.h"
+#include "fairlead/cli/forecast_text.h"
 #include "fairlead/cli/kubernetes.h"
 #include "fairlead/cli/live_text.h"
-#include "fairlead/cli/slurm_now.h"
-#include "fairlead/cli/whatif.h"
+#include "fairlead/cli/saved_queue.h"
+#include "fairlead/forecast/kubernetes_now.h"
+#include "fairlead/forecast/slurm_now.h"
 
 #include <fmt/format.h>
 
@@ -75,10 +75,10 @@ Status what_if_of(const QueueNow& queue, const std::string& notes, const WhatIfF
   return {};
 }
 
-Result<ClusterNow> kubernetes_now(const WhatIfFlags& flags) {
+Result<ClusterNow> kubernetes_now_of(const WhatIfFlags& flags) {
   FL_TRY_ASSIGN(census, kubernetes_census(flags.context, {.all_schedulers = flags.all_schedulers,
                                                           .name_space = flags.name_space}));
-  return cluster_now(census);
+  return kubernetes_now(census);
 }
 
 Result<ClusterNow> slurm_now_here() {
@@ -103,7 +103,7 @@ Status what_if_of_saved(const WhatIfFlags& flags) {
 
 Status what_if_of_cluster(const WhatIfFlags& flags) {
   const bool is_slurm = flags.from == "slurm";
-  FL_TRY_ASSIGN(now, is_slurm ? slurm_now_here() : kubernetes_now(flags));
+  FL_TRY_ASSIGN(now, is_slurm ? slurm_now_here() : kubernetes_now_of(flags));
   if (!flags.save.empty()) FL_TRY(save(now, flags.save));
   const std::string saved = fmt::format(
       "fairlead compare --cluster {0}/cluster.yaml --trace {0}/jobs.csv --policies "

@@ -1,4 +1,4 @@
-#include "fairlead/cli/slurm_now.h"
+#include "fairlead/forecast/slurm_now.h"
 
 #include "fairlead/base/file.h"
 #include "fairlead/input/slurm_nodes.h"
