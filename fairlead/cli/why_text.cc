@@ -167,9 +167,12 @@ std::string begin_text(const Tables& tables, const Wait& wait) {
     case WaitBegin::kSubmitted:
       return "from its submission";
     case WaitBegin::kStopped:
-      return wait.stopped_for.is_none()
-                 ? "after it was stopped"
-                 : fmt::format("after it was stopped for {}", job_text(tables, wait.stopped_for));
+      return fmt::format(
+          "after it was stopped{}{}",
+          wait.stopped_for.is_none() ? std::string() : " for " + job_text(tables, wait.stopped_for),
+          wait.cause == StopCause::kPolicy
+              ? std::string()
+              : fmt::format(", because {}", stop_cause_info(wait.cause).text));
     case WaitBegin::kHeldBack:
       return "after its user held it";
     case WaitBegin::kEvicted:
@@ -239,8 +242,10 @@ json wait_json(const Tables& tables, const Wait& wait) {
   json value = {{"from_s", to_seconds(wait.from)},
                 {"to_s", to_seconds(wait.to)},
                 {"begin", kBegins[static_cast<std::size_t>(wait.begin)]},
+                {"stop_cause", nullptr},
                 {"stopped_for", nullptr},
                 {"pieces", json::array()}};
+  if (wait.begin == WaitBegin::kStopped) value["stop_cause"] = stop_cause_name(wait.cause);
   if (!wait.stopped_for.is_none()) value["stopped_for"] = tables.names[wait.stopped_for];
   for (const WaitPiece& piece : wait.pieces) value["pieces"].push_back(piece_json(tables, piece));
   return value;

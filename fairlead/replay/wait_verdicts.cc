@@ -269,6 +269,7 @@ void Waits::close_wait(Watched& watched) {
   jobs_[watched.row].waits.push_back({.from = watched.since,
                                       .to = now_,
                                       .begin = watched.begin,
+                                      .cause = watched.cause,
                                       .stopped_for = watched.stopped_for,
                                       .pieces = joined(watched.pieces)});
   watched.pieces.clear();

@@ -58,10 +58,11 @@ void Waits::before(const Record& record) {
                  },
                  [&](const record::Stop& what) {
                    lose_gang(what.job);
-                   if (what.cause == record::StopCause::kCancelled) return;
-                   begin_wait(what.job, what.cause == record::StopCause::kHeld
-                                            ? WaitBegin::kHeldBack
-                                            : WaitBegin::kStopped);
+                   if (what.cause == StopCause::kCancelled) return;
+                   begin_wait(
+                       what.job,
+                       what.cause == StopCause::kHeld ? WaitBegin::kHeldBack : WaitBegin::kStopped,
+                       what.cause);
                  },
                  [](const auto&) {},
              },
@@ -99,7 +100,7 @@ void Waits::come(const JobSpec& asked) {
   begin_wait(asked.job, WaitBegin::kSubmitted);
 }
 
-void Waits::begin_wait(JobId job, WaitBegin begin) {
+void Waits::begin_wait(JobId job, WaitBegin begin, StopCause cause) {
   since_[job] = now_;
   Watched* watched = watched_[job].get();
   if (watched == nullptr) return;
@@ -110,6 +111,7 @@ void Waits::begin_wait(JobId job, WaitBegin begin) {
   }
   watched->since = now_;
   watched->begin = begin;
+  watched->cause = cause;
   watched->stopped_for = {};
   watched->pieces.clear();
   watched->unexplained.clear();

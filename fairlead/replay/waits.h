@@ -29,6 +29,7 @@ struct Wait {
   Time from;
   Time to;
   WaitBegin begin = WaitBegin::kSubmitted;
+  StopCause cause = StopCause::kPolicy;  // of the stop, if it began with one
   // The job for which it was stopped: by the policy's note or, with Watch::kRivals, the job that got its
   // GPUs then; none: not known.
   JobId stopped_for{};
@@ -89,6 +90,7 @@ class Waits : public RecordSink {
     bool details = false;
     Time since;
     WaitBegin begin = WaitBegin::kSubmitted;
+    StopCause cause = StopCause::kPolicy;
     Time timer;  // time until which its policy waits for GPUs nearer together
     std::optional<Open> open{};
     std::vector<WaitPiece> pieces{};
@@ -112,7 +114,7 @@ class Waits : public RecordSink {
   void before(const Record& record);
   void after(const Record& record);
   void come(const JobSpec& asked);
-  void begin_wait(JobId job, WaitBegin begin);
+  void begin_wait(JobId job, WaitBegin begin, StopCause cause = StopCause::kPolicy);
   void end_wait(JobId job);
   void leave(JobId job);
   void on_place(const record::Place& place);
