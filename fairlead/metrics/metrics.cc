@@ -175,7 +175,7 @@ void Metrics::on_place(const record::Place& place) {
 }
 
 void Metrics::on_stop(const record::Stop& stop) {
-  const bool is_preemption = stop.cause == record::StopCause::kPolicy;
+  const bool is_preemption = !is_by_user(stop.cause);
   jobs_.preemptions[stop.job] += is_preemption;
   preemptions_ += is_preemption;
   on_hold_end(stop.job, {});

@@ -201,6 +201,7 @@ MISTAKES = {
     "a negative row": (lambda: run(deciding(lambda view, plan: plan.place(-1))), IndexError, "no such job in this run: -1"),
     "GPUs that are not free": (lambda: run(deciding(lambda view, plan: (plan.place_on(0, [(0, 3), (0, 3)]))), ),
                                ValueError, "asks for 4"),
+    "an unknown cause": (lambda: run(deciding(lambda view, plan: (plan.place(0), plan.stop(0, "whim")))), ValueError, "cause whim is none of policy, turn"),
     "stopping what waits": (lambda: run(deciding(lambda view, plan: plan.stop(0))), ValueError, "has no GPUs"),
     "waking in the past": (lambda: run(deciding(lambda view, plan: plan.wake_at_s(0))), ValueError, "not after now"),
     "a placement that is none": (lambda: run(deciding(lambda view, plan: plan.place(0, "best"))), ValueError, "placement must be one of"),

@@ -90,7 +90,7 @@ TEST_F(RealDaemon, AJobIsSubmittedSeenHeldReleasedAndCancelled) {
   EXPECT_EQ(ask("submit -n held -g 2 --types V100 -- true").out, "1\n");  // it waits: fifo
   EXPECT_EQ(ask("hold held").errors, "");
   EXPECT_NE(ask("when held").out.find("is held"), std::string::npos);
-  EXPECT_NE(ask("why 1").out.find("held"), std::string::npos);
+  EXPECT_NE(ask("why 1").out.find("its user holds it"), std::string::npos);
   EXPECT_EQ(ask("release 1").errors, "");
   EXPECT_NE(ask("when 1").out.find("This guesses that"), std::string::npos) << ask("when 1").errors;
   EXPECT_EQ(ask("cancel held").errors, "");

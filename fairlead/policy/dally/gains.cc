@@ -58,7 +58,7 @@ DallyMoves::Pace DallyMoves::pace_there(const View& view, Plan& plan, const Seek
   if (!crowding_.is_seen() || offer.place.tier == DallyTier::kNode) return pace;
   const Plan::Mark before = plan.mark();
   for (std::size_t victim : offer.victims) {
-    plan.stop(runners_[victim].key.job);
+    plan.stop(runners_[victim].key.job, StopCause::kPriority);
     crowding_.stopped(runners_[victim].key.job);
   }
   place_there(view, plan, offer.place, job);

@@ -144,7 +144,7 @@ void DallyMoves::improve(const View& view, Plan& plan, const Seeker& seeker) {
   const JobId job = seeker.key.job;
   const Plan::Mark before = plan.mark();
   if (seeker.is_running) {  // it may stay on some of its GPUs
-    plan.stop(job);
+    plan.stop(job, StopCause::kMove);
     crowding_.stopped(job);
   }
   const std::optional<Offer> offer = best_offer(view, plan, seeker);
@@ -246,7 +246,7 @@ void DallyMoves::carry_out(const View& view, Plan& plan, const Seeker& seeker, c
   const JobId job = seeker.key.job;
   for (std::size_t victim : offer.victims) {
     const JobId stopped = runners_[victim].key.job;
-    plan.stop(stopped);
+    plan.stop(stopped, StopCause::kPriority);
     crowding_.stopped(stopped);
     runners_[victim].is_settled = true;
     waiting_.add(view, order_.queue(view, stopped));
