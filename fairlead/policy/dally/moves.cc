@@ -35,7 +35,7 @@ void DallyMoves::run(const View& view, Plan& plan) {
 }
 
 // Returns the rate of the gang's slowest member, with its links as they are shared.
-double DallyMoves::rate_held(const View& view, const Plan& plan, JobId job) const {
+double DallyMoves::present_rate(const View& view, const Plan& plan, JobId job) const {
   double slowest = std::numeric_limits<double>::infinity();
   const Gang gang = plan.gang(job);
   const DallyTier tier = dally_tier_of(view.cluster, gang);
@@ -47,9 +47,9 @@ double DallyMoves::rate_held(const View& view, const Plan& plan, JobId job) cons
 }
 
 bool DallyMoves::could_be_faster(const View& view, const Plan& plan, JobId job) const {
-  if (!options_.moves_for_speed() || !plan.holds(job)) return false;
+  if (!options_.moves_for_speed() || !plan.has_gang(job)) return false;
   const double best = tiers_.of(view, job).fastest();
-  return gpu_seconds(view, job, rate_held(view, plan, job), best) >
+  return gpu_seconds(view, job, present_rate(view, plan, job), best) >
          view.jobs.gpus[job] * to_seconds(options_.switch_cost);
 }
 
@@ -72,8 +72,8 @@ DallyMoves::Pace DallyMoves::pace_of_what_is_free(const View& view, Plan& plan, 
   return {};
 }
 
-DallyMoves::Pace DallyMoves::pace_held(const View& view, const Plan& plan, JobId job) {
-  Pace pace{.rate = rate_held(view, plan, job)};
+DallyMoves::Pace DallyMoves::present_pace(const View& view, const Plan& plan, JobId job) {
+  Pace pace{.rate = present_rate(view, plan, job)};
   crowding_.stopped(job);
   pace.loss_of_others = crowding_.loss_of_others(view, job, plan.gang(job));
   crowding_.placed(view, plan, job);
@@ -102,7 +102,7 @@ void DallyMoves::collect_seekers(const View& view, Plan& plan) {
     if (!could_be_faster(view, plan, job)) continue;
     Seeker seeker{.key = order_.round(view, job),
                   .is_running = true,
-                  .otherwise = pace_held(view, plan, job)};
+                  .otherwise = present_pace(view, plan, job)};
     for (DallyTier tier : kDallyTierList) {
       seeker.types[index_of(tier)] = tiers_.of(view, job).faster_than(tier, seeker.otherwise.rate);
     }
@@ -115,26 +115,26 @@ void DallyMoves::collect_seekers(const View& view, Plan& plan) {
 void DallyMoves::collect_runners(const View& view, const Plan& plan) {
   runners_.clear();
   for (JobId job : view.running) {
-    if (!plan.holds(job)) continue;
-    const double held = rate_held(view, plan, job);
-    const double loss = gpu_seconds(view, job, tiers_.of(view, job).slowest(), held);
+    if (!plan.has_gang(job)) continue;
+    const double present = present_rate(view, plan, job);
+    const double loss = gpu_seconds(view, job, tiers_.of(view, job).slowest(), present);
     runners_.push_back({order_.round(view, job), view.jobs.gpus[job], std::max(loss, 0.0)});
   }
   std::ranges::sort(runners_, std::greater<>(), &Runner::key);
-  holders_.resize(view.cluster.nodes());
-  for (NodeId node : ids<NodeId>(holders_.size())) holders_[node].clear();
+  runners_on_.resize(view.cluster.nodes());
+  for (NodeId node : ids<NodeId>(runners_on_.size())) runners_on_[node].clear();
   runner_of_.clear();
   runner_of_.resize(view.jobs.size());
   for (std::size_t i = 0; i < runners_.size(); ++i) {
     const JobId job = runners_[i].key.job;
     runner_of_[job] = i + 1;
-    for (Slice slice : plan.gang(job)) holders_[slice.node].push_back(i);
+    for (Slice slice : plan.gang(job)) runners_on_[slice.node].push_back(i);
   }
 }
 
 bool DallyMoves::may_stop(const Plan& plan, const Seeker& seeker, const Runner& runner) const {
   const JobId job = runner.key.job;
-  if (job == seeker.key.job || !plan.holds(job) || runner.is_settled) return false;
+  if (job == seeker.key.job || !plan.has_gang(job) || runner.is_settled) return false;
   // A lower place in input order or by arrival does not justify stopping a job.
   return std::pair(seeker.key.major, seeker.key.minor) <
          std::pair(runner.key.major, runner.key.minor);
@@ -223,7 +223,7 @@ bool DallyMoves::choose_victims(const View& view, const Plan& plan, const Seeker
   };
   if (range.end - range.begin == 1) {
     if (view.cluster.node_type[NodeId(range.begin)] != offer.place.type) return false;
-    for (std::size_t runner : holders_[NodeId(range.begin)]) {
+    for (std::size_t runner : runners_on_[NodeId(range.begin)]) {
       if (room_.gpus >= needed) break;
       take(runner);
     }

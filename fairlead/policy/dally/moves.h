@@ -74,8 +74,8 @@ class DallyMoves {
   void collect_seekers(const View& view, Plan& plan);
   bool may_gain_by_preemption(const View& view, const OrderKey& key) const;
   Pace pace_of_what_is_free(const View& view, Plan& plan, JobId job);
-  Pace pace_held(const View& view, const Plan& plan, JobId job);
-  double rate_held(const View& view, const Plan& plan, JobId job) const;
+  Pace present_pace(const View& view, const Plan& plan, JobId job);
+  double present_rate(const View& view, const Plan& plan, JobId job) const;
   void collect_runners(const View& view, const Plan& plan);
 
   // Places for them.
@@ -107,10 +107,10 @@ class DallyMoves {
   // State of the present round.
   std::vector<Runner> runners_;  // the last in order first
   std::vector<Seeker> seekers_;
-  IdVector<NodeId, std::vector<std::size_t>> holders_;  // runners on the node
-  IdVector<JobId, std::size_t> runner_of_;              // + 1; 0: it is not a runner
-  std::vector<std::size_t> chosen_;                     // victims, before unnecessary ones are
-                                                        // dropped
+  IdVector<NodeId, std::vector<std::size_t>> runners_on_;  // runners on the node
+  IdVector<JobId, std::size_t> runner_of_;                 // + 1; 0: it is not a runner
+  std::vector<std::size_t> chosen_;                        // victims, before unnecessary ones are
+                                                           // dropped
   Room room_;
 };
 
