@@ -287,7 +287,7 @@ class RecordedWorld : public Backend {
   std::vector<SpeedChange> speeds_;
 };
 
-// The cause of a policy's stop explains a decision, but is no part of it: older versions recorded none.
+// Removes the cause of a policy's stop, because older versions recorded none.
 Record without_cause(const Record& record) {
   Record same = record;
   if (auto* stop = std::get_if<record::Stop>(&same.what); stop && !is_by_user(stop->cause)) {

@@ -27,7 +27,7 @@ WhyNow::Answer WhyNow::cause(JobId job) {
   return {};
 }
 
-// Returns the waiting job that came first of those that do not fit.
+// Returns the first waiting job that does not fit.
 JobId WhyNow::first_without_room() {
   if (first_without_room_) return *first_without_room_;
   const Tables& tables = moment_.tables();

@@ -30,7 +30,7 @@ struct Wait {
   Time from;
   Time to;
   WaitBegin begin = WaitBegin::kSubmitted;
-  StopCause cause = StopCause::kPolicy;  // of the stop, if it began with one
+  StopCause cause = StopCause::kPolicy;  // cause of the stop, if a stop began it
   // The job for which it was stopped: by the policy's note or, with Watch::kRivals, the job that got its
   // GPUs then; none: not known.
   JobId stopped_for{};

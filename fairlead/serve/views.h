@@ -18,7 +18,7 @@ struct Views {
   const LocalBackend& backend;
   std::string policy;
   std::string policy_options;
-  const PlacementTraits* traits;  // of the policy; null: as PlacementTraits()
+  const PlacementTraits* traits;  // traits of the policy; null: PlacementTraits()
 
   // `now`: the time of the answer.
   nlohmann::json cluster(Time now) const;

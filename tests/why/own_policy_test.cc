@@ -7,7 +7,7 @@
 namespace fairlead {
 namespace {
 
-// The registry's `smallest`, as a program of its own would have it.
+// The registry's `smallest`, as a third party would write it.
 class SmallestGang : public QueuePolicy {
  public:
   SmallestGang() : QueuePolicy(OnMisfit::kSkip, Placement::kConsolidate) {}
