@@ -3,6 +3,7 @@
 #include "fairlead/base/counted.h"
 #include "fairlead/base/overloaded.h"
 #include "fairlead/base/time_text.h"
+#include "fairlead/model/step.h"
 #include "fairlead/policy/registry.h"
 #include "fairlead/report/json.h"
 

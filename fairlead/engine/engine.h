@@ -28,6 +28,7 @@
 #include "fairlead/model/known_speed.h"
 #include "fairlead/model/known_work.h"
 #include "fairlead/model/profile_options.h"
+#include "fairlead/model/step.h"
 #include "fairlead/policy/policy.h"
 
 #include <cstdint>
@@ -138,8 +139,8 @@ class Engine {
   struct Change {
     JobId job;
     GangRef before;
-    StopCause cause;          // of the stop, if `before` is not empty
-    bool keeps_gpus = false;  // as it is placed where it was
+    StopCause cause;          // cause of the stop, if `before` is not empty
+    bool keeps_gpus = false;  // it is placed where it was
   };
   // The storage of the gangs of steps_, which are spans of it, one after another.
   struct StepGangs {

@@ -3,6 +3,7 @@
 
 #include "fairlead/engine/engine.h"
 
+#include "fairlead/model/step.h"
 #include "testing/scripted_world.h"
 
 #include <gtest/gtest.h>

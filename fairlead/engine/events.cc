@@ -2,6 +2,7 @@
 
 #include "fairlead/engine/engine.h"
 #include "fairlead/model/levels.h"
+#include "fairlead/model/step.h"
 
 #include <algorithm>
 #include <bit>

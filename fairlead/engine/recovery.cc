@@ -2,6 +2,7 @@
 
 #include "fairlead/base/archive.h"
 #include "fairlead/base/overloaded.h"
+#include "fairlead/model/step.h"
 
 #include <algorithm>
 #include <map>

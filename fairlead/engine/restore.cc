@@ -4,6 +4,7 @@
 #include "fairlead/base/archive.h"
 #include "fairlead/base/overloaded.h"
 #include "fairlead/engine/engine.h"
+#include "fairlead/model/step.h"
 
 #include <algorithm>
 #include <bit>

@@ -2,6 +2,7 @@
 
 #include "fairlead/explain/why_now.h"
 
+#include "fairlead/model/step.h"
 #include "testing/scripted_world.h"
 
 #include <gtest/gtest.h>

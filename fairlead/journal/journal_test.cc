@@ -2,6 +2,7 @@
 
 #include "fairlead/base/overloaded.h"
 #include "fairlead/model/job_row.h"
+#include "fairlead/model/step.h"
 
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>

@@ -28,7 +28,6 @@
 #include "fairlead/model/job_spec.h"
 #include "fairlead/model/note.h"
 #include "fairlead/model/step.h"
-#include "fairlead/model/stop_cause.h"
 
 #include <cstdint>
 #include <span>

@@ -2,6 +2,7 @@
 
 #include "fairlead/base/counted.h"
 #include "fairlead/base/time_text.h"
+#include "fairlead/model/step.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

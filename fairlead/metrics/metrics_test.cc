@@ -1,6 +1,7 @@
 #include "fairlead/metrics/metrics.h"
 
 #include "fairlead/journal/testing_journal.h"
+#include "fairlead/model/step.h"
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,7 @@
 #include "fairlead/base/units.h"
 #include "fairlead/model/cluster.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -18,6 +19,36 @@ enum class PlaceKind : std::uint8_t {
 };
 constexpr std::size_t kPlaceKinds = 3;
 std::string_view place_kind_name(PlaceKind kind);
+
+// The reason for which a step, or the job's user, takes a job's gang. In the order of the numbers in the journal;
+// step.cc has the names and meanings.
+enum class StopCause : std::uint8_t {
+  kPolicy,     // no nearer reason; all stops by policies in journals of older versions
+  kCancelled,  // by its user: the record Cancelled follows
+  kHeld,       // by its user: the record Held follows
+  kTurn,
+  kRound,
+  kPriority,
+  kMove,
+  kShare,
+  kQuota,
+  kDrain,
+  kRestart,
+};
+constexpr std::size_t kStopCauses = 11;
+
+struct StopCauseInfo {
+  std::string_view name;  // in files
+  std::string_view text;  // the reason as a clause: "its turn was over"
+};
+const StopCauseInfo& stop_cause_info(StopCause cause);
+
+inline std::string_view stop_cause_name(StopCause cause) { return stop_cause_info(cause).name; }
+
+// Returns whether the job's user asked for the stop. All other stops are preemptions.
+constexpr bool is_by_user(StopCause cause) {
+  return cause == StopCause::kCancelled || cause == StopCause::kHeld;
+}
 
 struct Step {
   enum class Kind : std::uint8_t { kStop, kPlace };

@@ -1,6 +1,7 @@
 #include "fairlead/policy/plan.h"
 
 #include "fairlead/model/levels.h"
+#include "fairlead/model/step.h"
 
 #include <algorithm>
 
@@ -39,7 +40,7 @@ void Plan::place(JobId job) {
     return;
   }
   gangs_[job] = jobs_->gangs.add(open_);
-  edits_.push_back({job, {}, gangs_[job]});
+  edits_.push_back({job, {}, gangs_[job], StopCause::kPolicy});
   open_.clear();
 }
 
@@ -89,7 +90,7 @@ void Plan::place_copy(JobId job) {
   if (!is_added) add(open_);
   const GangRef before = gangs_[job];
   gangs_[job] = jobs_->gangs.add(copies_);
-  edits_.push_back({job, before, gangs_[job]});
+  edits_.push_back({job, before, gangs_[job], StopCause::kMove});
   open_.clear();
 }
 

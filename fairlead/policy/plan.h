@@ -13,7 +13,6 @@
 #include "fairlead/model/free_index.h"
 #include "fairlead/model/jobs.h"
 #include "fairlead/model/note.h"
-#include "fairlead/model/stop_cause.h"
 
 #include <cstdint>
 #include <string>
@@ -21,6 +20,8 @@
 #include <vector>
 
 namespace fairlead {
+
+enum class StopCause : std::uint8_t;  // model/step.h
 
 class Plan {
  public:
@@ -79,9 +80,9 @@ class Plan {
 
   struct Edit {
     JobId job;
-    GangRef before;                      // the gang before the edit; none if the edit is a place
-    GangRef after;                       // the gang after the edit; none if the edit is a stop
-    StopCause cause = StopCause::kMove;  // another copy moves the job
+    GangRef before;  // the gang before the edit; none if the edit is a place
+    GangRef after;   // the gang after the edit; none if the edit is a stop
+    StopCause cause;
   };
 
   // Returns true if this call and all earlier ones are allowed; else records the first reason.

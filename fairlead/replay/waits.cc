@@ -1,6 +1,7 @@
 #include "fairlead/replay/waits.h"
 
 #include "fairlead/base/overloaded.h"
+#include "fairlead/model/step.h"
 #include "fairlead/policy/registry.h"
 
 #include <algorithm>
@@ -101,8 +102,8 @@ void Waits::after(const Record& record) {
                  [&](const record::Place& place) { on_place(place); },
                  [&](const Note& note) { on_note(note); },
                  [&](const record::Run& run) {
-                   policy_ = run.policy;
-                   options_ = run.options;
+                   label_.policy = run.policy;
+                   label_.options = run.options;
                    moment_.set_traits(own_traits_ ? *own_traits_ : traits_of(run));
                  },
                  [&](const record::User&) {

@@ -11,6 +11,7 @@
 #include "fairlead/base/result.h"
 #include "fairlead/explain/verdict.h"
 #include "fairlead/journal/journal.h"
+#include "fairlead/model/step.h"
 #include "fairlead/replay/gpu_sums.h"
 #include "fairlead/replay/wait_piece.h"
 
@@ -67,12 +68,16 @@ class Waits : public RecordSink {
   const Status& status() const { return status_; }
   const std::vector<JobWaits>& jobs() const { return jobs_; }  // in the order of their arrival
   const Tables& tables() const { return tables_; }
-  const std::string& policy() const { return policy_; }
-  const std::string& options() const { return options_; }
+  const std::string& policy() const { return label_.policy; }
+  const std::string& options() const { return label_.options; }
   Duration work(JobId job) const { return work_[job]; }
   Time end() const { return now_; }
 
  private:
+  struct Label {
+    std::string policy;
+    std::string options;
+  };
   // The present piece of a job's wait. A piece without a cause gets one when the next job is started.
   struct Open {
     Time from;
@@ -134,8 +139,7 @@ class Waits : public RecordSink {
   const std::optional<PlacementTraits> own_traits_;
   Tables tables_{Cluster()};
   Moment moment_{tables_};
-  std::string policy_;
-  std::string options_;
+  Label label_;
   Status status_;
   Time now_;
   std::vector<JobWaits> jobs_;

@@ -5,6 +5,7 @@
 #include "fairlead/base/overloaded.h"
 #include "fairlead/journal/audit.h"
 #include "fairlead/model/cluster_build.h"
+#include "fairlead/model/step.h"
 #include "fairlead/model/workload.h"
 #include "fairlead/run/simulation.h"
 #include "testing/borrowed_policy.h"

@@ -1,5 +1,6 @@
 // Round robin: every quantum the jobs that have gone without GPUs for longest come first.
 #include "fairlead/base/archive.h"
+#include "fairlead/model/step.h"
 #include "fairlead/policy/kit/placement.h"
 #include "fairlead/policy/kit/rounds.h"
 #include "fairlead/policy/policies.h"

@@ -1,6 +1,7 @@
 // The GPUs of its nodes that a gang is granted (engine.h, invariant 5): the lowest free ones of
 // each node, or its last ones if the job resumes in place and they are free. A script sets the
 // number of GPUs of each job on each node; the place records have the indices.
+#include "fairlead/model/step.h"
 #include "testing/world.h"
 
 #include <gtest/gtest.h>

@@ -6,6 +6,7 @@
 #include "fairlead/base/rng.h"
 #include "fairlead/engine/tables_difference.h"
 #include "fairlead/journal/audit.h"
+#include "fairlead/model/step.h"
 #include "testing/grouped_world.h"
 #include "testing/property.h"
 #include "testing/world.h"

@@ -1,5 +1,6 @@
 #include "reference/plain_policies.h"
 
+#include "fairlead/model/step.h"
 #include "fairlead/policy/placement_traits.h"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 
 #include "fairlead/base/overloaded.h"
 #include "fairlead/model/cluster_build.h"
+#include "fairlead/model/step.h"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 namespace fairlead {
 namespace {
 
-// The registry's `smallest`, as a third party would write it.
+// The policy `smallest`, written by a third party.
 class SmallestGang : public QueuePolicy {
  public:
   SmallestGang() : QueuePolicy(OnMisfit::kSkip, Placement::kConsolidate) {}

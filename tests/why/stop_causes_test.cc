@@ -1,6 +1,6 @@
 // docs/why.md repeats the table of the causes of a stop.
 
-#include "fairlead/model/stop_cause.h"
+#include "fairlead/model/step.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // The savings and costs of a place in a round of Dally, in GPU-seconds.
 #include "fairlead/model/known_work.h"
+#include "fairlead/model/step.h"
 #include "fairlead/policy/dally/moves.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "fairlead/policy/dally/moves.h"
 
 #include "fairlead/model/levels.h"
+#include "fairlead/model/step.h"
 #include "fairlead/policy/kit/domains.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Tests the parts of Dally by themselves: tiers, places, and the speed on crowded links.
+#include "fairlead/model/step.h"
 #include "fairlead/policy/dally/places.h"
 #include "fairlead/policy/kit/crowding.h"
 #include "testing/steps.h"

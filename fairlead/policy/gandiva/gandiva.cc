@@ -12,6 +12,7 @@
 // home; O(log nodes) for each turn given. The end of a turn also O(running); a departure that
 // leaves room also O(nodes) for each job that is spread over more nodes than it needs.
 #include "fairlead/model/levels.h"
+#include "fairlead/model/step.h"
 #include "fairlead/policy/gandiva/turns.h"
 #include "fairlead/policy/kit/class_queue.h"
 #include "fairlead/policy/kit/rounds.h"

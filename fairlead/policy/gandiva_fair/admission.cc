@@ -1,5 +1,7 @@
 #include "fairlead/policy/gandiva_fair/admission.h"
 
+#include "fairlead/model/step.h"
+
 #include <algorithm>
 
 namespace fairlead {

@@ -1,5 +1,6 @@
 #include "fairlead/policy/gandiva_fair/gandiva_fair.h"
 
+#include "fairlead/model/step.h"
 #include "fairlead/policy/kit/rounds.h"
 #include "fairlead/policy/policies.h"
 

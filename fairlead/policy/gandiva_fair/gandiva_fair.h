@@ -23,6 +23,7 @@
 // O(nodes log nodes + moves x jobs of a node).
 #pragma once
 
+#include "fairlead/model/step.h"
 #include "fairlead/policy/gandiva_fair/admission.h"
 #include "fairlead/policy/gandiva_fair/balancer.h"
 #include "fairlead/policy/gandiva_fair/matching.h"

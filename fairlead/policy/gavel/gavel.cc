@@ -15,6 +15,7 @@
 #include "fairlead/base/archive.h"
 #include "fairlead/model/known_speed.h"
 #include "fairlead/model/known_work.h"
+#include "fairlead/model/step.h"
 #include "fairlead/policy/gavel/objectives.h"
 #include "fairlead/policy/gavel/rounds.h"
 #include "fairlead/policy/gavel/type_order.h"

@@ -2,6 +2,7 @@
 
 #include "fairlead/model/known_speed.h"
 #include "fairlead/model/known_work.h"
+#include "fairlead/model/step.h"
 #include "fairlead/policy/kit/domains.h"
 
 #include <algorithm>

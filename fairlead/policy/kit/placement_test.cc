@@ -3,6 +3,7 @@
 #include "fairlead/base/rng.h"
 #include "fairlead/model/cluster_build.h"
 #include "fairlead/model/job_spec.h"
+#include "fairlead/model/step.h"
 
 #include <gtest/gtest.h>
 

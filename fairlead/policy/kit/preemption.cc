@@ -1,5 +1,7 @@
 #include "fairlead/policy/kit/preemption.h"
 
+#include "fairlead/model/step.h"
+
 #include <algorithm>
 
 namespace fairlead {

@@ -9,6 +9,7 @@
 #include "fairlead/model/known_speed.h"
 #include "fairlead/model/known_work.h"
 #include "fairlead/model/levels.h"
+#include "fairlead/model/step.h"
 #include "fairlead/policy/kit/class_queue.h"
 #include "fairlead/policy/kit/rounds.h"
 #include "fairlead/policy/optimus/estimates.h"

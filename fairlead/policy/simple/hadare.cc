@@ -19,6 +19,7 @@
 #include "fairlead/base/archive.h"
 #include "fairlead/model/known_speed.h"
 #include "fairlead/model/known_work.h"
+#include "fairlead/model/step.h"
 #include "fairlead/policy/kit/placement.h"
 #include "fairlead/policy/policies.h"
 #include "fairlead/solve/time_shares.h"

@@ -6,6 +6,7 @@
 //
 // A decision costs O(running), and O(c log c) while jobs of c virtual clusters x gang sizes wait. A
 // job that looks for GPUs to take back costs in addition O(bonus jobs) placements.
+#include "fairlead/model/step.h"
 #include "fairlead/policy/kit/class_queue.h"
 #include "fairlead/policy/policies.h"
 

@@ -22,6 +22,7 @@
 // Cost: O(jobs log jobs) when leases end, and a placement for each job and lease that changes;
 // between, the same for the waiting jobs if a GPU is free.
 #include "fairlead/model/known_work.h"
+#include "fairlead/model/step.h"
 #include "fairlead/policy/kit/placement.h"
 #include "fairlead/policy/kit/rounds.h"
 #include "fairlead/policy/policies.h"

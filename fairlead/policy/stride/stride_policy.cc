@@ -1,5 +1,6 @@
 #include "fairlead/policy/stride/stride_policy.h"
 
+#include "fairlead/model/step.h"
 #include "fairlead/policy/kit/effective_tickets.h"
 
 #include <algorithm>
