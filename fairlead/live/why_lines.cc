@@ -52,7 +52,7 @@ std::string idle_line(const Tables& tables, JobId job) {
 }
 
 // Names the jobs that run on GPUs that it could use.
-std::string rivals_line(const Tables& tables, JobId job, const JobNames& name_of) {
+std::string rivals_line(const Tables& tables, JobId job, const NameOfJob& name_of) {
   constexpr std::size_t kNames = 6;
   std::vector<JobId> rivals;
   for (JobId other : tables.running.members()) {
@@ -71,7 +71,7 @@ std::string rivals_line(const Tables& tables, JobId job, const JobNames& name_of
 
 // Names the one job that explains the cause.
 std::string other_line(const Tables& tables, const WhyNow::Answer& answer,
-                       const JobNames& name_of) {
+                       const NameOfJob& name_of) {
   if (answer.other.is_none()) return {};
   const std::string other =
       fmt::format("{} ({})", name_of(answer.other), counted(tables.jobs.gpus[answer.other], "GPU"));
@@ -81,7 +81,7 @@ std::string other_line(const Tables& tables, const WhyNow::Answer& answer,
 
 }  // namespace
 
-std::vector<std::string> state_lines(WhyNow& why, JobId job, const JobNames& name_of) {
+std::vector<std::string> state_lines(WhyNow& why, JobId job, const NameOfJob& name_of) {
   const Tables& tables = why.moment().tables();
   const std::int64_t ms = std::max<std::int64_t>(0, (why.moment().now() - why.since(job)).ms);
   if (tables.jobs.state[job] == JobState::kRunning) return {running_line(tables, job, ms)};

@@ -4,6 +4,8 @@
 #include "fairlead/explain/verdict.h"
 #include "testing/property.h"
 
+#include <gtest/gtest.h>
+
 namespace fairlead {
 namespace {
 
