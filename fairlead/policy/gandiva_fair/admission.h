@@ -86,8 +86,8 @@ class Admission {
   bool has_room(const View& view, JobId job) const;
   bool may_come_in(const View& view, JobId job);
   void rotate(const View& view, UserId user, const PutOut& put_out);
-  void list_kept(const View& view, UserId user);
-  std::size_t places_to_give(const View& view, UserId user) const;
+  void list_kept(const View& view, UserId user, std::size_t least);
+  std::size_t places_to_give(const View& view, UserId user);
   void make_room_in_group(const View& view, UserId user, const PutOut& put_out);
   void list_ahead(UserId user);
   bool make_room(const View& view, const PutOut& put_out);
