@@ -3,7 +3,6 @@
 #include "fairlead/policy/kit/domains.h"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 namespace fairlead {
@@ -110,9 +109,10 @@ void DallyVictims::take_last(const View& view, const Plan& plan, const DallyPlac
     change_room(view, plan, place, runner, true);
   };
   if (place.range.end - place.range.begin == 1) {
-    for (std::size_t runner : std::views::reverse(holders_[NodeId(place.range.begin)])) {
-      if (runner < first_ || room_.gpus >= seeker_.gang.gpus) return;
-      take(runner);
+    const std::vector<std::size_t>& holders = holders_[NodeId(place.range.begin)];
+    for (auto runner = holders.rbegin(); runner != holders.rend(); ++runner) {
+      if (*runner < first_ || room_.gpus >= seeker_.gang.gpus) return;
+      take(*runner);
     }
     return;
   }
@@ -135,11 +135,11 @@ bool DallyVictims::choose(const View& view, const Plan& plan, const DallyPlace& 
   take_last(view, plan, place);
   if (room_.gpus < seeker_.gang.gpus) return false;
   cost_ = {.by_class = true};
-  for (std::size_t runner : std::views::reverse(taken_)) {
-    change_room(view, plan, place, runner, false);
+  for (auto runner = taken_.rbegin(); runner != taken_.rend(); ++runner) {
+    change_room(view, plan, place, *runner, false);
     if (room_.gpus >= seeker_.gang.gpus) continue;
-    count(runners_[runner]);
-    change_room(view, plan, place, runner, true);
+    count(runners_[*runner]);
+    change_room(view, plan, place, *runner, true);
   }
   cost_.by_class &= !chosen_.empty();
   return true;

@@ -1,4 +1,4 @@
-// The runners of a round of Dally, and those that make room for a seeker (moves.h).
+// The runners of a round of Dally, and the choice of the ones to stop for a seeker (moves.h).
 //
 // A seeker may stop the runners that come behind it in order. Seekers come in order, so a runner that is
 // safe from one seeker is safe from all later ones. A runner that this round has moved or stopped is
@@ -81,7 +81,7 @@ class DallyVictims {
     GangAsked gang;
     std::int64_t major = 0;  // class of the seekers
     bool is_running = false;
-    std::size_t seen = 0;  // of changed_
+    std::size_t seen = 0;  // how many of changed_ it has ranked
     IndexedHeap<double, NodeId> by_class{};
     IndexedHeap<double, NodeId> others{};
   };

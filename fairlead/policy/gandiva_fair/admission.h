@@ -16,8 +16,8 @@
 // the little room there is. Only a job too large for the nodes that are up is passed over.
 //
 // put, remove, consider: O(log users). let_in: finding a home for each admitted job, and for one
-// more. rotate: O(jobs outside); for each user whose jobs outside exceed its room, O(its admitted jobs, and
-// a logarithm); for each user that needs room made, O(jobs on contended nodes).
+// more. rotate: O(jobs outside); for each user with too little room for its jobs outside, O(its admitted
+// jobs, and a logarithm); for each user that needs room made, O(jobs on contended nodes).
 #pragma once
 
 #include "fairlead/base/archive.h"
